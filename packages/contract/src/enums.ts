@@ -20,9 +20,17 @@ export type Trigger = (typeof TRIGGERS)[number];
 
 /**
  * Outcome of an attempt. FAILED and TIMED_OUT count against `maxAttempts`, WORKER_LOST counts against `maxLost`,
- * RELEASED against neither.
+ * RELEASED and SUSPENDED against neither. SUSPENDED: the handler sleeps or waits for signals, and holds no slot.
  */
-export const ATTEMPT_STATES = ["SUCCEEDED", "FAILED", "TIMED_OUT", "CANCELLED", "WORKER_LOST", "RELEASED"] as const;
+export const ATTEMPT_STATES = [
+  "SUCCEEDED",
+  "FAILED",
+  "TIMED_OUT",
+  "CANCELLED",
+  "WORKER_LOST",
+  "RELEASED",
+  "SUSPENDED",
+] as const;
 export type AttemptState = (typeof ATTEMPT_STATES)[number];
 
 /**

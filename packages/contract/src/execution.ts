@@ -1,6 +1,18 @@
 import { type Static, Type } from "typebox";
 import { ATTEMPT_STATES, EXECUTION_STATES, FINAL_STATES, TRIGGERS } from "./enums.ts";
-import { AnyJson, Count, Instant, InstantOrNull, named, oneOf, orNull, StringOrNull, Uuid } from "./fields.ts";
+import {
+  AnyJson,
+  Count,
+  Instant,
+  InstantOrNull,
+  named,
+  oneOf,
+  orNull,
+  PRINTABLE,
+  StringOrNull,
+  Uuid,
+} from "./fields.ts";
+import { WORD_CHARS_MAX } from "./limits.ts";
 
 export const ExecutionState = oneOf(
   EXECUTION_STATES,
@@ -53,6 +65,8 @@ export const times = {
   updatedAt: Instant("when its row was last written"),
 };
 
+const printable = { minLength: 1, maxLength: WORD_CHARS_MAX, pattern: PRINTABLE } as const;
+
 const recordFields = {
   attempt: Count("the attempt that made the record"),
   recordedAt: Instant("when the server took the record"),
@@ -76,6 +90,24 @@ export const StepsBody = named("ExecutionSteps", {
       value: AnyJson("value of the step, which later attempts get; null: it has none"),
     }),
     { description: "in the order in which they were recorded" },
+  ),
+  waits: Type.Array(
+    named("StepWait", {
+      name: Type.String({ description: "name of the step, as the handler gave it" }),
+      ...recordFields,
+      until: Instant("when the wait is over"),
+      signals: Type.Array(Type.String(), { description: "names of the signals that end it earlier; none: it sleeps" }),
+    }),
+    { description: "steps for which an attempt suspended, and which have no value yet" },
+  ),
+  signals: Type.Array(
+    named("OpenSignal", {
+      signalId: Type.String(),
+      name: Type.String(),
+      data: AnyJson("as it was sent; null: none"),
+      acceptedAt: Instant("when the server took the signal"),
+    }),
+    { description: "signals that no step has consumed, in the order in which they were taken" },
   ),
   checkpoint: orNull(CheckpointBody, "the newest checkpoint"),
 });
@@ -129,6 +161,35 @@ export const CancelBody = named("CancelledExecution", {
   cancelRequested: Type.Boolean({ description: "true: it ends as soon as its worker has stopped it" }),
 });
 export type CancelBody = Static<typeof CancelBody>;
+
+const closed = { additionalProperties: false } as const;
+
+export const SignalRequest = named(
+  "SignalRequest",
+  {
+    name: Type.String({
+      ...printable,
+      description: "which signal: a name that the handler waits for, or will wait for",
+    }),
+    data: Type.Optional(AnyJson("what the handler gets, at most 64 KiB")),
+    id: Type.Optional(
+      Type.String({
+        ...printable,
+        description: "the same in each repetition of a request, so that the signal is taken once; default: a new one",
+      }),
+    ),
+  },
+  closed,
+);
+export type SignalRequest = Static<typeof SignalRequest>;
+
+export const SignalBody = named("AcceptedSignal", {
+  signalId: Type.String(),
+  name: Type.String(),
+  acceptedAt: Instant("when the server took the signal"),
+  isRepeated: Type.Boolean({ description: "true: an earlier request has sent the signal" }),
+});
+export type SignalBody = Static<typeof SignalBody>;
 
 export const RetriedBody = named("RetriedExecution", {
   executionId: Uuid("the new execution"),

@@ -39,6 +39,11 @@ const Reason = Type.Union(
     }),
     reason("CANCEL_REQUESTED", "its worker was told to stop it", holder),
     reason("DUE_LATER", "its time has not come", { dueAt: Instant("its time") }),
+    reason("SLEEPING", "its handler sleeps, and holds no slot", { until: Instant("when the first sleep is over") }),
+    reason("AWAITS_SIGNAL", "its handler waits for a signal, and holds no slot", {
+      until: Instant("when the handler goes on without a signal"),
+      signals: Type.Optional(Type.Array(Type.String(), { description: "names of signals that it waits for" })),
+    }),
     reason("BACKOFF", "it failed and is tried again", {
       until: Instant("when"),
       failures: Count("so far"),

@@ -2,7 +2,7 @@ import { type TObject, type TObjectOptions, type TProperties, type TSchema, Type
 import { LINE_CHARS_MAX, WORD_CHARS_MAX } from "./limits.ts";
 
 /** Text without control characters and lone surrogates, which some stores change or refuse. */
-const PRINTABLE = "^[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$";
+export const PRINTABLE = "^[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$";
 const WORD = "^[A-Za-z0-9_][A-Za-z0-9_.:/@=+-]*$";
 
 export const Uuid = (description: string) => Type.String({ format: "uuid", description });

@@ -18,6 +18,21 @@ export const STEP_NAME_MAX_CHARS = 256;
 export const STEPS_MAX = 1_000;
 /** Largest total of the records of an execution, in bytes. */
 export const STEPS_MAX_BYTES = 4 * MIB;
+/** Longest time that a step sleeps or waits for a signal, in milliseconds: 366 days. */
+export const WAIT_MAX_MS = 366 * 24 * 60 * 60 * 1_000;
+/** Largest number of names of signals that a step waits for. */
+export const WAIT_SIGNALS_MAX = 100;
+/**
+ * Largest total of the names of steps and signals of the waits of an attempt, as JSON in bytes. They travel as one item
+ * between nodes, which take items of 512 KiB.
+ */
+export const WAITS_MAX_BYTES = 256 * KIB;
+/** Largest data of a signal, in bytes. */
+export const SIGNAL_MAX_BYTES = 64 * KIB;
+/** Largest number of signals of an execution that no step has consumed. */
+export const SIGNALS_OPEN_MAX = 1_000;
+/** Largest total of the data of these signals, in bytes. */
+export const SIGNALS_OPEN_MAX_BYTES = 4 * MIB;
 /**
  * Largest part of a body that the server parses, in bytes: a job without its payload, or the whole body of another
  * request.

@@ -27,7 +27,8 @@ export type {
   SubmittedJob,
   SubmittedRecurringJob,
 } from "./client/api-types.ts";
-export { Client, type ClientOptions, type SubmitOptions } from "./client/client.ts";
+export { Client, type SubmitOptions } from "./client/client.ts";
+export type { ClientOptions } from "./client/client-options.ts";
 export type { FollowOptions } from "./client/follow.ts";
 export { JobHandle } from "./client/handle.ts";
 export type { Handler, HandlerFilter, HandlerPolicies } from "./client/handler-types.ts";
@@ -68,16 +69,40 @@ export type {
   StartedBackfill,
 } from "./client/recurring-types.ts";
 export type { ReadOptions } from "./client/requests.ts";
-export type { ExecutionSteps, RecordedCheckpoint, RecordedStep } from "./client/step-types.ts";
+export type {
+  ExecutionSteps,
+  OpenSignal,
+  RecordedCheckpoint,
+  RecordedStep,
+  RecordedWait,
+  SentSignal,
+  SignalOptions,
+} from "./client/step-types.ts";
 export { ERROR_CODES, type ErrorCode, ExecutionFailed, MainspringError } from "./errors.ts";
 export { type AbortCause, AttemptAborted, type TaskContext } from "./handlers/context.ts";
 export type { Middleware, MiddlewareContext } from "./handlers/middleware.ts";
 export { RetryAtError, TerminalError } from "./handlers/retry-errors.ts";
-export type { FailedAttempt, HookedAttempt, Stall, SucceededAttempt, WorkerHooks } from "./handlers/worker-hooks.ts";
+export type {
+  FailedAttempt,
+  HookedAttempt,
+  Stall,
+  SucceededAttempt,
+  SuspendedAttempt,
+  WorkerHooks,
+} from "./handlers/worker-hooks.ts";
 export type { Isolation } from "./isolation/isolation.ts";
 export type { Jsonify, ResultOf } from "./jsonify.ts";
 export { printable, printableLines } from "./printable.ts";
-export type { Checkpoint, StepName, StepOptions, StepResult, Steps } from "./steps/step-context.ts";
+export type {
+  Checkpoint,
+  ReceivedSignal,
+  StepDuration,
+  StepName,
+  StepOptions,
+  StepResult,
+  Steps,
+  WaitForSignalOptions,
+} from "./steps/step-context.ts";
 export { STEP_ERRORS, StepError, type StepErrorName } from "./steps/step-error.ts";
 export { type IsolatedTaskOptions, type Task, type TaskOptions, type TaskSubmitOptions, task } from "./task.ts";
 export type { TaskKey, TaskPolicies } from "./task-policies.ts";

@@ -129,7 +129,7 @@ export class Worker {
 
 /** Hooks that write the log of failures and then call the given hooks. */
 function hooksOf(given: WorkerHooks, log: FailureLog): WorkerHooks {
-  const { onStart, onSuccess, onFailure, onStalled } = given;
+  const { onStart, onSuccess, onFailure, onSuspend, onStalled } = given;
   const logged: WorkerHooks["onFailure"] = (failed) => {
     log.add(failed);
     return onFailure?.call(given, failed);
@@ -138,6 +138,7 @@ function hooksOf(given: WorkerHooks, log: FailureLog): WorkerHooks {
     ...(onStart && { onStart: onStart.bind(given) }),
     ...(onSuccess && { onSuccess: onSuccess.bind(given) }),
     onFailure: logged,
+    ...(onSuspend && { onSuspend: onSuspend.bind(given) }),
     ...(onStalled && { onStalled: onStalled.bind(given) }),
   };
 }

@@ -84,7 +84,13 @@ export class ExecutorScene {
 
 /** Members of a context whose handler uses no steps. */
 export const NO_STEPS: Pick<TaskContext, "step" | "checkpoint"> = {
-  step: { run: () => assert.fail("no step"), key: () => assert.fail("no step") },
+  step: {
+    run: () => assert.fail("no step"),
+    sleep: () => assert.fail("no step"),
+    sleepUntil: () => assert.fail("no step"),
+    waitForSignal: () => assert.fail("no step"),
+    key: () => assert.fail("no step"),
+  },
   checkpoint: Object.assign(() => assert.fail("no checkpoint"), { last: undefined }),
 };
 

@@ -100,6 +100,54 @@ export function checkpointOften(rows: number, ctx: TaskContext): string {
   return "read";
 }
 
+/** Waits in every way beside steps that follow each other, and says what it was told. */
+export async function waitForAll(_: null, { step, signal, log }: TaskContext): Promise<unknown> {
+  const chain = async () => {
+    for (const n of [1, 2, 3]) await step.run(["chain", n], () => n);
+    await step.run("fails", () => Promise.reject(new Error("no"))).catch(() => step.run("instead", () => 1));
+    await step.run("clock", () => "moves");
+    return await step.sleep("short", 20);
+  };
+  try {
+    const got = await step.waitForSignal("known");
+    await step.sleep("over", { days: 1 });
+    const pending = [
+      step.sleep("long", { days: 1 }),
+      step.waitForSignal(["a", "b"], { timeoutMs: 86_400_000, name: "both" }),
+    ];
+    await Promise.all([...pending, chain()]);
+    return got;
+  } catch (error) {
+    const reason = error instanceof AttemptAborted ? error.reason : String(error);
+    log(`${reason} ${signal.aborted} ${(signal.reason as AttemptAborted).reason}`);
+    const late = await step.run("late", () => 1).catch((thrown: AttemptAborted) => thrown.reason);
+    log(String(late));
+    throw error;
+  }
+}
+
+/** Gives the names of the errors of bad waits. */
+export async function waitBadly(_: null, { step }: TaskContext): Promise<unknown> {
+  const nameOf = (promise: Promise<unknown>) =>
+    promise.then(
+      () => "none",
+      (error: Error) => `${error.name} ${error instanceof StepError}`,
+    );
+  return [
+    await nameOf(step.sleep("a", Number.NaN)),
+    await nameOf(step.sleep("b", 0)),
+    await nameOf(step.sleepUntil("b", new Date(0))),
+    await nameOf(step.waitForSignal([])),
+    await nameOf(step.waitForSignal("x", { name: "" })),
+  ];
+}
+
+/** Waits, and does not end when it is told to. */
+export async function waitStubbornly(_: null, { step }: TaskContext): Promise<unknown> {
+  await step.run("clock", () => "moves");
+  return await step.sleep("a", { days: 1 }).catch(() => new Promise(() => undefined));
+}
+
 /** Gives the reason for which a step is rejected. */
 export async function useStepTooLate(_: null, { step, checkpoint }: TaskContext): Promise<unknown> {
   const reasonOf = (promise: Promise<unknown>) =>

@@ -10,10 +10,13 @@ import { assign } from "./tiny-gateway.ts";
 
 type Handler = (ctx: TaskContext) => unknown;
 
-/** Record of an earlier attempt; without a name: a checkpoint. */
+/** Record of an earlier attempt, or a signal; without a name: a checkpoint. */
 export interface Earlier {
   name?: string;
-  data: string;
+  data?: string;
+  /** Milliseconds until the wait is over, for which the earlier attempt suspended. */
+  remainingMs?: number;
+  signalId?: string;
 }
 
 /** A record as the gateway gets it. */
@@ -59,9 +62,9 @@ export class StepScene {
   /** Starts an attempt with that handler. */
   async run(handler: Handler, { attempt = 1, earlier = [] as readonly Earlier[] } = {}): Promise<void> {
     this.#handler = handler;
-    const steps = earlier.map(({ name = "", data }) => {
-      const kind = name === "" ? StepKind.CHECKPOINT : StepKind.RESULT;
-      return { name, kind, data: Buffer.from(data) };
+    const steps = earlier.map((item) => {
+      const { name = "", data = "", remainingMs = 0, signalId = "" } = item;
+      return { name, kind: kindOf(item), data: Buffer.from(data), remainingMs: BigInt(remainingMs), signalId };
     });
     const init: MessageInitShape<typeof AssignSchema> = assign("e", { token: token("e", attempt) });
     const recorded = steps.length === 0 ? [] : [{ token: token("e", attempt), steps }];
@@ -98,6 +101,16 @@ export class StepScene {
     return all;
   }
 
+  /** Waits of the attempt that has suspended, as `name delay signals`, with `!` if they are recorded. */
+  async waits(): Promise<string[] | undefined> {
+    await this.runtime.turn();
+    this.#take();
+    const finished = this.messages.flatMap((message) => message.finished).at(-1);
+    return finished?.waits.map(({ name, delayMs, signals, recorded }) =>
+      [name, delayMs, ...(signals.length > 0 ? [signals.join(",")] : [])].join(" ").concat(recorded ? "!" : ""),
+    );
+  }
+
   /** End of the attempt, as `outcome`, or as `outcome name: message` with `!` where it is not to be retried. */
   async ending(): Promise<string | undefined> {
     await this.runtime.turn();
@@ -114,8 +127,14 @@ export class StepScene {
   }
 }
 
+function kindOf({ name = "", remainingMs, signalId }: Earlier): StepKind {
+  if (signalId !== undefined) return StepKind.SIGNAL;
+  if (remainingMs !== undefined) return StepKind.WAIT;
+  return name === "" ? StepKind.CHECKPOINT : StepKind.RESULT;
+}
+
 /** Runs a handler whose steps are stored, and returns the end of its attempt. */
-export async function endOf(handler: (ctx: TaskContext) => unknown, earlier: { name: string; data: string }[] = []) {
+export async function endOf(handler: (ctx: TaskContext) => unknown, earlier: readonly Earlier[] = []) {
   const scene = new StepScene();
   await scene.run(handler, { earlier });
   const sent = await scene.store();

@@ -126,7 +126,7 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   life.started("upkeep", async () => endUpkeep());
   const endUpkeep = keepUp(store, ground.runtime, log, { days: config.retentionDays, deadDays: DEAD_LETTER_DAYS });
 
-  const takesSteps = () => isOn("DURABLE_STEPS", membership.level);
+  const takesSteps = () => isOn("DURABLE_STEPS", membership.level) && isOn("SUSPENSION", membership.level);
   const own = { ...ground, ...policiesOf(ground, store), ...logsOf({ ...ground, metrics }, store), takesSteps };
   const gateway = config.roles.includes("gateway") ? createGateway(own) : null;
   // The server listens before the node is known to others, because they will connect at once.

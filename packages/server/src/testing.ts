@@ -22,6 +22,7 @@ export { Commands } from "./api/commands.ts";
 export { DeadLetterRuns } from "./api/dead-letters/dead-letter-runs.ts";
 export { STREAM_MAX_MS } from "./api/executions/events-route.ts";
 export { FOLLOWERS_MAX } from "./api/executions/followers.ts";
+export { sendSignal } from "./api/executions/signal-route.ts";
 export { WAITERS_MAX } from "./api/executions/waiters.ts";
 export { BODY_BUDGET_BYTES } from "./api/http/body/body-budget.ts";
 export { describeProblem, PROBLEM_NAMES } from "./api/http/errors.ts";

@@ -38,6 +38,9 @@ const SOMETIMES = [
   "attempt WORKER_LOST",
   "attempt FAILED",
   "attempt TIMED_OUT",
+  "attempt SUSPENDED",
+  "command SIGNAL",
+  "signal consumed",
   "lost hint found by the sweep",
   "cancelled before it started",
   "cancelled while it ran",
@@ -127,6 +130,7 @@ export class Coverage implements Observer {
     for (const what of this.#plans.seenIn(event)) this.#count(what);
     for (const { id } of asked.assigned) this.#assigned(id);
     if (asked.assigned.length > 0) for (const [pool, limit] of this.#limits) this.#filled(pool, limit);
+    if (asked.steps.some(({ signalId }) => signalId !== undefined)) this.#count("signal consumed");
     for (const { before, after } of applied) {
       if (after.state === "RUNNING") this.#count("journal row held longer than its commit");
       for (const { state } of after.attempts.slice(before.attempts.length)) this.#count(`attempt ${state}`);

@@ -39,6 +39,10 @@ export type Observation =
   | { kind: "STEP_RAN"; executionId: string; attempt: number; worker: string; name: string }
   /** A handler has the value of a step, which is durable. */
   | { kind: "STEP_DURABLE"; executionId: string; attempt: number; worker: string; name: string; value: string }
+  /** A handler has come to a step that sleeps, or waits for a signal, for so long. */
+  | ({ kind: "WAIT_BEGUN"; worker: string; name: string; forMs: number; isSleep: boolean } & Ref)
+  /** The step has ended. `signalId`: of the signal that ended it; null: its time is over. */
+  | ({ kind: "WAIT_OVER"; worker: string; name: string; isSleep: boolean; signalId: string | null } & Ref)
   | { kind: "CHECKPOINTED"; executionId: string; attempt: number; worker: string; checkpoint: number }
   /** Checkpoint of earlier attempts that a handler found at its start. */
   | { kind: "CHECKPOINT_SEEN"; executionId: string; attempt: number; worker: string; last: number | null }

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { Task, TaskContext } from "@mainspring/sdk";
+import { AttemptAborted, type Steps, type Task, type TaskContext } from "@mainspring/sdk";
 import { realTime, sinceThen, type UnderWay, underWay } from "./real-time.ts";
 
 /** Error that a handler threw. */
@@ -12,6 +12,8 @@ export interface HandlerFailure {
   error: unknown;
 }
 
+/** Longest time for which a step sleeps in place, in milliseconds. For a longer one, the attempt is suspended. */
+const SLEEP_IN_PLACE_MAX_MS = 5_000;
 const FIRST_TURNS = 10;
 const LOOK_EVERY_MS = 2;
 /**
@@ -32,6 +34,10 @@ class Call {
   readonly signal: AbortSignal;
   /** Number of this call's waits that end by the clock. */
   waits = 0;
+  /** Number of this call's steps that wait or are being stored, which end by the clock. */
+  steps = 0;
+  /** Number of functions of steps that run. */
+  functions = 0;
   /** Times at which the sleeps of this call end. */
   readonly wakesAt = new Set<{ at: number }>();
   /** Whether the poll limit is reached, so that settling no longer waits for this call. */
@@ -49,7 +55,8 @@ class Call {
   }
 
   get isAtWork(): boolean {
-    return this.waits === 0 && !this.isGivenUp;
+    const isWaiting = this.waits > 0 || this.steps > 0;
+    return (!isWaiting || this.functions > this.waits) && !this.isGivenUp;
   }
 }
 
@@ -151,7 +158,10 @@ export class Handlers {
     try {
       return await this.#current.run(call, () => task.invoke(payload, this.#contextOf(ctx, call)));
     } catch (error) {
-      this.failures.push({ task: task.name, executionId: ctx.executionId, attempt: ctx.attempt, error });
+      const { reason } = ctx.signal;
+      const isSuspended = reason instanceof AttemptAborted && reason.reason === "SUSPENDED";
+      if (!isSuspended)
+        this.failures.push({ task: task.name, executionId: ctx.executionId, attempt: ctx.attempt, error });
       throw error;
     } finally {
       this.#end(call);
@@ -175,10 +185,45 @@ export class Handlers {
     }
   }
 
+  /** Steps that record when they wait by the clock, and when their functions run. */
+  #stepsOf(step: Steps, call: Call): Steps {
+    const waiting = <T>(result: Promise<T>): Promise<T> => this.#stepEnds(call, result);
+    const working = async <T>(fn: () => T | PromiseLike<T>): Promise<T> => {
+      call.functions++;
+      try {
+        return await fn();
+      } finally {
+        call.functions--;
+      }
+    };
+    return {
+      ...step,
+      run: (name, fn, options) => waiting(step.run(name, typeof fn === "function" ? () => working(fn) : fn, options)),
+      sleep: (name, duration) => waiting(step.sleep(name, duration)),
+      sleepUntil: (name, date) => waiting(step.sleepUntil(name, date)),
+      waitForSignal: (names, options) => waiting(step.waitForSignal(names, options)),
+    };
+  }
+
+  /** @returns `result` itself, which nobody need await */
+  #stepEnds<T>(call: Call, result: Promise<T>): Promise<T> {
+    const wake = { at: this.#now() + SLEEP_IN_PLACE_MAX_MS };
+    const end = () => {
+      call.wakesAt.delete(wake);
+      call.steps--;
+    };
+    call.wakesAt.add(wake);
+    call.steps++;
+    result.then(end, end);
+    return result;
+  }
+
   #contextOf(ctx: TaskContext, call: Call): TaskContext {
+    let steps: Steps | null = null;
     return new Proxy(ctx, {
       get: (_, name) => {
         if (name === "sleep") return (delayMs: number) => this.#sleep(ctx, call, delayMs);
+        if (name === "step") return (steps ??= this.#stepsOf(ctx.step, call));
         const member: unknown = Reflect.get(ctx, name, ctx);
         // This function has a property, which a bound one would lack.
         if (name === "checkpoint") return member;

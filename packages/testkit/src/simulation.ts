@@ -1,4 +1,12 @@
-import { Client, type Execution, type ExecutionState, type JobHandle, type Task } from "@mainspring/sdk";
+import {
+  Client,
+  type Execution,
+  type ExecutionState,
+  type JobHandle,
+  type SentSignal,
+  type SignalOptions,
+  type Task,
+} from "@mainspring/sdk";
 import type { WorkerLife } from "@mainspring/sdk/worker-core";
 import type { ExecutionRow, StoreData } from "@mainspring/server/parts";
 import { isFinal } from "@mainspring/server/parts";
@@ -79,19 +87,35 @@ export class Simulation implements AsyncDisposable {
     this.client = new Client({ url: "http://localhost", fetch, runtime: time.runtime("client") });
   }
 
-  /** All errors that handlers threw, in the order in which they were thrown. */
+  /**
+   * All errors that handlers threw, in the order in which they were thrown, except those of attempts that were suspended.
+   */
   get failures(): readonly HandlerFailure[] {
     return this.#parts.handlers.failures;
   }
 
   /**
    * Executions of a task that have not started, in the order of the submits. Executions that wait for their time or for
-   * another attempt are included. Nothing starts while the clock stands.
+   * another attempt are included, and those whose handlers sleep or wait for signals. Nothing starts while the clock stands.
    * @param task task, or its name
    */
   enqueued<P>(task: Task<P, unknown> | string): Enqueued<P>[] {
     const { data, handlers } = this.#parts;
     return enqueuedOf<P>(data, typeof task === "string" ? task : task.name, (id) => handlers.runs(id));
+  }
+
+  /**
+   * Sends a signal to an execution, as `client.signalExecution` does. The clock stands meanwhile: the handler goes on when
+   * the clock moves.
+   * @param data JSON of at most 64 KiB; left out: none
+   */
+  async signal(
+    job: JobHandle | string,
+    name: string,
+    data?: unknown,
+    options: SignalOptions = {},
+  ): Promise<SentSignal> {
+    return this.client.signalExecution(idOf(job), name, data, options);
   }
 
   /**
@@ -106,7 +130,7 @@ export class Simulation implements AsyncDisposable {
     options: WaitForOptions = {},
   ): Promise<Execution<R>> {
     const { time, quiet, handlers } = this.#parts;
-    const id = (typeof job === "string" ? job : job.executionId).toLowerCase();
+    const id = idOf(job);
     const withinMs = durationMs("within", options.within ?? DAY_MS);
     const before = await this.client.getExecution<R>(id);
     const beganMs = time.nowMs;
@@ -168,6 +192,10 @@ export class Simulation implements AsyncDisposable {
   #row(id: string): ExecutionRow {
     return this.#parts.data.executions.get(id) as ExecutionRow;
   }
+}
+
+function idOf(job: JobHandle | string): string {
+  return (typeof job === "string" ? job : job.executionId).toLowerCase();
 }
 
 /** Answer to the client when the simulation cannot go on. The client does not retry after this answer. */

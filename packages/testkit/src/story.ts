@@ -42,8 +42,15 @@ function waitOf(row: ExecutionRow, teller: Teller): string[] {
   if (runs(row.id))
     return [`its handler has not ended; its time is ${durationText(row.job.definition.policy.timeoutMs)}`];
   if (row.state !== "PENDING") return [];
+  if (row.dueAt > now && row.reason === "AWAITS_SIGNAL") return [`its handler waits for ${signalsOf(row, data)}`];
   if (row.dueAt > now) return [`it is due in ${durationText(row.dueAt - now)}, at ${timeText(row.dueAt)}`];
   return [unable(row, able) ?? limited(row, teller) ?? `a worker takes it when one of its ${able.slots} slots is free`];
+}
+
+function signalsOf({ id, dueAt }: ExecutionRow, data: StoreData): string {
+  const waits = data.steps.of(id).filter(({ kind }) => kind === "WAIT");
+  const names = waits.flatMap(({ data: wait }) => JSON.parse(Buffer.from(wait ?? []).toString()).signals as string[]);
+  return `a signal (${list([...new Set(names)])}) until ${timeText(dueAt)}: a test sends one with signal(job, name)`;
 }
 
 function unable(row: ExecutionRow, { pools, handlers, capabilities }: Able): string | null {

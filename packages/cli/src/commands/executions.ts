@@ -17,6 +17,7 @@ import { executionsText, executionText } from "../text/execution-text.ts";
 import { explanationText } from "../text/explanation-text.ts";
 import { sentence } from "../text/output.ts";
 import { waitFor } from "../wait.ts";
+import { signalCommand, stepsCommand } from "./execution-steps.ts";
 import { logsCommand } from "./logs.ts";
 import { watchCommand } from "./watch.ts";
 
@@ -31,12 +32,14 @@ interface ExecutionsListOptions extends ListOptions {
 
 export function executionsCommand(): Command {
   return new Command("executions")
-    .description("look at executions and their logs, watch, cancel and retry them")
+    .description("look at executions, their steps and their logs, watch, signal, cancel and retry them")
     .addCommand(executionsListCommand())
     .addCommand(getCommand())
     .addCommand(watchCommand())
     .addCommand(explainCommand())
     .addCommand(logsCommand())
+    .addCommand(stepsCommand())
+    .addCommand(signalCommand())
     .addCommand(cancelCommand())
     .addCommand(retryCommand());
 }

@@ -9,6 +9,8 @@ const MEANING: Record<WaitReason["reason"], string> = {
   WORKER_AWAITED: "its worker is to come back after a server's restart",
   CANCEL_REQUESTED: "its worker was told to stop it",
   DUE_LATER: "its time has not come",
+  SLEEPING: "its handler sleeps, and holds no slot",
+  AWAITS_SIGNAL: "its handler waits for a signal, and holds no slot",
   BACKOFF: "it failed and is tried again",
   POOL_PAUSED: "nothing of its pool is started",
   POOL_AT_LIMIT: "as many of its pool are at workers as may be",

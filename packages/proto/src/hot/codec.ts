@@ -96,8 +96,8 @@ export function decodeWorkerMessage(bytes: Buffer): WorkerMessage {
   };
 }
 
-function isPlain({ error, advice, stillRunning }: Finished): boolean {
-  return error === undefined && advice === 0 && !stillRunning;
+function isPlain({ error, advice, stillRunning, waits }: Finished): boolean {
+  return error === undefined && advice === 0 && !stillRunning && waits.length === 0;
 }
 
 function writeToken(writer: Writer, field: number, { executionId, attempt, shard }: Token): void {
@@ -203,6 +203,7 @@ function readFinished(reader: Reader): Finished {
     advice: 0,
     retryAtMs: 0n,
     stillRunning: false,
+    waits: [],
   };
   const outer = reader.enter();
   while (reader.next()) {

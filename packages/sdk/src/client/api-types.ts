@@ -250,9 +250,9 @@ export interface AttemptRecord {
   workerId: string;
   /**
    * Outcome of the attempt. FAILED and TIMED_OUT count against `maxAttempts`, WORKER_LOST counts against `maxLost`,
-   * RELEASED counts against neither.
+   * RELEASED and SUSPENDED count against neither. SUSPENDED: the handler sleeps or waits for signals.
    */
-  state: "SUCCEEDED" | "FAILED" | "TIMED_OUT" | "CANCELLED" | "WORKER_LOST" | "RELEASED";
+  state: "SUCCEEDED" | "FAILED" | "TIMED_OUT" | "CANCELLED" | "WORKER_LOST" | "RELEASED" | "SUSPENDED";
   /** Time at which the handler started; null: the handler never started. */
   startedAt: string | null;
   /** End of the attempt. */

@@ -1,4 +1,3 @@
-import { MainspringError } from "../errors.ts";
 import { type Runtime, sleep } from "../runtime.ts";
 import { systemRuntime } from "../system-runtime.ts";
 import type { Task } from "../task.ts";
@@ -20,6 +19,7 @@ import {
   type SubmittedJob,
   type SubmittedRecurringJob,
 } from "./api-types.ts";
+import { type ClientOptions, urlOf, wholeOf } from "./client-options.ts";
 import { Cluster } from "./cluster.ts";
 import { DeadLetters } from "./dead-letters.ts";
 import { type FollowOptions, follow } from "./follow.ts";
@@ -40,36 +40,8 @@ import type {
 import { Pools } from "./pools.ts";
 import type { RecurringJobRequest } from "./recurring-types.ts";
 import { type ReadOptions, Requests } from "./requests.ts";
-import type { ExecutionSteps } from "./step-types.ts";
+import type { ExecutionSteps, SentSignal, SignalOptions } from "./step-types.ts";
 import { Submits } from "./submits.ts";
-
-export interface ClientOptions {
-  /** URL of the server. Default: the environment variable MAINSPRING_URL, or http://127.0.0.1:8080. */
-  url?: string;
-  /**
-   * API key, which the client sends as a bearer token. Default: the environment variable MAINSPRING_API_KEY; without a
-   * key the client sends no token.
-   */
-  apiKey?: string;
-  /**
-   * Time for which the client retries a request, in milliseconds from the first failure; 0 to 3_600_000, default
-   * 30_000. The client retries only where a repeat is safe. The waits grow to 5 seconds, with jitter. An answer that
-   * says that the request is wrong ends the retries at once.
-   */
-  retryForMs?: number;
-  /** Largest number of retries of one request; 0 to 20, default: as many as `retryForMs` allows. */
-  retries?: number;
-  /** Time limit of one answer, in milliseconds; default 30_000. */
-  timeoutMs?: number;
-  /** Implementation of fetch; default: the platform's. */
-  fetch?: typeof fetch;
-  runtime?: Runtime;
-  /**
-   * Called with a message when requests have been failing for a second or more, once in 30 seconds at most. Default:
-   * writes to standard error.
-   */
-  warn?(message: string): void;
-}
 
 export interface SubmitOptions {
   /**
@@ -287,7 +259,21 @@ export class Client {
     return (answer.body as { executionId: string }).executionId;
   }
 
-  /** Reads the durable steps of an execution, with their values. */
+  /**
+   * Sends a signal to an execution that is not final. The step of its handler that waits for the name, now or later
+   * (`ctx.step.waitForSignal`), consumes the signal. The client retries, and the signal is accepted once.
+   * @param name 1 to 128 characters
+   * @param data JSON of at most 64 KiB; left out: none
+   * @throws {MainspringError} NOT_FOUND: there is no such execution. CONFLICT: the execution is final, 1,000 of its signals
+   * wait for a step, or the id belongs to a signal with another name or other data
+   */
+  signalExecution(executionId: string, name: string, data?: unknown, options: SignalOptions = {}): Promise<SentSignal> {
+    const { id = this.#runtime.uuid(), ...rest } = options;
+    const body = data === undefined ? { name, id } : { name, id, data };
+    return this.#requests.send("POST", `${executionPath(executionId)}/signals`, body, true, rest);
+  }
+
+  /** Reads the durable steps of an execution with their values, and the signals that no step has consumed. */
   getExecutionSteps(executionId: string, options: ReadOptions = {}): Promise<ExecutionSteps> {
     return this.#get(`${executionPath(executionId)}/steps`, options);
   }
@@ -374,16 +360,4 @@ function workerPath(workerId: string): string {
 
 function executionPath(executionId: string): string {
   return `/v1/executions/${encodeURIComponent(executionId)}`;
-}
-
-function urlOf(text: string): string {
-  const url = /^https?:\/\//.test(text) ? URL.parse(text) : null;
-  if (url !== null && url.username + url.password + url.search + url.hash === "") return url.href.replace(/\/+$/, "");
-  const shown = text.includes("@") ? "what was given, which may hold a password," : `"${text}"`;
-  throw new MainspringError("BAD_OPTION", `url: ${shown} is not a plain http(s) URL, as http://127.0.0.1:8080 is`);
-}
-
-function wholeOf(option: string, value: number, max: number): number {
-  if (Number.isInteger(value) && value >= 0 && value <= max) return value;
-  throw new MainspringError("BAD_OPTION", `${option}: must be a whole number from 0 to ${max}, not ${value}`);
 }

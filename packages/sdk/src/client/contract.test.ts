@@ -7,6 +7,7 @@ import type { Static, TSchema } from "typebox";
 import { RESULT_MAX_BYTES } from "../handlers/outcome.ts";
 import type * as sdk from "../index.ts";
 import { STEP_MAX_BYTES, STEP_NAME_MAX_CHARS, STEPS_MAX, STEPS_MAX_BYTES } from "../steps/step-data.ts";
+import { WAIT_MAX_MS, WAIT_SIGNALS_MAX, WORD_CHARS_MAX } from "../steps/wait-data.ts";
 import { FINAL_STATES } from "./api-types.ts";
 
 /**
@@ -110,6 +111,7 @@ describe("the values of the SDK", () => {
   it("agree with the contract of the API", () => {
     assert.deepEqual(FINAL_STATES, FINAL);
     const own = { RESULT_MAX_BYTES, STEP_MAX_BYTES, STEP_NAME_MAX_CHARS, STEPS_MAX, STEPS_MAX_BYTES };
-    assert.deepEqual({ ...limits, ...own }, { ...limits });
+    const waits = { WAIT_MAX_MS, WAIT_SIGNALS_MAX, WORD_CHARS_MAX };
+    assert.deepEqual({ ...limits, ...own, ...waits }, { ...limits });
   });
 });

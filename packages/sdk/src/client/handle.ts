@@ -2,6 +2,7 @@ import { ExecutionFailed } from "../errors.ts";
 import type { Execution, SubmittedJob } from "./api-types.ts";
 import type { Client } from "./client.ts";
 import type { ReadOptions } from "./requests.ts";
+import type { SentSignal, SignalOptions } from "./step-types.ts";
 
 /** A submitted job whose result has the type R. A program can create the handle again elsewhere from the two ids. */
 export class JobHandle<R = unknown> {
@@ -34,6 +35,14 @@ export class JobHandle<R = unknown> {
    */
   cancel(options: ReadOptions = {}): Promise<"CANCELLED" | "REQUESTED"> {
     return this.#client.cancelExecution(this.executionId, options);
+  }
+
+  /**
+   * Sends a signal to the execution, as `client.signalExecution` does.
+   * @param data JSON of at most 64 KiB; left out: none
+   */
+  signal(name: string, data?: unknown, options: SignalOptions = {}): Promise<SentSignal> {
+    return this.#client.signalExecution(this.executionId, name, data, options);
   }
 
   /** Reads the execution as it is now. */

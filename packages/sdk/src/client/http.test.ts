@@ -161,6 +161,21 @@ describe("a request of the client", () => {
     assert.equal(api.seen.length, 7);
   });
 
+  it("is repeated with the same id where it is a signal, so that the execution gets one", async () => {
+    const sent = { signalId: "s", name: "go", acceptedAt: "2026-03-01T00:00:00.000Z", isRepeated: true };
+    api.will("BREAK", { status: 200, body: sent }, { status: 202, body: sent });
+    assert.deepEqual(await client.signalExecution("e1", "go"), sent);
+    await client.signalExecution("e 2", "go", { by: "ü" }, { id: "s" });
+    const [first, again, third] = api.seen.map(({ method, path, body }) => ({ method, path, body: JSON.parse(body) }));
+    assert.deepEqual(again, first);
+    assert.deepEqual([first?.method, first?.path], ["POST", "/v1/executions/e1/signals"]);
+    assert.ok(first !== undefined && first.body.id.length > 0 && !("data" in first.body));
+    assert.deepEqual(
+      [third?.path, third?.body],
+      ["/v1/executions/e%202/signals", { name: "go", id: "s", data: { by: "ü" } }],
+    );
+  });
+
   it("is given up when its time is over, to which the time is added that the server was asked to wait", async () => {
     const guards = new JumpingRuntime(0);
     const waiting = new Client({ url: api.url, retries: 0, timeoutMs: 20_000, runtime: guards });

@@ -127,6 +127,8 @@ export interface WaitReason {
     | "WORKER_AWAITED"
     | "CANCEL_REQUESTED"
     | "DUE_LATER"
+    | "SLEEPING"
+    | "AWAITS_SIGNAL"
     | "BACKOFF"
     | "POOL_PAUSED"
     | "POOL_AT_LIMIT"

@@ -25,7 +25,8 @@ export class Attempt {
    * to stop, then the time at which the executor gives up the attempt.
    */
   dueMs = Number.POSITIVE_INFINITY;
-  isPastTimeout = false;
+  /** Whether the handler is to stop within its grace time, because of the timeout or a suspension. */
+  isStopping = false;
   /** First reason to stop, which later reasons do not replace; null: none. */
   abortCause: AbortCause | null = null;
   /** Steps, created when the handler first uses them; null: it has not. */
@@ -57,8 +58,8 @@ export class Attempt {
     return this.#controller.signal;
   }
 
-  stepsFor({ outbox, runtime }: ContextParts): AttemptSteps {
-    this.steps ??= new AttemptSteps(this, outbox, runtime);
+  stepsFor(parts: ContextParts): AttemptSteps {
+    this.steps ??= new AttemptSteps(this, parts, () => parts.suspend(this));
     return this.steps;
   }
 
@@ -66,6 +67,7 @@ export class Attempt {
     if (this.abortCause !== null) return;
     this.abortCause = cause;
     this.#controller?.abort(new AttemptAborted(this.fence, cause));
+    this.steps?.abort();
   }
 }
 
@@ -80,6 +82,8 @@ export interface ContextParts {
   readonly listener: Listener;
   readonly outbox: StepOutbox;
   readonly runtime: Runtime;
+  /** Tells the handler of an attempt to stop, because all that it waits for are steps that wait. */
+  suspend(attempt: Attempt): void;
 }
 
 /**

@@ -27,8 +27,8 @@ export interface TaskContext {
    */
   readonly cancelGraceMs: number;
   /**
-   * Aborts when the execution is cancelled, times out, or was given to another worker, and when the worker leaves. Its
-   * reason is an `AttemptAborted`. A handler that ignores the signal keeps its slot until the handler really ends.
+   * Aborts when the execution is cancelled, times out, is suspended or was given to another worker, and when the worker
+   * leaves. Its reason is an `AttemptAborted`. A handler that ignores the signal keeps its slot until the handler really ends.
    */
   readonly signal: AbortSignal;
   /**
@@ -55,9 +55,13 @@ export interface TaskContext {
   readonly checkpoint: Checkpoint;
 }
 
-export type AbortCause = "CANCELLED" | "TIMED_OUT" | "SUPERSEDED" | "WORKER_LEAVES";
+/**
+ * Reason for which an attempt is told to stop. SUSPENDED: all that the handler waits for are steps that sleep or wait for
+ * signals, so the attempt ends without a failure, and the execution continues as another attempt.
+ */
+export type AbortCause = "CANCELLED" | "TIMED_OUT" | "SUPERSEDED" | "WORKER_LEAVES" | "SUSPENDED";
 
-/** Reason of `ctx.signal` once it has aborted, and error of steps that wait when their attempt is over. */
+/** Reason of `ctx.signal` once it has aborted, and error of steps that wait when their attempt is over or suspends. */
 export class AttemptAborted extends Error {
   // Libraries use this name to tell an abort from a failure.
   override readonly name = "AbortError";

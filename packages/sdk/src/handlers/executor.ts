@@ -11,10 +11,9 @@ import type {
 import { StepOutbox } from "../steps/step-outbox.ts";
 import type { Task } from "../task.ts";
 import { Attempt, AttemptContext, type ContextParts } from "./attempt.ts";
-import type { AbortCause } from "./context.ts";
 import { Deadlines } from "./deadlines.ts";
 import { type Middleware, runWithin } from "./middleware.ts";
-import { endingOfForce, endingOfReturn, endingOfThrow, succeeded, terminal } from "./outcome.ts";
+import { endingOfForce, endingOfReturn, endingOfThrow, succeeded, suspended, terminal } from "./outcome.ts";
 import { OutputBuffer } from "./output-buffer.ts";
 import type { StallGuard } from "./stall-guard.ts";
 import type { StartBoard } from "./start-board.ts";
@@ -89,7 +88,8 @@ export class Executor {
     this.#starts = options.starts;
     this.#stuck = new StuckHandlers(options.runtime, options.warn);
     this.#output = new OutputBuffer(options.runtime, () => this.#flush());
-    this.#contextParts = { listener: this.#output, outbox: this.#outbox, runtime: options.runtime };
+    const suspend = (attempt: Attempt) => this.#stop(attempt, "SUSPENDED", this.#runtime.monotonicMs());
+    this.#contextParts = { listener: this.#output, outbox: this.#outbox, runtime: options.runtime, suspend };
     this.#deadlines = new Deadlines(options.runtime, (nowMs) => this.#checkDeadlines(nowMs));
   }
 
@@ -152,12 +152,12 @@ export class Executor {
     if (attempt === undefined) return;
     const abort = cause === "REQUESTED" ? "CANCELLED" : cause;
     if (attempt.phase === "WAITING") this.#finish(attempt, endingOfForce(abort));
-    else if (abort === "TIMED_OUT") this.#timeOut(attempt, this.#runtime.monotonicMs());
+    else if (abort === "TIMED_OUT") this.#stop(attempt, abort, this.#runtime.monotonicMs());
     else attempt.abort(abort);
   }
 
   /** Drops an attempt that the server no longer wants. Its slot stays occupied until its handler ends. */
-  #forget(attempt: Attempt | undefined, cause: AbortCause): void {
+  #forget(attempt: Attempt | undefined, cause: "SUPERSEDED" | "WORKER_LEAVES"): void {
     if (attempt === undefined) return;
     const isRunning = attempt.phase === "RUNNING";
     this.#close(attempt);
@@ -267,11 +267,12 @@ export class Executor {
   #finish(attempt: Attempt, ending: Ending, stillRunning = false): void {
     attempt.steps?.finish();
     this.#close(attempt);
-    const { outcome, result, error, advice } = ending;
+    const end = attempt.abortCause === "SUSPENDED" ? suspended(attempt.steps?.waits() ?? []) : ending;
+    const { outcome, result, error, advice } = end;
     const { executionId, attempt: number } = attempt.assignment;
     const finishedAtMs = this.#runtime.now();
-    if (attempt.startedAtMs > 0) this.#hooks.ended(attempt, ending, this.#runtime.monotonicMs());
-    this.#finished.push({
+    if (attempt.startedAtMs > 0) this.#hooks.ended(attempt, end, this.#runtime.monotonicMs());
+    const report: FinishedReport = {
       executionId,
       attempt: number,
       outcome,
@@ -281,7 +282,9 @@ export class Executor {
       startedAtMs: attempt.startedAtMs,
       finishedAtMs,
       stillRunning,
-    });
+    };
+    if (end.waits !== undefined) report.waits = end.waits;
+    this.#finished.push(report);
     this.#setFlush();
   }
 
@@ -291,22 +294,23 @@ export class Executor {
     this.#attempts.delete(attempt.assignment.executionId);
   }
 
-  #timeOut(attempt: Attempt, nowMs: number): void {
-    attempt.abort("TIMED_OUT");
-    if (attempt.isPastTimeout) return;
-    attempt.isPastTimeout = true;
+  /** Tells a handler to stop within the grace time. */
+  #stop(attempt: Attempt, cause: "TIMED_OUT" | "SUSPENDED", nowMs: number): void {
+    attempt.abort(cause);
+    if (attempt.isStopping) return;
+    attempt.isStopping = true;
     attempt.dueMs = nowMs + attempt.assignment.cancelGraceMs;
     this.#deadlines.watch(attempt, nowMs);
   }
 
-  /** Tells attempts past their timeout to stop, and gives up attempts that did not stop within the grace time. */
+  /** Tells attempts past their timeout to stop, and gives up attempts that did not stop within their grace time. */
   #checkDeadlines(nowMs: number): number {
     let nextMs = Number.POSITIVE_INFINITY;
     for (const attempt of [...this.#attempts.values()]) {
       if (attempt.phase !== "RUNNING") continue;
       if (attempt.dueMs <= nowMs) {
-        if (attempt.isPastTimeout) this.#force(attempt);
-        else this.#timeOut(attempt, nowMs);
+        if (attempt.isStopping) this.#force(attempt);
+        else this.#stop(attempt, "TIMED_OUT", nowMs);
       }
       nextMs = Math.min(nextMs, attempt.dueMs);
     }

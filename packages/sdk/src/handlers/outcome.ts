@@ -1,5 +1,5 @@
 import type { ExecutionError } from "../client/api-types.ts";
-import type { Ending } from "../session/work.ts";
+import type { Ending, WaitReport } from "../session/work.ts";
 import type { AbortCause } from "./context.ts";
 import { adviceOf, advised } from "./retry-errors.ts";
 
@@ -41,6 +41,11 @@ export function thrownBy({ error, advice }: Ending): Error {
   const { name = "Error", message = "", stack } = error ?? {};
   const thrown = Object.assign(new Error(message), { name, stack: stack ?? "" });
   return advice === null ? thrown : advised(thrown, advice);
+}
+
+/** Outcome of an attempt that suspends, whatever its handler returned or threw. */
+export function suspended(waits: readonly WaitReport[]): Ending {
+  return { outcome: "SUSPENDED", result: "", error: null, advice: null, waits };
 }
 
 /** Outcome of an attempt that ended without its handler. */

@@ -22,13 +22,20 @@ export interface SucceededAttempt extends HookedAttempt {
   durationMs: number;
 }
 
+export interface SuspendedAttempt extends HookedAttempt {
+  /** Names of the steps that sleep or wait for a signal. */
+  waits: readonly string[];
+  /** Time since the start of the attempt, in milliseconds. */
+  durationMs: number;
+}
+
 export interface FailedAttempt extends HookedAttempt {
   /**
    * Outcome of the attempt. FAILED and TIMED_OUT count as failures. CANCELLED: a user cancelled the execution.
    * SUPERSEDED: the server has given the execution to another worker. WORKER_LEAVES: the worker stopped before the
    * handler ended.
    */
-  outcome: "FAILED" | AbortCause;
+  outcome: "FAILED" | Exclude<AbortCause, "SUSPENDED">;
   /** Error that the worker reports to the server; null: none. */
   error: ExecutionError | null;
   /** Time since the start of the attempt, in milliseconds. */
@@ -49,8 +56,8 @@ export type Stall =
 /**
  * Functions that a worker calls in its own process, for metrics, traces and error trackers. Hooks get plain data and
  * change nothing: an exception or rejection of a hook harms neither the attempt nor the worker, and the worker logs the
- * first one of each hook. Each call of `onStart` is followed by one call of `onSuccess` or `onFailure` for the same
- * attempt. Hooks run on the event loop of the handlers, so they must not block it.
+ * first one of each hook. Each call of `onStart` is followed by one call of `onSuccess`, `onFailure` or `onSuspend` for
+ * the same attempt. Hooks run on the event loop of the handlers, so they must not block it.
  */
 export interface WorkerHooks {
   /** Called right before the handler. */
@@ -59,6 +66,10 @@ export interface WorkerHooks {
   onSuccess?(attempt: SucceededAttempt): void | Promise<void>;
   /** Called when an attempt ends in another way, even if its handler still runs. */
   onFailure?(attempt: FailedAttempt): void | Promise<void>;
+  /**
+   * Called when an attempt ends because its handler sleeps or waits for signals: the execution runs on as another attempt.
+   */
+  onSuspend?(attempt: SuspendedAttempt): void | Promise<void>;
   /** Called when a handler, the event loop or the process stalls. */
   onStalled?(stall: Stall): void | Promise<void>;
 }
@@ -79,7 +90,7 @@ export class Hooks {
   }
 
   /** Called when an attempt that has started ends. */
-  ended(attempt: Attempt, { outcome, error }: Ending, nowMs: number): void {
+  ended(attempt: Attempt, { outcome, error, waits = [] }: Ending, nowMs: number): void {
     switch (outcome) {
       case "SUCCEEDED":
         if (this.#hooks.onSuccess === undefined) return;
@@ -90,13 +101,22 @@ export class Hooks {
       case "TIMED_OUT":
       case "CANCELLED":
         return this.#fails(attempt, outcome, error, nowMs);
+      case "SUSPENDED": {
+        if (this.#hooks.onSuspend === undefined) return;
+        const told = {
+          ...hooked(attempt),
+          waits: waits.map(({ name }) => name),
+          durationMs: durationOf(attempt, nowMs),
+        };
+        return this.#call("onSuspend", () => this.#hooks.onSuspend?.(told));
+      }
       // A RELEASED attempt has not started, so no hook is called.
       case "RELEASED":
     }
   }
 
   /** Called when the server no longer wants the result of an attempt that has started. */
-  dropped(attempt: Attempt, cause: AbortCause, nowMs: number): void {
+  dropped(attempt: Attempt, cause: "SUPERSEDED" | "WORKER_LEAVES", nowMs: number): void {
     this.#fails(attempt, cause, null, nowMs);
   }
 

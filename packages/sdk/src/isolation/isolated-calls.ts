@@ -1,6 +1,7 @@
 import { type Deferred, deferred } from "../deferred.ts";
 import { AttemptAborted, type TaskContext } from "../handlers/context.ts";
 import { endingOfThrow } from "../handlers/outcome.ts";
+import { hold } from "../steps/attempt-steps.ts";
 import { valueOf } from "../steps/step-data.ts";
 import type { FromIsolated, StepMessage, ToIsolated } from "./isolation-messages.ts";
 
@@ -13,6 +14,8 @@ export class IsolatedCalls {
   readonly #send: (message: ToIsolated) => void;
   /** Steps whose functions run in the handler's process, by call. */
   readonly #running = new Map<number, Deferred<string>>();
+  /** Calls that have ended, until the handler has gone on after them: what it calls next may be on its way. */
+  readonly #ended = new Map<number, () => void>();
 
   constructor(ctx: TaskContext, send: (message: ToIsolated) => void) {
     this.#ctx = ctx;
@@ -29,7 +32,18 @@ export class IsolatedCalls {
       case "STEP_RAN":
         return this.#take(call)?.resolve(message.data);
       case "STEP_THREW":
+        this.#hold(call);
         return this.#take(call)?.reject(THREW_THERE);
+      case "SLEEP":
+        return this.#answer(call, () => this.#ctx.step.sleep(message.name, message.delayMs));
+      case "WAIT_FOR_SIGNAL": {
+        const { name, signals, timeoutMs } = message;
+        return this.#answer(call, () => this.#ctx.step.waitForSignal(signals, { name, timeoutMs }));
+      }
+      case "WENT_ON":
+        this.#ended.get(call)?.();
+        this.#ended.delete(call);
+        return;
       case "CHECKPOINT":
         return this.#answer(call, async () => this.#ctx.checkpoint(valueOf(message.data)));
     }
@@ -48,11 +62,20 @@ export class IsolatedCalls {
     return running;
   }
 
+  /** Keeps the attempt from being suspended until the handler has gone on after the call. */
+  #hold(call: number): void {
+    if (!this.#ended.has(call)) this.#ended.set(call, hold(this.#ctx.step));
+  }
+
   #answer(call: number, work: () => Promise<unknown>): void {
     work().then(
-      (value) => this.#send({ kind: "CALL_DONE", call, value }),
+      (value) => {
+        this.#hold(call);
+        this.#send({ kind: "CALL_DONE", call, value });
+      },
       (thrown: unknown) => {
         if (thrown === THREW_THERE) return;
+        this.#hold(call);
         const cause = thrown instanceof AttemptAborted ? thrown.reason : null;
         this.#send({ kind: "CALL_FAILED", call, ending: endingOfThrow(thrown, null), cause });
       },

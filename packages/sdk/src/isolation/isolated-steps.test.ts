@@ -10,7 +10,13 @@ import { isFromIsolated } from "./isolation-messages.ts";
 
 const module = new URL("../../test/isolated-handlers.ts", import.meta.url);
 
-/** Runs an isolated handler in an executor whose server stores every record. */
+/** Times that no clock reaches that moves by a millisecond in a turn of the event loop. */
+const PATIENT = { timeoutMs: 86_400_000, cancelGraceMs: 86_400_000 };
+
+/**
+ * Runs an isolated handler in an executor whose server stores every record. The clock moves once a step of the handler has
+ * the value "moves".
+ */
 async function run(where: "process" | "thread", handler: string, over: Partial<Assignment> = {}) {
   const scene = new ExecutorScene(1, [task({ name: "apart", isolate: { in: where, module, export: handler } })]);
   scene.apply({ assigns: [assignment("e", { handler: "apart", ...over })] });
@@ -19,8 +25,9 @@ async function run(where: "process" | "thread", handler: string, over: Partial<A
   let finished: FinishedReport | undefined;
   while (finished === undefined) {
     await new Promise(setImmediate);
-    await scene.runtime.turn();
+    await scene.runtime.advance(contents.includes('"moves"') ? 1 : 0);
     for (const report of scene.reports.splice(0)) {
+      contents.push(...report.logs.map(({ line }) => line));
       contents.push(...(report.steps ?? []).map(({ data }) => data), ...report.finished.map(() => "result"));
       steps.push(...(report.steps ?? []));
       if (report.steps !== undefined) scene.apply({ stepAcks: report.steps });
@@ -75,6 +82,45 @@ for (const where of ["process", "thread"] as const) {
       assert.deepEqual(contents, ['{"row":1}', '{"row":1000}', "result"]);
     });
 
+    it("suspend their attempt, once the handler has gone on after each step that ended", async () => {
+      const recorded = [
+        { name: "over", kind: "WAIT", untilMs: 1_000_000 },
+        { name: "known", kind: "SIGNAL", data: '"ü"', signalId: "s-1" },
+      ] as const;
+      const { steps, contents, finished } = await run(where, "waitForAll", { recorded, ...PATIENT });
+      assert.deepEqual(
+        steps.map(({ name, data, signalId = "" }) => [name, data, signalId]),
+        [
+          ["known", '{"name":"known","data":"ü","id":"s-1"}', "s-1"],
+          ['["chain",1]', "1", ""],
+          ['["chain",2]', "2", ""],
+          ['["chain",3]', "3", ""],
+          ["instead", "1", ""],
+          ["clock", '"moves"', ""],
+        ],
+      );
+      assert.deepEqual(
+        finished.waits?.map(({ name, signals, isRecorded }) => [name, signals, isRecorded]),
+        [
+          ["long", [], false],
+          ["both", ["a", "b"], false],
+        ],
+      );
+      assert.deepEqual([finished.outcome, finished.error, finished.stillRunning], ["SUSPENDED", null, false]);
+      assert.deepEqual(contents.slice(-3), ["SUSPENDED true SUSPENDED", "SUSPENDED", "result"]);
+    });
+
+    it("refuse bad waits with the same errors", async () => {
+      const { finished } = await run(where, "waitBadly");
+      const expected = ["InvalidWait true", "none", "DuplicateStep true", "InvalidWait true", "InvalidStep true"];
+      assert.deepEqual(JSON.parse(finished.result), expected);
+    });
+
+    it("suspend the attempt of a handler that does not end, and that is killed", async () => {
+      const { finished } = await run(where, "waitStubbornly", { ...PATIENT, cancelGraceMs: 50 });
+      assert.deepEqual([finished.outcome, finished.waits?.map(({ name }) => name)], ["SUSPENDED", ["a"]]);
+    });
+
     it("reject with the reason for which the attempt is over", async () => {
       const runtime = new ManualRuntime();
       const superseded = () => Promise.reject(new AttemptAborted("e:2", "SUPERSEDED"));
@@ -97,13 +143,20 @@ describe("messages about steps from a handler's process", () => {
       { kind: "STEP_RAN", call: 1, data: "1" },
       { kind: "STEP_THREW", call: 1 },
       { kind: "CHECKPOINT", call: 1, data: "1" },
+      { kind: "SLEEP", call: 1, name: "a", delayMs: 1 },
+      { kind: "WAIT_FOR_SIGNAL", call: 1, name: "a", signals: ["a"], timeoutMs: 1 },
+      { kind: "WENT_ON", call: 1 },
     ];
-    assert.deepEqual(good.map(isFromIsolated), [true, true, true, true]);
+    assert.ok(good.every(isFromIsolated));
     const bad = [
       { kind: "STEP", call: "1", name: "a" },
       { kind: "STEP", call: 1, name: ["a"] },
       { kind: "STEP_RAN", call: 1 },
       { kind: "STEP_THREW" },
+      { kind: "SLEEP", call: 1, name: "a", delayMs: "1" },
+      { kind: "WAIT_FOR_SIGNAL", call: 1, name: "a", signals: "a", timeoutMs: 1 },
+      { kind: "WENT_ON" },
+      { kind: "toString" },
       { kind: "CHECKPOINT", call: 1, data: 7 },
     ];
     assert.deepEqual(bad.filter(isFromIsolated), []);

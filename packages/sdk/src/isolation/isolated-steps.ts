@@ -2,29 +2,29 @@ import { type Deferred, deferred } from "../deferred.ts";
 import { AttemptAborted } from "../handlers/context.ts";
 import { thrownBy } from "../handlers/outcome.ts";
 import type { Runtime } from "../runtime.ts";
+import { unawaited } from "../steps/attempt-steps.ts";
 import { Checkpoints } from "../steps/checkpoints.ts";
 import { runWithRetries } from "../steps/run-step.ts";
-import type { Checkpoint, StepOptions, Steps } from "../steps/step-context.ts";
+import type { Checkpoint, StepName, StepOptions, Steps, WaitForSignalOptions } from "../steps/step-context.ts";
 import { checkpointData, checkRun, resultData, stepName } from "../steps/step-data.ts";
 import { STEP_ERRORS, StepError, type StepErrorName } from "../steps/step-error.ts";
+import { delayUntil, durationMs, signalWait } from "../steps/wait-data.ts";
 import type { AttemptFacts, FromIsolated, StepAnswer, ToIsolated } from "./isolation-messages.ts";
 
 /** A call that waits for the worker's answer. */
 interface Call {
   done: Deferred<unknown>;
-  /** Runs the step's function and says how that ended; null: a checkpoint. */
+  /** Runs the step's function and says how that ended; null: the call has none. */
   run: (() => Promise<void>) | null;
 }
 
 /** Steps and checkpoints in the process of an isolated handler. The worker's process stores them. */
 export class IsolatedSteps {
   readonly step: Steps = {
-    run: (name, fn, options = {}) => {
-      const result = this.#run(name, fn, options);
-      // A handler may drop the promise, so its rejection must not end the process.
-      result.catch(() => undefined);
-      return result as Promise<never>;
-    },
+    run: (name, fn, options = {}) => unawaited(this.#run(name, fn, options)) as Promise<never>,
+    sleep: (name, duration) => unawaited(this.#sleep(name, (step) => durationMs(step, duration))),
+    sleepUntil: (name, date) => unawaited(this.#sleep(name, (step) => delayUntil(step, date, this.#runtime))),
+    waitForSignal: (names, options = {}) => unawaited(this.#waitForSignal(names, options)) as Promise<never>,
     key: (name) => `${this.#facts.executionId}/${stepName(name)}`,
   };
   readonly checkpoint: Checkpoint;
@@ -60,6 +60,12 @@ export class IsolatedSteps {
     this.#calls.delete(message.call);
     if (message.kind === "CALL_DONE") call?.done.resolve(message.value);
     else call?.done.reject(this.#errorOf(message));
+    this.#goOn(message.call);
+  }
+
+  /** Lets the handler go on after a call, and then says so. */
+  #goOn(call: number): void {
+    this.#runtime.setTimer(0, () => this.#tell({ kind: "WENT_ON", call }));
   }
 
   /** Sends what is still to be sent ahead of the handler's result. */
@@ -67,7 +73,7 @@ export class IsolatedSteps {
     this.#checkpoints.flush();
   }
 
-  async #run(name: Parameters<Steps["run"]>[0], fn: () => unknown, options: StepOptions): Promise<unknown> {
+  async #run(name: StepName, fn: () => unknown, options: StepOptions): Promise<unknown> {
     const text = stepName(name);
     const retries = checkRun(text, fn, options);
     const run = async (call: number): Promise<void> => {
@@ -82,9 +88,21 @@ export class IsolatedSteps {
         this.#tell({ kind: "STEP_THREW", call });
         this.#calls.get(call)?.done.reject(error);
         this.#calls.delete(call);
+        this.#goOn(call);
       }
     };
     return this.#call(run, (call) => ({ kind: "STEP", call, name: text }));
+  }
+
+  async #sleep(name: StepName, delayOf: (step: string) => number): Promise<void> {
+    const text = stepName(name);
+    const delayMs = delayOf(text);
+    await this.#call(null, (call) => ({ kind: "SLEEP", call, name: text, delayMs }));
+  }
+
+  async #waitForSignal(names: string | readonly string[], options: WaitForSignalOptions): Promise<unknown> {
+    const wait = signalWait(names, options);
+    return this.#call(null, (call) => ({ kind: "WAIT_FOR_SIGNAL", call, ...wait }));
   }
 
   async #call(run: ((call: number) => Promise<void>) | null, ask: (call: number) => FromIsolated): Promise<unknown> {

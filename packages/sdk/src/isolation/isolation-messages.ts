@@ -10,6 +10,10 @@ export type StepMessage =
   /** The answer to RUN_STEP: the result as JSON text. */
   | { kind: "STEP_RAN"; call: number; data: string }
   | { kind: "STEP_THREW"; call: number }
+  | { kind: "SLEEP"; call: number; name: string; delayMs: number }
+  | { kind: "WAIT_FOR_SIGNAL"; call: number; name: string; signals: readonly string[]; timeoutMs: number }
+  /** The handler has gone on after the end of this call: all that it then called is on its way. */
+  | { kind: "WENT_ON"; call: number }
   | { kind: "CHECKPOINT"; call: number; data: string };
 
 /** The worker's answers to them. */
@@ -40,13 +44,24 @@ export type FromIsolated =
   | { kind: "ENDED"; ending: Ending }
   | StepMessage;
 
+/** Types of the fields of each kind of message about steps. */
+const FIELDS: Readonly<Record<StepMessage["kind"], Readonly<Record<string, "number" | "string" | "object">>>> = {
+  STEP: { call: "number", name: "string" },
+  STEP_RAN: { call: "number", data: "string" },
+  STEP_THREW: { call: "number" },
+  SLEEP: { call: "number", name: "string", delayMs: "number" },
+  WAIT_FOR_SIGNAL: { call: "number", name: "string", signals: "object", timeoutMs: "number" },
+  WENT_ON: { call: "number" },
+  CHECKPOINT: { call: "number", data: "string" },
+};
+
 /** Checks a message. The handler's own code runs in the process that sends these messages, and can send anything. */
 export function isFromIsolated(message: unknown): message is FromIsolated {
-  const { kind, fraction, line, ending, call, name, data } = Object(message) as Record<string, unknown>;
+  const fields = Object(message) as Record<string, unknown>;
+  const { kind, fraction, line, ending } = fields;
   if (kind === "PROGRESS") return typeof fraction === "number";
   if (kind === "LOG") return typeof line === "string";
-  if (kind === "STEP") return typeof call === "number" && typeof name === "string";
-  if (kind === "STEP_RAN" || kind === "CHECKPOINT") return typeof call === "number" && typeof data === "string";
-  if (kind === "STEP_THREW") return typeof call === "number";
-  return kind === "ENDED" && typeof ending === "object" && ending !== null;
+  if (kind === "ENDED") return typeof ending === "object" && ending !== null;
+  if (!Object.hasOwn(FIELDS, String(kind))) return false;
+  return Object.entries(FIELDS[kind as StepMessage["kind"]]).every(([name, type]) => typeof fields[name] === type);
 }

@@ -96,8 +96,12 @@ class IsolatedAttempt {
 
   #exited(how: string): void {
     this.#killTimer?.cancel();
-    this.#ctx.signal.removeEventListener("abort", this.#stop);
-    if (this.#ending === null) this.#over.reject(new Error(this.#lastWords(how)));
+    const { signal } = this.#ctx;
+    signal.removeEventListener("abort", this.#stop);
+    // The handler has ended as it was told to, and what it threw in its process is no failure here either.
+    if (signal.reason instanceof AttemptAborted && signal.reason.reason === "SUSPENDED")
+      this.#over.reject(signal.reason);
+    else if (this.#ending === null) this.#over.reject(new Error(this.#lastWords(how)));
     else if (this.#ending.outcome !== "SUCCEEDED") this.#over.reject(thrownBy(this.#ending));
     else this.#over.resolve(this.#ending.result === "" ? undefined : JSON.parse(this.#ending.result));
   }

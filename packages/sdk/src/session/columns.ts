@@ -19,8 +19,8 @@ export interface FinishedColumns {
   results: string[];
   /** Five numbers for each report. */
   numbers: Float64Array;
-  /** Errors and retry advice, only for reports that have any. */
-  failures: { index: number; error: FinishedReport["error"]; advice: FinishedReport["advice"] }[];
+  /** Errors, retry advice and waits, only for reports that have any. */
+  rare: ({ index: number } & Pick<FinishedReport, "error" | "advice" | "waits">)[];
 }
 
 export function packAssigns(assigns: readonly Assignment[]): AssignColumns {
@@ -73,25 +73,26 @@ export function unpackAssigns({
 
 export function packFinished(finished: readonly FinishedReport[]): FinishedColumns {
   const numbers = new Float64Array(finished.length * 5);
-  const failures: FinishedColumns["failures"] = [];
-  finished.forEach(({ attempt, outcome, startedAtMs, finishedAtMs, stillRunning, error, advice }, index) => {
+  const rare: FinishedColumns["rare"] = [];
+  finished.forEach(({ attempt, outcome, startedAtMs, finishedAtMs, stillRunning, error, advice, waits }, index) => {
     const at = index * 5;
     numbers[at] = attempt;
     numbers[at + 1] = OUTCOMES.indexOf(outcome);
     numbers[at + 2] = startedAtMs;
     numbers[at + 3] = finishedAtMs;
     numbers[at + 4] = stillRunning ? 1 : 0;
-    if (error !== null || advice !== null) failures.push({ index, error, advice });
+    if (waits !== undefined) rare.push({ index, error, advice, waits });
+    else if (error !== null || advice !== null) rare.push({ index, error, advice });
   });
   return {
     executionIds: finished.map((report) => report.executionId),
     results: finished.map((report) => report.result),
     numbers,
-    failures,
+    rare,
   };
 }
 
-export function unpackFinished({ executionIds, results, numbers, failures }: FinishedColumns): FinishedReport[] {
+export function unpackFinished({ executionIds, results, numbers, rare }: FinishedColumns): FinishedReport[] {
   const finished = executionIds.map((executionId, index): FinishedReport => {
     const at = index * 5;
     return {
@@ -106,6 +107,6 @@ export function unpackFinished({ executionIds, results, numbers, failures }: Fin
       stillRunning: numbers[at + 4] === 1,
     };
   });
-  for (const { index, error, advice } of failures) Object.assign(finished[index] as FinishedReport, { error, advice });
+  for (const { index, ...fields } of rare) Object.assign(finished[index] as FinishedReport, fields);
   return finished;
 }

@@ -8,7 +8,7 @@ import {
   type Step,
   type Token,
 } from "@mainspring/proto";
-import { finishedMessage, stepMessage } from "./messages.ts";
+import { finishedMessage, stepMessage, unsuspended } from "./messages.ts";
 import type { AttemptRef, FinishedReport, StepRef, StepReport } from "./work.ts";
 
 /**
@@ -97,12 +97,16 @@ export class HeldAttempts {
     return held.token;
   }
 
-  /** @returns result to send; null: the server no longer wants it */
-  finish(report: FinishedReport): Finished | null {
+  /**
+   * @param isTooOld whether the server is too old to suspend attempts
+   * @returns result to send; null: the server no longer wants it
+   */
+  finish(report: FinishedReport, isTooOld = false): Finished | null {
     const held = this.#find(report);
     if (held === undefined || held.finished !== null) return null;
     held.startedAtMs = report.startedAtMs;
     held.finished = finishedMessage(held.token, report);
+    if (isTooOld) held.finished = unsuspended(held.finished);
     this.#unfinished--;
     return held.finished;
   }
@@ -133,9 +137,12 @@ export class HeldAttempts {
     for (const { steps } of this.#held.values()) if (steps !== null) yield* steps.values();
   }
 
-  /** Removes all records, which the server cannot store. */
+  /** Removes all records, which the server cannot store, and fails attempts that it cannot suspend. */
   dropSteps(): void {
-    for (const held of this.#held.values()) held.steps = null;
+    for (const held of this.#held.values()) {
+      held.steps = null;
+      if (held.finished !== null) held.finished = unsuspended(held.finished);
+    }
   }
 
   /**

@@ -32,11 +32,14 @@ describe("messages to the gateway", () => {
   it("stay below what a gateway takes, in the same order, with the largest results and errors there are", () => {
     const largest = { result: "x".repeat(1024 * 1024) };
     const error = { name: "ü".repeat(8_192), message: "€".repeat(8_192), stack: "€".repeat(8_192) };
-    const worst = Array.from({ length: 300 }, (_, index) => (index % 30 === 0 ? largest : { result: "", error }));
+    const signals = Array.from({ length: 100 }, () => "€".repeat(128));
+    const waits = Array.from({ length: 27 }, () => ({ name: "€".repeat(256), delayMs: 1, signals, isRecorded: false }));
+    const rare = (index: number) => (index % 30 === 0 ? largest : { result: "", waits });
+    const worst = Array.from({ length: 300 }, (_, index) => (index % 15 === 0 ? rare(index) : { result: "", error }));
     const results = worst.map((over, index) => finishedMessage(tokenOf(`${index}`), finished("x", over)));
     const messages = [...messagesOf(results)];
     assert.ok(Math.max(...sizesOf(messages)) < MESSAGE_MAX_BYTES);
-    assert.ok(messages.length < 30, `${messages.length}`);
+    assert.ok(messages.length < 60, `${messages.length}`);
     assert.deepEqual(
       messages.flatMap((message) => message.finished.map((item) => item.token?.executionId)),
       results.map((item) => item.token?.executionId),
@@ -66,7 +69,10 @@ const ASSIGNMENTS: fc.Arbitrary<Assignment> = fc.record({
   maxAttempts: NUMBERS,
   scheduledAtMs: NUMBERS,
 });
-const REPORTS: fc.Arbitrary<FinishedReport> = fc.record({
+const WAITS = fc.array(
+  fc.record({ name: fc.string(), delayMs: NUMBERS, signals: fc.array(fc.string()), isRecorded: fc.boolean() }),
+);
+const REPORT = {
   ...REFS,
   outcome: fc.constantFrom(...OUTCOMES),
   result: fc.string(),
@@ -75,6 +81,10 @@ const REPORTS: fc.Arbitrary<FinishedReport> = fc.record({
   startedAtMs: NUMBERS,
   finishedAtMs: NUMBERS,
   stillRunning: fc.boolean(),
+  waits: WAITS,
+};
+const REPORTS: fc.Arbitrary<FinishedReport> = fc.record(REPORT, {
+  requiredKeys: Object.keys(REPORT).filter((key) => key !== "waits") as Exclude<keyof typeof REPORT, "waits">[],
 });
 
 describe("columns", () => {

@@ -12,6 +12,7 @@ import {
   type StepAck,
   type Token,
   TokenSchema,
+  type Wait,
   RetryAdvice as WireAdvice,
   Outcome as WireOutcome,
   StepKind as WireStepKind,
@@ -28,6 +29,7 @@ import type {
   StepRecord,
   StepRef,
   StepReport,
+  WaitReport,
 } from "./work.ts";
 
 /** Conversion between protocol messages and the values that the executor uses. */
@@ -38,12 +40,14 @@ const OUTCOMES: Record<Outcome, WireOutcome> = {
   TIMED_OUT: WireOutcome.TIMED_OUT,
   CANCELLED: WireOutcome.CANCELLED,
   RELEASED: WireOutcome.RELEASED,
+  SUSPENDED: WireOutcome.SUSPENDED,
 };
 const STEP_KINDS = { RESULT: WireStepKind.RESULT, CHECKPOINT: WireStepKind.CHECKPOINT } as const;
 const ADVICES = { NEVER: WireAdvice.NEVER, AT: WireAdvice.AT } as const;
 type TokenOf = (ref: AttemptRef) => Token | null;
 
 const NO_BYTES = new Uint8Array(0);
+const NO_WAITS: Wait[] = [];
 /** Largest message, in bytes: well below the receiver's limit. One result has at most 1 MiB. */
 const MESSAGE_MAX_BYTES = 2 * 1024 * 1024;
 /** Largest number of items in one message. More items at once would hold up the gateway's other workers. */
@@ -78,7 +82,7 @@ export function cancelCauseOf(reason: CancelReason): CancelCause {
 }
 
 /** Object literals instead of `create`, because this is the hot path. */
-export function finishedMessage(token: Token, { error, advice, ...report }: FinishedReport): Finished {
+export function finishedMessage(token: Token, { error, advice, waits, ...report }: FinishedReport): Finished {
   return {
     $typeName: "mainspring.worker.v1.Finished",
     token,
@@ -90,19 +94,47 @@ export function finishedMessage(token: Token, { error, advice, ...report }: Fini
     advice: advice === null ? WireAdvice.UNSPECIFIED : ADVICES[advice.kind],
     retryAtMs: advice?.kind === "AT" ? BigInt(advice.atMs) : 0n,
     stillRunning: report.stillRunning,
+    waits: waits === undefined ? NO_WAITS : waits.map(waitMessage),
   };
 }
 
-export function stepMessage(token: Token, { number, name, kind, data }: StepReport): Step {
-  const bytes = data === "" ? NO_BYTES : Buffer.from(data);
-  return { $typeName: "mainspring.worker.v1.Step", token, number, name, kind: STEP_KINDS[kind], data: bytes };
+function waitMessage({ name, delayMs, signals, isRecorded }: WaitReport): Wait {
+  const delay = BigInt(Math.ceil(delayMs));
+  const typed = { $typeName: "mainspring.worker.v1.Wait" } as const;
+  return { ...typed, name, delayMs: delay, signals: [...signals], recorded: isRecorded };
 }
 
-/** Records of kinds that this release does not know are left out. */
-export function recordOf({ name, kind, data }: RecordedStep): StepRecord[] {
-  if (kind === WireStepKind.RESULT) return [{ name, kind: "RESULT", data: textOf(data) }];
-  if (kind === WireStepKind.CHECKPOINT) return [{ name, kind: "CHECKPOINT", data: textOf(data) }];
+export function stepMessage(token: Token, { number, name, kind, data, signalId = "" }: StepReport): Step {
+  const bytes = data === "" ? NO_BYTES : Buffer.from(data);
+  const typed = { $typeName: "mainspring.worker.v1.Step", kind: STEP_KINDS[kind] } as const;
+  return { ...typed, token, number, name, data: bytes, signalId };
+}
+
+/**
+ * Records of kinds that this release does not know are left out.
+ * @param nowMs monotonic clock at the arrival, in milliseconds
+ */
+export function recordOf({ name, kind, data, remainingMs, signalId }: RecordedStep, nowMs: number): StepRecord[] {
+  switch (kind) {
+    case WireStepKind.RESULT:
+      return [{ name, kind: "RESULT", data: textOf(data) }];
+    case WireStepKind.CHECKPOINT:
+      return [{ name, kind: "CHECKPOINT", data: textOf(data) }];
+    case WireStepKind.WAIT:
+      return [{ name, kind: "WAIT", untilMs: nowMs + Number(remainingMs) }];
+    case WireStepKind.SIGNAL:
+      return [{ name, kind: "SIGNAL", data: textOf(data), signalId }];
+    case WireStepKind.UNSPECIFIED:
+  }
   return [];
+}
+
+/** The end of an attempt whose gateway is too old to suspend it: a failure that the job's policy may retry. */
+export function unsuspended(finished: Finished): Finished {
+  if (finished.outcome !== WireOutcome.SUSPENDED) return finished;
+  const message = "the server cannot suspend an attempt: its release is older than this worker's. Upgrade the server";
+  const error = create(ErrorSchema, { name: "StepsUnsupported", message });
+  return { ...finished, outcome: WireOutcome.FAILED, waits: NO_WAITS, error };
 }
 
 export function stepRefOf({ token, number }: StepAck): StepRef[] {
@@ -166,10 +198,11 @@ function* parts<T>(items: readonly T[], bytesOf: (item: T) => number): Generator
   if (part.length > 0) yield part;
 }
 
-function sizeOf({ result, error }: Finished): number {
+function sizeOf({ result, error, waits }: Finished): number {
   // A character takes at most three bytes in UTF-8.
   const errorBytes = error === undefined ? 0 : 3 * (error.name.length + error.message.length + error.stack.length);
-  return OVERHEAD_BYTES + result.length + errorBytes;
+  const waitBytes = waits.reduce((sum, wait) => sum + OVERHEAD_BYTES + 3 * (wait.name + wait.signals).length, 0);
+  return OVERHEAD_BYTES + result.length + errorBytes + waitBytes;
 }
 
 function textOf(bytes: Uint8Array): string {

@@ -3,15 +3,16 @@ import { keyOf } from "./held-attempts.ts";
 import { recordOf } from "./messages.ts";
 import type { StepRecord } from "./work.ts";
 
-/** Records of earlier attempts that the gateway has sent ahead of an Assign. */
+/** Records of earlier attempts, and signals, that the gateway has sent ahead of an Assign. */
 export class RecordedBuffer {
   readonly #byToken = new Map<string, StepRecord[]>();
 
-  add(parts: readonly RecordedSteps[]): void {
+  /** @param nowMs monotonic clock, in milliseconds */
+  add(parts: readonly RecordedSteps[], nowMs: number): void {
     for (const { token, steps } of parts) {
       if (token === undefined) continue;
       const records = this.#byToken.get(keyOf(token)) ?? [];
-      for (const step of steps) records.push(...recordOf(step));
+      for (const step of steps) records.push(...recordOf(step, nowMs));
       this.#byToken.set(keyOf(token), records);
     }
   }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { Feature, StepKind } from "@mainspring/proto";
+import { Feature, Outcome, StepKind } from "@mainspring/proto";
 import { finished, SessionScene, SILENCE, step, stepsOf, token } from "../../test/session-scene.ts";
 import { assign } from "../../test/tiny-gateway.ts";
 
@@ -42,6 +42,26 @@ describe("a session whose handlers record steps", () => {
     assert.deepEqual(contents(scene), ["steps", "finished"]);
     scene.say({ assigns: [assign("a")] });
     assert.deepEqual(contents(scene), ["steps", "finished"], "the answer to a repeated Assign");
+  });
+
+  it("names the signal that a step consumes, and the waits of an attempt that suspends", () => {
+    const scene = holding("a");
+    scene.record(step("a", 1, { signalId: "s-1" }));
+    const waits = [
+      { name: "ü", delayMs: 0.5, signals: [], isRecorded: true },
+      { name: "b", delayMs: 86_400_000, signals: ["x", "y"], isRecorded: false },
+    ];
+    scene.finish("a", { outcome: "SUSPENDED", result: "", waits });
+    const [record, end] = scene.sent();
+    assert.equal(record?.steps[0]?.signalId, "s-1");
+    assert.equal(end?.finished[0]?.outcome, Outcome.SUSPENDED);
+    assert.deepEqual(
+      end?.finished[0]?.waits.map(({ name, delayMs, signals, recorded }) => [name, delayMs, signals, recorded]),
+      [
+        ["ü", 1n, [], true],
+        ["b", 86_400_000n, ["x", "y"], false],
+      ],
+    );
   });
 
   it("keeps records over lost connections, and sends them after the welcome", async () => {
@@ -144,6 +164,21 @@ describe("records of earlier attempts", () => {
     }
     scene.say({ assigns: [assign("a", { token: token("a", 2) })] });
     assert.deepEqual(namesOf(scene), [["one"]]);
+  });
+
+  it("have the waits that earlier attempts suspended for, and signals", () => {
+    const scene = SessionScene.welcomed();
+    const steps = [
+      { name: "sleeps", kind: StepKind.WAIT, remainingMs: 5_000n },
+      { name: "slept", kind: StepKind.WAIT, remainingMs: -7n },
+      { name: "approved", kind: StepKind.SIGNAL, data: Buffer.from('"ü"'), signalId: "s-1" },
+    ];
+    scene.say({ recorded: [{ token: token("a", 2), steps }], assigns: [assign("a", { token: token("a", 2) })] });
+    assert.deepEqual(scene.orders.at(-1)?.assigns[0]?.recorded, [
+      { name: "sleeps", kind: "WAIT", untilMs: 1_005_000 },
+      { name: "slept", kind: "WAIT", untilMs: 999_993 },
+      { name: "approved", kind: "SIGNAL", data: '"ü"', signalId: "s-1" },
+    ]);
   });
 
   it("of a kind that this release does not know are left out", () => {

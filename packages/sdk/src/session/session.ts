@@ -191,12 +191,17 @@ export class Session implements SessionControl {
 
   #record({ steps = [] }: Report): Step[] {
     // The executor rejects these, because it is told of this gateway.
-    if (this.#isWelcome && !this.#storesSteps) return [];
+    if (this.#isTooOld) return [];
     return steps.map((step) => this.#attempts.record(step)).filter((step) => step !== null);
   }
 
   #finish({ finished }: Report): Finished[] {
-    return finished.map((item) => this.#attempts.finish(item)).filter((item) => item !== null);
+    const isTooOld = this.#isTooOld;
+    return finished.map((item) => this.#attempts.finish(item, isTooOld)).filter((item) => item !== null);
+  }
+
+  get #isTooOld(): boolean {
+    return this.#isWelcome && !this.#storesSteps;
   }
 
   /** The result of an attempt that the server no longer wants still says that the handler has ended. */
@@ -272,7 +277,7 @@ export class Session implements SessionControl {
   #receive(message: ServerMessage): void {
     if (this.#isWelcome && this.#noticesStall()) return;
     if (message.welcome !== undefined) this.#welcome(message.welcome);
-    this.#recorded.add(message.recorded);
+    if (message.recorded.length > 0) this.#recorded.add(message.recorded, this.#runtime.monotonicMs());
     // Records precede the settling of their attempts.
     const stepAcks = message.stepAcks.flatMap(stepRefOf).filter((ref) => this.#attempts.acknowledge(ref));
     // The session settles tokens first, because an Assign of the same message may be the next attempt of one of them.

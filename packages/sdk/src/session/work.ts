@@ -24,21 +24,21 @@ export interface Assignment extends AttemptRef {
   failures: number;
   maxAttempts: number;
   scheduledAtMs: number;
-  /** Records of earlier attempts; absent: none. */
+  /** Records of earlier attempts, and signals; absent: none. */
   recorded?: readonly StepRecord[];
 }
 
-/** Kind of a record: the result of a step, or a checkpoint. */
+/** Kind of a record that a handler makes: the result of a step, or a checkpoint. */
 export type StepKind = "RESULT" | "CHECKPOINT";
 
-/** Part of a handler's progress that outlives its attempt. */
-export interface StepRecord {
-  /** Name of the step; empty: a checkpoint. */
-  name: string;
-  kind: StepKind;
-  /** JSON text; empty: undefined. */
-  data: string;
-}
+/** A record or signal that comes with an assignment. */
+export type StepRecord =
+  /** Result of a step, or a checkpoint, whose name is empty. `data`: JSON text; empty: undefined. */
+  | { kind: StepKind; name: string; data: string }
+  /** Wait for which an earlier attempt suspended, until `untilMs` on the monotonic clock. */
+  | { kind: "WAIT"; name: string; untilMs: number }
+  /** Signal that no step has consumed. `data`: JSON text; empty: none. */
+  | { kind: "SIGNAL"; name: string; data: string; signalId: string };
 
 /** Name of a record between worker and server. */
 export interface StepRef extends AttemptRef {
@@ -46,7 +46,28 @@ export interface StepRef extends AttemptRef {
   number: number;
 }
 
-export interface StepReport extends StepRef, StepRecord {}
+/** New record of a handler. */
+export interface StepReport extends StepRef {
+  /** Name of the step; empty: a checkpoint. */
+  name: string;
+  kind: StepKind;
+  /** JSON text; empty: undefined. */
+  data: string;
+  /** Id of the signal that the step consumes; absent: none. */
+  signalId?: string;
+}
+
+/** Wait of an attempt that suspends. */
+export interface WaitReport {
+  /** Name of the step that waits. */
+  name: string;
+  /** Milliseconds from the end of the attempt until the wait is over. */
+  delayMs: number;
+  /** Names of signals that end the wait earlier; empty: the step sleeps. */
+  signals: readonly string[];
+  /** Whether an earlier attempt suspended for the wait. */
+  isRecorded: boolean;
+}
 
 export type CancelCause = "REQUESTED" | "TIMED_OUT";
 
@@ -72,7 +93,7 @@ export interface StartedReport extends AttemptRef {
   startedAtMs: number;
 }
 
-export const OUTCOMES = ["SUCCEEDED", "FAILED", "TIMED_OUT", "CANCELLED", "RELEASED"] as const;
+export const OUTCOMES = ["SUCCEEDED", "FAILED", "TIMED_OUT", "CANCELLED", "RELEASED", "SUSPENDED"] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
 /** Outcome of an attempt, without its times. */
@@ -82,6 +103,8 @@ export interface Ending {
   result: string;
   error: ExecutionError | null;
   advice: RetryAdvice | null;
+  /** Waits of a SUSPENDED attempt, at least one; absent otherwise. */
+  waits?: readonly WaitReport[];
 }
 
 export interface FinishedReport extends AttemptRef, Ending {

@@ -16,10 +16,42 @@ export interface StepOptions {
   retries?: number;
 }
 
+/**
+ * Length of a sleep: a number of milliseconds, or an object whose fields are added up, such as `{ days: 3, hours: 12 }`. At
+ * most 366 days; 0 or less is no sleep.
+ */
+export type StepDuration = number | { days?: number; hours?: number; minutes?: number; seconds?: number; ms?: number };
+
+/** Options of a step that waits for a signal. */
+export interface WaitForSignalOptions {
+  /** Longest wait, in milliseconds; more than 0, default and at most 366 days. */
+  timeoutMs?: number;
+  /** Name of the step; default: the names of the signals, with `|` between them. */
+  name?: StepName;
+}
+
+/** Signal that a step has consumed. */
+export interface ReceivedSignal<T = unknown> {
+  name: string;
+  /** Data as it arrives from JSON; null: none. The sender chooses the data, so check them as you check a payload. */
+  data: T;
+  /** Id of the signal, unique within the execution. */
+  id: string;
+}
+
 /** The type of a step's result, as it arrives from JSON; undefined stays undefined. */
 export type StepResult<T> = unknown extends T ? T : T extends undefined | void ? undefined : Jsonify<T>;
 
-/** Durable steps of an execution: parts of a handler that later attempts do not repeat. */
+/**
+ * Durable steps of an execution: parts of a handler that later attempts do not repeat.
+ *
+ * A step that sleeps or waits for a signal gives the slot of the handler back. When all that the handler does is to wait
+ * for such steps, the attempt is suspended: the pending calls reject with an `AttemptAborted` whose `reason` is SUSPENDED,
+ * so that `finally` runs, and whatever the handler then returns or throws is ignored. The execution runs again, as its
+ * next attempt, when the first wait is over or a signal arrives: the handler begins anew, and steps that have ended give
+ * their results at once. Asynchronous work outside of steps that goes on beside a wait is cut off by the suspension, so put
+ * it into `step.run`. A suspension counts neither as a failure nor as a lost worker.
+ */
 export interface Steps {
   /**
    * Runs a function once for the execution. The promise resolves when the server has stored the result. A later
@@ -35,6 +67,37 @@ export interface Steps {
    * @throws {AttemptAborted} the attempt is over, or the server has given the execution to another worker
    */
   run<T>(name: StepName, fn: () => T | PromiseLike<T>, options?: StepOptions): Promise<StepResult<T>>;
+  /**
+   * Sleeps for a duration, measured from the first attempt that gets here, however many attempts and deploys come
+   * between. A sleep of less than 5 seconds waits in place and keeps its slot; it begins anew in each attempt.
+   * @param name name of the step, which an attempt may use once
+   * @param duration milliseconds, or `{ days, hours, minutes, seconds, ms }`; at most 366 days. 0 or less returns at once
+   * @throws {StepError} InvalidWait, InvalidStep, DuplicateStep, StepTooLarge, StepsUnsupported
+   * @throws {AttemptAborted} the attempt is suspended or over
+   */
+  sleep(name: StepName, duration: StepDuration): Promise<void>;
+  /**
+   * Sleeps until a time. The first attempt that gets here measures the distance by the worker's wall clock; from then on
+   * the server's clock counts. A time that has passed returns at once.
+   * @param name name of the step, which an attempt may use once
+   * @param date at most 366 days from now
+   * @throws {StepError} InvalidWait, InvalidStep, DuplicateStep, StepTooLarge, StepsUnsupported
+   * @throws {AttemptAborted} the attempt is suspended or over
+   */
+  sleepUntil(name: StepName, date: Date): Promise<void>;
+  /**
+   * Waits for a signal to this execution, which `client.signalExecution` or the API sends. The step consumes the earliest
+   * accepted signal of one of the names; signals that came before the wait count too, and each is consumed once. Later
+   * attempts get the same answer.
+   * @param names 1 to 100 names of signals, each of 1 to 128 characters
+   * @returns the signal; null: none came within `timeoutMs`
+   * @throws {StepError} InvalidWait, InvalidStep, DuplicateStep, StepTooLarge, StepsUnsupported
+   * @throws {AttemptAborted} the attempt is suspended or over
+   */
+  waitForSignal<T = unknown>(
+    names: string | readonly string[],
+    options?: WaitForSignalOptions,
+  ): Promise<ReceivedSignal<T> | null>;
   /**
    * Idempotency key of a step for calls to the outside: `<execution id>/<name>`, the same in every attempt.
    * @throws {StepError} InvalidStep

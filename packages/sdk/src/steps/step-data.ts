@@ -74,6 +74,11 @@ function jsonOf(subject: string, value: unknown): string {
   }
 }
 
+/** Result of a step that has received a signal, as JSON text. @param signal `data`: JSON text; empty: none */
+export function receivedData({ name, data, signalId }: { name: string; data: string; signalId: string }): string {
+  return `{"name":${JSON.stringify(name)},"data":${data === "" ? "null" : data},"id":${JSON.stringify(signalId)}}`;
+}
+
 /** @param data JSON text; empty: undefined */
 export function valueOf(data: string): unknown {
   return data === "" ? undefined : JSON.parse(data);

@@ -4,13 +4,15 @@ import { advised } from "../handlers/retry-errors.ts";
 export const STEP_ERRORS = [
   /** The name, the function or an option of a step is wrong. */
   "InvalidStep",
+  /** The duration, the time or the names of signals of a step that waits are wrong. */
+  "InvalidWait",
   /** The attempt has used the name of the step before. */
   "DuplicateStep",
   /** The result, a checkpoint, or all steps of the execution together exceed a limit. */
   "StepTooLarge",
   /** JSON cannot express the result or checkpoint. */
   "StepNotJson",
-  /** The gateway that the worker is connected to belongs to an older release, which cannot store steps. */
+  /** The gateway that the worker is connected to belongs to an older release, which cannot store steps or suspend. */
   "StepsUnsupported",
 ] as const;
 /** Name of a `StepError`. */

@@ -20,6 +20,7 @@ import type { Command } from "../ports/store-commands.ts";
 import { fixedRules } from "../time-zones.ts";
 import type { About } from "./cluster/node-routes.ts";
 import { type ApiDependencies, createApi } from "./create-api.ts";
+import type { Lacking } from "./feature-gate.ts";
 import type { HttpApp } from "./http/http-app.ts";
 import { MissedWatch } from "./recurring/missed-watch.ts";
 
@@ -35,8 +36,8 @@ export interface TestApi {
   /** Sends a request and checks that the OpenAPI document contains its answer. */
   inject(request: InjectOptions): Promise<LightMyRequestResponse>;
   /** Another API on the same store, with its own bus; the caller closes it. */
+  another(config: ApiDependencies["config"], lacking?: Lacking): Promise<HttpApp>;
   /** Stops the store's server, so that every later use of the store fails as in an outage. */
-  another(config: ApiDependencies["config"]): Promise<HttpApp>;
   loseStore(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -66,8 +67,8 @@ export async function startTestApi(now?: () => number): Promise<TestApi> {
     about: { ...about, missed: () => missed.found() },
   };
   const app = await createApi({ ...parts, bus, config: { apiKey: null } });
-  const another = (config: ApiDependencies["config"]) =>
-    createApi({ ...parts, bus: memoryBus(runtime.uuid()), config });
+  const another = (config: ApiDependencies["config"], lacking?: Lacking) =>
+    createApi({ ...parts, bus: memoryBus(runtime.uuid()), config, lacking });
   const stop = async () => {
     await app.close();
     await store.close();
@@ -147,9 +148,7 @@ export async function commandsFor(
   const [row] = await store.load([executionId]);
   assert.ok(row);
   const kept = await store.readCommands([row.shard], new Set(), 100);
-  return kept.filter((command) =>
-    command.kind === "CANCEL" ? command.executionId === executionId : command.jobId === jobId,
-  );
+  return kept.filter((command) => ("jobId" in command ? command.jobId === jobId : command.executionId === executionId));
 }
 
 /**

@@ -39,12 +39,17 @@ export class Commands {
    * yet
    */
   async tell(command: Command): Promise<CommandOutcome | null> {
-    const { bus, inbox } = this.#deps;
-    const node = bus.ownerOf(command.shard);
-    if (node === null) return null;
-    const answered = inbox.collect(command.id, 1, OUTCOME_TIMEOUT_MS);
-    bus.send({ node, role: "scheduler" }, { kind: "COMMAND", command });
+    if (this.#deps.bus.ownerOf(command.shard) === null) return null;
+    const answered = this.#deps.inbox.collect(command.id, 1, OUTCOME_TIMEOUT_MS);
+    this.pass(command);
     const [answer] = await answered;
     return answer?.kind === "COMMAND_DONE" ? answer.outcome : null;
+  }
+
+  /** Sends a stored command to its owner, who finds it in the inbox if the message is lost. */
+  pass(command: Command): void {
+    const { bus } = this.#deps;
+    const node = bus.ownerOf(command.shard);
+    if (node !== null) bus.send({ node, role: "scheduler" }, { kind: "COMMAND", command });
   }
 }

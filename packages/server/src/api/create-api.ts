@@ -23,6 +23,7 @@ import { Followers } from "./executions/followers.ts";
 import { LiveView } from "./executions/live.ts";
 import { logsRoutes } from "./executions/logs-routes.ts";
 import { askProgress } from "./executions/progress.ts";
+import { signalRoute } from "./executions/signal-route.ts";
 import { Waiters } from "./executions/waiters.ts";
 import type { Lacking } from "./feature-gate.ts";
 import { handlerRoutes } from "./handlers/handler-routes.ts";
@@ -114,6 +115,7 @@ export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
   jobRoutes(app, store.queries, reader, runtime);
   const commands = new Commands({ store, bus, inbox });
   cancelRoute(app, { runtime, commands, reader });
+  signalRoute(app, { runtime, commands, store, lacking });
   const plans = new JobPlans({ store, runtime, zones, commands });
   const changer = new JobChanger({ ...deps, zones, commands, orderings, warnings, ownShards });
   changeRoutes(app, changer, { pools, handlers });

@@ -16,6 +16,7 @@ const NAMES: Record<Feature, string> = {
   HANDLER_OFFERS: "which handlers workers offer",
   LATER_EXECUTIONS: "the index of later executions",
   DURABLE_STEPS: "records of handlers",
+  SUSPENSION: "sleep and signals",
   LOG_LINES: "log lines of attempts",
 };
 

@@ -10,7 +10,7 @@ import type {
 } from "@mainspring/contract";
 import type { EndedAttempt } from "../domain/execution.ts";
 import type { EpochMs, ExecutionId } from "../domain/ids.ts";
-import type { RecordedStep } from "../domain/step.ts";
+import { type RecordedStep, type Signal, waitOf } from "../domain/step.ts";
 import type { Progress, WorkerExecution, WorkerStatus } from "../ports/messages.ts";
 import type { ExecutionSummary, ExecutionView, JobSummary, JobView } from "../ports/store-queries.ts";
 import { nested, nestedList, rawOrNull } from "./http/body/raw-json.ts";
@@ -45,13 +45,27 @@ export function executionBody(
   };
 }
 
-export function stepsBody(executionId: ExecutionId, records: readonly RecordedStep[]): StepsBody {
+export function stepsBody(
+  executionId: ExecutionId,
+  records: readonly RecordedStep[],
+  signals: readonly Signal[],
+): StepsBody {
   const steps = resultsAmong(records).map((step) => ({
     name: step.name,
     ...recordOf(step),
     value: rawOrNull(step.data),
   }));
-  return { executionId, steps: nestedList(steps), checkpoint: checkpointAmong(records) };
+  const waits = records.flatMap((record) => {
+    if (record.kind !== "WAIT") return [];
+    const { until, signals: names } = waitOf(record);
+    return [{ name: record.name, ...recordOf(record), until: formatInstant(until), signals: [...names] }];
+  });
+  const open = signals.map(({ id, name, data, at }) => ({
+    ...{ signalId: id, name, data: rawOrNull(data) },
+    acceptedAt: formatInstant(at),
+  }));
+  const checkpoint = checkpointAmong(records);
+  return { executionId, steps: nestedList(steps), waits, signals: nestedList(open), checkpoint };
 }
 
 function resultsAmong(records: readonly RecordedStep[]): RecordedStep[] {

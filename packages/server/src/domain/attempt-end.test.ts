@@ -17,6 +17,7 @@ const ends = fc.record({
     { kind: "AT", at: NOW + 5 },
   ),
   cancelRequested: fc.boolean(),
+  suspension: fc.record({ until: fc.integer({ min: NOW - 5, max: NOW + 5 }), awaitsSignal: fc.boolean() }),
 });
 const policies = fc.record({
   maxAttempts: fc.integer({ min: 1, max: 6 }),
@@ -32,7 +33,8 @@ it("never exceeds a budget, never plans into the past, and always ends", () => {
       for (const end of news) {
         const after = afterAttempt(spent, end, policy, NOW, 0.5);
         assert.ok(after.failures <= maxAttempts && after.lost <= rest.maxLost);
-        if (end.state === "RELEASED") assert.deepEqual([after.failures, after.lost], [spent.failures, spent.lost]);
+        if (end.state === "RELEASED" || end.state === "SUSPENDED")
+          assert.deepEqual([after.failures, after.lost], [spent.failures, spent.lost]);
         if (after.next.state !== "PENDING") return;
         assert.ok(!end.cancelRequested, "what is to be cancelled does not come back");
         assert.ok(after.next.dueAt === null || after.next.dueAt >= NOW);
@@ -42,7 +44,7 @@ it("never exceeds a budget, never plans into the past, and always ends", () => {
   );
 });
 
-it("counts failures and timeouts against the attempts, losses against maxLost, releases against nothing", () => {
+it("counts failures and timeouts against the attempts, losses against maxLost, releases and suspensions against nothing", () => {
   const counted = ATTEMPT_STATES.map((state) => {
     const after = afterAttempt(
       { failures: 0, lost: 0 },
@@ -60,5 +62,21 @@ it("counts failures and timeouts against the attempts, losses against maxLost, r
     ["CANCELLED", 0, 0, "CANCELLED"],
     ["WORKER_LOST", 0, 1, "PENDING"],
     ["RELEASED", 0, 0, "PENDING"],
+    ["SUSPENDED", 0, 0, "PENDING"],
   ]);
+});
+
+it("waits for the end of the first wait, and runs again at once where that has passed", () => {
+  const next = (until: number, awaitsSignal: boolean, cancelRequested = false) =>
+    afterAttempt(
+      { failures: 2, lost: 1 },
+      { state: "SUSPENDED", advice: null, cancelRequested, suspension: { until, awaitsSignal } },
+      DEFAULT_POLICY,
+      NOW,
+      0.5,
+    ).next;
+  assert.deepEqual(next(NOW + 1, false), { state: "PENDING", dueAt: NOW + 1, reason: "SLEEPING" });
+  assert.deepEqual(next(NOW + 1, true), { state: "PENDING", dueAt: NOW + 1, reason: "AWAITS_SIGNAL" });
+  assert.deepEqual(next(NOW, true), { state: "PENDING", dueAt: NOW, reason: null });
+  assert.deepEqual(next(NOW + 1, false, true), { state: "CANCELLED", reason: null });
 });

@@ -2,6 +2,7 @@ import type { AttemptState, FinalState } from "./execution.ts";
 import type { EpochMs } from "./ids.ts";
 import type { ExecutionPolicy } from "./job.ts";
 import { backoffMs, type RetryAdvice } from "./retry.ts";
+import type { Suspension } from "./step.ts";
 
 /** Budgets that an execution has spent. */
 export interface Budget {
@@ -14,6 +15,8 @@ export interface AttemptEnd {
   advice: RetryAdvice;
   /** Whether the execution's cancellation was requested. */
   cancelRequested: boolean;
+  /** Waits of a SUSPENDED attempt; left out otherwise. */
+  suspension?: Suspension;
 }
 
 /** Next state of the execution. PENDING with `dueAt` null: the execution is ready again at its former rank. */
@@ -43,8 +46,15 @@ function nextState(spent: Budget, end: AttemptEnd, policy: ExecutionPolicy, now:
   if (end.state === "SUCCEEDED") return { state: "SUCCEEDED", reason: null };
   if (end.cancelRequested || end.state === "CANCELLED") return { state: "CANCELLED", reason: null };
   if (end.state === "RELEASED") return { state: "PENDING", dueAt: null, reason: null };
+  if (end.state === "SUSPENDED") return afterSuspension(end, now);
   if (end.state === "WORKER_LOST") return afterLoss(spent, policy);
   return afterFailure(spent, end, policy, now, random);
+}
+
+function afterSuspension({ suspension }: AttemptEnd, now: EpochMs): Next {
+  const { until = now, awaitsSignal = false } = suspension ?? {};
+  if (until <= now) return { state: "PENDING", dueAt: now, reason: null };
+  return { state: "PENDING", dueAt: until, reason: awaitsSignal ? "AWAITS_SIGNAL" : "SLEEPING" };
 }
 
 function afterLoss(spent: Budget, policy: ExecutionPolicy): Next {

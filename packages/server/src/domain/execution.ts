@@ -37,6 +37,9 @@ export interface EndedAttempt {
 export const QUEUES = ["NONE", "WAITING", "READY", "HELD"] as const;
 export type Queue = (typeof QUEUES)[number];
 
+/** Mark of an execution that has records of handlers or signals; see `Candidate.steps`. */
+export type StepsMark = "RECORDED" | "SLEEPING" | "AWAITING";
+
 /** The part of an execution that its shard's owner works with. It contains the size of the payload, not the payload. */
 export interface Candidate {
   id: ExecutionId;
@@ -74,8 +77,11 @@ export interface Candidate {
   lost: number;
   /** First start of any attempt; null: none has started. */
   startedAt: EpochMs | null;
-  /** Whether handlers of the execution have made records; left out: none. */
-  hasSteps?: true;
+  /**
+   * RECORDED: the execution has records of handlers, or signals. SLEEPING and AWAITING: so it has, and it is PENDING until
+   * `dueAt` because its last attempt suspended; a signal ends the waiting of an AWAITING one. Left out: it has none.
+   */
+  steps?: StepsMark;
 }
 
 export function isFinal(state: ExecutionState): state is FinalState {

@@ -1,10 +1,12 @@
 import type { CommandOutcome } from "../ports/messages.ts";
-import type { CancelCommand, Command, JobCommand } from "../ports/store-commands.ts";
+import type { CancelCommand, Command, JobCommand, SignalCommand } from "../ports/store-commands.ts";
 import { cancel } from "./attempts/cancel.ts";
+import { signal } from "./attempts/signal.ts";
 import type { Entry } from "./entry.ts";
 import type { ReadResult } from "./inputs.ts";
 import { answer, commandDone } from "./jobs/answers.ts";
 import { replaceWaiting } from "./jobs/replace.ts";
+import { enter } from "./queue/intake.ts";
 import { type Rows, settledEntry } from "./queue/loaded.ts";
 import { endSuperseded } from "./recurring/cancel-previous.ts";
 import { queuePlanCommand } from "./recurring/intake.ts";
@@ -20,7 +22,7 @@ export function applyCommands(step: Step, commands: readonly Command[]): void {
     // The read began before the commit that completed this command, so the command is done already.
     if (state.recentWrites.hides(command.id, 0)) continue;
     state.openCommands.add(command.id);
-    if (command.kind === "CANCEL") applyCancel(step, command, missing);
+    if (command.kind === "CANCEL" || command.kind === "SIGNAL") applyToKnown(step, command, missing);
     else if (command.kind === "PLAN") queuePlanCommand(step, command);
     else {
       // The owner also reads executions that are in memory, because a hint may be stale, and a change of a job must not
@@ -32,14 +34,16 @@ export function applyCommands(step: Step, commands: readonly Command[]): void {
   if (missing.length > 0) step.wants.push({ kind: "LOAD", ids: [...new Set(missing)] });
 }
 
-function applyCancel(step: Step, command: CancelCommand, missing: string[]): void {
+type OneCommand = CancelCommand | SignalCommand;
+
+function applyToKnown(step: Step, command: OneCommand, missing: string[]): void {
   const { entries, loading } = step.state;
   const entry = entries.get(command.executionId);
   const waiting = loading.get(command.executionId);
   // A hint may be stale: an execution that is known only from a hint may have ended long ago, and must not be reported
   // as cancelled.
   const isKnown = entry !== undefined && (!entry.unverified || entry.place === "ASSIGNED");
-  if (isKnown) answer(step, command, cancel(step, entry, command));
+  if (isKnown) applyToOne(step, [command], entry);
   else if (waiting !== undefined) waiting.push(command);
   else {
     loading.set(command.executionId, [command]);
@@ -47,12 +51,22 @@ function applyCancel(step: Step, command: CancelCommand, missing: string[]): voi
   }
 }
 
+/** Applies commands about one execution, and gives it a place. @param entry null: the execution is final */
+function applyToOne(step: Step, commands: readonly OneCommand[], entry: Entry | null): void {
+  for (const command of commands) {
+    if (entry === null || entry.place === "GONE") commandDone(step, command, "FINAL");
+    else if (command.kind === "CANCEL") answer(step, command, cancel(step, entry, command));
+    else signal(step, entry, command);
+  }
+  if (entry?.place === "NEW") enter(step, entry);
+}
+
 /** Applies the commands that waited for these rows. An execution whose row is missing is final. */
 export function applyLoaded(step: Step, read: Extract<ReadResult, { kind: "LOADED" }>): void {
   const rows: Rows = { ...read, byId: new Map(read.rows.map((row) => [row.id, row])) };
   const again = new Set<string>();
   for (const id of read.asked) {
-    cancelLoaded(step, id, rows, again);
+    applyWaiting(step, id, rows, again);
     supersedeLoaded(step, id, rows, again);
   }
   const asked = new Set(read.asked);
@@ -62,17 +76,14 @@ export function applyLoaded(step: Step, read: Extract<ReadResult, { kind: "LOADE
   if (again.size > 0) step.wants.push({ kind: "LOAD", ids: [...again] });
 }
 
-function cancelLoaded(step: Step, id: string, rows: Rows, again: Set<string>): void {
+function applyWaiting(step: Step, id: string, rows: Rows, again: Set<string>): void {
   const { loading } = step.state;
   const commands = loading.get(id);
   if (commands === undefined) return;
   const entry = settledEntry(step, id, rows);
   if (entry === "UNSETTLED") return void again.add(id);
   loading.delete(id);
-  for (const command of commands) {
-    if (entry === null || entry.place === "GONE") commandDone(step, command, "FINAL");
-    else answer(step, command, cancel(step, entry, command));
-  }
+  applyToOne(step, commands, entry);
 }
 
 function supersedeLoaded(step: Step, id: string, rows: Rows, again: Set<string>): void {

@@ -35,6 +35,8 @@ export interface Entry {
   assigned: Assigned | null;
   /** Ids of open cancel commands, which are done when the execution is final. */
   cancels: string[];
+  /** Ids of open commands about signals that the current attempt may not have seen, which are done when it ends. */
+  signals: string[];
   /** Whether a newer instant of the same job waits for the end of this execution, which is therefore cancelled. */
   superseded: boolean;
 }
@@ -83,6 +85,7 @@ export function newEntry(row: Candidate, unverified: boolean): Entry {
     timer: null,
     assigned: null,
     cancels: [],
+    signals: [],
     superseded: false,
   };
 }

@@ -1,4 +1,4 @@
-import { isOn } from "../domain/cluster/feature-level.ts";
+import { type Feature, isOn } from "../domain/cluster/feature-level.ts";
 import type { Candidate } from "../domain/execution.ts";
 import type { EpochMs } from "../domain/ids.ts";
 import type { KeyHolder, WaitReason } from "../ports/explanation.ts";
@@ -9,6 +9,12 @@ import { type MachineState, poolOf } from "./state.ts";
 import type { WorkerSlots } from "./workers/workers.ts";
 
 const HOLDERS_MAX = 10;
+/** Features that brought further reasons. */
+const SINCE: Readonly<Partial<Record<WaitReason["reason"], Feature>>> = {
+  WORKER_HAS_NO_FREE_SLOT: "NO_FREE_SLOT_REASON",
+  SLEEPING: "SUSPENSION",
+  AWAITS_SIGNAL: "SUSPENSION",
+};
 /** Time in ms that an attempt has to reach its worker and start there, before an occupied worker counts as a reason. */
 const STARTS_WITHIN_MS = 1_000;
 
@@ -24,13 +30,17 @@ export function explain(state: MachineState, row: Candidate, now: EpochMs): Wait
 
 /** Leaves out reasons that some node of the cluster does not understand. @param level feature level of the cluster */
 export function understoodReasons(reasons: readonly WaitReason[], level: number): readonly WaitReason[] {
-  if (isOn("NO_FREE_SLOT_REASON", level)) return reasons;
-  return reasons.filter(({ reason }) => reason !== "WORKER_HAS_NO_FREE_SLOT");
+  return reasons.filter(({ reason }) => {
+    const feature = SINCE[reason];
+    return feature === undefined || isOn(feature, level);
+  });
 }
 
 /** Reason why the execution is not due yet; null: it is due. */
 export function dueReason(row: Candidate, now: EpochMs): WaitReason | null {
   if (row.dueAt <= now) return null;
+  if (row.steps === "SLEEPING") return { reason: "SLEEPING", until: row.dueAt };
+  if (row.steps === "AWAITING") return { reason: "AWAITS_SIGNAL", until: row.dueAt };
   if (row.failures === 0 || row.dueAt <= row.scheduledAt) return { reason: "DUE_LATER", dueAt: row.dueAt };
   const { maxAttempts } = row.policy.retry;
   return { reason: "BACKOFF", until: row.dueAt, failures: row.failures, maxAttempts };

@@ -123,7 +123,7 @@ function dropCandidate(view: Step, id: ExecutionId): void {
   if (entry === undefined) return;
   const { assigned } = entry;
   // The commands are still in the inbox, and the next read of the inbox finds the true state of the execution.
-  for (const command of entry.cancels) view.state.openCommands.delete(command);
+  for (const command of [...entry.cancels, ...entry.signals]) view.state.openCommands.delete(command);
   if (assigned !== null) {
     settleJournal(view, entry);
     leaveWorker(view, entry, assigned);

@@ -1,4 +1,4 @@
-import type { EndedAttempt, ExecutionError, FinalState, Queue } from "../domain/execution.ts";
+import type { EndedAttempt, ExecutionError, FinalState, Queue, StepsMark } from "../domain/execution.ts";
 import type { Replacement, RowChange } from "../ports/store.ts";
 import type { Entry } from "./entry.ts";
 import { clearTimer, type Step } from "./state.ts";
@@ -13,6 +13,8 @@ interface Words {
   error?: ExecutionError | null;
   ended?: EndedAttempt | null;
   replacement?: Replacement;
+  /** Mark of an execution that suspends; left out: it does not. */
+  suspends?: StepsMark;
 }
 
 /** Writes the entry's row with the next batch, and settles the journal row that held its assignment. */
@@ -20,6 +22,8 @@ export function writeRow(step: Step, entry: Entry, words: Words): void {
   const { row } = entry;
   const running = words.state === "RUNNING";
   const final = words.queue === "NONE";
+  // Only the write that suspends the execution says so: a later failure is an ordinary one.
+  const steps = row.steps === undefined ? undefined : (words.suspends ?? "RECORDED");
   step.batch.write(row.shard, {
     id: entry.id,
     wasState: entry.rowState,
@@ -42,7 +46,9 @@ export function writeRow(step: Step, entry: Entry, words: Words): void {
     ended: words.ended ? [words.ended] : [],
     releaseUniqueKey: final && row.hasUniqueKey,
     ...(words.replacement !== undefined && { replacement: words.replacement }),
+    ...(steps !== undefined && { steps }),
   });
+  if (steps !== undefined) row.steps = steps;
   if (entry.unverified) {
     step.batch.unverified.add(entry.id);
     // A read that does not show this write yet says nothing about the hint.
@@ -82,6 +88,7 @@ export function finishEntry(
 ): void {
   writeRow(step, entry, { ...words, state, queue: "NONE", finishedAt: step.now });
   if (state === "DEAD") step.batch.deadLetters.push(entry.row.pool);
+  completeSignals(step, entry);
   if (entry.cancels.length > 0) {
     step.batch.shard(entry.row.shard).commandsDone.push(...entry.cancels);
     for (const command of entry.cancels) step.state.openCommands.delete(command);
@@ -90,6 +97,26 @@ export function finishEntry(
   step.state.recentWrites.add(entry.id, step.batch.number);
   step.state.plans.ended(entry.row.jobId, entry.id, step.now);
   forget(step, entry);
+}
+
+/** Notes that the batch applies the commands about signals: what follows the current attempt gets the signals. */
+export function completeSignals({ state, batch }: Step, entry: Entry): void {
+  if (entry.signals.length === 0) return;
+  batch.shard(entry.row.shard).commandsDone.push(...entry.signals);
+  for (const command of entry.signals) {
+    state.openCommands.delete(command);
+    state.recentWrites.add(command, batch.number);
+  }
+  entry.signals = [];
+}
+
+/** Takes an execution that no worker has out of its place. It is NEW afterwards, and needs another. */
+export function leavePlace({ state }: Step, entry: Entry): void {
+  clearTimer(state, entry);
+  if (entry.place === "LANE") state.lanes.remove(entry);
+  if (entry.lane !== null) state.lanes.prune(entry.lane);
+  entry.lane = null;
+  entry.place = "NEW";
 }
 
 /** Removes an entry from memory. From now on only the store's row counts. */

@@ -2,7 +2,7 @@ import type { Changeover } from "../domain/changeover.ts";
 import { type Flow, flowName } from "../domain/flow.ts";
 import type { Epoch, EpochMs, ExecutionId, Incarnation, ShardId, WorkerId } from "../domain/ids.ts";
 import { defaultPool, type Pool } from "../domain/pool.ts";
-import type { CancelCommand, JobCommand } from "../ports/store-commands.ts";
+import type { CancelCommand, JobCommand, SignalCommand } from "../ports/store-commands.ts";
 import type { Batch } from "./batch.ts";
 import type { Entry } from "./entry.ts";
 import { FlowHeap, type FlowNode } from "./flow-heap.ts";
@@ -62,8 +62,8 @@ export interface MachineState {
   readonly reading: Set<number>;
   /** Position among the lanes at which the next sweep begins. */
   sweepFrom: number;
-  /** Cancel commands that wait for the row of their execution, which is being read, by execution. */
-  readonly loading: Map<ExecutionId, CancelCommand[]>;
+  /** Commands about one execution that wait for its row, which is being read, by execution. */
+  readonly loading: Map<ExecutionId, (CancelCommand | SignalCommand)[]>;
   /** Job commands that wait until the rows of all their executions have been read, by command id. */
   readonly jobCommands: Map<string, JobCommand>;
   /** Ids of commands that the machine has received and not completed. A repeated command changes nothing. */

@@ -62,7 +62,7 @@ export interface GatewayOptions {
   log: Logger;
   /** Left out: the gateway drops what tasks declare. */
   policies?: PolicyKeeper | undefined;
-  /** Whether every node of the cluster understands records of handlers; default: they do. */
+  /** Whether every node of the cluster understands records of handlers, and suspensions; default: they do. */
   takesSteps?: (() => boolean) | undefined;
   /** Left out: the gateway keeps no log lines of handlers. The caller stops it after the gateway. */
   logs?: LogKeeper | undefined;

@@ -16,6 +16,7 @@ import { type Epoch, type EpochMs, SHARD_COUNT, type ShardId, type WorkerId } fr
 import type { RetryAdvice } from "../domain/retry.ts";
 import type { Assignment, FinishedAttempt, Token } from "../ports/messages.ts";
 import { resultFault } from "./connections/result-check.ts";
+import { waitsOf } from "./connections/waits-check.ts";
 import { ERROR_MESSAGE_MAX_CHARS, ERROR_STACK_MAX_CHARS } from "./limits.ts";
 
 /**
@@ -35,6 +36,7 @@ const STATES: Partial<Record<Outcome, FinishedAttempt["state"]>> = {
   [Outcome.TIMED_OUT]: "TIMED_OUT",
   [Outcome.CANCELLED]: "CANCELLED",
   [Outcome.RELEASED]: "RELEASED",
+  [Outcome.SUSPENDED]: "SUSPENDED",
 };
 
 /** An attempt that a worker holds, as its hello or its answer reports it. */
@@ -111,6 +113,10 @@ export function finishedOf(report: Finished, token: Token, workerId: WorkerId, r
   if (state === undefined) return failed(report, token, workerId, receivedAt, UNKNOWN_OUTCOME);
   const fault = state === "SUCCEEDED" && report.result.length > 0 ? resultFault(report.result) : null;
   if (fault !== null) return failed(report, token, workerId, receivedAt, fault);
+  const waits = state === "SUSPENDED" ? waitsOf(report.waits) : null;
+  if (typeof waits === "string") {
+    return failed(report, token, workerId, receivedAt, { name: "InvalidWait", message: waits });
+  }
   const isFailure = state === "FAILED" || state === "TIMED_OUT";
   return {
     shard: token.shard,
@@ -123,6 +129,7 @@ export function finishedOf(report: Finished, token: Token, workerId: WorkerId, r
     result: state === "SUCCEEDED" && report.result.length > 0 ? report.result : null,
     error: report.error !== undefined ? errorOf(report.error) : isFailure ? { name: "Error", message: "" } : null,
     advice: adviceOf(report),
+    ...(waits !== null && { waits }),
   };
 }
 

@@ -21,6 +21,13 @@ export type WaitReason =
   | { reason: "WORKER_AWAITED"; attempt: number; workerId: WorkerId; until: EpochMs }
   | { reason: "CANCEL_REQUESTED"; attempt: number; workerId: WorkerId }
   | { reason: "DUE_LATER"; dueAt: EpochMs }
+  /** The handler suspended in `ctx.step.sleep`. */
+  | { reason: "SLEEPING"; until: EpochMs }
+  /**
+   * The handler suspended in `ctx.step.waitForSignal`, until a signal of one of these names arrives. The api adds the
+   * names, which only the store has.
+   */
+  | { reason: "AWAITS_SIGNAL"; until: EpochMs; signals?: string[] }
   | { reason: "BACKOFF"; until: EpochMs; failures: number; maxAttempts: number }
   | { reason: "POOL_PAUSED"; pool: string }
   /** `running` attempts of the pool are current, over all owners. `limit` are allowed. */

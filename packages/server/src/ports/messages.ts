@@ -6,7 +6,7 @@ import type { RetryAdvice } from "../domain/retry.ts";
 import type { WaitReason } from "./explanation.ts";
 import type { HandlerOutput, Progress } from "./handler-output.ts";
 import type { HandlerOffer } from "./handler-policies.ts";
-import type { DurableStep, ReportedStep } from "./step-messages.ts";
+import type { DurableStep, ReportedStep, ReportedWait } from "./step-messages.ts";
 import type { Command } from "./store-commands.ts";
 import type { LogPart } from "./store-logs.ts";
 
@@ -206,6 +206,8 @@ export interface FinishedAttempt extends Token {
   result: Uint8Array | null;
   error: ExecutionError | null;
   advice: RetryAdvice;
+  /** Waits of a SUSPENDED attempt, at least one; left out otherwise. */
+  waits?: readonly ReportedWait[];
 }
 
 // ---- to a gateway ---------------------------------------------------------------------------------------------------
@@ -353,20 +355,13 @@ export interface LiveExecution {
 
 /**
  * CANCELLED: the execution had not started. REQUESTED: its worker was told. FINAL: it was final already, as its row
- * says. REPLACED: all unfinished executions use the new definition. KEPT: some had started, and keep their definition.
- * DELETED: no execution of the job waits. PLANNED: the plan is updated. NOT_PLANNED: the plan had ended. BACKFILL_OPEN:
- * another backfill of the job is open.
+ * says. SIGNALLED: the execution has the signal. REPLACED: all unfinished executions use the new definition. KEPT: some
+ * had started, and keep their definition. DELETED: no execution of the job waits. PLANNED: the plan is updated.
+ * NOT_PLANNED: the plan had ended. BACKFILL_OPEN: another backfill of the job is open.
  */
 export type CommandOutcome =
-  | "CANCELLED"
-  | "REQUESTED"
-  | "FINAL"
-  | "REPLACED"
-  | "KEPT"
-  | "DELETED"
-  | "PLANNED"
-  | "NOT_PLANNED"
-  | "BACKFILL_OPEN";
+  | ("CANCELLED" | "REQUESTED" | "FINAL" | "SIGNALLED" | "REPLACED" | "KEPT" | "DELETED")
+  | ("PLANNED" | "NOT_PLANNED" | "BACKFILL_OPEN");
 
 export interface WorkerStatus extends WorkerProfile {
   state: "ALIVE" | "DISCONNECTED" | "DRAINING" | "DEAD";

@@ -9,9 +9,23 @@ export interface ReportedStep extends Token {
   number: number;
   /** Empty: a checkpoint. */
   name: string;
-  step: StepKind;
+  step: Exclude<StepKind, "WAIT">;
   /** JSON text; null: undefined. */
   data: Uint8Array | null;
+  /** Id of the signal that the step consumes; left out: none. */
+  signalId?: string;
+}
+
+/** A wait that a suspended attempt has reached. */
+export interface ReportedWait {
+  /** Name of the step that waits. */
+  name: string;
+  /** Milliseconds from the end of the attempt until the wait is over. */
+  delayMs: number;
+  /** Names of signals that end the wait earlier; empty: the step sleeps. */
+  signals: readonly string[];
+  /** Whether an earlier attempt suspended for the wait, so that its record is there. */
+  isRecorded: boolean;
 }
 
 /** Reference to a record that is durable. */

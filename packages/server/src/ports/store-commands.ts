@@ -4,7 +4,7 @@ import type { RecurrenceRule } from "../domain/recurrence.ts";
 
 /** Commands in the durable inbox of a shard's owner. */
 
-export type Command = CancelCommand | JobCommand | PlanCommand;
+export type Command = CancelCommand | SignalCommand | JobCommand | PlanCommand;
 /** Command that a change of a job leaves for the owner of one shard, about the executions there that had not ended. */
 export type JobCommand = ReplaceCommand | DeleteCommand;
 
@@ -16,6 +16,15 @@ interface AnyCommand {
 
 export interface CancelCommand extends AnyCommand {
   kind: "CANCEL";
+  executionId: ExecutionId;
+}
+
+/**
+ * A signal of the execution was stored in the transaction that added the command. A suspended execution runs again, and
+ * an attempt that has not seen the signal does when it suspends.
+ */
+export interface SignalCommand extends AnyCommand {
+  kind: "SIGNAL";
   executionId: ExecutionId;
 }
 

@@ -1,4 +1,4 @@
-import type { Candidate, EndedAttempt, ExecutionError, ExecutionState, Queue } from "../domain/execution.ts";
+import type { Candidate, EndedAttempt, ExecutionError, ExecutionState, Queue, StepsMark } from "../domain/execution.ts";
 import type { Epoch, EpochMs, ExecutionId, Incarnation, JobId, ShardId, WorkerId } from "../domain/ids.ts";
 import type { JobDefinition } from "../domain/job.ts";
 import type { Pool } from "../domain/pool.ts";
@@ -202,8 +202,8 @@ export interface ShardCommit {
   /** Ids of commands that this commit applies. */
   commandsDone: readonly string[];
   /**
-   * Records of handlers, at most one for each execution and name. The store keeps the record that counts, see `StepKind`.
-   * An execution whose row this commit changes has records from then on.
+   * Records of handlers, at most one for each execution and name. The store keeps the record that counts, see `StepKind`,
+   * and marks the signals that the records consume.
    */
   steps: readonly StepWrite[];
 }
@@ -258,6 +258,8 @@ export interface RowChange {
   releaseUniqueKey: boolean;
   /** Newer definition for the row's copy of its job's definition. Left out: the copy stays. */
   replacement?: Replacement;
+  /** Value of `Candidate.steps` from then on. Left out: the row keeps it. */
+  steps?: StepsMark;
 }
 
 /** Newer version of a job's definition, for an execution's row. The payload is that of the same version. */

@@ -34,7 +34,7 @@ export class OutboundAssignments {
   async send(durable: readonly Assignment[]): Promise<void> {
     const { runtime, log } = this.#deps;
     for (let assigns = this.#wanted(durable); assigns.length > 0; assigns = this.#wanted(assigns)) {
-      const reading = this.#deps.payloads.attach(assigns);
+      const reading = this.#deps.payloads.attach(assigns, (assign) => this.#sentAt(assign));
       if (reading === null) return this.#sendWhenDue(assigns);
       try {
         await reading;
@@ -57,6 +57,11 @@ export class OutboundAssignments {
   /** Stops all sending. */
   stop(): void {
     this.#stopped = true;
+  }
+
+  #sentAt(assign: Assignment): EpochMs {
+    const { runtime, state } = this.#deps;
+    return Math.max(sendableAt(state, assign), runtime.now());
   }
 
   /** @param now at least the time that the last wait was for, so that a clock that is set back causes no second wait */

@@ -28,6 +28,8 @@ import { replayedOnce } from "./executions/replayed-once.ts";
 import { resultsAreCurrent } from "./executions/results-are-current.ts";
 import { resultsArrive } from "./executions/results-arrive.ts";
 import { retriesWait } from "./executions/retries-wait.ts";
+import { signalsAreConsumedOnce } from "./executions/signals-are-consumed-once.ts";
+import { sleepersHoldNoSlot } from "./executions/sleepers-hold-no-slot.ts";
 import { startsInTime } from "./executions/starts-in-time.ts";
 import { stepsAreCurrent } from "./executions/steps-are-current.ts";
 import { stepsRunOnceDurable } from "./executions/steps-run-once-durable.ts";
@@ -125,6 +127,8 @@ export function allCheckers(ledger: Ledger, { servers, topology, askGateway, rul
     resultsAreCurrent(),
     resultsArrive(tracker),
     retriesWait(ledger),
+    signalsAreConsumedOnce(ledger, quiet),
+    sleepersHoldNoSlot(),
     slotsAreLentOnce(tracker),
     startsInTime(ledger, tracker, quiet, poolLimits),
     stepsAreCurrent(ledger),

@@ -9,6 +9,7 @@ import { ruleMutants } from "./rule-mutants.ts";
 import { schedulerMutants } from "./scheduler-mutants.ts";
 import { stepMutants } from "./step-mutants.ts";
 import { storeMutants } from "./store-mutants.ts";
+import { suspensionMutants } from "./suspension-mutants.ts";
 
 export const allMutants: readonly Mutant[] = [
   ...storeMutants,
@@ -21,6 +22,7 @@ export const allMutants: readonly Mutant[] = [
   ...flowMutants,
   ...idMutants,
   ...stepMutants,
+  ...suspensionMutants,
 ];
 
 export function mutantNamed(name: string): Mutant {

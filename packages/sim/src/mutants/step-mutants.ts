@@ -17,7 +17,7 @@ export const stepMutants: readonly Mutant[] = [
   {
     name: "records are not given to later attempts",
     file: `${SERVER}/engine/queue/assignment.ts`,
-    find: "...(row.hasSteps && { steps: null }),",
+    find: "...(row.steps !== undefined && { steps: null }),",
     replace: "",
     why: "each attempt runs every step again",
     test: { file: STORY, name: "comes with the next attempt, and with the one after that" },
@@ -41,7 +41,7 @@ export const stepMutants: readonly Mutant[] = [
   {
     name: "a worker that does not know steps gets later attempts",
     file: `${SERVER}/gateway/sessions/session.ts`,
-    find: "if (assignment.steps && !this.takesSteps) return failUnsupported(this, assignment, this.#context);",
+    find: "if (!this.takesSteps && hasRecords(recorded)) return failUnsupported(this, assignment, this.#context);",
     replace: "",
     why: "an older SDK runs steps again that are durable",
     test: {

@@ -12,6 +12,10 @@ export function tellWritten(event: StoreEvent, executions: ReadonlySet<string>):
       return commanded(event.command)
         .filter((id) => executions.has(id))
         .map((id) => `the store takes the command to ${event.command.kind} ${id}`);
+    case "SIGNALLED":
+      return executions.has(event.executionId)
+        ? [`the store takes the signal ${event.signal.name} for ${event.executionId}`]
+        : [];
     case "JOB_CHANGED":
     case "SETTLED":
       return addedRows(event)
@@ -45,7 +49,7 @@ function wentBack({ rows, inFlight }: WentBack, executions: ReadonlySet<string>)
 /** Executions that a command concerns. */
 export function commanded(command: Command): readonly string[] {
   if (command.kind === "PLAN") return [];
-  return command.kind === "CANCEL" ? [command.executionId] : command.executionIds;
+  return "executionIds" in command ? command.executionIds : [command.executionId];
 }
 
 function takenOver({ owner, shards, shutOut }: TakenOver): string {

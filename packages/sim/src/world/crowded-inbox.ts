@@ -50,7 +50,16 @@ export class CrowdedInbox {
   #submit(): void {
     const text = "crowded";
     const work: Work = {
-      ...{ runMs: 600_000, failTimes: 0, blockMs: 0, stubborn: true, hangs: false, isPoison: false, steps: 0 },
+      ...{
+        runMs: 600_000,
+        failTimes: 0,
+        blockMs: 0,
+        stubborn: true,
+        hangs: false,
+        isPoison: false,
+        steps: 0,
+        waits: [],
+      },
       definition: { text, handler: "plain", maxAttempts: 1 },
     };
     const job = { target: { handler: "plain" }, priority: 0, retryPolicy: { maxAttempts: 1 }, ...SAME_SHARD };

@@ -24,6 +24,7 @@ import {
   SHARED,
   SimMetrics,
   type Store,
+  sendSignal,
   TimeZones,
   type ZoneFilesText,
 } from "@mainspring/server/testing";
@@ -70,6 +71,7 @@ export class SimServer {
   #pools: PoolChanger | null = null;
   #deadLetters: DeadLetterRuns | null = null;
   #cancel: ((executionId: string, shard: number) => Promise<void>) | null = null;
+  #signal: ((executionId: string, signal: SentSignal) => Promise<void>) | null = null;
 
   constructor(process: SimProcess, machine: string, roles: readonly Role[], context: ServerContext) {
     this.process = process;
@@ -149,8 +151,10 @@ export class SimServer {
     this.#cancel = async (executionId, shard) => {
       const command = { id: runtime.uuid(), shard, kind: "CANCEL" as const, executionId };
       await store.addCommand(command);
-      const node = bus.ownerOf(shard);
-      if (node !== null) bus.send({ node, role: "scheduler" }, { kind: "COMMAND", command });
+      commands.pass(command);
+    };
+    this.#signal = async (executionId, signal) => {
+      await sendSignal({ runtime, store, commands }, executionId, signal);
     };
   }
 
@@ -201,7 +205,14 @@ export class SimServer {
   cancel(executionId: string, shard: number): Promise<void> {
     return this.#cancel?.(executionId, shard) ?? Promise.reject(new Error("the server is not there"));
   }
+
+  /** Sends a signal as the API does. */
+  signal(executionId: string, signal: SentSignal): Promise<void> {
+    return this.#signal?.(executionId, signal) ?? Promise.reject(new Error("the server is not there"));
+  }
 }
+
+type SentSignal = Parameters<typeof sendSignal>[2];
 
 async function followPatiently<T>(follow: () => Promise<T>, runtime: Runtime): Promise<T> {
   for (;;) {

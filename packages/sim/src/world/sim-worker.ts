@@ -19,10 +19,24 @@ export interface Work {
   hangs: boolean;
   /** Number of durable steps that the handler makes before it does anything else, each with a checkpoint after it. */
   steps: number;
+  /** Steps that sleep or wait for a signal, one after the other, when the other steps are made. */
+  waits: readonly WorkWait[];
   /** Whether the store refuses the handler's result. */
   isPoison: boolean;
   /** Definition to which it belongs, as its client wrote it. */
   definition: SeenDefinition;
+}
+
+export interface WorkWait {
+  /** Time for which the step sleeps, or waits for a signal, in milliseconds. */
+  forMs: number;
+  /** Times at which clients send the signals that it waits for, since the submit was answered; null: the step sleeps. */
+  signalsAfterMs: readonly number[] | null;
+}
+
+/** Name of the signals that end a wait, by its index. */
+export function signalNameOf(index: number): string {
+  return `go ${index}`;
 }
 
 /** A result that the store refuses. */
@@ -102,12 +116,10 @@ function simTask(
         hangs();
         return new Promise<never>(() => undefined);
       }
-      if (work.steps === 0) return rest();
+      if (work.steps + work.waits.length === 0) return rest();
       const isStopped = () => ctx.signal.aborted && !work.stubborn;
-      return makeSteps(work.steps, ctx, who, history).then(
-        () => (isStopped() ? aborted(ctx.signal.reason) : rest()),
-        aborted,
-      );
+      const made = makeSteps(work.steps, ctx, who, history).then(() => passWaits(work.waits, ctx, who, history));
+      return made.then(() => (isStopped() ? aborted(ctx.signal.reason) : rest()), aborted);
     },
   }) as Task<never, unknown>;
 }
@@ -136,5 +148,17 @@ async function makeSteps(steps: number, ctx: TaskContext, who: Who, history: His
     const checkpoint = who.attempt * 1_000 + index;
     await ctx.checkpoint(checkpoint);
     history.add({ kind: "CHECKPOINTED", ...who, checkpoint });
+  }
+}
+
+async function passWaits(waits: readonly WorkWait[], ctx: TaskContext, who: Who, history: History): Promise<void> {
+  for (const [index, { forMs, signalsAfterMs }] of waits.entries()) {
+    const name = `wait ${index}`;
+    const isSleep = signalsAfterMs === null;
+    history.add({ kind: "WAIT_BEGUN", ...who, name, forMs, isSleep });
+    let signalId: string | null = null;
+    if (isSleep) await ctx.step.sleep(name, forMs);
+    else signalId = (await ctx.step.waitForSignal(signalNameOf(index), { name, timeoutMs: forMs }))?.id ?? null;
+    history.add({ kind: "WAIT_OVER", ...who, name, isSleep, signalId });
   }
 }

@@ -1,6 +1,6 @@
 import type { JobIntake } from "@mainspring/server/testing";
 import type { SeededRandom } from "@mainspring/testkit/time";
-import { HANDLERS, type Work } from "./sim-worker.ts";
+import { HANDLERS, type Work, type WorkWait } from "./sim-worker.ts";
 
 export type ReceivedJob = Parameters<JobIntake["take"]>[0][number];
 
@@ -24,6 +24,7 @@ export function someDefinition(
     stubborn: random.chance(0.05),
     hangs: random.fork("hangs").chance(0.004),
     steps: stepsOf(random.fork("steps")),
+    waits: waitsOf(random.fork("waits")),
     definition: { text, handler, maxAttempts },
   };
   return {
@@ -42,4 +43,16 @@ export function someDefinition(
 
 function stepsOf(random: SeededRandom): number {
   return random.chance(0.2) ? random.between(1, 4) : 0;
+}
+
+function waitsOf(random: SeededRandom): WorkWait[] {
+  if (!random.chance(0.15)) return [];
+  return Array.from({ length: random.between(1, 3) }, () => {
+    const longest = random.pick([5_000, 60_000, 600_000]);
+    const forMs = random.between(0, longest);
+    if (random.chance(0.5)) return { forMs, signalsAfterMs: null };
+    // A signal may come before the wait, after it, or not at all.
+    const signalsAfterMs = Array.from({ length: random.between(0, 2) }, () => random.between(0, 60_000));
+    return { forMs, signalsAfterMs };
+  });
 }

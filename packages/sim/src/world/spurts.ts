@@ -56,7 +56,7 @@ export class Spurts {
       const key = `${name}-${i}`;
       const work: Work = {
         ...{ runMs: this.#random.between(runMs[0], runMs[1]), failTimes: 0, blockMs: 0 },
-        ...{ stubborn: false, hangs: false, isPoison: false, steps: 0 },
+        ...{ stubborn: false, hangs: false, isPoison: false, steps: 0, waits: [] },
         definition: { text: key, handler: "plain", maxAttempts: 3 },
       };
       const job = { target: { handler: "plain" }, priority: 5, retryPolicy: { maxAttempts: 3 } };

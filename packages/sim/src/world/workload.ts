@@ -1,6 +1,7 @@
 import type { SeededRandom, VirtualClock } from "@mainspring/testkit/time";
 import type { History } from "../history.ts";
 import { Changes, type PlannedPart } from "./changes.ts";
+import { Signals } from "./signals.ts";
 import type { SimServer } from "./sim-server.ts";
 import { type ReceivedJob, someDefinition } from "./some-definition.ts";
 import { Submits } from "./submits.ts";
@@ -27,6 +28,7 @@ export class Workload {
   readonly #server: () => SimServer | null;
   readonly #changes: Changes;
   readonly #submits: Submits;
+  readonly #signals: Signals;
   readonly accepted: Accepted[] = [];
 
   constructor(clock: VirtualClock, random: SeededRandom, history: History, server: () => SimServer | null) {
@@ -36,6 +38,7 @@ export class Workload {
     this.#server = server;
     this.#changes = new Changes(clock, random.fork("changes"), history, server);
     this.#submits = new Submits(clock, history, server);
+    this.#signals = new Signals(clock, server);
   }
 
   /** Number of submits without an answer. */
@@ -88,6 +91,7 @@ export class Workload {
     this.accepted.push({ key, executionId });
     this.#history.add({ kind: "ACCEPTED", key, executionId, deduplicated });
     if (!deduplicated) this.#changes.plan(key, { jobId, executionId }, job);
+    if (!deduplicated) this.#signals.plan(executionId, job);
     if (job.cancelAfterMs === null) return;
     this.#clock.plan(job.cancelAfterMs, () => void this.#cancel(executionId));
   }

@@ -40,6 +40,27 @@ describe("a packet between nodes", () => {
     assert.deepEqual(arrived(...letters), { letters, strange: 0 });
   });
 
+  it("carries suspensions, signals, and why an execution is suspended", () => {
+    const token = { shard: 1, executionId: "e1", attempt: 2 };
+    const ended = { startedAt: 5, finishedAt: 6, result: null, error: null, advice: null };
+    const waits = [{ name: "approval", delayMs: 7, signals: ["ok"], isRecorded: true }];
+    const results = [{ ...token, workerId: "w", state: "SUSPENDED" as const, ...ended, waits }];
+    const step = { ...token, workerId: "w", number: 1, name: "approval", step: "RESULT" as const, data: null };
+    const command = { id: "c", shard: 1, kind: "SIGNAL" as const, executionId: "e1" };
+    const reasons = [
+      { reason: "SLEEPING" as const, until: 8 },
+      { reason: "AWAITS_SIGNAL" as const, until: 9 },
+    ];
+    const letters: Letter[] = [
+      { role: "scheduler", message: { kind: "FINISHED", results } },
+      { role: "scheduler", message: { kind: "STEPS", steps: [{ ...step, signalId: "s" }] } },
+      { role: "scheduler", message: { kind: "COMMAND", command } },
+      { role: "api", message: { kind: "COMMAND_DONE", commandId: "c", outcome: "SIGNALLED" } },
+      { role: "api", message: { kind: "EXPLAINED", request: "r", reasons } },
+    ];
+    assert.deepEqual(arrived(...letters), { letters, strange: 0 });
+  });
+
   it("carries that a worker has no free slot, and is left as strange where a reason is not known", () => {
     const explained = (reason: object): Letter => {
       return { role: "api", message: { kind: "EXPLAINED", request: "r", reasons: [reason as never] } };

@@ -1,6 +1,7 @@
-import type { Epoch, EpochMs, Incarnation, ShardId } from "../../domain/ids.ts";
+import type { Epoch, EpochMs, ExecutionId, Incarnation, ShardId } from "../../domain/ids.ts";
 import type { Pool } from "../../domain/pool.ts";
 import type { Skip } from "../../domain/recurrence.ts";
+import type { Signal } from "../../domain/step.ts";
 import type {
   Recovered,
   ShardCommit,
@@ -24,6 +25,7 @@ export type StoreEvent =
   | Committed
   | TakenOver
   | Commanded
+  | Signalled
   | JobChanged
   | Settled
   | Forgotten
@@ -88,6 +90,15 @@ export interface Commanded {
   at: EpochMs;
   by: Incarnation;
   command: Command;
+}
+
+/** An execution got a signal, with the time of its acceptance. */
+export interface Signalled {
+  kind: "SIGNALLED";
+  at: EpochMs;
+  by: Incarnation;
+  executionId: ExecutionId;
+  signal: Signal;
 }
 
 /** A job was replaced or deleted, or got an additional execution. */

@@ -19,6 +19,7 @@ export function maintain(data: StoreData, now: EpochMs, retention: Retention): v
   for (const row of rows) {
     data.executions.remove(row);
     data.steps.forget(row.id);
+    data.signals.forget(row.id);
     data.logs.forget(row.id);
     const job = data.jobs.get(row.job.jobId);
     const isLast = data.executions.ofJob(row.job.jobId).length === 0;

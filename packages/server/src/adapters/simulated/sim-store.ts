@@ -28,6 +28,7 @@ import { ledger, recurringJobs, traces } from "./rows/ledger.ts";
 import * as queries from "./rows/queries.ts";
 import * as reads from "./rows/reads.ts";
 import * as recurrences from "./rows/recurrences.ts";
+import { addSignal } from "./rows/signal-table.ts";
 import { answeredBefore, submit } from "./rows/submit.ts";
 import { changeOver } from "./rows/time-zones.ts";
 import type { StoreData } from "./store-data.ts";
@@ -121,6 +122,17 @@ export class SimStore implements Store {
         const found = ids.map((id) => [id, this.#data.steps.of(id)] as const);
         return new Map(found.filter(([, steps]) => steps.length > 0));
       }),
+    readSignals: (ids) =>
+      this.#call("readSignals", () => {
+        const found = ids.map((id) => [id, this.#data.signals.openOf(id)] as const);
+        return new Map(found.filter(([, signals]) => signals.length > 0));
+      }),
+    addSignal: (executionId, signal, command) => {
+      const sent = { ...signal };
+      return this.#call("addSignal", () =>
+        addSignal(this.#data, this.#options.node, executionId, sent, { ...command }),
+      );
+    },
   };
 
   readonly handlers: StoreHandlers = {

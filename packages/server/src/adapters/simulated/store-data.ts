@@ -13,6 +13,7 @@ import { IdempotencyKeys, JobNames, UniqueKeys } from "./rows/keys.ts";
 import { LogTable } from "./rows/log-table.ts";
 import { PlanTable } from "./rows/plan-table.ts";
 import { recover } from "./rows/reads.ts";
+import { SignalTable } from "./rows/signal-table.ts";
 import { StepTable } from "./rows/step-table.ts";
 import type { StoredZones } from "./rows/time-zones.ts";
 import { ShardState } from "./shard-state.ts";
@@ -23,6 +24,7 @@ export interface Tables {
   executions: ExecutionTable;
   plans: PlanTable;
   steps: StepTable;
+  signals: SignalTable;
   uniqueKeys: UniqueKeys;
   jobNames: JobNames;
   idempotencyKeys: IdempotencyKeys;
@@ -54,6 +56,7 @@ export class StoreData {
     executions: new ExecutionTable(),
     plans: new PlanTable(),
     steps: new StepTable(),
+    signals: new SignalTable(),
     uniqueKeys: new UniqueKeys(),
     jobNames: new JobNames(),
     idempotencyKeys: new IdempotencyKeys(),
@@ -92,6 +95,10 @@ export class StoreData {
   /** Records of handlers. */
   get steps(): StepTable {
     return this.#tables.steps;
+  }
+
+  get signals(): SignalTable {
+    return this.#tables.signals;
   }
 
   get uniqueKeys(): UniqueKeys {
@@ -141,6 +148,7 @@ export class StoreData {
       executions: this.executions.copy(),
       plans: this.plans.copy(),
       steps: this.steps.copy(),
+      signals: this.signals.copy(),
       uniqueKeys: this.uniqueKeys.copy(),
       jobNames: this.jobNames.copy(),
       idempotencyKeys: this.idempotencyKeys.copy(),

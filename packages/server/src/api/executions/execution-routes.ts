@@ -132,7 +132,7 @@ function stepsRoute(app: HttpApp, reader: ExecutionReader, steps: StoreSteps): v
   const schema = {
     operationId: "getExecutionSteps",
     tags: ["executions"],
-    summary: "Durable steps of an execution, with their values",
+    summary: "Durable steps of an execution, with their values, its waits and its signals",
     params: Type.Object({ executionId: Uuid("the execution") }),
     response: { 200: answer(StepsBody, "The records of all attempts so far"), ...problems("not-found") },
   };
@@ -140,7 +140,8 @@ function stepsRoute(app: HttpApp, reader: ExecutionReader, steps: StoreSteps): v
     const id = request.params.executionId.toLowerCase();
     const view = await reader.read(id);
     if (view === null) throw noSuch("execution");
-    return stepsBody(id, await recordsOf(steps, view));
+    const signals = (await steps.readSignals([id])).get(id) ?? [];
+    return stepsBody(id, await recordsOf(steps, view), signals);
   });
 }
 

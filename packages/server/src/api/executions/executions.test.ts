@@ -59,6 +59,7 @@ describe("reading and cancelling executions over HTTP", () => {
       ...{ queue: "HELD", rank, dueAt, reason: null, workerId: WORKER, gateway: "gateway" },
       ...{ attemptStartedAt: null, startedAt: null, finishedAt: null, error: null, releaseUniqueKey: false },
       ...{ result: null, ended: [] },
+      ...(steps.length > 0 && { steps: "RECORDED" as const }),
     };
     await commit(row.shard, [change], [], steps);
   };
@@ -313,7 +314,7 @@ describe("reading and cancelling executions over HTTP", () => {
     assert.deepEqual([values.steps[1], values.checkpoint], [{ name: "mail", ...at, value: null }, checkpoint]);
     const other = await submit({});
     const none = (await get(`/v1/executions/${other.executionId}/steps`)).json();
-    assert.deepEqual(none, { executionId: other.executionId, steps: [], checkpoint: null });
+    assert.deepEqual(none, { executionId: other.executionId, steps: [], waits: [], signals: [], checkpoint: null });
     assert.equal((await get("/v1/executions/01890000-0000-7000-8000-000000000000/steps")).statusCode, 404);
   });
 });

@@ -2,12 +2,15 @@ import { ExplanationBody, Uuid } from "@mainspring/contract";
 import { Type } from "typebox";
 import type { Candidate } from "../../domain/execution.ts";
 import { isFinal } from "../../domain/execution.ts";
+import type { ExecutionId } from "../../domain/ids.ts";
+import { waitOf } from "../../domain/step.ts";
 import { dueReason } from "../../engine/explain.ts";
 import type { Bus } from "../../ports/bus.ts";
 import type { WaitReason } from "../../ports/explanation.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { Store } from "../../ports/store.ts";
 import type { ExecutionView } from "../../ports/store-queries.ts";
+import type { StoreSteps } from "../../ports/store-steps.ts";
 import type { HandlerOffers } from "../handlers/offers.ts";
 import { answer, problems } from "../http/documented.ts";
 import type { HttpApp } from "../http/http-app.ts";
@@ -44,7 +47,8 @@ export function explainRoute(app: HttpApp, deps: ExplainDependencies): void {
     const [row] = isFinal(view.state) ? [] : await deps.store.load([executionId]);
     if (row !== undefined) {
       const reasons = (await askOwner(deps, row)) ?? rowReasons(view, row, deps.runtime.now());
-      return { executionId, state: view.state, reasons: await withPools(bodies(reasons, view), deps) };
+      const named = await withSignals(reasons, executionId, deps.store.steps);
+      return { executionId, state: view.state, reasons: await withPools(bodies(named, view), deps) };
     }
     // The execution may have become final since the row was read.
     const final = (await deps.reader.read(executionId)) ?? view;
@@ -89,6 +93,19 @@ function bodies(reasons: readonly WaitReason[], { error }: ExecutionView): Expla
     const body = Object.fromEntries(told);
     return reason.reason === "BACKOFF" ? { ...body, lastError } : body;
   });
+}
+
+/** Names the signals that the execution waits for, which only the store has. */
+async function withSignals(
+  reasons: readonly WaitReason[],
+  executionId: ExecutionId,
+  steps: StoreSteps,
+): Promise<readonly WaitReason[]> {
+  if (reasons.every(({ reason }) => reason !== "AWAITS_SIGNAL")) return reasons;
+  const records = (await steps.read([executionId])).get(executionId) ?? [];
+  const waits = records.filter(({ kind }) => kind === "WAIT").map(waitOf);
+  const signals = [...new Set(waits.flatMap((wait) => wait.signals))];
+  return reasons.map((reason) => (reason.reason === "AWAITS_SIGNAL" ? { ...reason, signals } : reason));
 }
 
 /** Names the pools that have the handler, where its own pool does not. */

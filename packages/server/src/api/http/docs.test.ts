@@ -70,6 +70,7 @@ describe("the description of the API", () => {
         "POST /v1/dead-letters/replay",
         "POST /v1/executions/{executionId}/cancel",
         "POST /v1/executions/{executionId}/retry",
+        "POST /v1/executions/{executionId}/signals",
         "POST /v1/jobs",
         "POST /v1/jobs/batch",
         "POST /v1/jobs/{jobId}/backfill",

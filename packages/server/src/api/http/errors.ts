@@ -53,6 +53,21 @@ const PROBLEMS = {
     title: "Its state does not allow this",
     help: "`detail` names the state that it is in.",
   },
+  "execution-final": {
+    status: 409,
+    title: "The execution has ended",
+    help: "A signal reaches executions that are not final. A replay or a new run is another execution, with its own id.",
+  },
+  "signal-id-reused": {
+    status: 409,
+    title: "The id belongs to another signal",
+    help: "An id may be repeated only with the same name and the same data, byte for byte. Take a new id for a new signal.",
+  },
+  "too-many-signals": {
+    status: 409,
+    title: "Too many signals wait for the execution",
+    help: "At most 1000 signals with 4 MiB of data wait for steps of an execution. Send more when its handler has consumed some.",
+  },
   "key-in-use": {
     status: 409,
     title: "The unique key is held",

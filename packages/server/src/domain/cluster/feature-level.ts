@@ -42,6 +42,8 @@ const SINCE = {
   LATER_EXECUTIONS: 3,
   /** An owner of an older level drops the records of handlers, and assigns later attempts without them. */
   DURABLE_STEPS: 3,
+  /** An owner of an older level fails an attempt that suspends, and drops the commands of signals. */
+  SUSPENSION: 3,
   /** A gateway of an older level does not answer when it is asked for the log lines in its memory. */
   LOG_LINES: 3,
 } as const;

@@ -3,12 +3,15 @@ import type { AttemptState, EndedAttempt, ExecutionError } from "../../domain/ex
 import { attemptKey, type EpochMs, fnv1a } from "../../domain/ids.ts";
 import { rankOf } from "../../domain/rank.ts";
 import type { RetryAdvice } from "../../domain/retry.ts";
+import { suspensionOf } from "../../domain/step.ts";
 import type { FinishedAttempt, StartedAttempt, Token } from "../../ports/messages.ts";
+import type { ReportedWait } from "../../ports/step-messages.ts";
 import { type Assigned, type Entry, isCancelled } from "../entry.ts";
 import { enter } from "../queue/intake.ts";
-import { finishEntry, writeRow } from "../rows.ts";
+import { completeSignals, finishEntry, writeRow } from "../rows.ts";
 import { clearTimer, poolOf, type Step, setTimer } from "../state.ts";
 import { endSearch } from "../workers/search.ts";
+import { isWoken, MARKS, type NamedWait, recordWaits, waitsOf } from "./suspend.ts";
 
 /** Reports of attempts: started, finished, lost. */
 
@@ -19,6 +22,8 @@ interface End {
   result: Uint8Array | null;
   error: ExecutionError | null;
   advice: RetryAdvice;
+  /** Waits of a SUSPENDED attempt; left out otherwise. */
+  waits?: readonly ReportedWait[];
 }
 
 export function attemptStarted(step: Step, from: string, report: StartedAttempt): void {
@@ -125,16 +130,22 @@ function endAttempt(step: Step, entry: Entry, assigned: Assigned, end: End): voi
   const cancelRequested = isCancelled(entry);
   // No retry follows a success, so a success needs no random number.
   const random = end.state === "SUCCEEDED" ? 0 : fnv1a(attemptKey(entry.id, row.attempt), 0x811c9dc5) / 0x100000000;
+  const finishedAt = boundedInstant(entry, assigned, end.finishedAt, step.now);
+  const waits = end.state === "SUSPENDED" ? waitsOf(end.waits ?? [], finishedAt) : null;
   const after = afterAttempt(
     row,
-    { state: end.state, advice: end.advice, cancelRequested },
+    {
+      state: end.state,
+      advice: end.advice,
+      cancelRequested,
+      ...(waits && { suspension: suspensionOf(waits, finishedAt) }),
+    },
     row.policy,
     step.now,
     random,
   );
   row.failures = after.failures;
   row.lost = after.lost;
-  const finishedAt = boundedInstant(entry, assigned, end.finishedAt, step.now);
   const startedAt = end.startedAt === null ? null : boundedInstant(entry, assigned, end.startedAt, finishedAt);
   if (startedAt !== null) {
     noteStart(step, entry, startedAt);
@@ -147,22 +158,29 @@ function endAttempt(step: Step, entry: Entry, assigned: Assigned, end: End): voi
   leaveWorker(step, entry, assigned);
   const poolPermits = step.state.permits.of(row.pool);
   if (poolPermits !== undefined) step.batch.freed.push({ executionId: entry.id, shard: row.shard, poolPermits });
-  settle(step, entry, after.next, ended, end);
+  settle(step, entry, after.next, ended, { ...end, waits });
   entry.assigned = null;
 }
 
-function settle(step: Step, entry: Entry, next: Next, ended: EndedAttempt, end: End): void {
-  const { error, result } = end;
+interface Settled extends Pick<End, "error" | "result"> {
+  waits: readonly NamedWait[] | null;
+}
+
+function settle(step: Step, entry: Entry, next: Next, ended: EndedAttempt, { error, result, waits }: Settled): void {
   if (next.state !== "PENDING") {
     return finishEntry(step, entry, next.state, { reason: next.reason, ended, error, result });
   }
   const { row } = entry;
-  if (next.dueAt !== null) {
-    row.dueAt = next.dueAt;
+  if (waits !== null) recordWaits(step, entry, waits);
+  const { dueAt, reason } = isWoken(entry, next.reason) ? { dueAt: step.now, reason: null } : next;
+  if (dueAt !== null) {
+    row.dueAt = dueAt;
     row.rank = rankOf(poolOf(step.state, row.pool), row.dueAt, row.priority);
   }
   const queue = row.dueAt > step.now ? "WAITING" : "READY";
-  writeRow(step, entry, { state: "PENDING", queue, reason: next.reason, ended, error });
+  const suspends = waits === null ? undefined : MARKS[reason ?? ""];
+  writeRow(step, entry, { state: "PENDING", queue, reason, ended, error, ...(suspends && { suspends }) });
+  completeSignals(step, entry);
   entry.place = "NEW";
   enter(step, entry);
 }

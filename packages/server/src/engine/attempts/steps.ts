@@ -7,12 +7,13 @@ import { current, giveOwnRow, refuse } from "./attempts.ts";
  * that there are records; later attempts read them.
  */
 export function stepReported(step: Step, from: string, report: ReportedStep): void {
-  const { shard, executionId, attempt, workerId, number, name, step: kind, data } = report;
+  const { shard, executionId, attempt, workerId, number, name, step: kind, data, signalId } = report;
   const found = current(step, report, workerId);
   if (found === null) return refuse(step, from, workerId, report);
-  step.batch.record(shard, { executionId, name, kind, attempt, number, at: step.now, data });
-  if (found.entry.row.hasSteps !== true) {
-    found.entry.row.hasSteps = true;
+  const record = { executionId, name, kind, attempt, number, at: step.now, data };
+  step.batch.record(shard, signalId === undefined ? record : { ...record, signalId });
+  if (found.entry.row.steps === undefined) {
+    found.entry.row.steps = "RECORDED";
     giveOwnRow(step, found.entry, true);
   }
   step.batch.acknowledgeStep(from, workerId, { shard, executionId, attempt, number });

@@ -3,8 +3,8 @@ import { rankOf } from "../../domain/rank.ts";
 import type { ReplaceCommand } from "../../ports/store-commands.ts";
 import type { Entry } from "../entry.ts";
 import { enter } from "../queue/intake.ts";
-import { writeRow } from "../rows.ts";
-import { clearTimer, poolOf, type Step } from "../state.ts";
+import { leavePlace, writeRow } from "../rows.ts";
+import { poolOf, type Step } from "../state.ts";
 
 /**
  * Gives an execution that no worker has the new definition of its job, as if it had been submitted with it.
@@ -25,15 +25,6 @@ export function replaceWaiting(step: Step, entry: Entry, command: ReplaceCommand
   writeRow(step, entry, { state: "PENDING", queue: row.dueAt > step.now ? "WAITING" : "READY", replacement });
   enter(step, entry);
   return true;
-}
-
-function leavePlace(step: Step, entry: Entry): void {
-  const { lanes } = step.state;
-  clearTimer(step.state, entry);
-  if (entry.place === "LANE") lanes.remove(entry);
-  if (entry.lane !== null) lanes.prune(entry.lane);
-  entry.lane = null;
-  entry.place = "NEW";
 }
 
 function redefine(step: Step, { row }: Entry, { definition, payloadBytes, version }: ReplaceCommand): void {

@@ -36,7 +36,7 @@ export function releaseShards(step: Step, lost: readonly ShardId[]): void {
 
 function drop(step: Step, entry: Entry): void {
   const { assigned } = entry;
-  for (const command of entry.cancels) step.state.openCommands.delete(command);
+  for (const command of [...entry.cancels, ...entry.signals]) step.state.openCommands.delete(command);
   if (assigned !== null) {
     leaveWorker(step, entry, assigned);
     if (entry.row.queue === "READY" && entry.lane !== null) entry.lane.assignedReady--;

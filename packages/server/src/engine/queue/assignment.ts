@@ -22,6 +22,6 @@ export function assignmentOf({ state }: Step, entry: Entry, assigned: Assigned):
     failures: row.failures,
     maxAttempts: row.policy.retry.maxAttempts,
     scheduledAt: row.scheduledAt,
-    ...(row.hasSteps && { steps: null }),
+    ...(row.steps !== undefined && { steps: null }),
   };
 }

@@ -1,5 +1,6 @@
 import type { EpochMs, ExecutionId } from "../../domain/ids.ts";
 import type { Token } from "../../ports/messages.ts";
+import type { StepBudget } from "./step-budget.ts";
 
 /** An attempt that a worker has, as its gateway knows it. */
 export interface Held {
@@ -23,11 +24,14 @@ export interface Held {
   finishedAtMs: number;
   /** Whether the attempt is FINISHED by force: its handler still runs and keeps the slot. */
   stillRunning: boolean;
+  /** Records of the execution; null: it has none that this gateway knows of. */
+  budget: StepBudget | null;
   /** Next attempt of the same execution at this worker: the handler of an earlier attempt may still run; null: none. */
   other: Held | null;
 }
 
-type NewHeld = Pick<Held, "token" | "state" | "startedAt"> & Partial<Pick<Held, "handler" | "sentAtMs" | "askable">>;
+type NewHeld = Pick<Held, "token" | "state" | "startedAt"> &
+  Partial<Pick<Held, "handler" | "sentAtMs" | "askable" | "budget">>;
 
 /** All attempts that one worker holds, by token. */
 export class HeldAttempts {
@@ -76,9 +80,9 @@ export class HeldAttempts {
   }
 
   /** Adds an attempt whose token is not held yet. */
-  add({ token, state, startedAt, handler = null, sentAtMs = 0, askable = 0 }: NewHeld): Held {
+  add({ token, state, startedAt, handler = null, sentAtMs = 0, askable = 0, budget = null }: NewHeld): Held {
     const other = this.#byExecution.get(token.executionId) ?? null;
-    const more = { finishedAtMs: 0, stillRunning: false, other };
+    const more = { finishedAtMs: 0, stillRunning: false, budget, other };
     const held: Held = { token, handler, state, startedAt, sentAtMs, askable, ...more };
     this.#byExecution.set(token.executionId, held);
     this.#count(held, 1);

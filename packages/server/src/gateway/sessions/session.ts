@@ -30,7 +30,8 @@ import { type Held, HeldAttempts } from "./held.ts";
 import { type LastHeard, restartLastHeard } from "./liveness.ts";
 import { Outgoing } from "./outgoing.ts";
 import { Questions } from "./questions.ts";
-import { failUnsupported, sendRecorded } from "./steps.ts";
+import { StepBudget } from "./step-budget.ts";
+import { failUnsupported, hasRecords, recordedOf, sendRecorded } from "./steps.ts";
 import { UnacknowledgedEnds } from "./unacknowledged-ends.ts";
 import { hearFinished, hearStarted, hearStep } from "./worker-reports.ts";
 
@@ -130,13 +131,15 @@ export class Session {
     // The attempt was assigned twice under different numbers, and the worker reports about it.
     if (known !== null && known.state !== "OVER") return;
     if (known !== null || !this.takesWork) return this.return(assignment);
-    if (assignment.steps && !this.takesSteps) return failUnsupported(this, assignment, this.#context);
+    const recorded = recordedOf(assignment);
+    if (!this.takesSteps && hasRecords(recorded)) return failUnsupported(this, assignment, this.#context);
     this.#context.counters.assignsSent++;
     const { shard, executionId, attempt, handler } = assignment;
     const token = { shard, executionId, attempt };
     const [sentAtMs, askable] = [account.usedAtMs, this.#questions.next];
-    this.held.add({ token, handler, state: "ASSIGNED", startedAt: null, sentAtMs, askable });
-    if (assignment.steps) sendRecorded(this, assignment, assignment.steps);
+    const budget = recorded === null ? null : new StepBudget(recorded.steps);
+    this.held.add({ token, handler, state: "ASSIGNED", startedAt: null, sentAtMs, askable, budget });
+    if (recorded !== null && this.takesSteps) sendRecorded(this, assignment, recorded);
     this.outgoing.assigns.push(assignOf(assignment));
   }
 

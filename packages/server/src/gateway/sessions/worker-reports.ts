@@ -2,7 +2,7 @@ import { type Finished, Outcome, type Started, type Step } from "@mainspring/pro
 import type { Token } from "../../ports/messages.ts";
 import { finishedOf, instantOf, tokenOf } from "../translate.ts";
 import type { GatewayContext, Session } from "./session.ts";
-import { passStep } from "./steps.ts";
+import { judgedSuspension, passStep } from "./steps.ts";
 
 /** Reports of a worker about its attempts, which the gateway passes to the owners of their shards. */
 
@@ -31,7 +31,8 @@ export function hearFinished(session: Session, report: Finished, context: Gatewa
   if (token === null) return;
   context.counters.finished++;
   const { owners, runtime } = context;
-  const finished = finishedOf(report, token, session.profile.workerId, runtime.now());
+  const reported = finishedOf(report, token, session.profile.workerId, runtime.now());
+  const finished = judgedSuspension(session, reported, context);
   const held = session.held.get(token.executionId, token.attempt);
   // The worker does not have the attempt any more, and may not repeat the report.
   if (report.outcome === Outcome.RELEASED) {

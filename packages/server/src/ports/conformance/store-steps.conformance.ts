@@ -45,36 +45,36 @@ export function stepsConformance(scene: () => Scene): void {
     assert.deepEqual(await read(job.executionId), [step, newer].map(written));
   });
 
-  it("marks the row that the commit changes as one with records, and keeps the mark", async () => {
+  it("marks the row that the commit changes, and keeps the mark", async () => {
     const job = await scene().submitted();
     const beside = await scene().submitted({ shard: job.shard });
-    const changes = [scene().running(job), scene().running(beside)];
+    const changes = [scene().running(job, { steps: "RECORDED" }), scene().running(beside)];
     await scene().applied(job.shard, { changes, steps: [record(job.executionId)] });
     const marks = async () => {
       const rows = await scene().store.load([job.executionId, beside.executionId]);
-      return new Map(rows.map(({ id, hasSteps }) => [id, hasSteps]));
+      return new Map(rows.map(({ id, steps }) => [id, steps]));
     };
     const marked = new Map([
-      [job.executionId, true],
+      [job.executionId, "RECORDED"],
       [beside.executionId, undefined],
     ]);
     assert.deepEqual(await marks(), marked);
     const { inFlight } = await scene().store.recover([job.shard]);
-    assert.deepEqual(new Map(inFlight.map(({ row }) => [row.id, row.hasSteps])), marked);
+    assert.deepEqual(new Map(inFlight.map(({ row }) => [row.id, row.steps])), marked);
     const waits = { wasState: "RUNNING", wasAttempt: 1, state: "PENDING", queue: "READY", finishedAt: null } as const;
     await scene().applied(job.shard, { changes: [scene().succeeded(job, waits)] });
-    assert.equal((await marks()).get(job.executionId), true);
+    assert.equal((await marks()).get(job.executionId), "RECORDED");
   });
 
   it("writes records beside a new definition of the job", async () => {
     const job = await scene().submitted();
     const { definition, laneHash } = job;
     const replacement = { jobVersion: 2, definition, laneHash, payloadBytes: 0 };
-    const changes = [scene().running(job, { replacement })];
+    const changes = [scene().running(job, { replacement, steps: "RECORDED" })];
     await scene().applied(job.shard, { changes, steps: [record(job.executionId)] });
     assert.deepEqual(await read(job.executionId), [written(record(job.executionId))]);
     const [row] = await scene().store.load([job.executionId]);
-    assert.deepEqual([row?.hasSteps, row?.jobVersion], [true, 2]);
+    assert.deepEqual([row?.steps, row?.jobVersion], ["RECORDED", 2]);
   });
 
   it("writes nothing under an epoch that is not current", async () => {
@@ -88,7 +88,7 @@ export function stepsConformance(scene: () => Scene): void {
   it("forgets records with their execution", async () => {
     const job = await scene().submitted();
     const stays = await scene().submitted({ shard: job.shard });
-    const changes = [scene().succeeded(job), scene().running(stays)];
+    const changes = [scene().succeeded(job, { steps: "RECORDED" }), scene().running(stays)];
     await scene().applied(job.shard, { changes, steps: [record(job.executionId), record(stays.executionId)] });
     const day = 86_400_000;
     await scene().store.maintain(scene().runtime.now() + 10 * day, { days: 5, deadDays: 5 });

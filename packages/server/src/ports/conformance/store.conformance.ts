@@ -13,6 +13,7 @@ import { readConformance } from "./store-read.conformance.ts";
 import { recurrencesConformance } from "./store-recurrences.conformance.ts";
 import { recurringJobsConformance } from "./store-recurring-jobs.conformance.ts";
 import { type MakeStore, Scene, type StoreUnderTest } from "./store-scene.conformance.ts";
+import { signalsConformance } from "./store-signals.conformance.ts";
 import { stepsConformance } from "./store-steps.conformance.ts";
 import { submitConformance } from "./store-submit.conformance.ts";
 import { timeZonesConformance } from "./store-time-zones.conformance.ts";
@@ -47,6 +48,7 @@ export function storeConformance(name: string, makeStore: MakeStore): void {
     describe("time zone data", () => timeZonesConformance(() => scene));
     describe("policies of handlers", () => handlersConformance(() => scene));
     describe("records of handlers", () => stepsConformance(() => scene));
+    describe("suspensions and signals", () => signalsConformance(() => scene));
     describe("log lines of attempts", () => logsConformance(() => scene));
     describe("queries", () => queriesConformance(() => scene));
   });

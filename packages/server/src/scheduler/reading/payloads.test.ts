@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { fromBinary } from "@bufbuild/protobuf";
 import { RecordedStepsSchema, StepKind } from "@mainspring/proto";
+import { waitData } from "../../domain/step.ts";
 import { Payloads } from "./payloads.ts";
 
 /** A store that has every payload, and records the reads. */
@@ -13,6 +14,8 @@ function scene() {
       return new Map(ids.map((id) => [id, Buffer.from(`stored ${id}`)]));
     },
     steps: {
+      addSignal: async () => ({ kind: "UNKNOWN" }),
+      readSignals: async () => new Map(),
       read: async (ids) => {
         read.push(...ids.map((id) => `steps of ${id}`));
         const data = Buffer.from('"kept"');
@@ -24,7 +27,7 @@ function scene() {
     payloads.keep([{ row: { id, dueAt, attempt: 0 }, payload }], 1_000);
   const get = async (executionId: string, attempt = 1) => {
     const assign = { executionId, attempt, payloadBytes: 1, payload: null as Uint8Array | null };
-    await payloads.attach([assign]);
+    await payloads.attach([assign], () => 0);
     return Buffer.from(assign.payload ?? []).toString();
   };
   return { payloads, keep, get, read };
@@ -35,7 +38,7 @@ describe("payloads on their way to workers", () => {
     const { payloads, read } = scene();
     const stepping = { executionId: "a", attempt: 2, payloadBytes: 0, payload: null, steps: null as Uint8Array | null };
     const plain = { executionId: "b", attempt: 2, payloadBytes: 0, payload: null };
-    await payloads.attach([stepping, plain]);
+    await payloads.attach([stepping, plain], () => 0);
     assert.deepEqual(read, ["steps of a"]);
     const { steps } = fromBinary(RecordedStepsSchema, stepping.steps ?? new Uint8Array(0));
     const [step] = steps;
@@ -44,7 +47,41 @@ describe("payloads on their way to workers", () => {
       ["charge", StepKind.RESULT, '"kept"'],
     );
     assert.equal("steps" in plain, false);
-    assert.equal(payloads.attach([stepping]), null, "the records are there");
+    assert.equal(
+      payloads.attach([stepping], () => 0),
+      null,
+      "the records are there",
+    );
+  });
+
+  it("come with the waits and the signals of an execution, whose time counts from the assignment", async () => {
+    const wait = { name: "approval", kind: "WAIT" as const, attempt: 1, number: 0, at: 5 };
+    const signal = { id: "order-7", name: "approved", data: Buffer.from("[1]"), at: 6 };
+    const payloads = new Payloads({
+      payloads: async () => new Map(),
+      steps: {
+        addSignal: async () => ({ kind: "UNKNOWN" }),
+        readSignals: async () => new Map([["a", [signal, { ...signal, id: "order-8", data: null }]]]),
+        read: async () => new Map([["a", [{ ...wait, data: waitData({ until: 1_500, signals: ["approved"] }) }]]]),
+      },
+    });
+    const assign = { executionId: "a", attempt: 2, payloadBytes: 0, payload: null, steps: null as Uint8Array | null };
+    await payloads.attach([assign], () => 2_000.75);
+    const { steps } = fromBinary(RecordedStepsSchema, assign.steps ?? new Uint8Array(0));
+    assert.deepEqual(
+      steps.map(({ name, kind, remainingMs, signalId, data }) => [
+        name,
+        kind,
+        Number(remainingMs),
+        signalId,
+        `${Buffer.from(data)}`,
+      ]),
+      [
+        ["approval", StepKind.WAIT, -500, "", ""],
+        ["approved", StepKind.SIGNAL, 0, "order-7", "[1]"],
+        ["approved", StepKind.SIGNAL, 0, "order-8", ""],
+      ],
+    );
   });
 
   it("are at hand for the first attempt after their hint, and read for those after it", async () => {

@@ -2,7 +2,7 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { RecordedStepsSchema, StepKind } from "@mainspring/proto";
 import type { Candidate } from "../../domain/execution.ts";
 import type { EpochMs, ExecutionId } from "../../domain/ids.ts";
-import type { RecordedStep } from "../../domain/step.ts";
+import { type RecordedStep, type Signal, waitOf } from "../../domain/step.ts";
 import type { Assignment } from "../../ports/messages.ts";
 import type { Store } from "../../ports/store.ts";
 
@@ -22,7 +22,7 @@ interface Hinted {
 type Assigned = Pick<Assignment, "executionId" | "attempt" | "payload" | "payloadBytes" | "steps">;
 
 /**
- * Payloads of assignments, and records of earlier attempts. Payloads that came with a hint are available for the first
+ * Payloads of assignments, records of earlier attempts, and signals. Payloads that came with a hint are available for the first
  * attempt; the others are read when they are needed. A later attempt may run another version of the job, with another
  * payload.
  */
@@ -52,8 +52,12 @@ export class Payloads {
     }
   }
 
-  /** Puts payloads and records into the assignments. @returns null: everything was available */
-  attach(assigns: readonly Assigned[]): Promise<void> | null {
+  /**
+   * Puts payloads, records and signals into the assignments.
+   * @param sentAt time at which an assignment leaves, from which its waits count
+   * @returns null: everything was available
+   */
+  attach<A extends Assigned>(assigns: readonly A[], sentAt: (assign: A) => EpochMs): Promise<void> | null {
     const missing: ExecutionId[] = [];
     let isStepping = false;
     for (const assign of assigns) {
@@ -63,15 +67,26 @@ export class Payloads {
       if (kept === undefined || assign.attempt > 1) missing.push(assign.executionId);
       else assign.payload = kept;
     }
-    if (isStepping) return this.#readAll(assigns, missing);
+    if (isStepping) return this.#readAll(assigns, missing, sentAt);
     return missing.length === 0 ? null : this.#read(assigns, missing);
   }
 
-  async #readAll(assigns: readonly Assigned[], missing: readonly ExecutionId[]): Promise<void> {
+  async #readAll<A extends Assigned>(
+    assigns: readonly A[],
+    missing: readonly ExecutionId[],
+    sentAt: (assign: A) => EpochMs,
+  ): Promise<void> {
     const stepping = assigns.filter(({ steps }) => steps === null);
-    const recorded = await this.#store.steps.read(stepping.map(({ executionId }) => executionId));
+    const ids = stepping.map(({ executionId }) => executionId);
+    const { steps } = this.#store;
+    // The records come second: a signal of the first read that was consumed meanwhile is then among them.
+    const signals = await steps.readSignals(ids);
+    const recorded = await steps.read(ids);
     if (missing.length > 0) await this.#read(assigns, missing);
-    for (const assign of stepping) assign.steps = recordedBytes(recorded.get(assign.executionId) ?? []);
+    for (const assign of stepping) {
+      const { executionId: id } = assign;
+      assign.steps = recordedBytes(recorded.get(id) ?? [], signals.get(id) ?? [], sentAt(assign));
+    }
   }
 
   async #read(assigns: readonly Assigned[], missing: readonly ExecutionId[]): Promise<void> {
@@ -99,8 +114,20 @@ export class Payloads {
   }
 }
 
-/** Records as bytes of the worker protocol. */
-function recordedBytes(steps: readonly RecordedStep[]): Uint8Array {
-  const items = steps.map(({ name, kind, data }) => ({ name, kind: StepKind[kind], data: data ?? NO_BYTES }));
+/** Records and signals as bytes of the worker protocol. */
+function recordedBytes(steps: readonly RecordedStep[], signals: readonly Signal[], at: EpochMs): Uint8Array {
+  const items = [
+    ...steps.map((step) => recordedItem(step, at)),
+    ...signals.map(({ id, name, data }) => ({
+      ...{ name, kind: StepKind.SIGNAL, data: data ?? NO_BYTES },
+      signalId: id,
+    })),
+  ];
   return toBinary(RecordedStepsSchema, create(RecordedStepsSchema, { steps: items }));
+}
+
+function recordedItem(step: RecordedStep, at: EpochMs) {
+  const { name, kind, data } = step;
+  if (kind !== "WAIT") return { name, kind: StepKind[kind], data: data ?? NO_BYTES };
+  return { name, kind: StepKind.WAIT, remainingMs: BigInt(waitOf(step).until - Math.floor(at)) };
 }

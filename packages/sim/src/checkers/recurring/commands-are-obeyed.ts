@@ -20,7 +20,7 @@ export function commandsAreObeyed(ledger: Ledger, quiet: Quiet): Checker {
     saw(event) {
       if (event.kind === "COMMANDED") {
         const { command } = event;
-        open.set(command.id, command.kind === "CANCEL" ? command.executionId : command.jobId);
+        open.set(command.id, "jobId" in command ? command.jobId : command.executionId);
         const isToggle = command.kind === "PLAN" && (command.order.kind === "PAUSE" || command.order.kind === "RESUME");
         if (isToggle) givenMs.set(command.id, event.at - EPOCH_MS);
         if (command.kind === "CANCEL") known.set(command.id, command.executionId);

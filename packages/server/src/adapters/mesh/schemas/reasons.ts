@@ -15,6 +15,8 @@ export const Reason = Type.Union([
   reason("WORKER_AWAITED", { ...held, until: Instant }),
   reason("CANCEL_REQUESTED", held),
   reason("DUE_LATER", { dueAt: Instant }),
+  reason("SLEEPING", { until: Instant }),
+  reason("AWAITS_SIGNAL", { until: Instant, signals: Type.Optional(Type.Array(Type.String())) }),
   reason("BACKOFF", { until: Instant, failures: Count, maxAttempts: Count }),
   reason("POOL_PAUSED", { pool: Id }),
   reason("POOL_AT_LIMIT", { pool: Id, limit: Count, running: Count }),

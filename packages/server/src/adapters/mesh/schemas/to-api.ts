@@ -82,7 +82,7 @@ export const toApi: SchemasOf<ToApi> = {
       kind: Type.Literal("COMMAND_DONE"),
       commandId: Id,
       outcome: oneOf(
-        ...(["CANCELLED", "REQUESTED", "FINAL", "REPLACED", "KEPT", "DELETED"] as const),
+        ...(["CANCELLED", "REQUESTED", "FINAL", "SIGNALLED", "REPLACED", "KEPT", "DELETED"] as const),
         ...(["PLANNED", "NOT_PLANNED", "BACKFILL_OPEN"] as const),
       ),
     }),

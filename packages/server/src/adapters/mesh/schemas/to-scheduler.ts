@@ -1,4 +1,4 @@
-import { STEP_NAME_MAX_CHARS } from "@mainspring/contract/limits";
+import { STEP_NAME_MAX_CHARS, WAIT_SIGNALS_MAX } from "@mainspring/contract/limits";
 import { Type } from "typebox";
 import type { ToScheduler } from "../../../ports/messages.ts";
 import {
@@ -56,7 +56,7 @@ const Row = Type.Object({
   failures: Count,
   lost: Count,
   startedAt: nullable(Instant),
-  hasSteps: Type.Optional(Type.Literal(true)),
+  steps: Type.Optional(oneOf("RECORDED", "SLEEPING", "AWAITING")),
 });
 
 export const WorkerSchema = {
@@ -81,10 +81,17 @@ const Credit = Type.Object({
   ahead: Type.Optional(Count),
 });
 
+const Wait = Type.Object({
+  name: Type.String({ maxLength: STEP_NAME_MAX_CHARS }),
+  delayMs: Count,
+  signals: Type.Array(Type.String(), { maxItems: WAIT_SIGNALS_MAX }),
+  isRecorded: Type.Boolean(),
+});
+
 const Result = Type.Object({
   ...tokenFields,
   workerId: Id,
-  state: oneOf("SUCCEEDED", "FAILED", "TIMED_OUT", "CANCELLED", "RELEASED"),
+  state: oneOf("SUCCEEDED", "FAILED", "TIMED_OUT", "CANCELLED", "RELEASED", "SUSPENDED"),
   startedAt: nullable(Instant),
   finishedAt: Instant,
   result: Bytes,
@@ -92,6 +99,7 @@ const Result = Type.Object({
   advice: nullable(
     Type.Union([Type.Object({ kind: Type.Literal("NEVER") }), Type.Object({ kind: Type.Literal("AT"), at: Instant })]),
   ),
+  waits: Type.Optional(Type.Array(Wait)),
 });
 
 const ReportedStep = Type.Object({
@@ -101,6 +109,7 @@ const ReportedStep = Type.Object({
   name: Type.String({ maxLength: STEP_NAME_MAX_CHARS }),
   step: oneOf("RESULT", "CHECKPOINT"),
   data: Bytes,
+  signalId: Type.Optional(Id),
 });
 
 const command = { id: Id, shard: Shard };
@@ -121,6 +130,7 @@ const Definition = Type.Object({
 });
 const Command = Type.Union([
   Type.Object({ ...command, kind: Type.Literal("CANCEL"), executionId: Id }),
+  Type.Object({ ...command, kind: Type.Literal("SIGNAL"), executionId: Id }),
   Type.Object({ ...ofJob, kind: Type.Literal("REPLACE"), version: Count, definition: Definition, payloadBytes: Count }),
   Type.Object({ ...ofJob, kind: Type.Literal("DELETE") }),
   Type.Object({ ...command, kind: Type.Literal("PLAN"), jobId: Id, order: Order }),

@@ -31,7 +31,7 @@ export class CommandInbox {
   }
 
   isAbout(jobId: JobId): boolean {
-    return [...this.#byId.values()].some((command) => command.kind !== "CANCEL" && command.jobId === jobId);
+    return [...this.#byId.values()].some((command) => "jobId" in command && command.jobId === jobId);
   }
 
   /** Commands in the order of their ids, without the known ones. */

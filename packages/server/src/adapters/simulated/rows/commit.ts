@@ -1,6 +1,6 @@
 import type { ExecutionId, Incarnation } from "../../../domain/ids.ts";
 import { invariant } from "../../../domain/invariant.ts";
-import type { RowChange, ShardCommit, ShardOutcome } from "../../../ports/store.ts";
+import type { RowChange, ShardCommit, ShardOutcome, StepWrite } from "../../../ports/store.ts";
 import type { AppliedChange, Committed } from "../history.ts";
 import { unstorableChange } from "../storable.ts";
 import type { StoreData } from "../store-data.ts";
@@ -44,10 +44,18 @@ function commitShard(data: StoreData, by: Incarnation, asked: ShardCommit, commi
   );
   if (asked.assigned.length > 0) state.addJournal({ epoch, seq: asked.journalSeq }, asked.assigned);
   for (const id of asked.commandsDone) data.commands.done(shard, id);
-  for (const step of asked.steps) data.steps.write(step);
+  // A record and the change of its row are durable together.
+  const left = new Set([...missed, ...refused.map(({ id }) => id)]);
+  for (const step of asked.steps) if (!left.has(step.executionId)) write(data, step);
   const allMissed = [...new Set([...missed, ...unexpected.map(({ id }) => id)])];
   const named = { missed: allMissed, missedPlans, notCreated, refused: [...refused, ...uncreated] };
   return { ...told, outcome: { shard, status: "APPLIED", ...named }, applied, planned, born };
+}
+
+/** Writes a record that counts, and marks the signal that it consumes. */
+function write(data: StoreData, step: StepWrite): void {
+  const { executionId, name, signalId } = step;
+  if (data.steps.write(step) && signalId !== undefined) data.signals.take(executionId, signalId, name);
 }
 
 function isAsExpected(data: StoreData, id: ExecutionId, attempt: number): boolean {
@@ -72,7 +80,7 @@ function change(data: StoreData, asked: ShardCommit, commitNumber: number) {
 /** @returns the changed row; null: the row is not as the change expects */
 function changeRow(
   data: StoreData,
-  { shard, steps }: ShardCommit,
+  { shard }: ShardCommit,
   change: RowChange,
   commitNumber: number,
 ): AppliedChange | null {
@@ -82,8 +90,7 @@ function changeRow(
   invariant(before.job.shard === shard, "an execution is changed in its own shard");
   if (before.state !== change.wasState || before.attempt !== change.wasAttempt) return null;
   const payload = (version: number) => data.jobs.get(before.job.jobId)?.payloads[version - 1] ?? null;
-  const changed = changedRow(before, change, payload, data.now(), commitNumber);
-  const after = steps.some(({ executionId }) => executionId === change.id) ? { ...changed, hasSteps: true } : changed;
+  const after = changedRow(before, change, payload, data.now(), commitNumber);
   data.executions.replace(before, after);
   if (change.releaseUniqueKey) data.uniqueKeys.release(change.id);
   return { before, after };

@@ -4,6 +4,7 @@ import type {
   ExecutionError,
   ExecutionState,
   Queue,
+  StepsMark,
   Trigger,
 } from "../../../domain/execution.ts";
 import type { EpochMs, ExecutionId, Incarnation, WorkerId } from "../../../domain/ids.ts";
@@ -38,8 +39,8 @@ export interface ExecutionRow {
   readonly error: ExecutionError | null;
   readonly attempts: readonly EndedAttempt[];
   readonly updatedAt: EpochMs;
-  /** Whether handlers of the execution have made records. */
-  readonly hasSteps: boolean;
+  /** Mark of an execution that has records of handlers or signals; null: it has none. */
+  readonly steps: StepsMark | null;
   /** Number of the commit that wrote the row; 0: none. */
   readonly commitNumber: number;
 }
@@ -75,7 +76,7 @@ export function newRow(job: NewJob, origin: Origin = SUBMITTED): ExecutionRow {
     error: null,
     attempts: [],
     updatedAt: job.createdAt,
-    hasSteps: false,
+    steps: null,
     commitNumber: 0,
   };
 }
@@ -111,7 +112,7 @@ export function changedRow(
     error: change.error,
     attempts: change.ended.length === 0 ? row.attempts : [...row.attempts, ...change.ended],
     updatedAt,
-    hasSteps: row.hasSteps,
+    steps: change.steps ?? row.steps,
     commitNumber,
   };
 }
@@ -155,6 +156,6 @@ export function candidateOf(row: ExecutionRow): Candidate {
     failures: row.failures,
     lost: row.lost,
     startedAt: row.startedAt,
-    ...(row.hasSteps && { hasSteps: true }),
+    ...(row.steps !== null && { steps: row.steps }),
   };
 }

@@ -34,7 +34,7 @@ export function getExecution(data: StoreData, tenant: string, id: ExecutionId): 
     result,
     error,
     attempts: [...row.attempts],
-    hasSteps: row.hasSteps,
+    hasSteps: row.steps !== null,
   };
 }
 

@@ -2,7 +2,15 @@ import type { Candidate } from "../../../domain/execution.ts";
 import { DEFAULT_TENANT } from "../../../domain/ids.ts";
 import type { ExecutionPolicy } from "../../../domain/job.ts";
 import { DEFAULT_POOL } from "../../../domain/job.ts";
-import { POLICY_OF_NULL, QUEUE_CODES, queueOf, STATE_CODES, stateOf, TRIGGER_CODES } from "../connection/codes.ts";
+import {
+  POLICY_OF_NULL,
+  QUEUE_CODES,
+  queueOf,
+  STATE_CODES,
+  stateOf,
+  stepsMarkOf,
+  TRIGGER_CODES,
+} from "../connection/codes.ts";
 import type { Row } from "../connection/connections.ts";
 
 /**
@@ -93,7 +101,7 @@ export function candidateFrom(row: Row): Candidate {
     lost: r[21] ?? 0,
     startedAt: r[22],
     ...(r[23] !== null && { backfilledAt: r[23] }),
-    ...(r[24] !== null && { hasSteps: true }),
+    ...(r[24] !== null && { steps: stepsMarkOf(r[24]) }),
   };
 }
 

@@ -8,7 +8,7 @@ import { fewerParameters } from "../connection/fewer-parameters.ts";
 import { DEFINITION, REPLACED, replacedValues, replacementOf } from "../jobs/replacements.ts";
 import { planned, plannedAnswer, plannedValues } from "../recurring/plan-changes.ts";
 import { journalText } from "./journal.ts";
-import { MARKED, stepped, steppedValues } from "./step-records.ts";
+import { MARKED, MARKS, stepped, steppedValues } from "./step-records.ts";
 
 /** SQL condition: the fence of the shard in `column` holds. `held` is a mask with one bit for each of the 64 shards. */
 const holds = (column: string) => `(((SELECT mask FROM held) >> ${column}) & 1) = 1`;
@@ -34,7 +34,7 @@ WITH fence AS MATERIALIZED (
   ORDER BY s.id FOR SHARE OF s
 ), held AS MATERIALIZED (
   SELECT coalesce(bit_or(1::bigint << id), 0) AS mask FROM fence
-)${stepping ? stepped(holds) : ""}${changing ? changed({ replacing, planning, stepping }) : ""}${assigning ? ASSIGNED : ""}${
+)${changing ? changed({ replacing, planning, stepping }) : ""}${stepping ? stepped(holds) : ""}${assigning ? ASSIGNED : ""}${
   changing && assigning ? DONE : ""
 }${planning ? planned(holds) : ""}
 SELECT (SELECT array_agg(id) FROM fence), ${changing ? MISSED : "NULL"}, ${assigning ? UNEXPECTED : "NULL"}${
@@ -53,7 +53,7 @@ const changed = ({
     unnest($12::float8[]) AS rank, unnest($13::int8[]) AS due_at, unnest($14::text[]) AS reason,
     unnest($15::text[]) AS worker_id, unnest($16::text[]) AS gateway, unnest($17::int8[]) AS attempt_started_at,
     unnest($18::int8[]) AS started_at, unnest($19::int8[]) AS finished_at, unnest($20::bytea[]) AS result,
-    unnest($21::text[]) AS error, unnest($22::text[]) AS ended, unnest($23::bool[]) AS release
+    unnest($21::text[]) AS error, unnest($22::text[]) AS ended, unnest($23::bool[]) AS release${stepping ? MARKS : ""}
 )${replacing ? REPLACED : ""}, updated AS (
   UPDATE executions e SET state = c.state, attempt = c.attempt, failures = c.failures, lost = c.lost, queue = c.queue,
     rank = c.rank, due_at = c.due_at, reason = c.reason, worker_id = c.worker_id, gateway = c.gateway,
@@ -146,8 +146,9 @@ export function commitStatement(batch: readonly ShardCommit[], now: EpochMs): St
     int4s(expected, (x) => x.item.attempt),
   ];
   const steps = flat(batch, (commit) => commit.steps);
-  if (steps.length > 0) {
-    const whole = [...values, ...replacedValues(replaced), ...plannedValues(batch), ...steppedValues(steps)];
+  const marks = changes.map(({ item }) => item);
+  if (steps.length > 0 || marks.some((change) => change.steps !== undefined)) {
+    const whole = [...values, ...replacedValues(replaced), ...plannedValues(batch), ...steppedValues(marks, steps)];
     if (isPlanning || replaced.length > 0) return { name: "commit_whole", text: WHOLE_TEXT, values: whole };
     return { name: "commit_stepping", text: STEPPING.text, values: STEPPING.pick(whole) };
   }

@@ -50,7 +50,7 @@ function only(commit: ShardCommit, chosen: ReadonlySet<RowChange | CreatedOccurr
 
 /**
  * The commit without its offending rows. Journal rows stay open if a row could not be written, because they may be the
- * only record of its attempt. A plan moves on without occurrences that could not be created.
+ * only record of its attempt, and records of handlers go with their row. A plan moves on without occurrences that could not be created.
  */
 export function without(commit: ShardCommit, offending: readonly OffendingRow[]): ShardCommit {
   const own = new Set(offending.filter(({ shard }) => shard === commit.shard).map(({ part }) => part));
@@ -61,5 +61,7 @@ export function without(commit: ShardCommit, offending: readonly OffendingRow[])
     created: plan.created.filter((occurrence) => !own.has(occurrence)),
   }));
   const settledJournals = changes.length < commit.changes.length ? [] : commit.settledJournals;
-  return { ...commit, changes, plans, settledJournals };
+  const left = new Set(commit.changes.flatMap((change) => (own.has(change) ? [change.id] : [])));
+  const steps = commit.steps.filter(({ executionId }) => !left.has(executionId));
+  return { ...commit, changes, plans, settledJournals, steps };
 }

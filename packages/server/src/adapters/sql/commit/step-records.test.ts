@@ -27,3 +27,16 @@ it("keeps programs that do not know records of handlers from a store that has so
   assert.deepEqual(await needed(), [3]);
   await store.close();
 });
+
+it("keeps programs that do not know signals from a store that has some", async () => {
+  const database = await server.newDatabase();
+  const runtime = systemRuntime();
+  const store = await openTestStore(database, runtime);
+  const scene = await Scene.open({ store, runtime, close: () => store.close() });
+  const { executionId, shard } = await scene.submitted();
+  const command = { id: runtime.uuid(), shard, kind: "SIGNAL" as const, executionId };
+  await store.steps.addSignal(executionId, { id: "a", name: "approved", data: null, at: 1 }, command);
+  const needed = "SELECT max(needs_level)::int4 FROM mainspring.schema_migrations WHERE name = 'steps'";
+  assert.deepEqual((await asked(database, needed)).flat(), [3]);
+  await store.close();
+});

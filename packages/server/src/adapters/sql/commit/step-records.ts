@@ -1,37 +1,54 @@
 import { levelOf } from "../../../domain/cluster/feature-level.ts";
 import type { ExecutionId, ShardId } from "../../../domain/ids.ts";
 import type { RecordedStep } from "../../../domain/step.ts";
-import type { StepWrite } from "../../../ports/store.ts";
+import type { RowChange, StepWrite } from "../../../ports/store.ts";
 import type { StoreSteps } from "../../../ports/store-steps.ts";
 import { byteas, int2s, int4s, int8s, texts, uuids } from "../connection/arrays.ts";
-import { STEP_KIND_CODES, stepKindOf } from "../connection/codes.ts";
+import { STEP_KIND_CODES, STEPS_MARK_CODES, stepKindOf } from "../connection/codes.ts";
 import type { Connections } from "../connection/connections.ts";
+import { addSignal, readSignals } from "../executions/signals.ts";
 
 /** Parts of the commit statement for ticks in which handlers make records (see commit-statement.ts), and their read. */
 
 /**
- * Writes records. A repeated record of a step changes nothing, and an older checkpoint does not replace a newer one.
+ * Writes records, and marks the signals that they consume. A repeated record of a step changes nothing, and an older
+ * checkpoint does not replace a newer one. Nothing is written of an execution whose change the same commit misses: the
+ * record of a wait and the row that says so are durable together.
  * @param holds SQL condition that the fence of the shard in a column holds
  */
 export const stepped = (holds: (column: string) => string) => `, step AS MATERIALIZED (
-  SELECT unnest($84::int2[]) AS shard, unnest($85::uuid[]) AS execution_id, unnest($86::text[]) AS name,
-    unnest($87::int2[]) AS kind, unnest($88::int4[]) AS attempt, unnest($89::int4[]) AS number,
-    unnest($90::int8[]) AS at, unnest($91::bytea[]) AS data
+  SELECT unnest($85::int2[]) AS shard, unnest($86::uuid[]) AS execution_id, unnest($87::text[]) AS name,
+    unnest($88::int2[]) AS kind, unnest($89::int4[]) AS attempt, unnest($90::int4[]) AS number,
+    unnest($91::int8[]) AS at, unnest($92::bytea[]) AS data, unnest($93::text[]) AS signal_id
+), missing AS MATERIALIZED (
+  SELECT c.id FROM change c EXCEPT SELECT u.id FROM updated u
 ), stepped AS (
   INSERT INTO execution_steps AS o (execution_id, name, kind, attempt, number, at, data)
-  SELECT execution_id, name, kind, attempt, number, at, data FROM step s WHERE ${holds("s.shard")}
+  SELECT execution_id, name, kind, attempt, number, at, data FROM step s
+  WHERE ${holds("s.shard")} AND (s.execution_id IN (SELECT id FROM missing)) IS NOT TRUE
   ON CONFLICT (execution_id, name) DO UPDATE
-  SET attempt = EXCLUDED.attempt, number = EXCLUDED.number, at = EXCLUDED.at, data = EXCLUDED.data
-  WHERE o.kind = ${STEP_KIND_CODES.CHECKPOINT} AND (o.attempt, o.number) < (EXCLUDED.attempt, EXCLUDED.number)
+  SET kind = EXCLUDED.kind, attempt = EXCLUDED.attempt, number = EXCLUDED.number, at = EXCLUDED.at, data = EXCLUDED.data
+  WHERE (o.kind = ${STEP_KIND_CODES.CHECKPOINT} AND (o.attempt, o.number) < (EXCLUDED.attempt, EXCLUDED.number))
+    OR (o.kind = ${STEP_KIND_CODES.WAIT} AND EXCLUDED.kind = ${STEP_KIND_CODES.RESULT})
+  RETURNING o.execution_id, o.name
+), taken AS (
+  UPDATE signals g SET taken_by = s.name FROM step s
+  WHERE g.execution_id = s.execution_id AND g.id = s.signal_id AND g.taken_by IS NULL
+    AND ((s.execution_id, s.name) IN (SELECT execution_id, name FROM stepped)) IS TRUE
 )`;
 
-/** Marks the row of an execution that has records. Without `IS TRUE`, the planner makes this a join. */
-export const MARKED = `,
-    steps = CASE WHEN (c.id IN (SELECT execution_id FROM step)) IS TRUE THEN 1 ELSE e.steps END`;
+/** Marks of rows; NULL: the row keeps what it has. */
+export const MARKS = ", unnest($84::int2[]) AS steps";
+export const MARKED = ", steps = coalesce(c.steps, e.steps)";
 
-export function steppedValues(steps: readonly { shard: ShardId; item: StepWrite }[]): unknown[] {
+/** @param changes all changes of the commit, in the order of its other values */
+export function steppedValues(
+  changes: readonly Pick<RowChange, "steps">[],
+  steps: readonly { shard: ShardId; item: StepWrite }[],
+): unknown[] {
   const rows = steps.map(({ item }) => item);
   return [
+    int2s(changes, (c) => (c.steps === undefined ? null : STEPS_MARK_CODES[c.steps])),
     int2s(steps, (s) => s.shard),
     uuids(rows, (s) => s.executionId),
     texts(rows, (s) => s.name),
@@ -40,12 +57,13 @@ export function steppedValues(steps: readonly { shard: ShardId; item: StepWrite 
     int4s(rows, (s) => s.number),
     int8s(rows, (s) => s.at),
     byteas(rows, (s) => s.data),
+    texts(rows, (s) => s.signalId ?? null),
   ];
 }
 
 /**
- * Keeps programs of an older feature level from opening the store: they would repeat steps that are recorded. Comes
- * before the first record, in a transaction of its own.
+ * Keeps programs of an older feature level from opening the store: they would repeat steps that are recorded, and drop
+ * signals. Comes before the first record or signal, in a transaction of its own.
  */
 export async function raiseLevel(db: Connections): Promise<void> {
   const level = levelOf("DURABLE_STEPS");
@@ -55,7 +73,7 @@ export async function raiseLevel(db: Connections): Promise<void> {
 
 export const READ_STEPS = `
   SELECT s.execution_id, s.name, s.kind, s.attempt, s.number, s.at, s.data FROM (SELECT unnest($1::uuid[]) AS id) w
-  JOIN execution_steps s ON s.execution_id = w.id ORDER BY s.execution_id, s.attempt, s.number`;
+  JOIN execution_steps s ON s.execution_id = w.id ORDER BY s.execution_id, s.attempt, s.number, s.name`;
 
 /** Number of executions that one statement reads. Each of them has at most 4 MiB of records. */
 const CHUNK = 8;
@@ -71,7 +89,14 @@ type StepRow = [
 ];
 
 export function steps(db: Connections): StoreSteps {
+  let isLevelRaised = false;
   return {
+    readSignals: (ids) => readSignals(db, ids),
+    addSignal: async (executionId, signal, command) => {
+      if (!isLevelRaised) await raiseLevel(db);
+      isLevelRaised = true;
+      return db.transaction("submit", (session) => addSignal(session, executionId, signal, command));
+    },
     read: async (ids) => {
       const found = new Map<ExecutionId, RecordedStep[]>();
       for (let from = 0; from < ids.length; from += CHUNK) {

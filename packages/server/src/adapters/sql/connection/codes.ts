@@ -1,4 +1,4 @@
-import type { ExecutionState, Queue, Trigger } from "../../../domain/execution.ts";
+import type { ExecutionState, Queue, StepsMark, Trigger } from "../../../domain/execution.ts";
 import { type ExecutionPolicy } from "../../../domain/job.ts";
 import type { PlanState, SkipReason } from "../../../domain/recurrence.ts";
 import type { StepKind } from "../../../domain/step.ts";
@@ -33,9 +33,12 @@ export const COMMAND_CODES: Readonly<Record<Command["kind"], number>> = {
   REPLACE: 2,
   DELETE: 3,
   PLAN: 4,
+  SIGNAL: 5,
 };
 
-export const STEP_KIND_CODES: Readonly<Record<StepKind, number>> = { RESULT: 1, CHECKPOINT: 2 };
+export const STEP_KIND_CODES: Readonly<Record<StepKind, number>> = { RESULT: 1, CHECKPOINT: 2, WAIT: 3 };
+
+export const STEPS_MARK_CODES: Readonly<Record<StepsMark, number>> = { RECORDED: 1, SLEEPING: 2, AWAITING: 3 };
 
 export const PLAN_STATE_CODES: Readonly<Record<PlanState, number>> = { ACTIVE: 1, PAUSED: 2, FINISHED: 3, DELETED: 4 };
 
@@ -62,6 +65,7 @@ export const POLICY_OF_NULL: ExecutionPolicy = {
 export const stateOf: (code: number) => ExecutionState = decoder("state", STATE_CODES);
 export const triggerOf: (code: number) => Trigger = decoder("trigger", TRIGGER_CODES);
 export const stepKindOf: (code: number) => StepKind = decoder("kind of step", STEP_KIND_CODES);
+export const stepsMarkOf: (code: number) => StepsMark = decoder("mark of steps", STEPS_MARK_CODES);
 export const commandKindOf: (code: number) => Command["kind"] = decoder("command", COMMAND_CODES);
 export const planStateOf: (code: number) => PlanState = decoder("state of a plan", PLAN_STATE_CODES);
 export const skipReasonOf: (code: number) => SkipReason = decoder("reason", SKIP_REASON_CODES);

@@ -190,6 +190,8 @@ const withOthers = ({ name }: Month) => `, forgotten AS (
       DELETE FROM execution_steps_${name} WHERE execution_id = ANY(ARRAY(SELECT id FROM gone WHERE steps IS NOT NULL))
     ), silenced AS (
       DELETE FROM attempt_logs_${name} WHERE execution_id = ANY(ARRAY(SELECT id FROM gone))
+    ), unheard AS (
+      DELETE FROM signals_${name} WHERE execution_id = ANY(ARRAY(SELECT id FROM gone))
     )`;
 
 /**

@@ -10,7 +10,7 @@ export interface Month {
 }
 
 /** Tables whose rows belong to executions. Their months are those of `executions`. */
-export const OF_EXECUTIONS = ["execution_steps", "attempt_logs"] as const;
+export const OF_EXECUTIONS = ["execution_steps", "attempt_logs", "signals"] as const;
 /** Partitioned tables; those whose months depend on others come after these. */
 export const PARTITIONED = ["jobs", "executions", ...OF_EXECUTIONS] as const;
 export type PartitionedTable = (typeof PARTITIONED)[number];

@@ -108,6 +108,7 @@ it("makes the months around the current one, in the months' own borders", async 
     ...months.map((month) => `execution_steps_${month}`),
     ...months.map((month) => `executions_${month}`),
     ...months.map((month) => `jobs_${month}`),
+    ...months.map((month) => `signals_${month}`),
   ]);
 });
 

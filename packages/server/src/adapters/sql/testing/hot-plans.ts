@@ -20,6 +20,7 @@ import { READ_HELD } from "../commit/recover.ts";
 import { READ_STEPS } from "../commit/step-records.ts";
 import type { Purpose } from "../connection/purposes.ts";
 import * as reads from "../executions/reads.ts";
+import { READ_SIGNALS } from "../executions/signals.ts";
 import { OPEN, OPEN_OF_RECURRING } from "../jobs/locked-job.ts";
 import { ACTIVE } from "../jobs/named-jobs.ts";
 import * as recurrences from "../recurring/recurrences.ts";
@@ -42,6 +43,7 @@ const HOT: [name: string, purpose: Purpose, text: string, index: RegExp, plans?:
   ["commit_stepping", "commit", STEPPING_TEXT, /_pkey$/],
   ["commit_whole", "commit", WHOLE_TEXT, /_pkey$/, "plans_pkey"],
   ["steps", "read", READ_STEPS, /_pkey$/],
+  ["signals", "read", READ_SIGNALS, /_pkey$/],
   ["load", "read", reads.LOAD, /_pkey$/],
   ["payloads", "read", reads.READ_PAYLOADS, /_pkey$/],
   ["ready", "read", reads.READ_READY, /_lane_rank_id_idx$/],

@@ -13,15 +13,21 @@ export interface BodyParts extends JsonWatcher {
   valueOf(json: Buffer): unknown;
 }
 
-/** A body that may be a job: everything except its payload is parsed. */
+/** A body of which one member is not parsed: everything of a job except its payload is. */
 export class JobParts implements BodyParts {
   readonly depth = 0;
   /** Position of the payload; null: none. With repeated keys, the last one counts, as in JSON.parse. */
   payload: Slice | null = null;
+  readonly #name: string;
   #isPayload = false;
 
+  /** @param name name of the member; default: that of a job's payload */
+  constructor(name = "payload") {
+    this.#name = name;
+  }
+
   key(json: Buffer, depth: number, start: number, end: number): void {
-    if (depth === 1) this.#isPayload = isKey(json, start, end, "payload");
+    if (depth === 1) this.#isPayload = isKey(json, start, end, this.#name);
   }
 
   value(_json: Buffer, depth: number, start: number, end: number): void {

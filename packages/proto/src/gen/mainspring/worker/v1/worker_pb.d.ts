@@ -575,6 +575,13 @@ export declare type Step = Message<"mainspring.worker.v1.Step"> & {
    * @generated from field: bytes data = 5;
    */
   data: Uint8Array;
+
+  /**
+   * With STEP_KIND_RESULT: id of the signal that the step consumes. The record and the consumption are durable together.
+   *
+   * @generated from field: string signal_id = 6;
+   */
+  signalId: string;
 };
 
 /**
@@ -630,6 +637,8 @@ export declare const RecordedStepsSchema: GenMessage<RecordedSteps>;
  */
 export declare type RecordedStep = Message<"mainspring.worker.v1.RecordedStep"> & {
   /**
+   * Name of the step, or with STEP_KIND_SIGNAL of the signal.
+   *
    * @generated from field: string name = 1;
    */
   name: string;
@@ -640,9 +649,25 @@ export declare type RecordedStep = Message<"mainspring.worker.v1.RecordedStep"> 
   kind: StepKind;
 
   /**
+   * JSON text. With STEP_KIND_WAIT: empty.
+   *
    * @generated from field: bytes data = 3;
    */
   data: Uint8Array;
+
+  /**
+   * With STEP_KIND_WAIT: milliseconds until the wait is over, from the assignment on; 0 or less: it is over.
+   *
+   * @generated from field: sint64 remaining_ms = 4;
+   */
+  remainingMs: bigint;
+
+  /**
+   * With STEP_KIND_SIGNAL: id of the signal. Signals come in the order in which they were accepted.
+   *
+   * @generated from field: string signal_id = 5;
+   */
+  signalId: string;
 };
 
 /**
@@ -754,6 +779,13 @@ export declare type Finished = Message<"mainspring.worker.v1.Finished"> & {
    * @generated from field: bool still_running = 9;
    */
   stillRunning: boolean;
+
+  /**
+   * With OUTCOME_SUSPENDED: the waits that the handler has reached, at least one and at most 1000.
+   *
+   * @generated from field: repeated mainspring.worker.v1.Wait waits = 10;
+   */
+  waits: Wait[];
 };
 
 /**
@@ -761,6 +793,48 @@ export declare type Finished = Message<"mainspring.worker.v1.Finished"> & {
  * Use `create(FinishedSchema)` to create a new message.
  */
 export declare const FinishedSchema: GenMessage<Finished>;
+
+/**
+ * A wait of a suspended execution. The execution runs again, as the next attempt, when the first of its waits is over or a signal
+ * arrives.
+ *
+ * @generated from message mainspring.worker.v1.Wait
+ */
+export declare type Wait = Message<"mainspring.worker.v1.Wait"> & {
+  /**
+   * Name of the step that waits, 1 to 256 characters.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Milliseconds from the end of the attempt until the wait is over, at most 366 days.
+   *
+   * @generated from field: uint64 delay_ms = 2;
+   */
+  delayMs: bigint;
+
+  /**
+   * Names of the signals that the step waits for, at most 100 of 1 to 128 characters each; empty: the step sleeps.
+   *
+   * @generated from field: repeated string signals = 3;
+   */
+  signals: string[];
+
+  /**
+   * An earlier attempt suspended for the wait: the record of that attempt counts.
+   *
+   * @generated from field: bool recorded = 4;
+   */
+  recorded: boolean;
+};
+
+/**
+ * Describes the message mainspring.worker.v1.Wait.
+ * Use `create(WaitSchema)` to create a new message.
+ */
+export declare const WaitSchema: GenMessage<Wait>;
 
 /**
  * @generated from message mainspring.worker.v1.Error
@@ -903,8 +977,8 @@ export enum Feature {
   AUTO_PREFETCH = 4,
 
   /**
-   * `steps`, `step_acks` and `recorded`. A handler whose gateway lacks the feature cannot record steps: the call fails. A gateway
-   * returns an attempt of an execution that has recorded steps if the worker lacks the feature.
+   * `steps`, `step_acks`, `recorded`, and OUTCOME_SUSPENDED. A handler whose gateway lacks the feature cannot record steps: the
+   * call fails. A gateway fails an attempt of an execution that has recorded steps if the worker lacks the feature.
    *
    * @generated from enum value: FEATURE_STEPS = 8;
    */
@@ -938,6 +1012,20 @@ export enum StepKind {
    * @generated from enum value: STEP_KIND_CHECKPOINT = 2;
    */
   CHECKPOINT = 2,
+
+  /**
+   * A wait that an earlier attempt suspended for. The server makes it from `Finished.waits`; a RESULT of its name replaces it.
+   *
+   * @generated from enum value: STEP_KIND_WAIT = 3;
+   */
+  WAIT = 3,
+
+  /**
+   * A signal that no step has consumed. Only in RecordedSteps.
+   *
+   * @generated from enum value: STEP_KIND_SIGNAL = 4;
+   */
+  SIGNAL = 4,
 }
 
 /**
@@ -1003,6 +1091,13 @@ export enum Outcome {
    * @generated from enum value: OUTCOME_RELEASED = 5;
    */
   RELEASED = 5,
+
+  /**
+   * The handler sleeps or waits for signals, and has given its slot back.
+   *
+   * @generated from enum value: OUTCOME_SUSPENDED = 6;
+   */
+  SUSPENDED = 6,
 }
 
 /**

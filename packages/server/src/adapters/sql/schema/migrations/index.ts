@@ -14,6 +14,7 @@ import { laterExecutions } from "./0013-later-executions.ts";
 import { steps } from "./0014-steps.ts";
 import { attemptLogs } from "./0015-attempt-logs.ts";
 import { flows } from "./0016-flows.ts";
+import { signals } from "./0017-signals.ts";
 
 export interface Migration {
   /** Version of the schema after the migration; versions grow. */
@@ -45,4 +46,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 14, name: "steps", sql: steps },
   { version: 15, name: "attempt logs", sql: attemptLogs },
   { version: 16, name: "flows", sql: flows },
+  { version: 17, name: "signals", sql: signals },
 ];
