@@ -1,6 +1,6 @@
 import { task } from "@mainspring/sdk";
 
-/** What the application does for an account. Your application has its own functions. */
+/** Functions of the application for an account. Yours has its own. */
 export interface Accounts {
   /** Creates an account that cannot do anything yet. A repeat with the same key returns the same id. */
   create(email: string, key: string): Promise<string>;
