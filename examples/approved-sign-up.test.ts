@@ -10,7 +10,10 @@ function recorded() {
   const done: string[] = [];
   const world = { done, isDown: false };
   const accounts: Accounts = {
-    create: async (email) => `account ${done.push(`create ${email}`)}`,
+    create: async (email) => {
+      done.push(`create ${email}`);
+      return `account of ${email}`;
+    },
     set: async (account, state) => void done.push(`${account} is ${state}`),
     mail: async (_, text) => {
       if (world.isDown) throw new Error("the mail server does not answer");
@@ -33,12 +36,12 @@ test("an approved account is opened, and its user is asked three days later how 
   await m.signal(job, "approved", { by: "Grace" }, { id: "decision" });
   await m.signal(job, "approved", { by: "Grace" }, { id: "decision" });
   await m.clock.advance("1 min");
-  assert.deepEqual(world.done.slice(2), ["account 1 is open", "Welcome!"]);
+  assert.deepEqual(world.done.slice(2), ["account of ada@example.com is open", "Welcome!"]);
 
   await m.clock.advance("2 days 23 h");
   assert.equal(world.done.length, 4);
   const { result, finishedAt } = await m.waitFor(job);
-  assert.deepEqual(result, { account: "account 1", outcome: "approved by Grace" });
+  assert.deepEqual(result, { account: "account of ada@example.com", outcome: "approved by Grace" });
   assert.equal(finishedAt?.slice(0, 10), "2026-03-07");
   assert.equal(world.done.at(-1), "How do you get on?");
 });
@@ -50,10 +53,13 @@ test("a rejected account is closed, and so is one that nobody has decided about 
   const rejected = await signUp.submit(m.client, { email: "eve@example.com" });
   const forgotten = await signUp.submit(m.client, { email: "bob@example.com" });
   await m.signal(rejected, "rejected", { by: "Grace" });
-  assert.deepEqual((await m.waitFor(rejected)).result, { account: "account 1", outcome: "rejected by Grace" });
+  assert.deepEqual((await m.waitFor(rejected)).result, {
+    account: "account of eve@example.com",
+    outcome: "rejected by Grace",
+  });
 
   const { result } = await m.waitFor(forgotten, "SUCCEEDED", { within: "8 days" });
-  assert.deepEqual(result, { account: "account 2", outcome: "nobody decided" });
+  assert.deepEqual(result, { account: "account of bob@example.com", outcome: "nobody decided" });
   assert.equal(world.done.filter((text) => text === "We cannot offer you an account.").length, 2);
 });
 
@@ -72,7 +78,7 @@ test("a mail server that is down after the approval repeats neither the account 
   assert.deepEqual(world.done, [
     "create ada@example.com",
     "We look at your request.",
-    "account 1 is open",
+    "account of ada@example.com is open",
     "Welcome!",
     "How do you get on?",
   ]);
