@@ -37,5 +37,6 @@ function deliveredBy({ deliver }: SessionThread, events: SessionEvents): Session
 export type { TaskContext } from "./handlers/context.ts";
 export type { Runtime, Timer } from "./runtime.ts";
 export type { ClosedReason, LinkConnection, LinkEvents, WorkerLink } from "./session/worker-link.ts";
+export { watchHolds } from "./steps/attempt-steps.ts";
 export { type Task, task } from "./task.ts";
 export type { LifeOptions, StopOptions, WorkerLife } from "./worker-life.ts";

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { AttemptAborted, type Steps, type Task, type TaskContext } from "@mainspring/sdk";
+import { watchHolds } from "@mainspring/sdk/worker-core";
 import { realTime, sinceThen, type UnderWay, underWay } from "./real-time.ts";
 
 /** Error that a handler threw. */
@@ -36,7 +37,7 @@ class Call {
   waits = 0;
   /** Number of this call's steps that wait or are being stored, which end by the clock. */
   steps = 0;
-  /** Number of functions of steps that run. */
+  /** Number of functions of steps that run, and of calls after which an isolated handler goes on elsewhere. */
   functions = 0;
   /** Times at which the sleeps of this call end. */
   readonly wakesAt = new Set<{ at: number }>();
@@ -188,21 +189,29 @@ export class Handlers {
   /** Steps that record when they wait by the clock, and when their functions run. */
   #stepsOf(step: Steps, call: Call): Steps {
     const waiting = <T>(result: Promise<T>): Promise<T> => this.#stepEnds(call, result);
-    const working = async <T>(fn: () => T | PromiseLike<T>): Promise<T> => {
+    const begin = () => {
       call.functions++;
+      this.#changes++;
+      return () => {
+        call.functions--;
+      };
+    };
+    const working = async <T>(fn: () => T | PromiseLike<T>): Promise<T> => {
+      const end = begin();
       try {
         return await fn();
       } finally {
-        call.functions--;
+        end();
       }
     };
-    return {
+    const steps: Steps = {
       ...step,
       run: (name, fn, options) => waiting(step.run(name, typeof fn === "function" ? () => working(fn) : fn, options)),
       sleep: (name, duration) => waiting(step.sleep(name, duration)),
       sleepUntil: (name, date) => waiting(step.sleepUntil(name, date)),
       waitForSignal: (names, options) => waiting(step.waitForSignal(names, options)),
     };
+    return watchHolds(steps, begin);
   }
 
   /** @returns `result` itself, which nobody need await */

@@ -36,6 +36,18 @@ export function hold(step: Steps & { readonly [HOLD]?: () => () => void }): () =
   return step[HOLD]?.() ?? (() => undefined);
 }
 
+/** A copy of the steps, which also tells a watcher of each hold. @param held called at its beginning; returns a function for its end */
+export function watchHolds(step: Steps, held: () => () => void): Steps {
+  const watched = () => {
+    const [release, over] = [hold(step), held()];
+    return () => {
+      over();
+      release();
+    };
+  };
+  return Object.assign({ ...step }, { [HOLD]: watched });
+}
+
 /**
  * Steps and checkpoints of one attempt at the executor. Records that the server has not acknowledged take no more memory
  * than the limits of an execution allow: all its steps, and two checkpoints.
