@@ -7,7 +7,15 @@ import {
   HANDLERS_KEPT_MAX,
   PAYLOAD_BYTES_MAX,
   POLICIES_BYTES_MAX,
+  SIGNAL_MAX_BYTES,
+  SIGNALS_OPEN_MAX,
+  SIGNALS_OPEN_MAX_BYTES,
+  STEP_MAX_BYTES,
+  STEPS_MAX,
+  STEPS_MAX_BYTES,
   TEMPLATE_PAYLOAD_BYTES_MAX,
+  WAIT_MAX_MS,
+  WAITS_MAX_BYTES,
 } from "../../packages/contract/src/limits.ts";
 import {
   BODY_BUDGET_BYTES,
@@ -62,6 +70,16 @@ export const LIMITS: readonly string[][] = [
   ],
   ["payload from which the server fills in a key", kib(TEMPLATE_PAYLOAD_BYTES_MAX), "400; the job can name its key"],
   ["result of an attempt", mib(WORKER_LIMITS.resultBytes), "the attempt fails"],
+  ["value of a step, and checkpoint", kib(STEP_MAX_BYTES), "the step fails"],
+  ["steps of an execution", `${count(STEPS_MAX)}, ${mib(STEPS_MAX_BYTES)}`, "the step fails"],
+  ["time for which a step sleeps or waits for a signal", `${count(WAIT_MAX_MS / 86_400_000)} days`, "the step fails"],
+  ["names of the steps that wait at once, and of their signals", kib(WAITS_MAX_BYTES), "the attempt fails"],
+  ["data of a signal", kib(SIGNAL_MAX_BYTES), "400"],
+  [
+    "signals of an execution that no step has consumed",
+    `${count(SIGNALS_OPEN_MAX)}, ${mib(SIGNALS_OPEN_MAX_BYTES)}`,
+    "409",
+  ],
   [
     "log lines that are kept of an attempt",
     `${kib(ATTEMPT_LOG_BYTES_MAX)}, ${count(ATTEMPT_LOG_LINES_MAX)} lines`,

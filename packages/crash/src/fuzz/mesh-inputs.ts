@@ -27,7 +27,7 @@ const assign = fc.record({
 });
 const result = fc.record({
   ...token,
-  ...{ workerId: id, state: fc.constantFrom("SUCCEEDED", "FAILED", "RELEASED", "X"), startedAt: count },
+  ...{ workerId: id, state: fc.constantFrom("SUCCEEDED", "FAILED", "RELEASED", "SUSPENDED", "X"), startedAt: count },
   ...{ finishedAt: count, result: fc.constantFrom(null, 0, 7), error: fc.constant(null), advice: fc.constant(null) },
 });
 const kind = <K extends string>(name: K) => ({ kind: fc.constant(name) });

@@ -119,14 +119,18 @@ class World {
     this.story.credit(old.assign.workerId, -1).finish(old.assign, old.news);
   }
 
-  cancel(pick: number): void {
+  /** Cancels an execution, or sends it a signal. */
+  command(kind: "CANCEL" | "SIGNAL", pick: number): void {
     const id = [...this.store.rows.keys()][pick % Math.max(1, this.store.rows.size)];
     if (id === undefined) return;
     const { shard } = this.store.rows.get(id)?.row ?? { shard: 0 };
-    this.story.tell({
-      kind: "COMMANDS",
-      commands: [{ id: `c${++this.#named}`, shard, kind: "CANCEL", executionId: id }],
-    });
+    this.story.tell({ kind: "COMMANDS", commands: [{ id: `c${++this.#named}`, shard, kind, executionId: id }] });
+  }
+
+  /** Ends an attempt that sleeps or waits for signals. */
+  suspend(pick: number): void {
+    const signals = pick % 2 === 0 ? [] : ["go"];
+    this.finish(pick, { state: "SUSPENDED", waits: [{ name: "s", delayMs: pick * 500, signals, isRecorded: false }] });
   }
 
   /** Deletes the job of an execution, or gives it a new version with other requirements and another due time. */
@@ -216,6 +220,7 @@ class World {
     assert.equal(this.story.state.entries.size, 0);
     assert.equal(this.story.state.waiting.size, 0);
     assert.equal(this.story.state.gates.size, 0);
+    assert.deepEqual([...this.story.state.openCommands], [], "a command was never done");
   }
 }
 
@@ -238,6 +243,8 @@ const moves = fc.oneof(
       "start",
       "repeat",
       "cancel",
+      "signal",
+      "suspend",
       "changeJob",
       "hintAgain",
     ),
@@ -272,7 +279,9 @@ function holds(limits: Partial<Limits>): void {
         else if (move.kind === "join") world.join(1 + (move.n % 4));
         else if (move.kind === "start") world.start(move.n);
         else if (move.kind === "repeat") world.repeat(move.n);
-        else if (move.kind === "cancel") world.cancel(move.n);
+        else if (move.kind === "cancel") world.command("CANCEL", move.n);
+        else if (move.kind === "signal") world.command("SIGNAL", move.n);
+        else if (move.kind === "suspend") world.suspend(move.n);
         else if (move.kind === "hintAgain") world.hintAgain(move.n);
         else if (move.kind === "changeJob") world.changeJob(move.n);
         else if (move.kind === "finish") world.finish(move.n, { state: move.state ?? "SUCCEEDED" });

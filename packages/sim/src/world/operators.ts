@@ -41,9 +41,10 @@ export class Operators {
     this.#times.start(everyMs, () => this.#do(this.#random.pick(ACTIONS)));
   }
 
-  /** Stops the operators, who still resume paused pools. */
+  /** Stops the operators, who still resume paused pools, also one that was paused in a state to which the store was restored. */
   stop(): void {
     this.#times.stop();
+    this.#lookAgain();
   }
 
   #do(operation: (typeof ACTIONS)[number]): void {

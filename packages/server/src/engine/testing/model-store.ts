@@ -45,6 +45,7 @@ export class ModelStore {
         dueAt: change.dueAt,
         failures: change.failures,
         lost: change.lost,
+        ...(change.steps && { steps: change.steps }),
         ...(change.replacement && { ...change.replacement.definition, jobVersion: change.replacement.jobVersion }),
       });
       assert.ok(change.failures <= row.row.policy.retry.maxAttempts && change.lost <= row.row.policy.maxLost);

@@ -170,6 +170,9 @@ async function filled(server: TestServer): Promise<pg.ClientConfig> {
       });
       const record = { kind: "RESULT" as const, attempt: 1, number: 1, at, data: payload };
       await scene.applied(shard, { steps: [{ executionId, name: AWKWARD, ...record }] });
+      const signal = { id: AWKWARD, name: AWKWARD, data: payload, at };
+      const command = { id: runtime.uuid(), shard, kind: "SIGNAL" as const, executionId };
+      await store.steps.addSignal(executionId, signal, command);
       const lines = [{ at, level: "info", line: AWKWARD }];
       await store.logs.keep([{ executionId, attempt: 1, part: at, lines, received: 3 }]);
     }
