@@ -191,6 +191,20 @@ export const SignalBody = named("AcceptedSignal", {
 });
 export type SignalBody = Static<typeof SignalBody>;
 
+export const RetryRequest = named(
+  "RetryRequest",
+  {
+    keepSteps: Type.Optional(
+      Type.Boolean({
+        description:
+          "Whether the new execution gets the steps, the checkpoint and the unconsumed signals of the one that it repeats; default false: its handler runs every step",
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+export type RetryRequest = Static<typeof RetryRequest>;
+
 export const RetriedBody = named("RetriedExecution", {
   executionId: Uuid("the new execution"),
   jobId: Uuid("its job"),

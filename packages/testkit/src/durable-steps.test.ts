@@ -159,6 +159,33 @@ describe("a simulated handler that waits", () => {
     assert.equal((await m.waitFor(job)).result, "1 2 7");
   });
 
+  it("goes on with its steps, its checkpoint and its signals where a final execution runs again and keeps them", async () => {
+    const ran: unknown[] = [];
+    let isMended = false;
+    const order = task({
+      name: "order",
+      retry: { maxAttempts: 1 },
+      run: async (_: null, ctx) => {
+        await ctx.step.run("charge", () => void ran.push("charge"));
+        ran.push(ctx.checkpoint.last);
+        await ctx.checkpoint({ row: 7 });
+        if (!isMended) throw new Error("the parcel service does not answer");
+        return (await ctx.step.waitForSignal("shipped"))?.data;
+      },
+    });
+    await using m = await simulate({ tasks: [order] });
+    const job = await order.submit(m.client, null);
+    await m.signal(job, "shipped", "today");
+    await m.waitFor(job, "DEAD");
+    isMended = true;
+    const again = await m.client.retryExecution(job.executionId, { keepSteps: true });
+    assert.equal((await m.waitFor(again)).result, "today");
+    assert.deepEqual(ran, ["charge", undefined, { row: 7 }]);
+    isMended = false;
+    await m.waitFor(await m.client.retryExecution(again), "DEAD");
+    assert.deepEqual(ran.slice(3), ["charge", undefined]);
+  });
+
   it("tells a test what it waits for", async () => {
     await using m = await simulate({ tasks: [signUp], startAt: MIDNIGHT });
     const job = await signUp.submit(m.client, { to: "ada" });

@@ -102,11 +102,12 @@ function retryCommand(): Command {
   return clientCommand("retry")
     .description("run the job of a final execution once more, by a new execution")
     .argument("<executionId>", "", id)
+    .option("--keep-steps", "go on with its steps, its checkpoint and its signals; default: every step runs again")
     .option("--wait", "wait until the new one is final; exit code 4 if it did not succeed")
-    .action(async (prefix: string, options: ConnectionOptions & { wait?: boolean }) => {
+    .action(async (prefix: string, options: ConnectionOptions & { keepSteps?: boolean; wait?: boolean }) => {
       const { client, output } = connect(options);
       const retryOf = await executionIdOf(client, prefix);
-      const executionId = await client.retryExecution(retryOf);
+      const executionId = await client.retryExecution(retryOf, { keepSteps: options.keepSteps === true });
       if (!options.wait)
         return output.print({ executionId, retryOf }, () => sentence`accepted: execution ${executionId}`);
       const execution = await waitFor(client, executionId);

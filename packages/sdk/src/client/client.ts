@@ -250,13 +250,17 @@ export class Client {
 
   /**
    * Runs the job of a final execution once more, by the job's present definition.
+   * @param options.keepSteps whether the new execution gets the steps, the checkpoint and the unconsumed signals of the final one, so
+   * that its handler goes on where that one stopped; default false: the handler runs every step
    * @returns id of the new execution
    * @throws {MainspringError} CONFLICT if an execution of the job is not final, or the job is deleted
    */
-  async retryExecution(executionId: string, options: ReadOptions = {}): Promise<string> {
+  async retryExecution(executionId: string, options: ReadOptions & { keepSteps?: boolean } = {}): Promise<string> {
+    const { keepSteps = false, ...rest } = options;
     const path = `${executionPath(executionId)}/retry`;
-    const answer = await this.#http.send({ method: "POST", path, idempotent: false, signal: options.signal });
-    return (answer.body as { executionId: string }).executionId;
+    // A server of the release before takes no body.
+    const body = keepSteps ? { keepSteps } : {};
+    return (await this.#requests.send<{ executionId: string }>("POST", path, body, false, rest)).executionId;
   }
 
   /**

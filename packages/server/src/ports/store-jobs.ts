@@ -84,6 +84,11 @@ export type DeleteOutcome =
 export interface NewRun extends NewJob {
   /** Execution that this one repeats (trigger RETRY); null: a recurring job is triggered (MANUAL). */
   retryOf: ExecutionId | null;
+  /**
+   * Whether the execution gets the records, and the signals that no step has consumed, of the one that it repeats. Left
+   * out: it has none.
+   */
+  keepsSteps?: boolean;
   jobVersion: number;
 }
 
@@ -94,7 +99,8 @@ export type OrderOutcome =
   | { kind: "WRONG_STATE"; state: "FINISHED" | "DELETED" };
 
 export type RunOutcome =
-  | { kind: "ACCEPTED" }
+  /** `steps`: the mark of the new row; left out: it has none. */
+  | { kind: "ACCEPTED"; steps?: "RECORDED" }
   | { kind: "NOT_FOUND" }
   /** An execution of the one-time job has not ended, or the execution to be repeated has not. */
   | { kind: "NOT_FINAL"; executionId: ExecutionId }

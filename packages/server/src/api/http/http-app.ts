@@ -97,6 +97,14 @@ function speakJson(app: HttpApp, runtime: Runtime, turns: RequestTurns): void {
   app.setSerializerCompiler(() => writeJson);
 }
 
+/** Options of a route whose body may be left out; it then counts as an empty object. */
+export function withoutBody<S extends { body: TSchema }>(schema: S) {
+  const ofBody = validator(schema.body, false);
+  const validatorCompiler = (part: { schema: TSchema; httpPart?: string }) =>
+    part.httpPart === "body" ? (value: unknown) => ofBody(value ?? {}) : validator(part.schema, false);
+  return { schema, validatorCompiler };
+}
+
 /** @param fromText whether values come as text, as in a query and a path, so that numbers must be parsed */
 export function validator(schema: TSchema, fromText: boolean) {
   const check = compileCheck(schema);

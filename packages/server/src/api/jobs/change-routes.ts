@@ -1,11 +1,20 @@
-import { ChangedBody, DeletedBody, JobSubmission, Line, oneOf, RetriedBody, Uuid } from "@mainspring/contract";
+import {
+  ChangedBody,
+  DeletedBody,
+  JobSubmission,
+  Line,
+  oneOf,
+  RetriedBody,
+  RetryRequest,
+  Uuid,
+} from "@mainspring/contract";
 import { SINGLE_BODY_BYTES_MAX } from "@mainspring/contract/limits";
 import { Type } from "typebox";
 import type { ReceivedBody } from "../http/body/body-reader.ts";
 import { refuseBody } from "../http/body/no-body.ts";
 import { answer, problems } from "../http/documented.ts";
 import { invalid, ProblemError } from "../http/errors.ts";
-import type { HttpApp } from "../http/http-app.ts";
+import { type HttpApp, withoutBody } from "../http/http-app.ts";
 import { formatInstantOrNull } from "../http/instants.ts";
 import type { ReceivedJob } from "../submit/job-intake.ts";
 import { payloadOf, refusal, type SubmitDependencies } from "../submit/submit-route.ts";
@@ -125,15 +134,15 @@ function retryRoute(app: HttpApp, runs: JobRuns): void {
     tags: ["executions"],
     summary: "Run the job of a final execution again, by the definition that it has now",
     params: Type.Object({ executionId: Uuid("the execution") }),
+    body: RetryRequest,
     response: {
       201: answer(RetriedBody, "A new execution, with the trigger RETRY"),
-      ...problems("not-found", "wrong-state"),
+      ...problems("not-found", "wrong-state", ...bodyProblems),
     },
   };
-  app.post("/v1/executions/:executionId/retry", { schema }, async (request, reply) => {
-    refuseBody(request.body);
+  app.post("/v1/executions/:executionId/retry", withoutBody(schema), async (request, reply) => {
     const retryOf = request.params.executionId.toLowerCase();
-    const { executionId, jobId } = await runs.retry(retryOf);
+    const { executionId, jobId } = await runs.retry(retryOf, request.body.keepSteps);
     return reply.code(201).send({ executionId, jobId, retryOf });
   });
 }

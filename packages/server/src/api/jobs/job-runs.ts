@@ -6,7 +6,7 @@ import type { NewRun } from "../../ports/store-jobs.ts";
 import type { JobView } from "../../ports/store-queries.ts";
 import { ProblemError } from "../http/errors.ts";
 import type { PoolOrderings } from "../pools/pool-orderings.ts";
-import { hintJobs } from "../submit/hints.ts";
+import { hintRun } from "../submit/hints.ts";
 import { newJob } from "../submit/new-job.ts";
 import { refusalOf } from "./change-refusals.ts";
 
@@ -33,12 +33,16 @@ export class JobRuns {
     this.#deps = deps;
   }
 
-  /** Runs the job of a final execution again. @throws {StoreUnavailable} there may or may not be a new execution */
-  async retry(executionId: ExecutionId): Promise<RunStarted> {
+  /**
+   * Runs the job of a final execution again.
+   * @param keepsSteps whether the new execution gets the records and the open signals of the final one
+   * @throws {StoreUnavailable} there may or may not be a new execution
+   */
+  async retry(executionId: ExecutionId, keepsSteps = false): Promise<RunStarted> {
     const { queries } = this.#deps.store;
     const execution = await queries.getExecution(DEFAULT_TENANT, executionId);
     if (execution === null) throw new ProblemError(refusalOf({ kind: "NOT_FOUND" }));
-    return await this.#run(execution.jobId, executionId);
+    return await this.#run(execution.jobId, executionId, keepsSteps);
   }
 
   /** Runs a recurring job now, independently of its plan and even while it is paused. @throws {StoreUnavailable} */
@@ -46,16 +50,16 @@ export class JobRuns {
     return await this.#run(jobId, null);
   }
 
-  async #run(jobId: JobId, retryOf: ExecutionId | null): Promise<RunStarted> {
+  async #run(jobId: JobId, retryOf: ExecutionId | null, keepsSteps = false): Promise<RunStarted> {
     const { store, bus } = this.#deps;
     for (let tries = 3; ; tries--) {
       const job = await store.queries.getJob(DEFAULT_TENANT, jobId);
       if (job === null) throw new ProblemError(refusalOf({ kind: "NOT_FOUND" }));
       if (retryOf === null && job.plan === null) throw new ProblemError(refusalOf({ kind: "NOT_RECURRING" }));
-      const run = await this.#runOf(job, retryOf);
+      const run = { ...(await this.#runOf(job)), retryOf, keepsSteps };
       const outcome = await store.jobs.run(run);
       if (outcome.kind === "ACCEPTED") {
-        hintJobs(bus, [run]);
+        hintRun(bus, run, outcome.steps);
         return run;
       }
       // The job was changed since it was read.
@@ -63,13 +67,13 @@ export class JobRuns {
     }
   }
 
-  async #runOf(job: JobView, retryOf: ExecutionId | null): Promise<NewRun> {
+  async #runOf(job: JobView): Promise<Omit<NewRun, "retryOf" | "keepsSteps">> {
     const { runtime, orderings } = this.#deps;
     const orderOf = await orderings.read();
     const at = runtime.now();
     const policy = { ...job.definition.policy, startBefore: null };
     const definition = { ...job.definition, scheduledAt: at, policy };
     const fresh = newJob(definition, job.payload, orderOf(definition.pool), at, job.jobId);
-    return { ...fresh, executionId: runtime.uuid(), retryOf, jobVersion: job.version };
+    return { ...fresh, executionId: runtime.uuid(), jobVersion: job.version };
   }
 }

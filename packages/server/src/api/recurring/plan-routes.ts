@@ -1,10 +1,10 @@
 import { BackfillBody, BackfillRequest, PlanBody, ResumeRequest, TriggeredBody, Uuid } from "@mainspring/contract";
-import { type TSchema, Type } from "typebox";
+import { Type } from "typebox";
 import type { Runtime } from "../../ports/runtime.ts";
 import { refuseBody } from "../http/body/no-body.ts";
 import { answer, problems } from "../http/documented.ts";
 import { type FieldError, invalid, ProblemError } from "../http/errors.ts";
-import { type HttpApp, validator } from "../http/http-app.ts";
+import { type HttpApp, withoutBody } from "../http/http-app.ts";
 import { formatInstant, parseInstant } from "../http/instants.ts";
 import type { JobRuns } from "../jobs/job-runs.ts";
 import type { Backfill, JobPlans } from "./job-plans.ts";
@@ -55,14 +55,7 @@ function resumeRoute(app: HttpApp, plans: JobPlans): void {
       ...problems("not-found", "wrong-state", ...bodyProblems),
     },
   };
-  const ofBody = validator(ResumeRequest, false);
-  const options = {
-    schema,
-    // Without a body, resume uses the default, without a catch-up.
-    validatorCompiler: ({ schema, httpPart }: { schema: TSchema; httpPart?: string }) =>
-      httpPart === "body" ? (value: unknown) => ofBody(value ?? {}) : validator(schema, false),
-  };
-  app.post("/v1/jobs/:jobId/resume", options, async (request, reply) => {
+  app.post("/v1/jobs/:jobId/resume", withoutBody(schema), async (request, reply) => {
     const { catchUp = false } = request.body;
     const { job, isDone } = await plans.resume(request.params.jobId.toLowerCase(), catchUp);
     return reply.code(isDone ? 200 : 202).send(planBody(job));

@@ -1,8 +1,10 @@
+import type { Candidate } from "../../domain/execution.ts";
 import type { Incarnation } from "../../domain/ids.ts";
 import type { Bus } from "../../ports/bus.ts";
 import type { HintedRow } from "../../ports/messages.ts";
 import { atEndOfTurn, type Runtime } from "../../ports/runtime.ts";
 import type { AcceptedJob, NewJob, NewRecurringJob, Submission, SubmitOutcome } from "../../ports/store.ts";
+import type { NewRun } from "../../ports/store-jobs.ts";
 import { candidateOf } from "./new-job.ts";
 
 type WrittenJob = NewJob | NewRecurringJob;
@@ -53,6 +55,12 @@ export function hintJobs(bus: Bus, jobs: readonly WrittenJob[]): void {
     jobs.flatMap((job) => (job.executionId === null ? [] : hintOf(job))),
   );
   for (const job of jobs) if (job.executionId === null) hintPlan(bus, job);
+}
+
+/** Sends a hint about a further execution of a job. @param steps mark of its row */
+export function hintRun(bus: Bus, run: NewRun, steps: Candidate["steps"]): void {
+  const { row, payload } = hintOf(run);
+  hintRows(bus, [{ row: steps === undefined ? row : { ...row, steps }, payload }]);
 }
 
 function hintPlan(bus: Bus, { jobId, shard, firstFireAt, createdAt }: NewRecurringJob): void {

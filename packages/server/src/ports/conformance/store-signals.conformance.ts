@@ -35,6 +35,43 @@ export function signalsConformance(scene: () => Scene): void {
       ...change,
     });
 
+  it("gives the records and the open signals to an execution that repeats this one, where that is asked for", async () => {
+    const { jobs, steps, load } = scene().store;
+    const job = await scene().submitted();
+    const [taken, kept] = [signalOf("a", { at: 500 }), signalOf("b", { at: 600 })];
+    await add(job, taken);
+    await add(job, kept);
+    const checkpoint = result(job, { name: "", kind: "CHECKPOINT", number: 4 });
+    const written = [result(job, { signalId: taken.id, data: Buffer.from("[1]") }), checkpoint];
+    const dead = scene().succeeded(job, { state: "DEAD", steps: "RECORDED" });
+    await scene().applied(job.shard, { changes: [dead], steps: written });
+    const run = (keepsSteps: boolean) => {
+      const next = scene().job({ jobId: job.jobId, shard: job.shard });
+      return { ...next, executionId: scene().runtime.uuid(), retryOf: job.executionId, jobVersion: 1, keepsSteps };
+    };
+    const again = run(true);
+    assert.deepEqual(await jobs.run(again), { kind: "ACCEPTED", steps: "RECORDED" });
+    assert.equal((await load([again.executionId]))[0]?.steps, "RECORDED");
+    const records = (await steps.read([again.executionId])).get(again.executionId) ?? [];
+    assert.deepEqual(
+      records.map(({ name, kind, attempt, data }) => [name, kind, attempt, data && String(Buffer.from(data))]),
+      [
+        ["approval", "RESULT", 0, "[1]"],
+        ["", "CHECKPOINT", 0, null],
+      ],
+    );
+    assert.deepEqual(await openIds(again), [kept.id]);
+    const newer = result(again, { name: "", kind: "CHECKPOINT", attempt: 1, number: 1 });
+    await scene().applied(job.shard, { changes: [scene().succeeded(again, { state: "DEAD" })], steps: [newer] });
+    assert.deepEqual(await recorded(again), [
+      ["approval", "RESULT", 0],
+      ["", "CHECKPOINT", 1],
+    ]);
+    const anew = run(false);
+    assert.deepEqual(await jobs.run(anew), { kind: "ACCEPTED" });
+    assert.deepEqual([(await load([anew.executionId]))[0]?.steps, await recorded(anew)], [undefined, []]);
+  });
+
   it("keeps every field of a signal, and gives its owner the command", async () => {
     const [job, other] = [await scene().submitted(), await scene().submitted()];
     const command = commandOf(job);

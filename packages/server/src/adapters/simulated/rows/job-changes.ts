@@ -1,4 +1,4 @@
-import type { Incarnation, JobId, ShardId } from "../../../domain/ids.ts";
+import type { ExecutionId, Incarnation, JobId, ShardId } from "../../../domain/ids.ts";
 import { isRecurringJobId } from "../../../domain/recurrence.ts";
 import { isSameDefinition } from "../../../domain/same-definition.ts";
 import type { NewJob, NewRecurringJob } from "../../../ports/store.ts";
@@ -178,10 +178,20 @@ export function run(data: StoreData, by: Incarnation, asked: NewRun): RunOutcome
   if (letter?.state === "DEAD" && letter.settled === null) {
     data.executions.replace(letter, { ...letter, settled: "REPLAY" });
   }
-  data.executions.insert(row);
+  const isMarked = retryOf !== null && asked.keepsSteps === true && keepSteps(data, retryOf, row.id);
+  const inserted = isMarked ? { ...row, steps: "RECORDED" as const } : row;
+  data.executions.insert(inserted);
   if (hasKey) data.uniqueKeys.take(asked);
-  data.tell({ kind: "JOB_CHANGED", at: data.now(), by, job, row });
-  return { kind: "ACCEPTED" };
+  data.tell({ kind: "JOB_CHANGED", at: data.now(), by, job, row: inserted });
+  return isMarked ? { kind: "ACCEPTED", steps: "RECORDED" } : { kind: "ACCEPTED" };
+}
+
+/** Copies records and open signals. @returns whether there were any */
+function keepSteps(data: StoreData, from: ExecutionId, to: ExecutionId): boolean {
+  const [records, signals] = [data.steps.of(from), data.signals.openOf(from)];
+  for (const record of records) data.steps.write({ ...record, executionId: to, attempt: 0 });
+  for (const signal of signals) data.signals.add(to, signal);
+  return records.length + signals.length > 0;
 }
 
 /** See StoreJobs.order. */

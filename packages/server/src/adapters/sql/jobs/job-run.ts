@@ -1,6 +1,6 @@
 import type { NewRun, RunOutcome } from "../../../ports/store-jobs.ts";
 import { SETTLED_CODES } from "../commit/settle-statement.ts";
-import { QUEUE_CODES, STATE_CODES, TRIGGER_CODES } from "../connection/codes.ts";
+import { QUEUE_CODES, STATE_CODES, STEPS_MARK_CODES, TRIGGER_CODES } from "../connection/codes.ts";
 import type { Session } from "../connection/connections.ts";
 import { claimUniqueKeys } from "../submit/unique-keys.ts";
 import { policyText, requiresText } from "./job-columns.ts";
@@ -23,6 +23,18 @@ const INSERT = `
   VALUES ($1, $2, $3, $4, $5, $5, $6, $6, $7, $8, $9, ${STATE_CODES.PENDING}, $10, $11, $12, $13,
     $14, $15, $16, $17, $18, $19, $20, $21)`;
 
+/** Records of attempt 0 are those of another execution. */
+const KEEP_STEPS = `
+  WITH step AS (
+    INSERT INTO execution_steps (execution_id, name, kind, attempt, number, at, data)
+    SELECT $2, name, kind, 0, number, at, data FROM execution_steps WHERE execution_id = $1 RETURNING 1
+  ), signal AS (
+    INSERT INTO signals (execution_id, id, name, data, at)
+    SELECT $2, id, name, data, at FROM signals WHERE execution_id = $1 AND taken_by IS NULL RETURNING 1
+  )
+  UPDATE executions SET steps = ${STEPS_MARK_CODES.RECORDED}
+  WHERE id = $2 AND (EXISTS (SELECT FROM step) OR EXISTS (SELECT FROM signal)) RETURNING 1`;
+
 /** See StoreJobs.run; runs within a transaction. */
 export async function run(session: Session, asked: NewRun): Promise<RunOutcome> {
   const { retryOf } = asked;
@@ -38,7 +50,9 @@ export async function run(session: Session, asked: NewRun): Promise<RunOutcome> 
   if (holder !== undefined) return { kind: "KEY_HELD", executionId: holder.executionId };
   if (retryOf !== null) await session.run({ text: SETTLE, values: [retryOf] });
   await session.run({ text: INSERT, values: valuesOf(asked) });
-  return { kind: "ACCEPTED" };
+  if (retryOf === null || asked.keepsSteps !== true) return { kind: "ACCEPTED" };
+  const marked = await session.run({ text: KEEP_STEPS, values: [retryOf, asked.executionId] });
+  return marked.length === 0 ? { kind: "ACCEPTED" } : { kind: "ACCEPTED", steps: "RECORDED" };
 }
 
 function valuesOf(row: NewRun): unknown[] {
