@@ -29,7 +29,14 @@ before(async () => {
   executionId = id;
   await own.done("submit", "echo", "--payload", '{"a":"b"}', "--wait");
   await own.done("submit", "echo", "--name", "nightly", "--schedule", "0 3 * * *");
-  const says = task({ name: "says", run: (_: null, ctx) => ctx.log("a line") });
+  const says = task({
+    name: "says",
+    run: async (_: null, ctx) => {
+      ctx.log("a line");
+      await ctx.step.run("a step", () => "a value");
+      await ctx.checkpoint("a checkpoint");
+    },
+  });
   const worker = new Worker({ url: server.grpcAddress, tasks: [says] });
   await worker.start();
   const { executionId: ran } = await own.json<{ executionId: string }>("submit", "says", "--wait");
@@ -87,6 +94,9 @@ const COMMANDS: readonly (readonly string[])[] = [
   ["executions", "logs", "RAN", "--json"],
   ["executions", "logs", "RAN", "--follow"],
   ["executions", "logs", "ID"],
+  ["executions", "steps", "RAN"],
+  ["executions", "steps", "RAN", "--json"],
+  ["executions", "signal", "ID", "go"],
   ["executions", "cancel", "ID"],
   ["dead-letters", "list"],
   ["dead-letters", "replay", "ID"],

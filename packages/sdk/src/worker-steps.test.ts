@@ -67,6 +67,43 @@ describe("steps of a worker whose session runs in a thread", () => {
     });
   });
 
+  it("suspend their attempt, with what is left of the waits of earlier attempts", async () => {
+    const gateway = await start(async (_payload, { step }) => {
+      const signal = await step.waitForSignal<string>("known");
+      await step.sleep("over", { days: 1 });
+      const day = step.sleep("a day", { days: 1 });
+      await Promise.all([day, step.sleep("left", { days: 9 }), step.waitForSignal([signal?.data ?? "", "b"])]);
+    });
+    const stream = await welcome(gateway);
+    const steps = [
+      { name: "over", kind: StepKind.WAIT, remainingMs: -1n },
+      { name: "left", kind: StepKind.WAIT, remainingMs: 3_600_000n },
+      { name: "known", kind: StepKind.SIGNAL, data: Buffer.from('"ü"'), signalId: "s-1" },
+    ];
+    const assigns = [assign("e", { token: token("e", 2) })];
+    stream.send({ recorded: [{ token: token("e", 2), steps }], assigns });
+    const [record] = (await stream.next(stepsIn)).steps;
+    assert.deepEqual([record?.name, record?.signalId], ["known", "s-1"]);
+    stream.send({ stepAcks: [{ token: token("e", 2), number: 1 }] });
+    const [finished] = (await stream.next(result)).finished;
+    assert.deepEqual(
+      [finished?.outcome, finished?.error, finished?.stillRunning],
+      [Outcome.SUSPENDED, undefined, false],
+    );
+    const [day, left, both] = finished?.waits ?? [];
+    assert.deepEqual([day?.name, day?.recorded, left?.name, left?.recorded], ["a day", false, "left", true]);
+    assert.deepEqual([both?.name, both?.signals], ["ü|b", ["ü", "b"]]);
+    // The clock is the platform's, so some milliseconds have passed.
+    for (const [wait, ms] of [
+      [day, 86_400_000],
+      [left, 3_600_000],
+      [both, 31_622_400_000],
+    ] as const) {
+      const delayMs = Number(wait?.delayMs);
+      assert.ok(delayMs <= ms && delayMs > ms - 60_000, `${delayMs}`);
+    }
+  });
+
   it("come again over the next connection, and fail where that leads to a gateway that is too old", async () => {
     const gateway = await start((_payload, { step }) => step.run("pay", () => 7));
     const first = await welcome(gateway);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { AttemptAborted, TerminalError, task } from "@mainspring/sdk";
+import { type AttemptAborted, TerminalError, task } from "@mainspring/sdk";
 import { type NotReached, simulate } from "./index.ts";
 
 const MIDNIGHT = "2026-03-01T00:00:00Z";

@@ -40,7 +40,7 @@ describe("durable steps for people", () => {
   it("are said to be none, also by a server of an earlier release", () => {
     assert.equal(stepsText(NONE), "no steps, no checkpoint and no signals");
     const { waits: _, signals: __, ...older } = NONE;
-    assert.equal(stepsText(older as ExecutionSteps), "no steps, no checkpoint and no signals");
+    assert.equal(stepsText(older), "no steps, no checkpoint and no signals");
   });
 
   it("show control characters instead of letting the terminal obey them", () => {

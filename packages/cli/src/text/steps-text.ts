@@ -8,14 +8,16 @@ const HEADINGS = ["KIND", "NAME", "ATTEMPT", "SINCE", "VALUE"];
 const VALUE_MAX_CHARS = 80;
 
 /** Text of the durable steps of an execution for people: its records, what it waits for, and signals for later steps. */
-export function stepsText(of: ExecutionSteps): string {
+export function stepsText(of: Listed): string {
   const rows = rowsOf(of);
   if (rows.length === 0) return "no steps, no checkpoint and no signals";
   return `${facts([["execution", of.executionId]])}\n\n${table(HEADINGS, rows)}`;
 }
 
-// A server of an earlier release lists neither waits nor signals.
-function rowsOf({ steps, checkpoint, waits = [], signals = [] }: ExecutionSteps): Row[] {
+/** A server of an earlier release lists neither waits nor signals. */
+type Listed = Omit<ExecutionSteps, "waits" | "signals"> & Partial<ExecutionSteps>;
+
+function rowsOf({ steps, checkpoint, waits = [], signals = [] }: Listed): Row[] {
   const rows = steps.map(({ name, attempt, recordedAt, value }): Row => {
     return ["STEP", name, String(attempt), recordedAt, shown(value)];
   });

@@ -124,6 +124,15 @@ for (const where of ["process", "thread"] as const) {
       });
     }
 
+    it("is told of the suspension as such, whatever it threw", async () => {
+      const { result, says, abort } = start(where, "listen");
+      await says("running");
+      abort("SUSPENDED");
+      const error = await result.catch((thrown: unknown) => thrown);
+      assert.ok(error instanceof AttemptAborted);
+      assert.equal(error.reason, "SUSPENDED");
+    });
+
     it("is killed at once when the worker leaves", async () => {
       const { result, says, abort } = start(where, "block");
       await says("running");

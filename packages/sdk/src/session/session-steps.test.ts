@@ -125,6 +125,32 @@ describe("a session whose handlers record steps", () => {
   });
 });
 
+describe("a session whose gateway is too old to suspend attempts", () => {
+  const waits = [{ name: "a", delayMs: 5, signals: [], isRecorded: false }];
+  const ends = (scene: SessionScene) =>
+    scene
+      .sent()
+      .flatMap((message) =>
+        message.finished.map(({ outcome, error, waits }) => [Outcome[outcome], error?.name, waits.length]),
+      );
+
+  it("sends a failure in place of a suspension, also of one before it came to the gateway", async () => {
+    const scene = holding("a", "b", "done");
+    scene.finish("a", { outcome: "SUSPENDED", result: "", waits });
+    assert.deepEqual(ends(scene), [["SUSPENDED", undefined, 1]]);
+    await scene.reconnect();
+    scene.welcome({ welcome: { heartbeatIntervalMs: 10_000, gateway: "old-gateway" } });
+    assert.deepEqual(ends(scene), [["FAILED", "StepsUnsupported", 0]]);
+    // The executor has decided before it heard of the gateway.
+    scene.finish("b", { outcome: "SUSPENDED", result: "", waits });
+    scene.finish("done");
+    assert.deepEqual(ends(scene), [
+      ["FAILED", "StepsUnsupported", 0],
+      ["SUCCEEDED", undefined, 0],
+    ]);
+  });
+});
+
 describe("records of earlier attempts", () => {
   const recorded = (executionId: string, attempt: number, ...names: string[]) => ({
     token: token(executionId, attempt),

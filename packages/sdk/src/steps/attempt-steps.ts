@@ -144,8 +144,7 @@ export class AttemptSteps {
   }
 
   #isIdle(): boolean {
-    const { phase, abortCause } = this.#attempt;
-    return this.#busy === 0 && this.#waiting.size === 0 && phase === "RUNNING" && abortCause === null;
+    return this.#busy === 0 && this.#waiting.size === 0;
   }
 
   async #run(name: StepName, fn: () => unknown, options: StepOptions): Promise<unknown> {

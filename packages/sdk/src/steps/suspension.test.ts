@@ -258,6 +258,24 @@ describe("a gateway that is too old to suspend", () => {
     assert.match((await scene.ending()) ?? "", failed);
   });
 
+  it("leaves the places of waits that it has rejected to other steps", async () => {
+    const scene = new StepScene();
+    const next = Promise.withResolvers<void>();
+    const all = (step: TaskContext["step"], kind: string) =>
+      Array.from({ length: 1_000 }, (_, index) => step.sleep([kind, index], DAY_MS));
+    await scene.run(async ({ step }) => {
+      await Promise.allSettled([
+        step.run("a", () => next.promise).catch(() => undefined),
+        ...all(step, "rejected").slice(1),
+      ]);
+      await Promise.all(all(step, "pending"));
+    });
+    await scene.reconnect(0);
+    await scene.reconnect();
+    next.reject(new Error("no"));
+    assert.equal((await scene.waits())?.length, 1_000);
+  });
+
   it("gets a failure in place of a suspension that it has not acknowledged", async () => {
     const scene = new StepScene();
     await scene.run(({ step }) => step.sleep("a", DAY_MS));

@@ -13,7 +13,7 @@ export const WORD_CHARS_MAX = 128;
 const UNITS_MS = { days: 86_400_000, hours: 3_600_000, minutes: 60_000, seconds: 1_000, ms: 1 } as const;
 const UNITS = Object.keys(UNITS_MS) as (keyof typeof UNITS_MS)[];
 
-/** What a step waits for signals waits for. */
+/** Arguments of a wait for signals, checked and complete. */
 export interface SignalWait {
   name: string;
   signals: readonly string[];
