@@ -26,6 +26,11 @@ export class OnTheWay {
     if (calls?.size === 0) this.#byOwner.delete(owner);
   }
 
+  /** Shuts out the calls of all nodes, also those that their callers have given up: the store that they went to is gone. */
+  shutOutAll(): void {
+    for (const owner of [...this.#byOwner.keys()]) this.shutOut(owner);
+  }
+
   /** @returns number of calls that were shut out */
   shutOut(owner: Incarnation): number {
     const calls = this.#byOwner.get(owner);

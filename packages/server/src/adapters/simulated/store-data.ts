@@ -162,8 +162,9 @@ export class StoreData {
     };
   }
 
-  /** Restores the store from a copy. The caller must end the calls that are on their way. */
+  /** Restores the store from a copy. The caller must break off the connections to the store that was. */
   goBack(copy: Tables): void {
+    this.onTheWay.shutOutAll();
     this.#tables = copy;
     this.timeline += 1;
     const { inFlight, journals } = recover(this, [...copy.shards.keys()]);
