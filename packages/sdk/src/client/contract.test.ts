@@ -8,6 +8,7 @@ import { RESULT_MAX_BYTES } from "../handlers/outcome.ts";
 import type * as sdk from "../index.ts";
 import { STEP_MAX_BYTES, STEP_NAME_MAX_CHARS, STEPS_MAX, STEPS_MAX_BYTES } from "../steps/step-data.ts";
 import { WAIT_MAX_MS, WAIT_SIGNALS_MAX, WORD_CHARS_MAX } from "../steps/wait-data.ts";
+import { WAITS_MAX_BYTES } from "../steps/waits.ts";
 import { FINAL_STATES } from "./api-types.ts";
 
 /**
@@ -111,7 +112,7 @@ describe("the values of the SDK", () => {
   it("agree with the contract of the API", () => {
     assert.deepEqual(FINAL_STATES, FINAL);
     const own = { RESULT_MAX_BYTES, STEP_MAX_BYTES, STEP_NAME_MAX_CHARS, STEPS_MAX, STEPS_MAX_BYTES };
-    const waits = { WAIT_MAX_MS, WAIT_SIGNALS_MAX, WORD_CHARS_MAX };
+    const waits = { WAIT_MAX_MS, WAIT_SIGNALS_MAX, WAITS_MAX_BYTES, WORD_CHARS_MAX };
     assert.deepEqual({ ...limits, ...own, ...waits }, { ...limits });
   });
 });

@@ -142,7 +142,7 @@ describe("an attempt whose steps wait", () => {
     );
     assert.match(
       (await scene.ending()) ?? "",
-      /^FAILED StepTooLarge: the steps that wait at once have \d+ bytes .*; 1048576 /,
+      /^FAILED StepTooLarge: the steps that wait at once have \d+ bytes .*; 262144 /,
     );
   });
 });

@@ -8,7 +8,7 @@ export const SHORT_MS = 5_000;
 /** Longest timer, in milliseconds. For a longer wait, which the platform cannot hold, the timer is set again. */
 const TIMER_MAX_MS = 3_600_000;
 /** Largest total of the names of steps and signals of the waits that are pending, in bytes: they travel as one message. */
-const NAMES_MAX_BYTES = 1024 * 1024;
+export const WAITS_MAX_BYTES = 256 * 1024;
 
 /** A step that waits. */
 export interface Wait {
@@ -52,9 +52,9 @@ export class Waits {
    */
   async add(wait: Wait): Promise<void> {
     const bytes = Buffer.byteLength(JSON.stringify([wait.name, ...wait.signals]));
-    if (this.#namesBytes + bytes > NAMES_MAX_BYTES) {
+    if (this.#namesBytes + bytes > WAITS_MAX_BYTES) {
       const sum = `${this.#namesBytes + bytes} bytes of names of steps and signals`;
-      throw new StepError("StepTooLarge", `the steps that wait at once have ${sum}; ${NAMES_MAX_BYTES} may be`);
+      throw new StepError("StepTooLarge", `the steps that wait at once have ${sum}; ${WAITS_MAX_BYTES} may be`);
     }
     this.#namesBytes += bytes;
     const over = deferred<void>();

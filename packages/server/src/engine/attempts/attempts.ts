@@ -51,6 +51,23 @@ function boundedInstant({ row }: Entry, assigned: Assigned, reported: EpochMs, u
 }
 
 /**
+ * Times of an attempt that has ended. A worker's clock that is behind still measures how long the attempt has run, so the
+ * attempt ends at its start and that time: its waits count from its end.
+ */
+function boundedTimes(
+  entry: Entry,
+  assigned: Assigned,
+  end: Pick<End, "startedAt" | "finishedAt">,
+  now: EpochMs,
+): { startedAt: EpochMs | null; finishedAt: EpochMs } {
+  const finishedAt = boundedInstant(entry, assigned, end.finishedAt, now);
+  if (end.startedAt === null) return { startedAt: null, finishedAt };
+  const startedAt = boundedInstant(entry, assigned, end.startedAt, now);
+  const ranUntil = Math.min(startedAt + end.finishedAt - end.startedAt, now);
+  return { startedAt: Math.min(startedAt, Math.max(finishedAt, ranUntil)), finishedAt: Math.max(finishedAt, ranUntil) };
+}
+
+/**
  * Records the first start of an execution, by which lateness is measured. The lateness of a backfilled execution counts
  * from its creation, because nobody planned it before.
  */
@@ -130,7 +147,7 @@ function endAttempt(step: Step, entry: Entry, assigned: Assigned, end: End): voi
   const cancelRequested = isCancelled(entry);
   // No retry follows a success, so a success needs no random number.
   const random = end.state === "SUCCEEDED" ? 0 : fnv1a(attemptKey(entry.id, row.attempt), 0x811c9dc5) / 0x100000000;
-  const finishedAt = boundedInstant(entry, assigned, end.finishedAt, step.now);
+  const { startedAt, finishedAt } = boundedTimes(entry, assigned, end, step.now);
   const waits = end.state === "SUSPENDED" ? waitsOf(end.waits ?? [], finishedAt) : null;
   const after = afterAttempt(
     row,
@@ -146,7 +163,6 @@ function endAttempt(step: Step, entry: Entry, assigned: Assigned, end: End): voi
   );
   row.failures = after.failures;
   row.lost = after.lost;
-  const startedAt = end.startedAt === null ? null : boundedInstant(entry, assigned, end.startedAt, finishedAt);
   if (startedAt !== null) {
     noteStart(step, entry, startedAt);
     // The run time of an attempt whose worker was lost is not known.

@@ -87,6 +87,17 @@ describe("an attempt that suspends", () => {
     assert.deepEqual([again.attempt, again.steps, again.failures], [2, null, 0]);
   });
 
+  it("sleeps from its end on, although the clock of its worker is an hour behind", () => {
+    const { story, assign } = running();
+    story.later(20_000);
+    const behind = { startedAt: story.now - 20_000 - 60 * MINUTE, finishedAt: story.now - 60 * MINUTE };
+    const waits = [sleep("night", MINUTE)];
+    const change = only(changesOf(story.finish(assign, { state: "SUSPENDED", waits, ...behind }).commit()));
+    assert.equal(change.dueAt, START + 20_000 + MINUTE);
+    const [ended] = change.ended;
+    assert.deepEqual([ended?.startedAt, ended?.finishedAt], [START, START + 20_000]);
+  });
+
   it("does not record again what an earlier attempt has recorded", () => {
     const { story, assign } = running();
     const batch = suspend(story, assign, sleep("night", 1_000, true), sleep("day", 5_000));
