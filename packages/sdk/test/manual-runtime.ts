@@ -8,12 +8,14 @@ interface Entry {
 /** A clock that only moves when it is told to. */
 export class ManualRuntime implements Runtime {
   nowMs = 1_000_000;
+  /** Time by which the wall clock was set, in milliseconds. */
+  wallSetByMs = 0;
   dice = 0.5;
   #timers: Entry[] = [];
   #ids = 0;
 
   now(): number {
-    return this.nowMs;
+    return this.nowMs + this.wallSetByMs;
   }
   monotonicMs(): number {
     return this.nowMs;

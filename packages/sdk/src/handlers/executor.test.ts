@@ -38,6 +38,16 @@ describe("an executor", () => {
     assert.deepEqual([last?.startedAtMs, last?.finishedAtMs, last?.result], [1_000_000, 1_000_007, '"later"']);
   });
 
+  it("reports for how long a handler has run, although the wall clock was set meanwhile", async () => {
+    const scene = new ExecutorScene(1);
+    scene.assign("a");
+    await scene.runtime.advance(20_000);
+    scene.runtime.wallSetByMs = -3_600_000;
+    scene.running("a").return();
+    const [report] = await scene.finished();
+    assert.deepEqual([report?.startedAtMs, report?.finishedAtMs], [1_000_000, 1_020_000]);
+  });
+
   it("gets through handlers that end at once, however many wait", async () => {
     const sync = task({ name: "sync", run: () => undefined });
     const scene = new ExecutorScene(1, [sync]);

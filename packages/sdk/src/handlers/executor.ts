@@ -270,7 +270,7 @@ export class Executor {
     const end = attempt.abortCause === "SUSPENDED" ? suspended(attempt.steps?.waits() ?? []) : ending;
     const { outcome, result, error, advice } = end;
     const { executionId, attempt: number } = attempt.assignment;
-    const finishedAtMs = this.#runtime.now();
+    const finishedAtMs = this.#finishedAtMs(attempt);
     if (attempt.startedAtMs > 0) this.#hooks.ended(attempt, end, this.#runtime.monotonicMs());
     const report: FinishedReport = {
       executionId,
@@ -286,6 +286,12 @@ export class Executor {
     if (end.waits !== undefined) report.waits = end.waits;
     this.#finished.push(report);
     this.#setFlush();
+  }
+
+  /** End of an attempt at its start and the time that it has run, because the wall clock may have been set meanwhile. */
+  #finishedAtMs({ startedAtMs, beganMs }: Attempt): number {
+    if (startedAtMs === 0) return this.#runtime.now();
+    return startedAtMs + Math.round(this.#runtime.monotonicMs() - beganMs);
   }
 
   #close(attempt: Attempt): void {
