@@ -66,7 +66,7 @@ describe("of durable steps, the judge has nothing to say against", () => {
       job.signalled("s", 5).told(waits("a", FIRST)).knew("a", "s", SECOND);
       job
         .told(waits("b", FIRST, "go", 100))
-        .knew("b", null, SECOND)
+        .knew("b", null, { attempt: 2, at: 215 })
         .signalled("t", 220)
         .signalled("t", 230, true);
       job.told(waits("c", SECOND)).knew("c", "t", { attempt: 2, at: 240 });
