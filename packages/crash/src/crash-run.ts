@@ -34,6 +34,7 @@ async function runOn(environment: Environment, forMs: number): Promise<Verdict> 
   try {
     await limitPool(environment);
     await warmUp(environment);
+    environment.signallers.hire();
     recurring = new RecurringLoad(environment);
     say("under load");
     await injectFaults(environment, forMs);

@@ -33,9 +33,10 @@ export async function settle(
   demanded: Evidence["demanded"],
   recurring: RecurringLoad | null,
 ): Promise<Evidence> {
-  const { clients, workers, client, servers, say } = environment;
+  const { clients, signallers, workers, client, servers, say } = environment;
   const toleranceMs = CLOCKS_DIFFER_MS + Math.abs(wallClockZeroMs() - environment.wallClockZeroMs);
-  await clients.dismiss(clients.members, ANSWERED_WITHIN_MS, (child) => child.nudge());
+  const sources = [clients, signallers];
+  await Promise.all(sources.map((group) => group.dismiss(group.members, ANSWERED_WITHIN_MS, (child) => child.nudge())));
   await recurring?.stop();
   say("all clients were answered");
   await drained(environment);
@@ -48,7 +49,7 @@ export async function settle(
   const activeJobs = await countActiveJobs(client);
   await Promise.all(servers.map((server) => server.stop()));
   return {
-    clients: clients.historyFiles.flatMap((file) => readHistory<ClientEvent>(file)),
+    clients: sources.flatMap(({ historyFiles }) => historyFiles.flatMap((file) => readHistory<ClientEvent>(file))),
     workers: workers.historyFiles.flatMap((file) => readHistory<WorkerEvent>(file)),
     faults: readHistory<FaultEvent>(environment.faultFile),
     executions,
@@ -56,7 +57,7 @@ export async function settle(
     activeJobs,
     recurring: recurred,
     demanded,
-    unaskedDeaths: [...clients.deaths, ...workers.deaths, ...servers.flatMap(({ deaths }) => deaths)],
+    unaskedDeaths: [...sources, workers, ...servers].flatMap(({ deaths }) => deaths),
     wallClockZeroMs: environment.wallClockZeroMs,
     toleranceMs,
   };

@@ -30,6 +30,7 @@ export function chaosRun({ forMs, ...telling }: ChaosOptions): Promise<Report> {
     try {
       await limitPool(environment);
       await warmUp(environment);
+      environment.signallers.hire();
       recurring = new RecurringLoad(environment);
       environment.say("under load");
       await injectChaos(environment, forMs);

@@ -47,14 +47,15 @@ export async function openCluster(options: ClusterOptions): Promise<ClusterEnvir
     ...(release !== undefined && { program: release.worker }),
   });
   const [clientRole, ...rate] = steadyRate === undefined ? ["client"] : ["steady", String(steadyRate)];
-  const clients = processGroup(clientRole, folder, (file) => [apis, file, String(random.between(1, 1e6)), ...rate]);
+  const clientArguments = (file: string) => [apis, file, String(random.between(1, 1e6)), ...rate];
   // The judge connects to the servers directly, not through the proxies.
   const urls = servers.map(({ httpUrl }) => httpUrl);
   const users = testbed({
     folder,
     servers,
     workers,
-    clients,
+    clients: processGroup(clientRole, folder, clientArguments),
+    signallers: processGroup("signaller", folder, clientArguments),
     // The client retries for as long as users' clients do, because several retries may all reach the node that is down.
     client: new Client({ url: urls[0] as string, fetch: inTurn(urls), timeoutMs: 10_000 }),
     random,

@@ -28,16 +28,13 @@ export async function openEnvironment({ kind, folder, random, say }: Environment
     // Some workers prefetch work, which must also survive their death.
     return [server.grpcAddress, historyFile, SLOTS, hired % 2 === 0 ? "0" : "20"];
   });
-  const clients = processGroup("client", folder, (historyFile) => [
-    server.httpUrl,
-    historyFile,
-    String(random.between(1, 1e6)),
-  ]);
+  const clientArguments = (historyFile: string) => [server.httpUrl, historyFile, String(random.between(1, 1e6))];
   const users = testbed({
     folder,
     servers: [server],
     workers,
-    clients,
+    clients: processGroup("client", folder, clientArguments),
+    signallers: processGroup("signaller", folder, clientArguments),
     client: new Client({ url: server.httpUrl, retries: 1, timeoutMs: 10_000 }),
     random,
     say,

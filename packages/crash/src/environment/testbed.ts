@@ -11,6 +11,8 @@ import type { Server } from "./server.ts";
 
 /** Processes and folders of a run. */
 export interface Testbed extends Users {
+  /** Processes that submit stepped jobs and send them their signals; no fault touches them. */
+  signallers: ProcessGroup;
   servers: readonly Server[];
   faultFile: string;
   /** See `Evidence`. */
@@ -24,6 +26,7 @@ interface TestbedParts {
   servers: readonly Server[];
   workers: ProcessGroup;
   clients: ProcessGroup;
+  signallers: ProcessGroup;
   client: Client;
   random: SeededRandom;
   say(message: string): void;
@@ -36,7 +39,7 @@ export const SLOTS = "40";
 
 /** Parts that every environment has. */
 export function testbed({ folder, closeRest, ...context }: TestbedParts): Testbed {
-  const { servers, clients, workers } = context;
+  const { servers, clients, signallers, workers } = context;
   const faultFile = join(folder, "faults.jsonl");
   return {
     ...context,
@@ -45,7 +48,7 @@ export function testbed({ folder, closeRest, ...context }: TestbedParts): Testbe
     stopped: new Set(),
     wallClockZeroMs: wallClockZeroMs(),
     async close() {
-      for (const members of [clients, workers]) {
+      for (const members of [clients, signallers, workers]) {
         for (const member of members.members) await members.kill(member);
       }
       await Promise.all(servers.map((server) => server.kill()));

@@ -34,14 +34,47 @@ export type ClientEvent =
   /** CANCELLED: the execution had not started. REQUESTED: its worker is told. FINAL: the cancel came too late. */
   | { event: "CANCEL_ANSWERED"; at: number; executionId: string; answer: "CANCELLED" | "REQUESTED" | "FINAL" }
   /** The client read that the execution is final. */
-  | { event: "SEEN_FINAL"; at: number; executionId: string; state: string; resultSha: string };
+  | { event: "SEEN_FINAL"; at: number; executionId: string; state: string; resultSha: string }
+  /** Written before a signal is sent. `value`: the signal as its step gets it (`receivedValue`). */
+  | { event: "SIGNAL_ASKED"; at: number; executionId: string; name: string; value: string }
+  /** The server accepted the signal. `isRepeated`: it says that it had accepted the signal before. */
+  | { event: "SIGNAL_ANSWERED"; at: number; executionId: string; name: string; value: string; isRepeated: boolean }
+  | { event: "SIGNAL_REFUSED"; at: number; executionId: string; name: string; value: string; message: string };
 
 export type WorkerEvent =
   | { event: "STARTED"; at: number; pid: number; executionId: string; attempt: number; key: string }
-  /** The signal was aborted: CANCELLED, TIMED_OUT, SUPERSEDED or WORKER_LEAVES. */
+  /** The signal was aborted: CANCELLED, TIMED_OUT, SUPERSEDED, WORKER_LEAVES or SUSPENDED. */
   | { event: "ABORTED"; at: number; pid: number; executionId: string; attempt: number; reason: string }
   /** Written before the handler returns or throws. `resultSha` null: it throws. */
-  | { event: "ENDED"; at: number; pid: number; executionId: string; attempt: number; resultSha: string | null };
+  | { event: "ENDED"; at: number; pid: number; executionId: string; attempt: number; resultSha: string | null }
+  | StepEvent;
+
+interface StepToken {
+  at: number;
+  pid: number;
+  executionId: string;
+  attempt: number;
+}
+
+/** Events of durable steps and checkpoints, which handlers write. */
+export type StepEvent = StepToken &
+  (
+    | { event: "EFFECT_BEGAN"; step: string }
+    /** The effect of the step is there; its value goes to the server next. */
+    | { event: "EFFECT_ENDED"; step: string; value: string }
+    /** The handler comes to a step that waits. `signal`: name of the signal that the step waits for; null: it sleeps. */
+    | { event: "WAIT_BEGAN"; step: string; signal: string | null; forMs: number }
+    /**
+     * The call of the step resolved: the server has stored its result in this attempt or an earlier one, or the sleep is
+     * over. `value` null: the step slept, or waited in vain.
+     */
+    | { event: "STEP_KNOWN"; step: string; value: string | null }
+    /** Newest checkpoint at the start of the attempt; 0: none. */
+    | { event: "CHECKPOINT_READ"; value: number }
+    | { event: "CHECKPOINT_ASKED"; value: number }
+    /** The server has stored the checkpoint, or a newer one. */
+    | { event: "CHECKPOINT_KNOWN"; value: number }
+  );
 
 /**
  * Faults of processes. RESTARTED and RETIRED: asked to leave, as in an upgrade. PAUSED: stopped for a short time.

@@ -1,5 +1,5 @@
 import type { AttemptRecord } from "@mainspring/sdk";
-import type { ClientEvent, WorkerEvent } from "../history/events.ts";
+import type { ClientEvent, StepEvent, WorkerEvent } from "../history/events.ts";
 import type { Evidence, FinalExecution } from "./evidence.ts";
 
 type Of<E extends { event: string }, Name extends E["event"]> = Extract<E, { event: Name }>;
@@ -36,6 +36,8 @@ export interface Case {
   runs: ReadonlyMap<string, readonly Run[]>;
   /** The same without runs that a worker started only after they had been declared over. */
   currentRuns: ReadonlyMap<string, readonly Run[]>;
+  /** Events of durable steps of each execution that has any, in the order of their times. */
+  steps: ReadonlyMap<string, readonly StepEvent[]>;
   /** Orders by the job's key. */
   orders: ReadonlyMap<string, Ordered>;
 }
@@ -48,8 +50,16 @@ export function openCase(evidence: Evidence): Case {
     executions,
     runs: byExecution(runs),
     currentRuns: byExecution(runs.filter(({ startedAt, currentUntil }) => startedAt < currentUntil)),
+    steps: Map.groupBy(
+      evidence.workers.filter(isOfSteps).sort((a, b) => a.at - b.at),
+      (event) => event.executionId,
+    ),
     orders: allOrders(evidence.clients),
   };
+}
+
+function isOfSteps(event: WorkerEvent): event is StepEvent {
+  return event.event !== "STARTED" && event.event !== "ABORTED" && event.event !== "ENDED";
 }
 
 function byExecution(runs: readonly Run[]): Map<string, Run[]> {

@@ -1,5 +1,7 @@
 import type { Case, Run } from "./case.ts";
 import { lostAlive, outlivers, zombies } from "./rules/faults.ts";
+import { signalFigures } from "./rules/signals.ts";
+import { repeatedEffects, survivors } from "./rules/steps.ts";
 
 /** Counts of a run, because a run in which little happened proves little. */
 export function figuresOf(of: Case): Record<string, number> {
@@ -15,7 +17,7 @@ export function figuresOf(of: Case): Record<string, number> {
     ...Object.fromEntries([...states].map(([state, list]) => [state, list.length])),
     ran: runs.size,
     doubledWithinTheRules: doubled(of),
-    ranMoreThanOnce: [...runs.values()].filter((list) => list.length > 1).length,
+    ranMoreThanOnce: [...runs.values()].filter((list) => list.filter(isNotSuspended).length > 1).length,
     started: all.length,
     finished: all.filter(({ endedAt }) => Number.isFinite(endedAt)).length,
     refused: all.filter(isRefused).length,
@@ -27,6 +29,7 @@ export function figuresOf(of: Case): Record<string, number> {
     lostByLivingWorkers: lostAlive(of).length,
     missing: missing(of),
     ...firesOf(of),
+    ...stepsOf(of),
     ...longestGap(all),
     ...Object.fromEntries(faults),
   };
@@ -58,6 +61,21 @@ function firesOf({ evidence }: Case): Record<string, number> {
   const items = evidence.recurring.flatMap(({ ledger }) => ledger);
   const skipped = items.filter(({ outcome }) => outcome === "SKIPPED").map(({ count = 1 }) => count);
   return { fired: items.filter(({ outcome }) => outcome === "RAN").length, instantsSkipped: sum(skipped) };
+}
+
+/** Counts of executions with durable steps. */
+function stepsOf(of: Case): Record<string, number> {
+  return {
+    stepped: of.steps.size,
+    suspended: attemptsOf(of, "SUSPENDED"),
+    steppedAndLost: survivors(of).length,
+    effectsRepeated: repeatedEffects(of),
+    ...signalFigures(of),
+  };
+}
+
+function isNotSuspended({ record }: Run): boolean {
+  return record?.state !== "SUSPENDED";
 }
 
 /** Longest time in which no handler started anywhere, and its position, counted from the first start. */

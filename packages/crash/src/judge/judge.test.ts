@@ -6,7 +6,12 @@ import { judge, type RuleName } from "./judge.ts";
 import { Story } from "./testing/story.ts";
 
 /** Rules about faults that a run must show. */
-const NOT_SHOWN: RuleName[] = ["faultsHappened", "zombiesCameBack", "attemptsOutliveTheServer"];
+const NOT_SHOWN: RuleName[] = [
+  "faultsHappened",
+  "zombiesCameBack",
+  "attemptsOutliveTheServer",
+  "stepsOutliveTheirWorker",
+];
 
 /**
  * Violations that the judge finds, without those for missing faults, because these stories are too short for all
@@ -346,10 +351,10 @@ describe("the judge finds", () => {
 });
 
 describe("the judge wants to see", () => {
-  it("every fault under load, a zombie, and work that went on without a server", () => {
+  it("every fault under load, a zombie, and work that went on without a server or with the steps of a lost worker", () => {
     const { violations } = judge(new Story().evidence(), "crash");
     assert.deepEqual([...new Set(violations.map(({ rule }) => rule))], NOT_SHOWN);
-    assert.equal(violations.length, 10);
+    assert.equal(violations.length, 11);
   });
 
   it("a kill that hit something: one of an idle server does not count", () => {

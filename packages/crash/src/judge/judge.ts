@@ -31,6 +31,16 @@ import {
 } from "./rules/recurring.ts";
 import { finalStatesAbsorb, onlySuccessHasResult, payloadsAreIntact, resultsAreCurrent } from "./rules/results.ts";
 import type { Rule } from "./rules/rule.ts";
+import { signalsAreAcceptedOnce, signalsAreConsumedOnce, signalsInTimeCount } from "./rules/signals.ts";
+import {
+  checkpointsNeverGoBack,
+  recordedStepsAreKept,
+  resultsHoldTheSteps,
+  sleepsAreNotShort,
+  stepsHaveOneResult,
+  stepsOutliveTheirWorker,
+  stepsRepeatOnlyLosses,
+} from "./rules/steps.ts";
 
 /** Rules that hold under every fault. */
 const ALWAYS = {
@@ -59,11 +69,20 @@ const ALWAYS = {
   firesAreInTime,
   skipsHaveReasons,
   pausedJobsRest,
+  recordedStepsAreKept,
+  stepsRepeatOnlyLosses,
+  stepsHaveOneResult,
+  resultsHoldTheSteps,
+  checkpointsNeverGoBack,
+  sleepsAreNotShort,
+  signalsAreConsumedOnce,
+  signalsAreAcceptedOnce,
+  signalsInTimeCount,
   faultsHappened,
   nobodyDiesUnasked,
 };
 /** Rules for runs in which stopped workers resume, and the pool has its limit. */
-const OF_CUSTOMERS = { poolIsLimited, zombiesCameBack, attemptsOutliveTheServer };
+const OF_CUSTOMERS = { poolIsLimited, zombiesCameBack, attemptsOutliveTheServer, stepsOutliveTheirWorker };
 /** Rules of each kind of run. */
 export const RULES = {
   /** Run with faults in the processes of one server. */

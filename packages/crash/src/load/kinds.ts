@@ -20,7 +20,7 @@ export interface Kind {
   draft(random: SeededRandom): Draft;
 }
 
-const FAST_RETRY = { backoff: "FIXED", initialDelayMs: 200, jitter: false } as const;
+export const FAST_RETRY = { backoff: "FIXED", initialDelayMs: 200, jitter: false } as const;
 
 export const KINDS: readonly Kind[] = [
   { name: "quick", weight: 30, draft: (random) => ({ work: { workMs: random.between(0, 50) } }) },
@@ -127,6 +127,6 @@ function cancelled(random: SeededRandom): Draft {
   };
 }
 
-function exactly(count: number): Expected["failures"] {
+export function exactly(count: number): Expected["failures"] {
   return { least: count, most: count };
 }

@@ -5,13 +5,15 @@ import { digestOf } from "../history/digest.ts";
 import type { WorkerEvent } from "../history/events.ts";
 import type { HistoryFile } from "../history/history-file.ts";
 import { KINDS } from "./kinds.ts";
+import { STEPPED } from "./stepped/stepped.ts";
+import { Walk } from "./stepped/walk.ts";
 import type { Made, Work } from "./work.ts";
 
 type History = HistoryFile<WorkerEvent>;
 
 /** Handlers for each kind of job, which do what the payload says and record that. */
 export function tasks(history: History): Task<Work, Made>[] {
-  return KINDS.map(({ name }) => task<Work, Made>({ name, run: (work, ctx) => run(work, ctx, history) }));
+  return [...KINDS, STEPPED].map(({ name }) => task<Work, Made>({ name, run: (work, ctx) => run(work, ctx, history) }));
 }
 
 async function run(work: Work, ctx: TaskContext, history: History): Promise<Made> {
@@ -23,7 +25,7 @@ async function run(work: Work, ctx: TaskContext, history: History): Promise<Made
     history.write({ event: "ABORTED", at: monotonicMs(), ...token, reason });
   });
   try {
-    const made = await make(work, ctx);
+    const made = await make(work, ctx, history);
     history.write({ event: "ENDED", at: monotonicMs(), ...token, resultSha: digestOf(made) });
     return made;
   } catch (error) {
@@ -32,11 +34,19 @@ async function run(work: Work, ctx: TaskContext, history: History): Promise<Made
   }
 }
 
-async function make(work: Work, ctx: TaskContext): Promise<Made> {
+async function make(work: Work, ctx: TaskContext, history: History): Promise<Made> {
   const { key, workMs, firstWorkMs = workMs, failTimes = 0, filler } = work;
   await sleep(ctx.failures === 0 ? firstWorkMs : workMs, undefined, work.obeys === true ? { signal: ctx.signal } : {});
   if (work.hopeless === true) throw new TerminalError("there is no hope for this one");
   if (ctx.failures < failTimes) throw new Error(`fails ${failTimes} times, this is the ${ctx.failures + 1}.`);
+  const known = work.walk && (await new Walk(work.walk, ctx, history).run());
   const { executionId, attempt } = ctx;
-  return { key, executionId, attempt, pid: process.pid, ...(filler !== undefined && { filler }) };
+  return {
+    key,
+    executionId,
+    attempt,
+    pid: process.pid,
+    ...(filler !== undefined && { filler }),
+    ...(known && { known }),
+  };
 }

@@ -12,6 +12,19 @@ export interface Work {
   /** Whether it stops when its signal aborts; other handlers go on, as handlers do that ignore the signal. */
   obeys?: boolean;
   filler?: string;
+  /** Durable steps that the handler goes through before its result; left out: none. */
+  walk?: WalkPlan;
+}
+
+/** Steps of a handler; durations are in milliseconds. */
+export interface WalkPlan {
+  /** Duration of each effect. */
+  effectMs: number;
+  sleepMs: number;
+  /** Duration of the first wait for the answer, which may end in vain. */
+  answerWithinMs: number;
+  /** Number of attempts that fail on their way through the steps. */
+  failTimes: number;
 }
 
 /**
@@ -24,4 +37,6 @@ export interface Made {
   attempt: number;
   pid: number;
   filler?: string;
+  /** Values that the durable steps returned, sorted. */
+  known?: string[];
 }

@@ -28,6 +28,7 @@ export function soakRun({ forMs, ...telling }: SoakOptions): Promise<Report> {
     try {
       await limitPool(environment);
       await warmUp(environment);
+      environment.signallers.hire();
       recurring = new RecurringLoad(environment);
       environment.say("under load");
       const samples = await takeSamples(environment, forMs, Math.max(SAMPLE_EVERY_MIN_MS, forMs / SAMPLES));

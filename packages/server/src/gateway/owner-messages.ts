@@ -2,7 +2,6 @@ import type { Incarnation, ShardId, WorkerId } from "../domain/ids.ts";
 import type { Assignment, ToGateway, Token } from "../ports/messages.ts";
 import type { Fleet } from "./sessions/fleet.ts";
 import type { GatewayContext, Session } from "./sessions/session.ts";
-import { acknowledgeStep } from "./sessions/steps.ts";
 import { takeBack } from "./sessions/take-back.ts";
 
 type OwnerAnnouncement = Extract<ToGateway, { kind: "OWNER" }>;
@@ -46,7 +45,7 @@ export class OwnerMessages {
       case "ACK":
         return this.#judge(from, message.workerId, message.tokens, (session, token) => session.acknowledge(token));
       case "STEPPED":
-        return this.#judge(from, message.workerId, message.steps, acknowledgeStep);
+        return this.#judge(from, message.workerId, message.steps, (session, step) => session.acknowledgeRecord(step));
       case "REFUSED":
         return this.#judge(from, message.workerId, message.tokens, (session, token) => session.refuse(token));
     }

@@ -1,7 +1,7 @@
 import type { AttemptRecord, ExecutionState } from "@mainspring/sdk";
 import { CRASH_DEMANDS } from "../../faults/plan.ts";
 import { digestOf } from "../../history/digest.ts";
-import type { ClientEvent, Expected, WorkerEvent } from "../../history/events.ts";
+import type { ClientEvent, Expected, StepEvent, WorkerEvent } from "../../history/events.ts";
 import type { Evidence, FinalExecution } from "../evidence.ts";
 
 /** A made-up run for tests. All times are milliseconds since its start, on either clock. */
@@ -54,6 +54,9 @@ interface RunStory {
   declaredAt?: number;
   returns?: string;
 }
+
+/** What a handler wrote about its steps, without its execution. Each event names its attempt and its time. */
+type Told<E> = E extends StepEvent ? Omit<E, "pid" | "executionId"> : never;
 
 class JobStory {
   readonly executionId: string;
@@ -119,6 +122,35 @@ class JobStory {
     const resultSha = returned ? (returns ?? resultOf(attempt)) : null;
     this.#ears.worker({ event: "STARTED", at: from, ...token, key: this.#key });
     if (to !== null) this.#ears.worker({ event: "ENDED", at: to, ...token, resultSha });
+    return this;
+  }
+
+  /** Adds what handlers of the job wrote about their steps, in process 1. */
+  told(...events: Told<StepEvent>[]): this {
+    for (const event of events) this.#ears.worker({ pid: 1, executionId: this.executionId, ...event });
+    return this;
+  }
+
+  /** Adds an effect with a value of its own, whose record is acknowledged at its end unless `isKnown` is false. */
+  effect(step: string, { attempt, at, isKnown = true }: { attempt: number; at: number; isKnown?: boolean }): this {
+    const value = `${step} of attempt ${attempt}`;
+    this.told(
+      { event: "EFFECT_BEGAN", attempt, at, step },
+      { event: "EFFECT_ENDED", attempt, at: at + 1, step, value },
+    );
+    return isKnown ? this.knew(step, value, { attempt, at: at + 2 }) : this;
+  }
+
+  /** Adds the result of a step as a handler got it. */
+  knew(step: string, value: string | null, when: { attempt: number; at: number }): this {
+    return this.told({ event: "STEP_KNOWN", ...when, step, value });
+  }
+
+  /** Adds a signal that a client sent, and that the server accepted 1 ms later. */
+  signalled(value: string, at: number, isRepeated = false): this {
+    const of = { executionId: this.executionId, name: "go", value };
+    this.#ears.client({ event: "SIGNAL_ASKED", at, ...of });
+    this.#ears.client({ event: "SIGNAL_ANSWERED", at: at + 1, ...of, isRepeated });
     return this;
   }
 

@@ -26,6 +26,8 @@ export interface Held {
   stillRunning: boolean;
   /** Records of the execution; null: it has none that this gateway knows of. */
   budget: StepBudget | null;
+  /** Times on the monotonic clock at which records came that no owner has acknowledged, by number; null: there were none. */
+  unstored: Map<number, number> | null;
   /** Next attempt of the same execution at this worker: the handler of an earlier attempt may still run; null: none. */
   other: Held | null;
 }
@@ -40,6 +42,8 @@ export class HeldAttempts {
   #running = 0;
   #unacknowledged = 0;
   #stuck = 0;
+  /** Attempts with records that no owner has acknowledged. */
+  readonly #recording = new Set<Held>();
 
   get isEmpty(): boolean {
     return this.#byExecution.size === 0;
@@ -82,7 +86,7 @@ export class HeldAttempts {
   /** Adds an attempt whose token is not held yet. */
   add({ token, state, startedAt, handler = null, sentAtMs = 0, askable = 0, budget = null }: NewHeld): Held {
     const other = this.#byExecution.get(token.executionId) ?? null;
-    const more = { finishedAtMs: 0, stillRunning: false, budget, other };
+    const more = { finishedAtMs: 0, stillRunning: false, budget, unstored: null, other };
     const held: Held = { token, handler, state, startedAt, sentAtMs, askable, ...more };
     this.#byExecution.set(token.executionId, held);
     this.#count(held, 1);
@@ -119,9 +123,29 @@ export class HeldAttempts {
       this.delete(held.token);
       return;
     }
-    this.#count(held, -1);
+    this.#drop(held);
     held.state = "OVER";
     this.#count(held, 1);
+  }
+
+  /** Notes a record of the attempt, which the gateway passes to the owner. @param nowMs time of its arrival, on the monotonic clock */
+  record(held: Held, number: number, nowMs: number): void {
+    if (held.state === "OVER") return;
+    held.unstored ??= new Map();
+    // A record that the worker repeats is as old as before.
+    if (!held.unstored.has(number)) held.unstored.set(number, nowMs);
+    this.#recording.add(held);
+  }
+
+  /** Notes that the owner has acknowledged a record. */
+  stored({ executionId, attempt }: Token, number: number): void {
+    const held = this.get(executionId, attempt);
+    if (held?.unstored?.delete(number) && held.unstored.size === 0) this.#recording.delete(held);
+  }
+
+  #drop(held: Held): void {
+    this.#count(held, -1);
+    this.#recording.delete(held);
   }
 
   /** Notes that the attempt's handler has ended. */
@@ -141,19 +165,28 @@ export class HeldAttempts {
     if (first.token.attempt === attempt) {
       if (first.other === null) this.#byExecution.delete(executionId);
       else this.#byExecution.set(executionId, first.other);
-      this.#count(first, -1);
+      this.#drop(first);
       return true;
     }
     let before = first;
     while (before.other !== null && before.other.token.attempt !== attempt) before = before.other;
     if (before.other === null) return false;
-    this.#count(before.other, -1);
+    this.#drop(before.other);
     before.other = before.other.other;
     return true;
   }
 
-  /** Whether a result that arrived at `untilMs` or before is neither acknowledged nor refused. */
-  hasResultOf(untilMs: number): boolean {
+  /** Whether results or records wait for their acknowledgement. */
+  get awaitsOwners(): boolean {
+    return this.#unacknowledged > 0 || this.#recording.size > 0;
+  }
+
+  /** Whether a result or record that arrived at `untilMs` or before is neither acknowledged nor refused. */
+  hasWaitedSince(untilMs: number): boolean {
+    for (const { unstored } of this.#recording) {
+      for (const atMs of unstored?.values() ?? []) if (atMs <= untilMs) return true;
+    }
+    if (this.#unacknowledged === 0) return false;
     for (const held of this) if (held.state === "FINISHED" && held.finishedAtMs <= untilMs) return true;
     return false;
   }

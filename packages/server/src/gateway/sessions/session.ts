@@ -11,6 +11,7 @@ import type {
   WorkerStatus,
 } from "../../ports/messages.ts";
 import type { Runtime } from "../../ports/runtime.ts";
+import type { DurableStep } from "../../ports/step-messages.ts";
 import { hearHolds } from "../connections/hear-holds.ts";
 import { capacityOf, takenOf } from "../connections/hello-holds.ts";
 import type { Link } from "../connections/link.ts";
@@ -182,6 +183,12 @@ export class Session {
     this.outgoing.acks.push(wireTokenOf(token));
   }
 
+  acknowledgeRecord({ number, ...token }: DurableStep): void {
+    this.held.stored(token, number);
+    this.#resendWaitMs = RESEND_AFTER_MS;
+    this.outgoing.stepAcks.push({ $typeName: "mainspring.worker.v1.StepAck", token: wireTokenOf(token), number });
+  }
+
   /** Refuses an attempt that is not current. Its slot is free once the worker reports the handler's end. */
   refuse(token: Token): void {
     const held = this.held.get(token.executionId, token.attempt);
@@ -333,11 +340,12 @@ export class Session {
     if (this.isAuthority) this.#questions.doubt(this.held, nowMs);
   }
 
-  /** Repeats reports of ends that only this gateway knows, and asks for results again, where messages seem to be lost. */
+  /** Repeats reports of ends that only this gateway knows, and asks for records and results again, where messages seem to be lost. */
   chaseResults(nowMs: number): void {
     if (!this.ends.isEmpty) this.#repeatEnds(nowMs);
-    if (this.link === null || this.held.unacknowledged === 0) return;
-    if (nowMs - this.#resendAskedAtMs < this.#resendWaitMs || !this.held.hasResultOf(nowMs - RESEND_AFTER_MS)) return;
+    if (this.link === null || !this.held.awaitsOwners) return;
+    if (nowMs - this.#resendAskedAtMs < this.#resendWaitMs || !this.held.hasWaitedSince(nowMs - RESEND_AFTER_MS))
+      return;
     this.askForResults();
     this.#resendWaitMs = Math.min(2 * this.#resendWaitMs, RESEND_WAIT_MAX_MS);
   }
@@ -353,9 +361,9 @@ export class Session {
     for (const end of this.ends.overdue(nowMs)) reports.finished(owners.of(end.shard), end);
   }
 
-  /** Asks the worker to send its unacknowledged results again, if it has any. */
+  /** Asks the worker to send its unacknowledged records and results again, if it has any. */
   askForResults(): void {
-    if (this.held.unacknowledged === 0) return;
+    if (!this.held.awaitsOwners) return;
     this.#resendAskedAtMs = this.#context.runtime.monotonicMs();
     this.outgoing.resendResults = true;
   }

@@ -74,6 +74,37 @@ describe("the record of a handler", () => {
     );
   });
 
+  const asked = (worker: WorkerEnd) => worker.received.splice(0).filter(({ resendResults }) => resendResults).length;
+
+  it("is asked for again when its shard has an owner, where it had none when the record came", () => {
+    const { stage, worker, token } = running();
+    stage.own(NODE, 2, []);
+    worker.say({ steps: [{ token, number: 1, name: "charge", kind: StepKind.RESULT }] });
+    assert.deepEqual([stepsOf(stage), asked(worker)], [[], 0]);
+    stage.own("node-2", 3);
+    assert.equal(asked(worker), 1);
+  });
+
+  it("is asked for again after a while, and no more once it is acknowledged or its attempt is refused", () => {
+    for (const kind of ["STEPPED", "REFUSED"] as const) {
+      const { stage, worker, token } = running();
+      worker.say({ steps: [{ token, number: 1, name: "charge", kind: StepKind.RESULT }] });
+      stage.runtime.advance(1_900);
+      worker.heartbeat();
+      assert.equal(asked(worker), 0);
+      stage.runtime.advance(1_100);
+      assert.equal(asked(worker), 1);
+      const of = { workerId: "worker-1" };
+      if (kind === "STEPPED") stage.bus.deliver(NODE, [{ kind, ...of, steps: [{ ...token, number: 1 }] }]);
+      else stage.bus.deliver(NODE, [{ kind, ...of, tokens: [token] }]);
+      for (let second = 0; second < 20; second++) {
+        worker.heartbeat();
+        stage.runtime.advance(1_000);
+      }
+      assert.equal(asked(worker), 0, kind);
+    }
+  });
+
   for (const [what, step, name] of [
     [
       "is too large",

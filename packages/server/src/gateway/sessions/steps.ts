@@ -4,7 +4,7 @@ import { type RecordedStep, type RecordedSteps, RecordedStepsSchema, type Step, 
 import type { ExecutionError } from "../../domain/execution.ts";
 import type { RetryAdvice } from "../../domain/retry.ts";
 import type { Assignment, FinishedAttempt, Token } from "../../ports/messages.ts";
-import type { DurableStep, ReportedStep, ReportedWait } from "../../ports/step-messages.ts";
+import type { ReportedStep, ReportedWait } from "../../ports/step-messages.ts";
 import { resultFault } from "../connections/result-check.ts";
 import { isWord } from "../connections/waits-check.ts";
 import { MESSAGE_MAX_PAYLOAD_BYTES } from "../limits.ts";
@@ -32,6 +32,8 @@ export function passStep(session: Session, token: Token, step: Step, context: Ga
   const { workerId } = session.profile;
   const { shard, executionId, attempt } = token;
   const { number, name, signalId } = step;
+  const held = session.held.get(executionId, attempt);
+  if (held !== null) session.held.record(held, number, context.runtime.monotonicMs());
   const data = step.data.length === 0 ? null : step.data;
   const kind = KINDS[step.kind] ?? "RESULT";
   const report = { shard, executionId, attempt, workerId, number, name, step: kind, data };
@@ -62,11 +64,6 @@ export function failUnsupported(session: Session, token: Token, { runtime }: Gat
   };
   const times = { startedAt: null, finishedAt: runtime.now() };
   session.reportEnd(failedOf(token, session.profile.workerId, times, error, null));
-}
-
-export function acknowledgeStep(session: Session, { number, ...token }: DurableStep): void {
-  const ack = { $typeName: "mainspring.worker.v1.StepAck", token: wireTokenOf(token), number } as const;
-  session.outgoing.stepAcks.push(ack);
 }
 
 function fail(session: Session, token: Token, error: ExecutionError, { runtime }: GatewayContext): void {
