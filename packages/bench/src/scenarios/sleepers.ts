@@ -36,7 +36,9 @@ export function sleepersCase({ sleepers, restMs }: SleepersLoad): Case {
       const { rig } = course;
       if (!(rig instanceof MainspringRig)) throw new Error("only Mainspring has handlers that sleep");
       const warmUp = Math.min(WARM_UP_MAX, sleepers);
-      await fallAsleep(rig, warmUp, 0);
+      await submitSleepers(rig, warmUp);
+      await rig.settledAsleep(warmUp, async () => {});
+      await verifyAsleep(rig, warmUp, 0);
       await pause(SETTLE_MS);
       const beforeMiB = await rig.usedMiB();
       const suspending = await fallAsleep(rig, sleepers, warmUp);
@@ -53,8 +55,7 @@ export function sleepersCase({ sleepers, restMs }: SleepersLoad): Case {
 /** Runs prefilled jobs until all of them sleep. @param before number of executions that sleep already */
 async function fallAsleep(rig: MainspringRig, jobs: number, before: number): Promise<Figures> {
   await rig.hold();
-  await rig.worker.expect(jobs);
-  await prefill(rig, jobs, (n) => ({ n, sleepMs: SLEEP_MS }));
+  await submitSleepers(rig, jobs);
   const meter = await Meter.begin(rig);
   await rig.release();
   await rig.worker.reached(jobs);
@@ -62,6 +63,11 @@ async function fallAsleep(rig: MainspringRig, jobs: number, before: number): Pro
   const costs = await meter.perJob(jobs);
   const firstAtMs = await verifyAsleep(rig, jobs, before);
   return { suspensionsPerSec: jobs / ((endedAtMs - firstAtMs) / 1_000), ...costs };
+}
+
+async function submitSleepers(rig: MainspringRig, jobs: number): Promise<void> {
+  await rig.worker.expect(jobs);
+  await prefill(rig, jobs, (n) => ({ n, sleepMs: SLEEP_MS }));
 }
 
 /** @returns time of the first handler's start @throws a job did not start exactly once, or does not sleep */

@@ -34,14 +34,14 @@ const WARM_UP_PART = 0.2;
 
 export function latencyCase(load: StepsLoad): Case {
   return stepsCase("latency", "durable steps, one at a time", 1, load, async (course) => {
-    const { figures, stepMs } = await runSteps(course, load);
+    const { figures, stepMs } = await measureSteps(course, load);
     return { ...latenessOf(stepMs), ...figures };
   });
 }
 
 export function rateCase(load: StepsLoad): Case {
   return stepsCase("rate", `durable steps of ${MANY} handlers at once`, MANY, load, async (course) => {
-    const { figures } = await runSteps(course, load);
+    const { figures } = await measureSteps(course, load);
     return figures;
   });
 }
@@ -61,30 +61,47 @@ function stepsCase(
     contenders: [mainspringDefault],
     measure: async (contender, stage) => {
       await using course = await Course.warm(contender, stage, { slots });
-      await runSteps(course, { jobs: Math.ceil(jobs * WARM_UP_PART), steps: each });
+      await warmUp(course, { jobs: Math.ceil(jobs * WARM_UP_PART), steps: each });
       return await measure(course);
     },
   };
 }
 
-/** Runs prefilled jobs. @throws a job did not run exactly once, or a step of one is not recorded */
-async function runSteps(course: Course, { jobs, steps: each }: StepsLoad) {
+/** Runs prefilled jobs, and measures from the first handler's start until the store has the last finish. */
+async function measureSteps(course: Course, load: StepsLoad) {
   const { rig } = course;
-  const expected = jobs * each;
-  const before = await recordedSteps(rig);
+  const expected = load.jobs * load.steps;
   await rig.hold();
-  await rig.worker.expect(jobs);
-  await prefill(rig, jobs, (n) => ({ n, steps: each }));
+  const run = await submitSteps(course, load);
   const meter = await Meter.begin(rig);
   await rig.release();
-  const endedAtMs = await course.finished(jobs, { meter });
+  const endedAtMs = await course.finished(load.jobs, { meter });
   const costs = stepCosts(await meter.perJob(expected));
-  const { firstAtMs, stepMs = new Float64Array(0) } = await course.verified(jobs);
-  const recorded = (await recordedSteps(rig)) - before;
-  if (stepMs.length !== expected || recorded !== expected) {
-    throw new Error(`of ${expected} steps ${stepMs.length} ran, and ${recorded} are recorded`);
-  }
+  const { firstAtMs, stepMs } = await run.verified();
   return { stepMs, figures: { stepsPerSec: expected / ((endedAtMs - firstAtMs) / 1_000), ...costs } };
+}
+
+async function warmUp(course: Course, load: StepsLoad): Promise<void> {
+  const run = await submitSteps(course, load);
+  await course.finished(load.jobs);
+  await run.verified();
+}
+
+/** @returns a function for the end of the jobs, which throws if one did not run exactly once, or if a step is not recorded */
+async function submitSteps(course: Course, { jobs, steps: each }: StepsLoad) {
+  const { rig } = course;
+  const before = await recordedSteps(rig);
+  await rig.worker.expect(jobs);
+  await prefill(rig, jobs, (n) => ({ n, steps: each }));
+  const verified = async () => {
+    const { firstAtMs, stepMs = new Float64Array(0) } = await course.verified(jobs);
+    const recorded = (await recordedSteps(rig)) - before;
+    if (stepMs.length !== jobs * each || recorded !== jobs * each) {
+      throw new Error(`of ${jobs * each} steps ${stepMs.length} ran, and ${recorded} are recorded`);
+    }
+    return { firstAtMs, stepMs };
+  };
+  return { verified };
 }
 
 function recordedSteps(rig: Rig): Promise<number> {
