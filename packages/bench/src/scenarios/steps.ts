@@ -1,5 +1,5 @@
 import type { Rig } from "../contenders/contender.ts";
-import { mainspringDefault } from "../contenders/mainspring/mainspring.ts";
+import { mainspring, mainspringDefault } from "../contenders/mainspring/mainspring.ts";
 import { MainspringRig } from "../contenders/mainspring/mainspring-rig.ts";
 import { type Figures, latenessOf, stepCosts } from "../figures.ts";
 import { Course } from "../load/course.ts";
@@ -115,6 +115,7 @@ function withoutCase(jobs: number): Case {
     ...drainCase(jobs),
     name: "steps-none",
     title: `drain of ${jobs.toLocaleString("en")} jobs without steps`,
-    contenders: [mainspringDefault],
+    // Default settings may differ between two releases.
+    contenders: [mainspringDefault, mainspring],
   };
 }
