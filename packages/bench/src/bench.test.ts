@@ -5,9 +5,11 @@ import type { Figures } from "./figures.ts";
 import { drainCase } from "./scenarios/drain.ts";
 import { midnight } from "./scenarios/midnight.ts";
 import type { Case, Scale } from "./scenarios/scenario.ts";
+import { sleepersCase } from "./scenarios/sleepers.ts";
+import { latencyCase, rateCase } from "./scenarios/steps.ts";
 import { Stage } from "./services/stage.ts";
 
-const SCALE: Scale = { isQuick: true, backlogJobs: 1, herdJobs: 200, storedJobs: [1, 2] };
+const SCALE: Scale = { isQuick: true, backlogJobs: 1, herdJobs: 200, sleepers: 1, storedJobs: [1, 2] };
 
 /** Small runs with real servers. A run counts its jobs in the worker and in the store, and throws if one is missing. */
 describe("the benchmark on the PostgreSQL of the server", () => {
@@ -26,5 +28,17 @@ describe("the benchmark on the PostgreSQL of the server", () => {
 
   it("measures jobs beside a herd that stays whole", async () => {
     isEach(await measured(midnight.cases(SCALE)[0]), "p50Ms", "p99Ms", "residentMiB");
+  });
+
+  it("measures steps one at a time and of many handlers, and counts their records", async () => {
+    isEach(await measured(latencyCase({ jobs: 2, steps: 5 })), "p50Ms", "p99Ms", "stepsPerSec");
+    const many = await measured(rateCase({ jobs: 30, steps: 4 }));
+    isEach(many, "stepsPerSec", "totalStepCpuUs", "stepLogBytes", "writesPerThousandSteps");
+  });
+
+  it("measures handlers that sleep, which leave no slot occupied", async () => {
+    const figures = await measured(sleepersCase({ sleepers: 60, restMs: 100 }));
+    isEach(figures, "suspensionsPerSec", "logBytes");
+    assert.equal(figures.slotsInUse, 0);
   });
 });

@@ -44,6 +44,7 @@ npm run bench -- next-fire      how long it takes to work out when a recurring j
   --runs N            how often each case is run; default ${RUNS}, but less where a run is long, and 1 with --quick
   --backlog N         how many jobs wait for tomorrow in backlog; default 1000000, with --quick 50000
   --herd N            how many jobs are due at one instant in midnight; default 100000, with --quick 10000
+  --sleepers N        how many executions sleep in steps; default 100000, with --quick 5000
   --compare REF       measures this tree and another commit by turns, in pairs of runs, and prints the ratios of their
                       figures; REF is a tag, a branch or a commit; default of --only: ${COMPARED}; of --runs: ${PAIRS}
   --postgres R        the PostgreSQL of all contenders: ${POSTGRES_RELEASES.join(", ")}; default: system; the others come
@@ -75,6 +76,7 @@ export function commandLine(args: readonly string[]): CommandLine | null {
       isQuick,
       backlogJobs: wholeNumber("--backlog", values.backlog ?? (isQuick ? "50000" : "1000000")),
       storedJobs: storedOf(values.stored ?? (isQuick ? "10000,40000" : "1000000,10000000")),
+      sleepers: wholeNumber("--sleepers", values.sleepers ?? (isQuick ? "5000" : "100000")),
       herdJobs: wholeNumber("--herd", values.herd ?? (isQuick ? "10000" : "100000")),
     },
     runs: runsOf(values.runs, isQuick),
@@ -123,6 +125,7 @@ function parsed(args: readonly string[]) {
         runs: { type: "string" },
         backlog: { type: "string" },
         herd: { type: "string" },
+        sleepers: { type: "string" },
         stored: { type: "string" },
         compare: { type: "string" },
         postgres: { type: "string", default: "system" },

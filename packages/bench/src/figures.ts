@@ -1,6 +1,8 @@
 /** Figures that a case may measure, by name. */
 export const FIGURES = {
   jobsPerSec: { title: "jobs/s", digits: 0, better: "more" },
+  stepsPerSec: { title: "steps/s", digits: 0, better: "more" },
+  suspensionsPerSec: { title: "suspensions/s", digits: 0, better: "more" },
   mibPerSec: { title: "MiB/s", digits: 1, better: "more" },
   ratio: { title: "ratio", digits: 2, better: "more" },
   p50Ms: { title: "p50 ms", digits: 1, better: "less" },
@@ -16,6 +18,8 @@ export const FIGURES = {
   statementsPerSec: { title: "statements/s", digits: 1, better: "less" },
   cpuPercent: { title: "CPU %", digits: 2, better: "less" },
   residentMiB: { title: "memory MiB", digits: 0, better: "less" },
+  growthMiB: { title: "memory growth MiB", digits: 1, better: "less" },
+  slotsInUse: { title: "slots in use", digits: 0, better: "less" },
   serverPeakMiB: { title: "server peak MiB", digits: 0, better: "less" },
   workerPeakMiB: { title: "worker peak MiB", digits: 0, better: "less" },
   bytesPerJob: { title: "stored bytes/job", digits: 1, better: "less" },
@@ -28,10 +32,26 @@ export const FIGURES = {
   withClientCpuUs: { title: "all CPU with the client's µs/job", digits: 1, better: "less" },
   logBytes: { title: "log bytes/job", digits: 0, better: "less" },
   writesPerThousand: { title: "commits/1,000 jobs", digits: 1, better: "less" },
+  serverStepCpuUs: { title: "server CPU µs/step", digits: 1, better: "less" },
+  workerStepCpuUs: { title: "worker CPU µs/step", digits: 1, better: "less" },
+  storeStepCpuUs: { title: "store CPU µs/step", digits: 1, better: "less" },
+  totalStepCpuUs: { title: "all CPU µs/step", digits: 1, better: "less" },
+  stepLogBytes: { title: "log bytes/step", digits: 0, better: "less" },
+  writesPerThousandSteps: { title: "commits/1,000 steps", digits: 1, better: "less" },
 } as const;
 
 export type FigureName = keyof typeof FIGURES;
 export type Figures = Partial<Record<FigureName, number>>;
+
+/** Names of costs per step, by those of costs per job. */
+const STEP_COSTS = {
+  serverCpuUs: "serverStepCpuUs",
+  workerCpuUs: "workerStepCpuUs",
+  storeCpuUs: "storeStepCpuUs",
+  totalCpuUs: "totalStepCpuUs",
+  logBytes: "stepLogBytes",
+  writesPerThousand: "writesPerThousandSteps",
+} as const satisfies Partial<Record<FigureName, FigureName>>;
 
 /** Summary of one figure over all runs. */
 export interface Spread {
@@ -51,6 +71,14 @@ export function prefixed(what: "pickup" | "timers", { p50Ms, p99Ms }: Figures): 
     ...(p50Ms !== undefined && { [`${what}P50Ms`]: p50Ms }),
     ...(p99Ms !== undefined && { [`${what}P99Ms`]: p99Ms }),
   };
+}
+
+/** Costs per step, from those per job of jobs of one step. */
+export function stepCosts(costs: Figures): Figures {
+  const named = (Object.entries(STEP_COSTS) as [keyof typeof STEP_COSTS, FigureName][]).flatMap(([name, ofStep]) =>
+    costs[name] === undefined ? [] : [[ofStep, costs[name]] as const],
+  );
+  return Object.fromEntries(named);
 }
 
 /** Lateness figures from single values. */

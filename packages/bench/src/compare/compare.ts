@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import type { Contender } from "../contenders/contender.ts";
 import { formsOf } from "../contenders/mainspring/mainspring.ts";
 import { THIS_TREE } from "../contenders/mainspring/source-tree.ts";
@@ -36,6 +38,10 @@ export async function compare({ ref, scenarios, scale, pairs }: CompareOptions, 
   for (const item of scenarios.flatMap(({ cases }) => cases(scale))) {
     const taking = forms.filter((form) => isTaking(item, form));
     if (taking.length === 0) continue;
+    if (item.needs !== undefined && !existsSync(join(earlier.folder, item.needs))) {
+      console.log(`\n${item.title}: not compared, because ${ref} (${earlier.label}) has no ${item.needs}`);
+      continue;
+    }
     const neighbours = new Neighbours();
     console.log(`\n${item.title}: this tree to ${ref} (${earlier.label}), ${pairs} pairs`);
     for (const form of taking) isComplete = (await compareForm(item, form, pairs, stage)) && isComplete;

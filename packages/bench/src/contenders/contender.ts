@@ -15,6 +15,10 @@ export interface BenchJob {
   readonly priority?: "CRITICAL";
   /** Text that makes the payload large. */
   readonly filler?: string;
+  /** Number of durable steps that its handler runs one after another; only for Mainspring's worker process. */
+  readonly steps?: number;
+  /** Length of the durable sleep with which its handler begins; only for Mainspring's worker process. */
+  readonly sleepMs?: number;
 }
 
 export interface OpenOptions {
@@ -22,6 +26,10 @@ export interface OpenOptions {
   connections?: number;
   /** Whether jobs of a dead worker must return soon, at a cost; only for contenders where that is optional. */
   comesBack?: boolean;
+  /** Number of jobs that the worker runs at once; default: the contender's; only for Mainspring's worker process. */
+  slots?: number;
+  /** Whether the server can be asked for its memory after a collection; only for Mainspring's server process. */
+  tellsMemory?: boolean;
 }
 
 /** Bytes that the store has written so far. */

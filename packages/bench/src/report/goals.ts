@@ -15,6 +15,7 @@ export interface Goal {
 
 const REMOTE = "mainspring";
 const INSIDE = "mainspring-inside";
+const DEFAULT = "mainspring-default";
 
 /** Goals, set on 2 cores with PostgreSQL 15 and Redis 7, with the figures of the peers there. */
 export const GOALS: readonly Goal[] = [
@@ -39,6 +40,11 @@ export const GOALS: readonly Goal[] = [
   { case: "backlog-", figure: "ratio", contender: REMOTE, goal: 0.95 },
   { case: "backlog-", figure: "ratio", contender: INSIDE, goal: 0.95 },
   { case: "stuck", figure: "ratio", contender: REMOTE, goal: 0.9 },
+  { case: "steps-latency", figure: "p50Ms", contender: DEFAULT, goal: 3 },
+  { case: "steps-rate", figure: "stepsPerSec", contender: DEFAULT, goal: 10_000 },
+  { case: "steps-sleepers", figure: "slotsInUse", contender: DEFAULT, goal: 0 },
+  // 20 MB.
+  { case: "steps-sleepers", figure: "growthMiB", contender: DEFAULT, goal: 19 },
   { case: "crash", figure: "backMs", contender: REMOTE, goal: 6_000 },
   { case: "fleet", figure: "residentMiB", contender: REMOTE, goal: 1_536 },
   { case: "fleet", figure: "ratio", contender: REMOTE, goal: 0.9 },

@@ -9,6 +9,8 @@ export interface Scale {
   backlogJobs: number;
   /** Number of jobs that are due at one instant in `midnight`. */
   herdJobs: number;
+  /** Number of executions that sleep in `steps`. */
+  sleepers: number;
   /** Numbers of jobs at which `storage` measures the store, in ascending order. */
   storedJobs: readonly [number, number];
 }
@@ -24,6 +26,8 @@ export interface Case {
   /** Whether other settings of peers take part. */
   hasVariants?: boolean;
   takes?(contender: Contender): boolean;
+  /** Folder of the sources that an earlier commit must have to be compared in this case; absent: any commit can. */
+  needs?: string;
   /** Largest number of runs. */
   runsMax?: number;
   /** @returns figures of one run, or of several parts of it that each count as one */

@@ -12,6 +12,7 @@ import { pickup } from "./pickup.ts";
 import { recurringBurst, recurringRest } from "./recurring.ts";
 import type { Scenario } from "./scenario.ts";
 import { snapshot } from "./snapshot.ts";
+import { steps } from "./steps.ts";
 import { storage } from "./storage.ts";
 import { stuck } from "./stuck.ts";
 import { submit } from "./submit.ts";
@@ -30,6 +31,7 @@ export const SCENARIOS: readonly Scenario[] = [
   backlog,
   snapshot,
   payload,
+  steps,
   stuck,
   crash,
   fleet,

@@ -168,6 +168,8 @@ async function holdSnapshot(folder: string, database: string): Promise<AsyncDisp
 
 async function connect(folder: string, database: string): Promise<pg.Client> {
   const client = new pg.Client({ host: folder, port: PORT, user: ROLE, database });
+  // The connection of a run that failed ends with PostgreSQL, which must not end the session. A query on it fails anyway.
+  client.on("error", () => undefined);
   await client.connect();
   return client;
 }

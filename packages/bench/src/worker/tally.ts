@@ -9,6 +9,8 @@ export interface TallyReport {
   readonly firstAtMs: number;
   /** Time of each job's first start, in milliseconds since 1970; 0: never. */
   readonly startedAtMs: Float64Array;
+  /** Duration of each durable step, in milliseconds; absent: the worker knows no steps. */
+  readonly stepMs?: Float64Array;
 }
 
 /** Counts the handlers that run in a worker process, job by job. */
@@ -17,6 +19,7 @@ export class Tally {
   #distinct = 0;
   #firstAtMs = 0;
   #startedAtMs = new Float64Array(0);
+  #stepMs: number[] = [];
 
   /** Resets the counts. */
   expect(jobs: number): void {
@@ -24,6 +27,7 @@ export class Tally {
     this.#distinct = 0;
     this.#firstAtMs = 0;
     this.#startedAtMs = new Float64Array(jobs);
+    this.#stepMs = [];
   }
 
   /** Records the start of a handler. A handler with `holdMs` holds its slot for that time. */
@@ -38,12 +42,18 @@ export class Tally {
     return holdMs === undefined ? undefined : pause(holdMs);
   }
 
+  /** Records a durable step, from its call until the handler goes on. */
+  stepped(durationMs: number): void {
+    this.#stepMs.push(durationMs);
+  }
+
   report(): TallyReport {
     return {
       runs: this.runs,
       distinct: this.#distinct,
       firstAtMs: this.#firstAtMs,
       startedAtMs: this.#startedAtMs,
+      stepMs: Float64Array.from(this.#stepMs),
     };
   }
 }

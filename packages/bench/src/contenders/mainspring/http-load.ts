@@ -61,6 +61,13 @@ export class HttpLoad {
     await this.#send("PUT", "/v1/pools/default", { paused: isPaused }, 200);
   }
 
+  /** Number of occupied slots of all workers. */
+  async usedSlots(): Promise<number> {
+    const { body } = await this.#pool.request({ method: "GET", path: "/v1/workers" });
+    const { items } = (await body.json()) as { items: { slots: number; free: number }[] };
+    return items.reduce((sum, { slots, free }) => sum + slots - free, 0);
+  }
+
   /** Address to which its workers connect. */
   async grpcAddress(): Promise<string> {
     const { body } = await this.#pool.request({ method: "GET", path: "/v1/stats" });
@@ -84,15 +91,26 @@ export class HttpLoad {
   }
 }
 
-export function requestOf({ n, holdMs, runAtMs, requires, pool, priority, filler }: BenchJob): object {
+export function requestOf(job: BenchJob): object {
+  const { runAtMs, requires, pool, priority } = job;
   return {
     target: {
-      handler: "noop",
+      handler: isStepping(job) ? "steps" : "noop",
       ...(pool !== undefined && { pool }),
       ...(requires !== undefined && { requires: [requires] }),
     },
     ...(priority !== undefined && { priority }),
-    payload: holdMs === undefined && filler === undefined ? { n } : { n, holdMs, filler },
+    payload: payloadOf(job),
     ...(runAtMs !== undefined && { runAt: new Date(runAtMs).toISOString() }),
   };
+}
+
+function isStepping({ steps, sleepMs }: BenchJob): boolean {
+  return steps !== undefined || sleepMs !== undefined;
+}
+
+function payloadOf(job: BenchJob): object {
+  const { n, holdMs, filler, steps, sleepMs } = job;
+  if (isStepping(job)) return { n, steps, sleepMs };
+  return holdMs === undefined && filler === undefined ? { n } : { n, holdMs, filler };
 }

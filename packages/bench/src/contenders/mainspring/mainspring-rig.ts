@@ -20,6 +20,8 @@ export interface MainspringParts {
   openWorker(): Promise<ForkedWorker>;
   /** Way of holding back its worker's work: see `hold`. */
   heldBy: "POOL" | "WORKER";
+  /** Memory that the objects of all servers use after a collection, in MiB. */
+  usedMiB(): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -29,6 +31,9 @@ const RECOUNT = `SELECT count(*) FILTER (WHERE state = 4) AS finished,
 
 /** The state 1 is PENDING. */
 const READY = "SELECT count(*) FROM executions WHERE state = 1";
+
+const ASLEEP = "SELECT count(*) FROM executions WHERE state = 1 AND reason = 'SLEEPING'";
+const STEPS = "SELECT count(*) FROM execution_steps";
 
 /** Time until a paused pool has stopped, in milliseconds: one second for the only node, and more on a slow machine. */
 const OBEYED_MS = 3_000;
@@ -99,8 +104,22 @@ export class MainspringRig implements Rig {
   }
 
   /** Number of executions that a worker could get at once. Only with a database. */
-  async countReady(): Promise<number> {
-    const { rows } = (await this.#parts.database?.client.query<{ count: string }>(READY)) ?? { rows: [] };
+  countReady(): Promise<number> {
+    return this.#count(READY);
+  }
+
+  /** Number of executions that are suspended until a time. Only with a database. */
+  countAsleep(): Promise<number> {
+    return this.#count(ASLEEP);
+  }
+
+  /** Number of steps that are recorded. Only with a database. */
+  countSteps(): Promise<number> {
+    return this.#count(STEPS);
+  }
+
+  async #count(statement: string): Promise<number> {
+    const { rows } = (await this.#parts.database?.client.query<{ count: string }>(statement)) ?? { rows: [] };
     return Number(rows[0]?.count);
   }
 
@@ -108,11 +127,30 @@ export class MainspringRig implements Rig {
    * Waits until this number of executions are ready, as `settled` does. Only with a database.
    * @returns time of the last write, in milliseconds since 1970
    */
-  async settledReady(jobs: number, withinMs: number): Promise<number> {
+  settledReady(jobs: number, withinMs: number): Promise<number> {
+    return this.#settledCount(jobs, () => this.countReady(), { stuck: 0, withinMs, atRest: async () => {} });
+  }
+
+  /** The same for executions that are suspended until a time. */
+  settledAsleep(jobs: number, atRest: SettleOptions["atRest"]): Promise<number> {
+    return this.#settledCount(jobs, () => this.countAsleep(), { stuck: 0, atRest });
+  }
+
+  async #settledCount(jobs: number, count: () => Promise<number>, options: SettleOptions): Promise<number> {
     const { database } = this.#parts;
     if (database === null) throw new Error("an embedded store cannot be asked");
-    const recount = async () => ({ finished: await this.countReady(), unfinished: 0 });
-    return await settledStore(database, { finished: jobs, stuck: 0, withinMs, atRest: async () => {}, recount });
+    const recount = async () => ({ finished: await count(), unfinished: 0 });
+    return await settledStore(database, { ...options, finished: jobs, recount });
+  }
+
+  /** Memory that the objects of all servers use after a collection, in MiB. Only with `OpenOptions.tellsMemory`. */
+  usedMiB(): Promise<number> {
+    return this.#parts.usedMiB();
+  }
+
+  /** Number of occupied slots of all workers, of all nodes. */
+  async usedSlots(): Promise<number> {
+    return (await this.#parts.loads[0]?.usedSlots()) ?? Number.NaN;
   }
 
   async settled(finished: number, options: SettleOptions): Promise<number> {

@@ -144,15 +144,18 @@ interface Remote extends OpenOptions {
 
 async function openRemote(remote: Remote): Promise<Rig> {
   const { nodes, env = {}, heldBy = "POOL", database, connections = 16, Load = HttpLoad } = remote;
-  const { workerSettings = WORKER, tree = THIS_TREE } = remote;
+  const { workerSettings = WORKER, tree = THIS_TREE, slots, tellsMemory } = remote;
   const storeEnv = database === null ? {} : { MAINSPRING_STORE: database.url };
   const servers: ServerProcess[] = [];
-  for (let n = 0; n < nodes; n++) servers.push(await startServer(commandOf(tree), { ...storeEnv, ...env }));
+  for (let n = 0; n < nodes; n++) {
+    servers.push(await startServer(commandOf(tree), { env: { ...storeEnv, ...env }, tellsMemory }));
+  }
   const loads = servers.map(({ httpUrl }) => new Load(httpUrl, connections));
   const addresses = await Promise.all(loads.map((load) => load.grpcAddress()));
   const openWorker = (settings: object = {}) =>
     ForkedWorker.open(workerFileOf(tree, "remote-worker"), {
       ...workerSettings,
+      ...(slots !== undefined && { slots }),
       ...settings,
       url: addresses.join(","),
     });
@@ -163,6 +166,10 @@ async function openRemote(remote: Remote): Promise<Rig> {
     worker: await openWorker(),
     heldBy,
     serverPids: servers.map(({ pid }) => pid),
+    usedMiB: async () => {
+      const each = await Promise.all(servers.map((server) => server.usedMiB()));
+      return each.reduce((sum, usedMiB) => sum + usedMiB, 0);
+    },
     openWorker,
     close: async () => {
       for (const server of servers.toReversed()) await server[Symbol.asyncDispose]();
@@ -188,6 +195,7 @@ async function openInside(
     // The worker's connection has no thread, so the worker stops and starts as the peers do.
     heldBy: "WORKER",
     serverPids: [],
+    usedMiB: () => Promise.reject(new Error("a program that is server and worker in one does not tell its memory")),
     openWorker: () => Promise.reject(new Error("a program that is server and worker in one has one worker")),
     close: () => rm(folder, { recursive: true, force: true }),
   });

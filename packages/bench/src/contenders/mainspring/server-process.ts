@@ -10,24 +10,40 @@ import { leash } from "../../services/leash.ts";
 export interface ServerProcess extends AsyncDisposable {
   readonly httpUrl: string;
   readonly pid: number;
+  /** Memory that its objects use after a collection, in MiB. @throws the process does not tell */
+  usedMiB(): Promise<number>;
 }
 
 const STOPPED_WITHIN_MS = 30_000;
+const TELLER = new URL("./memory-teller.ts", import.meta.url).href;
 
-/**
- * @param command file of the program `mainspring`
- * @param env configuration in addition to free addresses and a data folder
- */
-export async function startServer(command: string, env: Record<string, string>): Promise<ServerProcess> {
+interface ServerOptions {
+  /** Configuration in addition to free addresses and a data folder. */
+  env: Record<string, string>;
+  /** Whether the process tells its memory after a collection. */
+  tellsMemory?: boolean | undefined;
+}
+
+/** @param command file of the program `mainspring` */
+export async function startServer(
+  command: string,
+  { env, tellsMemory = false }: ServerOptions,
+): Promise<ServerProcess> {
   const folder = await mkdtemp(join(tmpdir(), "bench-mainspring-"));
-  const child = spawn(process.execPath, [command, "serve"], {
-    stdio: ["ignore", "pipe", "inherit"],
+  const teller = tellsMemory ? ["--expose-gc", `--import=${TELLER}`] : [];
+  const child = spawn(process.execPath, [...teller, command, "serve"], {
+    stdio: ["ignore", "pipe", "inherit", ...(tellsMemory ? (["ipc"] as const) : [])],
     env: { ...process.env, ...serverEnv(folder), ...env },
   });
   leash(child, folder);
   return {
     httpUrl: await announcedUrl(child),
     pid: child.pid ?? 0,
+    usedMiB: async () => {
+      if (!tellsMemory) throw new Error("the server was not started to tell its memory");
+      child.send("COLLECT");
+      return ((await once(child, "message")) as [number])[0];
+    },
     [Symbol.asyncDispose]: async () => {
       await stop(child);
       await rm(folder, { recursive: true, force: true });
