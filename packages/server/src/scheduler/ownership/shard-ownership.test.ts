@@ -166,6 +166,20 @@ it("takes nothing while it and the owners do not reach each other, and lets all 
   await ownership.stop();
 });
 
+it("gives up the shards that another node has taken over without its knowing, and leaves them to that node", async () => {
+  const runtime = new ManualRuntime();
+  const store = new SlowStore(runtime, 0);
+  const lease = { renewedAgoMs: 0, draining: false, reaches: null };
+  const api = { ...profile, ...lease, incarnation: OTHER, name: "b:8081", address: "b:8081", roles: ["api" as const] };
+  const { ownership, seen, start } = stage({ runtime, store, renew: async (node) => [{ ...node, ...lease }, api] });
+  await start(1);
+  assert.equal(seen.owned.size, SHARD_COUNT);
+  await store.takeOver((await store.readShards()).slice(0, 3), "019a0000-0000-7000-8000-000000000003");
+  await runtime.advance(SHARED.ttlMs);
+  assert.deepEqual([seen.released, seen.owned.size], [[3], SHARD_COUNT - 3]);
+  await ownership.stop();
+});
+
 it("takes nothing by what it knew before it was held up: who was dead then may live", async () => {
   const runtime = new ManualRuntime();
   const other = {
