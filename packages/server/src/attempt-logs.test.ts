@@ -2,28 +2,22 @@ import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import { Client, task } from "@mainspring/sdk";
 import type pg from "pg";
-import { asked, startTestServer, type TestServer } from "./adapters/sql/testing/databases.ts";
-import { startNode } from "./node.ts";
-import { loadConfig } from "./ops/config.ts";
+import { asked, startTestServer, storeUrl, type TestServer } from "./adapters/sql/testing/databases.ts";
+import { startLocalNode } from "./node.fixture.ts";
 
 const WRITES = `SELECT coalesce(sum(n_tup_ins), 0)::int4, coalesce(sum(n_tup_upd), 0)::int4
   FROM pg_stat_user_tables WHERE relname LIKE 'attempt_logs_%'`;
 
 let server: TestServer;
 let database: pg.ClientConfig;
-let store: string;
 before(async () => {
   server = await startTestServer();
   database = await server.newDatabase();
-  const { host = "", port, user = "", password, database: name = "" } = database;
-  const query = new URLSearchParams({ host, port: String(port), user, password: String(password ?? "") });
-  store = `postgres:///${name}?${query}`;
 });
 after(() => server.stop());
 
 it("the store gets one row of an attempt that has logged lines, and none of a hundred that have not", async () => {
-  const free = { MAINSPRING_HTTP: "127.0.0.1:0", MAINSPRING_GRPC: "127.0.0.1:0", MAINSPRING_LOG_LEVEL: "fatal" };
-  const node = await startNode(loadConfig({ ...free, MAINSPRING_STORE: store }));
+  const node = await startLocalNode({ MAINSPRING_STORE: storeUrl(database) });
   const client = new Client({ url: node.httpUrl });
   const jobs = Array.from({ length: 100 }, () => ({ target: { handler: "echo" } }));
   for (const item of await client.submitBatch(jobs)) {

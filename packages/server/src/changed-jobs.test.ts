@@ -1,30 +1,20 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { Client, type JobFilter, task, Worker } from "@mainspring/sdk";
+import { type Client, type JobFilter, task, Worker } from "@mainspring/sdk";
 import { systemRuntime } from "./adapters/system/system-runtime.ts";
-import { type RunningNode, startNode } from "./node.ts";
-import { loadConfig } from "./ops/config.ts";
+import { startTestNode, type TestNode } from "./node.fixture.ts";
 
 const HOUR_MS = 3_600_000;
 
 /** Jobs that change after they were accepted, tested from outside: the SDK over HTTP, a real store, a real worker. */
 describe("jobs that change", () => {
-  let folder: string;
-  let node: RunningNode;
+  let node: TestNode;
   let client: Client;
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), "mainspring-jobs-"));
-    const local = { MAINSPRING_HTTP: "127.0.0.1:0", MAINSPRING_GRPC: "127.0.0.1:0" };
-    node = await startNode(loadConfig({ ...local, MAINSPRING_DATA_DIR: folder, MAINSPRING_LOG_LEVEL: "fatal" }));
-    client = new Client({ url: node.httpUrl });
+    node = await startTestNode();
+    client = node.client;
   });
-  after(async () => {
-    await node.stop();
-    await rm(folder, { recursive: true });
-  });
+  after(() => node.stop());
 
   const echo = (payload: unknown) => ({ target: { handler: "echo" }, payload });
 

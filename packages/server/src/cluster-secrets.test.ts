@@ -4,9 +4,9 @@ import { status } from "@grpc/grpc-js";
 import { Client } from "@mainspring/sdk";
 import { packed } from "./adapters/mesh/packet.ts";
 import { RawStream } from "./adapters/mesh/raw-stream.fixture.ts";
-import { startTestServer, type TestServer } from "./adapters/sql/testing/databases.ts";
-import { type RunningNode, startNode } from "./node.ts";
-import { loadConfig } from "./ops/config.ts";
+import { startTestServer, storeUrl, type TestServer } from "./adapters/sql/testing/databases.ts";
+import { startLocalNode } from "./node.fixture.ts";
+import type { RunningNode } from "./node.ts";
 import type { Readiness } from "./ops/health.ts";
 
 const KEY = "the-api-key-of-all-clients";
@@ -19,9 +19,7 @@ describe("a cluster that is given a secret, node by node", () => {
   const streams: RawStream[] = [];
   before(async () => {
     server = await startTestServer();
-    const { host = "", port, user = "", password, database = "" } = await server.newDatabase();
-    const query = new URLSearchParams({ host, port: String(port), user, password: String(password ?? "") });
-    store = `postgres:///${database}?${query}`;
+    store = storeUrl(await server.newDatabase());
   });
   afterEach(async () => {
     for (const stream of streams.splice(0)) stream.close();
@@ -30,9 +28,8 @@ describe("a cluster that is given a secret, node by node", () => {
   after(() => server.stop());
 
   const start = async (env: Record<string, string> = {}) => {
-    const here = { MAINSPRING_HTTP: "127.0.0.1:0", MAINSPRING_GRPC: "127.0.0.1:0", MAINSPRING_LOG_LEVEL: "fatal" };
     const cluster = { MAINSPRING_STORE: store, MAINSPRING_BUS: "mesh", MAINSPRING_API_KEY: KEY };
-    const node = await startNode(loadConfig({ ...here, ...cluster, ...env }));
+    const node = await startLocalNode({ ...cluster, ...env });
     nodes.push(node);
     return node;
   };

@@ -1,37 +1,21 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { Client, task, Worker } from "@mainspring/sdk";
-import { type RunningNode, startNode } from "./node.ts";
-import { loadConfig } from "./ops/config.ts";
+import { type Client, task } from "@mainspring/sdk";
+import { startTestNode, type TestNode, WORKERS } from "./node.fixture.ts";
 
 const ONCE_MORE = { retryPolicy: { backoff: "FIXED", initialDelayMs: 0, jitter: false } } as const;
 
 /** Durable steps at a whole server with the embedded store. */
 describe("the steps of a handler", () => {
-  let folder: string;
-  let node: RunningNode;
+  let node: TestNode;
   let client: Client;
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), "mainspring-steps-"));
-    const fields = { MAINSPRING_HTTP: "127.0.0.1:0", MAINSPRING_GRPC: "127.0.0.1:0", MAINSPRING_LOG_LEVEL: "fatal" };
-    node = await startNode(loadConfig({ ...fields, MAINSPRING_DATA_DIR: folder }));
-    client = new Client({ url: node.httpUrl });
+    node = await startTestNode();
+    client = node.client;
   });
-  after(async () => {
-    await node.stop();
-    await rm(folder, { recursive: true });
-  });
+  after(() => node.stop());
 
-  for (const [place, attach] of [
-    [
-      "over gRPC",
-      (options: object) => new Worker({ url: node.grpcAddress, warn: () => undefined, ...options } as never),
-    ],
-    ["inside the server", (options: object) => node.attachWorker(options as never)],
-  ] as const) {
+  for (const [place, workerOf] of Object.entries(WORKERS)) {
     it(`run once, and every later attempt gets their values, with a worker ${place}`, async () => {
       const pool = place.replaceAll(" ", "-");
       const runs: string[] = [];
@@ -53,7 +37,7 @@ describe("the steps of a handler", () => {
           return [order, paid, await step("mail", undefined)];
         },
       });
-      const worker = attach({ pool, slots: 2, tasks: [pay] });
+      const worker = workerOf(node, { pool, slots: 2, tasks: [pay] });
       await worker.start();
       const { executionId } = await client.submit({ target: { handler: "pay", pool }, payload: null, ...ONCE_MORE });
       const execution = await client.getExecution(executionId, { waitSec: 30 });

@@ -1,37 +1,23 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, afterEach, before, describe, it } from "node:test";
-import { Client, type Handler, type JobRequest, type Task, task, Worker } from "@mainspring/sdk";
-import { type RunningNode, startNode } from "./node.ts";
-import { loadConfig } from "./ops/config.ts";
+import { type Client, type Handler, type JobRequest, type Task, task, Worker } from "@mainspring/sdk";
+import { startTestNode, type TestNode } from "./node.fixture.ts";
 
 const DEFAULT_RETRY = { backoff: "EXPONENTIAL", initialDelayMs: 1_000, maxDelayMs: 3_600_000, jitter: true };
 
 /** The whole of it: a worker over gRPC, the real embedded store, jobs over HTTP as curl sends them. */
 describe("policies of a task", () => {
-  let folder: string;
-  let node: RunningNode;
+  let node: TestNode;
   let client: Client;
   const workers: Worker[] = [];
-
-  const start = async () => {
-    const fields = { MAINSPRING_HTTP: "127.0.0.1:0", MAINSPRING_GRPC: "127.0.0.1:0", MAINSPRING_LOG_LEVEL: "fatal" };
-    node = await startNode(loadConfig({ ...fields, MAINSPRING_DATA_DIR: folder }));
-    client = new Client({ url: node.httpUrl });
-  };
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), "mainspring-policies-"));
-    await start();
+    node = await startTestNode();
+    client = node.client;
   });
   afterEach(async () => {
     for (const worker of workers.splice(0)) await worker.stop();
   });
-  after(async () => {
-    await node.stop();
-    await rm(folder, { recursive: true });
-  });
+  after(() => node.stop());
 
   async function work(...tasks: Task<never, unknown>[]): Promise<Worker> {
     const worker = new Worker({ tasks, url: node.grpcAddress, warn: () => undefined });
@@ -195,8 +181,8 @@ describe("policies of a task", () => {
     const worker = await work(task({ name: "kept", timeoutSec: 4, run }));
     await handlerWhen("kept", ({ declaredAt }) => declaredAt !== null);
     await worker.stop();
-    await node.stop();
-    await start();
+    node = await node.restart();
+    client = node.client;
     const shown = await handlerWhen("kept", () => true);
     assert.deepEqual([shown.policies, shown.workers], [{ timeoutSec: 4 }, 0]);
     const { jobId } = await client.submit({ target: { handler: "kept" }, delayMs: 3_600_000 });
@@ -226,19 +212,13 @@ describe("policies of a task", () => {
 });
 
 describe("a job that no worker can run now", () => {
-  let folder: string;
-  let node: RunningNode;
+  let node: TestNode;
   let client: Client;
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), "mainspring-unserved-"));
-    const fields = { MAINSPRING_HTTP: "127.0.0.1:0", MAINSPRING_GRPC: "127.0.0.1:0", MAINSPRING_LOG_LEVEL: "fatal" };
-    node = await startNode(loadConfig({ ...fields, MAINSPRING_DATA_DIR: folder }));
-    client = new Client({ url: node.httpUrl });
+    node = await startTestNode();
+    client = node.client;
   });
-  after(async () => {
-    await node.stop();
-    await rm(folder, { recursive: true });
-  });
+  after(() => node.stop());
 
   it("is taken with a warning, and explain names the pools that have the handler", async () => {
     const nobody = await client.submit({ target: { handler: "echo", pool: "nobody" } });

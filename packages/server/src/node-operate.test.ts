@@ -1,31 +1,17 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { Client, type ExecutionEvent, task, Worker } from "@mainspring/sdk";
-import { type RunningNode, startNode } from "./node.ts";
-import { loadConfig } from "./ops/config.ts";
+import { type Client, type ExecutionEvent, task, Worker } from "@mainspring/sdk";
+import { startTestNode, type TestNode } from "./node.fixture.ts";
 
 /** An operator's view of a whole server with a worker. */
 describe("a node that is operated", () => {
-  let folder: string;
-  let node: RunningNode;
+  let node: TestNode;
   let client: Client;
-
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), "mainspring-operate-"));
-    const config = {
-      ...{ MAINSPRING_HTTP: "127.0.0.1:0", MAINSPRING_GRPC: "127.0.0.1:0" },
-      ...{ MAINSPRING_DATA_DIR: folder, MAINSPRING_LOG_LEVEL: "fatal" },
-    };
-    node = await startNode(loadConfig(config));
-    client = new Client({ url: node.httpUrl });
+    node = await startTestNode();
+    client = node.client;
   });
-  after(async () => {
-    await node.stop();
-    await rm(folder, { recursive: true });
-  });
+  after(() => node.stop());
 
   it("tells what happens to an execution while it happens, and goes on where a reader left off", async () => {
     const finish = Promise.withResolvers<string>();

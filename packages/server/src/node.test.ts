@@ -1,38 +1,18 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { Client, MainspringError, RetryAtError, TerminalError, task, Worker } from "@mainspring/sdk";
 import { systemRuntime } from "./adapters/system/system-runtime.ts";
-import { type RunningNode, startNode } from "./node.ts";
-import { loadConfig } from "./ops/config.ts";
+import { startLocalNode, startTestNode, type TestNode } from "./node.fixture.ts";
 
 /** A whole node: HTTP, the real embedded store, gRPC, and a worker with its thread. */
 describe("a node", () => {
-  let folder: string;
-  let node: RunningNode;
+  let node: TestNode;
   let client: Client;
-
-  const config = (more: Record<string, string> = {}) =>
-    loadConfig({
-      MAINSPRING_HTTP: "127.0.0.1:0",
-      MAINSPRING_GRPC: "127.0.0.1:0",
-      MAINSPRING_DATA_DIR: folder,
-      MAINSPRING_LOG_LEVEL: "fatal",
-      ...more,
-    });
-
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), "mainspring-node-"));
-    node = await startNode(config({ MAINSPRING_HTTP_ALLOW_PRIVATE: "127.0.0.0/8", MAINSPRING_EXEC: "on" }));
-    client = new Client({ url: node.httpUrl });
+    node = await startTestNode({ MAINSPRING_HTTP_ALLOW_PRIVATE: "127.0.0.0/8", MAINSPRING_EXEC: "on" });
+    client = node.client;
   });
-
-  after(async () => {
-    await node.stop();
-    await rm(folder, { recursive: true });
-  });
+  after(() => node.stop());
 
   it("runs a job on its built-in worker and gives its result", async () => {
     const { executionId } = await client.submit({ target: { handler: "echo" }, payload: { hello: ["world", 1] } });
@@ -219,10 +199,8 @@ describe("a node", () => {
     await worker.start();
     const handle = await long.submit(client, undefined as never);
     await running.promise;
-    const { grpcAddress } = node;
-    await node.stop();
-    node = await startNode(config({ MAINSPRING_GRPC: grpcAddress }));
-    client = new Client({ url: node.httpUrl });
+    node = await node.restart({ MAINSPRING_GRPC: node.grpcAddress });
+    client = node.client;
     finish.resolve("carried on");
     const ended = await client.getExecution(handle.executionId, { waitSec: 30 });
     assert.deepEqual([ended.state, ended.result, ended.attempt], ["SUCCEEDED", "carried on", 1]);
@@ -232,12 +210,8 @@ describe("a node", () => {
 
   it("names a port that is taken, and an unknown field", async () => {
     const taken = node.httpUrl.replace("http://", "");
-    const other = await mkdtemp(join(tmpdir(), "mainspring-taken-"));
-    await assert.rejects(
-      startNode(config({ MAINSPRING_DATA_DIR: other, MAINSPRING_HTTP: taken })),
-      new RegExp(`${taken} is taken.*MAINSPRING_HTTP`),
-    );
-    await rm(other, { recursive: true });
+    const message = new RegExp(`${taken} is taken.*MAINSPRING_HTTP`);
+    await assert.rejects(startTestNode({ MAINSPRING_HTTP: taken }), message);
     await assert.rejects(
       client.submit({ target: { handler: "echo" }, scheduel: "* * * * *" } as never),
       MainspringError,
@@ -245,11 +219,9 @@ describe("a node", () => {
   });
 
   it("asks clients and workers for its key, where it has one", async () => {
-    await node.stop();
-    node = await startNode(config({ MAINSPRING_API_KEY: "a-key-of-some-length" }));
+    node = await node.restart({ MAINSPRING_API_KEY: "a-key-of-some-length" });
     const tasks = [task({ name: "x", run: () => 1 })];
-    const stranger = new Client({ url: node.httpUrl });
-    await assert.rejects(stranger.submit({ target: { handler: "x" } }), { code: "UNAUTHENTICATED" });
+    await assert.rejects(node.client.submit({ target: { handler: "x" } }), { code: "UNAUTHENTICATED" });
     await assert.rejects(new Worker({ url: node.grpcAddress, tasks, apiKey: "a-wrong-key" }).start(), {
       code: "WORKER_REFUSED",
     });
@@ -262,6 +234,6 @@ describe("a node", () => {
   });
 
   it("refuses a data folder that another server uses", async () => {
-    await assert.rejects(startNode(config()), /in use/);
+    await assert.rejects(startLocalNode({ MAINSPRING_DATA_DIR: node.dataDir }), /in use/);
   });
 });

@@ -1,11 +1,7 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { Client, task, Worker } from "@mainspring/sdk";
-import { type RunningNode, startNode } from "./node.ts";
-import { loadConfig } from "./ops/config.ts";
+import { type Client, task, Worker } from "@mainspring/sdk";
+import { startTestNode, type TestNode } from "./node.fixture.ts";
 
 /** More than the scheduler reads from the inbox at a time. */
 const CANCELS = 1_050;
@@ -13,21 +9,13 @@ const AT_ONCE = 50;
 
 /** The whole of it: HTTP, the real embedded store, the owner, a worker. */
 describe("commands of a node with thousands of open ones", () => {
-  let folder: string;
-  let node: RunningNode;
+  let node: TestNode;
   let client: Client;
-
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), "mainspring-commands-"));
-    const fields = { MAINSPRING_HTTP: "127.0.0.1:0", MAINSPRING_GRPC: "127.0.0.1:0", MAINSPRING_LOG_LEVEL: "fatal" };
-    node = await startNode(loadConfig({ ...fields, MAINSPRING_DATA_DIR: folder }));
-    client = new Client({ url: node.httpUrl });
+    node = await startTestNode();
+    client = node.client;
   });
-
-  after(async () => {
-    await node.stop();
-    await rm(folder, { recursive: true });
-  });
+  after(() => node.stop());
 
   /** An answer may come before the owner has applied. */
   async function stateIs(jobId: string, state: string): Promise<void> {

@@ -1,11 +1,7 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { Client, task, Worker } from "@mainspring/sdk";
-import { type RunningNode, startNode } from "./node.ts";
-import { loadConfig } from "./ops/config.ts";
+import { task } from "@mainspring/sdk";
+import { startTestNode, type TestNode, WORKERS } from "./node.fixture.ts";
 
 const SLOTS = 4;
 const BACKLOG = 200;
@@ -38,20 +34,14 @@ class Holder {
 
 /** Workers with default settings at a whole server with the embedded store. */
 describe("an urgent job behind a long backlog", () => {
-  let folder: string;
-  let node: RunningNode;
+  let node: TestNode;
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), "mainspring-prefetch-"));
-    const fields = { MAINSPRING_HTTP: "127.0.0.1:0", MAINSPRING_GRPC: "127.0.0.1:0", MAINSPRING_LOG_LEVEL: "fatal" };
-    node = await startNode(loadConfig({ ...fields, MAINSPRING_DATA_DIR: folder }));
+    node = await startTestNode();
   });
-  after(async () => {
-    await node.stop();
-    await rm(folder, { recursive: true });
-  });
+  after(() => node.stop());
 
   const startsNext = async (pool: string, holder: Holder) => {
-    const client = new Client({ url: node.httpUrl });
+    const { client } = node;
     const backlog = Array.from({ length: BACKLOG }, () => ({ target: { handler: "hold", pool }, payload: "slow" }));
     await client.submitBatch(backlog);
     await holder.startedCount(SLOTS);
@@ -62,24 +52,16 @@ describe("an urgent job behind a long backlog", () => {
   };
   const holdTask = (holder: Holder) => task({ name: "hold", run: (payload: string) => holder.run(payload) });
 
-  it("starts when the first handler ends, with a worker over gRPC", async () => {
-    const holder = new Holder();
-    const settings = { url: node.grpcAddress, pool: "remote", slots: SLOTS, warn: () => undefined };
-    const worker = new Worker({ ...settings, tasks: [holdTask(holder)] });
-    await worker.start();
-    assert.equal(await startsNext("remote", holder), "urgent");
-    const stopped = worker.stop();
-    holder.endAll();
-    await stopped;
-  });
-
-  it("starts when the first handler ends, with a worker inside the server", async () => {
-    const holder = new Holder();
-    const worker = node.attachWorker({ pool: "inside", slots: SLOTS, tasks: [holdTask(holder)] });
-    await worker.start();
-    assert.equal(await startsNext("inside", holder), "urgent");
-    const stopped = worker.stop();
-    holder.endAll();
-    await stopped;
-  });
+  for (const [place, workerOf] of Object.entries(WORKERS)) {
+    it(`starts when the first handler ends, with a worker ${place}`, async () => {
+      const pool = place.replaceAll(" ", "-");
+      const holder = new Holder();
+      const worker = workerOf(node, { pool, slots: SLOTS, tasks: [holdTask(holder)] });
+      await worker.start();
+      assert.equal(await startsNext(pool, holder), "urgent");
+      const stopped = worker.stop();
+      holder.endAll();
+      await stopped;
+    });
+  }
 });

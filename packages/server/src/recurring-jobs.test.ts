@@ -1,29 +1,17 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { Client, type LedgerItem } from "@mainspring/sdk";
-import { type RunningNode, startNode } from "./node.ts";
-import { loadConfig } from "./ops/config.ts";
+import { type Client, type LedgerItem } from "@mainspring/sdk";
+import { startTestNode, type TestNode } from "./node.fixture.ts";
 
 /** The whole of it: HTTP, the real embedded store, the owner, a worker. */
 describe("recurring jobs of a node", () => {
-  let folder: string;
-  let node: RunningNode;
+  let node: TestNode;
   let client: Client;
-
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), "mainspring-recurring-"));
-    const fields = { MAINSPRING_HTTP: "127.0.0.1:0", MAINSPRING_GRPC: "127.0.0.1:0", MAINSPRING_LOG_LEVEL: "fatal" };
-    node = await startNode(loadConfig({ ...fields, MAINSPRING_DATA_DIR: folder }));
-    client = new Client({ url: node.httpUrl });
+    node = await startTestNode();
+    client = node.client;
   });
-
-  after(async () => {
-    await node.stop();
-    await rm(folder, { recursive: true });
-  });
+  after(() => node.stop());
 
   const target = { handler: "echo" };
 

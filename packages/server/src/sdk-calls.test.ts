@@ -1,35 +1,25 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import {
   APPLICATION_LABEL,
-  Client,
+  type Client,
   ExecutionFailed,
   JobHandle,
   MainspringError,
   TerminalError,
   task,
 } from "@mainspring/sdk";
-import { type RunningNode, startNode } from "./node.ts";
-import { loadConfig } from "./ops/config.ts";
+import { startTestNode, type TestNode } from "./node.fixture.ts";
 
 /** The SDK against a whole server, with the real embedded store. */
 describe("the SDK with a server", () => {
-  let folder: string;
-  let node: RunningNode;
+  let node: TestNode;
   let client: Client;
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), "mainspring-sdk-calls-"));
-    const fields = { MAINSPRING_HTTP: "127.0.0.1:0", MAINSPRING_GRPC: "127.0.0.1:0", MAINSPRING_LOG_LEVEL: "fatal" };
-    node = await startNode(loadConfig({ ...fields, MAINSPRING_DATA_DIR: folder }));
-    client = new Client({ url: node.httpUrl });
+    node = await startTestNode();
+    client = node.client;
   });
-  after(async () => {
-    await node.stop();
-    await rm(folder, { recursive: true });
-  });
+  after(() => node.stop());
 
   it("takes the name of a job wherever it takes its id", async () => {
     const target = { handler: "echo" };

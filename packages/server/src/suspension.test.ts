@@ -1,35 +1,19 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { Client, task, Worker } from "@mainspring/sdk";
-import { type RunningNode, startNode } from "./node.ts";
-import { loadConfig } from "./ops/config.ts";
+import { type Client, task } from "@mainspring/sdk";
+import { startTestNode, type TestNode, WORKERS } from "./node.fixture.ts";
 
 /** Signals and suspensions at a whole server with the embedded store. */
 describe("handlers that wait for signals", () => {
-  let folder: string;
-  let node: RunningNode;
+  let node: TestNode;
   let client: Client;
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), "mainspring-signals-"));
-    const fields = { MAINSPRING_HTTP: "127.0.0.1:0", MAINSPRING_GRPC: "127.0.0.1:0", MAINSPRING_LOG_LEVEL: "fatal" };
-    node = await startNode(loadConfig({ ...fields, MAINSPRING_DATA_DIR: folder }));
-    client = new Client({ url: node.httpUrl });
+    node = await startTestNode();
+    client = node.client;
   });
-  after(async () => {
-    await node.stop();
-    await rm(folder, { recursive: true });
-  });
+  after(() => node.stop());
 
-  for (const [place, attach] of [
-    [
-      "over gRPC",
-      (options: object) => new Worker({ url: node.grpcAddress, warn: () => undefined, ...options } as never),
-    ],
-    ["inside the server", (options: object) => node.attachWorker(options as never)],
-  ] as const) {
+  for (const [place, workerOf] of Object.entries(WORKERS)) {
     it(`leave their slot to others, and go on once with each signal, with a worker ${place}`, async () => {
       const pool = place.replaceAll(" ", "-");
       const asked: string[] = [];
@@ -49,7 +33,7 @@ describe("handlers that wait for signals", () => {
           return [first?.data, second?.name, ctx.attempt, ctx.failures];
         },
       });
-      const worker = attach({ pool, slots: 1, tasks: [order] });
+      const worker = workerOf(node, { pool, slots: 1, tasks: [order] });
       await worker.start();
       const target = { handler: "order", pool };
       const ids: string[] = [];

@@ -52,32 +52,3 @@ it("gives a field of its own piece that is too large, and says so", () => {
     ],
   );
 });
-
-it("cuts a message into pieces that are messages, and together say the same", () => {
-  const finished = Array.from({ length: 100 }, (_, n) => ({ token: { executionId: `e${n}`, attempt: 1, shard: 2 } }));
-  const message = create(WorkerMessageSchema, { hello: { workerId: "w" }, finished, draining: true });
-  const bytes = toBinary(WorkerMessageSchema, message);
-  const pieces = [...piecesOf(WorkerMessageSchema, bytes, { fields: 50, bytes: 1_000, counted: 1_000 })];
-  assert.ok(pieces.length > 5 && pieces.every(({ fields }) => fields <= 50));
-  assert.equal(pieces[0]?.first, 1);
-  const read = pieces.map((piece) => fromBinary(WorkerMessageSchema, piece.bytes));
-  assert.deepEqual(
-    read.flatMap((part) => part.finished),
-    message.finished,
-  );
-  assert.equal(read.at(-1)?.draining, true);
-  assert.deepEqual(fromBinary(WorkerMessageSchema, Buffer.concat(pieces.map((piece) => piece.bytes))), message);
-});
-
-it("gives a field of its own piece that is too large, and says so", () => {
-  const holds = Array.from({ length: 100 }, () => ({ finished: true }));
-  const bytes = toBinary(WorkerMessageSchema, create(WorkerMessageSchema, { hello: { holds }, draining: true }));
-  const pieces = [...piecesOf(WorkerMessageSchema, bytes, { fields: 50, bytes: 1_000, counted: 150 })];
-  assert.deepEqual(
-    pieces.map(({ first, fields }) => [first, fields]),
-    [
-      [1, 151],
-      [7, 1],
-    ],
-  );
-});

@@ -11,8 +11,21 @@ const released = (messages: readonly WorkerMessage[]) =>
   );
 const answers = (messages: readonly WorkerMessage[]) =>
   messages.flatMap(({ holds }) => (holds === undefined ? [] : [holds.holds.map(({ token }) => token?.executionId)]));
+/** Gives the session these assignments. @returns executions that it hands back */
+const handedBack = (scene: SessionScene, ...assigns: ReturnType<typeof assign>[]) => {
+  scene.say({ assigns });
+  return released(scene.sent());
+};
 
 describe("a session that answers for what it holds", () => {
+  /** A session that has reported the result of the execution `a`, which its gateway has not acknowledged. */
+  const finished = () => {
+    const scene = SessionScene.welcomed();
+    scene.say({ assigns: [assign("a")] });
+    scene.finish("a");
+    return scene;
+  };
+
   it("says so in its hello", () => {
     const scene = new SessionScene();
     scene.session.start();
@@ -20,31 +33,23 @@ describe("a session that answers for what it holds", () => {
   });
 
   it("hands back an assignment that it settled before: its gateway believes that it is held", () => {
-    const scene = SessionScene.welcomed();
-    scene.say({ assigns: [assign("a")] });
-    scene.finish("a");
+    const scene = finished();
     scene.say({ acks: [token("a")] });
     scene.sent();
-    scene.say({ assigns: [assign("a")] });
-    assert.deepEqual(released(scene.sent()), ["a"]);
-    scene.say({ assigns: [assign("a", { token: token("a", 2) })] });
-    assert.deepEqual(released(scene.sent()), [], "the next attempt is new");
+    assert.deepEqual(handedBack(scene, assign("a")), ["a"]);
+    assert.deepEqual(handedBack(scene, assign("a", { token: token("a", 2) })), [], "the next attempt is new");
   });
 
   it("hands back an assignment of an owner that was overtaken", () => {
     const scene = SessionScene.welcomed();
     scene.say({ ask: { nonce: 1n, tokens: [], epochs: [{ shard: 7, epoch: 5n }] } });
     scene.sent();
-    scene.say({ assigns: [{ ...assign("a"), epoch: 4n }] });
-    assert.deepEqual(released(scene.sent()), ["a"]);
-    scene.say({ assigns: [{ ...assign("a"), epoch: 5n }] });
-    assert.deepEqual(released(scene.sent()), []);
+    assert.deepEqual(handedBack(scene, assign("a", { epoch: 4n })), ["a"]);
+    assert.deepEqual(handedBack(scene, assign("a", { epoch: 5n })), []);
   });
 
   it("says its result again where it has one for a repeated assignment", () => {
-    const scene = SessionScene.welcomed();
-    scene.say({ assigns: [assign("a")] });
-    scene.finish("a");
+    const scene = finished();
     scene.sent();
     scene.say({ assigns: [assign("a")] });
     assert.deepEqual(
@@ -122,31 +127,37 @@ describe("a handler that outlives its attempt", () => {
 });
 
 describe("a process that stood still", () => {
-  it("starts nothing that waited: others may have been given it", async () => {
+  /** A guarded executor with one slot and two assignments. */
+  const guarded = () => {
     const scene = new ExecutorScene(1);
     scene.guard.begin();
     scene.assign("runs", "waits");
+    return scene;
+  };
+  const onlyFirstRan = async (scene: ExecutorScene) =>
+    assert.deepEqual((await scene.outcomes()).sort(), ["runs SUCCEEDED", "waits RELEASED"]);
+
+  it("starts nothing that waited: others may have been given it", async () => {
+    const scene = guarded();
     await scene.runtime.turn();
     scene.runtime.stall(6_000);
     // The handlers' event loop resumes before the session's thread has noticed the stall.
     scene.running("runs").return();
     await scene.runtime.turn();
     assert.deepEqual(scene.called, ["runs"]);
-    assert.deepEqual((await scene.outcomes()).sort(), ["runs SUCCEEDED", "waits RELEASED"]);
+    await onlyFirstRan(scene);
     assert.equal(scene.guard.beat(), true);
     scene.assign("next");
     assert.deepEqual(scene.called, ["runs", "next"], "what comes after the stall begins");
   });
 
   it("starts nothing either where the session's thread noticed first", async () => {
-    const scene = new ExecutorScene(1);
-    scene.guard.begin();
-    scene.assign("runs", "waits");
+    const scene = guarded();
     await scene.runtime.turn();
     scene.runtime.stall(6_000);
     scene.guard.beat();
     scene.running("runs").return();
-    assert.deepEqual((await scene.outcomes()).sort(), ["runs SUCCEEDED", "waits RELEASED"]);
+    await onlyFirstRan(scene);
   });
 
   it("connects again before it takes what had come over its connection", async () => {
@@ -163,18 +174,14 @@ describe("a process that stood still", () => {
   });
 
   it("starts nothing that waited either where it had no server for as long", async () => {
-    const scene = new ExecutorScene(1);
-    scene.guard.begin();
-    scene.assign("runs", "waits");
+    const scene = guarded();
     await scene.runtime.advance(5_000);
     scene.running("runs").return();
-    assert.deepEqual((await scene.outcomes()).sort(), ["runs SUCCEEDED", "waits RELEASED"]);
+    await onlyFirstRan(scene);
   });
 
   it("is not one whose handlers alone held up their loop", async () => {
-    const scene = new ExecutorScene(1);
-    scene.guard.begin();
-    scene.assign("runs", "waits");
+    const scene = guarded();
     for (let second = 0; second < 10; second++) {
       scene.runtime.stall(1_000);
       scene.guard.beat();

@@ -10,8 +10,17 @@ import { memoryBus } from "../adapters/memory/memory-bus.ts";
 import { openSqlStore } from "../adapters/sql/sql-store.ts";
 import { systemRuntime } from "../adapters/system/system-runtime.ts";
 import { usePackagedZones } from "../adapters/system/time-zone-data.ts";
-import { type ExecutionId, type Incarnation, type JobId, SHARD_COUNT } from "../domain/ids.ts";
+import {
+  type Epoch,
+  type EpochMs,
+  type ExecutionId,
+  type Incarnation,
+  type JobId,
+  SHARD_COUNT,
+} from "../domain/ids.ts";
+import type { Skip } from "../domain/recurrence.ts";
 import type { Bus, Envelope } from "../ports/bus.ts";
+import { shardCommit, takeShards } from "../ports/conformance/store-scene.conformance.ts";
 import type { Leases } from "../ports/leases.ts";
 import type { ToScheduler } from "../ports/messages.ts";
 import type { ApiMetrics } from "../ports/metrics.ts";
@@ -159,6 +168,29 @@ export async function applyPools({ bus, store }: TestApi, message: ToScheduler, 
   if (message.kind !== "APPLY_POOLS") return;
   const shards = (await store.readShards()).filter(({ owner }) => owner === bus.node);
   bus.send({ node: asker, role: "api" }, { kind: "POOLS_APPLIED", request: message.request, shards });
+}
+
+/**
+ * Plays the owner of a recurring job that moves its plan on by `ms` without an execution, which a correct owner never
+ * does. @param skipsFrom what it records as skipped from the next instant on; default: nothing
+ * @returns the instant that was the next one
+ */
+export async function passInstants(
+  { store, bus }: TestApi,
+  jobId: JobId,
+  ms: number,
+  skipsFrom: (first: EpochMs) => Skip[] = () => [],
+): Promise<EpochMs> {
+  const [job] = await store.recurrences.load([jobId]);
+  const first = job?.plan.nextFireAt;
+  assert.ok(job && first);
+  const [epoch] = await takeShards(store, [job.shard], bus.node);
+  const plan = { ...job.plan, nextFireAt: first + ms };
+  const revision = { wasRevision: job.revision, revision: job.revision + 1 };
+  const plans = [{ jobId, ...revision, created: [], skips: skipsFrom(first), plan }];
+  const [outcome] = await store.commit([shardCommit(job.shard, epoch as Epoch, { plans })]);
+  assert.equal(outcome?.status, "APPLIED");
+  return first;
 }
 
 /** Plays the owner of all shards: receives the API's messages, and may answer. The returned function ends it. */

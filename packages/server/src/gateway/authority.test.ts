@@ -15,6 +15,10 @@ function stageWithAuthority(): { stage: Stage; worker: WorkerEnd } {
   return { stage, worker };
 }
 
+const TOKEN = tokenOf(assignment(1));
+/** Delivers the owner's answer to a report of the first attempt. */
+const ownerSays = (stage: Stage, kind: "ACK" | "REFUSED") =>
+  stage.bus.deliver(NODE, [{ kind, workerId: "worker-1", tokens: [TOKEN] }]);
 const ask = (stage: Stage, from = NODE) =>
   stage.bus.deliver(from, [{ kind: "WHO", workerIds: ["worker-1"], askedAt: stage.runtime.now() }]);
 const questions = (worker: WorkerEnd) => worker.received.flatMap(({ ask }) => (ask === undefined ? [] : [ask]));
@@ -134,92 +138,81 @@ describe("an attempt that has not begun", () => {
     const { stage, worker } = stageWithAuthority();
     stage.assign(assignment(1));
     stage.forgetReports();
-    worker.say({ finished: [{ token: tokenOf(assignment(1)), outcome: Outcome.RELEASED }] });
+    worker.say({ finished: [{ token: TOKEN, outcome: Outcome.RELEASED }] });
     const released = () => stage.reportsOf("FINISHED").flatMap(({ results }) => results.map(({ state }) => state));
     assert.deepEqual(released(), ["RELEASED"]);
     stage.runtime.advance(3_000);
     assert.deepEqual(released(), ["RELEASED"], "the bus may have lost it");
-    stage.bus.deliver(NODE, [{ kind: "ACK", workerId: "worker-1", tokens: [tokenOf(assignment(1))] }]);
+    ownerSays(stage, "ACK");
     stage.runtime.advance(5_000);
     assert.deepEqual(released(), []);
   });
 });
 
 describe("a slot whose handler outlives its attempt", () => {
-  it("is allocated again only when the worker says that the handler has ended", () => {
+  /** A stage whose worker has started its first attempt. */
+  const stageWithStarted = () => {
     const { stage, worker } = stageWithAuthority();
     stage.assign(assignment(1));
     worker.start(...worker.assigns);
     stage.forgetReports();
-    const token = tokenOf(assignment(1));
-    stage.bus.deliver(NODE, [{ kind: "REFUSED", workerId: "worker-1", tokens: [token] }]);
+    return { stage, worker };
+  };
+
+  it("is allocated again only when the worker says that the handler has ended", () => {
+    const { stage, worker } = stageWithStarted();
+    ownerSays(stage, "REFUSED");
     assert.equal(lastGranted(stage), undefined);
-    worker.say({ ended: [token] });
+    worker.say({ ended: [TOKEN] });
     assert.equal(lastGranted(stage), 4);
   });
 
   it("is allocated again when the result crosses the refusal", () => {
-    const { stage, worker } = stageWithAuthority();
-    stage.assign(assignment(1));
-    worker.start(...worker.assigns);
-    stage.forgetReports();
-    const token = tokenOf(assignment(1));
-    stage.bus.deliver(NODE, [{ kind: "REFUSED", workerId: "worker-1", tokens: [token] }]);
-    worker.say({ finished: [{ token, outcome: Outcome.SUCCEEDED }] });
+    const { stage, worker } = stageWithStarted();
+    ownerSays(stage, "REFUSED");
+    worker.say({ finished: [{ token: TOKEN, outcome: Outcome.SUCCEEDED }] });
     assert.equal(lastGranted(stage), 4);
   });
 
   it("stays taken when the result of a handler that still runs crosses the refusal", () => {
-    const { stage, worker } = stageWithAuthority();
-    stage.assign(assignment(1));
-    worker.start(...worker.assigns);
-    stage.forgetReports();
-    const token = tokenOf(assignment(1));
-    stage.bus.deliver(NODE, [{ kind: "REFUSED", workerId: "worker-1", tokens: [token] }]);
-    worker.say({ finished: [{ token, outcome: Outcome.TIMED_OUT, stillRunning: true }] });
+    const { stage, worker } = stageWithStarted();
+    ownerSays(stage, "REFUSED");
+    worker.say({ finished: [{ token: TOKEN, outcome: Outcome.TIMED_OUT, stillRunning: true }] });
     assert.equal(lastGranted(stage), undefined);
-    worker.say({ ended: [token] });
+    worker.say({ ended: [TOKEN] });
     assert.equal(lastGranted(stage), 4);
   });
 
   it("is allocated again likewise where the worker itself has forced the end", () => {
-    const { stage, worker } = stageWithAuthority();
-    stage.assign(assignment(1));
-    worker.start(...worker.assigns);
-    stage.forgetReports();
-    const token = tokenOf(assignment(1));
-    worker.say({ finished: [{ token, outcome: Outcome.TIMED_OUT, stillRunning: true }] });
-    stage.bus.deliver(NODE, [{ kind: "ACK", workerId: "worker-1", tokens: [token] }]);
+    const { stage, worker } = stageWithStarted();
+    worker.say({ finished: [{ token: TOKEN, outcome: Outcome.TIMED_OUT, stillRunning: true }] });
+    ownerSays(stage, "ACK");
     assert.equal(lastGranted(stage), undefined);
-    worker.say({ ended: [token] });
+    worker.say({ ended: [TOKEN] });
     assert.equal(lastGranted(stage), 4);
   });
 
   it("is not allocated by another gateway to which the worker goes", () => {
     const stage = new Stage();
     stage.own();
-    const { token } = held(1);
-    const worker = stage.connect().hello({ features: Feature.AUTHORITY, holds: [{ token, over: true }] });
+    const worker = stage.connect().hello({ features: Feature.AUTHORITY, holds: [{ token: TOKEN, over: true }] });
     assert.equal(lastGranted(stage), 2, "two of three");
     assert.deepEqual(stage.reportsOf("WORKER_UP"), [], "read before");
-    worker.say({ ended: [token] });
+    worker.say({ ended: [TOKEN] });
     assert.equal(lastGranted(stage), 3);
   });
 
   it("stays taken over a connection that breaks before the worker has the acknowledgement", () => {
-    const { stage, worker } = stageWithAuthority();
-    stage.assign(assignment(1));
-    worker.start(...worker.assigns);
-    const token = tokenOf(assignment(1));
-    worker.say({ finished: [{ token, outcome: Outcome.TIMED_OUT, stillRunning: true }] });
-    stage.bus.deliver(NODE, [{ kind: "ACK", workerId: "worker-1", tokens: [token] }]);
+    const { stage, worker } = stageWithStarted();
+    worker.say({ finished: [{ token: TOKEN, outcome: Outcome.TIMED_OUT, stillRunning: true }] });
+    ownerSays(stage, "ACK");
     worker.breakOff();
     stage.forgetReports();
     const again = stage
       .connect()
-      .hello({ features: Feature.AUTHORITY, holds: [{ token, finished: true, over: true }] });
+      .hello({ features: Feature.AUTHORITY, holds: [{ token: TOKEN, finished: true, over: true }] });
     assert.equal(lastGranted(stage) ?? 3, 3, "two free places and the slot that was used");
-    again.say({ ended: [token] });
+    again.say({ ended: [TOKEN] });
     assert.equal(lastGranted(stage), 4);
   });
 
@@ -234,7 +227,7 @@ describe("a slot whose handler outlives its attempt", () => {
   it("shows in the list of workers", () => {
     const stage = new Stage();
     stage.own();
-    stage.connect().hello({ features: Feature.AUTHORITY, holds: [{ token: held(1).token, over: true }] });
+    stage.connect().hello({ features: Feature.AUTHORITY, holds: [{ token: TOKEN, over: true }] });
     stage.bus.deliver(NODE, [{ kind: "LIST_WORKERS", request: "r" }]);
     const [answer] = stage.answers();
     assert.ok(answer?.kind === "WORKERS");

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { Epoch, ShardId } from "../../domain/ids.ts";
-import { takeShards } from "../../ports/conformance/store-scene.conformance.ts";
+import { ALL_SHARDS, firstChange, shardCommit, takeShards } from "../../ports/conformance/store-scene.conformance.ts";
 import type { LiveExecution } from "../../ports/messages.ts";
-import type { RowChange, StepWrite } from "../../ports/store.ts";
+import type { ShardCommit, StepWrite } from "../../ports/store.ts";
 import type { Command } from "../../ports/store-commands.ts";
 import { commandsFor, playOwner, startTestApi, type TestApi } from "../api.fixture.ts";
 
@@ -14,8 +14,7 @@ describe("reading and cancelling executions over HTTP", () => {
   let epochs: Epoch[];
   before(async () => {
     api = await startTestApi();
-    const shards = Array.from({ length: 64 }, (_, shard) => shard);
-    epochs = await takeShards(api.store, shards, api.bus.node);
+    epochs = await takeShards(api.store, ALL_SHARDS, api.bus.node);
   });
   after(() => api.stop());
 
@@ -32,45 +31,27 @@ describe("reading and cancelling executions over HTTP", () => {
     assert.ok(row);
     const at = row.scheduledAt + 40;
     const ran = state !== "CANCELLED";
-    const change: RowChange = {
-      ...{ id: row.id, wasState: "PENDING", wasAttempt: 0, state, attempt: ran ? 1 : 0, failures: 0, lost: 0 },
-      ...{ queue: "NONE", rank: row.rank, dueAt: row.dueAt, reason: null, workerId: null, gateway: null },
-      ...{
-        attemptStartedAt: null,
-        startedAt: ran ? at : null,
-        finishedAt: at + 2,
-        error: null,
-        releaseUniqueKey: false,
-      },
+    const times = { startedAt: at, finishedAt: at + 2 };
+    const ended = [{ attempt: 1, workerId: WORKER, state: "SUCCEEDED" as const, ...times, error: null }];
+    const change = firstChange(row, {
+      ...{ state, queue: "NONE", finishedAt: at + 2 },
+      ...(ran && { attempt: 1, startedAt: at, ended }),
       result: state === "SUCCEEDED" ? Buffer.from('{"big":1e400}') : null,
-      ended: ran
-        ? [{ attempt: 1, workerId: WORKER, state: "SUCCEEDED", startedAt: at, finishedAt: at + 2, error: null }]
-        : [],
-    };
-    await commit(row.shard, [change], []);
+    });
+    await commit(row.shard, { changes: [change] });
   };
   /** Writes an assignment into its row, as the owner does for an attempt that waits at its worker for long. */
   const hold = async (executionId: string, steps: readonly StepWrite[] = []) => {
     const [row] = await api.store.load([executionId]);
     assert.ok(row);
-    const { id, rank, dueAt } = row;
-    const change: RowChange = {
-      ...{ id, wasState: "PENDING", wasAttempt: 0, state: "RUNNING", attempt: 1, failures: 0, lost: 0 },
-      ...{ queue: "HELD", rank, dueAt, reason: null, workerId: WORKER, gateway: "gateway" },
-      ...{ attemptStartedAt: null, startedAt: null, finishedAt: null, error: null, releaseUniqueKey: false },
-      ...{ result: null, ended: [] },
-      ...(steps.length > 0 && { steps: "RECORDED" as const }),
-    };
-    await commit(row.shard, [change], [], steps);
+    const change = firstChange(row, {
+      ...{ state: "RUNNING", attempt: 1, queue: "HELD", workerId: WORKER, gateway: "gateway" },
+      ...(steps.length > 0 && { steps: "RECORDED" }),
+    });
+    await commit(row.shard, { changes: [change], steps });
   };
-  const commit = async (
-    shard: ShardId,
-    changes: RowChange[],
-    commandsDone: string[],
-    steps: readonly StepWrite[] = [],
-  ) => {
-    const rest = { assigned: [], journalSeq: 1, settledJournals: [], expected: [], plans: [], commandsDone, steps };
-    const [outcome] = await api.store.commit([{ shard, epoch: epochs[shard] as Epoch, changes, ...rest }]);
+  const commit = async (shard: ShardId, parts: Partial<ShardCommit>) => {
+    const [outcome] = await api.store.commit([shardCommit(shard, epochs[shard] as Epoch, parts)]);
     assert.equal(outcome?.status, "APPLIED");
   };
 
@@ -254,7 +235,7 @@ describe("reading and cancelling executions over HTTP", () => {
       // The command is durable before it is sent, so the owner finds it in the store too.
       assert.deepEqual(await commandsFor(api.store, { jobId, executionId }), [command]);
       await finish(executionId, "CANCELLED");
-      await commit(command.shard, [], [command.id]);
+      await commit(command.shard, { commandsDone: [command.id] });
     };
     const answer = await cancel(executionId);
     assert.equal(answer.statusCode, 200, answer.body);

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { EndedAttempt } from "../../domain/execution.ts";
 import type { Epoch } from "../../domain/ids.ts";
-import { takeShards } from "../../ports/conformance/store-scene.conformance.ts";
-import type { RowChange } from "../../ports/store.ts";
+import { ALL_SHARDS, firstChange, shardCommit, takeShards } from "../../ports/conformance/store-scene.conformance.ts";
 import type { LogPart } from "../../ports/store-logs.ts";
 import { startTestApi, type TestApi } from "../api.fixture.ts";
 import { readLogs } from "./attempt-logs.ts";
@@ -16,8 +15,7 @@ describe("reading what handlers have logged over HTTP", () => {
   let epochs: Epoch[];
   before(async () => {
     api = await startTestApi();
-    const shards = Array.from({ length: 64 }, (_, shard) => shard);
-    epochs = await takeShards(api.store, shards, api.bus.node);
+    epochs = await takeShards(api.store, ALL_SHARDS, api.bus.node);
   });
   after(() => api.stop());
 
@@ -30,22 +28,8 @@ describe("reading what handlers have logged over HTTP", () => {
   const had = async (executionId: string, ...ended: EndedAttempt[]) => {
     const [row] = await api.store.load([executionId]);
     assert.ok(row);
-    const { id, rank, dueAt, shard } = row;
-    const change: RowChange = {
-      ...{ id, wasState: "PENDING", wasAttempt: 0, state: "PENDING", attempt: ended.length, failures: 0, lost: 0 },
-      ...{ queue: "READY", rank, dueAt, reason: null, workerId: null, gateway: null, attemptStartedAt: null, ended },
-      ...{ startedAt: null, finishedAt: null, error: null, releaseUniqueKey: false, result: null },
-    };
-    const rest = {
-      assigned: [],
-      journalSeq: 1,
-      settledJournals: [],
-      expected: [],
-      plans: [],
-      commandsDone: [],
-      steps: [],
-    };
-    await api.store.commit([{ shard, epoch: epochs[shard] as Epoch, changes: [change], ...rest }]);
+    const changes = [firstChange(row, { attempt: ended.length, ended })];
+    await api.store.commit([shardCommit(row.shard, epochs[row.shard] as Epoch, { changes })]);
   };
   const ended = (attempt: number, startedAt: number | null = AT): EndedAttempt => {
     return { attempt, workerId: "w", state: "FAILED", startedAt, finishedAt: AT + 1_500, error: null };

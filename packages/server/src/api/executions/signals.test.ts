@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { Epoch } from "../../domain/ids.ts";
 import { waitData } from "../../domain/step.ts";
-import { ALL_SHARDS, takeShards } from "../../ports/conformance/store-scene.conformance.ts";
+import { ALL_SHARDS, firstChange, shardCommit, takeShards } from "../../ports/conformance/store-scene.conformance.ts";
 import type { RowChange, StepWrite } from "../../ports/store.ts";
 import { commandsFor, playOwner, startTestApi, type TestApi } from "../api.fixture.ts";
 
@@ -36,17 +36,13 @@ describe("signals to executions over HTTP", () => {
     const [row] = await api.store.load([executionId]);
     assert.ok(row);
     const at = row.scheduledAt;
-    const written: RowChange = {
-      ...{ id: row.id, wasState: "PENDING", wasAttempt: 0, state: "PENDING", attempt: 1, failures: 0, lost: 0 },
-      ...{ queue: "WAITING", rank: row.rank, dueAt: START, reason: null, workerId: null, gateway: null },
-      ...{ attemptStartedAt: null, startedAt: at, finishedAt: null, result: null, error: null },
-      ...{ releaseUniqueKey: false },
-      ended: [{ attempt: 1, workerId: "w1", state: "SUSPENDED", startedAt: at, finishedAt: at + 2, error: null }],
+    const times = { startedAt: at, finishedAt: at + 2 };
+    const written = firstChange(row, {
+      ...{ attempt: 1, queue: "WAITING", dueAt: START, startedAt: at },
+      ended: [{ attempt: 1, workerId: "w1", state: "SUSPENDED", ...times, error: null }],
       ...change,
-    };
-    const rest = { assigned: [], journalSeq: 1, settledJournals: [], expected: [], plans: [], commandsDone: [] };
-    const { shard } = row;
-    const commit = { shard, epoch: epochs[shard] as Epoch, changes: [written], steps, ...rest };
+    });
+    const commit = shardCommit(row.shard, epochs[row.shard] as Epoch, { changes: [written], steps });
     const [outcome] = await api.store.commit([commit]);
     assert.equal(outcome?.status, "APPLIED");
   };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { systemRuntime } from "../../adapters/system/system-runtime.ts";
-import { startTestApi, type TestApi } from "../api.fixture.ts";
+import { passInstants, startTestApi, type TestApi } from "../api.fixture.ts";
 
 describe("missed instants of all jobs over HTTP", () => {
   const MINUTE_MS = 60_000;
@@ -19,28 +19,6 @@ describe("missed instants of all jobs over HTTP", () => {
     assert.equal(stats.recurring.missed, api.missed.found().instants);
     return items;
   };
-  /** Writes a plan that skips its first instants, which a correct owner never does; plays the owner of the shard. */
-  const forget = async (jobId: string, count: number): Promise<number> => {
-    const { store } = api;
-    const [job] = await store.recurrences.load([jobId]);
-    const first = job?.plan.nextFireAt;
-    assert.ok(job && first);
-    const { epoch } = (await store.readShards())[job.shard] ?? { epoch: 0 };
-    const [taken] = await store.takeOver([{ shard: job.shard, epoch }], api.bus.node);
-    const plan = { ...job.plan, nextFireAt: first + count * MINUTE_MS };
-    const change = { jobId, wasRevision: job.revision, revision: job.revision + 1, created: [], skips: [], plan };
-    const nothing = {
-      changes: [],
-      assigned: [],
-      journalSeq: 1,
-      settledJournals: [],
-      expected: [],
-      commandsDone: [],
-      steps: [],
-    };
-    await store.commit([{ ...nothing, shard: job.shard, epoch: taken ?? 0, plans: [change] }]);
-    return first;
-  };
 
   it("are counted in the stats, named with their jobs, and agree with the ledgers", async () => {
     assert.deepEqual((await get("/v1/missed-jobs")).lookedUntil, null);
@@ -50,7 +28,7 @@ describe("missed instants of all jobs over HTTP", () => {
       const payload = { target: { handler: "echo" }, name, schedule: "* * * * *" };
       ids.push((await api.inject({ method: "POST", url: "/v1/jobs", payload })).json().jobId);
     }
-    const first = await forget(ids[0] as string, 3);
+    const first = await passInstants(api, ids[0] as string, 3 * MINUTE_MS);
     nowMs = first + 2 * MINUTE_MS + 1;
     const [jobId, name] = [ids[0], "forgetful"];
     const told = (at: number) => new Date(at).toISOString();

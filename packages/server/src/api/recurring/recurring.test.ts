@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { systemRuntime } from "../../adapters/system/system-runtime.ts";
 import type { CommandOutcome, ToScheduler } from "../../ports/messages.ts";
-import { playOwner, startTestApi, type TestApi } from "../api.fixture.ts";
+import { passInstants, playOwner, startTestApi, type TestApi } from "../api.fixture.ts";
 
 const DAY_MS = 86_400_000;
 const nightly = { target: { handler: "echo" }, schedule: "0 3 * * *", timezone: "Europe/Berlin" };
@@ -279,27 +279,9 @@ describe("recurring jobs over HTTP", () => {
 
   it("shows what nobody has accounted for as missed, beside what was skipped, page by page", async () => {
     const jobId = await submit({ schedule: "* * * * *" });
-    const { store } = api;
-    const [job] = await store.recurrences.load([jobId]);
-    const first = job?.plan.nextFireAt;
-    assert.ok(job && first);
-    const { epoch } = (await store.readShards())[job.shard] ?? { epoch: 0 };
-    const [taken] = await store.takeOver([{ shard: job.shard, epoch }], api.bus.node);
+    const skipsFrom = (at: number) => [{ from: at, to: at, count: 1, reason: "OVERLAP" as const }];
+    const first = await passInstants(api, jobId, 4 * 60_000, skipsFrom);
     const until = first + 4 * 60_000;
-    const skips = [{ from: first, to: first, count: 1, reason: "OVERLAP" as const }];
-    // A plan that skips three of its instants, which a correct owner never writes.
-    const change = { jobId, wasRevision: job.revision, revision: job.revision + 1, created: [], skips };
-    const nothing = {
-      changes: [],
-      assigned: [],
-      journalSeq: 1,
-      settledJournals: [],
-      expected: [],
-      commandsDone: [],
-      steps: [],
-    };
-    const plans = [{ ...change, plan: { ...job.plan, nextFireAt: until } }];
-    await store.commit([{ ...nothing, shard: job.shard, epoch: taken ?? 0, plans }]);
     const range = `until=${new Date(until + 60_000).toISOString()}`;
     const { body } = await get(`/${jobId}/ledger?${range}`);
     const [missed, skipped, ...more] = body.items;

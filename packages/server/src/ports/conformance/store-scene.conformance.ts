@@ -45,6 +45,23 @@ export async function takeShards(store: Store, shards: readonly ShardId[], owner
   return (await store.takeOver(seen, owner)).map((epoch) => epoch as Epoch);
 }
 
+/** Commit of one shard under this epoch; a field that is left out is empty. */
+export function shardCommit(shard: ShardId, epoch: Epoch, parts: Partial<ShardCommit>): ShardCommit {
+  return {
+    shard,
+    epoch,
+    changes: [],
+    assigned: [],
+    journalSeq: 1,
+    settledJournals: [],
+    expected: [],
+    plans: [],
+    commandsDone: [],
+    steps: [],
+    ...parts,
+  };
+}
+
 /** A store with an owner of its shards, and the operations that the tests use. */
 export class Scene {
   readonly store: Store;
@@ -144,19 +161,7 @@ export class Scene {
   /** Changes that one shard writes in a tick; a field that is left out is empty. */
   tick(shard: ShardId, parts: Partial<ShardCommit> = {}): ShardCommit {
     this.#seq += 1;
-    return {
-      shard,
-      epoch: this.epochOf(shard),
-      changes: [],
-      assigned: [],
-      journalSeq: this.#seq,
-      settledJournals: [],
-      expected: [],
-      plans: [],
-      commandsDone: [],
-      steps: [],
-      ...parts,
-    };
+    return shardCommit(shard, this.epochOf(shard), { journalSeq: this.#seq, ...parts });
   }
 
   /** Commits one shard's part, which must be applied without a miss or refusal. */
@@ -206,27 +211,20 @@ function definitionOf(sample: JobSample, createdAt: EpochMs): JobDefinition {
 }
 
 function unchanged(job: NewJob, now: EpochMs): RowChange {
+  const dueAt = Math.min(job.definition.scheduledAt, now);
+  return firstChange({ id: job.executionId, rank: job.rank, dueAt }, { queue: job.queue });
+}
+
+/** First change of an execution, which waits for its first attempt; a field that is left out stays as it is. */
+export function firstChange(
+  { id, rank, dueAt }: Pick<Candidate, "id" | "rank" | "dueAt">,
+  change: Partial<RowChange>,
+): RowChange {
   return {
-    id: job.executionId,
-    wasState: "PENDING",
-    wasAttempt: 0,
-    state: "PENDING",
-    attempt: 0,
-    failures: 0,
-    lost: 0,
-    queue: job.queue,
-    rank: job.rank,
-    dueAt: Math.min(job.definition.scheduledAt, now),
-    reason: null,
-    workerId: null,
-    gateway: null,
-    attemptStartedAt: null,
-    startedAt: null,
-    finishedAt: null,
-    result: null,
-    error: null,
-    ended: [],
-    releaseUniqueKey: false,
+    ...{ id, wasState: "PENDING", wasAttempt: 0, state: "PENDING", attempt: 0, failures: 0, lost: 0 },
+    ...{ queue: "READY", rank, dueAt, reason: null, workerId: null, gateway: null, attemptStartedAt: null },
+    ...{ startedAt: null, finishedAt: null, result: null, error: null, ended: [], releaseUniqueKey: false },
+    ...change,
   };
 }
 

@@ -3,15 +3,14 @@ import { it } from "node:test";
 import { pino } from "pino";
 import { memoryBus } from "../../adapters/memory/memory-bus.ts";
 import { FEATURE_LEVEL } from "../../domain/cluster/feature-level.ts";
-import { type Epoch, SHARD_COUNT, type ShardId } from "../../domain/ids.ts";
+import { type Epoch, type Incarnation, SHARD_COUNT, type ShardId } from "../../domain/ids.ts";
 import type { NodeProfile } from "../../ports/leases.ts";
 import { ManualRuntime, settled } from "../../ports/manual-runtime.fixture.ts";
-import type { Recovered } from "../../ports/store.ts";
-import { SHARED, ShardOwnership, type ShardOwnershipDependencies } from "./shard-ownership.ts";
+import type { Recovered, ShardHolder } from "../../ports/store.ts";
+import { type ShardOwnershipDependencies as Parts, SHARED, ShardOwnership } from "./shard-ownership.ts";
 
 const ME = "019a0000-0000-7000-8000-000000000001";
 const OTHER = "019a0000-0000-7000-8000-000000000002";
-const readPools = async () => {};
 const profile: NodeProfile = {
   incarnation: ME,
   name: "a:8081",
@@ -22,11 +21,11 @@ const profile: NodeProfile = {
   startedAt: 0,
 };
 
-/** A store whose shards have no owner, or all the same one. The test sets how long reading them takes. */
+/** A store whose shards have no owner at first, or all the same one. The test sets how long reading them takes. */
 class SlowStore {
   readonly #runtime: ManualRuntime;
   readonly #recoverMs: number;
-  readonly #owner: string | null;
+  readonly #holders: ShardHolder[];
 
   takeovers = 0;
   /** Duration of the first read of the shards in ms. */
@@ -36,19 +35,20 @@ class SlowStore {
     this.#lookMs = lookMs;
     this.#runtime = runtime;
     this.#recoverMs = recoverMs;
-    this.#owner = owner;
+    this.#holders = Array.from({ length: SHARD_COUNT }, (_, shard) => ({ shard, epoch: 1, owner }));
   }
 
   async readShards() {
     const lookMs = this.#lookMs;
     this.#lookMs = 0;
     if (lookMs > 0) await new Promise<void>((resolve) => this.#runtime.setTimer(lookMs, resolve));
-    return Array.from({ length: SHARD_COUNT }, (_, shard) => ({ shard, epoch: 1, owner: this.#owner }));
+    return [...this.#holders];
   }
 
-  async takeOver(wanted: readonly unknown[]) {
+  async takeOver(seen: readonly ShardHolder[], owner: Incarnation) {
     this.takeovers++;
-    return wanted.map(() => 2);
+    for (const { shard, epoch } of seen) this.#holders[shard] = { shard, epoch: epoch + 1, owner };
+    return seen.map(({ epoch }) => epoch + 1);
   }
 
   recover(): Promise<Recovered> {
@@ -56,6 +56,49 @@ class SlowStore {
   }
 
   async releaseShards() {}
+}
+
+/** Parts of a node that differ from the usual: a store that answers at once, and no link to another node. */
+interface Stage extends Partial<Pick<Parts, "store" | "profile">> {
+  runtime: ManualRuntime;
+  renew: Parts["leases"]["renew"];
+  /** Nodes to which there is a link, this one included. */
+  linked?: string[];
+}
+
+/** Ownership of a node, with records of what its machine was given and had to give back. */
+function stage({ runtime, renew, linked = [ME], ...parts }: Stage) {
+  const owned = new Map<ShardId, Epoch>();
+  const seen = { owned, tookAtMs: 0, released: [] as number[], dropped: [] as string[] };
+  const machine: Parts["machine"] = {
+    gatewaysChanged: () => undefined,
+    has: () => owned,
+    own: ({ epochs }) => {
+      seen.tookAtMs = runtime.monotonicMs();
+      for (const [shard, epoch] of epochs) owned.set(shard, epoch);
+    },
+    releaseShards: async (shards) => {
+      seen.released.push(shards.length);
+      for (const shard of shards) owned.delete(shard);
+      return true;
+    },
+    drop: (reason) => seen.dropped.push(reason),
+  };
+  const ownership = new ShardOwnership({
+    ...{ runtime, profile, machine, terms: SHARED, log: pino({ level: "silent" }), readPools: async () => {} },
+    store: new SlowStore(runtime, 0),
+    leases: { renew, release: async () => {} },
+    bus: Object.assign(memoryBus(ME), { nodes: () => linked }),
+    ...parts,
+  });
+  /** Starts the ownership while the clock moves by `ms`. */
+  const start = async (ms: number) => {
+    const started = ownership.start();
+    await settled();
+    await runtime.advance(ms);
+    await started;
+  };
+  return { ownership, seen, start };
 }
 
 /** State of the other node, which renewed its lease 90 ms ago for the last time, as this node sees it. */
@@ -69,47 +112,19 @@ async function takenAfterMs({ isReachable, reached }: Known): Promise<number> {
   const runtime = new ManualRuntime();
   const lastMs = runtime.monotonicMs() - 90;
   const other = { ...profile, incarnation: OTHER, name: "b:8081", address: "b:8081", draining: false, reaches: null };
-  const leases: ShardOwnershipDependencies["leases"] = {
-    renew: async (node) => {
-      const renewedAgoMs = runtime.monotonicMs() - lastMs;
-      const mine = { ...node, renewedAgoMs: 0, draining: false, reaches: reached ?? null };
-      return renewedAgoMs > SHARED.ttlMs ? [mine] : [mine, { ...other, renewedAgoMs }];
-    },
-    release: async () => {},
-  };
-  const owned = new Map<ShardId, Epoch>();
-  let tookAtMs = 0;
-  const machine: ShardOwnershipDependencies["machine"] = {
-    gatewaysChanged: () => undefined,
-    has: () => owned,
-    own: ({ epochs }) => {
-      tookAtMs = runtime.monotonicMs();
-      for (const [shard, epoch] of epochs) owned.set(shard, epoch);
-    },
-    releaseShards: async () => true,
-    drop: () => undefined,
+  const renew: Parts["leases"]["renew"] = async (node) => {
+    const renewedAgoMs = runtime.monotonicMs() - lastMs;
+    const mine = { ...node, renewedAgoMs: 0, draining: false, reaches: reached ?? null };
+    return renewedAgoMs > SHARED.ttlMs ? [mine] : [mine, { ...other, renewedAgoMs }];
   };
   const store = new SlowStore(runtime, 0, OTHER);
-  const log = pino({ level: "silent" });
-  const bus = Object.assign(memoryBus(ME), { nodes: () => (isReachable ? [ME, OTHER] : [ME]) });
-  const ownership = new ShardOwnership({
-    store,
-    leases,
-    bus,
-    runtime,
-    log,
-    profile,
-    terms: SHARED,
-    readPools,
-    machine,
-  });
-  const started = ownership.start();
-  await settled();
-  await started;
+  const linked = isReachable ? [ME, OTHER] : [ME];
+  const { ownership, seen, start } = stage({ runtime, renew, store, linked });
+  await start(0);
   await runtime.advance(SHARED.ttlMs);
+  assert.equal(seen.owned.size, SHARD_COUNT);
   await ownership.stop();
-  assert.equal(owned.size, SHARD_COUNT);
-  return tookAtMs - lastMs;
+  return seen.tookAtMs - lastMs;
 }
 
 it("looks again when the lease of a node runs out that does not renew it, and takes what was that node's", async () => {
@@ -131,54 +146,37 @@ it("takes nothing while it and the owners do not reach each other, and lets all 
   const other = { ...profile, incarnation: OTHER, name: "b:8081", address: "b:8081", level, draining: false };
   const third = { ...other, incarnation: "019a0000-0000-7000-8000-000000000003", name: "c:8081", address: "c:8081" };
   let reaches = [ME, OTHER, third.incarnation];
-  const leases: ShardOwnershipDependencies["leases"] = {
-    renew: async (node) => [
-      { ...node, level, renewedAgoMs: 0, draining: false, reaches },
-      ...[other, third].map((one) => ({ ...one, renewedAgoMs: 0, reaches: [ME, OTHER, third.incarnation] })),
-    ],
-    release: async () => {},
-  };
-  const owned = new Map<ShardId, Epoch>();
-  const gone: number[] = [];
-  const machine: ShardOwnershipDependencies["machine"] = {
-    gatewaysChanged: () => undefined,
-    has: () => owned,
-    own: ({ epochs }) => {
-      for (const [shard, epoch] of epochs) owned.set(shard, epoch);
-    },
-    releaseShards: async (shards) => {
-      gone.push(shards.length);
-      for (const shard of shards) owned.delete(shard);
-      return true;
-    },
-    drop: () => undefined,
-  };
-  const bus = Object.assign(memoryBus(ME), { nodes: () => [ME, OTHER, third.incarnation] });
-  const store = new SlowStore(runtime, 0);
-  const log = pino({ level: "silent" });
-  const ownership = new ShardOwnership({
-    store,
-    leases,
-    bus,
-    runtime,
-    log,
-    profile,
-    terms: SHARED,
-    readPools,
-    machine,
-  });
-  const started = ownership.start();
-  await settled();
-  await runtime.advance(1);
-  await started;
-  const had = owned.size;
+  const renew: Parts["leases"]["renew"] = async (node) => [
+    { ...node, level, renewedAgoMs: 0, draining: false, reaches },
+    ...[other, third].map((one) => ({ ...one, renewedAgoMs: 0, reaches: [ME, OTHER, third.incarnation] })),
+  ];
+  const { ownership, seen, start } = stage({ runtime, renew, linked: [ME, OTHER, third.incarnation] });
+  await start(1);
+  const had = seen.owned.size;
   assert.ok(had > 0 && had < SHARD_COUNT);
   reaches = [ME];
   await runtime.advance(3 * SHARED.renewEveryMs);
-  assert.deepEqual([gone, owned.size, ownership.share], [[had], 0, { placed: 0, had: 0, isSettled: true }]);
+  assert.deepEqual(
+    [seen.released, seen.owned.size, ownership.share],
+    [[had], 0, { placed: 0, had: 0, isSettled: true }],
+  );
   reaches = [ME, OTHER, third.incarnation];
   await runtime.advance(SHARED.renewEveryMs);
-  assert.equal(owned.size, had);
+  assert.equal(seen.owned.size, had);
+  await ownership.stop();
+});
+
+it("gives up the shards that another node has taken over without its knowing, and leaves them to that node", async () => {
+  const runtime = new ManualRuntime();
+  const store = new SlowStore(runtime, 0);
+  const lease = { renewedAgoMs: 0, draining: false, reaches: null };
+  const api = { ...profile, ...lease, incarnation: OTHER, name: "b:8081", address: "b:8081", roles: ["api" as const] };
+  const { ownership, seen, start } = stage({ runtime, store, renew: async (node) => [{ ...node, ...lease }, api] });
+  await start(1);
+  assert.equal(seen.owned.size, SHARD_COUNT);
+  await store.takeOver((await store.readShards()).slice(0, 3), "019a0000-0000-7000-8000-000000000003");
+  await runtime.advance(SHARED.ttlMs);
+  assert.deepEqual([seen.released, seen.owned.size], [[3], SHARD_COUNT - 3]);
   await ownership.stop();
 });
 
@@ -194,38 +192,13 @@ it("takes nothing by what it knew before it was held up: who was dead then may l
     renewedAgoMs: 0,
   };
   let renewals = 0;
-  const leases: ShardOwnershipDependencies["leases"] = {
-    renew: async (node) => {
-      const mine = { ...node, renewedAgoMs: 0, draining: false, reaches: null };
-      return renewals++ === 0 ? [mine] : [mine, other];
-    },
-    release: async () => {},
+  const renew: Parts["leases"]["renew"] = async (node) => {
+    const mine = { ...node, renewedAgoMs: 0, draining: false, reaches: null };
+    return renewals++ === 0 ? [mine] : [mine, other];
   };
   const store = new SlowStore(runtime, 0, OTHER, SHARED.ttlMs + 1);
-  const machine = {
-    has: () => new Map(),
-    own: () => undefined,
-    releaseShards: async () => true,
-    gatewaysChanged: () => undefined,
-    drop: () => undefined,
-  };
-  const bus = Object.assign(memoryBus(ME), { nodes: () => [ME, OTHER] });
-  const log = pino({ level: "silent" });
-  const ownership = new ShardOwnership({
-    store,
-    leases,
-    bus,
-    runtime,
-    log,
-    profile,
-    terms: SHARED,
-    readPools,
-    machine,
-  });
-  const started = ownership.start();
-  await settled();
-  await runtime.advance(3 * SHARED.ttlMs);
-  await started;
+  const { ownership, start } = stage({ runtime, renew, store, linked: [ME, OTHER] });
+  await start(3 * SHARED.ttlMs);
   assert.deepEqual([store.takeovers, renewals > 1], [0, true]);
   await ownership.stop();
 });
@@ -246,47 +219,18 @@ it("keeps its lease while the store does not answer who owns the shards, takes n
 async function lookSlowly({ recoverMs = 0, lookMs = 0 }: { recoverMs?: number; lookMs?: number }) {
   const runtime = new ManualRuntime();
   const renewedAtMs: number[] = [];
-  const leases: ShardOwnershipDependencies["leases"] = {
-    renew: async (node) => {
-      renewedAtMs.push(runtime.monotonicMs());
-      return [{ ...node, renewedAgoMs: 0, draining: false, reaches: null }];
-    },
-    release: async () => {},
-  };
-  const owned = new Map<ShardId, Epoch>();
-  const dropped: string[] = [];
-  const machine: ShardOwnershipDependencies["machine"] = {
-    gatewaysChanged: () => undefined,
-    has: () => owned,
-    own: ({ epochs }) => {
-      for (const [shard, epoch] of epochs) owned.set(shard, epoch);
-    },
-    releaseShards: async () => true,
-    drop: (reason) => dropped.push(reason),
+  const renew: Parts["leases"]["renew"] = async (node) => {
+    renewedAtMs.push(runtime.monotonicMs());
+    return [{ ...node, renewedAgoMs: 0, draining: false, reaches: null }];
   };
   const store = new SlowStore(runtime, recoverMs, null, lookMs);
-  const terms = SHARED;
-  const log = pino({ level: "silent" });
-  const ownership = new ShardOwnership({
-    store,
-    leases,
-    bus: memoryBus(ME),
-    runtime,
-    log,
-    profile,
-    terms,
-    readPools,
-    machine,
-  });
-  const started = ownership.start();
-  await settled();
-  await runtime.advance(recoverMs + lookMs);
-  await started;
+  const { ownership, seen, start } = stage({ runtime, renew, store });
+  await start(recoverMs + lookMs);
   await runtime.advance(SHARED.renewEveryMs);
   const pausesMs = renewedAtMs.slice(1).map((atMs, index) => atMs - (renewedAtMs[index] as number));
-  const isTrusted = ownership.trusted;
+  const found = { shards: seen.owned.size, dropped: seen.dropped, pausesMs, isTrusted: ownership.trusted };
   await ownership.stop();
-  return { shards: owned.size, dropped, pausesMs, isTrusted };
+  return found;
 }
 
 it("counts among the living gateways whose leases stand, though only this node cannot reach them, and not their earlier lives", async () => {
@@ -295,38 +239,9 @@ it("counts among the living gateways whose leases stand, though only this node c
   const other = { ...lease, incarnation: OTHER, name: "b:8081", roles: ["gateway"] as const, startedAt: 7 };
   const earlier = { ...other, incarnation: "019a0000-0000-7000-8000-000000000003", startedAt: 6 };
   let known = [other, earlier];
-  const leases: ShardOwnershipDependencies["leases"] = {
-    renew: async () => [lease, ...known],
-    release: async () => {},
-  };
-  const owned = new Map<ShardId, Epoch>();
-  const machine: ShardOwnershipDependencies["machine"] = {
-    gatewaysChanged: () => undefined,
-    has: () => owned,
-    own: ({ epochs }) => {
-      for (const [shard, epoch] of epochs) owned.set(shard, epoch);
-    },
-    releaseShards: async () => true,
-    drop: () => undefined,
-  };
-  const bus = Object.assign(memoryBus(ME), { nodes: () => [ME] });
-  const log = pino({ level: "silent" });
-  const store = new SlowStore(runtime, 0);
-  const ownership = new ShardOwnership({
-    store,
-    leases,
-    bus,
-    runtime,
-    log,
-    profile,
-    terms: SHARED,
-    readPools,
-    machine,
-  });
-  const started = ownership.start();
-  await settled();
-  await runtime.advance(1);
-  await started;
+  const renew: Parts["leases"]["renew"] = async () => [lease, ...known];
+  const { ownership, start } = stage({ runtime, renew });
+  await start(1);
   assert.deepEqual(ownership.gateways, [ME, OTHER]);
   known = [{ ...other, renewedAgoMs: 501 }];
   await runtime.advance(SHARED.renewEveryMs);
@@ -347,34 +262,12 @@ it("knows the feature level of the cluster: that of the oldest node whose lease 
     reaches: null,
   };
   let others = [{ ...older, renewedAgoMs: 0 }];
-  const leases: ShardOwnershipDependencies["leases"] = {
-    renew: async (node) => [{ ...node, reaches: null, renewedAgoMs: 0, draining: false }, ...others],
-    release: async () => {},
-  };
-  const owned = new Map<ShardId, Epoch>();
-  const machine: ShardOwnershipDependencies["machine"] = {
-    gatewaysChanged: () => undefined,
-    has: () => owned,
-    own: ({ epochs }) => {
-      for (const [shard, epoch] of epochs) owned.set(shard, epoch);
-    },
-    releaseShards: async () => true,
-    drop: () => undefined,
-  };
-  const parts = {
-    leases,
-    bus: memoryBus(ME),
-    runtime,
-    log: pino({ level: "silent" }),
-    terms: SHARED,
-    readPools,
-    machine,
-  };
-  const ownership = new ShardOwnership({ ...parts, store: new SlowStore(runtime, 0), profile: newest });
-  const started = ownership.start();
-  await settled();
-  await runtime.advance(1);
-  await started;
+  const renew: Parts["leases"]["renew"] = async (node) => [
+    { ...node, reaches: null, renewedAgoMs: 0, draining: false },
+    ...others,
+  ];
+  const { ownership, start } = stage({ runtime, renew, profile: newest });
+  await start(1);
   assert.equal(ownership.level, 2);
   others = [];
   await runtime.advance(SHARED.renewEveryMs);

@@ -57,6 +57,12 @@ export function testServer(connection: pg.ClientConfig, stop: () => Promise<void
   };
 }
 
+/** A database as the URL of a store, which the setting `MAINSPRING_STORE` takes. */
+export function storeUrl({ host = "", port, user = "", password, database = "" }: pg.ClientConfig): string {
+  const query = new URLSearchParams({ host, port: String(port), user, password: String(password ?? "") });
+  return `postgres:///${database}?${query}`;
+}
+
 /** Connections to the schema of new stores, without a store. */
 export function testConnections(
   connection: Connection,
