@@ -31,7 +31,12 @@ import {
 } from "./rules/recurring.ts";
 import { finalStatesAbsorb, onlySuccessHasResult, payloadsAreIntact, resultsAreCurrent } from "./rules/results.ts";
 import type { Rule } from "./rules/rule.ts";
-import { signalsAreAcceptedOnce, signalsAreConsumedOnce, signalsInTimeCount } from "./rules/signals.ts";
+import {
+  signalsAreAcceptedOnce,
+  signalsAreConsumedOnce,
+  signalsComeAtAllTimes,
+  signalsInTimeCount,
+} from "./rules/signals.ts";
 import {
   checkpointsNeverGoBack,
   recordedStepsAreKept,
@@ -82,7 +87,13 @@ const ALWAYS = {
   nobodyDiesUnasked,
 };
 /** Rules for runs in which stopped workers resume, and the pool has its limit. */
-const OF_CUSTOMERS = { poolIsLimited, zombiesCameBack, attemptsOutliveTheServer, stepsOutliveTheirWorker };
+const OF_CUSTOMERS = {
+  poolIsLimited,
+  zombiesCameBack,
+  attemptsOutliveTheServer,
+  stepsOutliveTheirWorker,
+  signalsComeAtAllTimes,
+};
 /** Rules of each kind of run. */
 export const RULES = {
   /** Run with faults in the processes of one server. */

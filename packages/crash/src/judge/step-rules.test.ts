@@ -182,6 +182,24 @@ describe("of durable steps, the judge finds", () => {
 });
 
 describe("of durable steps, the judge wants to see", () => {
+  it("signals before, during and after waits for them", () => {
+    const story = new Story();
+    const job = story.job("a").submitted(0);
+    const missing = () =>
+      judge(story.evidence(), "crash").violations.flatMap(({ what }) => what.match(/came (.*) a wait/)?.[1] ?? []);
+    const seen = [missing()];
+    job.signalled("s", 5).told(waits("a", FIRST)).knew("a", "s", FIRST);
+    seen.push(missing());
+    job.signalled("t", 30).told(waits("b", FIRST)).knew("b", "t", { attempt: 1, at: 40 });
+    seen.push(missing());
+    job
+      .told(waits("c", SECOND, "go", 1))
+      .knew("c", null, SECOND)
+      .signalled("u", 230);
+    seen.push(missing());
+    assert.deepEqual(seen, [["before", "during", "after"], ["during", "after"], ["after"], []]);
+  });
+
   it("an execution that lost its worker after a recorded step, and succeeded with it", () => {
     const seen = (first: "WORKER_LOST" | "SUSPENDED") => {
       const story = new Story();

@@ -5,6 +5,13 @@ import type { Rule } from "./rule.ts";
 type SignalEvent = Extract<ClientEvent, { event: `SIGNAL_${string}` }>;
 type Known = Extract<StepEvent, { event: "STEP_KNOWN" }>;
 
+interface SignalFigures {
+  signals: number;
+  signalsBeforeTheirWait: number;
+  signalsAfterTheirWait: number;
+  signalsRepeated: number;
+}
+
 /** The signals of one execution, as its senders and its steps wrote them down. */
 interface Signalled {
   executionId: string;
@@ -67,8 +74,16 @@ export const signalsInTimeCount: Rule = (of) =>
     });
   });
 
+/** Signals came before, during and after waits for them. */
+export const signalsComeAtAllTimes: Rule = (of) => {
+  const { signals, signalsBeforeTheirWait, signalsAfterTheirWait } = signalFigures(of);
+  const during = signals - signalsBeforeTheirWait - signalsAfterTheirWait;
+  const seen = { before: signalsBeforeTheirWait, during, after: signalsAfterTheirWait };
+  return Object.entries(seen).flatMap(([when, count]) => (count > 0 ? [] : [`no signal came ${when} a wait for it`]));
+};
+
 /** Number of signals by the time of their acceptance, and of answers to repeats. */
-export function signalFigures(of: Case): Record<string, number> {
+export function signalFigures(of: Case): SignalFigures {
   const all = allSignalled(of);
   const accepted = all.flatMap(({ sent, waits }) => {
     const answers = sent.filter((event) => event.event === "SIGNAL_ANSWERED");

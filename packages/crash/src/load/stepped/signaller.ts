@@ -18,7 +18,7 @@ interface SignallerParts {
 }
 
 /** Time from the acceptance of a job to a signal, in milliseconds: before, within or after the wait for the signal. */
-const SIGNAL_AFTER_MS = { least: 0, most: 16_000 };
+const SIGNAL_AFTER_MS = { least: 0, most: 25_000 };
 /** Share of signals that are sent again after their answer. */
 const REPEATS = 0.2;
 const REPEAT_AFTER_MS = { least: 0, most: 8_000 };
