@@ -55,7 +55,7 @@ interface RunStory {
   returns?: string;
 }
 
-/** What a handler wrote about its steps, without its execution. Each event names its attempt and its time. */
+/** Line of a handler about its steps, without its execution. Each event names its attempt and its time. */
 type Told<E> = E extends StepEvent ? Omit<E, "pid" | "executionId"> : never;
 
 class JobStory {
