@@ -30,6 +30,8 @@ export function endingOfReturn(value: unknown, abort: AbortCause | null): Ending
 
 /** Outcome of a handler that threw. */
 export function endingOfThrow(thrown: unknown, abort: AbortCause | null): Ending {
+  // A suspension ends with a thrown error as a rule, nobody reads it, and the text of its stack is expensive.
+  if (abort === "SUSPENDED") return suspended([]);
   const error = errorOf(thrown);
   if (abort === "TIMED_OUT") return timedOut(error);
   if (abort === "CANCELLED") return { outcome: "CANCELLED", result: "", error, advice: null };

@@ -121,12 +121,12 @@ export class AttemptSteps {
   /** Rejects everything that waits: the connected server is too old. */
   unsupported(): void {
     for (const waiting of this.#takeWaiting()) waiting.reject(this.#tooOld());
-    this.#waits.reject(this.#tooOld(), false);
+    this.#waits.reject(() => this.#tooOld(), false);
   }
 
   /** Rejects the steps that wait: the attempt is told to stop. Other steps may end within the grace time. */
   abort(): void {
-    this.#waits.reject(this.#aborted(), this.#attempt.abortCause === "SUSPENDED");
+    this.#waits.reject(() => this.#aborted(), this.#attempt.abortCause === "SUSPENDED");
   }
 
   /** Waits for which the attempt is suspended. */
@@ -143,7 +143,7 @@ export class AttemptSteps {
   /** Rejects everything that waits: the attempt has ended, or the server no longer wants it. */
   drop(): void {
     for (const waiting of this.#takeWaiting()) waiting.reject(this.#aborted());
-    this.#waits.reject(this.#aborted(), false);
+    this.#waits.reject(() => this.#aborted(), false);
   }
 
   /** Keeps the attempt from being suspended, until the returned function is called. */

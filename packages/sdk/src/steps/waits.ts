@@ -78,8 +78,8 @@ export class Waits {
     });
   }
 
-  /** Rejects all waits. @param isSuspended whether the attempt suspends for them */
-  reject(error: Error, isSuspended: boolean): void {
+  /** Rejects all waits. @param errorOf called only if there are any @param isSuspended whether the attempt suspends for them */
+  reject(errorOf: () => Error, isSuspended: boolean): void {
     const pending = [...this.#pending.values()];
     if (isSuspended) this.#suspended = pending.map(({ wait }) => wait);
     this.#pending.clear();
@@ -87,6 +87,8 @@ export class Waits {
     this.#decision?.cancel();
     this.#timer = null;
     this.#decision = null;
+    if (pending.length === 0) return;
+    const error = errorOf();
     for (const { over } of pending) over.reject(error);
   }
 
