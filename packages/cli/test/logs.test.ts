@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { type AttemptLogs, Client, TerminalError, task, Worker } from "@mainspring/sdk";
 import { type ClusterNode, TestCluster } from "./testing/cluster.ts";
-import { Commands, LongCommand } from "./testing/command.ts";
+import { Commands, LongCommand, mainspring } from "./testing/command.ts";
 import { TestLink } from "./testing/link.ts";
 import { serveOn, startServer, type TestServer } from "./testing/server.ts";
 
@@ -122,6 +125,28 @@ describe("what handlers have logged", () => {
     const { stdout, code } = await follow.done;
     assert.match(stdout, new RegExp(`^${at}  info  only line\n$`));
     assert.equal(code, 0);
+  });
+
+  it("is followed, although the only attempt begins and ends before the stream of events is open", async (t) => {
+    const early = task({ name: "early", run: (_: null, ctx) => ctx.log("only line") });
+    const { executionId } = await client.submit({ target: { handler: "early", pool: "early" } });
+    const worker = new Worker({ url: server.grpcAddress, pool: "early", tasks: [early], warn: () => undefined });
+    t.after(() => worker.stop());
+    // The command asks for the events when it knows that there is no attempt yet.
+    const front = createServer(async ({ url = "" }, response) => {
+      if (url.endsWith("/events")) {
+        await worker.start();
+        await client.waitForExecution(executionId);
+      }
+      const answer = await fetch(`${server.httpUrl}${url}`);
+      response.writeHead(answer.status, { "content-type": answer.headers.get("content-type") ?? "" });
+      response.end(await answer.text());
+    }).listen(0, "127.0.0.1");
+    t.after(() => front.close());
+    await once(front, "listening");
+    const url = `http://127.0.0.1:${(front.address() as AddressInfo).port}`;
+    const { stdout, stderr } = await mainspring(["executions", "logs", executionId, "--follow", "--url", url]);
+    assert.deepEqual([stdout.replace(new RegExp(at), "AT"), stderr], ["AT  info  only line\n", ""]);
   });
 
   it("says so where there is nothing, and where there is no such execution or attempt", async () => {

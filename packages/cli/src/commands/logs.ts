@@ -1,4 +1,4 @@
-import type { AttemptLogs, Client, ExecutionEvent, LoggedLine } from "@mainspring/sdk";
+import type { Client, ExecutionEvent, LoggedLine } from "@mainspring/sdk";
 import type { Command } from "commander";
 import { type ConnectionOptions, clientCommand, connect } from "../arguments/connection-options.ts";
 import { given } from "../arguments/given.ts";
@@ -11,8 +11,6 @@ interface LogsOptions extends ConnectionOptions {
   attempt?: number;
   follow?: boolean;
 }
-
-type LogEvent = Extract<ExecutionEvent, { type: "log" }>;
 
 export function logsCommand(): Command {
   return clientCommand("logs")
@@ -35,15 +33,27 @@ async function followLogs(client: Client, output: Output, executionId: string, w
   const first = wanted ?? newest;
   const logs = first > 0 && first <= newest ? await client.getLogs(executionId, { attempt: first }) : null;
   if (logs?.url != null) output.print(logs, () => logsText(logs));
-  const print = (attempt: number, line: LoggedLine) =>
+  const shown = new ShownLines(first);
+  const print = (attempt: number, line: LoggedLine) => {
+    shown.add(attempt, line);
     output.print({ executionId, attempt, ...line }, () => logLine(line));
+  };
   for (const line of logs?.lines ?? []) print(first, line);
-  const shown = new ShownLines(first, logs);
+  const unseen = shown.filter();
   for await (const event of client.follow(executionId)) {
-    if (wanted !== undefined && attemptBefore(event) >= wanted) return;
-    if (event.type !== "log" || (wanted ?? event.attempt) !== event.attempt || shown.has(event)) continue;
+    if (wanted !== undefined && attemptBefore(event) >= wanted) break;
+    if (event.type !== "log" || (wanted ?? event.attempt) !== event.attempt || !unseen(event.attempt, event)) continue;
     const { at, level, line } = event;
     print(event.attempt, { at, level, line });
+  }
+  if (logs?.url != null) return;
+  // An attempt may have begun and ended before the stream of events was open.
+  const { attempt: last } = await client.getExecution(executionId);
+  for (const attempt of new Set([shown.attempt, wanted ?? last])) {
+    if (attempt === 0 || attempt > last) continue;
+    const isUnseen = shown.filter();
+    const { lines } = await client.getLogs(executionId, { attempt });
+    for (const line of lines) if (isUnseen(attempt, line)) print(attempt, line);
   }
 }
 
@@ -53,25 +63,35 @@ function attemptBefore(event: ExecutionEvent): number {
   return event.type === "state" ? event.execution.attempt - 1 : 0;
 }
 
-/** Lines that were read and printed. The stream of events begins with some of them. */
+/** Lines that were printed, as far as others may repeat them. */
 class ShownLines {
-  readonly #attempt: number;
-  readonly #lastAt: string;
+  /** Attempt of the last line, or the first one to follow. */
+  attempt: number;
+  #lastAt = "";
   /** Texts of the lines of the last instant: others of this instant may not have been printed. */
-  readonly #last: string[];
+  #last: string[] = [];
 
-  constructor(attempt: number, logs: AttemptLogs | null) {
-    const lines = logs?.lines ?? [];
-    this.#attempt = attempt;
-    this.#lastAt = lines.at(-1)?.at ?? "";
-    this.#last = lines.filter(({ at }) => at === this.#lastAt).map(({ line }) => line);
+  constructor(attempt: number) {
+    this.attempt = attempt;
   }
 
-  has({ attempt, at, line }: LogEvent): boolean {
-    if (attempt !== this.#attempt) return attempt < this.#attempt;
-    if (at !== this.#lastAt) return at < this.#lastAt;
-    const index = this.#last.indexOf(line);
-    if (index >= 0) this.#last.splice(index, 1);
-    return index >= 0;
+  add(attempt: number, { at, line }: LoggedLine): void {
+    if (attempt !== this.attempt || at !== this.#lastAt) this.#last = [];
+    this.attempt = attempt;
+    this.#lastAt = at;
+    this.#last.push(line);
+  }
+
+  /** @returns a function that tells for one line after the other whether it has not been printed until now */
+  filter(): (attempt: number, line: Pick<LoggedLine, "at" | "line">) => boolean {
+    const { attempt: shown } = this;
+    const [lastAt, last] = [this.#lastAt, [...this.#last]];
+    return (attempt, { at, line }) => {
+      if (attempt !== shown) return attempt > shown;
+      if (at !== lastAt) return at > lastAt;
+      const index = last.indexOf(line);
+      if (index >= 0) last.splice(index, 1);
+      return index < 0;
+    };
   }
 }
