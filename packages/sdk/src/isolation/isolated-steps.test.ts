@@ -84,7 +84,7 @@ for (const where of ["process", "thread"] as const) {
 
     it("suspend their attempt, once the handler has gone on after each step that ended", async () => {
       const recorded = [
-        { name: "over", kind: "WAIT", untilMs: 1_000_000 },
+        { name: "over", kind: "WAIT", untilMs: 1_000_000, isOver: true },
         { name: "known", kind: "SIGNAL", data: '"ü"', signalId: "s-1" },
       ] as const;
       const { steps, contents, finished } = await run(where, "waitForAll", { recorded, ...PATIENT });

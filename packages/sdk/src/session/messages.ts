@@ -121,7 +121,7 @@ export function recordOf({ name, kind, data, remainingMs, signalId }: RecordedSt
     case WireStepKind.CHECKPOINT:
       return [{ name, kind: "CHECKPOINT", data: textOf(data) }];
     case WireStepKind.WAIT:
-      return [{ name, kind: "WAIT", untilMs: nowMs + Number(remainingMs) }];
+      return [{ name, kind: "WAIT", untilMs: nowMs + Number(remainingMs), isOver: remainingMs <= 0n }];
     case WireStepKind.SIGNAL:
       return [{ name, kind: "SIGNAL", data: textOf(data), signalId }];
     case WireStepKind.UNSPECIFIED:

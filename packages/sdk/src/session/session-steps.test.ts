@@ -201,8 +201,8 @@ describe("records of earlier attempts", () => {
     ];
     scene.say({ recorded: [{ token: token("a", 2), steps }], assigns: [assign("a", { token: token("a", 2) })] });
     assert.deepEqual(scene.orders.at(-1)?.assigns[0]?.recorded, [
-      { name: "sleeps", kind: "WAIT", untilMs: 1_005_000 },
-      { name: "slept", kind: "WAIT", untilMs: 999_993 },
+      { name: "sleeps", kind: "WAIT", untilMs: 1_005_000, isOver: false },
+      { name: "slept", kind: "WAIT", untilMs: 999_993, isOver: true },
       { name: "approved", kind: "SIGNAL", data: '"ü"', signalId: "s-1" },
     ]);
   });

@@ -35,8 +35,11 @@ export type StepKind = "RESULT" | "CHECKPOINT";
 export type StepRecord =
   /** Result of a step, or a checkpoint, whose name is empty. `data`: JSON text; empty: undefined. */
   | { kind: StepKind; name: string; data: string }
-  /** Wait for which an earlier attempt suspended, until `untilMs` on the monotonic clock. */
-  | { kind: "WAIT"; name: string; untilMs: number }
+  /**
+   * Wait for which an earlier attempt suspended, until `untilMs` on the monotonic clock. `isOver`: whether that was before
+   * the assignment arrived, so that all signals which came in time came with the assignment.
+   */
+  | { kind: "WAIT"; name: string; untilMs: number; isOver: boolean }
   /** Signal that no step has consumed. `data`: JSON text; empty: none. */
   | { kind: "SIGNAL"; name: string; data: string; signalId: string };
 

@@ -69,8 +69,8 @@ export class AttemptSteps {
   readonly #waits: Waits;
   /** Results that earlier attempts recorded, as JSON text by name. */
   readonly #recorded = new Map<string, string>();
-  /** Ends of the waits for which earlier attempts suspended, in milliseconds of the monotonic clock, by name. */
-  readonly #waitEnds = new Map<string, number>();
+  /** Waits for which earlier attempts suspended, by name. */
+  readonly #earlierWaits = new Map<string, Extract<StepRecord, { kind: "WAIT" }>>();
   /** Signals that no step has consumed, in the order in which they were accepted. */
   readonly #signals: Extract<StepRecord, { kind: "SIGNAL" }>[] = [];
   /** Names that this attempt has used. */
@@ -101,12 +101,12 @@ export class AttemptSteps {
   #takeRecords(records: readonly StepRecord[]): string {
     let last = "";
     for (const record of records) {
-      if (record.kind === "WAIT") this.#waitEnds.set(record.name, record.untilMs);
+      if (record.kind === "WAIT") this.#earlierWaits.set(record.name, record);
       else if (record.kind === "SIGNAL") this.#signals.push(record);
       else if (record.kind === "CHECKPOINT") last = record.data;
       else this.#recorded.set(record.name, record.data);
     }
-    this.#count = new Set([...this.#recorded.keys(), ...this.#waitEnds.keys()]).size;
+    this.#count = new Set([...this.#recorded.keys(), ...this.#earlierWaits.keys()]).size;
     for (const data of this.#recorded.values()) this.#bytes += Buffer.byteLength(data);
     return last;
   }
@@ -185,13 +185,13 @@ export class AttemptSteps {
     this.#use(text);
     if (this.#recorded.has(text)) return;
     const nowMs = this.#runtime.monotonicMs();
-    const untilMs = this.#waitEnds.get(text) ?? nowMs + delayMs;
+    const untilMs = this.#earlierWaits.get(text)?.untilMs ?? nowMs + delayMs;
     if (untilMs <= nowMs) return;
     if (delayMs < SHORT_MS) return this.#wait(text, [], untilMs);
     this.#reserve(text);
     await this.#wait(text, [], untilMs);
     // The sleep has ended beside another step, and a later attempt must not begin it again.
-    if (!this.#waitEnds.has(text)) await this.#record(text, "");
+    if (!this.#earlierWaits.has(text)) await this.#record(text, "");
   }
 
   async #waitForSignal(names: string | readonly string[], options: WaitForSignalOptions): Promise<unknown> {
@@ -204,18 +204,18 @@ export class AttemptSteps {
     const [signal] = index < 0 ? [] : this.#signals.splice(index, 1);
     // A signal that came in time counts, even if the attempt runs after the end of the wait.
     if (signal !== undefined) return this.#record(name, receivedData(signal), signal.signalId);
-    const nowMs = this.#runtime.monotonicMs();
-    const untilMs = this.#waitEnds.get(name) ?? nowMs + timeoutMs;
-    if (untilMs > nowMs) await this.#wait(name, signals, untilMs);
-    return this.#record(name, "null");
+    const earlier = this.#earlierWaits.get(name);
+    if (earlier?.isOver) return this.#record(name, "null");
+    // Only the next attempt knows which signals have come meanwhile, so the attempt suspends even if the wait is over.
+    return this.#wait(name, signals, earlier?.untilMs ?? this.#runtime.monotonicMs() + timeoutMs);
   }
 
-  /** Resolves when the time is over while the attempt runs. */
+  /** Resolves when the time of a sleep is over while the attempt runs. A wait for signals ends with the attempt. */
   async #wait(name: string, signals: readonly string[], untilMs: number): Promise<void> {
     try {
       if (this.#outbox.tooOld !== null) throw this.#tooOld();
       if (this.#attempt.abortCause !== null) throw this.#aborted();
-      await this.#waits.add({ name, signals, untilMs, isRecorded: this.#waitEnds.has(name) });
+      await this.#waits.add({ name, signals, untilMs, isRecorded: this.#earlierWaits.has(name) });
     } catch (error) {
       this.#release(name);
       throw error;
@@ -247,7 +247,7 @@ export class AttemptSteps {
   /** Takes a place among the steps of the execution, unless an earlier attempt has. */
   #reserve(name: string): void {
     if (this.#outbox.tooOld !== null) throw this.#tooOld();
-    if (this.#waitEnds.has(name)) return;
+    if (this.#earlierWaits.has(name)) return;
     if (this.#count + this.#reserved.size >= STEPS_MAX) {
       const advice = "keep the progress of many items in ctx.checkpoint";
       throw new StepError("StepTooLarge", `an execution may have ${STEPS_MAX} steps, and this one has them: ${advice}`);

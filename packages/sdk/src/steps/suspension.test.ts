@@ -96,24 +96,47 @@ describe("an attempt whose steps wait", () => {
     assert.deepEqual(await scene.waits(), [`long ${DAY_MS - 4_500}`]);
   });
 
-  it("records waits that end beside a step that runs, so that later attempts do not wait again", async () => {
+  it("records a sleep that ends beside a step that runs, so that later attempts do not sleep again", async () => {
     const scene = new StepScene();
     const gate = Promise.withResolvers<void>();
     await scene.run(({ step }) =>
-      Promise.all([
-        step.run("a", () => gate.promise),
-        step.sleep("b", 10_000).then(() => "slept"),
-        step.waitForSignal("c", { timeoutMs: 20_000 }),
-      ]),
+      Promise.all([step.run("a", () => gate.promise), step.sleep("b", 10_000).then(() => "slept")]),
     );
     await scene.runtime.advance(10_000);
     assert.deepEqual(await scene.store(), [{ number: 1, name: "b", data: "" }]);
-    await scene.runtime.advance(10_000);
-    assert.deepEqual(await scene.store(), [{ number: 2, name: "c", data: "null" }]);
     gate.resolve();
     await scene.runtime.turn();
     await scene.store();
-    assert.equal(await scene.ending(), 'SUCCEEDED [null,"slept",null]');
+    assert.equal(await scene.ending(), 'SUCCEEDED [null,"slept"]');
+  });
+
+  it("suspends for a wait that was not over when the assignment arrived: the next attempt knows what has come", async () => {
+    const gate = Promise.withResolvers<void>();
+    const scene = new StepScene();
+    const run = async ({ step }: TaskContext) => {
+      const [, signal] = await Promise.all([
+        step.run("a", () => gate.promise),
+        step.waitForSignal("c", { timeoutMs: 20_000 }),
+      ]);
+      return signal;
+    };
+    await scene.run(run, { attempt: 2, earlier: [{ name: "c", remainingMs: 20_000 }] });
+    await scene.runtime.advance(22_000);
+    assert.deepEqual(scene.steps(), [], "a signal may have come in time");
+    gate.resolve();
+    await scene.runtime.turn();
+    await scene.store(2);
+    assert.deepEqual(await scene.waits(), ["c 0 c!"]);
+    const next = new StepScene();
+    await next.run(run, {
+      attempt: 3,
+      earlier: [
+        { name: "a", data: "1" },
+        { name: "c", remainingMs: 0 },
+      ],
+    });
+    assert.deepEqual(await next.store(3), [{ number: 1, name: "c", data: "null" }]);
+    assert.equal(await next.ending(), "SUCCEEDED null");
   });
 
   it("counts waits among the steps of the execution, and those of earlier attempts once", async () => {

@@ -47,7 +47,7 @@ export class Waits {
   }
 
   /**
-   * @returns a promise that resolves when the time of the wait is over while the attempt runs
+   * @returns a promise that resolves when the time of a sleep is over while the attempt runs; a wait for signals only rejects
    * @throws {StepError} StepTooLarge
    */
   async add(wait: Wait): Promise<void> {
@@ -103,25 +103,29 @@ export class Waits {
   /** The end of such a sleep is nearer than that of a suspension. */
   #isSleepShort(): boolean {
     const nowMs = this.#within.runtime.monotonicMs();
-    return [...this.#pending.values()].some(({ wait }) => wait.signals.length === 0 && wait.untilMs - nowMs < SHORT_MS);
+    return this.#sleeps().some(({ wait }) => wait.untilMs - nowMs < SHORT_MS);
+  }
+
+  #sleeps() {
+    return [...this.#pending.values()].filter(({ wait }) => wait.signals.length === 0);
   }
 
   #setTimer(): void {
     this.#timer?.cancel();
     this.#timer = null;
-    if (this.#pending.size === 0) return;
     const { runtime } = this.#within;
-    const nextMs = Math.min(...Array.from(this.#pending.values(), ({ wait }) => wait.untilMs));
+    const nextMs = Math.min(...this.#sleeps().map(({ wait }) => wait.untilMs));
+    if (nextMs === Number.POSITIVE_INFINITY) return;
     const delayMs = Math.min(Math.max(0, nextMs - runtime.monotonicMs()), TIMER_MAX_MS);
     this.#timer = runtime.setTimer(Math.ceil(delayMs), () => this.#end());
   }
 
-  /** Ends the waits whose time is over. */
+  /** Ends the sleeps whose time is over. */
   #end(): void {
     const nowMs = this.#within.runtime.monotonicMs();
-    for (const [name, { wait, over }] of this.#pending) {
+    for (const { wait, over } of this.#sleeps()) {
       if (wait.untilMs > nowMs) continue;
-      this.#pending.delete(name);
+      this.#pending.delete(wait.name);
       over.resolve();
     }
     this.#setTimer();
