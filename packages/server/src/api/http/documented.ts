@@ -15,7 +15,14 @@ export function problems(...names: ProblemName[]): Record<number, unknown> {
   return answers;
 }
 
-const EVERYWHERE: ProblemName[] = ["invalid-request", "unauthorized", "forbidden", "too-many-requests", "unavailable"];
+const EVERYWHERE: ProblemName[] = [
+  "invalid-request",
+  "unauthorized",
+  "forbidden",
+  "too-many-requests",
+  "headers-too-large",
+  "unavailable",
+];
 
 /** An answer with a sentence of its own; the description of the schema stays unchanged. */
 export function answer<T extends TSchema>(schema: T, sentence: string): T {
