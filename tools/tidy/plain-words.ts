@@ -1,5 +1,5 @@
 import ts from "typescript";
-import { type Finding, isScript, lineOf, parse, type Rule, type Source } from "./source.ts";
+import { type Finding, isScript, isTest, lineOf, parse, type Rule, type Source, walk } from "./source.ts";
 
 /** First words that hide the subject of a sentence from a reader who sees only this sentence. */
 const HIDING = "What|Who|Whoever|Whatever|Whose|Those|Of|By|Under|Also|Not";
@@ -18,12 +18,29 @@ interface Paragraph {
   text: string;
 }
 
-/** Checks that comments and documents name the subject of each sentence. */
+/** Files whose texts are the published description of the API and of the metrics. */
+const DESCRIBES = /^packages\/(contract\/src|server\/src\/(api|ops))\//;
+/** Number of words from which on a text is a sentence. */
+const SENTENCE_WORDS = 4;
+
+/** Checks that comments, documents and published descriptions name the subject of each sentence. */
 export const plainWords: Rule = (source) => {
   if (!HIDING_WORD.test(source.text) && !PERSON.test(source.text)) return [];
-  const found = isScript(source.path) ? comments(source) : source.path.endsWith(".md") ? prose(source.text) : [];
+  const found = isScript(source.path) ? ofScript(source) : source.path.endsWith(".md") ? prose(source.text) : [];
   return found.flatMap((paragraph) => findingsOf(source.path, paragraph));
 };
+
+function ofScript(source: Source): Paragraph[] {
+  const file = parse(source);
+  const isDescribing = DESCRIBES.test(source.path) && !isTest(source.path);
+  return isDescribing ? [...comments(file), ...texts(file)] : comments(file);
+}
+
+function texts(file: ts.SourceFile): Paragraph[] {
+  const literals = [...walk(file)].filter((node) => ts.isStringLiteralLike(node));
+  const sentences = literals.filter(({ text }) => text.split(" ").length >= SENTENCE_WORDS);
+  return sentences.map((node) => ({ line: lineOf(file, node.getStart()), text: node.text }));
+}
 
 function findingsOf(path: string, { line, text }: Paragraph): Finding[] {
   return text.split(SENTENCE_END).flatMap((sentence) => {
@@ -37,10 +54,9 @@ function findingsOf(path: string, { line, text }: Paragraph): Finding[] {
   });
 }
 
-function comments(source: Source): Paragraph[] {
-  const file = parse(source);
+function comments(file: ts.SourceFile): Paragraph[] {
   return commentRanges(file).flatMap(({ pos, end }) => {
-    const lines = source.text
+    const lines = file.text
       .slice(pos, end)
       .replace(/^\/\*+|\*+\/$/g, "")
       .split("\n");

@@ -49,6 +49,9 @@ describe("tidy", () => {
     assert.match(said("// The node waits until he is asked.")[0] ?? "", /"he" is for persons/);
     assert.deepEqual(said("// The size is that\n// Of course is no sentence here."), []);
     assert.equal(messages(plainWords, "a.ts", 'const a = "What is in a string";').length, 0);
+    const described = (text: string) => messages(plainWords, "packages/contract/src/a.ts", `const a = "${text}";`);
+    assert.match(described("Fine. What is in a description.")[0] ?? "", /not with "What"/);
+    assert.deepEqual(described("What it is"), []);
     assert.equal(
       messages(plainWords, "a.md", "- Fine.\n- Whoever asks.\n\n| What | cells |\n```\nWhat code.\n```\n").length,
       1,

@@ -22,7 +22,7 @@ const idempotencyKeys = Type.Optional(
     maxItems: BATCH_KEYS_MAX,
     description:
       "a key for each of `jobs`, or null for a job without one; each job is then taken as if it had been submitted alone, and may be " +
-      "repeated alone. Not together with the header Idempotency-Key, which is for the batch as a whole",
+      "repeated alone. A request with this list has no header Idempotency-Key, which is for the batch as a whole",
   }),
 );
 

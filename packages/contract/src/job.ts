@@ -115,7 +115,7 @@ export const ChangedBody = named("ChangedJob", {
     ["REPLACED", "KEPT", "REQUESTED", "UNCHANGED", "CREATED"],
     "REPLACED: it runs by the new definition. KEPT: it was assigned or running already and keeps what it started with, also " +
       "for its retries. REQUESTED: its owner has not answered yet. UNCHANGED: there was nothing new. CREATED: the job is new. " +
-      "Of a recurring job all that is still to come follows; what has fired already keeps what it started with",
+      "A recurring job uses the new definition for all later instants; executions that have fired keep the one they started with",
   ),
   warnings: Warnings,
 });

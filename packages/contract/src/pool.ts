@@ -25,7 +25,7 @@ const settings = {
   ),
   ratePerSec: orNull(
     Type.Number({ minimum: 0.001, maximum: 1_000_000 }),
-    "0.001 to 1000000 attempts that may begin in a second, over all servers, or null (default): no limit. What is not used is saved up for a second",
+    "0.001 to 1000000 attempts that may begin in a second, over all servers, or null (default): no limit. Unused starts are saved up for a second",
   ),
 };
 

@@ -102,8 +102,8 @@ export const FIGURES = {
   cluster_nodes: gauge([], "Nodes whose leases stand, as this node knows it", {
     alert: "it is lower than the number of nodes that you run",
   }),
-  feature_level: gauge([], "What this node's program understands"),
-  cluster_feature_level: gauge([], "What every living node understands; newer features wait for it", {
+  feature_level: gauge([], "Feature level that this node's program understands"),
+  cluster_feature_level: gauge([], "Feature level that every living node understands; newer features wait for it", {
     alert: "it is lower than `mainspring_feature_level` for a day: an upgrade was not finished",
   }),
   draining: gauge([], "1 while this node gives its work to the others", {
@@ -156,7 +156,7 @@ export const FIGURES = {
       alert: "it grows while all nodes live: what was said is said again, which costs time",
     },
   ),
-  mesh_waiting_bytes: gauge([], "What waits here to be sent to other nodes"),
+  mesh_waiting_bytes: gauge([], "Bytes that wait here to be sent to other nodes"),
   http_request_duration_seconds: histogram(
     "seconds",
     ["method", "route", "status"],

@@ -67,10 +67,10 @@ function settleRoute(app: HttpApp, runs: DeadLetterRuns, action: DeadLetterActio
     summary: does,
     body: Selection,
     response: {
-      200: answer(SettledBody, "By executionIds: what became of each"),
+      200: answer(SettledBody, "For executionIds: the outcome of each"),
       202: answer(
         DeadLetterRunBody,
-        "By filter: a run, which goes on behind; `Location` says where to see how far it is",
+        "For a filter: a run, which the server continues in the background; `Location` is the address of its progress",
       ),
       ...problems("unsupported-media-type", "payload-too-large"),
     },

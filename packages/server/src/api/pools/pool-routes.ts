@@ -82,7 +82,7 @@ function putRoute(app: HttpApp, deps: PoolDependencies): void {
     response: {
       200: answer(
         ChangedPoolBody,
-        "As it is now, on every server: nothing more of a paused pool is assigned. What was assigned before runs on, and work that is ready already keeps its place when the strategy changes.",
+        "As it is now, on every server: nothing more of a paused pool is assigned. Attempts that were assigned before run on, and work that is ready keeps its place when the strategy changes.",
       ),
       202: answer(
         ChangedPoolBody,
