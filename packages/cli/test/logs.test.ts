@@ -122,9 +122,9 @@ describe("what handlers have logged", () => {
     const worker = new Worker({ url: server.grpcAddress, pool: "later", tasks: [later], warn: () => undefined });
     t.after(() => worker.stop());
     await worker.start();
-    const { stdout, code } = await follow.done;
+    const { stdout, stderr, code } = await follow.done;
+    assert.deepEqual([code, stderr], [0, ""]);
     assert.match(stdout, new RegExp(`^${at}  info  only line\n$`));
-    assert.equal(code, 0);
   });
 
   it("is followed, although the only attempt begins and ends before the stream of events is open", async (t) => {

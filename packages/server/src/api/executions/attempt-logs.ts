@@ -7,7 +7,7 @@ import type { Lacking } from "../feature-gate.ts";
 import type { Inbox } from "../inbox.ts";
 
 /** Longest wait for the answers of gateways, in milliseconds; after that the answer has the lines of the store only. */
-const ASK_TIMEOUT_MS = 250;
+const ASK_TIMEOUT_MS = 2_000;
 
 export interface LogReads {
   store: { readonly logs: Pick<StoreLogs, "read"> };

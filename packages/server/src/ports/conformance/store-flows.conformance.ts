@@ -29,7 +29,7 @@ function testExecutions(scene: () => Scene): void {
     const { store, runtime } = scene();
     const now = runtime.now();
     const job = (pool: string, dueInMs: number, tenant?: string) =>
-      scene().job({ pool, scheduledAt: now + dueInMs, ...(tenant !== undefined && { tenant }) });
+      scene().job({ pool, createdAt: now, scheduledAt: now + dueInMs, ...(tenant !== undefined && { tenant }) });
     const [a1, a2, a3] = [job("a", 1), job("a", 2), job("a", 2)].sort((x, y) =>
       x.executionId < y.executionId ? -1 : 1,
     ) as [ReturnType<typeof job>, ReturnType<typeof job>, ReturnType<typeof job>];
