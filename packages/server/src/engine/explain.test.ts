@@ -93,7 +93,7 @@ describe("why an execution waits", () => {
     story.commit();
     const list = (slots: { free?: number; stuck?: number }) => {
       const credits = [{ workerId: "w1", account: 1, granted: 2, highest: 1, missing: [], ...slots }];
-      story.gateway({ kind: "CREDITS", term: 1, roll: false, credits });
+      story.gateway({ kind: "CREDITS", term: 1, roll: true, credits });
     };
     list({ free: 0, stuck: 1 });
     assert.deepEqual(namesOf(story, row), ["ASSIGNED"], "it may be about to start");

@@ -25,6 +25,7 @@ import { forget, settleJournal } from "./rows.ts";
 import type { MachineState, Step } from "./state.ts";
 import { giveBackRevoked, refreshWorker } from "./workers/credit.ts";
 import { applyGateways, fromGateway, judgeSilence } from "./workers/gateway-messages.ts";
+import { takeBackStranded } from "./workers/take-back.ts";
 
 /**
  * One step of the owner of some shards: handles the inputs, and then everything that is due at `now`.
@@ -40,6 +41,7 @@ export function step(state: MachineState, batch: Batch, inputs: readonly Input[]
   advancePlans(view);
   dealPermits(view);
   dispatch(view);
+  takeBackStranded(view);
   giveBackRevoked(view);
   refill(view);
   callCoordinators(view);

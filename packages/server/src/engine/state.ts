@@ -10,11 +10,12 @@ import { Heap } from "./heap.ts";
 import type { Limits, Want } from "./inputs.ts";
 import { Permits } from "./permits/permits.ts";
 import { Gates } from "./queue/gates.ts";
-import { Lanes } from "./queue/lanes.ts";
+import { Lanes, type WorkClass } from "./queue/lanes.ts";
 import { UnpersistedAttempts } from "./queue/unpersisted-attempts.ts";
 import { RecentWrites } from "./recent-writes.ts";
 import { Plans } from "./recurring/plans.ts";
 import type { Search } from "./workers/search.ts";
+import type { Stranded } from "./workers/take-back.ts";
 import { type WorkerSlots, Workers } from "./workers/workers.ts";
 
 /** All that the owner of some shards knows. Only `step` changes it. */
@@ -53,11 +54,10 @@ export interface MachineState {
   readonly adopting: Map<WorkerId, Search>;
   /** Attempts that are not known to have started. */
   readonly unstarted: Set<Entry>;
-  /**
-   * Rank of the most urgent attempt, by pool, that waits at a full worker while another worker has a free slot without
-   * credit for this owner.
-   */
-  readonly stranded: Map<string, EpochMs>;
+  /** Attempts that wait at full workers while other workers have free slots without credit for this owner. */
+  readonly stranded: Map<WorkClass, Stranded>;
+  /** Workers for which this step received credit while attempts are stranded. */
+  readonly credited: Set<WorkerSlots>;
   /** Hashes of lanes for which a read of the store is under way. */
   readonly reading: Set<number>;
   /** Position among the lanes at which the next sweep begins. */
@@ -114,6 +114,7 @@ export function createState(limits: Limits): MachineState {
     adopting: new Map(),
     unstarted: new Set(),
     stranded: new Map(),
+    credited: new Set(),
     reading: new Set(),
     sweepFrom: 0,
     loading: new Map(),

@@ -186,12 +186,34 @@ export const machineMutants: readonly Mutant[] = [
   {
     name: "an attempt that waits at a full worker claims no credit",
     file: "packages/server/src/engine/queue/demand.ts",
-    find: "new Map(state.stranded)",
-    replace: "new Map<string, EpochMs>()",
+    find: "  for (const [{ pool }, { rank }] of state.stranded) claim(pool, rank);\n",
+    replace: "",
     why: "an attempt waits behind a long one, though a worker whose slots other owners hold could run it",
     test: {
       file: "packages/server/src/engine/workers/take-back.test.ts",
       name: "is demand for credit where the free slots of other workers are allocated to other owners",
+    },
+  },
+  {
+    name: "credit that came for an attempt at a full worker goes back unused",
+    file: `${ENGINE}/machine.ts`,
+    find: "  takeBackStranded(view);\n",
+    replace: "",
+    why: "an attempt waits behind a long one, because the free worker's credit is back with its gateway when the owner looks for it once a second",
+    test: {
+      file: "packages/server/src/engine/workers/take-back.test.ts",
+      name: "is taken back as soon as credit comes that another owner asks for at once",
+    },
+  },
+  {
+    name: "a message of credit erases the free slots",
+    file: `${ENGINE}/workers/credit.ts`,
+    find: "      if (!isFullSync) continue;\n",
+    replace: "      if (!isFullSync) worker.freeSlots = null;\n      if (!isFullSync) continue;\n",
+    why: "where credit changes hands often, an owner seldom knows which workers are full and which have free slots",
+    test: {
+      file: "packages/server/src/engine/workers/take-back.test.ts",
+      name: "is taken back although messages of credit came since the full sync",
     },
   },
   {

@@ -158,12 +158,12 @@ describe("an attempt that waits at its worker without an own row", () => {
     const { story, assigns } = assigned([candidate({ dueAt: START - 1 }), candidate()]);
     const [running, waiting] = assigns as [Assignment, Assignment];
     story.started(running).worker("w2").commit();
-    const slots = { account: 1, highest: 0, missing: [], stuck: 0 };
+    const slots = { account: 1, highest: 11, missing: [], stuck: 0 };
     const credits = [
       { ...slots, workerId: "w1", granted: 11, free: 0 },
       { ...slots, workerId: "w2", granted: 1, free: 1 },
     ];
-    story.gateway({ kind: "CREDITS", term: 1, roll: false, credits });
+    story.gateway({ kind: "CREDITS", term: 1, roll: true, credits });
     const look = (ms: number) =>
       ordersOf(
         story

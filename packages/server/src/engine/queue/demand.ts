@@ -13,13 +13,17 @@ const RANK_STEP_MS = 1_000;
 function demandOf({ state }: Pick<Step, "state">): Map<string, EpochMs> {
   // The owner of all shards has all credit, so there is nobody to claim credit from.
   if (state.epochs.size === SHARD_COUNT) return new Map();
-  const demand = new Map(state.stranded);
+  const demand = new Map<string, EpochMs>();
+  const claim = (pool: string, rank: EpochMs) => {
+    demand.set(pool, Math.min(rank, demand.get(pool) ?? Number.POSITIVE_INFINITY));
+  };
+  for (const [{ pool }, { rank }] of state.stranded) claim(pool, rank);
   for (const pool of state.lanes.served()) {
     if (poolOf(state, pool).paused) continue;
     for (const work of state.lanes.classes(pool)) {
       const head = work.lanes.peek();
       if (head === undefined || work.groups.length === 0 || pickWorker(work) !== null) continue;
-      demand.set(pool, Math.min(head.key, demand.get(pool) ?? Number.POSITIVE_INFINITY));
+      claim(pool, head.key);
     }
   }
   return demand;

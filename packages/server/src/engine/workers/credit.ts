@@ -21,10 +21,11 @@ export function applyCredits(step: Step, from: string, isFullSync: boolean, cred
       if (isFullSync) strangers.push(credit.workerId);
     } else if (credit.account === worker.account) {
       worker.listedAt = step.now;
-      worker.freeSlots = credit.free ?? null;
-      worker.stuck = credit.stuck ?? 0;
       grant(step, worker, credit);
       if (!isFullSync) continue;
+      // Other messages do not tell of slots, and leave the knowledge of the last full sync as it is.
+      worker.freeSlots = credit.free ?? null;
+      worker.stuck = credit.stuck ?? 0;
       repair(step, worker, credit);
       if (lookThrough(step, worker)) strangers.push(credit.workerId);
     }
@@ -35,6 +36,7 @@ export function applyCredits(step: Step, from: string, isFullSync: boolean, cred
 function grant(step: Step, worker: WorkerSlots, { granted, ahead = worker.profile.prefetch }: Credit): void {
   // The number is cumulative, so a lost or repeated message neither leaks nor doubles a slot.
   if (granted <= worker.granted && ahead === worker.ahead) return;
+  if (granted > worker.granted && step.state.stranded.size > 0) step.state.credited.add(worker);
   worker.granted = Math.max(granted, worker.granted);
   worker.ahead = ahead;
   refreshWorker(step, worker);

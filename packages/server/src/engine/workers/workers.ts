@@ -91,6 +91,8 @@ export class Workers {
   up(profile: WorkerProfile, at: Attachment, now: EpochMs): { worker: WorkerSlots; regroup: boolean } {
     const known = this.#workers.get(profile.workerId);
     if (known !== undefined && known.group.name === groupName(profile)) {
+      // The former gateway's knowledge of the worker's slots says nothing about the present gateway.
+      if (known.gateway !== at.gateway) Object.assign(known, { freeSlots: null, stuck: 0 });
       Object.assign(known, this.#countOf(profile.workerId, at));
       Object.assign(known, { ...at, profile, ahead: profile.prefetch, draining: false, listedAt: now });
       return { worker: known, regroup: false };
