@@ -178,14 +178,18 @@ describe("operating by the command line", () => {
     const client = new Client({ url: server.httpUrl });
     const runAt = "2031-01-01T00:00:00.000Z";
     const startBefore = "2031-01-02T00:00:00.000Z";
-    const rules = { timeoutSec: 7, cancelGraceSec: 3, maxLost: 4, onWorkerLost: "DEAD" } as const;
+    const rules = { timeoutSec: 7, maxLifetimeSec: 8, cancelGraceSec: 3, maxLost: 4, onWorkerLost: "DEAD" } as const;
     const keys = { concurrencyKey: "c", concurrencyLimit: 6, uniqueKey: "u" };
     const target = { handler: "echo", pool: "shown", requires: ["gpu"] };
     const { jobId } = await client.submit({ target, runAt, startBefore, ...rules, ...keys });
     const job: Job = await client.getJob(jobId);
     assert.deepEqual([job.runAt, job.startBefore, job.target], [runAt, startBefore, target]);
-    const { timeoutSec, cancelGraceSec, maxLost, onWorkerLost, concurrencyKey, concurrencyLimit, uniqueKey } = job;
-    assert.deepEqual({ timeoutSec, cancelGraceSec, maxLost, onWorkerLost }, rules);
+    const { timeoutSec, maxLifetimeSec, cancelGraceSec, maxLost, onWorkerLost } = job;
+    assert.deepEqual({ timeoutSec, maxLifetimeSec, cancelGraceSec, maxLost, onWorkerLost }, rules);
+    assert.match(await done("jobs", "get", jobId), /\ntimeout +7 s\nlifetime +8 s\n/);
+    const submitted = await submit("echo", "--delay", "1d", "--max-lifetime", "30d");
+    assert.equal((await client.getJob(submitted.jobId)).maxLifetimeSec, 30 * 86_400);
+    const { concurrencyKey, concurrencyLimit, uniqueKey } = job;
     assert.deepEqual({ concurrencyKey, concurrencyLimit, uniqueKey }, keys);
   });
 

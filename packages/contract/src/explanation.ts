@@ -44,6 +44,10 @@ const Reason = Type.Union(
       until: Instant("when the handler goes on without a signal"),
       signals: Type.Optional(Type.Array(Type.String(), { description: "names of signals that it waits for" })),
     }),
+    reason("LIFETIME_ENDS", "the lifetime of the execution cuts its wait or its attempt off: it is DEAD then", {
+      endsAt: Instant("end of the lifetime"),
+      maxLifetimeSec: Type.Number({ description: "of the job" }),
+    }),
     reason("BACKOFF", "it failed and is tried again", {
       until: Instant("when"),
       failures: Count("so far"),

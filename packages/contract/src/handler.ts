@@ -12,6 +12,7 @@ export const HandlerPolicies = named(
   {
     retryPolicy: job.retryPolicy,
     timeoutSec: job.timeoutSec,
+    maxLifetimeSec: job.maxLifetimeSec,
     cancelGraceSec: job.cancelGraceSec,
     maxLost: job.maxLost,
     onWorkerLost: job.onWorkerLost,

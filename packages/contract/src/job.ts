@@ -60,6 +60,14 @@ export const JobSubmission = named(
     timeoutSec: Type.Optional(
       Type.Number({ minimum: 0.001, maximum: 30 * 86_400, description: "hard limit of one attempt; default 3600" }),
     ),
+    maxLifetimeSec: Type.Optional(
+      Type.Number({
+        minimum: 1,
+        maximum: 10 * 365 * 86_400,
+        description:
+          "from its due time on, over all attempts, sleeps, waits for signals and backoffs; then it is DEAD; default 31536000",
+      }),
+    ),
     cancelGraceSec: Type.Optional(
       Type.Number({ minimum: 0, maximum: 3_600, description: "time to stop after a cancellation; default 10" }),
     ),
@@ -161,6 +169,7 @@ export const JobBody = named("Job", {
   startBefore: InstantOrNull("not started by then, it is SKIPPED"),
   retryPolicy: named("RetryPolicy", RetryFields),
   timeoutSec: Type.Number(),
+  maxLifetimeSec: Type.Number({ description: "from its due time on, over all attempts" }),
   cancelGraceSec: Type.Number(),
   maxLost: Type.Integer(),
   onWorkerLost: OnWorkerLost,

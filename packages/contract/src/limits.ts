@@ -20,6 +20,11 @@ export const STEPS_MAX = 1_000;
 export const STEPS_MAX_BYTES = 4 * MIB;
 /** Longest time that a step sleeps or waits for a signal, in milliseconds: 366 days. */
 export const WAIT_MAX_MS = 366 * 24 * 60 * 60 * 1_000;
+/**
+ * Lifetime of an execution whose job names none, in milliseconds: 365 days. Stored definitions leave this lifetime out, so
+ * another value would change accepted jobs.
+ */
+export const DEFAULT_LIFETIME_MS = 365 * 24 * 60 * 60 * 1_000;
 /** Largest number of names of signals that a step waits for. */
 export const WAIT_SIGNALS_MAX = 100;
 /**

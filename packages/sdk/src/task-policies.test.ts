@@ -44,6 +44,7 @@ describe("policies of a task", () => {
   it("are refused where they cannot hold, with the task, the option and what would be right", () => {
     const wrong: [object, RegExp][] = [
       [{ timeoutSec: 0 }, /^task "t": timeoutSec: must be a number from 0.001 to 2592000, not 0$/],
+      [{ maxLifetimeSec: 0.5 }, /^task "t": maxLifetimeSec: must be a number from 1 to 315360000, not 0.5$/],
       [{ maxLost: 1.5 }, /maxLost: must be a whole number from 1 to 1000, not 1.5/],
       [{ retry: { maxAttempts: 0 } }, /retry\.maxAttempts: must be a whole number from 1/],
       [{ retry: { maxAttemps: 2 } }, /retry\.maxAttemps: is no option: there are maxAttempts/],

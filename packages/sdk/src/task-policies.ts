@@ -15,6 +15,8 @@ export interface TaskPolicies<P = never> {
   retry?: RetryPolicy;
   /** Hard limit of one attempt, in seconds; 0.001 to 2,592,000. */
   timeoutSec?: number;
+  /** Longest time from the due time of an execution to its end, over all attempts, in seconds; 1 to 315,360,000. */
+  maxLifetimeSec?: number;
   /** How long a cancelled handler may take to stop, in seconds; 0 to 3600. */
   cancelGraceSec?: number;
   /** How many times its worker may be lost; 1 to 1000. */
@@ -36,6 +38,7 @@ export type PolicyFields = Pick<
   JobRequest,
   | "retryPolicy"
   | "timeoutSec"
+  | "maxLifetimeSec"
   | "cancelGraceSec"
   | "maxLost"
   | "onWorkerLost"
@@ -51,6 +54,7 @@ type Range = readonly [min: number, max: number, isWhole: boolean];
 /** Ranges of numbers, those of the API. */
 export const POLICY_RANGES = {
   timeoutSec: [0.001, 30 * 86_400, false],
+  maxLifetimeSec: [1, 10 * 365 * 86_400, false],
   cancelGraceSec: [0, 3_600, false],
   maxLost: [1, 1_000, true],
   concurrencyLimit: [1, 1_000_000, true],
@@ -61,8 +65,8 @@ export const RETRY_RANGES = {
   maxDelayMs: [0, YEAR_MS, true],
 } as const satisfies Record<string, Range>;
 export const POLICY_NAMES: readonly (keyof TaskPolicies)[] = [
-  ...(["pool", "retry", "timeoutSec", "cancelGraceSec", "maxLost", "onWorkerLost", "priority"] as const),
-  ...(["concurrencyKey", "concurrencyLimit", "uniqueKey"] as const),
+  ...(["pool", "retry", "timeoutSec", "maxLifetimeSec", "cancelGraceSec", "maxLost", "onWorkerLost"] as const),
+  ...(["priority", "concurrencyKey", "concurrencyLimit", "uniqueKey"] as const),
 ];
 const PRIORITY_NAMES = ["LOW", "NORMAL", "HIGH", "CRITICAL"];
 export const KEY_CHARS_MAX = 255;

@@ -45,7 +45,8 @@ describe("policies of a task", () => {
 
   it("hold for jobs that leave them out, and a job's own values come first", async () => {
     const retry = { maxAttempts: 3, backoff: "FIXED", initialDelayMs: 10 } as const;
-    const policies = { timeoutSec: 5, cancelGraceSec: 1, maxLost: 2, onWorkerLost: "DEAD", priority: "HIGH" } as const;
+    const limits = { timeoutSec: 5, maxLifetimeSec: 60, cancelGraceSec: 1, maxLost: 2 };
+    const policies = { ...limits, onWorkerLost: "DEAD", priority: "HIGH" } as const;
     const keys = { concurrencyKey: "customer-{payload.customer.id}", concurrencyLimit: 2, uniqueKey: "mail" } as const;
     await work(task({ name: "mail", pool: "mails", retry, ...policies, ...keys, run }));
     const shown = await handlerWhen("mail", ({ declaredAt }) => declaredAt !== null);
@@ -55,6 +56,7 @@ describe("policies of a task", () => {
     const target = { handler: "mail" };
     const payload = { customer: { id: 7 } };
     const job = await jobWhen({ target, payload }, (sec) => sec === 5);
+    assert.equal(job.maxLifetimeSec, 60);
     const {
       retryPolicy,
       cancelGraceSec,

@@ -2,7 +2,7 @@
 export { memoryBus } from "./adapters/memory/memory-bus.ts";
 export { soloLeases } from "./adapters/memory/solo-leases.ts";
 export { type StoreEvent } from "./adapters/simulated/history.ts";
-export { type ExecutionRow } from "./adapters/simulated/rows/execution-row.ts";
+export { candidateOf, type ExecutionRow } from "./adapters/simulated/rows/execution-row.ts";
 export { SimMetrics } from "./adapters/simulated/sim-metrics.ts";
 export { SimStore } from "./adapters/simulated/sim-store.ts";
 export { StoreData } from "./adapters/simulated/store-data.ts";
@@ -12,6 +12,7 @@ export { linkTo } from "./builtin-worker.ts";
 export { FEATURE_LEVEL } from "./domain/cluster/feature-level.ts";
 export { deferred } from "./domain/deferred.ts";
 export { type ExecutionState, isFinal } from "./domain/execution.ts";
+export { lifetimeEnd } from "./domain/lifetime.ts";
 export { Heap } from "./engine/heap.ts";
 export { createGateway, type Gateway } from "./gateway/gateway.ts";
 export { LogKeeper } from "./gateway/logs/log-keeper.ts";

@@ -1,4 +1,4 @@
-import type { Pool, StoreEvent } from "@mainspring/server/testing";
+import type { ExecutionRow, Pool, StoreEvent } from "@mainspring/server/testing";
 import { isOver, type Ledger } from "./checkers/recurring/ledger.ts";
 import type { Observer, SimEvent } from "./history.ts";
 import { PLANS_SOMETIMES, PlanCoverage } from "./plan-coverage.ts";
@@ -48,6 +48,8 @@ const SOMETIMES = [
   "cancelled and finished all the same",
   "command repeated to a next owner",
   "execution DEAD",
+  "lifetime ended in a suspension",
+  "lifetime ended with an attempt",
   "journal row held longer than its commit",
   "REPLAY_SOME",
   "REPLAY_ALL",
@@ -71,6 +73,13 @@ export function neverHappened(seen: ReadonlySet<string>, hours: number): string[
     ...(hours < ENOUGH_HOURS_OF_PLANS ? [] : PLANS_SOMETIMES),
   ];
   return wanted.filter((what) => !seen.has(what));
+}
+
+function lifetimeEnd(before: ExecutionRow, after: ExecutionRow): string {
+  if (after.attempts.length > before.attempts.length) return "lifetime ended with an attempt";
+  return before.steps === "SLEEPING" || before.steps === "AWAITING"
+    ? "lifetime ended in a suspension"
+    : "lifetime ended while it waited";
 }
 
 /** Counts events. */
@@ -137,6 +146,7 @@ export class Coverage implements Observer {
       if (!isOver(after.state)) continue;
       this.#count(`execution ${after.state}`);
       if (after.reason === "RESULT_REFUSED") this.#count("result refused by the store");
+      if (after.reason === "LIFETIME_EXCEEDED") this.#count(lifetimeEnd(before, after));
       this.#cancelled(after.id, after.state, after.attempts.at(-1)?.error !== undefined, by);
     }
   }

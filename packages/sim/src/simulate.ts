@@ -42,7 +42,7 @@ import { Workload } from "./world/workload.ts";
 const OWN_INVARIANTS = "an invariant of the program's own";
 const HOUR_MS = 3_600_000;
 /** Time after the faults within which every execution must be final, in simulated milliseconds. */
-const CALM_MS = 3 * HOUR_MS;
+export const CALM_MS = 3 * HOUR_MS;
 /** Time after the faults in which their effects may still have to end, in simulated milliseconds. */
 const CALM_LEAST_MS = 120_000;
 /** Number of recurring jobs of one simulation. */

@@ -49,6 +49,30 @@ describe("a simulated handler that waits", () => {
     assert.deepEqual(m.failures, []);
   });
 
+  it("ends with its lifetime, asleep or without a worker, and a retry has a lifetime of its own", async () => {
+    const nap = task({
+      name: "nap",
+      maxLifetimeSec: 7 * 86_400,
+      run: (_: null, { step }) => step.sleep("a month", { days: 30 }),
+    });
+    await using m = await simulate({ tasks: [nap], startAt: MIDNIGHT });
+    const job = await nap.submit(m.client, null);
+    const stranded = await m.client.submit({ target: { handler: "nobody" }, delayMs: DAY_MS, maxLifetimeSec: 60 });
+    await m.clock.advance("6 days");
+    assert.deepEqual([(await job.get()).reason, m.enqueued(nap).length], ["SLEEPING", 1]);
+    const reasons = (await m.client.explain(job.executionId)).reasons.map(({ reason }) => reason);
+    assert.deepEqual(reasons, ["SLEEPING", "LIFETIME_ENDS"]);
+    const dead = await m.waitFor(job, "DEAD", { within: "2 days" });
+    assert.deepEqual([dead.reason, dead.error?.name, dead.attempt], ["LIFETIME_EXCEEDED", "LifetimeExceeded", 1]);
+    assert.equal(dead.finishedAt?.slice(0, 19), "2026-03-08T00:00:00");
+    const other = await m.client.getExecution(stranded.executionId);
+    assert.deepEqual([other.reason, other.finishedAt], ["LIFETIME_EXCEEDED", "2026-03-02T00:01:00.000Z"]);
+
+    const again = await m.client.retryExecution(job.executionId, { keepSteps: true });
+    const { finishedAt } = await m.waitFor(again, "DEAD", { within: "8 days" });
+    assert.equal(finishedAt?.slice(0, 16), "2026-03-15T00:00");
+  });
+
   it("goes on when a signal comes, and with the time that is left", async () => {
     await using m = await simulate({ tasks: [signUp], startAt: MIDNIGHT });
     const job = await signUp.submit(m.client, { to: "ada" });

@@ -1,5 +1,5 @@
 import type { ExecutionRow, StoreData } from "@mainspring/server/parts";
-import { isFinal } from "@mainspring/server/parts";
+import { candidateOf, isFinal, lifetimeEnd } from "@mainspring/server/parts";
 import type { Handlers } from "./handlers.ts";
 
 /** Time without any event after which all work in progress counts as finished, in milliseconds. */
@@ -70,8 +70,12 @@ export class Quiet {
   }
 }
 
-function instantsOf({ state, dueAt, job }: ExecutionRow): number[] {
-  const { startBefore } = job.definition.policy;
-  if (isFinal(state)) return [];
-  return startBefore === null ? [dueAt] : [dueAt, startBefore];
+/** Instants at which something happens to the execution by itself. The default lifetime ends too late to count. */
+function instantsOf(row: ExecutionRow): number[] {
+  const { startBefore, maxLifetimeMs } = row.job.definition.policy;
+  if (isFinal(row.state)) return [];
+  const instants = [row.dueAt];
+  if (startBefore !== null) instants.push(startBefore);
+  if (maxLifetimeMs !== undefined) instants.push(lifetimeEnd(candidateOf(row)));
+  return instants;
 }

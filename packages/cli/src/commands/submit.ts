@@ -23,6 +23,7 @@ interface SubmitOptions extends ConnectionOptions, RecurrenceGiven {
   maxAttempts?: number;
   backoff?: "FIXED" | "EXPONENTIAL";
   timeout?: number;
+  maxLifetime?: number;
   startBefore?: string;
   concurrencyKey?: string;
   concurrencyLimit?: number;
@@ -46,6 +47,7 @@ export function submitCommand(): Command {
     .option("--max-attempts <count>", "how often it may fail before it is DEAD (default: 5)", integer(1, 1_000_000))
     .addOption(choiceOption("--backoff <kind>", "how delays between attempts grow", ["FIXED", "EXPONENTIAL"]))
     .option("--timeout <duration>", "the longest that one attempt may take, as 90s (default: 1h)", durationMs)
+    .option("--max-lifetime <duration>", "the longest from its due time to its end, as 30d (default: 365d)", durationMs)
     .option("--start-before <time>", "skip it if it has not started by then", instant)
     .option("--concurrency-key <key>", "run at most --concurrency-limit jobs of this key at once")
     .option("--concurrency-limit <count>", "how many of the key (default: 1)", integer(1, 1_000_000))
@@ -90,7 +92,7 @@ async function submit(handler: string, options: SubmitOptions): Promise<void> {
 }
 
 async function requestOf(handler: string, options: SubmitOptions): Promise<JobRequest> {
-  const { pool, requires, name, runAt, delay, timeout, startBefore, uniqueKey } = options;
+  const { pool, requires, name, runAt, delay, timeout, maxLifetime, startBefore, uniqueKey } = options;
   return given({
     target: given({ handler, pool, requires }),
     payload: options.payload === undefined ? undefined : await readJson("--payload", options.payload),
@@ -100,6 +102,7 @@ async function requestOf(handler: string, options: SubmitOptions): Promise<JobRe
     priority: options.priority,
     retryPolicy: retryPolicyOf(options),
     timeoutSec: timeout === undefined ? undefined : timeout / 1_000,
+    maxLifetimeSec: maxLifetime === undefined ? undefined : maxLifetime / 1_000,
     startBefore,
     concurrencyKey: options.concurrencyKey,
     concurrencyLimit: options.concurrencyLimit,

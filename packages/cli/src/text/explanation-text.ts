@@ -11,6 +11,7 @@ const MEANING: Record<WaitReason["reason"], string> = {
   DUE_LATER: "its time has not come",
   SLEEPING: "its handler sleeps, and holds no slot",
   AWAITS_SIGNAL: "its handler waits for a signal, and holds no slot",
+  LIFETIME_ENDS: "the end of its lifetime cuts its wait or its attempt off: it is DEAD then",
   BACKOFF: "it failed and is tried again",
   POOL_PAUSED: "nothing of its pool is started",
   POOL_AT_LIMIT: "as many of its pool are at workers as may be",

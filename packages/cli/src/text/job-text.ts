@@ -34,12 +34,18 @@ export function jobText(job: Job): string {
     ["priority", String(job.priority)],
     ["attempts", `${maxAttempts}, ${backoff} from ${initialDelayMs} ms to ${maxDelayMs} ms`],
     ["timeout", `${job.timeoutSec} s`],
+    ["lifetime", lifetimeText(job)],
     ["labels", labelsText(job.labels) || null],
     ["payload", JSON.stringify(job.payload) ?? null],
     ["created", job.createdAt],
     ["updated", job.updatedAt],
   ]);
   return `${definition}\n\n${executionsText(job.latestExecutions)}`;
+}
+
+/** null: a server of an older release does not say. */
+function lifetimeText({ maxLifetimeSec }: Partial<Job>): string | null {
+  return maxLifetimeSec === undefined ? null : `${maxLifetimeSec} s`;
 }
 
 function typeText({ type, schedule, timezone, everySec, everyMode }: Job): string {

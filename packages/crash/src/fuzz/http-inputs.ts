@@ -46,6 +46,7 @@ const FIELDS = [
     "retryPolicy",
     "maxAttempts",
     "timeoutSec",
+    "maxLifetimeSec",
     "priority",
     "labels",
     "jobs",

@@ -65,6 +65,8 @@ export interface JobOptions {
   retryPolicy?: RetryPolicy;
   /** Hard limit of the run time of one attempt, in seconds; default 3600. */
   timeoutSec?: number;
+  /** Longest time from the due time of an execution to its end, over all attempts, in seconds; default 31,536,000. */
+  maxLifetimeSec?: number;
   /** Latest start of the execution. An execution that has not started by then is SKIPPED. */
   startBefore?: Date | string;
   /** Concurrency key: at most `concurrencyLimit` executions with the same key run at once. */
@@ -216,6 +218,8 @@ export interface Job extends JobSummary, Recurrence {
   retryPolicy: Required<RetryPolicy>;
   /** Hard limit of the run time of one attempt, in seconds. */
   timeoutSec: number;
+  /** Longest time from the due time of an execution to its end, in seconds, over all attempts. */
+  maxLifetimeSec: number;
   /** Time that a cancelled handler has to stop, in seconds. */
   cancelGraceSec: number;
   /** Number of lost workers after which the execution is DEAD. */

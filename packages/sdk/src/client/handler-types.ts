@@ -6,6 +6,8 @@ export interface HandlerPolicies {
   retryPolicy?: RetryPolicy;
   /** Hard limit of one attempt, in seconds. */
   timeoutSec?: number;
+  /** Longest time from the due time of an execution to its end, over all attempts, in seconds. */
+  maxLifetimeSec?: number;
   /** How long a cancelled handler may take to stop, in seconds. */
   cancelGraceSec?: number;
   /** How many times its worker may be lost. */

@@ -129,6 +129,7 @@ export interface WaitReason {
     | "DUE_LATER"
     | "SLEEPING"
     | "AWAITS_SIGNAL"
+    | "LIFETIME_ENDS"
     | "BACKOFF"
     | "POOL_PAUSED"
     | "POOL_AT_LIMIT"

@@ -17,6 +17,7 @@ const NAMES: Record<Feature, string> = {
   LATER_EXECUTIONS: "the index of later executions",
   DURABLE_STEPS: "records of handlers",
   SUSPENSION: "sleep and signals",
+  MAX_LIFETIME: "maxLifetimeSec",
   LOG_LINES: "log lines of attempts",
 };
 

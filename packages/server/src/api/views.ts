@@ -10,6 +10,7 @@ import type {
 } from "@mainspring/contract";
 import type { EndedAttempt } from "../domain/execution.ts";
 import type { EpochMs, ExecutionId } from "../domain/ids.ts";
+import { lifetimeMs } from "../domain/lifetime.ts";
 import { type RecordedStep, type Signal, waitOf } from "../domain/step.ts";
 import type { Progress, WorkerExecution, WorkerStatus } from "../ports/messages.ts";
 import type { ExecutionSummary, ExecutionView, JobSummary, JobView } from "../ports/store-queries.ts";
@@ -145,6 +146,7 @@ export function jobBody(view: JobView, now: EpochMs): JobBody {
     startBefore: formatInstantOrNull(policy.startBefore),
     retryPolicy: policy.retry,
     timeoutSec: policy.timeoutMs / 1_000,
+    maxLifetimeSec: lifetimeMs(policy) / 1_000,
     cancelGraceSec: policy.cancelGraceMs / 1_000,
     maxLost: policy.maxLost,
     onWorkerLost: policy.onWorkerLost,

@@ -7,6 +7,7 @@ import { DEFAULT_POLICY } from "./job.ts";
 import type { RetryAdvice } from "./retry.ts";
 
 const NOW = 1_000_000;
+const LATER = 10 * NOW;
 
 const ends = fc.record({
   state: fc.constantFrom(...ATTEMPT_STATES),
@@ -17,6 +18,7 @@ const ends = fc.record({
     { kind: "AT", at: NOW + 5 },
   ),
   cancelRequested: fc.boolean(),
+  lifetimeEndsAt: fc.integer({ min: NOW - 5, max: NOW + 5_000 }),
   suspension: fc.record({ until: fc.integer({ min: NOW - 5, max: NOW + 5 }), awaitsSignal: fc.boolean() }),
 });
 const policies = fc.record({
@@ -37,7 +39,9 @@ it("never exceeds a budget, never plans into the past, and always ends", () => {
           assert.deepEqual([after.failures, after.lost], [spent.failures, spent.lost]);
         if (after.next.state !== "PENDING") return;
         assert.ok(!end.cancelRequested, "what is to be cancelled does not come back");
-        assert.ok(after.next.dueAt === null || after.next.dueAt >= NOW);
+        const dueAt = after.next.dueAt ?? NOW;
+        assert.ok(dueAt >= NOW);
+        assert.ok(NOW < end.lifetimeEndsAt && dueAt <= end.lifetimeEndsAt, "nothing outlives its lifetime");
         spent = after;
       }
     }),
@@ -48,7 +52,7 @@ it("counts failures and timeouts against the attempts, losses against maxLost, r
   const counted = ATTEMPT_STATES.map((state) => {
     const after = afterAttempt(
       { failures: 0, lost: 0 },
-      { state, advice: null, cancelRequested: false },
+      { state, advice: null, cancelRequested: false, lifetimeEndsAt: LATER },
       DEFAULT_POLICY,
       NOW,
       0,
@@ -70,7 +74,10 @@ it("waits for the end of the first wait, and runs again at once where that has p
   const next = (until: number, awaitsSignal: boolean, cancelRequested = false) =>
     afterAttempt(
       { failures: 2, lost: 1 },
-      { state: "SUSPENDED", advice: null, cancelRequested, suspension: { until, awaitsSignal } },
+      {
+        ...{ state: "SUSPENDED", advice: null, cancelRequested, lifetimeEndsAt: LATER },
+        suspension: { until, awaitsSignal },
+      },
       DEFAULT_POLICY,
       NOW,
       0.5,

@@ -34,6 +34,11 @@ export interface ExecutionPolicy {
   retry: RetryPolicy;
   /** Time limit of one attempt in ms, from its start. */
   timeoutMs: number;
+  /**
+   * Time limit in ms of the execution's whole life, over all attempts, suspensions and backoffs, from its due time; left
+   * out: `DEFAULT_LIFETIME_MS`.
+   */
+  maxLifetimeMs?: number;
   /** Time in ms that a cancelled handler has to stop before the end is forced. */
   cancelGraceMs: number;
   /** Number of times that the execution's worker may be lost before the execution is DEAD. */

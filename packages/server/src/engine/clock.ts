@@ -1,10 +1,11 @@
+import { attemptLimitMs } from "../domain/lifetime.ts";
 import { attemptGivenUp, giveOwnRow, refuse } from "./attempts/attempts.ts";
 import { orderStop } from "./attempts/cancel.ts";
 import type { Entry } from "./entry.ts";
 import type { FlowNode } from "./flow-heap.ts";
 import { nextPermitRing } from "./permits/steps.ts";
 import { makeRoom } from "./queue/dispatch.ts";
-import { enter, expire, isCrowded } from "./queue/intake.ts";
+import { endLate, enter, isCrowded } from "./queue/intake.ts";
 import { clearTimer, type Step } from "./state.ts";
 import { judgeSearch } from "./workers/adoption.ts";
 import { nextJudgement } from "./workers/gateway-messages.ts";
@@ -25,7 +26,7 @@ function ringTimers(step: Step): void {
   const { state, now } = step;
   for (let node = state.timers.peek(); node !== undefined && node.key <= now; node = state.timers.peek()) {
     clearTimer(state, node.item);
-    if (node.item.place === "LANE") expire(step, node.item);
+    if (node.item.place === "LANE") endLate(step, node.item);
     else if (node.item.place === "ASSIGNED") attemptRings(step, node.item);
   }
 }
@@ -66,7 +67,8 @@ function forceEnd(step: Step, entry: Entry): void {
   const token = { shard: row.shard, executionId: entry.id, attempt: row.attempt };
   const state = assigned.stopping === "REQUESTED" ? "CANCELLED" : "TIMED_OUT";
   const { gateway, workerId } = assigned;
-  attemptGivenUp(step, entry, state, `it ran for longer than ${row.policy.timeoutMs} ms and did not stop`);
+  const limitMs = attemptLimitMs(row, assigned.startedAt ?? assigned.at);
+  attemptGivenUp(step, entry, state, `it ran for longer than ${limitMs} ms and did not stop`);
   refuse(step, gateway, workerId, token);
 }
 

@@ -1,6 +1,7 @@
 import { type Feature, isOn } from "../domain/cluster/feature-level.ts";
 import type { Candidate } from "../domain/execution.ts";
 import type { EpochMs } from "../domain/ids.ts";
+import { attemptLimitMs, lifetimeEnd, lifetimeMs } from "../domain/lifetime.ts";
 import type { KeyHolder, WaitReason } from "../ports/explanation.ts";
 import { type Assigned, type Entry, isCancelled } from "./entry.ts";
 import { type Gate, isOpen } from "./queue/gates.ts";
@@ -14,6 +15,7 @@ const SINCE: Readonly<Partial<Record<WaitReason["reason"], Feature>>> = {
   WORKER_HAS_NO_FREE_SLOT: "NO_FREE_SLOT_REASON",
   SLEEPING: "SUSPENSION",
   AWAITS_SIGNAL: "SUSPENSION",
+  LIFETIME_ENDS: "MAX_LIFETIME",
 };
 /** Time in ms that an attempt has to reach its worker and start there, before an occupied worker counts as a reason. */
 const STARTS_WITHIN_MS = 1_000;
@@ -46,6 +48,22 @@ export function dueReason(row: Candidate, now: EpochMs): WaitReason | null {
   return { reason: "BACKOFF", until: row.dueAt, failures: row.failures, maxAttempts };
 }
 
+/** Reasons of an execution whose attempt has started. */
+export function runningReasons(
+  row: Candidate,
+  attempt: Pick<Extract<WaitReason, { reason: "RUNNING" }>, "attempt" | "workerId" | "startedAt">,
+): WaitReason[] {
+  const timesOutAt = attempt.startedAt + attemptLimitMs(row, attempt.startedAt);
+  return [{ reason: "RUNNING", ...attempt, timesOutAt }, ...lifetimeReasons(row, timesOutAt)];
+}
+
+/** Names the lifetime of an execution if it ends at the time at which the present wait or attempt ends. */
+export function lifetimeReasons(row: Candidate, until: EpochMs): WaitReason[] {
+  const endsAt = lifetimeEnd(row);
+  if (until < endsAt) return [];
+  return [{ reason: "LIFETIME_ENDS", endsAt, maxLifetimeSec: lifetimeMs(row.policy) / 1_000 }];
+}
+
 function assignedReasons(state: MachineState, entry: Entry, assigned: Assigned, now: EpochMs): WaitReason[] {
   const { row, timer } = entry;
   const { workerId, startedAt } = assigned;
@@ -59,8 +77,7 @@ function assignedReasons(state: MachineState, entry: Entry, assigned: Assigned, 
     reasons.push({ reason: "ASSIGNED", attempt, workerId, assignedAt: assigned.at });
     reasons.push(...slotReasons(state, assigned, now));
   } else {
-    const timesOutAt = startedAt + row.policy.timeoutMs;
-    reasons.push({ reason: "RUNNING", attempt, workerId, startedAt, timesOutAt });
+    reasons.push(...runningReasons(row, { attempt, workerId, startedAt }));
   }
   return reasons;
 }
@@ -73,7 +90,7 @@ function slotReasons(state: MachineState, { workerId, at }: Assigned, now: Epoch
 
 function waitReasons(state: MachineState, row: Candidate, entry: Entry | null, now: EpochMs): WaitReason[] {
   const due = dueReason(row, now);
-  const reasons: WaitReason[] = due === null ? [] : [due];
+  const reasons: WaitReason[] = due === null ? [] : [due, ...lifetimeReasons(row, row.dueAt)];
   if (poolOf(state, row.pool).paused) reasons.push({ reason: "POOL_PAUSED", pool: row.pool });
   const permit = due === null ? permitReason(state, row.pool, now) : null;
   if (permit !== null) reasons.push(permit);

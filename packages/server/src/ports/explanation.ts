@@ -28,6 +28,11 @@ export type WaitReason =
    * names, which only the store has.
    */
   | { reason: "AWAITS_SIGNAL"; until: EpochMs; signals?: string[] }
+  /**
+   * Comes with a suspension or an attempt that the end of the execution's lifetime cuts off. Sent only if every node knows
+   * this reason: MAX_LIFETIME.
+   */
+  | { reason: "LIFETIME_ENDS"; endsAt: EpochMs; maxLifetimeSec: number }
   | { reason: "BACKOFF"; until: EpochMs; failures: number; maxAttempts: number }
   | { reason: "POOL_PAUSED"; pool: string }
   /** `running` attempts of the pool are current, over all owners. `limit` are allowed. */

@@ -67,7 +67,7 @@ class Scene {
 
   /** Submits a job. @returns its execution */
   submit(id: string, shard: number) {
-    const row = candidate({ id, shard, dueAt: 0 });
+    const row = candidate({ id, shard, dueAt: 0, scheduledAt: this.runtime.now() });
     this.runner.take([{ kind: "HINTED", rows: [row] }]);
     return row;
   }

@@ -23,6 +23,7 @@ import { givenUpDoesNotBegin } from "./executions/given-up-does-not-begin.ts";
 import { givenUpIsNotSent } from "./executions/given-up-is-not-sent.ts";
 import { limitsHold } from "./executions/limits-hold.ts";
 import { nothingIsLost } from "./executions/nothing-is-lost.ts";
+import { nothingOutlivesItsLifetime } from "./executions/nothing-outlives-its-lifetime.ts";
 import { promisesAreDurable } from "./executions/promises-are-durable.ts";
 import { replayedOnce } from "./executions/replayed-once.ts";
 import { resultsAreCurrent } from "./executions/results-are-current.ts";
@@ -115,6 +116,7 @@ export function allCheckers(ledger: Ledger, { servers, topology, askGateway, rul
     namesArePutOnce(),
     nothingFails(),
     nothingIsLost(),
+    nothingOutlivesItsLifetime(ledger, quiet),
     occurrencesDoNotOverlap(ledger, books),
     oldEpochsAreNotDelivered(ledger),
     ownersReachEachOther(topology),

@@ -2,6 +2,7 @@ import type { Mutant } from "./mutant.ts";
 
 const SERVER = "packages/server/src";
 const STORY = `${SERVER}/engine/attempts/suspend.test.ts`;
+const LIFETIME = `${SERVER}/engine/attempts/lifetime.test.ts`;
 const STORE = `${SERVER}/adapters/simulated/sim-store.test.ts`;
 
 /** Mutants in the way of executions that sleep or wait for signals. */
@@ -16,6 +17,30 @@ export const suspensionMutants: readonly Mutant[] = [
       file: STORY,
       name: "ends, records its waits and makes the row sleep in one commit, and spends no budget",
     },
+  },
+  {
+    name: "a suspension forgets the lifetime",
+    file: `${SERVER}/domain/attempt-end.ts`,
+    find: 'if (state === "SUSPENDED" && now < lifetimeEndsAt) return { ...next, dueAt: lifetimeEndsAt };',
+    replace: 'if (state === "SUSPENDED" && now < lifetimeEndsAt) return next;',
+    why: "an execution that sleeps for longer than its lifetime is in the store until its sleep is over",
+    test: { file: LIFETIME, name: "is due at the end of the lifetime, and ends there without an attempt" },
+  },
+  {
+    name: "the end of a lifetime is assigned ahead",
+    file: `${SERVER}/engine/queue/intake.ts`,
+    find: "return row.dueAt < lifetimeEnd(row) ? state.limits.leadMs : 0;",
+    replace: "return row.dueAt < lifetimeEnd(row) ? 0 : state.limits.leadMs;",
+    why: "an attempt starts some milliseconds before the end of the lifetime, and is told to stop at once",
+    test: { file: LIFETIME, name: "is due at the end of the lifetime, and ends there without an attempt" },
+  },
+  {
+    name: "an attempt outlives its execution",
+    file: `${SERVER}/domain/lifetime.ts`,
+    find: "Math.min(row.policy.timeoutMs, lifetimeEnd(row) - startedAt)",
+    replace: "row.policy.timeoutMs",
+    why: "the last attempt of an execution runs for its whole timeout",
+    test: { file: LIFETIME, name: "bounds a running attempt, which is told to stop like one that times out" },
   },
   {
     name: "a signal between what an attempt has seen and its suspension is lost",

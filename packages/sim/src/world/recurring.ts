@@ -20,6 +20,12 @@ const ACTIONS = [
 ] as const;
 type Action = (typeof ACTIONS)[number];
 
+/**
+ * Longest wait of a recurring job's handler, in simulated milliseconds. Catch-ups run one after the other, and even the
+ * largest number of them must end before the simulation does.
+ */
+const RECURRING_WAIT_MAX_MS = 20_000;
+
 /** Clients with recurring jobs: they edit, pause, resume, trigger, backfill and delete them while they fire. */
 export class Recurring {
   readonly #clock: VirtualClock;
@@ -69,7 +75,7 @@ export class Recurring {
   }
 
   #definition(random: SeededRandom, text: string, keys: Parameters<typeof someDefinition>[2]): ReceivedJob {
-    const { job, payload } = someDefinition(random, text, keys);
+    const { job, payload } = someDefinition(random, text, keys, RECURRING_WAIT_MAX_MS);
     const { delayMs: _once, ...rest } = job;
     return { job: { ...rest, ...someRule(random, this.#endMs) }, payload };
   }

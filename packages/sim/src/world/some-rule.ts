@@ -29,6 +29,9 @@ const ZONES = ["America/Cuiaba", "America/Miquelon", "America/St_Johns", "UTC"] 
 /** Local hours of those zones at about that time. */
 const HOURS = ["0", "0,1", "1", "1,2", "0-2", "23,0", "2,3", "3,4"] as const;
 
+/** Largest `maxCatchUp` of a rule. */
+export const CATCH_UP_MAX = 100;
+
 /**
  * Creates a random rule with instants every few minutes at most.
  * @param endMs end of all plans, in simulated milliseconds
@@ -42,7 +45,7 @@ export function someRule(random: SeededRandom, endMs: number): SomeRule {
     overlap: random.pick(["ALLOW", "SKIP", "BUFFER_ONE", "CANCEL_PREVIOUS"] as const),
     misfire: random.pick(["SKIP", "FIRE_ONCE", "FIRE_ALL"] as const),
     misfireGraceSec: random.pick([0, 2, 10, 60]),
-    maxCatchUp: random.pick([1, 3, 100]),
+    maxCatchUp: random.pick([1, 3, CATCH_UP_MAX]),
     ...(random.chance(0.1) && { startWithinSec: random.between(1, 20) }),
   };
 }

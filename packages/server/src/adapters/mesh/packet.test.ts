@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { DEFAULT_POLICY } from "../../domain/job.ts";
 import type { WorkerStatus } from "../../ports/messages.ts";
 import { type Letter, packed, unpacked } from "./packet.ts";
 
@@ -57,6 +58,28 @@ describe("a packet between nodes", () => {
       { role: "scheduler", message: { kind: "COMMAND", command } },
       { role: "api", message: { kind: "COMMAND_DONE", commandId: "c", outcome: "SIGNALLED" } },
       { role: "api", message: { kind: "EXPLAINED", request: "r", reasons } },
+    ];
+    assert.deepEqual(arrived(...letters), { letters, strange: 0 });
+  });
+
+  it("carries the lifetime of an execution, and the reason that names it", () => {
+    const job = { jobId: "j", shard: 3, tenant: "default", pool: "default", handler: "echo", requires: [] };
+    const keys = {
+      concurrencyKey: null,
+      concurrencyLimit: 1,
+      hasUniqueKey: false,
+      priority: 5,
+      rank: 1,
+      jobVersion: 1,
+    };
+    const times = { dueAt: 7, scheduledAt: 5, backfilledAt: 6, startedAt: null };
+    const counts = { payloadBytes: 0, attempt: 0, failures: 0, lost: 0 };
+    const policy = { ...DEFAULT_POLICY, maxLifetimeMs: 60_000 };
+    const row = { id: "e", state: "PENDING", queue: "READY", ...job, ...keys, ...times, ...counts, policy } as const;
+    const ends = { reason: "LIFETIME_ENDS" as const, endsAt: 60_000, maxLifetimeSec: 60 };
+    const letters: Letter[] = [
+      { role: "scheduler", message: { kind: "HINT", rows: [{ row, payload: null }] } },
+      { role: "api", message: { kind: "EXPLAINED", request: "r", reasons: [ends] } },
     ];
     assert.deepEqual(arrived(...letters), { letters, strange: 0 });
   });

@@ -4,7 +4,7 @@ import type { Candidate } from "../../domain/execution.ts";
 import { isFinal } from "../../domain/execution.ts";
 import type { ExecutionId } from "../../domain/ids.ts";
 import { waitOf } from "../../domain/step.ts";
-import { dueReason } from "../../engine/explain.ts";
+import { dueReason, lifetimeReasons, runningReasons } from "../../engine/explain.ts";
 import type { Bus } from "../../ports/bus.ts";
 import type { WaitReason } from "../../ports/explanation.ts";
 import type { Runtime } from "../../ports/runtime.ts";
@@ -72,11 +72,10 @@ async function askOwner(
 function rowReasons({ workerId, attempt }: ExecutionView, row: Candidate, now: number): WaitReason[] {
   const silent: WaitReason = { reason: "OWNER_SILENT" };
   if (row.state === "RUNNING" && workerId !== null && row.startedAt !== null) {
-    const timesOutAt = row.startedAt + row.policy.timeoutMs;
-    return [{ reason: "RUNNING", attempt, workerId, startedAt: row.startedAt, timesOutAt }, silent];
+    return [...runningReasons(row, { attempt, workerId, startedAt: row.startedAt }), silent];
   }
   const due = dueReason(row, now);
-  return due === null ? [silent] : [due, silent];
+  return due === null ? [silent] : [due, ...lifetimeReasons(row, row.dueAt), silent];
 }
 
 function finalReasons({ state, reason: why, finishedAt }: ExecutionView): WaitReason[] {

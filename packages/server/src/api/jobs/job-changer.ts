@@ -18,7 +18,7 @@ import { plannedFireAt } from "../recurring/plan-views.ts";
 import { hintJobs } from "../submit/hints.ts";
 import { jobDefinition } from "../submit/job-definition.ts";
 import { neverFires, type ReceivedJob } from "../submit/job-intake.ts";
-import { jobRow } from "../submit/new-job.ts";
+import { jobRow, requireFeatures } from "../submit/new-job.ts";
 import type { OwnShards } from "../submit/own-shards.ts";
 import { scheduleErrors } from "../submit/recurrence-rule.ts";
 import { logWarnings } from "../submit/zone-warnings.ts";
@@ -74,10 +74,11 @@ export class JobChanger {
    * @throws {StoreUnavailable} the job may or may not have been changed
    */
   async replace(jobId: JobId, received: ReceivedJob, ifVersion: number | null): Promise<ChangedJob> {
-    const { store, runtime } = this.#deps;
+    const { store, runtime, lacking } = this.#deps;
     const { job, payload } = received;
     const at = runtime.now();
     const definition = jobDefinition(job, at);
+    requireFeatures(definition, lacking);
     const wrong = scheduleErrors(job, at);
     if (wrong.length > 0) {
       const known = await store.queries.getJob(DEFAULT_TENANT, jobId);

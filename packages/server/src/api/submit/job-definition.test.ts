@@ -39,6 +39,12 @@ describe("a job's definition", () => {
     assert.deepEqual([policy.timeoutMs, policy.cancelGraceMs, policy.startBefore], [1_500, 0, startBefore]);
   });
 
+  it("keeps a lifetime, and no member for the default one", () => {
+    assert.equal(define({ maxLifetimeSec: 1.5 }).policy.maxLifetimeMs, 1_500);
+    for (const job of [{}, { timeoutSec: 5 }, { maxLifetimeSec: 365 * 86_400 }])
+      assert.ok(!("maxLifetimeMs" in define(job).policy), JSON.stringify(job));
+  });
+
   it("names what contradicts itself", () => {
     const job: JobSubmission = {
       target: { handler: "echo" },

@@ -1,4 +1,5 @@
 import type { JobSubmission } from "@mainspring/contract";
+import { DEFAULT_LIFETIME_MS } from "@mainspring/contract/limits";
 import type { EpochMs } from "../../domain/ids.ts";
 import {
   DEFAULT_POLICY,
@@ -63,6 +64,7 @@ function scheduledAt(job: JobSubmission, createdAt: EpochMs): EpochMs {
 const POLICY_FIELDS = [
   "retryPolicy",
   "timeoutSec",
+  "maxLifetimeSec",
   "cancelGraceSec",
   "maxLost",
   "onWorkerLost",
@@ -77,11 +79,17 @@ function policyOf(job: JobSubmission): ExecutionPolicy {
   return {
     retry: retryOf(job.retryPolicy ?? {}),
     timeoutMs: seconds(job.timeoutSec, DEFAULT_POLICY.timeoutMs),
+    ...lifetimeOf(seconds(job.maxLifetimeSec, DEFAULT_LIFETIME_MS)),
     cancelGraceMs: seconds(job.cancelGraceSec, DEFAULT_POLICY.cancelGraceMs),
     maxLost: job.maxLost ?? DEFAULT_POLICY.maxLost,
     onWorkerLost: job.onWorkerLost ?? DEFAULT_POLICY.onWorkerLost,
     startBefore: job.startBefore === undefined ? null : instant(job.startBefore),
   };
+}
+
+/** Leaves the default out, so that it costs no byte of a stored policy. */
+function lifetimeOf(maxLifetimeMs: number): Pick<ExecutionPolicy, "maxLifetimeMs"> {
+  return maxLifetimeMs === DEFAULT_LIFETIME_MS ? {} : { maxLifetimeMs };
 }
 
 function retryOf(retry: Partial<RetryPolicy>): RetryPolicy {

@@ -39,7 +39,7 @@ export interface JobMaker {
  * A job as the store takes it, with its first execution or its first fire.
  * @param payload JSON text; null: none
  * @returns null: it recurs and never fires
- * @throws {ProblemError} 409: it recurs, and a living node does not know of that
+ * @throws {ProblemError} 409: a living node lacks a feature that the job needs
  */
 export function jobRow(
   definition: JobDefinition,
@@ -49,18 +49,27 @@ export function jobRow(
   maker: JobMaker,
 ): NewJob | NewRecurringJob | null {
   const { recurrence } = definition;
+  requireFeatures(definition, maker.lacking);
   if (recurrence === null)
     return newJob(definition, payload, ordering, createdAt, newJobId(definition, createdAt, maker));
   return newRecurringJob({ ...definition, recurrence }, payload, createdAt, maker);
+}
+
+/**
+ * Refuses a job for which a living node lacks a feature.
+ * @throws {ProblemError} 409, which names the node
+ */
+export function requireFeatures({ recurrence, policy }: JobDefinition, lacking: Lacking | undefined): void {
+  if (recurrence !== null) requireFeature("RECURRING_JOBS", lacking);
+  if (policy.maxLifetimeMs !== undefined) requireFeature("MAX_LIFETIME", lacking);
 }
 
 function newRecurringJob(
   definition: JobDefinition & { recurrence: RecurrenceRule },
   payload: Uint8Array | null,
   createdAt: EpochMs,
-  { runtime, zones, lacking }: JobMaker,
+  { runtime, zones }: JobMaker,
 ): NewRecurringJob | null {
-  requireFeature("RECURRING_JOBS", lacking);
   const jobId = recurringJobId(runtime.uuid());
   const { tag: tzdata, version } = zones.inForce();
   const schedule = { ...scheduleOf(definition.recurrence, jobId, createdAt), tzdata: version };

@@ -44,6 +44,8 @@ const SINCE = {
   DURABLE_STEPS: 3,
   /** An owner of an older level fails an attempt that suspends, and drops the commands of signals. */
   SUSPENSION: 3,
+  /** An owner of an older level lets executions live for ever. */
+  MAX_LIFETIME: 3,
   /** A gateway of an older level does not answer when it is asked for the log lines in its memory. */
   LOG_LINES: 3,
 } as const;

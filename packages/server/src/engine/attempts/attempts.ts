@@ -1,6 +1,7 @@
 import { afterAttempt, type Next } from "../../domain/attempt-end.ts";
 import type { AttemptState, EndedAttempt, ExecutionError } from "../../domain/execution.ts";
 import { attemptKey, type EpochMs, fnv1a } from "../../domain/ids.ts";
+import { attemptLimitMs, LIFETIME_EXCEEDED, lifetimeEnd, lifetimeError } from "../../domain/lifetime.ts";
 import { rankOf } from "../../domain/rank.ts";
 import type { RetryAdvice } from "../../domain/retry.ts";
 import { suspensionOf } from "../../domain/step.ts";
@@ -111,7 +112,8 @@ export function persistUnstarted(step: Step): void {
  */
 function watchDeadline(step: Step, entry: Entry, assigned: Assigned): void {
   if (assigned.soughtSince !== null || assigned.stopping !== null) return;
-  setTimer(step.state, entry, (assigned.startedAt ?? assigned.at) + entry.row.policy.timeoutMs);
+  const startedAt = assigned.startedAt ?? assigned.at;
+  setTimer(step.state, entry, startedAt + attemptLimitMs(entry.row, startedAt));
 }
 
 export function attemptFinished(step: Step, from: string, report: FinishedAttempt): void {
@@ -155,6 +157,7 @@ function endAttempt(step: Step, entry: Entry, assigned: Assigned, end: End): voi
       state: end.state,
       advice: end.advice,
       cancelRequested,
+      lifetimeEndsAt: lifetimeEnd(row),
       ...(waits && { suspension: suspensionOf(waits, finishedAt) }),
     },
     row.policy,
@@ -184,7 +187,9 @@ interface Settled extends Pick<End, "error" | "result"> {
 
 function settle(step: Step, entry: Entry, next: Next, ended: EndedAttempt, { error, result, waits }: Settled): void {
   if (next.state !== "PENDING") {
-    return finishEntry(step, entry, next.state, { reason: next.reason, ended, error, result });
+    const { state, reason } = next;
+    const cause = reason === LIFETIME_EXCEEDED ? (error ?? lifetimeError(entry.row)) : error;
+    return finishEntry(step, entry, state, { reason, ended, error: cause, result });
   }
   const { row } = entry;
   if (waits !== null) recordWaits(step, entry, waits);

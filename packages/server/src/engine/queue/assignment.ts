@@ -1,3 +1,4 @@
+import { attemptLimitMs } from "../../domain/lifetime.ts";
 import type { Assignment } from "../../ports/messages.ts";
 import type { Assigned, Entry } from "../entry.ts";
 import type { Step } from "../state.ts";
@@ -17,7 +18,7 @@ export function assignmentOf({ state }: Step, entry: Entry, assigned: Assigned):
     handler: row.handler,
     payload: null,
     payloadBytes: row.payloadBytes,
-    timeoutMs: row.policy.timeoutMs,
+    timeoutMs: attemptLimitMs(row, assigned.at),
     cancelGraceMs: row.policy.cancelGraceMs,
     failures: row.failures,
     maxAttempts: row.policy.retry.maxAttempts,

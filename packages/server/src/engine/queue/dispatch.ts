@@ -4,6 +4,7 @@ import type { PoolPermits } from "../permits/pool-permits.ts";
 import { clearTimer, poolOf, type Step } from "../state.ts";
 import { creditsFor, pickWorker, type WorkerSlots } from "../workers/workers.ts";
 import { assignmentOf } from "./assignment.ts";
+import { endLate } from "./intake.ts";
 import type { WorkClass } from "./lanes.ts";
 
 /**
@@ -142,6 +143,7 @@ function assignFrom(step: Step, turn: Turn, poolPermits: PoolPermits | undefined
     const lane = work.lanes.peek();
     const entry = lane?.item.ready.peek();
     if (lane === undefined || entry === undefined || lane.key > untilRank) return;
+    if (endLate(step, entry.item)) continue;
     if (worker === null || inTurn === 0 || !hasFreeSlot(worker)) {
       worker = pickWorker(work);
       inTurn = lane.item.ready.size > creditsFor(work) ? IN_TURN : 1;

@@ -1,4 +1,6 @@
 import type { Candidate } from "../../domain/execution.ts";
+import type { EpochMs } from "../../domain/ids.ts";
+import { LIFETIME_EXCEEDED, lifetimeEnd, lifetimeError } from "../../domain/lifetime.ts";
 import type { RankCursor } from "../../ports/store.ts";
 import { type Entry, newEntry } from "../entry.ts";
 import type { FlowNode } from "../flow-heap.ts";
@@ -87,16 +89,16 @@ export function enter(step: Step, entry: Entry): void {
   const { state, now } = step;
   const { row } = entry;
   state.entries.set(entry.id, entry);
-  const { startBefore } = row.policy;
-  if (startBefore !== null && startBefore <= now && row.startedAt === null) return expire(step, entry);
-  if (row.dueAt > now + state.limits.leadMs) return waitForTime(step, entry);
+  if (endLate(step, entry)) return;
+  if (row.dueAt > now + leadMs(step, row)) return waitForTime(step, entry);
   const lane = laneOf(step, row);
   if (row.queue !== "READY" && !laneTakes(step, lane, row)) {
     if (step.batch.overflows >= state.limits.batchOverflows) return waitForBatch(step, entry);
     return overflow(step, entry, lane);
   }
   state.lanes.add(entry, lane);
-  if (startBefore !== null && row.startedAt === null) setTimer(state, entry, startBefore);
+  const endsAt = waitsUntil(row);
+  if (endsAt !== null) setTimer(state, entry, endsAt);
 }
 
 function waitForTime(step: Step, entry: Entry): void {
@@ -115,9 +117,9 @@ function waitForBatch(step: Step, entry: Entry): void {
   step.state.waiting.hold(waitInFlow(step, entry));
 }
 
-function waitInFlow({ state }: Step, entry: Entry): FlowNode<Entry> {
+function waitInFlow(step: Step, entry: Entry): FlowNode<Entry> {
   entry.place = "TIMER";
-  return setDueTimer(state, entry, entry.row.dueAt - state.limits.leadMs);
+  return setDueTimer(step.state, entry, entry.row.dueAt - leadMs(step, entry.row));
 }
 
 /**
@@ -181,7 +183,36 @@ export function laneOf(step: Step, row: Candidate): Lane {
   return step.state.lanes.of(row, step.state.workers.groupsFor);
 }
 
-/** Skips an execution that had not started when its `startBefore` passed. */
-export function expire(step: Step, entry: Entry): void {
-  finishEntry(step, entry, "SKIPPED", { reason: "START_BEFORE_PASSED" });
+/** Time in ms before its due time at which an execution leaves its timer. No attempt follows the end of a lifetime. */
+function leadMs({ state }: Step, row: Candidate): number {
+  return row.dueAt < lifetimeEnd(row) ? state.limits.leadMs : 0;
+}
+
+/**
+ * Time at which a ready execution ends if no worker takes it by then; null: none that a timer watches. An ordinary
+ * execution has no timer for the default lifetime, whose end is checked where an execution is read, assigned or tried
+ * again.
+ */
+function waitsUntil(row: Candidate): EpochMs | null {
+  const { startBefore, maxLifetimeMs } = row.policy;
+  const startsBy = row.startedAt === null ? startBefore : null;
+  if (maxLifetimeMs === undefined && row.steps === undefined) return startsBy;
+  return Math.min(startsBy ?? Number.POSITIVE_INFINITY, lifetimeEnd(row));
+}
+
+/**
+ * Ends an execution that no worker has and whose time is over: it has not started before its `startBefore`, or its
+ * lifetime has ended.
+ * @returns false: its time is not over
+ */
+export function endLate(step: Step, entry: Entry): boolean {
+  const { row } = entry;
+  const { startBefore } = row.policy;
+  if (startBefore !== null && startBefore <= step.now && row.startedAt === null) {
+    finishEntry(step, entry, "SKIPPED", { reason: "START_BEFORE_PASSED" });
+    return true;
+  }
+  if (lifetimeEnd(row) > step.now) return false;
+  finishEntry(step, entry, "DEAD", { reason: LIFETIME_EXCEEDED, error: lifetimeError(row) });
+  return true;
 }

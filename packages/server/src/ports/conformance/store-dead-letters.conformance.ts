@@ -67,7 +67,8 @@ export function deadLettersConformance(scene: () => Scene): void {
 
   it("replays a letter as a new execution of its job, which is ready at once, and the letter leaves the list", async () => {
     const now = scene().runtime.now();
-    const policy = { ...scene().job().definition.policy, timeoutMs: 5_000, startBefore: now + 1 };
+    const limits = { timeoutMs: 5_000, maxLifetimeMs: 60_000, startBefore: now + 1 };
+    const policy = { ...scene().job().definition.policy, ...limits };
     const job = await dead({
       requires: ["gpu"],
       priority: 8,

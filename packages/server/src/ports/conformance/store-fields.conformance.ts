@@ -30,7 +30,7 @@ const FULL: Omit<JobDefinition, "scheduledAt" | "recurrence"> = {
   priority: 8,
   policy: {
     retry: { maxAttempts: 11, backoff: "FIXED", initialDelayMs: 12, maxDelayMs: 13, jitter: false },
-    timeoutMs: 14,
+    ...{ timeoutMs: 14, maxLifetimeMs: 19 },
     cancelGraceMs: 15,
     maxLost: 16,
     onWorkerLost: "DEAD",
@@ -316,7 +316,7 @@ function newDefinition(scene: Scene, job: NewJob): JobDefinition {
   return {
     ...{ ...sampled(scene).definition, concurrencyKey, uniqueKey, pool: "tpu", handler: "draw", requires: ["arm"] },
     ...{ priority: 7, concurrencyLimit: 92, scheduledAt: 93_000 },
-    policy: { ...policy, timeoutMs: 94, retry: { ...policy.retry, maxAttempts: 95 } },
+    policy: { ...policy, timeoutMs: 94, maxLifetimeMs: 96, retry: { ...policy.retry, maxAttempts: 95 } },
   };
 }
 

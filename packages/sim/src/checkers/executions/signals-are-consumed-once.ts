@@ -64,6 +64,8 @@ export function signalsAreConsumedOnce(ledger: Ledger, quiet: Quiet): Checker {
       } else if (event.kind === "COMMITTED" && event.outcome.status === "APPLIED") committed(event);
     },
     noticed(event) {
+      // Another definition of the job may sleep in a step whose name an earlier wait for signals has recorded.
+      if (event.kind === "WAIT_BEGUN" && event.isSleep) of(event.executionId).awaited.delete(event.name);
       if (event.kind === "WAIT_OVER" && event.signalId !== null) consume(event.executionId, event.signalId, event.name);
     },
     looked(nowMs) {

@@ -17,6 +17,7 @@ export const Reason = Type.Union([
   reason("DUE_LATER", { dueAt: Instant }),
   reason("SLEEPING", { until: Instant }),
   reason("AWAITS_SIGNAL", { until: Instant, signals: Type.Optional(Type.Array(Type.String())) }),
+  reason("LIFETIME_ENDS", { endsAt: Instant, maxLifetimeSec: Type.Number() }),
   reason("BACKOFF", { until: Instant, failures: Count, maxAttempts: Count }),
   reason("POOL_PAUSED", { pool: Id }),
   reason("POOL_AT_LIMIT", { pool: Id, limit: Count, running: Count }),

@@ -26,6 +26,7 @@ const Policy = Type.Object({
     jitter: Type.Boolean(),
   }),
   timeoutMs: Count,
+  maxLifetimeMs: Type.Optional(Count),
   cancelGraceMs: Count,
   maxLost: Count,
   onWorkerLost: oneOf("RETRY", "DEAD"),

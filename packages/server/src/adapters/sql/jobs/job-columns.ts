@@ -42,6 +42,7 @@ function isPolicyOfNull(policy: ExecutionPolicy): boolean {
   const [a, b] = [policy, POLICY_OF_NULL];
   return (
     a.timeoutMs === b.timeoutMs &&
+    a.maxLifetimeMs === b.maxLifetimeMs &&
     a.cancelGraceMs === b.cancelGraceMs &&
     a.maxLost === b.maxLost &&
     a.onWorkerLost === b.onWorkerLost &&
