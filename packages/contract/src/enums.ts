@@ -14,8 +14,8 @@ export type ExecutionState = (typeof EXECUTION_STATES)[number];
 export const FINAL_STATES = ["SUCCEEDED", "CANCELLED", "SKIPPED", "DEAD"] as const;
 export type FinalState = (typeof FINAL_STATES)[number];
 
-/** Origin of an execution. */
-export const TRIGGERS = ["API", "RETRY", "SCHEDULE", "MANUAL", "BACKFILL"] as const;
+/** Origin of an execution. NODE: a run of a workflow created it for one of its nodes. */
+export const TRIGGERS = ["API", "RETRY", "SCHEDULE", "MANUAL", "BACKFILL", "NODE"] as const;
 export type Trigger = (typeof TRIGGERS)[number];
 
 /**

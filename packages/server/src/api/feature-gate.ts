@@ -19,6 +19,7 @@ const NAMES: Record<Feature, string> = {
   SUSPENSION: "sleep and signals",
   MAX_LIFETIME: "maxLifetimeSec",
   LOG_LINES: "log lines of attempts",
+  WORKFLOWS: "workflows",
 };
 
 /**

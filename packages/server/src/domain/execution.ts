@@ -32,17 +32,21 @@ export interface EndedAttempt {
 
 /**
  * Queue of a row in the store: WAITING for its due time, READY to run (indexed by lane and rank), or HELD by a worker
- * while the row says RUNNING; NONE once final.
+ * while the row says RUNNING; NONE once final. OPEN: the row of a workflow run, which says RUNNING and has no worker.
  */
-export const QUEUES = ["NONE", "WAITING", "READY", "HELD"] as const;
+export const QUEUES = ["NONE", "WAITING", "READY", "HELD", "OPEN"] as const;
 export type Queue = (typeof QUEUES)[number];
 
 /** Mark of an execution that has records of handlers or signals; see `Candidate.steps`. */
 export type StepsMark = "RECORDED" | "SLEEPING" | "AWAITING";
 
+/** `Candidate.node` of the row of a workflow run. */
+export const RUN_NODE = -1;
+
 /** The part of an execution that its shard's owner works with. It contains the size of the payload, not the payload. */
 export interface Candidate {
   id: ExecutionId;
+  /** Job of the execution; for the execution of a node: the id of its run. */
   jobId: JobId;
   shard: ShardId;
   tenant: string;
@@ -57,7 +61,10 @@ export interface Candidate {
   priority: number;
   /** Rank of the execution, smallest first; see rank.ts. */
   rank: number;
-  /** Time at which the execution may run next: the scheduled time at first, later the end of a backoff. */
+  /**
+   * Time at which the execution may run next: the scheduled time at first, later the end of a backoff. Deadline of a
+   * workflow run.
+   */
   dueAt: EpochMs;
   scheduledAt: EpochMs;
   /**
@@ -82,6 +89,10 @@ export interface Candidate {
    * `dueAt` because its last attempt suspended; a signal ends the waiting of an AWAITING one. Left out: it has none.
    */
   steps?: StepsMark;
+  /** Number of the node of a workflow that the execution runs, from 0; RUN_NODE: the row of a run. Left out: a job's execution. */
+  node?: number;
+  /** Index of the item of a map that the execution runs, from 0. Left out: the node is no map. */
+  item?: number;
 }
 
 export function isFinal(state: ExecutionState): state is FinalState {

@@ -3,6 +3,7 @@ import type { EpochMs, ExecutionId, JobId, ShardId, WorkerId } from "../domain/i
 import type { ExecutionPolicy, JobDefinition, JobState, JobType } from "../domain/job.ts";
 import type { Plan, RecurrenceRule, SkipReason } from "../domain/recurrence.ts";
 import type { Submission, SubmitOutcome } from "./store.ts";
+import type { NodeFilter, NodeOfRun, NodeSummary, RunFilter, RunSummary, RunView } from "./store-runs.ts";
 
 /**
  * Reads of the api. The row of an execution that waits at a worker or started a moment ago still says PENDING; its
@@ -10,7 +11,13 @@ import type { Submission, SubmitOutcome } from "./store.ts";
  */
 export interface StoreQueries {
   getExecution(tenant: string, id: ExecutionId): Promise<ExecutionView | null>;
+  /** Executions of jobs, among them runs of workflows, but not executions of nodes. */
   listExecutions(tenant: string, filter: ExecutionFilter, page: Page): Promise<Listing<ExecutionSummary>>;
+  /** Runs of workflows by descending id. */
+  listRuns(tenant: string, filter: RunFilter, page: Page): Promise<Listing<RunSummary>>;
+  getRun(tenant: string, id: ExecutionId): Promise<RunView | null>;
+  /** Executions of a run's nodes by (node, item). `after` is the id of the last execution of the page before. */
+  listNodes(tenant: string, run: ExecutionId, filter: NodeFilter, page: Page): Promise<Listing<NodeSummary>>;
   getJob(tenant: string, id: JobId): Promise<JobView | null>;
   /** Jobs by descending id: recurring jobs, whose ids have a range of their own, come before one-time jobs. */
   listJobs(tenant: string, filter: JobFilter, page: Page): Promise<Listing<JobSummary>>;
@@ -153,6 +160,7 @@ export interface JobFilter {
 
 export interface ExecutionSummary {
   executionId: ExecutionId;
+  /** Job of the execution; for the execution of a node: the id of its run. */
   jobId: JobId;
   shard: ShardId;
   tenant: string;
@@ -190,6 +198,8 @@ export interface ExecutionView extends ExecutionSummary {
   attempts: EndedAttempt[];
   /** Whether handlers of the execution have made records; `Store.steps` reads them. */
   hasSteps: boolean;
+  /** Run and node of the execution of a node. Left out: a job's execution. */
+  ofRun?: NodeOfRun;
 }
 
 export interface JobSummary {

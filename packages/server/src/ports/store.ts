@@ -11,6 +11,7 @@ import type { StoreJobs } from "./store-jobs.ts";
 import type { StoreLogs } from "./store-logs.ts";
 import type { StoreQueries } from "./store-queries.ts";
 import type { PlanChange, StoreRecurrences } from "./store-recurrences.ts";
+import type { NewWorkflow, NodeBirth, RunChange, StoreRuns } from "./store-runs.ts";
 import type { StoreSteps } from "./store-steps.ts";
 import type { StoreTimeZones } from "./store-time-zones.ts";
 
@@ -25,6 +26,8 @@ export interface Store extends StoreFlows {
   readonly jobs: StoreJobs;
   /** For owners of shards: recurring jobs with their plans. */
   readonly recurrences: StoreRecurrences;
+  /** For owners of shards: runs of workflows. */
+  readonly runs: StoreRuns;
   /** For the api: executions that used up their budget. */
   readonly deadLetters: StoreDeadLetters;
   /** For every node: the time zone data in force. */
@@ -84,7 +87,7 @@ export interface Store extends StoreFlows {
   readLanes(after: number | null, limit: number): Promise<number[]>;
   /** Rows of these executions that are not final. Unknown ids are left out. */
   load(ids: readonly ExecutionId[]): Promise<Candidate[]>;
-  /** Payloads by execution, as submitted. Executions without a payload are left out. */
+  /** Payloads by execution, as submitted; of a node, that of its definition. Executions without a payload are left out. */
   payloads(ids: readonly ExecutionId[]): Promise<Map<ExecutionId, Uint8Array>>;
 
   /** Puts a command into the durable inbox; it stays there until a commit names it in `commandsDone`. */
@@ -113,7 +116,7 @@ export interface Store extends StoreFlows {
 export interface Submission {
   /** Idempotency key of the whole submission; null: none. A repeat with the same hash gets the first answer. */
   idempotency: { tenant: string; key: string; requestHash: string } | null;
-  jobs: readonly (NewJob | NewRecurringJob)[];
+  jobs: readonly (NewJob | NewRecurringJob | NewWorkflow)[];
 }
 
 export interface NewJob {
@@ -206,6 +209,13 @@ export interface ShardCommit {
    * and marks the signals that the records consume.
    */
   steps: readonly StepWrite[];
+  /**
+   * At most one change per run. If the revision is not the expected one, the store writes nothing of the change, creates
+   * no execution of the run's nodes, and names the run in `missedRuns`.
+   */
+  runs: readonly RunChange[];
+  /** Executions of nodes that the commit creates. The store names those that it did not create in `notBorn`. */
+  births: readonly NodeBirth[];
 }
 
 export interface StepWrite extends RecordedStep {
@@ -260,6 +270,8 @@ export interface RowChange {
   replacement?: Replacement;
   /** Value of `Candidate.steps` from then on. Left out: the row keeps it. */
   steps?: StepsMark;
+  /** Branch that an execution of a node has chosen. Left out: the row keeps what it has. */
+  branch?: string;
 }
 
 /** Newer version of a job's definition, for an execution's row. The payload is that of the same version. */
@@ -277,6 +289,13 @@ export interface ShardOutcome {
   missedPlans: JobId[];
   /** Executions that were not created as PENDING: the row existed, or the unique key was held. */
   notCreated: ExecutionId[];
+  /** Runs whose revision was not the expected one. */
+  missedRuns: ExecutionId[];
+  /**
+   * Executions of nodes that were not created: the row existed, the run's change was missed, or an execution of `after`
+   * was not updated. Refused ones are in `refused` instead.
+   */
+  notBorn: ExecutionId[];
   refused: { id: ExecutionId; message: string }[];
 }
 

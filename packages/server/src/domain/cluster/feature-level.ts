@@ -48,6 +48,8 @@ const SINCE = {
   MAX_LIFETIME: 3,
   /** A gateway of an older level does not answer when it is asked for the log lines in its memory. */
   LOG_LINES: 3,
+  /** A node of an older level reads neither runs of workflows nor the executions of their nodes. */
+  WORKFLOWS: 3,
 } as const;
 export type Feature = keyof typeof SINCE;
 

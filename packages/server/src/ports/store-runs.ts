@@ -1,0 +1,151 @@
+import type { Candidate, ExecutionError, ExecutionState } from "../domain/execution.ts";
+import type { EpochMs, ExecutionId, JobId, ShardId } from "../domain/ids.ts";
+import type { NewJob } from "./store.ts";
+import type { DueCursor } from "./store-flows.ts";
+import type { ExecutionSummary } from "./store-queries.ts";
+
+/**
+ * Runs of workflows. A run is an execution of its workflow's job: RUNNING in the queue OPEN, without a worker, `dueAt` is
+ * its deadline. The execution of a node has the run's id as its `jobId`; a node that has never been ready has no row.
+ * Graphs and definitions are opaque bytes for the store. `Store.submit` writes runs, `Store.commit` changes them.
+ */
+export interface StoreRuns {
+  /**
+   * OPEN runs with the executions of their nodes, complete. Other ids are left out. Runs of one workflow share the
+   * objects `graph` and `definitions`.
+   * @param runs at most 1_000
+   */
+  load(runs: readonly ExecutionId[]): Promise<LoadedRun[]>;
+  /** OPEN runs of the shards by (dueAt, id), behind `after`; null: from the first. @param limit 1 to 10_000 */
+  openRuns(shards: readonly ShardId[], after: DueCursor | null, limit: number): Promise<DueCursor[]>;
+}
+
+/** State of a run that is not final; decides which nodes may become ready. */
+export const RUN_MODES = ["RUNNING", "PAUSED", "FAILING", "CANCELLING", "COMPENSATING"] as const;
+export type RunMode = (typeof RUN_MODES)[number];
+
+/** A workflow with its run, which starts at once. */
+export interface NewWorkflow extends Omit<NewJob, "queue"> {
+  /** `executionId` is the id of the run; `payload` its input. */
+  queue: "OPEN";
+  /** Time by which the run must be final; at most this is its `dueAt`. */
+  deadline: EpochMs;
+  /** Number of nodes. */
+  nodes: number;
+  graph: Uint8Array;
+  /** Facts that an owner needs of each node when it creates the node's execution. */
+  definitions: Uint8Array;
+  /** Payloads of nodes, at most one for each node. Nodes without a payload are left out. */
+  payloads: readonly NodePayload[];
+  /** Executions of the nodes that are ready from the start, at most 1_000. */
+  roots: readonly NewNode[];
+}
+
+export interface NodePayload {
+  node: number;
+  /** At most 1 MiB, never parsed by the store. */
+  payload: Uint8Array;
+}
+
+/** Execution of a node, in the shard of its run. */
+export interface NewNode {
+  /** Row of the execution: PENDING, READY or WAITING, attempt 0, with `node`. `jobId` is the id of the run. */
+  row: Candidate;
+  laneHash: number;
+  createdAt: EpochMs;
+}
+
+/** Execution of a node that a commit creates. */
+export interface NodeBirth extends NewNode {
+  /**
+   * Executions of the same shard that become final in this commit, and without whose update the node must not be
+   * created.
+   */
+  after: readonly ExecutionId[];
+}
+
+/** New content of a run's own row. The final state of the run is a `RowChange`. */
+export interface RunChange {
+  run: ExecutionId;
+  /** Revision that the run must have, as last read or written. A new run has the revision 1. */
+  wasRevision: number;
+  revision: number;
+  mode: RunMode;
+}
+
+/** An OPEN run, read at one moment. */
+export interface LoadedRun {
+  /** Row of the run; `row.jobId` and `row.jobVersion` name its workflow. */
+  row: Candidate;
+  mode: RunMode;
+  revision: number;
+  nodes: number;
+  graph: Uint8Array;
+  definitions: Uint8Array;
+  /** Executions of the run's nodes, by (node, item). */
+  executions: NodeExecution[];
+}
+
+export interface NodeExecution {
+  id: ExecutionId;
+  node: number;
+  /** null: the node is no map. */
+  item: number | null;
+  state: ExecutionState;
+  /** Branch that the execution has chosen; null: none. */
+  branch: string | null;
+}
+
+export interface RunFilter {
+  state?: ExecutionState;
+  /** Name of the workflow. */
+  name?: string;
+  /** Runs created at or after this time. */
+  since?: EpochMs;
+  /** Runs created before this time. */
+  until?: EpochMs;
+}
+
+export interface RunSummary extends ExecutionSummary {
+  /** Name of the workflow; null: none. */
+  name: string | null;
+  labels: Readonly<Record<string, string>>;
+  /** Number of nodes of the workflow. */
+  nodes: number;
+  /** Last mode of the run. */
+  mode: RunMode;
+}
+
+export interface RunView extends RunSummary {
+  revision: number;
+  graph: Uint8Array;
+  definitions: Uint8Array;
+  /** JSON text as submitted; null: no input. */
+  payload: Uint8Array | null;
+  /** JSON text; null: no result. */
+  result: Uint8Array | null;
+  error: ExecutionError | null;
+  /** Numbers of executions of nodes by state. States without an execution are left out. */
+  counts: Partial<Record<ExecutionState, number>>;
+}
+
+export interface NodeFilter {
+  state?: ExecutionState;
+  node?: number;
+}
+
+/** Node of a run, as the summary of its execution names it. */
+export interface NodeOfRun {
+  run: JobId;
+  node: number;
+  /** null: the node is no map. */
+  item: number | null;
+  /** Branch that the execution has chosen; null: none. */
+  branch: string | null;
+}
+
+/** Execution of a node in the list of a run's nodes. */
+export interface NodeSummary extends ExecutionSummary {
+  ofRun: NodeOfRun;
+  error: ExecutionError | null;
+}
