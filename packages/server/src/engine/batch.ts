@@ -4,6 +4,7 @@ import type { Assignment, ToApi, ToGateway, Token } from "../ports/messages.ts";
 import type { DurableStep } from "../ports/step-messages.ts";
 import type { JournalEntry, JournalRef, RowChange, StepWrite } from "../ports/store.ts";
 import type { PlanChange } from "../ports/store-recurrences.ts";
+import type { NodeBirth, RunChange } from "../ports/store-runs.ts";
 import type { JournalBox } from "./journal-box.ts";
 import type { PoolPermits } from "./permits/pool-permits.ts";
 
@@ -19,6 +20,10 @@ export interface ShardDraft {
   commandsDone: string[];
   /** Records of handlers, by execution and name. */
   steps: Map<string, StepWrite>;
+  /** Changes of workflow runs, by run. */
+  runs: Map<ExecutionId, RunChange>;
+  /** Nodes of workflow runs that the batch creates. */
+  births: NodeBirth[];
 }
 
 /** A permit that an ended attempt in a shard had. */
@@ -73,6 +78,8 @@ export class Batch {
    * not be dropped.
    */
   readonly unverified = new Set<ExecutionId>();
+  /** Runs of the nodes whose ends the batch writes, by execution. */
+  readonly nodeEnds = new Map<ExecutionId, ExecutionId>();
   /** Permits of attempts whose end the batch writes. They stay in use until the end is durable. */
   readonly freed: Freed[] = [];
   /** Number of starts and results that the machine refused because of an old token. */
@@ -102,6 +109,8 @@ export class Batch {
         plans: new Map(),
         commandsDone: [],
         steps: new Map(),
+        runs: new Map(),
+        births: [],
       };
       this.shards.set(shard, draft);
     }
@@ -154,6 +163,23 @@ export class Batch {
     const before = steps.get(key);
     this.bytes += write.data?.length ?? 0;
     if (before === undefined || replaces(write, before)) steps.set(key, write);
+  }
+
+  /** Folds a change of a workflow run into an earlier one: the expected revision stays that of before the batch. */
+  changeRun(shard: ShardId, change: RunChange): void {
+    const { runs } = this.shard(shard);
+    const wasRevision = runs.get(change.run)?.wasRevision ?? change.wasRevision;
+    runs.set(change.run, { ...change, wasRevision });
+  }
+
+  /** Creates a node of a workflow run. */
+  create(birth: NodeBirth): void {
+    this.shard(birth.row.shard).births.push(birth);
+  }
+
+  /** Takes back the nodes of a run, because an end that they follow from is not durable as it was reported. */
+  withdraw(run: ExecutionId): void {
+    for (const draft of this.shards.values()) draft.births = draft.births.filter(({ row }) => row.jobId !== run);
   }
 
   acknowledge(node: Incarnation, workerId: WorkerId, token: Token): void {

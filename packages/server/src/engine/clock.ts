@@ -6,6 +6,7 @@ import type { FlowNode } from "./flow-heap.ts";
 import { nextPermitRing } from "./permits/steps.ts";
 import { makeRoom } from "./queue/dispatch.ts";
 import { endLate, enter, isCrowded } from "./queue/intake.ts";
+import { advance } from "./runs/advance.ts";
 import { clearTimer, type Step } from "./state.ts";
 import { judgeSearch } from "./workers/adoption.ts";
 import { nextJudgement } from "./workers/gateway-messages.ts";
@@ -15,6 +16,7 @@ export function passTime(step: Step): void {
   const { state, now } = step;
   ringTimers(step);
   ringDue(step);
+  for (let run = state.runs.takeExpired(now); run !== null; run = state.runs.takeExpired(now)) advance(step, run);
   for (;;) {
     const entry = state.unpersisted.take(now - state.limits.ownRowAfterMs);
     if (entry === null) break;
@@ -87,6 +89,7 @@ export function nextRing(step: Pick<Step, "state">, arePlansDue: boolean): numbe
     nextJudgement(state),
     arePlansDue ? null : state.plans.timers.earliest(),
     nextPermitRing(state),
+    state.runs.deadlines.peek()?.key ?? null,
   ].filter((at) => at !== null);
   return rings.length === 0 ? null : Math.min(...rings);
 }

@@ -11,6 +11,8 @@ import { type Rows, settledEntry } from "./queue/loaded.ts";
 import { endSuperseded } from "./recurring/cancel-previous.ts";
 import { queuePlanCommand } from "./recurring/intake.ts";
 import { finishEntry, forget } from "./rows.ts";
+import { cancelRun, reload } from "./runs/advance.ts";
+import { endNode } from "./runs/cancel-nodes.ts";
 import type { Step } from "./state.ts";
 
 /** Applies new commands whose executions are known in memory, and asks for the rows that the other commands need. */
@@ -53,12 +55,22 @@ function applyToKnown(step: Step, command: OneCommand, missing: string[]): void 
 
 /** Applies commands about one execution, and gives it a place. @param entry null: the execution is final */
 function applyToOne(step: Step, commands: readonly OneCommand[], entry: Entry | null): void {
+  if (entry?.row.queue === "OPEN") return applyToRun(step, commands, entry);
   for (const command of commands) {
     if (entry === null || entry.place === "GONE") commandDone(step, command, "FINAL");
     else if (command.kind === "CANCEL") answer(step, command, cancel(step, entry, command));
     else signal(step, entry, command);
   }
   if (entry?.place === "NEW") enter(step, entry);
+}
+
+/** Applies commands about a workflow run, which has no place among the executions. No signal goes to a run. */
+function applyToRun(step: Step, commands: readonly OneCommand[], entry: Entry): void {
+  forget(step, entry);
+  for (const command of commands) {
+    if (command.kind === "CANCEL") cancelRun(step, entry.id, command);
+    else commandDone(step, command, "FINAL");
+  }
 }
 
 /** Applies the commands that waited for these rows. An execution whose row is missing is final. */
@@ -68,6 +80,7 @@ export function applyLoaded(step: Step, read: Extract<ReadResult, { kind: "LOADE
   for (const id of read.asked) {
     applyWaiting(step, id, rows, again);
     supersedeLoaded(step, id, rows, again);
+    endLoaded(step, id, rows, again);
   }
   const asked = new Set(read.asked);
   for (const command of [...step.state.jobCommands.values()]) {
@@ -95,6 +108,20 @@ function supersedeLoaded(step: Step, id: string, rows: Rows, again: Set<string>)
   if (entry !== null) endSuperseded(step, entry);
 }
 
+/** Ends a node that was read because its run asks for its end. */
+function endLoaded(step: Step, id: string, rows: Rows, again: Set<string>): void {
+  const { runs } = step.state;
+  const run = runs.ending.get(id);
+  if (run === undefined) return;
+  const entry = settledEntry(step, id, rows);
+  if (entry === "UNSETTLED") return void again.add(id);
+  runs.ending.delete(id);
+  const ofNode = runs.byId.get(run);
+  if (entry === null) reload(step.state, step.batch, run);
+  else if (ofNode !== undefined) endNode(step, entry, ofNode);
+  if (entry?.place === "NEW") enter(step, entry);
+}
+
 /** Applies the command once the state of all its executions is known, and to all of them together. */
 function applyToLoaded(step: Step, command: JobCommand, rows: Rows, again: Set<string>): void {
   const found = command.executionIds.map((id) => settledEntry(step, id, rows));
@@ -119,5 +146,6 @@ function applyCommand(step: Step, command: JobCommand, entries: readonly Entry[]
 
 /** Ends the execution of a deleted job where no worker has it. */
 function deleteWaiting(step: Step, entry: Entry): void {
-  if (entry.place !== "ASSIGNED") finishEntry(step, entry, "CANCELLED", { reason: "JOB_DELETED" });
+  if (entry.place !== "ASSIGNED" && entry.row.queue !== "OPEN")
+    finishEntry(step, entry, "CANCELLED", { reason: "JOB_DELETED" });
 }

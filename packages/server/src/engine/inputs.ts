@@ -6,6 +6,7 @@ import type { Demand, FromGateway, PermitAnswer, PermitCall } from "../ports/mes
 import type { RankCursor, Recovered } from "../ports/store.ts";
 import type { Command } from "../ports/store-commands.ts";
 import type { Recurrence } from "../ports/store-recurrences.ts";
+import type { OpenRun } from "../ports/store-runs.ts";
 import type { Freed } from "./batch.ts";
 import type { PermitLetter } from "./permits/permits.ts";
 import type { FiredQuestion } from "./recurring/catch-ups.ts";
@@ -51,6 +52,8 @@ export type Input =
   | { kind: "FREED"; freed: readonly Freed[] }
   /** A recurring job was submitted whose first instant is near. */
   | { kind: "PLANNED"; shard: ShardId; jobId: JobId }
+  /** Open workflow runs of the shards, from a sweep. */
+  | { kind: "OPEN_RUNS"; runs: readonly ExecutionId[] }
   /** A commit was answered. `rows` are the executions that it created from planned instants. */
   | {
       kind: "CREATED";
@@ -62,6 +65,12 @@ export type Input =
        * `created`.
        */
       missedPlans: readonly { shard: ShardId; jobId: JobId; created: readonly Candidate[] }[];
+      /** Nodes of workflow runs that the commit created, and nodes that it left out. */
+      nodes: { created: readonly Candidate[]; notCreated: readonly Candidate[] };
+      /** Workflow runs whose revision was not the expected one. */
+      missedRuns: readonly ExecutionId[];
+      /** Number of the batch. */
+      batch: number;
     }
   /**
    * The rows of these hinted executions are gone from the store or differ from the hint, so the machine drops the hint.
@@ -89,6 +98,8 @@ export type ReadResult = ReadMark &
     | { kind: "READ_PLANS"; plans: Recurrence[]; isBounded: boolean }
     | { kind: "LOADED_PLANS"; asked: readonly JobId[]; ask: number; plans: Recurrence[] }
     | { kind: "READ_FIRED"; jobId: JobId; question: FiredQuestion; instants: EpochMs[] }
+    /** Open workflow runs with their nodes. Runs that are final or unknown are left out. */
+    | { kind: "LOADED_RUNS"; asked: readonly ExecutionId[]; runs: OpenRun[] }
   );
 
 /** A read that the machine asks for. The answers arrive as inputs, in any order; an answer can fail to arrive. */
@@ -97,6 +108,7 @@ export type Want =
   | { kind: "LOAD"; ids: ExecutionId[] }
   /** @property ask the number of the read, which its answer repeats */
   | { kind: "LOAD_PLANS"; jobIds: JobId[]; ask: number }
+  | { kind: "LOAD_RUNS"; runs: ExecutionId[] }
   /** Planned instants of a range that have an execution. */
   | { kind: "FIRED"; jobId: JobId; question: FiredQuestion }
   /** Plans that are due soon. The machine asks for them when it has room again. */

@@ -45,6 +45,7 @@ export function step(state: MachineState, batch: Batch, inputs: readonly Input[]
   giveBackRevoked(view);
   refill(view);
   callCoordinators(view);
+  askForRuns(view);
   const more = state.plans.isDue(now);
   const permits = state.permits.letters.splice(0);
   return {
@@ -98,13 +99,19 @@ function take(view: Step, input: Input): void {
     case "PLANNED":
       return applyPlannedHint(view, input);
     case "CREATED":
-      return applyCreated(view, input);
+      applyCreated(view, input);
+      return applyCommitted(view, input);
     case "READ_PLANS":
       return applyReadPlans(view, input);
     case "LOADED_PLANS":
       return applyLoadedPlans(view, input);
     case "READ_FIRED":
       return applyFired(view, input);
+    case "LOADED_RUNS":
+      return applyLoadedRuns(view, input);
+    case "OPEN_RUNS":
+      for (const run of input.runs) view.state.runs.expect(run);
+      return;
   }
 }
 

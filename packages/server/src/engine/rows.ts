@@ -1,6 +1,7 @@
 import type { EndedAttempt, ExecutionError, FinalState, Queue, StepsMark } from "../domain/execution.ts";
 import type { Replacement, RowChange } from "../ports/store.ts";
 import type { Entry } from "./entry.ts";
+import { nodeEnded } from "./runs/advance.ts";
 import { clearTimer, type Step } from "./state.ts";
 
 /** Fields of a change that the entry does not have. An absent field gets its default value. */
@@ -13,6 +14,8 @@ interface Words {
   error?: ExecutionError | null;
   ended?: EndedAttempt | null;
   replacement?: Replacement;
+  /** Branch that the successful attempt of a node named; left out: none. */
+  branch?: string;
   /** Mark of an execution that suspends; left out: it does not. */
   suspends?: StepsMark;
 }
@@ -46,6 +49,7 @@ export function writeRow(step: Step, entry: Entry, words: Words): void {
     ended: words.ended ? [words.ended] : [],
     releaseUniqueKey: final && row.hasUniqueKey,
     ...(words.replacement !== undefined && { replacement: words.replacement }),
+    ...(words.branch !== undefined && { branch: words.branch }),
     ...(steps !== undefined && { steps }),
   });
   if (steps !== undefined) row.steps = steps;
@@ -87,7 +91,8 @@ export function finishEntry(
   words: Omit<Words, "state" | "queue" | "finishedAt">,
 ): void {
   writeRow(step, entry, { ...words, state, queue: "NONE", finishedAt: step.now });
-  if (state === "DEAD") step.batch.deadLetters.push(entry.row.pool);
+  // The dead letter of a node is its run.
+  if (state === "DEAD" && entry.row.node === undefined) step.batch.deadLetters.push(entry.row.pool);
   completeSignals(step, entry);
   if (entry.cancels.length > 0) {
     step.batch.shard(entry.row.shard).commandsDone.push(...entry.cancels);
@@ -95,7 +100,8 @@ export function finishEntry(
     entry.cancels = [];
   }
   step.state.recentWrites.add(entry.id, step.batch.number);
-  step.state.plans.ended(entry.row.jobId, entry.id, step.now);
+  if (entry.row.node === undefined) step.state.plans.ended(entry.row.jobId, entry.id, step.now);
+  else nodeEnded(step, entry, state, words.branch ?? null);
   forget(step, entry);
 }
 

@@ -14,6 +14,7 @@ import { Lanes, type WorkClass } from "./queue/lanes.ts";
 import { UnpersistedAttempts } from "./queue/unpersisted-attempts.ts";
 import { RecentWrites } from "./recent-writes.ts";
 import { Plans } from "./recurring/plans.ts";
+import { Runs } from "./runs/runs.ts";
 import type { Search } from "./workers/search.ts";
 import type { Stranded } from "./workers/take-back.ts";
 import { type WorkerSlots, Workers } from "./workers/workers.ts";
@@ -69,6 +70,7 @@ export interface MachineState {
   /** Ids of commands that the machine has received and not completed. A repeated command changes nothing. */
   readonly openCommands: Set<string>;
   readonly plans: Plans;
+  readonly runs: Runs;
   /** Changeovers of the time zone data, in order. Empty while a living node does not support changeovers. */
   changeovers: readonly Changeover[];
   /** Workers whose gateway asked for unused credit back, because another owner needs it. */
@@ -121,6 +123,7 @@ export function createState(limits: Limits): MachineState {
     jobCommands: new Map(),
     openCommands: new Set(),
     plans: new Plans(),
+    runs: new Runs(),
     changeovers: [],
     revoked: new Set(),
     toldDemand: new Map(),

@@ -236,7 +236,7 @@ export class CommitLoop {
     this.#flying = null;
     deadLetterRefused(this.state, batch, this.#batch, refused);
     const more = this.#step([
-      { kind: "CREATED", ...created },
+      { kind: "CREATED", ...created, batch: batch.number },
       { kind: "LOST", shards: [...fenced, ...this.#leaving.flatMap(({ shards }) => shards)] },
       { kind: "CANDIDATES_MISSED", ids: missed },
       { kind: "FREED", freed: batch.freed },

@@ -1,3 +1,4 @@
+import type { Candidate } from "../domain/execution.ts";
 import type { Epoch, ExecutionId, ShardId } from "../domain/ids.ts";
 import type { Refused } from "../engine/attempts/dead-letter-refused.ts";
 import type { Batch } from "../engine/batch.ts";
@@ -20,6 +21,8 @@ export function shardCommits(batch: Batch, epochs: ReadonlyMap<ShardId, Epoch>):
       plans: [...draft.plans.values()],
       commandsDone: draft.commandsDone,
       steps: [...draft.steps.values()],
+      runs: [...draft.runs.values()],
+      births: draft.births,
     });
   }
   return commits;
@@ -39,20 +42,29 @@ export interface Applied {
   created: CreatedRows;
 }
 
-type CreatedRows = Omit<Extract<Input, { kind: "CREATED" }>, "kind">;
+type CreatedRows = Omit<Extract<Input, { kind: "CREATED" }>, "kind" | "batch">;
 type Mutable<T> = { [K in keyof T]: T[K] extends readonly (infer U)[] ? U[] : T[K] };
 
 export function judge(batch: Batch, outcomes: readonly ShardOutcome[]): Verdict {
   const missed: ExecutionId[] = [];
   const refused: Refused[] = [];
-  const created: Mutable<CreatedRows> = { rows: [], notCreated: [], missedPlans: [] };
+  const created: Mutable<CreatedRows> = {
+    rows: [],
+    notCreated: [],
+    missedPlans: [],
+    nodes: { created: [], notCreated: [] },
+    missedRuns: [],
+  };
   for (const outcome of outcomes) {
     if (outcome.status === "FENCED") continue;
     for (const id of outcome.missed) {
       if (!batch.unverified.has(id)) return dropped("ROW_CHANGED", `the row of ${id} is not as it was`);
       missed.push(id);
+      const run = batch.nodeEnds.get(id);
+      if (run !== undefined) created.missedRuns.push(run);
     }
     sortCreated(batch, outcome, created);
+    sortNodes(batch, outcome, created);
     for (const { id, message } of outcome.refused) {
       const change = batch.shards.get(outcome.shard)?.changes.get(id);
       if (change?.queue !== "NONE") return dropped("ROW_REFUSED", `the row of ${id} was refused: ${message}`);
@@ -69,6 +81,19 @@ function sortCreated(batch: Batch, { shard, notCreated, missedPlans }: ShardOutc
     if (missed.has(jobId)) into.missedPlans.push({ shard, jobId, created: rows });
     else for (const row of rows) (without.has(row.id) ? into.notCreated : into.rows).push(row);
   }
+}
+
+function sortNodes(batch: Batch, outcome: ShardOutcome, into: Mutable<CreatedRows>): void {
+  into.missedRuns.push(...outcome.missedRuns);
+  const without = new Set(outcome.notCreated);
+  const [created, notCreated]: [Candidate[], Candidate[]] = [[], []];
+  for (const { row } of batch.shards.get(outcome.shard)?.births ?? []) {
+    (without.has(row.id) ? notCreated : created).push(row);
+  }
+  into.nodes = {
+    created: [...into.nodes.created, ...created],
+    notCreated: [...into.nodes.notCreated, ...notCreated],
+  };
 }
 
 function dropped(cause: TakeoverCause, reason: string): Verdict {

@@ -1,6 +1,7 @@
 import type { ShardId } from "../../domain/ids.ts";
 import type { RowChange } from "../../ports/store.ts";
 import type { Batch } from "../batch.ts";
+import { reload } from "../runs/advance.ts";
 import type { MachineState } from "../state.ts";
 
 /** A final change that the store refused because of its data, with the store's message. */
@@ -25,6 +26,8 @@ export function deadLetterRefused(
     answered.shards.get(shard)?.changes.delete(change.id);
     next.write(shard, asDeadLetter(change, message));
     state.recentWrites.add(change.id, next.number);
+    const run = answered.nodeEnds.get(change.id);
+    if (run !== undefined) reload(state, next, run);
   }
   answered.postpone(new Set(refused.map(({ change }) => change.id)), next);
 }

@@ -14,7 +14,8 @@ import { poolOf, type Step } from "../state.ts";
  * @returns false: a worker has the execution, which keeps its definition
  */
 export function replaceWaiting(step: Step, entry: Entry, command: ReplaceCommand): boolean {
-  if (entry.place === "ASSIGNED") return false;
+  // A workflow run that has begun keeps its graph, as an execution keeps its definition.
+  if (entry.place === "ASSIGNED" || entry.row.queue === "OPEN") return false;
   const { row } = entry;
   // Commands about a job may arrive in any order; the newest version counts.
   if (row.jobVersion >= command.version) return true;

@@ -24,6 +24,7 @@ export function releaseShards(step: Step, lost: readonly ShardId[]): void {
     state.openCommands.delete(id);
   }
   releasePlans(step, shards);
+  releaseRuns(step, shards);
   permitsLost(step, shards);
   for (const shard of shards) {
     state.epochs.delete(shard);
@@ -60,5 +61,16 @@ function releasePlans({ state }: Step, shards: ReadonlySet<ShardId>): void {
     if (!commands.some(({ command }) => shards.has(command.shard))) continue;
     for (const { command } of commands) openCommands.delete(command.id);
     plans.commands.delete(jobId);
+  }
+}
+
+/** Forgets the workflow runs of shards that are another's now. */
+function releaseRuns({ state }: Step, shards: ReadonlySet<ShardId>): void {
+  const { runs, openCommands } = state;
+  for (const run of [...runs.byId.values()]) if (shards.has(run.shard)) runs.drop(run);
+  for (const [id, commands] of runs.cancels) {
+    if (!commands.some(({ shard }) => shards.has(shard))) continue;
+    for (const command of commands) openCommands.delete(command.id);
+    runs.cancels.delete(id);
   }
 }

@@ -72,6 +72,7 @@ function adopt(step: Step, inFlight: InFlightRow, boxes: ReadonlyMap<string, Jou
   if (lane.gate !== null) lane.gate.running++;
   state.permits.of(row.pool)?.adopted(row.shard);
   state.entries.set(entry.id, entry);
+  if (row.node !== undefined) state.runs.expect(row.jobId);
   if (attemptStartedAt === null) state.unstarted.add(entry);
   seek(step, entry, entry.assigned);
 }

@@ -89,6 +89,7 @@ export function enter(step: Step, entry: Entry): void {
   const { state, now } = step;
   const { row } = entry;
   state.entries.set(entry.id, entry);
+  if (row.node !== undefined) state.runs.expect(row.jobId);
   if (endLate(step, entry)) return;
   if (row.dueAt > now + leadMs(step, row)) return waitForTime(step, entry);
   const lane = laneOf(step, row);

@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import type { Candidate } from "../../domain/execution.ts";
 import type { Flow } from "../../domain/flow.ts";
-import type { ShardId } from "../../domain/ids.ts";
+import type { ExecutionId, ShardId } from "../../domain/ids.ts";
 import type { Input, ReadMark, Want } from "../../engine/inputs.ts";
 import { CountedWarnings } from "../../ports/counted-warnings.ts";
 import type { Runtime, Timer } from "../../ports/runtime.ts";
@@ -9,6 +9,7 @@ import type { Store } from "../../ports/store.ts";
 import type { FlowPage } from "../../ports/store-flows.ts";
 import { FlowTurns, READ_SIZES, type ReadSizes } from "./flow-turns.ts";
 import { PLANS_AHEAD_MS, PlanReader } from "./plan-reader.ts";
+import { RunSweep } from "./run-sweep.ts";
 import type { PoolReader } from "./pool-reader.ts";
 
 /** Interval in ms of the sweeps that find what lost hints did not announce. */
@@ -59,6 +60,7 @@ export class Hydrator {
   readonly #sizes: ReadSizes;
   readonly #plans: PlanReader;
   readonly #turns: FlowTurns<Candidate>;
+  readonly #runs: RunSweep;
   #timer: Timer | null = null;
   #stopped = false;
   #lanesAfter: number | null = null;
@@ -81,6 +83,7 @@ export class Hydrator {
       },
       sizes.waitingTurn,
     );
+    this.#runs = new RunSweep({ store, runtime, shards: () => reader.shards(), take: (input) => reader.take(input) });
     this.#plans = new PlanReader({
       recurrences: store.recurrences,
       runtime,
@@ -99,6 +102,7 @@ export class Hydrator {
   /** Reads immediately, because shards were just taken over. */
   hurry(): void {
     this.#plans.begin();
+    this.#runs.begin();
     if (this.#timer === null) return;
     this.#timer.cancel();
     this.#timer = null;
@@ -134,8 +138,22 @@ export class Hydrator {
   }
 
   #read(want: Want): Promise<void> {
-    if (want.kind === "READY") return this.#readReady(want);
-    return want.kind === "LOAD" ? this.#load(want.ids) : this.#plans.read(want);
+    switch (want.kind) {
+      case "READY":
+        return this.#readReady(want);
+      case "LOAD":
+        return this.#load(want.ids);
+      case "LOAD_RUNS":
+        return this.#loadRuns(want.runs);
+      case "LOAD_PLANS":
+      case "FIRED":
+      case "DUE_PLANS":
+        return this.#plans.read(want);
+    }
+  }
+
+  async #loadRuns(asked: ExecutionId[]): Promise<void> {
+    await this.#reading(async (mark) => ({ kind: "LOADED_RUNS", asked, runs: await this.#store.runs.load(asked), ...mark }));
   }
 
   async #readReady(want: Extract<Want, { kind: "READY" }>): Promise<void> {
@@ -190,6 +208,7 @@ export class Hydrator {
     else this.#lanesAfter = null;
     if (summary.plans && (await this.#plans.sweep())) full = true;
     if (summary.commands && (await this.#readCommands())) full = true;
+    await this.#runs.look();
     return full;
   }
 

@@ -1,0 +1,129 @@
+import type { Candidate, FinalState } from "../../domain/execution.ts";
+import type { ExecutionId } from "../../domain/ids.ts";
+import { laneHash } from "../../domain/lane.ts";
+import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
+import type { CancelCommand } from "../../ports/store-commands.ts";
+import type { RunMode } from "../../ports/store-runs.ts";
+import type { Batch } from "../batch.ts";
+import type { Entry } from "../entry.ts";
+import type { Input } from "../inputs.ts";
+import { answer } from "../jobs/answers.ts";
+import { bringBorn } from "../queue/intake.ts";
+import type { MachineState, Step } from "../state.ts";
+import { cancelNodes } from "./cancel-nodes.ts";
+import { createdNode } from "./created-node.ts";
+import { endRuns } from "./end.ts";
+import type { Run } from "./runs.ts";
+
+/**
+ * Largest number of nodes of a run that are created and not final. It bounds the READY rows of a run, and the executions
+ * that one commit creates.
+ */
+const LIVE_MAX = 4_000;
+
+/** Advances the run of a node whose end the batch writes. A run that is not in memory is read, and advanced then. */
+export function nodeEnded(step: Step, { id, row }: Entry, state: FinalState, branch: string | null): void {
+  const { runs, recentWrites } = step.state;
+  if (row.node === undefined) return;
+  recentWrites.add(row.jobId, step.batch.number);
+  step.batch.nodeEnds.set(id, row.jobId);
+  const run = runs.byId.get(row.jobId);
+  if (run === undefined) return runs.expect(row.jobId);
+  run.uncommitted.delete(id);
+  run.progress.ended(row.node, { state, branch });
+  advance(step, run);
+}
+
+/** Does what follows from the outcomes of a run's nodes, from its deadline, and from commands. */
+export function advance(step: Step, run: Run): void {
+  // A node that ends because its run ends advances the run again; the outer call does the rest.
+  if (run.isAdvancing) return;
+  run.isAdvancing = true;
+  for (let mode = nextMode(step, run); mode !== null; mode = nextMode(step, run)) {
+    changeMode(step, run, mode);
+    cancelNodes(step, run);
+  }
+  run.isAdvancing = false;
+  createReady(step, run);
+  if (!run.progress.isOver || run.overIn !== null) return;
+  run.overIn = step.batch.number;
+  step.state.runs.over.add(run);
+}
+
+/** Mode that follows the present one; null: it stays. */
+function nextMode({ state }: Step, { id, mode, progress, timer }: Run): RunMode | null {
+  if (mode === "CANCELLING" || mode === "EXPIRING") return null;
+  if (state.runs.cancels.has(id)) return "CANCELLING";
+  if (timer === null) return "EXPIRING";
+  return mode === "RUNNING" && progress.isToFail ? "FAILING" : null;
+}
+
+function changeMode(step: Step, run: Run, mode: RunMode): void {
+  run.mode = mode;
+  const wasRevision = run.revision++;
+  step.batch.changeRun(run.shard, { run: run.id, wasRevision, revision: run.revision, mode });
+  step.state.recentWrites.add(run.id, step.batch.number);
+  run.progress.setMode(mode === "EXPIRING" ? "CANCELLING" : mode);
+}
+
+function createReady(step: Step, run: Run): void {
+  const { progress } = run;
+  const room = LIVE_MAX - progress.live;
+  if (room <= 0 || progress.ready === 0) return;
+  for (const node of progress.takeReady(room)) {
+    const row = createdNode(step, run, node);
+    run.uncommitted.set(row.id, node);
+    step.batch.create({ row, laneHash: laneHash(row), after: parentsEnding(step, run, node), createdAt: step.now });
+  }
+  step.state.recentWrites.add(run.id, step.batch.number);
+}
+
+/** Parents of a node whose ends the batch writes. The store creates the node only if it writes them. */
+function parentsEnding(step: Step, run: Run, node: number): ExecutionId[] {
+  const { changes } = step.batch.shard(run.shard);
+  const ending: ExecutionId[] = [];
+  for (const parent of run.progress.graph.parentsOf(node)) {
+    const id = nodeExecutionId(run.id, parent, null, 0);
+    if (changes.get(id)?.queue === "NONE") ending.push(id);
+  }
+  return ending;
+}
+
+/** Cancels a run. The command stays open until the run is final, so that a next owner repeats it. */
+export function cancelRun(step: Step, id: ExecutionId, command: CancelCommand): void {
+  const { runs } = step.state;
+  runs.cancels.set(id, [...(runs.cancels.get(id) ?? []), command]);
+  answer(step, command, "REQUESTED");
+  const run = runs.byId.get(id);
+  if (run === undefined) runs.expect(id);
+  else advance(step, run);
+}
+
+/**
+ * Drops a run whose memory may be wrong, because the store has not written an end or a node as the machine expected, and
+ * reads it again. The next batch must not create nodes that follow from that end.
+ */
+export function reload({ runs, recentWrites }: MachineState, next: Batch, runId: ExecutionId): void {
+  const run = runs.byId.get(runId);
+  if (run !== undefined) runs.drop(run);
+  next.withdraw(runId);
+  recentWrites.add(runId, next.number);
+  runs.expect(runId);
+}
+
+/** Handles the answer to a commit, as far as it is about workflow runs. */
+export function applyCommitted(
+  step: Step,
+  { nodes, missedRuns, batch }: Extract<Input, { kind: "CREATED" }>,
+): void {
+  const { runs } = step.state;
+  for (const run of missedRuns) reload(step.state, step.batch, run);
+  for (const { jobId } of nodes.notCreated) reload(step.state, step.batch, jobId);
+  for (const row of nodes.created) {
+    const run = runs.byId.get(row.jobId);
+    run?.uncommitted.delete(row.id);
+    bringBorn(step, row);
+    if (run !== undefined && run.mode !== "RUNNING") cancelNodes(step, run);
+  }
+  endRuns(step, batch);
+}

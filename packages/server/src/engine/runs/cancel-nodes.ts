@@ -1,0 +1,43 @@
+import { orderStop } from "../attempts/cancel.ts";
+import { type Entry, isCancelled } from "../entry.ts";
+import { finishEntry } from "../rows.ts";
+import type { Step } from "../state.ts";
+import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
+import type { Run } from "./runs.ts";
+
+/** Reason of a node that its run ended, by the mode of the run. */
+const REASONS: Readonly<Record<Run["mode"], string>> = {
+  RUNNING: "SUPERSEDED",
+  FAILING: "WORKFLOW_FAILED",
+  CANCELLING: "WORKFLOW_CANCELLED",
+  EXPIRING: "WORKFLOW_TIMED_OUT",
+};
+
+/**
+ * Cancels the nodes that the mode of their run asks to end. The mode is durable in the commit that cancels them, so a next
+ * owner repeats it without commands.
+ */
+export function cancelNodes(step: Step, run: Run): void {
+  const { runs, entries } = step.state;
+  for (const node of run.progress.toCancel()) {
+    const id = nodeExecutionId(run.id, node, null, 0);
+    // The commit that creates the node is not answered yet. Its answer triggers this check again.
+    if (run.uncommitted.has(id)) continue;
+    const entry = entries.get(id);
+    if (entry !== undefined) endNode(step, entry, run);
+    else if (!runs.ending.has(id)) {
+      runs.ending.set(id, run.id);
+      step.wants.push({ kind: "LOAD", ids: [id] });
+    }
+  }
+}
+
+/** Ends a node because its run asks for it. A worker that has the node is told to stop. */
+export function endNode(step: Step, entry: Entry, { mode }: Run): void {
+  if (entry.superseded) return;
+  const wasCancelled = isCancelled(entry);
+  entry.superseded = true;
+  if (entry.place !== "ASSIGNED") return finishEntry(step, entry, "CANCELLED", { reason: REASONS[mode] });
+  // The worker of an execution that was taken over is told when it is back, as with a cancel command.
+  if (!wasCancelled && entry.assigned?.soughtSince === null) orderStop(step, entry, "REQUESTED");
+}

@@ -1,0 +1,66 @@
+import type { ExecutionError, FinalState } from "../../domain/execution.ts";
+import { type Step } from "../state.ts";
+import type { Run } from "./runs.ts";
+
+interface End {
+  state: FinalState;
+  reason: string | null;
+  error: ExecutionError | null;
+}
+
+/**
+ * Writes the final rows of runs whose nodes' ends are durable. A run waits for that, because the store may refuse a
+ * result, and its node is then DEAD.
+ * @param committed number of the batch that the store has applied
+ */
+export function endRuns(step: Step, committed: number): void {
+  for (const run of step.state.runs.over) if ((run.overIn ?? 0) <= committed) endRun(step, run);
+}
+
+function endRun(step: Step, run: Run): void {
+  const { runs, recentWrites, openCommands } = step.state;
+  const { row } = run.read;
+  const end = endOf(run);
+  step.batch.write(run.shard, {
+    id: run.id,
+    wasState: "RUNNING",
+    wasAttempt: row.attempt,
+    state: end.state,
+    attempt: row.attempt,
+    failures: 0,
+    lost: 0,
+    queue: "NONE",
+    rank: row.rank,
+    dueAt: row.dueAt,
+    reason: end.reason,
+    workerId: null,
+    gateway: null,
+    attemptStartedAt: null,
+    startedAt: row.startedAt,
+    finishedAt: step.now,
+    result: null,
+    error: end.error,
+    ended: [],
+    releaseUniqueKey: row.hasUniqueKey,
+  });
+  if (end.state === "DEAD") step.batch.deadLetters.push(row.pool);
+  const commands = runs.cancels.get(run.id) ?? [];
+  runs.cancels.delete(run.id);
+  step.batch.shard(run.shard).commandsDone.push(...commands.map(({ id }) => id));
+  for (const { id } of commands) openCommands.delete(id);
+  recentWrites.add(run.id, step.batch.number);
+  step.state.plans.ended(row.jobId, run.id, step.now);
+  runs.drop(run);
+}
+
+function endOf({ mode, progress, nodes, read }: Run): End {
+  if (mode === "EXPIRING") {
+    const message = `it was not final at its deadline, ${new Date(read.row.dueAt).toISOString()}`;
+    return { state: "DEAD", reason: "WORKFLOW_TIMED_OUT", error: { name: "WorkflowTimedOut", message } };
+  }
+  const { state, reason, node } = progress.end();
+  if (state !== "DEAD" || node === null) return { state, reason, error: null };
+  const name = nodes[node]?.name ?? String(node);
+  const message = reason === "NODE_DEAD" ? `its node ${name} is DEAD` : `its node ${name} was cancelled`;
+  return { state, reason, error: { name: reason === "NODE_DEAD" ? "NodeDead" : "NodeCancelled", message } };
+}

@@ -1,0 +1,88 @@
+import type { ExecutionId } from "../../domain/ids.ts";
+import { decodeGraph } from "../../domain/workflow/graph.ts";
+import { RunProgress } from "../../domain/workflow/readiness.ts";
+import type { NodeOutcome } from "../../domain/workflow/readiness.ts";
+import type { OpenRun } from "../../ports/store-runs.ts";
+import type { ReadMark, ReadResult } from "../inputs.ts";
+import { commandDone } from "../jobs/answers.ts";
+import type { Step } from "../state.ts";
+import { advance } from "./advance.ts";
+import { cancelNodes } from "./cancel-nodes.ts";
+import type { Run } from "./runs.ts";
+
+/** Runs that one read brings. */
+const LOADED_MAX = 100;
+
+/** Asks the store for the runs that the step needs. */
+export function askForRuns({ state, wants }: Step): void {
+  const { toLoad, loading } = state.runs;
+  const runs: ExecutionId[] = [];
+  for (const run of toLoad) {
+    if (runs.length === LOADED_MAX) break;
+    toLoad.delete(run);
+    if (loading.has(run)) continue;
+    loading.add(run);
+    runs.push(run);
+  }
+  if (runs.length > 0) wants.push({ kind: "LOAD_RUNS", runs });
+}
+
+/** Brings runs into memory, and advances each as far as its rows allow, whatever an earlier owner has left undone. */
+export function applyLoadedRuns(step: Step, read: Extract<ReadResult, { kind: "LOADED_RUNS" }>): void {
+  const { runs } = step.state;
+  const byId = new Map(read.runs.map((run) => [run.row.id, run]));
+  for (const id of read.asked) {
+    runs.loading.delete(id);
+    const found = byId.get(id);
+    if (runs.byId.has(id)) continue;
+    if (found === undefined) gone(step, id, read);
+    else if (isStale(step, found, read)) runs.expect(id);
+    else bring(step, found);
+  }
+}
+
+/** A run that has no open row is final, if the read shows all writes of it. */
+function gone(step: Step, id: ExecutionId, mark: ReadMark): void {
+  const { runs, recentWrites } = step.state;
+  if (recentWrites.hides(id, mark.since)) return runs.expect(id);
+  const commands = runs.cancels.get(id) ?? [];
+  runs.cancels.delete(id);
+  for (const command of commands) commandDone(step, command, "FINAL");
+}
+
+function isStale({ state }: Step, { row }: OpenRun, mark: ReadMark): boolean {
+  const takenIn = state.terms.get(row.shard);
+  return takenIn === undefined || mark.term < takenIn || state.recentWrites.hides(row.id, mark.since);
+}
+
+function bring(step: Step, read: OpenRun): void {
+  const { row, mode, revision } = read;
+  const outcomes = new Map<number, NodeOutcome>();
+  const live: number[] = [];
+  for (const { node, state, branch } of read.nodes) {
+    if (state === "PENDING" || state === "RUNNING") live.push(node);
+    else outcomes.set(node, { state, branch });
+  }
+  const progress = RunProgress.of(decodeGraph(read.graph), {
+    outcomes,
+    live,
+    mode: mode === "EXPIRING" ? "CANCELLING" : mode,
+  });
+  const nodes = JSON.parse(Buffer.from(read.definitions).toString());
+  const run: Run = {
+    id: row.id,
+    shard: row.shard,
+    read,
+    nodes,
+    progress,
+    mode,
+    revision,
+    uncommitted: new Map(),
+    isAdvancing: false,
+    overIn: null,
+    timer: null,
+  };
+  step.state.runs.add(run);
+  cancelNodes(step, run);
+  advance(step, run);
+}

@@ -1,0 +1,82 @@
+import type { EpochMs, ExecutionId, ShardId } from "../../domain/ids.ts";
+import type { WorkflowNode } from "../../domain/workflow/definition.ts";
+import type { RunProgress } from "../../domain/workflow/readiness.ts";
+import type { CancelCommand } from "../../ports/store-commands.ts";
+import type { OpenRun, RunMode } from "../../ports/store-runs.ts";
+import type { HeapNode } from "../heap.ts";
+import { Heap } from "../heap.ts";
+
+/** Runs in memory. Beyond it, a run that has nothing to do leaves, and comes back when one of its nodes ends. */
+const RUNS_MAX = 20_000;
+
+/** A workflow run in its owner's memory. */
+export interface Run {
+  readonly id: ExecutionId;
+  readonly shard: ShardId;
+  /** The run as it was read. `mode` and `revision` below are ahead of it. */
+  readonly read: OpenRun;
+  /** Definitions of the nodes, by number. */
+  readonly nodes: readonly WorkflowNode[];
+  readonly progress: RunProgress;
+  mode: RunMode;
+  /** Revision in the store once every batch up to now is committed. */
+  revision: number;
+  /** Nodes whose creating commit is not answered yet, by execution. Until then nothing else may be written of them. */
+  readonly uncommitted: Map<ExecutionId, number>;
+  /** Whether a call that advances the run is under way. */
+  isAdvancing: boolean;
+  /** Number of the batch that writes the end of the last node; null: the run goes on. */
+  overIn: number | null;
+  /** Timer at the deadline; null: it has passed. */
+  timer: HeapNode<Run> | null;
+}
+
+/** Open workflow runs of the shards of this owner, as far as they are in memory. */
+export class Runs {
+  readonly byId = new Map<ExecutionId, Run>();
+  /** Runs by their deadlines. */
+  readonly deadlines = new Heap<Run>();
+  /** Runs to read, collected over a step. */
+  readonly toLoad = new Set<ExecutionId>();
+  /** Runs for which a read is under way. */
+  readonly loading = new Set<ExecutionId>();
+  /** Open cancel commands, by run. They are done when the run is final. */
+  readonly cancels = new Map<ExecutionId, CancelCommand[]>();
+  /** Nodes that are read because their run asks for their end, with the run. */
+  readonly ending = new Map<ExecutionId, ExecutionId>();
+  /** Runs whose last node has ended, and whose own row is not final yet. */
+  readonly over = new Set<Run>();
+
+  /** Asks for a run that is not in memory. */
+  expect(run: ExecutionId): void {
+    if (!this.byId.has(run)) this.toLoad.add(run);
+  }
+
+  add(run: Run): void {
+    this.byId.set(run.id, run);
+    run.timer = this.deadlines.push(run.read.row.dueAt, run.id, run);
+    if (this.byId.size <= RUNS_MAX) return;
+    for (const other of this.byId.values()) {
+      if (other.uncommitted.size > 0 || other.overIn !== null) continue;
+      this.drop(other);
+      return;
+    }
+  }
+
+  /** Removes a run from memory. Only its rows in the store count from then on. */
+  drop(run: Run): void {
+    if (run.timer !== null) this.deadlines.remove(run.timer);
+    run.timer = null;
+    this.byId.delete(run.id);
+    this.over.delete(run);
+  }
+
+  /** Next run whose deadline has passed, without its timer; null: there is none. */
+  takeExpired(now: EpochMs): Run | null {
+    const node = this.deadlines.peek();
+    if (node === undefined || node.key > now) return null;
+    this.deadlines.remove(node);
+    node.item.timer = null;
+    return node.item;
+  }
+}
