@@ -75,6 +75,15 @@ describe("executions of one pool that fall due together", () => {
     );
   });
 
+  it("stay in memory where workers run them, as far as their lane has four times its room", () => {
+    const story = new Story({ laneEntries: 10, batchOverflows: 40 }).worker("w1", { pool: "herd", slots: 1 });
+    story.hint(...herd(60)).later(1_000);
+    const { assigns } = story.batch;
+    assert.deepEqual([changesOf(story.commit()).length, assigns.length], [60 - 40 - 1, 1]);
+    const unserved = new Story({ laneEntries: 10, batchOverflows: 60 }).hint(...herd(60)).later(1_000);
+    assert.equal(changesOf(unserved.commit()).length, 50, "no worker runs them");
+  });
+
   it("leave room in memory for executions of other pools that wait", () => {
     const story = new Story({ waiting: 100 }).hint(...herd(60));
     const room = (pool: string) => hasRoom(story.state, { tenant: "default", pool });

@@ -11,6 +11,9 @@ import type { Lane } from "./lanes.ts";
 
 /** Brings executions into memory: from hints, from reads, and back from attempts that ended. */
 
+/** Room of a lane with workers for executions that fell due in memory, as a multiple of `laneEntries`. */
+const DUE_LANES = 4;
+
 export function applyHints(step: Step, rows: readonly Candidate[]): void {
   for (const row of rows) {
     if (!step.state.epochs.has(row.shard) || step.state.entries.has(row.id)) continue;
@@ -149,13 +152,13 @@ function admit(step: Step, row: Candidate): boolean {
  */
 export function isCrowded(step: Step, row: Candidate): boolean {
   const lane = laneOf(step, row);
-  return row.queue !== "READY" && !lane.moreInStore && lane.ready.size >= laneRoom(step);
+  return row.queue !== "READY" && !lane.moreInStore && lane.ready.size >= roomFor(step, lane, row);
 }
 
 /** Whether the lane has room for the execution, or the execution is more urgent than others in the lane. */
 function laneTakes(step: Step, lane: Lane, row: Candidate): boolean {
   const room = laneRoom(step);
-  if (!lane.moreInStore && lane.ready.size < room) return true;
+  if (!lane.moreInStore && lane.ready.size < roomFor(step, lane, row)) return true;
   noteMore(step, lane);
   if (compare({ rank: row.rank, id: row.id }, lane.tail) > 0) return false;
   // Urgent work still gets in front of a full lane, up to twice its size; the next sweep finds what is left out.
@@ -173,6 +176,17 @@ function noteMore(step: Step, lane: Lane): void {
     if (compare(cursor, tail) > 0) tail = cursor;
   }
   step.state.lanes.know(lane, { tail });
+}
+
+/**
+ * Number of executions that a lane may have with this one. An execution that fell due in memory costs a write and a read
+ * if it goes back to the store, so a lane that workers serve keeps more of them while memory has room.
+ */
+function roomFor(step: Step, lane: Lane, row: Candidate): number {
+  const room = laneRoom(step);
+  const { entries, laneEntries } = step.state.limits;
+  const isKept = row.queue === "WAITING" && lane.work.groups.length > 0 && step.state.entries.size < entries;
+  return isKept ? DUE_LANES * laneEntries : room;
 }
 
 export function laneRoom(step: Step): number {
