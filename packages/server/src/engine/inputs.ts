@@ -6,7 +6,7 @@ import type { Demand, FromGateway, PermitAnswer, PermitCall } from "../ports/mes
 import type { RankCursor, Recovered } from "../ports/store.ts";
 import type { Command } from "../ports/store-commands.ts";
 import type { Recurrence } from "../ports/store-recurrences.ts";
-import type { OpenRun } from "../ports/store-runs.ts";
+import type { LoadedRun } from "../ports/store-runs.ts";
 import type { Freed } from "./batch.ts";
 import type { PermitLetter } from "./permits/permits.ts";
 import type { FiredQuestion } from "./recurring/catch-ups.ts";
@@ -99,7 +99,7 @@ export type ReadResult = ReadMark &
     | { kind: "LOADED_PLANS"; asked: readonly JobId[]; ask: number; plans: Recurrence[] }
     | { kind: "READ_FIRED"; jobId: JobId; question: FiredQuestion; instants: EpochMs[] }
     /** Open workflow runs with their nodes. Runs that are final or unknown are left out. */
-    | { kind: "LOADED_RUNS"; asked: readonly ExecutionId[]; runs: OpenRun[] }
+    | { kind: "LOADED_RUNS"; asked: readonly ExecutionId[]; runs: LoadedRun[] }
   );
 
 /** A read that the machine asks for. The answers arrive as inputs, in any order; an answer can fail to arrive. */

@@ -22,6 +22,8 @@ import {
 } from "./recurring/intake.ts";
 import { advancePlans } from "./recurring/settle.ts";
 import { forget, settleJournal } from "./rows.ts";
+import { applyCommitted } from "./runs/advance.ts";
+import { applyLoadedRuns, askForRuns } from "./runs/load.ts";
 import type { MachineState, Step } from "./state.ts";
 import { giveBackRevoked, refreshWorker } from "./workers/credit.ts";
 import { applyGateways, fromGateway, judgeSilence } from "./workers/gateway-messages.ts";

@@ -85,7 +85,7 @@ function sortCreated(batch: Batch, { shard, notCreated, missedPlans }: ShardOutc
 
 function sortNodes(batch: Batch, outcome: ShardOutcome, into: Mutable<CreatedRows>): void {
   into.missedRuns.push(...outcome.missedRuns);
-  const without = new Set(outcome.notCreated);
+  const without = new Set([...outcome.notBorn, ...outcome.refused.map(({ id }) => id)]);
   const [created, notCreated]: [Candidate[], Candidate[]] = [[], []];
   for (const { row } of batch.shards.get(outcome.shard)?.births ?? []) {
     (without.has(row.id) ? notCreated : created).push(row);

@@ -25,6 +25,8 @@ interface End {
   advice: RetryAdvice;
   /** Waits of a SUSPENDED attempt; left out otherwise. */
   waits?: readonly ReportedWait[];
+  /** Branch that the handler named; left out: none. */
+  branch?: string;
 }
 
 export function attemptStarted(step: Step, from: string, report: StartedAttempt): void {
@@ -181,15 +183,22 @@ function endAttempt(step: Step, entry: Entry, assigned: Assigned, end: End): voi
   entry.assigned = null;
 }
 
-interface Settled extends Pick<End, "error" | "result"> {
+interface Settled extends Pick<End, "error" | "result" | "branch"> {
   waits: readonly NamedWait[] | null;
 }
 
-function settle(step: Step, entry: Entry, next: Next, ended: EndedAttempt, { error, result, waits }: Settled): void {
+function settle(
+  step: Step,
+  entry: Entry,
+  next: Next,
+  ended: EndedAttempt,
+  { error, result, waits, branch }: Settled,
+): void {
   if (next.state !== "PENDING") {
     const { state, reason } = next;
     const cause = reason === LIFETIME_EXCEEDED ? (error ?? lifetimeError(entry.row)) : error;
-    return finishEntry(step, entry, state, { reason, ended, error: cause, result });
+    const named = state === "SUCCEEDED" && branch !== undefined && { branch };
+    return finishEntry(step, entry, state, { reason, ended, error: cause, result, ...named });
   }
   const { row } = entry;
   if (waits !== null) recordWaits(step, entry, waits);

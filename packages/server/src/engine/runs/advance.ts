@@ -1,6 +1,7 @@
-import type { Candidate, FinalState } from "../../domain/execution.ts";
+import type { FinalState } from "../../domain/execution.ts";
 import type { ExecutionId } from "../../domain/ids.ts";
 import { laneHash } from "../../domain/lane.ts";
+import { edgesOf, nodeOfEdge } from "../../domain/workflow/adjacency.ts";
 import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
 import type { CancelCommand } from "../../ports/store-commands.ts";
 import type { RunMode } from "../../ports/store-runs.ts";
@@ -29,64 +30,59 @@ export function nodeEnded(step: Step, { id, row }: Entry, state: FinalState, bra
   step.batch.nodeEnds.set(id, row.jobId);
   const run = runs.byId.get(row.jobId);
   if (run === undefined) return runs.expect(row.jobId);
-  run.uncommitted.delete(id);
-  run.progress.ended(row.node, { state, branch });
+  const { cancel } = run.progress.ended(row.node, { state, branch });
+  if (run.progress.mode !== run.mode && run.mode === "RUNNING") writeMode(step, run, "FAILING");
+  cancelNodes(step, run, cancel);
   advance(step, run);
 }
 
-/** Does what follows from the outcomes of a run's nodes, from its deadline, and from commands. */
+/** Does what follows from the states of a run's nodes, from its deadline, and from commands. */
 export function advance(step: Step, run: Run): void {
-  // A node that ends because its run ends advances the run again; the outer call does the rest.
-  if (run.isAdvancing) return;
-  run.isAdvancing = true;
-  for (let mode = nextMode(step, run); mode !== null; mode = nextMode(step, run)) {
-    changeMode(step, run, mode);
-    cancelNodes(step, run);
+  const mode = endingMode(step, run);
+  if (mode !== null) {
+    writeMode(step, run, mode);
+    cancelNodes(step, run, run.progress.setMode("CANCELLING").cancel);
   }
-  run.isAdvancing = false;
   createReady(step, run);
-  if (!run.progress.isOver || run.overIn !== null) return;
+  if (run.overIn !== null || run.progress.live + run.progress.ready > 0) return;
   run.overIn = step.batch.number;
   step.state.runs.over.add(run);
 }
 
-/** Mode that follows the present one; null: it stays. */
-function nextMode({ state }: Step, { id, mode, progress, timer }: Run): RunMode | null {
+/** Mode in which the run ends before its nodes have; null: it goes on, or has such a mode already. */
+function endingMode({ state }: Step, { id, mode, timer }: Run): RunMode | null {
   if (mode === "CANCELLING" || mode === "EXPIRING") return null;
   if (state.runs.cancels.has(id)) return "CANCELLING";
-  if (timer === null) return "EXPIRING";
-  return mode === "RUNNING" && progress.isToFail ? "FAILING" : null;
+  return timer === null ? "EXPIRING" : null;
 }
 
-function changeMode(step: Step, run: Run, mode: RunMode): void {
+function writeMode(step: Step, run: Run, mode: RunMode): void {
   run.mode = mode;
   const wasRevision = run.revision++;
   step.batch.changeRun(run.shard, { run: run.id, wasRevision, revision: run.revision, mode });
   step.state.recentWrites.add(run.id, step.batch.number);
-  run.progress.setMode(mode === "EXPIRING" ? "CANCELLING" : mode);
 }
 
 function createReady(step: Step, run: Run): void {
-  const { progress } = run;
-  const room = LIVE_MAX - progress.live;
-  if (room <= 0 || progress.ready === 0) return;
-  for (const node of progress.takeReady(room)) {
+  const nodes = run.progress.takeReady(LIVE_MAX - run.progress.live);
+  if (nodes.length === 0) return;
+  for (const node of nodes) {
     const row = createdNode(step, run, node);
-    run.uncommitted.set(row.id, node);
+    run.uncommitted.add(row.id);
     step.batch.create({ row, laneHash: laneHash(row), after: parentsEnding(step, run, node), createdAt: step.now });
   }
   step.state.recentWrites.add(run.id, step.batch.number);
 }
 
 /** Parents of a node whose ends the batch writes. The store creates the node only if it writes them. */
-function parentsEnding(step: Step, run: Run, node: number): ExecutionId[] {
-  const { changes } = step.batch.shard(run.shard);
-  const ending: ExecutionId[] = [];
-  for (const parent of run.progress.graph.parentsOf(node)) {
-    const id = nodeExecutionId(run.id, parent, null, 0);
-    if (changes.get(id)?.queue === "NONE") ending.push(id);
+function parentsEnding(step: Step, { id, shard, progress }: Run, node: number): ExecutionId[] {
+  const { changes } = step.batch.shard(shard);
+  const ending = new Set<ExecutionId>();
+  for (const edge of edgesOf(progress.graph.parents, node)) {
+    const parent = nodeExecutionId(id, nodeOfEdge(edge), null, 0);
+    if (changes.get(parent)?.queue === "NONE") ending.add(parent);
   }
-  return ending;
+  return [...ending];
 }
 
 /** Cancels a run. The command stays open until the run is final, so that a next owner repeats it. */
@@ -112,10 +108,7 @@ export function reload({ runs, recentWrites }: MachineState, next: Batch, runId:
 }
 
 /** Handles the answer to a commit, as far as it is about workflow runs. */
-export function applyCommitted(
-  step: Step,
-  { nodes, missedRuns, batch }: Extract<Input, { kind: "CREATED" }>,
-): void {
+export function applyCommitted(step: Step, { nodes, missedRuns, batch }: Extract<Input, { kind: "CREATED" }>): void {
   const { runs } = step.state;
   for (const run of missedRuns) reload(step.state, step.batch, run);
   for (const { jobId } of nodes.notCreated) reload(step.state, step.batch, jobId);
@@ -123,7 +116,7 @@ export function applyCommitted(
     const run = runs.byId.get(row.jobId);
     run?.uncommitted.delete(row.id);
     bringBorn(step, row);
-    if (run !== undefined && run.mode !== "RUNNING") cancelNodes(step, run);
+    if (run !== undefined && run.mode !== "RUNNING") cancelNodes(step, run, run.progress.toCancel());
   }
   endRuns(step, batch);
 }

@@ -1,25 +1,26 @@
+import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
+import type { RunMode } from "../../ports/store-runs.ts";
 import { orderStop } from "../attempts/cancel.ts";
 import { type Entry, isCancelled } from "../entry.ts";
 import { finishEntry } from "../rows.ts";
 import type { Step } from "../state.ts";
-import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
 import type { Run } from "./runs.ts";
 
-/** Reason of a node that its run ended, by the mode of the run. */
-const REASONS: Readonly<Record<Run["mode"], string>> = {
-  RUNNING: "SUPERSEDED",
+/** Reason of a node that its run ended, by the mode of the run. A RUNNING run ends none. */
+const REASONS: Readonly<Record<RunMode, string | null>> = {
+  RUNNING: null,
   FAILING: "WORKFLOW_FAILED",
   CANCELLING: "WORKFLOW_CANCELLED",
   EXPIRING: "WORKFLOW_TIMED_OUT",
 };
 
 /**
- * Cancels the nodes that the mode of their run asks to end. The mode is durable in the commit that cancels them, so a next
+ * Cancels nodes that the mode of their run asks to end. The mode is durable in the commit that cancels them, so a next
  * owner repeats it without commands.
  */
-export function cancelNodes(step: Step, run: Run): void {
+export function cancelNodes(step: Step, run: Run, nodes: readonly number[]): void {
   const { runs, entries } = step.state;
-  for (const node of run.progress.toCancel()) {
+  for (const node of nodes) {
     const id = nodeExecutionId(run.id, node, null, 0);
     // The commit that creates the node is not answered yet. Its answer triggers this check again.
     if (run.uncommitted.has(id)) continue;

@@ -1,5 +1,6 @@
 import type { ExecutionError, FinalState } from "../../domain/execution.ts";
-import { type Step } from "../state.ts";
+import { invariant } from "../../domain/invariant.ts";
+import type { Step } from "../state.ts";
 import type { Run } from "./runs.ts";
 
 interface End {
@@ -58,9 +59,11 @@ function endOf({ mode, progress, nodes, read }: Run): End {
     const message = `it was not final at its deadline, ${new Date(read.row.dueAt).toISOString()}`;
     return { state: "DEAD", reason: "WORKFLOW_TIMED_OUT", error: { name: "WorkflowTimedOut", message } };
   }
-  const { state, reason, node } = progress.end();
-  if (state !== "DEAD" || node === null) return { state, reason, error: null };
-  const name = nodes[node]?.name ?? String(node);
-  const message = reason === "NODE_DEAD" ? `its node ${name} is DEAD` : `its node ${name} was cancelled`;
-  return { state, reason, error: { name: reason === "NODE_DEAD" ? "NodeDead" : "NodeCancelled", message } };
+  const end = progress.end();
+  invariant(end !== null, "a run ends when no node is live or ready");
+  if (end.state !== "DEAD") return { state: end.state, reason: null, error: null };
+  const name = nodes[end.node]?.name ?? String(end.node);
+  const isDead = end.reason === "NODE_DEAD";
+  const message = `its node ${name} ${isDead ? "is DEAD" : "was cancelled"}`;
+  return { state: "DEAD", reason: end.reason, error: { name: isDead ? "NodeDead" : "NodeCancelled", message } };
 }

@@ -1,14 +1,16 @@
+import { isFinal } from "../../domain/execution.ts";
 import type { ExecutionId } from "../../domain/ids.ts";
-import { decodeGraph } from "../../domain/workflow/graph.ts";
-import { RunProgress } from "../../domain/workflow/readiness.ts";
-import type { NodeOutcome } from "../../domain/workflow/readiness.ts";
-import type { OpenRun } from "../../ports/store-runs.ts";
+import { invariant } from "../../domain/invariant.ts";
+import { decodeGraph } from "../../domain/workflow/graph-bytes.ts";
+import { type NodeOutcome, RunProgress } from "../../domain/workflow/readiness.ts";
+import type { LoadedRun } from "../../ports/store-runs.ts";
 import type { ReadMark, ReadResult } from "../inputs.ts";
 import { commandDone } from "../jobs/answers.ts";
 import type { Step } from "../state.ts";
 import { advance } from "./advance.ts";
 import { cancelNodes } from "./cancel-nodes.ts";
 import type { Run } from "./runs.ts";
+import { decodeNodes } from "./stored-nodes.ts";
 
 /** Runs that one read brings. */
 const LOADED_MAX = 100;
@@ -50,39 +52,41 @@ function gone(step: Step, id: ExecutionId, mark: ReadMark): void {
   for (const command of commands) commandDone(step, command, "FINAL");
 }
 
-function isStale({ state }: Step, { row }: OpenRun, mark: ReadMark): boolean {
+function isStale({ state }: Step, { row }: LoadedRun, mark: ReadMark): boolean {
   const takenIn = state.terms.get(row.shard);
   return takenIn === undefined || mark.term < takenIn || state.recentWrites.hides(row.id, mark.since);
 }
 
-function bring(step: Step, read: OpenRun): void {
+function bring(step: Step, read: LoadedRun): void {
   const { row, mode, revision } = read;
-  const outcomes = new Map<number, NodeOutcome>();
-  const live: number[] = [];
-  for (const { node, state, branch } of read.nodes) {
-    if (state === "PENDING" || state === "RUNNING") live.push(node);
-    else outcomes.set(node, { state, branch });
-  }
-  const progress = RunProgress.of(decodeGraph(read.graph), {
-    outcomes,
-    live,
-    mode: mode === "EXPIRING" ? "CANCELLING" : mode,
-  });
-  const nodes = JSON.parse(Buffer.from(read.definitions).toString());
+  const decoded = decodeGraph(read.graph);
+  invariant("graph" in decoded, `the graph of the run ${row.id} cannot be read`);
+  const progress = RunProgress.of(decoded.graph, outcomesOf(read), liveOf(read), progressMode(mode));
   const run: Run = {
     id: row.id,
     shard: row.shard,
     read,
-    nodes,
+    nodes: decodeNodes(read.definitions),
     progress,
     mode,
     revision,
-    uncommitted: new Map(),
-    isAdvancing: false,
+    uncommitted: new Set(),
     overIn: null,
     timer: null,
   };
   step.state.runs.add(run);
-  cancelNodes(step, run);
+  cancelNodes(step, run, progress.toCancel());
   advance(step, run);
+}
+
+function progressMode(mode: LoadedRun["mode"]): RunProgress["mode"] {
+  return mode === "EXPIRING" ? "CANCELLING" : mode;
+}
+
+function* outcomesOf({ executions }: LoadedRun): Generator<[number, NodeOutcome]> {
+  for (const { node, state, branch } of executions) if (isFinal(state)) yield [node, { state, branch }];
+}
+
+function* liveOf({ executions }: LoadedRun): Generator<number> {
+  for (const { node, state } of executions) if (!isFinal(state)) yield node;
 }

@@ -1,10 +1,9 @@
 import type { EpochMs, ExecutionId, ShardId } from "../../domain/ids.ts";
-import type { WorkflowNode } from "../../domain/workflow/definition.ts";
 import type { RunProgress } from "../../domain/workflow/readiness.ts";
 import type { CancelCommand } from "../../ports/store-commands.ts";
-import type { OpenRun, RunMode } from "../../ports/store-runs.ts";
-import type { HeapNode } from "../heap.ts";
-import { Heap } from "../heap.ts";
+import type { LoadedRun, RunMode } from "../../ports/store-runs.ts";
+import { Heap, type HeapNode } from "../heap.ts";
+import type { StoredNode } from "./stored-nodes.ts";
 
 /** Runs in memory. Beyond it, a run that has nothing to do leaves, and comes back when one of its nodes ends. */
 const RUNS_MAX = 20_000;
@@ -14,17 +13,15 @@ export interface Run {
   readonly id: ExecutionId;
   readonly shard: ShardId;
   /** The run as it was read. `mode` and `revision` below are ahead of it. */
-  readonly read: OpenRun;
+  readonly read: LoadedRun;
   /** Definitions of the nodes, by number. */
-  readonly nodes: readonly WorkflowNode[];
+  readonly nodes: readonly StoredNode[];
   readonly progress: RunProgress;
   mode: RunMode;
   /** Revision in the store once every batch up to now is committed. */
   revision: number;
-  /** Nodes whose creating commit is not answered yet, by execution. Until then nothing else may be written of them. */
-  readonly uncommitted: Map<ExecutionId, number>;
-  /** Whether a call that advances the run is under way. */
-  isAdvancing: boolean;
+  /** Executions of nodes whose creating commit is not answered yet. Until then nothing else may be written of them. */
+  readonly uncommitted: Set<ExecutionId>;
   /** Number of the batch that writes the end of the last node; null: the run goes on. */
   overIn: number | null;
   /** Timer at the deadline; null: it has passed. */

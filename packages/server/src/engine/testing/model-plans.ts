@@ -44,6 +44,9 @@ export class ModelPlans {
       rows: [] as Candidate[],
       notCreated: [],
       missedPlans: [] as CreatedRows["missedPlans"],
+      nodes: { created: [], notCreated: [] },
+      missedRuns: [],
+      batch: batch.number,
     };
     for (const { shard, plans } of batch.shards.values()) {
       for (const change of plans.values()) {

@@ -2,7 +2,7 @@ import type { ShardId } from "../../domain/ids.ts";
 import type { Input } from "../../engine/inputs.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { Store } from "../../ports/store.ts";
-import type { OpenRunCursor } from "../../ports/store-runs.ts";
+import type { DueCursor } from "../../ports/store-flows.ts";
 
 /** Runs of one page. The machine reads those that it does not have, so a page bounds that work, too. */
 const PAGE = 100;
@@ -22,7 +22,7 @@ interface SweepParts {
  */
 export class RunSweep {
   readonly #parts: SweepParts;
-  #after: OpenRunCursor | null = null;
+  #after: DueCursor | null = null;
   #foundSome = false;
   #nextAtMs = 0;
 
@@ -39,7 +39,7 @@ export class RunSweep {
   async look(): Promise<void> {
     const { store, runtime, shards, take } = this.#parts;
     if (runtime.monotonicMs() < this.#nextAtMs) return;
-    const page = await store.runs.open(shards(), this.#after, PAGE);
+    const page = await store.runs.openRuns(shards(), this.#after, PAGE);
     this.#foundSome ||= page.length > 0;
     if (page.length > 0) take({ kind: "OPEN_RUNS", runs: page.map(({ id }) => id) });
     this.#after = page.length < PAGE ? null : (page.at(-1) ?? null);
