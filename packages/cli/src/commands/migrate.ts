@@ -4,6 +4,7 @@ import { postgresUrl } from "../arguments/option-values.ts";
 import { Failure } from "../failure.ts";
 import { shown } from "../secrets.ts";
 import { onStopSignal } from "../stop-signals.ts";
+import { counted } from "../text/counted.ts";
 import { Output, table } from "../text/output.ts";
 
 interface Options {
@@ -34,7 +35,7 @@ async function migrate({ to, json }: Options): Promise<void> {
   });
   // Copying a large store takes a while: people see the finished tables, and programs get only the result.
   const onTable = (copied: { name: string; rows: number }) => {
-    if (json !== true && process.stderr.isTTY) process.stderr.write(`${copied.name}: ${copied.rows} rows\n`);
+    if (json !== true && process.stderr.isTTY) process.stderr.write(`${copied.name}: ${counted(copied.rows, "row")}\n`);
   };
   const tables = await moveStore({ dataDir, to, schema, onTable, signal: stopping.signal });
   const store = shown("MAINSPRING_STORE", to);
