@@ -9,7 +9,7 @@ import { invalid, ProblemError } from "../http/errors.ts";
 import type { HttpApp } from "../http/http-app.ts";
 import { parseInstant } from "../http/instants.ts";
 import { fieldError } from "../submit/recurrence-rule.ts";
-import { zoneWarnings } from "../submit/zone-warnings.ts";
+import { zoneWarnings } from "../submit/job-warnings.ts";
 import { fireBody } from "./plan-views.ts";
 
 const COUNT_DEFAULT = 10;

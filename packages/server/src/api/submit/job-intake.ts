@@ -13,7 +13,7 @@ import type { PoolOrderings } from "../pools/pool-orderings.ts";
 import { jobDefinition } from "./job-definition.ts";
 import { type JobMaker, jobRow } from "./new-job.ts";
 import type { Submitter } from "./submitter.ts";
-import { jobWarnings, logWarnings } from "./zone-warnings.ts";
+import { jobWarnings, logWarnings } from "./job-warnings.ts";
 
 /** A job whose schema was met, and the bytes of its payload. */
 export interface ReceivedJob {
@@ -153,6 +153,7 @@ function takenBody(taken: AcceptedJob, definition: JobDefinition, createdAt: Epo
     state: "ACTIVE",
     nextFireAt: scheduledAt > createdAt ? formatInstant(scheduledAt) : null,
     executionId,
+    ...jobWarnings(definition),
   };
 }
 
