@@ -31,7 +31,8 @@ describe("submitters of one process", () => {
       [0, 1, 2].map((index) => `${process.pid}-7-${index}`),
     );
     assert.equal(new Set(first.map(({ parts }) => parts.client)).size, 1);
-    for (const { parts } of first) parts.history.write({ event: "REFUSED", at: 1, key: parts.keyPrefix, message: "no" });
+    for (const { parts } of first)
+      parts.history.write({ event: "REFUSED", at: 1, key: parts.keyPrefix, message: "no" });
     assert.equal(readHistory<ClientEvent>(path).length, 3);
   });
 });

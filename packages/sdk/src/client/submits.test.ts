@@ -175,12 +175,17 @@ describe("submits of one turn of the loop", () => {
     api.will({ status: 200, body: { items: Array.from({ length: 100 }, (_, n) => submitted(n)) } });
     const gone = new AbortController();
     const searches = countSearches(100);
-    const calls = Array.from({ length: 100 }, (_, n) => client.submit(job(n), n % 10 === 0 ? { signal: gone.signal } : {}));
+    const calls = Array.from({ length: 100 }, (_, n) =>
+      client.submit(job(n), n % 10 === 0 ? { signal: gone.signal } : {}),
+    );
     gone.abort(new Error("left"));
     const outcomes = await Promise.allSettled(calls);
     const searched = searches.end();
     const jobIds = outcomes.map((one) => (one.status === "fulfilled" ? one.value.jobId : null));
-    assert.deepEqual(jobIds, Array.from({ length: 100 }, (_, n) => (n % 10 === 0 ? null : `j${n}`)));
+    assert.deepEqual(
+      jobIds,
+      Array.from({ length: 100 }, (_, n) => (n % 10 === 0 ? null : `j${n}`)),
+    );
     assert.equal(searched, 0, "a search of the batch for each of its jobs costs the square of their number");
   });
 

@@ -4,7 +4,19 @@ import { nameWarning } from "./name-warning.ts";
 
 describe("names that the next release refuses", () => {
   it("have a control of the second set, or a character that changes the direction of writing", () => {
-    const refused = ["\u0080", "\u0085", "\u009b", "\u009f", "\u061c", "\u200e", "\u200f", "\u202a", "\u202e", "\u2066", "\u2069"];
+    const refused = [
+      "\u0080",
+      "\u0085",
+      "\u009b",
+      "\u009f",
+      "\u061c",
+      "\u200e",
+      "\u200f",
+      "\u202a",
+      "\u202e",
+      "\u2066",
+      "\u2069",
+    ];
     for (const character of refused) {
       const code = `U+${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
       const warning = nameWarning("name", `before${character}after`);
@@ -13,7 +25,18 @@ describe("names that the next release refuses", () => {
   });
 
   it("are no others: letters of every script, and joiners, stay", () => {
-    for (const name of ["", "nightly report", "mail@1", "é 😀", "שלום", "تقرير", "ni\u200dght", "\u00a0", "\u2065", "\u206a"]) {
+    for (const name of [
+      "",
+      "nightly report",
+      "mail@1",
+      "é 😀",
+      "שלום",
+      "تقرير",
+      "ni\u200dght",
+      "\u00a0",
+      "\u2065",
+      "\u206a",
+    ]) {
       assert.equal(nameWarning("name", name), null, JSON.stringify(name));
     }
   });

@@ -17,8 +17,8 @@ import { invalid, ProblemError } from "../http/errors.ts";
 import { type HttpApp, withoutBody } from "../http/http-app.ts";
 import { formatInstantOrNull } from "../http/instants.ts";
 import type { ReceivedJob } from "../submit/job-intake.ts";
-import { payloadOf, refusal, type SubmitDependencies } from "../submit/submit-route.ts";
 import { changeWarnings } from "../submit/job-warnings.ts";
+import { payloadOf, refusal, type SubmitDependencies } from "../submit/submit-route.ts";
 import type { ChangedJob, JobChanger } from "./job-changer.ts";
 import type { JobRuns } from "./job-runs.ts";
 
