@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { nameWarning } from "./name-warning.ts";
 
 describe("names that the next release refuses", () => {
-  it("have a control of the second set, or a character that changes the direction of writing", () => {
+  it("have a control of the second set, or a character that changes the direction of writing or has no picture", () => {
     const refused = [
       "\u0080",
       "\u0085",
@@ -16,6 +16,12 @@ describe("names that the next release refuses", () => {
       "\u202e",
       "\u2066",
       "\u2069",
+      "\u00ad",
+      "\u200b",
+      "\u2028",
+      "\u2029",
+      "\u2060",
+      "\ufeff",
     ];
     for (const character of refused) {
       const code = `U+${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
@@ -33,6 +39,7 @@ describe("names that the next release refuses", () => {
       "שלום",
       "تقرير",
       "ni\u200dght",
+      "می\u200cشود",
       "\u00a0",
       "\u2065",
       "\u206a",

@@ -1,5 +1,8 @@
-/** Controls of the second set (C1), and characters that change the direction of writing. */
-const REFUSED_SOON = /[\u0080-\u009f]|\p{Bidi_Control}/u;
+/**
+ * Controls of the second set (C1), characters that change the direction of writing, ends of lines, and characters without
+ * a picture. The joiners U+200C and U+200D are not among them: several scripts need them.
+ */
+const REFUSED_SOON = /[\u0080-\u009f\u00ad\u200b\u2028\u2029\u2060-\u2064\ufeff]|\p{Bidi_Control}/u;
 
 /**
  * Warning about a name that this release accepts and the next one refuses, because a screen shows it as another name;

@@ -55,7 +55,10 @@ export const storeAddress: Parse<string> = (text) => {
 export function postgresUrlFault(text: string): string | null {
   const [first] = storeAddresses(text) ?? [];
   if (first === undefined) return `must be ${POSTGRES_URL}`;
-  const wanted = new URL(first).searchParams.get("target_session_attrs") ?? "primary";
+  const { searchParams } = new URL(first);
+  if (["host", "port"].some((name) => searchParams.get(name)?.includes(",")))
+    return "must name several servers before the path, as postgres://user@host-1:5432,host-2:5432/database";
+  const wanted = searchParams.get("target_session_attrs") ?? "primary";
   if (wanted === "primary" || wanted === "read-write") return null;
   return "must have target_session_attrs=read-write or none, because only a primary can be the store";
 }
