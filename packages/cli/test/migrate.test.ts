@@ -95,5 +95,12 @@ describe("mainspring migrate", () => {
     const wrong = await mainspring(["migrate", "--to", "embedded"]);
     assert.match(wrong.stderr, /postgres:\/\/user:password@host:5432\/database/);
     assert.equal(wrong.code, 2);
+    const standby = await mainspring([
+      "migrate",
+      "--to",
+      "postgres://me:hunter2@db1:5432,db2:5432/x?target_session_attrs=any",
+    ]);
+    assert.match(standby.stderr, /^mainspring: --to must have target_session_attrs=read-write or none/);
+    assert.deepEqual([standby.code, standby.stderr.includes("hunter2")], [2, false]);
   });
 });

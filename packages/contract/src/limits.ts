@@ -78,3 +78,14 @@ export const POLICIES_BYTES_MAX = 4 * KIB;
 export const HANDLERS_KEPT_MAX = 5_000;
 /** Largest payload from which a server fills in a key with placeholders. */
 export const TEMPLATE_PAYLOAD_BYTES_MAX = 64 * KIB;
+
+/** Largest number of nodes of a workflow. */
+export const WORKFLOW_NODES_MAX = 10_000;
+/** Largest number of dependencies of all nodes of a workflow together. */
+export const WORKFLOW_EDGES_MAX = 100_000;
+/** Largest number of different branches that the dependencies of a workflow name. */
+export const WORKFLOW_BRANCHES_MAX = 10_000;
+/** Longest name of a workflow's node or of a branch, in characters. */
+export const NODE_NAME_CHARS_MAX = 64;
+/** Regular expression of the name of a workflow's node, and of a branch. */
+export const NODE_NAME_PATTERN = `^[A-Za-z0-9_.-]{1,${NODE_NAME_CHARS_MAX}}$`;

@@ -5,4 +5,5 @@ export { builtInTasks } from "./handlers/built-in-tasks.ts";
 export { moveStore, moveStoreSchema } from "./move-store.ts";
 export { type RunningNode, startNode } from "./node.ts";
 export { type Config, ConfigError, describeKeys, loadConfig, loadHandlerConfig } from "./ops/config.ts";
+export { postgresUrlFault } from "./ops/config-values.ts";
 export { StoreUnavailable, StoreUnusable } from "./ports/store.ts";

@@ -20,7 +20,7 @@ export interface MoveOptions {
   dataDir: string;
   /**
    * URL of the target, postgres://user:password@host:port/database: PostgreSQL 14 to 18 that contains no Mainspring
-   * store.
+   * store. If the URL names several servers, the copy goes to the primary.
    */
   to: string;
   /** Schema of PostgreSQL for the copy; null: the default schema of new stores. */

@@ -52,12 +52,6 @@ export function instant(text: string): string {
   throw new InvalidArgumentError("Give a time with its zone: 2030-01-31T08:00:00Z or 2030-01-31T08:00:00+01:00.");
 }
 
-/** Parses the URL of a PostgreSQL. It may contain a password, so the error does not repeat it. */
-export function postgresUrl(text: string): string {
-  if (/^postgres(ql)?:\/\//i.test(text) && URL.canParse(text)) return text;
-  throw new InvalidArgumentError("Give a URL such as postgres://user:password@host:5432/database.");
-}
-
 /** Parses the name of an existing schema of PostgreSQL, which may need quotes in SQL. */
 export function schemaName(text: string): string {
   if (text !== "" && Buffer.byteLength(text) <= 63 && !text.includes("\0")) return text;

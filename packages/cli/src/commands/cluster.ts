@@ -1,9 +1,10 @@
-import type { Client, ClusterNode, ClusterStatus } from "@mainspring/sdk";
+import type { Client, ClusterNode } from "@mainspring/sdk";
 import { Command } from "commander";
 import { type ConnectionOptions, clientCommand, connect } from "../arguments/connection-options.ts";
 import { durationMs } from "../arguments/option-values.ts";
 import { Failure } from "../failure.ts";
-import { facts, table } from "../text/output.ts";
+import { nodesText, statusText } from "../text/cluster-text.ts";
+import { counted } from "../text/counted.ts";
 
 interface DrainOptions extends ConnectionOptions {
   /** Longest wait, in milliseconds. */
@@ -71,38 +72,6 @@ async function emptied(client: Client, nodeId: string, timeoutMs: number): Promi
   if (node === null) throw new Failure("the node is not there any more");
   const { shards, workers } = node;
   if (shards + (workers ?? 0) === 0) return node;
-  throw new Failure(`it still has ${shards} shards and ${workers ?? 0} workers, and goes on giving them away`);
-}
-
-function statusText({ nodes, shards, level, lag }: ClusterStatus): string {
-  const owned = shards.filter(({ nodeId }) => nodeId !== null).length;
-  const silent = lag.silentOwners === 0 ? "" : `; ${lag.silentOwners} owners did not answer`;
-  const oldest = lag.oldestReadyMs === null ? "nothing waits" : `the oldest for ${lag.oldestReadyMs} ms`;
-  const rest = facts([
-    ["shards", `${owned} of ${shards.length} have an owner`],
-    ["ready", `${lag.ready} executions, ${oldest}${silent}`],
-    ["feature level", String(level)],
-  ]);
-  return `${nodesText(nodes)}\n\n${rest}`;
-}
-
-/** Text of a node's state. A node that is cut off is shown as such, whether or not this node has a connection to it. */
-function stateText({ state, isCutOff, isReachable }: ClusterNode): string {
-  if (isCutOff) return `${state} (cut off)`;
-  return isReachable || state === "GONE" ? state : `${state} (not reachable)`;
-}
-
-function nodesText(nodes: readonly ClusterNode[]): string {
-  const rows = nodes.map((node) => [
-    node.address,
-    stateText(node),
-    node.roles.join(","),
-    `${node.version} (${node.level})`,
-    String(node.shards),
-    node.workers === null ? "-" : String(node.workers),
-    node.startedAt,
-    `${node.renewedAgoMs} ms ago`,
-    node.nodeId,
-  ]);
-  return table(["NODE", "STATE", "ROLES", "VERSION", "SHARDS", "WORKERS", "SINCE", "RENEWED", "ID"], rows);
+  const left = `${counted(shards, "shard")} and ${counted(workers ?? 0, "worker")}`;
+  throw new Failure(`it still has ${left}, and goes on giving them away`);
 }

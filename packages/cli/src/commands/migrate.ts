@@ -1,9 +1,10 @@
 import process from "node:process";
 import { Command } from "commander";
-import { postgresUrl } from "../arguments/option-values.ts";
+import { EXIT } from "../exit-codes.ts";
 import { Failure } from "../failure.ts";
 import { shown } from "../secrets.ts";
 import { onStopSignal } from "../stop-signals.ts";
+import { counted } from "../text/counted.ts";
 import { Output, table } from "../text/output.ts";
 
 interface Options {
@@ -13,20 +14,23 @@ interface Options {
 
 const HOW = `
 No server may run on either of them. The database must be one in which Mainspring has never run (CREATE DATABASE …
-ENCODING 'UTF8'), of PostgreSQL 14 or newer. All of it is copied and compared, or nothing; the embedded store, in
+ENCODING 'UTF8'), of PostgreSQL 14 or newer. The URL may name several servers, host1:5432,host2:5432: the copy
+goes to the primary. All of it is copied and compared, or nothing; the embedded store, in
 MAINSPRING_DATA_DIR, is left as it is. A password can stand in PGPASSWORD instead of in the URL.`;
 
 export function migrateCommand(): Command {
   return new Command("migrate")
     .description("move everything from the embedded store to a PostgreSQL of your own")
-    .requiredOption("--to <url>", "where to: postgres://user:password@host:5432/database", postgresUrl)
+    .requiredOption("--to <url>", "where to: postgres://user:password@host:5432/database")
     .option("--json", "print JSON for programs")
     .addHelpText("after", HOW)
     .action(migrate);
 }
 
 async function migrate({ to, json }: Options): Promise<void> {
-  const { loadConfig, moveStore, systemRuntime } = await import("@mainspring/server");
+  const { loadConfig, moveStore, postgresUrlFault, systemRuntime } = await import("@mainspring/server");
+  const fault = postgresUrlFault(to);
+  if (fault !== null) throw new Failure(`--to ${fault}.`, EXIT.usage);
   const { dataDir, storeSchema: schema } = loadConfig(process.env);
   const stopping = new AbortController();
   onStopSignal(systemRuntime().monotonicMs, (signal) => {
@@ -34,7 +38,7 @@ async function migrate({ to, json }: Options): Promise<void> {
   });
   // Copying a large store takes a while: people see the finished tables, and programs get only the result.
   const onTable = (copied: { name: string; rows: number }) => {
-    if (json !== true && process.stderr.isTTY) process.stderr.write(`${copied.name}: ${copied.rows} rows\n`);
+    if (json !== true && process.stderr.isTTY) process.stderr.write(`${copied.name}: ${counted(copied.rows, "row")}\n`);
   };
   const tables = await moveStore({ dataDir, to, schema, onTable, signal: stopping.signal });
   const store = shown("MAINSPRING_STORE", to);

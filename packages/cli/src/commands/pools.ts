@@ -13,6 +13,7 @@ import { choiceOption, durationMs, limit } from "../arguments/option-values.ts";
 import { demandKnownPool } from "../arguments/pool-argument.ts";
 import { EXIT } from "../exit-codes.ts";
 import { Failure } from "../failure.ts";
+import { counted } from "../text/counted.ts";
 import { facts, table } from "../text/output.ts";
 
 interface SetOptions extends ConnectionOptions, Pick<PoolSettings, "strategy" | "placement"> {
@@ -124,7 +125,7 @@ function poolText(pool: ChangedPool): string {
     ["pool", pool.name],
     ["state", pool.paused ? "PAUSED" : "OPEN"],
     ["workers", String(pool.workers)],
-    ["running", `${pool.running} of ${pool.slots} slots`],
+    ["running", `${pool.running} of ${counted(pool.slots, "slot")}`],
     ["strategy", pool.strategy],
     ["priority step", pool.strategy === "PRIORITY" ? `${pool.priorityStepSec} s a level` : null],
     ["placement", pool.placement],

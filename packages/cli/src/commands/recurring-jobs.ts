@@ -11,6 +11,7 @@ import { given } from "../arguments/given.ts";
 import { jobIdOf } from "../arguments/job-argument.ts";
 import { instant, integer, month } from "../arguments/option-values.ts";
 import { type CalendarDay, calendarOf, calendarText } from "../text/calendar-text.ts";
+import { counted } from "../text/counted.ts";
 import { sentence, table } from "../text/output.ts";
 import { firesText, ledgerText } from "../text/schedule-text.ts";
 
@@ -84,7 +85,7 @@ function backfillCommand(): Command {
       const { since, until, maxRunning } = options;
       const started = await client.jobs.backfill(await jobIdOf(client, job), given({ since, until, maxRunning }));
       const { planned } = started.backfill;
-      output.print(started, () => sentence`${planned} planned instants; \`jobs get\` shows how far it is`);
+      output.print(started, () => sentence`${counted(planned, "planned instant")}; \`jobs get\` shows how far it is`);
     });
 }
 

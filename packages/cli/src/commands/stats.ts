@@ -1,6 +1,7 @@
 import type { Stats } from "@mainspring/sdk";
 import type { Command } from "commander";
 import { type ConnectionOptions, clientCommand, connect } from "../arguments/connection-options.ts";
+import { counted } from "../text/counted.ts";
 import { facts } from "../text/output.ts";
 
 export function statsCommand(): Command {
@@ -34,7 +35,7 @@ function statsText({ addresses, shards, executions, lateness, ...stats }: Stats)
 }
 
 function zonesText({ timeZoneData, timeZoneDataAgeDays }: Pick<Stats, "timeZoneData" | "timeZoneDataAgeDays">): string {
-  return timeZoneDataAgeDays === null ? timeZoneData : `${timeZoneData}, ${timeZoneDataAgeDays} days old`;
+  return timeZoneDataAgeDays === null ? timeZoneData : `${timeZoneData}, ${counted(timeZoneDataAgeDays, "day")} old`;
 }
 
 function recurringText({ planned, run, late, skipped, missed }: Stats["recurring"]): string {

@@ -1,6 +1,7 @@
 import process from "node:process";
 import { Command } from "commander";
 import { schemaName } from "../arguments/option-values.ts";
+import { counted } from "../text/counted.ts";
 import { Output } from "../text/output.ts";
 
 interface Options {
@@ -34,6 +35,6 @@ async function moveSchema({ from, json }: Options): Promise<void> {
   const said =
     moved.from === null
       ? `The store is in the schema ${moved.to} already; nothing was changed.`
-      : `Moved ${moved.tables} tables from the schema ${moved.from} to ${moved.to}. Start the servers with the same MAINSPRING_STORE_SCHEMA.`;
+      : `Moved ${counted(moved.tables, "table")} from the schema ${moved.from} to ${moved.to}. Start the servers with the same MAINSPRING_STORE_SCHEMA.`;
   new Output(json === true).print(moved, () => said);
 }

@@ -4,6 +4,7 @@ import { Command, Option } from "commander";
 import { integer, repeated } from "../arguments/option-values.ts";
 import { hideSecrets, takeEnvironment } from "../secret-environment.ts";
 import { onStopSignal } from "../stop-signals.ts";
+import { counted } from "../text/counted.ts";
 
 interface WorkerOptions {
   url: string;
@@ -70,5 +71,6 @@ async function work({ capability = [], name, ...options }: WorkerOptions): Promi
 }
 
 function welcome({ url, pool, slots }: WorkerOptions, handlers: string[]): string {
-  return `connected to ${url}: pool ${pool}, ${slots} slots, handlers ${handlers.join(", ")}\n`;
+  const noun = handlers.length === 1 ? "handler" : "handlers";
+  return `connected to ${url}: pool ${pool}, ${counted(slots, "slot")}, ${noun} ${handlers.join(", ")}\n`;
 }

@@ -1,4 +1,5 @@
 import type { AttemptLogs, LoggedLine } from "@mainspring/sdk";
+import { counted } from "./counted.ts";
 import { sentence } from "./output.ts";
 
 /** A line that a handler logged, on one line of the screen. */
@@ -9,7 +10,8 @@ export function logLine({ at, level, line }: LoggedLine): string {
 /** Text of what a handler logged in an attempt, for people. */
 export function logsText({ attempt, url, lines, droppedLines }: AttemptLogs): string {
   if (url !== null) return sentence`the log of attempt ${attempt} is at ${url}`;
-  const dropped = droppedLines === 0 ? [] : [sentence`(${droppedLines} earlier lines were not kept)`];
+  const earlier = `${counted(droppedLines, "earlier line")} ${droppedLines === 1 ? "was" : "were"}`;
+  const dropped = droppedLines === 0 ? [] : [sentence`(${earlier} not kept)`];
   const nothing = lines.length === 0 ? [sentence`attempt ${attempt} has logged nothing`] : [];
   return [...dropped, ...nothing, ...lines.map(logLine)].join("\n");
 }

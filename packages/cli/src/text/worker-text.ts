@@ -35,12 +35,18 @@ function factsOf(worker: WorkerDetail): [string, string][] {
     ["capabilities", worker.capabilities.join(",") || "-"],
     ["running", `${worker.running} of ${worker.slots}`],
     ["free", String(worker.free)],
-    ["stuck", worker.stuck === 0 ? "0" : `${worker.stuck}: handlers still run although their attempts are over`],
+    ["stuck", stuckText(worker)],
     ["prefetch", worker.prefetchMode === "AUTO" ? `auto, ${worker.prefetch} now` : String(worker.prefetch)],
     ["connected", worker.connectedAt],
     ["heartbeat", worker.lastHeartbeatAt],
     ["loop lag", `${worker.loopLagMs} ms`],
   ];
+}
+
+function stuckText({ stuck }: WorkerDetail): string {
+  if (stuck === 0) return "0";
+  if (stuck === 1) return "1: a handler still runs although its attempt is over";
+  return `${stuck}: handlers still run although their attempts are over`;
 }
 
 function executionsText({ executions, executionsTotal }: WorkerDetail): string {
@@ -55,5 +61,5 @@ function executionsText({ executions, executionsTotal }: WorkerDetail): string {
   ]);
   const text = table(["EXECUTION", "ATTEMPT", "HANDLER", "STATE", "STARTED"], rows);
   const missing = (executionsTotal ?? 0) - executions.length;
-  return missing > 0 ? `${text}\n${missing} more are not shown` : text;
+  return missing > 0 ? `${text}\n${missing} more ${missing === 1 ? "is" : "are"} not shown` : text;
 }

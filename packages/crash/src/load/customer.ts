@@ -1,18 +1,8 @@
-import type { Client } from "@mainspring/sdk";
 import { monotonicMs, sleep } from "../clock.ts";
 import { digestOf } from "../history/digest.ts";
-import type { ClientEvent } from "../history/events.ts";
-import type { HistoryFile } from "../history/history-file.ts";
-import type { SeededRandom } from "../seeded-random.ts";
 import { type Order, randomOrder } from "./orders.ts";
+import type { SubmitterParts } from "./submitters.ts";
 import { isTransient, untilAnswered } from "./until-answered.ts";
-
-interface CustomerParts {
-  client: Client;
-  history: HistoryFile<ClientEvent>;
-  random: SeededRandom;
-  keyPrefix: string;
-}
 
 /** Pause of a customer between two orders, in milliseconds. */
 const REST_MS = { least: 50, most: 350 };
@@ -28,17 +18,17 @@ const ERRANDS_MAX = 8;
 
 /** Submits one order after the other, alone or in batches, and records its requests and their answers. */
 export class Customer {
-  readonly #parts: CustomerParts;
+  readonly #parts: SubmitterParts;
   /** Errands besides the orders: cancellations, repeats, watching. */
   readonly #errands = new Set<Promise<void>>();
   #orders = 0;
 
-  constructor(parts: CustomerParts) {
+  constructor(parts: SubmitterParts) {
     this.#parts = parts;
   }
 
   /** @returns promise that resolves when the customer was told to leave and all its requests are answered */
-  async shop(leaving: AbortSignal): Promise<void> {
+  async work(leaving: AbortSignal): Promise<void> {
     const { random } = this.#parts;
     while (!leaving.aborted) {
       await (random.chance(BATCHES) ? this.#batch(random.between(5, 20)) : this.#single());

@@ -12,6 +12,23 @@ interface Body {
   idempotencyKeys: string[];
 }
 
+/** Counts the searches of arrays of one length, until `end`. */
+function countSearches(length: number) {
+  const { indexOf } = Array.prototype;
+  let count = 0;
+  function counting(this: unknown[], ...sought: [unknown, number?]): number {
+    if (this.length === length) count++;
+    return indexOf.apply(this, sought);
+  }
+  Object.assign(Array.prototype, { indexOf: counting });
+  return {
+    end: () => {
+      Object.assign(Array.prototype, { indexOf });
+      return count;
+    },
+  };
+}
+
 describe("submits of one turn of the loop", () => {
   let api: TinyApi;
   let client: Client;
@@ -152,6 +169,24 @@ describe("submits of one turn of the loop", () => {
       api.seen.map(({ path }) => path),
       ["/v1/jobs", "/v1/jobs"],
     );
+  });
+
+  it("each find their answer in a full batch by their place, though some callers have left", async () => {
+    api.will({ status: 200, body: { items: Array.from({ length: 100 }, (_, n) => submitted(n)) } });
+    const gone = new AbortController();
+    const searches = countSearches(100);
+    const calls = Array.from({ length: 100 }, (_, n) =>
+      client.submit(job(n), n % 10 === 0 ? { signal: gone.signal } : {}),
+    );
+    gone.abort(new Error("left"));
+    const outcomes = await Promise.allSettled(calls);
+    const searched = searches.end();
+    const jobIds = outcomes.map((one) => (one.status === "fulfilled" ? one.value.jobId : null));
+    assert.deepEqual(
+      jobIds,
+      Array.from({ length: 100 }, (_, n) => (n % 10 === 0 ? null : `j${n}`)),
+    );
+    assert.equal(searched, 0, "a search of the batch for each of its jobs costs the square of their number");
   });
 
   it("are refused before anything is sent where a job is no JSON", async () => {

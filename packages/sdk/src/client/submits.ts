@@ -104,7 +104,8 @@ export class Submits {
         signal: still.signal,
       });
       const { items } = body as { items: BatchItem[] };
-      for (const one of still.end()) this.#settle(one, items[batch.indexOf(one)]);
+      const waiting = still.end();
+      for (const [index, one] of batch.entries()) if (waiting.has(one)) this.#settle(one, items[index]);
     } catch (error) {
       this.#failed(still.end(), error, isNamed);
     }
@@ -122,7 +123,7 @@ export class Submits {
   }
 
   /** Jobs of a batch that was refused leave alone, so that each has its own error; not where the batch may have taken effect. */
-  #failed(batch: readonly Waiting[], error: unknown, isNamed: boolean): void {
+  #failed(batch: Iterable<Waiting>, error: unknown, isNamed: boolean): void {
     const isShared = !(error instanceof MainspringError) || SHARED.includes(error.code);
     if (isShared || (error.code === "INTERNAL" && !isNamed) || error.code === "UNEXPECTED_ANSWER") {
       for (const { reject } of batch) reject(error);
@@ -158,9 +159,9 @@ class Still {
   }
 
   /** Stops listening to the callers' signals. @returns the submits whose callers still wait */
-  end(): Waiting[] {
+  end(): ReadonlySet<Waiting> {
     for (const unhear of this.#unhear) unhear();
-    return [...this.#waiting];
+    return this.#waiting;
   }
 
   #hear(one: Waiting, signal: AbortSignal | undefined): void {

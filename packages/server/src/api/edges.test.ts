@@ -88,6 +88,11 @@ describe("the edges of the HTTP API", () => {
     assert.match(expecting, /^HTTP\/1.1 417 [^]*problem\+json[^]*"\/problems\/expectation-failed"/);
   });
 
+  it("answers a problem to a request for a tunnel", async () => {
+    const heard = await converse("CONNECT elsewhere:443 HTTP/1.1\r\nHost: elsewhere:443\r\n\r\n");
+    assert.match(heard, /^HTTP\/1.1 405 [^]*problem\+json[^]*"\/problems\/method-not-allowed"/);
+  });
+
   it("refuses an encoded body before it reads any of it, and says that it decodes none", async () => {
     const head = "POST /v1/jobs/batch HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
     for (const encoding of ["gzip", "br", "identity, gzip", "x"]) {

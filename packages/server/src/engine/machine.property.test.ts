@@ -220,6 +220,7 @@ class World {
     assert.equal(this.story.state.entries.size, 0);
     assert.equal(this.story.state.waiting.size, 0);
     assert.equal(this.story.state.gates.size, 0);
+    assert.equal(this.story.state.lanes.pools, 0);
     assert.deepEqual([...this.story.state.openCommands], [], "a command was never done");
   }
 }

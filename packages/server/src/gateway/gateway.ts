@@ -2,6 +2,7 @@ import type { WorkerMessage } from "@mainspring/proto";
 import type { Logger } from "pino";
 import type { Incarnation, WorkerId } from "../domain/ids.ts";
 import type { Bus, Envelope } from "../ports/bus.ts";
+import { CountedWarnings } from "../ports/counted-warnings.ts";
 import type { PolicyKeeper } from "../ports/handler-policies.ts";
 import type { ToGateway, WorkerStatus } from "../ports/messages.ts";
 import type { Runtime, Timer } from "../ports/runtime.ts";
@@ -68,6 +69,8 @@ export interface GatewayOptions {
   logs?: LogKeeper | undefined;
 }
 
+const REFUSED_SOON = "the gateway takes a worker with a name that the next release refuses";
+
 /** Creates a gateway, which listens on the bus from now on. It must exist before the scheduler announces its shards. */
 export function createGateway(options: GatewayOptions): Gateway {
   return new WorkerGateway(options);
@@ -83,6 +86,7 @@ class WorkerGateway implements Gateway, LinkEvents {
   readonly #policies: PolicyKeeper | null;
   readonly #logs: LogKeeper | null;
   readonly #stallWatch: StallWatch;
+  readonly #warnings: CountedWarnings;
   readonly #endListening: () => void;
   #syncedAtMs: number;
   #timer: Timer;
@@ -97,6 +101,7 @@ class WorkerGateway implements Gateway, LinkEvents {
     const nextAccount = () => ++accounts;
     this.#bus = bus;
     this.#policies = policies ?? null;
+    this.#warnings = new CountedWarnings(log, runtime);
     this.#logs = logs ?? null;
     const offers = new Offers();
     const context = {
@@ -167,7 +172,8 @@ class WorkerGateway implements Gateway, LinkEvents {
     }
     this.#fleet.attach(link, greeting);
     if (link.session === null) return;
-    const { profile, declared } = greeting;
+    const { profile, declared, warning } = greeting;
+    if (warning !== null) this.#warnings.warn({ workerId: profile.workerId, warning }, REFUSED_SOON);
     if (declared !== null) this.#policies?.keep(declared.map((one) => ({ ...one, pool: profile.pool })));
     this.#take(link.session, message);
   }

@@ -40,19 +40,28 @@ export function isLoopback({ host }: ListenAddress): boolean {
   return host.toLowerCase() === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
+const POSTGRES_URL =
+  "a URL such as postgres://user:password@host:5432/database, of several servers …@host1:5432,host2:5432/…";
+
 /** Parses the address of the store. The value may contain a password, so errors never repeat it. */
 export const storeAddress: Parse<string> = (text) => {
   if (text === "embedded") return text;
-  const [first] = storeAddresses(text) ?? [];
-  if (first === undefined) {
-    return new Unfit(
-      'must be "embedded" or a URL such as postgres://user:password@host:5432/database, of several servers …@host1:5432,host2:5432/…',
-    );
-  }
-  const wanted = new URL(first).searchParams.get("target_session_attrs") ?? "primary";
-  if (wanted === "primary" || wanted === "read-write") return text;
-  return new Unfit("must have target_session_attrs=read-write or none, because only a primary can be the store");
+  if (storeAddresses(text) === null) return new Unfit(`must be "embedded" or ${POSTGRES_URL}`);
+  const fault = postgresUrlFault(text);
+  return fault === null ? text : new Unfit(fault);
 };
+
+/** Fault of the URL of a PostgreSQL, of one server or several; null: none. The fault never repeats the URL. */
+export function postgresUrlFault(text: string): string | null {
+  const [first] = storeAddresses(text) ?? [];
+  if (first === undefined) return `must be ${POSTGRES_URL}`;
+  const { searchParams } = new URL(first);
+  if (["host", "port"].some((name) => searchParams.get(name)?.includes(",")))
+    return "must name several servers before the path, as postgres://user@host-1:5432,host-2:5432/database";
+  const wanted = searchParams.get("target_session_attrs") ?? "primary";
+  if (wanted === "primary" || wanted === "read-write") return null;
+  return "must have target_session_attrs=read-write or none, because only a primary can be the store";
+}
 
 /**
  * Parses the name of a schema of PostgreSQL. Names that need quotes are refused, so that every tool understands the

@@ -142,6 +142,10 @@ describe("the configuration", () => {
       /^MAINSPRING_STORE must have target_session_attrs=read-write/m,
     );
     assert.match(
+      complaint({ MAINSPRING_STORE: "postgres://me@db/jobs?host=db1,db2&port=5432,5433" }),
+      /^MAINSPRING_STORE must name several servers before the path, as postgres:/m,
+    );
+    assert.match(
       complaint({ MAINSPRING_STORE: "postgres://db1,,db2/jobs" }),
       /^MAINSPRING_STORE must be "embedded" or a URL/m,
     );

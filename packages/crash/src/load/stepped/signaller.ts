@@ -1,21 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Client } from "@mainspring/sdk";
 import { monotonicMs } from "../../clock.ts";
 import { digestOf } from "../../history/digest.ts";
-import type { ClientEvent } from "../../history/events.ts";
-import type { HistoryFile } from "../../history/history-file.ts";
-import type { SeededRandom } from "../../seeded-random.ts";
 import { randomOrder } from "../orders.ts";
+import type { SubmitterParts } from "../submitters.ts";
 import { untilAnswered } from "../until-answered.ts";
 import { STEPPED } from "./stepped.ts";
 import { receivedValue, SIGNALS } from "./walk.ts";
-
-interface SignallerParts {
-  client: Client;
-  history: HistoryFile<ClientEvent>;
-  random: SeededRandom;
-  keyPrefix: string;
-}
 
 /** Time from the acceptance of a job to a signal, in milliseconds: before, within or after the wait for the signal. */
 const SIGNAL_AFTER_MS = { least: 0, most: 25_000 };
@@ -25,9 +15,9 @@ const REPEAT_AFTER_MS = { least: 0, most: 8_000 };
 
 /** Submits one stepped job after the other, sends each its signals, and waits for its end. */
 export class Signaller {
-  readonly #parts: SignallerParts;
+  readonly #parts: SubmitterParts;
 
-  constructor(parts: SignallerParts) {
+  constructor(parts: SubmitterParts) {
     this.#parts = parts;
   }
 

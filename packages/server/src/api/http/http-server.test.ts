@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { EventEmitter, once } from "node:events";
 import type { RequestListener } from "node:http";
-import { type AddressInfo, connect } from "node:net";
+import { type AddressInfo, connect, type Socket } from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { boundsOf, createHttpServer, HTTP_LIMITS } from "./http-server.ts";
 import { RequestTurns } from "./request-turns.ts";
@@ -19,11 +19,11 @@ const CLOSING: RequestListener = (_request, response) => {
   response.end("last");
 };
 
-async function serve(t: TestContext) {
+async function serve(t: TestContext, handle: RequestListener = CLOSING) {
   const timers = new Timers();
   const turns = new RequestTurns({ ...timers, monotonicMs: () => 0, defer: (run) => setImmediate(run) });
   const limits = HTTP_LIMITS;
-  const server = createHttpServer({ limits, runtime: timers, connections: boundsOf(limits), turns }, CLOSING);
+  const server = createHttpServer({ limits, runtime: timers, connections: boundsOf(limits), turns }, handle);
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
@@ -35,6 +35,44 @@ async function serve(t: TestContext) {
   const [socket] = await once(server, "connection");
   return { timers, client, socket };
 }
+
+async function answerTo(client: Socket, text: string): Promise<string> {
+  let heard = "";
+  client.on("data", (data) => (heard += data)).write(text);
+  await once(client, "end");
+  return heard;
+}
+
+describe("a CONNECT request", () => {
+  const CONNECT = "CONNECT elsewhere:443 HTTP/1.1\r\nHost: elsewhere:443\r\n\r\n";
+
+  it("is answered with a problem, and its connection is cut off a second later", async (t) => {
+    const { timers, client, socket } = await serve(t);
+    const armed = once(timers, "set");
+    const heard = await answerTo(client, `${CONNECT}bytes for the other end`);
+    assert.match(heard, /^HTTP\/1.1 405 [^]*allow: \r\n[^]*problem\+json[^]*"\/problems\/method-not-allowed"/);
+    const [delayMs, cutOff] = await armed;
+    assert.equal(delayMs, 1_000);
+    client.write("still more of them");
+    cutOff();
+    assert.equal(socket.destroyed, true);
+  });
+
+  it("gets its answer after those to the requests before it", async (t) => {
+    const { client } = await serve(t, (_request, response) => setImmediate(() => response.end("first")));
+    const heard = await answerTo(client, `GET /a HTTP/1.1\r\nHost: localhost\r\n\r\n${CONNECT}`);
+    assert.match(heard, /^HTTP\/1.1 200 [^]*first[^]*HTTP\/1.1 405 /);
+  });
+
+  it("leaves the requests before it the news that their client has gone", async (t) => {
+    const gone = new EventEmitter();
+    const { client } = await serve(t, (request) => request.once("close", () => gone.emit(request.url ?? "")));
+    const both = Promise.all([once(gone, "/a"), once(gone, "/b")]);
+    client.write(`GET /a HTTP/1.1\r\nHost: localhost\r\n\r\nGET /b HTTP/1.1\r\nHost: localhost\r\n\r\n${CONNECT}`);
+    client.destroySoon();
+    assert.deepEqual(await both, [[], []]);
+  });
+});
 
 describe("a connection after its last answer", () => {
   it("is cut off a second later, though its client keeps its half open", async (t) => {

@@ -6,6 +6,7 @@ import { answerBrokenRequest, lastWords } from "./error-answers.ts";
 import { problem } from "./errors.ts";
 import { type RequestTurns, stopReading } from "./request-turns.ts";
 import { gatheringMessages } from "./small-pieces.ts";
+import { refuseTunnel, withoutTunnels } from "./tunnels.ts";
 
 /**
  * Limits and timeouts of connections. A client must send its request in time; answers may take long, because waiting is
@@ -67,7 +68,7 @@ export function createHttpServer({ limits, runtime, connections, turns }: Listen
   const outstanding = new WeakMap<Socket, number>();
   const server = createServer(
     {
-      IncomingMessage: gatheringMessages(turns, runtime),
+      IncomingMessage: withoutTunnels(gatheringMessages(turns, runtime)),
       maxHeaderSize: 16 * 1024,
       headersTimeout: limits.headersTimeoutMs,
       connectionsCheckingInterval: limits.checkIntervalMs,
@@ -87,7 +88,7 @@ export function createHttpServer({ limits, runtime, connections, turns }: Listen
       }
       response.once("close", () => outstanding.set(socket, (outstanding.get(socket) ?? 1) - 1));
       if (connections.isReserved(socket)) return serveHealth(request, response, handle);
-      turns.enter(() => handle(request, response));
+      turns.enter(() => (request.method === "CONNECT" ? refuseTunnel(response) : handle(request, response)));
     },
   );
   server.keepAliveTimeout = KEEP_ALIVE_MS;

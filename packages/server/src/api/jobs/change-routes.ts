@@ -17,8 +17,8 @@ import { invalid, ProblemError } from "../http/errors.ts";
 import { type HttpApp, withoutBody } from "../http/http-app.ts";
 import { formatInstantOrNull } from "../http/instants.ts";
 import type { ReceivedJob } from "../submit/job-intake.ts";
+import { changeWarnings } from "../submit/job-warnings.ts";
 import { payloadOf, refusal, type SubmitDependencies } from "../submit/submit-route.ts";
-import { zoneWarnings } from "../submit/zone-warnings.ts";
 import type { ChangedJob, JobChanger } from "./job-changer.ts";
 import type { JobRuns } from "./job-runs.ts";
 
@@ -97,7 +97,7 @@ function namedRoute(app: HttpApp, changer: JobChanger, intake: IntakeDependencie
     }
     const changed = await changer.putNamed({ ...received, job: { ...received.job, name } });
     void reply.header("etag", `"${changed.version}"`);
-    return reply.code(statusOf(changed)).send(await changedBody(changed, received.job, intake));
+    return reply.code(statusOf(changed)).send(await changedBody(changed, { ...received.job, name }, intake));
   });
 }
 
@@ -177,6 +177,6 @@ async function changedBody(
 ): Promise<ChangedBody> {
   const changed = execution !== "UNCHANGED";
   const nextFireAt = formatInstantOrNull(fireAt);
-  const warnings = await handlers.warnings(job, zoneWarnings(job.timezone).warnings);
+  const warnings = await handlers.warnings(job, changeWarnings(job).warnings);
   return { jobId, state, version, changed, nextFireAt, executionId, execution, ...warnings };
 }

@@ -18,10 +18,10 @@ import { plannedFireAt } from "../recurring/plan-views.ts";
 import { hintJobs } from "../submit/hints.ts";
 import { jobDefinition } from "../submit/job-definition.ts";
 import { neverFires, type ReceivedJob } from "../submit/job-intake.ts";
+import { logWarnings } from "../submit/job-warnings.ts";
 import { jobRow, requireFeatures } from "../submit/new-job.ts";
 import type { OwnShards } from "../submit/own-shards.ts";
 import { scheduleErrors } from "../submit/recurrence-rule.ts";
-import { logWarnings } from "../submit/zone-warnings.ts";
 import { refusalOf } from "./change-refusals.ts";
 import { JobRuns } from "./job-runs.ts";
 

@@ -8,8 +8,8 @@ import { answer, problems } from "../http/documented.ts";
 import { invalid, ProblemError } from "../http/errors.ts";
 import type { HttpApp } from "../http/http-app.ts";
 import { parseInstant } from "../http/instants.ts";
+import { zoneWarnings } from "../submit/job-warnings.ts";
 import { fieldError } from "../submit/recurrence-rule.ts";
-import { zoneWarnings } from "../submit/zone-warnings.ts";
 import { fireBody } from "./plan-views.ts";
 
 const COUNT_DEFAULT = 10;

@@ -11,9 +11,9 @@ import { invalid, type Problem, ProblemError, problem } from "../http/errors.ts"
 import { formatInstant, formatInstantOrNull } from "../http/instants.ts";
 import type { PoolOrderings } from "../pools/pool-orderings.ts";
 import { jobDefinition } from "./job-definition.ts";
+import { jobWarnings, logWarnings } from "./job-warnings.ts";
 import { type JobMaker, jobRow } from "./new-job.ts";
 import type { Submitter } from "./submitter.ts";
-import { jobWarnings, logWarnings } from "./zone-warnings.ts";
 
 /** A job whose schema was met, and the bytes of its payload. */
 export interface ReceivedJob {
@@ -153,6 +153,7 @@ function takenBody(taken: AcceptedJob, definition: JobDefinition, createdAt: Epo
     state: "ACTIVE",
     nextFireAt: scheduledAt > createdAt ? formatInstant(scheduledAt) : null,
     executionId,
+    ...jobWarnings(definition),
   };
 }
 

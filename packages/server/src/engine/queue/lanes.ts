@@ -110,10 +110,11 @@ export class Lanes {
   }
 
   #classOf(row: Candidate, groupsFor: (work: WorkClass) => Group[]): WorkClass {
-    let pool = this.#classes.get(row.pool);
-    if (pool === undefined) this.#classes.set(row.pool, (pool = new Map()));
+    const known = this.#classes.get(row.pool);
+    const classes = known ?? new Map<string, WorkClass>();
+    if (known === undefined) this.#classes.set(row.pool, classes);
     const name = className(row);
-    let work = pool.get(name);
+    let work = classes.get(name);
     if (work === undefined) {
       work = {
         pool: row.pool,
@@ -124,10 +125,17 @@ export class Lanes {
         laneCount: 0,
       };
       work.groups = groupsFor(work);
-      if (work.groups.length > 0 && this.#served?.has(row.pool) === false) this.#served = null;
-      pool.set(name, work);
+      if (work.groups.length > 0) this.#serve(row.pool, known === undefined);
+      classes.set(name, work);
     }
     return work;
+  }
+
+  /** Notes that workers can run a new class of the pool. A pool that appears now is the last of all pools. */
+  #serve(pool: string, isNew: boolean): void {
+    if (this.#served === null || this.#served.has(pool)) return;
+    if (isNew) this.#served.add(pool);
+    else this.#served = null;
   }
 
   /** Lanes whose names have this hash. The store knows lanes only by their hashes. */
@@ -153,6 +161,11 @@ export class Lanes {
     for (const [pool, classes] of this.#classes) if (isServed(classes)) served.add(pool);
     this.#served = served;
     return served;
+  }
+
+  /** Number of pools that have lanes. */
+  get pools(): number {
+    return this.#classes.size;
   }
 
   classes(pool: string): IterableIterator<WorkClass> {
@@ -215,7 +228,7 @@ export class Lanes {
     if (this.#lanes.get(lane.name) !== lane) return;
     this.#lanes.delete(lane.name);
     lane.work.laneCount--;
-    if (lane.work.laneCount === 0) this.#classes.get(lane.work.pool)?.delete(className(lane.work));
+    if (lane.work.laneCount === 0) this.#forgetClass(lane.work);
     const sameHash = this.#byHash.get(lane.hash);
     sameHash?.delete(lane);
     if (sameHash?.size === 0) this.#byHash.delete(lane.hash);
@@ -223,6 +236,15 @@ export class Lanes {
       lane.gate.lanes.delete(lane);
       this.#gates.prune(lane.gate);
     }
+  }
+
+  /** Removes a class without lanes, and its pool with the last class, because jobs may name new pools forever. */
+  #forgetClass(work: WorkClass): void {
+    const classes = this.#classes.get(work.pool);
+    classes?.delete(className(work));
+    if (classes?.size !== 0) return;
+    this.#classes.delete(work.pool);
+    this.#served?.delete(work.pool);
   }
 }
 

@@ -2,6 +2,14 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { held, Stage, stageWithWorker, type WorkerEnd } from "../gateway.fixture.ts";
 
+function linesOf(stage: Stage): string[] {
+  return stage.logged.filter((line) => line.includes("with a name that the next release refuses"));
+}
+
+function warningsOf(stage: Stage): string[] {
+  return linesOf(stage).map((line) => JSON.parse(line).warning);
+}
+
 describe("what a worker may say first", () => {
   const refusals: [string, (worker: WorkerEnd) => void, string, RegExp][] = [
     ["no hello", (worker) => worker.heartbeat(), "INVALID_ARGUMENT", /first message .* must carry hello/],
@@ -37,6 +45,38 @@ describe("what a worker may say first", () => {
     const stage = new Stage();
     const worker = stage.connect().hello({ holds: [1, 2, 3, 4].map((n) => ({ ...held(n), finished: true })) });
     assert.equal(worker.closedWith, null);
+  });
+
+  const names: [string, (worker: WorkerEnd) => void][] = [
+    ["worker_id", (w) => w.hello({ workerId: "w\u202e" })],
+    ["name", (w) => w.hello({ name: "n\u202e" })],
+    ["pool", (w) => w.hello({ pool: "p\u202e" })],
+    ["handlers", (w) => w.hello({ handlers: ["echo", "e\u202e"] })],
+    ["capabilities", (w) => w.hello({ capabilities: ["gpu", "g\u202e"] })],
+  ];
+  for (const [field, say] of names) {
+    it(`takes a worker whose ${field} the next release refuses, and logs it`, () => {
+      const stage = new Stage();
+      stage.own();
+      const worker = stage.connect();
+      say(worker);
+      assert.equal(worker.closedWith, null);
+      assert.equal(stage.reportsOf("WORKER_UP").length, 1);
+      const warning = `${field} has the control character U+202E, which the next release refuses: leave it out`;
+      assert.deepEqual(warningsOf(stage), [warning]);
+    });
+  }
+
+  it("logs such workers once in ten seconds, with the number of the others, and no other workers", () => {
+    const stage = new Stage();
+    stage.own();
+    for (let n = 0; n < 50; n++) stage.connect().hello({ workerId: `w${n}`, name: `n${n}\u2066` });
+    assert.equal(warningsOf(stage).length, 1);
+    stage.runtime.advance(10_000);
+    stage.connect().hello({ workerId: "sound", name: "ñ" });
+    stage.connect().hello({ workerId: "last", name: "l\u2066" });
+    assert.equal(warningsOf(stage).length, 2);
+    assert.equal(JSON.parse(linesOf(stage)[1] ?? "").repeated, 49);
   });
 
   it("refuses a second hello", () => {

@@ -1,5 +1,6 @@
 import { WORD_CHARS_MAX } from "@mainspring/contract/limits";
 import { Feature, type Hello, PROTOCOL_VERSION } from "@mainspring/proto";
+import { nameWarning } from "../../domain/name-warning.ts";
 import type { PolicyKeeper } from "../../ports/handler-policies.ts";
 import type { WorkerProfile } from "../../ports/messages.ts";
 import { CAPABILITIES_MAX, HANDLERS_MAX, PREFETCH_MAX, SLOTS_MAX } from "../limits.ts";
@@ -24,6 +25,8 @@ export interface Greeting {
   takesSteps: boolean;
   /** Policies of its handlers; null: the worker does not say. */
   declared: Declarations | null;
+  /** Warning about the first name that the next release refuses; null: there is none. */
+  warning: string | null;
 }
 
 export interface Refusal {
@@ -69,7 +72,7 @@ export function readHello(
   const isAuto = isAuthority && (hello.features & Feature.AUTO_PREFETCH) !== 0;
   const profile = isAuto ? { ...identity, prefetch: 0, autoPrefetch: true } : { ...identity, prefetch };
   const takesSteps = (hello.features & Feature.STEPS) !== 0;
-  return { profile, holds, connection, isAuthority, takesSteps, declared };
+  return { profile, holds, connection, isAuthority, takesSteps, declared, warning: namesWarning(hello) };
 }
 
 function invalid(detail: string): Refusal {
@@ -96,6 +99,24 @@ function listFault(field: string, items: readonly string[], min: number, max: nu
   for (const item of items) {
     const fault = nameFault(field, item);
     if (fault !== null) return fault;
+  }
+  return null;
+}
+
+function namesWarning({ workerId, name, pool, handlers, capabilities }: Hello): string | null {
+  return (
+    nameWarning("worker_id", workerId) ??
+    nameWarning("name", name) ??
+    nameWarning("pool", pool) ??
+    listWarning("handlers", handlers) ??
+    listWarning("capabilities", capabilities)
+  );
+}
+
+function listWarning(field: string, items: readonly string[]): string | null {
+  for (const item of items) {
+    const warning = nameWarning(field, item);
+    if (warning !== null) return warning;
   }
   return null;
 }

@@ -1,16 +1,15 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { after, afterEach, before, describe, it } from "node:test";
 import { StoreUnavailable, StoreUnusable } from "../../../ports/store.ts";
 import { systemRuntime } from "../../system/system-runtime.ts";
 import { silent, startTestServer, type TestServer, testConnections } from "../testing/databases.ts";
+import { fatal, ServerDouble } from "../testing/server-double.ts";
 import type { Connections } from "./connections.ts";
 import { preflight } from "./preflight.ts";
 
 describe("the primary among several servers", () => {
   let server: TestServer;
-  const doubles: Double[] = [];
+  const doubles: ServerDouble[] = [];
   before(async () => {
     server = await startTestServer();
   });
@@ -19,8 +18,8 @@ describe("the primary among several servers", () => {
   });
   after(() => server.stop());
 
-  async function double(isStandby: boolean, farewell?: Buffer): Promise<Double> {
-    const made = await Double.listen(isStandby, farewell);
+  async function double(isStandby: boolean, farewell?: Buffer): Promise<ServerDouble> {
+    const made = await ServerDouble.listen(isStandby, farewell);
     doubles.push(made);
     return made;
   }
@@ -71,8 +70,7 @@ describe("the primary among several servers", () => {
   });
 
   it("may end a connection as soon as it has greeted, as a takeover does: that fails a statement and not the process", async () => {
-    const fatal = "SFATAL\0C57P01\0Mterminating connection due to administrator command\0\0";
-    const { port } = await double(false, message("E", fatal));
+    const { port } = await double(false, fatal("57P01", "terminating connection due to administrator command"));
     const db = connections(`postgres://me@127.0.0.1:${port}/jobs`);
     await assert.rejects(db.run("read", { text: "SELECT 1" }), StoreUnavailable);
     await db.close();
@@ -91,51 +89,4 @@ describe("the primary among several servers", () => {
 
 function connections(connection: string): Connections {
   return testConnections(connection, systemRuntime(), "me");
-}
-
-/** A server that sends PostgreSQL's greeting and nothing else. */
-class Double {
-  readonly #server: Server;
-  readonly #sockets = new Set<Socket>();
-  greeted = 0;
-
-  private constructor(isStandby: boolean, farewell: Buffer | undefined) {
-    this.#server = createServer((socket) => {
-      this.#sockets.add(socket);
-      socket
-        .on("error", () => undefined)
-        .once("data", () => {
-          this.greeted++;
-          const status = `in_hot_standby\0${isStandby ? "on" : "off"}\0`;
-          const greeting = [message("R", Buffer.alloc(4)), message("S", status), message("Z", "I")];
-          if (farewell === undefined) socket.write(Buffer.concat(greeting));
-          else socket.end(Buffer.concat([...greeting, farewell]));
-        });
-    });
-  }
-
-  /** @param farewell bytes that follow the greeting, before the connection ends */
-  static async listen(isStandby: boolean, farewell?: Buffer): Promise<Double> {
-    const double = new Double(isStandby, farewell);
-    double.#server.listen(0, "127.0.0.1");
-    await once(double.#server, "listening");
-    return double;
-  }
-
-  get port(): number {
-    return (this.#server.address() as AddressInfo).port;
-  }
-
-  close(): void {
-    this.#server.close();
-    for (const socket of this.#sockets) socket.destroy();
-  }
-}
-
-/** A message of the protocol: its kind, the length of the rest, its content. */
-function message(kind: string, content: string | Buffer): Buffer {
-  const body = Buffer.from(content);
-  const length = Buffer.alloc(4);
-  length.writeUInt32BE(body.length + 4);
-  return Buffer.concat([Buffer.from(kind), length, body]);
 }

@@ -5,7 +5,7 @@ import { fire, planned } from "../../../ports/conformance/recurring-scene.confor
 import { Scene } from "../../../ports/conformance/store-scene.conformance.ts";
 import { StoreUnavailable, StoreUnusable } from "../../../ports/store.ts";
 import { systemRuntime } from "../../system/system-runtime.ts";
-import { sessionOf } from "../connection/connections.ts";
+import { type Connection, sessionOf } from "../connection/connections.ts";
 import {
   asked,
   hurriedRuntime,
@@ -14,6 +14,7 @@ import {
   startTestServer,
   type TestServer,
 } from "../testing/databases.ts";
+import { fatal, ServerDouble } from "../testing/server-double.ts";
 import { type CopiedTable, type CopyOptions, copyStore } from "./copy-store.ts";
 import { applyMigrations } from "./migrate.ts";
 
@@ -33,7 +34,7 @@ describe("copying a store into another database", () => {
   });
   after(() => server.stop());
 
-  const copy = (from: pg.ClientConfig, to: pg.ClientConfig, more: Partial<CopyOptions> = {}) => {
+  const copy = (from: pg.ClientConfig, to: Connection, more: Partial<CopyOptions> = {}) => {
     const runtime = hurriedRuntime();
     const signal = new AbortController().signal;
     return copyStore({
@@ -61,6 +62,15 @@ describe("copying a store into another database", () => {
     assert.deepEqual(await rowsOf(from), rows);
     const counts = Object.entries(rows).map(([name, found]) => ({ name, rows: found.length }));
     assert.deepEqual([copied, told], [counts, counts]);
+  });
+
+  it("goes to the primary, wherever the URL of the target names it", async (t) => {
+    const [from, to] = [await filled(server), await server.newDatabase()];
+    const standby = await ServerDouble.listen(true, fatal("57P01", "no copy goes to a standby"));
+    t.after(() => standby.close());
+    const { user, host = "", port, database } = to;
+    await copy(from, `postgres://${user}@127.0.0.1:${standby.port},${encodeURIComponent(host)}:${port}/${database}`);
+    assert.deepEqual(await rowsOf(to), await rowsOf(from));
   });
 
   it("brings all that a store keeps: there is nothing but tables", async () => {

@@ -6,6 +6,7 @@ import {
   type ConnectionsOptions,
   clientConfig,
   type Login,
+  primaryAt,
   sessionOf,
 } from "../connection/connections.ts";
 import { storeError } from "../connection/errors.ts";
@@ -149,7 +150,8 @@ async function begun<T>(
   begin: string,
   use: (side: Side, commit: () => Promise<void>) => Promise<T>,
 ): Promise<T> {
-  const client = new pg.Client({ ...clientConfig(login, "maintain"), query_timeout: 0 });
+  const { Client } = primaryAt(login);
+  const client = new Client({ ...clientConfig(login, "maintain"), query_timeout: 0 });
   client.on("error", ignore);
   const giveUp = () => void client.end().catch(ignore);
   signal.addEventListener("abort", giveUp);

@@ -1,0 +1,53 @@
+import { Client } from "@mainspring/sdk";
+import type { ClientEvent } from "../history/events.ts";
+import { HistoryFile } from "../history/history-file.ts";
+import { SeededRandom } from "../seeded-random.ts";
+import { inTurn } from "./in-turn.ts";
+
+/** Means of one submitter. */
+export interface SubmitterParts {
+  client: Client;
+  history: HistoryFile<ClientEvent>;
+  random: SeededRandom;
+  /** Beginning of the idempotency keys of the submitter's jobs, which no other submitter has. */
+  keyPrefix: string;
+}
+
+/** Submits jobs, one after the other, and records its requests and their answers. */
+interface Submitter {
+  /** @returns promise that resolves when the submitter was told to leave and has done the rest of its work */
+  work(leaving: AbortSignal): Promise<void>;
+}
+
+type SubmitterClass = new (parts: SubmitterParts) => Submitter;
+
+/**
+ * Runs submitters as the program of a process: `<program> <urls> <history file> <seed>`. Any message tells them to leave.
+ * The process ends when all have left.
+ */
+export async function runSubmitters(Each: SubmitterClass, count: number): Promise<never> {
+  const leaving = new AbortController();
+  process.on("message", () => leaving.abort());
+  process.on("disconnect", () => process.exit(1));
+  const submitters = submittersOf(process.argv.slice(2), Each, count);
+  await Promise.all(submitters.map((submitter) => submitter.work(leaving.signal)));
+  process.exit(0);
+}
+
+/**
+ * Creates submitters that share a client and a history. Each has random numbers of its own, which follow from the seed.
+ * @param args URLs of servers, separated by commas; path of the history file; seed
+ */
+export function submittersOf<S>(
+  [list = "", path = "", seed = ""]: readonly string[],
+  Each: new (parts: SubmitterParts) => S,
+  count: number,
+): S[] {
+  const urls = list.split(",");
+  const client = new Client({ url: urls[0] as string, fetch: inTurn(urls), retries: 1, timeoutMs: 10_000 });
+  const history = new HistoryFile<ClientEvent>(path);
+  return Array.from({ length: count }, (_, index) => {
+    const random = new SeededRandom(Number(seed) * 1_000 + index);
+    return new Each({ client, history, random, keyPrefix: `${process.pid}-${seed}-${index}` });
+  });
+}

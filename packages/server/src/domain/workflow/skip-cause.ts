@@ -1,0 +1,39 @@
+import { conditionOfEdge, edgesOf, nodeOfEdge } from "./adjacency.ts";
+import { conditionOf } from "./conditions.ts";
+import type { Condition } from "./definition.ts";
+import { type Picture, SUCCEEDED } from "./picture.ts";
+
+/** Edge that can no longer be met. */
+interface DeadEdge {
+  parent: number;
+  when: Condition;
+}
+
+/**
+ * Cause why a node is SKIPPED. DEAD_EDGES: with join ALL, all dead edges of the node; with join ANY, every edge. A dead
+ * edge may come from a parent that is SKIPPED itself, for a cause of its own. WORKFLOW_FAILED and WORKFLOW_CANCELLED: the
+ * mode of the run kept the node from starting.
+ */
+export type SkipCause = { kind: "DEAD_EDGES"; edges: DeadEdge[] } | { kind: "WORKFLOW_FAILED" | "WORKFLOW_CANCELLED" };
+
+/** Dead edges of a node, in order of the parents' numbers. */
+export function deadEdges(picture: Picture, node: number): SkipCause {
+  const { parents, branches } = picture.graph;
+  const edges: DeadEdge[] = [];
+  for (const edge of edgesOf(parents, node)) {
+    const [parent, when] = [nodeOfEdge(edge), conditionOfEdge(edge)];
+    const isDead = picture.code(parent) >= SUCCEEDED && !picture.isMet(parent, when);
+    if (isDead) edges.push({ parent, when: conditionOf(when, branches) });
+  }
+  return { kind: "DEAD_EDGES", edges };
+}
+
+/** Parents with open edges to a node, in order of their numbers, each once. */
+export function openParents(picture: Picture, node: number): number[] {
+  const open: number[] = [];
+  for (const edge of edgesOf(picture.graph.parents, node)) {
+    const parent = nodeOfEdge(edge);
+    if (picture.code(parent) < SUCCEEDED && open.at(-1) !== parent) open.push(parent);
+  }
+  return open;
+}
