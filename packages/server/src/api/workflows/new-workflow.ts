@@ -1,0 +1,95 @@
+import type { Candidate } from "../../domain/execution.ts";
+import { DEFAULT_TENANT, type EpochMs, firstExecutionId, type JobId } from "../../domain/ids.ts";
+import type { JobDefinition } from "../../domain/job.ts";
+import { laneHash } from "../../domain/lane.ts";
+import { type Ordering, rankOf } from "../../domain/rank.ts";
+import type { WorkflowNode } from "../../domain/workflow/definition.ts";
+import type { WorkflowGraph } from "../../domain/workflow/graph.ts";
+import { encodeGraph } from "../../domain/workflow/graph-bytes.ts";
+import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
+import { RunProgress } from "../../domain/workflow/readiness.ts";
+import { encodeNodes } from "../../engine/runs/stored-nodes.ts";
+import type { NewNode, NewWorkflow } from "../../ports/store-runs.ts";
+import { shardOfJob } from "../submit/new-job.ts";
+
+/** Nodes that the submit creates. The owner creates the other nodes without parents. */
+const ROOTS_MAX = 1_000;
+
+export interface WorkflowParts {
+  definition: JobDefinition;
+  jobId: JobId;
+  graph: WorkflowGraph;
+  nodes: readonly WorkflowNode[];
+  /** Payloads as JSON texts, by number of the node; nodes without one are left out. */
+  payloads: ReadonlyMap<number, Uint8Array>;
+  /** Time by which the run must be final. */
+  deadline: EpochMs;
+  createdAt: EpochMs;
+  orderingOf(pool: string): Ordering;
+}
+
+/** A workflow as the store takes it: its run, which starts at once, and the nodes without parents. */
+export function newWorkflow(parts: WorkflowParts): NewWorkflow {
+  const { definition, jobId, graph, nodes, payloads, deadline, createdAt, orderingOf } = parts;
+  const { pool, handler, requires, concurrencyKey } = definition;
+  const tenant = DEFAULT_TENANT;
+  const stored = nodes.map((node, number) => storedNode(node, payloads.get(number)?.length ?? 0));
+  return {
+    jobId,
+    executionId: firstExecutionId(jobId),
+    tenant,
+    shard: shardOfJob(definition, jobId),
+    definition,
+    rank: rankOf(orderingOf(pool), definition.scheduledAt, definition.priority),
+    laneHash: laneHash({ pool, tenant, handler, requires, concurrencyKey }),
+    queue: "OPEN",
+    payload: null,
+    createdAt,
+    deadline,
+    nodes: nodes.length,
+    graph: encodeGraph(graph),
+    definitions: encodeNodes(stored),
+    payloads: [...payloads].map(([node, payload]) => ({ node, payload })),
+    roots: rootsOf(graph).map((node) => rootOf(parts, node)),
+  };
+}
+
+function storedNode({ name, pool, handler, requires, priority, policy }: WorkflowNode, payloadBytes: number) {
+  return { name, pool, handler, requires, priority, policy, payloadBytes };
+}
+
+function rootsOf(graph: WorkflowGraph): number[] {
+  return RunProgress.of(graph, [], [], "RUNNING").takeReady(ROOTS_MAX);
+}
+
+function rootOf({ definition, jobId, nodes, payloads, createdAt, orderingOf }: WorkflowParts, node: number): NewNode {
+  const { pool, handler, requires, priority, policy } = nodes[node] as WorkflowNode;
+  const run = firstExecutionId(jobId);
+  const row: Candidate = {
+    id: nodeExecutionId(run, node, null, 0),
+    jobId: run,
+    node,
+    shard: shardOfJob(definition, jobId),
+    tenant: DEFAULT_TENANT,
+    pool,
+    handler,
+    requires,
+    concurrencyKey: null,
+    concurrencyLimit: 1,
+    hasUniqueKey: false,
+    priority,
+    rank: rankOf(orderingOf(pool), definition.scheduledAt, priority),
+    dueAt: createdAt,
+    scheduledAt: createdAt,
+    policy,
+    jobVersion: 1,
+    payloadBytes: payloads.get(node)?.length ?? 0,
+    state: "PENDING",
+    queue: "READY",
+    attempt: 0,
+    failures: 0,
+    lost: 0,
+    startedAt: null,
+  };
+  return { row, laneHash: laneHash(row), createdAt };
+}

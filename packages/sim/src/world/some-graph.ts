@@ -1,0 +1,74 @@
+import type { WorkflowNode } from "@mainspring/server/testing";
+import { compileGraph } from "@mainspring/server/testing";
+import type { SeededRandom } from "@mainspring/testkit/time";
+import { HANDLERS, type Work } from "./sim-worker.ts";
+
+/** Branches that handlers of nodes name. */
+export const BRANCHES = ["left", "right"] as const;
+
+export interface SomeGraph {
+  nodes: WorkflowNode[];
+  works: Work[];
+  onFailure: "FAIL_FAST" | "CONTINUE";
+}
+
+/** Creates a random workflow of 1 to 12 nodes, in which a node depends on earlier ones. */
+export function someGraph(random: SeededRandom, text: string): SomeGraph {
+  const size = random.between(1, 12);
+  const works = Array.from({ length: size }, () => someWork(random, text));
+  const nodes = works.map((work, number) => someNode(random, number, work));
+  return { nodes, works, onFailure: random.pick(["FAIL_FAST", "CONTINUE"] as const) };
+}
+
+function someNode(random: SeededRandom, number: number, { definition }: Work): WorkflowNode {
+  const parents = new Set<number>();
+  for (let left = random.between(0, Math.min(3, number)); left > 0; left--) parents.add(random.between(0, number - 1));
+  const { maxAttempts } = definition;
+  const retry = { maxAttempts, backoff: "FIXED" as const, initialDelayMs: random.between(0, 2_000), maxDelayMs: 2_000 };
+  return {
+    name: `node-${number}`,
+    pool: "default",
+    handler: definition.handler,
+    requires: [],
+    priority: 5,
+    policy: {
+      retry: { ...retry, jitter: false },
+      timeoutMs: random.between(1, 30) * 1_000,
+      cancelGraceMs: random.between(0, 3) * 1_000,
+      maxLost: 20,
+      onWorkerLost: "RETRY",
+      startBefore: null,
+    },
+    dependsOn: [...parents].map((parent) => ({ node: `node-${parent}`, when: someCondition(random) })),
+    join: random.pick(["ALL", "ANY"] as const),
+    allowFailure: random.chance(0.2),
+  };
+}
+
+function someCondition(random: SeededRandom): WorkflowNode["dependsOn"][number]["when"] {
+  if (random.chance(0.6)) return "SUCCEEDED";
+  return random.pick(["FAILED", "FINISHED", `BRANCH:${random.pick(BRANCHES)}`] as const);
+}
+
+function someWork(random: SeededRandom, text: string): Work {
+  const maxAttempts = random.between(1, 3);
+  return {
+    runMs: random.between(0, random.pick([20, 500, 5_000])),
+    failTimes: random.chance(0.2) ? random.between(1, 4) : 0,
+    blockMs: 0,
+    stubborn: random.chance(0.05),
+    hangs: false,
+    steps: random.chance(0.1) ? 2 : 0,
+    waits: [],
+    isPoison: random.chance(0.02),
+    branch: random.chance(0.5) ? random.pick(BRANCHES) : null,
+    definition: { text, handler: HANDLERS[0], maxAttempts },
+  };
+}
+
+/** The compiled graph of a random workflow, which is always a valid one. */
+export function compiled({ nodes, onFailure }: Pick<SomeGraph, "nodes" | "onFailure">) {
+  const result = compileGraph(nodes, onFailure);
+  if ("problems" in result) throw new Error(`a random graph has problems: ${JSON.stringify(result.problems)}`);
+  return result.graph;
+}
