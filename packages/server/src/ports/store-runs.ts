@@ -1,5 +1,5 @@
 import type { Candidate, ExecutionError, ExecutionState } from "../domain/execution.ts";
-import type { EpochMs, ExecutionId, JobId, ShardId } from "../domain/ids.ts";
+import type { EpochMs, ExecutionId, ShardId } from "../domain/ids.ts";
 import type { NewJob } from "./store.ts";
 import type { DueCursor } from "./store-flows.ts";
 import type { ExecutionSummary } from "./store-queries.ts";
@@ -20,15 +20,14 @@ export interface StoreRuns {
   openRuns(shards: readonly ShardId[], after: DueCursor | null, limit: number): Promise<DueCursor[]>;
 }
 
-/** State of a run that is not final; decides which nodes may become ready. */
-export const RUN_MODES = ["RUNNING", "PAUSED", "FAILING", "CANCELLING", "COMPENSATING"] as const;
-export type RunMode = (typeof RUN_MODES)[number];
+/** Mode of a run that is not final; decides which nodes may become ready. */
+export type RunMode = "RUNNING" | "FAILING" | "CANCELLING";
 
 /** A workflow with its run, which starts at once. */
 export interface NewWorkflow extends Omit<NewJob, "queue"> {
-  /** `executionId` is the id of the run; `payload` its input. */
+  /** Queue of the run, whose id is `executionId`. `payload` is its input. */
   queue: "OPEN";
-  /** Time by which the run must be final; at most this is its `dueAt`. */
+  /** Time by which the run must be final. */
   deadline: EpochMs;
   /** Number of nodes. */
   nodes: number;
@@ -136,7 +135,7 @@ export interface NodeFilter {
 
 /** Node of a run, as the summary of its execution names it. */
 export interface NodeOfRun {
-  run: JobId;
+  run: ExecutionId;
   node: number;
   /** null: the node is no map. */
   item: number | null;

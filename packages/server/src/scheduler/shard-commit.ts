@@ -20,6 +20,8 @@ export function shardCommits(batch: Batch, epochs: ReadonlyMap<ShardId, Epoch>):
       plans: [...draft.plans.values()],
       commandsDone: draft.commandsDone,
       steps: [...draft.steps.values()],
+      runs: [],
+      births: [],
     });
   }
   return commits;
