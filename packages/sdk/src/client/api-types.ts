@@ -274,7 +274,7 @@ export interface ExecutionSummary {
   /** Always "default" in this release. */
   tenant: string;
   /** Origin of the execution. */
-  trigger: "API" | "RETRY" | "SCHEDULE" | "MANUAL" | "BACKFILL";
+  trigger: "API" | "RETRY" | "SCHEDULE" | "MANUAL" | "BACKFILL" | "NODE";
   /** Id of the execution that this one repeats; null: none. */
   retryOf: string | null;
   /** Version of the job's definition by which the execution runs. */

@@ -54,8 +54,8 @@ export interface Settlement {
 export interface SettledLetter {
   executionId: ExecutionId;
   /**
-   * NOT_A_DEAD_LETTER: the execution is unknown, not DEAD or settled before (a retry settles it too), or the job of a
-   * letter to be replayed is deleted. KEY_HELD: an execution that is not final holds the unique key of the letter.
+   * NOT_A_DEAD_LETTER: the execution is unknown, of a node, not DEAD or settled before (a retry settles it too), or the job of a
+   * letter to be replayed is deleted, or that letter is a run of a workflow. KEY_HELD: an execution that is not final holds the unique key of the letter.
    */
   outcome: "SETTLED" | "NOT_A_DEAD_LETTER" | "KEY_HELD";
   /** Id of the execution that the replay has created; null: there was no replay. */

@@ -84,7 +84,15 @@ class Scene {
   async answer(outcome: (commit: ShardCommit) => Partial<ShardOutcome> = () => ({})): Promise<void> {
     const commit = this.#commits.shift();
     assert.ok(commit);
-    const usual = { status: "APPLIED", missed: [], missedPlans: [], notCreated: [], refused: [] } as const;
+    const usual = {
+      status: "APPLIED",
+      missed: [],
+      missedPlans: [],
+      notCreated: [],
+      missedRuns: [],
+      notBorn: [],
+      refused: [],
+    } as const;
     commit.answer(commit.shards.map((one) => ({ shard: one.shard, ...usual, ...outcome(one) }) as ShardOutcome));
     await settled();
   }

@@ -98,7 +98,16 @@ function leaseOf(profile: NodeProfile): NodeLease {
 }
 
 function outcomeOf({ shard }: ShardCommit) {
-  return { shard, status: "APPLIED", missed: [], missedPlans: [], notCreated: [], refused: [] };
+  return {
+    shard,
+    status: "APPLIED",
+    missed: [],
+    missedPlans: [],
+    notCreated: [],
+    missedRuns: [],
+    notBorn: [],
+    refused: [],
+  };
 }
 
 it("tells gateways that nothing waits any more when it gives credit back, though it has heard of another gateway since", async () => {

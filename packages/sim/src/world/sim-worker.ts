@@ -23,6 +23,8 @@ export interface Work {
   waits: readonly WorkWait[];
   /** Whether the store refuses the handler's result. */
   isPoison: boolean;
+  /** Branch that the handler of a workflow's node names; left out: none. */
+  branch?: string;
   /** Definition to which it belongs, as its client wrote it. */
   definition: SeenDefinition;
 }

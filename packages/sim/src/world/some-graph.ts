@@ -61,7 +61,7 @@ function someWork(random: SeededRandom, text: string): Work {
     steps: random.chance(0.1) ? 2 : 0,
     waits: [],
     isPoison: random.chance(0.02),
-    branch: random.chance(0.5) ? random.pick(BRANCHES) : null,
+    ...(random.chance(0.5) && { branch: random.pick(BRANCHES) }),
     definition: { text, handler: HANDLERS[0], maxAttempts },
   };
 }

@@ -6,6 +6,7 @@ import type { StoreJobs } from "../../ports/store-jobs.ts";
 import type { StoreLogs } from "../../ports/store-logs.ts";
 import type { StoreQueries } from "../../ports/store-queries.ts";
 import type { StoreRecurrences } from "../../ports/store-recurrences.ts";
+import type { StoreRuns } from "../../ports/store-runs.ts";
 import type { StoreSteps } from "../../ports/store-steps.ts";
 import type { StoreTimeZones } from "../../ports/store-time-zones.ts";
 
@@ -13,11 +14,21 @@ import type { StoreTimeZones } from "../../ports/store-time-zones.ts";
 export type StoreOperation =
   | Exclude<
       keyof Store,
-      "queries" | "jobs" | "recurrences" | "deadLetters" | "timeZones" | "handlers" | "logs" | "steps" | "close"
+      | "queries"
+      | "jobs"
+      | "recurrences"
+      | "runs"
+      | "deadLetters"
+      | "timeZones"
+      | "handlers"
+      | "logs"
+      | "steps"
+      | "close"
     >
   | keyof StoreQueries
   | keyof StoreJobs
   | keyof StoreRecurrences
+  | keyof StoreRuns
   | keyof StoreDeadLetters
   | keyof StoreTimeZones
   | keyof StoreHandlers

@@ -15,6 +15,7 @@ import type { DeadLetterAction } from "../../ports/store-dead-letters.ts";
 import type { ExecutionRow } from "./rows/execution-row.ts";
 import type { JobRow } from "./rows/job-table.ts";
 import type { PlanRow } from "./rows/plan-table.ts";
+import type { RunRow } from "./rows/run-table.ts";
 
 /**
  * Events of the store, in the order in which they became true, each at its instant. Checkers outside the system read
@@ -54,8 +55,17 @@ export interface Committed {
   applied: readonly AppliedChange[];
   /** Plans that changed. */
   planned: readonly AppliedPlan[];
-  /** Rows that are new. Rows whose unique key was held are SKIPPED. */
+  /** Rows of planned instants that are new. Rows whose unique key was held are SKIPPED. */
   born: readonly ExecutionRow[];
+  /** Runs of workflows that changed. */
+  runs: readonly AppliedRun[];
+  /** Rows of nodes that are new. */
+  nodes: readonly ExecutionRow[];
+}
+
+export interface AppliedRun {
+  before: RunRow;
+  after: RunRow;
 }
 
 export interface AppliedPlan {

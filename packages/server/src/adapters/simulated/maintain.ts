@@ -1,7 +1,7 @@
 import type { EpochMs } from "../../domain/ids.ts";
 import { isRecurringJobId } from "../../domain/recurrence.ts";
 import type { Retention } from "../../ports/store.ts";
-import type { ExecutionRow } from "./rows/execution-row.ts";
+import { type ExecutionRow, isNode } from "./rows/execution-row.ts";
 import type { JobRow } from "./rows/job-table.ts";
 import type { StoreData } from "./store-data.ts";
 
@@ -13,17 +13,22 @@ const IDEMPOTENCY_DAYS = 7;
 export function maintain(data: StoreData, now: EpochMs, retention: Retention): void {
   const keepFrom = now - retention.days * DAY_MS;
   const keepDeadFrom = Math.min(keepFrom, now - retention.deadDays * DAY_MS);
-  const isOver = (row: ExecutionRow) =>
+  const isPast = (row: ExecutionRow) =>
     row.queue === "NONE" && (row.finishedAt ?? row.updatedAt) < (row.state === "DEAD" ? keepDeadFrom : keepFrom);
+  // Nodes are kept for as long as their run.
+  const isOver = (row: ExecutionRow) => isPast(isNode(row) ? (data.executions.get(row.job.jobId) ?? row) : row);
   const rows = [...data.executions.all()].filter(isOver);
   for (const row of rows) {
     data.executions.remove(row);
     data.steps.forget(row.id);
     data.signals.forget(row.id);
     data.logs.forget(row.id);
+    data.runs.remove(row.id);
     const job = data.jobs.get(row.job.jobId);
     const isLast = data.executions.ofJob(row.job.jobId).length === 0;
-    if (job !== undefined && isLast && !isRecurringJobId(row.job.jobId)) data.jobs.remove(job);
+    if (job === undefined || !isLast || isRecurringJobId(row.job.jobId)) continue;
+    data.jobs.remove(job);
+    data.runs.removeGraphs(row.job.jobId);
   }
   data.plans.forgetSkipsBefore(keepFrom);
   for (const job of [...data.jobs.all()]) if (isGone(data, job, keepFrom)) removeRecurring(data, job);

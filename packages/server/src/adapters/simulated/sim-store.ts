@@ -15,6 +15,7 @@ import type { StoreJobs } from "../../ports/store-jobs.ts";
 import type { StoreLogs } from "../../ports/store-logs.ts";
 import type { StoreQueries } from "../../ports/store-queries.ts";
 import type { StoreRecurrences } from "../../ports/store-recurrences.ts";
+import type { StoreRuns } from "../../ports/store-runs.ts";
 import type { StoreSteps } from "../../ports/store-steps.ts";
 import type { StoreTimeZones } from "../../ports/store-time-zones.ts";
 import type { Latency, StoreFault, StoreOperation } from "./fate.ts";
@@ -28,6 +29,7 @@ import { ledger, recurringJobs, traces } from "./rows/ledger.ts";
 import * as queries from "./rows/queries.ts";
 import * as reads from "./rows/reads.ts";
 import * as recurrences from "./rows/recurrences.ts";
+import * as runs from "./rows/runs.ts";
 import { addSignal } from "./rows/signal-table.ts";
 import { answeredBefore, submit } from "./rows/submit.ts";
 import { changeOver } from "./rows/time-zones.ts";
@@ -71,6 +73,9 @@ export class SimStore implements Store {
   readonly queries: StoreQueries = {
     getExecution: (...asked) => this.#call("getExecution", () => queries.getExecution(this.#data, ...asked)),
     listExecutions: (...asked) => this.#call("listExecutions", () => queries.listExecutions(this.#data, ...asked)),
+    listRuns: (...asked) => this.#call("listRuns", () => runs.listRuns(this.#data, ...asked)),
+    getRun: (...asked) => this.#call("getRun", () => runs.getRun(this.#data, ...asked)),
+    listNodes: (...asked) => this.#call("listNodes", () => runs.listNodes(this.#data, ...asked)),
     getJob: (...asked) => this.#call("getJob", () => queries.getJob(this.#data, ...asked)),
     listJobs: (...asked) => this.#call("listJobs", () => queries.listJobs(this.#data, ...asked)),
     ledger: (...asked) => this.#call("ledger", () => ledger(this.#data, ...asked)),
@@ -107,6 +112,11 @@ export class SimStore implements Store {
     readOtherZones: (...asked) => this.#call("readOtherZones", () => recurrences.readOtherZones(this.#data, ...asked)),
     load: (jobIds) => this.#call("load", () => recurrences.load(this.#data, jobIds)),
     firedInstants: (...asked) => this.#call("firedInstants", () => recurrences.firedInstants(this.#data, ...asked)),
+  };
+
+  readonly runs: StoreRuns = {
+    load: (ids) => this.#call("load", () => runs.load(this.#data, ids)),
+    openRuns: (...asked) => this.#call("openRuns", () => runs.openRuns(this.#data, ...asked)),
   };
 
   readonly timeZones: StoreTimeZones = {
@@ -281,7 +291,7 @@ function isKeyed({ idempotency, jobs }: Submission): boolean {
 }
 
 function copied(commit: ShardCommit): ShardCommit {
-  const { changes, assigned, settledJournals, expected, plans, commandsDone, steps } = commit;
+  const { changes, assigned, settledJournals, expected, plans, commandsDone, steps, runs, births } = commit;
   return {
     ...commit,
     changes: [...changes],
@@ -291,5 +301,7 @@ function copied(commit: ShardCommit): ShardCommit {
     plans: [...plans],
     commandsDone: [...commandsDone],
     steps: [...steps],
+    runs: [...runs],
+    births: [...births],
   };
 }

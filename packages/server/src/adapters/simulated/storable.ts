@@ -1,5 +1,6 @@
 import type { NewJob, NewRecurringJob, RowChange, Submission } from "../../ports/store.ts";
 import type { CreatedOccurrence } from "../../ports/store-recurrences.ts";
+import type { NewNode, NewWorkflow } from "../../ports/store-runs.ts";
 
 /**
  * Types of values that the columns of the real store can hold. If the simulated store accepted everything, it would
@@ -53,6 +54,23 @@ const BIRTH: Columns<CreatedOccurrence> = [
   ["createdAt", "bits53"],
 ];
 
+const NODE: Columns<NewNode> = [
+  ["laneHash", "bits53"],
+  ["createdAt", "bits53"],
+];
+
+const NODE_ROW: Columns<NewNode["row"]> = [...BORN, ["node", "bits32"], ["item", "bits32"]];
+
+const WORKFLOW: Columns<NewWorkflow> = [
+  ["tenant", "text"],
+  ["shard", "bits16"],
+  ["rank", "finite"],
+  ["laneHash", "bits53"],
+  ["createdAt", "bits53"],
+  ["deadline", "bits53"],
+  ["nodes", "bits32"],
+];
+
 const DEFINITION: Columns<NewJob["definition"]> = [
   ["name", "text"],
   ["pool", "text"],
@@ -77,6 +95,7 @@ const CHANGE: Columns<RowChange> = [
   ["attemptStartedAt", "bits53"],
   ["startedAt", "bits53"],
   ["finishedAt", "bits53"],
+  ["branch", "text"],
 ];
 
 const IDEMPOTENCY: Columns<NonNullable<Submission["idempotency"]>> = [
@@ -89,6 +108,17 @@ const IDEMPOTENCY: Columns<NonNullable<Submission["idempotency"]>> = [
 export function unstorableJob(job: NewJob | NewRecurringJob): string | null {
   const own = job.executionId === null ? unstorable(job, RECURRING_JOB) : unstorable(job, JOB);
   return own ?? unstorable(job.definition, DEFINITION);
+}
+
+/** @returns reason why the workflow cannot be stored; null: it can */
+export function unstorableWorkflow(workflow: NewWorkflow): string | null {
+  const own = unstorable(workflow, WORKFLOW) ?? unstorable(workflow.definition, DEFINITION);
+  return own ?? workflow.roots.map(unstorableNode).find((message) => message !== null) ?? null;
+}
+
+/** @returns reason why the execution of a node cannot be stored; null: it can */
+export function unstorableNode(node: NewNode): string | null {
+  return unstorable(node, NODE) ?? unstorable(node.row, NODE_ROW);
 }
 
 /** @returns reason why the occurrence cannot be stored; null: it can */
@@ -109,7 +139,7 @@ export function unstorableKey(key: NonNullable<Submission["idempotency"]>): stri
 function unstorable<R>(row: R, columns: Columns<R>): string | null {
   for (const [name, column] of columns) {
     const value = row[name];
-    if (value !== null && !FITS[column](value as never)) {
+    if (value !== null && value !== undefined && !FITS[column](value as never)) {
       return `${JSON.stringify(value)} does not fit into ${name}`;
     }
   }

@@ -13,6 +13,7 @@ import { IdempotencyKeys, JobNames, UniqueKeys } from "./rows/keys.ts";
 import { LogTable } from "./rows/log-table.ts";
 import { PlanTable } from "./rows/plan-table.ts";
 import { recover } from "./rows/reads.ts";
+import { RunTable } from "./rows/run-table.ts";
 import { SignalTable } from "./rows/signal-table.ts";
 import { StepTable } from "./rows/step-table.ts";
 import type { StoredZones } from "./rows/time-zones.ts";
@@ -23,6 +24,7 @@ export interface Tables {
   jobs: JobTable;
   executions: ExecutionTable;
   plans: PlanTable;
+  runs: RunTable;
   steps: StepTable;
   signals: SignalTable;
   uniqueKeys: UniqueKeys;
@@ -55,6 +57,7 @@ export class StoreData {
     jobs: new JobTable(),
     executions: new ExecutionTable(),
     plans: new PlanTable(),
+    runs: new RunTable(),
     steps: new StepTable(),
     signals: new SignalTable(),
     uniqueKeys: new UniqueKeys(),
@@ -90,6 +93,11 @@ export class StoreData {
 
   get plans(): PlanTable {
     return this.#tables.plans;
+  }
+
+  /** Runs of workflows, and the graphs of these. */
+  get runs(): RunTable {
+    return this.#tables.runs;
   }
 
   /** Records of handlers. */
@@ -147,6 +155,7 @@ export class StoreData {
       jobs: this.jobs.copy(),
       executions: this.executions.copy(),
       plans: this.plans.copy(),
+      runs: this.runs.copy(),
       steps: this.steps.copy(),
       signals: this.signals.copy(),
       uniqueKeys: this.uniqueKeys.copy(),

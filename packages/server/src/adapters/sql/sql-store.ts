@@ -12,6 +12,7 @@ import { putPool, readPools } from "./cluster/pools.ts";
 import { backlog } from "./commit/backlog.ts";
 import { Committer } from "./commit/commit.ts";
 import { poll } from "./commit/poll.ts";
+import { RaisedLevels } from "./commit/raised-levels.ts";
 import { recover } from "./commit/recover.ts";
 import { steps } from "./commit/step-records.ts";
 import { readShards, releaseShards, takeOver } from "./commit/take-over.ts";
@@ -42,6 +43,8 @@ import { migrate } from "./schema/migrate.ts";
 import { answered } from "./submit/idempotency-keys.ts";
 import { submit } from "./submit/submit.ts";
 import { isVanishedKey } from "./submit/submit-keyed.ts";
+import { getRun, listNodes, listRuns } from "./workflows/run-queries.ts";
+import { runs } from "./workflows/run-reads.ts";
 
 export interface SqlStore extends Store {
   /** Leases of the nodes, kept in the same database. */
@@ -99,7 +102,8 @@ async function prepare(db: Connections, home: Home, options: SqlStoreOptions): P
 
 function store(db: Connections, claim: Claim, options: SqlStoreOptions): SqlStore {
   const { runtime, isShared = false, level = FEATURE_LEVEL } = options;
-  const committer = new Committer(db, () => runtime.now());
+  const levels = new RaisedLevels(db);
+  const committer = new Committer(db, levels, () => runtime.now());
   return {
     queries: queries(db),
     leases: sqlLeases(db),
@@ -107,12 +111,13 @@ function store(db: Connections, claim: Claim, options: SqlStoreOptions): SqlStor
     checkWrites: () => db.checkWrites(),
     jobs: jobs(db, () => runtime.now()),
     recurrences: recurrences(db),
+    runs: runs(db),
     deadLetters: deadLetters(db),
     timeZones: timeZones(db),
     handlers: handlers(db),
-    steps: steps(db),
+    steps: steps(db, levels),
     logs: logs(db),
-    submit: (batch) => submit(db, batch, runtime.now()),
+    submit: (batch) => submit(db, levels, batch, runtime.now()),
     commit: (batch) => committer.commit(batch),
     takeOver: async (shards, owner) => {
       // Without the claim, another server may rightfully own the shards, and would take them back.
@@ -156,6 +161,9 @@ function queries(db: Connections): StoreQueries {
   return {
     getExecution: (tenant, id) => getExecution(db, tenant, id),
     listExecutions: (tenant, filter, page) => listExecutions(db, tenant, filter, page),
+    listRuns: (tenant, filter, page) => listRuns(db, tenant, filter, page),
+    getRun: (tenant, id) => getRun(db, tenant, id),
+    listNodes: (...asked) => listNodes(db, ...asked),
     getJob: (tenant, id) => getJob(db, tenant, id),
     listJobs: (tenant, filter, page) => listJobs(db, tenant, filter, page),
     ledger: (jobId, since, until, page) => ledger(db, jobId, since, until, page),

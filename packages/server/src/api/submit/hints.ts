@@ -5,9 +5,10 @@ import type { HintedRow } from "../../ports/messages.ts";
 import { atEndOfTurn, type Runtime } from "../../ports/runtime.ts";
 import type { AcceptedJob, NewJob, NewRecurringJob, Submission, SubmitOutcome } from "../../ports/store.ts";
 import type { NewRun } from "../../ports/store-jobs.ts";
+import type { NewWorkflow } from "../../ports/store-runs.ts";
 import { candidateOf } from "./new-job.ts";
 
-type WrittenJob = NewJob | NewRecurringJob;
+type WrittenJob = NewJob | NewRecurringJob | NewWorkflow;
 type TurnClock = Pick<Runtime, "defer" | "setTimer">;
 
 /** Largest payload in a hint, in bytes; larger payloads are read from the store when they are needed. */
@@ -16,14 +17,18 @@ const PAYLOAD_BYTES_MAX = 4 * 1024;
 /** Time that the owners' polls look ahead, in milliseconds. Owners need a hint for jobs that are due sooner. */
 const LOOK_AHEAD_MS = 10_000;
 
-/** Jobs that a commit really wrote, without replays of an earlier request and repeats of a held unique key. */
+/**
+ * Jobs that a commit really wrote, without replays of an earlier request and repeats of a held unique key. Workflows are
+ * left out.
+ */
 export function writtenJobs(submissions: readonly Submission[], outcomes: readonly SubmitOutcome[]): WrittenJob[] {
   return submissions.flatMap(({ jobs }, index) => {
     const outcome = outcomes[index];
     if (outcome?.kind !== "ACCEPTED" || outcome.replayed) return [];
     const isWritten = (taken: AcceptedJob | undefined) =>
       taken?.deduplicated === false && taken.nameHeldBy === undefined;
-    return jobs.filter((_, position) => isWritten(outcome.jobs[position]));
+    const written = jobs.filter((_, position) => isWritten(outcome.jobs[position]));
+    return written.filter((job) => job.executionId === null || job.queue !== "OPEN");
   });
 }
 
@@ -52,7 +57,7 @@ async function hintInTurns(bus: Bus, jobs: readonly WrittenJob[], runtime: TurnC
 export function hintJobs(bus: Bus, jobs: readonly WrittenJob[]): void {
   hintRows(
     bus,
-    jobs.flatMap((job) => (job.executionId === null ? [] : hintOf(job))),
+    jobs.flatMap((job) => hintsOf(job)),
   );
   for (const job of jobs) if (job.executionId === null) hintPlan(bus, job);
 }
@@ -81,9 +86,19 @@ export function hintRows(bus: Bus, hints: readonly HintedRow[]): void {
   for (const [node, rows] of byOwner) bus.send({ node, role: "scheduler" }, { kind: "HINT", rows });
 }
 
+/** Executions of a job that may run soon: its own, or the first nodes of a workflow. */
+function hintsOf(job: WrittenJob): HintedRow[] {
+  if (job.executionId === null) return [];
+  if (job.queue !== "OPEN") return [hintOf(job)];
+  const payloads = new Map(job.payloads.map(({ node, payload }) => [node, payload]));
+  return job.roots.map(({ row }) => ({ row, payload: smallCopy(payloads.get(row.node ?? 0) ?? null) }));
+}
+
 function hintOf(job: NewJob): HintedRow {
-  const { payload } = job;
-  const small = payload !== null && payload.length <= PAYLOAD_BYTES_MAX;
-  // A copy: the payload is a part of its request's body, which would be kept whole for as long as the job waits.
-  return { row: candidateOf(job), payload: small ? new Uint8Array(payload) : null };
+  return { row: candidateOf(job), payload: smallCopy(job.payload) };
+}
+
+/** A copy: the payload is a part of its request's body, which would be kept whole for as long as the job waits. */
+function smallCopy(payload: Uint8Array | null): Uint8Array | null {
+  return payload !== null && payload.length <= PAYLOAD_BYTES_MAX ? new Uint8Array(payload) : null;
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { DEFAULT_ORDERING } from "../../domain/rank.ts";
 import { ManualRuntime, settled } from "../../ports/manual-runtime.fixture.ts";
-import type { NewJob, NewRecurringJob, Submission, SubmitOutcome } from "../../ports/store.ts";
+import type { Submission, SubmitOutcome } from "../../ports/store.ts";
 import { StoreUnavailable } from "../../ports/store.ts";
 import { ProblemError } from "../http/errors.ts";
 import { jobDefinition } from "./job-definition.ts";
@@ -22,7 +22,7 @@ class SlowStore {
   }
 }
 
-const taken = ({ jobId, executionId }: NewJob | NewRecurringJob) => ({ jobId, executionId, deduplicated: false });
+const taken = ({ jobId, executionId }: Submission["jobs"][number]) => ({ jobId, executionId, deduplicated: false });
 
 function scene(limits: Partial<typeof SUBMIT_LIMITS> = {}) {
   const runtime = new ManualRuntime();

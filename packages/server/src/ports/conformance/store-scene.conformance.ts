@@ -58,6 +58,8 @@ export function shardCommit(shard: ShardId, epoch: Epoch, parts: Partial<ShardCo
     plans: [],
     commandsDone: [],
     steps: [],
+    runs: [],
+    births: [],
     ...parts,
   };
 }
@@ -177,7 +179,16 @@ export class Scene {
 }
 
 export function applied(shard: ShardId): ShardOutcome {
-  return { shard, status: "APPLIED", missed: [], missedPlans: [], notCreated: [], refused: [] };
+  return {
+    shard,
+    status: "APPLIED",
+    missed: [],
+    missedPlans: [],
+    notCreated: [],
+    missedRuns: [],
+    notBorn: [],
+    refused: [],
+  };
 }
 
 export function fenced(shard: ShardId): ShardOutcome {

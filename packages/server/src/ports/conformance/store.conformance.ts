@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe } from "node:test";
+import { birthsConformance } from "./store-births.conformance.ts";
 import { commitConformance } from "./store-commit.conformance.ts";
 import { deadLettersConformance } from "./store-dead-letters.conformance.ts";
 import { fieldsConformance } from "./store-fields.conformance.ts";
@@ -12,6 +13,8 @@ import { queriesConformance } from "./store-queries.conformance.ts";
 import { readConformance } from "./store-read.conformance.ts";
 import { recurrencesConformance } from "./store-recurrences.conformance.ts";
 import { recurringJobsConformance } from "./store-recurring-jobs.conformance.ts";
+import { runQueriesConformance } from "./store-run-queries.conformance.ts";
+import { runsConformance } from "./store-runs.conformance.ts";
 import { type MakeStore, Scene, type StoreUnderTest } from "./store-scene.conformance.ts";
 import { signalsConformance } from "./store-signals.conformance.ts";
 import { stepsConformance } from "./store-steps.conformance.ts";
@@ -39,6 +42,8 @@ export function storeConformance(name: string, makeStore: MakeStore): void {
     describe("reading for the owner", () => readConformance(() => scene));
     describe("reading for the owner by turns of flows", () => flowsConformance(() => scene));
     describe("recurring jobs for the owner", () => recurrencesConformance(() => scene));
+    describe("runs of workflows for the owner", () => runsConformance(() => scene));
+    describe("births of nodes", () => birthsConformance(() => scene));
     describe("changes of jobs", () => jobsConformance(() => scene));
     describe("executions of a job", () => jobExecutionsConformance(() => scene));
     describe("changes of recurring jobs", () => recurringJobsConformance(() => scene));
@@ -50,6 +55,7 @@ export function storeConformance(name: string, makeStore: MakeStore): void {
     describe("records of handlers", () => stepsConformance(() => scene));
     describe("suspensions and signals", () => signalsConformance(() => scene));
     describe("log lines of attempts", () => logsConformance(() => scene));
+    describe("queries of runs", () => runQueriesConformance(() => scene));
     describe("queries", () => queriesConformance(() => scene));
   });
 }

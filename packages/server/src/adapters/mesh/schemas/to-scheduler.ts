@@ -1,5 +1,6 @@
 import { STEP_NAME_MAX_CHARS, WAIT_SIGNALS_MAX } from "@mainspring/contract/limits";
 import { Type } from "typebox";
+import { RUN_NODE } from "../../../domain/execution.ts";
 import type { ToScheduler } from "../../../ports/messages.ts";
 import {
   Bytes,
@@ -52,12 +53,14 @@ const Row = Type.Object({
   jobVersion: Count,
   payloadBytes: Count,
   state: oneOf("PENDING", "RUNNING"),
-  queue: oneOf("NONE", "WAITING", "READY", "HELD"),
+  queue: oneOf("NONE", "WAITING", "READY", "HELD", "OPEN"),
   attempt: Count,
   failures: Count,
   lost: Count,
   startedAt: nullable(Instant),
   steps: Type.Optional(oneOf("RECORDED", "SLEEPING", "AWAITING")),
+  node: Type.Optional(Type.Integer({ minimum: RUN_NODE })),
+  item: Type.Optional(Count),
 });
 
 export const WorkerSchema = {

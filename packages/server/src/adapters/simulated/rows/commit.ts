@@ -5,6 +5,7 @@ import type { AppliedChange, Committed } from "../history.ts";
 import { unstorableChange } from "../storable.ts";
 import type { StoreData } from "../store-data.ts";
 import { commitPlans } from "./commit-plans.ts";
+import { commitRuns } from "./commit-runs.ts";
 import { changedRow } from "./execution-row.ts";
 
 /**
@@ -15,13 +16,10 @@ export function commit(data: StoreData, by: Incarnation, batch: readonly ShardCo
   const commitNumber = data.nextCommitNumber();
   const events = batch.map((asked) => commitShard(data, by, asked, commitNumber));
   for (const event of events) data.tell(event);
-  return events.map(({ outcome: { shard, status, missed, missedPlans, notCreated, refused } }) => ({
-    shard,
-    status,
-    missed: [...missed],
-    missedPlans: [...missedPlans],
-    notCreated: [...notCreated],
-    refused: [...refused],
+  return events.map(({ outcome }) => ({
+    ...{ shard: outcome.shard, status: outcome.status, missed: [...outcome.missed] },
+    ...{ missedPlans: [...outcome.missedPlans], notCreated: [...outcome.notCreated] },
+    ...{ missedRuns: [...outcome.missedRuns], notBorn: [...outcome.notBorn], refused: [...outcome.refused] },
   }));
 }
 
@@ -30,13 +28,15 @@ function commitShard(data: StoreData, by: Incarnation, asked: ShardCommit, commi
   const state = data.shard(shard);
   const told = { kind: "COMMITTED", at: data.now(), by, asked } as const;
   if (state.epoch !== epoch) {
-    const nothing = { missed: [], missedPlans: [], notCreated: [], refused: [] };
-    return { ...told, outcome: { shard, status: "FENCED", ...nothing }, applied: [], planned: [], born: [] };
+    const nothing = { missed: [], missedPlans: [], notCreated: [], missedRuns: [], notBorn: [], refused: [] };
+    const unwritten = { applied: [], planned: [], born: [], runs: [], nodes: [] };
+    return { ...told, outcome: { shard, status: "FENCED", ...nothing }, ...unwritten };
   }
   // This check comes first, because it compares with the rows as they were before.
   const unexpected = asked.expected.filter(({ id, attempt }) => !isAsExpected(data, id, attempt));
   const { applied, missed, refused } = change(data, asked, commitNumber);
   const { planned, born, missedPlans, notCreated, refused: uncreated } = commitPlans(data, asked, commitNumber);
+  const { runs, nodes, missedRuns, notBorn, refused: unborn } = commitRuns(data, asked, applied, commitNumber);
   state.settle(
     asked.settledJournals,
     asked.changes,
@@ -48,8 +48,9 @@ function commitShard(data: StoreData, by: Incarnation, asked: ShardCommit, commi
   const left = new Set([...missed, ...refused.map(({ id }) => id)]);
   for (const step of asked.steps) if (!left.has(step.executionId)) write(data, step);
   const allMissed = [...new Set([...missed, ...unexpected.map(({ id }) => id)])];
-  const named = { missed: allMissed, missedPlans, notCreated, refused: [...refused, ...uncreated] };
-  return { ...told, outcome: { shard, status: "APPLIED", ...named }, applied, planned, born };
+  const named = { missed: allMissed, missedPlans, notCreated, missedRuns, notBorn };
+  const outcome = { shard, status: "APPLIED" as const, ...named, refused: [...refused, ...uncreated, ...unborn] };
+  return { ...told, outcome, applied, planned, born, runs, nodes };
 }
 
 /** Writes a record that counts, and marks the signal that it consumes. */

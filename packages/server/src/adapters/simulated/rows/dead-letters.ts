@@ -15,7 +15,7 @@ import type {
 import type { Listing, Page } from "../../../ports/store-queries.ts";
 import { byText } from "../sorted-list.ts";
 import type { StoreData } from "../store-data.ts";
-import { type ExecutionRow, newRow } from "./execution-row.ts";
+import { type ExecutionRow, isNode, newRow } from "./execution-row.ts";
 import { listing, summary } from "./queries.ts";
 
 /** A dead-letter run as the store keeps it. */
@@ -140,13 +140,15 @@ function replayOf(
   return newRow(again, { trigger: "RETRY", retryOf: id, jobVersion });
 }
 
-function isOpen({ state, settled }: ExecutionRow): boolean {
-  return state === "DEAD" && settled === null;
+/** Whether a row is a dead letter. Of a workflow, the run is, and not its nodes. */
+function isOpen(row: ExecutionRow): boolean {
+  return row.state === "DEAD" && row.settled === null && !isNode(row);
 }
 
-/** Whether a letter may be settled. Letters of a deleted job are not replayed. */
+/** Whether a letter may be settled. Letters of a deleted job and runs of workflows are not replayed. */
 function maySettle(data: StoreData, action: DeadLetterAction, row: ExecutionRow): boolean {
-  return isOpen(row) && (action === "DISCARD" || data.jobs.get(row.job.jobId)?.deletedAt === null);
+  if (!isOpen(row)) return false;
+  return action === "DISCARD" || (row.node === null && data.jobs.get(row.job.jobId)?.deletedAt === null);
 }
 
 function matches(row: ExecutionRow, tenant: string, filter: DeadLetterFilter): boolean {

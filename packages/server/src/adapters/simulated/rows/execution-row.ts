@@ -1,11 +1,12 @@
-import type {
-  Candidate,
-  EndedAttempt,
-  ExecutionError,
-  ExecutionState,
-  Queue,
-  StepsMark,
-  Trigger,
+import {
+  type Candidate,
+  type EndedAttempt,
+  type ExecutionError,
+  type ExecutionState,
+  type Queue,
+  RUN_NODE,
+  type StepsMark,
+  type Trigger,
 } from "../../../domain/execution.ts";
 import type { EpochMs, ExecutionId, Incarnation, WorkerId } from "../../../domain/ids.ts";
 import type { NewJob, Replacement, RowChange } from "../../../ports/store.ts";
@@ -41,6 +42,12 @@ export interface ExecutionRow {
   readonly updatedAt: EpochMs;
   /** Mark of an execution that has records of handlers or signals; null: it has none. */
   readonly steps: StepsMark | null;
+  /** Number of the node; RUN_NODE: the row of a run of a workflow; null: a job's execution. */
+  readonly node: number | null;
+  /** Index of the item of a map; null: none. */
+  readonly item: number | null;
+  /** Branch that the execution of a node has chosen; null: none. */
+  readonly branch: string | null;
   /** Number of the commit that wrote the row; 0: none. */
   readonly commitNumber: number;
 }
@@ -77,6 +84,9 @@ export function newRow(job: NewJob, origin: Origin = SUBMITTED): ExecutionRow {
     attempts: [],
     updatedAt: job.createdAt,
     steps: null,
+    node: null,
+    item: null,
+    branch: null,
     commitNumber: 0,
   };
 }
@@ -113,6 +123,9 @@ export function changedRow(
     attempts: change.ended.length === 0 ? row.attempts : [...row.attempts, ...change.ended],
     updatedAt,
     steps: change.steps ?? row.steps,
+    node: row.node,
+    item: row.item,
+    branch: change.branch ?? row.branch,
     commitNumber,
   };
 }
@@ -157,5 +170,12 @@ export function candidateOf(row: ExecutionRow): Candidate {
     lost: row.lost,
     startedAt: row.startedAt,
     ...(row.steps !== null && { steps: row.steps }),
+    ...(row.node !== null && { node: row.node }),
+    ...(row.item !== null && { item: row.item }),
   };
+}
+
+/** Whether the row is the execution of a node of a workflow. */
+export function isNode({ node }: ExecutionRow): boolean {
+  return node !== null && node !== RUN_NODE;
 }

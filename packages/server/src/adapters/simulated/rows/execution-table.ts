@@ -15,6 +15,8 @@ export class ExecutionTable {
   readonly #lanes = new SortedList<number>((a, b) => a - b);
   readonly #waiting = new SortedList<DueCursor, ExecutionRow>(compareDue);
   readonly #held = new Map<ShardId, Set<ExecutionId>>();
+  /** Runs of workflows that are not final. */
+  readonly #open = new SortedList<DueCursor, ExecutionRow>(compareDue);
 
   /** A copy of the table with the same rows. */
   copy(): ExecutionTable {
@@ -84,6 +86,16 @@ export class ExecutionTable {
     return [...(this.#held.get(shard) ?? [])].map((id) => this.#rows.get(id) as ExecutionRow);
   }
 
+  /** OPEN rows of the shards by (dueAt, id), behind `after`. */
+  open(shards: ReadonlySet<ShardId>, after: DueCursor | null, limit: number): ExecutionRow[] {
+    const found: ExecutionRow[] = [];
+    this.#open.ascend(after, (row) => {
+      if (shards.has(row.job.shard)) found.push(row);
+      return found.length < limit;
+    });
+    return found;
+  }
+
   lanes(after: number | null, limit: number): number[] {
     const found: number[] = [];
     this.#lanes.ascend(after, (lane) => found.push(lane) < limit);
@@ -99,12 +111,14 @@ export class ExecutionTable {
     if (row.queue === "READY") this.#laneOf(row).add(row);
     else if (row.queue === "WAITING") this.#waiting.add(row);
     else if (row.queue === "HELD") this.#heldOf(row).add(row.id);
+    else if (row.queue === "OPEN") this.#open.add(row);
   }
 
   #dequeue(row: ExecutionRow): void {
     if (row.queue === "READY") this.#leaveLane(row);
     else if (row.queue === "WAITING") invariant(this.#waiting.delete(row), "a waiting row is in its index");
     else if (row.queue === "HELD") invariant(this.#heldOf(row).delete(row.id), "a held row is in its index");
+    else if (row.queue === "OPEN") invariant(this.#open.delete(row), "an open run is in its index");
   }
 
   #laneOf({ job }: ExecutionRow): SortedList<RankCursor, ExecutionRow> {

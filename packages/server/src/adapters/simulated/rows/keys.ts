@@ -1,6 +1,9 @@
 import type { EpochMs, ExecutionId, JobId } from "../../../domain/ids.ts";
 import type { AcceptedJob, NewJob } from "../../../ports/store.ts";
 
+/** Job with an execution that claims its unique key. */
+type Keyed = Pick<NewJob, "tenant" | "definition" | "jobId" | "executionId">;
+
 export type KeyHolder = AcceptedJob & { executionId: ExecutionId };
 
 /** Executions that hold unique keys. */
@@ -18,15 +21,15 @@ export class UniqueKeys {
   /**
    * @returns the job that holds the unique key of this one, in the form of the submit's answer; null: the key is free
    */
-  holderOf(job: NewJob): KeyHolder | null {
+  holderOf(job: Keyed): KeyHolder | null {
     return this.#holders.get(nameOf(job)) ?? null;
   }
 
-  isHeld(job: NewJob): boolean {
+  isHeld(job: Keyed): boolean {
     return job.definition.uniqueKey !== null && this.#holders.has(nameOf(job));
   }
 
-  take(job: NewJob): void {
+  take(job: Keyed): void {
     const { jobId, executionId } = job;
     this.#holders.set(nameOf(job), { jobId, executionId, deduplicated: true });
     this.#names.set(executionId, nameOf(job));
@@ -40,7 +43,7 @@ export class UniqueKeys {
   }
 }
 
-function nameOf({ tenant, definition }: NewJob): string {
+function nameOf({ tenant, definition }: Keyed): string {
   return JSON.stringify([tenant, definition.uniqueKey]);
 }
 

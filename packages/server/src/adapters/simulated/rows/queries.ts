@@ -14,9 +14,10 @@ import type {
   Listing,
   Page,
 } from "../../../ports/store-queries.ts";
+import type { NodeOfRun } from "../../../ports/store-runs.ts";
 import { byText } from "../sorted-list.ts";
 import type { StoreData } from "../store-data.ts";
-import type { ExecutionRow } from "./execution-row.ts";
+import { type ExecutionRow, isNode } from "./execution-row.ts";
 import type { JobRow } from "./job-table.ts";
 
 const LATEST = 5;
@@ -35,6 +36,7 @@ export function getExecution(data: StoreData, tenant: string, id: ExecutionId): 
     error,
     attempts: [...row.attempts],
     hasSteps: row.steps !== null,
+    ...(isNode(row) && { ofRun: ofRun(row) }),
   };
 }
 
@@ -48,6 +50,7 @@ export function listExecutions(
   const { since = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY } = filter;
   const isAsked = (row: ExecutionRow) =>
     row.job.tenant === tenant &&
+    !isNode(row) &&
     (jobId === undefined || row.job.jobId === jobId) &&
     isWithin(row.id, ids) &&
     (pool === undefined || row.job.definition.pool === pool) &&
@@ -108,7 +111,7 @@ export function countExecutions(data: StoreData, limit: number): ExecutionCounts
     waiting: upTo(({ queue }) => queue === "WAITING"),
     ready: upTo(({ queue }) => queue === "READY"),
     held: upTo(({ queue }) => queue === "HELD"),
-    deadLetters: upTo(({ state, settled }) => state === "DEAD" && settled === null),
+    deadLetters: upTo((row) => row.state === "DEAD" && row.settled === null && !isNode(row)),
   };
 }
 
@@ -133,6 +136,11 @@ export function backlog(data: StoreData, limit: number): BacklogOfPool[] {
 export function listing<T>(items: T[], limit: number, idOf: (item: T) => string): Listing<T> {
   if (items.length <= limit) return { items, next: null };
   return { items: items.slice(0, limit), next: idOf(items[limit - 1] as T) };
+}
+
+/** Run and node of the execution of a node. */
+export function ofRun({ job, node, item, branch }: ExecutionRow): NodeOfRun {
+  return { run: job.jobId, node: node ?? 0, item, branch };
 }
 
 export function summary(row: ExecutionRow): ExecutionSummary {

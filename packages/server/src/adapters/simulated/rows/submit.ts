@@ -1,8 +1,10 @@
 import type { Incarnation } from "../../../domain/ids.ts";
 import type { AcceptedJob, NewJob, NewRecurringJob, Submission, SubmitOutcome } from "../../../ports/store.ts";
-import { unstorableJob, unstorableKey } from "../storable.ts";
+import type { NewWorkflow } from "../../../ports/store-runs.ts";
+import { unstorableJob, unstorableKey, unstorableWorkflow } from "../storable.ts";
 import type { StoreData } from "../store-data.ts";
 import { type ExecutionRow, newRow } from "./execution-row.ts";
+import { insertWorkflow } from "./insert-workflow.ts";
 
 /** See Store.submit. Each submission applies completely or not at all, one after the other. */
 export function submit(data: StoreData, by: Incarnation, batch: readonly Submission[]): SubmitOutcome[] {
@@ -23,6 +25,7 @@ function submitOne(data: StoreData, submission: Submission, rows: ExecutionRow[]
   if (message !== null) return { kind: "REFUSED", message };
   for (const job of fresh) {
     if (job.executionId === null) insertRecurring(data, job);
+    else if (isWorkflow(job)) rows.push(...insertWorkflow(data, job));
     else rows.push(insert(data, job));
   }
   const { idempotency } = submission;
@@ -44,7 +47,11 @@ export function answeredBefore(
   return { kind: "ACCEPTED", replayed: true, jobs: copied(first.jobs) };
 }
 
-type AnyJob = NewJob | NewRecurringJob;
+type AnyJob = NewJob | NewRecurringJob | NewWorkflow;
+
+function isWorkflow(job: AnyJob): job is NewWorkflow {
+  return job.executionId !== null && job.queue === "OPEN";
+}
 
 /** Ids for the answer, and rows to write. If several jobs have the same unique key or name, the first one counts. */
 function deduplicated(data: StoreData, asked: readonly AnyJob[]): { jobs: AcceptedJob[]; fresh: AnyJob[] } {
@@ -52,7 +59,8 @@ function deduplicated(data: StoreData, asked: readonly AnyJob[]): { jobs: Accept
   const taken = new Map<string, AcceptedJob>();
   const jobs = asked.map((job): AcceptedJob => {
     const { jobId, executionId } = job;
-    const { kept, name } = executionId === null ? namedBefore(data, job) : keyedBefore(data, job as NewJob);
+    const { kept, name } =
+      executionId === null ? namedBefore(data, job) : keyedBefore(data, job as NewJob | NewWorkflow);
     const holder = name === null ? null : (kept ?? taken.get(name) ?? null);
     if (holder !== null) {
       return executionId === null ? { jobId, executionId, deduplicated: false, nameHeldBy: holder.jobId } : holder;
@@ -70,7 +78,7 @@ interface Known {
   kept: AcceptedJob | null;
 }
 
-function keyedBefore(data: StoreData, job: NewJob): Known {
+function keyedBefore(data: StoreData, job: NewJob | NewWorkflow): Known {
   const { uniqueKey } = job.definition;
   if (uniqueKey === null) return { name: null, kept: null };
   return { name: JSON.stringify(["key", job.tenant, uniqueKey]), kept: data.uniqueKeys.holderOf(job) };
@@ -88,7 +96,7 @@ function refusal(data: StoreData, { idempotency }: Submission, fresh: readonly A
   if (unstorable !== null) return unstorable;
   const ids = new Set<string>();
   for (const job of fresh) {
-    const message = unstorableJob(job);
+    const message = isWorkflow(job) ? unstorableWorkflow(job) : unstorableJob(job);
     if (message !== null) return message;
     const { jobId, executionId } = job;
     if (ids.has(jobId) || data.jobs.get(jobId) !== undefined) return `there is a job ${jobId}`;
@@ -98,6 +106,8 @@ function refusal(data: StoreData, { idempotency }: Submission, fresh: readonly A
       return `there is an execution ${executionId}`;
     }
     ids.add(executionId);
+    const root = isWorkflow(job) ? job.roots.find(({ row }) => data.executions.get(row.id) !== undefined) : undefined;
+    if (root !== undefined) return `there is an execution ${root.row.id}`;
   }
   return null;
 }

@@ -43,6 +43,8 @@ export const CANDIDATE_COLUMNS = [
   "e.started_at",
   `CASE WHEN e.trigger = ${TRIGGER_CODES.BACKFILL} THEN e.created_at END`,
   "e.steps",
+  "e.node",
+  "e.item",
 ].join(", ");
 
 type CandidateRow = [
@@ -71,6 +73,8 @@ type CandidateRow = [
   startedAt: number | null,
   backfilledAt: number | null,
   steps: number | null,
+  node: number | null,
+  item: number | null,
 ];
 
 /** @param row starts with the values of CANDIDATE_COLUMNS */
@@ -102,6 +106,8 @@ export function candidateFrom(row: Row): Candidate {
     startedAt: r[22],
     ...(r[23] !== null && { backfilledAt: r[23] }),
     ...(r[24] !== null && { steps: stepsMarkOf(r[24]) }),
+    ...(r[25] !== null && { node: r[25] }),
+    ...(r[26] !== null && { item: r[26] }),
   };
 }
 

@@ -7,6 +7,7 @@ import type { Row, Statement } from "../connection/connections.ts";
 import { fewerParameters } from "../connection/fewer-parameters.ts";
 import { DEFINITION, REPLACED, replacedValues, replacementOf } from "../jobs/replacements.ts";
 import { planned, plannedAnswer, plannedValues } from "../recurring/plan-changes.ts";
+import { BRANCHED, BRANCHES, isRunning, running as ran, runningAnswer, runningValues } from "../workflows/running.ts";
 import { journalText } from "./journal.ts";
 import { MARKED, MARKS, stepped, steppedValues } from "./step-records.ts";
 
@@ -20,6 +21,7 @@ interface Shape {
   replacing?: boolean;
   planning?: boolean;
   stepping?: boolean;
+  running?: boolean;
 }
 
 /**
@@ -27,38 +29,46 @@ interface Shape {
  * every fence before it writes. The lock is shared, so it excludes only a takeover, which takes its locks in the same
  * order. If a takeover came first, the statement waits for it and then reads the fence again with its new epoch.
  */
-const textOf = ({ changing, assigning, replacing = false, planning = false, stepping = false }: Shape) => `
+const textOf = ({
+  changing,
+  assigning,
+  replacing = false,
+  planning = false,
+  stepping = false,
+  running = false,
+}: Shape) => `
 WITH fence AS MATERIALIZED (
   SELECT s.id FROM (SELECT unnest($1::int2[]) AS id, unnest($2::int8[]) AS epoch) f
   JOIN shards s ON s.id = f.id AND s.epoch = f.epoch
   ORDER BY s.id FOR SHARE OF s
 ), held AS MATERIALIZED (
   SELECT coalesce(bit_or(1::bigint << id), 0) AS mask FROM fence
-)${changing ? changed({ replacing, planning, stepping }) : ""}${stepping ? stepped(holds) : ""}${assigning ? ASSIGNED : ""}${
+)${changing ? changed({ replacing, planning, stepping, running }) : ""}${stepping ? stepped(holds) : ""}${assigning ? ASSIGNED : ""}${
   changing && assigning ? DONE : ""
-}${planning ? planned(holds) : ""}
+}${planning ? planned(holds) : ""}${running ? ran(holds) : ""}
 SELECT (SELECT array_agg(id) FROM fence), ${changing ? MISSED : "NULL"}, ${assigning ? UNEXPECTED : "NULL"}${
-  planning ? plannedAnswer(holds) : ""
-}`;
+  planning ? plannedAnswer(holds) : running ? ", NULL, NULL" : ""
+}${running ? runningAnswer(holds) : ""}`;
 
 /** Changes of executions that were assigned, or that will never be assigned. */
 const changed = ({
   replacing,
   planning,
   stepping,
-}: Pick<Required<Shape>, "replacing" | "planning" | "stepping">) => `, change AS MATERIALIZED (
+  running,
+}: Pick<Required<Shape>, "replacing" | "planning" | "stepping" | "running">) => `, change AS MATERIALIZED (
   SELECT unnest($3::int2[]) AS shard, unnest($4::uuid[]) AS id, unnest($5::int2[]) AS was_state,
     unnest($6::int4[]) AS was_attempt, unnest($7::int2[]) AS state, unnest($8::int4[]) AS attempt,
     unnest($9::int4[]) AS failures, unnest($10::int4[]) AS lost, unnest($11::int2[]) AS queue,
     unnest($12::float8[]) AS rank, unnest($13::int8[]) AS due_at, unnest($14::text[]) AS reason,
     unnest($15::text[]) AS worker_id, unnest($16::text[]) AS gateway, unnest($17::int8[]) AS attempt_started_at,
     unnest($18::int8[]) AS started_at, unnest($19::int8[]) AS finished_at, unnest($20::bytea[]) AS result,
-    unnest($21::text[]) AS error, unnest($22::text[]) AS ended, unnest($23::bool[]) AS release${stepping ? MARKS : ""}
+    unnest($21::text[]) AS error, unnest($22::text[]) AS ended, unnest($23::bool[]) AS release${stepping ? MARKS : ""}${running ? BRANCHES : ""}
 )${replacing ? REPLACED : ""}, updated AS (
   UPDATE executions e SET state = c.state, attempt = c.attempt, failures = c.failures, lost = c.lost, queue = c.queue,
     rank = c.rank, due_at = c.due_at, reason = c.reason, worker_id = c.worker_id, gateway = c.gateway,
     attempt_started_at = c.attempt_started_at, started_at = c.started_at, finished_at = c.finished_at,
-    result = c.result, error = c.error, attempts = e.attempts || c.ended, updated_at = $24::int8${replacing ? DEFINITION : ""}${stepping ? MARKED : ""}
+    result = c.result, error = c.error, attempts = e.attempts || c.ended, updated_at = $24::int8${replacing ? DEFINITION : ""}${stepping ? MARKED : ""}${running ? BRANCHED : ""}
   FROM change c ${replacing ? "LEFT JOIN replaced r ON r.id = c.id" : ""}
   WHERE e.id = c.id AND e.state = c.was_state AND e.attempt = c.was_attempt AND ${holds("c.shard")}
   RETURNING e.id, c.release
@@ -103,6 +113,12 @@ export const PLANNING_TEXT = textOf({ changing: true, assigning: true, replacing
 const STEPPING = fewerParameters(textOf({ changing: true, assigning: true, stepping: true }));
 export const STEPPING_TEXT = STEPPING.text;
 export const WHOLE_TEXT = textOf({ changing: true, assigning: true, replacing: true, planning: true, stepping: true });
+/** A tick in which nodes of workflows end mostly has nothing else that is rare. */
+const RUNNING = fewerParameters(textOf({ changing: true, assigning: true, running: true }));
+export const RUNNING_TEXT = RUNNING.text;
+export const WHOLE_RUNNING_TEXT = textOf({
+  ...{ changing: true, assigning: true, replacing: true, planning: true, stepping: true, running: true },
+});
 /**
  * Without a backlog, a tick either ends or assigns something, mostly one row. The setup of unused parts would be most
  * of such a tick's cost.
@@ -117,6 +133,8 @@ export interface CommitAnswer {
   missed: Set<string>;
   missedPlans: Set<string>;
   notCreated: Set<string>;
+  missedRuns: Set<string>;
+  notBorn: Set<string>;
 }
 
 /** @param now time that the rows get as the time of their last write */
@@ -147,10 +165,17 @@ export function commitStatement(batch: readonly ShardCommit[], now: EpochMs): St
   ];
   const steps = flat(batch, (commit) => commit.steps);
   const marks = changes.map(({ item }) => item);
-  if (steps.length > 0 || marks.some((change) => change.steps !== undefined)) {
-    const whole = [...values, ...replacedValues(replaced), ...plannedValues(batch), ...steppedValues(marks, steps)];
-    if (isPlanning || replaced.length > 0) return { name: "commit_whole", text: WHOLE_TEXT, values: whole };
-    return { name: "commit_stepping", text: STEPPING.text, values: STEPPING.pick(whole) };
+  const isStepping = steps.length > 0 || marks.some((change) => change.steps !== undefined);
+  const whole = () => [...values, ...replacedValues(replaced), ...plannedValues(batch), ...steppedValues(marks, steps)];
+  if (batch.some(isRunning)) {
+    const all = [...whole(), ...runningValues(batch, marks)];
+    if (isStepping || isPlanning || replaced.length > 0)
+      return { name: "commit_whole_running", text: WHOLE_RUNNING_TEXT, values: all };
+    return { name: "commit_running", text: RUNNING.text, values: RUNNING.pick(all) };
+  }
+  if (isStepping) {
+    if (isPlanning || replaced.length > 0) return { name: "commit_whole", text: WHOLE_TEXT, values: whole() };
+    return { name: "commit_stepping", text: STEPPING.text, values: STEPPING.pick(whole()) };
   }
   if (isPlanning) {
     return {
@@ -176,16 +201,20 @@ type AnswerRow = [
   missed: string | null,
   unexpected: string | null,
   missedPlans?: string | null,
+  notCreated?: string | null,
+  missedRuns?: string | null,
   notBorn?: string | null,
 ];
 
 export function commitAnswer(rows: Row[]): CommitAnswer {
-  const [held, missed, unexpected, missedPlans = null, notCreated = null] = rows[0] as AnswerRow;
+  const [held, missed, unexpected, missedPlans, notCreated, missedRuns, notBorn] = rows[0] as AnswerRow;
   return {
     held: new Set(listed(held).map(Number)),
     missed: new Set([...listed(missed), ...listed(unexpected)]),
-    missedPlans: new Set(listed(missedPlans)),
-    notCreated: new Set(listed(notCreated)),
+    missedPlans: new Set(listed(missedPlans ?? null)),
+    notCreated: new Set(listed(notCreated ?? null)),
+    missedRuns: new Set(listed(missedRuns ?? null)),
+    notBorn: new Set(listed(notBorn ?? null)),
   };
 }
 

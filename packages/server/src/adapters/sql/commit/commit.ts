@@ -7,7 +7,7 @@ import { isDataError, isRefusal, storeError } from "../connection/errors.ts";
 import { persistently } from "../connection/persistently.ts";
 import { type CommitAnswer, commitAnswer, commitStatement } from "./commit-statement.ts";
 import { findOffendingRows, type OffendingRow, without } from "./offending-rows.ts";
-import { raiseLevel } from "./step-records.ts";
+import type { RaisedLevels } from "./raised-levels.ts";
 import { WithheldJournals } from "./withheld-journals.ts";
 
 /**
@@ -24,11 +24,11 @@ export class Committer {
   readonly #withheld = new WithheldJournals();
   /** Number of the connection on which each shard was taken over. */
   readonly #takenOn = new Map<ShardId, number>();
-  /** Whether programs that do not know records of handlers are kept from the store. */
-  #isLevelRaised = false;
+  readonly #levels: RaisedLevels;
 
-  constructor(db: Connections, now: () => number) {
+  constructor(db: Connections, levels: RaisedLevels, now: () => number) {
     this.#db = db;
+    this.#levels = levels;
     this.#now = now;
   }
 
@@ -70,10 +70,8 @@ export class Committer {
    */
   #run(batch: readonly ShardCommit[]): Promise<CommitAnswer> {
     return persistently(async () => {
-      if (!this.#isLevelRaised && batch.some(({ steps }) => steps.length > 0)) {
-        await raiseLevel(this.#db);
-        this.#isLevelRaised = true;
-      }
+      if (batch.some(({ steps }) => steps.length > 0)) await this.#levels.raise("DURABLE_STEPS");
+      if (batch.some(({ runs, births }) => runs.length + births.length > 0)) await this.#levels.raise("WORKFLOWS");
       const statement = commitStatement(batch, this.#now());
       return commitAnswer(await this.#db.run("commit", statement, this.#connectionOf(batch)));
     });
@@ -108,8 +106,7 @@ export class Committer {
   #outcomes(batch: readonly ShardCommit[], answer: CommitAnswer, offending: readonly OffendingRow[]): ShardOutcome[] {
     return batch.map((commit) => {
       const { shard } = commit;
-      if (!answer.held.has(shard))
-        return { shard, status: "FENCED", missed: [], missedPlans: [], notCreated: [], refused: [] };
+      if (!answer.held.has(shard)) return { shard, status: "FENCED", ...NOTHING };
       const own = offending.filter((offending) => offending.shard === shard);
       // An execution that could not be created has no attempt in a journal.
       const changed = own.filter(({ part }) => !("row" in part));
@@ -123,11 +120,15 @@ export class Committer {
         missed: answer.missed.size === 0 ? [] : missedOf(commit, answer.missed),
         missedPlans: among(answer.missedPlans, commit, ({ jobId }) => [jobId]),
         notCreated: among(answer.notCreated, commit, ({ created }) => created.map(({ row }) => row.id)),
+        missedRuns: commit.runs.map(({ run }) => run).filter((run) => answer.missedRuns.has(run)),
+        notBorn: notBornOf(commit, answer, own),
         refused: own.map(({ id, message }) => ({ id, message })),
       };
     });
   }
 }
+
+const NOTHING = { missed: [], missedPlans: [], notCreated: [], missedRuns: [], notBorn: [], refused: [] };
 
 /** @throws an error that is no refusal */
 function refusalOf(error: unknown): unknown {
@@ -145,12 +146,20 @@ function missedOf(commit: ShardCommit, missed: ReadonlySet<string>): string[] {
   return [...ids].filter((id) => missed.has(id));
 }
 
+/** Executions of nodes that were not created, without those that the store refuses. */
+function notBornOf(commit: ShardCommit, answer: CommitAnswer, offending: readonly OffendingRow[]): string[] {
+  const written = new Set(without(commit, offending).births);
+  const refused = new Set(offending.map(({ part }) => part));
+  const missing = commit.births.filter((birth) => !written.has(birth) || answer.notBorn.has(birth.row.id));
+  return missing.filter((birth) => !refused.has(birth)).map(({ row }) => row.id);
+}
+
 function weightOf(commit: ShardCommit): ChunkLimit {
   let bytes = 0;
   let count = 1;
   for (const change of commit.changes) bytes += change.result?.length ?? 0;
   for (const plan of commit.plans) count += plan.created.length;
   for (const step of commit.steps) bytes += step.data?.length ?? 0;
-  count += commit.steps.length;
+  count += commit.steps.length + commit.births.length;
   return { count, bytes };
 }

@@ -1,19 +1,23 @@
 import type { ExecutionId, ShardId } from "../../../domain/ids.ts";
 import type { RowChange, ShardCommit } from "../../../ports/store.ts";
 import type { CreatedOccurrence } from "../../../ports/store-recurrences.ts";
+import type { NodeBirth } from "../../../ports/store-runs.ts";
 import { bisected } from "../connection/bisect.ts";
 
-/** A change or a created occurrence that the store refuses, with the error. */
+/** A change, or an execution to create: of a recurring job or of a node. */
+type AnyPart = RowChange | CreatedOccurrence | NodeBirth;
+
+/** A part that the store refuses, with the error. */
 export interface OffendingRow {
   shard: ShardId;
   id: ExecutionId;
-  part: RowChange | CreatedOccurrence;
+  part: AnyPart;
   message: string;
 }
 
 interface Part {
   shard: ShardId;
-  part: RowChange | CreatedOccurrence;
+  part: AnyPart;
 }
 
 /**
@@ -24,9 +28,9 @@ export async function findOffendingRows(
   batch: readonly ShardCommit[],
   tryOut: (batch: readonly ShardCommit[]) => Promise<void>,
 ): Promise<OffendingRow[]> {
-  const parts = batch.flatMap(({ shard, changes, plans }): Part[] => {
+  const parts = batch.flatMap(({ shard, changes, plans, births }): Part[] => {
     const created = plans.flatMap((plan) => plan.created);
-    return [...changes, ...created].map((part) => ({ shard, part }));
+    return [...changes, ...created, ...births].map((part) => ({ shard, part }));
   });
   const found = await bisected<Part, OffendingRow | null>(
     parts,
@@ -40,17 +44,22 @@ export async function findOffendingRows(
   return found.filter((offending) => offending !== null);
 }
 
-function only(commit: ShardCommit, chosen: ReadonlySet<RowChange | CreatedOccurrence>): ShardCommit {
+function only(commit: ShardCommit, chosen: ReadonlySet<AnyPart>): ShardCommit {
   const changes = commit.changes.filter((change) => chosen.has(change));
   const plans = commit.plans
     .map((plan) => ({ ...plan, skips: [], created: plan.created.filter((occurrence) => chosen.has(occurrence)) }))
     .filter(({ created }) => created.length > 0);
-  return { ...commit, changes, plans, assigned: [], settledJournals: [], expected: [], commandsDone: [], steps: [] };
+  // A node is tried out without its parents, which may be in another part.
+  const births = commit.births.filter((birth) => chosen.has(birth)).map((birth) => ({ ...birth, after: [] }));
+  return {
+    ...{ ...commit, changes, plans, births, assigned: [], settledJournals: [], expected: [], commandsDone: [] },
+    ...{ steps: [], runs: [] },
+  };
 }
 
 /**
  * The commit without its offending rows. Journal rows stay open if a row could not be written, because they may be the
- * only record of its attempt, and records of handlers go with their row. A plan moves on without occurrences that could not be created.
+ * only record of its attempt, and records of handlers go with their row. A plan moves on without occurrences that could not be created. Nodes go with a change that they come after.
  */
 export function without(commit: ShardCommit, offending: readonly OffendingRow[]): ShardCommit {
   const own = new Set(offending.filter(({ shard }) => shard === commit.shard).map(({ part }) => part));
@@ -63,5 +72,6 @@ export function without(commit: ShardCommit, offending: readonly OffendingRow[])
   const settledJournals = changes.length < commit.changes.length ? [] : commit.settledJournals;
   const left = new Set(commit.changes.flatMap((change) => (own.has(change) ? [change.id] : [])));
   const steps = commit.steps.filter(({ executionId }) => !left.has(executionId));
-  return { ...commit, changes, plans, settledJournals, steps };
+  const births = commit.births.filter((birth) => !own.has(birth) && !birth.after.some((id) => left.has(id)));
+  return { ...commit, changes, plans, settledJournals, steps, births };
 }

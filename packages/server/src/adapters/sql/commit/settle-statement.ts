@@ -21,7 +21,7 @@ const POLICY = "CASE WHEN policy IS NOT NULL THEN jsonb_set(policy::jsonb, '{sta
 /**
  * Settles the dead letters that the conditions choose, in the order of their ids, as one statement: a letter leaves the
  * list in the instant in which its replay exists. A concurrent statement for the same letter waits, and then finds the
- * letter settled. Letters of a deleted job are not replayed. The statement locks a job while it creates a replay, so
+ * letter settled. Letters of a deleted job and runs of workflows are not replayed. The statement locks a job while it creates a replay, so
  * that a concurrent change or deletion of the job sees the replay. The answer has (id, new id, whether the letter was
  * settled) for each chosen letter.
  * @param newIds ids for replays, one per letter; their number bounds how many letters are settled
@@ -36,7 +36,7 @@ export function settleStatement(
   const [ids, now] = [`$${count + 1}::uuid[]`, `$${count + 2}::int8`];
   const [job, lock] =
     action === "REPLAY"
-      ? ["JOIN jobs j ON j.id = e.job_id AND j.deleted_at IS NULL", "FOR UPDATE OF e FOR SHARE OF j"]
+      ? ["JOIN jobs j ON j.id = e.job_id AND j.deleted_at IS NULL AND e.node IS NULL", "FOR UPDATE OF e FOR SHARE OF j"]
       : ["", "FOR UPDATE OF e"];
   const text = `
     WITH picked AS MATERIALIZED (

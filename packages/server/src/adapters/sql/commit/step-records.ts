@@ -1,4 +1,3 @@
-import { levelOf } from "../../../domain/cluster/feature-level.ts";
 import type { ExecutionId, ShardId } from "../../../domain/ids.ts";
 import type { RecordedStep } from "../../../domain/step.ts";
 import type { RowChange, StepWrite } from "../../../ports/store.ts";
@@ -7,6 +6,7 @@ import { byteas, int2s, int4s, int8s, texts, uuids } from "../connection/arrays.
 import { STEP_KIND_CODES, STEPS_MARK_CODES, stepKindOf } from "../connection/codes.ts";
 import type { Connections } from "../connection/connections.ts";
 import { addSignal, readSignals } from "../executions/signals.ts";
+import type { RaisedLevels } from "./raised-levels.ts";
 
 /** Parts of the commit statement for ticks in which handlers make records (see commit-statement.ts), and their read. */
 
@@ -61,16 +61,6 @@ export function steppedValues(
   ];
 }
 
-/**
- * Keeps programs of an older feature level from opening the store: they would repeat steps that are recorded, and drop
- * signals. Comes before the first record or signal, in a transaction of its own.
- */
-export async function raiseLevel(db: Connections): Promise<void> {
-  const level = levelOf("DURABLE_STEPS");
-  const text = "UPDATE schema_migrations SET needs_level = $1 WHERE name = 'steps' AND needs_level < $1";
-  await db.run("maintain", { text, values: [level] });
-}
-
 export const READ_STEPS = `
   SELECT s.execution_id, s.name, s.kind, s.attempt, s.number, s.at, s.data FROM (SELECT unnest($1::uuid[]) AS id) w
   JOIN execution_steps s ON s.execution_id = w.id ORDER BY s.execution_id, s.attempt, s.number, s.name`;
@@ -88,13 +78,11 @@ type StepRow = [
   data: Uint8Array | null,
 ];
 
-export function steps(db: Connections): StoreSteps {
-  let isLevelRaised = false;
+export function steps(db: Connections, levels: RaisedLevels): StoreSteps {
   return {
     readSignals: (ids) => readSignals(db, ids),
     addSignal: async (executionId, signal, command) => {
-      if (!isLevelRaised) await raiseLevel(db);
-      isLevelRaised = true;
+      await levels.raise("DURABLE_STEPS");
       return db.transaction("submit", (session) => addSignal(session, executionId, signal, command));
     },
     read: async (ids) => {

@@ -3,6 +3,7 @@ import { type ExecutionPolicy } from "../../../domain/job.ts";
 import type { PlanState, SkipReason } from "../../../domain/recurrence.ts";
 import type { StepKind } from "../../../domain/step.ts";
 import type { Command } from "../../../ports/store-commands.ts";
+import type { RunMode } from "../../../ports/store-runs.ts";
 
 /**
  * Numbers that stand for words in stored rows. Numbers are never changed, only added: each is in databases of users,
@@ -18,7 +19,7 @@ export const STATE_CODES: Readonly<Record<ExecutionState, number>> = {
   DEAD: 7,
 };
 
-export const QUEUE_CODES: Readonly<Record<Queue, number>> = { NONE: 0, WAITING: 1, READY: 2, HELD: 3 };
+export const QUEUE_CODES: Readonly<Record<Queue, number>> = { NONE: 0, WAITING: 1, READY: 2, HELD: 3, OPEN: 4 };
 
 export const TRIGGER_CODES: Readonly<Record<Trigger, number>> = {
   API: 1,
@@ -26,7 +27,11 @@ export const TRIGGER_CODES: Readonly<Record<Trigger, number>> = {
   SCHEDULE: 3,
   MANUAL: 4,
   BACKFILL: 5,
+  NODE: 6,
 };
+
+/** The numbers 2 and 5 are for modes to come. */
+export const RUN_MODE_CODES: Readonly<Record<RunMode, number>> = { RUNNING: 1, FAILING: 3, CANCELLING: 4, EXPIRING: 5 };
 
 export const COMMAND_CODES: Readonly<Record<Command["kind"], number>> = {
   CANCEL: 1,
@@ -69,6 +74,7 @@ export const stepsMarkOf: (code: number) => StepsMark = decoder("mark of steps",
 export const commandKindOf: (code: number) => Command["kind"] = decoder("command", COMMAND_CODES);
 export const planStateOf: (code: number) => PlanState = decoder("state of a plan", PLAN_STATE_CODES);
 export const skipReasonOf: (code: number) => SkipReason = decoder("reason", SKIP_REASON_CODES);
+export const runModeOf: (code: number) => RunMode = decoder("mode of a run", RUN_MODE_CODES);
 export const queueOf: (code: number) => Queue = decoder("queue", QUEUE_CODES);
 
 function decoder<W extends string>(what: string, codes: Readonly<Record<W, number>>): (code: number) => W {

@@ -94,6 +94,7 @@ async function ofJob(session: Session, asked: Asked, jobId: string): Promise<Row
 const WAITING = `SELECT e.* FROM executions e WHERE e.queue = ${QUEUE_CODES.WAITING} ORDER BY e.due_at, e.id LIMIT ${SPARSE}`;
 const HELD = `SELECT e.* FROM executions e WHERE e.queue = ${QUEUE_CODES.HELD} ORDER BY e.shard LIMIT ${SPARSE}`;
 const READY = `SELECT e.* FROM executions e WHERE e.queue = ${QUEUE_CODES.READY} ORDER BY e.lane, e.rank, e.id LIMIT ${SPARSE}`;
+const OPEN = `SELECT e.* FROM executions e WHERE e.queue = ${QUEUE_CODES.OPEN} ORDER BY e.due_at, e.id LIMIT ${SPARSE}`;
 /** @param lanes parameter with the numbers of the lanes */
 const readyOf = (lanes: string) => `SELECT r.* FROM unnest(${lanes}::bigint[]) l (lane), LATERAL (
   SELECT e.* FROM executions e WHERE e.queue = ${QUEUE_CODES.READY} AND e.lane = l.lane ORDER BY e.rank, e.id LIMIT ${SPARSE}
@@ -102,11 +103,12 @@ const readyOf = (lanes: string) => `SELECT r.* FROM unnest(${lanes}::bigint[]) l
 /** Executions that are not final; null: there are too many. */
 async function open(session: Session, asked: Asked): Promise<Row[] | null> {
   const { state, handler, pool } = asked.filter;
+  if (state !== "PENDING" && !(await isComplete(session, "executions_open_runs"))) return null;
   const isOfKind = handler !== undefined || pool !== undefined;
   const lanes = isOfKind && state !== "RUNNING" ? await lanesOf(session, asked.filter) : null;
   const partsWith = (lanesParameter: string) => [
     ...(state === "RUNNING" ? [] : [WAITING, lanes === null ? READY : readyOf(lanesParameter)]),
-    ...(state === "PENDING" ? [] : [HELD]),
+    ...(state === "PENDING" ? [] : [HELD, OPEN]),
   ];
   const counted = partsWith("$1").map((part) => `(SELECT count(*) FROM (${part}) s)`);
   const values = lanes === null ? [] : [lanes];
@@ -211,7 +213,9 @@ function matching({ tenant, filter, range: all }: Asked, range: IdRange = all): 
   return created(where, filter);
 }
 
+/** Adds the conditions that every list has: the time of creation, and that nodes of workflows are not shown. */
 function created(where: Conditions, { since, until }: ExecutionFilter): Conditions {
+  where.fixed("(e.node >= 0) IS NOT TRUE");
   if (since !== undefined) where.add("e.created_at >= ?", since);
   if (until !== undefined) where.add("e.created_at < ?", until);
   return where;

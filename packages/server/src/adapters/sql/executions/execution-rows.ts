@@ -4,7 +4,7 @@ import type { ExecutionSummary, ExecutionView } from "../../../ports/store-queri
 import { policyFrom, requiresFrom } from "../commit/candidates.ts";
 import { stateOf, triggerOf } from "../connection/codes.ts";
 import type { Row } from "../connection/connections.ts";
-import { payloadOf } from "../jobs/job-payloads.ts";
+import { payloadOf, payloadOfNode } from "../jobs/job-payloads.ts";
 
 export const SUMMARY_COLUMNS = `e.id, e.job_id, e.shard, e.tenant, e.state, e.reason, e.attempt, e.failures, e.lost,
   e.pool, e.handler, e.priority, e.scheduled_at, e.due_at, e.worker_id, e.started_at, e.finished_at, e.created_at,
@@ -36,8 +36,13 @@ type SummaryRow = [
   retryOf: string | null,
 ];
 
+/** Number of columns of the summary. */
+export const SUMMARY_LENGTH = 23;
+
 /** Columns of the full view, which follow those of the summary. */
-export const DETAIL_COLUMNS = `e.requires, ${payloadOf("e", "j")}, e.result, e.error, e.attempts, e.steps`;
+export const DETAIL_COLUMNS = `e.requires,
+  CASE WHEN e.node >= 0 THEN ${payloadOfNode("e")} ELSE ${payloadOf("e", "j")} END,
+  e.result, e.error, e.attempts, e.steps, e.node, e.item, e.branch`;
 
 type DetailRow = [
   requires: string | null,
@@ -46,6 +51,9 @@ type DetailRow = [
   error: string | null,
   attempts: string,
   steps: number | null,
+  node: number | null,
+  item: number | null,
+  branch: string | null,
 ];
 
 export function summaryFrom(row: Row): ExecutionSummary {
@@ -78,10 +86,12 @@ export function summaryFrom(row: Row): ExecutionSummary {
 }
 
 export function viewFrom(row: Row): ExecutionView {
-  const [requires, payload, result, error, attempts, steps] = row.slice(23) as DetailRow;
+  const [requires, payload, result, error, attempts, steps, ...place] = row.slice(SUMMARY_LENGTH) as DetailRow;
+  const [node, item, branch] = place;
   const policy: ExecutionPolicy = policyFrom((row as SummaryRow)[19]);
+  const summary = summaryFrom(row);
   return {
-    ...summaryFrom(row),
+    ...summary,
     requires: requiresFrom(requires),
     policy,
     payload,
@@ -89,6 +99,7 @@ export function viewFrom(row: Row): ExecutionView {
     error: error === null ? null : (JSON.parse(error) as ExecutionError),
     attempts: endedAttempts(attempts),
     hasSteps: steps !== null,
+    ...(node !== null && node >= 0 && { ofRun: { run: summary.jobId, node, item, branch } }),
   };
 }
 

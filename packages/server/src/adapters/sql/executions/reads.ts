@@ -9,7 +9,7 @@ import { QUEUE_CODES } from "../connection/codes.ts";
 import type { Connections, Row } from "../connection/connections.ts";
 import { byPage, flowsStatement, pagesSource, pagesValues, readFlowNames } from "../connection/flow-pages.ts";
 import { ofShards, shardMask } from "../connection/shard-mask.ts";
-import { payloadOf } from "../jobs/job-payloads.ts";
+import { payloadOf, payloadOfNode } from "../jobs/job-payloads.ts";
 
 /** The statements contain the codes of queues as literals, because a parameter would not match a partial index. */
 export const READ_WAITING = `
@@ -39,7 +39,8 @@ export const LOAD = `
 
 /** The statement reads the job in a subquery, because as a third table of the join PostgreSQL might start with it. */
 export const READ_PAYLOADS = `
-  SELECT e.id, (SELECT ${payloadOf("e", "j")} FROM jobs j WHERE j.id = e.job_id) FROM (SELECT unnest($1::uuid[]) AS id) w
+  SELECT e.id, CASE WHEN e.node >= 0 THEN ${payloadOfNode("e")} ELSE
+    (SELECT ${payloadOf("e", "j")} FROM jobs j WHERE j.id = e.job_id) END FROM (SELECT unnest($1::uuid[]) AS id) w
   JOIN executions e ON e.id = w.id WHERE e.payload_bytes > 0`;
 
 const WAITING = {
@@ -113,6 +114,7 @@ export async function payloads(db: Connections, ids: readonly ExecutionId[]): Pr
   let size = FIRST_PAYLOADS;
   for (let i = 0; i < ids.length; ) {
     for (const [id, payload] of await byIds(db, "payloads", READ_PAYLOADS, ids.slice(i, i + size))) {
+      if (payload === null) continue;
       found.set(id as ExecutionId, payload as Uint8Array);
       bytes += (payload as Uint8Array).length;
     }

@@ -1,7 +1,11 @@
 import { type ExecutionPolicy } from "../../../domain/job.ts";
 import type { NewJob, NewRecurringJob } from "../../../ports/store.ts";
+import type { NewWorkflow } from "../../../ports/store-runs.ts";
 import { byteas, int2s, int4s, int8s, texts, uuids } from "../connection/arrays.ts";
 import { POLICY_OF_NULL } from "../connection/codes.ts";
+
+/** A job that a submission may contain. */
+export type AnyJob = NewJob | NewRecurringJob | NewWorkflow;
 
 /**
  * Columns that rows of all new jobs have, as the first parameters of a statement; further parameters start at `$17`.
@@ -13,7 +17,7 @@ export const JOB_COLUMNS = `unnest($1::uuid[]) AS job_id, unnest($2::text[]) AS 
     unnest($14::text[]) AS labels, unnest($15::bytea[]) AS payload, unnest($16::int8[]) AS created_at`;
 
 /** Values of `JOB_COLUMNS`, in the same order. */
-export function jobColumns(rows: readonly (NewJob | NewRecurringJob)[]): unknown[] {
+export function jobColumns(rows: readonly AnyJob[]): unknown[] {
   return [
     uuids(rows, (r) => r.jobId),
     texts(rows, (r) => r.tenant),
@@ -64,10 +68,19 @@ export function labelsText(labels: Readonly<Record<string, string>>): string | n
   return null;
 }
 
-export function isRecurring(job: NewJob | NewRecurringJob): job is NewRecurringJob {
+export function isRecurring(job: AnyJob): job is NewRecurringJob {
   return job.executionId === null;
 }
 
-export function isOnce(job: NewJob | NewRecurringJob): job is NewJob {
+export function isWorkflow(job: AnyJob): job is NewWorkflow {
+  return job.executionId !== null && job.queue === "OPEN";
+}
+
+export function isOnce(job: AnyJob): job is NewJob {
+  return job.executionId !== null && job.queue !== "OPEN";
+}
+
+/** Whether the job's unique key is held by its first execution, and not by each of its executions in turn. */
+export function isKeyedAtOnce(job: AnyJob): job is NewJob | NewWorkflow {
   return job.executionId !== null;
 }

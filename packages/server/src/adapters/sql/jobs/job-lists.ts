@@ -15,6 +15,7 @@ import {
   within,
 } from "../executions/list-walk.ts";
 import { isLater } from "../executions/of-job.ts";
+import { isComplete } from "../schema/late-indexes.ts";
 import { IS_FIRST_OPEN, jobSummary, SUMMARY, stateCondition, TABLES } from "./job-rows.ts";
 import { finishedPlans, type JobSource, jobSource } from "./job-sources.ts";
 
@@ -108,6 +109,7 @@ async function onceByState(session: Session, asked: Asked): Promise<Listing<JobS
 
 /** Jobs of executions that are not final; null: there are too many. */
 async function activeOnce(session: Session, asked: Asked): Promise<Listing<JobSummary> | null> {
+  if (!(await isComplete(session, "executions_open_runs"))) return null;
   const parts = OPEN.map((open) => `(SELECT e.job_id FROM executions e WHERE ${open} LIMIT ${SPARSE})`);
   const rows = await session.run({
     text: `SELECT DISTINCT o.job_id FROM (${parts.join(" UNION ALL ")}) o LIMIT ${LED_TO_ACTIVE + 1}`,
@@ -123,13 +125,15 @@ const OPEN = [
   `e.queue = ${QUEUE_CODES.WAITING} ORDER BY e.due_at, e.id`,
   `e.queue = ${QUEUE_CODES.READY} ORDER BY e.lane, e.rank, e.id`,
   `e.queue = ${QUEUE_CODES.HELD} ORDER BY e.shard`,
+  `e.queue = ${QUEUE_CODES.OPEN} ORDER BY e.due_at, e.id`,
 ];
 
 /** @param most largest number of rows to examine; default: as many as a page may */
 async function walk(session: Session, asked: Asked, most?: number): Promise<Listing<JobSummary>> {
   const looked = await newestOf(session, "jobs", asked.range, most);
   const { state } = asked.filter;
-  const isByExecutions = (state === "ACTIVE" || state === "FINISHED") && looked.from < FIRST_RECURRING_ID;
+  const isByState = (state === "ACTIVE" || state === "FINISHED") && looked.from < FIRST_RECURRING_ID;
+  const isByExecutions = isByState && !(await hasRuns(session));
   const where = matching({ ...asked, range: looked }, isByExecutions);
   const text = `${isByExecutions ? openOf(where, looked) : ""} SELECT ${SUMMARY} FROM ${TABLES} WHERE ${where.text}
     ORDER BY j.id DESC LIMIT ${asked.page.limit + 1}`;
@@ -148,6 +152,13 @@ function openOf(where: Conditions, { from, until }: IdRange): string {
     AND (x.job_id, x.scheduled_at) >= (${where.value(from)}::uuid, 0) AND (x.job_id, x.scheduled_at) < (${where.value(end)}::uuid, 0)
     ORDER BY x.job_id, x.scheduled_at LIMIT ${LOOKED_AT})`;
 }
+
+/** Whether there are runs of workflows: then the range of that index may have any number of executions of nodes. */
+async function hasRuns(session: Session): Promise<boolean> {
+  const [row] = await session.run({ text: "SELECT EXISTS (SELECT FROM workflow_runs)" });
+  return row?.[0] === true;
+}
+
 const IN_OPEN = `(${IS_FIRST_OPEN} OR j.id IN (SELECT o.job_id FROM open o))`;
 
 /** Jobs with labels. A common label is found among the newest jobs, a rare one by the index. */

@@ -1,12 +1,23 @@
 import type { Session } from "../connection/connections.ts";
 
 /**
- * SQL for the payload of an execution: that of its job, at the version by which the execution runs.
+ * SQL for the payload of a job's execution: that of the job, at the version by which the execution runs.
  * @param e,j aliases of the execution and its job in the statement
  */
 export function payloadOf(e: string, j: string): string {
   return `CASE WHEN ${e}.job_version = ${j}.version THEN ${j}.payload ELSE
     (SELECT p.payload FROM job_payloads p WHERE p.job_id = ${e}.job_id AND p.version = ${e}.job_version) END`;
+}
+
+/**
+ * SQL for the payload of the execution of a node: that of the node, in the version of the workflow by which its run runs.
+ * The form leaves the planner only the primary keys.
+ * @param e alias of the execution in the statement
+ */
+export function payloadOfNode(e: string): string {
+  return `(SELECT (
+      SELECT w.payload FROM workflow_payloads w WHERE w.job_id = r.job_id AND w.version = r.job_version AND w.node = ${e}.node
+    ) FROM executions r WHERE r.id = ${e}.job_id)`;
 }
 
 const KEEP = "INSERT INTO job_payloads (job_id, version, payload) SELECT id, version, payload FROM jobs WHERE id = $1";

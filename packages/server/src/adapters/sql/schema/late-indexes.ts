@@ -4,8 +4,8 @@ import type { Session } from "../connection/connections.ts";
 interface LateIndex {
   table: "jobs" | "executions";
   /**
-   * Name of the partitioned table's index. A migration (migrations/0011-lists.ts, 0013-later-executions.ts and
-   * 0016-flows.ts) made it without the partitions that existed then.
+   * Name of the partitioned table's index. A migration (migrations/0011-lists.ts, 0013-later-executions.ts,
+   * 0016-flows.ts and 0018-workflows.ts) made it without the partitions that existed then.
    */
   name: string;
   /** Definition of the index, as in the migration. */
@@ -19,6 +19,7 @@ const LATE_INDEXES: readonly LateIndex[] = [
     name: "executions_flow",
     definition: "(tenant, pool, due_at, id) WHERE queue = 1 AND shard >= 0",
   },
+  { table: "executions", name: "executions_open_runs", definition: "(due_at, id) WHERE queue = 4" },
   { table: "jobs", name: "jobs_kind", definition: "(handler, pool, id)" },
   { table: "jobs", name: "jobs_deleted", definition: "(id) WHERE deleted_at IS NOT NULL" },
   {

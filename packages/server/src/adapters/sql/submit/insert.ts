@@ -11,7 +11,7 @@ const NEW_JOBS = `
     unnest($20::int2[]) AS queue`;
 
 /** Writes the row of each of the jobs n. */
-const INSERT_JOBS = `
+export const INSERT_JOBS = `
   INSERT INTO jobs (id, created_at, updated_at, scheduled_at, concurrency_limit, priority, tenant, name, pool, handler,
     requires, policy, labels, concurrency_key, unique_key, payload)
   SELECT job_id, created_at, created_at, scheduled_at, concurrency_limit, priority, tenant, name, pool, handler,

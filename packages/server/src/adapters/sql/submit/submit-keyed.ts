@@ -1,21 +1,12 @@
-import {
-  type AcceptedJob,
-  type NewJob,
-  type NewRecurringJob,
-  StoreUnavailable,
-  type Submission,
-  type SubmitOutcome,
-} from "../../../ports/store.ts";
+import { type AcceptedJob, StoreUnavailable, type Submission, type SubmitOutcome } from "../../../ports/store.ts";
 import type { Connections, Session } from "../connection/connections.ts";
 import { persistently } from "../connection/persistently.ts";
-import { isOnce, isRecurring } from "../jobs/job-columns.ts";
+import { type AnyJob, isKeyedAtOnce, isOnce, isRecurring } from "../jobs/job-columns.ts";
 import { claimNames } from "../jobs/job-names.ts";
 import { claimIdempotencyKeys, rewriteResponses, withoutClaimed } from "./idempotency-keys.ts";
 import { insertClaimedStatement, type KeyedJob } from "./insert.ts";
 import { KeyVanished } from "./key-vanished.ts";
 import { claimUniqueKeys } from "./unique-keys.ts";
-
-type AnyJob = NewJob | NewRecurringJob;
 
 /** The unique key of a recurring job is taken by its executions, and its name by itself. */
 export function isKeyed({ idempotency, jobs }: Submission): boolean {
@@ -107,7 +98,7 @@ async function attempt(
   const known = await claimIdempotencyKeys(session, batch, now);
   const fresh = batch.filter((submission) => !known.has(submission));
   const jobs = fresh.flatMap((submission) => submission.jobs);
-  const keys = await claimUniqueKeys(session, jobs.filter(isOnce));
+  const keys = await claimUniqueKeys(session, jobs.filter(isKeyedAtOnce));
   const names = await claimNames(session, jobs.filter(isRecurring));
   const holders = new Map<AnyJob, AcceptedJob>([...keys, ...names]);
   await insert(

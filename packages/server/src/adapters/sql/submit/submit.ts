@@ -1,13 +1,13 @@
-import type { NewJob, NewRecurringJob, Submission, SubmitOutcome } from "../../../ports/store.ts";
+import type { Submission, SubmitOutcome } from "../../../ports/store.ts";
+import type { RaisedLevels } from "../commit/raised-levels.ts";
 import { bisected } from "../connection/bisect.ts";
 import { type ChunkLimit, chunked } from "../connection/chunks.ts";
 import type { Connections, Session, Statement } from "../connection/connections.ts";
-import { isOnce, isRecurring } from "../jobs/job-columns.ts";
+import { type AnyJob, isOnce, isRecurring, isWorkflow } from "../jobs/job-columns.ts";
+import { bytesOfWorkflow, workflowStatements } from "../workflows/insert-workflows.ts";
 import { insertStatement } from "./insert.ts";
 import { insertRecurringStatement } from "./insert-recurring.ts";
 import { isKeyed, isSingle, submitKeyed, submitSingle } from "./submit-keyed.ts";
-
-type AnyJob = NewJob | NewRecurringJob;
 
 /**
  * Largest content of one statement, so that neither side needs unbounded memory for it, nor building it blocks the
@@ -16,7 +16,13 @@ type AnyJob = NewJob | NewRecurringJob;
 const STATEMENT: ChunkLimit = { count: 1_000, bytes: 2 * 1024 * 1024 };
 
 /** See Store.submit. Submissions without keys need no transaction of several statements, so they share statements. */
-export async function submit(db: Connections, batch: readonly Submission[], now: number): Promise<SubmitOutcome[]> {
+export async function submit(
+  db: Connections,
+  levels: RaisedLevels,
+  batch: readonly Submission[],
+  now: number,
+): Promise<SubmitOutcome[]> {
+  if (batch.some(({ jobs }) => jobs.some(isWorkflow))) await levels.raise("WORKFLOWS");
   const outcomes = new Map<Submission, SubmitOutcome>();
   const plain = batch.filter((submission) => !isKeyed(submission));
   for (const group of groups(plain)) {
@@ -57,7 +63,7 @@ async function insertAll(session: Session, jobs: readonly AnyJob[]): Promise<voi
 
 /** Groups of consecutive submissions that fit into one statement; a larger submission is a group of its own. */
 function groups<S extends Submission>(submissions: readonly S[]): S[][] {
-  return chunked(submissions, STATEMENT, ({ jobs }) => ({ count: jobs.length, bytes: bytesOf(jobs) }));
+  return chunked(submissions, STATEMENT, ({ jobs }) => ({ count: countOf(jobs), bytes: bytesOf(jobs) }));
 }
 
 /**
@@ -68,13 +74,19 @@ function writesOf(jobs: readonly AnyJob[]): (() => Statement)[] {
   const weigh = (job: AnyJob) => ({ count: 1, bytes: bytesOf([job]) });
   const once = chunked(jobs.filter(isOnce), STATEMENT, weigh).map((pack) => () => insertStatement(pack));
   const recurring = chunked(jobs.filter(isRecurring), STATEMENT, weigh);
-  return once.concat(recurring.map((pack) => () => insertRecurringStatement(pack)));
+  const runs = workflowStatements(jobs.filter(isWorkflow), STATEMENT);
+  return [...once, ...recurring.map((pack) => () => insertRecurringStatement(pack)), ...runs];
+}
+
+function countOf(jobs: readonly AnyJob[]): number {
+  return jobs.reduce((sum, job) => sum + (isWorkflow(job) ? 1 + job.roots.length + job.payloads.length : 1), 0);
 }
 
 function bytesOf(jobs: readonly AnyJob[]): number {
   let bytes = 0;
-  for (const { payload, definition } of jobs) {
-    bytes += payload?.length ?? 0;
+  for (const job of jobs) {
+    const { payload, definition } = job;
+    bytes += (payload?.length ?? 0) + (isWorkflow(job) ? bytesOfWorkflow(job) : 0);
     for (const key in definition.labels) bytes += key.length + (definition.labels[key]?.length ?? 0);
   }
   return bytes;

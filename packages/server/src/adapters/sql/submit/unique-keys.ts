@@ -1,4 +1,5 @@
 import type { AcceptedJob, NewJob } from "../../../ports/store.ts";
+import type { NewWorkflow } from "../../../ports/store-runs.ts";
 import { texts, uuids } from "../connection/arrays.ts";
 import type { Session } from "../connection/connections.ts";
 import { KeyVanished } from "./key-vanished.ts";
@@ -13,6 +14,7 @@ const READ = `
   FROM (SELECT unnest($1::text[]) AS tenant, unnest($2::text[]) AS key) w
   JOIN unique_keys k ON k.tenant = w.tenant AND k.key = w.key`;
 
+type Keyed = NewJob | NewWorkflow;
 type KeyHolder = AcceptedJob & { executionId: string };
 
 /**
@@ -20,15 +22,15 @@ type KeyHolder = AcceptedJob & { executionId: string };
  * transaction is claiming or releasing.
  * @returns jobs that must not be written, with the ids that hold their key
  */
-export async function claimUniqueKeys(session: Session, jobs: readonly NewJob[]): Promise<Map<NewJob, KeyHolder>> {
+export async function claimUniqueKeys(session: Session, jobs: readonly Keyed[]): Promise<Map<Keyed, KeyHolder>> {
   const asking = jobs.filter((job) => job.definition.uniqueKey !== null);
-  const holders = new Map<NewJob, KeyHolder>();
+  const holders = new Map<Keyed, KeyHolder>();
   if (asking.length === 0) return holders;
-  const firsts = new Map<string, NewJob>();
+  const firsts = new Map<string, Keyed>();
   for (const job of asking) if (!firsts.has(keyName(job))) firsts.set(keyName(job), job);
   const held = await claim(session, firsts);
   for (const job of asking) {
-    const first = firsts.get(keyName(job)) as NewJob;
+    const first = firsts.get(keyName(job)) as Keyed;
     const holder = held.get(keyName(job)) ?? first;
     if (holder !== job) {
       holders.set(job, { jobId: holder.jobId, executionId: holder.executionId, deduplicated: true });
@@ -38,7 +40,7 @@ export async function claimUniqueKeys(session: Session, jobs: readonly NewJob[])
 }
 
 /** @returns holders of the keys that could not be claimed, by key */
-async function claim(session: Session, firsts: ReadonlyMap<string, NewJob>) {
+async function claim(session: Session, firsts: ReadonlyMap<string, Keyed>) {
   const sorted = [...firsts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, job]) => job);
   const values = [...keyValues(sorted), uuids(sorted, (job) => job.executionId), uuids(sorted, (job) => job.jobId)];
   const taken = new Set((await session.run({ name: "claim_unique", text: CLAIM, values })).map(nameOf));
@@ -51,7 +53,7 @@ interface Holder {
   executionId: string;
 }
 
-async function readHolders(session: Session, held: readonly NewJob[]): Promise<Map<string, Holder>> {
+async function readHolders(session: Session, held: readonly Keyed[]): Promise<Map<string, Holder>> {
   const rows = await session.run({ name: "read_unique", text: READ, values: keyValues(held) });
   const holders = new Map<string, Holder>();
   for (const row of rows) {
@@ -63,11 +65,11 @@ async function readHolders(session: Session, held: readonly NewJob[]): Promise<M
   return holders;
 }
 
-function keyValues(jobs: readonly NewJob[]) {
+function keyValues(jobs: readonly Keyed[]) {
   return [texts(jobs, (job) => job.tenant), texts(jobs, (job) => job.definition.uniqueKey)];
 }
 
-function keyName(job: NewJob): string {
+function keyName(job: Keyed): string {
   return JSON.stringify([job.tenant, job.definition.uniqueKey]);
 }
 

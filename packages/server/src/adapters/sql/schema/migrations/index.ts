@@ -15,6 +15,7 @@ import { steps } from "./0014-steps.ts";
 import { attemptLogs } from "./0015-attempt-logs.ts";
 import { flows } from "./0016-flows.ts";
 import { signals } from "./0017-signals.ts";
+import { workflows } from "./0018-workflows.ts";
 
 export interface Migration {
   /** Version of the schema after the migration; versions grow. */
@@ -47,4 +48,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 15, name: "attempt logs", sql: attemptLogs },
   { version: 16, name: "flows", sql: flows },
   { version: 17, name: "signals", sql: signals },
+  { version: 18, name: "workflows", sql: workflows },
 ];

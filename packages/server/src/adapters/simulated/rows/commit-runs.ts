@@ -1,0 +1,55 @@
+import type { ExecutionId } from "../../../domain/ids.ts";
+import { invariant } from "../../../domain/invariant.ts";
+import type { ShardCommit, ShardOutcome } from "../../../ports/store.ts";
+import type { AppliedChange, AppliedRun } from "../history.ts";
+import { unstorableNode } from "../storable.ts";
+import type { StoreData } from "../store-data.ts";
+import type { ExecutionRow } from "./execution-row.ts";
+import { nodeRow } from "./insert-workflow.ts";
+
+interface RunsOutcome {
+  runs: AppliedRun[];
+  nodes: ExecutionRow[];
+  missedRuns: ExecutionId[];
+  notBorn: ExecutionId[];
+  refused: ShardOutcome["refused"];
+}
+
+/**
+ * Writes runs, and creates executions of nodes, after the changes of the same commit: a node is created only if all
+ * executions after which it comes were changed.
+ */
+export function commitRuns(
+  data: StoreData,
+  asked: ShardCommit,
+  applied: readonly AppliedChange[],
+  commitNumber: number,
+): RunsOutcome {
+  const outcome: RunsOutcome = { runs: [], nodes: [], missedRuns: [], notBorn: [], refused: [] };
+  for (const { run, wasRevision, revision, mode } of asked.runs) {
+    const before = data.runs.get(run);
+    if (before === undefined || before.revision !== wasRevision) {
+      outcome.missedRuns.push(run);
+      continue;
+    }
+    invariant(before.shard === asked.shard, "a run is changed in its own shard");
+    const after = { ...before, revision, mode };
+    data.runs.put(after);
+    outcome.runs.push({ before, after });
+  }
+  const changed = new Set(applied.map(({ after }) => after.id));
+  const missed = new Set(outcome.missedRuns);
+  for (const birth of asked.births) {
+    const { id, jobId } = birth.row;
+    const message = unstorableNode(birth);
+    const isJustified = birth.after.every((parent) => changed.has(parent)) && !missed.has(jobId);
+    if (message !== null) outcome.refused.push({ id, message });
+    else if (!isJustified || data.executions.get(id) !== undefined) outcome.notBorn.push(id);
+    else {
+      const row = nodeRow(data, birth, { updatedAt: data.now(), commitNumber });
+      data.executions.insert(row);
+      outcome.nodes.push(row);
+    }
+  }
+  return outcome;
+}

@@ -1,0 +1,62 @@
+import type { ExecutionId, JobId, ShardId } from "../../../domain/ids.ts";
+import type { NodePayload, RunMode } from "../../../ports/store-runs.ts";
+
+/** A row of the simulated table. Rows are replaced, never changed. */
+export interface RunRow {
+  readonly run: ExecutionId;
+  readonly shard: ShardId;
+  readonly revision: number;
+  readonly mode: RunMode;
+}
+
+/** A version of a workflow. */
+interface GraphRow {
+  readonly nodes: number;
+  readonly graph: Uint8Array;
+  readonly definitions: Uint8Array;
+  readonly payloads: readonly NodePayload[];
+}
+
+/** Runs of workflows by id, and graphs with the payloads of their nodes by job and version. */
+export class RunTable {
+  readonly #runs: Map<ExecutionId, RunRow>;
+  readonly #graphs: Map<JobId, Map<number, GraphRow>>;
+
+  constructor(runs: Iterable<[ExecutionId, RunRow]> = [], graphs: Iterable<[JobId, Map<number, GraphRow>]> = []) {
+    this.#runs = new Map(runs);
+    this.#graphs = new Map(Array.from(graphs, ([jobId, versions]) => [jobId, new Map(versions)]));
+  }
+
+  /** A copy of the table with the same rows. */
+  copy(): RunTable {
+    return new RunTable(this.#runs, this.#graphs);
+  }
+
+  get(run: ExecutionId): RunRow | undefined {
+    return this.#runs.get(run);
+  }
+
+  all(): Iterable<RunRow> {
+    return this.#runs.values();
+  }
+
+  put(row: RunRow): void {
+    this.#runs.set(row.run, row);
+  }
+
+  remove(run: ExecutionId): void {
+    this.#runs.delete(run);
+  }
+
+  graphOf(jobId: JobId, version: number): GraphRow | undefined {
+    return this.#graphs.get(jobId)?.get(version);
+  }
+
+  putGraph(jobId: JobId, version: number, graph: GraphRow): void {
+    this.#graphs.set(jobId, new Map(this.#graphs.get(jobId)).set(version, graph));
+  }
+
+  removeGraphs(jobId: JobId): void {
+    this.#graphs.delete(jobId);
+  }
+}

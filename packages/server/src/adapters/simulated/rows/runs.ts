@@ -1,0 +1,119 @@
+import { RUN_NODE } from "../../../domain/execution.ts";
+import type { ExecutionId, ShardId } from "../../../domain/ids.ts";
+import type { DueCursor } from "../../../ports/store-flows.ts";
+import type { Listing, Page } from "../../../ports/store-queries.ts";
+import type {
+  LoadedRun,
+  NodeExecution,
+  NodeFilter,
+  NodeSummary,
+  RunFilter,
+  RunSummary,
+  RunView,
+} from "../../../ports/store-runs.ts";
+import { byText } from "../sorted-list.ts";
+import type { StoreData } from "../store-data.ts";
+import { candidateOf, type ExecutionRow } from "./execution-row.ts";
+import { listing, ofRun, summary } from "./queries.ts";
+
+/** See StoreRuns.load. */
+export function load(data: StoreData, ids: readonly ExecutionId[]): LoadedRun[] {
+  return ids.flatMap((id): LoadedRun[] => {
+    const [row, run] = [data.executions.get(id), data.runs.get(id)];
+    if (row?.queue !== "OPEN" || run === undefined) return [];
+    const graph = data.runs.graphOf(row.job.jobId, row.jobVersion);
+    if (graph === undefined) return [];
+    const { nodes, graph: bytes, definitions } = graph;
+    const executions = nodesOf(data, id).map(nodeOf);
+    const { mode, revision } = run;
+    return [{ row: candidateOf(row), mode, revision, nodes, graph: bytes, definitions, executions }];
+  });
+}
+
+/** See StoreRuns.openRuns. */
+export function openRuns(data: StoreData, shards: readonly ShardId[], after: DueCursor | null, limit: number) {
+  return data.executions.open(new Set(shards), after, limit).map(({ dueAt, id }): DueCursor => ({ dueAt, id }));
+}
+
+/** See StoreQueries.listRuns. */
+export function listRuns(data: StoreData, tenant: string, filter: RunFilter, page: Page): Listing<RunSummary> {
+  const { state, name, since = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY } = filter;
+  const rows: ExecutionRow[] = [];
+  data.executions.newestFirst(page.after, (row) => {
+    const { createdAt, definition } = row.job;
+    const isAsked =
+      isRunOf(row, tenant) &&
+      (state === undefined || row.state === state) &&
+      (name === undefined || definition.name === name);
+    if (isAsked && createdAt >= since && createdAt < until) rows.push(row);
+    return rows.length <= page.limit;
+  });
+  return listing(
+    rows.map((row) => runSummary(data, row)),
+    page.limit,
+    (item) => item.executionId,
+  );
+}
+
+/** See StoreQueries.getRun. */
+export function getRun(data: StoreData, tenant: string, id: ExecutionId): RunView | null {
+  const [row, run] = [data.executions.get(id), data.runs.get(id)];
+  if (row === undefined || run === undefined || !isRunOf(row, tenant)) return null;
+  const graph = data.runs.graphOf(row.job.jobId, row.jobVersion);
+  if (graph === undefined) return null;
+  const counts: RunView["counts"] = {};
+  for (const { state } of nodesOf(data, id)) counts[state] = (counts[state] ?? 0) + 1;
+  return {
+    ...runSummary(data, row),
+    revision: run.revision,
+    ...{ graph: graph.graph, definitions: graph.definitions, payload: row.job.payload },
+    ...{ result: row.result, error: row.error, counts },
+  };
+}
+
+/** See StoreQueries.listNodes. */
+export function listNodes(
+  data: StoreData,
+  tenant: string,
+  run: ExecutionId,
+  { state, node }: NodeFilter,
+  { after, limit }: Page,
+): Listing<NodeSummary> {
+  const rows = nodesOf(data, run).filter(
+    (row) =>
+      row.job.tenant === tenant &&
+      (state === undefined || row.state === state) &&
+      (node === undefined || row.node === node),
+  );
+  const last = after === null ? undefined : data.executions.get(after);
+  const rest = last === undefined ? rows : rows.filter((row) => byPlace(row, last) > 0);
+  const items = rest.map((row): NodeSummary => ({ ...summary(row), ofRun: ofRun(row), error: row.error }));
+  return listing(items.slice(0, limit + 1), limit, (item) => item.executionId);
+}
+
+function isRunOf(row: ExecutionRow, tenant: string): boolean {
+  return row.node === RUN_NODE && row.job.tenant === tenant;
+}
+
+function runSummary(data: StoreData, row: ExecutionRow): RunSummary {
+  const { definition } = row.job;
+  const nodes = data.runs.graphOf(row.job.jobId, row.jobVersion)?.nodes ?? 0;
+  const mode = data.runs.get(row.id)?.mode ?? "RUNNING";
+  return { ...summary(row), name: definition.name, labels: definition.labels, nodes, mode };
+}
+
+function nodeOf({ id, node, item, state, branch }: ExecutionRow): NodeExecution {
+  return { id, node: node ?? 0, item, state, branch };
+}
+
+/** Rows of a run's nodes, in the order of lists. */
+function nodesOf(data: StoreData, run: ExecutionId): ExecutionRow[] {
+  return data.executions
+    .ofJob(run)
+    .map((id) => data.executions.get(id) as ExecutionRow)
+    .sort(byPlace);
+}
+
+function byPlace(a: ExecutionRow, b: ExecutionRow): number {
+  return (a.node ?? 0) - (b.node ?? 0) || (a.item ?? -1) - (b.item ?? -1) || byText(a.id, b.id);
+}

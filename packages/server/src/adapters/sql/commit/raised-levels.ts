@@ -1,0 +1,28 @@
+import { levelOf } from "../../../domain/cluster/feature-level.ts";
+import type { Connections } from "../connection/connections.ts";
+
+/** Features whose rows programs of an older level would misread, and the migration that made room for these rows. */
+const MIGRATIONS = { DURABLE_STEPS: "steps", WORKFLOWS: "workflows" } as const;
+type RaisingFeature = keyof typeof MIGRATIONS;
+
+const RAISE = "UPDATE schema_migrations SET needs_level = $1 WHERE name = $2 AND needs_level < $1";
+
+/**
+ * Keeps programs of an older feature level from opening the store: they would repeat steps that are recorded, drop signals, and leave
+ * runs of workflows alone.
+ */
+export class RaisedLevels {
+  readonly #db: Connections;
+  readonly #raised = new Set<RaisingFeature>();
+
+  constructor(db: Connections) {
+    this.#db = db;
+  }
+
+  /** Raises the level, in a transaction of its own. Comes before every write of the feature; only the first one costs a statement. */
+  async raise(feature: RaisingFeature): Promise<void> {
+    if (this.#raised.has(feature)) return;
+    await this.#db.run("maintain", { text: RAISE, values: [levelOf(feature), MIGRATIONS[feature]] });
+    this.#raised.add(feature);
+  }
+}

@@ -1,0 +1,97 @@
+import { RUN_NODE } from "../../../domain/execution.ts";
+import type { JobId } from "../../../domain/ids.ts";
+import type { NewWorkflow, NodePayload } from "../../../ports/store-runs.ts";
+import { byteas, float8s, int4s, int8s, uuids } from "../connection/arrays.ts";
+import { type ChunkLimit, chunked } from "../connection/chunks.ts";
+import { QUEUE_CODES, RUN_MODE_CODES, STATE_CODES, TRIGGER_CODES } from "../connection/codes.ts";
+import type { Statement } from "../connection/connections.ts";
+import { JOB_COLUMNS, jobColumns } from "../jobs/job-columns.ts";
+import { INSERT_JOBS } from "../submit/insert.ts";
+import { newNodes, newNodeValues, nodeInsert } from "./new-nodes.ts";
+
+/** Inserts of workflows with their runs. Statements of one workflow belong into one transaction. */
+
+/** Writes the job, the graph, the run and the execution of the run. */
+const WORKFLOWS = `
+WITH n AS MATERIALIZED (
+  SELECT ${JOB_COLUMNS}, unnest($17::uuid[]) AS id, unnest($18::int8[]) AS lane, unnest($19::float8[]) AS rank,
+    unnest($20::int8[]) AS deadline, unnest($21::int4[]) AS nodes, unnest($22::bytea[]) AS graph,
+    unnest($23::bytea[]) AS definitions
+), j AS (${INSERT_JOBS}), g AS (
+  INSERT INTO workflow_graphs (job_id, version, nodes, graph, definitions)
+  SELECT job_id, 1, nodes, graph, definitions FROM n
+), r AS (
+  INSERT INTO workflow_runs (run, shard, revision, mode) SELECT id, shard, 1, ${RUN_MODE_CODES.RUNNING} FROM n
+)
+INSERT INTO executions (id, job_id, lane, rank, due_at, scheduled_at, created_at, updated_at, started_at,
+  concurrency_limit, payload_bytes, shard, state, queue, priority, trigger, has_unique_key, tenant, pool, handler,
+  requires, policy, concurrency_key, node)
+SELECT id, job_id, lane, rank, deadline, scheduled_at, created_at, created_at, created_at,
+  concurrency_limit, coalesce(octet_length(payload), 0), shard, ${STATE_CODES.RUNNING}, ${QUEUE_CODES.OPEN}, priority,
+  ${TRIGGER_CODES.API}, unique_key IS NOT NULL, tenant, pool, handler, requires, policy, concurrency_key, ${RUN_NODE}
+FROM n`;
+
+const PAYLOADS = `
+  INSERT INTO workflow_payloads (job_id, version, node, payload)
+  SELECT unnest($1::uuid[]), 1, unnest($2::int4[]), unnest($3::bytea[])`;
+
+const ROOTS = `WITH n AS MATERIALIZED (${newNodes(1)}) ${nodeInsert("n.created_at")} FROM n`;
+
+interface OfJob extends NodePayload {
+  jobId: JobId;
+}
+
+/**
+ * Functions that each create a statement when it is its turn.
+ * @param limit largest content of one statement
+ */
+export function workflowStatements(workflows: readonly NewWorkflow[], limit: ChunkLimit): (() => Statement)[] {
+  const payloads = workflows.flatMap(({ jobId, payloads: own }) =>
+    own.map((payload): OfJob => ({ ...payload, jobId })),
+  );
+  const roots = workflows.flatMap((workflow) => workflow.roots);
+  return [
+    ...chunked(workflows, limit, weigh).map((pack) => () => workflowStatement(pack)),
+    ...chunked(payloads, limit, ({ payload: { length } }) => ({ count: 1, bytes: length })).map(
+      (pack) => () => payloadStatement(pack),
+    ),
+    ...chunked(roots, limit, () => ({ count: 1, bytes: 0 })).map(
+      (pack) => (): Statement => ({ name: "insert_roots", text: ROOTS, values: newNodeValues(pack) }),
+    ),
+  ];
+}
+
+/** Bytes that a workflow has beside its payload and labels. */
+export function bytesOfWorkflow({ graph, definitions, payloads }: NewWorkflow): number {
+  return payloads.reduce((sum, { payload }) => sum + payload.length, graph.length + definitions.length);
+}
+
+function weigh({ graph, definitions, payload }: NewWorkflow): ChunkLimit {
+  return { count: 1, bytes: graph.length + definitions.length + (payload?.length ?? 0) };
+}
+
+function workflowStatement(workflows: readonly NewWorkflow[]): Statement {
+  const rows = [...workflows].sort((a, b) => (a.executionId < b.executionId ? -1 : 1));
+  return {
+    name: "insert_workflows",
+    text: WORKFLOWS,
+    values: [
+      ...jobColumns(rows),
+      uuids(rows, (r) => r.executionId),
+      int8s(rows, (r) => r.laneHash),
+      float8s(rows, (r) => r.rank),
+      int8s(rows, (r) => r.deadline),
+      int4s(rows, (r) => r.nodes),
+      byteas(rows, (r) => r.graph),
+      byteas(rows, (r) => r.definitions),
+    ],
+  };
+}
+
+function payloadStatement(payloads: readonly OfJob[]): Statement {
+  return {
+    name: "insert_node_payloads",
+    text: PAYLOADS,
+    values: [uuids(payloads, (p) => p.jobId), int4s(payloads, (p) => p.node), byteas(payloads, (p) => p.payload)],
+  };
+}

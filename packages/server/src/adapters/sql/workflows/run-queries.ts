@@ -1,0 +1,124 @@
+import { type ExecutionError, type ExecutionState, RUN_NODE } from "../../../domain/execution.ts";
+import type { ExecutionId } from "../../../domain/ids.ts";
+import type { Listing, Page } from "../../../ports/store-queries.ts";
+import type { NodeFilter, NodeSummary, RunFilter, RunSummary, RunView } from "../../../ports/store-runs.ts";
+import { runModeOf, STATE_CODES, stateOf } from "../connection/codes.ts";
+import type { Connections, Row } from "../connection/connections.ts";
+import { Conditions, listing } from "../connection/query.ts";
+import { SUMMARY_COLUMNS, SUMMARY_LENGTH, summaryFrom } from "../executions/execution-rows.ts";
+import { FIRST_ID, LAST_ID, LOOKED_AT, walked } from "../executions/list-walk.ts";
+import { isLater } from "../executions/of-job.ts";
+import { uuidFloor } from "../schema/partitions.ts";
+
+/** Reads of runs of workflows for the api. */
+
+/** The id of a run and its creation time denote the same moment, but by different clocks. */
+const ID_SLACK_MS = 3_600_000;
+
+/** Columns of a run's summary. Each row that belongs to the run's is found by its key. */
+const RUN_COLUMNS = `${SUMMARY_COLUMNS}, w.mode, w.revision, j.name, j.labels,
+  (SELECT g.nodes FROM workflow_graphs g WHERE g.job_id = e.job_id AND g.version = e.job_version)`;
+const RUN_TABLES = `LATERAL (SELECT x.* FROM executions x WHERE x.id = w.run OFFSET 0) e,
+  LATERAL (SELECT x.* FROM jobs x WHERE x.id = e.job_id OFFSET 0) j`;
+const RUN_LENGTH = SUMMARY_LENGTH + 5;
+
+type RunRow = [mode: number, revision: number, name: string | null, labels: string | null, nodes: number | null];
+
+const SHOWN = { itemOf: runFrom, idOf: (item: RunSummary) => item.executionId };
+
+/** See StoreQueries.listRuns. A page examines a bounded number of the newest runs. */
+export function listRuns(db: Connections, tenant: string, filter: RunFilter, page: Page): Promise<Listing<RunSummary>> {
+  const { state, name, since, until } = filter;
+  const end = until === undefined ? LAST_ID : uuidFloor(until + ID_SLACK_MS);
+  const from = since === undefined ? FIRST_ID : uuidFloor(since - ID_SLACK_MS);
+  const before = page.after !== null && page.after < end ? page.after : end;
+  return db.session("list", async (session) => {
+    const [last] = await session.run({ text: LAST_LOOKED_AT, values: [from, before] });
+    const looked = { from: (last?.[0] as string | undefined) ?? from, until: before, rest: last !== undefined };
+    const where = new Conditions().add("w.run >= ?", looked.from).add("w.run < ?", looked.until);
+    where.add("e.tenant = ?", tenant);
+    if (state !== undefined) where.fixed(`e.state = ${STATE_CODES[state]}`);
+    if (name !== undefined) where.add("j.name = ?", name);
+    if (since !== undefined) where.add("e.created_at >= ?", since);
+    if (until !== undefined) where.add("e.created_at < ?", until);
+    const text = `SELECT ${RUN_COLUMNS} FROM workflow_runs w, ${RUN_TABLES} WHERE ${where.text}
+      ORDER BY w.run DESC LIMIT ${page.limit + 1}`;
+    return walked(await session.run({ text, values: where.values }), looked, page.limit, SHOWN);
+  });
+}
+
+const LAST_LOOKED_AT = `SELECT w.run FROM workflow_runs w WHERE w.run >= $1 AND w.run < $2
+  ORDER BY w.run DESC OFFSET ${LOOKED_AT - 1} LIMIT 1`;
+
+const GET_RUN = `
+  SELECT ${RUN_COLUMNS}, g.graph, g.definitions, j.payload, e.result, e.error
+  FROM workflow_runs w, ${RUN_TABLES},
+    LATERAL (SELECT x.* FROM workflow_graphs x WHERE x.job_id = e.job_id AND x.version = e.job_version OFFSET 0) g
+  WHERE w.run = $1 AND e.tenant = $2`;
+
+const COUNT_NODES = `
+  SELECT e.state, count(*)::int4 FROM executions e WHERE e.job_id = $1 AND ${isLater("e")} GROUP BY e.state`;
+
+type DetailRow = [
+  graph: Uint8Array,
+  definitions: Uint8Array,
+  payload: Uint8Array | null,
+  result: Uint8Array | null,
+  error: string | null,
+];
+
+/** See StoreQueries.getRun. */
+export async function getRun(db: Connections, tenant: string, id: ExecutionId): Promise<RunView | null> {
+  const [row] = await db.run("query", { text: GET_RUN, values: [id, tenant] });
+  if (row === undefined) return null;
+  const counted = await db.run("query", { text: COUNT_NODES, values: [id] });
+  const [graph, definitions, payload, result, error] = row.slice(RUN_LENGTH) as DetailRow;
+  return {
+    ...runFrom(row),
+    revision: (row.slice(SUMMARY_LENGTH) as RunRow)[1],
+    ...{ graph, definitions, payload, result, error: errorFrom(error) },
+    counts: Object.fromEntries(counted.map(([state, count]) => [stateOf(state as number), count])),
+  };
+}
+
+/** Order of nodes in a list. */
+const PLACE = `e.node, coalesce(e.item, ${RUN_NODE}), e.id`;
+
+/** See StoreQueries.listNodes. Each page reads the rows of the whole run by the index of its nodes. */
+export async function listNodes(
+  db: Connections,
+  tenant: string,
+  run: ExecutionId,
+  { state, node }: NodeFilter,
+  { after, limit }: Page,
+): Promise<Listing<NodeSummary>> {
+  const where = new Conditions().add("e.job_id = ?", run).add("e.tenant = ?", tenant).fixed(isLater("e"));
+  if (state !== undefined) where.fixed(`e.state = ${STATE_CODES[state as ExecutionState]}`);
+  if (node !== undefined) where.add("e.node = ?", node);
+  if (after !== null) where.add(`(${PLACE}) > (SELECT ${PLACE} FROM executions e WHERE e.id = ?)`, after);
+  const text = `SELECT ${SUMMARY_COLUMNS}, e.error, e.node, e.item, e.branch FROM executions e WHERE ${where.text}
+    ORDER BY ${PLACE} LIMIT ${limit + 1}`;
+  const rows = await db.run("list", { text, values: where.values });
+  return listing(rows.map(nodeFrom), limit, (item) => item.executionId);
+}
+
+function nodeFrom(row: Row): NodeSummary {
+  const [error, node, item, branch] = row.slice(SUMMARY_LENGTH) as [
+    string | null,
+    number,
+    number | null,
+    string | null,
+  ];
+  const summary = summaryFrom(row);
+  return { ...summary, error: errorFrom(error), ofRun: { run: summary.jobId, node, item, branch } };
+}
+
+function runFrom(row: Row): RunSummary {
+  const [mode, , name, labels, nodes] = row.slice(SUMMARY_LENGTH) as RunRow;
+  const named = labels === null ? {} : (JSON.parse(labels) as Record<string, string>);
+  return { ...summaryFrom(row), name, labels: named, nodes: nodes ?? 0, mode: runModeOf(mode) };
+}
+
+function errorFrom(text: string | null): ExecutionError | null {
+  return text === null ? null : (JSON.parse(text) as ExecutionError);
+}

@@ -1,0 +1,143 @@
+import type { ExecutionId, JobId, ShardId } from "../../../domain/ids.ts";
+import type { DueCursor } from "../../../ports/store-flows.ts";
+import type { LoadedRun, NodeExecution, StoreRuns } from "../../../ports/store-runs.ts";
+import { CANDIDATE_COLUMNS, candidateFrom } from "../commit/candidates.ts";
+import { int4s, uuids } from "../connection/arrays.ts";
+import { QUEUE_CODES, runModeOf, stateOf } from "../connection/codes.ts";
+import type { Connections, Row } from "../connection/connections.ts";
+import { ofShards, shardMask } from "../connection/shard-mask.ts";
+import { isLater } from "../executions/of-job.ts";
+import { isComplete } from "../schema/late-indexes.ts";
+
+/** Subqueries, because with a third table in the join PostgreSQL might start with that table. */
+export const READ_RUNS = `
+  SELECT ${CANDIDATE_COLUMNS}, (SELECT w.mode FROM workflow_runs w WHERE w.run = e.id),
+    (SELECT w.revision FROM workflow_runs w WHERE w.run = e.id)
+  FROM (SELECT unnest($1::uuid[]) AS id) a JOIN executions e ON e.id = a.id WHERE e.queue = ${QUEUE_CODES.OPEN}`;
+
+export const READ_GRAPHS = `
+  SELECT g.job_id, g.version, g.nodes, g.graph, g.definitions
+  FROM (SELECT unnest($1::uuid[]) AS job_id, unnest($2::int4[]) AS version) a
+  JOIN workflow_graphs g ON g.job_id = a.job_id AND g.version = a.version`;
+
+export const READ_NODES = `
+  SELECT e.job_id, e.id, e.node, e.item, e.state, e.branch FROM (SELECT unnest($1::uuid[]) AS run) a
+  JOIN executions e ON e.job_id = a.run AND ${isLater("e")}`;
+
+export const OPEN_RUNS = `
+  SELECT e.due_at, e.id FROM executions e
+  WHERE e.queue = ${QUEUE_CODES.OPEN} AND (e.due_at, e.id) > ($2, $3) AND ${ofShards("e.shard", "$1")}
+  ORDER BY e.due_at, e.id LIMIT $4`;
+
+/** The same while upkeep has not built the index: by all runs that the store has, which are few then. */
+const OPEN_RUNS_UNINDEXED = `
+  SELECT e.due_at, e.id FROM workflow_runs w, LATERAL (SELECT x.* FROM executions x WHERE x.id = w.run OFFSET 0) e
+  WHERE e.queue = ${QUEUE_CODES.OPEN} AND (e.due_at, e.id) > ($2, $3) AND ${ofShards("w.shard", "$1")}
+  ORDER BY e.due_at, e.id LIMIT $4`;
+
+/** Cursor before every run. */
+const START: DueCursor = { dueAt: -1, id: "00000000-0000-0000-0000-000000000000" };
+/** Numbers of runs whose rows, or whose graphs, one statement reads. A graph has up to some MiB. */
+const RUNS = 64;
+const GRAPHS = 8;
+
+export function runs(db: Connections): StoreRuns {
+  return {
+    load: (ids) => load(db, ids),
+    openRuns: (shards, after, limit) => openRuns(db, shards, after, limit),
+  };
+}
+
+/** See StoreRuns.load. Only the owner of a run, which asks, changes the run, so the reads need no common snapshot. */
+async function load(db: Connections, ids: readonly ExecutionId[]): Promise<LoadedRun[]> {
+  const rows = await chunkwise(ids, RUNS, (some) =>
+    db.run("read", { name: "read_runs", text: READ_RUNS, values: [uuids(some, (id) => id)] }),
+  );
+  const open = rows.map(runFrom);
+  const graphs = await readGraphs(db, open);
+  const executions = await readNodes(
+    db,
+    open.map(({ row }) => row.id),
+  );
+  return open.flatMap((run): LoadedRun[] => {
+    const graph = graphs.get(keyOf(run.row.jobId, run.row.jobVersion));
+    return graph === undefined ? [] : [{ ...run, ...graph, executions: executions.get(run.row.id) ?? [] }];
+  });
+}
+
+type OpenRun = Pick<LoadedRun, "row" | "mode" | "revision">;
+
+function runFrom(columns: Row): OpenRun {
+  const [mode, revision] = columns.slice(-2) as [number, number];
+  return { row: candidateFrom(columns), mode: runModeOf(mode), revision };
+}
+
+type Graph = Pick<LoadedRun, "nodes" | "graph" | "definitions">;
+
+/** Graphs of the runs, each read once. */
+async function readGraphs(db: Connections, open: readonly OpenRun[]): Promise<Map<string, Graph>> {
+  const wanted = new Map(
+    open.map(({ row: { jobId, jobVersion } }) => [keyOf(jobId, jobVersion), { jobId, jobVersion }]),
+  );
+  const rows = await chunkwise([...wanted.values()], GRAPHS, (some) => {
+    const values = [uuids(some, ({ jobId }) => jobId), int4s(some, ({ jobVersion }) => jobVersion)];
+    return db.run("read", { name: "read_graphs", text: READ_GRAPHS, values });
+  });
+  return new Map(
+    rows.map((row) => {
+      const [jobId, version, nodes, graph, definitions] = row as [JobId, number, number, Uint8Array, Uint8Array];
+      return [keyOf(jobId, version), { nodes, graph, definitions }];
+    }),
+  );
+}
+
+type NodeRow = [
+  run: ExecutionId,
+  id: ExecutionId,
+  node: number,
+  item: number | null,
+  state: number,
+  branch: string | null,
+];
+
+async function readNodes(db: Connections, ids: readonly ExecutionId[]): Promise<Map<ExecutionId, NodeExecution[]>> {
+  const rows = await chunkwise(ids, RUNS, (some) =>
+    db.run("read", { name: "read_nodes", text: READ_NODES, values: [uuids(some, (id) => id)] }),
+  );
+  const found = new Map<ExecutionId, NodeExecution[]>();
+  for (const row of rows) {
+    const [run, id, node, item, state, branch] = row as NodeRow;
+    const known = found.get(run);
+    const execution = { id, node, item, state: stateOf(state), branch };
+    if (known === undefined) found.set(run, [execution]);
+    else known.push(execution);
+  }
+  for (const executions of found.values())
+    executions.sort((a, b) => a.node - b.node || (a.item ?? -1) - (b.item ?? -1));
+  return found;
+}
+
+function openRuns(db: Connections, shards: readonly ShardId[], after: DueCursor | null, limit: number) {
+  const { dueAt, id } = after ?? START;
+  const values = [shardMask(shards), dueAt, id, limit];
+  return db.session("read", async (session): Promise<DueCursor[]> => {
+    const statement = (await isComplete(session, "executions_open_runs"))
+      ? { name: "open_runs", text: OPEN_RUNS, values }
+      : { text: OPEN_RUNS_UNINDEXED, values };
+    return (await session.run(statement)).map((row) => ({ dueAt: row[0] as number, id: row[1] as string }));
+  });
+}
+
+async function chunkwise<T>(
+  items: readonly T[],
+  size: number,
+  read: (some: readonly T[]) => Promise<Row[]>,
+): Promise<Row[]> {
+  const found: Row[] = [];
+  for (let i = 0; i < items.length; i += size) for (const row of await read(items.slice(i, i + size))) found.push(row);
+  return found;
+}
+
+function keyOf(jobId: JobId, version: number): string {
+  return `${jobId}/${version}`;
+}

@@ -1,0 +1,82 @@
+import type { ShardId } from "../../../domain/ids.ts";
+import type { RowChange, ShardCommit } from "../../../ports/store.ts";
+import type { NodeBirth, RunChange } from "../../../ports/store-runs.ts";
+import { int2s, int4s, texts, uuids } from "../connection/arrays.ts";
+import { RUN_MODE_CODES } from "../connection/codes.ts";
+import { newNodes, newNodeValues, nodeInsert } from "./new-nodes.ts";
+
+/** Parts of the commit statement for ticks that change runs of workflows or create executions of nodes; see commit-statement.ts. */
+
+/** Number of the first parameter of these parts. */
+const FIRST = 94;
+const [BRANCH, RUN, PARENT, NODE] = [FIRST, FIRST + 1, FIRST + 6, FIRST + 8] as const;
+
+/**
+ * Writes runs, and creates executions of nodes. The execution of a node exists only if every execution after which the commit creates it has
+ * been updated by this statement: otherwise a parent whose change was missed would leave a child that its own result does not justify.
+ *
+ * Without `IS TRUE` and `IS NOT TRUE`, the planner makes each condition a join, which without hash joins (connections.ts) compares each row
+ * with each.
+ * @param holds SQL condition that the fence of the shard in a column holds
+ */
+export const running = (holds: (column: string) => string) => `, run AS MATERIALIZED (
+  SELECT unnest($${RUN}::int2[]) AS shard, unnest($${RUN + 1}::uuid[]) AS run, unnest($${RUN + 2}::int4[]) AS was_revision,
+    unnest($${RUN + 3}::int4[]) AS revision, unnest($${RUN + 4}::int2[]) AS mode
+), ran AS (
+  UPDATE workflow_runs w SET revision = r.revision, mode = r.mode
+  FROM run r WHERE w.run = r.run AND w.revision = r.was_revision AND ${holds("r.shard")}
+  RETURNING w.run
+), missed_run AS MATERIALIZED (
+  SELECT r.run FROM run r WHERE ${holds("r.shard")} EXCEPT SELECT a.run FROM ran a
+), node AS MATERIALIZED (${newNodes(NODE)}
+), orphan AS MATERIALIZED (
+  SELECT p.child FROM (SELECT unnest($${PARENT}::uuid[]) AS child, unnest($${PARENT + 1}::uuid[]) AS parent) p
+  WHERE (p.parent IN (SELECT u.id FROM updated u)) IS NOT TRUE
+), bred AS (
+  ${nodeInsert("$24::int8")} FROM node n
+  WHERE ${holds("n.shard")} AND (n.id IN (SELECT child FROM orphan)) IS NOT TRUE
+    AND (n.job_id IN (SELECT run FROM missed_run)) IS NOT TRUE
+  ON CONFLICT DO NOTHING RETURNING id
+)`;
+
+/** Runs that were not as expected, and executions of nodes that were not created. */
+export const runningAnswer = (holds: (column: string) => string) => `,
+  ARRAY(SELECT run FROM missed_run),
+  CASE WHEN (SELECT count(*) FROM bred) < (SELECT count(*) FROM node n WHERE ${holds("n.shard")}) THEN
+    ARRAY(SELECT n.id FROM node n WHERE ${holds("n.shard")} EXCEPT SELECT b.id FROM bred b)
+  END`;
+
+/** Branches of changes; NULL: the row keeps what it has. */
+export const BRANCHES = `, unnest($${BRANCH}::text[]) AS branch`;
+export const BRANCHED = ", branch = coalesce(c.branch, e.branch)";
+
+/** Whether a commit needs these parts. */
+export function isRunning({ changes, runs, births }: ShardCommit): boolean {
+  return runs.length + births.length > 0 || changes.some(({ branch }) => branch !== undefined);
+}
+
+interface OfShard extends RunChange {
+  shard: ShardId;
+}
+
+/** @param changes all changes of the commit, in the order of its other values */
+export function runningValues(batch: readonly ShardCommit[], changes: readonly Pick<RowChange, "branch">[]): unknown[] {
+  const runs: OfShard[] = [];
+  const births: NodeBirth[] = [];
+  for (const { shard, runs: own, births: children } of batch) {
+    for (const change of own) runs.push({ ...change, shard });
+    births.push(...children);
+  }
+  const pairs = births.flatMap(({ row, after }) => after.map((parent) => [row.id, parent] as const));
+  return [
+    texts(changes, (c) => c.branch ?? null),
+    int2s(runs, (r) => r.shard),
+    uuids(runs, (r) => r.run),
+    int4s(runs, (r) => r.wasRevision),
+    int4s(runs, (r) => r.revision),
+    int2s(runs, (r) => RUN_MODE_CODES[r.mode]),
+    uuids(pairs, ([child]) => child),
+    uuids(pairs, ([, parent]) => parent),
+    ...newNodeValues(births),
+  ];
+}
