@@ -54,9 +54,9 @@ export interface PictureChange {
 export class Picture {
   readonly graph: WorkflowGraph;
   readonly ready: PositionSet;
-  /** Number of LIVE nodes. */
-  live = 0;
   readonly #codes: Uint8Array;
+  /** Number of nodes by code. */
+  readonly #counts = new Uint32Array(NAMES.length);
   /** Number of open edges to each BLOCKED node. Numbers of other nodes mean nothing. */
   readonly #open: Uint32Array;
   /** Code of the condition that each node's branch meets; WHEN_SUCCEEDED: none. null: the graph has no branches. */
@@ -67,6 +67,7 @@ export class Picture {
     this.graph = graph;
     this.ready = new PositionSet(graph.nodeCount);
     this.#codes = new Uint8Array(graph.nodeCount);
+    this.#counts[BLOCKED] = graph.nodeCount;
     this.#open = graph.parentCounts.slice();
     this.#branchCodes = graph.branches.length === 0 ? null : new Uint32Array(graph.nodeCount);
   }
@@ -86,6 +87,16 @@ export class Picture {
 
   state(node: number): NodeState {
     return NAMES[this.code(node)] as NodeState;
+  }
+
+  /** Number of nodes in a state. */
+  count(state: NodeState): number {
+    return this.#counts.reduce((sum, count, code) => (NAMES[code] === state ? sum + count : sum), 0);
+  }
+
+  /** Number of LIVE nodes. */
+  get live(): number {
+    return this.#counts[LIVE] as number;
   }
 
   /** Number of open edges to a BLOCKED node. */
@@ -156,9 +167,9 @@ export class Picture {
     const before = this.#codes[node];
     if (before === undefined || before >= SUCCEEDED) invariant(false, `node ${node} is in the graph and not final`);
     if (before === READY) this.ready.delete(this.graph.positions[node] as number);
-    if (before === LIVE) this.live--;
     if (code === READY) this.ready.add(this.graph.positions[node] as number);
-    if (code === LIVE) this.live++;
+    (this.#counts[before] as number)--;
+    (this.#counts[code] as number)++;
     this.#codes[node] = code;
   }
 }

@@ -77,6 +77,8 @@ const OUTCOMES: readonly NodeOutcome[] = [
   { state: "CANCELLED", branch: null },
 ];
 
+const STATES: readonly NodeState[] = ["BLOCKED", "READY", "LIVE", "SUCCEEDED", "DEAD", "SKIPPED", "CANCELLED"];
+
 /** A run that random numbers drive. */
 class Play {
   readonly dag: Dag;
@@ -160,7 +162,11 @@ class Play {
   }
 
   checkAgainstOracle(): void {
-    assert.deepEqual(this.states(), oracle(this.dag, this.rows));
+    const states = oracle(this.dag, this.rows);
+    assert.deepEqual(this.states(), states);
+    for (const state of STATES) {
+      assert.equal(this.progress.count(state), states.filter((one) => one === state).length, state);
+    }
   }
 
   checkExplanations(): void {

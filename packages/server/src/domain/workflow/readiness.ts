@@ -113,6 +113,11 @@ export class RunProgress {
     return this.#picture.ready.size;
   }
 
+  /** Number of nodes in a state. */
+  count(state: NodeState): number {
+    return this.#picture.count(state);
+  }
+
   stateOf(node: number): NodeState {
     return this.#picture.state(node);
   }

@@ -40,7 +40,7 @@ export class ByteWriter {
   }
 }
 
-/** Reads bytes of a `ByteWriter`. Every method throws `Malformed` for other bytes. */
+/** Reads bytes of a `ByteWriter`. Every method throws `Malformed` for other bytes, longer forms of a number among them. */
 export class ByteReader {
   readonly #bytes: Uint8Array;
   #at = 0;
@@ -56,6 +56,7 @@ export class ByteReader {
       if (byte === undefined) throw new Malformed("the bytes end too early");
       value |= (byte & (MORE - 1)) << shift;
       if (byte >= MORE) continue;
+      if (byte === 0 && shift > 0) throw new Malformed(`the number at byte ${this.#at - 1} has a shorter form`);
       if (value > max) throw new Malformed(`${value} at byte ${this.#at - 1} is more than ${max}`);
       return value;
     }
