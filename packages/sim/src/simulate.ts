@@ -36,6 +36,7 @@ import { POISON } from "./world/sim-worker.ts";
 import { Spurts } from "./world/spurts.ts";
 import { viewsOf } from "./world/views.ts";
 import { Fleet } from "./world/workers.ts";
+import { Workflows } from "./world/workflows.ts";
 import { Workload } from "./world/workload.ts";
 
 /** Name that stands for a checker if the product or the store itself reports an impossible state. */
@@ -119,6 +120,7 @@ class World {
   readonly #fleet: Fleet;
   readonly #workload: Workload;
   readonly #recurring: Recurring;
+  readonly #workflows: Workflows;
   readonly #crowd: CrowdedInbox;
   readonly #spurts: Spurts;
   readonly #operators: Operators;
@@ -150,6 +152,7 @@ class World {
       leases: this.#leases,
       data: this.#data,
       network: this.#network,
+      graphs: this.#workflows.known,
     }));
     this.#checkers = [ledger, this.#coverage, ...allCheckers(ledger, views)];
     const seers = this.#checkers.filter(({ saw }) => saw !== undefined);
@@ -173,6 +176,7 @@ class World {
     this.#fleet = new Fleet(this.#clock, this.#random.fork("fleet"), this.history, () => server("gateway"));
     this.#workload = new Workload(this.#clock, this.#random.fork("workload"), this.history, () => server("api"));
     this.#recurring = new Recurring(this.#clock, this.#random.fork("recurring"), this.history, () => server("api"));
+    this.#workflows = new Workflows(this.#clock, this.#random.fork("workflows"), this.history, () => server("api"));
     this.#spurts = new Spurts(this.#clock, this.#random.fork("spurts"), this.history, () => server("api"));
     this.#crowd = new CrowdedInbox(this.#clock, this.#random.fork("crowd"), this.history, () => server("api"));
     const isPaused = () => this.#data.pools.get("default")?.paused ?? false;
@@ -221,6 +225,7 @@ class World {
       hours * HOUR_MS + STILL_RECURRING_MS,
       partOf(only, only.recurring),
     );
+    this.#workflows.plan(Math.ceil(jobs / 20), hours * HOUR_MS, partOf(only, only.workflows));
     if (this.#hasSpurts) this.#spurts.plan(Math.min(hours * HOUR_MS, only.untilMs ?? Number.POSITIVE_INFINITY));
     if (only.reliableStore !== true) this.#unsettleStore();
     if (only.reliableNetwork !== true) this.#unsettleNetwork();
@@ -258,7 +263,7 @@ class World {
       const isRunning = [...this.#data.deadLetterRuns.values()].some(({ finishedAt }) => finishedAt === null);
       const isPlanned = [...this.#data.plans.all()].some(({ plan }) => plan.state === "ACTIVE");
       if (
-        this.#workload.open + this.#recurring.open + this.#spurts.open === 0 &&
+        this.#workload.open + this.#recurring.open + this.#workflows.open + this.#spurts.open === 0 &&
         !isOpen &&
         !isPlanned &&
         !isRunning &&

@@ -25,6 +25,8 @@ export interface Only {
   jobs?: ReadonlySet<number>;
   /** Numbers of the recurring jobs that remain, from 1. */
   recurring?: ReadonlySet<number>;
+  /** Numbers of the workflows that remain. */
+  workflows?: ReadonlySet<number>;
   /** Whether calls of the store meet no faults except those of the plan. */
   reliableStore?: boolean;
   /** Whether the network between servers loses, repeats and delays nothing, except where the plan cuts it. */

@@ -51,6 +51,7 @@ import { pausesHold } from "./recurring/pauses-hold.ts";
 import { PlanBooks } from "./recurring/plan-books.ts";
 import { plansMoveOn } from "./recurring/plans-move-on.ts";
 import { untilItGoesBack } from "./until-it-goes-back.ts";
+import { type Graph, graphsComeOutRight } from "./workflows/graphs-come-out-right.ts";
 
 /** Checkers that continue after the store was restored to an earlier state, because they know what is true then. */
 const GO_ON = new Set([
@@ -61,6 +62,7 @@ const GO_ON = new Set([
   "counters equal a recount",
   "epochs grow",
   "final states absorb",
+  "graphs come out right",
   "nothing fails",
   "nothing is lost",
   "old epochs are not delivered",
@@ -79,13 +81,15 @@ export interface Views {
   askGateway: AskGateway;
   /** Versions of the time zone data; null: there is only one. */
   rules: ChangingRules | null;
+  /** Submitted workflows, by the id of their job. */
+  graphs: () => ReadonlyMap<string, Graph>;
 }
 
 /**
  * Creates one checker of each kind.
  * @param ledger ledger that receives every event before the checkers
  */
-export function allCheckers(ledger: Ledger, { servers, topology, askGateway, rules }: Views): Checker[] {
+export function allCheckers(ledger: Ledger, { servers, topology, askGateway, rules, graphs }: Views): Checker[] {
   const { nodes } = topology;
   const [tracker, quiet, books, poolLimits] = [new WorkerTracker(), new Quiet(), new PlanBooks(), new PoolLimitsHold()];
   const all: Checker[] = [
@@ -108,6 +112,7 @@ export function allCheckers(ledger: Ledger, { servers, topology, askGateway, rul
     instantsAreAccountedFor(books, rules),
     givenUpDoesNotBegin(),
     givenUpIsNotSent(),
+    graphsComeOutRight(graphs, quiet),
     heldIsBelieved(tracker, quiet, askGateway),
     journalsStayShort(quiet),
     limitsHold(),

@@ -2,6 +2,7 @@ import {
   Commands,
   createGateway,
   createIntake,
+  createSubmitter,
   createLog,
   DeadLetterRuns,
   FEATURE_LEVEL,
@@ -26,6 +27,7 @@ import {
   type Store,
   sendSignal,
   TimeZones,
+  WorkflowIntake,
   type ZoneFilesText,
 } from "@mainspring/server/testing";
 import type { Shown } from "../checkers/counters-equal-a-recount.ts";
@@ -64,6 +66,7 @@ export class SimServer {
   #gateway: Gateway | null = null;
   #zones: TimeZones | null = null;
   #intake: JobIntake | null = null;
+  #workflows: WorkflowIntake | null = null;
   #store: Store | null = null;
   #changer: JobChanger | null = null;
   #plans: JobPlans | null = null;
@@ -87,6 +90,10 @@ export class SimServer {
 
   get intake(): JobIntake | null {
     return this.#intake;
+  }
+
+  get workflows(): WorkflowIntake | null {
+    return this.#workflows;
   }
 
   get changer(): JobChanger | null {
@@ -138,6 +145,7 @@ export class SimServer {
     const orderings = new PoolOrderings(store, runtime);
     const ownShards = new OwnShards(bus);
     this.#intake = createIntake({ ...deps, orderings, ownShards });
+    this.#workflows = new WorkflowIntake({ submitter: createSubmitter(deps), runtime, ownShards });
     // No client waits here, but the messages are observed.
     const inbox = new Inbox(bus, runtime, { final: () => undefined, output: () => undefined });
     const commands = new Commands({ store, bus, inbox });

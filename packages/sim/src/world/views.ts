@@ -3,6 +3,7 @@ import type { Views } from "../checkers/all.ts";
 import type { Network } from "./network.ts";
 import type { LeaseService } from "./sim-leases.ts";
 import type { SimServer } from "./sim-server.ts";
+import type { SomeGraph } from "./some-graph.ts";
 
 export interface Observation {
   /** Servers that exist at the moment. */
@@ -10,12 +11,15 @@ export interface Observation {
   leases: LeaseService;
   data: StoreData;
   network: Network;
+  /** Submitted workflows, by the id of their job. */
+  graphs: ReadonlyMap<string, SomeGraph>;
 }
 
 /** Data of a simulated world for checkers, besides its history. @param seen called once the world is complete */
 export function viewsOf(rules: Views["rules"], seen: () => Observation): Views {
   return {
     rules,
+    graphs: () => seen().graphs,
     servers: () =>
       seen()
         .servers()

@@ -147,6 +147,8 @@ export interface WentBack {
   holders: readonly ShardHolder[];
   /** All executions. */
   rows: readonly ExecutionRow[];
+  /** All workflow runs. */
+  runs: readonly RunRow[];
   /** Attempts that are assigned and have not ended. */
   inFlight: Recovered["inFlight"];
   /** Open rows of the journal. */

@@ -178,7 +178,8 @@ export class StoreData {
     this.timeline += 1;
     const { inFlight, journals } = recover(this, [...copy.shards.keys()]);
     const at = this.now();
-    this.tell({ kind: "WENT_BACK", at, holders: this.holders(), rows: [...this.executions.all()], inFlight, journals });
+    const [rows, runs] = [[...this.executions.all()], [...this.runs.all()]];
+    this.tell({ kind: "WENT_BACK", at, holders: this.holders(), rows, runs, inFlight, journals });
   }
 
   /** Calls the listener with every later event, before any other code can react to the change. */

@@ -26,10 +26,19 @@ export interface IntakeDependencies {
   ownShards: OwnShards;
 }
 
-/** The way of a received job into the store, and of the hint about it to its owner. */
+/** The way of received jobs and workflows into the store. */
 export function createIntake(deps: IntakeDependencies): JobIntake {
-  const { store, bus, runtime, metrics } = deps;
-  const submitter = new Submitter({
+  return new JobIntake({ ...deps, submitter: createSubmitter(deps), queries: deps.store.queries });
+}
+
+/** The way of new rows into the store, and of the hints about them to their owners. */
+export function createSubmitter({
+  store,
+  bus,
+  runtime,
+  metrics,
+}: Pick<IntakeDependencies, "store" | "bus" | "runtime" | "metrics">): Submitter {
+  return new Submitter({
     store,
     runtime,
     metrics,
@@ -39,5 +48,4 @@ export function createIntake(deps: IntakeDependencies): JobIntake {
       return sendHints(bus, jobs, runtime);
     },
   });
-  return new JobIntake({ ...deps, submitter, queries: store.queries });
 }

@@ -1,0 +1,64 @@
+import type { WorkflowNode } from "@mainspring/server/testing";
+
+/** Row of a node, as the oracle needs it. */
+export interface NodeRow {
+  state: string;
+  branch: string | null;
+}
+
+export type Mode = "RUNNING" | "FAILING" | "CANCELLING";
+/** State of a node that has no row. */
+export type Blank = "BLOCKED" | "READY" | "SKIPPED";
+
+const OVER = new Set(["SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED"]);
+
+/**
+ * States of all nodes that have no row, by the plainest reading of the rules: each node is judged again until no state
+ * changes. The oracle shares no code with the program.
+ */
+export function blanks(nodes: readonly WorkflowNode[], rows: ReadonlyMap<string, NodeRow>, mode: Mode): Map<string, Blank> {
+  const found = new Map<string, Blank>();
+  const stays = survivors(nodes);
+  for (const { name } of nodes) if (!rows.has(name)) found.set(name, "BLOCKED");
+  for (let isChanged = true; isChanged; ) {
+    isChanged = false;
+    for (const node of nodes) {
+      if (found.get(node.name) !== "BLOCKED") continue;
+      const isStopped = mode === "CANCELLING" || (mode === "FAILING" && !stays.has(node.name));
+      const state = isStopped ? "SKIPPED" : judged(node, rows, found);
+      if (state === "BLOCKED") continue;
+      found.set(node.name, state);
+      isChanged = true;
+    }
+  }
+  return found;
+}
+
+function judged(node: WorkflowNode, rows: ReadonlyMap<string, NodeRow>, found: ReadonlyMap<string, Blank>): Blank {
+  const edges = node.dependsOn.map(({ node: parent, when }) => {
+    const row = rows.get(parent) ?? { state: found.get(parent) === "SKIPPED" ? "SKIPPED" : "BLOCKED", branch: null };
+    if (!OVER.has(row.state)) return "open";
+    return isMet(row, when) ? "met" : "dead";
+  });
+  const some = (as: (typeof edges)[number]) => edges.includes(as);
+  const all = (as: (typeof edges)[number]) => edges.every((edge) => edge === as);
+  if (edges.length === 0) return "READY";
+  if (node.join === "ALL") return all("met") ? "READY" : some("dead") ? "SKIPPED" : "BLOCKED";
+  return some("met") ? "READY" : all("dead") ? "SKIPPED" : "BLOCKED";
+}
+
+function isMet({ state, branch }: NodeRow, when: string): boolean {
+  if (when === "SUCCEEDED") return state === "SUCCEEDED";
+  if (when === "FAILED") return state === "DEAD";
+  if (when === "FINISHED") return state !== "CANCELLED";
+  return state === "SUCCEEDED" && when === `BRANCH:${branch}`;
+}
+
+/** Nodes that may still start after a failure: those that wait for one, and all that depend on them. */
+function survivors(nodes: readonly WorkflowNode[]): Set<string> {
+  const found = new Set<string>();
+  for (const { name, dependsOn } of nodes) {
+    if (dependsOn.some(({ node, when }) => when === "FAILED" || when === "FINISHED" || found.has(node))) found.add(name);
+  }
+  return found;
+}

@@ -1,0 +1,116 @@
+import type { ExecutionRow, StoreEvent, WorkflowNode } from "@mainspring/server/testing";
+import { type Checker, Violation } from "../checker.ts";
+import type { Quiet } from "../quiet.ts";
+import { addedRows, isOver } from "../recurring/ledger.ts";
+import { blanks, type Mode, type NodeRow } from "./graph-oracle.ts";
+
+/** Time for reads, commits and messages that follow from the end of a node, in milliseconds. */
+const BOUND_MS = 30_000;
+
+export interface Graph {
+  nodes: readonly WorkflowNode[];
+  onFailure: "FAIL_FAST" | "CONTINUE";
+}
+
+interface RunAccount {
+  graph: Graph;
+  row: ExecutionRow;
+  mode: string;
+  rows: Map<string, ExecutionRow>;
+  /** Simulated time since which no node is live; null: one is. */
+  idleSinceMs: number | null;
+}
+
+/**
+ * A node is created once, and only when its parents have ended as its edges want; a run ends only when nothing of it is
+ * live or may start, and then as its nodes say. An open run whose nodes have all ended goes on or ends soon.
+ * @param graphs workflows by the id of their job
+ */
+export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, quiet: Quiet): Checker {
+  const runs = new Map<string, RunAccount>();
+  const begin = (row: ExecutionRow, mode: string) => {
+    const graph = graphs().get(row.job.jobId);
+    if (graph !== undefined) runs.set(row.id, { graph, row, mode, rows: new Map(), idleSinceMs: null });
+  };
+  const put = (row: ExecutionRow) => {
+    const run = runs.get(row.job.jobId);
+    const name = run?.graph.nodes[row.node ?? -1]?.name;
+    if (run !== undefined && name !== undefined) run.rows.set(name, row);
+  };
+  return {
+    name: "graphs come out right",
+    saw(event) {
+      if (event.kind === "WENT_BACK") {
+        runs.clear();
+        const modes = new Map(event.runs.map(({ run, mode }) => [run, mode]));
+        for (const row of event.rows) if (row.node === null) begin(row, modes.get(row.id) ?? "RUNNING");
+        for (const row of event.rows) put(row);
+        return;
+      }
+      if (event.kind === "SUBMITTED") for (const row of event.rows) if (row.queue === "OPEN") begin(row, "RUNNING");
+      if (event.kind === "COMMITTED" && event.outcome.status === "APPLIED") committed(event, runs, put);
+      for (const row of addedRows(event)) created(row, runs, put);
+    },
+    looked(nowMs) {
+      for (const run of runs.values()) {
+        const isIdle = !isOver(run.row.state) && [...run.rows.values()].every(({ state }) => isOver(state));
+        run.idleSinceMs = isIdle ? (run.idleSinceMs ?? nowMs) : null;
+        const sinceMs = Math.max(run.idleSinceMs ?? nowMs, quiet.butForBlocksSinceMs);
+        if (nowMs - sinceMs > BOUND_MS) throw new Violation(`the run ${run.row.id} is open and nothing of it is live`);
+      }
+    },
+  };
+}
+
+function committed(
+  { asked, applied, outcome }: Extract<StoreEvent, { kind: "COMMITTED" }>,
+  runs: ReadonlyMap<string, RunAccount>,
+  put: (row: ExecutionRow) => void,
+): void {
+  const missed = new Set(outcome.missedRuns);
+  for (const { run, mode } of asked.runs) {
+    const account = runs.get(run);
+    if (account !== undefined && !missed.has(run)) account.mode = mode;
+  }
+  for (const { after } of applied) put(after);
+  for (const { after } of applied) {
+    const run = runs.get(after.id);
+    if (run === undefined) continue;
+    run.row = after;
+    if (isOver(after.state)) judgeEnd(run);
+  }
+}
+
+function created(row: ExecutionRow, runs: ReadonlyMap<string, RunAccount>, put: (row: ExecutionRow) => void): void {
+  if (row.node === null) return;
+  const run = runs.get(row.job.jobId);
+  const node = run?.graph.nodes[row.node];
+  if (run === undefined || node === undefined) throw new Violation(`${row.id} is a node of no run`);
+  if (run.rows.has(node.name)) throw new Violation(`${node.name} of ${run.row.id} was created twice`);
+  if (isOver(run.row.state)) throw new Violation(`${node.name} was created after the end of ${run.row.id}`);
+  const state = blanks(run.graph.nodes, run.rows, modeOf(run)).get(node.name);
+  if (state !== "READY") throw new Violation(`${node.name} of ${run.row.id} was created and is ${state}`);
+  put(row);
+}
+
+function modeOf({ mode }: RunAccount): Mode {
+  return mode === "EXPIRING" ? "CANCELLING" : (mode as Mode);
+}
+
+function judgeEnd(run: RunAccount): void {
+  const { graph, row, rows, mode } = run;
+  const live = [...rows.values()].find(({ state }) => !isOver(state));
+  if (live !== undefined) throw new Violation(`the run ${row.id} is ${row.state}, and its node ${live.id} is ${live.state}`);
+  const seen = blanks(graph.nodes, rows as ReadonlyMap<string, NodeRow>, modeOf(run));
+  for (const [name, state] of seen) {
+    if (state !== "SKIPPED") throw new Violation(`the run ${row.id} is ${row.state}, and its node ${name} is ${state}`);
+  }
+  const expected = mode === "CANCELLING" ? "CANCELLED" : mode === "EXPIRING" ? "DEAD" : outcomeOf(graph, rows);
+  if (row.state !== expected) throw new Violation(`the run ${row.id} is ${row.state} instead of ${expected}`);
+}
+
+function outcomeOf({ nodes }: Graph, rows: ReadonlyMap<string, ExecutionRow>): string {
+  const isFatal = ({ name, allowFailure }: WorkflowNode) =>
+    !allowFailure && ["DEAD", "CANCELLED"].includes(rows.get(name)?.state ?? "");
+  return nodes.some(isFatal) ? "DEAD" : "SUCCEEDED";
+}
