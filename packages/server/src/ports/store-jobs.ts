@@ -50,6 +50,7 @@ export type ReplaceOutcome =
    * type.
    */
   | { kind: "OTHER_TYPE"; isRecurring: boolean }
+  | IsWorkflow
   /** Another recurring job has the name. */
   | { kind: "NAME_HELD"; jobId: JobId }
   /**
@@ -57,6 +58,11 @@ export type ReplaceOutcome =
    * null: none.
    */
   | { kind: "KEY_DIFFERS"; key: "concurrencyKey" | "uniqueKey"; value: string | null };
+
+/** The job is a workflow, whose runs are not executions like others; nothing was written. */
+interface IsWorkflow {
+  kind: "IS_WORKFLOW";
+}
 
 export type NamedOutcome =
   | { kind: "CREATED" }
@@ -105,6 +111,7 @@ export type RunOutcome =
   /** An execution of the one-time job has not ended, or the execution to be repeated has not. */
   | { kind: "NOT_FINAL"; executionId: ExecutionId }
   | { kind: "DELETED" }
+  | IsWorkflow
   /** The job has another version by now, so the caller must read it again. */
   | { kind: "OTHER_VERSION"; version: number }
   | { kind: "KEY_HELD"; executionId: ExecutionId };

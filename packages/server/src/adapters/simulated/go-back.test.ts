@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { birth, execution, nodeEnds, started } from "../../ports/conformance/runs-scene.conformance.ts";
 import { takeShards } from "../../ports/conformance/store-scene.conformance.ts";
 import { StoreUnavailable } from "../../ports/store.ts";
 import { StoreStage } from "./store.fixture.ts";
@@ -17,6 +18,22 @@ describe("a simulated store that goes back to an earlier state", () => {
     assert.equal(stage.data.executions.get(later.executionId), undefined);
     assert.deepEqual(stage.data.shard(1).journals(), []);
     assert.deepEqual(stage.data.holders(), before);
+  });
+
+  it("has the runs of workflows and their nodes of then", async () => {
+    const { stage, scene } = await told();
+    const run = await started(scene, { shard: 1 });
+    const copy = stage.data.copy();
+    await scene.applied(1, {
+      changes: [nodeEnds(scene, run, 0, { branch: "left" })],
+      births: [birth(scene, run, 2, [0])],
+      runs: [{ run: run.executionId, wasRevision: 1, revision: 2, mode: "FAILING" }],
+    });
+    const later = await started(scene, { shard: 1 });
+    stage.data.goBack(copy);
+    const [known, ...others] = await stage.connect("b").runs.load([run.executionId, later.executionId]);
+    assert.deepEqual([known?.mode, known?.revision, others], ["RUNNING", 1, []]);
+    assert.deepEqual(known?.executions, [execution(run, 0), execution(run, 1)]);
   });
 
   it("gives no epoch a second time", async () => {

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { isFinal } from "../../domain/execution.ts";
 import { SHARD_COUNT } from "../../domain/ids.ts";
 import { defaultPool } from "../../domain/pool.ts";
+import { birth, nodeEnds, nodeId, started } from "../../ports/conformance/runs-scene.conformance.ts";
 import type { Scene } from "../../ports/conformance/store-scene.conformance.ts";
 import type { NewJob, RowChange } from "../../ports/store.ts";
 import type { AppliedChange } from "./history.ts";
@@ -91,6 +92,23 @@ describe("the simulated store's truth", () => {
     ]);
   });
 
+  it("tells its observers what a commit has done to runs of workflows", async () => {
+    const stage = new StoreStage();
+    const scene = await stage.scene("a");
+    const run = await started(scene, { shard: 1 });
+    const told: unknown[] = [];
+    stage.data.observe((event) => {
+      if (event.kind !== "COMMITTED") return;
+      const runs = event.runs.map(({ before, after }) => [before.mode, after.mode, after.revision]);
+      told.push([runs, event.nodes.map(({ id, node, trigger }) => [id, node, trigger]), event.born]);
+    });
+    const changes = [nodeEnds(scene, run, 0)];
+    const runs = [{ run: run.executionId, wasRevision: 1, revision: 2, mode: "CANCELLING" as const }];
+    await scene.applied(1, { changes, runs, births: [birth(scene, run, 2, [0])] });
+    assert.deepEqual(told, [[[["RUNNING", "CANCELLING", 2]], [[nodeId(run.executionId, 2), 2, "NODE"]], []]]);
+    assertIndexed(stage.data);
+  });
+
   it("has the pools that somebody has set up", async () => {
     const stage = new StoreStage();
     const pool = { ...defaultPool("gpu"), paused: true, order: "FIFO", placement: "ROUND_ROBIN" } as const;
@@ -159,4 +177,5 @@ function assertIndexed(data: StoreData): void {
   assert.deepEqual(idsOf(lanes.flatMap((lane) => data.executions.ready(ALL, lane, null, 1_000))), inQueue("READY"));
   assert.deepEqual(idsOf(data.executions.waiting(ALL, Number.MAX_SAFE_INTEGER, 1_000)), inQueue("WAITING"));
   assert.deepEqual(idsOf([...ALL].flatMap((shard) => data.executions.held(shard))), inQueue("HELD"));
+  assert.deepEqual(idsOf(data.executions.open(ALL, null, 1_000)), inQueue("OPEN"));
 }

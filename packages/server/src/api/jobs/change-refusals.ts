@@ -26,6 +26,7 @@ export function refusalOf(refusal: Refusal): Problem {
     case "DELETED":
     case "NOT_FINAL":
     case "AMBIGUOUS":
+    case "IS_WORKFLOW":
       return problem("wrong-state", stateText(refusal));
   }
 }
@@ -46,6 +47,8 @@ function stateText(refusal: Exclude<Refusal, { kind: "NOT_FOUND" | "OTHER_VERSIO
       return "the job is DELETED: nothing of it is run again. Submit a new one";
     case "NOT_FINAL":
       return `execution ${refusal.executionId} of the job is not final: wait for it, or cancel it`;
+    case "IS_WORKFLOW":
+      return "the job is a workflow: it is neither changed nor run again as a job. Submit a new one";
     case "AMBIGUOUS":
       return `several ACTIVE jobs have this name (${refusal.jobIds.join(", ")}): PUT one by its id`;
   }

@@ -27,9 +27,12 @@ export function writtenJobs(submissions: readonly Submission[], outcomes: readon
     if (outcome?.kind !== "ACCEPTED" || outcome.replayed) return [];
     const isWritten = (taken: AcceptedJob | undefined) =>
       taken?.deduplicated === false && taken.nameHeldBy === undefined;
-    const written = jobs.filter((_, position) => isWritten(outcome.jobs[position]));
-    return written.filter((job) => job.executionId === null || job.queue !== "OPEN");
+    return jobs.filter((_, position) => isWritten(outcome.jobs[position])).filter(isHinted);
   });
+}
+
+function isHinted(job: Submission["jobs"][number]): job is WrittenJob {
+  return job.executionId === null || job.queue !== "OPEN";
 }
 
 /**

@@ -3,7 +3,7 @@ import { it } from "node:test";
 import type { ExecutionState } from "../../domain/execution.ts";
 import type { ExecutionFilter, JobFilter } from "../store-queries.ts";
 import { birth, nodeEnds, nodeId, runEnds, started } from "./runs-scene.conformance.ts";
-import { type Scene, TENANT } from "./store-scene.conformance.ts";
+import { ALL_SHARDS, type Scene, TENANT } from "./store-scene.conformance.ts";
 
 const ERROR = { name: "Error", message: "no" };
 const DAY_MS = 86_400_000;
@@ -160,6 +160,25 @@ export function runQueriesConformance(scene: () => Scene): void {
     assert.equal(await settle("REPLAY", asked.executionId), "NOT_A_DEAD_LETTER");
     assert.equal(await settle("DISCARD", asked.executionId), "SETTLED");
     assert.deepEqual(await letters(), [[], 0]);
+  });
+
+  it("refuses to change a workflow, or to run it again, as if it were a job of one execution", async () => {
+    const asked = await started(scene(), { name: "etl" });
+    const { tenant, jobId, definition, payload } = asked;
+    const [commandId, at] = [scene().runtime.uuid(), scene().runtime.now()];
+    const other = { ...definition, priority: 1 };
+    const { jobs, readCommands } = scene().store;
+    const change = { tenant, jobId, definition: other, payload, ifVersion: null, commandId, at };
+    assert.deepEqual(await jobs.replace(change), { kind: "IS_WORKFLOW" });
+    assert.deepEqual(await jobs.putNamed({ job: scene().job(other), commandId }), { kind: "IS_WORKFLOW" });
+    const again = { ...scene().job({ jobId, executionId: scene().runtime.uuid() }), jobVersion: 1 };
+    assert.deepEqual(await jobs.run({ ...again, retryOf: asked.executionId }), { kind: "IS_WORKFLOW" });
+    assert.deepEqual(await jobs.run({ ...again, retryOf: nodeId(asked.executionId, 0) }), { kind: "NOT_FOUND" });
+    assert.deepEqual(await readCommands(ALL_SHARDS, new Set(), 10), []);
+    const deletion = { tenant, jobId, cancelRunning: true, commandId: () => scene().runtime.uuid(), at };
+    const outcome = await jobs.delete(deletion);
+    const named = outcome.kind === "DELETED" ? outcome.commands.map(({ kind }) => kind) : [];
+    assert.deepEqual(named.sort(), ["CANCEL", "DELETE"]);
   });
 
   it("keeps the nodes of an open run, and forgets all of a run that ended long ago", async () => {

@@ -140,7 +140,7 @@ function replayOf(
   return newRow(again, { trigger: "RETRY", retryOf: id, jobVersion });
 }
 
-/** Whether a row is a dead letter. Of a workflow, the run is, and not its nodes. */
+/** Whether a row is a dead letter. The dead letter of a workflow is its run, and not a node. */
 function isOpen(row: ExecutionRow): boolean {
   return row.state === "DEAD" && row.settled === null && !isNode(row);
 }

@@ -25,6 +25,7 @@ import { insert, insertRecurring } from "./submit.ts";
 export function replaceJob(data: StoreData, by: Incarnation, asked: JobReplacement): ReplaceOutcome {
   const row = known(data, asked);
   if (row === null) return { kind: "NOT_FOUND" };
+  if (data.runs.isWorkflow(asked.jobId)) return { kind: "IS_WORKFLOW" };
   const { version } = row;
   const { definition, payload } = row.job;
   const isRecurring = definition.recurrence !== null;
@@ -165,6 +166,7 @@ export function run(data: StoreData, by: Incarnation, asked: NewRun): RunOutcome
   const isKnown = retryOf === null || data.executions.ofJob(jobId).includes(retryOf);
   if (job === null || !isKnown) return { kind: "NOT_FOUND" };
   if (job.deletedAt !== null) return { kind: "DELETED" };
+  if (data.runs.isWorkflow(jobId)) return { kind: "IS_WORKFLOW" };
   const isRecurring = job.job.definition.recurrence !== null;
   const open = openOf(data, jobId).find((id) => !isRecurring || id === retryOf);
   if (open !== undefined) return { kind: "NOT_FINAL", executionId: open };

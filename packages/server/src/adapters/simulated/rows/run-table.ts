@@ -48,6 +48,10 @@ export class RunTable {
     this.#runs.delete(run);
   }
 
+  isWorkflow(jobId: JobId): boolean {
+    return this.#graphs.has(jobId);
+  }
+
   graphOf(jobId: JobId, version: number): GraphRow | undefined {
     return this.#graphs.get(jobId)?.get(version);
   }

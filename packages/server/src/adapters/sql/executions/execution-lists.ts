@@ -5,8 +5,9 @@ import type { Connections, Row, Session } from "../connection/connections.ts";
 import { Conditions, listing } from "../connection/query.ts";
 import { isComplete } from "../schema/late-indexes.ts";
 import { uuidFloor } from "../schema/partitions.ts";
+import { hidesPage, visible } from "../workflows/hidden-nodes.ts";
 import { SUMMARY_COLUMNS, summaryFrom } from "./execution-rows.ts";
-import { FIRST_ID, type IdRange, LAST_ID, newestOf, SPARSE, walked, within } from "./list-walk.ts";
+import { within as cut, FIRST_ID, type IdRange, LAST_ID, LOOKED_AT, newestOf, SPARSE, walked } from "./list-walk.ts";
 import { executionsOf, isLater } from "./of-job.ts";
 
 /** The id of an execution and its creation time denote the same moment, but by different clocks. */
@@ -47,7 +48,7 @@ export function listExecutions(
 function rangeOf({ since, until, ids }: ExecutionFilter, { after }: Page): IdRange {
   const end = until === undefined ? LAST_ID : uuidFloor(until + ID_SLACK_MS);
   const from = since === undefined ? FIRST_ID : uuidFloor(since - ID_SLACK_MS);
-  return within({ from, until: after !== null && after < end ? after : end }, ids);
+  return cut({ from, until: after !== null && after < end ? after : end }, ids);
 }
 
 /** @returns rows; null: no index fits, or it leads to too many rows */
@@ -142,12 +143,18 @@ async function lanesOf(session: Session, { handler, pool }: ExecutionFilter): Pr
  * Executions in unsuccessful states. The bounds are row comparisons, because equations would let the planner use the
  * primary key's order instead of the index's.
  */
-function unsuccessful(session: Session, { tenant, filter, page, range }: Asked): Promise<Row[]> {
-  const where = created(new Conditions().add("e.tenant = ?", tenant), filter);
+async function unsuccessful(session: Session, { tenant, filter, page, range }: Asked): Promise<Row[] | null> {
   const code = STATE_CODES[filter.state as ExecutionState];
-  const text = `SELECT ${SUMMARY_COLUMNS} FROM executions e WHERE e.state IN (5, 6, 7)
-    AND (e.state, e.id) >= (${code}, ${where.value(range.from)}::uuid) AND (e.state, e.id) < (${code}, ${where.value(range.until)}::uuid)
-    AND ${where.text} ORDER BY e.state DESC, e.id DESC LIMIT ${page.limit + 1}`;
+  const within = (values: Conditions) => `e.state IN (5, 6, 7)
+    AND (e.state, e.id) >= (${code}, ${values.value(range.from)}::uuid)
+    AND (e.state, e.id) < (${code}, ${values.value(range.until)}::uuid)`;
+  const order = "ORDER BY e.state DESC, e.id DESC";
+  const probe = new Conditions();
+  const read = `SELECT e.node FROM executions e WHERE ${within(probe)} ${order} LIMIT ${LOOKED_AT}`;
+  if (await hidesPage(session, `(${visible(read)}) c`, probe.values, LOOKED_AT, page.limit)) return null;
+  const where = created(new Conditions().add("e.tenant = ?", tenant), filter);
+  const text = `SELECT ${SUMMARY_COLUMNS} FROM executions e WHERE ${within(where)}
+    AND ${where.text} ${order} LIMIT ${page.limit + 1}`;
   return session.run({ text, values: where.values });
 }
 
@@ -172,16 +179,32 @@ async function ended(session: Session, asked: Asked): Promise<Row[] | null> {
   return wanted.length === 0 ? [] : ofKinds(session, asked, wanted);
 }
 
-function ofKinds(session: Session, { tenant, filter, page, range }: Asked, kinds: readonly Kind[]): Promise<Row[]> {
-  const where = created(new Conditions().add("e.tenant = ?", tenant), filter);
-  const [from, until] = [`${where.value(range.from)}::uuid`, `${where.value(range.until)}::uuid`];
+async function ofKinds(
+  session: Session,
+  { tenant, filter, page, range }: Asked,
+  kinds: readonly Kind[],
+): Promise<Row[] | null> {
   const lists = [kinds.map((kind) => kind.handler), kinds.map((kind) => kind.pool), kinds.map((kind) => kind.state)];
-  const [handlers, pools, states] = lists.map((list) => where.value(list));
-  const text = `SELECT e.* FROM unnest(${handlers}::text[], ${pools}::text[], ${states}::smallint[]) k (handler, pool, state),
-    LATERAL (SELECT ${SUMMARY_COLUMNS} FROM executions e WHERE e.queue = 0
-      AND (e.handler, e.pool, e.state, e.id) >= (k.handler, k.pool, k.state, ${from})
-      AND (e.handler, e.pool, e.state, e.id) < (k.handler, k.pool, k.state, ${until}) AND ${where.text}
-      ORDER BY e.handler DESC, e.pool DESC, e.state DESC, e.id DESC LIMIT ${page.limit + 1}) e`;
+  /** Source of the kinds `k`, and condition for their executions `e`. */
+  const partsFor = (values: Conditions) => {
+    const [from, until] = [`${values.value(range.from)}::uuid`, `${values.value(range.until)}::uuid`];
+    const [handlers, pools, states] = lists.map((list) => values.value(list));
+    const source = `unnest(${handlers}::text[], ${pools}::text[], ${states}::smallint[]) k (handler, pool, state)`;
+    const within = `e.queue = 0 AND (e.handler, e.pool, e.state, e.id) >= (k.handler, k.pool, k.state, ${from})
+      AND (e.handler, e.pool, e.state, e.id) < (k.handler, k.pool, k.state, ${until})`;
+    return { source, within };
+  };
+  const order = "ORDER BY e.handler DESC, e.pool DESC, e.state DESC, e.id DESC";
+  const probe = new Conditions();
+  const asked = partsFor(probe);
+  const each = Math.max(page.limit + 1, Math.floor(LOOKED_AT / kinds.length));
+  const read = `SELECT e.node FROM executions e WHERE ${asked.within} ${order} LIMIT ${each}`;
+  const examined = `${asked.source}, LATERAL (${visible(read)}) c`;
+  if (await hidesPage(session, examined, probe.values, each, page.limit)) return null;
+  const where = created(new Conditions().add("e.tenant = ?", tenant), filter);
+  const { source, within } = partsFor(where);
+  const text = `SELECT e.* FROM ${source}, LATERAL (SELECT ${SUMMARY_COLUMNS} FROM executions e WHERE ${within}
+    AND ${where.text} ${order} LIMIT ${page.limit + 1}) e`;
   return session.run({ text, values: where.values });
 }
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type pg from "pg";
 import { fire, firstPlan, recurring } from "../../../ports/conformance/recurring-scene.conformance.ts";
+import { started } from "../../../ports/conformance/runs-scene.conformance.ts";
 import { Scene, TENANT } from "../../../ports/conformance/store-scene.conformance.ts";
 import type { NewJob } from "../../../ports/store.ts";
 import type { ExecutionFilter, JobFilter, Listing, Page } from "../../../ports/store-queries.ts";
@@ -107,6 +108,18 @@ describe(`lists over ${MONTHS} months`, () => {
       store.queries.listExecutions(TENANT, { handler: "common" }, { ...page, limit: 1_000 }),
     );
     assert.equal(new Set(over.map(({ executionId }) => executionId)).size, JOBS - 5);
+  });
+
+  it("look at few rows beside the nodes of workflows", async () => {
+    await started(scene);
+    await asked(
+      database,
+      "UPDATE mainspring.executions SET node = 0, trigger = 6, settled = 3 WHERE get_byte(uuid_send(id), 15) > 9",
+    );
+    await asked(database, "ANALYZE");
+    await assertBounded();
+    const shown = await all((page) => store.queries.listExecutions(TENANT, { handler: "common" }, page));
+    assert.ok(shown.length > 0 && shown.length < JOBS / 10);
   });
 
   /** Rare combinations are among the oldest. */

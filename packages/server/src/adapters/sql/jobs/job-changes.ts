@@ -23,6 +23,7 @@ const DELETE = "UPDATE jobs SET deleted_at = $2, updated_at = $2 WHERE id = $1 A
 export async function replaceJob(session: Session, asked: JobReplacement, now: () => EpochMs): Promise<ReplaceOutcome> {
   const job = await lockJob(session, asked.tenant, asked.jobId);
   if (job === null) return { kind: "NOT_FOUND" };
+  if (job.isWorkflow) return { kind: "IS_WORKFLOW" };
   const isRecurring = job.definition.recurrence !== null;
   if (asked.ifVersion !== null && asked.ifVersion !== job.version) {
     return { kind: "OTHER_VERSION", version: job.version };

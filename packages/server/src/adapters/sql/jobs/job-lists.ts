@@ -16,6 +16,7 @@ import {
 } from "../executions/list-walk.ts";
 import { isLater } from "../executions/of-job.ts";
 import { isComplete } from "../schema/late-indexes.ts";
+import { hasRuns } from "../workflows/hidden-nodes.ts";
 import { IS_FIRST_OPEN, jobSummary, SUMMARY, stateCondition, TABLES } from "./job-rows.ts";
 import { finishedPlans, type JobSource, jobSource } from "./job-sources.ts";
 
@@ -133,6 +134,7 @@ async function walk(session: Session, asked: Asked, most?: number): Promise<List
   const looked = await newestOf(session, "jobs", asked.range, most);
   const { state } = asked.filter;
   const isByState = (state === "ACTIVE" || state === "FINISHED") && looked.from < FIRST_RECURRING_ID;
+  // The range of the index by jobs has all executions of nodes too.
   const isByExecutions = isByState && !(await hasRuns(session));
   const where = matching({ ...asked, range: looked }, isByExecutions);
   const text = `${isByExecutions ? openOf(where, looked) : ""} SELECT ${SUMMARY} FROM ${TABLES} WHERE ${where.text}
@@ -152,13 +154,6 @@ function openOf(where: Conditions, { from, until }: IdRange): string {
     AND (x.job_id, x.scheduled_at) >= (${where.value(from)}::uuid, 0) AND (x.job_id, x.scheduled_at) < (${where.value(end)}::uuid, 0)
     ORDER BY x.job_id, x.scheduled_at LIMIT ${LOOKED_AT})`;
 }
-
-/** Whether there are runs of workflows: then the range of that index may have any number of executions of nodes. */
-async function hasRuns(session: Session): Promise<boolean> {
-  const [row] = await session.run({ text: "SELECT EXISTS (SELECT FROM workflow_runs)" });
-  return row?.[0] === true;
-}
-
 const IN_OPEN = `(${IS_FIRST_OPEN} OR j.id IN (SELECT o.job_id FROM open o))`;
 
 /** Jobs with labels. A common label is found among the newest jobs, a rare one by the index. */

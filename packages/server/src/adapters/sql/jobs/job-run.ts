@@ -42,6 +42,7 @@ export async function run(session: Session, asked: NewRun): Promise<RunOutcome> 
   const job = await lockJob(session, asked.tenant, asked.jobId);
   if (job === null || !isKnown) return { kind: "NOT_FOUND" };
   if (job.state === "DELETED") return { kind: "DELETED" };
+  if (job.isWorkflow) return { kind: "IS_WORKFLOW" };
   // Executions of a recurring job wait for each other only if its schedule says so.
   const open = job.definition.recurrence === null ? job.open[0] : job.open.find((id) => id === retryOf);
   if (open !== undefined) return { kind: "NOT_FINAL", executionId: open };

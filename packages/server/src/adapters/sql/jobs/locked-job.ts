@@ -20,14 +20,24 @@ export interface LockedJob {
    * creates.
    */
   open: ExecutionId[];
+  isWorkflow: boolean;
 }
+
+type Locked = [
+  version: number,
+  deletedAt: number | null,
+  payload: Uint8Array | null,
+  planState: number | null,
+  isWorkflow: boolean,
+];
 
 /**
  * Locks the job. Every statement that inserts executions of an existing job locks the job's row too, so none is
  * overlooked.
  */
 const LOCK = `
-  SELECT j.version, j.deleted_at, j.payload, (SELECT p.state FROM plans p WHERE p.job_id = j.id), ${DEFINITION_COLUMNS}
+  SELECT j.version, j.deleted_at, j.payload, (SELECT p.state FROM plans p WHERE p.job_id = j.id),
+    EXISTS (SELECT FROM workflow_graphs g WHERE g.job_id = j.id), ${DEFINITION_COLUMNS}
   FROM jobs j WHERE j.id = $1 AND j.tenant = $2 FOR UPDATE`;
 
 const IS_OPEN = `e.queue <> ${QUEUE_CODES.NONE}`;
@@ -43,12 +53,12 @@ export const OPEN_OF_RECURRING = `SELECT e.id FROM executions e
 export async function lockJob(session: Session, tenant: string, jobId: JobId): Promise<LockedJob | null> {
   const [row] = await session.run({ name: "lock_job", text: LOCK, values: [jobId, tenant] });
   if (row === undefined) return null;
-  const [version, deletedAt, payload, planState] = row as [number, number | null, Uint8Array | null, number | null];
-  const definition = definitionFrom(row.slice(4));
+  const [version, deletedAt, payload, planState, isWorkflow] = row as Locked;
+  const definition = definitionFrom(row.slice(5));
   const open = await openExecutions(session, jobId);
   const state = deletedAt !== null ? "DELETED" : planState !== null ? planStateOf(planState) : stateBy(open);
   const shard = shardOf(shardKey(tenant, definition.concurrencyKey, jobId));
-  return { jobId, shard, state, version, definition, payload, open };
+  return { jobId, shard, state, version, definition, payload, open, isWorkflow };
 }
 
 async function openExecutions(session: Session, jobId: JobId): Promise<ExecutionId[]> {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import pg from "pg";
 import { fire, planned } from "../../../ports/conformance/recurring-scene.conformance.ts";
+import { nodeEnds, started } from "../../../ports/conformance/runs-scene.conformance.ts";
 import { Scene } from "../../../ports/conformance/store-scene.conformance.ts";
 import { StoreUnavailable, StoreUnusable } from "../../../ports/store.ts";
 import { systemRuntime } from "../../system/system-runtime.ts";
@@ -60,6 +61,9 @@ describe("copying a store into another database", () => {
     assert.deepEqual(await rowsOf(to), rows);
     assert.deepEqual(await asked(to, OBJECTS), objects);
     assert.deepEqual(await rowsOf(from), rows);
+    const levels = "SELECT version, needs_level FROM mainspring.schema_migrations WHERE needs_level > 2 ORDER BY 1";
+    assert.deepEqual(await asked(to, levels), await asked(from, levels));
+    assert.equal((await asked(to, levels)).length, 2);
     const counts = Object.entries(rows).map(([name, found]) => ({ name, rows: found.length }));
     assert.deepEqual([copied, told], [counts, counts]);
   });
@@ -189,6 +193,8 @@ async function filled(server: TestServer): Promise<pg.ClientConfig> {
     const job = await planned(scene, { name: `${AWKWARD} ${at}`, payload: EVERY_BYTE });
     const skips = [{ from: 1, to: 9, count: 101, reason: "PAUSED" as const }];
     await scene.applied(job.shard, { plans: [fire(scene, job, { skips })] });
+    const run = await started(scene, { graph: EVERY_BYTE, payloads: [{ node: 0, payload: EVERY_BYTE }] });
+    await scene.applied(run.shard, { changes: [nodeEnds(scene, run, 0, { branch: AWKWARD })] });
     await store.close();
   }
   const id = "gen_random_uuid()";

@@ -111,12 +111,26 @@ async function makeSchema(from: Side, to: Side, home: string): Promise<Table[]> 
   const version = await schemaVersion(from.session);
   const before = new Set((await tablesOf(to)).map(({ name }) => name));
   await applyMigrations(to.session, home, version);
+  await copyLevels(from, to);
   await makeMonths(from, to);
   before.add("schema_migrations");
   const made = (await tablesOf(to)).filter(({ name }) => !before.has(name));
   // Rows that migrations write, such as those of the shards, are part of the copy.
   await to.session.run({ text: `TRUNCATE ${made.map(({ name }) => pg.escapeIdentifier(name)).join(", ")}` });
   return made;
+}
+
+/**
+ * Copies the feature levels that the migrations need: rows in the store can need a higher one than the migration itself (raised-levels.ts).
+ * The column comes as JSON, because a store of an old version may lack it.
+ */
+async function copyLevels(from: Side, to: Side): Promise<void> {
+  const text = "SELECT version, (to_jsonb(m) ->> 'needs_level')::int4 FROM schema_migrations m";
+  for (const [version, level] of await from.session.run({ text })) {
+    if (level === null) continue;
+    const raise = "UPDATE schema_migrations SET needs_level = $2 WHERE version = $1 AND needs_level < $2";
+    await to.session.run({ text: raise, values: [version, level] });
+  }
 }
 
 function occupied(schema: string): StoreUnusable {

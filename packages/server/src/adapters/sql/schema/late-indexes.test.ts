@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import pg from "pg";
 import { planned } from "../../../ports/conformance/recurring-scene.conformance.ts";
+import { started } from "../../../ports/conformance/runs-scene.conformance.ts";
 import { ALL_SHARDS, Scene, TENANT } from "../../../ports/conformance/store-scene.conformance.ts";
 import { systemRuntime } from "../../system/system-runtime.ts";
 import { asked, openTestStore, startTestServer, type TestServer, testConnections } from "../testing/databases.ts";
@@ -9,7 +10,7 @@ import { isComplete } from "./late-indexes.ts";
 import { applyMigrations } from "./migrate.ts";
 import { createPartition, monthOf } from "./partitions.ts";
 
-const INDEXES = ["executions_over", "executions_flow", "jobs_kind", "jobs_deleted"];
+const INDEXES = ["executions_over", "executions_flow", "executions_open_runs", "jobs_kind", "jobs_deleted"];
 /** Last migration of the release before the indexes. */
 const BEFORE = 10;
 
@@ -41,13 +42,21 @@ it("gives months that are older than an index their parts of it, while lists do 
     const jobs = await store.queries.listJobs(TENANT, { handler: "mail" }, page);
     return [executions.items.map(({ executionId }) => executionId), jobs.items.map(({ jobId }) => jobId)];
   };
-  assert.deepEqual(await complete(), [false, false, false, false], "the migration holds up no writes for them");
+  const run = await started(scene, { handler: "etl" });
+  const open = async () => (await store.runs.openRuns(ALL_SHARDS, null, 10)).map(({ id }) => id);
+  const running = async () => {
+    const { items } = await store.queries.listExecutions(TENANT, { state: "RUNNING" }, { after: null, limit: 10 });
+    return items.map(({ executionId }) => executionId);
+  };
+  assert.deepEqual(await complete(), [false, false, false, false, false], "the migration holds up no writes for them");
   assert.deepEqual(await found(), [[job.executionId], [job.jobId]]);
+  assert.deepEqual([await open(), await running()], [[run.executionId], [run.executionId]]);
   // An interrupted try leaves an index that PostgreSQL does not use.
   const month = `executions_${monthOf(runtime.now()).name}`;
   await asked(database, `CREATE INDEX ${month}_over ON ${month} (id)`);
   await store.maintain(runtime.now(), { days: 30, deadDays: 90 });
-  assert.deepEqual(await complete(), [true, true, true, true]);
+  assert.deepEqual(await complete(), [true, true, true, true, true]);
+  assert.deepEqual([await open(), await running()], [[run.executionId], [run.executionId]]);
   assert.deepEqual(await found(), [[job.executionId], [job.jobId]]);
   await scene.applied(other.shard, { changes: [scene.succeeded(other)] });
   await store.maintain(runtime.now(), { days: 30, deadDays: 90 });

@@ -4,6 +4,7 @@ import { QUEUE_CODES, STATE_CODES, TRIGGER_CODES } from "../connection/codes.ts"
 import type { Connections, Session, Statement } from "../connection/connections.ts";
 import { isLockTimeout } from "../connection/errors.ts";
 import { existsOf, isLater } from "../executions/of-job.ts";
+import { HAS_NO_NODES, isOver, retireRuns } from "../workflows/retire-runs.ts";
 import { completeIndexes, dropFormerIndex } from "./late-indexes.ts";
 import { lockKey } from "./locks.ts";
 import {
@@ -125,6 +126,7 @@ async function retire(
   for (const month of await months(session, "jobs")) {
     if (month.startMs < keepFrom) await retireJobs(session, month, keepFrom).catch(unlessInUse);
   }
+  await retireRuns(session, keepFrom);
   await repeated(session, { text: FORGET_SKIPS, values: [keepFrom] });
   await repeated(session, { text: FORGET_RECURRING, values: [keepFrom] });
   await repeated(session, { text: FORGET_PAYLOADS });
@@ -147,12 +149,15 @@ async function months(session: Session, table: PartitionedTable): Promise<Month[
  */
 async function retireExecutions(session: Session, month: Month, keepFrom: EpochMs, keepDeadFrom: EpochMs) {
   const partition = `executions_${month.name}`;
-  const isOver = `queue = ${QUEUE_CODES.NONE} AND coalesce(finished_at, updated_at) <
-    CASE state WHEN ${STATE_CODES.DEAD} THEN ${keepDeadFrom} ELSE ${keepFrom} END`;
-  if (month.endMs > keepFrom) return removeByPages(session, partition, isOver, keepFrom, month);
-  const [kept] = await session.run({ text: `SELECT EXISTS (SELECT FROM ${partition} WHERE NOT (${isOver}))` });
+  const isRowOver = isOver(
+    (e) => `(${e}.queue = ${QUEUE_CODES.NONE} AND coalesce(${e}.finished_at, ${e}.updated_at) <
+    CASE ${e}.state WHEN ${STATE_CODES.DEAD} THEN ${keepDeadFrom} ELSE ${keepFrom} END)`,
+  );
+  const mayGo = `${isRowOver} AND ${HAS_NO_NODES}`;
+  if (month.endMs > keepFrom) return removeByPages(session, partition, mayGo, keepFrom, month);
+  const [kept] = await session.run({ text: `SELECT EXISTS (SELECT FROM ${partition} r WHERE NOT (${isRowOver}))` });
   if (kept?.[0] === false) await drop(session, partition);
-  else await removeByPages(session, partition, isOver, month.endMs, month);
+  else await removeByPages(session, partition, mayGo, month.endMs, month);
 }
 
 /** Drops months of a table whose executions were dropped: just now, or by a node of the release before. */

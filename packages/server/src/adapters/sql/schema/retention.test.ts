@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
 import pg from "pg";
 import { fire, recurring } from "../../../ports/conformance/recurring-scene.conformance.ts";
+import { nodeEnds, runEnds, started } from "../../../ports/conformance/runs-scene.conformance.ts";
 import { Scene, TENANT } from "../../../ports/conformance/store-scene.conformance.ts";
 import type { NewJob } from "../../../ports/store.ts";
 import type { LogPart } from "../../../ports/store-logs.ts";
@@ -163,6 +164,30 @@ describe("retention on PostgreSQL", () => {
     assert.deepEqual(await known(early, late), [false, true]);
     await store.maintain(Date.UTC(2030, 3, 2), RETENTION);
     assert.deepEqual(await known(late), [false]);
+    await store.close();
+  });
+
+  it("drops a month with its runs and their graphs, and keeps the month of an open run", async () => {
+    const [open, over] = [await started(scene), await started(scene)];
+    for (const run of [open, over]) {
+      const changes = [0, 1].map((node) => nodeEnds(scene, run, node, { finishedAt: JANUARY }));
+      await scene.applied(run.shard, { changes });
+    }
+    await scene.applied(over.shard, { changes: [runEnds(scene, over, { finishedAt: JANUARY })] });
+    const counts = async () => {
+      const tables = ["executions", "jobs", "workflow_runs", "workflow_graphs", "workflow_payloads"];
+      const [row] = await asked(
+        database,
+        `SELECT ${tables.map((t) => `(SELECT count(*)::int4 FROM ${t})`).join(", ")}`,
+      );
+      return row;
+    };
+    for (let round = 0; round < 2; round++) await store.maintain(Date.UTC(2030, 6, 1), RETENTION);
+    assert.deepEqual(await counts(), [3, 1, 1, 1, 1]);
+    await scene.applied(open.shard, { changes: [runEnds(scene, open, { finishedAt: Date.UTC(2030, 5, 1) })] });
+    await store.maintain(Date.UTC(2030, 6, 2), RETENTION);
+    assert.deepEqual(await counts(), [0, 0, 0, 0, 0]);
+    assert.ok(!(await partitions()).some((name) => name.endsWith("2030_01")));
     await store.close();
   });
 

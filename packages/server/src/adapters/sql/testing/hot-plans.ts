@@ -12,7 +12,9 @@ import {
   commitStatement,
   PLANNING_TEXT,
   REPLACING_TEXT,
+  RUNNING_TEXT,
   STEPPING_TEXT,
+  WHOLE_RUNNING_TEXT,
   WHOLE_TEXT,
 } from "../commit/commit-statement.ts";
 import { POLL } from "../commit/poll.ts";
@@ -26,6 +28,7 @@ import { ACTIVE } from "../jobs/named-jobs.ts";
 import * as recurrences from "../recurring/recurrences.ts";
 import { createPartition, monthOf } from "../schema/partitions.ts";
 import type { SqlStore } from "../sql-store.ts";
+import { OPEN_RUNS, READ_GRAPHS, READ_NODES, READ_RUNS } from "../workflows/run-reads.ts";
 import { asked, openTestStore, type TestServer, testConnections } from "./databases.ts";
 import { type Access, executedPlan, preparedPlan } from "./plans.ts";
 
@@ -42,6 +45,12 @@ const HOT: [name: string, purpose: Purpose, text: string, index: RegExp, plans?:
   ["commit_planning", "commit", PLANNING_TEXT, /_pkey$/, "plans_pkey"],
   ["commit_stepping", "commit", STEPPING_TEXT, /_pkey$/],
   ["commit_whole", "commit", WHOLE_TEXT, /_pkey$/, "plans_pkey"],
+  ["commit_running", "commit", RUNNING_TEXT, /_pkey$/],
+  ["commit_whole_running", "commit", WHOLE_RUNNING_TEXT, /_pkey$/, "plans_pkey"],
+  ["runs", "read", READ_RUNS, /_pkey$/],
+  ["graphs", "read", READ_GRAPHS, /_pkey$/],
+  ["nodes", "read", READ_NODES, /_job_id_scheduled_at_idx$/],
+  ["open_runs", "read", OPEN_RUNS, /\d_due_at_id_idx1?$/],
   ["steps", "read", READ_STEPS, /_pkey$/],
   ["signals", "read", READ_SIGNALS, /_pkey$/],
   ["load", "read", reads.LOAD, /_pkey$/],

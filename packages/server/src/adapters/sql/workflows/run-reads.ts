@@ -1,3 +1,4 @@
+import { RUN_NODE } from "../../../domain/execution.ts";
 import type { ExecutionId, JobId, ShardId } from "../../../domain/ids.ts";
 import type { DueCursor } from "../../../ports/store-flows.ts";
 import type { LoadedRun, NodeExecution, StoreRuns } from "../../../ports/store-runs.ts";
@@ -9,11 +10,15 @@ import { ofShards, shardMask } from "../connection/shard-mask.ts";
 import { isLater } from "../executions/of-job.ts";
 import { isComplete } from "../schema/late-indexes.ts";
 
-/** Subqueries, because with a third table in the join PostgreSQL might start with that table. */
+/**
+ * Subqueries, because with a third table in the join PostgreSQL might start with that table. The condition for open runs is not that of
+ * their index, which PostgreSQL might use instead of the primary key.
+ */
 export const READ_RUNS = `
   SELECT ${CANDIDATE_COLUMNS}, (SELECT w.mode FROM workflow_runs w WHERE w.run = e.id),
     (SELECT w.revision FROM workflow_runs w WHERE w.run = e.id)
-  FROM (SELECT unnest($1::uuid[]) AS id) a JOIN executions e ON e.id = a.id WHERE e.queue = ${QUEUE_CODES.OPEN}`;
+  FROM (SELECT unnest($1::uuid[]) AS id) a JOIN executions e ON e.id = a.id
+  WHERE e.node = ${RUN_NODE} AND e.queue <> ${QUEUE_CODES.NONE}`;
 
 export const READ_GRAPHS = `
   SELECT g.job_id, g.version, g.nodes, g.graph, g.definitions

@@ -1,0 +1,64 @@
+import { RUN_NODE } from "../../../domain/execution.ts";
+import type { EpochMs } from "../../../domain/ids.ts";
+import type { Session } from "../connection/connections.ts";
+import { FIRST_ID, FIRST_RECURRING_ID, LAST_ID } from "../executions/list-walk.ts";
+import { isLater } from "../executions/of-job.ts";
+import { uuidFloor } from "../schema/partitions.ts";
+
+/** Retention of workflows: the executions of nodes are kept for as long as their run, and graphs for as long as their job. */
+
+/**
+ * SQL condition for a row `r`: retention need not keep the row. The execution of a node counts as its run does.
+ * @param isPast SQL condition for the row of an alias: it is final and ended long enough ago
+ */
+export function isOver(isPast: (alias: string) => string): string {
+  const run = `SELECT ${isPast("x")} FROM executions x WHERE x.id = r.job_id`;
+  return `CASE WHEN r.node >= 0 THEN coalesce((${run}), ${isPast("r")}) ELSE ${isPast("r")} END`;
+}
+
+/** SQL condition for a row `r`: it is no run that has executions of nodes. A run goes last, because it decides about its nodes. */
+export const HAS_NO_NODES = `CASE WHEN r.node = ${RUN_NODE} THEN
+  (SELECT true FROM executions n WHERE n.job_id = r.id AND ${isLater("n")} LIMIT 1) IS NULL ELSE true END`;
+
+/** Numbers of runs, and of workflows with all their payloads, in one delete. */
+const RUNS = 1_000;
+const WORKFLOWS = 50;
+
+const FORGET_RUNS = `
+  WITH page AS MATERIALIZED (
+    SELECT run AS id FROM workflow_runs WHERE run > $1 AND run < $2 ORDER BY run LIMIT ${RUNS}
+  ), gone AS (
+    DELETE FROM workflow_runs w USING page p WHERE w.run = p.id AND NOT EXISTS (SELECT FROM executions e WHERE e.id = w.run)
+  )
+  SELECT id FROM page ORDER BY id DESC LIMIT 1`;
+
+/** The array, unlike a join, has the planner find the payloads by their key. */
+const FORGET_GRAPHS = `
+  WITH page AS MATERIALIZED (
+    SELECT job_id AS id FROM workflow_graphs WHERE job_id > $1 AND job_id < $2 ORDER BY job_id LIMIT ${WORKFLOWS}
+  ), gone AS (
+    DELETE FROM workflow_graphs g USING page p WHERE g.job_id = p.id AND NOT EXISTS (SELECT FROM jobs j WHERE j.id = g.job_id)
+    RETURNING g.job_id
+  ), emptied AS (
+    DELETE FROM workflow_payloads w WHERE w.job_id = ANY(ARRAY(SELECT job_id FROM gone))
+  )
+  SELECT id FROM page ORDER BY id DESC LIMIT 1`;
+
+/**
+ * Deletes what belongs to runs and workflows that are gone. Comes after their executions and jobs.
+ * @param keepFrom runs and workflows of one run from this instant on are not examined
+ */
+export async function retireRuns(session: Session, keepFrom: EpochMs): Promise<void> {
+  await walk(session, FORGET_RUNS, FIRST_ID, uuidFloor(keepFrom));
+  await walk(session, FORGET_GRAPHS, FIRST_ID, uuidFloor(keepFrom));
+  await walk(session, FORGET_GRAPHS, FIRST_RECURRING_ID, LAST_ID);
+}
+
+/** Runs a statement page by page, so that no page examines the remaining rows again. */
+async function walk(session: Session, text: string, from: string, until: string): Promise<void> {
+  for (let after = from; ; ) {
+    const [last] = await session.run({ text, values: [after, until] });
+    if (last === undefined) return;
+    after = last[0] as string;
+  }
+}
