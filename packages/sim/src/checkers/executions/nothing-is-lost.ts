@@ -1,5 +1,5 @@
 import { type Checker, Violation } from "../checker.ts";
-import { addedRows, isOver } from "../recurring/ledger.ts";
+import { addedRows, isOver, isRun } from "../recurring/ledger.ts";
 
 /** Every accepted job is final in the end, and a repeated submit took effect once. */
 export function nothingIsLost(): Checker {
@@ -23,7 +23,8 @@ export function nothingIsLost(): Checker {
       if (event.kind !== "SUBMITTED") return;
       const key = event.submission.idempotency?.key;
       if (key === undefined || event.rows.length === 0) return;
-      byKey.set(key, new Set([...(byKey.get(key) ?? []), ...event.rows.map(({ id }) => id)]));
+      const own = event.rows.filter((row) => row.node === null || isRun(row)).map(({ id }) => id);
+      byKey.set(key, new Set([...(byKey.get(key) ?? []), ...own]));
     },
     atEnd(history) {
       for (const [key, ids] of byKey)

@@ -1,6 +1,7 @@
 import type { History, SimEvent } from "../../history.ts";
 import { EPOCH_MS } from "../../sim-process.ts";
 import { type Checker, Violation } from "../checker.ts";
+import { addedRows } from "./ledger.ts";
 
 interface Follows {
   version: number;
@@ -28,8 +29,13 @@ export function definitionsAreWhole(): Checker {
     name: "definitions are whole",
     saw(event) {
       if (event.kind === "SUBMITTED") {
-        for (const { jobId, payload } of event.submission.jobs)
+        for (const job of event.submission.jobs) {
+          const { jobId, payload } = job;
           if (!texts.has(jobId)) texts.set(jobId, [textOf(payload)]);
+          // All nodes of a workflow have its text.
+          if (job.executionId !== null && job.queue === "OPEN")
+            texts.set(job.executionId, [textOf(job.payloads[0]?.payload ?? null)]);
+        }
         for (const { id, job } of event.rows) appears(id, job.jobId, 1, event.at);
       } else if (event.kind === "SETTLED") {
         for (const row of event.rows) appears(row.id, row.job.jobId, row.jobVersion, event.at);
@@ -38,7 +44,7 @@ export function definitionsAreWhole(): Checker {
         texts.set(job.jobId, payloads.map(textOf));
         if (event.row !== null) appears(event.row.id, job.jobId, event.row.jobVersion, event.at);
       } else if (event.kind === "COMMITTED") {
-        for (const { id, job, jobVersion } of event.born) appears(id, job.jobId, jobVersion, event.at);
+        for (const { id, job, jobVersion } of addedRows(event)) appears(id, job.jobId, jobVersion, event.at);
         for (const { before, after } of event.applied) {
           if (after.jobVersion < before.jobVersion) throw new Violation(`${after.id} went back to an older version`);
           if (after.jobVersion === before.jobVersion) continue;

@@ -82,11 +82,16 @@ export class Ledger {
   }
 }
 
-/** New rows of an event: of a submit, a plan, a replay or a run. */
+/** New rows of an event: of a submit, a plan, a replay, a run, or a node of a workflow. */
 export function addedRows(event: StoreEvent): readonly ExecutionRow[] {
-  if (event.kind === "COMMITTED") return event.born;
+  if (event.kind === "COMMITTED") return event.nodes.length === 0 ? event.born : [...event.born, ...event.nodes];
   if (event.kind === "SUBMITTED" || event.kind === "SETTLED") return event.rows;
   return event.kind === "JOB_CHANGED" && event.row !== null ? [event.row] : [];
+}
+
+/** Whether the row is that of a workflow's run, which has no attempts. */
+export function isRun({ node }: ExecutionRow): boolean {
+  return node !== null && node < 0;
 }
 
 /** The rule is repeated here, because checkers use no code that they judge. */

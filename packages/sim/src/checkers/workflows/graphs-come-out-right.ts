@@ -43,7 +43,7 @@ export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, qui
       if (event.kind === "WENT_BACK") {
         runs.clear();
         const modes = new Map(event.runs.map(({ run, mode }) => [run, mode]));
-        for (const row of event.rows) if (row.node === null) begin(row, modes.get(row.id) ?? "RUNNING");
+        for (const row of event.rows) if (row.queue === "OPEN") begin(row, modes.get(row.id) ?? "RUNNING");
         for (const row of event.rows) put(row);
         return;
       }
@@ -82,7 +82,7 @@ function committed(
 }
 
 function created(row: ExecutionRow, runs: ReadonlyMap<string, RunAccount>, put: (row: ExecutionRow) => void): void {
-  if (row.node === null) return;
+  if (row.node === null || row.node < 0) return;
   const run = runs.get(row.job.jobId);
   const node = run?.graph.nodes[row.node];
   if (run === undefined || node === undefined) throw new Violation(`${row.id} is a node of no run`);
