@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
 import type pg from "pg";
-import { birth, nodeEnds, started } from "../../../ports/conformance/runs-scene.conformance.ts";
+import { birth, born, nodeEnds, started } from "../../../ports/conformance/runs-scene.conformance.ts";
 import { Scene } from "../../../ports/conformance/store-scene.conformance.ts";
 import { systemRuntime } from "../../system/system-runtime.ts";
 import {
@@ -53,6 +53,26 @@ describe("runs of workflows on PostgreSQL", () => {
       [-1, 1, null, null, false],
       ...[0, 1, 2].map((node) => [node, 6, 3, null, true]),
     ]);
+    await scene.store.close();
+  });
+
+  it("find a node that only an index refuses, whichever half of the tick has its parent", async () => {
+    const run = await started(scene);
+    // The index of flows has the pool of a waiting row, and cannot hold so long a text that does not compress.
+    const pool = Array.from({ length: 300 }, () => scene.runtime.uuid()).join("");
+    const far = { queue: "WAITING", dueAt: scene.runtime.now() + 60_000 } as const;
+    const bad = birth(scene, run, 3, [0, 1], { ...far, pool });
+    const tick = scene.tick(run.shard, {
+      changes: [nodeEnds(scene, run, 0), nodeEnds(scene, run, 1)],
+      births: [birth(scene, run, 2, [0, 1], far), bad],
+    });
+    const [outcome] = await scene.store.commit([tick]);
+    assert.deepEqual(
+      outcome?.refused.map(({ id }) => id),
+      [bad.row.id],
+    );
+    assert.deepEqual([outcome?.missed, outcome?.notBorn], [[], []]);
+    assert.deepEqual(await born(scene, run), [0, 1, 2]);
     await scene.store.close();
   });
 
