@@ -9,8 +9,13 @@ import { Gates } from "./gates.ts";
 import { Lanes } from "./lanes.ts";
 
 const WORKERS: Group = {
-  ...{ name: "g", pool: "any", handlers: new Set(), capabilities: new Set() },
-  ...{ members: 1, free: new Heap(), credits: 0 },
+  name: "g",
+  pool: "any",
+  handlers: new Set(),
+  capabilities: new Set(),
+  members: 1,
+  free: new Heap(),
+  credits: 0,
 };
 
 function entryOf(row: Candidate): Entry {
