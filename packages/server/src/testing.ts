@@ -28,8 +28,6 @@ export { BODY_BUDGET_BYTES } from "./api/http/body/body-budget.ts";
 export { describeProblem, PROBLEM_NAMES } from "./api/http/errors.ts";
 export { HTTP_LIMITS } from "./api/http/http-server.ts";
 export { Inbox } from "./api/inbox.ts";
-export { newWorkflow } from "./api/workflows/new-workflow.ts";
-export { runOf, WorkflowIntake } from "./api/workflows/workflow-intake.ts";
 export { type ChangedJob, JobChanger } from "./api/jobs/job-changer.ts";
 export { JobRuns } from "./api/jobs/job-runs.ts";
 export { type ChangedPool, PoolChanger } from "./api/pools/pool-changer.ts";
@@ -38,6 +36,8 @@ export { JobPlans } from "./api/recurring/job-plans.ts";
 export { createIntake, createSubmitter } from "./api/submit/create-intake.ts";
 export type { JobIntake } from "./api/submit/job-intake.ts";
 export { OwnShards } from "./api/submit/own-shards.ts";
+export { newWorkflow } from "./api/workflows/new-workflow.ts";
+export { runOf, WorkflowIntake } from "./api/workflows/workflow-intake.ts";
 export { type Changeover } from "./domain/changeover.ts";
 export type { Candidate, EndedAttempt, ExecutionError, Queue, Trigger } from "./domain/execution.ts";
 export {

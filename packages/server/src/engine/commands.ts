@@ -111,14 +111,14 @@ function supersedeLoaded(step: Step, id: string, rows: Rows, again: Set<string>)
 /** Ends a node that was read because its run asks for its end. */
 function endLoaded(step: Step, id: string, rows: Rows, again: Set<string>): void {
   const { runs } = step.state;
-  const run = runs.ending.get(id);
-  if (run === undefined) return;
+  const ending = runs.ending.get(id);
+  if (ending === undefined) return;
   const entry = settledEntry(step, id, rows);
   if (entry === "UNSETTLED") return void again.add(id);
   runs.ending.delete(id);
-  const ofNode = runs.byId.get(run);
-  if (entry === null) reload(step.state, step.batch, run);
-  else if (ofNode !== undefined) endNode(step, entry, ofNode);
+  const run = runs.byId.get(ending.run);
+  if (entry === null) reload(step.state, step.batch, ending.run);
+  else if (run !== undefined) endNode(step, entry, run);
   if (entry?.place === "NEW") enter(step, entry);
 }
 

@@ -2,6 +2,7 @@ import type { Changeover } from "../domain/changeover.ts";
 import type { Candidate } from "../domain/execution.ts";
 import type { Epoch, EpochMs, ExecutionId, Incarnation, JobId, ShardId } from "../domain/ids.ts";
 import type { Pool } from "../domain/pool.ts";
+import type { StoredNode } from "../domain/workflow/definition.ts";
 import type { Demand, FromGateway, PermitAnswer, PermitCall } from "../ports/messages.ts";
 import type { RankCursor, Recovered } from "../ports/store.ts";
 import type { Command } from "../ports/store-commands.ts";
@@ -99,8 +100,13 @@ export type ReadResult = ReadMark &
     | { kind: "LOADED_PLANS"; asked: readonly JobId[]; ask: number; plans: Recurrence[] }
     | { kind: "READ_FIRED"; jobId: JobId; question: FiredQuestion; instants: EpochMs[] }
     /** Open workflow runs with their nodes. Runs that are final or unknown are left out. */
-    | { kind: "LOADED_RUNS"; asked: readonly ExecutionId[]; runs: LoadedRun[] }
+    | { kind: "LOADED_RUNS"; asked: readonly ExecutionId[]; runs: ReadRun[] }
   );
+
+/** An open workflow run, with the definitions of its nodes by number. */
+export interface ReadRun extends Omit<LoadedRun, "definitions"> {
+  definitions: readonly StoredNode[];
+}
 
 /** A read that the machine asks for. The answers arrive as inputs, in any order; an answer can fail to arrive. */
 export type Want =

@@ -22,7 +22,7 @@ import {
 } from "./recurring/intake.ts";
 import { advancePlans } from "./recurring/settle.ts";
 import { forget, settleJournal } from "./rows.ts";
-import { applyCommitted } from "./runs/advance.ts";
+import { advanceRuns, applyCommitted } from "./runs/advance.ts";
 import { applyLoadedRuns, askForRuns } from "./runs/load.ts";
 import type { MachineState, Step } from "./state.ts";
 import { giveBackRevoked, refreshWorker } from "./workers/credit.ts";
@@ -43,6 +43,7 @@ export function step(state: MachineState, batch: Batch, inputs: readonly Input[]
   advancePlans(view);
   dealPermits(view);
   dispatch(view);
+  advanceRuns(view);
   takeBackStranded(view);
   giveBackRevoked(view);
   refill(view);

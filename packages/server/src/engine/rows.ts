@@ -1,7 +1,6 @@
 import type { EndedAttempt, ExecutionError, FinalState, Queue, StepsMark } from "../domain/execution.ts";
 import type { Replacement, RowChange } from "../ports/store.ts";
 import type { Entry } from "./entry.ts";
-import { nodeEnded } from "./runs/advance.ts";
 import { clearTimer, type Step } from "./state.ts";
 
 /** Fields of a change that the entry does not have. An absent field gets its default value. */
@@ -101,8 +100,16 @@ export function finishEntry(
   }
   step.state.recentWrites.add(entry.id, step.batch.number);
   if (entry.row.node === undefined) step.state.plans.ended(entry.row.jobId, entry.id, step.now);
-  else nodeEnded(step, entry, state, words.branch ?? null);
+  else noteNode(step, entry, state, words.branch ?? null);
   forget(step, entry);
+}
+
+/** Notes the end of a workflow's node, for its run. */
+function noteNode({ state, batch }: Step, { id, row }: Entry, end: FinalState, branch: string | null): void {
+  if (row.node === undefined) return;
+  state.recentWrites.add(row.jobId, batch.number);
+  batch.nodeEnds.set(id, row.jobId);
+  state.runs.ended.push({ id, run: row.jobId, node: row.node, state: end, branch });
 }
 
 /** Notes that the batch applies the commands about signals: what follows the current attempt gets the signals. */

@@ -11,7 +11,13 @@ it("the page of the invariants has a heading for each checker, and no other", as
   const page = await readFile(new URL("../../../../docs/internals/invariants.md", import.meta.url), "utf8");
   const headings = [...page.matchAll(/^### (.+)$/gm)].map(([, heading]) => heading);
   const topology = { nodes: () => [], owners: () => [], isLinked: () => true };
-  const checkers = allCheckers(new Ledger(), { servers: () => [], topology, askGateway: () => null, rules: null, graphs: () => new Map() });
+  const checkers = allCheckers(new Ledger(), {
+    servers: () => [],
+    topology,
+    askGateway: () => null,
+    rules: null,
+    graphs: () => new Map(),
+  });
   const names = checkers.map(({ name }) => name).filter((name) => !RECORDS.includes(name));
   assert.deepEqual([...headings].sort(), names.sort());
 });

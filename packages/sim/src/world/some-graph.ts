@@ -4,7 +4,7 @@ import type { SeededRandom } from "@mainspring/testkit/time";
 import { HANDLERS, type Work } from "./sim-worker.ts";
 
 /** Branches that handlers of nodes name. */
-export const BRANCHES = ["left", "right"] as const;
+const BRANCHES = ["left", "right"] as const;
 
 export interface SomeGraph {
   nodes: WorkflowNode[];

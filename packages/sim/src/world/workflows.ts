@@ -63,10 +63,7 @@ export class Workflows {
     };
     const again = () => once(() => void this.#clock.plan(RETRY_MS, () => this.#ask(workflow)));
     this.#clock.plan(ANSWER_WITHIN_MS, again);
-    this.#submit(workflow).then(
-      (run) => (run === null ? again() : once(() => this.#answered(workflow, run))),
-      again,
-    );
+    this.#submit(workflow).then((run) => (run === null ? again() : once(() => this.#answered(workflow, run))), again);
   }
 
   /** @returns the run; null: there is no server */

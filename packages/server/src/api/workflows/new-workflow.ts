@@ -8,8 +8,8 @@ import type { WorkflowGraph } from "../../domain/workflow/graph.ts";
 import { encodeGraph } from "../../domain/workflow/graph-bytes.ts";
 import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
 import { RunProgress } from "../../domain/workflow/readiness.ts";
-import { encodeNodes } from "../../engine/runs/stored-nodes.ts";
 import type { NewNode, NewWorkflow } from "../../ports/store-runs.ts";
+import { encodeNodes } from "../../ports/stored-nodes.ts";
 import { shardOfJob } from "../submit/new-job.ts";
 
 /** Nodes that the submit creates. The owner creates the other nodes without parents. */

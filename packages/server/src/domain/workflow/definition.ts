@@ -41,6 +41,13 @@ export interface WorkflowNode {
   allowFailure: boolean;
 }
 
+/** The part of a node's definition that its execution copies, and the name for messages; the store keeps it. */
+export interface StoredNode
+  extends Pick<WorkflowNode, "name" | "pool" | "handler" | "requires" | "priority" | "policy"> {
+  /** Size of the payload in bytes; 0: there is none. */
+  payloadBytes: number;
+}
+
 /** Definition of a workflow. The index of a node in `nodes` is its number in graphs, rows and ids. */
 export interface WorkflowDefinition {
   nodes: readonly WorkflowNode[];

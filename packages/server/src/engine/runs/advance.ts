@@ -1,4 +1,3 @@
-import type { FinalState } from "../../domain/execution.ts";
 import type { ExecutionId } from "../../domain/ids.ts";
 import { laneHash } from "../../domain/lane.ts";
 import { edgesOf, nodeOfEdge } from "../../domain/workflow/adjacency.ts";
@@ -6,7 +5,6 @@ import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
 import type { CancelCommand } from "../../ports/store-commands.ts";
 import type { RunMode } from "../../ports/store-runs.ts";
 import type { Batch } from "../batch.ts";
-import type { Entry } from "../entry.ts";
 import type { Input } from "../inputs.ts";
 import { answer } from "../jobs/answers.ts";
 import { bringBorn } from "../queue/intake.ts";
@@ -14,7 +12,7 @@ import type { MachineState, Step } from "../state.ts";
 import { cancelNodes } from "./cancel-nodes.ts";
 import { createdNode } from "./created-node.ts";
 import { endRuns } from "./end.ts";
-import type { Run } from "./runs.ts";
+import type { NodeEnd, Run } from "./runs.ts";
 
 /**
  * Largest number of nodes of a run that are created and not final. It bounds the READY rows of a run, and the executions
@@ -22,15 +20,18 @@ import type { Run } from "./runs.ts";
  */
 const LIVE_MAX = 4_000;
 
-/** Advances the run of a node whose end the batch writes. A run that is not in memory is read, and advanced then. */
-export function nodeEnded(step: Step, { id, row }: Entry, state: FinalState, branch: string | null): void {
-  const { runs, recentWrites } = step.state;
-  if (row.node === undefined) return;
-  recentWrites.add(row.jobId, step.batch.number);
-  step.batch.nodeEnds.set(id, row.jobId);
-  const run = runs.byId.get(row.jobId);
-  if (run === undefined) return runs.expect(row.jobId);
-  const { cancel } = run.progress.ended(row.node, { state, branch });
+/** Draws the consequences of the ends of nodes in this step. A run that is not in memory is read, and advanced then. */
+export function advanceRuns(step: Step): void {
+  const { runs } = step.state;
+  // A run that ends its other nodes adds their ends.
+  for (let end = runs.ended.shift(); end !== undefined; end = runs.ended.shift()) nodeEnded(step, end);
+}
+
+function nodeEnded(step: Step, { run: id, node, state, branch }: NodeEnd): void {
+  const { runs } = step.state;
+  const run = runs.byId.get(id);
+  if (run === undefined) return runs.expect(id);
+  const { cancel } = run.progress.ended(node, { state, branch });
   if (run.progress.mode !== run.mode && run.mode === "RUNNING") writeMode(step, run, "FAILING");
   cancelNodes(step, run, cancel);
   advance(step, run);

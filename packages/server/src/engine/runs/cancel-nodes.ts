@@ -27,7 +27,7 @@ export function cancelNodes(step: Step, run: Run, nodes: readonly number[]): voi
     const entry = entries.get(id);
     if (entry !== undefined) endNode(step, entry, run);
     else if (!runs.ending.has(id)) {
-      runs.ending.set(id, run.id);
+      runs.ending.set(id, { run: run.id, shard: run.shard });
       step.wants.push({ kind: "LOAD", ids: [id] });
     }
   }

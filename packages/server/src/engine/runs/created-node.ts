@@ -1,16 +1,16 @@
 import type { Candidate } from "../../domain/execution.ts";
 import { rankOf } from "../../domain/rank.ts";
+import type { StoredNode } from "../../domain/workflow/definition.ts";
 import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
 import { poolOf, type Step } from "../state.ts";
 import type { Run } from "./runs.ts";
-import type { StoredNode } from "./stored-nodes.ts";
 
 /**
  * Makes the execution of a ready node. Its rank is that of its run, so that runs that have begun end before others begin.
  * Its lateness counts from its creation.
  */
 export function createdNode({ state, now }: Step, run: Run, node: number): Candidate {
-  const { pool, handler, requires, priority, policy, payloadBytes } = run.nodes[node] as StoredNode;
+  const { pool, handler, requires, priority, policy, payloadBytes } = run.read.definitions[node] as StoredNode;
   const { row } = run.read;
   return {
     id: nodeExecutionId(run.id, node, null, 0),

@@ -54,7 +54,7 @@ function endRun(step: Step, run: Run): void {
   runs.drop(run);
 }
 
-function endOf({ mode, progress, nodes, read }: Run): End {
+function endOf({ mode, progress, read }: Run): End {
   if (mode === "EXPIRING") {
     const message = `it was not final at its deadline, ${new Date(read.row.dueAt).toISOString()}`;
     return { state: "DEAD", reason: "WORKFLOW_TIMED_OUT", error: { name: "WorkflowTimedOut", message } };
@@ -62,7 +62,7 @@ function endOf({ mode, progress, nodes, read }: Run): End {
   const end = progress.end();
   invariant(end !== null, "a run ends when no node is live or ready");
   if (end.state !== "DEAD") return { state: end.state, reason: null, error: null };
-  const name = nodes[end.node]?.name ?? String(end.node);
+  const name = read.definitions[end.node]?.name ?? String(end.node);
   const isDead = end.reason === "NODE_DEAD";
   const message = `its node ${name} ${isDead ? "is DEAD" : "was cancelled"}`;
   return { state: "DEAD", reason: end.reason, error: { name: isDead ? "NodeDead" : "NodeCancelled", message } };

@@ -3,14 +3,12 @@ import type { ExecutionId } from "../../domain/ids.ts";
 import { invariant } from "../../domain/invariant.ts";
 import { decodeGraph } from "../../domain/workflow/graph-bytes.ts";
 import { type NodeOutcome, RunProgress } from "../../domain/workflow/readiness.ts";
-import type { LoadedRun } from "../../ports/store-runs.ts";
-import type { ReadMark, ReadResult } from "../inputs.ts";
+import type { ReadMark, ReadResult, ReadRun } from "../inputs.ts";
 import { commandDone } from "../jobs/answers.ts";
 import type { Step } from "../state.ts";
 import { advance } from "./advance.ts";
 import { cancelNodes } from "./cancel-nodes.ts";
 import type { Run } from "./runs.ts";
-import { decodeNodes } from "./stored-nodes.ts";
 
 /** Runs that one read brings. */
 const LOADED_MAX = 100;
@@ -36,7 +34,8 @@ export function applyLoadedRuns(step: Step, read: Extract<ReadResult, { kind: "L
   for (const id of read.asked) {
     runs.loading.delete(id);
     const found = byId.get(id);
-    if (runs.byId.has(id)) continue;
+    // Another node owns the shard now, and reads the run itself.
+    if (runs.byId.has(id) || (found !== undefined && !step.state.epochs.has(found.row.shard))) continue;
     if (found === undefined) gone(step, id, read);
     else if (isStale(step, found, read)) runs.expect(id);
     else bring(step, found);
@@ -52,12 +51,11 @@ function gone(step: Step, id: ExecutionId, mark: ReadMark): void {
   for (const command of commands) commandDone(step, command, "FINAL");
 }
 
-function isStale({ state }: Step, { row }: LoadedRun, mark: ReadMark): boolean {
-  const takenIn = state.terms.get(row.shard);
-  return takenIn === undefined || mark.term < takenIn || state.recentWrites.hides(row.id, mark.since);
+function isStale({ state }: Step, { row }: ReadRun, mark: ReadMark): boolean {
+  return mark.term < (state.terms.get(row.shard) ?? 0) || state.recentWrites.hides(row.id, mark.since);
 }
 
-function bring(step: Step, read: LoadedRun): void {
+function bring(step: Step, read: ReadRun): void {
   const { row, mode, revision } = read;
   const decoded = decodeGraph(read.graph);
   invariant("graph" in decoded, `the graph of the run ${row.id} cannot be read`);
@@ -66,7 +64,6 @@ function bring(step: Step, read: LoadedRun): void {
     id: row.id,
     shard: row.shard,
     read,
-    nodes: decodeNodes(read.definitions),
     progress,
     mode,
     revision,
@@ -79,14 +76,14 @@ function bring(step: Step, read: LoadedRun): void {
   advance(step, run);
 }
 
-function progressMode(mode: LoadedRun["mode"]): RunProgress["mode"] {
+function progressMode(mode: ReadRun["mode"]): RunProgress["mode"] {
   return mode === "EXPIRING" ? "CANCELLING" : mode;
 }
 
-function* outcomesOf({ executions }: LoadedRun): Generator<[number, NodeOutcome]> {
+function* outcomesOf({ executions }: ReadRun): Generator<[number, NodeOutcome]> {
   for (const { node, state, branch } of executions) if (isFinal(state)) yield [node, { state, branch }];
 }
 
-function* liveOf({ executions }: LoadedRun): Generator<number> {
+function* liveOf({ executions }: ReadRun): Generator<number> {
   for (const { node, state } of executions) if (!isFinal(state)) yield node;
 }

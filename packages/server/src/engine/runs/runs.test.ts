@@ -7,11 +7,11 @@ import type { Dependency, WorkflowNode } from "../../domain/workflow/definition.
 import { encodeGraph } from "../../domain/workflow/graph-bytes.ts";
 import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
 import type { Assignment } from "../../ports/messages.ts";
-import type { LoadedRun, NodeExecution, RunMode } from "../../ports/store-runs.ts";
+import type { NodeExecution, RunMode } from "../../ports/store-runs.ts";
 import type { Batch } from "../batch.ts";
+import type { ReadRun } from "../inputs.ts";
 import { sealBatch } from "../machine.ts";
 import { answersOf, candidate, changesOf, only, ordersOf, START, Story } from "../testing/story.ts";
-import { encodeNodes } from "./stored-nodes.ts";
 
 const JOB = "01890a5d-ac96-774b-bcce-b302099a8057";
 const RUN = firstExecutionId(JOB);
@@ -23,7 +23,7 @@ type Edges = readonly (string | Dependency)[];
 class Stage {
   readonly story = new Story().worker("w1", { slots: 100 });
   readonly names: string[];
-  readonly #read: Omit<LoadedRun, "executions" | "mode" | "revision">;
+  readonly #read: Omit<ReadRun, "executions" | "mode" | "revision">;
   readonly shard: number;
 
   constructor(graph: Record<string, Edges>, onFailure: "FAIL_FAST" | "CONTINUE" = "FAIL_FAST") {
@@ -31,13 +31,20 @@ class Stage {
     const nodes = this.names.map((name) => nodeOf(name, graph[name] ?? []));
     const compiled = compileGraph(nodes, onFailure);
     assert.ok("graph" in compiled, JSON.stringify(compiled));
-    const row = candidate({ id: RUN, jobId: JOB, state: "RUNNING", queue: "OPEN", dueAt: DEADLINE, scheduledAt: START });
+    const row = candidate({
+      id: RUN,
+      jobId: JOB,
+      state: "RUNNING",
+      queue: "OPEN",
+      dueAt: DEADLINE,
+      scheduledAt: START,
+    });
     this.shard = row.shard;
     this.#read = {
       row,
       nodes: nodes.length,
       graph: encodeGraph(compiled.graph),
-      definitions: encodeNodes(nodes.map((node) => ({ ...node, payloadBytes: 3 }))),
+      definitions: nodes.map((node) => ({ ...node, payloadBytes: 3 })),
     };
   }
 
@@ -52,7 +59,7 @@ class Stage {
     return this;
   }
 
-  run(executions: NodeExecution[], mode: RunMode): LoadedRun {
+  run(executions: NodeExecution[], mode: RunMode): ReadRun {
     return { ...this.#read, row: { ...this.#read.row }, executions, mode, revision: 1 };
   }
 
@@ -107,7 +114,9 @@ class Stage {
 }
 
 function nodeOf(name: string, edges: Edges): WorkflowNode {
-  const dependsOn = edges.map((edge) => (typeof edge === "string" ? ({ node: edge, when: "SUCCEEDED" } as const) : edge));
+  const dependsOn = edges.map((edge) =>
+    typeof edge === "string" ? ({ node: edge, when: "SUCCEEDED" } as const) : edge,
+  );
   const rest = { pool: "default", handler: "echo", requires: [], priority: 5, policy: DEFAULT_POLICY };
   return { name, dependsOn, join: "ALL", allowFailure: false, ...rest };
 }
@@ -123,10 +132,12 @@ function states(stage: Stage, batch: Batch): Record<string, string> {
 describe("a workflow run", () => {
   it("creates a node in the commit that ends its last parent, and only if the store writes that end", () => {
     const stage = new Stage({ a: [], b: [], c: ["a", "b"] }).hint("a").hint("b");
-    const { a, b } = stage.story.commit().assigns.reduce<Record<string, Assignment>>(
-      (all, assign) => ({ ...all, [stage.name(assign.executionId)]: assign }),
-      {},
-    ) as { a: Assignment; b: Assignment };
+    const { a, b } = stage.story
+      .commit()
+      .assigns.reduce<Record<string, Assignment>>(
+        (all, assign) => ({ ...all, [stage.name(assign.executionId)]: assign }),
+        {},
+      ) as { a: Assignment; b: Assignment };
     stage.load({ a: "PENDING", b: "PENDING" });
     stage.end(a);
     const first = stage.commit();
@@ -140,7 +151,11 @@ describe("a workflow run", () => {
     stage.end(c);
     assert.deepEqual(states(stage, stage.commit()), { c: "SUCCEEDED" });
     const last = stage.commit();
-    assert.deepEqual(states(stage, last), { run: "SUCCEEDED" }, "the run ends once the end of its last node is durable");
+    assert.deepEqual(
+      states(stage, last),
+      { run: "SUCCEEDED" },
+      "the run ends once the end of its last node is durable",
+    );
     assert.equal(stage.story.state.runs.byId.size, 0);
   });
 

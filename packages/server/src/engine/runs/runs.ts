@@ -1,9 +1,10 @@
+import type { FinalState } from "../../domain/execution.ts";
 import type { EpochMs, ExecutionId, ShardId } from "../../domain/ids.ts";
 import type { RunProgress } from "../../domain/workflow/readiness.ts";
 import type { CancelCommand } from "../../ports/store-commands.ts";
-import type { LoadedRun, RunMode } from "../../ports/store-runs.ts";
+import type { RunMode } from "../../ports/store-runs.ts";
 import { Heap, type HeapNode } from "../heap.ts";
-import type { StoredNode } from "./stored-nodes.ts";
+import type { ReadRun } from "../inputs.ts";
 
 /** Runs in memory. Beyond it, a run that has nothing to do leaves, and comes back when one of its nodes ends. */
 const RUNS_MAX = 20_000;
@@ -13,9 +14,7 @@ export interface Run {
   readonly id: ExecutionId;
   readonly shard: ShardId;
   /** The run as it was read. `mode` and `revision` below are ahead of it. */
-  readonly read: LoadedRun;
-  /** Definitions of the nodes, by number. */
-  readonly nodes: readonly StoredNode[];
+  readonly read: ReadRun;
   readonly progress: RunProgress;
   mode: RunMode;
   /** Revision in the store once every batch up to now is committed. */
@@ -26,6 +25,16 @@ export interface Run {
   overIn: number | null;
   /** Timer at the deadline; null: it has passed. */
   timer: HeapNode<Run> | null;
+}
+
+/** End of a node that the batch writes. */
+export interface NodeEnd {
+  id: ExecutionId;
+  run: ExecutionId;
+  node: number;
+  state: FinalState;
+  /** Branch that the successful attempt named; null: none. */
+  branch: string | null;
 }
 
 /** Open workflow runs of the shards of this owner, as far as they are in memory. */
@@ -39,8 +48,10 @@ export class Runs {
   readonly loading = new Set<ExecutionId>();
   /** Open cancel commands, by run. They are done when the run is final. */
   readonly cancels = new Map<ExecutionId, CancelCommand[]>();
-  /** Nodes that are read because their run asks for their end, with the run. */
-  readonly ending = new Map<ExecutionId, ExecutionId>();
+  /** Nodes that are read because their run asks for their end. */
+  readonly ending = new Map<ExecutionId, { run: ExecutionId; shard: ShardId }>();
+  /** Ends of nodes in this step whose consequences are not drawn yet. */
+  readonly ended: NodeEnd[] = [];
   /** Runs whose last node has ended, and whose own row is not final yet. */
   readonly over = new Set<Run>();
 

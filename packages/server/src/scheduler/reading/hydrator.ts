@@ -7,10 +7,11 @@ import { CountedWarnings } from "../../ports/counted-warnings.ts";
 import type { Runtime, Timer } from "../../ports/runtime.ts";
 import type { Store } from "../../ports/store.ts";
 import type { FlowPage } from "../../ports/store-flows.ts";
+import { decodeNodes } from "../../ports/stored-nodes.ts";
 import { FlowTurns, READ_SIZES, type ReadSizes } from "./flow-turns.ts";
 import { PLANS_AHEAD_MS, PlanReader } from "./plan-reader.ts";
-import { RunSweep } from "./run-sweep.ts";
 import type { PoolReader } from "./pool-reader.ts";
+import { RunSweep } from "./run-sweep.ts";
 
 /** Interval in ms of the sweeps that find what lost hints did not announce. */
 const SWEEP_EVERY_MS = 1_000;
@@ -153,7 +154,11 @@ export class Hydrator {
   }
 
   async #loadRuns(asked: ExecutionId[]): Promise<void> {
-    await this.#reading(async (mark) => ({ kind: "LOADED_RUNS", asked, runs: await this.#store.runs.load(asked), ...mark }));
+    await this.#reading(async (mark) => {
+      const loaded = await this.#store.runs.load(asked);
+      const runs = loaded.map((run) => ({ ...run, definitions: decodeNodes(run.definitions) }));
+      return { kind: "LOADED_RUNS", asked, runs, ...mark };
+    });
   }
 
   async #readReady(want: Extract<Want, { kind: "READY" }>): Promise<void> {

@@ -16,7 +16,11 @@ const OVER = new Set(["SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED"]);
  * States of all nodes that have no row, by the plainest reading of the rules: each node is judged again until no state
  * changes. The oracle shares no code with the program.
  */
-export function blanks(nodes: readonly WorkflowNode[], rows: ReadonlyMap<string, NodeRow>, mode: Mode): Map<string, Blank> {
+export function blanks(
+  nodes: readonly WorkflowNode[],
+  rows: ReadonlyMap<string, NodeRow>,
+  mode: Mode,
+): Map<string, Blank> {
   const found = new Map<string, Blank>();
   const stays = survivors(nodes);
   for (const { name } of nodes) if (!rows.has(name)) found.set(name, "BLOCKED");
@@ -58,7 +62,8 @@ function isMet({ state, branch }: NodeRow, when: string): boolean {
 function survivors(nodes: readonly WorkflowNode[]): Set<string> {
   const found = new Set<string>();
   for (const { name, dependsOn } of nodes) {
-    if (dependsOn.some(({ node, when }) => when === "FAILED" || when === "FINISHED" || found.has(node))) found.add(name);
+    if (dependsOn.some(({ node, when }) => when === "FAILED" || when === "FINISHED" || found.has(node)))
+      found.add(name);
   }
   return found;
 }

@@ -100,7 +100,8 @@ function modeOf({ mode }: RunAccount): Mode {
 function judgeEnd(run: RunAccount): void {
   const { graph, row, rows, mode } = run;
   const live = [...rows.values()].find(({ state }) => !isOver(state));
-  if (live !== undefined) throw new Violation(`the run ${row.id} is ${row.state}, and its node ${live.id} is ${live.state}`);
+  if (live !== undefined)
+    throw new Violation(`the run ${row.id} is ${row.state}, and its node ${live.id} is ${live.state}`);
   const seen = blanks(graph.nodes, rows as ReadonlyMap<string, NodeRow>, modeOf(run));
   for (const [name, state] of seen) {
     if (state !== "SKIPPED") throw new Violation(`the run ${row.id} is ${row.state}, and its node ${name} is ${state}`);
