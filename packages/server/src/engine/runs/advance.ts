@@ -32,13 +32,14 @@ function nodeEnded(step: Step, { run: id, node, state, branch }: NodeEnd): void 
   const run = runs.byId.get(id);
   if (run === undefined) return runs.expect(id);
   const { cancel } = run.progress.ended(node, { state, branch });
-  if (run.progress.mode !== run.mode && run.mode === "RUNNING") writeMode(step, run, "FAILING");
   cancelNodes(step, run, cancel);
   advance(step, run);
 }
 
 /** Does what follows from the states of a run's nodes, from its deadline, and from commands. */
 export function advance(step: Step, run: Run): void {
+  // The mode FAILING follows from the nodes, so a run that was read may be ahead of its row.
+  if (run.mode === "RUNNING" && run.progress.mode === "FAILING") writeMode(step, run, "FAILING");
   const mode = endingMode(step, run);
   if (mode !== null) {
     writeMode(step, run, mode);

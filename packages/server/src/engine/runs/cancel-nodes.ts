@@ -34,11 +34,12 @@ export function cancelNodes(step: Step, run: Run, nodes: readonly number[]): voi
 }
 
 /** Ends a node because its run asks for it. A worker that has the node is told to stop. */
-export function endNode(step: Step, entry: Entry, { mode }: Run): void {
+export function endNode(step: Step, entry: Entry, { mode, progress }: Run): void {
   if (entry.superseded) return;
   const wasCancelled = isCancelled(entry);
   entry.superseded = true;
-  if (entry.place !== "ASSIGNED") return finishEntry(step, entry, "CANCELLED", { reason: REASONS[mode] });
+  if (entry.place !== "ASSIGNED")
+    return finishEntry(step, entry, "CANCELLED", { reason: REASONS[mode === "RUNNING" ? progress.mode : mode] });
   // The worker of an execution that was taken over is told when it is back, as with a cancel command.
   if (!wasCancelled && entry.assigned?.soughtSince === null) orderStop(step, entry, "REQUESTED");
 }

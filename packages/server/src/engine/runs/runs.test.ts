@@ -193,7 +193,8 @@ describe("a workflow run", () => {
     assert.deepEqual(left.born(left.commit()), [{ name: "b", after: [] }]);
     const over = new Stage({ a: [] }).load({ a: "DEAD" });
     over.story.tell();
-    over.commit();
+    const read = over.commit();
+    assert.equal(only([...(read.shards.get(over.shard)?.runs.values() ?? [])]).mode, "FAILING");
     assert.deepEqual(states(over, over.commit()), { run: "DEAD NODE_DEAD" });
   });
 
