@@ -327,6 +327,8 @@ export interface Recovered {
    */
   journals: { shard: ShardId; ref: JournalRef; unsettled: number }[];
   commands: Command[];
+  /** Open workflow runs, those with the earliest deadlines first, at most 100; left out: none. */
+  runs?: readonly ExecutionId[];
 }
 
 /** An execution that some worker may hold. */

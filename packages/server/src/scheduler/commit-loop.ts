@@ -85,6 +85,7 @@ export class CommitLoop {
       hasRoom: (flow) => hasRoom(this.state, flow),
       plans: () => this.state.plans.byId.size,
       hasPlanRoom: (flow) => this.state.plans.hasRoom(flow, this.state.limits.plans),
+      hasRuns: () => this.state.runs.byId.size > 0,
       pools: deps.pools,
       tzdata: () => (deps.zones.changeovers().length === 0 ? null : deps.zones.inForce().tag),
     };

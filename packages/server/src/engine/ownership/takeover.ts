@@ -28,6 +28,7 @@ export function acquireShards(step: Step, owned: Extract<Input, { kind: "OWNED" 
   for (const lane of state.lanes.all()) state.lanes.know(lane, { tail: null });
   const boxes = openBoxes(step, recovered);
   for (const row of recovered.inFlight) adopt(step, row, boxes);
+  for (const run of recovered.runs ?? []) state.runs.expect(run);
   askForWorkers(step);
   permitsOwned(step, owned.epochs.keys());
   applyCommands(step, recovered.commands);

@@ -43,6 +43,8 @@ export interface Reader {
   hasPlanRoom(flow: Flow): boolean;
   /** Receives the settings of pools that a poll returns. */
   readonly pools: Pick<PoolReader, "begin">;
+  /** Whether the machine knows of open workflow runs. */
+  hasRuns(): boolean;
   /** Tag of the time zone data in force, as plans contain it; null: there is no changeover yet. */
   tzdata(): string | null;
 }
@@ -213,7 +215,7 @@ export class Hydrator {
     else this.#lanesAfter = null;
     if (summary.plans && (await this.#plans.sweep())) full = true;
     if (summary.commands && (await this.#readCommands())) full = true;
-    await this.#runs.look();
+    if (this.#reader.hasRuns()) await this.#runs.look();
     return full;
   }
 

@@ -6,8 +6,8 @@ import type { DueCursor } from "../../ports/store-flows.ts";
 
 /** Runs of one page. The machine reads those that it does not have, so a page bounds that work, too. */
 const PAGE = 100;
-/** Time in ms from the end of one round through all open runs to the next one, if the round found none. */
-const IDLE_MS = 60_000;
+/** Time in ms from the end of one round through all open runs to the next one. */
+const ROUND_MS = 10_000;
 
 interface SweepParts {
   store: Pick<Store, "runs">;
@@ -23,7 +23,6 @@ interface SweepParts {
 export class RunSweep {
   readonly #parts: SweepParts;
   #after: DueCursor | null = null;
-  #foundSome = false;
   #nextAtMs = 0;
 
   constructor(parts: SweepParts) {
@@ -40,11 +39,8 @@ export class RunSweep {
     const { store, runtime, shards, take } = this.#parts;
     if (runtime.monotonicMs() < this.#nextAtMs) return;
     const page = await store.runs.openRuns(shards(), this.#after, PAGE);
-    this.#foundSome ||= page.length > 0;
     if (page.length > 0) take({ kind: "OPEN_RUNS", runs: page.map(({ id }) => id) });
     this.#after = page.length < PAGE ? null : (page.at(-1) ?? null);
-    if (this.#after !== null) return;
-    if (!this.#foundSome) this.#nextAtMs = runtime.monotonicMs() + IDLE_MS;
-    this.#foundSome = false;
+    if (this.#after === null) this.#nextAtMs = runtime.monotonicMs() + ROUND_MS;
   }
 }

@@ -6,9 +6,13 @@ import type { Command } from "../../../ports/store-commands.ts";
 import { byText } from "../sorted-list.ts";
 import type { StoreData } from "../store-data.ts";
 import { candidateOf, type ExecutionRow } from "./execution-row.ts";
+import { openRuns } from "./runs.ts";
 
 /** Largest number of commands to read at once; the rest is read when these have been applied. */
 const COMMANDS_LIMIT = 10_000;
+
+/** Largest number of workflow runs to read at once; sweeps find the rest. */
+const RUNS_LIMIT = 100;
 
 /** See Store.recover. */
 export function recover(data: StoreData, shards: readonly ShardId[]): Recovered {
@@ -28,7 +32,9 @@ export function recover(data: StoreData, shards: readonly ShardId[]): Recovered 
     }
   }
   for (const shard of sorted) inFlight.push(...data.executions.held(shard).map(heldRow));
-  return { inFlight, journals, commands: data.commands.read(new Set(shards), new Set(), COMMANDS_LIMIT) };
+  const commands = data.commands.read(new Set(shards), new Set(), COMMANDS_LIMIT);
+  const runs = openRuns(data, shards, null, RUNS_LIMIT).map(({ id }) => id);
+  return { inFlight, journals, commands, ...(runs.length > 0 && { runs }) };
 }
 
 function heldRow(row: ExecutionRow): InFlightRow {

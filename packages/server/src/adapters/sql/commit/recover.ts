@@ -6,6 +6,7 @@ import { QUEUE_CODES } from "../connection/codes.ts";
 import type { Connections } from "../connection/connections.ts";
 import { ofShards, shardMask } from "../connection/shard-mask.ts";
 import { load } from "../executions/reads.ts";
+import { openRuns } from "../workflows/run-reads.ts";
 import { CANDIDATE_COLUMNS, candidateFrom } from "./candidates.ts";
 import { journalEntries } from "./journal.ts";
 
@@ -18,6 +19,9 @@ const READ_JOURNALS = `
 
 /** Largest number of commands to read; the new owner's polls of the inbox read the rest. */
 const COMMANDS_LIMIT = 10_000;
+
+/** Largest number of workflow runs to read; sweeps find the rest. */
+const RUNS_LIMIT = 100;
 
 interface OpenJournal {
   shard: ShardId;
@@ -43,7 +47,9 @@ export async function recover(db: Connections, shards: readonly ShardId[]): Prom
     journals.push({ shard, ref, unsettled: assigned.length - before });
   }
   const inFlight = assigned.concat(await readHeld(db, shards));
-  return { inFlight, journals, commands: await readCommands(db, shards, new Set(), COMMANDS_LIMIT) };
+  const commands = await readCommands(db, shards, new Set(), COMMANDS_LIMIT);
+  const runs = (await openRuns(db, shards, null, RUNS_LIMIT)).map(({ id }) => id);
+  return { inFlight, journals, commands, ...(runs.length > 0 && { runs }) };
 }
 
 async function readJournals(db: Connections, shards: readonly ShardId[]): Promise<OpenJournal[]> {

@@ -122,7 +122,7 @@ async function readNodes(db: Connections, ids: readonly ExecutionId[]): Promise<
   return found;
 }
 
-function openRuns(db: Connections, shards: readonly ShardId[], after: DueCursor | null, limit: number) {
+export function openRuns(db: Connections, shards: readonly ShardId[], after: DueCursor | null, limit: number) {
   const { dueAt, id } = after ?? START;
   const values = [shardMask(shards), dueAt, id, limit];
   return db.session("read", async (session): Promise<DueCursor[]> => {
