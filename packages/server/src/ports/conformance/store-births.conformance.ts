@@ -93,7 +93,9 @@ export function birthsConformance(scene: () => Scene): void {
     });
     const ticks = [mine, lost].map((asked) =>
       scene().tick(asked.shard, {
-        ...{ changes: [nodeEnds(scene(), asked, 0)], births: [birth(scene(), asked, 2, [0])], runs: [run(asked)] },
+        changes: [nodeEnds(scene(), asked, 0)],
+        births: [birth(scene(), asked, 2, [0]), birth(scene(), asked, 3)],
+        runs: [run(asked)],
       }),
     );
     await takeShards(scene().store, [2], scene().runtime.uuid());
@@ -101,7 +103,7 @@ export function birthsConformance(scene: () => Scene): void {
     assert.deepEqual(
       [await born(scene(), mine), await born(scene(), lost)],
       [
-        [0, 1, 2],
+        [0, 1, 2, 3],
         [0, 1],
       ],
     );
@@ -168,6 +170,16 @@ export function birthsConformance(scene: () => Scene): void {
     const view = await scene().store.queries.getRun(TENANT, asked.executionId);
     assert.deepEqual([view?.state, Buffer.from(view?.result ?? [])], ["SUCCEEDED", result]);
     await started(scene(), { uniqueKey: "u1" });
+  });
+
+  it("keeps the branch of a node when a later change says none", async () => {
+    const asked = await started(scene());
+    const back = { state: "PENDING", queue: "READY", finishedAt: null, branch: "left" } as const;
+    await scene().applied(asked.shard, { changes: [nodeEnds(scene(), asked, 0, back)] });
+    const changes = [nodeEnds(scene(), asked, 0, { wasAttempt: 1, attempt: 2 })];
+    await scene().applied(asked.shard, { changes, births: [birth(scene(), asked, 2, [0])] });
+    const [first] = (await loaded(scene(), asked)).executions;
+    assert.deepEqual(first, execution(asked, 0, { state: "SUCCEEDED", branch: "left" }));
   });
 
   it("creates a node beside everything else that a tick may contain", async () => {
