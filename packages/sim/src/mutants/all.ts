@@ -10,6 +10,7 @@ import { schedulerMutants } from "./scheduler-mutants.ts";
 import { stepMutants } from "./step-mutants.ts";
 import { storeMutants } from "./store-mutants.ts";
 import { suspensionMutants } from "./suspension-mutants.ts";
+import { workflowMutants } from "./workflow-mutants.ts";
 
 export const allMutants: readonly Mutant[] = [
   ...storeMutants,
@@ -23,6 +24,7 @@ export const allMutants: readonly Mutant[] = [
   ...idMutants,
   ...stepMutants,
   ...suspensionMutants,
+  ...workflowMutants,
 ];
 
 export function mutantNamed(name: string): Mutant {

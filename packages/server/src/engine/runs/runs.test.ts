@@ -8,6 +8,7 @@ import { encodeGraph } from "../../domain/workflow/graph-bytes.ts";
 import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
 import type { Assignment } from "../../ports/messages.ts";
 import type { NodeExecution, RunMode } from "../../ports/store-runs.ts";
+import { deadLetterRefused } from "../attempts/dead-letter-refused.ts";
 import type { Batch } from "../batch.ts";
 import type { ReadRun } from "../inputs.ts";
 import { sealBatch } from "../machine.ts";
@@ -196,6 +197,45 @@ describe("a workflow run", () => {
     const read = over.commit();
     assert.equal(only([...(read.shards.get(over.shard)?.runs.values() ?? [])]).mode, "FAILING");
     assert.deepEqual(states(over, over.commit()), { run: "DEAD NODE_DEAD" });
+  });
+
+  it("is read again when a node ends while the run is not in memory", () => {
+    const stage = new Stage({ a: [], b: ["a"] }).hint("a");
+    const assign = only(stage.story.commit().assigns);
+    stage.load({ a: "PENDING" });
+    const run = stage.story.state.runs.byId.get(RUN);
+    assert.ok(run !== undefined);
+    stage.story.state.runs.drop(run);
+    stage.story.wants.splice(0);
+    stage.end(assign);
+    assert.deepEqual(stage.story.wants.splice(0), [{ kind: "LOAD_RUNS", runs: [RUN] }]);
+  });
+
+  it("comes with its shards at a takeover", () => {
+    const stage = new Stage({ a: [] });
+    const { story } = stage;
+    const recovered = { inFlight: [], journals: [], commands: [], runs: [RUN] };
+    story.tell({ kind: "OWNED", term: 2, epochs: new Map([[stage.shard, 2]]), recovered, incarnation: "node-1" });
+    assert.deepEqual(
+      story.wants.filter(({ kind }) => kind === "LOAD_RUNS"),
+      [{ kind: "LOAD_RUNS", runs: [RUN] }],
+    );
+  });
+
+  it("takes back nodes of the next batch that follow from a refused end", () => {
+    const stage = new Stage({ a: [], b: [], c: ["a", "b"] }, "CONTINUE").hint("a").hint("b");
+    const assigns = Object.fromEntries(stage.story.commit().assigns.map((x) => [stage.name(x.executionId), x]));
+    stage.load({ a: "PENDING", b: "PENDING" });
+    stage.end(assigns["a"] as Assignment);
+    const { story } = stage;
+    const first = story.batch;
+    story.batch = sealBatch(first);
+    stage.end(assigns["b"] as Assignment);
+    assert.deepEqual(stage.born(story.batch), [{ name: "c", after: ["b"] }], "the first batch is on its way");
+    const change = only([...(first.shards.get(stage.shard)?.changes.values() ?? [])]);
+    deadLetterRefused(story.state, first, story.batch, [{ change, shard: stage.shard, message: "no" }]);
+    assert.deepEqual(stage.born(story.batch), []);
+    assert.deepEqual(states(stage, story.batch), { a: "DEAD RESULT_REFUSED", b: "SUCCEEDED" });
   });
 
   it("goes the way of the branch that a node has named", () => {

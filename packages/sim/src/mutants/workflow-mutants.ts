@@ -1,0 +1,62 @@
+import type { Mutant } from "./mutant.ts";
+
+const RUNS = "packages/server/src/engine/runs";
+const STORY = `${RUNS}/runs.test.ts`;
+
+/** Mutants in the way of workflow runs. */
+export const workflowMutants: readonly Mutant[] = [
+  {
+    name: "a node is created whether or not its parents' ends are written",
+    file: `${RUNS}/advance.ts`,
+    find: "after: parentsEnding(step, run, node)",
+    replace: "after: []",
+    why: "a node exists although the store has refused the result of its parent",
+    test: {
+      file: STORY,
+      name: "creates a node in the commit that ends its last parent, and only if the store writes that end",
+    },
+  },
+  {
+    name: "a node is created if one of its parents' ends is written",
+    file: `${RUNS}/advance.ts`,
+    find: "  return [...ending];",
+    replace: "  return [...ending].slice(0, 1);",
+    why: "a node exists although the store has refused the result of its second parent",
+    test: { file: STORY, name: "names all parents that end in the commit of the node's creation" },
+  },
+  {
+    name: "the end of a node of a run that is not in memory is forgotten",
+    file: `${RUNS}/advance.ts`,
+    find: "  if (run === undefined) return runs.expect(id);",
+    replace: "  if (run === undefined) return;",
+    why: "the run stands still until its shard has another owner",
+    test: { file: STORY, name: "is read again when a node ends while the run is not in memory" },
+  },
+  {
+    name: "a run that was read keeps the mode of its row",
+    file: `${RUNS}/advance.ts`,
+    find: 'if (run.mode === "RUNNING" && run.progress.mode === "FAILING") writeMode(step, run, "FAILING");',
+    replace: "",
+    why: "after the store has refused a result, nodes are skipped although the row says that the run goes on",
+    test: {
+      file: STORY,
+      name: "that an earlier owner left without a next node goes on, and one whose nodes have all ended ends",
+    },
+  },
+  {
+    name: "nodes that follow from a refused end stay in the next batch",
+    file: `${RUNS}/advance.ts`,
+    find: "  next.withdraw(runId);\n",
+    replace: "",
+    why: "a node exists although the result that it follows from was refused",
+    test: { file: STORY, name: "takes back nodes of the next batch that follow from a refused end" },
+  },
+  {
+    name: "a takeover forgets the open runs",
+    file: "packages/server/src/engine/ownership/takeover.ts",
+    find: "  for (const run of recovered.runs ?? []) state.runs.expect(run);\n",
+    replace: "",
+    why: "a run whose owner was lost between the end of a node and the creation of the next stands still",
+    test: { file: STORY, name: "comes with its shards at a takeover" },
+  },
+];
