@@ -36,6 +36,7 @@ const finished = fc.record(
     result: bytes,
     advice: fc.nat(2),
     stillRunning: fc.boolean(),
+    branch: text,
   },
   { requiredKeys: [] },
 );

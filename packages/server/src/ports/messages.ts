@@ -208,6 +208,8 @@ export interface FinishedAttempt extends Token {
   advice: RetryAdvice;
   /** Waits of a SUSPENDED attempt, at least one; left out otherwise. */
   waits?: readonly ReportedWait[];
+  /** Branch that the handler of a SUCCEEDED attempt has named; left out: none. */
+  branch?: string;
 }
 
 // ---- to a gateway ---------------------------------------------------------------------------------------------------

@@ -25,6 +25,8 @@ interface End {
   advice: RetryAdvice;
   /** Waits of a SUSPENDED attempt; left out otherwise. */
   waits?: readonly ReportedWait[];
+  /** Branch that the handler of a SUCCEEDED attempt has named; left out: none. */
+  branch?: string;
 }
 
 export function attemptStarted(step: Step, from: string, report: StartedAttempt): void {
