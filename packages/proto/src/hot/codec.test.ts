@@ -104,6 +104,16 @@ describe("the hot messages", () => {
     );
   });
 
+  it("carry the branches of results, even one without a character", () => {
+    for (const branch of ["good", "", "ü", "x".repeat(200)]) {
+      const message = create(WorkerMessageSchema, { finished: [{ outcome: 1, branch }, { outcome: 1 }] });
+      const sent = Buffer.from(encodeWorkerMessage(message));
+      assert.deepEqual([...sent], [...toBinary(WorkerMessageSchema, message)]);
+      const [named, plainResult] = decodeWorkerMessage(sent).finished;
+      assert.deepEqual([named?.branch, plainResult?.branch], [branch, undefined]);
+    }
+  });
+
   it("that were damaged are taken or refused as the generated code does it", () => {
     const damage = fc.array(fc.record({ at: fc.nat(), to: fc.nat(255) }), { minLength: 1, maxLength: 3 });
     fc.assert(
