@@ -19,6 +19,22 @@ export function fail(kind: string): never {
   throw new RangeError("out of range");
 }
 
+/** Names these branches, and gives the errors of those that it may not name. */
+export function takeBranches(names: string[], ctx: TaskContext): string[] {
+  return names.flatMap((name) => {
+    try {
+      ctx.branch(name);
+      return [];
+    } catch (error) {
+      return `${(error as Error).name} ${error instanceof TerminalError}`;
+    }
+  });
+}
+
+export function takeBranch(name: string, ctx: TaskContext): void {
+  ctx.branch(name);
+}
+
 export const returnCycle = () => {
   const cycle: { self?: unknown } = {};
   cycle.self = cycle;

@@ -29,6 +29,7 @@ const result = fc.record({
   ...token,
   ...{ workerId: id, state: fc.constantFrom("SUCCEEDED", "FAILED", "RELEASED", "SUSPENDED", "X"), startedAt: count },
   ...{ finishedAt: count, result: fc.constantFrom(null, 0, 7), error: fc.constant(null), advice: fc.constant(null) },
+  branch: fc.constantFrom(undefined, "good", "no name", 7),
 });
 const kind = <K extends string>(name: K) => ({ kind: fc.constant(name) });
 const tokens = { workerId: id, tokens: few(fc.record(token)) };

@@ -33,6 +33,7 @@ const failure = fc.record({ name: text, message: text, stack: text });
 const finished = fc.record({
   ...{ token, outcome: fc.nat(8), startedAtMs: int64, finishedAtMs: int64, result },
   ...{ error: fc.option(failure, { nil: undefined }), advice: fc.nat(4), retryAtMs: int64 },
+  branch: fc.option(fc.oneof(fc.constant("good"), text), { nil: undefined }),
 });
 const workerId = fc.oneof(
   fc.constantFrom("w1", "w2", "w3", workerIdOf(SECRET) ?? "", "builtin-node", "00000000-0000-8000-8000-000000000000"),

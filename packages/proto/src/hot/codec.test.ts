@@ -36,6 +36,7 @@ const finished = fc.record(
     result: bytes,
     advice: fc.nat(2),
     stillRunning: fc.boolean(),
+    branch: text,
   },
   { requiredKeys: [] },
 );
@@ -101,6 +102,16 @@ describe("the hot messages", () => {
         assert.deepEqual(plain(decodeWorkerMessage(sent)), plain(fromBinary(WorkerMessageSchema, sent)));
       }),
     );
+  });
+
+  it("carry the branches of results, even one without a character", () => {
+    for (const branch of ["good", "", "ü", "x".repeat(200)]) {
+      const message = create(WorkerMessageSchema, { finished: [{ outcome: 1, branch }, { outcome: 1 }] });
+      const sent = Buffer.from(encodeWorkerMessage(message));
+      assert.deepEqual([...sent], [...toBinary(WorkerMessageSchema, message)]);
+      const [named, plainResult] = decodeWorkerMessage(sent).finished;
+      assert.deepEqual([named?.branch, plainResult?.branch], [branch, undefined]);
+    }
   });
 
   it("that were damaged are taken or refused as the generated code does it", () => {

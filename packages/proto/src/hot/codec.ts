@@ -96,8 +96,9 @@ export function decodeWorkerMessage(bytes: Buffer): WorkerMessage {
   };
 }
 
-function isPlain({ error, advice, stillRunning, waits }: Finished): boolean {
-  return error === undefined && advice === 0 && !stillRunning && waits.length === 0;
+/** An empty branch is not plain, because the writer leaves out empty texts and the generated code does not. */
+function isPlain({ error, advice, stillRunning, waits, branch }: Finished): boolean {
+  return error === undefined && advice === 0 && !stillRunning && waits.length === 0 && branch !== "";
 }
 
 function writeToken(writer: Writer, field: number, { executionId, attempt, shard }: Token): void {
@@ -190,6 +191,7 @@ function writeFinished(writer: Writer, finished: Finished): void {
   writer.number(3, Number(finished.startedAtMs));
   writer.number(4, Number(finished.finishedAtMs));
   writer.bytes(5, finished.result);
+  if (finished.branch !== undefined) writer.text(11, finished.branch);
   writer.end(start);
 }
 
@@ -212,6 +214,7 @@ function readFinished(reader: Reader): Finished {
     else if (reader.field === 3) finished.startedAtMs = BigInt(reader.number());
     else if (reader.field === 4) finished.finishedAtMs = BigInt(reader.number());
     else if (reader.field === 5) finished.result = reader.bytes();
+    else if (reader.field === 11) finished.branch = reader.ascii();
     else reader.odd();
   }
   reader.leave(outer);

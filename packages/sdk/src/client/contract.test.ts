@@ -4,6 +4,7 @@ import type * as contract from "@mainspring/contract";
 import { FINAL_STATES as FINAL } from "@mainspring/contract/enums";
 import * as limits from "@mainspring/contract/limits";
 import type { Static, TSchema } from "typebox";
+import { NODE_NAME_PATTERN } from "../handlers/branch.ts";
 import { RESULT_MAX_BYTES } from "../handlers/outcome.ts";
 import type * as sdk from "../index.ts";
 import { STEP_MAX_BYTES, STEP_NAME_MAX_CHARS, STEPS_MAX, STEPS_MAX_BYTES } from "../steps/step-data.ts";
@@ -111,7 +112,14 @@ describe("the types of the SDK", () => {
 describe("the values of the SDK", () => {
   it("agree with the contract of the API", () => {
     assert.deepEqual(FINAL_STATES, FINAL);
-    const own = { RESULT_MAX_BYTES, STEP_MAX_BYTES, STEP_NAME_MAX_CHARS, STEPS_MAX, STEPS_MAX_BYTES };
+    const own = {
+      RESULT_MAX_BYTES,
+      STEP_MAX_BYTES,
+      STEP_NAME_MAX_CHARS,
+      STEPS_MAX,
+      STEPS_MAX_BYTES,
+      NODE_NAME_PATTERN,
+    };
     const waits = { WAIT_MAX_MS, WAIT_SIGNALS_MAX, WAITS_MAX_BYTES, WORD_CHARS_MAX };
     assert.deepEqual({ ...limits, ...own, ...waits }, { ...limits });
   });

@@ -3,6 +3,7 @@ import type { Assignment, AttemptRef } from "../session/work.ts";
 import { AttemptSteps } from "../steps/attempt-steps.ts";
 import type { Checkpoint, Steps } from "../steps/step-context.ts";
 import type { StepOutbox } from "../steps/step-outbox.ts";
+import { branchName } from "./branch.ts";
 import { type AbortCause, AttemptAborted } from "./context.ts";
 import { handlerSleep } from "./handler-sleep.ts";
 import type { MiddlewareContext } from "./middleware.ts";
@@ -29,6 +30,8 @@ export class Attempt {
   isStopping = false;
   /** First reason to stop, which later reasons do not replace; null: none. */
   abortCause: AbortCause | null = null;
+  /** Branch that the handler has named last; null: none. */
+  branch: string | null = null;
   /** Steps, created when the handler first uses them; null: it has not. */
   steps: AttemptSteps | null = null;
   /**
@@ -146,5 +149,9 @@ export class AttemptContext implements MiddlewareContext {
 
   log(line: string): void {
     this.#parts.listener.log(this.#attempt, line);
+  }
+
+  branch(name: string): void {
+    this.#attempt.branch = branchName(name);
   }
 }

@@ -46,6 +46,14 @@ export interface TaskContext {
    * worker takes a thousand lines in a tenth of a second and drops further ones.
    */
   log(line: string): void;
+  /**
+   * Names the branch that a workflow takes after this node: an edge with the condition `BRANCH:good` is met if the node's
+   * successful attempt called `ctx.branch("good")`. The last call of an attempt wins, and attempts that do not succeed name no
+   * branch. A call has no effect in jobs that are not nodes of a workflow.
+   * @param name 1 to 64 characters of A-Z, a-z, 0-9, `_`, `.` and `-`
+   * @throws {TerminalError} InvalidBranch: another text
+   */
+  branch(name: string): void;
   /** Durable steps: parts of the handler that later attempts of the execution do not repeat. */
   readonly step: Steps;
   /**

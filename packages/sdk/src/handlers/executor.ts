@@ -284,6 +284,7 @@ export class Executor {
       stillRunning,
     };
     if (end.waits !== undefined) report.waits = end.waits;
+    if (attempt.branch !== null && outcome === "SUCCEEDED") report.branch = attempt.branch;
     this.#finished.push(report);
     this.#setFlush();
   }

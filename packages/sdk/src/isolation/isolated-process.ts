@@ -1,4 +1,5 @@
 import { parentPort } from "node:worker_threads";
+import { branchName } from "../handlers/branch.ts";
 import { AttemptAborted, type TaskContext } from "../handlers/context.ts";
 import { handlerSleep } from "../handlers/handler-sleep.ts";
 import { endingOfReturn, endingOfThrow, terminal } from "../handlers/outcome.ts";
@@ -59,6 +60,7 @@ function contextOf(facts: AttemptFacts, signal: AbortSignal, { step, checkpoint 
     sleep: (delayMs) => handlerSleep(runtime, delayMs, signal),
     progress: (fraction, message) => tell({ kind: "PROGRESS", fraction, message }),
     log: (line) => tell({ kind: "LOG", line }),
+    branch: (name) => tell({ kind: "BRANCH", name: branchName(name) }),
   };
 }
 

@@ -1,8 +1,12 @@
+import { isBranchName } from "../handlers/branch.ts";
 import type { AttemptAborted, TaskContext } from "../handlers/context.ts";
 import type { Ending } from "../session/work.ts";
 
 /** Data about a handler's attempt that does not change. */
-export type AttemptFacts = Omit<TaskContext, "signal" | "sleep" | "progress" | "log" | "step" | "checkpoint">;
+export type AttemptFacts = Omit<
+  TaskContext,
+  "signal" | "sleep" | "progress" | "log" | "branch" | "step" | "checkpoint"
+>;
 
 /** Messages about steps and checkpoints from an isolated handler; `call` tells the calls of an attempt apart. */
 export type StepMessage =
@@ -41,6 +45,7 @@ export type ToIsolated =
 export type FromIsolated =
   | { kind: "PROGRESS"; fraction: number; message: string | undefined }
   | { kind: "LOG"; line: string }
+  | { kind: "BRANCH"; name: string }
   | { kind: "ENDED"; ending: Ending }
   | StepMessage;
 
@@ -58,10 +63,11 @@ const FIELDS: Readonly<Record<StepMessage["kind"], Readonly<Record<string, "numb
 /** Checks a message. The handler's own code runs in the process that sends these messages, and can send anything. */
 export function isFromIsolated(message: unknown): message is FromIsolated {
   const fields = Object(message) as Record<string, unknown>;
-  const { kind, fraction, line, ending } = fields;
+  const { kind, fraction, line, name, ending } = fields;
   if (kind === "PROGRESS") return typeof fraction === "number";
   if (kind === "LOG") return typeof line === "string";
+  if (kind === "BRANCH") return isBranchName(name);
   if (kind === "ENDED") return typeof ending === "object" && ending !== null;
   if (!Object.hasOwn(FIELDS, String(kind))) return false;
-  return Object.entries(FIELDS[kind as StepMessage["kind"]]).every(([name, type]) => typeof fields[name] === type);
+  return Object.entries(FIELDS[kind as StepMessage["kind"]]).every(([field, type]) => typeof fields[field] === type);
 }

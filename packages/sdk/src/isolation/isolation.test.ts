@@ -8,6 +8,7 @@ import { type AbortCause, AttemptAborted, type TaskContext } from "../handlers/c
 import { adviceOf } from "../handlers/retry-errors.ts";
 import { task } from "../task.ts";
 import { isolatedRun } from "./isolation.ts";
+import { isFromIsolated } from "./isolation-messages.ts";
 
 const module = new URL("../../test/isolated-handlers.ts", import.meta.url);
 
@@ -34,6 +35,7 @@ function start(where: "process" | "thread", handler: string, payload: unknown = 
     sleep: () => assert.fail("a handler apart sleeps by its own clock"),
     progress: (fraction, message) => say(`${fraction} ${message}`),
     log: say,
+    branch: (name) => say(`branch ${name}`),
     ...NO_STEPS,
   };
   const result = isolatedRun({ in: where, module, export: handler }, runtime)(payload, ctx);
@@ -57,6 +59,27 @@ for (const where of ["process", "thread"] as const) {
       const { result, said } = start(where, "talk");
       assert.equal(await result, undefined);
       assert.deepEqual(said, ["0.5 half", "0.75 undefined", "e:2 until 1970-01-01T00:01:00.000Z, 10000 ms to stop"]);
+    });
+
+    it("names branches while it runs, and may catch the error of a wrong name", async () => {
+      const { result, said } = start(where, "takeBranches", ["good", "no name", "b.2_-"]);
+      assert.deepEqual(await result, ["InvalidBranch true"]);
+      assert.deepEqual(said, ["branch good", "branch b.2_-"]);
+    });
+
+    it("brings its last branch into the report of its success", async () => {
+      const apart = task<string[], unknown>({ name: "apart", isolate: { in: where, module, export: "takeBranches" } });
+      const scene = new ExecutorScene(1, [apart]);
+      scene.apply({ assigns: [assignment("x", { handler: "apart", payload: '["good","bad"]' })] });
+      while (scene.executor.occupied > 0) await new Promise(setImmediate);
+      const [report] = await scene.finished();
+      assert.deepEqual([report?.outcome, report?.branch], ["SUCCEEDED", "bad"]);
+    });
+
+    it("fails for good where it does not catch the error of a wrong name", async () => {
+      const error = await failureOf("takeBranch", "no name");
+      assert.equal(error.name, "InvalidBranch");
+      assert.deepEqual(adviceOf(error), { kind: "NEVER" });
     });
 
     const failureOf = (handler: string, payload: unknown): Promise<Error> =>
@@ -142,6 +165,13 @@ for (const where of ["process", "thread"] as const) {
   });
 }
 
+describe("a message of an isolated handler", () => {
+  it("names a branch only by a name that the worker may pass on", () => {
+    const heard = (name: unknown) => isFromIsolated({ kind: "BRANCH", name });
+    assert.deepEqual([heard("good"), heard("no name"), heard(""), heard(undefined)], [true, false, false, false]);
+  });
+});
+
 describe("an isolated handler", () => {
   it("gives its slot back when it was killed", async () => {
     const running = Promise.withResolvers<void>();
@@ -163,7 +193,7 @@ describe("an isolated handler", () => {
         };
         const heard = { ...facts, scheduledAt: ctx.scheduledAt, deadline: ctx.deadline, progress: () => undefined };
         const { sleep } = ctx;
-        const result = run(payload, { ...heard, ...NO_STEPS, sleep, log: () => running.resolve() });
+        const result = run(payload, { ...heard, ...NO_STEPS, sleep, branch: ctx.branch, log: () => running.resolve() });
         result.catch(over.resolve);
         return result;
       },

@@ -75,6 +75,7 @@ class IsolatedAttempt {
   #hear(message: FromIsolated): void {
     if (message.kind === "PROGRESS") return this.#ctx.progress(message.fraction, message.message);
     if (message.kind === "LOG") return this.#ctx.log(message.line);
+    if (message.kind === "BRANCH") return this.#ctx.branch(message.name);
     if (message.kind !== "ENDED") return this.#calls.hear(message);
     this.#ending ??= message.ending;
     // The process is killed, because timers and open connections could keep it alive, and the handler may be busy with

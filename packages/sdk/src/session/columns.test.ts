@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { assignment } from "../../test/executor-scene.ts";
-import { packAssigns, unpackAssigns } from "./columns.ts";
+import { finished } from "../../test/session-scene.ts";
+import { packAssigns, packFinished, unpackAssigns, unpackFinished } from "./columns.ts";
 
 describe("assignments as columns", () => {
   it("come back as they were, with their records", () => {
@@ -13,5 +14,16 @@ describe("assignments as columns", () => {
   it("have no field for records where there are none", () => {
     const packed = packAssigns([assignment("a"), assignment("b")]);
     assert.deepEqual(Object.keys(packed), ["executionIds", "handlers", "payloads", "numbers"]);
+  });
+});
+
+describe("reports as columns", () => {
+  it("come back as they were, with their branches", () => {
+    const reports = [finished("a"), finished("b", { branch: "good" }), finished("c")];
+    assert.deepEqual(unpackFinished(structuredClone(packFinished(reports))), reports);
+  });
+
+  it("have nothing more than their columns where no handler named a branch", () => {
+    assert.deepEqual(packFinished([finished("a"), finished("b")]).rare, []);
   });
 });

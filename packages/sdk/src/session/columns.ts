@@ -19,8 +19,8 @@ export interface FinishedColumns {
   results: string[];
   /** Five numbers for each report. */
   numbers: Float64Array;
-  /** Errors, retry advice and waits, only for reports that have any. */
-  rare: ({ index: number } & Pick<FinishedReport, "error" | "advice" | "waits">)[];
+  /** Errors, retry advice, waits and branches, only for reports that have any. */
+  rare: ({ index: number } & Pick<FinishedReport, "error" | "advice" | "waits" | "branch">)[];
 }
 
 export function packAssigns(assigns: readonly Assignment[]): AssignColumns {
@@ -74,7 +74,8 @@ export function unpackAssigns({
 export function packFinished(finished: readonly FinishedReport[]): FinishedColumns {
   const numbers = new Float64Array(finished.length * 5);
   const rare: FinishedColumns["rare"] = [];
-  finished.forEach(({ attempt, outcome, startedAtMs, finishedAtMs, stillRunning, error, advice, waits }, index) => {
+  finished.forEach((report, index) => {
+    const { attempt, outcome, startedAtMs, finishedAtMs, stillRunning, error, advice, waits, branch } = report;
     const at = index * 5;
     numbers[at] = attempt;
     numbers[at + 1] = OUTCOMES.indexOf(outcome);
@@ -82,6 +83,7 @@ export function packFinished(finished: readonly FinishedReport[]): FinishedColum
     numbers[at + 3] = finishedAtMs;
     numbers[at + 4] = stillRunning ? 1 : 0;
     if (waits !== undefined) rare.push({ index, error, advice, waits });
+    else if (branch !== undefined) rare.push({ index, error, advice, branch });
     else if (error !== null || advice !== null) rare.push({ index, error, advice });
   });
   return {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { create, toBinary } from "@bufbuild/protobuf";
-import { TokenSchema, type WorkerMessage, WorkerMessageSchema } from "@mainspring/proto";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { encodeWorkerMessage, TokenSchema, type WorkerMessage, WorkerMessageSchema } from "@mainspring/proto";
 import fc from "fast-check";
 import { finished, SILENCE } from "../../test/session-scene.ts";
 import { packAssigns, packFinished, unpackAssigns, unpackFinished } from "./columns.ts";
@@ -83,8 +83,24 @@ const REPORT = {
   stillRunning: fc.boolean(),
   waits: WAITS,
 };
-const REPORTS: fc.Arbitrary<FinishedReport> = fc.record(REPORT, {
+const WITH_WAITS: fc.Arbitrary<FinishedReport> = fc.record(REPORT, {
   requiredKeys: Object.keys(REPORT).filter((key) => key !== "waits") as Exclude<keyof typeof REPORT, "waits">[],
+});
+/** Reports of suspended attempts have waits, and reports of successes a branch; none has both. */
+const REPORTS: fc.Arbitrary<FinishedReport> = fc
+  .tuple(WITH_WAITS, fc.option(fc.string()))
+  .map(([report, branch]) => (report.waits === undefined && branch !== null ? { ...report, branch } : report));
+
+describe("a result in the protocol", () => {
+  it("has a branch where the handler named one, and no byte more where it did not", () => {
+    const named = finishedMessage(tokenOf("a"), finished("a", { branch: "good" }));
+    const plain = finishedMessage(tokenOf("a"), finished("a"));
+    assert.deepEqual([named.branch, Object.hasOwn(plain, "branch")], ["good", false]);
+    const bytesOf = (result: typeof plain) => encodeWorkerMessage(create(WorkerMessageSchema, { finished: [result] }));
+    // A tag, a length and the text.
+    assert.equal(bytesOf(named).length - bytesOf(plain).length, 6);
+    assert.equal(fromBinary(WorkerMessageSchema, bytesOf(named)).finished[0]?.branch, "good");
+  });
 });
 
 describe("columns", () => {

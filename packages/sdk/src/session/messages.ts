@@ -83,7 +83,7 @@ export function cancelCauseOf(reason: CancelReason): CancelCause {
 
 /** Object literals instead of `create`, because this is the hot path. */
 export function finishedMessage(token: Token, { error, advice, waits, ...report }: FinishedReport): Finished {
-  return {
+  const message: Finished = {
     $typeName: "mainspring.worker.v1.Finished",
     token,
     outcome: OUTCOMES[report.outcome],
@@ -96,6 +96,8 @@ export function finishedMessage(token: Token, { error, advice, waits, ...report 
     stillRunning: report.stillRunning,
     waits: waits === undefined ? NO_WAITS : waits.map(waitMessage),
   };
+  if (report.branch !== undefined) message.branch = report.branch;
+  return message;
 }
 
 function waitMessage({ name, delayMs, signals, isRecorded }: WaitReport): Wait {

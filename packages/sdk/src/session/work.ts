@@ -111,6 +111,8 @@ export interface Ending {
 }
 
 export interface FinishedReport extends AttemptRef, Ending {
+  /** Branch that the handler of a SUCCEEDED attempt has named; absent: none. */
+  branch?: string;
   /** Start of the handler, in milliseconds since 1970; 0: it never started. */
   startedAtMs: number;
   finishedAtMs: number;

@@ -1,4 +1,4 @@
-import { WORD_CHARS_MAX } from "@mainspring/contract/limits";
+import { NODE_NAME_CHARS_MAX, WORD_CHARS_MAX } from "@mainspring/contract/limits";
 import {
   type Ask,
   type Assign,
@@ -14,6 +14,7 @@ import {
 import type { ExecutionError } from "../domain/execution.ts";
 import { type Epoch, type EpochMs, SHARD_COUNT, type ShardId, type WorkerId } from "../domain/ids.ts";
 import type { RetryAdvice } from "../domain/retry.ts";
+import { isNodeName } from "../domain/workflow/conditions.ts";
 import type { Assignment, FinishedAttempt, Token } from "../ports/messages.ts";
 import { resultFault } from "./connections/result-check.ts";
 import { waitsOf } from "./connections/waits-check.ts";
@@ -117,8 +118,10 @@ export function finishedOf(report: Finished, token: Token, workerId: WorkerId, r
   if (typeof waits === "string") {
     return failed(report, token, workerId, receivedAt, { name: "InvalidWait", message: waits });
   }
+  const branch = state === "SUCCEEDED" ? report.branch : undefined;
+  if (branch !== undefined && !isNodeName(branch)) return failed(report, token, workerId, receivedAt, INVALID_BRANCH);
   const isFailure = state === "FAILED" || state === "TIMED_OUT";
-  return {
+  const finished: FinishedAttempt = {
     shard: token.shard,
     executionId: token.executionId,
     attempt: token.attempt,
@@ -131,11 +134,18 @@ export function finishedOf(report: Finished, token: Token, workerId: WorkerId, r
     advice: adviceOf(report),
     ...(waits !== null && { waits }),
   };
+  if (branch !== undefined) finished.branch = branch;
+  return finished;
 }
 
 const UNKNOWN_OUTCOME: ExecutionError = {
   name: "UnknownOutcome",
   message: "the worker ended the attempt with an outcome that this server does not know",
+};
+
+const INVALID_BRANCH: ExecutionError = {
+  name: "InvalidBranch",
+  message: `a branch has a name of 1 to ${NODE_NAME_CHARS_MAX} letters, digits, "_", "." and "-"`,
 };
 
 /**

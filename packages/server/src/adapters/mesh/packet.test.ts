@@ -62,6 +62,24 @@ describe("a packet between nodes", () => {
     assert.deepEqual(arrived(...letters), { letters, strange: 0 });
   });
 
+  it("carries the branch of a result, and no field for it where there is none", () => {
+    const ended = { startedAt: 5, finishedAt: 6, result: Buffer.from("1"), error: null, advice: null };
+    const result = { shard: 1, executionId: "e1", attempt: 2, workerId: "w", state: "SUCCEEDED" as const, ...ended };
+    const arrivedBranches = (branch?: string) => {
+      const results = [result, branch === undefined ? result : { ...result, branch }];
+      const { letters, strange } = arrived({ role: "scheduler", message: { kind: "FINISHED", results } });
+      const branches = letters.flatMap(({ message }) =>
+        message.kind === "FINISHED"
+          ? message.results.map((item) => (Object.hasOwn(item, "branch") ? item.branch : null))
+          : [],
+      );
+      return [branches, strange];
+    };
+    assert.deepEqual(arrivedBranches("good"), [[null, "good"], 0]);
+    assert.deepEqual(arrivedBranches(), [[null, null], 0]);
+    assert.deepEqual(arrivedBranches("no name"), [[], 1]);
+  });
+
   it("carries the lifetime of an execution, and the reason that names it", () => {
     const job = { jobId: "j", shard: 3, tenant: "default", pool: "default", handler: "echo", requires: [] };
     const keys = {

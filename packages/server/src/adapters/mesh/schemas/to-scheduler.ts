@@ -1,4 +1,4 @@
-import { STEP_NAME_MAX_CHARS, WAIT_SIGNALS_MAX } from "@mainspring/contract/limits";
+import { NODE_NAME_PATTERN, STEP_NAME_MAX_CHARS, WAIT_SIGNALS_MAX } from "@mainspring/contract/limits";
 import { Type } from "typebox";
 import { RUN_NODE } from "../../../domain/execution.ts";
 import type { ToScheduler } from "../../../ports/messages.ts";
@@ -104,6 +104,7 @@ const Result = Type.Object({
     Type.Union([Type.Object({ kind: Type.Literal("NEVER") }), Type.Object({ kind: Type.Literal("AT"), at: Instant })]),
   ),
   waits: Type.Optional(Type.Array(Wait)),
+  branch: Type.Optional(Type.String({ pattern: NODE_NAME_PATTERN })),
 });
 
 const ReportedStep = Type.Object({

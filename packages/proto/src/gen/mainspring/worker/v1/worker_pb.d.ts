@@ -786,6 +786,16 @@ export declare type Finished = Message<"mainspring.worker.v1.Finished"> & {
    * @generated from field: repeated mainspring.worker.v1.Wait waits = 10;
    */
   waits: Wait[];
+
+  /**
+   * With OUTCOME_SUCCEEDED: the branch that the handler has named, 1 to 64 characters of A-Z, a-z, 0-9, "_", "." and "-"; the
+   * gateway fails an attempt that names another text. Only edges of a workflow read the branch. No Feature announces the field:
+   * the worker does not know which attempts are nodes of a workflow, workflows need a cluster whose gateways all know the field,
+   * and a gateway of the release before ignores the field.
+   *
+   * @generated from field: optional string branch = 11;
+   */
+  branch?: string | undefined;
 };
 
 /**
