@@ -36,7 +36,7 @@ const TABLES = [
   ...["schema_migrations", "jobs", "executions", "shards", "journal", "commands", "idempotency_keys", "unique_keys"],
   ...["pools", "dead_letter_runs", "job_payloads", "nodes", "plans", "job_names", "skips"],
   ...["tzdata_versions", "tzdata_changeovers", "handler_policies", "execution_steps", "attempt_logs"],
-  "signals",
+  ...["signals", "workflow_graphs", "workflow_payloads", "workflow_runs"],
 ];
 const FUNCTIONS = ["label_terms(text)", "recurrence_type(text)"];
 
