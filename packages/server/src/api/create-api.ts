@@ -18,7 +18,7 @@ import { cancelRoute } from "./executions/cancel-route.ts";
 import { eventsRoute } from "./executions/events-route.ts";
 import { ExecutionReader } from "./executions/execution-reader.ts";
 import { executionRoutes } from "./executions/execution-routes.ts";
-import { explainRoute } from "./executions/explain-route.ts";
+import { explainer, explainRoute } from "./executions/explain-route.ts";
 import { Followers } from "./executions/followers.ts";
 import { LiveView } from "./executions/live.ts";
 import { logsRoutes } from "./executions/logs-routes.ts";
@@ -48,9 +48,16 @@ import { overdueRoute } from "./recurring/overdue-route.ts";
 import { planRoutes } from "./recurring/plan-routes.ts";
 import { scheduleRoutes } from "./recurring/schedule-routes.ts";
 import { batchRoute } from "./submit/batch-route.ts";
-import { createIntake, type IntakeDependencies } from "./submit/create-intake.ts";
+import { createIntake, createSubmitter, type IntakeDependencies } from "./submit/create-intake.ts";
 import { OwnShards } from "./submit/own-shards.ts";
 import { submitRoute } from "./submit/submit-route.ts";
+import { cancelWorkflowRoute } from "./workflows/cancel-workflow-route.ts";
+import { graphRoute } from "./workflows/graph-route.ts";
+import { workflowNodeRoutes } from "./workflows/workflow-node-routes.ts";
+import { RunReader } from "./workflows/run-picture.ts";
+import { submitWorkflowRoute } from "./workflows/submit-workflow-route.ts";
+import { workflowRoutes } from "./workflows/workflow-routes.ts";
+import { WorkflowSubmitter } from "./workflows/workflow-submitter.ts";
 
 /** Default of the retention of final executions, in days. */
 const RETENTION_DAYS = 30;
@@ -103,7 +110,8 @@ export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
   const pools = new PoolNames(config.poolsMax ?? POOLS_MAX, runtime);
   const warnings = new CountedWarnings(log, runtime);
   const ownShards = new OwnShards(bus);
-  const intake = createIntake({ ...deps, zones, orderings, warnings, ownShards });
+  const submitter = createSubmitter(deps);
+  const intake = createIntake({ ...deps, zones, orderings, warnings, ownShards }, submitter);
   const workers = () => listWorkers(bus, inbox, runtime);
   const letters = new DeadLetterRuns({ store, bus, runtime, log });
 
@@ -126,7 +134,17 @@ export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
   executionRoutes(app, reader, store, (id, attempt) => askProgress(asking, id, attempt));
   logsRoutes(app, { ...asking, store, reader, lacking, logUrl: config.logUrl ?? null });
   eventsRoute(app, { reader, followers, runtime });
-  explainRoute(app, { store, bus, runtime, inbox, reader, offers: handlers.offers });
+  const explain = explainer({ store, bus, runtime, inbox, reader, offers: handlers.offers });
+  explainRoute(app, explain);
+  const runs = new RunReader(store.queries, live);
+  const workflows = new WorkflowSubmitter({
+    ...{ submitter, runtime, ownShards, intake, handlers, pools, orderings, lacking },
+  });
+  submitWorkflowRoute(app, workflows);
+  workflowRoutes(app, store.queries, runs, reader);
+  workflowNodeRoutes(app, runs, explain);
+  cancelWorkflowRoute(app, { runtime, commands, runs });
+  graphRoute(app, runs, intake.turns);
   scheduleRoutes(app, runtime, intake.turns);
   timeZoneRoutes(app, { store, zones, lacking });
   deadLetterRoutes(app, store, letters);
