@@ -1,9 +1,9 @@
 import { type Static, Type } from "typebox";
+import { NODE_STATES, RUN_MODES } from "./enums.ts";
 import { ErrorBody, ExecutionState, summaryFields } from "./execution.ts";
 import { WaitReason } from "./explanation.ts";
 import { Count, Instant, InstantOrNull, named, oneOf, orNull, StringOrNull, Uuid } from "./fields.ts";
 import { pageOf } from "./listing.ts";
-import { NODE_STATES, RUN_MODES } from "./enums.ts";
 import { OnFailure, WorkflowJoin } from "./workflow-submission.ts";
 
 export const NodeState = oneOf(
@@ -73,10 +73,9 @@ const SkippedBecause = named("SkippedBecause", {
     ["DEPENDENCIES", "WORKFLOW_FAILED", "WORKFLOW_CANCELLED"],
     "DEPENDENCIES: those in `dependencies` can no longer be met. The others: the end of the run came first",
   ),
-  dependencies: Type.Array(
-    named("UnmetDependency", { node: Type.String(), when: Type.String(), state: NodeState }),
-    { description: "the first 20 dependencies that can no longer be met, with the states of the nodes" },
-  ),
+  dependencies: Type.Array(named("UnmetDependency", { node: Type.String(), when: Type.String(), state: NodeState }), {
+    description: "the first 20 dependencies that can no longer be met, with the states of the nodes",
+  }),
 });
 
 export const WorkflowNode = named("WorkflowNode", {
@@ -131,4 +130,3 @@ export const WorkflowGraphBody = named("WorkflowGraph", {
   ),
 });
 export type WorkflowGraphBody = Static<typeof WorkflowGraphBody>;
-

@@ -53,9 +53,9 @@ import { OwnShards } from "./submit/own-shards.ts";
 import { submitRoute } from "./submit/submit-route.ts";
 import { cancelWorkflowRoute } from "./workflows/cancel-workflow-route.ts";
 import { graphRoute } from "./workflows/graph-route.ts";
-import { workflowNodeRoutes } from "./workflows/workflow-node-routes.ts";
 import { RunReader } from "./workflows/run-picture.ts";
 import { submitWorkflowRoute } from "./workflows/submit-workflow-route.ts";
+import { workflowNodeRoutes } from "./workflows/workflow-node-routes.ts";
 import { workflowRoutes } from "./workflows/workflow-routes.ts";
 import { WorkflowSubmitter } from "./workflows/workflow-submitter.ts";
 
@@ -136,15 +136,11 @@ export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
   eventsRoute(app, { reader, followers, runtime });
   const explain = explainer({ store, bus, runtime, inbox, reader, offers: handlers.offers });
   explainRoute(app, explain);
-  const runs = new RunReader(store.queries, live);
   const workflows = new WorkflowSubmitter({
     ...{ submitter, runtime, ownShards, intake, handlers, pools, orderings, lacking },
   });
   submitWorkflowRoute(app, workflows);
-  workflowRoutes(app, store.queries, runs, reader);
-  workflowNodeRoutes(app, runs, explain);
-  cancelWorkflowRoute(app, { runtime, commands, runs });
-  graphRoute(app, runs, intake.turns);
+  routesOfRuns(app, { ...deps, live, reader, explain, commands, turns: intake.turns });
   scheduleRoutes(app, runtime, intake.turns);
   timeZoneRoutes(app, { store, zones, lacking });
   deadLetterRoutes(app, store, letters);
@@ -167,4 +163,21 @@ export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
   await app.ready();
   letters.start();
   return app;
+}
+
+interface RunRoutes extends Pick<ApiDependencies, "store" | "runtime"> {
+  live: LiveView;
+  reader: ExecutionReader;
+  explain: ReturnType<typeof explainer>;
+  commands: Commands;
+  turns: JobIntake["turns"];
+}
+
+/** Routes of workflow runs, but for their submit. */
+function routesOfRuns(app: HttpApp, { store, runtime, live, reader, explain, commands, turns }: RunRoutes): void {
+  const runs = new RunReader(store.queries, live);
+  workflowRoutes(app, store.queries, runs, reader);
+  workflowNodeRoutes(app, runs, explain);
+  cancelWorkflowRoute(app, { runtime, commands, runs });
+  graphRoute(app, runs, turns);
 }

@@ -2,12 +2,13 @@ import type { NodeState } from "@mainspring/contract/enums";
 import { isFinal } from "../../domain/execution.ts";
 import { DEFAULT_TENANT, type ExecutionId } from "../../domain/ids.ts";
 import { invariant } from "../../domain/invariant.ts";
+import type { StoredNode } from "../../domain/workflow/definition.ts";
 import type { WorkflowGraph } from "../../domain/workflow/graph.ts";
 import { decodeGraph } from "../../domain/workflow/graph-bytes.ts";
 import { RunProgress } from "../../domain/workflow/readiness.ts";
-import { decodeNodes, type StoredNode } from "../../engine/runs/stored-nodes.ts";
 import type { StoreQueries } from "../../ports/store-queries.ts";
 import type { NodeSummary, RunView } from "../../ports/store-runs.ts";
+import { decodeNodes } from "../../ports/stored-nodes.ts";
 import type { LiveView, Overlaid } from "../executions/live.ts";
 
 /** Definitions of workflows that stay decoded. */
@@ -32,7 +33,7 @@ export interface RunPicture extends Decoded {
 export class RunReader {
   readonly #queries: StoreQueries;
   readonly #live: LiveView;
-  /** By job and version, the one that was used last at the end. */
+  /** Definitions by job and version; the one that was used last is at the end. */
   readonly #decoded = new Map<string, Decoded>();
 
   constructor(queries: StoreQueries, live: LiveView) {

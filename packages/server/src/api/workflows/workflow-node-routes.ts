@@ -12,10 +12,7 @@ import { because, blockedBy, workflowNode } from "./workflow-views.ts";
 
 const tags = ["workflows"];
 const NodeParams = Type.Object({ workflowId: Uuid("the run"), name: Type.String({ description: "name of the node" }) });
-const ListQuery = Type.Object(
-  { state: Type.Optional(NodeState), ...pageQuery },
-  { additionalProperties: false },
-);
+const ListQuery = Type.Object({ state: Type.Optional(NodeState), ...pageQuery }, { additionalProperties: false });
 
 /** Routes GET /v1/workflows/{workflowId}/nodes, /nodes/{name} and /nodes/{name}/explain */
 export function workflowNodeRoutes(app: HttpApp, runs: RunReader, explain: Explain): void {
