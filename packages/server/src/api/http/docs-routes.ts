@@ -6,12 +6,12 @@ import {
   JobState,
   JobType,
   NodeRole,
-  NodeState,
   OnFailure,
   OnWorkerLost,
   ProblemTypeBody,
   ProblemTypesBody,
   Trigger,
+  WorkflowNodeState,
 } from "@mainspring/contract";
 import { Type } from "typebox";
 import { answer, problems } from "./documented.ts";
@@ -20,7 +20,7 @@ import type { HttpApp } from "./http-app.ts";
 import { nameSchemas } from "./named-schemas.ts";
 
 /** Lists of values that routes describe in several ways, each with its own description here. */
-const DECLARED = { ExecutionState, FinalState, JobState, JobType, NodeRole, NodeState, OnFailure, OnWorkerLost, Trigger };
+const DECLARED = { ExecutionState, FinalState, JobState, JobType, NodeRole, OnFailure, OnWorkerLost, Trigger, WorkflowNodeState };
 
 /** Collects routes that are added after this call. */
 export async function collectRoutes(app: HttpApp, version: string): Promise<void> {

@@ -1,4 +1,4 @@
-import { NodeExplanation, NodeState, pageQuery, Uuid, WorkflowNode, WorkflowNodePage } from "@mainspring/contract";
+import { NodeExplanation, pageQuery, Uuid, WorkflowNode, WorkflowNodePage, WorkflowNodeState } from "@mainspring/contract";
 import { PAGE_ITEMS_DEFAULT } from "@mainspring/contract/limits";
 import { Type } from "typebox";
 import type { Explain } from "../executions/explain-route.ts";
@@ -13,7 +13,7 @@ import { because, blockedBy, workflowNode } from "./workflow-views.ts";
 const tags = ["workflows"];
 const NodeParams = Type.Object({ workflowId: Uuid("the run"), name: Type.String({ description: "name of the node" }) });
 const ListQuery = Type.Object(
-  { state: Type.Optional(NodeState), ...pageQuery },
+  { state: Type.Optional(WorkflowNodeState), ...pageQuery },
   { additionalProperties: false },
 );
 
