@@ -104,9 +104,13 @@ export const WaitReason = Type.Union(
       open: Count("nodes for which it waits"),
       first: Type.Array(Type.String(), { description: "names of the first 20 of them" }),
     }),
-    reason("EXECUTION_AWAITED", "the dependencies of the node are met; the owner of the run has yet to create its execution", {
-      live: Count("nodes of the run with an execution that is not final; a run has 4,000 of them at most"),
-    }),
+    reason(
+      "EXECUTION_AWAITED",
+      "the dependencies of the node are met; the owner of the run has yet to create its execution",
+      {
+        live: Count("nodes of the run with an execution that is not final; a run has 4,000 of them at most"),
+      },
+    ),
     reason("OWNER_SILENT", "no scheduler answered: this is what its row says", {}),
   ],
   { title: "WaitReason" },

@@ -66,7 +66,9 @@ export const WorkflowNodeSubmission = named(
     ),
     join: Type.Optional(WorkflowJoin),
     allowFailure: Type.Optional(
-      Type.Boolean({ description: "whether the run can succeed although the node is DEAD or CANCELLED; default false" }),
+      Type.Boolean({
+        description: "whether the run can succeed although the node is DEAD or CANCELLED; default false",
+      }),
     ),
     ...policies,
   },

@@ -1,9 +1,9 @@
 import { type Static, Type } from "typebox";
+import { NODE_STATES, RUN_MODES } from "./enums.ts";
 import { ErrorBody, ExecutionState, summaryFields } from "./execution.ts";
 import { WaitReason } from "./explanation.ts";
 import { Count, Instant, InstantOrNull, named, oneOf, orNull, StringOrNull, Uuid } from "./fields.ts";
 import { pageOf } from "./listing.ts";
-import { NODE_STATES, RUN_MODES } from "./enums.ts";
 import { OnFailure, WorkflowJoin } from "./workflow-submission.ts";
 
 export const WorkflowNodeState = oneOf(
@@ -131,4 +131,3 @@ export const WorkflowGraphBody = named("WorkflowGraph", {
   ),
 });
 export type WorkflowGraphBody = Static<typeof WorkflowGraphBody>;
-

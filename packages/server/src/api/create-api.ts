@@ -53,9 +53,9 @@ import { OwnShards } from "./submit/own-shards.ts";
 import { submitRoute } from "./submit/submit-route.ts";
 import { cancelWorkflowRoute } from "./workflows/cancel-workflow-route.ts";
 import { graphRoute } from "./workflows/graph-route.ts";
-import { workflowNodeRoutes } from "./workflows/workflow-node-routes.ts";
 import { RunReader } from "./workflows/run-picture.ts";
 import { submitWorkflowRoute } from "./workflows/submit-workflow-route.ts";
+import { workflowNodeRoutes } from "./workflows/workflow-node-routes.ts";
 import { workflowRoutes } from "./workflows/workflow-routes.ts";
 import { WorkflowSubmitter } from "./workflows/workflow-submitter.ts";
 
@@ -132,7 +132,13 @@ export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
   const { retentionDays = RETENTION_DAYS } = config;
   ledgerRoutes(app, { plans, queries: store.queries, reader, runtime, zones, retentionDays, turns: intake.turns });
   const asking = { bus, inbox, runtime };
-  executionRoutes(app, reader, store, (id, attempt) => askProgress(asking, id, attempt), (run, node) => runs.nameOf(run, node));
+  executionRoutes(
+    app,
+    reader,
+    store,
+    (id, attempt) => askProgress(asking, id, attempt),
+    (run, node) => runs.nameOf(run, node),
+  );
   logsRoutes(app, { ...asking, store, reader, lacking, logUrl: config.logUrl ?? null });
   eventsRoute(app, { reader, followers, runtime });
   const explain = explainer({ store, bus, runtime, inbox, reader, offers: handlers.offers });

@@ -1,7 +1,16 @@
 import { ProblemError, problem } from "./errors.ts";
 
 /** List to which a cursor belongs; a cursor of another list is refused. */
-export type ListKind = "jobs" | "executions" | "dead-letters" | "ledger" | "workers" | "pools" | "handlers" | "workflows" | "nodes";
+export type ListKind =
+  | "jobs"
+  | "executions"
+  | "dead-letters"
+  | "ledger"
+  | "workers"
+  | "pools"
+  | "handlers"
+  | "workflows"
+  | "nodes";
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const PLACES: Record<ListKind, RegExp> = {

@@ -20,7 +20,17 @@ import type { HttpApp } from "./http-app.ts";
 import { nameSchemas } from "./named-schemas.ts";
 
 /** Lists of values that routes describe in several ways, each with its own description here. */
-const DECLARED = { ExecutionState, FinalState, JobState, JobType, NodeRole, OnFailure, OnWorkerLost, Trigger, WorkflowNodeState };
+const DECLARED = {
+  ExecutionState,
+  FinalState,
+  JobState,
+  JobType,
+  NodeRole,
+  OnFailure,
+  OnWorkerLost,
+  Trigger,
+  WorkflowNodeState,
+};
 
 /** Collects routes that are added after this call. */
 export async function collectRoutes(app: HttpApp, version: string): Promise<void> {

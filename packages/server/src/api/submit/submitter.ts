@@ -173,5 +173,8 @@ export class Submitter {
 function bytesOf(job: Submission["jobs"][number]): number {
   const own = job.payload?.length ?? 0;
   if (job.executionId === null || job.queue !== "OPEN") return own;
-  return job.payloads.reduce((sum, { payload }) => sum + payload.length, own + job.graph.length + job.definitions.length);
+  return job.payloads.reduce(
+    (sum, { payload }) => sum + payload.length,
+    own + job.graph.length + job.definitions.length,
+  );
 }

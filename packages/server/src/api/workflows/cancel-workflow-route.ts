@@ -35,7 +35,8 @@ export function cancelWorkflowRoute(app: HttpApp, { runtime, commands, runs }: C
     const run = await known(runs, executionId);
     if (isFinal(run.state)) return finalAnswer(run);
     const outcome = await commands.give({ id: runtime.uuid(), shard: run.shard, kind: "CANCEL", executionId });
-    if (outcome === "CANCELLED") return { workflowId: executionId, state: "CANCELLED" as const, cancelRequested: false };
+    if (outcome === "CANCELLED")
+      return { workflowId: executionId, state: "CANCELLED" as const, cancelRequested: false };
     const after = await known(runs, executionId);
     if (isFinal(after.state)) return finalAnswer(after);
     return reply.code(202).send({ workflowId: executionId, state: after.state, cancelRequested: true });
@@ -44,7 +45,9 @@ export function cancelWorkflowRoute(app: HttpApp, { runtime, commands, runs }: C
 
 function finalAnswer({ executionId, state }: RunView) {
   if (state === "CANCELLED") return { workflowId: executionId, state, cancelRequested: false };
-  throw new ProblemError(problem("wrong-state", `the workflow is ${state}: only one that is not final can be cancelled`));
+  throw new ProblemError(
+    problem("wrong-state", `the workflow is ${state}: only one that is not final can be cancelled`),
+  );
 }
 
 async function known(runs: RunReader, id: string): Promise<RunView> {

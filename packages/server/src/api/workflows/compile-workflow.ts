@@ -1,6 +1,5 @@
-import type { WorkflowNode } from "../../domain/workflow/definition.ts";
-import type { OnFailure } from "../../domain/workflow/definition.ts";
 import { compilingGraph } from "../../domain/workflow/compile-graph.ts";
+import type { OnFailure, WorkflowNode } from "../../domain/workflow/definition.ts";
 import type { WorkflowGraph } from "../../domain/workflow/graph.ts";
 import type { GraphProblem } from "../../domain/workflow/graph-problems.ts";
 import type { Turns } from "../../ports/turns.ts";

@@ -22,7 +22,12 @@ export function nodeDefinition(
   const { name, target, payload: _payload, dependsOn = [], join = "ALL", allowFailure = false, ...policies } = node;
   const { pool: defaultPool, ...common } = defaults;
   const pool = target.pool ?? defaultPool ?? book.homeOf(target.handler) ?? DEFAULT_POOL;
-  const { concurrencyKey, concurrencyLimit: _limit, uniqueKey: _key, ...declared } = book.of(pool, target.handler) ?? {};
+  const {
+    concurrencyKey,
+    concurrencyLimit: _limit,
+    uniqueKey: _key,
+    ...declared
+  } = book.of(pool, target.handler) ?? {};
   if (concurrencyKey !== undefined) return [keyFault(target.handler, concurrencyKey)];
   const job: JobSubmission = { ...declared, ...common, ...policies, target: { ...target, pool } };
   const faults = contradictions(job, 0);

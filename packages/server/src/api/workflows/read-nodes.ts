@@ -1,8 +1,8 @@
 import { WorkflowNodeSubmission } from "@mainspring/contract";
 import { NODE_PARSED_BYTES_MAX, PAYLOAD_BYTES_MAX } from "@mainspring/contract/limits";
 import type { Turns } from "../../ports/turns.ts";
-import { groupsOf, type JobSlice, parseJobs } from "../http/body/json-parts.ts";
 import { OversizeJson } from "../http/body/json-body.ts";
+import { groupsOf, type JobSlice, parseJobs } from "../http/body/json-parts.ts";
 import { invalid, ProblemError, problem } from "../http/errors.ts";
 import { compileCheck } from "../http/validation.ts";
 import { bytesOf } from "../submit/submit-route.ts";

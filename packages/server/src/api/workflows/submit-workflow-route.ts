@@ -14,7 +14,8 @@ export function submitWorkflowRoute(app: HttpApp, submitter: WorkflowSubmitter):
   const schema = {
     operationId: "submitWorkflow",
     tags: ["workflows"],
-    summary: "Submit a workflow: up to 10,000 nodes, each of which runs when the nodes before it allow it; all or nothing",
+    summary:
+      "Submit a workflow: up to 10,000 nodes, each of which runs when the nodes before it allow it; all or nothing",
     headers: IdempotencyHeaders,
     body: WorkflowSubmission,
     response: {

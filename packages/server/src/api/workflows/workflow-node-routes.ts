@@ -1,4 +1,11 @@
-import { NodeExplanation, pageQuery, Uuid, WorkflowNode, WorkflowNodePage, WorkflowNodeState } from "@mainspring/contract";
+import {
+  NodeExplanation,
+  pageQuery,
+  Uuid,
+  WorkflowNode,
+  WorkflowNodePage,
+  WorkflowNodeState,
+} from "@mainspring/contract";
 import { PAGE_ITEMS_DEFAULT } from "@mainspring/contract/limits";
 import { Type } from "typebox";
 import type { Explain } from "../executions/explain-route.ts";
