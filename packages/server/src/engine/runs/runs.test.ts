@@ -31,7 +31,14 @@ class Stage {
     const nodes = this.names.map((name) => nodeOf(name, graph[name] ?? []));
     const compiled = compileGraph(nodes, onFailure);
     assert.ok("graph" in compiled, JSON.stringify(compiled));
-    const row = candidate({ id: RUN, jobId: JOB, state: "RUNNING", queue: "OPEN", dueAt: DEADLINE, scheduledAt: START });
+    const row = candidate({
+      id: RUN,
+      jobId: JOB,
+      state: "RUNNING",
+      queue: "OPEN",
+      dueAt: DEADLINE,
+      scheduledAt: START,
+    });
     this.shard = row.shard;
     this.#read = {
       row,
@@ -107,7 +114,9 @@ class Stage {
 }
 
 function nodeOf(name: string, edges: Edges): WorkflowNode {
-  const dependsOn = edges.map((edge) => (typeof edge === "string" ? ({ node: edge, when: "SUCCEEDED" } as const) : edge));
+  const dependsOn = edges.map((edge) =>
+    typeof edge === "string" ? ({ node: edge, when: "SUCCEEDED" } as const) : edge,
+  );
   const rest = { pool: "default", handler: "echo", requires: [], priority: 5, policy: DEFAULT_POLICY };
   return { name, dependsOn, join: "ALL", allowFailure: false, ...rest };
 }
@@ -123,10 +132,12 @@ function states(stage: Stage, batch: Batch): Record<string, string> {
 describe("a workflow run", () => {
   it("creates a node in the commit that ends its last parent, and only if the store writes that end", () => {
     const stage = new Stage({ a: [], b: [], c: ["a", "b"] }).hint("a").hint("b");
-    const { a, b } = stage.story.commit().assigns.reduce<Record<string, Assignment>>(
-      (all, assign) => ({ ...all, [stage.name(assign.executionId)]: assign }),
-      {},
-    ) as { a: Assignment; b: Assignment };
+    const { a, b } = stage.story
+      .commit()
+      .assigns.reduce<Record<string, Assignment>>(
+        (all, assign) => ({ ...all, [stage.name(assign.executionId)]: assign }),
+        {},
+      ) as { a: Assignment; b: Assignment };
     stage.load({ a: "PENDING", b: "PENDING" });
     stage.end(a);
     const first = stage.commit();
@@ -140,7 +151,11 @@ describe("a workflow run", () => {
     stage.end(c);
     assert.deepEqual(states(stage, stage.commit()), { c: "SUCCEEDED" });
     const last = stage.commit();
-    assert.deepEqual(states(stage, last), { run: "SUCCEEDED" }, "the run ends once the end of its last node is durable");
+    assert.deepEqual(
+      states(stage, last),
+      { run: "SUCCEEDED" },
+      "the run ends once the end of its last node is durable",
+    );
     assert.equal(stage.story.state.runs.byId.size, 0);
   });
 
