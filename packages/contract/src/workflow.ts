@@ -6,10 +6,10 @@ import { Count, Instant, InstantOrNull, named, oneOf, orNull, StringOrNull, Uuid
 import { pageOf } from "./listing.ts";
 import { OnFailure, WorkflowJoin } from "./workflow-submission.ts";
 
-export const NodeState = oneOf(
+export const WorkflowNodeState = oneOf(
   NODE_STATES,
   "BLOCKED: the node waits for other nodes. SKIPPED: its dependencies or the end of the run keep it from running. The others are states of its execution",
-  "NodeState",
+  "WorkflowNodeState",
 );
 export const RunMode = oneOf(
   RUN_MODES,
@@ -73,14 +73,15 @@ const SkippedBecause = named("SkippedBecause", {
     ["DEPENDENCIES", "WORKFLOW_FAILED", "WORKFLOW_CANCELLED"],
     "DEPENDENCIES: those in `dependencies` can no longer be met. The others: the end of the run came first",
   ),
-  dependencies: Type.Array(named("UnmetDependency", { node: Type.String(), when: Type.String(), state: NodeState }), {
-    description: "the first 20 dependencies that can no longer be met, with the states of the nodes",
-  }),
+  dependencies: Type.Array(
+    named("UnmetDependency", { node: Type.String(), when: Type.String(), state: WorkflowNodeState }),
+    { description: "the first 20 dependencies that can no longer be met, with the states of the nodes" },
+  ),
 });
 
 export const WorkflowNode = named("WorkflowNode", {
   name: Type.String(),
-  state: NodeState,
+  state: WorkflowNodeState,
   executionId: orNull(Uuid("an execution"), "null: the node has none so far, or will never have one"),
   handler: Type.String(),
   pool: Type.String(),
@@ -108,7 +109,7 @@ export type CancelledWorkflow = Static<typeof CancelledWorkflow>;
 export const NodeExplanation = named("NodeExplanation", {
   workflowId: Uuid("the run"),
   node: Type.String({ description: "name of the node" }),
-  state: NodeState,
+  state: WorkflowNodeState,
   executionId: orNull(Uuid("an execution"), "null: the node has none"),
   reasons: Type.Array(WaitReason, { description: "every reason that holds now" }),
 });
@@ -122,7 +123,7 @@ export const WorkflowGraphBody = named("WorkflowGraph", {
       name: Type.String(),
       handler: Type.String(),
       pool: Type.String(),
-      state: NodeState,
+      state: WorkflowNodeState,
       join: WorkflowJoin,
       allowFailure: Type.Boolean(),
       dependsOn: Type.Array(named("GraphEdge", { node: Type.String(), when: Type.String() })),

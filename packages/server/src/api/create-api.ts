@@ -105,6 +105,7 @@ export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
   const live = new LiveView(bus, inbox, runtime);
   const followers = new Followers({ bus, runtime, live });
   const reader = new ExecutionReader(store.queries, live, waiters, runtime);
+  const runs = new RunReader(store.queries, live);
   const { zones } = about;
   const orderings = new PoolOrderings(store, runtime);
   const pools = new PoolNames(config.poolsMax ?? POOLS_MAX, runtime);
@@ -131,7 +132,13 @@ export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
   const { retentionDays = RETENTION_DAYS } = config;
   ledgerRoutes(app, { plans, queries: store.queries, reader, runtime, zones, retentionDays, turns: intake.turns });
   const asking = { bus, inbox, runtime };
-  executionRoutes(app, reader, store, (id, attempt) => askProgress(asking, id, attempt));
+  executionRoutes(
+    app,
+    reader,
+    store,
+    (id, attempt) => askProgress(asking, id, attempt),
+    (run, node) => runs.nameOf(run, node),
+  );
   logsRoutes(app, { ...asking, store, reader, lacking, logUrl: config.logUrl ?? null });
   eventsRoute(app, { reader, followers, runtime });
   const explain = explainer({ store, bus, runtime, inbox, reader, offers: handlers.offers });
@@ -170,7 +177,7 @@ interface RunRoutes extends Pick<ApiDependencies, "store" | "runtime"> {
   reader: ExecutionReader;
   explain: ReturnType<typeof explainer>;
   commands: Commands;
-  turns: JobIntake["turns"];
+  turns: Parameters<typeof graphRoute>[2];
 }
 
 /** Routes of workflow runs, but for their submit. */

@@ -6,12 +6,12 @@ import {
   JobState,
   JobType,
   NodeRole,
-  NodeState,
   OnFailure,
   OnWorkerLost,
   ProblemTypeBody,
   ProblemTypesBody,
   Trigger,
+  WorkflowNodeState,
 } from "@mainspring/contract";
 import { Type } from "typebox";
 import { answer, problems } from "./documented.ts";
@@ -26,10 +26,10 @@ const DECLARED = {
   JobState,
   JobType,
   NodeRole,
-  NodeState,
   OnFailure,
   OnWorkerLost,
   Trigger,
+  WorkflowNodeState,
 };
 
 /** Collects routes that are added after this call. */

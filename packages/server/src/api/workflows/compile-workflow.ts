@@ -12,14 +12,9 @@ type Nodes = readonly Pick<WorkflowNode, "name" | "dependsOn" | "join" | "allowF
  * @throws {ProblemError} 400 with the place of each problem and the name of its node
  */
 export async function compileWorkflow(nodes: Nodes, onFailure: OnFailure, turns: Turns): Promise<WorkflowGraph> {
-  const steps = compilingGraph(nodes, onFailure);
-  for (;;) {
-    if (turns.isOver) await turns.next();
-    const step = steps.next();
-    if (step.done !== true) continue;
-    if ("graph" in step.value) return step.value.graph;
-    throw new ProblemError(invalid(faultsOf(nodes, step.value.problems)));
-  }
+  const compiled = await turns.steps(compilingGraph(nodes, onFailure));
+  if ("graph" in compiled) return compiled.graph;
+  throw new ProblemError(invalid(faultsOf(nodes, compiled.problems)));
 }
 
 /** The problems with their places in the request. Several problems of one kind and node have places in their order. */

@@ -104,18 +104,33 @@ describe("submitting a workflow over HTTP", () => {
     assert.deepEqual([answer.statusCode, answer.json().errors[0].field], [400, "defaults.retryPolicy.maxDelayMs"]);
   });
 
+  it("takes a node that waits for 9,999 others, in turns of the event loop", async () => {
+    const parents = Array.from({ length: 9_999 }, (_, index) => `${"parent".padEnd(50, "-")}${index}`);
+    const last = { name: "last", target, dependsOn: parents.map((name) => ({ node: name, when: "FINISHED" })) };
+    const nodes = [...parents.map((name) => ({ name, target })), last];
+    const text = JSON.stringify({ name: "wide", nodes });
+    const turns = watchTurns();
+    const answer = await stage.submit(text).finally(() => turns.stop());
+    assert.equal(answer.statusCode, 201, answer.body);
+    assert.equal(Object.keys(answer.json().executionIds).length, 1_000);
+    assert.ok(turns.stop() < 50, `a turn took ${turns.stop()} ms of CPU`);
+    const node = await stage.read(`/v1/workflows/${answer.json().workflowId}/nodes/last`);
+    assert.deepEqual([node.state, node.blockedBy.open, node.blockedBy.first.length], ["BLOCKED", 9_999, 20]);
+  });
+
   it("takes 10,000 nodes with 100,000 edges in turns of the event loop", async () => {
     const nodes = Array.from({ length: 10_000 }, (_, index) => {
       const parents = index < 100 ? 0 : 10;
       const dependsOn = Array.from({ length: parents }, (_, edge) => `node-${index - 100 + 7 * edge}`);
       return { name: `node-${index}`, target, payload: { index }, dependsOn };
     });
+    const text = JSON.stringify({ name: "large", nodes });
     const turns = watchTurns();
-    const answer = await stage.submit({ name: "large", nodes });
+    const answer = await stage.submit(text).finally(() => turns.stop());
     const longestMs = turns.stop();
     assert.equal(answer.statusCode, 201, answer.body);
     assert.equal(answer.json().nodes, 10_000);
-    assert.ok(longestMs < 100, `a turn took ${longestMs} ms of CPU`);
+    assert.ok(longestMs < 50, `a turn took ${longestMs} ms of CPU`);
   });
 });
 

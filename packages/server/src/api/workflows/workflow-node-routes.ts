@@ -1,4 +1,11 @@
-import { NodeExplanation, NodeState, pageQuery, Uuid, WorkflowNode, WorkflowNodePage } from "@mainspring/contract";
+import {
+  NodeExplanation,
+  pageQuery,
+  Uuid,
+  WorkflowNode,
+  WorkflowNodePage,
+  WorkflowNodeState,
+} from "@mainspring/contract";
 import { PAGE_ITEMS_DEFAULT } from "@mainspring/contract/limits";
 import { Type } from "typebox";
 import type { Explain } from "../executions/explain-route.ts";
@@ -12,7 +19,10 @@ import { because, blockedBy, workflowNode } from "./workflow-views.ts";
 
 const tags = ["workflows"];
 const NodeParams = Type.Object({ workflowId: Uuid("the run"), name: Type.String({ description: "name of the node" }) });
-const ListQuery = Type.Object({ state: Type.Optional(NodeState), ...pageQuery }, { additionalProperties: false });
+const ListQuery = Type.Object(
+  { state: Type.Optional(WorkflowNodeState), ...pageQuery },
+  { additionalProperties: false },
+);
 
 /** Routes GET /v1/workflows/{workflowId}/nodes, /nodes/{name} and /nodes/{name}/explain */
 export function workflowNodeRoutes(app: HttpApp, runs: RunReader, explain: Explain): void {

@@ -17,7 +17,7 @@ import type { PoolOrderings } from "../pools/pool-orderings.ts";
 import { contradictions, jobDefinition } from "../submit/job-definition.ts";
 import { accepted, type Idempotency, type JobIntake } from "../submit/job-intake.ts";
 import { compileWorkflow } from "./compile-workflow.ts";
-import { newWorkflow } from "./new-workflow.ts";
+import { makingWorkflow } from "./new-workflow.ts";
 import { nodeDefinition } from "./node-definition.ts";
 import { Faults, nodeFault } from "./node-faults.ts";
 import { type ReceivedNodes, readNodes } from "./read-nodes.ts";
@@ -105,7 +105,7 @@ export class WorkflowSubmitter {
     const deadline = createdAt + runTimeoutMs(head);
     const jobId = this.#intake.newId();
     const parts = { definition, jobId, graph, nodes, payloads, deadline, createdAt, orderingOf };
-    return await this.#turns.run(() => newWorkflow(parts));
+    return await this.#turns.steps(makingWorkflow(parts));
   }
 
   async #definitions(

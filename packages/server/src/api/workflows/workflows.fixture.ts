@@ -56,9 +56,9 @@ export class WorkflowStage {
     return this.#scene.store;
   }
 
-  /** Sends a workflow, in pieces if it is large as a network does. */
+  /** Sends a workflow, or its JSON text, in pieces if it is large as a network does. */
   submit(workflow: unknown, headers: Record<string, string> = {}): Promise<LightMyRequestResponse> {
-    const text = JSON.stringify(workflow);
+    const text = typeof workflow === "string" ? workflow : JSON.stringify(workflow);
     const payload = text.length > 65_536 ? Readable.from(piecesOf(Buffer.from(text))) : text;
     const whole = { "content-type": "application/json", ...headers };
     return documented(this.app, { method: "POST", url: "/v1/workflows", headers: whole, payload });
