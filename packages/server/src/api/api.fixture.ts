@@ -100,8 +100,7 @@ export async function startTestApi(now?: () => number): Promise<TestApi> {
   };
 }
 
-/** Facts about the node that a test API tells. */
-export const about: About = {
+const about: About = {
   version: "0.1.0",
   zones: fixedRules(usePackagedZones()),
   addresses: () => ({ http: "http://127.0.0.1:8080", grpc: "127.0.0.1:8081" }),
@@ -109,7 +108,7 @@ export const about: About = {
   readiness: async () => ({ status: "ready", checks: [{ name: "store", ok: true, detail: "" }] }),
 };
 
-export function countingMetrics(counted: string[]): ApiMetrics {
+function countingMetrics(counted: string[]): ApiMetrics {
   return {
     request: ({ method, route, status }) => counted.push(`${method} ${route} ${status}`),
     submitted: (count) => counted.push(`submitted:${count}`),
@@ -121,7 +120,7 @@ export function countingMetrics(counted: string[]): ApiMetrics {
 
 type Node = Record<string, unknown>;
 
-export async function documented(app: HttpApp, request: InjectOptions): Promise<LightMyRequestResponse> {
+async function documented(app: HttpApp, request: InjectOptions): Promise<LightMyRequestResponse> {
   const response = await app.inject(request);
   const operation = operationOf(app, request);
   if (operation === null) return response;

@@ -31,27 +31,8 @@ interface ExplainDependencies {
   offers: Pick<HandlerOffers, "poolsOf">;
 }
 
-/** Explains an execution; null: there is no such execution. @throws {StoreUnavailable} */
-export type Explain = (executionId: ExecutionId) => Promise<ExplanationBody | null>;
-
-export function explainer(deps: ExplainDependencies): Explain {
-  return async (executionId) => {
-    const view = await deps.reader.read(executionId);
-    if (view === null) return null;
-    const [row] = isFinal(view.state) ? [] : await deps.store.load([executionId]);
-    if (row !== undefined) {
-      const reasons = (await askOwner(deps, row)) ?? rowReasons(view, row, deps.runtime.now());
-      const named = await withSignals(reasons, executionId, deps.store.steps);
-      return { executionId, state: view.state, reasons: await withPools(bodies(named, view), deps) };
-    }
-    // The execution may have become final since the row was read.
-    const final = (await deps.reader.read(executionId)) ?? view;
-    return { executionId, state: final.state, reasons: bodies(finalReasons(final), final) };
-  };
-}
-
 /** Route GET /v1/executions/{executionId}/explain */
-export function explainRoute(app: HttpApp, explain: Explain): void {
+export function explainRoute(app: HttpApp, deps: ExplainDependencies): void {
   const schema = {
     operationId: "explainExecution",
     tags: ["executions"],
@@ -61,9 +42,17 @@ export function explainRoute(app: HttpApp, explain: Explain): void {
   };
   app.get("/v1/executions/:executionId/explain", { schema }, async (request) => {
     const executionId = request.params.executionId.toLowerCase();
-    const explanation = await explain(executionId);
-    if (explanation === null) throw noSuch("execution");
-    return explanation;
+    const view = await deps.reader.read(executionId);
+    if (view === null) throw noSuch("execution");
+    const [row] = isFinal(view.state) ? [] : await deps.store.load([executionId]);
+    if (row !== undefined) {
+      const reasons = (await askOwner(deps, row)) ?? rowReasons(view, row, deps.runtime.now());
+      const named = await withSignals(reasons, executionId, deps.store.steps);
+      return { executionId, state: view.state, reasons: await withPools(bodies(named, view), deps) };
+    }
+    // The execution may have become final since the row was read.
+    const final = (await deps.reader.read(executionId)) ?? view;
+    return { executionId, state: final.state, reasons: bodies(finalReasons(final), final) };
   });
 }
 

@@ -6,12 +6,10 @@ import {
   JobState,
   JobType,
   NodeRole,
-  OnFailure,
   OnWorkerLost,
   ProblemTypeBody,
   ProblemTypesBody,
   Trigger,
-  WorkflowNodeState,
 } from "@mainspring/contract";
 import { Type } from "typebox";
 import { answer, problems } from "./documented.ts";
@@ -20,17 +18,7 @@ import type { HttpApp } from "./http-app.ts";
 import { nameSchemas } from "./named-schemas.ts";
 
 /** Lists of values that routes describe in several ways, each with its own description here. */
-const DECLARED = {
-  ExecutionState,
-  FinalState,
-  JobState,
-  JobType,
-  NodeRole,
-  OnFailure,
-  OnWorkerLost,
-  Trigger,
-  WorkflowNodeState,
-};
+const DECLARED = { ExecutionState, FinalState, JobState, JobType, NodeRole, OnWorkerLost, Trigger };
 
 /** Collects routes that are added after this call. */
 export async function collectRoutes(app: HttpApp, version: string): Promise<void> {
@@ -47,7 +35,6 @@ export async function collectRoutes(app: HttpApp, version: string): Promise<void
       tags: [
         { name: "jobs", description: "Handlers to run, with their payloads and times" },
         { name: "executions", description: "Runs of jobs: their states, results and events" },
-        { name: "workflows", description: "Graphs of handlers: each node runs when the nodes before it allow it" },
         {
           name: "dead letters",
           description: "Executions that used up their budget, until they are replayed or discarded",
