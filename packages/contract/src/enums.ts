@@ -14,6 +14,15 @@ export type ExecutionState = (typeof EXECUTION_STATES)[number];
 export const FINAL_STATES = ["SUCCEEDED", "CANCELLED", "SKIPPED", "DEAD"] as const;
 export type FinalState = (typeof FINAL_STATES)[number];
 
+/**
+ * States of a workflow's nodes. BLOCKED: the node waits for other nodes. The other ones are states of its execution; a node
+ * can be SKIPPED without an execution.
+ */
+export const NODE_STATES = ["BLOCKED", ...EXECUTION_STATES] as const;
+export type NodeState = (typeof NODE_STATES)[number];
+/** Modes of a workflow's run, in the order in which a run goes through them. A run may leave some out. */
+export const RUN_MODES = ["RUNNING", "FAILING", "CANCELLING", "EXPIRING"] as const;
+
 /** Origin of an execution. NODE: a run of a workflow created it for one of its nodes. */
 export const TRIGGERS = ["API", "RETRY", "SCHEDULE", "MANUAL", "BACKFILL", "NODE"] as const;
 export type Trigger = (typeof TRIGGERS)[number];

@@ -119,6 +119,8 @@ export type ExecutionSummaryBody = Static<typeof ExecutionSummaryBody>;
 
 export const ExecutionBody = named("Execution", {
   ...summaryFields,
+  workflowId: Type.Optional(Uuid("the run of a workflow, of which it is a node; left out: it is no node")),
+  node: Type.Optional(Type.String({ description: "name of the node in the workflow" })),
   payload: AnyJson("as it was submitted; null: none"),
   result: AnyJson("as the handler returned it; null: none"),
   error: orNull(ErrorBody, "what the last attempt failed with"),

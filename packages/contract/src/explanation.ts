@@ -16,7 +16,7 @@ function words(name: string): string {
 
 const holder = { attempt: Count("the attempt"), workerId: Type.String() };
 
-const Reason = Type.Union(
+export const WaitReason = Type.Union(
   [
     reason("FINAL", "it waits for nothing any more", {
       state: FinalState,
@@ -100,6 +100,17 @@ const Reason = Type.Union(
       ahead: orNull(Type.Integer({ minimum: 0 }), "those of its kind that go first; null: more than `known`"),
       known: Count("those of its kind that its owner has at hand"),
     }),
+    reason("PARENTS_OPEN", "the node of a workflow waits for other nodes", {
+      open: Count("nodes for which it waits"),
+      first: Type.Array(Type.String(), { description: "names of the first 20 of them" }),
+    }),
+    reason(
+      "EXECUTION_AWAITED",
+      "the dependencies of the node are met; the owner of the run has yet to create its execution",
+      {
+        live: Count("nodes of the run with an execution that is not final; a run has 4,000 of them at most"),
+      },
+    ),
     reason("OWNER_SILENT", "no scheduler answered: this is what its row says", {}),
   ],
   { title: "WaitReason" },
@@ -108,6 +119,6 @@ const Reason = Type.Union(
 export const ExplanationBody = named("Explanation", {
   executionId: Uuid("the execution"),
   state: ExecutionState,
-  reasons: Type.Array(Reason, { description: "every reason that holds now" }),
+  reasons: Type.Array(WaitReason, { description: "every reason that holds now" }),
 });
 export type ExplanationBody = Static<typeof ExplanationBody>;

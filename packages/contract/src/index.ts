@@ -17,3 +17,5 @@ export * from "./schedule.ts";
 export * from "./stats.ts";
 export * from "./time-zones.ts";
 export * from "./worker.ts";
+export * from "./workflow.ts";
+export * from "./workflow-submission.ts";

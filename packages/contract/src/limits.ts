@@ -89,3 +89,7 @@ export const WORKFLOW_BRANCHES_MAX = 10_000;
 export const NODE_NAME_CHARS_MAX = 64;
 /** Regular expression of the name of a workflow's node, and of a branch. */
 export const NODE_NAME_PATTERN = `^[A-Za-z0-9_.-]{1,${NODE_NAME_CHARS_MAX}}$`;
+/** Largest part of a workflow's node that the server parses, in bytes: the node without its payload. */
+export const NODE_PARSED_BYTES_MAX = MIB;
+/** Time for the run of a workflow that names none, in milliseconds: 365 days. */
+export const DEFAULT_RUN_TIMEOUT_MS = 365 * 24 * 60 * 60 * 1_000;

@@ -78,6 +78,23 @@ export type {
   SentSignal,
   SignalOptions,
 } from "./client/step-types.ts";
+export type {
+  DeduplicatedWorkflow,
+  FailedNode,
+  NodeExplanation,
+  NodePolicies,
+  RunMode,
+  SubmittedWorkflow,
+  Workflow,
+  WorkflowDependency,
+  WorkflowFilter,
+  WorkflowNode,
+  WorkflowNodeRequest,
+  WorkflowNodeState,
+  WorkflowRequest,
+  WorkflowSummary,
+} from "./client/workflow-types.ts";
+export type { Workflows } from "./client/workflows.ts";
 export { ERROR_CODES, type ErrorCode, ExecutionFailed, MainspringError } from "./errors.ts";
 export { type AbortCause, AttemptAborted, type TaskContext } from "./handlers/context.ts";
 export type { Middleware, MiddlewareContext } from "./handlers/middleware.ts";

@@ -22,6 +22,8 @@ const MEANING: Record<WaitReason["reason"], string> = {
   ALL_SLOTS_BUSY: "every worker that could run it has enough to do",
   KEY_AT_LIMIT: "as many of its concurrency key run as may",
   QUEUED: "it is ready and waits for its turn",
+  PARENTS_OPEN: "it waits for other nodes of its workflow",
+  EXECUTION_AWAITED: "its dependencies are met, and its execution is about to be created",
   OWNER_SILENT: "no scheduler answered: this is what its row says",
 };
 

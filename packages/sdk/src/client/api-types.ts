@@ -315,6 +315,10 @@ export interface ExecutionSummary {
 
 /** An execution with its payload, result and attempts. */
 export interface Execution<R = unknown> extends ExecutionSummary {
+  /** Id of the run of a workflow, of which the execution is a node; absent: it is no node. */
+  workflowId?: string;
+  /** Name of the node in the workflow; absent: the execution is no node. */
+  node?: string;
   /** Payload as submitted; null: none. */
   payload: unknown;
   /** Result of the handler; null unless the execution is SUCCEEDED. */

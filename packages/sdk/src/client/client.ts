@@ -42,6 +42,7 @@ import type { RecurringJobRequest } from "./recurring-types.ts";
 import { type ReadOptions, Requests } from "./requests.ts";
 import type { ExecutionSteps, SentSignal, SignalOptions } from "./step-types.ts";
 import { Submits } from "./submits.ts";
+import { Workflows } from "./workflows.ts";
 
 export interface SubmitOptions {
   /**
@@ -73,6 +74,8 @@ export class Client {
   readonly handlers: Handlers;
   /** Nodes of the cluster: show their status, and drain them before a stop. */
   readonly cluster: Cluster;
+  /** Workflows: submit, wait for, list and cancel their runs. */
+  readonly workflows: Workflows;
   readonly #http: Http;
   readonly #requests: Requests;
   readonly #submits: Submits;
@@ -98,6 +101,7 @@ export class Client {
     this.pools = new Pools(this.#requests);
     this.jobs = new Jobs(this.#requests);
     this.handlers = new Handlers(this.#requests);
+    this.workflows = new Workflows(this.#http, this.#requests, this.#runtime);
     this.cluster = new Cluster(this.#requests, this.#runtime);
   }
 

@@ -78,6 +78,16 @@ describe("the types of the SDK", () => {
     describes<Contract["DeadLetterRunBody"], sdk.DeadLetterRun>(true);
   });
 
+  it("are those of the API's requests and answers about workflows", () => {
+    describes<Contract["WorkflowSubmission"], sdk.WorkflowRequest>(true);
+    describes<Contract["WorkflowAccepted"], sdk.SubmittedWorkflow>(true);
+    describes<Contract["WorkflowDeduplicated"], sdk.DeduplicatedWorkflow>(true);
+    describes<Contract["WorkflowSummary"], sdk.WorkflowSummary>(true);
+    describes<Contract["Workflow"], sdk.Workflow>(true);
+    describes<Contract["WorkflowNode"], sdk.WorkflowNode>(true);
+    same<Omit<Static<Contract["NodeExplanation"]>, "reasons">, Omit<sdk.NodeExplanation, "reasons">>(true);
+  });
+
   it("are those of the API's answers about servers and workers", () => {
     describes<Contract["PoolBody"], sdk.Pool>(true);
     // A server of an earlier release omits `unconfirmedBy`.

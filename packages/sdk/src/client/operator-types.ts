@@ -140,6 +140,8 @@ export interface WaitReason {
     | "ALL_SLOTS_BUSY"
     | "KEY_AT_LIMIT"
     | "QUEUED"
+    | "PARENTS_OPEN"
+    | "EXECUTION_AWAITED"
     | "OWNER_SILENT";
   [figure: string]: unknown;
 }

@@ -100,7 +100,8 @@ export async function startTestApi(now?: () => number): Promise<TestApi> {
   };
 }
 
-const about: About = {
+/** Facts about the node that a test API tells. */
+export const about: About = {
   version: "0.1.0",
   zones: fixedRules(usePackagedZones()),
   addresses: () => ({ http: "http://127.0.0.1:8080", grpc: "127.0.0.1:8081" }),
@@ -108,7 +109,7 @@ const about: About = {
   readiness: async () => ({ status: "ready", checks: [{ name: "store", ok: true, detail: "" }] }),
 };
 
-function countingMetrics(counted: string[]): ApiMetrics {
+export function countingMetrics(counted: string[]): ApiMetrics {
   return {
     request: ({ method, route, status }) => counted.push(`${method} ${route} ${status}`),
     submitted: (count) => counted.push(`submitted:${count}`),
@@ -120,7 +121,7 @@ function countingMetrics(counted: string[]): ApiMetrics {
 
 type Node = Record<string, unknown>;
 
-async function documented(app: HttpApp, request: InjectOptions): Promise<LightMyRequestResponse> {
+export async function documented(app: HttpApp, request: InjectOptions): Promise<LightMyRequestResponse> {
   const response = await app.inject(request);
   const operation = operationOf(app, request);
   if (operation === null) return response;

@@ -18,7 +18,7 @@ import { cancelRoute } from "./executions/cancel-route.ts";
 import { eventsRoute } from "./executions/events-route.ts";
 import { ExecutionReader } from "./executions/execution-reader.ts";
 import { executionRoutes } from "./executions/execution-routes.ts";
-import { explainRoute } from "./executions/explain-route.ts";
+import { explainer, explainRoute } from "./executions/explain-route.ts";
 import { Followers } from "./executions/followers.ts";
 import { LiveView } from "./executions/live.ts";
 import { logsRoutes } from "./executions/logs-routes.ts";
@@ -48,9 +48,16 @@ import { overdueRoute } from "./recurring/overdue-route.ts";
 import { planRoutes } from "./recurring/plan-routes.ts";
 import { scheduleRoutes } from "./recurring/schedule-routes.ts";
 import { batchRoute } from "./submit/batch-route.ts";
-import { createIntake, type IntakeDependencies } from "./submit/create-intake.ts";
+import { createIntake, createSubmitter, type IntakeDependencies } from "./submit/create-intake.ts";
 import { OwnShards } from "./submit/own-shards.ts";
 import { submitRoute } from "./submit/submit-route.ts";
+import { cancelWorkflowRoute } from "./workflows/cancel-workflow-route.ts";
+import { graphRoute } from "./workflows/graph-route.ts";
+import { RunReader } from "./workflows/run-picture.ts";
+import { submitWorkflowRoute } from "./workflows/submit-workflow-route.ts";
+import { workflowNodeRoutes } from "./workflows/workflow-node-routes.ts";
+import { workflowRoutes } from "./workflows/workflow-routes.ts";
+import { WorkflowSubmitter } from "./workflows/workflow-submitter.ts";
 
 /** Default of the retention of final executions, in days. */
 const RETENTION_DAYS = 30;
@@ -98,12 +105,14 @@ export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
   const live = new LiveView(bus, inbox, runtime);
   const followers = new Followers({ bus, runtime, live });
   const reader = new ExecutionReader(store.queries, live, waiters, runtime);
+  const runs = new RunReader(store.queries, live);
   const { zones } = about;
   const orderings = new PoolOrderings(store, runtime);
   const pools = new PoolNames(config.poolsMax ?? POOLS_MAX, runtime);
   const warnings = new CountedWarnings(log, runtime);
   const ownShards = new OwnShards(bus);
-  const intake = createIntake({ ...deps, zones, orderings, warnings, ownShards });
+  const submitter = createSubmitter(deps);
+  const intake = createIntake({ ...deps, zones, orderings, warnings, ownShards }, submitter);
   const workers = () => listWorkers(bus, inbox, runtime);
   const letters = new DeadLetterRuns({ store, bus, runtime, log });
 
@@ -123,10 +132,22 @@ export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
   const { retentionDays = RETENTION_DAYS } = config;
   ledgerRoutes(app, { plans, queries: store.queries, reader, runtime, zones, retentionDays, turns: intake.turns });
   const asking = { bus, inbox, runtime };
-  executionRoutes(app, reader, store, (id, attempt) => askProgress(asking, id, attempt));
+  executionRoutes(
+    app,
+    reader,
+    store,
+    (id, attempt) => askProgress(asking, id, attempt),
+    (run, node) => runs.nameOf(run, node),
+  );
   logsRoutes(app, { ...asking, store, reader, lacking, logUrl: config.logUrl ?? null });
   eventsRoute(app, { reader, followers, runtime });
-  explainRoute(app, { store, bus, runtime, inbox, reader, offers: handlers.offers });
+  const explain = explainer({ store, bus, runtime, inbox, reader, offers: handlers.offers });
+  explainRoute(app, explain);
+  const workflows = new WorkflowSubmitter({
+    ...{ submitter, runtime, ownShards, intake, handlers, pools, orderings, lacking },
+  });
+  submitWorkflowRoute(app, workflows);
+  routesOfRuns(app, { ...deps, live, reader, explain, commands, turns: intake.turns });
   scheduleRoutes(app, runtime, intake.turns);
   timeZoneRoutes(app, { store, zones, lacking });
   deadLetterRoutes(app, store, letters);
@@ -149,4 +170,21 @@ export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
   await app.ready();
   letters.start();
   return app;
+}
+
+interface RunRoutes extends Pick<ApiDependencies, "store" | "runtime"> {
+  live: LiveView;
+  reader: ExecutionReader;
+  explain: ReturnType<typeof explainer>;
+  commands: Commands;
+  turns: Parameters<typeof graphRoute>[2];
+}
+
+/** Routes of workflow runs, but for their submit. */
+function routesOfRuns(app: HttpApp, { store, runtime, live, reader, explain, commands, turns }: RunRoutes): void {
+  const runs = new RunReader(store.queries, live);
+  workflowRoutes(app, store.queries, runs, reader);
+  workflowNodeRoutes(app, runs, explain);
+  cancelWorkflowRoute(app, { runtime, commands, runs });
+  graphRoute(app, runs, turns);
 }

@@ -24,13 +24,17 @@ export function executionSummaryBody(row: ExecutionSummary): ExecutionSummaryBod
   return { ...beforePayload(row), ...timesOf(row) };
 }
 
+/** @param node name of the workflow's node that the execution runs; null: a job's execution */
 export function executionBody(
   view: ExecutionView,
   progress: Progress | null,
   records: readonly RecordedStep[],
+  node: string | null = null,
 ): ExecutionBody {
   return {
     ...beforePayload(view),
+    ...(view.ofRun !== undefined && { workflowId: view.ofRun.run }),
+    ...(node !== null && { node }),
     payload: rawOrNull(view.payload),
     result: rawOrNull(view.result),
     error: view.error,

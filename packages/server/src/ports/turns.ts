@@ -39,6 +39,15 @@ export class Turns {
     return work();
   }
 
+  /** Runs work that a generator divides into steps. @returns result of the last step */
+  async steps<R>(work: Generator<undefined, R>): Promise<R> {
+    for (;;) {
+      if (this.isOver) await this.next();
+      const { done, value } = work.next();
+      if (done === true) return value;
+    }
+  }
+
   /** Array.map, divided into turns. A single item is mapped immediately. */
   async map<T, R>(items: readonly T[], make: (item: T, index: number) => R): Promise<R[]> {
     if (items.length <= 1) return items.map(make);

@@ -45,6 +45,7 @@ const WaitQuery = Type.Object(
 const ofExecutions = answer(pageOf("ExecutionPage", ExecutionSummaryBody), "A page, newest first");
 
 type AskProgress = (executionId: ExecutionId, attempt: number) => Promise<Progress | null>;
+type NameOf = (run: ExecutionId, node: number) => Promise<string | null>;
 
 /** Routes GET /v1/executions, /v1/executions/{executionId} and /v1/jobs/{jobId}/executions */
 export function executionRoutes(
@@ -52,6 +53,7 @@ export function executionRoutes(
   reader: ExecutionReader,
   store: Pick<Store, "queries" | "steps">,
   progressOf: AskProgress,
+  nameOf: NameOf,
 ): void {
   const { queries } = store;
   const list = async (query: Static<typeof ListQuery>, jobId?: string) => {
@@ -98,11 +100,17 @@ export function executionRoutes(
     },
   );
 
-  readRoute(app, reader, store.steps, progressOf);
+  readRoute(app, reader, store.steps, progressOf, nameOf);
   stepsRoute(app, reader, store.steps);
 }
 
-function readRoute(app: HttpApp, reader: ExecutionReader, steps: StoreSteps, progressOf: AskProgress): void {
+function readRoute(
+  app: HttpApp,
+  reader: ExecutionReader,
+  steps: StoreSteps,
+  progressOf: AskProgress,
+  nameOf: NameOf,
+): void {
   app.get(
     "/v1/executions/:executionId",
     {
@@ -123,7 +131,8 @@ function readRoute(app: HttpApp, reader: ExecutionReader, steps: StoreSteps, pro
       const view = await (waitSec > 0 ? reader.readFinal(id, waitSec * 1_000, gone.signal) : reader.read(id));
       if (view === null) throw noSuch("execution");
       const progress = view.state === "RUNNING" ? await progressOf(id, view.attempt) : null;
-      return executionBody(view, progress, await recordsOf(steps, view));
+      const node = view.ofRun === undefined ? null : await nameOf(view.ofRun.run, view.ofRun.node);
+      return executionBody(view, progress, await recordsOf(steps, view), node);
     },
   );
 }

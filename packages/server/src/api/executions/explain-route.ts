@@ -31,19 +31,13 @@ interface ExplainDependencies {
   offers: Pick<HandlerOffers, "poolsOf">;
 }
 
-/** Route GET /v1/executions/{executionId}/explain */
-export function explainRoute(app: HttpApp, deps: ExplainDependencies): void {
-  const schema = {
-    operationId: "explainExecution",
-    tags: ["executions"],
-    summary: "Why an execution waits: every reason, with its figures",
-    params: Type.Object({ executionId: Uuid("the execution") }),
-    response: { 200: answer(ExplanationBody, "As its owner sees it at this moment"), ...problems("not-found") },
-  };
-  app.get("/v1/executions/:executionId/explain", { schema }, async (request) => {
-    const executionId = request.params.executionId.toLowerCase();
+/** Explains an execution; null: there is no such execution. @throws {StoreUnavailable} */
+export type Explain = (executionId: ExecutionId) => Promise<ExplanationBody | null>;
+
+export function explainer(deps: ExplainDependencies): Explain {
+  return async (executionId) => {
     const view = await deps.reader.read(executionId);
-    if (view === null) throw noSuch("execution");
+    if (view === null) return null;
     const [row] = isFinal(view.state) ? [] : await deps.store.load([executionId]);
     if (row !== undefined) {
       const reasons = (await askOwner(deps, row)) ?? rowReasons(view, row, deps.runtime.now());
@@ -53,6 +47,23 @@ export function explainRoute(app: HttpApp, deps: ExplainDependencies): void {
     // The execution may have become final since the row was read.
     const final = (await deps.reader.read(executionId)) ?? view;
     return { executionId, state: final.state, reasons: bodies(finalReasons(final), final) };
+  };
+}
+
+/** Route GET /v1/executions/{executionId}/explain */
+export function explainRoute(app: HttpApp, explain: Explain): void {
+  const schema = {
+    operationId: "explainExecution",
+    tags: ["executions"],
+    summary: "Why an execution waits: every reason, with its figures",
+    params: Type.Object({ executionId: Uuid("the execution") }),
+    response: { 200: answer(ExplanationBody, "As its owner sees it at this moment"), ...problems("not-found") },
+  };
+  app.get("/v1/executions/:executionId/explain", { schema }, async (request) => {
+    const executionId = request.params.executionId.toLowerCase();
+    const explanation = await explain(executionId);
+    if (explanation === null) throw noSuch("execution");
+    return explanation;
   });
 }
 

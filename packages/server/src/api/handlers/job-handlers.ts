@@ -3,7 +3,7 @@ import { DEFAULT_POOL } from "../../domain/job.ts";
 import type { Problem } from "../http/errors.ts";
 import type { Idempotency } from "../submit/job-intake.ts";
 import { filledIn } from "./fill-in.ts";
-import { KeptPolicies } from "./kept-policies.ts";
+import { KeptPolicies, type PolicyBook } from "./kept-policies.ts";
 import { HandlerOffers, type OffersParts } from "./offers.ts";
 
 type Fill = (
@@ -37,6 +37,11 @@ export class JobHandlers {
       repeats.set(idempotency, repeat);
       return (await repeat) ? job : filled;
     };
+  }
+
+  /** Policies of all handlers. @throws {StoreUnavailable} */
+  policies(): Promise<PolicyBook> {
+    return this.#kept.read();
   }
 
   /** The field `warnings` of an answer about the job. @param others warnings that there are already */

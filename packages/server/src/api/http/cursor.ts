@@ -1,12 +1,22 @@
 import { ProblemError, problem } from "./errors.ts";
 
 /** List to which a cursor belongs; a cursor of another list is refused. */
-export type ListKind = "jobs" | "executions" | "dead-letters" | "ledger" | "workers" | "pools" | "handlers";
+export type ListKind =
+  | "jobs"
+  | "executions"
+  | "dead-letters"
+  | "ledger"
+  | "workers"
+  | "pools"
+  | "handlers"
+  | "workflows"
+  | "nodes";
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const PLACES: Record<ListKind, RegExp> = {
-  ...{ jobs: UUID, executions: UUID, "dead-letters": UUID },
+  ...{ jobs: UUID, executions: UUID, "dead-letters": UUID, workflows: UUID },
   ledger: /^\d{1,15}$/,
+  nodes: /^\d{1,5}$/,
   ...{ workers: /^/, pools: /^/, handlers: /^/ },
 };
 

@@ -6,10 +6,12 @@ import {
   JobState,
   JobType,
   NodeRole,
+  OnFailure,
   OnWorkerLost,
   ProblemTypeBody,
   ProblemTypesBody,
   Trigger,
+  WorkflowNodeState,
 } from "@mainspring/contract";
 import { Type } from "typebox";
 import { answer, problems } from "./documented.ts";
@@ -18,7 +20,17 @@ import type { HttpApp } from "./http-app.ts";
 import { nameSchemas } from "./named-schemas.ts";
 
 /** Lists of values that routes describe in several ways, each with its own description here. */
-const DECLARED = { ExecutionState, FinalState, JobState, JobType, NodeRole, OnWorkerLost, Trigger };
+const DECLARED = {
+  ExecutionState,
+  FinalState,
+  JobState,
+  JobType,
+  NodeRole,
+  OnFailure,
+  OnWorkerLost,
+  Trigger,
+  WorkflowNodeState,
+};
 
 /** Collects routes that are added after this call. */
 export async function collectRoutes(app: HttpApp, version: string): Promise<void> {
@@ -35,6 +47,7 @@ export async function collectRoutes(app: HttpApp, version: string): Promise<void
       tags: [
         { name: "jobs", description: "Handlers to run, with their payloads and times" },
         { name: "executions", description: "Runs of jobs: their states, results and events" },
+        { name: "workflows", description: "Graphs of handlers: each node runs when the nodes before it allow it" },
         {
           name: "dead letters",
           description: "Executions that used up their budget, until they are replayed or discarded",

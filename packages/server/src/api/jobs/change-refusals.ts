@@ -48,7 +48,7 @@ function stateText(refusal: Exclude<Refusal, { kind: "NOT_FOUND" | "OTHER_VERSIO
     case "NOT_FINAL":
       return `execution ${refusal.executionId} of the job is not final: wait for it, or cancel it`;
     case "IS_WORKFLOW":
-      return "the job is a workflow: it is neither changed nor run again as a job. Submit a new one";
+      return "a workflow and its nodes are neither changed nor run again as jobs: submit the workflow again";
     case "AMBIGUOUS":
       return `several ACTIVE jobs have this name (${refusal.jobIds.join(", ")}): PUT one by its id`;
   }

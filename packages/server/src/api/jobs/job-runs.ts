@@ -42,6 +42,7 @@ export class JobRuns {
     const { queries } = this.#deps.store;
     const execution = await queries.getExecution(DEFAULT_TENANT, executionId);
     if (execution === null) throw new ProblemError(refusalOf({ kind: "NOT_FOUND" }));
+    if (execution.ofRun !== undefined) throw new ProblemError(refusalOf({ kind: "IS_WORKFLOW" }));
     return await this.#run(execution.jobId, executionId, keepsSteps);
   }
 

@@ -27,8 +27,8 @@ export interface IntakeDependencies {
 }
 
 /** The way of received jobs and workflows into the store. */
-export function createIntake(deps: IntakeDependencies): JobIntake {
-  return new JobIntake({ ...deps, submitter: createSubmitter(deps), queries: deps.store.queries });
+export function createIntake(deps: IntakeDependencies, submitter = createSubmitter(deps)): JobIntake {
+  return new JobIntake({ ...deps, submitter, queries: deps.store.queries });
 }
 
 /** The way of new rows into the store, and of the hints about them to their owners. */

@@ -17,22 +17,15 @@ const PAYLOAD_BYTES_MAX = 4 * 1024;
 /** Time that the owners' polls look ahead, in milliseconds. Owners need a hint for jobs that are due sooner. */
 const LOOK_AHEAD_MS = 10_000;
 
-/**
- * Jobs that a commit really wrote, without replays of an earlier request and repeats of a held unique key. Workflows are
- * left out.
- */
+/** Jobs that a commit really wrote, without replays of an earlier request and repeats of a held unique key. */
 export function writtenJobs(submissions: readonly Submission[], outcomes: readonly SubmitOutcome[]): WrittenJob[] {
   return submissions.flatMap(({ jobs }, index) => {
     const outcome = outcomes[index];
     if (outcome?.kind !== "ACCEPTED" || outcome.replayed) return [];
     const isWritten = (taken: AcceptedJob | undefined) =>
       taken?.deduplicated === false && taken.nameHeldBy === undefined;
-    return jobs.filter((_, position) => isWritten(outcome.jobs[position])).filter(isHinted);
+    return jobs.filter((_, position) => isWritten(outcome.jobs[position]));
   });
-}
-
-function isHinted(job: Submission["jobs"][number]): job is WrittenJob {
-  return job.executionId === null || job.queue !== "OPEN";
 }
 
 /**

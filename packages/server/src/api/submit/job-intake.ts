@@ -124,7 +124,8 @@ export function idempotencyOf(key: string | undefined, received: ReceivedBody | 
   return key === undefined || requestHash === null ? null : { tenant: DEFAULT_TENANT, key, requestHash };
 }
 
-function accepted(outcome: SubmitOutcome): Accepted {
+/** @throws {ProblemError} the submission was refused */
+export function accepted(outcome: SubmitOutcome): Accepted {
   switch (outcome.kind) {
     case "ACCEPTED":
       return outcome;

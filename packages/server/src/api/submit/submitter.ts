@@ -69,7 +69,7 @@ export class Submitter {
    * @throws {StoreUnavailable} it may or may not have been written
    */
   submit(submission: Submission): Promise<SubmitOutcome> {
-    const bytes = submission.jobs.reduce((sum, job) => sum + (job.payload?.length ?? 0), 0);
+    const bytes = submission.jobs.reduce((sum, job) => sum + bytesOf(job), 0);
     if (this.#isFull(submission.jobs.length, bytes)) {
       return Promise.reject(busy("too-many-requests", "too many submits wait for the store", 1));
     }
@@ -167,4 +167,14 @@ export class Submitter {
       this.#bytes -= bytes;
     }
   }
+}
+
+/** Bytes that a commit writes of a job beside its fields of bounded size. */
+function bytesOf(job: Submission["jobs"][number]): number {
+  const own = job.payload?.length ?? 0;
+  if (job.executionId === null || job.queue !== "OPEN") return own;
+  return job.payloads.reduce(
+    (sum, { payload }) => sum + payload.length,
+    own + job.graph.length + job.definitions.length,
+  );
 }

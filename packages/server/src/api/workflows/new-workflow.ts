@@ -9,7 +9,7 @@ import { encodeGraph } from "../../domain/workflow/graph-bytes.ts";
 import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
 import { RunProgress } from "../../domain/workflow/readiness.ts";
 import type { NewNode, NewWorkflow } from "../../ports/store-runs.ts";
-import { encodeNodes } from "../../ports/stored-nodes.ts";
+import { encodingNodes } from "../../ports/stored-nodes.ts";
 import { shardOfJob } from "../submit/new-job.ts";
 
 /** Nodes that the submit creates. The owner creates the other nodes without parents. */
@@ -30,10 +30,31 @@ export interface WorkflowParts {
 
 /** A workflow as the store takes it: its run, which starts at once, and the nodes without parents. */
 export function newWorkflow(parts: WorkflowParts): NewWorkflow {
+  const steps = makingWorkflow(parts);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
+}
+
+/** Number of roots that one step makes. */
+const STEP_ROOTS = 200;
+
+/** Does the same as `newWorkflow` in steps of some milliseconds each. */
+export function* makingWorkflow(parts: WorkflowParts): Generator<undefined, NewWorkflow> {
   const { definition, jobId, graph, nodes, payloads, deadline, createdAt, orderingOf } = parts;
   const { pool, handler, requires, concurrencyKey } = definition;
   const tenant = DEFAULT_TENANT;
-  const stored = nodes.map((node, number) => storedNode(node, payloads.get(number)?.length ?? 0));
+  const definitions = yield* encodingNodes(
+    nodes.map((node, number) => storedNode(node, payloads.get(number)?.length ?? 0)),
+  );
+  const encoded = encodeGraph(graph);
+  yield;
+  const roots: NewNode[] = [];
+  for (const node of rootsOf(graph)) {
+    roots.push(rootOf(parts, node));
+    if (roots.length % STEP_ROOTS === 0) yield;
+  }
   return {
     jobId,
     executionId: firstExecutionId(jobId),
@@ -47,10 +68,10 @@ export function newWorkflow(parts: WorkflowParts): NewWorkflow {
     createdAt,
     deadline,
     nodes: nodes.length,
-    graph: encodeGraph(graph),
-    definitions: encodeNodes(stored),
+    graph: encoded,
+    definitions,
     payloads: [...payloads].map(([node, payload]) => ({ node, payload })),
-    roots: rootsOf(graph).map((node) => rootOf(parts, node)),
+    roots,
   };
 }
 

@@ -13,9 +13,9 @@ export class OversizeJson {
   readonly head: unknown;
   readonly fault: FieldError;
 
-  constructor(json: Buffer) {
+  constructor(json: Buffer, maxBytes = PARSED_BYTES_MAX) {
     this.head = headOf(json);
-    const message = `has ${json.length} bytes without its payload: at most ${PARSED_BYTES_MAX} are taken`;
+    const message = `has ${json.length} bytes without its payload: at most ${maxBytes} are taken`;
     this.fault = { field: "", message };
   }
 }
@@ -23,9 +23,10 @@ export class OversizeJson {
 /**
  * Value of JSON that was validated.
  * @param json text without the payload, whose bytes stay as they came
+ * @param maxBytes largest size that is parsed
  */
-export function parseProven(json: Buffer): unknown {
-  if (json.length > PARSED_BYTES_MAX) return new OversizeJson(json);
+export function parseProven(json: Buffer, maxBytes = PARSED_BYTES_MAX): unknown {
+  if (json.length > maxBytes) return new OversizeJson(json, maxBytes);
   return JSON.parse(json.toString("utf8"));
 }
 

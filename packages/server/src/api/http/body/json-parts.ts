@@ -1,4 +1,4 @@
-import { BATCH_JOBS_MAX } from "@mainspring/contract/limits";
+import { BATCH_JOBS_MAX, PARSED_BYTES_MAX } from "@mainspring/contract/limits";
 import { invalid, ProblemError } from "../errors.ts";
 import { OversizeJson, parseProven } from "./json-body.ts";
 import type { JsonWatcher, Slice } from "./json-scanner.ts";
@@ -48,20 +48,31 @@ export interface JobSlice extends Slice {
   payload: Slice | null;
 }
 
-/** A batch, whose jobs are located first and parsed later, in turns of the event loop. */
+/** A body with a list of jobs or nodes, which are located first and parsed later, in turns of the event loop. */
 export class BatchParts implements BodyParts {
   readonly depth = 2;
+  readonly #name: string;
+  readonly #max: number;
   #list: Slice | null = null;
   #jobs: JobSlice[] = [];
   #payload: Slice | null = null;
-  /** Whether the present value is the member `jobs` of the body, and whether it is a list and so has no keys. */
+  /** Whether the present value is the list's member of the body, and whether it is a list and so has no keys. */
   #isJobs = false;
   #isList = false;
   #isPayload = false;
 
+  /**
+   * @param name name of the list
+   * @param max largest number of its items
+   */
+  constructor(name = "jobs", max = BATCH_JOBS_MAX) {
+    this.#name = name;
+    this.#max = max;
+  }
+
   key(json: Buffer, depth: number, start: number, end: number): void {
     if (depth === 1) {
-      this.#isJobs = isKey(json, start, end, "jobs");
+      this.#isJobs = isKey(json, start, end, this.#name);
       this.#isList = this.#isJobs;
       if (this.#isJobs) this.#jobs = [];
     } else if (depth === 2) this.#isList = false;
@@ -82,28 +93,31 @@ export class BatchParts implements BodyParts {
     if (this.#isList) this.#jobs.push({ start, end, payload: this.#payload });
     this.#payload = null;
     this.#isPayload = false;
-    if (this.#jobs.length <= BATCH_JOBS_MAX) return;
-    const message = `must not have more than ${BATCH_JOBS_MAX} items`;
-    throw new ProblemError(invalid([{ field: "jobs", message }]));
+    if (this.#jobs.length <= this.#max) return;
+    const message = `must not have more than ${this.#max} items`;
+    throw new ProblemError(invalid([{ field: this.#name, message }]));
   }
 
   what(): string {
-    return this.#isJobs && this.#isList ? `jobs[${this.#jobs.length}]` : "the body";
+    return this.#isJobs && this.#isList ? `${this.#name}[${this.#jobs.length}]` : "the body";
   }
 
-  /** The body with a `JobSlice` for each of `jobs`; a body without a list of jobs is parsed as it is. */
+  /** The body with a `JobSlice` for each item; a body without the list is parsed as it is. */
   valueOf(json: Buffer): unknown {
     if (this.#list === null) return parseProven(json);
     const { start, end } = this.#list;
     const rest = parseProven(Buffer.concat([json.subarray(0, start), Buffer.from("[]"), json.subarray(end)]));
-    return rest instanceof OversizeJson ? rest : { ...(rest as object), jobs: this.#jobs };
+    return rest instanceof OversizeJson ? rest : { ...(rest as object), [this.#name]: this.#jobs };
   }
 }
 
-/** Parses the jobs of consecutive slices, without their payloads. */
-export function parseJobs(json: Buffer, slices: readonly JobSlice[]): unknown[] {
+/**
+ * Parses the jobs of consecutive slices, without their payloads.
+ * @param maxBytes largest size of a job that is parsed
+ */
+export function parseJobs(json: Buffer, slices: readonly JobSlice[], maxBytes = PARSED_BYTES_MAX): unknown[] {
   const texts = slices.map((slice) => without(json, slice, slice.payload));
-  if (texts.length === 1) return texts.map(parseProven);
+  if (texts.length === 1) return texts.map((text) => parseProven(text, maxBytes));
   // The jobs are parsed together, because each parse costs as much as a small job.
   return JSON.parse(`[${texts.map((text) => text.toString("utf8")).join(",")}]`) as unknown[];
 }

@@ -1,0 +1,135 @@
+import { type Static, Type } from "typebox";
+import { described, Labels, Line, named, oneOf, Uuid, Word } from "./fields.ts";
+import { JobSubmission } from "./job.ts";
+import {
+  DEFAULT_POOL,
+  NODE_NAME_CHARS_MAX,
+  NODE_NAME_PATTERN,
+  WORKFLOW_EDGES_MAX,
+  WORKFLOW_NODES_MAX,
+} from "./limits.ts";
+import { Warnings } from "./schedule.ts";
+
+const closed = { additionalProperties: false } as const;
+const { retryPolicy, timeoutSec, cancelGraceSec, maxLost, onWorkerLost, priority } = JobSubmission.properties;
+
+/** Policies of a node's execution; they mean the same as for a job. */
+const policies = { retryPolicy, timeoutSec, cancelGraceSec, maxLost, onWorkerLost, priority };
+
+const NodeName = (description: string) => Type.String({ pattern: NODE_NAME_PATTERN, description });
+
+const When = Type.String({
+  pattern: `^(SUCCEEDED|FAILED|FINISHED|BRANCH:[A-Za-z0-9_.-]{1,${NODE_NAME_CHARS_MAX}})$`,
+  description:
+    "end of the parent that lets the node run: SUCCEEDED (the default), FAILED (the parent is DEAD), FINISHED (SUCCEEDED, DEAD or " +
+    "SKIPPED), or BRANCH:x (the parent SUCCEEDED and its handler chose the branch x)",
+});
+
+export const WorkflowDependency = Type.Union(
+  [
+    NodeName("name of a node that must have SUCCEEDED"),
+    named("ConditionalDependency", { node: NodeName("name of another node"), when: Type.Optional(When) }, closed),
+  ],
+  { title: "WorkflowDependency" },
+);
+
+export const WorkflowJoin = oneOf(
+  ["ALL", "ANY"],
+  "ALL: the node runs when all of its dependencies are met. ANY: when one is met; the others do not matter",
+  "WorkflowJoin",
+);
+const failureEffect =
+  "effect of a DEAD node without allowFailure. FAIL_FAST: only nodes that may handle the failure still start. CONTINUE: every node runs whose own dependencies allow it";
+export const OnFailure = oneOf(["FAIL_FAST", "CONTINUE"], failureEffect, "OnFailure");
+
+export const WorkflowNodeSubmission = named(
+  "WorkflowNodeSubmission",
+  {
+    name: NodeName("unique in the workflow: 1 to 64 characters of A-Z a-z 0-9 _ . -"),
+    target: named(
+      "WorkflowTarget",
+      {
+        handler: JobSubmission.properties.target.properties.handler,
+        pool: Type.Optional(
+          Word(`the queue and its workers; default that of the workflow's \`defaults\`, else "${DEFAULT_POOL}"`),
+        ),
+        requires: JobSubmission.properties.target.properties.requires,
+      },
+      closed,
+    ),
+    payload: JobSubmission.properties.payload,
+    dependsOn: Type.Optional(
+      Type.Array(WorkflowDependency, {
+        maxItems: WORKFLOW_EDGES_MAX,
+        description: "nodes that must end first; left out: the node runs at once",
+      }),
+    ),
+    join: Type.Optional(WorkflowJoin),
+    allowFailure: Type.Optional(
+      Type.Boolean({
+        description: "whether the run can succeed although the node is DEAD or CANCELLED; default false",
+      }),
+    ),
+    ...policies,
+  },
+  closed,
+);
+export type WorkflowNodeSubmission = Static<typeof WorkflowNodeSubmission>;
+
+const nodesSize = {
+  minItems: 1,
+  maxItems: WORKFLOW_NODES_MAX,
+  description: "1 to 10,000 nodes with 100,000 dependencies and 32 MiB in all",
+};
+
+const head = {
+  name: Type.Optional(Line("1 to 255 characters; several workflows may have one name")),
+  labels: Type.Optional(Labels),
+  priority,
+  timeoutSec: Type.Optional(
+    Type.Number({
+      minimum: 1,
+      maximum: 10 * 365 * 86_400,
+      description: "time for the whole run; then it is DEAD; default 31536000",
+    }),
+  ),
+  onFailure: Type.Optional(described(OnFailure, `default FAIL_FAST; ${failureEffect}`)),
+  uniqueKey: JobSubmission.properties.uniqueKey,
+  defaults: Type.Optional(
+    named(
+      "WorkflowDefaults",
+      { pool: Type.Optional(Word(`the queue and its workers; default "${DEFAULT_POOL}"`)), ...policies },
+      { ...closed, description: "values for nodes that leave them out" },
+    ),
+  ),
+};
+
+/** Body of POST /v1/workflows. */
+export const WorkflowSubmission = named(
+  "WorkflowSubmission",
+  { ...head, nodes: Type.Array(WorkflowNodeSubmission, nodesSize) },
+  closed,
+);
+export type WorkflowSubmission = Static<typeof WorkflowSubmission>;
+/** Schema of a workflow without its nodes, which the route checks one by one. */
+export const WorkflowEnvelope = Type.Object({ ...head, nodes: Type.Array(Type.Unknown(), nodesSize) }, closed);
+export type WorkflowEnvelope = Static<typeof WorkflowEnvelope>;
+
+export const WorkflowAccepted = named("WorkflowAccepted", {
+  workflowId: Uuid("the run; an execution of the job"),
+  jobId: Uuid("the job of the workflow"),
+  state: oneOf(["RUNNING"], "state of the run when the server took the workflow"),
+  nodes: Type.Integer({ minimum: 1, description: "number of nodes" }),
+  executionIds: Type.Record(Type.String(), Uuid("an execution"), {
+    description: "executions of nodes without dependencies, by the node's name; the first 1,000",
+  }),
+  warnings: Warnings,
+});
+export type WorkflowAccepted = Static<typeof WorkflowAccepted>;
+
+export const WorkflowDeduplicated = named("WorkflowDeduplicated", {
+  workflowId: Uuid("the execution that holds the unique key"),
+  jobId: Uuid("the job that holds the unique key"),
+  deduplicated: Type.Literal(true),
+});
+export type WorkflowDeduplicated = Static<typeof WorkflowDeduplicated>;

@@ -1,0 +1,133 @@
+import { type Static, Type } from "typebox";
+import { NODE_STATES, RUN_MODES } from "./enums.ts";
+import { ErrorBody, ExecutionState, summaryFields } from "./execution.ts";
+import { WaitReason } from "./explanation.ts";
+import { Count, Instant, InstantOrNull, named, oneOf, orNull, StringOrNull, Uuid } from "./fields.ts";
+import { pageOf } from "./listing.ts";
+import { OnFailure, WorkflowJoin } from "./workflow-submission.ts";
+
+export const WorkflowNodeState = oneOf(
+  NODE_STATES,
+  "BLOCKED: the node waits for other nodes. SKIPPED: its dependencies or the end of the run keep it from running. The others are states of its execution",
+  "WorkflowNodeState",
+);
+export const RunMode = oneOf(
+  RUN_MODES,
+  "RUNNING: nodes start when their dependencies allow it. FAILING: only nodes that may handle a failure still start. CANCELLING and EXPIRING: no node starts, because of a cancellation or the deadline",
+  "RunMode",
+);
+
+const runFields = {
+  workflowId: Uuid("the run; also the id of its execution"),
+  jobId: Uuid("the job of the workflow"),
+  tenant: Type.String(),
+  name: StringOrNull("as submitted"),
+  labels: Type.Record(Type.String(), Type.String()),
+  priority: Type.Integer({ minimum: 0, maximum: 9 }),
+  state: ExecutionState,
+  reason: StringOrNull("why it is in its state, where the state does not say it"),
+  mode: RunMode,
+  nodes: Count("number of nodes"),
+  createdAt: Instant("when the server took it"),
+  startedAt: InstantOrNull("when it started"),
+  finishedAt: InstantOrNull("when it became final"),
+  deadline: Instant("time by which it must be final"),
+};
+
+/** A run of a workflow as lists show it. */
+export const WorkflowSummary = named("WorkflowSummary", runFields);
+export type WorkflowSummary = Static<typeof WorkflowSummary>;
+export const WorkflowPage = pageOf("WorkflowPage", WorkflowSummary);
+
+export const FailedNode = named("FailedNode", {
+  name: Type.String(),
+  executionId: Uuid("the execution of the node"),
+  attempt: Count("the last attempt"),
+  reason: StringOrNull("why it is DEAD, where the error does not say it"),
+  error: orNull(ErrorBody, "what its last attempt failed with"),
+  finishedAt: InstantOrNull("when it became DEAD"),
+});
+
+export const Workflow = named("Workflow", {
+  ...runFields,
+  onFailure: OnFailure,
+  error: orNull(ErrorBody, "why the run is DEAD"),
+  counts: named(
+    "NodeCounts",
+    Object.fromEntries(NODE_STATES.map((state) => [state, Count("number of nodes in this state")])) as Record<
+      (typeof NODE_STATES)[number],
+      ReturnType<typeof Count>
+    >,
+  ),
+  failed: Type.Array(FailedNode, { description: "the first 20 DEAD nodes, in the order of the definition" }),
+});
+export type Workflow = Static<typeof Workflow>;
+
+const Blocked = named("OpenParents", {
+  open: Count("nodes for which the node waits"),
+  first: Type.Array(Type.String(), { description: "names of the first 20 of them" }),
+});
+
+const SkippedBecause = named("SkippedBecause", {
+  kind: oneOf(
+    ["DEPENDENCIES", "WORKFLOW_FAILED", "WORKFLOW_CANCELLED"],
+    "DEPENDENCIES: those in `dependencies` can no longer be met. The others: the end of the run came first",
+  ),
+  dependencies: Type.Array(
+    named("UnmetDependency", { node: Type.String(), when: Type.String(), state: WorkflowNodeState }),
+    { description: "the first 20 dependencies that can no longer be met, with the states of the nodes" },
+  ),
+});
+
+export const WorkflowNode = named("WorkflowNode", {
+  name: Type.String(),
+  state: WorkflowNodeState,
+  executionId: orNull(Uuid("an execution"), "null: the node has none so far, or will never have one"),
+  handler: Type.String(),
+  pool: Type.String(),
+  reason: StringOrNull("why its execution is in its state, where the state does not say it"),
+  attempt: Count("the current or last attempt; 0: none yet"),
+  branch: StringOrNull("branch that its handler chose"),
+  error: orNull(ErrorBody, "what the last attempt failed with"),
+  assignedWorker: summaryFields.assignedWorker,
+  createdAt: InstantOrNull("when its execution was created"),
+  startedAt: InstantOrNull("first start of any attempt"),
+  finishedAt: InstantOrNull("when it became final"),
+  blockedBy: orNull(Blocked, "null: the node is not BLOCKED"),
+  because: orNull(SkippedBecause, "why the node is SKIPPED without an execution; null: it is not"),
+});
+export type WorkflowNode = Static<typeof WorkflowNode>;
+export const WorkflowNodePage = pageOf("WorkflowNodePage", WorkflowNode);
+
+export const CancelledWorkflow = named("CancelledWorkflow", {
+  workflowId: Uuid("the run"),
+  state: ExecutionState,
+  cancelRequested: Type.Boolean({ description: "true: it ends as soon as workers have stopped its nodes" }),
+});
+export type CancelledWorkflow = Static<typeof CancelledWorkflow>;
+
+export const NodeExplanation = named("NodeExplanation", {
+  workflowId: Uuid("the run"),
+  node: Type.String({ description: "name of the node" }),
+  state: WorkflowNodeState,
+  executionId: orNull(Uuid("an execution"), "null: the node has none"),
+  reasons: Type.Array(WaitReason, { description: "every reason that holds now" }),
+});
+export type NodeExplanation = Static<typeof NodeExplanation>;
+
+export const WorkflowGraphBody = named("WorkflowGraph", {
+  workflowId: Uuid("the run"),
+  onFailure: OnFailure,
+  nodes: Type.Array(
+    named("GraphNode", {
+      name: Type.String(),
+      handler: Type.String(),
+      pool: Type.String(),
+      state: WorkflowNodeState,
+      join: WorkflowJoin,
+      allowFailure: Type.Boolean(),
+      dependsOn: Type.Array(named("GraphEdge", { node: Type.String(), when: Type.String() })),
+    }),
+  ),
+});
+export type WorkflowGraphBody = Static<typeof WorkflowGraphBody>;

@@ -1,0 +1,211 @@
+import type { ExecutionError, ExecutionState, Priority, RetryPolicy } from "./api-types.ts";
+import type { WaitReason } from "./operator-types.ts";
+
+/** State of a workflow's node. BLOCKED: the node waits for other nodes. */
+export type WorkflowNodeState = "BLOCKED" | ExecutionState;
+/** Mode of a run. FAILING: only nodes that may handle a failure still start. CANCELLING and EXPIRING: no node starts. */
+export type RunMode = "RUNNING" | "FAILING" | "CANCELLING" | "EXPIRING";
+
+/** Policies of nodes; they mean the same as for jobs. */
+export interface NodePolicies {
+  /** Rules for retries after failures. */
+  retryPolicy?: RetryPolicy;
+  /** Hard limit of the run time of one attempt, in seconds; default 3600. */
+  timeoutSec?: number;
+  /** Time that a cancelled handler has to stop, in seconds; default 10. */
+  cancelGraceSec?: number;
+  /** Number of lost workers after which the node is DEAD; default 3. */
+  maxLost?: number;
+  /** Consequence of a lost worker: RETRY (default) runs the node again, DEAD ends it. */
+  onWorkerLost?: "RETRY" | "DEAD";
+  /** Priority: 0 to 9, or LOW (2), NORMAL (5, the default), HIGH (7), CRITICAL (9). */
+  priority?: Priority;
+}
+
+/** A node that must end first, and its end (`when`): SUCCEEDED (default), FAILED, FINISHED, or BRANCH:x. */
+export type WorkflowDependency = string | { node: string; when?: string };
+
+/** Node of a workflow to submit. */
+export interface WorkflowNodeRequest extends NodePolicies {
+  /** Name, unique in the workflow: 1 to 64 characters of A-Z a-z 0-9 _ . - */
+  name: string;
+  /** Handler, pool of the workers, and capabilities that a worker must have. */
+  target: { handler: string; pool?: string; requires?: readonly string[] };
+  /** Input of the handler: any JSON value, at most 1 MiB. */
+  payload?: unknown;
+  /** Nodes that must end first; absent: the node runs at once. */
+  dependsOn?: readonly WorkflowDependency[];
+  /** ALL (default): the node runs when all dependencies are met. ANY: when one is met. */
+  join?: "ALL" | "ANY";
+  /** Whether the run can succeed although the node is DEAD or CANCELLED; default false. */
+  allowFailure?: boolean;
+}
+
+/** Body of POST /v1/workflows. */
+export interface WorkflowRequest {
+  /** Name, 1 to 255 characters; several workflows may have one name. */
+  name?: string;
+  /** Labels; up to 64. */
+  labels?: Record<string, string>;
+  /** Priority of the run. */
+  priority?: Priority;
+  /** Time for the whole run, in seconds; default 31,536,000. */
+  timeoutSec?: number;
+  /** Effect of a DEAD node without `allowFailure`: FAIL_FAST (default) or CONTINUE. */
+  onFailure?: "FAIL_FAST" | "CONTINUE";
+  /** Unique key: at most one run or execution that is not final has it. */
+  uniqueKey?: string;
+  /** Values for nodes that leave them out. */
+  defaults?: NodePolicies & { pool?: string };
+  /** 1 to 10,000 nodes. */
+  nodes: readonly WorkflowNodeRequest[];
+}
+
+/** Answer to the submit of a workflow. */
+export interface SubmittedWorkflow {
+  /** Id of the run. */
+  workflowId: string;
+  /** Id of the workflow's job. */
+  jobId: string;
+  /** State of the run when the server took the workflow. */
+  state: "RUNNING";
+  /** Number of nodes. */
+  nodes: number;
+  /** Ids of the executions of nodes without dependencies, by name; the first 1,000. */
+  executionIds: Record<string, string>;
+  /** Possible mistakes, as a handler that no worker offers now; absent: none. */
+  warnings?: string[];
+}
+
+/** Answer to the submit of a workflow whose unique key is held; nothing was written. */
+export interface DeduplicatedWorkflow {
+  /** Id of the execution that holds the key. */
+  workflowId: string;
+  /** Id of the job that holds the key. */
+  jobId: string;
+  deduplicated: true;
+}
+
+/** A run of a workflow as lists show it. */
+export interface WorkflowSummary {
+  /** Id of the run. */
+  workflowId: string;
+  /** Id of the workflow's job. */
+  jobId: string;
+  /** Always "default" in this release. */
+  tenant: string;
+  /** Name as submitted; null: none. */
+  name: string | null;
+  /** Labels as submitted. */
+  labels: Record<string, string>;
+  /** Priority, 0 to 9. */
+  priority: number;
+  /** State of the run. */
+  state: ExecutionState;
+  /** Reason of the state, where the state does not say it; null: none. */
+  reason: string | null;
+  /** Mode of the run. */
+  mode: RunMode;
+  /** Number of nodes. */
+  nodes: number;
+  /** Time at which the server took the workflow. */
+  createdAt: string;
+  /** Time of the start; null: not started. */
+  startedAt: string | null;
+  /** Time of the end; null: not final. */
+  finishedAt: string | null;
+  /** Time by which the run must be final. */
+  deadline: string;
+}
+
+/** A DEAD node of a run. */
+export interface FailedNode {
+  /** Name of the node. */
+  name: string;
+  /** Id of the node's execution. */
+  executionId: string;
+  /** Number of the last attempt. */
+  attempt: number;
+  /** Reason of the state, where the error does not say it; null: none. */
+  reason: string | null;
+  /** Error of the last attempt; null: none. */
+  error: ExecutionError | null;
+  /** Time of the end; null: not known. */
+  finishedAt: string | null;
+}
+
+/** A run of a workflow. */
+export interface Workflow extends WorkflowSummary {
+  /** Effect of a DEAD node without `allowFailure`. */
+  onFailure: "FAIL_FAST" | "CONTINUE";
+  /** Cause of the state DEAD; null: the run is not DEAD. */
+  error: ExecutionError | null;
+  /** Number of nodes by state. */
+  counts: Record<WorkflowNodeState, number>;
+  /** The first 20 DEAD nodes, in the order of the definition. */
+  failed: FailedNode[];
+}
+
+/** A node of a run. */
+export interface WorkflowNode {
+  /** Name of the node. */
+  name: string;
+  /** State of the node. */
+  state: WorkflowNodeState;
+  /** Id of the node's execution; null: the node has none so far, or will never have one. */
+  executionId: string | null;
+  /** Handler of the node. */
+  handler: string;
+  /** Pool of the node. */
+  pool: string;
+  /** Reason of the execution's state, where the state does not say it; null: none. */
+  reason: string | null;
+  /** Number of the current or last attempt; 0: none yet. */
+  attempt: number;
+  /** Branch that the handler chose; null: none. */
+  branch: string | null;
+  /** Error of the last attempt; null: none. */
+  error: ExecutionError | null;
+  /** Worker that has the execution, or had it last; null: none. */
+  assignedWorker: string | null;
+  /** Time at which the execution was created; null: there is none. */
+  createdAt: string | null;
+  /** First start of any attempt; null: none. */
+  startedAt: string | null;
+  /** Time of the end; null: not final. */
+  finishedAt: string | null;
+  /** Nodes for which a BLOCKED node waits: their number, and the names of the first 20; null: the node is not BLOCKED. */
+  blockedBy: { open: number; first: string[] } | null;
+  /** Cause why the node is SKIPPED without an execution; null: it is not. */
+  because: {
+    kind: "DEPENDENCIES" | "WORKFLOW_FAILED" | "WORKFLOW_CANCELLED";
+    /** The first 20 dependencies that can no longer be met, with the states of their nodes. */
+    dependencies: { node: string; when: string; state: WorkflowNodeState }[];
+  } | null;
+}
+
+/** Reasons why a node is in its state. */
+export interface NodeExplanation {
+  /** Id of the run. */
+  workflowId: string;
+  /** Name of the node. */
+  node: string;
+  /** State of the node. */
+  state: WorkflowNodeState;
+  /** Id of the node's execution; null: there is none. */
+  executionId: string | null;
+  /** Every reason that applies now. */
+  reasons: WaitReason[];
+}
+
+/** Filter of a list of runs. */
+export interface WorkflowFilter {
+  state?: ExecutionState;
+  name?: string;
+  /** Runs created at or after this time. */
+  since?: Date | string;
+  /** Runs created before this time. */
+  until?: Date | string;
+  /** Number of runs per page; 1 to 1000. */
+  limit?: number;
+}

@@ -1,0 +1,102 @@
+import { type Runtime, sleep } from "../runtime.ts";
+import { FINAL_STATES } from "./api-types.ts";
+import type { SubmitOptions } from "./client.ts";
+import { headerValue } from "./headers.ts";
+import type { Http } from "./http.ts";
+import type { ReadOptions, Requests } from "./requests.ts";
+import type {
+  DeduplicatedWorkflow,
+  NodeExplanation,
+  SubmittedWorkflow,
+  Workflow,
+  WorkflowFilter,
+  WorkflowNode,
+  WorkflowNodeState,
+  WorkflowRequest,
+  WorkflowSummary,
+} from "./workflow-types.ts";
+
+const PATH = "/v1/workflows";
+/** Longest time that the server holds back the answer to one request, in seconds. */
+const WAIT_MAX_SEC = 60;
+/** Shortest time between two requests of a wait, in milliseconds. */
+const ASK_EVERY_MS = 1_000;
+
+/** Workflows: graphs of handlers. Every method throws `MainspringError`. */
+export class Workflows {
+  readonly #http: Pick<Http, "send">;
+  readonly #requests: Requests;
+  readonly #runtime: Runtime;
+
+  constructor(http: Pick<Http, "send">, requests: Requests, runtime: Runtime) {
+    this.#http = http;
+    this.#requests = requests;
+    this.#runtime = runtime;
+  }
+
+  /** Submits a workflow, which starts at once. The client's own retries start one run. */
+  async submit(
+    workflow: WorkflowRequest,
+    options: SubmitOptions = {},
+  ): Promise<SubmittedWorkflow | DeduplicatedWorkflow> {
+    const idempotencyKey = headerValue("idempotencyKey", options.idempotencyKey ?? this.#runtime.uuid());
+    const request = { method: "POST", path: PATH, body: workflow, idempotent: false, idempotencyKey } as const;
+    const { body } = await this.#http.send({ ...request, signal: options.signal });
+    return body as SubmittedWorkflow | DeduplicatedWorkflow;
+  }
+
+  /**
+   * Reads a run.
+   * @param options.waitSec 0 to 60: the server answers when the run is final, or after this many seconds
+   */
+  get(workflowId: string, options: ReadOptions & { waitSec?: number } = {}): Promise<Workflow> {
+    const { waitSec = 0, ...rest } = options;
+    const query = waitSec > 0 ? `?waitSec=${waitSec}` : "";
+    return this.#requests.get(pathOf(workflowId) + query, { ...rest, waitMs: waitSec * 1_000 });
+  }
+
+  /** Waits until the run is final, without a time limit, and returns it. The signal ends the wait. */
+  async waitFor(workflowId: string, options: ReadOptions = {}): Promise<Workflow> {
+    for (;;) {
+      const askedMs = this.#runtime.monotonicMs();
+      const workflow = await this.get(workflowId, { ...options, waitSec: WAIT_MAX_SEC });
+      if (FINAL_STATES.includes(workflow.state)) return workflow;
+      const earlyMs = ASK_EVERY_MS - (this.#runtime.monotonicMs() - askedMs);
+      if (earlyMs > 0) await sleep(this.#runtime, earlyMs, options.signal);
+      options.signal?.throwIfAborted();
+    }
+  }
+
+  /** Lists runs, the newest first. The client fetches each page when the caller gets to it. */
+  list(filter: WorkflowFilter = {}): AsyncGenerator<WorkflowSummary, void, undefined> {
+    return this.#requests.pages<WorkflowSummary>(PATH, filter);
+  }
+
+  /** Lists the nodes of a run in the order of its definition, page by page. */
+  nodes(
+    workflowId: string,
+    filter: { state?: WorkflowNodeState; limit?: number } = {},
+  ): AsyncGenerator<WorkflowNode, void, undefined> {
+    return this.#requests.pages<WorkflowNode>(`${pathOf(workflowId)}/nodes`, filter);
+  }
+
+  /** Lists every reason why a node waits. */
+  explain(workflowId: string, node: string, options: ReadOptions = {}): Promise<NodeExplanation> {
+    return this.#requests.get(`${pathOf(workflowId)}/nodes/${encodeURIComponent(node)}/explain`, options);
+  }
+
+  /**
+   * Cancels a run.
+   * @returns CANCELLED: the run is final. REQUESTED: it ends when workers have stopped its nodes
+   * @throws {MainspringError} CONFLICT if the run is final in another state
+   */
+  async cancel(workflowId: string, options: ReadOptions = {}): Promise<"CANCELLED" | "REQUESTED"> {
+    const path = `${pathOf(workflowId)}/cancel`;
+    const answer = await this.#http.send({ method: "POST", path, idempotent: true, signal: options.signal });
+    return answer.status === 202 ? "REQUESTED" : "CANCELLED";
+  }
+}
+
+function pathOf(workflowId: string): string {
+  return `${PATH}/${encodeURIComponent(workflowId)}`;
+}

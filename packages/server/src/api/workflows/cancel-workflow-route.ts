@@ -1,0 +1,57 @@
+import { CancelledWorkflow } from "@mainspring/contract";
+import { isFinal } from "../../domain/execution.ts";
+import type { Runtime } from "../../ports/runtime.ts";
+import type { RunView } from "../../ports/store-runs.ts";
+import type { Commands } from "../commands.ts";
+import { refuseBody } from "../http/body/no-body.ts";
+import { answer, problems } from "../http/documented.ts";
+import { ProblemError, problem } from "../http/errors.ts";
+import type { HttpApp } from "../http/http-app.ts";
+import type { RunReader } from "./run-picture.ts";
+import { noSuchWorkflow, WorkflowParams } from "./workflow-routes.ts";
+
+interface CancelDependencies {
+  runtime: Runtime;
+  commands: Commands;
+  runs: RunReader;
+}
+
+/** Route POST /v1/workflows/{workflowId}/cancel */
+export function cancelWorkflowRoute(app: HttpApp, { runtime, commands, runs }: CancelDependencies): void {
+  const schema = {
+    operationId: "cancelWorkflow",
+    tags: ["workflows"],
+    summary: "Cancel a run of a workflow: no further node starts, and nodes that have started are cancelled",
+    params: WorkflowParams,
+    response: {
+      200: answer(CancelledWorkflow, "Cancelled: none of its nodes was at a worker, or it was cancelled already"),
+      202: answer(CancelledWorkflow, "Requested: it is CANCELLED once workers have stopped its nodes"),
+      ...problems("not-found", "wrong-state"),
+    },
+  };
+  app.post("/v1/workflows/:workflowId/cancel", { schema }, async (request, reply) => {
+    refuseBody(request.body);
+    const executionId = request.params.workflowId.toLowerCase();
+    const run = await known(runs, executionId);
+    if (isFinal(run.state)) return finalAnswer(run);
+    const outcome = await commands.give({ id: runtime.uuid(), shard: run.shard, kind: "CANCEL", executionId });
+    if (outcome === "CANCELLED")
+      return { workflowId: executionId, state: "CANCELLED" as const, cancelRequested: false };
+    const after = await known(runs, executionId);
+    if (isFinal(after.state)) return finalAnswer(after);
+    return reply.code(202).send({ workflowId: executionId, state: after.state, cancelRequested: true });
+  });
+}
+
+function finalAnswer({ executionId, state }: RunView) {
+  if (state === "CANCELLED") return { workflowId: executionId, state, cancelRequested: false };
+  throw new ProblemError(
+    problem("wrong-state", `the workflow is ${state}: only one that is not final can be cancelled`),
+  );
+}
+
+async function known(runs: RunReader, id: string): Promise<RunView> {
+  const run = await runs.read(id);
+  if (run === null) throw noSuchWorkflow();
+  return run;
+}

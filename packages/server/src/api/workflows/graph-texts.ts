@@ -1,0 +1,42 @@
+import type { WorkflowGraphBody } from "@mainspring/contract";
+
+type Nodes = WorkflowGraphBody["nodes"];
+
+/** The graph as a Mermaid flowchart. */
+export function mermaidOf(nodes: Nodes): string {
+  const ids = idsOf(nodes);
+  const lines = nodes.map(({ name, state }, index) => `  n${index}["${mermaidText(name)}<br/>${state}"]`);
+  for (const [index, { dependsOn }] of nodes.entries()) {
+    for (const { node, when } of dependsOn) {
+      const label = when === "SUCCEEDED" ? "" : `|"${mermaidText(when)}"|`;
+      lines.push(`  n${ids.get(node)} -->${label} n${index}`);
+    }
+  }
+  return `flowchart LR\n${lines.join("\n")}\n`;
+}
+
+/** The graph in the language of Graphviz. */
+export function dotOf(nodes: Nodes): string {
+  const ids = idsOf(nodes);
+  const lines = nodes.map(({ name, state }, index) => `  n${index} [label=${dotText(`${name}\n${state}`)}];`);
+  for (const [index, { dependsOn }] of nodes.entries()) {
+    for (const { node, when } of dependsOn) {
+      const label = when === "SUCCEEDED" ? "" : ` [label=${dotText(when)}]`;
+      lines.push(`  n${ids.get(node)} -> n${index}${label};`);
+    }
+  }
+  return `digraph workflow {\n  rankdir=LR;\n  node [shape=box];\n${lines.join("\n")}\n}\n`;
+}
+
+function idsOf(nodes: Nodes): ReadonlyMap<string, number> {
+  return new Map(nodes.map(({ name }, index) => [name, index]));
+}
+
+/** Escapes every character that could end a text or be markup in it. */
+function mermaidText(text: string): string {
+  return text.replace(/[^A-Za-z0-9_.:-]/gu, (character) => `#${character.codePointAt(0)};`);
+}
+
+function dotText(text: string): string {
+  return `"${text.replace(/["\\]/g, "\\$&").replaceAll("\n", "\\n")}"`;
+}

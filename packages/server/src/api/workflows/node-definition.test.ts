@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { PolicyBook } from "../handlers/kept-policies.ts";
+import { nodeDefinition } from "./node-definition.ts";
+
+const NOW = Date.UTC(2030, 0, 1);
+
+function book(policies: object, isHome = false): PolicyBook {
+  const kept = { pool: "mail", handler: "send", policies: JSON.stringify(policies), isHome };
+  return new PolicyBook([kept as ConstructorParameters<typeof PolicyBook>[0][number]]);
+}
+
+function defined(...given: Parameters<typeof nodeDefinition>) {
+  const made = nodeDefinition(...given);
+  assert.ok(!Array.isArray(made), JSON.stringify(made));
+  return made;
+}
+
+describe("the definition of a workflow's node", () => {
+  const node = { name: "a", target: { handler: "send" } };
+
+  it("has its own values, then the workflow's defaults, then the policies of its handler's task", () => {
+    const declared = book({ timeoutSec: 1, priority: 1, maxLost: 7 }, true);
+    const { pool, priority, policy } = defined(
+      { ...node, timeoutSec: 3 },
+      { timeoutSec: 2, priority: 2 },
+      declared,
+      NOW,
+    );
+    assert.deepEqual([pool, priority, policy.timeoutMs, policy.maxLost], ["mail", 2, 3_000, 7]);
+  });
+
+  it("is in the pool of the workflow's defaults before that of the task", () => {
+    assert.equal(defined(node, { pool: "own" }, book({}, true), NOW).pool, "own");
+  });
+
+  it("has every dependency with its condition", () => {
+    const { dependsOn } = defined({ ...node, dependsOn: ["b", { node: "c", when: "FAILED" }] }, {}, book({}), NOW);
+    assert.deepEqual(dependsOn, [
+      { node: "b", when: "SUCCEEDED" },
+      { node: "c", when: "FAILED" },
+    ]);
+  });
+
+  it("is refused while the task of its handler declares a concurrency key, which a node cannot have", () => {
+    const faults = nodeDefinition(node, {}, book({ concurrencyKey: "smtp" }, true), NOW);
+    assert.ok(Array.isArray(faults));
+    assert.equal(faults[0]?.field, "target.handler");
+    assert.match(faults[0]?.message ?? "", /"smtp"/);
+  });
+});

@@ -1,0 +1,50 @@
+import type { HandlerPolicies, JobSubmission, WorkflowEnvelope, WorkflowNodeSubmission } from "@mainspring/contract";
+import type { EpochMs } from "../../domain/ids.ts";
+import { DEFAULT_POOL } from "../../domain/job.ts";
+import type { Condition, Dependency, WorkflowNode } from "../../domain/workflow/definition.ts";
+import type { PolicyBook } from "../handlers/kept-policies.ts";
+import type { FieldError } from "../http/errors.ts";
+import { contradictions, jobDefinition } from "../submit/job-definition.ts";
+
+type Defaults = NonNullable<WorkflowEnvelope["defaults"]>;
+
+/**
+ * Node with every default filled in: its own values come first, then the workflow's defaults, then the policies that the
+ * task of its handler declares; a retry policy is one value.
+ * @returns faults of the node that its schema cannot express
+ */
+export function nodeDefinition(
+  node: WorkflowNodeSubmission,
+  defaults: Defaults,
+  book: PolicyBook,
+  createdAt: EpochMs,
+): WorkflowNode | FieldError[] {
+  const { name, target, payload: _payload, dependsOn = [], join = "ALL", allowFailure = false, ...policies } = node;
+  const { pool: defaultPool, ...common } = defaults;
+  const pool = target.pool ?? defaultPool ?? book.homeOf(target.handler) ?? DEFAULT_POOL;
+  const {
+    concurrencyKey,
+    concurrencyLimit: _limit,
+    uniqueKey: _key,
+    ...declared
+  } = book.of(pool, target.handler) ?? {};
+  if (concurrencyKey !== undefined) return [keyFault(target.handler, concurrencyKey)];
+  const job: JobSubmission = { ...declared, ...common, ...policies, target: { ...target, pool } };
+  const faults = contradictions(job, 0);
+  if (faults.length > 0) return faults;
+  const { handler, requires, priority, policy } = jobDefinition(job, createdAt);
+  return { name, pool, handler, requires, priority, policy, dependsOn: dependsOn.map(edge), join, allowFailure };
+}
+
+function edge(dependency: NonNullable<WorkflowNodeSubmission["dependsOn"]>[number]): Dependency {
+  if (typeof dependency === "string") return { node: dependency, when: "SUCCEEDED" };
+  return { node: dependency.node, when: (dependency.when ?? "SUCCEEDED") as Condition };
+}
+
+/** A node without the key would exceed the limit that the task declares. */
+function keyFault(handler: string, key: NonNullable<HandlerPolicies["concurrencyKey"]>): FieldError {
+  const message =
+    `cannot be a node: its task ${JSON.stringify(handler)} declares the concurrencyKey ${JSON.stringify(key)}, and nodes have ` +
+    "no concurrency keys. Submit it as a job, or limit its pool";
+  return { field: "target.handler", message };
+}

@@ -1,0 +1,115 @@
+import {
+  NodeExplanation,
+  pageQuery,
+  Uuid,
+  WorkflowNode,
+  WorkflowNodePage,
+  WorkflowNodeState,
+} from "@mainspring/contract";
+import { PAGE_ITEMS_DEFAULT } from "@mainspring/contract/limits";
+import { Type } from "typebox";
+import type { Explain } from "../executions/explain-route.ts";
+import { decodeCursor, encodeCursor } from "../http/cursor.ts";
+import { answer, problems } from "../http/documented.ts";
+import { ProblemError, problem } from "../http/errors.ts";
+import type { HttpApp } from "../http/http-app.ts";
+import { type RunPicture, type RunReader, stateOfNode } from "./run-picture.ts";
+import { noSuchWorkflow, WorkflowParams } from "./workflow-routes.ts";
+import { because, blockedBy, workflowNode } from "./workflow-views.ts";
+
+const tags = ["workflows"];
+const NodeParams = Type.Object({ workflowId: Uuid("the run"), name: Type.String({ description: "name of the node" }) });
+const ListQuery = Type.Object(
+  { state: Type.Optional(WorkflowNodeState), ...pageQuery },
+  { additionalProperties: false },
+);
+
+/** Routes GET /v1/workflows/{workflowId}/nodes, /nodes/{name} and /nodes/{name}/explain */
+export function workflowNodeRoutes(app: HttpApp, runs: RunReader, explain: Explain): void {
+  listRoute(app, runs);
+  readRoute(app, runs);
+  explainRoute(app, runs, explain);
+}
+
+function listRoute(app: HttpApp, runs: RunReader): void {
+  const schema = {
+    operationId: "listWorkflowNodes",
+    tags,
+    summary: "List the nodes of a run, also those without an execution",
+    params: WorkflowParams,
+    querystring: ListQuery,
+    response: {
+      200: answer(WorkflowNodePage, "A page, in the order of the definition"),
+      ...problems("not-found"),
+    },
+  };
+  app.get("/v1/workflows/:workflowId/nodes", { schema }, async ({ params, query }) => {
+    const after = decodeCursor("nodes", query.cursor);
+    const picture = await pictureOf(runs, params.workflowId);
+    const limit = query.limit ?? PAGE_ITEMS_DEFAULT;
+    const found: number[] = [];
+    const count = picture.graph.nodeCount;
+    for (let node = after === null ? 0 : Number(after) + 1; node < count && found.length <= limit; node++) {
+      if (query.state === undefined || stateOfNode(picture, node) === query.state) found.push(node);
+    }
+    const page = found.slice(0, limit);
+    const next = found.length > limit ? String(page.at(-1)) : null;
+    return { items: page.map((node) => workflowNode(picture, node)), nextCursor: encodeCursor("nodes", next) };
+  });
+}
+
+function readRoute(app: HttpApp, runs: RunReader): void {
+  const schema = {
+    operationId: "getWorkflowNode",
+    tags,
+    summary: "Read a node of a run",
+    params: NodeParams,
+    response: { 200: answer(WorkflowNode, "The node as it is now"), ...problems("not-found") },
+  };
+  app.get("/v1/workflows/:workflowId/nodes/:name", { schema }, async ({ params }) => {
+    const picture = await pictureOf(runs, params.workflowId);
+    return workflowNode(picture, numberOf(picture, params.name));
+  });
+}
+
+function explainRoute(app: HttpApp, runs: RunReader, explain: Explain): void {
+  const schema = {
+    operationId: "explainWorkflowNode",
+    tags,
+    summary: "Why a node waits: every reason, with its figures",
+    params: NodeParams,
+    response: { 200: answer(NodeExplanation, "As its owner sees it at this moment"), ...problems("not-found") },
+  };
+  app.get("/v1/workflows/:workflowId/nodes/:name/explain", { schema }, async ({ params }) => {
+    const picture = await pictureOf(runs, params.workflowId);
+    const node = numberOf(picture, params.name);
+    const executionId = picture.executions.get(node)?.executionId ?? null;
+    const told = executionId === null ? null : await explain(executionId);
+    const state = told?.state ?? stateOfNode(picture, node);
+    const reasons = told?.reasons ?? reasonsOf(picture, node);
+    return { workflowId: picture.run.executionId, node: params.name, state, executionId, reasons };
+  });
+}
+
+/** Reasons why a node has no execution. */
+function reasonsOf(picture: RunPicture, node: number): NodeExplanation["reasons"] {
+  const blocked = blockedBy(picture, node);
+  if (blocked !== null) return [{ reason: "PARENTS_OPEN", ...blocked }];
+  const skipped = because(picture, node);
+  if (skipped === null) return [{ reason: "EXECUTION_AWAITED", live: picture.progress.live }];
+  const edges = skipped.dependencies.map(({ node: parent, when, state }) => `${parent} is ${state}, not ${when}`);
+  const why = edges.length === 0 ? skipped.kind : `${skipped.kind}: ${edges.join("; ")}`;
+  return [{ reason: "FINAL", state: "SKIPPED", why, finishedAt: null }];
+}
+
+async function pictureOf(runs: RunReader, workflowId: string): Promise<RunPicture> {
+  const picture = await runs.picture(workflowId.toLowerCase());
+  if (picture === null) throw noSuchWorkflow();
+  return picture;
+}
+
+function numberOf({ nodes }: RunPicture, wanted: string): number {
+  const node = nodes.findIndex(({ name }) => name === wanted);
+  if (node === -1) throw new ProblemError(problem("not-found", "the workflow has no node of this name"));
+  return node;
+}

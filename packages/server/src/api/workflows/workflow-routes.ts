@@ -1,0 +1,85 @@
+import { ExecutionState, Instant, Line, pageQuery, Uuid, Workflow, WorkflowPage } from "@mainspring/contract";
+import { PAGE_ITEMS_DEFAULT } from "@mainspring/contract/limits";
+import { type Static, Type } from "typebox";
+import { DEFAULT_TENANT } from "../../domain/ids.ts";
+import type { StoreQueries } from "../../ports/store-queries.ts";
+import type { RunFilter } from "../../ports/store-runs.ts";
+import type { ExecutionReader } from "../executions/execution-reader.ts";
+import { decodeCursor, encodeCursor } from "../http/cursor.ts";
+import { answer, problems } from "../http/documented.ts";
+import { ProblemError, problem } from "../http/errors.ts";
+import type { HttpApp } from "../http/http-app.ts";
+import { parseInstant } from "../http/instants.ts";
+import type { RunReader } from "./run-picture.ts";
+import { workflowBody, workflowSummary } from "./workflow-views.ts";
+
+const closed = { additionalProperties: false } as const;
+const tags = ["workflows"];
+export const WorkflowParams = Type.Object({ workflowId: Uuid("the run") });
+
+const ListQuery = Type.Object(
+  {
+    state: Type.Optional(ExecutionState),
+    name: Type.Optional(Line("the name of a workflow")),
+    since: Type.Optional(Instant("created at or after")),
+    until: Type.Optional(Instant("created before")),
+    ...pageQuery,
+  },
+  closed,
+);
+const WaitQuery = Type.Object(
+  { waitSec: Type.Optional(Type.Number({ minimum: 0, maximum: 60, description: "answers early when final" })) },
+  closed,
+);
+
+/** Routes GET /v1/workflows and /v1/workflows/{workflowId} */
+export function workflowRoutes(app: HttpApp, queries: StoreQueries, runs: RunReader, reader: ExecutionReader): void {
+  listRoute(app, queries);
+  const schema = {
+    operationId: "getWorkflow",
+    tags,
+    summary: "Read a run of a workflow; with waitSec, wait for it to be final",
+    params: WorkflowParams,
+    querystring: WaitQuery,
+    response: { 200: answer(Workflow, "The run as it is now"), ...problems("not-found") },
+  };
+  app.get("/v1/workflows/:workflowId", { schema }, async (request, reply) => {
+    const { waitSec = 0 } = request.query;
+    const gone = new AbortController();
+    if (waitSec > 0) reply.raw.once("close", () => gone.abort());
+    const id = request.params.workflowId.toLowerCase();
+    // The id may be that of another execution, for which nobody waits here.
+    if (waitSec > 0 && (await runs.read(id)) !== null) await reader.readFinal(id, waitSec * 1_000, gone.signal);
+    const picture = await runs.picture(id);
+    if (picture === null) throw noSuchWorkflow();
+    return workflowBody(picture);
+  });
+}
+
+function listRoute(app: HttpApp, queries: StoreQueries): void {
+  const schema = {
+    operationId: "listWorkflows",
+    tags,
+    summary: "List runs of workflows",
+    querystring: ListQuery,
+    response: { 200: answer(WorkflowPage, "A page, newest first"), ...problems() },
+  };
+  app.get("/v1/workflows", { schema }, async ({ query }) => {
+    const page = { after: decodeCursor("workflows", query.cursor), limit: query.limit ?? PAGE_ITEMS_DEFAULT };
+    const { items, next } = await queries.listRuns(DEFAULT_TENANT, filterOf(query), page);
+    return { items: items.map(workflowSummary), nextCursor: encodeCursor("workflows", next) };
+  });
+}
+
+function filterOf({ state, name, since, until }: Static<typeof ListQuery>): RunFilter {
+  return {
+    ...(state !== undefined && { state }),
+    ...(name !== undefined && { name }),
+    ...(since !== undefined && { since: Number(parseInstant(since)) }),
+    ...(until !== undefined && { until: Number(parseInstant(until)) }),
+  };
+}
+
+export function noSuchWorkflow(): ProblemError {
+  return new ProblemError(problem("not-found", "there is no such workflow, or it is so old that it was dropped"));
+}

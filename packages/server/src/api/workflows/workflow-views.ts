@@ -1,0 +1,96 @@
+import type { Workflow, WorkflowGraphBody, WorkflowNode, WorkflowSummary } from "@mainspring/contract";
+import { NODE_STATES, type NodeState } from "@mainspring/contract/enums";
+import { conditionOfEdge, edgesOf, nodeOfEdge } from "../../domain/workflow/adjacency.ts";
+import { conditionOf } from "../../domain/workflow/conditions.ts";
+import type { RunSummary } from "../../ports/store-runs.ts";
+import { formatInstant, formatInstantOrNull } from "../http/instants.ts";
+import { type RunPicture, stateOfNode } from "./run-picture.ts";
+
+/** Forms in which clients get workflows. */
+
+const FAILED_MAX = 20;
+const NAMES_MAX = 20;
+
+export function workflowSummary(run: RunSummary): WorkflowSummary {
+  const { executionId, jobId, tenant, name, labels, priority, state, reason, mode, nodes } = run;
+  return {
+    ...{ workflowId: executionId, jobId, tenant, name, labels: { ...labels }, priority, state, reason, mode, nodes },
+    createdAt: formatInstant(run.createdAt),
+    startedAt: formatInstantOrNull(run.startedAt),
+    finishedAt: formatInstantOrNull(run.finishedAt),
+    deadline: formatInstant(run.dueAt),
+  };
+}
+
+export function workflowBody(picture: RunPicture): Workflow {
+  const { run, graph } = picture;
+  return {
+    ...workflowSummary(run),
+    onFailure: graph.onFailure,
+    error: run.error,
+    counts: countsOf(picture),
+    failed: failedOf(picture),
+  };
+}
+
+function countsOf(picture: RunPicture): Workflow["counts"] {
+  const counts = Object.fromEntries(NODE_STATES.map((state) => [state, 0])) as Record<NodeState, number>;
+  for (let node = 0; node < picture.graph.nodeCount; node++) counts[stateOfNode(picture, node)]++;
+  return counts;
+}
+
+function failedOf({ nodes, executions }: RunPicture): Workflow["failed"] {
+  const dead = [...executions.values()].filter(({ state }) => state === "DEAD").slice(0, FAILED_MAX);
+  return dead.map(({ executionId, ofRun, attempt, reason, error, finishedAt }) => ({
+    ...{ name: nodes[ofRun.node]?.name ?? "", executionId, attempt, reason, error },
+    finishedAt: formatInstantOrNull(finishedAt),
+  }));
+}
+
+export function workflowNode(picture: RunPicture, node: number): WorkflowNode {
+  const { name = "", handler = "", pool = "" } = picture.nodes[node] ?? {};
+  const row = picture.executions.get(node);
+  return {
+    ...{ name, state: stateOfNode(picture, node), executionId: row?.executionId ?? null, handler, pool },
+    ...{ reason: row?.reason ?? null, attempt: row?.attempt ?? 0, branch: row?.ofRun.branch ?? null },
+    ...{ error: row?.error ?? null, assignedWorker: row?.workerId ?? null },
+    createdAt: formatInstantOrNull(row?.createdAt ?? null),
+    startedAt: formatInstantOrNull(row?.startedAt ?? null),
+    finishedAt: formatInstantOrNull(row?.finishedAt ?? null),
+    blockedBy: blockedBy(picture, node),
+    because: because(picture, node),
+  };
+}
+
+/** Open parents of a BLOCKED node; null: the node is not BLOCKED. */
+export function blockedBy({ progress, nodes }: RunPicture, node: number): WorkflowNode["blockedBy"] {
+  if (progress.stateOf(node) !== "BLOCKED") return null;
+  const open = progress.openParents(node);
+  return { open: open.length, first: open.slice(0, NAMES_MAX).map((parent) => nodes[parent]?.name ?? "") };
+}
+
+/** Cause why a node is SKIPPED without an execution; null: it is not. */
+export function because(picture: RunPicture, node: number): WorkflowNode["because"] {
+  const cause = picture.progress.whySkipped(node);
+  if (cause === null) return null;
+  if (cause.kind !== "DEAD_EDGES") return { kind: cause.kind, dependencies: [] };
+  const dependencies = cause.edges.slice(0, NAMES_MAX).map(({ parent, when }) => ({
+    node: picture.nodes[parent]?.name ?? "",
+    when,
+    state: stateOfNode(picture, parent),
+  }));
+  return { kind: "DEPENDENCIES", dependencies };
+}
+
+/** A node of the graph, with its dependencies. */
+export function graphNode(picture: RunPicture, node: number): WorkflowGraphBody["nodes"][number] {
+  const { graph, nodes } = picture;
+  const { name = "", handler = "", pool = "" } = nodes[node] ?? {};
+  const dependsOn = Array.from(edgesOf(graph.parents, node), (edge) => ({
+    node: nodes[nodeOfEdge(edge)]?.name ?? "",
+    when: conditionOf(conditionOfEdge(edge), graph.branches),
+  }));
+  const join = graph.isAny(node) ? "ANY" : "ALL";
+  const state = stateOfNode(picture, node);
+  return { name, handler, pool, state, join, allowFailure: graph.allowsFailure(node), dependsOn };
+}
