@@ -335,44 +335,6 @@ export interface Execution<R = unknown> extends ExecutionSummary {
   checkpoint: RecordedCheckpoint | null;
 }
 
-/** Query for the times at which a schedule would fire. */
-export interface SchedulePreviewRequest {
-  /** A cron expression of five fields, or six with seconds first; or @daily and the like. */
-  schedule: string;
-  /** Time zone of the schedule, by its name in the IANA time zone database; default UTC. */
-  timezone?: string;
-  /** Treatment of fixed times of day when clocks change. */
-  dst?: DstPolicy;
-  /** Time after which the answer begins; default: now. */
-  after?: Date | string;
-  /** Number of times to return; 1 to 1000, default 10. */
-  count?: number;
-}
-
-/** Treatment of a fixed time of day on days when the clocks change. */
-export interface DstPolicy {
-  /**
-   * The clocks skip the time of day: SHIFT (default) fires once at the first instant after the gap, SKIP does not fire
-   * that day.
-   */
-  gap?: "SHIFT" | "SKIP";
-  /** The clocks show the time of day twice: fire at the FIRST occurrence (default), the LAST, or BOTH. */
-  fold?: "FIRST" | "LAST" | "BOTH";
-}
-
-/** A planned instant. */
-export interface PreviewedFire {
-  /** The instant, in UTC. */
-  at: string;
-  /** The same instant on the clocks of the time zone, as 2025-03-09T03:00:00-04:00. */
-  local: string;
-  /**
-   * Effect of a clock change on this instant, a text that begins with moved, merged, dropped or doubled; absent: no
-   * effect.
-   */
-  note?: string;
-}
-
 export interface JobFilter {
   state?: JobState;
   type?: JobType;

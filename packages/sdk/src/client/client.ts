@@ -14,8 +14,6 @@ import {
   type JobFilter,
   type JobRequest,
   type JobSummary,
-  type PreviewedFire,
-  type SchedulePreviewRequest,
   type SubmittedJob,
   type SubmittedRecurringJob,
 } from "./api-types.ts";
@@ -38,7 +36,7 @@ import type {
   WorkerInfo,
 } from "./operator-types.ts";
 import { Pools } from "./pools.ts";
-import type { RecurringJobRequest } from "./recurring-types.ts";
+import type { PreviewedFire, RecurringJobRequest, SchedulePreviewRequest } from "./recurring-types.ts";
 import { type ReadOptions, Requests } from "./requests.ts";
 import type { ExecutionSteps, SentSignal, SignalOptions } from "./step-types.ts";
 import { Submits } from "./submits.ts";

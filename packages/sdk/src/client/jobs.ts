@@ -1,4 +1,4 @@
-import type { ChangedJob, JobRequest, JobSummary, PreviewedFire } from "./api-types.ts";
+import type { ChangedJob, JobRequest, JobSummary } from "./api-types.ts";
 import { findJob, jobPath } from "./job-reference.ts";
 import type { MissedJobs, OverdueJob } from "./operator-types.ts";
 import type {
@@ -6,6 +6,7 @@ import type {
   JobPlan,
   LedgerFilter,
   LedgerItem,
+  PreviewedFire,
   RecurringJobRequest,
   StartedBackfill,
 } from "./recurring-types.ts";

@@ -57,7 +57,7 @@ import { RunReader } from "./workflows/run-picture.ts";
 import { submitWorkflowRoute } from "./workflows/submit-workflow-route.ts";
 import { workflowNodeRoutes } from "./workflows/workflow-node-routes.ts";
 import { workflowRoutes } from "./workflows/workflow-routes.ts";
-import { WorkflowSubmitter } from "./workflows/workflow-submitter.ts";
+import { WorkflowSubmitter, type WorkflowSubmitterDependencies } from "./workflows/workflow-submitter.ts";
 
 /** Default of the retention of final executions, in days. */
 const RETENTION_DAYS = 30;
@@ -89,14 +89,7 @@ export interface ApiDependencies {
  */
 export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
   const { store, bus, runtime, log, config, metrics, about, leases, lacking } = deps;
-  const app = createHttpApp({
-    keys: config,
-    metrics,
-    log,
-    runtime,
-    limits: config.httpLimits,
-    isStopping: about.isStopping,
-  });
+  const app = httpApp(deps);
   const waiters = new Waiters({ bus, runtime, store });
   const inbox = new Inbox(bus, runtime, {
     final: (executionId) => waiters.final(executionId),
@@ -132,22 +125,14 @@ export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
   const { retentionDays = RETENTION_DAYS } = config;
   ledgerRoutes(app, { plans, queries: store.queries, reader, runtime, zones, retentionDays, turns: intake.turns });
   const asking = { bus, inbox, runtime };
-  executionRoutes(
-    app,
-    reader,
-    store,
-    (id, attempt) => askProgress(asking, id, attempt),
-    (run, node) => runs.nameOf(run, node),
-  );
+  const progress = (id: string, attempt: number) => askProgress(asking, id, attempt);
+  executionRoutes(app, { reader, store, progress, runs });
   logsRoutes(app, { ...asking, store, reader, lacking, logUrl: config.logUrl ?? null });
   eventsRoute(app, { reader, followers, runtime });
   const explain = explainer({ store, bus, runtime, inbox, reader, offers: handlers.offers });
   explainRoute(app, explain);
-  const workflows = new WorkflowSubmitter({
-    ...{ submitter, runtime, ownShards, intake, handlers, pools, orderings, lacking },
-  });
-  submitWorkflowRoute(app, workflows);
-  routesOfRuns(app, { ...deps, live, reader, explain, commands, turns: intake.turns });
+  const submits = { submitter, ownShards, intake, handlers, pools, orderings };
+  routesOfRuns(app, { ...deps, ...submits, runs, reader, explain, commands });
   scheduleRoutes(app, runtime, intake.turns);
   timeZoneRoutes(app, { store, zones, lacking });
   deadLetterRoutes(app, store, letters);
@@ -172,19 +157,24 @@ export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
   return app;
 }
 
-interface RunRoutes extends Pick<ApiDependencies, "store" | "runtime"> {
-  live: LiveView;
+function httpApp({ config, metrics, log, runtime, about }: ApiDependencies): HttpApp {
+  const { httpLimits: limits } = config;
+  return createHttpApp({ keys: config, metrics, log, runtime, limits, isStopping: about.isStopping });
+}
+
+interface RunRoutes extends Pick<ApiDependencies, "store">, WorkflowSubmitterDependencies {
+  runs: RunReader;
   reader: ExecutionReader;
   explain: ReturnType<typeof explainer>;
   commands: Commands;
-  turns: Parameters<typeof graphRoute>[2];
 }
 
-/** Routes of workflow runs, but for their submit. */
-function routesOfRuns(app: HttpApp, { store, runtime, live, reader, explain, commands, turns }: RunRoutes): void {
-  const runs = new RunReader(store.queries, live);
+/** Routes of workflow runs. */
+function routesOfRuns(app: HttpApp, deps: RunRoutes): void {
+  const { store, runtime, runs, reader, explain, commands, intake } = deps;
+  submitWorkflowRoute(app, new WorkflowSubmitter(deps));
   workflowRoutes(app, store.queries, runs, reader);
   workflowNodeRoutes(app, runs, explain);
   cancelWorkflowRoute(app, { runtime, commands, runs });
-  graphRoute(app, runs, turns);
+  graphRoute(app, runs, intake.turns);
 }

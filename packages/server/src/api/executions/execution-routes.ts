@@ -44,17 +44,16 @@ const WaitQuery = Type.Object(
 );
 const ofExecutions = answer(pageOf("ExecutionPage", ExecutionSummaryBody), "A page, newest first");
 
-type AskProgress = (executionId: ExecutionId, attempt: number) => Promise<Progress | null>;
-type NameOf = (run: ExecutionId, node: number) => Promise<string | null>;
+interface ExecutionRoutes {
+  reader: ExecutionReader;
+  store: Pick<Store, "queries" | "steps">;
+  progress: (executionId: ExecutionId, attempt: number) => Promise<Progress | null>;
+  runs: { nameOf: (run: ExecutionId, node: number) => Promise<string | null> };
+}
 
 /** Routes GET /v1/executions, /v1/executions/{executionId} and /v1/jobs/{jobId}/executions */
-export function executionRoutes(
-  app: HttpApp,
-  reader: ExecutionReader,
-  store: Pick<Store, "queries" | "steps">,
-  progressOf: AskProgress,
-  nameOf: NameOf,
-): void {
+export function executionRoutes(app: HttpApp, deps: ExecutionRoutes): void {
+  const { reader, store } = deps;
   const { queries } = store;
   const list = async (query: Static<typeof ListQuery>, jobId?: string) => {
     const { items, next } = await reader.list(filterOf(query, jobId), {
@@ -100,17 +99,11 @@ export function executionRoutes(
     },
   );
 
-  readRoute(app, reader, store.steps, progressOf, nameOf);
+  readRoute(app, deps);
   stepsRoute(app, reader, store.steps);
 }
 
-function readRoute(
-  app: HttpApp,
-  reader: ExecutionReader,
-  steps: StoreSteps,
-  progressOf: AskProgress,
-  nameOf: NameOf,
-): void {
+function readRoute(app: HttpApp, { reader, store, progress: progressOf, runs }: ExecutionRoutes): void {
   app.get(
     "/v1/executions/:executionId",
     {
@@ -131,8 +124,8 @@ function readRoute(
       const view = await (waitSec > 0 ? reader.readFinal(id, waitSec * 1_000, gone.signal) : reader.read(id));
       if (view === null) throw noSuch("execution");
       const progress = view.state === "RUNNING" ? await progressOf(id, view.attempt) : null;
-      const node = view.ofRun === undefined ? null : await nameOf(view.ofRun.run, view.ofRun.node);
-      return executionBody(view, progress, await recordsOf(steps, view), node);
+      const node = view.ofRun === undefined ? null : await runs.nameOf(view.ofRun.run, view.ofRun.node);
+      return executionBody(view, progress, await recordsOf(store.steps, view), node);
     },
   );
 }
