@@ -27,7 +27,7 @@ describe("the description of the API", () => {
       Object.entries(methods).map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, operation })),
     );
 
-  it("is OpenAPI 3.1 and has every route, and nothing of what does not exist yet", () => {
+  it("is OpenAPI 3.1 and has every route", () => {
     assert.equal(document.openapi, "3.1.0");
     assert.deepEqual(
       operations()
@@ -64,6 +64,12 @@ describe("the description of the API", () => {
         "GET /v1/time-zone-data",
         "GET /v1/workers",
         "GET /v1/workers/{workerId}",
+        "GET /v1/workflows",
+        "GET /v1/workflows/{workflowId}",
+        "GET /v1/workflows/{workflowId}/graph",
+        "GET /v1/workflows/{workflowId}/nodes",
+        "GET /v1/workflows/{workflowId}/nodes/{name}",
+        "GET /v1/workflows/{workflowId}/nodes/{name}/explain",
         "POST /v1/cluster/nodes/{nodeId}/drain",
         "POST /v1/cluster/nodes/{nodeId}/undrain",
         "POST /v1/dead-letters/discard",
@@ -79,13 +85,14 @@ describe("the description of the API", () => {
         "POST /v1/jobs/{jobId}/trigger",
         "POST /v1/schedules/preview",
         "POST /v1/workers/{workerId}/drain",
+        "POST /v1/workflows",
+        "POST /v1/workflows/{workflowId}/cancel",
         "PUT /v1/jobs/by-name/{name}",
         "PUT /v1/jobs/{jobId}",
         "PUT /v1/pools/{name}",
         "PUT /v1/time-zone-data",
       ],
     );
-    assert.doesNotMatch(JSON.stringify(document), /workflow/i);
   });
 
   it("says of every answer what it means and what it looks like", () => {
@@ -95,9 +102,9 @@ describe("the description of the API", () => {
         assert.ok(description && description !== "Default Response", `${name} ${status}`);
         if (status === "204") continue;
         const media = Object.entries(content ?? {});
-        assert.equal(media.length, status === "204" ? 0 : 1, `${name} ${status}`);
-        if (status === "204") continue;
-        assert.ok(Object.keys(media[0]?.[1].schema ?? {}).length > 0, `${name} ${status}`);
+        // A graph is JSON or a text for Mermaid or DOT; every other answer has one form.
+        assert.equal(media.length, name.endsWith("/graph") && status === "200" ? 3 : 1, `${name} ${status}`);
+        for (const [, { schema = {} }] of media) assert.ok(Object.keys(schema).length > 0, `${name} ${status}`);
         if (Number(status) >= 400 && name !== "GET /readyz") assert.equal(media[0]?.[0], "application/problem+json");
       }
     }
