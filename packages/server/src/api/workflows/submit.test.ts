@@ -113,7 +113,7 @@ describe("submitting a workflow over HTTP", () => {
     const answer = await stage.submit(text).finally(() => turns.stop());
     assert.equal(answer.statusCode, 201, answer.body);
     assert.equal(Object.keys(answer.json().executionIds).length, 1_000);
-    assert.ok(turns.stop() < 50, `a turn took ${turns.stop()} ms of CPU`);
+    turns.assertShort();
     const node = await stage.read(`/v1/workflows/${answer.json().workflowId}/nodes/last`);
     assert.deepEqual([node.state, node.blockedBy.open, node.blockedBy.first.length], ["BLOCKED", 9_999, 20]);
   });
@@ -127,10 +127,9 @@ describe("submitting a workflow over HTTP", () => {
     const text = JSON.stringify({ name: "large", nodes });
     const turns = watchTurns();
     const answer = await stage.submit(text).finally(() => turns.stop());
-    const longestMs = turns.stop();
     assert.equal(answer.statusCode, 201, answer.body);
     assert.equal(answer.json().nodes, 10_000);
-    assert.ok(longestMs < 50, `a turn took ${longestMs} ms of CPU`);
+    turns.assertShort();
   });
 });
 
@@ -144,22 +143,35 @@ describe("submitting a workflow while a node of the cluster knows none", () => {
   });
 });
 
-/** Measures the longest turn of the event loop, in milliseconds of CPU. */
-function watchTurns(): { stop(): number } {
+/** Longest turn of the event loop in milliseconds of CPU, on a machine that does all of the work in 250 ms of CPU. */
+const TURN_MAX_MS = 50;
+const USUAL_TOTAL_MS = 250;
+
+/**
+ * Measures the turns of the event loop by the CPU time of its own thread, which leaves out V8's helper threads. A machine
+ * that needs more CPU for the whole of the work may need more for a turn, in proportion.
+ */
+function watchTurns(): { stop(): void; assertShort(): void } {
   let longestMs = 0;
-  let before = process.cpuUsage();
+  let totalMs = 0;
+  let before = process.threadCpuUsage();
   let isOver = false;
   const turn = () => {
-    const { user, system } = process.cpuUsage(before);
-    longestMs = Math.max(longestMs, (user + system) / 1_000);
-    before = process.cpuUsage();
+    const { user, system } = process.threadCpuUsage(before);
+    const tookMs = (user + system) / 1_000;
+    longestMs = Math.max(longestMs, tookMs);
+    totalMs += tookMs;
+    before = process.threadCpuUsage();
     if (!isOver) setImmediate(turn);
   };
   setImmediate(turn);
   return {
     stop: () => {
       isOver = true;
-      return longestMs;
+    },
+    assertShort: () => {
+      const slowness = Math.max(1, totalMs / USUAL_TOTAL_MS);
+      assert.ok(longestMs < TURN_MAX_MS * slowness, `a turn took ${longestMs} of ${totalMs} ms of CPU`);
     },
   };
 }
