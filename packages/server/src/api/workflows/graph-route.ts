@@ -5,7 +5,7 @@ import { problems } from "../http/documented.ts";
 import type { HttpApp } from "../http/http-app.ts";
 import { dotOf, mermaidOf } from "./graph-texts.ts";
 import type { RunReader } from "./run-picture.ts";
-import { noSuchWorkflow, WorkflowParams } from "./workflow-routes.ts";
+import { knownPicture, WorkflowParams } from "./workflow-routes.ts";
 import { graphNode } from "./workflow-views.ts";
 
 const Query = Type.Object(
@@ -42,8 +42,7 @@ export function graphRoute(app: HttpApp, runs: RunReader, turns: Turns): void {
     },
   };
   app.get("/v1/workflows/:workflowId/graph", { schema }, async ({ params, query }, reply) => {
-    const picture = await runs.picture(params.workflowId.toLowerCase());
-    if (picture === null) throw noSuchWorkflow();
+    const picture = await knownPicture(runs, params.workflowId);
     const nodes = await turns.map(picture.nodes, (_, node) => graphNode(picture, node));
     if (query.format === "mermaid") return reply.type("text/plain; charset=utf-8").send(mermaidOf(nodes));
     if (query.format === "dot") return reply.type("text/vnd.graphviz; charset=utf-8").send(dotOf(nodes));

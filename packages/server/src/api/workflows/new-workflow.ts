@@ -1,12 +1,11 @@
-import type { Candidate } from "../../domain/execution.ts";
 import { DEFAULT_TENANT, type EpochMs, firstExecutionId, type JobId } from "../../domain/ids.ts";
 import type { JobDefinition } from "../../domain/job.ts";
 import { laneHash } from "../../domain/lane.ts";
 import { type Ordering, rankOf } from "../../domain/rank.ts";
-import type { WorkflowNode } from "../../domain/workflow/definition.ts";
+import type { StoredNode, WorkflowNode } from "../../domain/workflow/definition.ts";
 import type { WorkflowGraph } from "../../domain/workflow/graph.ts";
 import { encodeGraph } from "../../domain/workflow/graph-bytes.ts";
-import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
+import { nodeExecution } from "../../domain/workflow/node-execution.ts";
 import { RunProgress } from "../../domain/workflow/readiness.ts";
 import type { NewNode, NewWorkflow } from "../../ports/store-runs.ts";
 import { encodingNodes } from "../../ports/stored-nodes.ts";
@@ -45,23 +44,26 @@ export function* makingWorkflow(parts: WorkflowParts): Generator<undefined, NewW
   const { definition, jobId, graph, nodes, payloads, deadline, createdAt, orderingOf } = parts;
   const { pool, handler, requires, concurrencyKey } = definition;
   const tenant = DEFAULT_TENANT;
-  const definitions = yield* encodingNodes(
-    nodes.map((node, number) => storedNode(node, payloads.get(number)?.length ?? 0)),
-  );
+  const { scheduledAt } = definition;
+  const run = { id: firstExecutionId(jobId), shard: shardOfJob(definition, jobId), tenant, jobVersion: 1, scheduledAt };
+  const stored = nodes.map((node, number) => storedNode(node, payloads.get(number)?.length ?? 0));
+  const definitions = yield* encodingNodes(stored);
   const encoded = encodeGraph(graph);
   yield;
   const roots: NewNode[] = [];
   for (const node of rootsOf(graph)) {
-    roots.push(rootOf(parts, node));
+    const root = stored[node] as StoredNode;
+    const row = nodeExecution(run, node, root, orderingOf(root.pool), createdAt);
+    roots.push({ row, laneHash: laneHash(row), createdAt });
     if (roots.length % STEP_ROOTS === 0) yield;
   }
   return {
     jobId,
-    executionId: firstExecutionId(jobId),
+    executionId: run.id,
     tenant,
-    shard: shardOfJob(definition, jobId),
+    shard: run.shard,
     definition,
-    rank: rankOf(orderingOf(pool), definition.scheduledAt, definition.priority),
+    rank: rankOf(orderingOf(pool), scheduledAt, definition.priority),
     laneHash: laneHash({ pool, tenant, handler, requires, concurrencyKey }),
     queue: "OPEN",
     payload: null,
@@ -75,42 +77,13 @@ export function* makingWorkflow(parts: WorkflowParts): Generator<undefined, NewW
   };
 }
 
-function storedNode({ name, pool, handler, requires, priority, policy }: WorkflowNode, payloadBytes: number) {
+function storedNode(
+  { name, pool, handler, requires, priority, policy }: WorkflowNode,
+  payloadBytes: number,
+): StoredNode {
   return { name, pool, handler, requires, priority, policy, payloadBytes };
 }
 
 function rootsOf(graph: WorkflowGraph): number[] {
   return RunProgress.of(graph, [], [], "RUNNING").takeReady(ROOTS_MAX);
-}
-
-function rootOf({ definition, jobId, nodes, payloads, createdAt, orderingOf }: WorkflowParts, node: number): NewNode {
-  const { pool, handler, requires, priority, policy } = nodes[node] as WorkflowNode;
-  const run = firstExecutionId(jobId);
-  const row: Candidate = {
-    id: nodeExecutionId(run, node, null, 0),
-    jobId: run,
-    node,
-    shard: shardOfJob(definition, jobId),
-    tenant: DEFAULT_TENANT,
-    pool,
-    handler,
-    requires,
-    concurrencyKey: null,
-    concurrencyLimit: 1,
-    hasUniqueKey: false,
-    priority,
-    rank: rankOf(orderingOf(pool), definition.scheduledAt, priority),
-    dueAt: createdAt,
-    scheduledAt: createdAt,
-    policy,
-    jobVersion: 1,
-    payloadBytes: payloads.get(node)?.length ?? 0,
-    state: "PENDING",
-    queue: "READY",
-    attempt: 0,
-    failures: 0,
-    lost: 0,
-    startedAt: null,
-  };
-  return { row, laneHash: laneHash(row), createdAt };
 }

@@ -14,7 +14,7 @@ import { answer, problems } from "../http/documented.ts";
 import { ProblemError, problem } from "../http/errors.ts";
 import type { HttpApp } from "../http/http-app.ts";
 import { type RunPicture, type RunReader, stateOfNode } from "./run-picture.ts";
-import { noSuchWorkflow, WorkflowParams } from "./workflow-routes.ts";
+import { knownPicture, WorkflowParams } from "./workflow-routes.ts";
 import { because, blockedBy, workflowNode } from "./workflow-views.ts";
 
 const tags = ["workflows"];
@@ -45,7 +45,7 @@ function listRoute(app: HttpApp, runs: RunReader): void {
   };
   app.get("/v1/workflows/:workflowId/nodes", { schema }, async ({ params, query }) => {
     const after = decodeCursor("nodes", query.cursor);
-    const picture = await pictureOf(runs, params.workflowId);
+    const picture = await knownPicture(runs, params.workflowId);
     const limit = query.limit ?? PAGE_ITEMS_DEFAULT;
     const found: number[] = [];
     const count = picture.graph.nodeCount;
@@ -67,7 +67,7 @@ function readRoute(app: HttpApp, runs: RunReader): void {
     response: { 200: answer(WorkflowNode, "The node as it is now"), ...problems("not-found") },
   };
   app.get("/v1/workflows/:workflowId/nodes/:name", { schema }, async ({ params }) => {
-    const picture = await pictureOf(runs, params.workflowId);
+    const picture = await knownPicture(runs, params.workflowId);
     return workflowNode(picture, numberOf(picture, params.name));
   });
 }
@@ -81,7 +81,7 @@ function explainRoute(app: HttpApp, runs: RunReader, explain: Explain): void {
     response: { 200: answer(NodeExplanation, "As its owner sees it at this moment"), ...problems("not-found") },
   };
   app.get("/v1/workflows/:workflowId/nodes/:name/explain", { schema }, async ({ params }) => {
-    const picture = await pictureOf(runs, params.workflowId);
+    const picture = await knownPicture(runs, params.workflowId);
     const node = numberOf(picture, params.name);
     const executionId = picture.executions.get(node)?.executionId ?? null;
     const told = executionId === null ? null : await explain(executionId);
@@ -100,12 +100,6 @@ function reasonsOf(picture: RunPicture, node: number): NodeExplanation["reasons"
   const edges = skipped.dependencies.map(({ node: parent, when, state }) => `${parent} is ${state}, not ${when}`);
   const why = edges.length === 0 ? skipped.kind : `${skipped.kind}: ${edges.join("; ")}`;
   return [{ reason: "FINAL", state: "SKIPPED", why, finishedAt: null }];
-}
-
-async function pictureOf(runs: RunReader, workflowId: string): Promise<RunPicture> {
-  const picture = await runs.picture(workflowId.toLowerCase());
-  if (picture === null) throw noSuchWorkflow();
-  return picture;
 }
 
 function numberOf({ nodes }: RunPicture, wanted: string): number {

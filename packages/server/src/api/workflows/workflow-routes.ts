@@ -10,7 +10,7 @@ import { answer, problems } from "../http/documented.ts";
 import { ProblemError, problem } from "../http/errors.ts";
 import type { HttpApp } from "../http/http-app.ts";
 import { parseInstant } from "../http/instants.ts";
-import type { RunReader } from "./run-picture.ts";
+import type { RunPicture, RunReader } from "./run-picture.ts";
 import { workflowBody, workflowSummary } from "./workflow-views.ts";
 
 const closed = { additionalProperties: false } as const;
@@ -50,9 +50,7 @@ export function workflowRoutes(app: HttpApp, queries: StoreQueries, runs: RunRea
     const id = request.params.workflowId.toLowerCase();
     // The id may be that of another execution, for which nobody waits here.
     if (waitSec > 0 && (await runs.read(id)) !== null) await reader.readFinal(id, waitSec * 1_000, gone.signal);
-    const picture = await runs.picture(id);
-    if (picture === null) throw noSuchWorkflow();
-    return workflowBody(picture);
+    return workflowBody(await knownPicture(runs, id));
   });
 }
 
@@ -78,6 +76,13 @@ function filterOf({ state, name, since, until }: Static<typeof ListQuery>): RunF
     ...(since !== undefined && { since: Number(parseInstant(since)) }),
     ...(until !== undefined && { until: Number(parseInstant(until)) }),
   };
+}
+
+/** Reads a run and its nodes. @throws {ProblemError} 404: there is no such run */
+export async function knownPicture(runs: RunReader, workflowId: string): Promise<RunPicture> {
+  const picture = await runs.picture(workflowId.toLowerCase());
+  if (picture === null) throw noSuchWorkflow();
+  return picture;
 }
 
 export function noSuchWorkflow(): ProblemError {

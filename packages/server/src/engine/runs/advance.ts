@@ -1,6 +1,9 @@
+import type { Candidate } from "../../domain/execution.ts";
 import type { ExecutionId } from "../../domain/ids.ts";
 import { laneHash } from "../../domain/lane.ts";
 import { edgesOf, nodeOfEdge } from "../../domain/workflow/adjacency.ts";
+import type { StoredNode } from "../../domain/workflow/definition.ts";
+import { nodeExecution } from "../../domain/workflow/node-execution.ts";
 import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
 import type { CancelCommand } from "../../ports/store-commands.ts";
 import type { RunMode } from "../../ports/store-runs.ts";
@@ -8,9 +11,8 @@ import type { Batch } from "../batch.ts";
 import type { Input } from "../inputs.ts";
 import { answer } from "../jobs/answers.ts";
 import { bringBorn } from "../queue/intake.ts";
-import type { MachineState, Step } from "../state.ts";
+import { type MachineState, poolOf, type Step } from "../state.ts";
 import { cancelNodes } from "./cancel-nodes.ts";
-import { createdNode } from "./created-node.ts";
 import { endRuns } from "./end.ts";
 import type { NodeEnd, Run } from "./runs.ts";
 
@@ -74,6 +76,18 @@ function createReady(step: Step, run: Run): void {
     step.batch.create({ row, laneHash: laneHash(row), after: parentsEnding(step, run, node), createdAt: step.now });
   }
   step.state.recentWrites.add(run.id, step.batch.number);
+}
+
+function createdNode({ state, now }: Step, { id, shard, read }: Run, node: number): Candidate {
+  const { tenant, jobVersion, scheduledAt } = read.row;
+  const definition = read.definitions[node] as StoredNode;
+  return nodeExecution(
+    { id, shard, tenant, jobVersion, scheduledAt },
+    node,
+    definition,
+    poolOf(state, definition.pool),
+    now,
+  );
 }
 
 /** Parents of a node whose ends the batch writes. The store creates the node only if it writes them. */

@@ -1,0 +1,55 @@
+import type { Candidate } from "../execution.ts";
+import type { EpochMs, ExecutionId, ShardId } from "../ids.ts";
+import { type Ordering, rankOf } from "../rank.ts";
+import type { StoredNode } from "./definition.ts";
+import { nodeExecutionId } from "./node-id.ts";
+
+/** The part of a run that the executions of its nodes copy. */
+export interface RunOfNode {
+  id: ExecutionId;
+  shard: ShardId;
+  tenant: string;
+  jobVersion: number;
+  /** Planned start of the run. */
+  scheduledAt: EpochMs;
+}
+
+/**
+ * Makes the execution of a ready node. Its rank is that of its run, so that runs that have begun end before others begin.
+ * Its lateness counts from its creation.
+ */
+export function nodeExecution(
+  run: RunOfNode,
+  node: number,
+  definition: StoredNode,
+  ordering: Ordering,
+  createdAt: EpochMs,
+): Candidate {
+  const { pool, handler, requires, priority, policy, payloadBytes } = definition;
+  return {
+    id: nodeExecutionId(run.id, node, null, 0),
+    jobId: run.id,
+    node,
+    shard: run.shard,
+    tenant: run.tenant,
+    pool,
+    handler,
+    requires,
+    concurrencyKey: null,
+    concurrencyLimit: 1,
+    hasUniqueKey: false,
+    priority,
+    rank: rankOf(ordering, run.scheduledAt, priority),
+    dueAt: createdAt,
+    scheduledAt: createdAt,
+    policy,
+    jobVersion: run.jobVersion,
+    payloadBytes,
+    state: "PENDING",
+    queue: "READY",
+    attempt: 0,
+    failures: 0,
+    lost: 0,
+    startedAt: null,
+  };
+}
