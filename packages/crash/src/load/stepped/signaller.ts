@@ -5,10 +5,16 @@ import { randomOrder } from "../orders.ts";
 import type { SubmitterParts } from "../submitters.ts";
 import { untilAnswered } from "../until-answered.ts";
 import { STEPPED } from "./stepped.ts";
-import { receivedValue, SIGNALS } from "./walk.ts";
+import { FIRST_ANSWER, receivedValue, SIGNALS } from "./walk.ts";
 
 /** Time from the acceptance of a job to a signal, in milliseconds: before, within or after the wait for the signal. */
 const SIGNAL_AFTER_MS = { least: 0, most: 25_000 };
+/**
+ * Share of answers that are sent once a walk has waited for them in vain, so that signals come after their wait on a slow
+ * machine too, whose walks get to the wait later than most signals.
+ */
+const LATE = 0.2;
+const LOOKS_EVERY_MS = 500;
 /** Share of signals that are sent again after their answer. */
 const REPEATS = 0.2;
 const REPEAT_AFTER_MS = { least: 0, most: 8_000 };
@@ -43,11 +49,22 @@ export class Signaller {
 
   async #signal(executionId: string, name: string, id: string, leaving: AbortSignal): Promise<void> {
     const { random } = this.#parts;
-    await unless(leaving, random.between(SIGNAL_AFTER_MS.least, SIGNAL_AFTER_MS.most));
+    if (name === "answer" && random.chance(LATE)) await this.#vainWait(executionId, leaving);
+    else await unless(leaving, random.between(SIGNAL_AFTER_MS.least, SIGNAL_AFTER_MS.most));
     await this.#send(executionId, name, id);
     if (!random.chance(REPEATS)) return;
     await unless(leaving, random.between(REPEAT_AFTER_MS.least, REPEAT_AFTER_MS.most));
     await this.#send(executionId, name, id);
+  }
+
+  /** Resolves once the walk has waited for its answer in vain, or when the signaller leaves. */
+  async #vainWait(executionId: string, leaving: AbortSignal): Promise<void> {
+    const { client } = this.#parts;
+    while (!leaving.aborted) {
+      const { steps } = await untilAnswered(() => client.getExecutionSteps(executionId));
+      if (steps.some(({ name }) => name === FIRST_ANSWER)) return;
+      await unless(leaving, LOOKS_EVERY_MS);
+    }
   }
 
   async #send(executionId: string, name: string, id: string): Promise<void> {

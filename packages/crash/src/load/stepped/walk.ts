@@ -7,6 +7,8 @@ import type { WalkPlan } from "../work.ts";
 
 /** Signals that every walk waits for: the answer once, the receipt twice. */
 export const SIGNALS = ["answer", "receipt", "receipt"] as const;
+/** Step that waits for the answer for a short time. */
+export const FIRST_ANSWER = "first answer";
 
 /** Longest wait for a signal that certainly comes, in milliseconds: a wait that takes longer ends in vain, for the judge. */
 const CERTAIN_WITHIN_MS = 1_800_000;
@@ -37,7 +39,7 @@ export class Walk {
     await this.#sleep("rest", sleepMs);
     known.push(await this.#effect("ship"));
     if (this.#ctx.failures < failTimes) throw new Error("fails once, with some of its steps recorded");
-    const answer = await this.#signal("first answer", "answer", answerWithinMs);
+    const answer = await this.#signal(FIRST_ANSWER, "answer", answerWithinMs);
     known.push(answer ?? (await this.#signal("late answer", "answer", CERTAIN_WITHIN_MS)));
     known.push(await this.#effect("thank"));
     await this.#goOnTo(CHECKPOINTS.last);
