@@ -7,7 +7,7 @@ export const EXIT = {
   usage: 2,
   /** No server answered. */
   unreachable: 3,
-  /** With --wait: the execution is final and did not succeed. */
+  /** With --wait and watch: the execution or the workflow is final and did not succeed. */
   notSucceeded: 4,
 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];

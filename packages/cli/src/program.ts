@@ -18,10 +18,11 @@ import { submitCommand } from "./commands/submit.ts";
 import { tzdataCommand } from "./commands/tzdata.ts";
 import { workerCommand } from "./commands/worker.ts";
 import { workersCommand } from "./commands/workers.ts";
+import { workflowCommand } from "./commands/workflow.ts";
 
 const EXIT_CODES = `
 Exit codes: 0 done, 1 refused or failed, 2 wrong command line (nothing was done), 3 no server answered,
-            4 (submit, get and retry with --wait; watch) an execution is final and did not succeed.
+            4 (submit, get, show and retry with --wait; watch) an execution or a workflow is final and did not succeed.
 MAINSPRING_URL and MAINSPRING_API_KEY say which server is asked, and as whom.`;
 
 export function program(): Command {
@@ -33,6 +34,7 @@ export function program(): Command {
     .addCommand(submitCommand())
     .addCommand(jobsCommand())
     .addCommand(executionsCommand())
+    .addCommand(workflowCommand())
     .addCommand(schedulesCommand())
     .addCommand(deadLettersCommand())
     .addCommand(poolsCommand())

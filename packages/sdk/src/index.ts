@@ -88,6 +88,8 @@ export type {
   Workflow,
   WorkflowDependency,
   WorkflowFilter,
+  WorkflowGraph,
+  WorkflowGraphNode,
   WorkflowNode,
   WorkflowNodeRequest,
   WorkflowNodeState,

@@ -23,7 +23,7 @@ export function executionIdsOf(client: Client, idsOrPrefixes: readonly string[])
 
 /** The only id with this prefix. @throws {Failure} there is none, or several */
 export async function onlyOne<T>(
-  kind: "execution" | "job",
+  kind: "execution" | "job" | "workflow",
   prefix: string,
   items: AsyncIterable<T>,
   idOf: (item: T) => string,
@@ -32,7 +32,10 @@ export async function onlyOne<T>(
   for await (const item of items) if (found.push(idOf(item)) > SHOWN_MAX) break;
   const [first] = found;
   if (first === undefined)
-    throw new Failure(`no ${kind} has an id that begins with ${prefix}: see \`${kind}s list\``, EXIT.failed);
+    throw new Failure(
+      `no ${kind} has an id that begins with ${prefix}: see \`${kind === "workflow" ? kind : `${kind}s`} list\``,
+      EXIT.failed,
+    );
   if (found.length === 1) return first;
   const shown = found.slice(0, SHOWN_MAX).join(", ") + (found.length > SHOWN_MAX ? ", …" : "");
   throw new Failure(

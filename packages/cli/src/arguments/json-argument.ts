@@ -9,22 +9,44 @@ import { Failure } from "../failure.ts";
  * @throws {Failure} the value cannot be read or is not JSON
  */
 export async function readJson(name: string, source: string): Promise<unknown> {
-  const json = await textOf(name, source);
+  const hint = `give JSON ('{"ms": 5}'; a text in quotes: '"hello"'), @file, or - for standard input`;
+  return parsed(name, await textOf(name, source), hint);
+}
+
+/**
+ * Reads a file of JSON, or standard input.
+ * @param path path of the file; `-`: standard input
+ * @param content name of the content, for messages
+ * @throws {Failure} the file cannot be read or is not JSON
+ */
+export async function readJsonFile(path: string, content: string): Promise<unknown> {
+  const name = path === "-" ? "standard input" : path;
+  const hint = `give a file with ${content}, or - for standard input`;
+  const json = path === "-" ? await text(process.stdin) : await contentOf(path, "", `; ${hint}`);
+  return parsed(name, json, hint);
+}
+
+function parsed(name: string, json: string, hint: string): unknown {
   try {
     return JSON.parse(json);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    const hint = `give JSON ('{"ms": 5}'; a text in quotes: '"hello"'), @file, or - for standard input`;
-    throw new Failure(`${name} is not JSON: ${reason}; ${hint}`, EXIT.usage);
+    throw new Failure(`${name} is not JSON: ${messageOf(error)}; ${hint}`, EXIT.usage);
   }
 }
 
 async function textOf(name: string, source: string): Promise<string> {
   if (source === "-") return await text(process.stdin);
-  if (!source.startsWith("@")) return source;
+  return source.startsWith("@") ? await contentOf(source.slice(1), `${name}: `, "") : source;
+}
+
+async function contentOf(path: string, before: string, after: string): Promise<string> {
   try {
-    return await readFile(source.slice(1), "utf8");
+    return await readFile(path, "utf8");
   } catch (error) {
-    throw new Failure(`${name}: ${error instanceof Error ? error.message : String(error)}`, EXIT.usage);
+    throw new Failure(before + messageOf(error) + after, EXIT.usage);
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

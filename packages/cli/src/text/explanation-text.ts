@@ -29,13 +29,18 @@ const MEANING: Record<WaitReason["reason"], string> = {
 
 /** Text of the reasons why an execution waits, for people: one reason per line, with its figures. */
 export function explanationText({ executionId, state, reasons }: Explanation): string {
-  const rows = reasons.map(({ reason, ...figures }) => [
-    reason,
-    // A newer server may send reasons that this command does not know.
-    MEANING[reason] ?? "",
-    Object.entries(figures)
-      .map(([name, value]) => `${name} ${typeof value === "string" ? value : JSON.stringify(value)}`)
-      .join(", "),
-  ]);
-  return `${sentence`execution ${executionId} is ${state}`}\n\n${table(["REASON", "WHY", "FIGURES"], rows)}`;
+  const rows = reasons.map(reasonCells);
+  return `${sentence`execution ${executionId} is ${state}`}\n\n${table(REASON_HEADINGS, rows)}`;
+}
+
+/** Headings of the cells of a reason. */
+export const REASON_HEADINGS = ["REASON", "WHY", "FIGURES"];
+
+/** Cells of a reason in a table. */
+export function reasonCells({ reason, ...figures }: WaitReason): string[] {
+  const texts = Object.entries(figures).map(
+    ([name, value]) => `${name} ${typeof value === "string" ? value : JSON.stringify(value)}`,
+  );
+  // A newer server may send reasons that this command does not know.
+  return [reason, MEANING[reason] ?? "", texts.join(", ")];
 }

@@ -85,6 +85,7 @@ describe("the types of the SDK", () => {
     describes<Contract["WorkflowSummary"], sdk.WorkflowSummary>(true);
     describes<Contract["Workflow"], sdk.Workflow>(true);
     describes<Contract["WorkflowNode"], sdk.WorkflowNode>(true);
+    describes<Contract["WorkflowGraphBody"], sdk.WorkflowGraph>(true);
     same<Omit<Static<Contract["NodeExplanation"]>, "reasons">, Omit<sdk.NodeExplanation, "reasons">>(true);
   });
 

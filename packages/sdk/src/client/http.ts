@@ -36,6 +36,8 @@ export interface HttpRequest {
   idempotent: boolean;
   /** Time for which the request asks the server to hold back its answer, in milliseconds; absent: none. */
   waitMs?: number;
+  /** Form of the answer's body; default: json. */
+  answer?: "json" | "text";
   signal?: AbortSignal | undefined;
 }
 
@@ -114,7 +116,7 @@ export class Http {
     const timer = runtime.setTimer(timeoutMs + (request.waitMs ?? 0), () => limit.abort());
     try {
       const response = await this.#options.fetch(url + request.path, this.#init(request, limit.signal));
-      if (response.ok) return { status: response.status, body: await bodyOf(response) };
+      if (response.ok) return { status: response.status, body: await bodyOf(response, request.answer) };
       const retryAfterMs = retryAfterOf(response, runtime.now());
       return { error: await errorOf(response), ...(retryAfterMs !== null && { retryAfterMs }) };
     } catch (cause) {
@@ -172,8 +174,9 @@ function retryAfterOf(response: Response, nowMs: number): number | null {
   return Number.isNaN(waitMs) ? null : Math.max(0, waitMs);
 }
 
-async function bodyOf(response: Response): Promise<unknown> {
+async function bodyOf(response: Response, form: HttpRequest["answer"]): Promise<unknown> {
   const text = await response.text();
+  if (form === "text") return text;
   if (text === "") return null;
   try {
     return JSON.parse(text);

@@ -198,6 +198,34 @@ export interface NodeExplanation {
   reasons: WaitReason[];
 }
 
+/** Node of a graph, with the nodes that must end first. */
+export interface WorkflowGraphNode {
+  /** Name of the node. */
+  name: string;
+  /** Handler of the node. */
+  handler: string;
+  /** Pool of the node. */
+  pool: string;
+  /** State of the node. */
+  state: WorkflowNodeState;
+  /** ALL: every dependency must be met. ANY: one is enough. */
+  join: "ALL" | "ANY";
+  /** Whether the run can succeed although the node is DEAD or CANCELLED. */
+  allowFailure: boolean;
+  /** Nodes that must end first, and their ends. */
+  dependsOn: { node: string; when: string }[];
+}
+
+/** Graph of a run, with the states of its nodes. */
+export interface WorkflowGraph {
+  /** Id of the run. */
+  workflowId: string;
+  /** Effect of a DEAD node without `allowFailure`. */
+  onFailure: "FAIL_FAST" | "CONTINUE";
+  /** Nodes in the order of the definition. */
+  nodes: WorkflowGraphNode[];
+}
+
 /** Filter of a list of runs. */
 export interface WorkflowFilter {
   state?: ExecutionState;

@@ -10,6 +10,7 @@ import type {
   SubmittedWorkflow,
   Workflow,
   WorkflowFilter,
+  WorkflowGraph,
   WorkflowNode,
   WorkflowNodeState,
   WorkflowRequest,
@@ -78,6 +79,19 @@ export class Workflows {
     filter: { state?: WorkflowNodeState; limit?: number } = {},
   ): AsyncGenerator<WorkflowNode, void, undefined> {
     return this.#requests.pages<WorkflowNode>(`${pathOf(workflowId)}/nodes`, filter);
+  }
+
+  /** Reads the graph of a run, with the states of its nodes. */
+  graph(workflowId: string, options: ReadOptions = {}): Promise<WorkflowGraph> {
+    return this.#requests.get(`${pathOf(workflowId)}/graph`, options);
+  }
+
+  /** Reads the graph of a run as a text for Mermaid or Graphviz. */
+  async graphText(workflowId: string, format: "mermaid" | "dot", options: ReadOptions = {}): Promise<string> {
+    const path = `${pathOf(workflowId)}/graph?format=${format}`;
+    const headers = { accept: "text/plain, text/vnd.graphviz, application/problem+json" };
+    const request = { method: "GET", path, headers, answer: "text", idempotent: true } as const;
+    return (await this.#http.send({ ...request, signal: options.signal })).body as string;
   }
 
   /** Lists every reason why a node waits. */

@@ -1,0 +1,64 @@
+import { type Client, MainspringError, type WorkflowRequest } from "@mainspring/sdk";
+import { EXIT } from "../exit-codes.ts";
+import { Failure } from "../failure.ts";
+import { onlyOne } from "./id-argument.ts";
+import { readJsonFile } from "./json-argument.ts";
+import { isId } from "./option-values.ts";
+
+/** Handler that the server gives to runs of workflows. */
+const HANDLER = "workflow";
+
+/**
+ * Id of the workflow that an argument denotes: the whole id, or an unambiguous prefix.
+ * @throws {Failure} no workflow, or several, have the prefix
+ */
+export async function workflowIdOf(client: Client, idOrPrefix: string): Promise<string> {
+  if (isId(idOrPrefix)) return idOrPrefix;
+  const found = client.listExecutions({ idPrefix: idOrPrefix, handler: HANDLER, limit: 10 });
+  return onlyOne("workflow", idOrPrefix, found, ({ executionId }) => executionId);
+}
+
+/**
+ * Reads a definition of a workflow.
+ * @param path path of a file; `-`: standard input
+ * @throws {Failure} the file cannot be read, or holds no object with nodes
+ */
+export async function readWorkflow(path: string): Promise<WorkflowRequest> {
+  const value = await readJsonFile(path, "the JSON of a workflow");
+  if (isWorkflow(value)) return value;
+  const name = path === "-" ? "standard input" : path;
+  const right = `{"nodes": [{"name": "a", "target": {"handler": "echo"}}]}`;
+  throw new Failure(`${name} holds no object with a list of \`nodes\`: give a workflow such as ${right}`, EXIT.usage);
+}
+
+function isWorkflow(value: unknown): value is WorkflowRequest {
+  return typeof value === "object" && value !== null && "nodes" in value && Array.isArray(value.nodes);
+}
+
+/**
+ * Runs an action on a workflow.
+ * @throws {Failure} the server knows no such workflow; the message says what the id denotes
+ */
+export async function onWorkflow<T>(
+  client: Client,
+  prefix: string,
+  act: (workflowId: string) => Promise<T>,
+): Promise<T> {
+  const workflowId = await workflowIdOf(client, prefix);
+  try {
+    return await act(workflowId);
+  } catch (error) {
+    if (!(error instanceof MainspringError) || error.code !== "NOT_FOUND") throw error;
+    throw new Failure(await denoted(client, workflowId), EXIT.failed);
+  }
+}
+
+/** Message for an id that is not the id of a workflow. */
+async function denoted(client: Client, id: string): Promise<string> {
+  const execution = await client.getExecution(id).catch(() => null);
+  if (execution === null)
+    return `no workflow has the id ${id}, or it was dropped because of its age: see \`workflow list\``;
+  const { workflowId, node } = execution;
+  if (workflowId === undefined) return `${id} is an execution of a job, and no workflow: see \`executions get ${id}\``;
+  return `${id} is the execution of a node: give the id of its workflow, ${workflowId}, whose node is ${node}`;
+}

@@ -1,0 +1,75 @@
+import { type Client, MainspringError, type NodeExplanation, type Workflow } from "@mainspring/sdk";
+import type { Command } from "commander";
+import { type ConnectionOptions, clientCommand, connect } from "../arguments/connection-options.ts";
+import { id } from "../arguments/option-values.ts";
+import { onWorkflow } from "../arguments/workflow-argument.ts";
+import { EXIT } from "../exit-codes.ts";
+import { Failure } from "../failure.ts";
+import type { Output } from "../text/output.ts";
+import { nodeExplanationText, runExplanationText } from "../text/workflow-text.ts";
+
+/** Largest number of nodes that the explanation of a run has. */
+const NODES_MAX = 20;
+/** Largest number of names that the error about an unknown node has. */
+const NAMES_MAX = 10;
+/** States of nodes that have an execution which is not final, the nearest to its end first. */
+const LIVE = ["RUNNING", "SCHEDULED", "PENDING"] as const;
+
+export function workflowExplainCommand(): Command {
+  return clientCommand("explain")
+    .description("say why a node waits, or why the run is not final: every reason that holds now")
+    .argument("<workflowId>", "", id)
+    .argument("[node]", "name of a node; default: the first 20 nodes that run or could run")
+    .action(async (prefix: string, node: string | undefined, options: ConnectionOptions) => {
+      const { client, output } = connect(options);
+      await onWorkflow(client, prefix, async (workflowId) => {
+        if (node === undefined) return await explainRun(client, output, await client.workflows.get(workflowId));
+        const explanation = await explainNode(client, workflowId, node);
+        output.print(explanation, () => nodeExplanationText(explanation));
+      });
+    });
+}
+
+async function explainRun(client: Client, output: Output, workflow: Workflow): Promise<void> {
+  const names = await liveNodes(client, workflow);
+  const explanations = await Promise.all(names.map((name) => client.workflows.explain(workflow.workflowId, name)));
+  if (!output.json) return output.print(null, () => runExplanationText(workflow, explanations));
+  for (const explanation of explanations) output.print(explanation, () => "");
+}
+
+async function liveNodes(client: Client, { workflowId, counts }: Workflow): Promise<string[]> {
+  const names: string[] = [];
+  for (const state of LIVE) {
+    if (counts[state] === 0) continue;
+    for await (const { name } of client.workflows.nodes(workflowId, { state, limit: NODES_MAX })) {
+      if (names.length >= NODES_MAX) return names;
+      // A node that has changed its state between two requests is listed once.
+      if (!names.includes(name)) names.push(name);
+    }
+  }
+  return names;
+}
+
+async function explainNode(client: Client, workflowId: string, node: string): Promise<NodeExplanation> {
+  try {
+    return await client.workflows.explain(workflowId, node);
+  } catch (error) {
+    if (!(error instanceof MainspringError) || error.code !== "NOT_FOUND") throw error;
+    const { nodes } = await client.workflows.graph(workflowId);
+    throw new Failure(
+      unknownNode(
+        node,
+        nodes.map(({ name }) => name),
+        workflowId,
+      ),
+      EXIT.failed,
+    );
+  }
+}
+
+function unknownNode(node: string, names: readonly string[], workflowId: string): string {
+  const more = names.length - NAMES_MAX;
+  const shown = names.slice(0, NAMES_MAX).join(", ");
+  const rest = more > 0 ? `, and ${more} more: see \`workflow nodes ${workflowId}\`` : "";
+  return `the workflow has no node ${JSON.stringify(node)}. Its nodes are ${shown}${rest}`;
+}

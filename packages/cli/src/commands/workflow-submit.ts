@@ -1,0 +1,64 @@
+import type { WorkflowRequest } from "@mainspring/sdk";
+import type { Command } from "commander";
+import { type ConnectionOptions, clientCommand, connect } from "../arguments/connection-options.ts";
+import { given } from "../arguments/given.ts";
+import { choiceOption, durationMs, label, priority } from "../arguments/option-values.ts";
+import { readWorkflow } from "../arguments/workflow-argument.ts";
+import { warningsText } from "../text/job-text.ts";
+import { sentence } from "../text/output.ts";
+import { waitForWorkflow } from "../wait.ts";
+import { printRun } from "./workflow-show.ts";
+
+interface SubmitOptions extends ConnectionOptions {
+  name?: string;
+  priority?: number | "LOW" | "NORMAL" | "HIGH" | "CRITICAL";
+  label?: Record<string, string>;
+  timeout?: number;
+  onFailure?: "FAIL_FAST" | "CONTINUE";
+  uniqueKey?: string;
+  idempotencyKey?: string;
+  wait?: boolean;
+}
+
+export function workflowSubmitCommand(): Command {
+  return clientCommand("submit")
+    .description("submit a workflow, which starts at once; options come before the values of the file")
+    .argument("<file>", "the workflow as JSON, in the form of POST /v1/workflows; - for standard input")
+    .option("--name <name>", "a name for people; several workflows may have it")
+    .option("--priority <level>", "priority of the run: 0 to 9, or LOW, NORMAL, HIGH, CRITICAL", priority)
+    .option("--label <key=value>", "a label, beside those of the file; may be repeated", label)
+    .option("--timeout <duration>", "the longest that the whole run may take, as 2h (default: 365d)", durationMs)
+    .addOption(
+      choiceOption("--on-failure <policy>", "effect of a DEAD node (default: FAIL_FAST)", ["FAIL_FAST", "CONTINUE"]),
+    )
+    .option("--unique-key <key>", "one at a time: while a run with this key is not final, a submit gives that one")
+    .option(
+      "--idempotency-key <key>",
+      "not sure whether it was submitted? a repeat with this key submits nothing, for 7 days",
+    )
+    .option("--wait", "wait until it is final; exit code 4 if it did not succeed")
+    .action(submit);
+}
+
+async function submit(file: string, options: SubmitOptions): Promise<void> {
+  const { client, output } = connect(options);
+  const request = withOptions(await readWorkflow(file), options);
+  const submitted = await client.workflows.submit(request, given({ idempotencyKey: options.idempotencyKey }));
+  const { workflowId } = submitted;
+  if (options.wait) return await printRun(client, output, await waitForWorkflow(client, workflowId));
+  output.print(submitted, () => {
+    if ("deduplicated" in submitted) return sentence`is there already: workflow ${workflowId}`;
+    return sentence`accepted: workflow ${workflowId} of ${submitted.nodes} nodes` + warningsText(submitted);
+  });
+}
+
+/** The workflow with the values of the options in place of its own. */
+function withOptions(workflow: WorkflowRequest, options: SubmitOptions): WorkflowRequest {
+  const { name, timeout, onFailure, uniqueKey, label: labels } = options;
+  return given({
+    ...workflow,
+    ...given({ name, priority: options.priority, onFailure, uniqueKey }),
+    ...given({ timeoutSec: timeout === undefined ? undefined : timeout / 1_000 }),
+    ...(labels !== undefined && { labels: { ...workflow.labels, ...labels } }),
+  });
+}

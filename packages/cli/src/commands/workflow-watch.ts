@@ -1,0 +1,62 @@
+import process from "node:process";
+import { setTimeout } from "node:timers/promises";
+import { FINAL_STATES } from "@mainspring/contract/enums";
+import type { Client, Workflow } from "@mainspring/sdk";
+import type { Command } from "commander";
+import { type ConnectionOptions, clientCommand, connect } from "../arguments/connection-options.ts";
+import { id } from "../arguments/option-values.ts";
+import { onWorkflow } from "../arguments/workflow-argument.ts";
+import { EXIT } from "../exit-codes.ts";
+import { LiveLines } from "../text/live-lines.ts";
+import type { Output } from "../text/output.ts";
+import { WatchedWorkflow } from "../text/watched-workflow.ts";
+
+/** Time between two looks at a run, in milliseconds. The server ends it early when the run is final. */
+const LOOK_EVERY_MS = 500;
+/** The same for a run with many nodes, because every look reads all of them. */
+const LOOK_SELDOM_MS = 5_000;
+const MANY_NODES = 1_000;
+/** Rows of the screen, where the terminal does not say how many it has. */
+const ROWS = 24;
+
+export function workflowWatchCommand(): Command {
+  return clientCommand("watch")
+    .description("follow a run until it is final: its nodes and their states; exit code 4 if it did not succeed")
+    .argument("<workflowId>", "", id)
+    .action(async (prefix: string, options: ConnectionOptions) => {
+      const { client, output } = connect(options);
+      const state = await onWorkflow(client, prefix, (workflowId) => follow(client, output, workflowId));
+      if (state !== "SUCCEEDED") process.exitCode = EXIT.notSucceeded;
+    });
+}
+
+/** Shows a run until it is final. @returns its last state */
+async function follow(client: Client, output: Output, workflowId: string): Promise<Workflow["state"]> {
+  const lines = new LiveLines(process.stdout);
+  const watched = new WatchedWorkflow();
+  for (let workflow = await client.workflows.get(workflowId); ; workflow = await next(client, workflow)) {
+    const graph = await client.workflows.graph(workflowId);
+    const change = watched.see(workflow, graph.nodes);
+    if (output.json) {
+      if (change !== null) output.print(change, () => "");
+    } else {
+      for (const line of watched.say(lines.isTerminal)) lines.print(`${new Date().toISOString()}  ${line}`);
+      lines.show(watched.lines((process.stdout.rows ?? ROWS) - 2));
+    }
+    if (isFinal(workflow)) return workflow.state;
+  }
+}
+
+async function next(client: Client, { workflowId, nodes }: Workflow): Promise<Workflow> {
+  const everyMs = nodes > MANY_NODES ? LOOK_SELDOM_MS : LOOK_EVERY_MS;
+  const askedMs = performance.now();
+  const workflow = await client.workflows.get(workflowId, { waitSec: everyMs / 1_000 });
+  const earlyMs = everyMs - (performance.now() - askedMs);
+  // A proxy may answer at once, and must not be asked without a pause.
+  if (earlyMs > 0 && !isFinal(workflow)) await setTimeout(earlyMs);
+  return workflow;
+}
+
+function isFinal({ state }: Workflow): boolean {
+  return (FINAL_STATES as readonly Workflow["state"][]).includes(state);
+}

@@ -1,0 +1,83 @@
+import { EXECUTION_STATES, NODE_STATES } from "@mainspring/contract/enums";
+import type { ExecutionState, WorkflowNodeState } from "@mainspring/sdk";
+import { Command } from "commander";
+import {
+  type ConnectionOptions,
+  clientCommand,
+  connect,
+  type ListOptions,
+  listCommand,
+  pageOf,
+} from "../arguments/connection-options.ts";
+import { given } from "../arguments/given.ts";
+import { choiceOption, id, instant, integer } from "../arguments/option-values.ts";
+import { onWorkflow } from "../arguments/workflow-argument.ts";
+import { nodesText, workflowsText } from "../text/workflow-text.ts";
+import { workflowExplainCommand } from "./workflow-explain.ts";
+import { workflowGraphCommand } from "./workflow-graph.ts";
+import { workflowShowCommand } from "./workflow-show.ts";
+import { workflowSubmitCommand } from "./workflow-submit.ts";
+import { workflowWatchCommand } from "./workflow-watch.ts";
+
+interface WorkflowListOptions extends ListOptions {
+  state?: ExecutionState;
+  name?: string;
+  since?: string;
+  until?: string;
+}
+
+export function workflowCommand(): Command {
+  return new Command("workflow")
+    .alias("workflows")
+    .description("submit workflows, which are graphs of handlers, look at their runs, watch and cancel them")
+    .addCommand(workflowSubmitCommand())
+    .addCommand(workflowListCommand())
+    .addCommand(workflowShowCommand())
+    .addCommand(nodesCommand())
+    .addCommand(workflowWatchCommand())
+    .addCommand(workflowExplainCommand())
+    .addCommand(workflowGraphCommand())
+    .addCommand(cancelCommand());
+}
+
+function workflowListCommand(): Command {
+  return listCommand("list runs of workflows, newest first")
+    .addOption(choiceOption("--state <state>", "only those in this state", EXECUTION_STATES))
+    .option("--name <name>", "only those of this name")
+    .option("--since <time>", "only those created at or after", instant)
+    .option("--until <time>", "only those created before", instant)
+    .action(async ({ state, name, since, until, limit, ...connection }: WorkflowListOptions) => {
+      const { client, output } = connect(connection);
+      const filter = given({ state, name, since, until, limit: pageOf(limit) });
+      await output.list(client.workflows.list(filter), limit, workflowsText);
+    });
+}
+
+function nodesCommand(): Command {
+  return clientCommand("nodes")
+    .description("list the nodes of a run, in the order of its definition")
+    .argument("<workflowId>", "", id)
+    .addOption(choiceOption("--state <state>", "only those in this state", NODE_STATES))
+    .option("--limit <count>", "how many at most", integer(1, 100_000), 100)
+    .action(async (prefix: string, { state, limit, ...connection }: ListOptions & { state?: WorkflowNodeState }) => {
+      const { client, output } = connect(connection);
+      await onWorkflow(client, prefix, (workflowId) => {
+        const nodes = client.workflows.nodes(workflowId, given({ state, limit: pageOf(limit) }));
+        return output.list(nodes, limit, nodesText);
+      });
+    });
+}
+
+function cancelCommand(): Command {
+  return clientCommand("cancel")
+    .description("cancel a run that is not final: no further node starts, and nodes that have started are cancelled")
+    .argument("<workflowId>", "", id)
+    .action(async (prefix: string, options: ConnectionOptions) => {
+      const { client, output } = connect(options);
+      const { workflowId, outcome } = await onWorkflow(client, prefix, async (workflowId) => {
+        return { workflowId, outcome: await client.workflows.cancel(workflowId) };
+      });
+      const requested = "cancellation requested: the run is CANCELLED when workers have stopped its nodes";
+      output.print({ workflowId, outcome }, () => (outcome === "CANCELLED" ? "cancelled" : requested));
+    });
+}

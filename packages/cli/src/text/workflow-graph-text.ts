@@ -1,0 +1,110 @@
+import { printable, type WorkflowGraph, type WorkflowNodeState } from "@mainspring/sdk";
+import { counted } from "./counted.ts";
+import { namesText, statesText } from "./workflow-text.ts";
+
+type Node = WorkflowGraph["nodes"][number];
+
+/** States in the order in which a layer without room for all of its nodes shows them. */
+const IMPORTANCE: readonly WorkflowNodeState[] = [
+  ...(["DEAD", "RUNNING", "SCHEDULED", "PENDING", "BLOCKED", "CANCELLED", "SKIPPED", "SUCCEEDED"] as const),
+];
+/** Lines of a layer beside its nodes: the line to the layer before it, and the number of its other nodes. */
+const LAYER_LINES = 2;
+/** Lines of the picture beside its layers: the heading, an empty line, and the number of further layers. */
+const FRAME_LINES = 3;
+
+/** A layer as the picture shows it. */
+interface ShownLayer {
+  nodes: readonly Node[];
+  /** Nodes without a line of their own. */
+  others: readonly Node[];
+}
+
+/**
+ * Draws a graph in layers from top to bottom: each node stands below all nodes that must end first.
+ * @param maxLines largest number of lines, at least 10
+ */
+export function graphText({ nodes, onFailure }: WorkflowGraph, maxLines: number): string {
+  const layers = layersOf(nodes);
+  const shown = shownLayers(layers, maxLines - FRAME_LINES);
+  const numberWidth = String(shown.length).length;
+  const nameWidth = Math.max(0, ...shown.flatMap((layer) => layer.nodes.map(({ name }) => printable(name).length)));
+  const lines = shown.flatMap((layer, index) => [
+    ...(index === 0 ? [] : [`${" ".repeat(numberWidth)}  │`]),
+    ...linesOf(layer, nameWidth).map((line, row) => {
+      const number = row === 0 ? String(index + 1) : "";
+      return `${number.padStart(numberWidth)}  ${line}`.trimEnd();
+    }),
+  ]);
+  const more = layers.slice(shown.length);
+  if (more.length > 0) lines.push(`… and ${inLayers(more)} more, each layer below the one before it`);
+  return [`${inLayers(layers)}, ${printable(onFailure)}`, "", ...lines].join("\n");
+}
+
+function inLayers(layers: readonly (readonly Node[])[]): string {
+  const nodes = layers.reduce((sum, layer) => sum + layer.length, 0);
+  return `${counted(nodes, "node")} in ${counted(layers.length, "layer")}`;
+}
+
+function linesOf({ nodes, others }: ShownLayer, nameWidth: number): string[] {
+  const lines = nodes.map((node) => {
+    const cells = [printable(node.name).padEnd(nameWidth), printable(node.state).padEnd(9), dependenciesText(node)];
+    return cells.join("  ").trimEnd();
+  });
+  if (others.length > 0) lines.push(`… and ${others.length} more in this layer: ${statesText(statesOf(others))}`);
+  return lines;
+}
+
+function statesOf(nodes: readonly Node[]): Partial<Record<WorkflowNodeState, number>> {
+  const counts: Partial<Record<WorkflowNodeState, number>> = {};
+  for (const { state } of nodes) counts[state] = (counts[state] ?? 0) + 1;
+  return counts;
+}
+
+/** Dependencies of a node: `after a, b (FAILED)`, `after any of a, b`. */
+function dependenciesText({ dependsOn, join, allowFailure }: Node): string {
+  const names = dependsOn.map(({ node, when }) => (when === "SUCCEEDED" ? node : `${node} (${when})`));
+  const after = join === "ANY" && names.length > 1 ? "after any of" : "after";
+  const texts = names.length === 0 ? [] : [`${after} ${namesText(names, names.length)}`];
+  return printable([...texts, ...(allowFailure ? ["may fail"] : [])].join("; "));
+}
+
+/** The first layers, with as many nodes of each as there are lines for. */
+function shownLayers(layers: readonly (readonly Node[])[], maxLines: number): ShownLayer[] {
+  const wanted = layers.reduce((sum, layer) => sum + layer.length + 1, 0);
+  if (wanted <= maxLines) return layers.map((nodes) => ({ nodes, others: [] }));
+  const count = Math.max(1, Math.min(layers.length, Math.floor(maxLines / (LAYER_LINES + 1))));
+  const each = Math.max(1, Math.floor(maxLines / count) - LAYER_LINES);
+  return layers.slice(0, count).map((layer) => {
+    if (layer.length <= each + 1) return { nodes: layer, others: [] };
+    const byState = layer.toSorted((a, b) => IMPORTANCE.indexOf(a.state) - IMPORTANCE.indexOf(b.state));
+    return { nodes: byState.slice(0, each), others: byState.slice(each) };
+  });
+}
+
+/**
+ * Nodes by layer, in the order of the definition. A layer has the nodes whose longest path from a node without
+ * dependencies has the same length.
+ */
+export function layersOf(nodes: readonly Node[]): Node[][] {
+  const order = new Map(nodes.map(({ name }, index) => [name, index]));
+  const children: number[][] = nodes.map(() => []);
+  const open = nodes.map(({ dependsOn }, index) => {
+    const parents = new Set(dependsOn.flatMap(({ node }) => order.get(node) ?? []));
+    for (const parent of parents) children[parent]?.push(index);
+    return parents.size;
+  });
+  const layers: Node[][] = [];
+  let layer = nodes.flatMap((_, index) => (open[index] === 0 ? [index] : []));
+  while (layer.length > 0) {
+    layers.push(layer.flatMap((index) => nodes[index] ?? []));
+    const next: number[] = [];
+    for (const child of layer.flatMap((index) => children[index] ?? [])) {
+      const rest = (open[child] ?? 0) - 1;
+      open[child] = rest;
+      if (rest === 0) next.push(child);
+    }
+    layer = next.sort((a, b) => a - b);
+  }
+  return layers;
+}

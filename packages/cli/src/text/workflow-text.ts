@@ -1,0 +1,143 @@
+import { NODE_STATES } from "@mainspring/contract/enums";
+import type { NodeExplanation, Workflow, WorkflowNode, WorkflowSummary } from "@mainspring/sdk";
+import { counted } from "./counted.ts";
+import { REASON_HEADINGS, reasonCells } from "./explanation-text.ts";
+import { facts, sentence, table } from "./output.ts";
+
+/** Largest number of names that one cell of a table has. */
+const NAMES_MAX = 5;
+
+/**
+ * Text of a run, for people.
+ * @param nodes first nodes of the run
+ */
+export function workflowText(workflow: Workflow, nodes: readonly WorkflowNode[]): string {
+  const { error, failed } = workflow;
+  const blocks = [facts(factsOf(workflow))];
+  if (error !== null) blocks.push(sentence`error: ${error.name}: ${error.message}`);
+  const shown = new Set(nodes.map(({ name }) => name));
+  const unseen = failed.filter(({ name }) => !shown.has(name));
+  if (unseen.length > 0) blocks.push(failedText(unseen));
+  if (nodes.length > 0) blocks.push(nodesText(nodes));
+  const more = workflow.nodes - nodes.length;
+  if (more > 0)
+    blocks.push(sentence`… and ${counted(more, "more node")}: see \`workflow nodes ${workflow.workflowId}\``);
+  return blocks.join("\n\n");
+}
+
+function factsOf(workflow: Workflow): [string, string | null][] {
+  const { state, reason, mode, startedAt, finishedAt } = workflow;
+  const labels = Object.entries(workflow.labels).map(([key, value]) => `${key}=${value}`);
+  return [
+    ["workflow", workflow.workflowId],
+    ["name", workflow.name],
+    ["state", reason === null ? state : `${state} (${reason})`],
+    ["mode", mode],
+    ["nodes", countsText(workflow)],
+    ["on failure", workflow.onFailure],
+    ["priority", String(workflow.priority)],
+    ["labels", labels.join(",") || null],
+    ["created", workflow.createdAt],
+    ["started", startedAt],
+    ["finished", finishedAt],
+    ["deadline", workflow.deadline],
+  ];
+}
+
+/** Number of nodes by state: `3: 1 RUNNING, 2 BLOCKED`. */
+export function countsText({ nodes, counts }: Pick<Workflow, "nodes" | "counts">): string {
+  return `${nodes}: ${statesText(counts)}`;
+}
+
+/** Numbers of nodes by state: `1 RUNNING, 2 BLOCKED`. */
+export function statesText(counts: Partial<Workflow["counts"]>): string {
+  return NODE_STATES.flatMap((state) => (counts[state] ? [`${counts[state]} ${state}`] : [])).join(", ");
+}
+
+function failedText(failed: Workflow["failed"]): string {
+  const rows = failed.map(({ name, attempt, executionId, error, reason }) => {
+    return [name, String(attempt), executionId, error === null ? (reason ?? "") : `${error.name}: ${error.message}`];
+  });
+  return table(["DEAD NODE", "ATTEMPT", "EXECUTION", "ERROR"], rows);
+}
+
+/** Text of runs for people, one per line. */
+export function workflowsText(workflows: readonly WorkflowSummary[]): string {
+  if (workflows.length === 0) return "no workflows";
+  const rows = workflows.map(({ workflowId, state, mode, name, nodes, createdAt, finishedAt }) => {
+    return [workflowId, state, mode, name ?? "-", String(nodes), createdAt, finishedAt ?? "-"];
+  });
+  return table(["WORKFLOW", "STATE", "MODE", "NAME", "NODES", "CREATED", "FINISHED"], rows);
+}
+
+/** Text of nodes for people, one per line. */
+export function nodesText(nodes: readonly WorkflowNode[]): string {
+  if (nodes.length === 0) return "no nodes";
+  const rows = nodes.map((node) => {
+    const { name, state, attempt, handler, executionId } = node;
+    return [name, state, attempt === 0 ? "-" : String(attempt), handler, executionId ?? "-", whyText(node)];
+  });
+  return table(["NODE", "STATE", "ATTEMPT", "HANDLER", "EXECUTION", "WHY"], rows);
+}
+
+/** Cause of the state of a node; empty: the state says it. */
+function whyText(node: WorkflowNode): string {
+  const { state, blockedBy, because, branch, error, reason } = node;
+  if (blockedBy !== null) return `waits for ${namesText(blockedBy.first, blockedBy.open)}`;
+  if (because !== null) return skippedText(because);
+  if (state === "RUNNING" && node.assignedWorker !== null) return `on ${node.assignedWorker}`;
+  if (branch !== null) return `branch ${branch}`;
+  return error === null ? (reason ?? "") : `${error.name}: ${error.message}`;
+}
+
+function skippedText({ kind, dependencies }: NonNullable<WorkflowNode["because"]>): string {
+  if (kind === "WORKFLOW_FAILED") return "the workflow failed before";
+  if (kind === "WORKFLOW_CANCELLED") return "the workflow was cancelled before";
+  const unmet = dependencies.map(({ node, when, state }) => {
+    return when.startsWith("BRANCH:") && state === "SUCCEEDED"
+      ? `${node} did not choose ${when}`
+      : `${node} is ${state}, not ${when}`;
+  });
+  return namesText(unmet, unmet.length, "; ");
+}
+
+/**
+ * The first names of a list: `a, b and 3 more`.
+ * @param count number of names in the whole list
+ */
+export function namesText(names: readonly string[], count: number, separator = ", "): string {
+  const shown = names.slice(0, NAMES_MAX);
+  const more = count - shown.length;
+  return shown.join(separator) + (more > 0 ? ` and ${more} more` : "");
+}
+
+/** Text of the reasons why a node is in its state, for people. */
+export function nodeExplanationText({ workflowId, node, state, executionId, reasons }: NodeExplanation): string {
+  const whose = executionId === null ? "" : sentence`, execution ${executionId}`;
+  const head = sentence`node ${node} of workflow ${workflowId} is ${state}` + whose;
+  return `${head}\n\n${table(REASON_HEADINGS, reasons.map(reasonCells))}`;
+}
+
+/**
+ * Text of the reasons why a run is not final, for people.
+ * @param explanations nodes of the run that have an execution which is not final, as far as the text has them
+ */
+export function runExplanationText(workflow: Workflow, explanations: readonly NodeExplanation[]): string {
+  const { workflowId, state, mode, error, finishedAt, deadline, counts } = workflow;
+  if (finishedAt !== null) {
+    const why = error === null ? "" : sentence`: ${error.name}: ${error.message}`;
+    return sentence`workflow ${workflowId} is ${state} since ${finishedAt}, and waits for nothing any more` + why;
+  }
+  const blocks = [
+    sentence`workflow ${workflowId} is ${state} in mode ${mode}, until ${deadline} at the latest\nnodes  ${countsText(workflow)}`,
+  ];
+  const rows = explanations.flatMap(({ node, state, reasons }) =>
+    reasons.map((reason) => [node, state, ...reasonCells(reason)]),
+  );
+  if (rows.length > 0) blocks.push(table(["NODE", "STATE", ...REASON_HEADINGS], rows));
+  const more = counts.RUNNING + counts.SCHEDULED + counts.PENDING - explanations.length;
+  if (more > 0) blocks.push(`… and ${counted(more, "more node")} that run or could run`);
+  if (counts.BLOCKED > 0)
+    blocks.push(sentence`\`workflow explain ${workflowId} NODE\` says for which nodes a BLOCKED one waits`);
+  return blocks.join("\n\n");
+}
