@@ -17,6 +17,7 @@ let server: TestServer;
 let proxy: { url: string; close(): void };
 let executionId: string;
 let loggedId: string;
+let workflowId: string;
 before(async () => {
   server = await startServer();
   const own = new Commands(() => server.clientEnv);
@@ -27,6 +28,9 @@ before(async () => {
     "team=a",
   );
   executionId = id;
+  const graph = { nodes: [{ name: "a", target: { handler: "nobody-runs-this" } }] };
+  const submitted = await own.run(["workflow", "submit", "-", "--json"], JSON.stringify(graph));
+  workflowId = JSON.parse(submitted.stdout).workflowId;
   await own.done("submit", "echo", "--payload", '{"a":"b"}', "--wait");
   await own.done("submit", "echo", "--name", "nightly", "--schedule", "0 3 * * *");
   const says = task({
@@ -77,7 +81,7 @@ function soiled(value: unknown, key: string): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, soiled(inner, name)]));
 }
 
-/** Commands that show text of the server; ID stands for an execution, RAN for one whose handler has logged a line. */
+/** Commands that show text of the server; ID stands for an execution, RAN for one whose handler has logged a line, RUN for a workflow. */
 const COMMANDS: readonly (readonly string[])[] = [
   ["jobs", "list"],
   ["jobs", "get", "nightly"],
@@ -98,6 +102,16 @@ const COMMANDS: readonly (readonly string[])[] = [
   ["executions", "steps", "RAN", "--json"],
   ["executions", "signal", "ID", "go"],
   ["executions", "cancel", "ID"],
+  ["workflow", "list"],
+  ["workflow", "show", "RUN"],
+  ["workflow", "nodes", "RUN"],
+  ["workflow", "explain", "RUN"],
+  ["workflow", "explain", "RUN", "a"],
+  ["workflow", "explain", "RUN", "b"],
+  ["workflow", "graph", "RUN"],
+  ["workflow", "graph", "RUN", "--format", "mermaid"],
+  ["workflow", "cancel", "RUN"],
+  ["workflow", "show", "ID"],
   ["dead-letters", "list"],
   ["dead-letters", "replay", "ID"],
   ["pools", "list"],
@@ -121,7 +135,7 @@ it("prints nothing of any answer that a terminal would obey, for people and for 
   const faults: string[] = [];
   let shown = 0;
   for (const command of COMMANDS) {
-    const args = command.map((word) => ({ ID: executionId, RAN: loggedId })[word] ?? word);
+    const args = command.map((word) => ({ ID: executionId, RAN: loggedId, RUN: workflowId })[word] ?? word);
     for (const form of command[1] === "list" ? [[], ["--json"]] : [[]]) {
       const { stdout, stderr } = await commands.run([...args, ...form]);
       const said = `${stdout}\n${stderr}`;

@@ -1,6 +1,7 @@
 import { type Client, MainspringError, type WorkflowRequest } from "@mainspring/sdk";
 import { EXIT } from "../exit-codes.ts";
 import { Failure } from "../failure.ts";
+import { sentence } from "../text/output.ts";
 import { onlyOne } from "./id-argument.ts";
 import { readJsonFile } from "./json-argument.ts";
 import { isId } from "./option-values.ts";
@@ -60,5 +61,5 @@ async function denoted(client: Client, id: string): Promise<string> {
     return `no workflow has the id ${id}, or it was dropped because of its age: see \`workflow list\``;
   const { workflowId, node } = execution;
   if (workflowId === undefined) return `${id} is an execution of a job, and no workflow: see \`executions get ${id}\``;
-  return `${id} is the execution of a node: give the id of its workflow, ${workflowId}, whose node is ${node}`;
+  return sentence`${id} is the execution of a node: give the id of its workflow, ${workflowId}, whose node is ${node}`;
 }

@@ -5,7 +5,7 @@ import { id } from "../arguments/option-values.ts";
 import { onWorkflow } from "../arguments/workflow-argument.ts";
 import { EXIT } from "../exit-codes.ts";
 import { Failure } from "../failure.ts";
-import type { Output } from "../text/output.ts";
+import { type Output, sentence } from "../text/output.ts";
 import { nodeExplanationText, runExplanationText } from "../text/workflow-text.ts";
 
 /** Largest number of nodes that the explanation of a run has. */
@@ -71,5 +71,5 @@ function unknownNode(node: string, names: readonly string[], workflowId: string)
   const more = names.length - NAMES_MAX;
   const shown = names.slice(0, NAMES_MAX).join(", ");
   const rest = more > 0 ? `, and ${more} more: see \`workflow nodes ${workflowId}\`` : "";
-  return `the workflow has no node ${JSON.stringify(node)}. Its nodes are ${shown}${rest}`;
+  return sentence`the workflow has no node ${JSON.stringify(node)}. Its nodes are ${shown}${rest}`;
 }

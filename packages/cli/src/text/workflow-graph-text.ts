@@ -74,12 +74,28 @@ function shownLayers(layers: readonly (readonly Node[])[], maxLines: number): Sh
   const wanted = layers.reduce((sum, layer) => sum + layer.length + 1, 0);
   if (wanted <= maxLines) return layers.map((nodes) => ({ nodes, others: [] }));
   const count = Math.max(1, Math.min(layers.length, Math.floor(maxLines / (LAYER_LINES + 1))));
-  const each = Math.max(1, Math.floor(maxLines / count) - LAYER_LINES);
-  return layers.slice(0, count).map((layer) => {
+  const first = layers.slice(0, count);
+  const each = fairShare(
+    first.map(({ length }) => length),
+    maxLines - count * LAYER_LINES,
+  );
+  return first.map((layer) => {
     if (layer.length <= each + 1) return { nodes: layer, others: [] };
     const byState = layer.toSorted((a, b) => IMPORTANCE.indexOf(a.state) - IMPORTANCE.indexOf(b.state));
     return { nodes: byState.slice(0, each), others: byState.slice(each) };
   });
+}
+
+/** Largest number of lines that every layer may have, if small layers leave their rest to large ones. */
+function fairShare(sizes: readonly number[], lines: number): number {
+  let rest = lines;
+  let share = 1;
+  for (const [index, size] of sizes.toSorted((a, b) => a - b).entries()) {
+    share = Math.max(1, Math.floor(rest / (sizes.length - index)));
+    if (size > share) return share;
+    rest -= size;
+  }
+  return share;
 }
 
 /**
