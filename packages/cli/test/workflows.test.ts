@@ -75,6 +75,9 @@ describe("workflows by the command line", () => {
     assert.deepEqual([onFailure, state, counts.SUCCEEDED], ["CONTINUE", "SUCCEEDED", 2]);
     assert.equal(Date.parse(deadline) - Date.parse(createdAt), 3_600_000);
 
+    const [first] = await jsonLines<WorkflowNode>("workflow", "nodes", ended.workflowId);
+    assert.equal((await client.getExecution(first?.executionId ?? "")).priority, 7);
+
     const piped = await run(["workflow", "submit", "-"], JSON.stringify({ nodes }));
     assert.match(piped.stdout, /^accepted: workflow \S+ of 2 nodes\n$/);
     const unique = ["workflow", "submit", await fileOf("waiting.json", waiting), "--unique-key", "k"];

@@ -2,7 +2,7 @@ import type { WorkflowRequest } from "@mainspring/sdk";
 import type { Command } from "commander";
 import { type ConnectionOptions, clientCommand, connect } from "../arguments/connection-options.ts";
 import { given } from "../arguments/given.ts";
-import { choiceOption, durationMs, label, priority } from "../arguments/option-values.ts";
+import { choiceOption, durationMs, label, priority as parsePriority } from "../arguments/option-values.ts";
 import { readWorkflow } from "../arguments/workflow-argument.ts";
 import { warningsText } from "../text/job-text.ts";
 import { sentence } from "../text/output.ts";
@@ -25,7 +25,11 @@ export function workflowSubmitCommand(): Command {
     .description("submit a workflow, which starts at once; options come before the values of the file")
     .argument("<file>", "the workflow as JSON, in the form of POST /v1/workflows; - for standard input")
     .option("--name <name>", "a name for people; several workflows may have it")
-    .option("--priority <level>", "priority of the run: 0 to 9, or LOW, NORMAL, HIGH, CRITICAL", priority)
+    .option(
+      "--priority <level>",
+      "of the run, and of nodes without their own: 0 to 9, or LOW, NORMAL, HIGH, CRITICAL",
+      parsePriority,
+    )
     .option("--label <key=value>", "a label, beside those of the file; may be repeated", label)
     .option("--timeout <duration>", "the longest that the whole run may take, as 2h (default: 365d)", durationMs)
     .addOption(
@@ -54,11 +58,13 @@ async function submit(file: string, options: SubmitOptions): Promise<void> {
 
 /** The workflow with the values of the options in place of its own. */
 function withOptions(workflow: WorkflowRequest, options: SubmitOptions): WorkflowRequest {
-  const { name, timeout, onFailure, uniqueKey, label: labels } = options;
+  const { name, priority, timeout, onFailure, uniqueKey, label: labels } = options;
   return given({
     ...workflow,
-    ...given({ name, priority: options.priority, onFailure, uniqueKey }),
+    ...given({ name, priority, onFailure, uniqueKey }),
     ...given({ timeoutSec: timeout === undefined ? undefined : timeout / 1_000 }),
+    // The server does not apply the priority of a run to its nodes.
+    ...(priority !== undefined && { defaults: { ...workflow.defaults, priority } }),
     ...(labels !== undefined && { labels: { ...workflow.labels, ...labels } }),
   });
 }
