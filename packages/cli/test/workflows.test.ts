@@ -155,7 +155,7 @@ describe("workflows by the command line", () => {
 
   it("are followed until they are final", async () => {
     const gate = Promise.withResolvers<void>();
-    const gated = task({ name: "gated", run: async (_: null) => await gate.promise });
+    const gated = task({ name: "gated", run: () => gate.promise });
     const broken = task({ name: "broken", run: () => Promise.reject(new TerminalError("no disk")) });
     const worker = new Worker({ url: server.grpcAddress, tasks: [gated, broken], warn: () => undefined });
     await worker.start();

@@ -13,7 +13,7 @@ const HANDLER = "workflow";
  * Id of the workflow that an argument denotes: the whole id, or an unambiguous prefix.
  * @throws {Failure} no workflow, or several, have the prefix
  */
-export async function workflowIdOf(client: Client, idOrPrefix: string): Promise<string> {
+async function workflowIdOf(client: Client, idOrPrefix: string): Promise<string> {
   if (isId(idOrPrefix)) return idOrPrefix;
   const found = client.listExecutions({ idPrefix: idOrPrefix, handler: HANDLER, limit: 10 });
   return onlyOne("workflow", idOrPrefix, found, ({ executionId }) => executionId);

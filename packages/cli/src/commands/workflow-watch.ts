@@ -1,7 +1,7 @@
 import process from "node:process";
-import { setTimeout } from "node:timers/promises";
 import { FINAL_STATES } from "@mainspring/contract/enums";
 import type { Client, Workflow } from "@mainspring/sdk";
+import type { systemRuntime } from "@mainspring/server";
 import type { Command } from "commander";
 import { type ConnectionOptions, clientCommand, connect } from "../arguments/connection-options.ts";
 import { id } from "../arguments/option-values.ts";
@@ -32,28 +32,34 @@ export function workflowWatchCommand(): Command {
 
 /** Shows a run until it is final. @returns its last state */
 async function follow(client: Client, output: Output, workflowId: string): Promise<Workflow["state"]> {
+  // The server's package takes long to load, and only this command needs a clock.
+  const { systemRuntime } = await import("@mainspring/server");
+  const runtime = systemRuntime();
   const lines = new LiveLines(process.stdout);
   const watched = new WatchedWorkflow();
-  for (let workflow = await client.workflows.get(workflowId); ; workflow = await next(client, workflow)) {
+  for (let workflow = await client.workflows.get(workflowId); ; workflow = await next(client, runtime, workflow)) {
     const graph = await client.workflows.graph(workflowId);
     const change = watched.see(workflow, graph.nodes);
     if (output.json) {
       if (change !== null) output.print(change, () => "");
     } else {
-      for (const line of watched.say(lines.isTerminal)) lines.print(`${new Date().toISOString()}  ${line}`);
+      for (const line of watched.say(lines.isTerminal))
+        lines.print(`${new Date(runtime.now()).toISOString()}  ${line}`);
       lines.show(watched.lines((process.stdout.rows ?? ROWS) - 2));
     }
     if (isFinal(workflow)) return workflow.state;
   }
 }
 
-async function next(client: Client, { workflowId, nodes }: Workflow): Promise<Workflow> {
+type Runtime = ReturnType<typeof systemRuntime>;
+
+async function next(client: Client, runtime: Runtime, { workflowId, nodes }: Workflow): Promise<Workflow> {
   const everyMs = nodes > MANY_NODES ? LOOK_SELDOM_MS : LOOK_EVERY_MS;
-  const askedMs = performance.now();
+  const askedMs = runtime.monotonicMs();
   const workflow = await client.workflows.get(workflowId, { waitSec: everyMs / 1_000 });
-  const earlyMs = everyMs - (performance.now() - askedMs);
+  const earlyMs = everyMs - (runtime.monotonicMs() - askedMs);
   // A proxy may answer at once, and must not be asked without a pause.
-  if (earlyMs > 0 && !isFinal(workflow)) await setTimeout(earlyMs);
+  if (earlyMs > 0 && !isFinal(workflow)) await new Promise<void>((resolve) => runtime.setTimer(earlyMs, resolve));
   return workflow;
 }
 
