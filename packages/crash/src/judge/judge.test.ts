@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { POOL_LIMIT } from "../load/pool-limit.ts";
-import type { Evidence } from "./evidence.ts";
 import { judge, type RuleName } from "./judge.ts";
 import { NOT_SHOWN, rulesBroken } from "./testing/rules-broken.ts";
 import { Story } from "./testing/story.ts";
