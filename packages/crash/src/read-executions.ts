@@ -1,6 +1,6 @@
-import type { Client, Execution, ExecutionState, ExecutionSummary } from "@mainspring/sdk";
+import type { Client, Execution, ExecutionState, ExecutionSummary, WorkflowNode } from "@mainspring/sdk";
 import { digestOf } from "./history/digest.ts";
-import type { FinalExecution } from "./judge/evidence.ts";
+import type { FinalExecution, FinalRun } from "./judge/evidence.ts";
 
 const PAGE = 1_000;
 const READERS = 8;
@@ -24,12 +24,39 @@ export async function countActiveJobs(client: Client): Promise<number> {
   return count;
 }
 
-/** Reads all executions with all their details. */
+/** Reads all executions that lists show, with all their details. */
 export async function readAll(client: Client): Promise<FinalExecution[]> {
-  const ids = (await listAll(client)).map(({ executionId }) => executionId);
+  const listed = await listAll(client);
+  return await readEach(
+    client,
+    listed.map(({ executionId }) => executionId),
+  );
+}
+
+/** Reads the executions of the nodes of runs, which lists do not show. */
+export function readNodes(client: Client, runs: readonly FinalRun[]): Promise<FinalExecution[]> {
+  return readEach(
+    client,
+    runs.flatMap(({ nodes }) => nodes.flatMap(({ executionId }) => executionId ?? [])),
+  );
+}
+
+/** Reads all runs of workflows with their nodes. */
+export async function readRuns(client: Client): Promise<FinalRun[]> {
+  const runs: FinalRun[] = [];
+  for await (const { workflowId, name, state, finishedAt } of client.workflows.list({ limit: PAGE })) {
+    const nodes: WorkflowNode[] = [];
+    for await (const node of client.workflows.nodes(workflowId, { limit: PAGE })) nodes.push(node);
+    runs.push({ workflowId, name, state, finishedAt, nodes });
+  }
+  return runs;
+}
+
+async function readEach(client: Client, ids: readonly string[]): Promise<FinalExecution[]> {
+  const left = [...ids];
   const executions: FinalExecution[] = [];
   const readers = Array.from({ length: READERS }, async () => {
-    for (let id = ids.pop(); id !== undefined; id = ids.pop()) {
+    for (let id = left.pop(); id !== undefined; id = left.pop()) {
       executions.push(digested(await client.getExecution(id)));
     }
   });

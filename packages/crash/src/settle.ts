@@ -5,7 +5,7 @@ import type { ClientEvent, FaultEvent, WorkerEvent } from "./history/events.ts";
 import { readHistory } from "./history/history-file.ts";
 import type { Evidence } from "./judge/evidence.ts";
 import type { RecurringLoad } from "./load/recurring/recurring-load.ts";
-import { countActiveJobs, isEmpty, listAll, readAll } from "./read-executions.ts";
+import { countActiveJobs, isEmpty, listAll, readAll, readNodes, readRuns } from "./read-executions.ts";
 
 /** Longest wait for answers, in milliseconds; a request that takes longer is stuck, however slow the machine. */
 const ANSWERED_WITHIN_MS = 120_000;
@@ -42,10 +42,11 @@ export async function settle(
   await drained(environment);
   say("all executions are final, or should be");
   await workers.dismiss(workers.members, LEFT_WITHIN_MS, (child) => child.signal("SIGTERM"));
-  const executions = await readAll(client);
+  const workflows = await readRuns(client);
+  const executions = [...(await readAll(client)), ...(await readNodes(client, workflows))];
   const recurred = (await recurring?.read()) ?? [];
   await sleep(CALM_MS);
-  const listedLater = await listAll(client);
+  const listedLater = [...(await listAll(client)), ...(await readNodes(client, workflows))];
   const activeJobs = await countActiveJobs(client);
   await Promise.all(servers.map((server) => server.stop()));
   return {
@@ -54,6 +55,7 @@ export async function settle(
     faults: readHistory<FaultEvent>(environment.faultFile),
     executions,
     listedLater,
+    workflows,
     activeJobs,
     recurring: recurred,
     demanded,

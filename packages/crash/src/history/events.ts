@@ -1,4 +1,5 @@
 import type { LinkFaultKind } from "../environment/proxy/link-fault.ts";
+import type { NodeOfRun, WorkflowEvent } from "./workflow-events.ts";
 
 /**
  * Events that clients, workers and the fault injector write, each into files of its own. `at` is the machine's
@@ -39,15 +40,8 @@ export type ClientEvent =
   | { event: "SIGNAL_ASKED"; at: number; executionId: string; name: string; value: string }
   /** The server accepted the signal. `isRepeated`: it says that it had accepted the signal before. */
   | { event: "SIGNAL_ANSWERED"; at: number; executionId: string; name: string; value: string; isRepeated: boolean }
-  | { event: "SIGNAL_REFUSED"; at: number; executionId: string; name: string; value: string; message: string };
-
-export type WorkerEvent =
-  | { event: "STARTED"; at: number; pid: number; executionId: string; attempt: number; key: string }
-  /** The signal was aborted: CANCELLED, TIMED_OUT, SUPERSEDED, WORKER_LEAVES or SUSPENDED. */
-  | { event: "ABORTED"; at: number; pid: number; executionId: string; attempt: number; reason: string }
-  /** Written before the handler returns or throws. `resultSha` null: it throws. */
-  | { event: "ENDED"; at: number; pid: number; executionId: string; attempt: number; resultSha: string | null }
-  | StepEvent;
+  | { event: "SIGNAL_REFUSED"; at: number; executionId: string; name: string; value: string; message: string }
+  | WorkflowEvent;
 
 interface StepToken {
   at: number;
@@ -55,6 +49,19 @@ interface StepToken {
   executionId: string;
   attempt: number;
 }
+
+/** Attempt of an event. `node`: node of a workflow that the attempt runs; left out: it runs none. */
+interface Token extends StepToken {
+  node?: NodeOfRun;
+}
+
+export type WorkerEvent =
+  | (Token & { event: "STARTED"; key: string })
+  /** The signal was aborted: CANCELLED, TIMED_OUT, SUPERSEDED, WORKER_LEAVES or SUSPENDED. */
+  | (Token & { event: "ABORTED"; reason: string })
+  /** Written before the handler returns or throws. `resultSha` null: it throws. */
+  | (Token & { event: "ENDED"; resultSha: string | null })
+  | StepEvent;
 
 /** Events of durable steps and checkpoints, which handlers write. */
 export type StepEvent = StepToken &

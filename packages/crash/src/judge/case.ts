@@ -1,12 +1,16 @@
 import type { AttemptRecord } from "@mainspring/sdk";
 import type { ClientEvent, StepEvent, WorkerEvent } from "../history/events.ts";
+import type { NodeOfRun } from "../history/workflow-events.ts";
 import type { Evidence, FinalExecution } from "./evidence.ts";
+import { allFlows, type Flow, idsOfFlows } from "./workflows/flows.ts";
 
 type Of<E extends { event: string }, Name extends E["event"]> = Extract<E, { event: Name }>;
 type Started = Of<WorkerEvent, "STARTED">;
 
 /** One run of a handler, as its worker recorded it. Times are of the monotonic clock. */
-export interface Run extends Omit<Started, "event" | "at"> {
+export interface Run extends Omit<Started, "event" | "at" | "node"> {
+  /** Node of a workflow that the handler ran; null: none. */
+  node: NodeOfRun | null;
   startedAt: number;
   /** Time at which the handler ended, or its process was killed; Infinity: neither. */
   endedAt: number;
@@ -40,6 +44,10 @@ export interface Case {
   steps: ReadonlyMap<string, readonly StepEvent[]>;
   /** Orders by the job's key. */
   orders: ReadonlyMap<string, Ordered>;
+  /** Workflows by their keys. */
+  flows: ReadonlyMap<string, Flow>;
+  /** Ids of the executions of runs of workflows, and of their nodes. */
+  flowIds: { runs: ReadonlySet<string>; nodes: ReadonlySet<string> };
 }
 
 export function openCase(evidence: Evidence): Case {
@@ -55,6 +63,8 @@ export function openCase(evidence: Evidence): Case {
       (event) => event.executionId,
     ),
     orders: allOrders(evidence.clients),
+    flows: allFlows(evidence, runs),
+    flowIds: idsOfFlows(evidence),
   };
 }
 
@@ -79,14 +89,13 @@ function allRuns(evidence: Evidence, executions: Case["executions"]): Run[] {
   );
   return evidence.workers.flatMap((event) => {
     if (event.event !== "STARTED") return [];
-    const { pid, executionId, attempt, key, at: startedAt } = event;
+    const { pid, executionId, attempt, key, node = null, at: startedAt } = event;
     const end = ends.get(runName(event));
     const endedAt = end?.at ?? deaths.get(pid) ?? Number.POSITIVE_INFINITY;
     const record = executions.get(executionId)?.attempts.find((known) => known.attempt === attempt) ?? null;
     const currentUntil = Math.min(endedAt, declaredEnd(evidence, record));
-    return [
-      { pid, executionId, attempt, key, startedAt, endedAt, resultSha: end?.resultSha ?? null, record, currentUntil },
-    ];
+    const run = { pid, executionId, attempt, key, node, startedAt, endedAt };
+    return [{ ...run, resultSha: end?.resultSha ?? null, record, currentUntil }];
   });
 }
 

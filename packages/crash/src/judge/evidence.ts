@@ -1,4 +1,4 @@
-import type { AttemptRecord, ExecutionSummary, LedgerItem } from "@mainspring/sdk";
+import type { AttemptRecord, ExecutionSummary, LedgerItem, WorkflowNode, WorkflowSummary } from "@mainspring/sdk";
 import type { ClientEvent, Fault, FaultEvent, WorkerEvent } from "../history/events.ts";
 
 /** Everything that is known about a run from outside the server. */
@@ -6,10 +6,12 @@ export interface Evidence {
   clients: readonly ClientEvent[];
   workers: readonly WorkerEvent[];
   faults: readonly FaultEvent[];
-  /** All executions of the server, read when nothing changed any more. */
+  /** All executions of the server, with those of runs and of nodes, read when nothing changed any more. */
   executions: readonly FinalExecution[];
   /** The same, listed again after a calm while. */
   listedLater: readonly Pick<ExecutionSummary, "executionId" | "state" | "attempt" | "updatedAt">[];
+  /** All runs of workflows, read with the executions. */
+  workflows: readonly FinalRun[];
   /** Number of jobs that are still ACTIVE at the end. */
   activeJobs: number;
   /** Jobs that recurred until they were paused permanently. */
@@ -33,6 +35,11 @@ export interface FinalExecution extends ExecutionSummary {
   key: string | null;
   payloadSha: string;
   resultSha: string;
+}
+
+/** A run of a workflow as the server shows it. */
+export interface FinalRun extends Pick<WorkflowSummary, "workflowId" | "name" | "state" | "finishedAt"> {
+  nodes: readonly Pick<WorkflowNode, "name" | "state" | "executionId" | "branch">[];
 }
 
 /** Schedule of a recurring job. `anchorAt`: a past instant of the interval, in milliseconds since 1970. */

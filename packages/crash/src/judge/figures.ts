@@ -2,6 +2,7 @@ import type { Case, Run } from "./case.ts";
 import { lostAlive, outlivers, zombies } from "./rules/faults.ts";
 import { signalFigures } from "./rules/signals.ts";
 import { repeatedEffects, survivors } from "./rules/steps.ts";
+import { workflowFigures } from "./rules/workflows.ts";
 
 /** Counts of a run, because a run in which little happened proves little. */
 export function figuresOf(of: Case): Record<string, number> {
@@ -30,6 +31,7 @@ export function figuresOf(of: Case): Record<string, number> {
     missing: missing(of),
     ...firesOf(of),
     ...stepsOf(of),
+    ...workflowFigures(of),
     ...longestGap(all),
     ...Object.fromEntries(faults),
   };

@@ -21,6 +21,13 @@ import {
   zombiesCameBack,
 } from "./rules/faults.ts";
 import { concurrencyIsLimited, duplicatesShareTheKey, poolIsLimited, uniqueKeysAreUnique } from "./rules/limits.ts";
+import {
+  endedRunsAreComplete,
+  endedRunsStartNothing,
+  nodesAreOneExecution,
+  nodesFollowTheirParents,
+  runsAgreeWithHandlers,
+} from "./rules/nodes.ts";
 import { cancellationsHold, nothingIsEarly, onlyTheExpiredIsSkipped, outcomesAreAsExpected } from "./rules/outcomes.ts";
 import {
   fireInstantsAreAccountedFor,
@@ -46,6 +53,12 @@ import {
   stepsOutliveTheirWorker,
   stepsRepeatOnlyLosses,
 } from "./rules/steps.ts";
+import {
+  acceptedRunsEnd,
+  runsOutliveTheServer,
+  uniqueRunsAreAlone,
+  workflowsTakeEffectOnce,
+} from "./rules/workflows.ts";
 
 /** Rules that hold under every fault. */
 const ALWAYS = {
@@ -83,6 +96,14 @@ const ALWAYS = {
   signalsAreConsumedOnce,
   signalsAreAcceptedOnce,
   signalsInTimeCount,
+  workflowsTakeEffectOnce,
+  acceptedRunsEnd,
+  uniqueRunsAreAlone,
+  nodesFollowTheirParents,
+  nodesAreOneExecution,
+  endedRunsAreComplete,
+  endedRunsStartNothing,
+  runsAgreeWithHandlers,
   faultsHappened,
   nobodyDiesUnasked,
 };
@@ -93,6 +114,7 @@ const OF_CUSTOMERS = {
   attemptsOutliveTheServer,
   stepsOutliveTheirWorker,
   signalsComeAtAllTimes,
+  runsOutliveTheServer,
 };
 /** Rules of each kind of run. */
 export const RULES = {

@@ -3,10 +3,13 @@ import { digestOf } from "../history/digest.ts";
 import { type Order, randomOrder } from "./orders.ts";
 import type { SubmitterParts } from "./submitters.ts";
 import { isTransient, untilAnswered } from "./until-answered.ts";
+import { submitWorkflow, watchWorkflow } from "./workflows/submit-workflow.ts";
+import { randomWorkflow } from "./workflows/workflow-order.ts";
 
 /** Pause of a customer between two orders, in milliseconds. */
 const REST_MS = { least: 50, most: 350 };
 const BATCHES = 0.04;
+const WORKFLOWS = 0.05;
 const WITHOUT_KEY = 0.05;
 const REPEATS = 0.05;
 const WATCHES = 0.15;
@@ -31,11 +34,17 @@ export class Customer {
   async work(leaving: AbortSignal): Promise<void> {
     const { random } = this.#parts;
     while (!leaving.aborted) {
-      await (random.chance(BATCHES) ? this.#batch(random.between(5, 20)) : this.#single());
+      await this.#next();
       await sleep(random.between(REST_MS.least, REST_MS.most));
       while (this.#errands.size >= ERRANDS_MAX) await Promise.race(this.#errands);
     }
     await Promise.all(this.#errands);
+  }
+
+  #next(): Promise<void> {
+    const { random } = this.#parts;
+    if (random.chance(BATCHES)) return this.#batch(random.between(5, 20));
+    return random.chance(WORKFLOWS) ? this.#workflow() : this.#single();
   }
 
   #order(): Order {
@@ -60,6 +69,18 @@ export class Customer {
     } catch (error) {
       if (idempotent || !isTransient(error)) this.#refused(key, error);
     }
+  }
+
+  async #workflow(): Promise<void> {
+    const { random, keyPrefix } = this.#parts;
+    const order = randomWorkflow(`${keyPrefix}-${this.#orders++}`, random);
+    const idempotent = !random.chance(WITHOUT_KEY);
+    const workflowId = await submitWorkflow(this.#parts, order, idempotent);
+    if (workflowId === null) return;
+    if (idempotent && random.chance(REPEATS)) {
+      this.#later(random.between(0, 5_000), async () => void (await submitWorkflow(this.#parts, order, "REPEAT")));
+    }
+    if (random.chance(WATCHES)) this.#later(0, () => watchWorkflow(this.#parts, workflowId));
   }
 
   async #batch(size: number): Promise<void> {

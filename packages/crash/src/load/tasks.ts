@@ -8,17 +8,19 @@ import { KINDS } from "./kinds.ts";
 import { STEPPED } from "./stepped/stepped.ts";
 import { Walk } from "./stepped/walk.ts";
 import type { Made, Work } from "./work.ts";
+import { NODE_HANDLER } from "./workflows/workflow-order.ts";
 
 type History = HistoryFile<WorkerEvent>;
 
-/** Handlers for each kind of job, which do what the payload says and record that. */
+/** Handlers for each kind of job and for nodes of workflows, which do what the payload says and record that. */
 export function tasks(history: History): Task<Work, Made>[] {
-  return [...KINDS, STEPPED].map(({ name }) => task<Work, Made>({ name, run: (work, ctx) => run(work, ctx, history) }));
+  const names = [...[...KINDS, STEPPED].map(({ name }) => name), NODE_HANDLER];
+  return names.map((name) => task<Work, Made>({ name, run: (work, ctx) => run(work, ctx, history) }));
 }
 
 async function run(work: Work, ctx: TaskContext, history: History): Promise<Made> {
   const { executionId, attempt } = ctx;
-  const token = { pid: process.pid, executionId, attempt };
+  const token = { pid: process.pid, executionId, attempt, ...(work.node && { node: work.node }) };
   history.write({ event: "STARTED", at: monotonicMs(), ...token, key: work.key });
   ctx.signal.addEventListener("abort", () => {
     const reason = ctx.signal.reason instanceof AttemptAborted ? ctx.signal.reason.reason : String(ctx.signal.reason);
@@ -40,6 +42,7 @@ async function make(work: Work, ctx: TaskContext, history: History): Promise<Mad
   if (work.hopeless === true) throw new TerminalError("there is no hope for this one");
   if (ctx.failures < failTimes) throw new Error(`fails ${failTimes} times, this is the ${ctx.failures + 1}.`);
   const known = work.walk && (await new Walk(work.walk, ctx, history).run());
+  if (work.node?.branch != null) ctx.branch(work.node.branch);
   const { executionId, attempt } = ctx;
   return {
     key,

@@ -1,3 +1,5 @@
+import type { NodeOfRun } from "../history/workflow-events.ts";
+
 /** Payload of every job, with the work of its handler. */
 export interface Work {
   /** Unique name of the job. */
@@ -14,6 +16,8 @@ export interface Work {
   filler?: string;
   /** Durable steps that the handler goes through before its result; left out: none. */
   walk?: WalkPlan;
+  /** Node of a workflow that the handler runs; left out: none. */
+  node?: NodeOfRun;
 }
 
 /** Steps of a handler; durations are in milliseconds. */

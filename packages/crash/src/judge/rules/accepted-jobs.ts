@@ -21,11 +21,12 @@ export const everythingIsFinal: Rule = ({ evidence }) => {
 /**
  * An accepted order takes effect once. An order without an answer takes effect at most once, and a refused order never.
  */
-export const ordersTakeEffectOnce: Rule = ({ orders, evidence }) => {
+export const ordersTakeEffectOnce: Rule = ({ orders, evidence, flowIds }) => {
   const made = Map.groupBy(evidence.executions, ({ key }) => key);
   const recurring = new Set(evidence.recurring.map(({ jobId }) => jobId));
   const unasked = evidence.executions
     .filter(({ jobId }) => !recurring.has(jobId))
+    .filter(({ executionId }) => !flowIds.runs.has(executionId) && !flowIds.nodes.has(executionId))
     .filter(({ key }) => key === null || !orders.has(key))
     .map(({ executionId, key }) => `nobody asked for execution ${executionId} (${key})`);
   const wrong = [...orders].flatMap(([key, order]) => {

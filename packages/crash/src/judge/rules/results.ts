@@ -3,9 +3,10 @@ import { orderOf } from "../case.ts";
 import type { Rule } from "./rule.ts";
 
 /** The result of an execution is the value that the handler of its last attempt returned. */
-export const resultsAreCurrent: Rule = ({ evidence, runs }) =>
+export const resultsAreCurrent: Rule = ({ evidence, runs, flowIds }) =>
   evidence.executions.flatMap(({ executionId, state, attempt, resultSha, attempts }) => {
-    if (state !== "SUCCEEDED") return [];
+    // A run of a workflow has no attempts and no result.
+    if (state !== "SUCCEEDED" || flowIds.runs.has(executionId)) return [];
     const name = `execution ${executionId}`;
     const succeeded = attempts.filter((record) => record.state === "SUCCEEDED").map((record) => record.attempt);
     if (succeeded.length !== 1 || succeeded[0] !== attempt) {
