@@ -26,7 +26,7 @@ const runFields = {
   priority: Type.Integer({ minimum: 0, maximum: 9 }),
   state: ExecutionState,
   reason: StringOrNull("why it is in its state, where the state does not say it"),
-  mode: RunMode,
+  mode: orNull(RunMode, "null: the run is final"),
   nodes: Count("number of nodes"),
   createdAt: Instant("when the server took it"),
   startedAt: InstantOrNull("when it started"),

@@ -24,6 +24,7 @@ import { LiveView } from "./executions/live.ts";
 import { logsRoutes } from "./executions/logs-routes.ts";
 import { askProgress } from "./executions/progress.ts";
 import { signalRoute } from "./executions/signal-route.ts";
+import { StreamSeats } from "./executions/stream-seats.ts";
 import { Waiters } from "./executions/waiters.ts";
 import type { Lacking } from "./feature-gate.ts";
 import { handlerRoutes } from "./handlers/handler-routes.ts";
@@ -53,8 +54,10 @@ import { OwnShards } from "./submit/own-shards.ts";
 import { submitRoute } from "./submit/submit-route.ts";
 import { cancelWorkflowRoute } from "./workflows/cancel-workflow-route.ts";
 import { graphRoute } from "./workflows/graph-route.ts";
+import { RunFollowers } from "./workflows/run-followers.ts";
 import { RunReader } from "./workflows/run-picture.ts";
 import { submitWorkflowRoute } from "./workflows/submit-workflow-route.ts";
+import { workflowEventsRoute } from "./workflows/workflow-events-route.ts";
 import { workflowNodeRoutes } from "./workflows/workflow-node-routes.ts";
 import { workflowRoutes } from "./workflows/workflow-routes.ts";
 import { WorkflowSubmitter, type WorkflowSubmitterDependencies } from "./workflows/workflow-submitter.ts";
@@ -96,9 +99,11 @@ export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
     output: (items) => followers.hear(items),
   });
   const live = new LiveView(bus, inbox, runtime);
-  const followers = new Followers({ bus, runtime, live });
+  const seats = new StreamSeats();
+  const followers = new Followers({ bus, runtime, live, seats });
   const reader = new ExecutionReader(store.queries, live, waiters, runtime);
   const runs = new RunReader(store.queries, live);
+  const runFollowers = new RunFollowers({ runs, runtime, seats });
   const { zones } = about;
   const orderings = new PoolOrderings(store, runtime);
   const pools = new PoolNames(config.poolsMax ?? POOLS_MAX, runtime);
@@ -132,7 +137,7 @@ export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
   const explain = explainer({ store, bus, runtime, inbox, reader, offers: handlers.offers });
   explainRoute(app, explain);
   const submits = { submitter, ownShards, intake, handlers, pools, orderings };
-  routesOfRuns(app, { ...deps, ...submits, runs, reader, explain, commands });
+  routesOfRuns(app, { ...deps, ...submits, runs, runFollowers, reader, explain, commands });
   scheduleRoutes(app, runtime, intake.turns);
   timeZoneRoutes(app, { store, zones, lacking });
   deadLetterRoutes(app, store, letters);
@@ -149,6 +154,7 @@ export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
   app.addHook("preClose", async () => {
     waiters.close();
     followers.close();
+    runFollowers.close();
     letters.close();
   });
   app.addHook("onClose", async () => inbox.close());
@@ -164,6 +170,7 @@ function httpApp({ config, metrics, log, runtime, about }: ApiDependencies): Htt
 
 interface RunRoutes extends Pick<ApiDependencies, "store">, WorkflowSubmitterDependencies {
   runs: RunReader;
+  runFollowers: RunFollowers;
   reader: ExecutionReader;
   explain: ReturnType<typeof explainer>;
   commands: Commands;
@@ -177,4 +184,5 @@ function routesOfRuns(app: HttpApp, deps: RunRoutes): void {
   workflowNodeRoutes(app, runs, explain);
   cancelWorkflowRoute(app, { runtime, commands, runs });
   graphRoute(app, runs, intake.turns);
+  workflowEventsRoute(app, { runs, reader, followers: deps.runFollowers, runtime });
 }
