@@ -53,6 +53,7 @@ import { createIntake, createSubmitter, type IntakeDependencies } from "./submit
 import { OwnShards } from "./submit/own-shards.ts";
 import { submitRoute } from "./submit/submit-route.ts";
 import { cancelWorkflowRoute } from "./workflows/cancel-workflow-route.ts";
+import { reasonsOfRun } from "./workflows/explain-run.ts";
 import { graphRoute } from "./workflows/graph-route.ts";
 import { RunFollowers } from "./workflows/run-followers.ts";
 import { RunReader } from "./workflows/run-picture.ts";
@@ -134,7 +135,15 @@ export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
   executionRoutes(app, { reader, store, progress, runs });
   logsRoutes(app, { ...asking, store, reader, lacking, logUrl: config.logUrl ?? null });
   eventsRoute(app, { reader, followers, runtime });
-  const explain = explainer({ store, bus, runtime, inbox, reader, offers: handlers.offers });
+  const explain = explainer({
+    store,
+    bus,
+    runtime,
+    inbox,
+    reader,
+    offers: handlers.offers,
+    reasonsOfRun: (run) => reasonsOfRun(runs, run),
+  });
   explainRoute(app, explain);
   const submits = { submitter, ownShards, intake, handlers, pools, orderings };
   routesOfRuns(app, { ...deps, ...submits, runs, runFollowers, reader, explain, commands });

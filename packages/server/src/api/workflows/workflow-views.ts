@@ -68,7 +68,12 @@ export function workflowNode(picture: RunPicture, node: number): WorkflowNode {
 export function blockedBy({ progress, nodes }: RunPicture, node: number): WorkflowNode["blockedBy"] {
   if (progress.stateOf(node) !== "BLOCKED") return null;
   const open = progress.openParents(node);
-  return { open: open.length, first: open.slice(0, NAMES_MAX).map((parent) => nodes[parent]?.name ?? "") };
+  return { open: open.length, first: firstNames({ nodes }, open) };
+}
+
+/** Names of the first 20 of some nodes. */
+export function firstNames({ nodes }: Pick<RunPicture, "nodes">, numbers: readonly number[]): string[] {
+  return numbers.slice(0, NAMES_MAX).map((node) => nodes[node]?.name ?? "");
 }
 
 /** Cause why a node is SKIPPED without an execution; null: it is not. */
