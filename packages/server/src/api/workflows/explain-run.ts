@@ -12,7 +12,7 @@ export async function reasonsOfRun(runs: Pick<RunReader, "picture">, run: Execut
 }
 
 /** The nodes for which a run waits, first those with an execution. A run without open nodes ends in the next commit. */
-export function openNodes(picture: RunPicture): Reasons {
+function openNodes(picture: RunPicture): Reasons {
   const { run, graph, progress } = picture;
   const inState = (...states: string[]) =>
     Array.from(graph.order).filter((node) => states.includes(progress.stateOf(node)));
