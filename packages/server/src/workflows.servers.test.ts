@@ -58,7 +58,7 @@ describe("workflows over HTTP, on PostgreSQL, with a worker", () => {
       task({ name: "hold", run: holds.run }),
       task({
         name: "fail",
-        run: async (_: null) => {
+        run: async (): Promise<null> => {
           throw new TerminalError("no disk");
         },
       }),

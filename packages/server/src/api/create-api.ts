@@ -53,7 +53,7 @@ import { createIntake, createSubmitter, type IntakeDependencies } from "./submit
 import { OwnShards } from "./submit/own-shards.ts";
 import { submitRoute } from "./submit/submit-route.ts";
 import { cancelWorkflowRoute } from "./workflows/cancel-workflow-route.ts";
-import { reasonsOfRun } from "./workflows/explain-run.ts";
+import { runExplainer } from "./workflows/explain-run.ts";
 import { graphRoute } from "./workflows/graph-route.ts";
 import { RunFollowers } from "./workflows/run-followers.ts";
 import { RunReader } from "./workflows/run-picture.ts";
@@ -104,7 +104,6 @@ export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
   const followers = new Followers({ bus, runtime, live, seats });
   const reader = new ExecutionReader(store.queries, live, waiters, runtime);
   const runs = new RunReader(store.queries, live);
-  const runFollowers = new RunFollowers({ runs, runtime, seats });
   const { zones } = about;
   const orderings = new PoolOrderings(store, runtime);
   const pools = new PoolNames(config.poolsMax ?? POOLS_MAX, runtime);
@@ -135,18 +134,10 @@ export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
   executionRoutes(app, { reader, store, progress, runs });
   logsRoutes(app, { ...asking, store, reader, lacking, logUrl: config.logUrl ?? null });
   eventsRoute(app, { reader, followers, runtime });
-  const explain = explainer({
-    store,
-    bus,
-    runtime,
-    inbox,
-    reader,
-    offers: handlers.offers,
-    reasonsOfRun: (run) => reasonsOfRun(runs, run),
-  });
+  const explain = explainer({ ...asking, store, reader, offers: handlers.offers, reasonsOfRun: runExplainer(runs) });
   explainRoute(app, explain);
   const submits = { submitter, ownShards, intake, handlers, pools, orderings };
-  routesOfRuns(app, { ...deps, ...submits, runs, runFollowers, reader, explain, commands });
+  routesOfRuns(app, { ...deps, ...submits, runs, seats, reader, explain, commands });
   scheduleRoutes(app, runtime, intake.turns);
   timeZoneRoutes(app, { store, zones, lacking });
   deadLetterRoutes(app, store, letters);
@@ -163,7 +154,6 @@ export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
   app.addHook("preClose", async () => {
     waiters.close();
     followers.close();
-    runFollowers.close();
     letters.close();
   });
   app.addHook("onClose", async () => inbox.close());
@@ -179,7 +169,7 @@ function httpApp({ config, metrics, log, runtime, about }: ApiDependencies): Htt
 
 interface RunRoutes extends Pick<ApiDependencies, "store">, WorkflowSubmitterDependencies {
   runs: RunReader;
-  runFollowers: RunFollowers;
+  seats: StreamSeats;
   reader: ExecutionReader;
   explain: ReturnType<typeof explainer>;
   commands: Commands;
@@ -193,5 +183,7 @@ function routesOfRuns(app: HttpApp, deps: RunRoutes): void {
   workflowNodeRoutes(app, runs, explain);
   cancelWorkflowRoute(app, { runtime, commands, runs });
   graphRoute(app, runs, intake.turns);
-  workflowEventsRoute(app, { runs, reader, followers: deps.runFollowers, runtime });
+  const followers = new RunFollowers(deps);
+  app.addHook("preClose", async () => followers.close());
+  workflowEventsRoute(app, { runs, reader, followers, runtime });
 }

@@ -5,10 +5,12 @@ import { firstNames } from "./workflow-views.ts";
 
 type Reasons = ExplanationBody["reasons"];
 
-/** Reasons why a run is not final; null: there is no such run. @throws {StoreUnavailable} */
-export async function reasonsOfRun(runs: Pick<RunReader, "picture">, run: ExecutionId): Promise<Reasons | null> {
-  const picture = await runs.picture(run);
-  return picture === null ? null : openNodes(picture);
+/** Function that tells why a run is not final; null: there is no such run. It throws StoreUnavailable. */
+export function runExplainer(runs: Pick<RunReader, "picture">): (run: ExecutionId) => Promise<Reasons | null> {
+  return async (run) => {
+    const picture = await runs.picture(run);
+    return picture === null ? null : openNodes(picture);
+  };
 }
 
 /** The nodes for which a run waits, first those with an execution. A run without open nodes ends in the next commit. */
