@@ -41,8 +41,8 @@ export const SettledBody = named("SettledDeadLetters", {
     named("SettledDeadLetter", {
       executionId: Uuid("as asked for"),
       outcome: oneOf(
-        ["REPLAYED", "DISCARDED", "NOT_A_DEAD_LETTER", "KEY_HELD"],
-        "NOT_A_DEAD_LETTER: unknown, not DEAD, settled before, or of a deleted job (which can be discarded, not replayed); KEY_HELD: an execution that is not final has its unique key",
+        ["REPLAYED", "DISCARDED", "NOT_A_DEAD_LETTER", "KEY_HELD", "OF_WORKFLOW"],
+        "NOT_A_DEAD_LETTER: unknown, not DEAD, settled before, or of a deleted job (which can be discarded, not replayed); KEY_HELD: an execution that is not final has its unique key; OF_WORKFLOW: a run of a workflow, or a node of one: submit the workflow again, and discard the run",
       ),
       newExecutionId: StringOrNull("of the execution that a replay has made"),
     }),
@@ -57,7 +57,9 @@ export const DeadLetterRunBody = named("DeadLetterRun", {
   filter: LetterFilter,
   state: oneOf(["RUNNING", "FINISHED"], "a run goes on by itself, also after a server's restart"),
   settled: Count("letters replayed or discarded so far"),
-  skipped: Count("letters that stayed, because an execution that is not final has their unique key"),
+  skipped: Count(
+    "letters that stayed, because an execution that is not final has their unique key, or because they are runs of workflows, which are not replayed: submit them again",
+  ),
   createdAt: Instant("what dies later by executions made later is left alone"),
   finishedAt: InstantOrNull("when nothing was left to do"),
 });

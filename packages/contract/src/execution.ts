@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { ATTEMPT_STATES, EXECUTION_STATES, FINAL_STATES, TRIGGERS } from "./enums.ts";
+import { ATTEMPT_STATES, EXECUTION_STATES, FINAL_STATES, RUN_MODES, TRIGGERS } from "./enums.ts";
 import {
   AnyJson,
   Count,
@@ -22,6 +22,12 @@ export const ExecutionState = oneOf(
 
 export const FinalState = oneOf(FINAL_STATES, "how an execution ended", "FinalState");
 export const Trigger = oneOf(TRIGGERS, "origin of an execution", "Trigger");
+
+export const RunMode = oneOf(
+  RUN_MODES,
+  "RUNNING: nodes start when their dependencies allow it. FAILING: only nodes that may handle a failure still start. CANCELLING and EXPIRING: no node starts, because of a cancellation or the deadline",
+  "RunMode",
+);
 
 export const ErrorBody = named("ExecutionError", {
   name: Type.String(),
@@ -119,8 +125,8 @@ export type ExecutionSummaryBody = Static<typeof ExecutionSummaryBody>;
 
 export const ExecutionBody = named("Execution", {
   ...summaryFields,
-  workflowId: Type.Optional(Uuid("the run of a workflow, of which it is a node; left out: it is no node")),
-  node: Type.Optional(Type.String({ description: "name of the node in the workflow" })),
+  workflowId: Type.Optional(Uuid("the run of a workflow: it is the run or a node of it; left out: it is neither")),
+  node: Type.Optional(Type.String({ description: "name of the node in the workflow; left out: it is no node" })),
   payload: AnyJson("as it was submitted; null: none"),
   result: AnyJson("as the handler returned it; null: none"),
   error: orNull(ErrorBody, "what the last attempt failed with"),

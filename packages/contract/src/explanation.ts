@@ -1,6 +1,6 @@
 import { type Static, type TObject, type TProperties, Type } from "typebox";
-import { ExecutionState, FinalState } from "./execution.ts";
-import { Count, Instant, InstantOrNull, named, oneOf, orNull, StringOrNull, Uuid } from "./fields.ts";
+import { ExecutionState, FinalState, RunMode } from "./execution.ts";
+import { Count, described, Instant, InstantOrNull, named, oneOf, orNull, StringOrNull, Uuid } from "./fields.ts";
 
 function reason<const R extends string, P extends TProperties>(name: R, description: string, figures: P) {
   const title = `${words(name)}Reason`;
@@ -100,9 +100,15 @@ export const WaitReason = Type.Union(
       ahead: orNull(Type.Integer({ minimum: 0 }), "those of its kind that go first; null: more than `known`"),
       known: Count("those of its kind that its owner has at hand"),
     }),
-    reason("PARENTS_OPEN", "the node of a workflow waits for other nodes", {
+    reason("PARENTS_OPEN", "the node of a workflow waits for other nodes, or a run of a workflow for its nodes", {
       open: Count("nodes for which it waits"),
-      first: Type.Array(Type.String(), { description: "names of the first 20 of them" }),
+      first: Type.Array(Type.String(), {
+        description: "names of the first 20 of them; those that have begun come first",
+      }),
+      mode: Type.Optional(described(RunMode, "mode of the run; left out: a node waits")),
+      explained: Type.Optional(
+        Type.String({ description: "path under which each node of the run has its reasons; left out: a node waits" }),
+      ),
     }),
     reason(
       "EXECUTION_AWAITED",

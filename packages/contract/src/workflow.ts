@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
-import { NODE_STATES, RUN_MODES } from "./enums.ts";
-import { ErrorBody, ExecutionState, summaryFields } from "./execution.ts";
+import { NODE_STATES } from "./enums.ts";
+import { ErrorBody, ExecutionState, RunMode, summaryFields } from "./execution.ts";
 import { WaitReason } from "./explanation.ts";
 import { Count, Instant, InstantOrNull, named, oneOf, orNull, StringOrNull, Uuid } from "./fields.ts";
 import { pageOf } from "./listing.ts";
@@ -11,12 +11,6 @@ export const WorkflowNodeState = oneOf(
   "BLOCKED: the node waits for other nodes. SKIPPED: its dependencies or the end of the run keep it from running. The others are states of its execution",
   "WorkflowNodeState",
 );
-export const RunMode = oneOf(
-  RUN_MODES,
-  "RUNNING: nodes start when their dependencies allow it. FAILING: only nodes that may handle a failure still start. CANCELLING and EXPIRING: no node starts, because of a cancellation or the deadline",
-  "RunMode",
-);
-
 const runFields = {
   workflowId: Uuid("the run; also the id of its execution"),
   jobId: Uuid("the job of the workflow"),
@@ -26,7 +20,7 @@ const runFields = {
   priority: Type.Integer({ minimum: 0, maximum: 9 }),
   state: ExecutionState,
   reason: StringOrNull("why it is in its state, where the state does not say it"),
-  mode: RunMode,
+  mode: orNull(RunMode, "null: the run is final"),
   nodes: Count("number of nodes"),
   createdAt: Instant("when the server took it"),
   startedAt: InstantOrNull("when it started"),

@@ -87,6 +87,7 @@ export type {
   SubmittedWorkflow,
   Workflow,
   WorkflowDependency,
+  WorkflowEvent,
   WorkflowFilter,
   WorkflowGraph,
   WorkflowGraphNode,

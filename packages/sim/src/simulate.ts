@@ -1,4 +1,4 @@
-import type { Latency } from "@mainspring/server/testing";
+import type { Latency, Tables } from "@mainspring/server/testing";
 import {
   isFinal,
   latencyAtOnce,
@@ -204,7 +204,7 @@ class World {
     });
     this.#goingBack = new GoingBack(this.#clock, this.#random.fork("going back"), this.history, {
       copy: () => this.#data.copy(),
-      goBack: (copy) => this.#data.goBack(copy),
+      goBack: (copy) => this.#goBack(copy),
       breakConnections: () => this.#breakStoreConnections(),
       down: (forMs) => this.#storeDown(forMs),
       stopServers: () => {
@@ -252,6 +252,11 @@ class World {
     await this.#calm();
     this.#judge(this.#checkers, (checker) => checker.atEnd?.(this.history));
     if (this.#broken !== null) throw this.#broken;
+  }
+
+  #goBack(copy: Tables): void {
+    this.#data.goBack(copy);
+    this.#operators.storeWentBack();
   }
 
   get #hasSpurts(): boolean {

@@ -52,7 +52,7 @@ export class WatchedWorkflow {
     if (run === null) return [];
     const final = this.#nodes.filter(({ state }) => isFinal(state)).length;
     const share = this.#nodes.length === 0 ? 0 : final / this.#nodes.length;
-    const head = [`${run.workflowId}  ${run.state}  ${run.mode}  ${bar(share)}`, `nodes ${countsText(run)}`];
+    const head = [`${run.workflowId}  ${run.state}  ${run.mode ?? "-"}  ${bar(share)}`, `nodes ${countsText(run)}`];
     const shown = SHOWN.flatMap((wanted) => this.#nodes.filter(({ state }) => state === wanted));
     const room = Math.max(1, max - HEAD_LINES);
     const rows = shown.length <= room ? shown : shown.slice(0, room - 1);

@@ -65,7 +65,7 @@ function failedText(failed: Workflow["failed"]): string {
 export function workflowsText(workflows: readonly WorkflowSummary[]): string {
   if (workflows.length === 0) return "no workflows";
   const rows = workflows.map(({ workflowId, state, mode, name, nodes, createdAt, finishedAt }) => {
-    return [workflowId, state, mode, name ?? "-", String(nodes), createdAt, finishedAt ?? "-"];
+    return [workflowId, state, mode ?? "-", name ?? "-", String(nodes), createdAt, finishedAt ?? "-"];
   });
   return table(["WORKFLOW", "STATE", "MODE", "NAME", "NODES", "CREATED", "FINISHED"], rows);
 }

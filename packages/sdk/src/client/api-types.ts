@@ -315,7 +315,7 @@ export interface ExecutionSummary {
 
 /** An execution with its payload, result and attempts. */
 export interface Execution<R = unknown> extends ExecutionSummary {
-  /** Id of the run of a workflow, of which the execution is a node; absent: it is no node. */
+  /** Id of a run of a workflow: the execution is the run or a node of it; absent: it is neither. */
   workflowId?: string;
   /** Name of the node in the workflow; absent: the execution is no node. */
   node?: string;

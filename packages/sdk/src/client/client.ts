@@ -20,7 +20,7 @@ import {
 import { type ClientOptions, urlOf, wholeOf } from "./client-options.ts";
 import { Cluster } from "./cluster.ts";
 import { DeadLetters } from "./dead-letters.ts";
-import { type FollowOptions, follow } from "./follow.ts";
+import { EXECUTION_EVENTS, type FollowOptions, follow } from "./follow.ts";
 import { Handlers } from "./handlers.ts";
 import { apiKeyOf } from "./headers.ts";
 import { Http, type HttpAnswer } from "./http.ts";
@@ -305,7 +305,7 @@ export class Client {
    * @throws {MainspringError} UNAVAILABLE if no server has answered for `giveUpAfterSec` (default: 300)
    */
   follow(executionId: string, options: FollowOptions = {}): AsyncGenerator<ExecutionEvent, void, undefined> {
-    return follow(this.#http, this.#runtime, `${executionPath(executionId)}/events`, options);
+    return follow(this.#http, this.#runtime, `${executionPath(executionId)}/events`, options, EXECUTION_EVENTS);
   }
 
   /**

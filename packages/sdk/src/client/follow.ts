@@ -25,17 +25,25 @@ export interface FollowOptions {
   giveUpAfterSec?: number;
 }
 
+/** Kind of streams that a client follows. */
+export interface Followed<E> {
+  /** The event as the SDK's type; null: the client leaves the event out. */
+  read(sent: ServerSentEvent): E | null;
+  /** Whether no event follows. */
+  isLast(event: E): boolean;
+}
+
 /**
- * Streams the events of an execution until the execution is final. When the stream breaks, it opens another one that
- * continues after the last event.
+ * Streams events until the last one. When the stream breaks, it opens another one that continues after the last event.
  * @throws {MainspringError} errors that a retry does not change; UNAVAILABLE if no server answered for too long; BAD_OPTION
  */
-export async function* follow(
-  http: Http,
+export async function* follow<E extends { id: string }>(
+  http: Pick<Http, "open">,
   runtime: Runtime,
   path: string,
   { signal, lastEventId = "", giveUpAfterSec = GIVE_UP_AFTER_SEC }: FollowOptions,
-): AsyncGenerator<ExecutionEvent, void, undefined> {
+  followed: Followed<E>,
+): AsyncGenerator<E, void, undefined> {
   const silence = new SilenceTracker(runtime, giveUpAfterSec);
   let last = lastEventId;
   for (let failures = 0; ; failures++) {
@@ -47,12 +55,12 @@ export async function* follow(
       silence.answered();
       if (stream === null) return;
       for await (const sent of eventsIn(stream)) {
-        const event = executionEvent(sent);
+        const event = followed.read(sent);
         if (event === null) continue;
         failures = 0;
         last = event.id;
         yield event;
-        if (event.type === "state" && FINAL_STATES.includes(event.execution.state)) return;
+        if (followed.isLast(event)) return;
       }
     } catch (error) {
       signal?.throwIfAborted();
@@ -92,6 +100,12 @@ class SilenceTracker {
     throw new MainspringError("UNAVAILABLE", `no server has answered for ${this.#forSec} s: ${why}`, { cause });
   }
 }
+
+/** Streams of executions. */
+export const EXECUTION_EVENTS: Followed<ExecutionEvent> = {
+  read: executionEvent,
+  isLast: (event) => event.type === "state" && FINAL_STATES.includes(event.execution.state),
+};
 
 /** The event as the SDK's type; null: this version of the SDK does not know the kind of event. */
 function executionEvent({ event, id, data }: ServerSentEvent): ExecutionEvent | null {

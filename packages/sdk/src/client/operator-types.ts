@@ -25,9 +25,10 @@ export interface SettledDeadLetter {
   executionId: string;
   /**
    * Outcome. NOT_A_DEAD_LETTER: the execution is unknown, not DEAD, replayed or discarded before, or its job is deleted
-   * (which allows a discard but no replay). KEY_HELD: another execution that is not final has its unique key.
+   * (which allows a discard but no replay). KEY_HELD: another execution that is not final has its unique key. OF_WORKFLOW:
+   * a replay was to repeat a run of a workflow, or a node of one; submit the workflow again, and discard the run.
    */
-  outcome: "REPLAYED" | "DISCARDED" | "NOT_A_DEAD_LETTER" | "KEY_HELD";
+  outcome: "REPLAYED" | "DISCARDED" | "NOT_A_DEAD_LETTER" | "KEY_HELD" | "OF_WORKFLOW";
   /** Id of the execution that the replay created; null: none. */
   newExecutionId: string | null;
 }
@@ -44,7 +45,10 @@ export interface DeadLetterRun {
   state: "RUNNING" | "FINISHED";
   /** Number of dead letters replayed or discarded so far. */
   settled: number;
-  /** Number of dead letters left as they are, because another execution that is not final has their unique key. */
+  /**
+   * Number of dead letters left as they are, because another execution that is not final has their unique key, or because
+   * they are runs of workflows, which a replay does not repeat.
+   */
   skipped: number;
   /** Start of the run. Executions that become DEAD later are not part of the run. */
   createdAt: string;

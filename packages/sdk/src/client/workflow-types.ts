@@ -104,8 +104,8 @@ export interface WorkflowSummary {
   state: ExecutionState;
   /** Reason of the state, where the state does not say it; null: none. */
   reason: string | null;
-  /** Mode of the run. */
-  mode: RunMode;
+  /** Mode of the run; null: the run is final. */
+  mode: RunMode | null;
   /** Number of nodes. */
   nodes: number;
   /** Time at which the server took the workflow. */
@@ -225,6 +225,13 @@ export interface WorkflowGraph {
   /** Nodes in the order of the definition. */
   nodes: WorkflowGraphNode[];
 }
+
+/** Event of a run. The option `lastEventId` of `follow` takes its `id`. */
+export type WorkflowEvent =
+  /** The run, at the start of the stream and when its mode or state changed. */
+  | { type: "workflow"; id: string; workflow: Workflow }
+  /** A node whose state changed. */
+  | { type: "node"; id: string; node: WorkflowNode };
 
 /** Filter of a list of runs. */
 export interface WorkflowFilter {

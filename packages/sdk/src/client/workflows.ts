@@ -1,14 +1,17 @@
 import { type Runtime, sleep } from "../runtime.ts";
 import { FINAL_STATES } from "./api-types.ts";
 import type { SubmitOptions } from "./client.ts";
+import { type FollowOptions, follow } from "./follow.ts";
 import { headerValue } from "./headers.ts";
 import type { Http } from "./http.ts";
 import type { ReadOptions, Requests } from "./requests.ts";
+import { workflowEvents } from "./workflow-events.ts";
 import type {
   DeduplicatedWorkflow,
   NodeExplanation,
   SubmittedWorkflow,
   Workflow,
+  WorkflowEvent,
   WorkflowFilter,
   WorkflowGraph,
   WorkflowNode,
@@ -25,11 +28,11 @@ const ASK_EVERY_MS = 1_000;
 
 /** Workflows: graphs of handlers. Every method throws `MainspringError`. */
 export class Workflows {
-  readonly #http: Pick<Http, "send">;
+  readonly #http: Pick<Http, "send" | "open">;
   readonly #requests: Requests;
   readonly #runtime: Runtime;
 
-  constructor(http: Pick<Http, "send">, requests: Requests, runtime: Runtime) {
+  constructor(http: Pick<Http, "send" | "open">, requests: Requests, runtime: Runtime) {
     this.#http = http;
     this.#requests = requests;
     this.#runtime = runtime;
@@ -66,6 +69,15 @@ export class Workflows {
       if (earlyMs > 0) await sleep(this.#runtime, earlyMs, options.signal);
       options.signal?.throwIfAborted();
     }
+  }
+
+  /**
+   * Streams the events of a run until the run is final: the run itself when its mode or state changes, and nodes when their
+   * states change. When the stream breaks, the client opens a new one that continues after the last event.
+   * @throws {MainspringError} UNAVAILABLE if no server has answered for `giveUpAfterSec` (default: 300)
+   */
+  follow(workflowId: string, options: FollowOptions = {}): AsyncGenerator<WorkflowEvent, void, undefined> {
+    return follow(this.#http, this.#runtime, `${pathOf(workflowId)}/events`, options, workflowEvents());
   }
 
   /** Lists runs, the newest first. The client fetches each page when the caller gets to it. */

@@ -24,6 +24,7 @@ import { LiveView } from "./executions/live.ts";
 import { logsRoutes } from "./executions/logs-routes.ts";
 import { askProgress } from "./executions/progress.ts";
 import { signalRoute } from "./executions/signal-route.ts";
+import { StreamSeats } from "./executions/stream-seats.ts";
 import { Waiters } from "./executions/waiters.ts";
 import type { Lacking } from "./feature-gate.ts";
 import { handlerRoutes } from "./handlers/handler-routes.ts";
@@ -52,9 +53,12 @@ import { createIntake, createSubmitter, type IntakeDependencies } from "./submit
 import { OwnShards } from "./submit/own-shards.ts";
 import { submitRoute } from "./submit/submit-route.ts";
 import { cancelWorkflowRoute } from "./workflows/cancel-workflow-route.ts";
+import { runExplainer } from "./workflows/explain-run.ts";
 import { graphRoute } from "./workflows/graph-route.ts";
+import { RunFollowers } from "./workflows/run-followers.ts";
 import { RunReader } from "./workflows/run-picture.ts";
 import { submitWorkflowRoute } from "./workflows/submit-workflow-route.ts";
+import { workflowEventsRoute } from "./workflows/workflow-events-route.ts";
 import { workflowNodeRoutes } from "./workflows/workflow-node-routes.ts";
 import { workflowRoutes } from "./workflows/workflow-routes.ts";
 import { WorkflowSubmitter, type WorkflowSubmitterDependencies } from "./workflows/workflow-submitter.ts";
@@ -96,7 +100,8 @@ export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
     output: (items) => followers.hear(items),
   });
   const live = new LiveView(bus, inbox, runtime);
-  const followers = new Followers({ bus, runtime, live });
+  const seats = new StreamSeats();
+  const followers = new Followers({ bus, runtime, live, seats });
   const reader = new ExecutionReader(store.queries, live, waiters, runtime);
   const runs = new RunReader(store.queries, live);
   const { zones } = about;
@@ -129,10 +134,10 @@ export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
   executionRoutes(app, { reader, store, progress, runs });
   logsRoutes(app, { ...asking, store, reader, lacking, logUrl: config.logUrl ?? null });
   eventsRoute(app, { reader, followers, runtime });
-  const explain = explainer({ store, bus, runtime, inbox, reader, offers: handlers.offers });
+  const explain = explainer({ ...asking, store, reader, offers: handlers.offers, reasonsOfRun: runExplainer(runs) });
   explainRoute(app, explain);
   const submits = { submitter, ownShards, intake, handlers, pools, orderings };
-  routesOfRuns(app, { ...deps, ...submits, runs, reader, explain, commands });
+  routesOfRuns(app, { ...deps, ...submits, runs, seats, reader, explain, commands });
   scheduleRoutes(app, runtime, intake.turns);
   timeZoneRoutes(app, { store, zones, lacking });
   deadLetterRoutes(app, store, letters);
@@ -164,6 +169,7 @@ function httpApp({ config, metrics, log, runtime, about }: ApiDependencies): Htt
 
 interface RunRoutes extends Pick<ApiDependencies, "store">, WorkflowSubmitterDependencies {
   runs: RunReader;
+  seats: StreamSeats;
   reader: ExecutionReader;
   explain: ReturnType<typeof explainer>;
   commands: Commands;
@@ -177,4 +183,7 @@ function routesOfRuns(app: HttpApp, deps: RunRoutes): void {
   workflowNodeRoutes(app, runs, explain);
   cancelWorkflowRoute(app, { runtime, commands, runs });
   graphRoute(app, runs, intake.turns);
+  const followers = new RunFollowers(deps);
+  app.addHook("preClose", async () => followers.close());
+  workflowEventsRoute(app, { runs, reader, followers, runtime });
 }

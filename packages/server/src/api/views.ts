@@ -24,7 +24,7 @@ export function executionSummaryBody(row: ExecutionSummary): ExecutionSummaryBod
   return { ...beforePayload(row), ...timesOf(row) };
 }
 
-/** @param node name of the workflow's node that the execution runs; null: a job's execution */
+/** @param node name of the workflow's node that the execution runs; null: a job's execution, or a run of a workflow */
 export function executionBody(
   view: ExecutionView,
   progress: Progress | null,
@@ -34,6 +34,7 @@ export function executionBody(
   return {
     ...beforePayload(view),
     ...(view.ofRun !== undefined && { workflowId: view.ofRun.run }),
+    ...(view.isRun && { workflowId: view.executionId }),
     ...(node !== null && { node }),
     payload: rawOrNull(view.payload),
     result: rawOrNull(view.result),

@@ -54,10 +54,11 @@ export interface Settlement {
 export interface SettledLetter {
   executionId: ExecutionId;
   /**
-   * NOT_A_DEAD_LETTER: the execution is unknown, of a node, not DEAD or settled before (a retry settles it too), or the job of a
-   * letter to be replayed is deleted, or that letter is a run of a workflow. KEY_HELD: an execution that is not final holds the unique key of the letter.
+   * NOT_A_DEAD_LETTER: the execution is unknown, not DEAD or settled before (a retry settles it too), the job of a letter to be
+   * replayed is deleted, or a node of a workflow was to be discarded. KEY_HELD: an execution that is not final holds the
+   * unique key of the letter. OF_WORKFLOW: a run of a workflow, or a DEAD node of one, was to be replayed.
    */
-  outcome: "SETTLED" | "NOT_A_DEAD_LETTER" | "KEY_HELD";
+  outcome: "SETTLED" | "NOT_A_DEAD_LETTER" | "KEY_HELD" | "OF_WORKFLOW";
   /** Id of the execution that the replay has created; null: there was no replay. */
   newId: ExecutionId | null;
 }
@@ -74,7 +75,7 @@ export interface NewDeadLetterRun {
 
 export interface DeadLetterRun extends NewDeadLetterRun {
   settled: number;
-  /** Letters that the run left as they were, because their unique key was held. */
+  /** Letters that the run left as they were, because their unique key was held, or because a replay came to a run of a workflow. */
   skipped: number;
   /** null: the run has not ended. */
   finishedAt: EpochMs | null;

@@ -198,8 +198,10 @@ export interface ExecutionView extends ExecutionSummary {
   attempts: EndedAttempt[];
   /** Whether handlers of the execution have made records; `Store.steps` reads them. */
   hasSteps: boolean;
-  /** Run and node of the execution of a node. Left out: a job's execution. */
+  /** Run and node of the execution of a node. Left out: a job's execution, or a run. */
   ofRun?: NodeOfRun;
+  /** Left out: the execution is no run of a workflow. */
+  isRun?: true;
 }
 
 export interface JobSummary {

@@ -41,10 +41,15 @@ export class Operators {
     this.#times.start(everyMs, () => this.#do(this.#random.pick(ACTIONS)));
   }
 
-  /** Stops the operators, who still resume paused pools, also one that was paused in a state to which the store was restored. */
+  /** Stops the operators, who still resume paused pools. */
   stop(): void {
     this.#times.stop();
     this.#lookAgain();
+  }
+
+  /** Checks the pool once the servers are back: it may be paused in the state to which the store was restored. */
+  storeWentBack(): void {
+    this.#clock.plan(LATEST_MS, () => this.#lookAgain());
   }
 
   #do(operation: (typeof ACTIONS)[number]): void {

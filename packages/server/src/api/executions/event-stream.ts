@@ -11,8 +11,13 @@ const KEEP_ALIVE_MS = 15_000;
  * its last event.
  */
 const UNREAD_MAX_BYTES = 1024 * 1024;
+/** Longest wait for a client to read what the server has sent, in milliseconds. After that, the server closes the stream. */
+const DRAIN_MAX_MS = 15_000;
 
-/** One answer of server-sent events. Nothing waits for it: a client that reads too slowly is disconnected. */
+/**
+ * One answer of server-sent events. Nothing has to wait for it: a client that reads too slowly is disconnected. A sender
+ * of many events at once waits for `drained`.
+ */
 export class EventStream {
   readonly #raw: ServerResponse;
   readonly #runtime: Runtime;
@@ -40,13 +45,29 @@ export class EventStream {
     this.#write(`event: ${event}\nid: ${id}\ndata: ${JSON.stringify(data)}\n\n`);
   }
 
+  /** Whether the client is still there. */
+  get isOpen(): boolean {
+    return !this.#raw.writableEnded && !this.#raw.destroyed;
+  }
+
+  /** Resolves when the client has read nearly all that was sent, or is disconnected, at the latest after 15 seconds. */
+  async drained(): Promise<void> {
+    if (!this.isOpen || !this.#raw.writableNeedDrain) return;
+    const timer = this.#runtime.setTimer(DRAIN_MAX_MS, () => this.#raw.destroy());
+    await new Promise<void>((resolve) => {
+      this.#raw.once("drain", resolve);
+      this.#raw.once("close", resolve);
+    });
+    timer.cancel();
+  }
+
   end(): void {
     this.#keepAlive?.cancel();
     this.#raw.end();
   }
 
   #write(text: string): void {
-    if (this.#raw.writableEnded || this.#raw.destroyed) return;
+    if (!this.isOpen) return;
     this.#raw.write(text);
     if (this.#raw.writableLength > UNREAD_MAX_BYTES) this.#raw.destroy();
   }

@@ -8,6 +8,7 @@ import { type EventCursor, encodeEventId } from "./event-cursor.ts";
 import type { EventStream } from "./event-stream.ts";
 import type { Follower } from "./followers.ts";
 import type { Overlaid } from "./live.ts";
+import type { Teller } from "./stream-until-final.ts";
 
 /** Largest number of past attempts that a stream sends at its start. */
 const PAST_ATTEMPTS_MAX = 100;
@@ -18,9 +19,8 @@ type FullRow = Overlaid<ExecutionView>;
  * Sends one client the events of its execution: states with the times at which they began, attempts that did not
  * succeed, and the handler's output.
  */
-export class EventTeller implements Follower {
+export class EventTeller implements Follower, Teller {
   row: ExecutionSummary;
-  /** Resolves when all known events have been sent. */
   told: Promise<void> = Promise.resolve();
   readonly #read: () => Promise<FullRow | null>;
   readonly #first: FullRow;
@@ -54,6 +54,10 @@ export class EventTeller implements Follower {
   changed(row: Overlaid, full: FullRow | null = null): void {
     this.row = row;
     this.told = this.told.then(() => this.#tell(row, full));
+  }
+
+  ended(last: ExecutionView): void {
+    this.changed(last, last);
   }
 
   heard(item: HandlerOutput): void {

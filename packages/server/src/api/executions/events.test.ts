@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { EventEmitter, once } from "node:events";
-import { get, type IncomingMessage } from "node:http";
+import { get } from "node:http";
 import { after, before, describe, it } from "node:test";
 import { systemRuntime } from "../../adapters/system/system-runtime.ts";
 import { Scene } from "../../ports/conformance/store-scene.conformance.ts";
 import type { LiveExecution, ToGateway } from "../../ports/messages.ts";
 import type { NewJob } from "../../ports/store.ts";
 import { playOwner, startTestApi, type TestApi } from "../api.fixture.ts";
+import { EventReader } from "../event-reader.fixture.ts";
 
 describe("following an execution by server-sent events", () => {
   let api: TestApi;
@@ -19,28 +20,8 @@ describe("following an execution by server-sent events", () => {
   });
   after(() => api.stop());
 
-  const open = async (job: NewJob, lastEventId?: string): Promise<IncomingMessage> => {
-    const headers = lastEventId === undefined ? {} : { "last-event-id": lastEventId };
-    const request = get(`${url}/v1/executions/${job.executionId}/events`, { headers });
-    const [response] = (await once(request, "response")) as [IncomingMessage];
-    return response;
-  };
-  /** Everything that the stream has sent since the last call, once it contains a text. */
-  const texts = new WeakMap<IncomingMessage, string>();
-  const until = (response: IncomingMessage, mark: RegExp): Promise<string> =>
-    new Promise((resolve) => {
-      const look = (chunk = "") => {
-        const text = (texts.get(response) ?? "") + chunk;
-        texts.set(response, text);
-        if (!mark.test(text)) return;
-        response.off("data", look);
-        response.pause();
-        texts.set(response, "");
-        resolve(text);
-      };
-      response.setEncoding("utf8").on("data", look);
-      response.resume();
-    });
+  const open = ({ executionId }: NewJob, lastEventId?: string) =>
+    EventReader.open(`${url}/v1/executions/${executionId}/events`, lastEventId);
   const finish = async (job: NewJob) => {
     await scene.applied(job.shard, { changes: [scene.succeeded(job)] });
     api.bus.send(
@@ -68,19 +49,17 @@ describe("following an execution by server-sent events", () => {
       api.bus.send({ node, role: "api" }, { kind: "LIVE", request: message.request, executions });
     });
     const stream = await open(job);
-    assert.equal(stream.headers["content-type"], "text/event-stream; charset=utf-8");
-    await until(stream, /"state":"RUNNING"/);
+    assert.equal(stream.response.headers["content-type"], "text/event-stream; charset=utf-8");
+    await stream.until(/"state":"RUNNING"/);
     line(job, 7, "hello");
     line(job, 7, "hello");
-    const heard = await until(stream, /"line":"hello"/);
+    const heard = await stream.until(/"line":"hello"/);
     assert.match(heard, /event: log\nid: RUNNING\.1\.7\ndata: \{"attempt":1,"at":"2023-11-14T22:13:20.000Z"/);
     assert.equal(heard.match(/hello/g)?.length, 1, "a repeat is not told");
     endOwner();
     await finish(job);
-    assert.match(await until(stream, /SUCCEEDED/), /event: state\nid: SUCCEEDED\.1\.7\n/);
-    const ended = once(stream, "end");
-    stream.resume();
-    await ended;
+    assert.match(await stream.until(/SUCCEEDED/), /event: state\nid: SUCCEEDED\.1\.7\n/);
+    await stream.end();
     endGateway();
     assert.deepEqual(follows[0], { kind: "FOLLOW", follows: [{ executionId: job.executionId, after: 0 }] });
     assert.deepEqual(follows.at(-1), { kind: "UNFOLLOW", executionIds: [job.executionId] });
@@ -97,7 +76,7 @@ describe("following an execution by server-sent events", () => {
       api.bus.send({ node, role: "api" }, { kind: "LIVE", request: message.request, executions });
     });
     const stream = await open(job);
-    assert.match(await until(stream, /"state":"RUNNING".*\n\n/), /"at":"2023-11-14T22:13:20.123Z"/);
+    assert.match(await stream.until(/"state":"RUNNING".*\n\n/), /"at":"2023-11-14T22:13:20.123Z"/);
     const error = { name: "RangeError", message: "no such city" };
     const failed = {
       attempt: 1,
@@ -118,20 +97,20 @@ describe("following an execution by server-sent events", () => {
       changes: [scene.succeeded(job, { ...change, startedAt: null, finishedAt: null, ended: [failed] })],
     });
     live = { state: "PENDING", since: null };
-    const told = await until(stream, /"state":"PENDING".*\n\n/);
+    const told = await stream.until(/"state":"PENDING".*\n\n/);
     assert.match(told, /event: attempt\nid: PENDING\.1\.0\ndata: .*"state":"FAILED".*"message":"no such city"/);
     assert.match(told, /event: state\nid: PENDING\.1\.0\ndata: .*"failures":1.*"at":"2023-11-14T22:13:20.130Z"/);
     endOwner();
-    stream.destroy();
+    stream.response.destroy();
 
     // A stream that continues after the event does not repeat it; a stream from the beginning does.
     const behind = await open(job, "PENDING.1.0");
     line(job, 9, "later");
-    assert.doesNotMatch(await until(behind, /later/), /no such city/);
-    behind.destroy();
+    assert.doesNotMatch(await behind.until(/later/), /no such city/);
+    behind.response.destroy();
     const anew = await open(job);
-    assert.match(await until(anew, /event: state/), /no such city/);
-    anew.destroy();
+    assert.match(await anew.until(/event: state/), /no such city/);
+    anew.response.destroy();
   });
 
   it("goes on behind the last event that was seen, and has no more to tell of the end", async () => {
@@ -143,14 +122,14 @@ describe("following an execution by server-sent events", () => {
     const following = once(asked, "follow");
     const stream = await open(job, "PENDING.0.41");
     assert.equal((await following)[0].after, 41);
-    const rest = until(stream, /SUCCEEDED/);
+    const rest = stream.until(/SUCCEEDED/);
     await finish(job);
     assert.doesNotMatch(await rest, /PENDING/, "it has seen that");
     endGateway();
     const again = await open(job, "SUCCEEDED.1.41");
-    assert.equal(again.statusCode, 204);
+    assert.equal(again.response.statusCode, 204);
     const late = await open(job);
-    assert.match(await until(late, /SUCCEEDED/), /id: SUCCEEDED\.1\.0/);
+    assert.match(await late.until(/SUCCEEDED/), /id: SUCCEEDED\.1\.0/);
   });
 
   it("refuses an id that is none, and an execution that is not there", async () => {
@@ -163,7 +142,7 @@ describe("following an execution by server-sent events", () => {
 
   it("cuts off a reader that does not read, rather than keep it all", async () => {
     const job = await scene.submitted();
-    const stream = await open(job);
+    const { response: stream } = await open(job);
     stream.pause();
     stream.on("error", () => {});
     const closed = new Promise((resolve) => stream.once("close", resolve));

@@ -29,6 +29,8 @@ interface ExplainDependencies {
   inbox: Inbox;
   reader: ExecutionReader;
   offers: Pick<HandlerOffers, "poolsOf">;
+  /** Reasons why a run of a workflow is not final; null: there is no such run. */
+  reasonsOfRun: (run: ExecutionId) => Promise<ExplanationBody["reasons"] | null>;
 }
 
 /** Explains an execution; null: there is no such execution. @throws {StoreUnavailable} */
@@ -38,6 +40,8 @@ export function explainer(deps: ExplainDependencies): Explain {
   return async (executionId) => {
     const view = await deps.reader.read(executionId);
     if (view === null) return null;
+    const told = view.isRun && !isFinal(view.state) ? await deps.reasonsOfRun(executionId) : null;
+    if (told !== null) return { executionId, state: view.state, reasons: told };
     const [row] = isFinal(view.state) ? [] : await deps.store.load([executionId]);
     if (row !== undefined) {
       const reasons = (await askOwner(deps, row)) ?? rowReasons(view, row, deps.runtime.now());

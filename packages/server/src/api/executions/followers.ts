@@ -3,11 +3,9 @@ import type { Bus } from "../../ports/bus.ts";
 import type { HandlerOutput } from "../../ports/messages.ts";
 import type { Runtime, Timer } from "../../ports/runtime.ts";
 import type { ExecutionSummary } from "../../ports/store-queries.ts";
-import { busy } from "../http/errors.ts";
 import type { LiveView, Overlaid } from "./live.ts";
+import type { StreamSeats } from "./stream-seats.ts";
 
-/** Largest number of event streams at once. */
-export const FOLLOWERS_MAX = 1_000;
 /** Interval at which owners are asked for the state of all followed executions, in milliseconds. */
 const LOOK_MS = 500;
 /**
@@ -30,6 +28,7 @@ export interface FollowersDependencies {
   bus: Bus;
   runtime: Runtime;
   live: LiveView;
+  seats: StreamSeats;
 }
 
 /**
@@ -39,7 +38,6 @@ export interface FollowersDependencies {
 export class Followers {
   readonly #deps: FollowersDependencies;
   readonly #followers = new Map<ExecutionId, Set<Follower>>();
-  #count = 0;
   #looks = 0;
   #timer: Timer | null = null;
   #isClosed = false;
@@ -52,15 +50,17 @@ export class Followers {
    * Adds a follower. @returns function that removes it. @throws {ProblemError} 429 while there are too many followers
    */
   enter(follower: Follower): () => void {
-    if (this.#count >= FOLLOWERS_MAX) throw busy("too-many-requests", "too many streams of events are open", 5);
+    const free = this.#deps.seats.take();
     const { executionId } = follower.row;
-    this.#count++;
     const same = this.#followers.get(executionId);
     if (same === undefined) this.#followers.set(executionId, new Set([follower]));
     else same.add(follower);
     this.#tellGateways([executionId]);
     this.#schedule();
-    return () => this.#leave(follower);
+    return () => {
+      free();
+      this.#leave(follower);
+    };
   }
 
   hear(items: readonly HandlerOutput[]): void {
@@ -80,7 +80,6 @@ export class Followers {
     const { executionId } = follower.row;
     const same = this.#followers.get(executionId);
     if (same?.delete(follower) !== true) return;
-    this.#count--;
     if (same.size > 0) return;
     this.#followers.delete(executionId);
     const { bus } = this.#deps;

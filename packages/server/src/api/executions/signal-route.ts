@@ -1,6 +1,7 @@
 import { SignalBody, SignalRequest, Uuid } from "@mainspring/contract";
 import { SIGNAL_MAX_BYTES } from "@mainspring/contract/limits";
 import { Type } from "typebox";
+import { isFinal } from "../../domain/execution.ts";
 import { DEFAULT_TENANT } from "../../domain/ids.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { Store } from "../../ports/store.ts";
@@ -33,7 +34,7 @@ export function signalRoute(app: HttpApp, deps: SignalDependencies): void {
     response: {
       200: answer(SignalBody, "Taken before: an earlier request had the same id, name and data"),
       202: answer(SignalBody, "Taken: a step that waits for the signal, or comes to wait for it, gets it"),
-      ...problems("not-found", "execution-final", "payload-too-large", "unsupported-media-type"),
+      ...problems("not-found", "execution-final", "wrong-state", "payload-too-large", "unsupported-media-type"),
     },
   };
   void app.register(async (scope) => {
@@ -58,26 +59,34 @@ export async function sendSignal(
   { runtime, store, commands }: Omit<SignalDependencies, "lacking">,
   executionId: string,
   signal: { id: string; name: string; data: Uint8Array | null },
-): Promise<SignalOutcome> {
+): Promise<SignalOutcome | { kind: "IS_WORKFLOW" }> {
   const view = await store.queries.getExecution(DEFAULT_TENANT, executionId);
   if (view === null) return { kind: "UNKNOWN" };
+  if (view.isRun && !isFinal(view.state)) return { kind: "IS_WORKFLOW" };
   const command = { id: runtime.uuid(), shard: view.shard, kind: "SIGNAL", executionId } as const;
   const outcome = await store.steps.addSignal(executionId, { ...signal, at: Math.floor(runtime.now()) }, command);
   if (outcome.kind === "ACCEPTED") commands.pass(command);
   return outcome;
 }
 
-function refusal(kind: Exclude<SignalOutcome["kind"], "ACCEPTED" | "REPEATED">, id: string): ProblemError {
+function refusal(
+  kind: Exclude<SignalOutcome["kind"], "ACCEPTED" | "REPEATED"> | "IS_WORKFLOW",
+  id: string,
+): ProblemError {
   if (kind === "UNKNOWN") return noSuch("execution");
   const [name, detail] = REFUSALS[kind];
   return new ProblemError(problem(name, detail(id)));
 }
 
 const REFUSALS: Readonly<
-  Record<"FINAL" | "ID_REUSED" | "TOO_MANY", readonly [name: ProblemName, detail: (id: string) => string]>
+  Record<
+    "FINAL" | "ID_REUSED" | "TOO_MANY" | "IS_WORKFLOW",
+    readonly [name: ProblemName, detail: (id: string) => string]
+  >
 > = {
   FINAL: ["execution-final", () => "the execution is final: no handler of it runs any more"],
   ID_REUSED: ["signal-id-reused", (id) => `the signal ${JSON.stringify(id)} has another name or other data`],
+  IS_WORKFLOW: ["wrong-state", () => "a run of a workflow has no handler: send the signal to the execution of a node"],
   TOO_MANY: ["too-many-signals", () => "too many signals wait for a step of the execution"],
 };
 

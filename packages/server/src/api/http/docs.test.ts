@@ -66,6 +66,7 @@ describe("the description of the API", () => {
         "GET /v1/workers/{workerId}",
         "GET /v1/workflows",
         "GET /v1/workflows/{workflowId}",
+        "GET /v1/workflows/{workflowId}/events",
         "GET /v1/workflows/{workflowId}/graph",
         "GET /v1/workflows/{workflowId}/nodes",
         "GET /v1/workflows/{workflowId}/nodes/{name}",

@@ -52,7 +52,7 @@ export class RunReader {
     if (run === null) return null;
     const rows = await this.#rows(id);
     const { graph, nodes } = this.#decode(run);
-    const progress = RunProgress.of(graph, outcomesOf(rows), liveOf(rows), modeOf(run));
+    const progress = RunProgress.of(graph, outcomesOf(rows), liveOf(rows), progressMode(run.mode));
     const executions = new Map((await this.#live.overlay(rows)).map((row) => [row.ofRun.node, row]));
     return { run, graph, nodes, progress, executions };
   }
@@ -97,7 +97,8 @@ function* liveOf(rows: readonly NodeSummary[]): Generator<number> {
   for (const { state, ofRun } of rows) if (!isFinal(state)) yield ofRun.node;
 }
 
-function modeOf({ mode }: RunView): RunProgress["mode"] {
+/** Mode of the progress of a run with this mode. */
+export function progressMode(mode: RunView["mode"]): RunProgress["mode"] {
   return mode === "EXPIRING" ? "CANCELLING" : mode;
 }
 

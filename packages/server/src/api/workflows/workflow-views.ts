@@ -1,5 +1,6 @@
 import type { Workflow, WorkflowGraphBody, WorkflowNode, WorkflowSummary } from "@mainspring/contract";
 import { NODE_STATES, type NodeState } from "@mainspring/contract/enums";
+import { isFinal } from "../../domain/execution.ts";
 import { conditionOfEdge, edgesOf, nodeOfEdge } from "../../domain/workflow/adjacency.ts";
 import { conditionOf } from "../../domain/workflow/conditions.ts";
 import type { RunSummary } from "../../ports/store-runs.ts";
@@ -12,7 +13,8 @@ const FAILED_MAX = 20;
 const NAMES_MAX = 20;
 
 export function workflowSummary(run: RunSummary): WorkflowSummary {
-  const { executionId, jobId, tenant, name, labels, priority, state, reason, mode, nodes } = run;
+  const { executionId, jobId, tenant, name, labels, priority, state, reason, nodes } = run;
+  const mode = isFinal(state) ? null : run.mode;
   return {
     ...{ workflowId: executionId, jobId, tenant, name, labels: { ...labels }, priority, state, reason, mode, nodes },
     createdAt: formatInstant(run.createdAt),
@@ -66,7 +68,12 @@ export function workflowNode(picture: RunPicture, node: number): WorkflowNode {
 export function blockedBy({ progress, nodes }: RunPicture, node: number): WorkflowNode["blockedBy"] {
   if (progress.stateOf(node) !== "BLOCKED") return null;
   const open = progress.openParents(node);
-  return { open: open.length, first: open.slice(0, NAMES_MAX).map((parent) => nodes[parent]?.name ?? "") };
+  return { open: open.length, first: firstNames({ nodes }, open) };
+}
+
+/** Names of the first 20 of some nodes. */
+export function firstNames({ nodes }: Pick<RunPicture, "nodes">, numbers: readonly number[]): string[] {
+  return numbers.slice(0, NAMES_MAX).map((node) => nodes[node]?.name ?? "");
 }
 
 /** Cause why a node is SKIPPED without an execution; null: it is not. */

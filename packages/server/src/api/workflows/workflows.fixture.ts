@@ -28,11 +28,14 @@ export class WorkflowStage {
   readonly app: HttpApp;
   readonly bus: Bus;
   readonly #scene: Scene;
+  /** Lets time pass in the store, and for the owner. */
+  readonly passes: (ms: number) => Promise<void>;
 
-  private constructor(app: HttpApp, bus: Bus, scene: Scene) {
+  private constructor(app: HttpApp, bus: Bus, scene: Scene, passes: (ms: number) => Promise<void>) {
     this.app = app;
     this.bus = bus;
     this.#scene = scene;
+    this.passes = passes;
   }
 
   static async open(lacking?: Lacking): Promise<WorkflowStage> {
@@ -45,7 +48,7 @@ export class WorkflowStage {
       ...{ log: pino({ level: "silent" }), metrics: countingMetrics([]), config: { apiKey: null } },
       clock: { look: async () => undefined },
     });
-    return new WorkflowStage(app, bus, scene);
+    return new WorkflowStage(app, bus, scene, (ms) => stage.time.pass(ms));
   }
 
   close(): Promise<void> {
@@ -70,8 +73,8 @@ export class WorkflowStage {
     return answer.json();
   }
 
-  get(url: string): Promise<LightMyRequestResponse> {
-    return documented(this.app, { method: "GET", url });
+  get(url: string, headers: Record<string, string> = {}): Promise<LightMyRequestResponse> {
+    return documented(this.app, { method: "GET", url, headers });
   }
 
   post(url: string, payload?: object): Promise<LightMyRequestResponse> {
@@ -92,6 +95,21 @@ export class WorkflowStage {
     const ended = { ...attempt, state: "SUCCEEDED" as const };
     const usual = { state: "SUCCEEDED" as const, attempt: 1, queue: "NONE" as const, startedAt: now, finishedAt: now };
     await this.commit(run, { changes: [firstChange(row, { ...usual, ended: [ended], ...change })] });
+  }
+
+  /** Plays the owner of a run that ends it. */
+  async runEnds(run: ExecutionId, change: Partial<RowChange> = {}): Promise<void> {
+    const [row] = await this.store.load([run]);
+    assert.ok(row);
+    const now = this.#scene.runtime.now();
+    const end = { wasState: "RUNNING", state: "SUCCEEDED", queue: "NONE", finishedAt: now } as const;
+    await this.commit(run, {
+      changes: [firstChange({ id: run, rank: row.rank, dueAt: row.dueAt }, { ...end, ...change })],
+    });
+    this.bus.send(
+      { node: this.bus.node, role: "api" },
+      { kind: "FINAL", executionId: run, state: change.state ?? "SUCCEEDED" },
+    );
   }
 
   async commit(run: ExecutionId, parts: Partial<ShardCommit>): Promise<void> {

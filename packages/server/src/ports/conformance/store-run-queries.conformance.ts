@@ -41,6 +41,10 @@ export function runQueriesConformance(scene: () => Scene): void {
     assert.deepEqual({ ...view, ...listed }, view);
     const execution = await queries.getExecution(TENANT, asked.executionId);
     assert.deepEqual([execution?.state, execution?.trigger, execution?.ofRun], ["DEAD", "API", undefined]);
+    const node = await queries.getExecution(TENANT, nodeId(asked.executionId, 2));
+    const job = await queries.getExecution(TENANT, (await scene().submitted()).executionId);
+    assert.deepEqual([execution?.isRun, node?.isRun, job?.isRun], [true, undefined, undefined]);
+    assert.equal(node?.ofRun?.run, asked.executionId);
   });
 
   it("lists runs by state, name and time, page by page", async () => {
@@ -157,7 +161,16 @@ export function runQueriesConformance(scene: () => Scene): void {
       return outcome?.outcome;
     };
     assert.equal(await settle("DISCARD", nodeId(asked.executionId, 0)), "NOT_A_DEAD_LETTER");
-    assert.equal(await settle("REPLAY", asked.executionId), "NOT_A_DEAD_LETTER");
+    assert.equal(await settle("REPLAY", asked.executionId), "OF_WORKFLOW");
+    assert.equal(await settle("REPLAY", nodeId(asked.executionId, 0)), "OF_WORKFLOW");
+    assert.equal(await settle("REPLAY", nodeId(asked.executionId, 2)), "NOT_A_DEAD_LETTER");
+    const runId = scene().runtime.uuid();
+    const replay = { runId, tenant: TENANT, action: "REPLAY", filter: {}, createdAt: at + 1 } as const;
+    await deadLetters.begin(replay);
+    const newIds = [scene().runtime.uuid(), scene().runtime.uuid()];
+    assert.deepEqual(await deadLetters.advance(runId, newIds, at), { made: [], isOver: true });
+    const { settled, skipped } = (await deadLetters.readRun(TENANT, runId)) ?? {};
+    assert.deepEqual([settled, skipped, await letters()], [0, 1, [[asked.executionId], 1]]);
     assert.equal(await settle("DISCARD", asked.executionId), "SETTLED");
     assert.deepEqual(await letters(), [[], 0]);
   });

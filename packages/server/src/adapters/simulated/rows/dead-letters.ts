@@ -22,7 +22,7 @@ import { listing, summary } from "./queries.ts";
 export type StoredRun = DeadLetterRun & { marker: ExecutionId };
 
 /** One examined letter. `newId` null: there is no replay. */
-type Judged = { executionId: ExecutionId; newId: ExecutionId | null; isSettled: boolean };
+type Judged = { executionId: ExecutionId; newId: ExecutionId | null; isSettled: boolean; isRun: boolean };
 
 export function list(data: StoreData, tenant: string, filter: DeadLetterFilter, page: Page): Listing<DeadLetter> {
   const rows: ExecutionRow[] = [];
@@ -43,9 +43,21 @@ export function settle(data: StoreData, by: Incarnation, asked: Settlement): Set
   const judged = new Map(judge(data, by, action, rows, newIds, at).map((letter) => [letter.executionId, letter]));
   return executionIds.map((executionId) => {
     const letter = judged.get(executionId);
-    const outcome = letter === undefined ? "NOT_A_DEAD_LETTER" : letter.isSettled ? "SETTLED" : "KEY_HELD";
+    const outcome = letter === undefined ? otherOutcome(data, asked, executionId) : outcomeOf(letter);
     return { executionId, outcome, newId: letter?.newId ?? null };
   });
+}
+
+function outcomeOf({ isSettled, isRun }: Judged): SettledLetter["outcome"] {
+  if (isSettled) return "SETTLED";
+  return isRun ? "OF_WORKFLOW" : "KEY_HELD";
+}
+
+/** Outcome of an id that names no dead letter. */
+function otherOutcome(data: StoreData, { tenant, action }: Settlement, id: ExecutionId): SettledLetter["outcome"] {
+  const row = data.executions.get(id);
+  const isDeadNode = row !== undefined && isNode(row) && row.state === "DEAD" && row.job.tenant === tenant;
+  return isDeadNode && action === "REPLAY" ? "OF_WORKFLOW" : "NOT_A_DEAD_LETTER";
 }
 
 export function begin(data: StoreData, run: NewDeadLetterRun): void {
@@ -104,9 +116,11 @@ function judge(
   const letters: ExecutionRow[] = [];
   const made: ExecutionRow[] = [];
   const judged = rows.map((row, place): Judged => {
+    const isRun = row.node !== null;
+    if (isRun && action === "REPLAY") return { executionId: row.id, newId: null, isSettled: false, isRun };
     const replay = action === "REPLAY" ? replayOf(data, row, newIds[place] as ExecutionId, at) : null;
     if (replay !== null && data.uniqueKeys.isHeld(replay.job)) {
-      return { executionId: row.id, newId: null, isSettled: false };
+      return { executionId: row.id, newId: null, isSettled: false, isRun };
     }
     if (replay !== null) {
       data.executions.insert(replay);
@@ -115,7 +129,7 @@ function judge(
     }
     data.executions.replace(row, { ...row, settled: action, updatedAt: at });
     letters.push(row);
-    return { executionId: row.id, newId: replay?.id ?? null, isSettled: true };
+    return { executionId: row.id, newId: replay?.id ?? null, isSettled: true, isRun };
   });
   data.tell({ kind: "SETTLED", at: data.now(), by, action, letters, rows: made });
   return judged;
@@ -145,10 +159,10 @@ function isOpen(row: ExecutionRow): boolean {
   return row.state === "DEAD" && row.settled === null && !isNode(row);
 }
 
-/** Whether a letter may be settled. Letters of a deleted job and runs of workflows are not replayed. */
+/** Whether a letter may be settled. Letters of a deleted job are not replayed. */
 function maySettle(data: StoreData, action: DeadLetterAction, row: ExecutionRow): boolean {
   if (!isOpen(row)) return false;
-  return action === "DISCARD" || (row.node === null && data.jobs.get(row.job.jobId)?.deletedAt === null);
+  return action === "DISCARD" || data.jobs.get(row.job.jobId)?.deletedAt === null;
 }
 
 function matches(row: ExecutionRow, tenant: string, filter: DeadLetterFilter): boolean {

@@ -1,3 +1,4 @@
+import { RUN_NODE } from "../../../domain/execution.ts";
 import type { ExecutionId, JobId } from "../../../domain/ids.ts";
 import type { JobState, JobType } from "../../../domain/job.ts";
 import { isRecurringJobId } from "../../../domain/recurrence.ts";
@@ -37,6 +38,7 @@ export function getExecution(data: StoreData, tenant: string, id: ExecutionId): 
     attempts: [...row.attempts],
     hasSteps: row.steps !== null,
     ...(isNode(row) && { ofRun: ofRun(row) }),
+    ...(row.node === RUN_NODE && { isRun: true }),
   };
 }
 

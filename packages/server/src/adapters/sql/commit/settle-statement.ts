@@ -21,9 +21,9 @@ const POLICY = "CASE WHEN policy IS NOT NULL THEN jsonb_set(policy::jsonb, '{sta
 /**
  * Settles the dead letters that the conditions choose, in the order of their ids, as one statement: a letter leaves the
  * list in the instant in which its replay exists. A concurrent statement for the same letter waits, and then finds the
- * letter settled. Letters of a deleted job and runs of workflows are not replayed. The statement locks a job while it creates a replay, so
+ * letter settled. Letters of a deleted job are not chosen for a replay. The statement locks a job while it creates a replay, so
  * that a concurrent change or deletion of the job sees the replay. The answer has (id, new id, whether the letter was
- * settled) for each chosen letter.
+ * settled, whether the letter is a run of a workflow) for each chosen letter. A replay leaves runs as they are.
  * @param newIds ids for replays, one per letter; their number bounds how many letters are settled
  */
 export function settleStatement(
@@ -36,11 +36,11 @@ export function settleStatement(
   const [ids, now] = [`$${count + 1}::uuid[]`, `$${count + 2}::int8`];
   const [job, lock] =
     action === "REPLAY"
-      ? ["JOIN jobs j ON j.id = e.job_id AND j.deleted_at IS NULL AND e.node IS NULL", "FOR UPDATE OF e FOR SHARE OF j"]
+      ? ["JOIN jobs j ON j.id = e.job_id AND j.deleted_at IS NULL", "FOR UPDATE OF e FOR SHARE OF j"]
       : ["", "FOR UPDATE OF e"];
   const text = `
     WITH picked AS MATERIALIZED (
-      SELECT e.id, e.policy, ${COPIED.replaceAll(/\w+/g, "e.$&")} FROM executions e ${job}
+      SELECT e.id, e.policy, e.node, ${COPIED.replaceAll(/\w+/g, "e.$&")} FROM executions e ${job}
       WHERE ${IS_OPEN} AND ${where.text} ORDER BY e.id LIMIT ${newIds.length} ${lock}
     ), letter AS MATERIALIZED (
       SELECT p.*, i.new_id FROM (SELECT *, row_number() OVER (ORDER BY id) AS place FROM picked) p
@@ -50,7 +50,7 @@ export function settleStatement(
       UPDATE executions e SET settled = ${SETTLED_CODES[action]}, updated_at = ${now}
       FROM chosen c WHERE e.id = c.id AND ${IS_OPEN} RETURNING e.id
     ) ${action === "REPLAY" ? insertReplays(now) : ""}
-    SELECT l.id, l.new_id, s.id IS NOT NULL FROM letter l LEFT JOIN settled s ON s.id = l.id ORDER BY l.id`;
+    SELECT l.id, l.new_id, s.id IS NOT NULL, l.node IS NOT NULL FROM letter l LEFT JOIN settled s ON s.id = l.id ORDER BY l.id`;
   return { text, values: [...where.values, uuids(newIds, (id) => id), at] };
 }
 
@@ -62,10 +62,11 @@ const REPLAYS = `
   claimed AS (
     INSERT INTO unique_keys (tenant, key, execution_id, job_id)
     SELECT l.tenant, j.unique_key, l.new_id, l.job_id FROM letter l JOIN jobs j ON j.id = l.job_id
-    WHERE l.has_unique_key ORDER BY l.tenant COLLATE "C", j.unique_key COLLATE "C"
+    WHERE l.has_unique_key AND l.node IS NULL ORDER BY l.tenant COLLATE "C", j.unique_key COLLATE "C"
     ON CONFLICT DO NOTHING RETURNING execution_id
   ), chosen AS MATERIALIZED (
-    SELECT * FROM letter l WHERE NOT l.has_unique_key OR l.new_id IN (SELECT execution_id FROM claimed)
+    SELECT * FROM letter l
+    WHERE l.node IS NULL AND (NOT l.has_unique_key OR l.new_id IN (SELECT execution_id FROM claimed))
   ),`;
 
 function insertReplays(now: string): string {

@@ -13,6 +13,7 @@ import type {
 } from "../../../ports/store-dead-letters.ts";
 import type { Listing, Page } from "../../../ports/store-queries.ts";
 import { IS_OPEN, settleStatement } from "../commit/settle-statement.ts";
+import { STATE_CODES } from "../connection/codes.ts";
 import type { Connections, Row, Session } from "../connection/connections.ts";
 import { persistently } from "../connection/persistently.ts";
 import { Conditions, listing } from "../connection/query.ts";
@@ -28,6 +29,8 @@ const BEGIN = `
   WITH old AS (DELETE FROM dead_letter_runs WHERE finished_at < $5::bigint - ${RUN_KEPT_MS})
   INSERT INTO dead_letter_runs (id, tenant, action, filter, created_at, marker)
   VALUES ($1, $2, $3, $4, $5, '${FIRST_ID}') ON CONFLICT DO NOTHING`;
+const DEAD_NODES = `SELECT id FROM executions
+  WHERE id = ANY($1::uuid[]) AND tenant = $2 AND node >= 0 AND state = ${STATE_CODES.DEAD}`;
 const OPEN_RUNS = "SELECT id FROM dead_letter_runs WHERE finished_at IS NULL ORDER BY id LIMIT 100";
 const READ_RUN = `SELECT ${RUN_COLUMNS} FROM dead_letter_runs WHERE id = $1 AND tenant = $2`;
 /** Takes the run. Another node that wants to continue the same run leaves it to the holder of the lock. */
@@ -37,7 +40,7 @@ const ADVANCE_RUN = `UPDATE dead_letter_runs SET marker = $2, settled = settled 
   finished_at = $5 WHERE id = $1`;
 
 /** One letter that a statement has examined. */
-type Judged = [executionId: ExecutionId, newId: ExecutionId, settled: boolean];
+type Judged = [executionId: ExecutionId, newId: ExecutionId, settled: boolean, isRun: boolean];
 
 export function deadLetters(db: Connections): StoreDeadLetters {
   return {
@@ -72,13 +75,21 @@ async function settle(db: Connections, asked: Settlement): Promise<SettledLetter
   const { tenant, action, executionIds, newIds, at } = asked;
   const where = new Conditions().add("e.tenant = ?", tenant).add("e.id = ANY(?::uuid[])", [...new Set(executionIds)]);
   const rows = (await db.run("submit", settleStatement(action, where, newIds, at))) as Judged[];
-  const judged = new Map(rows.map(([executionId, newId, isSettled]) => [executionId, { newId, isSettled }]));
+  const judged = new Map(rows.map((row) => [row[0], row]));
+  const others = executionIds.filter((id) => !judged.has(id));
+  const nodes = action === "REPLAY" && others.length > 0 ? await deadNodes(db, tenant, others) : new Set();
   return executionIds.map((executionId) => {
-    const letter = judged.get(executionId);
-    if (letter === undefined) return { executionId, outcome: "NOT_A_DEAD_LETTER", newId: null };
-    if (!letter.isSettled) return { executionId, outcome: "KEY_HELD", newId: null };
-    return { executionId, outcome: "SETTLED", newId: action === "REPLAY" ? letter.newId : null };
+    const [, newId, isSettled, isRun] = judged.get(executionId) ?? [];
+    if (isSettled) return { executionId, outcome: "SETTLED", newId: action === "REPLAY" ? (newId ?? null) : null };
+    if (isRun || nodes.has(executionId)) return { executionId, outcome: "OF_WORKFLOW", newId: null };
+    return { executionId, outcome: isSettled === false ? "KEY_HELD" : "NOT_A_DEAD_LETTER", newId: null };
   });
+}
+
+/** DEAD nodes of workflows among executions. */
+async function deadNodes(db: Connections, tenant: string, ids: readonly ExecutionId[]): Promise<Set<ExecutionId>> {
+  const rows = await db.run("query", { text: DEAD_NODES, values: [ids, tenant] });
+  return new Set(rows.map(([id]) => id as ExecutionId));
 }
 
 async function begin(db: Connections, { runId, tenant, action, filter, createdAt }: NewDeadLetterRun): Promise<void> {

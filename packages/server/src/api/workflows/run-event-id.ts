@@ -1,0 +1,33 @@
+import { RUN_MODES } from "@mainspring/contract/enums";
+import { EXECUTION_STATES, type ExecutionState } from "../../domain/execution.ts";
+import type { EpochMs } from "../../domain/ids.ts";
+import type { RunMode } from "../../ports/store-runs.ts";
+import { ProblemError, problem } from "../http/errors.ts";
+
+/** Progress of a client that follows a run. */
+export interface RunCursor {
+  /** State and mode of the run as last told; null: nothing was told. */
+  state: ExecutionState | null;
+  mode: RunMode;
+  /** Time of the latest change of a node such that the client has seen all changes until then; 0: none. */
+  at: EpochMs;
+}
+
+const BEGINNING: RunCursor = { state: null, mode: "RUNNING", at: 0 };
+const ID = /^([A-Z]+)\.([A-Z]+)\.(\d{1,15})$/;
+
+export function encodeRunEventId({ state, mode, at }: RunCursor): string {
+  return `${state}.${mode}.${Math.floor(at)}`;
+}
+
+/** @throws {ProblemError} invalid-cursor */
+export function decodeRunEventId(id: string | undefined): RunCursor {
+  if (id === undefined || id === "") return BEGINNING;
+  const [, stateName, modeName, at] = ID.exec(id) ?? [];
+  const state = EXECUTION_STATES.find((name) => name === stateName);
+  const mode = RUN_MODES.find((name) => name === modeName);
+  if (state !== undefined && mode !== undefined) return { state, mode, at: Number(at) };
+  throw new ProblemError(
+    problem("invalid-cursor", "Last-Event-ID must be the id of an event of this workflow's stream"),
+  );
+}

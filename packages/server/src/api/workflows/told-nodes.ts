@@ -1,0 +1,94 @@
+import { NODE_STATES } from "@mainspring/contract/enums";
+import { isFinal } from "../../domain/execution.ts";
+import type { EpochMs } from "../../domain/ids.ts";
+import { RunProgress } from "../../domain/workflow/readiness.ts";
+import type { NodeSummary } from "../../ports/store-runs.ts";
+import type { Overlaid } from "../executions/live.ts";
+import type { RunCursor } from "./run-event-id.ts";
+import { progressMode, type RunPicture, stateOfNode } from "./run-picture.ts";
+
+/**
+ * Time before the last event of a client within which changes count as unseen, in milliseconds. Nodes of the cluster may
+ * have clocks that differ by seconds, and the rows of a large run are not read at one moment.
+ */
+const REPEATED_MS = 10_000;
+const STATES_MAX = 16;
+
+/**
+ * States of a run's nodes as a client knows them, one number a node: a state and an attempt. 0: the node has never had an
+ * execution, as far as the client knows.
+ */
+export class ToldNodes {
+  readonly #codes: Int32Array;
+
+  private constructor(codes: Int32Array) {
+    this.#codes = codes;
+  }
+
+  /** States that a client knows that has seen the events up to a cursor. */
+  static until(picture: RunPicture, cursor: RunCursor): ToldNodes {
+    const codes = new Int32Array(picture.graph.nodeCount);
+    if (cursor.at === 0) return new ToldNodes(codes);
+    const until = cursor.at - REPEATED_MS;
+    const seen = { ...picture, progress: progressUntil(picture, cursor, until) };
+    for (const node of codes.keys()) {
+      const row = picture.executions.get(node);
+      if (row === undefined) codes[node] = codeOf(seen, node);
+      else if (changedAt(row) <= until) codes[node] = codeOf(picture, node);
+    }
+    return new ToldNodes(codes);
+  }
+
+  /** Nodes whose states the client does not know, by the times at which the states began; SKIPPED ones last. */
+  changes(picture: RunPicture): number[] {
+    const { executions, graph } = picture;
+    const at = (node: number) => changedAt(executions.get(node) ?? null);
+    const changed = Array.from(graph.order).filter((node) => this.#isNews(codeOf(picture, node), node));
+    return changed.sort((a, b) => compare(at(a), at(b)));
+  }
+
+  tell(picture: RunPicture, node: number): void {
+    this.#codes[node] = codeOf(picture, node);
+  }
+
+  /** An owner that does not answer leaves older states to the picture, and no execution goes back to an earlier attempt. */
+  #isNews(code: number, node: number): boolean {
+    const told = this.#codes[node] as number;
+    return code !== told && Math.floor(code / STATES_MAX) >= Math.floor(told / STATES_MAX);
+  }
+}
+
+/** Time of the latest change of a node that the picture shows; 0: there is none. */
+export function latestChange({ executions }: RunPicture): EpochMs {
+  let latest = 0;
+  for (const row of executions.values()) latest = Math.max(latest, changedAt(row));
+  return latest;
+}
+
+/** Time at which the state of a node began. Nodes without an execution change after all others. */
+function changedAt(row: Overlaid<NodeSummary> | null): EpochMs {
+  if (row === null) return Number.POSITIVE_INFINITY;
+  if (isFinal(row.state)) return row.finishedAt ?? row.updatedAt;
+  return row.since ?? Math.max(row.createdAt, row.updatedAt);
+}
+
+/** Progress of the run as it was at a time. */
+function progressUntil({ graph, executions }: RunPicture, { mode }: RunCursor, until: EpochMs): RunProgress {
+  const rows = [...executions.values()].filter(({ createdAt }) => createdAt <= until);
+  const isOver = (row: NodeSummary) => isFinal(row.state) && changedAt(row) <= until;
+  const ends = rows.filter(isOver).map(({ ofRun: { node, branch }, state }) => [node, { state, branch }] as const);
+  const live = rows.filter((row) => !isOver(row)).map(({ ofRun }) => ofRun.node);
+  return RunProgress.of(graph, ends as Iterable<Parameters<RunProgress["ended"]>>, live, progressMode(mode));
+}
+
+/** A node that waits for its execution has none, and counts as BLOCKED. */
+function codeOf(picture: RunPicture, node: number): number {
+  const row = picture.executions.get(node);
+  const state = stateOfNode(picture, node);
+  if (row === undefined && state !== "SKIPPED") return 0;
+  return NODE_STATES.indexOf(state) + STATES_MAX * (row?.attempt ?? 0);
+}
+
+function compare(a: number, b: number): number {
+  return a === b ? 0 : a < b ? -1 : 1;
+}

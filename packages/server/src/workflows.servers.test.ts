@@ -1,0 +1,244 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import {
+  Client,
+  type TaskContext,
+  TerminalError,
+  task,
+  Worker,
+  type Workflow,
+  type WorkflowNode,
+} from "@mainspring/sdk";
+import { startPostgres, type TestPostgres } from "../../../tools/services/start-postgres.ts";
+import { startLocalNode } from "./node.fixture.ts";
+import type { RunningNode } from "./node.ts";
+
+const step = { handler: "step" };
+const fail = { handler: "fail" };
+const hold = { handler: "hold" };
+const NO_RETRY = { retryPolicy: { maxAttempts: 1 } };
+
+/** Handler that runs until the test lets it go on, or its attempt is cancelled. */
+class Hold {
+  readonly #began = new Map<string, () => void>();
+  readonly #goOn = new Map<string, () => void>();
+
+  /** Resolves when the handler with this name has begun. */
+  begins(name: string): Promise<void> {
+    return new Promise((resolve) => this.#began.set(name, resolve));
+  }
+
+  goOn(name: string): void {
+    this.#goOn.get(name)?.();
+  }
+
+  run = (name: string, { signal }: TaskContext): Promise<string> =>
+    new Promise((resolve, reject) => {
+      this.#goOn.set(name, () => resolve(name));
+      signal.addEventListener("abort", () => reject(new Error("stopped")));
+      this.#began.get(name)?.();
+    });
+}
+
+describe("workflows over HTTP, on PostgreSQL, with a worker", () => {
+  let postgres: TestPostgres;
+  let node: RunningNode;
+  let client: Client;
+  let worker: Worker;
+  const holds = new Hold();
+  before(async () => {
+    postgres = await startPostgres({ version: 14 });
+    node = await startLocalNode({ MAINSPRING_STORE: postgres.url });
+    client = new Client({ url: node.httpUrl });
+    const tasks = [
+      task({
+        name: "step",
+        run: async (payload: { branch?: string } | null, ctx) => ctx.branch(payload?.branch ?? "none"),
+      }),
+      task({ name: "hold", run: holds.run }),
+      task({
+        name: "fail",
+        run: async (): Promise<null> => {
+          throw new TerminalError("no disk");
+        },
+      }),
+    ];
+    worker = new Worker({ url: node.grpcAddress, slots: 8, tasks, warn: () => undefined });
+    await worker.start();
+  });
+  after(async () => {
+    await worker?.stop();
+    await node?.stop();
+    await postgres?.stop();
+  });
+
+  const submit = async (workflow: Parameters<Client["workflows"]["submit"]>[0]) =>
+    (await client.workflows.submit(workflow)).workflowId;
+  const nodesOf = async (run: string): Promise<Record<string, WorkflowNode>> => {
+    const nodes: Record<string, WorkflowNode> = {};
+    for await (const one of client.workflows.nodes(run)) nodes[one.name] = one;
+    return nodes;
+  };
+  const statesOf = async (run: string) =>
+    Object.fromEntries(Object.values(await nodesOf(run)).map(({ name, state }) => [name, state]));
+  const ends = async (run: string, ...[state, reason]: [Workflow["state"], string | null]) => {
+    const workflow = await client.workflows.waitFor(run);
+    assert.deepEqual([workflow.state, workflow.reason, workflow.mode], [state, reason, null], JSON.stringify(workflow));
+    return workflow;
+  };
+  const raw = async (path: string) => {
+    const answer = await fetch(node.httpUrl + path);
+    assert.equal(answer.status, 200);
+    return answer.text();
+  };
+
+  it("run a diamond in its order, and tell so", async () => {
+    const run = await submit({
+      name: "diamond",
+      nodes: [
+        { name: "a", target: step },
+        { name: "b", target: step, dependsOn: ["a"] },
+        { name: "c", target: step, dependsOn: ["a"] },
+        { name: "d", target: step, dependsOn: ["b", "c"] },
+      ],
+    });
+    const ended: string[] = [];
+    let last: string | null = null;
+    for await (const event of client.workflows.follow(run)) {
+      if (event.type === "workflow") last = event.workflow.state;
+      else if (event.node.state === "SUCCEEDED") ended.push(event.node.name);
+    }
+    assert.deepEqual([[...ended].sort(), last], [["a", "b", "c", "d"], "SUCCEEDED"]);
+    assert.deepEqual([ended[0], ended[3]], ["a", "d"]);
+    const { counts } = await ends(run, "SUCCEEDED", null);
+    assert.equal(counts.SUCCEEDED, 4);
+    const nodes = await nodesOf(run);
+    for (const [parent, child] of ["ab", "ac", "bd", "cd"].map((pair) => [...pair]))
+      assert.ok(
+        String(nodes[parent as string]?.finishedAt) <= String(nodes[child as string]?.startedAt),
+        `${parent} before ${child}`,
+      );
+    const { nodes: drawn } = JSON.parse(await raw(`/v1/workflows/${run}/graph`));
+    assert.deepEqual(
+      drawn[3].dependsOn,
+      ["b", "c"].map((name) => ({ node: name, when: "SUCCEEDED" })),
+    );
+    assert.match(await raw(`/v1/workflows/${run}/graph?format=mermaid`), /^flowchart LR\n/);
+    const execution = await client.getExecution(nodes["d"]?.executionId as string);
+    assert.deepEqual([execution.workflowId, execution.node, execution.state], [run, "d", "SUCCEEDED"]);
+  });
+
+  it("start a node with join ANY at the first end, and explain what waits", async () => {
+    const begun = holds.begins("any");
+    const run = await submit({
+      nodes: [
+        { name: "slow", target: hold, payload: "any" },
+        { name: "fast", target: step },
+        { name: "any", target: step, dependsOn: ["slow", "fast"], join: "ANY" },
+        { name: "all", target: step, dependsOn: ["slow", "any"] },
+      ],
+    });
+    await begun;
+    for await (const event of client.workflows.follow(run))
+      if (event.type === "node" && event.node.name === "any" && event.node.state === "SUCCEEDED") break;
+    const all = await client.workflows.explain(run, "all");
+    assert.deepEqual([all.state, all.reasons], ["BLOCKED", [{ reason: "PARENTS_OPEN", open: 1, first: ["slow"] }]]);
+    assert.equal((await client.workflows.explain(run, "slow")).reasons[0]?.reason, "RUNNING");
+    const [reason] = (await client.explain(run)).reasons;
+    assert.deepEqual([reason?.reason, reason?.["open"], reason?.["first"]], ["PARENTS_OPEN", 2, ["slow", "all"]]);
+    holds.goOn("any");
+    await ends(run, "SUCCEEDED", null);
+  });
+
+  it("take the way of the branch that a handler chose", async () => {
+    const run = await submit({
+      nodes: [
+        { name: "check", target: step, payload: { branch: "good" } },
+        { name: "good", target: step, dependsOn: [{ node: "check", when: "BRANCH:good" }] },
+        { name: "bad", target: step, dependsOn: [{ node: "check", when: "BRANCH:bad" }] },
+        { name: "done", target: step, dependsOn: [{ node: "bad", when: "FINISHED" }, "good"] },
+      ],
+    });
+    await ends(run, "SUCCEEDED", null);
+    const { check, bad, good, done } = await nodesOf(run);
+    assert.deepEqual(
+      [check?.branch, good?.state, done?.state, bad?.state],
+      ["good", "SUCCEEDED", "SUCCEEDED", "SKIPPED"],
+    );
+    assert.deepEqual(bad?.because?.dependencies, [{ node: "check", when: "BRANCH:bad", state: "SUCCEEDED" }]);
+  });
+
+  it("fail fast: what runs is cancelled, and only handlers of the failure start", async () => {
+    const begun = [holds.begins("fast"), holds.begins("gate")];
+    const run = await submit({
+      name: "fragile",
+      nodes: [
+        { name: "slow", target: hold, payload: "fast" },
+        { name: "gate", target: hold, payload: "gate" },
+        { name: "broken", target: fail, dependsOn: ["gate"], ...NO_RETRY },
+        { name: "after", target: step, dependsOn: ["slow"] },
+        { name: "alarm", target: step, dependsOn: [{ node: "broken", when: "FAILED" }] },
+      ],
+    });
+    await Promise.all(begun);
+    holds.goOn("gate");
+    const { failed } = await ends(run, "DEAD", "NODE_DEAD");
+    assert.deepEqual(
+      failed.map(({ name, error }) => [name, error?.message]),
+      [["broken", "no disk"]],
+    );
+    assert.deepEqual(await statesOf(run), {
+      ...{ slow: "CANCELLED", gate: "SUCCEEDED", broken: "DEAD", after: "SKIPPED", alarm: "SUCCEEDED" },
+    });
+    const letters: string[] = [];
+    for await (const { executionId } of client.deadLetters.list()) letters.push(executionId);
+    assert.deepEqual(letters, [run]);
+    assert.deepEqual(
+      (await client.deadLetters.replay([run])).map(({ outcome }) => outcome),
+      ["OF_WORKFLOW"],
+    );
+    assert.deepEqual(
+      (await client.deadLetters.discard([run])).map(({ outcome }) => outcome),
+      ["DISCARDED"],
+    );
+  });
+
+  it("go on after a failure with CONTINUE, and succeed where the node may fail", async () => {
+    const graph = (allowFailure: boolean) => ({
+      onFailure: "CONTINUE" as const,
+      nodes: [
+        { name: "broken", target: fail, allowFailure, ...NO_RETRY },
+        { name: "other", target: step },
+        { name: "next", target: step, dependsOn: ["other"] },
+        { name: "child", target: step, dependsOn: ["broken"] },
+      ],
+    });
+    const [allowed, fatal] = [await submit(graph(true)), await submit(graph(false))];
+    await ends(allowed, "SUCCEEDED", null);
+    await ends(fatal, "DEAD", "NODE_DEAD");
+    const states = { broken: "DEAD", other: "SUCCEEDED", next: "SUCCEEDED", child: "SKIPPED" };
+    assert.deepEqual([await statesOf(allowed), await statesOf(fatal)], [states, states]);
+  });
+
+  it("end by a cancellation when workers have stopped their nodes", async () => {
+    const begun = holds.begins("cancel");
+    const run = await submit({
+      nodes: [
+        { name: "slow", target: hold, payload: "cancel" },
+        { name: "after", target: step, dependsOn: ["slow"] },
+      ],
+    });
+    await begun;
+    assert.equal(await client.workflows.cancel(run), "REQUESTED");
+    await ends(run, "CANCELLED", null);
+    assert.deepEqual(await statesOf(run), { slow: "CANCELLED", after: "SKIPPED" });
+    assert.equal(await client.workflows.cancel(run), "CANCELLED");
+  });
+
+  it("are DEAD at their deadline", async () => {
+    const run = await submit({ timeoutSec: 1, nodes: [{ name: "slow", target: hold, payload: "deadline" }] });
+    const { error } = await ends(run, "DEAD", "WORKFLOW_TIMED_OUT");
+    assert.match(String(error?.message), /deadline/);
+    assert.deepEqual(await statesOf(run), { slow: "CANCELLED" });
+  });
+});
