@@ -21,8 +21,8 @@ const NodeName = (description: string) => Type.String({ pattern: NODE_NAME_PATTE
 const When = Type.String({
   pattern: `^(SUCCEEDED|FAILED|FINISHED|BRANCH:[A-Za-z0-9_.-]{1,${NODE_NAME_CHARS_MAX}})$`,
   description:
-    "end of the parent that lets the node run: SUCCEEDED (the default), FAILED (the parent is DEAD), FINISHED (SUCCEEDED, DEAD or " +
-    "SKIPPED), or BRANCH:x (the parent SUCCEEDED and its handler chose the branch x)",
+    "end of the parent that lets the node run: SUCCEEDED (the default), FAILED (the parent is DEAD), FINISHED (any end: SUCCEEDED, " +
+    "DEAD, CANCELLED or SKIPPED), or BRANCH:x (the parent SUCCEEDED and its handler chose the branch x)",
 });
 
 export const WorkflowDependency = Type.Union(
@@ -99,7 +99,7 @@ const head = {
     named(
       "WorkflowDefaults",
       { pool: Type.Optional(Word(`the queue and its workers; default "${DEFAULT_POOL}"`)), ...policies },
-      { ...closed, description: "values for nodes that leave them out" },
+      { ...closed, description: "values for nodes that leave them out; the priority of the workflow is one of them" },
     ),
   ),
 };

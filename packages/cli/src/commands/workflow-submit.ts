@@ -63,8 +63,6 @@ function withOptions(workflow: WorkflowRequest, options: SubmitOptions): Workflo
     ...workflow,
     ...given({ name, priority, onFailure, uniqueKey }),
     ...given({ timeoutSec: timeout === undefined ? undefined : timeout / 1_000 }),
-    // The server does not apply the priority of a run to its nodes.
-    ...(priority !== undefined && { defaults: { ...workflow.defaults, priority } }),
     ...(labels !== undefined && { labels: { ...workflow.labels, ...labels } }),
   });
 }

@@ -47,7 +47,7 @@ export interface WorkflowRequest {
   name?: string;
   /** Labels; up to 64. */
   labels?: Record<string, string>;
-  /** Priority of the run. */
+  /** Priority of the run, and of nodes that have none of their own and none by `defaults`. */
   priority?: Priority;
   /** Time for the whole run, in seconds; default 31,536,000. */
   timeoutSec?: number;

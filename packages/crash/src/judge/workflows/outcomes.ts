@@ -73,7 +73,7 @@ function skippedAt({ dependsOn, join }: GraphNode, ends: Ends): number {
 
 function isMet({ node, when }: GraphEdge, ends: Ends): boolean {
   const end = ends.get(node);
-  if (end === undefined || end.state === "CANCELLED") return false;
+  if (end === undefined) return false;
   if (when === "FINISHED") return true;
   if (when === "FAILED") return end.state === "DEAD";
   return end.state === "SUCCEEDED" && (when === "SUCCEEDED" || when === `BRANCH:${end.branch}`);

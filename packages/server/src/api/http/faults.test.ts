@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { BackfillRequest, JobSubmission, PoolSettings } from "@mainspring/contract";
+import { BackfillRequest, JobSubmission, PoolSettings, WorkflowNodeSubmission } from "@mainspring/contract";
 import fc from "fast-check";
 import type { TSchema } from "typebox";
 import { Compile } from "typebox/compile";
@@ -18,7 +18,7 @@ const value = fc.letrec((tie) => ({
 
 describe("the faults of a value", () => {
   it("are there where the compiled schema refuses the value, and nowhere else", () => {
-    const schemas: TSchema[] = [JobSubmission, PoolSettings, BackfillRequest];
+    const schemas: TSchema[] = [JobSubmission, PoolSettings, BackfillRequest, WorkflowNodeSubmission];
     for (const schema of schemas) {
       const compiled = Compile(schema);
       fc.assert(
@@ -42,6 +42,21 @@ describe("the faults of a value", () => {
         "target.requires[1] must have other characters: a capability",
         "priority must be an integer from 0 to 9, or LOW (2), NORMAL (5, the d",
         "labels. may not be called so: up to 64 labels: keys of letters, digi",
+      ],
+    );
+  });
+
+  it("are those of the alternative that has the type of the value, where a union does not describe itself", () => {
+    const { errors } = compileCheck(WorkflowNodeSubmission);
+    const dependsOn = [{ node: "a", when: "DONE" }, { node: "a", wen: "FAILED" }, "a b", 5];
+    const found = errors({ name: "b", target: { handler: "h" }, dependsOn });
+    assert.deepEqual(
+      found.map(({ field, message }) => `${field} ${message.slice(0, 40)}`),
+      [
+        "dependsOn[0].when must have other characters: end of the p",
+        "dependsOn[1].wen is no field here: the fields are node, w",
+        "dependsOn[2] must have other characters: name of a no",
+        "dependsOn[3] must be a string or an object",
       ],
     );
   });

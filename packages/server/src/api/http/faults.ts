@@ -127,9 +127,18 @@ function* choiceFaults(node: Node, value: unknown, field: string): Faults {
     yield { field, message: `must be ${JSON.stringify(node["const"])}` };
   }
   if (allowed !== undefined && !allowed.includes(value)) yield { field, message: `must be ${allowed.join(" or ")}` };
-  // A fault inside a union is not reported by itself; the union as a whole says what it accepts.
-  if (anyOf?.every((choice) => !faultsOf(choice, value).next().done))
-    yield { field, message: `must be ${description}` };
+  if (!anyOf?.every((choice) => !faultsOf(choice, value).next().done)) return;
+  // A union with a description says as a whole what it accepts.
+  if (description !== undefined) yield { field, message: `must be ${description}` };
+  else yield* faultsOfAlternative(anyOf, value, field);
+}
+
+/** Faults of the only alternative that has the type of the value; otherwise the types that the union accepts. */
+function* faultsOfAlternative(anyOf: readonly TSchema[], value: unknown, field: string): Faults {
+  const types = anyOf.map((choice) => String((choice as Node)["type"]));
+  const [only, ...others] = anyOf.filter((_, index) => isOfType(types[index] as string, value));
+  if (only !== undefined && others.length === 0) yield* faultsOf(only, value, field);
+  else yield { field, message: `must be ${types.map(article).join(" or ")}` };
 }
 
 const patternCache = new Map<string, RegExp>();

@@ -37,6 +37,20 @@ describe("submitting a workflow over HTTP", () => {
     assert.deepEqual([run.name, run.labels, run.mode], ["etl", { team: "data" }, "RUNNING"]);
   });
 
+  it("gives the workflow's priority to nodes that have none, neither of their own nor by the defaults", async () => {
+    const nodes = [
+      { name: "plain", target },
+      { name: "own", target, priority: 1 },
+    ];
+    const prioritiesOf = async (workflow: object) => {
+      const { executionIds } = (await stage.submit({ ...workflow, nodes })).json();
+      const read = (name: string) => stage.read(`/v1/executions/${executionIds[name]}`);
+      return [(await read("plain")).priority, (await read("own")).priority];
+    };
+    assert.deepEqual(await prioritiesOf({ priority: "CRITICAL" }), [9, 1]);
+    assert.deepEqual(await prioritiesOf({ priority: "CRITICAL", defaults: { priority: 3 } }), [3, 1]);
+  });
+
   it("answers a repeat with the same key as the first request, and writes nothing", async () => {
     const workflow = { name: "repeated", nodes: [{ name: "a", target }] };
     const headers = { "idempotency-key": "k1" };

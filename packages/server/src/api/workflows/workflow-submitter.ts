@@ -109,12 +109,13 @@ export class WorkflowSubmitter {
   }
 
   async #definitions(
-    { defaults = {} }: ReceivedWorkflow["head"],
+    { priority, defaults: own = {} }: ReceivedWorkflow["head"],
     given: ReceivedNodes["nodes"],
     book: PolicyBook,
     createdAt: EpochMs,
   ): Promise<WorkflowNode[]> {
     const faults = new Faults();
+    const defaults = { ...(priority !== undefined && { priority }), ...own };
     const { pool: _pool, ...policies } = defaults;
     faults.add(...contradictions({ ...policies, target: { handler: HANDLER } }, 0).map(ofDefaults));
     if (faults.list.length > 0) throw new ProblemError(invalid(faults.list));

@@ -2,8 +2,7 @@ import type { ExecutionPolicy } from "../job.ts";
 
 /**
  * End of a parent for which a node waits. SUCCEEDED: the parent SUCCEEDED. FAILED: the parent is DEAD. FINISHED: the
- * parent is SUCCEEDED, DEAD or SKIPPED. `BRANCH:x`: the parent SUCCEEDED and named the branch x. A CANCELLED parent meets
- * no condition.
+ * parent has any end: SUCCEEDED, DEAD, CANCELLED or SKIPPED. `BRANCH:x`: the parent SUCCEEDED and named the branch x.
  */
 export type Condition = "SUCCEEDED" | "FAILED" | "FINISHED" | `BRANCH:${string}`;
 

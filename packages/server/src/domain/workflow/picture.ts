@@ -177,5 +177,5 @@ export class Picture {
 function isMet(code: number, branchCode: number, when: number): boolean {
   if (code === SUCCEEDED) return when === WHEN_SUCCEEDED || when === WHEN_FINISHED || when === branchCode;
   if (code === DEAD) return when === WHEN_FAILED || when === WHEN_FINISHED;
-  return code !== CANCELLED && when === WHEN_FINISHED;
+  return when === WHEN_FINISHED;
 }

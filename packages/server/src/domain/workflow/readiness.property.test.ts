@@ -53,7 +53,7 @@ function judged(state: NodeState, branch: string | null | undefined, when: strin
     SUCCEEDED: ["SUCCEEDED", "FINISHED", `BRANCH:${branch}`],
     DEAD: ["FAILED", "FINISHED"],
     SKIPPED: ["FINISHED"],
-    CANCELLED: [],
+    CANCELLED: ["FINISHED"],
   };
   return (met[state] as string[]).includes(when) ? "MET" : "DEAD";
 }

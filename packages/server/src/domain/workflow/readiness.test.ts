@@ -85,7 +85,7 @@ describe("an edge", () => {
     ["SKIPPED", "x", "BRANCH:x", false],
     ["CANCELLED", null, "SUCCEEDED", false],
     ["CANCELLED", null, "FAILED", false],
-    ["CANCELLED", null, "FINISHED", false],
+    ["CANCELLED", null, "FINISHED", true],
     ["CANCELLED", "x", "BRANCH:x", false],
   ];
   for (const [state, branch, when, isMet] of table) {
@@ -263,13 +263,12 @@ describe("a run that fails fast", () => {
     assert.deepEqual(run.over, SUCCEEDED);
   });
 
-  it("makes a difference between what was live and what was not: a cancelled parent meets no FINISHED edge", () => {
+  it("starts a clean-up by FINISHED edges, whether the other parent was cancelled or never started", () => {
     const nodes = [node("bad"), node("work"), node("clean", { bad: "FINISHED", work: "FINISHED" })];
     const started = new Run(nodes, "FAIL_FAST");
     started.start();
     started.end("bad", "DEAD");
-    started.end("work", "CANCELLED");
-    assert.equal(started.why("clean"), "work FINISHED");
+    assert.equal(started.end("work", "CANCELLED"), "clean");
     const unstarted = new Run(nodes, "FAIL_FAST");
     unstarted.start(1);
     assert.equal(unstarted.end("bad", "DEAD"), "clean");

@@ -49,7 +49,7 @@ export type RunEnd =
  * | SUCCEEDED | met       | dead   | met      | met if the branch is x    |
  * | DEAD      | dead      | met    | met      | dead                      |
  * | SKIPPED   | dead      | dead   | met      | dead                      |
- * | CANCELLED | dead      | dead   | dead     | dead                      |
+ * | CANCELLED | dead      | dead   | met      | dead                      |
  *
  * A node with join ALL is READY when all edges are met, and SKIPPED when one is dead. A node with join ANY is READY when
  * one edge is met, and SKIPPED when all are dead. A node without edges is READY at once.
@@ -61,9 +61,9 @@ export type RunEnd =
  *
  * While the mode stays RUNNING, neither the order of ends nor the window decides which nodes get an execution, so each
  * node comes to the same state for the same outcomes. A change of the mode makes a difference between nodes that have an
- * execution and nodes that have none: the former are cancelled, and a CANCELLED parent meets no condition; the latter are
- * SKIPPED, and a SKIPPED parent meets FINISHED. So the states at the end depend on the moment of the change only by the
- * set of executions that exist at that moment, and by the outcomes of those that end before their cancellation.
+ * execution, which are cancelled, and nodes that have none, which are SKIPPED; both meet FINISHED and no other condition.
+ * So the states at the end depend on the moment of the change only by the set of executions that exist at that moment,
+ * and by the outcomes of those that end before their cancellation.
  *
  * A CANCELLED node does not make the run FAILING: somebody who cancels one node lets the others go on.
  */

@@ -54,7 +54,7 @@ function judged(node: WorkflowNode, rows: ReadonlyMap<string, NodeRow>, found: R
 function isMet({ state, branch }: NodeRow, when: string): boolean {
   if (when === "SUCCEEDED") return state === "SUCCEEDED";
   if (when === "FAILED") return state === "DEAD";
-  if (when === "FINISHED") return state !== "CANCELLED";
+  if (when === "FINISHED") return true;
   return state === "SUCCEEDED" && when === `BRANCH:${branch}`;
 }
 
