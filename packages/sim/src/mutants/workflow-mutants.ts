@@ -8,7 +8,7 @@ export const workflowMutants: readonly Mutant[] = [
   {
     name: "a node is created whether or not its parents' ends are written",
     file: `${RUNS}/advance.ts`,
-    find: "after: parentsEnding(step, run, node)",
+    find: "after: [...endsBefore(step, run, node)]",
     replace: "after: []",
     why: "a node exists although the store has refused the result of its parent",
     test: {
@@ -19,15 +19,23 @@ export const workflowMutants: readonly Mutant[] = [
   {
     name: "a node is created if one of its parents' ends is written",
     file: `${RUNS}/advance.ts`,
-    find: "  return [...ending];",
-    replace: "  return [...ending].slice(0, 1);",
+    find: "  return ends;",
+    replace: "  return new Set([...ends].slice(0, 1));",
     why: "a node exists although the store has refused the result of its second parent",
     test: { file: STORY, name: "names all parents that end in the commit of the node's creation" },
   },
   {
+    name: "a node that follows from a skip does not depend on the end that led to the skip",
+    file: `${RUNS}/advance.ts`,
+    find: "    for (const cause of causes?.get(parent) ?? []) ends.add(cause);\n",
+    replace: "",
+    why: "a node exists although the store has refused the result whose branch skipped its parent",
+    test: { file: STORY, name: "makes a node that follows from a skip depend on the ends that led to the skip" },
+  },
+  {
     name: "the end of a node of a run that is not in memory is forgotten",
     file: `${RUNS}/advance.ts`,
-    find: "  if (run === undefined) return runs.expect(id);",
+    find: "  if (run === undefined) return runs.expect(end.run);",
     replace: "  if (run === undefined) return;",
     why: "the run stands still until its shard has another owner",
     test: { file: STORY, name: "is read again when a node ends while the run is not in memory" },

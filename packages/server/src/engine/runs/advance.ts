@@ -29,11 +29,12 @@ export function advanceRuns(step: Step): void {
   for (let end = runs.ended.shift(); end !== undefined; end = runs.ended.shift()) nodeEnded(step, end);
 }
 
-function nodeEnded(step: Step, { run: id, node, state, branch }: NodeEnd): void {
+function nodeEnded(step: Step, end: NodeEnd): void {
   const { runs } = step.state;
-  const run = runs.byId.get(id);
-  if (run === undefined) return runs.expect(id);
-  const { cancel } = run.progress.ended(node, { state, branch });
+  const run = runs.byId.get(end.run);
+  if (run === undefined) return runs.expect(end.run);
+  const { cancel, skipped } = run.progress.ended(end.node, end);
+  if (skipped.length > 0) noteSkips(step, run, end.id, skipped);
   cancelNodes(step, run, cancel);
   advance(step, run);
 }
@@ -73,7 +74,7 @@ function createReady(step: Step, run: Run): void {
   for (const node of nodes) {
     const row = createdNode(step, run, node);
     run.uncommitted.add(row.id);
-    step.batch.create({ row, laneHash: laneHash(row), after: parentsEnding(step, run, node), createdAt: step.now });
+    step.batch.create({ row, laneHash: laneHash(row), after: [...endsBefore(step, run, node)], createdAt: step.now });
   }
   step.state.recentWrites.add(run.id, step.batch.number);
 }
@@ -90,15 +91,34 @@ function createdNode({ state, now }: Step, { id, shard, read }: Run, node: numbe
   );
 }
 
-/** Parents of a node whose ends the batch writes. The store creates the node only if it writes them. */
-function parentsEnding(step: Step, { id, shard, progress }: Run, node: number): ExecutionId[] {
-  const { changes } = step.batch.shard(shard);
-  const ending = new Set<ExecutionId>();
-  for (const edge of edgesOf(progress.graph.parents, node)) {
-    const parent = nodeExecutionId(id, nodeOfEdge(edge), null, 0);
-    if (changes.get(parent)?.queue === "NONE") ending.add(parent);
+/** Records the ends in this batch from which skips follow: a node that follows from a skip follows from these ends. */
+function noteSkips(step: Step, run: Run, end: ExecutionId, skipped: readonly number[]): void {
+  const { number } = step.batch;
+  if (run.skips?.batch !== number) run.skips = { batch: number, causes: new Map() };
+  const { positions } = run.progress.graph;
+  const place = (node: number) => positions[node] as number;
+  for (const node of [...skipped].sort((a, b) => place(a) - place(b))) {
+    run.skips.causes.set(node, endsBefore(step, run, node).add(end));
   }
-  return [...ending];
+}
+
+/**
+ * Ends that the batch writes and from which the state of a node follows: ends of its parents, and ends that skipped a
+ * parent. The store creates the node only if it writes them.
+ */
+function endsBefore(step: Step, { id, shard, progress, skips }: Run, node: number): Set<ExecutionId> {
+  const { changes } = step.batch.shard(shard);
+  const causes = skips?.batch === step.batch.number ? skips.causes : null;
+  const ends = new Set<ExecutionId>();
+  for (const edge of edgesOf(progress.graph.parents, node)) {
+    const parent = nodeOfEdge(edge);
+    for (const cause of causes?.get(parent) ?? []) ends.add(cause);
+    // A skipped node has no execution. The check saves the computation of an id.
+    if (progress.stateOf(parent) === "SKIPPED") continue;
+    const execution = nodeExecutionId(id, parent, null, 0);
+    if (changes.get(execution)?.queue === "NONE") ends.add(execution);
+  }
+  return ends;
 }
 
 /** Cancels a run. The command stays open until the run is final, so that a next owner repeats it. */

@@ -68,6 +68,7 @@ function bring(step: Step, read: ReadRun): void {
     mode,
     revision,
     uncommitted: new Set(),
+    skips: null,
     overIn: null,
     timer: null,
   };

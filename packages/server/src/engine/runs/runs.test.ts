@@ -222,6 +222,23 @@ describe("a workflow run", () => {
     );
   });
 
+  it("makes a node that follows from a skip depend on the ends that led to the skip", () => {
+    const finished = (node: string) => [{ node, when: "FINISHED" }] as const;
+    const graph = { a: [], b: [{ node: "a", when: "FAILED" }], c: ["b"], d: finished("c"), e: finished("a") } as const;
+    const stage = new Stage(graph, "CONTINUE").hint("a");
+    const assign = only(stage.story.commit().assigns);
+    stage.load({ a: "PENDING" });
+    stage.end(assign);
+    const born = stage.born(stage.commit());
+    assert.deepEqual(
+      born.sort((x, y) => x.name.localeCompare(y.name)),
+      [
+        { name: "d", after: ["a"] },
+        { name: "e", after: ["a"] },
+      ],
+    );
+  });
+
   it("takes back nodes of the next batch that follow from a refused end", () => {
     const stage = new Stage({ a: [], b: [], c: ["a", "b"] }, "CONTINUE").hint("a").hint("b");
     const assigns = Object.fromEntries(stage.story.commit().assigns.map((x) => [stage.name(x.executionId), x]));

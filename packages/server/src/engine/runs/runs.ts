@@ -21,10 +21,18 @@ export interface Run {
   revision: number;
   /** Executions of nodes whose creating commit is not answered yet. Until then nothing else may be written of them. */
   readonly uncommitted: Set<ExecutionId>;
+  /** Skips of nodes that follow from ends in a batch; null: no end has skipped a node yet. */
+  skips: Skips | null;
   /** Number of the batch that writes the end of the last node; null: the run goes on. */
   overIn: number | null;
   /** Timer at the deadline; null: it has passed. */
   timer: HeapNode<Run> | null;
+}
+
+export interface Skips {
+  readonly batch: number;
+  /** Ends that the batch writes and from which the skip of a node follows, by node. */
+  readonly causes: Map<number, ReadonlySet<ExecutionId>>;
 }
 
 /** End of a node that the batch writes. */
