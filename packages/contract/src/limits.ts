@@ -67,6 +67,9 @@ export const PAGE_ITEMS_DEFAULT = 50;
 /** Default pool of a job. */
 export const DEFAULT_POOL = "default";
 
+/** Handler of the jobs of workflows. No worker runs it: the owner of a run is its worker. */
+export const WORKFLOW_HANDLER = "workflow";
+
 /** Log lines that a server keeps of an attempt: the last ones, up to this size of their text in UTF-8, */
 export const ATTEMPT_LOG_BYTES_MAX = 64 * KIB;
 /** and this number of lines. */

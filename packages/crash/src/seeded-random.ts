@@ -29,6 +29,12 @@ export class SeededRandom {
     return items[this.between(0, items.length - 1)] as T;
   }
 
+  /** Picks an item by its relative frequency. */
+  pickByWeight<T extends { readonly weight: number }>(items: readonly T[]): T {
+    let left = this.next() * items.reduce((sum, { weight }) => sum + weight, 0);
+    return items.find(({ weight }) => (left -= weight) < 0) ?? (items[0] as T);
+  }
+
   shuffle<T>(items: readonly T[]): T[] {
     const shuffled = [...items];
     for (let last = shuffled.length - 1; last > 0; last--) {

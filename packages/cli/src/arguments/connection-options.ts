@@ -2,7 +2,7 @@ import { PAGE_ITEMS_MAX } from "@mainspring/contract/limits";
 import { Client } from "@mainspring/sdk";
 import { Command, Option } from "commander";
 import { Output } from "../text/output.ts";
-import { durationMs, integer } from "./option-values.ts";
+import { durationMs, instant, integer } from "./option-values.ts";
 
 export interface ConnectionOptions {
   url?: string;
@@ -14,6 +14,11 @@ export interface ConnectionOptions {
 export interface ListOptions extends ConnectionOptions {
   /** Largest number of items. */
   limit: number;
+}
+
+export interface CreatedOptions {
+  since?: string;
+  until?: string;
 }
 
 /**
@@ -41,6 +46,13 @@ export function listCommand(description: string): Command {
   return clientCommand("list")
     .description(description)
     .option("--limit <count>", "how many at most", integer(1, 100_000), 20);
+}
+
+/** Adds the options of a list that limit the times of creation. */
+export function withCreated(command: Command): Command {
+  return command
+    .option("--since <time>", "only those created at or after", instant)
+    .option("--until <time>", "only those created before", instant);
 }
 
 /**

@@ -20,10 +20,14 @@ export async function readJson(name: string, source: string): Promise<unknown> {
  * @throws {Failure} the file cannot be read or is not JSON
  */
 export async function readJsonFile(path: string, content: string): Promise<unknown> {
-  const name = path === "-" ? "standard input" : path;
   const hint = `give a file with ${content}, or - for standard input`;
   const json = path === "-" ? await text(process.stdin) : await contentOf(path, "", `; ${hint}`);
-  return parsed(name, json, hint);
+  return parsed(fileName(path), json, hint);
+}
+
+/** Name of a file for messages. */
+export function fileName(path: string): string {
+  return path === "-" ? "standard input" : path;
 }
 
 function parsed(name: string, json: string, hint: string): unknown {

@@ -1,13 +1,11 @@
+import { WORKFLOW_HANDLER } from "@mainspring/contract/limits";
 import { type Client, MainspringError, type WorkflowRequest } from "@mainspring/sdk";
 import { EXIT } from "../exit-codes.ts";
 import { Failure } from "../failure.ts";
 import { sentence } from "../text/output.ts";
 import { onlyOne } from "./id-argument.ts";
-import { readJsonFile } from "./json-argument.ts";
+import { fileName, readJsonFile } from "./json-argument.ts";
 import { isId } from "./option-values.ts";
-
-/** Handler that the server gives to runs of workflows. */
-const HANDLER = "workflow";
 
 /**
  * Id of the workflow that an argument denotes: the whole id, or an unambiguous prefix.
@@ -15,7 +13,7 @@ const HANDLER = "workflow";
  */
 async function workflowIdOf(client: Client, idOrPrefix: string): Promise<string> {
   if (isId(idOrPrefix)) return idOrPrefix;
-  const found = client.listExecutions({ idPrefix: idOrPrefix, handler: HANDLER, limit: 10 });
+  const found = client.listExecutions({ idPrefix: idOrPrefix, handler: WORKFLOW_HANDLER, limit: 10 });
   return onlyOne("workflow", idOrPrefix, found, ({ executionId }) => executionId);
 }
 
@@ -27,9 +25,11 @@ async function workflowIdOf(client: Client, idOrPrefix: string): Promise<string>
 export async function readWorkflow(path: string): Promise<WorkflowRequest> {
   const value = await readJsonFile(path, "the JSON of a workflow");
   if (isWorkflow(value)) return value;
-  const name = path === "-" ? "standard input" : path;
   const right = `{"nodes": [{"name": "a", "target": {"handler": "echo"}}]}`;
-  throw new Failure(`${name} holds no object with a list of \`nodes\`: give a workflow such as ${right}`, EXIT.usage);
+  throw new Failure(
+    `${fileName(path)} holds no object with a list of \`nodes\`: give a workflow such as ${right}`,
+    EXIT.usage,
+  );
 }
 
 function isWorkflow(value: unknown): value is WorkflowRequest {
@@ -49,9 +49,14 @@ export async function onWorkflow<T>(
   try {
     return await act(workflowId);
   } catch (error) {
-    if (!(error instanceof MainspringError) || error.code !== "NOT_FOUND") throw error;
+    if (!isNotFound(error)) throw error;
     throw new Failure(await denoted(client, workflowId), EXIT.failed);
   }
+}
+
+/** Whether the server answered that the workflow, or the node, does not exist. */
+export function isNotFound(error: unknown): boolean {
+  return error instanceof MainspringError && error.code === "NOT_FOUND";
 }
 
 /** Message for an id that is not the id of a workflow. */

@@ -3,16 +3,18 @@ import type { ExecutionState } from "@mainspring/sdk";
 import { Command } from "commander";
 import {
   type ConnectionOptions,
+  type CreatedOptions,
   clientCommand,
   connect,
   type ListOptions,
   listCommand,
   pageOf,
+  withCreated,
 } from "../arguments/connection-options.ts";
 import { given } from "../arguments/given.ts";
 import { executionIdOf } from "../arguments/id-argument.ts";
 import { jobIdOf } from "../arguments/job-argument.ts";
-import { choiceOption, id, instant } from "../arguments/option-values.ts";
+import { choiceOption, id } from "../arguments/option-values.ts";
 import { executionsText, executionText } from "../text/execution-text.ts";
 import { explanationText } from "../text/explanation-text.ts";
 import { sentence } from "../text/output.ts";
@@ -21,13 +23,11 @@ import { signalCommand, stepsCommand } from "./execution-steps.ts";
 import { logsCommand } from "./logs.ts";
 import { watchCommand } from "./watch.ts";
 
-interface ExecutionsListOptions extends ListOptions {
+interface ExecutionsListOptions extends ListOptions, CreatedOptions {
   state?: ExecutionState;
   pool?: string;
   handler?: string;
   job?: string;
-  since?: string;
-  until?: string;
 }
 
 export function executionsCommand(): Command {
@@ -45,19 +45,19 @@ export function executionsCommand(): Command {
 }
 
 function executionsListCommand(): Command {
-  return listCommand("list executions, newest first")
+  const command = listCommand("list executions, newest first")
     .addOption(choiceOption("--state <state>", "only those in this state", EXECUTION_STATES))
     .option("--pool <name>", "only those of this pool")
     .option("--handler <name>", "only those of this handler")
-    .option("--job <job>", "only those of this job: its id, or its name")
-    .option("--since <time>", "only those created at or after", instant)
-    .option("--until <time>", "only those created before", instant)
-    .action(async ({ state, pool, handler, job, since, until, limit, ...connection }: ExecutionsListOptions) => {
+    .option("--job <job>", "only those of this job: its id, or its name");
+  return withCreated(command).action(
+    async ({ state, pool, handler, job, since, until, limit, ...connection }: ExecutionsListOptions) => {
       const { client, output } = connect(connection);
       const jobId = job === undefined ? undefined : await jobIdOf(client, job);
       const filter = given({ state, pool, handler, jobId, since, until, limit: pageOf(limit) });
       await output.list(client.listExecutions(filter), limit, executionsText);
-    });
+    },
+  );
 }
 
 function getCommand(): Command {

@@ -4,10 +4,10 @@ import type { Command } from "commander";
 import { type ConnectionOptions, clientCommand, connect } from "../arguments/connection-options.ts";
 import { executionIdsOf } from "../arguments/id-argument.ts";
 import { ids } from "../arguments/option-values.ts";
-import { EXIT } from "../exit-codes.ts";
 import { LiveLines } from "../text/live-lines.ts";
 import type { Output } from "../text/output.ts";
 import { WatchedExecution } from "../text/watched-execution.ts";
+import { exitBy } from "../wait.ts";
 
 export function watchCommand(): Command {
   return clientCommand("watch")
@@ -23,7 +23,7 @@ async function watch(prefixes: string[], options: ConnectionOptions): Promise<vo
   await Promise.all(executionIds.map((executionId) => client.getExecution(executionId)));
   const follow = output.json ? followForPrograms(client, output) : followForTerminal(client, executionIds);
   const ends = await Promise.all([...new Set(executionIds)].map(follow));
-  if (ends.some((state) => state !== "SUCCEEDED")) process.exitCode = EXIT.notSucceeded;
+  exitBy(...ends);
 }
 
 /** Follows an execution. @returns last state that was shown */

@@ -1,8 +1,8 @@
-import { type Client, MainspringError, type NodeExplanation, type Workflow } from "@mainspring/sdk";
+import type { Client, NodeExplanation, Workflow } from "@mainspring/sdk";
 import type { Command } from "commander";
 import { type ConnectionOptions, clientCommand, connect } from "../arguments/connection-options.ts";
 import { id } from "../arguments/option-values.ts";
-import { onWorkflow } from "../arguments/workflow-argument.ts";
+import { isNotFound, onWorkflow } from "../arguments/workflow-argument.ts";
 import { EXIT } from "../exit-codes.ts";
 import { Failure } from "../failure.ts";
 import { type Output, sentence } from "../text/output.ts";
@@ -54,16 +54,10 @@ async function explainNode(client: Client, workflowId: string, node: string): Pr
   try {
     return await client.workflows.explain(workflowId, node);
   } catch (error) {
-    if (!(error instanceof MainspringError) || error.code !== "NOT_FOUND") throw error;
+    if (!isNotFound(error)) throw error;
     const { nodes } = await client.workflows.graph(workflowId);
-    throw new Failure(
-      unknownNode(
-        node,
-        nodes.map(({ name }) => name),
-        workflowId,
-      ),
-      EXIT.failed,
-    );
+    const names = nodes.map(({ name }) => name);
+    throw new Failure(unknownNode(node, names, workflowId), EXIT.failed);
   }
 }
 

@@ -1,15 +1,14 @@
 import process from "node:process";
-import { FINAL_STATES } from "@mainspring/contract/enums";
 import type { Client, Workflow } from "@mainspring/sdk";
 import type { systemRuntime } from "@mainspring/server";
 import type { Command } from "commander";
 import { type ConnectionOptions, clientCommand, connect } from "../arguments/connection-options.ts";
 import { id } from "../arguments/option-values.ts";
 import { onWorkflow } from "../arguments/workflow-argument.ts";
-import { EXIT } from "../exit-codes.ts";
 import { LiveLines } from "../text/live-lines.ts";
 import type { Output } from "../text/output.ts";
-import { WatchedWorkflow } from "../text/watched-workflow.ts";
+import { isFinal, WatchedWorkflow } from "../text/watched-workflow.ts";
+import { exitBy } from "../wait.ts";
 
 /** Time between two looks at a run, in milliseconds. The server ends it early when the run is final. */
 const LOOK_EVERY_MS = 500;
@@ -25,8 +24,7 @@ export function workflowWatchCommand(): Command {
     .argument("<workflowId>", "", id)
     .action(async (prefix: string, options: ConnectionOptions) => {
       const { client, output } = connect(options);
-      const state = await onWorkflow(client, prefix, (workflowId) => follow(client, output, workflowId));
-      if (state !== "SUCCEEDED") process.exitCode = EXIT.notSucceeded;
+      exitBy(await onWorkflow(client, prefix, (workflowId) => follow(client, output, workflowId)));
     });
 }
 
@@ -47,7 +45,7 @@ async function follow(client: Client, output: Output, workflowId: string): Promi
         lines.print(`${new Date(runtime.now()).toISOString()}  ${line}`);
       lines.show(watched.lines((process.stdout.rows ?? ROWS) - 2));
     }
-    if (isFinal(workflow)) return workflow.state;
+    if (isFinal(workflow.state)) return workflow.state;
   }
 }
 
@@ -59,10 +57,6 @@ async function next(client: Client, runtime: Runtime, { workflowId, nodes }: Wor
   const workflow = await client.workflows.get(workflowId, { waitSec: everyMs / 1_000 });
   const earlyMs = everyMs - (runtime.monotonicMs() - askedMs);
   // A proxy may answer at once, and must not be asked without a pause.
-  if (earlyMs > 0 && !isFinal(workflow)) await new Promise<void>((resolve) => runtime.setTimer(earlyMs, resolve));
+  if (earlyMs > 0 && !isFinal(workflow.state)) await new Promise<void>((resolve) => runtime.setTimer(earlyMs, resolve));
   return workflow;
-}
-
-function isFinal({ state }: Workflow): boolean {
-  return (FINAL_STATES as readonly Workflow["state"][]).includes(state);
 }

@@ -3,14 +3,16 @@ import type { ExecutionState, WorkflowNodeState } from "@mainspring/sdk";
 import { Command } from "commander";
 import {
   type ConnectionOptions,
+  type CreatedOptions,
   clientCommand,
   connect,
   type ListOptions,
   listCommand,
   pageOf,
+  withCreated,
 } from "../arguments/connection-options.ts";
 import { given } from "../arguments/given.ts";
-import { choiceOption, id, instant, integer } from "../arguments/option-values.ts";
+import { choiceOption, id, integer } from "../arguments/option-values.ts";
 import { onWorkflow } from "../arguments/workflow-argument.ts";
 import { nodesText, workflowsText } from "../text/workflow-text.ts";
 import { workflowExplainCommand } from "./workflow-explain.ts";
@@ -19,11 +21,9 @@ import { workflowShowCommand } from "./workflow-show.ts";
 import { workflowSubmitCommand } from "./workflow-submit.ts";
 import { workflowWatchCommand } from "./workflow-watch.ts";
 
-interface WorkflowListOptions extends ListOptions {
+interface WorkflowListOptions extends ListOptions, CreatedOptions {
   state?: ExecutionState;
   name?: string;
-  since?: string;
-  until?: string;
 }
 
 export function workflowCommand(): Command {
@@ -41,16 +41,16 @@ export function workflowCommand(): Command {
 }
 
 function workflowListCommand(): Command {
-  return listCommand("list runs of workflows, newest first")
+  const command = listCommand("list runs of workflows, newest first")
     .addOption(choiceOption("--state <state>", "only those in this state", EXECUTION_STATES))
-    .option("--name <name>", "only those of this name")
-    .option("--since <time>", "only those created at or after", instant)
-    .option("--until <time>", "only those created before", instant)
-    .action(async ({ state, name, since, until, limit, ...connection }: WorkflowListOptions) => {
+    .option("--name <name>", "only those of this name");
+  return withCreated(command).action(
+    async ({ state, name, since, until, limit, ...connection }: WorkflowListOptions) => {
       const { client, output } = connect(connection);
       const filter = given({ state, name, since, until, limit: pageOf(limit) });
       await output.list(client.workflows.list(filter), limit, workflowsText);
-    });
+    },
+  );
 }
 
 function nodesCommand(): Command {

@@ -76,6 +76,7 @@ function runSentence(run: Workflow): string {
   return printable(`workflow ${workflowId} is ${how}, nodes ${countsText(run)}${why}`);
 }
 
-function isFinal(state: WorkflowNodeState): boolean {
+/** Whether this is the last state of a run, or of a node. */
+export function isFinal(state: WorkflowNodeState): boolean {
   return (FINAL_STATES as readonly WorkflowNodeState[]).includes(state);
 }

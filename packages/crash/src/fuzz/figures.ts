@@ -1,5 +1,6 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import { cpuMs } from "../hostile/loop-probe.ts";
 import { median } from "../median.ts";
 
 /** Outcome of a run. */
@@ -53,14 +54,13 @@ export class FuzzWatch {
 
   /** Passes one input to the receiver and measures it. */
   hear(bytes: Buffer, hear: (bytes: Buffer) => void): void {
-    const began = process.threadCpuUsage();
+    const beganMs = cpuMs();
     try {
       hear(bytes);
     } catch (error) {
       this.#fault(`${String((error as Error).stack)} at the input ${bytes.toString("base64").slice(0, 400)}`);
     }
-    const { user, system } = process.threadCpuUsage(began);
-    this.#figures.slowestMs = Math.max(this.#figures.slowestMs, (user + system) / 1_000);
+    this.#figures.slowestMs = Math.max(this.#figures.slowestMs, cpuMs() - beganMs);
     if (++this.#figures.inputs % this.#every === 0) this.#measuresMib.push(this.#heapMib());
   }
 

@@ -73,8 +73,11 @@ function referenceMs(): number {
   return Math.min(...runs);
 }
 
-/** Linux counts the time of a running thread at its timer ticks, and brings the count up to date for a reading of the process. */
-function cpuMs(): number {
+/**
+ * CPU time of this thread, in milliseconds. Linux counts the time of a running thread at its timer ticks, and brings the
+ * count up to date for a reading of the process.
+ */
+export function cpuMs(): number {
   process.cpuUsage();
   const { user, system } = threadCpuUsage();
   return (user + system) / 1_000;

@@ -21,7 +21,7 @@ const PLENTY_LOST = 50;
 const DEFAULT_ATTEMPTS = 5;
 
 /** @param kind kind of the job; default: a random one by frequency */
-export function randomOrder(key: string, random: SeededRandom, kind = randomKind(random)): Order {
+export function randomOrder(key: string, random: SeededRandom, kind: Kind = random.pickByWeight(KINDS)): Order {
   const at = monotonicMs();
   const { work, options = {}, expected = {}, cancelAfterMs = null } = kind.draft(random);
   const payload = { ...work, key };
@@ -45,10 +45,4 @@ export function randomOrder(key: string, random: SeededRandom, kind = randomKind
     },
     cancelAfterMs,
   };
-}
-
-function randomKind(random: SeededRandom): Kind {
-  let left = random.next() * KINDS.reduce((sum, { weight }) => sum + weight, 0);
-  const found = KINDS.find(({ weight }) => (left -= weight) < 0);
-  return found ?? (KINDS[0] as Kind);
 }

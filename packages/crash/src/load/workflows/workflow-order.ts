@@ -31,7 +31,11 @@ export interface WorkflowOrder {
 }
 
 /** @param shape shape of the workflow; default: a random one by frequency */
-export function randomWorkflow(key: string, random: SeededRandom, shape = randomShape(random)): WorkflowOrder {
+export function randomWorkflow(
+  key: string,
+  random: SeededRandom,
+  shape: Shape = random.pickByWeight(SHAPES),
+): WorkflowOrder {
   const at = monotonicMs();
   const { onFailure, nodes } = shape.draw(random);
   const uniqueKey = random.chance(UNIQUE) ? `unique-workflow-${random.between(1, UNIQUE_KEYS)}` : null;
@@ -58,10 +62,4 @@ function nodeRequest(run: string, node: GraphNode, random: SeededRandom, slowest
   };
   const retryPolicy = { ...FAST_RETRY, maxAttempts: isDoomed ? DOOMED_ATTEMPTS : ATTEMPTS };
   return { name, target: { handler: NODE_HANDLER }, payload, dependsOn, join, allowFailure, retryPolicy };
-}
-
-function randomShape(random: SeededRandom): Shape {
-  let left = random.next() * SHAPES.reduce((sum, { weight }) => sum + weight, 0);
-  const found = SHAPES.find(({ weight }) => (left -= weight) < 0);
-  return found ?? (SHAPES[0] as Shape);
 }

@@ -1,5 +1,5 @@
 import type { WorkflowAccepted, WorkflowDeduplicated, WorkflowEnvelope } from "@mainspring/contract";
-import { DEFAULT_RUN_TIMEOUT_MS } from "@mainspring/contract/limits";
+import { DEFAULT_RUN_TIMEOUT_MS, WORKFLOW_HANDLER } from "@mainspring/contract/limits";
 import type { EpochMs } from "../../domain/ids.ts";
 import { invariant } from "../../domain/invariant.ts";
 import type { JobDefinition } from "../../domain/job.ts";
@@ -23,8 +23,6 @@ import { Faults, nodeFault } from "./node-faults.ts";
 import { type ReceivedNodes, readNodes } from "./read-nodes.ts";
 import { WorkflowIntake, type WorkflowIntakeDependencies } from "./workflow-intake.ts";
 
-/** Handler of the jobs of workflows. No worker runs it: the owner of a run is its worker. */
-const HANDLER = "workflow";
 const NO_POLICIES = new PolicyBook([]);
 /** Largest number of pools and handlers about which one answer warns. */
 const WARNED_MAX = 20;
@@ -117,7 +115,7 @@ export class WorkflowSubmitter {
     const faults = new Faults();
     const defaults = { ...(priority !== undefined && { priority }), ...own };
     const { pool: _pool, ...policies } = defaults;
-    faults.add(...contradictions({ ...policies, target: { handler: HANDLER } }, 0).map(ofDefaults));
+    faults.add(...contradictions({ ...policies, target: { handler: WORKFLOW_HANDLER } }, 0).map(ofDefaults));
     if (faults.list.length > 0) throw new ProblemError(invalid(faults.list));
     const nodes = await this.#turns.map(given, (node, index) => {
       const made = nodeDefinition(node, defaults, book, createdAt);
@@ -168,7 +166,7 @@ function ofDefaults({ field, message }: FieldError): FieldError {
 function definitionOf({ defaults, ...head }: ReceivedWorkflow["head"], createdAt: EpochMs): JobDefinition {
   const { name, labels, priority, uniqueKey } = head;
   const job = {
-    target: { handler: HANDLER, ...(defaults?.pool !== undefined && { pool: defaults.pool }) },
+    target: { handler: WORKFLOW_HANDLER, ...(defaults?.pool !== undefined && { pool: defaults.pool }) },
     ...(name !== undefined && { name }),
     ...(labels !== undefined && { labels }),
     ...(priority !== undefined && { priority }),
