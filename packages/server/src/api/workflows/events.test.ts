@@ -107,6 +107,14 @@ describe("following a run by server-sent events", () => {
     const text = await stream.until(/event: workflow.*\n.*\n.*\n\n/);
     assert.deepEqual(wordsOf(text), ["a SUCCEEDED", "run SUCCEEDED null"]);
     await stream.end();
+    const again = await open(run, eventsOf(text)[0]?.id);
+    assert.equal(again.response.statusCode, 200);
+    assert.equal(
+      await again.until(/event: workflow.*\n.*\n.*\n\n/),
+      text,
+      "where the stream broke before the run was told",
+    );
+    await again.end();
     assert.equal((await open(run, eventsOf(text).at(-1)?.id)).response.statusCode, 204);
   });
 

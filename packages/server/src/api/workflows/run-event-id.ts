@@ -14,17 +14,19 @@ export interface RunCursor {
 }
 
 const BEGINNING: RunCursor = { state: null, mode: "RUNNING", at: 0 };
+/** Text of the state before the run was told. */
+const NOT_TOLD = "NONE";
 const ID = /^([A-Z]+)\.([A-Z]+)\.(\d{1,15})$/;
 
 export function encodeRunEventId({ state, mode, at }: RunCursor): string {
-  return `${state}.${mode}.${Math.floor(at)}`;
+  return `${state ?? NOT_TOLD}.${mode}.${Math.floor(at)}`;
 }
 
 /** @throws {ProblemError} invalid-cursor */
 export function decodeRunEventId(id: string | undefined): RunCursor {
   if (id === undefined || id === "") return BEGINNING;
   const [, stateName, modeName, at] = ID.exec(id) ?? [];
-  const state = EXECUTION_STATES.find((name) => name === stateName);
+  const state = stateName === NOT_TOLD ? null : EXECUTION_STATES.find((name) => name === stateName);
   const mode = RUN_MODES.find((name) => name === modeName);
   if (state !== undefined && mode !== undefined) return { state, mode, at: Number(at) };
   throw new ProblemError(
