@@ -8,8 +8,8 @@ import type { RecurringLoad } from "./load/recurring/recurring-load.ts";
 import { countActiveJobs, isEmpty, listAll, readAll, readNodes, readRuns } from "./read-executions.ts";
 
 /** Longest wait for answers, in milliseconds; a request that takes longer is stuck, however slow the machine. */
-const ANSWERED_WITHIN_MS = 120_000;
-const DRAINED_WITHIN_MS = 180_000;
+const ANSWERED_WITHIN_MS = 300_000;
+const DRAINED_WITHIN_MS = 300_000;
 const LEFT_WITHIN_MS = 90_000;
 const LIVING: readonly ExecutionState[] = ["PENDING", "SCHEDULED", "RUNNING"];
 /**
