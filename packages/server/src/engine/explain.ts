@@ -1,5 +1,5 @@
 import { type Feature, isOn } from "../domain/cluster/feature-level.ts";
-import type { Candidate } from "../domain/execution.ts";
+import { type Candidate, isRun } from "../domain/execution.ts";
 import type { EpochMs } from "../domain/ids.ts";
 import { attemptLimitMs, lifetimeEnd, lifetimeMs } from "../domain/lifetime.ts";
 import type { KeyHolder, WaitReason } from "../ports/explanation.ts";
@@ -90,6 +90,7 @@ function slotReasons(state: MachineState, { workerId, at }: Assigned, now: Epoch
 
 function waitReasons(state: MachineState, row: Candidate, entry: Entry | null, now: EpochMs): WaitReason[] {
   const due = dueReason(row, now);
+  if (isRun(row)) return runReasons(state, row, entry, due);
   const reasons: WaitReason[] = due === null ? [] : [due, ...lifetimeReasons(row, row.dueAt)];
   if (poolOf(state, row.pool).paused) reasons.push({ reason: "POOL_PAUSED", pool: row.pool });
   const permit = due === null ? permitReason(state, row.pool, now) : null;
@@ -100,6 +101,13 @@ function waitReasons(state: MachineState, row: Candidate, entry: Entry | null, n
   if (worker !== null) reasons.push(worker);
   if (due === null) reasons.push(queueReason(state, row, entry));
   return reasons;
+}
+
+/** Reasons of a workflow run that is not open yet. No worker, pause or limit of a pool holds it back. */
+function runReasons(state: MachineState, row: Candidate, entry: Entry | null, due: WaitReason | null): WaitReason[] {
+  const gate = state.gates.find(row);
+  const key = gate === null || isOpen(gate) || entry?.place === "OPENING" ? [] : [keyReason(state, row, gate)];
+  return due === null ? [...key, queueReason(state, row, entry)] : [due, ...lifetimeReasons(row, row.dueAt), ...key];
 }
 
 /** Reason why the pool's limits hold the execution back; null: the pool has no limits, or they allow another start. */

@@ -1,18 +1,20 @@
 import type { Candidate, ExecutionError, ExecutionState } from "../domain/execution.ts";
 import type { EpochMs, ExecutionId, ShardId } from "../domain/ids.ts";
-import type { NewJob } from "./store.ts";
+import type { NewJob, NewRecurringJob } from "./store.ts";
 import type { DueCursor } from "./store-flows.ts";
 import type { ExecutionSummary } from "./store-queries.ts";
 
 /**
  * Runs of workflows. A run is an execution of its workflow's job: RUNNING in the queue OPEN, without a worker, `dueAt` is
- * its deadline. The execution of a node has the run's id as its `jobId`; a node that has never been ready has no row.
+ * its deadline. A run that waits for its time or its concurrency key is PENDING in the queue WAITING or READY, as every
+ * execution is; the commit that opens it creates the executions of its first nodes. The execution of a node has the run's
+ * id as its `jobId`; a node that has never been ready has no row.
  * Graphs and definitions are opaque bytes for the store. `Store.submit` writes runs, `Store.commit` changes them.
  */
 export interface StoreRuns {
   /**
-   * OPEN runs with the executions of their nodes, complete. Other ids are left out. Runs of one workflow share the
-   * objects `graph` and `definitions`.
+   * Runs that are not final, with the executions of their nodes, complete. Other ids are left out. Runs of one workflow
+   * share the objects `graph` and `definitions`.
    * @param runs at most 1_000
    */
   load(runs: readonly ExecutionId[]): Promise<LoadedRun[]>;
@@ -26,12 +28,15 @@ export interface StoreRuns {
  */
 export type RunMode = "RUNNING" | "FAILING" | "CANCELLING" | "EXPIRING";
 
-/** A workflow with its run, which starts at once. */
+/** A workflow with its run. */
 export interface NewWorkflow extends Omit<NewJob, "queue"> {
-  /** Queue of the run, whose id is `executionId`. `payload` is its input. */
-  queue: "OPEN";
-  /** Time by which the run must be final. */
-  deadline: EpochMs;
+  /**
+   * Queue of the run, whose id is `executionId`. `payload` is its input. OPEN: the run starts at once. READY, WAITING: its
+   * owner opens it when it is due and its concurrency key has room.
+   */
+  queue: "OPEN" | NewJob["queue"];
+  /** Time by which the run must be final; null: it is not OPEN. Its owner sets the deadline when it opens the run. */
+  deadline: EpochMs | null;
   /** Number of nodes. */
   nodes: number;
   graph: Uint8Array;
@@ -39,8 +44,12 @@ export interface NewWorkflow extends Omit<NewJob, "queue"> {
   definitions: Uint8Array;
   /** Payloads of nodes, at most one for each node. Nodes without a payload are left out. */
   payloads: readonly NodePayload[];
-  /** Executions of the nodes that are ready from the start, at most 1_000. */
+  /** Executions of the nodes that are ready from the start, at most 1_000; empty: the run is not OPEN. */
   roots: readonly NewNode[];
+}
+
+export function isWorkflow(job: NewJob | NewRecurringJob | NewWorkflow): job is NewWorkflow {
+  return "graph" in job;
 }
 
 export interface NodePayload {
@@ -75,7 +84,10 @@ export interface RunChange {
   mode: RunMode;
 }
 
-/** An OPEN run, read at one moment. */
+/** Open run that holds a place of its concurrency key. */
+export type KeyedRun = Pick<Candidate, "id" | "shard" | "tenant" | "concurrencyKey" | "concurrencyLimit">;
+
+/** A run that is not final, read at one moment. */
 export interface LoadedRun {
   /** Row of the run; `row.jobId` and `row.jobVersion` name its workflow. */
   row: Candidate;

@@ -11,7 +11,7 @@ import type { StoreJobs } from "./store-jobs.ts";
 import type { StoreLogs } from "./store-logs.ts";
 import type { StoreQueries } from "./store-queries.ts";
 import type { PlanChange, StoreRecurrences } from "./store-recurrences.ts";
-import type { NewWorkflow, NodeBirth, RunChange, StoreRuns } from "./store-runs.ts";
+import type { KeyedRun, NewWorkflow, NodeBirth, RunChange, StoreRuns } from "./store-runs.ts";
 import type { StoreSteps } from "./store-steps.ts";
 import type { StoreTimeZones } from "./store-time-zones.ts";
 
@@ -329,6 +329,8 @@ export interface Recovered {
   commands: Command[];
   /** Open workflow runs, those with the earliest deadlines first, at most 100; left out: none. */
   runs?: readonly ExecutionId[];
+  /** Every open run that has a concurrency key; left out: none. */
+  keyedRuns?: readonly KeyedRun[];
 }
 
 /** An execution that some worker may hold. */

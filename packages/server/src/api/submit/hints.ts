@@ -1,11 +1,11 @@
-import type { Candidate } from "../../domain/execution.ts";
+import { type Candidate, RUN_NODE } from "../../domain/execution.ts";
 import type { Incarnation } from "../../domain/ids.ts";
 import type { Bus } from "../../ports/bus.ts";
 import type { HintedRow } from "../../ports/messages.ts";
 import { atEndOfTurn, type Runtime } from "../../ports/runtime.ts";
 import type { AcceptedJob, NewJob, NewRecurringJob, Submission, SubmitOutcome } from "../../ports/store.ts";
 import type { NewRun } from "../../ports/store-jobs.ts";
-import type { NewWorkflow } from "../../ports/store-runs.ts";
+import { isWorkflow, type NewWorkflow } from "../../ports/store-runs.ts";
 import { candidateOf } from "./new-job.ts";
 
 type WrittenJob = NewJob | NewRecurringJob | NewWorkflow;
@@ -85,7 +85,8 @@ export function hintRows(bus: Bus, hints: readonly HintedRow[]): void {
 /** Executions of a job that may run soon: its own, or the first nodes of a workflow. */
 function hintsOf(job: WrittenJob): HintedRow[] {
   if (job.executionId === null) return [];
-  if (job.queue !== "OPEN") return [hintOf(job)];
+  if (!isWorkflow(job)) return [hintOf(job)];
+  if (job.queue !== "OPEN") return [{ row: { ...candidateOf(job), node: RUN_NODE }, payload: null }];
   const payloads = new Map(job.payloads.map(({ node, payload }) => [node, payload]));
   return job.roots.map(({ row }) => ({ row, payload: smallCopy(payloads.get(row.node ?? 0) ?? null) }));
 }

@@ -3,6 +3,7 @@ import { leaveWorker } from "../attempts/attempts.ts";
 import type { Entry } from "../entry.ts";
 import { permitsLost, reopen } from "../permits/steps.ts";
 import { forget } from "../rows.ts";
+import { freeKey } from "../runs/held-keys.ts";
 import type { Step } from "../state.ts";
 
 /**
@@ -68,6 +69,7 @@ function releasePlans({ state }: Step, shards: ReadonlySet<ShardId>): void {
 function releaseRuns({ state }: Step, shards: ReadonlySet<ShardId>): void {
   const { runs, openCommands } = state;
   for (const run of [...runs.byId.values()]) if (shards.has(run.shard)) runs.drop(run);
+  for (const [id, { shard }] of runs.heldKeys) if (shards.has(shard)) freeKey(state, id);
   for (const [id, { shard }] of runs.ending) if (shards.has(shard)) runs.ending.delete(id);
   for (const [id, commands] of runs.cancels) {
     if (!commands.some(({ shard }) => shards.has(shard))) continue;

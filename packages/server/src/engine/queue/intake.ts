@@ -1,4 +1,4 @@
-import type { Candidate } from "../../domain/execution.ts";
+import { type Candidate, isNode, isRun } from "../../domain/execution.ts";
 import type { EpochMs } from "../../domain/ids.ts";
 import { LIFETIME_EXCEEDED, lifetimeEnd, lifetimeError } from "../../domain/lifetime.ts";
 import type { RankCursor } from "../../ports/store.ts";
@@ -92,7 +92,7 @@ export function enter(step: Step, entry: Entry): void {
   const { state, now } = step;
   const { row } = entry;
   state.entries.set(entry.id, entry);
-  if (row.node !== undefined) state.runs.expect(row.jobId);
+  if (isNode(row)) state.runs.expect(row.jobId);
   if (endLate(step, entry)) return;
   if (row.dueAt > now + leadMs(step, row)) return waitForTime(step, entry);
   const lane = laneOf(step, row);
@@ -198,9 +198,12 @@ export function laneOf(step: Step, row: Candidate): Lane {
   return step.state.lanes.of(row, step.state.workers.groupsFor);
 }
 
-/** Time in ms before its due time at which an execution leaves its timer. No attempt follows the end of a lifetime. */
+/**
+ * Time in ms before its due time at which an execution leaves its timer. No attempt follows the end of a lifetime, and a
+ * workflow run opens when it is due.
+ */
 function leadMs({ state }: Step, row: Candidate): number {
-  return row.dueAt < lifetimeEnd(row) ? state.limits.leadMs : 0;
+  return row.dueAt < lifetimeEnd(row) && !isRun(row) ? state.limits.leadMs : 0;
 }
 
 /**

@@ -103,13 +103,14 @@ function noteSkips(step: Step, run: Run, end: ExecutionId, skipped: readonly num
 }
 
 /**
- * Ends that the batch writes and from which the state of a node follows: ends of its parents, and ends that skipped a
- * parent. The store creates the node only if it writes them.
+ * Changes that the batch writes and from which the state of a node follows: ends of its parents, ends that skipped a
+ * parent, and the opening of the run. The store creates the node only if it writes them.
  */
 function endsBefore(step: Step, { id, shard, progress, skips }: Run, node: number): Set<ExecutionId> {
   const { changes } = step.batch.shard(shard);
   const causes = skips?.batch === step.batch.number ? skips.causes : null;
   const ends = new Set<ExecutionId>();
+  if (changes.get(id)?.queue === "OPEN") ends.add(id);
   for (const edge of edgesOf(progress.graph.parents, node)) {
     const parent = nodeOfEdge(edge);
     for (const cause of causes?.get(parent) ?? []) ends.add(cause);

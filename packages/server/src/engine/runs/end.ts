@@ -1,6 +1,7 @@
 import type { ExecutionError, FinalState } from "../../domain/execution.ts";
 import { invariant } from "../../domain/invariant.ts";
 import type { Step } from "../state.ts";
+import { freeKey } from "./held-keys.ts";
 import type { Run } from "./runs.ts";
 
 interface End {
@@ -51,6 +52,7 @@ function endRun(step: Step, run: Run): void {
   for (const { id } of commands) openCommands.delete(id);
   recentWrites.add(run.id, step.batch.number);
   step.state.plans.ended(row.jobId, run.id, step.now);
+  freeKey(step.state, run.id);
   runs.drop(run);
 }
 

@@ -5,9 +5,11 @@ import { decodeGraph } from "../../domain/workflow/graph-bytes.ts";
 import { type NodeOutcome, RunProgress } from "../../domain/workflow/readiness.ts";
 import type { ReadMark, ReadResult, ReadRun } from "../inputs.ts";
 import { commandDone } from "../jobs/answers.ts";
+import { forget } from "../rows.ts";
 import type { Step } from "../state.ts";
 import { advance } from "./advance.ts";
 import { cancelNodes } from "./cancel-nodes.ts";
+import { holdKey } from "./held-keys.ts";
 import type { Run } from "./runs.ts";
 
 /** Runs that one read brings. */
@@ -38,14 +40,32 @@ export function applyLoadedRuns(step: Step, read: Extract<ReadResult, { kind: "L
     if (runs.byId.has(id) || (found !== undefined && !step.state.epochs.has(found.row.shard))) continue;
     if (found === undefined) gone(step, id, read);
     else if (isStale(step, found, read)) runs.expect(id);
-    else bring(step, found);
+    else if (found.row.queue === "OPEN") {
+      notToOpen(step, id);
+      bring(step, found);
+    } else mayOpen(step, found);
   }
 }
 
-/** A run that has no open row is final, if the read shows all writes of it. */
+/** Keeps the content of a run that waits to be opened. */
+function mayOpen({ state }: Step, read: ReadRun): void {
+  const opening = state.runs.openings.get(read.row.id);
+  if (opening === undefined) return;
+  opening.entry.unverified = false;
+  opening.read = read;
+}
+
+/** Drops a run that was to be opened and is open or final: a late hint has brought it back. */
+function notToOpen(step: Step, id: ExecutionId): void {
+  const opening = step.state.runs.openings.get(id);
+  if (opening !== undefined) forget(step, opening.entry);
+}
+
+/** A run that the read leaves out is final, if the read shows all writes of it. */
 function gone(step: Step, id: ExecutionId, mark: ReadMark): void {
   const { runs, recentWrites } = step.state;
   if (recentWrites.hides(id, mark.since)) return runs.expect(id);
+  notToOpen(step, id);
   const commands = runs.cancels.get(id) ?? [];
   runs.cancels.delete(id);
   for (const command of commands) commandDone(step, command, "FINAL");
@@ -55,7 +75,8 @@ function isStale({ state }: Step, { row }: ReadRun, mark: ReadMark): boolean {
   return mark.term < (state.terms.get(row.shard) ?? 0) || state.recentWrites.hides(row.id, mark.since);
 }
 
-function bring(step: Step, read: ReadRun): void {
+/** Brings an open run into memory, and does for it whatever is left to do. */
+export function bring(step: Step, read: ReadRun): void {
   const { row, mode, revision } = read;
   const decoded = decodeGraph(read.graph);
   invariant("graph" in decoded, `the graph of the run ${row.id} cannot be read`);
@@ -73,6 +94,7 @@ function bring(step: Step, read: ReadRun): void {
     timer: null,
   };
   step.state.runs.add(run);
+  holdKey(step.state, row);
   cancelNodes(step, run, progress.toCancel());
   advance(step, run);
 }

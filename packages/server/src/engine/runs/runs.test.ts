@@ -1,138 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { firstExecutionId } from "../../domain/ids.ts";
-import { DEFAULT_POLICY } from "../../domain/job.ts";
-import { compileGraph } from "../../domain/workflow/compile-graph.ts";
-import type { Dependency, WorkflowNode } from "../../domain/workflow/definition.ts";
-import { encodeGraph } from "../../domain/workflow/graph-bytes.ts";
-import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
 import type { Assignment } from "../../ports/messages.ts";
-import type { NodeExecution, RunMode } from "../../ports/store-runs.ts";
 import { deadLetterRefused } from "../attempts/dead-letter-refused.ts";
-import type { Batch } from "../batch.ts";
-import type { ReadRun } from "../inputs.ts";
 import { sealBatch } from "../machine.ts";
-import { answersOf, candidate, changesOf, only, ordersOf, START, Story } from "../testing/story.ts";
-
-const JOB = "01890a5d-ac96-774b-bcce-b302099a8057";
-const RUN = firstExecutionId(JOB);
-const DEADLINE = START + 60_000;
-
-type Edges = readonly (string | Dependency)[];
-
-/** A stage with one workflow run, whose nodes are named as their numbers say: a, b, c … */
-class Stage {
-  readonly story = new Story().worker("w1", { slots: 100 });
-  readonly names: string[];
-  readonly #read: Omit<ReadRun, "executions" | "mode" | "revision">;
-  readonly shard: number;
-
-  constructor(graph: Record<string, Edges>, onFailure: "FAIL_FAST" | "CONTINUE" = "FAIL_FAST") {
-    this.names = Object.keys(graph);
-    const nodes = this.names.map((name) => nodeOf(name, graph[name] ?? []));
-    const compiled = compileGraph(nodes, onFailure);
-    assert.ok("graph" in compiled, JSON.stringify(compiled));
-    const row = candidate({
-      id: RUN,
-      jobId: JOB,
-      state: "RUNNING",
-      queue: "OPEN",
-      dueAt: DEADLINE,
-      scheduledAt: START,
-    });
-    this.shard = row.shard;
-    this.#read = {
-      row,
-      nodes: nodes.length,
-      graph: encodeGraph(compiled.graph),
-      definitions: nodes.map((node) => ({ ...node, payloadBytes: 3 })),
-    };
-  }
-
-  /** Answers the question for the run. @param states states of the nodes that have rows, by name */
-  load(states: Record<string, NodeExecution["state"]>, mode: RunMode = "RUNNING"): this {
-    const executions = Object.entries(states).map(([name, state]) => {
-      return { id: this.id(name), node: this.number(name), item: null, state, branch: null };
-    });
-    const { term } = this.story.state;
-    const since = this.story.batch.number;
-    this.story.tell({ kind: "LOADED_RUNS", asked: [RUN], runs: [this.run(executions, mode)], since, term });
-    return this;
-  }
-
-  run(executions: NodeExecution[], mode: RunMode): ReadRun {
-    return { ...this.#read, row: { ...this.#read.row }, executions, mode, revision: 1 };
-  }
-
-  /** Hints a node that the api has created. */
-  hint(name: string): this {
-    this.story.hint(candidate({ id: this.id(name), jobId: RUN, node: this.number(name), shard: this.shard }));
-    return this;
-  }
-
-  /** Commits the batch; the store applies all of it. */
-  commit(notBorn: readonly string[] = []): Batch {
-    const { batch } = this.story;
-    this.story.batch = sealBatch(batch);
-    const rows = batch.shards.get(this.shard)?.births.map(({ row }) => row) ?? [];
-    const isNot = ({ id }: { id: string }) => notBorn.some((name) => this.id(name) === id);
-    const nodes = { created: rows.filter((row) => !isNot(row)), notCreated: rows.filter(isNot) };
-    const nothing = { rows: [], notCreated: [], missedPlans: [], missedRuns: [] };
-    this.story.tell({ kind: "CREATED", ...nothing, nodes, batch: batch.number });
-    return batch;
-  }
-
-  /** Runs a node to its end. @returns the batch that has the end */
-  end(assign: Assignment, state: "SUCCEEDED" | "FAILED" = "SUCCEEDED", branch?: string): void {
-    const advice = state === "FAILED" ? ({ kind: "NEVER" } as const) : null;
-    const error = state === "FAILED" ? { name: "Error", message: "no" } : null;
-    this.story.finish(assign, { state, advice, error, ...(branch !== undefined && { branch }) });
-  }
-
-  /** Commits until a batch assigns something. @returns assignments by the names of their nodes */
-  assigned(): Record<string, Assignment> {
-    this.commit();
-    const { assigns } = this.commit();
-    return Object.fromEntries(assigns.map((assign) => [this.name(assign.executionId), assign]));
-  }
-
-  born(batch: Batch): { name: string; after: string[] }[] {
-    const births = batch.shards.get(this.shard)?.births ?? [];
-    return births.map(({ row, after }) => ({ name: this.name(row.id), after: after.map((id) => this.name(id)) }));
-  }
-
-  number(name: string): number {
-    return this.names.indexOf(name);
-  }
-
-  id(name: string): string {
-    return nodeExecutionId(RUN, this.number(name), null, 0);
-  }
-
-  name(id: string): string {
-    return this.names.find((name) => this.id(name) === id) ?? id;
-  }
-}
-
-function nodeOf(name: string, edges: Edges): WorkflowNode {
-  const dependsOn = edges.map((edge) =>
-    typeof edge === "string" ? ({ node: edge, when: "SUCCEEDED" } as const) : edge,
-  );
-  const rest = { pool: "default", handler: "echo", requires: [], priority: 5, policy: DEFAULT_POLICY };
-  return { name, dependsOn, join: "ALL", allowFailure: false, ...rest };
-}
-
-/** States of the rows that a batch writes, by the names of their nodes; the run is "run". */
-function states(stage: Stage, batch: Batch): Record<string, string> {
-  const changes = changesOf(batch).map(({ id, state, reason }) => {
-    return [id === RUN ? "run" : stage.name(id), reason === null ? state : `${state} ${reason}`] as const;
-  });
-  return Object.fromEntries(changes);
-}
+import { DEADLINE, RUN, RunStage, states } from "../testing/run-stage.ts";
+import { answersOf, candidate, changesOf, only, ordersOf } from "../testing/story.ts";
 
 describe("a workflow run", () => {
   it("creates a node in the commit that ends its last parent, and only if the store writes that end", () => {
-    const stage = new Stage({ a: [], b: [], c: ["a", "b"] }).hint("a").hint("b");
+    const stage = new RunStage({ a: [], b: [], c: ["a", "b"] }).hint("a").hint("b");
     const { a, b } = stage.story
       .commit()
       .assigns.reduce<Record<string, Assignment>>(
@@ -161,7 +37,7 @@ describe("a workflow run", () => {
   });
 
   it("names all parents that end in the commit of the node's creation", () => {
-    const stage = new Stage({ a: [], b: [], c: ["a", "b"] }).hint("a").hint("b");
+    const stage = new RunStage({ a: [], b: [], c: ["a", "b"] }).hint("a").hint("b");
     const assigns = stage.story.commit().assigns;
     stage.load({ a: "PENDING", b: "PENDING" });
     for (const assign of assigns) stage.end(assign);
@@ -169,7 +45,7 @@ describe("a workflow run", () => {
   });
 
   it("is read when one of its nodes comes into memory, and advances by what it finds", () => {
-    const stage = new Stage({ a: [], b: ["a"], c: ["b"] }).hint("a");
+    const stage = new RunStage({ a: [], b: ["a"], c: ["b"] }).hint("a");
     assert.deepEqual(stage.story.wants.splice(0), [{ kind: "LOAD_RUNS", runs: [RUN] }]);
     const assign = only(stage.story.commit().assigns);
     stage.end(assign);
@@ -180,7 +56,7 @@ describe("a workflow run", () => {
   });
 
   it("is read again where the answer may not show an end", () => {
-    const stage = new Stage({ a: [], b: ["a"] }).hint("a");
+    const stage = new RunStage({ a: [], b: ["a"] }).hint("a");
     const assign = only(stage.story.commit().assigns);
     stage.end(assign);
     stage.story.wants.splice(0);
@@ -190,9 +66,9 @@ describe("a workflow run", () => {
   });
 
   it("that an earlier owner left without a next node goes on, and one whose nodes have all ended ends", () => {
-    const left = new Stage({ a: [], b: ["a"] }).load({ a: "SUCCEEDED" });
+    const left = new RunStage({ a: [], b: ["a"] }).load({ a: "SUCCEEDED" });
     assert.deepEqual(left.born(left.commit()), [{ name: "b", after: [] }]);
-    const over = new Stage({ a: [] }).load({ a: "DEAD" });
+    const over = new RunStage({ a: [] }).load({ a: "DEAD" });
     over.story.tell();
     const read = over.commit();
     assert.equal(only([...(read.shards.get(over.shard)?.runs.values() ?? [])]).mode, "FAILING");
@@ -200,7 +76,7 @@ describe("a workflow run", () => {
   });
 
   it("is read again when a node ends while the run is not in memory", () => {
-    const stage = new Stage({ a: [], b: ["a"] }).hint("a");
+    const stage = new RunStage({ a: [], b: ["a"] }).hint("a");
     const assign = only(stage.story.commit().assigns);
     stage.load({ a: "PENDING" });
     const run = stage.story.state.runs.byId.get(RUN);
@@ -212,7 +88,7 @@ describe("a workflow run", () => {
   });
 
   it("comes with its shards at a takeover", () => {
-    const stage = new Stage({ a: [] });
+    const stage = new RunStage({ a: [] });
     const { story } = stage;
     const recovered = { inFlight: [], journals: [], commands: [], runs: [RUN] };
     story.tell({ kind: "OWNED", term: 2, epochs: new Map([[stage.shard, 2]]), recovered, incarnation: "node-1" });
@@ -225,7 +101,7 @@ describe("a workflow run", () => {
   it("makes a node that follows from a skip depend on the ends that led to the skip", () => {
     const finished = (node: string) => [{ node, when: "FINISHED" }] as const;
     const graph = { a: [], b: [{ node: "a", when: "FAILED" }], c: ["b"], d: finished("c"), e: finished("a") } as const;
-    const stage = new Stage(graph, "CONTINUE").hint("a");
+    const stage = new RunStage(graph, "CONTINUE").hint("a");
     const assign = only(stage.story.commit().assigns);
     stage.load({ a: "PENDING" });
     stage.end(assign);
@@ -240,7 +116,7 @@ describe("a workflow run", () => {
   });
 
   it("takes back nodes of the next batch that follow from a refused end", () => {
-    const stage = new Stage({ a: [], b: [], c: ["a", "b"] }, "CONTINUE").hint("a").hint("b");
+    const stage = new RunStage({ a: [], b: [], c: ["a", "b"] }, "CONTINUE").hint("a").hint("b");
     const assigns = Object.fromEntries(stage.story.commit().assigns.map((x) => [stage.name(x.executionId), x]));
     stage.load({ a: "PENDING", b: "PENDING" });
     stage.end(assigns["a"] as Assignment);
@@ -257,7 +133,7 @@ describe("a workflow run", () => {
 
   it("goes the way of the branch that a node has named", () => {
     const when = (branch: string) => [{ node: "a", when: `BRANCH:${branch}` }] as const;
-    const stage = new Stage({ a: [], good: when("good"), bad: when("bad") }).hint("a");
+    const stage = new RunStage({ a: [], good: when("good"), bad: when("bad") }).hint("a");
     const assign = only(stage.story.commit().assigns);
     stage.load({ a: "PENDING" });
     stage.end(assign, "SUCCEEDED", "bad");
@@ -267,7 +143,7 @@ describe("a workflow run", () => {
   });
 
   it("withdraws the nodes that follow from an end that the store did not write, and is read again", () => {
-    const stage = new Stage({ a: [], b: ["a"] }).hint("a");
+    const stage = new RunStage({ a: [], b: ["a"] }).hint("a");
     const assign = only(stage.story.commit().assigns);
     stage.load({ a: "PENDING" });
     stage.end(assign);
@@ -281,7 +157,7 @@ describe("a workflow run", () => {
 describe("the end of a workflow run before its nodes' ends", () => {
   it("by the failure of a node cancels what runs, and lets handlers of the failure start", () => {
     const graph = { a: [], b: [], c: ["b"], alarm: [{ node: "a", when: "FAILED" }] } as const;
-    const stage = new Stage(graph).hint("a").hint("b");
+    const stage = new RunStage(graph).hint("a").hint("b");
     const assigns = Object.fromEntries(stage.story.commit().assigns.map((x) => [stage.name(x.executionId), x]));
     stage.load({ a: "PENDING", b: "PENDING" });
     stage.story.started(assigns["b"] as Assignment);
@@ -299,7 +175,7 @@ describe("the end of a workflow run before its nodes' ends", () => {
   });
 
   it("by a command cancels what waits and what runs, and completes the command with the run", () => {
-    const stage = new Stage({ a: [], b: [], c: ["a", "b"] }).hint("a");
+    const stage = new RunStage({ a: [], b: [], c: ["a", "b"] }).hint("a");
     const a = only(stage.story.commit().assigns);
     stage.load({ a: "PENDING", b: "PENDING" });
     const command = { kind: "CANCEL", id: "cancel-1", shard: stage.shard, executionId: RUN } as const;
@@ -322,7 +198,7 @@ describe("the end of a workflow run before its nodes' ends", () => {
   });
 
   it("by its deadline leaves it DEAD", () => {
-    const stage = new Stage({ a: [], b: ["a"] }).hint("a");
+    const stage = new RunStage({ a: [], b: ["a"] }).hint("a");
     stage.story.commit();
     stage.load({ a: "PENDING" });
     assert.ok(stage.story.wakeAt !== null && stage.story.wakeAt <= DEADLINE);
@@ -337,7 +213,7 @@ describe("the end of a workflow run before its nodes' ends", () => {
   });
 
   it("is repeated by the next owner, from the mode of the row", () => {
-    const stage = new Stage({ a: [], b: ["a"] }).load({ a: "RUNNING" }, "CANCELLING");
+    const stage = new RunStage({ a: [], b: ["a"] }).load({ a: "RUNNING" }, "CANCELLING");
     const wanted = stage.story.wants.filter(({ kind }) => kind === "LOAD");
     assert.deepEqual(wanted, [{ kind: "LOAD", ids: [stage.id("a")] }]);
   });

@@ -14,7 +14,8 @@ export function insertWorkflow(data: StoreData, asked: NewWorkflow): ExecutionRo
   data.runs.put({ run: job.executionId, shard: job.shard, revision: 1, mode: "RUNNING" });
   const run: ExecutionRow = {
     ...newRow(job),
-    ...{ state: "RUNNING", queue, dueAt: deadline, startedAt: job.createdAt, node: RUN_NODE },
+    ...{ queue, node: RUN_NODE },
+    ...(deadline !== null && { state: "RUNNING", dueAt: deadline, startedAt: job.createdAt }),
   };
   const rows = [run, ...roots.map((root) => nodeRow(data, root, { updatedAt: root.createdAt, commitNumber: 0 }, run))];
   for (const row of rows) data.executions.insert(row);

@@ -1,6 +1,6 @@
 import type { Incarnation } from "../../../domain/ids.ts";
 import type { AcceptedJob, NewJob, NewRecurringJob, Submission, SubmitOutcome } from "../../../ports/store.ts";
-import type { NewWorkflow } from "../../../ports/store-runs.ts";
+import { isWorkflow, type NewWorkflow } from "../../../ports/store-runs.ts";
 import { unstorableJob, unstorableKey, unstorableWorkflow } from "../storable.ts";
 import type { StoreData } from "../store-data.ts";
 import { type ExecutionRow, newRow } from "./execution-row.ts";
@@ -48,10 +48,6 @@ export function answeredBefore(
 }
 
 type AnyJob = NewJob | NewRecurringJob | NewWorkflow;
-
-function isWorkflow(job: AnyJob): job is NewWorkflow {
-  return job.executionId !== null && job.queue === "OPEN";
-}
 
 /** Ids for the answer, and rows to write. If several jobs have the same unique key or name, the first one counts. */
 function deduplicated(data: StoreData, asked: readonly AnyJob[]): { jobs: AcceptedJob[]; fresh: AnyJob[] } {

@@ -1,9 +1,10 @@
 import type { Submission, SubmitOutcome } from "../../../ports/store.ts";
+import { isWorkflow } from "../../../ports/store-runs.ts";
 import type { RaisedLevels } from "../commit/raised-levels.ts";
 import { bisected } from "../connection/bisect.ts";
 import { type ChunkLimit, chunked } from "../connection/chunks.ts";
 import type { Connections, Session, Statement } from "../connection/connections.ts";
-import { type AnyJob, isOnce, isRecurring, isWorkflow } from "../jobs/job-columns.ts";
+import { type AnyJob, isOnce, isRecurring } from "../jobs/job-columns.ts";
 import { bytesOfWorkflow, workflowStatements } from "../workflows/insert-workflows.ts";
 import { insertStatement } from "./insert.ts";
 import { insertRecurringStatement } from "./insert-recurring.ts";

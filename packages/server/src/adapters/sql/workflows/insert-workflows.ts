@@ -1,7 +1,7 @@
 import { RUN_NODE } from "../../../domain/execution.ts";
 import type { JobId } from "../../../domain/ids.ts";
 import type { NewWorkflow, NodePayload } from "../../../ports/store-runs.ts";
-import { byteas, float8s, int4s, int8s, uuids } from "../connection/arrays.ts";
+import { byteas, float8s, int2s, int4s, int8s, uuids } from "../connection/arrays.ts";
 import { type ChunkLimit, chunked } from "../connection/chunks.ts";
 import { QUEUE_CODES, RUN_MODE_CODES, STATE_CODES, TRIGGER_CODES } from "../connection/codes.ts";
 import type { Statement } from "../connection/connections.ts";
@@ -16,7 +16,7 @@ const WORKFLOWS = `
 WITH n AS MATERIALIZED (
   SELECT ${JOB_COLUMNS}, unnest($17::uuid[]) AS id, unnest($18::int8[]) AS lane, unnest($19::float8[]) AS rank,
     unnest($20::int8[]) AS deadline, unnest($21::int4[]) AS nodes, unnest($22::bytea[]) AS graph,
-    unnest($23::bytea[]) AS definitions
+    unnest($23::bytea[]) AS definitions, unnest($24::int2[]) AS queue
 ), j AS (${INSERT_JOBS}), g AS (
   INSERT INTO workflow_graphs (job_id, version, nodes, graph, definitions)
   SELECT job_id, 1, nodes, graph, definitions FROM n
@@ -26,8 +26,9 @@ WITH n AS MATERIALIZED (
 INSERT INTO executions (id, job_id, lane, rank, due_at, scheduled_at, created_at, updated_at, started_at,
   concurrency_limit, payload_bytes, shard, state, queue, priority, trigger, has_unique_key, tenant, pool, handler,
   requires, policy, concurrency_key, node)
-SELECT id, job_id, lane, rank, deadline, scheduled_at, created_at, created_at, created_at,
-  concurrency_limit, coalesce(octet_length(payload), 0), shard, ${STATE_CODES.RUNNING}, ${QUEUE_CODES.OPEN}, priority,
+SELECT id, job_id, lane, rank, coalesce(deadline, scheduled_at), scheduled_at, created_at, created_at,
+  CASE WHEN deadline IS NOT NULL THEN created_at END, concurrency_limit, coalesce(octet_length(payload), 0), shard,
+  CASE WHEN deadline IS NULL THEN ${STATE_CODES.PENDING} ELSE ${STATE_CODES.RUNNING} END, queue, priority,
   ${TRIGGER_CODES.API}, unique_key IS NOT NULL, tenant, pool, handler, requires, policy, concurrency_key, ${RUN_NODE}
 FROM n`;
 
@@ -84,6 +85,7 @@ function workflowStatement(workflows: readonly NewWorkflow[]): Statement {
       int4s(rows, (r) => r.nodes),
       byteas(rows, (r) => r.graph),
       byteas(rows, (r) => r.definitions),
+      int2s(rows, (r) => QUEUE_CODES[r.queue]),
     ],
   };
 }
