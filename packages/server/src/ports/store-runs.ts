@@ -28,15 +28,8 @@ export interface StoreRuns {
  */
 export type RunMode = "RUNNING" | "FAILING" | "CANCELLING" | "EXPIRING";
 
-/** A workflow with its run. */
-export interface NewWorkflow extends Omit<NewJob, "queue"> {
-  /**
-   * Queue of the run, whose id is `executionId`. `payload` is its input. OPEN: the run starts at once. READY, WAITING: its
-   * owner opens it when it is due and its concurrency key has room.
-   */
-  queue: "OPEN" | NewJob["queue"];
-  /** Time by which the run must be final; null: it is not OPEN. Its owner sets the deadline when it opens the run. */
-  deadline: EpochMs | null;
+/** Graph of a workflow, with all that its runs share. */
+interface NewGraph {
   /** Number of nodes. */
   nodes: number;
   graph: Uint8Array;
@@ -44,11 +37,32 @@ export interface NewWorkflow extends Omit<NewJob, "queue"> {
   definitions: Uint8Array;
   /** Payloads of nodes, at most one for each node. Nodes without a payload are left out. */
   payloads: readonly NodePayload[];
+}
+
+/** A workflow that recurs. `startsWorkflow` of its rule makes each planned instant a run. */
+export interface NewRecurringWorkflow extends NewRecurringJob, NewGraph {}
+
+/** A workflow with its run. */
+export interface NewWorkflow extends Omit<NewJob, "queue">, NewGraph {
+  /**
+   * Queue of the run, whose id is `executionId`. `payload` is its input. OPEN: the run starts at once. READY, WAITING: its
+   * owner opens it when it is due and its concurrency key has room.
+   */
+  queue: "OPEN" | NewJob["queue"];
+  /** Time by which the run must be final; null: it is not OPEN. Its owner sets the deadline when it opens the run. */
+  deadline: EpochMs | null;
   /** Executions of the nodes that are ready from the start, at most 1_000; empty: the run is not OPEN. */
   roots: readonly NewNode[];
 }
 
-export function isWorkflow(job: NewJob | NewRecurringJob | NewWorkflow): job is NewWorkflow {
+/** A new job of any kind. */
+export type AnyJob = NewJob | NewRecurringJob | NewWorkflow | NewRecurringWorkflow;
+
+export function isWorkflow(job: AnyJob): job is NewWorkflow {
+  return "roots" in job;
+}
+
+export function hasGraph(job: AnyJob): job is NewWorkflow | NewRecurringWorkflow {
   return "graph" in job;
 }
 

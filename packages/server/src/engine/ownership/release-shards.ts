@@ -49,13 +49,14 @@ function drop(step: Step, entry: Entry): void {
 
 /** Forgets the recurring jobs of shards that are another's now, and what was asked of them. */
 function releasePlans({ state }: Step, shards: ReadonlySet<ShardId>): void {
-  const { plans, openCommands } = state;
+  const { plans, runs, openCommands } = state;
   for (const planned of [...plans.byId.values()]) {
     if (!shards.has(planned.shard)) continue;
     plans.drop(planned);
     for (const id of planned.open) {
       plans.uncommitted.delete(id);
       plans.superseding.delete(id);
+      runs.superseded.delete(id);
     }
   }
   for (const [jobId, commands] of plans.commands) {

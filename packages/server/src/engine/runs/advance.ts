@@ -57,7 +57,7 @@ export function advance(step: Step, run: Run): void {
 /** Mode in which the run ends before its nodes have; null: it goes on, or has such a mode already. */
 function endingMode({ state }: Step, { id, mode, timer }: Run): RunMode | null {
   if (mode === "CANCELLING" || mode === "EXPIRING") return null;
-  if (state.runs.cancels.has(id)) return "CANCELLING";
+  if (state.runs.cancels.has(id) || state.runs.superseded.has(id)) return "CANCELLING";
   return timer === null ? "EXPIRING" : null;
 }
 
@@ -127,6 +127,16 @@ export function cancelRun(step: Step, id: ExecutionId, command: CancelCommand): 
   const { runs } = step.state;
   runs.cancels.set(id, [...(runs.cancels.get(id) ?? []), command]);
   answer(step, command, "REQUESTED");
+  const run = runs.byId.get(id);
+  if (run === undefined) runs.expect(id);
+  else advance(step, run);
+}
+
+/** Cancels a run, because a newer instant of its job waits for its end. */
+export function supersedeRun(step: Step, id: ExecutionId): void {
+  const { runs } = step.state;
+  if (runs.superseded.has(id)) return;
+  runs.superseded.add(id);
   const run = runs.byId.get(id);
   if (run === undefined) runs.expect(id);
   else advance(step, run);

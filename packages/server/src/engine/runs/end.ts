@@ -22,7 +22,7 @@ export function endRuns(step: Step, committed: number): void {
 function endRun(step: Step, run: Run): void {
   const { runs, recentWrites, openCommands } = step.state;
   const { row } = run.read;
-  const end = endOf(run);
+  const end = endOf(run, runs.superseded.delete(run.id));
   step.batch.write(run.shard, {
     id: run.id,
     wasState: "RUNNING",
@@ -56,14 +56,16 @@ function endRun(step: Step, run: Run): void {
   runs.drop(run);
 }
 
-function endOf({ mode, progress, read }: Run): End {
+function endOf({ mode, progress, read }: Run, isSuperseded: boolean): End {
   if (mode === "EXPIRING") {
     const message = `it was not final at its deadline, ${new Date(read.row.dueAt).toISOString()}`;
     return { state: "DEAD", reason: "WORKFLOW_TIMED_OUT", error: { name: "WorkflowTimedOut", message } };
   }
   const end = progress.end();
   invariant(end !== null, "a run ends when no node is live or ready");
-  if (end.state !== "DEAD") return { state: end.state, reason: null, error: null };
+  if (end.state !== "DEAD") {
+    return { state: end.state, reason: end.state === "CANCELLED" && isSuperseded ? "SUPERSEDED" : null, error: null };
+  }
   const name = read.definitions[end.node]?.name ?? String(end.node);
   const isDead = end.reason === "NODE_DEAD";
   const message = `its node ${name} ${isDead ? "is DEAD" : "was cancelled"}`;

@@ -66,6 +66,7 @@ function gone(step: Step, id: ExecutionId, mark: ReadMark): void {
   const { runs, recentWrites } = step.state;
   if (recentWrites.hides(id, mark.since)) return runs.expect(id);
   notToOpen(step, id);
+  runs.superseded.delete(id);
   const commands = runs.cancels.get(id) ?? [];
   runs.cancels.delete(id);
   for (const command of commands) commandDone(step, command, "FINAL");

@@ -58,6 +58,8 @@ export class Runs {
   readonly loading = new Set<ExecutionId>();
   /** Open cancel commands, by run. They are done when the run is final. */
   readonly cancels = new Map<ExecutionId, CancelCommand[]>();
+  /** Open runs that are cancelled because a newer instant of their job waits for their end. The plan of the job says so. */
+  readonly superseded = new Set<ExecutionId>();
   /** Nodes that are read because their run asks for their end. */
   readonly ending = new Map<ExecutionId, { run: ExecutionId; shard: ShardId }>();
   /** Ends of nodes in this step whose consequences are not drawn yet. */

@@ -59,7 +59,9 @@ function bear(
   const row = isHeld ? skippedRow(data, job, occurrence) : newRow(job, originOf(occurrence));
   if (isHeld) outcome.notCreated.push(id);
   else if (occurrence.uniqueKey !== null) data.uniqueKeys.take(job);
-  const written = { ...row, updatedAt: data.now(), commitNumber };
+  const { node = null } = occurrence.row;
+  const written = { ...row, node, updatedAt: data.now(), commitNumber };
+  if (node !== null) data.runs.put({ run: id, shard: written.job.shard, revision: 1, mode: "RUNNING" });
   data.executions.insert(written);
   outcome.born.push(written);
 }

@@ -1,16 +1,30 @@
 import { RUN_NODE } from "../../../domain/execution.ts";
 import type { NewJob } from "../../../ports/store.ts";
-import type { NewNode, NewWorkflow } from "../../../ports/store-runs.ts";
+import type { NewNode, NewRecurringWorkflow, NewWorkflow } from "../../../ports/store-runs.ts";
 import type { StoreData } from "../store-data.ts";
 import { type ExecutionRow, newRow } from "./execution-row.ts";
 
-/** Inserts a workflow with its run. @returns rows of the run and of its first nodes */
+/** Inserts what the runs of a workflow share. */
+export function insertGraph(data: StoreData, asked: NewWorkflow | NewRecurringWorkflow): void {
+  const { jobId, nodes, graph, definitions, payloads } = asked;
+  data.runs.putGraph(jobId, 1, { nodes, graph, definitions, payloads: [...payloads] });
+}
+
+/** Inserts the job and the run of a workflow. @returns rows of the run and of its first nodes */
 export function insertWorkflow(data: StoreData, asked: NewWorkflow): ExecutionRow[] {
-  const { queue, deadline, nodes, graph, definitions, payloads, roots, ...rest } = asked;
+  const {
+    queue,
+    deadline,
+    nodes: _nodes,
+    graph: _graph,
+    definitions: _definitions,
+    payloads: _,
+    roots,
+    ...rest
+  } = asked;
   const job: NewJob = { ...rest, queue: "READY" };
   data.jobs.insert(job);
   if (job.definition.uniqueKey !== null) data.uniqueKeys.take(job);
-  data.runs.putGraph(job.jobId, 1, { nodes, graph, definitions, payloads: [...payloads] });
   data.runs.put({ run: job.executionId, shard: job.shard, revision: 1, mode: "RUNNING" });
   const run: ExecutionRow = {
     ...newRow(job),

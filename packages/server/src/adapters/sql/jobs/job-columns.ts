@@ -1,11 +1,8 @@
 import { type ExecutionPolicy } from "../../../domain/job.ts";
 import type { NewJob, NewRecurringJob } from "../../../ports/store.ts";
-import { isWorkflow, type NewWorkflow } from "../../../ports/store-runs.ts";
+import { type AnyJob, isWorkflow, type NewWorkflow } from "../../../ports/store-runs.ts";
 import { byteas, int2s, int4s, int8s, texts, uuids } from "../connection/arrays.ts";
 import { POLICY_OF_NULL } from "../connection/codes.ts";
-
-/** A job that a submission may contain. */
-export type AnyJob = NewJob | NewRecurringJob | NewWorkflow;
 
 /**
  * Columns that rows of all new jobs have, as the first parameters of a statement; further parameters start at `$17`.

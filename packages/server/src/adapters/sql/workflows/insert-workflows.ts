@@ -1,6 +1,11 @@
 import { RUN_NODE } from "../../../domain/execution.ts";
 import type { JobId } from "../../../domain/ids.ts";
-import type { NewWorkflow, NodePayload } from "../../../ports/store-runs.ts";
+import {
+  isWorkflow,
+  type NewRecurringWorkflow,
+  type NewWorkflow,
+  type NodePayload,
+} from "../../../ports/store-runs.ts";
 import { byteas, float8s, int2s, int4s, int8s, uuids } from "../connection/arrays.ts";
 import { type ChunkLimit, chunked } from "../connection/chunks.ts";
 import { QUEUE_CODES, RUN_MODE_CODES, STATE_CODES, TRIGGER_CODES } from "../connection/codes.ts";
@@ -32,6 +37,11 @@ SELECT id, job_id, lane, rank, coalesce(deadline, scheduled_at), scheduled_at, c
   ${TRIGGER_CODES.API}, unique_key IS NOT NULL, tenant, pool, handler, requires, policy, concurrency_key, ${RUN_NODE}
 FROM n`;
 
+/** Writes the graphs of workflows that recur. The statement for recurring jobs writes job and plan. */
+const GRAPHS = `
+  INSERT INTO workflow_graphs (job_id, version, nodes, graph, definitions)
+  SELECT unnest($1::uuid[]), 1, unnest($2::int4[]), unnest($3::bytea[]), unnest($4::bytea[])`;
+
 const PAYLOADS = `
   INSERT INTO workflow_payloads (job_id, version, node, payload)
   SELECT unnest($1::uuid[]), 1, unnest($2::int4[]), unnest($3::bytea[])`;
@@ -46,13 +56,19 @@ interface OfJob extends NodePayload {
  * Functions that each create a statement when it is its turn.
  * @param limit largest content of one statement
  */
-export function workflowStatements(workflows: readonly NewWorkflow[], limit: ChunkLimit): (() => Statement)[] {
+export function workflowStatements(
+  workflows: readonly (NewWorkflow | NewRecurringWorkflow)[],
+  limit: ChunkLimit,
+): (() => Statement)[] {
+  const once = workflows.filter(isWorkflow);
+  const recurring = workflows.filter((workflow) => !isWorkflow(workflow));
   const payloads = workflows.flatMap(({ jobId, payloads: own }) =>
     own.map((payload): OfJob => ({ ...payload, jobId })),
   );
-  const roots = workflows.flatMap((workflow) => workflow.roots);
+  const roots = once.flatMap((workflow) => workflow.roots);
   return [
-    ...chunked(workflows, limit, weigh).map((pack) => () => workflowStatement(pack)),
+    ...chunked(once, limit, weigh).map((pack) => () => workflowStatement(pack)),
+    ...chunked(recurring, limit, weigh).map((pack) => () => graphStatement(pack)),
     ...chunked(payloads, limit, ({ payload: { length } }) => ({ count: 1, bytes: length })).map(
       (pack) => () => payloadStatement(pack),
     ),
@@ -63,11 +79,11 @@ export function workflowStatements(workflows: readonly NewWorkflow[], limit: Chu
 }
 
 /** Bytes that a workflow has beside its payload and labels. */
-export function bytesOfWorkflow({ graph, definitions, payloads }: NewWorkflow): number {
+export function bytesOfWorkflow({ graph, definitions, payloads }: NewWorkflow | NewRecurringWorkflow): number {
   return payloads.reduce((sum, { payload }) => sum + payload.length, graph.length + definitions.length);
 }
 
-function weigh({ graph, definitions, payload }: NewWorkflow): ChunkLimit {
+function weigh({ graph, definitions, payload }: NewWorkflow | NewRecurringWorkflow): ChunkLimit {
   return { count: 1, bytes: graph.length + definitions.length + (payload?.length ?? 0) };
 }
 
@@ -86,6 +102,19 @@ function workflowStatement(workflows: readonly NewWorkflow[]): Statement {
       byteas(rows, (r) => r.graph),
       byteas(rows, (r) => r.definitions),
       int2s(rows, (r) => QUEUE_CODES[r.queue]),
+    ],
+  };
+}
+
+function graphStatement(workflows: readonly NewRecurringWorkflow[]): Statement {
+  return {
+    name: "insert_graphs",
+    text: GRAPHS,
+    values: [
+      uuids(workflows, (w) => w.jobId),
+      int4s(workflows, (w) => w.nodes),
+      byteas(workflows, (w) => w.graph),
+      byteas(workflows, (w) => w.definitions),
     ],
   };
 }

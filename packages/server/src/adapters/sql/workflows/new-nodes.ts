@@ -40,6 +40,9 @@ const COLUMNS = [
   ["item", "int4"],
 ] as const;
 
+/** Number of parameters of `newNodes`. */
+export const NODE_COLUMNS = COLUMNS.length;
+
 const NAMES = COLUMNS.map(([name]) => name);
 
 /**
