@@ -83,6 +83,8 @@ export type {
   FailedNode,
   NodeExplanation,
   NodePolicies,
+  PlannedWorkflow,
+  RecurringWorkflowRequest,
   RunMode,
   SubmittedWorkflow,
   Workflow,

@@ -71,7 +71,7 @@ export class WatchedWorkflow {
 
 function runSentence(run: Workflow): string {
   const { workflowId, state, mode, error, finishedAt } = run;
-  const how = finishedAt === null ? `${state} in mode ${mode}` : state;
+  const how = finishedAt === null && mode !== null ? `${state} in mode ${mode}` : state;
   const why = error === null ? "" : `: ${error.name}: ${error.message}`;
   return printable(`workflow ${workflowId} is ${how}, nodes ${countsText(run)}${why}`);
 }

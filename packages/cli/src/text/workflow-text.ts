@@ -38,6 +38,7 @@ function factsOf(workflow: Workflow): [string, string | null][] {
     ["priority", String(workflow.priority)],
     ["labels", labels.join(",") || null],
     ["created", workflow.createdAt],
+    ["scheduled", workflow.scheduledAt],
     ["started", startedAt],
     ["finished", finishedAt],
     ["deadline", workflow.deadline],
@@ -128,9 +129,8 @@ export function runExplanationText(workflow: Workflow, explanations: readonly No
     const why = error === null ? "" : sentence`: ${error.name}: ${error.message}`;
     return sentence`workflow ${workflowId} is ${state} since ${finishedAt}, and waits for nothing any more` + why;
   }
-  const blocks = [
-    sentence`workflow ${workflowId} is ${state} in mode ${mode}, until ${deadline} at the latest\nnodes  ${countsText(workflow)}`,
-  ];
+  const how = mode === null ? "and has not started" : sentence`in mode ${mode}, until ${deadline} at the latest`;
+  const blocks = [sentence`workflow ${workflowId} is ${state} ` + `${how}\nnodes  ${countsText(workflow)}`];
   const rows = explanations.flatMap(({ node, state, reasons }) =>
     reasons.map((reason) => [node, state, ...reasonCells(reason)]),
   );

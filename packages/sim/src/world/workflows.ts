@@ -1,4 +1,4 @@
-import { DEFAULT_ORDERING, newWorkflow, runOf } from "@mainspring/server/testing";
+import { DEFAULT_ORDERING, newWorkflow, runOf, type WorkflowIntake } from "@mainspring/server/testing";
 import type { SeededRandom, VirtualClock } from "@mainspring/testkit/time";
 import type { History } from "../history.ts";
 import { EPOCH_MS } from "../sim-process.ts";
@@ -74,16 +74,9 @@ export class Workflows {
     const { nodes, works } = graph;
     const createdAt = Math.floor(EPOCH_MS + this.#clock.nowMs);
     const payloads = new Map(works.map((work, number) => [number, Buffer.from(JSON.stringify(work))]));
-    const workflow = newWorkflow({
-      definition: definitionOf(createdAt),
-      jobId: submitter.newId(),
-      graph: compiled(graph),
-      nodes,
-      payloads,
-      deadline: createdAt + timeoutMs,
-      createdAt,
-      orderingOf: () => DEFAULT_ORDERING,
-    });
+    const job = submitter.jobOf(definitionOf(createdAt, timeoutMs), DEFAULT_ORDERING, createdAt);
+    if (job === null) throw new Error("no workflow recurs");
+    const workflow = newWorkflow({ job, graph: compiled(graph), nodes, payloads, orderingOf: () => DEFAULT_ORDERING });
     this.known.set(workflow.jobId, graph);
     return runOf(await submitter.take(workflow, { tenant: "default", key, requestHash: key }));
   }
@@ -103,13 +96,13 @@ export class Workflows {
   }
 }
 
-function definitionOf(createdAt: number): Parameters<typeof newWorkflow>[0]["definition"] {
+function definitionOf(createdAt: number, timeoutMs: number): Parameters<WorkflowIntake["jobOf"]>[0] {
   return {
     ...{ name: null, pool: "default", handler: "workflow", requires: [], priority: 5, scheduledAt: createdAt },
     ...{ recurrence: null, concurrencyKey: null, concurrencyLimit: 1, uniqueKey: null, labels: {} },
     policy: {
       retry: { maxAttempts: 1, backoff: "FIXED", initialDelayMs: 0, maxDelayMs: 0, jitter: false },
-      timeoutMs: 3_600_000,
+      timeoutMs,
       cancelGraceMs: 0,
       maxLost: 1,
       onWorkerLost: "RETRY",

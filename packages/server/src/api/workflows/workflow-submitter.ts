@@ -1,11 +1,9 @@
-import type { WorkflowAccepted, WorkflowDeduplicated, WorkflowEnvelope } from "@mainspring/contract";
-import { DEFAULT_RUN_TIMEOUT_MS, WORKFLOW_HANDLER } from "@mainspring/contract/limits";
+import type { JobSubmission, WorkflowEnvelope } from "@mainspring/contract";
+import { WORKFLOW_HANDLER } from "@mainspring/contract/limits";
 import type { EpochMs } from "../../domain/ids.ts";
 import { invariant } from "../../domain/invariant.ts";
-import type { JobDefinition } from "../../domain/job.ts";
 import type { WorkflowNode } from "../../domain/workflow/definition.ts";
-import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
-import type { NewWorkflow } from "../../ports/store-runs.ts";
+import type { NewRecurringWorkflow, NewWorkflow } from "../../ports/store-runs.ts";
 import type { Turns } from "../../ports/turns.ts";
 import { type Lacking, requireFeature } from "../feature-gate.ts";
 import type { JobHandlers } from "../handlers/job-handlers.ts";
@@ -16,11 +14,13 @@ import type { PoolNames } from "../pools/pool-names.ts";
 import type { PoolOrderings } from "../pools/pool-orderings.ts";
 import { contradictions, jobDefinition } from "../submit/job-definition.ts";
 import { accepted, type Idempotency, type JobIntake } from "../submit/job-intake.ts";
+import { firesAfter } from "../submit/submit-route.ts";
 import { compileWorkflow } from "./compile-workflow.ts";
 import { makingWorkflow } from "./new-workflow.ts";
 import { nodeDefinition } from "./node-definition.ts";
 import { Faults, nodeFault } from "./node-faults.ts";
 import { type ReceivedNodes, readNodes } from "./read-nodes.ts";
+import { answerOf, jobOfWorkflow, type WorkflowAnswer } from "./workflow-answer.ts";
 import { WorkflowIntake, type WorkflowIntakeDependencies } from "./workflow-intake.ts";
 
 const NO_POLICIES = new PolicyBook([]);
@@ -28,7 +28,9 @@ const NO_POLICIES = new PolicyBook([]);
 const WARNED_MAX = 20;
 
 export interface WorkflowSubmitterDependencies extends WorkflowIntakeDependencies {
-  intake: Pick<JobIntake, "turns" | "wasAnswered">;
+  intake: Pick<JobIntake, "turns" | "wasAnswered" | "answered" | "takenAt">;
+  /** Asks the store for its time, so that a delay does not count from a clock that was just set. */
+  clock: { look(): Promise<void> };
   handlers: JobHandlers;
   pools: PoolNames;
   orderings: PoolOrderings;
@@ -43,7 +45,13 @@ export interface ReceivedWorkflow {
 
 interface Submitted {
   replayed: boolean;
-  body: WorkflowAccepted | WorkflowDeduplicated;
+  body: WorkflowAnswer;
+}
+
+interface Made {
+  /** null: it recurs and never fires. */
+  workflow: NewWorkflow | NewRecurringWorkflow | null;
+  nodes: readonly WorkflowNode[];
 }
 
 /** Checks workflows of requests and brings them to the store, in turns of the event loop. */
@@ -70,40 +78,47 @@ export class WorkflowSubmitter {
     const submission = await readNodes(received.bytes, received.slices, this.#turns);
     const { handlers, intake } = this.#deps;
     const book = await handlers.policies();
-    const workflow = await this.#make(received.head, submission, book).catch(async (error: unknown) => {
+    const job = jobOfWorkflow(received.head);
+    const faults = contradictions(job, firesAfter(idempotency, this.#deps.runtime));
+    if (faults.length > 0) throw new ProblemError(invalid(faults));
+    // A delay counts from the store's time now, as for jobs.
+    if ((job.delayMs ?? 0) > 0) await this.#deps.clock.look();
+    const made = await this.#make(received.head, job, submission, book).catch(async (error: unknown) => {
       // The first answer counts for a repeat, whatever tasks have declared since.
       if (!(error instanceof ProblemError) || !(await intake.wasAnswered(idempotency))) throw error;
-      return await this.#make(received.head, submission, NO_POLICIES);
+      return await this.#make(received.head, job, submission, NO_POLICIES);
     });
-    const outcome = accepted(await this.#intake.take(workflow, idempotency));
-    const [job] = outcome.jobs;
-    const { nodes } = submission;
-    invariant(job !== undefined && job.executionId !== null, "an accepted workflow has a run");
-    const ids = { workflowId: job.executionId, jobId: job.jobId };
-    if (job.deduplicated) return { replayed: outcome.replayed, body: { ...ids, deduplicated: true } };
-    const executionIds = executionIdsOf(workflow, ids.workflowId, nodes);
-    const warnings = await this.#warnings(workflow);
-    const body = { ...ids, state: "RUNNING" as const, nodes: nodes.length, executionIds, ...warnings };
-    return { replayed: outcome.replayed, body };
+    const { workflow } = made;
+    const outcome =
+      workflow === null
+        ? await intake.answered(idempotency, job)
+        : accepted(await this.#intake.take(workflow, idempotency));
+    const { replayed } = outcome;
+    const [taken] = outcome.jobs;
+    invariant(taken !== undefined, "an accepted workflow has a job");
+    const takenAt = replayed || workflow === null ? await intake.takenAt(taken.jobId, job) : workflow.createdAt;
+    const warnings = await this.#warnings(made.nodes);
+    return { replayed, body: { ...answerOf(taken, job, takenAt, made.nodes), ...warnings } };
   }
 
   /** @throws {ProblemError} */
   async #make(
     head: ReceivedWorkflow["head"],
-    { nodes: given, payloads }: ReceivedNodes,
+    given: JobSubmission,
+    { nodes: received, payloads }: ReceivedNodes,
     book: PolicyBook,
-  ): Promise<NewWorkflow> {
+  ): Promise<Made> {
     const { runtime, orderings } = this.#deps;
     const createdAt = runtime.now();
-    const nodes = await this.#definitions(head, given, book, createdAt);
+    const nodes = await this.#definitions(head, received, book, createdAt);
     const graph = await compileWorkflow(nodes, head.onFailure ?? "FAIL_FAST", this.#turns);
-    const definition = definitionOf(head, createdAt);
+    const definition = jobDefinition(given, createdAt);
     this.#usePools(nodes, definition.pool);
     const orderingOf = await orderings.read();
-    const deadline = createdAt + runTimeoutMs(head);
-    const jobId = this.#intake.newId();
-    const parts = { definition, jobId, graph, nodes, payloads, deadline, createdAt, orderingOf };
-    return await this.#turns.steps(makingWorkflow(parts));
+    const job = this.#intake.jobOf(definition, orderingOf(definition.pool), createdAt);
+    if (job === null) return { workflow: null, nodes };
+    const parts = { job, graph, nodes, payloads, orderingOf };
+    return { workflow: await this.#turns.steps(makingWorkflow(parts)), nodes };
   }
 
   async #definitions(
@@ -143,11 +158,11 @@ export class WorkflowSubmitter {
   }
 
   /** Warnings about nodes that no worker can run now: one for each pool and handler. */
-  async #warnings({ roots }: NewWorkflow): Promise<{ warnings?: string[] }> {
+  async #warnings(nodes: readonly WorkflowNode[]): Promise<{ warnings?: string[] }> {
     const targets = new Map<string, { pool: string; handler: string }>();
-    for (const { row } of roots) {
-      const { pool, handler } = row;
-      if (targets.size < WARNED_MAX) targets.set(`${pool}\u0000${handler}`, { pool, handler });
+    for (const { pool, handler, dependsOn } of nodes) {
+      if (targets.size < WARNED_MAX && dependsOn.length === 0)
+        targets.set(`${pool}\u0000${handler}`, { pool, handler });
     }
     const warnings: string[] = [];
     for (const { pool, handler } of targets.values()) {
@@ -160,27 +175,4 @@ export class WorkflowSubmitter {
 
 function ofDefaults({ field, message }: FieldError): FieldError {
   return { field: `defaults.${field}`, message };
-}
-
-/** Definition of the workflow's job. */
-function definitionOf({ defaults, ...head }: ReceivedWorkflow["head"], createdAt: EpochMs): JobDefinition {
-  const { name, labels, priority, uniqueKey } = head;
-  const job = {
-    target: { handler: WORKFLOW_HANDLER, ...(defaults?.pool !== undefined && { pool: defaults.pool }) },
-    ...(name !== undefined && { name }),
-    ...(labels !== undefined && { labels }),
-    ...(priority !== undefined && { priority }),
-    ...(uniqueKey !== undefined && { uniqueKey }),
-  };
-  return jobDefinition(job, createdAt);
-}
-
-function runTimeoutMs({ timeoutSec }: ReceivedWorkflow["head"]): number {
-  return timeoutSec === undefined ? DEFAULT_RUN_TIMEOUT_MS : Math.round(timeoutSec * 1_000);
-}
-
-/** Executions of the roots by name. A repeat has the ids of the first submit's run. */
-function executionIdsOf({ roots }: NewWorkflow, run: string, nodes: ReceivedNodes["nodes"]): Record<string, string> {
-  const ids = roots.map(({ row: { node = 0 } }) => [nodes[node]?.name, nodeExecutionId(run, node, null, 0)]);
-  return Object.fromEntries(ids) as Record<string, string>;
 }

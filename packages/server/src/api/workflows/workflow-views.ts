@@ -14,13 +14,15 @@ const NAMES_MAX = 20;
 
 export function workflowSummary(run: RunSummary): WorkflowSummary {
   const { executionId, jobId, tenant, name, labels, priority, state, reason, nodes } = run;
-  const mode = isFinal(state) ? null : run.mode;
+  const hasStarted = run.startedAt !== null;
+  const mode = isFinal(state) || !hasStarted ? null : run.mode;
   return {
     ...{ workflowId: executionId, jobId, tenant, name, labels: { ...labels }, priority, state, reason, mode, nodes },
     createdAt: formatInstant(run.createdAt),
+    scheduledAt: formatInstant(run.scheduledAt),
     startedAt: formatInstantOrNull(run.startedAt),
     finishedAt: formatInstantOrNull(run.finishedAt),
-    deadline: formatInstant(run.dueAt),
+    deadline: hasStarted ? formatInstant(run.dueAt) : null,
   };
 }
 
@@ -65,8 +67,9 @@ export function workflowNode(picture: RunPicture, node: number): WorkflowNode {
 }
 
 /** Open parents of a BLOCKED node; null: the node is not BLOCKED. */
-export function blockedBy({ progress, nodes }: RunPicture, node: number): WorkflowNode["blockedBy"] {
-  if (progress.stateOf(node) !== "BLOCKED") return null;
+export function blockedBy(picture: RunPicture, node: number): WorkflowNode["blockedBy"] {
+  const { progress, nodes } = picture;
+  if (stateOfNode(picture, node) !== "BLOCKED") return null;
   const open = progress.openParents(node);
   return { open: open.length, first: firstNames({ nodes }, open) };
 }
