@@ -131,6 +131,10 @@ function keyReason(state: MachineState, row: Candidate, gate: Gate): WaitReason 
     heldBy.push({ executionId: id, attempt: row.attempt, workerId: assigned.workerId });
     if (heldBy.length === HOLDERS_MAX) break;
   }
+  for (const [executionId, held] of state.runs.heldKeys) {
+    if (heldBy.length === HOLDERS_MAX) break;
+    if (held.gate === gate) heldBy.push({ executionId, attempt: 0, workerId: null });
+  }
   return { reason: "KEY_AT_LIMIT", key: row.concurrencyKey ?? "", limit: gate.limit, running: gate.running, heldBy };
 }
 

@@ -1,4 +1,4 @@
-import { type Candidate, RUN_NODE } from "../../domain/execution.ts";
+import type { Candidate } from "../../domain/execution.ts";
 import type { Incarnation } from "../../domain/ids.ts";
 import type { Bus } from "../../ports/bus.ts";
 import type { HintedRow } from "../../ports/messages.ts";
@@ -85,7 +85,7 @@ export function hintRows(bus: Bus, hints: readonly HintedRow[]): void {
 function hintsOf(job: AnyJob): HintedRow[] {
   if (job.executionId === null) return [];
   if (!isWorkflow(job)) return [hintOf(job)];
-  if (job.queue !== "OPEN") return [{ row: { ...candidateOf(job), node: RUN_NODE }, payload: null }];
+  if (job.queue !== "OPEN") return [{ row: candidateOf(job), payload: null }];
   const payloads = new Map(job.payloads.map(({ node, payload }) => [node, payload]));
   return job.roots.map(({ row }) => ({ row, payload: smallCopy(payloads.get(row.node ?? 0) ?? null) }));
 }

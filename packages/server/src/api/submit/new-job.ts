@@ -1,4 +1,4 @@
-import type { Candidate } from "../../domain/execution.ts";
+import { type Candidate, RUN_NODE } from "../../domain/execution.ts";
 import {
   DEFAULT_TENANT,
   type EpochMs,
@@ -130,6 +130,7 @@ export function newJob(
 /** The row that the store made of it, for its owner. */
 export function candidateOf(job: NewJob | NewRun | NewWorkflow): Candidate {
   const { definition } = job;
+  const isRun = "roots" in job || definition.recurrence?.startsWorkflow === true;
   return {
     id: job.executionId,
     jobId: job.jobId,
@@ -154,5 +155,6 @@ export function candidateOf(job: NewJob | NewRun | NewWorkflow): Candidate {
     failures: 0,
     lost: 0,
     startedAt: null,
+    ...(isRun && { node: RUN_NODE }),
   };
 }

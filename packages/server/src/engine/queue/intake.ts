@@ -203,7 +203,8 @@ export function laneOf(step: Step, row: Candidate): Lane {
  * workflow run opens when it is due.
  */
 function leadMs({ state }: Step, row: Candidate): number {
-  return row.dueAt < lifetimeEnd(row) && !isRun(row) ? state.limits.leadMs : 0;
+  if (isRun(row)) return 0;
+  return row.dueAt < lifetimeEnd(row) ? state.limits.leadMs : 0;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { RUN_NODE } from "../../../domain/execution.ts";
 import type { ExecutionId, Incarnation, JobId, ShardId } from "../../../domain/ids.ts";
 import { isRecurringJobId } from "../../../domain/recurrence.ts";
 import { isSameDefinition } from "../../../domain/same-definition.ts";
@@ -166,15 +167,19 @@ export function run(data: StoreData, by: Incarnation, asked: NewRun): RunOutcome
   const isKnown = retryOf === null || data.executions.ofJob(jobId).includes(retryOf);
   if (job === null || !isKnown) return { kind: "NOT_FOUND" };
   if (job.deletedAt !== null) return { kind: "DELETED" };
-  if (data.runs.isWorkflow(jobId)) return { kind: "IS_WORKFLOW" };
-  const isRecurring = job.job.definition.recurrence !== null;
+  const { recurrence } = job.job.definition;
+  const startsRun = recurrence?.startsWorkflow === true && retryOf === null;
+  if (data.runs.isWorkflow(jobId) && !startsRun) return { kind: "IS_WORKFLOW" };
+  const isRecurring = recurrence !== null;
   const open = openOf(data, jobId).find((id) => !isRecurring || id === retryOf);
   if (open !== undefined) return { kind: "NOT_FINAL", executionId: open };
   if (job.version !== jobVersion) return { kind: "OTHER_VERSION", version: job.version };
   const hasKey = asked.definition.uniqueKey !== null;
   const holder = hasKey ? data.uniqueKeys.holderOf(asked) : null;
   if (holder !== null) return { kind: "KEY_HELD", executionId: holder.executionId };
-  const row = newRow(asked, { trigger: retryOf === null ? "MANUAL" : "RETRY", retryOf, jobVersion });
+  const made = newRow(asked, { trigger: retryOf === null ? "MANUAL" : "RETRY", retryOf, jobVersion });
+  const row = startsRun ? { ...made, node: RUN_NODE } : made;
+  if (startsRun) data.runs.put({ run: row.id, shard: asked.shard, revision: 1, mode: "RUNNING" });
   const letter = retryOf === null ? undefined : data.executions.get(retryOf);
   // A dead letter whose execution runs again leaves the list.
   if (letter?.state === "DEAD" && letter.settled === null) {
