@@ -34,10 +34,11 @@ export { type ChangedPool, PoolChanger } from "./api/pools/pool-changer.ts";
 export { PoolOrderings } from "./api/pools/pool-orderings.ts";
 export { JobPlans } from "./api/recurring/job-plans.ts";
 export { createIntake, createSubmitter } from "./api/submit/create-intake.ts";
+export { jobDefinition } from "./api/submit/job-definition.ts";
 export type { JobIntake } from "./api/submit/job-intake.ts";
 export { OwnShards } from "./api/submit/own-shards.ts";
 export { newWorkflow } from "./api/workflows/new-workflow.ts";
-export { runOf, WorkflowIntake } from "./api/workflows/workflow-intake.ts";
+export { WorkflowIntake } from "./api/workflows/workflow-intake.ts";
 export { type Changeover } from "./domain/changeover.ts";
 export type { Candidate, EndedAttempt, ExecutionError, Queue, Trigger } from "./domain/execution.ts";
 export {

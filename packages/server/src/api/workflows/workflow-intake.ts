@@ -1,4 +1,4 @@
-import type { EpochMs, ExecutionId } from "../../domain/ids.ts";
+import type { EpochMs } from "../../domain/ids.ts";
 import type { JobDefinition } from "../../domain/job.ts";
 import type { Ordering } from "../../domain/rank.ts";
 import type { NewJob, NewRecurringJob, Submission, SubmitOutcome } from "../../ports/store.ts";
@@ -31,9 +31,4 @@ export class WorkflowIntake {
   take(workflow: NewWorkflow | NewRecurringWorkflow, idempotency: Submission["idempotency"]): Promise<SubmitOutcome> {
     return this.#deps.submitter.submit({ idempotency, jobs: [workflow] });
   }
-}
-
-/** Run of an accepted workflow; null: it recurs, or was not accepted. */
-export function runOf(outcome: SubmitOutcome): ExecutionId | null {
-  return outcome.kind === "ACCEPTED" ? (outcome.jobs[0]?.executionId ?? null) : null;
 }

@@ -102,7 +102,13 @@ export class WorkflowStage {
     const [row] = await this.store.load([run]);
     assert.ok(row);
     const now = this.#scene.runtime.now();
-    const end = { wasState: "RUNNING", state: "SUCCEEDED", queue: "NONE", finishedAt: now, startedAt: row.startedAt } as const;
+    const end = {
+      wasState: "RUNNING",
+      state: "SUCCEEDED",
+      queue: "NONE",
+      finishedAt: now,
+      startedAt: row.startedAt,
+    } as const;
     await this.commit(run, {
       changes: [firstChange({ id: run, rank: row.rank, dueAt: row.dueAt }, { ...end, ...change })],
     });

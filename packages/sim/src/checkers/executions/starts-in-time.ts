@@ -3,12 +3,12 @@ import { type Checker, Violation } from "../checker.ts";
 import type { PoolLimitsHold } from "../cluster/pool-limits-hold.ts";
 import { nameOf, type WorkerTracker } from "../cluster/worker-tracker.ts";
 import type { Quiet } from "../quiet.ts";
-import type { Account, Ledger } from "../recurring/ledger.ts";
+import { type Account, isRun, type Ledger } from "../recurring/ledger.ts";
 
 /** Longest wait of work that could run while no fault is active, in milliseconds. */
 const BOUND_MS = 20_000;
 
-/** With a free worker that can run it, an execution starts within the limit. */
+/** With a free worker that can run it, an execution starts within the limit; so does a run of a workflow that nothing holds back. */
 export function startsInTime(ledger: Ledger, tracker: WorkerTracker, quiet: Quiet, pools: PoolLimitsHold): Checker {
   /**
    * Time of the last assignment by concurrency key; other executions of the key may have to wait for a while after it.
@@ -22,7 +22,8 @@ export function startsInTime(ledger: Ledger, tracker: WorkerTracker, quiet: Quie
     // A key may allow one running attempt, whatever its limit.
     return [...ledger.open].some((id) => {
       const account = ledger.get(id);
-      return account?.current != null && account.row.job.definition.concurrencyKey === key;
+      if (account?.row.job.definition.concurrencyKey !== key) return false;
+      return account.current != null || account.row.queue === "OPEN";
     });
   };
   const isPoolFull = (pool: string, nowMs: number) => {
@@ -37,7 +38,10 @@ export function startsInTime(ledger: Ledger, tracker: WorkerTracker, quiet: Quie
   const waits = ({ row }: Account, nowMs: number) => {
     const { requires, concurrencyKey, pool } = row.job.definition;
     const sinceMs = Math.max(row.dueAt - EPOCH_MS, row.updatedAt - EPOCH_MS, quiet.sinceMs);
-    if (nowMs - sinceMs < BOUND_MS || isHeldBack(concurrencyKey, nowMs) || isPoolFull(pool, nowMs)) return;
+    if (nowMs - sinceMs < BOUND_MS || isHeldBack(concurrencyKey, nowMs)) return;
+    if (isRun(row))
+      throw new Violation(`the run ${row.id} could have begun and has waited for ${seconds(nowMs - sinceMs)}`);
+    if (isPoolFull(pool, nowMs)) return;
     const worker = tracker.freeFor(requires, nowMs - BOUND_MS);
     if (worker === null) return;
     throw new Violation(`${row.id} could have run on ${worker} and has waited for ${seconds(nowMs - sinceMs)}`);
@@ -61,6 +65,11 @@ export function startsInTime(ledger: Ledger, tracker: WorkerTracker, quiet: Quie
         hasGoneBack = true;
       }
       if (event.kind !== "COMMITTED") return;
+      // A run that may begin is read first.
+      for (const { after } of event.applied) {
+        const { concurrencyKey } = after.job.definition;
+        if (isRun(after) && concurrencyKey !== null) keyUsedMs.set(concurrencyKey, event.at - EPOCH_MS);
+      }
       for (const { id } of event.asked.assigned) {
         const key = ledger.get(id)?.row.job.definition.concurrencyKey;
         if (key != null) keyUsedMs.set(key, event.at - EPOCH_MS);

@@ -1,7 +1,7 @@
 import type { ExecutionRow, StoreEvent, WorkflowNode } from "@mainspring/server/testing";
 import { type Checker, Violation } from "../checker.ts";
 import type { Quiet } from "../quiet.ts";
-import { addedRows, isOver } from "../recurring/ledger.ts";
+import { addedRows, isOver, isRun } from "../recurring/ledger.ts";
 import { blanks, type Mode, type NodeRow } from "./graph-oracle.ts";
 
 /** Time for reads, commits and messages that follow from the end of a node, in milliseconds. */
@@ -22,7 +22,7 @@ interface RunAccount {
 }
 
 /**
- * A node is created once, and only when its parents have ended as its edges want; a run ends only when nothing of it is
+ * A run is opened once, with its first nodes. A node is created once, and only when its parents have ended as its edges want; a run ends only when nothing of it is
  * live or may start, and then as its nodes say. An open run whose nodes have all ended goes on or ends soon.
  * @param graphs workflows by the id of their job
  */
@@ -48,7 +48,15 @@ export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, qui
         return;
       }
       if (event.kind === "SUBMITTED") for (const row of event.rows) if (row.queue === "OPEN") begin(row, "RUNNING");
-      if (event.kind === "COMMITTED" && event.outcome.status === "APPLIED") committed(event, runs, put);
+      if (event.kind === "COMMITTED" && event.outcome.status === "APPLIED") {
+        for (const { before, after } of event.applied) {
+          if (!isRun(after) || after.queue !== "OPEN" || !graphs().has(after.job.jobId)) continue;
+          if (runs.has(after.id)) throw new Violation(`the run ${after.id} was opened twice`);
+          judgeOpening(before, after, event.nodes);
+          begin(after, "RUNNING");
+        }
+        committed(event, runs, put);
+      }
       for (const row of addedRows(event)) created(row, runs, put);
     },
     looked(nowMs) {
@@ -91,6 +99,15 @@ function created(row: ExecutionRow, runs: ReadonlyMap<string, RunAccount>, put: 
   const state = blanks(run.graph.nodes, run.rows, modeOf(run)).get(node.name);
   if (state !== "READY") throw new Violation(`${node.name} of ${run.row.id} was created and is ${state}`);
   put(row);
+}
+
+/** A run opens when it is due, together with its first nodes, and its time counts from then. */
+function judgeOpening(before: ExecutionRow, after: ExecutionRow, nodes: readonly ExecutionRow[]): void {
+  const { id, job, startedAt, dueAt } = after;
+  if (startedAt === null || startedAt < before.dueAt) throw new Violation(`the run ${id} was opened before its time`);
+  const allowedMs = dueAt - startedAt;
+  if (allowedMs !== job.definition.policy.timeoutMs) throw new Violation(`the run ${id} has ${allowedMs} ms to end`);
+  if (!nodes.some((row) => row.job.jobId === id)) throw new Violation(`the run ${id} was opened without a node`);
 }
 
 function modeOf({ mode }: RunAccount): Mode {
