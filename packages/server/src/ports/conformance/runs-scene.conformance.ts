@@ -55,7 +55,7 @@ export async function submitted(scene: Scene, asked: NewWorkflow): Promise<void>
 }
 
 /** Change that opens a run which waits. */
-export function runOpens(scene: Scene, asked: NewWorkflow, dueAt: number): RowChange {
+export function runOpens(scene: Scene, asked: Pick<NewWorkflow, "executionId" | "rank">, dueAt: number): RowChange {
   const now = scene.runtime.now();
   return firstChange(
     { id: asked.executionId, rank: asked.rank, dueAt },

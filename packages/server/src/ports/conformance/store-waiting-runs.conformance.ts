@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
+import { RUN_NODE } from "../../domain/execution.ts";
+import type { NewRecurringWorkflow } from "../store-runs.ts";
+import { fire, NIGHTLY, occurrence, recurrenceOf, recurring } from "./recurring-scene.conformance.ts";
 import {
   birth,
   execution,
@@ -11,6 +14,7 @@ import {
   started,
   submitted,
   waiting,
+  workflow,
 } from "./runs-scene.conformance.ts";
 import { ALL_SHARDS, applied, fenced, type Scene, TENANT, takeShards } from "./store-scene.conformance.ts";
 
@@ -106,5 +110,72 @@ export function waitingRunsConformance(scene: () => Scene): void {
     assert.deepEqual((await scene().store.recover([5])).keyedRuns, expected);
     await scene().store.maintain(scene().runtime.now(), { days: 30, deadDays: 90 });
     assert.deepEqual((await scene().store.recover([5])).keyedRuns, expected);
+  });
+
+  /** A recurring workflow of four nodes, which was submitted. */
+  const planned = async (sample: Parameters<typeof recurring>[1] = {}): Promise<NewRecurringWorkflow> => {
+    const job = recurring(scene(), { recurrence: { ...NIGHTLY, startsWorkflow: true }, ...sample });
+    const { nodes, graph, definitions, payloads } = workflow(scene());
+    const asked = { ...job, nodes, graph, definitions, payloads };
+    const { jobId } = job;
+    assert.deepEqual(await scene().store.submit([{ idempotency: null, jobs: [asked] }]), [
+      { kind: "ACCEPTED", replayed: false, jobs: [{ jobId, executionId: null, deduplicated: false }] },
+    ]);
+    return asked;
+  };
+  const runAt = (asked: NewRecurringWorkflow, at: number) => {
+    const made = occurrence(scene(), asked, at);
+    return { ...made, row: { ...made.row, node: RUN_NODE } };
+  };
+
+  it("makes planned instants of a workflow runs that wait, beside those of a job", async () => {
+    const [asked, job] = [await planned({ shard: 1 }), recurring(scene(), { shard: 1 })];
+    await scene().store.submit([{ idempotency: null, jobs: [job] }]);
+    const found = await recurrenceOf(scene(), asked);
+    assert.deepEqual(found.definition, asked.definition);
+    const { firstFireAt: at } = asked;
+    const [first, second, other] = [runAt(asked, at), runAt(asked, at + 1), occurrence(scene(), job, at)];
+    const plans = [fire(scene(), asked, { created: [first, second] }), fire(scene(), job, { created: [other] })];
+    await scene().applied(1, { plans });
+    assert.deepEqual(await scene().store.load([first.row.id, other.row.id]), [first.row, other.row]);
+    const loadedRuns = await scene().store.runs.load([first.row.id, second.row.id, other.row.id]);
+    assert.deepEqual(
+      loadedRuns.map(({ row, mode, revision, nodes }) => [row, mode, revision, nodes]),
+      [first, second].map(({ row }) => [row, "RUNNING", 1, 4]),
+    );
+    const change = { ...runOpens(scene(), { ...asked, executionId: first.row.id, rank: 1 }, 9), rank: first.row.rank };
+    await scene().applied(1, { changes: [change] });
+    const { open } = await recurrenceOf(scene(), asked);
+    assert.deepEqual(open, [second.row.id], "the plan names the last run only");
+    const view = await scene().store.queries.getRun(TENANT, first.row.id);
+    assert.deepEqual([view?.state, view?.scheduledAt, view?.nodes], ["RUNNING", at, 4]);
+  });
+
+  it("lists a run that was skipped because its unique key is held", async () => {
+    const asked = await planned({ shard: 1, uniqueKey: "etl" });
+    const holder = await started(scene(), { shard: 1, uniqueKey: "etl" });
+    const first = runAt(asked, asked.firstFireAt);
+    const tick = scene().tick(1, { plans: [fire(scene(), asked, { created: [first] })] });
+    assert.deepEqual(await scene().store.commit([tick]), [{ ...applied(1), notCreated: [first.row.id] }]);
+    const { items } = await scene().store.queries.listRuns(TENANT, {}, page);
+    const states = Object.fromEntries(items.map(({ executionId, state, reason }) => [executionId, [state, reason]]));
+    assert.deepEqual(states, {
+      [holder.executionId]: ["RUNNING", null],
+      [first.row.id]: ["SKIPPED", "UNIQUE_KEY_HELD"],
+    });
+  });
+
+  it("starts a run of a recurring workflow on request, and repeats none", async () => {
+    const asked = await planned();
+    const { jobId, shard, definition } = asked;
+    const again = {
+      ...scene().job({ ...definition, jobId, shard, executionId: scene().runtime.uuid() }),
+      jobVersion: 1,
+    };
+    assert.deepEqual(await scene().store.jobs.run({ ...again, retryOf: null }), { kind: "ACCEPTED" });
+    const { row, nodes } = await loaded(scene(), again);
+    assert.deepEqual([row.node, row.state, nodes], [RUN_NODE, "PENDING", 4]);
+    const repeated = { ...again, executionId: scene().runtime.uuid(), retryOf: again.executionId };
+    assert.deepEqual(await scene().store.jobs.run(repeated), { kind: "IS_WORKFLOW" });
   });
 }
