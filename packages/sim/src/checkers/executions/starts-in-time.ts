@@ -1,3 +1,4 @@
+import type { StoreEvent } from "@mainspring/server/testing";
 import { EPOCH_MS } from "../../sim-process.ts";
 import { type Checker, Violation } from "../checker.ts";
 import type { PoolLimitsHold } from "../cluster/pool-limits-hold.ts";
@@ -16,16 +17,8 @@ export function startsInTime(ledger: Ledger, tracker: WorkerTracker, quiet: Quie
   const keyUsedMs = new Map<string, number>();
   const started = new Set<string>();
   let hasGoneBack = false;
-  const isHeldBack = (key: string | null, nowMs: number) => {
-    if (key === null) return false;
-    if (nowMs - (keyUsedMs.get(key) ?? Number.NEGATIVE_INFINITY) < BOUND_MS) return true;
-    // A key may allow one running attempt, whatever its limit.
-    return [...ledger.open].some((id) => {
-      const account = ledger.get(id);
-      if (account?.row.job.definition.concurrencyKey !== key) return false;
-      return account.current != null || account.row.queue === "OPEN";
-    });
-  };
+  const isHeldBack = (key: string | null, nowMs: number) =>
+    key !== null && (nowMs - (keyUsedMs.get(key) ?? Number.NEGATIVE_INFINITY) < BOUND_MS || isKeyHeld(ledger, key));
   const isPoolFull = (pool: string, nowMs: number) => {
     const limited = pools.get(pool);
     if (limited === undefined) return false;
@@ -65,11 +58,7 @@ export function startsInTime(ledger: Ledger, tracker: WorkerTracker, quiet: Quie
         hasGoneBack = true;
       }
       if (event.kind !== "COMMITTED") return;
-      // A run that may begin is read first.
-      for (const { after } of event.applied) {
-        const { concurrencyKey } = after.job.definition;
-        if (isRun(after) && concurrencyKey !== null) keyUsedMs.set(concurrencyKey, event.at - EPOCH_MS);
-      }
+      for (const key of keysOfRuns(event)) keyUsedMs.set(key, event.at - EPOCH_MS);
       for (const { id } of event.asked.assigned) {
         const key = ledger.get(id)?.row.job.definition.concurrencyKey;
         if (key != null) keyUsedMs.set(key, event.at - EPOCH_MS);
@@ -87,6 +76,21 @@ export function startsInTime(ledger: Ledger, tracker: WorkerTracker, quiet: Quie
       }
     },
   };
+}
+
+/** Whether an attempt or a run has the key: a key may allow one, whatever its limit. */
+function isKeyHeld(ledger: Ledger, key: string): boolean {
+  return [...ledger.open].some((id) => {
+    const account = ledger.get(id);
+    if (account?.row.job.definition.concurrencyKey !== key) return false;
+    return account.current != null || account.row.queue === "OPEN";
+  });
+}
+
+/** Keys of the runs that a commit opens or ends. The next run of a key is read before it can begin. */
+function keysOfRuns({ applied }: Extract<StoreEvent, { kind: "COMMITTED" }>): string[] {
+  const runs = applied.filter(({ after }) => isRun(after));
+  return runs.map(({ after }) => after.job.definition.concurrencyKey).filter((key) => key !== null);
 }
 
 function seconds(ms: number): string {
