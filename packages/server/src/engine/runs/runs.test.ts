@@ -45,6 +45,7 @@ class Stage {
       row,
       nodes: nodes.length,
       graph: encodeGraph(compiled.graph),
+      kept: [],
       definitions: nodes.map((node) => ({ ...node, payloadBytes: 3 })),
     };
   }
