@@ -61,6 +61,13 @@ class Stage {
     return this;
   }
 
+  /** Nodes that the run keeps from an earlier one, by name, with their branches. */
+  keeps(nodes: Record<string, string | null>): this {
+    const kept = Object.entries(nodes).map(([name, branch]) => [this.number(name), branch] as const);
+    this.#read.kept = [{ run: "earlier", nodes: kept }];
+    return this;
+  }
+
   run(executions: NodeExecution[], mode: RunMode): ReadRun {
     return { ...this.#read, row: { ...this.#read.row }, executions, mode, revision: 1 };
   }
@@ -265,6 +272,19 @@ describe("a workflow run", () => {
     const batch = stage.commit();
     assert.deepEqual(stage.born(batch), [{ name: "bad", after: ["a"] }]);
     assert.equal(only(changesOf(batch)).branch, "bad", "the row keeps it for the next owner");
+  });
+
+  it("that keeps nodes of an earlier run goes on after them, by their branches, also with its next owner", () => {
+    const when = (branch: string) => [{ node: "a", when: `BRANCH:${branch}` }] as const;
+    const graph = { a: [], good: when("good"), bad: when("bad"), c: ["bad", "d"], d: [] } as const;
+    const first = new Stage(graph).keeps({ a: "bad", d: null }).load({});
+    assert.deepEqual(first.born(first.commit()), [{ name: "bad", after: [] }]);
+    const next = new Stage(graph).keeps({ a: "bad", d: null }).load({ bad: "SUCCEEDED" });
+    assert.deepEqual(next.born(next.commit()), [{ name: "c", after: [] }]);
+    const over = new Stage(graph).keeps({ a: "bad", d: null }).load({ bad: "SUCCEEDED", c: "SUCCEEDED" });
+    over.story.tell();
+    over.commit();
+    assert.deepEqual(states(over, over.commit()), { run: "SUCCEEDED" });
   });
 
   it("withdraws the nodes that follow from an end that the store did not write, and is read again", () => {

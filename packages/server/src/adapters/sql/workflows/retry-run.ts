@@ -99,9 +99,12 @@ function valuesOf(run: NewRetry): unknown[] {
   ];
 }
 
-/** Kept nodes of a run, from its columns `bases` and `kept`, which are NULL for a run that is no retry. */
-export function keptFrom(bases: readonly ExecutionId[] | null, text: string | null): KeptNodes[] {
-  if (bases === null || text === null) return [];
-  const nodes = JSON.parse(text) as KeptNodes["nodes"][];
+/** SQL expression: kept nodes of a run `w` as JSON; NULL: the run is no retry. */
+export const KEPT = "CASE WHEN w.bases IS NOT NULL THEN json_build_array(w.bases, w.kept::json)::text END";
+
+/** Kept nodes from the value of `KEPT`. */
+export function keptFrom(text: string | null): KeptNodes[] {
+  if (text === null) return [];
+  const [bases, nodes] = JSON.parse(text) as [ExecutionId[], KeptNodes["nodes"][]];
   return bases.map((run, place) => ({ run, nodes: nodes[place] ?? [] }));
 }

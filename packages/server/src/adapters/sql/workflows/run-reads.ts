@@ -12,7 +12,7 @@ import { isLater } from "../executions/of-job.ts";
 import { isComplete } from "../schema/late-indexes.ts";
 import { STATEMENT } from "../submit/submit.ts";
 import { isVanishedKey } from "../submit/submit-keyed.ts";
-import { keptFrom, retryRun } from "./retry-run.ts";
+import { KEPT, keptFrom, retryRun } from "./retry-run.ts";
 
 /**
  * Subqueries, because with a third table in the join PostgreSQL might start with that table. The condition for open runs is not that of
@@ -21,7 +21,7 @@ import { keptFrom, retryRun } from "./retry-run.ts";
 export const READ_RUNS = `
   SELECT ${CANDIDATE_COLUMNS}, (SELECT w.mode FROM workflow_runs w WHERE w.run = e.id),
     (SELECT w.revision FROM workflow_runs w WHERE w.run = e.id),
-    (SELECT w.bases FROM workflow_runs w WHERE w.run = e.id), (SELECT w.kept FROM workflow_runs w WHERE w.run = e.id)
+    (SELECT ${KEPT} FROM workflow_runs w WHERE w.run = e.id)
   FROM (SELECT unnest($1::uuid[]) AS id) a JOIN executions e ON e.id = a.id
   WHERE e.node = ${RUN_NODE} AND e.queue <> ${QUEUE_CODES.NONE}`;
 
@@ -81,11 +81,11 @@ async function load(db: Connections, ids: readonly ExecutionId[]): Promise<Loade
 }
 
 type OpenRun = Pick<LoadedRun, "row" | "mode" | "revision" | "kept">;
-type RunColumns = [mode: number, revision: number, bases: ExecutionId[] | null, kept: string | null];
+type RunColumns = [mode: number, revision: number, kept: string | null];
 
 function runFrom(columns: Row): OpenRun {
-  const [mode, revision, bases, kept] = columns.slice(-4) as RunColumns;
-  return { row: candidateFrom(columns), mode: runModeOf(mode), revision, kept: keptFrom(bases, kept) };
+  const [mode, revision, kept] = columns.slice(-3) as RunColumns;
+  return { row: candidateFrom(columns), mode: runModeOf(mode), revision, kept: keptFrom(kept) };
 }
 
 type Graph = Pick<LoadedRun, "nodes" | "graph" | "definitions">;
