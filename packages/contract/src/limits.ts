@@ -84,6 +84,8 @@ export const TEMPLATE_PAYLOAD_BYTES_MAX = 64 * KIB;
 
 /** Largest number of nodes of a workflow. */
 export const WORKFLOW_NODES_MAX = 10_000;
+/** Largest number of earlier runs from which a retry of a workflow keeps results. */
+export const RETRY_BASES_MAX = 20;
 /** Largest number of dependencies of all nodes of a workflow together. */
 export const WORKFLOW_EDGES_MAX = 100_000;
 /** Largest number of different branches that the dependencies of a workflow name. */

@@ -82,6 +82,12 @@ const nodesSize = {
   description: "1 to 10,000 nodes with 100,000 dependencies and 32 MiB in all",
 };
 
+const fromSize = {
+  minItems: 1,
+  maxItems: WORKFLOW_NODES_MAX,
+  description: "names of nodes that run again besides those that have not SUCCEEDED",
+};
+
 const head = {
   name: Type.Optional(Line("1 to 255 characters; several workflows may have one name")),
   labels: Type.Optional(Labels),
@@ -115,17 +121,39 @@ export type WorkflowSubmission = Static<typeof WorkflowSubmission>;
 export const WorkflowEnvelope = Type.Object({ ...head, nodes: Type.Array(Type.Unknown(), nodesSize) }, closed);
 export type WorkflowEnvelope = Static<typeof WorkflowEnvelope>;
 
-export const WorkflowAccepted = named("WorkflowAccepted", {
+const acceptedFields = {
   workflowId: Uuid("the run; an execution of the job"),
   jobId: Uuid("the job of the workflow"),
   state: oneOf(["RUNNING"], "state of the run when the server took the workflow"),
   nodes: Type.Integer({ minimum: 1, description: "number of nodes" }),
   executionIds: Type.Record(Type.String(), Uuid("an execution"), {
-    description: "executions of nodes without dependencies, by the node's name; the first 1,000",
+    description: "executions of the nodes that start at once, by the node's name; the first 1,000",
   }),
   warnings: Warnings,
-});
+};
+export const WorkflowAccepted = named("WorkflowAccepted", acceptedFields);
 export type WorkflowAccepted = Static<typeof WorkflowAccepted>;
+
+/** Body of POST /v1/workflows/{workflowId}/retry. */
+export const WorkflowRetry = named(
+  "WorkflowRetry",
+  {
+    from: Type.Optional(
+      Type.Union([oneOf(["FAILED"], "nodes that have not SUCCEEDED"), Type.Array(Type.String(), fromSize)], {
+        description:
+          "what runs again, with all nodes that depend on it: FAILED (the default), the nodes that have not SUCCEEDED; or names of further nodes",
+      }),
+    ),
+  },
+  closed,
+);
+export type WorkflowRetry = Static<typeof WorkflowRetry>;
+
+export const RetriedWorkflow = named("RetriedWorkflow", {
+  ...acceptedFields,
+  retryOf: Uuid("the run that this one retries"),
+});
+export type RetriedWorkflow = Static<typeof RetriedWorkflow>;
 
 export const WorkflowDeduplicated = named("WorkflowDeduplicated", {
   workflowId: Uuid("the execution that holds the unique key"),

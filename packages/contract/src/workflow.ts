@@ -26,6 +26,7 @@ const runFields = {
   startedAt: InstantOrNull("when it started"),
   finishedAt: InstantOrNull("when it became final"),
   deadline: Instant("time by which it must be final"),
+  retryOf: orNull(Uuid("a run"), "the run that this one retries; null: it is no retry"),
 };
 
 /** A run of a workflow as lists show it. */
@@ -54,8 +55,19 @@ export const Workflow = named("Workflow", {
     >,
   ),
   failed: Type.Array(FailedNode, { description: "the first 20 DEAD nodes, in the order of the definition" }),
+  retriedBy: Type.Array(Uuid("a run"), { description: "retries of this run, the newest first; at most 20" }),
 });
 export type Workflow = Static<typeof Workflow>;
+
+const KeptFrom = named("KeptFrom", {
+  workflowId: Uuid("an earlier run"),
+  executionId: Uuid("the execution of the node in that run, which has the result"),
+});
+
+const keptFrom = orNull(
+  KeptFrom,
+  "execution of an earlier run that counts for this retry; null: the run does not keep the node from another run",
+);
 
 const Blocked = named("OpenParents", {
   open: Count("nodes for which the node waits"),
@@ -77,6 +89,7 @@ export const WorkflowNode = named("WorkflowNode", {
   name: Type.String(),
   state: WorkflowNodeState,
   executionId: orNull(Uuid("an execution"), "null: the node has none so far, or will never have one"),
+  keptFrom,
   handler: Type.String(),
   pool: Type.String(),
   reason: StringOrNull("why its execution is in its state, where the state does not say it"),
@@ -105,6 +118,7 @@ export const NodeExplanation = named("NodeExplanation", {
   node: Type.String({ description: "name of the node" }),
   state: WorkflowNodeState,
   executionId: orNull(Uuid("an execution"), "null: the node has none"),
+  keptFrom,
   reasons: Type.Array(WaitReason, { description: "every reason that holds now" }),
 });
 export type NodeExplanation = Static<typeof NodeExplanation>;
@@ -118,6 +132,7 @@ export const WorkflowGraphBody = named("WorkflowGraph", {
       handler: Type.String(),
       pool: Type.String(),
       state: WorkflowNodeState,
+      keptFrom,
       join: WorkflowJoin,
       allowFailure: Type.Boolean(),
       dependsOn: Type.Array(named("GraphEdge", { node: Type.String(), when: Type.String() })),

@@ -81,8 +81,10 @@ export type {
 export type {
   DeduplicatedWorkflow,
   FailedNode,
+  KeptFrom,
   NodeExplanation,
   NodePolicies,
+  RetriedWorkflow,
   RunMode,
   SubmittedWorkflow,
   Workflow,

@@ -17,6 +17,7 @@ import { onWorkflow } from "../arguments/workflow-argument.ts";
 import { nodesText, workflowsText } from "../text/workflow-text.ts";
 import { workflowExplainCommand } from "./workflow-explain.ts";
 import { workflowGraphCommand } from "./workflow-graph.ts";
+import { workflowRetryCommand } from "./workflow-retry.ts";
 import { workflowShowCommand } from "./workflow-show.ts";
 import { workflowSubmitCommand } from "./workflow-submit.ts";
 import { workflowWatchCommand } from "./workflow-watch.ts";
@@ -29,7 +30,7 @@ interface WorkflowListOptions extends ListOptions, CreatedOptions {
 export function workflowCommand(): Command {
   return new Command("workflow")
     .alias("workflows")
-    .description("submit workflows, which are graphs of handlers, look at their runs, watch and cancel them")
+    .description("submit workflows, which are graphs of handlers, look at their runs, watch, cancel and retry them")
     .addCommand(workflowSubmitCommand())
     .addCommand(workflowListCommand())
     .addCommand(workflowShowCommand())
@@ -37,7 +38,8 @@ export function workflowCommand(): Command {
     .addCommand(workflowWatchCommand())
     .addCommand(workflowExplainCommand())
     .addCommand(workflowGraphCommand())
-    .addCommand(cancelCommand());
+    .addCommand(cancelCommand())
+    .addCommand(workflowRetryCommand());
 }
 
 function workflowListCommand(): Command {

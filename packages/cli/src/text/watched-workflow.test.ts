@@ -9,7 +9,7 @@ type Node = WorkflowGraph["nodes"][number];
 const at = "2026-03-01T00:00:00.000Z";
 
 function nodesIn(states: Record<string, WorkflowNodeState>): Node[] {
-  const rest = { handler: "echo", pool: "default", join: "ALL", allowFailure: false, dependsOn: [] } as const;
+  const rest = { handler: "echo", pool: "default", join: "ALL", allowFailure: false, keptFrom: null } as const;
   return Object.entries(states).map(([name, state]) => ({ name, state, ...rest, dependsOn: [] }));
 }
 
@@ -20,7 +20,8 @@ function run(nodes: readonly Node[], more: Partial<Workflow> = {}): Workflow {
   return {
     ...{ workflowId: "w-1", jobId: "j-1", tenant: "default", name: null, labels: {}, priority: 5 },
     ...{ state: "RUNNING", reason: null, mode: "RUNNING", nodes: nodes.length, onFailure: "FAIL_FAST" },
-    ...{ createdAt: at, startedAt: at, finishedAt: null, deadline: at, error: null, counts, failed: [], ...more },
+    ...{ createdAt: at, startedAt: at, finishedAt: null, deadline: at, error: null, counts, failed: [] },
+    ...{ retryOf: null, retriedBy: [], ...more },
   };
 }
 

@@ -31,6 +31,8 @@ function factsOf(workflow: Workflow): [string, string | null][] {
   return [
     ["workflow", workflow.workflowId],
     ["name", workflow.name],
+    ["retry of", workflow.retryOf],
+    ["retried by", workflow.retriedBy.join(", ") || null],
     ["state", reason === null ? state : `${state} (${reason})`],
     ["mode", mode],
     ["nodes", countsText(workflow)],
@@ -82,7 +84,8 @@ export function nodesText(nodes: readonly WorkflowNode[]): string {
 
 /** Cause of the state of a node; empty: the state says it. */
 function whyText(node: WorkflowNode): string {
-  const { state, blockedBy, because, branch, error, reason } = node;
+  const { state, keptFrom, blockedBy, because, branch, error, reason } = node;
+  if (keptFrom !== null) return `kept from execution ${keptFrom.executionId}`;
   if (blockedBy !== null) return `waits for ${namesText(blockedBy.first, blockedBy.open)}`;
   if (because !== null) return skippedText(because);
   if (state === "RUNNING" && node.assignedWorker !== null) return `on ${node.assignedWorker}`;

@@ -81,6 +81,7 @@ describe("the types of the SDK", () => {
   it("are those of the API's requests and answers about workflows", () => {
     describes<Contract["WorkflowSubmission"], sdk.WorkflowRequest>(true);
     describes<Contract["WorkflowAccepted"], sdk.SubmittedWorkflow>(true);
+    describes<Contract["RetriedWorkflow"], sdk.RetriedWorkflow>(true);
     describes<Contract["WorkflowDeduplicated"], sdk.DeduplicatedWorkflow>(true);
     describes<Contract["WorkflowSummary"], sdk.WorkflowSummary>(true);
     describes<Contract["Workflow"], sdk.Workflow>(true);

@@ -71,10 +71,16 @@ export interface SubmittedWorkflow {
   state: "RUNNING";
   /** Number of nodes. */
   nodes: number;
-  /** Ids of the executions of nodes without dependencies, by name; the first 1,000. */
+  /** Ids of the executions of the nodes that start at once, by name; the first 1,000. */
   executionIds: Record<string, string>;
   /** Possible mistakes, as a handler that no worker offers now; absent: none. */
   warnings?: string[];
+}
+
+/** Answer to the retry of a run. */
+export interface RetriedWorkflow extends SubmittedWorkflow {
+  /** Id of the run that this one retries. */
+  retryOf: string;
 }
 
 /** Answer to the submit of a workflow whose unique key is held; nothing was written. */
@@ -116,6 +122,8 @@ export interface WorkflowSummary {
   finishedAt: string | null;
   /** Time by which the run must be final. */
   deadline: string;
+  /** Id of the run that this one retries; null: it is no retry. */
+  retryOf: string | null;
 }
 
 /** A DEAD node of a run. */
@@ -144,6 +152,16 @@ export interface Workflow extends WorkflowSummary {
   counts: Record<WorkflowNodeState, number>;
   /** The first 20 DEAD nodes, in the order of the definition. */
   failed: FailedNode[];
+  /** Ids of the retries of this run, the newest first; at most 20. */
+  retriedBy: string[];
+}
+
+/** Execution of a node in an earlier run, which has the result of the node. */
+export interface KeptFrom {
+  /** Id of the earlier run. */
+  workflowId: string;
+  /** Id of the node's execution in that run. */
+  executionId: string;
 }
 
 /** A node of a run. */
@@ -154,6 +172,8 @@ export interface WorkflowNode {
   state: WorkflowNodeState;
   /** Id of the node's execution; null: the node has none so far, or will never have one. */
   executionId: string | null;
+  /** Execution of an earlier run that counts for this retry; null: the run does not keep the node from another run. */
+  keptFrom: KeptFrom | null;
   /** Handler of the node. */
   handler: string;
   /** Pool of the node. */
@@ -194,6 +214,8 @@ export interface NodeExplanation {
   state: WorkflowNodeState;
   /** Id of the node's execution; null: there is none. */
   executionId: string | null;
+  /** Execution of an earlier run that counts for this retry; null: the run does not keep the node from another run. */
+  keptFrom: KeptFrom | null;
   /** Every reason that applies now. */
   reasons: WaitReason[];
 }
@@ -208,6 +230,8 @@ export interface WorkflowGraphNode {
   pool: string;
   /** State of the node. */
   state: WorkflowNodeState;
+  /** Execution of an earlier run that counts for this retry; null: the run does not keep the node from another run. */
+  keptFrom: KeptFrom | null;
   /** ALL: every dependency must be met. ANY: one is enough. */
   join: "ALL" | "ANY";
   /** Whether the run can succeed although the node is DEAD or CANCELLED. */

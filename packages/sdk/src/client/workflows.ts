@@ -9,6 +9,7 @@ import { workflowEvents } from "./workflow-events.ts";
 import type {
   DeduplicatedWorkflow,
   NodeExplanation,
+  RetriedWorkflow,
   SubmittedWorkflow,
   Workflow,
   WorkflowEvent,
@@ -120,6 +121,24 @@ export class Workflows {
     const path = `${pathOf(workflowId)}/cancel`;
     const answer = await this.#http.send({ method: "POST", path, idempotent: true, signal: options.signal });
     return answer.status === 202 ? "REQUESTED" : "CANCELLED";
+  }
+
+  /**
+   * Runs a part of a final run again, as a new run that keeps the results of all other nodes. The client's own retries
+   * start one run.
+   * @param options.from FAILED (default): the nodes that have not succeeded, and all that depend on them; or names of
+   * further nodes
+   * @throws {MainspringError} CONFLICT if the run is not final, or if no part of it would run again
+   */
+  async retry(
+    workflowId: string,
+    options: SubmitOptions & { from?: "FAILED" | readonly string[] } = {},
+  ): Promise<RetriedWorkflow> {
+    const { from, signal } = options;
+    const idempotencyKey = headerValue("idempotencyKey", options.idempotencyKey ?? this.#runtime.uuid());
+    const request = { method: "POST", path: `${pathOf(workflowId)}/retry`, idempotent: false, idempotencyKey } as const;
+    const { body } = await this.#http.send({ ...request, body: from === undefined ? {} : { from }, signal });
+    return body as RetriedWorkflow;
   }
 }
 

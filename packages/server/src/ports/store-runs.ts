@@ -1,13 +1,15 @@
 import type { Candidate, ExecutionError, ExecutionState } from "../domain/execution.ts";
 import type { EpochMs, ExecutionId, ShardId } from "../domain/ids.ts";
-import type { NewJob } from "./store.ts";
+import type { KeptNodes } from "../domain/workflow/kept-nodes.ts";
+import type { NewJob, Submission } from "./store.ts";
 import type { DueCursor } from "./store-flows.ts";
 import type { ExecutionSummary } from "./store-queries.ts";
 
 /**
  * Runs of workflows. A run is an execution of its workflow's job: RUNNING in the queue OPEN, without a worker, `dueAt` is
  * its deadline. The execution of a node has the run's id as its `jobId`; a node that has never been ready has no row.
- * Graphs and definitions are opaque bytes for the store. `Store.submit` writes runs, `Store.commit` changes them.
+ * Graphs and definitions are opaque bytes for the store. `Store.submit` writes runs, `retry` writes further runs of their
+ * jobs, `Store.commit` changes them.
  */
 export interface StoreRuns {
   /**
@@ -18,7 +20,36 @@ export interface StoreRuns {
   load(runs: readonly ExecutionId[]): Promise<LoadedRun[]>;
   /** OPEN runs of the shards by (dueAt, id), behind `after`; null: from the first. @param limit 1 to 10_000 */
   openRuns(shards: readonly ShardId[], after: DueCursor | null, limit: number): Promise<DueCursor[]>;
+  /**
+   * Adds a run to the job of a final run, in one transaction that also takes the run that is retried off the dead
+   * letters. A refused retry writes nothing.
+   */
+  retry(asked: NewRetry): Promise<RetryOutcome>;
 }
+
+/** A further run of the graph of a final run. The run starts at once, and keeps nodes of earlier runs. */
+export interface NewRetry extends Omit<NewWorkflow, "nodes" | "graph" | "definitions" | "payloads"> {
+  /** Version of the workflow, that of the final run. */
+  jobVersion: number;
+  /** The final run. */
+  retryOf: ExecutionId;
+  /** Nodes that have no execution in this run, by the run that has it. */
+  kept: readonly KeptNodes[];
+  idempotency: Submission["idempotency"];
+}
+
+export type RetryOutcome =
+  /** `replayed`: an earlier request with the same idempotency key has made the run. */
+  | { kind: "ACCEPTED"; executionId: ExecutionId; replayed: boolean }
+  /** The idempotency key was used with another request. */
+  | { kind: "KEY_REUSED" }
+  | { kind: "NOT_FOUND" }
+  | { kind: "DELETED" }
+  /** A run of the job is not final: for a recurring workflow, the run to be retried. */
+  | { kind: "NOT_FINAL"; executionId: ExecutionId }
+  /** Retention has removed executions of nodes that were to be kept. */
+  | { kind: "RESULTS_GONE"; run: ExecutionId }
+  | { kind: "KEY_HELD"; executionId: ExecutionId };
 
 /**
  * Mode of a run that is not final; decides which nodes may become ready. FAILING: only those that may handle the failure
@@ -84,6 +115,8 @@ export interface LoadedRun {
   nodes: number;
   graph: Uint8Array;
   definitions: Uint8Array;
+  /** Nodes whose executions earlier runs have; empty: the run is no retry, or keeps nothing. */
+  kept: readonly KeptNodes[];
   /** Executions of the run's nodes, by (node, item). */
   executions: NodeExecution[];
 }
@@ -127,6 +160,10 @@ export interface RunView extends RunSummary {
   /** JSON text; null: no result. */
   result: Uint8Array | null;
   error: ExecutionError | null;
+  /** Nodes whose executions earlier runs have. */
+  kept: readonly KeptNodes[];
+  /** Retries of this run, the newest first, at most 20. */
+  retriedBy: readonly ExecutionId[];
   /** Numbers of executions of nodes by state. States without an execution are left out. */
   counts: Partial<Record<ExecutionState, number>>;
 }

@@ -13,12 +13,14 @@ import {
   type JobIntake,
   JobPlans,
   JobRuns,
+  LiveView,
   Membership,
   type NodeProfile,
   OwnShards,
   PoolChanger,
   PoolOrderings,
   type Role,
+  RunReader,
   type Runtime,
   Scheduler,
   type SchedulerDependencies,
@@ -28,6 +30,7 @@ import {
   sendSignal,
   TimeZones,
   WorkflowIntake,
+  WorkflowRetrier,
   type ZoneFilesText,
 } from "@mainspring/server/testing";
 import type { Shown } from "../checkers/counters-equal-a-recount.ts";
@@ -67,6 +70,7 @@ export class SimServer {
   #zones: TimeZones | null = null;
   #intake: JobIntake | null = null;
   #workflows: WorkflowIntake | null = null;
+  #retrier: WorkflowRetrier | null = null;
   #store: Store | null = null;
   #changer: JobChanger | null = null;
   #plans: JobPlans | null = null;
@@ -94,6 +98,10 @@ export class SimServer {
 
   get workflows(): WorkflowIntake | null {
     return this.#workflows;
+  }
+
+  get retrier(): WorkflowRetrier | null {
+    return this.#retrier;
   }
 
   get changer(): JobChanger | null {
@@ -149,6 +157,8 @@ export class SimServer {
     // No client waits here, but the messages are observed.
     const inbox = new Inbox(bus, runtime, { final: () => undefined, output: () => undefined });
     const commands = new Commands({ store, bus, inbox });
+    const reader = new RunReader(store.queries, new LiveView(bus, inbox, runtime));
+    this.#retrier = new WorkflowRetrier({ ...deps, orderings, runs: reader, intake: this.#intake });
     const leases = this.#context.leases.client(this.process);
     this.#pools = new PoolChanger({ ...deps, leases, inbox, orderings });
     this.#changer = new JobChanger({ ...deps, commands, orderings, ownShards });

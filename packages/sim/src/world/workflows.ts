@@ -3,6 +3,7 @@ import type { SeededRandom, VirtualClock } from "@mainspring/testkit/time";
 import type { History } from "../history.ts";
 import { EPOCH_MS } from "../sim-process.ts";
 import type { PlannedPart } from "./changes.ts";
+import { Retries } from "./retries.ts";
 import type { SimServer } from "./sim-server.ts";
 import { compiled, type SomeGraph, someGraph } from "./some-graph.ts";
 
@@ -23,6 +24,7 @@ export class Workflows {
   readonly #history: History;
   readonly #server: () => SimServer | null;
   #open = 0;
+  #retries: Retries | null = null;
   /** Workflows by the id of their job, for the checkers. */
   readonly known = new Map<string, SomeGraph>();
 
@@ -33,9 +35,14 @@ export class Workflows {
     this.#server = server;
   }
 
-  /** Number of submits without an answer. */
+  /** Number of submits and retries without an answer. */
   get open(): number {
-    return this.#open;
+    return this.#open + (this.#retries?.open ?? 0);
+  }
+
+  /** Lets clients retry runs, too. */
+  retrySome(): void {
+    this.#retries = new Retries(this.#clock, this.#random.fork("retries"), this.#server);
   }
 
   plan(count: number, withinMs: number, only: PlannedPart): void {
@@ -88,8 +95,9 @@ export class Workflows {
     return runOf(await submitter.take(workflow, { tenant: "default", key, requestHash: key }));
   }
 
-  #answered({ key, cancelAfterMs }: PlannedWorkflow, executionId: string): void {
+  #answered({ key, graph, cancelAfterMs }: PlannedWorkflow, executionId: string): void {
     this.#open--;
+    this.#retries?.plan(executionId, graph);
     this.#history.add({ kind: "ACCEPTED", key, executionId, deduplicated: false });
     if (cancelAfterMs !== null) this.#clock.plan(cancelAfterMs, () => void this.#cancel(executionId));
   }

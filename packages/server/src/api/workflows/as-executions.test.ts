@@ -66,7 +66,7 @@ describe("a run of a workflow as an execution", () => {
     for (const id of [run, nodeExecutionId(run, 2, null, 0)]) {
       const refused = await stage.post(`/v1/executions/${id}/retry`);
       assert.deepEqual([refused.statusCode, refused.json().type], [409, "/problems/wrong-state"]);
-      assert.match(refused.json().detail, /submit the workflow again/);
+      assert.match(refused.json().detail, /workflows\/\{workflowId\}\/retry/);
     }
   });
 });

@@ -5,7 +5,8 @@ import { type Ordering, rankOf } from "../../domain/rank.ts";
 import type { StoredNode, WorkflowNode } from "../../domain/workflow/definition.ts";
 import type { WorkflowGraph } from "../../domain/workflow/graph.ts";
 import { encodeGraph } from "../../domain/workflow/graph-bytes.ts";
-import { nodeExecution } from "../../domain/workflow/node-execution.ts";
+import { type KeptNodes, keptOutcomes } from "../../domain/workflow/kept-nodes.ts";
+import { nodeExecution, type RunOfNode } from "../../domain/workflow/node-execution.ts";
 import { RunProgress } from "../../domain/workflow/readiness.ts";
 import type { NewNode, NewWorkflow } from "../../ports/store-runs.ts";
 import { encodingNodes } from "../../ports/stored-nodes.ts";
@@ -50,13 +51,7 @@ export function* makingWorkflow(parts: WorkflowParts): Generator<undefined, NewW
   const definitions = yield* encodingNodes(stored);
   const encoded = encodeGraph(graph);
   yield;
-  const roots: NewNode[] = [];
-  for (const node of rootsOf(graph)) {
-    const root = stored[node] as StoredNode;
-    const row = nodeExecution(run, node, root, orderingOf(root.pool), createdAt);
-    roots.push({ row, laneHash: laneHash(row), createdAt });
-    if (roots.length % STEP_ROOTS === 0) yield;
-  }
+  const roots = yield* makingRoots(run, firstNodes(graph), stored, orderingOf, createdAt);
   return {
     jobId,
     executionId: run.id,
@@ -84,6 +79,25 @@ function storedNode(
   return { name, pool, handler, requires, priority, policy, payloadBytes };
 }
 
-function rootsOf(graph: WorkflowGraph): number[] {
-  return RunProgress.of(graph, [], [], "RUNNING").takeReady(ROOTS_MAX);
+/** Nodes whose executions a new run begins with. @param kept nodes that the run keeps from earlier runs */
+export function firstNodes(graph: WorkflowGraph, kept: readonly KeptNodes[] = []): number[] {
+  return RunProgress.of(graph, keptOutcomes(kept), [], "RUNNING").takeReady(ROOTS_MAX);
+}
+
+/** Makes the first executions of a run's nodes in steps of some milliseconds each. */
+export function* makingRoots(
+  run: RunOfNode,
+  first: readonly number[],
+  nodes: readonly StoredNode[],
+  orderingOf: (pool: string) => Ordering,
+  createdAt: EpochMs,
+): Generator<undefined, NewNode[]> {
+  const roots: NewNode[] = [];
+  for (const node of first) {
+    const root = nodes[node] as StoredNode;
+    const row = nodeExecution(run, node, root, orderingOf(root.pool), createdAt);
+    roots.push({ row, laneHash: laneHash(row), createdAt });
+    if (roots.length % STEP_ROOTS === 0) yield;
+  }
+  return roots;
 }

@@ -15,7 +15,7 @@ import { ProblemError, problem } from "../http/errors.ts";
 import type { HttpApp } from "../http/http-app.ts";
 import { type RunPicture, type RunReader, stateOfNode } from "./run-picture.ts";
 import { knownPicture, WorkflowParams } from "./workflow-routes.ts";
-import { because, blockedBy, workflowNode } from "./workflow-views.ts";
+import { because, blockedBy, keptFrom, workflowNode } from "./workflow-views.ts";
 
 const tags = ["workflows"];
 const NodeParams = Type.Object({ workflowId: Uuid("the run"), name: Type.String({ description: "name of the node" }) });
@@ -87,12 +87,18 @@ function explainRoute(app: HttpApp, runs: RunReader, explain: Explain): void {
     const told = executionId === null ? null : await explain(executionId);
     const state = told?.state ?? stateOfNode(picture, node);
     const reasons = told?.reasons ?? reasonsOf(picture, node);
-    return { workflowId: picture.run.executionId, node: params.name, state, executionId, reasons };
+    const of = { workflowId: picture.run.executionId, node: params.name };
+    return { ...of, state, executionId, keptFrom: keptFrom(picture, node), reasons };
   });
 }
 
 /** Reasons why a node has no execution. */
 function reasonsOf(picture: RunPicture, node: number): NodeExplanation["reasons"] {
+  const kept = keptFrom(picture, node);
+  if (kept !== null) {
+    const why = `this run keeps the result of the execution ${kept.executionId} of the run ${kept.workflowId}`;
+    return [{ reason: "FINAL", state: "SUCCEEDED", why, finishedAt: null }];
+  }
   const blocked = blockedBy(picture, node);
   if (blocked !== null) return [{ reason: "PARENTS_OPEN", ...blocked }];
   const skipped = because(picture, node);

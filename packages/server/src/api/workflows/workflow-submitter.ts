@@ -4,7 +4,6 @@ import type { EpochMs } from "../../domain/ids.ts";
 import { invariant } from "../../domain/invariant.ts";
 import type { JobDefinition } from "../../domain/job.ts";
 import type { WorkflowNode } from "../../domain/workflow/definition.ts";
-import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
 import type { NewWorkflow } from "../../ports/store-runs.ts";
 import type { Turns } from "../../ports/turns.ts";
 import { type Lacking, requireFeature } from "../feature-gate.ts";
@@ -21,11 +20,10 @@ import { makingWorkflow } from "./new-workflow.ts";
 import { nodeDefinition } from "./node-definition.ts";
 import { Faults, nodeFault } from "./node-faults.ts";
 import { type ReceivedNodes, readNodes } from "./read-nodes.ts";
+import { rootWarnings, startedBody } from "./started-run.ts";
 import { WorkflowIntake, type WorkflowIntakeDependencies } from "./workflow-intake.ts";
 
 const NO_POLICIES = new PolicyBook([]);
-/** Largest number of pools and handlers about which one answer warns. */
-const WARNED_MAX = 20;
 
 export interface WorkflowSubmitterDependencies extends WorkflowIntakeDependencies {
   intake: Pick<JobIntake, "turns" | "wasAnswered">;
@@ -81,9 +79,12 @@ export class WorkflowSubmitter {
     invariant(job !== undefined && job.executionId !== null, "an accepted workflow has a run");
     const ids = { workflowId: job.executionId, jobId: job.jobId };
     if (job.deduplicated) return { replayed: outcome.replayed, body: { ...ids, deduplicated: true } };
-    const executionIds = executionIdsOf(workflow, ids.workflowId, nodes);
-    const warnings = await this.#warnings(workflow);
-    const body = { ...ids, state: "RUNNING" as const, nodes: nodes.length, executionIds, ...warnings };
+    const first = workflow.roots.map(({ row: { node = 0 } }) => node);
+    const body = {
+      ...ids,
+      ...startedBody(ids.workflowId, nodes, first),
+      ...(await rootWarnings(handlers, workflow.roots)),
+    };
     return { replayed: outcome.replayed, body };
   }
 
@@ -141,21 +142,6 @@ export class WorkflowSubmitter {
     const refused = used.has(ownPool) ? null : this.#deps.pools.use(ownPool);
     if (refused !== null) throw new ProblemError(refused);
   }
-
-  /** Warnings about nodes that no worker can run now: one for each pool and handler. */
-  async #warnings({ roots }: NewWorkflow): Promise<{ warnings?: string[] }> {
-    const targets = new Map<string, { pool: string; handler: string }>();
-    for (const { row } of roots) {
-      const { pool, handler } = row;
-      if (targets.size < WARNED_MAX) targets.set(`${pool}\u0000${handler}`, { pool, handler });
-    }
-    const warnings: string[] = [];
-    for (const { pool, handler } of targets.values()) {
-      const warning = await this.#deps.handlers.offers.warning(pool, handler);
-      if (warning !== null) warnings.push(warning);
-    }
-    return warnings.length === 0 ? {} : { warnings };
-  }
 }
 
 function ofDefaults({ field, message }: FieldError): FieldError {
@@ -177,10 +163,4 @@ function definitionOf({ defaults, ...head }: ReceivedWorkflow["head"], createdAt
 
 function runTimeoutMs({ timeoutSec }: ReceivedWorkflow["head"]): number {
   return timeoutSec === undefined ? DEFAULT_RUN_TIMEOUT_MS : Math.round(timeoutSec * 1_000);
-}
-
-/** Executions of the roots by name. A repeat has the ids of the first submit's run. */
-function executionIdsOf({ roots }: NewWorkflow, run: string, nodes: ReceivedNodes["nodes"]): Record<string, string> {
-  const ids = roots.map(({ row: { node = 0 } }) => [nodes[node]?.name, nodeExecutionId(run, node, null, 0)]);
-  return Object.fromEntries(ids) as Record<string, string>;
 }

@@ -2,6 +2,7 @@ import { isFinal } from "../../domain/execution.ts";
 import type { ExecutionId } from "../../domain/ids.ts";
 import { invariant } from "../../domain/invariant.ts";
 import { decodeGraph } from "../../domain/workflow/graph-bytes.ts";
+import { keptOutcomes } from "../../domain/workflow/kept-nodes.ts";
 import { type NodeOutcome, RunProgress } from "../../domain/workflow/readiness.ts";
 import type { ReadMark, ReadResult, ReadRun } from "../inputs.ts";
 import { commandDone } from "../jobs/answers.ts";
@@ -81,7 +82,8 @@ function progressMode(mode: ReadRun["mode"]): RunProgress["mode"] {
   return mode === "EXPIRING" ? "CANCELLING" : mode;
 }
 
-function* outcomesOf({ executions }: ReadRun): Generator<[number, NodeOutcome]> {
+function* outcomesOf({ kept, executions }: ReadRun): Generator<[number, NodeOutcome]> {
+  yield* keptOutcomes(kept);
   for (const { node, state, branch } of executions) if (isFinal(state)) yield [node, { state, branch }];
 }
 

@@ -45,6 +45,7 @@ class Stage {
       row,
       nodes: nodes.length,
       graph: encodeGraph(compiled.graph),
+      kept: [],
       definitions: nodes.map((node) => ({ ...node, payloadBytes: 3 })),
     };
   }
@@ -57,6 +58,13 @@ class Stage {
     const { term } = this.story.state;
     const since = this.story.batch.number;
     this.story.tell({ kind: "LOADED_RUNS", asked: [RUN], runs: [this.run(executions, mode)], since, term });
+    return this;
+  }
+
+  /** Nodes that the run keeps from an earlier one, by name, with their branches. */
+  keeps(nodes: Record<string, string | null>): this {
+    const kept = Object.entries(nodes).map(([name, branch]) => [this.number(name), branch] as const);
+    this.#read.kept = [{ run: "earlier", nodes: kept }];
     return this;
   }
 
@@ -264,6 +272,19 @@ describe("a workflow run", () => {
     const batch = stage.commit();
     assert.deepEqual(stage.born(batch), [{ name: "bad", after: ["a"] }]);
     assert.equal(only(changesOf(batch)).branch, "bad", "the row keeps it for the next owner");
+  });
+
+  it("that keeps nodes of an earlier run goes on after them, by their branches, also with its next owner", () => {
+    const when = (branch: string) => [{ node: "a", when: `BRANCH:${branch}` }] as const;
+    const graph = { a: [], good: when("good"), bad: when("bad"), c: ["bad", "d"], d: [] } as const;
+    const first = new Stage(graph).keeps({ a: "bad", d: null }).load({});
+    assert.deepEqual(first.born(first.commit()), [{ name: "bad", after: [] }]);
+    const next = new Stage(graph).keeps({ a: "bad", d: null }).load({ bad: "SUCCEEDED" });
+    assert.deepEqual(next.born(next.commit()), [{ name: "c", after: [] }]);
+    const over = new Stage(graph).keeps({ a: "bad", d: null }).load({ bad: "SUCCEEDED", c: "SUCCEEDED" });
+    over.story.tell();
+    over.commit();
+    assert.deepEqual(states(over, over.commit()), { run: "SUCCEEDED" });
   });
 
   it("withdraws the nodes that follow from an end that the store did not write, and is read again", () => {

@@ -35,6 +35,7 @@ export function runsConformance(scene: () => Scene): void {
       {
         ...{ row: runRow(asked), mode: "RUNNING", revision: 1, nodes: 17 },
         ...{ graph: asked.graph, definitions: asked.definitions },
+        kept: [],
         executions: [execution(asked, 0), execution(asked, 1)],
       },
     );

@@ -13,6 +13,7 @@ import { queriesConformance } from "./store-queries.conformance.ts";
 import { readConformance } from "./store-read.conformance.ts";
 import { recurrencesConformance } from "./store-recurrences.conformance.ts";
 import { recurringJobsConformance } from "./store-recurring-jobs.conformance.ts";
+import { retriesConformance } from "./store-retries.conformance.ts";
 import { runQueriesConformance } from "./store-run-queries.conformance.ts";
 import { runsConformance } from "./store-runs.conformance.ts";
 import { type MakeStore, Scene, type StoreUnderTest } from "./store-scene.conformance.ts";
@@ -55,6 +56,7 @@ export function storeConformance(name: string, makeStore: MakeStore): void {
     describe("records of handlers", () => stepsConformance(() => scene));
     describe("suspensions and signals", () => signalsConformance(() => scene));
     describe("log lines of attempts", () => logsConformance(() => scene));
+    describe("retries of runs", () => retriesConformance(() => scene));
     describe("queries of runs", () => runQueriesConformance(() => scene));
     describe("queries", () => queriesConformance(() => scene));
   });

@@ -43,6 +43,10 @@ export function definitionsAreWhole(): Checker {
         const { job, payloads } = event.job;
         texts.set(job.jobId, payloads.map(textOf));
         if (event.row !== null) appears(event.row.id, job.jobId, event.row.jobVersion, event.at);
+      } else if (event.kind === "RUN_RETRIED") {
+        const { run, retryOf } = event.run;
+        texts.set(run, texts.get(retryOf ?? "") ?? []);
+        for (const { id, job, jobVersion } of event.rows) appears(id, job.jobId, jobVersion, event.at);
       } else if (event.kind === "COMMITTED") {
         for (const { id, job, jobVersion } of addedRows(event)) appears(id, job.jobId, jobVersion, event.at);
         for (const { before, after } of event.applied) {

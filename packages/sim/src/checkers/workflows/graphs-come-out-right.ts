@@ -1,7 +1,7 @@
-import type { ExecutionRow, StoreEvent, WorkflowNode } from "@mainspring/server/testing";
+import type { ExecutionRow, RunRow, StoreEvent, WorkflowNode } from "@mainspring/server/testing";
 import { type Checker, Violation } from "../checker.ts";
 import type { Quiet } from "../quiet.ts";
-import { addedRows, isOver } from "../recurring/ledger.ts";
+import { addedRows, isOver, isRun } from "../recurring/ledger.ts";
 import { blanks, type Mode, type NodeRow } from "./graph-oracle.ts";
 
 /** Time for reads, commits and messages that follow from the end of a node, in milliseconds. */
@@ -16,6 +16,7 @@ interface RunAccount {
   graph: Graph;
   row: ExecutionRow;
   mode: string;
+  /** Executions of nodes by name. A node that a retry keeps has the execution of the earlier run. */
   rows: Map<string, ExecutionRow>;
   /** Simulated time since which no node is live; null: one is. */
   idleSinceMs: number | null;
@@ -23,7 +24,8 @@ interface RunAccount {
 
 /**
  * A node is created once, and only when its parents have ended as its edges want; a run ends only when nothing of it is
- * live or may start, and then as its nodes say. An open run whose nodes have all ended goes on or ends soon.
+ * live or may start, and then as its nodes say. An open run whose nodes have all ended goes on or ends soon. A retry keeps
+ * only nodes that have SUCCEEDED and that do not follow from a node that runs again, and creates none of them.
  * @param graphs workflows by the id of their job
  */
 export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, quiet: Quiet): Checker {
@@ -31,6 +33,14 @@ export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, qui
   const begin = (row: ExecutionRow, mode: string) => {
     const graph = graphs().get(row.job.jobId);
     if (graph !== undefined) runs.set(row.id, { graph, row, mode, rows: new Map(), idleSinceMs: null });
+  };
+  const keep = ({ run: id, kept }: RunRow) => {
+    const run = runs.get(id);
+    if (run === undefined || kept.length === 0) return;
+    for (const { run: base, nodes } of kept) {
+      for (const [node, branch] of nodes) keepNode(run, runs.get(base), node, branch);
+    }
+    judgeKept(run);
   };
   const put = (row: ExecutionRow) => {
     const run = runs.get(row.job.jobId);
@@ -43,11 +53,16 @@ export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, qui
       if (event.kind === "WENT_BACK") {
         runs.clear();
         const modes = new Map(event.runs.map(({ run, mode }) => [run, mode]));
-        for (const row of event.rows) if (row.queue === "OPEN") begin(row, modes.get(row.id) ?? "RUNNING");
+        for (const row of event.rows) if (isRun(row)) begin(row, modes.get(row.id) ?? "RUNNING");
         for (const row of event.rows) put(row);
+        for (const run of event.runs) keep(run);
         return;
       }
       if (event.kind === "SUBMITTED") for (const row of event.rows) if (row.queue === "OPEN") begin(row, "RUNNING");
+      if (event.kind === "RUN_RETRIED") {
+        for (const row of event.rows) if (isRun(row)) begin(row, "RUNNING");
+        keep(event.run);
+      }
       if (event.kind === "COMMITTED" && event.outcome.status === "APPLIED") committed(event, runs, put);
       for (const row of addedRows(event)) created(row, runs, put);
     },
@@ -60,6 +75,27 @@ export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, qui
       }
     },
   };
+}
+
+/** @param base account of the run that has the execution */
+function keepNode(run: RunAccount, base: RunAccount | undefined, node: number, branch: string | null): void {
+  const name = run.graph.nodes[node]?.name ?? "";
+  const row = base?.rows.get(name);
+  if (base === undefined || row?.job.jobId !== base.row.id)
+    throw new Violation(`${run.row.id} keeps ${name}, of which the earlier run has no execution`);
+  if (row.state !== "SUCCEEDED" || row.branch !== branch)
+    throw new Violation(`${run.row.id} keeps ${name} with the branch ${branch}, and it is ${row.state} ${row.branch}`);
+  run.rows.set(name, row);
+}
+
+/** A kept node follows from kept nodes, and from nodes that these skip. */
+function judgeKept({ graph, row, rows }: RunAccount): void {
+  const states = blanks(graph.nodes, rows, "RUNNING");
+  for (const { name, dependsOn } of graph.nodes) {
+    if (!rows.has(name)) continue;
+    const open = dependsOn.find(({ node }) => !rows.has(node) && states.get(node) !== "SKIPPED");
+    if (open !== undefined) throw new Violation(`${row.id} keeps ${name}, although ${open.node} runs again`);
+  }
 }
 
 function committed(

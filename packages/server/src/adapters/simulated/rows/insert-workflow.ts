@@ -1,24 +1,42 @@
 import { RUN_NODE } from "../../../domain/execution.ts";
+import type { EpochMs, ExecutionId } from "../../../domain/ids.ts";
+import type { KeptNodes } from "../../../domain/workflow/kept-nodes.ts";
 import type { NewJob } from "../../../ports/store.ts";
 import type { NewNode, NewWorkflow } from "../../../ports/store-runs.ts";
 import type { StoreData } from "../store-data.ts";
 import { type ExecutionRow, newRow } from "./execution-row.ts";
+import type { RunRow } from "./run-table.ts";
 
 /** Inserts a workflow with its run. @returns rows of the run and of its first nodes */
 export function insertWorkflow(data: StoreData, asked: NewWorkflow): ExecutionRow[] {
-  const { queue, deadline, nodes, graph, definitions, payloads, roots, ...rest } = asked;
+  const { queue: _, deadline, nodes, graph, definitions, payloads, roots, ...rest } = asked;
   const job: NewJob = { ...rest, queue: "READY" };
   data.jobs.insert(job);
   if (job.definition.uniqueKey !== null) data.uniqueKeys.take(job);
   data.runs.putGraph(job.jobId, 1, { nodes, graph, definitions, payloads: [...payloads] });
-  data.runs.put({ run: job.executionId, shard: job.shard, revision: 1, mode: "RUNNING" });
-  const run: ExecutionRow = {
-    ...newRow(job),
-    ...{ state: "RUNNING", queue, dueAt: deadline, startedAt: job.createdAt, node: RUN_NODE },
-  };
+  putRun(data, job, null, []);
+  const run = runRow(newRow(job), deadline);
   const rows = [run, ...roots.map((root) => nodeRow(data, root, { updatedAt: root.createdAt, commitNumber: 0 }, run))];
   for (const row of rows) data.executions.insert(row);
   return rows;
+}
+
+/** Inserts the row of a run beside the row of its execution. */
+export function putRun(
+  data: StoreData,
+  { executionId: run, shard }: Pick<NewJob, "executionId" | "shard">,
+  retryOf: ExecutionId | null,
+  kept: readonly KeptNodes[],
+): RunRow {
+  const row: RunRow = { run, shard, revision: 1, mode: "RUNNING", retryOf, kept };
+  data.runs.put(row);
+  return row;
+}
+
+/** The execution of a run that starts at once. */
+export function runRow(row: ExecutionRow, deadline: EpochMs): ExecutionRow {
+  const { createdAt: startedAt } = row.job;
+  return { ...row, state: "RUNNING", queue: "OPEN", dueAt: deadline, startedAt, node: RUN_NODE };
 }
 
 /** @param run row of the run */

@@ -175,17 +175,20 @@ export function run(data: StoreData, by: Incarnation, asked: NewRun): RunOutcome
   const holder = hasKey ? data.uniqueKeys.holderOf(asked) : null;
   if (holder !== null) return { kind: "KEY_HELD", executionId: holder.executionId };
   const row = newRow(asked, { trigger: retryOf === null ? "MANUAL" : "RETRY", retryOf, jobVersion });
-  const letter = retryOf === null ? undefined : data.executions.get(retryOf);
-  // A dead letter whose execution runs again leaves the list.
-  if (letter?.state === "DEAD" && letter.settled === null) {
-    data.executions.replace(letter, { ...letter, settled: "REPLAY" });
-  }
+  if (retryOf !== null) settleByRetry(data, retryOf);
   const isMarked = retryOf !== null && asked.keepsSteps === true && keepSteps(data, retryOf, row.id);
   const inserted = isMarked ? { ...row, steps: "RECORDED" as const } : row;
   data.executions.insert(inserted);
   if (hasKey) data.uniqueKeys.take(asked);
   data.tell({ kind: "JOB_CHANGED", at: data.now(), by, job, row: inserted });
   return isMarked ? { kind: "ACCEPTED", steps: "RECORDED" } : { kind: "ACCEPTED" };
+}
+
+/** A dead letter whose execution runs again leaves the list. */
+export function settleByRetry(data: StoreData, retryOf: ExecutionId): void {
+  const letter = data.executions.get(retryOf);
+  if (letter?.state !== "DEAD" || letter.settled !== null) return;
+  data.executions.replace(letter, { ...letter, settled: "REPLAY" });
 }
 
 /** Copies records and open signals. @returns whether there were any */
@@ -207,12 +210,12 @@ export function order(data: StoreData, by: Incarnation, tenant: string, command:
   return { kind: "TAKEN" };
 }
 
-function known(data: StoreData, { tenant, jobId }: { tenant: string; jobId: JobId }): JobRow | null {
+export function known(data: StoreData, { tenant, jobId }: { tenant: string; jobId: JobId }): JobRow | null {
   const row = data.jobs.get(jobId);
   return row?.job.tenant === tenant ? row : null;
 }
 
-function openOf(data: StoreData, jobId: JobId): string[] {
+export function openOf(data: StoreData, jobId: JobId): string[] {
   const ids = data.executions.ofJob(jobId).filter((id) => data.executions.get(id)?.queue !== "NONE");
   return ids.toSorted();
 }

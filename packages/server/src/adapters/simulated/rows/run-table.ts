@@ -1,4 +1,5 @@
 import type { ExecutionId, JobId, ShardId } from "../../../domain/ids.ts";
+import type { KeptNodes } from "../../../domain/workflow/kept-nodes.ts";
 import type { NodePayload, RunMode } from "../../../ports/store-runs.ts";
 
 /** A row of the simulated table. Rows are replaced, never changed. */
@@ -7,6 +8,9 @@ export interface RunRow {
   readonly shard: ShardId;
   readonly revision: number;
   readonly mode: RunMode;
+  /** Run that this one retries; null: it is no retry. */
+  readonly retryOf: ExecutionId | null;
+  readonly kept: readonly KeptNodes[];
 }
 
 /** A version of a workflow. */
@@ -38,6 +42,12 @@ export class RunTable {
 
   all(): Iterable<RunRow> {
     return this.#runs.values();
+  }
+
+  /** Retries of a run, the newest first. */
+  retriesOf(run: ExecutionId): ExecutionId[] {
+    const retries = [...this.#runs.values()].filter(({ retryOf }) => retryOf === run);
+    return retries.map((row) => row.run).sort((a, b) => (a < b ? 1 : -1));
   }
 
   put(row: RunRow): void {

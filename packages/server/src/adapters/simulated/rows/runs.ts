@@ -16,6 +16,9 @@ import type { StoreData } from "../store-data.ts";
 import { candidateOf, type ExecutionRow } from "./execution-row.ts";
 import { listing, ofRun, summary } from "./queries.ts";
 
+/** Largest number of retries that a run names. */
+const RETRIES = 20;
+
 /** See StoreRuns.load. */
 export function load(data: StoreData, ids: readonly ExecutionId[]): LoadedRun[] {
   return ids.flatMap((id): LoadedRun[] => {
@@ -25,8 +28,8 @@ export function load(data: StoreData, ids: readonly ExecutionId[]): LoadedRun[] 
     if (graph === undefined) return [];
     const { nodes, graph: bytes, definitions } = graph;
     const executions = nodesOf(data, id).map(nodeOf);
-    const { mode, revision } = run;
-    return [{ row: candidateOf(row), mode, revision, nodes, graph: bytes, definitions, executions }];
+    const { mode, revision, kept } = run;
+    return [{ row: candidateOf(row), mode, revision, kept, nodes, graph: bytes, definitions, executions }];
   });
 }
 
@@ -67,7 +70,8 @@ export function getRun(data: StoreData, tenant: string, id: ExecutionId): RunVie
     ...runSummary(data, row),
     revision: run.revision,
     ...{ graph: graph.graph, definitions: graph.definitions, payload: row.job.payload },
-    ...{ result: row.result, error: row.error, counts },
+    ...{ result: row.result, error: row.error, counts, kept: run.kept },
+    retriedBy: data.runs.retriesOf(id).slice(0, RETRIES),
   };
 }
 

@@ -1,6 +1,6 @@
 import { RUN_NODE } from "../../../domain/execution.ts";
 import type { JobId } from "../../../domain/ids.ts";
-import type { NewWorkflow, NodePayload } from "../../../ports/store-runs.ts";
+import type { NewNode, NewWorkflow, NodePayload } from "../../../ports/store-runs.ts";
 import { byteas, float8s, int4s, int8s, uuids } from "../connection/arrays.ts";
 import { type ChunkLimit, chunked } from "../connection/chunks.ts";
 import { QUEUE_CODES, RUN_MODE_CODES, STATE_CODES, TRIGGER_CODES } from "../connection/codes.ts";
@@ -55,10 +55,17 @@ export function workflowStatements(workflows: readonly NewWorkflow[], limit: Chu
     ...chunked(payloads, limit, ({ payload: { length } }) => ({ count: 1, bytes: length })).map(
       (pack) => () => payloadStatement(pack),
     ),
-    ...chunked(roots, limit, () => ({ count: 1, bytes: 0 })).map(
-      (pack) => (): Statement => ({ name: "insert_roots", text: ROOTS, values: newNodeValues(pack) }),
-    ),
+    ...rootStatements(roots, limit),
   ];
+}
+
+/** The same for the first executions of a run's nodes. */
+export function rootStatements(roots: readonly NewNode[], limit: ChunkLimit): (() => Statement)[] {
+  return chunked(roots, limit, () => ({ count: 1, bytes: 0 })).map((pack) => () => ({
+    name: "insert_roots",
+    text: ROOTS,
+    values: newNodeValues(pack),
+  }));
 }
 
 /** Bytes that a workflow has beside its payload and labels. */

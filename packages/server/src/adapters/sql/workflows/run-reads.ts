@@ -6,9 +6,13 @@ import { CANDIDATE_COLUMNS, candidateFrom } from "../commit/candidates.ts";
 import { int4s, uuids } from "../connection/arrays.ts";
 import { QUEUE_CODES, runModeOf, stateOf } from "../connection/codes.ts";
 import type { Connections, Row } from "../connection/connections.ts";
+import { persistently } from "../connection/persistently.ts";
 import { ofShards, shardMask } from "../connection/shard-mask.ts";
 import { isLater } from "../executions/of-job.ts";
 import { isComplete } from "../schema/late-indexes.ts";
+import { STATEMENT } from "../submit/submit.ts";
+import { isVanishedKey } from "../submit/submit-keyed.ts";
+import { KEPT, keptFrom, retryRun } from "./retry-run.ts";
 
 /**
  * Subqueries, because with a third table in the join PostgreSQL might start with that table. The condition for open runs is not that of
@@ -16,7 +20,8 @@ import { isComplete } from "../schema/late-indexes.ts";
  */
 export const READ_RUNS = `
   SELECT ${CANDIDATE_COLUMNS}, (SELECT w.mode FROM workflow_runs w WHERE w.run = e.id),
-    (SELECT w.revision FROM workflow_runs w WHERE w.run = e.id)
+    (SELECT w.revision FROM workflow_runs w WHERE w.run = e.id),
+    (SELECT ${KEPT} FROM workflow_runs w WHERE w.run = e.id)
   FROM (SELECT unnest($1::uuid[]) AS id) a JOIN executions e ON e.id = a.id
   WHERE e.node = ${RUN_NODE} AND e.queue <> ${QUEUE_CODES.NONE}`;
 
@@ -46,10 +51,15 @@ const START: DueCursor = { dueAt: -1, id: "00000000-0000-0000-0000-000000000000"
 const RUNS = 64;
 const GRAPHS = 8;
 
-export function runs(db: Connections): StoreRuns {
+export function runs(db: Connections, now: () => number): StoreRuns {
   return {
     load: (ids) => load(db, ids),
     openRuns: (shards, after, limit) => openRuns(db, shards, after, limit),
+    retry: (asked) =>
+      persistently(
+        () => db.transaction("submit", (session) => retryRun(session, asked, STATEMENT, now())),
+        isVanishedKey,
+      ),
   };
 }
 
@@ -70,11 +80,12 @@ async function load(db: Connections, ids: readonly ExecutionId[]): Promise<Loade
   });
 }
 
-type OpenRun = Pick<LoadedRun, "row" | "mode" | "revision">;
+type OpenRun = Pick<LoadedRun, "row" | "mode" | "revision" | "kept">;
+type RunColumns = [mode: number, revision: number, kept: string | null];
 
 function runFrom(columns: Row): OpenRun {
-  const [mode, revision] = columns.slice(-2) as [number, number];
-  return { row: candidateFrom(columns), mode: runModeOf(mode), revision };
+  const [mode, revision, kept] = columns.slice(-3) as RunColumns;
+  return { row: candidateFrom(columns), mode: runModeOf(mode), revision, kept: keptFrom(kept) };
 }
 
 type Graph = Pick<LoadedRun, "nodes" | "graph" | "definitions">;
