@@ -6,11 +6,11 @@ import { type ExecutionRow, newRow } from "./execution-row.ts";
 
 /** Inserts a workflow with its run. @returns rows of the run and of its first nodes */
 export function insertWorkflow(data: StoreData, asked: NewWorkflow): ExecutionRow[] {
-  const { queue, deadline, nodes, graph, definitions, payloads, roots, ...rest } = asked;
+  const { queue, deadline, nodes, graph, definitions, payloads, output, roots, ...rest } = asked;
   const job: NewJob = { ...rest, queue: "READY" };
   data.jobs.insert(job);
   if (job.definition.uniqueKey !== null) data.uniqueKeys.take(job);
-  data.runs.putGraph(job.jobId, 1, { nodes, graph, definitions, payloads: [...payloads] });
+  data.runs.putGraph(job.jobId, 1, { nodes, graph, definitions, payloads: [...payloads], output });
   data.runs.put({ run: job.executionId, shard: job.shard, revision: 1, mode: "RUNNING" });
   const run: ExecutionRow = {
     ...newRow(job),
