@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { described, Labels, Line, named, oneOf, Uuid, Word } from "./fields.ts";
+import { AnyJson, described, Labels, Line, named, oneOf, Uuid, Word } from "./fields.ts";
 import { JobSubmission } from "./job.ts";
 import {
   DEFAULT_POOL,
@@ -57,7 +57,12 @@ export const WorkflowNodeSubmission = named(
       },
       closed,
     ),
-    payload: JobSubmission.properties.payload,
+    payload: Type.Optional(
+      AnyJson(
+        'any JSON, up to 1 MiB. In it {"$from": NODE, "path": […]} stands for the result of an earlier node, {"$from": "$input"} for the ' +
+          'input, or for the part at `path`; {"$literal": …} takes a value as it is, and other keys that begin with $ are refused',
+      ),
+    ),
     dependsOn: Type.Optional(
       Type.Array(WorkflowDependency, {
         maxItems: WORKFLOW_EDGES_MAX,
@@ -101,6 +106,12 @@ const head = {
   ),
   onFailure: Type.Optional(described(OnFailure, `default FAIL_FAST; ${failureEffect}`)),
   uniqueKey: JobSubmission.properties.uniqueKey,
+  input: Type.Optional(AnyJson("any JSON, up to 1 MiB; payloads refer to it")),
+  output: Type.Optional(
+    AnyJson(
+      "any JSON with references, up to 64 KiB; with the references replaced, it is the result of a run that SUCCEEDED",
+    ),
+  ),
   defaults: Type.Optional(
     named(
       "WorkflowDefaults",

@@ -2,7 +2,7 @@ import { type Static, Type } from "typebox";
 import { NODE_STATES } from "./enums.ts";
 import { ErrorBody, ExecutionState, RunMode, summaryFields } from "./execution.ts";
 import { WaitReason } from "./explanation.ts";
-import { Count, Instant, InstantOrNull, named, oneOf, orNull, StringOrNull, Uuid } from "./fields.ts";
+import { AnyJson, Count, Instant, InstantOrNull, named, oneOf, orNull, StringOrNull, Uuid } from "./fields.ts";
 import { pageOf } from "./listing.ts";
 import { OnFailure, WorkflowJoin } from "./workflow-submission.ts";
 
@@ -46,6 +46,8 @@ export const FailedNode = named("FailedNode", {
 export const Workflow = named("Workflow", {
   ...runFields,
   onFailure: OnFailure,
+  input: AnyJson("as submitted; null: none"),
+  result: AnyJson("the output with its references replaced; null: none, or the run has not SUCCEEDED"),
   error: orNull(ErrorBody, "why the run is DEAD"),
   counts: named(
     "NodeCounts",

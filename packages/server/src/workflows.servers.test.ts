@@ -128,6 +128,49 @@ describe("workflows over HTTP, on PostgreSQL, with a worker", () => {
     assert.deepEqual([execution.workflowId, execution.node, execution.state], [run, "d", "SUCCEEDED"]);
   });
 
+  it("give results to later nodes, and have a result", async () => {
+    const big = "9".repeat(15);
+    const submitted = await fetch(`${node.httpUrl}/v1/workflows`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: `{
+        "input": {"day": ${big}}, "output": {"got": {"$from": "last", "path": ["b", "list", 1]}, "skipped": {"$from": "never"}},
+        "nodes": [
+          {"name": "first", "target": {"handler": "echo"}, "payload": {"list": [1, {"day": {"$from": "$input", "path": ["day"]}}]}},
+          {"name": "last", "target": {"handler": "echo"}, "payload": {"b": {"$from": "first"}, "c": {"$literal": {"$from": 1}}}, "dependsOn": ["first"]},
+          {"name": "never", "target": {"handler": "echo"}, "dependsOn": [{"node": "first", "when": "FAILED"}]}
+        ]
+      }`,
+    });
+    assert.equal(submitted.status, 201);
+    const { workflowId } = (await submitted.json()) as { workflowId: string };
+    await ends(workflowId, "SUCCEEDED", null);
+    const { result: output } = await client.workflows.get(workflowId);
+    assert.deepEqual(output, { got: { day: Number(big) }, skipped: null });
+    const { last } = await nodesOf(workflowId);
+    const { result, payload } = await client.getExecution(last?.executionId as string);
+    assert.deepEqual((result as { c: unknown }).c, { $from: 1 });
+    assert.deepEqual((payload as { b: unknown }).b, { $from: "first" }, "the API shows the payload as submitted");
+  });
+
+  it("are DEAD where a reference leads nowhere, without a retry", async () => {
+    const run = await submit({
+      nodes: [
+        { name: "first", target: { handler: "echo" }, payload: { rows: 1 } },
+        { name: "next", target: step, payload: { $from: "first", path: ["row"] }, dependsOn: ["first"] },
+        { name: "alarm", target: step, dependsOn: [{ node: "next", when: "FAILED" }] },
+      ],
+    });
+    const { failed } = await ends(run, "DEAD", "NODE_DEAD");
+    const [next] = failed;
+    assert.deepEqual([next?.name, next?.reason, next?.attempt], ["next", "REFERENCE_NOT_FOUND", 1]);
+    assert.match(String(next?.error?.message), /\{"\$from":"first","path":\["row"\]\} leads nowhere/);
+    assert.equal((await statesOf(run))["alarm"], "SUCCEEDED");
+    const output = await submit({ output: { $from: "a", path: [0] }, nodes: [{ name: "a", target: step }] });
+    const { error } = await ends(output, "DEAD", "REFERENCE_NOT_FOUND");
+    assert.match(String(error?.message), /the output of the workflow: .*"path":\[0\]/);
+  });
+
   it("start a node with join ANY at the first end, and explain what waits", async () => {
     const begun = holds.begins("any");
     const run = await submit({

@@ -2,8 +2,11 @@ import type { WorkflowRequest } from "@mainspring/sdk";
 import type { Command } from "commander";
 import { type ConnectionOptions, clientCommand, connect } from "../arguments/connection-options.ts";
 import { given } from "../arguments/given.ts";
+import { readJson } from "../arguments/json-argument.ts";
 import { choiceOption, durationMs, label, priority as parsePriority } from "../arguments/option-values.ts";
 import { readWorkflow } from "../arguments/workflow-argument.ts";
+import { EXIT } from "../exit-codes.ts";
+import { Failure } from "../failure.ts";
 import { warningsText } from "../text/job-text.ts";
 import { sentence } from "../text/output.ts";
 import { waitForWorkflow } from "../wait.ts";
@@ -16,6 +19,7 @@ interface SubmitOptions extends ConnectionOptions {
   timeout?: number;
   onFailure?: "FAIL_FAST" | "CONTINUE";
   uniqueKey?: string;
+  input?: string;
   idempotencyKey?: string;
   wait?: boolean;
 }
@@ -36,6 +40,7 @@ export function workflowSubmitCommand(): Command {
       choiceOption("--on-failure <policy>", "effect of a DEAD node (default: FAIL_FAST)", ["FAIL_FAST", "CONTINUE"]),
     )
     .option("--unique-key <key>", "one at a time: while a run with this key is not final, a submit gives that one")
+    .option("--input <json>", "input of the run: JSON, @file, or - for standard input")
     .option(
       "--idempotency-key <key>",
       "not sure whether it was submitted? a repeat with this key submits nothing, for 7 days",
@@ -46,7 +51,8 @@ export function workflowSubmitCommand(): Command {
 
 async function submit(file: string, options: SubmitOptions): Promise<void> {
   const { client, output } = connect(options);
-  const request = withOptions(await readWorkflow(file), options);
+  const workflow = withOptions(await readWorkflow(file), options);
+  const request = options.input === undefined ? workflow : { ...workflow, input: await inputOf(file, options.input) };
   const submitted = await client.workflows.submit(request, given({ idempotencyKey: options.idempotencyKey }));
   const { workflowId } = submitted;
   if (options.wait) return await printRun(client, output, await waitForWorkflow(client, workflowId));
@@ -54,6 +60,13 @@ async function submit(file: string, options: SubmitOptions): Promise<void> {
     if ("deduplicated" in submitted) return sentence`is there already: workflow ${workflowId}`;
     return sentence`accepted: workflow ${workflowId} of ${submitted.nodes} nodes` + warningsText(submitted);
   });
+}
+
+/** @throws {Failure} the input is no JSON, or cannot be read */
+async function inputOf(file: string, input: string): Promise<unknown> {
+  if (file === "-" && input === "-")
+    throw new Failure("the workflow and --input cannot both come from standard input", EXIT.usage);
+  return await readJson("--input", input);
 }
 
 /** The workflow with the values of the options in place of its own. */

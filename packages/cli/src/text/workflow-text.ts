@@ -1,6 +1,7 @@
 import { NODE_STATES } from "@mainspring/contract/enums";
 import type { NodeExplanation, Workflow, WorkflowNode, WorkflowSummary } from "@mainspring/sdk";
 import { counted } from "./counted.ts";
+import { jsonOf } from "./execution-text.ts";
 import { REASON_HEADINGS, reasonCells } from "./explanation-text.ts";
 import { facts, sentence, table } from "./output.ts";
 
@@ -43,6 +44,8 @@ function factsOf(workflow: Workflow): [string, string | null][] {
     ["started", startedAt],
     ["finished", finishedAt],
     ["deadline", workflow.deadline],
+    ["input", jsonOf(workflow.input)],
+    ["result", jsonOf(workflow.result)],
   ];
 }
 

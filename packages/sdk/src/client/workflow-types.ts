@@ -31,7 +31,11 @@ export interface WorkflowNodeRequest extends NodePolicies {
   name: string;
   /** Handler, pool of the workers, and capabilities that a worker must have. */
   target: { handler: string; pool?: string; requires?: readonly string[] };
-  /** Input of the handler: any JSON value, at most 1 MiB. */
+  /**
+   * Input of the handler: any JSON value, at most 1 MiB. In it, `{ $from: "node", path: ["a", 0] }` stands for the result
+   * of an earlier node, or the part of it at `path`; `$from: "$input"` for the input of the workflow. `{ $literal: value }`
+   * takes a value as it is.
+   */
   payload?: unknown;
   /** Nodes that must end first; absent: the node runs at once. */
   dependsOn?: readonly WorkflowDependency[];
@@ -55,6 +59,10 @@ export interface WorkflowRequest {
   onFailure?: "FAIL_FAST" | "CONTINUE";
   /** Unique key: at most one run or execution that is not final has it. */
   uniqueKey?: string;
+  /** Input of the run, to which payloads refer: any JSON value, at most 1 MiB. */
+  input?: unknown;
+  /** Result of the run once it has SUCCEEDED: any JSON value with references, at most 64 KiB. */
+  output?: unknown;
   /** Values for nodes that leave them out. */
   defaults?: NodePolicies & { pool?: string };
   /** 1 to 10,000 nodes. */
@@ -146,6 +154,10 @@ export interface FailedNode {
 export interface Workflow extends WorkflowSummary {
   /** Effect of a DEAD node without `allowFailure`. */
   onFailure: "FAIL_FAST" | "CONTINUE";
+  /** Input as submitted; null: none. */
+  input: unknown;
+  /** Output with its references replaced; null: none, or the run has not SUCCEEDED. */
+  result: unknown;
   /** Cause of the state DEAD; null: the run is not DEAD. */
   error: ExecutionError | null;
   /** Number of nodes by state. */

@@ -14,10 +14,15 @@ import type { ExecutionSummary } from "./store-queries.ts";
 export interface StoreRuns {
   /**
    * OPEN runs with the executions of their nodes, complete. Other ids are left out. Runs of one workflow share the
-   * objects `graph` and `definitions`.
+   * objects `graph`, `definitions` and `output`.
    * @param runs at most 1_000
    */
   load(runs: readonly ExecutionId[]): Promise<LoadedRun[]>;
+  /**
+   * Results of executions that SUCCEEDED, as JSON texts; null: the handler returned nothing. Others are left out.
+   * @param ids at most 64, because a result has up to 1 MiB
+   */
+  results(ids: readonly ExecutionId[]): Promise<Map<ExecutionId, Uint8Array | null>>;
   /** OPEN runs of the shards by (dueAt, id), behind `after`; null: from the first. @param limit 1 to 10_000 */
   openRuns(shards: readonly ShardId[], after: DueCursor | null, limit: number): Promise<DueCursor[]>;
   /**
@@ -28,7 +33,7 @@ export interface StoreRuns {
 }
 
 /** A further run of the graph of a final run. The run starts at once, and keeps nodes of earlier runs. */
-export interface NewRetry extends Omit<NewWorkflow, "nodes" | "graph" | "definitions" | "payloads"> {
+export interface NewRetry extends Omit<NewWorkflow, "nodes" | "graph" | "definitions" | "payloads" | "output"> {
   /** Version of the workflow, that of the final run. */
   jobVersion: number;
   /** The final run. */
@@ -70,13 +75,15 @@ export interface NewWorkflow extends Omit<NewJob, "queue"> {
   definitions: Uint8Array;
   /** Payloads of nodes, at most one for each node. Nodes without a payload are left out. */
   payloads: readonly NodePayload[];
+  /** Template of the run's result, opaque for the store; null: the run has no result. */
+  output: Uint8Array | null;
   /** Executions of the nodes that are ready from the start, at most 1_000. */
   roots: readonly NewNode[];
 }
 
 export interface NodePayload {
   node: number;
-  /** At most 1 MiB, never parsed by the store. */
+  /** JSON text or template, never parsed by the store. */
   payload: Uint8Array;
 }
 
@@ -115,6 +122,7 @@ export interface LoadedRun {
   nodes: number;
   graph: Uint8Array;
   definitions: Uint8Array;
+  output: Uint8Array | null;
   /** Nodes whose executions earlier runs have; empty: the run is no retry, or keeps nothing. */
   kept: readonly KeptNodes[];
   /** Executions of the run's nodes, by (node, item). */

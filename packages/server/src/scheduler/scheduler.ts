@@ -14,11 +14,12 @@ import { ShardOwnership, type ShardOwnershipDependencies, type Share } from "./o
 import { ShortLives } from "./ownership/short-lives.ts";
 import { Payloads } from "./reading/payloads.ts";
 import { PoolReader } from "./reading/pool-reader.ts";
+import { References } from "./reading/references.ts";
 import type { StoreClock } from "./store-clock.ts";
 import { Watchers } from "./watchers.ts";
 import { RecentStats } from "./watches/recent-stats.ts";
 
-export type SchedulerDependencies = Omit<CommitLoopDependencies, "payloads" | "watchers" | "pools"> &
+export type SchedulerDependencies = Omit<CommitLoopDependencies, "payloads" | "references" | "watchers" | "pools"> &
   Pick<ShardOwnershipDependencies, "leases" | "terms" | "profile"> & { clock: Pick<StoreClock, "onLeap"> };
 
 const NONE: ReadonlyMap<ShardId, Epoch> = new Map();
@@ -41,11 +42,13 @@ export class Scheduler {
   constructor(deps: SchedulerDependencies) {
     const { bus, store, metrics, runtime } = deps;
     const pools = new PoolReader(store, (pools) => this.#runner?.take([{ kind: "POOLS", pools }]));
+    const references = new References(store, runtime);
     this.#stats = new RecentStats(runtime);
     this.#deps = {
       ...deps,
       metrics: this.#stats.beside(metrics),
-      payloads: new Payloads(store),
+      payloads: new Payloads(store, references),
+      references,
       watchers: new Watchers(bus),
       pools,
     };

@@ -20,8 +20,12 @@ export interface WorkflowParts {
   jobId: JobId;
   graph: WorkflowGraph;
   nodes: readonly WorkflowNode[];
-  /** Payloads as JSON texts, by number of the node; nodes without one are left out. */
+  /** JSON text; null: none. */
+  input: Uint8Array | null;
+  /** Payloads by number of the node: JSON texts, or templates; nodes without one are left out. */
   payloads: ReadonlyMap<number, Uint8Array>;
+  /** JSON text or template of the run's result; null: the run has no result. */
+  output: Uint8Array | null;
   /** Time by which the run must be final. */
   deadline: EpochMs;
   createdAt: EpochMs;
@@ -42,7 +46,7 @@ const STEP_ROOTS = 200;
 
 /** Does the same as `newWorkflow` in steps of some milliseconds each. */
 export function* makingWorkflow(parts: WorkflowParts): Generator<undefined, NewWorkflow> {
-  const { definition, jobId, graph, nodes, payloads, deadline, createdAt, orderingOf } = parts;
+  const { definition, jobId, graph, nodes, input, payloads, output, deadline, createdAt, orderingOf } = parts;
   const { pool, handler, requires, concurrencyKey } = definition;
   const tenant = DEFAULT_TENANT;
   const { scheduledAt } = definition;
@@ -61,13 +65,14 @@ export function* makingWorkflow(parts: WorkflowParts): Generator<undefined, NewW
     rank: rankOf(orderingOf(pool), scheduledAt, definition.priority),
     laneHash: laneHash({ pool, tenant, handler, requires, concurrencyKey }),
     queue: "OPEN",
-    payload: null,
+    payload: input,
     createdAt,
     deadline,
     nodes: nodes.length,
     graph: encoded,
     definitions,
     payloads: [...payloads].map(([node, payload]) => ({ node, payload })),
+    output,
     roots,
   };
 }

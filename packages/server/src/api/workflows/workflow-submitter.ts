@@ -15,6 +15,7 @@ import type { PoolNames } from "../pools/pool-names.ts";
 import type { PoolOrderings } from "../pools/pool-orderings.ts";
 import { contradictions, jobDefinition } from "../submit/job-definition.ts";
 import { accepted, type Idempotency, type JobIntake } from "../submit/job-intake.ts";
+import { compileTemplates, refuseLarge } from "./compile-templates.ts";
 import { compileWorkflow } from "./compile-workflow.ts";
 import { makingWorkflow } from "./new-workflow.ts";
 import { nodeDefinition } from "./node-definition.ts";
@@ -37,6 +38,9 @@ export interface ReceivedWorkflow {
   head: Omit<WorkflowEnvelope, "nodes">;
   bytes: Buffer;
   slices: readonly JobSlice[];
+  /** JSON texts; null: none. */
+  input: Uint8Array | null;
+  output: Uint8Array | null;
 }
 
 interface Submitted {
@@ -65,13 +69,14 @@ export class WorkflowSubmitter {
    */
   async submit(received: ReceivedWorkflow, idempotency: Idempotency): Promise<Submitted> {
     requireFeature("WORKFLOWS", this.#deps.lacking);
+    refuseLarge(received);
     const submission = await readNodes(received.bytes, received.slices, this.#turns);
     const { handlers, intake } = this.#deps;
     const book = await handlers.policies();
-    const workflow = await this.#make(received.head, submission, book).catch(async (error: unknown) => {
+    const workflow = await this.#make(received, submission, book).catch(async (error: unknown) => {
       // The first answer counts for a repeat, whatever tasks have declared since.
       if (!(error instanceof ProblemError) || !(await intake.wasAnswered(idempotency))) throw error;
-      return await this.#make(received.head, submission, NO_POLICIES);
+      return await this.#make(received, submission, NO_POLICIES);
     });
     const outcome = accepted(await this.#intake.take(workflow, idempotency));
     const [job] = outcome.jobs;
@@ -90,7 +95,7 @@ export class WorkflowSubmitter {
 
   /** @throws {ProblemError} */
   async #make(
-    head: ReceivedWorkflow["head"],
+    { head, input, output }: ReceivedWorkflow,
     { nodes: given, payloads }: ReceivedNodes,
     book: PolicyBook,
   ): Promise<NewWorkflow> {
@@ -98,12 +103,13 @@ export class WorkflowSubmitter {
     const createdAt = runtime.now();
     const nodes = await this.#definitions(head, given, book, createdAt);
     const graph = await compileWorkflow(nodes, head.onFailure ?? "FAIL_FAST", this.#turns);
+    const templates = await compileTemplates({ nodes, payloads, output, hasInput: input !== null }, graph, this.#turns);
     const definition = definitionOf(head, createdAt);
     this.#usePools(nodes, definition.pool);
     const orderingOf = await orderings.read();
     const deadline = createdAt + runTimeoutMs(head);
     const jobId = this.#intake.newId();
-    const parts = { definition, jobId, graph, nodes, payloads, deadline, createdAt, orderingOf };
+    const parts = { definition, jobId, graph, nodes, input, ...templates, deadline, createdAt, orderingOf };
     return await this.#turns.steps(makingWorkflow(parts));
   }
 

@@ -5,6 +5,7 @@ import { conditionOfEdge, edgesOf, nodeOfEdge } from "../../domain/workflow/adja
 import { conditionOf } from "../../domain/workflow/conditions.ts";
 import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
 import type { RunSummary } from "../../ports/store-runs.ts";
+import { rawOrNull } from "../http/body/raw-json.ts";
 import { formatInstant, formatInstantOrNull } from "../http/instants.ts";
 import { type RunPicture, stateOfNode } from "./run-picture.ts";
 
@@ -31,6 +32,8 @@ export function workflowBody(picture: RunPicture): Workflow {
   return {
     ...workflowSummary(run),
     onFailure: graph.onFailure,
+    input: rawOrNull(run.payload),
+    result: rawOrNull(run.result),
     error: run.error,
     counts: countsOf(picture),
     failed: failedOf(picture),

@@ -1,5 +1,6 @@
 import type { ExecutionError, FinalState } from "../../domain/execution.ts";
 import { invariant } from "../../domain/invariant.ts";
+import type { Input } from "../inputs.ts";
 import type { Step } from "../state.ts";
 import type { Run } from "./runs.ts";
 
@@ -7,7 +8,10 @@ interface End {
   state: FinalState;
   reason: string | null;
   error: ExecutionError | null;
+  result?: Uint8Array;
 }
+
+type Output = Extract<Input, { kind: "OUTPUT" }>["output"];
 
 /**
  * Writes the final rows of runs whose nodes' ends are durable. A run waits for that, because the store may refuse a
@@ -18,10 +22,19 @@ export function endRuns(step: Step, committed: number): void {
   for (const run of step.state.runs.over) if ((run.overIn ?? 0) <= committed) endRun(step, run);
 }
 
-function endRun(step: Step, run: Run): void {
+/** Ends a run whose result was filled in. The run may have been dropped since, and then asks again when it is read. */
+export function applyOutput(step: Step, { run: id, output }: Extract<Input, { kind: "OUTPUT" }>): void {
+  const run = step.state.runs.byId.get(id);
+  if (run?.output === "ASKED") endRun(step, run, output);
+}
+
+/** @param output result of the run; left out: nobody has filled it in */
+function endRun(step: Step, run: Run, output?: Output): void {
   const { runs, recentWrites, openCommands } = step.state;
   const { row } = run.read;
-  const end = endOf(run);
+  const outcome = endOf(run);
+  if (outcome.state === "SUCCEEDED" && run.read.output !== null && output === undefined) return askForOutput(step, run);
+  const end = outcome.state === "SUCCEEDED" && output !== undefined ? endWith(output) : outcome;
   step.batch.write(run.shard, {
     id: run.id,
     wasState: "RUNNING",
@@ -39,7 +52,7 @@ function endRun(step: Step, run: Run): void {
     attemptStartedAt: null,
     startedAt: row.startedAt,
     finishedAt: step.now,
-    result: null,
+    result: end.result ?? null,
     error: end.error,
     ended: [],
     releaseUniqueKey: row.hasUniqueKey,
@@ -52,6 +65,19 @@ function endRun(step: Step, run: Run): void {
   recentWrites.add(run.id, step.batch.number);
   step.state.plans.ended(row.jobId, run.id, step.now);
   runs.drop(run);
+}
+
+function askForOutput({ wants }: Step, run: Run): void {
+  const { output: stored } = run.read;
+  if (run.output === "ASKED" || stored === null) return;
+  run.output = "ASKED";
+  wants.push({ kind: "OUTPUT", run: run.id, stored });
+}
+
+function endWith(output: Output): End {
+  if (output instanceof Uint8Array) return { state: "SUCCEEDED", reason: null, error: null, result: output };
+  const { reason, error } = output;
+  return { state: "DEAD", reason, error: { ...error, message: `the output of the workflow: ${error.message}` } };
 }
 
 function endOf({ mode, progress, read }: Run): End {

@@ -71,6 +71,7 @@ function bring(step: Step, read: ReadRun): void {
     uncommitted: new Set(),
     skips: null,
     overIn: null,
+    output: null,
     timer: null,
   };
   step.state.runs.add(run);

@@ -10,9 +10,10 @@ import type { Assignment } from "../../ports/messages.ts";
 import type { NodeExecution, RunMode } from "../../ports/store-runs.ts";
 import { deadLetterRefused } from "../attempts/dead-letter-refused.ts";
 import type { Batch } from "../batch.ts";
-import type { ReadRun } from "../inputs.ts";
+import type { Input, ReadRun } from "../inputs.ts";
 import { sealBatch } from "../machine.ts";
 import { answersOf, candidate, changesOf, only, ordersOf, START, Story } from "../testing/story.ts";
+import { reload } from "./advance.ts";
 
 const JOB = "01890a5d-ac96-774b-bcce-b302099a8057";
 const RUN = firstExecutionId(JOB);
@@ -27,7 +28,11 @@ class Stage {
   readonly #read: Omit<ReadRun, "executions" | "mode" | "revision">;
   readonly shard: number;
 
-  constructor(graph: Record<string, Edges>, onFailure: "FAIL_FAST" | "CONTINUE" = "FAIL_FAST") {
+  constructor(
+    graph: Record<string, Edges>,
+    onFailure: "FAIL_FAST" | "CONTINUE" = "FAIL_FAST",
+    output: Uint8Array | null = null,
+  ) {
     this.names = Object.keys(graph);
     const nodes = this.names.map((name) => nodeOf(name, graph[name] ?? []));
     const compiled = compileGraph(nodes, onFailure);
@@ -47,6 +52,7 @@ class Stage {
       graph: encodeGraph(compiled.graph),
       kept: [],
       definitions: nodes.map((node) => ({ ...node, payloadBytes: 3 })),
+      output,
     };
   }
 
@@ -128,6 +134,25 @@ function nodeOf(name: string, edges: Edges): WorkflowNode {
   );
   const rest = { pool: "default", handler: "echo", requires: [], priority: 5, policy: DEFAULT_POLICY };
   return { name, dependsOn, join: "ALL", allowFailure: false, ...rest };
+}
+
+const OUTPUT = Buffer.from("output");
+
+/** A run with an output whose only node has ended; the end is durable. */
+function nearlyOver(state: "SUCCEEDED" | "DEAD" = "SUCCEEDED"): Stage {
+  const stage = new Stage({ a: [] }, "CONTINUE", OUTPUT).load({ a: state });
+  stage.commit();
+  return stage;
+}
+
+function fills(stage: Stage, output: Extract<Input, { kind: "OUTPUT" }>["output"]): Stage {
+  stage.story.tell({ kind: "OUTPUT", run: RUN, output });
+  return stage;
+}
+
+/** Final change of the run in the next batch. */
+function endOf(stage: Stage) {
+  return changesOf(stage.commit()).find(({ id }) => id === RUN);
 }
 
 /** States of the rows that a batch writes, by the names of their nodes; the run is "run". */
@@ -361,5 +386,47 @@ describe("the end of a workflow run before its nodes' ends", () => {
     const stage = new Stage({ a: [], b: ["a"] }).load({ a: "RUNNING" }, "CANCELLING");
     const wanted = stage.story.wants.filter(({ kind }) => kind === "LOAD");
     assert.deepEqual(wanted, [{ kind: "LOAD", ids: [stage.id("a")] }]);
+  });
+});
+
+describe("a workflow run with an output", () => {
+  it("asks once for its result when its nodes have ended, and ends with it", () => {
+    const stage = nearlyOver();
+    const wants = stage.story.wants.filter(({ kind }) => kind === "OUTPUT");
+    assert.deepEqual(wants, [{ kind: "OUTPUT", run: RUN, stored: OUTPUT }]);
+    stage.story.wants.splice(0);
+    assert.equal(endOf(stage), undefined, "it waits for its result");
+    stage.story.tell();
+    assert.deepEqual(stage.story.wants, []);
+    const end = endOf(fills(stage, Buffer.from("[1]")));
+    assert.deepEqual([end?.state, end?.reason, end?.result, end?.error], ["SUCCEEDED", null, Buffer.from("[1]"), null]);
+    assert.equal(stage.story.state.runs.byId.size, 0);
+  });
+
+  it("is DEAD where its result cannot be made", () => {
+    const error = { name: "ReferenceNotFound", message: "nothing there" };
+    const end = endOf(fills(nearlyOver(), { reason: "REFERENCE_NOT_FOUND", error }));
+    assert.deepEqual([end?.state, end?.reason, end?.result], ["DEAD", "REFERENCE_NOT_FOUND", null]);
+    assert.deepEqual(end?.error, { ...error, message: "the output of the workflow: nothing there" });
+  });
+
+  it("asks for no result when it did not succeed", () => {
+    const stage = nearlyOver("DEAD");
+    assert.deepEqual(
+      stage.story.wants.filter(({ kind }) => kind === "OUTPUT"),
+      [],
+    );
+    assert.equal(endOf(stage)?.reason, "NODE_DEAD");
+  });
+
+  it("asks again when it was read again, and ends by the answer to that question only", () => {
+    const stage = nearlyOver();
+    reload(stage.story.state, stage.story.batch, RUN);
+    stage.story.wants.splice(0);
+    assert.equal(endOf(fills(stage, Buffer.from("1"))), undefined);
+    stage.load({ a: "SUCCEEDED" });
+    stage.commit();
+    assert.equal(stage.story.wants.filter(({ kind }) => kind === "OUTPUT").length, 1);
+    assert.deepEqual(endOf(fills(stage, Buffer.from("2")))?.result, Buffer.from("2"));
   });
 });

@@ -25,6 +25,8 @@ export interface Run {
   skips: Skips | null;
   /** Number of the batch that writes the end of the last node; null: the run goes on. */
   overIn: number | null;
+  /** ASKED: the result of the run is being filled in. */
+  output: "ASKED" | null;
   /** Timer at the deadline; null: it has passed. */
   timer: HeapNode<Run> | null;
 }

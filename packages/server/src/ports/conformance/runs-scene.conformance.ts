@@ -16,7 +16,7 @@ export function nodeId(run: ExecutionId, node: number, item = 0): ExecutionId {
 
 /** A workflow of four nodes, of which the nodes 0 and 1 are ready from the start. */
 export function workflow(scene: Scene, sample: WorkflowSample = {}): NewWorkflow {
-  const { deadline, nodes = 4, graph, definitions, payloads, roots, queue: _, ...job } = sample;
+  const { deadline, nodes = 4, graph, definitions, payloads, output = null, roots, queue: _, ...job } = sample;
   const usual = scene.job(job);
   const whole: NewWorkflow = {
     ...usual,
@@ -26,6 +26,7 @@ export function workflow(scene: Scene, sample: WorkflowSample = {}): NewWorkflow
     graph: graph ?? Buffer.from(`graph of ${usual.jobId}`),
     definitions: definitions ?? Buffer.from(`definitions of ${usual.jobId}`),
     payloads: payloads ?? [{ node: 1, payload: Buffer.from('"one"') }],
+    output,
     roots: [],
   };
   return { ...whole, roots: roots ?? [newNode(scene, whole, 0), newNode(scene, whole, 1)] };

@@ -5,29 +5,38 @@ import { RecordedStepsSchema, StepKind } from "@mainspring/proto";
 import { waitData } from "../../domain/step.ts";
 import { Payloads } from "./payloads.ts";
 
+const noReferences = { fill: async () => Promise.reject(new Error("no payload has references")) };
+/** Assignments of jobs, which leave at this time. */
+const about = (sentAt = 0) => ({ sentAt: () => sentAt, runOf: () => null });
+
 /** A store that has every payload, and records the reads. */
 function scene() {
   const read: string[] = [];
-  const payloads = new Payloads({
-    payloads: async (ids) => {
-      read.push(...ids);
-      return new Map(ids.map((id) => [id, Buffer.from(`stored ${id}`)]));
-    },
-    steps: {
-      addSignal: async () => ({ kind: "UNKNOWN" }),
-      readSignals: async () => new Map(),
-      read: async (ids) => {
-        read.push(...ids.map((id) => `steps of ${id}`));
-        const data = Buffer.from('"kept"');
-        return new Map(ids.map((id) => [id, [{ name: "charge", kind: "RESULT", attempt: 1, number: 1, at: 5, data }]]));
+  const payloads = new Payloads(
+    {
+      payloads: async (ids) => {
+        read.push(...ids);
+        return new Map(ids.map((id) => [id, Buffer.from(`stored ${id}`)]));
+      },
+      steps: {
+        addSignal: async () => ({ kind: "UNKNOWN" }),
+        readSignals: async () => new Map(),
+        read: async (ids) => {
+          read.push(...ids.map((id) => `steps of ${id}`));
+          const data = Buffer.from('"kept"');
+          return new Map(
+            ids.map((id) => [id, [{ name: "charge", kind: "RESULT", attempt: 1, number: 1, at: 5, data }]]),
+          );
+        },
       },
     },
-  });
+    noReferences,
+  );
   const keep = (id: string, payload: Uint8Array = Buffer.from(id), dueAt = 0) =>
     payloads.keep([{ row: { id, dueAt, attempt: 0 }, payload }], 1_000);
   const get = async (executionId: string, attempt = 1) => {
     const assign = { executionId, attempt, payloadBytes: 1, payload: null as Uint8Array | null };
-    await payloads.attach([assign], () => 0);
+    await payloads.attach([assign], about());
     return Buffer.from(assign.payload ?? []).toString();
   };
   return { payloads, keep, get, read };
@@ -38,7 +47,7 @@ describe("payloads on their way to workers", () => {
     const { payloads, read } = scene();
     const stepping = { executionId: "a", attempt: 2, payloadBytes: 0, payload: null, steps: null as Uint8Array | null };
     const plain = { executionId: "b", attempt: 2, payloadBytes: 0, payload: null };
-    await payloads.attach([stepping, plain], () => 0);
+    await payloads.attach([stepping, plain], about());
     assert.deepEqual(read, ["steps of a"]);
     const { steps } = fromBinary(RecordedStepsSchema, stepping.steps ?? new Uint8Array(0));
     const [step] = steps;
@@ -47,26 +56,25 @@ describe("payloads on their way to workers", () => {
       ["charge", StepKind.RESULT, '"kept"'],
     );
     assert.equal("steps" in plain, false);
-    assert.equal(
-      payloads.attach([stepping], () => 0),
-      null,
-      "the records are there",
-    );
+    assert.equal(payloads.attach([stepping], about()), null, "the records are there");
   });
 
   it("come with the waits and the signals of an execution, whose time counts from the assignment", async () => {
     const wait = { name: "approval", kind: "WAIT" as const, attempt: 1, number: 0, at: 5 };
     const signal = { id: "order-7", name: "approved", data: Buffer.from("[1]"), at: 6 };
-    const payloads = new Payloads({
-      payloads: async () => new Map(),
-      steps: {
-        addSignal: async () => ({ kind: "UNKNOWN" }),
-        readSignals: async () => new Map([["a", [signal, { ...signal, id: "order-8", data: null }]]]),
-        read: async () => new Map([["a", [{ ...wait, data: waitData({ until: 1_500, signals: ["approved"] }) }]]]),
+    const payloads = new Payloads(
+      {
+        payloads: async () => new Map(),
+        steps: {
+          addSignal: async () => ({ kind: "UNKNOWN" }),
+          readSignals: async () => new Map([["a", [signal, { ...signal, id: "order-8", data: null }]]]),
+          read: async () => new Map([["a", [{ ...wait, data: waitData({ until: 1_500, signals: ["approved"] }) }]]]),
+        },
       },
-    });
+      noReferences,
+    );
     const assign = { executionId: "a", attempt: 2, payloadBytes: 0, payload: null, steps: null as Uint8Array | null };
-    await payloads.attach([assign], () => 2_000.75);
+    await payloads.attach([assign], about(2_000.75));
     const { steps } = fromBinary(RecordedStepsSchema, assign.steps ?? new Uint8Array(0));
     assert.deepEqual(
       steps.map(({ name, kind, remainingMs, signalId, data }) => [

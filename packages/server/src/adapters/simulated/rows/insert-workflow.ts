@@ -9,11 +9,11 @@ import type { RunRow } from "./run-table.ts";
 
 /** Inserts a workflow with its run. @returns rows of the run and of its first nodes */
 export function insertWorkflow(data: StoreData, asked: NewWorkflow): ExecutionRow[] {
-  const { queue: _, deadline, nodes, graph, definitions, payloads, roots, ...rest } = asked;
+  const { queue: _, deadline, nodes, graph, definitions, payloads, output, roots, ...rest } = asked;
   const job: NewJob = { ...rest, queue: "READY" };
   data.jobs.insert(job);
   if (job.definition.uniqueKey !== null) data.uniqueKeys.take(job);
-  data.runs.putGraph(job.jobId, 1, { nodes, graph, definitions, payloads: [...payloads] });
+  data.runs.putGraph(job.jobId, 1, { nodes, graph, definitions, payloads: [...payloads], output });
   putRun(data, job, null, []);
   const run = runRow(newRow(job), deadline);
   const rows = [run, ...roots.map((root) => nodeRow(data, root, { updatedAt: root.createdAt, commitNumber: 0 }, run))];

@@ -19,6 +19,7 @@ interface GraphRow {
   readonly graph: Uint8Array;
   readonly definitions: Uint8Array;
   readonly payloads: readonly NodePayload[];
+  readonly output: Uint8Array | null;
 }
 
 /** Runs of workflows by id, and graphs with the payloads of their nodes by job and version. */

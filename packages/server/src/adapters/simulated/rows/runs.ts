@@ -26,11 +26,21 @@ export function load(data: StoreData, ids: readonly ExecutionId[]): LoadedRun[] 
     if (row?.queue !== "OPEN" || run === undefined) return [];
     const graph = data.runs.graphOf(row.job.jobId, row.jobVersion);
     if (graph === undefined) return [];
-    const { nodes, graph: bytes, definitions } = graph;
+    const { nodes, graph: bytes, definitions, output } = graph;
     const executions = nodesOf(data, id).map(nodeOf);
     const { mode, revision, kept } = run;
-    return [{ row: candidateOf(row), mode, revision, kept, nodes, graph: bytes, definitions, executions }];
+    return [{ row: candidateOf(row), mode, revision, kept, nodes, graph: bytes, definitions, output, executions }];
   });
+}
+
+/** See StoreRuns.results. */
+export function results(data: StoreData, ids: readonly ExecutionId[]): Map<ExecutionId, Uint8Array | null> {
+  const found = new Map<ExecutionId, Uint8Array | null>();
+  for (const id of ids) {
+    const row = data.executions.get(id);
+    if (row?.state === "SUCCEEDED") found.set(id, row.result);
+  }
+  return found;
 }
 
 /** See StoreRuns.openRuns. */

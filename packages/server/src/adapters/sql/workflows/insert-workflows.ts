@@ -46,9 +46,7 @@ interface OfJob extends NodePayload {
  * @param limit largest content of one statement
  */
 export function workflowStatements(workflows: readonly NewWorkflow[], limit: ChunkLimit): (() => Statement)[] {
-  const payloads = workflows.flatMap(({ jobId, payloads: own }) =>
-    own.map((payload): OfJob => ({ ...payload, jobId })),
-  );
+  const payloads = workflows.flatMap((workflow) => payloadsOf(workflow));
   const roots = workflows.flatMap((workflow) => workflow.roots);
   return [
     ...chunked(workflows, limit, weigh).map((pack) => () => workflowStatement(pack)),
@@ -68,9 +66,16 @@ export function rootStatements(roots: readonly NewNode[], limit: ChunkLimit): ((
   }));
 }
 
+/** Payloads of nodes, and the output, which has the number of the run's own row. */
+function payloadsOf({ jobId, payloads, output }: NewWorkflow): OfJob[] {
+  const own = output === null ? payloads : [...payloads, { node: RUN_NODE, payload: output }];
+  return own.map((payload) => ({ ...payload, jobId }));
+}
+
 /** Bytes that a workflow has beside its payload and labels. */
-export function bytesOfWorkflow({ graph, definitions, payloads }: NewWorkflow): number {
-  return payloads.reduce((sum, { payload }) => sum + payload.length, graph.length + definitions.length);
+export function bytesOfWorkflow(workflow: NewWorkflow): number {
+  const { graph, definitions } = workflow;
+  return payloadsOf(workflow).reduce((sum, { payload }) => sum + payload.length, graph.length + definitions.length);
 }
 
 function weigh({ graph, definitions, payload }: NewWorkflow): ChunkLimit {

@@ -4,7 +4,7 @@ import type { DueCursor } from "../../../ports/store-flows.ts";
 import type { LoadedRun, NodeExecution, StoreRuns } from "../../../ports/store-runs.ts";
 import { CANDIDATE_COLUMNS, candidateFrom } from "../commit/candidates.ts";
 import { int4s, uuids } from "../connection/arrays.ts";
-import { QUEUE_CODES, runModeOf, stateOf } from "../connection/codes.ts";
+import { QUEUE_CODES, runModeOf, STATE_CODES, stateOf } from "../connection/codes.ts";
 import type { Connections, Row } from "../connection/connections.ts";
 import { persistently } from "../connection/persistently.ts";
 import { ofShards, shardMask } from "../connection/shard-mask.ts";
@@ -26,13 +26,19 @@ export const READ_RUNS = `
   WHERE e.node = ${RUN_NODE} AND e.queue <> ${QUEUE_CODES.NONE}`;
 
 export const READ_GRAPHS = `
-  SELECT g.job_id, g.version, g.nodes, g.graph, g.definitions
+  SELECT g.job_id, g.version, g.nodes, g.graph, g.definitions, (
+    SELECT w.payload FROM workflow_payloads w WHERE w.job_id = g.job_id AND w.version = g.version AND w.node = ${RUN_NODE}
+  )
   FROM (SELECT unnest($1::uuid[]) AS job_id, unnest($2::int4[]) AS version) a
   JOIN workflow_graphs g ON g.job_id = a.job_id AND g.version = a.version`;
 
 export const READ_NODES = `
   SELECT e.job_id, e.id, e.node, e.item, e.state, e.branch FROM (SELECT unnest($1::uuid[]) AS run) a
   JOIN executions e ON e.job_id = a.run AND ${isLater("e")}`;
+
+export const READ_RESULTS = `
+  SELECT e.id, e.result FROM (SELECT unnest($1::uuid[]) AS id) a JOIN executions e ON e.id = a.id
+  WHERE e.state = ${STATE_CODES.SUCCEEDED}`;
 
 export const OPEN_RUNS = `
   SELECT e.due_at, e.id FROM executions e
@@ -54,6 +60,7 @@ const GRAPHS = 8;
 export function runs(db: Connections, now: () => number): StoreRuns {
   return {
     load: (ids) => load(db, ids),
+    results: (ids) => results(db, ids),
     openRuns: (shards, after, limit) => openRuns(db, shards, after, limit),
     retry: (asked) =>
       persistently(
@@ -88,7 +95,13 @@ function runFrom(columns: Row): OpenRun {
   return { row: candidateFrom(columns), mode: runModeOf(mode), revision, kept: keptFrom(kept) };
 }
 
-type Graph = Pick<LoadedRun, "nodes" | "graph" | "definitions">;
+async function results(db: Connections, ids: readonly ExecutionId[]): Promise<Map<ExecutionId, Uint8Array | null>> {
+  const rows = await db.run("read", { name: "read_results", text: READ_RESULTS, values: [uuids(ids, (id) => id)] });
+  return new Map(rows as [ExecutionId, Uint8Array | null][]);
+}
+
+type Graph = Pick<LoadedRun, "nodes" | "graph" | "definitions" | "output">;
+type GraphRow = [JobId, number, number, Uint8Array, Uint8Array, Uint8Array | null];
 
 /** Graphs of the runs, each read once. */
 async function readGraphs(db: Connections, open: readonly OpenRun[]): Promise<Map<string, Graph>> {
@@ -101,8 +114,8 @@ async function readGraphs(db: Connections, open: readonly OpenRun[]): Promise<Ma
   });
   return new Map(
     rows.map((row) => {
-      const [jobId, version, nodes, graph, definitions] = row as [JobId, number, number, Uint8Array, Uint8Array];
-      return [keyOf(jobId, version), { nodes, graph, definitions }];
+      const [jobId, version, nodes, graph, definitions, output] = row as GraphRow;
+      return [keyOf(jobId, version), { nodes, graph, definitions, output }];
     }),
   );
 }
