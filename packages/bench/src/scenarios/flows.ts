@@ -36,7 +36,7 @@ function fanInCase(nodes: number): Case {
   return flowCase("fan-in", title, (course) => measureRate(course, 1, fanIn, nodes));
 }
 
-export function fanOutCase(nodes: number): Case {
+function fanOutCase(nodes: number): Case {
   const title = `a workflow where ${(nodes - 1).toLocaleString("en")} nodes wait for one`;
   return {
     ...flowCase("fan-out", title, (course) => measureRate(course, 1, fanOut, nodes)),
