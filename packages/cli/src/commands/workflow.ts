@@ -29,7 +29,7 @@ interface WorkflowListOptions extends ListOptions, CreatedOptions {
 export function workflowCommand(): Command {
   return new Command("workflow")
     .alias("workflows")
-    .description("submit workflows, which are graphs of handlers, look at their runs, watch and cancel them")
+    .description("submit workflows, which are graphs of handlers, look at their runs, watch, pause and cancel them")
     .addCommand(workflowSubmitCommand())
     .addCommand(workflowListCommand())
     .addCommand(workflowShowCommand())
@@ -37,7 +37,9 @@ export function workflowCommand(): Command {
     .addCommand(workflowWatchCommand())
     .addCommand(workflowExplainCommand())
     .addCommand(workflowGraphCommand())
-    .addCommand(cancelCommand());
+    .addCommand(cancelCommand())
+    .addCommand(pauseCommand())
+    .addCommand(resumeCommand());
 }
 
 function workflowListCommand(): Command {
@@ -79,5 +81,33 @@ function cancelCommand(): Command {
       });
       const requested = "cancellation requested: the run is CANCELLED when workers have stopped its nodes";
       output.print({ workflowId, outcome }, () => (outcome === "CANCELLED" ? "cancelled" : requested));
+    });
+}
+
+function pauseCommand(): Command {
+  return clientCommand("pause")
+    .description("pause a run: no node of it starts until it is resumed; attempts that run go on")
+    .argument("<workflowId>", "", id)
+    .action(async (prefix: string, options: ConnectionOptions) => {
+      const { client, output } = connect(options);
+      const { workflowId, outcome } = await onWorkflow(client, prefix, async (workflowId) => {
+        return { workflowId, outcome: await client.workflows.pause(workflowId) };
+      });
+      const requested = "pause requested: `workflow show` says when the run is paused";
+      output.print({ workflowId, outcome }, () => (outcome === "PAUSED" ? "paused" : requested));
+    });
+}
+
+function resumeCommand(): Command {
+  return clientCommand("resume")
+    .description("resume a run that was paused")
+    .argument("<workflowId>", "", id)
+    .action(async (prefix: string, options: ConnectionOptions) => {
+      const { client, output } = connect(options);
+      const { workflowId, outcome } = await onWorkflow(client, prefix, async (workflowId) => {
+        return { workflowId, outcome: await client.workflows.resume(workflowId) };
+      });
+      const requested = "resume requested: `workflow show` says when the run goes on";
+      output.print({ workflowId, outcome }, () => (outcome === "RESUMED" ? "resumed" : requested));
     });
 }

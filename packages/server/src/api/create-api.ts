@@ -55,6 +55,7 @@ import { submitRoute } from "./submit/submit-route.ts";
 import { cancelWorkflowRoute } from "./workflows/cancel-workflow-route.ts";
 import { runExplainer } from "./workflows/explain-run.ts";
 import { graphRoute } from "./workflows/graph-route.ts";
+import { orderWorkflowRoutes } from "./workflows/order-workflow-routes.ts";
 import { RunFollowers } from "./workflows/run-followers.ts";
 import { RunReader } from "./workflows/run-picture.ts";
 import { submitWorkflowRoute } from "./workflows/submit-workflow-route.ts";
@@ -182,6 +183,7 @@ function routesOfRuns(app: HttpApp, deps: RunRoutes): void {
   workflowRoutes(app, store.queries, runs, reader);
   workflowNodeRoutes(app, runs, explain);
   cancelWorkflowRoute(app, { runtime, commands, runs });
+  orderWorkflowRoutes(app, { runtime, commands, runs });
   graphRoute(app, runs, intake.turns);
   const followers = new RunFollowers(deps);
   app.addHook("preClose", async () => followers.close());

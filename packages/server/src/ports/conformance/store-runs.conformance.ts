@@ -33,7 +33,7 @@ export function runsConformance(scene: () => Scene): void {
     assert.deepEqual(
       { ...run, graph: Buffer.from(run.graph), definitions: Buffer.from(run.definitions) },
       {
-        ...{ row: runRow(asked), mode: "RUNNING", revision: 1, nodes: 17 },
+        ...{ row: runRow(asked), mode: "RUNNING", paused: false, revision: 1, nodes: 17 },
         ...{ graph: asked.graph, definitions: asked.definitions },
         executions: [execution(asked, 0), execution(asked, 1)],
       },

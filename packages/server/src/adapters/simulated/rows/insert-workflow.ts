@@ -11,7 +11,7 @@ export function insertWorkflow(data: StoreData, asked: NewWorkflow): ExecutionRo
   data.jobs.insert(job);
   if (job.definition.uniqueKey !== null) data.uniqueKeys.take(job);
   data.runs.putGraph(job.jobId, 1, { nodes, graph, definitions, payloads: [...payloads] });
-  data.runs.put({ run: job.executionId, shard: job.shard, revision: 1, mode: "RUNNING" });
+  data.runs.put({ run: job.executionId, shard: job.shard, revision: 1, mode: "RUNNING", paused: false });
   const run: ExecutionRow = {
     ...newRow(job),
     ...{ state: "RUNNING", queue, dueAt: deadline, startedAt: job.createdAt, node: RUN_NODE },

@@ -7,6 +7,7 @@ export interface RunRow {
   readonly shard: ShardId;
   readonly revision: number;
   readonly mode: RunMode;
+  readonly paused: boolean;
 }
 
 /** A version of a workflow. */

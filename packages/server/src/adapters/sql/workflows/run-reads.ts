@@ -16,7 +16,7 @@ import { isComplete } from "../schema/late-indexes.ts";
  */
 export const READ_RUNS = `
   SELECT ${CANDIDATE_COLUMNS}, (SELECT w.mode FROM workflow_runs w WHERE w.run = e.id),
-    (SELECT w.revision FROM workflow_runs w WHERE w.run = e.id)
+    (SELECT w.paused FROM workflow_runs w WHERE w.run = e.id), (SELECT w.revision FROM workflow_runs w WHERE w.run = e.id)
   FROM (SELECT unnest($1::uuid[]) AS id) a JOIN executions e ON e.id = a.id
   WHERE e.node = ${RUN_NODE} AND e.queue <> ${QUEUE_CODES.NONE}`;
 
@@ -26,7 +26,7 @@ export const READ_GRAPHS = `
   JOIN workflow_graphs g ON g.job_id = a.job_id AND g.version = a.version`;
 
 export const READ_NODES = `
-  SELECT e.job_id, e.id, e.node, e.item, e.state, e.branch FROM (SELECT unnest($1::uuid[]) AS run) a
+  SELECT e.job_id, e.id, e.node, e.item, e.state, e.branch, e.queue = ${QUEUE_CODES.PARKED} FROM (SELECT unnest($1::uuid[]) AS run) a
   JOIN executions e ON e.job_id = a.run AND ${isLater("e")}`;
 
 export const OPEN_RUNS = `
@@ -70,11 +70,11 @@ async function load(db: Connections, ids: readonly ExecutionId[]): Promise<Loade
   });
 }
 
-type OpenRun = Pick<LoadedRun, "row" | "mode" | "revision">;
+type OpenRun = Pick<LoadedRun, "row" | "mode" | "paused" | "revision">;
 
 function runFrom(columns: Row): OpenRun {
-  const [mode, revision] = columns.slice(-2) as [number, number];
-  return { row: candidateFrom(columns), mode: runModeOf(mode), revision };
+  const [mode, paused, revision] = columns.slice(-3) as [number, boolean, number];
+  return { row: candidateFrom(columns), mode: runModeOf(mode), paused, revision };
 }
 
 type Graph = Pick<LoadedRun, "nodes" | "graph" | "definitions">;
@@ -103,6 +103,7 @@ type NodeRow = [
   item: number | null,
   state: number,
   branch: string | null,
+  isParked: boolean,
 ];
 
 async function readNodes(db: Connections, ids: readonly ExecutionId[]): Promise<Map<ExecutionId, NodeExecution[]>> {
@@ -111,9 +112,9 @@ async function readNodes(db: Connections, ids: readonly ExecutionId[]): Promise<
   );
   const found = new Map<ExecutionId, NodeExecution[]>();
   for (const row of rows) {
-    const [run, id, node, item, state, branch] = row as NodeRow;
+    const [run, id, node, item, state, branch, isParked] = row as NodeRow;
     const known = found.get(run);
-    const execution = { id, node, item, state: stateOf(state), branch };
+    const execution = { id, node, item, state: stateOf(state), branch, isParked };
     if (known === undefined) found.set(run, [execution]);
     else known.push(execution);
   }
