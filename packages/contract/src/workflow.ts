@@ -21,6 +21,7 @@ const runFields = {
   state: ExecutionState,
   reason: StringOrNull("why it is in its state, where the state does not say it"),
   mode: orNull(RunMode, "null: the run is final"),
+  paused: Type.Boolean({ description: "true: no node starts until the run is resumed" }),
   nodes: Count("number of nodes"),
   createdAt: Instant("when the server took it"),
   startedAt: InstantOrNull("when it started"),
@@ -114,6 +115,14 @@ export const CancelledWorkflow = named("CancelledWorkflow", {
   cancelRequested: Type.Boolean({ description: "true: it ends as soon as workers have stopped its nodes" }),
 });
 export type CancelledWorkflow = Static<typeof CancelledWorkflow>;
+
+export const OrderedWorkflow = named("OrderedWorkflow", {
+  workflowId: Uuid("the run"),
+  state: ExecutionState,
+  mode: orNull(RunMode, "null: the run is final"),
+  paused: Type.Boolean({ description: "whether the run is paused now" }),
+});
+export type OrderedWorkflow = Static<typeof OrderedWorkflow>;
 
 export const NodeExplanation = named("NodeExplanation", {
   workflowId: Uuid("the run"),

@@ -30,7 +30,9 @@ interface WorkflowListOptions extends ListOptions, CreatedOptions {
 export function workflowCommand(): Command {
   return new Command("workflow")
     .alias("workflows")
-    .description("submit workflows, which are graphs of handlers, look at their runs, watch, cancel and retry them")
+    .description(
+      "submit workflows, which are graphs of handlers, look at their runs, watch, pause, cancel and retry them",
+    )
     .addCommand(workflowSubmitCommand())
     .addCommand(workflowListCommand())
     .addCommand(workflowShowCommand())
@@ -39,7 +41,9 @@ export function workflowCommand(): Command {
     .addCommand(workflowExplainCommand())
     .addCommand(workflowGraphCommand())
     .addCommand(cancelCommand())
-    .addCommand(workflowRetryCommand());
+    .addCommand(workflowRetryCommand())
+    .addCommand(pauseCommand())
+    .addCommand(resumeCommand());
 }
 
 function workflowListCommand(): Command {
@@ -81,5 +85,33 @@ function cancelCommand(): Command {
       });
       const requested = "cancellation requested: the run is CANCELLED when workers have stopped its nodes";
       output.print({ workflowId, outcome }, () => (outcome === "CANCELLED" ? "cancelled" : requested));
+    });
+}
+
+function pauseCommand(): Command {
+  return clientCommand("pause")
+    .description("pause a run: no node of it starts until it is resumed; attempts that run go on")
+    .argument("<workflowId>", "", id)
+    .action(async (prefix: string, options: ConnectionOptions) => {
+      const { client, output } = connect(options);
+      const { workflowId, outcome } = await onWorkflow(client, prefix, async (workflowId) => {
+        return { workflowId, outcome: await client.workflows.pause(workflowId) };
+      });
+      const requested = "pause requested: `workflow show` says when the run is paused";
+      output.print({ workflowId, outcome }, () => (outcome === "PAUSED" ? "paused" : requested));
+    });
+}
+
+function resumeCommand(): Command {
+  return clientCommand("resume")
+    .description("resume a run that was paused")
+    .argument("<workflowId>", "", id)
+    .action(async (prefix: string, options: ConnectionOptions) => {
+      const { client, output } = connect(options);
+      const { workflowId, outcome } = await onWorkflow(client, prefix, async (workflowId) => {
+        return { workflowId, outcome: await client.workflows.resume(workflowId) };
+      });
+      const requested = "resume requested: `workflow show` says when the run goes on";
+      output.print({ workflowId, outcome }, () => (outcome === "RESUMED" ? "resumed" : requested));
     });
 }

@@ -19,7 +19,7 @@ function run(nodes: readonly Node[], more: Partial<Workflow> = {}): Workflow {
   ) as Workflow["counts"];
   return {
     ...{ workflowId: "w-1", jobId: "j-1", tenant: "default", name: null, labels: {}, priority: 5 },
-    ...{ state: "RUNNING", reason: null, mode: "RUNNING", nodes: nodes.length, onFailure: "FAIL_FAST" },
+    ...{ state: "RUNNING", reason: null, mode: "RUNNING", paused: false, nodes: nodes.length, onFailure: "FAIL_FAST" },
     ...{ createdAt: at, startedAt: at, finishedAt: null, deadline: at, error: null, counts, failed: [] },
     ...{ retryOf: null, retriedBy: [], input: null, result: null, ...more },
   };

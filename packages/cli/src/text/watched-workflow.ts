@@ -1,12 +1,12 @@
 import { FINAL_STATES } from "@mainspring/contract/enums";
 import { printable, type Workflow, type WorkflowGraph, type WorkflowNodeState } from "@mainspring/sdk";
 import { bar } from "./live-lines.ts";
-import { countsText } from "./workflow-text.ts";
+import { countsText, modeText } from "./workflow-text.ts";
 
 type Node = WorkflowGraph["nodes"][number];
 
 /** Change of a run between two looks at it, in the form for programs. */
-export interface WorkflowChange extends Pick<Workflow, "workflowId" | "state" | "mode" | "counts"> {
+export interface WorkflowChange extends Pick<Workflow, "workflowId" | "state" | "mode" | "paused" | "counts"> {
   /** Nodes with a new state. The first change has all nodes. */
   changed: { node: string; state: WorkflowNodeState }[];
 }
@@ -27,15 +27,22 @@ export class WatchedWorkflow {
   /** Compares the run with the last look at it. @returns null: nothing has changed */
   see(run: Workflow, nodes: readonly Node[]): WorkflowChange | null {
     const changed = nodes.filter(({ name, state }) => this.#states.get(name) !== state);
-    const isNews = this.#run?.state !== run.state || this.#run.mode !== run.mode;
+    const isNews = this.#run?.state !== run.state || modeText(this.#run) !== modeText(run);
     this.#said = this.#run === null ? [] : changed.map((node) => this.#nodeSentence(node, run));
     if (isNews) this.#said.push({ text: runSentence(run), isPermanent: true });
     this.#run = run;
     this.#nodes = nodes;
     for (const { name, state } of changed) this.#states.set(name, state);
     if (changed.length === 0 && !isNews) return null;
-    const { workflowId, state, mode, counts } = run;
-    return { workflowId, state, mode, counts, changed: changed.map(({ name, state }) => ({ node: name, state })) };
+    const { workflowId, state, mode, paused, counts } = run;
+    return {
+      workflowId,
+      state,
+      mode,
+      paused,
+      counts,
+      changed: changed.map(({ name, state }) => ({ node: name, state })),
+    };
   }
 
   /**
@@ -52,7 +59,10 @@ export class WatchedWorkflow {
     if (run === null) return [];
     const final = this.#nodes.filter(({ state }) => isFinal(state)).length;
     const share = this.#nodes.length === 0 ? 0 : final / this.#nodes.length;
-    const head = [`${run.workflowId}  ${run.state}  ${run.mode ?? "-"}  ${bar(share)}`, `nodes ${countsText(run)}`];
+    const head = [
+      `${run.workflowId}  ${run.state}  ${modeText(run) ?? "-"}  ${bar(share)}`,
+      `nodes ${countsText(run)}`,
+    ];
     const shown = SHOWN.flatMap((wanted) => this.#nodes.filter(({ state }) => state === wanted));
     const room = Math.max(1, max - HEAD_LINES);
     const rows = shown.length <= room ? shown : shown.slice(0, room - 1);
@@ -70,8 +80,8 @@ export class WatchedWorkflow {
 }
 
 function runSentence(run: Workflow): string {
-  const { workflowId, state, mode, error, finishedAt } = run;
-  const how = finishedAt === null ? `${state} in mode ${mode}` : state;
+  const { workflowId, state, error, finishedAt } = run;
+  const how = finishedAt === null ? `${state} in mode ${modeText(run)}` : state;
   const why = error === null ? "" : `: ${error.name}: ${error.message}`;
   return printable(`workflow ${workflowId} is ${how}, nodes ${countsText(run)}${why}`);
 }

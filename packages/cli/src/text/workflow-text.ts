@@ -27,7 +27,7 @@ export function workflowText(workflow: Workflow, nodes: readonly WorkflowNode[])
 }
 
 function factsOf(workflow: Workflow): [string, string | null][] {
-  const { state, reason, mode, startedAt, finishedAt } = workflow;
+  const { state, reason, startedAt, finishedAt } = workflow;
   const labels = Object.entries(workflow.labels).map(([key, value]) => `${key}=${value}`);
   return [
     ["workflow", workflow.workflowId],
@@ -35,7 +35,7 @@ function factsOf(workflow: Workflow): [string, string | null][] {
     ["retry of", workflow.retryOf],
     ["retried by", workflow.retriedBy.join(", ") || null],
     ["state", reason === null ? state : `${state} (${reason})`],
-    ["mode", mode],
+    ["mode", modeText(workflow)],
     ["nodes", countsText(workflow)],
     ["on failure", workflow.onFailure],
     ["priority", String(workflow.priority)],
@@ -47,6 +47,11 @@ function factsOf(workflow: Workflow): [string, string | null][] {
     ["input", jsonOf(workflow.input)],
     ["result", jsonOf(workflow.result)],
   ];
+}
+
+/** Mode of a run, and whether it is paused: `RUNNING, paused`; null: the run is final. */
+export function modeText({ mode, paused }: Pick<Workflow, "mode" | "paused">): string | null {
+  return paused ? `${mode}, paused` : mode;
 }
 
 /** Number of nodes by state: `3: 1 RUNNING, 2 BLOCKED`. */
@@ -69,8 +74,9 @@ function failedText(failed: Workflow["failed"]): string {
 /** Text of runs for people, one per line. */
 export function workflowsText(workflows: readonly WorkflowSummary[]): string {
   if (workflows.length === 0) return "no workflows";
-  const rows = workflows.map(({ workflowId, state, mode, name, nodes, createdAt, finishedAt }) => {
-    return [workflowId, state, mode ?? "-", name ?? "-", String(nodes), createdAt, finishedAt ?? "-"];
+  const rows = workflows.map((workflow) => {
+    const { workflowId, state, name, nodes, createdAt, finishedAt } = workflow;
+    return [workflowId, state, modeText(workflow) ?? "-", name ?? "-", String(nodes), createdAt, finishedAt ?? "-"];
   });
   return table(["WORKFLOW", "STATE", "MODE", "NAME", "NODES", "CREATED", "FINISHED"], rows);
 }
@@ -129,13 +135,13 @@ export function nodeExplanationText({ workflowId, node, state, executionId, reas
  * @param explanations nodes of the run that have an execution which is not final, as far as the text has them
  */
 export function runExplanationText(workflow: Workflow, explanations: readonly NodeExplanation[]): string {
-  const { workflowId, state, mode, error, finishedAt, deadline, counts } = workflow;
+  const { workflowId, state, error, finishedAt, deadline, counts } = workflow;
   if (finishedAt !== null) {
     const why = error === null ? "" : sentence`: ${error.name}: ${error.message}`;
     return sentence`workflow ${workflowId} is ${state} since ${finishedAt}, and waits for nothing any more` + why;
   }
   const blocks = [
-    sentence`workflow ${workflowId} is ${state} in mode ${mode}, until ${deadline} at the latest\nnodes  ${countsText(workflow)}`,
+    sentence`workflow ${workflowId} is ${state} in mode ${modeText(workflow)}, until ${deadline} at the latest\nnodes  ${countsText(workflow)}`,
   ];
   const rows = explanations.flatMap(({ node, state, reasons }) =>
     reasons.map((reason) => [node, state, ...reasonCells(reason)]),

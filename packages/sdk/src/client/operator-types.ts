@@ -135,6 +135,7 @@ export interface WaitReason {
     | "AWAITS_SIGNAL"
     | "LIFETIME_ENDS"
     | "BACKOFF"
+    | "WORKFLOW_PAUSED"
     | "POOL_PAUSED"
     | "POOL_AT_LIMIT"
     | "POOL_RATE_USED"

@@ -120,6 +120,8 @@ export interface WorkflowSummary {
   reason: string | null;
   /** Mode of the run; null: the run is final. */
   mode: RunMode | null;
+  /** Whether the run is paused: no node starts until it is resumed. */
+  paused: boolean;
   /** Number of nodes. */
   nodes: number;
   /** Time at which the server took the workflow. */
@@ -264,7 +266,7 @@ export interface WorkflowGraph {
 
 /** Event of a run. The option `lastEventId` of `follow` takes its `id`. */
 export type WorkflowEvent =
-  /** The run, at the start of the stream and when its mode or state changed. */
+  /** The run, at the start of the stream, when its mode or state changed, and when it was paused or resumed. */
   | { type: "workflow"; id: string; workflow: Workflow }
   /** A node whose state changed. */
   | { type: "node"; id: string; node: WorkflowNode };

@@ -73,8 +73,8 @@ export class Workflows {
   }
 
   /**
-   * Streams the events of a run until the run is final: the run itself when its mode or state changes, and nodes when their
-   * states change. When the stream breaks, the client opens a new one that continues after the last event.
+   * Streams the events of a run until the run is final: the run itself when its mode or state changes, or when it is
+   * paused or resumed, and nodes when their states change. When the stream breaks, the client opens a new one that continues after the last event.
    * @throws {MainspringError} UNAVAILABLE if no server has answered for `giveUpAfterSec` (default: 300)
    */
   follow(workflowId: string, options: FollowOptions = {}): AsyncGenerator<WorkflowEvent, void, undefined> {
@@ -139,6 +139,31 @@ export class Workflows {
     const request = { method: "POST", path: `${pathOf(workflowId)}/retry`, idempotent: false, idempotencyKey } as const;
     const { body } = await this.#http.send({ ...request, body: from === undefined ? {} : { from }, signal });
     return body as RetriedWorkflow;
+  }
+
+  /**
+   * Pauses a run: no node of it starts until it is resumed. Attempts that run go on to their ends, and the time of the run
+   * goes on. Pausing a paused run changes nothing.
+   * @returns PAUSED: it is durable that no node starts. REQUESTED: the server has yet to do it
+   * @throws {MainspringError} CONFLICT if the run is final or about to end
+   */
+  async pause(workflowId: string, options: ReadOptions = {}): Promise<"PAUSED" | "REQUESTED"> {
+    return (await this.#order(workflowId, "pause", options)) ? "PAUSED" : "REQUESTED";
+  }
+
+  /**
+   * Resumes a run. Resuming a run that is not paused changes nothing.
+   * @returns RESUMED: the run is not paused. REQUESTED: the server has yet to do it
+   * @throws {MainspringError} CONFLICT if the run is final or about to end
+   */
+  async resume(workflowId: string, options: ReadOptions = {}): Promise<"RESUMED" | "REQUESTED"> {
+    return (await this.#order(workflowId, "resume", options)) ? "RESUMED" : "REQUESTED";
+  }
+
+  /** @returns whether it is done */
+  async #order(workflowId: string, order: "pause" | "resume", { signal }: ReadOptions): Promise<boolean> {
+    const path = `${pathOf(workflowId)}/${order}`;
+    return (await this.#http.send({ method: "POST", path, idempotent: true, signal })).status !== 202;
   }
 }
 

@@ -55,6 +55,7 @@ import { submitRoute } from "./submit/submit-route.ts";
 import { cancelWorkflowRoute } from "./workflows/cancel-workflow-route.ts";
 import { runExplainer } from "./workflows/explain-run.ts";
 import { graphRoute } from "./workflows/graph-route.ts";
+import { orderWorkflowRoutes } from "./workflows/order-workflow-routes.ts";
 import { retryWorkflowRoute } from "./workflows/retry-workflow-route.ts";
 import { RunFollowers } from "./workflows/run-followers.ts";
 import { RunReader } from "./workflows/run-picture.ts";
@@ -185,6 +186,7 @@ function routesOfRuns(app: HttpApp, deps: RunRoutes): void {
   workflowNodeRoutes(app, runs, explain);
   cancelWorkflowRoute(app, { runtime, commands, runs });
   retryWorkflowRoute(app, new WorkflowRetrier(deps), deps.handlers);
+  orderWorkflowRoutes(app, { runtime, commands, runs });
   graphRoute(app, runs, intake.turns);
   const followers = new RunFollowers(deps);
   app.addHook("preClose", async () => followers.close());

@@ -11,8 +11,9 @@ import { type Rows, settledEntry } from "./queue/loaded.ts";
 import { endSuperseded } from "./recurring/cancel-previous.ts";
 import { queuePlanCommand } from "./recurring/intake.ts";
 import { finishEntry, forget } from "./rows.ts";
-import { cancelRun, reload } from "./runs/advance.ts";
+import { cancelRun, orderRun, reload } from "./runs/advance.ts";
 import { endNode } from "./runs/cancel-nodes.ts";
+import { nodeParked } from "./runs/pause.ts";
 import type { Step } from "./state.ts";
 
 /** Applies new commands whose executions are known in memory, and asks for the rows that the other commands need. */
@@ -24,16 +25,29 @@ export function applyCommands(step: Step, commands: readonly Command[]): void {
     // The read began before the commit that completed this command, so the command is done already.
     if (state.recentWrites.hides(command.id, 0)) continue;
     state.openCommands.add(command.id);
-    if (command.kind === "CANCEL" || command.kind === "SIGNAL") applyToKnown(step, command, missing);
-    else if (command.kind === "PLAN") queuePlanCommand(step, command);
-    else {
-      // The owner also reads executions that are in memory, because a hint may be stale, and a change of a job must not
-      // be applied to only some of its executions.
-      state.jobCommands.set(command.id, command);
-      missing.push(...command.executionIds);
-    }
+    take(step, command, missing);
   }
   if (missing.length > 0) step.wants.push({ kind: "LOAD", ids: [...new Set(missing)] });
+}
+
+/** @param missing gets the executions whose rows the command needs */
+function take(step: Step, command: Command, missing: string[]): void {
+  switch (command.kind) {
+    case "CANCEL":
+    case "SIGNAL":
+      return applyToKnown(step, command, missing);
+    case "PLAN":
+      return queuePlanCommand(step, command);
+    case "PAUSE_RUN":
+    case "RESUME_RUN":
+      return orderRun(step, command);
+    case "REPLACE":
+    case "DELETE":
+      // The owner also reads executions that are in memory, because a hint may be stale, and a change of a job must not
+      // be applied to only some of its executions.
+      step.state.jobCommands.set(command.id, command);
+      missing.push(...command.executionIds);
+  }
 }
 
 type OneCommand = CancelCommand | SignalCommand;
@@ -81,6 +95,7 @@ export function applyLoaded(step: Step, read: Extract<ReadResult, { kind: "LOADE
     applyWaiting(step, id, rows, again);
     supersedeLoaded(step, id, rows, again);
     endLoaded(step, id, rows, again);
+    holdFetched(step, id, rows, again);
   }
   const asked = new Set(read.asked);
   for (const command of [...step.state.jobCommands.values()]) {
@@ -120,6 +135,20 @@ function endLoaded(step: Step, id: string, rows: Rows, again: Set<string>): void
   if (entry === null) reload(step.state, step.batch, ending.run);
   else if (run !== undefined) endNode(step, entry, run);
   if (entry?.place === "NEW") enter(step, entry);
+}
+
+/** Gives a node its place that was read because its run was paused or resumed. */
+function holdFetched(step: Step, id: string, rows: Rows, again: Set<string>): void {
+  const { runs } = step.state;
+  const fetched = runs.fetching.get(id);
+  if (fetched === undefined) return;
+  const entry = settledEntry(step, id, rows);
+  if (entry === "UNSETTLED") return void again.add(id);
+  runs.fetching.delete(id);
+  // The node has ended, and the run knows that or must be read again.
+  if (entry?.place === "NEW") enter(step, entry);
+  const run = runs.byId.get(fetched.run);
+  if (run !== undefined) nodeParked(step, run, id);
 }
 
 /** Applies the command once the state of all its executions is known, and to all of them together. */

@@ -72,7 +72,7 @@ export type Input =
       missedPlans: readonly { shard: ShardId; jobId: JobId; created: readonly Candidate[] }[];
       /** Nodes of workflow runs that the commit created, and nodes that it left out. */
       nodes: { created: readonly Candidate[]; notCreated: readonly Candidate[] };
-      /** Workflow runs whose revision was not the expected one. */
+      /** Workflow runs of which the store wrote nothing. */
       missedRuns: readonly ExecutionId[];
       /** Number of the batch. */
       batch: number;

@@ -111,6 +111,13 @@ export interface RunChange {
   wasRevision: number;
   revision: number;
   mode: RunMode;
+  /** Whether no node starts until the run is resumed. */
+  paused: boolean;
+  /**
+   * Executions of the same shard that become final in this commit, and without whose update the store must write nothing
+   * of the change. Left out: none.
+   */
+  after?: readonly ExecutionId[];
 }
 
 /** An OPEN run, read at one moment. */
@@ -118,6 +125,7 @@ export interface LoadedRun {
   /** Row of the run; `row.jobId` and `row.jobVersion` name its workflow. */
   row: Candidate;
   mode: RunMode;
+  paused: boolean;
   revision: number;
   nodes: number;
   graph: Uint8Array;
@@ -137,6 +145,8 @@ export interface NodeExecution {
   state: ExecutionState;
   /** Branch that the execution has chosen; null: none. */
   branch: string | null;
+  /** Whether the row is in the queue PARKED. */
+  isParked: boolean;
 }
 
 export interface RunFilter {
@@ -157,6 +167,8 @@ export interface RunSummary extends ExecutionSummary {
   nodes: number;
   /** Last mode of the run. */
   mode: RunMode;
+  /** Whether the run is paused, or was when it ended. */
+  paused: boolean;
 }
 
 export interface RunView extends RunSummary {

@@ -8,6 +8,7 @@ import { currentDemand } from "../engine/queue/demand.ts";
 import type { Envelope } from "../ports/bus.ts";
 import type { Demand, LiveExecution, OwnedShard, ToScheduler } from "../ports/messages.ts";
 import type { Readings, TakeoverCause } from "../ports/metrics.ts";
+import type { Command } from "../ports/store-commands.ts";
 import { CommitLoop, type CommitLoopDependencies } from "./commit-loop.ts";
 import { OwnerAnnouncer } from "./ownership/owner-announcer.ts";
 import { ShardOwnership, type ShardOwnershipDependencies, type Share } from "./ownership/shard-ownership.ts";
@@ -22,6 +23,8 @@ import { RecentStats } from "./watches/recent-stats.ts";
 export type SchedulerDependencies = Omit<CommitLoopDependencies, "payloads" | "references" | "watchers" | "pools"> &
   Pick<ShardOwnershipDependencies, "leases" | "terms" | "profile"> & { clock: Pick<StoreClock, "onLeap"> };
 
+/** Kinds of commands that are applied in the order of the inbox, not of their messages. */
+const IN_ORDER: ReadonlySet<Command["kind"]> = new Set(["PLAN", "PAUSE_RUN", "RESUME_RUN"]);
 const NONE: ReadonlyMap<ShardId, Epoch> = new Map();
 
 /**
@@ -184,7 +187,7 @@ export class Scheduler {
         inputs.push(message);
         break;
       case "COMMAND":
-        if (message.command.kind === "PLAN") this.#runner?.lookForCommands();
+        if (IN_ORDER.has(message.command.kind)) this.#runner?.lookForCommands();
         else inputs.push({ kind: "COMMANDS", commands: [message.command] });
         break;
       case "ASK":

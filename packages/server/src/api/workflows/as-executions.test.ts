@@ -39,7 +39,7 @@ describe("a run of a workflow as an execution", () => {
     assert.deepEqual(reasons, [{ reason: "PARENTS_OPEN", open: 2, first: ["a", "b"] }]);
     await stage.ends(run, 1);
     assert.deepEqual((await explain()).reasons, [{ ...reason, open: 2, first: ["b", "last"] }]);
-    await stage.commit(run, { runs: [{ run, wasRevision: 1, revision: 2, mode: "CANCELLING" }] });
+    await stage.commit(run, { runs: [{ run, wasRevision: 1, revision: 2, mode: "CANCELLING", paused: false }] });
     assert.deepEqual((await explain()).reasons, [{ ...reason, mode: "CANCELLING", open: 1, first: ["b"] }]);
   });
 

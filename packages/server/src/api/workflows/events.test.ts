@@ -51,7 +51,8 @@ describe("following a run by server-sent events", () => {
 
   const open = (run: string, lastEventId?: string) =>
     EventReader.open(`${url}/v1/workflows/${run}/events`, lastEventId);
-  const failing = (run: string) => stage.commit(run, { runs: [{ run, wasRevision: 1, revision: 2, mode: "FAILING" }] });
+  const failing = (run: string) =>
+    stage.commit(run, { runs: [{ run, wasRevision: 1, revision: 2, mode: "FAILING", paused: false }] });
 
   it("tells states of nodes, the mode of the run, and its end", async () => {
     const { workflowId: run } = await stage.submitted(graph);

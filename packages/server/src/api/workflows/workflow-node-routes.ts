@@ -99,10 +99,12 @@ function reasonsOf(picture: RunPicture, node: number): NodeExplanation["reasons"
     const why = `this run keeps the result of the execution ${kept.executionId} of the run ${kept.workflowId}`;
     return [{ reason: "FINAL", state: "SUCCEEDED", why, finishedAt: null }];
   }
+  const { run, progress } = picture;
+  const paused = run.paused ? [{ reason: "WORKFLOW_PAUSED", workflowId: run.executionId } as const] : [];
   const blocked = blockedBy(picture, node);
-  if (blocked !== null) return [{ reason: "PARENTS_OPEN", ...blocked }];
+  if (blocked !== null) return [...paused, { reason: "PARENTS_OPEN", ...blocked }];
   const skipped = because(picture, node);
-  if (skipped === null) return [{ reason: "EXECUTION_AWAITED", live: picture.progress.live }];
+  if (skipped === null) return run.paused ? paused : [{ reason: "EXECUTION_AWAITED", live: progress.live }];
   const edges = skipped.dependencies.map(({ node: parent, when, state }) => `${parent} is ${state}, not ${when}`);
   const why = edges.length === 0 ? skipped.kind : `${skipped.kind}: ${edges.join("; ")}`;
   return [{ reason: "FINAL", state: "SKIPPED", why, finishedAt: null }];

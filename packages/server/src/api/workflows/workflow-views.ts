@@ -16,15 +16,20 @@ const NAMES_MAX = 20;
 
 export function workflowSummary(run: RunSummary): WorkflowSummary {
   const { executionId, jobId, tenant, name, labels, priority, state, reason, nodes } = run;
-  const mode = isFinal(state) ? null : run.mode;
   return {
-    ...{ workflowId: executionId, jobId, tenant, name, labels: { ...labels }, priority, state, reason, mode, nodes },
+    ...{ workflowId: executionId, jobId, tenant, name, labels: { ...labels }, priority, state, reason, nodes },
+    ...modeOf(run),
     createdAt: formatInstant(run.createdAt),
     startedAt: formatInstantOrNull(run.startedAt),
     finishedAt: formatInstantOrNull(run.finishedAt),
     deadline: formatInstant(run.dueAt),
     retryOf: run.retryOf,
   };
+}
+
+/** Mode of a run, and whether it is paused: both of one that is not final. */
+export function modeOf({ state, mode, paused }: RunSummary): Pick<WorkflowSummary, "mode" | "paused"> {
+  return isFinal(state) ? { mode: null, paused: false } : { mode, paused };
 }
 
 export function workflowBody(picture: RunPicture): Workflow {

@@ -11,6 +11,7 @@ import { type Assigned, type Entry, isCancelled } from "../entry.ts";
 import type { Unsendable } from "../inputs.ts";
 import { enter } from "../queue/intake.ts";
 import { completeSignals, finishEntry, writeRow } from "../rows.ts";
+import { queueFor } from "../runs/hold.ts";
 import { clearTimer, poolOf, type Step, setTimer } from "../state.ts";
 import { endSearch } from "../workers/search.ts";
 import { isWoken, MARKS, type NamedWait, recordWaits, waitsOf } from "./suspend.ts";
@@ -229,7 +230,7 @@ function settle(
     row.dueAt = dueAt;
     row.rank = rankOf(poolOf(step.state, row.pool), row.dueAt, row.priority);
   }
-  const queue = row.dueAt > step.now ? "WAITING" : "READY";
+  const queue = queueFor(step.state, row, row.dueAt > step.now ? "WAITING" : "READY");
   const suspends = waits === null ? undefined : MARKS[reason ?? ""];
   writeRow(step, entry, { state: "PENDING", queue, reason, ended, error, ...(suspends && { suspends }) });
   completeSignals(step, entry);

@@ -1,6 +1,7 @@
 import type { ExecutionError, FinalState } from "../../domain/execution.ts";
 import { invariant } from "../../domain/invariant.ts";
 import type { Input } from "../inputs.ts";
+import { commandDone } from "../jobs/answers.ts";
 import type { Step } from "../state.ts";
 import type { Run } from "./runs.ts";
 
@@ -60,6 +61,8 @@ function endRun(step: Step, run: Run, output?: Output): void {
   if (end.state === "DEAD") step.batch.deadLetters.push(row.pool);
   const commands = runs.cancels.get(run.id) ?? [];
   runs.cancels.delete(run.id);
+  for (const command of runs.orders.get(run.id) ?? []) commandDone(step, command, "FINAL");
+  runs.orders.delete(run.id);
   step.batch.shard(run.shard).commandsDone.push(...commands.map(({ id }) => id));
   for (const { id } of commands) openCommands.delete(id);
   recentWrites.add(run.id, step.batch.number);

@@ -9,6 +9,7 @@ import { commandDone } from "../jobs/answers.ts";
 import type { Step } from "../state.ts";
 import { advance } from "./advance.ts";
 import { cancelNodes } from "./cancel-nodes.ts";
+import { holdLoaded } from "./pause.ts";
 import type { Run } from "./runs.ts";
 
 /** Runs that one read brings. */
@@ -47,8 +48,9 @@ export function applyLoadedRuns(step: Step, read: Extract<ReadResult, { kind: "L
 function gone(step: Step, id: ExecutionId, mark: ReadMark): void {
   const { runs, recentWrites } = step.state;
   if (recentWrites.hides(id, mark.since)) return runs.expect(id);
-  const commands = runs.cancels.get(id) ?? [];
+  const commands = [...(runs.cancels.get(id) ?? []), ...(runs.orders.get(id) ?? [])];
   runs.cancels.delete(id);
+  runs.orders.delete(id);
   for (const command of commands) commandDone(step, command, "FINAL");
 }
 
@@ -57,7 +59,7 @@ function isStale({ state }: Step, { row }: ReadRun, mark: ReadMark): boolean {
 }
 
 function bring(step: Step, read: ReadRun): void {
-  const { row, mode, revision } = read;
+  const { row, mode, paused, revision } = read;
   const decoded = decodeGraph(read.graph);
   invariant("graph" in decoded, `the graph of the run ${row.id} cannot be read`);
   const progress = RunProgress.of(decoded.graph, outcomesOf(read), liveOf(read), progressMode(mode));
@@ -67,6 +69,9 @@ function bring(step: Step, read: ReadRun): void {
     read,
     progress,
     mode,
+    paused,
+    parking: null,
+    orderedIn: null,
     revision,
     uncommitted: new Set(),
     skips: null,
@@ -76,6 +81,7 @@ function bring(step: Step, read: ReadRun): void {
   };
   step.state.runs.add(run);
   cancelNodes(step, run, progress.toCancel());
+  holdLoaded(step, run);
   advance(step, run);
 }
 

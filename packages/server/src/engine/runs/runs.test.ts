@@ -1,140 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { firstExecutionId } from "../../domain/ids.ts";
-import { DEFAULT_POLICY } from "../../domain/job.ts";
-import { compileGraph } from "../../domain/workflow/compile-graph.ts";
-import type { Dependency, WorkflowNode } from "../../domain/workflow/definition.ts";
-import { encodeGraph } from "../../domain/workflow/graph-bytes.ts";
-import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
 import type { Assignment } from "../../ports/messages.ts";
-import type { NodeExecution, RunMode } from "../../ports/store-runs.ts";
 import { deadLetterRefused } from "../attempts/dead-letter-refused.ts";
-import type { Batch } from "../batch.ts";
-import type { Input, ReadRun } from "../inputs.ts";
+import type { Input } from "../inputs.ts";
 import { sealBatch } from "../machine.ts";
-import { answersOf, candidate, changesOf, only, ordersOf, START, Story } from "../testing/story.ts";
+import { DEADLINE_MS, RUN, Stage, states } from "../testing/run-stage.ts";
+import { answersOf, candidate, changesOf, only, ordersOf, START } from "../testing/story.ts";
 import { reload } from "./advance.ts";
-
-const JOB = "01890a5d-ac96-774b-bcce-b302099a8057";
-const RUN = firstExecutionId(JOB);
-const DEADLINE = START + 60_000;
-
-type Edges = readonly (string | Dependency)[];
-
-/** A stage with one workflow run, whose nodes are named as their numbers say: a, b, c … */
-class Stage {
-  readonly story = new Story().worker("w1", { slots: 100 });
-  readonly names: string[];
-  readonly #read: Omit<ReadRun, "executions" | "mode" | "revision">;
-  readonly shard: number;
-
-  constructor(
-    graph: Record<string, Edges>,
-    onFailure: "FAIL_FAST" | "CONTINUE" = "FAIL_FAST",
-    output: Uint8Array | null = null,
-  ) {
-    this.names = Object.keys(graph);
-    const nodes = this.names.map((name) => nodeOf(name, graph[name] ?? []));
-    const compiled = compileGraph(nodes, onFailure);
-    assert.ok("graph" in compiled, JSON.stringify(compiled));
-    const row = candidate({
-      id: RUN,
-      jobId: JOB,
-      state: "RUNNING",
-      queue: "OPEN",
-      dueAt: DEADLINE,
-      scheduledAt: START,
-    });
-    this.shard = row.shard;
-    this.#read = {
-      row,
-      nodes: nodes.length,
-      graph: encodeGraph(compiled.graph),
-      kept: [],
-      definitions: nodes.map((node) => ({ ...node, payloadBytes: 3 })),
-      output,
-    };
-  }
-
-  /** Answers the question for the run. @param states states of the nodes that have rows, by name */
-  load(states: Record<string, NodeExecution["state"]>, mode: RunMode = "RUNNING"): this {
-    const executions = Object.entries(states).map(([name, state]) => {
-      return { id: this.id(name), node: this.number(name), item: null, state, branch: null };
-    });
-    const { term } = this.story.state;
-    const since = this.story.batch.number;
-    this.story.tell({ kind: "LOADED_RUNS", asked: [RUN], runs: [this.run(executions, mode)], since, term });
-    return this;
-  }
-
-  /** Nodes that the run keeps from an earlier one, by name, with their branches. */
-  keeps(nodes: Record<string, string | null>): this {
-    const kept = Object.entries(nodes).map(([name, branch]) => [this.number(name), branch] as const);
-    this.#read.kept = [{ run: "earlier", nodes: kept }];
-    return this;
-  }
-
-  run(executions: NodeExecution[], mode: RunMode): ReadRun {
-    return { ...this.#read, row: { ...this.#read.row }, executions, mode, revision: 1 };
-  }
-
-  /** Hints a node that the api has created. */
-  hint(name: string): this {
-    this.story.hint(candidate({ id: this.id(name), jobId: RUN, node: this.number(name), shard: this.shard }));
-    return this;
-  }
-
-  /** Commits the batch; the store applies all of it. */
-  commit(notBorn: readonly string[] = []): Batch {
-    const { batch } = this.story;
-    this.story.batch = sealBatch(batch);
-    const rows = batch.shards.get(this.shard)?.births.map(({ row }) => row) ?? [];
-    const isNot = ({ id }: { id: string }) => notBorn.some((name) => this.id(name) === id);
-    const nodes = { created: rows.filter((row) => !isNot(row)), notCreated: rows.filter(isNot) };
-    const nothing = { rows: [], notCreated: [], missedPlans: [], missedRuns: [] };
-    this.story.tell({ kind: "CREATED", ...nothing, nodes, batch: batch.number });
-    return batch;
-  }
-
-  /** Runs a node to its end. @returns the batch that has the end */
-  end(assign: Assignment, state: "SUCCEEDED" | "FAILED" = "SUCCEEDED", branch?: string): void {
-    const advice = state === "FAILED" ? ({ kind: "NEVER" } as const) : null;
-    const error = state === "FAILED" ? { name: "Error", message: "no" } : null;
-    this.story.finish(assign, { state, advice, error, ...(branch !== undefined && { branch }) });
-  }
-
-  /** Commits until a batch assigns something. @returns assignments by the names of their nodes */
-  assigned(): Record<string, Assignment> {
-    this.commit();
-    const { assigns } = this.commit();
-    return Object.fromEntries(assigns.map((assign) => [this.name(assign.executionId), assign]));
-  }
-
-  born(batch: Batch): { name: string; after: string[] }[] {
-    const births = batch.shards.get(this.shard)?.births ?? [];
-    return births.map(({ row, after }) => ({ name: this.name(row.id), after: after.map((id) => this.name(id)) }));
-  }
-
-  number(name: string): number {
-    return this.names.indexOf(name);
-  }
-
-  id(name: string): string {
-    return nodeExecutionId(RUN, this.number(name), null, 0);
-  }
-
-  name(id: string): string {
-    return this.names.find((name) => this.id(name) === id) ?? id;
-  }
-}
-
-function nodeOf(name: string, edges: Edges): WorkflowNode {
-  const dependsOn = edges.map((edge) =>
-    typeof edge === "string" ? ({ node: edge, when: "SUCCEEDED" } as const) : edge,
-  );
-  const rest = { pool: "default", handler: "echo", requires: [], priority: 5, policy: DEFAULT_POLICY };
-  return { name, dependsOn, join: "ALL", allowFailure: false, ...rest };
-}
 
 const OUTPUT = Buffer.from("output");
 
@@ -153,14 +25,6 @@ function fills(stage: Stage, output: Extract<Input, { kind: "OUTPUT" }>["output"
 /** Final change of the run in the next batch. */
 function endOf(stage: Stage) {
   return changesOf(stage.commit()).find(({ id }) => id === RUN);
-}
-
-/** States of the rows that a batch writes, by the names of their nodes; the run is "run". */
-function states(stage: Stage, batch: Batch): Record<string, string> {
-  const changes = changesOf(batch).map(({ id, state, reason }) => {
-    return [id === RUN ? "run" : stage.name(id), reason === null ? state : `${state} ${reason}`] as const;
-  });
-  return Object.fromEntries(changes);
 }
 
 describe("a workflow run", () => {
@@ -350,7 +214,7 @@ describe("the end of a workflow run before its nodes' ends", () => {
     stage.load({ a: "PENDING", b: "PENDING" });
     const command = { kind: "CANCEL", id: "cancel-1", shard: stage.shard, executionId: RUN } as const;
     stage.story.tell({ kind: "COMMANDS", commands: [command] });
-    const { row } = stage.run([], "RUNNING");
+    const { row } = stage.run([], "RUNNING", false);
     const { term } = stage.story.state;
     const loaded = (id: string, found: (typeof row)[]) =>
       stage.story.tell({ kind: "LOADED", asked: [id], rows: found, since: stage.story.batch.number, term });
@@ -371,8 +235,8 @@ describe("the end of a workflow run before its nodes' ends", () => {
     const stage = new Stage({ a: [], b: ["a"] }).hint("a");
     stage.story.commit();
     stage.load({ a: "PENDING" });
-    assert.ok(stage.story.wakeAt !== null && stage.story.wakeAt <= DEADLINE);
-    stage.story.later(60_000);
+    assert.ok(stage.story.wakeAt !== null && stage.story.wakeAt <= START + DEADLINE_MS);
+    stage.story.later(DEADLINE_MS);
     const batch = stage.commit();
     assert.equal(only([...(batch.shards.get(stage.shard)?.runs.values() ?? [])]).mode, "EXPIRING");
     const cancel = only(ordersOf(batch).filter(({ kind }) => kind === "CANCEL"));

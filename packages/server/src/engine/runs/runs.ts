@@ -1,7 +1,7 @@
 import type { FinalState } from "../../domain/execution.ts";
 import type { EpochMs, ExecutionId, ShardId } from "../../domain/ids.ts";
 import type { RunProgress } from "../../domain/workflow/readiness.ts";
-import type { CancelCommand } from "../../ports/store-commands.ts";
+import type { CancelCommand, RunCommand } from "../../ports/store-commands.ts";
 import type { RunMode } from "../../ports/store-runs.ts";
 import { Heap, type HeapNode } from "../heap.ts";
 import type { ReadRun } from "../inputs.ts";
@@ -17,6 +17,12 @@ export interface Run {
   readonly read: ReadRun;
   readonly progress: RunProgress;
   mode: RunMode;
+  /** Whether the run's row says that it is paused once every batch up to now is committed. */
+  paused: boolean;
+  /** Nodes that must be parked, or known to be at a worker, before the run is paused; null: it is not about to be paused. */
+  parking: Set<ExecutionId> | null;
+  /** Number of the batch that pauses or resumes the run; null: it was answered. */
+  orderedIn: number | null;
   /** Revision in the store once every batch up to now is committed. */
   revision: number;
   /** Executions of nodes whose creating commit is not answered yet. Until then nothing else may be written of them. */
@@ -58,6 +64,12 @@ export class Runs {
   readonly loading = new Set<ExecutionId>();
   /** Open cancel commands, by run. They are done when the run is final. */
   readonly cancels = new Map<ExecutionId, CancelCommand[]>();
+  /** Open commands that pause and resume, by run, in the order of the inbox. */
+  readonly orders = new Map<ExecutionId, RunCommand[]>();
+  /** Runs whose `orderedIn` is not answered. */
+  readonly ordered = new Set<Run>();
+  /** Nodes that are read because their run was paused or resumed. */
+  readonly fetching = new Map<ExecutionId, { run: ExecutionId; shard: ShardId }>();
   /** Nodes that are read because their run asks for their end. */
   readonly ending = new Map<ExecutionId, { run: ExecutionId; shard: ShardId }>();
   /** Ends of nodes in this step whose consequences are not drawn yet. */
@@ -75,7 +87,7 @@ export class Runs {
     run.timer = this.deadlines.push(run.read.row.dueAt, run.id, run);
     if (this.byId.size <= RUNS_MAX) return;
     for (const other of this.byId.values()) {
-      if (other.uncommitted.size > 0 || other.overIn !== null) continue;
+      if (other.uncommitted.size > 0 || other.overIn !== null || this.orders.has(other.id)) continue;
       this.drop(other);
       return;
     }
@@ -87,6 +99,7 @@ export class Runs {
     run.timer = null;
     this.byId.delete(run.id);
     this.over.delete(run);
+    this.ordered.delete(run);
   }
 
   /** Next run whose deadline has passed, without its timer; null: there is none. */

@@ -124,7 +124,7 @@ export async function born(scene: Scene, asked: NewWorkflow): Promise<number[]> 
 /** An execution as `StoreRuns.load` tells it. */
 export function execution(asked: NewWorkflow, node: number, more: Partial<NodeExecution> = {}): NodeExecution {
   const id = nodeId(asked.executionId, node, more.item ?? 0);
-  return { id, node, item: null, state: "PENDING", branch: null, ...more };
+  return { id, node, item: null, state: "PENDING", branch: null, isParked: false, ...more };
 }
 
 /** Row of a run as owners read it. */

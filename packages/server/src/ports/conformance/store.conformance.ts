@@ -9,6 +9,7 @@ import { jobExecutionsConformance } from "./store-job-executions.conformance.ts"
 import { jobsConformance } from "./store-jobs.conformance.ts";
 import { ledgerConformance } from "./store-ledger.conformance.ts";
 import { logsConformance } from "./store-logs.conformance.ts";
+import { pausedRunsConformance } from "./store-paused-runs.conformance.ts";
 import { queriesConformance } from "./store-queries.conformance.ts";
 import { readConformance } from "./store-read.conformance.ts";
 import { recurrencesConformance } from "./store-recurrences.conformance.ts";
@@ -45,6 +46,7 @@ export function storeConformance(name: string, makeStore: MakeStore): void {
     describe("recurring jobs for the owner", () => recurrencesConformance(() => scene));
     describe("runs of workflows for the owner", () => runsConformance(() => scene));
     describe("births of nodes", () => birthsConformance(() => scene));
+    describe("paused runs of workflows", () => pausedRunsConformance(() => scene));
     describe("changes of jobs", () => jobsConformance(() => scene));
     describe("executions of a job", () => jobExecutionsConformance(() => scene));
     describe("changes of recurring jobs", () => recurringJobsConformance(() => scene));

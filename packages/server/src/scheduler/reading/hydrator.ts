@@ -262,7 +262,7 @@ export class Hydrator {
     return full;
   }
 
-  /** Reads commands immediately: commands for plans are applied in the order of the inbox, not of their messages. */
+  /** Reads commands immediately: commands for plans and runs are applied in the order of the inbox, not of their messages. */
   lookForCommands(): void {
     if (this.#looking) return;
     this.#looking = true;

@@ -28,7 +28,7 @@ export function putRun(
   retryOf: ExecutionId | null,
   kept: readonly KeptNodes[],
 ): RunRow {
-  const row: RunRow = { run, shard, revision: 1, mode: "RUNNING", retryOf, kept };
+  const row: RunRow = { run, shard, revision: 1, mode: "RUNNING", paused: false, retryOf, kept };
   data.runs.put(row);
   return row;
 }

@@ -11,6 +11,7 @@ export interface RunRow {
   /** Run that this one retries; null: it is no retry. */
   readonly retryOf: ExecutionId | null;
   readonly kept: readonly KeptNodes[];
+  readonly paused: boolean;
 }
 
 /** A version of a workflow. */

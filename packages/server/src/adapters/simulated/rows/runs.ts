@@ -28,8 +28,10 @@ export function load(data: StoreData, ids: readonly ExecutionId[]): LoadedRun[] 
     if (graph === undefined) return [];
     const { nodes, graph: bytes, definitions, output } = graph;
     const executions = nodesOf(data, id).map(nodeOf);
-    const { mode, revision, kept } = run;
-    return [{ row: candidateOf(row), mode, revision, kept, nodes, graph: bytes, definitions, output, executions }];
+    const { mode, paused, revision, kept } = run;
+    return [
+      { row: candidateOf(row), mode, paused, revision, kept, nodes, graph: bytes, definitions, output, executions },
+    ];
   });
 }
 
@@ -112,12 +114,12 @@ function isRunOf(row: ExecutionRow, tenant: string): boolean {
 function runSummary(data: StoreData, row: ExecutionRow): RunSummary {
   const { definition } = row.job;
   const nodes = data.runs.graphOf(row.job.jobId, row.jobVersion)?.nodes ?? 0;
-  const mode = data.runs.get(row.id)?.mode ?? "RUNNING";
-  return { ...summary(row), name: definition.name, labels: definition.labels, nodes, mode };
+  const { mode = "RUNNING", paused = false } = data.runs.get(row.id) ?? {};
+  return { ...summary(row), name: definition.name, labels: definition.labels, nodes, mode, paused };
 }
 
-function nodeOf({ id, node, item, state, branch }: ExecutionRow): NodeExecution {
-  return { id, node: node ?? 0, item, state, branch };
+function nodeOf({ id, node, item, state, branch, queue }: ExecutionRow): NodeExecution {
+  return { id, node: node ?? 0, item, state, branch, isParked: queue === "PARKED" };
 }
 
 /** Rows of a run's nodes, in the order of lists. */

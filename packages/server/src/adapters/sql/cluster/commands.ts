@@ -30,7 +30,7 @@ export async function insertCommand(session: Session, command: Command): Promise
 
 /** Execution id, job id and further content of a command; null: the command has none. */
 function subjectOf(command: Command): [string | null, string | null, string | null] {
-  if (command.kind === "CANCEL" || command.kind === "SIGNAL") return [command.executionId, null, null];
+  if ("executionId" in command) return [command.executionId, null, null];
   const { id: _id, shard: _shard, kind: _kind, jobId, ...body } = command;
   return [null, jobId, JSON.stringify(body)];
 }
@@ -50,6 +50,7 @@ type CommandRow = [id: string, shard: number, kind: number, executionId: string,
 function commandFrom(row: Row): Command {
   const [id, shard, code, executionId, jobId, body] = row as CommandRow;
   const kind = commandKindOf(code);
-  if (kind === "CANCEL" || kind === "SIGNAL") return { id, shard, kind, executionId };
+  if (kind === "CANCEL" || kind === "SIGNAL" || kind === "PAUSE_RUN" || kind === "RESUME_RUN")
+    return { id, shard, kind, executionId };
   return { id, shard, kind, jobId, ...JSON.parse(body) } as JobCommand | PlanCommand;
 }

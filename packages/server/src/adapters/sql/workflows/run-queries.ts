@@ -17,13 +17,20 @@ import { KEPT, keptFrom } from "./retry-run.ts";
 const ID_SLACK_MS = 3_600_000;
 
 /** Columns of a run's summary. Each row that belongs to the run's is found by its key. */
-const RUN_COLUMNS = `${SUMMARY_COLUMNS}, w.mode, w.revision, j.name, j.labels,
+const RUN_COLUMNS = `${SUMMARY_COLUMNS}, w.mode, w.paused, w.revision, j.name, j.labels,
   (SELECT g.nodes FROM workflow_graphs g WHERE g.job_id = e.job_id AND g.version = e.job_version)`;
 const RUN_TABLES = `LATERAL (SELECT x.* FROM executions x WHERE x.id = w.run OFFSET 0) e,
   LATERAL (SELECT x.* FROM jobs x WHERE x.id = e.job_id OFFSET 0) j`;
-const RUN_LENGTH = SUMMARY_LENGTH + 5;
+const RUN_LENGTH = SUMMARY_LENGTH + 6;
 
-type RunRow = [mode: number, revision: number, name: string | null, labels: string | null, nodes: number | null];
+type RunRow = [
+  mode: number,
+  paused: boolean,
+  revision: number,
+  name: string | null,
+  labels: string | null,
+  nodes: number | null,
+];
 
 /** Largest number of retries that a run names. */
 const RETRIES = 20;
@@ -82,7 +89,7 @@ export async function getRun(db: Connections, tenant: string, id: ExecutionId): 
   const [graph, definitions, payload, result, error, kept, retriedBy] = row.slice(RUN_LENGTH) as DetailRow;
   return {
     ...runFrom(row),
-    revision: (row.slice(SUMMARY_LENGTH) as RunRow)[1],
+    revision: (row.slice(SUMMARY_LENGTH) as RunRow)[2],
     ...{ graph, definitions, payload, result, error: errorFrom(error), kept: keptFrom(kept) },
     retriedBy: JSON.parse(retriedBy) as ExecutionId[],
     counts: Object.fromEntries(counted.map(([state, count]) => [stateOf(state as number), count])),
@@ -122,9 +129,9 @@ function nodeFrom(row: Row): NodeSummary {
 }
 
 function runFrom(row: Row): RunSummary {
-  const [mode, , name, labels, nodes] = row.slice(SUMMARY_LENGTH) as RunRow;
+  const [mode, paused, , name, labels, nodes] = row.slice(SUMMARY_LENGTH) as RunRow;
   const named = labels === null ? {} : (JSON.parse(labels) as Record<string, string>);
-  return { ...summaryFrom(row), name, labels: named, nodes: nodes ?? 0, mode: runModeOf(mode) };
+  return { ...summaryFrom(row), name, labels: named, nodes: nodes ?? 0, mode: runModeOf(mode), paused };
 }
 
 function errorFrom(text: string | null): ExecutionError | null {

@@ -20,7 +20,7 @@ import { KEPT, keptFrom, retryRun } from "./retry-run.ts";
  */
 export const READ_RUNS = `
   SELECT ${CANDIDATE_COLUMNS}, (SELECT w.mode FROM workflow_runs w WHERE w.run = e.id),
-    (SELECT w.revision FROM workflow_runs w WHERE w.run = e.id),
+    (SELECT w.paused FROM workflow_runs w WHERE w.run = e.id), (SELECT w.revision FROM workflow_runs w WHERE w.run = e.id),
     (SELECT ${KEPT} FROM workflow_runs w WHERE w.run = e.id)
   FROM (SELECT unnest($1::uuid[]) AS id) a JOIN executions e ON e.id = a.id
   WHERE e.node = ${RUN_NODE} AND e.queue <> ${QUEUE_CODES.NONE}`;
@@ -33,7 +33,7 @@ export const READ_GRAPHS = `
   JOIN workflow_graphs g ON g.job_id = a.job_id AND g.version = a.version`;
 
 export const READ_NODES = `
-  SELECT e.job_id, e.id, e.node, e.item, e.state, e.branch FROM (SELECT unnest($1::uuid[]) AS run) a
+  SELECT e.job_id, e.id, e.node, e.item, e.state, e.branch, e.queue = ${QUEUE_CODES.PARKED} FROM (SELECT unnest($1::uuid[]) AS run) a
   JOIN executions e ON e.job_id = a.run AND ${isLater("e")}`;
 
 export const READ_RESULTS = `
@@ -87,12 +87,12 @@ async function load(db: Connections, ids: readonly ExecutionId[]): Promise<Loade
   });
 }
 
-type OpenRun = Pick<LoadedRun, "row" | "mode" | "revision" | "kept">;
-type RunColumns = [mode: number, revision: number, kept: string | null];
+type OpenRun = Pick<LoadedRun, "row" | "mode" | "paused" | "revision" | "kept">;
+type RunColumns = [mode: number, paused: boolean, revision: number, kept: string | null];
 
 function runFrom(columns: Row): OpenRun {
-  const [mode, revision, kept] = columns.slice(-3) as RunColumns;
-  return { row: candidateFrom(columns), mode: runModeOf(mode), revision, kept: keptFrom(kept) };
+  const [mode, paused, revision, kept] = columns.slice(-4) as RunColumns;
+  return { row: candidateFrom(columns), mode: runModeOf(mode), paused, revision, kept: keptFrom(kept) };
 }
 
 async function results(db: Connections, ids: readonly ExecutionId[]): Promise<Map<ExecutionId, Uint8Array | null>> {
@@ -127,6 +127,7 @@ type NodeRow = [
   item: number | null,
   state: number,
   branch: string | null,
+  isParked: boolean,
 ];
 
 async function readNodes(db: Connections, ids: readonly ExecutionId[]): Promise<Map<ExecutionId, NodeExecution[]>> {
@@ -135,9 +136,9 @@ async function readNodes(db: Connections, ids: readonly ExecutionId[]): Promise<
   );
   const found = new Map<ExecutionId, NodeExecution[]>();
   for (const row of rows) {
-    const [run, id, node, item, state, branch] = row as NodeRow;
+    const [run, id, node, item, state, branch, isParked] = row as NodeRow;
     const known = found.get(run);
-    const execution = { id, node, item, state: stateOf(state), branch };
+    const execution = { id, node, item, state: stateOf(state), branch, isParked };
     if (known === undefined) found.set(run, [execution]);
     else known.push(execution);
   }

@@ -1,0 +1,146 @@
+import assert from "node:assert/strict";
+import { firstExecutionId } from "../../domain/ids.ts";
+import { DEFAULT_POLICY } from "../../domain/job.ts";
+import { compileGraph } from "../../domain/workflow/compile-graph.ts";
+import type { Dependency, WorkflowNode } from "../../domain/workflow/definition.ts";
+import { encodeGraph } from "../../domain/workflow/graph-bytes.ts";
+import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
+import type { Assignment } from "../../ports/messages.ts";
+import type { NodeExecution, RunMode } from "../../ports/store-runs.ts";
+import type { Batch } from "../batch.ts";
+import type { ReadRun } from "../inputs.ts";
+import { sealBatch } from "../machine.ts";
+import { candidate, changesOf, START, Story } from "./story.ts";
+
+const JOB = "01890a5d-ac96-774b-bcce-b302099a8057";
+export const RUN = firstExecutionId(JOB);
+/** Deadline of the run, in ms since the start of the story. */
+export const DEADLINE_MS = 60_000;
+const DEADLINE = START + DEADLINE_MS;
+
+type Edges = readonly (string | Dependency)[];
+
+/** A stage with one workflow run, whose nodes are named as their numbers say: a, b, c … */
+export class Stage {
+  readonly story = new Story().worker("w1", { slots: 100 });
+  readonly names: string[];
+  readonly #read: Omit<ReadRun, "executions" | "mode" | "paused" | "revision">;
+  readonly shard: number;
+
+  constructor(
+    graph: Record<string, Edges>,
+    onFailure: "FAIL_FAST" | "CONTINUE" = "FAIL_FAST",
+    output: Uint8Array | null = null,
+  ) {
+    this.names = Object.keys(graph);
+    const nodes = this.names.map((name) => nodeOf(name, graph[name] ?? []));
+    const compiled = compileGraph(nodes, onFailure);
+    assert.ok("graph" in compiled, JSON.stringify(compiled));
+    const row = candidate({
+      id: RUN,
+      jobId: JOB,
+      state: "RUNNING",
+      queue: "OPEN",
+      dueAt: DEADLINE,
+      scheduledAt: START,
+    });
+    this.shard = row.shard;
+    this.#read = {
+      row,
+      nodes: nodes.length,
+      graph: encodeGraph(compiled.graph),
+      kept: [],
+      definitions: nodes.map((node) => ({ ...node, payloadBytes: 3 })),
+      output,
+    };
+  }
+
+  /** Answers the question for the run. @param states states of the nodes that have rows, by name */
+  load(states: Record<string, NodeExecution["state"] | "PARKED">, mode: RunMode = "RUNNING", paused = false): this {
+    const executions = Object.entries(states).map(([name, word]) => {
+      const isParked = word === "PARKED";
+      const state = isParked ? ("PENDING" as const) : word;
+      return { id: this.id(name), node: this.number(name), item: null, state, branch: null, isParked };
+    });
+    const { term } = this.story.state;
+    const since = this.story.batch.number;
+    this.story.tell({ kind: "LOADED_RUNS", asked: [RUN], runs: [this.run(executions, mode, paused)], since, term });
+    return this;
+  }
+
+  /** Nodes that the run keeps from an earlier one, by name, with their branches. */
+  keeps(nodes: Record<string, string | null>): this {
+    const kept = Object.entries(nodes).map(([name, branch]) => [this.number(name), branch] as const);
+    this.#read.kept = [{ run: "earlier", nodes: kept }];
+    return this;
+  }
+
+  run(executions: NodeExecution[], mode: RunMode, paused: boolean): ReadRun {
+    return { ...this.#read, row: { ...this.#read.row }, executions, mode, paused, revision: 1 };
+  }
+
+  /** Hints a node that the api has created. */
+  hint(name: string): this {
+    this.story.hint(candidate({ id: this.id(name), jobId: RUN, node: this.number(name), shard: this.shard }));
+    return this;
+  }
+
+  /** Commits the batch; the store applies all of it. */
+  commit(notBorn: readonly string[] = []): Batch {
+    const { batch } = this.story;
+    this.story.batch = sealBatch(batch);
+    const rows = batch.shards.get(this.shard)?.births.map(({ row }) => row) ?? [];
+    const isNot = ({ id }: { id: string }) => notBorn.some((name) => this.id(name) === id);
+    const nodes = { created: rows.filter((row) => !isNot(row)), notCreated: rows.filter(isNot) };
+    const nothing = { rows: [], notCreated: [], missedPlans: [], missedRuns: [] };
+    this.story.tell({ kind: "CREATED", ...nothing, nodes, batch: batch.number });
+    return batch;
+  }
+
+  /** Runs a node to its end. @returns the batch that has the end */
+  end(assign: Assignment, state: "SUCCEEDED" | "FAILED" = "SUCCEEDED", branch?: string): void {
+    const advice = state === "FAILED" ? ({ kind: "NEVER" } as const) : null;
+    const error = state === "FAILED" ? { name: "Error", message: "no" } : null;
+    this.story.finish(assign, { state, advice, error, ...(branch !== undefined && { branch }) });
+  }
+
+  /** Commits until a batch assigns something. @returns assignments by the names of their nodes */
+  assigned(): Record<string, Assignment> {
+    this.commit();
+    const { assigns } = this.commit();
+    return Object.fromEntries(assigns.map((assign) => [this.name(assign.executionId), assign]));
+  }
+
+  born(batch: Batch): { name: string; after: string[] }[] {
+    const births = batch.shards.get(this.shard)?.births ?? [];
+    return births.map(({ row, after }) => ({ name: this.name(row.id), after: after.map((id) => this.name(id)) }));
+  }
+
+  number(name: string): number {
+    return this.names.indexOf(name);
+  }
+
+  id(name: string): string {
+    return nodeExecutionId(RUN, this.number(name), null, 0);
+  }
+
+  name(id: string): string {
+    return this.names.find((name) => this.id(name) === id) ?? id;
+  }
+}
+
+function nodeOf(name: string, edges: Edges): WorkflowNode {
+  const dependsOn = edges.map((edge) =>
+    typeof edge === "string" ? ({ node: edge, when: "SUCCEEDED" } as const) : edge,
+  );
+  const rest = { pool: "default", handler: "echo", requires: [], priority: 5, policy: DEFAULT_POLICY };
+  return { name, dependsOn, join: "ALL", allowFailure: false, ...rest };
+}
+
+/** States of the rows that a batch writes, by the names of their nodes; the run is "run". */
+export function states(stage: Stage, batch: Batch): Record<string, string> {
+  const changes = changesOf(batch).map(({ id, state, reason }) => {
+    return [id === RUN ? "run" : stage.name(id), reason === null ? state : `${state} ${reason}`] as const;
+  });
+  return Object.fromEntries(changes);
+}
