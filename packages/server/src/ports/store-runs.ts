@@ -23,6 +23,8 @@ export interface StoreRuns {
    * @param ids at most 64, because a result has up to 1 MiB
    */
   results(ids: readonly ExecutionId[]): Promise<Map<ExecutionId, Uint8Array | null>>;
+  /** Nodes that the runs keep from earlier runs. Runs that keep nothing are left out. @param runs at most 64 */
+  kept(runs: readonly ExecutionId[]): Promise<Map<ExecutionId, readonly KeptNodes[]>>;
   /** OPEN runs of the shards by (dueAt, id), behind `after`; null: from the first. @param limit 1 to 10_000 */
   openRuns(shards: readonly ShardId[], after: DueCursor | null, limit: number): Promise<DueCursor[]>;
   /**

@@ -51,6 +51,8 @@ export function retriesConformance(scene: () => Scene): void {
     const run = await loaded(scene(), asked);
     assert.deepEqual([run.mode, run.revision, run.nodes, run.kept], ["RUNNING", 1, 4, kept]);
     assert.deepEqual(run.executions, [execution({ ...first, executionId }, 1)]);
+    const keepers = await scene().store.runs.kept([executionId, first.executionId, base.executionId]);
+    assert.deepEqual(keepers, new Map([[executionId, kept]]));
     const { row } = run;
     assert.deepEqual(
       [row.jobId, row.shard, row.dueAt, row.startedAt, row.queue],
@@ -76,8 +78,11 @@ export function retriesConformance(scene: () => Scene): void {
     assert.deepEqual((await queries.getRun(TENANT, base.executionId))?.retriedBy, []);
   });
 
-  it("keeps nothing of a run that is no retry", async () => {
+  it("keeps nothing of a run that is no retry, and of one all of whose nodes run again", async () => {
     const asked = await started(scene());
+    const whole = retryOf(scene(), await failed(scene()), { kept: [] });
+    await retry(whole);
+    assert.deepEqual(await scene().store.runs.kept([asked.executionId, whole.executionId]), new Map());
     assert.deepEqual((await loaded(scene(), asked)).kept, []);
     const view = await scene().store.queries.getRun(TENANT, asked.executionId);
     assert.deepEqual([view?.kept, view?.retriedBy, view?.retryOf], [[], [], null]);

@@ -24,12 +24,17 @@ function stored(text: string): Uint8Array {
   }
 }
 
-/** @param results results of the nodes of RUN that succeeded, by number */
-function scene(results: Record<number, string | null> = {}, inputs: Record<string, string> = {}) {
+type Results = Record<number, string | null>;
+
+/**
+ * @param results results of the nodes of RUN that succeeded, by number
+ * @param earlier the same of OTHER; RUN keeps the node 1 of it
+ */
+function scene(results: Results = {}, inputs: Record<string, string> = {}, earlier: Results = {}) {
   const reads: string[][] = [];
-  const rows = new Map(
-    Object.entries(results).map(([node, json]) => [nodeExecutionId(RUN, Number(node), null, 0), json]),
-  );
+  const rowsOf = (run: string, of: Results) =>
+    Object.entries(of).map(([node, json]) => [nodeExecutionId(run, Number(node), null, 0), json] as const);
+  const rows = new Map([...rowsOf(RUN, results), ...rowsOf(OTHER, earlier)]);
   const found = <T>(all: ReadonlyMap<string, T>, ids: readonly string[]) => {
     reads.push([...ids]);
     return new Map(ids.flatMap((id) => (all.has(id) ? [[id, all.get(id) as T] as const] : [])));
@@ -41,6 +46,7 @@ function scene(results: Record<number, string | null> = {}, inputs: Record<strin
       runs: {
         results: async (ids) => found(new Map([...rows].map(([id, json]) => [id, bytes(json)])), ids),
         load: async () => [],
+        kept: async () => new Map([[RUN, [{ run: OTHER, nodes: [[1, null]] }]]]),
         openRuns: async () => [],
         retry: () => Promise.reject(new Error("no test retries a run")),
       },
@@ -75,6 +81,12 @@ describe("references in payloads", () => {
   it("are null for a node that has no result, whatever the path", async () => {
     const { fill } = scene({ 0: null });
     assert.deepEqual(await fill('[{"$from":"b"},{"$from":"b","path":["x",0]},{"$from":"a"}]'), ["[null,null,null]"]);
+  });
+
+  it("get the result of a node that the run keeps from an earlier run, and of no other node of that run", async () => {
+    const { fill } = scene({ 0: '"own"' }, {}, { 0: '"old"', 1: '{"rows":[7]}', 2: '"not kept"' });
+    const payload = '[{"$from":"a"},{"$from":"b","path":["rows",0]},{"$from":"c"},{"$from":"b"}]';
+    assert.deepEqual(await fill(payload), ['["own",7,null,{"rows":[7]}]']);
   });
 
   it("leave a literal as it is, and payloads without references too", async () => {

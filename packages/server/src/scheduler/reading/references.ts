@@ -1,5 +1,6 @@
 import { DEPTH_MAX, PAYLOAD_BYTES_MAX } from "@mainspring/contract/limits";
 import type { ExecutionId } from "../../domain/ids.ts";
+import { invariant } from "../../domain/invariant.ts";
 import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
 import type { Unsendable } from "../../engine/inputs.ts";
 import { depthOf } from "../../ports/references/json-slices.ts";
@@ -32,6 +33,11 @@ export interface Referring {
 
 /** JSON text without references, or the reason why there is none. */
 export type Filled = Uint8Array | Pick<Unsendable, "reason" | "error">;
+
+interface RunNode {
+  run: ExecutionId;
+  node: number;
+}
 
 /** Place of a template for which a value is needed. */
 interface Use {
@@ -83,13 +89,40 @@ export class References {
       if (kept !== undefined) found.set(source, kept);
       else (use?.filling.isInput(use.edit) ? inputs : results).push(source);
     }
-    if (results.length > 0) {
-      for (const [id, result] of await this.#store.runs.results(results)) found.set(id, new JsonValue(result ?? NULL));
-    }
+    for (const [id, value] of await this.#results(results, uses)) found.set(id, value);
     if (inputs.length > 0) {
       for (const [id, input] of await this.#store.payloads(inputs)) found.set(id, new JsonValue(input));
     }
     return found;
+  }
+
+  /** Results of nodes, as far as there are any, from this run or from the earlier run from which this one keeps the node. */
+  async #results(
+    sources: readonly ExecutionId[],
+    uses: ReadonlyMap<ExecutionId, readonly Use[]>,
+  ): Promise<Map<ExecutionId, JsonValue>> {
+    const found = await this.#read(sources);
+    const missing = sources.filter((source) => !found.has(source));
+    if (missing.length === 0) return found;
+    const nodes = new Map<ExecutionId, RunNode>();
+    for (const source of missing) {
+      const [use] = uses.get(source) ?? [];
+      if (use !== undefined) nodes.set(source, use.filling.nodeOf(use.edit));
+    }
+    const kept = await this.#store.runs.kept([...new Set([...nodes.values()].map(({ run }) => run))]);
+    const keepers = new Map<ExecutionId, ExecutionId>();
+    for (const [source, { run, node }] of nodes) {
+      const earlier = kept.get(run)?.find(({ nodes: own }) => own.some(([keptNode]) => keptNode === node));
+      if (earlier !== undefined) keepers.set(nodeExecutionId(earlier.run, node, null, 0), source);
+    }
+    for (const [id, value] of await this.#read([...keepers.keys()])) found.set(keepers.get(id) as ExecutionId, value);
+    return found;
+  }
+
+  async #read(ids: readonly ExecutionId[]): Promise<Map<ExecutionId, JsonValue>> {
+    if (ids.length === 0) return new Map();
+    const results = await this.#store.runs.results(ids);
+    return new Map([...results].map(([id, result]) => [id, new JsonValue(result ?? NULL)]));
   }
 
   /** @param value null: there is no result */
@@ -149,6 +182,13 @@ class Filling {
   sourceOf(edit: number): ExecutionId {
     const { from } = this.#reference(edit);
     return from === INPUT ? this.#run : nodeExecutionId(this.#run, from, null, 0);
+  }
+
+  /** Node whose result the reference refers to. */
+  nodeOf(edit: number): RunNode {
+    const { from } = this.#reference(edit);
+    invariant(from !== INPUT, "the input is the result of no node");
+    return { run: this.#run, node: from };
   }
 
   put(edit: number, value: Uint8Array): void {

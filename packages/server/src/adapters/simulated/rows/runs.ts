@@ -1,4 +1,5 @@
 import { RUN_NODE } from "../../../domain/execution.ts";
+import type { KeptNodes } from "../../../domain/workflow/kept-nodes.ts";
 import type { ExecutionId, ShardId } from "../../../domain/ids.ts";
 import type { DueCursor } from "../../../ports/store-flows.ts";
 import type { Listing, Page } from "../../../ports/store-queries.ts";
@@ -43,6 +44,12 @@ export function results(data: StoreData, ids: readonly ExecutionId[]): Map<Execu
     if (row?.state === "SUCCEEDED") found.set(id, row.result);
   }
   return found;
+}
+
+/** See StoreRuns.kept. */
+export function kept(data: StoreData, runs: readonly ExecutionId[]): Map<ExecutionId, readonly KeptNodes[]> {
+  const found = runs.map((id) => [id, data.runs.get(id)?.kept ?? []] as const);
+  return new Map(found.filter(([, nodes]) => nodes.length > 0));
 }
 
 /** See StoreRuns.openRuns. */

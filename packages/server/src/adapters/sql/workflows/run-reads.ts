@@ -1,5 +1,6 @@
 import { RUN_NODE } from "../../../domain/execution.ts";
 import type { ExecutionId, JobId, ShardId } from "../../../domain/ids.ts";
+import type { KeptNodes } from "../../../domain/workflow/kept-nodes.ts";
 import type { DueCursor } from "../../../ports/store-flows.ts";
 import type { LoadedRun, NodeExecution, StoreRuns } from "../../../ports/store-runs.ts";
 import { CANDIDATE_COLUMNS, candidateFrom } from "../commit/candidates.ts";
@@ -40,6 +41,9 @@ export const READ_RESULTS = `
   SELECT e.id, e.result FROM (SELECT unnest($1::uuid[]) AS id) a JOIN executions e ON e.id = a.id
   WHERE e.state = ${STATE_CODES.SUCCEEDED}`;
 
+export const READ_KEPT = `
+  SELECT w.run, ${KEPT} FROM workflow_runs w WHERE w.run = ANY($1::uuid[]) AND w.bases <> '{}'`;
+
 export const OPEN_RUNS = `
   SELECT e.due_at, e.id FROM executions e
   WHERE e.queue = ${QUEUE_CODES.OPEN} AND (e.due_at, e.id) > ($2, $3) AND ${ofShards("e.shard", "$1")}
@@ -61,6 +65,7 @@ export function runs(db: Connections, now: () => number): StoreRuns {
   return {
     load: (ids) => load(db, ids),
     results: (ids) => results(db, ids),
+    kept: (ids) => kept(db, ids),
     openRuns: (shards, after, limit) => openRuns(db, shards, after, limit),
     retry: (asked) =>
       persistently(
@@ -98,6 +103,11 @@ function runFrom(columns: Row): OpenRun {
 async function results(db: Connections, ids: readonly ExecutionId[]): Promise<Map<ExecutionId, Uint8Array | null>> {
   const rows = await db.run("read", { name: "read_results", text: READ_RESULTS, values: [uuids(ids, (id) => id)] });
   return new Map(rows as [ExecutionId, Uint8Array | null][]);
+}
+
+async function kept(db: Connections, ids: readonly ExecutionId[]): Promise<Map<ExecutionId, KeptNodes[]>> {
+  const rows = await db.run("read", { name: "read_kept", text: READ_KEPT, values: [uuids(ids, (id) => id)] });
+  return new Map(rows.map(([run, text]) => [run as ExecutionId, keptFrom(text as string)]));
 }
 
 type Graph = Pick<LoadedRun, "nodes" | "graph" | "definitions" | "output">;
