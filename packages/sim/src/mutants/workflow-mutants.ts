@@ -82,9 +82,8 @@ export const workflowMutants: readonly Mutant[] = [
   {
     name: "a retry keeps DEAD nodes",
     file: KEPT,
-    find: 'else if (progress.stateOf(node) === "SUCCEEDED") kept',
-    replace: 'else if (progress.stateOf(node) !== "SKIPPED") kept',
-    also: [{ file: KEPT, find: 'return state === "SUCCEEDED" ||', replace: 'return state !== "SKIPPED" ||' }],
+    find: 'return state === "SUCCEEDED" ||',
+    replace: 'return state === "SUCCEEDED" || state === "DEAD" ||',
     why: "the node that failed counts as SUCCEEDED and does not run again",
     test: { file: KEPT_STORY, name: "are those that SUCCEEDED" },
   },
