@@ -6,6 +6,7 @@ import { after, before, describe, it } from "node:test";
 import {
   Client,
   type NodeExplanation,
+  type RetriedWorkflow,
   type SubmittedWorkflow,
   TerminalError,
   task,
@@ -189,8 +190,26 @@ describe("workflows by the command line", () => {
       ],
     );
     assert.match(await workflow("show", workflowId), /^after +DEAD +1 +broken +\S+ +TerminalError: no disk$/m);
+    await areRetried(workflowId);
     await worker.stop();
   });
+
+  /** @param dead a run whose node `gate` has SUCCEEDED and whose node `after` is always DEAD */
+  async function areRetried(dead: string): Promise<void> {
+    const retried = await run(["workflow", "retry", dead, "--wait"]);
+    assert.deepEqual([retried.code, retried.stderr], [4, ""]);
+    assert.match(retried.stdout, new RegExp(`^retry of +${dead}$`, "m"));
+    assert.match(retried.stdout, /^gate +SUCCEEDED +- +gated +- +kept from execution \S+$/m);
+    const retry = /^retried by +(\S+)$/m.exec(await workflow("show", dead))?.[1] ?? "";
+    const { workflowId, retryOf } = await json<RetriedWorkflow>("workflow", "retry", retry, "--from", "gate", "after");
+    assert.equal(retryOf, retry);
+    const { counts } = await client.workflows.waitFor(workflowId);
+    assert.deepEqual([counts.SUCCEEDED, counts.DEAD], [1, 1]);
+    const unknown = await run(["workflow", "retry", workflowId, "--from", "gate", "--from", "none"]);
+    assert.match(unknown.stderr, /from\[1\]: the workflow has no node "none"/);
+    const accepted = await workflow("retry", workflowId, "--idempotency-key", "again");
+    assert.match(accepted, new RegExp(`^accepted: workflow \\S+ of 2 nodes, which retries ${workflowId}\n`));
+  }
 
   it("are refused with the fault, and with what would be right", async () => {
     const one = JSON.stringify({ nodes: [{ name: "a", target: echo }] });

@@ -46,6 +46,8 @@ describe("workflows over HTTP, on PostgreSQL, with a worker", () => {
   let client: Client;
   let worker: Worker;
   const holds = new Hold();
+  /** Payloads with which the handler `flaky` has failed. */
+  const flaky = new Set<string>();
   before(async () => {
     postgres = await startPostgres({ version: 14 });
     node = await startLocalNode({ MAINSPRING_STORE: postgres.url });
@@ -56,6 +58,14 @@ describe("workflows over HTTP, on PostgreSQL, with a worker", () => {
         run: async (payload: { branch?: string } | null, ctx) => ctx.branch(payload?.branch ?? "none"),
       }),
       task({ name: "hold", run: holds.run }),
+      task({
+        name: "flaky",
+        run: async (name: string): Promise<string> => {
+          if (flaky.has(name)) return name;
+          flaky.add(name);
+          throw new TerminalError("the first attempt");
+        },
+      }),
       task({
         name: "fail",
         run: async (): Promise<null> => {
@@ -244,6 +254,47 @@ describe("workflows over HTTP, on PostgreSQL, with a worker", () => {
       (await client.deadLetters.discard([run])).map(({ outcome }) => outcome),
       ["DISCARDED"],
     );
+  });
+
+  it("are retried as runs that keep what has succeeded, and end as a whole run would", async () => {
+    const run = await submit({
+      nodes: [
+        { name: "choose", target: step, payload: { branch: "left" } },
+        { name: "right", target: step, dependsOn: [{ node: "choose", when: "BRANCH:right" }] },
+        {
+          name: "left",
+          target: { handler: "flaky" },
+          payload: "left",
+          dependsOn: [{ node: "choose", when: "BRANCH:left" }],
+        },
+        { name: "last", target: { handler: "flaky" }, payload: "last", dependsOn: ["left"] },
+        { name: "alarm", target: step, dependsOn: [{ node: "left", when: "FAILED" }] },
+      ],
+    });
+    await ends(run, "DEAD", "NODE_DEAD");
+    const second = await client.workflows.retry(run);
+    await ends(second.workflowId, "DEAD", "NODE_DEAD");
+    const third = await client.workflows.retry(second.workflowId, { from: "FAILED" });
+    assert.deepEqual(
+      [second.retryOf, Object.keys(second.executionIds), third.retryOf],
+      [run, ["left"], second.workflowId],
+    );
+    const { retriedBy } = await client.workflows.get(run);
+    const { deadline, startedAt } = await ends(third.workflowId, "SUCCEEDED", null);
+    assert.deepEqual(retriedBy, [second.workflowId]);
+    assert.equal(Date.parse(deadline) - Date.parse(String(startedAt)), 365 * 86_400_000);
+    const states = { choose: "SUCCEEDED", right: "SKIPPED", left: "SUCCEEDED", last: "SUCCEEDED", alarm: "SKIPPED" };
+    assert.deepEqual(await statesOf(third.workflowId), states);
+    const { choose, left, last } = await nodesOf(third.workflowId);
+    assert.deepEqual(
+      [choose?.keptFrom?.workflowId, left?.keptFrom?.workflowId, last?.keptFrom],
+      [run, second.workflowId, null],
+    );
+    const { state, node } = await client.getExecution(String(left?.keptFrom?.executionId));
+    assert.deepEqual([state, node], ["SUCCEEDED", "left"]);
+    const again = await client.workflows.retry(third.workflowId, { from: ["left"] });
+    await ends(again.workflowId, "SUCCEEDED", null);
+    assert.equal((await nodesOf(again.workflowId))["left"]?.attempt, 1);
   });
 
   it("go on after a failure with CONTINUE, and succeed where the node may fail", async () => {

@@ -2,6 +2,10 @@ import type { Mutant } from "./mutant.ts";
 
 const RUNS = "packages/server/src/engine/runs";
 const STORY = `${RUNS}/runs.test.ts`;
+const KEPT = "packages/server/src/domain/workflow/kept-nodes.ts";
+const KEPT_STORY = "packages/server/src/domain/workflow/kept-nodes.test.ts";
+const KEPT_GOES_ON =
+  "that keeps nodes of an earlier run goes on after them, by their branches, also with its next owner";
 
 /** Mutants in the way of workflow runs. */
 export const workflowMutants: readonly Mutant[] = [
@@ -66,5 +70,59 @@ export const workflowMutants: readonly Mutant[] = [
     replace: "",
     why: "a run whose owner was lost between the end of a node and the creation of the next stands still",
     test: { file: STORY, name: "comes with its shards at a takeover" },
+  },
+  {
+    name: "a retry keeps nodes that depend on one which runs again",
+    file: KEPT,
+    find: " || edgesOf(parents, node).some((edge) => anew.has(nodeOfEdge(edge)))",
+    replace: "",
+    why: "the retry ends with results that follow from results which it has replaced",
+    test: { file: KEPT_STORY, name: "are none of those that run again, nor any that depends on them" },
+  },
+  {
+    name: "a retry keeps DEAD nodes",
+    file: KEPT,
+    find: 'return state === "SUCCEEDED" ||',
+    replace: 'return state === "SUCCEEDED" || state === "DEAD" ||',
+    why: "the node that failed counts as SUCCEEDED and does not run again",
+    test: { file: KEPT_STORY, name: "are those that SUCCEEDED" },
+  },
+  {
+    name: "a retry takes a node that the failure of the run has skipped for one that its edges skip",
+    file: KEPT,
+    find: ' && progress.whySkipped(node)?.kind === "DEAD_EDGES"',
+    replace: "",
+    why: "a clean-up that ran because of the failure does not run again after the node that it cleans up for",
+    test: {
+      file: KEPT_STORY,
+      name: "are no nodes that follow from the end of a node which the failure of the run has skipped",
+    },
+  },
+  {
+    name: "the branch of a kept node is lost",
+    file: KEPT,
+    find: 'yield [node, { state: "SUCCEEDED", branch }];',
+    replace: 'yield [node, { state: "SUCCEEDED", branch: null }];',
+    why: "the retry skips the nodes of the branch that was chosen",
+    test: { file: STORY, name: KEPT_GOES_ON },
+  },
+  {
+    name: "an owner that reads a retry forgets the nodes that it keeps",
+    file: `${RUNS}/load.ts`,
+    find: "  yield* keptOutcomes(kept);\n",
+    replace: "",
+    why: "nodes that were kept run again",
+    test: { file: STORY, name: KEPT_GOES_ON },
+  },
+  {
+    name: "a retry of a retry looks for every kept node in the run before",
+    file: "packages/server/src/api/workflows/workflow-retrier.ts",
+    find: "picture.kept.get(node) ?? own;",
+    replace: "own;",
+    why: "the result of a node is looked for in a run that has no execution of it",
+    test: {
+      file: "packages/server/src/api/workflows/retry.test.ts",
+      name: "of a retry keeps nodes of both runs, each with the run that has its execution",
+    },
   },
 ];

@@ -105,6 +105,21 @@ describe("the retry of a run", () => {
     assert.equal(a.branch, "bad");
   });
 
+  it("tells followers once of the nodes that it keeps", async () => {
+    await fails(first);
+    const { workflowId } = await retried(first);
+    await stage.ends(workflowId, 2);
+    await stage.runEnds(workflowId);
+    const { body } = await stage.app.inject({ url: `/v1/workflows/${workflowId}/events` });
+    assert.equal(body.match(/"name":"a","state":"SUCCEEDED"/g)?.length, 1);
+    const ids = [...body.matchAll(/^id: (.+)$/gm)].map(([, id]) => id as string);
+    const later = { url: `/v1/workflows/${workflowId}/events`, headers: { "last-event-id": ids.at(-1) ?? "" } };
+    assert.equal((await stage.app.inject(later)).statusCode, 204);
+    const cut = (ids.at(-1) ?? "").replace(/^[A-Z]+/, "RUNNING");
+    const rest = await stage.app.inject({ ...later, headers: { "last-event-id": cut } });
+    assert.doesNotMatch(rest.body, /"name":"a"/, "a kept node is known to who has seen any event");
+  });
+
   it("runs the nodes again that it is asked for, and those that depend on them", async () => {
     await fails(first);
     const { workflowId, executionIds } = await retried(first, { from: ["a"] });

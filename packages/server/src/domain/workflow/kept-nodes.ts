@@ -23,7 +23,7 @@ export function nodesToKeep(progress: RunProgress, again: ReadonlySet<number>): 
   for (const node of order) {
     const isAnew = again.has(node) || !isSettled(progress, node);
     if (isAnew || edgesOf(parents, node).some((edge) => anew.has(nodeOfEdge(edge)))) anew.add(node);
-    else if (progress.stateOf(node) === "SUCCEEDED") kept.push(node);
+    else if (progress.stateOf(node) !== "SKIPPED") kept.push(node);
   }
   return kept;
 }
