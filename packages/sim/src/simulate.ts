@@ -74,6 +74,8 @@ const SMALL_READS_EVERY = 8;
 const SMALL_READS = { waiting: 1, waitingTurn: 20, plans: 1, plansTurn: 20 } as const;
 /** One in this number of seeds has workflows. Other seeds stay unchanged. */
 const WORKFLOWS_EVERY = 10;
+/** The same for workflows with references, among the seeds that have workflows. */
+const REFERENCES_EVERY = 20;
 /** Mean interval at which a node loses its links for minutes, in simulated milliseconds. */
 const LONELY_EVERY_MS = 900_000;
 /** Time until a killed server starts again, in simulated milliseconds. */
@@ -228,7 +230,12 @@ class World {
       partOf(only, only.recurring),
     );
     if (this.#options.seed % WORKFLOWS_EVERY === WORKFLOWS_EVERY - 2)
-      this.#workflows.plan(Math.ceil(jobs / 10), hours * HOUR_MS, partOf(only, only.workflows));
+      this.#workflows.plan(
+        Math.ceil(jobs / 10),
+        hours * HOUR_MS,
+        partOf(only, only.workflows),
+        this.#options.seed % REFERENCES_EVERY === REFERENCES_EVERY - 2,
+      );
     if (this.#hasSpurts) this.#spurts.plan(Math.min(hours * HOUR_MS, only.untilMs ?? Number.POSITIVE_INFINITY));
     if (only.reliableStore !== true) this.#unsettleStore();
     if (only.reliableNetwork !== true) this.#unsettleNetwork();
