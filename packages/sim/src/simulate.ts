@@ -72,8 +72,10 @@ const SPURTS_EVERY = 4;
  */
 const SMALL_READS_EVERY = 8;
 const SMALL_READS = { waiting: 1, waitingTurn: 20, plans: 1, plansTurn: 20 } as const;
-/** One in these numbers of seeds has workflows, and retries of them. Other seeds stay unchanged. */
-const [WORKFLOWS_EVERY, RETRIES_EVERY] = [10, 20];
+/** One in this number of seeds has workflows. Other seeds stay unchanged. */
+const WORKFLOWS_EVERY = 10;
+/** The same for workflows with references and retries, among the seeds that have workflows. */
+const DATA_EVERY = 20;
 /** Mean interval at which a node loses its links for minutes, in simulated milliseconds. */
 const LONELY_EVERY_MS = 900_000;
 /** Time until a killed server starts again, in simulated milliseconds. */
@@ -227,9 +229,10 @@ class World {
       hours * HOUR_MS + STILL_RECURRING_MS,
       partOf(only, only.recurring),
     );
-    if (this.#options.seed % RETRIES_EVERY === RETRIES_EVERY - 2) this.#workflows.retrySome();
+    const hasData = this.#options.seed % DATA_EVERY === DATA_EVERY - 2;
+    if (hasData) this.#workflows.retrySome();
     if (this.#options.seed % WORKFLOWS_EVERY === WORKFLOWS_EVERY - 2)
-      this.#workflows.plan(Math.ceil(jobs / 10), hours * HOUR_MS, partOf(only, only.workflows));
+      this.#workflows.plan(Math.ceil(jobs / 10), hours * HOUR_MS, partOf(only, only.workflows), hasData);
     if (this.#hasSpurts) this.#spurts.plan(Math.min(hours * HOUR_MS, only.untilMs ?? Number.POSITIVE_INFINITY));
     if (only.reliableStore !== true) this.#unsettleStore();
     if (only.reliableNetwork !== true) this.#unsettleNetwork();

@@ -117,6 +117,7 @@ export class Scheduler {
   }
 
   #newRunner(): CommitLoop {
+    this.#deps.references.forget();
     return new CommitLoop(this.#deps, {
       lost: (cause, reason) => this.#lost(cause, reason),
       fenced: (shards) => {

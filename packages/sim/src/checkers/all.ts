@@ -52,6 +52,7 @@ import { PlanBooks } from "./recurring/plan-books.ts";
 import { plansMoveOn } from "./recurring/plans-move-on.ts";
 import { untilItGoesBack } from "./until-it-goes-back.ts";
 import { type Graph, graphsComeOutRight } from "./workflows/graphs-come-out-right.ts";
+import { referencesAreTrue } from "./workflows/references-are-true.ts";
 
 /** Checkers that continue after the store was restored to an earlier state, because they know what is true then. */
 const GO_ON = new Set([
@@ -128,6 +129,7 @@ export function allCheckers(ledger: Ledger, { servers, topology, askGateway, rul
     pausesHold(),
     prefetchIsShort(tracker, quiet),
     poolPausesHold(),
+    referencesAreTrue(ledger, graphs),
     plansMoveOn(ledger, books, quiet),
     promisesAreDurable(ledger),
     replayedOnce(),

@@ -7,6 +7,9 @@ const KEPT_STORY = "packages/server/src/domain/workflow/kept-nodes.test.ts";
 const KEPT_GOES_ON =
   "that keeps nodes of an earlier run goes on after them, by their branches, also with its next owner";
 
+const REFERENCES = "packages/server/src/scheduler/reading/references";
+const OUTBOUND = "packages/server/src/scheduler/outbound-assignments";
+
 /** Mutants in the way of workflow runs. */
 export const workflowMutants: readonly Mutant[] = [
   {
@@ -124,5 +127,87 @@ export const workflowMutants: readonly Mutant[] = [
       file: "packages/server/src/api/workflows/retry.test.ts",
       name: "of a retry keeps nodes of both runs, each with the run that has its execution",
     },
+  },
+  {
+    name: "a reference gets the result of the node before its own",
+    file: `${REFERENCES}.ts`,
+    find: "nodeExecutionId(this.#run, from, null, 0)",
+    replace: "nodeExecutionId(this.#run, Math.max(0, from - 1), null, 0)",
+    why: "a handler works on the result of another node",
+    test: {
+      file: `${REFERENCES}.test.ts`,
+      name: "get the result of their node, or the part at their path, with its bytes as they are",
+    },
+  },
+  {
+    name: "an index in a path counts from one",
+    file: "packages/server/src/ports/references/json-value.ts",
+    find: "items[step]",
+    replace: "items[step - 1]",
+    why: "a handler works on another item of a list",
+    test: {
+      file: "packages/server/src/ports/references/json-value.test.ts",
+      name: "is that of the parsed value, for every path into any value",
+    },
+  },
+  {
+    name: "a reference that leads nowhere gives null",
+    file: `${REFERENCES}.ts`,
+    find: "if (slice === null) return this.#notFound(edit);",
+    replace: "if (slice === null) return this.put(edit, NULL);",
+    why: "a handler works on null instead of the value that its author had in mind",
+    test: {
+      file: `${REFERENCES}.test.ts`,
+      name: "that lead nowhere in a result that is there are named with node and path",
+    },
+  },
+  {
+    name: "a payload is sent with its references",
+    file: "packages/server/src/scheduler/reading/payloads.ts",
+    find: "return runs.size === 0 ? [] : await this.#fill(assigns, runs);",
+    replace: "return [];",
+    why: "the worker gets bytes that are no JSON",
+    test: {
+      file: "packages/server/src/scheduler/reading/payloads.test.ts",
+      name: "have the values of references, whether they came with a hint or were read",
+    },
+  },
+  {
+    name: "the machine does not hear of an attempt that cannot be sent",
+    file: `${OUTBOUND}.ts`,
+    find: "      this.#deps.give(held.map(({ assign, reason, error }) => ({ ...tokenOf(assign), reason, error })));\n",
+    replace: "",
+    why: "a node whose reference leads nowhere is assigned for ever",
+    test: {
+      file: `${OUTBOUND}.test.ts`,
+      name: "does not leave if its payload cannot be made: the machine hears of it, and its slot is given back",
+    },
+  },
+  {
+    name: "results are kept when the store may have gone back",
+    file: `${REFERENCES}.ts`,
+    find: "    this.#kept = new KeptValues();\n",
+    replace: "",
+    why: "after the store has lost the end of a node, its next result differs from the one that later nodes get",
+    test: { file: `${REFERENCES}.test.ts`, name: "read a result again when they have forgotten it" },
+  },
+  {
+    name: "a node whose references lead nowhere is tried again",
+    file: "packages/server/src/engine/attempts/attempts.ts",
+    find: "error, advice, reason }",
+    replace: "error, advice: null, reason }",
+    why: "attempts are spent on a payload that cannot be made",
+    test: {
+      file: "packages/server/src/engine/attempts/attempts.test.ts",
+      name: "makes its execution DEAD at once, whatever its budget, and leaves its place to others",
+    },
+  },
+  {
+    name: "a run that was read again ends by the answer to an earlier question",
+    file: `${RUNS}/end.ts`,
+    find: 'if (run?.output === "ASKED") endRun',
+    replace: "if (run !== undefined) endRun",
+    why: "the end of a node was refused after the result of the run was made of it",
+    test: { file: STORY, name: "asks again when it was read again, and ends by the answer to that question only" },
   },
 ];

@@ -1,11 +1,11 @@
-import { DEFAULT_ORDERING, newWorkflow, runOf } from "@mainspring/server/testing";
+import { compileTemplates, DEFAULT_ORDERING, newWorkflow, runOf, Turns } from "@mainspring/server/testing";
 import type { SeededRandom, VirtualClock } from "@mainspring/testkit/time";
 import type { History } from "../history.ts";
 import { EPOCH_MS } from "../sim-process.ts";
 import type { PlannedPart } from "./changes.ts";
 import { Retries } from "./retries.ts";
 import type { SimServer } from "./sim-server.ts";
-import { compiled, type SomeGraph, someGraph } from "./some-graph.ts";
+import { compiled, type SomeGraph, someGraph, withReferences } from "./some-graph.ts";
 
 const ANSWER_WITHIN_MS = 5_000;
 const RETRY_MS = 400;
@@ -23,6 +23,7 @@ export class Workflows {
   readonly #random: SeededRandom;
   readonly #history: History;
   readonly #server: () => SimServer | null;
+  readonly #turns: Turns;
   #open = 0;
   #retries: Retries | null = null;
   /** Workflows by the id of their job, for the checkers. */
@@ -33,6 +34,11 @@ export class Workflows {
     this.#random = random;
     this.#history = history;
     this.#server = server;
+    this.#turns = new Turns({
+      monotonicMs: () => clock.nowMs,
+      setTimer: (delayMs, run) => ({ cancel: clock.plan(delayMs, run) }),
+      defer: (run) => void clock.plan(0, run),
+    });
   }
 
   /** Number of submits and retries without an answer. */
@@ -45,14 +51,17 @@ export class Workflows {
     this.#retries = new Retries(this.#clock, this.#random.fork("retries"), this.#server);
   }
 
-  plan(count: number, withinMs: number, only: PlannedPart): void {
+  /** @param hasReferences whether nodes refer to results; the graphs are the same */
+  plan(count: number, withinMs: number, only: PlannedPart, hasReferences: boolean): void {
+    const references = this.#random.fork("references");
     for (let number = 1; number <= count; number++) {
       const random = this.#random;
       const atMs = random.next() * withinMs;
       const key = `workflow-${number}`;
+      const graph = someGraph(random, key);
       const workflow: PlannedWorkflow = {
         key,
-        graph: someGraph(random, key),
+        graph: hasReferences ? withReferences(references, graph, key) : graph,
         timeoutMs: random.chance(0.1) ? random.between(1, 60) * 1_000 : 7_200_000,
         cancelAfterMs: random.chance(0.1) ? random.between(0, random.pick([50, 20_000])) : null,
       };
@@ -78,17 +87,23 @@ export class Workflows {
     const server = this.#server();
     const submitter = server?.workflows ?? null;
     if (submitter === null) return null;
-    const { nodes, works } = graph;
+    const { nodes, works, references } = graph;
     const createdAt = Math.floor(EPOCH_MS + this.#clock.nowMs);
-    const payloads = new Map(works.map((work, number) => [number, Buffer.from(JSON.stringify(work))]));
+    const payloads = new Map(works.map((work, number) => [number, bytesOf(work)]));
+    const whole = compiled(graph);
+    const texts = { nodes, payloads, output: null, hasInput: true };
+    const templates =
+      references === undefined
+        ? texts
+        : await compileTemplates({ ...texts, output: bytesOf(references.output) }, whole, this.#turns);
     const workflow = newWorkflow({
       definition: definitionOf(createdAt),
       jobId: submitter.newId(),
-      graph: compiled(graph),
+      graph: whole,
       nodes,
-      input: null,
-      payloads,
-      output: null,
+      input: references === undefined ? null : bytesOf(references.input),
+      payloads: templates.payloads,
+      output: templates.output,
       deadline: createdAt + timeoutMs,
       createdAt,
       orderingOf: () => DEFAULT_ORDERING,
@@ -111,6 +126,10 @@ export class Workflows {
     this.#history.add({ kind: "CANCEL_ASKED", executionId });
     await server?.cancel(executionId, view.shard).catch(() => undefined);
   }
+}
+
+function bytesOf(value: unknown): Buffer {
+  return Buffer.from(JSON.stringify(value));
 }
 
 function definitionOf(createdAt: number): Parameters<typeof newWorkflow>[0]["definition"] {

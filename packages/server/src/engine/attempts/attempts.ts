@@ -155,16 +155,9 @@ export function attemptUnsendable(step: Step, unsendable: Unsendable): void {
   const found = current(step, unsendable, unsendable.workerId);
   if (found === null) return;
   const { reason, error } = unsendable;
+  const advice = { kind: "NEVER" } as const;
   endAttempt(step, found.entry, found.assigned, {
-    ...{
-      state: "FAILED",
-      startedAt: null,
-      finishedAt: step.now,
-      result: null,
-      error,
-      advice: { kind: "NEVER" },
-      reason,
-    },
+    ...{ state: "FAILED", startedAt: null, finishedAt: step.now, result: null, error, advice, reason },
   });
 }
 

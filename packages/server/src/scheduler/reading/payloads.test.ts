@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import { fromBinary } from "@bufbuild/protobuf";
 import { RecordedStepsSchema, StepKind } from "@mainspring/proto";
 import { waitData } from "../../domain/step.ts";
+import { encodeTemplate } from "../../ports/references/template.ts";
 import { Payloads } from "./payloads.ts";
 
 const noReferences = { fill: async () => Promise.reject(new Error("no payload has references")) };
@@ -131,5 +132,37 @@ describe("payloads on their way to workers", () => {
     assert.equal(await get("last"), "last");
     assert.equal(await get("0"), "stored 0");
     assert.deepEqual(read, ["0"]);
+  });
+
+  it("have the values of references, whether they came with a hint or were read", async () => {
+    const text = Buffer.from('{"$from":"a"}');
+    const template = encodeTemplate({
+      text,
+      edits: [{ at: { start: 0, end: text.length }, depth: 0, from: 0, path: [] }],
+    });
+    const filled: string[] = [];
+    const error = { name: "ReferenceNotFound", message: "nothing there" };
+    const payloads = new Payloads(
+      { payloads: async (ids) => new Map(ids.map((id) => [id, template])), steps: {} as never },
+      {
+        fill: async (wanted) =>
+          wanted.map(({ run, stored }) => {
+            filled.push(run);
+            assert.deepEqual(stored, template);
+            return run === "bad run" ? { reason: "REFERENCE_NOT_FOUND", error } : Buffer.from(`result of ${run}`);
+          }),
+      },
+    );
+    payloads.keep([{ row: { id: "hinted", dueAt: 0, attempt: 0 }, payload: template }], 1_000);
+    const assigns = ["hinted", "read", "bad"].map((executionId) => {
+      return { executionId, attempt: 1, payloadBytes: 9, payload: null as Uint8Array | null };
+    });
+    const ofRuns = { sentAt: () => 0, runOf: ({ executionId }: { executionId: string }) => `${executionId} run` };
+    const held = await payloads.attach(assigns, ofRuns);
+    assert.deepEqual(filled, ["hinted run", "read run", "bad run"]);
+    const sent = assigns.slice(0, 2).map(({ payload }) => Buffer.from(payload ?? []).toString());
+    assert.deepEqual(sent, ["result of hinted run", "result of read run"]);
+    assert.deepEqual(held, [{ assign: assigns[2], reason: "REFERENCE_NOT_FOUND", error }]);
+    assert.equal(payloads.attach(assigns.slice(0, 2), ofRuns), null, "they are filled in");
   });
 });

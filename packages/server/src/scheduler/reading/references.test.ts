@@ -142,6 +142,14 @@ describe("references in payloads", () => {
     assert.deepEqual(reads, [[0, 1].map((node) => nodeExecutionId(RUN, node, null, 0))]);
   });
 
+  it("read a result again when they have forgotten it", async () => {
+    const { fill, references, reads } = scene({ 0: "1" });
+    await fill('{"$from":"a"}');
+    references.forget();
+    await fill('{"$from":"a"}');
+    assert.equal(reads.length, 2);
+  });
+
   it("read a node again that had no result, which may have ended since", async () => {
     const { fill, reads } = scene();
     await fill('{"$from":"a"}');

@@ -52,7 +52,7 @@ interface Use {
 export class References {
   readonly #store: Pick<Store, "payloads" | "runs">;
   readonly #turns: Turns;
-  readonly #kept = new KeptValues();
+  #kept = new KeptValues();
 
   constructor(store: Pick<Store, "payloads" | "runs">, runtime: Pick<Runtime, "defer" | "setTimer" | "monotonicMs">) {
     this.#store = store;
@@ -74,6 +74,11 @@ export class References {
       for (const source of some) await this.#use(values.get(source) ?? null, uses.get(source) ?? []);
     }
     return await this.#turns.map(fillings, (filling) => (filling instanceof Filling ? filling.text() : filling));
+  }
+
+  /** Forgets all results, because the store may have been set back to a state before them. */
+  forget(): void {
+    this.#kept = new KeptValues();
   }
 
   /** Results and inputs, as far as there are any. */

@@ -1,6 +1,6 @@
 import { RUN_NODE } from "../../../domain/execution.ts";
-import type { KeptNodes } from "../../../domain/workflow/kept-nodes.ts";
 import type { ExecutionId, ShardId } from "../../../domain/ids.ts";
+import type { KeptNodes } from "../../../domain/workflow/kept-nodes.ts";
 import type { DueCursor } from "../../../ports/store-flows.ts";
 import type { Listing, Page } from "../../../ports/store-queries.ts";
 import type {
