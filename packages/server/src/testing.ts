@@ -20,7 +20,7 @@ export { systemRuntime } from "./adapters/system/system-runtime.ts";
 export { packagedZones, readZoneFolder } from "./adapters/system/time-zone-data.ts";
 export { Commands } from "./api/commands.ts";
 export { DeadLetterRuns } from "./api/dead-letters/dead-letter-runs.ts";
-export { sendSignal } from "./api/executions/signal-route.ts";
+export { passSignal, sendSignal } from "./api/executions/signal-route.ts";
 export { FOLLOWERS_MAX } from "./api/executions/stream-seats.ts";
 export { STREAM_MAX_MS } from "./api/executions/stream-until-final.ts";
 export { WAITERS_MAX } from "./api/executions/waiters.ts";

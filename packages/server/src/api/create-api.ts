@@ -58,6 +58,7 @@ import { graphRoute } from "./workflows/graph-route.ts";
 import { orderWorkflowRoutes } from "./workflows/order-workflow-routes.ts";
 import { RunFollowers } from "./workflows/run-followers.ts";
 import { RunReader } from "./workflows/run-picture.ts";
+import { signalNodeRoute } from "./workflows/signal-node-route.ts";
 import { submitWorkflowRoute } from "./workflows/submit-workflow-route.ts";
 import { workflowEventsRoute } from "./workflows/workflow-events-route.ts";
 import { workflowNodeRoutes } from "./workflows/workflow-node-routes.ts";
@@ -184,6 +185,7 @@ function routesOfRuns(app: HttpApp, deps: RunRoutes): void {
   workflowNodeRoutes(app, runs, explain);
   cancelWorkflowRoute(app, { runtime, commands, runs });
   orderWorkflowRoutes(app, { runtime, commands, runs });
+  signalNodeRoute(app, { ...deps, runs });
   graphRoute(app, runs, intake.turns);
   const followers = new RunFollowers(deps);
   app.addHook("preClose", async () => followers.close());

@@ -36,6 +36,7 @@ export function runsConformance(scene: () => Scene): void {
         ...{ row: runRow(asked), mode: "RUNNING", paused: false, revision: 1, nodes: 17 },
         ...{ graph: asked.graph, definitions: asked.definitions },
         executions: [execution(asked, 0), execution(asked, 1)],
+        signalled: [],
       },
     );
     const job = await scene().store.queries.getJob("acme", asked.jobId);

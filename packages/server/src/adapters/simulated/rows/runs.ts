@@ -26,7 +26,19 @@ export function load(data: StoreData, ids: readonly ExecutionId[]): LoadedRun[] 
     const { nodes, graph: bytes, definitions } = graph;
     const executions = nodesOf(data, id).map(nodeOf);
     const { mode, paused, revision } = run;
-    return [{ row: candidateOf(row), mode, paused, revision, nodes, graph: bytes, definitions, executions }];
+    return [
+      {
+        row: candidateOf(row),
+        mode,
+        paused,
+        revision,
+        nodes,
+        graph: bytes,
+        definitions,
+        executions,
+        signalled: data.signals.signalled(id),
+      },
+    ];
   });
 }
 

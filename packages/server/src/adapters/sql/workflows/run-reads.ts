@@ -16,7 +16,8 @@ import { isComplete } from "../schema/late-indexes.ts";
  */
 export const READ_RUNS = `
   SELECT ${CANDIDATE_COLUMNS}, (SELECT w.mode FROM workflow_runs w WHERE w.run = e.id),
-    (SELECT w.paused FROM workflow_runs w WHERE w.run = e.id), (SELECT w.revision FROM workflow_runs w WHERE w.run = e.id)
+    (SELECT w.paused FROM workflow_runs w WHERE w.run = e.id), (SELECT w.revision FROM workflow_runs w WHERE w.run = e.id),
+    (SELECT string_agg(DISTINCT s.execution_id::text, ',') FROM signals s WHERE s.run = e.id AND s.taken_by IS NULL)
   FROM (SELECT unnest($1::uuid[]) AS id) a JOIN executions e ON e.id = a.id
   WHERE e.node = ${RUN_NODE} AND e.queue <> ${QUEUE_CODES.NONE}`;
 
@@ -70,11 +71,17 @@ async function load(db: Connections, ids: readonly ExecutionId[]): Promise<Loade
   });
 }
 
-type OpenRun = Pick<LoadedRun, "row" | "mode" | "paused" | "revision">;
+type OpenRun = Pick<LoadedRun, "row" | "mode" | "paused" | "revision" | "signalled">;
 
 function runFrom(columns: Row): OpenRun {
-  const [mode, paused, revision] = columns.slice(-3) as [number, boolean, number];
-  return { row: candidateFrom(columns), mode: runModeOf(mode), paused, revision };
+  const [mode, paused, revision, signalled] = columns.slice(-4) as [number, boolean, number, string | null];
+  return {
+    row: candidateFrom(columns),
+    mode: runModeOf(mode),
+    paused,
+    revision,
+    signalled: signalled?.split(",") ?? [],
+  };
 }
 
 type Graph = Pick<LoadedRun, "nodes" | "graph" | "definitions">;

@@ -16,7 +16,7 @@ import { attemptLogs } from "./0015-attempt-logs.ts";
 import { flows } from "./0016-flows.ts";
 import { signals } from "./0017-signals.ts";
 import { workflows } from "./0018-workflows.ts";
-import { pausedRuns } from "./0019-paused-runs.ts";
+import { workflowActs } from "./0019-workflow-acts.ts";
 
 export interface Migration {
   /** Version of the schema after the migration; versions grow. */
@@ -50,5 +50,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 16, name: "flows", sql: flows },
   { version: 17, name: "signals", sql: signals },
   { version: 18, name: "workflows", sql: workflows },
-  { version: 19, name: "paused runs", sql: pausedRuns },
+  { version: 19, name: "workflow acts", sql: workflowActs },
 ];
