@@ -22,7 +22,7 @@ export { packagedZones, readZoneFolder } from "./adapters/system/time-zone-data.
 export { Commands } from "./api/commands.ts";
 export { DeadLetterRuns } from "./api/dead-letters/dead-letter-runs.ts";
 export { LiveView } from "./api/executions/live.ts";
-export { sendSignal } from "./api/executions/signal-route.ts";
+export { passSignal, sendSignal } from "./api/executions/signal-route.ts";
 export { FOLLOWERS_MAX } from "./api/executions/stream-seats.ts";
 export { STREAM_MAX_MS } from "./api/executions/stream-until-final.ts";
 export { WAITERS_MAX } from "./api/executions/waiters.ts";

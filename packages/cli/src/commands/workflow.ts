@@ -15,6 +15,7 @@ import { given } from "../arguments/given.ts";
 import { choiceOption, id, integer } from "../arguments/option-values.ts";
 import { onWorkflow } from "../arguments/workflow-argument.ts";
 import { nodesText, workflowsText } from "../text/workflow-text.ts";
+import { workflowSignalCommand } from "./execution-steps.ts";
 import { workflowExplainCommand } from "./workflow-explain.ts";
 import { workflowGraphCommand } from "./workflow-graph.ts";
 import { workflowRetryCommand } from "./workflow-retry.ts";
@@ -43,7 +44,8 @@ export function workflowCommand(): Command {
     .addCommand(cancelCommand())
     .addCommand(workflowRetryCommand())
     .addCommand(pauseCommand())
-    .addCommand(resumeCommand());
+    .addCommand(resumeCommand())
+    .addCommand(workflowSignalCommand());
 }
 
 function workflowListCommand(): Command {

@@ -5,6 +5,7 @@ import { type FollowOptions, follow } from "./follow.ts";
 import { headerValue } from "./headers.ts";
 import type { Http } from "./http.ts";
 import type { ReadOptions, Requests } from "./requests.ts";
+import type { SentSignal, SignalOptions } from "./step-types.ts";
 import { workflowEvents } from "./workflow-events.ts";
 import type {
   DeduplicatedWorkflow,
@@ -158,6 +159,29 @@ export class Workflows {
    */
   async resume(workflowId: string, options: ReadOptions = {}): Promise<"RESUMED" | "REQUESTED"> {
     return (await this.#order(workflowId, "resume", options)) ? "RESUMED" : "REQUESTED";
+  }
+
+  /**
+   * Sends a signal to a node that is not final. The step of its handler that waits for the name, now or later
+   * (`ctx.step.waitForSignal`), consumes the signal. The signal is kept when the node has no execution yet. The client
+   * retries, and the signal is accepted once.
+   * @param node name of the node
+   * @param name name of the signal, 1 to 128 characters
+   * @param data JSON of at most 64 KiB; left out: none
+   * @throws {MainspringError} NOT_FOUND: there is no such run or node. CONFLICT: the node is final or SKIPPED, 1,000 of its
+   * signals wait for a step, or the id belongs to a signal with another name or other data
+   */
+  signal(
+    workflowId: string,
+    node: string,
+    name: string,
+    data?: unknown,
+    options: SignalOptions = {},
+  ): Promise<SentSignal> {
+    const { id = this.#runtime.uuid(), ...rest } = options;
+    const body = data === undefined ? { name, id } : { name, id, data };
+    const path = `${pathOf(workflowId)}/nodes/${encodeURIComponent(node)}/signals`;
+    return this.#requests.send("POST", path, body, true, rest);
   }
 
   /** @returns whether it is done */

@@ -59,6 +59,7 @@ import { orderWorkflowRoutes } from "./workflows/order-workflow-routes.ts";
 import { retryWorkflowRoute } from "./workflows/retry-workflow-route.ts";
 import { RunFollowers } from "./workflows/run-followers.ts";
 import { RunReader } from "./workflows/run-picture.ts";
+import { signalNodeRoute } from "./workflows/signal-node-route.ts";
 import { submitWorkflowRoute } from "./workflows/submit-workflow-route.ts";
 import { workflowEventsRoute } from "./workflows/workflow-events-route.ts";
 import { workflowNodeRoutes } from "./workflows/workflow-node-routes.ts";
@@ -187,6 +188,7 @@ function routesOfRuns(app: HttpApp, deps: RunRoutes): void {
   cancelWorkflowRoute(app, { runtime, commands, runs });
   retryWorkflowRoute(app, new WorkflowRetrier(deps), deps.handlers);
   orderWorkflowRoutes(app, { runtime, commands, runs });
+  signalNodeRoute(app, { ...deps, runs });
   graphRoute(app, runs, intake.turns);
   const followers = new RunFollowers(deps);
   app.addHook("preClose", async () => followers.close());

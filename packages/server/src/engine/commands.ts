@@ -14,6 +14,7 @@ import { finishEntry, forget } from "./rows.ts";
 import { cancelRun, orderRun, reload } from "./runs/advance.ts";
 import { endNode } from "./runs/cancel-nodes.ts";
 import { nodeParked } from "./runs/pause.ts";
+import { signalNode } from "./runs/signal-node.ts";
 import type { Step } from "./state.ts";
 
 /** Applies new commands whose executions are known in memory, and asks for the rows that the other commands need. */
@@ -67,15 +68,15 @@ function applyToKnown(step: Step, command: OneCommand, missing: string[]): void 
   }
 }
 
-/** Applies commands about one execution, and gives it a place. @param entry null: the execution is final */
-function applyToOne(step: Step, commands: readonly OneCommand[], entry: Entry | null): void {
-  if (entry?.row.queue === "OPEN") return applyToRun(step, commands, entry);
+/** Applies commands about one execution, and gives it a place. */
+function applyToOne(step: Step, commands: readonly OneCommand[], entry: Entry): void {
+  if (entry.row.queue === "OPEN") return applyToRun(step, commands, entry);
   for (const command of commands) {
-    if (entry === null || entry.place === "GONE") commandDone(step, command, "FINAL");
+    if (entry.place === "GONE") commandDone(step, command, "FINAL");
     else if (command.kind === "CANCEL") answer(step, command, cancel(step, entry, command));
     else signal(step, entry, command);
   }
-  if (entry?.place === "NEW") enter(step, entry);
+  if (entry.place === "NEW") enter(step, entry);
 }
 
 /** Applies commands about a workflow run, which has no place among the executions. No signal goes to a run. */
@@ -111,7 +112,19 @@ function applyWaiting(step: Step, id: string, rows: Rows, again: Set<string>): v
   const entry = settledEntry(step, id, rows);
   if (entry === "UNSETTLED") return void again.add(id);
   loading.delete(id);
-  applyToOne(step, commands, entry);
+  if (entry !== null) return applyToOne(step, commands, entry);
+  const open = commands.filter((command) => isToReread(step, command));
+  if (open.length === 0) return;
+  loading.set(id, open);
+  again.add(id);
+}
+
+/** Applies a command about an execution without an open row. @returns whether the execution must be read again */
+function isToReread(step: Step, command: OneCommand): boolean {
+  if (command.kind === "SIGNAL" && command.ofNode !== undefined)
+    return signalNode(step, { ...command, ofNode: command.ofNode }) === "LOAD";
+  commandDone(step, command, "FINAL");
+  return false;
 }
 
 function supersedeLoaded(step: Step, id: string, rows: Rows, again: Set<string>): void {

@@ -26,6 +26,13 @@ export interface CancelCommand extends AnyCommand {
 export interface SignalCommand extends AnyCommand {
   kind: "SIGNAL";
   executionId: ExecutionId;
+  /** Node that was named instead of its execution, which may not exist yet. Left out: the execution exists. */
+  ofNode?: NodeOfCommand;
+}
+
+export interface NodeOfCommand {
+  run: ExecutionId;
+  node: number;
 }
 
 /** Pauses or resumes a workflow run. The commands of a run are applied in the order of the inbox, and the last one counts. */

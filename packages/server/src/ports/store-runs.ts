@@ -137,6 +137,8 @@ export interface LoadedRun {
   kept: readonly KeptNodes[];
   /** Executions of the run's nodes, by (node, item). */
   executions: NodeExecution[];
+  /** Executions of nodes that have signals which were sent to the nodes by name and which no step has consumed. */
+  signalled: ExecutionId[];
 }
 
 export interface NodeExecution {

@@ -46,7 +46,7 @@ describe("a run of a workflow as an execution", () => {
   it("takes no signal, because it has no handler", async () => {
     const refused = await stage.post(`/v1/executions/${run}/signals`, { name: "go" });
     assert.equal(refused.statusCode, 409);
-    assert.match(refused.json().detail, /send the signal to the execution of a node/);
+    assert.match(refused.json().detail, /send the signal to a node of the run/);
     const node = await stage.post(`/v1/executions/${nodeExecutionId(run, 2, null, 0)}/signals`, { name: "go" });
     assert.equal(node.statusCode, 202, node.body);
   });

@@ -18,7 +18,10 @@ import { knownPicture, WorkflowParams } from "./workflow-routes.ts";
 import { because, blockedBy, keptFrom, workflowNode } from "./workflow-views.ts";
 
 const tags = ["workflows"];
-const NodeParams = Type.Object({ workflowId: Uuid("the run"), name: Type.String({ description: "name of the node" }) });
+export const NodeParams = Type.Object({
+  workflowId: Uuid("the run"),
+  name: Type.String({ description: "name of the node" }),
+});
 const ListQuery = Type.Object(
   { state: Type.Optional(WorkflowNodeState), ...pageQuery },
   { additionalProperties: false },
@@ -110,7 +113,8 @@ function reasonsOf(picture: RunPicture, node: number): NodeExplanation["reasons"
   return [{ reason: "FINAL", state: "SKIPPED", why, finishedAt: null }];
 }
 
-function numberOf({ nodes }: RunPicture, wanted: string): number {
+/** @throws {ProblemError} 404: there is no such node */
+export function numberOf({ nodes }: RunPicture, wanted: string): number {
   const node = nodes.findIndex(({ name }) => name === wanted);
   if (node === -1) throw new ProblemError(problem("not-found", "the workflow has no node of this name"));
   return node;

@@ -87,16 +87,13 @@ function createReady(step: Step, run: Run): void {
   step.state.recentWrites.add(run.id, step.batch.number);
 }
 
-function createdNode({ state, now }: Step, { id, shard, read }: Run, node: number): Candidate {
+function createdNode({ state, now }: Step, { id, shard, read, signalled }: Run, node: number): Candidate {
   const { tenant, jobVersion, scheduledAt } = read.row;
   const definition = read.definitions[node] as StoredNode;
-  return nodeExecution(
-    { id, shard, tenant, jobVersion, scheduledAt },
-    node,
-    definition,
-    poolOf(state, definition.pool),
-    now,
-  );
+  const pool = poolOf(state, definition.pool);
+  const row = nodeExecution({ id, shard, tenant, jobVersion, scheduledAt }, node, definition, pool, now);
+  if (signalled.has(row.id)) row.steps = "RECORDED";
+  return row;
 }
 
 /** Records the ends in this batch from which skips follow: a node that follows from a skip follows from these ends. */

@@ -11,6 +11,7 @@ import { advance } from "./advance.ts";
 import { cancelNodes } from "./cancel-nodes.ts";
 import { holdLoaded } from "./pause.ts";
 import type { Run } from "./runs.ts";
+import { signalLoaded } from "./signal-node.ts";
 
 /** Runs that one read brings. */
 const LOADED_MAX = 100;
@@ -48,10 +49,10 @@ export function applyLoadedRuns(step: Step, read: Extract<ReadResult, { kind: "L
 function gone(step: Step, id: ExecutionId, mark: ReadMark): void {
   const { runs, recentWrites } = step.state;
   if (recentWrites.hides(id, mark.since)) return runs.expect(id);
-  const commands = [...(runs.cancels.get(id) ?? []), ...(runs.orders.get(id) ?? [])];
-  runs.cancels.delete(id);
-  runs.orders.delete(id);
-  for (const command of commands) commandDone(step, command, "FINAL");
+  for (const open of [runs.cancels, runs.orders, runs.signals]) {
+    for (const command of open.get(id) ?? []) commandDone(step, command, "FINAL");
+    open.delete(id);
+  }
 }
 
 function isStale({ state }: Step, { row }: ReadRun, mark: ReadMark): boolean {
@@ -72,6 +73,7 @@ function bring(step: Step, read: ReadRun): void {
     paused,
     parking: null,
     orderedIn: null,
+    signalled: new Set(read.signalled),
     revision,
     uncommitted: new Set(),
     skips: null,
@@ -82,6 +84,7 @@ function bring(step: Step, read: ReadRun): void {
   step.state.runs.add(run);
   cancelNodes(step, run, progress.toCancel());
   holdLoaded(step, run);
+  signalLoaded(step, run);
   advance(step, run);
 }
 

@@ -1,7 +1,7 @@
 import type { FinalState } from "../../domain/execution.ts";
 import type { EpochMs, ExecutionId, ShardId } from "../../domain/ids.ts";
 import type { RunProgress } from "../../domain/workflow/readiness.ts";
-import type { CancelCommand, RunCommand } from "../../ports/store-commands.ts";
+import type { CancelCommand, NodeOfCommand, RunCommand, SignalCommand } from "../../ports/store-commands.ts";
 import type { RunMode } from "../../ports/store-runs.ts";
 import { Heap, type HeapNode } from "../heap.ts";
 import type { ReadRun } from "../inputs.ts";
@@ -23,6 +23,8 @@ export interface Run {
   parking: Set<ExecutionId> | null;
   /** Number of the batch that pauses or resumes the run; null: it was answered. */
   orderedIn: number | null;
+  /** Executions of nodes that have open signals. Those that do not exist yet are created with a mark. */
+  readonly signalled: Set<ExecutionId>;
   /** Revision in the store once every batch up to now is committed. */
   revision: number;
   /** Executions of nodes whose creating commit is not answered yet. Until then nothing else may be written of them. */
@@ -43,6 +45,9 @@ export interface Skips {
   readonly causes: Map<number, ReadonlySet<ExecutionId>>;
 }
 
+/** Command about a signal that names a node. */
+export type NodeSignal = SignalCommand & { ofNode: NodeOfCommand };
+
 /** End of a node that the batch writes. */
 export interface NodeEnd {
   id: ExecutionId;
@@ -55,6 +60,8 @@ export interface NodeEnd {
 
 /** Open workflow runs of the shards of this owner, as far as they are in memory. */
 export class Runs {
+  /** Commands about signals to nodes without an execution, by run, until the run is read. */
+  readonly signals = new Map<ExecutionId, NodeSignal[]>();
   readonly byId = new Map<ExecutionId, Run>();
   /** Runs by their deadlines. */
   readonly deadlines = new Heap<Run>();

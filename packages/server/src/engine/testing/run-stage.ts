@@ -24,7 +24,7 @@ type Edges = readonly (string | Dependency)[];
 export class Stage {
   readonly story = new Story().worker("w1", { slots: 100 });
   readonly names: string[];
-  readonly #read: Omit<ReadRun, "executions" | "mode" | "paused" | "revision">;
+  readonly #read: Omit<ReadRun, "executions" | "mode" | "paused" | "revision" | "signalled">;
   readonly shard: number;
 
   constructor(
@@ -56,15 +56,21 @@ export class Stage {
   }
 
   /** Answers the question for the run. @param states states of the nodes that have rows, by name */
-  load(states: Record<string, NodeExecution["state"] | "PARKED">, mode: RunMode = "RUNNING", paused = false): this {
+  load(
+    states: Record<string, NodeExecution["state"] | "PARKED">,
+    mode: RunMode = "RUNNING",
+    paused = false,
+    signalled: readonly string[] = [],
+  ): this {
     const executions = Object.entries(states).map(([name, word]) => {
       const isParked = word === "PARKED";
       const state = isParked ? ("PENDING" as const) : word;
       return { id: this.id(name), node: this.number(name), item: null, state, branch: null, isParked };
     });
+    const run = { ...this.run(executions, mode, paused), signalled: signalled.map((name) => this.id(name)) };
     const { term } = this.story.state;
     const since = this.story.batch.number;
-    this.story.tell({ kind: "LOADED_RUNS", asked: [RUN], runs: [this.run(executions, mode, paused)], since, term });
+    this.story.tell({ kind: "LOADED_RUNS", asked: [RUN], runs: [run], since, term });
     return this;
   }
 
@@ -76,7 +82,7 @@ export class Stage {
   }
 
   run(executions: NodeExecution[], mode: RunMode, paused: boolean): ReadRun {
-    return { ...this.#read, row: { ...this.#read.row }, executions, mode, paused, revision: 1 };
+    return { ...this.#read, row: { ...this.#read.row }, executions, mode, paused, revision: 1, signalled: [] };
   }
 
   /** Hints a node that the api has created. */

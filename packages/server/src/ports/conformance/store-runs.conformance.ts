@@ -42,6 +42,7 @@ export function runsConformance(scene: () => Scene): void {
         ...{ graph: asked.graph, definitions: asked.definitions, output },
         kept: [],
         executions: [execution(asked, 0), execution(asked, 1)],
+        signalled: [],
       },
     );
     const job = await scene().store.queries.getJob("acme", asked.jobId);

@@ -135,7 +135,10 @@ const Definition = Type.Object({
 });
 const Command = Type.Union([
   Type.Object({ ...command, kind: Type.Literal("CANCEL"), executionId: Id }),
-  Type.Object({ ...command, kind: Type.Literal("SIGNAL"), executionId: Id }),
+  Type.Object({
+    ...{ ...command, kind: Type.Literal("SIGNAL"), executionId: Id },
+    ofNode: Type.Optional(Type.Object({ run: Id, node: Count })),
+  }),
   Type.Object({ ...command, kind: oneOf("PAUSE_RUN", "RESUME_RUN"), executionId: Id }),
   Type.Object({ ...ofJob, kind: Type.Literal("REPLACE"), version: Count, definition: Definition, payloadBytes: Count }),
   Type.Object({ ...ofJob, kind: Type.Literal("DELETE") }),

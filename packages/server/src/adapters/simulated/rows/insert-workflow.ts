@@ -66,5 +66,11 @@ export function nodeRow(
     payload: graph?.payloads.find(({ node }) => node === row.node)?.payload ?? null,
   };
   const origin = { trigger: "NODE", retryOf: null, jobVersion: row.jobVersion, dueAt: row.dueAt } as const;
-  return { ...newRow(job, origin), ...written, node: row.node ?? null, item: row.item ?? null };
+  return {
+    ...newRow(job, origin),
+    ...written,
+    node: row.node ?? null,
+    item: row.item ?? null,
+    steps: row.steps ?? null,
+  };
 }

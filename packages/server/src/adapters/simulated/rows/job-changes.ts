@@ -195,7 +195,7 @@ export function settleByRetry(data: StoreData, retryOf: ExecutionId): void {
 function keepSteps(data: StoreData, from: ExecutionId, to: ExecutionId): boolean {
   const [records, signals] = [data.steps.of(from), data.signals.openOf(from)];
   for (const record of records) data.steps.write({ ...record, executionId: to, attempt: 0 });
-  for (const signal of signals) data.signals.add(to, signal);
+  for (const signal of signals) data.signals.add(to, signal, null);
   return records.length + signals.length > 0;
 }
 

@@ -31,7 +31,11 @@ export function load(data: StoreData, ids: readonly ExecutionId[]): LoadedRun[] 
     const executions = nodesOf(data, id).map(nodeOf);
     const { mode, paused, revision, kept } = run;
     return [
-      { row: candidateOf(row), mode, paused, revision, kept, nodes, graph: bytes, definitions, output, executions },
+      {
+        ...{ row: candidateOf(row), mode, paused, revision, kept },
+        ...{ nodes, graph: bytes, definitions, output, executions },
+        signalled: data.signals.signalled(id),
+      },
     ];
   });
 }

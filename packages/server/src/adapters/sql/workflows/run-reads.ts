@@ -22,7 +22,8 @@ import { KEPT, keptFrom, retryRun } from "./retry-run.ts";
 export const READ_RUNS = `
   SELECT ${CANDIDATE_COLUMNS}, (SELECT w.mode FROM workflow_runs w WHERE w.run = e.id),
     (SELECT w.paused FROM workflow_runs w WHERE w.run = e.id), (SELECT w.revision FROM workflow_runs w WHERE w.run = e.id),
-    (SELECT ${KEPT} FROM workflow_runs w WHERE w.run = e.id)
+    (SELECT ${KEPT} FROM workflow_runs w WHERE w.run = e.id),
+    (SELECT string_agg(DISTINCT s.execution_id::text, ',') FROM signals s WHERE s.run = e.id AND s.taken_by IS NULL)
   FROM (SELECT unnest($1::uuid[]) AS id) a JOIN executions e ON e.id = a.id
   WHERE e.node = ${RUN_NODE} AND e.queue <> ${QUEUE_CODES.NONE}`;
 
@@ -92,12 +93,15 @@ async function load(db: Connections, ids: readonly ExecutionId[]): Promise<Loade
   });
 }
 
-type OpenRun = Pick<LoadedRun, "row" | "mode" | "paused" | "revision" | "kept">;
-type RunColumns = [mode: number, paused: boolean, revision: number, kept: string | null];
+type OpenRun = Pick<LoadedRun, "row" | "mode" | "paused" | "revision" | "kept" | "signalled">;
+type RunColumns = [mode: number, paused: boolean, revision: number, kept: string | null, signalled: string | null];
 
 function runFrom(columns: Row): OpenRun {
-  const [mode, paused, revision, kept] = columns.slice(-4) as RunColumns;
-  return { row: candidateFrom(columns), mode: runModeOf(mode), paused, revision, kept: keptFrom(kept) };
+  const [mode, paused, revision, kept, signalled] = columns.slice(-5) as RunColumns;
+  return {
+    ...{ row: candidateFrom(columns), mode: runModeOf(mode), paused, revision },
+    ...{ kept: keptFrom(kept), signalled: signalled?.split(",") ?? [] },
+  };
 }
 
 async function results(db: Connections, ids: readonly ExecutionId[]): Promise<Map<ExecutionId, Uint8Array | null>> {

@@ -17,7 +17,7 @@ import { flows } from "./0016-flows.ts";
 import { signals } from "./0017-signals.ts";
 import { workflows } from "./0018-workflows.ts";
 import { retriedRuns } from "./0019-retried-runs.ts";
-import { pausedRuns } from "./0020-paused-runs.ts";
+import { workflowActs } from "./0020-workflow-acts.ts";
 
 export interface Migration {
   /** Version of the schema after the migration; versions grow. */
@@ -52,5 +52,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 17, name: "signals", sql: signals },
   { version: 18, name: "workflows", sql: workflows },
   { version: 19, name: "retried runs", sql: retriedRuns },
-  { version: 20, name: "paused runs", sql: pausedRuns },
+  { version: 20, name: "workflow acts", sql: workflowActs },
 ];
