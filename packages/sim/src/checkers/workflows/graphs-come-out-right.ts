@@ -31,6 +31,8 @@ interface RunAccount {
   graph: Graph;
   row: ExecutionRow;
   mode: string;
+  /** Modes of the run before and after the newest commit that changed its mode, and that commit. */
+  changed: { modes: readonly string[]; in: StoreEvent } | null;
   /** Executions of nodes by name. A node that a retry keeps has the execution of the earlier run. */
   rows: Map<string, ExecutionRow>;
   /** Simulated time since which no node is live; null: one is. */
@@ -47,7 +49,7 @@ export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, qui
   const runs = new Map<string, RunAccount>();
   const begin = (row: ExecutionRow, mode: string) => {
     const graph = graphs().get(row.job.jobId);
-    if (graph !== undefined) runs.set(row.id, { graph, row, mode, rows: new Map(), idleSinceMs: null });
+    if (graph !== undefined) runs.set(row.id, { graph, row, mode, changed: null, rows: new Map(), idleSinceMs: null });
   };
   const keep = ({ run: id, kept }: RunRow) => {
     const run = runs.get(id);
@@ -79,7 +81,7 @@ export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, qui
         keep(event.run);
       }
       if (event.kind === "COMMITTED" && event.outcome.status === "APPLIED") committed(event, runs, put);
-      for (const row of addedRows(event)) created(row, runs, put);
+      for (const row of addedRows(event)) created(event, row, runs, put);
     },
     looked(nowMs) {
       for (const run of runs.values()) {
@@ -114,14 +116,17 @@ function judgeKept({ graph, row, rows }: RunAccount): void {
 }
 
 function committed(
-  { asked, applied, outcome }: Extract<StoreEvent, { kind: "COMMITTED" }>,
+  event: Extract<StoreEvent, { kind: "COMMITTED" }>,
   runs: ReadonlyMap<string, RunAccount>,
   put: (row: ExecutionRow) => void,
 ): void {
+  const { asked, applied, outcome } = event;
   const missed = new Set(outcome.missedRuns);
   for (const { run, mode } of asked.runs) {
     const account = runs.get(run);
-    if (account !== undefined && !missed.has(run)) account.mode = mode;
+    if (account === undefined || missed.has(run)) continue;
+    account.changed = { modes: [account.mode, mode], in: event };
+    account.mode = mode;
   }
   for (const { after } of applied) put(after);
   for (const { after } of applied) {
@@ -132,19 +137,26 @@ function committed(
   }
 }
 
-function created(row: ExecutionRow, runs: ReadonlyMap<string, RunAccount>, put: (row: ExecutionRow) => void): void {
+function created(
+  event: StoreEvent,
+  row: ExecutionRow,
+  runs: ReadonlyMap<string, RunAccount>,
+  put: (row: ExecutionRow) => void,
+): void {
   if (row.node === null || row.node < 0) return;
   const run = runs.get(row.job.jobId);
   const node = run?.graph.nodes[row.node];
   if (run === undefined || node === undefined) throw new Violation(`${row.id} is a node of no run`);
   if (run.rows.has(node.name)) throw new Violation(`${node.name} of ${run.row.id} was created twice`);
   if (isOver(run.row.state)) throw new Violation(`${node.name} was created after the end of ${run.row.id}`);
-  const state = blanks(run.graph.nodes, run.rows, modeOf(run)).get(node.name);
-  if (state !== "READY") throw new Violation(`${node.name} of ${run.row.id} was created and is ${state}`);
+  // The owner may create a node and change the mode in one commit, in any order. It cancels the node then.
+  const modes = run.changed?.in === event ? run.changed.modes : [run.mode];
+  const states = modes.map((mode) => blanks(run.graph.nodes, run.rows, modeOf({ mode })).get(node.name));
+  if (!states.includes("READY")) throw new Violation(`${node.name} of ${run.row.id} was created and is ${states}`);
   put(row);
 }
 
-function modeOf({ mode }: RunAccount): Mode {
+function modeOf({ mode }: Pick<RunAccount, "mode">): Mode {
   return mode === "EXPIRING" ? "CANCELLING" : (mode as Mode);
 }
 
