@@ -3,17 +3,22 @@ import type { SeededRandom, VirtualClock } from "@mainspring/testkit/time";
 import type { History } from "../history.ts";
 import { EPOCH_MS } from "../sim-process.ts";
 import type { PlannedPart } from "./changes.ts";
+import { RunActs, somePauses } from "./run-acts.ts";
 import type { SimServer } from "./sim-server.ts";
+import { waitsOf } from "./some-definition.ts";
 import { compiled, type SomeGraph, someGraph } from "./some-graph.ts";
 
 const ANSWER_WITHIN_MS = 5_000;
 const RETRY_MS = 400;
+/** Longest sleep of a node's handler, in milliseconds. */
+const WAIT_MAX_MS = 120_000;
 
 interface PlannedWorkflow {
   key: string;
   graph: SomeGraph;
   timeoutMs: number;
   cancelAfterMs: number | null;
+  pauses: ReturnType<typeof somePauses>;
 }
 
 /** Clients that submit workflows at random times, repeat a submit until it is answered, and cancel some runs. */
@@ -25,12 +30,14 @@ export class Workflows {
   #open = 0;
   /** Workflows by the id of their job, for the checkers. */
   readonly known = new Map<string, SomeGraph>();
+  readonly #acts: RunActs;
 
   constructor(clock: VirtualClock, random: SeededRandom, history: History, server: () => SimServer | null) {
     this.#clock = clock;
     this.#random = random;
     this.#history = history;
     this.#server = server;
+    this.#acts = new RunActs(clock, server);
   }
 
   /** Number of submits without an answer. */
@@ -38,7 +45,8 @@ export class Workflows {
     return this.#open;
   }
 
-  plan(count: number, withinMs: number, only: PlannedPart): void {
+  /** @param hasActs whether runs are paused and resumed, and some handlers sleep or wait for signals */
+  plan(count: number, withinMs: number, only: PlannedPart, hasActs: boolean): void {
     for (let number = 1; number <= count; number++) {
       const random = this.#random;
       const atMs = random.next() * withinMs;
@@ -48,7 +56,12 @@ export class Workflows {
         graph: someGraph(random, key),
         timeoutMs: random.chance(0.1) ? random.between(1, 60) * 1_000 : 7_200_000,
         cancelAfterMs: random.chance(0.1) ? random.between(0, random.pick([50, 20_000])) : null,
+        pauses: hasActs ? somePauses(random.fork(`pauses of ${key}`)) : [],
       };
+      if (hasActs) {
+        for (const [node, work] of workflow.graph.works.entries())
+          work.waits = waitsOf(random.fork(`waits of ${key} ${node}`), WAIT_MAX_MS);
+      }
       if (atMs > only.untilMs || !only.isWanted(number)) continue;
       this.#open++;
       this.#clock.plan(atMs, () => this.#ask(workflow));
@@ -88,10 +101,11 @@ export class Workflows {
     return runOf(await submitter.take(workflow, { tenant: "default", key, requestHash: key }));
   }
 
-  #answered({ key, cancelAfterMs }: PlannedWorkflow, executionId: string): void {
+  #answered({ key, cancelAfterMs, pauses, graph }: PlannedWorkflow, executionId: string): void {
     this.#open--;
     this.#history.add({ kind: "ACCEPTED", key, executionId, deduplicated: false });
     if (cancelAfterMs !== null) this.#clock.plan(cancelAfterMs, () => void this.#cancel(executionId));
+    this.#acts.begin(executionId, pauses, graph.works);
   }
 
   async #cancel(executionId: string): Promise<void> {

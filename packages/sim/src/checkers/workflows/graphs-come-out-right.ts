@@ -16,6 +16,7 @@ interface RunAccount {
   graph: Graph;
   row: ExecutionRow;
   mode: string;
+  paused: boolean;
   rows: Map<string, ExecutionRow>;
   /** Simulated time since which no node is live; null: one is. */
   idleSinceMs: number | null;
@@ -23,14 +24,14 @@ interface RunAccount {
 
 /**
  * A node is created once, and only when its parents have ended as its edges want; a run ends only when nothing of it is
- * live or may start, and then as its nodes say. An open run whose nodes have all ended goes on or ends soon.
+ * live or may start, and then as its nodes say. An open run whose nodes have all ended goes on or ends soon, unless it is paused.
  * @param graphs workflows by the id of their job
  */
 export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, quiet: Quiet): Checker {
   const runs = new Map<string, RunAccount>();
-  const begin = (row: ExecutionRow, mode: string) => {
+  const begin = (row: ExecutionRow, mode: string, paused: boolean) => {
     const graph = graphs().get(row.job.jobId);
-    if (graph !== undefined) runs.set(row.id, { graph, row, mode, rows: new Map(), idleSinceMs: null });
+    if (graph !== undefined) runs.set(row.id, { graph, row, mode, paused, rows: new Map(), idleSinceMs: null });
   };
   const put = (row: ExecutionRow) => {
     const run = runs.get(row.job.jobId);
@@ -42,18 +43,23 @@ export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, qui
     saw(event) {
       if (event.kind === "WENT_BACK") {
         runs.clear();
-        const modes = new Map(event.runs.map(({ run, mode }) => [run, mode]));
-        for (const row of event.rows) if (row.queue === "OPEN") begin(row, modes.get(row.id) ?? "RUNNING");
+        const runsById = new Map(event.runs.map((run) => [run.run, run]));
+        for (const row of event.rows) {
+          const { mode = "RUNNING", paused = false } = runsById.get(row.id) ?? {};
+          if (row.queue === "OPEN") begin(row, mode, paused);
+        }
         for (const row of event.rows) put(row);
         return;
       }
-      if (event.kind === "SUBMITTED") for (const row of event.rows) if (row.queue === "OPEN") begin(row, "RUNNING");
+      if (event.kind === "SUBMITTED")
+        for (const row of event.rows) if (row.queue === "OPEN") begin(row, "RUNNING", false);
       if (event.kind === "COMMITTED" && event.outcome.status === "APPLIED") committed(event, runs, put);
       for (const row of addedRows(event)) created(row, runs, put);
     },
     looked(nowMs) {
       for (const run of runs.values()) {
-        const isIdle = !isOver(run.row.state) && [...run.rows.values()].every(({ state }) => isOver(state));
+        const isIdle =
+          !isOver(run.row.state) && !run.paused && [...run.rows.values()].every(({ state }) => isOver(state));
         run.idleSinceMs = isIdle ? (run.idleSinceMs ?? nowMs) : null;
         const sinceMs = Math.max(run.idleSinceMs ?? nowMs, quiet.butForBlocksSinceMs);
         if (nowMs - sinceMs > BOUND_MS) throw new Violation(`the run ${run.row.id} is open and nothing of it is live`);
@@ -68,9 +74,9 @@ function committed(
   put: (row: ExecutionRow) => void,
 ): void {
   const missed = new Set(outcome.missedRuns);
-  for (const { run, mode } of asked.runs) {
+  for (const { run, mode, paused } of asked.runs) {
     const account = runs.get(run);
-    if (account !== undefined && !missed.has(run)) account.mode = mode;
+    if (account !== undefined && !missed.has(run)) Object.assign(account, { mode, paused });
   }
   for (const { after } of applied) put(after);
   for (const { after } of applied) {
