@@ -16,9 +16,11 @@ import {
   LiveView,
   Membership,
   type NodeProfile,
+  nodeExecutionId,
   OwnShards,
   PoolChanger,
   PoolOrderings,
+  passSignal,
   type Role,
   RunReader,
   type Runtime,
@@ -79,6 +81,8 @@ export class SimServer {
   #deadLetters: DeadLetterRuns | null = null;
   #cancel: ((executionId: string, shard: number) => Promise<void>) | null = null;
   #signal: ((executionId: string, signal: SentSignal) => Promise<void>) | null = null;
+  #order: SimServer["order"] | null = null;
+  #signalNode: SimServer["signalNode"] | null = null;
 
   constructor(process: SimProcess, machine: string, roles: readonly Role[], context: ServerContext) {
     this.process = process;
@@ -174,6 +178,19 @@ export class SimServer {
     this.#signal = async (executionId, signal) => {
       await sendSignal({ runtime, store, commands }, executionId, signal);
     };
+    this.#order = async (kind, run) => {
+      const view = await store.queries.getRun("default", run);
+      if (view === null || view.finishedAt !== null) return;
+      const command = { id: runtime.uuid(), shard: view.shard, kind, executionId: run };
+      await store.addCommand(command);
+      commands.pass(command);
+    };
+    this.#signalNode = async (run, node, signal) => {
+      const view = await store.queries.getRun("default", run);
+      if (view === null || view.finishedAt !== null) return;
+      const to = { shard: view.shard, executionId: nodeExecutionId(run, node, null, 0), ofNode: { run, node } };
+      await passSignal({ runtime, store, commands }, to, signal);
+    };
   }
 
   async #followZones(node: string, runtime: Runtime, system: Runtime, log: SchedulerDependencies["log"]) {
@@ -227,6 +244,16 @@ export class SimServer {
   /** Sends a signal as the API does. */
   signal(executionId: string, signal: SentSignal): Promise<void> {
     return this.#signal?.(executionId, signal) ?? Promise.reject(new Error("the server is not there"));
+  }
+
+  /** Pauses or resumes a run as the API does. */
+  order(kind: "PAUSE_RUN" | "RESUME_RUN", run: string): Promise<void> {
+    return this.#order?.(kind, run) ?? Promise.reject(new Error("the server is not there"));
+  }
+
+  /** Sends a signal to a node of a run as the API does. */
+  signalNode(run: string, node: number, signal: SentSignal): Promise<void> {
+    return this.#signalNode?.(run, node, signal) ?? Promise.reject(new Error("the server is not there"));
   }
 }
 

@@ -4,17 +4,22 @@ import type { History } from "../history.ts";
 import { EPOCH_MS } from "../sim-process.ts";
 import type { PlannedPart } from "./changes.ts";
 import { Retries } from "./retries.ts";
+import { RunActs, somePauses } from "./run-acts.ts";
 import type { SimServer } from "./sim-server.ts";
+import { waitsOf } from "./some-definition.ts";
 import { compiled, type SomeGraph, someGraph, withReferences } from "./some-graph.ts";
 
 const ANSWER_WITHIN_MS = 5_000;
 const RETRY_MS = 400;
+/** Longest sleep of a node's handler, in milliseconds. */
+const WAIT_MAX_MS = 120_000;
 
 interface PlannedWorkflow {
   key: string;
   graph: SomeGraph;
   timeoutMs: number;
   cancelAfterMs: number | null;
+  pauses: ReturnType<typeof somePauses>;
 }
 
 /** Clients that submit workflows at random times, repeat a submit until it is answered, and cancel some runs. */
@@ -28,6 +33,7 @@ export class Workflows {
   #retries: Retries | null = null;
   /** Workflows by the id of their job, for the checkers. */
   readonly known = new Map<string, SomeGraph>();
+  readonly #acts: RunActs;
 
   constructor(clock: VirtualClock, random: SeededRandom, history: History, server: () => SimServer | null) {
     this.#clock = clock;
@@ -39,6 +45,7 @@ export class Workflows {
       setTimer: (delayMs, run) => ({ cancel: clock.plan(delayMs, run) }),
       defer: (run) => void clock.plan(0, run),
     });
+    this.#acts = new RunActs(clock, server);
   }
 
   /** Number of submits and retries without an answer. */
@@ -46,14 +53,14 @@ export class Workflows {
     return this.#open + (this.#retries?.open ?? 0);
   }
 
-  /** Lets clients retry runs, too. */
-  retrySome(): void {
-    this.#retries = new Retries(this.#clock, this.#random.fork("retries"), this.#server);
-  }
-
-  /** @param hasReferences whether nodes refer to results; the graphs are the same */
-  plan(count: number, withinMs: number, only: PlannedPart, hasReferences: boolean): void {
+  /**
+   * Plans submits.
+   * @param hasActs whether nodes refer to results, some handlers sleep or wait for signals, and runs are paused and
+   * retried; the graphs are the same
+   */
+  plan(count: number, withinMs: number, only: PlannedPart, hasActs: boolean): void {
     const references = this.#random.fork("references");
+    if (hasActs) this.#retries = new Retries(this.#clock, this.#random.fork("retries"), this.#server);
     for (let number = 1; number <= count; number++) {
       const random = this.#random;
       const atMs = random.next() * withinMs;
@@ -61,10 +68,15 @@ export class Workflows {
       const graph = someGraph(random, key);
       const workflow: PlannedWorkflow = {
         key,
-        graph: hasReferences ? withReferences(references, graph, key) : graph,
+        graph: hasActs ? withReferences(references, graph, key) : graph,
         timeoutMs: random.chance(0.1) ? random.between(1, 60) * 1_000 : 7_200_000,
         cancelAfterMs: random.chance(0.1) ? random.between(0, random.pick([50, 20_000])) : null,
+        pauses: hasActs ? somePauses(random.fork(`pauses of ${key}`)) : [],
       };
+      if (hasActs) {
+        for (const [node, work] of workflow.graph.works.entries())
+          work.waits = waitsOf(random.fork(`waits of ${key} ${node}`), WAIT_MAX_MS);
+      }
       if (atMs > only.untilMs || !only.isWanted(number)) continue;
       this.#open++;
       this.#clock.plan(atMs, () => this.#ask(workflow));
@@ -112,11 +124,12 @@ export class Workflows {
     return runOf(await submitter.take(workflow, { tenant: "default", key, requestHash: key }));
   }
 
-  #answered({ key, graph, cancelAfterMs }: PlannedWorkflow, executionId: string): void {
+  #answered({ key, graph, cancelAfterMs, pauses }: PlannedWorkflow, executionId: string): void {
     this.#open--;
     this.#retries?.plan(executionId, graph);
     this.#history.add({ kind: "ACCEPTED", key, executionId, deduplicated: false });
     if (cancelAfterMs !== null) this.#clock.plan(cancelAfterMs, () => void this.#cancel(executionId));
+    this.#acts.begin(executionId, pauses, graph.works);
   }
 
   async #cancel(executionId: string): Promise<void> {

@@ -35,6 +35,8 @@ export function startsInTime(ledger: Ledger, tracker: WorkerTracker, quiet: Quie
     return ratePerSec !== null && nowMs - startedAtMs < BOUND_MS + 1_000 / ratePerSec;
   };
   const waits = ({ row }: Account, nowMs: number) => {
+    // The checker of paused runs judges how long a node is parked.
+    if (row.queue === "PARKED") return;
     const { requires, concurrencyKey, pool } = row.job.definition;
     const sinceMs = Math.max(row.dueAt - EPOCH_MS, row.updatedAt - EPOCH_MS, quiet.sinceMs);
     if (nowMs - sinceMs < BOUND_MS || isHeldBack(concurrencyKey, nowMs) || isPoolFull(pool, nowMs)) return;

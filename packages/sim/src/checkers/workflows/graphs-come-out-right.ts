@@ -33,6 +33,7 @@ interface RunAccount {
   mode: string;
   /** Modes of the run before and after the newest commit that changed its mode, and that commit. */
   changed: { modes: readonly string[]; in: StoreEvent } | null;
+  paused: boolean;
   /** Executions of nodes by name. A node that a retry keeps has the execution of the earlier run. */
   rows: Map<string, ExecutionRow>;
   /** Simulated time since which no node is live; null: one is. */
@@ -41,15 +42,17 @@ interface RunAccount {
 
 /**
  * A node is created once, and only when its parents have ended as its edges want; a run ends only when nothing of it is
- * live or may start, and then as its nodes say. An open run whose nodes have all ended goes on or ends soon. A retry keeps
- * only nodes that have SUCCEEDED and that do not follow from a node that runs again, and creates none of them.
+ * live or may start, and then as its nodes say. An open run whose nodes have all ended goes on or ends soon, unless it is
+ * paused. A retry keeps only nodes that have SUCCEEDED and that do not follow from a node that runs again, and creates none
+ * of them.
  * @param graphs workflows by the id of their job
  */
 export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, quiet: Quiet): Checker {
   const runs = new Map<string, RunAccount>();
-  const begin = (row: ExecutionRow, mode: string) => {
+  const begin = (row: ExecutionRow, mode: string, paused: boolean) => {
     const graph = graphs().get(row.job.jobId);
-    if (graph !== undefined) runs.set(row.id, { graph, row, mode, changed: null, rows: new Map(), idleSinceMs: null });
+    if (graph !== undefined)
+      runs.set(row.id, { graph, row, mode, paused, changed: null, rows: new Map(), idleSinceMs: null });
   };
   const keep = ({ run: id, kept }: RunRow) => {
     const run = runs.get(id);
@@ -69,15 +72,19 @@ export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, qui
     saw(event) {
       if (event.kind === "WENT_BACK") {
         runs.clear();
-        const modes = new Map(event.runs.map(({ run, mode }) => [run, mode]));
-        for (const row of event.rows) if (isRun(row)) begin(row, modes.get(row.id) ?? "RUNNING");
+        const runsById = new Map(event.runs.map((run) => [run.run, run]));
+        for (const row of event.rows) {
+          const { mode = "RUNNING", paused = false } = runsById.get(row.id) ?? {};
+          if (isRun(row)) begin(row, mode, paused);
+        }
         for (const row of event.rows) put(row);
         for (const run of event.runs) keep(run);
         return;
       }
-      if (event.kind === "SUBMITTED") for (const row of event.rows) if (row.queue === "OPEN") begin(row, "RUNNING");
+      if (event.kind === "SUBMITTED")
+        for (const row of event.rows) if (row.queue === "OPEN") begin(row, "RUNNING", false);
       if (event.kind === "RUN_RETRIED") {
-        for (const row of event.rows) if (isRun(row)) begin(row, "RUNNING");
+        for (const row of event.rows) if (isRun(row)) begin(row, "RUNNING", false);
         keep(event.run);
       }
       if (event.kind === "COMMITTED" && event.outcome.status === "APPLIED") committed(event, runs, put);
@@ -85,7 +92,8 @@ export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, qui
     },
     looked(nowMs) {
       for (const run of runs.values()) {
-        const isIdle = !isOver(run.row.state) && [...run.rows.values()].every(({ state }) => isOver(state));
+        const isIdle =
+          !isOver(run.row.state) && !run.paused && [...run.rows.values()].every(({ state }) => isOver(state));
         run.idleSinceMs = isIdle ? (run.idleSinceMs ?? nowMs) : null;
         const sinceMs = Math.max(run.idleSinceMs ?? nowMs, quiet.butForBlocksSinceMs);
         if (nowMs - sinceMs > BOUND_MS) throw new Violation(`the run ${run.row.id} is open and nothing of it is live`);
@@ -122,11 +130,11 @@ function committed(
 ): void {
   const { asked, applied, outcome } = event;
   const missed = new Set(outcome.missedRuns);
-  for (const { run, mode } of asked.runs) {
+  for (const { run, mode, paused } of asked.runs) {
     const account = runs.get(run);
     if (account === undefined || missed.has(run)) continue;
     account.changed = { modes: [account.mode, mode], in: event };
-    account.mode = mode;
+    Object.assign(account, { mode, paused });
   }
   for (const { after } of applied) put(after);
   for (const { after } of applied) {
