@@ -34,7 +34,7 @@ export class Workflows {
     this.#server = server;
     this.#turns = new Turns({
       monotonicMs: () => clock.nowMs,
-      setTimer: (delayMs, run) => clock.plan(delayMs, run),
+      setTimer: (delayMs, run) => ({ cancel: clock.plan(delayMs, run) }),
       defer: (run) => void clock.plan(0, run),
     });
   }
