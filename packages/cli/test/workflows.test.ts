@@ -63,6 +63,18 @@ describe("workflows by the command line", () => {
     }
   }
 
+  it("take an input in place of that of the file, and show their result", async () => {
+    const output = { $from: "a", path: ["day", 0] };
+    const nodes = [{ name: "a", target: echo, payload: { $from: "$input" } }];
+    const file = await fileOf("input.json", { input: { day: [1] }, output, nodes });
+    const ended = await json<Workflow>("workflow", "submit", file, "--input", '{"day": ["tuesday"]}', "--wait");
+    assert.deepEqual([ended.input, ended.result], [{ day: ["tuesday"] }, "tuesday"]);
+    assert.match(await workflow("show", ended.workflowId), /^result +"tuesday"$/m);
+    const both = await run(["workflow", "submit", "-", "--input", "-"]);
+    assert.equal(both.code, 2);
+    assert.match(both.stderr, /cannot both come from standard input/);
+  });
+
   it("are submitted from a file with options, or from standard input, and waited for", async () => {
     const nodes = [
       { name: "a", target: echo },

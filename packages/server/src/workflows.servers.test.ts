@@ -179,6 +179,7 @@ describe("workflows over HTTP, on PostgreSQL, with a worker", () => {
     const output = await submit({ output: { $from: "a", path: [0] }, nodes: [{ name: "a", target: step }] });
     const { error } = await ends(output, "DEAD", "REFERENCE_NOT_FOUND");
     assert.match(String(error?.message), /the output of the workflow: .*"path":\[0\]/);
+    await client.deadLetters.discard([run, output]);
   });
 
   it("start a node with join ANY at the first end, and explain what waits", async () => {

@@ -51,8 +51,8 @@ export function workflowSubmitCommand(): Command {
 
 async function submit(file: string, options: SubmitOptions): Promise<void> {
   const { client, output } = connect(options);
-  const workflow = withOptions(await readWorkflow(file), options);
-  const request = options.input === undefined ? workflow : { ...workflow, input: await inputOf(file, options.input) };
+  const input = options.input === undefined ? {} : { input: await inputOf(file, options.input) };
+  const request = { ...withOptions(await readWorkflow(file), options), ...input };
   const submitted = await client.workflows.submit(request, given({ idempotencyKey: options.idempotencyKey }));
   const { workflowId } = submitted;
   if (options.wait) return await printRun(client, output, await waitForWorkflow(client, workflowId));

@@ -41,7 +41,9 @@ describe("references of workflows over HTTP", () => {
 
   it("may go to every ancestor, and the output to every node", async () => {
     const references = ["a", "b"].map((name) => ({ $from: name, path: ["x", 0] }));
-    await stage.submitted({ nodes: chain(references), output: ["a", "b", "c", "d"].map((name) => ({ $from: name })) });
+    const output = ["a", "b", "c", "d"].map((name) => ({ $from: name }));
+    const answer = await stage.submit({ nodes: chain(references), output });
+    assert.equal(answer.statusCode, 201, answer.body);
   });
 
   it("without which a payload is stored as it was submitted", async () => {

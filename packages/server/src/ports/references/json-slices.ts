@@ -1,4 +1,4 @@
-/** Positions of values in JSON texts that were validated before. Positions count bytes. */
+/** Positions of values in JSON texts that were validated before; in another text they are wrong. Positions count bytes. */
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
@@ -34,7 +34,7 @@ export function skipSpace(json: Uint8Array, at: number): number {
 /** Position after the string that begins at `at`. */
 export function stringEnd(json: Uint8Array, at: number): number {
   let next = at + 1;
-  for (let byte = json[next]; byte !== QUOTE; byte = json[next]) next += byte === BACKSLASH ? 2 : 1;
+  while (next < json.length && json[next] !== QUOTE) next += json[next] === BACKSLASH ? 2 : 1;
   return next + 1;
 }
 
@@ -47,12 +47,13 @@ export function valueEnd(json: Uint8Array, at: number): number {
 
 function containerEnd(json: Uint8Array, at: number): number {
   let depth = 0;
-  for (let next = at; ; next++) {
+  for (let next = at; next < json.length; next++) {
     const byte = json[next] as number;
     if (byte === QUOTE) next = stringEnd(json, next) - 1;
     else if ((byte | CASE) === OPEN_BRACE) depth++;
     else if ((byte | CASE) === CLOSE_BRACE && --depth === 0) return next + 1;
   }
+  return json.length;
 }
 
 function scalarEnd(json: Uint8Array, at: number): number {

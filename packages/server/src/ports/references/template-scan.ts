@@ -1,9 +1,5 @@
-import {
-  NODE_NAME_PATTERN,
-  NODE_REFERENCES_MAX,
-  REFERENCE_NAME_CHARS_MAX,
-  REFERENCE_PATH_MAX,
-} from "@mainspring/contract/limits";
+import { isNodeName } from "../../domain/workflow/conditions.ts";
+import { NODE_REFERENCES_MAX, REFERENCE_NAME_CHARS_MAX, REFERENCE_PATH_MAX } from "../../domain/workflow/definition.ts";
 import { afterKey, type Slice, stringEnd, stringIn, valueEnd } from "./json-slices.ts";
 import type { Path } from "./json-value.ts";
 import { type Edit, INPUT, type LiteralEdit, type ReferenceEdit } from "./template.ts";
@@ -26,7 +22,6 @@ const SHOWN_CHARS_MAX = 100;
 const STEP_BYTES = 64 * 1024;
 /** References that only nodes of a map have. */
 const OF_MAPS = new Set(["$item", "$index", "$results"]);
-const nodeName = new RegExp(NODE_NAME_PATTERN);
 
 /** A reference with the name of its node; "$input": the input of the run. */
 export interface NamedReference extends Omit<ReferenceEdit, "from"> {
@@ -162,7 +157,7 @@ class TemplateScan {
     const [other] = Object.keys(rest);
     const about = `has the reference ${shown(text)}`;
     if (other !== undefined) throw new BadTemplate(`${about}, with the key ${shown(other)}: it takes $from and path`);
-    if (typeof from !== "string" || (from !== "$input" && !nodeName.test(from)))
+    if (typeof from !== "string" || (from !== "$input" && !isNodeName(from)))
       throw new BadTemplate(`${about}: $from is the name of a node, or "$input"`);
     if (!Array.isArray(path) || path.length > REFERENCE_PATH_MAX || !path.every(isStep)) {
       throw new BadTemplate(`${about}: path is a list of up to ${REFERENCE_PATH_MAX} names and indexes`);

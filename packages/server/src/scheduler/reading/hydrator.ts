@@ -169,7 +169,8 @@ export class Hydrator {
   }
 
   async #fillOutput({ run, stored }: Extract<Want, { kind: "OUTPUT" }>): Promise<void> {
-    const [output] = await this.#reader.references.fill([{ run, stored }]);
+    const wanted = [{ run, stored }];
+    const [output] = await this.#reader.references.fill(wanted);
     if (!this.#stopped && output !== undefined) this.#reader.take({ kind: "OUTPUT", run, output });
   }
 

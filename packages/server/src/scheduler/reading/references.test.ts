@@ -92,8 +92,8 @@ describe("references in payloads", () => {
   it("leave a literal as it is, and payloads without references too", async () => {
     const { fill, references, reads } = scene();
     assert.deepEqual(await fill('[{"$literal": {"$from":"a"} }]'), ['[{"$from":"a"}]']);
-    const plain = Buffer.from("7");
-    assert.deepEqual(await references.fill([{ run: RUN, stored: plain }]), [plain]);
+    const plain = [{ run: RUN, stored: Buffer.from("7") }];
+    assert.deepEqual(await references.fill(plain), [Buffer.from("7")]);
     assert.deepEqual(reads, []);
   });
 

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ExecutionRow, RunRow } from "@mainspring/server/testing";
+import type { SimEvent } from "../../history.ts";
 import { type Checker, Violation } from "../checker.ts";
 import { addedRows, isOver, isRun, type Ledger } from "../recurring/ledger.ts";
 import type { Graph, Reference } from "./graphs-come-out-right.ts";
@@ -21,101 +22,136 @@ interface Placed {
  * @param graphs workflows by the id of their job
  */
 export function referencesAreTrue(ledger: Ledger, graphs: () => ReadonlyMap<string, Graph>): Checker {
-  /** Executions of nodes, by run and name. A node that a retry keeps has the execution of the earlier run. */
-  const nodes = new Map<string, Map<string, string>>();
-  /** Number of the event that made an execution final. */
-  const endedIn = new Map<string, number>();
-  /** Number of the event that assigned an attempt. */
-  const assignedIn = new Map<string, number>();
-  let number = 0;
-
-  const put = (run: ExecutionRow, graph: Graph, node: number, id: string) => {
-    const ofRun = nodes.get(run.id) ?? new Map<string, string>();
-    nodes.set(run.id, ofRun.set(graph.nodes[node]?.name ?? "", id));
-  };
-  const keep = ({ run: id, kept }: RunRow) => {
-    const run = ledger.get(id)?.row;
-    const graph = run === undefined ? undefined : graphs().get(run.job.jobId);
-    if (run === undefined || graph === undefined) return;
-    for (const { run: base, nodes: own } of kept) {
-      const ofBase = nodes.get(base);
-      for (const [node] of own) put(run, graph, node, ofBase?.get(graph.nodes[node]?.name ?? "") ?? "");
-    }
-  };
-  const placeOf = (row: ExecutionRow): Placed | null => {
-    const run = ledger.get(row.job.jobId)?.row;
-    const graph = run === undefined ? undefined : graphs().get(run.job.jobId);
-    return run === undefined || graph === undefined || row.node === null ? null : { run, graph, node: row.node };
-  };
-  /** Values that a reference may have. @param since number of the event from which on a reader may see either */
-  const valuesOf = (run: ExecutionRow, graph: Graph, reference: Reference, since: number): unknown[] => {
-    if (reference.$from === "$input") return [partOf(graph.references?.input, reference)];
-    const id = nodes.get(run.id)?.get(reference.$from) ?? "";
-    const source = ledger.get(id)?.row;
-    if (source?.state !== "SUCCEEDED") return [null];
-    const value = source.result === null ? null : (JSON.parse(Buffer.from(source.result).toString()) as unknown);
-    const part = partOf(value, reference);
-    return (endedIn.get(id) ?? 0) > since ? [part, null] : [part];
-  };
-  const judgeNode = (row: ExecutionRow) => {
-    const placed = placeOf(row);
-    if (placed === null) return;
-    const references = placed.graph.references?.ofNodes[placed.node] ?? [];
-    const since = assignedIn.get(attemptOf(row.id, row.attempt)) ?? 0;
-    const mayFail = references.some((reference) =>
-      valuesOf(placed.run, placed.graph, reference, since).includes(NOWHERE),
-    );
-    if (!mayFail) throw new Violation(`${row.id} is DEAD because of a reference, and all of them lead to a value`);
-  };
-  const judgeRun = (row: ExecutionRow) => {
-    const graph = graphs().get(row.job.jobId);
-    const output = graph?.references?.output;
-    if (graph === undefined || output === undefined) return;
-    const values = output.map((reference) => valuesOf(row, graph, reference, Number.POSITIVE_INFINITY)[0]);
-    if (row.state === "SUCCEEDED") {
-      const result = row.result === null ? null : (JSON.parse(Buffer.from(row.result).toString()) as unknown);
-      if (!isDeepStrictEqual(result, values)) throw new Violation(`the run ${row.id} has the result ${shown(result)}`);
-    } else if (row.reason === "REFERENCE_NOT_FOUND" && !values.includes(NOWHERE))
-      throw new Violation(`the run ${row.id} is DEAD because of its output, whose references lead to values`);
-  };
-
+  const oracle = new Oracle(ledger, graphs);
   return {
     name: "references are true",
     saw(event) {
-      number++;
-      for (const row of addedRows(event)) {
-        const placed = row.node === null || isRun(row) ? null : placeOf(row);
-        if (placed === null) continue;
-        put(placed.run, placed.graph, placed.node, row.id);
-      }
-      if (event.kind === "RUN_RETRIED") keep(event.run);
-      if (event.kind === "WENT_BACK") for (const run of event.runs) keep(run);
+      oracle.number++;
+      for (const row of addedRows(event)) oracle.added(row);
+      if (event.kind === "RUN_RETRIED") oracle.keeps(event.run);
+      if (event.kind === "WENT_BACK") for (const run of event.runs) oracle.keeps(run);
       if (event.kind !== "COMMITTED" || event.outcome.status !== "APPLIED") return;
-      for (const { id, attempt } of event.asked.assigned) assignedIn.set(attemptOf(id, attempt), number);
-      for (const { after } of event.applied) {
-        if (after.node === null || !isOver(after.state)) continue;
-        endedIn.set(after.id, number);
-        if (isRun(after)) judgeRun(after);
-        else if (after.reason === "REFERENCE_NOT_FOUND") judgeNode(after);
-      }
+      for (const { id, attempt } of event.asked.assigned) oracle.assignedIn.set(attemptOf(id, attempt), oracle.number);
+      for (const { after } of event.applied) if (after.node !== null && isOver(after.state)) oracle.ended(after);
     },
     noticed(event) {
-      if (event.kind !== "HANDLER_STARTED") return;
-      const { executionId, attempt, got = [] } = event;
-      const row = ledger.get(executionId)?.row;
-      const placed = row === undefined || row.node === null ? null : placeOf(row);
-      if (placed === null) return;
-      const references = placed.graph.references?.ofNodes[placed.node] ?? [];
-      const since = assignedIn.get(attemptOf(executionId, attempt)) ?? 0;
-      for (const [index, reference] of references.entries()) {
-        const values = valuesOf(placed.run, placed.graph, reference, since);
-        if (values.some((value) => isDeepStrictEqual(value, got[index]))) continue;
-        throw new Violation(
-          `attempt ${attempt} of ${executionId} got ${shown(got[index])} for ${shown(reference)} instead of ${shown(values[0])}`,
-        );
-      }
+      if (event.kind === "HANDLER_STARTED") oracle.started(event);
     },
   };
+}
+
+/** Values of references, by the rows. */
+class Oracle {
+  /** Number of the present event. */
+  number = 0;
+  /** Number of the event that assigned an attempt. */
+  readonly assignedIn = new Map<string, number>();
+  /** Number of the event that made an execution final. */
+  readonly #endedIn = new Map<string, number>();
+  /** Executions of nodes, by run and name. A node that a retry keeps has the execution of the earlier run. */
+  readonly #nodes = new Map<string, Map<string, string>>();
+  readonly #ledger: Ledger;
+  readonly #graphs: () => ReadonlyMap<string, Graph>;
+
+  constructor(ledger: Ledger, graphs: () => ReadonlyMap<string, Graph>) {
+    this.#ledger = ledger;
+    this.#graphs = graphs;
+  }
+
+  added(row: ExecutionRow): void {
+    const placed = this.#placeOf(row);
+    if (placed !== null) this.#put(placed.run.id, nameOf(placed), row.id);
+  }
+
+  keeps({ run: id, kept }: RunRow): void {
+    const run = this.#ledger.get(id)?.row;
+    const graph = run === undefined ? undefined : this.#graphs().get(run.job.jobId);
+    if (run === undefined || graph === undefined) return;
+    for (const { run: base, nodes } of kept) {
+      for (const [node] of nodes) {
+        const name = nameOf({ graph, node });
+        this.#put(id, name, this.#nodes.get(base)?.get(name) ?? "");
+      }
+    }
+  }
+
+  #put(run: string, name: string, id: string): void {
+    const ofRun = this.#nodes.get(run) ?? new Map<string, string>();
+    this.#nodes.set(run, ofRun.set(name, id));
+  }
+
+  /** @throws {Violation} */
+  ended(row: ExecutionRow): void {
+    this.#endedIn.set(row.id, this.number);
+    if (isRun(row)) this.#judgeRun(row);
+    else if (row.reason === "REFERENCE_NOT_FOUND") this.#judgeNode(row);
+  }
+
+  /** @throws {Violation} */
+  started({ executionId, attempt, got = [] }: Extract<SimEvent, { kind: "HANDLER_STARTED" }>): void {
+    const row = this.#ledger.get(executionId)?.row;
+    const placed = row === undefined ? null : this.#placeOf(row);
+    if (placed === null) return;
+    const since = this.assignedIn.get(attemptOf(executionId, attempt)) ?? 0;
+    for (const [index, reference] of referencesOf(placed).entries()) {
+      const values = this.#valuesOf(placed.run, placed.graph, reference, since);
+      if (values.some((value) => isDeepStrictEqual(value, got[index]))) continue;
+      const what = `${shown(got[index])} for ${shown(reference)} instead of ${shown(values[0])}`;
+      throw new Violation(`attempt ${attempt} of ${executionId} got ${what}`);
+    }
+  }
+
+  #placeOf(row: ExecutionRow): Placed | null {
+    if (row.node === null || isRun(row)) return null;
+    const run = this.#ledger.get(row.job.jobId)?.row;
+    const graph = run === undefined ? undefined : this.#graphs().get(run.job.jobId);
+    return run === undefined || graph === undefined ? null : { run, graph, node: row.node };
+  }
+
+  /**
+   * Values that a reference may have.
+   * @param since number of the event from which on a reader may see either the result of a node or that it has none
+   */
+  #valuesOf(run: ExecutionRow, { references }: Graph, reference: Reference, since: number): unknown[] {
+    if (reference.$from === "$input") return [partOf(references?.input, reference)];
+    const id = this.#nodes.get(run.id)?.get(reference.$from) ?? "";
+    const source = this.#ledger.get(id)?.row;
+    if (source?.state !== "SUCCEEDED") return [null];
+    const part = partOf(resultOf(source), reference);
+    return (this.#endedIn.get(id) ?? 0) > since ? [part, null] : [part];
+  }
+
+  #judgeNode(row: ExecutionRow): void {
+    const placed = this.#placeOf(row);
+    if (placed === null) return;
+    const since = this.assignedIn.get(attemptOf(row.id, row.attempt)) ?? 0;
+    const values = referencesOf(placed).flatMap((one) => this.#valuesOf(placed.run, placed.graph, one, since));
+    if (!values.includes(NOWHERE))
+      throw new Violation(`${row.id} is DEAD because of a reference, and all of them lead to a value`);
+  }
+
+  #judgeRun(row: ExecutionRow): void {
+    const graph = this.#graphs().get(row.job.jobId);
+    const output = graph?.references?.output;
+    if (graph === undefined || output === undefined) return;
+    const values = output.map((reference) => this.#valuesOf(row, graph, reference, Number.POSITIVE_INFINITY)[0]);
+    if (row.state === "SUCCEEDED" && !isDeepStrictEqual(resultOf(row), values))
+      throw new Violation(`the run ${row.id} has the result ${shown(resultOf(row))}`);
+    if (row.reason === "REFERENCE_NOT_FOUND" && !values.includes(NOWHERE))
+      throw new Violation(`the run ${row.id} is DEAD because of its output, whose references lead to values`);
+  }
+}
+
+function referencesOf({ graph, node }: Placed): readonly Reference[] {
+  return graph.references?.ofNodes[node] ?? [];
+}
+
+function resultOf({ result }: ExecutionRow): unknown {
+  return result === null ? null : JSON.parse(Buffer.from(result).toString());
+}
+
+function nameOf({ graph, node }: Pick<Placed, "graph" | "node">): string {
+  return graph.nodes[node]?.name ?? "";
 }
 
 function attemptOf(executionId: string, attempt: number): string {
