@@ -6,6 +6,10 @@ import type { PlannedPart } from "./changes.ts";
 import type { SimServer } from "./sim-server.ts";
 import { compiled, type SomeGraph, someGraph, withReferences } from "./some-graph.ts";
 
+/** One in this number of seeds has workflows. Other seeds stay unchanged. */
+const WORKFLOWS_EVERY = 10;
+/** The same for workflows with references, among the seeds that have workflows. */
+const REFERENCES_EVERY = 20;
 const ANSWER_WITHIN_MS = 5_000;
 const RETRY_MS = 400;
 
@@ -44,8 +48,10 @@ export class Workflows {
     return this.#open;
   }
 
-  /** @param hasReferences whether nodes refer to results; the graphs are the same */
-  plan(count: number, withinMs: number, only: PlannedPart, hasReferences: boolean): void {
+  /** Plans the workflows of the seed. In some seeds nodes refer to results; their graphs are drawn alike. */
+  plan(seed: number, count: number, withinMs: number, only: PlannedPart): void {
+    if (seed % WORKFLOWS_EVERY !== WORKFLOWS_EVERY - 2) return;
+    const hasReferences = seed % REFERENCES_EVERY === REFERENCES_EVERY - 2;
     const references = this.#random.fork("references");
     for (let number = 1; number <= count; number++) {
       const random = this.#random;
