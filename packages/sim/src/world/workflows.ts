@@ -9,6 +9,10 @@ import type { SimServer } from "./sim-server.ts";
 import { waitsOf } from "./some-definition.ts";
 import { compiled, type SomeGraph, someGraph, withReferences } from "./some-graph.ts";
 
+/** One in this number of seeds has workflows. Other seeds stay unchanged. */
+const WORKFLOWS_EVERY = 10;
+/** The same for workflows with references, retries, pauses and signals, among the seeds that have workflows. */
+const ACTS_EVERY = 20;
 const ANSWER_WITHIN_MS = 5_000;
 const RETRY_MS = 400;
 /** Longest sleep of a node's handler, in milliseconds. */
@@ -54,11 +58,12 @@ export class Workflows {
   }
 
   /**
-   * Plans submits.
-   * @param hasActs whether nodes refer to results, some handlers sleep or wait for signals, and runs are paused and
-   * retried; the graphs are the same
+   * Plans the workflows of the seed. In some seeds nodes refer to results, some handlers sleep or wait for signals, and runs
+   * are paused and retried; their graphs are drawn alike.
    */
-  plan(count: number, withinMs: number, only: PlannedPart, hasActs: boolean): void {
+  plan(seed: number, count: number, withinMs: number, only: PlannedPart): void {
+    if (seed % WORKFLOWS_EVERY !== WORKFLOWS_EVERY - 2) return;
+    const hasActs = seed % ACTS_EVERY === ACTS_EVERY - 2;
     const references = this.#random.fork("references");
     if (hasActs) this.#retries = new Retries(this.#clock, this.#random.fork("retries"), this.#server);
     for (let number = 1; number <= count; number++) {

@@ -35,7 +35,7 @@ class Inbox {
       plans: () => 0,
       hasPlanRoom: () => true,
       pools: { begin: () => () => undefined },
-      references: { fill: async () => [] },
+      references: { resolve: async () => [] },
       hasRuns: () => false,
       tzdata: () => null,
     });

@@ -43,7 +43,7 @@ export interface Reader {
   /** Whether the machine has room for more recurring jobs of the flow. */
   hasPlanRoom(flow: Flow): boolean;
   /** Fills in outputs of runs. */
-  readonly references: Pick<References, "fill">;
+  readonly references: Pick<References, "resolve">;
   /** Receives the settings of pools that a poll returns. */
   readonly pools: Pick<PoolReader, "begin">;
   /** Whether the machine knows of open workflow runs. */
@@ -169,8 +169,7 @@ export class Hydrator {
   }
 
   async #fillOutput({ run, stored }: Extract<Want, { kind: "OUTPUT" }>): Promise<void> {
-    const wanted = [{ run, stored }];
-    const [output] = await this.#reader.references.fill(wanted);
+    const [output] = await this.#reader.references.resolve([{ run, stored }]);
     if (!this.#stopped && output !== undefined) this.#reader.take({ kind: "OUTPUT", run, output });
   }
 

@@ -6,7 +6,7 @@ import { waitData } from "../../domain/step.ts";
 import { encodeTemplate } from "../../ports/references/template.ts";
 import { Payloads } from "./payloads.ts";
 
-const noReferences = { fill: async () => Promise.reject(new Error("no payload has references")) };
+const noReferences = { resolve: async () => Promise.reject(new Error("no payload has references")) };
 /** Assignments of jobs, which leave at this time. */
 const about = (sentAt = 0) => ({ sentAt: () => sentAt, runOf: () => null });
 
@@ -145,7 +145,7 @@ describe("payloads on their way to workers", () => {
     const payloads = new Payloads(
       { payloads: async (ids) => new Map(ids.map((id) => [id, template])), steps: {} as never },
       {
-        fill: async (wanted) =>
+        resolve: async (wanted) =>
           wanted.map(({ run, stored }) => {
             filled.push(run);
             assert.deepEqual(stored, template);

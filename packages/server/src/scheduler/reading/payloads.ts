@@ -51,7 +51,7 @@ export interface Held<A> extends Pick<Unsendable, "reason" | "error"> {
  */
 export class Payloads {
   readonly #store: Pick<Store, "payloads" | "steps">;
-  readonly #references: Pick<References, "fill">;
+  readonly #references: Pick<References, "resolve">;
   /**
    * Two generations of payloads: the newest, and those before, which are dropped as a whole. Payloads of executions
    * that their lane rejected, or that were cancelled, may never be asked for. Dropping single payloads by age would be
@@ -61,7 +61,7 @@ export class Payloads {
   #old = new Map<ExecutionId, Uint8Array>();
   #youngBytes = 0;
 
-  constructor(store: Pick<Store, "payloads" | "steps">, references: Pick<References, "fill">) {
+  constructor(store: Pick<Store, "payloads" | "steps">, references: Pick<References, "resolve">) {
     this.#store = store;
     this.#references = references;
   }
@@ -123,7 +123,7 @@ export class Payloads {
     });
     if (wanted.length === 0) return [];
     const held: Held<A>[] = [];
-    for (const [i, filled] of (await this.#references.fill(wanted)).entries()) {
+    for (const [i, filled] of (await this.#references.resolve(wanted)).entries()) {
       const { assign } = wanted[i] as (typeof wanted)[number];
       if (filled instanceof Uint8Array) assign.payload = filled;
       else held.push({ assign, ...filled });

@@ -54,7 +54,7 @@ function scene(results: Results = {}, inputs: Record<string, string> = {}, earli
     new ManualRuntime(),
   );
   const fill = async (...texts: string[]) => {
-    return (await references.fill(texts.map((text) => ({ run: RUN, stored: stored(text) })))).map(shown);
+    return (await references.resolve(texts.map((text) => ({ run: RUN, stored: stored(text) })))).map(shown);
   };
   return { references, fill, reads };
 }
@@ -74,7 +74,7 @@ describe("references in payloads", () => {
   it("get the input of their own run", async () => {
     const { references } = scene({}, { [RUN]: '{"day": "monday"}', [OTHER]: '{"day": "tuesday"}' });
     const template = stored('{"d":{"$from":"$input","path":["day"]}}');
-    const filled = await references.fill([RUN, OTHER].map((run) => ({ run, stored: template })));
+    const filled = await references.resolve([RUN, OTHER].map((run) => ({ run, stored: template })));
     assert.deepEqual(filled.map(shown), ['{"d":"monday"}', '{"d":"tuesday"}']);
   });
 
@@ -93,7 +93,7 @@ describe("references in payloads", () => {
     const { fill, references, reads } = scene();
     assert.deepEqual(await fill('[{"$literal": {"$from":"a"} }]'), ['[{"$from":"a"}]']);
     const plain = [{ run: RUN, stored: Buffer.from("7") }];
-    assert.deepEqual(await references.fill(plain), [Buffer.from("7")]);
+    assert.deepEqual(await references.resolve(plain), [Buffer.from("7")]);
     assert.deepEqual(reads, []);
   });
 
@@ -164,14 +164,14 @@ describe("references in payloads", () => {
     const edit = (from: number) => ({ at: { start: 0, end: 2 }, depth: 0, from, path: [] });
     const template = (from: number) => encodeTemplate({ text: Buffer.from("{}"), edits: [edit(from)] });
     const all = Array.from({ length: 100 }, (_, node) => ({ run: RUN, stored: template(node) }));
-    await references.fill(all);
+    await references.resolve(all);
     assert.deepEqual(
       reads.map(({ length }) => length),
       [64, 36],
     );
-    await references.fill(all.slice(36));
+    await references.resolve(all.slice(36));
     assert.equal(reads.length, 2, "the last 64 are there");
-    await references.fill(all.slice(35, 36));
+    await references.resolve(all.slice(35, 36));
     assert.equal(reads.length, 3, "the one before is not");
   });
 });

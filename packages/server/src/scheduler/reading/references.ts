@@ -60,11 +60,11 @@ export class References {
   }
 
   /**
-   * Fills templates, and leaves other texts as they are.
+   * Replaces the references in templates, and leaves other texts as they are.
    * @returns the texts in order
    * @throws {StoreUnavailable}
    */
-  async fill(wanted: readonly Referring[]): Promise<Filled[]> {
+  async resolve(wanted: readonly Referring[]): Promise<Filled[]> {
     const fillings = wanted.map(({ run, stored }) => (isTemplate(stored) ? new Filling(run, stored) : stored));
     const uses = usesOf(fillings.filter((filling) => filling instanceof Filling));
     const sources = [...uses.keys()];
