@@ -8,6 +8,7 @@ import { commandDone } from "../jobs/answers.ts";
 import type { Step } from "../state.ts";
 import { advance } from "./advance.ts";
 import { cancelNodes } from "./cancel-nodes.ts";
+import { endRun } from "./end.ts";
 import type { Run } from "./runs.ts";
 
 /** Runs that one read brings. */
@@ -76,6 +77,8 @@ function bring(step: Step, read: ReadRun): void {
   step.state.runs.add(run);
   cancelNodes(step, run, progress.toCancel());
   advance(step, run);
+  // The ends of its nodes were read, so the run waits for no commit, and an idle system makes none.
+  if (run.overIn !== null && run.revision === revision) endRun(step, run);
 }
 
 function progressMode(mode: ReadRun["mode"]): RunProgress["mode"] {
