@@ -210,4 +210,15 @@ export const workflowMutants: readonly Mutant[] = [
     why: "the end of a node was refused after the result of the run was made of it",
     test: { file: STORY, name: "asks again when it was read again, and ends by the answer to that question only" },
   },
+  {
+    name: "a run that was read when its nodes had ended waits for a commit",
+    file: `${RUNS}/load.ts`,
+    find: "  if (run.overIn !== null && run.revision === revision) endRun(step, run);\n",
+    replace: "",
+    why: "the run stands still until something else of the same owner is written",
+    test: {
+      file: STORY,
+      name: "that an earlier owner left without a next node goes on, and one whose nodes have all ended ends",
+    },
+  },
 ];

@@ -29,8 +29,11 @@ export function applyOutput(step: Step, { run: id, output }: Extract<Input, { ki
   if (run?.output === "ASKED") endRun(step, run, output);
 }
 
-/** @param output result of the run; left out: nobody has filled it in */
-function endRun(step: Step, run: Run, output?: Output): void {
+/**
+ * Ends a run whose nodes have ended, once its result is filled in.
+ * @param output result of the run; left out: nobody has filled it in
+ */
+export function endRun(step: Step, run: Run, output?: Output): void {
   const { runs, recentWrites, openCommands } = step.state;
   const { row } = run.read;
   const outcome = endOf(run);

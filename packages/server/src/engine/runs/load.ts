@@ -9,6 +9,7 @@ import { commandDone } from "../jobs/answers.ts";
 import type { Step } from "../state.ts";
 import { advance } from "./advance.ts";
 import { cancelNodes } from "./cancel-nodes.ts";
+import { endRun } from "./end.ts";
 import { holdLoaded } from "./pause.ts";
 import type { Run } from "./runs.ts";
 import { signalLoaded } from "./signal-node.ts";
@@ -86,6 +87,8 @@ function bring(step: Step, read: ReadRun): void {
   holdLoaded(step, run);
   signalLoaded(step, run);
   advance(step, run);
+  // The ends of its nodes were read, so the run waits for no commit, and an idle system makes none.
+  if (run.overIn !== null && run.revision === revision) endRun(step, run);
 }
 
 function progressMode(mode: ReadRun["mode"]): RunProgress["mode"] {
