@@ -16,6 +16,8 @@ interface RunAccount {
   graph: Graph;
   row: ExecutionRow;
   mode: string;
+  /** Mode before the commit that the checker sees now. */
+  formerMode: string;
   paused: boolean;
   rows: Map<string, ExecutionRow>;
   /** Simulated time since which no node is live; null: one is. */
@@ -31,7 +33,8 @@ export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, qui
   const runs = new Map<string, RunAccount>();
   const begin = (row: ExecutionRow, mode: string, paused: boolean) => {
     const graph = graphs().get(row.job.jobId);
-    if (graph !== undefined) runs.set(row.id, { graph, row, mode, paused, rows: new Map(), idleSinceMs: null });
+    if (graph !== undefined)
+      runs.set(row.id, { graph, row, mode, formerMode: mode, paused, rows: new Map(), idleSinceMs: null });
   };
   const put = (row: ExecutionRow) => {
     const run = runs.get(row.job.jobId);
@@ -55,6 +58,8 @@ export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, qui
         for (const row of event.rows) if (row.queue === "OPEN") begin(row, "RUNNING", false);
       if (event.kind === "COMMITTED" && event.outcome.status === "APPLIED") committed(event, runs, put);
       for (const row of addedRows(event)) created(row, runs, put);
+      if (event.kind !== "COMMITTED") return;
+      for (const { run } of event.asked.runs) settle(runs.get(run));
     },
     looked(nowMs) {
       for (const run of runs.values()) {
@@ -76,7 +81,7 @@ function committed(
   const missed = new Set(outcome.missedRuns);
   for (const { run, mode, paused } of asked.runs) {
     const account = runs.get(run);
-    if (account !== undefined && !missed.has(run)) Object.assign(account, { mode, paused });
+    if (account !== undefined && !missed.has(run)) Object.assign(account, { mode, paused, formerMode: account.mode });
   }
   for (const { after } of applied) put(after);
   for (const { after } of applied) {
@@ -87,6 +92,10 @@ function committed(
   }
 }
 
+function settle(run: RunAccount | undefined): void {
+  if (run !== undefined) run.formerMode = run.mode;
+}
+
 function created(row: ExecutionRow, runs: ReadonlyMap<string, RunAccount>, put: (row: ExecutionRow) => void): void {
   if (row.node === null || row.node < 0) return;
   const run = runs.get(row.job.jobId);
@@ -94,12 +103,16 @@ function created(row: ExecutionRow, runs: ReadonlyMap<string, RunAccount>, put: 
   if (run === undefined || node === undefined) throw new Violation(`${row.id} is a node of no run`);
   if (run.rows.has(node.name)) throw new Violation(`${node.name} of ${run.row.id} was created twice`);
   if (isOver(run.row.state)) throw new Violation(`${node.name} was created after the end of ${run.row.id}`);
-  const state = blanks(run.graph.nodes, run.rows, modeOf(run)).get(node.name);
-  if (state !== "READY") throw new Violation(`${node.name} of ${run.row.id} was created and is ${state}`);
+  // The owner may have created the node before another end in the same commit changed the mode.
+  const [state, former] = [run.mode, run.formerMode].map((mode) =>
+    blanks(run.graph.nodes, run.rows, progressMode(mode)).get(node.name),
+  );
+  if (state !== "READY" && former !== "READY")
+    throw new Violation(`${node.name} of ${run.row.id} was created and is ${state}`);
   put(row);
 }
 
-function modeOf({ mode }: RunAccount): Mode {
+function progressMode(mode: string): Mode {
   return mode === "EXPIRING" ? "CANCELLING" : (mode as Mode);
 }
 
@@ -108,7 +121,7 @@ function judgeEnd(run: RunAccount): void {
   const live = [...rows.values()].find(({ state }) => !isOver(state));
   if (live !== undefined)
     throw new Violation(`the run ${row.id} is ${row.state}, and its node ${live.id} is ${live.state}`);
-  const seen = blanks(graph.nodes, rows as ReadonlyMap<string, NodeRow>, modeOf(run));
+  const seen = blanks(graph.nodes, rows as ReadonlyMap<string, NodeRow>, progressMode(mode));
   for (const [name, state] of seen) {
     if (state !== "SKIPPED") throw new Violation(`the run ${row.id} is ${row.state}, and its node ${name} is ${state}`);
   }
