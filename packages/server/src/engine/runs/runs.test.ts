@@ -165,7 +165,8 @@ describe("the end of a workflow run before its nodes' ends", () => {
     const batch = stage.commit();
     assert.deepEqual(states(stage, batch), { a: "DEAD NOT_RETRYABLE" });
     assert.deepEqual(stage.born(batch), [{ name: "alarm", after: ["a"] }]);
-    assert.deepEqual(only([...(batch.shards.get(stage.shard)?.runs.values() ?? [])]).mode, "FAILING");
+    const { mode, after } = only([...(batch.shards.get(stage.shard)?.runs.values() ?? [])]);
+    assert.deepEqual([mode, after], ["FAILING", [stage.id("a")]]);
     assert.deepEqual(only(ordersOf(batch).filter(({ kind }) => kind === "CANCEL")).kind, "CANCEL");
     stage.story.finish(assigns["b"] as Assignment, { state: "CANCELLED" });
     const alarm = only(stage.commit().assigns);
