@@ -5,7 +5,7 @@ import { given } from "../arguments/given.ts";
 import { executionIdOf } from "../arguments/id-argument.ts";
 import { readJson } from "../arguments/json-argument.ts";
 import { id } from "../arguments/option-values.ts";
-import { onWorkflow } from "../arguments/workflow-argument.ts";
+import { onNode, onWorkflow } from "../arguments/workflow-argument.ts";
 import { sentence } from "../text/output.ts";
 import { stepsText } from "../text/steps-text.ts";
 
@@ -50,7 +50,8 @@ export function workflowSignalCommand(): Command {
       const { client, output } = connect(options);
       const { data, ...rest } = await signalOf(options);
       const sent = await onWorkflow(client, prefix, async (workflowId) => {
-        return { workflowId, node, ...(await client.workflows.signal(workflowId, node, name, data, rest)) };
+        const send = () => client.workflows.signal(workflowId, node, name, data, rest);
+        return { workflowId, node, ...(await onNode(client, workflowId, node, send)) };
       });
       output.print(sent, () => sentText(sent, "node"));
     });

@@ -9,6 +9,8 @@ const KEPT_GOES_ON =
 
 const REFERENCES = "packages/server/src/scheduler/reading/references";
 const OUTBOUND = "packages/server/src/scheduler/outbound-assignments";
+const PAUSE = `${RUNS}/pause.test.ts`;
+const SIGNALS = `${RUNS}/signal-node.test.ts`;
 
 /** Mutants in the way of workflow runs. */
 export const workflowMutants: readonly Mutant[] = [
@@ -50,7 +52,7 @@ export const workflowMutants: readonly Mutant[] = [
   {
     name: "a run that was read keeps the mode of its row",
     file: `${RUNS}/advance.ts`,
-    find: 'if (run.mode === "RUNNING" && run.progress.mode === "FAILING") writeMode(step, run, "FAILING");',
+    find: 'if (run.mode === "RUNNING" && run.progress.mode === "FAILING") writeMode(step, run, "FAILING", ends);',
     replace: "",
     why: "after the store has refused a result, nodes are skipped although the row says that the run goes on",
     test: {
@@ -220,5 +222,110 @@ export const workflowMutants: readonly Mutant[] = [
       file: STORY,
       name: "that an earlier owner left without a next node goes on, and one whose nodes have all ended ends",
     },
+  },
+  {
+    name: "a run's mode does not depend on the end from which it follows",
+    file: `${RUNS}/advance.ts`,
+    find: 'writeMode(step, run, "FAILING", ends);',
+    replace: 'writeMode(step, run, "FAILING");',
+    why: "a run is FAILING although the store has not written the end of its node",
+    test: {
+      file: STORY,
+      name: "by the failure of a node cancels what runs, and lets handlers of the failure start",
+    },
+  },
+  {
+    name: "a paused run creates nodes after a takeover",
+    file: `${RUNS}/load.ts`,
+    find: "    paused,\n    parking: null,",
+    replace: "    paused: false,\n    parking: null,",
+    why: "a run that its earlier owner has paused goes on",
+    test: { file: PAUSE, name: "creates no node that is ready" },
+  },
+  {
+    name: "a resume forgets the parked nodes",
+    file: `${RUNS}/pause.ts`,
+    find: "  fetchNodes(step, run, waiting);",
+    replace: "  void waiting;",
+    why: "the nodes stand still until the run is read again",
+    test: { file: PAUSE, name: "parks the nodes that wait for a worker, and starts them when it is resumed" },
+  },
+  {
+    name: "a takeover forgets the nodes that a resume has not freed",
+    file: `${RUNS}/pause.ts`,
+    find: "    return fetchNodes(step, run, parked);",
+    replace: "    return fetchNodes(step, run, parked.slice(0, 0));",
+    why: "nodes stand still whose run was resumed by an owner that was lost, or whose attempts failed before the run was read",
+    test: { file: PAUSE, name: "starts what is parked where the run is not paused" },
+  },
+  {
+    name: "a pause is confirmed before it is durable",
+    file: `${RUNS}/pause.ts`,
+    find: "  if (run.parking === null && run.orderedIn === null) completeOrders",
+    replace: "  if (run.parking === null) completeOrders",
+    why: "a client hears that the run is paused, and the commit that pauses it is lost with the owner",
+    test: { file: PAUSE, name: "is confirmed once its row says so, and creates no node until it is resumed" },
+  },
+  {
+    name: "a run is paused before its nodes are parked",
+    file: `${RUNS}/pause.ts`,
+    find: "  if (run.parking?.size !== 0) return;",
+    replace: "  if (run.parking === null) return;",
+    why: "a next owner starts nodes of the paused run before it has read the run",
+    test: { file: PAUSE, name: "parks the nodes that wait for a worker, and starts them when it is resumed" },
+  },
+  {
+    name: "a sleeper that a signal wakes starts while its run is paused",
+    file: "packages/server/src/engine/attempts/signal.ts",
+    find: 'queue: row.queue === "PARKED" ? "PARKED" : "READY"',
+    replace: 'queue: "READY"',
+    why: "the signal gives the node to a worker if the run is not in memory",
+    test: { file: PAUSE, name: "starts no sleeper that a signal wakes before the run is read" },
+  },
+  {
+    name: "a node starts again whose attempt fails before its run is read",
+    file: `${RUNS}/hold.ts`,
+    find: 'return run === undefined || isHeld(run) ? "PARKED" : queue;',
+    replace: 'return run !== undefined && isHeld(run) ? "PARKED" : queue;',
+    why: "after a takeover, a node of a paused run starts",
+    test: { file: PAUSE, name: "does not start a node whose attempt fails before the run is read" },
+  },
+  {
+    name: "a cancellation leaves parked nodes alone",
+    file: `${RUNS}/cancel-nodes.ts`,
+    find: '      step.wants.push({ kind: "LOAD", ids: [id] });',
+    replace: "      void step;",
+    why: "a paused run that is cancelled never ends",
+    test: { file: PAUSE, name: "cancels parked nodes with the run" },
+  },
+  {
+    name: "a hinted node is started although it is parked",
+    file: "packages/server/src/adapters/simulated/rows/commit.ts",
+    find: ' && row.queue !== "PARKED"',
+    replace: "",
+    why: "a late hint starts a node of a paused run",
+    test: {
+      file: "packages/server/src/adapters/simulated/sim-store.test.ts",
+      name: "misses a hinted node that is parked",
+    },
+  },
+  {
+    name: "a node that is created after a signal has no mark",
+    file: `${RUNS}/advance.ts`,
+    find: '  if (signalled.has(row.id)) row.steps = "RECORDED";\n',
+    replace: "",
+    why: "the handler waits for a signal that was sent before the node started",
+    test: {
+      file: SIGNALS,
+      name: "marks the execution that the run creates later, so that its first attempt gets the signal",
+    },
+  },
+  {
+    name: "a takeover forgets the signals to nodes without an execution",
+    file: `${RUNS}/load.ts`,
+    find: "signalled: new Set(read.signalled)",
+    replace: "signalled: new Set()",
+    why: "the handler waits for a signal that was sent before the node started",
+    test: { file: SIGNALS, name: "is found by the next owner with the run" },
   },
 ];

@@ -168,6 +168,16 @@ describe("a paused run", () => {
     assert.deepEqual(stage.commit().assigns, []);
   });
 
+  it("starts no sleeper that a signal wakes before the run is read", () => {
+    const stage = new Stage({ a: [] });
+    const command = { kind: "SIGNAL", id: "signal-1", shard: stage.shard, executionId: stage.id("a") } as const;
+    stage.story.tell({ kind: "COMMANDS", commands: [command] });
+    read(stage, "a", [row(stage, "a", { steps: "AWAITING", dueAt: START + 90_000, queue: "PARKED" })]);
+    const batch = stage.commit();
+    assert.deepEqual([queues(stage, batch), batch.assigns], [{ a: "PARKED" }, []]);
+    assert.deepEqual(stage.commit().assigns, []);
+  });
+
   it("cancels parked nodes with the run", () => {
     const stage = new Stage({ a: [], b: ["a"] }).load({ a: "PARKED" }, "RUNNING", true);
     const command = { kind: "CANCEL", id: "cancel-1", shard: stage.shard, executionId: RUN } as const;
@@ -176,6 +186,7 @@ describe("a paused run", () => {
     stage.story.tell({ kind: "LOADED", asked: [RUN], rows: [run], ...mark(stage) });
     const { mode, paused } = change(stage, stage.story.batch) ?? {};
     assert.deepEqual([mode, paused], ["CANCELLING", false]);
+    assert.deepEqual(stage.story.wants.at(-1), { kind: "LOAD", ids: [stage.id("a")] });
     read(stage, "a", [row(stage, "a", { queue: "PARKED" })]);
     assert.deepEqual(states(stage, stage.commit()), { a: "CANCELLED WORKFLOW_CANCELLED" });
     assert.deepEqual(states(stage, stage.commit()), { run: "CANCELLED" });

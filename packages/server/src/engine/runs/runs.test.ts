@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Assignment } from "../../ports/messages.ts";
+import type { NodeExecution } from "../../ports/store-runs.ts";
 import { deadLetterRefused } from "../attempts/dead-letter-refused.ts";
 import type { Input } from "../inputs.ts";
 import { sealBatch } from "../machine.ts";
@@ -198,7 +199,8 @@ describe("the end of a workflow run before its nodes' ends", () => {
     const batch = stage.commit();
     assert.deepEqual(states(stage, batch), { a: "DEAD NOT_RETRYABLE" });
     assert.deepEqual(stage.born(batch), [{ name: "alarm", after: ["a"] }]);
-    assert.deepEqual(only([...(batch.shards.get(stage.shard)?.runs.values() ?? [])]).mode, "FAILING");
+    const { mode, after } = only([...(batch.shards.get(stage.shard)?.runs.values() ?? [])]);
+    assert.deepEqual([mode, after], ["FAILING", [stage.id("a")]]);
     assert.deepEqual(only(ordersOf(batch).filter(({ kind }) => kind === "CANCEL")).kind, "CANCEL");
     stage.story.finish(assigns["b"] as Assignment, { state: "CANCELLED" });
     const alarm = only(stage.commit().assigns);

@@ -173,7 +173,7 @@ function judgeEnd(run: RunAccount): void {
   const live = [...rows.values()].find(({ state }) => !isOver(state));
   if (live !== undefined)
     throw new Violation(`the run ${row.id} is ${row.state}, and its node ${live.id} is ${live.state}`);
-  const seen = blanks(graph.nodes, rows as ReadonlyMap<string, NodeRow>, modeOf(run));
+  const seen = blanks(graph.nodes, rows as ReadonlyMap<string, NodeRow>, modeOf({ mode }));
   for (const [name, state] of seen) {
     if (state !== "SKIPPED") throw new Violation(`the run ${row.id} is ${row.state}, and its node ${name} is ${state}`);
   }

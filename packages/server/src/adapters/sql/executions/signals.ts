@@ -17,7 +17,7 @@ const LOCK = `SELECT pg_advisory_xact_lock(${lockKey("hashtextextended($1, 73030
 /** @param id parameter: id of the execution whose row says whether signals are taken */
 const look = (id: string) => `
   SELECT e.queue, s.at, s.name = $3 AND s.data IS NOT DISTINCT FROM $4, o.number, o.bytes, o.newest
-  FROM executions e LEFT JOIN signals s ON s.execution_id = e.id AND s.id = $2
+  FROM executions e LEFT JOIN signals s ON s.execution_id = $1 AND s.id = $2
   CROSS JOIN LATERAL (
     SELECT count(*) FILTER (WHERE taken_by IS NULL)::int4 AS number, max(at) AS newest,
       coalesce(sum(octet_length(data)) FILTER (WHERE taken_by IS NULL), 0)::int4 AS bytes
