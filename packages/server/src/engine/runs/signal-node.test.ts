@@ -66,7 +66,7 @@ describe("a signal to a node by its name", () => {
   });
 
   it("is dropped where the node is final, or the run", () => {
-    const stage = new Stage({ a: [], b: ["a"] }).load({ a: "SUCCEEDED", b: "DEAD" }, "FAILING");
+    const stage = new Stage({ a: [], b: ["a"], c: [] }, "CONTINUE").load({ a: "SUCCEEDED", b: "DEAD", c: "PENDING" });
     signal(stage, "b");
     read(stage, "b");
     assert.deepEqual(answersOf(stage.commit()), answered("FINAL"));
