@@ -5,6 +5,7 @@ import {
   type TaskContext,
   TerminalError,
   task,
+  type WaitReason,
   Worker,
   type Workflow,
   type WorkflowNode,
@@ -58,6 +59,7 @@ describe("workflows over HTTP, on PostgreSQL, with a worker", () => {
         run: async (payload: { branch?: string } | null, ctx) => ctx.branch(payload?.branch ?? "none"),
       }),
       task({ name: "hold", run: holds.run }),
+      task({ name: "await", run: async (_: null, ctx) => (await ctx.step.waitForSignal("approved"))?.data ?? null }),
       task({
         name: "flaky",
         run: async (name: string): Promise<string> => {
@@ -96,6 +98,11 @@ describe("workflows over HTTP, on PostgreSQL, with a worker", () => {
     assert.deepEqual([workflow.state, workflow.reason, workflow.mode], [state, reason, null], JSON.stringify(workflow));
     return workflow;
   };
+  /** Asks again until the answer is yes. */
+  const until = async (isSo: () => Promise<boolean>) => {
+    while (!(await isSo())) await new Promise((resolve) => setImmediate(resolve));
+  };
+  const isAsleep = ({ reason }: WaitReason) => reason === "AWAITS_SIGNAL";
   const raw = async (path: string) => {
     const answer = await fetch(node.httpUrl + path);
     assert.equal(answer.status, 200);
@@ -328,6 +335,69 @@ describe("workflows over HTTP, on PostgreSQL, with a worker", () => {
     await ends(run, "CANCELLED", null);
     assert.deepEqual(await statesOf(run), { slow: "CANCELLED", after: "SKIPPED" });
     assert.equal(await client.workflows.cancel(run), "CANCELLED");
+  });
+
+  it("stand still while they are paused, what runs ends, and go on when they are resumed", async () => {
+    const begun = holds.begins("pause");
+    const run = await submit({
+      nodes: [
+        { name: "slow", target: hold, payload: "pause" },
+        { name: "after", target: step, dependsOn: ["slow"] },
+        { name: "asleep", target: { handler: "await" } },
+      ],
+    });
+    await begun;
+    await until(async () => (await nodesOf(run))["asleep"]?.reason === "AWAITS_SIGNAL");
+    assert.equal(await client.workflows.pause(run), "PAUSED");
+    holds.goOn("pause");
+    await until(async () => (await statesOf(run))["slow"] === "SUCCEEDED");
+    await client.workflows.signal(run, "asleep", "approved");
+    await until(async () => !(await client.workflows.explain(run, "asleep")).reasons.some(isAsleep));
+    const paused = async (node: string) =>
+      (await client.workflows.explain(run, node)).reasons.map(({ reason }) => reason).includes("WORKFLOW_PAUSED");
+    assert.deepEqual([await paused("after"), await paused("asleep")], [true, true]);
+    assert.deepEqual(await statesOf(run), { slow: "SUCCEEDED", after: "PENDING", asleep: "PENDING" });
+    assert.equal((await client.workflows.get(run)).paused, true);
+    assert.equal(await client.workflows.resume(run), "RESUMED");
+    await ends(run, "SUCCEEDED", null);
+    await assert.rejects(client.workflows.pause(run), { code: "CONFLICT" });
+  });
+
+  it("are cancelled in a pause", async () => {
+    const begun = holds.begins("cancel-paused");
+    const run = await submit({
+      nodes: [
+        { name: "slow", target: hold, payload: "cancel-paused" },
+        { name: "asleep", target: { handler: "await" } },
+        { name: "after", target: step, dependsOn: ["slow"] },
+      ],
+    });
+    await begun;
+    await until(async () => (await nodesOf(run))["asleep"]?.reason === "AWAITS_SIGNAL");
+    assert.equal(await client.workflows.pause(run), "PAUSED");
+    await client.workflows.cancel(run);
+    await ends(run, "CANCELLED", null);
+    assert.deepEqual(await statesOf(run), { slow: "CANCELLED", asleep: "CANCELLED", after: "SKIPPED" });
+  });
+
+  it("keep a signal to a node that has no execution yet", async () => {
+    const begun = holds.begins("signal");
+    const run = await submit({
+      nodes: [
+        { name: "slow", target: hold, payload: "signal" },
+        { name: "approval", target: { handler: "await" }, dependsOn: ["slow"] },
+      ],
+    });
+    await begun;
+    const sent = await client.workflows.signal(run, "approval", "approved", { by: "Ada" }, { id: "s1" });
+    assert.equal(sent.isRepeated, false);
+    holds.goOn("signal");
+    await ends(run, "SUCCEEDED", null);
+    const { approval } = await nodesOf(run);
+    const execution = await client.getExecution(approval?.executionId as string);
+    assert.deepEqual([execution.result, execution.attempt], [{ by: "Ada" }, 1]);
+    await assert.rejects(client.workflows.signal(run, "approval", "approved"), { code: "CONFLICT" });
+    await assert.rejects(client.workflows.signal(run, "nobody", "approved"), { code: "NOT_FOUND" });
   });
 
   it("are DEAD at their deadline", async () => {
