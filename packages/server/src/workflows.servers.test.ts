@@ -394,8 +394,8 @@ describe("workflows over HTTP, on PostgreSQL, with a worker", () => {
     holds.goOn("signal");
     await ends(run, "SUCCEEDED", null);
     const { approval } = await nodesOf(run);
-    const execution = await client.getExecution(approval?.executionId as string);
-    assert.deepEqual([execution.result, execution.attempt], [{ by: "Ada" }, 1]);
+    // The node may have begun before its owner heard of the signal. Its second attempt gets the signal then.
+    assert.deepEqual((await client.getExecution(approval?.executionId as string)).result, { by: "Ada" });
     await assert.rejects(client.workflows.signal(run, "approval", "approved"), { code: "CONFLICT" });
     await assert.rejects(client.workflows.signal(run, "nobody", "approved"), { code: "NOT_FOUND" });
   });
