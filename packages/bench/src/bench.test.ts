@@ -3,6 +3,7 @@ import { after, describe, it } from "node:test";
 import { mainspringDefault } from "./contenders/mainspring/mainspring.ts";
 import type { Figures } from "./figures.ts";
 import { drainCase } from "./scenarios/drain.ts";
+import { chainCase, costsCase, layeredCase } from "./scenarios/flows.ts";
 import { midnight } from "./scenarios/midnight.ts";
 import type { Case, Scale } from "./scenarios/scenario.ts";
 import { sleepersCase } from "./scenarios/sleepers.ts";
@@ -34,6 +35,18 @@ describe("the benchmark on the PostgreSQL of the server", () => {
     isEach(await measured(latencyCase({ jobs: 2, steps: 5 })), "p50Ms", "p99Ms", "stepsPerSec");
     const many = await measured(rateCase({ jobs: 30, steps: 4 }));
     isEach(many, "stepsPerSec", "totalStepCpuUs", "stepLogBytes", "writesPerThousandSteps");
+  });
+
+  it("measures workflows, whose runs are no jobs, and holds of the event loop meanwhile", async () => {
+    isEach(await measured(chainCase({ hops: 5, polledHops: 1 })), "p50Ms", "p99Ms");
+    const layered = await measured(layeredCase({ layers: 3, width: 5, edges: 30 }));
+    isEach(layered, "nodesPerSec", "submitMs", "submitHeldMs", "heldMs", "totalCpuUs", "logBytes");
+  });
+
+  it("measures the costs of nodes beside those of jobs, pair by pair", async () => {
+    const pairs = (await costsCase({ nodes: 2_000, pairs: 2 }).measure(mainspringDefault, stage)) as Figures[];
+    assert.equal(pairs.length, 2);
+    for (const pair of pairs) isEach(pair, "storeCpuRatio", "logRatio");
   });
 
   it("measures handlers that sleep, which leave no slot occupied", async () => {

@@ -24,6 +24,7 @@ describe("the benchmark's command line", () => {
       [["--stored", "20,10"], /--stored: must be a smaller and a larger number/],
       [["--backlog", "1e6"], /--backlog: must be a whole number/],
       [["--only", "drain,brain"], /--only: there is no "brain"/],
+      [["--ours", "fast"], /--ours: there is no "fast"/],
       [["--peers", "sidekiq"], /--peers: there is no "sidekiq"/],
       [["--postgres", "13"], /--postgres: there is no "13"/],
       [["--faster"], /--faster/],
@@ -39,6 +40,19 @@ describe("the benchmark's command line", () => {
     assert.ok(contendersOf("--peers", "none").every((name) => name.startsWith("mainspring")));
     const peers = contendersOf("--peers", "pg-boss").filter((name) => !name.startsWith("mainspring"));
     assert.deepEqual(peers, ["pg-boss-2", "pg-boss-4"]);
+  });
+
+  it("takes the forms of Mainspring that are named, and other settings of those everywhere", () => {
+    const named = commandLine(["--ours", "default,inside", "--peers", "none"]);
+    assert.deepEqual(
+      named?.contenders.map(({ name }) => name),
+      ["mainspring-default", "mainspring-inside"],
+    );
+    assert.deepEqual(named?.hasVariants, { ours: true, peers: true });
+    assert.deepEqual(commandLine([])?.hasVariants, { ours: false, peers: false });
+    assert.deepEqual(contendersOf("--ours", "tuned", "--peers", "none"), ["mainspring"]);
+    assert.equal(contendersOf("--peers", "none").length, 5);
+    assert.throws(() => commandLine(["--compare", "v1", "--ours", "default"]), /--compare .* --ours/);
   });
 
   it("compares the cases whose costs matter most, unless others are named", () => {

@@ -1,10 +1,17 @@
 import { parseArgs } from "node:util";
 import type { Contender } from "./contenders/contender.ts";
 import { CONTENDERS } from "./contenders/contenders.ts";
+import {
+  mainspring,
+  mainspringDefault,
+  mainspringInside,
+  mainspringInsideDefault,
+  mainspringSdk,
+} from "./contenders/mainspring/mainspring.ts";
 import type { Scale, Scenario } from "./scenarios/scenario.ts";
 import { SCENARIOS } from "./scenarios/scenarios.ts";
 import { POSTGRES_RELEASES, type PostgresRelease } from "./services/postgres-programs.ts";
-import { RUNS } from "./session.ts";
+import { RUNS, type SessionOptions } from "./session.ts";
 
 export interface CommandLine {
   scenarios: readonly Scenario[];
@@ -12,8 +19,8 @@ export interface CommandLine {
   scale: Scale;
   /** Number of runs; null: as many as each case needs. */
   runs: number | null;
-  /** Whether other settings of peers take part in every case, and not only in selected ones. */
-  hasVariants: boolean;
+  /** Whether other settings of Mainspring, or of peers, take part in every case, and not only in selected ones. */
+  hasVariants: SessionOptions["hasVariants"];
   /** File for the figures; null: none. */
   json: string | null;
   /** Files with earlier figures, in place of a measurement; null: measure. */
@@ -28,6 +35,15 @@ export interface CommandLine {
 /** One setting of each peer. */
 const QUICK_PEERS = "graphile,pg-boss-2,bullmq-everysec";
 
+/** Forms of Mainspring, by their names on the command line. */
+const OURS: ReadonlyMap<string, Contender> = new Map([
+  ["tuned", mainspring],
+  ["default", mainspringDefault],
+  ["sdk", mainspringSdk],
+  ["inside", mainspringInside],
+  ["inside-default", mainspringInsideDefault],
+]);
+
 /** Cases of a comparison. */
 const COMPARED = "drain,cycle,submit,pickup";
 /** Number of pairs of runs in a comparison. */
@@ -41,6 +57,8 @@ npm run bench -- next-fire      how long it takes to work out when a recurring j
                       default: all but ${SCENARIOS.filter(({ isOnRequest }) => isOnRequest).map(({ name }) => name)}
   --peers a,b | none  of graphile, pg-boss, river, bullmq, or as long as they differ: pg-boss-2, bullmq-always; default: all, their
                       other settings (pg-boss-4, bullmq-always) in drain, submit and pickup; with --quick ${QUICK_PEERS}
+  --ours a,b          forms of Mainspring: ${[...OURS.keys()].join(", ")}; default: all, but sdk and inside-default only in
+                      drain, submit and pickup
   --runs N            how often each case is run; default ${RUNS}, but less where a run is long, and 1 with --quick
   --backlog N         how many jobs wait for tomorrow in backlog; default 1000000, with --quick 50000
   --herd N            how many jobs are due at one instant in midnight; default 100000, with --quick 10000
@@ -67,11 +85,11 @@ export class WrongOption extends Error {
 export function commandLine(args: readonly string[]): CommandLine | null {
   const { values, positionals } = parsed(args);
   if (values.help) return null;
-  if (values.compare !== undefined) refuseBeside("--compare", ["peers", "json", "report", "from"], values);
+  if (values.compare !== undefined) refuseBeside("--compare", ["peers", "ours", "json", "report", "from"], values);
   const isQuick = values.quick;
   return {
     scenarios: scenariosOf(values.only ?? (values.compare === undefined ? undefined : COMPARED)),
-    contenders: contendersOf(values.peers ?? (isQuick ? QUICK_PEERS : undefined)),
+    contenders: [...oursOf(values.ours), ...peersOf(values.peers ?? (isQuick ? QUICK_PEERS : undefined))],
     scale: {
       isQuick,
       backlogJobs: wholeNumber("--backlog", values.backlog ?? (isQuick ? "50000" : "1000000")),
@@ -80,7 +98,7 @@ export function commandLine(args: readonly string[]): CommandLine | null {
       herdJobs: wholeNumber("--herd", values.herd ?? (isQuick ? "10000" : "100000")),
     },
     runs: runsOf(values.runs, isQuick),
-    hasVariants: values.peers !== undefined,
+    hasVariants: { ours: values.ours !== undefined, peers: values.peers !== undefined },
     json: values.json ?? null,
     from: values.from?.split(",") ?? null,
     writesReport: values.report,
@@ -122,6 +140,7 @@ function parsed(args: readonly string[]) {
         quick: { type: "boolean", default: false },
         only: { type: "string" },
         peers: { type: "string" },
+        ours: { type: "string" },
         runs: { type: "string" },
         backlog: { type: "string" },
         herd: { type: "string" },
@@ -145,11 +164,15 @@ function scenariosOf(names: string | undefined): readonly Scenario[] {
   return chosen("--only", names, SCENARIOS, (scenario, name) => scenario.name === name);
 }
 
-function contendersOf(peers: string | undefined): readonly Contender[] {
-  const ours = CONTENDERS.filter(({ isPeer }) => !isPeer);
-  if (peers === "none") return ours;
-  const theirs = CONTENDERS.filter(({ isPeer }) => isPeer);
-  return [...ours, ...chosen("--peers", peers, theirs, ({ name }, begin) => name.startsWith(begin))];
+function oursOf(names: string | undefined): readonly Contender[] {
+  const all = CONTENDERS.filter(({ isPeer }) => !isPeer);
+  return chosen("--ours", names, all, (contender, name) => OURS.get(name) === contender);
+}
+
+function peersOf(peers: string | undefined): readonly Contender[] {
+  if (peers === "none") return [];
+  const all = CONTENDERS.filter(({ isPeer }) => isPeer);
+  return chosen("--peers", peers, all, ({ name }, begin) => name.startsWith(begin));
 }
 
 function chosen<T>(

@@ -1,6 +1,7 @@
 /** Figures that a case may measure, by name. */
 export const FIGURES = {
   jobsPerSec: { title: "jobs/s", digits: 0, better: "more" },
+  nodesPerSec: { title: "nodes/s", digits: 0, better: "more" },
   stepsPerSec: { title: "steps/s", digits: 0, better: "more" },
   suspensionsPerSec: { title: "suspensions/s", digits: 0, better: "more" },
   mibPerSec: { title: "MiB/s", digits: 1, better: "more" },
@@ -13,6 +14,11 @@ export const FIGURES = {
   pickupP99Ms: { title: "pickup p99 ms", digits: 1, better: "less" },
   timersP50Ms: { title: "timers p50 ms", digits: 1, better: "less" },
   timersP99Ms: { title: "timers p99 ms", digits: 1, better: "less" },
+  submitMs: { title: "submit ms", digits: 0, better: "less" },
+  submitHeldMs: { title: "event loop held in the submit ms", digits: 1, better: "less" },
+  heldMs: { title: "event loop held ms", digits: 1, better: "less" },
+  storeCpuRatio: { title: "store CPU, node to job", digits: 2, better: "less" },
+  logRatio: { title: "log bytes, node to job", digits: 2, better: "less" },
   backMs: { title: "started elsewhere after ms", digits: 0, better: "less" },
   readyMs: { title: "all ready after ms", digits: 0, better: "less" },
   statementsPerSec: { title: "statements/s", digits: 1, better: "less" },

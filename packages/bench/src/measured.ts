@@ -22,6 +22,8 @@ export interface Outcome {
   contender: string;
   /** One occasion, or several if results of several sessions were merged. */
   occasions: Occasion[];
+  /** Reason why the contender cannot run the case, of which it has no occasion; absent: it can. */
+  unsupported?: string;
   /** Summary of all runs. */
   spreads: Partial<Record<FigureName, Spread>>;
 }

@@ -37,6 +37,14 @@ describe("the results of several sessions", () => {
     assert.deepEqual(merged([one, both, other, one]), both);
   });
 
+  it("keep the reason why a contender cannot run a case", () => {
+    const one = session({ case: "flows", at: "T1", commit: "a", rates: { mainspring: 10 } });
+    const unable = { ...outcomeOf("bullmq-always", []), unsupported: "one parent" };
+    const withReason = { ...one, results: one.results.map((item) => ({ ...item, outcomes: [unable] })) };
+    const [, reason] = merged([one, withReason]).results[0]?.outcomes ?? [];
+    assert.deepEqual(reason, unable);
+  });
+
   it("are refused where they are not of one machine or one size", () => {
     const one = session({ case: "drain", at: "T1", commit: "a", rates: { mainspring: 10 } });
     assert.throws(() => merged([one, { ...one, isQuick: true }]), /a quick session's cases are smaller/);

@@ -43,6 +43,8 @@ function joined(outcomes: readonly Outcome[]): Outcome[] {
     const sorted = all.flatMap(({ occasions }) => occasions).sort((a, b) => (a.at < b.at ? -1 : 1));
     const counted = sorted.filter(({ commit }) => commit === sorted.at(-1)?.commit);
     // The same file may be given twice, alone and within another.
-    return outcomeOf(contender, [...new Map(counted.map((occasion) => [occasion.at, occasion])).values()]);
+    const outcome = outcomeOf(contender, [...new Map(counted.map((occasion) => [occasion.at, occasion])).values()]);
+    const unsupported = all.at(-1)?.unsupported;
+    return unsupported === undefined ? outcome : { ...outcome, unsupported };
   });
 }

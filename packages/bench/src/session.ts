@@ -1,5 +1,6 @@
 import { loadavg } from "node:os";
 import type { Contender } from "./contenders/contender.ts";
+import { CONTENDERS } from "./contenders/contenders.ts";
 import { FIGURES, type FigureName, type Figures } from "./figures.ts";
 import { commit } from "./machine.ts";
 import { type CaseResult, type Occasion, type Outcome, outcomeOf } from "./measured.ts";
@@ -10,8 +11,8 @@ import type { Stage } from "./services/stage.ts";
 export interface SessionOptions {
   scenarios: readonly Scenario[];
   contenders: readonly Contender[];
-  /** Whether other settings of peers take part in every case. */
-  hasVariants: boolean;
+  /** Whether other settings of Mainspring, or of peers, take part in every case. */
+  hasVariants: { readonly ours: boolean; readonly peers: boolean };
   scale: Scale;
   /** Number of runs; null: as many as each case needs, at most `RUNS`. */
   runs: number | null;
@@ -25,32 +26,41 @@ export const RUNS = 3;
  * @param keep called with each case when it is complete
  */
 export async function measureAll(
-  { scenarios, contenders, hasVariants, scale, runs }: SessionOptions,
+  { scenarios, scale, runs, ...chosen }: SessionOptions,
   stage: Stage,
   keep: (result: CaseResult) => Promise<void>,
 ): Promise<void> {
   for (const scenario of scenarios) {
     for (const item of scenario.cases(scale)) {
-      const takers = (item.contenders ?? contenders).filter(
-        (contender) =>
-          (item.takes?.(contender) ?? true) && (hasVariants || item.hasVariants || contender.isVariant !== true),
-      );
+      const takers = takersOf(item, chosen);
+      if (takers.length === 0) continue;
       const outcomes = await measureCase(item, takers, stage, runs ?? Math.min(RUNS, item.runsMax ?? RUNS));
       await keep({ scenario: scenario.name, name: item.name, title: item.title, outcomes });
     }
   }
 }
 
-async function measureCase(
+/** Contenders that take part in a case. A case with contenders of its own leaves out those that the user did not choose. */
+export function takersOf(
   item: Case,
-  contenders: readonly Contender[],
-  stage: Stage,
-  runs: number,
-): Promise<Outcome[]> {
+  { contenders, hasVariants }: Pick<SessionOptions, "contenders" | "hasVariants">,
+): Contender[] {
+  const isChosen = (contender: Contender) => contenders.includes(contender) || !CONTENDERS.includes(contender);
+  const isUsual = ({ isVariant, isPeer }: Contender) =>
+    isVariant !== true || item.hasVariants || (isPeer ? hasVariants.peers : hasVariants.ours);
+  return (item.contenders ?? contenders).filter(
+    (contender) => isChosen(contender) && isUsual(contender) && (item.takes?.(contender) ?? true),
+  );
+}
+
+async function measureCase(item: Case, takers: readonly Contender[], stage: Stage, runs: number): Promise<Outcome[]> {
   const [beganMs, neighbours] = [performance.now(), new Neighbours()];
   const [at, load] = [new Date().toISOString(), loadavg()[0] ?? 0];
   console.log(`\n${item.title} (load average ${load.toFixed(1)})`);
+  const reasons = new Map(takers.map((contender) => [contender, item.unsupported?.(contender) ?? null]));
+  const contenders = takers.filter((contender) => reasons.get(contender) === null);
   const occasions = contenders.map((): Occasion => ({ at, commit, load, othersPercent: null, runs: [], failures: [] }));
+  for (const [{ title }, reason] of reasons) if (reason !== null) console.log(`  ${title.padEnd(44)}– (${reason})`);
   for (let run = 0; run < runs; run++) {
     for (const [index, contender] of contenders.entries()) {
       await measureOnce(item, contender, stage, occasions[index] as Occasion);
@@ -59,7 +69,12 @@ async function measureCase(
   const othersPercent = neighbours.percent();
   const others = othersPercent === null ? "" : `, others took ${othersPercent.toFixed(0)} % of the CPU`;
   console.log(`  ${((performance.now() - beganMs) / 1_000).toFixed(0)} s${others}`);
-  return contenders.map(({ name }, index) => outcomeOf(name, [{ ...(occasions[index] as Occasion), othersPercent }]));
+  return takers.map((contender) => {
+    const unsupported = reasons.get(contender) ?? null;
+    if (unsupported !== null) return { ...outcomeOf(contender.name, []), unsupported };
+    const occasion = occasions[contenders.indexOf(contender)] as Occasion;
+    return outcomeOf(contender.name, [{ ...occasion, othersPercent }]);
+  });
 }
 
 async function measureOnce(item: Case, contender: Contender, stage: Stage, occasion: Occasion): Promise<void> {

@@ -6,6 +6,7 @@ import { after, before, describe, it } from "node:test";
 import {
   Client,
   type NodeExplanation,
+  type RetriedWorkflow,
   type SubmittedWorkflow,
   TerminalError,
   task,
@@ -15,7 +16,7 @@ import {
   type WorkflowNode,
 } from "@mainspring/sdk";
 import { Commands, LongCommand, linesOf } from "./testing/command.ts";
-import { startServer, type TestServer } from "./testing/server.ts";
+import { serveOn, startServer, type TestServer } from "./testing/server.ts";
 
 const echo = { handler: "echo" };
 /** A run of this workflow waits for a worker that no test starts. */
@@ -61,6 +62,18 @@ describe("workflows by the command line", () => {
       if (counts.SUCCEEDED === 1 && counts.PENDING === 1) return workflowId;
     }
   }
+
+  it("take an input in place of that of the file, and show their result", async () => {
+    const output = { $from: "a", path: ["day", 0] };
+    const nodes = [{ name: "a", target: echo, payload: { $from: "$input" } }];
+    const file = await fileOf("input.json", { input: { day: [1] }, output, nodes });
+    const ended = await json<Workflow>("workflow", "submit", file, "--input", '{"day": ["tuesday"]}', "--wait");
+    assert.deepEqual([ended.input, ended.result], [{ day: ["tuesday"] }, "tuesday"]);
+    assert.match(await workflow("show", ended.workflowId), /^result +"tuesday"$/m);
+    const both = await run(["workflow", "submit", "-", "--input", "-"]);
+    assert.equal(both.code, 2);
+    assert.match(both.stderr, /cannot both come from standard input/);
+  });
 
   it("are submitted from a file with options, or from standard input, and waited for", async () => {
     const nodes = [
@@ -189,8 +202,75 @@ describe("workflows by the command line", () => {
       ],
     );
     assert.match(await workflow("show", workflowId), /^after +DEAD +1 +broken +\S+ +TerminalError: no disk$/m);
+    await areRetried(workflowId);
     await worker.stop();
   });
+
+  it("are paused, resumed, and get signals by the names of their nodes", async () => {
+    const approve = task({ name: "approve", run: (_: null, { step }) => step.waitForSignal("approved") });
+    const worker = new Worker({ url: server.grpcAddress, tasks: [approve], warn: () => undefined });
+    await worker.start();
+    const nodes = [
+      { name: "first", target: echo },
+      { name: "approval", target: { handler: "approve" }, dependsOn: ["first"] },
+    ];
+    const { workflowId } = await json<SubmittedWorkflow>(
+      "workflow",
+      "submit",
+      await fileOf("approved.json", { nodes }),
+    );
+    assert.equal(await workflow("pause", workflowId), "paused\n");
+    assert.deepEqual(await json("workflow", "pause", workflowId), { workflowId, outcome: "PAUSED" });
+    assert.match(await workflow("show", workflowId), /^mode +RUNNING, paused$/m);
+    assert.match(await workflow("list"), new RegExp(`^${workflowId} +RUNNING +RUNNING, paused `, "m"));
+    assert.match(await workflow("explain", workflowId), / is RUNNING in mode RUNNING, paused, until /);
+    assert.match(await workflow("explain", workflowId, "approval"), /WORKFLOW_PAUSED +its workflow is paused/);
+    const signal = ["workflow", "signal", workflowId, "approval", "approved", "--id", "s1"] as const;
+    assert.equal(await done(...signal, "--data", "true"), "accepted: signal s1\n");
+    assert.equal(await done(...signal, "--data", "true"), "the node had the signal already: signal s1\n");
+    assert.equal(await workflow("resume", workflowId), "resumed\n");
+    const { state } = await client.workflows.waitFor(workflowId);
+    assert.equal(state, "SUCCEEDED");
+    await worker.stop();
+  });
+
+  it("are followed across a restart of the server", async () => {
+    const workflowId = await stuck();
+    const watch = new LongCommand(["workflow", "watch", workflowId], server.clientEnv);
+    await watch.says(/is RUNNING in mode RUNNING/);
+    server.command.signal("SIGKILL");
+    await server.command.done;
+    const again = serveOn(server.dataDir, { MAINSPRING_HTTP: new URL(server.httpUrl).host });
+    const [, grpcAddress = ""] = await again.says(/workers +(\d\S+)[^]*curl/);
+    const stopFirst = server.stop;
+    const stop = async () => {
+      again.signal("SIGTERM");
+      await again.done;
+      await stopFirst();
+    };
+    server = { ...server, grpcAddress, command: again, stop };
+    await client.workflows.cancel(workflowId);
+    const { code, stdout, stderr } = await watch.done;
+    assert.deepEqual([code, stderr], [4, ""]);
+    assert.match(stdout, /workflow \S+ is CANCELLED, nodes 4: [^\n]*\n$/);
+  });
+
+  /** @param dead a run whose node `gate` has SUCCEEDED and whose node `after` is always DEAD */
+  async function areRetried(dead: string): Promise<void> {
+    const retried = await run(["workflow", "retry", dead, "--wait"]);
+    assert.deepEqual([retried.code, retried.stderr], [4, ""]);
+    assert.match(retried.stdout, new RegExp(`^retry of +${dead}$`, "m"));
+    assert.match(retried.stdout, /^gate +SUCCEEDED +- +gated +- +kept from execution \S+$/m);
+    const retry = /^retried by +(\S+)$/m.exec(await workflow("show", dead))?.[1] ?? "";
+    const { workflowId, retryOf } = await json<RetriedWorkflow>("workflow", "retry", retry, "--from", "gate", "after");
+    assert.equal(retryOf, retry);
+    const { counts } = await client.workflows.waitFor(workflowId);
+    assert.deepEqual([counts.SUCCEEDED, counts.DEAD], [1, 1]);
+    const unknown = await run(["workflow", "retry", workflowId, "--from", "gate", "--from", "none"]);
+    assert.match(unknown.stderr, /from\[1\]: the workflow has no node "none"/);
+    const accepted = await workflow("retry", workflowId, "--idempotency-key", "again");
+    assert.match(accepted, new RegExp(`^accepted: workflow \\S+ of 2 nodes, which retries ${workflowId}\n`));
+  }
 
   it("are refused with the fault, and with what would be right", async () => {
     const one = JSON.stringify({ nodes: [{ name: "a", target: echo }] });
@@ -214,6 +294,8 @@ describe("workflows by the command line", () => {
         1,
         new RegExp(`give the id of its workflow, ${workflowId}, whose node is a`),
       ],
+      [["pause", nobody], 1, new RegExp(`no workflow has the id ${nobody}.*: see \`workflow list\``)],
+      [["signal", workflowId, "b", "go"], 1, /the workflow has no node "b"\. Its nodes are a$/m],
       [["explain", workflowId, "b"], 1, /the workflow has no node "b"\. Its nodes are a$/m],
       [["graph", workflowId, "--format", "svg"], 2, /Allowed choices are text, mermaid, dot, json/],
       [["graph", workflowId, "--json", "--format", "dot"], 2, /leave it out for --format dot/],

@@ -42,7 +42,7 @@ export const SettledBody = named("SettledDeadLetters", {
       executionId: Uuid("as asked for"),
       outcome: oneOf(
         ["REPLAYED", "DISCARDED", "NOT_A_DEAD_LETTER", "KEY_HELD", "OF_WORKFLOW"],
-        "NOT_A_DEAD_LETTER: unknown, not DEAD, settled before, or of a deleted job (which can be discarded, not replayed); KEY_HELD: an execution that is not final has its unique key; OF_WORKFLOW: a run of a workflow, or a node of one: submit the workflow again, and discard the run",
+        "NOT_A_DEAD_LETTER: unknown, not DEAD, settled before, or of a deleted job (which can be discarded, not replayed); KEY_HELD: an execution that is not final has its unique key; OF_WORKFLOW: a run of a workflow, or a node of one: POST /v1/workflows/{workflowId}/retry runs its failed part again",
       ),
       newExecutionId: StringOrNull("of the execution that a replay has made"),
     }),

@@ -127,7 +127,7 @@ export const ExecutionBody = named("Execution", {
   ...summaryFields,
   workflowId: Type.Optional(Uuid("the run of a workflow: it is the run or a node of it; left out: it is neither")),
   node: Type.Optional(Type.String({ description: "name of the node in the workflow; left out: it is no node" })),
-  payload: AnyJson("as it was submitted; null: none"),
+  payload: AnyJson("as it was submitted, also if it has references; null: none"),
   result: AnyJson("as the handler returned it; null: none"),
   error: orNull(ErrorBody, "what the last attempt failed with"),
   progress: orNull(

@@ -54,6 +54,9 @@ export const WaitReason = Type.Union(
       maxAttempts: Count("failures after which it is DEAD"),
       lastError: orNull(named("LastError", { name: Type.String(), message: Type.String() }), "what it failed with"),
     }),
+    reason("WORKFLOW_PAUSED", "the run of the node is paused: no node of it is started", {
+      workflowId: Uuid("the run"),
+    }),
     reason("POOL_PAUSED", "nothing of its pool is started", { pool: Type.String() }),
     reason("POOL_AT_LIMIT", "as many of its pool are at workers as may be", {
       pool: Type.String(),

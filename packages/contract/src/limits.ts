@@ -84,12 +84,24 @@ export const TEMPLATE_PAYLOAD_BYTES_MAX = 64 * KIB;
 
 /** Largest number of nodes of a workflow. */
 export const WORKFLOW_NODES_MAX = 10_000;
+/** Largest number of earlier runs from which a retry of a workflow keeps results. */
+export const RETRY_BASES_MAX = 20;
 /** Largest number of dependencies of all nodes of a workflow together. */
 export const WORKFLOW_EDGES_MAX = 100_000;
 /** Largest number of different branches that the dependencies of a workflow name. */
 export const WORKFLOW_BRANCHES_MAX = 10_000;
 /** Longest name of a workflow's node or of a branch, in characters. */
 export const NODE_NAME_CHARS_MAX = 64;
+/** Largest number of references and literals in the payload of a node, or in the output of a workflow. */
+export const NODE_REFERENCES_MAX = 1_000;
+/** Largest number of references of all nodes of a workflow together. */
+export const WORKFLOW_REFERENCES_MAX = 100_000;
+/** Longest path of a reference, in names and indexes. */
+export const REFERENCE_PATH_MAX = 32;
+/** Longest name in the path of a reference, in characters. */
+export const REFERENCE_NAME_CHARS_MAX = 256;
+/** Largest output of a workflow before its references are replaced, in bytes. */
+export const OUTPUT_BYTES_MAX = 64 * KIB;
 /** Regular expression of the name of a workflow's node, and of a branch. */
 export const NODE_NAME_PATTERN = `^[A-Za-z0-9_.-]{1,${NODE_NAME_CHARS_MAX}}$`;
 /** Largest part of a workflow's node that the server parses, in bytes: the node without its payload. */

@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { described, InstantOrNull, Labels, Line, named, oneOf, Uuid, Word } from "./fields.ts";
+import { AnyJson, described, InstantOrNull, Labels, Line, named, oneOf, Uuid, Word } from "./fields.ts";
 import { JobSubmission } from "./job.ts";
 import {
   DEFAULT_POOL,
@@ -58,7 +58,12 @@ export const WorkflowNodeSubmission = named(
       },
       closed,
     ),
-    payload: JobSubmission.properties.payload,
+    payload: Type.Optional(
+      AnyJson(
+        'any JSON, up to 1 MiB. In it {"$from": NODE, "path": […]} stands for the result of an earlier node, {"$from": "$input"} for the ' +
+          'input, or for the part at `path`; {"$literal": …} takes a value as it is, and other keys that begin with $ are refused',
+      ),
+    ),
     dependsOn: Type.Optional(
       Type.Array(WorkflowDependency, {
         maxItems: WORKFLOW_EDGES_MAX,
@@ -83,6 +88,12 @@ const nodesSize = {
   description: "1 to 10,000 nodes with 100,000 dependencies and 32 MiB in all",
 };
 
+const fromSize = {
+  minItems: 1,
+  maxItems: WORKFLOW_NODES_MAX,
+  description: "names of nodes that run again besides those that have not SUCCEEDED",
+};
+
 const head = {
   name: Type.Optional(Line("1 to 255 characters; several workflows that run once may have one name")),
   labels: Type.Optional(Labels),
@@ -104,6 +115,12 @@ const head = {
   delayMs: JobSubmission.properties.delayMs,
   startBefore: JobSubmission.properties.startBefore,
   ...Type.Partial(Type.Object(RecurrenceFields)).properties,
+  input: Type.Optional(AnyJson("any JSON, up to 1 MiB; payloads refer to it")),
+  output: Type.Optional(
+    AnyJson(
+      "any JSON with references, up to 64 KiB; with the references replaced, it is the result of a run that SUCCEEDED",
+    ),
+  ),
   defaults: Type.Optional(
     named(
       "WorkflowDefaults",
@@ -124,7 +141,7 @@ export type WorkflowSubmission = Static<typeof WorkflowSubmission>;
 export const WorkflowEnvelope = Type.Object({ ...head, nodes: Type.Array(Type.Unknown(), nodesSize) }, closed);
 export type WorkflowEnvelope = Static<typeof WorkflowEnvelope>;
 
-export const WorkflowAccepted = named("WorkflowAccepted", {
+const acceptedFields = {
   workflowId: Uuid("the run; an execution of the job"),
   jobId: Uuid("the job of the workflow"),
   state: oneOf(
@@ -135,10 +152,11 @@ export const WorkflowAccepted = named("WorkflowAccepted", {
   startsAt: InstantOrNull("when it is to start; null: at once, or as soon as its concurrency key allows"),
   executionIds: Type.Record(Type.String(), Uuid("an execution"), {
     description:
-      "executions of nodes without dependencies, by the node's name; the first 1,000; none while the run is PENDING",
+      "executions of the nodes that start at once, by the node's name; the first 1,000; none while the run is PENDING",
   }),
   warnings: Warnings,
-});
+};
+export const WorkflowAccepted = named("WorkflowAccepted", acceptedFields);
 export type WorkflowAccepted = Static<typeof WorkflowAccepted>;
 
 export const WorkflowPlanned = named("WorkflowPlanned", {
@@ -149,6 +167,27 @@ export const WorkflowPlanned = named("WorkflowPlanned", {
   warnings: Warnings,
 });
 export type WorkflowPlanned = Static<typeof WorkflowPlanned>;
+
+/** Body of POST /v1/workflows/{workflowId}/retry. */
+export const WorkflowRetry = named(
+  "WorkflowRetry",
+  {
+    from: Type.Optional(
+      Type.Union([oneOf(["FAILED"], "nodes that have not SUCCEEDED"), Type.Array(Type.String(), fromSize)], {
+        description:
+          "what runs again, with all nodes that depend on it: FAILED (the default), the nodes that have not SUCCEEDED; or names of further nodes",
+      }),
+    ),
+  },
+  closed,
+);
+export type WorkflowRetry = Static<typeof WorkflowRetry>;
+
+export const RetriedWorkflow = named("RetriedWorkflow", {
+  ...acceptedFields,
+  retryOf: Uuid("the run that this one retries"),
+});
+export type RetriedWorkflow = Static<typeof RetriedWorkflow>;
 
 export const WorkflowDeduplicated = named("WorkflowDeduplicated", {
   workflowId: Uuid("the execution that holds the unique key"),

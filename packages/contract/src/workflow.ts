@@ -2,7 +2,7 @@ import { type Static, Type } from "typebox";
 import { NODE_STATES } from "./enums.ts";
 import { ErrorBody, ExecutionState, RunMode, summaryFields } from "./execution.ts";
 import { WaitReason } from "./explanation.ts";
-import { Count, Instant, InstantOrNull, named, oneOf, orNull, StringOrNull, Uuid } from "./fields.ts";
+import { AnyJson, Count, Instant, InstantOrNull, named, oneOf, orNull, StringOrNull, Uuid } from "./fields.ts";
 import { pageOf } from "./listing.ts";
 import { OnFailure, WorkflowJoin } from "./workflow-submission.ts";
 
@@ -21,12 +21,14 @@ const runFields = {
   state: ExecutionState,
   reason: StringOrNull("why it is in its state, where the state does not say it"),
   mode: orNull(RunMode, "null: the run is final, or has not started"),
+  paused: Type.Boolean({ description: "true: no node starts until the run is resumed" }),
   nodes: Count("number of nodes"),
   createdAt: Instant("when the server took it"),
   scheduledAt: Instant("when it was to start"),
   startedAt: InstantOrNull("when it started"),
   finishedAt: InstantOrNull("when it became final"),
   deadline: InstantOrNull("time by which it must be final; null: it has not started"),
+  retryOf: orNull(Uuid("a run"), "the run that this one retries; null: it is no retry"),
 };
 
 /** A run of a workflow as lists show it. */
@@ -46,6 +48,8 @@ export const FailedNode = named("FailedNode", {
 export const Workflow = named("Workflow", {
   ...runFields,
   onFailure: OnFailure,
+  input: AnyJson("as submitted; null: none"),
+  result: AnyJson("the output with its references replaced; null: none, or the run has not SUCCEEDED"),
   error: orNull(ErrorBody, "why the run is DEAD"),
   counts: named(
     "NodeCounts",
@@ -55,8 +59,19 @@ export const Workflow = named("Workflow", {
     >,
   ),
   failed: Type.Array(FailedNode, { description: "the first 20 DEAD nodes, in the order of the definition" }),
+  retriedBy: Type.Array(Uuid("a run"), { description: "retries of this run, the newest first; at most 20" }),
 });
 export type Workflow = Static<typeof Workflow>;
+
+const KeptFrom = named("KeptFrom", {
+  workflowId: Uuid("an earlier run"),
+  executionId: Uuid("the execution of the node in that run, which has the result"),
+});
+
+const keptFrom = orNull(
+  KeptFrom,
+  "execution of an earlier run that counts for this retry; null: the run does not keep the node from another run",
+);
 
 const Blocked = named("OpenParents", {
   open: Count("nodes for which the node waits"),
@@ -78,6 +93,7 @@ export const WorkflowNode = named("WorkflowNode", {
   name: Type.String(),
   state: WorkflowNodeState,
   executionId: orNull(Uuid("an execution"), "null: the node has none so far, or will never have one"),
+  keptFrom,
   handler: Type.String(),
   pool: Type.String(),
   reason: StringOrNull("why its execution is in its state, where the state does not say it"),
@@ -101,11 +117,20 @@ export const CancelledWorkflow = named("CancelledWorkflow", {
 });
 export type CancelledWorkflow = Static<typeof CancelledWorkflow>;
 
+export const OrderedWorkflow = named("OrderedWorkflow", {
+  workflowId: Uuid("the run"),
+  state: ExecutionState,
+  mode: orNull(RunMode, "null: the run is final"),
+  paused: Type.Boolean({ description: "whether the run is paused now" }),
+});
+export type OrderedWorkflow = Static<typeof OrderedWorkflow>;
+
 export const NodeExplanation = named("NodeExplanation", {
   workflowId: Uuid("the run"),
   node: Type.String({ description: "name of the node" }),
   state: WorkflowNodeState,
   executionId: orNull(Uuid("an execution"), "null: the node has none"),
+  keptFrom,
   reasons: Type.Array(WaitReason, { description: "every reason that holds now" }),
 });
 export type NodeExplanation = Static<typeof NodeExplanation>;
@@ -119,6 +144,7 @@ export const WorkflowGraphBody = named("WorkflowGraph", {
       handler: Type.String(),
       pool: Type.String(),
       state: WorkflowNodeState,
+      keptFrom,
       join: WorkflowJoin,
       allowFailure: Type.Boolean(),
       dependsOn: Type.Array(named("GraphEdge", { node: Type.String(), when: Type.String() })),

@@ -81,10 +81,12 @@ export type {
 export type {
   DeduplicatedWorkflow,
   FailedNode,
+  KeptFrom,
   NodeExplanation,
   NodePolicies,
   PlannedWorkflow,
   RecurringWorkflowRequest,
+  RetriedWorkflow,
   RunMode,
   SubmittedWorkflow,
   Workflow,

@@ -5,6 +5,7 @@ import {
   type TaskContext,
   TerminalError,
   task,
+  type WaitReason,
   Worker,
   type Workflow,
   type WorkflowNode,
@@ -46,6 +47,8 @@ describe("workflows over HTTP, on PostgreSQL, with a worker", () => {
   let client: Client;
   let worker: Worker;
   const holds = new Hold();
+  /** Payloads with which the handler `flaky` has failed. */
+  const flaky = new Set<string>();
   before(async () => {
     postgres = await startPostgres({ version: 14 });
     node = await startLocalNode({ MAINSPRING_STORE: postgres.url });
@@ -56,6 +59,15 @@ describe("workflows over HTTP, on PostgreSQL, with a worker", () => {
         run: async (payload: { branch?: string } | null, ctx) => ctx.branch(payload?.branch ?? "none"),
       }),
       task({ name: "hold", run: holds.run }),
+      task({ name: "await", run: async (_: null, ctx) => (await ctx.step.waitForSignal("approved"))?.data ?? null }),
+      task({
+        name: "flaky",
+        run: async (name: string): Promise<string> => {
+          if (flaky.has(name)) return name;
+          flaky.add(name);
+          throw new TerminalError("the first attempt");
+        },
+      }),
       task({
         name: "fail",
         run: async (): Promise<null> => {
@@ -86,6 +98,11 @@ describe("workflows over HTTP, on PostgreSQL, with a worker", () => {
     assert.deepEqual([workflow.state, workflow.reason, workflow.mode], [state, reason, null], JSON.stringify(workflow));
     return workflow;
   };
+  /** Asks again until the answer is yes. */
+  const until = async (isSo: () => Promise<boolean>) => {
+    while (!(await isSo())) await new Promise((resolve) => setImmediate(resolve));
+  };
+  const isAsleep = ({ reason }: WaitReason) => reason === "AWAITS_SIGNAL";
   const raw = async (path: string) => {
     const answer = await fetch(node.httpUrl + path);
     assert.equal(answer.status, 200);
@@ -126,6 +143,50 @@ describe("workflows over HTTP, on PostgreSQL, with a worker", () => {
     assert.match(await raw(`/v1/workflows/${run}/graph?format=mermaid`), /^flowchart LR\n/);
     const execution = await client.getExecution(nodes["d"]?.executionId as string);
     assert.deepEqual([execution.workflowId, execution.node, execution.state], [run, "d", "SUCCEEDED"]);
+  });
+
+  it("give results to later nodes, and have a result", async () => {
+    const big = "9".repeat(15);
+    const submitted = await fetch(`${node.httpUrl}/v1/workflows`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: `{
+        "input": {"day": ${big}}, "output": {"got": {"$from": "last", "path": ["b", "list", 1]}, "skipped": {"$from": "never"}},
+        "nodes": [
+          {"name": "first", "target": {"handler": "echo"}, "payload": {"list": [1, {"day": {"$from": "$input", "path": ["day"]}}]}},
+          {"name": "last", "target": {"handler": "echo"}, "payload": {"b": {"$from": "first"}, "c": {"$literal": {"$from": 1}}}, "dependsOn": ["first"]},
+          {"name": "never", "target": {"handler": "echo"}, "dependsOn": [{"node": "first", "when": "FAILED"}]}
+        ]
+      }`,
+    });
+    assert.equal(submitted.status, 201);
+    const { workflowId } = (await submitted.json()) as { workflowId: string };
+    await ends(workflowId, "SUCCEEDED", null);
+    const { result: output } = await client.workflows.get(workflowId);
+    assert.deepEqual(output, { got: { day: Number(big) }, skipped: null });
+    const { last } = await nodesOf(workflowId);
+    const { result, payload } = await client.getExecution(last?.executionId as string);
+    assert.deepEqual((result as { c: unknown }).c, { $from: 1 });
+    assert.deepEqual((payload as { b: unknown }).b, { $from: "first" }, "the API shows the payload as submitted");
+  });
+
+  it("are DEAD where a reference leads nowhere, without a retry", async () => {
+    const run = await submit({
+      nodes: [
+        { name: "first", target: { handler: "echo" }, payload: { rows: 1 } },
+        { name: "next", target: step, payload: { $from: "first", path: ["row"] }, dependsOn: ["first"] },
+        { name: "alarm", target: step, dependsOn: [{ node: "next", when: "FAILED" }] },
+      ],
+    });
+    const { failed } = await ends(run, "DEAD", "NODE_DEAD");
+    const [next] = failed;
+    assert.deepEqual([next?.name, next?.reason, next?.attempt], ["next", "REFERENCE_NOT_FOUND", 1]);
+    assert.match(String(next?.error?.message), /\{"\$from":"first","path":\["row"\]\} leads nowhere/);
+    assert.equal((await statesOf(run))["alarm"], "SUCCEEDED");
+    const output = await submit({ output: { $from: "a", path: [0] }, nodes: [{ name: "a", target: step }] });
+    const { error } = await ends(output, "DEAD", "REFERENCE_NOT_FOUND");
+    assert.match(String(error?.message), /the output of the workflow: .*"path":\[0\]/);
+    await client.deadLetters.discard([run, output]);
   });
 
   it("start a node with join ANY at the first end, and explain what waits", async () => {
@@ -203,6 +264,47 @@ describe("workflows over HTTP, on PostgreSQL, with a worker", () => {
     );
   });
 
+  it("are retried as runs that keep what has succeeded, and end as a whole run would", async () => {
+    const run = await submit({
+      nodes: [
+        { name: "choose", target: step, payload: { branch: "left" } },
+        { name: "right", target: step, dependsOn: [{ node: "choose", when: "BRANCH:right" }] },
+        {
+          name: "left",
+          target: { handler: "flaky" },
+          payload: "left",
+          dependsOn: [{ node: "choose", when: "BRANCH:left" }],
+        },
+        { name: "last", target: { handler: "flaky" }, payload: "last", dependsOn: ["left"] },
+        { name: "alarm", target: step, dependsOn: [{ node: "left", when: "FAILED" }] },
+      ],
+    });
+    await ends(run, "DEAD", "NODE_DEAD");
+    const second = await client.workflows.retry(run);
+    await ends(second.workflowId, "DEAD", "NODE_DEAD");
+    const third = await client.workflows.retry(second.workflowId, { from: "FAILED" });
+    assert.deepEqual(
+      [second.retryOf, Object.keys(second.executionIds), third.retryOf],
+      [run, ["left"], second.workflowId],
+    );
+    const { retriedBy } = await client.workflows.get(run);
+    const { deadline, startedAt } = await ends(third.workflowId, "SUCCEEDED", null);
+    assert.deepEqual(retriedBy, [second.workflowId]);
+    assert.equal(Date.parse(String(deadline)) - Date.parse(String(startedAt)), 365 * 86_400_000);
+    const states = { choose: "SUCCEEDED", right: "SKIPPED", left: "SUCCEEDED", last: "SUCCEEDED", alarm: "SKIPPED" };
+    assert.deepEqual(await statesOf(third.workflowId), states);
+    const { choose, left, last } = await nodesOf(third.workflowId);
+    assert.deepEqual(
+      [choose?.keptFrom?.workflowId, left?.keptFrom?.workflowId, last?.keptFrom],
+      [run, second.workflowId, null],
+    );
+    const { state, node } = await client.getExecution(String(left?.keptFrom?.executionId));
+    assert.deepEqual([state, node], ["SUCCEEDED", "left"]);
+    const again = await client.workflows.retry(third.workflowId, { from: ["left"] });
+    await ends(again.workflowId, "SUCCEEDED", null);
+    assert.equal((await nodesOf(again.workflowId))["left"]?.attempt, 1);
+  });
+
   it("go on after a failure with CONTINUE, and succeed where the node may fail", async () => {
     const graph = (allowFailure: boolean) => ({
       onFailure: "CONTINUE" as const,
@@ -233,6 +335,69 @@ describe("workflows over HTTP, on PostgreSQL, with a worker", () => {
     await ends(run, "CANCELLED", null);
     assert.deepEqual(await statesOf(run), { slow: "CANCELLED", after: "SKIPPED" });
     assert.equal(await client.workflows.cancel(run), "CANCELLED");
+  });
+
+  it("stand still while they are paused, what runs ends, and go on when they are resumed", async () => {
+    const begun = holds.begins("pause");
+    const run = await submit({
+      nodes: [
+        { name: "slow", target: hold, payload: "pause" },
+        { name: "after", target: step, dependsOn: ["slow"] },
+        { name: "asleep", target: { handler: "await" } },
+      ],
+    });
+    await begun;
+    await until(async () => (await nodesOf(run))["asleep"]?.reason === "AWAITS_SIGNAL");
+    assert.equal(await client.workflows.pause(run), "PAUSED");
+    holds.goOn("pause");
+    await until(async () => (await statesOf(run))["slow"] === "SUCCEEDED");
+    await client.workflows.signal(run, "asleep", "approved");
+    await until(async () => !(await client.workflows.explain(run, "asleep")).reasons.some(isAsleep));
+    const paused = async (node: string) =>
+      (await client.workflows.explain(run, node)).reasons.map(({ reason }) => reason).includes("WORKFLOW_PAUSED");
+    assert.deepEqual([await paused("after"), await paused("asleep")], [true, true]);
+    assert.deepEqual(await statesOf(run), { slow: "SUCCEEDED", after: "PENDING", asleep: "PENDING" });
+    assert.equal((await client.workflows.get(run)).paused, true);
+    assert.equal(await client.workflows.resume(run), "RESUMED");
+    await ends(run, "SUCCEEDED", null);
+    await assert.rejects(client.workflows.pause(run), { code: "CONFLICT" });
+  });
+
+  it("are cancelled in a pause", async () => {
+    const begun = holds.begins("cancel-paused");
+    const run = await submit({
+      nodes: [
+        { name: "slow", target: hold, payload: "cancel-paused" },
+        { name: "asleep", target: { handler: "await" } },
+        { name: "after", target: step, dependsOn: ["slow"] },
+      ],
+    });
+    await begun;
+    await until(async () => (await nodesOf(run))["asleep"]?.reason === "AWAITS_SIGNAL");
+    assert.equal(await client.workflows.pause(run), "PAUSED");
+    await client.workflows.cancel(run);
+    await ends(run, "CANCELLED", null);
+    assert.deepEqual(await statesOf(run), { slow: "CANCELLED", asleep: "CANCELLED", after: "SKIPPED" });
+  });
+
+  it("keep a signal to a node that has no execution yet", async () => {
+    const begun = holds.begins("signal");
+    const run = await submit({
+      nodes: [
+        { name: "slow", target: hold, payload: "signal" },
+        { name: "approval", target: { handler: "await" }, dependsOn: ["slow"] },
+      ],
+    });
+    await begun;
+    const sent = await client.workflows.signal(run, "approval", "approved", { by: "Ada" }, { id: "s1" });
+    assert.equal(sent.isRepeated, false);
+    holds.goOn("signal");
+    await ends(run, "SUCCEEDED", null);
+    const { approval } = await nodesOf(run);
+    // The node may have begun before its owner heard of the signal. Its second attempt gets the signal then.
+    assert.deepEqual((await client.getExecution(approval?.executionId as string)).result, { by: "Ada" });
+    await assert.rejects(client.workflows.signal(run, "approval", "approved"), { code: "CONFLICT" });
+    await assert.rejects(client.workflows.signal(run, "nobody", "approved"), { code: "NOT_FOUND" });
   });
 
   it("are DEAD at their deadline", async () => {

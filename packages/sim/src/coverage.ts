@@ -1,4 +1,4 @@
-import type { ExecutionRow, Pool, StoreEvent } from "@mainspring/server/testing";
+import type { Committed, ExecutionRow, Pool, StoreEvent } from "@mainspring/server/testing";
 import { isOver, type Ledger } from "./checkers/recurring/ledger.ts";
 import type { Observer, SimEvent } from "./history.ts";
 import { PLANS_SOMETIMES, PlanCoverage } from "./plan-coverage.ts";
@@ -61,16 +61,31 @@ const SOMETIMES = [
   "pool at its limit after a takeover in flight",
 ] as const;
 
+/** Events of workflow runs that must occur in every campaign. */
+const RUNS_SOMETIMES = [
+  "command PAUSE_RUN",
+  "command RESUME_RUN",
+  "run paused",
+  "run resumed",
+  "run cancelled in a pause",
+  "run fails in a pause",
+  "node parked",
+  "node parked when its attempt ended",
+  "node no longer parked",
+  "takeover of a paused run",
+  "signal to a node without an execution",
+] as const;
+
 /** Simulated hours from which on a missing event is reported. */
 const ENOUGH_HOURS = 20;
-/** The same for recurring jobs, of which each hour has few. */
+/** The same for recurring jobs, of which each hour has few, and for workflows, which few seeds have. */
 const ENOUGH_HOURS_OF_PLANS = 100;
 
 /** Required events that did not occur. @param hours simulated hours */
 export function neverHappened(seen: ReadonlySet<string>, hours: number): string[] {
   const wanted = [
     ...(hours < ENOUGH_HOURS ? [] : SOMETIMES),
-    ...(hours < ENOUGH_HOURS_OF_PLANS ? [] : PLANS_SOMETIMES),
+    ...(hours < ENOUGH_HOURS_OF_PLANS ? [] : [...PLANS_SOMETIMES, ...RUNS_SOMETIMES]),
   ];
   return wanted.filter((what) => !seen.has(what));
 }
@@ -98,6 +113,8 @@ export class Coverage implements Observer {
   readonly #limits = new Map<string, number>();
   readonly #takenOver = new Set<string>();
   readonly #plans = new PlanCoverage();
+  /** Shards of the runs that are paused, by run. */
+  readonly #paused = new Map<string, number>();
 
   constructor(ledger: Ledger) {
     this.#ledger = ledger;
@@ -113,7 +130,10 @@ export class Coverage implements Observer {
     else if (event.kind === "SUBMITTED") this.#submitted(event);
     else if (event.kind === "COMMANDED") this.#commanded(event);
     else if (event.kind === "POOL_SET") this.#limited(event.pool);
+    else if (event.kind === "SIGNALLED") this.#signalled(event.executionId);
     else if (event.kind === "TAKEN_OVER") {
+      const taken = new Set(event.shards.map(({ shard }) => shard));
+      if ([...this.#paused.values()].some((shard) => taken.has(shard))) this.#count("takeover of a paused run");
       if (event.shards.some(({ from }) => from === null)) this.#count("shard let go");
       const isOpen = [...this.#ledger.open].some((id) => this.#ledger.get(id)?.current != null);
       if (isOpen) this.#count("takeover with an open journal");
@@ -140,7 +160,14 @@ export class Coverage implements Observer {
     for (const { id } of asked.assigned) this.#assigned(id);
     if (asked.assigned.length > 0) for (const [pool, limit] of this.#limits) this.#filled(pool, limit);
     if (asked.steps.some(({ signalId }) => signalId !== undefined)) this.#count("signal consumed");
+    for (const run of event.runs) this.#turned(run);
     for (const { before, after } of applied) {
+      if (isOver(after.state)) this.#paused.delete(after.id);
+      if (after.queue === "PARKED" && before.queue !== "PARKED")
+        this.#count(
+          after.attempts.length > before.attempts.length ? "node parked when its attempt ended" : "node parked",
+        );
+      if (before.queue === "PARKED" && after.queue !== "PARKED") this.#count("node no longer parked");
       if (after.state === "RUNNING") this.#count("journal row held longer than its commit");
       for (const { state } of after.attempts.slice(before.attempts.length)) this.#count(`attempt ${state}`);
       if (!isOver(after.state)) continue;
@@ -154,6 +181,19 @@ export class Coverage implements Observer {
   #assigned(id: string): void {
     const job = this.#ledger.get(id)?.row.job;
     if (job?.queue === "READY" && !this.#hinted.has(id)) this.#count("lost hint found by the sweep");
+  }
+
+  #turned({ before, after }: Committed["runs"][number]): void {
+    if (after.paused) this.#paused.set(after.run, after.shard);
+    else this.#paused.delete(after.run);
+    if (after.paused && !before.paused) this.#count("run paused");
+    if (after.paused && before.mode !== after.mode) this.#count("run fails in a pause");
+    if (!before.paused || after.paused) return;
+    this.#count(before.mode === after.mode ? "run resumed" : "run cancelled in a pause");
+  }
+
+  #signalled(executionId: string): void {
+    if (this.#ledger.get(executionId) === undefined) this.#count("signal to a node without an execution");
   }
 
   #limited({ name, maxRunning }: Pool): void {

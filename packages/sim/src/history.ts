@@ -33,6 +33,8 @@ export type Observation =
       worker: string;
       ran: Omit<SeenDefinition, "text">;
       asked: SeenDefinition;
+      /** Values that the handler of a workflow's node got in place of references; left out: it has none. */
+      got?: readonly unknown[];
     }
   | { kind: "HANDLER_ENDED"; executionId: string; attempt: number; worker: string; as: string }
   /** A handler ran the function of a step. */

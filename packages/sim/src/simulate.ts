@@ -72,10 +72,6 @@ const SPURTS_EVERY = 4;
  */
 const SMALL_READS_EVERY = 8;
 const SMALL_READS = { waiting: 1, waitingTurn: 20, plans: 1, plansTurn: 20 } as const;
-/** One in this number of seeds has workflows. Other seeds stay unchanged. */
-const WORKFLOWS_EVERY = 10;
-/** One in this number of seeds has workflows that wait for a delay or a key, or recur. Other seeds stay unchanged. */
-const LATER_STARTS_EVERY = 20;
 /** Mean interval at which a node loses its links for minutes, in simulated milliseconds. */
 const LONELY_EVERY_MS = 900_000;
 /** Time until a killed server starts again, in simulated milliseconds. */
@@ -216,7 +212,7 @@ class World {
   }
 
   async run(): Promise<void> {
-    const { hours, nodes, workers, jobs, waysBack = [], tzChanges = false, only = {} } = this.#options;
+    const { seed, hours, nodes, workers, jobs, waysBack = [], tzChanges = false, only = {} } = this.#options;
     this.#limits.start(this.#data);
     if (tzChanges) this.#ruleChanges.start();
     for (const machine of this.#machines) this.#start(machine);
@@ -225,10 +221,7 @@ class World {
     const recurring = tzChanges ? 5 * RECURRING_MAX : this.#random.fork("recurring jobs").between(0, RECURRING_MAX);
     const recurringEndMs = hours * HOUR_MS + STILL_RECURRING_MS;
     this.#recurring.plan(recurring, hours * HOUR_MS, recurringEndMs, partOf(only, only.recurring));
-    if (this.#options.seed % WORKFLOWS_EVERY === WORKFLOWS_EVERY - 2) {
-      const plansEndMs = this.#options.seed % LATER_STARTS_EVERY === LATER_STARTS_EVERY - 2 ? recurringEndMs : null;
-      this.#workflows.plan(Math.ceil(jobs / 10), hours * HOUR_MS, plansEndMs, partOf(only, only.workflows));
-    }
+    this.#workflows.plan(seed, Math.ceil(jobs / 10), hours * HOUR_MS, recurringEndMs, partOf(only, only.workflows));
     if (this.#hasSpurts) this.#spurts.plan(Math.min(hours * HOUR_MS, only.untilMs ?? Number.POSITIVE_INFINITY));
     if (only.reliableStore !== true) this.#unsettleStore();
     if (only.reliableNetwork !== true) this.#unsettleNetwork();

@@ -28,8 +28,18 @@ export interface OpenOptions {
   comesBack?: boolean;
   /** Number of jobs that the worker runs at once; default: the contender's; only for Mainspring's worker process. */
   slots?: number;
-  /** Whether the server can be asked for its memory after a collection; only for Mainspring's server process. */
-  tellsMemory?: boolean;
+  /** Whether the server can be asked for its memory and for blocks of its event loop; only for Mainspring's server process. */
+  hasTeller?: boolean;
+  /** Whether workflows are submitted, for contenders whose polls for ready nodes have an interval. */
+  hasFlows?: boolean;
+}
+
+/** A workflow of jobs that do nothing. */
+export interface BenchFlow {
+  /** Number of the job of the first node; the others follow. */
+  readonly firstN: number;
+  /** Positions of the nodes that each node waits for, which come before it. */
+  readonly nodes: readonly (readonly number[])[];
 }
 
 /** Bytes that the store has written so far. */
@@ -59,6 +69,13 @@ export interface Contender {
   /** Whether this is another setting of an existing contender, which takes part if `Case.hasVariants` is set. */
   readonly isVariant?: boolean;
   readonly hasCapabilities: boolean;
+  /** Its workflows; absent: it has none. */
+  readonly flows?: {
+    /** Whether all of them are trees, where each node but the last one has one node that waits for it. */
+    readonly areTrees: boolean;
+    /** Whether a poll finds the nodes that are ready, and not the end of the node before. */
+    readonly arePolled: boolean;
+  };
   /** Whether it differs from another contender only in the settings of its worker. */
   readonly hasOwnWorkerOnly?: boolean;
   /** Starts the contender on an empty store of its own. */
@@ -95,6 +112,8 @@ export interface Rig extends AsyncDisposable {
   readonly worker: ForkedWorker;
   submit(job: BenchJob): Promise<void>;
   submitBatch(jobs: readonly BenchJob[]): Promise<void>;
+  /** Submits a workflow; null: the contender has none. */
+  readonly submitFlow: ((flow: BenchFlow) => Promise<void>) | null;
   /** Keeps the started worker process from taking jobs until `release`, without losing its compiled code. */
   hold(): Promise<void>;
   release(): Promise<void>;

@@ -1,7 +1,7 @@
 import type { Database } from "../services/postgres.ts";
 import type { ForkedWorker } from "../worker/forked-worker.ts";
 import { RigWorkers } from "../worker/rig-workers.ts";
-import type { BenchJob, Processes, Recount, Rig, SettleOptions, Statistics } from "./contender.ts";
+import type { BenchFlow, BenchJob, Processes, Recount, Rig, SettleOptions, Statistics } from "./contender.ts";
 import { settledStore } from "./settled.ts";
 
 export interface PostgresRigParts {
@@ -16,6 +16,8 @@ export interface PostgresRigParts {
   keepsFinished: boolean;
   submit(job: BenchJob): Promise<void>;
   submitBatch(jobs: readonly BenchJob[]): Promise<void>;
+  /** Absent: the peer has no workflows. */
+  submitFlow?(flow: BenchFlow): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -24,6 +26,7 @@ export class PostgresRig implements Rig {
   readonly worker: ForkedWorker;
   readonly submit: Rig["submit"];
   readonly submitBatch: Rig["submitBatch"];
+  readonly submitFlow: Rig["submitFlow"];
   readonly ledger: Rig["ledger"];
   readonly statementsDuring: Rig["statementsDuring"];
   readonly holdSnapshot: Rig["holdSnapshot"];
@@ -38,6 +41,7 @@ export class PostgresRig implements Rig {
     this.worker = parts.worker;
     this.submit = parts.submit;
     this.submitBatch = parts.submitBatch;
+    this.submitFlow = parts.submitFlow ?? null;
     this.ledger = () => parts.database.ledger();
     this.holdSnapshot = () => parts.database.holdSnapshot();
     this.statementsDuring = (work) => parts.database.statementsDuring(work);

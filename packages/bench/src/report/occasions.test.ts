@@ -23,6 +23,11 @@ describe("what the report says of when a case was measured", () => {
     ]);
   });
 
+  it("leaves out a contender that cannot run the case", () => {
+    const outcomes = [outcomeOf("mainspring", [late]), { ...outcomeOf("graphile", []), unsupported: "none" }];
+    assert.equal(occasionsOf(outcomes), "Measured once, at 2026-01-02 10:00 UTC of b: load average before 0.3.");
+  });
+
   it("counts what failed for nothing", () => {
     const failed = { ...early, runs: [], failures: ["a job was lost"] };
     assert.match(

@@ -13,8 +13,9 @@ export function whenMeasured(results: readonly CaseResult[]): string {
 
 /** Times of a case's measurement; by contender if they were not all measured together. */
 export function occasionsOf(outcomes: readonly Outcome[]): string {
-  const groups = Map.groupBy(outcomes, ({ occasions }) => occasions.map(wordsOf).join("; and "));
-  if (groups.size === 1) return `Measured ${timesOf(outcomes)}, ${[...groups.keys()][0]}.`;
+  const measured = outcomes.filter(({ unsupported }) => unsupported === undefined);
+  const groups = Map.groupBy(measured, ({ occasions }) => occasions.map(wordsOf).join("; and "));
+  if (groups.size === 1) return `Measured ${timesOf(measured)}, ${[...groups.keys()][0]}.`;
   const lines = [...groups].map(
     ([when, group]) =>
       `- ${group.map(({ contender }) => contenderOf(contender).title).join("; ")}: ${timesOf(group)}, ${when}`,

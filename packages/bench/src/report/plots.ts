@@ -11,7 +11,7 @@ export interface Plot {
 }
 
 /** Candidates for the main figure of a case, of which the first existing one counts. */
-const MAIN: readonly FigureName[] = ["ratio", "backMs", "jobsPerSec", "p99Ms", "statementsPerSec"];
+const MAIN: readonly FigureName[] = ["ratio", "backMs", "jobsPerSec", "nodesPerSec", "p99Ms", "statementsPerSec"];
 const LATENESS: readonly FigureName[] = ["p99Ms"];
 const COSTS: readonly FigureName[] = ["serverCpuUs", "workerCpuUs", "storeCpuUs"];
 

@@ -98,14 +98,18 @@ function caseOf({ title, outcomes }: CaseResult, plots: readonly Plot[]): string
   const names = (Object.keys(FIGURES) as FigureName[]).filter((name) =>
     outcomes.some(({ spreads }) => name in spreads),
   );
-  const rows = outcomes.map(({ contender, spreads, occasions }) => [
+  const rows = outcomes.map(({ contender, spreads, occasions, unsupported }) => [
     contenderOf(contender).title,
     ...names.map((name) => {
       const spread = spreads[name];
       if (spread !== undefined) return spreadText(name, spread);
+      if (unsupported !== undefined) return "–";
       return occasions.every(({ runs }) => runs.length === 0) ? "failed" : "–";
     }),
   ]);
+  const reasons = outcomes.flatMap(({ contender, unsupported }) =>
+    unsupported === undefined ? [] : [`- ${contenderOf(contender).title} has no figure: ${unsupported}`],
+  );
   const failures = outcomes.flatMap(({ contender, occasions }) =>
     occasions
       .flatMap((occasion) => occasion.failures)
@@ -115,7 +119,7 @@ function caseOf({ title, outcomes }: CaseResult, plots: readonly Plot[]): string
     `### ${title[0]?.toUpperCase()}${title.slice(1)}`,
     table(["", ...names.map((name) => FIGURES[name].title)], rows),
     occasionsOf(outcomes),
-    ...(failures.length > 0 ? [failures.join("\n")] : []),
+    ...[reasons, failures].filter((lines) => lines.length > 0).map((lines) => lines.join("\n")),
     ...plots.map(({ file, alt }) => `![${alt}](performance/${file})`),
   ].join("\n\n");
 }

@@ -26,6 +26,8 @@ export interface Case {
   /** Whether other settings of peers take part. */
   hasVariants?: boolean;
   takes?(contender: Contender): boolean;
+  /** Reason why a contender that takes part cannot run the case; null: it can. */
+  unsupported?(contender: Contender): string | null;
   /** Folder of the sources that an earlier commit must have to be compared in this case; absent: any commit can. */
   needs?: string;
   /** Largest number of runs. */

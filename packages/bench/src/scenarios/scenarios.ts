@@ -5,6 +5,7 @@ import { cycle } from "./cycle.ts";
 import { drain } from "./drain.ts";
 import { embedded } from "./embedded.ts";
 import { fleet } from "./fleet.ts";
+import { flows } from "./flows.ts";
 import { idle } from "./idle.ts";
 import { midnight } from "./midnight.ts";
 import { payload } from "./payload.ts";
@@ -32,6 +33,7 @@ export const SCENARIOS: readonly Scenario[] = [
   snapshot,
   payload,
   steps,
+  flows,
   stuck,
   crash,
   fleet,

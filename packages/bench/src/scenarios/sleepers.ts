@@ -32,7 +32,7 @@ export function sleepersCase({ sleepers, restMs }: SleepersLoad): Case {
     runsMax: 1,
     contenders: [mainspringDefault],
     measure: async (contender, stage) => {
-      await using course = await Course.warm(contender, stage, { tellsMemory: true });
+      await using course = await Course.warm(contender, stage, { hasTeller: true });
       const { rig } = course;
       if (!(rig instanceof MainspringRig)) throw new Error("only Mainspring has handlers that sleep");
       const warmUp = Math.min(WARM_UP_MAX, sleepers);

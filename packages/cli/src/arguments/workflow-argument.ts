@@ -7,6 +7,9 @@ import { onlyOne } from "./id-argument.ts";
 import { fileName, readJsonFile } from "./json-argument.ts";
 import { isId } from "./option-values.ts";
 
+/** Largest number of names that the error about an unknown node has. */
+const NAMES_MAX = 10;
+
 /**
  * Id of the workflow that an argument denotes: the whole id, or an unambiguous prefix.
  * @throws {Failure} no workflow, or several, have the prefix
@@ -54,8 +57,30 @@ export async function onWorkflow<T>(
   }
 }
 
+/**
+ * Runs an action on a node of a workflow.
+ * @throws {Failure} the workflow has no such node; the message names its nodes
+ */
+export async function onNode<T>(client: Client, workflowId: string, node: string, act: () => Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    const { nodes } = await client.workflows.graph(workflowId);
+    const names = nodes.map(({ name }) => name);
+    throw new Failure(unknownNode(node, names, workflowId), EXIT.failed);
+  }
+}
+
+function unknownNode(node: string, names: readonly string[], workflowId: string): string {
+  const more = names.length - NAMES_MAX;
+  const shown = names.slice(0, NAMES_MAX).join(", ");
+  const rest = more > 0 ? `, and ${more} more: see \`workflow nodes ${workflowId}\`` : "";
+  return sentence`the workflow has no node ${JSON.stringify(node)}. Its nodes are ${shown}${rest}`;
+}
+
 /** Whether the server answered that the workflow, or the node, does not exist. */
-export function isNotFound(error: unknown): boolean {
+function isNotFound(error: unknown): boolean {
   return error instanceof MainspringError && error.code === "NOT_FOUND";
 }
 

@@ -1,17 +1,13 @@
-import type { Client, NodeExplanation, Workflow } from "@mainspring/sdk";
+import type { Client, Workflow } from "@mainspring/sdk";
 import type { Command } from "commander";
 import { type ConnectionOptions, clientCommand, connect } from "../arguments/connection-options.ts";
 import { id } from "../arguments/option-values.ts";
-import { isNotFound, onWorkflow } from "../arguments/workflow-argument.ts";
-import { EXIT } from "../exit-codes.ts";
-import { Failure } from "../failure.ts";
-import { type Output, sentence } from "../text/output.ts";
+import { onNode, onWorkflow } from "../arguments/workflow-argument.ts";
+import type { Output } from "../text/output.ts";
 import { nodeExplanationText, runExplanationText } from "../text/workflow-text.ts";
 
 /** Largest number of nodes that the explanation of a run has. */
 const NODES_MAX = 20;
-/** Largest number of names that the error about an unknown node has. */
-const NAMES_MAX = 10;
 /** States of nodes that have an execution which is not final, the nearest to its end first. */
 const LIVE = ["RUNNING", "SCHEDULED", "PENDING"] as const;
 
@@ -24,7 +20,7 @@ export function workflowExplainCommand(): Command {
       const { client, output } = connect(options);
       await onWorkflow(client, prefix, async (workflowId) => {
         if (node === undefined) return await explainRun(client, output, await client.workflows.get(workflowId));
-        const explanation = await explainNode(client, workflowId, node);
+        const explanation = await onNode(client, workflowId, node, () => client.workflows.explain(workflowId, node));
         output.print(explanation, () => nodeExplanationText(explanation));
       });
     });
@@ -48,22 +44,4 @@ async function liveNodes(client: Client, { workflowId, counts }: Workflow): Prom
     }
   }
   return names;
-}
-
-async function explainNode(client: Client, workflowId: string, node: string): Promise<NodeExplanation> {
-  try {
-    return await client.workflows.explain(workflowId, node);
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-    const { nodes } = await client.workflows.graph(workflowId);
-    const names = nodes.map(({ name }) => name);
-    throw new Failure(unknownNode(node, names, workflowId), EXIT.failed);
-  }
-}
-
-function unknownNode(node: string, names: readonly string[], workflowId: string): string {
-  const more = names.length - NAMES_MAX;
-  const shown = names.slice(0, NAMES_MAX).join(", ");
-  const rest = more > 0 ? `, and ${more} more: see \`workflow nodes ${workflowId}\`` : "";
-  return sentence`the workflow has no node ${JSON.stringify(node)}. Its nodes are ${shown}${rest}`;
 }

@@ -2,6 +2,7 @@ import type { RecurringWorkflowRequest, WorkflowRequest } from "@mainspring/sdk"
 import { type Command, Option } from "commander";
 import { type ConnectionOptions, clientCommand, connect } from "../arguments/connection-options.ts";
 import { given } from "../arguments/given.ts";
+import { readJson } from "../arguments/json-argument.ts";
 import {
   choiceOption,
   durationMs,
@@ -31,6 +32,7 @@ interface SubmitOptions extends ConnectionOptions, RecurrenceGiven {
   runAt?: string;
   delay?: number;
   startBefore?: string;
+  input?: string;
   idempotencyKey?: string;
   wait?: boolean;
 }
@@ -54,6 +56,7 @@ export function workflowSubmitCommand(): Command {
       choiceOption("--on-failure <policy>", "effect of a DEAD node (default: FAIL_FAST)", ["FAIL_FAST", "CONTINUE"]),
     )
     .option("--unique-key <key>", "one at a time: while a run with this key is not final, a submit gives that one")
+    .option("--input <json>", "input of the run: JSON, @file, or - for standard input")
     .option(
       "--idempotency-key <key>",
       "not sure whether it was submitted? a repeat with this key submits nothing, for 7 days",
@@ -66,7 +69,8 @@ export function workflowSubmitCommand(): Command {
 
 async function submit(file: string, options: SubmitOptions): Promise<void> {
   const { client, output } = connect(options);
-  const request = withOptions(await readWorkflow(file), options);
+  const input = options.input === undefined ? {} : { input: await inputOf(file, options.input) };
+  const request = { ...withOptions(await readWorkflow(file), options), ...input };
   const key = given({ idempotencyKey: options.idempotencyKey });
   if (isRecurring(request)) {
     if (options.wait) throw new Failure("--wait is for a workflow that runs once", EXIT.usage);
@@ -90,6 +94,13 @@ type Submission = WorkflowRequest | RecurringWorkflowRequest;
 
 function isRecurring(workflow: Submission): workflow is RecurringWorkflowRequest {
   return "schedule" in workflow || "everySec" in workflow;
+}
+
+/** @throws {Failure} the input is no JSON, or cannot be read */
+async function inputOf(file: string, input: string): Promise<unknown> {
+  if (file === "-" && input === "-")
+    throw new Failure("the workflow and --input cannot both come from standard input", EXIT.usage);
+  return await readJson("--input", input);
 }
 
 /** The workflow with the values of the options in place of its own. */

@@ -1,20 +1,16 @@
 import process from "node:process";
 import type { Client, Workflow } from "@mainspring/sdk";
-import type { systemRuntime } from "@mainspring/server";
 import type { Command } from "commander";
 import { type ConnectionOptions, clientCommand, connect } from "../arguments/connection-options.ts";
 import { id } from "../arguments/option-values.ts";
 import { onWorkflow } from "../arguments/workflow-argument.ts";
 import { LiveLines } from "../text/live-lines.ts";
 import type { Output } from "../text/output.ts";
-import { isFinal, WatchedWorkflow } from "../text/watched-workflow.ts";
+import { WatchedWorkflow } from "../text/watched-workflow.ts";
 import { exitBy } from "../wait.ts";
 
-/** Time between two looks at a run, in milliseconds. The server ends it early when the run is final. */
-const LOOK_EVERY_MS = 500;
-/** The same for a run with many nodes, because every look reads all of them. */
-const LOOK_SELDOM_MS = 5_000;
-const MANY_NODES = 1_000;
+/** Shortest time between two drawings of the run, in milliseconds: many nodes may end at once. */
+const DRAW_EVERY_MS = 100;
 /** Rows of the screen, where the terminal does not say how many it has. */
 const ROWS = 24;
 
@@ -29,34 +25,29 @@ export function workflowWatchCommand(): Command {
 }
 
 /** Shows a run until it is final. @returns its last state */
-async function follow(client: Client, output: Output, workflowId: string): Promise<Workflow["state"]> {
+async function follow(client: Client, output: Output, workflowId: string): Promise<Workflow["state"] | null> {
   // The server's package takes long to load, and only this command needs a clock.
   const { systemRuntime } = await import("@mainspring/server");
   const runtime = systemRuntime();
+  const watched = new WatchedWorkflow(await client.workflows.graph(workflowId));
   const lines = new LiveLines(process.stdout);
-  const watched = new WatchedWorkflow();
-  for (let workflow = await client.workflows.get(workflowId); ; workflow = await next(client, runtime, workflow)) {
-    const graph = await client.workflows.graph(workflowId);
-    const change = watched.see(workflow, graph.nodes);
+  let timer: ReturnType<typeof runtime.setTimer> | null = null;
+  const draw = () => {
+    timer = null;
+    lines.show(watched.lines((process.stdout.rows ?? ROWS) - 2));
+  };
+  for await (const event of client.workflows.follow(workflowId)) {
+    const change = watched.see(event);
+    if (change === null) continue;
     if (output.json) {
-      if (change !== null) output.print(change, () => "");
-    } else {
-      for (const line of watched.say(lines.isTerminal))
-        lines.print(`${new Date(runtime.now()).toISOString()}  ${line}`);
-      lines.show(watched.lines((process.stdout.rows ?? ROWS) - 2));
+      output.print(change, () => "");
+      continue;
     }
-    if (isFinal(workflow.state)) return workflow.state;
+    const said = watched.say(lines.isTerminal);
+    if (said !== null) lines.print(`${new Date(runtime.now()).toISOString()}  ${said}`);
+    timer ??= runtime.setTimer(DRAW_EVERY_MS, draw);
   }
-}
-
-type Runtime = ReturnType<typeof systemRuntime>;
-
-async function next(client: Client, runtime: Runtime, { workflowId, nodes }: Workflow): Promise<Workflow> {
-  const everyMs = nodes > MANY_NODES ? LOOK_SELDOM_MS : LOOK_EVERY_MS;
-  const askedMs = runtime.monotonicMs();
-  const workflow = await client.workflows.get(workflowId, { waitSec: everyMs / 1_000 });
-  const earlyMs = everyMs - (runtime.monotonicMs() - askedMs);
-  // A proxy may answer at once, and must not be asked without a pause.
-  if (earlyMs > 0 && !isFinal(workflow.state)) await new Promise<void>((resolve) => runtime.setTimer(earlyMs, resolve));
-  return workflow;
+  timer?.cancel();
+  if (!output.json) draw();
+  return watched.state;
 }

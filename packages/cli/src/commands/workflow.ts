@@ -15,8 +15,10 @@ import { given } from "../arguments/given.ts";
 import { choiceOption, id, integer } from "../arguments/option-values.ts";
 import { onWorkflow } from "../arguments/workflow-argument.ts";
 import { nodesText, workflowsText } from "../text/workflow-text.ts";
+import { workflowSignalCommand } from "./execution-steps.ts";
 import { workflowExplainCommand } from "./workflow-explain.ts";
 import { workflowGraphCommand } from "./workflow-graph.ts";
+import { workflowRetryCommand } from "./workflow-retry.ts";
 import { workflowShowCommand } from "./workflow-show.ts";
 import { workflowSubmitCommand } from "./workflow-submit.ts";
 import { workflowWatchCommand } from "./workflow-watch.ts";
@@ -29,7 +31,9 @@ interface WorkflowListOptions extends ListOptions, CreatedOptions {
 export function workflowCommand(): Command {
   return new Command("workflow")
     .alias("workflows")
-    .description("submit workflows, which are graphs of handlers, look at their runs, watch and cancel them")
+    .description(
+      "submit workflows, which are graphs of handlers, look at their runs, watch, pause, cancel and retry them",
+    )
     .addCommand(workflowSubmitCommand())
     .addCommand(workflowListCommand())
     .addCommand(workflowShowCommand())
@@ -37,7 +41,11 @@ export function workflowCommand(): Command {
     .addCommand(workflowWatchCommand())
     .addCommand(workflowExplainCommand())
     .addCommand(workflowGraphCommand())
-    .addCommand(cancelCommand());
+    .addCommand(cancelCommand())
+    .addCommand(workflowRetryCommand())
+    .addCommand(pauseCommand())
+    .addCommand(resumeCommand())
+    .addCommand(workflowSignalCommand());
 }
 
 function workflowListCommand(): Command {
@@ -79,5 +87,33 @@ function cancelCommand(): Command {
       });
       const requested = "cancellation requested: the run is CANCELLED when workers have stopped its nodes";
       output.print({ workflowId, outcome }, () => (outcome === "CANCELLED" ? "cancelled" : requested));
+    });
+}
+
+function pauseCommand(): Command {
+  return clientCommand("pause")
+    .description("pause a run: no node of it starts until it is resumed; attempts that run go on")
+    .argument("<workflowId>", "", id)
+    .action(async (prefix: string, options: ConnectionOptions) => {
+      const { client, output } = connect(options);
+      const { workflowId, outcome } = await onWorkflow(client, prefix, async (workflowId) => {
+        return { workflowId, outcome: await client.workflows.pause(workflowId) };
+      });
+      const requested = "pause requested: `workflow show` says when the run is paused";
+      output.print({ workflowId, outcome }, () => (outcome === "PAUSED" ? "paused" : requested));
+    });
+}
+
+function resumeCommand(): Command {
+  return clientCommand("resume")
+    .description("resume a run that was paused")
+    .argument("<workflowId>", "", id)
+    .action(async (prefix: string, options: ConnectionOptions) => {
+      const { client, output } = connect(options);
+      const { workflowId, outcome } = await onWorkflow(client, prefix, async (workflowId) => {
+        return { workflowId, outcome: await client.workflows.resume(workflowId) };
+      });
+      const requested = "resume requested: `workflow show` says when the run goes on";
+      output.print({ workflowId, outcome }, () => (outcome === "RESUMED" ? "resumed" : requested));
     });
 }

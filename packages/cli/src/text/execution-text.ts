@@ -57,6 +57,6 @@ function attemptsText(attempts: Execution["attempts"]): string {
   return table(["ATTEMPT", "STATE", "WORKER", "STARTED", "FINISHED", "ERROR"], rows);
 }
 
-function jsonOf(value: unknown): string | null {
+export function jsonOf(value: unknown): string | null {
   return value === null || value === undefined ? null : JSON.stringify(value);
 }

@@ -13,6 +13,7 @@ const MEANING: Record<WaitReason["reason"], string> = {
   AWAITS_SIGNAL: "its handler waits for a signal, and holds no slot",
   LIFETIME_ENDS: "the end of its lifetime cuts its wait or its attempt off: it is DEAD then",
   BACKOFF: "it failed and is tried again",
+  WORKFLOW_PAUSED: "its workflow is paused",
   POOL_PAUSED: "nothing of its pool is started",
   POOL_AT_LIMIT: "as many of its pool are at workers as may be",
   POOL_RATE_USED: "as many of its pool have begun lately as may begin",

@@ -1,78 +1,97 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { NODE_STATES } from "@mainspring/contract/enums";
-import type { Workflow, WorkflowGraph, WorkflowNodeState } from "@mainspring/sdk";
+import type { ExecutionError, Workflow, WorkflowEvent, WorkflowGraph, WorkflowNodeState } from "@mainspring/sdk";
 import { WatchedWorkflow } from "./watched-workflow.ts";
-
-type Node = WorkflowGraph["nodes"][number];
 
 const at = "2026-03-01T00:00:00.000Z";
 
-function nodesIn(states: Record<string, WorkflowNodeState>): Node[] {
-  const rest = { handler: "echo", pool: "default", join: "ALL", allowFailure: false, dependsOn: [] } as const;
-  return Object.entries(states).map(([name, state]) => ({ name, state, ...rest, dependsOn: [] }));
+function watchedIn(states: Record<string, WorkflowNodeState>, dependsOn: Record<string, string[]> = {}) {
+  const rest = { handler: "echo", pool: "default", join: "ALL", allowFailure: false, keptFrom: null } as const;
+  const nodes = Object.entries(states).map(([name, state]): WorkflowGraph["nodes"][number] => {
+    return { name, state, ...rest, dependsOn: (dependsOn[name] ?? []).map((node) => ({ node, when: "SUCCEEDED" })) };
+  });
+  return new WatchedWorkflow({ workflowId: "w-1", onFailure: "FAIL_FAST", nodes });
 }
 
-function run(nodes: readonly Node[], more: Partial<Workflow> = {}): Workflow {
-  const counts = Object.fromEntries(
-    NODE_STATES.map((state) => [state, nodes.filter((node) => node.state === state).length]),
-  ) as Workflow["counts"];
-  return {
+function run(more: Partial<Workflow> = {}): WorkflowEvent {
+  const workflow: Workflow = {
     ...{ workflowId: "w-1", jobId: "j-1", tenant: "default", name: null, labels: {}, priority: 5 },
-    ...{ state: "RUNNING", reason: null, mode: "RUNNING", nodes: nodes.length, onFailure: "FAIL_FAST" },
-    ...{
-      createdAt: at,
-      scheduledAt: at,
-      startedAt: at,
-      finishedAt: null,
-      deadline: at,
-      error: null,
-      counts,
-      failed: [],
-      ...more,
-    },
+    ...{ state: "RUNNING", reason: null, mode: "RUNNING", paused: false, nodes: 2, onFailure: "FAIL_FAST" },
+    ...{ createdAt: at, scheduledAt: at, startedAt: at, finishedAt: null, deadline: at, error: null, failed: [] },
+    ...{ retryOf: null, retriedBy: [], input: null, result: null },
+    counts: {} as Workflow["counts"],
+    ...more,
+  };
+  return { type: "workflow", id: "1", workflow };
+}
+
+function node(name: string, state: WorkflowNodeState, error: ExecutionError | null = null): WorkflowEvent {
+  const nothing = { executionId: null, reason: null, attempt: 1, branch: null, assignedWorker: null };
+  const times = { createdAt: at, startedAt: at, finishedAt: null, blockedBy: null, because: null, keptFrom: null };
+  return {
+    type: "node",
+    id: "2",
+    node: { name, state, handler: "echo", pool: "default", ...nothing, error, ...times },
   };
 }
 
 describe("a run that is followed", () => {
   it("is told as it is at first, and by its changes from then on", () => {
-    const watched = new WatchedWorkflow();
-    const first = nodesIn({ a: "RUNNING", b: "BLOCKED" });
-    const change = watched.see(run(first), first);
-    assert.deepEqual(change?.changed, [
+    const watched = watchedIn({ a: "RUNNING", b: "BLOCKED" });
+    assert.deepEqual(watched.see(run())?.changed, [
       { node: "a", state: "RUNNING" },
       { node: "b", state: "BLOCKED" },
     ]);
-    assert.deepEqual(watched.say(false), ["workflow w-1 is RUNNING in mode RUNNING, nodes 2: 1 BLOCKED, 1 RUNNING"]);
-    assert.equal(watched.see(run(first), first), null);
-    assert.deepEqual(watched.say(false), []);
+    assert.equal(watched.say(false), "workflow w-1 is RUNNING in mode RUNNING, nodes 2: 1 BLOCKED, 1 RUNNING");
+    assert.deepEqual([watched.see(run()), watched.say(false)], [null, null]);
 
-    const next = nodesIn({ a: "SUCCEEDED", b: "RUNNING" });
-    assert.equal(watched.see(run(next), next)?.changed.length, 2);
-    assert.deepEqual(watched.say(false), ["node a is SUCCEEDED, was RUNNING", "node b is RUNNING, was BLOCKED"]);
-    assert.deepEqual(watched.say(true), []);
+    const change = watched.see(node("a", "SUCCEEDED"));
+    assert.deepEqual(change?.changed, [{ node: "a", state: "SUCCEEDED" }]);
+    assert.deepEqual([change?.counts.SUCCEEDED, change?.counts.RUNNING], [1, 0]);
+    assert.deepEqual([watched.say(false), watched.say(true)], ["node a is SUCCEEDED, was RUNNING", null]);
+    assert.equal(watched.see(node("a", "SUCCEEDED")), null, "a stream that goes on repeats changes");
+  });
+
+  it("is told when it is paused and resumed", () => {
+    const watched = watchedIn({ a: "RUNNING" });
+    watched.see(run());
+    assert.equal(watched.see(run({ paused: true }))?.paused, true);
+    assert.equal(watched.say(true), "workflow w-1 is RUNNING in mode RUNNING, paused, nodes 1: 1 RUNNING");
+    assert.equal(watched.see(run())?.paused, false);
   });
 
   it("tells failures and its end also where lines are redrawn", () => {
-    const watched = new WatchedWorkflow();
-    const first = nodesIn({ a: "RUNNING", b: "BLOCKED" });
-    watched.see(run(first), first);
-    const last = nodesIn({ a: "DEAD", b: "SKIPPED" });
-    const error = { name: "Error", message: "no\u001b[2J disk" };
-    const failed = [{ name: "a", executionId: "e", attempt: 1, reason: null, error, finishedAt: at }];
+    const watched = watchedIn({ a: "RUNNING", b: "BLOCKED" });
+    watched.see(run());
+    watched.see(node("a", "DEAD", { name: "Error", message: "no\u001b[2J disk" }));
+    assert.equal(watched.say(true), "node a is DEAD, was RUNNING: Error: no\\u001b[2J disk");
+    watched.see(node("b", "SKIPPED"));
     const dead = { name: "NodeDead", message: "its node a is DEAD" };
-    watched.see(run(last, { state: "DEAD", mode: "FAILING", error: dead, failed, finishedAt: at }), last);
-    assert.deepEqual(watched.say(true), [
-      "node a is DEAD, was RUNNING: Error: no\\u001b[2J disk",
-      "workflow w-1 is DEAD, nodes 2: 1 SKIPPED, 1 DEAD: NodeDead: its node a is DEAD",
+    watched.see(run({ state: "DEAD", mode: null, error: dead, finishedAt: at }));
+    const end = "workflow w-1 is DEAD, nodes 2: 1 SKIPPED, 1 DEAD: NodeDead: its node a is DEAD";
+    assert.deepEqual([watched.say(true), watched.state], [end, "DEAD"]);
+  });
+
+  it("is drawn as its graph where that fits on the screen", () => {
+    const watched = watchedIn({ a: "RUNNING", b: "BLOCKED" }, { b: ["a"] });
+    watched.see(run());
+    watched.see(node("a", "SUCCEEDED"));
+    assert.deepEqual(watched.lines(12), [
+      "w-1  RUNNING  RUNNING  [############............]  50 %",
+      "nodes 2: 1 BLOCKED, 1 SUCCEEDED",
+      "",
+      "2 nodes in 2 layers, FAIL_FAST",
+      "",
+      "1  a  SUCCEEDED",
+      "   │",
+      "2  b  BLOCKED    after a",
     ]);
   });
 
-  it("fits on the screen: its head, and the nodes that failed or run", () => {
-    const watched = new WatchedWorkflow();
+  it("is drawn as the nodes that failed or run where its graph is too large", () => {
+    const watched = watchedIn({ a: "SUCCEEDED", b: "PENDING", c: "RUNNING", d: "DEAD", e: "BLOCKED", f: "PENDING" });
     assert.deepEqual(watched.lines(10), []);
-    const nodes = nodesIn({ a: "SUCCEEDED", b: "PENDING", c: "RUNNING", d: "DEAD", e: "BLOCKED", f: "PENDING" });
-    watched.see(run(nodes), nodes);
+    watched.see(run());
     assert.deepEqual(watched.lines(6), [
       "w-1  RUNNING  RUNNING  [########................]  33 %",
       "nodes 6: 1 BLOCKED, 2 PENDING, 1 RUNNING, 1 SUCCEEDED, 1 DEAD",

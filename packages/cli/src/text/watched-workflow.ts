@@ -1,82 +1,135 @@
-import { FINAL_STATES } from "@mainspring/contract/enums";
-import { printable, type Workflow, type WorkflowGraph, type WorkflowNodeState } from "@mainspring/sdk";
+import { FINAL_STATES, NODE_STATES } from "@mainspring/contract/enums";
+import {
+  printable,
+  type Workflow,
+  type WorkflowEvent,
+  type WorkflowGraph,
+  type WorkflowNode,
+  type WorkflowNodeState,
+} from "@mainspring/sdk";
 import { bar } from "./live-lines.ts";
-import { countsText } from "./workflow-text.ts";
+import { graphText } from "./workflow-graph-text.ts";
+import { countsText, modeText } from "./workflow-text.ts";
 
-type Node = WorkflowGraph["nodes"][number];
-
-/** Change of a run between two looks at it, in the form for programs. */
-export interface WorkflowChange extends Pick<Workflow, "workflowId" | "state" | "mode" | "counts"> {
+/** Change of a run, in the form for programs. */
+export interface WorkflowChange extends Pick<Workflow, "workflowId" | "state" | "mode" | "paused" | "counts"> {
   /** Nodes with a new state. The first change has all nodes. */
   changed: { node: string; state: WorkflowNodeState }[];
 }
 
-/** States of nodes that a terminal shows, the most important first. */
-const SHOWN: readonly WorkflowNodeState[] = ["DEAD", "RUNNING", "SCHEDULED", "PENDING"];
-/** Lines above the nodes on a terminal. */
+/** States of nodes that a terminal lists, the most important first. */
+const LISTED: readonly WorkflowNodeState[] = ["DEAD", "RUNNING", "SCHEDULED", "PENDING"];
+/** Lines above the nodes on a terminal, and those that the picture of a graph needs beside its nodes. */
 const HEAD_LINES = 2;
+const PICTURE_LINES = 4;
 
-/** A run as a command follows it, from one look to the next. */
+/** A run as a command follows it, from one event to the next. */
 export class WatchedWorkflow {
+  readonly #graph: WorkflowGraph;
+  readonly #states: Map<string, WorkflowNodeState>;
   #run: Workflow | null = null;
-  #nodes: readonly Node[] = [];
-  #states = new Map<string, WorkflowNodeState>();
-  /** Sentences about the changes that `see` found last. */
-  #said: { text: string; isPermanent: boolean }[] = [];
+  /** Sentence about the last event; null: it changed nothing. */
+  #said: { text: string; isPermanent: boolean } | null = null;
 
-  /** Compares the run with the last look at it. @returns null: nothing has changed */
-  see(run: Workflow, nodes: readonly Node[]): WorkflowChange | null {
-    const changed = nodes.filter(({ name, state }) => this.#states.get(name) !== state);
-    const isNews = this.#run?.state !== run.state || this.#run.mode !== run.mode;
-    this.#said = this.#run === null ? [] : changed.map((node) => this.#nodeSentence(node, run));
-    if (isNews) this.#said.push({ text: runSentence(run), isPermanent: true });
+  /** @param graph graph with states from before the first event */
+  constructor(graph: WorkflowGraph) {
+    this.#graph = graph;
+    this.#states = new Map(graph.nodes.map(({ name, state }) => [name, state]));
+  }
+
+  /** Last state of the run; null: no event has told it. */
+  get state(): Workflow["state"] | null {
+    return this.#run?.state ?? null;
+  }
+
+  /** Takes note of an event. @returns null: nothing has changed, or the run is not known yet */
+  see(event: WorkflowEvent): WorkflowChange | null {
+    this.#said = null;
+    return event.type === "workflow" ? this.#seeRun(event.workflow) : this.#seeNode(event.node);
+  }
+
+  #seeRun(run: Workflow): WorkflowChange | null {
+    const before = this.#run;
     this.#run = run;
-    this.#nodes = nodes;
-    for (const { name, state } of changed) this.#states.set(name, state);
-    if (changed.length === 0 && !isNews) return null;
-    const { workflowId, state, mode, counts } = run;
-    return { workflowId, state, mode, counts, changed: changed.map(({ name, state }) => ({ node: name, state })) };
+    if (before !== null && before.state === run.state && modeText(before) === modeText(run)) return null;
+    this.#said = { text: this.#runSentence(run), isPermanent: true };
+    const names = before === null ? [...this.#states.keys()] : [];
+    return this.#change(run, names);
+  }
+
+  #seeNode(node: WorkflowNode): WorkflowChange | null {
+    const { name, state, error } = node;
+    const before = this.#states.get(name);
+    if (before === state) return null;
+    this.#states.set(name, state);
+    if (this.#run === null) return null;
+    const why = state !== "DEAD" || error === null ? "" : `: ${error.name}: ${error.message}`;
+    const text = printable(`node ${name} is ${state}, was ${before ?? "BLOCKED"}${why}`);
+    this.#said = { text, isPermanent: state === "DEAD" };
+    return this.#change(this.#run, [name]);
+  }
+
+  #change({ workflowId, state, mode, paused }: Workflow, names: readonly string[]): WorkflowChange {
+    const changed = names.map((node) => ({ node, state: this.#states.get(node) ?? "BLOCKED" }));
+    return { workflowId, state, mode, paused, counts: this.#counts(), changed };
+  }
+
+  /** Number of nodes by state, which the events of nodes bring up to date. */
+  #counts(): Workflow["counts"] {
+    const counts = Object.fromEntries(NODE_STATES.map((state) => [state, 0])) as Workflow["counts"];
+    for (const state of this.#states.values()) counts[state]++;
+    return counts;
   }
 
   /**
-   * Sentences about the changes of the last look.
+   * Sentence about the last event; null: none.
    * @param hasLines whether `lines` are shown, so that only the run and failures need sentences
    */
-  say(hasLines: boolean): string[] {
-    return this.#said.filter(({ isPermanent }) => isPermanent || !hasLines).map(({ text }) => text);
+  say(hasLines: boolean): string | null {
+    return this.#said === null || (hasLines && !this.#said.isPermanent) ? null : this.#said.text;
   }
 
-  /** The run on a few lines: how far it is, and the nodes that failed or run. */
+  /** The run on some lines: how far it is, and its graph, or the nodes that failed or run where the graph is too large. */
   lines(max: number): string[] {
     const run = this.#run;
     if (run === null) return [];
-    const final = this.#nodes.filter(({ state }) => isFinal(state)).length;
-    const share = this.#nodes.length === 0 ? 0 : final / this.#nodes.length;
-    const head = [`${run.workflowId}  ${run.state}  ${run.mode ?? "-"}  ${bar(share)}`, `nodes ${countsText(run)}`];
-    const shown = SHOWN.flatMap((wanted) => this.#nodes.filter(({ state }) => state === wanted));
+    const { size } = this.#states;
+    const final = [...this.#states.values()].filter(isFinal).length;
+    const share = size === 0 ? 0 : final / size;
+    const head = [
+      `${run.workflowId}  ${run.state}  ${modeText(run) ?? "-"}  ${bar(share)}`,
+      `nodes ${countsText({ nodes: size, counts: this.#counts() })}`,
+    ];
     const room = Math.max(1, max - HEAD_LINES);
+    // A layer has a line for each node, and one above it.
+    return [...head, ...(2 * size + PICTURE_LINES <= room ? this.#picture(room) : this.#list(room))];
+  }
+
+  #picture(room: number): string[] {
+    const nodes = this.#graph.nodes.map((node) => ({ ...node, state: this.#states.get(node.name) ?? node.state }));
+    return ["", ...graphText({ ...this.#graph, nodes }, room - 1).split("\n")];
+  }
+
+  #list(room: number): string[] {
+    const shown = LISTED.flatMap((wanted) => this.#graph.nodes.filter(({ name }) => this.#states.get(name) === wanted));
     const rows = shown.length <= room ? shown : shown.slice(0, room - 1);
-    const lines = rows.map(({ name, state, handler }) => printable(`  ${state.padEnd(9)}  ${name}  ${handler}`));
+    const lines = rows.map(({ name, handler }) =>
+      printable(`  ${(this.#states.get(name) ?? "").padEnd(9)}  ${name}  ${handler}`),
+    );
     const more = shown.length - rows.length;
-    return [...head, ...lines, ...(more > 0 ? [`  … and ${more} more`] : [])];
+    return [...lines, ...(more > 0 ? [`  … and ${more} more`] : [])];
   }
 
-  #nodeSentence({ name, state }: Node, { failed }: Workflow): { text: string; isPermanent: boolean } {
-    const before = this.#states.get(name) ?? "BLOCKED";
-    const error = state === "DEAD" ? failed.find((one) => one.name === name)?.error : null;
-    const why = error == null ? "" : `: ${error.name}: ${error.message}`;
-    return { text: printable(`node ${name} is ${state}, was ${before}${why}`), isPermanent: state === "DEAD" };
+  #runSentence(run: Workflow): string {
+    const { workflowId, state, error, finishedAt } = run;
+    const how = finishedAt === null ? `${state} in mode ${modeText(run)}` : state;
+    const why = error === null ? "" : `: ${error.name}: ${error.message}`;
+    const counts = countsText({ nodes: this.#states.size, counts: this.#counts() });
+    return printable(`workflow ${workflowId} is ${how}, nodes ${counts}${why}`);
   }
-}
-
-function runSentence(run: Workflow): string {
-  const { workflowId, state, mode, error, finishedAt } = run;
-  const how = finishedAt === null && mode !== null ? `${state} in mode ${mode}` : state;
-  const why = error === null ? "" : `: ${error.name}: ${error.message}`;
-  return printable(`workflow ${workflowId} is ${how}, nodes ${countsText(run)}${why}`);
 }
 
 /** Whether this is the last state of a run, or of a node. */
-export function isFinal(state: WorkflowNodeState): boolean {
+function isFinal(state: WorkflowNodeState): boolean {
   return (FINAL_STATES as readonly WorkflowNodeState[]).includes(state);
 }

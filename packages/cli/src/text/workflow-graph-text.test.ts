@@ -16,6 +16,7 @@ function node(name: string, after: readonly string[] = [], more: Partial<Node> =
     handler: "echo",
     pool: "default",
     state: "BLOCKED",
+    keptFrom: null,
     join: "ALL",
     allowFailure: false,
     dependsOn,

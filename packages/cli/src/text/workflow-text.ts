@@ -1,6 +1,7 @@
 import { NODE_STATES } from "@mainspring/contract/enums";
 import type { NodeExplanation, Workflow, WorkflowNode, WorkflowSummary } from "@mainspring/sdk";
 import { counted } from "./counted.ts";
+import { jsonOf } from "./execution-text.ts";
 import { REASON_HEADINGS, reasonCells } from "./explanation-text.ts";
 import { facts, sentence, table } from "./output.ts";
 
@@ -26,13 +27,15 @@ export function workflowText(workflow: Workflow, nodes: readonly WorkflowNode[])
 }
 
 function factsOf(workflow: Workflow): [string, string | null][] {
-  const { state, reason, mode, startedAt, finishedAt } = workflow;
+  const { state, reason, startedAt, finishedAt } = workflow;
   const labels = Object.entries(workflow.labels).map(([key, value]) => `${key}=${value}`);
   return [
     ["workflow", workflow.workflowId],
     ["name", workflow.name],
+    ["retry of", workflow.retryOf],
+    ["retried by", workflow.retriedBy.join(", ") || null],
     ["state", reason === null ? state : `${state} (${reason})`],
-    ["mode", mode],
+    ["mode", modeText(workflow)],
     ["nodes", countsText(workflow)],
     ["on failure", workflow.onFailure],
     ["priority", String(workflow.priority)],
@@ -42,7 +45,14 @@ function factsOf(workflow: Workflow): [string, string | null][] {
     ["started", startedAt],
     ["finished", finishedAt],
     ["deadline", workflow.deadline],
+    ["input", jsonOf(workflow.input)],
+    ["result", jsonOf(workflow.result)],
   ];
+}
+
+/** Mode of a run, and whether it is paused: `RUNNING, paused`; null: the run is final. */
+export function modeText({ mode, paused }: Pick<Workflow, "mode" | "paused">): string | null {
+  return paused ? `${mode}, paused` : mode;
 }
 
 /** Number of nodes by state: `3: 1 RUNNING, 2 BLOCKED`. */
@@ -65,8 +75,9 @@ function failedText(failed: Workflow["failed"]): string {
 /** Text of runs for people, one per line. */
 export function workflowsText(workflows: readonly WorkflowSummary[]): string {
   if (workflows.length === 0) return "no workflows";
-  const rows = workflows.map(({ workflowId, state, mode, name, nodes, createdAt, finishedAt }) => {
-    return [workflowId, state, mode ?? "-", name ?? "-", String(nodes), createdAt, finishedAt ?? "-"];
+  const rows = workflows.map((workflow) => {
+    const { workflowId, state, name, nodes, createdAt, finishedAt } = workflow;
+    return [workflowId, state, modeText(workflow) ?? "-", name ?? "-", String(nodes), createdAt, finishedAt ?? "-"];
   });
   return table(["WORKFLOW", "STATE", "MODE", "NAME", "NODES", "CREATED", "FINISHED"], rows);
 }
@@ -83,7 +94,8 @@ export function nodesText(nodes: readonly WorkflowNode[]): string {
 
 /** Cause of the state of a node; empty: the state says it. */
 function whyText(node: WorkflowNode): string {
-  const { state, blockedBy, because, branch, error, reason } = node;
+  const { state, keptFrom, blockedBy, because, branch, error, reason } = node;
+  if (keptFrom !== null) return `kept from execution ${keptFrom.executionId}`;
   if (blockedBy !== null) return `waits for ${namesText(blockedBy.first, blockedBy.open)}`;
   if (because !== null) return skippedText(because);
   if (state === "RUNNING" && node.assignedWorker !== null) return `on ${node.assignedWorker}`;
@@ -129,7 +141,8 @@ export function runExplanationText(workflow: Workflow, explanations: readonly No
     const why = error === null ? "" : sentence`: ${error.name}: ${error.message}`;
     return sentence`workflow ${workflowId} is ${state} since ${finishedAt}, and waits for nothing any more` + why;
   }
-  const how = mode === null ? "and has not started" : sentence`in mode ${mode}, until ${deadline} at the latest`;
+  const how =
+    mode === null ? "and has not started" : sentence`in mode ${modeText(workflow)}, until ${deadline} at the latest`;
   const blocks = [sentence`workflow ${workflowId} is ${state} ` + `${how}\nnodes  ${countsText(workflow)}`];
   const rows = explanations.flatMap(({ node, state, reasons }) =>
     reasons.map((reason) => [node, state, ...reasonCells(reason)]),

@@ -1,6 +1,6 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { cpuMs } from "../hostile/loop-probe.ts";
+import { cpuMs } from "../../../../tools/loop-probe.ts";
 import { median } from "../median.ts";
 
 /** Outcome of a run. */

@@ -1,6 +1,6 @@
 import process from "node:process";
 import { parseArgs } from "node:util";
-import { LoopProbe } from "../hostile/loop-probe.ts";
+import { LoopProbe } from "../../../../tools/loop-probe.ts";
 import type { FuzzedEdge, FuzzResult } from "./fuzzed.ts";
 import { httpEdge } from "./http-edge.ts";
 

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { LoopProbe } from "../../../../tools/loop-probe.ts";
 import { Attacker, type Outcome } from "./attacker.ts";
-import { holdsBriefly, LoopProbe } from "./loop-probe.ts";
+import { holdsBriefly } from "./holds-briefly.ts";
 import { startTarget, type Target } from "./target.ts";
 
 const MIB = 1024 * 1024;

@@ -3,9 +3,10 @@ import { once } from "node:events";
 import { after, afterEach, before, describe, it, type TestContext } from "node:test";
 import { Worker } from "node:worker_threads";
 import { Client } from "@mainspring/sdk";
+import { LoopProbe } from "../../../../tools/loop-probe.ts";
 import { Attacker } from "./attacker.ts";
 import { FloodThread } from "./flood.ts";
-import { holdsBriefly, LoopProbe } from "./loop-probe.ts";
+import { holdsBriefly } from "./holds-briefly.ts";
 import { startTarget, type Target } from "./target.ts";
 
 const MIB = 1024 * 1024;

@@ -5,7 +5,8 @@ import { setImmediate } from "node:timers/promises";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { MeshMessageSchema, MeshPacketSchema } from "@mainspring/proto";
 import { createGateway, createLog, FEATURE_LEVEL, MeshBus, systemRuntime } from "@mainspring/server/testing";
-import { holdsBriefly, LoopProbe } from "./loop-probe.ts";
+import { LoopProbe } from "../../../../tools/loop-probe.ts";
+import { holdsBriefly } from "./holds-briefly.ts";
 
 const KEY = "the-api-key-of-a-hostile-node";
 const [NODE, OTHER] = ["a-node", "a-hostile-node"];

@@ -85,6 +85,7 @@ describe("the types of the SDK", () => {
     fits<Plain<sdk.RecurringWorkflowRequest>, Workflow>(true);
     describes<Contract["WorkflowPlanned"], sdk.PlannedWorkflow>(true);
     describes<Contract["WorkflowAccepted"], sdk.SubmittedWorkflow>(true);
+    describes<Contract["RetriedWorkflow"], sdk.RetriedWorkflow>(true);
     describes<Contract["WorkflowDeduplicated"], sdk.DeduplicatedWorkflow>(true);
     describes<Contract["WorkflowSummary"], sdk.WorkflowSummary>(true);
     describes<Contract["Workflow"], sdk.Workflow>(true);

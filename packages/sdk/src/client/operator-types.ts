@@ -26,7 +26,7 @@ export interface SettledDeadLetter {
   /**
    * Outcome. NOT_A_DEAD_LETTER: the execution is unknown, not DEAD, replayed or discarded before, or its job is deleted
    * (which allows a discard but no replay). KEY_HELD: another execution that is not final has its unique key. OF_WORKFLOW:
-   * a replay was to repeat a run of a workflow, or a node of one; submit the workflow again, and discard the run.
+   * a replay was to repeat a run of a workflow, or a node of one; `workflows.retry` runs the failed part of the run again.
    */
   outcome: "REPLAYED" | "DISCARDED" | "NOT_A_DEAD_LETTER" | "KEY_HELD" | "OF_WORKFLOW";
   /** Id of the execution that the replay created; null: none. */
@@ -135,6 +135,7 @@ export interface WaitReason {
     | "AWAITS_SIGNAL"
     | "LIFETIME_ENDS"
     | "BACKOFF"
+    | "WORKFLOW_PAUSED"
     | "POOL_PAUSED"
     | "POOL_AT_LIMIT"
     | "POOL_RATE_USED"

@@ -32,7 +32,11 @@ export interface WorkflowNodeRequest extends NodePolicies {
   name: string;
   /** Handler, pool of the workers, and capabilities that a worker must have. */
   target: { handler: string; pool?: string; requires?: readonly string[] };
-  /** Input of the handler: any JSON value, at most 1 MiB. */
+  /**
+   * Input of the handler: any JSON value, at most 1 MiB. In it, `{ $from: "node", path: ["a", 0] }` stands for the result
+   * of an earlier node, or the part of it at `path`; `$from: "$input"` for the input of the workflow. `{ $literal: value }`
+   * takes a value as it is.
+   */
   payload?: unknown;
   /** Nodes that must end first; absent: the node runs at once. */
   dependsOn?: readonly WorkflowDependency[];
@@ -66,6 +70,10 @@ export interface WorkflowRequest {
   delayMs?: number;
   /** Time by which the run must have started, or it is SKIPPED. */
   startBefore?: Date | string;
+  /** Input of the run, to which payloads refer: any JSON value, at most 1 MiB. */
+  input?: unknown;
+  /** Result of the run once it has SUCCEEDED: any JSON value with references, at most 64 KiB. */
+  output?: unknown;
   /** Values for nodes that leave them out. */
   defaults?: NodePolicies & { pool?: string };
   /** 1 to 10,000 nodes. */
@@ -102,10 +110,16 @@ export interface SubmittedWorkflow {
   nodes: number;
   /** Time at which the run is to start; null: at once, or as soon as its concurrency key allows. */
   startsAt: string | null;
-  /** Ids of the executions of nodes without dependencies, by name; the first 1,000. Empty while the run is PENDING. */
+  /** Ids of the executions of the nodes that start at once, by name; the first 1,000. Empty while the run is PENDING. */
   executionIds: Record<string, string>;
   /** Possible mistakes, as a handler that no worker offers now; absent: none. */
   warnings?: string[];
+}
+
+/** Answer to the retry of a run. */
+export interface RetriedWorkflow extends SubmittedWorkflow {
+  /** Id of the run that this one retries. */
+  retryOf: string;
 }
 
 /** Answer to the submit of a workflow whose unique key is held; nothing was written. */
@@ -137,6 +151,8 @@ export interface WorkflowSummary {
   reason: string | null;
   /** Mode of the run; null: the run is final, or has not started. */
   mode: RunMode | null;
+  /** Whether the run is paused: no node starts until it is resumed. */
+  paused: boolean;
   /** Number of nodes. */
   nodes: number;
   /** Time at which the server took the workflow. */
@@ -149,6 +165,8 @@ export interface WorkflowSummary {
   finishedAt: string | null;
   /** Time by which the run must be final; null: not started. */
   deadline: string | null;
+  /** Id of the run that this one retries; null: it is no retry. */
+  retryOf: string | null;
 }
 
 /** A DEAD node of a run. */
@@ -171,12 +189,26 @@ export interface FailedNode {
 export interface Workflow extends WorkflowSummary {
   /** Effect of a DEAD node without `allowFailure`. */
   onFailure: "FAIL_FAST" | "CONTINUE";
+  /** Input as submitted; null: none. */
+  input: unknown;
+  /** Output with its references replaced; null: none, or the run has not SUCCEEDED. */
+  result: unknown;
   /** Cause of the state DEAD; null: the run is not DEAD. */
   error: ExecutionError | null;
   /** Number of nodes by state. */
   counts: Record<WorkflowNodeState, number>;
   /** The first 20 DEAD nodes, in the order of the definition. */
   failed: FailedNode[];
+  /** Ids of the retries of this run, the newest first; at most 20. */
+  retriedBy: string[];
+}
+
+/** Execution of a node in an earlier run, which has the result of the node. */
+export interface KeptFrom {
+  /** Id of the earlier run. */
+  workflowId: string;
+  /** Id of the node's execution in that run. */
+  executionId: string;
 }
 
 /** A node of a run. */
@@ -187,6 +219,8 @@ export interface WorkflowNode {
   state: WorkflowNodeState;
   /** Id of the node's execution; null: the node has none so far, or will never have one. */
   executionId: string | null;
+  /** Execution of an earlier run that counts for this retry; null: the run does not keep the node from another run. */
+  keptFrom: KeptFrom | null;
   /** Handler of the node. */
   handler: string;
   /** Pool of the node. */
@@ -227,6 +261,8 @@ export interface NodeExplanation {
   state: WorkflowNodeState;
   /** Id of the node's execution; null: there is none. */
   executionId: string | null;
+  /** Execution of an earlier run that counts for this retry; null: the run does not keep the node from another run. */
+  keptFrom: KeptFrom | null;
   /** Every reason that applies now. */
   reasons: WaitReason[];
 }
@@ -241,6 +277,8 @@ export interface WorkflowGraphNode {
   pool: string;
   /** State of the node. */
   state: WorkflowNodeState;
+  /** Execution of an earlier run that counts for this retry; null: the run does not keep the node from another run. */
+  keptFrom: KeptFrom | null;
   /** ALL: every dependency must be met. ANY: one is enough. */
   join: "ALL" | "ANY";
   /** Whether the run can succeed although the node is DEAD or CANCELLED. */
@@ -261,7 +299,7 @@ export interface WorkflowGraph {
 
 /** Event of a run. The option `lastEventId` of `follow` takes its `id`. */
 export type WorkflowEvent =
-  /** The run, at the start of the stream and when its mode or state changed. */
+  /** The run, at the start of the stream, when its mode or state changed, and when it was paused or resumed. */
   | { type: "workflow"; id: string; workflow: Workflow }
   /** A node whose state changed. */
   | { type: "node"; id: string; node: WorkflowNode };

@@ -5,12 +5,14 @@ import { type FollowOptions, follow } from "./follow.ts";
 import { headerValue } from "./headers.ts";
 import type { Http } from "./http.ts";
 import type { ReadOptions, Requests } from "./requests.ts";
+import type { SentSignal, SignalOptions } from "./step-types.ts";
 import { workflowEvents } from "./workflow-events.ts";
 import type {
   DeduplicatedWorkflow,
   NodeExplanation,
   PlannedWorkflow,
   RecurringWorkflowRequest,
+  RetriedWorkflow,
   SubmittedWorkflow,
   Workflow,
   WorkflowEvent,
@@ -83,8 +85,8 @@ export class Workflows {
   }
 
   /**
-   * Streams the events of a run until the run is final: the run itself when its mode or state changes, and nodes when their
-   * states change. When the stream breaks, the client opens a new one that continues after the last event.
+   * Streams the events of a run until the run is final: the run itself when its mode or state changes, or when it is
+   * paused or resumed, and nodes when their states change. When the stream breaks, the client opens a new one that continues after the last event.
    * @throws {MainspringError} UNAVAILABLE if no server has answered for `giveUpAfterSec` (default: 300)
    */
   follow(workflowId: string, options: FollowOptions = {}): AsyncGenerator<WorkflowEvent, void, undefined> {
@@ -131,6 +133,72 @@ export class Workflows {
     const path = `${pathOf(workflowId)}/cancel`;
     const answer = await this.#http.send({ method: "POST", path, idempotent: true, signal: options.signal });
     return answer.status === 202 ? "REQUESTED" : "CANCELLED";
+  }
+
+  /**
+   * Runs a part of a final run again, as a new run that keeps the results of all other nodes. The client's own retries
+   * start one run.
+   * @param options.from FAILED (default): the nodes that have not succeeded, and all that depend on them; or names of
+   * further nodes
+   * @throws {MainspringError} CONFLICT if the run is not final, or if no part of it would run again
+   */
+  async retry(
+    workflowId: string,
+    options: SubmitOptions & { from?: "FAILED" | readonly string[] } = {},
+  ): Promise<RetriedWorkflow> {
+    const { from, signal } = options;
+    const idempotencyKey = headerValue("idempotencyKey", options.idempotencyKey ?? this.#runtime.uuid());
+    const request = { method: "POST", path: `${pathOf(workflowId)}/retry`, idempotent: false, idempotencyKey } as const;
+    const { body } = await this.#http.send({ ...request, body: from === undefined ? {} : { from }, signal });
+    return body as RetriedWorkflow;
+  }
+
+  /**
+   * Pauses a run: no node of it starts until it is resumed. Attempts that run go on to their ends, and the time of the run
+   * goes on. Pausing a paused run changes nothing.
+   * @returns PAUSED: it is durable that no node starts. REQUESTED: the server has yet to do it
+   * @throws {MainspringError} CONFLICT if the run is final or about to end
+   */
+  async pause(workflowId: string, options: ReadOptions = {}): Promise<"PAUSED" | "REQUESTED"> {
+    return (await this.#order(workflowId, "pause", options)) ? "PAUSED" : "REQUESTED";
+  }
+
+  /**
+   * Resumes a run. Resuming a run that is not paused changes nothing.
+   * @returns RESUMED: the run is not paused. REQUESTED: the server has yet to do it
+   * @throws {MainspringError} CONFLICT if the run is final or about to end
+   */
+  async resume(workflowId: string, options: ReadOptions = {}): Promise<"RESUMED" | "REQUESTED"> {
+    return (await this.#order(workflowId, "resume", options)) ? "RESUMED" : "REQUESTED";
+  }
+
+  /**
+   * Sends a signal to a node that is not final. The step of its handler that waits for the name, now or later
+   * (`ctx.step.waitForSignal`), consumes the signal. The signal is kept when the node has no execution yet. The client
+   * retries, and the signal is accepted once.
+   * @param node name of the node
+   * @param name name of the signal, 1 to 128 characters
+   * @param data JSON of at most 64 KiB; left out: none
+   * @throws {MainspringError} NOT_FOUND: there is no such run or node. CONFLICT: the node is final or SKIPPED, 1,000 of its
+   * signals wait for a step, or the id belongs to a signal with another name or other data
+   */
+  signal(
+    workflowId: string,
+    node: string,
+    name: string,
+    data?: unknown,
+    options: SignalOptions = {},
+  ): Promise<SentSignal> {
+    const { id = this.#runtime.uuid(), ...rest } = options;
+    const body = data === undefined ? { name, id } : { name, id, data };
+    const path = `${pathOf(workflowId)}/nodes/${encodeURIComponent(node)}/signals`;
+    return this.#requests.send("POST", path, body, true, rest);
+  }
+
+  /** @returns whether it is done */
+  async #order(workflowId: string, order: "pause" | "resume", { signal }: ReadOptions): Promise<boolean> {
+    const path = `${pathOf(workflowId)}/${order}`;
+    return (await this.#http.send({ method: "POST", path, idempotent: true, signal })).status !== 202;
   }
 }
 

@@ -55,11 +55,15 @@ import { submitRoute } from "./submit/submit-route.ts";
 import { cancelWorkflowRoute } from "./workflows/cancel-workflow-route.ts";
 import { runExplainer } from "./workflows/explain-run.ts";
 import { graphRoute } from "./workflows/graph-route.ts";
+import { orderWorkflowRoutes } from "./workflows/order-workflow-routes.ts";
+import { retryWorkflowRoute } from "./workflows/retry-workflow-route.ts";
 import { RunFollowers } from "./workflows/run-followers.ts";
 import { RunReader } from "./workflows/run-picture.ts";
+import { signalNodeRoute } from "./workflows/signal-node-route.ts";
 import { submitWorkflowRoute } from "./workflows/submit-workflow-route.ts";
 import { workflowEventsRoute } from "./workflows/workflow-events-route.ts";
 import { workflowNodeRoutes } from "./workflows/workflow-node-routes.ts";
+import { WorkflowRetrier } from "./workflows/workflow-retrier.ts";
 import { workflowRoutes } from "./workflows/workflow-routes.ts";
 import { WorkflowSubmitter, type WorkflowSubmitterDependencies } from "./workflows/workflow-submitter.ts";
 
@@ -167,7 +171,7 @@ function httpApp({ config, metrics, log, runtime, about }: ApiDependencies): Htt
   return createHttpApp({ keys: config, metrics, log, runtime, limits, isStopping: about.isStopping });
 }
 
-interface RunRoutes extends Pick<ApiDependencies, "store">, WorkflowSubmitterDependencies {
+interface RunRoutes extends Pick<ApiDependencies, "store" | "bus">, WorkflowSubmitterDependencies {
   runs: RunReader;
   seats: StreamSeats;
   reader: ExecutionReader;
@@ -182,6 +186,9 @@ function routesOfRuns(app: HttpApp, deps: RunRoutes): void {
   workflowRoutes(app, store.queries, runs, reader);
   workflowNodeRoutes(app, runs, explain);
   cancelWorkflowRoute(app, { runtime, commands, runs });
+  retryWorkflowRoute(app, new WorkflowRetrier(deps), deps.handlers);
+  orderWorkflowRoutes(app, { runtime, commands, runs });
+  signalNodeRoute(app, { ...deps, runs });
   graphRoute(app, runs, intake.turns);
   const followers = new RunFollowers(deps);
   app.addHook("preClose", async () => followers.close());

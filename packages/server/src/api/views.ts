@@ -13,6 +13,7 @@ import type { EpochMs, ExecutionId } from "../domain/ids.ts";
 import { lifetimeMs } from "../domain/lifetime.ts";
 import { type RecordedStep, type Signal, waitOf } from "../domain/step.ts";
 import type { Progress, WorkerExecution, WorkerStatus } from "../ports/messages.ts";
+import { submittedText } from "../ports/references/template.ts";
 import type { ExecutionSummary, ExecutionView, JobSummary, JobView } from "../ports/store-queries.ts";
 import { nested, nestedList, rawOrNull } from "./http/body/raw-json.ts";
 import { formatInstant, formatInstantOrNull } from "./http/instants.ts";
@@ -36,7 +37,8 @@ export function executionBody(
     ...(view.ofRun !== undefined && { workflowId: view.ofRun.run }),
     ...(view.isRun && { workflowId: view.executionId }),
     ...(node !== null && { node }),
-    payload: rawOrNull(view.payload),
+    // The payload of a node may be a template.
+    payload: rawOrNull(view.payload && submittedText(view.payload)),
     result: rawOrNull(view.result),
     error: view.error,
     progress: progress && {

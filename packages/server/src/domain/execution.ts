@@ -33,9 +33,9 @@ export interface EndedAttempt {
 /**
  * Queue of a row in the store: WAITING for its due time, READY to run (indexed by lane and rank), or HELD by a worker
  * while the row says RUNNING; NONE once final. OPEN: the row of a workflow run that has begun, which says RUNNING and has
- * no worker.
+ * no worker. PARKED: a node that its run keeps from starting. No read of due or ready work finds it.
  */
-export const QUEUES = ["NONE", "WAITING", "READY", "HELD", "OPEN"] as const;
+export const QUEUES = ["NONE", "WAITING", "READY", "HELD", "OPEN", "PARKED"] as const;
 export type Queue = (typeof QUEUES)[number];
 
 /** Mark of an execution that has records of handlers or signals; see `Candidate.steps`. */

@@ -2,7 +2,7 @@ import type { EpochMs, ExecutionId, Incarnation, JobId, ShardId, WorkerId } from
 import { replaces } from "../domain/step.ts";
 import type { Assignment, ToApi, ToGateway, Token } from "../ports/messages.ts";
 import type { DurableStep } from "../ports/step-messages.ts";
-import type { JournalEntry, JournalRef, RowChange, StepWrite } from "../ports/store.ts";
+import type { ExpectedRow, JournalEntry, JournalRef, RowChange, StepWrite } from "../ports/store.ts";
 import type { PlanChange } from "../ports/store-recurrences.ts";
 import type { NodeBirth, RunChange } from "../ports/store-runs.ts";
 import type { JournalBox } from "./journal-box.ts";
@@ -15,7 +15,7 @@ export interface ShardDraft {
   assigned: JournalEntry[];
   box: JournalBox | null;
   settledJournals: JournalRef[];
-  expected: { id: ExecutionId; attempt: number }[];
+  expected: ExpectedRow[];
   plans: Map<JobId, PlanChange>;
   commandsDone: string[];
   /** Records of handlers, by execution and name. */
@@ -170,8 +170,12 @@ export class Batch {
   /** Folds a change of a workflow run into an earlier one: the expected revision stays that of before the batch. */
   changeRun(shard: ShardId, change: RunChange): void {
     const { runs } = this.shard(shard);
-    const wasRevision = runs.get(change.run)?.wasRevision ?? change.wasRevision;
-    runs.set(change.run, { ...change, wasRevision });
+    const before = runs.get(change.run);
+    if (before === undefined) runs.set(change.run, change);
+    else {
+      const after = [...(before.after ?? []), ...(change.after ?? [])];
+      runs.set(change.run, { ...change, wasRevision: before.wasRevision, after });
+    }
   }
 
   /** Creates a node of a workflow run. */

@@ -11,8 +11,10 @@ import { type Rows, settledEntry } from "./queue/loaded.ts";
 import { endSuperseded } from "./recurring/cancel-previous.ts";
 import { queuePlanCommand } from "./recurring/intake.ts";
 import { finishEntry, forget } from "./rows.ts";
-import { cancelRun, reload } from "./runs/advance.ts";
+import { cancelRun, orderRun, reload } from "./runs/advance.ts";
 import { endNode } from "./runs/cancel-nodes.ts";
+import { nodeParked } from "./runs/pause.ts";
+import { signalNode } from "./runs/signal-node.ts";
 import type { Step } from "./state.ts";
 
 /** Applies new commands whose executions are known in memory, and asks for the rows that the other commands need. */
@@ -24,16 +26,29 @@ export function applyCommands(step: Step, commands: readonly Command[]): void {
     // The read began before the commit that completed this command, so the command is done already.
     if (state.recentWrites.hides(command.id, 0)) continue;
     state.openCommands.add(command.id);
-    if (command.kind === "CANCEL" || command.kind === "SIGNAL") applyToKnown(step, command, missing);
-    else if (command.kind === "PLAN") queuePlanCommand(step, command);
-    else {
-      // The owner also reads executions that are in memory, because a hint may be stale, and a change of a job must not
-      // be applied to only some of its executions.
-      state.jobCommands.set(command.id, command);
-      missing.push(...command.executionIds);
-    }
+    take(step, command, missing);
   }
   if (missing.length > 0) step.wants.push({ kind: "LOAD", ids: [...new Set(missing)] });
+}
+
+/** @param missing gets the executions whose rows the command needs */
+function take(step: Step, command: Command, missing: string[]): void {
+  switch (command.kind) {
+    case "CANCEL":
+    case "SIGNAL":
+      return applyToKnown(step, command, missing);
+    case "PLAN":
+      return queuePlanCommand(step, command);
+    case "PAUSE_RUN":
+    case "RESUME_RUN":
+      return orderRun(step, command);
+    case "REPLACE":
+    case "DELETE":
+      // The owner also reads executions that are in memory, because a hint may be stale, and a change of a job must not
+      // be applied to only some of its executions.
+      step.state.jobCommands.set(command.id, command);
+      missing.push(...command.executionIds);
+  }
 }
 
 type OneCommand = CancelCommand | SignalCommand;
@@ -53,15 +68,15 @@ function applyToKnown(step: Step, command: OneCommand, missing: string[]): void 
   }
 }
 
-/** Applies commands about one execution, and gives it a place. @param entry null: the execution is final */
-function applyToOne(step: Step, commands: readonly OneCommand[], entry: Entry | null): void {
-  if (entry?.row.queue === "OPEN") return applyToRun(step, commands, entry);
+/** Applies commands about one execution, and gives it a place. */
+function applyToOne(step: Step, commands: readonly OneCommand[], entry: Entry): void {
+  if (entry.row.queue === "OPEN") return applyToRun(step, commands, entry);
   for (const command of commands) {
-    if (entry === null || entry.place === "GONE") commandDone(step, command, "FINAL");
+    if (entry.place === "GONE") commandDone(step, command, "FINAL");
     else if (command.kind === "CANCEL") answer(step, command, cancel(step, entry, command));
     else signal(step, entry, command);
   }
-  if (entry?.place === "NEW") enter(step, entry);
+  if (entry.place === "NEW") enter(step, entry);
 }
 
 /** Applies commands about a workflow run, which has no place among the executions. No signal goes to a run. */
@@ -81,6 +96,7 @@ export function applyLoaded(step: Step, read: Extract<ReadResult, { kind: "LOADE
     applyWaiting(step, id, rows, again);
     supersedeLoaded(step, id, rows, again);
     endLoaded(step, id, rows, again);
+    holdFetched(step, id, rows, again);
   }
   const asked = new Set(read.asked);
   for (const command of [...step.state.jobCommands.values()]) {
@@ -96,7 +112,19 @@ function applyWaiting(step: Step, id: string, rows: Rows, again: Set<string>): v
   const entry = settledEntry(step, id, rows);
   if (entry === "UNSETTLED") return void again.add(id);
   loading.delete(id);
-  applyToOne(step, commands, entry);
+  if (entry !== null) return applyToOne(step, commands, entry);
+  const open = commands.filter((command) => isToReread(step, command));
+  if (open.length === 0) return;
+  loading.set(id, open);
+  again.add(id);
+}
+
+/** Applies a command about an execution without an open row. @returns whether the execution must be read again */
+function isToReread(step: Step, command: OneCommand): boolean {
+  if (command.kind === "SIGNAL" && command.ofNode !== undefined)
+    return signalNode(step, { ...command, ofNode: command.ofNode }) === "LOAD";
+  commandDone(step, command, "FINAL");
+  return false;
 }
 
 function supersedeLoaded(step: Step, id: string, rows: Rows, again: Set<string>): void {
@@ -120,6 +148,20 @@ function endLoaded(step: Step, id: string, rows: Rows, again: Set<string>): void
   if (entry === null) reload(step.state, step.batch, ending.run);
   else if (run !== undefined) endNode(step, entry, run);
   if (entry?.place === "NEW") enter(step, entry);
+}
+
+/** Gives a node its place that was read because its run was paused or resumed. */
+function holdFetched(step: Step, id: string, rows: Rows, again: Set<string>): void {
+  const { runs } = step.state;
+  const fetched = runs.fetching.get(id);
+  if (fetched === undefined) return;
+  const entry = settledEntry(step, id, rows);
+  if (entry === "UNSETTLED") return void again.add(id);
+  runs.fetching.delete(id);
+  // The node has ended, and the run knows that or must be read again.
+  if (entry?.place === "NEW") enter(step, entry);
+  const run = runs.byId.get(fetched.run);
+  if (run !== undefined) nodeParked(step, run, id);
 }
 
 /** Applies the command once the state of all its executions is known, and to all of them together. */

@@ -1,11 +1,12 @@
 import { type Feature, isOn } from "../domain/cluster/feature-level.ts";
-import { type Candidate, isRun } from "../domain/execution.ts";
+import { type Candidate, isNode, isRun } from "../domain/execution.ts";
 import type { EpochMs } from "../domain/ids.ts";
 import { attemptLimitMs, lifetimeEnd, lifetimeMs } from "../domain/lifetime.ts";
 import type { KeyHolder, WaitReason } from "../ports/explanation.ts";
 import { type Assigned, type Entry, isCancelled } from "./entry.ts";
 import { type Gate, isOpen } from "./queue/gates.ts";
 import type { Lane } from "./queue/lanes.ts";
+import { isHeldNode } from "./runs/hold.ts";
 import { type MachineState, poolOf } from "./state.ts";
 import type { WorkerSlots } from "./workers/workers.ts";
 
@@ -16,6 +17,7 @@ const SINCE: Readonly<Partial<Record<WaitReason["reason"], Feature>>> = {
   SLEEPING: "SUSPENSION",
   AWAITS_SIGNAL: "SUSPENSION",
   LIFETIME_ENDS: "MAX_LIFETIME",
+  WORKFLOW_PAUSED: "WORKFLOWS",
 };
 /** Time in ms that an attempt has to reach its worker and start there, before an occupied worker counts as a reason. */
 const STARTS_WITHIN_MS = 1_000;
@@ -92,6 +94,8 @@ function waitReasons(state: MachineState, row: Candidate, entry: Entry | null, n
   const due = dueReason(row, now);
   if (isRun(row)) return runReasons(state, row, entry, due);
   const reasons: WaitReason[] = due === null ? [] : [due, ...lifetimeReasons(row, row.dueAt)];
+  const isHeld = isParked(state, row);
+  if (isHeld) reasons.push({ reason: "WORKFLOW_PAUSED", workflowId: row.jobId });
   if (poolOf(state, row.pool).paused) reasons.push({ reason: "POOL_PAUSED", pool: row.pool });
   const permit = due === null ? permitReason(state, row.pool, now) : null;
   if (permit !== null) reasons.push(permit);
@@ -99,7 +103,7 @@ function waitReasons(state: MachineState, row: Candidate, entry: Entry | null, n
   if (gate !== null && !isOpen(gate)) reasons.push(keyReason(state, row, gate));
   const worker = workerReason(state, row, due === null);
   if (worker !== null) reasons.push(worker);
-  if (due === null) reasons.push(queueReason(state, row, entry));
+  if (due === null && !isHeld) reasons.push(queueReason(state, row, entry));
   return reasons;
 }
 
@@ -108,6 +112,12 @@ function runReasons(state: MachineState, row: Candidate, entry: Entry | null, du
   const gate = state.gates.find(row);
   const key = gate === null || isOpen(gate) || entry?.place === "OPENING" ? [] : [keyReason(state, row, gate)];
   return due === null ? [...key, queueReason(state, row, entry)] : [due, ...lifetimeReasons(row, row.dueAt), ...key];
+}
+
+/** Whether the run of a node keeps it from starting. A row may say PARKED although its run goes on, until it is written. */
+function isParked(state: MachineState, row: Candidate): boolean {
+  const isKnown = isNode(row) && state.runs.byId.has(row.jobId);
+  return isKnown ? isHeldNode({ state }, row) : row.queue === "PARKED";
 }
 
 /** Reason why the pool's limits hold the execution back; null: the pool has no limits, or they allow another start. */

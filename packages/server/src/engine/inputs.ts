@@ -1,9 +1,9 @@
 import type { Changeover } from "../domain/changeover.ts";
-import type { Candidate } from "../domain/execution.ts";
-import type { Epoch, EpochMs, ExecutionId, Incarnation, JobId, ShardId } from "../domain/ids.ts";
+import type { Candidate, ExecutionError } from "../domain/execution.ts";
+import type { Epoch, EpochMs, ExecutionId, Incarnation, JobId, ShardId, WorkerId } from "../domain/ids.ts";
 import type { Pool } from "../domain/pool.ts";
 import type { StoredNode } from "../domain/workflow/definition.ts";
-import type { Demand, FromGateway, PermitAnswer, PermitCall } from "../ports/messages.ts";
+import type { Demand, FromGateway, PermitAnswer, PermitCall, Token } from "../ports/messages.ts";
 import type { RankCursor, Recovered } from "../ports/store.ts";
 import type { Command } from "../ports/store-commands.ts";
 import type { Recurrence } from "../ports/store-recurrences.ts";
@@ -55,6 +55,10 @@ export type Input =
   | { kind: "PLANNED"; shard: ShardId; jobId: JobId }
   /** Open workflow runs of the shards, from a sweep. */
   | { kind: "OPEN_RUNS"; runs: readonly ExecutionId[] }
+  /** Attempts whose assignments are durable and cannot be sent. */
+  | { kind: "UNSENDABLE"; attempts: readonly Unsendable[] }
+  /** Result of a run, as a JSON text, or the reason why there is none. */
+  | { kind: "OUTPUT"; run: ExecutionId; output: Uint8Array | Pick<Unsendable, "reason" | "error"> }
   /** A commit was answered. `rows` are the executions that it created from planned instants. */
   | {
       kind: "CREATED";
@@ -68,7 +72,7 @@ export type Input =
       missedPlans: readonly { shard: ShardId; jobId: JobId; created: readonly Candidate[] }[];
       /** Nodes of workflow runs that the commit created, and nodes that it left out. */
       nodes: { created: readonly Candidate[]; notCreated: readonly Candidate[] };
-      /** Workflow runs whose revision was not the expected one. */
+      /** Workflow runs of which the store wrote nothing. */
       missedRuns: readonly ExecutionId[];
       /** Number of the batch. */
       batch: number;
@@ -77,6 +81,16 @@ export type Input =
    * The rows of these hinted executions are gone from the store or differ from the hint, so the machine drops the hint.
    */
   | { kind: "CANDIDATES_MISSED"; ids: readonly ExecutionId[] };
+
+/**
+ * An attempt whose payload cannot be made. REFERENCE_NOT_FOUND: a path leads nowhere. REFERENCES_TOO_LARGE: with its
+ * references replaced, the payload is too large or nested too deeply.
+ */
+export interface Unsendable extends Token {
+  workerId: WorkerId;
+  reason: "REFERENCE_NOT_FOUND" | "REFERENCES_TOO_LARGE";
+  error: ExecutionError;
+}
 
 /** State of the machine when a read began. It tells which rows of the answer may be out of date. */
 export interface ReadMark {
@@ -115,6 +129,8 @@ export type Want =
   /** @property ask the number of the read, which its answer repeats */
   | { kind: "LOAD_PLANS"; jobIds: JobId[]; ask: number }
   | { kind: "LOAD_RUNS"; runs: ExecutionId[] }
+  /** Result of a run whose nodes have ended. @property stored the output of its workflow */
+  | { kind: "OUTPUT"; run: ExecutionId; stored: Uint8Array }
   /** Planned instants of a range that have an execution. */
   | { kind: "FIRED"; jobId: JobId; question: FiredQuestion }
   /** Plans that are due soon. The machine asks for them when it has room again. */

@@ -1,5 +1,5 @@
 import type { ExecutionId } from "../domain/ids.ts";
-import { leaveWorker } from "./attempts/attempts.ts";
+import { attemptUnsendable, leaveWorker } from "./attempts/attempts.ts";
 import { Batch } from "./batch.ts";
 import { nextRing, passTime } from "./clock.ts";
 import { applyCommands, applyLoaded } from "./commands.ts";
@@ -23,6 +23,7 @@ import {
 import { advancePlans } from "./recurring/settle.ts";
 import { forget, settleJournal } from "./rows.ts";
 import { advanceRuns, applyCommitted } from "./runs/advance.ts";
+import { applyOutput } from "./runs/end.ts";
 import { applyLoadedRuns, askForRuns } from "./runs/load.ts";
 import { openRuns } from "./runs/open.ts";
 import type { MachineState, Step } from "./state.ts";
@@ -114,6 +115,11 @@ function take(view: Step, input: Input): void {
       return applyFired(view, input);
     case "LOADED_RUNS":
       return applyLoadedRuns(view, input);
+    case "UNSENDABLE":
+      for (const attempt of input.attempts) attemptUnsendable(view, attempt);
+      return;
+    case "OUTPUT":
+      return applyOutput(view, input);
     case "OPEN_RUNS":
       for (const run of input.runs) view.state.runs.expect(run);
       return;

@@ -35,6 +35,8 @@ export type WaitReason =
   | { reason: "LIFETIME_ENDS"; endsAt: EpochMs; maxLifetimeSec: number }
   | { reason: "BACKOFF"; until: EpochMs; failures: number; maxAttempts: number }
   | { reason: "POOL_PAUSED"; pool: string }
+  /** The workflow run of the node is paused. */
+  | { reason: "WORKFLOW_PAUSED"; workflowId: ExecutionId }
   /** `running` attempts of the pool are current, over all owners. `limit` are allowed. */
   | { reason: "POOL_AT_LIMIT"; pool: string; limit: number; running: number }
   /** The pool's rate allows no start before `nextStartAt`, and more urgent executions go first then. */

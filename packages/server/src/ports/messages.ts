@@ -359,11 +359,12 @@ export interface LiveExecution {
  * CANCELLED: the execution had not started. REQUESTED: its worker was told. FINAL: it was final already, as its row
  * says. SIGNALLED: the execution has the signal. REPLACED: all unfinished executions use the new definition. KEPT: some
  * had started, and keep their definition. DELETED: no execution of the job waits. PLANNED: the plan is updated.
- * NOT_PLANNED: the plan had ended. BACKFILL_OPEN: another backfill of the job is open.
+ * NOT_PLANNED: the plan had ended. BACKFILL_OPEN: another backfill of the job is open. PAUSED and RESUMED: the workflow run
+ * is paused, or is not paused.
  */
 export type CommandOutcome =
   | ("CANCELLED" | "REQUESTED" | "FINAL" | "SIGNALLED" | "REPLACED" | "KEPT" | "DELETED")
-  | ("PLANNED" | "NOT_PLANNED" | "BACKFILL_OPEN");
+  | ("PLANNED" | "NOT_PLANNED" | "BACKFILL_OPEN" | "PAUSED" | "RESUMED");
 
 export interface WorkerStatus extends WorkerProfile {
   state: "ALIVE" | "DISCONNECTED" | "DRAINING" | "DEAD";

@@ -4,7 +4,7 @@ import type { RecurrenceRule } from "../domain/recurrence.ts";
 
 /** Commands in the durable inbox of a shard's owner. */
 
-export type Command = CancelCommand | SignalCommand | JobCommand | PlanCommand;
+export type Command = CancelCommand | SignalCommand | RunCommand | JobCommand | PlanCommand;
 /** Command that a change of a job leaves for the owner of one shard, about the executions there that had not ended. */
 export type JobCommand = ReplaceCommand | DeleteCommand;
 
@@ -25,6 +25,19 @@ export interface CancelCommand extends AnyCommand {
  */
 export interface SignalCommand extends AnyCommand {
   kind: "SIGNAL";
+  executionId: ExecutionId;
+  /** Node that was named instead of its execution, which may not exist yet. Left out: the execution exists. */
+  ofNode?: NodeOfCommand;
+}
+
+export interface NodeOfCommand {
+  run: ExecutionId;
+  node: number;
+}
+
+/** Pauses or resumes a workflow run. The commands of a run are applied in the order of the inbox, and the last one counts. */
+export interface RunCommand extends AnyCommand {
+  kind: "PAUSE_RUN" | "RESUME_RUN";
   executionId: ExecutionId;
 }
 

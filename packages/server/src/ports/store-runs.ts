@@ -1,6 +1,7 @@
 import type { Candidate, ExecutionError, ExecutionState } from "../domain/execution.ts";
 import type { EpochMs, ExecutionId, ShardId } from "../domain/ids.ts";
-import type { NewJob, NewRecurringJob } from "./store.ts";
+import type { KeptNodes } from "../domain/workflow/kept-nodes.ts";
+import type { NewJob, NewRecurringJob, Submission } from "./store.ts";
 import type { DueCursor } from "./store-flows.ts";
 import type { ExecutionSummary } from "./store-queries.ts";
 
@@ -9,18 +10,55 @@ import type { ExecutionSummary } from "./store-queries.ts";
  * its deadline. A run that waits for its time or its concurrency key is PENDING in the queue WAITING or READY, as every
  * execution is; the commit that opens it creates the executions of its first nodes. The execution of a node has the run's
  * id as its `jobId`; a node that has never been ready has no row.
- * Graphs and definitions are opaque bytes for the store. `Store.submit` writes runs, `Store.commit` changes them.
+ * Graphs and definitions are opaque bytes for the store. `Store.submit` writes runs, `retry` writes further runs of their
+ * jobs, `Store.commit` changes them.
  */
 export interface StoreRuns {
   /**
    * Runs that are not final, with the executions of their nodes, complete. Other ids are left out. Runs of one workflow
-   * share the objects `graph` and `definitions`.
+   * share the objects `graph`, `definitions` and `output`.
    * @param runs at most 1_000
    */
   load(runs: readonly ExecutionId[]): Promise<LoadedRun[]>;
+  /**
+   * Results of executions that SUCCEEDED, as JSON texts; null: the handler returned nothing. Others are left out.
+   * @param ids at most 64, because a result has up to 1 MiB
+   */
+  results(ids: readonly ExecutionId[]): Promise<Map<ExecutionId, Uint8Array | null>>;
+  /** Nodes that the runs keep from earlier runs. Runs that keep nothing are left out. @param runs at most 64 */
+  kept(runs: readonly ExecutionId[]): Promise<Map<ExecutionId, readonly KeptNodes[]>>;
   /** OPEN runs of the shards by (dueAt, id), behind `after`; null: from the first. @param limit 1 to 10_000 */
   openRuns(shards: readonly ShardId[], after: DueCursor | null, limit: number): Promise<DueCursor[]>;
+  /**
+   * Adds a run to the job of a final run, in one transaction that also takes the run that is retried off the dead
+   * letters. A refused retry writes nothing.
+   */
+  retry(asked: NewRetry): Promise<RetryOutcome>;
 }
+
+/** A further run of the graph of a final run, which keeps nodes of earlier runs. */
+export interface NewRetry extends Omit<NewWorkflow, "nodes" | "graph" | "definitions" | "payloads" | "output"> {
+  /** Version of the workflow, that of the final run. */
+  jobVersion: number;
+  /** The final run. */
+  retryOf: ExecutionId;
+  /** Nodes that have no execution in this run, by the run that has it. */
+  kept: readonly KeptNodes[];
+  idempotency: Submission["idempotency"];
+}
+
+export type RetryOutcome =
+  /** `replayed`: an earlier request with the same idempotency key has made the run. */
+  | { kind: "ACCEPTED"; executionId: ExecutionId; replayed: boolean }
+  /** The idempotency key was used with another request. */
+  | { kind: "KEY_REUSED" }
+  | { kind: "NOT_FOUND" }
+  | { kind: "DELETED" }
+  /** A run of the job is not final: for a recurring workflow, the run to be retried. */
+  | { kind: "NOT_FINAL"; executionId: ExecutionId }
+  /** Retention has removed executions of nodes that were to be kept. */
+  | { kind: "RESULTS_GONE"; run: ExecutionId }
+  | { kind: "KEY_HELD"; executionId: ExecutionId };
 
 /**
  * Mode of a run that is not final; decides which nodes may become ready. FAILING: only those that may handle the failure
@@ -37,6 +75,8 @@ interface NewGraph {
   definitions: Uint8Array;
   /** Payloads of nodes, at most one for each node. Nodes without a payload are left out. */
   payloads: readonly NodePayload[];
+  /** Template of the run's result, opaque for the store; null: the run has no result. */
+  output: Uint8Array | null;
 }
 
 /** A workflow that recurs. `startsWorkflow` of its rule makes each planned instant a run. */
@@ -68,7 +108,7 @@ export function hasGraph(job: AnyJob): job is NewWorkflow | NewRecurringWorkflow
 
 export interface NodePayload {
   node: number;
-  /** At most 1 MiB, never parsed by the store. */
+  /** JSON text or template, never parsed by the store. */
   payload: Uint8Array;
 }
 
@@ -96,6 +136,13 @@ export interface RunChange {
   wasRevision: number;
   revision: number;
   mode: RunMode;
+  /** Whether no node starts until the run is resumed. */
+  paused: boolean;
+  /**
+   * Executions of the same shard that become final in this commit, and without whose update the store must write nothing
+   * of the change. Left out: none.
+   */
+  after?: readonly ExecutionId[];
 }
 
 /** Open run that holds a place of its concurrency key. */
@@ -106,12 +153,18 @@ export interface LoadedRun {
   /** Row of the run; `row.jobId` and `row.jobVersion` name its workflow. */
   row: Candidate;
   mode: RunMode;
+  paused: boolean;
   revision: number;
   nodes: number;
   graph: Uint8Array;
   definitions: Uint8Array;
+  output: Uint8Array | null;
+  /** Nodes whose executions earlier runs have; empty: the run is no retry, or keeps nothing. */
+  kept: readonly KeptNodes[];
   /** Executions of the run's nodes, by (node, item). */
   executions: NodeExecution[];
+  /** Executions of nodes that have signals which were sent to the nodes by name and which no step has consumed. */
+  signalled: ExecutionId[];
 }
 
 export interface NodeExecution {
@@ -122,6 +175,8 @@ export interface NodeExecution {
   state: ExecutionState;
   /** Branch that the execution has chosen; null: none. */
   branch: string | null;
+  /** Whether the row is in the queue PARKED. */
+  isParked: boolean;
 }
 
 export interface RunFilter {
@@ -142,6 +197,8 @@ export interface RunSummary extends ExecutionSummary {
   nodes: number;
   /** Last mode of the run. */
   mode: RunMode;
+  /** Whether the run is paused, or was when it ended. */
+  paused: boolean;
 }
 
 export interface RunView extends RunSummary {
@@ -153,6 +210,10 @@ export interface RunView extends RunSummary {
   /** JSON text; null: no result. */
   result: Uint8Array | null;
   error: ExecutionError | null;
+  /** Nodes whose executions earlier runs have. */
+  kept: readonly KeptNodes[];
+  /** Retries of this run, the newest first, at most 20. */
+  retriedBy: readonly ExecutionId[];
   /** Numbers of executions of nodes by state. States without an execution are left out. */
   counts: Partial<Record<ExecutionState, number>>;
 }

@@ -15,7 +15,10 @@ export interface StoreSteps {
    * @param ids at most 1_000
    */
   readSignals(ids: readonly ExecutionId[]): Promise<Map<ExecutionId, Signal[]>>;
-  /** Stores a signal and adds the command, in one transaction. A repeated signal changes nothing. */
+  /**
+   * Stores a signal and adds the command, in one transaction. A repeated signal changes nothing. If the command names a node
+   * whose execution does not exist, the signal is stored as long as the run is not final.
+   */
   addSignal(executionId: ExecutionId, signal: Signal, command: SignalCommand): Promise<SignalOutcome>;
 }
 
@@ -23,7 +26,7 @@ export interface StoreSteps {
  * ACCEPTED: the signal and the command are durable. REPEATED: the execution has, or had, this signal. `at` is the time of
  * the acceptance, which grows from signal to signal of an execution. ID_REUSED: the id belongs to a signal with another name
  * or other data. TOO_MANY: too many signals, or bytes of signals, wait for a step. FINAL and UNKNOWN: the execution is
- * final, or there is none.
+ * final, or there is none; without an execution, the run of the node counts.
  */
 export type SignalOutcome =
   | { kind: "ACCEPTED" | "REPEATED"; at: EpochMs }

@@ -195,8 +195,8 @@ export interface ShardCommit {
   journalSeq: number;
   /** Journal rows that this commit settles: it writes the last of their executions. */
   settledJournals: readonly JournalRef[];
-  /** Executions known only from a hint: each row must be PENDING with this attempt, else the execution is `missed`. */
-  expected: readonly { id: ExecutionId; attempt: number }[];
+  /** Executions known only from a hint. If a row is not as expected, the execution is `missed`. */
+  expected: readonly ExpectedRow[];
   /**
    * At most one change per job. If the revision is not the expected one, the store writes nothing of the change and
    * names the job in `missedPlans`.
@@ -210,12 +210,20 @@ export interface ShardCommit {
    */
   steps: readonly StepWrite[];
   /**
-   * At most one change per run. If the revision is not the expected one, the store writes nothing of the change, creates
-   * no execution of the run's nodes, and names the run in `missedRuns`.
+   * At most one change per run. If the revision is not the expected one, or an execution of `after` was not updated, the
+   * store writes nothing of the change, creates no execution of the run's nodes, and names the run in `missedRuns`.
    */
   runs: readonly RunChange[];
   /** Executions of nodes that the commit creates. The store names those that it did not create in `notBorn`. */
   births: readonly NodeBirth[];
+}
+
+/** A row that must be PENDING with this attempt. That of a node must not be PARKED either. */
+export interface ExpectedRow {
+  id: ExecutionId;
+  attempt: number;
+  /** The execution is that of a workflow's node; left out: it is not. */
+  isNode?: true;
 }
 
 export interface StepWrite extends RecordedStep {
@@ -289,7 +297,7 @@ export interface ShardOutcome {
   missedPlans: JobId[];
   /** Executions that were not created as PENDING: the row existed, or the unique key was held. */
   notCreated: ExecutionId[];
-  /** Runs whose revision was not the expected one. */
+  /** Runs whose revision was not the expected one, or of whose `after` an execution was not updated. */
   missedRuns: ExecutionId[];
   /**
    * Executions of nodes that were not created: the row existed, the run's change was missed, or an execution of `after`

@@ -18,6 +18,7 @@ import type { ReadSizes } from "./reading/flow-turns.ts";
 import { Hydrator, type Reader } from "./reading/hydrator.ts";
 import type { Payloads } from "./reading/payloads.ts";
 import type { PoolReader } from "./reading/pool-reader.ts";
+import type { References } from "./reading/references.ts";
 import { type Applied, judge, shardCommits, type Verdict } from "./shard-commit.ts";
 import type { Watchers } from "./watchers.ts";
 import { countBatch } from "./watches/count-batch.ts";
@@ -29,6 +30,7 @@ export interface CommitLoopDependencies {
   log: Logger;
   metrics: Metrics;
   payloads: Payloads;
+  references: References;
   watchers: Watchers;
   pools: PoolReader;
   /** The time zone data that this node plans by. */
@@ -74,7 +76,11 @@ export class CommitLoop {
     this.#deps = deps;
     this.#events = events;
     this.state = createState(DEFAULT_LIMITS);
-    this.#outbound = new OutboundAssignments({ ...deps, state: this.state });
+    this.#outbound = new OutboundAssignments({
+      ...deps,
+      state: this.state,
+      give: (attempts) => this.take([{ kind: "UNSENDABLE", attempts }]),
+    });
     const reader: Reader = {
       take: (input) => this.take([input]),
       shards: () => [...this.state.epochs.keys()],
@@ -87,6 +93,7 @@ export class CommitLoop {
       hasPlanRoom: (flow) => this.state.plans.hasRoom(flow, this.state.limits.plans),
       hasRuns: () => this.state.runs.byId.size > 0,
       pools: deps.pools,
+      references: deps.references,
       tzdata: () => (deps.zones.changeovers().length === 0 ? null : deps.zones.inForce().tag),
     };
     this.#hydrator = new Hydrator(deps.store, deps.runtime, deps.log, reader, deps.readSizes);

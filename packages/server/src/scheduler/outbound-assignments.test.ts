@@ -7,15 +7,26 @@ import { OutboundAssignments } from "./outbound-assignments.ts";
 
 describe("an assignment on its way out", () => {
   /** @param readings results of the reads of payloads, in order; after them, payloads are available */
-  const scene = (readings: Promise<void>[] = []) => {
+  const scene = (readings: Promise<"all" | "none">[] = []) => {
     const runtime = new ManualRuntime();
     /** Ids of executions whose assignments were sent, and of those whose credits were given back. */
-    const [sent, freed]: [string[], string[]] = [[], []];
+    const [sent, freed, given]: [string[], string[], string[]] = [[], [], []];
+    const error = { name: "ReferenceNotFound", message: "nothing there" };
     const entries = new Map<string, Entry>();
     const outbound = new OutboundAssignments({
       state: { entries },
       runtime,
-      payloads: { attach: () => readings.shift() ?? null },
+      payloads: {
+        attach: (assigns) =>
+          readings
+            .shift()
+            ?.then((sendable) =>
+              sendable === "all" ? [] : assigns.map((assign) => ({ assign, reason: "REFERENCE_NOT_FOUND", error })),
+            ) ?? null,
+      },
+      give: (unsendable) => {
+        for (const { executionId, reason } of unsendable) given.push(`${executionId} ${reason}`);
+      },
       log: { warn: () => undefined },
       bus: {
         send: (_to, message) => {
@@ -29,7 +40,7 @@ describe("an assignment on its way out", () => {
       return { executionId: id, attempt: 1, gateway: "g", credit: id.charCodeAt(0) } as Assignment;
     };
     const end = (id: string) => entries.delete(id);
-    return { runtime, outbound, assign, end, sent, freed };
+    return { runtime, outbound, assign, end, sent, freed, given };
   };
 
   it("leaves at once where its payload is at hand", () => {
@@ -47,11 +58,11 @@ describe("an assignment on its way out", () => {
   });
 
   it("does not leave if it ended while its payload was read", async () => {
-    const reading = Promise.withResolvers<void>();
+    const reading = Promise.withResolvers<"all">();
     const { outbound, assign, end, sent, freed } = scene([reading.promise]);
     void outbound.send([assign("a"), assign("b")]);
     end("a");
-    reading.resolve();
+    reading.resolve("all");
     await settled();
     assert.deepEqual([sent, freed], [["b"], ["a"]]);
   });
@@ -63,6 +74,13 @@ describe("an assignment on its way out", () => {
     end("a");
     await runtime.advance(1_000);
     assert.deepEqual(sent, ["b"]);
+  });
+
+  it("does not leave if its payload cannot be made: the machine hears of it, and its slot is given back", async () => {
+    const { outbound, assign, sent, freed, given } = scene([Promise.resolve("none")]);
+    void outbound.send([assign("a")]);
+    await settled();
+    assert.deepEqual([sent, freed, given], [[], ["a"], ["a REFERENCE_NOT_FOUND"]]);
   });
 
   it("waits until it is due, and does not leave if it ended by then", async () => {

@@ -1,16 +1,19 @@
 import type { Logger } from "pino";
-import type { EpochMs, Incarnation } from "../domain/ids.ts";
+import type { EpochMs, ExecutionId, Incarnation } from "../domain/ids.ts";
+import type { Unsendable } from "../engine/inputs.ts";
 import { isStillWanted, sendableAt } from "../engine/queue/sendable.ts";
 import type { MachineState } from "../engine/state.ts";
 import type { Bus } from "../ports/bus.ts";
 import type { Assignment } from "../ports/messages.ts";
 import type { Runtime } from "../ports/runtime.ts";
-import type { Payloads } from "./reading/payloads.ts";
+import type { Held, Payloads } from "./reading/payloads.ts";
 
 interface OutboundDependencies {
   state: Pick<MachineState, "entries">;
   bus: Pick<Bus, "send">;
   payloads: Pick<Payloads, "attach">;
+  /** Tells the machine of attempts that cannot be sent. */
+  give(unsendable: readonly Unsendable[]): void;
   runtime: Pick<Runtime, "now" | "setTimer">;
   log: Pick<Logger, "warn">;
 }
@@ -34,11 +37,14 @@ export class OutboundAssignments {
   async send(durable: readonly Assignment[]): Promise<void> {
     const { runtime, log } = this.#deps;
     for (let assigns = this.#wanted(durable); assigns.length > 0; assigns = this.#wanted(assigns)) {
-      const reading = this.#deps.payloads.attach(assigns, (assign) => this.#sentAt(assign));
+      const reading = this.#deps.payloads.attach(assigns, {
+        sentAt: (assign) => this.#sentAt(assign),
+        runOf: (assign) => this.#runOf(assign),
+      });
       if (reading === null) return this.#sendWhenDue(assigns);
       try {
-        await reading;
-        return this.#sendWhenDue(this.#wanted(assigns));
+        const held = await reading;
+        return this.#sendWhenDue(this.#wanted(held.length === 0 ? assigns : this.#without(assigns, held)));
       } catch (error) {
         log.warn({ err: error }, "the scheduler could not read payloads and tries again");
         await new Promise<void>((resolve) => runtime.setTimer(PAYLOAD_RETRY_MS, resolve));
@@ -62,6 +68,21 @@ export class OutboundAssignments {
   #sentAt(assign: Assignment): EpochMs {
     const { runtime, state } = this.#deps;
     return Math.max(sendableAt(state, assign), runtime.now());
+  }
+
+  #runOf({ executionId }: Assignment): ExecutionId | null {
+    const row = this.#deps.state.entries.get(executionId)?.row;
+    return row?.node === undefined ? null : row.jobId;
+  }
+
+  /** Leaves out assignments that cannot be sent, and ends their attempts. */
+  #without(assigns: readonly Assignment[], held: readonly Held<Assignment>[]): readonly Assignment[] {
+    if (!this.#stopped) {
+      this.#deps.give(held.map(({ assign, reason, error }) => ({ ...tokenOf(assign), reason, error })));
+      for (const { assign } of held) this.#giveBack(assign);
+    }
+    const unsendable = new Set(held.map(({ assign }) => assign));
+    return assigns.filter((assign) => !unsendable.has(assign));
   }
 
   /** @param now at least the time that the last wait was for, so that a clock that is set back causes no second wait */
@@ -105,4 +126,8 @@ export class OutboundAssignments {
       this.#deps.bus.send({ node, role: "gateway" }, { kind: "ASSIGN", assigns: group });
     }
   }
+}
+
+function tokenOf({ shard, executionId, attempt, workerId }: Assignment): Omit<Unsendable, "reason" | "error"> {
+  return { shard, executionId, attempt, workerId };
 }

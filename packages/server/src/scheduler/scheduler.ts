@@ -8,19 +8,23 @@ import { currentDemand } from "../engine/queue/demand.ts";
 import type { Envelope } from "../ports/bus.ts";
 import type { Demand, LiveExecution, OwnedShard, ToScheduler } from "../ports/messages.ts";
 import type { Readings, TakeoverCause } from "../ports/metrics.ts";
+import type { Command } from "../ports/store-commands.ts";
 import { CommitLoop, type CommitLoopDependencies } from "./commit-loop.ts";
 import { OwnerAnnouncer } from "./ownership/owner-announcer.ts";
 import { ShardOwnership, type ShardOwnershipDependencies, type Share } from "./ownership/shard-ownership.ts";
 import { ShortLives } from "./ownership/short-lives.ts";
 import { Payloads } from "./reading/payloads.ts";
 import { PoolReader } from "./reading/pool-reader.ts";
+import { References } from "./reading/references.ts";
 import type { StoreClock } from "./store-clock.ts";
 import { Watchers } from "./watchers.ts";
 import { RecentStats } from "./watches/recent-stats.ts";
 
-export type SchedulerDependencies = Omit<CommitLoopDependencies, "payloads" | "watchers" | "pools"> &
+export type SchedulerDependencies = Omit<CommitLoopDependencies, "payloads" | "references" | "watchers" | "pools"> &
   Pick<ShardOwnershipDependencies, "leases" | "terms" | "profile"> & { clock: Pick<StoreClock, "onLeap"> };
 
+/** Kinds of commands that are applied in the order of the inbox, not of their messages. */
+const IN_ORDER: ReadonlySet<Command["kind"]> = new Set(["PLAN", "PAUSE_RUN", "RESUME_RUN"]);
 const NONE: ReadonlyMap<ShardId, Epoch> = new Map();
 
 /**
@@ -41,11 +45,13 @@ export class Scheduler {
   constructor(deps: SchedulerDependencies) {
     const { bus, store, metrics, runtime } = deps;
     const pools = new PoolReader(store, (pools) => this.#runner?.take([{ kind: "POOLS", pools }]));
+    const references = new References(store, runtime);
     this.#stats = new RecentStats(runtime);
     this.#deps = {
       ...deps,
       metrics: this.#stats.beside(metrics),
-      payloads: new Payloads(store),
+      payloads: new Payloads(store, references),
+      references,
       watchers: new Watchers(bus),
       pools,
     };
@@ -111,6 +117,7 @@ export class Scheduler {
   }
 
   #newRunner(): CommitLoop {
+    this.#deps.references.forget();
     return new CommitLoop(this.#deps, {
       lost: (cause, reason) => this.#lost(cause, reason),
       fenced: (shards) => {
@@ -181,7 +188,7 @@ export class Scheduler {
         inputs.push(message);
         break;
       case "COMMAND":
-        if (message.command.kind === "PLAN") this.#runner?.lookForCommands();
+        if (IN_ORDER.has(message.command.kind)) this.#runner?.lookForCommands();
         else inputs.push({ kind: "COMMANDS", commands: [message.command] });
         break;
       case "ASK":

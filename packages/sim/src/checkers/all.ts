@@ -52,6 +52,8 @@ import { PlanBooks } from "./recurring/plan-books.ts";
 import { plansMoveOn } from "./recurring/plans-move-on.ts";
 import { untilItGoesBack } from "./until-it-goes-back.ts";
 import { type Graph, graphsComeOutRight } from "./workflows/graphs-come-out-right.ts";
+import { pausedRunsStartNothing } from "./workflows/paused-runs-start-nothing.ts";
+import { referencesAreTrue } from "./workflows/references-are-true.ts";
 
 /** Checkers that continue after the store was restored to an earlier state, because they know what is true then. */
 const GO_ON = new Set([
@@ -66,6 +68,7 @@ const GO_ON = new Set([
   "nothing fails",
   "nothing is lost",
   "old epochs are not delivered",
+  "paused runs start nothing",
   "slots are lent once",
   "starts in time",
   "tokens grow",
@@ -125,9 +128,11 @@ export function allCheckers(ledger: Ledger, { servers, topology, askGateway, rul
     occurrencesDoNotOverlap(ledger, books),
     oldEpochsAreNotDelivered(ledger),
     ownersReachEachOther(topology),
+    pausedRunsStartNothing(ledger, quiet),
     pausesHold(),
     prefetchIsShort(tracker, quiet),
     poolPausesHold(),
+    referencesAreTrue(ledger, graphs),
     plansMoveOn(ledger, books, quiet),
     promisesAreDurable(ledger),
     replayedOnce(),

@@ -6,6 +6,15 @@ const OPENINGS = `${RUNS}/open.test.ts`;
 const STARTS = "packages/testkit/src/workflow-starts.test.ts";
 const OPENED = "is opened in the commit that creates its first nodes, and its deadline counts from then";
 const ONE_BY_ONE = "holds a run back until the one before has ended";
+const KEPT = "packages/server/src/domain/workflow/kept-nodes.ts";
+const KEPT_STORY = "packages/server/src/domain/workflow/kept-nodes.test.ts";
+const KEPT_GOES_ON =
+  "that keeps nodes of an earlier run goes on after them, by their branches, also with its next owner";
+
+const REFERENCES = "packages/server/src/scheduler/reading/references";
+const OUTBOUND = "packages/server/src/scheduler/outbound-assignments";
+const PAUSE = `${RUNS}/pause.test.ts`;
+const SIGNALS = `${RUNS}/signal-node.test.ts`;
 
 /** Mutants in the way of workflow runs. */
 export const workflowMutants: readonly Mutant[] = [
@@ -47,7 +56,7 @@ export const workflowMutants: readonly Mutant[] = [
   {
     name: "a run that was read keeps the mode of its row",
     file: `${RUNS}/advance.ts`,
-    find: 'if (run.mode === "RUNNING" && run.progress.mode === "FAILING") writeMode(step, run, "FAILING");',
+    find: 'if (run.mode === "RUNNING" && run.progress.mode === "FAILING") writeMode(step, run, "FAILING", ends);',
     replace: "",
     why: "after the store has refused a result, nodes are skipped although the row says that the run goes on",
     test: {
@@ -142,5 +151,257 @@ export const workflowMutants: readonly Mutant[] = [
     replace: "",
     why: "a recurring workflow waits for a worker with the handler workflow",
     test: { file: STARTS, name: "starts a run at each instant, and its ledger says so" },
+  },
+  {
+    name: "a retry keeps nodes that depend on one which runs again",
+    file: KEPT,
+    find: " || edgesOf(parents, node).some((edge) => anew.has(nodeOfEdge(edge)))",
+    replace: "",
+    why: "the retry ends with results that follow from results which it has replaced",
+    test: { file: KEPT_STORY, name: "are none of those that run again, nor any that depends on them" },
+  },
+  {
+    name: "a retry keeps DEAD nodes",
+    file: KEPT,
+    find: 'return state === "SUCCEEDED" ||',
+    replace: 'return state === "SUCCEEDED" || state === "DEAD" ||',
+    why: "the node that failed counts as SUCCEEDED and does not run again",
+    test: { file: KEPT_STORY, name: "are those that SUCCEEDED" },
+  },
+  {
+    name: "a retry takes a node that the failure of the run has skipped for one that its edges skip",
+    file: KEPT,
+    find: ' && progress.whySkipped(node)?.kind === "DEAD_EDGES"',
+    replace: "",
+    why: "a clean-up that ran because of the failure does not run again after the node that it cleans up for",
+    test: {
+      file: KEPT_STORY,
+      name: "are no nodes that follow from the end of a node which the failure of the run has skipped",
+    },
+  },
+  {
+    name: "the branch of a kept node is lost",
+    file: KEPT,
+    find: 'yield [node, { state: "SUCCEEDED", branch }];',
+    replace: 'yield [node, { state: "SUCCEEDED", branch: null }];',
+    why: "the retry skips the nodes of the branch that was chosen",
+    test: { file: STORY, name: KEPT_GOES_ON },
+  },
+  {
+    name: "an owner that reads a retry forgets the nodes that it keeps",
+    file: `${RUNS}/load.ts`,
+    find: "  yield* keptOutcomes(kept);\n",
+    replace: "",
+    why: "nodes that were kept run again",
+    test: { file: STORY, name: KEPT_GOES_ON },
+  },
+  {
+    name: "a retry of a retry looks for every kept node in the run before",
+    file: "packages/server/src/api/workflows/workflow-retrier.ts",
+    find: "picture.kept.get(node) ?? own;",
+    replace: "own;",
+    why: "the result of a node is looked for in a run that has no execution of it",
+    test: {
+      file: "packages/server/src/api/workflows/retry.test.ts",
+      name: "of a retry keeps nodes of both runs, each with the run that has its execution",
+    },
+  },
+  {
+    name: "a reference gets the result of the node before its own",
+    file: `${REFERENCES}.ts`,
+    find: "nodeExecutionId(this.#run, from, null, 0)",
+    replace: "nodeExecutionId(this.#run, Math.max(0, from - 1), null, 0)",
+    why: "a handler works on the result of another node",
+    test: {
+      file: `${REFERENCES}.test.ts`,
+      name: "get the result of their node, or the part at their path, with its bytes as they are",
+    },
+  },
+  {
+    name: "an index in a path counts from one",
+    file: "packages/server/src/ports/references/json-value.ts",
+    find: "items[step]",
+    replace: "items[step - 1]",
+    why: "a handler works on another item of a list",
+    test: {
+      file: "packages/server/src/ports/references/json-value.test.ts",
+      name: "is that of the parsed value, for every path into any value",
+    },
+  },
+  {
+    name: "a reference that leads nowhere gives null",
+    file: `${REFERENCES}.ts`,
+    find: "if (slice === null) return this.#notFound(edit);",
+    replace: "if (slice === null) return this.put(edit, NULL);",
+    why: "a handler works on null instead of the value that its author had in mind",
+    test: {
+      file: `${REFERENCES}.test.ts`,
+      name: "that lead nowhere in a result that is there are named with node and path",
+    },
+  },
+  {
+    name: "a payload is sent with its references",
+    file: "packages/server/src/scheduler/reading/payloads.ts",
+    find: "return runs.size === 0 ? [] : await this.#fill(assigns, runs);",
+    replace: "return [];",
+    why: "the worker gets bytes that are no JSON",
+    test: {
+      file: "packages/server/src/scheduler/reading/payloads.test.ts",
+      name: "have the values of references, whether they came with a hint or were read",
+    },
+  },
+  {
+    name: "the machine does not hear of an attempt that cannot be sent",
+    file: `${OUTBOUND}.ts`,
+    find: "      this.#deps.give(held.map(({ assign, reason, error }) => ({ ...tokenOf(assign), reason, error })));\n",
+    replace: "",
+    why: "a node whose reference leads nowhere is assigned for ever",
+    test: {
+      file: `${OUTBOUND}.test.ts`,
+      name: "does not leave if its payload cannot be made: the machine hears of it, and its slot is given back",
+    },
+  },
+  {
+    name: "results are kept when the store may have gone back",
+    file: `${REFERENCES}.ts`,
+    find: "    this.#kept = new KeptValues();\n",
+    replace: "",
+    why: "after the store has lost the end of a node, its next result differs from the one that later nodes get",
+    test: { file: `${REFERENCES}.test.ts`, name: "read a result again when they have forgotten it" },
+  },
+  {
+    name: "a node whose references lead nowhere is tried again",
+    file: "packages/server/src/engine/attempts/attempts.ts",
+    find: "error, advice, reason }",
+    replace: "error, advice: null, reason }",
+    why: "attempts are spent on a payload that cannot be made",
+    test: {
+      file: "packages/server/src/engine/attempts/attempts.test.ts",
+      name: "makes its execution DEAD at once, whatever its budget, and leaves its place to others",
+    },
+  },
+  {
+    name: "a run that was read again ends by the answer to an earlier question",
+    file: `${RUNS}/end.ts`,
+    find: 'if (run?.output === "ASKED") endRun',
+    replace: "if (run !== undefined) endRun",
+    why: "the end of a node was refused after the result of the run was made of it",
+    test: { file: STORY, name: "asks again when it was read again, and ends by the answer to that question only" },
+  },
+  {
+    name: "a run that was read when its nodes had ended waits for a commit",
+    file: `${RUNS}/load.ts`,
+    find: "  if (run.overIn !== null && run.revision === revision) endRun(step, run);\n",
+    replace: "",
+    why: "the run stands still until something else of the same owner is written",
+    test: {
+      file: STORY,
+      name: "that an earlier owner left without a next node goes on, and one whose nodes have all ended ends",
+    },
+  },
+  {
+    name: "a run's mode does not depend on the end from which it follows",
+    file: `${RUNS}/advance.ts`,
+    find: 'writeMode(step, run, "FAILING", ends);',
+    replace: 'writeMode(step, run, "FAILING");',
+    why: "a run is FAILING although the store has not written the end of its node",
+    test: {
+      file: STORY,
+      name: "by the failure of a node cancels what runs, and lets handlers of the failure start",
+    },
+  },
+  {
+    name: "a paused run creates nodes after a takeover",
+    file: `${RUNS}/load.ts`,
+    find: "    paused,\n    parking: null,",
+    replace: "    paused: false,\n    parking: null,",
+    why: "a run that its earlier owner has paused goes on",
+    test: { file: PAUSE, name: "creates no node that is ready" },
+  },
+  {
+    name: "a resume forgets the parked nodes",
+    file: `${RUNS}/pause.ts`,
+    find: "  fetchNodes(step, run, waiting);",
+    replace: "  void waiting;",
+    why: "the nodes stand still until the run is read again",
+    test: { file: PAUSE, name: "parks the nodes that wait for a worker, and starts them when it is resumed" },
+  },
+  {
+    name: "a takeover forgets the nodes that a resume has not freed",
+    file: `${RUNS}/pause.ts`,
+    find: "    return fetchNodes(step, run, parked);",
+    replace: "    return fetchNodes(step, run, parked.slice(0, 0));",
+    why: "nodes stand still whose run was resumed by an owner that was lost, or whose attempts failed before the run was read",
+    test: { file: PAUSE, name: "starts what is parked where the run is not paused" },
+  },
+  {
+    name: "a pause is confirmed before it is durable",
+    file: `${RUNS}/pause.ts`,
+    find: "  if (run.parking === null && run.orderedIn === null) completeOrders",
+    replace: "  if (run.parking === null) completeOrders",
+    why: "a client hears that the run is paused, and the commit that pauses it is lost with the owner",
+    test: { file: PAUSE, name: "is confirmed once its row says so, and creates no node until it is resumed" },
+  },
+  {
+    name: "a run is paused before its nodes are parked",
+    file: `${RUNS}/pause.ts`,
+    find: "  if (run.parking?.size !== 0) return;",
+    replace: "  if (run.parking === null) return;",
+    why: "a next owner starts nodes of the paused run before it has read the run",
+    test: { file: PAUSE, name: "parks the nodes that wait for a worker, and starts them when it is resumed" },
+  },
+  {
+    name: "a sleeper that a signal wakes starts while its run is paused",
+    file: "packages/server/src/engine/attempts/signal.ts",
+    find: 'queue: row.queue === "PARKED" ? "PARKED" : "READY"',
+    replace: 'queue: "READY"',
+    why: "the signal gives the node to a worker if the run is not in memory",
+    test: { file: PAUSE, name: "starts no sleeper that a signal wakes before the run is read" },
+  },
+  {
+    name: "a node starts again whose attempt fails before its run is read",
+    file: `${RUNS}/hold.ts`,
+    find: 'return run === undefined || isHeld(run) ? "PARKED" : queue;',
+    replace: 'return run !== undefined && isHeld(run) ? "PARKED" : queue;',
+    why: "after a takeover, a node of a paused run starts",
+    test: { file: PAUSE, name: "does not start a node whose attempt fails before the run is read" },
+  },
+  {
+    name: "a cancellation leaves parked nodes alone",
+    file: `${RUNS}/cancel-nodes.ts`,
+    find: '      step.wants.push({ kind: "LOAD", ids: [id] });',
+    replace: "      void step;",
+    why: "a paused run that is cancelled never ends",
+    test: { file: PAUSE, name: "cancels parked nodes with the run" },
+  },
+  {
+    name: "a hinted node is started although it is parked",
+    file: "packages/server/src/adapters/simulated/rows/commit.ts",
+    find: ' && row.queue !== "PARKED"',
+    replace: "",
+    why: "a late hint starts a node of a paused run",
+    test: {
+      file: "packages/server/src/adapters/simulated/sim-store.test.ts",
+      name: "misses a hinted node that is parked",
+    },
+  },
+  {
+    name: "a node that is created after a signal has no mark",
+    file: `${RUNS}/advance.ts`,
+    find: '  if (signalled.has(row.id)) row.steps = "RECORDED";\n',
+    replace: "",
+    why: "the handler waits for a signal that was sent before the node started",
+    test: {
+      file: SIGNALS,
+      name: "marks the execution that the run creates later, so that its first attempt gets the signal",
+    },
+  },
+  {
+    name: "a takeover forgets the signals to nodes without an execution",
+    file: `${RUNS}/load.ts`,
+    find: "signalled: new Set(read.signalled)",
+    replace: "signalled: new Set()",
+    why: "the handler waits for a signal that was sent before the node started",
+    test: { file: SIGNALS, name: "is found by the next owner with the run" },
   },
 ];

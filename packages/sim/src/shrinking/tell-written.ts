@@ -17,6 +17,7 @@ export function tellWritten(event: StoreEvent, executions: ReadonlySet<string>):
         ? [`the store takes the signal ${event.signal.name} for ${event.executionId}`]
         : [];
     case "JOB_CHANGED":
+    case "RUN_RETRIED":
     case "SETTLED":
       return addedRows(event)
         .filter(({ id, retryOf }) => executions.has(id) || executions.has(retryOf ?? ""))

@@ -13,12 +13,16 @@ import {
   type JobIntake,
   JobPlans,
   JobRuns,
+  LiveView,
   Membership,
   type NodeProfile,
+  nodeExecutionId,
   OwnShards,
   PoolChanger,
   PoolOrderings,
+  passSignal,
   type Role,
+  RunReader,
   type Runtime,
   Scheduler,
   type SchedulerDependencies,
@@ -28,6 +32,7 @@ import {
   sendSignal,
   TimeZones,
   WorkflowIntake,
+  WorkflowRetrier,
   type ZoneFilesText,
 } from "@mainspring/server/testing";
 import type { Shown } from "../checkers/counters-equal-a-recount.ts";
@@ -67,6 +72,7 @@ export class SimServer {
   #zones: TimeZones | null = null;
   #intake: JobIntake | null = null;
   #workflows: WorkflowIntake | null = null;
+  #retrier: WorkflowRetrier | null = null;
   #store: Store | null = null;
   #changer: JobChanger | null = null;
   #plans: JobPlans | null = null;
@@ -75,6 +81,8 @@ export class SimServer {
   #deadLetters: DeadLetterRuns | null = null;
   #cancel: ((executionId: string, shard: number) => Promise<void>) | null = null;
   #signal: ((executionId: string, signal: SentSignal) => Promise<void>) | null = null;
+  #order: SimServer["order"] | null = null;
+  #signalNode: SimServer["signalNode"] | null = null;
 
   constructor(process: SimProcess, machine: string, roles: readonly Role[], context: ServerContext) {
     this.process = process;
@@ -94,6 +102,10 @@ export class SimServer {
 
   get workflows(): WorkflowIntake | null {
     return this.#workflows;
+  }
+
+  get retrier(): WorkflowRetrier | null {
+    return this.#retrier;
   }
 
   get changer(): JobChanger | null {
@@ -149,6 +161,8 @@ export class SimServer {
     // No client waits here, but the messages are observed.
     const inbox = new Inbox(bus, runtime, { final: () => undefined, output: () => undefined });
     const commands = new Commands({ store, bus, inbox });
+    const reader = new RunReader(store.queries, new LiveView(bus, inbox, runtime));
+    this.#retrier = new WorkflowRetrier({ ...deps, orderings, runs: reader, intake: this.#intake });
     const leases = this.#context.leases.client(this.process);
     this.#pools = new PoolChanger({ ...deps, leases, inbox, orderings });
     this.#changer = new JobChanger({ ...deps, commands, orderings, ownShards });
@@ -163,6 +177,19 @@ export class SimServer {
     };
     this.#signal = async (executionId, signal) => {
       await sendSignal({ runtime, store, commands }, executionId, signal);
+    };
+    this.#order = async (kind, run) => {
+      const view = await store.queries.getRun("default", run);
+      if (view === null || view.finishedAt !== null) return;
+      const command = { id: runtime.uuid(), shard: view.shard, kind, executionId: run };
+      await store.addCommand(command);
+      commands.pass(command);
+    };
+    this.#signalNode = async (run, node, signal) => {
+      const view = await store.queries.getRun("default", run);
+      if (view === null || view.finishedAt !== null) return;
+      const to = { shard: view.shard, executionId: nodeExecutionId(run, node, null, 0), ofNode: { run, node } };
+      await passSignal({ runtime, store, commands }, to, signal);
     };
   }
 
@@ -217,6 +244,16 @@ export class SimServer {
   /** Sends a signal as the API does. */
   signal(executionId: string, signal: SentSignal): Promise<void> {
     return this.#signal?.(executionId, signal) ?? Promise.reject(new Error("the server is not there"));
+  }
+
+  /** Pauses or resumes a run as the API does. */
+  order(kind: "PAUSE_RUN" | "RESUME_RUN", run: string): Promise<void> {
+    return this.#order?.(kind, run) ?? Promise.reject(new Error("the server is not there"));
+  }
+
+  /** Sends a signal to a node of a run as the API does. */
+  signalNode(run: string, node: number, signal: SentSignal): Promise<void> {
+    return this.#signalNode?.(run, node, signal) ?? Promise.reject(new Error("the server is not there"));
   }
 }
 

@@ -25,6 +25,10 @@ export interface Work {
   isPoison: boolean;
   /** Branch that the handler of a workflow's node names; left out: none. */
   branch?: string;
+  /** Values after the number of the attempt in the result of a workflow's node; left out: the result is the number alone. */
+  gives?: readonly unknown[];
+  /** References to results of earlier nodes and to the input of the run; the handler gets the values. Left out: none. */
+  got?: readonly unknown[];
   /** Definition to which it belongs, as its client wrote it. */
   definition: SeenDefinition;
 }
@@ -94,7 +98,9 @@ function simTask(
       const who = { executionId, attempt, worker };
       const { maxAttempts } = ctx;
       if (work.blockMs > 0) block(work.blockMs, worker, loop, history);
-      history.add({ kind: "HANDLER_STARTED", ...who, ran: { handler: name, maxAttempts }, asked: work.definition });
+      const asked = { ran: { handler: name, maxAttempts }, asked: work.definition };
+      history.add({ kind: "HANDLER_STARTED", ...who, ...asked, ...(work.got !== undefined && { got: work.got }) });
+      const result = work.gives === undefined ? attempt : [attempt, ...work.gives];
       const rest = () =>
         new Promise((resolve, reject) => {
           const end = (as: string, settle: () => void) => {
@@ -104,7 +110,7 @@ function simTask(
           };
           const finish = () => {
             if (ctx.failures < work.failTimes) end("FAILED", () => reject(new Error("as asked")));
-            else end("SUCCEEDED", () => resolve(work.isPoison ? POISON : attempt));
+            else end("SUCCEEDED", () => resolve(work.isPoison ? POISON : result));
           };
           const cancel = loop.plan(work.runMs, finish);
           if (work.stubborn) return;

@@ -54,7 +54,7 @@ function stepsOf(random: SeededRandom): number {
   return random.chance(0.2) ? random.between(1, 4) : 0;
 }
 
-function waitsOf(random: SeededRandom, waitMaxMs: number): WorkWait[] {
+export function waitsOf(random: SeededRandom, waitMaxMs: number): WorkWait[] {
   if (!random.chance(0.15)) return [];
   return Array.from({ length: random.between(1, 3) }, () => {
     const longest = random.pick([5_000, 60_000, 600_000]);

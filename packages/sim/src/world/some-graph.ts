@@ -1,6 +1,7 @@
 import type { WorkflowNode } from "@mainspring/server/testing";
 import { compileGraph } from "@mainspring/server/testing";
 import type { SeededRandom } from "@mainspring/testkit/time";
+import type { Reference, References } from "../checkers/workflows/graphs-come-out-right.ts";
 import { HANDLERS, type Work } from "./sim-worker.ts";
 
 /** Branches that handlers of nodes name. */
@@ -10,6 +11,7 @@ export interface SomeGraph {
   nodes: WorkflowNode[];
   works: Work[];
   onFailure: "FAIL_FAST" | "CONTINUE";
+  references?: References;
 }
 
 /** Creates a random workflow of 1 to 12 nodes, in which a node depends on earlier ones. */
@@ -64,6 +66,43 @@ function someWork(random: SeededRandom, text: string): Work {
     ...(random.chance(0.5) && { branch: random.pick(BRANCHES) }),
     definition: { text, handler: HANDLERS[0], maxAttempts },
   };
+}
+
+/**
+ * Adds references to a workflow: its nodes return lists, and refer to ancestors and the input. Some references lead nowhere.
+ * @param text text that no other workflow has
+ */
+export function withReferences(random: SeededRandom, graph: SomeGraph, text: string): SomeGraph {
+  const ancestors = ancestorsIn(graph);
+  const refer = (from: readonly string[]): Reference[] =>
+    Array.from({ length: random.between(0, 3) }, () => someReference(random, from));
+  const ofNodes = graph.nodes.map((_, number) => refer([...(ancestors[number] ?? []), "$input"]));
+  const output = refer(graph.nodes.map(({ name }) => name));
+  const input = { text, list: [1, [2]] };
+  const works = graph.works.map((work, number): Work => {
+    const got = ofNodes[number] ?? [];
+    return { ...work, gives: [text, `node-${number}`, [1, [number]]], ...(got.length > 0 && { got }) };
+  });
+  return { ...graph, works, references: { input, ofNodes, output } };
+}
+
+function someReference(random: SeededRandom, from: readonly string[]): Reference {
+  const $from = random.pick(from);
+  if (random.chance(0.05)) return { $from, path: [9] };
+  const path =
+    $from === "$input" ? random.pick([null, ["text"], ["list", 1, 0]]) : random.pick([null, [0], [2], [3, 1, 0]]);
+  return path === null ? { $from } : { $from, path };
+}
+
+/** Names of the nodes before each node. */
+function ancestorsIn({ nodes }: SomeGraph): Set<string>[] {
+  const found: Set<string>[] = [];
+  const numbers = new Map(nodes.map(({ name }, number) => [name, number]));
+  for (const { dependsOn } of nodes) {
+    const parents = dependsOn.map(({ node }) => node);
+    found.push(new Set(parents.flatMap((parent) => [parent, ...(found[numbers.get(parent) ?? 0] ?? [])])));
+  }
+  return found;
 }
 
 /** The compiled graph of a random workflow, which is always a valid one. */

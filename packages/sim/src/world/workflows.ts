@@ -1,19 +1,30 @@
 import {
   type AcceptedJob,
+  compileTemplates,
   DEFAULT_ORDERING,
   jobDefinition,
   newWorkflow,
+  Turns,
   type WorkflowIntake,
 } from "@mainspring/server/testing";
 import type { SeededRandom, VirtualClock } from "@mainspring/testkit/time";
 import type { History } from "../history.ts";
 import { EPOCH_MS } from "../sim-process.ts";
 import type { PlannedPart } from "./changes.ts";
+import { Retries } from "./retries.ts";
+import { RunActs, somePauses } from "./run-acts.ts";
 import type { SimServer } from "./sim-server.ts";
-import { compiled, type SomeGraph, someGraph } from "./some-graph.ts";
+import { waitsOf } from "./some-definition.ts";
+import { compiled, type SomeGraph, someGraph, withReferences } from "./some-graph.ts";
 
+/** One in this number of seeds has workflows. Other seeds stay unchanged. */
+const WORKFLOWS_EVERY = 10;
+/** The same for workflows with references, retries, pauses, signals, delays, concurrency keys and recurrence, among the seeds that have workflows. */
+const ACTS_EVERY = 20;
 const ANSWER_WITHIN_MS = 5_000;
 const RETRY_MS = 400;
+/** Longest sleep of a node's handler, in milliseconds. */
+const WAIT_MAX_MS = 120_000;
 
 type JobFields = Parameters<typeof jobDefinition>[0];
 /** When a workflow starts, in the API's form. */
@@ -25,6 +36,14 @@ interface PlannedWorkflow {
   start: Start;
   /** Called with the ids of the accepted workflow. @param run null: it recurs */
   answered(jobId: string, run: string | null): void;
+}
+
+/** What clients do with a run. */
+interface Acts {
+  key: string;
+  graph: SomeGraph;
+  cancelAfterMs: number | null;
+  pauses: ReturnType<typeof somePauses>;
 }
 
 const ACTIONS = ["PAUSE", "RESUME", "RESUME_AND_CATCH_UP", "TRIGGER", "BACKFILL", "DELETE"] as const;
@@ -40,39 +59,62 @@ export class Workflows {
   readonly #random: SeededRandom;
   readonly #history: History;
   readonly #server: () => SimServer | null;
+  readonly #turns: Turns;
   #open = 0;
+  #retries: Retries | null = null;
   /** Workflows by the id of their job, for the checkers. */
   readonly known = new Map<string, SomeGraph>();
+  readonly #acts: RunActs;
 
   constructor(clock: VirtualClock, random: SeededRandom, history: History, server: () => SimServer | null) {
     this.#clock = clock;
     this.#random = random;
     this.#history = history;
     this.#server = server;
+    this.#turns = new Turns({
+      monotonicMs: () => clock.nowMs,
+      setTimer: (delayMs, run) => ({ cancel: clock.plan(delayMs, run) }),
+      defer: (run) => void clock.plan(0, run),
+    });
+    this.#acts = new RunActs(clock, server);
   }
 
-  /** Number of submits without an answer. */
+  /** Number of submits and retries without an answer. */
   get open(): number {
-    return this.#open;
+    return this.#open + (this.#retries?.open ?? 0);
   }
 
   /**
-   * @param plansEndMs end of the plans of workflows that recur, in simulated milliseconds; null: none recurs, and none waits
-   *   for a delay or a concurrency key
+   * Plans the workflows of the seed. In some seeds nodes refer to results, some handlers sleep or wait for signals, runs are
+   * paused and retried, runs wait for a delay or a concurrency key, and workflows recur; the graphs are drawn alike.
+   * @param plansEndMs end of the plans of workflows that recur, in simulated milliseconds
    */
-  plan(count: number, withinMs: number, plansEndMs: number | null, only: PlannedPart): void {
-    if (plansEndMs !== null) this.#planRecurring(count, withinMs, plansEndMs, only);
+  plan(seed: number, count: number, withinMs: number, plansEndMs: number, only: PlannedPart): void {
+    if (seed % WORKFLOWS_EVERY !== WORKFLOWS_EVERY - 2) return;
+    const hasActs = seed % ACTS_EVERY === ACTS_EVERY - 2;
+    const references = this.#random.fork("references");
     const starts = this.#random.fork("starts");
+    if (hasActs) {
+      this.#retries = new Retries(this.#clock, this.#random.fork("retries"), this.#server);
+      this.#planRecurring(count, withinMs, plansEndMs, only);
+    }
     for (let number = 1; number <= count; number++) {
       const random = this.#random;
       const atMs = random.next() * withinMs;
       const key = `workflow-${number}`;
-      const graph = someGraph(random, key);
+      const drawn = someGraph(random, key);
+      const graph = hasActs ? withReferences(references, drawn, key) : drawn;
       const timeoutSec = random.chance(0.1) ? random.between(1, 60) : 7_200;
       const cancelAfterMs = random.chance(0.1) ? random.between(0, random.pick([50, 20_000])) : null;
-      const start = { timeoutSec, ...(plansEndMs !== null && someStart(starts, EPOCH_MS + atMs)) };
+      const start = { timeoutSec, ...(hasActs && someStart(starts, EPOCH_MS + atMs)) };
+      const pauses = hasActs ? somePauses(random.fork(`pauses of ${key}`)) : [];
+      if (hasActs) {
+        for (const [node, work] of graph.works.entries())
+          work.waits = waitsOf(random.fork(`waits of ${key} ${node}`), WAIT_MAX_MS);
+      }
+      const acts = { key, graph, cancelAfterMs, pauses };
       if (atMs > only.untilMs || !only.isWanted(number)) continue;
-      this.#submitAt(atMs, { key, graph, start, answered: (_, run) => this.#answered(key, run ?? "", cancelAfterMs) });
+      this.#submitAt(atMs, { key, graph, start, answered: (_, run) => this.#answered(acts, run ?? "") });
     }
   }
 
@@ -116,12 +158,23 @@ export class Workflows {
     const server = this.#server();
     const submitter = server?.workflows ?? null;
     if (submitter === null) return null;
-    const { nodes, works } = graph;
+    const { nodes, works, references } = graph;
     const createdAt = Math.floor(EPOCH_MS + this.#clock.nowMs);
-    const payloads = new Map(works.map((work, number) => [number, Buffer.from(JSON.stringify(work))]));
-    const job = submitter.jobOf(definitionOf(start, createdAt), DEFAULT_ORDERING, createdAt);
+    const payloads = new Map(works.map((work, number) => [number, bytesOf(work)]));
+    const whole = compiled(graph);
+    const texts = { nodes, payloads, output: null, hasInput: true };
+    const templates =
+      references === undefined
+        ? texts
+        : await compileTemplates({ ...texts, output: bytesOf(references.output) }, whole, this.#turns);
+    const input = references === undefined ? null : bytesOf(references.input);
+    const job = submitter.jobOf(definitionOf(start, createdAt), input, DEFAULT_ORDERING, createdAt);
     if (job === null) throw new Error("every recurring workflow fires");
-    const workflow = newWorkflow({ job, graph: compiled(graph), nodes, payloads, orderingOf: () => DEFAULT_ORDERING });
+    const { payloads: own, output } = templates;
+    const workflow = newWorkflow({
+      ...{ job, graph: whole, nodes, payloads: own, output },
+      orderingOf: () => DEFAULT_ORDERING,
+    });
     this.known.set(workflow.jobId, graph);
     const outcome = await submitter.take(workflow, { tenant: "default", key, requestHash: key });
     return outcome.kind === "ACCEPTED" ? (outcome.jobs[0] ?? null) : null;
@@ -156,9 +209,11 @@ export class Workflows {
     } else await plans?.resume(jobId, action === "RESUME_AND_CATCH_UP");
   }
 
-  #answered(key: string, executionId: string, cancelAfterMs: number | null): void {
+  #answered({ key, graph, cancelAfterMs, pauses }: Acts, executionId: string): void {
+    this.#retries?.plan(executionId, graph);
     this.#history.add({ kind: "ACCEPTED", key, executionId, deduplicated: false });
     if (cancelAfterMs !== null) this.#clock.plan(cancelAfterMs, () => void this.#cancel(executionId));
+    this.#acts.begin(executionId, pauses, graph.works);
   }
 
   async #cancel(executionId: string): Promise<void> {
@@ -168,6 +223,10 @@ export class Workflows {
     this.#history.add({ kind: "CANCEL_ASKED", executionId });
     await server?.cancel(executionId, view.shard).catch(() => undefined);
   }
+}
+
+function bytesOf(value: unknown): Buffer {
+  return Buffer.from(JSON.stringify(value));
 }
 
 /** Definition of a workflow's job. Its time for a run is the only part of its policy that counts. */

@@ -2,13 +2,15 @@ import { nowMs } from "../../clock.ts";
 import type { Redis } from "../../services/redis.ts";
 import type { ForkedWorker } from "../../worker/forked-worker.ts";
 import { RigWorkers } from "../../worker/rig-workers.ts";
-import type { BenchJob, Processes, Recount, Rig, SettleOptions } from "../contender.ts";
+import type { BenchFlow, BenchJob, Processes, Recount, Rig, SettleOptions } from "../contender.ts";
 import { settledByAsking } from "../settled.ts";
-import type { Queue, RedisClient } from "./bullmq-types.ts";
+import type { FlowProducer, Queue, RedisClient } from "./bullmq-types.ts";
+import { treeOf } from "./flow-tree.ts";
 
 interface BullMqParts {
   redis: Redis;
   queue: Queue;
+  flows: FlowProducer;
   client: RedisClient;
   worker: ForkedWorker;
   openWorker(): Promise<ForkedWorker>;
@@ -45,13 +47,18 @@ export class BullMqRig implements Rig {
     await this.#parts.queue.addBulk(jobs.map(addedOf));
   }
 
+  async submitFlow(flow: BenchFlow): Promise<void> {
+    await this.#parts.flows.add(treeOf(flow));
+  }
+
   settled(finished: number, options: SettleOptions): Promise<number> {
     return settledByAsking(ASK_EVERY_MS, { ...options, finished, recount: (count) => this.recount(count) });
   }
 
   /** Recounts jobs that are due; jobs that wait for a later time do not count. */
   async recount(finished: number): Promise<Recount> {
-    const counts = await this.#parts.queue.getJobCounts("waiting", "active", "prioritized", "failed", "paused");
+    const states = ["waiting", "waiting-children", "active", "prioritized", "failed", "paused"];
+    const counts = await this.#parts.queue.getJobCounts(...states);
     const unfinished = Object.values(counts).reduce((sum, count) => sum + count, 0);
     return { unfinished, finished: finished - unfinished };
   }
@@ -80,6 +87,7 @@ export class BullMqRig implements Rig {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#workers[Symbol.asyncDispose]();
     await this.#parts.queue.close();
+    await this.#parts.flows.close();
     this.#parts.client.disconnect();
     await this.#parts.redis[Symbol.asyncDispose]();
   }

@@ -14,9 +14,24 @@ export interface Queue {
   close(): Promise<void>;
 }
 
+/** Job with the jobs that end before it begins. */
+export interface FlowTree {
+  name: string;
+  queueName: string;
+  data: { n: number };
+  opts: { removeOnComplete: boolean };
+  children?: FlowTree[];
+}
+
+export interface FlowProducer {
+  add(flow: FlowTree): Promise<unknown>;
+  close(): Promise<void>;
+}
+
 /** Part of BullMQ that the benchmark uses. */
 export interface BullMq {
   Queue: new (name: string, options: object) => Queue;
+  FlowProducer: new (options: object) => FlowProducer;
   Worker: new (
     name: string,
     run: (job: { data: { n: number; holdMs?: number } }) => Promise<unknown>,

@@ -12,9 +12,10 @@ export function bullMq(durability: Durability): Contender {
     isPeer: true,
     isVariant: durability === "always",
     hasCapabilities: false,
+    flows: { areTrees: true, arePolled: false },
     open: async () => {
       const redis = await Redis.start(durability);
-      const { Queue } = await loadBullMq();
+      const { Queue, FlowProducer } = await loadBullMq();
       const queue = new Queue("noop", {
         connection: connectionTo(redis.path),
         defaultJobOptions: { removeOnComplete: true },
@@ -24,6 +25,7 @@ export function bullMq(durability: Durability): Contender {
       return new BullMqRig({
         redis,
         queue,
+        flows: new FlowProducer({ connection: connectionTo(redis.path) }),
         client: await redisClient(redis.path),
         worker: await openWorker(),
         openWorker,

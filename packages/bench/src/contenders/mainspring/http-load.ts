@@ -1,5 +1,6 @@
+import type { WorkflowNodeRequest } from "@mainspring/sdk";
 import { Pool } from "undici";
-import type { BenchJob } from "../contender.ts";
+import type { BenchFlow, BenchJob } from "../contender.ts";
 
 interface Answered {
   items?: { error?: unknown; executionId?: string }[];
@@ -21,6 +22,10 @@ export class HttpLoad {
 
   submitBatch(jobs: readonly BenchJob[]): Promise<void> {
     return this.#batch(jobs.map(requestOf));
+  }
+
+  async submitFlow(flow: BenchFlow): Promise<void> {
+    await this.#send("POST", "/v1/workflows", workflowOf(flow), 201);
   }
 
   /** Submits recurring jobs for the same handler as all others. */
@@ -113,4 +118,16 @@ function payloadOf(job: BenchJob): object {
   const { n, holdMs, filler, steps, sleepMs } = job;
   if (isStepping(job)) return { n, steps, sleepMs };
   return holdMs === undefined && filler === undefined ? { n } : { n, holdMs, filler };
+}
+
+export function workflowOf({ firstN, nodes }: BenchFlow): { nodes: WorkflowNodeRequest[] } {
+  const name = (position: number) => `node-${position}`;
+  return {
+    nodes: nodes.map((waitsFor, index) => ({
+      name: name(index),
+      target: { handler: "noop" },
+      payload: { n: firstN + index },
+      ...(waitsFor.length > 0 && { dependsOn: waitsFor.map(name) }),
+    })),
+  };
 }

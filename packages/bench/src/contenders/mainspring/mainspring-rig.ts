@@ -3,9 +3,10 @@ import { childrenOf } from "../../meter/process-cpu.ts";
 import type { Database } from "../../services/postgres.ts";
 import type { ForkedWorker } from "../../worker/forked-worker.ts";
 import { RigWorkers } from "../../worker/rig-workers.ts";
-import type { BenchJob, Processes, Recount, Rig, SettleOptions, Statistics } from "../contender.ts";
+import type { BenchFlow, BenchJob, Processes, Recount, Rig, SettleOptions, Statistics } from "../contender.ts";
 import { settledByAsking, settledStore } from "../settled.ts";
 import type { HttpLoad } from "./http-load.ts";
+import type { ServerProcess } from "./server-process.ts";
 
 export interface MainspringParts {
   /** One load for each node; jobs go to the nodes in turn. */
@@ -15,13 +16,11 @@ export interface MainspringParts {
   /** Address of each node to which workers connect. */
   grpcAddresses: readonly string[];
   worker: ForkedWorker;
-  /** Process ids of the servers; empty: the server runs in the worker's process. */
-  serverPids: readonly number[];
+  /** Processes of the servers; empty: the server runs in the worker's process. */
+  servers: readonly ServerProcess[];
   openWorker(): Promise<ForkedWorker>;
   /** Way of holding back its worker's work: see `hold`. */
   heldBy: "POOL" | "WORKER";
-  /** Memory that the objects of all servers use after a collection, in MiB. */
-  usedMiB(): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -52,6 +51,8 @@ export class MainspringRig implements Rig {
   readonly anotherWorker: Rig["anotherWorker"];
   readonly #workers: RigWorkers;
   #turn = 0;
+  /** Number of submitted workflows, each of which is an execution beside those of its nodes. */
+  #runs = 0;
 
   constructor(parts: MainspringParts) {
     this.#parts = parts;
@@ -89,6 +90,11 @@ export class MainspringRig implements Rig {
 
   submitBatch(jobs: readonly BenchJob[]): Promise<void> {
     return this.#load().submitBatch(jobs);
+  }
+
+  async submitFlow(flow: BenchFlow): Promise<void> {
+    await this.#load().submitFlow(flow);
+    this.#runs++;
   }
 
   /** Submits recurring jobs in batches. @param pool default: the worker's */
@@ -143,9 +149,26 @@ export class MainspringRig implements Rig {
     return await settledStore(database, { ...options, finished: jobs, recount });
   }
 
-  /** Memory that the objects of all servers use after a collection, in MiB. Only with `OpenOptions.tellsMemory`. */
-  usedMiB(): Promise<number> {
-    return this.#parts.usedMiB();
+  /** Memory that the objects of all servers use after a collection, in MiB. Only with `OpenOptions.hasTeller`. */
+  async usedMiB(): Promise<number> {
+    const each = await Promise.all(this.#tellers().map((server) => server.usedMiB()));
+    return each.reduce((sum, usedMiB) => sum + usedMiB, 0);
+  }
+
+  /** Measures blocks of the servers' event loops until `heldMs`. Only with `OpenOptions.hasTeller`. */
+  watchLoops(): void {
+    for (const server of this.#tellers()) server.watchLoop();
+  }
+
+  /** Longest block of a server's event loop since `watchLoops`, in milliseconds of CPU time. */
+  async heldMs(): Promise<number> {
+    return Math.max(...(await Promise.all(this.#tellers().map((server) => server.heldMs()))));
+  }
+
+  #tellers(): readonly ServerProcess[] {
+    const { servers } = this.#parts;
+    if (servers.length === 0) throw new Error("a program that is server and worker in one does not tell about itself");
+    return servers;
   }
 
   /** Number of occupied slots of all workers, of all nodes. */
@@ -167,13 +190,15 @@ export class MainspringRig implements Rig {
     const { database } = this.#parts;
     if (database === null) return await this.#counted();
     const { rows } = await database.client.query<{ finished: string; unfinished: string }>(RECOUNT);
-    return { finished: Number(rows[0]?.finished ?? finished), unfinished: Number(rows[0]?.unfinished) };
+    const counted = Number(rows[0]?.finished ?? finished);
+    return { finished: counted - this.#runs, unfinished: Number(rows[0]?.unfinished) };
   }
 
   processes(): Processes {
-    const { serverPids, database } = this.#parts;
-    const store = database === null ? serverPids.flatMap(childrenOf) : [database.pid];
-    return { server: serverPids, worker: this.#workers.pids, store };
+    const { servers, database } = this.#parts;
+    const pids = servers.map(({ pid }) => pid);
+    const store = database === null ? pids.flatMap(childrenOf) : [database.pid];
+    return { server: pids, worker: this.#workers.pids, store };
   }
 
   /** The embedded store cannot be asked. */

@@ -14,6 +14,8 @@ import { commandOf, type SourceTree, THIS_TREE, workerFileOf } from "./source-tr
 /** Number of handlers that run at once in a worker of the benchmark, and number of further jobs that it may hold. */
 const WORKER = { slots: 100, prefetch: 8_000, capabilities: [] as string[] };
 
+const FLOWS = { areTrees: false, arePolled: false };
+
 const DEFAULTS = "20 slots, prefetch auto, jobs over HTTP, full history kept";
 const SETTINGS = `${WORKER.slots} slots, prefetch ${WORKER.prefetch}, jobs over HTTP, full history kept`;
 
@@ -40,6 +42,7 @@ export function formsOf(tree: SourceTree): Forms {
     settings: `server process, PostgreSQL, worker process over gRPC; ${SETTINGS}`,
     isPeer: false,
     hasCapabilities: true,
+    flows: FLOWS,
     open: open({}),
   };
   const inside: Contender = {
@@ -48,6 +51,7 @@ export function formsOf(tree: SourceTree): Forms {
     settings: `server and worker in one process, PostgreSQL; ${SETTINGS}`,
     isPeer: false,
     hasCapabilities: false,
+    flows: FLOWS,
     open: (stage, options) => openInside(tree, WORKER, stage, options),
   };
   return {
@@ -144,11 +148,11 @@ interface Remote extends OpenOptions {
 
 async function openRemote(remote: Remote): Promise<Rig> {
   const { nodes, env = {}, heldBy = "POOL", database, connections = 16, Load = HttpLoad } = remote;
-  const { workerSettings = WORKER, tree = THIS_TREE, slots, tellsMemory } = remote;
+  const { workerSettings = WORKER, tree = THIS_TREE, slots, hasTeller } = remote;
   const storeEnv = database === null ? {} : { MAINSPRING_STORE: database.url };
   const servers: ServerProcess[] = [];
   for (let n = 0; n < nodes; n++) {
-    servers.push(await startServer(commandOf(tree), { env: { ...storeEnv, ...env }, tellsMemory }));
+    servers.push(await startServer(commandOf(tree), { env: { ...storeEnv, ...env }, hasTeller }));
   }
   const loads = servers.map(({ httpUrl }) => new Load(httpUrl, connections));
   const addresses = await Promise.all(loads.map((load) => load.grpcAddress()));
@@ -165,11 +169,7 @@ async function openRemote(remote: Remote): Promise<Rig> {
     grpcAddresses: addresses,
     worker: await openWorker(),
     heldBy,
-    serverPids: servers.map(({ pid }) => pid),
-    usedMiB: async () => {
-      const each = await Promise.all(servers.map((server) => server.usedMiB()));
-      return each.reduce((sum, usedMiB) => sum + usedMiB, 0);
-    },
+    servers,
     openWorker,
     close: async () => {
       for (const server of servers.toReversed()) await server[Symbol.asyncDispose]();
@@ -194,8 +194,7 @@ async function openInside(
     worker,
     // The worker's connection has no thread, so the worker stops and starts as the peers do.
     heldBy: "WORKER",
-    serverPids: [],
-    usedMiB: () => Promise.reject(new Error("a program that is server and worker in one does not tell its memory")),
+    servers: [],
     openWorker: () => Promise.reject(new Error("a program that is server and worker in one has one worker")),
     close: () => rm(folder, { recursive: true, force: true }),
   });

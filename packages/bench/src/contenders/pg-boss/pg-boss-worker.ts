@@ -1,8 +1,8 @@
 import { serveWorker } from "../../worker/serve-worker.ts";
 import { BATCH, type BossSettings, newBoss } from "./pg-boss-types.ts";
 
-await serveWorker<BossSettings>(async ({ url, workers }, tally) => {
-  const boss = await newBoss({ connectionString: url, useListenNotify: true, migrate: false });
+await serveWorker<BossSettings>(async ({ url, workers, ...flows }, tally) => {
+  const boss = await newBoss({ connectionString: url, useListenNotify: true, migrate: false, ...flows });
   await boss.start();
   const options = {
     batchSize: BATCH,

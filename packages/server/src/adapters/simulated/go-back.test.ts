@@ -27,7 +27,7 @@ describe("a simulated store that goes back to an earlier state", () => {
     await scene.applied(1, {
       changes: [nodeEnds(scene, run, 0, { branch: "left" })],
       births: [birth(scene, run, 2, [0])],
-      runs: [{ run: run.executionId, wasRevision: 1, revision: 2, mode: "FAILING" }],
+      runs: [{ run: run.executionId, wasRevision: 1, revision: 2, mode: "FAILING", paused: false }],
     });
     const later = await started(scene, { shard: 1 });
     stage.data.goBack(copy);

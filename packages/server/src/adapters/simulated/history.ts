@@ -28,6 +28,7 @@ export type StoreEvent =
   | Commanded
   | Signalled
   | JobChanged
+  | RunRetried
   | Settled
   | Forgotten
   | PoolSet
@@ -119,6 +120,16 @@ export interface JobChanged {
   job: JobRow;
   /** Row of the new execution; null: none. */
   row: ExecutionRow | null;
+}
+
+/** A final run of a workflow was retried. */
+export interface RunRetried {
+  kind: "RUN_RETRIED";
+  at: EpochMs;
+  by: Incarnation;
+  run: RunRow;
+  /** Rows of the new run and of its first nodes. */
+  rows: readonly ExecutionRow[];
 }
 
 /** Dead letters were replayed or discarded in one instant. */

@@ -1,4 +1,4 @@
-import type { EpochMs } from "../../domain/ids.ts";
+import type { EpochMs, ExecutionId } from "../../domain/ids.ts";
 import { isRecurringJobId } from "../../domain/recurrence.ts";
 import type { Retention } from "../../ports/store.ts";
 import { type ExecutionRow, isNode } from "./rows/execution-row.ts";
@@ -15,8 +15,12 @@ export function maintain(data: StoreData, now: EpochMs, retention: Retention): v
   const keepDeadFrom = Math.min(keepFrom, now - retention.deadDays * DAY_MS);
   const isPast = (row: ExecutionRow) =>
     row.queue === "NONE" && (row.finishedAt ?? row.updatedAt) < (row.state === "DEAD" ? keepDeadFrom : keepFrom);
+  const needed = neededRuns(data);
   // Nodes are kept for as long as their run.
-  const isOver = (row: ExecutionRow) => isPast(isNode(row) ? (data.executions.get(row.job.jobId) ?? row) : row);
+  const isOver = (row: ExecutionRow) => {
+    const whole = isNode(row) ? (data.executions.get(row.job.jobId) ?? row) : row;
+    return isPast(whole) && !needed.has(whole.id);
+  };
   const rows = [...data.executions.all()].filter(isOver);
   for (const row of rows) {
     data.executions.remove(row);
@@ -34,6 +38,12 @@ export function maintain(data: StoreData, now: EpochMs, retention: Retention): v
   for (const job of [...data.jobs.all()]) if (isGone(data, job, keepFrom)) removeRecurring(data, job);
   data.idempotencyKeys.forgetBefore(now - IDEMPOTENCY_DAYS * DAY_MS);
   if (rows.length > 0) data.tell({ kind: "FORGOTTEN", at: data.now(), rows });
+}
+
+/** Runs from which open runs keep nodes, and so need the results. */
+function neededRuns(data: StoreData): ReadonlySet<ExecutionId> {
+  const open = [...data.runs.all()].filter(({ run }) => data.executions.get(run)?.queue === "OPEN");
+  return new Set(open.flatMap(({ kept }) => kept.map(({ run }) => run)));
 }
 
 /**

@@ -29,6 +29,7 @@ import { ledger, recurringJobs, traces } from "./rows/ledger.ts";
 import * as queries from "./rows/queries.ts";
 import * as reads from "./rows/reads.ts";
 import * as recurrences from "./rows/recurrences.ts";
+import { retryRun } from "./rows/retry-run.ts";
 import * as runs from "./rows/runs.ts";
 import { addSignal } from "./rows/signal-table.ts";
 import { answeredBefore, submit } from "./rows/submit.ts";
@@ -116,7 +117,10 @@ export class SimStore implements Store {
 
   readonly runs: StoreRuns = {
     load: (ids) => this.#call("load", () => runs.load(this.#data, ids)),
+    results: (ids) => this.#call("results", () => runs.results(this.#data, ids)),
+    kept: (ids) => this.#call("kept", () => runs.kept(this.#data, ids)),
     openRuns: (...asked) => this.#call("openRuns", () => runs.openRuns(this.#data, ...asked)),
+    retry: (asked) => this.#call("retry", () => retryRun(this.#data, this.#options.node, asked)),
   };
 
   readonly timeZones: StoreTimeZones = {

@@ -103,7 +103,7 @@ describe("the simulated store's truth", () => {
       told.push([runs, event.nodes.map(({ id, node, trigger }) => [id, node, trigger]), event.born]);
     });
     const changes = [nodeEnds(scene, run, 0)];
-    const runs = [{ run: run.executionId, wasRevision: 1, revision: 2, mode: "CANCELLING" as const }];
+    const runs = [{ run: run.executionId, wasRevision: 1, revision: 2, mode: "CANCELLING" as const, paused: false }];
     await scene.applied(1, { changes, runs, births: [birth(scene, run, 2, [0])] });
     assert.deepEqual(told, [[[["RUNNING", "CANCELLING", 2]], [[nodeId(run.executionId, 2), 2, "NODE"]], []]]);
     assertIndexed(stage.data);

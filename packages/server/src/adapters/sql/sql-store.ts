@@ -111,7 +111,7 @@ function store(db: Connections, claim: Claim, options: SqlStoreOptions): SqlStor
     checkWrites: () => db.checkWrites(),
     jobs: jobs(db, () => runtime.now()),
     recurrences: recurrences(db),
-    runs: runs(db),
+    runs: runs(db, () => runtime.now()),
     deadLetters: deadLetters(db),
     timeZones: timeZones(db),
     handlers: handlers(db),

@@ -1,10 +1,13 @@
 import { SignalBody, SignalRequest, Uuid } from "@mainspring/contract";
 import { SIGNAL_MAX_BYTES } from "@mainspring/contract/limits";
+import type { FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import { isFinal } from "../../domain/execution.ts";
 import { DEFAULT_TENANT } from "../../domain/ids.ts";
+import type { Signal } from "../../domain/step.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { Store } from "../../ports/store.ts";
+import type { SignalCommand } from "../../ports/store-commands.ts";
 import type { SignalOutcome } from "../../ports/store-steps.ts";
 import type { Commands } from "../commands.ts";
 import { type Lacking, requireFeature } from "../feature-gate.ts";
@@ -16,7 +19,7 @@ import { formatInstant } from "../http/instants.ts";
 import { payloadOf } from "../submit/submit-route.ts";
 import { noSuch } from "./execution-routes.ts";
 
-interface SignalDependencies {
+export interface SignalDependencies {
   runtime: Runtime;
   commands: Commands;
   store: Pick<Store, "queries" | "steps">;
@@ -40,40 +43,67 @@ export function signalRoute(app: HttpApp, deps: SignalDependencies): void {
   void app.register(async (scope) => {
     app.takeBodies(scope, () => new JobParts("data"));
     (scope as HttpApp).post("/v1/executions/:executionId/signals", { schema }, async (request, reply) => {
-      requireFeature("SUSPENSION", deps.lacking);
-      const data = payloadOf(request.received);
-      if (data !== null && data.length > SIGNAL_MAX_BYTES) throw tooLarge(data.length);
-      const { runtime } = deps;
-      const { name, id = runtime.uuid() } = request.body;
-      const outcome = await sendSignal(deps, request.params.executionId.toLowerCase(), { id, name, data });
-      if (!("at" in outcome)) throw refusal(outcome.kind, id);
-      const isRepeated = outcome.kind === "REPEATED";
-      const body = { signalId: id, name, acceptedAt: formatInstant(outcome.at), isRepeated };
-      return reply.code(isRepeated ? 200 : 202).send(body);
+      const signal = receivedSignal(request, deps);
+      const outcome = await sendSignal(deps, request.params.executionId.toLowerCase(), signal);
+      const { code, body } = signalAnswer(outcome, signal, () => noSuch("execution"));
+      return reply.code(code).send(body);
     });
   });
 }
 
+export type SentSignal = Omit<Signal, "at">;
+
+/** @throws {ProblemError} 409: a living node does not know of signals; 400: there is too much data */
+export function receivedSignal(
+  { body, received }: { body: SignalRequest; received: FastifyRequest["received"] },
+  { runtime, lacking }: Pick<SignalDependencies, "runtime" | "lacking">,
+): SentSignal {
+  requireFeature("SUSPENSION", lacking);
+  const data = payloadOf(received);
+  if (data !== null && data.length > SIGNAL_MAX_BYTES) throw tooLarge(data.length);
+  return { id: body.id ?? runtime.uuid(), name: body.name, data };
+}
+
+/** @param unknown problem of an unknown receiver. @throws {ProblemError} 404 or 409: the signal was not taken */
+export function signalAnswer(
+  outcome: Sent,
+  { id, name }: SentSignal,
+  unknown: () => ProblemError,
+): { code: 200 | 202; body: SignalBody } {
+  if (!("at" in outcome)) throw outcome.kind === "UNKNOWN" ? unknown() : refusal(outcome.kind, id);
+  const isRepeated = outcome.kind === "REPEATED";
+  const body = { signalId: id, name, acceptedAt: formatInstant(outcome.at), isRepeated };
+  return { code: isRepeated ? 200 : 202, body };
+}
+
+type Sent = SignalOutcome | { kind: "IS_WORKFLOW" };
+
 /** Stores a signal, and tells the owner. @throws {StoreUnavailable} a repeat with the same id says whether it is stored */
 export async function sendSignal(
-  { runtime, store, commands }: Omit<SignalDependencies, "lacking">,
+  deps: Omit<SignalDependencies, "lacking">,
   executionId: string,
-  signal: { id: string; name: string; data: Uint8Array | null },
-): Promise<SignalOutcome | { kind: "IS_WORKFLOW" }> {
-  const view = await store.queries.getExecution(DEFAULT_TENANT, executionId);
+  signal: SentSignal,
+): Promise<Sent> {
+  const view = await deps.store.queries.getExecution(DEFAULT_TENANT, executionId);
   if (view === null) return { kind: "UNKNOWN" };
   if (view.isRun && !isFinal(view.state)) return { kind: "IS_WORKFLOW" };
-  const command = { id: runtime.uuid(), shard: view.shard, kind: "SIGNAL", executionId } as const;
-  const outcome = await store.steps.addSignal(executionId, { ...signal, at: Math.floor(runtime.now()) }, command);
+  return await passSignal(deps, { shard: view.shard, executionId }, signal);
+}
+
+/** @param to execution, or node whose execution may not exist yet. @throws {StoreUnavailable} */
+export async function passSignal(
+  { runtime, store, commands }: Omit<SignalDependencies, "lacking">,
+  to: Pick<SignalCommand, "shard" | "executionId" | "ofNode">,
+  signal: SentSignal,
+): Promise<SignalOutcome> {
+  const command: SignalCommand = { id: runtime.uuid(), kind: "SIGNAL", ...to };
+  const sent = { ...signal, at: Math.floor(runtime.now()) };
+  const outcome = await store.steps.addSignal(to.executionId, sent, command);
   if (outcome.kind === "ACCEPTED") commands.pass(command);
   return outcome;
 }
 
-function refusal(
-  kind: Exclude<SignalOutcome["kind"], "ACCEPTED" | "REPEATED"> | "IS_WORKFLOW",
-  id: string,
-): ProblemError {
-  if (kind === "UNKNOWN") return noSuch("execution");
+function refusal(kind: keyof typeof REFUSALS, id: string): ProblemError {
   const [name, detail] = REFUSALS[kind];
   return new ProblemError(problem(name, detail(id)));
 }
@@ -86,7 +116,7 @@ const REFUSALS: Readonly<
 > = {
   FINAL: ["execution-final", () => "the execution is final: no handler of it runs any more"],
   ID_REUSED: ["signal-id-reused", (id) => `the signal ${JSON.stringify(id)} has another name or other data`],
-  IS_WORKFLOW: ["wrong-state", () => "a run of a workflow has no handler: send the signal to the execution of a node"],
+  IS_WORKFLOW: ["wrong-state", () => "a run of a workflow has no handler: send the signal to a node of the run"],
   TOO_MANY: ["too-many-signals", () => "too many signals wait for a step of the execution"],
 };
 

@@ -123,7 +123,7 @@ function isDelayed({ delayMs = 0 }: JobSubmission): boolean {
 }
 
 /** A repeat must have the same path and body. */
-export function idempotencyOf(key: string | undefined, received: ReceivedBody | null): Idempotency {
+export function idempotencyOf(key: string | undefined, received: Pick<ReceivedBody, "hash"> | null): Idempotency {
   const requestHash = received?.hash ?? null;
   return key === undefined || requestHash === null ? null : { tenant: DEFAULT_TENANT, key, requestHash };
 }

@@ -18,7 +18,7 @@ import type { CountedWarnings } from "../../ports/counted-warnings.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { NewJob, NewRecurringJob } from "../../ports/store.ts";
 import type { NewRun } from "../../ports/store-jobs.ts";
-import type { NewWorkflow } from "../../ports/store-runs.ts";
+import type { NewRetry, NewWorkflow } from "../../ports/store-runs.ts";
 import type { TimeZoneRules } from "../../ports/time-zone-rules.ts";
 import { type Lacking, requireFeature } from "../feature-gate.ts";
 import type { OwnShards } from "./own-shards.ts";
@@ -128,7 +128,7 @@ export function newJob(
 }
 
 /** The row that the store made of it, for its owner. */
-export function candidateOf(job: NewJob | NewRun | NewWorkflow): Candidate {
+export function candidateOf(job: NewJob | NewRun | NewWorkflow | NewRetry): Candidate {
   const { definition } = job;
   const isRun = "roots" in job || definition.recurrence?.startsWorkflow === true;
   return {

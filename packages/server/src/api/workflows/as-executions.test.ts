@@ -39,14 +39,14 @@ describe("a run of a workflow as an execution", () => {
     assert.deepEqual(reasons, [{ reason: "PARENTS_OPEN", open: 2, first: ["a", "b"] }]);
     await stage.ends(run, 1);
     assert.deepEqual((await explain()).reasons, [{ ...reason, open: 2, first: ["b", "last"] }]);
-    await stage.commit(run, { runs: [{ run, wasRevision: 1, revision: 2, mode: "CANCELLING" }] });
+    await stage.commit(run, { runs: [{ run, wasRevision: 1, revision: 2, mode: "CANCELLING", paused: false }] });
     assert.deepEqual((await explain()).reasons, [{ ...reason, mode: "CANCELLING", open: 1, first: ["b"] }]);
   });
 
   it("takes no signal, because it has no handler", async () => {
     const refused = await stage.post(`/v1/executions/${run}/signals`, { name: "go" });
     assert.equal(refused.statusCode, 409);
-    assert.match(refused.json().detail, /send the signal to the execution of a node/);
+    assert.match(refused.json().detail, /send the signal to a node of the run/);
     const node = await stage.post(`/v1/executions/${nodeExecutionId(run, 2, null, 0)}/signals`, { name: "go" });
     assert.equal(node.statusCode, 202, node.body);
   });
@@ -66,7 +66,7 @@ describe("a run of a workflow as an execution", () => {
     for (const id of [run, nodeExecutionId(run, 2, null, 0)]) {
       const refused = await stage.post(`/v1/executions/${id}/retry`);
       assert.deepEqual([refused.statusCode, refused.json().type], [409, "/problems/wrong-state"]);
-      assert.match(refused.json().detail, /submit the workflow again/);
+      assert.match(refused.json().detail, /workflows\/\{workflowId\}\/retry/);
     }
   });
 });

@@ -10,7 +10,7 @@ import type { HttpApp } from "../http/http-app.ts";
 import type { RunReader } from "./run-picture.ts";
 import { noSuchWorkflow, WorkflowParams } from "./workflow-routes.ts";
 
-interface CancelDependencies {
+export interface CancelDependencies {
   runtime: Runtime;
   commands: Commands;
   runs: RunReader;
@@ -32,12 +32,12 @@ export function cancelWorkflowRoute(app: HttpApp, { runtime, commands, runs }: C
   app.post("/v1/workflows/:workflowId/cancel", { schema }, async (request, reply) => {
     refuseBody(request.body);
     const executionId = request.params.workflowId.toLowerCase();
-    const run = await known(runs, executionId);
+    const run = await knownRun(runs, executionId);
     if (isFinal(run.state)) return finalAnswer(run);
     const outcome = await commands.give({ id: runtime.uuid(), shard: run.shard, kind: "CANCEL", executionId });
     if (outcome === "CANCELLED")
       return { workflowId: executionId, state: "CANCELLED" as const, cancelRequested: false };
-    const after = await known(runs, executionId);
+    const after = await knownRun(runs, executionId);
     if (isFinal(after.state)) return finalAnswer(after);
     return reply.code(202).send({ workflowId: executionId, state: after.state, cancelRequested: true });
   });
@@ -50,7 +50,8 @@ function finalAnswer({ executionId, state }: RunView) {
   );
 }
 
-async function known(runs: RunReader, id: string): Promise<RunView> {
+/** @throws {ProblemError} 404: there is no such run */
+export async function knownRun(runs: RunReader, id: string): Promise<RunView> {
   const run = await runs.read(id);
   if (run === null) throw noSuchWorkflow();
   return run;

@@ -24,7 +24,7 @@ const graph = {
 interface Told {
   event: string;
   id: string;
-  data: { name: string | null; state: string; mode: string | null; attempt: number };
+  data: { name: string | null; state: string; mode: string | null; paused?: boolean; attempt: number };
 }
 
 /** Events of a text, as it is sent. */
@@ -37,7 +37,7 @@ function eventsOf(text: string): Told[] {
 
 const wordsOf = (text: string) =>
   eventsOf(text).map(({ event, data }) =>
-    event === "node" ? `${data.name} ${data.state}` : `run ${data.state} ${data.mode}`,
+    event === "node" ? `${data.name} ${data.state}` : `run ${data.state} ${data.mode}${data.paused ? " paused" : ""}`,
   );
 
 describe("following a run by server-sent events", () => {
@@ -51,7 +51,24 @@ describe("following a run by server-sent events", () => {
 
   const open = (run: string, lastEventId?: string) =>
     EventReader.open(`${url}/v1/workflows/${run}/events`, lastEventId);
-  const failing = (run: string) => stage.commit(run, { runs: [{ run, wasRevision: 1, revision: 2, mode: "FAILING" }] });
+  const failing = (run: string) =>
+    stage.commit(run, { runs: [{ run, wasRevision: 1, revision: 2, mode: "FAILING", paused: false }] });
+
+  it("tells that the run was paused and resumed, and goes on after each", async () => {
+    const { workflowId: run } = await stage.submitted(graph);
+    const stream = await open(run);
+    await stream.until(/"b".*\n\n/);
+    const order = (wasRevision: number, paused: boolean) =>
+      stage.commit(run, { runs: [{ run, wasRevision, revision: wasRevision + 1, mode: "RUNNING", paused }] });
+    await order(1, true);
+    const told = await stream.until(/event: workflow.*\n.*\n.*\n\n/);
+    assert.deepEqual(wordsOf(told), ["run RUNNING RUNNING paused"]);
+    stream.response.destroy();
+    await order(2, false);
+    const next = await open(run, eventsOf(told).at(-1)?.id);
+    assert.deepEqual(wordsOf(await next.until(/event: workflow.*\n.*\n.*\n\n/)).at(-1), "run RUNNING RUNNING");
+    next.response.destroy();
+  });
 
   it("tells states of nodes, the mode of the run, and its end", async () => {
     const { workflowId: run } = await stage.submitted(graph);

@@ -21,5 +21,6 @@ function openNodes(picture: RunPicture): Reasons {
   const open = [...inState("LIVE"), ...inState("READY", "BLOCKED")];
   const first = firstNames(picture, open);
   const explained = `/v1/workflows/${run.executionId}/nodes/{name}/explain`;
-  return [{ reason: "PARENTS_OPEN", open: open.length, first, mode: run.mode, explained }];
+  const paused = run.paused ? [{ reason: "WORKFLOW_PAUSED", workflowId: run.executionId } as const] : [];
+  return [...paused, { reason: "PARENTS_OPEN", open: open.length, first, mode: run.mode, explained }];
 }

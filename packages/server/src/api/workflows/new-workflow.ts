@@ -1,10 +1,12 @@
+import type { EpochMs } from "../../domain/ids.ts";
 import type { JobDefinition } from "../../domain/job.ts";
 import { laneHash } from "../../domain/lane.ts";
 import type { Ordering } from "../../domain/rank.ts";
 import type { StoredNode, WorkflowNode } from "../../domain/workflow/definition.ts";
 import type { WorkflowGraph } from "../../domain/workflow/graph.ts";
 import { encodeGraph } from "../../domain/workflow/graph-bytes.ts";
-import { nodeExecution } from "../../domain/workflow/node-execution.ts";
+import { type KeptNodes, keptOutcomes } from "../../domain/workflow/kept-nodes.ts";
+import { nodeExecution, type RunOfNode } from "../../domain/workflow/node-execution.ts";
 import { RunProgress } from "../../domain/workflow/readiness.ts";
 import type { NewJob, NewRecurringJob } from "../../ports/store.ts";
 import type { NewNode, NewRecurringWorkflow, NewWorkflow } from "../../ports/store-runs.ts";
@@ -14,12 +16,14 @@ import { encodingNodes } from "../../ports/stored-nodes.ts";
 const ROOTS_MAX = 1_000;
 
 export interface WorkflowParts {
-  /** The job of the workflow. `policy.timeoutMs` is the time for a whole run. */
+  /** The job of the workflow; its payload is the input of runs. `policy.timeoutMs` is the time for a whole run. */
   job: NewJob | NewRecurringJob;
   graph: WorkflowGraph;
   nodes: readonly WorkflowNode[];
-  /** Payloads as JSON texts, by number of the node; nodes without one are left out. */
+  /** Payloads by number of the node: JSON texts, or templates; nodes without one are left out. */
   payloads: ReadonlyMap<number, Uint8Array>;
+  /** JSON text or template of the run's result; null: the run has no result. */
+  output: Uint8Array | null;
   orderingOf(pool: string): Ordering;
 }
 
@@ -37,7 +41,7 @@ const STEP_ROOTS = 200;
 
 /** Does the same as `newWorkflow` in steps of some milliseconds each. */
 export function* makingWorkflow(parts: WorkflowParts): Generator<undefined, NewWorkflow | NewRecurringWorkflow> {
-  const { job, graph, nodes, payloads, orderingOf } = parts;
+  const { job, graph, nodes, payloads, output, orderingOf } = parts;
   const stored = nodes.map((node, number) => storedNode(node, payloads.get(number)?.length ?? 0));
   const definitions = yield* encodingNodes(stored);
   const shared = {
@@ -45,23 +49,19 @@ export function* makingWorkflow(parts: WorkflowParts): Generator<undefined, NewW
     graph: encodeGraph(graph),
     definitions,
     payloads: [...payloads].map(([node, payload]) => ({ node, payload })),
+    output,
   };
   yield;
   if (job.executionId === null) return recurringWorkflow({ ...job, ...shared });
   if (job.queue === "WAITING" || !startsAtOnce(job.definition)) return { ...job, ...shared, deadline: null, roots: [] };
-  const run = { ...job, id: job.executionId, jobVersion: 1, scheduledAt: job.definition.scheduledAt };
-  const roots: NewNode[] = [];
-  for (const node of rootsOf(graph)) {
-    const root = stored[node] as StoredNode;
-    const row = nodeExecution(run, node, root, orderingOf(root.pool), job.createdAt);
-    roots.push({ row, laneHash: laneHash(row), createdAt: job.createdAt });
-    if (roots.length % STEP_ROOTS === 0) yield;
-  }
-  const deadline = job.createdAt + job.definition.policy.timeoutMs;
+  const { createdAt, definition } = job;
+  const run = { ...job, id: job.executionId, jobVersion: 1, scheduledAt: definition.scheduledAt };
+  const roots = yield* makingRoots(run, firstNodes(graph), stored, orderingOf, createdAt);
+  const deadline = createdAt + definition.policy.timeoutMs;
   return { ...job, ...shared, queue: "OPEN", deadline, roots };
 }
 
-/** Whether the submit opens a run that is due. A run with a concurrency key, or one that may be too late, is its owner's to open. */
+/** Whether a run that is due opens when it is written. A run with a concurrency key, or one that may be too late, is its owner's to open. */
 export function startsAtOnce({ concurrencyKey, policy }: Pick<JobDefinition, "concurrencyKey" | "policy">): boolean {
   return concurrencyKey === null && policy.startBefore === null;
 }
@@ -80,6 +80,25 @@ function storedNode(
   return { name, pool, handler, requires, priority, policy, payloadBytes };
 }
 
-function rootsOf(graph: WorkflowGraph): number[] {
-  return RunProgress.of(graph, [], [], "RUNNING").takeReady(ROOTS_MAX);
+/** Nodes whose executions a new run begins with. @param kept nodes that the run keeps from earlier runs */
+export function firstNodes(graph: WorkflowGraph, kept: readonly KeptNodes[] = []): number[] {
+  return RunProgress.of(graph, keptOutcomes(kept), [], "RUNNING").takeReady(ROOTS_MAX);
+}
+
+/** Makes the first executions of a run's nodes in steps of some milliseconds each. */
+export function* makingRoots(
+  run: RunOfNode,
+  first: readonly number[],
+  nodes: readonly StoredNode[],
+  orderingOf: (pool: string) => Ordering,
+  createdAt: EpochMs,
+): Generator<undefined, NewNode[]> {
+  const roots: NewNode[] = [];
+  for (const node of first) {
+    const root = nodes[node] as StoredNode;
+    const row = nodeExecution(run, node, root, orderingOf(root.pool), createdAt);
+    roots.push({ row, laneHash: laneHash(row), createdAt });
+    if (roots.length % STEP_ROOTS === 0) yield;
+  }
+  return roots;
 }

@@ -5,6 +5,7 @@ import { invariant } from "../../domain/invariant.ts";
 import type { StoredNode } from "../../domain/workflow/definition.ts";
 import type { WorkflowGraph } from "../../domain/workflow/graph.ts";
 import { decodeGraph } from "../../domain/workflow/graph-bytes.ts";
+import { keptOutcomes } from "../../domain/workflow/kept-nodes.ts";
 import { RunProgress } from "../../domain/workflow/readiness.ts";
 import type { StoreQueries } from "../../ports/store-queries.ts";
 import type { NodeSummary, RunView } from "../../ports/store-runs.ts";
@@ -27,6 +28,15 @@ export interface RunPicture extends Decoded {
   /** Executions of nodes that have one. */
   executions: ReadonlyMap<number, Overlaid<NodeSummary>>;
   progress: RunProgress;
+  /** Nodes that the run, a retry, keeps from earlier runs, by number. */
+  kept: ReadonlyMap<number, KeptNode>;
+}
+
+/** A node that has SUCCEEDED in an earlier run. */
+export interface KeptNode {
+  run: ExecutionId;
+  /** Branch that the node has chosen; null: none. */
+  branch: string | null;
 }
 
 /** Reads runs of workflows. */
@@ -54,9 +64,9 @@ export class RunReader {
     const { graph, nodes } = this.#decode(run);
     // A run that has ended without a start has passed over all of its nodes.
     const mode = run.startedAt === null && isFinal(run.state) ? "CANCELLING" : progressMode(run.mode);
-    const progress = RunProgress.of(graph, outcomesOf(rows), liveOf(rows), mode);
+    const progress = RunProgress.of(graph, outcomesOf(run.kept, rows), liveOf(rows), mode);
     const executions = new Map((await this.#live.overlay(rows)).map((row) => [row.ofRun.node, row]));
-    return { run, graph, nodes, progress, executions };
+    return { run, graph, nodes, progress, kept: keptByNode(run.kept), executions };
   }
 
   /** Name of a node; null: the run is gone. @throws {StoreUnavailable} */
@@ -91,7 +101,16 @@ export class RunReader {
   }
 }
 
-function* outcomesOf(rows: readonly NodeSummary[]): Generator<Parameters<RunProgress["ended"]>> {
+function keptByNode(kept: RunView["kept"]): Map<number, KeptNode> {
+  return new Map(kept.flatMap(({ run, nodes }) => nodes.map(([node, branch]) => [node, { run, branch }] as const)));
+}
+
+/** @param kept nodes of earlier runs */
+export function* outcomesOf(
+  kept: RunView["kept"],
+  rows: readonly NodeSummary[],
+): Generator<Parameters<RunProgress["ended"]>> {
+  yield* keptOutcomes(kept);
   for (const { state, ofRun } of rows) if (isFinal(state)) yield [ofRun.node, { state, branch: ofRun.branch }];
 }
 

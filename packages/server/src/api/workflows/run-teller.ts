@@ -10,7 +10,8 @@ import { latestChange, ToldNodes } from "./told-nodes.ts";
 import { workflowBody, workflowNode } from "./workflow-views.ts";
 
 /**
- * Sends one client the events of its run: states of nodes, and the run itself when its mode or state changes. Only the
+ * Sends one client the events of its run: states of nodes, and the run itself when its state or mode changes,
+ * or when it is paused or resumed. Only the
  * newest picture counts, so a client that reads slowly misses states that are over, and no memory fills up.
  *
  * Events of one picture have the id of the picture before, but for the last one. So a stream that breaks between them
@@ -62,9 +63,9 @@ export class RunTeller implements RunFollower, Teller {
   }
 
   async #tell(picture: RunPicture): Promise<void> {
-    const { state, mode } = picture.run;
+    const { state, mode, paused } = picture.run;
     if (this.#cursor.state === null && !isFinal(state)) this.#tellRun(picture, this.#cursor.at);
-    const isChanged = this.#cursor.state !== state || this.#cursor.mode !== mode;
+    const isChanged = this.#cursor.state !== state || this.#cursor.mode !== mode || this.#cursor.paused !== paused;
     const nodes = this.#toldNodes.changes(picture);
     for (const [place, node] of nodes.entries()) {
       if (this.#stream?.isOpen !== true) return;
@@ -77,8 +78,8 @@ export class RunTeller implements RunFollower, Teller {
   }
 
   #tellRun(picture: RunPicture, at: number): void {
-    const { state, mode } = picture.run;
-    this.#cursor = { state, mode, at: Math.max(at, this.#cursor.at) };
+    const { state, mode, paused } = picture.run;
+    this.#cursor = { state, mode, paused, at: Math.max(at, this.#cursor.at) };
     this.#stream?.send("workflow", encodeRunEventId(this.#cursor), workflowBody(picture));
   }
 

@@ -12,7 +12,7 @@ import { BatchParts, type JobSlice } from "../http/body/json-parts.ts";
 import { answer, problems } from "../http/documented.ts";
 import { type HttpApp, validator } from "../http/http-app.ts";
 import { idempotencyOf } from "../submit/job-intake.ts";
-import { IdempotencyHeaders } from "../submit/submit-route.ts";
+import { bytesOf, IdempotencyHeaders } from "../submit/submit-route.ts";
 import type { WorkflowSubmitter } from "./workflow-submitter.ts";
 
 /** Route POST /v1/workflows */
@@ -47,13 +47,16 @@ export function submitWorkflowRoute(app: HttpApp, submitter: WorkflowSubmitter):
       validators[httpPart ?? ""] ?? validator(schema, false),
   };
   void app.register(async (scope) => {
-    app.takeBodies(scope, () => new BatchParts("nodes", WORKFLOW_NODES_MAX));
+    app.takeBodies(scope, () => new BatchParts("nodes", WORKFLOW_NODES_MAX, ["input", "output"]));
     (scope as HttpApp).post("/v1/workflows", options, async (request, reply) => {
       // There is one, because its schema was met: the nodes are slices of its bytes.
       const received = request.received as ReceivedBody;
       const { nodes: slices, ...head } = request.body as unknown as WorkflowEnvelope & { nodes: JobSlice[] };
+      const { bytes } = received;
+      const parts = received.parts as BatchParts;
+      const apart = { input: bytesOf(bytes, parts.apart("input")), output: bytesOf(bytes, parts.apart("output")) };
       const idempotency = idempotencyOf(request.headers["idempotency-key"], received);
-      const { replayed, body } = await submitter.submit({ head, bytes: received.bytes, slices }, idempotency);
+      const { replayed, body } = await submitter.submit({ head, bytes, slices, ...apart }, idempotency);
       if (replayed) void reply.header("idempotent-replayed", "true");
       if ("deduplicated" in body) return reply.code(200).send(body);
       return reply.code(201).send(body);

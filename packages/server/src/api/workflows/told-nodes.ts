@@ -5,7 +5,7 @@ import { RunProgress } from "../../domain/workflow/readiness.ts";
 import type { NodeSummary } from "../../ports/store-runs.ts";
 import type { Overlaid } from "../executions/live.ts";
 import type { RunCursor } from "./run-event-id.ts";
-import { progressMode, type RunPicture, stateOfNode } from "./run-picture.ts";
+import { outcomesOf, progressMode, type RunPicture, stateOfNode } from "./run-picture.ts";
 
 /**
  * Time before the last event of a client within which changes count as unseen, in milliseconds. Nodes of the cluster may
@@ -73,19 +73,18 @@ function changedAt(row: Overlaid<NodeSummary> | null): EpochMs {
 }
 
 /** Progress of the run as it was at a time. */
-function progressUntil({ graph, executions }: RunPicture, { mode }: RunCursor, until: EpochMs): RunProgress {
+function progressUntil({ run, graph, executions }: RunPicture, { mode }: RunCursor, until: EpochMs): RunProgress {
   const rows = [...executions.values()].filter(({ createdAt }) => createdAt <= until);
   const isOver = (row: NodeSummary) => isFinal(row.state) && changedAt(row) <= until;
-  const ends = rows.filter(isOver).map(({ ofRun: { node, branch }, state }) => [node, { state, branch }] as const);
   const live = rows.filter((row) => !isOver(row)).map(({ ofRun }) => ofRun.node);
-  return RunProgress.of(graph, ends as Iterable<Parameters<RunProgress["ended"]>>, live, progressMode(mode));
+  return RunProgress.of(graph, outcomesOf(run.kept, rows.filter(isOver)), live, progressMode(mode));
 }
 
 /** A node that waits for its execution has none, and counts as BLOCKED. */
 function codeOf(picture: RunPicture, node: number): number {
   const row = picture.executions.get(node);
   const state = stateOfNode(picture, node);
-  if (row === undefined && state !== "SKIPPED") return 0;
+  if (row === undefined && state !== "SKIPPED" && !picture.kept.has(node)) return 0;
   return NODE_STATES.indexOf(state) + STATES_MAX * (row?.attempt ?? 0);
 }
 

@@ -8,13 +8,13 @@ import type {
 import { DEFAULT_RUN_TIMEOUT_MS, WORKFLOW_HANDLER } from "@mainspring/contract/limits";
 import type { EpochMs } from "../../domain/ids.ts";
 import type { WorkflowNode } from "../../domain/workflow/definition.ts";
-import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
 import type { AcceptedJob } from "../../ports/store.ts";
 import { ProblemError } from "../http/errors.ts";
 import { formatInstant } from "../http/instants.ts";
 import { jobDefinition } from "../submit/job-definition.ts";
 import { firstFireOf, nameInUse } from "../submit/job-intake.ts";
 import { startsAtOnce } from "./new-workflow.ts";
+import { startedBody } from "./started-run.ts";
 
 export type WorkflowAnswer = WorkflowAccepted | WorkflowPlanned | WorkflowDeduplicated;
 
@@ -49,14 +49,7 @@ export function answerOf(
   const { scheduledAt } = definition;
   const startsAt = scheduledAt > takenAt ? formatInstant(scheduledAt) : null;
   const isOpen = startsAt === null && startsAtOnce(definition);
-  const executionIds = isOpen ? executionIdsOf(workflowId, nodes) : {};
-  return { workflowId, jobId, state: isOpen ? "RUNNING" : "PENDING", nodes: nodes.length, startsAt, executionIds };
-}
-
-/** Executions of the nodes without parents, by name. */
-function executionIdsOf(run: string, nodes: readonly WorkflowNode[]): Record<string, string> {
-  const roots = nodes.flatMap(({ name, dependsOn }, node) => (dependsOn.length === 0 ? [{ name, node }] : []));
-  return Object.fromEntries(
-    roots.slice(0, ROOTS_MAX).map(({ name, node }) => [name, nodeExecutionId(run, node, null, 0)]),
-  );
+  const roots = nodes.flatMap(({ dependsOn }, node) => (dependsOn.length === 0 ? [node] : []));
+  const first = isOpen ? roots.slice(0, ROOTS_MAX) : null;
+  return { workflowId, jobId, ...startedBody(workflowId, nodes, first), startsAt };
 }

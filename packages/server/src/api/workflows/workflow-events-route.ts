@@ -35,7 +35,7 @@ const schema = {
   operationId: "followWorkflow",
   tags: ["workflows"],
   summary:
-    "Follow a run by server-sent events: `node` (a node whose state changed, as listed) and `workflow` (the run, when its mode or state changed), until it is final. A stream that goes on repeats changes of the last 10 seconds before the event",
+    "Follow a run by server-sent events: `node` (a node whose state changed, as listed) and `workflow` (the run, when its mode or state changed, and when it was paused or resumed), until it is final. A stream that goes on repeats changes of the last 10 seconds before the event",
   params: WorkflowParams,
   headers: LastEventIdHeader,
   response: { ...streamAnswers, ...problems("not-found", "invalid-cursor") },

@@ -20,11 +20,17 @@ export class WorkflowIntake {
 
   /**
    * The job of a new workflow.
+   * @param input JSON text; null: none
    * @returns null: it recurs and never fires
    * @throws {ProblemError} 409: a living node lacks a feature that the job needs
    */
-  jobOf(definition: JobDefinition, ordering: Ordering, createdAt: EpochMs): NewJob | NewRecurringJob | null {
-    return jobRow(definition, null, ordering, createdAt, this.#deps);
+  jobOf(
+    definition: JobDefinition,
+    input: Uint8Array | null,
+    ordering: Ordering,
+    createdAt: EpochMs,
+  ): NewJob | NewRecurringJob | null {
+    return jobRow(definition, input, ordering, createdAt, this.#deps);
   }
 
   /** @throws {StoreUnavailable} the workflow may or may not have been accepted */

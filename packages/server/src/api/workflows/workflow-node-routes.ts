@@ -15,10 +15,13 @@ import { ProblemError, problem } from "../http/errors.ts";
 import type { HttpApp } from "../http/http-app.ts";
 import { type RunPicture, type RunReader, stateOfNode } from "./run-picture.ts";
 import { knownPicture, WorkflowParams } from "./workflow-routes.ts";
-import { because, blockedBy, workflowNode } from "./workflow-views.ts";
+import { because, blockedBy, keptFrom, workflowNode } from "./workflow-views.ts";
 
 const tags = ["workflows"];
-const NodeParams = Type.Object({ workflowId: Uuid("the run"), name: Type.String({ description: "name of the node" }) });
+export const NodeParams = Type.Object({
+  workflowId: Uuid("the run"),
+  name: Type.String({ description: "name of the node" }),
+});
 const ListQuery = Type.Object(
   { state: Type.Optional(WorkflowNodeState), ...pageQuery },
   { additionalProperties: false },
@@ -90,7 +93,8 @@ function explainRoute(app: HttpApp, runs: RunReader, explain: Explain): void {
     const told = await toldOf(explain, executionId ?? awaited);
     const reasons = told?.reasons ?? reasonsOf(picture, node);
     const known = executionId === null ? state : (told?.state ?? state);
-    return { workflowId: picture.run.executionId, node: params.name, state: known, executionId, reasons };
+    const of = { workflowId: picture.run.executionId, node: params.name };
+    return { ...of, state: known, executionId, keptFrom: keptFrom(picture, node), reasons };
   });
 }
 
@@ -100,16 +104,24 @@ async function toldOf(explain: Explain, executionId: string | null) {
 
 /** Reasons why a node has no execution. */
 function reasonsOf(picture: RunPicture, node: number): NodeExplanation["reasons"] {
+  const kept = keptFrom(picture, node);
+  if (kept !== null) {
+    const why = `this run keeps the result of the execution ${kept.executionId} of the run ${kept.workflowId}`;
+    return [{ reason: "FINAL", state: "SUCCEEDED", why, finishedAt: null }];
+  }
+  const { run, progress } = picture;
+  const paused = run.paused ? [{ reason: "WORKFLOW_PAUSED", workflowId: run.executionId } as const] : [];
   const blocked = blockedBy(picture, node);
-  if (blocked !== null) return [{ reason: "PARENTS_OPEN", ...blocked }];
+  if (blocked !== null) return [...paused, { reason: "PARENTS_OPEN", ...blocked }];
   const skipped = because(picture, node);
-  if (skipped === null) return [{ reason: "EXECUTION_AWAITED", live: picture.progress.live }];
+  if (skipped === null) return run.paused ? paused : [{ reason: "EXECUTION_AWAITED", live: progress.live }];
   const edges = skipped.dependencies.map(({ node: parent, when, state }) => `${parent} is ${state}, not ${when}`);
   const why = edges.length === 0 ? skipped.kind : `${skipped.kind}: ${edges.join("; ")}`;
   return [{ reason: "FINAL", state: "SKIPPED", why, finishedAt: null }];
 }
 
-function numberOf({ nodes }: RunPicture, wanted: string): number {
+/** @throws {ProblemError} 404: there is no such node */
+export function numberOf({ nodes }: RunPicture, wanted: string): number {
   const node = nodes.findIndex(({ name }) => name === wanted);
   if (node === -1) throw new ProblemError(problem("not-found", "the workflow has no node of this name"));
   return node;

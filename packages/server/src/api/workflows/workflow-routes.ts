@@ -79,7 +79,7 @@ function filterOf({ state, name, since, until }: Static<typeof ListQuery>): RunF
 }
 
 /** Reads a run and its nodes. @throws {ProblemError} 404: there is no such run */
-export async function knownPicture(runs: RunReader, workflowId: string): Promise<RunPicture> {
+export async function knownPicture(runs: Pick<RunReader, "picture">, workflowId: string): Promise<RunPicture> {
   const picture = await runs.picture(workflowId.toLowerCase());
   if (picture === null) throw noSuchWorkflow();
   return picture;

@@ -15,17 +15,17 @@ import type { PoolOrderings } from "../pools/pool-orderings.ts";
 import { contradictions, jobDefinition } from "../submit/job-definition.ts";
 import { accepted, type Idempotency, type JobIntake } from "../submit/job-intake.ts";
 import { firesAfter } from "../submit/submit-route.ts";
+import { compileTemplates, refuseLarge } from "./compile-templates.ts";
 import { compileWorkflow } from "./compile-workflow.ts";
 import { makingWorkflow } from "./new-workflow.ts";
 import { nodeDefinition } from "./node-definition.ts";
 import { Faults, nodeFault } from "./node-faults.ts";
 import { type ReceivedNodes, readNodes } from "./read-nodes.ts";
+import { rootWarnings } from "./started-run.ts";
 import { answerOf, jobOfWorkflow, type WorkflowAnswer } from "./workflow-answer.ts";
 import { WorkflowIntake, type WorkflowIntakeDependencies } from "./workflow-intake.ts";
 
 const NO_POLICIES = new PolicyBook([]);
-/** Largest number of pools and handlers about which one answer warns. */
-const WARNED_MAX = 20;
 
 export interface WorkflowSubmitterDependencies extends WorkflowIntakeDependencies {
   intake: Pick<JobIntake, "turns" | "wasAnswered" | "answered" | "takenAt">;
@@ -41,6 +41,9 @@ export interface ReceivedWorkflow {
   head: Omit<WorkflowEnvelope, "nodes">;
   bytes: Buffer;
   slices: readonly JobSlice[];
+  /** JSON texts; null: none. */
+  input: Uint8Array | null;
+  output: Uint8Array | null;
 }
 
 interface Submitted {
@@ -75,6 +78,7 @@ export class WorkflowSubmitter {
    */
   async submit(received: ReceivedWorkflow, idempotency: Idempotency): Promise<Submitted> {
     requireFeature("WORKFLOWS", this.#deps.lacking);
+    refuseLarge(received);
     const submission = await readNodes(received.bytes, received.slices, this.#turns);
     const { handlers, intake } = this.#deps;
     const book = await handlers.policies();
@@ -83,10 +87,10 @@ export class WorkflowSubmitter {
     if (faults.length > 0) throw new ProblemError(invalid(faults));
     // A delay counts from the store's time now, as for jobs.
     if ((job.delayMs ?? 0) > 0) await this.#deps.clock.look();
-    const made = await this.#make(received.head, job, submission, book).catch(async (error: unknown) => {
+    const made = await this.#make(received, job, submission, book).catch(async (error: unknown) => {
       // The first answer counts for a repeat, whatever tasks have declared since.
       if (!(error instanceof ProblemError) || !(await intake.wasAnswered(idempotency))) throw error;
-      return await this.#make(received.head, job, submission, NO_POLICIES);
+      return await this.#make(received, job, submission, NO_POLICIES);
     });
     const { workflow } = made;
     const outcome =
@@ -97,13 +101,16 @@ export class WorkflowSubmitter {
     const [taken] = outcome.jobs;
     invariant(taken !== undefined, "an accepted workflow has a job");
     const takenAt = replayed || workflow === null ? await intake.takenAt(taken.jobId, job) : workflow.createdAt;
-    const warnings = await this.#warnings(made.nodes);
+    const warnings = await rootWarnings(
+      handlers,
+      made.nodes.filter(({ dependsOn }) => dependsOn.length === 0),
+    );
     return { replayed, body: { ...answerOf(taken, job, takenAt, made.nodes), ...warnings } };
   }
 
   /** @throws {ProblemError} */
   async #make(
-    head: ReceivedWorkflow["head"],
+    { head, input, output }: ReceivedWorkflow,
     given: JobSubmission,
     { nodes: received, payloads }: ReceivedNodes,
     book: PolicyBook,
@@ -112,12 +119,13 @@ export class WorkflowSubmitter {
     const createdAt = runtime.now();
     const nodes = await this.#definitions(head, received, book, createdAt);
     const graph = await compileWorkflow(nodes, head.onFailure ?? "FAIL_FAST", this.#turns);
+    const templates = await compileTemplates({ nodes, payloads, output, hasInput: input !== null }, graph, this.#turns);
     const definition = jobDefinition(given, createdAt);
     this.#usePools(nodes, definition.pool);
     const orderingOf = await orderings.read();
-    const job = this.#intake.jobOf(definition, orderingOf(definition.pool), createdAt);
+    const job = this.#intake.jobOf(definition, input, orderingOf(definition.pool), createdAt);
     if (job === null) return { workflow: null, nodes };
-    const parts = { job, graph, nodes, payloads, orderingOf };
+    const parts = { job, graph, nodes, ...templates, orderingOf };
     return { workflow: await this.#turns.steps(makingWorkflow(parts)), nodes };
   }
 
@@ -155,21 +163,6 @@ export class WorkflowSubmitter {
     }
     const refused = used.has(ownPool) ? null : this.#deps.pools.use(ownPool);
     if (refused !== null) throw new ProblemError(refused);
-  }
-
-  /** Warnings about nodes that no worker can run now: one for each pool and handler. */
-  async #warnings(nodes: readonly WorkflowNode[]): Promise<{ warnings?: string[] }> {
-    const targets = new Map<string, { pool: string; handler: string }>();
-    for (const { pool, handler, dependsOn } of nodes) {
-      if (targets.size < WARNED_MAX && dependsOn.length === 0)
-        targets.set(`${pool}\u0000${handler}`, { pool, handler });
-    }
-    const warnings: string[] = [];
-    for (const { pool, handler } of targets.values()) {
-      const warning = await this.#deps.handlers.offers.warning(pool, handler);
-      if (warning !== null) warnings.push(warning);
-    }
-    return warnings.length === 0 ? {} : { warnings };
   }
 }
 

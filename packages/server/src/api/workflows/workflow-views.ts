@@ -3,7 +3,9 @@ import { NODE_STATES, type NodeState } from "@mainspring/contract/enums";
 import { isFinal } from "../../domain/execution.ts";
 import { conditionOfEdge, edgesOf, nodeOfEdge } from "../../domain/workflow/adjacency.ts";
 import { conditionOf } from "../../domain/workflow/conditions.ts";
+import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
 import type { RunSummary } from "../../ports/store-runs.ts";
+import { rawOrNull } from "../http/body/raw-json.ts";
 import { formatInstant, formatInstantOrNull } from "../http/instants.ts";
 import { type RunPicture, stateOfNode } from "./run-picture.ts";
 
@@ -14,16 +16,21 @@ const NAMES_MAX = 20;
 
 export function workflowSummary(run: RunSummary): WorkflowSummary {
   const { executionId, jobId, tenant, name, labels, priority, state, reason, nodes } = run;
-  const hasStarted = run.startedAt !== null;
-  const mode = isFinal(state) || !hasStarted ? null : run.mode;
   return {
-    ...{ workflowId: executionId, jobId, tenant, name, labels: { ...labels }, priority, state, reason, mode, nodes },
+    ...{ workflowId: executionId, jobId, tenant, name, labels: { ...labels }, priority, state, reason, nodes },
+    ...modeOf(run),
     createdAt: formatInstant(run.createdAt),
     scheduledAt: formatInstant(run.scheduledAt),
     startedAt: formatInstantOrNull(run.startedAt),
     finishedAt: formatInstantOrNull(run.finishedAt),
-    deadline: hasStarted ? formatInstant(run.dueAt) : null,
+    deadline: run.startedAt === null ? null : formatInstant(run.dueAt),
+    retryOf: run.retryOf,
   };
+}
+
+/** Mode of a run, and whether it is paused: both of one that is not final. */
+export function modeOf({ state, mode, paused }: RunSummary): Pick<WorkflowSummary, "mode" | "paused"> {
+  return isFinal(state) ? { mode: null, paused: false } : { mode, paused };
 }
 
 export function workflowBody(picture: RunPicture): Workflow {
@@ -31,9 +38,12 @@ export function workflowBody(picture: RunPicture): Workflow {
   return {
     ...workflowSummary(run),
     onFailure: graph.onFailure,
+    input: rawOrNull(run.payload),
+    result: rawOrNull(run.result),
     error: run.error,
     counts: countsOf(picture),
     failed: failedOf(picture),
+    retriedBy: [...run.retriedBy],
   };
 }
 
@@ -56,7 +66,8 @@ export function workflowNode(picture: RunPicture, node: number): WorkflowNode {
   const row = picture.executions.get(node);
   return {
     ...{ name, state: stateOfNode(picture, node), executionId: row?.executionId ?? null, handler, pool },
-    ...{ reason: row?.reason ?? null, attempt: row?.attempt ?? 0, branch: row?.ofRun.branch ?? null },
+    keptFrom: keptFrom(picture, node),
+    ...{ reason: row?.reason ?? null, attempt: row?.attempt ?? 0, branch: branchOf(picture, node) },
     ...{ error: row?.error ?? null, assignedWorker: row?.workerId ?? null },
     createdAt: formatInstantOrNull(row?.createdAt ?? null),
     startedAt: formatInstantOrNull(row?.startedAt ?? null),
@@ -64,6 +75,16 @@ export function workflowNode(picture: RunPicture, node: number): WorkflowNode {
     blockedBy: blockedBy(picture, node),
     because: because(picture, node),
   };
+}
+
+/** Execution of an earlier run that counts for a node; null: the run does not keep the node. */
+export function keptFrom({ kept }: RunPicture, node: number): WorkflowNode["keptFrom"] {
+  const workflowId = kept.get(node)?.run;
+  return workflowId === undefined ? null : { workflowId, executionId: nodeExecutionId(workflowId, node, null, 0) };
+}
+
+function branchOf({ executions, kept }: RunPicture, node: number): string | null {
+  return executions.get(node)?.ofRun.branch ?? kept.get(node)?.branch ?? null;
 }
 
 /** Open parents of a BLOCKED node; null: the node is not BLOCKED. */
@@ -102,5 +123,6 @@ export function graphNode(picture: RunPicture, node: number): WorkflowGraphBody[
   }));
   const join = graph.isAny(node) ? "ANY" : "ALL";
   const state = stateOfNode(picture, node);
-  return { name, handler, pool, state, join, allowFailure: graph.allowsFailure(node), dependsOn };
+  const from = keptFrom(picture, node);
+  return { name, handler, pool, state, keptFrom: from, join, allowFailure: graph.allowsFailure(node), dependsOn };
 }

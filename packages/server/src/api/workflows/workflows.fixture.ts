@@ -6,6 +6,7 @@ import { memoryBus } from "../../adapters/memory/memory-bus.ts";
 import { StoreStage } from "../../adapters/simulated/store.fixture.ts";
 import { systemRuntime } from "../../adapters/system/system-runtime.ts";
 import { type ExecutionId, shardOf } from "../../domain/ids.ts";
+import { laneHash } from "../../domain/lane.ts";
 import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
 import type { Bus } from "../../ports/bus.ts";
 import { firstChange, type Scene, shardCommit } from "../../ports/conformance/store-scene.conformance.ts";
@@ -77,8 +78,8 @@ export class WorkflowStage {
     return documented(this.app, { method: "GET", url, headers });
   }
 
-  post(url: string, payload?: object): Promise<LightMyRequestResponse> {
-    return documented(this.app, { method: "POST", url, ...(payload && { payload }) });
+  post(url: string, payload?: object, headers: Record<string, string> = {}): Promise<LightMyRequestResponse> {
+    return documented(this.app, { method: "POST", url, headers, ...(payload && { payload }) });
   }
 
   async read(url: string) {
@@ -95,6 +96,26 @@ export class WorkflowStage {
     const ended = { ...attempt, state: "SUCCEEDED" as const };
     const usual = { state: "SUCCEEDED" as const, attempt: 1, queue: "NONE" as const, startedAt: now, finishedAt: now };
     await this.commit(run, { changes: [firstChange(row, { ...usual, ended: [ended], ...change })] });
+  }
+
+  /** Plays the owner of a run that creates the execution of a node. */
+  async bears(run: ExecutionId, node: number, handler: string): Promise<void> {
+    const [row] = await this.store.load([run]);
+    assert.ok(row);
+    const id = nodeExecutionId(run, node, null, 0);
+    const now = this.#scene.runtime.now();
+    const own = {
+      id,
+      jobId: run,
+      node,
+      handler,
+      state: "PENDING",
+      queue: "READY",
+      dueAt: now,
+      startedAt: null,
+    } as const;
+    const born = { ...row, ...own };
+    await this.commit(run, { births: [{ row: born, laneHash: laneHash(born), createdAt: now, after: [] }] });
   }
 
   /** Plays the owner of a run that ends it. */

@@ -1,5 +1,11 @@
 import type { ExecutionPolicy } from "../job.ts";
 
+export {
+  NODE_REFERENCES_MAX,
+  REFERENCE_NAME_CHARS_MAX,
+  REFERENCE_PATH_MAX,
+} from "@mainspring/contract/limits";
+
 /**
  * End of a parent for which a node waits. SUCCEEDED: the parent SUCCEEDED. FAILED: the parent is DEAD. FINISHED: the
  * parent has any end: SUCCEEDED, DEAD, CANCELLED or SKIPPED. `BRANCH:x`: the parent SUCCEEDED and named the branch x.

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { DEFAULT_POLICY } from "../../domain/job.ts";
+import type { Assignment } from "../../ports/messages.ts";
 import { candidate, changesOf, only, ordersOf, START, Story } from "../testing/story.ts";
 
 const AT_ONCE = { retry: { ...DEFAULT_POLICY.retry, backoff: "FIXED" as const, initialDelayMs: 0, jitter: false } };
@@ -95,5 +96,47 @@ describe("a unique key", () => {
     assert.deepEqual(said(fails.story.finish(fails.assign, { state: "FAILED" })), ["PENDING", false]);
     const runs = assigned();
     assert.deepEqual(said(runs.story.started(runs.assign).later(5_000)), ["RUNNING", false]);
+  });
+});
+
+describe("an attempt that cannot be sent", () => {
+  const error = { name: "ReferenceNotFound", message: "the reference leads nowhere" };
+  const unsendable = (story: Story, { shard, executionId, attempt, workerId }: Assignment) =>
+    story.tell({
+      kind: "UNSENDABLE",
+      attempts: [{ shard, executionId, attempt, workerId, reason: "REFERENCE_NOT_FOUND", error }],
+    });
+
+  it("makes its execution DEAD at once, whatever its budget, and leaves its place to others", () => {
+    const story = new Story().hint(candidate({ policy: AT_ONCE })).worker("w1");
+    const assign = only(story.commit().assigns);
+    const change = only(changesOf(unsendable(story, assign).commit()));
+    assert.deepEqual(
+      [change.state, change.reason, change.error, change.queue, change.failures],
+      ["DEAD", "REFERENCE_NOT_FOUND", error, "NONE", 1],
+    );
+    const ended = only(change.ended);
+    assert.deepEqual([ended.state, ended.startedAt, ended.error], ["FAILED", null, error]);
+    assert.equal(story.state.entries.size, 0);
+    assert.equal(story.state.workers.get("w1")?.held.size, 0);
+  });
+
+  it("is CANCELLED where its cancellation was asked for", () => {
+    const row = candidate({});
+    const story = new Story().hint(row).worker("w1");
+    const assign = only(story.commit().assigns);
+    story.tell({ kind: "COMMANDS", commands: [{ id: "c", shard: row.shard, kind: "CANCEL", executionId: row.id }] });
+    story.commit();
+    const change = only(changesOf(unsendable(story, assign).commit()));
+    assert.deepEqual([change.state, change.reason], ["CANCELLED", null]);
+  });
+
+  it("leaves a later attempt alone", () => {
+    const story = new Story().hint(candidate({ policy: AT_ONCE })).worker("w1");
+    const first = only(story.commit().assigns);
+    story.finish(first, { state: "FAILED" });
+    const second = only(story.commit().assigns);
+    assert.deepEqual(changesOf(unsendable(story, first).commit()), []);
+    assert.equal(story.state.entries.get(second.executionId)?.row.attempt, 2);
   });
 });

@@ -8,8 +8,10 @@ import { suspensionOf } from "../../domain/step.ts";
 import type { FinishedAttempt, StartedAttempt, Token } from "../../ports/messages.ts";
 import type { ReportedWait } from "../../ports/step-messages.ts";
 import { type Assigned, type Entry, isCancelled } from "../entry.ts";
+import type { Unsendable } from "../inputs.ts";
 import { enter } from "../queue/intake.ts";
 import { completeSignals, finishEntry, writeRow } from "../rows.ts";
+import { queueFor } from "../runs/hold.ts";
 import { clearTimer, poolOf, type Step, setTimer } from "../state.ts";
 import { endSearch } from "../workers/search.ts";
 import { isWoken, MARKS, type NamedWait, recordWaits, waitsOf } from "./suspend.ts";
@@ -27,6 +29,8 @@ interface End {
   waits?: readonly ReportedWait[];
   /** Branch that the handler named; left out: none. */
   branch?: string;
+  /** Reason of an execution that is DEAD because of this end; left out: that of its budget. */
+  reason?: string;
 }
 
 export function attemptStarted(step: Step, from: string, report: StartedAttempt): void {
@@ -146,6 +150,17 @@ export function attemptGivenUp(step: Step, entry: Entry, state: AttemptState, me
   });
 }
 
+/** Ends an attempt that never reached its worker. No other attempt could be sent, so the execution is DEAD. */
+export function attemptUnsendable(step: Step, unsendable: Unsendable): void {
+  const found = current(step, unsendable, unsendable.workerId);
+  if (found === null) return;
+  const { reason, error } = unsendable;
+  const advice = { kind: "NEVER" } as const;
+  endAttempt(step, found.entry, found.assigned, {
+    ...{ state: "FAILED", startedAt: null, finishedAt: step.now, result: null, error, advice, reason },
+  });
+}
+
 function endAttempt(step: Step, entry: Entry, assigned: Assigned, end: End): void {
   const { row } = entry;
   const cancelRequested = isCancelled(entry);
@@ -183,7 +198,7 @@ function endAttempt(step: Step, entry: Entry, assigned: Assigned, end: End): voi
   entry.assigned = null;
 }
 
-interface Settled extends Pick<End, "error" | "result" | "branch"> {
+interface Settled extends Pick<End, "error" | "result" | "branch" | "reason"> {
   waits: readonly NamedWait[] | null;
 }
 
@@ -192,13 +207,14 @@ function settle(
   entry: Entry,
   next: Next,
   ended: EndedAttempt,
-  { error, result, waits, branch }: Settled,
+  { error, result, waits, branch, reason: cause }: Settled,
 ): void {
   if (next.state !== "PENDING") {
-    const { state, reason } = next;
-    const cause = reason === LIFETIME_EXCEEDED ? (error ?? lifetimeError(entry.row)) : error;
+    const { state } = next;
+    const reason = state === "DEAD" ? (cause ?? next.reason) : next.reason;
+    const told = reason === LIFETIME_EXCEEDED ? (error ?? lifetimeError(entry.row)) : error;
     const named = state === "SUCCEEDED" && branch !== undefined && { branch };
-    return finishEntry(step, entry, state, { reason, ended, error: cause, result, ...named });
+    return finishEntry(step, entry, state, { reason, ended, error: told, result, ...named });
   }
   const { row } = entry;
   if (waits !== null) recordWaits(step, entry, waits);
@@ -207,7 +223,7 @@ function settle(
     row.dueAt = dueAt;
     row.rank = rankOf(poolOf(step.state, row.pool), row.dueAt, row.priority);
   }
-  const queue = row.dueAt > step.now ? "WAITING" : "READY";
+  const queue = queueFor(step.state, row, row.dueAt > step.now ? "WAITING" : "READY");
   const suspends = waits === null ? undefined : MARKS[reason ?? ""];
   writeRow(step, entry, { state: "PENDING", queue, reason, ended, error, ...(suspends && { suspends }) });
   completeSignals(step, entry);

@@ -34,7 +34,7 @@ function resume(step: Step, entry: Entry): void {
   leavePlace(step, entry);
   row.dueAt = step.now;
   row.rank = rankOf(poolOf(step.state, row.pool), row.dueAt, row.priority);
-  writeRow(step, entry, { state: "PENDING", queue: "READY" });
+  writeRow(step, entry, { state: "PENDING", queue: row.queue === "PARKED" ? "PARKED" : "READY" });
 }
 
 function mark(step: Step, entry: Entry): void {

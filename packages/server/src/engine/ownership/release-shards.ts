@@ -71,10 +71,13 @@ function releaseRuns({ state }: Step, shards: ReadonlySet<ShardId>): void {
   const { runs, openCommands } = state;
   for (const run of [...runs.byId.values()]) if (shards.has(run.shard)) runs.drop(run);
   for (const [id, { shard }] of runs.heldKeys) if (shards.has(shard)) freeKey(state, id);
-  for (const [id, { shard }] of runs.ending) if (shards.has(shard)) runs.ending.delete(id);
-  for (const [id, commands] of runs.cancels) {
-    if (!commands.some(({ shard }) => shards.has(shard))) continue;
-    for (const command of commands) openCommands.delete(command.id);
-    runs.cancels.delete(id);
+  for (const nodes of [runs.ending, runs.fetching])
+    for (const [id, { shard }] of nodes) if (shards.has(shard)) nodes.delete(id);
+  for (const open of [runs.cancels, runs.orders, runs.signals]) {
+    for (const [id, commands] of open) {
+      if (!commands.some(({ shard }) => shards.has(shard))) continue;
+      for (const command of commands) openCommands.delete(command.id);
+      open.delete(id);
+    }
   }
 }

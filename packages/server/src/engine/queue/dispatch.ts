@@ -206,7 +206,10 @@ function writeJournal(step: Step, entry: Entry): void {
   draft.assigned.push({ id: entry.id, attempt: row.attempt, workerId, gateway, assignedAt: now });
   if (entry.unverified) {
     // The expected row is that of before this batch, because a hinted execution may have changed long ago.
-    if (!draft.changes.has(entry.id)) draft.expected.push({ id: entry.id, attempt: entry.rowAttempt });
+    if (!draft.changes.has(entry.id)) {
+      const isNode = row.node !== undefined && ({ isNode: true } as const);
+      draft.expected.push({ id: entry.id, attempt: entry.rowAttempt, ...isNode });
+    }
     batch.unverified.add(entry.id);
   }
 }

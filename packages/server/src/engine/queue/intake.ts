@@ -6,6 +6,7 @@ import { type Entry, newEntry } from "../entry.ts";
 import type { FlowNode } from "../flow-heap.ts";
 import type { ReadMark, ReadResult } from "../inputs.ts";
 import { finishEntry, forget, writeRow } from "../rows.ts";
+import { hold, isHeldNode, writeWaiting } from "../runs/hold.ts";
 import { type Step, setDueTimer, setTimer } from "../state.ts";
 import type { Lane } from "./lanes.ts";
 
@@ -28,7 +29,7 @@ export function applyHints(step: Step, rows: readonly Candidate[]): void {
 /** Brings in an execution that a commit has created for a planned instant. */
 export function bringBorn(step: Step, row: Candidate): void {
   if (!step.state.epochs.has(row.shard) || step.state.entries.has(row.id)) return;
-  if (admit(step, row)) enter(step, newEntry(row, false));
+  if (isHeldNode(step, row) || admit(step, row)) enter(step, newEntry(row, false));
 }
 
 export function applyReadyRows(step: Step, read: Extract<ReadResult, { kind: "READ_READY" }>): void {
@@ -92,14 +93,21 @@ export function enter(step: Step, entry: Entry): void {
   const { state, now } = step;
   const { row } = entry;
   state.entries.set(entry.id, entry);
-  if (isNode(row)) state.runs.expect(row.jobId);
+  if (isNode(row)) {
+    state.runs.expect(row.jobId);
+    if (hold(step, entry)) return;
+  }
   if (endLate(step, entry)) return;
-  if (row.dueAt > now + leadMs(step, row)) return waitForTime(step, entry);
+  if (row.dueAt > now + leadMs(step, row)) {
+    if (row.queue === "PARKED") writeWaiting(step, entry, "WAITING");
+    return waitForTime(step, entry);
+  }
   const lane = laneOf(step, row);
   if (row.queue !== "READY" && !laneTakes(step, lane, row)) {
     if (step.batch.overflows >= state.limits.batchOverflows) return waitForBatch(step, entry);
     return overflow(step, entry, lane);
   }
+  if (row.queue === "PARKED") writeWaiting(step, entry, "READY");
   state.lanes.add(entry, lane);
   const endsAt = waitsUntil(row);
   if (endsAt !== null) setTimer(state, entry, endsAt);

@@ -5,7 +5,7 @@ import { edgesOf, nodeOfEdge } from "../../domain/workflow/adjacency.ts";
 import type { StoredNode } from "../../domain/workflow/definition.ts";
 import { nodeExecution } from "../../domain/workflow/node-execution.ts";
 import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
-import type { CancelCommand } from "../../ports/store-commands.ts";
+import type { CancelCommand, RunCommand } from "../../ports/store-commands.ts";
 import type { RunMode } from "../../ports/store-runs.ts";
 import type { Batch } from "../batch.ts";
 import type { Input } from "../inputs.ts";
@@ -14,6 +14,8 @@ import { bringBorn } from "../queue/intake.ts";
 import { type MachineState, poolOf, type Step } from "../state.ts";
 import { cancelNodes } from "./cancel-nodes.ts";
 import { endRuns } from "./end.ts";
+import { isHeld } from "./hold.ts";
+import { confirmOrders, followOrders, nodeParked, writeRun } from "./pause.ts";
 import type { NodeEnd, Run } from "./runs.ts";
 
 /**
@@ -36,18 +38,25 @@ function nodeEnded(step: Step, end: NodeEnd): void {
   const { cancel, skipped } = run.progress.ended(end.node, end);
   if (skipped.length > 0) noteSkips(step, run, end.id, skipped);
   cancelNodes(step, run, cancel);
-  advance(step, run);
+  advance(step, run, [end.id]);
 }
 
-/** Does what follows from the states of a run's nodes, from its deadline, and from commands. */
-export function advance(step: Step, run: Run): void {
+/**
+ * Does what follows from the states of a run's nodes, from its deadline, and from commands.
+ * @param ends ends in this batch that the states follow from
+ */
+export function advance(step: Step, run: Run, ends: readonly ExecutionId[] = []): void {
   // The mode FAILING follows from the nodes, so a run that was read may be ahead of its row.
-  if (run.mode === "RUNNING" && run.progress.mode === "FAILING") writeMode(step, run, "FAILING");
+  if (run.mode === "RUNNING" && run.progress.mode === "FAILING") writeMode(step, run, "FAILING", ends);
   const mode = endingMode(step, run);
   if (mode !== null) {
+    // No node starts any more, so a pause has no effect.
+    run.paused = false;
+    run.parking = null;
     writeMode(step, run, mode);
     cancelNodes(step, run, run.progress.setMode("CANCELLING").cancel);
   }
+  followOrders(step, run);
   createReady(step, run);
   if (run.overIn !== null || run.progress.live + run.progress.ready > 0) return;
   run.overIn = step.batch.number;
@@ -61,14 +70,13 @@ function endingMode({ state }: Step, { id, mode, timer }: Run): RunMode | null {
   return timer === null ? "EXPIRING" : null;
 }
 
-function writeMode(step: Step, run: Run, mode: RunMode): void {
+function writeMode(step: Step, run: Run, mode: RunMode, after: readonly ExecutionId[] = []): void {
   run.mode = mode;
-  const wasRevision = run.revision++;
-  step.batch.changeRun(run.shard, { run: run.id, wasRevision, revision: run.revision, mode });
-  step.state.recentWrites.add(run.id, step.batch.number);
+  writeRun(step, run, after);
 }
 
 function createReady(step: Step, run: Run): void {
+  if (isHeld(run)) return;
   const nodes = run.progress.takeReady(LIVE_MAX - run.progress.live);
   if (nodes.length === 0) return;
   for (const node of nodes) {
@@ -79,16 +87,13 @@ function createReady(step: Step, run: Run): void {
   step.state.recentWrites.add(run.id, step.batch.number);
 }
 
-function createdNode({ state, now }: Step, { id, shard, read }: Run, node: number): Candidate {
+function createdNode({ state, now }: Step, { id, shard, read, signalled }: Run, node: number): Candidate {
   const { tenant, jobVersion, scheduledAt } = read.row;
   const definition = read.definitions[node] as StoredNode;
-  return nodeExecution(
-    { id, shard, tenant, jobVersion, scheduledAt },
-    node,
-    definition,
-    poolOf(state, definition.pool),
-    now,
-  );
+  const pool = poolOf(state, definition.pool);
+  const row = nodeExecution({ id, shard, tenant, jobVersion, scheduledAt }, node, definition, pool, now);
+  if (signalled.has(row.id)) row.steps = "RECORDED";
+  return row;
 }
 
 /** Records the ends in this batch from which skips follow: a node that follows from a skip follows from these ends. */
@@ -142,6 +147,16 @@ export function supersedeRun(step: Step, id: ExecutionId): void {
   else advance(step, run);
 }
 
+/** Pauses or resumes a run. The command stays open until the run's row says so. */
+export function orderRun(step: Step, command: RunCommand): void {
+  const { runs } = step.state;
+  const id = command.executionId;
+  runs.orders.set(id, [...(runs.orders.get(id) ?? []), command]);
+  const run = runs.byId.get(id);
+  if (run === undefined) runs.expect(id);
+  else advance(step, run);
+}
+
 /**
  * Drops a run whose memory may be wrong, because the store has not written an end or a node as the machine expected, and
  * reads it again. The next batch must not create nodes that follow from that end.
@@ -163,7 +178,10 @@ export function applyCommitted(step: Step, { nodes, missedRuns, batch }: Extract
     const run = runs.byId.get(row.jobId);
     run?.uncommitted.delete(row.id);
     bringBorn(step, row);
-    if (run !== undefined && run.mode !== "RUNNING") cancelNodes(step, run, run.progress.toCancel());
+    if (run === undefined) continue;
+    if (run.mode !== "RUNNING") cancelNodes(step, run, run.progress.toCancel());
+    nodeParked(step, run, row.id);
   }
+  confirmOrders(step, batch);
   endRuns(step, batch);
 }

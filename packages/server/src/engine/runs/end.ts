@@ -1,5 +1,7 @@
 import type { ExecutionError, FinalState } from "../../domain/execution.ts";
 import { invariant } from "../../domain/invariant.ts";
+import type { Input } from "../inputs.ts";
+import { commandDone } from "../jobs/answers.ts";
 import type { Step } from "../state.ts";
 import { freeKey } from "./held-keys.ts";
 import type { Run } from "./runs.ts";
@@ -8,7 +10,10 @@ interface End {
   state: FinalState;
   reason: string | null;
   error: ExecutionError | null;
+  result?: Uint8Array;
 }
+
+type Output = Extract<Input, { kind: "OUTPUT" }>["output"];
 
 /**
  * Writes the final rows of runs whose nodes' ends are durable. A run waits for that, because the store may refuse a
@@ -19,10 +24,23 @@ export function endRuns(step: Step, committed: number): void {
   for (const run of step.state.runs.over) if ((run.overIn ?? 0) <= committed) endRun(step, run);
 }
 
-function endRun(step: Step, run: Run): void {
+/** Ends a run whose result was filled in. The run may have been dropped since, and then asks again when it is read. */
+export function applyOutput(step: Step, { run: id, output }: Extract<Input, { kind: "OUTPUT" }>): void {
+  const run = step.state.runs.byId.get(id);
+  if (run?.output === "ASKED") endRun(step, run, output);
+}
+
+/**
+ * Ends a run whose nodes have ended, once its result is filled in.
+ * @param output result of the run; left out: nobody has filled it in
+ */
+export function endRun(step: Step, run: Run, output?: Output): void {
   const { runs, recentWrites, openCommands } = step.state;
   const { row } = run.read;
-  const end = endOf(run, runs.superseded.delete(run.id));
+  const outcome = endOf(run, runs.superseded.has(run.id));
+  if (outcome.state === "SUCCEEDED" && run.read.output !== null && output === undefined) return askForOutput(step, run);
+  runs.superseded.delete(run.id);
+  const end = outcome.state === "SUCCEEDED" && output !== undefined ? endWith(output) : outcome;
   step.batch.write(run.shard, {
     id: run.id,
     wasState: "RUNNING",
@@ -40,7 +58,7 @@ function endRun(step: Step, run: Run): void {
     attemptStartedAt: null,
     startedAt: row.startedAt,
     finishedAt: step.now,
-    result: null,
+    result: end.result ?? null,
     error: end.error,
     ended: [],
     releaseUniqueKey: row.hasUniqueKey,
@@ -48,12 +66,27 @@ function endRun(step: Step, run: Run): void {
   if (end.state === "DEAD") step.batch.deadLetters.push(row.pool);
   const commands = runs.cancels.get(run.id) ?? [];
   runs.cancels.delete(run.id);
+  for (const command of runs.orders.get(run.id) ?? []) commandDone(step, command, "FINAL");
+  runs.orders.delete(run.id);
   step.batch.shard(run.shard).commandsDone.push(...commands.map(({ id }) => id));
   for (const { id } of commands) openCommands.delete(id);
   recentWrites.add(run.id, step.batch.number);
   step.state.plans.ended(row.jobId, run.id, step.now);
   freeKey(step.state, run.id);
   runs.drop(run);
+}
+
+function askForOutput({ wants }: Step, run: Run): void {
+  const { output: stored } = run.read;
+  if (run.output === "ASKED" || stored === null) return;
+  run.output = "ASKED";
+  wants.push({ kind: "OUTPUT", run: run.id, stored });
+}
+
+function endWith(output: Output): End {
+  if (output instanceof Uint8Array) return { state: "SUCCEEDED", reason: null, error: null, result: output };
+  const { reason, error } = output;
+  return { state: "DEAD", reason, error: { ...error, message: `the output of the workflow: ${error.message}` } };
 }
 
 function endOf({ mode, progress, read }: Run, isSuperseded: boolean): End {

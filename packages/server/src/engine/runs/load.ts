@@ -2,6 +2,7 @@ import { isFinal } from "../../domain/execution.ts";
 import type { ExecutionId } from "../../domain/ids.ts";
 import { invariant } from "../../domain/invariant.ts";
 import { decodeGraph } from "../../domain/workflow/graph-bytes.ts";
+import { keptOutcomes } from "../../domain/workflow/kept-nodes.ts";
 import { type NodeOutcome, RunProgress } from "../../domain/workflow/readiness.ts";
 import type { ReadMark, ReadResult, ReadRun } from "../inputs.ts";
 import { commandDone } from "../jobs/answers.ts";
@@ -9,8 +10,11 @@ import { forget } from "../rows.ts";
 import type { Step } from "../state.ts";
 import { advance } from "./advance.ts";
 import { cancelNodes } from "./cancel-nodes.ts";
+import { endRun } from "./end.ts";
 import { holdKey } from "./held-keys.ts";
+import { holdLoaded } from "./pause.ts";
 import type { Run } from "./runs.ts";
+import { signalLoaded } from "./signal-node.ts";
 
 /** Runs that one read brings. */
 const LOADED_MAX = 100;
@@ -47,12 +51,20 @@ export function applyLoadedRuns(step: Step, read: Extract<ReadResult, { kind: "L
   }
 }
 
-/** Keeps the content of a run that waits to be opened. */
-function mayOpen({ state }: Step, read: ReadRun): void {
-  const opening = state.runs.openings.get(read.row.id);
+/** Keeps the content of a run that waits to be opened, and answers the commands for which it was read. */
+function mayOpen(step: Step, read: ReadRun): void {
+  const { openings, orders, signals } = step.state.runs;
+  const { id } = read.row;
+  for (const command of orders.get(id) ?? []) commandDone(step, command, "RESUMED");
+  orders.delete(id);
+  const sent = signals.get(id) ?? [];
+  signals.delete(id);
+  for (const command of sent) commandDone(step, command, "SIGNALLED");
+  const opening = openings.get(id);
   if (opening === undefined) return;
   opening.entry.unverified = false;
-  opening.read = read;
+  // The read may be older than the signals.
+  opening.read = { ...read, signalled: [...read.signalled, ...sent.map(({ executionId }) => executionId)] };
 }
 
 /** Drops a run that was to be opened and is open or final: a late hint has brought it back. */
@@ -67,9 +79,10 @@ function gone(step: Step, id: ExecutionId, mark: ReadMark): void {
   if (recentWrites.hides(id, mark.since)) return runs.expect(id);
   notToOpen(step, id);
   runs.superseded.delete(id);
-  const commands = runs.cancels.get(id) ?? [];
-  runs.cancels.delete(id);
-  for (const command of commands) commandDone(step, command, "FINAL");
+  for (const open of [runs.cancels, runs.orders, runs.signals]) {
+    for (const command of open.get(id) ?? []) commandDone(step, command, "FINAL");
+    open.delete(id);
+  }
 }
 
 function isStale({ state }: Step, { row }: ReadRun, mark: ReadMark): boolean {
@@ -78,7 +91,7 @@ function isStale({ state }: Step, { row }: ReadRun, mark: ReadMark): boolean {
 
 /** Brings an open run into memory, and does for it whatever is left to do. */
 export function bring(step: Step, read: ReadRun): void {
-  const { row, mode, revision } = read;
+  const { row, mode, paused, revision } = read;
   const decoded = decodeGraph(read.graph);
   invariant("graph" in decoded, `the graph of the run ${row.id} cannot be read`);
   const progress = RunProgress.of(decoded.graph, outcomesOf(read), liveOf(read), progressMode(mode));
@@ -88,23 +101,33 @@ export function bring(step: Step, read: ReadRun): void {
     read,
     progress,
     mode,
+    paused,
+    parking: null,
+    orderedIn: null,
+    signalled: new Set(read.signalled),
     revision,
     uncommitted: new Set(),
     skips: null,
     overIn: null,
+    output: null,
     timer: null,
   };
   step.state.runs.add(run);
   holdKey(step.state, row);
   cancelNodes(step, run, progress.toCancel());
+  holdLoaded(step, run);
+  signalLoaded(step, run);
   advance(step, run);
+  // The ends of its nodes were read, so the run waits for no commit, and an idle system makes none.
+  if (run.overIn !== null && run.revision === revision) endRun(step, run);
 }
 
 function progressMode(mode: ReadRun["mode"]): RunProgress["mode"] {
   return mode === "EXPIRING" ? "CANCELLING" : mode;
 }
 
-function* outcomesOf({ executions }: ReadRun): Generator<[number, NodeOutcome]> {
+function* outcomesOf({ kept, executions }: ReadRun): Generator<[number, NodeOutcome]> {
+  yield* keptOutcomes(kept);
   for (const { node, state, branch } of executions) if (isFinal(state)) yield [node, { state, branch }];
 }
 

@@ -1,14 +1,34 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Assignment } from "../../ports/messages.ts";
+import type { NodeExecution } from "../../ports/store-runs.ts";
 import { deadLetterRefused } from "../attempts/dead-letter-refused.ts";
+import type { Input } from "../inputs.ts";
 import { sealBatch } from "../machine.ts";
-import { DEADLINE, RUN, RunStage, states } from "../testing/run-stage.ts";
-import { answersOf, candidate, changesOf, only, ordersOf } from "../testing/story.ts";
+import { DEADLINE_MS, RUN, Stage, states } from "../testing/run-stage.ts";
+import { answersOf, candidate, changesOf, only, ordersOf, START } from "../testing/story.ts";
+import { reload } from "./advance.ts";
+
+const OUTPUT = Buffer.from("output");
+
+/** A run with an output whose only node has ended; the end is durable. */
+function nearlyOver(state: "SUCCEEDED" | "DEAD" = "SUCCEEDED"): Stage {
+  return new Stage({ a: [] }, "CONTINUE", OUTPUT).load({ a: state });
+}
+
+function fills(stage: Stage, output: Extract<Input, { kind: "OUTPUT" }>["output"]): Stage {
+  stage.story.tell({ kind: "OUTPUT", run: RUN, output });
+  return stage;
+}
+
+/** Final change of the run in the next batch. */
+function endOf(stage: Stage) {
+  return changesOf(stage.commit()).find(({ id }) => id === RUN);
+}
 
 describe("a workflow run", () => {
   it("creates a node in the commit that ends its last parent, and only if the store writes that end", () => {
-    const stage = new RunStage({ a: [], b: [], c: ["a", "b"] }).hint("a").hint("b");
+    const stage = new Stage({ a: [], b: [], c: ["a", "b"] }).hint("a").hint("b");
     const { a, b } = stage.story
       .commit()
       .assigns.reduce<Record<string, Assignment>>(
@@ -37,7 +57,7 @@ describe("a workflow run", () => {
   });
 
   it("names all parents that end in the commit of the node's creation", () => {
-    const stage = new RunStage({ a: [], b: [], c: ["a", "b"] }).hint("a").hint("b");
+    const stage = new Stage({ a: [], b: [], c: ["a", "b"] }).hint("a").hint("b");
     const assigns = stage.story.commit().assigns;
     stage.load({ a: "PENDING", b: "PENDING" });
     for (const assign of assigns) stage.end(assign);
@@ -45,7 +65,7 @@ describe("a workflow run", () => {
   });
 
   it("is read when one of its nodes comes into memory, and advances by what it finds", () => {
-    const stage = new RunStage({ a: [], b: ["a"], c: ["b"] }).hint("a");
+    const stage = new Stage({ a: [], b: ["a"], c: ["b"] }).hint("a");
     assert.deepEqual(stage.story.wants.splice(0), [{ kind: "LOAD_RUNS", runs: [RUN] }]);
     const assign = only(stage.story.commit().assigns);
     stage.end(assign);
@@ -56,7 +76,7 @@ describe("a workflow run", () => {
   });
 
   it("is read again where the answer may not show an end", () => {
-    const stage = new RunStage({ a: [], b: ["a"] }).hint("a");
+    const stage = new Stage({ a: [], b: ["a"] }).hint("a");
     const assign = only(stage.story.commit().assigns);
     stage.end(assign);
     stage.story.wants.splice(0);
@@ -66,9 +86,10 @@ describe("a workflow run", () => {
   });
 
   it("that an earlier owner left without a next node goes on, and one whose nodes have all ended ends", () => {
-    const left = new RunStage({ a: [], b: ["a"] }).load({ a: "SUCCEEDED" });
+    const left = new Stage({ a: [], b: ["a"] }).load({ a: "SUCCEEDED" });
     assert.deepEqual(left.born(left.commit()), [{ name: "b", after: [] }]);
-    const over = new RunStage({ a: [] }).load({ a: "DEAD" });
+    assert.deepEqual(states(left, new Stage({ a: [] }).load({ a: "SUCCEEDED" }).commit()), { run: "SUCCEEDED" });
+    const over = new Stage({ a: [] }).load({ a: "DEAD" });
     over.story.tell();
     const read = over.commit();
     assert.equal(only([...(read.shards.get(over.shard)?.runs.values() ?? [])]).mode, "FAILING");
@@ -76,7 +97,7 @@ describe("a workflow run", () => {
   });
 
   it("is read again when a node ends while the run is not in memory", () => {
-    const stage = new RunStage({ a: [], b: ["a"] }).hint("a");
+    const stage = new Stage({ a: [], b: ["a"] }).hint("a");
     const assign = only(stage.story.commit().assigns);
     stage.load({ a: "PENDING" });
     const run = stage.story.state.runs.byId.get(RUN);
@@ -88,7 +109,7 @@ describe("a workflow run", () => {
   });
 
   it("comes with its shards at a takeover", () => {
-    const stage = new RunStage({ a: [] });
+    const stage = new Stage({ a: [] });
     const { story } = stage;
     const recovered = { inFlight: [], journals: [], commands: [], runs: [RUN] };
     story.tell({ kind: "OWNED", term: 2, epochs: new Map([[stage.shard, 2]]), recovered, incarnation: "node-1" });
@@ -101,7 +122,7 @@ describe("a workflow run", () => {
   it("makes a node that follows from a skip depend on the ends that led to the skip", () => {
     const finished = (node: string) => [{ node, when: "FINISHED" }] as const;
     const graph = { a: [], b: [{ node: "a", when: "FAILED" }], c: ["b"], d: finished("c"), e: finished("a") } as const;
-    const stage = new RunStage(graph, "CONTINUE").hint("a");
+    const stage = new Stage(graph, "CONTINUE").hint("a");
     const assign = only(stage.story.commit().assigns);
     stage.load({ a: "PENDING" });
     stage.end(assign);
@@ -116,7 +137,7 @@ describe("a workflow run", () => {
   });
 
   it("takes back nodes of the next batch that follow from a refused end", () => {
-    const stage = new RunStage({ a: [], b: [], c: ["a", "b"] }, "CONTINUE").hint("a").hint("b");
+    const stage = new Stage({ a: [], b: [], c: ["a", "b"] }, "CONTINUE").hint("a").hint("b");
     const assigns = Object.fromEntries(stage.story.commit().assigns.map((x) => [stage.name(x.executionId), x]));
     stage.load({ a: "PENDING", b: "PENDING" });
     stage.end(assigns["a"] as Assignment);
@@ -133,7 +154,7 @@ describe("a workflow run", () => {
 
   it("goes the way of the branch that a node has named", () => {
     const when = (branch: string) => [{ node: "a", when: `BRANCH:${branch}` }] as const;
-    const stage = new RunStage({ a: [], good: when("good"), bad: when("bad") }).hint("a");
+    const stage = new Stage({ a: [], good: when("good"), bad: when("bad") }).hint("a");
     const assign = only(stage.story.commit().assigns);
     stage.load({ a: "PENDING" });
     stage.end(assign, "SUCCEEDED", "bad");
@@ -142,8 +163,19 @@ describe("a workflow run", () => {
     assert.equal(only(changesOf(batch)).branch, "bad", "the row keeps it for the next owner");
   });
 
+  it("that keeps nodes of an earlier run goes on after them, by their branches, also with its next owner", () => {
+    const when = (branch: string) => [{ node: "a", when: `BRANCH:${branch}` }] as const;
+    const graph = { a: [], good: when("good"), bad: when("bad"), c: ["bad", "d"], d: [] } as const;
+    const first = new Stage(graph).keeps({ a: "bad", d: null }).load({});
+    assert.deepEqual(first.born(first.commit()), [{ name: "bad", after: [] }]);
+    const next = new Stage(graph).keeps({ a: "bad", d: null }).load({ bad: "SUCCEEDED" });
+    assert.deepEqual(next.born(next.commit()), [{ name: "c", after: [] }]);
+    const over = new Stage(graph).keeps({ a: "bad", d: null }).load({ bad: "SUCCEEDED", c: "SUCCEEDED" });
+    assert.deepEqual(states(over, over.commit()), { run: "SUCCEEDED" });
+  });
+
   it("withdraws the nodes that follow from an end that the store did not write, and is read again", () => {
-    const stage = new RunStage({ a: [], b: ["a"] }).hint("a");
+    const stage = new Stage({ a: [], b: ["a"] }).hint("a");
     const assign = only(stage.story.commit().assigns);
     stage.load({ a: "PENDING" });
     stage.end(assign);
@@ -157,7 +189,7 @@ describe("a workflow run", () => {
 describe("the end of a workflow run before its nodes' ends", () => {
   it("by the failure of a node cancels what runs, and lets handlers of the failure start", () => {
     const graph = { a: [], b: [], c: ["b"], alarm: [{ node: "a", when: "FAILED" }] } as const;
-    const stage = new RunStage(graph).hint("a").hint("b");
+    const stage = new Stage(graph).hint("a").hint("b");
     const assigns = Object.fromEntries(stage.story.commit().assigns.map((x) => [stage.name(x.executionId), x]));
     stage.load({ a: "PENDING", b: "PENDING" });
     stage.story.started(assigns["b"] as Assignment);
@@ -165,7 +197,8 @@ describe("the end of a workflow run before its nodes' ends", () => {
     const batch = stage.commit();
     assert.deepEqual(states(stage, batch), { a: "DEAD NOT_RETRYABLE" });
     assert.deepEqual(stage.born(batch), [{ name: "alarm", after: ["a"] }]);
-    assert.deepEqual(only([...(batch.shards.get(stage.shard)?.runs.values() ?? [])]).mode, "FAILING");
+    const { mode, after } = only([...(batch.shards.get(stage.shard)?.runs.values() ?? [])]);
+    assert.deepEqual([mode, after], ["FAILING", [stage.id("a")]]);
     assert.deepEqual(only(ordersOf(batch).filter(({ kind }) => kind === "CANCEL")).kind, "CANCEL");
     stage.story.finish(assigns["b"] as Assignment, { state: "CANCELLED" });
     const alarm = only(stage.commit().assigns);
@@ -175,12 +208,12 @@ describe("the end of a workflow run before its nodes' ends", () => {
   });
 
   it("by a command cancels what waits and what runs, and completes the command with the run", () => {
-    const stage = new RunStage({ a: [], b: [], c: ["a", "b"] }).hint("a");
+    const stage = new Stage({ a: [], b: [], c: ["a", "b"] }).hint("a");
     const a = only(stage.story.commit().assigns);
     stage.load({ a: "PENDING", b: "PENDING" });
     const command = { kind: "CANCEL", id: "cancel-1", shard: stage.shard, executionId: RUN } as const;
     stage.story.tell({ kind: "COMMANDS", commands: [command] });
-    const { row } = stage.run([], "RUNNING");
+    const { row } = stage.run([], "RUNNING", false);
     const { term } = stage.story.state;
     const loaded = (id: string, found: (typeof row)[]) =>
       stage.story.tell({ kind: "LOADED", asked: [id], rows: found, since: stage.story.batch.number, term });
@@ -198,11 +231,11 @@ describe("the end of a workflow run before its nodes' ends", () => {
   });
 
   it("by its deadline leaves it DEAD", () => {
-    const stage = new RunStage({ a: [], b: ["a"] }).hint("a");
+    const stage = new Stage({ a: [], b: ["a"] }).hint("a");
     stage.story.commit();
     stage.load({ a: "PENDING" });
-    assert.ok(stage.story.wakeAt !== null && stage.story.wakeAt <= DEADLINE);
-    stage.story.later(60_000);
+    assert.ok(stage.story.wakeAt !== null && stage.story.wakeAt <= START + DEADLINE_MS);
+    stage.story.later(DEADLINE_MS);
     const batch = stage.commit();
     assert.equal(only([...(batch.shards.get(stage.shard)?.runs.values() ?? [])]).mode, "EXPIRING");
     const cancel = only(ordersOf(batch).filter(({ kind }) => kind === "CANCEL"));
@@ -213,8 +246,54 @@ describe("the end of a workflow run before its nodes' ends", () => {
   });
 
   it("is repeated by the next owner, from the mode of the row", () => {
-    const stage = new RunStage({ a: [], b: ["a"] }).load({ a: "RUNNING" }, "CANCELLING");
+    const stage = new Stage({ a: [], b: ["a"] }).load({ a: "RUNNING" }, "CANCELLING");
     const wanted = stage.story.wants.filter(({ kind }) => kind === "LOAD");
     assert.deepEqual(wanted, [{ kind: "LOAD", ids: [stage.id("a")] }]);
+  });
+});
+
+describe("a workflow run with an output", () => {
+  it("asks once for its result when its nodes have ended, and ends with it", () => {
+    const stage = nearlyOver();
+    const wants = stage.story.wants.filter(({ kind }) => kind === "OUTPUT");
+    assert.deepEqual(wants, [{ kind: "OUTPUT", run: RUN, stored: OUTPUT }]);
+    stage.story.wants.splice(0);
+    assert.equal(endOf(stage), undefined, "it waits for its result");
+    stage.story.tell();
+    assert.deepEqual(stage.story.wants, []);
+    const end = endOf(fills(stage, Buffer.from("[1]")));
+    assert.deepEqual([end?.state, end?.reason, end?.result, end?.error], ["SUCCEEDED", null, Buffer.from("[1]"), null]);
+    assert.equal(stage.story.state.runs.byId.size, 0);
+  });
+
+  it("is DEAD where its result cannot be made", () => {
+    const error = { name: "ReferenceNotFound", message: "nothing there" };
+    const end = endOf(fills(nearlyOver(), { reason: "REFERENCE_NOT_FOUND", error }));
+    assert.deepEqual([end?.state, end?.reason, end?.result], ["DEAD", "REFERENCE_NOT_FOUND", null]);
+    assert.deepEqual(end?.error, { ...error, message: "the output of the workflow: nothing there" });
+  });
+
+  it("asks for no result when it did not succeed", () => {
+    const stage = nearlyOver("DEAD");
+    assert.deepEqual(
+      stage.story.wants.filter(({ kind }) => kind === "OUTPUT"),
+      [],
+    );
+    assert.equal(endOf(stage)?.reason, "NODE_DEAD");
+  });
+
+  it("asks again when it was read again, and ends by the answer to that question only", () => {
+    const stage = nearlyOver();
+    const readAgain = (state: NodeExecution["state"]) => {
+      reload(stage.story.state, stage.story.batch, RUN);
+      stage.commit();
+      stage.story.wants.splice(0);
+      stage.load({ a: state });
+    };
+    readAgain("RUNNING");
+    assert.equal(endOf(fills(stage, Buffer.from("1"))), undefined);
+    readAgain("SUCCEEDED");
+    assert.equal(stage.story.wants.filter(({ kind }) => kind === "OUTPUT").length, 1);
+    assert.deepEqual(endOf(fills(stage, Buffer.from("2")))?.result, Buffer.from("2"));
   });
 });

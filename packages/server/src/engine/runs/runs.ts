@@ -1,7 +1,7 @@
 import type { FinalState } from "../../domain/execution.ts";
 import type { EpochMs, ExecutionId, ShardId } from "../../domain/ids.ts";
 import type { RunProgress } from "../../domain/workflow/readiness.ts";
-import type { CancelCommand } from "../../ports/store-commands.ts";
+import type { CancelCommand, NodeOfCommand, RunCommand, SignalCommand } from "../../ports/store-commands.ts";
 import type { RunMode } from "../../ports/store-runs.ts";
 import { Heap, type HeapNode } from "../heap.ts";
 import type { ReadRun } from "../inputs.ts";
@@ -19,6 +19,14 @@ export interface Run {
   readonly read: ReadRun;
   readonly progress: RunProgress;
   mode: RunMode;
+  /** Whether the run's row says that it is paused once every batch up to now is committed. */
+  paused: boolean;
+  /** Nodes that must be parked, or known to be at a worker, before the run is paused; null: it is not about to be paused. */
+  parking: Set<ExecutionId> | null;
+  /** Number of the batch that pauses or resumes the run; null: it was answered. */
+  orderedIn: number | null;
+  /** Executions of nodes that have open signals. An execution that does not exist yet is created with a mark. */
+  readonly signalled: Set<ExecutionId>;
   /** Revision in the store once every batch up to now is committed. */
   revision: number;
   /** Executions of nodes whose creating commit is not answered yet. Until then nothing else may be written of them. */
@@ -27,6 +35,8 @@ export interface Run {
   skips: Skips | null;
   /** Number of the batch that writes the end of the last node; null: the run goes on. */
   overIn: number | null;
+  /** ASKED: the result of the run is being filled in. */
+  output: "ASKED" | null;
   /** Timer at the deadline; null: it has passed. */
   timer: HeapNode<Run> | null;
 }
@@ -36,6 +46,9 @@ export interface Skips {
   /** Ends that the batch writes and from which the skip of a node follows, by node. */
   readonly causes: Map<number, ReadonlySet<ExecutionId>>;
 }
+
+/** Command about a signal that names a node. */
+export type NodeSignal = SignalCommand & { ofNode: NodeOfCommand };
 
 /** End of a node that the batch writes. */
 export interface NodeEnd {
@@ -49,6 +62,8 @@ export interface NodeEnd {
 
 /** Open workflow runs of the shards of this owner, as far as they are in memory. */
 export class Runs {
+  /** Commands about signals to nodes without an execution, by run, until the run is read. */
+  readonly signals = new Map<ExecutionId, NodeSignal[]>();
   readonly byId = new Map<ExecutionId, Run>();
   /** Runs by their deadlines. */
   readonly deadlines = new Heap<Run>();
@@ -60,6 +75,12 @@ export class Runs {
   readonly cancels = new Map<ExecutionId, CancelCommand[]>();
   /** Open runs that are cancelled because a newer instant of their job waits for their end. The plan of the job says so. */
   readonly superseded = new Set<ExecutionId>();
+  /** Open commands that pause and resume, by run, in the order of the inbox. */
+  readonly orders = new Map<ExecutionId, RunCommand[]>();
+  /** Runs whose `orderedIn` is not answered. */
+  readonly ordered = new Set<Run>();
+  /** Nodes that are read because their run was paused or resumed. */
+  readonly fetching = new Map<ExecutionId, { run: ExecutionId; shard: ShardId }>();
   /** Nodes that are read because their run asks for their end. */
   readonly ending = new Map<ExecutionId, { run: ExecutionId; shard: ShardId }>();
   /** Ends of nodes in this step whose consequences are not drawn yet. */
@@ -81,7 +102,7 @@ export class Runs {
     run.timer = this.deadlines.push(run.read.row.dueAt, run.id, run);
     if (this.byId.size <= RUNS_MAX) return;
     for (const other of this.byId.values()) {
-      if (other.uncommitted.size > 0 || other.overIn !== null) continue;
+      if (other.uncommitted.size > 0 || other.overIn !== null || this.orders.has(other.id)) continue;
       this.drop(other);
       return;
     }
@@ -93,6 +114,7 @@ export class Runs {
     run.timer = null;
     this.byId.delete(run.id);
     this.over.delete(run);
+    this.ordered.delete(run);
   }
 
   /** Next run whose deadline has passed, without its timer; null: there is none. */

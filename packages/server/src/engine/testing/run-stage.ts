@@ -14,18 +14,24 @@ import { candidate, changesOf, START, Story } from "./story.ts";
 
 const JOB = "01890a5d-ac96-774b-bcce-b302099a8057";
 export const RUN = firstExecutionId(JOB);
-export const DEADLINE = START + 60_000;
+/** Deadline of the run, in ms since the start of the story. */
+export const DEADLINE_MS = 60_000;
+const DEADLINE = START + DEADLINE_MS;
 
 type Edges = readonly (string | Dependency)[];
 
 /** A stage with one workflow run, whose nodes are named as their numbers say: a, b, c … */
-export class RunStage {
+export class Stage {
   readonly story = new Story().worker("w1", { slots: 100 });
   readonly names: string[];
-  readonly #read: Omit<ReadRun, "executions" | "mode" | "revision">;
+  readonly #read: Omit<ReadRun, "executions" | "mode" | "paused" | "revision" | "signalled">;
   readonly shard: number;
 
-  constructor(graph: Record<string, Edges>, onFailure: "FAIL_FAST" | "CONTINUE" = "FAIL_FAST") {
+  constructor(
+    graph: Record<string, Edges>,
+    onFailure: "FAIL_FAST" | "CONTINUE" = "FAIL_FAST",
+    output: Uint8Array | null = null,
+  ) {
     this.names = Object.keys(graph);
     const nodes = this.names.map((name) => nodeOf(name, graph[name] ?? []));
     const compiled = compileGraph(nodes, onFailure);
@@ -43,23 +49,40 @@ export class RunStage {
       row,
       nodes: nodes.length,
       graph: encodeGraph(compiled.graph),
+      kept: [],
       definitions: nodes.map((node) => ({ ...node, payloadBytes: 3 })),
+      output,
     };
   }
 
   /** Answers the question for the run. @param states states of the nodes that have rows, by name */
-  load(states: Record<string, NodeExecution["state"]>, mode: RunMode = "RUNNING"): this {
-    const executions = Object.entries(states).map(([name, state]) => {
-      return { id: this.id(name), node: this.number(name), item: null, state, branch: null };
+  load(
+    states: Record<string, NodeExecution["state"] | "PARKED">,
+    mode: RunMode = "RUNNING",
+    paused = false,
+    signalled: readonly string[] = [],
+  ): this {
+    const executions = Object.entries(states).map(([name, word]) => {
+      const isParked = word === "PARKED";
+      const state = isParked ? ("PENDING" as const) : word;
+      return { id: this.id(name), node: this.number(name), item: null, state, branch: null, isParked };
     });
+    const run = { ...this.run(executions, mode, paused), signalled: signalled.map((name) => this.id(name)) };
     const { term } = this.story.state;
     const since = this.story.batch.number;
-    this.story.tell({ kind: "LOADED_RUNS", asked: [RUN], runs: [this.run(executions, mode)], since, term });
+    this.story.tell({ kind: "LOADED_RUNS", asked: [RUN], runs: [run], since, term });
     return this;
   }
 
-  run(executions: NodeExecution[], mode: RunMode): ReadRun {
-    return { ...this.#read, row: { ...this.#read.row }, executions, mode, revision: 1 };
+  /** Nodes that the run keeps from an earlier one, by name, with their branches. */
+  keeps(nodes: Record<string, string | null>): this {
+    const kept = Object.entries(nodes).map(([name, branch]) => [this.number(name), branch] as const);
+    this.#read.kept = [{ run: "earlier", nodes: kept }];
+    return this;
+  }
+
+  run(executions: NodeExecution[], mode: RunMode, paused: boolean): ReadRun {
+    return { ...this.#read, row: { ...this.#read.row }, executions, mode, paused, revision: 1, signalled: [] };
   }
 
   /** Hints a node that the api has created. */
@@ -122,7 +145,7 @@ export function nodeOf(name: string, edges: Edges): WorkflowNode {
 }
 
 /** States of the rows that a batch writes, by the names of their nodes; the run is "run". */
-export function states(stage: RunStage, batch: Batch): Record<string, string> {
+export function states(stage: Stage, batch: Batch): Record<string, string> {
   const changes = changesOf(batch).map(({ id, state, reason }) => {
     return [id === RUN ? "run" : stage.name(id), reason === null ? state : `${state} ${reason}`] as const;
   });

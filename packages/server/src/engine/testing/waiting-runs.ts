@@ -53,10 +53,13 @@ export class WaitingRuns {
       graph: this.#graph,
       executions: [],
       mode: "RUNNING",
+      paused: false,
       revision: 1,
+      output: null,
+      kept: [],
     } as const;
     const definitions = this.#nodes.map((node) => ({ ...node, payloadBytes: 0 }));
-    const runs = rows.map((row) => ({ ...rest, definitions, executions: [], row: { ...row } }));
+    const runs = rows.map((row) => ({ ...rest, definitions, executions: [], signalled: [], row: { ...row } }));
     if (asked.length > 0) this.story.tell({ kind: "LOADED_RUNS", asked, runs, since, term: state.term });
     return asked;
   }

@@ -19,7 +19,7 @@ export function nodeId(run: ExecutionId, node: number, item = 0): ExecutionId {
 
 /** A workflow of four nodes, of which the nodes 0 and 1 are ready from the start. */
 export function workflow(scene: Scene, sample: WorkflowSample = {}): OpenWorkflow {
-  const { deadline, nodes = 4, graph, definitions, payloads, roots, queue: _, ...job } = sample;
+  const { deadline, nodes = 4, graph, definitions, payloads, output = null, roots, queue: _, ...job } = sample;
   const usual = scene.job(job);
   const whole: OpenWorkflow = {
     ...usual,
@@ -29,6 +29,7 @@ export function workflow(scene: Scene, sample: WorkflowSample = {}): OpenWorkflo
     graph: graph ?? Buffer.from(`graph of ${usual.jobId}`),
     definitions: definitions ?? Buffer.from(`definitions of ${usual.jobId}`),
     payloads: payloads ?? [{ node: 1, payload: Buffer.from('"one"') }],
+    output,
     roots: [],
   };
   return { ...whole, roots: roots ?? [newNode(scene, whole, 0), newNode(scene, whole, 1)] };
@@ -145,7 +146,7 @@ export async function born(scene: Scene, asked: NewWorkflow): Promise<number[]> 
 /** An execution as `StoreRuns.load` tells it. */
 export function execution(asked: NewWorkflow, node: number, more: Partial<NodeExecution> = {}): NodeExecution {
   const id = nodeId(asked.executionId, node, more.item ?? 0);
-  return { id, node, item: null, state: "PENDING", branch: null, ...more };
+  return { id, node, item: null, state: "PENDING", branch: null, isParked: false, ...more };
 }
 
 /** Row of a run as owners read it. */

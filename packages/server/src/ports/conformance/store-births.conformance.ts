@@ -90,6 +90,7 @@ export function birthsConformance(scene: () => Scene): void {
       wasRevision: 1,
       revision: 2,
       mode: "FAILING" as const,
+      paused: true,
     });
     const ticks = [mine, lost].map((asked) =>
       scene().tick(asked.shard, {
@@ -127,8 +128,10 @@ export function birthsConformance(scene: () => Scene): void {
   it("changes a run that has the expected revision, and names one that has not", async () => {
     const asked = await started(scene());
     const run = asked.executionId;
-    await scene().applied(asked.shard, { runs: [{ run, wasRevision: 1, revision: 2, mode: "CANCELLING" }] });
-    const stale = { run, wasRevision: 1, revision: 2, mode: "FAILING" } as const;
+    await scene().applied(asked.shard, {
+      runs: [{ run, wasRevision: 1, revision: 2, mode: "CANCELLING", paused: false }],
+    });
+    const stale = { run, wasRevision: 1, revision: 2, mode: "FAILING", paused: false } as const;
     const absent = { ...stale, run: scene().runtime.uuid() };
     assert.deepEqual(await commit(asked, { runs: [stale] }), { ...applied(asked.shard), missedRuns: [run] });
     assert.deepEqual((await commit(asked, { runs: [absent] })).missedRuns, [absent.run]);
@@ -139,7 +142,13 @@ export function birthsConformance(scene: () => Scene): void {
   it("creates no node of a run whose change is missed, and writes the rest", async () => {
     const [stale, good] = [await started(scene(), { shard: 4 }), await started(scene(), { shard: 4 })];
     const change = (asked: NewWorkflow, wasRevision: number) => {
-      return { run: asked.executionId, wasRevision, revision: wasRevision + 1, mode: "FAILING" as const };
+      return {
+        run: asked.executionId,
+        wasRevision,
+        revision: wasRevision + 1,
+        mode: "FAILING" as const,
+        paused: false,
+      };
     };
     const outcome = await commit(stale, {
       changes: [nodeEnds(scene(), stale, 0), nodeEnds(scene(), good, 0)],
@@ -195,7 +204,7 @@ export function birthsConformance(scene: () => Scene): void {
       ],
       assigned: [scene().entry(job)],
       births: [birth(scene(), asked, 2, [0])],
-      runs: [{ run: asked.executionId, wasRevision: 1, revision: 2, mode: "FAILING" }],
+      runs: [{ run: asked.executionId, wasRevision: 1, revision: 2, mode: "FAILING", paused: false }],
     });
     const { executions, mode } = await loaded(scene(), asked);
     assert.equal(mode, "FAILING");

@@ -18,7 +18,7 @@ export function runQueriesConformance(scene: () => Scene): void {
     const payload = Buffer.from('"input"');
     const asked = await started(scene(), { name: "etl", labels: { team: "x" }, payload, nodes: 5 });
     const changes = [nodeEnds(scene(), asked, 0), nodeEnds(scene(), asked, 1, { state: "DEAD", error: ERROR })];
-    const runs = [{ run: asked.executionId, wasRevision: 1, revision: 4, mode: "FAILING" as const }];
+    const runs = [{ run: asked.executionId, wasRevision: 1, revision: 4, mode: "FAILING" as const, paused: false }];
     await scene().applied(asked.shard, { changes, runs, births: [birth(scene(), asked, 2, [0])] });
     const end = { state: "DEAD", reason: "NODE_DEAD", error: ERROR } as const;
     await scene().applied(asked.shard, { changes: [runEnds(scene(), asked, end)] });

@@ -27,15 +27,22 @@ export function runsConformance(scene: () => Scene): void {
 
   it("keeps every field of a submitted workflow, and shows it to the owner", async () => {
     const input = Buffer.from('"input"');
-    const asked = await started(scene(), { ...FULL, payload: input, nodes: 17 });
+    const output = Buffer.from("output");
+    const asked = await started(scene(), { ...FULL, payload: input, nodes: 17, output });
     assert.deepEqual(await scene().store.load([asked.executionId]), [runRow(asked)]);
     const run = await loaded(scene(), asked);
     assert.deepEqual(
-      { ...run, graph: Buffer.from(run.graph), definitions: Buffer.from(run.definitions) },
       {
-        ...{ row: runRow(asked), mode: "RUNNING", revision: 1, nodes: 17 },
-        ...{ graph: asked.graph, definitions: asked.definitions },
+        ...run,
+        ...{ graph: Buffer.from(run.graph), definitions: Buffer.from(run.definitions) },
+        output: Buffer.from(run.output ?? []),
+      },
+      {
+        ...{ row: runRow(asked), mode: "RUNNING", paused: false, revision: 1, nodes: 17 },
+        ...{ graph: asked.graph, definitions: asked.definitions, output },
+        kept: [],
         executions: [execution(asked, 0), execution(asked, 1)],
+        signalled: [],
       },
     );
     const job = await scene().store.queries.getJob("acme", asked.jobId);
@@ -148,6 +155,37 @@ export function runsConformance(scene: () => Scene): void {
         [asked.executionId, '"input"'],
         [job.executionId, '"job"'],
       ]),
+    );
+  });
+
+  it("gives the results of nodes that succeeded, also after the end of their run", async () => {
+    const [asked, other] = [await started(scene()), await started(scene())];
+    const ends = (node: number, change: Partial<RowChange>) => nodeEnds(scene(), asked, node, change);
+    const born = [2, 3, 4].map((node) => birth(scene(), asked, node));
+    await scene().applied(asked.shard, { births: born });
+    const changes = [
+      ends(0, { result: Buffer.from('{"a": 1}') }),
+      ends(1, { result: null }),
+      ends(2, { state: "DEAD", result: null, error: { name: "E", message: "no" } }),
+      ends(3, { state: "CANCELLED", result: null }),
+    ];
+    await scene().applied(asked.shard, { changes });
+    const ids = [0, 1, 2, 3, 4, 5].map((node) => nodeId(asked.executionId, node));
+    const results = async () => {
+      const found = await scene().store.runs.results([...ids, nodeId(other.executionId, 0)]);
+      return [...found].map(([id, result]) => [ids.indexOf(id), result && Buffer.from(result).toString()]).sort();
+    };
+    const expected = [
+      [0, '{"a": 1}'],
+      [1, null],
+    ];
+    assert.deepEqual(await results(), expected);
+    await scene().applied(asked.shard, { changes: [runEnds(scene(), asked, { result: Buffer.from("[7]") })] });
+    assert.deepEqual(await results(), expected);
+    const run = await scene().store.runs.results([asked.executionId]);
+    assert.deepEqual(
+      [...run.values()].map((result) => Buffer.from(result ?? []).toString()),
+      ["[7]"],
     );
   });
 

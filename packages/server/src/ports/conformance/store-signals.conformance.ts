@@ -4,6 +4,7 @@ import { SIGNALS_OPEN_MAX, SIGNALS_OPEN_MAX_BYTES } from "@mainspring/contract/l
 import { type Signal, waitData } from "../../domain/step.ts";
 import type { NewJob, RowChange, StepWrite } from "../store.ts";
 import type { SignalCommand } from "../store-commands.ts";
+import { birth, loaded, nodeId, runEnds, started } from "./runs-scene.conformance.ts";
 import { fenced, type Scene, takeShards } from "./store-scene.conformance.ts";
 
 /** Suspensions and signals. */
@@ -192,6 +193,47 @@ export function signalsConformance(scene: () => Scene): void {
     assert.deepEqual(await recorded(job), [["approval", "RESULT", 2]]);
     assert.deepEqual([await recorded(missed), await recorded(refused)], [[], []]);
     assert.deepEqual(await openIds(missed), ["a"]);
+  });
+
+  it("keeps signals to a node that has no execution yet, and names it to the run's owner", async () => {
+    const asked = await started(scene());
+    const { executionId: run, shard } = asked;
+    const [late, root] = [3, 0].map((node) => nodeId(run, node)) as [string, string];
+    const command = (executionId: string, node: number) => {
+      return { id: scene().runtime.uuid(), kind: "SIGNAL", shard, executionId, ofNode: { run, node } } as const;
+    };
+    const { steps } = scene().store;
+    const sent = command(late, 3);
+    assert.equal((await steps.addSignal(late, signalOf("a"), sent)).kind, "ACCEPTED");
+    assert.deepEqual(await scene().store.readCommands([shard], new Set(), 10), [sent]);
+    assert.equal((await steps.addSignal(late, signalOf("a"), command(late, 3))).kind, "REPEATED");
+    assert.deepEqual((await loaded(scene(), asked)).signalled, [late]);
+    assert.equal((await steps.addSignal(root, signalOf("b"), command(root, 0))).kind, "ACCEPTED");
+    assert.deepEqual((await loaded(scene(), asked)).signalled.sort(), [late, root].sort());
+    await scene().applied(shard, { births: [birth(scene(), asked, 3, [], { steps: "RECORDED" })] });
+    assert.equal((await scene().store.load([late]))[0]?.steps, "RECORDED");
+    assert.deepEqual(
+      (await steps.readSignals([late])).get(late)?.map(({ id }) => id),
+      ["a"],
+    );
+  });
+
+  it("takes no signal to a node of a run that is unknown or final, and forgets those of a run with the run", async () => {
+    const asked = await started(scene(), { roots: [] });
+    const { executionId: run, shard } = asked;
+    const node = nodeId(run, 3);
+    const add = (id: string, of = run) => {
+      const command = { id: scene().runtime.uuid(), kind: "SIGNAL", shard, executionId: node } as const;
+      return scene().store.steps.addSignal(node, signalOf(id), { ...command, ofNode: { run: of, node: 3 } });
+    };
+    assert.equal((await add("a", scene().runtime.uuid())).kind, "UNKNOWN");
+    assert.equal((await add("a")).kind, "ACCEPTED");
+    await scene().applied(shard, { changes: [runEnds(scene(), asked)] });
+    assert.equal((await add("b")).kind, "FINAL");
+    const { commands } = await scene().store.recover([shard]);
+    await scene().applied(shard, { commandsDone: commands.map(({ id }) => id) });
+    await scene().store.maintain(scene().runtime.now() + 10 * 86_400_000, { days: 5, deadDays: 5 });
+    assert.deepEqual([...(await scene().store.steps.readSignals([node])).keys()], []);
   });
 
   it("forgets signals with their execution", async () => {

@@ -115,8 +115,8 @@ export function waitingRunsConformance(scene: () => Scene): void {
   /** A recurring workflow of four nodes, which was submitted. */
   const planned = async (sample: Parameters<typeof recurring>[1] = {}): Promise<NewRecurringWorkflow> => {
     const job = recurring(scene(), { recurrence: { ...NIGHTLY, startsWorkflow: true }, ...sample });
-    const { nodes, graph, definitions, payloads } = workflow(scene());
-    const asked = { ...job, nodes, graph, definitions, payloads };
+    const { nodes, graph, definitions, payloads, output } = workflow(scene(), { output: Buffer.from('"result"') });
+    const asked = { ...job, nodes, graph, definitions, payloads, output };
     const { jobId } = job;
     assert.deepEqual(await scene().store.submit([{ idempotency: null, jobs: [asked] }]), [
       { kind: "ACCEPTED", replayed: false, jobs: [{ jobId, executionId: null, deduplicated: false }] },

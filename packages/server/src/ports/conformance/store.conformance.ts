@@ -9,10 +9,12 @@ import { jobExecutionsConformance } from "./store-job-executions.conformance.ts"
 import { jobsConformance } from "./store-jobs.conformance.ts";
 import { ledgerConformance } from "./store-ledger.conformance.ts";
 import { logsConformance } from "./store-logs.conformance.ts";
+import { pausedRunsConformance } from "./store-paused-runs.conformance.ts";
 import { queriesConformance } from "./store-queries.conformance.ts";
 import { readConformance } from "./store-read.conformance.ts";
 import { recurrencesConformance } from "./store-recurrences.conformance.ts";
 import { recurringJobsConformance } from "./store-recurring-jobs.conformance.ts";
+import { retriesConformance } from "./store-retries.conformance.ts";
 import { runQueriesConformance } from "./store-run-queries.conformance.ts";
 import { runsConformance } from "./store-runs.conformance.ts";
 import { type MakeStore, Scene, type StoreUnderTest } from "./store-scene.conformance.ts";
@@ -46,6 +48,7 @@ export function storeConformance(name: string, makeStore: MakeStore): void {
     describe("runs of workflows for the owner", () => runsConformance(() => scene));
     describe("births of nodes", () => birthsConformance(() => scene));
     describe("runs of workflows that wait", () => waitingRunsConformance(() => scene));
+    describe("paused runs of workflows", () => pausedRunsConformance(() => scene));
     describe("changes of jobs", () => jobsConformance(() => scene));
     describe("executions of a job", () => jobExecutionsConformance(() => scene));
     describe("changes of recurring jobs", () => recurringJobsConformance(() => scene));
@@ -57,6 +60,7 @@ export function storeConformance(name: string, makeStore: MakeStore): void {
     describe("records of handlers", () => stepsConformance(() => scene));
     describe("suspensions and signals", () => signalsConformance(() => scene));
     describe("log lines of attempts", () => logsConformance(() => scene));
+    describe("retries of runs", () => retriesConformance(() => scene));
     describe("queries of runs", () => runQueriesConformance(() => scene));
     describe("queries", () => queriesConformance(() => scene));
   });

@@ -35,6 +35,7 @@ class Inbox {
       plans: () => 0,
       hasPlanRoom: () => true,
       pools: { begin: () => () => undefined },
+      references: { resolve: async () => [] },
       hasRuns: () => false,
       tzdata: () => null,
     });

@@ -11,6 +11,7 @@ import { decodeNodes } from "../../ports/stored-nodes.ts";
 import { FlowTurns, READ_SIZES, type ReadSizes } from "./flow-turns.ts";
 import { PLANS_AHEAD_MS, PlanReader } from "./plan-reader.ts";
 import type { PoolReader } from "./pool-reader.ts";
+import type { References } from "./references.ts";
 import { RunSweep } from "./run-sweep.ts";
 
 /** Interval in ms of the sweeps that find what lost hints did not announce. */
@@ -41,6 +42,8 @@ export interface Reader {
   plans(): number;
   /** Whether the machine has room for more recurring jobs of the flow. */
   hasPlanRoom(flow: Flow): boolean;
+  /** Fills in outputs of runs. */
+  readonly references: Pick<References, "resolve">;
   /** Receives the settings of pools that a poll returns. */
   readonly pools: Pick<PoolReader, "begin">;
   /** Whether the machine knows of open workflow runs. */
@@ -148,6 +151,8 @@ export class Hydrator {
         return this.#load(want.ids);
       case "LOAD_RUNS":
         return this.#loadRuns(want.runs);
+      case "OUTPUT":
+        return this.#fillOutput(want);
       case "LOAD_PLANS":
       case "FIRED":
       case "DUE_PLANS":
@@ -161,6 +166,11 @@ export class Hydrator {
       const runs = loaded.map((run) => ({ ...run, definitions: decodeNodes(run.definitions) }));
       return { kind: "LOADED_RUNS", asked, runs, ...mark };
     });
+  }
+
+  async #fillOutput({ run, stored }: Extract<Want, { kind: "OUTPUT" }>): Promise<void> {
+    const [output] = await this.#reader.references.resolve([{ run, stored }]);
+    if (!this.#stopped && output !== undefined) this.#reader.take({ kind: "OUTPUT", run, output });
   }
 
   async #readReady(want: Extract<Want, { kind: "READY" }>): Promise<void> {
@@ -252,7 +262,7 @@ export class Hydrator {
     return full;
   }
 
-  /** Reads commands immediately: commands for plans are applied in the order of the inbox, not of their messages. */
+  /** Reads commands immediately: commands for plans and runs are applied in the order of the inbox, not of their messages. */
   lookForCommands(): void {
     if (this.#looking) return;
     this.#looking = true;

@@ -3,8 +3,11 @@ import { RecordedStepsSchema, StepKind } from "@mainspring/proto";
 import type { Candidate } from "../../domain/execution.ts";
 import type { EpochMs, ExecutionId } from "../../domain/ids.ts";
 import { type RecordedStep, type Signal, waitOf } from "../../domain/step.ts";
+import type { Unsendable } from "../../engine/inputs.ts";
 import type { Assignment } from "../../ports/messages.ts";
+import { isTemplate } from "../../ports/references/template.ts";
 import type { Store } from "../../ports/store.ts";
+import type { References } from "./references.ts";
 
 /**
  * Bytes and number of payloads in one of the two generations of payloads kept for executions that were just submitted.
@@ -21,13 +24,34 @@ interface Hinted {
 }
 type Assigned = Pick<Assignment, "executionId" | "attempt" | "payload" | "payloadBytes" | "steps">;
 
+/** Facts about assignments that the assignments do not have. */
+interface About<A> {
+  /** Time at which an assignment leaves, from which its waits count. */
+  sentAt(assign: A): EpochMs;
+  /** Run of the workflow whose node the assignment runs; null: it runs none. */
+  runOf(assign: A): ExecutionId | null;
+}
+
+/** Parts of assignments that are not available. */
+interface Incomplete {
+  missing: readonly ExecutionId[];
+  runs: ReadonlyMap<ExecutionId, ExecutionId>;
+  isStepping: boolean;
+}
+
+/** An assignment that cannot be sent, and why. */
+export interface Held<A> extends Pick<Unsendable, "reason" | "error"> {
+  assign: A;
+}
+
 /**
- * Payloads of assignments, records of earlier attempts, and signals. Payloads that came with a hint are available for the first
+ * Payloads of assignments, records of earlier attempts, and signals. References in payloads of nodes are replaced. Payloads that came with a hint are available for the first
  * attempt; the others are read when they are needed. A later attempt may run another version of the job, with another
  * payload.
  */
 export class Payloads {
   readonly #store: Pick<Store, "payloads" | "steps">;
+  readonly #references: Pick<References, "resolve">;
   /**
    * Two generations of payloads: the newest, and those before, which are dropped as a whole. Payloads of executions
    * that their lane rejected, or that were cancelled, may never be asked for. Dropping single payloads by age would be
@@ -37,8 +61,9 @@ export class Payloads {
   #old = new Map<ExecutionId, Uint8Array>();
   #youngBytes = 0;
 
-  constructor(store: Pick<Store, "payloads" | "steps">) {
+  constructor(store: Pick<Store, "payloads" | "steps">, references: Pick<References, "resolve">) {
     this.#store = store;
+    this.#references = references;
   }
 
   /** @param dueUntil latest due time; later executions stay in the store, with their payloads */
@@ -54,21 +79,56 @@ export class Payloads {
 
   /**
    * Puts payloads, records and signals into the assignments.
-   * @param sentAt time at which an assignment leaves, from which its waits count
-   * @returns null: everything was available
+   * @returns null: everything was available; else assignments that cannot be sent, whose references lead nowhere or too far
    */
-  attach<A extends Assigned>(assigns: readonly A[], sentAt: (assign: A) => EpochMs): Promise<void> | null {
+  attach<A extends Assigned>(assigns: readonly A[], about: About<A>): Promise<Held<A>[]> | null {
     const missing: ExecutionId[] = [];
+    /** Runs of nodes whose payloads may have references. */
+    const runs = new Map<ExecutionId, ExecutionId>();
     let isStepping = false;
     for (const assign of assigns) {
       if (assign.steps === null) isStepping = true;
-      if (assign.payloadBytes === 0 || assign.payload !== null) continue;
-      const kept = this.#take(assign.executionId);
-      if (kept === undefined || assign.attempt > 1) missing.push(assign.executionId);
-      else assign.payload = kept;
+      if (assign.payloadBytes === 0) continue;
+      if (assign.payload === null) {
+        const kept = this.#take(assign.executionId);
+        if (kept === undefined || assign.attempt > 1) missing.push(assign.executionId);
+        else assign.payload = kept;
+      }
+      if (assign.payload !== null && !isTemplate(assign.payload)) continue;
+      const run = about.runOf(assign);
+      if (run !== null) runs.set(assign.executionId, run);
     }
-    if (isStepping) return this.#readAll(assigns, missing, sentAt);
-    return missing.length === 0 ? null : this.#read(assigns, missing);
+    if (!isStepping && missing.length + runs.size === 0) return null;
+    return this.#complete(assigns, { ...about, missing, runs, isStepping });
+  }
+
+  async #complete<A extends Assigned>(
+    assigns: readonly A[],
+    { missing, runs, isStepping, sentAt }: About<A> & Incomplete,
+  ): Promise<Held<A>[]> {
+    if (isStepping) await this.#readAll(assigns, missing, sentAt);
+    else if (missing.length > 0) await this.#read(assigns, missing);
+    return runs.size === 0 ? [] : await this.#fill(assigns, runs);
+  }
+
+  /** Replaces the references in payloads of nodes. */
+  async #fill<A extends Assigned>(
+    assigns: readonly A[],
+    runs: ReadonlyMap<ExecutionId, ExecutionId>,
+  ): Promise<Held<A>[]> {
+    const wanted = assigns.flatMap((assign) => {
+      const { executionId, payload: stored } = assign;
+      const run = runs.get(executionId);
+      return run !== undefined && stored !== null && isTemplate(stored) ? [{ assign, run, stored }] : [];
+    });
+    if (wanted.length === 0) return [];
+    const held: Held<A>[] = [];
+    for (const [i, filled] of (await this.#references.resolve(wanted)).entries()) {
+      const { assign } = wanted[i] as (typeof wanted)[number];
+      if (filled instanceof Uint8Array) assign.payload = filled;
+      else held.push({ assign, ...filled });
+    }
+    return held;
   }
 
   async #readAll<A extends Assigned>(

@@ -58,7 +58,8 @@ function judge({ id, state, reason, failures, lost, job }: ExecutionRow): void {
   if (lost > maxLost) throw new Violation(`${id} was lost ${lost} times`);
   const isUsedUp = failures >= retry.maxAttempts || lost >= maxLost;
   if (state === "PENDING" && isUsedUp) throw new Violation(`${id} is to be tried again and has no attempt left`);
-  const isOtherwise = reason !== null && ["NOT_RETRYABLE", "RESULT_REFUSED", "LIFETIME_EXCEEDED"].includes(reason);
+  const isOtherwise =
+    reason !== null && ["NOT_RETRYABLE", "RESULT_REFUSED", "LIFETIME_EXCEEDED", "REFERENCE_NOT_FOUND"].includes(reason);
   const isAsked = isOtherwise || (lost > 0 && onWorkerLost === "DEAD");
   if (state === "DEAD" && !isUsedUp && !isAsked) throw new Violation(`${id} is dead and had attempts left`);
 }

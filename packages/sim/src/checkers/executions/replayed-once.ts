@@ -6,6 +6,7 @@ export function replayedOnce(): Checker {
   return {
     name: "replayed once",
     saw(event) {
+      if (event.kind === "RUN_RETRIED" && event.run.retryOf !== null) settled.add(event.run.retryOf);
       if (event.kind === "JOB_CHANGED" && event.row?.retryOf) settled.add(event.row.retryOf);
       if (event.kind !== "SETTLED") return;
       for (const { id, state } of event.letters) {

@@ -71,7 +71,8 @@ export function signalsAreConsumedOnce(ledger: Ledger, quiet: Quiet): Checker {
     looked(nowMs) {
       for (const id of ledger.open) {
         const account = ledger.get(id) as Account;
-        if (account.current === null && account.row.steps === "AWAITING") judge(account, nowMs);
+        if (account.current === null && account.row.steps === "AWAITING" && account.row.queue !== "PARKED")
+          judge(account, nowMs);
       }
     },
   };

@@ -9,7 +9,10 @@ import { type Account, isRun, type Ledger } from "../recurring/ledger.ts";
 /** Longest wait of work that could run while no fault is active, in milliseconds. */
 const BOUND_MS = 20_000;
 
-/** With a free worker that can run it, an execution starts within the limit; so does a run of a workflow that nothing holds back. */
+/**
+ * With a free worker that can run it, an execution starts within the limit; so does a run of a workflow that nothing holds
+ * back. The checker of paused runs judges how long a node is parked.
+ */
 export function startsInTime(ledger: Ledger, tracker: WorkerTracker, quiet: Quiet, pools: PoolLimitsHold): Checker {
   /**
    * Time of the last assignment by concurrency key; other executions of the key may have to wait for a while after it.
@@ -71,8 +74,8 @@ export function startsInTime(ledger: Ledger, tracker: WorkerTracker, quiet: Quie
       if (nowMs - quiet.sinceMs < BOUND_MS) return;
       for (const id of ledger.open) {
         const account = ledger.get(id) as Account;
-        if (account.current === null) waits(account, nowMs);
-        else isOnItsWay(account, nowMs);
+        if (account.current !== null) isOnItsWay(account, nowMs);
+        else if (account.row.queue !== "PARKED") waits(account, nowMs);
       }
     },
   };

@@ -22,7 +22,8 @@ export function commandsAreObeyed(ledger: Ledger, quiet: Quiet): Checker {
         const { command } = event;
         open.set(command.id, "jobId" in command ? command.jobId : command.executionId);
         const isToggle = command.kind === "PLAN" && (command.order.kind === "PAUSE" || command.order.kind === "RESUME");
-        if (isToggle) givenMs.set(command.id, event.at - EPOCH_MS);
+        const isOrder = command.kind === "PAUSE_RUN" || command.kind === "RESUME_RUN";
+        if (isToggle || isOrder) givenMs.set(command.id, event.at - EPOCH_MS);
         if (command.kind === "CANCEL") known.set(command.id, command.executionId);
       }
       if (event.kind !== "COMMITTED" || event.outcome.status !== "APPLIED") return;

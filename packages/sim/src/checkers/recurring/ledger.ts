@@ -85,7 +85,7 @@ export class Ledger {
 /** New rows of an event: of a submit, a plan, a replay, a run, or a node of a workflow. */
 export function addedRows(event: StoreEvent): readonly ExecutionRow[] {
   if (event.kind === "COMMITTED") return event.nodes.length === 0 ? event.born : [...event.born, ...event.nodes];
-  if (event.kind === "SUBMITTED" || event.kind === "SETTLED") return event.rows;
+  if (event.kind === "SUBMITTED" || event.kind === "SETTLED" || event.kind === "RUN_RETRIED") return event.rows;
   return event.kind === "JOB_CHANGED" && event.row !== null ? [event.row] : [];
 }
 

@@ -1,4 +1,4 @@
-import type { ExecutionRow, StoreEvent, WorkflowNode } from "@mainspring/server/testing";
+import type { ExecutionRow, RunRow, StoreEvent, WorkflowNode } from "@mainspring/server/testing";
 import { type Checker, Violation } from "../checker.ts";
 import type { Quiet } from "../quiet.ts";
 import { addedRows, isOver, isRun } from "../recurring/ledger.ts";
@@ -10,27 +10,62 @@ const BOUND_MS = 30_000;
 export interface Graph {
   nodes: readonly WorkflowNode[];
   onFailure: "FAIL_FAST" | "CONTINUE";
+  /** References of nodes and of the output; left out: the workflow has none. */
+  references?: References;
+}
+
+/** A reference as a client writes it. */
+export interface Reference {
+  $from: string;
+  path?: readonly (string | number)[];
+}
+
+export interface References {
+  input: unknown;
+  /** References in the payload of each node, by its number. */
+  ofNodes: readonly (readonly Reference[])[];
+  output: readonly Reference[];
 }
 
 interface RunAccount {
   graph: Graph;
   row: ExecutionRow;
   mode: string;
+  /** Modes of the run before and after the newest commit that changed its mode, and that commit. */
+  changed: { modes: readonly string[]; in: StoreEvent } | null;
+  paused: boolean;
+  /** Executions of nodes by name. A node that a retry keeps has the execution of the earlier run. */
   rows: Map<string, ExecutionRow>;
   /** Simulated time since which no node is live; null: one is. */
   idleSinceMs: number | null;
 }
 
 /**
- * A run is opened once, with its first nodes. A node is created once, and only when its parents have ended as its edges want; a run ends only when nothing of it is
- * live or may start, and then as its nodes say. An open run whose nodes have all ended goes on or ends soon.
+ * A run that waits is opened once, with its first nodes.
+ * A node is created once, and only when its parents have ended as its edges want; a run ends only when nothing of it is
+ * live or may start, and then as its nodes say. An open run whose nodes have all ended goes on or ends soon, unless it is
+ * paused. A retry keeps only nodes that have SUCCEEDED and that do not follow from a node that runs again, and creates none
+ * of them.
  * @param graphs workflows by the id of their job
  */
 export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, quiet: Quiet): Checker {
   const runs = new Map<string, RunAccount>();
-  const begin = (row: ExecutionRow, mode: string) => {
+  const begin = (row: ExecutionRow, mode: string, paused: boolean) => {
     const graph = graphs().get(row.job.jobId);
-    if (graph !== undefined) runs.set(row.id, { graph, row, mode, rows: new Map(), idleSinceMs: null });
+    if (graph !== undefined)
+      runs.set(row.id, { graph, row, mode, paused, changed: null, rows: new Map(), idleSinceMs: null });
+  };
+  /** Rows of retries that are not open yet. */
+  const waiting = new Map<string, RunRow>();
+  const keep = (row: RunRow) => {
+    const { run: id, kept } = row;
+    const run = runs.get(id);
+    if (run === undefined) waiting.set(id, row);
+    if (run === undefined || kept.length === 0) return;
+    for (const { run: base, nodes } of kept) {
+      for (const [node, branch] of nodes) keepNode(run, runs.get(base), node, branch);
+    }
+    judgeKept(run);
   };
   const put = (row: ExecutionRow) => {
     const run = runs.get(row.job.jobId);
@@ -42,26 +77,39 @@ export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, qui
     saw(event) {
       if (event.kind === "WENT_BACK") {
         runs.clear();
-        const modes = new Map(event.runs.map(({ run, mode }) => [run, mode]));
-        for (const row of event.rows) if (row.queue === "OPEN") begin(row, modes.get(row.id) ?? "RUNNING");
+        waiting.clear();
+        const runsById = new Map(event.runs.map((run) => [run.run, run]));
+        for (const row of event.rows) {
+          const { mode = "RUNNING", paused = false } = runsById.get(row.id) ?? {};
+          if (isRun(row) && row.startedAt !== null) begin(row, mode, paused);
+        }
         for (const row of event.rows) put(row);
+        for (const run of event.runs) keep(run);
         return;
       }
-      if (event.kind === "SUBMITTED") for (const row of event.rows) if (row.queue === "OPEN") begin(row, "RUNNING");
+      if (event.kind === "SUBMITTED")
+        for (const row of event.rows) if (row.queue === "OPEN") begin(row, "RUNNING", false);
+      if (event.kind === "RUN_RETRIED") {
+        for (const row of event.rows) if (row.queue === "OPEN") begin(row, "RUNNING", false);
+        keep(event.run);
+      }
       if (event.kind === "COMMITTED" && event.outcome.status === "APPLIED") {
         for (const { before, after } of event.applied) {
           if (!isRun(after) || after.queue !== "OPEN" || !graphs().has(after.job.jobId)) continue;
           if (runs.has(after.id)) throw new Violation(`the run ${after.id} was opened twice`);
           judgeOpening(before, after, event.nodes);
-          begin(after, "RUNNING");
+          begin(after, "RUNNING", false);
+          const retry = waiting.get(after.id);
+          if (retry !== undefined) keep(retry);
         }
         committed(event, runs, put);
       }
-      for (const row of addedRows(event)) created(row, runs, put);
+      for (const row of addedRows(event)) created(event, row, runs, put);
     },
     looked(nowMs) {
       for (const run of runs.values()) {
-        const isIdle = !isOver(run.row.state) && [...run.rows.values()].every(({ state }) => isOver(state));
+        const isIdle =
+          !isOver(run.row.state) && !run.paused && [...run.rows.values()].every(({ state }) => isOver(state));
         run.idleSinceMs = isIdle ? (run.idleSinceMs ?? nowMs) : null;
         const sinceMs = Math.max(run.idleSinceMs ?? nowMs, quiet.butForBlocksSinceMs);
         if (nowMs - sinceMs > BOUND_MS) throw new Violation(`the run ${run.row.id} is open and nothing of it is live`);
@@ -70,15 +118,39 @@ export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, qui
   };
 }
 
+/** @param base account of the run that has the execution */
+function keepNode(run: RunAccount, base: RunAccount | undefined, node: number, branch: string | null): void {
+  const name = run.graph.nodes[node]?.name ?? "";
+  const row = base?.rows.get(name);
+  if (base === undefined || row?.job.jobId !== base.row.id)
+    throw new Violation(`${run.row.id} keeps ${name}, of which the earlier run has no execution`);
+  if (row.state !== "SUCCEEDED" || row.branch !== branch)
+    throw new Violation(`${run.row.id} keeps ${name} with the branch ${branch}, and it is ${row.state} ${row.branch}`);
+  run.rows.set(name, row);
+}
+
+/** A kept node follows from kept nodes, and from nodes that these skip. */
+function judgeKept({ graph, row, rows }: RunAccount): void {
+  const states = blanks(graph.nodes, rows, "RUNNING");
+  for (const { name, dependsOn } of graph.nodes) {
+    if (!rows.has(name)) continue;
+    const open = dependsOn.find(({ node }) => !rows.has(node) && states.get(node) !== "SKIPPED");
+    if (open !== undefined) throw new Violation(`${row.id} keeps ${name}, although ${open.node} runs again`);
+  }
+}
+
 function committed(
-  { asked, applied, outcome }: Extract<StoreEvent, { kind: "COMMITTED" }>,
+  event: Extract<StoreEvent, { kind: "COMMITTED" }>,
   runs: ReadonlyMap<string, RunAccount>,
   put: (row: ExecutionRow) => void,
 ): void {
+  const { asked, applied, outcome } = event;
   const missed = new Set(outcome.missedRuns);
-  for (const { run, mode } of asked.runs) {
+  for (const { run, mode, paused } of asked.runs) {
     const account = runs.get(run);
-    if (account !== undefined && !missed.has(run)) account.mode = mode;
+    if (account === undefined || missed.has(run)) continue;
+    account.changed = { modes: [account.mode, mode], in: event };
+    Object.assign(account, { mode, paused });
   }
   for (const { after } of applied) put(after);
   for (const { after } of applied) {
@@ -89,15 +161,22 @@ function committed(
   }
 }
 
-function created(row: ExecutionRow, runs: ReadonlyMap<string, RunAccount>, put: (row: ExecutionRow) => void): void {
+function created(
+  event: StoreEvent,
+  row: ExecutionRow,
+  runs: ReadonlyMap<string, RunAccount>,
+  put: (row: ExecutionRow) => void,
+): void {
   if (row.node === null || row.node < 0) return;
   const run = runs.get(row.job.jobId);
   const node = run?.graph.nodes[row.node];
   if (run === undefined || node === undefined) throw new Violation(`${row.id} is a node of no run`);
   if (run.rows.has(node.name)) throw new Violation(`${node.name} of ${run.row.id} was created twice`);
   if (isOver(run.row.state)) throw new Violation(`${node.name} was created after the end of ${run.row.id}`);
-  const state = blanks(run.graph.nodes, run.rows, modeOf(run)).get(node.name);
-  if (state !== "READY") throw new Violation(`${node.name} of ${run.row.id} was created and is ${state}`);
+  // The owner may create a node and change the mode in one commit, in any order. It cancels the node then.
+  const modes = run.changed?.in === event ? run.changed.modes : [run.mode];
+  const states = modes.map((mode) => blanks(run.graph.nodes, run.rows, modeOf({ mode })).get(node.name));
+  if (!states.includes("READY")) throw new Violation(`${node.name} of ${run.row.id} was created and is ${states}`);
   put(row);
 }
 
@@ -110,7 +189,7 @@ function judgeOpening(before: ExecutionRow, after: ExecutionRow, nodes: readonly
   if (!nodes.some((row) => row.job.jobId === id)) throw new Violation(`the run ${id} was opened without a node`);
 }
 
-function modeOf({ mode }: RunAccount): Mode {
+function modeOf({ mode }: Pick<RunAccount, "mode">): Mode {
   return mode === "EXPIRING" ? "CANCELLING" : (mode as Mode);
 }
 
@@ -119,11 +198,13 @@ function judgeEnd(run: RunAccount): void {
   const live = [...rows.values()].find(({ state }) => !isOver(state));
   if (live !== undefined)
     throw new Violation(`the run ${row.id} is ${row.state}, and its node ${live.id} is ${live.state}`);
-  const seen = blanks(graph.nodes, rows as ReadonlyMap<string, NodeRow>, modeOf(run));
+  const seen = blanks(graph.nodes, rows as ReadonlyMap<string, NodeRow>, modeOf({ mode }));
   for (const [name, state] of seen) {
     if (state !== "SKIPPED") throw new Violation(`the run ${row.id} is ${row.state}, and its node ${name} is ${state}`);
   }
   const expected = mode === "CANCELLING" ? "CANCELLED" : mode === "EXPIRING" ? "DEAD" : outcomeOf(graph, rows);
+  // Another checker judges whether the output of the workflow leads nowhere.
+  if (row.reason === "REFERENCE_NOT_FOUND" && expected === "SUCCEEDED") return;
   if (row.state !== expected) throw new Violation(`the run ${row.id} is ${row.state} instead of ${expected}`);
 }
 

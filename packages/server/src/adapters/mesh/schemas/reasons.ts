@@ -20,6 +20,7 @@ export const Reason = Type.Union([
   reason("LIFETIME_ENDS", { endsAt: Instant, maxLifetimeSec: Type.Number() }),
   reason("BACKOFF", { until: Instant, failures: Count, maxAttempts: Count }),
   reason("POOL_PAUSED", { pool: Id }),
+  reason("WORKFLOW_PAUSED", { workflowId: Id }),
   reason("POOL_AT_LIMIT", { pool: Id, limit: Count, running: Count }),
   reason("POOL_RATE_USED", { pool: Id, ratePerSec: Type.Number(), nextStartAt: Instant }),
   reason("PERMIT_AWAITED", { pool: Id }),

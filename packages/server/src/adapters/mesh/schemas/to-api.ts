@@ -83,7 +83,7 @@ export const toApi: SchemasOf<ToApi> = {
       commandId: Id,
       outcome: oneOf(
         ...(["CANCELLED", "REQUESTED", "FINAL", "SIGNALLED", "REPLACED", "KEPT", "DELETED"] as const),
-        ...(["PLANNED", "NOT_PLANNED", "BACKFILL_OPEN"] as const),
+        ...(["PLANNED", "NOT_PLANNED", "BACKFILL_OPEN", "PAUSED", "RESUMED"] as const),
       ),
     }),
   ),

@@ -53,7 +53,7 @@ const Row = Type.Object({
   jobVersion: Count,
   payloadBytes: Count,
   state: oneOf("PENDING", "RUNNING"),
-  queue: oneOf("NONE", "WAITING", "READY", "HELD", "OPEN"),
+  queue: oneOf("NONE", "WAITING", "READY", "HELD", "OPEN", "PARKED"),
   attempt: Count,
   failures: Count,
   lost: Count,
@@ -135,7 +135,11 @@ const Definition = Type.Object({
 });
 const Command = Type.Union([
   Type.Object({ ...command, kind: Type.Literal("CANCEL"), executionId: Id }),
-  Type.Object({ ...command, kind: Type.Literal("SIGNAL"), executionId: Id }),
+  Type.Object({
+    ...{ ...command, kind: Type.Literal("SIGNAL"), executionId: Id },
+    ofNode: Type.Optional(Type.Object({ run: Id, node: Count })),
+  }),
+  Type.Object({ ...command, kind: oneOf("PAUSE_RUN", "RESUME_RUN"), executionId: Id }),
   Type.Object({ ...ofJob, kind: Type.Literal("REPLACE"), version: Count, definition: Definition, payloadBytes: Count }),
   Type.Object({ ...ofJob, kind: Type.Literal("DELETE") }),
   Type.Object({ ...command, kind: Type.Literal("PLAN"), jobId: Id, order: Order }),

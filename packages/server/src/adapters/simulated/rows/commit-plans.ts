@@ -6,6 +6,7 @@ import type { AppliedPlan } from "../history.ts";
 import { unstorableBirth } from "../storable.ts";
 import type { StoreData } from "../store-data.ts";
 import { type ExecutionRow, newRow } from "./execution-row.ts";
+import { putRun } from "./insert-workflow.ts";
 
 interface PlansOutcome {
   planned: AppliedPlan[];
@@ -61,7 +62,7 @@ function bear(
   else if (occurrence.uniqueKey !== null) data.uniqueKeys.take(job);
   const { node = null } = occurrence.row;
   const written = { ...row, node, updatedAt: data.now(), commitNumber };
-  if (node !== null) data.runs.put({ run: id, shard: written.job.shard, revision: 1, mode: "RUNNING" });
+  if (node !== null) putRun(data, written.job, null, []);
   data.executions.insert(written);
   outcome.born.push(written);
 }

@@ -26,18 +26,18 @@ export function commitRuns(
   commitNumber: number,
 ): RunsOutcome {
   const outcome: RunsOutcome = { runs: [], nodes: [], missedRuns: [], notBorn: [], refused: [] };
-  for (const { run, wasRevision, revision, mode } of asked.runs) {
+  const changed = new Set(applied.map(({ after }) => after.id));
+  for (const { run, wasRevision, revision, mode, paused, after: ends = [] } of asked.runs) {
     const before = data.runs.get(run);
-    if (before === undefined || before.revision !== wasRevision) {
+    if (before?.revision !== wasRevision || !ends.every((end) => changed.has(end))) {
       outcome.missedRuns.push(run);
       continue;
     }
     invariant(before.shard === asked.shard, "a run is changed in its own shard");
-    const after = { ...before, revision, mode };
+    const after = { ...before, revision, mode, paused };
     data.runs.put(after);
     outcome.runs.push({ before, after });
   }
-  const changed = new Set(applied.map(({ after }) => after.id));
   const missed = new Set(outcome.missedRuns);
   for (const birth of asked.births) {
     const { id, jobId } = birth.row;

@@ -61,7 +61,7 @@ function write(data: StoreData, step: StepWrite): void {
 
 function isAsExpected(data: StoreData, id: ExecutionId, attempt: number): boolean {
   const row = data.executions.get(id);
-  return row?.state === "PENDING" && row.attempt === attempt;
+  return row?.state === "PENDING" && row.attempt === attempt && row.queue !== "PARKED";
 }
 
 function change(data: StoreData, asked: ShardCommit, commitNumber: number) {

@@ -1,13 +1,16 @@
 import { RUN_NODE } from "../../../domain/execution.ts";
+import type { EpochMs, ExecutionId } from "../../../domain/ids.ts";
+import type { KeptNodes } from "../../../domain/workflow/kept-nodes.ts";
 import type { NewJob } from "../../../ports/store.ts";
 import type { NewNode, NewRecurringWorkflow, NewWorkflow } from "../../../ports/store-runs.ts";
 import type { StoreData } from "../store-data.ts";
 import { type ExecutionRow, newRow } from "./execution-row.ts";
+import type { RunRow } from "./run-table.ts";
 
 /** Inserts what the runs of a workflow share. */
 export function insertGraph(data: StoreData, asked: NewWorkflow | NewRecurringWorkflow): void {
-  const { jobId, nodes, graph, definitions, payloads } = asked;
-  data.runs.putGraph(jobId, 1, { nodes, graph, definitions, payloads: [...payloads] });
+  const { jobId, nodes, graph, definitions, payloads, output } = asked;
+  data.runs.putGraph(jobId, 1, { nodes, graph, definitions, payloads: [...payloads], output });
 }
 
 /** Inserts the job and the run of a workflow. @returns rows of the run and of its first nodes */
@@ -18,22 +21,38 @@ export function insertWorkflow(data: StoreData, asked: NewWorkflow): ExecutionRo
     nodes: _nodes,
     graph: _graph,
     definitions: _definitions,
-    payloads: _,
+    payloads: _payloads,
+    output: _,
     roots,
     ...rest
   } = asked;
   const job: NewJob = { ...rest, queue: "READY" };
   data.jobs.insert(job);
   if (job.definition.uniqueKey !== null) data.uniqueKeys.take(job);
-  data.runs.put({ run: job.executionId, shard: job.shard, revision: 1, mode: "RUNNING" });
-  const run: ExecutionRow = {
-    ...newRow(job),
-    ...{ queue, node: RUN_NODE },
-    ...(deadline !== null && { state: "RUNNING", dueAt: deadline, startedAt: job.createdAt }),
-  };
+  putRun(data, job, null, []);
+  const run = runRow(newRow(job), queue, deadline);
   const rows = [run, ...roots.map((root) => nodeRow(data, root, { updatedAt: root.createdAt, commitNumber: 0 }, run))];
   for (const row of rows) data.executions.insert(row);
   return rows;
+}
+
+/** Inserts the row of a run beside the row of its execution. */
+export function putRun(
+  data: StoreData,
+  { executionId: run, shard }: Pick<NewJob, "executionId" | "shard">,
+  retryOf: ExecutionId | null,
+  kept: readonly KeptNodes[],
+): RunRow {
+  const row: RunRow = { run, shard, revision: 1, mode: "RUNNING", paused: false, retryOf, kept };
+  data.runs.put(row);
+  return row;
+}
+
+/** The execution of a run. @param deadline null: the run does not start at once */
+export function runRow(row: ExecutionRow, queue: NewWorkflow["queue"], deadline: EpochMs | null): ExecutionRow {
+  const { createdAt: startedAt } = row.job;
+  const begun = deadline === null ? {} : { state: "RUNNING" as const, dueAt: deadline, startedAt };
+  return { ...row, queue, node: RUN_NODE, ...begun };
 }
 
 /** @param run row of the run */
@@ -63,5 +82,11 @@ export function nodeRow(
     payload: graph?.payloads.find(({ node }) => node === row.node)?.payload ?? null,
   };
   const origin = { trigger: "NODE", retryOf: null, jobVersion: row.jobVersion, dueAt: row.dueAt } as const;
-  return { ...newRow(job, origin), ...written, node: row.node ?? null, item: row.item ?? null };
+  return {
+    ...newRow(job, origin),
+    ...written,
+    node: row.node ?? null,
+    item: row.item ?? null,
+    steps: row.steps ?? null,
+  };
 }

@@ -17,6 +17,7 @@ import type {
 } from "../../../ports/store-jobs.ts";
 import type { StoreData } from "../store-data.ts";
 import { newRow } from "./execution-row.ts";
+import { putRun } from "./insert-workflow.ts";
 import type { JobRow } from "./job-table.ts";
 import { stateOf } from "./queries.ts";
 import { addCommand } from "./reads.ts";
@@ -179,12 +180,8 @@ export function run(data: StoreData, by: Incarnation, asked: NewRun): RunOutcome
   if (holder !== null) return { kind: "KEY_HELD", executionId: holder.executionId };
   const made = newRow(asked, { trigger: retryOf === null ? "MANUAL" : "RETRY", retryOf, jobVersion });
   const row = startsRun ? { ...made, node: RUN_NODE } : made;
-  if (startsRun) data.runs.put({ run: row.id, shard: asked.shard, revision: 1, mode: "RUNNING" });
-  const letter = retryOf === null ? undefined : data.executions.get(retryOf);
-  // A dead letter whose execution runs again leaves the list.
-  if (letter?.state === "DEAD" && letter.settled === null) {
-    data.executions.replace(letter, { ...letter, settled: "REPLAY" });
-  }
+  if (startsRun) putRun(data, asked, null, []);
+  if (retryOf !== null) settleByRetry(data, retryOf);
   const isMarked = retryOf !== null && asked.keepsSteps === true && keepSteps(data, retryOf, row.id);
   const inserted = isMarked ? { ...row, steps: "RECORDED" as const } : row;
   data.executions.insert(inserted);
@@ -193,11 +190,18 @@ export function run(data: StoreData, by: Incarnation, asked: NewRun): RunOutcome
   return isMarked ? { kind: "ACCEPTED", steps: "RECORDED" } : { kind: "ACCEPTED" };
 }
 
+/** A dead letter whose execution runs again leaves the list. */
+export function settleByRetry(data: StoreData, retryOf: ExecutionId): void {
+  const letter = data.executions.get(retryOf);
+  if (letter?.state !== "DEAD" || letter.settled !== null) return;
+  data.executions.replace(letter, { ...letter, settled: "REPLAY" });
+}
+
 /** Copies records and open signals. @returns whether there were any */
 function keepSteps(data: StoreData, from: ExecutionId, to: ExecutionId): boolean {
   const [records, signals] = [data.steps.of(from), data.signals.openOf(from)];
   for (const record of records) data.steps.write({ ...record, executionId: to, attempt: 0 });
-  for (const signal of signals) data.signals.add(to, signal);
+  for (const signal of signals) data.signals.add(to, signal, null);
   return records.length + signals.length > 0;
 }
 
@@ -212,12 +216,12 @@ export function order(data: StoreData, by: Incarnation, tenant: string, command:
   return { kind: "TAKEN" };
 }
 
-function known(data: StoreData, { tenant, jobId }: { tenant: string; jobId: JobId }): JobRow | null {
+export function known(data: StoreData, { tenant, jobId }: { tenant: string; jobId: JobId }): JobRow | null {
   const row = data.jobs.get(jobId);
   return row?.job.tenant === tenant ? row : null;
 }
 
-function openOf(data: StoreData, jobId: JobId): string[] {
+export function openOf(data: StoreData, jobId: JobId): string[] {
   const ids = data.executions.ofJob(jobId).filter((id) => data.executions.get(id)?.queue !== "NONE");
   return ids.toSorted();
 }

@@ -1,4 +1,5 @@
 import type { ExecutionId, JobId, ShardId } from "../../../domain/ids.ts";
+import type { KeptNodes } from "../../../domain/workflow/kept-nodes.ts";
 import type { NodePayload, RunMode } from "../../../ports/store-runs.ts";
 
 /** A row of the simulated table. Rows are replaced, never changed. */
@@ -7,6 +8,10 @@ export interface RunRow {
   readonly shard: ShardId;
   readonly revision: number;
   readonly mode: RunMode;
+  /** Run that this one retries; null: it is no retry. */
+  readonly retryOf: ExecutionId | null;
+  readonly kept: readonly KeptNodes[];
+  readonly paused: boolean;
 }
 
 /** A version of a workflow. */
@@ -15,6 +20,7 @@ interface GraphRow {
   readonly graph: Uint8Array;
   readonly definitions: Uint8Array;
   readonly payloads: readonly NodePayload[];
+  readonly output: Uint8Array | null;
 }
 
 /** Runs of workflows by id, and graphs with the payloads of their nodes by job and version. */
@@ -38,6 +44,12 @@ export class RunTable {
 
   all(): Iterable<RunRow> {
     return this.#runs.values();
+  }
+
+  /** Retries of a run, the newest first. */
+  retriesOf(run: ExecutionId): ExecutionId[] {
+    const retries = [...this.#runs.values()].filter(({ retryOf }) => retryOf === run);
+    return retries.map((row) => row.run).sort((a, b) => (a < b ? 1 : -1));
   }
 
   put(row: RunRow): void {

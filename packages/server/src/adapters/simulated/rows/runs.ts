@@ -1,5 +1,6 @@
 import { RUN_NODE } from "../../../domain/execution.ts";
 import type { ExecutionId, ShardId } from "../../../domain/ids.ts";
+import type { KeptNodes } from "../../../domain/workflow/kept-nodes.ts";
 import type { DueCursor } from "../../../ports/store-flows.ts";
 import type { Listing, Page } from "../../../ports/store-queries.ts";
 import type {
@@ -17,6 +18,9 @@ import type { StoreData } from "../store-data.ts";
 import { candidateOf, type ExecutionRow } from "./execution-row.ts";
 import { listing, ofRun, summary } from "./queries.ts";
 
+/** Largest number of retries that a run names. */
+const RETRIES = 20;
+
 /** See StoreRuns.load. */
 export function load(data: StoreData, ids: readonly ExecutionId[]): LoadedRun[] {
   return ids.flatMap((id): LoadedRun[] => {
@@ -24,11 +28,33 @@ export function load(data: StoreData, ids: readonly ExecutionId[]): LoadedRun[] 
     if (row === undefined || row.queue === "NONE" || run === undefined) return [];
     const graph = data.runs.graphOf(row.job.jobId, row.jobVersion);
     if (graph === undefined) return [];
-    const { nodes, graph: bytes, definitions } = graph;
+    const { nodes, graph: bytes, definitions, output } = graph;
     const executions = nodesOf(data, id).map(nodeOf);
-    const { mode, revision } = run;
-    return [{ row: candidateOf(row), mode, revision, nodes, graph: bytes, definitions, executions }];
+    const { mode, paused, revision, kept } = run;
+    return [
+      {
+        ...{ row: candidateOf(row), mode, paused, revision, kept },
+        ...{ nodes, graph: bytes, definitions, output, executions },
+        signalled: data.signals.signalled(id),
+      },
+    ];
   });
+}
+
+/** See StoreRuns.results. */
+export function results(data: StoreData, ids: readonly ExecutionId[]): Map<ExecutionId, Uint8Array | null> {
+  const found = new Map<ExecutionId, Uint8Array | null>();
+  for (const id of ids) {
+    const row = data.executions.get(id);
+    if (row?.state === "SUCCEEDED") found.set(id, row.result);
+  }
+  return found;
+}
+
+/** See StoreRuns.kept. */
+export function kept(data: StoreData, runs: readonly ExecutionId[]): Map<ExecutionId, readonly KeptNodes[]> {
+  const found = runs.map((id) => [id, data.runs.get(id)?.kept ?? []] as const);
+  return new Map(found.filter(([, nodes]) => nodes.length > 0));
 }
 
 /** See StoreRuns.openRuns. */
@@ -76,7 +102,8 @@ export function getRun(data: StoreData, tenant: string, id: ExecutionId): RunVie
     ...runSummary(data, row),
     revision: run.revision,
     ...{ graph: graph.graph, definitions: graph.definitions, payload: row.job.payload },
-    ...{ result: row.result, error: row.error, counts },
+    ...{ result: row.result, error: row.error, counts, kept: run.kept },
+    retriedBy: data.runs.retriesOf(id).slice(0, RETRIES),
   };
 }
 
@@ -107,12 +134,12 @@ function isRunOf(row: ExecutionRow, tenant: string): boolean {
 function runSummary(data: StoreData, row: ExecutionRow): RunSummary {
   const { definition } = row.job;
   const nodes = data.runs.graphOf(row.job.jobId, row.jobVersion)?.nodes ?? 0;
-  const mode = data.runs.get(row.id)?.mode ?? "RUNNING";
-  return { ...summary(row), name: definition.name, labels: definition.labels, nodes, mode };
+  const { mode = "RUNNING", paused = false } = data.runs.get(row.id) ?? {};
+  return { ...summary(row), name: definition.name, labels: definition.labels, nodes, mode, paused };
 }
 
-function nodeOf({ id, node, item, state, branch }: ExecutionRow): NodeExecution {
-  return { id, node: node ?? 0, item, state, branch };
+function nodeOf({ id, node, item, state, branch, queue }: ExecutionRow): NodeExecution {
+  return { id, node: node ?? 0, item, state, branch, isParked: queue === "PARKED" };
 }
 
 /** Rows of a run's nodes, in the order of lists. */

@@ -9,6 +9,8 @@ import { addCommand } from "./reads.ts";
 /** A signal, with the name of the step that consumed it; null: none has. */
 export interface SignalRow extends Signal {
   readonly takenBy: string | null;
+  /** Run of the node to which the signal was sent by name; null: it was sent to an execution. */
+  readonly run: ExecutionId | null;
 }
 
 /** Signals to executions, in the order in which they were accepted. */
@@ -29,11 +31,18 @@ export class SignalTable {
 
   /** Signals that no step has consumed. */
   openOf(id: ExecutionId): Signal[] {
-    return this.of(id).flatMap(({ takenBy, ...signal }) => (takenBy === null ? [signal] : []));
+    const open = this.of(id).filter(({ takenBy }) => takenBy === null);
+    return open.map(({ id: signal, name, data, at }) => ({ id: signal, name, data, at }));
   }
 
-  add(id: ExecutionId, signal: Signal): void {
-    this.#rows.set(id, [...this.of(id), { ...signal, takenBy: null }]);
+  add(id: ExecutionId, signal: Signal, run: ExecutionId | null): void {
+    this.#rows.set(id, [...this.of(id), { ...signal, takenBy: null, run }]);
+  }
+
+  /** Executions of nodes of the run with open signals that were sent to the nodes by name. */
+  signalled(run: ExecutionId): ExecutionId[] {
+    const isOpen = (row: SignalRow) => row.run === run && row.takenBy === null;
+    return [...this.#rows].flatMap(([id, rows]) => (rows.some(isOpen) ? [id] : []));
   }
 
   take(executionId: ExecutionId, id: string, takenBy: string): void {
@@ -44,8 +53,14 @@ export class SignalTable {
     );
   }
 
+  /** Forgets the signals of an execution, and those of the nodes of a run. */
   forget(id: ExecutionId): void {
     this.#rows.delete(id);
+    for (const [other, rows] of this.#rows) {
+      const rest = rows.filter(({ run }) => run !== id);
+      if (rest.length === 0) this.#rows.delete(other);
+      else if (rest.length < rows.length) this.#rows.set(other, rest);
+    }
   }
 }
 
@@ -57,7 +72,8 @@ export function addSignal(
   signal: Signal,
   command: SignalCommand,
 ): SignalOutcome {
-  const row = data.executions.get(executionId);
+  const run = command.ofNode?.run ?? null;
+  const row = data.executions.get(executionId) ?? (run === null ? undefined : data.executions.get(run));
   if (row === undefined) return { kind: "UNKNOWN" };
   const known = data.signals.of(executionId).find(({ id }) => id === signal.id);
   if (known !== undefined) return isSame(known, signal) ? { kind: "REPEATED", at: known.at } : { kind: "ID_REUSED" };
@@ -66,7 +82,7 @@ export function addSignal(
   const bytes = [...open, signal].reduce((sum, one) => sum + (one.data?.length ?? 0), 0);
   if (open.length >= SIGNALS_OPEN_MAX || bytes > SIGNALS_OPEN_MAX_BYTES) return { kind: "TOO_MANY" };
   const at = Math.max(signal.at, (data.signals.of(executionId).at(-1)?.at ?? 0) + 1);
-  data.signals.add(executionId, { ...signal, at });
+  data.signals.add(executionId, { ...signal, at }, run);
   data.tell({ kind: "SIGNALLED", at: data.now(), by, executionId, signal: { ...signal, at } });
   addCommand(data, by, command);
   return { kind: "ACCEPTED", at };

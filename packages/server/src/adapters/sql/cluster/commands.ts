@@ -30,7 +30,10 @@ export async function insertCommand(session: Session, command: Command): Promise
 
 /** Execution id, job id and further content of a command; null: the command has none. */
 function subjectOf(command: Command): [string | null, string | null, string | null] {
-  if (command.kind === "CANCEL" || command.kind === "SIGNAL") return [command.executionId, null, null];
+  if ("executionId" in command) {
+    const body = command.kind === "SIGNAL" && command.ofNode !== undefined ? { ofNode: command.ofNode } : null;
+    return [command.executionId, null, body === null ? null : JSON.stringify(body)];
+  }
   const { id: _id, shard: _shard, kind: _kind, jobId, ...body } = command;
   return [null, jobId, JSON.stringify(body)];
 }
@@ -45,11 +48,13 @@ export async function readCommands(
   return (await db.run("read", { name: "read_commands", text: READ, values })).map(commandFrom);
 }
 
-type CommandRow = [id: string, shard: number, kind: number, executionId: string, jobId: string, body: string];
+type CommandRow = [id: string, shard: number, kind: number, executionId: string, jobId: string, body: string | null];
 
 function commandFrom(row: Row): Command {
   const [id, shard, code, executionId, jobId, body] = row as CommandRow;
   const kind = commandKindOf(code);
-  if (kind === "CANCEL" || kind === "SIGNAL") return { id, shard, kind, executionId };
-  return { id, shard, kind, jobId, ...JSON.parse(body) } as JobCommand | PlanCommand;
+  const content = body === null ? {} : JSON.parse(body);
+  if (kind === "CANCEL" || kind === "SIGNAL" || kind === "PAUSE_RUN" || kind === "RESUME_RUN")
+    return { id, shard, kind, executionId, ...content };
+  return { id, shard, kind, jobId, ...content } as JobCommand | PlanCommand;
 }

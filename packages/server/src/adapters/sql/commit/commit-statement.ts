@@ -46,7 +46,7 @@ WITH fence AS MATERIALIZED (
 )${changing ? changed({ replacing, planning, stepping, running }) : ""}${stepping ? stepped(holds) : ""}${assigning ? ASSIGNED : ""}${
   changing && assigning ? DONE : ""
 }${planning ? planned(holds, { running }) : ""}${running ? ran(holds) : ""}
-SELECT (SELECT array_agg(id) FROM fence), ${changing ? MISSED : "NULL"}, ${assigning ? UNEXPECTED : "NULL"}${
+SELECT (SELECT array_agg(id) FROM fence), ${changing ? MISSED : "NULL"}, ${assigning ? unexpected(running) : "NULL"}${
   planning ? plannedAnswer(holds) : running ? ", NULL, NULL" : ""
 }${running ? runningAnswer(holds) : ""}`;
 
@@ -96,12 +96,14 @@ const MISSED = `
     ARRAY(SELECT c.id FROM change c WHERE ${holds("c.shard")} EXCEPT SELECT u.id FROM updated u)
   END`;
 
-/** Hinted executions whose rows are not as expected. */
-const UNEXPECTED = `
+/** Hinted executions whose rows are not as expected. @param running whether there may be nodes of workflows */
+const unexpected = (running: boolean) => `
   ARRAY(
     SELECT x.id FROM (SELECT unnest($33::int2[]) AS shard, unnest($34::uuid[]) AS id, unnest($35::int4[]) AS attempt) x
     WHERE ${holds("x.shard")} AND NOT EXISTS (
-      SELECT FROM executions e WHERE e.id = x.id AND e.state = ${STATE_CODES.PENDING} AND e.attempt = x.attempt
+      SELECT FROM executions e WHERE e.id = x.id AND e.state = ${STATE_CODES.PENDING} AND e.attempt = x.attempt${
+        running ? ` AND e.queue <> ${QUEUE_CODES.PARKED}` : ""
+      }
     )
   )`;
 

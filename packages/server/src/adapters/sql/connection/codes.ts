@@ -19,7 +19,14 @@ export const STATE_CODES: Readonly<Record<ExecutionState, number>> = {
   DEAD: 7,
 };
 
-export const QUEUE_CODES: Readonly<Record<Queue, number>> = { NONE: 0, WAITING: 1, READY: 2, HELD: 3, OPEN: 4 };
+export const QUEUE_CODES: Readonly<Record<Queue, number>> = {
+  NONE: 0,
+  WAITING: 1,
+  READY: 2,
+  HELD: 3,
+  OPEN: 4,
+  PARKED: 5,
+};
 
 export const TRIGGER_CODES: Readonly<Record<Trigger, number>> = {
   API: 1,
@@ -39,6 +46,8 @@ export const COMMAND_CODES: Readonly<Record<Command["kind"], number>> = {
   DELETE: 3,
   PLAN: 4,
   SIGNAL: 5,
+  PAUSE_RUN: 6,
+  RESUME_RUN: 7,
 };
 
 export const STEP_KIND_CODES: Readonly<Record<StepKind, number>> = { RESULT: 1, CHECKPOINT: 2, WAIT: 3 };

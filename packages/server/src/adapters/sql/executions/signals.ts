@@ -14,15 +14,19 @@ import { lockKey } from "../schema/locks.ts";
 /** Lock while a signal is added to an execution. Any number works that nothing else in the database uses. */
 const LOCK = `SELECT pg_advisory_xact_lock(${lockKey("hashtextextended($1, 7303014006)")})`;
 
-const LOOK = `
+/** @param id parameter: id of the execution whose row says whether signals are taken */
+const look = (id: string) => `
   SELECT e.queue, s.at, s.name = $3 AND s.data IS NOT DISTINCT FROM $4, o.number, o.bytes, o.newest
-  FROM executions e LEFT JOIN signals s ON s.execution_id = e.id AND s.id = $2
+  FROM executions e LEFT JOIN signals s ON s.execution_id = $1 AND s.id = $2
   CROSS JOIN LATERAL (
     SELECT count(*) FILTER (WHERE taken_by IS NULL)::int4 AS number, max(at) AS newest,
       coalesce(sum(octet_length(data)) FILTER (WHERE taken_by IS NULL), 0)::int4 AS bytes
     FROM signals WHERE execution_id = $1
   ) o
-  WHERE e.id = $1`;
+  WHERE e.id = ${id}`;
+const LOOK = look("$1");
+/** For a node without an execution, its run is asked. */
+const LOOK_AT_RUN = look("$5");
 
 type Look = [
   queue: number,
@@ -33,7 +37,7 @@ type Look = [
   newest: EpochMs | null,
 ];
 
-const ADD = "INSERT INTO signals (execution_id, id, name, data, at) VALUES ($1, $2, $3, $4, $5)";
+const ADD = "INSERT INTO signals (execution_id, id, name, data, at, run) VALUES ($1, $2, $3, $4, $5, $6)";
 
 /** See StoreSteps.addSignal. Signals of one execution come one after the other, so that their times are their order. */
 export async function addSignal(
@@ -44,7 +48,11 @@ export async function addSignal(
 ): Promise<SignalOutcome> {
   const { id, name, data } = signal;
   await session.run({ text: LOCK, values: [executionId] });
-  const [row] = await session.run({ text: LOOK, values: [executionId, id, name, bytes(data)] });
+  const values = [executionId, id, name, bytes(data)];
+  const run = command.ofNode?.run ?? null;
+  const [own] = await session.run({ text: LOOK, values });
+  const [row] =
+    own === undefined && run !== null ? await session.run({ text: LOOK_AT_RUN, values: [...values, run] }) : [own];
   if (row === undefined) return { kind: "UNKNOWN" };
   const [queue, knownAt, isSame, open, openBytes, newest] = row as Look;
   if (knownAt !== null) return isSame === true ? { kind: "REPEATED", at: knownAt } : { kind: "ID_REUSED" };
@@ -52,7 +60,7 @@ export async function addSignal(
   const isFull = open >= SIGNALS_OPEN_MAX || openBytes + (data?.length ?? 0) > SIGNALS_OPEN_MAX_BYTES;
   if (isFull) return { kind: "TOO_MANY" };
   const at = Math.max(signal.at, (newest ?? 0) + 1);
-  await session.run({ text: ADD, values: [executionId, id, name, bytes(data), at] });
+  await session.run({ text: ADD, values: [executionId, id, name, bytes(data), at, run] });
   await insertCommand(session, command);
   return { kind: "ACCEPTED", at };
 }

@@ -11,10 +11,10 @@ import { lockJob } from "./locked-job.ts";
  * The statement locks the execution before its job, as replays do. So this transaction sees the effect of a replay in
  * progress, and a later replay finds the letter settled.
  */
-const LOCK = "SELECT 1 FROM executions WHERE id = $1 AND job_id = $2 FOR UPDATE";
+export const LOCK_EXECUTION = "SELECT 1 FROM executions WHERE id = $1 AND job_id = $2 FOR UPDATE";
 
 /** A dead letter whose execution runs again leaves the list. */
-const SETTLE = `UPDATE executions SET settled = ${SETTLED_CODES.REPLAY}
+export const SETTLE = `UPDATE executions SET settled = ${SETTLED_CODES.REPLAY}
   WHERE id = $1 AND state = ${STATE_CODES.DEAD} AND settled IS NULL`;
 
 const INSERT = `
@@ -46,7 +46,8 @@ const KEEP_STEPS = `
 /** See StoreJobs.run; runs within a transaction. */
 export async function run(session: Session, asked: NewRun): Promise<RunOutcome> {
   const { retryOf } = asked;
-  const isKnown = retryOf === null || (await session.run({ text: LOCK, values: [retryOf, asked.jobId] })).length > 0;
+  const isKnown =
+    retryOf === null || (await session.run({ text: LOCK_EXECUTION, values: [retryOf, asked.jobId] })).length > 0;
   const job = await lockJob(session, asked.tenant, asked.jobId);
   if (job === null || !isKnown) return { kind: "NOT_FOUND" };
   if (job.state === "DELETED") return { kind: "DELETED" };

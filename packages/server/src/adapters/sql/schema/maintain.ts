@@ -1,3 +1,4 @@
+import { RUN_NODE } from "../../../domain/execution.ts";
 import type { EpochMs } from "../../../domain/ids.ts";
 import type { Retention } from "../../../ports/store.ts";
 import { QUEUE_CODES, STATE_CODES, TRIGGER_CODES } from "../connection/codes.ts";
@@ -197,6 +198,8 @@ const withOthers = ({ name }: Month) => `, forgotten AS (
       DELETE FROM attempt_logs_${name} WHERE execution_id = ANY(ARRAY(SELECT id FROM gone))
     ), unheard AS (
       DELETE FROM signals_${name} WHERE execution_id = ANY(ARRAY(SELECT id FROM gone))
+    ), unborn AS (
+      DELETE FROM signals_${name} WHERE run = ANY(ARRAY(SELECT id FROM gone WHERE node = ${RUN_NODE}))
     )`;
 
 /**
@@ -214,7 +217,7 @@ async function removeByPages(
   const text = `
     WITH page AS MATERIALIZED (SELECT id FROM ${partition} WHERE id > $1 AND id < $2 ORDER BY id LIMIT ${PAGE}), gone AS (
       DELETE FROM ${partition} r USING page p WHERE r.id = p.id AND ${condition}
-      RETURNING r.id${month === undefined ? "" : ", r.steps"}
+      RETURNING r.id${month === undefined ? "" : ", r.steps, r.node"}
     )${month === undefined ? "" : withOthers(month)}
     SELECT id FROM page ORDER BY id DESC LIMIT 1`;
   for (let after = uuidFloor(0); ; ) {

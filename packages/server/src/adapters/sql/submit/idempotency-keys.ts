@@ -4,7 +4,14 @@ import type { Connections, Session } from "../connection/connections.ts";
 import { KeyVanished } from "./key-vanished.ts";
 
 export type Idempotency = NonNullable<Submission["idempotency"]>;
-type Gated = Submission & { idempotency: Idempotency };
+
+/** The part of a submission that its answer repeats. */
+interface Answerable {
+  idempotency: Submission["idempotency"];
+  jobs: readonly Pick<AcceptedJob, "jobId" | "executionId">[];
+}
+
+type Gated = Answerable & { idempotency: Idempotency };
 
 /**
  * Claims free idempotency keys, and returns them. @param first number of the first of the statement's five parameters
@@ -35,11 +42,11 @@ const REWRITE = `
  */
 export async function claimIdempotencyKeys(
   session: Session,
-  batch: readonly Submission[],
+  batch: readonly Answerable[],
   now: number,
-): Promise<Map<Submission, SubmitOutcome>> {
+): Promise<Map<Answerable, SubmitOutcome>> {
   const gated = batch.filter((submission): submission is Gated => submission.idempotency !== null);
-  const outcomes = new Map<Submission, SubmitOutcome>();
+  const outcomes = new Map<Answerable, SubmitOutcome>();
   if (gated.length === 0) return outcomes;
   const claimed = await session.run({ name: "claim_keys", text: CLAIM, values: claimValues(gated, now) });
   const taken = withoutClaimed(gated, claimed);
@@ -68,7 +75,7 @@ export function withoutClaimed<S extends Gated>(
   return submissions.filter((submission) => !names.has(keyName(submission)));
 }
 
-async function readTaken(session: Session, taken: readonly Gated[], outcomes: Map<Submission, SubmitOutcome>) {
+async function readTaken(session: Session, taken: readonly Gated[], outcomes: Map<Answerable, SubmitOutcome>) {
   const values = [texts(taken, (s) => s.idempotency.tenant), texts(taken, (s) => s.idempotency.key)];
   const rows = await session.run({ name: "read_keys", text: READ, values });
   const stored = new Map(rows.map((row) => [nameOf(row), row]));

@@ -14,7 +14,7 @@ import { isKeyed, isSingle, submitKeyed, submitSingle } from "./submit-keyed.ts"
  * Largest content of one statement, so that neither side needs unbounded memory for it, nor building it blocks the
  * event loop.
  */
-const STATEMENT: ChunkLimit = { count: 1_000, bytes: 2 * 1024 * 1024 };
+export const STATEMENT: ChunkLimit = { count: 1_000, bytes: 2 * 1024 * 1024 };
 
 /** See Store.submit. Submissions without keys need no transaction of several statements, so they share statements. */
 export async function submit(

@@ -1,5 +1,4 @@
 import type { AcceptedJob, NewJob } from "../../../ports/store.ts";
-import type { NewWorkflow } from "../../../ports/store-runs.ts";
 import { texts, uuids } from "../connection/arrays.ts";
 import type { Session } from "../connection/connections.ts";
 import { KeyVanished } from "./key-vanished.ts";
@@ -14,7 +13,7 @@ const READ = `
   FROM (SELECT unnest($1::text[]) AS tenant, unnest($2::text[]) AS key) w
   JOIN unique_keys k ON k.tenant = w.tenant AND k.key = w.key`;
 
-type Keyed = NewJob | NewWorkflow;
+type Keyed = Pick<NewJob, "tenant" | "definition" | "executionId" | "jobId">;
 type KeyHolder = AcceptedJob & { executionId: string };
 
 /**
@@ -22,9 +21,12 @@ type KeyHolder = AcceptedJob & { executionId: string };
  * transaction is claiming or releasing.
  * @returns jobs that must not be written, with the ids that hold their key
  */
-export async function claimUniqueKeys(session: Session, jobs: readonly Keyed[]): Promise<Map<Keyed, KeyHolder>> {
+export async function claimUniqueKeys<K extends Keyed>(
+  session: Session,
+  jobs: readonly K[],
+): Promise<Map<K, KeyHolder>> {
   const asking = jobs.filter((job) => job.definition.uniqueKey !== null);
-  const holders = new Map<Keyed, KeyHolder>();
+  const holders = new Map<K, KeyHolder>();
   if (asking.length === 0) return holders;
   const firsts = new Map<string, Keyed>();
   for (const job of asking) if (!firsts.has(keyName(job))) firsts.set(keyName(job), job);

@@ -28,7 +28,15 @@ import { ACTIVE } from "../jobs/named-jobs.ts";
 import * as recurrences from "../recurring/recurrences.ts";
 import { createPartition, monthOf } from "../schema/partitions.ts";
 import type { SqlStore } from "../sql-store.ts";
-import { KEYED_RUNS, OPEN_RUNS, READ_GRAPHS, READ_NODES, READ_RUNS } from "../workflows/run-reads.ts";
+import {
+  KEYED_RUNS,
+  OPEN_RUNS,
+  READ_GRAPHS,
+  READ_KEPT,
+  READ_NODES,
+  READ_RESULTS,
+  READ_RUNS,
+} from "../workflows/run-reads.ts";
 import { asked, openTestStore, type TestServer, testConnections } from "./databases.ts";
 import { type Access, executedPlan, preparedPlan } from "./plans.ts";
 
@@ -49,6 +57,8 @@ const HOT: [name: string, purpose: Purpose, text: string, index: RegExp, plans?:
   ["commit_whole_running", "commit", WHOLE_RUNNING_TEXT, /_pkey$/, "plans_pkey"],
   ["runs", "read", READ_RUNS, /_pkey$/],
   ["graphs", "read", READ_GRAPHS, /_pkey$/],
+  ["results", "read", READ_RESULTS, /_pkey$/],
+  ["kept", "read", READ_KEPT, /_pkey$/],
   ["nodes", "read", READ_NODES, /_job_id_scheduled_at_idx$/],
   ["open_runs", "read", OPEN_RUNS, /\d_due_at_id_idx1?$/],
   ["keyed_runs", "read", KEYED_RUNS, /\d_due_at_id_idx1?$/],

@@ -2,6 +2,7 @@ import { RUN_NODE } from "../../../domain/execution.ts";
 import type { JobId } from "../../../domain/ids.ts";
 import {
   isWorkflow,
+  type NewNode,
   type NewRecurringWorkflow,
   type NewWorkflow,
   type NodePayload,
@@ -62,9 +63,7 @@ export function workflowStatements(
 ): (() => Statement)[] {
   const once = workflows.filter(isWorkflow);
   const recurring = workflows.filter((workflow) => !isWorkflow(workflow));
-  const payloads = workflows.flatMap(({ jobId, payloads: own }) =>
-    own.map((payload): OfJob => ({ ...payload, jobId })),
-  );
+  const payloads = workflows.flatMap((workflow) => payloadsOf(workflow));
   const roots = once.flatMap((workflow) => workflow.roots);
   return [
     ...chunked(once, limit, weigh).map((pack) => () => workflowStatement(pack)),
@@ -72,15 +71,29 @@ export function workflowStatements(
     ...chunked(payloads, limit, ({ payload: { length } }) => ({ count: 1, bytes: length })).map(
       (pack) => () => payloadStatement(pack),
     ),
-    ...chunked(roots, limit, () => ({ count: 1, bytes: 0 })).map(
-      (pack) => (): Statement => ({ name: "insert_roots", text: ROOTS, values: newNodeValues(pack) }),
-    ),
+    ...rootStatements(roots, limit),
   ];
 }
 
+/** The same for the first executions of a run's nodes. */
+export function rootStatements(roots: readonly NewNode[], limit: ChunkLimit): (() => Statement)[] {
+  return chunked(roots, limit, () => ({ count: 1, bytes: 0 })).map((pack) => () => ({
+    name: "insert_roots",
+    text: ROOTS,
+    values: newNodeValues(pack),
+  }));
+}
+
+/** Payloads of nodes, and the output, which has the number of the run's own row. */
+function payloadsOf({ jobId, payloads, output }: NewWorkflow | NewRecurringWorkflow): OfJob[] {
+  const own = output === null ? payloads : [...payloads, { node: RUN_NODE, payload: output }];
+  return own.map((payload) => ({ ...payload, jobId }));
+}
+
 /** Bytes that a workflow has beside its payload and labels. */
-export function bytesOfWorkflow({ graph, definitions, payloads }: NewWorkflow | NewRecurringWorkflow): number {
-  return payloads.reduce((sum, { payload }) => sum + payload.length, graph.length + definitions.length);
+export function bytesOfWorkflow(workflow: NewWorkflow | NewRecurringWorkflow): number {
+  const { graph, definitions } = workflow;
+  return payloadsOf(workflow).reduce((sum, { payload }) => sum + payload.length, graph.length + definitions.length);
 }
 
 function weigh({ graph, definitions, payload }: NewWorkflow | NewRecurringWorkflow): ChunkLimit {

@@ -1,6 +1,6 @@
 import type { NewNode } from "../../../ports/store-runs.ts";
 import { float8s, int2s, int4s, int8s, texts, uuids } from "../connection/arrays.ts";
-import { QUEUE_CODES, STATE_CODES, TRIGGER_CODES } from "../connection/codes.ts";
+import { QUEUE_CODES, STATE_CODES, STEPS_MARK_CODES, TRIGGER_CODES } from "../connection/codes.ts";
 import { policyText, requiresText } from "../jobs/job-columns.ts";
 
 /** `executions.settled` of nodes: the dead letter is the run, so no list of dead letters has the execution of a node. */
@@ -38,6 +38,7 @@ const COLUMNS = [
   ["job_version", "int4"],
   ["node", "int4"],
   ["item", "int4"],
+  ["steps", "int2"],
 ] as const;
 
 /** Number of parameters of `newNodes`. */
@@ -78,5 +79,6 @@ export function newNodeValues(nodes: readonly NewNode[]): unknown[] {
     int4s(rows, (n) => n.row.jobVersion),
     int4s(rows, (n) => n.row.node ?? null),
     int4s(rows, (n) => n.row.item ?? null),
+    int2s(rows, ({ row: { steps } }) => (steps === undefined ? null : STEPS_MARK_CODES[steps])),
   ];
 }

@@ -1,5 +1,6 @@
 import { RUN_NODE } from "../../../domain/execution.ts";
 import type { EpochMs } from "../../../domain/ids.ts";
+import { QUEUE_CODES } from "../connection/codes.ts";
 import type { Session } from "../connection/connections.ts";
 import { FIRST_ID, FIRST_RECURRING_ID, LAST_ID } from "../executions/list-walk.ts";
 import { isLater } from "../executions/of-job.ts";
@@ -7,13 +8,20 @@ import { uuidFloor } from "../schema/partitions.ts";
 
 /** Retention of workflows: the executions of nodes are kept for as long as their run, and graphs for as long as their job. */
 
+/** SQL query: runs from which open runs keep nodes, and so need the results. */
+const NEEDED = `SELECT unnest(w.bases) FROM workflow_runs w, executions o
+  WHERE w.retry_of IS NOT NULL AND o.id = w.run AND o.queue <> ${QUEUE_CODES.NONE}`;
+
 /**
- * SQL condition for a row `r`: retention need not keep the row. The execution of a node counts as its run does.
+ * SQL condition for a row `r`: retention need not keep the row. The execution of a node counts as its run does, and a
+ * run from which an open run keeps nodes stays.
  * @param isPast SQL condition for the row of an alias: it is final and ended long enough ago
  */
 export function isOver(isPast: (alias: string) => string): string {
-  const run = `SELECT ${isPast("x")} FROM executions x WHERE x.id = r.job_id`;
-  return `CASE WHEN r.node >= 0 THEN coalesce((${run}), ${isPast("r")}) ELSE ${isPast("r")} END`;
+  const isRunOver = (alias: string) => `(${isPast(alias)} AND ${alias}.id <> ALL (ARRAY(${NEEDED})))`;
+  const run = `SELECT ${isRunOver("x")} FROM executions x WHERE x.id = r.job_id`;
+  return `CASE WHEN r.node >= 0 THEN coalesce((${run}), ${isPast("r")})
+    WHEN r.node = ${RUN_NODE} THEN ${isRunOver("r")} ELSE ${isPast("r")} END`;
 }
 
 /** SQL condition for a row `r`: it is no run that has executions of nodes. A run goes last, because it decides about its nodes. */

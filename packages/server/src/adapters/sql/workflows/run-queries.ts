@@ -9,6 +9,7 @@ import { SUMMARY_COLUMNS, SUMMARY_LENGTH, summaryFrom } from "../executions/exec
 import { FIRST_ID, LAST_ID, LOOKED_AT, walked } from "../executions/list-walk.ts";
 import { isLater } from "../executions/of-job.ts";
 import { uuidFloor } from "../schema/partitions.ts";
+import { KEPT, keptFrom } from "./retry-run.ts";
 
 /** Reads of runs of workflows for the api. */
 
@@ -16,13 +17,23 @@ import { uuidFloor } from "../schema/partitions.ts";
 const ID_SLACK_MS = 3_600_000;
 
 /** Columns of a run's summary. Each row that belongs to the run's is found by its key. */
-const RUN_COLUMNS = `${SUMMARY_COLUMNS}, w.mode, w.revision, j.name, j.labels,
+const RUN_COLUMNS = `${SUMMARY_COLUMNS}, w.mode, w.paused, w.revision, j.name, j.labels,
   (SELECT g.nodes FROM workflow_graphs g WHERE g.job_id = e.job_id AND g.version = e.job_version)`;
 const RUN_TABLES = `LATERAL (SELECT x.* FROM executions x WHERE x.id = w.run OFFSET 0) e,
   LATERAL (SELECT x.* FROM jobs x WHERE x.id = e.job_id OFFSET 0) j`;
-const RUN_LENGTH = SUMMARY_LENGTH + 5;
+const RUN_LENGTH = SUMMARY_LENGTH + 6;
 
-type RunRow = [mode: number, revision: number, name: string | null, labels: string | null, nodes: number | null];
+type RunRow = [
+  mode: number,
+  paused: boolean,
+  revision: number,
+  name: string | null,
+  labels: string | null,
+  nodes: number | null,
+];
+
+/** Largest number of retries that a run names. */
+const RETRIES = 20;
 
 const SHOWN = { itemOf: runFrom, idOf: (item: RunSummary) => item.executionId };
 
@@ -51,7 +62,8 @@ const LAST_LOOKED_AT = `SELECT w.run FROM workflow_runs w WHERE w.run >= $1 AND 
   ORDER BY w.run DESC OFFSET ${LOOKED_AT - 1} LIMIT 1`;
 
 const GET_RUN = `
-  SELECT ${RUN_COLUMNS}, g.graph, g.definitions, j.payload, e.result, e.error
+  SELECT ${RUN_COLUMNS}, g.graph, g.definitions, j.payload, e.result, e.error, ${KEPT},
+    to_json(ARRAY(SELECT r.run FROM workflow_runs r WHERE r.retry_of = w.run ORDER BY r.run DESC LIMIT ${RETRIES}))::text
   FROM workflow_runs w, ${RUN_TABLES},
     LATERAL (SELECT x.* FROM workflow_graphs x WHERE x.job_id = e.job_id AND x.version = e.job_version OFFSET 0) g
   WHERE w.run = $1 AND e.tenant = $2`;
@@ -65,6 +77,8 @@ type DetailRow = [
   payload: Uint8Array | null,
   result: Uint8Array | null,
   error: string | null,
+  kept: string | null,
+  retriedBy: string,
 ];
 
 /** See StoreQueries.getRun. */
@@ -72,11 +86,12 @@ export async function getRun(db: Connections, tenant: string, id: ExecutionId): 
   const [row] = await db.run("query", { text: GET_RUN, values: [id, tenant] });
   if (row === undefined) return null;
   const counted = await db.run("query", { text: COUNT_NODES, values: [id] });
-  const [graph, definitions, payload, result, error] = row.slice(RUN_LENGTH) as DetailRow;
+  const [graph, definitions, payload, result, error, kept, retriedBy] = row.slice(RUN_LENGTH) as DetailRow;
   return {
     ...runFrom(row),
-    revision: (row.slice(SUMMARY_LENGTH) as RunRow)[1],
-    ...{ graph, definitions, payload, result, error: errorFrom(error) },
+    revision: (row.slice(SUMMARY_LENGTH) as RunRow)[2],
+    ...{ graph, definitions, payload, result, error: errorFrom(error), kept: keptFrom(kept) },
+    retriedBy: JSON.parse(retriedBy) as ExecutionId[],
     counts: Object.fromEntries(counted.map(([state, count]) => [stateOf(state as number), count])),
   };
 }
@@ -114,9 +129,9 @@ function nodeFrom(row: Row): NodeSummary {
 }
 
 function runFrom(row: Row): RunSummary {
-  const [mode, , name, labels, nodes] = row.slice(SUMMARY_LENGTH) as RunRow;
+  const [mode, paused, , name, labels, nodes] = row.slice(SUMMARY_LENGTH) as RunRow;
   const named = labels === null ? {} : (JSON.parse(labels) as Record<string, string>);
-  return { ...summaryFrom(row), name, labels: named, nodes: nodes ?? 0, mode: runModeOf(mode) };
+  return { ...summaryFrom(row), name, labels: named, nodes: nodes ?? 0, mode: runModeOf(mode), paused };
 }
 
 function errorFrom(text: string | null): ExecutionError | null {

@@ -1,32 +1,48 @@
 import { RUN_NODE } from "../../../domain/execution.ts";
 import type { ExecutionId, JobId, ShardId } from "../../../domain/ids.ts";
+import type { KeptNodes } from "../../../domain/workflow/kept-nodes.ts";
 import type { DueCursor } from "../../../ports/store-flows.ts";
 import type { KeyedRun, LoadedRun, NodeExecution, StoreRuns } from "../../../ports/store-runs.ts";
 import { CANDIDATE_COLUMNS, candidateFrom } from "../commit/candidates.ts";
 import { int4s, uuids } from "../connection/arrays.ts";
-import { QUEUE_CODES, runModeOf, stateOf } from "../connection/codes.ts";
+import { QUEUE_CODES, runModeOf, STATE_CODES, stateOf } from "../connection/codes.ts";
 import type { Connections, Row } from "../connection/connections.ts";
+import { persistently } from "../connection/persistently.ts";
 import { ofShards, shardMask } from "../connection/shard-mask.ts";
 import { isLater } from "../executions/of-job.ts";
 import { isComplete } from "../schema/late-indexes.ts";
+import { STATEMENT } from "../submit/submit.ts";
+import { isVanishedKey } from "../submit/submit-keyed.ts";
+import { KEPT, keptFrom, retryRun } from "./retry-run.ts";
 
 /**
  * Subqueries, because with a third table in the join PostgreSQL might start with that table.
  */
 export const READ_RUNS = `
   SELECT ${CANDIDATE_COLUMNS}, (SELECT w.mode FROM workflow_runs w WHERE w.run = e.id),
-    (SELECT w.revision FROM workflow_runs w WHERE w.run = e.id)
+    (SELECT w.paused FROM workflow_runs w WHERE w.run = e.id), (SELECT w.revision FROM workflow_runs w WHERE w.run = e.id),
+    (SELECT ${KEPT} FROM workflow_runs w WHERE w.run = e.id),
+    (SELECT string_agg(DISTINCT s.execution_id::text, ',') FROM signals s WHERE s.run = e.id AND s.taken_by IS NULL)
   FROM (SELECT unnest($1::uuid[]) AS id) a JOIN executions e ON e.id = a.id
   WHERE e.node = ${RUN_NODE} AND e.queue <> ${QUEUE_CODES.NONE}`;
 
 export const READ_GRAPHS = `
-  SELECT g.job_id, g.version, g.nodes, g.graph, g.definitions
+  SELECT g.job_id, g.version, g.nodes, g.graph, g.definitions, (
+    SELECT w.payload FROM workflow_payloads w WHERE w.job_id = g.job_id AND w.version = g.version AND w.node = ${RUN_NODE}
+  )
   FROM (SELECT unnest($1::uuid[]) AS job_id, unnest($2::int4[]) AS version) a
   JOIN workflow_graphs g ON g.job_id = a.job_id AND g.version = a.version`;
 
 export const READ_NODES = `
-  SELECT e.job_id, e.id, e.node, e.item, e.state, e.branch FROM (SELECT unnest($1::uuid[]) AS run) a
+  SELECT e.job_id, e.id, e.node, e.item, e.state, e.branch, e.queue = ${QUEUE_CODES.PARKED} FROM (SELECT unnest($1::uuid[]) AS run) a
   JOIN executions e ON e.job_id = a.run AND ${isLater("e")}`;
+
+export const READ_RESULTS = `
+  SELECT e.id, e.result FROM (SELECT unnest($1::uuid[]) AS id) a JOIN executions e ON e.id = a.id
+  WHERE e.state = ${STATE_CODES.SUCCEEDED}`;
+
+export const READ_KEPT = `
+  SELECT w.run, ${KEPT} FROM workflow_runs w WHERE w.run = ANY($1::uuid[]) AND w.bases <> '{}'`;
 
 export const OPEN_RUNS = `
   SELECT e.due_at, e.id FROM executions e
@@ -55,10 +71,17 @@ const START: DueCursor = { dueAt: -1, id: "00000000-0000-0000-0000-000000000000"
 const RUNS = 64;
 const GRAPHS = 8;
 
-export function runs(db: Connections): StoreRuns {
+export function runs(db: Connections, now: () => number): StoreRuns {
   return {
     load: (ids) => load(db, ids),
+    results: (ids) => results(db, ids),
+    kept: (ids) => kept(db, ids),
     openRuns: (shards, after, limit) => openRuns(db, shards, after, limit),
+    retry: (asked) =>
+      persistently(
+        () => db.transaction("submit", (session) => retryRun(session, asked, STATEMENT, now())),
+        isVanishedKey,
+      ),
   };
 }
 
@@ -79,14 +102,29 @@ async function load(db: Connections, ids: readonly ExecutionId[]): Promise<Loade
   });
 }
 
-type OpenRun = Pick<LoadedRun, "row" | "mode" | "revision">;
+type OpenRun = Pick<LoadedRun, "row" | "mode" | "paused" | "revision" | "kept" | "signalled">;
+type RunColumns = [mode: number, paused: boolean, revision: number, kept: string | null, signalled: string | null];
 
 function runFrom(columns: Row): OpenRun {
-  const [mode, revision] = columns.slice(-2) as [number, number];
-  return { row: candidateFrom(columns), mode: runModeOf(mode), revision };
+  const [mode, paused, revision, kept, signalled] = columns.slice(-5) as RunColumns;
+  return {
+    ...{ row: candidateFrom(columns), mode: runModeOf(mode), paused, revision },
+    ...{ kept: keptFrom(kept), signalled: signalled?.split(",") ?? [] },
+  };
 }
 
-type Graph = Pick<LoadedRun, "nodes" | "graph" | "definitions">;
+async function results(db: Connections, ids: readonly ExecutionId[]): Promise<Map<ExecutionId, Uint8Array | null>> {
+  const rows = await db.run("read", { name: "read_results", text: READ_RESULTS, values: [uuids(ids, (id) => id)] });
+  return new Map(rows as [ExecutionId, Uint8Array | null][]);
+}
+
+async function kept(db: Connections, ids: readonly ExecutionId[]): Promise<Map<ExecutionId, KeptNodes[]>> {
+  const rows = await db.run("read", { name: "read_kept", text: READ_KEPT, values: [uuids(ids, (id) => id)] });
+  return new Map(rows.map(([run, text]) => [run as ExecutionId, keptFrom(text as string)]));
+}
+
+type Graph = Pick<LoadedRun, "nodes" | "graph" | "definitions" | "output">;
+type GraphRow = [JobId, number, number, Uint8Array, Uint8Array, Uint8Array | null];
 
 /** Graphs of the runs, each read once. */
 async function readGraphs(db: Connections, open: readonly OpenRun[]): Promise<Map<string, Graph>> {
@@ -99,8 +137,8 @@ async function readGraphs(db: Connections, open: readonly OpenRun[]): Promise<Ma
   });
   return new Map(
     rows.map((row) => {
-      const [jobId, version, nodes, graph, definitions] = row as [JobId, number, number, Uint8Array, Uint8Array];
-      return [keyOf(jobId, version), { nodes, graph, definitions }];
+      const [jobId, version, nodes, graph, definitions, output] = row as GraphRow;
+      return [keyOf(jobId, version), { nodes, graph, definitions, output }];
     }),
   );
 }
@@ -112,6 +150,7 @@ type NodeRow = [
   item: number | null,
   state: number,
   branch: string | null,
+  isParked: boolean,
 ];
 
 async function readNodes(db: Connections, ids: readonly ExecutionId[]): Promise<Map<ExecutionId, NodeExecution[]>> {
@@ -120,9 +159,9 @@ async function readNodes(db: Connections, ids: readonly ExecutionId[]): Promise<
   );
   const found = new Map<ExecutionId, NodeExecution[]>();
   for (const row of rows) {
-    const [run, id, node, item, state, branch] = row as NodeRow;
+    const [run, id, node, item, state, branch, isParked] = row as NodeRow;
     const known = found.get(run);
-    const execution = { id, node, item, state: stateOf(state), branch };
+    const execution = { id, node, item, state: stateOf(state), branch, isParked };
     if (known === undefined) found.set(run, [execution]);
     else known.push(execution);
   }

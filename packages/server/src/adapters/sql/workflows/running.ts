@@ -1,7 +1,7 @@
 import type { ShardId } from "../../../domain/ids.ts";
 import type { RowChange, ShardCommit } from "../../../ports/store.ts";
 import type { NodeBirth, RunChange } from "../../../ports/store-runs.ts";
-import { int2s, int4s, texts, uuids } from "../connection/arrays.ts";
+import { bools, int2s, int4s, texts, uuids } from "../connection/arrays.ts";
 import { RUN_MODE_CODES } from "../connection/codes.ts";
 import { NODE_COLUMNS, newNodes, newNodeValues, nodeInsert } from "./new-nodes.ts";
 
@@ -9,7 +9,7 @@ import { NODE_COLUMNS, newNodes, newNodeValues, nodeInsert } from "./new-nodes.t
 
 /** Number of the first parameter of these parts. */
 const FIRST = 94;
-const [BRANCH, RUN, PARENT, NODE] = [FIRST, FIRST + 1, FIRST + 6, FIRST + 8] as const;
+const [BRANCH, RUN, END, PARENT, NODE] = [FIRST, FIRST + 1, FIRST + 7, FIRST + 9, FIRST + 11] as const;
 /** Number of the parameter behind the last one of these parts: nodes of planned occurrences. */
 export const PLANNED_NODES = NODE + NODE_COLUMNS;
 
@@ -18,15 +18,20 @@ export const PLANNED_NODES = NODE + NODE_COLUMNS;
  * been updated by this statement: otherwise a parent whose change was missed would leave a child that its own result does not justify.
  *
  * Without `IS TRUE` and `IS NOT TRUE`, the planner makes each condition a join, which without hash joins (connections.ts) compares each row
- * with each.
+ * with each. A run is changed only if every execution after which the change comes has been updated, too.
  * @param holds SQL condition that the fence of the shard in a column holds
  */
 export const running = (holds: (column: string) => string) => `, run AS MATERIALIZED (
   SELECT unnest($${RUN}::int2[]) AS shard, unnest($${RUN + 1}::uuid[]) AS run, unnest($${RUN + 2}::int4[]) AS was_revision,
-    unnest($${RUN + 3}::int4[]) AS revision, unnest($${RUN + 4}::int2[]) AS mode
+    unnest($${RUN + 3}::int4[]) AS revision, unnest($${RUN + 4}::int2[]) AS mode,
+    unnest($${RUN + 5}::bool[]) AS paused
+), undone AS MATERIALIZED (
+  SELECT p.run FROM (SELECT unnest($${END}::uuid[]) AS run, unnest($${END + 1}::uuid[]) AS done) p
+  WHERE (p.done IN (SELECT u.id FROM updated u)) IS NOT TRUE
 ), ran AS (
-  UPDATE workflow_runs w SET revision = r.revision, mode = r.mode
+  UPDATE workflow_runs w SET revision = r.revision, mode = r.mode, paused = r.paused
   FROM run r WHERE w.run = r.run AND w.revision = r.was_revision AND ${holds("r.shard")}
+    AND (r.run IN (SELECT d.run FROM undone d)) IS NOT TRUE
   RETURNING w.run
 ), missed_run AS MATERIALIZED (
   SELECT r.run FROM run r WHERE ${holds("r.shard")} EXCEPT SELECT a.run FROM ran a
@@ -53,10 +58,11 @@ export const BRANCHES = `, unnest($${BRANCH}::text[]) AS branch`;
 export const BRANCHED = ", branch = coalesce(c.branch, e.branch)";
 
 /** Whether a commit needs these parts. */
-export function isRunning({ changes, runs, births, plans }: ShardCommit): boolean {
+export function isRunning({ changes, runs, births, plans, expected }: ShardCommit): boolean {
   return (
     runs.length + births.length > 0 ||
     changes.some(({ branch }) => branch !== undefined) ||
+    expected.some(({ isNode }) => isNode) ||
     plans.some(({ created }) => created.some(({ row }) => row.node !== undefined))
   );
 }
@@ -73,6 +79,7 @@ export function runningValues(batch: readonly ShardCommit[], changes: readonly P
     for (const change of own) runs.push({ ...change, shard });
     births.push(...children);
   }
+  const ends = runs.flatMap(({ run, after }) => after?.map((end) => [run, end] as const) ?? []);
   const pairs = births.flatMap(({ row, after }) => after.map((parent) => [row.id, parent] as const));
   return [
     texts(changes, (c) => c.branch ?? null),
@@ -81,6 +88,9 @@ export function runningValues(batch: readonly ShardCommit[], changes: readonly P
     int4s(runs, (r) => r.wasRevision),
     int4s(runs, (r) => r.revision),
     int2s(runs, (r) => RUN_MODE_CODES[r.mode]),
+    bools(runs, (r) => r.paused),
+    uuids(ends, ([run]) => run),
+    uuids(ends, ([, end]) => end),
     uuids(pairs, ([child]) => child),
     uuids(pairs, ([, parent]) => parent),
     ...newNodeValues(births),

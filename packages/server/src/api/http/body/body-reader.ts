@@ -30,6 +30,12 @@ export function hashedLine(path: string): string {
   return `POST ${path}\n`;
 }
 
+/** Hash of a request whose path has parameters, which belong to the request. @param bytes body; null: none */
+export function hashOf(path: string, bytes: Uint8Array | null): string {
+  const hash = createHash("sha256").update(hashedLine(path));
+  return (bytes === null ? hash : hash.update(bytes)).digest("hex");
+}
+
 const FIRST_BYTES = 64 * 1024;
 
 /**

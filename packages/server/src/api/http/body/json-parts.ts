@@ -53,6 +53,8 @@ export class BatchParts implements BodyParts {
   readonly depth = 2;
   readonly #name: string;
   readonly #max: number;
+  /** Members of the body that are not parsed, by name. With repeated keys, the last one counts. */
+  readonly #apart: Map<string, Slice | null>;
   #list: Slice | null = null;
   #jobs: JobSlice[] = [];
   #payload: Slice | null = null;
@@ -60,14 +62,23 @@ export class BatchParts implements BodyParts {
   #isJobs = false;
   #isList = false;
   #isPayload = false;
+  /** Name of the present member of the body, if it is not parsed. */
+  #member: string | null = null;
 
   /**
    * @param name name of the list
    * @param max largest number of its items
+   * @param apart names of members of the body that are not parsed either
    */
-  constructor(name = "jobs", max = BATCH_JOBS_MAX) {
+  constructor(name = "jobs", max = BATCH_JOBS_MAX, apart: readonly string[] = []) {
     this.#name = name;
     this.#max = max;
+    this.#apart = new Map(apart.map((member) => [member, null]));
+  }
+
+  /** Position of a member that is not parsed; null: the body does not have it. */
+  apart(member: string): Slice | null {
+    return this.#apart.get(member) ?? null;
   }
 
   key(json: Buffer, depth: number, start: number, end: number): void {
@@ -75,11 +86,13 @@ export class BatchParts implements BodyParts {
       this.#isJobs = isKey(json, start, end, this.#name);
       this.#isList = this.#isJobs;
       if (this.#isJobs) this.#jobs = [];
+      this.#member = [...this.#apart.keys()].find((member) => isKey(json, start, end, member)) ?? null;
     } else if (depth === 2) this.#isList = false;
     else if (depth === 3) this.#isPayload = isKey(json, start, end, "payload");
   }
 
   value(json: Buffer, depth: number, start: number, end: number): void {
+    if (depth === 1 && this.#member !== null) this.#apart.set(this.#member, { start, end });
     if (!this.#isJobs) return;
     if (depth === 3 && this.#isPayload) this.#payload = { start, end };
     else if (depth === 2) this.#endJob(start, end);
@@ -105,8 +118,8 @@ export class BatchParts implements BodyParts {
   /** The body with a `JobSlice` for each item; a body without the list is parsed as it is. */
   valueOf(json: Buffer): unknown {
     if (this.#list === null) return parseProven(json);
-    const { start, end } = this.#list;
-    const rest = parseProven(Buffer.concat([json.subarray(0, start), Buffer.from("[]"), json.subarray(end)]));
+    const cuts = [this.#list, ...[...this.#apart.values()].filter((slice) => slice !== null)];
+    const rest = parseProven(withoutAll(json, cuts));
     return rest instanceof OversizeJson ? rest : { ...(rest as object), [this.#name]: this.#jobs };
   }
 }
@@ -147,6 +160,17 @@ function parsedBytesOf({ start, end, payload }: JobSlice): number {
 function without(json: Buffer, { start, end }: Slice, part: Slice | null): Buffer {
   if (part === null) return json.subarray(start, end);
   return Buffer.concat([json.subarray(start, part.start), NULL, json.subarray(part.end, end)]);
+}
+
+/** The bytes with `null` in place of each of these parts. */
+function withoutAll(json: Buffer, parts: readonly Slice[]): Buffer {
+  const pieces: Buffer[] = [];
+  let from = 0;
+  for (const { start, end } of [...parts].sort((a, b) => a.start - b.start)) {
+    pieces.push(json.subarray(from, start), NULL);
+    from = end;
+  }
+  return Buffer.concat([...pieces, json.subarray(from)]);
 }
 
 const NULL = Buffer.from("null");

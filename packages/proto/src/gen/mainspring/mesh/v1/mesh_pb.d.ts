@@ -67,15 +67,15 @@ export declare type MeshHello = Message<"mainspring.mesh.v1.MeshHello"> & {
   from: string;
 
   /**
-   * The one that is meant: another life of the same node refuses with NOT_FOUND.
+   * The life of the node to which the stream belongs. Another life of the same node refuses with NOT_FOUND.
    *
    * @generated from field: string to = 3;
    */
   to: string;
 
   /**
-   * What the sender understands beyond the protocol: kinds of messages, commands, states. 0: from before there were levels.
-   * Nodes work together that are one level apart at most; others refuse with FAILED_PRECONDITION.
+   * Feature level of the sender: the messages, commands and states that it understands. 0: a release without levels.
+   * Nodes work together if their levels differ by at most 1; otherwise the receiver refuses with FAILED_PRECONDITION.
    *
    * @generated from field: uint32 feature_level = 4;
    */
@@ -100,14 +100,14 @@ export declare const MeshHelloSchema: GenMessage<MeshHello>;
  */
 export declare type MeshReply = Message<"mainspring.mesh.v1.MeshReply"> & {
   /**
-   * It listens.
+   * The receiver accepts the stream.
    *
    * @generated from field: mainspring.mesh.v1.MeshWelcome welcome = 1;
    */
   welcome?: MeshWelcome | undefined;
 
   /**
-   * It has a secret as well, and asks for a proof.
+   * The receiver has a secret of the cluster as well, and asks for a proof.
    *
    * @generated from field: mainspring.mesh.v1.MeshChallenge challenge = 2;
    */
@@ -186,13 +186,13 @@ export declare type MeshWelcome = Message<"mainspring.mesh.v1.MeshWelcome"> & {
 export declare const MeshWelcomeSchema: GenMessage<MeshWelcome>;
 
 /**
- * What one node had to say to another at a moment.
+ * Messages that a node had for another one at a moment.
  *
  * @generated from message mainspring.mesh.v1.MeshPacket
  */
 export declare type MeshPacket = Message<"mainspring.mesh.v1.MeshPacket"> & {
   /**
-   * A list of [role, message] as JSON text; where a message holds bytes there is the number of an attachment instead.
+   * JSON text: a list of [role, message]. The number of an attachment stands for each value that is bytes.
    *
    * @generated from field: bytes messages = 1;
    */

@@ -47,14 +47,14 @@ export declare type WorkerMessage = Message<"mainspring.worker.v1.WorkerMessage"
   logs: Log[];
 
   /**
-   * The worker takes no more work; what it has not started it hands back as RELEASED.
+   * The worker takes no more work, and hands back attempts that it has not started as RELEASED.
    *
    * @generated from field: bool draining = 7;
    */
   draining: boolean;
 
   /**
-   * Attempts that were over for the server while their handlers still ran: these handlers have ended, their slots are free.
+   * Attempts that were over for the server while their handlers still ran. These handlers have ended, and their slots are free.
    *
    * @generated from field: repeated mainspring.worker.v1.Token ended = 8;
    */
@@ -102,28 +102,28 @@ export declare type ServerMessage = Message<"mainspring.worker.v1.ServerMessage"
   cancels: Cancel[];
 
   /**
-   * Results that are durable: forget them.
+   * Results that are durable. The worker forgets them.
    *
    * @generated from field: repeated mainspring.worker.v1.Token acks = 4;
    */
   acks: Token[];
 
   /**
-   * Attempts that are not current: abort them, forget them, do not send their results again.
+   * Attempts that are not current. The worker aborts and forgets them, and does not send their results again.
    *
    * @generated from field: repeated mainspring.worker.v1.Token refused = 5;
    */
   refused: Token[];
 
   /**
-   * Send every result again that was neither acknowledged nor refused.
+   * The worker sends every result again that was neither acknowledged nor refused.
    *
    * @generated from field: bool resend_results = 6;
    */
   resendResults: boolean;
 
   /**
-   * Take no more work, hand back what has not started, finish the rest, and leave.
+   * The worker takes no more work, hands back attempts that have not started, finishes the other ones, and leaves.
    *
    * @generated from field: bool drain = 7;
    */
@@ -186,7 +186,7 @@ export declare type Ask = Message<"mainspring.worker.v1.Ask"> & {
 
   /**
    * Epochs of shards. From now on the worker answers an Assign of an older epoch with RELEASED, so its answer is final for
-   * everything that was assigned under an older one.
+   * every attempt that was assigned under an older epoch.
    *
    * @generated from field: repeated mainspring.worker.v1.ShardEpoch epochs = 3;
    */
@@ -230,7 +230,7 @@ export declare type Holds = Message<"mainspring.worker.v1.Holds"> & {
   nonce: bigint;
 
   /**
-   * Of the attempts in question, those that the worker holds.
+   * The attempts in question that the worker holds.
    *
    * @generated from field: repeated mainspring.worker.v1.Held holds = 2;
    */
@@ -310,14 +310,14 @@ export declare type Hello = Message<"mainspring.worker.v1.Hello"> & {
   capabilities: string[];
 
   /**
-   * How many attempts run at once; 1 to 10000.
+   * Number of attempts that run at once; 1 to 10000.
    *
    * @generated from field: uint32 slots = 7;
    */
   slots: number;
 
   /**
-   * How many more may wait at the worker; 0 to 100000. See FEATURE_AUTO_PREFETCH.
+   * Number of further attempts that may wait at the worker; 0 to 100000. See FEATURE_AUTO_PREFETCH.
    *
    * @generated from field: uint32 prefetch = 8;
    */
@@ -332,15 +332,15 @@ export declare type Hello = Message<"mainspring.worker.v1.Hello"> & {
   holds: Held[];
 
   /**
-   * The how-manieth connection of the worker it is, at any gateway; from 1, so that of two gateways the one with the
-   * higher number knows where the worker is. 0: not known.
+   * Number of the worker's connections up to this one, over all gateways; from 1. If two gateways have the worker, the one
+   * with the higher number is right. 0: not known.
    *
    * @generated from field: uint32 connection = 10;
    */
   connection: number;
 
   /**
-   * What the worker understands beyond the protocol's version; bits of Feature.
+   * Abilities of the worker beyond the protocol's version; bits of Feature.
    *
    * @generated from field: uint32 features = 11;
    */
@@ -361,8 +361,8 @@ export declare type Hello = Message<"mainspring.worker.v1.Hello"> & {
   returning: boolean;
 
   /**
-   * What the worker_id was derived from, so that nobody else can take the worker's place: ids are listed, secrets are not. A
-   * worker_id that is a UUID of version 8 asks for it: the first 128 bits of SHA-256("mainspring worker\n" + secret), with
+   * Secret from which the worker_id was derived. It keeps others from taking the worker's place, because the API lists ids
+   * and never secrets. A worker_id that is a UUID of version 8 asks for it: the first 128 bits of SHA-256("mainspring worker\n" + secret), with
    * version and variant set. 16 to 128 characters; empty: the worker has none.
    *
    * @generated from field: string secret = 20;
@@ -466,7 +466,7 @@ export declare type Welcome = Message<"mainspring.worker.v1.Welcome"> & {
   nowMs: bigint;
 
   /**
-   * What the gateway understands beyond the protocol's version; bits of Feature.
+   * Abilities of the gateway beyond the protocol's version; bits of Feature.
    *
    * @generated from field: uint32 features = 4;
    */
@@ -511,7 +511,7 @@ export declare type Assign = Message<"mainspring.worker.v1.Assign"> & {
   cancelGraceMs: number;
 
   /**
-   * FAILED and TIMED_OUT attempts so far, and how many there may be.
+   * FAILED and TIMED_OUT attempts so far, and the largest number of them that the execution may have.
    *
    * @generated from field: uint32 failures = 6;
    */
@@ -528,7 +528,7 @@ export declare type Assign = Message<"mainspring.worker.v1.Assign"> & {
   scheduledAtMs: bigint;
 
   /**
-   * Of the shard's owner when it assigned. 0: not known.
+   * Epoch under which the shard's owner assigned the attempt. 0: not known.
    *
    * @generated from field: uint64 epoch = 9;
    */
@@ -882,7 +882,7 @@ export declare type Heartbeat = Message<"mainspring.worker.v1.Heartbeat"> & {
   running: number;
 
   /**
-   * How late the loop that runs the handlers is; the heartbeat itself comes from another thread.
+   * Delay of the event loop that runs the handlers. The heartbeat itself comes from another thread.
    *
    * @generated from field: uint32 loop_lag_ms = 2;
    */

@@ -16,6 +16,8 @@ import { attemptLogs } from "./0015-attempt-logs.ts";
 import { flows } from "./0016-flows.ts";
 import { signals } from "./0017-signals.ts";
 import { workflows } from "./0018-workflows.ts";
+import { retriedRuns } from "./0019-retried-runs.ts";
+import { workflowActs } from "./0020-workflow-acts.ts";
 
 export interface Migration {
   /** Version of the schema after the migration; versions grow. */
@@ -49,4 +51,6 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 16, name: "flows", sql: flows },
   { version: 17, name: "signals", sql: signals },
   { version: 18, name: "workflows", sql: workflows },
+  { version: 19, name: "retried runs", sql: retriedRuns },
+  { version: 20, name: "workflow acts", sql: workflowActs },
 ];

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { threadCpuUsage } from "node:process";
 import type { TestContext } from "node:test";
+import { cpuMs, type LoopProbe } from "../../../../tools/loop-probe.ts";
 
 /** Shortest block of the event loop that fails a test on a machine at full speed, in milliseconds of CPU time. */
 const HOLD_MAX_MS = 50;
@@ -31,38 +31,6 @@ export async function holdsBriefly(t: TestContext, probe: LoopProbe, input: () =
   assert.fail(`held for ${holds.join(", ")} ms that are allowed`);
 }
 
-/**
- * Measures blocks of this thread's event loop: the CPU time that the thread used between two runs of a timer. A machine
- * with other load delays the timer too, but gives the thread no CPU time meanwhile.
- */
-export class LoopProbe {
-  readonly #timer: NodeJS.Timeout;
-  #lastMs = cpuMs();
-  #longestMs = 0;
-
-  constructor() {
-    this.#timer = setInterval(() => this.#look(), 1);
-  }
-
-  /** Longest block since the last reading, in milliseconds. */
-  read(): number {
-    this.#look();
-    const longestMs = this.#longestMs;
-    this.#longestMs = 0;
-    return longestMs;
-  }
-
-  stop(): void {
-    clearInterval(this.#timer);
-  }
-
-  #look(): void {
-    const nowMs = cpuMs();
-    this.#longestMs = Math.max(this.#longestMs, nowMs - this.#lastMs);
-    this.#lastMs = nowMs;
-  }
-}
-
 /** Shortest of a few runs, because a collection of garbage may fall into one. */
 function referenceMs(): number {
   const runs = Array.from({ length: REFERENCE_RUNS }, () => {
@@ -71,14 +39,4 @@ function referenceMs(): number {
     return cpuMs() - began;
   });
   return Math.min(...runs);
-}
-
-/**
- * CPU time of this thread, in milliseconds. Linux counts the time of a running thread at its timer ticks, and brings the
- * count up to date for a reading of the process.
- */
-export function cpuMs(): number {
-  process.cpuUsage();
-  const { user, system } = threadCpuUsage();
-  return (user + system) / 1_000;
 }

@@ -1,0 +1,115 @@
+import { RUN_NODE } from "../../../domain/execution.ts";
+import type { ExecutionId } from "../../../domain/ids.ts";
+import { invariant } from "../../../domain/invariant.ts";
+import type { KeptNodes } from "../../../domain/workflow/kept-nodes.ts";
+import type { NewRetry, RetryOutcome } from "../../../ports/store-runs.ts";
+import { int4s, uuids } from "../connection/arrays.ts";
+import type { ChunkLimit } from "../connection/chunks.ts";
+import { QUEUE_CODES, RUN_MODE_CODES, STATE_CODES, TRIGGER_CODES } from "../connection/codes.ts";
+import type { Session } from "../connection/connections.ts";
+import { isLater } from "../executions/of-job.ts";
+import { policyText, requiresText } from "../jobs/job-columns.ts";
+import { LOCK_EXECUTION, SETTLE } from "../jobs/job-run.ts";
+import { lockJob } from "../jobs/locked-job.ts";
+import { claimIdempotencyKeys } from "../submit/idempotency-keys.ts";
+import { claimUniqueKeys } from "../submit/unique-keys.ts";
+import { rootStatements } from "./insert-workflows.ts";
+
+const INSERT = `
+  WITH r AS (
+    INSERT INTO workflow_runs (run, shard, revision, mode, retry_of, bases, kept)
+    VALUES ($1, $9, 1, ${RUN_MODE_CODES.RUNNING}, $20, $21, $22)
+  )
+  INSERT INTO executions (id, job_id, lane, rank, due_at, scheduled_at, created_at, updated_at, started_at,
+    concurrency_limit, payload_bytes, shard, state, queue, priority, trigger, has_unique_key, tenant, pool, handler,
+    requires, policy, concurrency_key, job_version, retry_of, node)
+  VALUES ($1, $2, $3, $4, coalesce($5, $6), $6, $7, $7, CASE WHEN $5 IS NOT NULL THEN $7::int8 END, $8, $10, $9,
+    CASE WHEN $5 IS NULL THEN ${STATE_CODES.PENDING} ELSE ${STATE_CODES.RUNNING} END, $23, $11,
+    ${TRIGGER_CODES.RETRY}, $12, $13, $14, $15, $16, $17, $18, $19, $20, ${RUN_NODE})`;
+
+/** Number of nodes whose executions have SUCCEEDED in a run. */
+const COUNT_RESULTS = `
+  SELECT count(*)::int4 FROM executions e
+  WHERE e.job_id = $1 AND ${isLater("e")} AND e.node = ANY($2::int4[]) AND e.state = ${STATE_CODES.SUCCEEDED}`;
+
+const RELEASE_KEY = "DELETE FROM idempotency_keys WHERE tenant = $1 AND key = $2";
+
+/**
+ * See StoreRuns.retry; runs within a transaction, and locks in the order of `jobs/job-run.ts`, after the idempotency key.
+ * @param limit largest content of one statement
+ */
+export async function retryRun(
+  session: Session,
+  asked: NewRetry,
+  limit: ChunkLimit,
+  now: number,
+): Promise<RetryOutcome> {
+  const { idempotency } = asked;
+  const claim = { idempotency, jobs: [asked] };
+  const known = (await claimIdempotencyKeys(session, [claim], now)).get(claim);
+  if (known?.kind === "KEY_REUSED") return { kind: "KEY_REUSED" };
+  if (known !== undefined) {
+    const executionId = known.kind === "ACCEPTED" ? known.jobs[0]?.executionId : null;
+    invariant(typeof executionId === "string", "the answer to a retry names its run");
+    return { kind: "ACCEPTED", executionId, replayed: true };
+  }
+  const refused = await refusal(session, asked);
+  if (refused === null) {
+    await insert(session, asked, limit);
+    return { kind: "ACCEPTED", executionId: asked.executionId, replayed: false };
+  }
+  // A refused request may be repeated with the same key.
+  if (idempotency !== null) await session.run({ text: RELEASE_KEY, values: [idempotency.tenant, idempotency.key] });
+  return refused;
+}
+
+/** @returns reason why the run must not be inserted; null: it may be, and has its unique key */
+async function refusal(session: Session, asked: NewRetry): Promise<RetryOutcome | null> {
+  const { tenant, jobId, retryOf } = asked;
+  const isKnown = (await session.run({ text: LOCK_EXECUTION, values: [retryOf, jobId] })).length > 0;
+  const job = await lockJob(session, tenant, jobId);
+  if (job === null || !isKnown || !job.isWorkflow) return { kind: "NOT_FOUND" };
+  if (job.state === "DELETED") return { kind: "DELETED" };
+  const open = job.definition.recurrence === null ? job.open[0] : job.open.find((id) => id === retryOf);
+  if (open !== undefined) return { kind: "NOT_FINAL", executionId: open };
+  for (const kept of asked.kept) if (!(await hasResults(session, kept))) return { kind: "RESULTS_GONE", run: kept.run };
+  const [holder] = (await claimUniqueKeys(session, [asked])).values();
+  return holder === undefined ? null : { kind: "KEY_HELD", executionId: holder.executionId };
+}
+
+async function hasResults(session: Session, { run, nodes }: KeptNodes): Promise<boolean> {
+  const values = [run, int4s(nodes, ([node]) => node)];
+  const [row] = await session.run({ text: COUNT_RESULTS, values });
+  return row?.[0] === nodes.length;
+}
+
+async function insert(session: Session, asked: NewRetry, limit: ChunkLimit): Promise<void> {
+  await session.run({ text: SETTLE, values: [asked.retryOf] });
+  await session.run({ text: INSERT, values: valuesOf(asked) });
+  for (const statement of rootStatements(asked.roots, limit)) await session.run(statement());
+}
+
+function valuesOf(run: NewRetry): unknown[] {
+  const { pool, handler, requires, policy, priority, scheduledAt } = run.definition;
+  const { concurrencyKey, concurrencyLimit, uniqueKey } = run.definition;
+  return [
+    ...[run.executionId, run.jobId, run.laneHash, run.rank, run.deadline, scheduledAt, run.createdAt],
+    ...[concurrencyLimit, run.shard, run.payload?.length ?? 0, priority, uniqueKey !== null, run.tenant],
+    ...[pool, handler, requiresText(requires), policyText(policy), concurrencyKey, run.jobVersion, run.retryOf],
+    ...[
+      uuids(run.kept, (kept) => kept.run),
+      JSON.stringify(run.kept.map(({ nodes }) => nodes)),
+      QUEUE_CODES[run.queue],
+    ],
+  ];
+}
+
+/** SQL expression: kept nodes of a run `w` as JSON; NULL: the run is no retry. */
+export const KEPT = "CASE WHEN w.bases IS NOT NULL THEN json_build_array(w.bases, w.kept::json)::text END";
+
+/** Kept nodes from the value of `KEPT`. */
+export function keptFrom(text: string | null): KeptNodes[] {
+  if (text === null) return [];
+  const [bases, nodes] = JSON.parse(text) as [ExecutionId[], KeptNodes["nodes"][]];
+  return bases.map((run, place) => ({ run, nodes: nodes[place] ?? [] }));
+}

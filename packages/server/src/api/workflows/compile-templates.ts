@@ -1,0 +1,135 @@
+import { OUTPUT_BYTES_MAX, PAYLOAD_BYTES_MAX, WORKFLOW_REFERENCES_MAX } from "@mainspring/contract/limits";
+import type { WorkflowNode } from "../../domain/workflow/definition.ts";
+import type { WorkflowGraph } from "../../domain/workflow/graph.ts";
+import { quoted } from "../../domain/workflow/graph-problems.ts";
+import { type Referral, strangers } from "../../domain/workflow/strangers.ts";
+import { encodeTemplate, INPUT, type LiteralEdit, type ReferenceEdit } from "../../ports/references/template.ts";
+import { type NamedReference, numberOf, scanningTemplate } from "../../ports/references/template-scan.ts";
+import type { Turns } from "../../ports/turns.ts";
+import { type FieldError, invalid, ProblemError, problem } from "../http/errors.ts";
+import { Faults, nodeFault } from "./node-faults.ts";
+
+/** Texts in which references may stand; a key that begins with `$` may be written with an escape. */
+const SIGNS = ['"$', "\\u0024"];
+
+interface Texts {
+  nodes: readonly Pick<WorkflowNode, "name">[];
+  /** JSON texts by number of the node; nodes without one are left out. */
+  payloads: ReadonlyMap<number, Uint8Array>;
+  /** JSON text; null: none. */
+  output: Uint8Array | null;
+  hasInput: boolean;
+}
+
+/** The same texts for the store: a text with references or literals is a template. */
+type Compiled = Pick<Texts, "payloads" | "output">;
+
+/** @throws {ProblemError} 413: the input or output of a workflow is too large */
+export function refuseLarge({ input, output }: { input: Uint8Array | null; output: Uint8Array | null }): void {
+  for (const [field, text, max] of [
+    ["input", input, PAYLOAD_BYTES_MAX],
+    ["output", output, OUTPUT_BYTES_MAX],
+  ] as const) {
+    if (text === null || text.length <= max) continue;
+    const message = `has ${text.length} bytes: at most ${max} are taken`;
+    throw new ProblemError(problem("payload-too-large", `${field} ${message}`, [{ field, message }]));
+  }
+}
+
+/**
+ * Compiles the payloads of nodes and the output of a workflow, in turns of the event loop.
+ * @throws {ProblemError} 400: a reference is wrong, names no node, or names a node that need not end before
+ */
+export async function compileTemplates(texts: Texts, graph: WorkflowGraph, turns: Turns): Promise<Compiled> {
+  const compiler = new TemplateCompiler(texts);
+  const compiled = await turns.steps(compiler.compiling());
+  compiler.refuse();
+  const apart = await turns.steps(strangers(graph, compiler.referrals));
+  compiler.refuseStrangers(apart);
+  return compiled;
+}
+
+class TemplateCompiler {
+  /** Nodes that each node refers to. */
+  readonly referrals = new Map<number, Set<number>>();
+  readonly #texts: Texts;
+  readonly #numbers: ReadonlyMap<string, number>;
+  readonly #faults = new Faults();
+  #count = 0;
+
+  constructor(texts: Texts) {
+    this.#texts = texts;
+    this.#numbers = new Map(texts.nodes.map(({ name }, number) => [name, number]));
+  }
+
+  *compiling(): Generator<undefined, Compiled> {
+    const payloads = new Map<number, Uint8Array>();
+    for (const [node, text] of this.#texts.payloads) {
+      payloads.set(node, yield* this.#compiled(text, node));
+      yield;
+    }
+    const { output } = this.#texts;
+    return { payloads, output: output === null ? null : yield* this.#compiled(output, null) };
+  }
+
+  /** @throws {ProblemError} there are faults */
+  refuse(): void {
+    if (this.#faults.list.length > 0) throw new ProblemError(invalid(this.#faults.list));
+  }
+
+  /** @throws {ProblemError} there are such nodes */
+  refuseStrangers(found: readonly Referral[]): void {
+    for (const { node, from } of found.slice(0, this.#faults.room)) {
+      const name = quoted(this.#texts.nodes[from]?.name ?? "");
+      this.#fault(
+        node,
+        `refers to ${name}, which need not end before it: only the nodes before a node have results for it`,
+      );
+    }
+    this.refuse();
+  }
+
+  /** @param node null: the output */
+  *#compiled(text: Uint8Array, node: number | null): Generator<undefined, Uint8Array> {
+    if (!mayRefer(text)) return text;
+    const scanned = yield* scanningTemplate(text);
+    if ("problem" in scanned) this.#fault(node, scanned.problem);
+    if ("problem" in scanned || scanned.edits.length === 0) return text;
+    const edits = scanned.edits.map((edit) => ("from" in edit ? this.#numbered(edit, node) : edit));
+    this.#count += edits.length;
+    if (this.#count > WORKFLOW_REFERENCES_MAX) {
+      const message = `is beyond the limit of ${WORKFLOW_REFERENCES_MAX} references and literals of a workflow`;
+      throw new ProblemError(invalid([this.#faultOf(node, message)]));
+    }
+    return encodeTemplate({ text, edits: edits as (ReferenceEdit | LiteralEdit)[] });
+  }
+
+  #numbered(edit: NamedReference, node: number | null): ReferenceEdit {
+    const from = numberOf(edit.from, this.#numbers);
+    if (from === undefined) this.#fault(node, `refers to ${quoted(edit.from)}, which is no node`);
+    else if (from === INPUT && !this.#texts.hasInput)
+      this.#fault(node, "refers to $input, and the workflow has no input");
+    else if (from !== INPUT && node !== null) this.#refer(node, from);
+    return { ...edit, from: from ?? INPUT };
+  }
+
+  #refer(node: number, from: number): void {
+    const sources = this.referrals.get(node);
+    if (sources === undefined) this.referrals.set(node, new Set([from]));
+    else sources.add(from);
+  }
+
+  #fault(node: number | null, message: string): void {
+    this.#faults.add(this.#faultOf(node, message));
+  }
+
+  #faultOf(node: number | null, message: string): FieldError {
+    if (node === null) return { field: "output", message };
+    return nodeFault(node, this.#texts.nodes[node]?.name, { field: "payload", message });
+  }
+}
+
+function mayRefer({ buffer, byteOffset, length }: Uint8Array): boolean {
+  const bytes = Buffer.from(buffer, byteOffset, length);
+  return SIGNS.some((sign) => bytes.includes(sign));
+}

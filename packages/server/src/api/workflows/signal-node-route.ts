@@ -1,0 +1,52 @@
+import { SignalBody, SignalRequest } from "@mainspring/contract";
+import { isFinal } from "../../domain/execution.ts";
+import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
+import { passSignal, receivedSignal, type SignalDependencies, signalAnswer } from "../executions/signal-route.ts";
+import { JobParts } from "../http/body/json-parts.ts";
+import { answer, problems } from "../http/documented.ts";
+import { ProblemError, problem } from "../http/errors.ts";
+import type { HttpApp } from "../http/http-app.ts";
+import { type RunPicture, type RunReader, stateOfNode } from "./run-picture.ts";
+import { NodeParams, numberOf } from "./workflow-node-routes.ts";
+import { knownPicture, noSuchWorkflow } from "./workflow-routes.ts";
+
+/** Route POST /v1/workflows/{workflowId}/nodes/{name}/signals */
+export function signalNodeRoute(app: HttpApp, deps: SignalDependencies & { runs: RunReader }): void {
+  const schema = {
+    operationId: "signalWorkflowNode",
+    tags: ["workflows"],
+    summary: "Send a signal to the handler of a node, also before the node has an execution",
+    params: NodeParams,
+    body: SignalRequest,
+    response: {
+      200: answer(SignalBody, "Taken before: an earlier request had the same id, name and data"),
+      202: answer(SignalBody, "Taken: a step that waits for the signal, or comes to wait for it, gets it"),
+      ...problems("not-found", "execution-final", "payload-too-large", "unsupported-media-type"),
+    },
+  };
+  void app.register(async (scope) => {
+    app.takeBodies(scope, () => new JobParts("data"));
+    (scope as HttpApp).post("/v1/workflows/:workflowId/nodes/:name/signals", { schema }, async (request, reply) => {
+      const signal = receivedSignal(request, deps);
+      const { workflowId, name } = request.params;
+      const picture = await knownPicture(deps.runs, workflowId);
+      const { executionId: run, shard } = picture.run;
+      const node = numberOf(picture, name);
+      const executionId = nodeExecutionId(run, node, null, 0);
+      // The execution of a final node answers a repeat of an earlier signal.
+      if (picture.progress.stateOf(node) !== "LIVE" && !picture.executions.has(node)) refuseUnborn(picture, node);
+      const outcome = await passSignal(deps, { shard, executionId, ofNode: { run, node } }, signal);
+      const { code, body } = signalAnswer(outcome, signal, noSuchWorkflow);
+      return reply.code(code).send(body);
+    });
+  });
+}
+
+/** @throws {ProblemError} 409: the node will never have an execution */
+function refuseUnborn(picture: RunPicture, node: number): void {
+  const { state } = picture.run;
+  const isSkipped = stateOfNode(picture, node) === "SKIPPED";
+  if (!isSkipped && !isFinal(state)) return;
+  const why = isSkipped ? "the node is SKIPPED" : `the workflow is ${state}`;
+  throw new ProblemError(problem("execution-final", `${why}: no handler of it runs any more`));
+}

@@ -1,0 +1,192 @@
+import type { RetriedWorkflow, WorkflowRetry } from "@mainspring/contract";
+import { RETRY_BASES_MAX } from "@mainspring/contract/limits";
+import { isFinal } from "../../domain/execution.ts";
+import { DEFAULT_TENANT, type EpochMs, type ExecutionId } from "../../domain/ids.ts";
+import type { JobDefinition } from "../../domain/job.ts";
+import { laneHash } from "../../domain/lane.ts";
+import { rankOf } from "../../domain/rank.ts";
+import type { StoredNode } from "../../domain/workflow/definition.ts";
+import { type KeptNodes, nodesToKeep } from "../../domain/workflow/kept-nodes.ts";
+import type { Bus } from "../../ports/bus.ts";
+import type { Runtime } from "../../ports/runtime.ts";
+import type { Store } from "../../ports/store.ts";
+import type { JobView } from "../../ports/store-queries.ts";
+import type { NewRetry, RetryOutcome } from "../../ports/store-runs.ts";
+import { type FieldError, invalid, ProblemError, problem } from "../http/errors.ts";
+import { refusalOf } from "../jobs/change-refusals.ts";
+import type { PoolOrderings } from "../pools/pool-orderings.ts";
+import { hintRows } from "../submit/hints.ts";
+import { accepted, type Idempotency, type JobIntake } from "../submit/job-intake.ts";
+import { candidateOf } from "../submit/new-job.ts";
+import { firstNodes, makingRoots, startsAtOnce } from "./new-workflow.ts";
+import type { RunPicture, RunReader } from "./run-picture.ts";
+import { startedBody } from "./started-run.ts";
+import { knownPicture } from "./workflow-routes.ts";
+
+export interface RetrierDependencies {
+  store: Pick<Store, "queries" | "runs">;
+  bus: Bus;
+  runtime: Runtime;
+  orderings: PoolOrderings;
+  runs: Pick<RunReader, "picture">;
+  intake: Pick<JobIntake, "turns">;
+}
+
+interface Retried {
+  replayed: boolean;
+  body: RetriedWorkflow;
+  /** Nodes that the run begins with; empty: the answer is that of an earlier request. */
+  first: readonly StoredNode[];
+}
+
+/** Runs a part of a final run again, as a new run of the same graph that keeps the results of the other nodes. */
+export class WorkflowRetrier {
+  readonly #deps: RetrierDependencies;
+
+  constructor(deps: RetrierDependencies) {
+    this.#deps = deps;
+  }
+
+  /**
+   * @param from names of nodes that run again besides those that have not SUCCEEDED; FAILED: no others
+   * @throws {ProblemError} 400 for unknown names, 404, 409 with what would be right, 422
+   * @throws {StoreUnavailable} there may or may not be a new run
+   */
+  async retry(
+    workflowId: ExecutionId,
+    from: NonNullable<WorkflowRetry["from"]>,
+    idempotency: Idempotency,
+  ): Promise<Retried> {
+    const { store, bus, runs } = this.#deps;
+    // The first answer counts for a repeat, whatever has become of the runs since.
+    const known = idempotency === null ? null : await store.queries.answered(idempotency);
+    if (known !== null) return await this.#repeated(accepted(known).jobs[0]?.executionId ?? "");
+    const picture = await knownPicture(runs, workflowId);
+    const asked = await this.#make(picture, from, idempotency);
+    const outcome = await store.runs.retry(asked);
+    if (outcome.kind !== "ACCEPTED") throw refused(outcome);
+    if (outcome.replayed) return await this.#repeated(outcome.executionId);
+    const rows = asked.queue === "OPEN" ? asked.roots.map(({ row }) => row) : [candidateOf(asked)];
+    hintRows(
+      bus,
+      rows.map((row) => ({ row, payload: null })),
+    );
+    const first = firstNodes(picture.graph, asked.kept);
+    const body = bodyOf(asked, picture, asked.queue === "OPEN" ? first : null);
+    return { replayed: false, body, first: first.map((node) => picture.nodes[node] as StoredNode) };
+  }
+
+  async #repeated(workflowId: ExecutionId): Promise<Retried> {
+    const picture = await knownPicture(this.#deps.runs, workflowId);
+    const { executionId, jobId, retryOf, kept } = picture.run;
+    const job = await this.#deps.store.queries.getJob(DEFAULT_TENANT, jobId);
+    const isOpen = job === null || startsAtOnce(retriedDefinition(job, picture.run.createdAt));
+    const first = isOpen ? firstNodes(picture.graph, kept) : null;
+    return { replayed: true, body: bodyOf({ executionId, jobId, retryOf: retryOf ?? "" }, picture, first), first: [] };
+  }
+
+  /** @throws {ProblemError} */
+  async #make(
+    picture: RunPicture,
+    from: NonNullable<WorkflowRetry["from"]>,
+    idempotency: Idempotency,
+  ): Promise<NewRetry> {
+    const { store, runtime, orderings, intake } = this.#deps;
+    const { run, graph, nodes } = picture;
+    const kept = keptOf(picture, numbersOf(picture, from));
+    const first = firstNodes(graph, kept);
+    if (first.length === 0) throw wrongState(NOTHING_RUNS);
+    if (kept.length > RETRY_BASES_MAX) throw wrongState(tooManyBases(kept.length));
+    const job = await store.queries.getJob(DEFAULT_TENANT, run.jobId);
+    if (job === null) throw new ProblemError(refusalOf({ kind: "NOT_FOUND" }));
+    const orderingOf = await orderings.read();
+    const createdAt = runtime.now();
+    const definition = retriedDefinition(job, createdAt);
+    const isOpen = startsAtOnce(definition);
+    const { pool, handler, requires, priority, concurrencyKey } = definition;
+    const { shard, tenant, jobId, jobVersion } = run;
+    const executionId = runtime.uuid();
+    const ofNodes = { id: executionId, shard, tenant, jobVersion, scheduledAt: createdAt };
+    const roots = isOpen ? await intake.turns.steps(makingRoots(ofNodes, first, nodes, orderingOf, createdAt)) : [];
+    return {
+      ...{ jobId, executionId, tenant, shard, definition, payload: job.payload, createdAt },
+      rank: rankOf(orderingOf(pool), createdAt, priority),
+      laneHash: laneHash({ pool, tenant, handler, requires, concurrencyKey }),
+      ...(isOpen
+        ? { queue: "OPEN", deadline: createdAt + definition.policy.timeoutMs }
+        : { queue: "READY", deadline: null }),
+      ...{ roots, jobVersion, retryOf: run.executionId, kept, idempotency },
+    };
+  }
+}
+
+/** Definition of a further run of a workflow. Its time counts from now, and it is not too late to start. */
+function retriedDefinition({ definition }: Pick<JobView, "definition">, scheduledAt: EpochMs): JobDefinition {
+  return { ...definition, scheduledAt, policy: { ...definition.policy, startBefore: null } };
+}
+
+/**
+ * Numbers of the nodes of a final run that run again besides those that have not SUCCEEDED.
+ * @throws {ProblemError} 400: there is no such node; 409: the run has another state
+ */
+function numbersOf({ run, nodes }: RunPicture, from: NonNullable<WorkflowRetry["from"]>): Set<number> {
+  if (!isFinal(run.state))
+    throw wrongState(`the workflow is ${run.state}: only a final one is retried. Wait for its end, or cancel it`);
+  if (from === "FAILED") {
+    if (run.state === "SUCCEEDED") throw wrongState(SUCCEEDED);
+    return new Set();
+  }
+  const numbers = new Map(nodes.map(({ name }, number) => [name, number]));
+  const faults = from.flatMap((name, place): FieldError[] =>
+    numbers.has(name) ? [] : [{ field: `from[${place}]`, message: `the workflow has no node ${JSON.stringify(name)}` }],
+  );
+  if (faults.length > 0) throw new ProblemError(invalid(faults.slice(0, FAULTS_MAX)));
+  return new Set(from.map((name) => numbers.get(name) as number));
+}
+
+/** Largest number of unknown names that one answer tells of. */
+const FAULTS_MAX = 100;
+
+const SUCCEEDED =
+  'the workflow SUCCEEDED: no part of it has failed. Name the nodes from which it is to run again, as {"from": ["NODE"]}';
+const NOTHING_RUNS =
+  'no node would run: each one SUCCEEDED, or is SKIPPED by its dependencies. Name nodes that SUCCEEDED, as {"from": ["NODE"]}';
+
+function tooManyBases(count: number): string {
+  const retry = "Retry from earlier nodes, or submit the workflow again";
+  return `the run would keep results of ${count} earlier runs: at most ${RETRY_BASES_MAX} are possible. ${retry}`;
+}
+
+/** Nodes that a retry keeps, by the run that has their executions. */
+function keptOf(picture: RunPicture, again: ReadonlySet<number>): KeptNodes[] {
+  const byRun = new Map<ExecutionId, [number, string | null][]>();
+  for (const node of nodesToKeep(picture.progress, again)) {
+    const own = { run: picture.run.executionId, branch: picture.executions.get(node)?.ofRun.branch ?? null };
+    const { run, branch } = picture.kept.get(node) ?? own;
+    const others = byRun.get(run);
+    if (others === undefined) byRun.set(run, [[node, branch]]);
+    else others.push([node, branch]);
+  }
+  return [...byRun].map(([run, nodes]) => ({ run, nodes }));
+}
+
+function bodyOf(
+  { executionId, jobId, retryOf }: Pick<NewRetry, "executionId" | "jobId" | "retryOf">,
+  { nodes }: RunPicture,
+  first: readonly number[] | null,
+): RetriedWorkflow {
+  return { workflowId: executionId, jobId, ...startedBody(executionId, nodes, first), retryOf };
+}
+
+function refused(outcome: Exclude<RetryOutcome, { kind: "ACCEPTED" }>): ProblemError {
+  if (outcome.kind === "RESULTS_GONE") {
+    const detail = `results of the run ${outcome.run}, which the retry would keep, were dropped because of their age`;
+    return wrongState(`${detail}: submit the workflow again`);
+  }
+  if (outcome.kind === "KEY_REUSED") accepted(outcome);
+  return new ProblemError(refusalOf(outcome as Exclude<typeof outcome, { kind: "KEY_REUSED" }>));
+}
+
+function wrongState(detail: string): ProblemError {
+  return new ProblemError(problem("wrong-state", detail));
+}

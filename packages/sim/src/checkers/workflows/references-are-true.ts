@@ -1,0 +1,177 @@
+import { isDeepStrictEqual } from "node:util";
+import type { ExecutionRow, RunRow } from "@mainspring/server/testing";
+import type { SimEvent } from "../../history.ts";
+import { type Checker, Violation } from "../checker.ts";
+import { addedRows, isOver, isRun, type Ledger } from "../recurring/ledger.ts";
+import type { Graph, Reference } from "./graphs-come-out-right.ts";
+
+/** Stands for the value of a reference that leads nowhere. */
+const NOWHERE = Symbol("nowhere");
+
+/** A node of a run, with the rows of the run's other nodes. */
+interface Placed {
+  run: ExecutionRow;
+  graph: Graph;
+  node: number;
+}
+
+/**
+ * A handler gets the values to which the references of its node lead, as the rows say; a node is DEAD because of a reference
+ * only if one leads nowhere, and then no handler of it starts. The result of a run is its output with these values. A
+ * reference to a node that succeeded after the attempt was assigned may lead to its result or to null.
+ * @param graphs workflows by the id of their job
+ */
+export function referencesAreTrue(ledger: Ledger, graphs: () => ReadonlyMap<string, Graph>): Checker {
+  const oracle = new Oracle(ledger, graphs);
+  return {
+    name: "references are true",
+    saw(event) {
+      oracle.number++;
+      for (const row of addedRows(event)) oracle.added(row);
+      if (event.kind === "RUN_RETRIED") oracle.keeps(event.run);
+      if (event.kind === "WENT_BACK") for (const run of event.runs) oracle.keeps(run);
+      if (event.kind !== "COMMITTED" || event.outcome.status !== "APPLIED") return;
+      for (const { id, attempt } of event.asked.assigned) oracle.assignedIn.set(attemptOf(id, attempt), oracle.number);
+      for (const { after } of event.applied) if (after.node !== null && isOver(after.state)) oracle.ended(after);
+    },
+    noticed(event) {
+      if (event.kind === "HANDLER_STARTED") oracle.started(event);
+    },
+  };
+}
+
+/** Values of references, by the rows. */
+class Oracle {
+  /** Number of the present event. */
+  number = 0;
+  /** Number of the event that assigned an attempt. */
+  readonly assignedIn = new Map<string, number>();
+  /** Number of the event that made an execution final. */
+  readonly #endedIn = new Map<string, number>();
+  /** Executions of nodes, by run and name. A node that a retry keeps has the execution of the earlier run. */
+  readonly #nodes = new Map<string, Map<string, string>>();
+  readonly #ledger: Ledger;
+  readonly #graphs: () => ReadonlyMap<string, Graph>;
+
+  constructor(ledger: Ledger, graphs: () => ReadonlyMap<string, Graph>) {
+    this.#ledger = ledger;
+    this.#graphs = graphs;
+  }
+
+  added(row: ExecutionRow): void {
+    const placed = this.#placeOf(row);
+    if (placed !== null) this.#put(placed.run.id, nameOf(placed), row.id);
+  }
+
+  keeps({ run: id, kept }: RunRow): void {
+    const run = this.#ledger.get(id)?.row;
+    const graph = run === undefined ? undefined : this.#graphs().get(run.job.jobId);
+    if (run === undefined || graph === undefined) return;
+    for (const { run: base, nodes } of kept) {
+      for (const [node] of nodes) {
+        const name = nameOf({ graph, node });
+        this.#put(id, name, this.#nodes.get(base)?.get(name) ?? "");
+      }
+    }
+  }
+
+  #put(run: string, name: string, id: string): void {
+    const ofRun = this.#nodes.get(run) ?? new Map<string, string>();
+    this.#nodes.set(run, ofRun.set(name, id));
+  }
+
+  /** @throws {Violation} */
+  ended(row: ExecutionRow): void {
+    this.#endedIn.set(row.id, this.number);
+    if (isRun(row)) this.#judgeRun(row);
+    else if (row.reason === "REFERENCE_NOT_FOUND") this.#judgeNode(row);
+  }
+
+  /** @throws {Violation} */
+  started({ executionId, attempt, got = [] }: Extract<SimEvent, { kind: "HANDLER_STARTED" }>): void {
+    const row = this.#ledger.get(executionId)?.row;
+    const placed = row === undefined ? null : this.#placeOf(row);
+    if (placed === null) return;
+    const since = this.assignedIn.get(attemptOf(executionId, attempt)) ?? 0;
+    for (const [index, reference] of referencesOf(placed).entries()) {
+      const values = this.#valuesOf(placed.run, placed.graph, reference, since);
+      if (values.some((value) => isDeepStrictEqual(value, got[index]))) continue;
+      const what = `${shown(got[index])} for ${shown(reference)} instead of ${shown(values[0])}`;
+      throw new Violation(`attempt ${attempt} of ${executionId} got ${what}`);
+    }
+  }
+
+  #placeOf(row: ExecutionRow): Placed | null {
+    if (row.node === null || isRun(row)) return null;
+    const run = this.#ledger.get(row.job.jobId)?.row;
+    const graph = run === undefined ? undefined : this.#graphs().get(run.job.jobId);
+    return run === undefined || graph === undefined ? null : { run, graph, node: row.node };
+  }
+
+  /**
+   * Values that a reference may have.
+   * @param since number of the event from which on a reader may see either the result of a node or that it has none
+   */
+  #valuesOf(run: ExecutionRow, { references }: Graph, reference: Reference, since: number): unknown[] {
+    if (reference.$from === "$input") return [partOf(references?.input, reference)];
+    const id = this.#nodes.get(run.id)?.get(reference.$from) ?? "";
+    const source = this.#ledger.get(id)?.row;
+    if (source?.state !== "SUCCEEDED") return [null];
+    const part = partOf(resultOf(source), reference);
+    return (this.#endedIn.get(id) ?? 0) > since ? [part, null] : [part];
+  }
+
+  #judgeNode(row: ExecutionRow): void {
+    const placed = this.#placeOf(row);
+    if (placed === null) return;
+    const since = this.assignedIn.get(attemptOf(row.id, row.attempt)) ?? 0;
+    const values = referencesOf(placed).flatMap((one) => this.#valuesOf(placed.run, placed.graph, one, since));
+    if (!values.includes(NOWHERE))
+      throw new Violation(`${row.id} is DEAD because of a reference, and all of them lead to a value`);
+  }
+
+  #judgeRun(row: ExecutionRow): void {
+    const graph = this.#graphs().get(row.job.jobId);
+    const output = graph?.references?.output;
+    if (graph === undefined || output === undefined) return;
+    const values = output.map((reference) => this.#valuesOf(row, graph, reference, Number.POSITIVE_INFINITY)[0]);
+    if (row.state === "SUCCEEDED" && !isDeepStrictEqual(resultOf(row), values))
+      throw new Violation(`the run ${row.id} has the result ${shown(resultOf(row))}`);
+    if (row.reason === "REFERENCE_NOT_FOUND" && !values.includes(NOWHERE))
+      throw new Violation(`the run ${row.id} is DEAD because of its output, whose references lead to values`);
+  }
+}
+
+function referencesOf({ graph, node }: Placed): readonly Reference[] {
+  return graph.references?.ofNodes[node] ?? [];
+}
+
+function resultOf({ result }: ExecutionRow): unknown {
+  return result === null ? null : JSON.parse(Buffer.from(result).toString());
+}
+
+function nameOf({ graph, node }: Pick<Placed, "graph" | "node">): string {
+  return graph.nodes[node]?.name ?? "";
+}
+
+function attemptOf(executionId: string, attempt: number): string {
+  return `${executionId}/${attempt}`;
+}
+
+/** Part of a value at the path of a reference, by the plainest reading; NOWHERE: there is none. */
+function partOf(value: unknown, { path = [] }: Reference): unknown {
+  let part = value;
+  for (const step of path) {
+    const isThere =
+      typeof step === "number"
+        ? Array.isArray(part) && step < part.length
+        : typeof part === "object" && part !== null && !Array.isArray(part) && Object.hasOwn(part, step);
+    if (!isThere) return NOWHERE;
+    part = (part as Record<string | number, unknown>)[step];
+  }
+  return part;
+}
+
+function shown(value: unknown): string {
+  return typeof value === "symbol" ? "nothing" : JSON.stringify(value);
+}
