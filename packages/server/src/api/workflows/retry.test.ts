@@ -55,7 +55,7 @@ describe("the retry of a run", () => {
     await stage.passes(1_000_000);
     const { workflowId, ...rest } = await retried(first);
     const executionIds = { bad: nodeExecutionId(workflowId, 2, null, 0) };
-    assert.deepEqual(rest, { jobId, state: "RUNNING", nodes: 4, executionIds, retryOf: first });
+    assert.deepEqual(rest, { jobId, state: "RUNNING", nodes: 4, startsAt: null, executionIds, retryOf: first });
     const run = await stage.read(`/v1/workflows/${workflowId}`);
     assert.deepEqual([run.retryOf, run.retriedBy, run.name, run.state], [first, [], "etl", "RUNNING"]);
     assert.deepEqual(run.counts, { ...run.counts, SUCCEEDED: 1, SKIPPED: 1, PENDING: 1, BLOCKED: 1 });

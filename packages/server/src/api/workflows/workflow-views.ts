@@ -28,9 +28,9 @@ export function workflowSummary(run: RunSummary): WorkflowSummary {
   };
 }
 
-/** Mode of a run, and whether it is paused: both of one that is not final. */
-export function modeOf({ state, mode, paused }: RunSummary): Pick<WorkflowSummary, "mode" | "paused"> {
-  return isFinal(state) ? { mode: null, paused: false } : { mode, paused };
+/** Mode of a run, and whether it is paused: both of one that has started and is not final. */
+export function modeOf({ state, mode, paused, startedAt }: RunSummary): Pick<WorkflowSummary, "mode" | "paused"> {
+  return isFinal(state) || startedAt === null ? { mode: null, paused: false } : { mode, paused };
 }
 
 export function workflowBody(picture: RunPicture): Workflow {
