@@ -76,6 +76,23 @@ describe("the retry of a run", () => {
     assert.deepEqual((await stage.read("/v1/dead-letters")).items, []);
   });
 
+  it("waits for its concurrency key with the nodes that it keeps, and is not paused until it has started", async () => {
+    const run = (await stage.submitted({ ...etl, concurrencyKey: "etl" })).workflowId;
+    await stage.runOpens(run);
+    await stage.bears(run, 0, "echo");
+    await fails(run);
+    const { workflowId, ...rest } = await retried(run);
+    const { state, startsAt, executionIds } = rest;
+    assert.deepEqual([state, startsAt, executionIds], ["PENDING", null, {}]);
+    const { a, bad } = await nodesOf(workflowId);
+    assert.deepEqual([a.state, a.keptFrom.workflowId, bad.state], ["SUCCEEDED", run, "BLOCKED"]);
+    const pause = await stage.post(`/v1/workflows/${workflowId}/pause`);
+    assert.deepEqual(
+      [pause.statusCode, pause.json().detail],
+      [409, "the workflow is PENDING: only one that starts nodes can be paused"],
+    );
+  });
+
   it("shows where a node that it keeps has SUCCEEDED", async () => {
     await fails(first);
     const { workflowId } = await retried(first, { from: "FAILED" });

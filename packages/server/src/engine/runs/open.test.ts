@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Recovered } from "../../ports/store.ts";
-import { candidate, changesOf, only, START, Story } from "../testing/story.ts";
+import { answersOf, candidate, changesOf, only, START, Story } from "../testing/story.ts";
 import { WaitingRuns } from "../testing/waiting-runs.ts";
 
 const KEY = { concurrencyKey: "etl", concurrencyLimit: 1, shard: 7 };
@@ -48,6 +48,32 @@ describe("a workflow run that waits", () => {
     const run = world.run({ policy: { startBefore: START + 1_000 } });
     world.hint(run).story.later(1_000);
     assert.deepEqual(world.settle(), [`${run.id} SKIPPED`]);
+  });
+
+  it("keeps signals to its nodes until it creates them, and is not paused", () => {
+    const world = new WaitingRuns();
+    const run = world.run();
+    const { story } = world.hint(run);
+    const { id, shard } = run;
+    const executionId = world.nodeId(run, "a");
+    const signal = { kind: "SIGNAL", id: "signal-1", shard, executionId, ofNode: { run: id, node: 0 } } as const;
+    const pause = { kind: "PAUSE_RUN", id: "pause-1", shard, executionId: id } as const;
+    story.tell({ kind: "COMMANDS", commands: [signal, pause] });
+    const mark = { since: story.batch.number, term: story.state.term };
+    story.tell({ kind: "LOADED", asked: [executionId], rows: [], ...mark });
+    world.answer();
+    const batch = world.commit();
+    assert.deepEqual(
+      batch.shards.get(shard)?.births.map(({ row }) => row.steps),
+      ["RECORDED"],
+    );
+    assert.deepEqual(
+      answersOf(batch)
+        .map((answer) => ("outcome" in answer ? answer.outcome : answer))
+        .sort(),
+      ["RESUMED", "SIGNALLED"],
+    );
+    assert.equal(story.state.runs.byId.get(id)?.paused, false);
   });
 
   it("is not opened again by a late hint", () => {

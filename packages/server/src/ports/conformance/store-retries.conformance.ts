@@ -96,6 +96,18 @@ export function retriesConformance(scene: () => Scene): void {
     assert.deepEqual((await queries.getRun(TENANT, base.executionId))?.retriedBy, []);
   });
 
+  it("adds a run that waits for its concurrency key, with the nodes that it keeps", async () => {
+    const first = await failed(scene(), { concurrencyKey: "etl" });
+    const { deadline: _, ...rest } = retryOf(scene(), first);
+    const asked: NewRetry = { ...rest, queue: "READY", deadline: null, roots: [] };
+    const { executionId } = asked;
+    assert.deepEqual(await retry(asked), { kind: "ACCEPTED", executionId, replayed: false });
+    const { row, kept, executions } = await loaded(scene(), asked);
+    assert.deepEqual([row.state, row.queue, row.startedAt], ["PENDING", "READY", null]);
+    assert.deepEqual([row.dueAt, row.concurrencyKey], [first.definition.scheduledAt, "etl"]);
+    assert.deepEqual([kept, executions], [asked.kept, []]);
+  });
+
   it("keeps nothing of a run that is no retry, and of one all of whose nodes run again", async () => {
     const asked = await started(scene());
     const whole = retryOf(scene(), await failed(scene()), { kept: [] });
