@@ -38,7 +38,7 @@ interface PlannedWorkflow {
   answered(jobId: string, run: string | null): void;
 }
 
-/** What clients do with a run. */
+/** Acts of clients on a run, from its submit on. */
 interface Acts {
   key: string;
   graph: SomeGraph;
