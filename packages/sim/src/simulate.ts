@@ -72,10 +72,6 @@ const SPURTS_EVERY = 4;
  */
 const SMALL_READS_EVERY = 8;
 const SMALL_READS = { waiting: 1, waitingTurn: 20, plans: 1, plansTurn: 20 } as const;
-/** One in this number of seeds has workflows. Other seeds stay unchanged. */
-const WORKFLOWS_EVERY = 10;
-/** One in this number of seeds also has acts on the runs of its workflows: pauses, and signals to nodes. */
-const ACTS_EVERY = 20;
 /** Mean interval at which a node loses its links for minutes, in simulated milliseconds. */
 const LONELY_EVERY_MS = 900_000;
 /** Time until a killed server starts again, in simulated milliseconds. */
@@ -229,13 +225,7 @@ class World {
       hours * HOUR_MS + STILL_RECURRING_MS,
       partOf(only, only.recurring),
     );
-    if (seed % WORKFLOWS_EVERY === WORKFLOWS_EVERY - 2)
-      this.#workflows.plan(
-        Math.ceil(jobs / 10),
-        hours * HOUR_MS,
-        partOf(only, only.workflows),
-        seed % ACTS_EVERY === ACTS_EVERY - 2,
-      );
+    this.#workflows.plan(seed, Math.ceil(jobs / 10), hours * HOUR_MS, partOf(only, only.workflows));
     if (this.#hasSpurts) this.#spurts.plan(Math.min(hours * HOUR_MS, only.untilMs ?? Number.POSITIVE_INFINITY));
     if (only.reliableStore !== true) this.#unsettleStore();
     if (only.reliableNetwork !== true) this.#unsettleNetwork();

@@ -10,6 +10,10 @@ import { compiled, type SomeGraph, someGraph } from "./some-graph.ts";
 
 const ANSWER_WITHIN_MS = 5_000;
 const RETRY_MS = 400;
+/** One in this number of seeds has workflows. Other seeds stay unchanged. */
+const WORKFLOWS_EVERY = 10;
+/** One in this number of seeds also has acts on the runs of its workflows. */
+const ACTS_EVERY = 20;
 /** Longest sleep of a node's handler, in milliseconds. */
 const WAIT_MAX_MS = 120_000;
 
@@ -45,8 +49,13 @@ export class Workflows {
     return this.#open;
   }
 
-  /** @param hasActs whether runs are paused and resumed, and some handlers sleep or wait for signals */
-  plan(count: number, withinMs: number, only: PlannedPart, hasActs: boolean): void {
+  /**
+   * Plans the workflows of a seed that has them. In some of these seeds, runs are paused and resumed, and some handlers
+   * sleep or wait for signals.
+   */
+  plan(seed: number, count: number, withinMs: number, only: PlannedPart): void {
+    if (seed % WORKFLOWS_EVERY !== WORKFLOWS_EVERY - 2) return;
+    const hasActs = seed % ACTS_EVERY === ACTS_EVERY - 2;
     for (let number = 1; number <= count; number++) {
       const random = this.#random;
       const atMs = random.next() * withinMs;

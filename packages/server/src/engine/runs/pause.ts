@@ -41,7 +41,7 @@ export function confirmOrders(step: Step, committed: number): void {
   }
 }
 
-/** Parks the nodes that wait. Those that memory does not know for certain are read first. */
+/** Parks the nodes that wait. Nodes that memory does not know for certain are read first. */
 function beginPause(step: Step, run: Run): void {
   const { entries } = step.state;
   const parking = new Set<ExecutionId>();

@@ -8,7 +8,10 @@ import type { Account, Ledger } from "../recurring/ledger.ts";
 /** Longest wait of work that could run while no fault is active, in milliseconds. */
 const BOUND_MS = 20_000;
 
-/** With a free worker that can run it, an execution starts within the limit. */
+/**
+ * With a free worker that can run it, an execution starts within the limit. The checker of paused runs judges how long a
+ * node is parked.
+ */
 export function startsInTime(ledger: Ledger, tracker: WorkerTracker, quiet: Quiet, pools: PoolLimitsHold): Checker {
   /**
    * Time of the last assignment by concurrency key; other executions of the key may have to wait for a while after it.
@@ -35,11 +38,15 @@ export function startsInTime(ledger: Ledger, tracker: WorkerTracker, quiet: Quie
     return ratePerSec !== null && nowMs - startedAtMs < BOUND_MS + 1_000 / ratePerSec;
   };
   const waits = ({ row }: Account, nowMs: number) => {
-    // The checker of paused runs judges how long a node is parked.
-    if (row.queue === "PARKED") return;
     const { requires, concurrencyKey, pool } = row.job.definition;
     const sinceMs = Math.max(row.dueAt - EPOCH_MS, row.updatedAt - EPOCH_MS, quiet.sinceMs);
-    if (nowMs - sinceMs < BOUND_MS || isHeldBack(concurrencyKey, nowMs) || isPoolFull(pool, nowMs)) return;
+    if (
+      nowMs - sinceMs < BOUND_MS ||
+      row.queue === "PARKED" ||
+      isHeldBack(concurrencyKey, nowMs) ||
+      isPoolFull(pool, nowMs)
+    )
+      return;
     const worker = tracker.freeFor(requires, nowMs - BOUND_MS);
     if (worker === null) return;
     throw new Violation(`${row.id} could have run on ${worker} and has waited for ${seconds(nowMs - sinceMs)}`);

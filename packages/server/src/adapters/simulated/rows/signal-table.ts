@@ -31,7 +31,8 @@ export class SignalTable {
 
   /** Signals that no step has consumed. */
   openOf(id: ExecutionId): Signal[] {
-    return this.of(id).flatMap(({ takenBy, run: _, ...signal }) => (takenBy === null ? [signal] : []));
+    const open = this.of(id).filter(({ takenBy }) => takenBy === null);
+    return open.map(({ id, name, data, at }) => ({ id, name, data, at }));
   }
 
   add(id: ExecutionId, signal: Signal, run: ExecutionId | null): void {
