@@ -40,21 +40,6 @@ export function startsInTime(ledger: Ledger, tracker: WorkerTracker, quiet: Quie
   const waits = ({ row }: Account, nowMs: number) => {
     const { requires, concurrencyKey, pool } = row.job.definition;
     const sinceMs = Math.max(row.dueAt - EPOCH_MS, row.updatedAt - EPOCH_MS, quiet.sinceMs);
-    if (
-      nowMs - sinceMs < BOUND_MS ||
-      row.queue === "PARKED" ||
-      isHeldBack(concurrencyKey, nowMs) ||
-      isPoolFull(pool, nowMs)
-    )
-      return;
-    const worker = tracker.freeFor(requires, nowMs - BOUND_MS);
-    if (worker === null) return;
-    throw new Violation(`${row.id} could have run on ${worker} and has waited for ${seconds(nowMs - sinceMs)}`);
-  };
-  const isOnItsWay = ({ row, assigned, current }: Account, nowMs: number) => {
-    const attempt = current ?? 0;
-    const { worker = "", at = 0 } = assigned.get(attempt) ?? {};
-    const sinceMs = Math.max(at - EPOCH_MS, quiet.sinceMs);
     if (nowMs - sinceMs < BOUND_MS || isHeldBack(concurrencyKey, nowMs) || isPoolFull(pool, nowMs)) return;
     const worker = tracker.freeFor(requires, nowMs - BOUND_MS);
     if (worker === null) return;
@@ -89,20 +74,13 @@ export function startsInTime(ledger: Ledger, tracker: WorkerTracker, quiet: Quie
     },
     looked(nowMs) {
       if (nowMs - quiet.sinceMs < BOUND_MS) return;
-      for (const account of openAccounts(ledger)) {
-        if (account.current === null) waits(account, nowMs);
-        else isOnItsWay(account, nowMs);
+      for (const id of ledger.open) {
+        const account = ledger.get(id) as Account;
+        if (account.current !== null) isOnItsWay(account, nowMs);
+        else if (account.row.queue !== "PARKED") waits(account, nowMs);
       }
     },
   };
-}
-
-/** Executions that are open and not parked. */
-function* openAccounts(ledger: Ledger): Generator<Account> {
-  for (const id of ledger.open) {
-    const account = ledger.get(id) as Account;
-    if (account.row.queue !== "PARKED") yield account;
-  }
 }
 
 function seconds(ms: number): string {
