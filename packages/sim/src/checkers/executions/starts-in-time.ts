@@ -8,10 +8,7 @@ import type { Account, Ledger } from "../recurring/ledger.ts";
 /** Longest wait of work that could run while no fault is active, in milliseconds. */
 const BOUND_MS = 20_000;
 
-/**
- * With a free worker that can run it, an execution starts within the limit. The checker of paused runs judges how long a
- * node is parked.
- */
+/** With a free worker that can run it, an execution starts within the limit. */
 export function startsInTime(ledger: Ledger, tracker: WorkerTracker, quiet: Quiet, pools: PoolLimitsHold): Checker {
   /**
    * Time of the last assignment by concurrency key; other executions of the key may have to wait for a while after it.
@@ -40,13 +37,7 @@ export function startsInTime(ledger: Ledger, tracker: WorkerTracker, quiet: Quie
   const waits = ({ row }: Account, nowMs: number) => {
     const { requires, concurrencyKey, pool } = row.job.definition;
     const sinceMs = Math.max(row.dueAt - EPOCH_MS, row.updatedAt - EPOCH_MS, quiet.sinceMs);
-    if (
-      nowMs - sinceMs < BOUND_MS ||
-      row.queue === "PARKED" ||
-      isHeldBack(concurrencyKey, nowMs) ||
-      isPoolFull(pool, nowMs)
-    )
-      return;
+    if (nowMs - sinceMs < BOUND_MS || isHeldBack(concurrencyKey, nowMs) || isPoolFull(pool, nowMs)) return;
     const worker = tracker.freeFor(requires, nowMs - BOUND_MS);
     if (worker === null) return;
     throw new Violation(`${row.id} could have run on ${worker} and has waited for ${seconds(nowMs - sinceMs)}`);
@@ -80,13 +71,20 @@ export function startsInTime(ledger: Ledger, tracker: WorkerTracker, quiet: Quie
     },
     looked(nowMs) {
       if (nowMs - quiet.sinceMs < BOUND_MS) return;
-      for (const id of ledger.open) {
-        const account = ledger.get(id) as Account;
+      for (const account of openAccounts(ledger)) {
         if (account.current === null) waits(account, nowMs);
         else isOnItsWay(account, nowMs);
       }
     },
   };
+}
+
+/** Executions that are open and not parked: the checker of paused runs judges for how long a node is parked. */
+function* openAccounts(ledger: Ledger): Generator<Account> {
+  for (const id of ledger.open) {
+    const account = ledger.get(id) as Account;
+    if (account.row.queue !== "PARKED") yield account;
+  }
 }
 
 function seconds(ms: number): string {
