@@ -256,6 +256,20 @@ describe("orders to pause and resume", () => {
     assert.equal(stage.commit().assigns.length, 2);
   });
 
+  it("turn a run once in a commit", () => {
+    const stage = new Stage({ a: [], b: ["a"] }).load({ a: "SUCCEEDED" }, "RUNNING", true);
+    order(stage, "RESUME_RUN", "first");
+    order(stage, "PAUSE_RUN", "second");
+    const resumed = stage.commit();
+    assert.deepEqual([change(stage, resumed)?.paused, stage.born(resumed).length], [false, 1]);
+    const paused = stage.commit();
+    assert.deepEqual(
+      [change(stage, paused)?.paused, queues(stage, paused), paused.assigns],
+      [true, { b: "PARKED" }, []],
+    );
+    assert.deepEqual(done(stage, stage.commit()).ids, ["first", "second"]);
+  });
+
   it("have a node of a pause read again that is known only from a hint", () => {
     const stage = new Stage({ a: [] });
     stage.story.lose("w1");
