@@ -257,16 +257,13 @@ describe("orders to pause and resume", () => {
   });
 
   it("turn a run once in a commit", () => {
-    const stage = new Stage({ a: [], b: ["a"] }).load({ a: "SUCCEEDED" }, "RUNNING", true);
+    const stage = new Stage({ a: [] }).load({ a: "PARKED" }, "RUNNING", true);
     order(stage, "RESUME_RUN", "first");
+    read(stage, "a", [row(stage, "a", { queue: "PARKED" })]);
     order(stage, "PAUSE_RUN", "second");
     const resumed = stage.commit();
-    assert.deepEqual([change(stage, resumed)?.paused, stage.born(resumed).length], [false, 1]);
-    const paused = stage.commit();
-    assert.deepEqual(
-      [change(stage, paused)?.paused, queues(stage, paused), paused.assigns],
-      [true, { b: "PARKED" }, []],
-    );
+    assert.deepEqual([change(stage, resumed)?.paused, resumed.assigns.length], [false, 1]);
+    assert.equal(change(stage, stage.commit())?.paused, true);
     assert.deepEqual(done(stage, stage.commit()).ids, ["first", "second"]);
   });
 
