@@ -13,6 +13,11 @@ export class Failure extends Error {
   }
 }
 
+/** Whether the server answered that the object of the request does not exist. */
+export function isNotFound(error: unknown): boolean {
+  return error instanceof MainspringError && error.code === "NOT_FOUND";
+}
+
 /** Text for any thrown value, without a stack trace unless NODE_DEBUG=mainspring is set. */
 export function failureOf(error: unknown): { message: string | null; exitCode: ExitCode } {
   debuglog("mainspring")("%O", error);

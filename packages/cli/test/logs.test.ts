@@ -149,6 +149,22 @@ describe("what handlers have logged", () => {
     assert.deepEqual([stdout.replace(new RegExp(at), "AT"), stderr], ["AT  info  only line\n", ""]);
   });
 
+  it("is followed, although the server that answers does not know of the attempt at first", async (t) => {
+    const { executionId } = await json<{ executionId: string }>("submit", "echo", "--wait");
+    const missing = ["/attempts/1/logs"];
+    const front = createServer(async ({ url = "" }, response) => {
+      const isMissing = url.endsWith(missing[0] ?? "none") && missing.pop() !== undefined;
+      const answer = await fetch(server.httpUrl + (isMissing ? url.replace("/1/", "/9/") : url));
+      response.writeHead(answer.status, { "content-type": answer.headers.get("content-type") ?? "" });
+      response.end(await answer.text());
+    }).listen(0, "127.0.0.1");
+    t.after(() => front.close());
+    await once(front, "listening");
+    const url = `http://127.0.0.1:${(front.address() as AddressInfo).port}`;
+    const { code, stderr } = await mainspring(["executions", "logs", executionId, "--follow", "--url", url]);
+    assert.deepEqual([code, stderr, missing], [0, "", []]);
+  });
+
   it("says so where there is nothing, and where there is no such execution or attempt", async () => {
     const { executionId } = await json<{ executionId: string }>("submit", "echo", "--wait");
     assert.equal(await done("executions", "logs", executionId), "attempt 1 has logged nothing\n");

@@ -1,45 +1,15 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import {
-  Client,
-  type TaskContext,
-  TerminalError,
-  task,
-  type WaitReason,
-  Worker,
-  type Workflow,
-  type WorkflowNode,
-} from "@mainspring/sdk";
+import { Client, type WaitReason, Worker, type Workflow, type WorkflowNode } from "@mainspring/sdk";
 import { startPostgres, type TestPostgres } from "../../../tools/services/start-postgres.ts";
 import { startLocalNode } from "./node.fixture.ts";
 import type { RunningNode } from "./node.ts";
+import { Hold, workflowTasks } from "./workflow-tasks.fixture.ts";
 
 const step = { handler: "step" };
 const fail = { handler: "fail" };
 const hold = { handler: "hold" };
 const NO_RETRY = { retryPolicy: { maxAttempts: 1 } };
-
-/** Handler that runs until the test lets it go on, or its attempt is cancelled. */
-class Hold {
-  readonly #began = new Map<string, () => void>();
-  readonly #goOn = new Map<string, () => void>();
-
-  /** Resolves when the handler with this name has begun. */
-  begins(name: string): Promise<void> {
-    return new Promise((resolve) => this.#began.set(name, resolve));
-  }
-
-  goOn(name: string): void {
-    this.#goOn.get(name)?.();
-  }
-
-  run = (name: string, { signal }: TaskContext): Promise<string> =>
-    new Promise((resolve, reject) => {
-      this.#goOn.set(name, () => resolve(name));
-      signal.addEventListener("abort", () => reject(new Error("stopped")));
-      this.#began.get(name)?.();
-    });
-}
 
 describe("workflows over HTTP, on PostgreSQL, with a worker", () => {
   let postgres: TestPostgres;
@@ -47,35 +17,11 @@ describe("workflows over HTTP, on PostgreSQL, with a worker", () => {
   let client: Client;
   let worker: Worker;
   const holds = new Hold();
-  /** Payloads with which the handler `flaky` has failed. */
-  const flaky = new Set<string>();
   before(async () => {
     postgres = await startPostgres({ version: 14 });
     node = await startLocalNode({ MAINSPRING_STORE: postgres.url });
     client = new Client({ url: node.httpUrl });
-    const tasks = [
-      task({
-        name: "step",
-        run: async (payload: { branch?: string } | null, ctx) => ctx.branch(payload?.branch ?? "none"),
-      }),
-      task({ name: "hold", run: holds.run }),
-      task({ name: "await", run: async (_: null, ctx) => (await ctx.step.waitForSignal("approved"))?.data ?? null }),
-      task({
-        name: "flaky",
-        run: async (name: string): Promise<string> => {
-          if (flaky.has(name)) return name;
-          flaky.add(name);
-          throw new TerminalError("the first attempt");
-        },
-      }),
-      task({
-        name: "fail",
-        run: async (): Promise<null> => {
-          throw new TerminalError("no disk");
-        },
-      }),
-    ];
-    worker = new Worker({ url: node.grpcAddress, slots: 8, tasks, warn: () => undefined });
+    worker = new Worker({ url: node.grpcAddress, slots: 8, tasks: workflowTasks(holds), warn: () => undefined });
     await worker.start();
   });
   after(async () => {

@@ -1,7 +1,7 @@
 import { WORKFLOW_HANDLER } from "@mainspring/contract/limits";
-import { type Client, MainspringError, type WorkflowRequest } from "@mainspring/sdk";
+import type { Client, WorkflowRequest } from "@mainspring/sdk";
 import { EXIT } from "../exit-codes.ts";
-import { Failure } from "../failure.ts";
+import { Failure, isNotFound } from "../failure.ts";
 import { sentence } from "../text/output.ts";
 import { onlyOne } from "./id-argument.ts";
 import { fileName, readJsonFile } from "./json-argument.ts";
@@ -77,11 +77,6 @@ function unknownNode(node: string, names: readonly string[], workflowId: string)
   const shown = names.slice(0, NAMES_MAX).join(", ");
   const rest = more > 0 ? `, and ${more} more: see \`workflow nodes ${workflowId}\`` : "";
   return sentence`the workflow has no node ${JSON.stringify(node)}. Its nodes are ${shown}${rest}`;
-}
-
-/** Whether the server answered that the workflow, or the node, does not exist. */
-function isNotFound(error: unknown): boolean {
-  return error instanceof MainspringError && error.code === "NOT_FOUND";
 }
 
 /** Message for an id that is not the id of a workflow. */

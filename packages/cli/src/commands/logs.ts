@@ -1,9 +1,10 @@
-import type { Client, ExecutionEvent, LoggedLine } from "@mainspring/sdk";
+import type { AttemptLogs, Client, ExecutionEvent, LoggedLine } from "@mainspring/sdk";
 import type { Command } from "commander";
 import { type ConnectionOptions, clientCommand, connect } from "../arguments/connection-options.ts";
 import { given } from "../arguments/given.ts";
 import { executionIdOf } from "../arguments/id-argument.ts";
 import { id, integer } from "../arguments/option-values.ts";
+import { isNotFound } from "../failure.ts";
 import { logLine, logsText } from "../text/log-text.ts";
 import type { Output } from "../text/output.ts";
 
@@ -31,7 +32,7 @@ export function logsCommand(): Command {
 async function followLogs(client: Client, output: Output, executionId: string, wanted?: number): Promise<void> {
   const { attempt: newest } = await client.getExecution(executionId);
   const first = wanted ?? newest;
-  const logs = first > 0 && first <= newest ? await client.getLogs(executionId, { attempt: first }) : null;
+  const logs = first > 0 && first <= newest ? await logsSoFar(client, executionId, first) : null;
   if (logs?.url != null) output.print(logs, () => logsText(logs));
   const shown = new ShownLines(first);
   const print = (attempt: number, line: LoggedLine) => {
@@ -55,6 +56,14 @@ async function followLogs(client: Client, output: Output, executionId: string, w
     const { lines } = await client.getLogs(executionId, { attempt });
     for (const line of lines) if (isUnseen(attempt, line)) print(attempt, line);
   }
+}
+
+/** Logs of an attempt that has begun; null: the server does not know of it for certain yet, because its owner is slow to answer. */
+function logsSoFar(client: Client, executionId: string, attempt: number): Promise<AttemptLogs | null> {
+  return client.getLogs(executionId, { attempt }).catch((error: unknown) => {
+    if (isNotFound(error)) return null;
+    throw error;
+  });
 }
 
 /** Number of the last attempt that has ended, as far as the event says it. */

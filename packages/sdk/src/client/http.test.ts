@@ -176,6 +176,22 @@ describe("a request of the client", () => {
     );
   });
 
+  it("is an act on a workflow's run: a pause, a resume or a signal to a node", async () => {
+    const sent = { signalId: "s", name: "go", acceptedAt: "2026-03-01T00:00:00.000Z", isRepeated: false };
+    api.will({ status: 200 }, { status: 202 }, { status: 200 }, { status: 202 }, { status: 202, body: sent });
+    const { workflows } = client;
+    assert.deepEqual([await workflows.pause("r 1"), await workflows.pause("r")], ["PAUSED", "REQUESTED"]);
+    assert.deepEqual([await workflows.resume("r"), await workflows.resume("r")], ["RESUMED", "REQUESTED"]);
+    assert.deepEqual(await workflows.signal("r", "a.b", "go", [1], { id: "s" }), sent);
+    assert.deepEqual(
+      api.seen.map(({ method, path }) => `${method} ${path}`),
+      ["r%201/pause", "r/pause", "r/resume", "r/resume", "r/nodes/a.b/signals"].map(
+        (path) => `POST /v1/workflows/${path}`,
+      ),
+    );
+    assert.deepEqual(JSON.parse(api.seen.at(-1)?.body ?? ""), { name: "go", id: "s", data: [1] });
+  });
+
   it("is given up when its time is over, to which the time is added that the server was asked to wait", async () => {
     const guards = new JumpingRuntime(0);
     const waiting = new Client({ url: api.url, retries: 0, timeoutMs: 20_000, runtime: guards });

@@ -267,6 +267,14 @@ export const workflowMutants: readonly Mutant[] = [
     test: { file: PAUSE, name: "is confirmed once its row says so, and creates no node until it is resumed" },
   },
   {
+    name: "a commit resumes a run and pauses it again",
+    file: `${RUNS}/pause.ts`,
+    find: "  if (last === undefined || run.orderedIn !== null) return;",
+    replace: "  if (last === undefined) return;",
+    why: "nodes start between the two, although no row ever said that the run goes on",
+    test: { file: PAUSE, name: "turn a run once in a commit" },
+  },
+  {
     name: "a run is paused before its nodes are parked",
     file: `${RUNS}/pause.ts`,
     find: "  if (run.parking?.size !== 0) return;",

@@ -182,6 +182,6 @@ export function applyCommitted(step: Step, { nodes, missedRuns, batch }: Extract
     if (run.mode !== "RUNNING") cancelNodes(step, run, run.progress.toCancel());
     nodeParked(step, run, row.id);
   }
-  confirmOrders(step, batch);
+  for (const run of confirmOrders(step, batch)) advance(step, run);
   endRuns(step, batch);
 }

@@ -256,6 +256,17 @@ describe("orders to pause and resume", () => {
     assert.equal(stage.commit().assigns.length, 2);
   });
 
+  it("turn a run once in a commit", () => {
+    const stage = new Stage({ a: [] }).load({ a: "PARKED" }, "RUNNING", true);
+    order(stage, "RESUME_RUN", "first");
+    read(stage, "a", [row(stage, "a", { queue: "PARKED" })]);
+    order(stage, "PAUSE_RUN", "second");
+    const resumed = stage.commit();
+    assert.deepEqual([change(stage, resumed)?.paused, resumed.assigns.length], [false, 1]);
+    assert.equal(change(stage, stage.commit())?.paused, true);
+    assert.deepEqual(done(stage, stage.commit()).ids, ["first", "second"]);
+  });
+
   it("have a node of a pause read again that is known only from a hint", () => {
     const stage = new Stage({ a: [] });
     stage.story.lose("w1");

@@ -13,10 +13,13 @@ import type { Run } from "./runs.ts";
  * whether it has read the run or not.
  */
 
-/** Does what the last of the open commands asks for. Commands are done once the commit that follows them is answered. */
+/**
+ * Does what the last of the open commands asks for, and completes the commands when that is durable. A commit turns a run
+ * once: a run that was resumed and paused in one commit would have started nodes although no row ever said so.
+ */
 export function followOrders(step: Step, run: Run): void {
   const last = step.state.runs.orders.get(run.id)?.at(-1);
-  if (last === undefined) return;
+  if (last === undefined || run.orderedIn !== null) return;
   if (run.mode === "CANCELLING" || run.mode === "EXPIRING") return completeOrders(step, run, "FINAL");
   if (last.kind === "PAUSE_RUN") {
     if (!isHeld(run)) beginPause(step, run);
@@ -31,14 +34,18 @@ function completeOrders(step: Step, { id }: Run, outcome: CommandOutcome): void 
   for (const command of commands) commandDone(step, command, outcome);
 }
 
-/** Notes that a commit is answered: what it has written of runs is durable. @param committed number of its batch */
-export function confirmOrders(step: Step, committed: number): void {
-  for (const run of step.state.runs.ordered) {
-    if ((run.orderedIn ?? 0) > committed) continue;
-    step.state.runs.ordered.delete(run);
+/**
+ * Notes that a commit is answered: what it has written of runs is durable.
+ * @param committed number of its batch
+ * @returns runs that were paused or resumed by then
+ */
+export function confirmOrders({ state }: Step, committed: number): Run[] {
+  const confirmed = [...state.runs.ordered].filter(({ orderedIn }) => (orderedIn ?? 0) <= committed);
+  for (const run of confirmed) {
+    state.runs.ordered.delete(run);
     run.orderedIn = null;
-    followOrders(step, run);
   }
+  return confirmed;
 }
 
 /** Parks the nodes that wait. Nodes that memory does not know for certain are read first. */

@@ -25,7 +25,7 @@ export interface Run {
   parking: Set<ExecutionId> | null;
   /** Number of the batch that pauses or resumes the run; null: it was answered. */
   orderedIn: number | null;
-  /** Executions of nodes that have open signals. An execution that does not exist yet is created with a mark. */
+  /** Executions of nodes that have open signals. Executions that do not exist yet are created with a mark. */
   readonly signalled: Set<ExecutionId>;
   /** Revision in the store once every batch up to now is committed. */
   revision: number;

@@ -65,7 +65,8 @@ export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, qui
     for (const { run: base, nodes } of kept) {
       for (const [node, branch] of nodes) keepNode(run, runs.get(base), node, branch);
     }
-    judgeKept(run);
+    // A restored store may have nodes that the run created itself, which may follow from one of several parents.
+    if (run.rows.size === kept.reduce((count, { nodes }) => count + nodes.length, 0)) judgeKept(run);
   };
   const put = (row: ExecutionRow) => {
     const run = runs.get(row.job.jobId);

@@ -32,7 +32,7 @@ export class SignalTable {
   /** Signals that no step has consumed. */
   openOf(id: ExecutionId): Signal[] {
     const open = this.of(id).filter(({ takenBy }) => takenBy === null);
-    return open.map(({ id: signal, name, data, at }) => ({ id: signal, name, data, at }));
+    return open.map(({ id, name, data, at }) => ({ id, name, data, at }));
   }
 
   add(id: ExecutionId, signal: Signal, run: ExecutionId | null): void {
