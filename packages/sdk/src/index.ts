@@ -84,8 +84,6 @@ export type {
   KeptFrom,
   NodeExplanation,
   NodePolicies,
-  PlannedWorkflow,
-  RecurringWorkflowRequest,
   RetriedWorkflow,
   RunMode,
   SubmittedWorkflow,

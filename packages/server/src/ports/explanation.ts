@@ -64,8 +64,6 @@ export type WaitReason =
 
 export interface KeyHolder {
   executionId: ExecutionId;
-  /** 0: an open run of a workflow. */
   attempt: number;
-  /** null: an open run of a workflow. */
-  workerId: WorkerId | null;
+  workerId: WorkerId;
 }

@@ -11,7 +11,6 @@ import { stepMutants } from "./step-mutants.ts";
 import { storeMutants } from "./store-mutants.ts";
 import { suspensionMutants } from "./suspension-mutants.ts";
 import { workflowMutants } from "./workflow-mutants.ts";
-import { workflowStartMutants } from "./workflow-start-mutants.ts";
 
 export const allMutants: readonly Mutant[] = [
   ...storeMutants,
@@ -26,7 +25,6 @@ export const allMutants: readonly Mutant[] = [
   ...stepMutants,
   ...suspensionMutants,
   ...workflowMutants,
-  ...workflowStartMutants,
 ];
 
 export function mutantNamed(name: string): Mutant {

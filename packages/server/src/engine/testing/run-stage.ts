@@ -135,8 +135,7 @@ export class Stage {
   }
 }
 
-/** Node of a workflow with the name; an edge that is a name waits for success. */
-export function nodeOf(name: string, edges: Edges): WorkflowNode {
+function nodeOf(name: string, edges: Edges): WorkflowNode {
   const dependsOn = edges.map((edge) =>
     typeof edge === "string" ? ({ node: edge, when: "SUCCEEDED" } as const) : edge,
   );

@@ -6,7 +6,6 @@ import type { AppliedPlan } from "../history.ts";
 import { unstorableBirth } from "../storable.ts";
 import type { StoreData } from "../store-data.ts";
 import { type ExecutionRow, newRow } from "./execution-row.ts";
-import { putRun } from "./insert-workflow.ts";
 
 interface PlansOutcome {
   planned: AppliedPlan[];
@@ -60,9 +59,7 @@ function bear(
   const row = isHeld ? skippedRow(data, job, occurrence) : newRow(job, originOf(occurrence));
   if (isHeld) outcome.notCreated.push(id);
   else if (occurrence.uniqueKey !== null) data.uniqueKeys.take(job);
-  const { node = null } = occurrence.row;
-  const written = { ...row, node, updatedAt: data.now(), commitNumber };
-  if (node !== null) putRun(data, written.job, null, []);
+  const written = { ...row, updatedAt: data.now(), commitNumber };
   data.executions.insert(written);
   outcome.born.push(written);
 }
