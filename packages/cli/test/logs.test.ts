@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { after, before, describe, it } from "node:test";
+import { after, before, describe, it, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { type AttemptLogs, Client, TerminalError, task, Worker } from "@mainspring/sdk";
 import { type ClusterNode, TestCluster } from "./testing/cluster.ts";
@@ -40,6 +40,17 @@ describe("what handlers have logged", () => {
     client = new Client({ url: httpUrl });
   };
   const textsOf = ({ lines }: AttemptLogs) => lines.map(({ line }) => line);
+  /** Starts a proxy of the server. @param passed path that the server gets for the path of a request @returns its URL */
+  const front = async (t: TestContext, passed: (path: string) => string | Promise<string>) => {
+    const proxy = createServer(async ({ url = "" }, response) => {
+      const answer = await fetch(server.httpUrl + (await passed(url)));
+      response.writeHead(answer.status, { "content-type": answer.headers.get("content-type") ?? "" });
+      response.end(await answer.text());
+    }).listen(0, "127.0.0.1");
+    t.after(() => proxy.close());
+    await once(proxy, "listening");
+    return `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  };
   const at = "\\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z";
 
   it("is shown of a running attempt, and of every attempt when it is over, also after a restart of the server", async (t) => {
@@ -133,18 +144,13 @@ describe("what handlers have logged", () => {
     const worker = new Worker({ url: server.grpcAddress, pool: "early", tasks: [early], warn: () => undefined });
     t.after(() => worker.stop());
     // The command asks for the events when it knows that there is no attempt yet.
-    const front = createServer(async ({ url = "" }, response) => {
-      if (url.endsWith("/events")) {
+    const url = await front(t, async (path) => {
+      if (path.endsWith("/events")) {
         await worker.start();
         await client.waitForExecution(executionId);
       }
-      const answer = await fetch(`${server.httpUrl}${url}`);
-      response.writeHead(answer.status, { "content-type": answer.headers.get("content-type") ?? "" });
-      response.end(await answer.text());
-    }).listen(0, "127.0.0.1");
-    t.after(() => front.close());
-    await once(front, "listening");
-    const url = `http://127.0.0.1:${(front.address() as AddressInfo).port}`;
+      return path;
+    });
     const { stdout, stderr } = await mainspring(["executions", "logs", executionId, "--follow", "--url", url]);
     assert.deepEqual([stdout.replace(new RegExp(at), "AT"), stderr], ["AT  info  only line\n", ""]);
   });
@@ -152,15 +158,10 @@ describe("what handlers have logged", () => {
   it("is followed, although the server that answers does not know of the attempt at first", async (t) => {
     const { executionId } = await json<{ executionId: string }>("submit", "echo", "--wait");
     const missing = ["/attempts/1/logs"];
-    const front = createServer(async ({ url = "" }, response) => {
-      const isMissing = url.endsWith(missing[0] ?? "none") && missing.pop() !== undefined;
-      const answer = await fetch(server.httpUrl + (isMissing ? url.replace("/1/", "/9/") : url));
-      response.writeHead(answer.status, { "content-type": answer.headers.get("content-type") ?? "" });
-      response.end(await answer.text());
-    }).listen(0, "127.0.0.1");
-    t.after(() => front.close());
-    await once(front, "listening");
-    const url = `http://127.0.0.1:${(front.address() as AddressInfo).port}`;
+    const url = await front(t, (path) => {
+      const isMissing = path.endsWith(missing[0] ?? "none") && missing.pop() !== undefined;
+      return isMissing ? path.replace("/1/", "/9/") : path;
+    });
     const { code, stderr } = await mainspring(["executions", "logs", executionId, "--follow", "--url", url]);
     assert.deepEqual([code, stderr, missing], [0, "", []]);
   });

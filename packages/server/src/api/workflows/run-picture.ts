@@ -5,7 +5,7 @@ import { invariant } from "../../domain/invariant.ts";
 import type { StoredNode } from "../../domain/workflow/definition.ts";
 import type { WorkflowGraph } from "../../domain/workflow/graph.ts";
 import { decodeGraph } from "../../domain/workflow/graph-bytes.ts";
-import { keptOutcomes } from "../../domain/workflow/kept-nodes.ts";
+import { type KeptNode, keptByNode, keptOutcomes } from "../../domain/workflow/kept-nodes.ts";
 import { RunProgress } from "../../domain/workflow/readiness.ts";
 import type { StoreQueries } from "../../ports/store-queries.ts";
 import type { NodeSummary, RunView } from "../../ports/store-runs.ts";
@@ -30,13 +30,6 @@ export interface RunPicture extends Decoded {
   progress: RunProgress;
   /** Nodes that the run, a retry, keeps from earlier runs, by number. */
   kept: ReadonlyMap<number, KeptNode>;
-}
-
-/** A node that has SUCCEEDED in an earlier run. */
-export interface KeptNode {
-  run: ExecutionId;
-  /** Branch that the node has chosen; null: none. */
-  branch: string | null;
 }
 
 /** Reads runs of workflows. */
@@ -97,10 +90,6 @@ export class RunReader {
     if (this.#decoded.size > DECODED_MAX && oldest !== undefined) this.#decoded.delete(oldest);
     return decoded;
   }
-}
-
-function keptByNode(kept: RunView["kept"]): Map<number, KeptNode> {
-  return new Map(kept.flatMap(({ run, nodes }) => nodes.map(([node, branch]) => [node, { run, branch }] as const)));
 }
 
 /** @param kept nodes of earlier runs */

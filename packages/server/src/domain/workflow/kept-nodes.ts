@@ -34,6 +34,18 @@ function isSettled(progress: RunProgress, node: number): boolean {
   return state === "SUCCEEDED" || (state === "SKIPPED" && progress.whySkipped(node)?.kind === "DEAD_EDGES");
 }
 
+/** A node that has SUCCEEDED in an earlier run. */
+export interface KeptNode {
+  run: ExecutionId;
+  /** Branch that the node has chosen; null: none. */
+  branch: string | null;
+}
+
+/** Kept nodes by their numbers. */
+export function keptByNode(kept: readonly KeptNodes[]): Map<number, KeptNode> {
+  return new Map(kept.flatMap(({ run, nodes }) => nodes.map(([node, branch]) => [node, { run, branch }] as const)));
+}
+
 /** Outcomes of kept nodes, as if their executions were those of the run. */
 export function* keptOutcomes(kept: readonly KeptNodes[]): Generator<[number, NodeOutcome]> {
   for (const { nodes } of kept) for (const [node, branch] of nodes) yield [node, { state: "SUCCEEDED", branch }];

@@ -1,12 +1,12 @@
 /** Positions of values in JSON texts that were validated before; in another text they are wrong. Positions count bytes. */
 
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const OPEN_BRACKET = 0x5b;
-const BACKSLASH = 0x5c;
-const CLOSE_BRACKET = 0x5d;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
+export const QUOTE = 0x22;
+export const COMMA = 0x2c;
+export const OPEN_BRACKET = 0x5b;
+export const BACKSLASH = 0x5c;
+export const CLOSE_BRACKET = 0x5d;
+export const OPEN_BRACE = 0x7b;
+export const CLOSE_BRACE = 0x7d;
 /** Bit in which `[` and `{`, and `]` and `}`, differ. */
 const CASE = 0x20;
 

@@ -1,17 +1,23 @@
 import { isNodeName } from "../../domain/workflow/conditions.ts";
 import { NODE_REFERENCES_MAX, REFERENCE_NAME_CHARS_MAX, REFERENCE_PATH_MAX } from "../../domain/workflow/definition.ts";
-import { afterKey, type Slice, stringEnd, stringIn, valueEnd } from "./json-slices.ts";
+import {
+  afterKey,
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COMMA,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+  type Slice,
+  stringEnd,
+  stringIn,
+  valueEnd,
+} from "./json-slices.ts";
 import type { Path } from "./json-value.ts";
 import { type Edit, INPUT, type LiteralEdit, type ReferenceEdit } from "./template.ts";
 
-const QUOTE = 0x22;
 const DOLLAR = 0x24;
-const COMMA = 0x2c;
-const OPEN_BRACKET = 0x5b;
-const BACKSLASH = 0x5c;
-const CLOSE_BRACKET = 0x5d;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
 
 /** Largest text of a reference that is parsed, in bytes. */
 const REFERENCE_BYTES_MAX = 64 * 1024;

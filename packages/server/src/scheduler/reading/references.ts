@@ -1,6 +1,7 @@
 import { DEPTH_MAX, PAYLOAD_BYTES_MAX } from "@mainspring/contract/limits";
 import type { ExecutionId } from "../../domain/ids.ts";
 import { invariant } from "../../domain/invariant.ts";
+import { keptByNode } from "../../domain/workflow/kept-nodes.ts";
 import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
 import type { Unsendable } from "../../engine/inputs.ts";
 import { depthOf } from "../../ports/references/json-slices.ts";
@@ -109,15 +110,15 @@ export class References {
     const found = await this.#read(sources);
     const missing = sources.filter((source) => !found.has(source));
     if (missing.length === 0) return found;
-    const nodes = new Map<ExecutionId, RunNode>();
-    for (const source of missing) {
+    const nodes = missing.flatMap((source) => {
       const [use] = uses.get(source) ?? [];
-      if (use !== undefined) nodes.set(source, use.filling.nodeOf(use.edit));
-    }
-    const kept = await this.#store.runs.kept([...new Set([...nodes.values()].map(({ run }) => run))]);
+      return use === undefined ? [] : [{ source, ...use.filling.nodeOf(use.edit) }];
+    });
+    const keptOf = await this.#store.runs.kept([...new Set(nodes.map(({ run }) => run))]);
+    const kept = new Map([...keptOf].map(([run, earlier]) => [run, keptByNode(earlier)]));
     const keepers = new Map<ExecutionId, ExecutionId>();
-    for (const [source, { run, node }] of nodes) {
-      const earlier = kept.get(run)?.find(({ nodes: own }) => own.some(([keptNode]) => keptNode === node));
+    for (const { source, run, node } of nodes) {
+      const earlier = kept.get(run)?.get(node);
       if (earlier !== undefined) keepers.set(nodeExecutionId(earlier.run, node, null, 0), source);
     }
     for (const [id, value] of await this.#read([...keepers.keys()])) found.set(keepers.get(id) as ExecutionId, value);
