@@ -86,7 +86,7 @@ describe("workflows by the command line", () => {
     const { name, labels, priority, onFailure, state, counts, createdAt, deadline } = ended;
     assert.deepEqual([name, labels, priority], ["chain", { team: "a", day: "1" }, 7]);
     assert.deepEqual([onFailure, state, counts.SUCCEEDED], ["CONTINUE", "SUCCEEDED", 2]);
-    assert.equal(Date.parse(deadline) - Date.parse(createdAt), 3_600_000);
+    assert.equal(Date.parse(deadline ?? "") - Date.parse(createdAt), 3_600_000);
 
     const [first] = await jsonLines<WorkflowNode>("workflow", "nodes", ended.workflowId);
     assert.equal((await client.getExecution(first?.executionId ?? "")).priority, 7);

@@ -95,9 +95,16 @@ export const WaitReason = Type.Union(
       key: Type.String(),
       limit: Count("how many may"),
       running: Count("how many do"),
-      heldBy: Type.Array(named("KeyHolder", { executionId: Uuid("a holder"), ...holder }), {
-        description: "up to ten",
-      }),
+      heldBy: Type.Array(
+        named("KeyHolder", {
+          executionId: Uuid("a holder"),
+          attempt: Count("the attempt; 0: an open run of a workflow"),
+          workerId: StringOrNull("its worker; null: an open run of a workflow"),
+        }),
+        {
+          description: "up to ten",
+        },
+      ),
     }),
     reason("QUEUED", "it is ready and waits for its turn", {
       ahead: orNull(Type.Integer({ minimum: 0 }), "those of its kind that go first; null: more than `known`"),

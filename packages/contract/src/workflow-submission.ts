@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { AnyJson, described, Labels, Line, named, oneOf, Uuid, Word } from "./fields.ts";
+import { AnyJson, described, InstantOrNull, Labels, Line, named, oneOf, Uuid, Word } from "./fields.ts";
 import { JobSubmission } from "./job.ts";
 import {
   DEFAULT_POOL,
@@ -8,6 +8,7 @@ import {
   WORKFLOW_EDGES_MAX,
   WORKFLOW_NODES_MAX,
 } from "./limits.ts";
+import { RecurrenceFields } from "./recurrence.ts";
 import { Warnings } from "./schedule.ts";
 
 const closed = { additionalProperties: false } as const;
@@ -94,7 +95,7 @@ const fromSize = {
 };
 
 const head = {
-  name: Type.Optional(Line("1 to 255 characters; several workflows may have one name")),
+  name: Type.Optional(Line("1 to 255 characters; several workflows that run once may have one name")),
   labels: Type.Optional(Labels),
   priority,
   timeoutSec: Type.Optional(
@@ -106,6 +107,14 @@ const head = {
   ),
   onFailure: Type.Optional(described(OnFailure, `default FAIL_FAST; ${failureEffect}`)),
   uniqueKey: JobSubmission.properties.uniqueKey,
+  concurrencyKey: Type.Optional(
+    Line("at most concurrencyLimit runs and executions of one key are open at once; up to 255"),
+  ),
+  concurrencyLimit: JobSubmission.properties.concurrencyLimit,
+  runAt: JobSubmission.properties.runAt,
+  delayMs: JobSubmission.properties.delayMs,
+  startBefore: JobSubmission.properties.startBefore,
+  ...Type.Partial(Type.Object(RecurrenceFields)).properties,
   input: Type.Optional(AnyJson("any JSON, up to 1 MiB; payloads refer to it")),
   output: Type.Optional(
     AnyJson(
@@ -135,15 +144,29 @@ export type WorkflowEnvelope = Static<typeof WorkflowEnvelope>;
 const acceptedFields = {
   workflowId: Uuid("the run; an execution of the job"),
   jobId: Uuid("the job of the workflow"),
-  state: oneOf(["RUNNING"], "state of the run when the server took the workflow"),
+  state: oneOf(
+    ["RUNNING", "PENDING"],
+    "state of the run when the server took the workflow. PENDING: it waits for its time or its concurrency key",
+  ),
   nodes: Type.Integer({ minimum: 1, description: "number of nodes" }),
+  startsAt: InstantOrNull("when it is to start; null: at once, or as soon as its concurrency key allows"),
   executionIds: Type.Record(Type.String(), Uuid("an execution"), {
-    description: "executions of the nodes that start at once, by the node's name; the first 1,000",
+    description:
+      "executions of the nodes that start at once, by the node's name; the first 1,000; none while the run is PENDING",
   }),
   warnings: Warnings,
 };
 export const WorkflowAccepted = named("WorkflowAccepted", acceptedFields);
 export type WorkflowAccepted = Static<typeof WorkflowAccepted>;
+
+export const WorkflowPlanned = named("WorkflowPlanned", {
+  jobId: Uuid("the recurring job of the workflow, which starts a run at each planned instant"),
+  state: oneOf(["ACTIVE"], "as it was when it was taken"),
+  nodes: Type.Integer({ minimum: 1, description: "number of nodes" }),
+  nextFireAt: InstantOrNull("the first planned instant"),
+  warnings: Warnings,
+});
+export type WorkflowPlanned = Static<typeof WorkflowPlanned>;
 
 /** Body of POST /v1/workflows/{workflowId}/retry. */
 export const WorkflowRetry = named(

@@ -20,13 +20,14 @@ const runFields = {
   priority: Type.Integer({ minimum: 0, maximum: 9 }),
   state: ExecutionState,
   reason: StringOrNull("why it is in its state, where the state does not say it"),
-  mode: orNull(RunMode, "null: the run is final"),
+  mode: orNull(RunMode, "null: the run is final, or has not started"),
   paused: Type.Boolean({ description: "true: no node starts until the run is resumed" }),
   nodes: Count("number of nodes"),
   createdAt: Instant("when the server took it"),
+  scheduledAt: Instant("when it was to start"),
   startedAt: InstantOrNull("when it started"),
   finishedAt: InstantOrNull("when it became final"),
-  deadline: Instant("time by which it must be final"),
+  deadline: InstantOrNull("time by which it must be final; null: it has not started"),
   retryOf: orNull(Uuid("a run"), "the run that this one retries; null: it is no retry"),
 };
 

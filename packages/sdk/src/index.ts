@@ -84,6 +84,8 @@ export type {
   KeptFrom,
   NodeExplanation,
   NodePolicies,
+  PlannedWorkflow,
+  RecurringWorkflowRequest,
   RetriedWorkflow,
   RunMode,
   SubmittedWorkflow,

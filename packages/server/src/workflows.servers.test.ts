@@ -236,7 +236,7 @@ describe("workflows over HTTP, on PostgreSQL, with a worker", () => {
     const { retriedBy } = await client.workflows.get(run);
     const { deadline, startedAt } = await ends(third.workflowId, "SUCCEEDED", null);
     assert.deepEqual(retriedBy, [second.workflowId]);
-    assert.equal(Date.parse(deadline) - Date.parse(String(startedAt)), 365 * 86_400_000);
+    assert.equal(Date.parse(String(deadline)) - Date.parse(String(startedAt)), 365 * 86_400_000);
     const states = { choose: "SUCCEEDED", right: "SKIPPED", left: "SUCCEEDED", last: "SUCCEEDED", alarm: "SKIPPED" };
     assert.deepEqual(await statesOf(third.workflowId), states);
     const { choose, left, last } = await nodesOf(third.workflowId);
@@ -351,5 +351,52 @@ describe("workflows over HTTP, on PostgreSQL, with a worker", () => {
     const { error } = await ends(run, "DEAD", "WORKFLOW_TIMED_OUT");
     assert.match(String(error?.message), /deadline/);
     assert.deepEqual(await statesOf(run), { slow: "CANCELLED" });
+  });
+
+  it("hold a run back for its concurrency key, until the run before has ended", async () => {
+    const keyed = { concurrencyKey: "etl", nodes: [{ name: "held", target: hold, payload: "first" }] };
+    const began = holds.begins("first");
+    const first = await submit(keyed);
+    await began;
+    const second = await submit({ ...keyed, nodes: [{ name: "held", target: hold, payload: "second" }] });
+    const { state, mode, counts } = await client.workflows.get(second);
+    assert.deepEqual([state, mode, counts.BLOCKED], ["PENDING", null, 1]);
+    const { reasons } = await client.workflows.explain(second, "held");
+    assert.deepEqual(
+      reasons.map(({ reason }) => reason),
+      ["KEY_AT_LIMIT", "QUEUED"],
+    );
+    const next = holds.begins("second");
+    holds.goOn("first");
+    await next;
+    await ends(first, "SUCCEEDED", null);
+    holds.goOn("second");
+    await ends(second, "SUCCEEDED", null);
+  });
+
+  it("start by a delay, again and again at an interval, and on request", async () => {
+    const nodes = [
+      { name: "a", target: step },
+      { name: "b", target: step, dependsOn: ["a"] },
+    ];
+    const delayed = await client.workflows.submit({ nodes, delayMs: 300 });
+    assert.ok(!("deduplicated" in delayed));
+    assert.equal(delayed.state, "PENDING");
+    const { scheduledAt, startedAt } = await ends(delayed.workflowId, "SUCCEEDED", null);
+    assert.equal(scheduledAt, delayed.startsAt);
+    assert.ok(String(startedAt) >= scheduledAt);
+    const { jobId } = await client.workflows.schedule({ name: "tick", nodes, everySec: 1, maxFires: 2 });
+    const triggered = await client.jobs.trigger(jobId);
+    await ends(triggered, "SUCCEEDED", null);
+    const fired: string[] = [];
+    while (fired.length < 2) {
+      fired.length = 0;
+      for await (const item of client.jobs.ledger(jobId)) if (item.run !== undefined) fired.push(item.run.executionId);
+      if (fired.length < 2) await client.workflows.get(delayed.workflowId, { waitSec: 1 });
+    }
+    for (const run of fired) await ends(run, "SUCCEEDED", null);
+    const listed: string[] = [];
+    for await (const { workflowId } of client.workflows.list({ name: "tick" })) listed.push(workflowId);
+    assert.deepEqual(listed.sort(), [...fired, triggered].sort());
   });
 });

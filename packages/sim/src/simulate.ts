@@ -219,13 +219,9 @@ class World {
     for (let i = 0; i < workers; i++) this.#fleet.add(i === 0);
     this.#workload.plan(jobs, hours * HOUR_MS, partOf(only, only.jobs));
     const recurring = tzChanges ? 5 * RECURRING_MAX : this.#random.fork("recurring jobs").between(0, RECURRING_MAX);
-    this.#recurring.plan(
-      recurring,
-      hours * HOUR_MS,
-      hours * HOUR_MS + STILL_RECURRING_MS,
-      partOf(only, only.recurring),
-    );
-    this.#workflows.plan(seed, Math.ceil(jobs / 10), hours * HOUR_MS, partOf(only, only.workflows));
+    const recurringEndMs = hours * HOUR_MS + STILL_RECURRING_MS;
+    this.#recurring.plan(recurring, hours * HOUR_MS, recurringEndMs, partOf(only, only.recurring));
+    this.#workflows.plan(seed, Math.ceil(jobs / 10), hours * HOUR_MS, recurringEndMs, partOf(only, only.workflows));
     if (this.#hasSpurts) this.#spurts.plan(Math.min(hours * HOUR_MS, only.untilMs ?? Number.POSITIVE_INFINITY));
     if (only.reliableStore !== true) this.#unsettleStore();
     if (only.reliableNetwork !== true) this.#unsettleNetwork();

@@ -17,7 +17,7 @@ function run(more: Partial<Workflow> = {}): WorkflowEvent {
   const workflow: Workflow = {
     ...{ workflowId: "w-1", jobId: "j-1", tenant: "default", name: null, labels: {}, priority: 5 },
     ...{ state: "RUNNING", reason: null, mode: "RUNNING", paused: false, nodes: 2, onFailure: "FAIL_FAST" },
-    ...{ createdAt: at, startedAt: at, finishedAt: null, deadline: at, error: null, failed: [] },
+    ...{ createdAt: at, scheduledAt: at, startedAt: at, finishedAt: null, deadline: at, error: null, failed: [] },
     ...{ retryOf: null, retriedBy: [], input: null, result: null },
     counts: {} as Workflow["counts"],
     ...more,

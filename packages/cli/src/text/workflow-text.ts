@@ -41,6 +41,7 @@ function factsOf(workflow: Workflow): [string, string | null][] {
     ["priority", String(workflow.priority)],
     ["labels", labels.join(",") || null],
     ["created", workflow.createdAt],
+    ["scheduled", workflow.scheduledAt],
     ["started", startedAt],
     ["finished", finishedAt],
     ["deadline", workflow.deadline],
@@ -135,14 +136,14 @@ export function nodeExplanationText({ workflowId, node, state, executionId, reas
  * @param explanations nodes of the run that have an execution which is not final, as far as the text has them
  */
 export function runExplanationText(workflow: Workflow, explanations: readonly NodeExplanation[]): string {
-  const { workflowId, state, error, finishedAt, deadline, counts } = workflow;
+  const { workflowId, state, mode, error, finishedAt, deadline, counts } = workflow;
   if (finishedAt !== null) {
     const why = error === null ? "" : sentence`: ${error.name}: ${error.message}`;
     return sentence`workflow ${workflowId} is ${state} since ${finishedAt}, and waits for nothing any more` + why;
   }
-  const blocks = [
-    sentence`workflow ${workflowId} is ${state} in mode ${modeText(workflow)}, until ${deadline} at the latest\nnodes  ${countsText(workflow)}`,
-  ];
+  const how =
+    mode === null ? "and has not started" : sentence`in mode ${modeText(workflow)}, until ${deadline} at the latest`;
+  const blocks = [sentence`workflow ${workflowId} is ${state} ` + `${how}\nnodes  ${countsText(workflow)}`];
   const rows = explanations.flatMap(({ node, state, reasons }) =>
     reasons.map((reason) => [node, state, ...reasonCells(reason)]),
   );

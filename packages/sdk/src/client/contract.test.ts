@@ -79,7 +79,11 @@ describe("the types of the SDK", () => {
   });
 
   it("are those of the API's requests and answers about workflows", () => {
-    describes<Contract["WorkflowSubmission"], sdk.WorkflowRequest>(true);
+    type Workflow = Static<Contract["WorkflowSubmission"]>;
+    same<Omit<Workflow, RecurrenceField>, sdk.WorkflowRequest>(true);
+    same<Pick<Workflow, RecurrenceField>, Pick<sdk.Recurrence, RecurrenceField>>(true);
+    fits<Plain<sdk.RecurringWorkflowRequest>, Workflow>(true);
+    describes<Contract["WorkflowPlanned"], sdk.PlannedWorkflow>(true);
     describes<Contract["WorkflowAccepted"], sdk.SubmittedWorkflow>(true);
     describes<Contract["RetriedWorkflow"], sdk.RetriedWorkflow>(true);
     describes<Contract["WorkflowDeduplicated"], sdk.DeduplicatedWorkflow>(true);

@@ -1,5 +1,6 @@
 import type { ExecutionError, ExecutionState, Priority, RetryPolicy } from "./api-types.ts";
 import type { WaitReason } from "./operator-types.ts";
+import type { CronSchedule, IntervalSchedule, RecurrenceOptions } from "./recurring-types.ts";
 
 /** State of a workflow's node. BLOCKED: the node waits for other nodes. */
 export type WorkflowNodeState = "BLOCKED" | ExecutionState;
@@ -59,6 +60,16 @@ export interface WorkflowRequest {
   onFailure?: "FAIL_FAST" | "CONTINUE";
   /** Unique key: at most one run or execution that is not final has it. */
   uniqueKey?: string;
+  /** Concurrency key: at most `concurrencyLimit` runs and executions of the key are open at once. */
+  concurrencyKey?: string;
+  /** Number of runs and executions of the concurrency key that may be open at once; default 1. The newest one counts. */
+  concurrencyLimit?: number;
+  /** Start of the run: a Date, or ISO 8601 with a zone; the past means now. Default: now. */
+  runAt?: Date | string;
+  /** Delay of the start in milliseconds; not together with `runAt`. */
+  delayMs?: number;
+  /** Time by which the run must have started, or it is SKIPPED. */
+  startBefore?: Date | string;
   /** Input of the run, to which payloads refer: any JSON value, at most 1 MiB. */
   input?: unknown;
   /** Result of the run once it has SUCCEEDED: any JSON value with references, at most 64 KiB. */
@@ -69,17 +80,37 @@ export interface WorkflowRequest {
   nodes: readonly WorkflowNodeRequest[];
 }
 
+/** Body of POST /v1/workflows for a workflow that recurs. Its name is unique among recurring jobs. */
+export type RecurringWorkflowRequest = Omit<WorkflowRequest, "runAt" | "delayMs" | "startBefore"> &
+  (CronSchedule | IntervalSchedule) &
+  RecurrenceOptions;
+
+/** Answer to the submit of a workflow that recurs. */
+export interface PlannedWorkflow {
+  /** Id of the workflow's job, which starts a run at each planned instant. */
+  jobId: string;
+  state: "ACTIVE";
+  /** Number of nodes. */
+  nodes: number;
+  /** First planned instant; null: none. */
+  nextFireAt: string | null;
+  /** Possible mistakes, as a handler that no worker offers now; absent: none. */
+  warnings?: string[];
+}
+
 /** Answer to the submit of a workflow. */
 export interface SubmittedWorkflow {
   /** Id of the run. */
   workflowId: string;
   /** Id of the workflow's job. */
   jobId: string;
-  /** State of the run when the server took the workflow. */
-  state: "RUNNING";
+  /** State of the run when the server took the workflow. PENDING: the run waits for its time or its concurrency key. */
+  state: "RUNNING" | "PENDING";
   /** Number of nodes. */
   nodes: number;
-  /** Ids of the executions of the nodes that start at once, by name; the first 1,000. */
+  /** Time at which the run is to start; null: at once, or as soon as its concurrency key allows. */
+  startsAt: string | null;
+  /** Ids of the executions of the nodes that start at once, by name; the first 1,000. Empty while the run is PENDING. */
   executionIds: Record<string, string>;
   /** Possible mistakes, as a handler that no worker offers now; absent: none. */
   warnings?: string[];
@@ -118,7 +149,7 @@ export interface WorkflowSummary {
   state: ExecutionState;
   /** Reason of the state, where the state does not say it; null: none. */
   reason: string | null;
-  /** Mode of the run; null: the run is final. */
+  /** Mode of the run; null: the run is final, or has not started. */
   mode: RunMode | null;
   /** Whether the run is paused: no node starts until it is resumed. */
   paused: boolean;
@@ -126,12 +157,14 @@ export interface WorkflowSummary {
   nodes: number;
   /** Time at which the server took the workflow. */
   createdAt: string;
+  /** Time at which the run was to start. */
+  scheduledAt: string;
   /** Time of the start; null: not started. */
   startedAt: string | null;
   /** Time of the end; null: not final. */
   finishedAt: string | null;
-  /** Time by which the run must be final. */
-  deadline: string;
+  /** Time by which the run must be final; null: not started. */
+  deadline: string | null;
   /** Id of the run that this one retries; null: it is no retry. */
   retryOf: string | null;
 }

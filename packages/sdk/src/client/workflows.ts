@@ -10,6 +10,8 @@ import { workflowEvents } from "./workflow-events.ts";
 import type {
   DeduplicatedWorkflow,
   NodeExplanation,
+  PlannedWorkflow,
+  RecurringWorkflowRequest,
   RetriedWorkflow,
   SubmittedWorkflow,
   Workflow,
@@ -40,15 +42,24 @@ export class Workflows {
     this.#runtime = runtime;
   }
 
-  /** Submits a workflow, which starts at once. The client's own retries start one run. */
-  async submit(
-    workflow: WorkflowRequest,
-    options: SubmitOptions = {},
-  ): Promise<SubmittedWorkflow | DeduplicatedWorkflow> {
+  /** Submits a workflow, which starts at once if nothing holds it back. The client's own retries start one run. */
+  submit(workflow: WorkflowRequest, options: SubmitOptions = {}): Promise<SubmittedWorkflow | DeduplicatedWorkflow> {
+    return this.#send<SubmittedWorkflow | DeduplicatedWorkflow>(workflow, options);
+  }
+
+  /**
+   * Submits a workflow that recurs: its job starts a run at each planned instant. The methods of the client for recurring
+   * jobs pause, resume, backfill and delete the job and read its ledger.
+   */
+  schedule(workflow: RecurringWorkflowRequest, options: SubmitOptions = {}): Promise<PlannedWorkflow> {
+    return this.#send<PlannedWorkflow>(workflow, options);
+  }
+
+  async #send<Answer>(workflow: WorkflowRequest | RecurringWorkflowRequest, options: SubmitOptions): Promise<Answer> {
     const idempotencyKey = headerValue("idempotencyKey", options.idempotencyKey ?? this.#runtime.uuid());
     const request = { method: "POST", path: PATH, body: workflow, idempotent: false, idempotencyKey } as const;
     const { body } = await this.#http.send({ ...request, signal: options.signal });
-    return body as SubmittedWorkflow | DeduplicatedWorkflow;
+    return body as Answer;
   }
 
   /**

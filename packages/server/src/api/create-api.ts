@@ -140,7 +140,7 @@ export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
   eventsRoute(app, { reader, followers, runtime });
   const explain = explainer({ ...asking, store, reader, offers: handlers.offers, reasonsOfRun: runExplainer(runs) });
   explainRoute(app, explain);
-  const submits = { submitter, ownShards, intake, handlers, pools, orderings };
+  const submits = { submitter, ownShards, zones, intake, handlers, pools, orderings };
   routesOfRuns(app, { ...deps, ...submits, runs, seats, reader, explain, commands });
   scheduleRoutes(app, runtime, intake.turns);
   timeZoneRoutes(app, { store, zones, lacking });

@@ -32,8 +32,8 @@ export interface EndedAttempt {
 
 /**
  * Queue of a row in the store: WAITING for its due time, READY to run (indexed by lane and rank), or HELD by a worker
- * while the row says RUNNING; NONE once final. OPEN: the row of a workflow run, which says RUNNING and has no worker.
- * PARKED: a node that its run keeps from starting. No read of due or ready work finds it.
+ * while the row says RUNNING; NONE once final. OPEN: the row of a workflow run that has begun, which says RUNNING and has
+ * no worker. PARKED: a node that its run keeps from starting. No read of due or ready work finds it.
  */
 export const QUEUES = ["NONE", "WAITING", "READY", "HELD", "OPEN", "PARKED"] as const;
 export type Queue = (typeof QUEUES)[number];
@@ -94,6 +94,16 @@ export interface Candidate {
   node?: number;
   /** Index of the item of a map that the execution runs, from 0. Left out: the node is no map. */
   item?: number;
+}
+
+/** Whether the execution is that of a node of a workflow. */
+export function isNode({ node }: Pick<Candidate, "node">): boolean {
+  return node !== undefined && node !== RUN_NODE;
+}
+
+/** Whether the execution is a run of a workflow. */
+export function isRun({ node }: Pick<Candidate, "node">): boolean {
+  return node === RUN_NODE;
 }
 
 export function isFinal(state: ExecutionState): state is FinalState {

@@ -23,6 +23,8 @@ export interface RecurrenceRule {
   maxCatchUp: number;
   /** Time in ms after its planned instant at which an execution that has not started is SKIPPED; null: no bound. */
   startWithinMs: number | null;
+  /** Each instant starts a run of the job's workflow. Left out: an execution of the job's handler. */
+  startsWorkflow?: true;
 }
 
 export const DEFAULT_RECURRENCE = {

@@ -87,6 +87,8 @@ export class Batch {
   changeCount = 0;
   /** Number of executions that return to the store because their lanes are full. */
   overflows = 0;
+  /** Number of nodes of workflow runs that the batch creates. */
+  births = 0;
   /** Number of rows that plans add: executions and skips. */
   planRows = 0;
   /** Bytes of the payloads of assigned executions and of the results. */
@@ -179,6 +181,7 @@ export class Batch {
   /** Creates a node of a workflow run. */
   create(birth: NodeBirth): void {
     this.shard(birth.row.shard).births.push(birth);
+    this.births++;
   }
 
   /** Takes back the nodes of a run, because an end that they follow from is not durable as it was reported. */

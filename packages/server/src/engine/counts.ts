@@ -25,7 +25,7 @@ export function countEntries(state: MachineState): MachineCounts {
   const [shardReady, shardRunning] = [none(), none()];
   for (const { place, row, assigned: attempt } of state.entries.values()) {
     if (place === "TIMER") waiting++;
-    else if (place === "LANE") {
+    else if (place === "LANE" || place === "OPENING") {
       addOne(ready, row.pool);
       addOne(shardReady, String(row.shard));
     } else if (place === "ASSIGNED") {

@@ -8,10 +8,10 @@ import type { WorkerSlots } from "./workers/workers.ts";
 
 /**
  * Place of an execution in its owner's memory.
- * NEW: just created. TIMER: waits for its due time. LANE: ready, waits for a worker. ASSIGNED: a worker has the
- * execution or will have it. GONE: removed from memory; remaining references to the entry must be dropped.
+ * NEW: just created. TIMER: waits for its due time. LANE: ready, waits for a worker, or as a workflow run to be opened.
+ * OPENING: a workflow run that is read in order to be opened. ASSIGNED: a worker has the execution or will have it. GONE: removed from memory; remaining references to the entry must be dropped.
  */
-export type Place = "NEW" | "TIMER" | "LANE" | "ASSIGNED" | "GONE";
+export type Place = "NEW" | "TIMER" | "LANE" | "OPENING" | "ASSIGNED" | "GONE";
 
 export interface Entry {
   readonly id: string;

@@ -1,5 +1,5 @@
 import { type Feature, isOn } from "../domain/cluster/feature-level.ts";
-import type { Candidate } from "../domain/execution.ts";
+import { type Candidate, isNode, isRun } from "../domain/execution.ts";
 import type { EpochMs } from "../domain/ids.ts";
 import { attemptLimitMs, lifetimeEnd, lifetimeMs } from "../domain/lifetime.ts";
 import type { KeyHolder, WaitReason } from "../ports/explanation.ts";
@@ -92,6 +92,7 @@ function slotReasons(state: MachineState, { workerId, at }: Assigned, now: Epoch
 
 function waitReasons(state: MachineState, row: Candidate, entry: Entry | null, now: EpochMs): WaitReason[] {
   const due = dueReason(row, now);
+  if (isRun(row)) return runReasons(state, row, entry, due);
   const reasons: WaitReason[] = due === null ? [] : [due, ...lifetimeReasons(row, row.dueAt)];
   const isHeld = isParked(state, row);
   if (isHeld) reasons.push({ reason: "WORKFLOW_PAUSED", workflowId: row.jobId });
@@ -106,9 +107,16 @@ function waitReasons(state: MachineState, row: Candidate, entry: Entry | null, n
   return reasons;
 }
 
+/** Reasons of a workflow run that is not open yet. No worker, pause or limit of a pool holds it back. */
+function runReasons(state: MachineState, row: Candidate, entry: Entry | null, due: WaitReason | null): WaitReason[] {
+  const gate = state.gates.find(row);
+  const key = gate === null || isOpen(gate) || entry?.place === "OPENING" ? [] : [keyReason(state, row, gate)];
+  return due === null ? [...key, queueReason(state, row, entry)] : [due, ...lifetimeReasons(row, row.dueAt), ...key];
+}
+
 /** Whether the run of a node keeps it from starting. A row may say PARKED although its run goes on, until it is written. */
 function isParked(state: MachineState, row: Candidate): boolean {
-  const isKnown = row.node !== undefined && state.runs.byId.has(row.jobId);
+  const isKnown = isNode(row) && state.runs.byId.has(row.jobId);
   return isKnown ? isHeldNode({ state }, row) : row.queue === "PARKED";
 }
 
@@ -132,6 +140,10 @@ function keyReason(state: MachineState, row: Candidate, gate: Gate): WaitReason 
     if (assigned === null || lane?.gate !== gate) continue;
     heldBy.push({ executionId: id, attempt: row.attempt, workerId: assigned.workerId });
     if (heldBy.length === HOLDERS_MAX) break;
+  }
+  for (const [executionId, held] of state.runs.heldKeys) {
+    if (heldBy.length === HOLDERS_MAX) break;
+    if (held.gate === gate) heldBy.push({ executionId, attempt: 0, workerId: null });
   }
   return { reason: "KEY_AT_LIMIT", key: row.concurrencyKey ?? "", limit: gate.limit, running: gate.running, heldBy };
 }

@@ -25,6 +25,7 @@ import { forget, settleJournal } from "./rows.ts";
 import { advanceRuns, applyCommitted } from "./runs/advance.ts";
 import { applyOutput } from "./runs/end.ts";
 import { applyLoadedRuns, askForRuns } from "./runs/load.ts";
+import { openRuns } from "./runs/open.ts";
 import type { MachineState, Step } from "./state.ts";
 import { giveBackRevoked, refreshWorker } from "./workers/credit.ts";
 import { applyGateways, fromGateway, judgeSilence } from "./workers/gateway-messages.ts";
@@ -45,6 +46,7 @@ export function step(state: MachineState, batch: Batch, inputs: readonly Input[]
   dealPermits(view);
   dispatch(view);
   advanceRuns(view);
+  openRuns(view);
   takeBackStranded(view);
   giveBackRevoked(view);
   refill(view);

@@ -1,7 +1,15 @@
-import type { EndedAttempt, ExecutionError, FinalState, Queue, StepsMark } from "../domain/execution.ts";
+import {
+  type EndedAttempt,
+  type ExecutionError,
+  type FinalState,
+  isNode,
+  type Queue,
+  type StepsMark,
+} from "../domain/execution.ts";
 import type { Replacement, RowChange } from "../ports/store.ts";
 import type { Entry } from "./entry.ts";
-import { clearTimer, type Step } from "./state.ts";
+import { freeKey, leaveOpening } from "./runs/held-keys.ts";
+import { clearTimer, type MachineState, type Step } from "./state.ts";
 
 /** Fields of a change that the entry does not have. An absent field gets its default value. */
 interface Words {
@@ -91,7 +99,7 @@ export function finishEntry(
 ): void {
   writeRow(step, entry, { ...words, state, queue: "NONE", finishedAt: step.now });
   // The dead letter of a node is its run.
-  if (state === "DEAD" && entry.row.node === undefined) step.batch.deadLetters.push(entry.row.pool);
+  if (state === "DEAD" && !isNode(entry.row)) step.batch.deadLetters.push(entry.row.pool);
   completeSignals(step, entry);
   if (entry.cancels.length > 0) {
     step.batch.shard(entry.row.shard).commandsDone.push(...entry.cancels);
@@ -99,8 +107,8 @@ export function finishEntry(
     entry.cancels = [];
   }
   step.state.recentWrites.add(entry.id, step.batch.number);
-  if (entry.row.node === undefined) step.state.plans.ended(entry.row.jobId, entry.id, step.now);
-  else noteNode(step, entry, state, words.branch ?? null);
+  if (isNode(entry.row)) noteNode(step, entry, state, words.branch ?? null);
+  else step.state.plans.ended(entry.row.jobId, entry.id, step.now);
   forget(step, entry);
 }
 
@@ -126,17 +134,24 @@ export function completeSignals({ state, batch }: Step, entry: Entry): void {
 /** Takes an execution that no worker has out of its place. It is NEW afterwards, and needs another. */
 export function leavePlace({ state }: Step, entry: Entry): void {
   clearTimer(state, entry);
-  if (entry.place === "LANE") state.lanes.remove(entry);
+  leaveQueue(state, entry);
   if (entry.lane !== null) state.lanes.prune(entry.lane);
   entry.lane = null;
   entry.place = "NEW";
+}
+
+function leaveQueue(state: MachineState, entry: Entry): void {
+  if (entry.place === "LANE") state.lanes.remove(entry);
+  if (entry.place !== "OPENING") return;
+  leaveOpening(state, entry);
+  freeKey(state, entry.id);
 }
 
 /** Removes an entry from memory. From now on only the store's row counts. */
 export function forget(step: Step, entry: Entry): void {
   const { state } = step;
   clearTimer(state, entry);
-  if (entry.place === "LANE") state.lanes.remove(entry);
+  leaveQueue(state, entry);
   entry.place = "GONE";
   state.entries.delete(entry.id);
   if (entry.lane !== null) state.lanes.prune(entry.lane);

@@ -64,6 +64,8 @@ export type WaitReason =
 
 export interface KeyHolder {
   executionId: ExecutionId;
+  /** 0: an open run of a workflow. */
   attempt: number;
-  workerId: WorkerId;
+  /** null: an open run of a workflow. */
+  workerId: WorkerId | null;
 }

@@ -1,20 +1,22 @@
 import type { Candidate, ExecutionError, ExecutionState } from "../domain/execution.ts";
 import type { EpochMs, ExecutionId, ShardId } from "../domain/ids.ts";
 import type { KeptNodes } from "../domain/workflow/kept-nodes.ts";
-import type { NewJob, Submission } from "./store.ts";
+import type { NewJob, NewRecurringJob, Submission } from "./store.ts";
 import type { DueCursor } from "./store-flows.ts";
 import type { ExecutionSummary } from "./store-queries.ts";
 
 /**
  * Runs of workflows. A run is an execution of its workflow's job: RUNNING in the queue OPEN, without a worker, `dueAt` is
- * its deadline. The execution of a node has the run's id as its `jobId`; a node that has never been ready has no row.
+ * its deadline. A run that waits for its time or its concurrency key is PENDING in the queue WAITING or READY, as every
+ * execution is; the commit that opens it creates the executions of its first nodes. The execution of a node has the run's
+ * id as its `jobId`; a node that has never been ready has no row.
  * Graphs and definitions are opaque bytes for the store. `Store.submit` writes runs, `retry` writes further runs of their
  * jobs, `Store.commit` changes them.
  */
 export interface StoreRuns {
   /**
-   * OPEN runs with the executions of their nodes, complete. Other ids are left out. Runs of one workflow share the
-   * objects `graph`, `definitions` and `output`.
+   * Runs that are not final, with the executions of their nodes, complete. Other ids are left out. Runs of one workflow
+   * share the objects `graph`, `definitions` and `output`.
    * @param runs at most 1_000
    */
   load(runs: readonly ExecutionId[]): Promise<LoadedRun[]>;
@@ -34,7 +36,7 @@ export interface StoreRuns {
   retry(asked: NewRetry): Promise<RetryOutcome>;
 }
 
-/** A further run of the graph of a final run. The run starts at once, and keeps nodes of earlier runs. */
+/** A further run of the graph of a final run, which keeps nodes of earlier runs. */
 export interface NewRetry extends Omit<NewWorkflow, "nodes" | "graph" | "definitions" | "payloads" | "output"> {
   /** Version of the workflow, that of the final run. */
   jobVersion: number;
@@ -64,12 +66,8 @@ export type RetryOutcome =
  */
 export type RunMode = "RUNNING" | "FAILING" | "CANCELLING" | "EXPIRING";
 
-/** A workflow with its run, which starts at once. */
-export interface NewWorkflow extends Omit<NewJob, "queue"> {
-  /** Queue of the run, whose id is `executionId`. `payload` is its input. */
-  queue: "OPEN";
-  /** Time by which the run must be final. */
-  deadline: EpochMs;
+/** Graph of a workflow, with all that its runs share. */
+interface NewGraph {
   /** Number of nodes. */
   nodes: number;
   graph: Uint8Array;
@@ -79,8 +77,33 @@ export interface NewWorkflow extends Omit<NewJob, "queue"> {
   payloads: readonly NodePayload[];
   /** Template of the run's result, opaque for the store; null: the run has no result. */
   output: Uint8Array | null;
-  /** Executions of the nodes that are ready from the start, at most 1_000. */
+}
+
+/** A workflow that recurs. `startsWorkflow` of its rule makes each planned instant a run. */
+export interface NewRecurringWorkflow extends NewRecurringJob, NewGraph {}
+
+/** A workflow with its run. */
+export interface NewWorkflow extends Omit<NewJob, "queue">, NewGraph {
+  /**
+   * Queue of the run, whose id is `executionId`. `payload` is its input. OPEN: the run starts at once. READY, WAITING: its
+   * owner opens it when it is due and its concurrency key has room.
+   */
+  queue: "OPEN" | NewJob["queue"];
+  /** Time by which the run must be final; null: it is not OPEN. Its owner sets the deadline when it opens the run. */
+  deadline: EpochMs | null;
+  /** Executions of the nodes that are ready from the start, at most 1_000; empty: the run is not OPEN. */
   roots: readonly NewNode[];
+}
+
+/** A new job of any kind. */
+export type AnyJob = NewJob | NewRecurringJob | NewWorkflow | NewRecurringWorkflow;
+
+export function isWorkflow(job: AnyJob): job is NewWorkflow {
+  return "roots" in job;
+}
+
+export function hasGraph(job: AnyJob): job is NewWorkflow | NewRecurringWorkflow {
+  return "graph" in job;
 }
 
 export interface NodePayload {
@@ -122,7 +145,10 @@ export interface RunChange {
   after?: readonly ExecutionId[];
 }
 
-/** An OPEN run, read at one moment. */
+/** Open run that holds a place of its concurrency key. */
+export type KeyedRun = Pick<Candidate, "id" | "shard" | "tenant" | "concurrencyKey" | "concurrencyLimit">;
+
+/** A run that is not final, read at one moment. */
 export interface LoadedRun {
   /** Row of the run; `row.jobId` and `row.jobVersion` name its workflow. */
   row: Candidate;

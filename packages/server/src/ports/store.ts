@@ -11,7 +11,7 @@ import type { StoreJobs } from "./store-jobs.ts";
 import type { StoreLogs } from "./store-logs.ts";
 import type { StoreQueries } from "./store-queries.ts";
 import type { PlanChange, StoreRecurrences } from "./store-recurrences.ts";
-import type { NewWorkflow, NodeBirth, RunChange, StoreRuns } from "./store-runs.ts";
+import type { AnyJob, KeyedRun, NodeBirth, RunChange, StoreRuns } from "./store-runs.ts";
 import type { StoreSteps } from "./store-steps.ts";
 import type { StoreTimeZones } from "./store-time-zones.ts";
 
@@ -116,7 +116,7 @@ export interface Store extends StoreFlows {
 export interface Submission {
   /** Idempotency key of the whole submission; null: none. A repeat with the same hash gets the first answer. */
   idempotency: { tenant: string; key: string; requestHash: string } | null;
-  jobs: readonly (NewJob | NewRecurringJob | NewWorkflow)[];
+  jobs: readonly AnyJob[];
 }
 
 export interface NewJob {
@@ -337,6 +337,8 @@ export interface Recovered {
   commands: Command[];
   /** Open workflow runs, those with the earliest deadlines first, at most 100; left out: none. */
   runs?: readonly ExecutionId[];
+  /** Every open run that has a concurrency key; left out: none. */
+  keyedRuns?: readonly KeyedRun[];
 }
 
 /** An execution that some worker may hold. */

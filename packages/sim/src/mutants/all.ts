@@ -11,6 +11,7 @@ import { stepMutants } from "./step-mutants.ts";
 import { storeMutants } from "./store-mutants.ts";
 import { suspensionMutants } from "./suspension-mutants.ts";
 import { workflowMutants } from "./workflow-mutants.ts";
+import { workflowStartMutants } from "./workflow-start-mutants.ts";
 
 export const allMutants: readonly Mutant[] = [
   ...storeMutants,
@@ -25,6 +26,7 @@ export const allMutants: readonly Mutant[] = [
   ...stepMutants,
   ...suspensionMutants,
   ...workflowMutants,
+  ...workflowStartMutants,
 ];
 
 export function mutantNamed(name: string): Mutant {

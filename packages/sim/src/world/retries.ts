@@ -63,8 +63,9 @@ export class Retries {
       },
       (error: unknown) => {
         if (!(error instanceof ProblemError)) return again(AGAIN_MS);
-        // The run, or another retry of it, is open.
-        if (/RUNNING|is not final/.test(error.problem.detail ?? "")) return again(this.#random.between(1_000, 20_000));
+        // The run, or another retry of it, is not final.
+        if (/PENDING|RUNNING|is not final/.test(error.problem.detail ?? ""))
+          return again(this.#random.between(1_000, 20_000));
         this.#open--;
       },
     );

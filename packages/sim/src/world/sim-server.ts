@@ -157,7 +157,7 @@ export class SimServer {
     const orderings = new PoolOrderings(store, runtime);
     const ownShards = new OwnShards(bus);
     this.#intake = createIntake({ ...deps, orderings, ownShards });
-    this.#workflows = new WorkflowIntake({ submitter: createSubmitter(deps), runtime, ownShards });
+    this.#workflows = new WorkflowIntake({ submitter: createSubmitter(deps), runtime, zones, ownShards });
     // No client waits here, but the messages are observed.
     const inbox = new Inbox(bus, runtime, { final: () => undefined, output: () => undefined });
     const commands = new Commands({ store, bus, inbox });

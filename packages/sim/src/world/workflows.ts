@@ -1,4 +1,12 @@
-import { compileTemplates, DEFAULT_ORDERING, newWorkflow, runOf, Turns } from "@mainspring/server/testing";
+import {
+  type AcceptedJob,
+  compileTemplates,
+  DEFAULT_ORDERING,
+  jobDefinition,
+  newWorkflow,
+  Turns,
+  type WorkflowIntake,
+} from "@mainspring/server/testing";
 import type { SeededRandom, VirtualClock } from "@mainspring/testkit/time";
 import type { History } from "../history.ts";
 import { EPOCH_MS } from "../sim-process.ts";
@@ -11,22 +19,41 @@ import { compiled, type SomeGraph, someGraph, withReferences } from "./some-grap
 
 /** One in this number of seeds has workflows. Other seeds stay unchanged. */
 const WORKFLOWS_EVERY = 10;
-/** The same for workflows with references, retries, pauses and signals, among the seeds that have workflows. */
+/** The same for workflows with references, retries, pauses, signals, delays, concurrency keys and recurrence, among the seeds that have workflows. */
 const ACTS_EVERY = 20;
 const ANSWER_WITHIN_MS = 5_000;
 const RETRY_MS = 400;
 /** Longest sleep of a node's handler, in milliseconds. */
 const WAIT_MAX_MS = 120_000;
 
+type JobFields = Parameters<typeof jobDefinition>[0];
+/** When a workflow starts, in the API's form. */
+type Start = Omit<JobFields, "target">;
+
 interface PlannedWorkflow {
   key: string;
   graph: SomeGraph;
-  timeoutMs: number;
+  start: Start;
+  /** Called with the ids of the accepted workflow. @param run null: it recurs */
+  answered(jobId: string, run: string | null): void;
+}
+
+/** Acts of clients on a run, from its submit on. */
+interface Acts {
+  key: string;
+  graph: SomeGraph;
   cancelAfterMs: number | null;
   pauses: ReturnType<typeof somePauses>;
 }
 
-/** Clients that submit workflows at random times, repeat a submit until it is answered, and cancel some runs. */
+const ACTIONS = ["PAUSE", "RESUME", "RESUME_AND_CATCH_UP", "TRIGGER", "BACKFILL", "DELETE"] as const;
+/** Largest number of recurring workflows. */
+const RECURRING_MAX = 4;
+
+/**
+ * Clients that submit workflows at random times, repeat a submit until it is answered, and cancel some runs. Other clients
+ * have workflows that recur: they pause, resume, trigger, backfill and delete them.
+ */
 export class Workflows {
   readonly #clock: VirtualClock;
   readonly #random: SeededRandom;
@@ -58,34 +85,57 @@ export class Workflows {
   }
 
   /**
-   * Plans the workflows of the seed. In some seeds nodes refer to results, some handlers sleep or wait for signals, and runs
-   * are paused and retried; their graphs are drawn alike.
+   * Plans the workflows of the seed. In some seeds nodes refer to results, some handlers sleep or wait for signals, runs are
+   * paused and retried, runs wait for a delay or a concurrency key, and workflows recur; the graphs are drawn alike.
+   * @param plansEndMs end of the plans of workflows that recur, in simulated milliseconds
    */
-  plan(seed: number, count: number, withinMs: number, only: PlannedPart): void {
+  plan(seed: number, count: number, withinMs: number, plansEndMs: number, only: PlannedPart): void {
     if (seed % WORKFLOWS_EVERY !== WORKFLOWS_EVERY - 2) return;
     const hasActs = seed % ACTS_EVERY === ACTS_EVERY - 2;
     const references = this.#random.fork("references");
-    if (hasActs) this.#retries = new Retries(this.#clock, this.#random.fork("retries"), this.#server);
+    const starts = this.#random.fork("starts");
+    if (hasActs) {
+      this.#retries = new Retries(this.#clock, this.#random.fork("retries"), this.#server);
+      this.#planRecurring(count, withinMs, plansEndMs, only);
+    }
     for (let number = 1; number <= count; number++) {
       const random = this.#random;
       const atMs = random.next() * withinMs;
       const key = `workflow-${number}`;
-      const graph = someGraph(random, key);
-      const workflow: PlannedWorkflow = {
-        key,
-        graph: hasActs ? withReferences(references, graph, key) : graph,
-        timeoutMs: random.chance(0.1) ? random.between(1, 60) * 1_000 : 7_200_000,
-        cancelAfterMs: random.chance(0.1) ? random.between(0, random.pick([50, 20_000])) : null,
-        pauses: hasActs ? somePauses(random.fork(`pauses of ${key}`)) : [],
-      };
+      const drawn = someGraph(random, key);
+      const graph = hasActs ? withReferences(references, drawn, key) : drawn;
+      const timeoutSec = random.chance(0.1) ? random.between(1, 60) : 7_200;
+      const cancelAfterMs = random.chance(0.1) ? random.between(0, random.pick([50, 20_000])) : null;
+      const start = { timeoutSec, ...(hasActs && someStart(starts, EPOCH_MS + atMs)) };
+      const pauses = hasActs ? somePauses(random.fork(`pauses of ${key}`)) : [];
       if (hasActs) {
-        for (const [node, work] of workflow.graph.works.entries())
+        for (const [node, work] of graph.works.entries())
           work.waits = waitsOf(random.fork(`waits of ${key} ${node}`), WAIT_MAX_MS);
       }
+      const acts = { key, graph, cancelAfterMs, pauses };
       if (atMs > only.untilMs || !only.isWanted(number)) continue;
-      this.#open++;
-      this.#clock.plan(atMs, () => this.#ask(workflow));
+      this.#submitAt(atMs, { key, graph, start, answered: (_, run) => this.#answered(acts, run ?? "") });
     }
+  }
+
+  /** Plans recurring workflows, whose numbers follow those of the others. */
+  #planRecurring(others: number, withinMs: number, endMs: number, only: PlannedPart): void {
+    const random = this.#random.fork("recurring");
+    for (let number = random.between(1, RECURRING_MAX); number > 0; number--) {
+      const key = `recurring-workflow-${number}`;
+      const atMs = random.next() * 0.5 * withinMs;
+      const graph = someGraph(random, key);
+      const life = random.fork(key);
+      const keyed = random.chance(0.3) ? someKey(random) : {};
+      const start = { name: key, timeoutSec: random.between(20, 120), ...keyed, ...someTimes(random, endMs) };
+      if (atMs > only.untilMs || !only.isWanted(others + number)) continue;
+      this.#submitAt(atMs, { key, graph, start, answered: (jobId) => this.#live(key, jobId, life, withinMs) });
+    }
+  }
+
+  #submitAt(atMs: number, workflow: PlannedWorkflow): void {
+    this.#open++;
+    this.#clock.plan(atMs, () => this.#ask(workflow));
   }
 
   #ask(workflow: PlannedWorkflow): void {
@@ -96,11 +146,15 @@ export class Workflows {
     };
     const again = () => once(() => void this.#clock.plan(RETRY_MS, () => this.#ask(workflow)));
     this.#clock.plan(ANSWER_WITHIN_MS, again);
-    this.#submit(workflow).then((run) => (run === null ? again() : once(() => this.#answered(workflow, run))), again);
+    const taken = (job: AcceptedJob) => {
+      this.#open--;
+      workflow.answered(job.jobId, job.executionId);
+    };
+    this.#submit(workflow).then((job) => (job === null ? again() : once(() => taken(job))), again);
   }
 
-  /** @returns the run; null: there is no server */
-  async #submit({ key, graph, timeoutMs }: PlannedWorkflow): Promise<string | null> {
+  /** @returns the accepted job; null: there is no server */
+  async #submit({ key, graph, start }: PlannedWorkflow): Promise<AcceptedJob | null> {
     const server = this.#server();
     const submitter = server?.workflows ?? null;
     if (submitter === null) return null;
@@ -113,24 +167,49 @@ export class Workflows {
       references === undefined
         ? texts
         : await compileTemplates({ ...texts, output: bytesOf(references.output) }, whole, this.#turns);
+    const input = references === undefined ? null : bytesOf(references.input);
+    const job = submitter.jobOf(definitionOf(start, createdAt), input, DEFAULT_ORDERING, createdAt);
+    if (job === null) throw new Error("every recurring workflow fires");
+    const { payloads: own, output } = templates;
     const workflow = newWorkflow({
-      definition: definitionOf(createdAt),
-      jobId: submitter.newId(),
-      graph: whole,
-      nodes,
-      input: references === undefined ? null : bytesOf(references.input),
-      payloads: templates.payloads,
-      output: templates.output,
-      deadline: createdAt + timeoutMs,
-      createdAt,
+      ...{ job, graph: whole, nodes, payloads: own, output },
       orderingOf: () => DEFAULT_ORDERING,
     });
     this.known.set(workflow.jobId, graph);
-    return runOf(await submitter.take(workflow, { tenant: "default", key, requestHash: key }));
+    const outcome = await submitter.take(workflow, { tenant: "default", key, requestHash: key });
+    return outcome.kind === "ACCEPTED" ? (outcome.jobs[0] ?? null) : null;
   }
 
-  #answered({ key, graph, cancelAfterMs, pauses }: PlannedWorkflow, executionId: string): void {
-    this.#open--;
+  #live(key: string, jobId: string, random: SeededRandom, withinMs: number): void {
+    this.#history.add({ kind: "PLAN_ACCEPTED", key, jobId });
+    for (let left = random.between(0, 4); left > 0; left--) {
+      const waitMs = random.next() * (withinMs - this.#clock.nowMs);
+      const action = random.pick(ACTIONS);
+      const limit = random.between(1, 3);
+      this.#clock.plan(waitMs, () => {
+        this.#history.add({ kind: "CHANGE_ASKED", jobId, change: action });
+        // The action was refused, or its outcome is unknown.
+        void this.#act(action, jobId, limit).catch(() => undefined);
+      });
+    }
+  }
+
+  async #act(action: (typeof ACTIONS)[number], jobId: string, limit: number): Promise<void> {
+    const { changer, plans, runs } = this.#server() ?? {};
+    if (action === "PAUSE") await plans?.pause(jobId);
+    else if (action === "TRIGGER") {
+      const run = await runs?.trigger(jobId);
+      if (run) this.#history.add({ kind: "RETRY_ANSWERED", jobId, executionId: run.executionId });
+    } else if (action === "DELETE") {
+      const isOver = await changer?.delete(jobId, false);
+      if (isOver !== undefined) this.#history.add({ kind: "DELETE_ANSWERED", jobId, isOver });
+    } else if (action === "BACKFILL") {
+      const until = EPOCH_MS + Math.floor(this.#clock.nowMs);
+      await plans?.backfill(jobId, { since: until - 600_000, until, limit });
+    } else await plans?.resume(jobId, action === "RESUME_AND_CATCH_UP");
+  }
+
+  #answered({ key, graph, cancelAfterMs, pauses }: Acts, executionId: string): void {
     this.#retries?.plan(executionId, graph);
     this.#history.add({ kind: "ACCEPTED", key, executionId, deduplicated: false });
     if (cancelAfterMs !== null) this.#clock.plan(cancelAfterMs, () => void this.#cancel(executionId));
@@ -150,17 +229,37 @@ function bytesOf(value: unknown): Buffer {
   return Buffer.from(JSON.stringify(value));
 }
 
-function definitionOf(createdAt: number): Parameters<typeof newWorkflow>[0]["definition"] {
+/** Definition of a workflow's job. Its time for a run is the only part of its policy that counts. */
+function definitionOf(start: Start, createdAt: number): Parameters<WorkflowIntake["jobOf"]>[0] {
+  return jobDefinition({ ...start, target: { handler: "workflow" } }, createdAt);
+}
+
+function someStart(random: SeededRandom, atMs: number): Start {
   return {
-    ...{ name: null, pool: "default", handler: "workflow", requires: [], priority: 5, scheduledAt: createdAt },
-    ...{ recurrence: null, concurrencyKey: null, concurrencyLimit: 1, uniqueKey: null, labels: {} },
-    policy: {
-      retry: { maxAttempts: 1, backoff: "FIXED", initialDelayMs: 0, maxDelayMs: 0, jitter: false },
-      timeoutMs: 3_600_000,
-      cancelGraceMs: 0,
-      maxLost: 1,
-      onWorkerLost: "RETRY",
-      startBefore: null,
-    },
+    ...(random.chance(0.4) && { delayMs: random.between(1, random.pick([50, 5_000, 90_000])) }),
+    ...(random.chance(0.6) && someKey(random)),
+    ...(random.chance(0.1) && { startBefore: new Date(atMs + random.between(1, 120) * 1_000).toISOString() }),
+  };
+}
+
+/** A concurrency key of workflows, or one that jobs have too. */
+function someKey(random: SeededRandom): Start {
+  if (random.chance(0.2)) return { concurrencyKey: `key-${random.between(1, 5)}`, concurrencyLimit: 2 };
+  const number = random.between(1, 4);
+  return { concurrencyKey: `flow-${number}`, concurrencyLimit: 1 + (number % 2) };
+}
+
+/** @param endMs end of all plans, in simulated milliseconds */
+function someTimes(random: SeededRandom, endMs: number): Start {
+  return {
+    ...(random.chance(0.5)
+      ? { everySec: random.between(40, 200), everyMode: random.pick(["FIXED_RATE", "FIXED_DELAY"] as const) }
+      : { schedule: `*/${random.between(1, 4)} * * * *` }),
+    endAt: new Date(EPOCH_MS + endMs).toISOString(),
+    overlap: random.pick(["ALLOW", "SKIP", "BUFFER_ONE", "CANCEL_PREVIOUS"] as const),
+    misfire: random.pick(["SKIP", "FIRE_ONCE", "FIRE_ALL"] as const),
+    misfireGraceSec: random.pick([0, 2, 10, 60]),
+    maxCatchUp: random.pick([1, 3]),
+    ...(random.chance(0.2) && { startWithinSec: random.between(1, 20) }),
   };
 }

@@ -40,7 +40,7 @@ export function explainer(deps: ExplainDependencies): Explain {
   return async (executionId) => {
     const view = await deps.reader.read(executionId);
     if (view === null) return null;
-    const told = view.isRun && !isFinal(view.state) ? await deps.reasonsOfRun(executionId) : null;
+    const told = view.isRun && view.state === "RUNNING" ? await deps.reasonsOfRun(executionId) : null;
     if (told !== null) return { executionId, state: view.state, reasons: told };
     const [row] = isFinal(view.state) ? [] : await deps.store.load([executionId]);
     if (row !== undefined) {

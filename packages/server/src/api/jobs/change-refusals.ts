@@ -48,7 +48,7 @@ function stateText(refusal: Exclude<Refusal, { kind: "NOT_FOUND" | "OTHER_VERSIO
     case "NOT_FINAL":
       return `execution ${refusal.executionId} of the job is not final: wait for it, or cancel it`;
     case "IS_WORKFLOW":
-      return "a workflow and its nodes are neither changed nor run again as jobs: POST /v1/workflows/{workflowId}/retry runs the failed part of a final run again; for another graph, submit another workflow";
+      return "a workflow and its nodes are neither changed nor run again as jobs: POST /v1/workflows/{workflowId}/retry runs the failed part of a final run again; for another graph, submit another workflow, after you have deleted the job of this one if it recurs";
     case "AMBIGUOUS":
       return `several ACTIVE jobs have this name (${refusal.jobIds.join(", ")}): PUT one by its id`;
   }

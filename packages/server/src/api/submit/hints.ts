@@ -5,10 +5,9 @@ import type { HintedRow } from "../../ports/messages.ts";
 import { atEndOfTurn, type Runtime } from "../../ports/runtime.ts";
 import type { AcceptedJob, NewJob, NewRecurringJob, Submission, SubmitOutcome } from "../../ports/store.ts";
 import type { NewRun } from "../../ports/store-jobs.ts";
-import type { NewWorkflow } from "../../ports/store-runs.ts";
+import { type AnyJob, isWorkflow } from "../../ports/store-runs.ts";
 import { candidateOf } from "./new-job.ts";
 
-type WrittenJob = NewJob | NewRecurringJob | NewWorkflow;
 type TurnClock = Pick<Runtime, "defer" | "setTimer">;
 
 /** Largest payload in a hint, in bytes; larger payloads are read from the store when they are needed. */
@@ -18,7 +17,7 @@ const PAYLOAD_BYTES_MAX = 4 * 1024;
 const LOOK_AHEAD_MS = 10_000;
 
 /** Jobs that a commit really wrote, without replays of an earlier request and repeats of a held unique key. */
-export function writtenJobs(submissions: readonly Submission[], outcomes: readonly SubmitOutcome[]): WrittenJob[] {
+export function writtenJobs(submissions: readonly Submission[], outcomes: readonly SubmitOutcome[]): AnyJob[] {
   return submissions.flatMap(({ jobs }, index) => {
     const outcome = outcomes[index];
     if (outcome?.kind !== "ACCEPTED" || outcome.replayed) return [];
@@ -37,12 +36,12 @@ const JOBS_PER_TURN = 1_000;
  * Tells the owners of new jobs about them, so that they need not be found.
  * @returns null: they have been told; else resolves when they were, some in each turn of the event loop
  */
-export function sendHints(bus: Bus, jobs: readonly WrittenJob[], runtime: TurnClock): Promise<void> | null {
+export function sendHints(bus: Bus, jobs: readonly AnyJob[], runtime: TurnClock): Promise<void> | null {
   hintJobs(bus, jobs.slice(0, JOBS_PER_TURN));
   return jobs.length <= JOBS_PER_TURN ? null : hintInTurns(bus, jobs, runtime);
 }
 
-async function hintInTurns(bus: Bus, jobs: readonly WrittenJob[], runtime: TurnClock): Promise<void> {
+async function hintInTurns(bus: Bus, jobs: readonly AnyJob[], runtime: TurnClock): Promise<void> {
   for (let from = JOBS_PER_TURN; from < jobs.length; from += JOBS_PER_TURN) {
     await new Promise<void>((resolve) => atEndOfTurn(runtime, resolve));
     hintJobs(bus, jobs.slice(from, from + JOBS_PER_TURN));
@@ -50,7 +49,7 @@ async function hintInTurns(bus: Bus, jobs: readonly WrittenJob[], runtime: TurnC
 }
 
 /** Sends hints about a few jobs to their owners. */
-export function hintJobs(bus: Bus, jobs: readonly WrittenJob[]): void {
+export function hintJobs(bus: Bus, jobs: readonly AnyJob[]): void {
   hintRows(
     bus,
     jobs.flatMap((job) => hintsOf(job)),
@@ -83,9 +82,10 @@ export function hintRows(bus: Bus, hints: readonly HintedRow[]): void {
 }
 
 /** Executions of a job that may run soon: its own, or the first nodes of a workflow. */
-function hintsOf(job: WrittenJob): HintedRow[] {
+function hintsOf(job: AnyJob): HintedRow[] {
   if (job.executionId === null) return [];
-  if (job.queue !== "OPEN") return [hintOf(job)];
+  if (!isWorkflow(job)) return [hintOf(job)];
+  if (job.queue !== "OPEN") return [{ row: candidateOf(job), payload: null }];
   const payloads = new Map(job.payloads.map(({ node, payload }) => [node, payload]));
   return job.roots.map(({ row }) => ({ row, payload: smallCopy(payloads.get(row.node ?? 0) ?? null) }));
 }

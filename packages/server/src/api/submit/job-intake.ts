@@ -71,7 +71,7 @@ export class JobIntake {
     const isWhole = jobs.length === rows.length;
     const outcome = isWhole
       ? accepted(await submitter.submit({ idempotency, jobs }))
-      : await this.#answered(idempotency, received[rows.indexOf(null)] as ReceivedJob);
+      : await this.answered(idempotency, (received[rows.indexOf(null)] as ReceivedJob).job);
     if (outcome.replayed) return { replayed: true, bodies: await this.#repeatedBodies(received, outcome.jobs) };
     const bodies = await this.turns.map(jobs, ({ definition }, index) => {
       return takenBody(outcome.jobs[index] as AcceptedJob, definition, createdAt);
@@ -85,10 +85,11 @@ export class JobIntake {
   }
 
   /**
-   * A schedule that would fire at the first submit may have come to its end since; the server answers a repeat all the
-   * same.
+   * Answer to a repeat of a job that never fires. The schedule may have come to its end since the first submit; the
+   * server answers the repeat all the same.
+   * @throws {ProblemError} 400: it is no repeat
    */
-  async #answered(idempotency: Idempotency, { job }: ReceivedJob): Promise<Accepted> {
+  async answered(idempotency: Idempotency, job: JobSubmission): Promise<Accepted> {
     const outcome = idempotency === null ? null : await this.#deps.queries.answered(idempotency);
     if (outcome === null) throw new ProblemError(neverFires(job));
     return accepted(outcome);
@@ -100,14 +101,17 @@ export class JobIntake {
     for (const [index, accepted] of taken.entries()) {
       if (index > 0 && this.turns.isOver) await this.turns.next();
       const { job } = received[index] as ReceivedJob;
-      const createdAt = await this.#createdAt(accepted.jobId, job);
+      const createdAt = await this.takenAt(accepted.jobId, job);
       bodies.push(takenBody(accepted, jobDefinition(job, createdAt), createdAt));
     }
     return bodies;
   }
 
-  /** Only what is counted from it needs to know it to the millisecond; for the rest the time in the id will do. */
-  async #createdAt(jobId: JobId, job: JobSubmission): Promise<EpochMs> {
+  /**
+   * Time at which a job was taken. Only what is counted from it needs to know it to the millisecond; for the rest the
+   * time in the id will do.
+   */
+  async takenAt(jobId: JobId, job: JobSubmission): Promise<EpochMs> {
     const isCounted = isDelayed(job) || isRecurringJobId(jobId);
     const row = isCounted ? await this.#deps.queries.getJob(DEFAULT_TENANT, jobId) : null;
     return row?.createdAt ?? Number.parseInt(jobId.slice(0, 8) + jobId.slice(9, 13), 16);
@@ -158,7 +162,8 @@ function takenBody(taken: AcceptedJob, definition: JobDefinition, createdAt: Epo
   };
 }
 
-function firstFireOf({ recurrence }: JobDefinition, jobId: JobId, createdAt: EpochMs): string | null {
+/** First planned instant of a job that was taken at a time; null: the job does not recur. */
+export function firstFireOf({ recurrence }: JobDefinition, jobId: JobId, createdAt: EpochMs): string | null {
   return formatInstantOrNull(recurrence && firstFire(scheduleOf(recurrence, jobId, createdAt), createdAt));
 }
 

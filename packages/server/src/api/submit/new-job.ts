@@ -1,4 +1,4 @@
-import type { Candidate } from "../../domain/execution.ts";
+import { type Candidate, RUN_NODE } from "../../domain/execution.ts";
 import {
   DEFAULT_TENANT,
   type EpochMs,
@@ -18,6 +18,7 @@ import type { CountedWarnings } from "../../ports/counted-warnings.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { NewJob, NewRecurringJob } from "../../ports/store.ts";
 import type { NewRun } from "../../ports/store-jobs.ts";
+import type { NewRetry, NewWorkflow } from "../../ports/store-runs.ts";
 import type { TimeZoneRules } from "../../ports/time-zone-rules.ts";
 import { type Lacking, requireFeature } from "../feature-gate.ts";
 import type { OwnShards } from "./own-shards.ts";
@@ -127,8 +128,9 @@ export function newJob(
 }
 
 /** The row that the store made of it, for its owner. */
-export function candidateOf(job: NewJob | NewRun): Candidate {
+export function candidateOf(job: NewJob | NewRun | NewWorkflow | NewRetry): Candidate {
   const { definition } = job;
+  const isRun = "roots" in job || definition.recurrence?.startsWorkflow === true;
   return {
     id: job.executionId,
     jobId: job.jobId,
@@ -153,5 +155,6 @@ export function candidateOf(job: NewJob | NewRun): Candidate {
     failures: 0,
     lost: 0,
     startedAt: null,
+    ...(isRun && { node: RUN_NODE }),
   };
 }

@@ -1,6 +1,7 @@
 import type { ApiMetrics } from "../../ports/metrics.ts";
 import { atEndOfTurn, type Runtime } from "../../ports/runtime.ts";
 import { type Store, StoreUnavailable, type Submission, type SubmitOutcome } from "../../ports/store.ts";
+import { isWorkflow } from "../../ports/store-runs.ts";
 import { busy } from "../http/errors.ts";
 
 export interface SubmitLimits {
@@ -172,7 +173,7 @@ export class Submitter {
 /** Bytes that a commit writes of a job beside its fields of bounded size. */
 function bytesOf(job: Submission["jobs"][number]): number {
   const own = job.payload?.length ?? 0;
-  if (job.executionId === null || job.queue !== "OPEN") return own;
+  if (!isWorkflow(job)) return own;
   return job.payloads.reduce(
     (sum, { payload }) => sum + payload.length,
     own + job.graph.length + job.definitions.length,

@@ -1,39 +1,34 @@
-import { DEFAULT_TENANT, type EpochMs, firstExecutionId, type JobId } from "../../domain/ids.ts";
+import type { EpochMs } from "../../domain/ids.ts";
 import type { JobDefinition } from "../../domain/job.ts";
 import { laneHash } from "../../domain/lane.ts";
-import { type Ordering, rankOf } from "../../domain/rank.ts";
+import type { Ordering } from "../../domain/rank.ts";
 import type { StoredNode, WorkflowNode } from "../../domain/workflow/definition.ts";
 import type { WorkflowGraph } from "../../domain/workflow/graph.ts";
 import { encodeGraph } from "../../domain/workflow/graph-bytes.ts";
 import { type KeptNodes, keptOutcomes } from "../../domain/workflow/kept-nodes.ts";
 import { nodeExecution, type RunOfNode } from "../../domain/workflow/node-execution.ts";
 import { RunProgress } from "../../domain/workflow/readiness.ts";
-import type { NewNode, NewWorkflow } from "../../ports/store-runs.ts";
+import type { NewJob, NewRecurringJob } from "../../ports/store.ts";
+import type { NewNode, NewRecurringWorkflow, NewWorkflow } from "../../ports/store-runs.ts";
 import { encodingNodes } from "../../ports/stored-nodes.ts";
-import { shardOfJob } from "../submit/new-job.ts";
 
 /** Nodes that the submit creates. The owner creates the other nodes without parents. */
 const ROOTS_MAX = 1_000;
 
 export interface WorkflowParts {
-  definition: JobDefinition;
-  jobId: JobId;
+  /** The job of the workflow; its payload is the input of runs. `policy.timeoutMs` is the time for a whole run. */
+  job: NewJob | NewRecurringJob;
   graph: WorkflowGraph;
   nodes: readonly WorkflowNode[];
-  /** JSON text; null: none. */
-  input: Uint8Array | null;
   /** Payloads by number of the node: JSON texts, or templates; nodes without one are left out. */
   payloads: ReadonlyMap<number, Uint8Array>;
   /** JSON text or template of the run's result; null: the run has no result. */
   output: Uint8Array | null;
-  /** Time by which the run must be final. */
-  deadline: EpochMs;
-  createdAt: EpochMs;
   orderingOf(pool: string): Ordering;
 }
 
-/** A workflow as the store takes it: its run, which starts at once, and the nodes without parents. */
-export function newWorkflow(parts: WorkflowParts): NewWorkflow {
+/** A workflow as the store takes it. A run that nothing holds back starts at once, with the nodes without parents. */
+export function newWorkflow(parts: WorkflowParts): NewWorkflow | NewRecurringWorkflow {
   const steps = makingWorkflow(parts);
   for (;;) {
     const { done, value } = steps.next();
@@ -45,36 +40,37 @@ export function newWorkflow(parts: WorkflowParts): NewWorkflow {
 const STEP_ROOTS = 200;
 
 /** Does the same as `newWorkflow` in steps of some milliseconds each. */
-export function* makingWorkflow(parts: WorkflowParts): Generator<undefined, NewWorkflow> {
-  const { definition, jobId, graph, nodes, input, payloads, output, deadline, createdAt, orderingOf } = parts;
-  const { pool, handler, requires, concurrencyKey } = definition;
-  const tenant = DEFAULT_TENANT;
-  const { scheduledAt } = definition;
-  const run = { id: firstExecutionId(jobId), shard: shardOfJob(definition, jobId), tenant, jobVersion: 1, scheduledAt };
+export function* makingWorkflow(parts: WorkflowParts): Generator<undefined, NewWorkflow | NewRecurringWorkflow> {
+  const { job, graph, nodes, payloads, output, orderingOf } = parts;
   const stored = nodes.map((node, number) => storedNode(node, payloads.get(number)?.length ?? 0));
   const definitions = yield* encodingNodes(stored);
-  const encoded = encodeGraph(graph);
-  yield;
-  const roots = yield* makingRoots(run, firstNodes(graph), stored, orderingOf, createdAt);
-  return {
-    jobId,
-    executionId: run.id,
-    tenant,
-    shard: run.shard,
-    definition,
-    rank: rankOf(orderingOf(pool), scheduledAt, definition.priority),
-    laneHash: laneHash({ pool, tenant, handler, requires, concurrencyKey }),
-    queue: "OPEN",
-    payload: input,
-    createdAt,
-    deadline,
+  const shared = {
     nodes: nodes.length,
-    graph: encoded,
+    graph: encodeGraph(graph),
     definitions,
     payloads: [...payloads].map(([node, payload]) => ({ node, payload })),
     output,
-    roots,
   };
+  yield;
+  if (job.executionId === null) return recurringWorkflow({ ...job, ...shared });
+  if (job.queue === "WAITING" || !startsAtOnce(job.definition)) return { ...job, ...shared, deadline: null, roots: [] };
+  const { createdAt, definition } = job;
+  const run = { ...job, id: job.executionId, jobVersion: 1, scheduledAt: definition.scheduledAt };
+  const roots = yield* makingRoots(run, firstNodes(graph), stored, orderingOf, createdAt);
+  const deadline = createdAt + definition.policy.timeoutMs;
+  return { ...job, ...shared, queue: "OPEN", deadline, roots };
+}
+
+/** Whether a run that is due opens when it is written. A run with a concurrency key, or one that may be too late, is its owner's to open. */
+export function startsAtOnce({ concurrencyKey, policy }: Pick<JobDefinition, "concurrencyKey" | "policy">): boolean {
+  return concurrencyKey === null && policy.startBefore === null;
+}
+
+function recurringWorkflow(workflow: NewRecurringWorkflow): NewRecurringWorkflow {
+  const { definition } = workflow;
+  const { recurrence } = definition;
+  if (recurrence === null) return workflow;
+  return { ...workflow, definition: { ...definition, recurrence: { ...recurrence, startsWorkflow: true } } };
 }
 
 function storedNode(

@@ -61,10 +61,10 @@ function orderRoute(app: HttpApp, { runtime, commands, runs }: CancelDependencie
   /** @throws {ProblemError} 404 or 409 */
   async function orderable(id: string): Promise<RunView> {
     const run = await knownRun(runs, id);
-    const { state, mode } = run;
+    const { state, mode, startedAt } = run;
     const isEnding = mode === "CANCELLING" || mode === "EXPIRING";
-    if (!isFinal(state) && !isEnding) return run;
-    const what = isFinal(state) ? state : mode;
+    if (!isFinal(state) && !isEnding && startedAt !== null) return run;
+    const what = isEnding && !isFinal(state) ? mode : state;
     throw new ProblemError(
       problem("wrong-state", `the workflow is ${what}: only one that starts nodes can be ${path}d`),
     );

@@ -37,8 +37,8 @@ export function retryWorkflowRoute(app: HttpApp, retrier: WorkflowRetrier, handl
     const workflowId = request.params.workflowId.toLowerCase();
     const hash = hashOf(`/v1/workflows/${workflowId}/retry`, request.received?.bytes ?? null);
     const idempotency = idempotencyOf(request.headers["idempotency-key"], { hash });
-    const { replayed, body, roots } = await retrier.retry(workflowId, request.body.from ?? "FAILED", idempotency);
+    const { replayed, body, first } = await retrier.retry(workflowId, request.body.from ?? "FAILED", idempotency);
     if (replayed) void reply.header("idempotent-replayed", "true");
-    return reply.code(201).send({ ...body, ...(await rootWarnings(handlers, roots)) });
+    return reply.code(201).send({ ...body, ...(await rootWarnings(handlers, first)) });
   });
 }

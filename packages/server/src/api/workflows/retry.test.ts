@@ -55,7 +55,7 @@ describe("the retry of a run", () => {
     await stage.passes(1_000_000);
     const { workflowId, ...rest } = await retried(first);
     const executionIds = { bad: nodeExecutionId(workflowId, 2, null, 0) };
-    assert.deepEqual(rest, { jobId, state: "RUNNING", nodes: 4, executionIds, retryOf: first });
+    assert.deepEqual(rest, { jobId, state: "RUNNING", nodes: 4, startsAt: null, executionIds, retryOf: first });
     const run = await stage.read(`/v1/workflows/${workflowId}`);
     assert.deepEqual([run.retryOf, run.retriedBy, run.name, run.state], [first, [], "etl", "RUNNING"]);
     assert.deepEqual(run.counts, { ...run.counts, SUCCEEDED: 1, SKIPPED: 1, PENDING: 1, BLOCKED: 1 });
@@ -74,6 +74,23 @@ describe("the retry of a run", () => {
       ],
     );
     assert.deepEqual((await stage.read("/v1/dead-letters")).items, []);
+  });
+
+  it("waits for its concurrency key with the nodes that it keeps, and is not paused until it has started", async () => {
+    const run = (await stage.submitted({ ...etl, concurrencyKey: "etl" })).workflowId;
+    await stage.runOpens(run);
+    await stage.bears(run, 0, "echo");
+    await fails(run);
+    const { workflowId, ...rest } = await retried(run);
+    const { state, startsAt, executionIds } = rest;
+    assert.deepEqual([state, startsAt, executionIds], ["PENDING", null, {}]);
+    const { a, bad } = await nodesOf(workflowId);
+    assert.deepEqual([a.state, a.keptFrom.workflowId, bad.state], ["SUCCEEDED", run, "BLOCKED"]);
+    const pause = await stage.post(`/v1/workflows/${workflowId}/pause`);
+    assert.deepEqual(
+      [pause.statusCode, pause.json().detail],
+      [409, "the workflow is PENDING: only one that starts nodes can be paused"],
+    );
   });
 
   it("shows where a node that it keeps has SUCCEEDED", async () => {

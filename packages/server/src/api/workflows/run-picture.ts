@@ -55,7 +55,9 @@ export class RunReader {
     if (run === null) return null;
     const rows = await this.#rows(id);
     const { graph, nodes } = this.#decode(run);
-    const progress = RunProgress.of(graph, outcomesOf(run.kept, rows), liveOf(rows), progressMode(run.mode));
+    // A run that has ended without a start has passed over all of its nodes.
+    const mode = run.startedAt === null && isFinal(run.state) ? "CANCELLING" : progressMode(run.mode);
+    const progress = RunProgress.of(graph, outcomesOf(run.kept, rows), liveOf(rows), mode);
     const executions = new Map((await this.#live.overlay(rows)).map((row) => [row.ofRun.node, row]));
     return { run, graph, nodes, progress, kept: keptByNode(run.kept), executions };
   }
@@ -110,9 +112,12 @@ export function progressMode(mode: RunView["mode"]): RunProgress["mode"] {
   return mode === "EXPIRING" ? "CANCELLING" : mode;
 }
 
-/** State of a node as clients see it. A READY node is PENDING: its execution is about to be created. */
-export function stateOfNode({ progress, executions }: RunPicture, node: number): NodeState {
+/**
+ * State of a node as clients see it. A READY node is PENDING: its execution is about to be created. In a run that has not
+ * started it is BLOCKED.
+ */
+export function stateOfNode({ run, progress, executions }: RunPicture, node: number): NodeState {
   const state = progress.stateOf(node);
-  if (state === "READY") return "PENDING";
+  if (state === "READY") return run.startedAt === null ? "BLOCKED" : "PENDING";
   return state === "LIVE" ? (executions.get(node)?.state ?? "PENDING") : state;
 }

@@ -1,27 +1,26 @@
 import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
-import type { NewNode } from "../../ports/store-runs.ts";
 import type { JobHandlers } from "../handlers/job-handlers.ts";
 
-/** The part of an answer that tells of a run which has started. */
+/** The part of an answer that tells of a new run. */
 
 /** Largest number of pools and handlers about which one answer warns. */
 const WARNED_MAX = 20;
 
-/** @param first nodes that the run begins with. A repeat has the ids of the first request's run */
-export function startedBody(run: string, nodes: readonly { name: string }[], first: readonly number[]) {
-  const ids = first.map((node) => [nodes[node]?.name, nodeExecutionId(run, node, null, 0)]);
+/** @param first nodes that the run begins with; null: it waits. A repeat has the ids of the first request's run */
+export function startedBody(run: string, nodes: readonly { name: string }[], first: readonly number[] | null) {
+  const ids = (first ?? []).map((node) => [nodes[node]?.name, nodeExecutionId(run, node, null, 0)]);
   const executionIds = Object.fromEntries(ids) as Record<string, string>;
-  return { state: "RUNNING" as const, nodes: nodes.length, executionIds };
+  const state = first === null ? ("PENDING" as const) : ("RUNNING" as const);
+  return { state, nodes: nodes.length, startsAt: null, executionIds };
 }
 
 /** Warnings about nodes that no worker can run now: one for each pool and handler. */
 export async function rootWarnings(
   { offers }: Pick<JobHandlers, "offers">,
-  roots: readonly NewNode[],
+  roots: readonly { pool: string; handler: string }[],
 ): Promise<{ warnings?: string[] }> {
   const targets = new Map<string, { pool: string; handler: string }>();
-  for (const { row } of roots) {
-    const { pool, handler } = row;
+  for (const { pool, handler } of roots) {
     if (targets.size < WARNED_MAX) targets.set(`${pool}\u0000${handler}`, { pool, handler });
   }
   const warnings: string[] = [];

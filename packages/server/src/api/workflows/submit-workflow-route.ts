@@ -1,6 +1,12 @@
-import { WorkflowAccepted, WorkflowDeduplicated, WorkflowEnvelope, WorkflowSubmission } from "@mainspring/contract";
+import {
+  WorkflowAccepted,
+  WorkflowDeduplicated,
+  WorkflowEnvelope,
+  WorkflowPlanned,
+  WorkflowSubmission,
+} from "@mainspring/contract";
 import { BATCH_BODY_BYTES_MAX, WORKFLOW_NODES_MAX } from "@mainspring/contract/limits";
-import type { TSchema } from "typebox";
+import { type TSchema, Type } from "typebox";
 import type { ReceivedBody } from "../http/body/body-reader.ts";
 import { BatchParts, type JobSlice } from "../http/body/json-parts.ts";
 import { answer, problems } from "../http/documented.ts";
@@ -15,16 +21,22 @@ export function submitWorkflowRoute(app: HttpApp, submitter: WorkflowSubmitter):
     operationId: "submitWorkflow",
     tags: ["workflows"],
     summary:
-      "Submit a workflow: up to 10,000 nodes, each of which runs when the nodes before it allow it; all or nothing",
+      "Submit a workflow, to start now, later, or again and again: up to 10,000 nodes, each of which runs when the nodes before it allow it; all or nothing",
     headers: IdempotencyHeaders,
     body: WorkflowSubmission,
     response: {
       200: answer(WorkflowDeduplicated, "The unique key is held: these are the ids that hold it. Nothing was written."),
       201: answer(
-        WorkflowAccepted,
-        "Taken, and started. A repeat by Idempotency-Key has the header Idempotent-Replayed: true.",
+        Type.Union([WorkflowAccepted, WorkflowPlanned], { title: "SubmittedWorkflow" }),
+        "Taken. A repeat by Idempotency-Key has the header Idempotent-Replayed: true.",
       ),
-      ...problems("payload-too-large", "unsupported-media-type", "idempotency-key-reused", "wrong-state"),
+      ...problems(
+        "payload-too-large",
+        "unsupported-media-type",
+        "idempotency-key-reused",
+        "name-in-use",
+        "wrong-state",
+      ),
     },
   };
   const validators: Record<string, ReturnType<typeof validator>> = { body: validator(WorkflowEnvelope, false) };

@@ -106,7 +106,7 @@ describe("submitting a workflow over HTTP", () => {
     const large = await stage.submit({ nodes: [node("a"), { ...node("b"), payload: "x".repeat(1_048_577) }] });
     assert.deepEqual([large.statusCode, large.json().errors[0].field], [413, "nodes[1].payload"]);
     assert.match(large.json().errors[0].message, /"b"/);
-    for (const field of ["schedule", "maxRunning", "concurrencyKey"]) {
+    for (const field of ["type", "maxRunning", "maxLifetimeSec"]) {
       const answer = await stage.submit({ [field]: "x", nodes: [node("a")] });
       assert.deepEqual([answer.statusCode, answer.json().errors[0].field], [400, field]);
     }

@@ -1,15 +1,13 @@
-import type { ExecutionId, JobId } from "../../domain/ids.ts";
-import { steeredId } from "../../domain/steered-id.ts";
-import type { Runtime } from "../../ports/runtime.ts";
-import type { Submission, SubmitOutcome } from "../../ports/store.ts";
-import type { NewWorkflow } from "../../ports/store-runs.ts";
-import type { OwnShards } from "../submit/own-shards.ts";
+import type { EpochMs } from "../../domain/ids.ts";
+import type { JobDefinition } from "../../domain/job.ts";
+import type { Ordering } from "../../domain/rank.ts";
+import type { NewJob, NewRecurringJob, Submission, SubmitOutcome } from "../../ports/store.ts";
+import type { NewRecurringWorkflow, NewWorkflow } from "../../ports/store-runs.ts";
+import { type JobMaker, jobRow } from "../submit/new-job.ts";
 import type { Submitter } from "../submit/submitter.ts";
 
-export interface WorkflowIntakeDependencies {
+export interface WorkflowIntakeDependencies extends JobMaker {
   submitter: Pick<Submitter, "submit">;
-  runtime: Runtime;
-  ownShards: OwnShards;
 }
 
 /** The way of a new workflow into the store: all of it or nothing. */
@@ -20,21 +18,23 @@ export class WorkflowIntake {
     this.#deps = deps;
   }
 
-  /** Id of a new workflow, in a shard of this node if it owns one, so that its commits need no other node. */
-  newId(): JobId {
-    const { runtime, ownShards } = this.#deps;
-    const id = runtime.uuid();
-    const shard = ownShards.next();
-    return shard === null ? id : steeredId(id, shard);
+  /**
+   * The job of a new workflow.
+   * @param input JSON text; null: none
+   * @returns null: it recurs and never fires
+   * @throws {ProblemError} 409: a living node lacks a feature that the job needs
+   */
+  jobOf(
+    definition: JobDefinition,
+    input: Uint8Array | null,
+    ordering: Ordering,
+    createdAt: EpochMs,
+  ): NewJob | NewRecurringJob | null {
+    return jobRow(definition, input, ordering, createdAt, this.#deps);
   }
 
   /** @throws {StoreUnavailable} the workflow may or may not have been accepted */
-  take(workflow: NewWorkflow, idempotency: Submission["idempotency"]): Promise<SubmitOutcome> {
+  take(workflow: NewWorkflow | NewRecurringWorkflow, idempotency: Submission["idempotency"]): Promise<SubmitOutcome> {
     return this.#deps.submitter.submit({ idempotency, jobs: [workflow] });
   }
-}
-
-/** Run of an accepted workflow. */
-export function runOf(outcome: SubmitOutcome): ExecutionId | null {
-  return outcome.kind === "ACCEPTED" ? (outcome.jobs[0]?.executionId ?? null) : null;
 }

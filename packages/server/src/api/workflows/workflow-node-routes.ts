@@ -87,12 +87,19 @@ function explainRoute(app: HttpApp, runs: RunReader, explain: Explain): void {
     const picture = await knownPicture(runs, params.workflowId);
     const node = numberOf(picture, params.name);
     const executionId = picture.executions.get(node)?.executionId ?? null;
-    const told = executionId === null ? null : await explain(executionId);
-    const state = told?.state ?? stateOfNode(picture, node);
+    const state = stateOfNode(picture, node);
+    // A node that waits for no other node, and has no execution, waits for the start of its run.
+    const awaited = state === "BLOCKED" && picture.progress.openEdges(node) === 0 ? picture.run.executionId : null;
+    const told = await toldOf(explain, executionId ?? awaited);
     const reasons = told?.reasons ?? reasonsOf(picture, node);
+    const known = executionId === null ? state : (told?.state ?? state);
     const of = { workflowId: picture.run.executionId, node: params.name };
-    return { ...of, state, executionId, keptFrom: keptFrom(picture, node), reasons };
+    return { ...of, state: known, executionId, keptFrom: keptFrom(picture, node), reasons };
   });
+}
+
+async function toldOf(explain: Explain, executionId: string | null) {
+  return executionId === null ? null : await explain(executionId);
 }
 
 /** Reasons why a node has no execution. */

@@ -1,20 +1,24 @@
 import type { RetriedWorkflow, WorkflowRetry } from "@mainspring/contract";
 import { RETRY_BASES_MAX } from "@mainspring/contract/limits";
 import { isFinal } from "../../domain/execution.ts";
-import { DEFAULT_TENANT, type ExecutionId } from "../../domain/ids.ts";
+import { DEFAULT_TENANT, type EpochMs, type ExecutionId } from "../../domain/ids.ts";
+import type { JobDefinition } from "../../domain/job.ts";
 import { laneHash } from "../../domain/lane.ts";
 import { rankOf } from "../../domain/rank.ts";
+import type { StoredNode } from "../../domain/workflow/definition.ts";
 import { type KeptNodes, nodesToKeep } from "../../domain/workflow/kept-nodes.ts";
 import type { Bus } from "../../ports/bus.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { Store } from "../../ports/store.ts";
+import type { JobView } from "../../ports/store-queries.ts";
 import type { NewRetry, RetryOutcome } from "../../ports/store-runs.ts";
 import { type FieldError, invalid, ProblemError, problem } from "../http/errors.ts";
 import { refusalOf } from "../jobs/change-refusals.ts";
 import type { PoolOrderings } from "../pools/pool-orderings.ts";
 import { hintRows } from "../submit/hints.ts";
 import { accepted, type Idempotency, type JobIntake } from "../submit/job-intake.ts";
-import { firstNodes, makingRoots } from "./new-workflow.ts";
+import { candidateOf } from "../submit/new-job.ts";
+import { firstNodes, makingRoots, startsAtOnce } from "./new-workflow.ts";
 import type { RunPicture, RunReader } from "./run-picture.ts";
 import { startedBody } from "./started-run.ts";
 import { knownPicture } from "./workflow-routes.ts";
@@ -31,8 +35,8 @@ export interface RetrierDependencies {
 interface Retried {
   replayed: boolean;
   body: RetriedWorkflow;
-  /** First executions of nodes; empty: the answer is that of an earlier request. */
-  roots: NewRetry["roots"];
+  /** Nodes that the run begins with; empty: the answer is that of an earlier request. */
+  first: readonly StoredNode[];
 }
 
 /** Runs a part of a final run again, as a new run of the same graph that keeps the results of the other nodes. */
@@ -62,19 +66,23 @@ export class WorkflowRetrier {
     const outcome = await store.runs.retry(asked);
     if (outcome.kind !== "ACCEPTED") throw refused(outcome);
     if (outcome.replayed) return await this.#repeated(outcome.executionId);
+    const rows = asked.queue === "OPEN" ? asked.roots.map(({ row }) => row) : [candidateOf(asked)];
     hintRows(
       bus,
-      asked.roots.map(({ row }) => ({ row, payload: null })),
+      rows.map((row) => ({ row, payload: null })),
     );
-    const first = asked.roots.map(({ row: { node = 0 } }) => node);
-    return { replayed: false, body: bodyOf(asked, picture, first), roots: asked.roots };
+    const first = firstNodes(picture.graph, asked.kept);
+    const body = bodyOf(asked, picture, asked.queue === "OPEN" ? first : null);
+    return { replayed: false, body, first: first.map((node) => picture.nodes[node] as StoredNode) };
   }
 
   async #repeated(workflowId: ExecutionId): Promise<Retried> {
     const picture = await knownPicture(this.#deps.runs, workflowId);
     const { executionId, jobId, retryOf, kept } = picture.run;
-    const first = firstNodes(picture.graph, kept);
-    return { replayed: true, body: bodyOf({ executionId, jobId, retryOf: retryOf ?? "" }, picture, first), roots: [] };
+    const job = await this.#deps.store.queries.getJob(DEFAULT_TENANT, jobId);
+    const isOpen = job === null || startsAtOnce(retriedDefinition(job, picture.run.createdAt));
+    const first = isOpen ? firstNodes(picture.graph, kept) : null;
+    return { replayed: true, body: bodyOf({ executionId, jobId, retryOf: retryOf ?? "" }, picture, first), first: [] };
   }
 
   /** @throws {ProblemError} */
@@ -93,20 +101,28 @@ export class WorkflowRetrier {
     if (job === null) throw new ProblemError(refusalOf({ kind: "NOT_FOUND" }));
     const orderingOf = await orderings.read();
     const createdAt = runtime.now();
-    const definition = { ...job.definition, scheduledAt: createdAt };
+    const definition = retriedDefinition(job, createdAt);
+    const isOpen = startsAtOnce(definition);
     const { pool, handler, requires, priority, concurrencyKey } = definition;
     const { shard, tenant, jobId, jobVersion } = run;
     const executionId = runtime.uuid();
     const ofNodes = { id: executionId, shard, tenant, jobVersion, scheduledAt: createdAt };
-    const roots = await intake.turns.steps(makingRoots(ofNodes, first, nodes, orderingOf, createdAt));
+    const roots = isOpen ? await intake.turns.steps(makingRoots(ofNodes, first, nodes, orderingOf, createdAt)) : [];
     return {
-      ...{ jobId, executionId, tenant, shard, definition, queue: "OPEN", payload: job.payload, createdAt },
+      ...{ jobId, executionId, tenant, shard, definition, payload: job.payload, createdAt },
       rank: rankOf(orderingOf(pool), createdAt, priority),
       laneHash: laneHash({ pool, tenant, handler, requires, concurrencyKey }),
-      deadline: createdAt + run.dueAt - (run.startedAt ?? run.createdAt),
+      ...(isOpen
+        ? { queue: "OPEN", deadline: createdAt + definition.policy.timeoutMs }
+        : { queue: "READY", deadline: null }),
       ...{ roots, jobVersion, retryOf: run.executionId, kept, idempotency },
     };
   }
+}
+
+/** Definition of a further run of a workflow. Its time counts from now, and it is not too late to start. */
+function retriedDefinition({ definition }: Pick<JobView, "definition">, scheduledAt: EpochMs): JobDefinition {
+  return { ...definition, scheduledAt, policy: { ...definition.policy, startBefore: null } };
 }
 
 /**
@@ -157,7 +173,7 @@ function keptOf(picture: RunPicture, again: ReadonlySet<number>): KeptNodes[] {
 function bodyOf(
   { executionId, jobId, retryOf }: Pick<NewRetry, "executionId" | "jobId" | "retryOf">,
   { nodes }: RunPicture,
-  first: readonly number[],
+  first: readonly number[] | null,
 ): RetriedWorkflow {
   return { workflowId: executionId, jobId, ...startedBody(executionId, nodes, first), retryOf };
 }

@@ -20,16 +20,17 @@ export function workflowSummary(run: RunSummary): WorkflowSummary {
     ...{ workflowId: executionId, jobId, tenant, name, labels: { ...labels }, priority, state, reason, nodes },
     ...modeOf(run),
     createdAt: formatInstant(run.createdAt),
+    scheduledAt: formatInstant(run.scheduledAt),
     startedAt: formatInstantOrNull(run.startedAt),
     finishedAt: formatInstantOrNull(run.finishedAt),
-    deadline: formatInstant(run.dueAt),
+    deadline: run.startedAt === null ? null : formatInstant(run.dueAt),
     retryOf: run.retryOf,
   };
 }
 
-/** Mode of a run, and whether it is paused: both of one that is not final. */
-export function modeOf({ state, mode, paused }: RunSummary): Pick<WorkflowSummary, "mode" | "paused"> {
-  return isFinal(state) ? { mode: null, paused: false } : { mode, paused };
+/** Mode of a run, and whether it is paused: both of one that has started and is not final. */
+export function modeOf({ state, mode, paused, startedAt }: RunSummary): Pick<WorkflowSummary, "mode" | "paused"> {
+  return isFinal(state) || startedAt === null ? { mode: null, paused: false } : { mode, paused };
 }
 
 export function workflowBody(picture: RunPicture): Workflow {
@@ -87,8 +88,9 @@ function branchOf({ executions, kept }: RunPicture, node: number): string | null
 }
 
 /** Open parents of a BLOCKED node; null: the node is not BLOCKED. */
-export function blockedBy({ progress, nodes }: RunPicture, node: number): WorkflowNode["blockedBy"] {
-  if (progress.stateOf(node) !== "BLOCKED") return null;
+export function blockedBy(picture: RunPicture, node: number): WorkflowNode["blockedBy"] {
+  const { progress, nodes } = picture;
+  if (stateOfNode(picture, node) !== "BLOCKED") return null;
   const open = progress.openParents(node);
   return { open: open.length, first: firstNames({ nodes }, open) };
 }

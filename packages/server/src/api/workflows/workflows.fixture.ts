@@ -118,12 +118,28 @@ export class WorkflowStage {
     await this.commit(run, { births: [{ row: born, laneHash: laneHash(born), createdAt: now, after: [] }] });
   }
 
+  /** Plays the owner of a run that opens it, without its nodes. */
+  async runOpens(run: ExecutionId): Promise<void> {
+    const [row] = await this.store.load([run]);
+    assert.ok(row);
+    const startedAt = this.#scene.runtime.now();
+    const dueAt = startedAt + row.policy.timeoutMs;
+    const open = { state: "RUNNING", queue: "OPEN", startedAt } as const;
+    await this.commit(run, { changes: [firstChange({ id: run, rank: row.rank, dueAt }, open)] });
+  }
+
   /** Plays the owner of a run that ends it. */
   async runEnds(run: ExecutionId, change: Partial<RowChange> = {}): Promise<void> {
     const [row] = await this.store.load([run]);
     assert.ok(row);
     const now = this.#scene.runtime.now();
-    const end = { wasState: "RUNNING", state: "SUCCEEDED", queue: "NONE", finishedAt: now } as const;
+    const end = {
+      wasState: "RUNNING",
+      state: "SUCCEEDED",
+      queue: "NONE",
+      finishedAt: now,
+      startedAt: row.startedAt,
+    } as const;
     await this.commit(run, {
       changes: [firstChange({ id: run, rank: row.rank, dueAt: row.dueAt }, { ...end, ...change })],
     });

@@ -3,6 +3,7 @@ import { leaveWorker } from "../attempts/attempts.ts";
 import type { Entry } from "../entry.ts";
 import { permitsLost, reopen } from "../permits/steps.ts";
 import { forget } from "../rows.ts";
+import { freeKey } from "../runs/held-keys.ts";
 import type { Step } from "../state.ts";
 
 /**
@@ -48,13 +49,14 @@ function drop(step: Step, entry: Entry): void {
 
 /** Forgets the recurring jobs of shards that are another's now, and what was asked of them. */
 function releasePlans({ state }: Step, shards: ReadonlySet<ShardId>): void {
-  const { plans, openCommands } = state;
+  const { plans, runs, openCommands } = state;
   for (const planned of [...plans.byId.values()]) {
     if (!shards.has(planned.shard)) continue;
     plans.drop(planned);
     for (const id of planned.open) {
       plans.uncommitted.delete(id);
       plans.superseding.delete(id);
+      runs.superseded.delete(id);
     }
   }
   for (const [jobId, commands] of plans.commands) {
@@ -68,6 +70,7 @@ function releasePlans({ state }: Step, shards: ReadonlySet<ShardId>): void {
 function releaseRuns({ state }: Step, shards: ReadonlySet<ShardId>): void {
   const { runs, openCommands } = state;
   for (const run of [...runs.byId.values()]) if (shards.has(run.shard)) runs.drop(run);
+  for (const [id, { shard }] of runs.heldKeys) if (shards.has(shard)) freeKey(state, id);
   for (const nodes of [runs.ending, runs.fetching])
     for (const [id, { shard }] of nodes) if (shards.has(shard)) nodes.delete(id);
   for (const open of [runs.cancels, runs.orders, runs.signals]) {

@@ -1,3 +1,4 @@
+import { isNode } from "../../domain/execution.ts";
 import type { ShardId } from "../../domain/ids.ts";
 import type { InFlightRow, JournalRef, Recovered } from "../../ports/store.ts";
 import { applyCommands } from "../commands.ts";
@@ -6,6 +7,7 @@ import type { Input } from "../inputs.ts";
 import type { JournalBox } from "../journal-box.ts";
 import { permitsOwned } from "../permits/steps.ts";
 import { laneOf } from "../queue/intake.ts";
+import { holdKey } from "../runs/held-keys.ts";
 import type { Step } from "../state.ts";
 import { askForWorkers, seek } from "../workers/adoption.ts";
 
@@ -29,6 +31,8 @@ export function acquireShards(step: Step, owned: Extract<Input, { kind: "OWNED" 
   const boxes = openBoxes(step, recovered);
   for (const row of recovered.inFlight) adopt(step, row, boxes);
   for (const run of recovered.runs ?? []) state.runs.expect(run);
+  // Before anything is opened or assigned.
+  for (const run of recovered.keyedRuns ?? []) holdKey(state, run);
   askForWorkers(step);
   permitsOwned(step, owned.epochs.keys());
   applyCommands(step, recovered.commands);
@@ -73,7 +77,7 @@ function adopt(step: Step, inFlight: InFlightRow, boxes: ReadonlyMap<string, Jou
   if (lane.gate !== null) lane.gate.running++;
   state.permits.of(row.pool)?.adopted(row.shard);
   state.entries.set(entry.id, entry);
-  if (row.node !== undefined) state.runs.expect(row.jobId);
+  if (isNode(row)) state.runs.expect(row.jobId);
   if (attemptStartedAt === null) state.unstarted.add(entry);
   seek(step, entry, entry.assigned);
 }

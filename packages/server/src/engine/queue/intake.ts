@@ -1,4 +1,4 @@
-import type { Candidate } from "../../domain/execution.ts";
+import { type Candidate, isNode, isRun } from "../../domain/execution.ts";
 import type { EpochMs } from "../../domain/ids.ts";
 import { LIFETIME_EXCEEDED, lifetimeEnd, lifetimeError } from "../../domain/lifetime.ts";
 import type { RankCursor } from "../../ports/store.ts";
@@ -93,7 +93,7 @@ export function enter(step: Step, entry: Entry): void {
   const { state, now } = step;
   const { row } = entry;
   state.entries.set(entry.id, entry);
-  if (row.node !== undefined) {
+  if (isNode(row)) {
     state.runs.expect(row.jobId);
     if (hold(step, entry)) return;
   }
@@ -206,8 +206,12 @@ export function laneOf(step: Step, row: Candidate): Lane {
   return step.state.lanes.of(row, step.state.workers.groupsFor);
 }
 
-/** Time in ms before its due time at which an execution leaves its timer. No attempt follows the end of a lifetime. */
+/**
+ * Time in ms before its due time at which an execution leaves its timer. No attempt follows the end of a lifetime, and a
+ * workflow run opens when it is due.
+ */
 function leadMs({ state }: Step, row: Candidate): number {
+  if (isRun(row)) return 0;
   return row.dueAt < lifetimeEnd(row) ? state.limits.leadMs : 0;
 }
 

@@ -1,4 +1,4 @@
-import type { Candidate } from "../../domain/execution.ts";
+import { type Candidate, isRun } from "../../domain/execution.ts";
 import type { EpochMs } from "../../domain/ids.ts";
 import { laneHash, laneName } from "../../domain/lane.ts";
 import type { RankCursor } from "../../ports/store.ts";
@@ -33,8 +33,10 @@ export interface Lane {
   sweptAt: EpochMs;
 }
 
-/** Work that the same workers can run: one pool, one handler, one set of requirements. */
+/** Work that the same workers can run: one pool, one handler, one set of requirements; or workflow runs of one pool. */
 export interface WorkClass {
+  /** Whether the class is of workflow runs, which no worker runs. */
+  isOfRuns: boolean;
   pool: string;
   handler: string;
   requires: readonly string[];
@@ -50,6 +52,7 @@ export class Lanes {
   readonly #byHash = new Map<number, Set<Lane>>();
   readonly #partial = new Set<Lane>();
   readonly #classes = new Map<string, Map<string, WorkClass>>();
+  readonly #ofRuns = new Set<WorkClass>();
   /**
    * Pools with work that some group of workers can run, in the order in which the pools appeared; null: not computed.
    */
@@ -78,7 +81,7 @@ export class Lanes {
       gate.changed = false;
       this.refreshGate(gate);
     }
-    const name = laneName(row);
+    const name = nameOf(row);
     const known = this.#lanes.get(name);
     if (known !== undefined) return known;
     const lane: Lane = {
@@ -106,17 +109,18 @@ export class Lanes {
 
   /** The existing lane of an execution; null: there is none. */
   find(row: Candidate): Lane | null {
-    return this.#lanes.get(laneName(row)) ?? null;
+    return this.#lanes.get(nameOf(row)) ?? null;
   }
 
   #classOf(row: Candidate, groupsFor: (work: WorkClass) => Group[]): WorkClass {
     const known = this.#classes.get(row.pool);
     const classes = known ?? new Map<string, WorkClass>();
     if (known === undefined) this.#classes.set(row.pool, classes);
-    const name = className(row);
+    const name = className({ ...row, isOfRuns: isRun(row) });
     let work = classes.get(name);
     if (work === undefined) {
       work = {
+        isOfRuns: isRun(row),
         pool: row.pool,
         handler: row.handler,
         requires: row.requires,
@@ -127,6 +131,7 @@ export class Lanes {
       work.groups = groupsFor(work);
       if (work.groups.length > 0) this.#serve(row.pool, known === undefined);
       classes.set(name, work);
+      if (work.isOfRuns) this.#ofRuns.add(work);
     }
     return work;
   }
@@ -170,6 +175,11 @@ export class Lanes {
 
   classes(pool: string): IterableIterator<WorkClass> {
     return this.#classes.get(pool)?.values() ?? [][Symbol.iterator]();
+  }
+
+  /** Classes of workflow runs, which have lanes with runs that wait. */
+  ofRuns(): ReadonlySet<WorkClass> {
+    return this.#ofRuns;
   }
 
   /** Lanes of which the store has further READY rows. */
@@ -242,6 +252,7 @@ export class Lanes {
   #forgetClass(work: WorkClass): void {
     const classes = this.#classes.get(work.pool);
     classes?.delete(className(work));
+    this.#ofRuns.delete(work);
     if (classes?.size !== 0) return;
     this.#classes.delete(work.pool);
     this.#served?.delete(work.pool);
@@ -253,6 +264,11 @@ function isServed(classes: ReadonlyMap<string, WorkClass>): boolean {
   return false;
 }
 
-function className(work: { handler: string; requires: readonly string[] }): string {
-  return JSON.stringify([work.handler, work.requires]);
+function className({ handler, requires, isOfRuns }: Pick<WorkClass, "handler" | "requires" | "isOfRuns">): string {
+  return JSON.stringify(isOfRuns ? [] : [handler, requires]);
+}
+
+/** Jobs may have the handler of workflow runs, and share no lane with them. */
+function nameOf(row: Candidate): string {
+  return isRun(row) ? `runs ${laneName(row)}` : laneName(row);
 }

@@ -1,7 +1,8 @@
 import type { ExecutionId } from "../../domain/ids.ts";
 import { orderStop } from "../attempts/cancel.ts";
 import { type Entry, isCancelled } from "../entry.ts";
-import { finishEntry } from "../rows.ts";
+import { finishEntry, forget } from "../rows.ts";
+import { supersedeRun } from "../runs/advance.ts";
 import type { Step } from "../state.ts";
 import type { Planned } from "./plans.ts";
 
@@ -16,7 +17,8 @@ export function cancelPrevious(step: Step, { job, plan, open }: Planned): void {
 }
 
 function cancelOne(step: Step, id: ExecutionId): void {
-  const { plans, entries } = step.state;
+  const { plans, entries, runs } = step.state;
+  if (runs.byId.has(id) || runs.superseded.has(id)) return supersedeRun(step, id);
   // The commit that creates the execution is not answered yet. Its answer triggers this check again.
   if (plans.uncommitted.has(id)) return;
   const entry = entries.get(id);
@@ -28,6 +30,10 @@ function cancelOne(step: Step, id: ExecutionId): void {
 }
 
 export function endSuperseded(step: Step, entry: Entry): void {
+  if (entry.row.queue === "OPEN") {
+    forget(step, entry);
+    return supersedeRun(step, entry.id);
+  }
   if (entry.superseded) return;
   const wasCancelled = isCancelled(entry);
   entry.superseded = true;

@@ -1,4 +1,4 @@
-import type { Candidate } from "../../domain/execution.ts";
+import { type Candidate, RUN_NODE } from "../../domain/execution.ts";
 import { laneHash } from "../../domain/lane.ts";
 import { rankOf } from "../../domain/rank.ts";
 import type { CreatedOccurrence } from "../../ports/store-recurrences.ts";
@@ -40,6 +40,7 @@ export function createdOccurrence({ state, now }: Step, { job, shard }: Planned,
     failures: 0,
     lost: 0,
     startedAt: null,
+    ...(definition.recurrence?.startsWorkflow === true && { node: RUN_NODE }),
   };
   return { row, trigger, laneHash: laneHash(row), uniqueKey, createdAt: now };
 }

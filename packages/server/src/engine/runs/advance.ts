@@ -66,7 +66,7 @@ export function advance(step: Step, run: Run, ends: readonly ExecutionId[] = [])
 /** Mode in which the run ends before its nodes have; null: it goes on, or has such a mode already. */
 function endingMode({ state }: Step, { id, mode, timer }: Run): RunMode | null {
   if (mode === "CANCELLING" || mode === "EXPIRING") return null;
-  if (state.runs.cancels.has(id)) return "CANCELLING";
+  if (state.runs.cancels.has(id) || state.runs.superseded.has(id)) return "CANCELLING";
   return timer === null ? "EXPIRING" : null;
 }
 
@@ -108,13 +108,14 @@ function noteSkips(step: Step, run: Run, end: ExecutionId, skipped: readonly num
 }
 
 /**
- * Ends that the batch writes and from which the state of a node follows: ends of its parents, and ends that skipped a
- * parent. The store creates the node only if it writes them.
+ * Changes that the batch writes and from which the state of a node follows: ends of its parents, ends that skipped a
+ * parent, and the opening of the run. The store creates the node only if it writes them.
  */
 function endsBefore(step: Step, { id, shard, progress, skips }: Run, node: number): Set<ExecutionId> {
   const { changes } = step.batch.shard(shard);
   const causes = skips?.batch === step.batch.number ? skips.causes : null;
   const ends = new Set<ExecutionId>();
+  if (changes.get(id)?.queue === "OPEN") ends.add(id);
   for (const edge of edgesOf(progress.graph.parents, node)) {
     const parent = nodeOfEdge(edge);
     for (const cause of causes?.get(parent) ?? []) ends.add(cause);
@@ -131,6 +132,16 @@ export function cancelRun(step: Step, id: ExecutionId, command: CancelCommand): 
   const { runs } = step.state;
   runs.cancels.set(id, [...(runs.cancels.get(id) ?? []), command]);
   answer(step, command, "REQUESTED");
+  const run = runs.byId.get(id);
+  if (run === undefined) runs.expect(id);
+  else advance(step, run);
+}
+
+/** Cancels a run, because a newer instant of its job waits for its end. */
+export function supersedeRun(step: Step, id: ExecutionId): void {
+  const { runs } = step.state;
+  if (runs.superseded.has(id)) return;
+  runs.superseded.add(id);
   const run = runs.byId.get(id);
   if (run === undefined) runs.expect(id);
   else advance(step, run);

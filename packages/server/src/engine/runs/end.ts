@@ -3,6 +3,7 @@ import { invariant } from "../../domain/invariant.ts";
 import type { Input } from "../inputs.ts";
 import { commandDone } from "../jobs/answers.ts";
 import type { Step } from "../state.ts";
+import { freeKey } from "./held-keys.ts";
 import type { Run } from "./runs.ts";
 
 interface End {
@@ -36,8 +37,9 @@ export function applyOutput(step: Step, { run: id, output }: Extract<Input, { ki
 export function endRun(step: Step, run: Run, output?: Output): void {
   const { runs, recentWrites, openCommands } = step.state;
   const { row } = run.read;
-  const outcome = endOf(run);
+  const outcome = endOf(run, runs.superseded.has(run.id));
   if (outcome.state === "SUCCEEDED" && run.read.output !== null && output === undefined) return askForOutput(step, run);
+  runs.superseded.delete(run.id);
   const end = outcome.state === "SUCCEEDED" && output !== undefined ? endWith(output) : outcome;
   step.batch.write(run.shard, {
     id: run.id,
@@ -70,6 +72,7 @@ export function endRun(step: Step, run: Run, output?: Output): void {
   for (const { id } of commands) openCommands.delete(id);
   recentWrites.add(run.id, step.batch.number);
   step.state.plans.ended(row.jobId, run.id, step.now);
+  freeKey(step.state, run.id);
   runs.drop(run);
 }
 
@@ -86,14 +89,16 @@ function endWith(output: Output): End {
   return { state: "DEAD", reason, error: { ...error, message: `the output of the workflow: ${error.message}` } };
 }
 
-function endOf({ mode, progress, read }: Run): End {
+function endOf({ mode, progress, read }: Run, isSuperseded: boolean): End {
   if (mode === "EXPIRING") {
     const message = `it was not final at its deadline, ${new Date(read.row.dueAt).toISOString()}`;
     return { state: "DEAD", reason: "WORKFLOW_TIMED_OUT", error: { name: "WorkflowTimedOut", message } };
   }
   const end = progress.end();
   invariant(end !== null, "a run ends when no node is live or ready");
-  if (end.state !== "DEAD") return { state: end.state, reason: null, error: null };
+  if (end.state !== "DEAD") {
+    return { state: end.state, reason: end.state === "CANCELLED" && isSuperseded ? "SUPERSEDED" : null, error: null };
+  }
   const name = read.definitions[end.node]?.name ?? String(end.node);
   const isDead = end.reason === "NODE_DEAD";
   const message = `its node ${name} ${isDead ? "is DEAD" : "was cancelled"}`;

@@ -6,10 +6,12 @@ import { keptOutcomes } from "../../domain/workflow/kept-nodes.ts";
 import { type NodeOutcome, RunProgress } from "../../domain/workflow/readiness.ts";
 import type { ReadMark, ReadResult, ReadRun } from "../inputs.ts";
 import { commandDone } from "../jobs/answers.ts";
+import { forget } from "../rows.ts";
 import type { Step } from "../state.ts";
 import { advance } from "./advance.ts";
 import { cancelNodes } from "./cancel-nodes.ts";
 import { endRun } from "./end.ts";
+import { holdKey } from "./held-keys.ts";
 import { holdLoaded } from "./pause.ts";
 import type { Run } from "./runs.ts";
 import { signalLoaded } from "./signal-node.ts";
@@ -42,14 +44,41 @@ export function applyLoadedRuns(step: Step, read: Extract<ReadResult, { kind: "L
     if (runs.byId.has(id) || (found !== undefined && !step.state.epochs.has(found.row.shard))) continue;
     if (found === undefined) gone(step, id, read);
     else if (isStale(step, found, read)) runs.expect(id);
-    else bring(step, found);
+    else if (found.row.queue === "OPEN") {
+      notToOpen(step, id);
+      bring(step, found);
+    } else mayOpen(step, found);
   }
 }
 
-/** A run that has no open row is final, if the read shows all writes of it. */
+/** Keeps the content of a run that waits to be opened, and answers the commands for which it was read. */
+function mayOpen(step: Step, read: ReadRun): void {
+  const { openings, orders, signals } = step.state.runs;
+  const { id } = read.row;
+  for (const command of orders.get(id) ?? []) commandDone(step, command, "RESUMED");
+  orders.delete(id);
+  const sent = signals.get(id) ?? [];
+  signals.delete(id);
+  for (const command of sent) commandDone(step, command, "SIGNALLED");
+  const opening = openings.get(id);
+  if (opening === undefined) return;
+  opening.entry.unverified = false;
+  // The read may be older than the signals.
+  opening.read = { ...read, signalled: [...read.signalled, ...sent.map(({ executionId }) => executionId)] };
+}
+
+/** Drops a run that was to be opened and is open or final: a late hint has brought it back. */
+function notToOpen(step: Step, id: ExecutionId): void {
+  const opening = step.state.runs.openings.get(id);
+  if (opening !== undefined) forget(step, opening.entry);
+}
+
+/** A run that the read leaves out is final, if the read shows all writes of it. */
 function gone(step: Step, id: ExecutionId, mark: ReadMark): void {
   const { runs, recentWrites } = step.state;
   if (recentWrites.hides(id, mark.since)) return runs.expect(id);
+  notToOpen(step, id);
+  runs.superseded.delete(id);
   for (const open of [runs.cancels, runs.orders, runs.signals]) {
     for (const command of open.get(id) ?? []) commandDone(step, command, "FINAL");
     open.delete(id);
@@ -60,7 +89,8 @@ function isStale({ state }: Step, { row }: ReadRun, mark: ReadMark): boolean {
   return mark.term < (state.terms.get(row.shard) ?? 0) || state.recentWrites.hides(row.id, mark.since);
 }
 
-function bring(step: Step, read: ReadRun): void {
+/** Brings an open run into memory, and does for it whatever is left to do. */
+export function bring(step: Step, read: ReadRun): void {
   const { row, mode, paused, revision } = read;
   const decoded = decodeGraph(read.graph);
   invariant("graph" in decoded, `the graph of the run ${row.id} cannot be read`);
@@ -83,6 +113,7 @@ function bring(step: Step, read: ReadRun): void {
     timer: null,
   };
   step.state.runs.add(run);
+  holdKey(step.state, row);
   cancelNodes(step, run, progress.toCancel());
   holdLoaded(step, run);
   signalLoaded(step, run);

@@ -5,6 +5,8 @@ import type { CancelCommand, NodeOfCommand, RunCommand, SignalCommand } from "..
 import type { RunMode } from "../../ports/store-runs.ts";
 import { Heap, type HeapNode } from "../heap.ts";
 import type { ReadRun } from "../inputs.ts";
+import type { HeldKey } from "./held-keys.ts";
+import type { Opening } from "./open.ts";
 
 /** Runs in memory. Beyond it, a run that has nothing to do leaves, and comes back when one of its nodes ends. */
 const RUNS_MAX = 20_000;
@@ -71,6 +73,8 @@ export class Runs {
   readonly loading = new Set<ExecutionId>();
   /** Open cancel commands, by run. They are done when the run is final. */
   readonly cancels = new Map<ExecutionId, CancelCommand[]>();
+  /** Open runs that are cancelled because a newer instant of their job waits for their end. The plan of the job says so. */
+  readonly superseded = new Set<ExecutionId>();
   /** Open commands that pause and resume, by run, in the order of the inbox. */
   readonly orders = new Map<ExecutionId, RunCommand[]>();
   /** Runs whose `orderedIn` is not answered. */
@@ -83,6 +87,10 @@ export class Runs {
   readonly ended: NodeEnd[] = [];
   /** Runs whose last node has ended, and whose own row is not final yet. */
   readonly over = new Set<Run>();
+  /** Runs that were chosen to be opened, in this order. */
+  readonly openings = new Map<ExecutionId, Opening>();
+  /** Places of concurrency keys that runs hold: runs that are open, in memory or not, and runs that are to be opened. */
+  readonly heldKeys = new Map<ExecutionId, HeldKey>();
 
   /** Asks for a run that is not in memory. */
   expect(run: ExecutionId): void {

@@ -135,7 +135,8 @@ export class Stage {
   }
 }
 
-function nodeOf(name: string, edges: Edges): WorkflowNode {
+/** Node of a workflow with the name; an edge that is a name waits for success. */
+export function nodeOf(name: string, edges: Edges): WorkflowNode {
   const dependsOn = edges.map((edge) =>
     typeof edge === "string" ? ({ node: edge, when: "SUCCEEDED" } as const) : edge,
   );

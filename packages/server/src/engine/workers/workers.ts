@@ -81,7 +81,8 @@ export class Workers {
     return this.#workers.values();
   }
 
-  groupsFor = (work: WorkClass): Group[] => [...this.#groups.values()].filter((group) => canRun(group, work));
+  groupsFor = (work: WorkClass): Group[] =>
+    work.isOfRuns ? [] : [...this.#groups.values()].filter((group) => canRun(group, work));
 
   /**
    * Adds a worker, or updates it after a new connection.

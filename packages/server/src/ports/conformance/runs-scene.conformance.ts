@@ -9,16 +9,19 @@ import { firstChange, type JobSample, type Scene } from "./store-scene.conforman
 /** Fields of a workflow that a test sets; the rest has usual values. */
 export type WorkflowSample = Omit<JobSample, "queue"> & Partial<Omit<NewWorkflow, "definition">>;
 
+/** A workflow whose run is open from the start. */
+export type OpenWorkflow = NewWorkflow & { deadline: number };
+
 /** Id of the execution of a node: it has the time of the run's id, as the ids of a real run. */
 export function nodeId(run: ExecutionId, node: number, item = 0): ExecutionId {
   return `${run.slice(0, 24)}4${item.toString(16).padStart(5, "0")}${node.toString(16).padStart(6, "0")}`;
 }
 
 /** A workflow of four nodes, of which the nodes 0 and 1 are ready from the start. */
-export function workflow(scene: Scene, sample: WorkflowSample = {}): NewWorkflow {
+export function workflow(scene: Scene, sample: WorkflowSample = {}): OpenWorkflow {
   const { deadline, nodes = 4, graph, definitions, payloads, output = null, roots, queue: _, ...job } = sample;
   const usual = scene.job(job);
-  const whole: NewWorkflow = {
+  const whole: OpenWorkflow = {
     ...usual,
     queue: "OPEN",
     deadline: deadline ?? usual.createdAt + 3_600_000,
@@ -32,14 +35,33 @@ export function workflow(scene: Scene, sample: WorkflowSample = {}): NewWorkflow
   return { ...whole, roots: roots ?? [newNode(scene, whole, 0), newNode(scene, whole, 1)] };
 }
 
+/** A workflow whose run waits to be opened. It has four nodes. */
+export function waiting(scene: Scene, sample: WorkflowSample, queue: "READY" | "WAITING"): NewWorkflow {
+  return { ...workflow(scene, { ...sample, roots: [] }), queue, deadline: null };
+}
+
 /** Submits one workflow alone, which must be accepted. */
-export async function started(scene: Scene, sample: WorkflowSample = {}): Promise<NewWorkflow> {
+export async function started(scene: Scene, sample: WorkflowSample = {}): Promise<OpenWorkflow> {
   const asked = workflow(scene, sample);
+  await submitted(scene, asked);
+  return asked;
+}
+
+/** Submits a workflow, which must be accepted. */
+export async function submitted(scene: Scene, asked: NewWorkflow): Promise<void> {
   const { jobId, executionId } = asked;
   assert.deepEqual(await scene.store.submit([{ idempotency: null, jobs: [asked] }]), [
     { kind: "ACCEPTED", replayed: false, jobs: [{ jobId, executionId, deduplicated: false }] },
   ]);
-  return asked;
+}
+
+/** Change that opens a run which waits. */
+export function runOpens(scene: Scene, asked: Pick<NewWorkflow, "executionId" | "rank">, dueAt: number): RowChange {
+  const now = scene.runtime.now();
+  return firstChange(
+    { id: asked.executionId, rank: asked.rank, dueAt },
+    { state: "RUNNING", queue: "OPEN", startedAt: now },
+  );
 }
 
 /** Execution of a node as its run's owner creates it; its payload is that of the workflow. */
@@ -97,7 +119,7 @@ export function nodeEnds(
 }
 
 /** Last change of a run. */
-export function runEnds(scene: Scene, asked: NewWorkflow, change: Partial<RowChange> = {}): RowChange {
+export function runEnds(scene: Scene, asked: OpenWorkflow, change: Partial<RowChange> = {}): RowChange {
   const now = scene.runtime.now();
   return firstChange(
     { id: asked.executionId, rank: asked.rank, dueAt: asked.deadline },
@@ -129,12 +151,12 @@ export function execution(asked: NewWorkflow, node: number, more: Partial<NodeEx
 
 /** Row of a run as owners read it. */
 export function runRow({ jobId, executionId, ...asked }: NewWorkflow): Candidate {
-  const { definition, shard, tenant, rank, deadline, payload, createdAt } = asked;
+  const { definition, shard, tenant, rank, deadline, queue, payload, createdAt } = asked;
   const { pool, handler, requires, priority, scheduledAt, policy, concurrencyKey, concurrencyLimit } = definition;
   return {
     ...{ id: executionId, jobId, shard, tenant, pool, handler, requires, concurrencyKey, concurrencyLimit },
-    ...{ hasUniqueKey: definition.uniqueKey !== null, priority, rank, dueAt: deadline, scheduledAt, policy },
-    ...{ jobVersion: 1, payloadBytes: payload?.length ?? 0, state: "RUNNING", queue: "OPEN", attempt: 0, failures: 0 },
-    ...{ lost: 0, startedAt: createdAt, node: RUN_NODE },
+    ...{ hasUniqueKey: definition.uniqueKey !== null, priority, rank, dueAt: deadline ?? scheduledAt, scheduledAt },
+    ...{ policy, jobVersion: 1, payloadBytes: payload?.length ?? 0, state: deadline === null ? "PENDING" : "RUNNING" },
+    ...{ queue, attempt: 0, failures: 0, lost: 0, startedAt: deadline === null ? null : createdAt, node: RUN_NODE },
   };
 }

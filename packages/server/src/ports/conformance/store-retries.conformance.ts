@@ -1,8 +1,17 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import type { KeptNodes } from "../../domain/workflow/kept-nodes.ts";
-import type { NewRetry, NewWorkflow } from "../store-runs.ts";
-import { execution, loaded, newNode, nodeEnds, nodeId, runEnds, started } from "./runs-scene.conformance.ts";
+import type { NewRetry } from "../store-runs.ts";
+import {
+  execution,
+  loaded,
+  newNode,
+  nodeEnds,
+  nodeId,
+  type OpenWorkflow,
+  runEnds,
+  started,
+} from "./runs-scene.conformance.ts";
 import { type Scene, TENANT } from "./store-scene.conformance.ts";
 
 const DAY_MS = 86_400_000;
@@ -10,18 +19,27 @@ const RETENTION = { days: 30, deadDays: 90 };
 const page = { after: null, limit: 10 };
 
 /** A retry of a run, which keeps the node 0 of it with a branch and begins with the node 1. */
-function retryOf(scene: Scene, asked: NewWorkflow, more: Partial<NewRetry> = {}): NewRetry {
+function retryOf(scene: Scene, asked: OpenWorkflow, more: Partial<NewRetry> = {}): NewRetry & { deadline: number } {
   const { nodes: _, graph: __, definitions: ___, payloads, ...job } = asked;
   const executionId = scene.runtime.uuid();
   const createdAt = scene.runtime.now() + 5;
   const own = { ...job, executionId, createdAt, deadline: createdAt + 77_000 };
   const kept: KeptNodes[] = [{ run: asked.executionId, nodes: [[0, "left"]] }];
   const roots = [newNode(scene, { ...own, payloads }, 1)];
-  return { ...own, roots, jobVersion: 1, retryOf: asked.executionId, kept, idempotency: null, ...more };
+  return {
+    ...own,
+    roots,
+    jobVersion: 1,
+    retryOf: asked.executionId,
+    kept,
+    idempotency: null,
+    ...more,
+    deadline: own.deadline,
+  };
 }
 
 /** A DEAD run whose node 0 has SUCCEEDED and whose node 1 is DEAD. */
-async function failed(scene: Scene, sample: Parameters<typeof started>[1] = {}): Promise<NewWorkflow> {
+async function failed(scene: Scene, sample: Parameters<typeof started>[1] = {}): Promise<OpenWorkflow> {
   const asked = await started(scene, sample);
   const ends = [nodeEnds(scene, asked, 0, { branch: "left" }), nodeEnds(scene, asked, 1, { state: "DEAD" })];
   await scene.applied(asked.shard, { changes: ends });
@@ -76,6 +94,18 @@ export function retriesConformance(scene: () => Scene): void {
     assert.deepEqual(listed.items.map((item) => item.executionId).sort(), [first.executionId, executionId].sort());
     assert.deepEqual((await queries.listRuns(TENANT, { name: "etl" }, page)).items.length, 2);
     assert.deepEqual((await queries.getRun(TENANT, base.executionId))?.retriedBy, []);
+  });
+
+  it("adds a run that waits for its concurrency key, with the nodes that it keeps", async () => {
+    const first = await failed(scene(), { concurrencyKey: "etl" });
+    const { deadline: _, ...rest } = retryOf(scene(), first);
+    const asked: NewRetry = { ...rest, queue: "READY", deadline: null, roots: [] };
+    const { executionId } = asked;
+    assert.deepEqual(await retry(asked), { kind: "ACCEPTED", executionId, replayed: false });
+    const { row, kept, executions } = await loaded(scene(), asked);
+    assert.deepEqual([row.state, row.queue, row.startedAt], ["PENDING", "READY", null]);
+    assert.deepEqual([row.dueAt, row.concurrencyKey], [first.definition.scheduledAt, "etl"]);
+    assert.deepEqual([kept, executions], [asked.kept, []]);
   });
 
   it("keeps nothing of a run that is no retry, and of one all of whose nodes run again", async () => {

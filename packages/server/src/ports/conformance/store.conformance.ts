@@ -22,6 +22,7 @@ import { signalsConformance } from "./store-signals.conformance.ts";
 import { stepsConformance } from "./store-steps.conformance.ts";
 import { submitConformance } from "./store-submit.conformance.ts";
 import { timeZonesConformance } from "./store-time-zones.conformance.ts";
+import { waitingRunsConformance } from "./store-waiting-runs.conformance.ts";
 import { watchedJobsConformance } from "./store-watched-jobs.conformance.ts";
 
 /**
@@ -46,6 +47,7 @@ export function storeConformance(name: string, makeStore: MakeStore): void {
     describe("recurring jobs for the owner", () => recurrencesConformance(() => scene));
     describe("runs of workflows for the owner", () => runsConformance(() => scene));
     describe("births of nodes", () => birthsConformance(() => scene));
+    describe("runs of workflows that wait", () => waitingRunsConformance(() => scene));
     describe("paused runs of workflows", () => pausedRunsConformance(() => scene));
     describe("changes of jobs", () => jobsConformance(() => scene));
     describe("executions of a job", () => jobExecutionsConformance(() => scene));

@@ -1,13 +1,22 @@
 import type { ExecutionRow } from "@mainspring/server/testing";
 import { type Checker, Violation } from "../checker.ts";
-import { addedRows } from "../recurring/ledger.ts";
+import { addedRows, isRun } from "../recurring/ledger.ts";
 
-/** A concurrency key never has more current attempts than its limit. */
+/** A concurrency key never has more current attempts and open runs of workflows than its limit. */
 export function limitsHold(): Checker {
   const keyOf = new Map<string, string>();
   const limits = new Map<string, number>();
   const running = new Map<string, Set<string>>();
   const leave = (id: string) => running.get(keyOf.get(id) ?? "")?.delete(id);
+  const enter = (id: string) => {
+    const key = keyOf.get(id);
+    if (key === undefined) return;
+    const ids = running.get(key) ?? new Set();
+    running.set(key, ids.add(id));
+    if (ids.size > (limits.get(key) ?? 0)) {
+      throw new Violation(`${ids.size} of the key ${key} are current: ${[...ids].join(", ")}`);
+    }
+  };
   const appears = ({ id, job }: ExecutionRow) => {
     const { concurrencyKey, concurrencyLimit } = job.definition;
     if (concurrencyKey === null) return;
@@ -30,14 +39,11 @@ export function limitsHold(): Checker {
         leave(after.id);
         endedBy.set(after.id, after.attempt);
       }
+      for (const { before, after } of event.applied) {
+        if (isRun(after) && after.queue === "OPEN" && before.queue !== "OPEN") enter(after.id);
+      }
       for (const { id, attempt } of event.asked.assigned) {
-        const key = keyOf.get(id);
-        if (key === undefined || missed.has(id) || (endedBy.get(id) ?? 0) >= attempt) continue;
-        const ids = running.get(key) ?? new Set();
-        running.set(key, ids.add(id));
-        if (ids.size > (limits.get(key) ?? 0)) {
-          throw new Violation(`${ids.size} of the key ${key} are current: ${[...ids].join(", ")}`);
-        }
+        if (!missed.has(id) && (endedBy.get(id) ?? 0) < attempt) enter(id);
       }
     },
   };

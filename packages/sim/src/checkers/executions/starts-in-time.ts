@@ -1,16 +1,17 @@
+import type { StoreEvent } from "@mainspring/server/testing";
 import { EPOCH_MS } from "../../sim-process.ts";
 import { type Checker, Violation } from "../checker.ts";
 import type { PoolLimitsHold } from "../cluster/pool-limits-hold.ts";
 import { nameOf, type WorkerTracker } from "../cluster/worker-tracker.ts";
 import type { Quiet } from "../quiet.ts";
-import type { Account, Ledger } from "../recurring/ledger.ts";
+import { type Account, isRun, type Ledger } from "../recurring/ledger.ts";
 
 /** Longest wait of work that could run while no fault is active, in milliseconds. */
 const BOUND_MS = 20_000;
 
 /**
- * With a free worker that can run it, an execution starts within the limit. The checker of paused runs judges how long a
- * node is parked.
+ * With a free worker that can run it, an execution starts within the limit; so does a run of a workflow that nothing holds
+ * back. The checker of paused runs judges how long a node is parked.
  */
 export function startsInTime(ledger: Ledger, tracker: WorkerTracker, quiet: Quiet, pools: PoolLimitsHold): Checker {
   /**
@@ -19,15 +20,8 @@ export function startsInTime(ledger: Ledger, tracker: WorkerTracker, quiet: Quie
   const keyUsedMs = new Map<string, number>();
   const started = new Set<string>();
   let hasGoneBack = false;
-  const isHeldBack = (key: string | null, nowMs: number) => {
-    if (key === null) return false;
-    if (nowMs - (keyUsedMs.get(key) ?? Number.NEGATIVE_INFINITY) < BOUND_MS) return true;
-    // A key may allow one running attempt, whatever its limit.
-    return [...ledger.open].some((id) => {
-      const account = ledger.get(id);
-      return account?.current != null && account.row.job.definition.concurrencyKey === key;
-    });
-  };
+  const isHeldBack = (key: string | null, nowMs: number) =>
+    key !== null && (nowMs - (keyUsedMs.get(key) ?? Number.NEGATIVE_INFINITY) < BOUND_MS || isKeyHeld(ledger, key));
   const isPoolFull = (pool: string, nowMs: number) => {
     const limited = pools.get(pool);
     if (limited === undefined) return false;
@@ -40,7 +34,10 @@ export function startsInTime(ledger: Ledger, tracker: WorkerTracker, quiet: Quie
   const waits = ({ row }: Account, nowMs: number) => {
     const { requires, concurrencyKey, pool } = row.job.definition;
     const sinceMs = Math.max(row.dueAt - EPOCH_MS, row.updatedAt - EPOCH_MS, quiet.sinceMs);
-    if (nowMs - sinceMs < BOUND_MS || isHeldBack(concurrencyKey, nowMs) || isPoolFull(pool, nowMs)) return;
+    if (nowMs - sinceMs < BOUND_MS || isHeldBack(concurrencyKey, nowMs)) return;
+    if (isRun(row))
+      throw new Violation(`the run ${row.id} could have begun and has waited for ${seconds(nowMs - sinceMs)}`);
+    if (isPoolFull(pool, nowMs)) return;
     const worker = tracker.freeFor(requires, nowMs - BOUND_MS);
     if (worker === null) return;
     throw new Violation(`${row.id} could have run on ${worker} and has waited for ${seconds(nowMs - sinceMs)}`);
@@ -64,6 +61,7 @@ export function startsInTime(ledger: Ledger, tracker: WorkerTracker, quiet: Quie
         hasGoneBack = true;
       }
       if (event.kind !== "COMMITTED") return;
+      for (const key of keysOfRuns(event)) keyUsedMs.set(key, event.at - EPOCH_MS);
       for (const { id } of event.asked.assigned) {
         const key = ledger.get(id)?.row.job.definition.concurrencyKey;
         if (key != null) keyUsedMs.set(key, event.at - EPOCH_MS);
@@ -81,6 +79,21 @@ export function startsInTime(ledger: Ledger, tracker: WorkerTracker, quiet: Quie
       }
     },
   };
+}
+
+/** Whether an attempt or a run has the key: a key may allow one, whatever its limit. */
+function isKeyHeld(ledger: Ledger, key: string): boolean {
+  return [...ledger.open].some((id) => {
+    const account = ledger.get(id);
+    if (account?.row.job.definition.concurrencyKey !== key) return false;
+    return account.current != null || account.row.queue === "OPEN";
+  });
+}
+
+/** Keys of the runs that a commit opens or ends. The next run of a key is read before it can begin. */
+function keysOfRuns({ applied }: Extract<StoreEvent, { kind: "COMMITTED" }>): string[] {
+  const runs = applied.filter(({ after }) => isRun(after));
+  return runs.map(({ after }) => after.job.definition.concurrencyKey).filter((key) => key !== null);
 }
 
 function seconds(ms: number): string {

@@ -1,7 +1,8 @@
+import type { ExecutionRow } from "@mainspring/server/testing";
 import type { History, SimEvent } from "../../history.ts";
 import { EPOCH_MS } from "../../sim-process.ts";
 import { type Checker, Violation } from "../checker.ts";
-import { addedRows } from "./ledger.ts";
+import { addedRows, isRun } from "./ledger.ts";
 
 interface Follows {
   version: number;
@@ -22,21 +23,27 @@ export function definitionsAreWhole(): Checker {
   const texts = new Map<string, string[]>();
   /** Versions of each execution, in order. */
   const followed = new Map<string, { jobId: string; versions: Follows[] }>();
+  /** Text of the nodes of each workflow, by job. */
+  const nodeTexts = new Map<string, string>();
+  const runAppears = (row: ExecutionRow) => {
+    if (isRun(row)) texts.set(row.id, [nodeTexts.get(row.job.jobId) ?? ""]);
+  };
   const appears = (id: string, jobId: string, version: number, at: number) => {
     followed.set(id, { jobId, versions: [{ version, attempt: 0, at }] });
   };
   return {
     name: "definitions are whole",
     saw(event) {
+      if (event.kind !== "SUBMITTED") for (const row of addedRows(event)) runAppears(row);
       if (event.kind === "SUBMITTED") {
         for (const job of event.submission.jobs) {
           const { jobId, payload } = job;
           if (!texts.has(jobId)) texts.set(jobId, [textOf(payload)]);
           // All nodes of a workflow have its text.
-          if (job.executionId !== null && job.queue === "OPEN")
-            texts.set(job.executionId, [textOf(job.payloads[0]?.payload ?? null)]);
+          if ("graph" in job) nodeTexts.set(jobId, textOf(job.payloads[0]?.payload ?? null));
         }
         for (const { id, job } of event.rows) appears(id, job.jobId, 1, event.at);
+        for (const row of event.rows) runAppears(row);
       } else if (event.kind === "SETTLED") {
         for (const row of event.rows) appears(row.id, row.job.jobId, row.jobVersion, event.at);
       } else if (event.kind === "JOB_CHANGED") {

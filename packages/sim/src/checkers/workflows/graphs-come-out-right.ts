@@ -41,6 +41,7 @@ interface RunAccount {
 }
 
 /**
+ * A run that waits is opened once, with its first nodes.
  * A node is created once, and only when its parents have ended as its edges want; a run ends only when nothing of it is
  * live or may start, and then as its nodes say. An open run whose nodes have all ended goes on or ends soon, unless it is
  * paused. A retry keeps only nodes that have SUCCEEDED and that do not follow from a node that runs again, and creates none
@@ -54,8 +55,12 @@ export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, qui
     if (graph !== undefined)
       runs.set(row.id, { graph, row, mode, paused, changed: null, rows: new Map(), idleSinceMs: null });
   };
-  const keep = ({ run: id, kept }: RunRow) => {
+  /** Rows of retries that are not open yet. */
+  const waiting = new Map<string, RunRow>();
+  const keep = (row: RunRow) => {
+    const { run: id, kept } = row;
     const run = runs.get(id);
+    if (run === undefined) waiting.set(id, row);
     if (run === undefined || kept.length === 0) return;
     for (const { run: base, nodes } of kept) {
       for (const [node, branch] of nodes) keepNode(run, runs.get(base), node, branch);
@@ -73,10 +78,11 @@ export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, qui
     saw(event) {
       if (event.kind === "WENT_BACK") {
         runs.clear();
+        waiting.clear();
         const runsById = new Map(event.runs.map((run) => [run.run, run]));
         for (const row of event.rows) {
           const { mode = "RUNNING", paused = false } = runsById.get(row.id) ?? {};
-          if (isRun(row)) begin(row, mode, paused);
+          if (isRun(row) && row.startedAt !== null) begin(row, mode, paused);
         }
         for (const row of event.rows) put(row);
         for (const run of event.runs) keep(run);
@@ -85,10 +91,20 @@ export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, qui
       if (event.kind === "SUBMITTED")
         for (const row of event.rows) if (row.queue === "OPEN") begin(row, "RUNNING", false);
       if (event.kind === "RUN_RETRIED") {
-        for (const row of event.rows) if (isRun(row)) begin(row, "RUNNING", false);
+        for (const row of event.rows) if (row.queue === "OPEN") begin(row, "RUNNING", false);
         keep(event.run);
       }
-      if (event.kind === "COMMITTED" && event.outcome.status === "APPLIED") committed(event, runs, put);
+      if (event.kind === "COMMITTED" && event.outcome.status === "APPLIED") {
+        for (const { before, after } of event.applied) {
+          if (!isRun(after) || after.queue !== "OPEN" || !graphs().has(after.job.jobId)) continue;
+          if (runs.has(after.id)) throw new Violation(`the run ${after.id} was opened twice`);
+          judgeOpening(before, after, event.nodes);
+          begin(after, "RUNNING", false);
+          const retry = waiting.get(after.id);
+          if (retry !== undefined) keep(retry);
+        }
+        committed(event, runs, put);
+      }
       for (const row of addedRows(event)) created(event, row, runs, put);
     },
     looked(nowMs) {
@@ -163,6 +179,15 @@ function created(
   const states = modes.map((mode) => blanks(run.graph.nodes, run.rows, modeOf({ mode })).get(node.name));
   if (!states.includes("READY")) throw new Violation(`${node.name} of ${run.row.id} was created and is ${states}`);
   put(row);
+}
+
+/** A run opens when it is due, together with its first nodes, and its time counts from then. */
+function judgeOpening(before: ExecutionRow, after: ExecutionRow, nodes: readonly ExecutionRow[]): void {
+  const { id, job, startedAt, dueAt } = after;
+  if (startedAt === null || startedAt < before.dueAt) throw new Violation(`the run ${id} was opened before its time`);
+  const allowedMs = dueAt - startedAt;
+  if (allowedMs !== job.definition.policy.timeoutMs) throw new Violation(`the run ${id} has ${allowedMs} ms to end`);
+  if (!nodes.some((row) => row.job.jobId === id)) throw new Violation(`the run ${id} was opened without a node`);
 }
 
 function modeOf({ mode }: Pick<RunAccount, "mode">): Mode {

@@ -31,7 +31,7 @@ export const Reason = Type.Union([
     key: Type.String(),
     limit: Count,
     running: Count,
-    heldBy: Type.Array(Type.Object({ executionId: Id, ...held })),
+    heldBy: Type.Array(Type.Object({ executionId: Id, attempt: Count, workerId: nullable(Id) })),
   }),
   reason("QUEUED", { ahead: nullable(Count), known: Count }),
   reason("OWNER_SILENT", {}),

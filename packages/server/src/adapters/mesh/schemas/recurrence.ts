@@ -22,6 +22,7 @@ export const Recurrence = Type.Object({
   misfireGraceMs: Count,
   maxCatchUp: Count,
   startWithinMs: nullable(Count),
+  startsWorkflow: Type.Optional(Type.Literal(true)),
 });
 
 /** Command for a plan. */

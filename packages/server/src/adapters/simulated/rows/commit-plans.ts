@@ -6,6 +6,7 @@ import type { AppliedPlan } from "../history.ts";
 import { unstorableBirth } from "../storable.ts";
 import type { StoreData } from "../store-data.ts";
 import { type ExecutionRow, newRow } from "./execution-row.ts";
+import { putRun } from "./insert-workflow.ts";
 
 interface PlansOutcome {
   planned: AppliedPlan[];
@@ -59,7 +60,9 @@ function bear(
   const row = isHeld ? skippedRow(data, job, occurrence) : newRow(job, originOf(occurrence));
   if (isHeld) outcome.notCreated.push(id);
   else if (occurrence.uniqueKey !== null) data.uniqueKeys.take(job);
-  const written = { ...row, updatedAt: data.now(), commitNumber };
+  const { node = null } = occurrence.row;
+  const written = { ...row, node, updatedAt: data.now(), commitNumber };
+  if (node !== null) putRun(data, written.job, null, []);
   data.executions.insert(written);
   outcome.born.push(written);
 }

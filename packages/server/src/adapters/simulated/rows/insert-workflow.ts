@@ -2,20 +2,35 @@ import { RUN_NODE } from "../../../domain/execution.ts";
 import type { EpochMs, ExecutionId } from "../../../domain/ids.ts";
 import type { KeptNodes } from "../../../domain/workflow/kept-nodes.ts";
 import type { NewJob } from "../../../ports/store.ts";
-import type { NewNode, NewWorkflow } from "../../../ports/store-runs.ts";
+import type { NewNode, NewRecurringWorkflow, NewWorkflow } from "../../../ports/store-runs.ts";
 import type { StoreData } from "../store-data.ts";
 import { type ExecutionRow, newRow } from "./execution-row.ts";
 import type { RunRow } from "./run-table.ts";
 
-/** Inserts a workflow with its run. @returns rows of the run and of its first nodes */
+/** Inserts what the runs of a workflow share. */
+export function insertGraph(data: StoreData, asked: NewWorkflow | NewRecurringWorkflow): void {
+  const { jobId, nodes, graph, definitions, payloads, output } = asked;
+  data.runs.putGraph(jobId, 1, { nodes, graph, definitions, payloads: [...payloads], output });
+}
+
+/** Inserts the job and the run of a workflow. @returns rows of the run and of its first nodes */
 export function insertWorkflow(data: StoreData, asked: NewWorkflow): ExecutionRow[] {
-  const { queue: _, deadline, nodes, graph, definitions, payloads, output, roots, ...rest } = asked;
+  const {
+    queue,
+    deadline,
+    nodes: _nodes,
+    graph: _graph,
+    definitions: _definitions,
+    payloads: _payloads,
+    output: _,
+    roots,
+    ...rest
+  } = asked;
   const job: NewJob = { ...rest, queue: "READY" };
   data.jobs.insert(job);
   if (job.definition.uniqueKey !== null) data.uniqueKeys.take(job);
-  data.runs.putGraph(job.jobId, 1, { nodes, graph, definitions, payloads: [...payloads], output });
   putRun(data, job, null, []);
-  const run = runRow(newRow(job), deadline);
+  const run = runRow(newRow(job), queue, deadline);
   const rows = [run, ...roots.map((root) => nodeRow(data, root, { updatedAt: root.createdAt, commitNumber: 0 }, run))];
   for (const row of rows) data.executions.insert(row);
   return rows;
@@ -33,10 +48,11 @@ export function putRun(
   return row;
 }
 
-/** The execution of a run that starts at once. */
-export function runRow(row: ExecutionRow, deadline: EpochMs): ExecutionRow {
+/** The execution of a run. @param deadline null: the run does not start at once */
+export function runRow(row: ExecutionRow, queue: NewWorkflow["queue"], deadline: EpochMs | null): ExecutionRow {
   const { createdAt: startedAt } = row.job;
-  return { ...row, state: "RUNNING", queue: "OPEN", dueAt: deadline, startedAt, node: RUN_NODE };
+  const begun = deadline === null ? {} : { state: "RUNNING" as const, dueAt: deadline, startedAt };
+  return { ...row, queue, node: RUN_NODE, ...begun };
 }
 
 /** @param run row of the run */

@@ -1,3 +1,4 @@
+import { RUN_NODE } from "../../../domain/execution.ts";
 import type { ExecutionId, Incarnation, JobId, ShardId } from "../../../domain/ids.ts";
 import { isRecurringJobId } from "../../../domain/recurrence.ts";
 import { isSameDefinition } from "../../../domain/same-definition.ts";
@@ -16,6 +17,7 @@ import type {
 } from "../../../ports/store-jobs.ts";
 import type { StoreData } from "../store-data.ts";
 import { newRow } from "./execution-row.ts";
+import { putRun } from "./insert-workflow.ts";
 import type { JobRow } from "./job-table.ts";
 import { stateOf } from "./queries.ts";
 import { addCommand } from "./reads.ts";
@@ -166,15 +168,19 @@ export function run(data: StoreData, by: Incarnation, asked: NewRun): RunOutcome
   const isKnown = retryOf === null || data.executions.ofJob(jobId).includes(retryOf);
   if (job === null || !isKnown) return { kind: "NOT_FOUND" };
   if (job.deletedAt !== null) return { kind: "DELETED" };
-  if (data.runs.isWorkflow(jobId)) return { kind: "IS_WORKFLOW" };
-  const isRecurring = job.job.definition.recurrence !== null;
+  const { recurrence } = job.job.definition;
+  const startsRun = recurrence?.startsWorkflow === true && retryOf === null;
+  if (data.runs.isWorkflow(jobId) && !startsRun) return { kind: "IS_WORKFLOW" };
+  const isRecurring = recurrence !== null;
   const open = openOf(data, jobId).find((id) => !isRecurring || id === retryOf);
   if (open !== undefined) return { kind: "NOT_FINAL", executionId: open };
   if (job.version !== jobVersion) return { kind: "OTHER_VERSION", version: job.version };
   const hasKey = asked.definition.uniqueKey !== null;
   const holder = hasKey ? data.uniqueKeys.holderOf(asked) : null;
   if (holder !== null) return { kind: "KEY_HELD", executionId: holder.executionId };
-  const row = newRow(asked, { trigger: retryOf === null ? "MANUAL" : "RETRY", retryOf, jobVersion });
+  const made = newRow(asked, { trigger: retryOf === null ? "MANUAL" : "RETRY", retryOf, jobVersion });
+  const row = startsRun ? { ...made, node: RUN_NODE } : made;
+  if (startsRun) putRun(data, asked, null, []);
   if (retryOf !== null) settleByRetry(data, retryOf);
   const isMarked = retryOf !== null && asked.keepsSteps === true && keepSteps(data, retryOf, row.id);
   const inserted = isMarked ? { ...row, steps: "RECORDED" as const } : row;

@@ -6,7 +6,7 @@ import type { Command } from "../../../ports/store-commands.ts";
 import { byText } from "../sorted-list.ts";
 import type { StoreData } from "../store-data.ts";
 import { candidateOf, type ExecutionRow } from "./execution-row.ts";
-import { openRuns } from "./runs.ts";
+import { keyedRuns, openRuns } from "./runs.ts";
 
 /** Largest number of commands to read at once; the rest is read when these have been applied. */
 const COMMANDS_LIMIT = 10_000;
@@ -34,7 +34,12 @@ export function recover(data: StoreData, shards: readonly ShardId[]): Recovered 
   for (const shard of sorted) inFlight.push(...data.executions.held(shard).map(heldRow));
   const commands = data.commands.read(new Set(shards), new Set(), COMMANDS_LIMIT);
   const runs = openRuns(data, shards, null, RUNS_LIMIT).map(({ id }) => id);
-  return { inFlight, journals, commands, ...(runs.length > 0 && { runs }) };
+  const keyed = keyedRuns(data, shards);
+  return {
+    ...{ inFlight, journals, commands },
+    ...(runs.length > 0 && { runs }),
+    ...(keyed.length > 0 && { keyedRuns: keyed }),
+  };
 }
 
 function heldRow(row: ExecutionRow): InFlightRow {

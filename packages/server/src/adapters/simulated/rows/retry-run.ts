@@ -47,12 +47,12 @@ function hasResults(data: StoreData, { run, nodes }: KeptNodes): boolean {
 }
 
 function insert(data: StoreData, by: Incarnation, asked: NewRetry): void {
-  const { queue: _, deadline, roots, retryOf, jobVersion, kept, idempotency: __, ...rest } = asked;
+  const { queue, deadline, roots, retryOf, jobVersion, kept, idempotency: _, ...rest } = asked;
   const job: NewJob = { ...rest, queue: "READY" };
   settleByRetry(data, retryOf);
   if (job.definition.uniqueKey !== null) data.uniqueKeys.take(job);
   const run = putRun(data, job, retryOf, kept);
-  const row = runRow(newRow(job, { trigger: "RETRY", retryOf, jobVersion }), deadline);
+  const row = runRow(newRow(job, { trigger: "RETRY", retryOf, jobVersion }), queue, deadline);
   const nodes = roots.map((root) => nodeRow(data, root, { updatedAt: root.createdAt, commitNumber: 0 }, row));
   const rows = [row, ...nodes];
   for (const added of rows) data.executions.insert(added);

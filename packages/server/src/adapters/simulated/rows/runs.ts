@@ -4,6 +4,7 @@ import type { KeptNodes } from "../../../domain/workflow/kept-nodes.ts";
 import type { DueCursor } from "../../../ports/store-flows.ts";
 import type { Listing, Page } from "../../../ports/store-queries.ts";
 import type {
+  KeyedRun,
   LoadedRun,
   NodeExecution,
   NodeFilter,
@@ -24,7 +25,7 @@ const RETRIES = 20;
 export function load(data: StoreData, ids: readonly ExecutionId[]): LoadedRun[] {
   return ids.flatMap((id): LoadedRun[] => {
     const [row, run] = [data.executions.get(id), data.runs.get(id)];
-    if (row?.queue !== "OPEN" || run === undefined) return [];
+    if (row === undefined || row.queue === "NONE" || run === undefined) return [];
     const graph = data.runs.graphOf(row.job.jobId, row.jobVersion);
     if (graph === undefined) return [];
     const { nodes, graph: bytes, definitions, output } = graph;
@@ -59,6 +60,14 @@ export function kept(data: StoreData, runs: readonly ExecutionId[]): Map<Executi
 /** See StoreRuns.openRuns. */
 export function openRuns(data: StoreData, shards: readonly ShardId[], after: DueCursor | null, limit: number) {
   return data.executions.open(new Set(shards), after, limit).map(({ dueAt, id }): DueCursor => ({ dueAt, id }));
+}
+
+/** Every open run of the shards that has a concurrency key. */
+export function keyedRuns(data: StoreData, shards: readonly ShardId[]): KeyedRun[] {
+  const rows = data.executions.open(new Set(shards), null, Number.POSITIVE_INFINITY).map(candidateOf);
+  return rows.flatMap(({ id, shard, tenant, concurrencyKey, concurrencyLimit }) =>
+    concurrencyKey === null ? [] : [{ id, shard, tenant, concurrencyKey, concurrencyLimit }],
+  );
 }
 
 /** See StoreQueries.listRuns. */

@@ -1,10 +1,10 @@
 import type { Incarnation } from "../../../domain/ids.ts";
 import type { AcceptedJob, NewJob, NewRecurringJob, Submission, SubmitOutcome } from "../../../ports/store.ts";
-import type { NewWorkflow } from "../../../ports/store-runs.ts";
+import { type AnyJob, hasGraph, isWorkflow, type NewWorkflow } from "../../../ports/store-runs.ts";
 import { unstorableJob, unstorableKey, unstorableWorkflow } from "../storable.ts";
 import type { StoreData } from "../store-data.ts";
 import { type ExecutionRow, newRow } from "./execution-row.ts";
-import { insertWorkflow } from "./insert-workflow.ts";
+import { insertGraph, insertWorkflow } from "./insert-workflow.ts";
 
 /** See Store.submit. Each submission applies completely or not at all, one after the other. */
 export function submit(data: StoreData, by: Incarnation, batch: readonly Submission[]): SubmitOutcome[] {
@@ -24,6 +24,7 @@ function submitOne(data: StoreData, submission: Submission, rows: ExecutionRow[]
   const message = refusal(data, submission, fresh);
   if (message !== null) return { kind: "REFUSED", message };
   for (const job of fresh) {
+    if (hasGraph(job)) insertGraph(data, job);
     if (job.executionId === null) insertRecurring(data, job);
     else if (isWorkflow(job)) rows.push(...insertWorkflow(data, job));
     else rows.push(insert(data, job));
@@ -45,12 +46,6 @@ export function answeredBefore(
   if (first === undefined) return null;
   if (first.requestHash !== idempotency?.requestHash) return { kind: "KEY_REUSED" };
   return { kind: "ACCEPTED", replayed: true, jobs: copied(first.jobs) };
-}
-
-type AnyJob = NewJob | NewRecurringJob | NewWorkflow;
-
-function isWorkflow(job: AnyJob): job is NewWorkflow {
-  return job.executionId !== null && job.queue === "OPEN";
 }
 
 /** Ids for the answer, and rows to write. If several jobs have the same unique key or name, the first one counts. */

@@ -6,7 +6,7 @@ import { QUEUE_CODES, STATE_CODES } from "../connection/codes.ts";
 import type { Row, Statement } from "../connection/connections.ts";
 import { fewerParameters } from "../connection/fewer-parameters.ts";
 import { DEFINITION, REPLACED, replacedValues, replacementOf } from "../jobs/replacements.ts";
-import { planned, plannedAnswer, plannedValues } from "../recurring/plan-changes.ts";
+import { planned, plannedAnswer, plannedNodes, plannedValues } from "../recurring/plan-changes.ts";
 import { BRANCHED, BRANCHES, isRunning, running as ran, runningAnswer, runningValues } from "../workflows/running.ts";
 import { journalText } from "./journal.ts";
 import { MARKED, MARKS, stepped, steppedValues } from "./step-records.ts";
@@ -45,7 +45,7 @@ WITH fence AS MATERIALIZED (
   SELECT coalesce(bit_or(1::bigint << id), 0) AS mask FROM fence
 )${changing ? changed({ replacing, planning, stepping, running }) : ""}${stepping ? stepped(holds) : ""}${assigning ? ASSIGNED : ""}${
   changing && assigning ? DONE : ""
-}${planning ? planned(holds) : ""}${running ? ran(holds) : ""}
+}${planning ? planned(holds, { running }) : ""}${running ? ran(holds) : ""}
 SELECT (SELECT array_agg(id) FROM fence), ${changing ? MISSED : "NULL"}, ${assigning ? unexpected(running) : "NULL"}${
   planning ? plannedAnswer(holds) : running ? ", NULL, NULL" : ""
 }${running ? runningAnswer(holds) : ""}`;
@@ -170,7 +170,7 @@ export function commitStatement(batch: readonly ShardCommit[], now: EpochMs): St
   const isStepping = steps.length > 0 || marks.some((change) => change.steps !== undefined);
   const whole = () => [...values, ...replacedValues(replaced), ...plannedValues(batch), ...steppedValues(marks, steps)];
   if (batch.some(isRunning)) {
-    const all = [...whole(), ...runningValues(batch, marks)];
+    const all = [...whole(), ...runningValues(batch, marks), plannedNodes(batch)];
     if (isStepping || isPlanning || replaced.length > 0)
       return { name: "commit_whole_running", text: WHOLE_RUNNING_TEXT, values: all };
     return { name: "commit_running", text: RUNNING.text, values: RUNNING.pick(all) };

@@ -6,7 +6,7 @@ import { QUEUE_CODES } from "../connection/codes.ts";
 import type { Connections } from "../connection/connections.ts";
 import { ofShards, shardMask } from "../connection/shard-mask.ts";
 import { load } from "../executions/reads.ts";
-import { openRuns } from "../workflows/run-reads.ts";
+import { keyedRuns, openRuns } from "../workflows/run-reads.ts";
 import { CANDIDATE_COLUMNS, candidateFrom } from "./candidates.ts";
 import { journalEntries } from "./journal.ts";
 
@@ -49,7 +49,9 @@ export async function recover(db: Connections, shards: readonly ShardId[]): Prom
   const inFlight = assigned.concat(await readHeld(db, shards));
   const commands = await readCommands(db, shards, new Set(), COMMANDS_LIMIT);
   const runs = (await openRuns(db, shards, null, RUNS_LIMIT)).map(({ id }) => id);
-  return { inFlight, journals, commands, ...(runs.length > 0 && { runs }) };
+  if (runs.length === 0) return { inFlight, journals, commands };
+  const keyed = await keyedRuns(db, shards);
+  return { inFlight, journals, commands, runs, ...(keyed.length > 0 && { keyedRuns: keyed }) };
 }
 
 async function readJournals(db: Connections, shards: readonly ShardId[]): Promise<OpenJournal[]> {

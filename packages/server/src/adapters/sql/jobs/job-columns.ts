@@ -1,11 +1,8 @@
 import { type ExecutionPolicy } from "../../../domain/job.ts";
 import type { NewJob, NewRecurringJob } from "../../../ports/store.ts";
-import type { NewWorkflow } from "../../../ports/store-runs.ts";
+import { type AnyJob, isWorkflow, type NewWorkflow } from "../../../ports/store-runs.ts";
 import { byteas, int2s, int4s, int8s, texts, uuids } from "../connection/arrays.ts";
 import { POLICY_OF_NULL } from "../connection/codes.ts";
-
-/** A job that a submission may contain. */
-export type AnyJob = NewJob | NewRecurringJob | NewWorkflow;
 
 /**
  * Columns that rows of all new jobs have, as the first parameters of a statement; further parameters start at `$17`.
@@ -72,12 +69,8 @@ export function isRecurring(job: AnyJob): job is NewRecurringJob {
   return job.executionId === null;
 }
 
-export function isWorkflow(job: AnyJob): job is NewWorkflow {
-  return job.executionId !== null && job.queue === "OPEN";
-}
-
 export function isOnce(job: AnyJob): job is NewJob {
-  return job.executionId !== null && job.queue !== "OPEN";
+  return job.executionId !== null && !isWorkflow(job);
 }
 
 /** Whether the job's unique key is held by its first execution, and not by each of its executions in turn. */

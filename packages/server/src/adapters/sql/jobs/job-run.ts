@@ -1,6 +1,7 @@
+import { RUN_NODE } from "../../../domain/execution.ts";
 import type { NewRun, RunOutcome } from "../../../ports/store-jobs.ts";
 import { SETTLED_CODES } from "../commit/settle-statement.ts";
-import { QUEUE_CODES, STATE_CODES, STEPS_MARK_CODES, TRIGGER_CODES } from "../connection/codes.ts";
+import { QUEUE_CODES, RUN_MODE_CODES, STATE_CODES, STEPS_MARK_CODES, TRIGGER_CODES } from "../connection/codes.ts";
 import type { Session } from "../connection/connections.ts";
 import { claimUniqueKeys } from "../submit/unique-keys.ts";
 import { policyText, requiresText } from "./job-columns.ts";
@@ -23,6 +24,13 @@ const INSERT = `
   VALUES ($1, $2, $3, $4, $5, $5, $6, $6, $7, $8, $9, ${STATE_CODES.PENDING}, $10, $11, $12, $13,
     $14, $15, $16, $17, $18, $19, $20, $21)`;
 
+/** Makes the new execution the run of a workflow. */
+const MAKE_RUN = `
+  WITH run AS (
+    INSERT INTO workflow_runs (run, shard, revision, mode) VALUES ($1, $2, 1, ${RUN_MODE_CODES.RUNNING})
+  )
+  UPDATE executions SET node = ${RUN_NODE} WHERE id = $1`;
+
 /** Records of attempt 0 are those of another execution. */
 const KEEP_STEPS = `
   WITH step AS (
@@ -43,7 +51,8 @@ export async function run(session: Session, asked: NewRun): Promise<RunOutcome> 
   const job = await lockJob(session, asked.tenant, asked.jobId);
   if (job === null || !isKnown) return { kind: "NOT_FOUND" };
   if (job.state === "DELETED") return { kind: "DELETED" };
-  if (job.isWorkflow) return { kind: "IS_WORKFLOW" };
+  const startsRun = job.definition.recurrence?.startsWorkflow === true && retryOf === null;
+  if (job.isWorkflow && !startsRun) return { kind: "IS_WORKFLOW" };
   // Executions of a recurring job wait for each other only if its schedule says so.
   const open = job.definition.recurrence === null ? job.open[0] : job.open.find((id) => id === retryOf);
   if (open !== undefined) return { kind: "NOT_FINAL", executionId: open };
@@ -52,6 +61,7 @@ export async function run(session: Session, asked: NewRun): Promise<RunOutcome> 
   if (holder !== undefined) return { kind: "KEY_HELD", executionId: holder.executionId };
   if (retryOf !== null) await session.run({ text: SETTLE, values: [retryOf] });
   await session.run({ text: INSERT, values: valuesOf(asked) });
+  if (startsRun) await session.run({ text: MAKE_RUN, values: [asked.executionId, asked.shard] });
   if (retryOf === null || asked.keepsSteps !== true) return { kind: "ACCEPTED" };
   const marked = await session.run({ text: KEEP_STEPS, values: [retryOf, asked.executionId] });
   return marked.length === 0 ? { kind: "ACCEPTED" } : { kind: "ACCEPTED", steps: "RECORDED" };

@@ -3,8 +3,16 @@ import type { Skip } from "../../../domain/recurrence.ts";
 import type { ShardCommit } from "../../../ports/store.ts";
 import type { CreatedOccurrence, PlanChange } from "../../../ports/store-recurrences.ts";
 import { float8s, int2s, int4s, int8s, texts, uuids } from "../connection/arrays.ts";
-import { PLAN_STATE_CODES, QUEUE_CODES, SKIP_REASON_CODES, STATE_CODES, TRIGGER_CODES } from "../connection/codes.ts";
+import {
+  PLAN_STATE_CODES,
+  QUEUE_CODES,
+  RUN_MODE_CODES,
+  SKIP_REASON_CODES,
+  STATE_CODES,
+  TRIGGER_CODES,
+} from "../connection/codes.ts";
 import { policyText, requiresText } from "../jobs/job-columns.ts";
+import { PLANNED_NODES } from "../workflows/running.ts";
 import { catchUpsText } from "./plan-rows.ts";
 
 /** Parts of the commit statement for ticks in which plans change; see commit-statement.ts. */
@@ -21,7 +29,7 @@ const isOfPlanned = (jobId: string) => `(${jobId} IN (SELECT job_id FROM planned
  * already claims nothing, because nothing would release the key.
  * @param holds SQL condition that the fence of the shard in a column holds
  */
-export const planned = (holds: (column: string) => string) => `, plan AS MATERIALIZED (
+export const planned = (holds: (column: string) => string, { running = false } = {}) => `, plan AS MATERIALIZED (
   SELECT unnest($47::int2[]) AS shard, unnest($48::uuid[]) AS job_id, unnest($49::int4[]) AS was_revision,
     unnest($50::int4[]) AS revision, unnest($51::int4[]) AS version, unnest($52::int2[]) AS state,
     unnest($53::int8[]) AS next_fire_at, unnest($54::int4[]) AS fired, unnest($55::uuid[]) AS previous,
@@ -39,7 +47,7 @@ export const planned = (holds: (column: string) => string) => `, plan AS MATERIA
       unnest($68::int2[]) AS shard, unnest($69::int2[]) AS priority, unnest($70::int2[]) AS trigger,
       unnest($71::text[]) AS tenant, unnest($72::text[]) AS pool, unnest($73::text[]) AS handler,
       unnest($74::text[]) AS requires, unnest($75::text[]) AS policy, unnest($76::text[]) AS concurrency_key,
-      unnest($77::int4[]) AS job_version, unnest($78::text[]) AS unique_key
+      unnest($77::int4[]) AS job_version, unnest($78::text[]) AS unique_key${running ? NODES : ""}
   ) b WHERE ${isOfPlanned("b.job_id")}
 ), claimed AS (
   INSERT INTO unique_keys (tenant, key, execution_id, job_id)
@@ -53,13 +61,13 @@ export const planned = (holds: (column: string) => string) => `, plan AS MATERIA
 ), born AS (
   INSERT INTO executions (id, job_id, lane, rank, due_at, scheduled_at, created_at, updated_at, concurrency_limit,
     payload_bytes, shard, priority, trigger, tenant, pool, handler, requires, policy, concurrency_key, job_version,
-    state, queue, has_unique_key, reason, finished_at)
+    state, queue, has_unique_key, reason, finished_at${running ? ", node" : ""})
   SELECT id, job_id, lane, rank, due_at, scheduled_at, created_at, $24::int8, concurrency_limit,
     payload_bytes, shard, priority, trigger, tenant, pool, handler, requires, policy, concurrency_key, job_version,
     CASE WHEN is_held THEN ${STATE_CODES.SKIPPED} ELSE ${STATE_CODES.PENDING} END,
     CASE WHEN is_held THEN ${QUEUE_CODES.NONE} ELSE ${QUEUE_CODES.READY} END,
     unique_key IS NOT NULL AND NOT is_held, CASE WHEN is_held THEN 'UNIQUE_KEY_HELD' END,
-    CASE WHEN is_held THEN $24::int8 END
+    CASE WHEN is_held THEN $24::int8 END${running ? ", node" : ""}
   FROM judged
   ON CONFLICT DO NOTHING RETURNING id, state
 ), skipped AS (
@@ -68,6 +76,15 @@ export const planned = (holds: (column: string) => string) => `, plan AS MATERIA
     unnest($83::int2[])) s
   WHERE ${isOfPlanned("s.job_id")}
   ON CONFLICT DO NOTHING
+)${running ? BORN_RUNS : ""}`;
+
+/** Number of the node of each occurrence: that of a run, or NULL for the execution of a job. */
+const NODES = `, unnest($${PLANNED_NODES}::int4[]) AS node`;
+
+/** Writes what belongs to the runs of workflows among the occurrences. They wait for their owner to open them. */
+const BORN_RUNS = `, born_run AS (
+  INSERT INTO workflow_runs (run, shard, revision, mode)
+  SELECT id, shard, 1, ${RUN_MODE_CODES.RUNNING} FROM judged WHERE node IS NOT NULL ON CONFLICT DO NOTHING
 )`;
 
 /** Plans that were not as expected, and occurrences that were not created. */
@@ -87,20 +104,27 @@ interface OfJob extends Skip {
   jobId: string;
 }
 
+/** Value of `PLANNED_NODES`. */
+export function plannedNodes(batch: readonly ShardCommit[]): unknown {
+  return int4s(createdIn(batch), ({ row }) => row.node ?? null);
+}
+
+/** Occurrences in the order of their ids, so that adjacent rows are adjacent in every index. */
+function createdIn(batch: readonly ShardCommit[]): CreatedOccurrence[] {
+  const created = batch.flatMap(({ plans }) => plans.flatMap((change) => change.created));
+  return created.sort((a, b) => (a.row.id < b.row.id ? -1 : 1));
+}
+
 export function plannedValues(batch: readonly ShardCommit[]): unknown[] {
   const plans: OfShard[] = [];
-  const created: CreatedOccurrence[] = [];
   const skips: OfJob[] = [];
   for (const { shard, plans: own } of batch) {
     for (const change of own) {
       plans.push({ ...change, shard });
-      created.push(...change.created);
       for (const skip of change.skips) skips.push({ ...skip, jobId: change.jobId });
     }
   }
-  // Rows in the order of their ids are adjacent in every index.
-  created.sort((a, b) => (a.row.id < b.row.id ? -1 : 1));
-  return [...planValues(plans), ...createdValues(created), ...skipValues(skips)];
+  return [...planValues(plans), ...createdValues(createdIn(batch)), ...skipValues(skips)];
 }
 
 function planValues(plans: readonly OfShard[]): unknown[] {

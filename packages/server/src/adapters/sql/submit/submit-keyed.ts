@@ -1,7 +1,8 @@
 import { type AcceptedJob, StoreUnavailable, type Submission, type SubmitOutcome } from "../../../ports/store.ts";
+import type { AnyJob } from "../../../ports/store-runs.ts";
 import type { Connections, Session } from "../connection/connections.ts";
 import { persistently } from "../connection/persistently.ts";
-import { type AnyJob, isKeyedAtOnce, isOnce, isRecurring } from "../jobs/job-columns.ts";
+import { isKeyedAtOnce, isOnce, isRecurring } from "../jobs/job-columns.ts";
 import { claimNames } from "../jobs/job-names.ts";
 import { claimIdempotencyKeys, rewriteResponses, withoutClaimed } from "./idempotency-keys.ts";
 import { insertClaimedStatement, type KeyedJob } from "./insert.ts";

@@ -1,9 +1,10 @@
 import type { Submission, SubmitOutcome } from "../../../ports/store.ts";
+import { type AnyJob, hasGraph, isWorkflow } from "../../../ports/store-runs.ts";
 import type { RaisedLevels } from "../commit/raised-levels.ts";
 import { bisected } from "../connection/bisect.ts";
 import { type ChunkLimit, chunked } from "../connection/chunks.ts";
 import type { Connections, Session, Statement } from "../connection/connections.ts";
-import { type AnyJob, isOnce, isRecurring, isWorkflow } from "../jobs/job-columns.ts";
+import { isOnce, isRecurring } from "../jobs/job-columns.ts";
 import { bytesOfWorkflow, workflowStatements } from "../workflows/insert-workflows.ts";
 import { insertStatement } from "./insert.ts";
 import { insertRecurringStatement } from "./insert-recurring.ts";
@@ -22,7 +23,7 @@ export async function submit(
   batch: readonly Submission[],
   now: number,
 ): Promise<SubmitOutcome[]> {
-  if (batch.some(({ jobs }) => jobs.some(isWorkflow))) await levels.raise("WORKFLOWS");
+  if (batch.some(({ jobs }) => jobs.some(hasGraph))) await levels.raise("WORKFLOWS");
   const outcomes = new Map<Submission, SubmitOutcome>();
   const plain = batch.filter((submission) => !isKeyed(submission));
   for (const group of groups(plain)) {
@@ -74,19 +75,21 @@ function writesOf(jobs: readonly AnyJob[]): (() => Statement)[] {
   const weigh = (job: AnyJob) => ({ count: 1, bytes: bytesOf([job]) });
   const once = chunked(jobs.filter(isOnce), STATEMENT, weigh).map((pack) => () => insertStatement(pack));
   const recurring = chunked(jobs.filter(isRecurring), STATEMENT, weigh);
-  const runs = workflowStatements(jobs.filter(isWorkflow), STATEMENT);
+  const runs = workflowStatements(jobs.filter(hasGraph), STATEMENT);
   return [...once, ...recurring.map((pack) => () => insertRecurringStatement(pack)), ...runs];
 }
 
 function countOf(jobs: readonly AnyJob[]): number {
-  return jobs.reduce((sum, job) => sum + (isWorkflow(job) ? 1 + job.roots.length + job.payloads.length : 1), 0);
+  return jobs.reduce((sum, job) => {
+    return sum + 1 + (isWorkflow(job) ? job.roots.length : 0) + (hasGraph(job) ? job.payloads.length : 0);
+  }, 0);
 }
 
 function bytesOf(jobs: readonly AnyJob[]): number {
   let bytes = 0;
   for (const job of jobs) {
     const { payload, definition } = job;
-    bytes += (payload?.length ?? 0) + (isWorkflow(job) ? bytesOfWorkflow(job) : 0);
+    bytes += (payload?.length ?? 0) + (hasGraph(job) ? bytesOfWorkflow(job) : 0);
     for (const key in definition.labels) bytes += key.length + (definition.labels[key]?.length ?? 0);
   }
   return bytes;

@@ -28,7 +28,15 @@ import { ACTIVE } from "../jobs/named-jobs.ts";
 import * as recurrences from "../recurring/recurrences.ts";
 import { createPartition, monthOf } from "../schema/partitions.ts";
 import type { SqlStore } from "../sql-store.ts";
-import { OPEN_RUNS, READ_GRAPHS, READ_KEPT, READ_NODES, READ_RESULTS, READ_RUNS } from "../workflows/run-reads.ts";
+import {
+  KEYED_RUNS,
+  OPEN_RUNS,
+  READ_GRAPHS,
+  READ_KEPT,
+  READ_NODES,
+  READ_RESULTS,
+  READ_RUNS,
+} from "../workflows/run-reads.ts";
 import { asked, openTestStore, type TestServer, testConnections } from "./databases.ts";
 import { type Access, executedPlan, preparedPlan } from "./plans.ts";
 
@@ -53,6 +61,7 @@ const HOT: [name: string, purpose: Purpose, text: string, index: RegExp, plans?:
   ["kept", "read", READ_KEPT, /_pkey$/],
   ["nodes", "read", READ_NODES, /_job_id_scheduled_at_idx$/],
   ["open_runs", "read", OPEN_RUNS, /\d_due_at_id_idx1?$/],
+  ["keyed_runs", "read", KEYED_RUNS, /\d_due_at_id_idx1?$/],
   ["steps", "read", READ_STEPS, /_pkey$/],
   ["signals", "read", READ_SIGNALS, /_pkey$/],
   ["load", "read", reads.LOAD, /_pkey$/],

@@ -1,7 +1,13 @@
 import { RUN_NODE } from "../../../domain/execution.ts";
 import type { JobId } from "../../../domain/ids.ts";
-import type { NewNode, NewWorkflow, NodePayload } from "../../../ports/store-runs.ts";
-import { byteas, float8s, int4s, int8s, uuids } from "../connection/arrays.ts";
+import {
+  isWorkflow,
+  type NewNode,
+  type NewRecurringWorkflow,
+  type NewWorkflow,
+  type NodePayload,
+} from "../../../ports/store-runs.ts";
+import { byteas, float8s, int2s, int4s, int8s, uuids } from "../connection/arrays.ts";
 import { type ChunkLimit, chunked } from "../connection/chunks.ts";
 import { QUEUE_CODES, RUN_MODE_CODES, STATE_CODES, TRIGGER_CODES } from "../connection/codes.ts";
 import type { Statement } from "../connection/connections.ts";
@@ -16,7 +22,7 @@ const WORKFLOWS = `
 WITH n AS MATERIALIZED (
   SELECT ${JOB_COLUMNS}, unnest($17::uuid[]) AS id, unnest($18::int8[]) AS lane, unnest($19::float8[]) AS rank,
     unnest($20::int8[]) AS deadline, unnest($21::int4[]) AS nodes, unnest($22::bytea[]) AS graph,
-    unnest($23::bytea[]) AS definitions
+    unnest($23::bytea[]) AS definitions, unnest($24::int2[]) AS queue
 ), j AS (${INSERT_JOBS}), g AS (
   INSERT INTO workflow_graphs (job_id, version, nodes, graph, definitions)
   SELECT job_id, 1, nodes, graph, definitions FROM n
@@ -26,10 +32,16 @@ WITH n AS MATERIALIZED (
 INSERT INTO executions (id, job_id, lane, rank, due_at, scheduled_at, created_at, updated_at, started_at,
   concurrency_limit, payload_bytes, shard, state, queue, priority, trigger, has_unique_key, tenant, pool, handler,
   requires, policy, concurrency_key, node)
-SELECT id, job_id, lane, rank, deadline, scheduled_at, created_at, created_at, created_at,
-  concurrency_limit, coalesce(octet_length(payload), 0), shard, ${STATE_CODES.RUNNING}, ${QUEUE_CODES.OPEN}, priority,
+SELECT id, job_id, lane, rank, coalesce(deadline, scheduled_at), scheduled_at, created_at, created_at,
+  CASE WHEN deadline IS NOT NULL THEN created_at END, concurrency_limit, coalesce(octet_length(payload), 0), shard,
+  CASE WHEN deadline IS NULL THEN ${STATE_CODES.PENDING} ELSE ${STATE_CODES.RUNNING} END, queue, priority,
   ${TRIGGER_CODES.API}, unique_key IS NOT NULL, tenant, pool, handler, requires, policy, concurrency_key, ${RUN_NODE}
 FROM n`;
+
+/** Writes the graphs of workflows that recur. The statement for recurring jobs writes job and plan. */
+const GRAPHS = `
+  INSERT INTO workflow_graphs (job_id, version, nodes, graph, definitions)
+  SELECT unnest($1::uuid[]), 1, unnest($2::int4[]), unnest($3::bytea[]), unnest($4::bytea[])`;
 
 const PAYLOADS = `
   INSERT INTO workflow_payloads (job_id, version, node, payload)
@@ -45,11 +57,17 @@ interface OfJob extends NodePayload {
  * Functions that each create a statement when it is its turn.
  * @param limit largest content of one statement
  */
-export function workflowStatements(workflows: readonly NewWorkflow[], limit: ChunkLimit): (() => Statement)[] {
+export function workflowStatements(
+  workflows: readonly (NewWorkflow | NewRecurringWorkflow)[],
+  limit: ChunkLimit,
+): (() => Statement)[] {
+  const once = workflows.filter(isWorkflow);
+  const recurring = workflows.filter((workflow) => !isWorkflow(workflow));
   const payloads = workflows.flatMap((workflow) => payloadsOf(workflow));
-  const roots = workflows.flatMap((workflow) => workflow.roots);
+  const roots = once.flatMap((workflow) => workflow.roots);
   return [
-    ...chunked(workflows, limit, weigh).map((pack) => () => workflowStatement(pack)),
+    ...chunked(once, limit, weigh).map((pack) => () => workflowStatement(pack)),
+    ...chunked(recurring, limit, weigh).map((pack) => () => graphStatement(pack)),
     ...chunked(payloads, limit, ({ payload: { length } }) => ({ count: 1, bytes: length })).map(
       (pack) => () => payloadStatement(pack),
     ),
@@ -67,18 +85,18 @@ export function rootStatements(roots: readonly NewNode[], limit: ChunkLimit): ((
 }
 
 /** Payloads of nodes, and the output, which has the number of the run's own row. */
-function payloadsOf({ jobId, payloads, output }: NewWorkflow): OfJob[] {
+function payloadsOf({ jobId, payloads, output }: NewWorkflow | NewRecurringWorkflow): OfJob[] {
   const own = output === null ? payloads : [...payloads, { node: RUN_NODE, payload: output }];
   return own.map((payload) => ({ ...payload, jobId }));
 }
 
 /** Bytes that a workflow has beside its payload and labels. */
-export function bytesOfWorkflow(workflow: NewWorkflow): number {
+export function bytesOfWorkflow(workflow: NewWorkflow | NewRecurringWorkflow): number {
   const { graph, definitions } = workflow;
   return payloadsOf(workflow).reduce((sum, { payload }) => sum + payload.length, graph.length + definitions.length);
 }
 
-function weigh({ graph, definitions, payload }: NewWorkflow): ChunkLimit {
+function weigh({ graph, definitions, payload }: NewWorkflow | NewRecurringWorkflow): ChunkLimit {
   return { count: 1, bytes: graph.length + definitions.length + (payload?.length ?? 0) };
 }
 
@@ -96,6 +114,20 @@ function workflowStatement(workflows: readonly NewWorkflow[]): Statement {
       int4s(rows, (r) => r.nodes),
       byteas(rows, (r) => r.graph),
       byteas(rows, (r) => r.definitions),
+      int2s(rows, (r) => QUEUE_CODES[r.queue]),
+    ],
+  };
+}
+
+function graphStatement(workflows: readonly NewRecurringWorkflow[]): Statement {
+  return {
+    name: "insert_graphs",
+    text: GRAPHS,
+    values: [
+      uuids(workflows, (w) => w.jobId),
+      int4s(workflows, (w) => w.nodes),
+      byteas(workflows, (w) => w.graph),
+      byteas(workflows, (w) => w.definitions),
     ],
   };
 }

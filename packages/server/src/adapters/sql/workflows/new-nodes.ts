@@ -41,6 +41,9 @@ const COLUMNS = [
   ["steps", "int2"],
 ] as const;
 
+/** Number of parameters of `newNodes`. */
+export const NODE_COLUMNS = COLUMNS.length;
+
 const NAMES = COLUMNS.map(([name]) => name);
 
 /**

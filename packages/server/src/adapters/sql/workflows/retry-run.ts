@@ -23,7 +23,8 @@ const INSERT = `
   INSERT INTO executions (id, job_id, lane, rank, due_at, scheduled_at, created_at, updated_at, started_at,
     concurrency_limit, payload_bytes, shard, state, queue, priority, trigger, has_unique_key, tenant, pool, handler,
     requires, policy, concurrency_key, job_version, retry_of, node)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $7, $7, $8, $10, $9, ${STATE_CODES.RUNNING}, ${QUEUE_CODES.OPEN}, $11,
+  VALUES ($1, $2, $3, $4, coalesce($5::int8, $6), $6, $7, $7, CASE WHEN $5::int8 IS NOT NULL THEN $7::int8 END, $8, $10, $9,
+    CASE WHEN $5::int8 IS NULL THEN ${STATE_CODES.PENDING} ELSE ${STATE_CODES.RUNNING} END, $23::int2, $11,
     ${TRIGGER_CODES.RETRY}, $12, $13, $14, $15, $16, $17, $18, $19, $20, ${RUN_NODE})`;
 
 /** Number of nodes whose executions have SUCCEEDED in a run. */
@@ -95,7 +96,11 @@ function valuesOf(run: NewRetry): unknown[] {
     ...[run.executionId, run.jobId, run.laneHash, run.rank, run.deadline, scheduledAt, run.createdAt],
     ...[concurrencyLimit, run.shard, run.payload?.length ?? 0, priority, uniqueKey !== null, run.tenant],
     ...[pool, handler, requiresText(requires), policyText(policy), concurrencyKey, run.jobVersion, run.retryOf],
-    ...[uuids(run.kept, (kept) => kept.run), JSON.stringify(run.kept.map(({ nodes }) => nodes))],
+    ...[
+      uuids(run.kept, (kept) => kept.run),
+      JSON.stringify(run.kept.map(({ nodes }) => nodes)),
+      QUEUE_CODES[run.queue],
+    ],
   ];
 }
 

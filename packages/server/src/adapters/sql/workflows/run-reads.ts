@@ -2,7 +2,7 @@ import { RUN_NODE } from "../../../domain/execution.ts";
 import type { ExecutionId, JobId, ShardId } from "../../../domain/ids.ts";
 import type { KeptNodes } from "../../../domain/workflow/kept-nodes.ts";
 import type { DueCursor } from "../../../ports/store-flows.ts";
-import type { LoadedRun, NodeExecution, StoreRuns } from "../../../ports/store-runs.ts";
+import type { KeyedRun, LoadedRun, NodeExecution, StoreRuns } from "../../../ports/store-runs.ts";
 import { CANDIDATE_COLUMNS, candidateFrom } from "../commit/candidates.ts";
 import { int4s, uuids } from "../connection/arrays.ts";
 import { QUEUE_CODES, runModeOf, STATE_CODES, stateOf } from "../connection/codes.ts";
@@ -16,8 +16,7 @@ import { isVanishedKey } from "../submit/submit-keyed.ts";
 import { KEPT, keptFrom, retryRun } from "./retry-run.ts";
 
 /**
- * Subqueries, because with a third table in the join PostgreSQL might start with that table. The condition for open runs is not that of
- * their index, which PostgreSQL might use instead of the primary key.
+ * Subqueries, because with a third table in the join PostgreSQL might start with that table.
  */
 export const READ_RUNS = `
   SELECT ${CANDIDATE_COLUMNS}, (SELECT w.mode FROM workflow_runs w WHERE w.run = e.id),
@@ -55,6 +54,16 @@ const OPEN_RUNS_UNINDEXED = `
   SELECT e.due_at, e.id FROM workflow_runs w, LATERAL (SELECT x.* FROM executions x WHERE x.id = w.run OFFSET 0) e
   WHERE e.queue = ${QUEUE_CODES.OPEN} AND (e.due_at, e.id) > ($2, $3) AND ${ofShards("w.shard", "$1")}
   ORDER BY e.due_at, e.id LIMIT $4`;
+
+const KEYED_COLUMNS = "e.id, e.shard, e.tenant, e.concurrency_key, e.concurrency_limit";
+const IS_KEYED = `e.queue = ${QUEUE_CODES.OPEN} AND e.concurrency_key IS NOT NULL`;
+
+export const KEYED_RUNS = `SELECT ${KEYED_COLUMNS} FROM executions e WHERE ${IS_KEYED} AND ${ofShards("e.shard", "$1")}`;
+
+const KEYED_RUNS_UNINDEXED = `
+  SELECT ${KEYED_COLUMNS}
+  FROM workflow_runs w, LATERAL (SELECT x.* FROM executions x WHERE x.id = w.run OFFSET 0) e
+  WHERE ${IS_KEYED} AND ${ofShards("w.shard", "$1")}`;
 
 /** Cursor before every run. */
 const START: DueCursor = { dueAt: -1, id: "00000000-0000-0000-0000-000000000000" };
@@ -169,6 +178,23 @@ export function openRuns(db: Connections, shards: readonly ShardId[], after: Due
       ? { name: "open_runs", text: OPEN_RUNS, values }
       : { text: OPEN_RUNS_UNINDEXED, values };
     return (await session.run(statement)).map((row) => ({ dueAt: row[0] as number, id: row[1] as string }));
+  });
+}
+
+type KeyedRow = [id: ExecutionId, shard: ShardId, tenant: string, key: string, limit: number];
+
+/** Every open run of the shards that has a concurrency key. */
+export function keyedRuns(db: Connections, shards: readonly ShardId[]): Promise<KeyedRun[]> {
+  const values = [shardMask(shards)];
+  return db.session("read", async (session) => {
+    const isIndexed = await isComplete(session, "executions_open_runs");
+    const rows = await session.run(
+      isIndexed ? { name: "keyed_runs", text: KEYED_RUNS, values } : { text: KEYED_RUNS_UNINDEXED, values },
+    );
+    return rows.map((row) => {
+      const [id, shard, tenant, concurrencyKey, concurrencyLimit] = row as KeyedRow;
+      return { id, shard, tenant, concurrencyKey, concurrencyLimit };
+    });
   });
 }
 

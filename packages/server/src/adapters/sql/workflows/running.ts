@@ -3,13 +3,15 @@ import type { RowChange, ShardCommit } from "../../../ports/store.ts";
 import type { NodeBirth, RunChange } from "../../../ports/store-runs.ts";
 import { bools, int2s, int4s, texts, uuids } from "../connection/arrays.ts";
 import { RUN_MODE_CODES } from "../connection/codes.ts";
-import { newNodes, newNodeValues, nodeInsert } from "./new-nodes.ts";
+import { NODE_COLUMNS, newNodes, newNodeValues, nodeInsert } from "./new-nodes.ts";
 
 /** Parts of the commit statement for ticks that change runs of workflows or create executions of nodes; see commit-statement.ts. */
 
 /** Number of the first parameter of these parts. */
 const FIRST = 94;
 const [BRANCH, RUN, END, PARENT, NODE] = [FIRST, FIRST + 1, FIRST + 7, FIRST + 9, FIRST + 11] as const;
+/** Number of the parameter behind the last one of these parts: nodes of planned occurrences. */
+export const PLANNED_NODES = NODE + NODE_COLUMNS;
 
 /**
  * Writes runs, and creates executions of nodes. The execution of a node exists only if every execution after which the commit creates it has
@@ -56,9 +58,13 @@ export const BRANCHES = `, unnest($${BRANCH}::text[]) AS branch`;
 export const BRANCHED = ", branch = coalesce(c.branch, e.branch)";
 
 /** Whether a commit needs these parts. */
-export function isRunning({ changes, runs, births, expected }: ShardCommit): boolean {
-  if (runs.length + births.length > 0 || changes.some(({ branch }) => branch !== undefined)) return true;
-  return expected.some(({ isNode }) => isNode);
+export function isRunning({ changes, runs, births, plans, expected }: ShardCommit): boolean {
+  return (
+    runs.length + births.length > 0 ||
+    changes.some(({ branch }) => branch !== undefined) ||
+    expected.some(({ isNode }) => isNode) ||
+    plans.some(({ created }) => created.some(({ row }) => row.node !== undefined))
+  );
 }
 
 interface OfShard extends RunChange {
