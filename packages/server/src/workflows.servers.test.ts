@@ -361,11 +361,8 @@ describe("workflows over HTTP, on PostgreSQL, with a worker", () => {
     const second = await submit({ ...keyed, nodes: [{ name: "held", target: hold, payload: "second" }] });
     const { state, mode, counts } = await client.workflows.get(second);
     assert.deepEqual([state, mode, counts.BLOCKED], ["PENDING", null, 1]);
-    const { reasons } = await client.workflows.explain(second, "held");
-    assert.deepEqual(
-      reasons.map(({ reason }) => reason),
-      ["KEY_AT_LIMIT", "QUEUED"],
-    );
+    const reasons = (await client.workflows.explain(second, "held")).reasons.map(({ reason }) => reason);
+    assert.deepEqual(reasons, ["KEY_AT_LIMIT", "QUEUED"]);
     const next = holds.begins("second");
     holds.goOn("first");
     await next;
