@@ -171,6 +171,32 @@ describe("a workflow that recurs", () => {
     assert.equal((await runsOf(m)).length, 4);
   });
 
+  it("recurs on beside the retry of a failed run, as beside a run on request", async () => {
+    const began: string[] = [];
+    const work = task({
+      name: "work",
+      retry: { maxAttempts: 1 },
+      run: async (_: null, ctx) => {
+        began.push(m.clock.now().toISOString().slice(11, 19));
+        await ctx.sleep(50_000);
+        if (began.length === 2) throw new Error("the disk is full");
+      },
+    });
+    const m = await simulate({ tasks: [work], startAt: START });
+    await using _ = m;
+    const { jobId } = await m.client.workflows.schedule(everyMinute({ overlap: "SKIP", maxFires: 2 }));
+    await m.clock.advance("2 min 45s");
+    const [failed] = await runsOf(m);
+    assert.deepEqual([failed?.state, failed?.startedAt?.slice(11, 19)], ["DEAD", "12:01:00"]);
+    const retried = await m.client.workflows.retry(failed?.workflowId as string);
+    assert.ok(!("deduplicated" in retried));
+    await m.clock.advance("5 min");
+    assert.deepEqual(began, ["12:01:00", "12:01:50", "12:02:45", "12:03:00", "12:03:50"]);
+    assert.deepEqual(await ledgerOf(m, jobId), ["RAN DEAD", "SKIPPED OVERLAP", "RAN SUCCEEDED"]);
+    const { state, retryOf } = await m.client.workflows.get(retried.workflowId);
+    assert.deepEqual([state, retryOf], ["SUCCEEDED", failed?.workflowId]);
+  });
+
   it("with a key of its own lets one run be open at a time, whatever its overlap allows", async () => {
     const { m } = await stage(50);
     await using _ = m;
