@@ -86,6 +86,10 @@ describe("a workflow in a simulation", () => {
       ...Object.fromEntries(names.map((name) => [name, "BLOCKED"])),
       extract: "PENDING",
     });
+    assert.deepEqual(
+      m.enqueued(extract).map(({ payload }) => payload),
+      [{ rows: { $from: "$input", path: ["rows"] }, failures: { $from: "$input", path: ["failures"] } }],
+    );
     const execution = await m.waitFor(run);
     assert.deepEqual(execution.result, { loaded: null, noted: "nothing" });
     assert.equal((await m.node(run, "empty")).result, "no rows");
