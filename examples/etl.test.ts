@@ -7,10 +7,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, type TestContext, test } from "node:test";
 import { WorkflowFailed } from "@mainspring/sdk";
-import { type EmbeddedPostgres, startEmbedded, systemRuntime } from "@mainspring/server/testing";
+import { createLog, type EmbeddedPostgres, startEmbedded, systemRuntime } from "@mainspring/server/testing";
 import { simulate } from "@mainspring/testkit";
 import pg from "pg";
-import { pino } from "pino";
 import { etl, SCHEMA } from "./etl.ts";
 
 const DAY = "2026-03-01";
@@ -22,7 +21,7 @@ before(async () => {
   postgres = await startEmbedded({
     dataDir: join(folder, "data"),
     runtime: systemRuntime(),
-    log: pino({ level: "silent" }),
+    log: createLog("silent"),
   });
 });
 after(async () => {

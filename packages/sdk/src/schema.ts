@@ -7,7 +7,7 @@ import { TerminalError } from "./handlers/retry-errors.ts";
  * Error for a payload that does not match the task's schema. The error is terminal, because another attempt would fail
  * as well.
  */
-export class InvalidPayload extends TerminalError {
+class InvalidPayload extends TerminalError {
   override readonly name = "InvalidPayload";
   readonly errors: FieldError[];
 

@@ -129,7 +129,7 @@ describe("a workflow in a simulation", () => {
     await cancelled.cancel();
     await assert.rejects(
       cancelled.result(),
-      (error: WorkflowFailed) => error.node === null && /is CANCELLED$/.test(error.message),
+      (error: WorkflowFailed) => error.node === null && error.message.endsWith("is CANCELLED"),
     );
   });
 

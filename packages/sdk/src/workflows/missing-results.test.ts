@@ -4,8 +4,8 @@ import { task } from "../task.ts";
 import { workflow } from "./workflow.ts";
 import type { WorkflowBuilder } from "./workflow-builder.ts";
 
-const one = task({ name: "one", run: (_: null) => 1 });
-const takes = task({ name: "takes", run: (_: { n: number | null }) => 2 });
+const one = task({ name: "one", run: (_payload: null) => 1 });
+const takes = task({ name: "takes", run: (_payload: { n: number | null }) => 2 });
 
 /** Dependencies of the last node. */
 function dependencies(build: (w: WorkflowBuilder) => unknown): unknown {
@@ -29,7 +29,7 @@ describe("a reference to a result that may be missing", () => {
       dependencies((w) => void w.node("b", takes, { n: w.orNull(w.node("a", one)) })),
       [{ node: "a", when: "FINISHED" }],
     );
-    const both = task({ name: "both", run: (_: { m: number | null; n: number }) => 2 });
+    const both = task({ name: "both", run: (_payload: { m: number | null; n: number }) => 2 });
     assert.deepEqual(
       dependencies((w) => {
         const a = w.node("a", one);

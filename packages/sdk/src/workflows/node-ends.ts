@@ -30,7 +30,7 @@ export class NodeEnds {
 
   /** Whether a node with these dependencies runs only if another one has SUCCEEDED. */
   areAfterSuccess(target: number, edges: readonly Edge[], join: "ALL" | "ANY"): boolean {
-    // By number of the node: whether it runs only if the target has SUCCEEDED.
+    // Whether the node of this number runs only if the target has SUCCEEDED.
     const isAfter: boolean[] = [];
     const shows = ({ node, when }: Edge): boolean => {
       if (when === "FINISHED") return false;

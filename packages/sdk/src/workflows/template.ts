@@ -2,7 +2,7 @@ import { MainspringError } from "../errors.ts";
 import { factsOf, jsonOf, type RefFacts } from "./ref.ts";
 
 /** Levels of arrays and objects in a payload, as the server takes them. */
-export const TEMPLATE_DEPTH_MAX = 128;
+const TEMPLATE_DEPTH_MAX = 128;
 
 /** Hears each reference of a template. */
 export type OnRef = (facts: RefFacts, path: string) => void;

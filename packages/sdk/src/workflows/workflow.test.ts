@@ -12,10 +12,14 @@ interface Rows {
   files: string[];
   note?: string;
 }
-const extract = task({ name: "extract", run: (_: { day: string }): Rows => ({ rows: [], files: [] }) });
-const check = task({ name: "check", run: (_: { rows: unknown[]; strict?: boolean }) => ({ bad: 0 }) });
-const load = task({ name: "load", pool: "db", run: (_: { parts: string[]; bad: number | null }) => ({ loaded: 1 }) });
-const page = task({ name: "page", run: (_: null) => undefined });
+const extract = task({ name: "extract", run: (_payload: { day: string }): Rows => ({ rows: [], files: [] }) });
+const check = task({ name: "check", run: (_payload: { rows: unknown[]; strict?: boolean }) => ({ bad: 0 }) });
+const load = task({
+  name: "load",
+  pool: "db",
+  run: (_payload: { parts: string[]; bad: number | null }) => ({ loaded: 1 }),
+});
+const page = task({ name: "page", run: (_payload: null) => undefined });
 
 /** Accepts `{ day }`, and adds a default. */
 const daySchema: StandardSchemaV1<{ day?: string }, { day: string }> = {
@@ -136,7 +140,7 @@ describe("a workflow", () => {
   });
 
   it("escapes data that look like references, and writes data as JSON does", () => {
-    const any = task({ name: "any", run: (_: unknown) => 1 });
+    const any = task({ name: "any", run: (_payload: unknown) => 1 });
     const { definition } = workflow("w", {}, (w, input: Ref<{ day: string }>) => {
       const data = { $from: "extract", nested: [{ $literal: 1 }] };
       w.node("a", any, { data, at: new Date(0), gone: undefined, list: [undefined, Number.NaN], day: input.day });
@@ -178,7 +182,7 @@ describe("a workflow", () => {
       /node "a": there is no option retries;/,
     );
     assert.match(
-      refused((w) => [w.node("a", page), w.node("b", task({ name: "page", run: (_: null) => 2 }))]),
+      refused((w) => [w.node("a", page), w.node("b", task({ name: "page", run: (_payload: null) => 2 }))]),
       /node "b": another node has a different task with the same name "page"$/,
     );
     assert.match(
