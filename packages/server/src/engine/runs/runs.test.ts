@@ -130,7 +130,7 @@ describe("a workflow run", () => {
   });
 
   it("is read again if it left memory after ends that the answer does not show", () => {
-    const stage = new Stage({ a: [], b: ["a"] }).hint("a");
+    const stage = new Stage({ a: [], b: [] }).hint("a");
     const { story } = stage;
     stage.end(only(story.commit().assigns));
     const { number: since } = story.batch;
@@ -139,13 +139,14 @@ describe("a workflow run", () => {
       const runs = [stage.run(executions, "RUNNING", false)];
       story.tell({ kind: "LOADED_RUNS", asked: [RUN], runs, since, term: story.state.term });
     };
-    const a = { id: stage.id("a"), node: 0, item: null, state: "RUNNING", branch: null, isParked: false } as const;
-    read([a]);
+    const running = { item: null, state: "RUNNING", branch: null, isParked: false } as const;
+    const nodes = ["a", "b"].map((name) => ({ ...running, id: stage.id(name), node: stage.number(name) }));
+    read(nodes);
     const run = story.state.runs.byId.get(RUN);
     assert.ok(run !== undefined);
     story.state.runs.drop(run);
     story.wants.splice(0);
-    read([a]);
+    read(nodes);
     assert.deepEqual(story.wants, [{ kind: "LOAD_RUNS", runs: [RUN] }]);
   });
 
