@@ -1,7 +1,5 @@
 import { isFinal } from "../../domain/execution.ts";
 import type { ExecutionId } from "../../domain/ids.ts";
-import { invariant } from "../../domain/invariant.ts";
-import { decodeGraph } from "../../domain/workflow/graph-bytes.ts";
 import { keptOutcomes } from "../../domain/workflow/kept-nodes.ts";
 import { type NodeOutcome, RunProgress } from "../../domain/workflow/readiness.ts";
 import type { ReadMark, ReadResult, ReadRun } from "../inputs.ts";
@@ -109,9 +107,7 @@ export function bring(step: Step, read: ReadRun, ends: readonly EarlyEnd[] = [])
   const { number } = step.batch;
   const written = new Map(ends.filter(({ batch }) => batch < number).map((end) => [end.node, end]));
   const inBatch = ends.filter(({ batch }) => batch === number);
-  const decoded = decodeGraph(read.graph);
-  invariant("graph" in decoded, `the graph of the run ${row.id} cannot be read`);
-  const progress = RunProgress.of(decoded.graph, outcomesOf(read, written), liveOf(read, written), progressMode(mode));
+  const progress = RunProgress.of(read.graph, outcomesOf(read, written), liveOf(read, written), progressMode(mode));
   const run: Run = {
     id: row.id,
     shard: row.shard,
