@@ -31,7 +31,7 @@ describe("stored definitions of nodes", () => {
   it("are encoded in steps, with each policy once", () => {
     const { steps, bytes } = encoded(nodes(1_600));
     assert.equal(steps, 4);
-    assert.equal(Buffer.from(bytes).toString().split("maxLifetimeMs").length - 1, 2);
+    assert.equal(Buffer.from(bytes).toString().split("timeoutMs").length - 1, 2);
     const [first, second] = decodeNodes(bytes);
     assert.equal(first?.policy, second?.policy);
   });
