@@ -115,9 +115,8 @@ export function finishEntry(
 /** Notes the end of a workflow's node, for its run. */
 function noteNode({ state, batch }: Step, { id, row }: Entry, end: FinalState, branch: string | null): void {
   if (row.node === undefined) return;
-  state.recentWrites.add(row.jobId, batch.number);
   batch.nodeEnds.set(id, row.jobId);
-  state.runs.ended.push({ id, run: row.jobId, node: row.node, state: end, branch });
+  state.runs.ended.push({ id, run: row.jobId, node: row.node, state: end, branch, shard: row.shard });
 }
 
 /** Notes that the batch applies the commands about signals: what follows the current attempt gets the signals. */

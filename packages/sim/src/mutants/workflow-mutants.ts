@@ -44,10 +44,48 @@ export const workflowMutants: readonly Mutant[] = [
   {
     name: "the end of a node of a run that is not in memory is forgotten",
     file: `${RUNS}/advance.ts`,
-    find: "  if (run === undefined) return runs.expect(end.run);",
+    find: "  if (run === undefined) return endEarly(step, end);",
     replace: "  if (run === undefined) return;",
     why: "the run stands still until its shard has another owner",
     test: { file: STORY, name: "is read again when a node ends while the run is not in memory" },
+  },
+  {
+    name: "ends of nodes that a read of their run does not show are forgotten",
+    file: `${RUNS}/load.ts`,
+    find: "  const ends = runs.earlyEnds.get(id) ?? [];",
+    replace: "  const ends: EarlyEnd[] = [];",
+    why: "the run waits for nodes that have ended, until its shard has another owner",
+    test: {
+      file: STORY,
+      name: "is completed with ends that the answer does not show, and creates nodes only if the store writes them",
+    },
+  },
+  {
+    name: "a read of a run that was dropped may lack ends that the read before was completed with",
+    file: `${RUNS}/load.ts`,
+    find: "  if (ends.some((end) => end.batch >= since)) recentWrites.add(id, batch.number);\n",
+    replace: "",
+    why: "the run waits for nodes that have ended, until its shard has another owner",
+    test: { file: STORY, name: "is read again if it left memory after ends that the answer does not show" },
+  },
+  {
+    name: "a run ends before the ends of its nodes are durable if it was read meanwhile",
+    file: `${RUNS}/load.ts`,
+    find: "  if (last <= step.state.runs.committed) endRun(step, run);",
+    replace: "  if (last >= 0) endRun(step, run);",
+    why: "the run SUCCEEDED although the store has refused the result of its last node",
+    test: { file: STORY, name: "ends with the commit of its last node, although it was read meanwhile" },
+  },
+  {
+    name: "a run stays FAILING after the store has refused the end of the node that failed",
+    file: "packages/server/src/engine/batch.ts",
+    find: '      if (draft.runs.get(run)?.mode === "FAILING") draft.runs.delete(run);\n',
+    replace: "",
+    why: "nodes are skipped although no node has failed",
+    test: {
+      file: STORY,
+      name: "is completed with ends whose commit is under way, and drops what follows from them if it fails",
+    },
   },
   {
     name: "a run that was read keeps the mode of its row",
@@ -215,7 +253,7 @@ export const workflowMutants: readonly Mutant[] = [
   {
     name: "a run that was read when its nodes had ended waits for a commit",
     file: `${RUNS}/load.ts`,
-    find: "  if (run.overIn !== null && run.revision === revision) endRun(step, run);\n",
+    find: "  if (run.overIn !== null && run.revision === revision) endLoaded(step, run, ends);\n",
     replace: "",
     why: "the run stands still until something else of the same owner is written",
     test: {

@@ -34,11 +34,26 @@ export function advanceRuns(step: Step): void {
 function nodeEnded(step: Step, end: NodeEnd): void {
   const { runs } = step.state;
   const run = runs.byId.get(end.run);
-  if (run === undefined) return runs.expect(end.run);
+  if (run === undefined) return endEarly(step, end);
+  applyEnd(step, run, end);
+  advance(step, run, [end.id]);
+}
+
+/** Keeps the end of a node until its run is read. */
+function endEarly({ state: { runs }, batch }: Step, end: NodeEnd): void {
+  runs.expect(end.run);
+  const early = { ...end, batch: batch.number };
+  const others = runs.earlyEnds.get(end.run);
+  if (others === undefined) runs.earlyEnds.set(end.run, [early]);
+  else others.push(early);
+}
+
+/** Applies an end that this batch writes to the states of the run's nodes. */
+export function applyEnd(step: Step, run: Run, end: NodeEnd): void {
+  step.state.recentWrites.add(run.id, step.batch.number);
   const { cancel, skipped } = run.progress.ended(end.node, end);
   if (skipped.length > 0) noteSkips(step, run, end.id, skipped);
   cancelNodes(step, run, cancel);
-  advance(step, run, [end.id]);
 }
 
 /**
@@ -164,6 +179,7 @@ export function orderRun(step: Step, command: RunCommand): void {
 export function reload({ runs, recentWrites }: MachineState, next: Batch, runId: ExecutionId): void {
   const run = runs.byId.get(runId);
   if (run !== undefined) runs.drop(run);
+  runs.earlyEnds.delete(runId);
   next.withdraw(runId);
   recentWrites.add(runId, next.number);
   runs.expect(runId);
@@ -172,6 +188,7 @@ export function reload({ runs, recentWrites }: MachineState, next: Batch, runId:
 /** Handles the answer to a commit, as far as it is about workflow runs. */
 export function applyCommitted(step: Step, { nodes, missedRuns, batch }: Extract<Input, { kind: "CREATED" }>): void {
   const { runs } = step.state;
+  runs.committed = batch;
   for (const run of missedRuns) reload(step.state, step.batch, run);
   for (const { jobId } of nodes.notCreated) reload(step.state, step.batch, jobId);
   for (const row of nodes.created) {

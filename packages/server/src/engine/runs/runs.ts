@@ -58,10 +58,25 @@ export interface NodeEnd {
   state: FinalState;
   /** Branch that the successful attempt named; null: none. */
   branch: string | null;
+  /** Shard of the run. */
+  shard: ShardId;
+}
+
+/** End of a node whose run was not in memory. */
+export interface EarlyEnd extends NodeEnd {
+  /** Number of the batch that writes the end. */
+  batch: number;
 }
 
 /** Open workflow runs of the shards of this owner, as far as they are in memory. */
 export class Runs {
+  /**
+   * Ends of nodes since their runs were asked for, by run. A read of a run may not show them, and is completed with them:
+   * it would otherwise be repeated until none of the run's nodes ends during the read.
+   */
+  readonly earlyEnds = new Map<ExecutionId, EarlyEnd[]>();
+  /** Number of the last batch that the store has applied. */
+  committed = 0;
   /** Commands about signals to nodes without an execution, by run, until the run is read. */
   readonly signals = new Map<ExecutionId, NodeSignal[]>();
   readonly byId = new Map<ExecutionId, Run>();

@@ -3,7 +3,6 @@ import { firstExecutionId } from "../../domain/ids.ts";
 import { DEFAULT_POLICY } from "../../domain/job.ts";
 import { compileGraph } from "../../domain/workflow/compile-graph.ts";
 import type { Dependency, WorkflowNode } from "../../domain/workflow/definition.ts";
-import { encodeGraph } from "../../domain/workflow/graph-bytes.ts";
 import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
 import type { Assignment } from "../../ports/messages.ts";
 import type { NodeExecution, RunMode } from "../../ports/store-runs.ts";
@@ -47,8 +46,7 @@ export class Stage {
     this.shard = row.shard;
     this.#read = {
       row,
-      nodes: nodes.length,
-      graph: encodeGraph(compiled.graph),
+      graph: compiled.graph,
       kept: [],
       definitions: nodes.map((node) => ({ ...node, payloadBytes: 3 })),
       output,

@@ -18,6 +18,7 @@ import {
 import type { Runtime } from "../../ports/runtime.ts";
 import type { Store } from "../../ports/store.ts";
 import { Turns } from "../../ports/turns.ts";
+import { WeightedCache } from "./weighted-cache.ts";
 
 /** Largest memory of results and inputs that are kept, in bytes. */
 const KEPT_BYTES_MAX = 64 * 1024 * 1024;
@@ -53,7 +54,8 @@ interface Use {
 export class References {
   readonly #store: Pick<Store, "payloads" | "runs">;
   readonly #turns: Turns;
-  #kept = new KeptValues();
+  /** Results and inputs that were used last, by execution. */
+  #kept = new WeightedCache<JsonValue>(KEPT_BYTES_MAX);
 
   constructor(store: Pick<Store, "payloads" | "runs">, runtime: Pick<Runtime, "defer" | "setTimer" | "monotonicMs">) {
     this.#store = store;
@@ -79,7 +81,7 @@ export class References {
 
   /** Forgets all results, because the store may have been set back to a state before them. */
   forget(): void {
-    this.#kept = new KeptValues();
+    this.#kept = new WeightedCache(KEPT_BYTES_MAX);
   }
 
   /** Results and inputs, as far as there are any. */
@@ -139,7 +141,7 @@ export class References {
     }
     // An index that a use has built counts from now on.
     const [use] = uses;
-    if (value !== null && use !== undefined) this.#kept.keep(use.filling.sourceOf(use.edit), value);
+    if (value !== null && use !== undefined) this.#kept.keep(use.filling.sourceOf(use.edit), value, value.weight);
   }
 }
 
@@ -236,32 +238,5 @@ class Filling {
 
   #reference(edit: number): ReferenceEdit {
     return this.#template.edits[edit] as ReferenceEdit;
-  }
-}
-
-/** Results and inputs that were used last. Neither changes once it is there. */
-class KeptValues {
-  /** The oldest one comes first. */
-  readonly #values = new Map<ExecutionId, { value: JsonValue; weight: number }>();
-  #bytes = 0;
-
-  /** Takes a value out; `keep` brings it back. */
-  take(source: ExecutionId): JsonValue | undefined {
-    const kept = this.#values.get(source);
-    if (kept === undefined) return undefined;
-    this.#values.delete(source);
-    this.#bytes -= kept.weight;
-    return kept.value;
-  }
-
-  keep(source: ExecutionId, value: JsonValue): void {
-    this.take(source);
-    const { weight } = value;
-    this.#values.set(source, { value, weight });
-    this.#bytes += weight;
-    for (const oldest of this.#values.keys()) {
-      if (this.#bytes <= KEPT_BYTES_MAX) return;
-      this.take(oldest);
-    }
   }
 }
