@@ -18,6 +18,8 @@ export interface Work {
   walk?: WalkPlan;
   /** Node of a workflow that the handler runs; left out: none. */
   node?: NodeOfRun;
+  /** Results of other nodes, and the parts of them at `executionId`: references, in whose place the server puts values. */
+  given?: Record<string, { result: unknown; executionId: unknown }>;
 }
 
 /** Steps of a handler; durations are in milliseconds. */
