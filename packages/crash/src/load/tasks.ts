@@ -47,11 +47,7 @@ async function run(work: Work, ctx: TaskContext, records: Records): Promise<Made
 }
 
 function givenTo(given: NonNullable<Work["given"]>): Record<string, string> {
-  const values = Object.entries(given).map(([name, { result, executionId }]) => [
-    name,
-    givenValue(result, executionId),
-  ]);
-  return Object.fromEntries(values);
+  return Object.fromEntries(given.map(({ from, result, executionId }) => [from, givenValue(result, executionId)]));
 }
 
 async function make(work: Work, ctx: TaskContext, { history, folder }: Records): Promise<Made> {

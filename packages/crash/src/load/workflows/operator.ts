@@ -9,7 +9,7 @@ import { randomWorkflow, type WorkflowOrder } from "./workflow-order.ts";
 
 const PAUSES = 0.5;
 /** Time from the submit to the pause, and from the pause to the resume, in milliseconds. */
-const PAUSE_AFTER_MS = { least: 0, most: 1_000 };
+const PAUSE_AFTER_MS = { least: 0, most: 600 };
 const PAUSE_FOR_MS = { least: 500, most: 2_500 };
 const LOOKS_EVERY_MS = 200;
 /** Longest wait for the end of a run in one request, in seconds; after each, a run that is still paused is resumed again. */
@@ -43,7 +43,9 @@ export class Operator {
   async #workflow(key: string, leaving: AbortSignal): Promise<void> {
     const order = randomWorkflow(key, this.#parts.random);
     // Another run with the same unique key could be open when a run is to be retried.
-    const { uniqueKey: _, ...request } = order.request;
+    const { uniqueKey: _, ...rest } = order.request;
+    // A backlog of other jobs must not hold up the run, or every pause would be over before its second node.
+    const request = { ...rest, priority: "CRITICAL" } as const;
     const graph: Graph = { ...order.graph, uniqueKey: null };
     const workflowId = await submitWorkflow(this.#parts, { ...order, graph, request }, true);
     let run: OperatedRun | null = workflowId === null ? null : { workflowId, graph };

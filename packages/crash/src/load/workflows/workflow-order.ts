@@ -80,13 +80,13 @@ function nodeRequest(run: string, node: GraphNode, random: SeededRandom, slowest
     ...((isDoomed || isFlaky) && { failTimes: isDoomed ? ATTEMPTS : 1 }),
     obeys: random.chance(0.5),
     node: { run, name, branch },
-    ...(refersTo.length > 0 && { given: Object.fromEntries(refersTo.map((from) => [from, referencesTo(from)])) }),
+    ...(refersTo.length > 0 && { given: refersTo.map(referencesTo) }),
     ...(random.chance(LARGE) && { filler: "x".repeat(LARGE_CHARACTERS) }),
   };
   const retryPolicy = { ...FAST_RETRY, maxAttempts: isDoomed ? DOOMED_ATTEMPTS : ATTEMPTS };
   return { name, target: { handler: NODE_HANDLER }, payload, dependsOn, join, allowFailure, retryPolicy };
 }
 
-function referencesTo(from: string): { result: object; executionId: object } {
-  return { result: { $from: from }, executionId: { $from: from, path: ["executionId"] } };
+function referencesTo(from: string): NonNullable<Work["given"]>[number] {
+  return { from, result: { $from: from }, executionId: { $from: from, path: ["executionId"] } };
 }
