@@ -3,15 +3,17 @@ import { monotonicMs, sleep } from "../../clock.ts";
 import type { Graph } from "../../history/workflow-events.ts";
 import type { SubmitterParts } from "../submitters.ts";
 import { untilAnswered } from "../until-answered.ts";
+import type { Work } from "../work.ts";
 import { mend } from "./mended.ts";
 import { submitWorkflow } from "./submit-workflow.ts";
 import { randomWorkflow, type WorkflowOrder } from "./workflow-order.ts";
 
 const PAUSES = 0.5;
-/** Time from the submit to the pause, and from the pause to the resume, in milliseconds. */
-const PAUSE_AFTER_MS = { least: 0, most: 600 };
-const PAUSE_FOR_MS = { least: 500, most: 2_500 };
-const LOOKS_EVERY_MS = 200;
+/** Duration of a pause, in milliseconds. */
+const PAUSE_FOR_MS = { least: 1_000, most: 3_000 };
+/** Work time of each node, in milliseconds: a node that runs when its run is paused ends within most pauses. */
+const WORK_MS = { least: 500, most: 1_500 };
+const LOOKS_EVERY_MS = 100;
 /** Longest wait for the end of a run in one request, in seconds; after each, a run that is still paused is resumed again. */
 const WAIT_SEC = 5;
 const RETRIES_MAX = 2;
@@ -45,20 +47,25 @@ export class Operator {
     // Another run with the same unique key could be open when a run is to be retried.
     const { uniqueKey: _, ...rest } = order.request;
     // A backlog of other jobs must not hold up the run, or every pause would be over before its second node.
-    const request = { ...rest, priority: "CRITICAL" } as const;
+    const nodes = rest.nodes.map((node) => ({ ...node, payload: this.#slowly(node.payload as Work) }));
+    const request = { ...rest, nodes, priority: "CRITICAL" } as const;
     const graph: Graph = { ...order.graph, uniqueKey: null };
     const workflowId = await submitWorkflow(this.#parts, { ...order, graph, request }, true);
     let run: OperatedRun | null = workflowId === null ? null : { workflowId, graph };
     for (let retries = 0; run !== null; retries++) {
-      const state = await this.#end(run.workflowId);
+      const state = await this.#end(run.workflowId, leaving);
       run = retries < RETRIES_MAX && !leaving.aborted ? await this.#retry(order, run, state, retries) : null;
     }
   }
 
+  #slowly(payload: Work): Work {
+    return { ...payload, workMs: this.#parts.random.between(WORK_MS.least, WORK_MS.most) };
+  }
+
   /** Pauses the run perhaps. @returns final state of the run */
-  async #end(workflowId: string): Promise<string> {
+  async #end(workflowId: string, leaving: AbortSignal): Promise<string> {
     const { client, history, random } = this.#parts;
-    if (random.chance(PAUSES)) await this.#pause(workflowId);
+    if (random.chance(PAUSES) && !leaving.aborted) await this.#pause(workflowId, leaving);
     for (;;) {
       const { state, finishedAt, paused } = await untilAnswered(() =>
         client.workflows.get(workflowId, { waitSec: WAIT_SEC }),
@@ -72,9 +79,13 @@ export class Operator {
     }
   }
 
-  async #pause(workflowId: string): Promise<void> {
-    const { history, random } = this.#parts;
-    await sleep(random.between(PAUSE_AFTER_MS.least, PAUSE_AFTER_MS.most));
+  async #pause(workflowId: string, leaving: AbortSignal): Promise<void> {
+    const { client, history, random } = this.#parts;
+    const isAtWork = async () => {
+      const { counts, finishedAt } = await untilAnswered(() => client.workflows.get(workflowId));
+      return counts.RUNNING > 0 || finishedAt !== null;
+    };
+    while (!leaving.aborted && !(await isAtWork())) await sleep(LOOKS_EVERY_MS);
     if (!(await this.#isPaused(workflowId))) return;
     history.write({ event: "WORKFLOW_PAUSED", at: monotonicMs(), workflowId });
     await sleep(random.between(PAUSE_FOR_MS.least, PAUSE_FOR_MS.most));
