@@ -19,7 +19,7 @@ export async function readJson(name: string, source: string): Promise<unknown> {
  * @param content name of the content, for messages
  * @throws {Failure} the file cannot be read or is not JSON
  */
-export async function readJsonFile(path: string, content: string): Promise<unknown> {
+async function readJsonFile(path: string, content: string): Promise<unknown> {
   const hint = `give a file with ${content}, or - for standard input`;
   const json = path === "-" ? await text(process.stdin) : await contentOf(path, "", `; ${hint}`);
   return parsed(fileName(path), json, hint);

@@ -90,7 +90,7 @@ export function inputOf(run: string): { executionId: string } {
   return { executionId: `input of ${run}` };
 }
 
-/** What a handler got in place of its references to one node: the whole result, and the part of it at `executionId`. */
+/** Values that a handler got in place of its references to one node: the whole result, and the part of it at `executionId`. */
 export function givenValue(result: unknown, executionId: unknown): string {
   return givenDigest(digestOf(result), executionId);
 }

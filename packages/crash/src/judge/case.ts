@@ -11,7 +11,7 @@ type Started = Of<WorkerEvent, "STARTED">;
 export interface Run extends Omit<Started, "event" | "at" | "node" | "given"> {
   /** Node of a workflow that the handler ran; null: none. */
   node: NodeOfRun | null;
-  /** What the handler got in place of references, by the node to which they refer. */
+  /** Values that the handler got in place of references, by the node to which they refer. */
   given: Record<string, string>;
   startedAt: number;
   /** Time at which the handler ended, or its process was killed; Infinity: neither. */

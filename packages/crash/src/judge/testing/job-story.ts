@@ -23,7 +23,7 @@ interface RunStory {
   /** End of the attempt according to the server; default: the end of the run. */
   declaredAt?: number;
   returns?: string;
-  /** What the handler got in place of references, by the node to which they refer; default: no references. */
+  /** Values that the handler got in place of references, by the node to which they refer; default: no references. */
   given?: Record<string, string>;
 }
 
