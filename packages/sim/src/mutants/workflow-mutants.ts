@@ -224,6 +224,14 @@ export const workflowMutants: readonly Mutant[] = [
     },
   },
   {
+    name: "a failure cancels nodes before the store has written it",
+    file: `${RUNS}/advance.ts`,
+    find: "  const { skipped } = run.progress.ended(end.node, end);",
+    replace: "  const { cancel, skipped } = run.progress.ended(end.node, end);\n  cancelNodes(step, run, cancel);",
+    why: "nodes are CANCELLED although the run goes on",
+    test: { file: STORY, name: "cancels no node because of a failure that the store did not write" },
+  },
+  {
     name: "a run's mode does not depend on the end from which it follows",
     file: `${RUNS}/advance.ts`,
     find: 'writeMode(step, run, "FAILING", ends);',

@@ -12,7 +12,7 @@ import type { Input } from "../inputs.ts";
 import { answer } from "../jobs/answers.ts";
 import { bringBorn } from "../queue/intake.ts";
 import { type MachineState, poolOf, type Step } from "../state.ts";
-import { cancelNodes } from "./cancel-nodes.ts";
+import { cancelForFailure, cancelNodes } from "./cancel-nodes.ts";
 import { endRuns } from "./end.ts";
 import { isHeld } from "./hold.ts";
 import { confirmOrders, followOrders, nodeParked, writeRun } from "./pause.ts";
@@ -35,9 +35,8 @@ function nodeEnded(step: Step, end: NodeEnd): void {
   const { runs } = step.state;
   const run = runs.byId.get(end.run);
   if (run === undefined) return runs.expect(end.run);
-  const { cancel, skipped } = run.progress.ended(end.node, end);
+  const { skipped } = run.progress.ended(end.node, end);
   if (skipped.length > 0) noteSkips(step, run, end.id, skipped);
-  cancelNodes(step, run, cancel);
   advance(step, run, [end.id]);
 }
 
@@ -72,6 +71,10 @@ function endingMode({ state }: Step, { id, mode, timer }: Run): RunMode | null {
 
 function writeMode(step: Step, run: Run, mode: RunMode, after: readonly ExecutionId[] = []): void {
   run.mode = mode;
+  if (after.length > 0) {
+    run.failingIn = step.batch.number;
+    step.state.runs.failing.add(run);
+  }
   writeRun(step, run, after);
 }
 
@@ -174,6 +177,7 @@ export function applyCommitted(step: Step, { nodes, missedRuns, batch }: Extract
   const { runs } = step.state;
   for (const run of missedRuns) reload(step.state, step.batch, run);
   for (const { jobId } of nodes.notCreated) reload(step.state, step.batch, jobId);
+  cancelForFailure(step, batch);
   for (const row of nodes.created) {
     const run = runs.byId.get(row.jobId);
     run?.uncommitted.delete(row.id);

@@ -104,6 +104,7 @@ export function bring(step: Step, read: ReadRun): void {
     paused,
     parking: null,
     orderedIn: null,
+    failingIn: null,
     signalled: new Set(read.signalled),
     revision,
     uncommitted: new Set(),
