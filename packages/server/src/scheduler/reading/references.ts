@@ -1,7 +1,7 @@
 import { DEPTH_MAX, PAYLOAD_BYTES_MAX } from "@mainspring/contract/limits";
 import type { ExecutionId } from "../../domain/ids.ts";
 import { invariant } from "../../domain/invariant.ts";
-import { keptByNode } from "../../domain/workflow/kept-nodes.ts";
+import { type KeptNode, keptByNode } from "../../domain/workflow/kept-nodes.ts";
 import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
 import type { Unsendable } from "../../engine/inputs.ts";
 import { depthOf } from "../../ports/references/json-slices.ts";
@@ -21,6 +21,9 @@ import { Turns } from "../../ports/turns.ts";
 
 /** Largest memory of results and inputs that are kept, in bytes. */
 const KEPT_BYTES_MAX = 64 * 1024 * 1024;
+/** Largest number of runs whose kept nodes are remembered, and of these nodes. */
+const KEEPERS_MAX = 1_000;
+const KEPT_NODES_MAX = 100_000;
 /** Results and inputs of one read, of which each has up to 1 MiB. */
 const READ_VALUES = 64;
 const NAMES = { REFERENCE_NOT_FOUND: "ReferenceNotFound", REFERENCES_TOO_LARGE: "ReferencesTooLarge" };
@@ -54,9 +57,11 @@ export class References {
   readonly #store: Pick<Store, "payloads" | "runs">;
   readonly #turns: Turns;
   #kept = new KeptValues();
+  #keepers: Keepers;
 
   constructor(store: Pick<Store, "payloads" | "runs">, runtime: Pick<Runtime, "defer" | "setTimer" | "monotonicMs">) {
     this.#store = store;
+    this.#keepers = new Keepers(store);
     this.#turns = new Turns(runtime);
   }
 
@@ -77,9 +82,10 @@ export class References {
     return await this.#turns.map(fillings, (filling) => (filling instanceof Filling ? filling.text() : filling));
   }
 
-  /** Forgets all results, because the store may have been set back to a state before them. */
+  /** Forgets all results and kept nodes, because the store may have been set back to a state before them. */
   forget(): void {
     this.#kept = new KeptValues();
+    this.#keepers = new Keepers(this.#store);
   }
 
   /** Results and inputs, as far as there are any. */
@@ -114,8 +120,7 @@ export class References {
       const [use] = uses.get(source) ?? [];
       return use === undefined ? [] : [{ source, ...use.filling.nodeOf(use.edit) }];
     });
-    const keptOf = await this.#store.runs.kept([...new Set(nodes.map(({ run }) => run))]);
-    const kept = new Map([...keptOf].map(([run, earlier]) => [run, keptByNode(earlier)]));
+    const kept = await this.#keepers.of(new Set(nodes.map(({ run }) => run)));
     const keepers = new Map<ExecutionId, ExecutionId>();
     for (const { source, run, node } of nodes) {
       const earlier = kept.get(run)?.get(node);
@@ -236,6 +241,47 @@ class Filling {
 
   #reference(edit: number): ReferenceEdit {
     return this.#template.edits[edit] as ReferenceEdit;
+  }
+}
+
+type KeptOfRun = ReadonlyMap<number, KeptNode>;
+
+/** Kept nodes of runs that were asked for. They never change. */
+class Keepers {
+  readonly #store: Pick<Store, "runs">;
+  /** The oldest one comes first. */
+  readonly #runs = new Map<ExecutionId, KeptOfRun>();
+  #nodes = 0;
+
+  constructor(store: Pick<Store, "runs">) {
+    this.#store = store;
+  }
+
+  /** @throws {StoreUnavailable} */
+  async of(runs: ReadonlySet<ExecutionId>): Promise<Map<ExecutionId, KeptOfRun>> {
+    const found = new Map<ExecutionId, KeptOfRun>();
+    for (const run of runs) {
+      const known = this.#runs.get(run);
+      if (known !== undefined) found.set(run, known);
+    }
+    const unknown = [...runs].filter((run) => !found.has(run));
+    const read = unknown.length === 0 ? new Map() : await this.#store.runs.kept(unknown);
+    for (const run of unknown) {
+      const kept = keptByNode(read.get(run) ?? []);
+      found.set(run, kept);
+      this.#remember(run, kept);
+    }
+    return found;
+  }
+
+  #remember(run: ExecutionId, kept: KeptOfRun): void {
+    this.#nodes += kept.size - (this.#runs.get(run)?.size ?? 0);
+    this.#runs.set(run, kept);
+    for (const [oldest, { size }] of this.#runs) {
+      if (this.#runs.size <= KEEPERS_MAX && this.#nodes <= KEPT_NODES_MAX) return;
+      this.#runs.delete(oldest);
+      this.#nodes -= size;
+    }
   }
 }
 
