@@ -203,8 +203,18 @@ export interface Stats {
   workers: { connected: number };
   /** Number of all shards, and of those whose owner this server knows. */
   shards: { total: number; owned: number };
-  /** Number of executions by state. The server stops counting at `countedUpTo`: that value means as many or more. */
-  executions: { waiting: number; ready: number; running: number; deadLetters: number; countedUpTo: number };
+  /**
+   * Number of executions by state, and of runs of workflows that have begun and not ended (null: the server cannot
+   * count them yet). The server stops counting at `countedUpTo`: that value means as many or more.
+   */
+  executions: {
+    waiting: number;
+    ready: number;
+    running: number;
+    deadLetters: number;
+    openRuns: number | null;
+    countedUpTo: number;
+  };
   /** Connections of the server to the store, by purpose. */
   store: { purpose: string; busy: number; max: number; waiting: number }[];
   /** Number of finished executions by final state, since the schedulers started. */

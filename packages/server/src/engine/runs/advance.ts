@@ -12,7 +12,7 @@ import type { Input } from "../inputs.ts";
 import { answer } from "../jobs/answers.ts";
 import { bringBorn } from "../queue/intake.ts";
 import { type MachineState, poolOf, type Step } from "../state.ts";
-import { cancelNodes } from "./cancel-nodes.ts";
+import { cancelForFailure, cancelNodes } from "./cancel-nodes.ts";
 import { endRuns } from "./end.ts";
 import { isHeld } from "./hold.ts";
 import { confirmOrders, followOrders, nodeParked, writeRun } from "./pause.ts";
@@ -51,9 +51,8 @@ function endEarly({ state: { runs }, batch }: Step, end: NodeEnd): void {
 /** Applies an end that this batch writes to the states of the run's nodes. */
 export function applyEnd(step: Step, run: Run, end: NodeEnd): void {
   step.state.recentWrites.add(run.id, step.batch.number);
-  const { cancel, skipped } = run.progress.ended(end.node, end);
+  const { skipped } = run.progress.ended(end.node, end);
   if (skipped.length > 0) noteSkips(step, run, end.id, skipped);
-  cancelNodes(step, run, cancel);
 }
 
 /**
@@ -87,7 +86,14 @@ function endingMode({ state }: Step, { id, mode, timer }: Run): RunMode | null {
 
 function writeMode(step: Step, run: Run, mode: RunMode, after: readonly ExecutionId[] = []): void {
   run.mode = mode;
+  if (after.length > 0) awaitFailure(step, run);
   writeRun(step, run, after);
+}
+
+/** Notes that the run is FAILING because of ends that the store may not write, until this batch is answered. */
+export function awaitFailure({ state, batch }: Step, run: Run): void {
+  run.failingIn = batch.number;
+  state.runs.failing.add(run);
 }
 
 function createReady(step: Step, run: Run): void {
@@ -191,6 +197,7 @@ export function applyCommitted(step: Step, { nodes, missedRuns, batch }: Extract
   runs.committed = batch;
   for (const run of missedRuns) reload(step.state, step.batch, run);
   for (const { jobId } of nodes.notCreated) reload(step.state, step.batch, jobId);
+  cancelForFailure(step, batch);
   for (const row of nodes.created) {
     const run = runs.byId.get(row.jobId);
     run?.uncommitted.delete(row.id);

@@ -6,7 +6,7 @@ import type { ReadMark, ReadResult, ReadRun } from "../inputs.ts";
 import { commandDone } from "../jobs/answers.ts";
 import { forget } from "../rows.ts";
 import type { Step } from "../state.ts";
-import { advance, applyEnd } from "./advance.ts";
+import { advance, applyEnd, awaitFailure } from "./advance.ts";
 import { cancelNodes } from "./cancel-nodes.ts";
 import { endRun } from "./end.ts";
 import { holdKey } from "./held-keys.ts";
@@ -117,6 +117,7 @@ export function bring(step: Step, read: ReadRun, ends: readonly EarlyEnd[] = [])
     paused,
     parking: null,
     orderedIn: null,
+    failingIn: null,
     signalled: new Set(read.signalled),
     revision,
     uncommitted: new Set(),
@@ -128,6 +129,9 @@ export function bring(step: Step, read: ReadRun, ends: readonly EarlyEnd[] = [])
   step.state.runs.add(run);
   holdKey(step.state, row);
   for (const end of inBatch) applyEnd(step, run, end);
+  const last = Math.max(...ends.map(({ batch }) => batch), 0);
+  const areDurable = last <= step.state.runs.committed;
+  if (mode === "RUNNING" && progress.mode === "FAILING" && !areDurable) awaitFailure(step, run);
   cancelNodes(step, run, progress.toCancel());
   holdLoaded(step, run);
   signalLoaded(step, run);
@@ -136,13 +140,9 @@ export function bring(step: Step, read: ReadRun, ends: readonly EarlyEnd[] = [])
     run,
     inBatch.map(({ id }) => id),
   );
-  if (run.overIn !== null && run.revision === revision) endLoaded(step, run, ends);
-}
-
-/** Ends a run whose nodes had ended before it was read, as soon as these ends are durable: an idle system makes no commit. */
-function endLoaded(step: Step, run: Run, ends: readonly EarlyEnd[]): void {
-  const last = Math.max(...ends.map(({ batch }) => batch), 0);
-  if (last <= step.state.runs.committed) endRun(step, run);
+  if (run.overIn === null || run.revision !== revision) return;
+  // The nodes had ended before the run was read. An idle system makes no commit for which the run could wait.
+  if (areDurable) endRun(step, run);
   else run.overIn = last;
 }
 

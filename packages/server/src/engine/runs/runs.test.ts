@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import type { Assignment } from "../../ports/messages.ts";
 import type { NodeExecution } from "../../ports/store-runs.ts";
 import { deadLetterRefused } from "../attempts/dead-letter-refused.ts";
+import type { Batch } from "../batch.ts";
 import type { Input } from "../inputs.ts";
 import { sealBatch } from "../machine.ts";
 import { DEADLINE_MS, RUN, Stage, states } from "../testing/run-stage.ts";
@@ -19,6 +20,11 @@ function nearlyOver(state: "SUCCEEDED" | "DEAD" = "SUCCEEDED"): Stage {
 function fills(stage: Stage, output: Extract<Input, { kind: "OUTPUT" }>["output"]): Stage {
   stage.story.tell({ kind: "OUTPUT", run: RUN, output });
   return stage;
+}
+
+/** Executions that a batch orders workers to stop. */
+function cancels(batch: Batch): string[] {
+  return ordersOf(batch).flatMap((order) => (order.kind === "CANCEL" ? [order.token.executionId] : []));
 }
 
 /** Final change of the run in the next batch. */
@@ -73,89 +79,6 @@ describe("a workflow run", () => {
     assert.deepEqual([states(stage, batch), stage.born(batch)], [{ a: "SUCCEEDED" }, []], "the run is not known yet");
     stage.load({ a: "SUCCEEDED" });
     assert.deepEqual(stage.born(stage.commit()), [{ name: "b", after: [] }]);
-  });
-
-  it("is completed with ends that the answer does not show, and creates nodes only if the store writes them", () => {
-    const stage = new Stage({ a: [], b: [], c: ["a", "b"] }).hint("a").hint("b");
-    const assigns = stage.story.commit().assigns;
-    for (const assign of assigns) stage.end(assign);
-    stage.story.wants.splice(0);
-    stage.load({ a: "RUNNING", b: "PENDING" });
-    assert.deepEqual(stage.story.wants, []);
-    assert.deepEqual(stage.born(stage.commit()), [{ name: "c", after: ["a", "b"] }]);
-  });
-
-  it("is completed with ends whose commit is under way, and drops what follows from them if it fails", () => {
-    const stage = new Stage({ a: [], b: ["a"], alarm: [{ node: "a", when: "FAILED" }] }).hint("a");
-    const { story } = stage;
-    stage.end(only(story.commit().assigns), "FAILED");
-    const sent = story.batch;
-    story.batch = sealBatch(sent);
-    stage.load({ a: "RUNNING" });
-    const modes = () => [...(story.batch.shards.get(stage.shard)?.runs.values() ?? [])].map(({ mode }) => mode);
-    assert.deepEqual([stage.born(story.batch), modes()], [[{ name: "alarm", after: [] }], ["FAILING"]]);
-    const change = only([...(sent.shards.get(stage.shard)?.changes.values() ?? [])]);
-    deadLetterRefused(story.state, sent, story.batch, [{ change, shard: stage.shard, message: "no" }]);
-    assert.deepEqual([stage.born(story.batch), modes()], [[], []]);
-    story.wants.splice(0);
-    story.tell();
-    assert.deepEqual(story.wants, [{ kind: "LOAD_RUNS", runs: [RUN] }]);
-  });
-
-  it("ends with the commit of its last node, although it was read meanwhile", () => {
-    const stage = new Stage({ a: [] }).hint("a");
-    const { story } = stage;
-    stage.end(only(story.commit().assigns));
-    const sent = story.batch;
-    story.batch = sealBatch(sent);
-    stage.load({ a: "RUNNING" });
-    assert.equal(story.batch.hasWrites, false);
-    const created = {
-      rows: [],
-      notCreated: [],
-      missedPlans: [],
-      missedRuns: [],
-      nodes: { created: [], notCreated: [] },
-    };
-    story.tell({ kind: "CREATED", ...created, batch: sent.number });
-    assert.deepEqual(states(stage, stage.commit()), { run: "SUCCEEDED" });
-  });
-
-  it("ends at once when it is read after the commit of its last node", () => {
-    const stage = new Stage({ a: [] }).hint("a");
-    stage.end(only(stage.story.commit().assigns));
-    stage.commit();
-    stage.load({ a: "SUCCEEDED" });
-    assert.deepEqual(states(stage, stage.commit()), { run: "SUCCEEDED" });
-  });
-
-  it("is read again if it left memory after ends that the answer does not show", () => {
-    const stage = new Stage({ a: [], b: [] }).hint("a");
-    const { story } = stage;
-    stage.end(only(story.commit().assigns));
-    const { number: since } = story.batch;
-    story.batch = sealBatch(story.batch);
-    const read = (executions: NodeExecution[]) => {
-      const runs = [stage.run(executions, "RUNNING", false)];
-      story.tell({ kind: "LOADED_RUNS", asked: [RUN], runs, since, term: story.state.term });
-    };
-    const running = { item: null, state: "RUNNING", branch: null, isParked: false } as const;
-    const nodes = ["a", "b"].map((name) => ({ ...running, id: stage.id(name), node: stage.number(name) }));
-    read(nodes);
-    const run = story.state.runs.byId.get(RUN);
-    assert.ok(run !== undefined);
-    story.state.runs.drop(run);
-    story.wants.splice(0);
-    read(nodes);
-    assert.deepEqual(story.wants, [{ kind: "LOAD_RUNS", runs: [RUN] }]);
-  });
-
-  it("forgets ends of shards that another node owns", () => {
-    const stage = new Stage({ a: [] }).hint("a");
-    stage.end(only(stage.story.commit().assigns));
-    assert.equal(stage.story.state.runs.earlyEnds.size, 1);
-    stage.story.tell({ kind: "LOST", shards: [stage.shard] });
-    assert.equal(stage.story.state.runs.earlyEnds.size, 0);
   });
 
   it("that an earlier owner left without a next node goes on, and one whose nodes have all ended ends", () => {
@@ -272,12 +195,45 @@ describe("the end of a workflow run before its nodes' ends", () => {
     assert.deepEqual(stage.born(batch), [{ name: "alarm", after: ["a"] }]);
     const { mode, after } = only([...(batch.shards.get(stage.shard)?.runs.values() ?? [])]);
     assert.deepEqual([mode, after], ["FAILING", [stage.id("a")]]);
-    assert.deepEqual(only(ordersOf(batch).filter(({ kind }) => kind === "CANCEL")).kind, "CANCEL");
+    assert.deepEqual(cancels(batch), [], "the store may not write the end of a");
+    const next = stage.commit();
+    assert.deepEqual(cancels(next), [stage.id("b")]);
     stage.story.finish(assigns["b"] as Assignment, { state: "CANCELLED" });
-    const alarm = only(stage.commit().assigns);
+    const alarm = only(next.assigns);
     stage.end(alarm);
     stage.commit();
     assert.deepEqual(states(stage, stage.commit()), { run: "DEAD NODE_DEAD" });
+  });
+
+  it("cancels no node because of a failure that the store did not write", () => {
+    const stage = new Stage({ a: [], b: [], c: [] }).hint("a").hint("b");
+    const assigns = Object.fromEntries(stage.story.commit().assigns.map((x) => [stage.name(x.executionId), x]));
+    stage.load({ a: "PENDING", b: "PENDING", c: "PENDING" });
+    stage.story.wants.splice(0);
+    stage.end(assigns["a"] as Assignment, "FAILED");
+    const missed = stage.commit([], [RUN]);
+    assert.deepEqual([states(stage, missed), cancels(missed)], [{ a: "DEAD NOT_RETRYABLE" }, []]);
+    assert.deepEqual(stage.story.wants.splice(0), [{ kind: "LOAD_RUNS", runs: [RUN] }]);
+    const between = stage.commit();
+    stage.load({ a: "RUNNING", b: "PENDING", c: "PENDING" });
+    assert.equal(stage.story.state.runs.byId.get(RUN)?.mode, "RUNNING");
+    assert.deepEqual([between, stage.commit()].flatMap(cancels), []);
+    assert.deepEqual(stage.story.wants, [], "no node is read to be cancelled");
+  });
+
+  it("cancels no node that was created before the store has written the failure", () => {
+    const stage = new Stage({ a: [], b: [], c: ["b"] }).hint("a").hint("b");
+    const assigns = Object.fromEntries(stage.story.commit().assigns.map((x) => [stage.name(x.executionId), x]));
+    stage.load({ a: "PENDING", b: "PENDING" });
+    stage.end(assigns["b"] as Assignment);
+    const { story } = stage;
+    const first = story.batch;
+    story.batch = sealBatch(first);
+    stage.end(assigns["a"] as Assignment, "FAILED");
+    stage.answer(first);
+    const second = stage.commit();
+    assert.equal(stage.name(only(second.assigns).executionId), "c");
+    assert.deepEqual([cancels(second), cancels(stage.commit())], [[], [stage.id("c")]]);
   });
 
   it("by a command cancels what waits and what runs, and completes the command with the run", () => {

@@ -25,6 +25,8 @@ export interface Run {
   parking: Set<ExecutionId> | null;
   /** Number of the batch that pauses or resumes the run; null: it was answered. */
   orderedIn: number | null;
+  /** Number of the batch that makes the run FAILING because of ends in it; null: there is none, or it was answered. */
+  failingIn: number | null;
   /** Executions of nodes that have open signals. Executions that do not exist yet are created with a mark. */
   readonly signalled: Set<ExecutionId>;
   /** Revision in the store once every batch up to now is committed. */
@@ -94,6 +96,8 @@ export class Runs {
   readonly orders = new Map<ExecutionId, RunCommand[]>();
   /** Runs whose `orderedIn` is not answered. */
   readonly ordered = new Set<Run>();
+  /** Runs whose `failingIn` is not answered. */
+  readonly failing = new Set<Run>();
   /** Nodes that are read because their run was paused or resumed. */
   readonly fetching = new Map<ExecutionId, { run: ExecutionId; shard: ShardId }>();
   /** Nodes that are read because their run asks for their end. */
@@ -117,7 +121,8 @@ export class Runs {
     run.timer = this.deadlines.push(run.read.row.dueAt, run.id, run);
     if (this.byId.size <= RUNS_MAX) return;
     for (const other of this.byId.values()) {
-      if (other.uncommitted.size > 0 || other.overIn !== null || this.orders.has(other.id)) continue;
+      if (other.uncommitted.size > 0 || other.overIn !== null || other.failingIn !== null) continue;
+      if (this.orders.has(other.id)) continue;
       this.drop(other);
       return;
     }
@@ -130,6 +135,7 @@ export class Runs {
     this.byId.delete(run.id);
     this.over.delete(run);
     this.ordered.delete(run);
+    this.failing.delete(run);
   }
 
   /** Next run whose deadline has passed, without its timer; null: there is none. */
