@@ -1,4 +1,5 @@
 /** SDK of Mainspring: a client of the HTTP API, tasks, and the worker that runs them. */
+
 export type {
   AttemptRecord,
   BatchItem,
@@ -26,7 +27,7 @@ export type {
 } from "./client/api-types.ts";
 export { Client, type SubmitOptions } from "./client/client.ts";
 export type { ClientOptions } from "./client/client-options.ts";
-export type { FollowOptions } from "./client/follow.ts";
+export type { ExecutionEvent, FollowOptions } from "./client/follow.ts";
 export { JobHandle } from "./client/handle.ts";
 export type { Handler, HandlerFilter, HandlerPolicies } from "./client/handler-types.ts";
 export type {
@@ -37,7 +38,6 @@ export type {
   DeadLetter,
   DeadLetterFilter,
   DeadLetterRun,
-  ExecutionEvent,
   Explanation,
   LoggedLine,
   MissedJob,

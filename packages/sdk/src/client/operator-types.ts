@@ -398,12 +398,3 @@ export interface ClusterStatus {
     silentOwners: number;
   };
 }
-
-/** An event of an execution. `id` is the position from which a later stream can continue. */
-export type ExecutionEvent =
-  /** State of the execution; `at` is the time at which the state began. */
-  | { type: "state"; id: string; at: string; execution: ExecutionSummary }
-  /** An attempt that ended in another state than SUCCEEDED. */
-  | { type: "attempt"; id: string; record: AttemptRecord }
-  | { type: "progress"; id: string; attempt: number; at: string; fraction: number; message: string }
-  | { type: "log"; id: string; attempt: number; at: string; level: string; line: string };

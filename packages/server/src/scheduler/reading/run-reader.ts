@@ -58,9 +58,10 @@ export class RunReader {
   }
 }
 
-function withWorkflow({ stored: _, ...run }: LoadedRun, workflow: ReadWorkflow | undefined): ReadRun {
+function withWorkflow(run: LoadedRun, workflow: ReadWorkflow | undefined): ReadRun {
   invariant(workflow !== undefined, "a run that was read has a workflow");
-  return { ...run, ...workflow };
+  const { row, mode, paused, revision, kept, executions, signalled } = run;
+  return { row, mode, paused, revision, kept, executions, signalled, ...workflow };
 }
 
 function keyOf(jobId: JobId, version: number): string {
