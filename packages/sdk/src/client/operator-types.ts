@@ -203,17 +203,9 @@ export interface Stats {
   workers: { connected: number };
   /** Number of all shards, and of those whose owner this server knows. */
   shards: { total: number; owned: number };
-  /**
-   * Number of executions by state, and of runs of workflows that have begun and not ended (null: the server cannot
-   * count them yet). The server stops counting at `countedUpTo`: that value means as many or more.
-   */
-  executions: {
-    waiting: number;
-    ready: number;
-    running: number;
-    deadLetters: number;
+  /** Number of executions by state, and of open workflow runs (null: not known). `countedUpTo` means as many or more. */
+  executions: Record<"waiting" | "ready" | "running" | "deadLetters" | "countedUpTo", number> & {
     openRuns: number | null;
-    countedUpTo: number;
   };
   /** Connections of the server to the store, by purpose. */
   store: { purpose: string; busy: number; max: number; waiting: number }[];
@@ -362,9 +354,7 @@ export interface ClusterNode {
    * an earlier level and does not report them.
    */
   unreached: string[] | null;
-  /**
-   * Whether the node takes no part in the work, because the node and those that may own shards do not reach each other.
-   */
+  /** Whether the node takes no part in the work, because it and those that may own shards do not reach each other. */
   isCutOff: boolean;
   /** Number of shards that the node owns. */
   shards: number;
