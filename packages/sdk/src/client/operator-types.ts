@@ -1,4 +1,4 @@
-import type { AttemptRecord, ExecutionError, ExecutionState, ExecutionSummary } from "./api-types.ts";
+import type { ExecutionError, ExecutionState, ExecutionSummary } from "./api-types.ts";
 
 /** Types of the HTTP API for operators of a server. Times in answers are ISO 8601 texts in UTC. */
 
