@@ -1,6 +1,7 @@
 import { isFinal } from "../../domain/execution.ts";
 import type { ExecutionId } from "../../domain/ids.ts";
 import { invariant } from "../../domain/invariant.ts";
+import { isCompensation } from "../../domain/workflow/compensation-number.ts";
 import { decodeGraph } from "../../domain/workflow/graph-bytes.ts";
 import { keptOutcomes } from "../../domain/workflow/kept-nodes.ts";
 import { type NodeOutcome, RunProgress } from "../../domain/workflow/readiness.ts";
@@ -10,6 +11,7 @@ import { forget } from "../rows.ts";
 import type { Step } from "../state.ts";
 import { advance } from "./advance.ts";
 import { cancelNodes } from "./cancel-nodes.ts";
+import { undoOf } from "./compensate.ts";
 import { endRun } from "./end.ts";
 import { holdKey } from "./held-keys.ts";
 import { holdLoaded } from "./pause.ts";
@@ -91,7 +93,7 @@ function isStale({ state }: Step, { row }: ReadRun, mark: ReadMark): boolean {
 
 /** Brings an open run into memory, and does for it whatever is left to do. */
 export function bring(step: Step, read: ReadRun): void {
-  const { row, mode, paused, revision } = read;
+  const { row, mode, paused, outcome, revision } = read;
   const decoded = decodeGraph(read.graph);
   invariant("graph" in decoded, `the graph of the run ${row.id} cannot be read`);
   const progress = RunProgress.of(decoded.graph, outcomesOf(read), liveOf(read), progressMode(mode));
@@ -109,6 +111,8 @@ export function bring(step: Step, read: ReadRun): void {
     uncommitted: new Set(),
     skips: null,
     overIn: null,
+    outcome,
+    undo: undoOf(read, progress),
     output: null,
     timer: null,
   };
@@ -128,9 +132,14 @@ function progressMode(mode: ReadRun["mode"]): RunProgress["mode"] {
 
 function* outcomesOf({ kept, executions }: ReadRun): Generator<[number, NodeOutcome]> {
   yield* keptOutcomes(kept);
-  for (const { node, state, branch } of executions) if (isFinal(state)) yield [node, { state, branch }];
+  for (const { node, state, branch } of nodesOf(executions)) if (isFinal(state)) yield [node, { state, branch }];
 }
 
 function* liveOf({ executions }: ReadRun): Generator<number> {
-  for (const { node, state } of executions) if (!isFinal(state)) yield node;
+  for (const { node, state } of nodesOf(executions)) if (!isFinal(state)) yield node;
+}
+
+/** Executions of nodes, without those of compensations. */
+function nodesOf(executions: ReadRun["executions"]): ReadRun["executions"] {
+  return executions.filter(({ node }) => !isCompensation(node));
 }

@@ -30,10 +30,10 @@ export function load(data: StoreData, ids: readonly ExecutionId[]): LoadedRun[] 
     if (graph === undefined) return [];
     const { nodes, graph: bytes, definitions, output } = graph;
     const executions = nodesOf(data, id).map(nodeOf);
-    const { mode, paused, revision, kept } = run;
+    const { mode, paused, outcome, revision, kept } = run;
     return [
       {
-        ...{ row: candidateOf(row), mode, paused, revision, kept },
+        ...{ row: candidateOf(row), mode, paused, outcome, revision, kept },
         ...{ nodes, graph: bytes, definitions, output, executions },
         signalled: data.signals.signalled(id),
       },
@@ -134,8 +134,8 @@ function isRunOf(row: ExecutionRow, tenant: string): boolean {
 function runSummary(data: StoreData, row: ExecutionRow): RunSummary {
   const { definition } = row.job;
   const nodes = data.runs.graphOf(row.job.jobId, row.jobVersion)?.nodes ?? 0;
-  const { mode = "RUNNING", paused = false } = data.runs.get(row.id) ?? {};
-  return { ...summary(row), name: definition.name, labels: definition.labels, nodes, mode, paused };
+  const { mode = "RUNNING", paused = false, outcome = null } = data.runs.get(row.id) ?? {};
+  return { ...summary(row), name: definition.name, labels: definition.labels, nodes, mode, paused, outcome };
 }
 
 function nodeOf({ id, node, item, state, branch, queue }: ExecutionRow): NodeExecution {
