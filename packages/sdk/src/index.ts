@@ -79,9 +79,11 @@ export type {
   SignalOptions,
 } from "./client/step-types.ts";
 export type {
+  CompensationPolicy,
   DeduplicatedWorkflow,
   FailedNode,
   KeptFrom,
+  NodeCompensation,
   NodeExplanation,
   NodePolicies,
   PlannedWorkflow,
@@ -90,6 +92,7 @@ export type {
   RunMode,
   SubmittedWorkflow,
   Workflow,
+  WorkflowCompensation,
   WorkflowDependency,
   WorkflowEvent,
   WorkflowFilter,
@@ -100,6 +103,7 @@ export type {
   WorkflowNodeState,
   WorkflowRequest,
   WorkflowSummary,
+  WorkflowTarget,
 } from "./client/workflow-types.ts";
 export type { Workflows } from "./client/workflows.ts";
 export { ERROR_CODES, type ErrorCode, ExecutionFailed, MainspringError } from "./errors.ts";

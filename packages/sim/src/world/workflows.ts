@@ -172,7 +172,7 @@ export class Workflows {
     if (job === null) throw new Error("every recurring workflow fires");
     const { payloads: own, output } = templates;
     const workflow = newWorkflow({
-      ...{ job, graph: whole, nodes, payloads: own, output },
+      ...{ job, graph: whole, nodes, payloads: own, output, compensatesOnCancel: false },
       orderingOf: () => DEFAULT_ORDERING,
     });
     this.known.set(workflow.jobId, graph);
