@@ -2,7 +2,18 @@ import { type Static, Type } from "typebox";
 import { NODE_STATES } from "./enums.ts";
 import { ErrorBody, ExecutionState, RunMode, summaryFields } from "./execution.ts";
 import { WaitReason } from "./explanation.ts";
-import { AnyJson, Count, described, Instant, InstantOrNull, named, oneOf, orNull, StringOrNull, Uuid } from "./fields.ts";
+import {
+  AnyJson,
+  Count,
+  described,
+  Instant,
+  InstantOrNull,
+  named,
+  oneOf,
+  orNull,
+  StringOrNull,
+  Uuid,
+} from "./fields.ts";
 import { pageOf } from "./listing.ts";
 import { CompensationPolicy, OnFailure, WorkflowJoin } from "./workflow-submission.ts";
 
@@ -48,7 +59,10 @@ export const FailedNode = named("FailedNode", {
 export const Workflow = named("Workflow", {
   ...runFields,
   onFailure: OnFailure,
-  compensate: described(CompensationPolicy, "ends after which the run is compensated; NEVER: no node declares a compensation"),
+  compensate: described(
+    CompensationPolicy,
+    "ends after which the run is compensated; NEVER: no node declares a compensation",
+  ),
   input: AnyJson("as submitted; null: none"),
   result: AnyJson("the output with its references replaced; null: none, or the run has not SUCCEEDED"),
   error: orNull(ErrorBody, "why the run is DEAD"),
@@ -181,7 +195,10 @@ export const WorkflowGraphBody = named("WorkflowGraph", {
       pool: Type.String(),
       state: WorkflowNodeState,
       compensatedBy: StringOrNull("handler that undoes the node; null: the node declares none"),
-      compensation: orNull(WorkflowNodeState, "state of its compensation; null: the run does not compensate it, or not yet"),
+      compensation: orNull(
+        WorkflowNodeState,
+        "state of its compensation; null: the run does not compensate it, or not yet",
+      ),
       keptFrom,
       join: WorkflowJoin,
       allowFailure: Type.Boolean(),

@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { ExecutionError, NodeCompensation, Workflow, WorkflowEvent, WorkflowGraph, WorkflowNodeState } from "@mainspring/sdk";
+import type {
+  ExecutionError,
+  NodeCompensation,
+  Workflow,
+  WorkflowEvent,
+  WorkflowGraph,
+  WorkflowNodeState,
+} from "@mainspring/sdk";
 import { WatchedWorkflow } from "./watched-workflow.ts";
 
 const at = "2026-03-01T00:00:00.000Z";
@@ -9,7 +16,13 @@ function watchedIn(states: Record<string, WorkflowNodeState>, dependsOn: Record<
   const rest = { handler: "echo", pool: "default", join: "ALL", allowFailure: false } as const;
   const none = { compensatedBy: null, compensation: null, keptFrom: null } as const;
   const nodes = Object.entries(states).map(([name, state]): WorkflowGraph["nodes"][number] => {
-    return { name, state, ...rest, ...none, dependsOn: (dependsOn[name] ?? []).map((node) => ({ node, when: "SUCCEEDED" })) };
+    return {
+      name,
+      state,
+      ...rest,
+      ...none,
+      dependsOn: (dependsOn[name] ?? []).map((node) => ({ node, when: "SUCCEEDED" })),
+    };
   });
   return new WatchedWorkflow({ workflowId: "w-1", onFailure: "FAIL_FAST", nodes });
 }

@@ -160,8 +160,7 @@ export function runExplanationText(workflow: Workflow, explanations: readonly No
     const why = error === null ? "" : sentence`: ${error.name}: ${error.message}`;
     return sentence`workflow ${workflowId} is ${state} since ${finishedAt}, and waits for nothing any more` + why;
   }
-  const how =
-    mode === null ? "and has not started" : sentence`in mode ${modeText(workflow)}` + until;
+  const how = mode === null ? "and has not started" : sentence`in mode ${modeText(workflow)}` + until;
   const blocks = [sentence`workflow ${workflowId} is ${state} ` + `${how}\nnodes  ${countsText(workflow)}`];
   const rows = explanations.flatMap(({ node, compensation, ...own }) => {
     const { state, reasons } = compensation ?? own;

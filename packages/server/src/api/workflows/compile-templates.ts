@@ -85,7 +85,9 @@ class TemplateCompiler {
   refuseStrangers(found: readonly Referral[]): void {
     for (const { node, from } of found.slice(0, this.#faults.room)) {
       const name = quoted(this.#texts.nodes[from]?.name ?? "");
-      const have = isCompensation(node) ? "only the node itself and the nodes before it" : "only the nodes before a node";
+      const have = isCompensation(node)
+        ? "only the node itself and the nodes before it"
+        : "only the nodes before a node";
       this.#fault(node, `refers to ${name}, which need not end before it: ${have} have results for it`);
     }
     this.refuse();
