@@ -21,7 +21,9 @@ export type FinalState = (typeof FINAL_STATES)[number];
 export const NODE_STATES = ["BLOCKED", ...EXECUTION_STATES] as const;
 export type NodeState = (typeof NODE_STATES)[number];
 /** Modes of a workflow's run, in the order in which a run goes through them. A run may leave some out. */
-export const RUN_MODES = ["RUNNING", "FAILING", "CANCELLING", "EXPIRING"] as const;
+export const RUN_MODES = ["RUNNING", "FAILING", "CANCELLING", "EXPIRING", "COMPENSATING"] as const;
+/** Ends of a run after which a workflow compensates its nodes. */
+export const COMPENSATION_POLICIES = ["ON_FAILURE", "ON_FAILURE_OR_CANCEL", "NEVER"] as const;
 
 /** Origin of an execution. NODE: a run of a workflow created it for one of its nodes. */
 export const TRIGGERS = ["API", "RETRY", "SCHEDULE", "MANUAL", "BACKFILL", "NODE"] as const;

@@ -25,7 +25,7 @@ export const Trigger = oneOf(TRIGGERS, "origin of an execution", "Trigger");
 
 export const RunMode = oneOf(
   RUN_MODES,
-  "RUNNING: nodes start when their dependencies allow it. FAILING: only nodes that may handle a failure still start. CANCELLING and EXPIRING: no node starts, because of a cancellation or the deadline",
+  "RUNNING: nodes start when their dependencies allow it. FAILING: only nodes that may handle a failure still start. CANCELLING and EXPIRING: no node starts, because of a cancellation or the deadline. COMPENSATING: its nodes have ended, and those that SUCCEEDED are compensated",
   "RunMode",
 );
 

@@ -120,6 +120,10 @@ export const WaitReason = Type.Union(
         Type.String({ description: "path under which each node of the run has its reasons; left out: a node waits" }),
       ),
     }),
+    reason("COMPENSATES_AFTER", "compensations of nodes after it must SUCCEED first", {
+      open: Count("nodes with such compensations"),
+      first: Type.Array(Type.String(), { description: "names of the first 20 of them" }),
+    }),
     reason(
       "EXECUTION_AWAITED",
       "the dependencies of the node are met; the owner of the run has yet to create its execution",

@@ -1,4 +1,5 @@
 import { type Static, Type } from "typebox";
+import { COMPENSATION_POLICIES } from "./enums.ts";
 import { AnyJson, described, InstantOrNull, Labels, Line, named, oneOf, Uuid, Word } from "./fields.ts";
 import { JobSubmission } from "./job.ts";
 import {
@@ -43,21 +44,42 @@ const failureEffect =
   "effect of a DEAD node without allowFailure. FAIL_FAST: only nodes that may handle the failure still start. CONTINUE: every node runs whose own dependencies allow it";
 export const OnFailure = oneOf(["FAIL_FAST", "CONTINUE"], failureEffect, "OnFailure");
 
+const target = named(
+  "WorkflowTarget",
+  {
+    handler: JobSubmission.properties.target.properties.handler,
+    pool: Type.Optional(
+      Word(`the queue and its workers; default that of the workflow's \`defaults\`, else "${DEFAULT_POOL}"`),
+    ),
+    requires: JobSubmission.properties.target.properties.requires,
+  },
+  closed,
+);
+
+const compensationEffect =
+  "end of a run after which its SUCCEEDED nodes are compensated, in reverse. ON_FAILURE: DEAD. ON_FAILURE_OR_CANCEL: DEAD or CANCELLED. NEVER: none";
+export const CompensationPolicy = oneOf(COMPENSATION_POLICIES, compensationEffect, "CompensationPolicy");
+
+const WorkflowCompensation = named(
+  "WorkflowCompensation",
+  {
+    target,
+    payload: Type.Optional(
+      AnyJson(
+        'any JSON with references to the node itself, to nodes before it and to "$input"; default: an object with `payload`, as the node got it, ' +
+          "`result`, the result of the node, and `input`, the input of the workflow",
+      ),
+    ),
+    ...policies,
+  },
+  { ...closed, description: "work that undoes the node if it SUCCEEDED and the run fails afterwards" },
+);
+
 export const WorkflowNodeSubmission = named(
   "WorkflowNodeSubmission",
   {
     name: NodeName("unique in the workflow: 1 to 64 characters of A-Z a-z 0-9 _ . -"),
-    target: named(
-      "WorkflowTarget",
-      {
-        handler: JobSubmission.properties.target.properties.handler,
-        pool: Type.Optional(
-          Word(`the queue and its workers; default that of the workflow's \`defaults\`, else "${DEFAULT_POOL}"`),
-        ),
-        requires: JobSubmission.properties.target.properties.requires,
-      },
-      closed,
-    ),
+    target,
     payload: Type.Optional(
       AnyJson(
         'any JSON, up to 1 MiB. In it {"$from": NODE, "path": […]} stands for the result of an earlier node, {"$from": "$input"} for the ' +
@@ -76,6 +98,7 @@ export const WorkflowNodeSubmission = named(
         description: "whether the run can succeed although the node is DEAD or CANCELLED; default false",
       }),
     ),
+    compensate: Type.Optional(WorkflowCompensation),
     ...policies,
   },
   closed,
@@ -106,6 +129,7 @@ const head = {
     }),
   ),
   onFailure: Type.Optional(described(OnFailure, `default FAIL_FAST; ${failureEffect}`)),
+  compensate: Type.Optional(described(CompensationPolicy, `default ON_FAILURE; ${compensationEffect}`)),
   uniqueKey: JobSubmission.properties.uniqueKey,
   concurrencyKey: Type.Optional(
     Line("at most concurrencyLimit runs and executions of one key are open at once; up to 255"),

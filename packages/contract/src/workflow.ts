@@ -2,9 +2,20 @@ import { type Static, Type } from "typebox";
 import { NODE_STATES } from "./enums.ts";
 import { ErrorBody, ExecutionState, RunMode, summaryFields } from "./execution.ts";
 import { WaitReason } from "./explanation.ts";
-import { AnyJson, Count, Instant, InstantOrNull, named, oneOf, orNull, StringOrNull, Uuid } from "./fields.ts";
+import {
+  AnyJson,
+  Count,
+  described,
+  Instant,
+  InstantOrNull,
+  named,
+  oneOf,
+  orNull,
+  StringOrNull,
+  Uuid,
+} from "./fields.ts";
 import { pageOf } from "./listing.ts";
-import { OnFailure, WorkflowJoin } from "./workflow-submission.ts";
+import { CompensationPolicy, OnFailure, WorkflowJoin } from "./workflow-submission.ts";
 
 export const WorkflowNodeState = oneOf(
   NODE_STATES,
@@ -48,6 +59,10 @@ export const FailedNode = named("FailedNode", {
 export const Workflow = named("Workflow", {
   ...runFields,
   onFailure: OnFailure,
+  compensate: described(
+    CompensationPolicy,
+    "ends after which the run is compensated; NEVER: no node declares a compensation",
+  ),
   input: AnyJson("as submitted; null: none"),
   result: AnyJson("the output with its references replaced; null: none, or the run has not SUCCEEDED"),
   error: orNull(ErrorBody, "why the run is DEAD"),
@@ -59,6 +74,9 @@ export const Workflow = named("Workflow", {
     >,
   ),
   failed: Type.Array(FailedNode, { description: "the first 20 DEAD nodes, in the order of the definition" }),
+  failedCompensations: Type.Array(FailedNode, {
+    description: "the first 20 nodes whose compensations are DEAD, in the order of the definition",
+  }),
   retriedBy: Type.Array(Uuid("a run"), { description: "retries of this run, the newest first; at most 20" }),
 });
 export type Workflow = Static<typeof Workflow>;
@@ -89,6 +107,29 @@ const SkippedBecause = named("SkippedBecause", {
   ),
 });
 
+const NodeCompensation = named("NodeCompensation", {
+  state: described(
+    WorkflowNodeState,
+    "BLOCKED: it waits for other compensations. SUCCEEDED: the node is undone. SKIPPED: it does not run, because one for which it waits has failed",
+  ),
+  executionId: orNull(Uuid("an execution"), "null: it has none so far, or will never have one"),
+  handler: Type.String(),
+  pool: Type.String(),
+  reason: StringOrNull("why its execution is in its state, where the state does not say it"),
+  attempt: Count("the current or last attempt; 0: none yet"),
+  error: orNull(ErrorBody, "what the last attempt failed with"),
+  assignedWorker: summaryFields.assignedWorker,
+  startedAt: InstantOrNull("first start of any attempt"),
+  finishedAt: InstantOrNull("when it became final"),
+  after: orNull(
+    named("OpenCompensations", {
+      open: Count("nodes after this one whose compensations must SUCCEED first"),
+      first: Type.Array(Type.String(), { description: "names of the first 20 of them" }),
+    }),
+    "null: it is neither BLOCKED nor SKIPPED",
+  ),
+});
+
 export const WorkflowNode = named("WorkflowNode", {
   name: Type.String(),
   state: WorkflowNodeState,
@@ -106,6 +147,7 @@ export const WorkflowNode = named("WorkflowNode", {
   finishedAt: InstantOrNull("when it became final"),
   blockedBy: orNull(Blocked, "null: the node is not BLOCKED"),
   because: orNull(SkippedBecause, "why the node is SKIPPED without an execution; null: it is not"),
+  compensation: orNull(NodeCompensation, "null: the run does not compensate the node, or not yet"),
 });
 export type WorkflowNode = Static<typeof WorkflowNode>;
 export const WorkflowNodePage = pageOf("WorkflowNodePage", WorkflowNode);
@@ -132,6 +174,14 @@ export const NodeExplanation = named("NodeExplanation", {
   executionId: orNull(Uuid("an execution"), "null: the node has none"),
   keptFrom,
   reasons: Type.Array(WaitReason, { description: "every reason that holds now" }),
+  compensation: orNull(
+    named("CompensationExplanation", {
+      state: WorkflowNodeState,
+      executionId: orNull(Uuid("an execution"), "null: it has none"),
+      reasons: Type.Array(WaitReason, { description: "every reason that holds now" }),
+    }),
+    "null: the run does not compensate the node, or not yet",
+  ),
 });
 export type NodeExplanation = Static<typeof NodeExplanation>;
 
@@ -144,6 +194,11 @@ export const WorkflowGraphBody = named("WorkflowGraph", {
       handler: Type.String(),
       pool: Type.String(),
       state: WorkflowNodeState,
+      compensatedBy: StringOrNull("handler that undoes the node; null: the node declares none"),
+      compensation: orNull(
+        WorkflowNodeState,
+        "state of its compensation; null: the run does not compensate it, or not yet",
+      ),
       keptFrom,
       join: WorkflowJoin,
       allowFailure: Type.Boolean(),

@@ -80,9 +80,11 @@ export type {
 } from "./client/step-types.ts";
 export { WorkflowHandle } from "./client/workflow-handle.ts";
 export type {
+  CompensationPolicy,
   DeduplicatedWorkflow,
   FailedNode,
   KeptFrom,
+  NodeCompensation,
   NodeExplanation,
   NodePolicies,
   PlannedWorkflow,
@@ -91,6 +93,7 @@ export type {
   RunMode,
   SubmittedWorkflow,
   Workflow,
+  WorkflowCompensation,
   WorkflowDependency,
   WorkflowEvent,
   WorkflowFilter,
@@ -101,6 +104,7 @@ export type {
   WorkflowNodeState,
   WorkflowRequest,
   WorkflowSummary,
+  WorkflowTarget,
 } from "./client/workflow-types.ts";
 export type { Workflows } from "./client/workflows.ts";
 export { ERROR_CODES, type ErrorCode, ExecutionFailed, MainspringError, WorkflowFailed } from "./errors.ts";

@@ -71,6 +71,7 @@ export { zoneOffsetSec } from "./domain/schedule/testing/offset.ts";
 export { oracleFires } from "./domain/schedule/testing/oracle.ts";
 export { walk } from "./domain/schedule/testing/walk.ts";
 export { checkZoneFiles, type ZoneFilesText, zoneFilesOf } from "./domain/schedule/zones/zone-files.ts";
+export { compensationOf, isCompensation, nodeOfCompensation } from "./domain/workflow/compensation-number.ts";
 export { compileGraph } from "./domain/workflow/compile-graph.ts";
 export type { WorkflowNode } from "./domain/workflow/definition.ts";
 export { nodeExecutionId } from "./domain/workflow/node-id.ts";

@@ -33,8 +33,15 @@ async function explainRun(client: Client, output: Output, workflow: Workflow): P
   for (const explanation of explanations) output.print(explanation, () => "");
 }
 
-async function liveNodes(client: Client, { workflowId, counts }: Workflow): Promise<string[]> {
+async function liveNodes(client: Client, { workflowId, mode, counts }: Workflow): Promise<string[]> {
   const names: string[] = [];
+  if (mode === "COMPENSATING") {
+    for await (const { name, compensation } of client.workflows.nodes(workflowId, { state: "SUCCEEDED" })) {
+      const isLive = LIVE.some((state) => state === compensation?.state);
+      if (isLive && names.push(name) === NODES_MAX) return names;
+    }
+    return names;
+  }
   for (const state of LIVE) {
     if (counts[state] === 0) continue;
     for await (const { name } of client.workflows.nodes(workflowId, { state, limit: NODES_MAX })) {

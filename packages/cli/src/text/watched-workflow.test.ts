@@ -1,14 +1,28 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { ExecutionError, Workflow, WorkflowEvent, WorkflowGraph, WorkflowNodeState } from "@mainspring/sdk";
+import type {
+  ExecutionError,
+  NodeCompensation,
+  Workflow,
+  WorkflowEvent,
+  WorkflowGraph,
+  WorkflowNodeState,
+} from "@mainspring/sdk";
 import { WatchedWorkflow } from "./watched-workflow.ts";
 
 const at = "2026-03-01T00:00:00.000Z";
 
 function watchedIn(states: Record<string, WorkflowNodeState>, dependsOn: Record<string, string[]> = {}) {
-  const rest = { handler: "echo", pool: "default", join: "ALL", allowFailure: false, keptFrom: null } as const;
+  const rest = { handler: "echo", pool: "default", join: "ALL", allowFailure: false } as const;
+  const none = { compensatedBy: null, compensation: null, keptFrom: null } as const;
   const nodes = Object.entries(states).map(([name, state]): WorkflowGraph["nodes"][number] => {
-    return { name, state, ...rest, dependsOn: (dependsOn[name] ?? []).map((node) => ({ node, when: "SUCCEEDED" })) };
+    return {
+      name,
+      state,
+      ...rest,
+      ...none,
+      dependsOn: (dependsOn[name] ?? []).map((node) => ({ node, when: "SUCCEEDED" })),
+    };
   });
   return new WatchedWorkflow({ workflowId: "w-1", onFailure: "FAIL_FAST", nodes });
 }
@@ -18,20 +32,25 @@ function run(more: Partial<Workflow> = {}): WorkflowEvent {
     ...{ workflowId: "w-1", jobId: "j-1", tenant: "default", name: null, labels: {}, priority: 5 },
     ...{ state: "RUNNING", reason: null, mode: "RUNNING", paused: false, nodes: 2, onFailure: "FAIL_FAST" },
     ...{ createdAt: at, scheduledAt: at, startedAt: at, finishedAt: null, deadline: at, error: null, failed: [] },
-    ...{ retryOf: null, retriedBy: [], input: null, result: null },
+    ...{ retryOf: null, retriedBy: [], input: null, result: null, compensate: "ON_FAILURE", failedCompensations: [] },
     counts: {} as Workflow["counts"],
     ...more,
   };
   return { type: "workflow", id: "1", workflow };
 }
 
-function node(name: string, state: WorkflowNodeState, error: ExecutionError | null = null): WorkflowEvent {
+function node(
+  name: string,
+  state: WorkflowNodeState,
+  error: ExecutionError | null = null,
+  undo: NodeCompensation | null = null,
+): WorkflowEvent {
   const nothing = { executionId: null, reason: null, attempt: 1, branch: null, assignedWorker: null };
   const times = { createdAt: at, startedAt: at, finishedAt: null, blockedBy: null, because: null, keptFrom: null };
   return {
     type: "node",
     id: "2",
-    node: { name, state, handler: "echo", pool: "default", ...nothing, error, ...times },
+    node: { name, state, handler: "echo", pool: "default", ...nothing, error, ...times, compensation: undo },
   };
 }
 
@@ -50,6 +69,23 @@ describe("a run that is followed", () => {
     assert.deepEqual([change?.counts.SUCCEEDED, change?.counts.RUNNING], [1, 0]);
     assert.deepEqual([watched.say(false), watched.say(true)], ["node a is SUCCEEDED, was RUNNING", null]);
     assert.equal(watched.see(node("a", "SUCCEEDED")), null, "a stream that goes on repeats changes");
+  });
+
+  it("is told of its compensations, and draws them beside its nodes", () => {
+    const watched = watchedIn({ a: "SUCCEEDED", b: "DEAD" });
+    watched.see(run({ mode: "COMPENSATING" }));
+    const times = { startedAt: at, finishedAt: null, after: null };
+    const undo: NodeCompensation = {
+      ...{ state: "RUNNING", executionId: "e-1", handler: "undo", pool: "default", reason: null, attempt: 1 },
+      ...{ error: null, assignedWorker: "w1", ...times },
+    };
+    const change = watched.see(node("a", "SUCCEEDED", null, undo));
+    assert.deepEqual(change?.changed, [{ node: "a", state: "SUCCEEDED", compensation: "RUNNING" }]);
+    assert.deepEqual([watched.say(false), watched.say(true)], ["compensation of node a is RUNNING", null]);
+    assert.match(watched.lines(40).join("\n"), /a {2}SUCCEEDED {2}compensation RUNNING/);
+    const error = { name: "Error", message: "no" };
+    watched.see(node("a", "SUCCEEDED", null, { ...undo, state: "DEAD", error }));
+    assert.equal(watched.say(true), "compensation of node a is DEAD: Error: no");
   });
 
   it("is told when it is paused and resumed", () => {

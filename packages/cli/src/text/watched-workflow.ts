@@ -14,7 +14,7 @@ import { countsText, modeText } from "./workflow-text.ts";
 /** Change of a run, in the form for programs. */
 export interface WorkflowChange extends Pick<Workflow, "workflowId" | "state" | "mode" | "paused" | "counts"> {
   /** Nodes with a new state. The first change has all nodes. */
-  changed: { node: string; state: WorkflowNodeState }[];
+  changed: { node: string; state: WorkflowNodeState; compensation?: WorkflowNodeState }[];
 }
 
 /** States of nodes that a terminal lists, the most important first. */
@@ -27,6 +27,8 @@ const PICTURE_LINES = 4;
 export class WatchedWorkflow {
   readonly #graph: WorkflowGraph;
   readonly #states: Map<string, WorkflowNodeState>;
+  /** States of compensations by node. */
+  readonly #compensations: Map<string, WorkflowNodeState | null>;
   #run: Workflow | null = null;
   /** Sentence about the last event; null: it changed nothing. */
   #said: { text: string; isPermanent: boolean } | null = null;
@@ -35,6 +37,7 @@ export class WatchedWorkflow {
   constructor(graph: WorkflowGraph) {
     this.#graph = graph;
     this.#states = new Map(graph.nodes.map(({ name, state }) => [name, state]));
+    this.#compensations = new Map(graph.nodes.map(({ name, compensation }) => [name, compensation]));
   }
 
   /** Last state of the run; null: no event has told it. */
@@ -60,17 +63,35 @@ export class WatchedWorkflow {
   #seeNode(node: WorkflowNode): WorkflowChange | null {
     const { name, state, error } = node;
     const before = this.#states.get(name);
-    if (before === state) return null;
+    const undone = this.#seeCompensation(node);
     this.#states.set(name, state);
-    if (this.#run === null) return null;
+    if (this.#run === null || (before === state && undone === null)) return null;
+    if (undone !== null) {
+      this.#said = undone;
+      return this.#change(this.#run, [name]);
+    }
     const why = state !== "DEAD" || error === null ? "" : `: ${error.name}: ${error.message}`;
     const text = printable(`node ${name} is ${state}, was ${before ?? "BLOCKED"}${why}`);
     this.#said = { text, isPermanent: state === "DEAD" };
     return this.#change(this.#run, [name]);
   }
 
+  /** @returns sentence about the compensation of a node; null: its state is the same */
+  #seeCompensation({ name, compensation }: WorkflowNode): { text: string; isPermanent: boolean } | null {
+    const state = compensation?.state ?? null;
+    if (this.#compensations.get(name) === state) return null;
+    this.#compensations.set(name, state);
+    if (state === null) return null;
+    const error = compensation?.error ?? null;
+    const why = state !== "DEAD" || error === null ? "" : `: ${error.name}: ${error.message}`;
+    return { text: printable(`compensation of node ${name} is ${state}${why}`), isPermanent: state === "DEAD" };
+  }
+
   #change({ workflowId, state, mode, paused }: Workflow, names: readonly string[]): WorkflowChange {
-    const changed = names.map((node) => ({ node, state: this.#states.get(node) ?? "BLOCKED" }));
+    const changed = names.map((node) => {
+      const compensation = this.#compensations.get(node) ?? null;
+      return { node, state: this.#states.get(node) ?? "BLOCKED", ...(compensation !== null && { compensation }) };
+    });
     return { workflowId, state, mode, paused, counts: this.#counts(), changed };
   }
 
@@ -106,7 +127,10 @@ export class WatchedWorkflow {
   }
 
   #picture(room: number): string[] {
-    const nodes = this.#graph.nodes.map((node) => ({ ...node, state: this.#states.get(node.name) ?? node.state }));
+    const nodes = this.#graph.nodes.map((node) => ({
+      ...{ ...node, state: this.#states.get(node.name) ?? node.state },
+      compensation: this.#compensations.get(node.name) ?? null,
+    }));
     return ["", ...graphText({ ...this.#graph, nodes }, room - 1).split("\n")];
   }
 

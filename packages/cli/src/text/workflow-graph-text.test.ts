@@ -16,6 +16,8 @@ function node(name: string, after: readonly string[] = [], more: Partial<Node> =
     handler: "echo",
     pool: "default",
     state: "BLOCKED",
+    compensatedBy: null,
+    compensation: null,
     keptFrom: null,
     join: "ALL",
     allowFailure: false,

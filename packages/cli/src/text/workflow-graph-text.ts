@@ -48,7 +48,7 @@ function inLayers(layers: readonly (readonly Node[])[]): string {
 
 function linesOf({ nodes, others }: ShownLayer, nameWidth: number): string[] {
   const lines = nodes.map((node) => {
-    const cells = [printable(node.name).padEnd(nameWidth), printable(node.state).padEnd(9), dependenciesText(node)];
+    const cells = [printable(node.name).padEnd(nameWidth), printable(node.state).padEnd(9), notesOf(node)];
     return cells.join("  ").trimEnd();
   });
   if (others.length > 0) lines.push(`… and ${others.length} more in this layer: ${statesText(statesOf(others))}`);
@@ -61,12 +61,14 @@ function statesOf(nodes: readonly Node[]): Partial<Record<WorkflowNodeState, num
   return counts;
 }
 
-/** Dependencies of a node: `after a, b (FAILED)`, `after any of a, b`. */
-function dependenciesText({ dependsOn, join, allowFailure }: Node): string {
+/** Notes about a node: `after a, b (FAILED)`, `after any of a, b`, `may fail`, `compensation RUNNING`. */
+function notesOf({ dependsOn, join, allowFailure, compensatedBy, compensation }: Node): string {
   const names = dependsOn.map(({ node, when }) => (when === "SUCCEEDED" ? node : `${node} (${when})`));
   const after = join === "ANY" && names.length > 1 ? "after any of" : "after";
+  const declared = compensatedBy === null ? [] : [`undone by ${compensatedBy}`];
+  const undo = compensation === null ? declared : [`compensation ${compensation}`];
   const texts = names.length === 0 ? [] : [`${after} ${namesText(names, names.length)}`];
-  return printable([...texts, ...(allowFailure ? ["may fail"] : [])].join("; "));
+  return printable([...texts, ...(allowFailure ? ["may fail"] : []), ...undo].join("; "));
 }
 
 /** The first layers, with as many nodes of each as there are lines for. */

@@ -18,7 +18,9 @@ export function workflowText(workflow: Workflow, nodes: readonly WorkflowNode[])
   if (error !== null) blocks.push(sentence`error: ${error.name}: ${error.message}`);
   const shown = new Set(nodes.map(({ name }) => name));
   const unseen = failed.filter(({ name }) => !shown.has(name));
-  if (unseen.length > 0) blocks.push(failedText(unseen));
+  if (unseen.length > 0) blocks.push(failedText("DEAD NODE", unseen));
+  const stuck = workflow.failedCompensations;
+  if (stuck.length > 0) blocks.push(failedText("DEAD COMPENSATION", stuck));
   if (nodes.length > 0) blocks.push(nodesText(nodes));
   const more = workflow.nodes - nodes.length;
   if (more > 0)
@@ -38,6 +40,7 @@ function factsOf(workflow: Workflow): [string, string | null][] {
     ["mode", modeText(workflow)],
     ["nodes", countsText(workflow)],
     ["on failure", workflow.onFailure],
+    ["compensate", workflow.compensate === "NEVER" ? null : workflow.compensate],
     ["priority", String(workflow.priority)],
     ["labels", labels.join(",") || null],
     ["created", workflow.createdAt],
@@ -65,11 +68,11 @@ export function statesText(counts: Partial<Workflow["counts"]>): string {
   return NODE_STATES.flatMap((state) => (counts[state] ? [`${counts[state]} ${state}`] : [])).join(", ");
 }
 
-function failedText(failed: Workflow["failed"]): string {
+function failedText(heading: string, failed: Workflow["failed"]): string {
   const rows = failed.map(({ name, attempt, executionId, error, reason }) => {
     return [name, String(attempt), executionId, error === null ? (reason ?? "") : `${error.name}: ${error.message}`];
   });
-  return table(["DEAD NODE", "ATTEMPT", "EXECUTION", "ERROR"], rows);
+  return table([heading, "ATTEMPT", "EXECUTION", "ERROR"], rows);
 }
 
 /** Text of runs for people, one per line. */
@@ -94,13 +97,21 @@ export function nodesText(nodes: readonly WorkflowNode[]): string {
 
 /** Cause of the state of a node; empty: the state says it. */
 function whyText(node: WorkflowNode): string {
-  const { state, keptFrom, blockedBy, because, branch, error, reason } = node;
+  const { state, keptFrom, blockedBy, because, branch, error, reason, compensation } = node;
+  if (compensation !== null) return compensationText(compensation);
   if (keptFrom !== null) return `kept from execution ${keptFrom.executionId}`;
   if (blockedBy !== null) return `waits for ${namesText(blockedBy.first, blockedBy.open)}`;
   if (because !== null) return skippedText(because);
   if (state === "RUNNING" && node.assignedWorker !== null) return `on ${node.assignedWorker}`;
   if (branch !== null) return `branch ${branch}`;
   return error === null ? (reason ?? "") : `${error.name}: ${error.message}`;
+}
+
+function compensationText({ state, after, error, assignedWorker }: NonNullable<WorkflowNode["compensation"]>): string {
+  const head = `compensation ${state}`;
+  if (after !== null) return `${head} after ${namesText(after.first, after.open)}`;
+  if (state === "RUNNING" && assignedWorker !== null) return `${head} on ${assignedWorker}`;
+  return error === null ? head : `${head}: ${error.name}: ${error.message}`;
 }
 
 function skippedText({ kind, dependencies }: NonNullable<WorkflowNode["because"]>): string {
@@ -125,10 +136,16 @@ export function namesText(names: readonly string[], count: number, separator = "
 }
 
 /** Text of the reasons why a node is in its state, for people. */
-export function nodeExplanationText({ workflowId, node, state, executionId, reasons }: NodeExplanation): string {
-  const whose = executionId === null ? "" : sentence`, execution ${executionId}`;
-  const head = sentence`node ${node} of workflow ${workflowId} is ${state}` + whose;
-  return `${head}\n\n${table(REASON_HEADINGS, reasons.map(reasonCells))}`;
+export function nodeExplanationText(explanation: NodeExplanation): string {
+  const { workflowId, node, compensation } = explanation;
+  const blocks = [reasonsText(sentence`node ${node} of workflow ${workflowId}`, explanation)];
+  if (compensation !== null) blocks.push(reasonsText("its compensation", compensation));
+  return blocks.join("\n\n");
+}
+
+function reasonsText(what: string, of: Pick<NodeExplanation, "state" | "executionId" | "reasons">): string {
+  const whose = of.executionId === null ? "" : sentence`, execution ${of.executionId}`;
+  return `${what}${sentence` is ${of.state}`}${whose}\n\n${table(REASON_HEADINGS, of.reasons.map(reasonCells))}`;
 }
 
 /**
@@ -137,18 +154,21 @@ export function nodeExplanationText({ workflowId, node, state, executionId, reas
  */
 export function runExplanationText(workflow: Workflow, explanations: readonly NodeExplanation[]): string {
   const { workflowId, state, mode, error, finishedAt, deadline, counts } = workflow;
+  // The deadline bounds the nodes, and not their compensations.
+  const until = mode === "COMPENSATING" ? "" : sentence`, until ${deadline} at the latest`;
   if (finishedAt !== null) {
     const why = error === null ? "" : sentence`: ${error.name}: ${error.message}`;
     return sentence`workflow ${workflowId} is ${state} since ${finishedAt}, and waits for nothing any more` + why;
   }
-  const how =
-    mode === null ? "and has not started" : sentence`in mode ${modeText(workflow)}, until ${deadline} at the latest`;
+  const how = mode === null ? "and has not started" : sentence`in mode ${modeText(workflow)}` + until;
   const blocks = [sentence`workflow ${workflowId} is ${state} ` + `${how}\nnodes  ${countsText(workflow)}`];
-  const rows = explanations.flatMap(({ node, state, reasons }) =>
-    reasons.map((reason) => [node, state, ...reasonCells(reason)]),
-  );
+  const rows = explanations.flatMap(({ node, compensation, ...own }) => {
+    const { state, reasons } = compensation ?? own;
+    return reasons.map((reason) => [node, compensation === null ? state : `undo ${state}`, ...reasonCells(reason)]);
+  });
   if (rows.length > 0) blocks.push(table(["NODE", "STATE", ...REASON_HEADINGS], rows));
-  const more = counts.RUNNING + counts.SCHEDULED + counts.PENDING - explanations.length;
+  const shown = explanations.filter(({ compensation }) => compensation === null).length;
+  const more = counts.RUNNING + counts.SCHEDULED + counts.PENDING - shown;
   if (more > 0) blocks.push(`… and ${counted(more, "more node")} that run or could run`);
   if (counts.BLOCKED > 0)
     blocks.push(sentence`\`workflow explain ${workflowId} NODE\` says for which nodes a BLOCKED one waits`);

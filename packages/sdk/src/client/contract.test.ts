@@ -91,7 +91,8 @@ describe("the types of the SDK", () => {
     describes<Contract["Workflow"], sdk.Workflow>(true);
     describes<Contract["WorkflowNode"], sdk.WorkflowNode>(true);
     describes<Contract["WorkflowGraphBody"], sdk.WorkflowGraph>(true);
-    same<Omit<Static<Contract["NodeExplanation"]>, "reasons">, Omit<sdk.NodeExplanation, "reasons">>(true);
+    type Reasons = "reasons" | "compensation";
+    same<Omit<Static<Contract["NodeExplanation"]>, Reasons>, Omit<sdk.NodeExplanation, Reasons>>(true);
   });
 
   it("are those of the API's answers about servers and workers", () => {

@@ -146,6 +146,7 @@ export interface WaitReason {
     | "KEY_AT_LIMIT"
     | "QUEUED"
     | "PARENTS_OPEN"
+    | "COMPENSATES_AFTER"
     | "EXECUTION_AWAITED"
     | "OWNER_SILENT";
   [figure: string]: unknown;

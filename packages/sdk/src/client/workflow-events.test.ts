@@ -10,6 +10,9 @@ const event = (type: string, id: string, data: object) =>
 const run = (id: string, state: string) => event("workflow", id, { workflowId: "r1", state });
 const node = (id: string, name: string, state: string, attempt = 1) => event("node", id, { name, state, attempt });
 
+const undone = (id: string, name: string, state: string) =>
+  event("node", id, { name, state: "RUNNING", attempt: 2, compensation: { state, attempt: 1 } });
+
 describe("following a run of a workflow", () => {
   let api: TinyApi;
   before(async () => {
@@ -29,6 +32,9 @@ describe("following a run of a workflow", () => {
       node("R.R.1", "a", "SUCCEEDED"),
       node("R.R.2", "b", "RUNNING"),
       node("R.R.3", "b", "RUNNING", 2),
+      undone("R.R.3", "b", "RUNNING"),
+      undone("R.R.3", "b", "SUCCEEDED"),
+      undone("R.R.3", "b", "SUCCEEDED"),
       run("S.R.3", "SUCCEEDED"),
       node("S.R.3", "b", "DEAD"),
     ];
@@ -43,6 +49,8 @@ describe("following a run of a workflow", () => {
       ["R.R.0", "a", "RUNNING", 1],
       ["R.R.1", "a", "SUCCEEDED", 1],
       ["R.R.2", "b", "RUNNING", 1],
+      ["R.R.3", "b", "RUNNING", 2],
+      ["R.R.3", "b", "RUNNING", 2],
       ["R.R.3", "b", "RUNNING", 2],
       ["S.R.3", "SUCCEEDED"],
     ]);

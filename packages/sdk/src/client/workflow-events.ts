@@ -22,7 +22,9 @@ export function workflowEvents(): Followed<WorkflowEvent> {
 /** @param told states of nodes that the caller has got */
 function nodeEvent({ id, data }: ServerSentEvent, told: Map<string, string>): WorkflowEvent | null {
   const node = JSON.parse(data) as WorkflowNode;
-  const state = `${node.state} ${node.attempt}`;
+  // A server may send less than this release knows of.
+  const { state: undone, attempt } = node.compensation ?? { state: "", attempt: 0 };
+  const state = `${node.state} ${node.attempt} ${undone} ${attempt}`;
   if (told.get(node.name) === state) return null;
   told.set(node.name, state);
   return { type: "node", id, node };

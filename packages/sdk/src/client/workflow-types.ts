@@ -4,8 +4,16 @@ import type { CronSchedule, IntervalSchedule, RecurrenceOptions } from "./recurr
 
 /** State of a workflow's node. BLOCKED: the node waits for other nodes. */
 export type WorkflowNodeState = "BLOCKED" | ExecutionState;
-/** Mode of a run. FAILING: only nodes that may handle a failure still start. CANCELLING and EXPIRING: no node starts. */
-export type RunMode = "RUNNING" | "FAILING" | "CANCELLING" | "EXPIRING";
+/**
+ * Mode of a run. FAILING: only nodes that may handle a failure still start. CANCELLING and EXPIRING: no node starts.
+ * COMPENSATING: the nodes have ended, and those that SUCCEEDED are compensated.
+ */
+export type RunMode = "RUNNING" | "FAILING" | "CANCELLING" | "EXPIRING" | "COMPENSATING";
+/**
+ * Ends of a run after which its SUCCEEDED nodes are compensated, in reverse. ON_FAILURE (default): DEAD.
+ * ON_FAILURE_OR_CANCEL: DEAD or CANCELLED. NEVER: none.
+ */
+export type CompensationPolicy = "ON_FAILURE" | "ON_FAILURE_OR_CANCEL" | "NEVER";
 
 /** Policies of nodes; they mean the same as for jobs. */
 export interface NodePolicies {
@@ -26,12 +34,29 @@ export interface NodePolicies {
 /** A node that must end first, and its end (`when`): SUCCEEDED (default), FAILED, FINISHED, or BRANCH:x. */
 export type WorkflowDependency = string | { node: string; when?: string };
 
+/** Handler, pool of the workers, and capabilities that a worker must have. */
+export interface WorkflowTarget {
+  handler: string;
+  pool?: string;
+  requires?: readonly string[];
+}
+
+/** Work that undoes a node if it SUCCEEDED and the run fails afterwards. */
+export interface WorkflowCompensation extends NodePolicies {
+  target: WorkflowTarget;
+  /**
+   * Input of the handler, with references to the node itself, to nodes before it, and to `$input`. Default: `payload`, as
+   * the node got it, `result`, the result of the node, and `input`, the input of the workflow.
+   */
+  payload?: unknown;
+}
+
 /** Node of a workflow to submit. */
 export interface WorkflowNodeRequest extends NodePolicies {
   /** Name, unique in the workflow: 1 to 64 characters of A-Z a-z 0-9 _ . - */
   name: string;
   /** Handler, pool of the workers, and capabilities that a worker must have. */
-  target: { handler: string; pool?: string; requires?: readonly string[] };
+  target: WorkflowTarget;
   /**
    * Input of the handler: any JSON value, at most 1 MiB. In it, `{ $from: "node", path: ["a", 0] }` stands for the result
    * of an earlier node, or the part of it at `path`; `$from: "$input"` for the input of the workflow. `{ $literal: value }`
@@ -44,6 +69,8 @@ export interface WorkflowNodeRequest extends NodePolicies {
   join?: "ALL" | "ANY";
   /** Whether the run can succeed although the node is DEAD or CANCELLED; default false. */
   allowFailure?: boolean;
+  /** Work that undoes the node; absent: the node is not compensated. */
+  compensate?: WorkflowCompensation;
 }
 
 /** Body of POST /v1/workflows. */
@@ -58,6 +85,8 @@ export interface WorkflowRequest {
   timeoutSec?: number;
   /** Effect of a DEAD node without `allowFailure`: FAIL_FAST (default) or CONTINUE. */
   onFailure?: "FAIL_FAST" | "CONTINUE";
+  /** Ends of a run after which its nodes are compensated; default ON_FAILURE. */
+  compensate?: CompensationPolicy;
   /** Unique key: at most one run or execution that is not final has it. */
   uniqueKey?: string;
   /** Concurrency key: at most `concurrencyLimit` runs and executions of the key are open at once. */
@@ -189,6 +218,8 @@ export interface FailedNode {
 export interface Workflow extends WorkflowSummary {
   /** Effect of a DEAD node without `allowFailure`. */
   onFailure: "FAIL_FAST" | "CONTINUE";
+  /** Ends after which the run is compensated; NEVER: no node declares a compensation. */
+  compensate: CompensationPolicy;
   /** Input as submitted; null: none. */
   input: unknown;
   /** Output with its references replaced; null: none, or the run has not SUCCEEDED. */
@@ -199,6 +230,8 @@ export interface Workflow extends WorkflowSummary {
   counts: Record<WorkflowNodeState, number>;
   /** The first 20 DEAD nodes, in the order of the definition. */
   failed: FailedNode[];
+  /** The first 20 nodes whose compensations are DEAD, in the order of the definition. */
+  failedCompensations: FailedNode[];
   /** Ids of the retries of this run, the newest first; at most 20. */
   retriedBy: string[];
 }
@@ -209,6 +242,38 @@ export interface KeptFrom {
   workflowId: string;
   /** Id of the node's execution in that run. */
   executionId: string;
+}
+
+/** Compensation of a node. */
+export interface NodeCompensation {
+  /**
+   * BLOCKED: it waits for other compensations. SUCCEEDED: the node is undone. SKIPPED: it does not run, because one for which
+   * it waits has failed.
+   */
+  state: WorkflowNodeState;
+  /** Id of its execution; null: it has none so far, or will never have one. */
+  executionId: string | null;
+  /** Handler that undoes the node. */
+  handler: string;
+  /** Pool of the compensation. */
+  pool: string;
+  /** Reason of the execution's state, where the state does not say it; null: none. */
+  reason: string | null;
+  /** Number of the current or last attempt; 0: none yet. */
+  attempt: number;
+  /** Error of the last attempt; null: none. */
+  error: ExecutionError | null;
+  /** Worker that has the execution, or had it last; null: none. */
+  assignedWorker: string | null;
+  /** First start of any attempt; null: none. */
+  startedAt: string | null;
+  /** Time of the end; null: not final. */
+  finishedAt: string | null;
+  /**
+   * Nodes after this one whose compensations must SUCCEED first: their number, and the names of the first 20; null: the
+   * compensation is neither BLOCKED nor SKIPPED.
+   */
+  after: { open: number; first: string[] } | null;
 }
 
 /** A node of a run. */
@@ -249,6 +314,8 @@ export interface WorkflowNode {
     /** The first 20 dependencies that can no longer be met, with the states of their nodes. */
     dependencies: { node: string; when: string; state: WorkflowNodeState }[];
   } | null;
+  /** Compensation of the node; null: the run does not compensate the node, or not yet. */
+  compensation: NodeCompensation | null;
 }
 
 /** Reasons why a node is in its state. */
@@ -265,6 +332,8 @@ export interface NodeExplanation {
   keptFrom: KeptFrom | null;
   /** Every reason that applies now. */
   reasons: WaitReason[];
+  /** The same about the compensation of the node; null: the run does not compensate the node, or not yet. */
+  compensation: { state: WorkflowNodeState; executionId: string | null; reasons: WaitReason[] } | null;
 }
 
 /** Node of a graph, with the nodes that must end first. */
@@ -277,6 +346,10 @@ export interface WorkflowGraphNode {
   pool: string;
   /** State of the node. */
   state: WorkflowNodeState;
+  /** Handler that undoes the node; null: the node declares none. */
+  compensatedBy: string | null;
+  /** State of the node's compensation; null: the run does not compensate the node, or not yet. */
+  compensation: WorkflowNodeState | null;
   /** Execution of an earlier run that counts for this retry; null: the run does not keep the node from another run. */
   keptFrom: KeptFrom | null;
   /** ALL: every dependency must be met. ANY: one is enough. */

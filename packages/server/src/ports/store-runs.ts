@@ -45,6 +45,8 @@ export interface NewRetry extends Omit<NewWorkflow, "nodes" | "graph" | "definit
   retryOf: ExecutionId;
   /** Nodes that have no execution in this run, by the run that has it. */
   kept: readonly KeptNodes[];
+  /** Outcome of the run that is retried, if this one, CANCELLING, goes on with its compensation; left out: it runs nodes. */
+  outcome?: RunOutcome;
   idempotency: Submission["idempotency"];
 }
 
@@ -67,6 +69,13 @@ export type RetryOutcome =
  */
 export type RunMode = "RUNNING" | "FAILING" | "CANCELLING" | "EXPIRING";
 
+/** End of a run, which is known before its compensation begins. */
+export interface RunOutcome {
+  state: "DEAD" | "CANCELLED";
+  reason: string | null;
+  error: ExecutionError | null;
+}
+
 /** Graph of a workflow, with all that its runs share. */
 interface NewGraph {
   /** Number of nodes. */
@@ -74,7 +83,7 @@ interface NewGraph {
   graph: Uint8Array;
   /** Facts that an owner needs of each node when it creates the node's execution. */
   definitions: Uint8Array;
-  /** Payloads of nodes, at most one for each node. Nodes without a payload are left out. */
+  /** Payloads of nodes and of their compensations, at most one for each number. Those without a payload are left out. */
   payloads: readonly NodePayload[];
   /** Template of the run's result, opaque for the store; null: the run has no result. */
   output: Uint8Array | null;
@@ -139,6 +148,8 @@ export interface RunChange {
   mode: RunMode;
   /** Whether no node starts until the run is resumed. */
   paused: boolean;
+  /** Outcome of a run that compensates its nodes; left out: the row keeps what it says. */
+  outcome?: RunOutcome;
   /**
    * Executions of the same shard that become final in this commit, and without whose update the store must write nothing
    * of the change. Left out: none.
@@ -162,12 +173,14 @@ export interface LoadedRun {
   row: Candidate;
   mode: RunMode;
   paused: boolean;
+  /** Outcome of a run that compensates its nodes; null: it does not. */
+  outcome: RunOutcome | null;
   revision: number;
   /** null: the caller has it. */
   stored: StoredWorkflow | null;
   /** Nodes whose executions earlier runs have; empty: the run is no retry, or keeps nothing. */
   kept: readonly KeptNodes[];
-  /** Executions of the run's nodes, by (node, item). */
+  /** Executions of the run's nodes, by (node, item), and then those of compensations. */
   executions: NodeExecution[];
   /** Executions of nodes that have signals which were sent to the nodes by name and which no step has consumed. */
   signalled: ExecutionId[];
@@ -205,6 +218,8 @@ export interface RunSummary extends ExecutionSummary {
   mode: RunMode;
   /** Whether the run is paused, or was when it ended. */
   paused: boolean;
+  /** Outcome of a run that compensates its nodes, or did when it ended; null: it does not. */
+  outcome: RunOutcome | null;
 }
 
 export interface RunView extends RunSummary {

@@ -51,6 +51,7 @@ import { pausesHold } from "./recurring/pauses-hold.ts";
 import { PlanBooks } from "./recurring/plan-books.ts";
 import { plansMoveOn } from "./recurring/plans-move-on.ts";
 import { untilItGoesBack } from "./until-it-goes-back.ts";
+import { compensationIsReverse } from "./workflows/compensation-is-reverse.ts";
 import { type Graph, graphsComeOutRight } from "./workflows/graphs-come-out-right.ts";
 import { pausedRunsStartNothing } from "./workflows/paused-runs-start-nothing.ts";
 import { referencesAreTrue } from "./workflows/references-are-true.ts";
@@ -105,6 +106,7 @@ export function allCheckers(ledger: Ledger, { servers, topology, askGateway, rul
     budgetsHold(),
     cancellationIsHonest(ledger, quiet),
     commandsAreObeyed(ledger, quiet),
+    compensationIsReverse(graphs),
     countersEqualARecount(ledger, tracker, servers),
     deadlinesHold(ledger, quiet),
     definitionsAreWhole(),

@@ -1,3 +1,4 @@
+import { compensationMutants } from "./compensation-mutants.ts";
 import { flowMutants } from "./flow-mutants.ts";
 import { gatewayMutants } from "./gateway-mutants.ts";
 import { idMutants } from "./id-mutants.ts";
@@ -27,6 +28,7 @@ export const allMutants: readonly Mutant[] = [
   ...suspensionMutants,
   ...workflowMutants,
   ...workflowStartMutants,
+  ...compensationMutants,
 ];
 
 export function mutantNamed(name: string): Mutant {

@@ -72,7 +72,7 @@ export const workflowMutants: readonly Mutant[] = [
   {
     name: "a run ends before the ends of its nodes are durable if it was read meanwhile",
     file: `${RUNS}/load.ts`,
-    find: "  const areDurable = last <= step.state.runs.committed;",
+    find: "  const areDurable = last <= committed;",
     replace: "  const areDurable = last >= 0;",
     why: "the run SUCCEEDED although the store has refused the result of its last node",
     test: { file: READ_STORY, name: "ends with the commit of its last node, although it was read meanwhile" },

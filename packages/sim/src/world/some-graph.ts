@@ -12,6 +12,9 @@ export interface SomeGraph {
   works: Work[];
   onFailure: "FAIL_FAST" | "CONTINUE";
   references?: References;
+  compensatesOnCancel?: boolean;
+  /** Works of compensations by number of the node; left out: no node declares one. */
+  undoing?: ReadonlyMap<number, Work>;
 }
 
 /** Creates a random workflow of 1 to 12 nodes, in which a node depends on earlier ones. */
@@ -84,6 +87,25 @@ export function withReferences(random: SeededRandom, graph: SomeGraph, text: str
     return { ...work, gives: [text, `node-${number}`, [1, [number]]], ...(got.length > 0 && { got }) };
   });
   return { ...graph, works, references: { input, ofNodes, output } };
+}
+
+/** Lets some nodes declare compensations, which refer to the results of their nodes. Some compensations fail. */
+export function withCompensations(random: SeededRandom, graph: SomeGraph, text: string): SomeGraph {
+  const undoing = new Map<number, Work>();
+  const nodes = graph.nodes.map((node, number): WorkflowNode => {
+    if (!random.chance(0.6)) return node;
+    const { branch: _, ...work } = someWork(random, text);
+    undoing.set(number, { ...work, isPoison: false, ...(graph.references && { got: [{ $from: node.name }] }) });
+    const { pool, handler, requires, priority, policy } = node;
+    const { maxAttempts } = work.definition;
+    const retry = { ...policy.retry, maxAttempts };
+    return { ...node, compensate: { pool, handler, requires, priority, policy: { ...policy, retry } } };
+  });
+  const ofCompensations = nodes.map(({ name, compensate }) => (compensate === undefined ? [] : [{ $from: name }]));
+  return {
+    ...{ ...graph, nodes, undoing, compensatesOnCancel: random.chance(0.5) },
+    ...(graph.references && { references: { ...graph.references, ofCompensations } }),
+  };
 }
 
 function someReference(random: SeededRandom, from: readonly string[]): Reference {

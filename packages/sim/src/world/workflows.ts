@@ -1,5 +1,6 @@
 import {
   type AcceptedJob,
+  compensationOf,
   compileTemplates,
   DEFAULT_ORDERING,
   jobDefinition,
@@ -15,12 +16,14 @@ import { Retries } from "./retries.ts";
 import { RunActs, somePauses } from "./run-acts.ts";
 import type { SimServer } from "./sim-server.ts";
 import { waitsOf } from "./some-definition.ts";
-import { compiled, type SomeGraph, someGraph, withReferences } from "./some-graph.ts";
+import { compiled, type SomeGraph, someGraph, withCompensations, withReferences } from "./some-graph.ts";
 
 /** One in this number of seeds has workflows. Other seeds stay unchanged. */
 const WORKFLOWS_EVERY = 10;
 /** The same for workflows with references, retries, pauses, signals, delays, concurrency keys and recurrence, among the seeds that have workflows. */
 const ACTS_EVERY = 20;
+/** Remainder of the seeds whose workflows also have compensations. */
+const COMPENSATIONS = 12;
 const ANSWER_WITHIN_MS = 5_000;
 const RETRY_MS = 400;
 /** Longest sleep of a node's handler, in milliseconds. */
@@ -90,20 +93,23 @@ export class Workflows {
    * @param plansEndMs end of the plans of workflows that recur, in simulated milliseconds
    */
   plan(seed: number, count: number, withinMs: number, plansEndMs: number, only: PlannedPart): void {
-    if (seed % WORKFLOWS_EVERY !== WORKFLOWS_EVERY - 2) return;
-    const hasActs = seed % ACTS_EVERY === ACTS_EVERY - 2;
+    const compensates = seed % ACTS_EVERY === COMPENSATIONS;
+    if (seed % WORKFLOWS_EVERY !== WORKFLOWS_EVERY - 2 && !compensates) return;
+    const hasActs = seed % ACTS_EVERY === ACTS_EVERY - 2 || compensates;
+    const undoing = compensates ? this.#random.fork("compensations") : null;
     const references = this.#random.fork("references");
     const starts = this.#random.fork("starts");
     if (hasActs) {
       this.#retries = new Retries(this.#clock, this.#random.fork("retries"), this.#server);
-      this.#planRecurring(count, withinMs, plansEndMs, only);
+      this.#planRecurring(count, withinMs, plansEndMs, only, undoing);
     }
     for (let number = 1; number <= count; number++) {
       const random = this.#random;
       const atMs = random.next() * withinMs;
       const key = `workflow-${number}`;
       const drawn = someGraph(random, key);
-      const graph = hasActs ? withReferences(references, drawn, key) : drawn;
+      const referring = hasActs ? withReferences(references, drawn, key) : drawn;
+      const graph = undoing === null ? referring : withCompensations(undoing, referring, key);
       const timeoutSec = random.chance(0.1) ? random.between(1, 60) : 7_200;
       const cancelAfterMs = random.chance(0.1) ? random.between(0, random.pick([50, 20_000])) : null;
       const start = { timeoutSec, ...(hasActs && someStart(starts, EPOCH_MS + atMs)) };
@@ -119,12 +125,19 @@ export class Workflows {
   }
 
   /** Plans recurring workflows, whose numbers follow those of the others. */
-  #planRecurring(others: number, withinMs: number, endMs: number, only: PlannedPart): void {
+  #planRecurring(
+    others: number,
+    withinMs: number,
+    endMs: number,
+    only: PlannedPart,
+    undoing: SeededRandom | null,
+  ): void {
     const random = this.#random.fork("recurring");
     for (let number = random.between(1, RECURRING_MAX); number > 0; number--) {
       const key = `recurring-workflow-${number}`;
       const atMs = random.next() * 0.5 * withinMs;
-      const graph = someGraph(random, key);
+      const drawn = someGraph(random, key);
+      const graph = undoing === null ? drawn : withCompensations(undoing, drawn, key);
       const life = random.fork(key);
       const keyed = random.chance(0.3) ? someKey(random) : {};
       const start = { name: key, timeoutSec: random.between(20, 120), ...keyed, ...someTimes(random, endMs) };
@@ -158,9 +171,10 @@ export class Workflows {
     const server = this.#server();
     const submitter = server?.workflows ?? null;
     if (submitter === null) return null;
-    const { nodes, works, references } = graph;
+    const { nodes, works, references, undoing = [], compensatesOnCancel = false } = graph;
     const createdAt = Math.floor(EPOCH_MS + this.#clock.nowMs);
     const payloads = new Map(works.map((work, number) => [number, bytesOf(work)]));
+    for (const [node, work] of undoing) payloads.set(compensationOf(node), bytesOf(work));
     const whole = compiled(graph);
     const texts = { nodes, payloads, output: null, hasInput: true };
     const templates =
@@ -172,7 +186,7 @@ export class Workflows {
     if (job === null) throw new Error("every recurring workflow fires");
     const { payloads: own, output } = templates;
     const workflow = newWorkflow({
-      ...{ job, graph: whole, nodes, payloads: own, output },
+      ...{ job, graph: whole, nodes, payloads: own, output, compensatesOnCancel },
       orderingOf: () => DEFAULT_ORDERING,
     });
     this.known.set(workflow.jobId, graph);

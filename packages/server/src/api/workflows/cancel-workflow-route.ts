@@ -34,13 +34,23 @@ export function cancelWorkflowRoute(app: HttpApp, { runtime, commands, runs }: C
     const executionId = request.params.workflowId.toLowerCase();
     const run = await knownRun(runs, executionId);
     if (isFinal(run.state)) return finalAnswer(run);
+    refuseCompensating(run);
     const outcome = await commands.give({ id: runtime.uuid(), shard: run.shard, kind: "CANCEL", executionId });
     if (outcome === "CANCELLED")
       return { workflowId: executionId, state: "CANCELLED" as const, cancelRequested: false };
     const after = await knownRun(runs, executionId);
     if (isFinal(after.state)) return finalAnswer(after);
+    refuseCompensating(after);
     return reply.code(202).send({ workflowId: executionId, state: after.state, cancelRequested: true });
   });
+}
+
+/** @throws {ProblemError} 409: the run compensates its nodes, and not because of a cancellation */
+function refuseCompensating({ outcome }: RunView): void {
+  if (outcome === null || outcome.state === "CANCELLED") return;
+  const detail =
+    "the workflow is COMPENSATING: what its nodes did is being undone. Wait for its end, pause it, or cancel the execution of a compensation";
+  throw new ProblemError(problem("wrong-state", detail));
 }
 
 function finalAnswer({ executionId, state }: RunView) {

@@ -1,4 +1,5 @@
 import { OUTPUT_BYTES_MAX, PAYLOAD_BYTES_MAX, WORKFLOW_REFERENCES_MAX } from "@mainspring/contract/limits";
+import { compensationOf, isCompensation, nodeOfCompensation } from "../../domain/workflow/compensation-number.ts";
 import type { WorkflowNode } from "../../domain/workflow/definition.ts";
 import type { WorkflowGraph } from "../../domain/workflow/graph.ts";
 import { quoted } from "../../domain/workflow/graph-problems.ts";
@@ -14,7 +15,7 @@ const SIGNS = ['"$', "\\u0024"];
 
 interface Texts {
   nodes: readonly Pick<WorkflowNode, "name">[];
-  /** JSON texts by number of the node; nodes without one are left out. */
+  /** JSON texts by number of the node or of its compensation; those without one are left out. */
   payloads: ReadonlyMap<number, Uint8Array>;
   /** JSON text; null: none. */
   output: Uint8Array | null;
@@ -44,14 +45,17 @@ export async function compileTemplates(texts: Texts, graph: WorkflowGraph, turns
   const compiler = new TemplateCompiler(texts);
   const compiled = await turns.steps(compiler.compiling());
   compiler.refuse();
-  const apart = await turns.steps(strangers(graph, compiler.referrals));
-  compiler.refuseStrangers(apart);
+  compiler.refuseStrangers(await turns.steps(strangers(graph, compiler.referrals)));
+  const ofCompensations = await turns.steps(strangers(graph, compiler.compensationReferrals));
+  compiler.refuseStrangers(ofCompensations.map(({ node, from }) => ({ node: compensationOf(node), from })));
   return compiled;
 }
 
 class TemplateCompiler {
   /** Nodes that each node refers to. */
   readonly referrals = new Map<number, Set<number>>();
+  /** Other nodes that the compensation of each node refers to. */
+  readonly compensationReferrals = new Map<number, Set<number>>();
   readonly #texts: Texts;
   readonly #numbers: ReadonlyMap<string, number>;
   readonly #faults = new Faults();
@@ -81,15 +85,15 @@ class TemplateCompiler {
   refuseStrangers(found: readonly Referral[]): void {
     for (const { node, from } of found.slice(0, this.#faults.room)) {
       const name = quoted(this.#texts.nodes[from]?.name ?? "");
-      this.#fault(
-        node,
-        `refers to ${name}, which need not end before it: only the nodes before a node have results for it`,
-      );
+      const have = isCompensation(node)
+        ? "only the node itself and the nodes before it"
+        : "only the nodes before a node";
+      this.#fault(node, `refers to ${name}, which need not end before it: ${have} have results for it`);
     }
     this.refuse();
   }
 
-  /** @param node null: the output */
+  /** @param node number of the node or of its compensation; null: the output */
   *#compiled(text: Uint8Array, node: number | null): Generator<undefined, Uint8Array> {
     if (!mayRefer(text)) return text;
     const scanned = yield* scanningTemplate(text);
@@ -113,9 +117,14 @@ class TemplateCompiler {
     return { ...edit, from: from ?? INPUT };
   }
 
-  #refer(node: number, from: number): void {
-    const sources = this.referrals.get(node);
-    if (sources === undefined) this.referrals.set(node, new Set([from]));
+  #refer(number: number, from: number): void {
+    const isOfNode = !isCompensation(number);
+    const node = isOfNode ? number : nodeOfCompensation(number);
+    // A compensation runs only if its node SUCCEEDED.
+    if (!isOfNode && node === from) return;
+    const referrals = isOfNode ? this.referrals : this.compensationReferrals;
+    const sources = referrals.get(node);
+    if (sources === undefined) referrals.set(node, new Set([from]));
     else sources.add(from);
   }
 
@@ -125,7 +134,9 @@ class TemplateCompiler {
 
   #faultOf(node: number | null, message: string): FieldError {
     if (node === null) return { field: "output", message };
-    return nodeFault(node, this.#texts.nodes[node]?.name, { field: "payload", message });
+    const of = isCompensation(node) ? nodeOfCompensation(node) : node;
+    const field = isCompensation(node) ? "compensate.payload" : "payload";
+    return nodeFault(of, this.#texts.nodes[of]?.name, { field, message });
   }
 }
 

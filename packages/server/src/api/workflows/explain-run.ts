@@ -1,6 +1,6 @@
 import type { ExplanationBody } from "@mainspring/contract";
 import type { ExecutionId } from "../../domain/ids.ts";
-import type { RunPicture, RunReader } from "./run-picture.ts";
+import { type RunPicture, type RunReader, shownMode } from "./run-picture.ts";
 import { firstNames } from "./workflow-views.ts";
 
 type Reasons = ExplanationBody["reasons"];
@@ -15,12 +15,17 @@ export function runExplainer(runs: Pick<RunReader, "picture">): (run: ExecutionI
 
 /** The nodes for which a run waits, first those with an execution. A run without open nodes ends in the next commit. */
 function openNodes(picture: RunPicture): Reasons {
-  const { run, graph, progress } = picture;
+  const { run, graph, progress, compensation } = picture;
   const inState = (...states: string[]) =>
     Array.from(graph.order).filter((node) => states.includes(progress.stateOf(node)));
-  const open = [...inState("LIVE"), ...inState("READY", "BLOCKED")];
+  const undoing = (...states: string[]) =>
+    Array.from(graph.order).filter((node) => states.includes(compensation?.stateOf(node) ?? ""));
+  const open =
+    compensation === null
+      ? [...inState("LIVE"), ...inState("READY", "BLOCKED")]
+      : [...undoing("LIVE"), ...undoing("READY", "BLOCKED").reverse()];
   const first = firstNames(picture, open);
   const explained = `/v1/workflows/${run.executionId}/nodes/{name}/explain`;
   const paused = run.paused ? [{ reason: "WORKFLOW_PAUSED", workflowId: run.executionId } as const] : [];
-  return [...paused, { reason: "PARENTS_OPEN", open: open.length, first, mode: run.mode, explained }];
+  return [...paused, { reason: "PARENTS_OPEN", open: open.length, first, mode: shownMode(run), explained }];
 }

@@ -5,7 +5,9 @@ type Nodes = WorkflowGraphBody["nodes"];
 /** The graph as a Mermaid flowchart. */
 export function mermaidOf(nodes: Nodes): string {
   const ids = idsOf(nodes);
-  const lines = nodes.map(({ name, state }, index) => `  n${index}["${mermaidText(name)}<br/>${state}"]`);
+  const lines = nodes.map(
+    (node, index) => `  n${index}["${mermaidText(node.name)}<br/>${statesOf(node).join("<br/>")}"]`,
+  );
   for (const [index, { dependsOn }] of nodes.entries()) {
     for (const { node, when } of dependsOn) {
       const label = when === "SUCCEEDED" ? "" : `|"${mermaidText(when)}"|`;
@@ -18,7 +20,9 @@ export function mermaidOf(nodes: Nodes): string {
 /** The graph in the language of Graphviz. */
 export function dotOf(nodes: Nodes): string {
   const ids = idsOf(nodes);
-  const lines = nodes.map(({ name, state }, index) => `  n${index} [label=${dotText(`${name}\n${state}`)}];`);
+  const lines = nodes.map((node, index) => {
+    return `  n${index} [label=${dotText([node.name, ...statesOf(node)].join("\n"))}];`;
+  });
   for (const [index, { dependsOn }] of nodes.entries()) {
     for (const { node, when } of dependsOn) {
       const label = when === "SUCCEEDED" ? "" : ` [label=${dotText(when)}]`;
@@ -26,6 +30,11 @@ export function dotOf(nodes: Nodes): string {
     }
   }
   return `digraph workflow {\n  rankdir=LR;\n  node [shape=box];\n${lines.join("\n")}\n}\n`;
+}
+
+/** State of a node, and of its compensation if the run compensates the node. */
+function statesOf({ state, compensation }: Nodes[number]): string[] {
+  return compensation === null ? [state] : [state, `compensation ${compensation}`];
 }
 
 function idsOf(nodes: Nodes): ReadonlyMap<string, number> {

@@ -2,10 +2,12 @@ import type { EpochMs } from "../../domain/ids.ts";
 import type { JobDefinition } from "../../domain/job.ts";
 import { laneHash } from "../../domain/lane.ts";
 import type { Ordering } from "../../domain/rank.ts";
-import type { StoredNode, WorkflowNode } from "../../domain/workflow/definition.ts";
+import { Compensation, nodesToCompensate } from "../../domain/workflow/compensation.ts";
+import { compensationOf, isCompensation, nodeOfCompensation } from "../../domain/workflow/compensation-number.ts";
+import type { NodeWork, StoredNode, StoredWork, WorkflowNode } from "../../domain/workflow/definition.ts";
 import type { WorkflowGraph } from "../../domain/workflow/graph.ts";
 import { encodeGraph } from "../../domain/workflow/graph-bytes.ts";
-import { type KeptNodes, keptOutcomes } from "../../domain/workflow/kept-nodes.ts";
+import { type KeptNodes, keptCompensations, keptOutcomes } from "../../domain/workflow/kept-nodes.ts";
 import { nodeExecution, type RunOfNode } from "../../domain/workflow/node-execution.ts";
 import { RunProgress } from "../../domain/workflow/readiness.ts";
 import type { NewJob, NewRecurringJob } from "../../ports/store.ts";
@@ -20,7 +22,9 @@ export interface WorkflowParts {
   job: NewJob | NewRecurringJob;
   graph: WorkflowGraph;
   nodes: readonly WorkflowNode[];
-  /** Payloads by number of the node: JSON texts, or templates; nodes without one are left out. */
+  /** Whether a run that was cancelled is compensated, too. */
+  compensatesOnCancel: boolean;
+  /** Payloads by number of the node or compensation: JSON texts, or templates; those without one are left out. */
   payloads: ReadonlyMap<number, Uint8Array>;
   /** JSON text or template of the run's result; null: the run has no result. */
   output: Uint8Array | null;
@@ -42,7 +46,7 @@ const STEP_ROOTS = 200;
 /** Does the same as `newWorkflow` in steps of some milliseconds each. */
 export function* makingWorkflow(parts: WorkflowParts): Generator<undefined, NewWorkflow | NewRecurringWorkflow> {
   const { job, graph, nodes, payloads, output, orderingOf } = parts;
-  const stored = nodes.map((node, number) => storedNode(node, payloads.get(number)?.length ?? 0));
+  const stored = nodes.map((node, number) => storedNode(node, number, parts));
   const definitions = yield* encodingNodes(stored);
   const shared = {
     nodes: nodes.length,
@@ -74,10 +78,18 @@ function recurringWorkflow(workflow: NewRecurringWorkflow): NewRecurringWorkflow
 }
 
 function storedNode(
-  { name, pool, handler, requires, priority, policy }: WorkflowNode,
-  payloadBytes: number,
+  { name, compensate, ...node }: WorkflowNode,
+  number: number,
+  { payloads, compensatesOnCancel: onCancel }: WorkflowParts,
 ): StoredNode {
-  return { name, pool, handler, requires, priority, policy, payloadBytes };
+  const bytesOf = (of: number) => payloads.get(of)?.length ?? 0;
+  const stored = { name, ...storedWork(node, bytesOf(number)) };
+  if (compensate === undefined) return stored;
+  return { ...stored, compensate: { ...storedWork(compensate, bytesOf(compensationOf(number))), onCancel } };
+}
+
+function storedWork({ pool, handler, requires, priority, policy }: NodeWork, payloadBytes: number): StoredWork {
+  return { pool, handler, requires, priority, policy, payloadBytes };
 }
 
 /** Nodes whose executions a new run begins with. @param kept nodes that the run keeps from earlier runs */
@@ -85,7 +97,23 @@ export function firstNodes(graph: WorkflowGraph, kept: readonly KeptNodes[] = []
   return RunProgress.of(graph, keptOutcomes(kept), [], "RUNNING").takeReady(ROOTS_MAX);
 }
 
-/** Makes the first executions of a run's nodes in steps of some milliseconds each. */
+/** Compensations with which a run begins that goes on with the compensation of an earlier one: their numbers. */
+export function firstCompensations({ graph, nodes, progress }: Undone, kept: readonly KeptNodes[]): number[] {
+  const ended = Array.from(keptCompensations(kept), (node) => [node, true] as const);
+  const compensation = Compensation.of(graph, nodesToCompensate(progress, nodes), ended, []);
+  return compensation.takeReady(ROOTS_MAX).map(compensationOf);
+}
+
+interface Undone {
+  graph: WorkflowGraph;
+  nodes: readonly StoredNode[];
+  progress: RunProgress;
+}
+
+/**
+ * Makes the first executions of a run in steps of some milliseconds each.
+ * @param first numbers of nodes or compensations
+ */
 export function* makingRoots(
   run: RunOfNode,
   first: readonly number[],
@@ -95,7 +123,8 @@ export function* makingRoots(
 ): Generator<undefined, NewNode[]> {
   const roots: NewNode[] = [];
   for (const node of first) {
-    const root = nodes[node] as StoredNode;
+    const root = isCompensation(node) ? nodes[nodeOfCompensation(node)]?.compensate : nodes[node];
+    if (root === undefined) continue;
     const row = nodeExecution(run, node, root, orderingOf(root.pool), createdAt);
     roots.push({ row, laneHash: laneHash(row), createdAt });
     if (roots.length % STEP_ROOTS === 0) yield;

@@ -1,7 +1,7 @@
 import type { HandlerPolicies, JobSubmission, WorkflowEnvelope, WorkflowNodeSubmission } from "@mainspring/contract";
 import type { EpochMs } from "../../domain/ids.ts";
 import { DEFAULT_POOL } from "../../domain/job.ts";
-import type { Condition, Dependency, WorkflowNode } from "../../domain/workflow/definition.ts";
+import type { Condition, Dependency, NodeWork, WorkflowNode } from "../../domain/workflow/definition.ts";
 import type { PolicyBook } from "../handlers/kept-policies.ts";
 import type { FieldError } from "../http/errors.ts";
 import { contradictions, jobDefinition } from "../submit/job-definition.ts";
@@ -19,8 +19,24 @@ export function nodeDefinition(
   book: PolicyBook,
   createdAt: EpochMs,
 ): WorkflowNode | FieldError[] {
-  const { name, target, payload: _payload, dependsOn = [], join = "ALL", allowFailure = false, ...policies } = node;
-  const { pool: defaultPool, ...common } = defaults;
+  const { name, payload: _payload, dependsOn = [], join = "ALL", allowFailure = false, compensate, ...work } = node;
+  const own = nodeWork(work, defaults, book, createdAt);
+  if (Array.isArray(own)) return own;
+  const definition = { name, ...own, dependsOn: dependsOn.map(edge), join, allowFailure };
+  if (compensate === undefined) return definition;
+  const { payload: _, ...undoing } = compensate;
+  const undo = nodeWork(undoing, defaults, book, createdAt);
+  if (!Array.isArray(undo)) return { ...definition, compensate: undo };
+  return undo.map(({ field, message }) => ({ field: `compensate.${field}`, message }));
+}
+
+/** Work of a node or of its compensation. @returns faults that the schema cannot express */
+function nodeWork(
+  { target, ...policies }: Omit<NonNullable<WorkflowNodeSubmission["compensate"]>, "payload">,
+  { pool: defaultPool, ...common }: Defaults,
+  book: PolicyBook,
+  createdAt: EpochMs,
+): NodeWork | FieldError[] {
   const pool = target.pool ?? defaultPool ?? book.homeOf(target.handler) ?? DEFAULT_POOL;
   const {
     concurrencyKey,
@@ -33,7 +49,7 @@ export function nodeDefinition(
   const faults = contradictions(job, 0);
   if (faults.length > 0) return faults;
   const { handler, requires, priority, policy } = jobDefinition(job, createdAt);
-  return { name, pool, handler, requires, priority, policy, dependsOn: dependsOn.map(edge), join, allowFailure };
+  return { pool, handler, requires, priority, policy };
 }
 
 function edge(dependency: NonNullable<WorkflowNodeSubmission["dependsOn"]>[number]): Dependency {

@@ -61,8 +61,8 @@ function orderRoute(app: HttpApp, { runtime, commands, runs }: CancelDependencie
   /** @throws {ProblemError} 404 or 409 */
   async function orderable(id: string): Promise<RunView> {
     const run = await knownRun(runs, id);
-    const { state, mode, startedAt } = run;
-    const isEnding = mode === "CANCELLING" || mode === "EXPIRING";
+    const { state, mode, outcome, startedAt } = run;
+    const isEnding = outcome === null && (mode === "CANCELLING" || mode === "EXPIRING");
     if (!isFinal(state) && !isEnding && startedAt !== null) return run;
     const what = isEnding && !isFinal(state) ? mode : state;
     throw new ProblemError(

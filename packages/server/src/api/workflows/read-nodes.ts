@@ -1,5 +1,7 @@
 import { WorkflowNodeSubmission } from "@mainspring/contract";
 import { NODE_PARSED_BYTES_MAX, PAYLOAD_BYTES_MAX } from "@mainspring/contract/limits";
+import { compensationOf } from "../../domain/workflow/compensation-number.ts";
+import { JsonValue } from "../../ports/references/json-value.ts";
 import type { Turns } from "../../ports/turns.ts";
 import { OversizeJson } from "../http/body/json-body.ts";
 import { groupsOf, type JobSlice, parseJobs } from "../http/body/json-parts.ts";
@@ -13,7 +15,7 @@ const nodeCheck = compileCheck(WorkflowNodeSubmission);
 /** Nodes of a request that meet their schema, with their payloads. */
 export interface ReceivedNodes {
   nodes: WorkflowNodeSubmission[];
-  /** Payloads as JSON texts, by number of the node; nodes without one are left out. */
+  /** Payloads as JSON texts, by number of the node or of its compensation; those without one are left out. */
   payloads: Map<number, Uint8Array>;
 }
 
@@ -28,8 +30,9 @@ export async function readNodes(bytes: Buffer, slices: readonly JobSlice[], turn
     if (turns.isOver) await turns.next();
     for (const [place, given] of parseJobs(bytes, group, NODE_PARSED_BYTES_MAX).entries()) {
       if (turns.isOver) await turns.next();
-      const payload = bytesOf(bytes, group[place]?.payload ?? null);
-      takeNode(received, given, payload, faults);
+      const slice = group[place] as JobSlice;
+      takeNode(received, given, bytesOf(bytes, slice.payload), faults);
+      await takeCompensation(received, bytes.subarray(slice.start, slice.end), turns);
       if (faults.isFull) throw new ProblemError(invalid(faults.list));
     }
   }
@@ -47,6 +50,17 @@ function takeNode({ nodes, payloads }: ReceivedNodes, given: unknown, payload: U
     faults.add(...nodeCheck.errors(given, faults.room).map((fault) => nodeFault(index, name, fault)));
   }
   nodes.push(given as WorkflowNodeSubmission);
+}
+
+const COMPENSATION_PAYLOAD = ["compensate", "payload"];
+
+/** Takes the payload of the last node's compensation from the text of the node, because its numbers keep their digits there. */
+async function takeCompensation({ nodes, payloads }: ReceivedNodes, text: Uint8Array, turns: Turns): Promise<void> {
+  const index = nodes.length - 1;
+  const { compensate } = Object(nodes[index]) as Partial<WorkflowNodeSubmission>;
+  if (typeof compensate !== "object" || compensate?.payload === undefined) return;
+  const found = await turns.steps(new JsonValue(text).finding(COMPENSATION_PAYLOAD));
+  if (found !== null) payloads.set(compensationOf(index), text.subarray(found.start, found.end));
 }
 
 function tooLarge(index: number, name: string, bytes: number): ProblemError {

@@ -1,14 +1,14 @@
 import { RUN_MODES } from "@mainspring/contract/enums";
 import { EXECUTION_STATES, type ExecutionState } from "../../domain/execution.ts";
 import type { EpochMs } from "../../domain/ids.ts";
-import type { RunMode } from "../../ports/store-runs.ts";
 import { ProblemError, problem } from "../http/errors.ts";
+import type { ShownMode } from "./run-picture.ts";
 
 /** Progress of a client that follows a run. */
 export interface RunCursor {
   /** State and mode of the run as last told, and whether it was paused; null: nothing was told. */
   state: ExecutionState | null;
-  mode: RunMode;
+  mode: ShownMode;
   paused: boolean;
   /** Time of the latest change of a node such that the client has seen all changes until then; 0: none. */
   at: EpochMs;

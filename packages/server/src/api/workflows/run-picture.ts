@@ -1,11 +1,13 @@
-import type { NodeState } from "@mainspring/contract/enums";
+import type { NodeState, RUN_MODES } from "@mainspring/contract/enums";
 import { isFinal } from "../../domain/execution.ts";
 import { DEFAULT_TENANT, type ExecutionId } from "../../domain/ids.ts";
 import { invariant } from "../../domain/invariant.ts";
+import { Compensation, nodesToCompensate } from "../../domain/workflow/compensation.ts";
+import { isCompensation, nodeOfCompensation } from "../../domain/workflow/compensation-number.ts";
 import type { StoredNode } from "../../domain/workflow/definition.ts";
 import type { WorkflowGraph } from "../../domain/workflow/graph.ts";
 import { decodeGraph } from "../../domain/workflow/graph-bytes.ts";
-import { type KeptNode, keptByNode, keptOutcomes } from "../../domain/workflow/kept-nodes.ts";
+import { type KeptNode, keptByNode, keptCompensations, keptOutcomes } from "../../domain/workflow/kept-nodes.ts";
 import { RunProgress } from "../../domain/workflow/readiness.ts";
 import type { StoreQueries } from "../../ports/store-queries.ts";
 import type { NodeSummary, RunView } from "../../ports/store-runs.ts";
@@ -16,6 +18,8 @@ import type { LiveView, Overlaid } from "../executions/live.ts";
 const DECODED_MAX = 8;
 /** Rows that one read of the store brings. */
 const PAGE_ROWS = 1_000;
+
+export type ShownMode = (typeof RUN_MODES)[number];
 
 interface Decoded {
   graph: WorkflowGraph;
@@ -28,6 +32,10 @@ export interface RunPicture extends Decoded {
   /** Executions of nodes that have one. */
   executions: ReadonlyMap<number, Overlaid<NodeSummary>>;
   progress: RunProgress;
+  /** Compensation of the run; null: it has not begun. */
+  compensation: Compensation | null;
+  /** Executions of compensations that have one, by node. */
+  compensations: ReadonlyMap<number, Overlaid<NodeSummary>>;
   /** Nodes that the run, a retry, keeps from earlier runs, by number. */
   kept: ReadonlyMap<number, KeptNode>;
 }
@@ -53,19 +61,25 @@ export class RunReader {
   async picture(id: ExecutionId): Promise<RunPicture | null> {
     const run = await this.read(id);
     if (run === null) return null;
-    const rows = await this.#rows(id);
+    const all = await this.#rows(id);
+    const rows = all.filter(({ ofRun }) => !isCompensation(ofRun.node));
+    const undoing = all.filter(({ ofRun }) => isCompensation(ofRun.node));
     const { graph, nodes } = this.#decode(run);
     // A run that has ended without a start has passed over all of its nodes.
     const mode = run.startedAt === null && isFinal(run.state) ? "CANCELLING" : progressMode(run.mode);
     const progress = RunProgress.of(graph, outcomesOf(run.kept, rows), liveOf(rows), mode);
     const executions = new Map((await this.#live.overlay(rows)).map((row) => [row.ofRun.node, row]));
-    return { run, graph, nodes, progress, kept: keptByNode(run.kept), executions };
+    const overlaid = undoing.length === 0 ? [] : await this.#live.overlay(undoing);
+    const compensations = new Map(overlaid.map((row) => [nodeOfCompensation(row.ofRun.node), row]));
+    const compensation = compensationIn(run, nodes, progress, undoing);
+    return { run, graph, nodes, progress, compensation, compensations, kept: keptByNode(run.kept), executions };
   }
 
-  /** Name of a node; null: the run is gone. @throws {StoreUnavailable} */
+  /** Name of a node, also by the number of its compensation; null: the run is gone. @throws {StoreUnavailable} */
   async nameOf(id: ExecutionId, node: number): Promise<string | null> {
     const run = await this.read(id);
-    return run === null ? null : (this.#decode(run).nodes[node]?.name ?? null);
+    const of = isCompensation(node) ? nodeOfCompensation(node) : node;
+    return run === null ? null : (this.#decode(run).nodes[of]?.name ?? null);
   }
 
   async #rows(run: ExecutionId): Promise<NodeSummary[]> {
@@ -94,6 +108,22 @@ export class RunReader {
   }
 }
 
+/** Compensation of a run by its rows; null: it has not begun. @param rows executions of compensations */
+function compensationIn(
+  { outcome, kept }: RunView,
+  nodes: readonly StoredNode[],
+  progress: RunProgress,
+  rows: readonly NodeSummary[],
+): Compensation | null {
+  if (outcome === null) return null;
+  const numbered = rows.map(({ state, ofRun }) => ({ state, node: nodeOfCompensation(ofRun.node) }));
+  const final = numbered.filter(({ state }) => isFinal(state));
+  const ended = final.map(({ state, node }) => [node, state === "SUCCEEDED"] as const);
+  const earlier = Array.from(keptCompensations(kept), (node) => [node, true] as const);
+  const live = numbered.filter(({ state }) => !isFinal(state)).map(({ node }) => node);
+  return Compensation.of(progress.graph, nodesToCompensate(progress, nodes), [...earlier, ...ended], live);
+}
+
 /** @param kept nodes of earlier runs */
 export function* outcomesOf(
   kept: RunView["kept"],
@@ -105,6 +135,11 @@ export function* outcomesOf(
 
 function* liveOf(rows: readonly NodeSummary[]): Generator<number> {
   for (const { state, ofRun } of rows) if (!isFinal(state)) yield ofRun.node;
+}
+
+/** Mode of a run that is not final, as clients see it. */
+export function shownMode({ mode, outcome }: Pick<RunView, "mode" | "outcome">): ShownMode {
+  return outcome === null ? mode : "COMPENSATING";
 }
 
 /** Mode of the progress of a run with this mode. */
@@ -120,4 +155,12 @@ export function stateOfNode({ run, progress, executions }: RunPicture, node: num
   const state = progress.stateOf(node);
   if (state === "READY") return run.startedAt === null ? "BLOCKED" : "PENDING";
   return state === "LIVE" ? (executions.get(node)?.state ?? "PENDING") : state;
+}
+
+/** State of a node's compensation as clients see it; null: the run does not compensate the node, or not yet. */
+export function stateOfCompensation({ compensation, compensations }: RunPicture, node: number): NodeState | null {
+  const state = compensation?.stateOf(node) ?? null;
+  if (state === "READY") return "PENDING";
+  if (state === "LIVE") return compensations.get(node)?.state ?? "PENDING";
+  return state === "FAILED" ? (compensations.get(node)?.state ?? "DEAD") : state;
 }

@@ -5,7 +5,7 @@ import type { EventStream } from "../executions/event-stream.ts";
 import type { Teller } from "../executions/stream-until-final.ts";
 import { encodeRunEventId, type RunCursor } from "./run-event-id.ts";
 import type { RunFollower } from "./run-followers.ts";
-import type { RunPicture } from "./run-picture.ts";
+import { type RunPicture, shownMode } from "./run-picture.ts";
 import { latestChange, ToldNodes } from "./told-nodes.ts";
 import { workflowBody, workflowNode } from "./workflow-views.ts";
 
@@ -63,7 +63,8 @@ export class RunTeller implements RunFollower, Teller {
   }
 
   async #tell(picture: RunPicture): Promise<void> {
-    const { state, mode, paused } = picture.run;
+    const { state, paused } = picture.run;
+    const mode = shownMode(picture.run);
     if (this.#cursor.state === null && !isFinal(state)) this.#tellRun(picture, this.#cursor.at);
     const isChanged = this.#cursor.state !== state || this.#cursor.mode !== mode || this.#cursor.paused !== paused;
     const nodes = this.#toldNodes.changes(picture);
@@ -78,8 +79,8 @@ export class RunTeller implements RunFollower, Teller {
   }
 
   #tellRun(picture: RunPicture, at: number): void {
-    const { state, mode, paused } = picture.run;
-    this.#cursor = { state, mode, paused, at: Math.max(at, this.#cursor.at) };
+    const { state, paused } = picture.run;
+    this.#cursor = { state, mode: shownMode(picture.run), paused, at: Math.max(at, this.#cursor.at) };
     this.#stream?.send("workflow", encodeRunEventId(this.#cursor), workflowBody(picture));
   }
 

@@ -5,7 +5,7 @@ import { RunProgress } from "../../domain/workflow/readiness.ts";
 import type { NodeSummary } from "../../ports/store-runs.ts";
 import type { Overlaid } from "../executions/live.ts";
 import type { RunCursor } from "./run-event-id.ts";
-import { outcomesOf, progressMode, type RunPicture, stateOfNode } from "./run-picture.ts";
+import { outcomesOf, progressMode, type RunPicture, stateOfCompensation, stateOfNode } from "./run-picture.ts";
 
 /**
  * Time before the last event of a client within which changes count as unseen, in milliseconds. Nodes of the cluster may
@@ -15,20 +15,23 @@ const REPEATED_MS = 10_000;
 const STATES_MAX = 16;
 
 /**
- * States of a run's nodes as a client knows them, one number a node: a state and an attempt. 0: the node has never had an
- * execution, as far as the client knows.
+ * States of a run's nodes and their compensations as a client knows them, one number each: a state and an attempt. 0: there
+ * has never been an execution, as far as the client knows.
  */
 export class ToldNodes {
   readonly #codes: Int32Array;
+  readonly #compensations: Int32Array;
 
   private constructor(codes: Int32Array) {
     this.#codes = codes;
+    this.#compensations = new Int32Array(codes.length);
   }
 
   /** States that a client knows that has seen the events up to a cursor. */
   static until(picture: RunPicture, cursor: RunCursor): ToldNodes {
     const codes = new Int32Array(picture.graph.nodeCount);
-    if (cursor.at === 0) return new ToldNodes(codes);
+    const told = new ToldNodes(codes);
+    if (cursor.at === 0) return told;
     const until = cursor.at - REPEATED_MS;
     const seen = { ...picture, progress: progressUntil(picture, cursor, until) };
     for (const node of codes.keys()) {
@@ -36,32 +39,41 @@ export class ToldNodes {
       if (row === undefined) codes[node] = codeOf(seen, node);
       else if (changedAt(row) <= until) codes[node] = codeOf(picture, node);
     }
-    return new ToldNodes(codes);
+    for (const [node, row] of picture.compensations) {
+      if (changedAt(row) <= until) told.#compensations[node] = compensationCode(picture, node);
+    }
+    return told;
   }
 
   /** Nodes whose states the client does not know, by the times at which the states began; SKIPPED ones last. */
   changes(picture: RunPicture): number[] {
-    const { executions, graph } = picture;
-    const at = (node: number) => changedAt(executions.get(node) ?? null);
-    const changed = Array.from(graph.order).filter((node) => this.#isNews(codeOf(picture, node), node));
+    const { executions, compensations, graph } = picture;
+    const at = (node: number) => changedAt(compensations.get(node) ?? executions.get(node) ?? null);
+    const changed = Array.from(graph.order).filter(
+      (node) =>
+        isNews(codeOf(picture, node), this.#codes[node] as number) ||
+        isNews(compensationCode(picture, node), this.#compensations[node] as number),
+    );
     return changed.sort((a, b) => compare(at(a), at(b)));
   }
 
   tell(picture: RunPicture, node: number): void {
     this.#codes[node] = codeOf(picture, node);
-  }
-
-  /** An owner that does not answer leaves older states to the picture, and no execution goes back to an earlier attempt. */
-  #isNews(code: number, node: number): boolean {
-    const told = this.#codes[node] as number;
-    return code !== told && Math.floor(code / STATES_MAX) >= Math.floor(told / STATES_MAX);
+    this.#compensations[node] = compensationCode(picture, node);
   }
 }
 
+/** An owner that does not answer leaves older states to the picture, and no execution goes back to an earlier attempt. */
+function isNews(code: number, told: number): boolean {
+  return code !== told && Math.floor(code / STATES_MAX) >= Math.floor(told / STATES_MAX);
+}
+
 /** Time of the latest change of a node that the picture shows; 0: there is none. */
-export function latestChange({ executions }: RunPicture): EpochMs {
+export function latestChange({ executions, compensations }: RunPicture): EpochMs {
   let latest = 0;
-  for (const row of executions.values()) latest = Math.max(latest, changedAt(row));
+  for (const rows of [executions, compensations]) {
+    for (const row of rows.values()) latest = Math.max(latest, changedAt(row));
+  }
   return latest;
 }
 
@@ -73,7 +85,8 @@ function changedAt(row: Overlaid<NodeSummary> | null): EpochMs {
 }
 
 /** Progress of the run as it was at a time. */
-function progressUntil({ run, graph, executions }: RunPicture, { mode }: RunCursor, until: EpochMs): RunProgress {
+function progressUntil({ run, graph, executions }: RunPicture, cursor: RunCursor, until: EpochMs): RunProgress {
+  const mode = cursor.mode === "COMPENSATING" ? run.mode : cursor.mode;
   const rows = [...executions.values()].filter(({ createdAt }) => createdAt <= until);
   const isOver = (row: NodeSummary) => isFinal(row.state) && changedAt(row) <= until;
   const live = rows.filter((row) => !isOver(row)).map(({ ofRun }) => ofRun.node);
@@ -85,6 +98,15 @@ function codeOf(picture: RunPicture, node: number): number {
   const row = picture.executions.get(node);
   const state = stateOfNode(picture, node);
   if (row === undefined && state !== "SKIPPED" && !picture.kept.has(node)) return 0;
+  return NODE_STATES.indexOf(state) + STATES_MAX * (row?.attempt ?? 0);
+}
+
+/** A compensation that waits is no news: the mode of the run tells of it. */
+function compensationCode(picture: RunPicture, node: number): number {
+  const state = stateOfCompensation(picture, node);
+  if (state === null || state === "BLOCKED") return 0;
+  const row = picture.compensations.get(node);
+  if (row === undefined && state === "PENDING") return 0;
   return NODE_STATES.indexOf(state) + STATES_MAX * (row?.attempt ?? 0);
 }
 

@@ -23,7 +23,7 @@ const ROOTS_MAX = 1_000;
 
 /** The job of a workflow, in the form of a request for a job. Its `timeoutSec` bounds a whole run. */
 export function jobOfWorkflow(head: Omit<WorkflowEnvelope, "nodes">): JobSubmission {
-  const { defaults, onFailure: _, timeoutSec = DEFAULT_RUN_TIMEOUT_MS / 1_000, ...job } = head;
+  const { defaults, onFailure: _, compensate: _compensate, timeoutSec = DEFAULT_RUN_TIMEOUT_MS / 1_000, ...job } = head;
   const pool = defaults?.pool === undefined ? {} : { pool: defaults.pool };
   return { ...job, timeoutSec, target: { handler: WORKFLOW_HANDLER, ...pool } };
 }

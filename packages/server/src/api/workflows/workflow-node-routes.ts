@@ -15,7 +15,7 @@ import { ProblemError, problem } from "../http/errors.ts";
 import type { HttpApp } from "../http/http-app.ts";
 import { type RunPicture, type RunReader, stateOfNode } from "./run-picture.ts";
 import { knownPicture, WorkflowParams } from "./workflow-routes.ts";
-import { because, blockedBy, keptFrom, workflowNode } from "./workflow-views.ts";
+import { because, blockedBy, compensationView, keptFrom, workflowNode } from "./workflow-views.ts";
 
 const tags = ["workflows"];
 export const NodeParams = Type.Object({
@@ -94,8 +94,30 @@ function explainRoute(app: HttpApp, runs: RunReader, explain: Explain): void {
     const reasons = told?.reasons ?? reasonsOf(picture, node);
     const known = executionId === null ? state : (told?.state ?? state);
     const of = { workflowId: picture.run.executionId, node: params.name };
-    return { ...of, state: known, executionId, keptFrom: keptFrom(picture, node), reasons };
+    const compensation = await explainedCompensation(picture, node, explain);
+    return { ...of, state: known, executionId, keptFrom: keptFrom(picture, node), reasons, compensation };
   });
+}
+
+async function explainedCompensation(
+  picture: RunPicture,
+  node: number,
+  explain: Explain,
+): Promise<NodeExplanation["compensation"]> {
+  const compensation = compensationView(picture, node);
+  if (compensation === null) return null;
+  const { state, executionId, after } = compensation;
+  const told = await toldOf(explain, executionId);
+  if (told !== null) return { state: told.state, executionId, reasons: told.reasons };
+  const { run } = picture;
+  if (state === "SKIPPED") {
+    const why = `the compensation of a node after it has failed: ${after?.first.join(", ")}`;
+    return { state, executionId, reasons: [{ reason: "FINAL", state, why, finishedAt: null }] };
+  }
+  const paused = run.paused ? [{ reason: "WORKFLOW_PAUSED", workflowId: run.executionId } as const] : [];
+  if (after !== null) return { state, executionId, reasons: [...paused, { reason: "COMPENSATES_AFTER", ...after }] };
+  const live = picture.compensation?.live ?? 0;
+  return { state, executionId, reasons: run.paused ? paused : [{ reason: "EXECUTION_AWAITED", live }] };
 }
 
 async function toldOf(explain: Explain, executionId: string | null) {

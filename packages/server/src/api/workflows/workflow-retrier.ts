@@ -5,6 +5,7 @@ import { DEFAULT_TENANT, type EpochMs, type ExecutionId } from "../../domain/ids
 import type { JobDefinition } from "../../domain/job.ts";
 import { laneHash } from "../../domain/lane.ts";
 import { rankOf } from "../../domain/rank.ts";
+import { compensationOf } from "../../domain/workflow/compensation-number.ts";
 import type { StoredNode } from "../../domain/workflow/definition.ts";
 import { type KeptNodes, nodesToKeep } from "../../domain/workflow/kept-nodes.ts";
 import type { Bus } from "../../ports/bus.ts";
@@ -18,7 +19,7 @@ import type { PoolOrderings } from "../pools/pool-orderings.ts";
 import { hintRows } from "../submit/hints.ts";
 import { accepted, type Idempotency, type JobIntake } from "../submit/job-intake.ts";
 import { candidateOf } from "../submit/new-job.ts";
-import { firstNodes, makingRoots, startsAtOnce } from "./new-workflow.ts";
+import { firstCompensations, firstNodes, makingRoots, startsAtOnce } from "./new-workflow.ts";
 import type { RunPicture, RunReader } from "./run-picture.ts";
 import { startedBody } from "./started-run.ts";
 import { knownPicture } from "./workflow-routes.ts";
@@ -71,17 +72,19 @@ export class WorkflowRetrier {
       bus,
       rows.map((row) => ({ row, payload: null })),
     );
-    const first = firstNodes(picture.graph, asked.kept);
+    const first = asked.outcome === undefined ? firstNodes(picture.graph, asked.kept) : [];
     const body = bodyOf(asked, picture, asked.queue === "OPEN" ? first : null);
     return { replayed: false, body, first: first.map((node) => picture.nodes[node] as StoredNode) };
   }
 
   async #repeated(workflowId: ExecutionId): Promise<Retried> {
     const picture = await knownPicture(this.#deps.runs, workflowId);
-    const { executionId, jobId, retryOf, kept } = picture.run;
+    const { executionId, jobId, retryOf, kept, outcome } = picture.run;
     const job = await this.#deps.store.queries.getJob(DEFAULT_TENANT, jobId);
     const isOpen = job === null || startsAtOnce(retriedDefinition(job, picture.run.createdAt));
-    const first = isOpen ? firstNodes(picture.graph, kept) : null;
+    // A run that goes on with a compensation has no executions of nodes.
+    const isResumed = outcome !== null && picture.executions.size === 0;
+    const first = isOpen ? (isResumed ? [] : firstNodes(picture.graph, kept)) : null;
     return { replayed: true, body: bodyOf({ executionId, jobId, retryOf: retryOf ?? "" }, picture, first), first: [] };
   }
 
@@ -93,8 +96,10 @@ export class WorkflowRetrier {
   ): Promise<NewRetry> {
     const { store, runtime, orderings, intake } = this.#deps;
     const { run, graph, nodes } = picture;
-    const kept = keptOf(picture, numbersOf(picture, from));
-    const first = firstNodes(graph, kept);
+    const again = numbersOf(picture, from);
+    const outcome = from === "FAILED" && run.reason === "COMPENSATION_FAILED" ? run.outcome : null;
+    const kept = outcome === null ? keptOf(picture, again) : keptOfCompensation(picture);
+    const first = outcome === null ? firstNodes(graph, kept) : firstCompensations(picture, kept);
     if (first.length === 0) throw wrongState(NOTHING_RUNS);
     if (kept.length > RETRY_BASES_MAX) throw wrongState(tooManyBases(kept.length));
     const job = await store.queries.getJob(DEFAULT_TENANT, run.jobId);
@@ -116,6 +121,7 @@ export class WorkflowRetrier {
         ? { queue: "OPEN", deadline: createdAt + definition.policy.timeoutMs }
         : { queue: "READY", deadline: null }),
       ...{ roots, jobVersion, retryOf: run.executionId, kept, idempotency },
+      ...(outcome !== null && { outcome }),
     };
   }
 }
@@ -157,15 +163,36 @@ function tooManyBases(count: number): string {
   return `the run would keep results of ${count} earlier runs: at most ${RETRY_BASES_MAX} are possible. ${retry}`;
 }
 
-/** Nodes that a retry keeps, by the run that has their executions. */
+/**
+ * Nodes that a retry keeps, by the run that has their executions. A node whose compensation has run, or has begun to, runs
+ * again.
+ */
 function keptOf(picture: RunPicture, again: ReadonlySet<number>): KeptNodes[] {
+  const { compensation, graph } = picture;
+  const undone = graph.order.filter((node) => {
+    const state = compensation?.stateOf(node);
+    return state === "SUCCEEDED" || state === "FAILED";
+  });
+  return byRun(picture, nodesToKeep(picture.progress, new Set([...again, ...undone])));
+}
+
+/** Nodes and compensations that SUCCEEDED, for a run that goes on with the compensation. */
+function keptOfCompensation(picture: RunPicture): KeptNodes[] {
+  const { compensation, graph, progress } = picture;
+  const succeeded = graph.order.filter((node) => progress.stateOf(node) === "SUCCEEDED");
+  const undone = graph.order.filter((node) => compensation?.stateOf(node) === "SUCCEEDED");
+  return byRun(picture, [...succeeded, ...Array.from(undone, compensationOf)]);
+}
+
+/** @param numbers numbers of nodes and compensations that SUCCEEDED */
+function byRun(picture: RunPicture, numbers: Iterable<number>): KeptNodes[] {
   const byRun = new Map<ExecutionId, [number, string | null][]>();
-  for (const node of nodesToKeep(picture.progress, again)) {
-    const own = { run: picture.run.executionId, branch: picture.executions.get(node)?.ofRun.branch ?? null };
-    const { run, branch } = picture.kept.get(node) ?? own;
+  for (const number of numbers) {
+    const own = { run: picture.run.executionId, branch: picture.executions.get(number)?.ofRun.branch ?? null };
+    const { run, branch } = picture.kept.get(number) ?? own;
     const others = byRun.get(run);
-    if (others === undefined) byRun.set(run, [[node, branch]]);
-    else others.push([node, branch]);
+    if (others === undefined) byRun.set(run, [[number, branch]]);
+    else others.push([number, branch]);
   }
   return [...byRun].map(([run, nodes]) => ({ run, nodes }));
 }

@@ -15,6 +15,7 @@ import type { PoolOrderings } from "../pools/pool-orderings.ts";
 import { contradictions, jobDefinition } from "../submit/job-definition.ts";
 import { accepted, type Idempotency, type JobIntake } from "../submit/job-intake.ts";
 import { firesAfter } from "../submit/submit-route.ts";
+import { withCompensations } from "./compensation-payload.ts";
 import { compileTemplates, refuseLarge } from "./compile-templates.ts";
 import { compileWorkflow } from "./compile-workflow.ts";
 import { makingWorkflow } from "./new-workflow.ts";
@@ -119,18 +120,22 @@ export class WorkflowSubmitter {
     const createdAt = runtime.now();
     const nodes = await this.#definitions(head, received, book, createdAt);
     const graph = await compileWorkflow(nodes, head.onFailure ?? "FAIL_FAST", this.#turns);
-    const templates = await compileTemplates({ nodes, payloads, output, hasInput: input !== null }, graph, this.#turns);
+    const hasInput = input !== null;
+    const all = await this.#turns.steps(withCompensations(nodes, payloads, hasInput));
+    const texts = { nodes, payloads: all, output, hasInput };
+    const templates = await compileTemplates(texts, graph, this.#turns);
     const definition = jobDefinition(given, createdAt);
     this.#usePools(nodes, definition.pool);
     const orderingOf = await orderings.read();
     const job = this.#intake.jobOf(definition, input, orderingOf(definition.pool), createdAt);
     if (job === null) return { workflow: null, nodes };
-    const parts = { job, graph, nodes, ...templates, orderingOf };
+    const compensatesOnCancel = head.compensate === "ON_FAILURE_OR_CANCEL";
+    const parts = { job, graph, nodes, compensatesOnCancel, ...templates, orderingOf };
     return { workflow: await this.#turns.steps(makingWorkflow(parts)), nodes };
   }
 
   async #definitions(
-    { priority, defaults: own = {} }: ReceivedWorkflow["head"],
+    { priority, compensate, defaults: own = {} }: ReceivedWorkflow["head"],
     given: ReceivedNodes["nodes"],
     book: PolicyBook,
     createdAt: EpochMs,
@@ -142,6 +147,7 @@ export class WorkflowSubmitter {
     if (faults.list.length > 0) throw new ProblemError(invalid(faults.list));
     const nodes = await this.#turns.map(given, (node, index) => {
       const made = nodeDefinition(node, defaults, book, createdAt);
+      if (compensate === "NEVER" && node.compensate !== undefined) faults.add(nodeFault(index, node.name, NEVER));
       if (!Array.isArray(made)) return made;
       faults.add(...made.map((fault) => nodeFault(index, node.name, fault)));
       return null;
@@ -153,18 +159,28 @@ export class WorkflowSubmitter {
   /** @throws {ProblemError} 409: there are too many pools */
   #usePools(nodes: readonly WorkflowNode[], ownPool: string): void {
     const used = new Set<string>();
-    for (const [index, { name, pool }] of nodes.entries()) {
+    const works = nodes.flatMap(({ name, pool, compensate }, index) => [
+      { index, name, pool, of: "" },
+      ...(compensate === undefined ? [] : [{ index, name, pool: compensate.pool, of: "compensate." }]),
+    ]);
+    for (const { index, name, pool, of } of works) {
       if (used.has(pool)) continue;
       used.add(pool);
       const refused = this.#deps.pools.use(pool);
       if (refused === null) continue;
-      const errors = (refused.errors ?? []).map((fault) => nodeFault(index, name, fault));
+      const faults = (refused.errors ?? []).map((fault) => ({ ...fault, field: `${of}${fault.field}` }));
+      const errors = faults.map((fault) => nodeFault(index, name, fault));
       throw new ProblemError({ ...refused, detail: `${errors[0]?.field}: ${errors[0]?.message}`, errors });
     }
     const refused = used.has(ownPool) ? null : this.#deps.pools.use(ownPool);
     if (refused !== null) throw new ProblemError(refused);
   }
 }
+
+const NEVER: FieldError = {
+  field: "compensate",
+  message: "is declared, and `compensate` of the workflow is NEVER: leave out one of the two",
+};
 
 function ofDefaults({ field, message }: FieldError): FieldError {
   return { field: `defaults.${field}`, message };

@@ -2,12 +2,13 @@ import type { Workflow, WorkflowGraphBody, WorkflowNode, WorkflowSummary } from 
 import { NODE_STATES, type NodeState } from "@mainspring/contract/enums";
 import { isFinal } from "../../domain/execution.ts";
 import { conditionOfEdge, edgesOf, nodeOfEdge } from "../../domain/workflow/adjacency.ts";
+import { compensationOf } from "../../domain/workflow/compensation-number.ts";
 import { conditionOf } from "../../domain/workflow/conditions.ts";
 import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
 import type { RunSummary } from "../../ports/store-runs.ts";
 import { rawOrNull } from "../http/body/raw-json.ts";
 import { formatInstant, formatInstantOrNull } from "../http/instants.ts";
-import { type RunPicture, stateOfNode } from "./run-picture.ts";
+import { type RunPicture, shownMode, stateOfCompensation, stateOfNode } from "./run-picture.ts";
 
 /** Forms in which clients get workflows. */
 
@@ -29,20 +30,23 @@ export function workflowSummary(run: RunSummary): WorkflowSummary {
 }
 
 /** Mode of a run, and whether it is paused: both of one that has started and is not final. */
-export function modeOf({ state, mode, paused, startedAt }: RunSummary): Pick<WorkflowSummary, "mode" | "paused"> {
-  return isFinal(state) || startedAt === null ? { mode: null, paused: false } : { mode, paused };
+export function modeOf(run: RunSummary): Pick<WorkflowSummary, "mode" | "paused"> {
+  const isUnderWay = !isFinal(run.state) && run.startedAt !== null;
+  return isUnderWay ? { mode: shownMode(run), paused: run.paused } : { mode: null, paused: false };
 }
 
 export function workflowBody(picture: RunPicture): Workflow {
-  const { run, graph } = picture;
+  const { run, graph, executions, compensations } = picture;
   return {
     ...workflowSummary(run),
     onFailure: graph.onFailure,
+    compensate: compensationPolicyOf(picture),
     input: rawOrNull(run.payload),
     result: rawOrNull(run.result),
     error: run.error,
     counts: countsOf(picture),
-    failed: failedOf(picture),
+    failed: failedOf(picture, executions),
+    failedCompensations: failedOf(picture, compensations),
     retriedBy: [...run.retriedBy],
   };
 }
@@ -53,10 +57,18 @@ function countsOf(picture: RunPicture): Workflow["counts"] {
   return counts;
 }
 
-function failedOf({ nodes, executions }: RunPicture): Workflow["failed"] {
-  const dead = [...executions.values()].filter(({ state }) => state === "DEAD").slice(0, FAILED_MAX);
-  return dead.map(({ executionId, ofRun, attempt, reason, error, finishedAt }) => ({
-    ...{ name: nodes[ofRun.node]?.name ?? "", executionId, attempt, reason, error },
+/** Policy of the workflow, as far as its nodes declare compensations. */
+function compensationPolicyOf({ nodes }: RunPicture): Workflow["compensate"] {
+  const undone = nodes.find(({ compensate }) => compensate !== undefined)?.compensate;
+  if (undone === undefined) return "NEVER";
+  return undone.onCancel ? "ON_FAILURE_OR_CANCEL" : "ON_FAILURE";
+}
+
+/** @param executions by node */
+function failedOf({ nodes }: RunPicture, executions: RunPicture["executions"]): Workflow["failed"] {
+  const dead = [...executions].filter(([, { state }]) => state === "DEAD").slice(0, FAILED_MAX);
+  return dead.map(([node, { executionId, attempt, reason, error, finishedAt }]) => ({
+    ...{ name: nodes[node]?.name ?? "", executionId, attempt, reason, error },
     finishedAt: formatInstantOrNull(finishedAt),
   }));
 }
@@ -74,7 +86,39 @@ export function workflowNode(picture: RunPicture, node: number): WorkflowNode {
     finishedAt: formatInstantOrNull(row?.finishedAt ?? null),
     blockedBy: blockedBy(picture, node),
     because: because(picture, node),
+    compensation: compensationView(picture, node),
   };
+}
+
+/** Compensation of a node; null: the run does not compensate the node, or not yet. */
+export function compensationView(picture: RunPicture, node: number): WorkflowNode["compensation"] {
+  const state = stateOfCompensation(picture, node);
+  if (state === null) return null;
+  const { handler = "", pool = "" } = picture.nodes[node]?.compensate ?? {};
+  const row = picture.compensations.get(node);
+  return {
+    ...{ state, executionId: compensationId(picture, node), handler, pool, reason: row?.reason ?? null },
+    ...{ attempt: row?.attempt ?? 0, error: row?.error ?? null, assignedWorker: row?.workerId ?? null },
+    startedAt: formatInstantOrNull(row?.startedAt ?? null),
+    finishedAt: formatInstantOrNull(row?.finishedAt ?? null),
+    after: openCompensations(picture, node),
+  };
+}
+
+/** Execution of a node's compensation, in this run or in the earlier one from which this run keeps it; null: there is none. */
+function compensationId({ compensations, kept }: RunPicture, node: number): string | null {
+  const number = compensationOf(node);
+  const earlier = kept.get(number)?.run;
+  return compensations.get(node)?.executionId ?? (earlier ? nodeExecutionId(earlier, number, null, 0) : null);
+}
+
+/** Compensations for which that of a node waits, or would have had to wait; null: none. */
+function openCompensations(picture: RunPicture, node: number): NonNullable<WorkflowNode["compensation"]>["after"] {
+  const { compensation, nodes } = picture;
+  const state = compensation?.stateOf(node);
+  if (compensation === null || (state !== "BLOCKED" && state !== "SKIPPED")) return null;
+  const open = compensation.openAfter(node);
+  return { open: open.length, first: firstNames({ nodes }, open) };
 }
 
 /** Execution of an earlier run that counts for a node; null: the run does not keep the node. */
@@ -124,5 +168,8 @@ export function graphNode(picture: RunPicture, node: number): WorkflowGraphBody[
   const join = graph.isAny(node) ? "ANY" : "ALL";
   const state = stateOfNode(picture, node);
   const from = keptFrom(picture, node);
-  return { name, handler, pool, state, keptFrom: from, join, allowFailure: graph.allowsFailure(node), dependsOn };
+  const compensation = stateOfCompensation(picture, node);
+  const compensatedBy = nodes[node]?.compensate?.handler ?? null;
+  const own = { name, handler, pool, state, compensatedBy, compensation, keptFrom: from };
+  return { ...own, join, allowFailure: graph.allowsFailure(node), dependsOn };
 }

@@ -28,10 +28,14 @@ export type Join = "ALL" | "ANY";
  */
 export type OnFailure = "FAIL_FAST" | "CONTINUE";
 
-/** Node of a workflow, with every default filled in: one execution of each run. */
-export interface WorkflowNode {
-  /** Unique within the workflow; 1 to 64 characters of `A-Z a-z 0-9 _ . -`. */
-  name: string;
+/**
+ * Ends of a run after which the run compensates its SUCCEEDED nodes. ON_FAILURE: DEAD. ON_FAILURE_OR_CANCEL: CANCELLED, too.
+ * NEVER: none, so no node declares a compensation.
+ */
+export type CompensationPolicy = "ON_FAILURE" | "ON_FAILURE_OR_CANCEL" | "NEVER";
+
+/** Work of an execution that a run creates. */
+export interface NodeWork {
   pool: string;
   handler: string;
   /** Capabilities that a worker must have; sorted, without repeats. */
@@ -39,6 +43,14 @@ export interface WorkflowNode {
   /** 0 to 9; 5 is normal. */
   priority: number;
   policy: ExecutionPolicy;
+}
+
+/** Node of a workflow, with every default filled in: one execution of each run. */
+export interface WorkflowNode extends NodeWork {
+  /** Unique within the workflow; 1 to 64 characters of `A-Z a-z 0-9 _ . -`. */
+  name: string;
+  /** Work that undoes the node; left out: the node is not compensated. */
+  compensate?: NodeWork;
   /** Edges from the node's parents, each pair of parent and condition once; empty: the node is ready at once. */
   dependsOn: readonly Dependency[];
   join: Join;
@@ -46,11 +58,21 @@ export interface WorkflowNode {
   allowFailure: boolean;
 }
 
-/** The part of a node's definition that its execution copies, and the name for messages; the store keeps it. */
-export interface StoredNode
-  extends Pick<WorkflowNode, "name" | "pool" | "handler" | "requires" | "priority" | "policy"> {
+/** The part of a definition that an execution copies. */
+export interface StoredWork extends NodeWork {
   /** Size of the payload in bytes; 0: there is none. */
   payloadBytes: number;
+}
+
+/** The part of a node's definition that its executions copy, and the name for messages; the store keeps it. */
+export interface StoredNode extends StoredWork {
+  name: string;
+  compensate?: StoredCompensation;
+}
+
+export interface StoredCompensation extends StoredWork {
+  /** true: a run that was cancelled is compensated, too. */
+  onCancel: boolean;
 }
 
 /** Definition of a workflow. The index of a node in `nodes` is its number in graphs, rows and ids. */

@@ -1,11 +1,12 @@
 import type { ExecutionId } from "../ids.ts";
 import { edgesOf, nodeOfEdge } from "./adjacency.ts";
+import { isCompensation, nodeOfCompensation } from "./compensation-number.ts";
 import type { NodeOutcome, RunProgress } from "./readiness.ts";
 
 /** Nodes that a run keeps from one earlier run of the same graph, which has their executions and so their results. */
 export interface KeptNodes {
   run: ExecutionId;
-  /** Nodes, each with the branch that its execution has chosen; null: none. */
+  /** Nodes and compensations by number, each with the branch that its execution has chosen; null: none. */
   nodes: readonly (readonly [node: number, branch: string | null])[];
 }
 
@@ -46,7 +47,14 @@ export function keptByNode(kept: readonly KeptNodes[]): Map<number, KeptNode> {
   return new Map(kept.flatMap(({ run, nodes }) => nodes.map(([node, branch]) => [node, { run, branch }] as const)));
 }
 
-/** Outcomes of kept nodes, as if their executions were those of the run. */
+/** Outcomes of kept nodes, as if their executions were those of the run. Compensations are left out. */
 export function* keptOutcomes(kept: readonly KeptNodes[]): Generator<[number, NodeOutcome]> {
-  for (const { nodes } of kept) for (const [node, branch] of nodes) yield [node, { state: "SUCCEEDED", branch }];
+  for (const { nodes } of kept) {
+    for (const [node, branch] of nodes) if (!isCompensation(node)) yield [node, { state: "SUCCEEDED", branch }];
+  }
+}
+
+/** Nodes whose compensations a run keeps, because they SUCCEEDED in earlier runs. */
+export function* keptCompensations(kept: readonly KeptNodes[]): Generator<number> {
+  for (const { nodes } of kept) for (const [node] of nodes) if (isCompensation(node)) yield nodeOfCompensation(node);
 }

@@ -1,7 +1,7 @@
 import type { Candidate } from "../execution.ts";
 import type { EpochMs, ExecutionId, ShardId } from "../ids.ts";
 import { type Ordering, rankOf } from "../rank.ts";
-import type { StoredNode } from "./definition.ts";
+import type { StoredWork } from "./definition.ts";
 import { nodeExecutionId } from "./node-id.ts";
 
 /** The part of a run that the executions of its nodes copy. */
@@ -15,13 +15,14 @@ export interface RunOfNode {
 }
 
 /**
- * Makes the execution of a ready node. Its rank is that of its run, so that runs that have begun end before others begin.
+ * Makes the execution of a ready node, or of its compensation. Its rank is that of its run, so that runs that have begun end before others begin.
  * Its lateness counts from its creation.
+ * @param node number of the node, or of its compensation
  */
 export function nodeExecution(
   run: RunOfNode,
   node: number,
-  definition: StoredNode,
+  definition: StoredWork,
   ordering: Ordering,
   createdAt: EpochMs,
 ): Candidate {

@@ -2,6 +2,7 @@ import type { Candidate } from "../../domain/execution.ts";
 import type { ExecutionId } from "../../domain/ids.ts";
 import { laneHash } from "../../domain/lane.ts";
 import { edgesOf, nodeOfEdge } from "../../domain/workflow/adjacency.ts";
+import { isCompensation } from "../../domain/workflow/compensation-number.ts";
 import type { StoredNode } from "../../domain/workflow/definition.ts";
 import { nodeExecution } from "../../domain/workflow/node-execution.ts";
 import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
@@ -13,16 +14,12 @@ import { answer } from "../jobs/answers.ts";
 import { bringBorn } from "../queue/intake.ts";
 import { type MachineState, poolOf, type Step } from "../state.ts";
 import { cancelForFailure, cancelNodes } from "./cancel-nodes.ts";
-import { endRuns } from "./end.ts";
+import { compensationEnded, confirmCompensations, createCompensations, isCompensated } from "./compensate.ts";
+import { endRun, endRuns } from "./end.ts";
 import { isHeld } from "./hold.ts";
+import { LIVE_MAX } from "./limits.ts";
 import { confirmOrders, followOrders, nodeParked, writeRun } from "./pause.ts";
-import type { NodeEnd, Run } from "./runs.ts";
-
-/**
- * Largest number of nodes of a run that are created and not final. It bounds the READY rows of a run, and the executions
- * that one commit creates.
- */
-const LIVE_MAX = 4_000;
+import type { NodeEnd, Run, Undo } from "./runs.ts";
 
 /** Draws the consequences of the ends of nodes in this step. A run that is not in memory is read, and advanced then. */
 export function advanceRuns(step: Step): void {
@@ -35,6 +32,7 @@ function nodeEnded(step: Step, end: NodeEnd): void {
   const { runs } = step.state;
   const run = runs.byId.get(end.run);
   if (run === undefined) return endEarly(step, end);
+  if (isCompensation(end.node)) return compensationEnded(step, run, end);
   applyEnd(step, run, end);
   advance(step, run, [end.id]);
 }
@@ -60,6 +58,7 @@ export function applyEnd(step: Step, run: Run, end: NodeEnd): void {
  * @param ends ends in this batch that the states follow from
  */
 export function advance(step: Step, run: Run, ends: readonly ExecutionId[] = []): void {
+  if (run.undo !== null) return compensate(step, run, run.undo);
   // The mode FAILING follows from the nodes, so a run that was read may be ahead of its row.
   if (run.mode === "RUNNING" && run.progress.mode === "FAILING") writeMode(step, run, "FAILING", ends);
   const mode = endingMode(step, run);
@@ -75,6 +74,13 @@ export function advance(step: Step, run: Run, ends: readonly ExecutionId[] = [])
   if (run.overIn !== null || run.progress.live + run.progress.ready > 0) return;
   run.overIn = step.batch.number;
   step.state.runs.over.add(run);
+}
+
+/** Goes on with a run that compensates its nodes. Neither its deadline nor a command cancels it. */
+function compensate(step: Step, run: Run, undo: Undo): void {
+  followOrders(step, run);
+  createCompensations(step, run, undo);
+  if (isCompensated(undo)) endRun(step, run);
 }
 
 /** Mode in which the run ends before its nodes have; null: it goes on, or has such a mode already. */
@@ -208,4 +214,5 @@ export function applyCommitted(step: Step, { nodes, missedRuns, batch }: Extract
   }
   for (const run of confirmOrders(step, batch)) advance(step, run);
   endRuns(step, batch);
+  for (const run of confirmCompensations(step, batch)) advance(step, run);
 }

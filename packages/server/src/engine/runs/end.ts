@@ -1,8 +1,10 @@
 import type { ExecutionError, FinalState } from "../../domain/execution.ts";
 import { invariant } from "../../domain/invariant.ts";
+import type { RunOutcome } from "../../ports/store-runs.ts";
 import type { Input } from "../inputs.ts";
 import { commandDone } from "../jobs/answers.ts";
 import type { Step } from "../state.ts";
+import { beginCompensation, compensatedEnd } from "./compensate.ts";
 import { freeKey } from "./held-keys.ts";
 import type { Run } from "./runs.ts";
 
@@ -31,7 +33,7 @@ export function applyOutput(step: Step, { run: id, output }: Extract<Input, { ki
 }
 
 /**
- * Ends a run whose nodes have ended, once its result is filled in.
+ * Ends a run whose nodes have ended, once its result is filled in, or its nodes are compensated.
  * @param output result of the run; left out: nobody has filled it in
  */
 export function endRun(step: Step, run: Run, output?: Output): void {
@@ -41,6 +43,7 @@ export function endRun(step: Step, run: Run, output?: Output): void {
   if (outcome.state === "SUCCEEDED" && run.read.output !== null && output === undefined) return askForOutput(step, run);
   runs.superseded.delete(run.id);
   const end = outcome.state === "SUCCEEDED" && output !== undefined ? endWith(output) : outcome;
+  if (isUndone(end) && beginCompensation(step, run, end)) return;
   step.batch.write(run.shard, {
     id: run.id,
     wasState: "RUNNING",
@@ -76,6 +79,11 @@ export function endRun(step: Step, run: Run, output?: Output): void {
   runs.drop(run);
 }
 
+/** Whether a run with this end is compensated, if its nodes declare that. */
+function isUndone(end: End): end is End & { state: RunOutcome["state"] } {
+  return end.state === "DEAD" || end.state === "CANCELLED";
+}
+
 function askForOutput({ wants }: Step, run: Run): void {
   const { output: stored } = run.read;
   if (run.output === "ASKED" || stored === null) return;
@@ -89,7 +97,9 @@ function endWith(output: Output): End {
   return { state: "DEAD", reason, error: { ...error, message: `the output of the workflow: ${error.message}` } };
 }
 
-function endOf({ mode, progress, read }: Run, isSuperseded: boolean): End {
+function endOf(run: Run, isSuperseded: boolean): End {
+  if (run.undo !== null) return compensatedEnd(run, run.undo);
+  const { mode, progress, read } = run;
   if (mode === "EXPIRING") {
     const message = `it was not final at its deadline, ${new Date(read.row.dueAt).toISOString()}`;
     return { state: "DEAD", reason: "WORKFLOW_TIMED_OUT", error: { name: "WorkflowTimedOut", message } };

@@ -1,5 +1,6 @@
 import { isFinal } from "../../domain/execution.ts";
 import type { ExecutionId } from "../../domain/ids.ts";
+import { isCompensation } from "../../domain/workflow/compensation-number.ts";
 import { keptOutcomes } from "../../domain/workflow/kept-nodes.ts";
 import { type NodeOutcome, RunProgress } from "../../domain/workflow/readiness.ts";
 import type { ReadMark, ReadResult, ReadRun } from "../inputs.ts";
@@ -8,6 +9,7 @@ import { forget } from "../rows.ts";
 import type { Step } from "../state.ts";
 import { advance, applyEnd, awaitFailure } from "./advance.ts";
 import { cancelNodes } from "./cancel-nodes.ts";
+import { undoOf } from "./compensate.ts";
 import { endRun } from "./end.ts";
 import { holdKey } from "./held-keys.ts";
 import { holdLoaded } from "./pause.ts";
@@ -103,10 +105,12 @@ function takeEarlyEnds({ state, batch }: Step, id: ExecutionId, { since }: ReadM
  * @param ends ends of nodes that the machine has written, and that the read may not show
  */
 export function bring(step: Step, read: ReadRun, ends: readonly EarlyEnd[] = []): void {
-  const { row, mode, paused, revision } = read;
+  const { row, mode, paused, outcome, revision } = read;
   const { number } = step.batch;
-  const written = new Map(ends.filter(({ batch }) => batch < number).map((end) => [end.node, end]));
-  const inBatch = ends.filter(({ batch }) => batch === number);
+  const { committed } = step.state.runs;
+  const ofNodes = ends.filter(({ node }) => !isCompensation(node));
+  const written = new Map(ofNodes.filter(({ batch }) => batch < number).map((end) => [end.node, end]));
+  const inBatch = ofNodes.filter(({ batch }) => batch === number);
   const progress = RunProgress.of(read.graph, outcomesOf(read, written), liveOf(read, written), progressMode(mode));
   const run: Run = {
     id: row.id,
@@ -123,14 +127,17 @@ export function bring(step: Step, read: ReadRun, ends: readonly EarlyEnd[] = [])
     uncommitted: new Set(),
     skips: null,
     overIn: null,
+    outcome,
+    undo: undoOf(read, progress, ends, committed),
     output: null,
     timer: null,
   };
   step.state.runs.add(run);
   holdKey(step.state, row);
   for (const end of inBatch) applyEnd(step, run, end);
-  const last = Math.max(...ends.map(({ batch }) => batch), 0);
-  const areDurable = last <= step.state.runs.committed;
+  if (run.undo !== null && run.undo.ends.length > 0) step.state.runs.undoing.add(run);
+  const last = Math.max(...ofNodes.map(({ batch }) => batch), 0);
+  const areDurable = last <= committed;
   if (mode === "RUNNING" && progress.mode === "FAILING" && !areDurable) awaitFailure(step, run);
   cancelNodes(step, run, progress.toCancel());
   holdLoaded(step, run);
@@ -155,12 +162,17 @@ type Written = ReadonlyMap<number, NodeOutcome>;
 
 function* outcomesOf({ kept, executions }: ReadRun, written: Written): Generator<[number, NodeOutcome]> {
   yield* keptOutcomes(kept);
-  for (const { node, state, branch } of executions) {
+  for (const { node, state, branch } of nodesOf(executions)) {
     const end = written.get(node) ?? (isFinal(state) ? { state, branch } : null);
     if (end !== null) yield [node, end];
   }
 }
 
 function* liveOf({ executions }: ReadRun, written: Written): Generator<number> {
-  for (const { node, state } of executions) if (!isFinal(state) && !written.has(node)) yield node;
+  for (const { node, state } of nodesOf(executions)) if (!isFinal(state) && !written.has(node)) yield node;
+}
+
+/** Executions of nodes, without those of compensations. */
+function nodesOf(executions: ReadRun["executions"]): ReadRun["executions"] {
+  return executions.filter(({ node }) => !isCompensation(node));
 }

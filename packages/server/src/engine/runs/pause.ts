@@ -1,4 +1,5 @@
 import type { ExecutionId } from "../../domain/ids.ts";
+import { compensationOf } from "../../domain/workflow/compensation-number.ts";
 import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
 import type { CommandOutcome } from "../../ports/messages.ts";
 import { commandDone } from "../jobs/answers.ts";
@@ -20,7 +21,8 @@ import type { Run } from "./runs.ts";
 export function followOrders(step: Step, run: Run): void {
   const last = step.state.runs.orders.get(run.id)?.at(-1);
   if (last === undefined || run.orderedIn !== null) return;
-  if (run.mode === "CANCELLING" || run.mode === "EXPIRING") return completeOrders(step, run, "FINAL");
+  const isEnding = run.mode === "CANCELLING" || run.mode === "EXPIRING";
+  if (isEnding && run.outcome === null) return completeOrders(step, run, "FINAL");
   if (last.kind === "PAUSE_RUN") {
     if (!isHeld(run)) beginPause(step, run);
   } else if (isHeld(run)) resume(step, run);
@@ -114,10 +116,11 @@ function fetchNodes({ state, wants }: Step, { id: run, shard }: Run, ids: Execut
   if (ids.length > 0) wants.push({ kind: "LOAD", ids });
 }
 
-function* liveNodes({ id, progress }: Run): Generator<ExecutionId> {
+function* liveNodes({ id, progress, undo }: Run): Generator<ExecutionId> {
   const { nodeCount } = progress.graph;
   for (let node = 0; node < nodeCount; node++) {
     if (progress.stateOf(node) === "LIVE") yield nodeExecutionId(id, node, null, 0);
+    if (undo?.compensation.stateOf(node) === "LIVE") yield nodeExecutionId(id, compensationOf(node), null, 0);
   }
 }
 
@@ -127,7 +130,10 @@ function* liveNodes({ id, progress }: Run): Generator<ExecutionId> {
  */
 export function writeRun(step: Step, run: Run, after: readonly ExecutionId[] = []): void {
   const wasRevision = run.revision++;
-  const { id, revision, mode, paused } = run;
-  step.batch.changeRun(run.shard, { run: id, wasRevision, revision, mode, paused, after });
+  const { id, revision, mode, paused, outcome } = run;
+  step.batch.changeRun(run.shard, {
+    ...{ run: id, wasRevision, revision, mode, paused, after },
+    ...(outcome !== null && { outcome }),
+  });
   step.state.recentWrites.add(id, step.batch.number);
 }

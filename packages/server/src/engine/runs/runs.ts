@@ -1,8 +1,9 @@
 import type { FinalState } from "../../domain/execution.ts";
 import type { EpochMs, ExecutionId, ShardId } from "../../domain/ids.ts";
+import type { Compensation } from "../../domain/workflow/compensation.ts";
 import type { RunProgress } from "../../domain/workflow/readiness.ts";
 import type { CancelCommand, NodeOfCommand, RunCommand, SignalCommand } from "../../ports/store-commands.ts";
-import type { RunMode } from "../../ports/store-runs.ts";
+import type { RunMode, RunOutcome } from "../../ports/store-runs.ts";
 import { Heap, type HeapNode } from "../heap.ts";
 import type { ReadRun } from "../inputs.ts";
 import type { HeldKey } from "./held-keys.ts";
@@ -37,10 +38,22 @@ export interface Run {
   skips: Skips | null;
   /** Number of the batch that writes the end of the last node; null: the run goes on. */
   overIn: number | null;
+  /** Outcome of the run, whose compensation has begun; null: it has not. */
+  outcome: RunOutcome | null;
+  /** Compensation of the run; null: it has not begun. */
+  undo: Undo | null;
   /** ASKED: the result of the run is being filled in. */
   output: "ASKED" | null;
   /** Timer at the deadline; null: it has passed. */
   timer: HeapNode<Run> | null;
+}
+
+/** Compensation of a run. */
+export interface Undo {
+  /** Knows ends of executions that are durable. */
+  readonly compensation: Compensation;
+  /** Ends of executions that are not known to be durable, with the numbers of the batches that write them. */
+  ends: { batch: number; node: number; succeeded: boolean }[];
 }
 
 export interface Skips {
@@ -106,6 +119,8 @@ export class Runs {
   readonly ended: NodeEnd[] = [];
   /** Runs whose last node has ended, and whose own row is not final yet. */
   readonly over = new Set<Run>();
+  /** Runs with ends of compensations that are not known to be durable. */
+  readonly undoing = new Set<Run>();
   /** Runs that were chosen to be opened, in this order. */
   readonly openings = new Map<ExecutionId, Opening>();
   /** Places of concurrency keys that runs hold: runs that are open, in memory or not, and runs that are to be opened. */
@@ -122,7 +137,7 @@ export class Runs {
     if (this.byId.size <= RUNS_MAX) return;
     for (const other of this.byId.values()) {
       if (other.uncommitted.size > 0 || other.overIn !== null || other.failingIn !== null) continue;
-      if (this.orders.has(other.id)) continue;
+      if (this.undoing.has(other) || this.orders.has(other.id)) continue;
       this.drop(other);
       return;
     }
@@ -134,6 +149,7 @@ export class Runs {
     run.timer = null;
     this.byId.delete(run.id);
     this.over.delete(run);
+    this.undoing.delete(run);
     this.ordered.delete(run);
     this.failing.delete(run);
   }

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { firstExecutionId } from "../../domain/ids.ts";
 import { DEFAULT_POLICY } from "../../domain/job.ts";
+import { compensationOf } from "../../domain/workflow/compensation-number.ts";
 import { compileGraph } from "../../domain/workflow/compile-graph.ts";
-import type { Dependency, WorkflowNode } from "../../domain/workflow/definition.ts";
+import type { Dependency, StoredCompensation, WorkflowNode } from "../../domain/workflow/definition.ts";
 import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
 import type { Assignment } from "../../ports/messages.ts";
-import type { NodeExecution, RunMode } from "../../ports/store-runs.ts";
+import type { NodeExecution, RunMode, RunOutcome } from "../../ports/store-runs.ts";
 import type { Batch } from "../batch.ts";
 import type { ReadRun } from "../inputs.ts";
 import { sealBatch } from "../machine.ts";
@@ -19,6 +20,20 @@ const DEADLINE = START + DEADLINE_MS;
 
 type Edges = readonly (string | Dependency)[];
 
+/** Nodes with compensations, by name. */
+interface Compensated {
+  nodes: readonly string[];
+  onCancel?: boolean;
+}
+
+/** Prefix of the name of a compensation. */
+const UNDO = "undo ";
+
+function compensationWork({ onCancel = false }: Compensated): StoredCompensation {
+  const work = { pool: "default", handler: "echo", requires: [], priority: 7, policy: DEFAULT_POLICY };
+  return { ...work, payloadBytes: 5, onCancel };
+}
+
 /** A stage with one workflow run, whose nodes are named as their numbers say: a, b, c … */
 export class Stage {
   readonly story = new Story().worker("w1", { slots: 100 });
@@ -30,6 +45,7 @@ export class Stage {
     graph: Record<string, Edges>,
     onFailure: "FAIL_FAST" | "CONTINUE" = "FAIL_FAST",
     output: Uint8Array | null = null,
+    compensated: Compensated = { nodes: [] },
   ) {
     this.names = Object.keys(graph);
     const nodes = this.names.map((name) => nodeOf(name, graph[name] ?? []));
@@ -48,7 +64,11 @@ export class Stage {
       row,
       graph: compiled.graph,
       kept: [],
-      definitions: nodes.map((node) => ({ ...node, payloadBytes: 3 })),
+      definitions: nodes.map(({ compensate: _, ...node }) => ({
+        ...{ ...node, payloadBytes: 3 },
+        ...(compensated.nodes.includes(node.name) && { compensate: compensationWork(compensated) }),
+      })),
+      outcome: null,
       output,
     };
   }
@@ -69,6 +89,12 @@ export class Stage {
     const { term } = this.story.state;
     const since = this.story.batch.number;
     this.story.tell({ kind: "LOADED_RUNS", asked: [RUN], runs: [run], since, term });
+    return this;
+  }
+
+  /** Has the run compensate its nodes when it is read. */
+  compensates(outcome: RunOutcome): this {
+    this.#read.outcome = outcome;
     return this;
   }
 
@@ -129,8 +155,10 @@ export class Stage {
     return births.map(({ row, after }) => ({ name: this.name(row.id), after: after.map((id) => this.name(id)) }));
   }
 
+  /** Number of a node, or of the compensation that is named "undo" and the node. */
   number(name: string): number {
-    return this.names.indexOf(name);
+    const compensated = name.startsWith(UNDO) ? this.names.indexOf(name.slice(UNDO.length)) : null;
+    return compensated === null ? this.names.indexOf(name) : compensationOf(compensated);
   }
 
   id(name: string): string {
@@ -138,7 +166,8 @@ export class Stage {
   }
 
   name(id: string): string {
-    return this.names.find((name) => this.id(name) === id) ?? id;
+    const names = this.names.flatMap((name) => [name, `${UNDO}${name}`]);
+    return names.find((name) => this.id(name) === id) ?? id;
   }
 }
 

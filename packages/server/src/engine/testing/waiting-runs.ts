@@ -55,9 +55,10 @@ export class WaitingRuns {
       paused: false,
       revision: 1,
       output: null,
+      outcome: null,
       kept: [],
     } as const;
-    const definitions = this.#nodes.map((node) => ({ ...node, payloadBytes: 0 }));
+    const definitions = this.#nodes.map(({ compensate: _, ...node }) => ({ ...node, payloadBytes: 0 }));
     const runs = rows.map((row) => ({ ...rest, definitions, executions: [], signalled: [], row: { ...row } }));
     if (asked.length > 0) this.story.tell({ kind: "LOADED_RUNS", asked, runs, since, term: state.term });
     return asked;

@@ -45,6 +45,25 @@ export function pausedRunsConformance(scene: () => Scene): void {
     assert.deepEqual(await told(), ["RUNNING", false, 6]);
   });
 
+  it("keeps the outcome of a run that compensates its nodes, for owners and for the api", async () => {
+    const asked = await started(scene());
+    const { executionId: run } = asked;
+    const error = { name: "NodeDead", message: "its node é is DEAD" };
+    const outcome = { state: "DEAD", reason: "NODE_DEAD", error } as const;
+    const told = async () => {
+      const { outcome: read } = await loaded(scene(), asked);
+      const view = await scene().store.queries.getRun(TENANT, run);
+      const page = await scene().store.queries.listRuns(TENANT, {}, { after: null, limit: 10 });
+      assert.deepEqual([view?.outcome, page.items[0]?.outcome], [read, read]);
+      return read;
+    };
+    assert.equal(await told(), null);
+    await scene().applied(asked.shard, { runs: [change(asked, { paused: false, outcome })] });
+    assert.deepEqual(await told(), outcome);
+    await scene().applied(asked.shard, { runs: [change(asked, { wasRevision: 2, revision: 3 })] });
+    assert.deepEqual(await told(), outcome, "a later change keeps it");
+  });
+
   it("finds a parked node by its id and by its run, and in no queue", async () => {
     const asked = await started(scene());
     const dueAt = scene().runtime.now() - 1;

@@ -53,6 +53,19 @@ export function retriesConformance(scene: () => Scene): void {
   const letters = async () =>
     (await scene().store.deadLetters.list(TENANT, {}, page)).items.map(({ executionId }) => executionId);
 
+  it("adds a run that goes on with a compensation, and keeps compensations as it keeps nodes", async () => {
+    const first = await failed(scene());
+    const outcome = { state: "DEAD", reason: "NODE_DEAD", error: null } as const;
+    const asked = retryOf(scene(), first, { outcome });
+    assert.equal((await retry(asked)).kind, "ACCEPTED");
+    const run = await loaded(scene(), asked as unknown as OpenWorkflow);
+    assert.deepEqual([run.mode, run.outcome, run.kept], ["CANCELLING", outcome, asked.kept]);
+    const other = retryOf(scene(), await failed(scene()));
+    assert.equal((await retry(other)).kind, "ACCEPTED");
+    const plain = await loaded(scene(), other as unknown as OpenWorkflow);
+    assert.deepEqual([plain.mode, plain.outcome], ["RUNNING", null]);
+  });
+
   it("adds a run to the job, with every field, and takes the former one off the dead letters", async () => {
     const sample = { name: "etl", labels: { team: "x" }, priority: 8, rank: -7.5, payload: Buffer.from('"input"') };
     const first = await failed(scene(), { ...sample, pool: "gpu", requires: ["cuda"], uniqueKey: "u1" });

@@ -14,7 +14,7 @@ const NODES = [nodeOf("a", []), nodeOf("b", ["a"])];
 function storedWorkflow(paddingBytes: number): StoredWorkflow {
   const compiled = compileGraph(NODES, "FAIL_FAST");
   assert.ok("graph" in compiled);
-  const steps = encodingNodes(NODES.map((node) => ({ ...node, payloadBytes: 0 })));
+  const steps = encodingNodes(NODES.map(({ compensate: _, ...node }) => ({ ...node, payloadBytes: 0 })));
   for (;;) {
     const { done, value } = steps.next();
     if (done === true)
@@ -31,7 +31,7 @@ function scene(paddingBytes = 0) {
       const isLeftOut = isKnown?.(jobId, 1) === true;
       if (!isLeftOut) sent.push(jobId);
       const row = candidate({ id, jobId, jobVersion: 1 });
-      const state = { mode: "RUNNING", paused: false, revision: 1 } as const;
+      const state = { mode: "RUNNING", paused: false, outcome: null, revision: 1 } as const;
       const stored = isLeftOut ? null : storedWorkflow(paddingBytes);
       return { row, ...state, stored, kept: [], executions: [], signalled: [] };
     });

@@ -1,4 +1,10 @@
-import type { ExecutionRow, RunRow, StoreEvent, WorkflowNode } from "@mainspring/server/testing";
+import {
+  type ExecutionRow,
+  isCompensation,
+  type RunRow,
+  type StoreEvent,
+  type WorkflowNode,
+} from "@mainspring/server/testing";
 import { type Checker, Violation } from "../checker.ts";
 import type { Quiet } from "../quiet.ts";
 import { addedRows, isOver, isRun } from "../recurring/ledger.ts";
@@ -10,6 +16,8 @@ const BOUND_MS = 30_000;
 export interface Graph {
   nodes: readonly WorkflowNode[];
   onFailure: "FAIL_FAST" | "CONTINUE";
+  /** Whether a run that was cancelled is compensated, too; left out: it is not. */
+  compensatesOnCancel?: boolean;
   /** References of nodes and of the output; left out: the workflow has none. */
   references?: References;
 }
@@ -24,6 +32,8 @@ export interface References {
   input: unknown;
   /** References in the payload of each node, by its number. */
   ofNodes: readonly (readonly Reference[])[];
+  /** The same of compensations; left out: there are none. */
+  ofCompensations?: readonly (readonly Reference[])[];
   output: readonly Reference[];
 }
 
@@ -31,11 +41,15 @@ interface RunAccount {
   graph: Graph;
   row: ExecutionRow;
   mode: string;
+  /** State that the run will have when its nodes are compensated; null: they are not. */
+  outcome: string | null;
   /** Modes of the run before and after the newest commit that changed its mode, and that commit. */
   changed: { modes: readonly string[]; in: StoreEvent } | null;
   paused: boolean;
   /** Executions of nodes by name. A node that a retry keeps has the execution of the earlier run. */
   rows: Map<string, ExecutionRow>;
+  /** Executions of compensations by id. */
+  undoing: Map<string, ExecutionRow>;
   /** Simulated time since which no node is live; null: one is. */
   idleSinceMs: number | null;
 }
@@ -53,25 +67,32 @@ export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, qui
   const begin = (row: ExecutionRow, mode: string, paused: boolean) => {
     const graph = graphs().get(row.job.jobId);
     if (graph !== undefined)
-      runs.set(row.id, { graph, row, mode, paused, changed: null, rows: new Map(), idleSinceMs: null });
+      runs.set(row.id, {
+        ...{ graph, row, mode, paused, outcome: null, changed: null, idleSinceMs: null },
+        ...{ rows: new Map(), undoing: new Map() },
+      });
   };
   /** Rows of retries that are not open yet. */
   const waiting = new Map<string, RunRow>();
   const keep = (row: RunRow) => {
-    const { run: id, kept } = row;
+    const { run: id, kept, mode, outcome } = row;
     const run = runs.get(id);
     if (run === undefined) waiting.set(id, row);
-    if (run === undefined || kept.length === 0) return;
-    for (const { run: base, nodes } of kept) {
-      for (const [node, branch] of nodes) keepNode(run, runs.get(base), node, branch);
-    }
-    // A restored store may have nodes that the run created itself, which may follow from one of several parents.
-    if (run.rows.size === kept.reduce((count, { nodes }) => count + nodes.length, 0)) judgeKept(run);
+    if (run === undefined) return;
+    if (outcome !== null) Object.assign(run, { mode, outcome: outcome.state });
+    if (kept.length === 0) return;
+    const nodesOf = ({ nodes }: RunRow["kept"][number]) => nodes.filter(([node]) => !isCompensation(node));
+    for (const one of kept) for (const [node, branch] of nodesOf(one)) keepNode(run, runs.get(one.run), node, branch);
+    // A restored store may have nodes that the run created itself, which may follow from one of several parents. A run that
+    // goes on with a compensation keeps every node that SUCCEEDED.
+    const count = kept.reduce((sum, one) => sum + nodesOf(one).length, 0);
+    if (outcome === null && run.rows.size === count) judgeKept(run);
   };
   const put = (row: ExecutionRow) => {
     const run = runs.get(row.job.jobId);
     const name = run?.graph.nodes[row.node ?? -1]?.name;
     if (run !== undefined && name !== undefined) run.rows.set(name, row);
+    else if (run !== undefined && row.node !== null && isCompensation(row.node)) run.undoing.set(row.id, row);
   };
   return {
     name: "graphs come out right",
@@ -109,8 +130,8 @@ export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, qui
     },
     looked(nowMs) {
       for (const run of runs.values()) {
-        const isIdle =
-          !isOver(run.row.state) && !run.paused && [...run.rows.values()].every(({ state }) => isOver(state));
+        const rows = [...run.rows.values(), ...run.undoing.values()];
+        const isIdle = !isOver(run.row.state) && !run.paused && rows.every(({ state }) => isOver(state));
         run.idleSinceMs = isIdle ? (run.idleSinceMs ?? nowMs) : null;
         const sinceMs = Math.max(run.idleSinceMs ?? nowMs, quiet.butForBlocksSinceMs);
         if (nowMs - sinceMs > BOUND_MS) throw new Violation(`the run ${run.row.id} is open and nothing of it is live`);
@@ -147,11 +168,12 @@ function committed(
 ): void {
   const { asked, applied, outcome } = event;
   const missed = new Set(outcome.missedRuns);
-  for (const { run, mode, paused } of asked.runs) {
+  for (const { run, mode, paused, outcome } of asked.runs) {
     const account = runs.get(run);
     if (account === undefined || missed.has(run)) continue;
     account.changed = { modes: [account.mode, mode], in: event };
     Object.assign(account, { mode, paused });
+    if (outcome !== undefined) account.outcome = outcome.state;
   }
   for (const { after } of applied) put(after);
   for (const { after } of applied) {
@@ -171,6 +193,8 @@ function created(
   if (row.node === null || row.node < 0) return;
   const run = runs.get(row.job.jobId);
   const node = run?.graph.nodes[row.node];
+  // Another checker judges compensations.
+  if (isCompensation(row.node)) return put(row);
   if (run === undefined || node === undefined) throw new Violation(`${row.id} is a node of no run`);
   if (run.rows.has(node.name)) throw new Violation(`${node.name} of ${run.row.id} was created twice`);
   if (isOver(run.row.state)) throw new Violation(`${node.name} was created after the end of ${run.row.id}`);
@@ -195,17 +219,22 @@ function modeOf({ mode }: Pick<RunAccount, "mode">): Mode {
 }
 
 function judgeEnd(run: RunAccount): void {
-  const { graph, row, rows, mode } = run;
-  const live = [...rows.values()].find(({ state }) => !isOver(state));
+  const { graph, row, rows, mode, undoing, outcome } = run;
+  const live = [...rows.values(), ...undoing.values()].find(({ state }) => !isOver(state));
   if (live !== undefined)
     throw new Violation(`the run ${row.id} is ${row.state}, and its node ${live.id} is ${live.state}`);
   const seen = blanks(graph.nodes, rows as ReadonlyMap<string, NodeRow>, modeOf({ mode }));
   for (const [name, state] of seen) {
     if (state !== "SKIPPED") throw new Violation(`the run ${row.id} is ${row.state}, and its node ${name} is ${state}`);
   }
+  if (outcome !== null && row.reason === "COMPENSATION_FAILED") return;
+  if (outcome !== null && outcome !== row.state)
+    throw new Violation(`the run ${row.id} is ${row.state}, and its nodes were compensated because it is ${outcome}`);
+  // A run that goes on with a compensation has the mode CANCELLING.
+  if (outcome === "DEAD" && mode === "CANCELLING") return;
   const expected = mode === "CANCELLING" ? "CANCELLED" : mode === "EXPIRING" ? "DEAD" : outcomeOf(graph, rows);
   // Another checker judges whether the output of the workflow leads nowhere.
-  if (row.reason === "REFERENCE_NOT_FOUND" && expected === "SUCCEEDED") return;
+  if ((row.reason === "REFERENCE_NOT_FOUND" || outcome !== null) && expected === "SUCCEEDED") return;
   if (row.state !== expected) throw new Violation(`the run ${row.id} is ${row.state} instead of ${expected}`);
 }
 

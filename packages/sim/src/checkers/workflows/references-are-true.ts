@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { ExecutionRow, RunRow } from "@mainspring/server/testing";
+import { type ExecutionRow, isCompensation, nodeOfCompensation, type RunRow } from "@mainspring/server/testing";
 import type { SimEvent } from "../../history.ts";
 import { type Checker, Violation } from "../checker.ts";
 import { addedRows, isOver, isRun, type Ledger } from "../recurring/ledger.ts";
@@ -60,7 +60,7 @@ class Oracle {
 
   added(row: ExecutionRow): void {
     const placed = this.#placeOf(row);
-    if (placed !== null) this.#put(placed.run.id, nameOf(placed), row.id);
+    if (placed !== null && !isCompensation(placed.node)) this.#put(placed.run.id, nameOf(placed), row.id);
   }
 
   keeps({ run: id, kept }: RunRow): void {
@@ -69,6 +69,7 @@ class Oracle {
     if (run === undefined || graph === undefined) return;
     for (const { run: base, nodes } of kept) {
       for (const [node] of nodes) {
+        if (isCompensation(node)) continue;
         const name = nameOf({ graph, node });
         this.#put(id, name, this.#nodes.get(base)?.get(name) ?? "");
       }
@@ -143,7 +144,8 @@ class Oracle {
 }
 
 function referencesOf({ graph, node }: Placed): readonly Reference[] {
-  return graph.references?.ofNodes[node] ?? [];
+  const { ofNodes = [], ofCompensations = [] } = graph.references ?? {};
+  return (isCompensation(node) ? ofCompensations[nodeOfCompensation(node)] : ofNodes[node]) ?? [];
 }
 
 function resultOf({ result }: ExecutionRow): unknown {

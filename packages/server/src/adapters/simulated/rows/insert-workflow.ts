@@ -2,7 +2,7 @@ import { RUN_NODE } from "../../../domain/execution.ts";
 import type { EpochMs, ExecutionId } from "../../../domain/ids.ts";
 import type { KeptNodes } from "../../../domain/workflow/kept-nodes.ts";
 import type { NewJob } from "../../../ports/store.ts";
-import type { NewNode, NewRecurringWorkflow, NewWorkflow } from "../../../ports/store-runs.ts";
+import type { NewNode, NewRecurringWorkflow, NewWorkflow, RunOutcome } from "../../../ports/store-runs.ts";
 import type { StoreData } from "../store-data.ts";
 import { type ExecutionRow, newRow } from "./execution-row.ts";
 import type { RunRow } from "./run-table.ts";
@@ -42,8 +42,10 @@ export function putRun(
   { executionId: run, shard }: Pick<NewJob, "executionId" | "shard">,
   retryOf: ExecutionId | null,
   kept: readonly KeptNodes[],
+  outcome: RunOutcome | null = null,
 ): RunRow {
-  const row: RunRow = { run, shard, revision: 1, mode: "RUNNING", paused: false, retryOf, kept };
+  const mode = outcome === null ? "RUNNING" : "CANCELLING";
+  const row: RunRow = { run, shard, revision: 1, mode, outcome, paused: false, retryOf, kept };
   data.runs.put(row);
   return row;
 }

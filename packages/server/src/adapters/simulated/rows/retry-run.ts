@@ -47,11 +47,11 @@ function hasResults(data: StoreData, { run, nodes }: KeptNodes): boolean {
 }
 
 function insert(data: StoreData, by: Incarnation, asked: NewRetry): void {
-  const { queue, deadline, roots, retryOf, jobVersion, kept, idempotency: _, ...rest } = asked;
+  const { queue, deadline, roots, retryOf, jobVersion, kept, outcome, idempotency: _, ...rest } = asked;
   const job: NewJob = { ...rest, queue: "READY" };
   settleByRetry(data, retryOf);
   if (job.definition.uniqueKey !== null) data.uniqueKeys.take(job);
-  const run = putRun(data, job, retryOf, kept);
+  const run = putRun(data, job, retryOf, kept, outcome);
   const row = runRow(newRow(job, { trigger: "RETRY", retryOf, jobVersion }), queue, deadline);
   const nodes = roots.map((root) => nodeRow(data, root, { updatedAt: root.createdAt, commitNumber: 0 }, row));
   const rows = [row, ...nodes];

@@ -1,6 +1,6 @@
 import type { ExecutionId, JobId, ShardId } from "../../../domain/ids.ts";
 import type { KeptNodes } from "../../../domain/workflow/kept-nodes.ts";
-import type { NodePayload, RunMode } from "../../../ports/store-runs.ts";
+import type { NodePayload, RunMode, RunOutcome } from "../../../ports/store-runs.ts";
 
 /** A row of the simulated table. Rows are replaced, never changed. */
 export interface RunRow {
@@ -12,6 +12,7 @@ export interface RunRow {
   readonly retryOf: ExecutionId | null;
   readonly kept: readonly KeptNodes[];
   readonly paused: boolean;
+  readonly outcome: RunOutcome | null;
 }
 
 /** A version of a workflow. */

@@ -34,10 +34,10 @@ export function load(data: StoreData, ids: readonly ExecutionId[], isKnown?: IsK
     const { graph: bytes, definitions, output } = graph;
     const stored = isKnown?.(row.job.jobId, row.jobVersion) ? null : { graph: bytes, definitions, output };
     const executions = nodesOf(data, id).map(nodeOf);
-    const { mode, paused, revision, kept } = run;
+    const { mode, paused, outcome, revision, kept } = run;
     return [
       {
-        ...{ row: candidateOf(row), mode, paused, revision, kept },
+        ...{ row: candidateOf(row), mode, paused, outcome, revision, kept },
         ...{ stored, executions },
         signalled: data.signals.signalled(id),
       },
@@ -138,8 +138,8 @@ function isRunOf(row: ExecutionRow, tenant: string): boolean {
 function runSummary(data: StoreData, row: ExecutionRow): RunSummary {
   const { definition } = row.job;
   const nodes = data.runs.graphOf(row.job.jobId, row.jobVersion)?.nodes ?? 0;
-  const { mode = "RUNNING", paused = false } = data.runs.get(row.id) ?? {};
-  return { ...summary(row), name: definition.name, labels: definition.labels, nodes, mode, paused };
+  const { mode = "RUNNING", paused = false, outcome = null } = data.runs.get(row.id) ?? {};
+  return { ...summary(row), name: definition.name, labels: definition.labels, nodes, mode, paused, outcome };
 }
 
 function nodeOf({ id, node, item, state, branch, queue }: ExecutionRow): NodeExecution {

@@ -2,7 +2,7 @@ import { RUN_NODE } from "../../../domain/execution.ts";
 import type { ExecutionId } from "../../../domain/ids.ts";
 import { invariant } from "../../../domain/invariant.ts";
 import type { KeptNodes } from "../../../domain/workflow/kept-nodes.ts";
-import type { NewRetry, RetryOutcome } from "../../../ports/store-runs.ts";
+import type { NewRetry, RetryOutcome, RunOutcome } from "../../../ports/store-runs.ts";
 import { int4s, uuids } from "../connection/arrays.ts";
 import type { ChunkLimit } from "../connection/chunks.ts";
 import { QUEUE_CODES, RUN_MODE_CODES, STATE_CODES, TRIGGER_CODES } from "../connection/codes.ts";
@@ -17,8 +17,8 @@ import { rootStatements } from "./insert-workflows.ts";
 
 const INSERT = `
   WITH r AS (
-    INSERT INTO workflow_runs (run, shard, revision, mode, retry_of, bases, kept)
-    VALUES ($1, $9, 1, ${RUN_MODE_CODES.RUNNING}, $20, $21, $22)
+    INSERT INTO workflow_runs (run, shard, revision, mode, retry_of, bases, kept, outcome)
+    VALUES ($1, $9, 1, $24, $20, $21, $22, $25)
   )
   INSERT INTO executions (id, job_id, lane, rank, due_at, scheduled_at, created_at, updated_at, started_at,
     concurrency_limit, payload_bytes, shard, state, queue, priority, trigger, has_unique_key, tenant, pool, handler,
@@ -100,6 +100,8 @@ function valuesOf(run: NewRetry): unknown[] {
       uuids(run.kept, (kept) => kept.run),
       JSON.stringify(run.kept.map(({ nodes }) => nodes)),
       QUEUE_CODES[run.queue],
+      RUN_MODE_CODES[run.outcome === undefined ? "RUNNING" : "CANCELLING"],
+      run.outcome === undefined ? null : JSON.stringify(run.outcome),
     ],
   ];
 }
@@ -112,4 +114,9 @@ export function keptFrom(text: string | null): KeptNodes[] {
   if (text === null) return [];
   const [bases, nodes] = JSON.parse(text) as [ExecutionId[], KeptNodes["nodes"][]];
   return bases.map((run, place) => ({ run, nodes: nodes[place] ?? [] }));
+}
+
+/** Outcome of a run from its column. */
+export function outcomeFrom(text: string | null): RunOutcome | null {
+  return text === null ? null : (JSON.parse(text) as RunOutcome);
 }

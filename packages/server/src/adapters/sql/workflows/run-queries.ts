@@ -9,7 +9,7 @@ import { SUMMARY_COLUMNS, SUMMARY_LENGTH, summaryFrom } from "../executions/exec
 import { FIRST_ID, LAST_ID, LOOKED_AT, walked } from "../executions/list-walk.ts";
 import { isLater } from "../executions/of-job.ts";
 import { uuidFloor } from "../schema/partitions.ts";
-import { KEPT, keptFrom } from "./retry-run.ts";
+import { KEPT, keptFrom, outcomeFrom } from "./retry-run.ts";
 
 /** Reads of runs of workflows for the api. */
 
@@ -17,15 +17,16 @@ import { KEPT, keptFrom } from "./retry-run.ts";
 const ID_SLACK_MS = 3_600_000;
 
 /** Columns of a run's summary. Each row that belongs to the run's is found by its key. */
-const RUN_COLUMNS = `${SUMMARY_COLUMNS}, w.mode, w.paused, w.revision, j.name, j.labels,
+const RUN_COLUMNS = `${SUMMARY_COLUMNS}, w.mode, w.paused, w.outcome, w.revision, j.name, j.labels,
   (SELECT g.nodes FROM workflow_graphs g WHERE g.job_id = e.job_id AND g.version = e.job_version)`;
 const RUN_TABLES = `LATERAL (SELECT x.* FROM executions x WHERE x.id = w.run OFFSET 0) e,
   LATERAL (SELECT x.* FROM jobs x WHERE x.id = e.job_id OFFSET 0) j`;
-const RUN_LENGTH = SUMMARY_LENGTH + 6;
+const RUN_LENGTH = SUMMARY_LENGTH + 7;
 
 type RunRow = [
   mode: number,
   paused: boolean,
+  outcome: string | null,
   revision: number,
   name: string | null,
   labels: string | null,
@@ -89,7 +90,7 @@ export async function getRun(db: Connections, tenant: string, id: ExecutionId): 
   const [graph, definitions, payload, result, error, kept, retriedBy] = row.slice(RUN_LENGTH) as DetailRow;
   return {
     ...runFrom(row),
-    revision: (row.slice(SUMMARY_LENGTH) as RunRow)[2],
+    revision: (row.slice(SUMMARY_LENGTH) as RunRow)[3],
     ...{ graph, definitions, payload, result, error: errorFrom(error), kept: keptFrom(kept) },
     retriedBy: JSON.parse(retriedBy) as ExecutionId[],
     counts: Object.fromEntries(counted.map(([state, count]) => [stateOf(state as number), count])),
@@ -129,9 +130,10 @@ function nodeFrom(row: Row): NodeSummary {
 }
 
 function runFrom(row: Row): RunSummary {
-  const [mode, paused, , name, labels, nodes] = row.slice(SUMMARY_LENGTH) as RunRow;
+  const [mode, paused, outcome, , name, labels, nodes] = row.slice(SUMMARY_LENGTH) as RunRow;
   const named = labels === null ? {} : (JSON.parse(labels) as Record<string, string>);
-  return { ...summaryFrom(row), name, labels: named, nodes: nodes ?? 0, mode: runModeOf(mode), paused };
+  const run = { mode: runModeOf(mode), paused, outcome: outcomeFrom(outcome) };
+  return { ...summaryFrom(row), name, labels: named, nodes: nodes ?? 0, ...run };
 }
 
 function errorFrom(text: string | null): ExecutionError | null {

@@ -13,7 +13,7 @@ import { isLater } from "../executions/of-job.ts";
 import { isComplete } from "../schema/late-indexes.ts";
 import { STATEMENT } from "../submit/submit.ts";
 import { isVanishedKey } from "../submit/submit-keyed.ts";
-import { KEPT, keptFrom, retryRun } from "./retry-run.ts";
+import { KEPT, keptFrom, outcomeFrom, retryRun } from "./retry-run.ts";
 
 /**
  * Subqueries, because with a third table in the join PostgreSQL might start with that table.
@@ -21,7 +21,7 @@ import { KEPT, keptFrom, retryRun } from "./retry-run.ts";
 export const READ_RUNS = `
   SELECT ${CANDIDATE_COLUMNS}, (SELECT w.mode FROM workflow_runs w WHERE w.run = e.id),
     (SELECT w.paused FROM workflow_runs w WHERE w.run = e.id), (SELECT w.revision FROM workflow_runs w WHERE w.run = e.id),
-    (SELECT ${KEPT} FROM workflow_runs w WHERE w.run = e.id),
+    (SELECT w.outcome FROM workflow_runs w WHERE w.run = e.id), (SELECT ${KEPT} FROM workflow_runs w WHERE w.run = e.id),
     (SELECT string_agg(DISTINCT s.execution_id::text, ',') FROM signals s WHERE s.run = e.id AND s.taken_by IS NULL)
   FROM (SELECT unnest($1::uuid[]) AS id) a JOIN executions e ON e.id = a.id
   WHERE e.node = ${RUN_NODE} AND e.queue <> ${QUEUE_CODES.NONE}`;
@@ -105,13 +105,20 @@ async function load(db: Connections, ids: readonly ExecutionId[], isKnown: IsKno
 }
 
 type IsKnown = Parameters<StoreRuns["load"]>[1];
-type OpenRun = Pick<LoadedRun, "row" | "mode" | "paused" | "revision" | "kept" | "signalled">;
-type RunColumns = [mode: number, paused: boolean, revision: number, kept: string | null, signalled: string | null];
+type OpenRun = Pick<LoadedRun, "row" | "mode" | "paused" | "outcome" | "revision" | "kept" | "signalled">;
+type RunColumns = [
+  mode: number,
+  paused: boolean,
+  revision: number,
+  outcome: string | null,
+  kept: string | null,
+  signalled: string | null,
+];
 
 function runFrom(columns: Row): OpenRun {
-  const [mode, paused, revision, kept, signalled] = columns.slice(-5) as RunColumns;
+  const [mode, paused, revision, outcome, kept, signalled] = columns.slice(-6) as RunColumns;
   return {
-    ...{ row: candidateFrom(columns), mode: runModeOf(mode), paused, revision },
+    ...{ row: candidateFrom(columns), mode: runModeOf(mode), paused, outcome: outcomeFrom(outcome), revision },
     ...{ kept: keptFrom(kept), signalled: signalled?.split(",") ?? [] },
   };
 }

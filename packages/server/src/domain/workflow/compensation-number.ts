@@ -1,0 +1,19 @@
+/**
+ * Number of the compensation of node 0. The compensation of a node has a number of its own in rows, payloads and ids: that of
+ * the node plus this one, which is larger than any number of a node. The numbers are stored, so they must never change.
+ */
+const FIRST_COMPENSATION = 1 << 24;
+
+export function compensationOf(node: number): number {
+  return FIRST_COMPENSATION + node;
+}
+
+/** Whether a number is that of a compensation. */
+export function isCompensation(number: number): boolean {
+  return number >= FIRST_COMPENSATION;
+}
+
+/** Node that the number of a compensation belongs to. */
+export function nodeOfCompensation(number: number): number {
+  return number - FIRST_COMPENSATION;
+}
