@@ -38,7 +38,7 @@ export function runsConformance(scene: () => Scene): void {
         output: Buffer.from(run.output ?? []),
       },
       {
-        ...{ row: runRow(asked), mode: "RUNNING", paused: false, revision: 1, nodes: 17 },
+        ...{ row: runRow(asked), mode: "RUNNING", paused: false, outcome: null, revision: 1, nodes: 17 },
         ...{ graph: asked.graph, definitions: asked.definitions, output },
         kept: [],
         executions: [execution(asked, 0), execution(asked, 1)],
