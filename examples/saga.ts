@@ -76,13 +76,12 @@ export function tripWorkflow(trip: Trip): WorkflowRequest {
 }
 
 /**
- * Books a trip, or leaves nothing booked.
- * @returns the receipt; null: the card was declined, and everything is undone
- * @throws {Error} the trip failed, and a reservation could not be undone: somebody has to look
+ * Tells the traveller about a trip that has ended.
+ * @returns the receipt; null: the trip could not be booked, and nothing of it is left
+ * @throws {Error} the trip could not be booked, and a reservation could not be cancelled: somebody has to look
  */
-export async function bookTrip(client: Client, trip: Trip): Promise<string | null> {
-  const { workflowId } = await client.workflows.submit(tripWorkflow(trip));
-  const { state, reason, error, result } = await client.workflows.waitFor(workflowId);
+export async function receiptOf(client: Client, workflowId: string): Promise<string | null> {
+  const { state, reason, error, result } = await client.workflows.get(workflowId);
   if (state === "SUCCEEDED") return (result as { receipt: string }).receipt;
   if (reason === "COMPENSATION_FAILED") throw new Error(`the trip ${workflowId}: ${error?.message}`);
   return null;

@@ -169,7 +169,7 @@ export const workflowMutants: readonly Mutant[] = [
   {
     name: "a retry of a retry looks for every kept node in the run before",
     file: "packages/server/src/api/workflows/workflow-retrier.ts",
-    find: "picture.kept.get(node) ?? own;",
+    find: "picture.kept.get(number) ?? own;",
     replace: "own;",
     why: "the result of a node is looked for in a run that has no execution of it",
     test: {
