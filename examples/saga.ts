@@ -19,7 +19,7 @@ export class CardDeclined extends Error {
   override readonly name = "CardDeclined";
 }
 
-/** What a compensation gets unless its workflow says otherwise. */
+/** Payload of a compensation whose workflow names none. */
 interface Undo<P, R> {
   payload: P;
   result: R;

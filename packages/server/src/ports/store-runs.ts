@@ -83,7 +83,7 @@ interface NewGraph {
   graph: Uint8Array;
   /** Facts that an owner needs of each node when it creates the node's execution. */
   definitions: Uint8Array;
-  /** Payloads of nodes and of their compensations, at most one for each number. Those without a payload are left out. */
+  /** Payloads of nodes and of their compensations, at most one for each number. Numbers without a payload are left out. */
   payloads: readonly NodePayload[];
   /** Template of the run's result, opaque for the store; null: the run has no result. */
   output: Uint8Array | null;

@@ -28,12 +28,6 @@ export type Join = "ALL" | "ANY";
  */
 export type OnFailure = "FAIL_FAST" | "CONTINUE";
 
-/**
- * Ends of a run after which the run compensates its SUCCEEDED nodes. ON_FAILURE: DEAD. ON_FAILURE_OR_CANCEL: CANCELLED, too.
- * NEVER: none, so no node declares a compensation.
- */
-export type CompensationPolicy = "ON_FAILURE" | "ON_FAILURE_OR_CANCEL" | "NEVER";
-
 /** Work of an execution that a run creates. */
 export interface NodeWork {
   pool: string;

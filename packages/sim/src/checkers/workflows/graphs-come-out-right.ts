@@ -75,18 +75,9 @@ export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, qui
   /** Rows of retries that are not open yet. */
   const waiting = new Map<string, RunRow>();
   const keep = (row: RunRow) => {
-    const { run: id, kept, mode, outcome } = row;
-    const run = runs.get(id);
-    if (run === undefined) waiting.set(id, row);
-    if (run === undefined) return;
-    if (outcome !== null) Object.assign(run, { mode, outcome: outcome.state });
-    if (kept.length === 0) return;
-    const nodesOf = ({ nodes }: RunRow["kept"][number]) => nodes.filter(([node]) => !isCompensation(node));
-    for (const one of kept) for (const [node, branch] of nodesOf(one)) keepNode(run, runs.get(one.run), node, branch);
-    // A restored store may have nodes that the run created itself, which may follow from one of several parents. A run that
-    // goes on with a compensation keeps every node that SUCCEEDED.
-    const count = kept.reduce((sum, one) => sum + nodesOf(one).length, 0);
-    if (outcome === null && run.rows.size === count) judgeKept(run);
+    const run = runs.get(row.run);
+    if (run === undefined) waiting.set(row.run, row);
+    else keepNodes(run, runs, row);
   };
   const put = (row: ExecutionRow) => {
     const run = runs.get(row.job.jobId);
@@ -138,6 +129,17 @@ export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, qui
       }
     },
   };
+}
+
+function keepNodes(run: RunAccount, runs: ReadonlyMap<string, RunAccount>, { kept, mode, outcome }: RunRow): void {
+  if (outcome !== null) Object.assign(run, { mode, outcome: outcome.state });
+  if (kept.length === 0) return;
+  const nodesOf = ({ nodes }: RunRow["kept"][number]) => nodes.filter(([node]) => !isCompensation(node));
+  for (const one of kept) for (const [node, branch] of nodesOf(one)) keepNode(run, runs.get(one.run), node, branch);
+  // A restored store may have nodes that the run created itself, which may follow from one of several parents. A run that
+  // goes on with a compensation keeps every node that SUCCEEDED.
+  const count = kept.reduce((sum, one) => sum + nodesOf(one).length, 0);
+  if (outcome === null && run.rows.size === count) judgeKept(run);
 }
 
 /** @param base account of the run that has the execution */
