@@ -3,7 +3,7 @@ import { firstExecutionId } from "../../domain/ids.ts";
 import { DEFAULT_POLICY } from "../../domain/job.ts";
 import { compensationOf } from "../../domain/workflow/compensation-number.ts";
 import { compileGraph } from "../../domain/workflow/compile-graph.ts";
-import type { Dependency, StoredCompensation, WorkflowNode } from "../../domain/workflow/definition.ts";
+import type { Dependency, StoredCompensation, StoredNode, WorkflowNode } from "../../domain/workflow/definition.ts";
 import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
 import type { Assignment } from "../../ports/messages.ts";
 import type { NodeExecution, RunMode, RunOutcome } from "../../ports/store-runs.ts";
@@ -64,8 +64,8 @@ export class Stage {
       row,
       graph: compiled.graph,
       kept: [],
-      definitions: nodes.map(({ compensate: _, ...node }) => ({
-        ...{ ...node, payloadBytes: 3 },
+      definitions: nodes.map((node) => ({
+        ...storedNode(node, 3),
         ...(compensated.nodes.includes(node.name) && { compensate: compensationWork(compensated) }),
       })),
       outcome: null,
@@ -172,6 +172,12 @@ export class Stage {
 }
 
 /** Node of a workflow with the name; an edge that is a name waits for success. */
+/** The part of a node's definition that the store keeps, without a compensation. */
+export function storedNode(node: WorkflowNode, payloadBytes: number): StoredNode {
+  const { name, pool, handler, requires, priority, policy } = node;
+  return { name, pool, handler, requires, priority, policy, payloadBytes };
+}
+
 export function nodeOf(name: string, edges: Edges): WorkflowNode {
   const dependsOn = edges.map((edge) =>
     typeof edge === "string" ? ({ node: edge, when: "SUCCEEDED" } as const) : edge,

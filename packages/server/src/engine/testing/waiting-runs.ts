@@ -6,7 +6,7 @@ import type { WorkflowGraph } from "../../domain/workflow/graph.ts";
 import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
 import type { Batch } from "../batch.ts";
 import { sealBatch } from "../machine.ts";
-import { nodeOf } from "./run-stage.ts";
+import { nodeOf, storedNode } from "./run-stage.ts";
 import { candidate, changesOf, Story } from "./story.ts";
 
 const NODES = [nodeOf("a", []), nodeOf("b", ["a"])];
@@ -58,7 +58,7 @@ export class WaitingRuns {
       outcome: null,
       kept: [],
     } as const;
-    const definitions = this.#nodes.map(({ compensate: _, ...node }) => ({ ...node, payloadBytes: 0 }));
+    const definitions = this.#nodes.map((node) => storedNode(node, 0));
     const runs = rows.map((row) => ({ ...rest, definitions, executions: [], signalled: [], row: { ...row } }));
     if (asked.length > 0) this.story.tell({ kind: "LOADED_RUNS", asked, runs, since, term: state.term });
     return asked;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { compileGraph } from "../../domain/workflow/compile-graph.ts";
 import { encodeGraph } from "../../domain/workflow/graph-bytes.ts";
-import { nodeOf } from "../../engine/testing/run-stage.ts";
+import { nodeOf, storedNode } from "../../engine/testing/run-stage.ts";
 import { candidate } from "../../engine/testing/story.ts";
 import { ManualRuntime } from "../../ports/manual-runtime.fixture.ts";
 import type { LoadedRun, StoredWorkflow, StoreRuns } from "../../ports/store-runs.ts";
@@ -14,7 +14,7 @@ const NODES = [nodeOf("a", []), nodeOf("b", ["a"])];
 function storedWorkflow(paddingBytes: number): StoredWorkflow {
   const compiled = compileGraph(NODES, "FAIL_FAST");
   assert.ok("graph" in compiled);
-  const steps = encodingNodes(NODES.map(({ compensate: _, ...node }) => ({ ...node, payloadBytes: 0 })));
+  const steps = encodingNodes(NODES.map((node) => storedNode(node, 0)));
   for (;;) {
     const { done, value } = steps.next();
     if (done === true)
