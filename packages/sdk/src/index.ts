@@ -95,6 +95,7 @@ export type {
   WorkflowFilter,
   WorkflowGraph,
   WorkflowGraphNode,
+  WorkflowItem,
   WorkflowNode,
   WorkflowNodeRequest,
   WorkflowNodeState,

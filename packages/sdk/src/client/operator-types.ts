@@ -147,6 +147,9 @@ export interface WaitReason {
     | "QUEUED"
     | "PARENTS_OPEN"
     | "EXECUTION_AWAITED"
+    | "ITEMS_BEING_COUNTED"
+    | "MAP_AT_LIMIT"
+    | "MAP_ITEMS_RUN"
     | "OWNER_SILENT";
   [figure: string]: unknown;
 }

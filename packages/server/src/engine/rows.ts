@@ -117,7 +117,7 @@ function noteNode({ state, batch }: Step, { id, row }: Entry, end: FinalState, b
   if (row.node === undefined) return;
   state.recentWrites.add(row.jobId, batch.number);
   batch.nodeEnds.set(id, row.jobId);
-  state.runs.ended.push({ id, run: row.jobId, node: row.node, state: end, branch });
+  state.runs.ended.push({ id, run: row.jobId, node: row.node, item: row.item ?? null, state: end, branch });
 }
 
 /** Notes that the batch applies the commands about signals: what follows the current attempt gets the signals. */

@@ -5,9 +5,11 @@ import type { Ordering } from "../../domain/rank.ts";
 import type { StoredNode, WorkflowNode } from "../../domain/workflow/definition.ts";
 import type { WorkflowGraph } from "../../domain/workflow/graph.ts";
 import { encodeGraph } from "../../domain/workflow/graph-bytes.ts";
-import { type KeptNodes, keptOutcomes } from "../../domain/workflow/kept-nodes.ts";
+import { progressOf, type RunRows } from "../../domain/workflow/map-counts.ts";
 import { nodeExecution, type RunOfNode } from "../../domain/workflow/node-execution.ts";
 import { RunProgress } from "../../domain/workflow/readiness.ts";
+import { INPUT } from "../../ports/references/template.ts";
+import { numberOf } from "../../ports/references/template-scan.ts";
 import type { NewJob, NewRecurringJob } from "../../ports/store.ts";
 import type { NewNode, NewRecurringWorkflow, NewWorkflow } from "../../ports/store-runs.ts";
 import { encodingNodes } from "../../ports/stored-nodes.ts";
@@ -42,7 +44,8 @@ const STEP_ROOTS = 200;
 /** Does the same as `newWorkflow` in steps of some milliseconds each. */
 export function* makingWorkflow(parts: WorkflowParts): Generator<undefined, NewWorkflow | NewRecurringWorkflow> {
   const { job, graph, nodes, payloads, output, orderingOf } = parts;
-  const stored = nodes.map((node, number) => storedNode(node, payloads.get(number)?.length ?? 0));
+  const numbers = new Map(nodes.map(({ name }, number) => [name, number]));
+  const stored = nodes.map((node, number) => storedNode(node, payloads.get(number)?.length ?? 0, numbers));
   const definitions = yield* encodingNodes(stored);
   const shared = {
     nodes: nodes.length,
@@ -53,7 +56,8 @@ export function* makingWorkflow(parts: WorkflowParts): Generator<undefined, NewW
   };
   yield;
   if (job.executionId === null) return recurringWorkflow({ ...job, ...shared });
-  if (job.queue === "WAITING" || !startsAtOnce(job.definition)) return { ...job, ...shared, deadline: null, roots: [] };
+  const beginsWithMap = hasRootMap(nodes);
+  if (job.queue === "WAITING" || beginsWithMap || !startsAtOnce(job.definition)) return { ...job, ...shared, deadline: null, roots: [] };
   const { createdAt, definition } = job;
   const run = { ...job, id: job.executionId, jobVersion: 1, scheduledAt: definition.scheduledAt };
   const roots = yield* makingRoots(run, firstNodes(graph), stored, orderingOf, createdAt);
@@ -66,6 +70,11 @@ export function startsAtOnce({ concurrencyKey, policy }: Pick<JobDefinition, "co
   return concurrencyKey === null && policy.startBefore === null;
 }
 
+/** Whether a run begins with a map. Its owner opens the run, because only the owner counts items. */
+export function hasRootMap(nodes: readonly Pick<WorkflowNode, "dependsOn" | "map">[]): boolean {
+  return nodes.some(({ dependsOn, map }) => map !== undefined && dependsOn.length === 0);
+}
+
 function recurringWorkflow(workflow: NewRecurringWorkflow): NewRecurringWorkflow {
   const { definition } = workflow;
   const { recurrence } = definition;
@@ -74,15 +83,35 @@ function recurringWorkflow(workflow: NewRecurringWorkflow): NewRecurringWorkflow
 }
 
 function storedNode(
-  { name, pool, handler, requires, priority, policy }: WorkflowNode,
+  { name, pool, handler, requires, priority, policy, map }: WorkflowNode,
   payloadBytes: number,
+  numbers: ReadonlyMap<string, number>,
 ): StoredNode {
-  return { name, pool, handler, requires, priority, policy, payloadBytes };
+  const node = { name, pool, handler, requires, priority, policy, payloadBytes };
+  return map === undefined ? node : { ...node, items: { from: numberOf(map.from, numbers) ?? INPUT, path: map.path } };
 }
 
-/** Nodes whose executions a new run begins with. @param kept nodes that the run keeps from earlier runs */
-export function firstNodes(graph: WorkflowGraph, kept: readonly KeptNodes[] = []): number[] {
-  return RunProgress.of(graph, keptOutcomes(kept), [], "RUNNING").takeReady(ROOTS_MAX);
+/** Nodes whose executions a new run begins with. */
+function firstNodes(graph: WorkflowGraph): number[] {
+  return RunProgress.of(graph, [], [], "RUNNING").takeReady(ROOTS_MAX);
+}
+
+/** Beginning of a run that keeps parts of earlier runs. */
+export interface Beginning {
+  /** Nodes whose executions the run begins with. */
+  first: number[];
+  /** Whether maps may start, for which the owner opens the run. */
+  hasMaps: boolean;
+  /** Whether nothing would run. */
+  isOver: boolean;
+}
+
+/** @param kept parts that the run keeps from earlier runs */
+export function beginningOf(graph: WorkflowGraph, kept: Pick<RunRows, "kept" | "mapCounts">): Beginning {
+  const progress = progressOf(graph, { ...kept, executions: [], items: [] }, "RUNNING");
+  const { isOver } = progress;
+  const hasMaps = progress.uncounted.size + progress.takeItems(1).length > 0;
+  return { first: progress.takeReady(ROOTS_MAX), hasMaps, isOver };
 }
 
 /** Makes the first executions of a run's nodes in steps of some milliseconds each. */

@@ -1,7 +1,8 @@
 import type { HandlerPolicies, JobSubmission, WorkflowEnvelope, WorkflowNodeSubmission } from "@mainspring/contract";
+import { WORKFLOW_LIVE_MAX } from "@mainspring/contract/limits";
 import type { EpochMs } from "../../domain/ids.ts";
 import { DEFAULT_POOL } from "../../domain/job.ts";
-import type { Condition, Dependency, WorkflowNode } from "../../domain/workflow/definition.ts";
+import type { Condition, Dependency, NodeMap, WorkflowNode } from "../../domain/workflow/definition.ts";
 import type { PolicyBook } from "../handlers/kept-policies.ts";
 import type { FieldError } from "../http/errors.ts";
 import { contradictions, jobDefinition } from "../submit/job-definition.ts";
@@ -19,7 +20,8 @@ export function nodeDefinition(
   book: PolicyBook,
   createdAt: EpochMs,
 ): WorkflowNode | FieldError[] {
-  const { name, target, payload: _payload, dependsOn = [], join = "ALL", allowFailure = false, ...policies } = node;
+  const { name, target, payload: _payload, dependsOn = [], join = "ALL", allowFailure = false, ...rest } = node;
+  const { map, maxRunning, tolerate, ...policies } = rest;
   const { pool: defaultPool, ...common } = defaults;
   const pool = target.pool ?? defaultPool ?? book.homeOf(target.handler) ?? DEFAULT_POOL;
   const {
@@ -31,14 +33,32 @@ export function nodeDefinition(
   if (concurrencyKey !== undefined) return [keyFault(target.handler, concurrencyKey)];
   const job: JobSubmission = { ...declared, ...common, ...policies, target: { ...target, pool } };
   const faults = contradictions(job, 0);
+  if (map === undefined) faults.push(...withoutMap({ maxRunning, tolerate }));
   if (faults.length > 0) return faults;
   const { handler, requires, priority, policy } = jobDefinition(job, createdAt);
-  return { name, pool, handler, requires, priority, policy, dependsOn: dependsOn.map(edge), join, allowFailure };
+  const edges = dependsOn.map(edge);
+  return {
+    ...{ name, pool, handler, requires, priority, policy, dependsOn: edges, join, allowFailure },
+    ...(map !== undefined && { map: mapOf(map, maxRunning, tolerate?.failures) }),
+  };
 }
 
 function edge(dependency: NonNullable<WorkflowNodeSubmission["dependsOn"]>[number]): Dependency {
   if (typeof dependency === "string") return { node: dependency, when: "SUCCEEDED" };
   return { node: dependency.node, when: (dependency.when ?? "SUCCEEDED") as Condition };
+}
+
+type Map = NonNullable<WorkflowNodeSubmission["map"]>;
+
+function mapOf(map: Map, maxRunning = WORKFLOW_LIVE_MAX, tolerated = 0): NodeMap {
+  const { $from: from, path = [] } = map === "$input" ? { $from: map } : map;
+  return { from, path, maxRunning, tolerate: tolerated };
+}
+
+function withoutMap(given: object): FieldError[] {
+  return Object.entries(given).flatMap(([field, value]) =>
+    value === undefined ? [] : [{ field, message: "is for a node with map, and the node has none" }],
+  );
 }
 
 /** A node without the key would exceed the limit that the task declares. */

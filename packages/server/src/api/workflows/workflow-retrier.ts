@@ -6,7 +6,8 @@ import type { JobDefinition } from "../../domain/job.ts";
 import { laneHash } from "../../domain/lane.ts";
 import { rankOf } from "../../domain/rank.ts";
 import type { StoredNode } from "../../domain/workflow/definition.ts";
-import { type KeptNodes, nodesToKeep } from "../../domain/workflow/kept-nodes.ts";
+import { type KeptNodes, keptItems, partsToKeep, rangesOf } from "../../domain/workflow/kept-nodes.ts";
+import type { MapCount } from "../../domain/workflow/map-counts.ts";
 import type { Bus } from "../../ports/bus.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { Store } from "../../ports/store.ts";
@@ -18,7 +19,7 @@ import type { PoolOrderings } from "../pools/pool-orderings.ts";
 import { hintRows } from "../submit/hints.ts";
 import { accepted, type Idempotency, type JobIntake } from "../submit/job-intake.ts";
 import { candidateOf } from "../submit/new-job.ts";
-import { firstNodes, makingRoots, startsAtOnce } from "./new-workflow.ts";
+import { beginningOf, makingRoots, startsAtOnce } from "./new-workflow.ts";
 import type { RunPicture, RunReader } from "./run-picture.ts";
 import { startedBody } from "./started-run.ts";
 import { knownPicture } from "./workflow-routes.ts";
@@ -71,7 +72,7 @@ export class WorkflowRetrier {
       bus,
       rows.map((row) => ({ row, payload: null })),
     );
-    const first = firstNodes(picture.graph, asked.kept);
+    const { first } = beginningOf(picture.graph, asked);
     const body = bodyOf(asked, picture, asked.queue === "OPEN" ? first : null);
     return { replayed: false, body, first: first.map((node) => picture.nodes[node] as StoredNode) };
   }
@@ -80,8 +81,9 @@ export class WorkflowRetrier {
     const picture = await knownPicture(this.#deps.runs, workflowId);
     const { executionId, jobId, retryOf, kept } = picture.run;
     const job = await this.#deps.store.queries.getJob(DEFAULT_TENANT, jobId);
+    const begin = beginningOf(picture.graph, { kept, mapCounts: keptCounts(picture, kept) });
     const isOpen = job === null || startsAtOnce(retriedDefinition(job, picture.run.createdAt));
-    const first = isOpen ? firstNodes(picture.graph, kept) : null;
+    const first = isOpen && !begin.hasMaps ? begin.first : null;
     return { replayed: true, body: bodyOf({ executionId, jobId, retryOf: retryOf ?? "" }, picture, first), first: [] };
   }
 
@@ -94,15 +96,16 @@ export class WorkflowRetrier {
     const { store, runtime, orderings, intake } = this.#deps;
     const { run, graph, nodes } = picture;
     const kept = keptOf(picture, numbersOf(picture, from));
-    const first = firstNodes(graph, kept);
-    if (first.length === 0) throw wrongState(NOTHING_RUNS);
+    const mapCounts = keptCounts(picture, kept);
+    const { first, hasMaps, isOver } = beginningOf(graph, { kept, mapCounts });
+    if (isOver) throw wrongState(NOTHING_RUNS);
     if (kept.length > RETRY_BASES_MAX) throw wrongState(tooManyBases(kept.length));
     const job = await store.queries.getJob(DEFAULT_TENANT, run.jobId);
     if (job === null) throw new ProblemError(refusalOf({ kind: "NOT_FOUND" }));
     const orderingOf = await orderings.read();
     const createdAt = runtime.now();
     const definition = retriedDefinition(job, createdAt);
-    const isOpen = startsAtOnce(definition);
+    const isOpen = startsAtOnce(definition) && !hasMaps;
     const { pool, handler, requires, priority, concurrencyKey } = definition;
     const { shard, tenant, jobId, jobVersion } = run;
     const executionId = runtime.uuid();
@@ -115,7 +118,7 @@ export class WorkflowRetrier {
       ...(isOpen
         ? { queue: "OPEN", deadline: createdAt + definition.policy.timeoutMs }
         : { queue: "READY", deadline: null }),
-      ...{ roots, jobVersion, retryOf: run.executionId, kept, idempotency },
+      ...{ roots, jobVersion, retryOf: run.executionId, kept, mapCounts, idempotency },
     };
   }
 }
@@ -157,17 +160,41 @@ function tooManyBases(count: number): string {
   return `the run would keep results of ${count} earlier runs: at most ${RETRY_BASES_MAX} are possible. ${retry}`;
 }
 
-/** Nodes that a retry keeps, by the run that has their executions. */
+/** Nodes and items that a retry keeps, by the run that has their executions. */
 function keptOf(picture: RunPicture, again: ReadonlySet<number>): KeptNodes[] {
-  const byRun = new Map<ExecutionId, [number, string | null][]>();
-  for (const node of nodesToKeep(picture.progress, again)) {
+  const byRun = new Map<ExecutionId, { nodes: [number, string | null][]; items: [number, string][] }>();
+  const of = (run: ExecutionId) => {
+    const known = byRun.get(run) ?? { nodes: [], items: [] };
+    byRun.set(run, known);
+    return known;
+  };
+  const { nodes, maps } = partsToKeep(picture.progress, again);
+  for (const node of nodes) {
     const own = { run: picture.run.executionId, branch: picture.executions.get(node)?.ofRun.branch ?? null };
     const { run, branch } = picture.kept.get(node) ?? own;
-    const others = byRun.get(run);
-    if (others === undefined) byRun.set(run, [[node, branch]]);
-    else others.push([node, branch]);
+    of(run).nodes.push([node, branch]);
   }
-  return [...byRun].map(([run, nodes]) => ({ run, nodes }));
+  for (const node of [...nodes.filter((node) => picture.graph.isMap(node)), ...maps]) {
+    for (const [run, ranges] of itemsByRun(picture, node)) of(run).items.push([node, ranges]);
+  }
+  return Array.from(byRun, ([run, { nodes: own, items }]) => ({
+    ...{ run, nodes: own },
+    ...(items.length > 0 && { items }),
+  }));
+}
+
+/** SUCCEEDED items of a map, by the run that has their executions. */
+function itemsByRun({ run, items }: RunPicture, node: number): [ExecutionId, string][] {
+  const found: [ExecutionId, string][] = run.kept.map((kept) => [kept.run, rangesOf(keptItems([kept], node))]);
+  const own = items.find((states) => states.node === node && states.state === "SUCCEEDED");
+  if (own !== undefined) found.push([run.executionId, rangesOf(own.items)]);
+  return found.filter(([, ranges]) => ranges !== "");
+}
+
+/** Counts of the maps of which the retry keeps a part. Another map is counted anew. */
+function keptCounts({ run }: RunPicture, kept: readonly KeptNodes[]): MapCount[] {
+  const parts = new Set(kept.flatMap(({ nodes, items = [] }) => [...nodes, ...items].map(([node]) => node)));
+  return run.mapCounts.filter(({ node, items }) => parts.has(node) && typeof items === "number");
 }
 
 function bodyOf(

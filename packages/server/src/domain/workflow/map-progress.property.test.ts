@@ -200,10 +200,10 @@ class Play {
 function summaryOf(progress: RunProgress): unknown {
   const { mode, live, ready, uncounted } = progress;
   const sorted = (items: Iterable<NodeItem>) => Array.from(items, String).sort();
-  return [mode, live, ready, [...uncounted].sort(), progress.toCancel(), progress.end(), progress.isOver].concat(
-    sorted(progress.itemsToCancel()),
-    sorted(progress.liveItems()),
-  );
+  return [
+    ...[mode, live, ready, [...uncounted].sort(), progress.toCancel(), progress.end(), progress.isOver],
+    ...[sorted(progress.itemsToCancel()), sorted(progress.liveItems())],
+  ];
 }
 
 it("comes with maps, after every event, to the states that the rows give by themselves, and to the end", () => {

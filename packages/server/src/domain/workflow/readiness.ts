@@ -194,6 +194,11 @@ export class RunProgress {
     for (const [node, { live }] of this.#maps) if (this.stopsItemsOf(node)) for (const item of live) yield [node, item];
   }
 
+  /** Whether the mode keeps the node from starting, and cancels its execution. */
+  stops(node: number): boolean {
+    return this.#isStopped(node);
+  }
+
   /** Whether no further item of a LIVE map starts, and live ones are cancelled. */
   stopsItemsOf(node: number): boolean {
     return this.#isStopped(node) || this.#maps.get(node)?.isBroken === true;

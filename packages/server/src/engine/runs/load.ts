@@ -1,15 +1,14 @@
-import { isFinal } from "../../domain/execution.ts";
 import type { ExecutionId } from "../../domain/ids.ts";
 import { invariant } from "../../domain/invariant.ts";
 import { decodeGraph } from "../../domain/workflow/graph-bytes.ts";
-import { keptOutcomes } from "../../domain/workflow/kept-nodes.ts";
-import { type NodeOutcome, RunProgress } from "../../domain/workflow/readiness.ts";
+import { progressOf } from "../../domain/workflow/map-counts.ts";
+import type { RunProgress } from "../../domain/workflow/readiness.ts";
 import type { ReadMark, ReadResult, ReadRun } from "../inputs.ts";
 import { commandDone } from "../jobs/answers.ts";
 import { forget } from "../rows.ts";
 import type { Step } from "../state.ts";
 import { advance } from "./advance.ts";
-import { cancelNodes } from "./cancel-nodes.ts";
+import { cancelStopped } from "./cancel-nodes.ts";
 import { endRun } from "./end.ts";
 import { holdKey } from "./held-keys.ts";
 import { holdLoaded } from "./pause.ts";
@@ -94,11 +93,12 @@ export function bring(step: Step, read: ReadRun): void {
   const { row, mode, paused, revision } = read;
   const decoded = decodeGraph(read.graph);
   invariant("graph" in decoded, `the graph of the run ${row.id} cannot be read`);
-  const progress = RunProgress.of(decoded.graph, outcomesOf(read), liveOf(read), progressMode(mode));
+  const progress = progressOf(decoded.graph, read, progressMode(mode));
   const run: Run = {
     id: row.id,
     shard: row.shard,
-    read,
+    // The items that have ended are in the progress.
+    read: { ...read, items: [] },
     progress,
     mode,
     paused,
@@ -110,11 +110,14 @@ export function bring(step: Step, read: ReadRun): void {
     skips: null,
     overIn: null,
     output: null,
+    mapCounts: read.mapCounts,
+    counting: new Map(),
+    itemEnds: null,
     timer: null,
   };
   step.state.runs.add(run);
   holdKey(step.state, row);
-  cancelNodes(step, run, progress.toCancel());
+  cancelStopped(step, run);
   holdLoaded(step, run);
   signalLoaded(step, run);
   advance(step, run);
@@ -124,13 +127,4 @@ export function bring(step: Step, read: ReadRun): void {
 
 function progressMode(mode: ReadRun["mode"]): RunProgress["mode"] {
   return mode === "EXPIRING" ? "CANCELLING" : mode;
-}
-
-function* outcomesOf({ kept, executions }: ReadRun): Generator<[number, NodeOutcome]> {
-  yield* keptOutcomes(kept);
-  for (const { node, state, branch } of executions) if (isFinal(state)) yield [node, { state, branch }];
-}
-
-function* liveOf({ executions }: ReadRun): Generator<number> {
-  for (const { node, state } of executions) if (!isFinal(state)) yield node;
 }

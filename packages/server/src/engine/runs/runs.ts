@@ -1,5 +1,6 @@
 import type { FinalState } from "../../domain/execution.ts";
 import type { EpochMs, ExecutionId, ShardId } from "../../domain/ids.ts";
+import type { MapCount } from "../../domain/workflow/map-counts.ts";
 import type { RunProgress } from "../../domain/workflow/readiness.ts";
 import type { CancelCommand, NodeOfCommand, RunCommand, SignalCommand } from "../../ports/store-commands.ts";
 import type { RunMode } from "../../ports/store-runs.ts";
@@ -37,6 +38,15 @@ export interface Run {
   overIn: number | null;
   /** ASKED: the result of the run is being filled in. */
   output: "ASKED" | null;
+  /** Counts of maps, as the run's row says once every batch up to now is committed. */
+  mapCounts: readonly MapCount[];
+  /**
+   * READY maps by the number of the batch whose commit the question for their items waits for; null: the question was
+   * asked.
+   */
+  readonly counting: Map<number, number | null>;
+  /** Ends of items in a batch, by map; null: no item has ended yet. */
+  itemEnds: { readonly batch: number; readonly byMap: Map<number, ExecutionId[]> } | null;
   /** Timer at the deadline; null: it has passed. */
   timer: HeapNode<Run> | null;
 }
@@ -55,6 +65,8 @@ export interface NodeEnd {
   id: ExecutionId;
   run: ExecutionId;
   node: number;
+  /** null: the node is no map. */
+  item: number | null;
   state: FinalState;
   /** Branch that the successful attempt named; null: none. */
   branch: string | null;
@@ -87,6 +99,8 @@ export class Runs {
   readonly ended: NodeEnd[] = [];
   /** Runs whose last node has ended, and whose own row is not final yet. */
   readonly over = new Set<Run>();
+  /** Runs with maps whose question for their items waits for a commit. */
+  readonly toCount = new Set<Run>();
   /** Runs that were chosen to be opened, in this order. */
   readonly openings = new Map<ExecutionId, Opening>();
   /** Places of concurrency keys that runs hold: runs that are open, in memory or not, and runs that are to be opened. */
@@ -102,7 +116,7 @@ export class Runs {
     run.timer = this.deadlines.push(run.read.row.dueAt, run.id, run);
     if (this.byId.size <= RUNS_MAX) return;
     for (const other of this.byId.values()) {
-      if (other.uncommitted.size > 0 || other.overIn !== null || this.orders.has(other.id)) continue;
+      if (other.uncommitted.size > 0 || other.overIn !== null || this.orders.has(other.id) || other.counting.size > 0) continue;
       this.drop(other);
       return;
     }
@@ -115,6 +129,7 @@ export class Runs {
     this.byId.delete(run.id);
     this.over.delete(run);
     this.ordered.delete(run);
+    this.toCount.delete(run);
   }
 
   /** Next run whose deadline has passed, without its timer; null: there is none. */

@@ -52,6 +52,8 @@ export class WaitingRuns {
       nodes: this.#nodes.length,
       graph: this.#graph,
       executions: [],
+      items: [],
+      mapCounts: [],
       mode: "RUNNING",
       paused: false,
       revision: 1,

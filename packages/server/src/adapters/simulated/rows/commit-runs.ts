@@ -27,14 +27,14 @@ export function commitRuns(
 ): RunsOutcome {
   const outcome: RunsOutcome = { runs: [], nodes: [], missedRuns: [], notBorn: [], refused: [] };
   const changed = new Set(applied.map(({ after }) => after.id));
-  for (const { run, wasRevision, revision, mode, paused, after: ends = [] } of asked.runs) {
+  for (const { run, wasRevision, revision, mode, paused, mapCounts, after: ends = [] } of asked.runs) {
     const before = data.runs.get(run);
     if (before?.revision !== wasRevision || !ends.every((end) => changed.has(end))) {
       outcome.missedRuns.push(run);
       continue;
     }
     invariant(before.shard === asked.shard, "a run is changed in its own shard");
-    const after = { ...before, revision, mode, paused };
+    const after = { ...before, revision, mode, paused, mapCounts: mapCounts ?? before.mapCounts };
     data.runs.put(after);
     outcome.runs.push({ before, after });
   }

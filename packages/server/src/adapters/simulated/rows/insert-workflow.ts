@@ -1,6 +1,7 @@
 import { RUN_NODE } from "../../../domain/execution.ts";
 import type { EpochMs, ExecutionId } from "../../../domain/ids.ts";
 import type { KeptNodes } from "../../../domain/workflow/kept-nodes.ts";
+import type { MapCount } from "../../../domain/workflow/map-counts.ts";
 import type { NewJob } from "../../../ports/store.ts";
 import type { NewNode, NewRecurringWorkflow, NewWorkflow } from "../../../ports/store-runs.ts";
 import type { StoreData } from "../store-data.ts";
@@ -42,8 +43,9 @@ export function putRun(
   { executionId: run, shard }: Pick<NewJob, "executionId" | "shard">,
   retryOf: ExecutionId | null,
   kept: readonly KeptNodes[],
+  mapCounts: readonly MapCount[] = [],
 ): RunRow {
-  const row: RunRow = { run, shard, revision: 1, mode: "RUNNING", paused: false, retryOf, kept };
+  const row: RunRow = { run, shard, revision: 1, mode: "RUNNING", paused: false, retryOf, kept, mapCounts };
   data.runs.put(row);
   return row;
 }

@@ -1,5 +1,6 @@
 import type { ExecutionId, JobId, ShardId } from "../../../domain/ids.ts";
 import type { KeptNodes } from "../../../domain/workflow/kept-nodes.ts";
+import type { MapCount } from "../../../domain/workflow/map-counts.ts";
 import type { NodePayload, RunMode } from "../../../ports/store-runs.ts";
 
 /** A row of the simulated table. Rows are replaced, never changed. */
@@ -12,6 +13,7 @@ export interface RunRow {
   readonly retryOf: ExecutionId | null;
   readonly kept: readonly KeptNodes[];
   readonly paused: boolean;
+  readonly mapCounts: readonly MapCount[];
 }
 
 /** A version of a workflow. */

@@ -1,6 +1,7 @@
-import { RUN_NODE } from "../../../domain/execution.ts";
+import { isFinal, RUN_NODE } from "../../../domain/execution.ts";
 import type { ExecutionId, ShardId } from "../../../domain/ids.ts";
 import type { KeptNodes } from "../../../domain/workflow/kept-nodes.ts";
+import type { ItemStates } from "../../../domain/workflow/map-counts.ts";
 import type { DueCursor } from "../../../ports/store-flows.ts";
 import type { Listing, Page } from "../../../ports/store-queries.ts";
 import type {
@@ -29,16 +30,36 @@ export function load(data: StoreData, ids: readonly ExecutionId[]): LoadedRun[] 
     const graph = data.runs.graphOf(row.job.jobId, row.jobVersion);
     if (graph === undefined) return [];
     const { nodes, graph: bytes, definitions, output } = graph;
-    const executions = nodesOf(data, id).map(nodeOf);
-    const { mode, paused, revision, kept } = run;
+    const rows = nodesOf(data, id);
+    const executions = rows.filter(({ item, queue }) => item === null || queue !== "NONE").map(nodeOf);
+    const items = itemsOf(rows).filter(({ state }) => isFinal(state));
+    const { mode, paused, revision, kept, mapCounts } = run;
     return [
       {
-        ...{ row: candidateOf(row), mode, paused, revision, kept },
-        ...{ nodes, graph: bytes, definitions, output, executions },
+        ...{ row: candidateOf(row), mode, paused, revision, kept, mapCounts },
+        ...{ nodes, graph: bytes, definitions, output, executions, items },
         signalled: data.signals.signalled(id),
       },
     ];
   });
+}
+
+/** See StoreRuns.items. */
+export function items(data: StoreData, runs: readonly ExecutionId[]): Map<ExecutionId, ItemStates[]> {
+  const found = runs.map((id) => [id, itemsOf(nodesOf(data, id))] as const);
+  return new Map(found.filter(([, states]) => states.length > 0));
+}
+
+function itemsOf(rows: readonly ExecutionRow[]): ItemStates[] {
+  const found = new Map<string, { node: number; state: ExecutionRow["state"]; items: number[] }>();
+  for (const { node, item, state } of rows) {
+    if (item === null || node === null) continue;
+    const key = `${node} ${state}`;
+    const states = found.get(key) ?? { node, state, items: [] };
+    states.items.push(item);
+    found.set(key, states);
+  }
+  return Array.from(found.values(), (states) => ({ ...states, items: Uint32Array.from(states.items) }));
 }
 
 /** See StoreRuns.results. */
@@ -103,6 +124,7 @@ export function getRun(data: StoreData, tenant: string, id: ExecutionId): RunVie
     revision: run.revision,
     ...{ graph: graph.graph, definitions: graph.definitions, payload: row.job.payload },
     ...{ result: row.result, error: row.error, counts, kept: run.kept },
+    mapCounts: run.mapCounts,
     retriedBy: data.runs.retriesOf(id).slice(0, RETRIES),
   };
 }
@@ -112,14 +134,15 @@ export function listNodes(
   data: StoreData,
   tenant: string,
   run: ExecutionId,
-  { state, node }: NodeFilter,
+  { state, node, withoutItems = false }: NodeFilter,
   { after, limit }: Page,
 ): Listing<NodeSummary> {
   const rows = nodesOf(data, run).filter(
     (row) =>
       row.job.tenant === tenant &&
       (state === undefined || row.state === state) &&
-      (node === undefined || row.node === node),
+      (node === undefined || row.node === node) &&
+      (!withoutItems || row.item === null),
   );
   const last = after === null ? undefined : data.executions.get(after);
   const rest = last === undefined ? rows : rows.filter((row) => byPlace(row, last) > 0);

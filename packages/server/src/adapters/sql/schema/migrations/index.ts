@@ -17,6 +17,7 @@ import { flows } from "./0016-flows.ts";
 import { signals } from "./0017-signals.ts";
 import { workflows } from "./0018-workflows.ts";
 import { retriedRuns } from "./0019-retried-runs.ts";
+import { maps } from "./0021-maps.ts";
 import { workflowActs } from "./0020-workflow-acts.ts";
 
 export interface Migration {
@@ -53,4 +54,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 18, name: "workflows", sql: workflows },
   { version: 19, name: "retried runs", sql: retriedRuns },
   { version: 20, name: "workflow acts", sql: workflowActs },
+  { version: 21, name: "maps", sql: maps },
 ];
