@@ -73,6 +73,7 @@ export { walk } from "./domain/schedule/testing/walk.ts";
 export { checkZoneFiles, type ZoneFilesText, zoneFilesOf } from "./domain/schedule/zones/zone-files.ts";
 export { compileGraph } from "./domain/workflow/compile-graph.ts";
 export type { WorkflowNode } from "./domain/workflow/definition.ts";
+export { itemsOfRanges } from "./domain/workflow/kept-nodes.ts";
 export { nodeExecutionId } from "./domain/workflow/node-id.ts";
 export { RunProgress } from "./domain/workflow/readiness.ts";
 export type { ConnectedWorker, WorkerConnection } from "./gateway/connections/connection.ts";

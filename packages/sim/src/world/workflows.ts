@@ -15,12 +15,15 @@ import { Retries } from "./retries.ts";
 import { RunActs, somePauses } from "./run-acts.ts";
 import type { SimServer } from "./sim-server.ts";
 import { waitsOf } from "./some-definition.ts";
+import { withSomeMaps } from "./some-maps.ts";
 import { compiled, type SomeGraph, someGraph, withReferences } from "./some-graph.ts";
 
 /** One in this number of seeds has workflows. Other seeds stay unchanged. */
 const WORKFLOWS_EVERY = 10;
 /** The same for workflows with references, retries, pauses, signals, delays, concurrency keys and recurrence, among the seeds that have workflows. */
 const ACTS_EVERY = 20;
+/** Remainder of the seeds by ACTS_EVERY whose workflows have maps besides. */
+const WITH_MAPS = 4;
 const ANSWER_WITHIN_MS = 5_000;
 const RETRY_MS = 400;
 /** Longest sleep of a node's handler, in milliseconds. */
@@ -90,8 +93,9 @@ export class Workflows {
    * @param plansEndMs end of the plans of workflows that recur, in simulated milliseconds
    */
   plan(seed: number, count: number, withinMs: number, plansEndMs: number, only: PlannedPart): void {
-    if (seed % WORKFLOWS_EVERY !== WORKFLOWS_EVERY - 2) return;
-    const hasActs = seed % ACTS_EVERY === ACTS_EVERY - 2;
+    const hasMaps = seed % ACTS_EVERY === WITH_MAPS;
+    if (seed % WORKFLOWS_EVERY !== WORKFLOWS_EVERY - 2 && !hasMaps) return;
+    const hasActs = hasMaps || seed % ACTS_EVERY === ACTS_EVERY - 2;
     const references = this.#random.fork("references");
     const starts = this.#random.fork("starts");
     if (hasActs) {
@@ -103,14 +107,18 @@ export class Workflows {
       const atMs = random.next() * withinMs;
       const key = `workflow-${number}`;
       const drawn = someGraph(random, key);
-      const graph = hasActs ? withReferences(references, drawn, key) : drawn;
+      const referring = hasActs ? withReferences(references, drawn, key) : drawn;
+      const graph = hasMaps ? withSomeMaps(this.#random.fork(`maps of ${key}`), referring) : referring;
       const timeoutSec = random.chance(0.1) ? random.between(1, 60) : 7_200;
       const cancelAfterMs = random.chance(0.1) ? random.between(0, random.pick([50, 20_000])) : null;
       const start = { timeoutSec, ...(hasActs && someStart(starts, EPOCH_MS + atMs)) };
       const pauses = hasActs ? somePauses(random.fork(`pauses of ${key}`)) : [];
       if (hasActs) {
-        for (const [node, work] of graph.works.entries())
-          work.waits = waitsOf(random.fork(`waits of ${key} ${node}`), WAIT_MAX_MS);
+        for (const [node, work] of graph.works.entries()) {
+          const waits = waitsOf(random.fork(`waits of ${key} ${node}`), WAIT_MAX_MS);
+          // A signal cannot name a map.
+          if (graph.nodes[node]?.map === undefined) work.waits = waits;
+        }
       }
       const acts = { key, graph, cancelAfterMs, pauses };
       if (atMs > only.untilMs || !only.isWanted(number)) continue;

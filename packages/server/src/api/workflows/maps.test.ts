@@ -105,7 +105,7 @@ describe("a run with a map", () => {
     const dead = await stage.read(`${url}?state=DEAD`);
     assert.deepEqual([dead.items.length, dead.items[0].error], [1, error]);
     const other = await stage.get(`/v1/workflows/${run}/nodes/first/items`);
-    assert.deepEqual([other.statusCode, other.json().code], [409, "wrong-state"]);
+    assert.deepEqual([other.statusCode, other.json().detail], [409, "the node is no map: it has no items"]);
     assert.equal((await stage.get(`/v1/workflows/${run}/nodes/nobody/items`)).statusCode, 404);
   });
 

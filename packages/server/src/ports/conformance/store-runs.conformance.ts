@@ -40,7 +40,7 @@ export function runsConformance(scene: () => Scene): void {
       {
         ...{ row: runRow(asked), mode: "RUNNING", paused: false, revision: 1, nodes: 17 },
         ...{ graph: asked.graph, definitions: asked.definitions, output },
-        kept: [],
+        ...{ kept: [], mapCounts: [], items: [] },
         executions: [execution(asked, 0), execution(asked, 1)],
         signalled: [],
       },

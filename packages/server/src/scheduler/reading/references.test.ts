@@ -209,7 +209,7 @@ describe("references in payloads", () => {
     assert.equal(await reasonOf(0, "x"), "ITEMS_NOT_AN_ARRAY");
     assert.equal(await reasonOf(0), "ITEMS_NOT_AN_ARRAY");
     assert.equal(await reasonOf(1), "ITEMS_NOT_AN_ARRAY");
-    assert.equal(await reasonOf(5), "ITEMS_NOT_AN_ARRAY", "a node without a result has no array");
+    assert.equal(await reasonOf(5, "list"), "ITEMS_NOT_AN_ARRAY", "a node without a result has no array");
     const many = scene({ 0: `[${"0,".repeat(MAP_ITEMS_MAX)}0]` }).references;
     const refused = await many.count(RUN, { from: 0, path: [] });
     assert.ok(typeof refused === "object" && refused.reason === "TOO_MANY_ITEMS");

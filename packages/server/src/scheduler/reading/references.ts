@@ -95,9 +95,10 @@ export class References {
    */
   async count(run: ExecutionId, { from, path }: ItemsSource): Promise<number | MapFailure> {
     const source = sourceOf(run, from);
-    const value = (await this.#values([source])).get(source.id) ?? new JsonValue(NULL);
-    const counted = await this.#turns.steps(value.counting(path));
-    this.#kept.keep(source.id, value);
+    const value = (await this.#values([source])).get(source.id);
+    // A reference to a node without a result stands for null, whatever its path.
+    const counted = value === undefined ? "NOT_AN_ARRAY" : await this.#turns.steps(value.counting(path));
+    if (value !== undefined) this.#kept.keep(source.id, value);
     const place = `${from === INPUT ? "the input" : "the result"} at the path ${JSON.stringify(path)}`;
     if (counted === "NOT_FOUND")
       return failure("REFERENCE_NOT_FOUND", `the items of the map lead nowhere: there is no ${place.slice(4)}`);

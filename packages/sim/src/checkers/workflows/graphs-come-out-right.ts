@@ -1,8 +1,15 @@
-import type { ExecutionRow, RunRow, StoreEvent, WorkflowNode } from "@mainspring/server/testing";
+import {
+  type ExecutionRow,
+  itemsOfRanges,
+  type RunRow,
+  type StoreEvent,
+  type WorkflowNode,
+} from "@mainspring/server/testing";
 import { type Checker, Violation } from "../checker.ts";
 import type { Quiet } from "../quiet.ts";
 import { addedRows, isOver, isRun } from "../recurring/ledger.ts";
 import { blanks, type Mode, type NodeRow } from "./graph-oracle.ts";
+import { MapAccount } from "./map-account.ts";
 
 /** Time for reads, commits and messages that follow from the end of a node, in milliseconds. */
 const BOUND_MS = 30_000;
@@ -15,7 +22,9 @@ export interface Graph {
 }
 
 /** A reference as a client writes it. */
-export interface Reference {
+export type Reference = NodeReference | { $item: true; path?: readonly (string | number)[] } | { $index: true };
+
+export interface NodeReference {
   $from: string;
   path?: readonly (string | number)[];
 }
@@ -36,6 +45,7 @@ interface RunAccount {
   paused: boolean;
   /** Executions of nodes by name. A node that a retry keeps has the execution of the earlier run. */
   rows: Map<string, ExecutionRow>;
+  maps: MapAccount;
   /** Simulated time since which no node is live; null: one is. */
   idleSinceMs: number | null;
 }
@@ -52,8 +62,10 @@ export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, qui
   const runs = new Map<string, RunAccount>();
   const begin = (row: ExecutionRow, mode: string, paused: boolean) => {
     const graph = graphs().get(row.job.jobId);
-    if (graph !== undefined)
-      runs.set(row.id, { graph, row, mode, paused, changed: null, rows: new Map(), idleSinceMs: null });
+    if (graph === undefined) return;
+    const rows = new Map<string, ExecutionRow>();
+    const maps = new MapAccount({ graph, rows });
+    runs.set(row.id, { graph, row, mode, paused, changed: null, rows, maps, idleSinceMs: null });
   };
   /** Rows of retries that are not open yet. */
   const waiting = new Map<string, RunRow>();
@@ -61,17 +73,24 @@ export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, qui
     const { run: id, kept } = row;
     const run = runs.get(id);
     if (run === undefined) waiting.set(id, row);
-    if (run === undefined || kept.length === 0) return;
-    for (const { run: base, nodes } of kept) {
+    if (run === undefined) return;
+    for (const { run: base, nodes, items = [] } of kept) {
       for (const [node, branch] of nodes) keepNode(run, runs.get(base), node, branch);
+      for (const [node, ranges] of items) {
+        for (const item of itemsOfRanges(ranges)) run.maps.keep(runs.get(base)?.maps, node, item);
+      }
     }
+    run.maps.counted(row.mapCounts);
+    if (kept.length === 0) return;
     // A restored store may have nodes that the run created itself, which may follow from one of several parents.
     if (run.rows.size === kept.reduce((count, { nodes }) => count + nodes.length, 0)) judgeKept(run);
   };
   const put = (row: ExecutionRow) => {
     const run = runs.get(row.job.jobId);
     const name = run?.graph.nodes[row.node ?? -1]?.name;
-    if (run !== undefined && name !== undefined) run.rows.set(name, row);
+    if (run === undefined || name === undefined) return;
+    if (row.item === null) run.rows.set(name, row);
+    else run.maps.put(row, null);
   };
   return {
     name: "graphs come out right",
@@ -98,7 +117,8 @@ export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, qui
         for (const { before, after } of event.applied) {
           if (!isRun(after) || after.queue !== "OPEN" || !graphs().has(after.job.jobId)) continue;
           if (runs.has(after.id)) throw new Violation(`the run ${after.id} was opened twice`);
-          judgeOpening(before, after, event.nodes);
+          const hasMaps = graphs().get(after.job.jobId)?.nodes.some(({ map }) => map !== undefined);
+          judgeOpening(before, after, event.nodes, hasMaps === true);
           begin(after, "RUNNING", false);
           const retry = waiting.get(after.id);
           if (retry !== undefined) keep(retry);
@@ -110,7 +130,9 @@ export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, qui
     looked(nowMs) {
       for (const run of runs.values()) {
         const isIdle =
-          !isOver(run.row.state) && !run.paused && [...run.rows.values()].every(({ state }) => isOver(state));
+          !isOver(run.row.state) &&
+          !run.paused &&
+          [...run.rows.values(), ...run.maps.all()].every(({ state }) => isOver(state));
         run.idleSinceMs = isIdle ? (run.idleSinceMs ?? nowMs) : null;
         const sinceMs = Math.max(run.idleSinceMs ?? nowMs, quiet.butForBlocksSinceMs);
         if (nowMs - sinceMs > BOUND_MS) throw new Violation(`the run ${run.row.id} is open and nothing of it is live`);
@@ -122,12 +144,20 @@ export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, qui
 /** @param base account of the run that has the execution */
 function keepNode(run: RunAccount, base: RunAccount | undefined, node: number, branch: string | null): void {
   const name = run.graph.nodes[node]?.name ?? "";
+  if (run.graph.nodes[node]?.map !== undefined) return keepMap(run, base, node, name);
   const row = base?.rows.get(name);
   if (base === undefined || row?.job.jobId !== base.row.id)
     throw new Violation(`${run.row.id} keeps ${name}, of which the earlier run has no execution`);
   if (row.state !== "SUCCEEDED" || row.branch !== branch)
     throw new Violation(`${run.row.id} keeps ${name} with the branch ${branch}, and it is ${row.state} ${row.branch}`);
   run.rows.set(name, row);
+}
+
+/** A map that is kept as a whole has SUCCEEDED in the earlier run, or in one from which that run keeps it. */
+function keepMap(run: RunAccount, base: RunAccount | undefined, node: number, name: string): void {
+  const state = base?.rows.get(name)?.state ?? base?.maps.stateOf(node, modeOf(base));
+  if (state !== "SUCCEEDED") throw new Violation(`${run.row.id} keeps the map ${name}, which is ${state}`);
+  run.rows.set(name, { ...run.row, id: `map ${name}`, state: "SUCCEEDED", branch: null });
 }
 
 /** A kept node follows from kept nodes, and from nodes that these skip. */
@@ -153,7 +183,11 @@ function committed(
     account.changed = { modes: [account.mode, mode], in: event };
     Object.assign(account, { mode, paused });
   }
-  for (const { after } of applied) put(after);
+  for (const { after } of applied) {
+    put(after);
+    if (after.item !== null) runs.get(after.job.jobId)?.maps.put(after, event);
+  }
+  for (const { run, mapCounts = [] } of asked.runs) if (!missed.has(run)) runs.get(run)?.maps.counted(mapCounts);
   for (const { after } of applied) {
     const run = runs.get(after.id);
     if (run === undefined) continue;
@@ -172,22 +206,36 @@ function created(
   const run = runs.get(row.job.jobId);
   const node = run?.graph.nodes[row.node];
   if (run === undefined || node === undefined) throw new Violation(`${row.id} is a node of no run`);
+  if (row.item !== null) {
+    const during = run.changed?.in === event ? run.changed.modes : [run.mode];
+    const modes = during.map((mode) => modeOf({ mode }));
+    run.maps.judgeCreated(row, event, modes);
+    return put(row);
+  }
   if (run.rows.has(node.name)) throw new Violation(`${node.name} of ${run.row.id} was created twice`);
   if (isOver(run.row.state)) throw new Violation(`${node.name} was created after the end of ${run.row.id}`);
   // The owner may create a node and change the mode in one commit, in any order. It cancels the node then.
   const modes = run.changed?.in === event ? run.changed.modes : [run.mode];
-  const states = modes.map((mode) => blanks(run.graph.nodes, run.rows, modeOf({ mode })).get(node.name));
+  const states = modes.map((mode) => {
+    return blanks(run.graph.nodes, run.maps.rowsIn(modeOf({ mode })), modeOf({ mode })).get(node.name);
+  });
   if (!states.includes("READY")) throw new Violation(`${node.name} of ${run.row.id} was created and is ${states}`);
   put(row);
 }
 
 /** A run opens when it is due, together with its first nodes, and its time counts from then. */
-function judgeOpening(before: ExecutionRow, after: ExecutionRow, nodes: readonly ExecutionRow[]): void {
+function judgeOpening(
+  before: ExecutionRow,
+  after: ExecutionRow,
+  nodes: readonly ExecutionRow[],
+  mayHaveNoNode: boolean,
+): void {
   const { id, job, startedAt, dueAt } = after;
   if (startedAt === null || startedAt < before.dueAt) throw new Violation(`the run ${id} was opened before its time`);
   const allowedMs = dueAt - startedAt;
   if (allowedMs !== job.definition.policy.timeoutMs) throw new Violation(`the run ${id} has ${allowedMs} ms to end`);
-  if (!nodes.some((row) => row.job.jobId === id)) throw new Violation(`the run ${id} was opened without a node`);
+  if (!mayHaveNoNode && !nodes.some((row) => row.job.jobId === id))
+    throw new Violation(`the run ${id} was opened without a node`);
 }
 
 function modeOf({ mode }: Pick<RunAccount, "mode">): Mode {
@@ -196,20 +244,23 @@ function modeOf({ mode }: Pick<RunAccount, "mode">): Mode {
 
 function judgeEnd(run: RunAccount): void {
   const { graph, row, rows, mode } = run;
-  const live = [...rows.values()].find(({ state }) => !isOver(state));
+  const live = [...rows.values(), ...run.maps.all()].find(({ state }) => !isOver(state));
   if (live !== undefined)
     throw new Violation(`the run ${row.id} is ${row.state}, and its node ${live.id} is ${live.state}`);
-  const seen = blanks(graph.nodes, rows as ReadonlyMap<string, NodeRow>, modeOf({ mode }));
+  const states = run.maps.rowsIn(modeOf({ mode }));
+  const open = [...states].find(([, { state }]) => !isOver(state as ExecutionRow["state"]));
+  if (open !== undefined) throw new Violation(`the run ${row.id} is ${row.state}, and its map ${open[0]} goes on`);
+  const seen = blanks(graph.nodes, states, modeOf({ mode }));
   for (const [name, state] of seen) {
     if (state !== "SKIPPED") throw new Violation(`the run ${row.id} is ${row.state}, and its node ${name} is ${state}`);
   }
-  const expected = mode === "CANCELLING" ? "CANCELLED" : mode === "EXPIRING" ? "DEAD" : outcomeOf(graph, rows);
+  const expected = mode === "CANCELLING" ? "CANCELLED" : mode === "EXPIRING" ? "DEAD" : outcomeOf(graph, states);
   // Another checker judges whether the output of the workflow leads nowhere.
   if (row.reason === "REFERENCE_NOT_FOUND" && expected === "SUCCEEDED") return;
   if (row.state !== expected) throw new Violation(`the run ${row.id} is ${row.state} instead of ${expected}`);
 }
 
-function outcomeOf({ nodes }: Graph, rows: ReadonlyMap<string, ExecutionRow>): string {
+function outcomeOf({ nodes }: Graph, rows: ReadonlyMap<string, NodeRow>): string {
   const isFatal = ({ name, allowFailure }: WorkflowNode) =>
     !allowFailure && ["DEAD", "CANCELLED"].includes(rows.get(name)?.state ?? "");
   return nodes.some(isFatal) ? "DEAD" : "SUCCEEDED";
