@@ -93,7 +93,8 @@ export class Workflows {
    * @param plansEndMs end of the plans of workflows that recur, in simulated milliseconds
    */
   plan(seed: number, count: number, withinMs: number, plansEndMs: number, only: PlannedPart): void {
-    const hasMaps = seed % ACTS_EVERY === WITH_MAPS;
+    // Planted bugs are recorded with the first of these seeds, which stays unchanged.
+    const hasMaps = seed % ACTS_EVERY === WITH_MAPS && seed > WITH_MAPS;
     if (seed % WORKFLOWS_EVERY !== WORKFLOWS_EVERY - 2 && !hasMaps) return;
     const hasActs = hasMaps || seed % ACTS_EVERY === ACTS_EVERY - 2;
     const references = this.#random.fork("references");

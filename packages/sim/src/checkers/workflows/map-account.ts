@@ -55,9 +55,14 @@ export class MapAccount {
     if (state === "DEAD" && event !== null) this.#deadIn.set(node, event);
   }
 
+  /** Row of an item. */
+  item(node: number, item: number): ExecutionRow | undefined {
+    return this.#items.get(node)?.get(item);
+  }
+
   /** Notes an item that a retry keeps. @throws {Violation} the earlier run has no result of it */
   keep(base: MapAccount | undefined, node: number, item: number): void {
-    const row = base?.#items.get(node)?.get(item);
+    const row = base?.item(node, item);
     if (row?.state !== "SUCCEEDED")
       throw new Violation(`the item ${item} of the map ${node} is kept, and is ${row?.state ?? "not there"}`);
     const items = this.#items.get(node) ?? new Map<number, ExecutionRow>();
@@ -115,7 +120,9 @@ export class MapAccount {
     const { from = "", path = [] } = graph.nodes[node]?.map ?? {};
     const source = rows.get(from);
     const result = source?.state === "SUCCEEDED" ? resultOf(source) : null;
-    const value = partOf(from === "$input" ? graph.references?.input : result, source?.state === "SUCCEEDED" || from === "$input" ? { path } : {});
+    const isInput = from === "$input";
+    // A node without a result stands for null, whatever the path.
+    const value = partOf(isInput ? graph.references?.input : result, isInput || result !== null ? { path } : {});
     if (value === NOWHERE) return "REFERENCE_NOT_FOUND";
     return Array.isArray(value) ? value.length : "ITEMS_NOT_AN_ARRAY";
   }
