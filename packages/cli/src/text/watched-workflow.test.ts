@@ -27,7 +27,15 @@ function run(more: Partial<Workflow> = {}): WorkflowEvent {
 
 function node(name: string, state: WorkflowNodeState, error: ExecutionError | null = null): WorkflowEvent {
   const nothing = { executionId: null, reason: null, attempt: 1, branch: null, assignedWorker: null };
-  const times = { createdAt: at, startedAt: at, finishedAt: null, blockedBy: null, because: null, keptFrom: null, items: null };
+  const times = {
+    createdAt: at,
+    startedAt: at,
+    finishedAt: null,
+    blockedBy: null,
+    because: null,
+    keptFrom: null,
+    items: null,
+  };
   return {
     type: "node",
     id: "2",

@@ -109,7 +109,9 @@ function whyText(node: WorkflowNode): string {
 function itemsText(items: NonNullable<WorkflowNode["items"]>): string {
   if (items.total === null) return "its items are being counted";
   const ended = items.SUCCEEDED + items.DEAD + items.CANCELLED + items.SKIPPED + items.kept;
-  const failed = (["DEAD", "CANCELLED"] as const).flatMap((state) => (items[state] > 0 ? [`${items[state]} ${state}`] : []));
+  const failed = (["DEAD", "CANCELLED"] as const).flatMap((state) =>
+    items[state] > 0 ? [`${items[state]} ${state}`] : [],
+  );
   return [`${ended.toLocaleString("en")}/${items.total.toLocaleString("en")}`, ...failed].join(", ");
 }
 

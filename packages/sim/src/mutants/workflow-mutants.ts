@@ -133,8 +133,8 @@ export const workflowMutants: readonly Mutant[] = [
   {
     name: "a reference gets the result of the node before its own",
     file: `${REFERENCES}.ts`,
-    find: "nodeExecutionId(this.#run, from, null, 0)",
-    replace: "nodeExecutionId(this.#run, Math.max(0, from - 1), null, 0)",
+    find: "run : nodeExecutionId(run, node, null, 0), run, node };",
+    replace: "run : nodeExecutionId(run, Math.max(0, node - 1), null, 0), run, node };",
     why: "a handler works on the result of another node",
     test: {
       file: `${REFERENCES}.test.ts`,

@@ -15,8 +15,8 @@ import { Retries } from "./retries.ts";
 import { RunActs, somePauses } from "./run-acts.ts";
 import type { SimServer } from "./sim-server.ts";
 import { waitsOf } from "./some-definition.ts";
-import { withSomeMaps } from "./some-maps.ts";
 import { compiled, type SomeGraph, someGraph, withReferences } from "./some-graph.ts";
+import { withSomeMaps } from "./some-maps.ts";
 
 /** One in this number of seeds has workflows. Other seeds stay unchanged. */
 const WORKFLOWS_EVERY = 10;

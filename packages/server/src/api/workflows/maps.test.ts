@@ -29,11 +29,16 @@ describe("a workflow with a map", () => {
     const faults = async (nodes: object[], input: object | null = etl.input) => {
       const answer = await stage.submit(input === null ? { nodes } : { input, nodes });
       assert.equal(answer.statusCode, 400, answer.body);
-      return answer.json().errors.map(({ field, message }: { field: string; message: string }) => `${field}: ${message}`);
+      return answer
+        .json()
+        .errors.map(({ field, message }: { field: string; message: string }) => `${field}: ${message}`);
     };
     const wrong: [object[], RegExp][] = [
       [[first, { ...each, map: { $from: "nobody" } }, last], /nodes\[1\].map: .*"nobody", which is no node/],
-      [[first, { ...each, map: { $from: "last" } }, last], /nodes\[1\].*refers to "last", which need not end before it/],
+      [
+        [first, { ...each, map: { $from: "last" } }, last],
+        /nodes\[1\].*refers to "last", which need not end before it/,
+      ],
       [[{ ...first, maxRunning: 3 }], /nodes\[0\].maxRunning: .*is for a node with map/],
       [[{ ...first, tolerate: { failures: 3 } }], /nodes\[0\].tolerate: .*is for a node with map/],
       [[{ ...first, payload: { $item: true } }], /nodes\[0\].payload: .*\$item or \$index, and the node has no map/],
@@ -41,7 +46,10 @@ describe("a workflow with a map", () => {
       [[first, { ...each, maxRunning: 4_001 }, last], /nodes\[1\].maxRunning/],
     ];
     for (const [nodes, text] of wrong) assert.match((await faults(nodes)).join("\n"), text);
-    assert.match((await faults(etl.nodes, null)).join("\n"), /nodes\[1\].map: .*\$input, and the workflow has no input/);
+    assert.match(
+      (await faults(etl.nodes, null)).join("\n"),
+      /nodes\[1\].map: .*\$input, and the workflow has no input/,
+    );
   });
 
   it("that begins with the map waits for its owner, which counts the items", async () => {
@@ -97,7 +105,11 @@ describe("a run with a map", () => {
     const url = `/v1/workflows/${run}/nodes/each/items`;
     const first = await stage.read(`${url}?limit=3`);
     assert.deepEqual(
-      first.items.map(({ item, executionId, state }: { item: number; executionId: string; state: string }) => [item, executionId, state]),
+      first.items.map(({ item, executionId, state }: { item: number; executionId: string; state: string }) => [
+        item,
+        executionId,
+        state,
+      ]),
       [0, 1, 2].map((item) => [item, id(item), item === 1 ? "DEAD" : "PENDING"]),
     );
     const rest = await stage.read(`${url}?limit=3&cursor=${first.nextCursor}`);
@@ -112,7 +124,10 @@ describe("a run with a map", () => {
   it("tells why the items could not be counted", async () => {
     const [row] = await stage.store.load([run]);
     assert.ok(row);
-    const failure = { reason: "ITEMS_NOT_AN_ARRAY", error: { name: "ItemsNotAnArray", message: "7 is no array" } } as const;
+    const failure = {
+      reason: "ITEMS_NOT_AN_ARRAY",
+      error: { name: "ItemsNotAnArray", message: "7 is no array" },
+    } as const;
     const change = { run, wasRevision: 1, revision: 2, mode: "FAILING", paused: false } as const;
     await stage.commit(run, { runs: [{ ...change, mapCounts: [{ node: 1, items: failure }] }] });
     const { state, reason, error: shown } = await node();

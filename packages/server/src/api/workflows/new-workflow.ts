@@ -57,7 +57,8 @@ export function* makingWorkflow(parts: WorkflowParts): Generator<undefined, NewW
   yield;
   if (job.executionId === null) return recurringWorkflow({ ...job, ...shared });
   const beginsWithMap = hasRootMap(nodes);
-  if (job.queue === "WAITING" || beginsWithMap || !startsAtOnce(job.definition)) return { ...job, ...shared, deadline: null, roots: [] };
+  if (job.queue === "WAITING" || beginsWithMap || !startsAtOnce(job.definition))
+    return { ...job, ...shared, deadline: null, roots: [] };
   const { createdAt, definition } = job;
   const run = { ...job, id: job.executionId, jobVersion: 1, scheduledAt: definition.scheduledAt };
   const roots = yield* makingRoots(run, firstNodes(graph), stored, orderingOf, createdAt);

@@ -88,7 +88,12 @@ export class RunReader {
   async #rows(run: ExecutionId): Promise<NodeSummary[]> {
     const rows: NodeSummary[] = [];
     for (let after: string | null = null; ; ) {
-      const page = await this.#queries.listNodes(DEFAULT_TENANT, run, { withoutItems: true }, { after, limit: PAGE_ROWS });
+      const page = await this.#queries.listNodes(
+        DEFAULT_TENANT,
+        run,
+        { withoutItems: true },
+        { after, limit: PAGE_ROWS },
+      );
       for (const row of page.items) rows.push(row);
       after = page.next;
       if (after === null) return rows;

@@ -73,7 +73,11 @@ function changedAt(row: Overlaid<NodeSummary> | null): EpochMs {
 }
 
 /** Progress of the run as it was at a time. */
-function progressUntil({ run, graph, executions, items }: RunPicture, { mode }: RunCursor, until: EpochMs): RunProgress {
+function progressUntil(
+  { run, graph, executions, items }: RunPicture,
+  { mode }: RunCursor,
+  until: EpochMs,
+): RunProgress {
   const isOver = (row: NodeSummary) => isFinal(row.state) && changedAt(row) <= until;
   const rows = [...executions.values()]
     .filter(({ createdAt }) => createdAt <= until)

@@ -38,7 +38,8 @@ export function workflowItemRoutes(app: HttpApp, { runs, queries, live }: ItemRo
     const { workflowId, name } = params;
     const after = decodeCursor("items", query.cursor);
     const found = await runs.nodeNamed(workflowId, name);
-    if (found === null) throw new ProblemError(problem("not-found", "there is no such workflow, or it has no node of this name"));
+    if (found === null)
+      throw new ProblemError(problem("not-found", "there is no such workflow, or it has no node of this name"));
     if (!found.isMap) throw new ProblemError(problem("wrong-state", "the node is no map: it has no items"));
     const filter = { node: found.node, ...(query.state !== undefined && { state: query.state }) };
     const limit = query.limit ?? PAGE_ITEMS_DEFAULT;

@@ -30,7 +30,7 @@ export interface RunRows {
   mapCounts: readonly MapCount[];
   /** Executions of nodes, and of items that are not final. */
   executions: Iterable<{ node: number; item: number | null; state: ExecutionState; branch: string | null }>;
-  /** Items. Those that are not final may be among `executions` instead. */
+  /** Items. The live ones may be among `executions` instead. */
   items: readonly ItemStates[];
 }
 

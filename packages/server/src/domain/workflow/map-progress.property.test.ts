@@ -78,7 +78,15 @@ function survivorsOf(nodes: Dag["nodes"]): Set<string> {
   return survivors;
 }
 
-const ENDS: readonly FinalState[] = ["SUCCEEDED", "SUCCEEDED", "SUCCEEDED", "SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED"];
+const ENDS: readonly FinalState[] = [
+  "SUCCEEDED",
+  "SUCCEEDED",
+  "SUCCEEDED",
+  "SUCCEEDED",
+  "DEAD",
+  "CANCELLED",
+  "SKIPPED",
+];
 
 /** Some nodes become maps, with rules by their numbers. */
 function withMaps({ nodes, onFailure }: Dag, seed: number): Dag {

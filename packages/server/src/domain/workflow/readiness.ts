@@ -205,7 +205,7 @@ export class RunProgress {
   }
 
   /** Figures of a map; null: the map is not LIVE. */
-  itemsOf(node: number): Pick<MapItems, "size" | "unborn"> & { live: number } | null {
+  itemsOf(node: number): (Pick<MapItems, "size" | "unborn"> & { live: number }) | null {
     const items = this.#maps.get(node);
     return items === undefined ? null : { size: items.size, unborn: items.unborn, live: items.live.size };
   }

@@ -25,7 +25,8 @@ function nodeEnded(step: Step, end: NodeEnd): void {
   const { runs } = step.state;
   const run = runs.byId.get(end.run);
   if (run === undefined) return runs.expect(end.run);
-  const { cancel, skipped, stopsItems } = end.item === null ? run.progress.ended(end.node, end) : itemEnded(step, run, end);
+  const { cancel, skipped, stopsItems } =
+    end.item === null ? run.progress.ended(end.node, end) : itemEnded(step, run, end);
   if (skipped.length > 0) noteSkips(step, run, [end.id], skipped);
   cancelNodes(step, run, cancel);
   if (stopsItems) cancelItems(step, run, run.progress.itemsToCancel());

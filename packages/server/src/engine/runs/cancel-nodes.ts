@@ -54,10 +54,13 @@ export function cancelBorn(step: Step, run: Run, { id, node, item }: Candidate):
 
 function cancelExecutions(step: Step, run: Run, ids: readonly ExecutionId[]): void {
   const { runs, entries } = step.state;
+  const changes = step.batch.shards.get(run.shard)?.changes;
   const unknown: ExecutionId[] = [];
   for (const id of ids) {
     // The commit that creates the node is not answered yet. Its answer triggers this check again.
     if (run.uncommitted.has(id)) continue;
+    // Its end is in this step, and the run learns of it next.
+    if (changes?.get(id)?.queue === "NONE") continue;
     const entry = entries.get(id);
     if (entry !== undefined) endNode(step, entry, run);
     else if (!runs.ending.has(id)) {

@@ -4,7 +4,7 @@ import type { MapRules } from "../../domain/workflow/map-items.ts";
 import type { Assignment } from "../../ports/messages.ts";
 import type { Batch } from "../batch.ts";
 import { RUN, Stage, states } from "../testing/run-stage.ts";
-import { ordersOf } from "../testing/story.ts";
+import { ordersOf, START } from "../testing/story.ts";
 
 const RULES: MapRules = { maxRunning: 2, tolerate: 0 };
 
@@ -14,7 +14,11 @@ function staged(rules: Partial<MapRules> = {}, onFailure: "FAIL_FAST" | "CONTINU
 }
 
 /** The map of a run whose node a has SUCCEEDED, with its items counted. */
-function counted(items: number, rules: Partial<MapRules> = {}, onFailure: "FAIL_FAST" | "CONTINUE" = "FAIL_FAST"): Stage {
+function counted(
+  items: number,
+  rules: Partial<MapRules> = {},
+  onFailure: "FAIL_FAST" | "CONTINUE" = "FAIL_FAST",
+): Stage {
   return staged(rules, onFailure).load({ a: "SUCCEEDED" }).counted("m", items);
 }
 
@@ -33,7 +37,9 @@ function command(stage: Stage, kind: "CANCEL" | "RESUME_RUN"): void {
 
 /** Items whose workers the next batch tells to stop. */
 function stopped(stage: Stage): string[] {
-  const orders = ordersOf(stage.commit()).flatMap((order) => (order.kind === "CANCEL" ? [order.token.executionId] : []));
+  const orders = ordersOf(stage.commit()).flatMap((order) =>
+    order.kind === "CANCEL" ? [order.token.executionId] : [],
+  );
   return orders.map((id) => stage.name(id)).sort();
 }
 
@@ -105,6 +111,24 @@ describe("a map", () => {
     stage.commit();
     stage.end(items["m[3]"] as Assignment);
     assert.equal(runChange(stage, stage.commit())?.mode, "FAILING");
+    assert.deepEqual(states(stage, stage.commit()), { run: "DEAD NODE_DEAD" });
+  });
+
+  it("that fails in the step in which another item ends asks for nothing", () => {
+    const stage = counted(2);
+    stage.commit();
+    const items = assigned(stage);
+    stage.story.wants.splice(0);
+    const message = ({ executionId, shard, attempt, workerId }: Assignment, isDead: boolean) => ({
+      ...{ executionId, shard, attempt, workerId, startedAt: START, finishedAt: START, result: null },
+      ...(isDead
+        ? { state: "FAILED" as const, error: { name: "Error", message: "no" }, advice: { kind: "NEVER" as const } }
+        : { state: "SUCCEEDED" as const, error: null, advice: null }),
+    });
+    const results = [message(items["m[0]"] as Assignment, true), message(items["m[1]"] as Assignment, false)];
+    stage.story.gateway({ kind: "FINISHED", results });
+    assert.deepEqual(states(stage, stage.commit()), { "m[0]": "DEAD NOT_RETRYABLE", "m[1]": "SUCCEEDED" });
+    assert.deepEqual(stage.story.wants.splice(0), []);
     assert.deepEqual(states(stage, stage.commit()), { run: "DEAD NODE_DEAD" });
   });
 

@@ -116,7 +116,8 @@ export class Runs {
     run.timer = this.deadlines.push(run.read.row.dueAt, run.id, run);
     if (this.byId.size <= RUNS_MAX) return;
     for (const other of this.byId.values()) {
-      if (other.uncommitted.size > 0 || other.overIn !== null || this.orders.has(other.id) || other.counting.size > 0) continue;
+      if (other.uncommitted.size > 0 || other.overIn !== null || this.orders.has(other.id) || other.counting.size > 0)
+        continue;
       this.drop(other);
       return;
     }

@@ -112,7 +112,16 @@ export class Stage {
   }
 
   run(executions: NodeExecution[], mode: RunMode, paused: boolean): ReadRun {
-    return { ...this.#read, row: { ...this.#read.row }, executions, items: [], mode, paused, revision: 1, signalled: [] };
+    return {
+      ...this.#read,
+      row: { ...this.#read.row },
+      executions,
+      items: [],
+      mode,
+      paused,
+      revision: 1,
+      signalled: [],
+    };
   }
 
   /** Hints a node that the api has created. */

@@ -42,7 +42,10 @@ export function mapsConformance(scene: () => Scene): void {
     const [outcome] = await store.commit([shardCommit(asked.shard, scene().epochOf(asked.shard), stale)]);
     assert.deepEqual(outcome?.missedRuns, [asked.executionId]);
     assert.deepEqual((await loaded(scene(), asked)).executions.length, 2);
-    await scene().applied(asked.shard, { runs: [change(asked, 1, { mapCounts: COUNTS })], births: items(asked, [0, 1]) });
+    await scene().applied(asked.shard, {
+      runs: [change(asked, 1, { mapCounts: COUNTS })],
+      births: items(asked, [0, 1]),
+    });
     const { executions } = await loaded(scene(), asked);
     assert.deepEqual(executions.slice(2), [execution(asked, 2, { item: 0 }), execution(asked, 2, { item: 1 })]);
   });
@@ -95,7 +98,15 @@ export function mapsConformance(scene: () => Scene): void {
     const retry = (ranges: string) => {
       const executionId = scene().runtime.uuid();
       const kept = [{ run: asked.executionId, nodes: [[0, null]] as const, items: [[2, ranges]] as const }];
-      const own = { ...job, executionId, roots: [], kept, mapCounts: COUNTS, jobVersion: 1, retryOf: asked.executionId };
+      const own = {
+        ...job,
+        executionId,
+        roots: [],
+        kept,
+        mapCounts: COUNTS,
+        jobVersion: 1,
+        retryOf: asked.executionId,
+      };
       return { ...own, idempotency: null };
     };
     const gone = await scene().store.runs.retry(retry("0-1"));

@@ -15,7 +15,7 @@ import {
   valueEnd,
 } from "./json-slices.ts";
 import type { Path } from "./json-value.ts";
-import { type Edit, type IndexEdit, INPUT, type LiteralEdit, type ReferenceEdit } from "./template.ts";
+import { type Edit, INPUT, type IndexEdit, type LiteralEdit, type ReferenceEdit } from "./template.ts";
 
 const DOLLAR = 0x24;
 
@@ -177,7 +177,8 @@ class TemplateScan {
       checkPath(path, about);
       return { item: path as Path };
     }
-    if (key === "$index" && $index === true && $item === undefined && text.indexOf('"path"') === -1) return { index: true };
+    if (key === "$index" && $index === true && $item === undefined && text.indexOf('"path"') === -1)
+      return { index: true };
     throw new BadTemplate(`${about}: {"$item": true} with a path or without, and {"$index": true} are taken`);
   }
 

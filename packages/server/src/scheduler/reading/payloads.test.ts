@@ -157,7 +157,10 @@ describe("payloads on their way to workers", () => {
     const assigns = ["hinted", "read", "bad"].map((executionId) => {
       return { executionId, attempt: 1, payloadBytes: 9, payload: null as Uint8Array | null };
     });
-    const ofRuns = { sentAt: () => 0, nodeOf: ({ executionId }: { executionId: string }) => ({ run: `${executionId} run`, item: null }) };
+    const ofRuns = {
+      sentAt: () => 0,
+      nodeOf: ({ executionId }: { executionId: string }) => ({ run: `${executionId} run`, item: null }),
+    };
     const held = await payloads.attach(assigns, ofRuns);
     assert.deepEqual(filled, ["hinted run", "read run", "bad run"]);
     const sent = assigns.slice(0, 2).map(({ payload }) => Buffer.from(payload ?? []).toString());

@@ -115,10 +115,7 @@ export class Payloads {
   }
 
   /** Replaces the references in payloads of nodes. */
-  async #fill<A extends Assigned>(
-    assigns: readonly A[],
-    runs: ReadonlyMap<ExecutionId, OfRun>,
-  ): Promise<Held<A>[]> {
+  async #fill<A extends Assigned>(assigns: readonly A[], runs: ReadonlyMap<ExecutionId, OfRun>): Promise<Held<A>[]> {
     const wanted = assigns.flatMap((assign) => {
       const { executionId, payload: stored } = assign;
       const run = runs.get(executionId);

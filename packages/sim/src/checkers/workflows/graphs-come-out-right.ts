@@ -74,16 +74,20 @@ export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, qui
     const run = runs.get(id);
     if (run === undefined) waiting.set(id, row);
     if (run === undefined) return;
-    for (const { run: base, nodes, items = [] } of kept) {
-      for (const [node, branch] of nodes) keepNode(run, runs.get(base), node, branch);
-      for (const [node, ranges] of items) {
-        for (const item of itemsOfRanges(ranges)) run.maps.keep(runs.get(base)?.maps, node, item);
-      }
-    }
-    run.maps.counted(row.mapCounts);
+    keepParts(run, row, runs);
     if (kept.length === 0) return;
     // A restored store may have nodes that the run created itself, which may follow from one of several parents.
     if (run.rows.size === kept.reduce((count, { nodes }) => count + nodes.length, 0)) judgeKept(run);
+  };
+  const opened = (event: Extract<StoreEvent, { kind: "COMMITTED" }>, before: ExecutionRow, after: ExecutionRow) => {
+    if (runs.has(after.id)) throw new Violation(`the run ${after.id} was opened twice`);
+    const hasMaps = graphs()
+      .get(after.job.jobId)
+      ?.nodes.some(({ map }) => map !== undefined);
+    judgeOpening(before, after, event.nodes, hasMaps === true);
+    begin(after, "RUNNING", false);
+    const retry = waiting.get(after.id);
+    if (retry !== undefined) keep(retry);
   };
   const put = (row: ExecutionRow) => {
     const run = runs.get(row.job.jobId);
@@ -115,30 +119,36 @@ export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, qui
       }
       if (event.kind === "COMMITTED" && event.outcome.status === "APPLIED") {
         for (const { before, after } of event.applied) {
-          if (!isRun(after) || after.queue !== "OPEN" || !graphs().has(after.job.jobId)) continue;
-          if (runs.has(after.id)) throw new Violation(`the run ${after.id} was opened twice`);
-          const hasMaps = graphs().get(after.job.jobId)?.nodes.some(({ map }) => map !== undefined);
-          judgeOpening(before, after, event.nodes, hasMaps === true);
-          begin(after, "RUNNING", false);
-          const retry = waiting.get(after.id);
-          if (retry !== undefined) keep(retry);
+          if (isRun(after) && after.queue === "OPEN" && graphs().has(after.job.jobId)) opened(event, before, after);
         }
         committed(event, runs, put);
       }
       for (const row of addedRows(event)) created(event, row, runs, put);
     },
     looked(nowMs) {
-      for (const run of runs.values()) {
-        const isIdle =
-          !isOver(run.row.state) &&
-          !run.paused &&
-          [...run.rows.values(), ...run.maps.all()].every(({ state }) => isOver(state));
-        run.idleSinceMs = isIdle ? (run.idleSinceMs ?? nowMs) : null;
-        const sinceMs = Math.max(run.idleSinceMs ?? nowMs, quiet.butForBlocksSinceMs);
-        if (nowMs - sinceMs > BOUND_MS) throw new Violation(`the run ${run.row.id} is open and nothing of it is live`);
-      }
+      for (const run of runs.values()) judgeIdle(run, nowMs, quiet);
     },
   };
+}
+
+/** An open run of which nothing is live goes on or ends soon. */
+function judgeIdle(run: RunAccount, nowMs: number, quiet: Quiet): void {
+  const { row, rows, maps, paused } = run;
+  const isIdle = !isOver(row.state) && !paused && [...rows.values(), ...maps.all()].every(({ state }) => isOver(state));
+  run.idleSinceMs = isIdle ? (run.idleSinceMs ?? nowMs) : null;
+  const sinceMs = Math.max(run.idleSinceMs ?? nowMs, quiet.butForBlocksSinceMs);
+  if (nowMs - sinceMs > BOUND_MS) throw new Violation(`the run ${row.id} is open and nothing of it is live`);
+}
+
+/** Takes over what a retry keeps. */
+function keepParts(run: RunAccount, { kept, mapCounts }: RunRow, runs: ReadonlyMap<string, RunAccount>): void {
+  for (const { run: base, nodes, items = [] } of kept) {
+    for (const [node, branch] of nodes) keepNode(run, runs.get(base), node, branch);
+    for (const [node, ranges] of items) {
+      for (const item of itemsOfRanges(ranges)) run.maps.keep(runs.get(base)?.maps, node, item);
+    }
+  }
+  run.maps.counted(mapCounts);
 }
 
 /** @param base account of the run that has the execution */

@@ -102,7 +102,9 @@ function valuesOf(run: NewRetry): unknown[] {
     ...[pool, handler, requiresText(requires), policyText(policy), concurrencyKey, run.jobVersion, run.retryOf],
     ...[
       uuids(run.kept, (kept) => kept.run),
-      JSON.stringify(run.kept.map(({ nodes, items = [] }) => [...nodes, ...items.map(([node, of]) => [node, null, of])])),
+      JSON.stringify(
+        run.kept.map(({ nodes, items = [] }) => [...nodes, ...items.map(([node, of]) => [node, null, of])]),
+      ),
       QUEUE_CODES[run.queue],
       run.mapCounts.length === 0 ? null : mapCountsText(run.mapCounts),
     ],

@@ -3,8 +3,8 @@ import type { RowChange, ShardCommit } from "../../../ports/store.ts";
 import type { NodeBirth, RunChange } from "../../../ports/store-runs.ts";
 import { bools, int2s, int4s, texts, uuids } from "../connection/arrays.ts";
 import { RUN_MODE_CODES } from "../connection/codes.ts";
-import { mapCountsText } from "./retry-run.ts";
 import { NODE_COLUMNS, newNodes, newNodeValues, nodeInsert } from "./new-nodes.ts";
+import { mapCountsText } from "./retry-run.ts";
 
 /** Parts of the commit statement for ticks that change runs of workflows or create executions of nodes; see commit-statement.ts. */
 

@@ -17,8 +17,8 @@ import { flows } from "./0016-flows.ts";
 import { signals } from "./0017-signals.ts";
 import { workflows } from "./0018-workflows.ts";
 import { retriedRuns } from "./0019-retried-runs.ts";
-import { maps } from "./0021-maps.ts";
 import { workflowActs } from "./0020-workflow-acts.ts";
+import { maps } from "./0021-maps.ts";
 
 export interface Migration {
   /** Version of the schema after the migration; versions grow. */
