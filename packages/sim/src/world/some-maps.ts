@@ -27,10 +27,12 @@ export function withSomeMaps(random: SeededRandom, graph: SomeGraph): SomeGraph 
   const ofNodes = references.ofNodes.map((list, number) => {
     return maps.has(nodes[number]?.name ?? "") ? [...kept(list), ...OF_ITEMS] : kept(list);
   });
-  const works = graph.works.map(({ got: _, ...work }, number) => {
+  const works = graph.works.map((given, number) => {
     const got = ofNodes[number] ?? [];
-    const isMap = maps.has(nodes[number]?.name ?? "");
-    return { ...work, ...(got.length > 0 && { got }), ...(isMap && { runMs: Math.min(work.runMs, 1_000) }) };
+    const work = { ...given };
+    delete work.got;
+    if (maps.has(nodes[number]?.name ?? "")) work.runMs = Math.min(work.runMs, 1_000);
+    return got.length > 0 ? { ...work, got } : work;
   });
   const input = { ...(references.input as object), items };
   const whole: References = { input, ofNodes, output: kept(references.output) };

@@ -70,14 +70,12 @@ export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, qui
   /** Rows of retries that are not open yet. */
   const waiting = new Map<string, RunRow>();
   const keep = (row: RunRow) => {
-    const { run: id, kept } = row;
-    const run = runs.get(id);
-    if (run === undefined) waiting.set(id, row);
-    if (run === undefined) return;
+    const run = runs.get(row.run);
+    if (run === undefined) return void waiting.set(row.run, row);
     keepParts(run, row, runs);
-    if (kept.length === 0) return;
     // A restored store may have nodes that the run created itself, which may follow from one of several parents.
-    if (run.rows.size === kept.reduce((count, { nodes }) => count + nodes.length, 0)) judgeKept(run);
+    const count = row.kept.reduce((sum, { nodes }) => sum + nodes.length, 0);
+    if (count > 0 && run.rows.size === count) judgeKept(run);
   };
   const opened = (event: Extract<StoreEvent, { kind: "COMMITTED" }>, before: ExecutionRow, after: ExecutionRow) => {
     if (runs.has(after.id)) throw new Violation(`the run ${after.id} was opened twice`);
