@@ -99,6 +99,7 @@ export type {
   WorkflowFilter,
   WorkflowGraph,
   WorkflowGraphNode,
+  WorkflowItem,
   WorkflowNode,
   WorkflowNodeRequest,
   WorkflowNodeState,
