@@ -18,7 +18,7 @@ import { signals } from "./0017-signals.ts";
 import { workflows } from "./0018-workflows.ts";
 import { retriedRuns } from "./0019-retried-runs.ts";
 import { workflowActs } from "./0020-workflow-acts.ts";
-import { compensations } from "./0023-compensations.ts";
+import { compensations } from "./0021-compensations.ts";
 
 export interface Migration {
   /** Version of the schema after the migration; versions grow. */
@@ -54,5 +54,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 18, name: "workflows", sql: workflows },
   { version: 19, name: "retried runs", sql: retriedRuns },
   { version: 20, name: "workflow acts", sql: workflowActs },
-  { version: 23, name: "compensations", sql: compensations },
+  { version: 21, name: "compensations", sql: compensations },
 ];
