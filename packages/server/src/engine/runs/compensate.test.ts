@@ -180,6 +180,24 @@ describe("the compensation of a run", () => {
     assert.deepEqual([endOf(last)?.slice(0, 2), born(done, last)], [["DEAD", "NODE_DEAD"], []]);
   });
 
+  it("frees the compensations that an earlier owner has parked, once the run is resumed", () => {
+    const stage = chain().compensates(OUTCOME).load({ a: "SUCCEEDED", b: "SUCCEEDED", c: "DEAD", "undo b": "PARKED" });
+    const wanted = stage.story.wants.filter(({ kind }) => kind === "LOAD");
+    assert.deepEqual(wanted, [{ kind: "LOAD", ids: [stage.id("undo b")] }]);
+  });
+
+  it("is completed with ends of compensations that the read does not show, once they are durable", () => {
+    const { stage, b } = begun();
+    const { story } = stage;
+    const run = story.state.runs.byId.get(RUN);
+    assert.ok(run !== undefined);
+    story.state.runs.drop(run);
+    stage.end(b);
+    stage.compensates(OUTCOME).load({ a: "SUCCEEDED", b: "SUCCEEDED", c: "DEAD", "undo b": "RUNNING" }, "FAILING");
+    assert.deepEqual(born(stage, stage.commit()), []);
+    assert.deepEqual(born(stage, stage.commit()), ["undo a"]);
+  });
+
   it("begins again from the rows when the store leaves its beginning out", () => {
     const { stage, c } = atLast();
     stage.end(c, "FAILED");
