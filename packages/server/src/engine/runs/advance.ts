@@ -204,14 +204,17 @@ export function applyCommitted(step: Step, { nodes, missedRuns, batch }: Extract
   for (const run of missedRuns) reload(step.state, step.batch, run);
   for (const { jobId } of nodes.notCreated) reload(step.state, step.batch, jobId);
   cancelForFailure(step, batch);
+  const stopping = new Set<Run>();
   for (const row of nodes.created) {
     const run = runs.byId.get(row.jobId);
     run?.uncommitted.delete(row.id);
     bringBorn(step, row);
     if (run === undefined) continue;
-    if (run.mode !== "RUNNING") cancelNodes(step, run, run.progress.toCancel());
+    if (run.mode !== "RUNNING") stopping.add(run);
     nodeParked(step, run, row.id);
   }
+  // Once for each run: thousands of nodes of a run may have been created.
+  for (const run of stopping) cancelNodes(step, run, run.progress.toCancel());
   for (const run of confirmOrders(step, batch)) advance(step, run);
   endRuns(step, batch);
   for (const run of confirmCompensations(step, batch)) advance(step, run);
