@@ -274,6 +274,33 @@ describe("the end of a workflow run before its nodes' ends", () => {
     assert.deepEqual(states(stage, stage.commit()), { run: "DEAD WORKFLOW_TIMED_OUT" });
   });
 
+  it("cancels the nodes that a commit under way creates, without a look at all of the others", () => {
+    const stage = new Stage({ a: [], b: ["a"], c: ["a"], d: ["a"] }).hint("a");
+    const { story } = stage;
+    const a = only(story.commit().assigns);
+    stage.load({ a: "PENDING" });
+    stage.end(a);
+    const creates = story.batch;
+    story.batch = sealBatch(creates);
+    story.later(DEADLINE_MS);
+    const run = story.state.runs.byId.get(RUN);
+    assert.ok(run !== undefined && run.uncommitted.size === 3);
+    let looks = 0;
+    const { progress } = run;
+    const toCancel = progress.toCancel.bind(progress);
+    progress.toCancel = () => {
+      looks++;
+      return toCancel();
+    };
+    stage.answer(creates);
+    const cancelled = {
+      b: "CANCELLED WORKFLOW_TIMED_OUT",
+      c: "CANCELLED WORKFLOW_TIMED_OUT",
+      d: "CANCELLED WORKFLOW_TIMED_OUT",
+    };
+    assert.deepEqual([states(stage, stage.commit()), looks], [cancelled, 0]);
+  });
+
   it("is repeated by the next owner, from the mode of the row", () => {
     const stage = new Stage({ a: [], b: ["a"] }).load({ a: "RUNNING" }, "CANCELLING");
     const wanted = stage.story.wants.filter(({ kind }) => kind === "LOAD");
