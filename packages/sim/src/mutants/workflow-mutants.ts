@@ -72,8 +72,8 @@ export const workflowMutants: readonly Mutant[] = [
   {
     name: "a run ends before the ends of its nodes are durable if it was read meanwhile",
     file: `${RUNS}/load.ts`,
-    find: "  const areDurable = last <= committed;",
-    replace: "  const areDurable = last >= 0;",
+    find: "  const areDurable = endsIn <= committed;",
+    replace: "  const areDurable = endsIn >= 0;",
     why: "the run SUCCEEDED although the store has refused the result of its last node",
     test: { file: READ_STORY, name: "ends with the commit of its last node, although it was read meanwhile" },
   },
@@ -273,8 +273,8 @@ export const workflowMutants: readonly Mutant[] = [
   {
     name: "a failure cancels nodes before the store has written it",
     file: `${RUNS}/advance.ts`,
-    find: "  const { skipped } = run.progress.ended(end.node, end);",
-    replace: "  const { cancel, skipped } = run.progress.ended(end.node, end);\n  cancelNodes(step, run, cancel);",
+    find: "  if (skipped.length > 0) noteSkips(step, run, [end.id], skipped);",
+    replace: "  cancelNodes(step, run, run.progress.toCancel());",
     why: "nodes are CANCELLED although the run goes on",
     test: { file: STORY, name: "cancels no node because of a failure that the store did not write" },
   },
