@@ -39,6 +39,10 @@ export interface WorkflowNode {
   /** 0 to 9; 5 is normal. */
   priority: number;
   policy: ExecutionPolicy;
+  /** Key that the node shares with the executions of jobs and of other nodes; left out: none. */
+  concurrencyKey?: string;
+  /** Executions of the key that run at once, at most; left out: 1. The limit of the newest execution counts. */
+  concurrencyLimit?: number;
   /** Edges from the node's parents, each pair of parent and condition once; empty: the node is ready at once. */
   dependsOn: readonly Dependency[];
   join: Join;
@@ -48,7 +52,10 @@ export interface WorkflowNode {
 
 /** The part of a node's definition that its execution copies, and the name for messages; the store keeps it. */
 export interface StoredNode
-  extends Pick<WorkflowNode, "name" | "pool" | "handler" | "requires" | "priority" | "policy"> {
+  extends Pick<
+    WorkflowNode,
+    "name" | "pool" | "handler" | "requires" | "priority" | "policy" | "concurrencyKey" | "concurrencyLimit"
+  > {
   /** Size of the payload in bytes; 0: there is none. */
   payloadBytes: number;
 }

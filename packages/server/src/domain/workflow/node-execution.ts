@@ -1,5 +1,5 @@
 import type { Candidate } from "../execution.ts";
-import type { EpochMs, ExecutionId, ShardId } from "../ids.ts";
+import { type EpochMs, type ExecutionId, type ShardId, shardKey, shardOf } from "../ids.ts";
 import { type Ordering, rankOf } from "../rank.ts";
 import type { StoredNode } from "./definition.ts";
 import { nodeExecutionId } from "./node-id.ts";
@@ -14,6 +14,14 @@ export interface RunOfNode {
   scheduledAt: EpochMs;
 }
 
+/** Shard of a node's execution: that of its concurrency key, where the key's limit is kept, else that of its run. */
+export function shardOfNode(
+  run: Pick<RunOfNode, "id" | "shard" | "tenant">,
+  { concurrencyKey }: Pick<StoredNode, "concurrencyKey">,
+): ShardId {
+  return concurrencyKey === undefined ? run.shard : shardOf(shardKey(run.tenant, concurrencyKey, run.id));
+}
+
 /**
  * Makes the execution of a ready node. Its rank is that of its run, so that runs that have begun end before others begin.
  * Its lateness counts from its creation.
@@ -26,17 +34,18 @@ export function nodeExecution(
   createdAt: EpochMs,
 ): Candidate {
   const { pool, handler, requires, priority, policy, payloadBytes } = definition;
+  const { concurrencyKey = null, concurrencyLimit = 1 } = definition;
   return {
     id: nodeExecutionId(run.id, node, null, 0),
     jobId: run.id,
     node,
-    shard: run.shard,
+    shard: shardOfNode(run, definition),
     tenant: run.tenant,
     pool,
     handler,
     requires,
-    concurrencyKey: null,
-    concurrencyLimit: 1,
+    concurrencyKey,
+    concurrencyLimit,
     hasUniqueKey: false,
     priority,
     rank: rankOf(ordering, run.scheduledAt, priority),

@@ -1,4 +1,4 @@
-import type { Candidate } from "../../domain/execution.ts";
+import { type Candidate, isKeyedNode } from "../../domain/execution.ts";
 import type { ExecutionId } from "../../domain/ids.ts";
 import { laneHash } from "../../domain/lane.ts";
 import { edgesOf, nodeOfEdge } from "../../domain/workflow/adjacency.ts";
@@ -10,7 +10,7 @@ import type { RunMode } from "../../ports/store-runs.ts";
 import type { Batch } from "../batch.ts";
 import type { Input } from "../inputs.ts";
 import { answer } from "../jobs/answers.ts";
-import { bringBorn } from "../queue/intake.ts";
+import { applyHints, bringBorn } from "../queue/intake.ts";
 import { type MachineState, poolOf, type Step } from "../state.ts";
 import { cancelNodes } from "./cancel-nodes.ts";
 import { endRuns } from "./end.ts";
@@ -27,6 +27,9 @@ const LIVE_MAX = 4_000;
 /** Draws the consequences of the ends of nodes in this step. A run that is not in memory is read, and advanced then. */
 export function advanceRuns(step: Step): void {
   const { runs } = step.state;
+  const untold = [...runs.untold];
+  runs.untold.clear();
+  for (const run of untold) if (runs.byId.get(run.id) === run) cancelNodes(step, run, run.progress.toCancel());
   // A run that ends its other nodes adds their ends.
   for (let end = runs.ended.shift(); end !== undefined; end = runs.ended.shift()) nodeEnded(step, end);
 }
@@ -35,10 +38,14 @@ function nodeEnded(step: Step, end: NodeEnd): void {
   const { runs } = step.state;
   const run = runs.byId.get(end.run);
   if (run === undefined) return runs.expect(end.run);
+  const { isDurable = false } = end;
+  // The read that has brought the run since may have shown a durable end.
+  if (isDurable && run.progress.stateOf(end.node) !== "LIVE") return;
   const { cancel, skipped } = run.progress.ended(end.node, end);
-  if (skipped.length > 0) noteSkips(step, run, end.id, skipped);
+  const written = isDurable ? [] : [end.id];
+  if (skipped.length > 0) noteSkips(step, run, written, skipped);
   cancelNodes(step, run, cancel);
-  advance(step, run, [end.id]);
+  advance(step, run, written);
 }
 
 /**
@@ -82,7 +89,7 @@ function createReady(step: Step, run: Run): void {
   for (const node of nodes) {
     const row = createdNode(step, run, node);
     run.uncommitted.add(row.id);
-    step.batch.create({ row, laneHash: laneHash(row), after: [...endsBefore(step, run, node)], createdAt: step.now });
+    step.batch.create(run.shard, { row, laneHash: laneHash(row), after: [...endsBefore(step, run, node)], createdAt: step.now });
   }
   step.state.recentWrites.add(run.id, step.batch.number);
 }
@@ -97,13 +104,13 @@ function createdNode({ state, now }: Step, { id, shard, read, signalled }: Run, 
 }
 
 /** Records the ends in this batch from which skips follow: a node that follows from a skip follows from these ends. */
-function noteSkips(step: Step, run: Run, end: ExecutionId, skipped: readonly number[]): void {
+function noteSkips(step: Step, run: Run, ends: readonly ExecutionId[], skipped: readonly number[]): void {
   const { number } = step.batch;
   if (run.skips?.batch !== number) run.skips = { batch: number, causes: new Map() };
   const { positions } = run.progress.graph;
   const place = (node: number) => positions[node] as number;
   for (const node of [...skipped].sort((a, b) => place(a) - place(b))) {
-    run.skips.causes.set(node, endsBefore(step, run, node).add(end));
+    run.skips.causes.set(node, new Set([...endsBefore(step, run, node), ...ends]));
   }
 }
 
@@ -177,7 +184,9 @@ export function applyCommitted(step: Step, { nodes, missedRuns, batch }: Extract
   for (const row of nodes.created) {
     const run = runs.byId.get(row.jobId);
     run?.uncommitted.delete(row.id);
-    bringBorn(step, row);
+    // Another owner may have had the shard of the key since, so the row is known only as from a hint.
+    if (isKeyedNode(row)) applyHints(step, [row]);
+    else bringBorn(step, row);
     if (run === undefined) continue;
     if (run.mode !== "RUNNING") cancelNodes(step, run, run.progress.toCancel());
     nodeParked(step, run, row.id);

@@ -4,6 +4,7 @@ import { orderStop } from "../attempts/cancel.ts";
 import { type Entry, isCancelled } from "../entry.ts";
 import { finishEntry } from "../rows.ts";
 import type { Step } from "../state.ts";
+import { cancelKeyed, isKeyed } from "./keyed-nodes.ts";
 import type { Run } from "./runs.ts";
 
 /** Reason of a node that its run ended, by the mode of the run. A RUNNING run ends none. */
@@ -24,6 +25,10 @@ export function cancelNodes(step: Step, run: Run, nodes: readonly number[]): voi
     const id = nodeExecutionId(run.id, node, null, 0);
     // The commit that creates the node is not answered yet. Its answer triggers this check again.
     if (run.uncommitted.has(id)) continue;
+    if (isKeyed(run, node)) {
+      cancelKeyed(step, run, node, reasonOf(run));
+      continue;
+    }
     const entry = entries.get(id);
     if (entry !== undefined) endNode(step, entry, run);
     else if (!runs.ending.has(id)) {
@@ -33,13 +38,17 @@ export function cancelNodes(step: Step, run: Run, nodes: readonly number[]): voi
   }
 }
 
+function reasonOf({ mode, progress }: Run): string | null {
+  return REASONS[mode === "RUNNING" ? progress.mode : mode];
+}
+
 /** Ends a node because its run asks for it. A worker that has the node is told to stop. */
-export function endNode(step: Step, entry: Entry, { mode, progress }: Run): void {
+export function endNode(step: Step, entry: Entry, run: Run): void {
   if (entry.superseded) return;
   const wasCancelled = isCancelled(entry);
   entry.superseded = true;
   if (entry.place !== "ASSIGNED")
-    return finishEntry(step, entry, "CANCELLED", { reason: REASONS[mode === "RUNNING" ? progress.mode : mode] });
+    return finishEntry(step, entry, "CANCELLED", { reason: reasonOf(run) });
   // The worker of an execution that was taken over is told when it is back, as with a cancel command.
   if (!wasCancelled && entry.assigned?.soughtSince === null) orderStop(step, entry, "REQUESTED");
 }

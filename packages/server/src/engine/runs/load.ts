@@ -12,6 +12,7 @@ import { advance } from "./advance.ts";
 import { cancelNodes } from "./cancel-nodes.ts";
 import { endRun } from "./end.ts";
 import { holdKey } from "./held-keys.ts";
+import { dropEnds, endsLoaded } from "./keyed-nodes.ts";
 import { holdLoaded } from "./pause.ts";
 import type { Run } from "./runs.ts";
 import { signalLoaded } from "./signal-node.ts";
@@ -60,6 +61,7 @@ function mayOpen(step: Step, read: ReadRun): void {
   const sent = signals.get(id) ?? [];
   signals.delete(id);
   for (const command of sent) commandDone(step, command, "SIGNALLED");
+  dropEnds(step, id);
   const opening = openings.get(id);
   if (opening === undefined) return;
   opening.entry.unverified = false;
@@ -79,6 +81,7 @@ function gone(step: Step, id: ExecutionId, mark: ReadMark): void {
   if (recentWrites.hides(id, mark.since)) return runs.expect(id);
   notToOpen(step, id);
   runs.superseded.delete(id);
+  dropEnds(step, id);
   for (const open of [runs.cancels, runs.orders, runs.signals]) {
     for (const command of open.get(id) ?? []) commandDone(step, command, "FINAL");
     open.delete(id);
@@ -105,6 +108,7 @@ export function bring(step: Step, read: ReadRun): void {
     parking: null,
     orderedIn: null,
     signalled: new Set(read.signalled),
+    toldToEnd: new Set(),
     revision,
     uncommitted: new Set(),
     skips: null,
@@ -117,6 +121,7 @@ export function bring(step: Step, read: ReadRun): void {
   cancelNodes(step, run, progress.toCancel());
   holdLoaded(step, run);
   signalLoaded(step, run);
+  endsLoaded(step, run);
   advance(step, run);
   // The ends of its nodes were read, so the run waits for no commit, and an idle system makes none.
   if (run.overIn !== null && run.revision === revision) endRun(step, run);

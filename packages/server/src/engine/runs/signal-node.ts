@@ -1,5 +1,6 @@
 import { commandDone } from "../jobs/answers.ts";
 import type { Step } from "../state.ts";
+import { isKeyed, passSignal } from "./keyed-nodes.ts";
 import type { NodeSignal, Run } from "./runs.ts";
 
 /** Signals to nodes that have no execution in memory. The signals are in the store, and a mark of the execution has them read. */
@@ -33,9 +34,11 @@ export function signalLoaded(step: Step, run: Run): void {
 
 function signalIn(step: Step, run: Run, command: NodeSignal): "LOAD" | "DONE" {
   const state = run.progress.stateOf(command.ofNode.node);
-  if (state === "LIVE") return "LOAD";
+  const { node } = command.ofNode;
+  if (state === "LIVE" && !isKeyed(run, node)) return "LOAD";
+  if (state === "LIVE") passSignal(step, run, command);
   const isUnborn = state === "BLOCKED" || state === "READY";
   if (isUnborn) run.signalled.add(command.executionId);
-  commandDone(step, command, isUnborn ? "SIGNALLED" : "FINAL");
+  commandDone(step, command, isUnborn || state === "LIVE" ? "SIGNALLED" : "FINAL");
   return "DONE";
 }

@@ -1,0 +1,86 @@
+import type { ExecutionId, ShardId } from "../../domain/ids.ts";
+import type { StoredNode } from "../../domain/workflow/definition.ts";
+import { shardOfNode } from "../../domain/workflow/node-execution.ts";
+import { nodeCommandId, nodeExecutionId } from "../../domain/workflow/node-id.ts";
+import type { NodeEndedCommand } from "../../ports/store-commands.ts";
+import { commandApplied } from "../jobs/answers.ts";
+import type { Step } from "../state.ts";
+import type { NodeSignal, Run } from "./runs.ts";
+
+/**
+ * Nodes with concurrency keys. The execution of such a node is in the shard of its key, like those of jobs with the key, and
+ * its owner counts them together. That owner may be another node of the cluster, and never knows the run: the owner of the
+ * run asks it by commands to cancel the execution, and learns of its end by a command. All of that is the same if one
+ * owner has both shards.
+ */
+
+/** Commands to owners of keys in a batch from which on the rest waits for the next batch. */
+const COMMANDS_MAX = 1_000;
+
+export function isKeyed({ read }: Run, node: number): boolean {
+  return read.definitions[node]?.concurrencyKey !== undefined;
+}
+
+/** Applies the end of a node. A run that is not in memory is read first. */
+export function keyedNodeEnded(step: Step, command: NodeEndedCommand): void {
+  const { runs } = step.state;
+  const id = command.ofNode.run;
+  const run = runs.byId.get(id);
+  if (run !== undefined) return applyEnd(step, run, command);
+  runs.keyedEnds.set(id, [...(runs.keyedEnds.get(id) ?? []), command]);
+  runs.expect(id);
+}
+
+/** Applies the ends that have come while the run was not in memory. The read may be older than they are. */
+export function endsLoaded(step: Step, run: Run): void {
+  const commands = takeEnds(step, run.id);
+  for (const command of commands) applyEnd(step, run, command);
+}
+
+/** Completes the commands about ends of a run that is final, or was never opened. */
+export function dropEnds(step: Step, run: ExecutionId): void {
+  for (const command of takeEnds(step, run)) commandApplied(step, command);
+}
+
+function takeEnds({ state: { runs } }: Step, run: ExecutionId): readonly NodeEndedCommand[] {
+  const commands = runs.keyedEnds.get(run) ?? [];
+  runs.keyedEnds.delete(run);
+  return commands;
+}
+
+function applyEnd(step: Step, run: Run, command: NodeEndedCommand): void {
+  const { executionId: id, state, branch, ofNode } = command;
+  commandApplied(step, command);
+  // A read of the run that began before this end was durable must not bring the run back as it was.
+  step.state.recentWrites.add(run.id, step.batch.number);
+  // The read of the run has shown the end, and what follows from it is done.
+  if (run.progress.stateOf(ofNode.node) !== "LIVE") return;
+  step.state.runs.ended.push({ id, run: run.id, node: ofNode.node, state, branch, isDurable: true });
+}
+
+/** Asks the owner of a node's key to cancel the node, once while the run is in memory. A next owner asks again. */
+export function cancelKeyed(step: Step, run: Run, node: number, reason: string | null): void {
+  const command = { id: nodeCommandId("CANCEL", run.id, node, null), kind: "CANCEL", ...receiver(run, node) } as const;
+  if (run.toldToEnd.has(command.executionId)) return;
+  if (step.batch.commands >= COMMANDS_MAX) return void step.state.runs.untold.add(run);
+  run.toldToEnd.add(command.executionId);
+  step.batch.addCommand(run.shard, { run: run.id, command: { ...command, ...(reason !== null && { reason }) } });
+}
+
+/** Passes a signal on that names a node whose execution exists. The signal itself is in the store. */
+export function passSignal(step: Step, run: Run, { id, ofNode }: NodeSignal): void {
+  const command = { id: passedId(id), kind: "SIGNAL", ...receiver(run, ofNode.node) } as const;
+  step.batch.addCommand(run.shard, { run: run.id, command });
+}
+
+/** Id of a command that is passed on once: one commit removes the first command and adds the second. */
+function passedId(id: string): string {
+  const last = Number.parseInt(id.slice(-1), 16) ^ 1;
+  return `${id.slice(0, -1)}${last.toString(16)}`;
+}
+
+function receiver({ id, shard, read }: Run, node: number): { shard: ShardId; executionId: ExecutionId } {
+  const run = { id, shard, tenant: read.row.tenant };
+  const executionId = nodeExecutionId(id, node, null, 0);
+  return { shard: shardOfNode(run, read.definitions[node] as StoredNode), executionId };
+}
