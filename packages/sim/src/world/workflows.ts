@@ -21,6 +21,8 @@ import { compiled, type SomeGraph, someGraph, withReferences } from "./some-grap
 const WORKFLOWS_EVERY = 10;
 /** The same for workflows with references, retries, pauses, signals, delays, concurrency keys and recurrence, among the seeds that have workflows. */
 const ACTS_EVERY = 20;
+/** Seeds with this remainder have workflows with nodes that have concurrency keys. */
+const KEYED_NODES = 6;
 const ANSWER_WITHIN_MS = 5_000;
 const RETRY_MS = 400;
 /** Longest sleep of a node's handler, in milliseconds. */
@@ -90,8 +92,12 @@ export class Workflows {
    * @param plansEndMs end of the plans of workflows that recur, in simulated milliseconds
    */
   plan(seed: number, count: number, withinMs: number, plansEndMs: number, only: PlannedPart): void {
-    if (seed % WORKFLOWS_EVERY !== WORKFLOWS_EVERY - 2) return;
+    const hasKeyedNodes = seed % ACTS_EVERY === KEYED_NODES;
+    if (seed % WORKFLOWS_EVERY !== WORKFLOWS_EVERY - 2 && !hasKeyedNodes) return;
     const hasActs = seed % ACTS_EVERY === ACTS_EVERY - 2;
+    const keys = this.#random.fork("keys of nodes");
+    // A run with a keyed node is never paused.
+    if (hasKeyedNodes) this.#retries = new Retries(this.#clock, this.#random.fork("retries"), this.#server);
     const references = this.#random.fork("references");
     const starts = this.#random.fork("starts");
     if (hasActs) {
@@ -103,12 +109,13 @@ export class Workflows {
       const atMs = random.next() * withinMs;
       const key = `workflow-${number}`;
       const drawn = someGraph(random, key);
-      const graph = hasActs ? withReferences(references, drawn, key) : drawn;
+      if (hasKeyedNodes) giveKeys(keys, drawn);
+      const graph = hasActs || hasKeyedNodes ? withReferences(references, drawn, key) : drawn;
       const timeoutSec = random.chance(0.1) ? random.between(1, 60) : 7_200;
       const cancelAfterMs = random.chance(0.1) ? random.between(0, random.pick([50, 20_000])) : null;
       const start = { timeoutSec, ...(hasActs && someStart(starts, EPOCH_MS + atMs)) };
       const pauses = hasActs ? somePauses(random.fork(`pauses of ${key}`)) : [];
-      if (hasActs) {
+      if (hasActs || hasKeyedNodes) {
         for (const [node, work] of graph.works.entries())
           work.waits = waitsOf(random.fork(`waits of ${key} ${node}`), WAIT_MAX_MS);
       }
@@ -240,6 +247,16 @@ function someStart(random: SeededRandom, atMs: number): Start {
     ...(random.chance(0.6) && someKey(random)),
     ...(random.chance(0.1) && { startBefore: new Date(atMs + random.between(1, 120) * 1_000).toISOString() }),
   };
+}
+
+/** Gives some nodes of a graph concurrency keys, which runs and jobs have too. */
+function giveKeys(random: SeededRandom, { nodes }: SomeGraph): void {
+  for (const node of nodes) {
+    if (!random.chance(0.5)) continue;
+    const { concurrencyKey, concurrencyLimit } = someKey(random);
+    if (concurrencyKey !== undefined && concurrencyLimit !== undefined)
+      Object.assign(node, { concurrencyKey, concurrencyLimit });
+  }
 }
 
 /** A concurrency key of workflows, or one that jobs have too. */

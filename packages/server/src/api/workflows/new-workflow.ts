@@ -73,11 +73,9 @@ function recurringWorkflow(workflow: NewRecurringWorkflow): NewRecurringWorkflow
   return { ...workflow, definition: { ...definition, recurrence: { ...recurrence, startsWorkflow: true } } };
 }
 
-function storedNode(
-  { name, pool, handler, requires, priority, policy }: WorkflowNode,
-  payloadBytes: number,
-): StoredNode {
-  return { name, pool, handler, requires, priority, policy, payloadBytes };
+function storedNode(node: WorkflowNode, payloadBytes: number): StoredNode {
+  const { dependsOn: _edges, join: _join, allowFailure: _allowed, ...stored } = node;
+  return { ...stored, payloadBytes };
 }
 
 /** Nodes whose executions a new run begins with. @param kept nodes that the run keeps from earlier runs */

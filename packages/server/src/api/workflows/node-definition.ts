@@ -2,6 +2,7 @@ import type { HandlerPolicies, JobSubmission, WorkflowEnvelope, WorkflowNodeSubm
 import type { EpochMs } from "../../domain/ids.ts";
 import { DEFAULT_POOL } from "../../domain/job.ts";
 import type { Condition, Dependency, WorkflowNode } from "../../domain/workflow/definition.ts";
+import { isConstant, type KeyTemplate, parseKey } from "../handlers/key-template.ts";
 import type { PolicyBook } from "../handlers/kept-policies.ts";
 import type { FieldError } from "../http/errors.ts";
 import { contradictions, jobDefinition } from "../submit/job-definition.ts";
@@ -22,18 +23,16 @@ export function nodeDefinition(
   const { name, target, payload: _payload, dependsOn = [], join = "ALL", allowFailure = false, ...policies } = node;
   const { pool: defaultPool, ...common } = defaults;
   const pool = target.pool ?? defaultPool ?? book.homeOf(target.handler) ?? DEFAULT_POOL;
-  const {
-    concurrencyKey,
-    concurrencyLimit: _limit,
-    uniqueKey: _key,
-    ...declared
-  } = book.of(pool, target.handler) ?? {};
-  if (concurrencyKey !== undefined) return [keyFault(target.handler, concurrencyKey)];
+  const { uniqueKey: _key, ...kept } = book.of(pool, target.handler) ?? {};
+  const declared = keyOfTask(kept, policies.concurrencyKey);
+  if (declared === null) return [keyFault(target.handler, kept.concurrencyKey ?? "")];
   const job: JobSubmission = { ...declared, ...common, ...policies, target: { ...target, pool } };
   const faults = contradictions(job, 0);
   if (faults.length > 0) return faults;
-  const { handler, requires, priority, policy } = jobDefinition(job, createdAt);
-  return { name, pool, handler, requires, priority, policy, dependsOn: dependsOn.map(edge), join, allowFailure };
+  const { handler, requires, priority, policy, concurrencyKey, concurrencyLimit } = jobDefinition(job, createdAt);
+  const key = concurrencyKey !== null && { concurrencyKey, ...(concurrencyLimit > 1 && { concurrencyLimit }) };
+  const execution = { pool, handler, requires, priority, policy, ...key };
+  return { name, ...execution, dependsOn: dependsOn.map(edge), join, allowFailure };
 }
 
 function edge(dependency: NonNullable<WorkflowNodeSubmission["dependsOn"]>[number]): Dependency {
@@ -41,10 +40,24 @@ function edge(dependency: NonNullable<WorkflowNodeSubmission["dependsOn"]>[numbe
   return { node: dependency.node, when: (dependency.when ?? "SUCCEEDED") as Condition };
 }
 
+/**
+ * Policies of a task without a key that a node of the workflow cannot have, or has itself.
+ * @param own key of the node; undefined: it has none
+ * @returns null: the key depends on the payload, which may not be known before the node runs
+ */
+function keyOfTask(policies: HandlerPolicies, own: string | undefined): HandlerPolicies | null {
+  const { concurrencyKey, concurrencyLimit, ...plain } = policies;
+  const limit = concurrencyLimit !== undefined && { concurrencyLimit };
+  if (own !== undefined) return { ...plain, ...limit };
+  if (concurrencyKey === undefined) return plain;
+  // Templates were checked when they were declared.
+  return isConstant(parseKey(concurrencyKey) as KeyTemplate) ? { ...plain, ...limit, concurrencyKey } : null;
+}
+
 /** A node without the key would exceed the limit that the task declares. */
-function keyFault(handler: string, key: NonNullable<HandlerPolicies["concurrencyKey"]>): FieldError {
+function keyFault(handler: string, key: string): FieldError {
   const message =
-    `cannot be a node: its task ${JSON.stringify(handler)} declares the concurrencyKey ${JSON.stringify(key)}, and nodes have ` +
-    "no concurrency keys. Submit it as a job, or limit its pool";
-  return { field: "target.handler", message };
+    `is missing: the task ${JSON.stringify(handler)} declares ${JSON.stringify(key)}, which is filled in from payloads of jobs alone; ` +
+    "give concurrencyKey in the node";
+  return { field: "concurrencyKey", message };
 }
