@@ -23,7 +23,13 @@ describe("nodes with concurrency keys over HTTP, on PostgreSQL, with two servers
     nodes = [await startLocalNode(cluster), await startLocalNode(cluster)];
     const [node] = nodes as [RunningNode];
     client = new Client({ url: node.httpUrl, apiKey });
-    worker = new Worker({ url: node.grpcAddress, apiKey, slots: 8, tasks: workflowTasks(holds), warn: () => undefined });
+    worker = new Worker({
+      url: node.grpcAddress,
+      apiKey,
+      slots: 8,
+      tasks: workflowTasks(holds),
+      warn: () => undefined,
+    });
     await worker.start();
   });
   after(async () => {
@@ -87,7 +93,8 @@ describe("nodes with concurrency keys over HTTP, on PostgreSQL, with two servers
   const waitsForKeyOf = async (execution: string) =>
     (await client.explain(execution)).reasons.find(({ reason }) => reason === "KEY_AT_LIMIT");
   const heldOf = async (run: string) => {
-    for await (const { name, executionId } of client.workflows.nodes(run)) if (name === "held") return String(executionId);
+    for await (const { name, executionId } of client.workflows.nodes(run))
+      if (name === "held") return String(executionId);
     throw new Error("the run has the node");
   };
 
@@ -104,7 +111,7 @@ describe("nodes with concurrency keys over HTTP, on PostgreSQL, with two servers
   });
 
   it("end with a run that fails or is too late", async () => {
-    const begun = [holds.begins("failed"), holds.begins("late")];
+    const begun = holds.begins("failed");
     const held = (payload: string) => ({ name: "held", target: hold, payload, concurrencyKey: payload });
     const gate = holds.begins("gate");
     const failing = await submit({
@@ -116,7 +123,7 @@ describe("nodes with concurrency keys over HTTP, on PostgreSQL, with two servers
       ],
     });
     const late = await submit({ timeoutSec: 1, nodes: [held("late")] });
-    await Promise.all([...begun, gate]);
+    await Promise.all([begun, gate]);
     holds.goOn("gate");
     await ends(failing, "DEAD", "NODE_DEAD");
     const states = { held: "CANCELLED", gate: "SUCCEEDED", broken: "DEAD", alarm: "SUCCEEDED" };
@@ -130,7 +137,13 @@ describe("nodes with concurrency keys over HTTP, on PostgreSQL, with two servers
       output: { $from: "last" },
       nodes: [
         { name: "first", target: { handler: "echo" }, payload: { rows: 3 }, concurrencyKey: "three" },
-        { name: "flaky", target: { handler: "flaky" }, payload: "keyed", dependsOn: ["first"], concurrencyKey: "three" },
+        {
+          name: "flaky",
+          target: { handler: "flaky" },
+          payload: "keyed",
+          dependsOn: ["first"],
+          concurrencyKey: "three",
+        },
         {
           ...{ name: "last", target: { handler: "echo" }, payload: { $from: "first", path: ["rows"] } },
           ...{ dependsOn: ["flaky"], concurrencyKey: "three" },
@@ -177,7 +190,11 @@ describe("nodes with concurrency keys over HTTP, on PostgreSQL, with two servers
     nodes.pop();
     holds.goOn("lost");
     for (const name of ["a", "b", "c", "d", "e", "f"]) {
-      await until(async () => (holds.goOn(`lost-${name}`), (await statesOf(runs["abcdef".indexOf(name)] as string))["held"] === "SUCCEEDED"));
+      await until(
+        async () => (
+          holds.goOn(`lost-${name}`), (await statesOf(runs["abcdef".indexOf(name)] as string))["held"] === "SUCCEEDED"
+        ),
+      );
     }
     await stopped;
     for (const run of [...runs, last]) await ends(run, "SUCCEEDED", null);

@@ -1,6 +1,7 @@
 import { flowMutants } from "./flow-mutants.ts";
 import { gatewayMutants } from "./gateway-mutants.ts";
 import { idMutants } from "./id-mutants.ts";
+import { keyedNodeMutants } from "./keyed-node-mutants.ts";
 import { machineMutants } from "./machine-mutants.ts";
 import type { Mutant } from "./mutant.ts";
 import { permitMutants } from "./permit-mutants.ts";
@@ -27,6 +28,7 @@ export const allMutants: readonly Mutant[] = [
   ...suspensionMutants,
   ...workflowMutants,
   ...workflowStartMutants,
+  ...keyedNodeMutants,
 ];
 
 export function mutantNamed(name: string): Mutant {

@@ -53,17 +53,32 @@ export function* makingWorkflow(parts: WorkflowParts): Generator<undefined, NewW
   };
   yield;
   if (job.executionId === null) return recurringWorkflow({ ...job, ...shared });
-  if (job.queue === "WAITING" || !startsAtOnce(job.definition)) return { ...job, ...shared, deadline: null, roots: [] };
+  const first = firstNodes(graph);
+  const isOpen =
+    job.queue !== "WAITING" &&
+    startsAtOnce(
+      job.definition,
+      first.map((node) => stored[node]),
+    );
+  if (!isOpen) return { ...job, ...shared, deadline: null, roots: [] };
   const { createdAt, definition } = job;
   const run = { ...job, id: job.executionId, jobVersion: 1, scheduledAt: definition.scheduledAt };
-  const roots = yield* makingRoots(run, firstNodes(graph), stored, orderingOf, createdAt);
+  const roots = yield* makingRoots(run, first, stored, orderingOf, createdAt);
   const deadline = createdAt + definition.policy.timeoutMs;
   return { ...job, ...shared, queue: "OPEN", deadline, roots };
 }
 
-/** Whether a run that is due opens when it is written. A run with a concurrency key, or one that may be too late, is its owner's to open. */
-export function startsAtOnce({ concurrencyKey, policy }: Pick<JobDefinition, "concurrencyKey" | "policy">): boolean {
-  return concurrencyKey === null && policy.startBefore === null;
+/**
+ * Whether a run that is due opens when it is written. A run with a concurrency key, or one that may be too late, is its owner's to
+ * open. So is one whose first nodes have concurrency keys: their executions do not lead the owner to the run and its deadline.
+ * @param first the nodes without open parents
+ */
+export function startsAtOnce(
+  { concurrencyKey, policy }: Pick<JobDefinition, "concurrencyKey" | "policy">,
+  first: readonly (Pick<StoredNode, "concurrencyKey"> | undefined)[],
+): boolean {
+  const hasKeyedRoot = first.some((node) => node?.concurrencyKey !== undefined);
+  return concurrencyKey === null && policy.startBefore === null && !hasKeyedRoot;
 }
 
 function recurringWorkflow(workflow: NewRecurringWorkflow): NewRecurringWorkflow {

@@ -2,8 +2,8 @@ import type { HandlerPolicies, JobSubmission, WorkflowEnvelope, WorkflowNodeSubm
 import type { EpochMs } from "../../domain/ids.ts";
 import { DEFAULT_POOL } from "../../domain/job.ts";
 import type { Condition, Dependency, WorkflowNode } from "../../domain/workflow/definition.ts";
-import { isConstant, type KeyTemplate, parseKey } from "../handlers/key-template.ts";
 import type { PolicyBook } from "../handlers/kept-policies.ts";
+import { isConstant, type KeyTemplate, parseKey } from "../handlers/key-template.ts";
 import type { FieldError } from "../http/errors.ts";
 import { contradictions, jobDefinition } from "../submit/job-definition.ts";
 
@@ -59,5 +59,13 @@ function keyFault(handler: string, key: string): FieldError {
   const message =
     `is missing: the task ${JSON.stringify(handler)} declares ${JSON.stringify(key)}, which is filled in from payloads of jobs alone; ` +
     "give concurrencyKey in the node";
+  return { field: "concurrencyKey", message };
+}
+
+/** The run holds a place of its key until its last node has ended. */
+export function sharedKeyFault(key: string): FieldError {
+  const message =
+    `is the key ${JSON.stringify(key)} of the workflow, whose run holds it until the node has ended: ` +
+    "give the node another key, or the workflow none";
   return { field: "concurrencyKey", message };
 }

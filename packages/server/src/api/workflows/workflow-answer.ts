@@ -48,8 +48,13 @@ export function answerOf(
   if (deduplicated) return { workflowId, jobId, deduplicated };
   const { scheduledAt } = definition;
   const startsAt = scheduledAt > takenAt ? formatInstant(scheduledAt) : null;
-  const isOpen = startsAt === null && startsAtOnce(definition);
-  const roots = nodes.flatMap(({ dependsOn }, node) => (dependsOn.length === 0 ? [node] : []));
-  const first = isOpen ? roots.slice(0, ROOTS_MAX) : null;
+  const roots = nodes.flatMap(({ dependsOn }, node) => (dependsOn.length === 0 ? [node] : [])).slice(0, ROOTS_MAX);
+  const isOpen =
+    startsAt === null &&
+    startsAtOnce(
+      definition,
+      roots.map((node) => nodes[node]),
+    );
+  const first = isOpen ? roots : null;
   return { workflowId, jobId, ...startedBody(workflowId, nodes, first), startsAt };
 }

@@ -80,9 +80,10 @@ export class WorkflowRetrier {
     const picture = await knownPicture(this.#deps.runs, workflowId);
     const { executionId, jobId, retryOf, kept } = picture.run;
     const job = await this.#deps.store.queries.getJob(DEFAULT_TENANT, jobId);
-    const isOpen = job === null || startsAtOnce(retriedDefinition(job, picture.run.createdAt));
-    const first = isOpen ? firstNodes(picture.graph, kept) : null;
-    return { replayed: true, body: bodyOf({ executionId, jobId, retryOf: retryOf ?? "" }, picture, first), first: [] };
+    const first = firstNodes(picture.graph, kept);
+    const isOpen = job === null || opensAtOnce(job, picture.run.createdAt, picture, first);
+    const begun = isOpen ? first : null;
+    return { replayed: true, body: bodyOf({ executionId, jobId, retryOf: retryOf ?? "" }, picture, begun), first: [] };
   }
 
   /** @throws {ProblemError} */
@@ -102,7 +103,7 @@ export class WorkflowRetrier {
     const orderingOf = await orderings.read();
     const createdAt = runtime.now();
     const definition = retriedDefinition(job, createdAt);
-    const isOpen = startsAtOnce(definition);
+    const isOpen = opensAtOnce(job, createdAt, picture, first);
     const { pool, handler, requires, priority, concurrencyKey } = definition;
     const { shard, tenant, jobId, jobVersion } = run;
     const executionId = runtime.uuid();
@@ -118,6 +119,13 @@ export class WorkflowRetrier {
       ...{ roots, jobVersion, retryOf: run.executionId, kept, idempotency },
     };
   }
+}
+
+function opensAtOnce(job: Pick<JobView, "definition">, at: EpochMs, { nodes }: RunPicture, first: readonly number[]) {
+  return startsAtOnce(
+    retriedDefinition(job, at),
+    first.map((node) => nodes[node]),
+  );
 }
 
 /** Definition of a further run of a workflow. Its time counts from now, and it is not too late to start. */

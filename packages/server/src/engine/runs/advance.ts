@@ -89,7 +89,12 @@ function createReady(step: Step, run: Run): void {
   for (const node of nodes) {
     const row = createdNode(step, run, node);
     run.uncommitted.add(row.id);
-    step.batch.create(run.shard, { row, laneHash: laneHash(row), after: [...endsBefore(step, run, node)], createdAt: step.now });
+    step.batch.create(run.shard, {
+      row,
+      laneHash: laneHash(row),
+      after: [...endsBefore(step, run, node)],
+      createdAt: step.now,
+    });
   }
   step.state.recentWrites.add(run.id, step.batch.number);
 }

@@ -47,8 +47,7 @@ export function endNode(step: Step, entry: Entry, run: Run): void {
   if (entry.superseded) return;
   const wasCancelled = isCancelled(entry);
   entry.superseded = true;
-  if (entry.place !== "ASSIGNED")
-    return finishEntry(step, entry, "CANCELLED", { reason: reasonOf(run) });
+  if (entry.place !== "ASSIGNED") return finishEntry(step, entry, "CANCELLED", { reason: reasonOf(run) });
   // The worker of an execution that was taken over is told when it is back, as with a cancel command.
   if (!wasCancelled && entry.assigned?.soughtSince === null) orderStop(step, entry, "REQUESTED");
 }

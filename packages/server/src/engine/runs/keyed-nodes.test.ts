@@ -160,7 +160,10 @@ describe("the end of a run with nodes that have concurrency keys", () => {
     const cancelling = stage.commit();
     const [command] = added(stage, cancelling);
     assert.ok(command?.kind === "CANCEL");
-    assert.deepEqual([command.shard, command.executionId, command.reason], [SHARD, stage.id("a"), "WORKFLOW_CANCELLED"]);
+    assert.deepEqual(
+      [command.shard, command.executionId, command.reason],
+      [SHARD, stage.id("a"), "WORKFLOW_CANCELLED"],
+    );
     assert.deepEqual(states(stage, stage.commit()), {});
     deliver(stage, cancelling);
     const mark = { since: stage.story.batch.number, term: stage.story.state.term };

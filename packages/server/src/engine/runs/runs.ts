@@ -1,7 +1,13 @@
 import type { FinalState } from "../../domain/execution.ts";
 import type { EpochMs, ExecutionId, ShardId } from "../../domain/ids.ts";
 import type { RunProgress } from "../../domain/workflow/readiness.ts";
-import type { CancelCommand, NodeEndedCommand, NodeOfCommand, RunCommand, SignalCommand } from "../../ports/store-commands.ts";
+import type {
+  CancelCommand,
+  NodeEndedCommand,
+  NodeOfCommand,
+  RunCommand,
+  SignalCommand,
+} from "../../ports/store-commands.ts";
 import type { RunMode } from "../../ports/store-runs.ts";
 import { Heap, type HeapNode } from "../heap.ts";
 import type { ReadRun } from "../inputs.ts";

@@ -29,7 +29,12 @@ export function keyedNodesConformance(scene: () => Scene): void {
   };
   const cancelOf = (asked: NewWorkflow, node: number): AddedCommand => {
     const { executionId: run } = asked;
-    const command = { id: nodeId(run, node, 0xfe), kind: "CANCEL", shard: KEYS, executionId: nodeId(run, node) } as const;
+    const command = {
+      id: nodeId(run, node, 0xfe),
+      kind: "CANCEL",
+      shard: KEYS,
+      executionId: nodeId(run, node),
+    } as const;
     return { run, command: { ...command, reason: "WORKFLOW_FAILED" } };
   };
   const inbox = (shard: number) => scene().store.readCommands([shard], new Set(), 10);

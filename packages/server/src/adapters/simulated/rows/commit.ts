@@ -52,7 +52,13 @@ function commitShard(data: StoreData, by: Incarnation, asked: ShardCommit, commi
   const named = { missed: allMissed, missedPlans, notCreated, missedRuns, notBorn };
   const commands = addCommands(data, asked, applied, missedRuns);
   const added = commands.length > 0 && { added: commands };
-  const outcome = { shard, status: "APPLIED" as const, ...named, ...added, refused: [...refused, ...uncreated, ...unborn] };
+  const outcome = {
+    shard,
+    status: "APPLIED" as const,
+    ...named,
+    ...added,
+    refused: [...refused, ...uncreated, ...unborn],
+  };
   return { ...told, outcome, applied, planned, born, runs, nodes };
 }
 

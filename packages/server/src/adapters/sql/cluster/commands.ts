@@ -52,7 +52,14 @@ export async function readCommands(
   return (await db.run("read", { name: "read_commands", text: READ, values })).map(commandFrom);
 }
 
-type CommandRow = [id: string, shard: number, kind: number, executionId: string | null, jobId: string, body: string | null];
+type CommandRow = [
+  id: string,
+  shard: number,
+  kind: number,
+  executionId: string | null,
+  jobId: string,
+  body: string | null,
+];
 
 function commandFrom(row: Row): Command {
   const [id, shard, code, executionId, jobId, body] = row as CommandRow;

@@ -73,6 +73,8 @@ export function without(commit: ShardCommit, offending: readonly OffendingRow[])
   const left = new Set(commit.changes.flatMap((change) => (own.has(change) ? [change.id] : [])));
   const steps = commit.steps.filter(({ executionId }) => !left.has(executionId));
   const births = commit.births.filter((birth) => !own.has(birth) && !birth.after.some((id) => left.has(id)));
-  const commands = commit.commands.filter(({ command }) => command.kind !== "NODE_ENDED" || !left.has(command.executionId));
+  const commands = commit.commands.filter(
+    ({ command }) => command.kind !== "NODE_ENDED" || !left.has(command.executionId),
+  );
   return { ...commit, changes, plans, settledJournals, steps, births, commands };
 }
