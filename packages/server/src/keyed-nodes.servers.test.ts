@@ -75,7 +75,7 @@ describe("nodes with concurrency keys over HTTP, on PostgreSQL, with two servers
     await until(async () => (await waitsForKey(second, "held")) !== undefined);
     const waiting = await waitsForKey(second, "held");
     assert.deepEqual([waiting?.["key"], waiting?.["limit"], waiting?.["running"]], ["one", 1, 1]);
-    const [holder] = waiting?.["heldBy"] as { executionId: string }[];
+    const [holder] = (waiting?.["heldBy"] ?? []) as { executionId: string }[];
     assert.equal((await client.getExecution(String(holder?.executionId))).workflowId, first);
     const next = Promise.race([holds.begins("second").then(() => "second"), holds.begins("job").then(() => "job")]);
     holds.goOn("first");

@@ -306,7 +306,7 @@ export interface ShardOutcome {
    * was not updated. Refused ones are in `refused` instead.
    */
   notBorn: ExecutionId[];
-  /** Those of `commands` that the store has added, each with its shard; left out: none. */
+  /** Members of `commands` that the store has added, each with its shard; left out: none. */
   added?: readonly Command[];
   refused: { id: ExecutionId; message: string }[];
 }
