@@ -100,6 +100,22 @@ describe("workflows by the command line", () => {
     assert.equal(await workflow(...again), await workflow(...again));
   });
 
+  it("are submitted from YAML, and followed to their end", async () => {
+    const yaml =
+      "name: of YAML\ninput: { day: monday }\noutput: { $from: a }\nnodes:\n  - name: a\n    target: { handler: echo }\n";
+    const file = await fileOf("chain.yaml", `${yaml}    payload: { $from: $input, path: [day] }\n`);
+    const text = await workflow("submit", file, "--watch");
+    assert.match(text, /^accepted: workflow \S+ of 1 nodes\n/);
+    assert.match(text, /\nstate +SUCCEEDED\n[^]*\nresult +"monday"\n/);
+    const failing = await fileOf("failing.yml", `nodes: [{ name: a, target: { handler: sleep }, payload: no number }]`);
+    assert.equal((await run(["workflow", "submit", failing, "--watch"])).code, 4);
+    const bad = await run(["workflow", "submit", await fileOf("bad.yaml", "nodes: [a")]);
+    assert.equal(bad.code, 2);
+    assert.match(bad.stderr, /bad[.]yaml is not YAML: .* at line 1/);
+    const recurring = ["workflow", "submit", file, "--every", "1h", "--watch"];
+    assert.match((await run(recurring)).stderr, /--watch is for a workflow that runs once/);
+  });
+
   it("are shown with the nodes for which blocked ones wait", async () => {
     const workflowId = await stuck();
     const text = await workflow("show", workflowId.slice(0, 30));

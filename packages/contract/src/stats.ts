@@ -28,6 +28,10 @@ export const StatsBody = named("Stats", {
     ready: Count("for a worker, or at one for less than 30 s without a start"),
     running: Count("whose rows say so: for a second or longer, or at a worker for 30 s or longer without a start"),
     deadLetters: Count("DEAD, and neither replayed nor discarded"),
+    openRuns: orNull(
+      Type.Integer({ minimum: 0 }),
+      "runs of workflows that have begun and not ended; null: the server cannot count them yet, soon after an upgrade",
+    ),
     countedUpTo: Count("what there is more of is told as this"),
   }),
   store: Type.Array(

@@ -44,10 +44,10 @@ export function readNodes(client: Client, runs: readonly FinalRun[]): Promise<Fi
 /** Reads all runs of workflows with their nodes. */
 export async function readRuns(client: Client): Promise<FinalRun[]> {
   const runs: FinalRun[] = [];
-  for await (const { workflowId, name, state, finishedAt } of client.workflows.list({ limit: PAGE })) {
+  for await (const { workflowId, name, state, finishedAt, retryOf } of client.workflows.list({ limit: PAGE })) {
     const nodes: WorkflowNode[] = [];
     for await (const node of client.workflows.nodes(workflowId, { limit: PAGE })) nodes.push(node);
-    runs.push({ workflowId, name, state, finishedAt, nodes });
+    runs.push({ workflowId, name, state, finishedAt, retryOf, nodes });
   }
   return runs;
 }

@@ -1,4 +1,5 @@
-import type { Execution, FieldError, Problem } from "./client/api-types.ts";
+import type { Execution, ExecutionError, FieldError, Problem } from "./client/api-types.ts";
+import type { Workflow } from "./client/workflow-types.ts";
 
 /** Codes of `MainspringError`, the errors that the SDK itself throws. */
 export const ERROR_CODES = [
@@ -34,6 +35,8 @@ export const ERROR_CODES = [
   "INVALID_PAYLOAD",
   /** The execution ended in another state than SUCCEEDED; see `ExecutionFailed`. */
   "EXECUTION_FAILED",
+  /** The run of a workflow ended in another state than SUCCEEDED; see `WorkflowFailed`. */
+  "WORKFLOW_FAILED",
   /** The server refuses the worker because of its protocol version, settings or key. */
   "WORKER_REFUSED",
   /** An option has a wrong value. */
@@ -77,4 +80,36 @@ export class ExecutionFailed extends MainspringError {
     super("EXECUTION_FAILED", `execution ${execution.executionId} is ${execution.state}${why ? `: ${why}` : ""}`);
     this.execution = execution;
   }
+}
+
+/** Thrown by the `result()` of a run's handle if the run is final and did not succeed. */
+export class WorkflowFailed extends MainspringError {
+  override readonly name = "WorkflowFailed";
+  readonly workflowId: string;
+  /** Name of the DEAD node that made the run fail; null: no DEAD node did, as after a cancellation or at the deadline. */
+  readonly node: string | null;
+  /** Error of that node, else of the run; null: none. */
+  readonly error: ExecutionError | null;
+  /** The run. */
+  readonly workflow: Workflow;
+
+  constructor(workflow: Workflow) {
+    const { workflowId, state, reason } = workflow;
+    const node = deadNode(workflow);
+    const error = node?.error ?? workflow.error;
+    const why = error?.message ?? node?.reason ?? reason;
+    const of = node === null ? "" : `: node ${node.name} is DEAD`;
+    super("WORKFLOW_FAILED", `workflow ${workflowId} is ${state}${of}${why ? `: ${why}` : ""}`);
+    this.workflowId = workflowId;
+    this.node = node?.name ?? null;
+    this.error = error;
+    this.workflow = workflow;
+  }
+}
+
+/** The run's error names the node, because nodes that are allowed to fail may be DEAD, too. */
+function deadNode({ reason, error, failed }: Workflow): Workflow["failed"][number] | null {
+  if (reason !== "NODE_DEAD") return null;
+  const words = error?.message.split(" ") ?? [];
+  return failed.find(({ name }) => words.includes(name)) ?? failed[0] ?? null;
 }

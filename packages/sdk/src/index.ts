@@ -1,4 +1,5 @@
 /** SDK of Mainspring: a client of the HTTP API, tasks, and the worker that runs them. */
+
 export type {
   AttemptRecord,
   BatchItem,
@@ -26,7 +27,7 @@ export type {
 } from "./client/api-types.ts";
 export { Client, type SubmitOptions } from "./client/client.ts";
 export type { ClientOptions } from "./client/client-options.ts";
-export type { FollowOptions } from "./client/follow.ts";
+export type { ExecutionEvent, FollowOptions } from "./client/follow.ts";
 export { JobHandle } from "./client/handle.ts";
 export type { Handler, HandlerFilter, HandlerPolicies } from "./client/handler-types.ts";
 export type {
@@ -37,7 +38,6 @@ export type {
   DeadLetter,
   DeadLetterFilter,
   DeadLetterRun,
-  ExecutionEvent,
   Explanation,
   LoggedLine,
   MissedJob,
@@ -78,6 +78,7 @@ export type {
   SentSignal,
   SignalOptions,
 } from "./client/step-types.ts";
+export { WorkflowHandle } from "./client/workflow-handle.ts";
 export type {
   DeduplicatedWorkflow,
   FailedNode,
@@ -102,7 +103,7 @@ export type {
   WorkflowSummary,
 } from "./client/workflow-types.ts";
 export type { Workflows } from "./client/workflows.ts";
-export { ERROR_CODES, type ErrorCode, ExecutionFailed, MainspringError } from "./errors.ts";
+export { ERROR_CODES, type ErrorCode, ExecutionFailed, MainspringError, WorkflowFailed } from "./errors.ts";
 export { type AbortCause, AttemptAborted, type TaskContext } from "./handlers/context.ts";
 export type { Middleware, MiddlewareContext } from "./handlers/middleware.ts";
 export { RetryAtError, TerminalError } from "./handlers/retry-errors.ts";
@@ -139,3 +140,14 @@ export {
 } from "./task-schedules.ts";
 export { Worker, type WorkerOptions } from "./worker.ts";
 export type { StopOptions } from "./worker-core.ts";
+export type { Ref, WithRefs } from "./workflows/ref.ts";
+export type { ScheduledWorkflow } from "./workflows/scheduled-workflow.ts";
+export {
+  type DefinedWorkflow,
+  type OutputOf,
+  type WorkflowOptions,
+  type WorkflowSchedule,
+  type WorkflowSubmitOptions,
+  workflow,
+} from "./workflows/workflow.ts";
+export type { MapOptions, NodeEnd, NodeOptions, NodeRef, WorkflowBuilder } from "./workflows/workflow-builder.ts";

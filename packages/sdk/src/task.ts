@@ -8,7 +8,7 @@ import { MainspringError } from "./errors.ts";
 import type { TaskContext } from "./handlers/context.ts";
 import { type Isolation, isolatedRun } from "./isolation/isolation.ts";
 import type { ResultOf } from "./jsonify.ts";
-import { InvalidPayload, validate } from "./schema.ts";
+import { validate, validated } from "./schema.ts";
 import { systemRuntime } from "./system-runtime.ts";
 import { checkPolicies, declaredText, POLICY_NAMES, policyFields, type TaskPolicies } from "./task-policies.ts";
 import {
@@ -149,7 +149,7 @@ export function task(options: AnyTaskOptions<unknown>): Task<never, unknown> {
   const job = async (payload: unknown, jobOptions: TaskSubmitOptions = {}) => {
     // The client sends the payload as the caller gave it, not the schema's output, because the worker checks the
     // payload again and a schema that transforms would not accept its own output.
-    if (schema !== undefined) await checked(name, schema, payload);
+    if (schema !== undefined) await validated(name, schema, payload);
     return requestOf(name, policies, payload, jobOptions);
   };
   const submit: Task<unknown, unknown>["submit"] = async (client, payload, options = {}) => {
@@ -232,15 +232,6 @@ function runChecked<R>(
 ): R | Promise<R> {
   const value = validate(name, schema, payload);
   return value instanceof Promise ? value.then((late) => run(late, ctx)) : run(value, ctx);
-}
-
-async function checked(name: string, schema: StandardSchemaV1, payload: unknown): Promise<void> {
-  try {
-    await validate(name, schema, payload);
-  } catch (cause) {
-    if (!(cause instanceof InvalidPayload)) throw cause;
-    throw new MainspringError("INVALID_PAYLOAD", cause.message, { errors: cause.errors, cause });
-  }
 }
 
 function requestOf(

@@ -19,6 +19,7 @@ export { LogKeeper } from "./gateway/logs/log-keeper.ts";
 export { HandlerPolicies } from "./handler-policies.ts";
 export { createLog } from "./ops/logging.ts";
 export { type NodeProfile } from "./ports/leases.ts";
+export { submittedText } from "./ports/references/template.ts";
 export { type Runtime } from "./ports/runtime.ts";
 export { ALONE } from "./scheduler/ownership/shard-ownership.ts";
 export { Scheduler } from "./scheduler/scheduler.ts";

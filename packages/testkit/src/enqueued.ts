@@ -1,10 +1,11 @@
 import type { ExecutionRow, StoreData } from "@mainspring/server/parts";
-import { isFinal } from "@mainspring/server/parts";
+import { isFinal, submittedText } from "@mainspring/server/parts";
 
 /** An execution that waits to run. */
 export interface Enqueued<P = unknown> {
   jobId: string;
   executionId: string;
+  /** Payload as submitted; that of a node of a workflow with its references. */
   payload: P;
   pool: string;
   /** Priority of the execution, 0 to 9. */
@@ -25,6 +26,6 @@ export function enqueuedOf<P>(data: StoreData, handler: string, runs: (id: strin
 
 function enqueued<P>({ id, job, dueAt, failures }: ExecutionRow): Enqueued<P> {
   const { pool, priority, labels } = job.definition;
-  const payload = job.payload === null ? undefined : JSON.parse(Buffer.from(job.payload).toString());
+  const payload = job.payload === null ? undefined : JSON.parse(Buffer.from(submittedText(job.payload)).toString());
   return { jobId: job.jobId, executionId: id, payload, pool, priority, dueAt: new Date(dueAt), failures, labels };
 }

@@ -1,6 +1,7 @@
 import type { Api } from "./local-server.ts";
 
-const WAIT = /^[/]v1[/]executions[/]([^/?]+)[?]waitSec=/;
+/** A run of a workflow is an execution, too. */
+const WAIT = /^[/]v1[/](?:executions|workflows)[/]([^/?]+)[?]waitSec=/;
 
 export interface Wait {
   executionId: string;

@@ -1,6 +1,7 @@
 import type { ExecutionRow, StoreData } from "@mainspring/server/parts";
 import { candidateOf, isFinal, lifetimeEnd } from "@mainspring/server/parts";
 import type { Handlers } from "./handlers.ts";
+import { RUN } from "./run-story.ts";
 
 /** Time without any event after which all work in progress counts as finished, in milliseconds. */
 const QUIET_MS = 3_000;
@@ -11,6 +12,8 @@ const QUIET_MS = 3_000;
 const AWAKE_MS = 2_000;
 /** Longest skip, in milliseconds. An instant that this class does not know is late by at most this time. */
 const SKIP_MAX_MS = 12 * 3_600_000;
+/** Default time of a run, in milliseconds. */
+const RUN_TIMEOUT_DEFAULT_MS = 365 * 86_400_000;
 
 /**
  * Detects that neither server nor workers nor handlers have anything to do. The clock may then skip ahead, as when a
@@ -70,11 +73,15 @@ export class Quiet {
   }
 }
 
-/** Instants at which something happens to the execution by itself. The default lifetime ends too late to count. */
+/**
+ * Instants at which something happens to the execution by itself. The default lifetime of an execution and the default
+ * deadline of a run end too late to count.
+ */
 function instantsOf(row: ExecutionRow): number[] {
-  const { startBefore, maxLifetimeMs } = row.job.definition.policy;
+  const { startBefore, maxLifetimeMs, timeoutMs } = row.job.definition.policy;
   if (isFinal(row.state)) return [];
-  const instants = [row.dueAt];
+  const isEndless = row.node === RUN && row.state === "RUNNING" && timeoutMs >= RUN_TIMEOUT_DEFAULT_MS;
+  const instants = isEndless ? [] : [row.dueAt];
   if (startBefore !== null) instants.push(startBefore);
   if (maxLifetimeMs !== undefined) instants.push(lifetimeEnd(candidateOf(row)));
   return instants;

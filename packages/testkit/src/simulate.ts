@@ -1,4 +1,4 @@
-import { MainspringError, type Task } from "@mainspring/sdk";
+import { type DefinedWorkflow, MainspringError, type Task } from "@mainspring/sdk";
 import { createWorkerCore, type WorkerLife } from "@mainspring/sdk/worker-core";
 import type { StoreEvent } from "@mainspring/server/parts";
 import { linkTo, StoreData } from "@mainspring/server/parts";
@@ -12,6 +12,8 @@ import { Timekeeper } from "./timekeeper.ts";
 export interface SimulateOptions {
   /** Tasks that the workers run. Jobs for other handlers wait, and `enqueued` lists them. Default: none. */
   tasks?: readonly Task<never, unknown>[];
+  /** Workflows whose tasks the workers run, beside `tasks`. A task of the same name in `tasks` replaces that of a workflow. */
+  workflows?: readonly Pick<DefinedWorkflow, "tasks">[];
   /** Pools, each served by one worker, beside those that tasks name; default `["default"]` if a task names none. */
   pools?: readonly string[];
   /** Number of handlers that each worker runs at once; default 20. */
@@ -29,7 +31,8 @@ export interface SimulateOptions {
  * @throws {MainspringError} BAD_OPTION
  */
 export async function simulate(options: SimulateOptions = {}): Promise<Simulation> {
-  const { tasks = [], slots = 20, capabilities = [] } = options;
+  const { slots = 20, capabilities = [] } = options;
+  const tasks = tasksOf(options);
   const pools = poolsOf(tasks, options.pools);
   const handlers: Handlers = new Handlers(() => time.now());
   const time: Timekeeper = new Timekeeper({
@@ -57,6 +60,12 @@ export async function simulate(options: SimulateOptions = {}): Promise<Simulatio
   await server.keepPolicies();
   const able = { pools, capabilities, slots, handlers: tasks.map(({ name }) => name) };
   return new Simulation({ time, quiet, data, handlers, server, workers, able });
+}
+
+function tasksOf({ tasks = [], workflows = [] }: SimulateOptions): Task<never, unknown>[] {
+  const given = new Set(tasks.map(({ name }) => name));
+  const others = new Set(workflows.flatMap((workflow) => workflow.tasks).filter(({ name }) => !given.has(name)));
+  return [...tasks, ...others];
 }
 
 function poolsOf(tasks: readonly Task<never, unknown>[], given: readonly string[] | undefined): string[] {

@@ -6,6 +6,8 @@ import {
   type SentSignal,
   type SignalOptions,
   type Task,
+  type WorkflowHandle,
+  type WorkflowNodeState,
 } from "@mainspring/sdk";
 import type { WorkerLife } from "@mainspring/sdk/worker-core";
 import type { ExecutionRow, StoreData } from "@mainspring/server/parts";
@@ -16,6 +18,8 @@ import type { HandlerFailure, Handlers } from "./handlers.ts";
 import { localFetch, type Wait } from "./local-fetch.ts";
 import type { LocalServer } from "./local-server.ts";
 import type { Quiet } from "./quiet.ts";
+import { RUN, runStoryOf } from "./run-story.ts";
+import { type SimulatedNode, simulatedNode, statesOf } from "./simulated-nodes.ts";
 import { type Able, stateOf, storyOf } from "./story.ts";
 import type { Timekeeper } from "./timekeeper.ts";
 
@@ -119,13 +123,13 @@ export class Simulation implements AsyncDisposable {
   }
 
   /**
-   * Lets time pass until the execution is in a state.
+   * Lets time pass until the execution, or the run of a workflow, is in a state.
    * @param state state to wait for; default SUCCEEDED
    * @returns the execution
    * @throws {NotReached} the execution became final in another state, did not reach the state in time, or nothing is left that could change its state
    */
   async waitFor<R = unknown>(
-    job: JobHandle<R> | string,
+    job: JobHandle<R> | WorkflowHandle<R> | string,
     state: Awaited = "SUCCEEDED",
     options: WaitForOptions = {},
   ): Promise<Execution<R>> {
@@ -140,7 +144,23 @@ export class Simulation implements AsyncDisposable {
     const execution = await this.client.getExecution<R>(before.executionId);
     if (reached) return execution;
     const passed = `after ${durationText(time.nowMs - beganMs)} of simulated time`;
-    throw new NotReached(`expected ${state} ${passed}, but ${this.#story(id)}`, execution);
+    throw new NotReached(`expected ${state} ${passed}, but ${await this.#story(id)}`, execution);
+  }
+
+  /**
+   * Reads the states of the nodes of a run, in the order of the workflow. A run has nothing but BLOCKED nodes until the clock
+   * moves and its first nodes start.
+   */
+  states(run: WorkflowHandle | string): Promise<Record<string, WorkflowNodeState>> {
+    return statesOf(this.client, idOf(run));
+  }
+
+  /**
+   * Reads a node of a run: its state, branch and error, and its result and attempts.
+   * @throws {Error} there is no such node
+   */
+  node(run: WorkflowHandle | string, name: string): Promise<SimulatedNode> {
+    return simulatedNode(this.client, idOf(run), name);
   }
 
   /**
@@ -181,12 +201,13 @@ export class Simulation implements AsyncDisposable {
     if (isAnswered || !isTooLong()) return null;
     this.#waitedSince.delete(executionId);
     const passed = durationText(time.nowMs - sinceMs);
-    return failed(`nothing came of waiting for ${passed} of simulated time: ${this.#story(executionId)}`);
+    return failed(`nothing came of waiting for ${passed} of simulated time: ${await this.#story(executionId)}`);
   }
 
-  #story(id: string): string {
+  async #story(id: string): Promise<string> {
     const { data, able, handlers } = this.#parts;
-    return storyOf(this.#row(id), { data, able, runs: (other) => handlers.runs(other) });
+    const [row, teller] = [this.#row(id), { data, able, runs: (other: string) => handlers.runs(other) }];
+    return row.node === RUN ? runStoryOf(this.client, id, teller) : storyOf(row, teller);
   }
 
   #row(id: string): ExecutionRow {
@@ -194,8 +215,9 @@ export class Simulation implements AsyncDisposable {
   }
 }
 
-function idOf(job: JobHandle | string): string {
-  return (typeof job === "string" ? job : job.executionId).toLowerCase();
+function idOf(job: JobHandle | WorkflowHandle | string): string {
+  if (typeof job === "string") return job.toLowerCase();
+  return ("workflowId" in job ? job.workflowId : job.executionId).toLowerCase();
 }
 
 /** Answer to the client when the simulation cannot go on. The client does not retry after this answer. */

@@ -36,7 +36,7 @@ export function stateOf({ state }: ExecutionRow, isRunning: boolean): ExecutionS
 }
 
 /** Reasons why the execution is not final yet. */
-function waitOf(row: ExecutionRow, teller: Teller): string[] {
+export function waitOf(row: ExecutionRow, teller: Teller): string[] {
   const { data, able, runs } = teller;
   const now = data.now();
   if (runs(row.id))

@@ -19,10 +19,28 @@ export async function readJson(name: string, source: string): Promise<unknown> {
  * @param content name of the content, for messages
  * @throws {Failure} the file cannot be read or is not JSON
  */
-export async function readJsonFile(path: string, content: string): Promise<unknown> {
+async function readJsonFile(path: string, content: string): Promise<unknown> {
   const hint = `give a file with ${content}, or - for standard input`;
   const json = path === "-" ? await text(process.stdin) : await contentOf(path, "", `; ${hint}`);
   return parsed(fileName(path), json, hint);
+}
+
+/**
+ * Reads a file of YAML or JSON, by its ending, or JSON from standard input.
+ * @param path path of the file; `.yaml` and `.yml` are YAML; `-`: standard input
+ * @param content name of the content, for messages
+ * @throws {Failure} the file cannot be read, or is not what its ending says
+ */
+export async function readDataFile(path: string, content: string): Promise<unknown> {
+  if (!/[.]ya?ml$/i.test(path)) return await readJsonFile(path, `the JSON of ${content}`);
+  const text = await contentOf(path, "", `; give a file with ${content}`);
+  // Only these files need the parser, which takes a while to load.
+  const { parse } = await import("yaml");
+  try {
+    return parse(text) as unknown;
+  } catch (error) {
+    throw new Failure(`${path} is not YAML: ${messageOf(error)}`, EXIT.usage);
+  }
 }
 
 /** Name of a file for messages. */

@@ -4,7 +4,7 @@ import { EXIT } from "../exit-codes.ts";
 import { Failure, isNotFound } from "../failure.ts";
 import { sentence } from "../text/output.ts";
 import { onlyOne } from "./id-argument.ts";
-import { fileName, readJsonFile } from "./json-argument.ts";
+import { fileName, readDataFile } from "./json-argument.ts";
 import { isId } from "./option-values.ts";
 
 /** Largest number of names that the error about an unknown node has. */
@@ -26,7 +26,7 @@ async function workflowIdOf(client: Client, idOrPrefix: string): Promise<string>
  * @throws {Failure} the file cannot be read, or holds no object with nodes
  */
 export async function readWorkflow(path: string): Promise<WorkflowRequest> {
-  const value = await readJsonFile(path, "the JSON of a workflow");
+  const value = await readDataFile(path, "a workflow");
   if (isWorkflow(value)) return value;
   const right = `{"nodes": [{"name": "a", "target": {"handler": "echo"}}]}`;
   throw new Failure(

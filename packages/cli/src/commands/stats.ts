@@ -26,6 +26,7 @@ function statsText({ addresses, shards, executions, lateness, ...stats }: Stats)
     ["ready", count(executions.ready)],
     ["running", count(executions.running)],
     ["dead letters", count(executions.deadLetters)],
+    ["open workflows", executions.openRuns == null ? "not known" : count(executions.openRuns)],
     ["finished", stats.finished.map((end) => `${end.count} ${end.state}`).join(", ") || "none"],
     ["time zone data", zonesText(stats)],
     ["recurring", recurringText(stats.recurring)],

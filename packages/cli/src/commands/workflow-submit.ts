@@ -17,8 +17,9 @@ import { EXIT } from "../exit-codes.ts";
 import { Failure } from "../failure.ts";
 import { warningsText } from "../text/job-text.ts";
 import { sentence } from "../text/output.ts";
-import { waitForWorkflow } from "../wait.ts";
+import { exitBy, waitForWorkflow } from "../wait.ts";
 import { printRun } from "./workflow-show.ts";
+import { watchRun } from "./workflow-watch.ts";
 
 interface SubmitOptions extends ConnectionOptions, RecurrenceGiven {
   name?: string;
@@ -35,12 +36,13 @@ interface SubmitOptions extends ConnectionOptions, RecurrenceGiven {
   input?: string;
   idempotencyKey?: string;
   wait?: boolean;
+  watch?: boolean;
 }
 
 export function workflowSubmitCommand(): Command {
   const command = clientCommand("submit")
     .description("submit a workflow, to start now, later, or again and again; options replace values of the file")
-    .argument("<file>", "the workflow as JSON, in the form of POST /v1/workflows; - for standard input")
+    .argument("<file>", "the workflow as JSON or YAML, in the form of POST /v1/workflows; - for JSON on standard input")
     .option("--name <name>", "a name for people; of recurring workflows each has its own")
     .addOption(new Option("--run-at <time>", "when to start, with its zone; the past means now").argParser(instant))
     .addOption(new Option("--delay <duration>", "how long from now, as 10s").argParser(durationMs).conflicts("runAt"))
@@ -63,7 +65,8 @@ export function workflowSubmitCommand(): Command {
     )
     .option("--concurrency-key <key>", "at most --concurrency-limit runs of this key are open at once")
     .option("--concurrency-limit <count>", "how many of the key (default: 1)", integer(1, 1_000_000))
-    .option("--wait", "wait until it is final; exit code 4 if it did not succeed");
+    .option("--wait", "wait until it is final; exit code 4 if it did not succeed")
+    .addOption(new Option("--watch", "follow it until it is final, as `workflow watch` does").conflicts("wait"));
   return withRecurrence(command).action(submit);
 }
 
@@ -73,7 +76,8 @@ async function submit(file: string, options: SubmitOptions): Promise<void> {
   const request = { ...withOptions(await readWorkflow(file), options), ...input };
   const key = given({ idempotencyKey: options.idempotencyKey });
   if (isRecurring(request)) {
-    if (options.wait) throw new Failure("--wait is for a workflow that runs once", EXIT.usage);
+    if (options.wait || options.watch)
+      throw new Failure(`--${options.wait ? "wait" : "watch"} is for a workflow that runs once`, EXIT.usage);
     const planned = await client.workflows.schedule(request, key);
     return output.print(planned, () => {
       const first = sentence`accepted: job ${planned.jobId}, whose workflow first starts at ${planned.nextFireAt}`;
@@ -88,6 +92,9 @@ async function submit(file: string, options: SubmitOptions): Promise<void> {
     const start = submitted.startsAt === null ? "" : sentence`, which starts at ${submitted.startsAt}`;
     return sentence`accepted: workflow ${workflowId} of ${submitted.nodes} nodes` + start + warningsText(submitted);
   });
+  if (!options.watch) return;
+  exitBy(await watchRun(client, output, workflowId));
+  if (!output.json) await printRun(client, output, await client.workflows.get(workflowId));
 }
 
 type Submission = WorkflowRequest | RecurringWorkflowRequest;

@@ -20,12 +20,12 @@ export function workflowWatchCommand(): Command {
     .argument("<workflowId>", "", id)
     .action(async (prefix: string, options: ConnectionOptions) => {
       const { client, output } = connect(options);
-      exitBy(await onWorkflow(client, prefix, (workflowId) => follow(client, output, workflowId)));
+      exitBy(await onWorkflow(client, prefix, (workflowId) => watchRun(client, output, workflowId)));
     });
 }
 
 /** Shows a run until it is final. @returns its last state */
-async function follow(client: Client, output: Output, workflowId: string): Promise<Workflow["state"] | null> {
+export async function watchRun(client: Client, output: Output, workflowId: string): Promise<Workflow["state"] | null> {
   // The server's package takes long to load, and only this command needs a clock.
   const { systemRuntime } = await import("@mainspring/server");
   const runtime = systemRuntime();

@@ -78,6 +78,7 @@ async function killOne(environment: ClusterEnvironment, post: Post, turn: number
   const ids = await submitted(client, turn);
   // Every other kill hits work that was only just assigned.
   if (turn % 2 === 0) await until("all of it runs", WITHIN_MS, () => areRunning(client, ids.length));
+  else await until("the node's workers have work", WITHIN_MS, () => areBusy(client, crash));
   const atMs = Date.now();
   await Promise.all([post.node.server.kill(), post.processGroup.kill(post.member)]);
   const executions = await Promise.all(ids.map((id) => ended(client, id)));
@@ -114,6 +115,12 @@ async function isComplete(client: Client): Promise<true | null> {
 async function areRunning(client: Client, count: number): Promise<true | null> {
   const running = (await aliveWorkers(client)).reduce((sum, worker) => sum + worker.running, 0);
   return running === count ? true : null;
+}
+
+/** Whether both workers that die with the node have assigned work. */
+async function areBusy(client: Client, { builtIn, external }: Omit<Crash, "atMs">): Promise<true | null> {
+  const busy = (await aliveWorkers(client)).filter(({ slots, free }) => free < slots).map(({ workerId }) => workerId);
+  return busy.includes(external) && busy.some((id) => id.startsWith(builtIn)) ? true : null;
 }
 
 async function submitted(client: Client, turn: number): Promise<string[]> {

@@ -11,7 +11,7 @@ import type { Server } from "./server.ts";
 
 /** Processes and folders of a run. */
 export interface Testbed extends Users {
-  /** Processes that submit stepped jobs and send them their signals; no fault touches them. */
+  /** Processes that signal stepped jobs, and pause and retry runs of workflows; no fault touches them. */
   signallers: ProcessGroup;
   servers: readonly Server[];
   faultFile: string;

@@ -56,7 +56,8 @@ interface Token extends StepToken {
 }
 
 export type WorkerEvent =
-  | (Token & { event: "STARTED"; key: string })
+  /** `given`: what the references of a node's payload led to, by the node to which they refer (`givenValue`). */
+  | (Token & { event: "STARTED"; key: string; given?: Record<string, string> })
   /** The signal was aborted: CANCELLED, TIMED_OUT, SUPERSEDED, WORKER_LEAVES or SUSPENDED. */
   | (Token & { event: "ABORTED"; reason: string })
   /** Written before the handler returns or throws. `resultSha` null: it throws. */

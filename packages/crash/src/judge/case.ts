@@ -8,9 +8,11 @@ type Of<E extends { event: string }, Name extends E["event"]> = Extract<E, { eve
 type Started = Of<WorkerEvent, "STARTED">;
 
 /** One run of a handler, as its worker recorded it. Times are of the monotonic clock. */
-export interface Run extends Omit<Started, "event" | "at" | "node"> {
+export interface Run extends Omit<Started, "event" | "at" | "node" | "given"> {
   /** Node of a workflow that the handler ran; null: none. */
   node: NodeOfRun | null;
+  /** Values that the handler got in place of references, by the node to which they refer. */
+  given: Record<string, string>;
   startedAt: number;
   /** Time at which the handler ended, or its process was killed; Infinity: neither. */
   endedAt: number;
@@ -89,12 +91,12 @@ function allRuns(evidence: Evidence, executions: Case["executions"]): Run[] {
   );
   return evidence.workers.flatMap((event) => {
     if (event.event !== "STARTED") return [];
-    const { pid, executionId, attempt, key, node = null, at: startedAt } = event;
+    const { pid, executionId, attempt, key, node = null, given = {}, at: startedAt } = event;
     const end = ends.get(runName(event));
     const endedAt = end?.at ?? deaths.get(pid) ?? Number.POSITIVE_INFINITY;
     const record = executions.get(executionId)?.attempts.find((known) => known.attempt === attempt) ?? null;
     const currentUntil = Math.min(endedAt, declaredEnd(evidence, record));
-    const run = { pid, executionId, attempt, key, node, startedAt, endedAt };
+    const run = { pid, executionId, attempt, key, node, given, startedAt, endedAt };
     return [{ ...run, resultSha: end?.resultSha ?? null, record, currentUntil }];
   });
 }

@@ -38,8 +38,8 @@ export interface FinalExecution extends ExecutionSummary {
 }
 
 /** A run of a workflow as the server shows it. */
-export interface FinalRun extends Pick<WorkflowSummary, "workflowId" | "name" | "state" | "finishedAt"> {
-  nodes: readonly Pick<WorkflowNode, "name" | "state" | "executionId" | "branch">[];
+export interface FinalRun extends Pick<WorkflowSummary, "workflowId" | "name" | "state" | "finishedAt" | "retryOf"> {
+  nodes: readonly Pick<WorkflowNode, "name" | "state" | "executionId" | "branch" | "keptFrom" | "because">[];
 }
 
 /** Schedule of a recurring job. `anchorAt`: a past instant of the interval, in milliseconds since 1970. */

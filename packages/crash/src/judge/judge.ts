@@ -29,6 +29,7 @@ import {
   runsAgreeWithHandlers,
 } from "./rules/nodes.ts";
 import { cancellationsHold, nothingIsEarly, onlyTheExpiredIsSkipped, outcomesAreAsExpected } from "./rules/outcomes.ts";
+import { pausedRunsStartNothing, pausesHappened } from "./rules/pauses.ts";
 import {
   fireInstantsAreAccountedFor,
   firesAreInTime,
@@ -36,7 +37,9 @@ import {
   pausedJobsRest,
   skipsHaveReasons,
 } from "./rules/recurring.ts";
+import { outputsAreTrue, referencesAreTrue } from "./rules/references.ts";
 import { finalStatesAbsorb, onlySuccessHasResult, payloadsAreIntact, resultsAreCurrent } from "./rules/results.ts";
+import { retriesHappened, retriesKeepWhatSucceeded } from "./rules/retries.ts";
 import type { Rule } from "./rules/rule.ts";
 import {
   signalsAreAcceptedOnce,
@@ -104,6 +107,10 @@ const ALWAYS = {
   endedRunsAreComplete,
   endedRunsStartNothing,
   runsAgreeWithHandlers,
+  referencesAreTrue,
+  outputsAreTrue,
+  retriesKeepWhatSucceeded,
+  pausedRunsStartNothing,
   faultsHappened,
   nobodyDiesUnasked,
 };
@@ -115,6 +122,8 @@ const OF_CUSTOMERS = {
   stepsOutliveTheirWorker,
   signalsComeAtAllTimes,
   runsOutliveTheServer,
+  retriesHappened,
+  pausesHappened,
 };
 /** Rules of each kind of run. */
 export const RULES = {

@@ -1,28 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Graph, GraphNode } from "../history/workflow-events.ts";
+import type { Graph } from "../history/workflow-events.ts";
 import { judge } from "./judge.ts";
-import { rulesBroken } from "./testing/rules-broken.ts";
+import { graph, node } from "./testing/graphs.ts";
+import { brokenBy, rulesBroken } from "./testing/rules-broken.ts";
 import { Story } from "./testing/story.ts";
 import type { WorkflowStory } from "./testing/workflow-story.ts";
-
-function node(name: string, parents: readonly string[] = [], rest: Partial<GraphNode> = {}): GraphNode {
-  const dependsOn = parents.map((text) => {
-    const [parent = "", when = "SUCCEEDED"] = text.split(" ");
-    return { node: parent, when };
-  });
-  return { name, dependsOn, join: "ALL", allowFailure: false, isDoomed: false, branch: null, ...rest };
-}
-
-function graph(nodes: GraphNode[], rest: Partial<Graph> = {}): Graph {
-  return { onFailure: "FAIL_FAST", uniqueKey: null, nodes, ...rest };
-}
-
-function broken(of: Graph, tell: (run: WorkflowStory) => unknown): string[] {
-  const story = new Story();
-  tell(story.workflow("w", of).submitted(0));
-  return rulesBroken(story.evidence());
-}
 
 const CHAIN = graph([node("a"), node("b", ["a"])]);
 const BOTH = graph([node("a"), node("b"), node("c", ["a", "b"])]);
@@ -44,10 +27,10 @@ const ALLOWED = graph([
 describe("of workflows, the judge has nothing to say against", () => {
   it("nodes that follow their parents: all, the first, or those of one branch", () => {
     const found = [
-      broken(CHAIN, (run) => run.did("a", 10, 20).did("b", 20, 30).ends("SUCCEEDED", 40).seenFinal(50, "SUCCEEDED")),
-      broken(BOTH, (run) => run.did("a", 10, 20).did("b", 10, 40).did("c", 41, 50).ends("SUCCEEDED", 60)),
-      broken(EITHER, (run) => run.did("a", 10, 20).did("b", 10, 40).did("c", 21, 30).ends("SUCCEEDED", 60)),
-      broken(BRANCHES, (run) => run.did("a", 10, 20).did("x", 21, 30).did("end", 31, 40).ends("SUCCEEDED", 60)),
+      brokenBy(CHAIN, (run) => run.did("a", 10, 20).did("b", 20, 30).ends("SUCCEEDED", 40).seenFinal(50, "SUCCEEDED")),
+      brokenBy(BOTH, (run) => run.did("a", 10, 20).did("b", 10, 40).did("c", 41, 50).ends("SUCCEEDED", 60)),
+      brokenBy(EITHER, (run) => run.did("a", 10, 20).did("b", 10, 40).did("c", 21, 30).ends("SUCCEEDED", 60)),
+      brokenBy(BRANCHES, (run) => run.did("a", 10, 20).did("x", 21, 30).did("end", 31, 40).ends("SUCCEEDED", 60)),
     ];
     assert.deepEqual(
       found,
@@ -57,14 +40,14 @@ describe("of workflows, the judge has nothing to say against", () => {
 
   it("runs with a failed node: those that fail fast, those that go on, and those that allow it", () => {
     const found = [
-      broken(FAILS, (run) => {
+      brokenBy(FAILS, (run) => {
         run.failed("a", 10, 20).did("b", 10, 30).did("rescue", 21, 30);
         run.ends("DEAD", 60);
       }),
-      broken(GOES_ON, (run) =>
+      brokenBy(GOES_ON, (run) =>
         run.failed("a", 10, 20).did("b", 10, 30).did("c", 31, 35).did("rescue", 21, 30).ends("DEAD", 60),
       ),
-      broken(ALLOWED, (run) => run.failed("a", 10, 20).did("c", 21, 30).ends("SUCCEEDED", 60)),
+      brokenBy(ALLOWED, (run) => run.failed("a", 10, 20).did("c", 21, 30).ends("SUCCEEDED", 60)),
     ];
     assert.deepEqual(
       found,
@@ -73,7 +56,7 @@ describe("of workflows, the judge has nothing to say against", () => {
   });
 
   it("a node that was cancelled because another one failed", () => {
-    const found = broken(FAILS, (run) => {
+    const found = brokenBy(FAILS, (run) => {
       run.failed("a", 10, 20).did("rescue", 21, 30);
       run.node("b").ran({ attempt: 1, from: 10, to: 25, as: "CANCELLED" }).ends("CANCELLED");
       run.ends("DEAD", 60);
@@ -82,7 +65,7 @@ describe("of workflows, the judge has nothing to say against", () => {
   });
 
   it("a node that another worker does again, and the late end of the first one", () => {
-    const found = broken(CHAIN, (run) => {
+    const found = brokenBy(CHAIN, (run) => {
       const again = run.node("a").ran({ attempt: 1, pid: 1, from: 10, to: 90, as: "WORKER_LOST", declaredAt: 30 });
       again.ran({ attempt: 2, pid: 2, from: 31, to: 40 }).ends("SUCCEEDED");
       run.did("b", 41, 50).ends("SUCCEEDED", 60);
@@ -110,12 +93,12 @@ describe("of workflows, the judge has nothing to say against", () => {
 describe("of workflows, the judge finds", () => {
   it("a node that begins before the ends of its parents", () => {
     const found = [
-      broken(CHAIN, (run) => run.did("a", 10, 20).did("b", 19, 30).ends("SUCCEEDED", 40)),
-      broken(BOTH, (run) => run.did("a", 10, 20).did("b", 10, 40).did("c", 39, 50).ends("SUCCEEDED", 60)),
-      broken(EITHER, (run) => run.did("a", 10, 20).did("b", 10, 40).did("c", 19, 30).ends("SUCCEEDED", 60)),
-      broken(FAILS, (run) => run.failed("a", 10, 20).did("b", 10, 30).did("rescue", 19, 30).ends("DEAD", 60)),
-      broken(ALLOWED, (run) => run.failed("a", 10, 20).did("c", 19, 30).ends("SUCCEEDED", 60)),
-      broken(BRANCHES, (run) => run.did("a", 10, 20).did("x", 21, 30).did("end", 29, 40).ends("SUCCEEDED", 60)),
+      brokenBy(CHAIN, (run) => run.did("a", 10, 20).did("b", 19, 30).ends("SUCCEEDED", 40)),
+      brokenBy(BOTH, (run) => run.did("a", 10, 20).did("b", 10, 40).did("c", 39, 50).ends("SUCCEEDED", 60)),
+      brokenBy(EITHER, (run) => run.did("a", 10, 20).did("b", 10, 40).did("c", 19, 30).ends("SUCCEEDED", 60)),
+      brokenBy(FAILS, (run) => run.failed("a", 10, 20).did("b", 10, 30).did("rescue", 19, 30).ends("DEAD", 60)),
+      brokenBy(ALLOWED, (run) => run.failed("a", 10, 20).did("c", 19, 30).ends("SUCCEEDED", 60)),
+      brokenBy(BRANCHES, (run) => run.did("a", 10, 20).did("x", 21, 30).did("end", 29, 40).ends("SUCCEEDED", 60)),
     ];
     assert.deepEqual(
       found,
@@ -124,7 +107,7 @@ describe("of workflows, the judge finds", () => {
   });
 
   it("a node that begins after a refused end of its parent, before the accepted one", () => {
-    const found = broken(CHAIN, (run) => {
+    const found = brokenBy(CHAIN, (run) => {
       const again = run.node("a").ran({ attempt: 1, pid: 1, from: 10, to: 35, as: "WORKER_LOST", declaredAt: 30 });
       again.ran({ attempt: 2, pid: 2, from: 31, to: 40 }).ends("SUCCEEDED");
       run.did("b", 39, 50).ends("SUCCEEDED", 60);
@@ -134,14 +117,14 @@ describe("of workflows, the judge finds", () => {
 
   it("a node whose parents never met its condition: another branch, a success, a failure", () => {
     const found = [
-      broken(BRANCHES, (run) =>
+      brokenBy(BRANCHES, (run) =>
         run.did("a", 10, 20).did("x", 21, 30).did("y", 21, 30).did("end", 31, 40).ends("SUCCEEDED", 60),
       ),
-      broken(FAILS, (run) => {
+      brokenBy(FAILS, (run) => {
         run.did("a", 10, 20).did("b", 10, 30).did("c", 31, 40).did("rescue", 21, 30);
         run.ends("SUCCEEDED", 60);
       }),
-      broken(ALLOWED, (run) => run.failed("a", 10, 20).did("b", 21, 30).did("c", 21, 30).ends("SUCCEEDED", 60)),
+      brokenBy(ALLOWED, (run) => run.failed("a", 10, 20).did("b", 21, 30).did("c", 21, 30).ends("SUCCEEDED", 60)),
     ];
     assert.deepEqual(
       found,
@@ -150,11 +133,11 @@ describe("of workflows, the judge finds", () => {
   });
 
   it("a node with two executions, by its workers or by the answer to the submit", () => {
-    const twice = broken(CHAIN, (run) => {
+    const twice = brokenBy(CHAIN, (run) => {
       run.node("a", "strange").ran({ attempt: 1, from: 5, to: 8 }).ends("SUCCEEDED");
       run.did("a", 10, 20).did("b", 21, 30).ends("SUCCEEDED", 40);
     });
-    const other = broken(CHAIN, (run) => {
+    const other = brokenBy(CHAIN, (run) => {
       run.node("a", "strange").ran({ attempt: 1, from: 10, to: 20 }).ends("SUCCEEDED");
       run.did("b", 21, 30).ends("SUCCEEDED", 40);
     });
@@ -163,7 +146,7 @@ describe("of workflows, the judge finds", () => {
   });
 
   it("a node whose execution succeeded twice", () => {
-    const found = broken(CHAIN, (run) => {
+    const found = brokenBy(CHAIN, (run) => {
       run.node("a").ran({ attempt: 1, from: 10, to: 20 }).ran({ attempt: 2, from: 30, to: 40 }).ends("SUCCEEDED");
       run.did("b", 41, 50).ends("SUCCEEDED", 60);
     });
@@ -172,11 +155,11 @@ describe("of workflows, the judge finds", () => {
 
   it("a run that ends without a node that its parents called for", () => {
     const found = [
-      broken(CHAIN, (run) => run.did("a", 10, 20).ends("SUCCEEDED", 40)),
-      broken(EITHER, (run) => run.did("a", 10, 20).did("b", 10, 20).ends("SUCCEEDED", 40)),
-      broken(BRANCHES, (run) => run.did("a", 10, 20).did("x", 21, 30).ends("SUCCEEDED", 60)),
-      broken(GOES_ON, (run) => run.failed("a", 10, 20).did("b", 10, 30).did("rescue", 21, 30).ends("DEAD", 60)),
-      broken(FAILS, (run) => run.failed("a", 10, 20).did("b", 10, 30).did("c", 31, 35).ends("DEAD", 60)),
+      brokenBy(CHAIN, (run) => run.did("a", 10, 20).ends("SUCCEEDED", 40)),
+      brokenBy(EITHER, (run) => run.did("a", 10, 20).did("b", 10, 20).ends("SUCCEEDED", 40)),
+      brokenBy(BRANCHES, (run) => run.did("a", 10, 20).did("x", 21, 30).ends("SUCCEEDED", 60)),
+      brokenBy(GOES_ON, (run) => run.failed("a", 10, 20).did("b", 10, 30).did("rescue", 21, 30).ends("DEAD", 60)),
+      brokenBy(FAILS, (run) => run.failed("a", 10, 20).did("b", 10, 30).did("c", 31, 35).ends("DEAD", 60)),
     ];
     assert.deepEqual(
       found,
@@ -196,15 +179,15 @@ describe("of workflows, the judge finds", () => {
       run.ends("DEAD", 60);
     };
     assert.deepEqual(
-      [broken(FAILS, story("SUCCEEDED")), broken(FAILS, story("WORKER_LOST"))],
+      [brokenBy(FAILS, story("SUCCEEDED")), brokenBy(FAILS, story("WORKER_LOST"))],
       [["endedRunsStartNothing"], []],
     );
   });
 
   it("an accepted run that is lost, one that never ends, and a node that never ends", () => {
-    const lost = broken(CHAIN, () => undefined);
-    const open = broken(CHAIN, (run) => run.did("a", 10, 20).did("b", 21, 30).ends("RUNNING", 40));
-    const living = broken(CHAIN, (run) => {
+    const lost = brokenBy(CHAIN, () => undefined);
+    const open = brokenBy(CHAIN, (run) => run.did("a", 10, 20).did("b", 21, 30).ends("RUNNING", 40));
+    const living = brokenBy(CHAIN, (run) => {
       run
         .did("a", 10, 20)
         .did("b", 21, 30)
@@ -218,10 +201,10 @@ describe("of workflows, the judge finds", () => {
   it("a workflow that was refused, made twice, made for nobody, or answered in two ways", () => {
     const done = (run: WorkflowStory, id = "w") => run.did("a", 10, 20).did("b", 21, 30).ends("SUCCEEDED", 40, {}, id);
     const found = [
-      broken(CHAIN, (run) => done(run.refused(5))),
-      broken(CHAIN, (run) => done(run).ends("SUCCEEDED", 40, {}, "v")),
-      broken(CHAIN, (run) => done(run.answered(6, "v"))),
-      broken(CHAIN, (run) => done(run.answered(6), "v")),
+      brokenBy(CHAIN, (run) => done(run.refused(5))),
+      brokenBy(CHAIN, (run) => done(run).ends("SUCCEEDED", 40, {}, "v")),
+      brokenBy(CHAIN, (run) => done(run.answered(6, "v"))),
+      brokenBy(CHAIN, (run) => done(run.answered(6), "v")),
     ];
     for (const rules of found) assert.equal(rules[0], "workflowsTakeEffectOnce");
     const story = new Story();
@@ -245,8 +228,8 @@ describe("of workflows, the judge finds", () => {
 
   it("states of nodes that the files of the workers do not confirm", () => {
     const shows = (others: NonNullable<Parameters<WorkflowStory["ends"]>[2]>) =>
-      broken(CHAIN, (run) => run.did("a", 10, 20).did("b", 21, 30).ends("SUCCEEDED", 40, others));
-    const unrun = broken(CHAIN, (run) => {
+      brokenBy(CHAIN, (run) => run.did("a", 10, 20).did("b", 21, 30).ends("SUCCEEDED", 40, others));
+    const unrun = brokenBy(CHAIN, (run) => {
       run.did("a", 10, 20).node("b").recorded({ attempt: 1 }).ends("SUCCEEDED");
       run.ends("SUCCEEDED", 40);
     });
@@ -256,18 +239,18 @@ describe("of workflows, the judge finds", () => {
       shows({ b: null }),
       shows({ b: { executionId: "other" } }),
       unrun,
-      broken(CHAIN, (run) => run.did("a", 10, 20).failed("b", 21, 30).ends("DEAD", 40)),
+      brokenBy(CHAIN, (run) => run.did("a", 10, 20).failed("b", 21, 30).ends("DEAD", 40)),
     ];
     for (const rules of found) assert.ok(rules.includes("runsAgreeWithHandlers"), String(rules));
   });
 
   it("a skipped node whose handler ran, and a cancelled one that nothing called for", () => {
-    const skipped = broken(FAILS, (run) => {
+    const skipped = brokenBy(FAILS, (run) => {
       run.failed("a", 10, 20).did("rescue", 21, 30);
       run.node("b").ran({ attempt: 1, from: 10, to: 25, as: "CANCELLED" }).ends("SKIPPED");
       run.ends("DEAD", 60);
     });
-    const cancelled = broken(GOES_ON, (run) => {
+    const cancelled = brokenBy(GOES_ON, (run) => {
       run.failed("a", 10, 20).did("rescue", 21, 30);
       run.node("b").ran({ attempt: 1, from: 10, to: 25, as: "CANCELLED" }).ends("CANCELLED");
       run.ends("DEAD", 60);
@@ -278,11 +261,11 @@ describe("of workflows, the judge finds", () => {
 
   it("a state of a run that its nodes, or an earlier read, contradict", () => {
     const found = [
-      broken(CHAIN, (run) => run.did("a", 10, 20).did("b", 21, 30).ends("DEAD", 40)),
-      broken(FAILS, (run) =>
+      brokenBy(CHAIN, (run) => run.did("a", 10, 20).did("b", 21, 30).ends("DEAD", 40)),
+      brokenBy(FAILS, (run) =>
         run.failed("a", 10, 20).did("b", 10, 20).did("c", 21, 25).did("rescue", 21, 25).ends("SUCCEEDED", 40),
       ),
-      broken(CHAIN, (run) => run.did("a", 10, 20).did("b", 21, 30).ends("SUCCEEDED", 40).seenFinal(35, "DEAD")),
+      brokenBy(CHAIN, (run) => run.did("a", 10, 20).did("b", 21, 30).ends("SUCCEEDED", 40).seenFinal(35, "DEAD")),
     ];
     assert.deepEqual(
       found,

@@ -1,3 +1,4 @@
+import { dirname } from "node:path";
 import { Client } from "@mainspring/sdk";
 import type { ClientEvent } from "../history/events.ts";
 import { HistoryFile } from "../history/history-file.ts";
@@ -8,6 +9,8 @@ import { inTurn } from "./in-turn.ts";
 export interface SubmitterParts {
   client: Client;
   history: HistoryFile<ClientEvent>;
+  /** Folder of the run. */
+  folder: string;
   random: SeededRandom;
   /** Beginning of the idempotency keys of the submitter's jobs, which no other submitter has. */
   keyPrefix: string;
@@ -25,11 +28,11 @@ type SubmitterClass = new (parts: SubmitterParts) => Submitter;
  * Runs submitters as the program of a process: `<program> <urls> <history file> <seed>`. Any message tells them to leave.
  * The process ends when all have left.
  */
-export async function runSubmitters(Each: SubmitterClass, count: number): Promise<never> {
+export async function runSubmitters(...kinds: readonly [Each: SubmitterClass, count: number][]): Promise<never> {
   const leaving = new AbortController();
   process.on("message", () => leaving.abort());
   process.on("disconnect", () => process.exit(1));
-  const submitters = submittersOf(process.argv.slice(2), Each, count);
+  const submitters = kinds.flatMap(([Each, count]) => submittersOf(process.argv.slice(2), Each, count));
   await Promise.all(submitters.map((submitter) => submitter.work(leaving.signal)));
   process.exit(0);
 }
@@ -48,6 +51,6 @@ export function submittersOf<S>(
   const history = new HistoryFile<ClientEvent>(path);
   return Array.from({ length: count }, (_, index) => {
     const random = new SeededRandom(Number(seed) * 1_000 + index);
-    return new Each({ client, history, random, keyPrefix: `${process.pid}-${seed}-${index}` });
+    return new Each({ client, history, folder: dirname(path), random, keyPrefix: `${process.pid}-${seed}-${index}` });
   });
 }

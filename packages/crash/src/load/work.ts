@@ -18,6 +18,11 @@ export interface Work {
   walk?: WalkPlan;
   /** Node of a workflow that the handler runs; left out: none. */
   node?: NodeOfRun;
+  /**
+   * Results of other nodes (`from`) or the input (`$input`), and the parts of them at `executionId`: references, in whose
+   * place the server puts values.
+   */
+  given?: { from: string; result: unknown; executionId: unknown }[];
 }
 
 /** Steps of a handler; durations are in milliseconds. */

@@ -1,3 +1,4 @@
+import { dirname } from "node:path";
 import { Worker } from "@mainspring/sdk";
 import type { WorkerEvent } from "../history/events.ts";
 import { HistoryFile } from "../history/history-file.ts";
@@ -11,7 +12,7 @@ const worker = new Worker({
   url,
   slots: Number(slots),
   prefetch: Number(prefetch),
-  tasks: tasks(history),
+  tasks: tasks({ history, folder: dirname(path) }),
   ...(name && { name }),
 });
 // The parent process is gone.

@@ -20,21 +20,13 @@ import {
 import { type ClientOptions, urlOf, wholeOf } from "./client-options.ts";
 import { Cluster } from "./cluster.ts";
 import { DeadLetters } from "./dead-letters.ts";
-import { EXECUTION_EVENTS, type FollowOptions, follow } from "./follow.ts";
+import { EXECUTION_EVENTS, type ExecutionEvent, type FollowOptions, follow } from "./follow.ts";
 import { Handlers } from "./handlers.ts";
 import { apiKeyOf } from "./headers.ts";
 import { Http, type HttpAnswer } from "./http.ts";
 import { jobPath } from "./job-reference.ts";
 import { Jobs } from "./jobs.ts";
-import type {
-  AttemptLogs,
-  ExecutionEvent,
-  Explanation,
-  Stats,
-  TimeZoneData,
-  WorkerDetail,
-  WorkerInfo,
-} from "./operator-types.ts";
+import type { AttemptLogs, Explanation, Stats, TimeZoneData, WorkerDetail, WorkerInfo } from "./operator-types.ts";
 import { Pools } from "./pools.ts";
 import type { PreviewedFire, RecurringJobRequest, SchedulePreviewRequest } from "./recurring-types.ts";
 import { type ReadOptions, Requests } from "./requests.ts";

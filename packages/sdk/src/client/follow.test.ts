@@ -4,7 +4,7 @@ import { JumpingRuntime } from "../../test/jumping-runtime.ts";
 import { TinyApi } from "../../test/tiny-api.ts";
 import { MainspringError } from "../errors.ts";
 import { Client } from "./client.ts";
-import type { ExecutionEvent } from "./operator-types.ts";
+import type { ExecutionEvent } from "./follow.ts";
 
 const STREAM = { "content-type": "text/event-stream" };
 const AT = "2031-01-01T00:00:00.000Z";

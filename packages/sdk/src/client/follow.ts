@@ -4,7 +4,15 @@ import { type Runtime, sleep } from "../runtime.ts";
 import { type AttemptRecord, type ExecutionSummary, FINAL_STATES } from "./api-types.ts";
 import { eventsIn, type ServerSentEvent } from "./event-lines.ts";
 import type { Http } from "./http.ts";
-import type { ExecutionEvent } from "./operator-types.ts";
+
+/** An event of an execution. `id` is the position from which a later stream can continue. */
+export type ExecutionEvent =
+  /** State of the execution; `at` is the time at which the state began. */
+  | { type: "state"; id: string; at: string; execution: ExecutionSummary }
+  /** An attempt that ended in another state than SUCCEEDED. */
+  | { type: "attempt"; id: string; record: AttemptRecord }
+  | { type: "progress"; id: string; attempt: number; at: string; fraction: number; message: string }
+  | { type: "log"; id: string; attempt: number; at: string; level: string; line: string };
 
 const BACKOFF = { firstMs: 200, maxMs: 5_000 };
 /**

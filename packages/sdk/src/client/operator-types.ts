@@ -1,4 +1,4 @@
-import type { AttemptRecord, ExecutionError, ExecutionState, ExecutionSummary } from "./api-types.ts";
+import type { ExecutionError, ExecutionState, ExecutionSummary } from "./api-types.ts";
 
 /** Types of the HTTP API for operators of a server. Times in answers are ISO 8601 texts in UTC. */
 
@@ -203,8 +203,10 @@ export interface Stats {
   workers: { connected: number };
   /** Number of all shards, and of those whose owner this server knows. */
   shards: { total: number; owned: number };
-  /** Number of executions by state. The server stops counting at `countedUpTo`: that value means as many or more. */
-  executions: { waiting: number; ready: number; running: number; deadLetters: number; countedUpTo: number };
+  /** Number of executions by state, and of open workflow runs (null: not known). `countedUpTo` means as many or more. */
+  executions: Record<"waiting" | "ready" | "running" | "deadLetters" | "countedUpTo", number> & {
+    openRuns: number | null;
+  };
   /** Connections of the server to the store, by purpose. */
   store: { purpose: string; busy: number; max: number; waiting: number }[];
   /** Number of finished executions by final state, since the schedulers started. */
@@ -352,9 +354,7 @@ export interface ClusterNode {
    * an earlier level and does not report them.
    */
   unreached: string[] | null;
-  /**
-   * Whether the node takes no part in the work, because the node and those that may own shards do not reach each other.
-   */
+  /** Whether the node takes no part in the work, because it and those that may own shards do not reach each other. */
   isCutOff: boolean;
   /** Number of shards that the node owns. */
   shards: number;
@@ -388,12 +388,3 @@ export interface ClusterStatus {
     silentOwners: number;
   };
 }
-
-/** An event of an execution. `id` is the position from which a later stream can continue. */
-export type ExecutionEvent =
-  /** State of the execution; `at` is the time at which the state began. */
-  | { type: "state"; id: string; at: string; execution: ExecutionSummary }
-  /** An attempt that ended in another state than SUCCEEDED. */
-  | { type: "attempt"; id: string; record: AttemptRecord }
-  | { type: "progress"; id: string; attempt: number; at: string; fraction: number; message: string }
-  | { type: "log"; id: string; attempt: number; at: string; level: string; line: string };

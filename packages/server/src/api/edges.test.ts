@@ -194,7 +194,10 @@ describe("the edges of the HTTP API", () => {
       nodes: [{ node: api.bus.node, roles: ["api"] }],
       workers: { connected: 0 },
       shards: { total: 64, owned: 0 },
-      executions: { waiting: 0, ready: stats.executions.ready, running: 0, deadLetters: 0, countedUpTo: 10_000 },
+      executions: {
+        ...{ waiting: 0, ready: stats.executions.ready, running: 0, deadLetters: 0 },
+        ...{ openRuns: stats.executions.openRuns, countedUpTo: 10_000 },
+      },
       store: [{ purpose: "commit", busy: 0, max: 1, waiting: 0 }],
       finished: ["SUCCEEDED", "CANCELLED", "SKIPPED", "DEAD"].map((state) => ({ state, count: 0 })),
       recurring: { planned: 0, run: 0, late: 0, skipped: 0, missed: 0 },

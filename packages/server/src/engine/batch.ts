@@ -196,9 +196,12 @@ export class Batch {
     this.commands++;
   }
 
-  /** Takes back the nodes of a run, because an end that they follow from is not durable as it was reported. */
+  /** Takes back what follows from the ends of a run's nodes, because one of them is not durable as it was reported. */
   withdraw(run: ExecutionId): void {
-    for (const draft of this.shards.values()) draft.births = draft.births.filter(({ row }) => row.jobId !== run);
+    for (const draft of this.shards.values()) {
+      draft.births = draft.births.filter(({ row }) => row.jobId !== run);
+      if (draft.runs.get(run)?.mode === "FAILING") draft.runs.delete(run);
+    }
   }
 
   acknowledge(node: Incarnation, workerId: WorkerId, token: Token): void {

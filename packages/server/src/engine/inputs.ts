@@ -3,6 +3,7 @@ import type { Candidate, ExecutionError } from "../domain/execution.ts";
 import type { Epoch, EpochMs, ExecutionId, Incarnation, JobId, ShardId, WorkerId } from "../domain/ids.ts";
 import type { Pool } from "../domain/pool.ts";
 import type { StoredNode } from "../domain/workflow/definition.ts";
+import type { WorkflowGraph } from "../domain/workflow/graph.ts";
 import type { Demand, FromGateway, PermitAnswer, PermitCall, Token } from "../ports/messages.ts";
 import type { RankCursor, Recovered } from "../ports/store.ts";
 import type { Command } from "../ports/store-commands.ts";
@@ -117,10 +118,16 @@ export type ReadResult = ReadMark &
     | { kind: "LOADED_RUNS"; asked: readonly ExecutionId[]; runs: ReadRun[] }
   );
 
-/** An open workflow run, with the definitions of its nodes by number. */
-export interface ReadRun extends Omit<LoadedRun, "definitions"> {
+/** Content that all runs of a workflow's version share, decoded. */
+export interface ReadWorkflow {
+  graph: WorkflowGraph;
+  /** Definitions of the nodes by number. */
   definitions: readonly StoredNode[];
+  output: Uint8Array | null;
 }
+
+/** An open workflow run. */
+export interface ReadRun extends Omit<LoadedRun, "stored">, ReadWorkflow {}
 
 /** A read that the machine asks for. The answers arrive as inputs, in any order; an answer can fail to arrive. */
 export type Want =

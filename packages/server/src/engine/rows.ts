@@ -118,9 +118,8 @@ export function finishEntry(
 /** Notes the end of a workflow's node, for its run. */
 function noteNode({ state, batch }: Step, { id, row }: Entry, end: FinalState, branch: string | null): void {
   if (row.node === undefined) return;
-  state.recentWrites.add(row.jobId, batch.number);
   batch.nodeEnds.set(id, row.jobId);
-  state.runs.ended.push({ id, run: row.jobId, node: row.node, state: end, branch });
+  state.runs.ended.push({ id, run: row.jobId, node: row.node, state: end, branch, shard: row.shard });
 }
 
 /** Has the batch that ends a node with a concurrency key leave a command about it for the owner of its run. */

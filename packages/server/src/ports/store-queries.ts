@@ -110,6 +110,8 @@ export interface ExecutionCounts {
   held: number;
   /** DEAD executions that were neither replayed nor discarded. */
   deadLetters: number;
+  /** Workflow runs that have begun and not ended; null: the store cannot count them cheaply yet. */
+  openRuns: number | null;
 }
 
 /** Bounds of one page, newest first. `after` is the `next` of the page before; null: the first page. */

@@ -1,5 +1,5 @@
 import type { Candidate, ExecutionError, ExecutionState } from "../domain/execution.ts";
-import type { EpochMs, ExecutionId, ShardId } from "../domain/ids.ts";
+import type { EpochMs, ExecutionId, JobId, ShardId } from "../domain/ids.ts";
 import type { KeptNodes } from "../domain/workflow/kept-nodes.ts";
 import type { NewJob, NewRecurringJob, Submission } from "./store.ts";
 import type { DueCursor } from "./store-flows.ts";
@@ -16,10 +16,11 @@ import type { ExecutionSummary } from "./store-queries.ts";
 export interface StoreRuns {
   /**
    * Runs that are not final, with the executions of their nodes, complete. Other ids are left out. Runs of one workflow
-   * share the objects `graph`, `definitions` and `output`.
+   * share the object `stored`.
    * @param runs at most 1_000
+   * @param isKnown whether the caller has the stored workflow of a job's version already, so that no run brings it; left out: it has none
    */
-  load(runs: readonly ExecutionId[]): Promise<LoadedRun[]>;
+  load(runs: readonly ExecutionId[], isKnown?: (jobId: JobId, version: number) => boolean): Promise<LoadedRun[]>;
   /**
    * Results of executions that SUCCEEDED, as JSON texts; null: the handler returned nothing. Others are left out.
    * @param ids at most 64, because a result has up to 1 MiB
@@ -148,6 +149,13 @@ export interface RunChange {
 /** Open run that holds a place of its concurrency key. */
 export type KeyedRun = Pick<Candidate, "id" | "shard" | "tenant" | "concurrencyKey" | "concurrencyLimit">;
 
+/** Content that all runs of a workflow's version share. It never changes. */
+export interface StoredWorkflow {
+  graph: Uint8Array;
+  definitions: Uint8Array;
+  output: Uint8Array | null;
+}
+
 /** A run that is not final, read at one moment. */
 export interface LoadedRun {
   /** Row of the run; `row.jobId` and `row.jobVersion` name its workflow. */
@@ -155,10 +163,8 @@ export interface LoadedRun {
   mode: RunMode;
   paused: boolean;
   revision: number;
-  nodes: number;
-  graph: Uint8Array;
-  definitions: Uint8Array;
-  output: Uint8Array | null;
+  /** null: the caller has it. */
+  stored: StoredWorkflow | null;
   /** Nodes whose executions earlier runs have; empty: the run is no retry, or keeps nothing. */
   kept: readonly KeptNodes[];
   /** Executions of the run's nodes, by (node, item). */

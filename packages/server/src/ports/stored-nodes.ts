@@ -1,20 +1,64 @@
+import type { ExecutionPolicy } from "../domain/job.ts";
 import type { StoredNode } from "../domain/workflow/definition.ts";
 
-/** Definitions of a workflow's nodes as the store keeps them: a JSON text. */
+/**
+ * Definitions of a workflow's nodes as the store keeps them: lines of JSON, each an array of nodes. A policy that an
+ * earlier node has is a number: the number of distinct policies before it.
+ */
 
-/** Number of nodes that one step encodes. */
-const STEP_NODES = 500;
+/** Number of nodes on a line, and in one step of encoding and decoding. */
+const LINE_NODES = 500;
+const NEW_LINE = 0x0a;
+
+type WrittenNode = Omit<StoredNode, "policy"> & { policy: ExecutionPolicy | number };
 
 /** Encodes the definitions in steps of a few milliseconds each. */
 export function* encodingNodes(nodes: readonly StoredNode[]): Generator<undefined, Uint8Array> {
-  const pieces: string[] = [];
-  for (let from = 0; from < nodes.length; from += STEP_NODES) {
-    pieces.push(JSON.stringify(nodes.slice(from, from + STEP_NODES)).slice(1, -1));
+  const policies = new Map<string, number>();
+  const lines: string[] = [];
+  for (let from = 0; from < nodes.length; from += LINE_NODES) {
+    lines.push(JSON.stringify(nodes.slice(from, from + LINE_NODES).map((node) => written(node, policies))));
     yield;
   }
-  return new TextEncoder().encode(`[${pieces.join(",")}]`);
+  return new TextEncoder().encode(lines.join("\n"));
 }
 
+/** Decodes the definitions in steps of a few milliseconds each. Nodes with the same policy share the object. */
+export function* decodingNodes(bytes: Uint8Array): Generator<undefined, StoredNode[]> {
+  const policies: ExecutionPolicy[] = [];
+  const nodes: StoredNode[] = [];
+  for (const line of linesOf(bytes)) {
+    for (const { policy, ...node } of JSON.parse(line) as WrittenNode[]) {
+      if (typeof policy !== "number") policies.push(policy);
+      nodes.push({ ...node, policy: typeof policy === "number" ? (policies[policy] as ExecutionPolicy) : policy });
+    }
+    yield;
+  }
+  return nodes;
+}
+
+/** Decodes the definitions at once. */
 export function decodeNodes(bytes: Uint8Array): StoredNode[] {
-  return JSON.parse(new TextDecoder().decode(bytes)) as StoredNode[];
+  const steps = decodingNodes(bytes);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
+}
+
+function written(node: StoredNode, policies: Map<string, number>): WrittenNode {
+  const text = JSON.stringify(node.policy);
+  const known = policies.get(text);
+  if (known === undefined) policies.set(text, policies.size);
+  return { ...node, policy: known ?? node.policy };
+}
+
+function* linesOf(bytes: Uint8Array): Generator<string> {
+  const decoder = new TextDecoder();
+  for (let from = 0; from < bytes.length; ) {
+    const found = bytes.indexOf(NEW_LINE, from);
+    const end = found < 0 ? bytes.length : found;
+    yield decoder.decode(bytes.subarray(from, end));
+    from = end + 1;
+  }
 }

@@ -2,6 +2,7 @@ import type { Mutant } from "./mutant.ts";
 
 const RUNS = "packages/server/src/engine/runs";
 const STORY = `${RUNS}/runs.test.ts`;
+const READ_STORY = `${RUNS}/load.test.ts`;
 const KEPT = "packages/server/src/domain/workflow/kept-nodes.ts";
 const KEPT_STORY = "packages/server/src/domain/workflow/kept-nodes.test.ts";
 const KEPT_GOES_ON =
@@ -44,10 +45,56 @@ export const workflowMutants: readonly Mutant[] = [
   {
     name: "the end of a node of a run that is not in memory is forgotten",
     file: `${RUNS}/advance.ts`,
-    find: "  if (run === undefined) return runs.expect(end.run);",
+    find: "  if (run === undefined) return endEarly(step, end);",
     replace: "  if (run === undefined) return;",
     why: "the run stands still until its shard has another owner",
     test: { file: STORY, name: "is read again when a node ends while the run is not in memory" },
+  },
+  {
+    name: "ends of nodes that a read of their run does not show are forgotten",
+    file: `${RUNS}/load.ts`,
+    find: "  const ends = runs.earlyEnds.get(id) ?? [];",
+    replace: "  const ends: EarlyEnd[] = [];",
+    why: "the run waits for nodes that have ended, until its shard has another owner",
+    test: {
+      file: READ_STORY,
+      name: "is completed with ends that the answer does not show, and creates nodes only if the store writes them",
+    },
+  },
+  {
+    name: "a read of a run that was dropped may lack ends that the read before was completed with",
+    file: `${RUNS}/load.ts`,
+    find: "  if (ends.some((end) => end.batch >= since)) recentWrites.add(id, batch.number);\n",
+    replace: "",
+    why: "the run waits for nodes that have ended, until its shard has another owner",
+    test: { file: READ_STORY, name: "is read again if it left memory after ends that the answer does not show" },
+  },
+  {
+    name: "a run ends before the ends of its nodes are durable if it was read meanwhile",
+    file: `${RUNS}/load.ts`,
+    find: "  const areDurable = last <= step.state.runs.committed;",
+    replace: "  const areDurable = last >= 0;",
+    why: "the run SUCCEEDED although the store has refused the result of its last node",
+    test: { file: READ_STORY, name: "ends with the commit of its last node, although it was read meanwhile" },
+  },
+  {
+    name: "a run stays FAILING after the store has refused the end of the node that failed",
+    file: "packages/server/src/engine/batch.ts",
+    find: '      if (draft.runs.get(run)?.mode === "FAILING") draft.runs.delete(run);\n',
+    replace: "",
+    why: "nodes are skipped although no node has failed",
+    test: {
+      file: READ_STORY,
+      name: "is completed with ends whose commit is under way, and drops what follows from them if it fails",
+    },
+  },
+  {
+    name: "nodes are cancelled because of a failure that the store may not write, in a run that was read meanwhile",
+    file: `${RUNS}/load.ts`,
+    find: 'if (mode === "RUNNING" && progress.mode === "FAILING" && !areDurable) awaitFailure(step, run);',
+    replace: "",
+    why: "nodes are cancelled although no node has failed",
+    test: { file: READ_STORY, name: "cancels no node because of a failure whose commit is under way" },
   },
   {
     name: "a run that was read keeps the mode of its row",
@@ -188,7 +235,7 @@ export const workflowMutants: readonly Mutant[] = [
   {
     name: "results are kept when the store may have gone back",
     file: `${REFERENCES}.ts`,
-    find: "    this.#kept = new KeptValues();\n",
+    find: "    this.#kept = new WeightedCache(KEPT_BYTES_MAX);\n",
     replace: "",
     why: "after the store has lost the end of a node, its next result differs from the one that later nodes get",
     test: { file: `${REFERENCES}.test.ts`, name: "read a result again when they have forgotten it" },
@@ -215,13 +262,21 @@ export const workflowMutants: readonly Mutant[] = [
   {
     name: "a run that was read when its nodes had ended waits for a commit",
     file: `${RUNS}/load.ts`,
-    find: "  if (run.overIn !== null && run.revision === revision) endRun(step, run);\n",
-    replace: "",
+    find: "  if (run.overIn === null || run.revision !== revision) return;",
+    replace: "  if (run.overIn === null || row !== null) return;",
     why: "the run stands still until something else of the same owner is written",
     test: {
       file: STORY,
       name: "that an earlier owner left without a next node goes on, and one whose nodes have all ended ends",
     },
+  },
+  {
+    name: "a failure cancels nodes before the store has written it",
+    file: `${RUNS}/advance.ts`,
+    find: "  const { skipped } = run.progress.ended(end.node, end);",
+    replace: "  const { cancel, skipped } = run.progress.ended(end.node, end);\n  cancelNodes(step, run, cancel);",
+    why: "nodes are CANCELLED although the run goes on",
+    test: { file: STORY, name: "cancels no node because of a failure that the store did not write" },
   },
   {
     name: "a run's mode does not depend on the end from which it follows",

@@ -1,6 +1,11 @@
 import type { WorkflowNodeRequest } from "@mainspring/sdk";
 import { Pool } from "undici";
+import { until } from "../../clock.ts";
 import type { BenchFlow, BenchJob } from "../contender.ts";
+
+/** Time within which every server confirms the pause of a pool, in milliseconds, and the interval of the requests. */
+const PAUSED_WITHIN_MS = 60_000;
+const ASK_AGAIN_MS = 100;
 
 interface Answered {
   items?: { error?: unknown; executionId?: string }[];
@@ -35,7 +40,7 @@ export class HttpLoad {
   }
 
   async #batch(jobs: readonly object[]): Promise<void> {
-    const text = await this.#send("POST", "/v1/jobs/batch", { jobs }, 200);
+    const { text } = await this.#send("POST", "/v1/jobs/batch", { jobs }, 200);
     const { items = [] } = JSON.parse(text) as Answered;
     const refused = items.find((item) => item.error !== undefined);
     this.#newestId = items.at(-1)?.executionId ?? this.#newestId;
@@ -61,9 +66,21 @@ export class HttpLoad {
     return count;
   }
 
-  /** Pauses or resumes the pool of all jobs. */
-  async pausePool(isPaused: boolean): Promise<void> {
-    await this.#send("PUT", "/v1/pools/default", { paused: isPaused }, 200);
+  /** Pauses the pool of all jobs, and waits until every server confirms it. A busy server may take several requests. */
+  async pausePool(): Promise<void> {
+    await until("a paused pool", PAUSED_WITHIN_MS, ASK_AGAIN_MS, async () =>
+      (await this.#putPool(true)) === 200 ? true : null,
+    );
+  }
+
+  /** Resumes the pool of all jobs. Servers that have not confirmed it follow soon. */
+  async resumePool(): Promise<void> {
+    await this.#putPool(false);
+  }
+
+  /** @returns status: 200 if every server has confirmed the change, 202 if not */
+  async #putPool(isPaused: boolean): Promise<number> {
+    return (await this.#send("PUT", "/v1/pools/default", { paused: isPaused }, 200, 202)).statusCode;
   }
 
   /** Number of occupied slots of all workers. */
@@ -83,7 +100,13 @@ export class HttpLoad {
     await this.#pool.destroy();
   }
 
-  async #send(method: "POST" | "PUT", path: string, content: object, expected: number): Promise<string> {
+  /** @throws the status is none of the expected ones */
+  async #send(
+    method: "POST" | "PUT",
+    path: string,
+    content: object,
+    ...expected: number[]
+  ): Promise<{ statusCode: number; text: string }> {
     const { statusCode, body } = await this.#pool.request({
       method,
       path,
@@ -91,8 +114,8 @@ export class HttpLoad {
       body: JSON.stringify(content),
     });
     const text = await body.text();
-    if (statusCode !== expected) throw new Error(`${path} answered ${statusCode}: ${text.slice(0, 500)}`);
-    return text;
+    if (!expected.includes(statusCode)) throw new Error(`${path} answered ${statusCode}: ${text.slice(0, 500)}`);
+    return { statusCode, text };
   }
 }
 

@@ -76,12 +76,12 @@ export class MainspringRig implements Rig {
    */
   async hold(): Promise<void> {
     if (this.#parts.heldBy === "WORKER") return await this.#workers.hold();
-    await this.#load().pausePool(true);
+    await this.#load().pausePool();
     await pause(OBEYED_MS);
   }
 
   release(): Promise<void> {
-    return this.#parts.heldBy === "WORKER" ? this.#workers.release() : this.#load().pausePool(false);
+    return this.#parts.heldBy === "WORKER" ? this.#workers.release() : this.#load().resumePool();
   }
 
   submit(job: BenchJob): Promise<void> {

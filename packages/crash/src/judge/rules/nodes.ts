@@ -108,7 +108,7 @@ function wrongState(
   const isAccepted = runs.some(({ resultSha, record }) => resultSha !== null && record?.state === "SUCCEEDED");
   if (isAccepted && shown.state !== "SUCCEEDED") return "a result of its handler was accepted";
   if (shown.state === "SUCCEEDED") {
-    if (!isReturned) return "no handler returned a value";
+    if (!isReturned && shown.keptFrom === null) return "no handler returned a value";
     return shown.branch === branch ? null : `it took the branch ${shown.branch}, its handler named ${branch}`;
   }
   if (shown.state === "SKIPPED") return runs.length === 0 ? null : "its handler ran";
@@ -131,12 +131,12 @@ function seenStates({ evidence }: Case, { workflowId }: FinalRun): string[] {
 }
 
 /** Final runs with their workflows. */
-function runsOf({ flows }: Case): { flow: Flow; run: FinalRun }[] {
+export function runsOf({ flows }: Case): { flow: Flow; run: FinalRun }[] {
   return [...flows.values()].flatMap((flow) =>
     flow.made.filter(({ finishedAt }) => finishedAt !== null).map((run) => ({ flow, run })),
   );
 }
 
-function nameOf({ intended }: Flow, { name }: GraphNode): string {
+export function nameOf({ intended }: Flow, { name }: GraphNode): string {
   return `node ${name} of workflow ${intended.key} (${intended.shape})`;
 }

@@ -1,13 +1,16 @@
 import type { FinalRun } from "../evidence.ts";
 import { type Flow, idsOfFlows } from "../workflows/flows.ts";
+import { pauseFigures } from "./pauses.ts";
+import { retryFigures } from "./retries.ts";
 import type { Rule } from "./rule.ts";
 
 const FINAL: readonly string[] = ["SUCCEEDED", "CANCELLED", "DEAD", "SKIPPED"];
 
 /** An accepted workflow takes effect once. One without an answer takes effect at most once, and a refused one never. */
 export const workflowsTakeEffectOnce: Rule = ({ flows, evidence }) => {
+  const asked = new Set([...flows.values()].flatMap(({ made }) => made));
   const unasked = evidence.workflows
-    .filter(({ name }) => name === null || !flows.has(name))
+    .filter((run) => !asked.has(run))
     .map(({ workflowId, name }) => `nobody asked for the run ${workflowId} (${name})`);
   const wrong = [...flows].flatMap(([key, flow]) => {
     const why = wrongEffect(flow);
@@ -105,5 +108,7 @@ export function workflowFigures(of: Parameters<Rule>[0]): Record<string, number>
     nodeExecutions: nodes.size,
     nodesRunAgain: handled.filter((runs) => runs.some(({ record }) => record?.state === "WORKER_LOST")).length,
     runsAtAServersDeath: hitRuns(of).length,
+    ...retryFigures(of),
+    ...pauseFigures(of),
   };
 }

@@ -23,6 +23,8 @@ interface RunStory {
   /** End of the attempt according to the server; default: the end of the run. */
   declaredAt?: number;
   returns?: string;
+  /** Values that the handler got in place of references, by the node to which they refer; default: no references. */
+  given?: Record<string, string>;
 }
 
 /** Line of a handler about its steps, without its execution. Each event names its attempt and its time. */
@@ -95,12 +97,12 @@ export class JobStory {
   }
 
   /** Adds a run by a worker that the execution does not show. */
-  ranUnseen({ attempt, pid = 1, from, to, as = "SUCCEEDED", declaredAt, returns }: RunStory): this {
+  ranUnseen({ attempt, pid = 1, from, to, as = "SUCCEEDED", declaredAt, returns, given }: RunStory): this {
     const { executionId } = this;
     const token = { pid, executionId, attempt, ...(this.#node && { node: this.#node }) };
     const returned = as === "SUCCEEDED" || declaredAt !== undefined;
     const resultSha = returned ? (returns ?? resultOf(attempt)) : null;
-    this.#ears.worker({ event: "STARTED", at: from, ...token, key: this.#key });
+    this.#ears.worker({ event: "STARTED", at: from, ...token, key: this.#key, ...(given && { given }) });
     if (to !== null) this.#ears.worker({ event: "ENDED", at: to, ...token, resultSha });
     return this;
   }
@@ -161,6 +163,11 @@ export class JobStory {
     };
     this.#ears.execution(this.#last);
     return this;
+  }
+
+  /** Digest of the result that the job ended with; null: it has not ended. */
+  get resultSha(): string | null {
+    return this.#last?.resultSha ?? null;
   }
 
   /** State that the job ended with; null: it has not ended. */

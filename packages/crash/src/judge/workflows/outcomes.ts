@@ -1,6 +1,6 @@
 import type { GraphEdge, GraphNode } from "../../history/workflow-events.ts";
 import type { FinalRun } from "../evidence.ts";
-import type { Flow } from "./flows.ts";
+import { type Flow, successOf } from "./flows.ts";
 
 /** End of a node. */
 export interface NodeEnd {
@@ -52,10 +52,10 @@ export function survivors(nodes: readonly GraphNode[]): ReadonlySet<string> {
   return found;
 }
 
-function handledEnd({ handled }: Flow, run: FinalRun, { name, branch }: GraphNode): NodeEnd | null {
-  const runs = handled.get(name) ?? [];
-  const success = runs.find(({ resultSha, record }) => resultSha !== null && record?.state === "SUCCEEDED");
-  if (success !== undefined) return { state: "SUCCEEDED", branch, at: success.endedAt };
+function handledEnd(flow: Flow, run: FinalRun, { name, branch }: GraphNode): NodeEnd | null {
+  const runs = flow.handled.get(name) ?? [];
+  const success = successOf(flow, name);
+  if (success !== null) return { state: "SUCCEEDED", branch, at: success.endedAt };
   const shown = run.nodes.find((node) => node.name === name);
   // A node may be cancelled before any handler ran, so its time is not known.
   if (shown?.state === "CANCELLED") return { state: "CANCELLED", branch: null, at: 0 };

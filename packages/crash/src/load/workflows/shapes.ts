@@ -31,7 +31,8 @@ function node(name: string, dependsOn: readonly string[] = [], rest: Partial<Gra
     const [parent = "", when = "SUCCEEDED"] = text.split(" ");
     return { node: parent, when };
   });
-  return { name, dependsOn: edges, join: "ALL", allowFailure: false, isDoomed: false, branch: null, ...rest };
+  const plain = { join: "ALL", allowFailure: false, isDoomed: false, branch: null } as const;
+  return { name, dependsOn: edges, ...plain, refersTo: [], ...rest };
 }
 
 function named(name: string, count: number): string[] {

@@ -24,8 +24,9 @@ it("each node of a workflow comes after its parents, and its payload names the r
   for (let index = 0; index < COUNT; index++) {
     const { graph, request } = randomWorkflow("w", random);
     const known = new Set<string>();
-    for (const [position, { name, dependsOn, branch }] of graph.nodes.entries()) {
+    for (const [position, { name, dependsOn, branch, refersTo }] of graph.nodes.entries()) {
       for (const { node } of dependsOn) assert.ok(known.has(node), `${name} comes before ${node}`);
+      for (const from of refersTo) assert.ok(known.has(from) || from === "$input", `${name} refers to ${from}`);
       assert.ok(!known.has(name));
       known.add(name);
       const payload = request.nodes[position]?.payload as { key: string; node: object };

@@ -116,7 +116,7 @@ export class SimStore implements Store {
   };
 
   readonly runs: StoreRuns = {
-    load: (ids) => this.#call("load", () => runs.load(this.#data, ids)),
+    load: (...asked) => this.#call("load", () => runs.load(this.#data, ...asked)),
     results: (ids) => this.#call("results", () => runs.results(this.#data, ids)),
     kept: (ids) => this.#call("kept", () => runs.kept(this.#data, ids)),
     openRuns: (...asked) => this.#call("openRuns", () => runs.openRuns(this.#data, ...asked)),

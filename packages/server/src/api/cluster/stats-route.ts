@@ -39,7 +39,7 @@ export function statsRoute(app: HttpApp, deps: StatsDependencies): void {
   };
   app.get("/v1/stats", { schema }, async () => {
     const [stats, known, counts] = await Promise.all([askStats(deps), workers(), queries.countExecutions(COUNT_MAX)]);
-    const { waiting, ready, held: running, deadLetters } = counts;
+    const { waiting, ready, held: running, deadLetters, openRuns } = counts;
     const connected = known.filter(({ state }) => state === "ALIVE" || state === "DRAINING").length;
     const owners = Array.from({ length: SHARD_COUNT }, (_, shard) => bus.ownerOf(shard));
     return {
@@ -50,7 +50,7 @@ export function statsRoute(app: HttpApp, deps: StatsDependencies): void {
       nodes: nodesOf(bus),
       workers: { connected },
       shards: { total: SHARD_COUNT, owned: owners.filter((owner) => owner !== null).length },
-      executions: { waiting, ready, running, deadLetters, countedUpTo: COUNT_MAX },
+      executions: { waiting, ready, running, deadLetters, openRuns, countedUpTo: COUNT_MAX },
       store: about.storeConnections(),
       finished: finishedOf(stats),
       recurring: { ...recurringOf(stats), missed: about.missed?.().instants ?? null },

@@ -33,7 +33,7 @@ describe("references of workflows over HTTP", () => {
       [[-1, ["day"]], []],
     );
     const [loaded] = await stage.store.runs.load([workflowId]);
-    assert.ok(loaded?.output && isTemplate(loaded.output));
+    assert.ok(loaded?.stored?.output && isTemplate(loaded.stored.output));
     await stage.ends(workflowId, 0, { result: Buffer.from("1") });
     await stage.runEnds(workflowId, { result: Buffer.from("[1.0]") });
     assert.ok((await stage.get(`/v1/workflows/${workflowId}`)).body.includes('"result":[1.0]'));

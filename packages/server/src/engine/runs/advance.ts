@@ -12,7 +12,7 @@ import type { Input } from "../inputs.ts";
 import { answer } from "../jobs/answers.ts";
 import { applyHints, bringBorn } from "../queue/intake.ts";
 import { type MachineState, poolOf, type Step } from "../state.ts";
-import { cancelNodes } from "./cancel-nodes.ts";
+import { cancelForFailure, cancelNodes } from "./cancel-nodes.ts";
 import { endRuns } from "./end.ts";
 import { isHeld } from "./hold.ts";
 import { confirmOrders, followOrders, nodeParked, writeRun } from "./pause.ts";
@@ -37,15 +37,31 @@ export function advanceRuns(step: Step): void {
 function nodeEnded(step: Step, end: NodeEnd): void {
   const { runs } = step.state;
   const run = runs.byId.get(end.run);
-  if (run === undefined) return runs.expect(end.run);
   const { isDurable = false } = end;
+  if (run === undefined) return isDurable ? runs.expect(end.run) : endEarly(step, end);
   // The read that has brought the run since may have shown a durable end.
   if (isDurable && run.progress.stateOf(end.node) !== "LIVE") return;
-  const { cancel, skipped } = run.progress.ended(end.node, end);
-  const written = isDurable ? [] : [end.id];
-  if (skipped.length > 0) noteSkips(step, run, written, skipped);
-  cancelNodes(step, run, cancel);
-  advance(step, run, written);
+  const { mode } = run.progress;
+  applyEnd(step, run, end);
+  advance(step, run, isDurable ? [] : [end.id]);
+  // No batch has to be answered before the failure of the run is certain.
+  if (isDurable && run.progress.mode !== mode) cancelNodes(step, run, run.progress.toCancel());
+}
+
+/** Keeps the end of a node until its run is read. */
+function endEarly({ state: { runs }, batch }: Step, end: NodeEnd): void {
+  runs.expect(end.run);
+  const early = { ...end, batch: batch.number };
+  const others = runs.earlyEnds.get(end.run);
+  if (others === undefined) runs.earlyEnds.set(end.run, [early]);
+  else others.push(early);
+}
+
+/** Applies an end that this batch writes to the states of the run's nodes. */
+export function applyEnd(step: Step, run: Run, end: NodeEnd): void {
+  step.state.recentWrites.add(run.id, step.batch.number);
+  const { skipped } = run.progress.ended(end.node, end);
+  if (skipped.length > 0) noteSkips(step, run, end.isDurable ? [] : [end.id], skipped);
 }
 
 /**
@@ -79,7 +95,14 @@ function endingMode({ state }: Step, { id, mode, timer }: Run): RunMode | null {
 
 function writeMode(step: Step, run: Run, mode: RunMode, after: readonly ExecutionId[] = []): void {
   run.mode = mode;
+  if (after.length > 0) awaitFailure(step, run);
   writeRun(step, run, after);
+}
+
+/** Notes that the run is FAILING because of ends that the store may not write, until this batch is answered. */
+export function awaitFailure({ state, batch }: Step, run: Run): void {
+  run.failingIn = batch.number;
+  state.runs.failing.add(run);
 }
 
 function createReady(step: Step, run: Run): void {
@@ -176,6 +199,7 @@ export function orderRun(step: Step, command: RunCommand): void {
 export function reload({ runs, recentWrites }: MachineState, next: Batch, runId: ExecutionId): void {
   const run = runs.byId.get(runId);
   if (run !== undefined) runs.drop(run);
+  runs.earlyEnds.delete(runId);
   next.withdraw(runId);
   recentWrites.add(runId, next.number);
   runs.expect(runId);
@@ -184,8 +208,10 @@ export function reload({ runs, recentWrites }: MachineState, next: Batch, runId:
 /** Handles the answer to a commit, as far as it is about workflow runs. */
 export function applyCommitted(step: Step, { nodes, missedRuns, batch }: Extract<Input, { kind: "CREATED" }>): void {
   const { runs } = step.state;
+  runs.committed = batch;
   for (const run of missedRuns) reload(step.state, step.batch, run);
   for (const { jobId } of nodes.notCreated) reload(step.state, step.batch, jobId);
+  cancelForFailure(step, batch);
   for (const row of nodes.created) {
     const run = runs.byId.get(row.jobId);
     run?.uncommitted.delete(row.id);

@@ -16,11 +16,14 @@ const REASONS: Readonly<Record<RunMode, string | null>> = {
 };
 
 /**
- * Cancels nodes that the mode of their run asks to end. The mode is durable in the commit that cancels them, so a next
- * owner repeats it without commands.
+ * Cancels nodes that the mode of their run asks to end. The mode is durable at the latest in the commit that cancels
+ * them, so a next owner repeats it without commands. A run that is FAILING because of ends in a batch cancels none until
+ * the batch is answered, because the store may not write these ends.
  */
 export function cancelNodes(step: Step, run: Run, nodes: readonly number[]): void {
   const { runs, entries } = step.state;
+  const isEnding = run.mode === "CANCELLING" || run.mode === "EXPIRING";
+  if (run.failingIn !== null && !isEnding) return;
   for (const node of nodes) {
     const id = nodeExecutionId(run.id, node, null, 0);
     // The commit that creates the node is not answered yet. Its answer triggers this check again.
@@ -40,6 +43,17 @@ export function cancelNodes(step: Step, run: Run, nodes: readonly number[]): voi
 
 function reasonOf({ mode, progress }: Run): string | null {
   return REASONS[mode === "RUNNING" ? progress.mode : mode];
+}
+
+/** Cancels the nodes of runs that a batch has made FAILING. */
+export function cancelForFailure(step: Step, committed: number): void {
+  const { failing } = step.state.runs;
+  for (const run of failing) {
+    if ((run.failingIn ?? 0) > committed) continue;
+    run.failingIn = null;
+    failing.delete(run);
+    cancelNodes(step, run, run.progress.toCancel());
+  }
 }
 
 /** Ends a node because its run asks for it. A worker that has the node is told to stop. */

@@ -182,14 +182,27 @@ describe("the end of a run with nodes that have concurrency keys", () => {
     assert.deepEqual(added(next, next.commit()), [], "once while the run is in memory");
   });
 
-  it("is asked for in the commit that makes the run FAILING", () => {
+  it("is asked for once it is durable that the run is FAILING", () => {
     const stage = new Stage({ a: [], broken: [] }).keys({ a: KEY }).hint("broken");
     const broken = only(stage.story.commit().assigns);
     stage.load({ a: "RUNNING", broken: "PENDING" });
     stage.end(broken, "FAILED");
     const batch = stage.commit();
-    const [command] = added(stage, batch);
+    assert.equal(batch.shards.get(stage.shard)?.runs.get(RUN)?.mode, "FAILING");
+    assert.deepEqual(added(stage, batch), []);
+    const [command] = added(stage, stage.commit());
     assert.deepEqual(command?.kind === "CANCEL" && command.reason, "WORKFLOW_FAILED");
+  });
+
+  it("is asked for in the commit that makes the run FAILING because of another such node", () => {
+    const stage = new Stage({ a: [], broken: [] }).keys({ a: KEY, broken: "broken" });
+    stage.load({ a: "RUNNING", broken: "RUNNING" });
+    const ofNode = { run: RUN, node: 1 };
+    const ended = { kind: "NODE_ENDED", id: "end-1", shard: stage.shard, executionId: stage.id("broken") } as const;
+    stage.story.tell({ kind: "COMMANDS", commands: [{ ...ended, ofNode, state: "DEAD", branch: null }] });
+    const batch = stage.commit();
+    const [command] = added(stage, batch);
+    assert.equal(command?.kind === "CANCEL" && command.reason, "WORKFLOW_FAILED");
     assert.equal(batch.shards.get(stage.shard)?.runs.get(RUN)?.mode, "FAILING");
   });
 

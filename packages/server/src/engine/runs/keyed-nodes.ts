@@ -55,7 +55,7 @@ function applyEnd(step: Step, run: Run, command: NodeEndedCommand): void {
   step.state.recentWrites.add(run.id, step.batch.number);
   // The read of the run has shown the end, and what follows from it is done.
   if (run.progress.stateOf(ofNode.node) !== "LIVE") return;
-  step.state.runs.ended.push({ id, run: run.id, node: ofNode.node, state, branch, isDurable: true });
+  step.state.runs.ended.push({ id, run: run.id, shard: run.shard, node: ofNode.node, state, branch, isDurable: true });
 }
 
 /** Asks the owner of a node's key to cancel the node, once while the run is in memory. A next owner asks again. */

@@ -1,20 +1,18 @@
 import { isFinal } from "../../domain/execution.ts";
 import type { ExecutionId } from "../../domain/ids.ts";
-import { invariant } from "../../domain/invariant.ts";
-import { decodeGraph } from "../../domain/workflow/graph-bytes.ts";
 import { keptOutcomes } from "../../domain/workflow/kept-nodes.ts";
 import { type NodeOutcome, RunProgress } from "../../domain/workflow/readiness.ts";
 import type { ReadMark, ReadResult, ReadRun } from "../inputs.ts";
 import { commandDone } from "../jobs/answers.ts";
 import { forget } from "../rows.ts";
 import type { Step } from "../state.ts";
-import { advance } from "./advance.ts";
+import { advance, applyEnd, awaitFailure } from "./advance.ts";
 import { cancelNodes } from "./cancel-nodes.ts";
 import { endRun } from "./end.ts";
 import { holdKey } from "./held-keys.ts";
 import { dropEnds, endsLoaded } from "./keyed-nodes.ts";
 import { holdLoaded } from "./pause.ts";
-import type { Run } from "./runs.ts";
+import type { EarlyEnd, Run } from "./runs.ts";
 import { signalLoaded } from "./signal-node.ts";
 
 /** Runs that one read brings. */
@@ -47,7 +45,7 @@ export function applyLoadedRuns(step: Step, read: Extract<ReadResult, { kind: "L
     else if (isStale(step, found, read)) runs.expect(id);
     else if (found.row.queue === "OPEN") {
       notToOpen(step, id);
-      bring(step, found);
+      bring(step, found, takeEarlyEnds(step, id, read));
     } else mayOpen(step, found);
   }
 }
@@ -82,6 +80,7 @@ function gone(step: Step, id: ExecutionId, mark: ReadMark): void {
   notToOpen(step, id);
   runs.superseded.delete(id);
   dropEnds(step, id);
+  runs.earlyEnds.delete(id);
   for (const open of [runs.cancels, runs.orders, runs.signals]) {
     for (const command of open.get(id) ?? []) commandDone(step, command, "FINAL");
     open.delete(id);
@@ -92,12 +91,26 @@ function isStale({ state }: Step, { row }: ReadRun, mark: ReadMark): boolean {
   return mark.term < (state.terms.get(row.shard) ?? 0) || state.recentWrites.hides(row.id, mark.since);
 }
 
-/** Brings an open run into memory, and does for it whatever is left to do. */
-export function bring(step: Step, read: ReadRun): void {
+/** Ends of the run's nodes that the read may not show. */
+function takeEarlyEnds({ state, batch }: Step, id: ExecutionId, { since }: ReadMark): readonly EarlyEnd[] {
+  const { runs, recentWrites } = state;
+  const ends = runs.earlyEnds.get(id) ?? [];
+  runs.earlyEnds.delete(id);
+  // A later read must show them, because they are not kept any longer.
+  if (ends.some((end) => end.batch >= since)) recentWrites.add(id, batch.number);
+  return ends;
+}
+
+/**
+ * Brings an open run into memory, and does for it whatever is left to do.
+ * @param ends ends of nodes that the machine has written, and that the read may not show
+ */
+export function bring(step: Step, read: ReadRun, ends: readonly EarlyEnd[] = []): void {
   const { row, mode, paused, revision } = read;
-  const decoded = decodeGraph(read.graph);
-  invariant("graph" in decoded, `the graph of the run ${row.id} cannot be read`);
-  const progress = RunProgress.of(decoded.graph, outcomesOf(read), liveOf(read), progressMode(mode));
+  const { number } = step.batch;
+  const written = new Map(ends.filter(({ batch }) => batch < number).map((end) => [end.node, end]));
+  const inBatch = ends.filter(({ batch }) => batch === number);
+  const progress = RunProgress.of(read.graph, outcomesOf(read, written), liveOf(read, written), progressMode(mode));
   const run: Run = {
     id: row.id,
     shard: row.shard,
@@ -107,6 +120,7 @@ export function bring(step: Step, read: ReadRun): void {
     paused,
     parking: null,
     orderedIn: null,
+    failingIn: null,
     signalled: new Set(read.signalled),
     toldToEnd: new Set(),
     revision,
@@ -118,24 +132,40 @@ export function bring(step: Step, read: ReadRun): void {
   };
   step.state.runs.add(run);
   holdKey(step.state, row);
+  for (const end of inBatch) applyEnd(step, run, end);
+  const last = Math.max(...ends.map(({ batch }) => batch), 0);
+  const areDurable = last <= step.state.runs.committed;
+  if (mode === "RUNNING" && progress.mode === "FAILING" && !areDurable) awaitFailure(step, run);
   cancelNodes(step, run, progress.toCancel());
   holdLoaded(step, run);
   signalLoaded(step, run);
   endsLoaded(step, run);
-  advance(step, run);
-  // The ends of its nodes were read, so the run waits for no commit, and an idle system makes none.
-  if (run.overIn !== null && run.revision === revision) endRun(step, run);
+  advance(
+    step,
+    run,
+    inBatch.map(({ id }) => id),
+  );
+  if (run.overIn === null || run.revision !== revision) return;
+  // The nodes had ended before the run was read. An idle system makes no commit for which the run could wait.
+  if (areDurable) endRun(step, run);
+  else run.overIn = last;
 }
 
 function progressMode(mode: ReadRun["mode"]): RunProgress["mode"] {
   return mode === "EXPIRING" ? "CANCELLING" : mode;
 }
 
-function* outcomesOf({ kept, executions }: ReadRun): Generator<[number, NodeOutcome]> {
+/** Ends of nodes that earlier batches than this one have written, by node. */
+type Written = ReadonlyMap<number, NodeOutcome>;
+
+function* outcomesOf({ kept, executions }: ReadRun, written: Written): Generator<[number, NodeOutcome]> {
   yield* keptOutcomes(kept);
-  for (const { node, state, branch } of executions) if (isFinal(state)) yield [node, { state, branch }];
+  for (const { node, state, branch } of executions) {
+    const end = written.get(node) ?? (isFinal(state) ? { state, branch } : null);
+    if (end !== null) yield [node, end];
+  }
 }
 
-function* liveOf({ executions }: ReadRun): Generator<number> {
-  for (const { node, state } of executions) if (!isFinal(state)) yield node;
+function* liveOf({ executions }: ReadRun, written: Written): Generator<number> {
+  for (const { node, state } of executions) if (!isFinal(state) && !written.has(node)) yield node;
 }

@@ -97,7 +97,9 @@ function setPaused(step: Step, run: Run, paused: boolean): void {
 /** Brings a run into memory that is paused, or that an earlier owner has resumed without starting all of its nodes. */
 export function holdLoaded(step: Step, run: Run): void {
   if (!run.paused) {
-    const parked = run.read.executions.filter(({ isParked }) => isParked).map(({ id }) => id);
+    const parked = run.read.executions
+      .filter(({ isParked, node }) => isParked && run.progress.stateOf(node) === "LIVE")
+      .map(({ id }) => id);
     return fetchNodes(step, run, parked);
   }
   for (const id of liveNodes(run)) {

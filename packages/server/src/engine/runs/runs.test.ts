@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import type { Assignment } from "../../ports/messages.ts";
 import type { NodeExecution } from "../../ports/store-runs.ts";
 import { deadLetterRefused } from "../attempts/dead-letter-refused.ts";
+import type { Batch } from "../batch.ts";
 import type { Input } from "../inputs.ts";
 import { sealBatch } from "../machine.ts";
 import { DEADLINE_MS, RUN, Stage, states } from "../testing/run-stage.ts";
@@ -19,6 +20,11 @@ function nearlyOver(state: "SUCCEEDED" | "DEAD" = "SUCCEEDED"): Stage {
 function fills(stage: Stage, output: Extract<Input, { kind: "OUTPUT" }>["output"]): Stage {
   stage.story.tell({ kind: "OUTPUT", run: RUN, output });
   return stage;
+}
+
+/** Executions that a batch orders workers to stop. */
+function cancels(batch: Batch): string[] {
+  return ordersOf(batch).flatMap((order) => (order.kind === "CANCEL" ? [order.token.executionId] : []));
 }
 
 /** Final change of the run in the next batch. */
@@ -73,16 +79,6 @@ describe("a workflow run", () => {
     assert.deepEqual([states(stage, batch), stage.born(batch)], [{ a: "SUCCEEDED" }, []], "the run is not known yet");
     stage.load({ a: "SUCCEEDED" });
     assert.deepEqual(stage.born(stage.commit()), [{ name: "b", after: [] }]);
-  });
-
-  it("is read again where the answer may not show an end", () => {
-    const stage = new Stage({ a: [], b: ["a"] }).hint("a");
-    const assign = only(stage.story.commit().assigns);
-    stage.end(assign);
-    stage.story.wants.splice(0);
-    stage.load({ a: "RUNNING" });
-    assert.deepEqual(stage.story.wants.splice(0), [{ kind: "LOAD_RUNS", runs: [RUN] }]);
-    assert.equal(stage.story.state.runs.byId.size, 0);
   });
 
   it("that an earlier owner left without a next node goes on, and one whose nodes have all ended ends", () => {
@@ -199,12 +195,45 @@ describe("the end of a workflow run before its nodes' ends", () => {
     assert.deepEqual(stage.born(batch), [{ name: "alarm", after: ["a"] }]);
     const { mode, after } = only([...(batch.shards.get(stage.shard)?.runs.values() ?? [])]);
     assert.deepEqual([mode, after], ["FAILING", [stage.id("a")]]);
-    assert.deepEqual(only(ordersOf(batch).filter(({ kind }) => kind === "CANCEL")).kind, "CANCEL");
+    assert.deepEqual(cancels(batch), [], "the store may not write the end of a");
+    const next = stage.commit();
+    assert.deepEqual(cancels(next), [stage.id("b")]);
     stage.story.finish(assigns["b"] as Assignment, { state: "CANCELLED" });
-    const alarm = only(stage.commit().assigns);
+    const alarm = only(next.assigns);
     stage.end(alarm);
     stage.commit();
     assert.deepEqual(states(stage, stage.commit()), { run: "DEAD NODE_DEAD" });
+  });
+
+  it("cancels no node because of a failure that the store did not write", () => {
+    const stage = new Stage({ a: [], b: [], c: [] }).hint("a").hint("b");
+    const assigns = Object.fromEntries(stage.story.commit().assigns.map((x) => [stage.name(x.executionId), x]));
+    stage.load({ a: "PENDING", b: "PENDING", c: "PENDING" });
+    stage.story.wants.splice(0);
+    stage.end(assigns["a"] as Assignment, "FAILED");
+    const missed = stage.commit([], [RUN]);
+    assert.deepEqual([states(stage, missed), cancels(missed)], [{ a: "DEAD NOT_RETRYABLE" }, []]);
+    assert.deepEqual(stage.story.wants.splice(0), [{ kind: "LOAD_RUNS", runs: [RUN] }]);
+    const between = stage.commit();
+    stage.load({ a: "RUNNING", b: "PENDING", c: "PENDING" });
+    assert.equal(stage.story.state.runs.byId.get(RUN)?.mode, "RUNNING");
+    assert.deepEqual([between, stage.commit()].flatMap(cancels), []);
+    assert.deepEqual(stage.story.wants, [], "no node is read to be cancelled");
+  });
+
+  it("cancels no node that was created before the store has written the failure", () => {
+    const stage = new Stage({ a: [], b: [], c: ["b"] }).hint("a").hint("b");
+    const assigns = Object.fromEntries(stage.story.commit().assigns.map((x) => [stage.name(x.executionId), x]));
+    stage.load({ a: "PENDING", b: "PENDING" });
+    stage.end(assigns["b"] as Assignment);
+    const { story } = stage;
+    const first = story.batch;
+    story.batch = sealBatch(first);
+    stage.end(assigns["a"] as Assignment, "FAILED");
+    stage.answer(first);
+    const second = stage.commit();
+    assert.equal(stage.name(only(second.assigns).executionId), "c");
+    assert.deepEqual([cancels(second), cancels(stage.commit())], [[], [stage.id("c")]]);
   });
 
   it("by a command cancels what waits and what runs, and completes the command with the run", () => {

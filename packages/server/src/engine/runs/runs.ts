@@ -31,6 +31,8 @@ export interface Run {
   parking: Set<ExecutionId> | null;
   /** Number of the batch that pauses or resumes the run; null: it was answered. */
   orderedIn: number | null;
+  /** Number of the batch that makes the run FAILING because of ends in it; null: there is none, or it was answered. */
+  failingIn: number | null;
   /** Executions of nodes that have open signals. Executions that do not exist yet are created with a mark. */
   readonly signalled: Set<ExecutionId>;
   /** Executions of nodes with concurrency keys whose owners this owner has asked to end them. */
@@ -68,10 +70,25 @@ export interface NodeEnd {
   branch: string | null;
   /** The end is durable already: the node ended in the shard of its concurrency key. Left out: the batch writes it. */
   isDurable?: true;
+  /** Shard of the run. */
+  shard: ShardId;
+}
+
+/** End of a node whose run was not in memory. */
+export interface EarlyEnd extends NodeEnd {
+  /** Number of the batch that writes the end. */
+  batch: number;
 }
 
 /** Open workflow runs of the shards of this owner, as far as they are in memory. */
 export class Runs {
+  /**
+   * Ends of nodes since their runs were asked for, by run. A read of a run may not show them, and is completed with them:
+   * it would otherwise be repeated until none of the run's nodes ends during the read.
+   */
+  readonly earlyEnds = new Map<ExecutionId, EarlyEnd[]>();
+  /** Number of the last batch that the store has applied. */
+  committed = 0;
   /** Commands about signals to nodes without an execution, by run, until the run is read. */
   readonly signals = new Map<ExecutionId, NodeSignal[]>();
   readonly byId = new Map<ExecutionId, Run>();
@@ -93,6 +110,8 @@ export class Runs {
   readonly orders = new Map<ExecutionId, RunCommand[]>();
   /** Runs whose `orderedIn` is not answered. */
   readonly ordered = new Set<Run>();
+  /** Runs whose `failingIn` is not answered. */
+  readonly failing = new Set<Run>();
   /** Nodes that are read because their run was paused or resumed. */
   readonly fetching = new Map<ExecutionId, { run: ExecutionId; shard: ShardId }>();
   /** Nodes that are read because their run asks for their end. */
@@ -116,7 +135,8 @@ export class Runs {
     run.timer = this.deadlines.push(run.read.row.dueAt, run.id, run);
     if (this.byId.size <= RUNS_MAX) return;
     for (const other of this.byId.values()) {
-      if (other.uncommitted.size > 0 || other.overIn !== null || this.orders.has(other.id)) continue;
+      if (other.uncommitted.size > 0 || other.overIn !== null || other.failingIn !== null) continue;
+      if (this.orders.has(other.id)) continue;
       this.drop(other);
       return;
     }
@@ -129,6 +149,7 @@ export class Runs {
     this.byId.delete(run.id);
     this.over.delete(run);
     this.ordered.delete(run);
+    this.failing.delete(run);
   }
 
   /** Next run whose deadline has passed, without its timer; null: there is none. */

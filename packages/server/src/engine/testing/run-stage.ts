@@ -3,7 +3,6 @@ import { firstExecutionId } from "../../domain/ids.ts";
 import { DEFAULT_POLICY } from "../../domain/job.ts";
 import { compileGraph } from "../../domain/workflow/compile-graph.ts";
 import type { Dependency, WorkflowNode } from "../../domain/workflow/definition.ts";
-import { encodeGraph } from "../../domain/workflow/graph-bytes.ts";
 import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
 import type { Assignment } from "../../ports/messages.ts";
 import type { NodeExecution, RunMode } from "../../ports/store-runs.ts";
@@ -47,8 +46,7 @@ export class Stage {
     this.shard = row.shard;
     this.#read = {
       row,
-      nodes: nodes.length,
-      graph: encodeGraph(compiled.graph),
+      graph: compiled.graph,
       kept: [],
       definitions: nodes.map((node) => ({ ...node, payloadBytes: 3 })),
       output,
@@ -100,16 +98,25 @@ export class Stage {
     return this;
   }
 
-  /** Commits the batch; the store applies all of it. */
-  commit(notBorn: readonly string[] = []): Batch {
+  /**
+   * Commits the batch.
+   * @param notBorn names of the nodes that the store does not create
+   * @param missedRuns runs of which the store has not written the row or the end of a node
+   */
+  commit(notBorn: readonly string[] = [], missedRuns: readonly string[] = []): Batch {
     const { batch } = this.story;
     this.story.batch = sealBatch(batch);
+    this.answer(batch, notBorn, missedRuns);
+    return batch;
+  }
+
+  /** Answers the commit of a sealed batch, as `commit` does. */
+  answer(batch: Batch, notBorn: readonly string[] = [], missedRuns: readonly string[] = []): void {
     const rows = batch.shards.get(this.shard)?.births.map(({ row }) => row) ?? [];
     const isNot = ({ id }: { id: string }) => notBorn.some((name) => this.id(name) === id);
     const nodes = { created: rows.filter((row) => !isNot(row)), notCreated: rows.filter(isNot) };
-    const nothing = { rows: [], notCreated: [], missedPlans: [], missedRuns: [] };
+    const nothing = { rows: [], notCreated: [], missedPlans: [], missedRuns };
     this.story.tell({ kind: "CREATED", ...nothing, nodes, batch: batch.number });
-    return batch;
   }
 
   /** Runs a node to its end. @returns the batch that has the end */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type Candidate, RUN_NODE } from "../../domain/execution.ts";
 import { firstExecutionId } from "../../domain/ids.ts";
 import { compileGraph } from "../../domain/workflow/compile-graph.ts";
-import { encodeGraph } from "../../domain/workflow/graph-bytes.ts";
+import type { WorkflowGraph } from "../../domain/workflow/graph.ts";
 import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
 import type { Batch } from "../batch.ts";
 import { sealBatch } from "../machine.ts";
@@ -16,7 +16,7 @@ export class WaitingRuns {
   readonly story: Story;
   /** Rows of the store. A run that is left out is final. */
   readonly rows = new Map<string, Candidate>();
-  readonly #graph: Uint8Array;
+  readonly #graph: WorkflowGraph;
   readonly #nodes: typeof NODES;
   readonly #ids = new Set<string>();
 
@@ -25,7 +25,7 @@ export class WaitingRuns {
     this.#nodes = [...NODES, ...Array.from({ length: roots }, (_, i) => nodeOf(`root-${i}`, []))];
     const compiled = compileGraph(this.#nodes, "FAIL_FAST");
     assert.ok("graph" in compiled);
-    this.#graph = encodeGraph(compiled.graph);
+    this.#graph = compiled.graph;
     this.story = story;
   }
 
@@ -49,7 +49,6 @@ export class WaitingRuns {
     const asked = wants.splice(0).flatMap((want) => (want.kind === "LOAD_RUNS" ? want.runs : []));
     const rows = asked.flatMap((id) => this.rows.get(id) ?? []);
     const rest = {
-      nodes: this.#nodes.length,
       graph: this.#graph,
       executions: [],
       mode: "RUNNING",

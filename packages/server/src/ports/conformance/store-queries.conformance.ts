@@ -157,7 +157,8 @@ export function queriesConformance(scene: () => Scene): void {
     await scene().applied(dead.shard, { changes: [scene().succeeded(dead, { state: "DEAD" })] });
     await scene().applied(done.shard, { changes: [scene().succeeded(done)] });
     const { queries } = scene().store;
-    assert.deepEqual(await queries.countExecutions(100), { waiting: 1, ready: 2, held: 1, deadLetters: 1 });
+    const { openRuns: _, ...counts } = await queries.countExecutions(100);
+    assert.deepEqual(counts, { waiting: 1, ready: 2, held: 1, deadLetters: 1 });
     assert.equal((await queries.countExecutions(1)).ready, 1);
   });
 

@@ -137,8 +137,10 @@ export function runQueriesConformance(scene: () => Scene): void {
     await check();
     await upkeep();
     await check();
-    const { waiting: before, ready, held } = await queries.countExecutions(100);
-    assert.deepEqual([before, ready, held], [1, 1, 0]);
+    const { waiting: before, ready, held, openRuns } = await queries.countExecutions(100);
+    assert.deepEqual([before, ready, held, openRuns], [1, 1, 0, 1]);
+    await scene().applied(asked.shard, { changes: [runEnds(scene(), asked, { state: "DEAD", error: ERROR })] });
+    assert.equal((await queries.countExecutions(100)).openRuns, 0);
   });
 
   it("has the run as the dead letter, and not its nodes", async () => {

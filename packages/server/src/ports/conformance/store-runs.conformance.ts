@@ -31,15 +31,17 @@ export function runsConformance(scene: () => Scene): void {
     const asked = await started(scene(), { ...FULL, payload: input, nodes: 17, output });
     assert.deepEqual(await scene().store.load([asked.executionId]), [runRow(asked)]);
     const run = await loaded(scene(), asked);
+    assert.ok(run.stored !== null);
+    const { stored } = run;
+    const all = {
+      ...{ graph: Buffer.from(stored.graph), definitions: Buffer.from(stored.definitions) },
+      output: Buffer.from(stored.output ?? []),
+    };
     assert.deepEqual(
+      { ...run, stored: all },
       {
-        ...run,
-        ...{ graph: Buffer.from(run.graph), definitions: Buffer.from(run.definitions) },
-        output: Buffer.from(run.output ?? []),
-      },
-      {
-        ...{ row: runRow(asked), mode: "RUNNING", paused: false, revision: 1, nodes: 17 },
-        ...{ graph: asked.graph, definitions: asked.definitions, output },
+        ...{ row: runRow(asked), mode: "RUNNING", paused: false, revision: 1 },
+        stored: { graph: asked.graph, definitions: asked.definitions, output },
         kept: [],
         executions: [execution(asked, 0), execution(asked, 1)],
         signalled: [],
@@ -135,6 +137,31 @@ export function runsConformance(scene: () => Scene): void {
         [a.executionId, [execution(a, 0), execution(a, 1)]],
         [b.executionId, []],
       ]),
+    );
+  });
+
+  it("leaves out the stored workflows that the owner has", async () => {
+    const [a, b] = [await started(scene()), await started(scene())];
+    const asked = new Set<string>();
+    const isKnown = (jobId: string, version: number) => {
+      asked.add(`${jobId} ${version}`);
+      return jobId === a.jobId;
+    };
+    const found = await scene().store.runs.load([a.executionId, b.executionId], isKnown);
+    const stored = new Map(
+      found.map((run) => [run.row.id, run.stored === null ? null : Buffer.from(run.stored.graph)]),
+    );
+    assert.deepEqual(
+      stored,
+      new Map([
+        [a.executionId, null],
+        [b.executionId, b.graph],
+      ]),
+    );
+    assert.deepEqual([...asked].sort(), [a, b].map(({ jobId }) => `${jobId} 1`).sort());
+    assert.deepEqual(
+      found.map(({ executions }) => executions.length),
+      [2, 2],
     );
   });
 

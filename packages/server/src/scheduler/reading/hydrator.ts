@@ -7,11 +7,11 @@ import { CountedWarnings } from "../../ports/counted-warnings.ts";
 import type { Runtime, Timer } from "../../ports/runtime.ts";
 import type { Store } from "../../ports/store.ts";
 import type { FlowPage } from "../../ports/store-flows.ts";
-import { decodeNodes } from "../../ports/stored-nodes.ts";
 import { FlowTurns, READ_SIZES, type ReadSizes } from "./flow-turns.ts";
 import { PLANS_AHEAD_MS, PlanReader } from "./plan-reader.ts";
 import type { PoolReader } from "./pool-reader.ts";
 import type { References } from "./references.ts";
+import { RunReader } from "./run-reader.ts";
 import { RunSweep } from "./run-sweep.ts";
 
 /** Interval in ms of the sweeps that find what lost hints did not announce. */
@@ -67,6 +67,7 @@ export class Hydrator {
   readonly #plans: PlanReader;
   readonly #turns: FlowTurns<Candidate>;
   readonly #runs: RunSweep;
+  readonly #runReader: RunReader;
   #timer: Timer | null = null;
   #stopped = false;
   #lanesAfter: number | null = null;
@@ -90,6 +91,7 @@ export class Hydrator {
       sizes.waitingTurn,
     );
     this.#runs = new RunSweep({ store, runtime, shards: () => reader.shards(), take: (input) => reader.take(input) });
+    this.#runReader = new RunReader(store, runtime);
     this.#plans = new PlanReader({
       recurrences: store.recurrences,
       runtime,
@@ -162,9 +164,7 @@ export class Hydrator {
 
   async #loadRuns(asked: ExecutionId[]): Promise<void> {
     await this.#reading(async (mark) => {
-      const loaded = await this.#store.runs.load(asked);
-      const runs = loaded.map((run) => ({ ...run, definitions: decodeNodes(run.definitions) }));
-      return { kind: "LOADED_RUNS", asked, runs, ...mark };
+      return { kind: "LOADED_RUNS", asked, runs: await this.#runReader.read(asked), ...mark };
     });
   }
 

@@ -32,6 +32,7 @@ type Results = Record<number, string | null>;
  */
 function scene(results: Results = {}, inputs: Record<string, string> = {}, earlier: Results = {}) {
   const reads: string[][] = [];
+  const keptReads: string[][] = [];
   const rowsOf = (run: string, of: Results) =>
     Object.entries(of).map(([node, json]) => [nodeExecutionId(run, Number(node), null, 0), json] as const);
   const rows = new Map([...rowsOf(RUN, results), ...rowsOf(OTHER, earlier)]);
@@ -46,7 +47,10 @@ function scene(results: Results = {}, inputs: Record<string, string> = {}, earli
       runs: {
         results: async (ids) => found(new Map([...rows].map(([id, json]) => [id, bytes(json)])), ids),
         load: async () => [],
-        kept: async () => new Map([[RUN, [{ run: OTHER, nodes: [[1, null]] }]]]),
+        kept: async (runs) => {
+          keptReads.push([...runs]);
+          return new Map([[RUN, [{ run: OTHER, nodes: [[1, null]] }]]]);
+        },
         openRuns: async () => [],
         retry: () => Promise.reject(new Error("no test retries a run")),
       },
@@ -56,7 +60,7 @@ function scene(results: Results = {}, inputs: Record<string, string> = {}, earli
   const fill = async (...texts: string[]) => {
     return (await references.resolve(texts.map((text) => ({ run: RUN, stored: stored(text) })))).map(shown);
   };
-  return { references, fill, reads };
+  return { references, fill, reads, keptReads };
 }
 
 function shown(filled: Filled): string {
@@ -87,6 +91,14 @@ describe("references in payloads", () => {
     const { fill } = scene({ 0: '"own"' }, {}, { 0: '"old"', 1: '{"rows":[7]}', 2: '"not kept"' });
     const payload = '[{"$from":"a"},{"$from":"b","path":["rows",0]},{"$from":"c"},{"$from":"b"}]';
     assert.deepEqual(await fill(payload), ['["own",7,null,{"rows":[7]}]']);
+  });
+
+  it("ask once for the nodes that a run keeps, until everything is forgotten", async () => {
+    const { fill, references, keptReads } = scene({}, {}, { 1: "7" });
+    assert.deepEqual([await fill('{"$from":"b"}'), await fill('{"$from":"c"}')], [["7"], ["null"]]);
+    assert.deepEqual(keptReads, [[RUN]]);
+    references.forget();
+    assert.deepEqual([await fill('{"$from":"b"}'), keptReads], [["7"], [[RUN], [RUN]]]);
   });
 
   it("leave a literal as it is, and payloads without references too", async () => {

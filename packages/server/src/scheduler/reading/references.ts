@@ -1,7 +1,7 @@
 import { DEPTH_MAX, PAYLOAD_BYTES_MAX } from "@mainspring/contract/limits";
 import type { ExecutionId } from "../../domain/ids.ts";
 import { invariant } from "../../domain/invariant.ts";
-import { keptByNode } from "../../domain/workflow/kept-nodes.ts";
+import { type KeptNode, keptByNode } from "../../domain/workflow/kept-nodes.ts";
 import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
 import type { Unsendable } from "../../engine/inputs.ts";
 import { depthOf } from "../../ports/references/json-slices.ts";
@@ -18,9 +18,13 @@ import {
 import type { Runtime } from "../../ports/runtime.ts";
 import type { Store } from "../../ports/store.ts";
 import { Turns } from "../../ports/turns.ts";
+import { WeightedCache } from "./weighted-cache.ts";
 
 /** Largest memory of results and inputs that are kept, in bytes. */
 const KEPT_BYTES_MAX = 64 * 1024 * 1024;
+/** Largest number of kept nodes that are remembered. A run counts as 100 nodes more. */
+const KEPT_NODES_MAX = 200_000;
+const RUN_WEIGHT = 100;
 /** Results and inputs of one read, of which each has up to 1 MiB. */
 const READ_VALUES = 64;
 const NAMES = { REFERENCE_NOT_FOUND: "ReferenceNotFound", REFERENCES_TOO_LARGE: "ReferencesTooLarge" };
@@ -40,6 +44,9 @@ interface RunNode {
   node: number;
 }
 
+/** Nodes that a run keeps from earlier runs, by number. */
+type KeptOfRun = ReadonlyMap<number, KeptNode>;
+
 /** Place of a template for which a value is needed. */
 interface Use {
   filling: Filling;
@@ -53,7 +60,10 @@ interface Use {
 export class References {
   readonly #store: Pick<Store, "payloads" | "runs">;
   readonly #turns: Turns;
-  #kept = new KeptValues();
+  /** Results and inputs that were used last, by execution. */
+  #kept = new WeightedCache<JsonValue>(KEPT_BYTES_MAX);
+  /** Nodes that runs keep from earlier runs, by run. They never change. */
+  #keepers = new WeightedCache<KeptOfRun>(KEPT_NODES_MAX);
 
   constructor(store: Pick<Store, "payloads" | "runs">, runtime: Pick<Runtime, "defer" | "setTimer" | "monotonicMs">) {
     this.#store = store;
@@ -77,9 +87,10 @@ export class References {
     return await this.#turns.map(fillings, (filling) => (filling instanceof Filling ? filling.text() : filling));
   }
 
-  /** Forgets all results, because the store may have been set back to a state before them. */
+  /** Forgets all results and kept nodes, because the store may have been set back to a state before them. */
   forget(): void {
-    this.#kept = new KeptValues();
+    this.#kept = new WeightedCache(KEPT_BYTES_MAX);
+    this.#keepers = new WeightedCache(KEPT_NODES_MAX);
   }
 
   /** Results and inputs, as far as there are any. */
@@ -114,14 +125,28 @@ export class References {
       const [use] = uses.get(source) ?? [];
       return use === undefined ? [] : [{ source, ...use.filling.nodeOf(use.edit) }];
     });
-    const keptOf = await this.#store.runs.kept([...new Set(nodes.map(({ run }) => run))]);
-    const kept = new Map([...keptOf].map(([run, earlier]) => [run, keptByNode(earlier)]));
+    const kept = await this.#keptOf(new Set(nodes.map(({ run }) => run)));
     const keepers = new Map<ExecutionId, ExecutionId>();
     for (const { source, run, node } of nodes) {
       const earlier = kept.get(run)?.get(node);
       if (earlier !== undefined) keepers.set(nodeExecutionId(earlier.run, node, null, 0), source);
     }
     for (const [id, value] of await this.#read([...keepers.keys()])) found.set(keepers.get(id) as ExecutionId, value);
+    return found;
+  }
+
+  /** Nodes that the runs keep from earlier runs. @throws {StoreUnavailable} */
+  async #keptOf(runs: ReadonlySet<ExecutionId>): Promise<Map<ExecutionId, KeptOfRun>> {
+    const found = new Map<ExecutionId, KeptOfRun>();
+    const unknown: ExecutionId[] = [];
+    for (const run of runs) {
+      const known = this.#keepers.take(run);
+      if (known === undefined) unknown.push(run);
+      else found.set(run, known);
+    }
+    const read = unknown.length === 0 ? new Map() : await this.#store.runs.kept(unknown);
+    for (const run of unknown) found.set(run, keptByNode(read.get(run) ?? []));
+    for (const [run, kept] of found) this.#keepers.keep(run, kept, kept.size + RUN_WEIGHT);
     return found;
   }
 
@@ -139,7 +164,7 @@ export class References {
     }
     // An index that a use has built counts from now on.
     const [use] = uses;
-    if (value !== null && use !== undefined) this.#kept.keep(use.filling.sourceOf(use.edit), value);
+    if (value !== null && use !== undefined) this.#kept.keep(use.filling.sourceOf(use.edit), value, value.weight);
   }
 }
 
@@ -236,32 +261,5 @@ class Filling {
 
   #reference(edit: number): ReferenceEdit {
     return this.#template.edits[edit] as ReferenceEdit;
-  }
-}
-
-/** Results and inputs that were used last. Neither changes once it is there. */
-class KeptValues {
-  /** The oldest one comes first. */
-  readonly #values = new Map<ExecutionId, { value: JsonValue; weight: number }>();
-  #bytes = 0;
-
-  /** Takes a value out; `keep` brings it back. */
-  take(source: ExecutionId): JsonValue | undefined {
-    const kept = this.#values.get(source);
-    if (kept === undefined) return undefined;
-    this.#values.delete(source);
-    this.#bytes -= kept.weight;
-    return kept.value;
-  }
-
-  keep(source: ExecutionId, value: JsonValue): void {
-    this.take(source);
-    const { weight } = value;
-    this.#values.set(source, { value, weight });
-    this.#bytes += weight;
-    for (const oldest of this.#values.keys()) {
-      if (this.#bytes <= KEPT_BYTES_MAX) return;
-      this.take(oldest);
-    }
   }
 }

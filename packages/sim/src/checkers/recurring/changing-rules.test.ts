@@ -14,13 +14,19 @@ const ZONES: Record<string, string> = {
   buenosAires: "America/Argentina/Buenos_Aires",
 };
 
-function expected(cron: string, fold: CronTimes["dst"]["fold"], changes: Record<string, string>, stretch: string[]) {
+function expected(
+  cron: string,
+  fold: CronTimes["dst"]["fold"],
+  changes: Record<string, string>,
+  stretch: string[],
+  endAt: number | null = null,
+) {
   const times: CronTimes = { type: "CRON", cron, timezone: "America/St_Johns", dst: { gap: "SHIFT", fold } };
   const rule: RecurrenceRule = {
     ...({
       times,
       startAt: null,
-      endAt: null,
+      endAt,
       maxFires: null,
       spreadSec: 0,
       overlap: "ALLOW",
@@ -52,5 +58,13 @@ describe("the oracle of changing rules", () => {
     const everySeven = ["*/7 * * * *", "LAST"] as const;
     assert.deepEqual(expected(...everySeven, changes, ["03:46:43", "03:56:58"]).must, ["03:49", "03:51"]);
     assert.deepEqual(expected(...everySeven, changes, ["03:46:43", "03:57:59"]).must, ["03:49", "03:51", "03:56"]);
+  });
+
+  it("demands nothing after a version by which the job has no instant left", () => {
+    const changes = { first: "stJohns", "03:53:58": "halifax", "03:57:19": "stJohns" };
+    const twice = ["24,35 1 * * *", "FIRST"] as const;
+    const stretch = ["03:47:07", "04:11:40"];
+    assert.deepEqual(expected(...twice, changes, stretch, at("04:11:40")), { must: [], may: ["03:54", "04:05"] });
+    assert.deepEqual(expected(...twice, changes, stretch, at("04:30:00")).must, ["03:54", "04:05"]);
   });
 });

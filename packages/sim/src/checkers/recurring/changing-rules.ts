@@ -32,8 +32,9 @@ const firesOf = new Map<string, readonly number[]>();
 /**
  * Instants of a rule from `from` to before `until`, while the time zone data changes: each version plans the instants
  * before the next changeover. A version plans an instant that lies after the last instant of the previous version, at a
- * local time that was not planned yet, even if the instant lies before the changeover. The function shares no code with
- * the product.
+ * local time that was not planned yet, even if the instant lies before the changeover. A version without an instant at
+ * or after the changeover that replaces it has ended the job, so later versions need not plan anything. The function
+ * shares no code with the product.
  * @param isEdited the local times that an earlier definition planned are unknown: from the next changeover on no instant is required
  */
 export function expectedInstants(
@@ -47,8 +48,10 @@ export function expectedInstants(
   const { times } = rule;
   if (times.type !== "CRON") throw new Error("rules of clocks say nothing of an interval");
   const expected: Expected = { must: [], may: new Set() };
+  const afterTheEnd: Expected = { must: [], may: expected.may };
   const account = new WallAccount(times);
   const changeovers = rules.changeovers();
+  let isOver = false;
   for (const [index, { version, since }] of changeovers.entries()) {
     const end = Math.min(until, changeovers[index + 1]?.since ?? until);
     // A version that comes into force after the range plans none of it, even if it has an instant of that time at a new
@@ -64,13 +67,10 @@ export function expectedInstants(
         planned.filter((at) => at < from),
         wallOf,
       );
-    account.plan(
-      planned.filter((at) => at < end),
-      since,
-      wallOf,
-      expected,
-    );
+    const goesOn = account.plan(planned, { since, end }, wallOf, isOver ? afterTheEnd : expected);
+    isOver ||= !goesOn;
   }
+  for (const at of afterTheEnd.must) expected.may.add(at);
   if (isEdited) {
     const next = changeovers.find(({ since }) => since > from)?.since ?? until;
     expected.must = expected.must.filter((at) => at < next);
@@ -107,21 +107,35 @@ class WallAccount {
     this.#note(fires, wallOf);
   }
 
-  /** @param fires instants of the next version, ascending, up to the changeover after it */
-  plan(fires: readonly number[], since: number, wallOf: (at: number) => number, expected: Expected): void {
+  /**
+   * @param fires instants of the next version, ascending
+   * @param range moments at which the version and its successor come into force
+   * @returns whether the version must plan an instant after its range, too
+   */
+  plan(
+    fires: readonly number[],
+    { since, end }: { since: number; end: number },
+    wallOf: (at: number) => number,
+    expected: Expected,
+  ): boolean {
     this.#note(
-      fires.filter((at) => at > this.#lastAt && this.#takes(at, wallOf(at), since, expected)),
+      fires.filter((at) => at < end && at > this.#lastAt && this.#takes(at, wallOf(at), since, expected)),
       wallOf,
     );
+    const goesOn = fires.some((at) => at >= end && at > this.#lastAt && this.#mustPlan(wallOf(at)));
     this.#isFirst = false;
+    return goesOn;
+  }
+
+  #mustPlan(wall: number): boolean {
+    const isFree = this.#isFirst || !this.#byWall;
+    return isFree || (!this.#planned.has(wall) && wall > this.#lastWall);
   }
 
   /** @returns whether the instant is planned now at the latest */
   #takes(at: number, wall: number, since: number, expected: Expected): boolean {
-    const isNew = !this.#planned.has(wall);
-    const isFree = this.#isFirst || !this.#byWall;
-    if (isFree || (isNew && wall > this.#lastWall)) expected.must.push(at);
-    else if (isNew || this.#isBoth) expected.may.add(at);
+    if (this.#mustPlan(wall)) expected.must.push(at);
+    else if (!this.#planned.has(wall) || this.#isBoth) expected.may.add(at);
     else return false;
     return expected.must.at(-1) === at || at >= since;
   }

@@ -114,6 +114,7 @@ export function countExecutions(data: StoreData, limit: number): ExecutionCounts
     ready: upTo(({ queue }) => queue === "READY"),
     held: upTo(({ queue }) => queue === "HELD"),
     deadLetters: upTo((row) => row.state === "DEAD" && row.settled === null && !isNode(row)),
+    openRuns: upTo(({ queue }) => queue === "OPEN"),
   };
 }
 

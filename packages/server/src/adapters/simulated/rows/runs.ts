@@ -12,6 +12,7 @@ import type {
   RunFilter,
   RunSummary,
   RunView,
+  StoreRuns,
 } from "../../../ports/store-runs.ts";
 import { byText } from "../sorted-list.ts";
 import type { StoreData } from "../store-data.ts";
@@ -21,20 +22,23 @@ import { listing, ofRun, summary } from "./queries.ts";
 /** Largest number of retries that a run names. */
 const RETRIES = 20;
 
+type IsKnown = Parameters<StoreRuns["load"]>[1];
+
 /** See StoreRuns.load. */
-export function load(data: StoreData, ids: readonly ExecutionId[]): LoadedRun[] {
+export function load(data: StoreData, ids: readonly ExecutionId[], isKnown?: IsKnown): LoadedRun[] {
   return ids.flatMap((id): LoadedRun[] => {
     const [row, run] = [data.executions.get(id), data.runs.get(id)];
     if (row === undefined || row.queue === "NONE" || run === undefined) return [];
     const graph = data.runs.graphOf(row.job.jobId, row.jobVersion);
     if (graph === undefined) return [];
-    const { nodes, graph: bytes, definitions, output } = graph;
+    const { graph: bytes, definitions, output } = graph;
+    const stored = isKnown?.(row.job.jobId, row.jobVersion) ? null : { graph: bytes, definitions, output };
     const executions = nodesOf(data, id).map(nodeOf);
     const { mode, paused, revision, kept } = run;
     return [
       {
         ...{ row: candidateOf(row), mode, paused, revision, kept },
-        ...{ nodes, graph: bytes, definitions, output, executions },
+        ...{ stored, executions },
         signalled: data.signals.signalled(id),
       },
     ];

@@ -2,18 +2,26 @@ import type { ExecutionCounts, ExecutionView } from "../../../ports/store-querie
 import { IS_OPEN } from "../commit/settle-statement.ts";
 import { QUEUE_CODES } from "../connection/codes.ts";
 import type { Connections } from "../connection/connections.ts";
+import { isComplete } from "../schema/late-indexes.ts";
 import { DETAIL_COLUMNS, SUMMARY_COLUMNS, viewFrom } from "./execution-rows.ts";
 
 /** Counts rows in a partial index, up to the limit, so the cost is the same with a hundred million rows. */
 const upTo = (condition: string) => `(SELECT count(*) FROM (SELECT FROM executions e WHERE ${condition} LIMIT $1) s)`;
 
+const COUNT_RUNS = `SELECT ${upTo(`e.queue = ${QUEUE_CODES.OPEN}`)}`;
+
 const COUNT = `SELECT ${upTo(`e.queue = ${QUEUE_CODES.WAITING}`)}, ${upTo(`e.queue = ${QUEUE_CODES.READY}`)},
   ${upTo(`e.queue = ${QUEUE_CODES.HELD}`)}, ${upTo(IS_OPEN)}`;
 
-export async function countExecutions(db: Connections, limit: number): Promise<ExecutionCounts> {
-  const [row] = await db.run("query", { text: COUNT, values: [limit] });
-  const [waiting, ready, held, deadLetters] = row as [number, number, number, number];
-  return { waiting, ready, held, deadLetters };
+export function countExecutions(db: Connections, limit: number): Promise<ExecutionCounts> {
+  const values = [limit];
+  return db.session("query", async (session) => {
+    const [row] = await session.run({ text: COUNT, values });
+    const [waiting, ready, held, deadLetters] = row as [number, number, number, number];
+    const isIndexed = await isComplete(session, "executions_open_runs");
+    const [runs] = isIndexed ? await session.run({ text: COUNT_RUNS, values }) : [];
+    return { waiting, ready, held, deadLetters, openRuns: (runs?.[0] as number | undefined) ?? null };
+  });
 }
 
 export async function getExecution(db: Connections, tenant: string, id: string): Promise<ExecutionView | null> {

@@ -2,7 +2,7 @@ import { RUN_NODE } from "../../../domain/execution.ts";
 import type { ExecutionId, JobId, ShardId } from "../../../domain/ids.ts";
 import type { KeptNodes } from "../../../domain/workflow/kept-nodes.ts";
 import type { DueCursor } from "../../../ports/store-flows.ts";
-import type { KeyedRun, LoadedRun, NodeExecution, StoreRuns } from "../../../ports/store-runs.ts";
+import type { KeyedRun, LoadedRun, NodeExecution, StoredWorkflow, StoreRuns } from "../../../ports/store-runs.ts";
 import { CANDIDATE_COLUMNS, candidateFrom } from "../commit/candidates.ts";
 import { int4s, uuids } from "../connection/arrays.ts";
 import { QUEUE_CODES, runModeOf, STATE_CODES, stateOf } from "../connection/codes.ts";
@@ -27,7 +27,7 @@ export const READ_RUNS = `
   WHERE e.node = ${RUN_NODE} AND e.queue <> ${QUEUE_CODES.NONE}`;
 
 export const READ_GRAPHS = `
-  SELECT g.job_id, g.version, g.nodes, g.graph, g.definitions, (
+  SELECT g.job_id, g.version, g.graph, g.definitions, (
     SELECT w.payload FROM workflow_payloads w WHERE w.job_id = g.job_id AND w.version = g.version AND w.node = ${RUN_NODE}
   )
   FROM (SELECT unnest($1::uuid[]) AS job_id, unnest($2::int4[]) AS version) a
@@ -73,7 +73,7 @@ const GRAPHS = 8;
 
 export function runs(db: Connections, now: () => number): StoreRuns {
   return {
-    load: (ids) => load(db, ids),
+    load: (ids, isKnown) => load(db, ids, isKnown),
     results: (ids) => results(db, ids),
     kept: (ids) => kept(db, ids),
     openRuns: (shards, after, limit) => openRuns(db, shards, after, limit),
@@ -86,22 +86,25 @@ export function runs(db: Connections, now: () => number): StoreRuns {
 }
 
 /** See StoreRuns.load. Only the owner of a run, which asks, changes the run, so the reads need no common snapshot. */
-async function load(db: Connections, ids: readonly ExecutionId[]): Promise<LoadedRun[]> {
+async function load(db: Connections, ids: readonly ExecutionId[], isKnown: IsKnown): Promise<LoadedRun[]> {
   const rows = await chunkwise(ids, RUNS, (some) =>
     db.run("read", { name: "read_runs", text: READ_RUNS, values: [uuids(some, (id) => id)] }),
   );
   const open = rows.map(runFrom);
-  const graphs = await readGraphs(db, open);
+  const isNew = ({ row }: OpenRun) => isKnown?.(row.jobId, row.jobVersion) !== true;
+  const graphs = await readGraphs(db, open.filter(isNew));
   const executions = await readNodes(
     db,
     open.map(({ row }) => row.id),
   );
   return open.flatMap((run): LoadedRun[] => {
-    const graph = graphs.get(keyOf(run.row.jobId, run.row.jobVersion));
-    return graph === undefined ? [] : [{ ...run, ...graph, executions: executions.get(run.row.id) ?? [] }];
+    const stored = graphs.get(keyOf(run.row.jobId, run.row.jobVersion)) ?? null;
+    if (stored === null && isNew(run)) return [];
+    return [{ ...run, stored, executions: executions.get(run.row.id) ?? [] }];
   });
 }
 
+type IsKnown = Parameters<StoreRuns["load"]>[1];
 type OpenRun = Pick<LoadedRun, "row" | "mode" | "paused" | "revision" | "kept" | "signalled">;
 type RunColumns = [mode: number, paused: boolean, revision: number, kept: string | null, signalled: string | null];
 
@@ -123,11 +126,10 @@ async function kept(db: Connections, ids: readonly ExecutionId[]): Promise<Map<E
   return new Map(rows.map(([run, text]) => [run as ExecutionId, keptFrom(text as string)]));
 }
 
-type Graph = Pick<LoadedRun, "nodes" | "graph" | "definitions" | "output">;
-type GraphRow = [JobId, number, number, Uint8Array, Uint8Array, Uint8Array | null];
+type GraphRow = [JobId, number, Uint8Array, Uint8Array, Uint8Array | null];
 
-/** Graphs of the runs, each read once. */
-async function readGraphs(db: Connections, open: readonly OpenRun[]): Promise<Map<string, Graph>> {
+/** Workflows of the runs, each read once. */
+async function readGraphs(db: Connections, open: readonly OpenRun[]): Promise<Map<string, StoredWorkflow>> {
   const wanted = new Map(
     open.map(({ row: { jobId, jobVersion } }) => [keyOf(jobId, jobVersion), { jobId, jobVersion }]),
   );
@@ -137,8 +139,8 @@ async function readGraphs(db: Connections, open: readonly OpenRun[]): Promise<Ma
   });
   return new Map(
     rows.map((row) => {
-      const [jobId, version, nodes, graph, definitions, output] = row as GraphRow;
-      return [keyOf(jobId, version), { nodes, graph, definitions, output }];
+      const [jobId, version, graph, definitions, output] = row as GraphRow;
+      return [keyOf(jobId, version), { graph, definitions, output }];
     }),
   );
 }

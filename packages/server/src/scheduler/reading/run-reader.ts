@@ -1,0 +1,69 @@
+import type { ExecutionId, JobId } from "../../domain/ids.ts";
+import { invariant } from "../../domain/invariant.ts";
+import { decodeGraph } from "../../domain/workflow/graph-bytes.ts";
+import type { ReadRun, ReadWorkflow } from "../../engine/inputs.ts";
+import type { Runtime } from "../../ports/runtime.ts";
+import type { Store } from "../../ports/store.ts";
+import type { LoadedRun, StoredWorkflow } from "../../ports/store-runs.ts";
+import { decodingNodes } from "../../ports/stored-nodes.ts";
+import { Turns } from "../../ports/turns.ts";
+import { WeightedCache } from "./weighted-cache.ts";
+
+/** Largest size of the stored workflows that are kept decoded, in bytes as the store has them. */
+const KEPT_BYTES_MAX = 32 * 1024 * 1024;
+
+interface Kept {
+  workflow: ReadWorkflow;
+  bytes: number;
+}
+
+/** Reads open runs, and keeps the graphs and definitions of their workflows decoded, because runs share them. */
+export class RunReader {
+  readonly #store: Pick<Store, "runs">;
+  readonly #turns: Turns;
+  readonly #kept = new WeightedCache<Kept>(KEPT_BYTES_MAX);
+
+  constructor(store: Pick<Store, "runs">, runtime: Pick<Runtime, "defer" | "setTimer" | "monotonicMs">) {
+    this.#store = store;
+    this.#turns = new Turns(runtime);
+  }
+
+  /** @throws {StoreUnavailable} */
+  async read(asked: readonly ExecutionId[]): Promise<ReadRun[]> {
+    // Another read may drop a workflow from the cache while this one needs it.
+    const known = new Map<string, ReadWorkflow>();
+    const loaded = await this.#store.runs.load(asked, (jobId, version) => this.#isKept(keyOf(jobId, version), known));
+    for (const { row, stored } of loaded) {
+      const key = keyOf(row.jobId, row.jobVersion);
+      if (stored !== null && !known.has(key)) known.set(key, await this.#decode(key, stored));
+    }
+    return loaded.map((run) => withWorkflow(run, known.get(keyOf(run.row.jobId, run.row.jobVersion))));
+  }
+
+  #isKept(key: string, known: Map<string, ReadWorkflow>): boolean {
+    const kept = this.#kept.take(key);
+    if (kept === undefined) return known.has(key);
+    this.#kept.keep(key, kept, kept.bytes);
+    known.set(key, kept.workflow);
+    return true;
+  }
+
+  async #decode(key: string, { graph: bytes, definitions, output }: StoredWorkflow): Promise<ReadWorkflow> {
+    const decoded = await this.#turns.run(() => decodeGraph(bytes));
+    invariant("graph" in decoded, `the graph of the workflow ${key} cannot be read`);
+    const workflow = { graph: decoded.graph, definitions: await this.#turns.steps(decodingNodes(definitions)), output };
+    const size = bytes.length + definitions.length + (output?.length ?? 0);
+    this.#kept.keep(key, { workflow, bytes: size }, size);
+    return workflow;
+  }
+}
+
+function withWorkflow(run: LoadedRun, workflow: ReadWorkflow | undefined): ReadRun {
+  invariant(workflow !== undefined, "a run that was read has a workflow");
+  const { row, mode, paused, revision, kept, executions, signalled } = run;
+  return { row, mode, paused, revision, kept, executions, signalled, ...workflow };
+}
+
+function keyOf(jobId: JobId, version: number): string {
+  return `${jobId}/${version}`;
+}

@@ -1,0 +1,41 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startServer } from "../packages/cli/test/testing/server.ts";
+import { CHECK_OF_SERVERS } from "./strangers/check-of-servers.ts";
+import { CHECKS_OF_ANSWERS } from "./strangers/checks-of-answers.ts";
+import { CHECKS_OF_RUNS } from "./strangers/checks-of-runs.ts";
+import { type Check, Site } from "./strangers/site.ts";
+
+/**
+ * `npm run strangers`: checks of workflows that somebody who does not know the program can do. Starts a server and the
+ * worker of `examples/workflows`, uses them by the command and over HTTP, and prints what it saw. Ends with 1 if anything
+ * is not as it should be. Other tests cover durable steps (number 6 of the checks): they kill the worker of an example.
+ */
+
+/** Checks in the order of their numbers. */
+const CHECKS: readonly Check[] = [...CHECKS_OF_RUNS, ...CHECKS_OF_ANSWERS, CHECK_OF_SERVERS].sort((a, b) =>
+  a.name.localeCompare(b.name, "en", { numeric: true }),
+);
+
+const folder = await mkdtemp(join(tmpdir(), "mainspring-strangers-"));
+const server = await startServer();
+const site = new Site(server.httpUrl, server.clientEnv, folder);
+const worker = site.startWorker();
+let wrong = 0;
+try {
+  for (const { name, run } of CHECKS) {
+    console.log(name);
+    for (const { what, saw, isRight } of await run(site)) {
+      if (!isRight) wrong++;
+      console.log(`   ${isRight ? "ok " : "NOT"}  ${what}: ${saw}`);
+    }
+  }
+  console.log(wrong === 0 ? "All is as it should be." : `${wrong} things are NOT as they should be.`);
+} finally {
+  worker.signal("SIGTERM");
+  await worker.done;
+  await server.stop();
+  await rm(folder, { recursive: true, force: true });
+}
+if (wrong > 0) process.exitCode = 1;
