@@ -99,7 +99,6 @@ export type {
   WorkflowFilter,
   WorkflowGraph,
   WorkflowGraphNode,
-  WorkflowItem,
   WorkflowNode,
   WorkflowNodeRequest,
   WorkflowNodeState,
@@ -155,4 +154,4 @@ export {
   type WorkflowSubmitOptions,
   workflow,
 } from "./workflows/workflow.ts";
-export type { MapOptions, NodeEnd, NodeOptions, NodeRef, WorkflowBuilder } from "./workflows/workflow-builder.ts";
+export type { NodeEnd, NodeOptions, NodeRef, WorkflowBuilder } from "./workflows/workflow-builder.ts";

@@ -116,8 +116,7 @@ export function finishEntry(
 function noteNode({ state, batch }: Step, { id, row }: Entry, end: FinalState, branch: string | null): void {
   if (row.node === undefined) return;
   batch.nodeEnds.set(id, row.jobId);
-  const { node, item = null, shard } = row;
-  state.runs.ended.push({ id, run: row.jobId, node, item, state: end, branch, shard });
+  state.runs.ended.push({ id, run: row.jobId, node: row.node, state: end, branch, shard: row.shard });
 }
 
 /** Notes that the batch applies the commands about signals: what follows the current attempt gets the signals. */

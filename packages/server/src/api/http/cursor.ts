@@ -10,12 +10,11 @@ export type ListKind =
   | "pools"
   | "handlers"
   | "workflows"
-  | "nodes"
-  | "items";
+  | "nodes";
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const PLACES: Record<ListKind, RegExp> = {
-  ...{ jobs: UUID, executions: UUID, "dead-letters": UUID, workflows: UUID, items: UUID },
+  ...{ jobs: UUID, executions: UUID, "dead-letters": UUID, workflows: UUID },
   ledger: /^\d{1,15}$/,
   nodes: /^\d{1,5}$/,
   ...{ workers: /^/, pools: /^/, handlers: /^/ },

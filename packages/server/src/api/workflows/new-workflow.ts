@@ -7,12 +7,9 @@ import { compensationOf, isCompensation, nodeOfCompensation } from "../../domain
 import type { NodeWork, StoredNode, StoredWork, WorkflowNode } from "../../domain/workflow/definition.ts";
 import type { WorkflowGraph } from "../../domain/workflow/graph.ts";
 import { encodeGraph } from "../../domain/workflow/graph-bytes.ts";
-import { type KeptNodes, keptCompensations } from "../../domain/workflow/kept-nodes.ts";
-import { progressOf, type RunRows } from "../../domain/workflow/map-counts.ts";
+import { type KeptNodes, keptCompensations, keptOutcomes } from "../../domain/workflow/kept-nodes.ts";
 import { nodeExecution, type RunOfNode } from "../../domain/workflow/node-execution.ts";
 import { RunProgress } from "../../domain/workflow/readiness.ts";
-import { INPUT } from "../../ports/references/template.ts";
-import { numberOf } from "../../ports/references/template-scan.ts";
 import type { NewJob, NewRecurringJob } from "../../ports/store.ts";
 import type { NewNode, NewRecurringWorkflow, NewWorkflow } from "../../ports/store-runs.ts";
 import { encodingNodes } from "../../ports/stored-nodes.ts";
@@ -49,8 +46,7 @@ const STEP_ROOTS = 200;
 /** Does the same as `newWorkflow` in steps of some milliseconds each. */
 export function* makingWorkflow(parts: WorkflowParts): Generator<undefined, NewWorkflow | NewRecurringWorkflow> {
   const { job, graph, nodes, payloads, output, orderingOf } = parts;
-  const numbers = new Map(nodes.map(({ name }, number) => [name, number]));
-  const stored = nodes.map((node, number) => storedNode(node, number, parts, numbers));
+  const stored = nodes.map((node, number) => storedNode(node, number, parts));
   const definitions = yield* encodingNodes(stored);
   const shared = {
     nodes: nodes.length,
@@ -61,9 +57,7 @@ export function* makingWorkflow(parts: WorkflowParts): Generator<undefined, NewW
   };
   yield;
   if (job.executionId === null) return recurringWorkflow({ ...job, ...shared });
-  const beginsWithMap = hasRootMap(nodes);
-  if (job.queue === "WAITING" || beginsWithMap || !startsAtOnce(job.definition))
-    return { ...job, ...shared, deadline: null, roots: [] };
+  if (job.queue === "WAITING" || !startsAtOnce(job.definition)) return { ...job, ...shared, deadline: null, roots: [] };
   const { createdAt, definition } = job;
   const run = { ...job, id: job.executionId, jobVersion: 1, scheduledAt: definition.scheduledAt };
   const roots = yield* makingRoots(run, firstNodes(graph), stored, orderingOf, createdAt);
@@ -76,11 +70,6 @@ export function startsAtOnce({ concurrencyKey, policy }: Pick<JobDefinition, "co
   return concurrencyKey === null && policy.startBefore === null;
 }
 
-/** Whether a run begins with a map. Its owner opens the run, because only the owner counts items. */
-export function hasRootMap(nodes: readonly Pick<WorkflowNode, "dependsOn" | "map">[]): boolean {
-  return nodes.some(({ dependsOn, map }) => map !== undefined && dependsOn.length === 0);
-}
-
 function recurringWorkflow(workflow: NewRecurringWorkflow): NewRecurringWorkflow {
   const { definition } = workflow;
   const { recurrence } = definition;
@@ -89,14 +78,12 @@ function recurringWorkflow(workflow: NewRecurringWorkflow): NewRecurringWorkflow
 }
 
 function storedNode(
-  { name, compensate, map, ...node }: WorkflowNode,
+  { name, compensate, ...node }: WorkflowNode,
   number: number,
   { payloads, compensatesOnCancel: onCancel }: WorkflowParts,
-  numbers: ReadonlyMap<string, number>,
 ): StoredNode {
   const bytesOf = (of: number) => payloads.get(of)?.length ?? 0;
-  const items = map === undefined ? {} : { items: { from: numberOf(map.from, numbers) ?? INPUT, path: map.path } };
-  const stored = { name, ...storedWork(node, bytesOf(number)), ...items };
+  const stored = { name, ...storedWork(node, bytesOf(number)) };
   if (compensate === undefined) return stored;
   return { ...stored, compensate: { ...storedWork(compensate, bytesOf(compensationOf(number))), onCancel } };
 }
@@ -105,35 +92,16 @@ function storedWork({ pool, handler, requires, priority, policy }: NodeWork, pay
   return { pool, handler, requires, priority, policy, payloadBytes };
 }
 
-/** Nodes whose executions a new run begins with. */
-function firstNodes(graph: WorkflowGraph): number[] {
-  return RunProgress.of(graph, [], [], "RUNNING").takeReady(ROOTS_MAX);
+/** Nodes whose executions a new run begins with. @param kept nodes that the run keeps from earlier runs */
+export function firstNodes(graph: WorkflowGraph, kept: readonly KeptNodes[] = []): number[] {
+  return RunProgress.of(graph, keptOutcomes(kept), [], "RUNNING").takeReady(ROOTS_MAX);
 }
 
-/** Beginning of a run that keeps parts of earlier runs. */
-export interface Beginning {
-  /** Nodes, or compensations, whose executions the run begins with. */
-  first: number[];
-  /** Whether maps may start, for which the owner opens the run. */
-  hasMaps: boolean;
-  /** Whether nothing would run. */
-  isOver: boolean;
-}
-
-/** @param kept parts that the run keeps from earlier runs */
-export function beginningOf(graph: WorkflowGraph, kept: Pick<RunRows, "kept" | "mapCounts">): Beginning {
-  const progress = progressOf(graph, { ...kept, executions: [], items: [] }, "RUNNING");
-  const { isOver } = progress;
-  const hasMaps = progress.uncounted.size + progress.takeItems(1).length > 0;
-  return { first: progress.takeReady(ROOTS_MAX), hasMaps, isOver };
-}
-
-/** Beginning of a run that goes on with the compensation of an earlier one: numbers of compensations. */
-export function beginningOfCompensation({ graph, nodes, progress }: Undone, kept: readonly KeptNodes[]): Beginning {
+/** Compensations with which a run begins that goes on with the compensation of an earlier one: their numbers. */
+export function firstCompensations({ graph, nodes, progress }: Undone, kept: readonly KeptNodes[]): number[] {
   const ended = Array.from(keptCompensations(kept), (node) => [node, true] as const);
   const compensation = Compensation.of(graph, nodesToCompensate(progress, nodes), ended, []);
-  const first = compensation.takeReady(ROOTS_MAX).map(compensationOf);
-  return { first, hasMaps: false, isOver: first.length === 0 };
+  return compensation.takeReady(ROOTS_MAX).map(compensationOf);
 }
 
 interface Undone {

@@ -73,12 +73,7 @@ describe("references of workflows over HTTP", () => {
       "nodes[2].payload",
       /the workflow has no input/,
     ],
-    [
-      "items of a map",
-      { nodes: chain({ i: { $item: true } }) },
-      "nodes[2].payload",
-      /"c": has \$item or \$index, and the node has no map/,
-    ],
+    ["items of a map", { nodes: chain({ i: { $item: true } }) }, "nodes[2].payload", /"c": has the key \$item/],
     ["something else", { nodes: chain({ $from: "a", when: 1 }) }, "nodes[2].payload", /"c": .* key when/],
     [
       "an unknown node in the output",

@@ -27,16 +27,14 @@ export function commitRuns(
 ): RunsOutcome {
   const outcome: RunsOutcome = { runs: [], nodes: [], missedRuns: [], notBorn: [], refused: [] };
   const changed = new Set(applied.map(({ after }) => after.id));
-  for (const change of asked.runs) {
-    const { run, wasRevision, revision, mode, paused, mapCounts, after: ends = [], outcome: end } = change;
+  for (const { run, wasRevision, revision, mode, paused, after: ends = [], outcome: end } of asked.runs) {
     const before = data.runs.get(run);
     if (before?.revision !== wasRevision || !ends.every((end) => changed.has(end))) {
       outcome.missedRuns.push(run);
       continue;
     }
     invariant(before.shard === asked.shard, "a run is changed in its own shard");
-    const known = { outcome: end ?? before.outcome, mapCounts: mapCounts ?? before.mapCounts };
-    const after = { ...before, revision, mode, paused, ...known };
+    const after = { ...before, revision, mode, paused, outcome: end ?? before.outcome };
     data.runs.put(after);
     outcome.runs.push({ before, after });
   }
