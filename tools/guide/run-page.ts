@@ -88,7 +88,7 @@ function environment({ server }: Surroundings): Record<string, string> {
 /** @returns command of a block; null: there is nothing to run */
 async function commandOf(block: Block, project: EmptyProject): Promise<[string, ...string[]] | null> {
   if (block.kind === "sh")
-    return ["bash", "-euo", "pipefail", "-c", block.inBackground ? block.text : SHELL + block.text];
+    return ["bash", "--norc", "-euo", "pipefail", "-c", block.inBackground ? block.text : SHELL + block.text];
   const file = block.file ?? `line-${block.line}.ts`;
   await project.write(file, block.text);
   if (file.endsWith(".test.ts")) return [process.execPath, "--test", file];
