@@ -38,7 +38,9 @@ function nodeEnded(step: Step, end: NodeEnd): void {
   const { runs } = step.state;
   const run = runs.byId.get(end.run);
   const { isDurable = false } = end;
-  if (run === undefined) return isDurable ? runs.expect(end.run) : endEarly(step, end);
+  // A read of the run shows a durable end.
+  if (run === undefined && isDurable) return runs.expect(end.run);
+  if (run === undefined) return endEarly(step, end);
   // The read that has brought the run since may have shown a durable end.
   if (isDurable && run.progress.stateOf(end.node) !== "LIVE") return;
   const { mode } = run.progress;
