@@ -1,4 +1,5 @@
 import type { ExecutionPolicy } from "../domain/job.ts";
+import { allSteps } from "../domain/workflow/all-steps.ts";
 import type { StoredNode } from "../domain/workflow/definition.ts";
 
 /**
@@ -39,11 +40,7 @@ export function* decodingNodes(bytes: Uint8Array): Generator<undefined, StoredNo
 
 /** Decodes the definitions at once. */
 export function decodeNodes(bytes: Uint8Array): StoredNode[] {
-  const steps = decodingNodes(bytes);
-  for (;;) {
-    const { done, value } = steps.next();
-    if (done === true) return value;
-  }
+  return allSteps(decodingNodes(bytes));
 }
 
 function written(node: StoredNode, policies: Map<string, number>): WrittenNode {

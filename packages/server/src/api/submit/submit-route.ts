@@ -27,6 +27,15 @@ export interface SubmitDependencies {
   handlers: JobHandlers;
 }
 
+/** Problems of a submit beside those of every route. */
+export const SUBMIT_PROBLEMS = [
+  "payload-too-large",
+  "unsupported-media-type",
+  "idempotency-key-reused",
+  "name-in-use",
+  "wrong-state",
+] as const;
+
 /** POST /v1/jobs */
 export function submitRoute(app: HttpApp, { intake, pools, runtime, handlers }: SubmitDependencies): void {
   const schema = {
@@ -38,13 +47,7 @@ export function submitRoute(app: HttpApp, { intake, pools, runtime, handlers }: 
     response: {
       200: answer(DeduplicatedBody, "The unique key is held: these are the ids that hold it. Nothing was written."),
       201: answer(SubmittedBody, "Taken. A repeat by Idempotency-Key has the header Idempotent-Replayed: true."),
-      ...problems(
-        "payload-too-large",
-        "unsupported-media-type",
-        "idempotency-key-reused",
-        "name-in-use",
-        "wrong-state",
-      ),
+      ...problems(...SUBMIT_PROBLEMS),
     },
   };
   app.post("/v1/jobs", { schema, bodyLimit: SINGLE_BODY_BYTES_MAX }, async (request, reply) => {

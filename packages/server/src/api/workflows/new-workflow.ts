@@ -2,6 +2,7 @@ import type { EpochMs } from "../../domain/ids.ts";
 import type { JobDefinition } from "../../domain/job.ts";
 import { laneHash } from "../../domain/lane.ts";
 import type { Ordering } from "../../domain/rank.ts";
+import { allSteps } from "../../domain/workflow/all-steps.ts";
 import { Compensation, nodesToCompensate } from "../../domain/workflow/compensation.ts";
 import { compensationOf, isCompensation, nodeOfCompensation } from "../../domain/workflow/compensation-number.ts";
 import type { NodeWork, StoredNode, StoredWork, WorkflowNode } from "../../domain/workflow/definition.ts";
@@ -33,11 +34,7 @@ export interface WorkflowParts {
 
 /** A workflow as the store takes it. A run that nothing holds back starts at once, with the nodes without parents. */
 export function newWorkflow(parts: WorkflowParts): NewWorkflow | NewRecurringWorkflow {
-  const steps = makingWorkflow(parts);
-  for (;;) {
-    const { done, value } = steps.next();
-    if (done === true) return value;
-  }
+  return allSteps(makingWorkflow(parts));
 }
 
 /** Number of roots that one step makes. */

@@ -12,7 +12,7 @@ import { BatchParts, type JobSlice } from "../http/body/json-parts.ts";
 import { answer, problems } from "../http/documented.ts";
 import { type HttpApp, validator } from "../http/http-app.ts";
 import { idempotencyOf } from "../submit/job-intake.ts";
-import { bytesOf, IdempotencyHeaders } from "../submit/submit-route.ts";
+import { bytesOf, IdempotencyHeaders, SUBMIT_PROBLEMS } from "../submit/submit-route.ts";
 import type { WorkflowSubmitter } from "./workflow-submitter.ts";
 
 /** Route POST /v1/workflows */
@@ -30,13 +30,7 @@ export function submitWorkflowRoute(app: HttpApp, submitter: WorkflowSubmitter):
         Type.Union([WorkflowAccepted, WorkflowPlanned], { title: "SubmittedWorkflow" }),
         "Taken. A repeat by Idempotency-Key has the header Idempotent-Replayed: true.",
       ),
-      ...problems(
-        "payload-too-large",
-        "unsupported-media-type",
-        "idempotency-key-reused",
-        "name-in-use",
-        "wrong-state",
-      ),
+      ...problems(...SUBMIT_PROBLEMS),
     },
   };
   const validators: Record<string, ReturnType<typeof validator>> = { body: validator(WorkflowEnvelope, false) };

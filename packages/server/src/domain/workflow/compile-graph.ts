@@ -5,6 +5,7 @@ import {
   WORKFLOW_NODES_MAX,
 } from "@mainspring/contract/limits";
 import { type Adjacency, doubledEdges, packedEdge, reversed, startsOf, topologicalOrder } from "./adjacency.ts";
+import { allSteps } from "./all-steps.ts";
 import { ConditionCodes, isNodeName } from "./conditions.ts";
 import { cycleOf } from "./cycle.ts";
 import type { OnFailure, WorkflowNode } from "./definition.ts";
@@ -23,11 +24,7 @@ export type CompiledGraph = { graph: WorkflowGraph } | { problems: GraphProblem[
 
 /** Checks the nodes of a definition and compiles their graph in one go. */
 export function compileGraph(nodes: readonly GraphNode[], onFailure: OnFailure): CompiledGraph {
-  const steps = compilingGraph(nodes, onFailure);
-  for (;;) {
-    const { done, value } = steps.next();
-    if (done === true) return value;
-  }
+  return allSteps(compilingGraph(nodes, onFailure));
 }
 
 /**

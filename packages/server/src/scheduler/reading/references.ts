@@ -140,13 +140,16 @@ export class References {
     const found = new Map<ExecutionId, KeptOfRun>();
     const unknown: ExecutionId[] = [];
     for (const run of runs) {
-      const known = this.#keepers.take(run);
+      const known = this.#keepers.use(run);
       if (known === undefined) unknown.push(run);
       else found.set(run, known);
     }
     const read = unknown.length === 0 ? new Map() : await this.#store.runs.kept(unknown);
-    for (const run of unknown) found.set(run, keptByNode(read.get(run) ?? []));
-    for (const [run, kept] of found) this.#keepers.keep(run, kept, kept.size + RUN_WEIGHT);
+    for (const run of unknown) {
+      const kept = keptByNode(read.get(run) ?? []);
+      found.set(run, kept);
+      this.#keepers.keep(run, kept, kept.size + RUN_WEIGHT);
+    }
     return found;
   }
 

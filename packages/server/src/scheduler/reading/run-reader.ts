@@ -12,16 +12,11 @@ import { WeightedCache } from "./weighted-cache.ts";
 /** Largest size of the stored workflows that are kept decoded, in bytes as the store has them. */
 const KEPT_BYTES_MAX = 32 * 1024 * 1024;
 
-interface Kept {
-  workflow: ReadWorkflow;
-  bytes: number;
-}
-
 /** Reads open runs, and keeps the graphs and definitions of their workflows decoded, because runs share them. */
 export class RunReader {
   readonly #store: Pick<Store, "runs">;
   readonly #turns: Turns;
-  readonly #kept = new WeightedCache<Kept>(KEPT_BYTES_MAX);
+  readonly #kept = new WeightedCache<ReadWorkflow>(KEPT_BYTES_MAX);
 
   constructor(store: Pick<Store, "runs">, runtime: Pick<Runtime, "defer" | "setTimer" | "monotonicMs">) {
     this.#store = store;
@@ -41,19 +36,16 @@ export class RunReader {
   }
 
   #isKept(key: string, known: Map<string, ReadWorkflow>): boolean {
-    const kept = this.#kept.take(key);
-    if (kept === undefined) return known.has(key);
-    this.#kept.keep(key, kept, kept.bytes);
-    known.set(key, kept.workflow);
-    return true;
+    const workflow = this.#kept.use(key);
+    if (workflow !== undefined) known.set(key, workflow);
+    return known.has(key);
   }
 
   async #decode(key: string, { graph: bytes, definitions, output }: StoredWorkflow): Promise<ReadWorkflow> {
     const decoded = await this.#turns.run(() => decodeGraph(bytes));
     invariant("graph" in decoded, `the graph of the workflow ${key} cannot be read`);
     const workflow = { graph: decoded.graph, definitions: await this.#turns.steps(decodingNodes(definitions)), output };
-    const size = bytes.length + definitions.length + (output?.length ?? 0);
-    this.#kept.keep(key, { workflow, bytes: size }, size);
+    this.#kept.keep(key, workflow, bytes.length + definitions.length + (output?.length ?? 0));
     return workflow;
   }
 }

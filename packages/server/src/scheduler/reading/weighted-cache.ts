@@ -18,6 +18,15 @@ export class WeightedCache<V> {
     return kept.value;
   }
 
+  /** Returns a value, which counts as used now. */
+  use(key: string): V | undefined {
+    const kept = this.#kept.get(key);
+    if (kept === undefined) return undefined;
+    this.#kept.delete(key);
+    this.#kept.set(key, kept);
+    return kept.value;
+  }
+
   /** Keeps a value, and drops those that were used longest ago while the total weight is too large. */
   keep(key: string, value: V, weight: number): void {
     this.take(key);
