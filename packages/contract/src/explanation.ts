@@ -16,6 +16,12 @@ function words(name: string): string {
 
 const holder = { attempt: Count("the attempt"), workerId: Type.String() };
 
+const mapFigures = {
+  live: Count("items with an execution that is not final"),
+  unborn: Count("items without an execution"),
+  limit: Count("maxRunning of the map"),
+};
+
 export const WaitReason = Type.Union(
   [
     reason("FINAL", "it waits for nothing any more", {
@@ -131,6 +137,9 @@ export const WaitReason = Type.Union(
         live: Count("nodes of the run with an execution that is not final; a run has 4,000 of them at most"),
       },
     ),
+    reason("ITEMS_BEING_COUNTED", "the owner of the run has asked for the number of items of the map", {}),
+    reason("MAP_AT_LIMIT", "as many items of the map exist and have not ended as its maxRunning allows", mapFigures),
+    reason("MAP_ITEMS_RUN", "items of the map have not ended, or wait for room in their run", mapFigures),
     reason("OWNER_SILENT", "no scheduler answered: this is what its row says", {}),
   ],
   { title: "WaitReason" },

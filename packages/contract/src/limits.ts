@@ -90,6 +90,12 @@ export const RETRY_BASES_MAX = 20;
 export const WORKFLOW_EDGES_MAX = 100_000;
 /** Largest number of different branches that the dependencies of a workflow name. */
 export const WORKFLOW_BRANCHES_MAX = 10_000;
+/** Largest number of maps of a workflow. */
+export const WORKFLOW_MAPS_MAX = 1_000;
+/** Largest number of items of a map. */
+export const MAP_ITEMS_MAX = 100_000;
+/** Largest number of executions of a run that exist and are not final, of nodes and items of maps together. */
+export const WORKFLOW_LIVE_MAX = 4_000;
 /** Longest name of a workflow's node or of a branch, in characters. */
 export const NODE_NAME_CHARS_MAX = 64;
 /** Largest number of references and literals in the payload of a node, or in the output of a workflow. */

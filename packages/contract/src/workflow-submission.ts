@@ -4,9 +4,13 @@ import { AnyJson, described, InstantOrNull, Labels, Line, named, oneOf, Uuid, Wo
 import { JobSubmission } from "./job.ts";
 import {
   DEFAULT_POOL,
+  MAP_ITEMS_MAX,
   NODE_NAME_CHARS_MAX,
   NODE_NAME_PATTERN,
+  REFERENCE_NAME_CHARS_MAX,
+  REFERENCE_PATH_MAX,
   WORKFLOW_EDGES_MAX,
+  WORKFLOW_LIVE_MAX,
   WORKFLOW_NODES_MAX,
 } from "./limits.ts";
 import { RecurrenceFields } from "./recurrence.ts";
@@ -43,6 +47,46 @@ export const WorkflowJoin = oneOf(
 const failureEffect =
   "effect of a DEAD node without allowFailure. FAIL_FAST: only nodes that may handle the failure still start. CONTINUE: every node runs whose own dependencies allow it";
 export const OnFailure = oneOf(["FAIL_FAST", "CONTINUE"], failureEffect, "OnFailure");
+
+const MapSource = Type.Union(
+  [
+    Type.Literal("$input", { description: "the input of the run, which is an array" }),
+    named(
+      "MapSource",
+      {
+        $from: Type.String({
+          pattern: `^(\\$input|[A-Za-z0-9_.-]{1,${NODE_NAME_CHARS_MAX}})$`,
+          description: 'name of an earlier node, or "$input"',
+        }),
+        path: Type.Optional(
+          Type.Array(Type.Union([Type.String({ maxLength: REFERENCE_NAME_CHARS_MAX }), Type.Integer({ minimum: 0 })]), {
+            maxItems: REFERENCE_PATH_MAX,
+            description: "names and indexes that lead to the array; left out: the result is the array",
+          }),
+        ),
+      },
+      closed,
+    ),
+  ],
+  {
+    title: "WorkflowMap",
+    description:
+      'array of up to 100,000 items; the node runs once for each. In its payload {"$item": true, "path": […]} stands for the item, or for ' +
+      'the part at `path`, and {"$index": true} for its index',
+  },
+);
+
+const Tolerate = named(
+  "WorkflowTolerate",
+  {
+    failures: Type.Integer({
+      minimum: 0,
+      maximum: MAP_ITEMS_MAX,
+      description: "number of DEAD items with which the map still succeeds; default 0",
+    }),
+  },
+  closed,
+);
 
 const target = named(
   "WorkflowTarget",
@@ -99,6 +143,15 @@ export const WorkflowNodeSubmission = named(
       }),
     ),
     compensate: Type.Optional(WorkflowCompensation),
+    map: Type.Optional(MapSource),
+    maxRunning: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: WORKFLOW_LIVE_MAX,
+        description: "with map: items that exist and have not ended at a time; default 4,000, the limit of a run",
+      }),
+    ),
+    tolerate: Type.Optional(Tolerate),
     ...policies,
   },
   closed,

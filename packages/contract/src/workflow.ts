@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { NODE_STATES } from "./enums.ts";
+import { EXECUTION_STATES, NODE_STATES } from "./enums.ts";
 import { ErrorBody, ExecutionState, RunMode, summaryFields } from "./execution.ts";
 import { WaitReason } from "./explanation.ts";
 import {
@@ -83,7 +83,10 @@ export type Workflow = Static<typeof Workflow>;
 
 const KeptFrom = named("KeptFrom", {
   workflowId: Uuid("an earlier run"),
-  executionId: Uuid("the execution of the node in that run, which has the result"),
+  executionId: orNull(
+    Uuid("the execution of the node in that run, which has the result"),
+    "null: the node is a map, whose items have executions",
+  ),
 });
 
 const keptFrom = orNull(
@@ -130,6 +133,14 @@ const NodeCompensation = named("NodeCompensation", {
   ),
 });
 
+const ItemCounts = named("ItemCounts", {
+  total: orNull(Count("number of items"), "null: the items are not counted yet, or cannot be"),
+  kept: Count("SUCCEEDED items that this retry keeps from earlier runs"),
+  ...(Object.fromEntries(
+    EXECUTION_STATES.map((state) => [state, Count("number of items whose executions are in this state")]),
+  ) as Record<(typeof EXECUTION_STATES)[number], ReturnType<typeof Count>>),
+});
+
 export const WorkflowNode = named("WorkflowNode", {
   name: Type.String(),
   state: WorkflowNodeState,
@@ -148,9 +159,25 @@ export const WorkflowNode = named("WorkflowNode", {
   blockedBy: orNull(Blocked, "null: the node is not BLOCKED"),
   because: orNull(SkippedBecause, "why the node is SKIPPED without an execution; null: it is not"),
   compensation: orNull(NodeCompensation, "null: the run does not compensate the node, or not yet"),
+  items: orNull(ItemCounts, "items of a map; null: the node is no map"),
 });
 export type WorkflowNode = Static<typeof WorkflowNode>;
 export const WorkflowNodePage = pageOf("WorkflowNodePage", WorkflowNode);
+
+export const WorkflowItem = named("WorkflowItem", {
+  item: Count("index in the array, from 0"),
+  executionId: Uuid("an execution"),
+  state: ExecutionState,
+  reason: StringOrNull("why it is in its state, where the state does not say it"),
+  attempt: Count("the current or last attempt; 0: none yet"),
+  error: orNull(ErrorBody, "what the last attempt failed with"),
+  assignedWorker: summaryFields.assignedWorker,
+  createdAt: Instant("when it was created"),
+  startedAt: InstantOrNull("first start of any attempt"),
+  finishedAt: InstantOrNull("when it became final"),
+});
+export type WorkflowItem = Static<typeof WorkflowItem>;
+export const WorkflowItemPage = pageOf("WorkflowItemPage", WorkflowItem);
 
 export const CancelledWorkflow = named("CancelledWorkflow", {
   workflowId: Uuid("the run"),

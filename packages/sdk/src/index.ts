@@ -99,6 +99,7 @@ export type {
   WorkflowFilter,
   WorkflowGraph,
   WorkflowGraphNode,
+  WorkflowItem,
   WorkflowNode,
   WorkflowNodeRequest,
   WorkflowNodeState,
@@ -154,4 +155,4 @@ export {
   type WorkflowSubmitOptions,
   workflow,
 } from "./workflows/workflow.ts";
-export type { NodeEnd, NodeOptions, NodeRef, WorkflowBuilder } from "./workflows/workflow-builder.ts";
+export type { MapOptions, NodeEnd, NodeOptions, NodeRef, WorkflowBuilder } from "./workflows/workflow-builder.ts";

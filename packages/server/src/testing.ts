@@ -74,6 +74,7 @@ export { checkZoneFiles, type ZoneFilesText, zoneFilesOf } from "./domain/schedu
 export { compensationOf, isCompensation, nodeOfCompensation } from "./domain/workflow/compensation-number.ts";
 export { compileGraph } from "./domain/workflow/compile-graph.ts";
 export type { WorkflowNode } from "./domain/workflow/definition.ts";
+export { itemsOfRanges } from "./domain/workflow/kept-nodes.ts";
 export { nodeExecutionId } from "./domain/workflow/node-id.ts";
 export { RunProgress } from "./domain/workflow/readiness.ts";
 export type { ConnectedWorker, WorkerConnection } from "./gateway/connections/connection.ts";

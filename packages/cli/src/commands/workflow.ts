@@ -14,7 +14,7 @@ import {
 import { given } from "../arguments/given.ts";
 import { choiceOption, id, integer } from "../arguments/option-values.ts";
 import { onWorkflow } from "../arguments/workflow-argument.ts";
-import { nodesText, workflowsText } from "../text/workflow-text.ts";
+import { nodesText, workflowItemsText, workflowsText } from "../text/workflow-text.ts";
 import { workflowSignalCommand } from "./execution-steps.ts";
 import { workflowExplainCommand } from "./workflow-explain.ts";
 import { workflowGraphCommand } from "./workflow-graph.ts";
@@ -38,6 +38,7 @@ export function workflowCommand(): Command {
     .addCommand(workflowListCommand())
     .addCommand(workflowShowCommand())
     .addCommand(nodesCommand())
+    .addCommand(itemsCommand())
     .addCommand(workflowWatchCommand())
     .addCommand(workflowExplainCommand())
     .addCommand(workflowGraphCommand())
@@ -72,6 +73,23 @@ function nodesCommand(): Command {
       await onWorkflow(client, prefix, (workflowId) => {
         const nodes = client.workflows.nodes(workflowId, given({ state, limit: pageOf(limit) }));
         return output.list(nodes, limit, nodesText);
+      });
+    });
+}
+
+function itemsCommand(): Command {
+  return clientCommand("items")
+    .description("list the items of a map that have an execution, in their order")
+    .argument("<workflowId>", "", id)
+    .argument("<node>", "name of the map")
+    .addOption(choiceOption("--state <state>", "only those in this state", EXECUTION_STATES))
+    .option("--limit <count>", "how many at most", integer(1, 100_000), 100)
+    .action(async (prefix: string, node: string, options: ListOptions & { state?: ExecutionState }) => {
+      const { state, limit, ...connection } = options;
+      const { client, output } = connect(connection);
+      await onWorkflow(client, prefix, (workflowId) => {
+        const items = client.workflows.items(workflowId, node, given({ state, limit: pageOf(limit) }));
+        return output.list(items, limit, workflowItemsText);
       });
     });
 }

@@ -26,6 +26,9 @@ const MEANING: Record<WaitReason["reason"], string> = {
   PARENTS_OPEN: "it waits for other nodes of its workflow",
   COMPENSATES_AFTER: "it is compensated after other nodes of its workflow",
   EXECUTION_AWAITED: "its dependencies are met, and its execution is about to be created",
+  ITEMS_BEING_COUNTED: "its items are being counted",
+  MAP_AT_LIMIT: "as many of its items run as may",
+  MAP_ITEMS_RUN: "its items run",
   OWNER_SILENT: "no scheduler answered: this is what its row says",
 };
 

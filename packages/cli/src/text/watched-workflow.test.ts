@@ -46,7 +46,15 @@ function node(
   undo: NodeCompensation | null = null,
 ): WorkflowEvent {
   const nothing = { executionId: null, reason: null, attempt: 1, branch: null, assignedWorker: null };
-  const times = { createdAt: at, startedAt: at, finishedAt: null, blockedBy: null, because: null, keptFrom: null };
+  const times = {
+    createdAt: at,
+    startedAt: at,
+    finishedAt: null,
+    blockedBy: null,
+    because: null,
+    keptFrom: null,
+    items: null,
+  };
   return {
     type: "node",
     id: "2",

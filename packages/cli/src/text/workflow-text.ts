@@ -1,5 +1,5 @@
 import { NODE_STATES } from "@mainspring/contract/enums";
-import type { NodeExplanation, Workflow, WorkflowNode, WorkflowSummary } from "@mainspring/sdk";
+import type { NodeExplanation, Workflow, WorkflowItem, WorkflowNode, WorkflowSummary } from "@mainspring/sdk";
 import { counted } from "./counted.ts";
 import { jsonOf } from "./execution-text.ts";
 import { REASON_HEADINGS, reasonCells } from "./explanation-text.ts";
@@ -99,9 +99,11 @@ export function nodesText(nodes: readonly WorkflowNode[]): string {
 function whyText(node: WorkflowNode): string {
   const { state, keptFrom, blockedBy, because, branch, error, reason, compensation } = node;
   if (compensation !== null) return compensationText(compensation);
+  if (keptFrom !== null && keptFrom.executionId === null) return `kept from workflow ${keptFrom.workflowId}`;
   if (keptFrom !== null) return `kept from execution ${keptFrom.executionId}`;
   if (blockedBy !== null) return `waits for ${namesText(blockedBy.first, blockedBy.open)}`;
   if (because !== null) return skippedText(because);
+  if (node.items !== null && error === null) return itemsText(node.items);
   if (state === "RUNNING" && node.assignedWorker !== null) return `on ${node.assignedWorker}`;
   if (branch !== null) return `branch ${branch}`;
   return error === null ? (reason ?? "") : `${error.name}: ${error.message}`;
@@ -112,6 +114,26 @@ function compensationText({ state, after, error, assignedWorker }: NonNullable<W
   if (after !== null) return `${head} after ${namesText(after.first, after.open)}`;
   if (state === "RUNNING" && assignedWorker !== null) return `${head} on ${assignedWorker}`;
   return error === null ? head : `${head}: ${error.name}: ${error.message}`;
+}
+
+/** Progress of a map: `3,120/10,000, 5 DEAD`. */
+function itemsText(items: NonNullable<WorkflowNode["items"]>): string {
+  if (items.total === null) return "its items are being counted";
+  const ended = items.SUCCEEDED + items.DEAD + items.CANCELLED + items.SKIPPED + items.kept;
+  const failed = (["DEAD", "CANCELLED"] as const).flatMap((state) =>
+    items[state] > 0 ? [`${items[state]} ${state}`] : [],
+  );
+  return [`${ended.toLocaleString("en")}/${items.total.toLocaleString("en")}`, ...failed].join(", ");
+}
+
+/** Text of the items of a map for people, one per line. */
+export function workflowItemsText(items: readonly WorkflowItem[]): string {
+  if (items.length === 0) return "no items";
+  const rows = items.map(({ item, state, attempt, executionId, error, reason }) => {
+    const why = error === null ? (reason ?? "") : `${error.name}: ${error.message}`;
+    return [String(item), state, attempt === 0 ? "-" : String(attempt), executionId, why];
+  });
+  return table(["ITEM", "STATE", "ATTEMPT", "EXECUTION", "WHY"], rows);
 }
 
 function skippedText({ kind, dependencies }: NonNullable<WorkflowNode["because"]>): string {

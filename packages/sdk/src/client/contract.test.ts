@@ -90,6 +90,7 @@ describe("the types of the SDK", () => {
     describes<Contract["WorkflowSummary"], sdk.WorkflowSummary>(true);
     describes<Contract["Workflow"], sdk.Workflow>(true);
     describes<Contract["WorkflowNode"], sdk.WorkflowNode>(true);
+    describes<Contract["WorkflowItem"], sdk.WorkflowItem>(true);
     describes<Contract["WorkflowGraphBody"], sdk.WorkflowGraph>(true);
     type Reasons = "reasons" | "compensation";
     same<Omit<Static<Contract["NodeExplanation"]>, Reasons>, Omit<sdk.NodeExplanation, Reasons>>(true);

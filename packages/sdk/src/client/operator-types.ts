@@ -60,10 +60,7 @@ export interface DeadLetterRun {
 export interface PoolSettings {
   /** Whether the pool is paused: workers start nothing of it; running attempts go on. */
   paused?: boolean;
-  /**
-   * Order of ready executions. PRIORITY (default): each level of priority is a head start in time. FIFO: by due time
-   * alone.
-   */
+  /** Order of ready executions. PRIORITY (default): a level of priority is a head start. FIFO: by due time alone. */
   strategy?: "PRIORITY" | "FIFO";
   /** Head start of one level of priority with PRIORITY, in seconds; default 3600. */
   priorityStepSec?: number;
@@ -148,6 +145,9 @@ export interface WaitReason {
     | "PARENTS_OPEN"
     | "COMPENSATES_AFTER"
     | "EXECUTION_AWAITED"
+    | "ITEMS_BEING_COUNTED"
+    | "MAP_AT_LIMIT"
+    | "MAP_ITEMS_RUN"
     | "OWNER_SILENT";
   [figure: string]: unknown;
 }

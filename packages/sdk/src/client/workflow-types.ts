@@ -71,6 +71,16 @@ export interface WorkflowNodeRequest extends NodePolicies {
   allowFailure?: boolean;
   /** Work that undoes the node; absent: the node is not compensated. */
   compensate?: WorkflowCompensation;
+  /**
+   * Array of up to 100,000 items: the result of an earlier node, or a part of it at `path`; or the input of the workflow. The
+   * node runs once for each item. In its payload `{ $item: true, path: ["a", 0] }` stands for the item, or a part of it, and
+   * `{ $index: true }` for its index.
+   */
+  map?: "$input" | { $from: string; path?: readonly (string | number)[] };
+  /** Number of items of a map that exist and have not ended at a time; default 4,000, the limit of a run. */
+  maxRunning?: number;
+  /** Number of DEAD items with which a map still succeeds; default 0. */
+  tolerate?: { failures: number };
 }
 
 /** Body of POST /v1/workflows. */
@@ -240,8 +250,8 @@ export interface Workflow extends WorkflowSummary {
 export interface KeptFrom {
   /** Id of the earlier run. */
   workflowId: string;
-  /** Id of the node's execution in that run. */
-  executionId: string;
+  /** Id of the node's execution in that run; null: the node is a map, whose items have executions. */
+  executionId: string | null;
 }
 
 /** Compensation of a node. */
@@ -316,6 +326,35 @@ export interface WorkflowNode {
   } | null;
   /** Compensation of the node; null: the run does not compensate the node, or not yet. */
   compensation: NodeCompensation | null;
+  /**
+   * Items of a map: numbers of those with an execution by state, of those that a retry keeps from earlier runs, and of all
+   * (null: not counted yet); null: the node is no map.
+   */
+  items: (Record<ExecutionState, number> & { total: number | null; kept: number }) | null;
+}
+
+/** Item of a map that has an execution. */
+export interface WorkflowItem {
+  /** Index in the array, from 0. */
+  item: number;
+  /** Id of the execution. */
+  executionId: string;
+  /** State of the execution. */
+  state: ExecutionState;
+  /** Reason of the state, where the state does not say it; null: none. */
+  reason: string | null;
+  /** Number of the current or last attempt; 0: none yet. */
+  attempt: number;
+  /** Error of the last attempt; null: none. */
+  error: ExecutionError | null;
+  /** Worker that has the execution, or had it last; null: none. */
+  assignedWorker: string | null;
+  /** Time at which the execution was created. */
+  createdAt: string;
+  /** First start of any attempt; null: none. */
+  startedAt: string | null;
+  /** Time of the end; null: not final. */
+  finishedAt: string | null;
 }
 
 /** Reasons why a node is in its state. */

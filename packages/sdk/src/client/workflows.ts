@@ -1,5 +1,5 @@
 import { type Runtime, sleep } from "../runtime.ts";
-import { FINAL_STATES } from "./api-types.ts";
+import { type ExecutionState, FINAL_STATES } from "./api-types.ts";
 import type { SubmitOptions } from "./client.ts";
 import { type FollowOptions, follow } from "./follow.ts";
 import { headerValue } from "./headers.ts";
@@ -18,6 +18,7 @@ import type {
   WorkflowEvent,
   WorkflowFilter,
   WorkflowGraph,
+  WorkflowItem,
   WorkflowNode,
   WorkflowNodeState,
   WorkflowRequest,
@@ -104,6 +105,15 @@ export class Workflows {
     filter: { state?: WorkflowNodeState; limit?: number } = {},
   ): AsyncGenerator<WorkflowNode, void, undefined> {
     return this.#requests.pages<WorkflowNode>(`${pathOf(workflowId)}/nodes`, filter);
+  }
+
+  /** Lists the items of a map that have an execution in the run, in their order, page by page. @param node name of the map */
+  items(
+    workflowId: string,
+    node: string,
+    filter: { state?: ExecutionState; limit?: number } = {},
+  ): AsyncGenerator<WorkflowItem, void, undefined> {
+    return this.#requests.pages<WorkflowItem>(`${pathOf(workflowId)}/nodes/${encodeURIComponent(node)}/items`, filter);
   }
 
   /** Reads the graph of a run, with the states of its nodes. */

@@ -33,10 +33,11 @@ export type WithRefs<T> =
 type Path = readonly (string | number)[];
 
 /** A reference as the server takes it. */
-export interface FromJson {
-  $from: string;
-  path?: Path;
-}
+export type RefJson =
+  | { $from: string; path?: Path }
+  | { $results: string }
+  | { $item: true; path?: Path }
+  | { $index: true };
 
 /** Facts about a reference. */
 export interface RefFacts {
@@ -44,6 +45,8 @@ export interface RefFacts {
   owner: object;
   /** Name of the node; "$input": the input of the run. */
   from: string;
+  /** Value for which it stands: the result of a node or the input (default), the results of a map, or an item of one. */
+  kind?: "RESULTS" | "ITEM" | "INDEX";
   path: Path;
   /** Whether the value is null if the node has no result. */
   isOptional: boolean;
@@ -68,11 +71,15 @@ export function refOf<T>(facts: RefFacts): Ref<T> {
 }
 
 export function partOf<T>(facts: RefFacts, step: string | number): Ref<T> {
+  if (facts.kind === "RESULTS") return refuse(facts, "a part of the results of a map cannot be named");
   return refOf({ ...facts, path: [...facts.path, step] });
 }
 
-export function jsonOf({ from, path }: RefFacts): FromJson {
-  return path.length === 0 ? { $from: from } : { $from: from, path };
+export function jsonOf({ from, kind, path }: RefFacts): RefJson {
+  if (kind === "RESULTS") return { $results: from };
+  if (kind === "INDEX") return { $index: true };
+  const part = path.length === 0 ? {} : { path };
+  return kind === "ITEM" ? { $item: true, ...part } : { $from: from, ...part };
 }
 
 function memberOf(facts: RefFacts, member: string): unknown {
@@ -90,8 +97,6 @@ function noValue(facts: RefFacts, member: symbol): undefined {
 function refuse({ from, path }: RefFacts, why: string): never {
   const shown = [from, ...path].join(".");
   const right = "Give it to a node, whose handler gets the value";
-  throw new MainspringError(
-    "BAD_OPTION",
-    `the reference ${shown} has no value until the workflow runs, so ${why}. ${right}`,
-  );
+  const about = `the reference ${shown} has no value until the workflow runs`;
+  throw new MainspringError("BAD_OPTION", `${about}, so ${why}. ${right}`);
 }

@@ -37,6 +37,14 @@ export interface NodeOptions<B extends string = string> extends NodePolicies {
   requires?: readonly string[];
 }
 
+/** Options of a map. */
+export interface MapOptions extends Omit<NodeOptions, "branches"> {
+  /** Number of items that may be live at once. */
+  maxRunning?: number;
+  /** Number of items that may fail before the map does. The result of such an item is null. */
+  tolerate?: { failures: number };
+}
+
 interface BuiltNode {
   name: string;
   index: number;
@@ -87,18 +95,69 @@ export class WorkflowBuilder {
   ): NodeRef<R, B>;
   node(name: string, task: Task<never, unknown>, payload?: unknown, options: NodeOptions = {}): NodeRef<unknown> {
     this.#checkNode(name, task, options);
+    this.#add(name, task, payload, options);
+    return refOf({ owner: this, from: name, path: [], isOptional: false }) as NodeRef<unknown>;
+  }
+
+  /**
+   * Adds a map, which runs a task once for each item of a list.
+   * @param items reference to a list
+   * @param payload makes the payload of an item from a reference to it and one to its index, from 0; called once
+   * @returns a reference to the list of results, in the order of the items
+   * @throws {MainspringError} BAD_OPTION or INVALID_PAYLOAD
+   */
+  map<Item, P, R>(
+    name: string,
+    task: Task<P, R, unknown>,
+    items: Reference<readonly Item[]>,
+    payload: (item: Ref<Item>, index: Ref<number>) => WithRefs<NoInfer<P>>,
+    options: MapOptions & { tolerate: { failures: number } },
+  ): Ref<(R | null)[]>;
+  map<Item, P, R>(
+    name: string,
+    task: Task<P, R, unknown>,
+    items: Reference<readonly Item[]>,
+    payload: (item: Ref<Item>, index: Ref<number>) => WithRefs<NoInfer<P>>,
+    options?: MapOptions & { tolerate?: never },
+  ): Ref<R[]>;
+  map(
+    name: string,
+    task: Task<never, unknown>,
+    items: Reference<readonly unknown[]>,
+    payload: (item: Ref<never>, index: Ref<number>) => unknown,
+    { maxRunning, tolerate, ...options }: MapOptions = {},
+  ): Ref<unknown[]> {
+    this.#checkNode(name, task, options);
+    const from = { owner: this, from: name, path: [], isOptional: false };
+    const source = this.#facts(items, `map ${quoted(name)}: its items`);
+    const template = payload(refOf({ ...from, kind: "ITEM" }), refOf({ ...from, kind: "INDEX" }));
+    const limits = { ...(maxRunning !== undefined && { maxRunning }), ...(tolerate !== undefined && { tolerate }) };
+    this.#add(name, task, template, options, { items: source, limits });
+    return refOf({ ...from, kind: "RESULTS" });
+  }
+
+  #add(
+    name: string,
+    task: Task<never, unknown>,
+    payload: unknown,
+    options: NodeOptions,
+    map?: { items: RefFacts; limits: object },
+  ): void {
     const refs = new Map<string, RefFacts>();
-    const template = templateOf(payload, "payload", (facts, path) => {
-      this.#refuseStranger(facts, `node ${quoted(name)}: ${path}`);
-      const key = `${facts.from} ${facts.isOptional}`;
-      if (facts.from !== "$input") refs.set(key, facts);
-    });
+    const take = (facts: RefFacts, path: string) => {
+      this.#refuseStranger(facts, `node ${quoted(name)}: ${path}`, map === undefined ? undefined : name);
+      const isOwn = facts.kind === "ITEM" || facts.kind === "INDEX";
+      if (facts.from !== "$input" && !isOwn) refs.set(`${facts.from} ${facts.isOptional}`, facts);
+    };
+    const mapped = map === undefined ? {} : { map: templateOf(refOf(map.items), "map", take), ...map.limits };
+    const template = templateOf(payload, "payload", take);
     const dependsOn = this.#dependencies(name, options, [...refs.values()]);
     this.#nodes.set(name, { name, index: this.#requests.length, branches: options.branches ?? null });
     this.#tasks.set(task.name, task);
     this.#requests.push({
       name,
       target: this.#target(task, options),
+      ...mapped,
       ...(template !== undefined && { payload: template }),
       ...(dependsOn.length > 0 && { dependsOn }),
       ...(options.join !== undefined && { join: options.join }),
@@ -109,7 +168,6 @@ export class WorkflowBuilder {
       dependsOn.map((dependency) => this.#edge(dependency)),
       options,
     );
-    return refOf({ owner: this, from: name, path: [], isOptional: false }) as NodeRef<unknown>;
   }
 
   /** For `after`: the node is DEAD. */
@@ -236,10 +294,15 @@ export class WorkflowBuilder {
     return facts;
   }
 
-  #refuseStranger({ owner, from }: RefFacts, place: string): void {
-    if (owner === this) return;
+  /** @param map name of the map whose payload has the reference */
+  #refuseStranger({ owner, from, kind }: RefFacts, place: string, map?: string): void {
     const what = from === "$input" ? "the input" : `node ${quoted(from)}`;
-    throw this.#bad(`${place}: refers to ${what} of another workflow, ${quoted((owner as WorkflowBuilder).#workflow)}`);
+    if (owner !== this)
+      throw this.#bad(
+        `${place}: refers to ${what} of another workflow, ${quoted((owner as WorkflowBuilder).#workflow)}`,
+      );
+    if ((kind === "ITEM" || kind === "INDEX") && from !== map)
+      throw this.#bad(`${place}: refers to an item of the map ${quoted(from)}, outside of the payload of that map`);
   }
 
   #target(task: Task<never, unknown>, { pool, requires }: NodeOptions): WorkflowNodeRequest["target"] {

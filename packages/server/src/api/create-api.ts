@@ -62,6 +62,7 @@ import { RunReader } from "./workflows/run-picture.ts";
 import { signalNodeRoute } from "./workflows/signal-node-route.ts";
 import { submitWorkflowRoute } from "./workflows/submit-workflow-route.ts";
 import { workflowEventsRoute } from "./workflows/workflow-events-route.ts";
+import { workflowItemRoutes } from "./workflows/workflow-item-routes.ts";
 import { workflowNodeRoutes } from "./workflows/workflow-node-routes.ts";
 import { WorkflowRetrier } from "./workflows/workflow-retrier.ts";
 import { workflowRoutes } from "./workflows/workflow-routes.ts";
@@ -107,7 +108,7 @@ export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
   const seats = new StreamSeats();
   const followers = new Followers({ bus, runtime, live, seats });
   const reader = new ExecutionReader(store.queries, live, waiters, runtime);
-  const runs = new RunReader(store.queries, live);
+  const runs = new RunReader(store, live);
   const { zones } = about;
   const orderings = new PoolOrderings(store, runtime);
   const pools = new PoolNames(config.poolsMax ?? POOLS_MAX, runtime);
@@ -141,7 +142,7 @@ export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
   const explain = explainer({ ...asking, store, reader, offers: handlers.offers, reasonsOfRun: runExplainer(runs) });
   explainRoute(app, explain);
   const submits = { submitter, ownShards, zones, intake, handlers, pools, orderings };
-  routesOfRuns(app, { ...deps, ...submits, runs, seats, reader, explain, commands });
+  routesOfRuns(app, { ...deps, ...submits, runs, live, seats, reader, explain, commands });
   scheduleRoutes(app, runtime, intake.turns);
   timeZoneRoutes(app, { store, zones, lacking });
   deadLetterRoutes(app, store, letters);
@@ -173,6 +174,7 @@ function httpApp({ config, metrics, log, runtime, about }: ApiDependencies): Htt
 
 interface RunRoutes extends Pick<ApiDependencies, "store" | "bus">, WorkflowSubmitterDependencies {
   runs: RunReader;
+  live: LiveView;
   seats: StreamSeats;
   reader: ExecutionReader;
   explain: ReturnType<typeof explainer>;
@@ -185,6 +187,7 @@ function routesOfRuns(app: HttpApp, deps: RunRoutes): void {
   submitWorkflowRoute(app, new WorkflowSubmitter(deps));
   workflowRoutes(app, store.queries, runs, reader);
   workflowNodeRoutes(app, runs, explain);
+  workflowItemRoutes(app, { runs, queries: store.queries, live: deps.live });
   cancelWorkflowRoute(app, { runtime, commands, runs });
   retryWorkflowRoute(app, new WorkflowRetrier(deps), deps.handlers);
   orderWorkflowRoutes(app, { runtime, commands, runs });

@@ -174,7 +174,9 @@ export class Batch {
     if (before === undefined) runs.set(change.run, change);
     else {
       const after = [...(before.after ?? []), ...(change.after ?? [])];
-      runs.set(change.run, { ...change, wasRevision: before.wasRevision, after });
+      const mapCounts = change.mapCounts ?? before.mapCounts;
+      const counts = mapCounts === undefined ? {} : { mapCounts };
+      runs.set(change.run, { ...change, wasRevision: before.wasRevision, after, ...counts });
     }
   }
 

@@ -2,8 +2,9 @@ import type { Changeover } from "../domain/changeover.ts";
 import type { Candidate, ExecutionError } from "../domain/execution.ts";
 import type { Epoch, EpochMs, ExecutionId, Incarnation, JobId, ShardId, WorkerId } from "../domain/ids.ts";
 import type { Pool } from "../domain/pool.ts";
-import type { StoredNode } from "../domain/workflow/definition.ts";
+import type { ItemsSource, StoredNode } from "../domain/workflow/definition.ts";
 import type { WorkflowGraph } from "../domain/workflow/graph.ts";
+import type { MapCount } from "../domain/workflow/map-counts.ts";
 import type { Demand, FromGateway, PermitAnswer, PermitCall, Token } from "../ports/messages.ts";
 import type { RankCursor, Recovered } from "../ports/store.ts";
 import type { Command } from "../ports/store-commands.ts";
@@ -60,6 +61,8 @@ export type Input =
   | { kind: "UNSENDABLE"; attempts: readonly Unsendable[] }
   /** Result of a run, as a JSON text, or the reason why there is none. */
   | { kind: "OUTPUT"; run: ExecutionId; output: Uint8Array | Pick<Unsendable, "reason" | "error"> }
+  /** Number of items of a map, or the reason why it cannot be known. */
+  | { kind: "COUNTED"; run: ExecutionId; count: MapCount }
   /** A commit was answered. `rows` are the executions that it created from planned instants. */
   | {
       kind: "CREATED";
@@ -138,6 +141,8 @@ export type Want =
   | { kind: "LOAD_RUNS"; runs: ExecutionId[] }
   /** Result of a run whose nodes have ended. @property stored the output of its workflow */
   | { kind: "OUTPUT"; run: ExecutionId; stored: Uint8Array }
+  /** Number of items of a map. */
+  | { kind: "COUNT_ITEMS"; run: ExecutionId; node: number; source: ItemsSource }
   /** Planned instants of a range that have an execution. */
   | { kind: "FIRED"; jobId: JobId; question: FiredQuestion }
   /** Plans that are due soon. The machine asks for them when it has room again. */

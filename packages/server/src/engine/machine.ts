@@ -22,7 +22,7 @@ import {
 } from "./recurring/intake.ts";
 import { advancePlans } from "./recurring/settle.ts";
 import { forget, settleJournal } from "./rows.ts";
-import { advanceRuns, applyCommitted } from "./runs/advance.ts";
+import { advanceRuns, applyCommitted, applyCounted } from "./runs/advance.ts";
 import { applyOutput } from "./runs/end.ts";
 import { applyLoadedRuns, askForRuns } from "./runs/load.ts";
 import { openRuns } from "./runs/open.ts";
@@ -120,6 +120,8 @@ function take(view: Step, input: Input): void {
       return;
     case "OUTPUT":
       return applyOutput(view, input);
+    case "COUNTED":
+      return applyCounted(view, input);
     case "OPEN_RUNS":
       for (const run of input.runs) view.state.runs.expect(run);
       return;

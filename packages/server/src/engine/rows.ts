@@ -116,7 +116,8 @@ export function finishEntry(
 function noteNode({ state, batch }: Step, { id, row }: Entry, end: FinalState, branch: string | null): void {
   if (row.node === undefined) return;
   batch.nodeEnds.set(id, row.jobId);
-  state.runs.ended.push({ id, run: row.jobId, node: row.node, state: end, branch, shard: row.shard });
+  const { node, item = null, shard } = row;
+  state.runs.ended.push({ id, run: row.jobId, node, item, state: end, branch, shard });
 }
 
 /** Notes that the batch applies the commands about signals: what follows the current attempt gets the signals. */

@@ -1,6 +1,7 @@
 import type { Candidate, ExecutionError, ExecutionState } from "../domain/execution.ts";
 import type { EpochMs, ExecutionId, JobId, ShardId } from "../domain/ids.ts";
 import type { KeptNodes } from "../domain/workflow/kept-nodes.ts";
+import type { ItemStates, MapCount } from "../domain/workflow/map-counts.ts";
 import type { NewJob, NewRecurringJob, Submission } from "./store.ts";
 import type { DueCursor } from "./store-flows.ts";
 import type { ExecutionSummary } from "./store-queries.ts";
@@ -28,6 +29,8 @@ export interface StoreRuns {
   results(ids: readonly ExecutionId[]): Promise<Map<ExecutionId, Uint8Array | null>>;
   /** Nodes that the runs keep from earlier runs. Runs that keep nothing are left out. @param runs at most 64 */
   kept(runs: readonly ExecutionId[]): Promise<Map<ExecutionId, readonly KeptNodes[]>>;
+  /** Items of all maps of the runs that have an execution, by run, node and state. @param runs at most 64 */
+  items(runs: readonly ExecutionId[]): Promise<Map<ExecutionId, ItemStates[]>>;
   /** OPEN runs of the shards by (dueAt, id), behind `after`; null: from the first. @param limit 1 to 10_000 */
   openRuns(shards: readonly ShardId[], after: DueCursor | null, limit: number): Promise<DueCursor[]>;
   /**
@@ -47,6 +50,8 @@ export interface NewRetry extends Omit<NewWorkflow, "nodes" | "graph" | "definit
   kept: readonly KeptNodes[];
   /** Outcome of the run that is retried, if this one, CANCELLING, goes on with its compensation; left out: it runs nodes. */
   outcome?: RunOutcome;
+  /** Numbers of items of maps that are known from earlier runs. */
+  mapCounts: readonly MapCount[];
   idempotency: Submission["idempotency"];
 }
 
@@ -150,6 +155,8 @@ export interface RunChange {
   paused: boolean;
   /** Outcome of a run that compensates its nodes; left out: the row keeps what it says. */
   outcome?: RunOutcome;
+  /** Numbers of items of all maps that are counted. Left out: they stay as they are. */
+  mapCounts?: readonly MapCount[];
   /**
    * Executions of the same shard that become final in this commit, and without whose update the store must write nothing
    * of the change. Left out: none.
@@ -180,8 +187,12 @@ export interface LoadedRun {
   stored: StoredWorkflow | null;
   /** Nodes whose executions earlier runs have; empty: the run is no retry, or keeps nothing. */
   kept: readonly KeptNodes[];
-  /** Executions of the run's nodes, by (node, item), and then those of compensations. */
+  /** Numbers of items of the maps that are counted. */
+  mapCounts: readonly MapCount[];
+  /** Executions of the run's nodes, and of items that are not final, by (node, item), and then those of compensations. */
   executions: NodeExecution[];
+  /** Items whose executions are final. */
+  items: readonly ItemStates[];
   /** Executions of nodes that have signals which were sent to the nodes by name and which no step has consumed. */
   signalled: ExecutionId[];
 }
@@ -233,6 +244,8 @@ export interface RunView extends RunSummary {
   error: ExecutionError | null;
   /** Nodes whose executions earlier runs have. */
   kept: readonly KeptNodes[];
+  /** Numbers of items of the maps that were counted. */
+  mapCounts: readonly MapCount[];
   /** Retries of this run, the newest first, at most 20. */
   retriedBy: readonly ExecutionId[];
   /** Numbers of executions of nodes by state. States without an execution are left out. */
@@ -242,6 +255,8 @@ export interface RunView extends RunSummary {
 export interface NodeFilter {
   state?: ExecutionState;
   node?: number;
+  /** Whether to leave out the items of maps. */
+  withoutItems?: boolean;
 }
 
 /** Node of a run, as the summary of its execution names it. */

@@ -39,7 +39,7 @@ export class OutboundAssignments {
     for (let assigns = this.#wanted(durable); assigns.length > 0; assigns = this.#wanted(assigns)) {
       const reading = this.#deps.payloads.attach(assigns, {
         sentAt: (assign) => this.#sentAt(assign),
-        runOf: (assign) => this.#runOf(assign),
+        nodeOf: (assign) => this.#nodeOf(assign),
       });
       if (reading === null) return this.#sendWhenDue(assigns);
       try {
@@ -70,9 +70,9 @@ export class OutboundAssignments {
     return Math.max(sendableAt(state, assign), runtime.now());
   }
 
-  #runOf({ executionId }: Assignment): ExecutionId | null {
+  #nodeOf({ executionId }: Assignment): { run: ExecutionId; item: number | null } | null {
     const row = this.#deps.state.entries.get(executionId)?.row;
-    return row?.node === undefined ? null : row.jobId;
+    return row?.node === undefined ? null : { run: row.jobId, item: row.item ?? null };
   }
 
   /** Leaves out assignments that cannot be sent, and ends their attempts. */

@@ -3,6 +3,7 @@ import { flowMutants } from "./flow-mutants.ts";
 import { gatewayMutants } from "./gateway-mutants.ts";
 import { idMutants } from "./id-mutants.ts";
 import { machineMutants } from "./machine-mutants.ts";
+import { mapMutants } from "./map-mutants.ts";
 import type { Mutant } from "./mutant.ts";
 import { permitMutants } from "./permit-mutants.ts";
 import { planMutants } from "./plan-mutants.ts";
@@ -29,6 +30,7 @@ export const allMutants: readonly Mutant[] = [
   ...workflowMutants,
   ...workflowStartMutants,
   ...compensationMutants,
+  ...mapMutants,
 ];
 
 export function mutantNamed(name: string): Mutant {

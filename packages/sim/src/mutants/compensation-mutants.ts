@@ -33,7 +33,7 @@ export const compensationMutants: readonly Mutant[] = [
   {
     name: "a run is compensated while a node is live",
     file: `${RUNS}/advance.ts`,
-    find: "run.progress.live + run.progress.ready > 0",
+    find: "!run.progress.isOver",
     replace: "run.progress.ready > 0",
     why: "a compensation undoes what a node still works with",
     test: { file: STORY, name: "waits with compensations while a node is live" },

@@ -17,9 +17,9 @@ const SIGNALS = `${RUNS}/signal-node.test.ts`;
 export const workflowMutants: readonly Mutant[] = [
   {
     name: "a node is created whether or not its parents' ends are written",
-    file: `${RUNS}/advance.ts`,
-    find: "after: [...endsBefore(step, run, node)]",
-    replace: "after: []",
+    file: `${RUNS}/births.ts`,
+    find: "createdNode(step, run, node, null), [...endsBefore(step, run, node)]",
+    replace: "createdNode(step, run, node, null), []",
     why: "a node exists although the store has refused the result of its parent",
     test: {
       file: STORY,
@@ -28,7 +28,7 @@ export const workflowMutants: readonly Mutant[] = [
   },
   {
     name: "a node is created if one of its parents' ends is written",
-    file: `${RUNS}/advance.ts`,
+    file: `${RUNS}/births.ts`,
     find: "  return ends;",
     replace: "  return new Set([...ends].slice(0, 1));",
     why: "a node exists although the store has refused the result of its second parent",
@@ -36,7 +36,7 @@ export const workflowMutants: readonly Mutant[] = [
   },
   {
     name: "a node that follows from a skip does not depend on the end that led to the skip",
-    file: `${RUNS}/advance.ts`,
+    file: `${RUNS}/births.ts`,
     find: "    for (const cause of causes?.get(parent) ?? []) ends.add(cause);\n",
     replace: "",
     why: "a node exists although the store has refused the result whose branch skipped its parent",
@@ -72,8 +72,8 @@ export const workflowMutants: readonly Mutant[] = [
   {
     name: "a run ends before the ends of its nodes are durable if it was read meanwhile",
     file: `${RUNS}/load.ts`,
-    find: "  const areDurable = last <= committed;",
-    replace: "  const areDurable = last >= 0;",
+    find: "  const areDurable = endsIn <= committed;",
+    replace: "  const areDurable = endsIn >= 0;",
     why: "the run SUCCEEDED although the store has refused the result of its last node",
     test: { file: READ_STORY, name: "ends with the commit of its last node, although it was read meanwhile" },
   },
@@ -126,8 +126,8 @@ export const workflowMutants: readonly Mutant[] = [
   {
     name: "a retry keeps nodes that depend on one which runs again",
     file: KEPT,
-    find: " || edgesOf(parents, node).some((edge) => anew.has(nodeOfEdge(edge)))",
-    replace: "",
+    find: "edgesOf(parents, node).some((edge) => anew.has(nodeOfEdge(edge)))",
+    replace: "false",
     why: "the retry ends with results that follow from results which it has replaced",
     test: { file: KEPT_STORY, name: "are none of those that run again, nor any that depends on them" },
   },
@@ -160,9 +160,9 @@ export const workflowMutants: readonly Mutant[] = [
   },
   {
     name: "an owner that reads a retry forgets the nodes that it keeps",
-    file: `${RUNS}/load.ts`,
-    find: "  yield* keptOutcomes(kept);\n",
-    replace: "",
+    file: "packages/server/src/domain/workflow/map-counts.ts",
+    find: "[...keptOutcomes(rows.kept)]",
+    replace: "[]",
     why: "nodes that were kept run again",
     test: { file: STORY, name: KEPT_GOES_ON },
   },
@@ -180,8 +180,8 @@ export const workflowMutants: readonly Mutant[] = [
   {
     name: "a reference gets the result of the node before its own",
     file: `${REFERENCES}.ts`,
-    find: "nodeExecutionId(this.#run, from, null, 0)",
-    replace: "nodeExecutionId(this.#run, Math.max(0, from - 1), null, 0)",
+    find: "run : nodeExecutionId(run, node, null, 0), run, node };",
+    replace: "run : nodeExecutionId(run, Math.max(0, node - 1), null, 0), run, node };",
     why: "a handler works on the result of another node",
     test: {
       file: `${REFERENCES}.test.ts`,
@@ -273,8 +273,8 @@ export const workflowMutants: readonly Mutant[] = [
   {
     name: "a failure cancels nodes before the store has written it",
     file: `${RUNS}/advance.ts`,
-    find: "  const { skipped } = run.progress.ended(end.node, end);",
-    replace: "  const { cancel, skipped } = run.progress.ended(end.node, end);\n  cancelNodes(step, run, cancel);",
+    find: "  if (skipped.length > 0) noteSkips(step, run, [end.id], skipped);",
+    replace: "  cancelNodes(step, run, run.progress.toCancel());",
     why: "nodes are CANCELLED although the run goes on",
     test: { file: STORY, name: "cancels no node because of a failure that the store did not write" },
   },
@@ -356,8 +356,8 @@ export const workflowMutants: readonly Mutant[] = [
   {
     name: "a cancellation leaves parked nodes alone",
     file: `${RUNS}/cancel-nodes.ts`,
-    find: '      step.wants.push({ kind: "LOAD", ids: [id] });',
-    replace: "      void step;",
+    find: 'if (unknown.length > 0) step.wants.push({ kind: "LOAD", ids: unknown });',
+    replace: "void unknown;",
     why: "a paused run that is cancelled never ends",
     test: { file: PAUSE, name: "cancels parked nodes with the run" },
   },
@@ -374,7 +374,7 @@ export const workflowMutants: readonly Mutant[] = [
   },
   {
     name: "a node that is created after a signal has no mark",
-    file: `${RUNS}/advance.ts`,
+    file: `${RUNS}/births.ts`,
     find: '  if (signalled.has(row.id)) row.steps = "RECORDED";\n',
     replace: "",
     why: "the handler waits for a signal that was sent before the node started",

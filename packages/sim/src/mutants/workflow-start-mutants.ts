@@ -18,7 +18,7 @@ export const workflowStartMutants: readonly Mutant[] = [
   },
   {
     name: "the first nodes of a run are created whether or not it is opened",
-    file: `${RUNS}/advance.ts`,
+    file: `${RUNS}/births.ts`,
     find: '  if (changes.get(id)?.queue === "OPEN") ends.add(id);\n',
     replace: "",
     why: "nodes exist of a run that the store has not opened",
@@ -91,7 +91,7 @@ export const workflowStartMutants: readonly Mutant[] = [
   {
     name: "a retry passes its concurrency key by",
     file: "packages/server/src/api/workflows/workflow-retrier.ts",
-    find: "const isOpen = startsAtOnce(definition);",
+    find: "const isOpen = startsAtOnce(definition) && !begin.hasMaps;",
     replace: "const isOpen = definition !== null;",
     why: "more runs of a key are open than its limit allows",
     test: {

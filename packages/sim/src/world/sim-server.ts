@@ -161,7 +161,7 @@ export class SimServer {
     // No client waits here, but the messages are observed.
     const inbox = new Inbox(bus, runtime, { final: () => undefined, output: () => undefined });
     const commands = new Commands({ store, bus, inbox });
-    const reader = new RunReader(store.queries, new LiveView(bus, inbox, runtime));
+    const reader = new RunReader(store, new LiveView(bus, inbox, runtime));
     this.#retrier = new WorkflowRetrier({ ...deps, orderings, runs: reader, intake: this.#intake });
     const leases = this.#context.leases.client(this.process);
     this.#pools = new PoolChanger({ ...deps, leases, inbox, orderings });

@@ -117,7 +117,7 @@ function someReference(random: SeededRandom, from: readonly string[]): Reference
 }
 
 /** Names of the nodes before each node. */
-function ancestorsIn({ nodes }: SomeGraph): Set<string>[] {
+export function ancestorsIn({ nodes }: SomeGraph): Set<string>[] {
   const found: Set<string>[] = [];
   const numbers = new Map(nodes.map(({ name }, number) => [name, number]));
   for (const { dependsOn } of nodes) {

@@ -17,6 +17,7 @@ import { RunActs, somePauses } from "./run-acts.ts";
 import type { SimServer } from "./sim-server.ts";
 import { waitsOf } from "./some-definition.ts";
 import { compiled, type SomeGraph, someGraph, withCompensations, withReferences } from "./some-graph.ts";
+import { withSomeMaps } from "./some-maps.ts";
 
 /** One in this number of seeds has workflows. Other seeds stay unchanged. */
 const WORKFLOWS_EVERY = 10;
@@ -24,6 +25,8 @@ const WORKFLOWS_EVERY = 10;
 const ACTS_EVERY = 20;
 /** Remainder of the seeds whose workflows also have compensations. */
 const COMPENSATIONS = 12;
+/** Remainder of the seeds by ACTS_EVERY whose workflows have maps besides. */
+const WITH_MAPS = 4;
 const ANSWER_WITHIN_MS = 5_000;
 const RETRY_MS = 400;
 /** Longest sleep of a node's handler, in milliseconds. */
@@ -94,8 +97,10 @@ export class Workflows {
    */
   plan(seed: number, count: number, withinMs: number, plansEndMs: number, only: PlannedPart): void {
     const compensates = seed % ACTS_EVERY === COMPENSATIONS;
-    if (seed % WORKFLOWS_EVERY !== WORKFLOWS_EVERY - 2 && !compensates) return;
-    const hasActs = seed % ACTS_EVERY === ACTS_EVERY - 2 || compensates;
+    // Planted bugs are recorded with the first of these seeds, which stays unchanged.
+    const hasMaps = seed % ACTS_EVERY === WITH_MAPS && seed > WITH_MAPS;
+    if (seed % WORKFLOWS_EVERY !== WORKFLOWS_EVERY - 2 && !compensates && !hasMaps) return;
+    const hasActs = seed % ACTS_EVERY === ACTS_EVERY - 2 || compensates || hasMaps;
     const undoing = compensates ? this.#random.fork("compensations") : null;
     const references = this.#random.fork("references");
     const starts = this.#random.fork("starts");
@@ -109,14 +114,18 @@ export class Workflows {
       const key = `workflow-${number}`;
       const drawn = someGraph(random, key);
       const referring = hasActs ? withReferences(references, drawn, key) : drawn;
-      const graph = undoing === null ? referring : withCompensations(undoing, referring, key);
+      const undone = undoing === null ? referring : withCompensations(undoing, referring, key);
+      const graph = hasMaps ? withSomeMaps(this.#random.fork(`maps of ${key}`), undone) : undone;
       const timeoutSec = random.chance(0.1) ? random.between(1, 60) : 7_200;
       const cancelAfterMs = random.chance(0.1) ? random.between(0, random.pick([50, 20_000])) : null;
       const start = { timeoutSec, ...(hasActs && someStart(starts, EPOCH_MS + atMs)) };
       const pauses = hasActs ? somePauses(random.fork(`pauses of ${key}`)) : [];
       if (hasActs) {
-        for (const [node, work] of graph.works.entries())
-          work.waits = waitsOf(random.fork(`waits of ${key} ${node}`), WAIT_MAX_MS);
+        for (const [node, work] of graph.works.entries()) {
+          const waits = waitsOf(random.fork(`waits of ${key} ${node}`), WAIT_MAX_MS);
+          // A signal cannot name a map.
+          if (graph.nodes[node]?.map === undefined) work.waits = waits;
+        }
       }
       const acts = { key, graph, cancelAfterMs, pauses };
       if (atMs > only.untilMs || !only.isWanted(number)) continue;

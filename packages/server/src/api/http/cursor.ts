@@ -10,11 +10,12 @@ export type ListKind =
   | "pools"
   | "handlers"
   | "workflows"
-  | "nodes";
+  | "nodes"
+  | "items";
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const PLACES: Record<ListKind, RegExp> = {
-  ...{ jobs: UUID, executions: UUID, "dead-letters": UUID, workflows: UUID },
+  ...{ jobs: UUID, executions: UUID, "dead-letters": UUID, workflows: UUID, items: UUID },
   ledger: /^\d{1,15}$/,
   nodes: /^\d{1,5}$/,
   ...{ workers: /^/, pools: /^/, handlers: /^/ },

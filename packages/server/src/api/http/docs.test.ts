@@ -51,6 +51,7 @@ const ROUTES = [
   "GET /v1/workflows/{workflowId}/nodes",
   "GET /v1/workflows/{workflowId}/nodes/{name}",
   "GET /v1/workflows/{workflowId}/nodes/{name}/explain",
+  "GET /v1/workflows/{workflowId}/nodes/{name}/items",
   "POST /v1/cluster/nodes/{nodeId}/drain",
   "POST /v1/cluster/nodes/{nodeId}/undrain",
   "POST /v1/dead-letters/discard",

@@ -74,6 +74,14 @@ describe("the compensation of a workflow", () => {
     assert.deepEqual((await stage.read("/v1/workflows")).items, []);
   });
 
+  it("is refused for a map, with the node", async () => {
+    const map = { name: "each", target, map: "$input", compensate: undo };
+    assert.deepEqual(
+      await faults({ input: [1, 2], nodes: [chain[2], map].map((node) => ({ ...node, dependsOn: [] })) }),
+      ['nodes[1].compensate: node "each": a map cannot have `compensate`: compensate in a node after it'],
+    );
+  });
+
   it("gets the payload and the result of its node and the input by default, and else its own payload as it was sent", async () => {
     const own = '{"n": 12345678901234567890, "id": {"$from": "a", "path": ["id"]}}';
     const text = `{"input": 1, "nodes": [

@@ -4,8 +4,8 @@ import type { WorkflowNode } from "../../domain/workflow/definition.ts";
 import type { WorkflowGraph } from "../../domain/workflow/graph.ts";
 import { quoted } from "../../domain/workflow/graph-problems.ts";
 import { type Referral, strangers } from "../../domain/workflow/strangers.ts";
-import { encodeTemplate, INPUT, type LiteralEdit, type ReferenceEdit } from "../../ports/references/template.ts";
-import { type NamedReference, numberOf, scanningTemplate } from "../../ports/references/template-scan.ts";
+import { encodeTemplate, INPUT, type Template } from "../../ports/references/template.ts";
+import { numberOf, type ScannedEdit, scanningTemplate } from "../../ports/references/template-scan.ts";
 import type { Turns } from "../../ports/turns.ts";
 import { type FieldError, invalid, ProblemError, problem } from "../http/errors.ts";
 import { Faults, nodeFault } from "./node-faults.ts";
@@ -14,7 +14,7 @@ import { Faults, nodeFault } from "./node-faults.ts";
 const SIGNS = ['"$', "\\u0024"];
 
 interface Texts {
-  nodes: readonly Pick<WorkflowNode, "name">[];
+  nodes: readonly Pick<WorkflowNode, "name" | "map">[];
   /** JSON texts by number of the node or of its compensation; those without one are left out. */
   payloads: ReadonlyMap<number, Uint8Array>;
   /** JSON text; null: none. */
@@ -72,6 +72,11 @@ class TemplateCompiler {
       payloads.set(node, yield* this.#compiled(text, node));
       yield;
     }
+    for (const [node, { map }] of this.#texts.nodes.entries()) {
+      if (map === undefined) continue;
+      this.#sourceOf(node, map.from, "map");
+      yield;
+    }
     const { output } = this.#texts;
     return { payloads, output: output === null ? null : yield* this.#compiled(output, null) };
   }
@@ -99,22 +104,35 @@ class TemplateCompiler {
     const scanned = yield* scanningTemplate(text);
     if ("problem" in scanned) this.#fault(node, scanned.problem);
     if ("problem" in scanned || scanned.edits.length === 0) return text;
-    const edits = scanned.edits.map((edit) => ("from" in edit ? this.#numbered(edit, node) : edit));
+    const edits = scanned.edits.map((edit) => this.#numbered(edit, node));
     this.#count += edits.length;
     if (this.#count > WORKFLOW_REFERENCES_MAX) {
       const message = `is beyond the limit of ${WORKFLOW_REFERENCES_MAX} references and literals of a workflow`;
       throw new ProblemError(invalid([this.#faultOf(node, message)]));
     }
-    return encodeTemplate({ text, edits: edits as (ReferenceEdit | LiteralEdit)[] });
+    return encodeTemplate({ text, edits });
   }
 
-  #numbered(edit: NamedReference, node: number | null): ReferenceEdit {
-    const from = numberOf(edit.from, this.#numbers);
-    if (from === undefined) this.#fault(node, `refers to ${quoted(edit.from)}, which is no node`);
+  #numbered(edit: ScannedEdit, node: number | null): Template["edits"][number] {
+    if ("from" in edit) return { ...edit, from: this.#sourceOf(node, edit.from, "payload") };
+    if ("value" in edit) return edit;
+    const map = node === null ? undefined : this.#texts.nodes[node]?.map;
+    if (map === undefined) this.#fault(node, "has $item or $index, and the node has no map");
+    if ("index" in edit) return edit;
+    const from = map === undefined ? INPUT : (numberOf(map.from, this.#numbers) ?? INPUT);
+    return { ...edit, from, path: map?.path ?? [] };
+  }
+
+  /** @param field part of the node that refers to `name` */
+  #sourceOf(node: number | null, name: string, field: "payload" | "map"): number {
+    const from = numberOf(name, this.#numbers);
+    if (from === undefined) this.#fault(node, `refers to ${quoted(name)}, which is no node`, field);
     else if (from === INPUT && !this.#texts.hasInput)
-      this.#fault(node, "refers to $input, and the workflow has no input");
+      this.#fault(node, "refers to $input, and the workflow has no input", field);
+    else if (from !== INPUT && this.#texts.nodes[from]?.map !== undefined)
+      this.#fault(node, `refers to ${quoted(name)}, which is a map and has no result of its own`, field);
     else if (from !== INPUT && node !== null) this.#refer(node, from);
-    return { ...edit, from: from ?? INPUT };
+    return from ?? INPUT;
   }
 
   #refer(number: number, from: number): void {
@@ -128,15 +146,15 @@ class TemplateCompiler {
     else sources.add(from);
   }
 
-  #fault(node: number | null, message: string): void {
-    this.#faults.add(this.#faultOf(node, message));
+  #fault(node: number | null, message: string, field = "payload"): void {
+    this.#faults.add(this.#faultOf(node, message, field));
   }
 
-  #faultOf(node: number | null, message: string): FieldError {
+  #faultOf(node: number | null, message: string, field = "payload"): FieldError {
     if (node === null) return { field: "output", message };
     const of = isCompensation(node) ? nodeOfCompensation(node) : node;
-    const field = isCompensation(node) ? "compensate.payload" : "payload";
-    return nodeFault(of, this.#texts.nodes[of]?.name, { field, message });
+    const place = isCompensation(node) ? `compensate.${field}` : field;
+    return nodeFault(of, this.#texts.nodes[of]?.name, { field: place, message });
   }
 }
 

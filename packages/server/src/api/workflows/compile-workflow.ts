@@ -5,7 +5,7 @@ import type { GraphProblem } from "../../domain/workflow/graph-problems.ts";
 import type { Turns } from "../../ports/turns.ts";
 import { type FieldError, invalid, ProblemError } from "../http/errors.ts";
 
-type Nodes = readonly Pick<WorkflowNode, "name" | "dependsOn" | "join" | "allowFailure">[];
+type Nodes = readonly Pick<WorkflowNode, "name" | "dependsOn" | "join" | "allowFailure" | "map">[];
 
 /**
  * Compiles the graph of a workflow in turns of the event loop.
@@ -40,6 +40,7 @@ function fieldOf(nodes: Nodes, problem: GraphProblem, nth: number): string {
     case "TOO_MANY_NODES":
     case "TOO_MANY_EDGES":
     case "TOO_MANY_BRANCHES":
+    case "TOO_MANY_MAPS":
       return `nodes[${named[0] ?? 0}]`;
     case "UNKNOWN_PARENT":
     case "BAD_CONDITION":

@@ -8,9 +8,12 @@ import { compensationOf, isCompensation, nodeOfCompensation } from "../../domain
 import type { NodeWork, StoredNode, StoredWork, WorkflowNode } from "../../domain/workflow/definition.ts";
 import type { WorkflowGraph } from "../../domain/workflow/graph.ts";
 import { encodeGraph } from "../../domain/workflow/graph-bytes.ts";
-import { type KeptNodes, keptCompensations, keptOutcomes } from "../../domain/workflow/kept-nodes.ts";
+import { type KeptNodes, keptCompensations } from "../../domain/workflow/kept-nodes.ts";
+import { progressOf, type RunRows } from "../../domain/workflow/map-counts.ts";
 import { nodeExecution, type RunOfNode } from "../../domain/workflow/node-execution.ts";
 import { RunProgress } from "../../domain/workflow/readiness.ts";
+import { INPUT } from "../../ports/references/template.ts";
+import { numberOf } from "../../ports/references/template-scan.ts";
 import type { NewJob, NewRecurringJob } from "../../ports/store.ts";
 import type { NewNode, NewRecurringWorkflow, NewWorkflow } from "../../ports/store-runs.ts";
 import { encodingNodes } from "../../ports/stored-nodes.ts";
@@ -43,7 +46,8 @@ const STEP_ROOTS = 200;
 /** Does the same as `newWorkflow` in steps of some milliseconds each. */
 export function* makingWorkflow(parts: WorkflowParts): Generator<undefined, NewWorkflow | NewRecurringWorkflow> {
   const { job, graph, nodes, payloads, output, orderingOf } = parts;
-  const stored = nodes.map((node, number) => storedNode(node, number, parts));
+  const numbers = new Map(nodes.map(({ name }, number) => [name, number]));
+  const stored = nodes.map((node, number) => storedNode(node, number, parts, numbers));
   const definitions = yield* encodingNodes(stored);
   const shared = {
     nodes: nodes.length,
@@ -54,7 +58,9 @@ export function* makingWorkflow(parts: WorkflowParts): Generator<undefined, NewW
   };
   yield;
   if (job.executionId === null) return recurringWorkflow({ ...job, ...shared });
-  if (job.queue === "WAITING" || !startsAtOnce(job.definition)) return { ...job, ...shared, deadline: null, roots: [] };
+  const beginsWithMap = hasRootMap(nodes);
+  if (job.queue === "WAITING" || beginsWithMap || !startsAtOnce(job.definition))
+    return { ...job, ...shared, deadline: null, roots: [] };
   const { createdAt, definition } = job;
   const run = { ...job, id: job.executionId, jobVersion: 1, scheduledAt: definition.scheduledAt };
   const roots = yield* makingRoots(run, firstNodes(graph), stored, orderingOf, createdAt);
@@ -67,6 +73,11 @@ export function startsAtOnce({ concurrencyKey, policy }: Pick<JobDefinition, "co
   return concurrencyKey === null && policy.startBefore === null;
 }
 
+/** Whether a run begins with a map. Its owner opens the run, because only the owner counts items. */
+export function hasRootMap(nodes: readonly Pick<WorkflowNode, "dependsOn" | "map">[]): boolean {
+  return nodes.some(({ dependsOn, map }) => map !== undefined && dependsOn.length === 0);
+}
+
 function recurringWorkflow(workflow: NewRecurringWorkflow): NewRecurringWorkflow {
   const { definition } = workflow;
   const { recurrence } = definition;
@@ -75,12 +86,14 @@ function recurringWorkflow(workflow: NewRecurringWorkflow): NewRecurringWorkflow
 }
 
 function storedNode(
-  { name, compensate, ...node }: WorkflowNode,
+  { name, compensate, map, ...node }: WorkflowNode,
   number: number,
   { payloads, compensatesOnCancel: onCancel }: WorkflowParts,
+  numbers: ReadonlyMap<string, number>,
 ): StoredNode {
   const bytesOf = (of: number) => payloads.get(of)?.length ?? 0;
-  const stored = { name, ...storedWork(node, bytesOf(number)) };
+  const items = map === undefined ? {} : { items: { from: numberOf(map.from, numbers) ?? INPUT, path: map.path } };
+  const stored = { name, ...storedWork(node, bytesOf(number)), ...items };
   if (compensate === undefined) return stored;
   return { ...stored, compensate: { ...storedWork(compensate, bytesOf(compensationOf(number))), onCancel } };
 }
@@ -89,16 +102,35 @@ function storedWork({ pool, handler, requires, priority, policy }: NodeWork, pay
   return { pool, handler, requires, priority, policy, payloadBytes };
 }
 
-/** Nodes whose executions a new run begins with. @param kept nodes that the run keeps from earlier runs */
-export function firstNodes(graph: WorkflowGraph, kept: readonly KeptNodes[] = []): number[] {
-  return RunProgress.of(graph, keptOutcomes(kept), [], "RUNNING").takeReady(ROOTS_MAX);
+/** Nodes whose executions a new run begins with. */
+function firstNodes(graph: WorkflowGraph): number[] {
+  return RunProgress.of(graph, [], [], "RUNNING").takeReady(ROOTS_MAX);
 }
 
-/** Compensations with which a run begins that goes on with the compensation of an earlier one: their numbers. */
-export function firstCompensations({ graph, nodes, progress }: Undone, kept: readonly KeptNodes[]): number[] {
+/** Beginning of a run that keeps parts of earlier runs. */
+export interface Beginning {
+  /** Nodes, or compensations, whose executions the run begins with. */
+  first: number[];
+  /** Whether maps may start, for which the owner opens the run. */
+  hasMaps: boolean;
+  /** Whether nothing would run. */
+  isOver: boolean;
+}
+
+/** @param kept parts that the run keeps from earlier runs */
+export function beginningOf(graph: WorkflowGraph, kept: Pick<RunRows, "kept" | "mapCounts">): Beginning {
+  const progress = progressOf(graph, { ...kept, executions: [], items: [] }, "RUNNING");
+  const { isOver } = progress;
+  const hasMaps = progress.uncounted.size + progress.takeItems(1).length > 0;
+  return { first: progress.takeReady(ROOTS_MAX), hasMaps, isOver };
+}
+
+/** Beginning of a run that goes on with the compensation of an earlier one: numbers of compensations. */
+export function beginningOfCompensation({ graph, nodes, progress }: Undone, kept: readonly KeptNodes[]): Beginning {
   const ended = Array.from(keptCompensations(kept), (node) => [node, true] as const);
   const compensation = Compensation.of(graph, nodesToCompensate(progress, nodes), ended, []);
-  return compensation.takeReady(ROOTS_MAX).map(compensationOf);
+  const first = compensation.takeReady(ROOTS_MAX).map(compensationOf);
+  return { first, hasMaps: false, isOver: first.length === 0 };
 }
 
 interface Undone {

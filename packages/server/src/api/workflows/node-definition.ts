@@ -1,7 +1,8 @@
 import type { HandlerPolicies, JobSubmission, WorkflowEnvelope, WorkflowNodeSubmission } from "@mainspring/contract";
+import { WORKFLOW_LIVE_MAX } from "@mainspring/contract/limits";
 import type { EpochMs } from "../../domain/ids.ts";
 import { DEFAULT_POOL } from "../../domain/job.ts";
-import type { Condition, Dependency, NodeWork, WorkflowNode } from "../../domain/workflow/definition.ts";
+import type { Condition, Dependency, NodeMap, NodeWork, WorkflowNode } from "../../domain/workflow/definition.ts";
 import type { PolicyBook } from "../handlers/kept-policies.ts";
 import type { FieldError } from "../http/errors.ts";
 import { contradictions, jobDefinition } from "../submit/job-definition.ts";
@@ -19,10 +20,16 @@ export function nodeDefinition(
   book: PolicyBook,
   createdAt: EpochMs,
 ): WorkflowNode | FieldError[] {
-  const { name, payload: _payload, dependsOn = [], join = "ALL", allowFailure = false, compensate, ...work } = node;
+  const { name, payload: _payload, dependsOn = [], join = "ALL", allowFailure = false, compensate, ...rest } = node;
+  const { map, maxRunning, tolerate, ...work } = rest;
+  const faults = map === undefined ? withoutMap({ maxRunning, tolerate }) : withMap(compensate);
   const own = nodeWork(work, defaults, book, createdAt);
-  if (Array.isArray(own)) return own;
-  const definition = { name, ...own, dependsOn: dependsOn.map(edge), join, allowFailure };
+  if (Array.isArray(own)) return [...own, ...faults];
+  if (faults.length > 0) return faults;
+  const definition = {
+    ...{ name, ...own, dependsOn: dependsOn.map(edge), join, allowFailure },
+    ...(map !== undefined && { map: mapOf(map, maxRunning, tolerate?.failures) }),
+  };
   if (compensate === undefined) return definition;
   const { payload: _, ...undoing } = compensate;
   const undo = nodeWork(undoing, defaults, book, createdAt);
@@ -55,6 +62,25 @@ function nodeWork(
 function edge(dependency: NonNullable<WorkflowNodeSubmission["dependsOn"]>[number]): Dependency {
   if (typeof dependency === "string") return { node: dependency, when: "SUCCEEDED" };
   return { node: dependency.node, when: (dependency.when ?? "SUCCEEDED") as Condition };
+}
+
+type Map = NonNullable<WorkflowNodeSubmission["map"]>;
+
+function mapOf(map: Map, maxRunning = WORKFLOW_LIVE_MAX, tolerated = 0): NodeMap {
+  const { $from: from, path = [] } = map === "$input" ? { $from: map } : map;
+  return { from, path, maxRunning, tolerate: tolerated };
+}
+
+function withoutMap(given: object): FieldError[] {
+  return Object.entries(given).flatMap(([field, value]) =>
+    value === undefined ? [] : [{ field, message: "is for a node with map, and the node has none" }],
+  );
+}
+
+/** The compensation of a map would have to undo each item for itself. */
+function withMap(compensate: WorkflowNodeSubmission["compensate"]): FieldError[] {
+  const message = "a map cannot have `compensate`: compensate in a node after it";
+  return compensate === undefined ? [] : [{ field: "compensate", message }];
 }
 
 /** A node without the key would exceed the limit that the task declares. */

@@ -73,7 +73,12 @@ describe("references of workflows over HTTP", () => {
       "nodes[2].payload",
       /the workflow has no input/,
     ],
-    ["items of a map", { nodes: chain({ i: { $item: true } }) }, "nodes[2].payload", /"c": has the key \$item/],
+    [
+      "items of a map",
+      { nodes: chain({ i: { $item: true } }) },
+      "nodes[2].payload",
+      /"c": has \$item or \$index, and the node has no map/,
+    ],
     ["something else", { nodes: chain({ $from: "a", when: 1 }) }, "nodes[2].payload", /"c": .* key when/],
     [
       "an unknown node in the output",

@@ -7,10 +7,12 @@ import { isCompensation, nodeOfCompensation } from "../../domain/workflow/compen
 import type { StoredNode } from "../../domain/workflow/definition.ts";
 import type { WorkflowGraph } from "../../domain/workflow/graph.ts";
 import { decodeGraph } from "../../domain/workflow/graph-bytes.ts";
-import { type KeptNode, keptByNode, keptCompensations, keptOutcomes } from "../../domain/workflow/kept-nodes.ts";
-import { RunProgress } from "../../domain/workflow/readiness.ts";
+import { type KeptNode, keptByNode, keptCompensations } from "../../domain/workflow/kept-nodes.ts";
+import { type ItemStates, progressOf } from "../../domain/workflow/map-counts.ts";
+import type { RunProgress } from "../../domain/workflow/readiness.ts";
+import type { Store } from "../../ports/store.ts";
 import type { StoreQueries } from "../../ports/store-queries.ts";
-import type { NodeSummary, RunView } from "../../ports/store-runs.ts";
+import type { NodeSummary, RunView, StoreRuns } from "../../ports/store-runs.ts";
 import { decodeNodes } from "../../ports/stored-nodes.ts";
 import type { LiveView, Overlaid } from "../executions/live.ts";
 
@@ -36,6 +38,8 @@ export interface RunPicture extends Decoded {
   compensation: Compensation | null;
   /** Executions of compensations that have one, by node. */
   compensations: ReadonlyMap<number, Overlaid<NodeSummary>>;
+  /** Items of maps that have an execution. */
+  items: readonly ItemStates[];
   /** Nodes that the run, a retry, keeps from earlier runs, by number. */
   kept: ReadonlyMap<number, KeptNode>;
 }
@@ -43,12 +47,14 @@ export interface RunPicture extends Decoded {
 /** Reads runs of workflows. */
 export class RunReader {
   readonly #queries: StoreQueries;
+  readonly #runs: Pick<StoreRuns, "items">;
   readonly #live: LiveView;
   /** Definitions by job and version; the one that was used last is at the end. */
   readonly #decoded = new Map<string, Decoded>();
 
-  constructor(queries: StoreQueries, live: LiveView) {
+  constructor({ queries, runs }: Pick<Store, "queries" | "runs">, live: LiveView) {
     this.#queries = queries;
+    this.#runs = runs;
     this.#live = live;
   }
 
@@ -67,12 +73,15 @@ export class RunReader {
     const { graph, nodes } = this.#decode(run);
     // A run that has ended without a start has passed over all of its nodes.
     const mode = run.startedAt === null && isFinal(run.state) ? "CANCELLING" : progressMode(run.mode);
-    const progress = RunProgress.of(graph, outcomesOf(run.kept, rows), liveOf(rows), mode);
+    // The row of the run was read first. A map that was counted since has items that are left out.
+    const items = run.mapCounts.length === 0 ? [] : ((await this.#runs.items([id])).get(id) ?? []);
+    const progress = pictureProgress(graph, run, rows, items, mode);
     const executions = new Map((await this.#live.overlay(rows)).map((row) => [row.ofRun.node, row]));
     const overlaid = undoing.length === 0 ? [] : await this.#live.overlay(undoing);
     const compensations = new Map(overlaid.map((row) => [nodeOfCompensation(row.ofRun.node), row]));
     const compensation = compensationIn(run, nodes, progress, undoing);
-    return { run, graph, nodes, progress, compensation, compensations, kept: keptByNode(run.kept), executions };
+    const ofNodes = { progress, items, executions, kept: keptByNode(run.kept) };
+    return { run, graph, nodes, ...ofNodes, compensation, compensations };
   }
 
   /** Name of a node, also by the number of its compensation; null: the run is gone. @throws {StoreUnavailable} */
@@ -82,10 +91,24 @@ export class RunReader {
     return run === null ? null : (this.#decode(run).nodes[of]?.name ?? null);
   }
 
+  /** Number of a node, by its name; null: the run, or the node, does not exist. @throws {StoreUnavailable} */
+  async nodeNamed(id: ExecutionId, wanted: string): Promise<{ node: number; isMap: boolean } | null> {
+    const run = await this.read(id);
+    if (run === null) return null;
+    const { graph, nodes } = this.#decode(run);
+    const node = nodes.findIndex(({ name }) => name === wanted);
+    return node === -1 ? null : { node, isMap: graph.isMap(node) };
+  }
+
   async #rows(run: ExecutionId): Promise<NodeSummary[]> {
     const rows: NodeSummary[] = [];
     for (let after: string | null = null; ; ) {
-      const page = await this.#queries.listNodes(DEFAULT_TENANT, run, {}, { after, limit: PAGE_ROWS });
+      const page = await this.#queries.listNodes(
+        DEFAULT_TENANT,
+        run,
+        { withoutItems: true },
+        { after, limit: PAGE_ROWS },
+      );
       for (const row of page.items) rows.push(row);
       after = page.next;
       if (after === null) return rows;
@@ -124,17 +147,16 @@ function compensationIn(
   return Compensation.of(progress.graph, nodesToCompensate(progress, nodes), [...earlier, ...ended], live);
 }
 
-/** @param kept nodes of earlier runs */
-export function* outcomesOf(
-  kept: RunView["kept"],
+/** Progress of a run by rows of its nodes. */
+export function pictureProgress(
+  graph: WorkflowGraph,
+  { kept, mapCounts }: Pick<RunView, "kept" | "mapCounts">,
   rows: readonly NodeSummary[],
-): Generator<Parameters<RunProgress["ended"]>> {
-  yield* keptOutcomes(kept);
-  for (const { state, ofRun } of rows) if (isFinal(state)) yield [ofRun.node, { state, branch: ofRun.branch }];
-}
-
-function* liveOf(rows: readonly NodeSummary[]): Generator<number> {
-  for (const { state, ofRun } of rows) if (!isFinal(state)) yield ofRun.node;
+  items: readonly ItemStates[],
+  mode: RunProgress["mode"],
+): RunProgress {
+  const executions = rows.map(({ state, ofRun }) => ({ node: ofRun.node, item: null, state, branch: ofRun.branch }));
+  return progressOf(graph, { kept, mapCounts, executions, items }, mode);
 }
 
 /** Mode of a run that is not final, as clients see it. */
@@ -154,6 +176,7 @@ export function progressMode(mode: RunView["mode"]): RunProgress["mode"] {
 export function stateOfNode({ run, progress, executions }: RunPicture, node: number): NodeState {
   const state = progress.stateOf(node);
   if (state === "READY") return run.startedAt === null ? "BLOCKED" : "PENDING";
+  if (state === "LIVE" && progress.graph.isMap(node)) return "RUNNING";
   return state === "LIVE" ? (executions.get(node)?.state ?? "PENDING") : state;
 }
 

@@ -21,7 +21,7 @@ export function signalNodeRoute(app: HttpApp, deps: SignalDependencies & { runs:
     response: {
       200: answer(SignalBody, "Taken before: an earlier request had the same id, name and data"),
       202: answer(SignalBody, "Taken: a step that waits for the signal, or comes to wait for it, gets it"),
-      ...problems("not-found", "execution-final", "payload-too-large", "unsupported-media-type"),
+      ...problems("not-found", "wrong-state", "execution-final", "payload-too-large", "unsupported-media-type"),
     },
   };
   void app.register(async (scope) => {
@@ -32,6 +32,7 @@ export function signalNodeRoute(app: HttpApp, deps: SignalDependencies & { runs:
       const picture = await knownPicture(deps.runs, workflowId);
       const { executionId: run, shard } = picture.run;
       const node = numberOf(picture, name);
+      if (picture.graph.isMap(node)) throw new ProblemError(problem("wrong-state", OF_MAP));
       const executionId = nodeExecutionId(run, node, null, 0);
       // The execution of a final node answers a repeat of an earlier signal.
       if (picture.progress.stateOf(node) !== "LIVE" && !picture.executions.has(node)) refuseUnborn(picture, node);
@@ -41,6 +42,10 @@ export function signalNodeRoute(app: HttpApp, deps: SignalDependencies & { runs:
     });
   });
 }
+
+const OF_MAP =
+  "the node is a map: each of its items has an execution. Send the signal to POST /v1/executions/{executionId}/signals; " +
+  "GET /v1/workflows/{workflowId}/nodes/{name}/items has the ids";
 
 /** @throws {ProblemError} 409: the node will never have an execution */
 function refuseUnborn(picture: RunPicture, node: number): void {

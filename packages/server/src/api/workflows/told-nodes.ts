@@ -1,11 +1,11 @@
-import { NODE_STATES } from "@mainspring/contract/enums";
+import { NODE_STATES, type NodeState } from "@mainspring/contract/enums";
 import { isFinal } from "../../domain/execution.ts";
 import type { EpochMs } from "../../domain/ids.ts";
-import { RunProgress } from "../../domain/workflow/readiness.ts";
+import type { RunProgress } from "../../domain/workflow/readiness.ts";
 import type { NodeSummary } from "../../ports/store-runs.ts";
 import type { Overlaid } from "../executions/live.ts";
 import type { RunCursor } from "./run-event-id.ts";
-import { outcomesOf, progressMode, type RunPicture, stateOfCompensation, stateOfNode } from "./run-picture.ts";
+import { pictureProgress, progressMode, type RunPicture, stateOfCompensation, stateOfNode } from "./run-picture.ts";
 
 /**
  * Time before the last event of a client within which changes count as unseen, in milliseconds. Nodes of the cluster may
@@ -85,20 +85,28 @@ function changedAt(row: Overlaid<NodeSummary> | null): EpochMs {
 }
 
 /** Progress of the run as it was at a time. */
-function progressUntil({ run, graph, executions }: RunPicture, cursor: RunCursor, until: EpochMs): RunProgress {
+function progressUntil({ run, graph, executions, items }: RunPicture, cursor: RunCursor, until: EpochMs): RunProgress {
   const mode = cursor.mode === "COMPENSATING" ? run.mode : cursor.mode;
-  const rows = [...executions.values()].filter(({ createdAt }) => createdAt <= until);
   const isOver = (row: NodeSummary) => isFinal(row.state) && changedAt(row) <= until;
-  const live = rows.filter((row) => !isOver(row)).map(({ ofRun }) => ofRun.node);
-  return RunProgress.of(graph, outcomesOf(run.kept, rows.filter(isOver)), live, progressMode(mode));
+  const rows = [...executions.values()]
+    .filter(({ createdAt }) => createdAt <= until)
+    .map((row) => (isOver(row) ? row : { ...row, state: "RUNNING" as const }));
+  return pictureProgress(graph, run, rows, items, progressMode(mode));
 }
 
 /** A node that waits for its execution has none, and counts as BLOCKED. */
 function codeOf(picture: RunPicture, node: number): number {
   const row = picture.executions.get(node);
   const state = stateOfNode(picture, node);
+  if (picture.graph.isMap(node)) return codeOfMap(picture, node, state);
   if (row === undefined && state !== "SKIPPED" && !picture.kept.has(node)) return 0;
   return NODE_STATES.indexOf(state) + STATES_MAX * (row?.attempt ?? 0);
+}
+
+/** A map is news when its state changes. Its counts change too often. */
+function codeOfMap({ progress }: RunPicture, node: number, state: NodeState): number {
+  const isUntold = ["BLOCKED", "READY"].includes(progress.stateOf(node));
+  return isUntold ? 0 : NODE_STATES.indexOf(state);
 }
 
 /** A compensation that waits is no news: the mode of the run tells of it. */

@@ -13,7 +13,7 @@ import { ProblemError } from "../http/errors.ts";
 import { formatInstant } from "../http/instants.ts";
 import { jobDefinition } from "../submit/job-definition.ts";
 import { firstFireOf, nameInUse } from "../submit/job-intake.ts";
-import { startsAtOnce } from "./new-workflow.ts";
+import { hasRootMap, startsAtOnce } from "./new-workflow.ts";
 import { startedBody } from "./started-run.ts";
 
 export type WorkflowAnswer = WorkflowAccepted | WorkflowPlanned | WorkflowDeduplicated;
@@ -48,7 +48,7 @@ export function answerOf(
   if (deduplicated) return { workflowId, jobId, deduplicated };
   const { scheduledAt } = definition;
   const startsAt = scheduledAt > takenAt ? formatInstant(scheduledAt) : null;
-  const isOpen = startsAt === null && startsAtOnce(definition);
+  const isOpen = startsAt === null && startsAtOnce(definition) && !hasRootMap(nodes);
   const roots = nodes.flatMap(({ dependsOn }, node) => (dependsOn.length === 0 ? [node] : []));
   const first = isOpen ? roots.slice(0, ROOTS_MAX) : null;
   return { workflowId, jobId, ...startedBody(workflowId, nodes, first), startsAt };

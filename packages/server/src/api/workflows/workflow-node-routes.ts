@@ -6,7 +6,7 @@ import {
   WorkflowNodePage,
   WorkflowNodeState,
 } from "@mainspring/contract";
-import { PAGE_ITEMS_DEFAULT } from "@mainspring/contract/limits";
+import { PAGE_ITEMS_DEFAULT, WORKFLOW_LIVE_MAX } from "@mainspring/contract/limits";
 import { Type } from "typebox";
 import type { Explain } from "../executions/explain-route.ts";
 import { decodeCursor, encodeCursor } from "../http/cursor.ts";
@@ -90,8 +90,9 @@ function explainRoute(app: HttpApp, runs: RunReader, explain: Explain): void {
     const state = stateOfNode(picture, node);
     // A node that waits for no other node, and has no execution, waits for the start of its run.
     const awaited = state === "BLOCKED" && picture.progress.openEdges(node) === 0 ? picture.run.executionId : null;
-    const told = await toldOf(explain, executionId ?? awaited);
-    const reasons = told?.reasons ?? reasonsOf(picture, node);
+    const ofMap = mapReasons(picture, node);
+    const told = ofMap !== null ? null : await toldOf(explain, executionId ?? awaited);
+    const reasons = ofMap ?? told?.reasons ?? reasonsOf(picture, node);
     const known = executionId === null ? state : (told?.state ?? state);
     const of = { workflowId: picture.run.executionId, node: params.name };
     const compensation = await explainedCompensation(picture, node, explain);
@@ -120,6 +121,24 @@ async function explainedCompensation(
   return { state, executionId, reasons: run.paused ? paused : [{ reason: "EXECUTION_AWAITED", live }] };
 }
 
+/** Reasons of a map that may start or has started; null: the node is none. */
+function mapReasons({ graph, progress, run }: RunPicture, node: number): NodeExplanation["reasons"] | null {
+  if (!graph.isMap(node) || run.startedAt === null) return null;
+  const state = progress.stateOf(node);
+  const paused = run.paused ? [{ reason: "WORKFLOW_PAUSED", workflowId: run.executionId } as const] : [];
+  if (state === "READY") return [...paused, { reason: "ITEMS_BEING_COUNTED" }];
+  const figures = progress.itemsOf(node);
+  if (figures !== null) {
+    const { live, unborn } = figures;
+    const limit = graph.maps.get(node)?.maxRunning ?? WORKFLOW_LIVE_MAX;
+    return [...paused, { reason: unborn > 0 && live >= limit ? "MAP_AT_LIMIT" : "MAP_ITEMS_RUN", live, unborn, limit }];
+  }
+  const counted = run.mapCounts.find((count) => count.node === node)?.items;
+  if (state === "BLOCKED" || state === "LIVE" || counted === undefined) return null;
+  const why = typeof counted === "object" ? counted.error.message : null;
+  return [{ reason: "FINAL", state, why, finishedAt: null }];
+}
+
 async function toldOf(explain: Explain, executionId: string | null) {
   return executionId === null ? null : await explain(executionId);
 }
@@ -128,7 +147,8 @@ async function toldOf(explain: Explain, executionId: string | null) {
 function reasonsOf(picture: RunPicture, node: number): NodeExplanation["reasons"] {
   const kept = keptFrom(picture, node);
   if (kept !== null) {
-    const why = `this run keeps the result of the execution ${kept.executionId} of the run ${kept.workflowId}`;
+    const whose = kept.executionId === null ? "the items" : `the result of the execution ${kept.executionId}`;
+    const why = `this run keeps ${whose} of the run ${kept.workflowId}`;
     return [{ reason: "FINAL", state: "SUCCEEDED", why, finishedAt: null }];
   }
   const { run, progress } = picture;

@@ -7,7 +7,8 @@ import { laneHash } from "../../domain/lane.ts";
 import { rankOf } from "../../domain/rank.ts";
 import { compensationOf } from "../../domain/workflow/compensation-number.ts";
 import type { StoredNode } from "../../domain/workflow/definition.ts";
-import { type KeptNodes, nodesToKeep } from "../../domain/workflow/kept-nodes.ts";
+import { type KeptNodes, keptItems, partsToKeep, rangesOf } from "../../domain/workflow/kept-nodes.ts";
+import type { MapCount } from "../../domain/workflow/map-counts.ts";
 import type { Bus } from "../../ports/bus.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { Store } from "../../ports/store.ts";
@@ -19,7 +20,7 @@ import type { PoolOrderings } from "../pools/pool-orderings.ts";
 import { hintRows } from "../submit/hints.ts";
 import { accepted, type Idempotency, type JobIntake } from "../submit/job-intake.ts";
 import { candidateOf } from "../submit/new-job.ts";
-import { firstCompensations, firstNodes, makingRoots, startsAtOnce } from "./new-workflow.ts";
+import { beginningOf, beginningOfCompensation, makingRoots, startsAtOnce } from "./new-workflow.ts";
 import type { RunPicture, RunReader } from "./run-picture.ts";
 import { startedBody } from "./started-run.ts";
 import { knownPicture } from "./workflow-routes.ts";
@@ -72,7 +73,7 @@ export class WorkflowRetrier {
       bus,
       rows.map((row) => ({ row, payload: null })),
     );
-    const first = asked.outcome === undefined ? firstNodes(picture.graph, asked.kept) : [];
+    const first = asked.outcome === undefined ? beginningOf(picture.graph, asked).first : [];
     const body = bodyOf(asked, picture, asked.queue === "OPEN" ? first : null);
     return { replayed: false, body, first: first.map((node) => picture.nodes[node] as StoredNode) };
   }
@@ -81,10 +82,12 @@ export class WorkflowRetrier {
     const picture = await knownPicture(this.#deps.runs, workflowId);
     const { executionId, jobId, retryOf, kept, outcome } = picture.run;
     const job = await this.#deps.store.queries.getJob(DEFAULT_TENANT, jobId);
+    const begin = beginningOf(picture.graph, { kept, mapCounts: keptCounts(picture, kept) });
     const isOpen = job === null || startsAtOnce(retriedDefinition(job, picture.run.createdAt));
     // A run that goes on with a compensation has no executions of nodes.
-    const isResumed = outcome !== null && picture.executions.size === 0;
-    const first = isOpen ? (isResumed ? [] : firstNodes(picture.graph, kept)) : null;
+    const isResumed = outcome !== null && picture.executions.size === 0 && picture.items.length === 0;
+    const starts = isOpen && (isResumed || !begin.hasMaps);
+    const first = starts ? (isResumed ? [] : begin.first) : null;
     return { replayed: true, body: bodyOf({ executionId, jobId, retryOf: retryOf ?? "" }, picture, first), first: [] };
   }
 
@@ -99,20 +102,23 @@ export class WorkflowRetrier {
     const again = numbersOf(picture, from);
     const outcome = from === "FAILED" && run.reason === "COMPENSATION_FAILED" ? run.outcome : null;
     const kept = outcome === null ? keptOf(picture, again) : keptOfCompensation(picture);
-    const first = outcome === null ? firstNodes(graph, kept) : firstCompensations(picture, kept);
-    if (first.length === 0) throw wrongState(NOTHING_RUNS);
+    const mapCounts = keptCounts(picture, kept);
+    const begin = outcome === null ? beginningOf(graph, { kept, mapCounts }) : beginningOfCompensation(picture, kept);
+    if (begin.isOver) throw wrongState(NOTHING_RUNS);
     if (kept.length > RETRY_BASES_MAX) throw wrongState(tooManyBases(kept.length));
     const job = await store.queries.getJob(DEFAULT_TENANT, run.jobId);
     if (job === null) throw new ProblemError(refusalOf({ kind: "NOT_FOUND" }));
     const orderingOf = await orderings.read();
     const createdAt = runtime.now();
     const definition = retriedDefinition(job, createdAt);
-    const isOpen = startsAtOnce(definition);
+    const isOpen = startsAtOnce(definition) && !begin.hasMaps;
     const { pool, handler, requires, priority, concurrencyKey } = definition;
     const { shard, tenant, jobId, jobVersion } = run;
     const executionId = runtime.uuid();
     const ofNodes = { id: executionId, shard, tenant, jobVersion, scheduledAt: createdAt };
-    const roots = isOpen ? await intake.turns.steps(makingRoots(ofNodes, first, nodes, orderingOf, createdAt)) : [];
+    const roots = isOpen
+      ? await intake.turns.steps(makingRoots(ofNodes, begin.first, nodes, orderingOf, createdAt))
+      : [];
     return {
       ...{ jobId, executionId, tenant, shard, definition, payload: job.payload, createdAt },
       rank: rankOf(orderingOf(pool), createdAt, priority),
@@ -120,7 +126,7 @@ export class WorkflowRetrier {
       ...(isOpen
         ? { queue: "OPEN", deadline: createdAt + definition.policy.timeoutMs }
         : { queue: "READY", deadline: null }),
-      ...{ roots, jobVersion, retryOf: run.executionId, kept, idempotency },
+      ...{ roots, jobVersion, retryOf: run.executionId, kept, mapCounts, idempotency },
       ...(outcome !== null && { outcome }),
     };
   }
@@ -164,8 +170,8 @@ function tooManyBases(count: number): string {
 }
 
 /**
- * Nodes that a retry keeps, by the run that has their executions. A node whose compensation has run, or has begun to, runs
- * again.
+ * Nodes and items that a retry keeps, by the run that has their executions. A node whose compensation has run, or has begun
+ * to, runs again.
  */
 function keptOf(picture: RunPicture, again: ReadonlySet<number>): KeptNodes[] {
   const { compensation, graph } = picture;
@@ -173,7 +179,8 @@ function keptOf(picture: RunPicture, again: ReadonlySet<number>): KeptNodes[] {
     const state = compensation?.stateOf(node);
     return state === "SUCCEEDED" || state === "FAILED";
   });
-  return byRun(picture, nodesToKeep(picture.progress, new Set([...again, ...undone])));
+  const { nodes, maps } = partsToKeep(picture.progress, new Set([...again, ...undone]));
+  return byRun(picture, nodes, maps);
 }
 
 /** Nodes and compensations that SUCCEEDED, for a run that goes on with the compensation. */
@@ -181,20 +188,46 @@ function keptOfCompensation(picture: RunPicture): KeptNodes[] {
   const { compensation, graph, progress } = picture;
   const succeeded = graph.order.filter((node) => progress.stateOf(node) === "SUCCEEDED");
   const undone = graph.order.filter((node) => compensation?.stateOf(node) === "SUCCEEDED");
-  return byRun(picture, [...succeeded, ...Array.from(undone, compensationOf)]);
+  return byRun(picture, [...succeeded, ...Array.from(undone, compensationOf)], []);
 }
 
-/** @param numbers numbers of nodes and compensations that SUCCEEDED */
-function byRun(picture: RunPicture, numbers: Iterable<number>): KeptNodes[] {
-  const byRun = new Map<ExecutionId, [number, string | null][]>();
+/**
+ * @param numbers numbers of nodes and compensations that SUCCEEDED
+ * @param maps other maps, of which only SUCCEEDED items are kept
+ */
+function byRun(picture: RunPicture, numbers: readonly number[], maps: readonly number[]): KeptNodes[] {
+  const byRun = new Map<ExecutionId, { nodes: [number, string | null][]; items: [number, string][] }>();
+  const of = (run: ExecutionId) => {
+    const known = byRun.get(run) ?? { nodes: [], items: [] };
+    byRun.set(run, known);
+    return known;
+  };
   for (const number of numbers) {
     const own = { run: picture.run.executionId, branch: picture.executions.get(number)?.ofRun.branch ?? null };
     const { run, branch } = picture.kept.get(number) ?? own;
-    const others = byRun.get(run);
-    if (others === undefined) byRun.set(run, [[number, branch]]);
-    else others.push([number, branch]);
+    of(run).nodes.push([number, branch]);
   }
-  return [...byRun].map(([run, nodes]) => ({ run, nodes }));
+  for (const node of [...numbers.filter((number) => picture.graph.isMap(number)), ...maps]) {
+    for (const [run, ranges] of itemsByRun(picture, node)) of(run).items.push([node, ranges]);
+  }
+  return Array.from(byRun, ([run, { nodes: own, items }]) => ({
+    ...{ run, nodes: own },
+    ...(items.length > 0 && { items }),
+  }));
+}
+
+/** SUCCEEDED items of a map, by the run that has their executions. */
+function itemsByRun({ run, items }: RunPicture, node: number): [ExecutionId, string][] {
+  const found: [ExecutionId, string][] = run.kept.map((kept) => [kept.run, rangesOf(keptItems([kept], node))]);
+  const own = items.find((states) => states.node === node && states.state === "SUCCEEDED");
+  if (own !== undefined) found.push([run.executionId, rangesOf(own.items)]);
+  return found.filter(([, ranges]) => ranges !== "");
+}
+
+/** Counts of the maps of which the retry keeps a part. Another map is counted anew. */
+function keptCounts({ run }: RunPicture, kept: readonly KeptNodes[]): MapCount[] {
+  const parts = new Set(kept.flatMap(({ nodes, items = [] }) => [...nodes, ...items].map(([node]) => node)));
+  return run.mapCounts.filter(({ node, items }) => parts.has(node) && typeof items === "number");
 }
 
 function bodyOf(

@@ -1,9 +1,10 @@
 import type { Workflow, WorkflowGraphBody, WorkflowNode, WorkflowSummary } from "@mainspring/contract";
-import { NODE_STATES, type NodeState } from "@mainspring/contract/enums";
-import { isFinal } from "../../domain/execution.ts";
+import { EXECUTION_STATES, NODE_STATES, type NodeState } from "@mainspring/contract/enums";
+import { type ExecutionState, isFinal } from "../../domain/execution.ts";
 import { conditionOfEdge, edgesOf, nodeOfEdge } from "../../domain/workflow/adjacency.ts";
 import { compensationOf } from "../../domain/workflow/compensation-number.ts";
 import { conditionOf } from "../../domain/workflow/conditions.ts";
+import { keptItems } from "../../domain/workflow/kept-nodes.ts";
 import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
 import type { RunSummary } from "../../ports/store-runs.ts";
 import { rawOrNull } from "../http/body/raw-json.ts";
@@ -87,7 +88,25 @@ export function workflowNode(picture: RunPicture, node: number): WorkflowNode {
     blockedBy: blockedBy(picture, node),
     because: because(picture, node),
     compensation: compensationView(picture, node),
+    items: itemsOf(picture, node),
+    ...mapFailure(picture, node),
   };
+}
+
+/** Items of a map by state; null: the node is no map. */
+function itemsOf({ graph, run, items }: RunPicture, node: number): WorkflowNode["items"] {
+  if (!graph.isMap(node)) return null;
+  const counts = Object.fromEntries(EXECUTION_STATES.map((state) => [state, 0])) as Record<ExecutionState, number>;
+  for (const states of items) if (states.node === node) counts[states.state] = states.items.length;
+  const total = run.mapCounts.find((count) => count.node === node)?.items;
+  const kept = [...keptItems(run.kept, node)].length;
+  return { total: typeof total === "number" ? total : null, kept, ...counts };
+}
+
+/** Reason and error of a map whose items cannot be counted. */
+function mapFailure({ run }: RunPicture, node: number): Partial<WorkflowNode> {
+  const counted = run.mapCounts.find((count) => count.node === node)?.items;
+  return typeof counted === "object" ? { reason: counted.reason, error: counted.error } : {};
 }
 
 /** Compensation of a node; null: the run does not compensate the node, or not yet. */
@@ -122,9 +141,10 @@ function openCompensations(picture: RunPicture, node: number): NonNullable<Workf
 }
 
 /** Execution of an earlier run that counts for a node; null: the run does not keep the node. */
-export function keptFrom({ kept }: RunPicture, node: number): WorkflowNode["keptFrom"] {
+export function keptFrom({ kept, graph }: RunPicture, node: number): WorkflowNode["keptFrom"] {
   const workflowId = kept.get(node)?.run;
-  return workflowId === undefined ? null : { workflowId, executionId: nodeExecutionId(workflowId, node, null, 0) };
+  if (workflowId === undefined) return null;
+  return { workflowId, executionId: graph.isMap(node) ? null : nodeExecutionId(workflowId, node, null, 0) };
 }
 
 function branchOf({ executions, kept }: RunPicture, node: number): string | null {

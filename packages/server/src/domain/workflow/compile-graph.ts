@@ -2,6 +2,7 @@ import {
   NODE_NAME_CHARS_MAX,
   WORKFLOW_BRANCHES_MAX,
   WORKFLOW_EDGES_MAX,
+  WORKFLOW_MAPS_MAX,
   WORKFLOW_NODES_MAX,
 } from "@mainspring/contract/limits";
 import { type Adjacency, doubledEdges, packedEdge, reversed, startsOf, topologicalOrder } from "./adjacency.ts";
@@ -9,15 +10,16 @@ import { allSteps } from "./all-steps.ts";
 import { ConditionCodes, isNodeName } from "./conditions.ts";
 import { cycleOf } from "./cycle.ts";
 import type { OnFailure, WorkflowNode } from "./definition.ts";
-import { ALLOW_FAILURE, JOIN_ANY, WorkflowGraph } from "./graph.ts";
+import { ALLOW_FAILURE, JOIN_ANY, MAP, WorkflowGraph } from "./graph.ts";
 import { type GraphProblem, GraphProblems, quoted } from "./graph-problems.ts";
+import type { MapRules } from "./map-items.ts";
 
 const NAMES = `1 to ${NODE_NAME_CHARS_MAX} characters of A-Z a-z 0-9 _ . -`;
 /** Number of names or edges that one step looks up. */
 const STEP_ITEMS = 4_000;
 
 /** The part of a node that the graph consists of. */
-export type GraphNode = Pick<WorkflowNode, "name" | "dependsOn" | "join" | "allowFailure">;
+export type GraphNode = Pick<WorkflowNode, "name" | "dependsOn" | "join" | "allowFailure" | "map">;
 
 /** The graph, in which node n is `nodes[n]`, or at most 8 problems. A problem may hide others. */
 export type CompiledGraph = { graph: WorkflowGraph } | { problems: GraphProblem[] };
@@ -52,7 +54,8 @@ export function* compilingGraph(
   if (order.length < nodes.length) problems.addCycle(cycleOf(children, order).map((node) => nameOf(nodes, node)));
   if (problems.list.length > 0) return { problems: problems.list };
   const { branches } = conditions;
-  return { graph: new WorkflowGraph({ onFailure, branches, flags: flagsOf(nodes), children }, order) };
+  const parts = { onFailure, branches, flags: flagsOf(nodes), maps: mapsOf(nodes), children };
+  return { graph: new WorkflowGraph(parts, order) };
 }
 
 function checkLimits(nodes: readonly GraphNode[], problems: GraphProblems): void {
@@ -61,6 +64,12 @@ function checkLimits(nodes: readonly GraphNode[], problems: GraphProblems): void
   const beyond = nodes[WORKFLOW_NODES_MAX];
   if (beyond !== undefined) {
     problems.add("TOO_MANY_NODES", beyond.name, `is beyond the limit of ${WORKFLOW_NODES_MAX} nodes`);
+    return;
+  }
+  const maps = nodes.filter(({ map }) => map !== undefined);
+  const beyondMaps = maps[WORKFLOW_MAPS_MAX];
+  if (beyondMaps !== undefined) {
+    problems.add("TOO_MANY_MAPS", beyondMaps.name, `is beyond the limit of ${WORKFLOW_MAPS_MAX} maps`);
     return;
   }
   let edges = 0;
@@ -129,7 +138,16 @@ function lookUp(numbers: ReadonlyMap<string, number>, name: string): number | un
 function flagsOf(nodes: readonly GraphNode[]): Uint8Array {
   return Uint8Array.from(
     nodes,
-    ({ join, allowFailure }) => (join === "ANY" ? JOIN_ANY : 0) | (allowFailure ? ALLOW_FAILURE : 0),
+    ({ join, allowFailure, map }) =>
+      (join === "ANY" ? JOIN_ANY : 0) | (allowFailure ? ALLOW_FAILURE : 0) | (map === undefined ? 0 : MAP),
+  );
+}
+
+function mapsOf(nodes: readonly GraphNode[]): Map<number, MapRules> {
+  return new Map(
+    nodes.flatMap(({ map }, node) =>
+      map === undefined ? [] : [[node, { maxRunning: map.maxRunning, tolerate: map.tolerate }] as const],
+    ),
   );
 }
 

@@ -1,4 +1,5 @@
 import type { ExecutionPolicy } from "../job.ts";
+import type { MapRules } from "./map-items.ts";
 
 export {
   NODE_REFERENCES_MAX,
@@ -50,12 +51,33 @@ export interface WorkflowNode extends NodeWork {
   join: Join;
   /** Whether the run can succeed although this node is DEAD or CANCELLED. */
   allowFailure: boolean;
+  /** Left out: the node runs once. */
+  map?: NodeMap;
+}
+
+/** Way to a part of a JSON value: names of members of objects, and indexes of items of arrays. */
+export type ValuePath = readonly (string | number)[];
+
+/** The array for each of whose items a node runs. */
+export interface NodeMap extends MapRules {
+  /** Name of the node whose result has the array; "$input": the input of the run. */
+  from: string;
+  path: ValuePath;
+}
+
+/** Place of the array of a map. */
+export interface ItemsSource {
+  /** Number of the node whose result has it; -1: the input of the run has it. */
+  from: number;
+  path: ValuePath;
 }
 
 /** The part of a definition that an execution copies. */
 export interface StoredWork extends NodeWork {
   /** Size of the payload in bytes; 0: there is none. */
   payloadBytes: number;
+  /** Array of a map. Left out: the node is no map. */
+  items?: ItemsSource;
 }
 
 /** The part of a node's definition that its executions copy, and the name for messages; the store keeps it. */

@@ -13,16 +13,20 @@ import {
 } from "./adjacency.ts";
 import { isNodeName, WHEN_BRANCH } from "./conditions.ts";
 import type { OnFailure } from "./definition.ts";
-import { ALLOW_FAILURE, type GraphParts, JOIN_ANY, WorkflowGraph } from "./graph.ts";
+import { ALLOW_FAILURE, type GraphParts, JOIN_ANY, MAP, WorkflowGraph } from "./graph.ts";
+import type { MapRules } from "./map-items.ts";
 import { ByteReader, ByteWriter, Malformed } from "./varints.ts";
 
 const VERSION = 1;
+/** Flags that the bytes have. */
+const DEFINED = JOIN_ANY | ALLOW_FAILURE | MAP;
 /** Codes are indexes. */
 const ON_FAILURE: readonly OnFailure[] = ["FAIL_FAST", "CONTINUE"];
 
 /**
  * Bytes of a graph, for the store. Format 1, in which numbers are varints: version, `onFailure`, number of nodes, number
- * of branches, the branches (length and ASCII each), one byte of flags a node, the number of edges, and for each node the
+ * of branches, the branches (length and ASCII each), one byte of flags a node, the
+ * rules of each map (items that may run, tolerated failures), the number of edges, and for each node the
  * number of its edges to children. An edge is the difference of its child to the child before, and its condition.
  */
 export function encodeGraph(graph: WorkflowGraph): Uint8Array {
@@ -31,7 +35,11 @@ export function encodeGraph(graph: WorkflowGraph): Uint8Array {
     writer.number(number);
   }
   for (const branch of graph.branches) writer.text(branch);
-  for (const flags of graph.flags) writer.number(flags & (JOIN_ANY | ALLOW_FAILURE));
+  for (const flags of graph.flags) writer.number(flags & DEFINED);
+  for (const { maxRunning, tolerate } of graph.maps.values()) {
+    writer.number(maxRunning);
+    writer.number(tolerate);
+  }
   writer.number(graph.children.edges.length);
   for (let node = 0; node < graph.nodeCount; node++) {
     const edges = edgesOf(graph.children, node);
@@ -64,10 +72,25 @@ function graphFrom(reader: ByteReader): WorkflowGraph {
   const nodeCount = reader.count(NODES_REPRESENTABLE);
   if (nodeCount === 0) throw new Malformed("there are no nodes");
   const branches = branchesFrom(reader);
-  const flags = Uint8Array.from({ length: nodeCount }, () => reader.number(JOIN_ANY | ALLOW_FAILURE));
-  const parts = { onFailure, branches, flags, children: childrenFrom(reader, nodeCount, branches.length) };
+  const flags = Uint8Array.from({ length: nodeCount }, () => flagsFrom(reader));
+  const maps = mapsFrom(reader, flags);
+  const parts = { onFailure, branches, flags, maps, children: childrenFrom(reader, nodeCount, branches.length) };
   reader.end();
   return new WorkflowGraph(parts, checkedOrder(parts));
+}
+
+function flagsFrom(reader: ByteReader): number {
+  const flags = reader.number(DEFINED);
+  if ((flags & ~DEFINED) !== 0) throw new Malformed("a flag is not known");
+  return flags;
+}
+
+function mapsFrom(reader: ByteReader, flags: Uint8Array): Map<number, MapRules> {
+  const maps = new Map<number, MapRules>();
+  for (const [node, of] of flags.entries()) {
+    if ((of & MAP) !== 0) maps.set(node, { maxRunning: reader.number(), tolerate: reader.number() });
+  }
+  return maps;
 }
 
 function branchesFrom(reader: ByteReader): string[] {

@@ -10,6 +10,7 @@ type GraphProblemKind =
   | "TOO_MANY_NODES"
   | "TOO_MANY_EDGES"
   | "TOO_MANY_BRANCHES"
+  | "TOO_MANY_MAPS"
   | "BAD_NAME"
   | "DOUBLED_NAME"
   | "UNKNOWN_PARENT"

@@ -1,8 +1,9 @@
 import { type Adjacency, conditionOfEdge, edgesOf, endCounts, nodeOfEdge, reversed } from "./adjacency.ts";
 import { WHEN_BRANCH, WHEN_FAILED, WHEN_FINISHED } from "./conditions.ts";
 import type { OnFailure } from "./definition.ts";
+import type { MapRules } from "./map-items.ts";
 
-/** Bits of a node's flags. The definition decides the first two. */
+/** Bits of a node's flags. The definition decides all but SURVIVES. */
 export const JOIN_ANY = 1;
 export const ALLOW_FAILURE = 2;
 /**
@@ -10,14 +11,18 @@ export const ALLOW_FAILURE = 2;
  * node.
  */
 const SURVIVES = 4;
+/** The node runs once for each item of an array. */
+export const MAP = 8;
 
 /** Content of a graph that cannot be computed from other content. */
 export interface GraphParts {
   readonly onFailure: OnFailure;
   /** Names of the branches that conditions name; the index of a name is part of the code of its condition. */
   readonly branches: readonly string[];
-  /** JOIN_ANY and ALLOW_FAILURE of each node. */
+  /** JOIN_ANY, ALLOW_FAILURE and MAP of each node. */
   readonly flags: Uint8Array;
+  /** Rules of the nodes with MAP. */
+  readonly maps: ReadonlyMap<number, MapRules>;
   /** Edges to the children of each node, sorted by child. */
   readonly children: Adjacency;
 }
@@ -31,6 +36,7 @@ export class WorkflowGraph implements GraphParts {
   readonly onFailure: OnFailure;
   readonly branches: readonly string[];
   readonly flags: Uint8Array;
+  readonly maps: ReadonlyMap<number, MapRules>;
   readonly children: Adjacency;
   /** Number of edges from parents, by node. */
   readonly parentCounts: Uint32Array;
@@ -47,6 +53,7 @@ export class WorkflowGraph implements GraphParts {
     this.onFailure = parts.onFailure;
     this.branches = parts.branches;
     this.children = parts.children;
+    this.maps = parts.maps;
     this.order = order;
     this.flags = withSurvivors(parts, order);
     this.parentCounts = endCounts(parts.children);
@@ -75,6 +82,10 @@ export class WorkflowGraph implements GraphParts {
 
   allowsFailure(node: number): boolean {
     return ((this.flags[node] as number) & ALLOW_FAILURE) !== 0;
+  }
+
+  isMap(node: number): boolean {
+    return ((this.flags[node] as number) & MAP) !== 0;
   }
 
   /** Whether the node still starts after the run has failed, if its edges allow it. */

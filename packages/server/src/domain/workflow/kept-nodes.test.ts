@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import type { GraphNode } from "./compile-graph.ts";
 import type { OnFailure } from "./definition.ts";
-import { keptOutcomes, nodesToKeep } from "./kept-nodes.ts";
+import { keptOutcomes, partsToKeep } from "./kept-nodes.ts";
 import { type NodeOutcome, RunProgress } from "./readiness.ts";
 import { BRANCHES, dags, graphOf, node } from "./testing/some-graph.ts";
 
@@ -24,7 +24,7 @@ function kept(
       progress.ended(number, { state: state as NodeOutcome["state"], branch });
     }
   }
-  const numbers = nodesToKeep(progress, new Set(again.map(numberOf)));
+  const numbers = partsToKeep(progress, new Set(again.map(numberOf))).nodes;
   return numbers.map((number) => nodes[number]?.name).join(" ");
 }
 
@@ -77,7 +77,7 @@ describe("the nodes that a retry keeps", () => {
       fc.property(graphs, tables, tables, fc.array(fc.nat(24), { maxLength: 2 }), (dag, first, second, again) => {
         const graph = graphOf(dag);
         const old = ended(RunProgress.of(graph, [], [], "RUNNING"), first);
-        const nodes = nodesToKeep(old, new Set(again));
+        const nodes = partsToKeep(old, new Set(again)).nodes;
         const branchOf = (number: number) => first[number]?.branch ?? null;
         const keptNodes = [{ run: "r", nodes: nodes.map((number) => [number, branchOf(number)] as const) }];
         // A failure that ends others early would make the order of the ends count.

@@ -8,23 +8,35 @@ export interface KeptNodes {
   run: ExecutionId;
   /** Nodes and compensations by number, each with the branch that its execution has chosen; null: none. */
   nodes: readonly (readonly [node: number, branch: string | null])[];
+  /** SUCCEEDED items of maps, each set as a text of `rangesOf`. Left out: none. */
+  items?: readonly (readonly [node: number, ranges: string])[];
+}
+
+/** Parts of a final run that a retry keeps. */
+export interface KeptParts {
+  /** SUCCEEDED nodes in topological order. */
+  nodes: number[];
+  /** Maps that run again, but for their SUCCEEDED items. */
+  maps: number[];
 }
 
 /**
- * Nodes that a retry of a final run keeps: SUCCEEDED ones that do not depend on any node that runs again, directly or
+ * Parts of a final run that a retry keeps: SUCCEEDED nodes that do not depend on any node that runs again, directly or
  * indirectly. DEAD and CANCELLED nodes run again, and so do those that the mode of the run has SKIPPED. A node that its
- * edges have SKIPPED is decided anew, with the same result if its parents are the same.
- * @param again SUCCEEDED nodes that run again as well
- * @returns nodes in topological order
+ * edges have SKIPPED is decided anew, with the same result if its parents are the same. A map that is DEAD or CANCELLED
+ * keeps its SUCCEEDED items if nothing before it runs again.
+ * @param again nodes that run again as a whole as well
  */
-export function nodesToKeep(progress: RunProgress, again: ReadonlySet<number>): number[] {
+export function partsToKeep(progress: RunProgress, again: ReadonlySet<number>): KeptParts {
   const { order, parents } = progress.graph;
   const anew = new Set<number>();
-  const kept: number[] = [];
+  const kept: KeptParts = { nodes: [], maps: [] };
   for (const node of order) {
-    const isAnew = again.has(node) || !isSettled(progress, node);
-    if (isAnew || edgesOf(parents, node).some((edge) => anew.has(nodeOfEdge(edge)))) anew.add(node);
-    else if (progress.stateOf(node) !== "SKIPPED") kept.push(node);
+    const follows = edgesOf(parents, node).some((edge) => anew.has(nodeOfEdge(edge)));
+    if (follows || again.has(node) || !isSettled(progress, node)) {
+      anew.add(node);
+      if (!follows && !again.has(node) && progress.graph.isMap(node)) kept.maps.push(node);
+    } else if (progress.stateOf(node) !== "SKIPPED") kept.nodes.push(node);
   }
   return kept;
 }
@@ -57,4 +69,45 @@ export function* keptOutcomes(kept: readonly KeptNodes[]): Generator<[number, No
 /** Nodes whose compensations a run keeps, because they SUCCEEDED in earlier runs. */
 export function* keptCompensations(kept: readonly KeptNodes[]): Generator<number> {
   for (const { nodes } of kept) for (const [node] of nodes) if (isCompensation(node)) yield nodeOfCompensation(node);
+}
+
+/** SUCCEEDED items of a map that earlier runs have. */
+export function* keptItems(kept: readonly KeptNodes[], map: number): Generator<number> {
+  for (const { items = [] } of kept) for (const [node, ranges] of items) if (node === map) yield* itemsOfRanges(ranges);
+}
+
+/** Results that a base must have: of nodes that are no maps, and of items of maps. */
+export function resultsOf({ nodes, items = [] }: KeptNodes): { nodes: number[]; maps: number[]; items: number } {
+  const maps = items.map(([node]) => node);
+  const own = new Set(maps);
+  let count = 0;
+  for (const [, ranges] of items) for (const _ of itemsOfRanges(ranges)) count++;
+  return { nodes: nodes.map(([node]) => node).filter((node) => !own.has(node)), maps, items: count };
+}
+
+/** Text of a set of items, as `0-99,101`. @param items in ascending order */
+export function rangesOf(items: Iterable<number>): string {
+  const ranges: string[] = [];
+  let first = -1;
+  let last = -2;
+  const close = () => {
+    if (first >= 0) ranges.push(first === last ? String(first) : `${first}-${last}`);
+  };
+  for (const item of items) {
+    if (item !== last + 1) {
+      close();
+      first = item;
+    }
+    last = item;
+  }
+  close();
+  return ranges.join(",");
+}
+
+/** Items of a text of `rangesOf`, in ascending order. */
+export function* itemsOfRanges(ranges: string): Generator<number> {
+  for (const range of ranges === "" ? [] : ranges.split(",")) {
+    const [first = 0, last = first] = range.split("-").map(Number);
+    for (let item = first; item <= last; item++) yield item;
+  }
 }

@@ -18,6 +18,7 @@ export interface RunOfNode {
  * Makes the execution of a ready node, or of its compensation. Its rank is that of its run, so that runs that have begun end before others begin.
  * Its lateness counts from its creation.
  * @param node number of the node, or of its compensation
+ * @param item index of the item of a map; null: the node is no map
  */
 export function nodeExecution(
   run: RunOfNode,
@@ -25,12 +26,14 @@ export function nodeExecution(
   definition: StoredWork,
   ordering: Ordering,
   createdAt: EpochMs,
+  item: number | null = null,
 ): Candidate {
   const { pool, handler, requires, priority, policy, payloadBytes } = definition;
   return {
-    id: nodeExecutionId(run.id, node, null, 0),
+    id: nodeExecutionId(run.id, node, item, 0),
     jobId: run.id,
     node,
+    ...(item !== null && { item }),
     shard: run.shard,
     tenant: run.tenant,
     pool,

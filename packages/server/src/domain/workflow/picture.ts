@@ -14,8 +14,8 @@ export interface NodeOutcome {
 
 /**
  * State of a node. BLOCKED: at least one edge is open, and the closed ones do not decide. READY: the node may start, and
- * has no execution. LIVE: the node's execution exists and is not final. SKIPPED: the execution is SKIPPED, or the node
- * will never have one.
+ * has no execution, or its items are not counted. LIVE: the node's execution exists and is not final, or the items of the
+ * map are counted and the map has not ended. SKIPPED: the execution is SKIPPED, or the node will never have one.
  */
 export type NodeState = "BLOCKED" | "READY" | "LIVE" | FinalState;
 
@@ -53,7 +53,10 @@ export interface PictureChange {
  */
 export class Picture {
   readonly graph: WorkflowGraph;
+  /** READY nodes that are no maps. */
   readonly ready: PositionSet;
+  /** READY maps: their items are not counted yet. */
+  readonly uncounted = new Set<number>();
   readonly #codes: Uint8Array;
   /** Number of nodes by code. */
   readonly #counts = new Uint32Array(NAMES.length);
@@ -166,11 +169,21 @@ export class Picture {
   #set(node: number, code: number): void {
     const before = this.#codes[node];
     if (before === undefined || before >= SUCCEEDED) invariant(false, `node ${node} is in the graph and not final`);
-    if (before === READY) this.ready.delete(this.graph.positions[node] as number);
-    if (code === READY) this.ready.add(this.graph.positions[node] as number);
+    if (before === READY) this.#leaveReady(node);
+    if (code === READY) this.#enterReady(node);
     (this.#counts[before] as number)--;
     (this.#counts[code] as number)++;
     this.#codes[node] = code;
+  }
+
+  #enterReady(node: number): void {
+    if (this.graph.isMap(node)) this.uncounted.add(node);
+    else this.ready.add(this.graph.positions[node] as number);
+  }
+
+  #leaveReady(node: number): void {
+    if (this.graph.isMap(node)) this.uncounted.delete(node);
+    else this.ready.delete(this.graph.positions[node] as number);
   }
 }
 

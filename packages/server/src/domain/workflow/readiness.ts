@@ -1,5 +1,7 @@
+import type { FinalState } from "../execution.ts";
 import { invariant } from "../invariant.ts";
 import type { WorkflowGraph } from "./graph.ts";
+import { MapItems, type MapRows } from "./map-items.ts";
 import {
   BLOCKED,
   CANCELLED,
@@ -29,7 +31,12 @@ const MODES: readonly RunMode[] = ["RUNNING", "FAILING", "CANCELLING"];
 export interface ProgressChange extends PictureChange {
   /** LIVE nodes whose executions the new mode cancels. */
   readonly cancel: number[];
+  /** Whether `itemsToCancel` has items that it did not have before. */
+  stopsItems: boolean;
 }
+
+/** An item of a map: the number of the node, and the index of the item. */
+export type NodeItem = readonly [node: number, item: number];
 
 /**
  * End of a run. NODE_DEAD: a node without `allowFailure` is DEAD; `node` is the first one in topological order.
@@ -54,8 +61,11 @@ export type RunEnd =
  * A node with join ALL is READY when all edges are met, and SKIPPED when one is dead. A node with join ANY is READY when
  * one edge is met, and SKIPPED when all are dead. A node without edges is READY at once.
  *
- * The states of all nodes are a function of the graph, the executions (LIVE ones, and final ones with their outcomes)
- * and the mode. `of` computes the states from the rows, and gets the same states as the calls of `takeReady`, `ended`
+ * A map whose edges allow its start is READY until its items are counted. It is LIVE then, and its state at the end
+ * follows from its items; a map without items SUCCEEDED.
+ *
+ * The states of all nodes are a function of the graph, the executions (LIVE ones, and final ones with their outcomes),
+ * the numbers of items of the counted maps, and the mode. `of` computes the states from the rows, and gets the same states as the calls of `takeReady`, `ended`
  * and `setMode` in any order that leads to these rows. The mode FAILING follows from the rows too: under FAIL_FAST, a DEAD
  * node without `allowFailure` makes a RUNNING run FAILING, whatever mode its row says.
  *
@@ -71,6 +81,11 @@ export class RunProgress {
   readonly graph: WorkflowGraph;
   readonly #picture: Picture;
   #mode: RunMode;
+  /** LIVE maps. */
+  readonly #maps = new Map<number, MapItems>();
+  /** LIVE maps of which another item may start. */
+  readonly #startable = new Set<number>();
+  #liveItems = 0;
   /** Picture of the same executions in a RUNNING run, for `whySkipped`; null: not computed since the last change. */
   #undisturbed: Picture | null = null;
 
@@ -84,18 +99,25 @@ export class RunProgress {
    * Progress of a run by its rows. A new run has no executions.
    * @param outcomes outcomes of the nodes whose executions are final
    * @param live nodes whose executions are not final
+   * @param maps counted maps with items; those that have an outcome do not count
    */
   static of(
     graph: WorkflowGraph,
     outcomes: Iterable<readonly [number, NodeOutcome]>,
     live: Iterable<number>,
     mode: RunMode,
+    maps: Iterable<MapRows> = [],
   ): RunProgress {
     const progress = new RunProgress(graph, mode);
     for (const [node, outcome] of outcomes) progress.#end(node, outcome);
     for (const node of live) progress.#picture.begin(node);
+    for (const rows of maps) progress.#open(rows);
+    // Maps that are DEAD by their items decide about the mode, which decides about the other maps.
+    for (const [node, items] of progress.#maps) progress.#close(node, items.outcome(false));
     for (const node of progress.#nodesToPassOver()) progress.#picture.passOver(node);
+    for (const [node, items] of progress.#maps) progress.#close(node, items.outcome(progress.#isStopped(node)));
     progress.#picture.settle();
+    for (const node of progress.#maps.keys()) progress.#refresh(node);
     return progress;
   }
 
@@ -103,12 +125,22 @@ export class RunProgress {
     return this.#mode;
   }
 
-  /** Number of nodes whose executions are not final. */
+  /** Number of executions that are not final, of nodes and items. */
   get live(): number {
-    return this.#picture.live;
+    return this.#picture.live - this.#maps.size + this.#liveItems;
   }
 
-  /** Number of nodes that may start. */
+  /** READY maps, whose items are not counted. */
+  get uncounted(): ReadonlySet<number> {
+    return this.#picture.uncounted;
+  }
+
+  /** Whether no node is LIVE or READY. */
+  get isOver(): boolean {
+    return this.#picture.live + this.ready + this.uncounted.size === 0;
+  }
+
+  /** Number of nodes that may start, without maps. */
   get ready(): number {
     return this.#picture.ready.size;
   }
@@ -137,23 +169,88 @@ export class RunProgress {
   }
 
   /**
+   * Makes items of LIVE maps live, of each map the first ones, as many as the map allows.
+   * @param max room in the run's window, in items; 0 or less: none
+   */
+  takeItems(max: number): NodeItem[] {
+    const taken: NodeItem[] = [];
+    for (const node of this.#startable) {
+      if (taken.length >= max) break;
+      const items = this.#itemsOf(node);
+      while (taken.length < max && items.mayBegin) taken.push([node, items.begin()]);
+      this.#refresh(node);
+    }
+    this.#liveItems += taken.length;
+    return taken;
+  }
+
+  /** Live items of all maps. */
+  *liveItems(): Generator<NodeItem> {
+    for (const [node, { live }] of this.#maps) for (const item of live) yield [node, item];
+  }
+
+  /** Live items that the mode, or the failure of their map, cancels. */
+  *itemsToCancel(): Generator<NodeItem> {
+    for (const [node, { live }] of this.#maps) if (this.stopsItemsOf(node)) for (const item of live) yield [node, item];
+  }
+
+  /** Whether the mode keeps the node from starting, and cancels its execution. */
+  stops(node: number): boolean {
+    return this.#isStopped(node);
+  }
+
+  /** Whether no further item of a LIVE map starts, and live ones are cancelled. */
+  stopsItemsOf(node: number): boolean {
+    return this.#isStopped(node) || this.#maps.get(node)?.isBroken === true;
+  }
+
+  /** Figures of a map; null: the map is not LIVE. */
+  itemsOf(node: number): (Pick<MapItems, "size" | "unborn"> & { live: number }) | null {
+    const items = this.#maps.get(node);
+    return items === undefined ? null : { size: items.size, unborn: items.unborn, live: items.live.size };
+  }
+
+  /**
+   * Applies the number of items of an uncounted map. A map without items SUCCEEDED at once.
+   * @param size number of items; null: the array cannot be had, and the map is DEAD
+   */
+  counted(node: number, size: number | null): ProgressChange {
+    invariant(this.uncounted.has(node), "a map is counted once");
+    if (size === null) return this.#finish(node, { state: "DEAD", branch: null });
+    if (size === 0) return this.#finish(node, { state: "SUCCEEDED", branch: null });
+    this.#open({ node, size, live: [], ended: [] });
+    this.#refresh(node);
+    return { ready: [], skipped: [], cancel: [], stopsItems: false };
+  }
+
+  /** Applies the end of a live item's execution, as `ended` does for a node. The map may end with it. */
+  itemEnded(node: number, item: number, state: FinalState): ProgressChange {
+    const items = this.#itemsOf(node);
+    const wasBroken = items.isBroken;
+    invariant(items.end(item, state), "an item ends while it is live");
+    this.#liveItems--;
+    const outcome = items.outcome(this.#isStopped(node));
+    if (outcome !== null) {
+      this.#forget(node);
+      return this.#finish(node, { state: outcome, branch: null });
+    }
+    this.#refresh(node);
+    return { ready: [], skipped: [], cancel: [], stopsItems: items.isBroken && !wasBroken };
+  }
+
+  /**
    * Applies the end of a LIVE node's execution. The mode is FAILING afterwards if the end makes the run fail fast. The
    * change names nodes that became READY or SKIPPED, and those to cancel.
    */
   ended(node: number, outcome: NodeOutcome): ProgressChange {
-    invariant(this.#picture.code(node) === LIVE, "a node ends while it is live");
-    const change: ProgressChange = { ready: [], skipped: [], cancel: [] };
-    const { mode } = this;
-    this.#end(node, outcome);
-    this.#picture.spread(node, change);
-    if (this.mode !== mode) this.#applyMode(change);
-    return change;
+    invariant(this.#picture.code(node) === LIVE && !this.#maps.has(node), "a node ends while it is live");
+    return this.#finish(node, outcome);
   }
 
   /** Changes the mode. A run never goes back to an earlier mode. */
   setMode(mode: RunMode): ProgressChange {
     invariant(MODES.indexOf(mode) >= MODES.indexOf(this.#mode), "the mode of a run goes forward");
-    const change: ProgressChange = { ready: [], skipped: [], cancel: [] };
+    const change: ProgressChange = { ready: [], skipped: [], cancel: [], stopsItems: false };
     this.#mode = mode;
     this.#applyMode(change);
     return change;
@@ -161,12 +258,13 @@ export class RunProgress {
 
   /** LIVE nodes whose executions the mode cancels, in topological order: after a takeover, the owner cancels them again. */
   toCancel(): number[] {
-    return [...this.graph.order.filter((node) => this.#isStopped(node) && this.#picture.code(node) === LIVE)];
+    const isLive = (node: number) => this.#picture.code(node) === LIVE && !this.#maps.has(node);
+    return [...this.graph.order.filter((node) => this.#isStopped(node) && isLive(node))];
   }
 
   /** End of the run; null: nodes are LIVE or READY. */
   end(): RunEnd | null {
-    if (this.live > 0 || this.ready > 0) return null;
+    if (!this.isOver) return null;
     if (this.#mode === "CANCELLING") return { state: "CANCELLED", reason: null, node: null };
     const dead = this.#firstFatal(DEAD);
     if (dead !== null) return { state: "DEAD", reason: "NODE_DEAD", node: dead };
@@ -201,6 +299,49 @@ export class RunProgress {
     return { kind: this.#mode === "FAILING" ? "WORKFLOW_FAILED" : "WORKFLOW_CANCELLED" };
   }
 
+  #itemsOf(node: number): MapItems {
+    const items = this.#maps.get(node);
+    invariant(items !== undefined, "the map is live");
+    return items;
+  }
+
+  #open(rows: MapRows): void {
+    const { node } = rows;
+    const rules = this.graph.maps.get(node);
+    invariant(rules !== undefined, "only maps have items");
+    if (this.#picture.code(node) >= LIVE) return;
+    const items = new MapItems(rows, rules, this.graph.onFailure === "FAIL_FAST");
+    this.#picture.begin(node);
+    this.#maps.set(node, items);
+    this.#liveItems += items.live.size;
+  }
+
+  /** Ends a map without a consequence for other nodes. @param outcome null: it goes on */
+  #close(node: number, outcome: FinalState | null): void {
+    if (outcome === null) return;
+    this.#forget(node);
+    this.#end(node, { state: outcome, branch: null });
+  }
+
+  #forget(node: number): void {
+    this.#maps.delete(node);
+    this.#startable.delete(node);
+  }
+
+  #refresh(node: number): void {
+    if (this.#itemsOf(node).mayBegin && !this.#isStopped(node)) this.#startable.add(node);
+    else this.#startable.delete(node);
+  }
+
+  #finish(node: number, outcome: NodeOutcome): ProgressChange {
+    const change: ProgressChange = { ready: [], skipped: [], cancel: [], stopsItems: false };
+    const { mode } = this;
+    this.#end(node, outcome);
+    this.#picture.spread(node, change);
+    if (this.mode !== mode) this.#applyMode(change);
+    return change;
+  }
+
   #end(node: number, outcome: NodeOutcome): void {
     this.#picture.end(node, outcome);
     this.#undisturbed = null;
@@ -214,6 +355,16 @@ export class RunProgress {
     for (const node of passedOver) this.#picture.spread(node, change);
     for (const node of passedOver) change.skipped.push(node);
     for (const node of this.toCancel()) change.cancel.push(node);
+    for (const [node, items] of this.#maps) if (this.#isStopped(node)) this.#stopItems(node, items, change);
+  }
+
+  /** A map without live items ends with the mode that stops it. */
+  #stopItems(node: number, items: MapItems, change: ProgressChange): void {
+    const outcome = items.outcome(true);
+    this.#close(node, outcome);
+    if (outcome !== null) return this.#picture.spread(node, change);
+    this.#refresh(node);
+    change.stopsItems = true;
   }
 
   #nodesToPassOver(): number[] {

@@ -1,23 +1,18 @@
-import type { Candidate } from "../../domain/execution.ts";
 import type { ExecutionId } from "../../domain/ids.ts";
-import { laneHash } from "../../domain/lane.ts";
-import { edgesOf, nodeOfEdge } from "../../domain/workflow/adjacency.ts";
 import { isCompensation } from "../../domain/workflow/compensation-number.ts";
-import type { StoredNode } from "../../domain/workflow/definition.ts";
-import { nodeExecution } from "../../domain/workflow/node-execution.ts";
-import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
+import type { ProgressChange } from "../../domain/workflow/readiness.ts";
 import type { CancelCommand, RunCommand } from "../../ports/store-commands.ts";
 import type { RunMode } from "../../ports/store-runs.ts";
 import type { Batch } from "../batch.ts";
 import type { Input } from "../inputs.ts";
 import { answer } from "../jobs/answers.ts";
 import { bringBorn } from "../queue/intake.ts";
-import { type MachineState, poolOf, type Step } from "../state.ts";
-import { cancelForFailure, cancelNodes } from "./cancel-nodes.ts";
+import type { MachineState, Step } from "../state.ts";
+import { createReady, noteSkips } from "./births.ts";
+import { cancelBorn, cancelForFailure, cancelItems, cancelNodes } from "./cancel-nodes.ts";
 import { compensationEnded, confirmCompensations, createCompensations, isCompensated } from "./compensate.ts";
+import { askForCounts, countItems } from "./count-items.ts";
 import { endRun, endRuns } from "./end.ts";
-import { isHeld } from "./hold.ts";
-import { LIVE_MAX } from "./limits.ts";
 import { confirmOrders, followOrders, nodeParked, writeRun } from "./pause.ts";
 import type { NodeEnd, Run, Undo } from "./runs.ts";
 
@@ -49,8 +44,24 @@ function endEarly({ state: { runs }, batch }: Step, end: NodeEnd): void {
 /** Applies an end that this batch writes to the states of the run's nodes. */
 export function applyEnd(step: Step, run: Run, end: NodeEnd): void {
   step.state.recentWrites.add(run.id, step.batch.number);
-  const { skipped } = run.progress.ended(end.node, end);
-  if (skipped.length > 0) noteSkips(step, run, end.id, skipped);
+  const { skipped, stopsItems } = end.item === null ? run.progress.ended(end.node, end) : itemEnded(step, run, end);
+  if (skipped.length > 0) noteSkips(step, run, [end.id], skipped);
+  if (stopsItems) cancelItems(step, run, run.progress.itemsToCancel());
+}
+
+/** Applies the end of an item of a map. */
+function itemEnded(step: Step, run: Run, { id, node, item, state }: NodeEnd): ProgressChange {
+  const { number } = step.batch;
+  if (run.itemEnds?.batch !== number) run.itemEnds = { batch: number, byMap: new Map() };
+  const { byMap } = run.itemEnds;
+  const ends = byMap.get(node) ?? [];
+  ends.push(id);
+  byMap.set(node, ends);
+  const change = run.progress.itemEnded(node, item ?? 0, state);
+  // The run's row changes with the ends of the items, and what follows from the map is created only if it does. So the
+  // nodes behind a map need not name the ends of all items.
+  if (run.progress.stateOf(node) !== "LIVE") writeRun(step, run, ends);
+  return change;
 }
 
 /**
@@ -67,11 +78,14 @@ export function advance(step: Step, run: Run, ends: readonly ExecutionId[] = [])
     run.paused = false;
     run.parking = null;
     writeMode(step, run, mode);
-    cancelNodes(step, run, run.progress.setMode("CANCELLING").cancel);
+    const { cancel, stopsItems } = run.progress.setMode("CANCELLING");
+    cancelNodes(step, run, cancel);
+    if (stopsItems) cancelItems(step, run, run.progress.itemsToCancel());
   }
   followOrders(step, run);
-  createReady(step, run);
-  if (run.overIn !== null || run.progress.live + run.progress.ready > 0) return;
+  countItems(step, run);
+  createReady(step, run, ends);
+  if (run.overIn !== null || !run.progress.isOver) return;
   run.overIn = step.batch.number;
   step.state.runs.over.add(run);
 }
@@ -100,58 +114,6 @@ function writeMode(step: Step, run: Run, mode: RunMode, after: readonly Executio
 export function awaitFailure({ state, batch }: Step, run: Run): void {
   run.failingIn = batch.number;
   state.runs.failing.add(run);
-}
-
-function createReady(step: Step, run: Run): void {
-  if (isHeld(run)) return;
-  const nodes = run.progress.takeReady(LIVE_MAX - run.progress.live);
-  if (nodes.length === 0) return;
-  for (const node of nodes) {
-    const row = createdNode(step, run, node);
-    run.uncommitted.add(row.id);
-    step.batch.create({ row, laneHash: laneHash(row), after: [...endsBefore(step, run, node)], createdAt: step.now });
-  }
-  step.state.recentWrites.add(run.id, step.batch.number);
-}
-
-function createdNode({ state, now }: Step, { id, shard, read, signalled }: Run, node: number): Candidate {
-  const { tenant, jobVersion, scheduledAt } = read.row;
-  const definition = read.definitions[node] as StoredNode;
-  const pool = poolOf(state, definition.pool);
-  const row = nodeExecution({ id, shard, tenant, jobVersion, scheduledAt }, node, definition, pool, now);
-  if (signalled.has(row.id)) row.steps = "RECORDED";
-  return row;
-}
-
-/** Records the ends in this batch from which skips follow: a node that follows from a skip follows from these ends. */
-function noteSkips(step: Step, run: Run, end: ExecutionId, skipped: readonly number[]): void {
-  const { number } = step.batch;
-  if (run.skips?.batch !== number) run.skips = { batch: number, causes: new Map() };
-  const { positions } = run.progress.graph;
-  const place = (node: number) => positions[node] as number;
-  for (const node of [...skipped].sort((a, b) => place(a) - place(b))) {
-    run.skips.causes.set(node, endsBefore(step, run, node).add(end));
-  }
-}
-
-/**
- * Changes that the batch writes and from which the state of a node follows: ends of its parents, ends that skipped a
- * parent, and the opening of the run. The store creates the node only if it writes them.
- */
-function endsBefore(step: Step, { id, shard, progress, skips }: Run, node: number): Set<ExecutionId> {
-  const { changes } = step.batch.shard(shard);
-  const causes = skips?.batch === step.batch.number ? skips.causes : null;
-  const ends = new Set<ExecutionId>();
-  if (changes.get(id)?.queue === "OPEN") ends.add(id);
-  for (const edge of edgesOf(progress.graph.parents, node)) {
-    const parent = nodeOfEdge(edge);
-    for (const cause of causes?.get(parent) ?? []) ends.add(cause);
-    // A skipped node has no execution. The check saves the computation of an id.
-    if (progress.stateOf(parent) === "SKIPPED") continue;
-    const execution = nodeExecutionId(id, parent, null, 0);
-    if (changes.get(execution)?.queue === "NONE") ends.add(execution);
-  }
-  return ends;
 }
 
 /** Cancels a run. The command stays open until the run is final, so that a next owner repeats it. */
@@ -184,6 +146,23 @@ export function orderRun(step: Step, command: RunCommand): void {
   else advance(step, run);
 }
 
+/** Applies the number of a map's items. A run that has left memory asks again when it is read. */
+export function applyCounted(step: Step, { run: id, count }: Extract<Input, { kind: "COUNTED" }>): void {
+  const { runs } = step.state;
+  const run = runs.byId.get(id);
+  if (run === undefined) return runs.expect(id);
+  const { node, items } = count;
+  run.counting.delete(node);
+  if (!run.progress.uncounted.has(node)) return;
+  run.mapCounts = [...run.mapCounts, count];
+  writeRun(step, run, [], run.mapCounts);
+  const { cancel, skipped, stopsItems } = run.progress.counted(node, typeof items === "number" ? items : null);
+  if (skipped.length > 0) noteSkips(step, run, [], skipped);
+  cancelNodes(step, run, cancel);
+  if (stopsItems) cancelItems(step, run, run.progress.itemsToCancel());
+  advance(step, run);
+}
+
 /**
  * Drops a run whose memory may be wrong, because the store has not written an end or a node as the machine expected, and
  * reads it again. The next batch must not create nodes that follow from that end.
@@ -204,17 +183,15 @@ export function applyCommitted(step: Step, { nodes, missedRuns, batch }: Extract
   for (const run of missedRuns) reload(step.state, step.batch, run);
   for (const { jobId } of nodes.notCreated) reload(step.state, step.batch, jobId);
   cancelForFailure(step, batch);
-  const stopping = new Set<Run>();
   for (const row of nodes.created) {
     const run = runs.byId.get(row.jobId);
     run?.uncommitted.delete(row.id);
     bringBorn(step, row);
     if (run === undefined) continue;
-    if (run.mode !== "RUNNING") stopping.add(run);
+    cancelBorn(step, run, row);
     nodeParked(step, run, row.id);
   }
-  // Once for each run: thousands of nodes of a run may have been created.
-  for (const run of stopping) cancelNodes(step, run, run.progress.toCancel());
+  askForCounts(step, batch);
   for (const run of confirmOrders(step, batch)) advance(step, run);
   endRuns(step, batch);
   for (const run of confirmCompensations(step, batch)) advance(step, run);

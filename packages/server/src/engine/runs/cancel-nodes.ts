@@ -1,4 +1,7 @@
+import type { Candidate } from "../../domain/execution.ts";
+import type { ExecutionId } from "../../domain/ids.ts";
 import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
+import type { NodeItem } from "../../domain/workflow/readiness.ts";
 import type { RunMode } from "../../ports/store-runs.ts";
 import { orderStop } from "../attempts/cancel.ts";
 import { type Entry, isCancelled } from "../entry.ts";
@@ -6,9 +9,9 @@ import { finishEntry } from "../rows.ts";
 import type { Step } from "../state.ts";
 import type { Run } from "./runs.ts";
 
-/** Reason of a node that its run ended, by the mode of the run. A RUNNING run ends none. */
-const REASONS: Readonly<Record<RunMode, string | null>> = {
-  RUNNING: null,
+/** Reason of a node that its run ended, by the mode of the run. A RUNNING run ends only items of a map that has failed. */
+const REASONS: Readonly<Record<RunMode, string>> = {
+  RUNNING: "MAP_FAILED",
   FAILING: "WORKFLOW_FAILED",
   CANCELLING: "WORKFLOW_CANCELLED",
   EXPIRING: "WORKFLOW_TIMED_OUT",
@@ -20,20 +23,55 @@ const REASONS: Readonly<Record<RunMode, string | null>> = {
  * the batch is answered, because the store may not write these ends.
  */
 export function cancelNodes(step: Step, run: Run, nodes: readonly number[]): void {
+  cancelExecutions(
+    step,
+    run,
+    nodes.map((node) => nodeExecutionId(run.id, node, null, 0)),
+  );
+}
+
+/** Cancels items whose run or map asks for their end. The end of a map's failed items is durable in the same commit. */
+export function cancelItems(step: Step, run: Run, items: Iterable<NodeItem>): void {
+  cancelExecutions(
+    step,
+    run,
+    Array.from(items, ([node, item]) => nodeExecutionId(run.id, node, item, 0)),
+  );
+}
+
+/** Cancels everything whose end the run asks for. */
+export function cancelStopped(step: Step, run: Run): void {
+  cancelNodes(step, run, run.progress.toCancel());
+  cancelItems(step, run, run.progress.itemsToCancel());
+}
+
+/** Cancels an execution that was just created if its run asks for its end. */
+export function cancelBorn(step: Step, run: Run, { id, node, item }: Candidate): void {
+  if (node === undefined) return;
+  const { progress } = run;
+  const isStopped = item === undefined ? progress.stops(node) : progress.stopsItemsOf(node);
+  if (isStopped && progress.stateOf(node) === "LIVE") cancelExecutions(step, run, [id]);
+}
+
+function cancelExecutions(step: Step, run: Run, ids: readonly ExecutionId[]): void {
   const { runs, entries } = step.state;
   const isEnding = run.mode === "CANCELLING" || run.mode === "EXPIRING";
   if (run.failingIn !== null && !isEnding) return;
-  for (const node of nodes) {
-    const id = nodeExecutionId(run.id, node, null, 0);
+  const changes = step.batch.shards.get(run.shard)?.changes;
+  const unknown: ExecutionId[] = [];
+  for (const id of ids) {
     // The commit that creates the node is not answered yet. Its answer triggers this check again.
     if (run.uncommitted.has(id)) continue;
+    // Its end is in this step, and the run learns of it next.
+    if (changes?.get(id)?.queue === "NONE") continue;
     const entry = entries.get(id);
     if (entry !== undefined) endNode(step, entry, run);
     else if (!runs.ending.has(id)) {
       runs.ending.set(id, { run: run.id, shard: run.shard });
-      step.wants.push({ kind: "LOAD", ids: [id] });
+      unknown.push(id);
     }
   }
+  if (unknown.length > 0) step.wants.push({ kind: "LOAD", ids: unknown });
 }
 
 /** Cancels the nodes of runs that a batch has made FAILING. */
@@ -43,7 +81,7 @@ export function cancelForFailure(step: Step, committed: number): void {
     if ((run.failingIn ?? 0) > committed) continue;
     run.failingIn = null;
     failing.delete(run);
-    cancelNodes(step, run, run.progress.toCancel());
+    cancelStopped(step, run);
   }
 }
 

@@ -1,14 +1,14 @@
 import { isFinal } from "../../domain/execution.ts";
 import type { ExecutionId } from "../../domain/ids.ts";
 import { isCompensation } from "../../domain/workflow/compensation-number.ts";
-import { keptOutcomes } from "../../domain/workflow/kept-nodes.ts";
-import { type NodeOutcome, RunProgress } from "../../domain/workflow/readiness.ts";
+import { progressOf } from "../../domain/workflow/map-counts.ts";
+import type { RunProgress } from "../../domain/workflow/readiness.ts";
 import type { ReadMark, ReadResult, ReadRun } from "../inputs.ts";
 import { commandDone } from "../jobs/answers.ts";
 import { forget } from "../rows.ts";
 import type { Step } from "../state.ts";
 import { advance, applyEnd, awaitFailure } from "./advance.ts";
-import { cancelNodes } from "./cancel-nodes.ts";
+import { cancelStopped } from "./cancel-nodes.ts";
 import { undoOf } from "./compensate.ts";
 import { endRun } from "./end.ts";
 import { holdKey } from "./held-keys.ts";
@@ -108,14 +108,17 @@ export function bring(step: Step, read: ReadRun, ends: readonly EarlyEnd[] = [])
   const { row, mode, paused, outcome, revision } = read;
   const { number } = step.batch;
   const { committed } = step.state.runs;
-  const ofNodes = ends.filter(({ node }) => !isCompensation(node));
-  const written = new Map(ofNodes.filter(({ batch }) => batch < number).map((end) => [end.node, end]));
-  const inBatch = ofNodes.filter(({ batch }) => batch === number);
-  const progress = RunProgress.of(read.graph, outcomesOf(read, written), liveOf(read, written), progressMode(mode));
+  const executions = read.executions.filter(({ node }) => !isCompensation(node));
+  const progress = progressOf(read.graph, { ...read, executions }, progressMode(mode));
+  const unknown = unknownEnds(executions, ends);
+  for (const end of unknown) if (end.batch < number) applyWritten(progress, end);
+  const inBatch = unknown.filter(({ batch }) => batch === number);
+  const endsIn = Math.max(...unknown.map(({ batch }) => batch), 0);
   const run: Run = {
     id: row.id,
     shard: row.shard,
-    read,
+    // The items that have ended are in the progress.
+    read: { ...read, items: [] },
     progress,
     mode,
     paused,
@@ -126,20 +129,23 @@ export function bring(step: Step, read: ReadRun, ends: readonly EarlyEnd[] = [])
     revision,
     uncommitted: new Set(),
     skips: null,
+    endsIn,
     overIn: null,
     outcome,
     undo: undoOf(read, progress, ends, committed),
     output: null,
+    mapCounts: read.mapCounts,
+    counting: new Map(),
+    itemEnds: null,
     timer: null,
   };
   step.state.runs.add(run);
   holdKey(step.state, row);
   for (const end of inBatch) applyEnd(step, run, end);
   if (run.undo !== null && run.undo.ends.length > 0) step.state.runs.undoing.add(run);
-  const last = Math.max(...ofNodes.map(({ batch }) => batch), 0);
-  const areDurable = last <= committed;
+  const areDurable = endsIn <= committed;
   if (mode === "RUNNING" && progress.mode === "FAILING" && !areDurable) awaitFailure(step, run);
-  cancelNodes(step, run, progress.toCancel());
+  cancelStopped(step, run);
   holdLoaded(step, run);
   signalLoaded(step, run);
   advance(
@@ -150,29 +156,21 @@ export function bring(step: Step, read: ReadRun, ends: readonly EarlyEnd[] = [])
   if (run.overIn === null || run.revision !== revision) return;
   // The nodes had ended before the run was read. An idle system makes no commit for which the run could wait.
   if (areDurable) endRun(step, run);
-  else run.overIn = last;
+  else run.overIn = endsIn;
 }
 
 function progressMode(mode: ReadRun["mode"]): RunProgress["mode"] {
   return mode === "EXPIRING" ? "CANCELLING" : mode;
 }
 
-/** Ends of nodes that earlier batches than this one have written, by node. */
-type Written = ReadonlyMap<number, NodeOutcome>;
-
-function* outcomesOf({ kept, executions }: ReadRun, written: Written): Generator<[number, NodeOutcome]> {
-  yield* keptOutcomes(kept);
-  for (const { node, state, branch } of nodesOf(executions)) {
-    const end = written.get(node) ?? (isFinal(state) ? { state, branch } : null);
-    if (end !== null) yield [node, end];
-  }
+/** Ends that the read does not show, of nodes and items. */
+function unknownEnds(executions: ReadRun["executions"], ends: readonly EarlyEnd[]): EarlyEnd[] {
+  const live = new Set(executions.filter(({ state }) => !isFinal(state)).map(({ id }) => id));
+  return ends.filter(({ id }) => live.has(id));
 }
 
-function* liveOf({ executions }: ReadRun, written: Written): Generator<number> {
-  for (const { node, state } of nodesOf(executions)) if (!isFinal(state) && !written.has(node)) yield node;
-}
-
-/** Executions of nodes, without those of compensations. */
-function nodesOf(executions: ReadRun["executions"]): ReadRun["executions"] {
-  return executions.filter(({ node }) => !isCompensation(node));
+/** Applies an end that an earlier batch has written. What follows from it needs no condition, because that batch is answered first. */
+function applyWritten(progress: RunProgress, end: EarlyEnd): void {
+  if (end.item === null) progress.ended(end.node, end);
+  else progress.itemEnded(end.node, end.item, end.state);
 }

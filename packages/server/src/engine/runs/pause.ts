@@ -2,6 +2,7 @@ import type { ExecutionId } from "../../domain/ids.ts";
 import { compensationOf } from "../../domain/workflow/compensation-number.ts";
 import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
 import type { CommandOutcome } from "../../ports/messages.ts";
+import type { RunChange } from "../../ports/store-runs.ts";
 import { commandDone } from "../jobs/answers.ts";
 import { forget } from "../rows.ts";
 import type { Step } from "../state.ts";
@@ -117,21 +118,30 @@ function fetchNodes({ state, wants }: Step, { id: run, shard }: Run, ids: Execut
 function* liveNodes({ id, progress, undo }: Run): Generator<ExecutionId> {
   const { nodeCount } = progress.graph;
   for (let node = 0; node < nodeCount; node++) {
-    if (progress.stateOf(node) === "LIVE") yield nodeExecutionId(id, node, null, 0);
+    const isNode = progress.stateOf(node) === "LIVE" && !progress.graph.isMap(node);
+    if (isNode) yield nodeExecutionId(id, node, null, 0);
     if (undo?.compensation.stateOf(node) === "LIVE") yield nodeExecutionId(id, compensationOf(node), null, 0);
   }
+  for (const [node, item] of progress.liveItems()) yield nodeExecutionId(id, node, item, 0);
 }
 
 /**
  * Writes the run's row.
  * @param after ends in this batch without which the row must stay as it is
+ * @param mapCounts numbers of items of all maps that are counted; left out: they stay
  */
-export function writeRun(step: Step, run: Run, after: readonly ExecutionId[] = []): void {
+export function writeRun(
+  step: Step,
+  run: Run,
+  after: readonly ExecutionId[] = [],
+  mapCounts?: RunChange["mapCounts"],
+): void {
   const wasRevision = run.revision++;
   const { id, revision, mode, paused, outcome } = run;
   step.batch.changeRun(run.shard, {
     ...{ run: id, wasRevision, revision, mode, paused, after },
     ...(outcome !== null && { outcome }),
+    ...(mapCounts !== undefined && { mapCounts }),
   });
   step.state.recentWrites.add(id, step.batch.number);
 }

@@ -1,6 +1,7 @@
 import type { FinalState } from "../../domain/execution.ts";
 import type { EpochMs, ExecutionId, ShardId } from "../../domain/ids.ts";
 import type { Compensation } from "../../domain/workflow/compensation.ts";
+import type { MapCount } from "../../domain/workflow/map-counts.ts";
 import type { RunProgress } from "../../domain/workflow/readiness.ts";
 import type { CancelCommand, NodeOfCommand, RunCommand, SignalCommand } from "../../ports/store-commands.ts";
 import type { RunMode, RunOutcome } from "../../ports/store-runs.ts";
@@ -36,6 +37,8 @@ export interface Run {
   readonly uncommitted: Set<ExecutionId>;
   /** Skips of nodes that follow from ends in a batch; null: no end has skipped a node yet. */
   skips: Skips | null;
+  /** Number of the last batch with ends that the read of the run did not show; 0: there was none. */
+  readonly endsIn: number;
   /** Number of the batch that writes the end of the last node; null: the run goes on. */
   overIn: number | null;
   /** Outcome of the run, whose compensation has begun; null: it has not. */
@@ -44,6 +47,15 @@ export interface Run {
   undo: Undo | null;
   /** ASKED: the result of the run is being filled in. */
   output: "ASKED" | null;
+  /** Counts of maps, as the run's row says once every batch up to now is committed. */
+  mapCounts: readonly MapCount[];
+  /**
+   * READY maps by the number of the batch whose commit the question for their items waits for; null: the question was
+   * asked.
+   */
+  readonly counting: Map<number, number | null>;
+  /** Ends of items in a batch, by map; null: no item has ended yet. */
+  itemEnds: { readonly batch: number; readonly byMap: Map<number, ExecutionId[]> } | null;
   /** Timer at the deadline; null: it has passed. */
   timer: HeapNode<Run> | null;
 }
@@ -70,6 +82,8 @@ export interface NodeEnd {
   id: ExecutionId;
   run: ExecutionId;
   node: number;
+  /** null: the node is no map. */
+  item: number | null;
   state: FinalState;
   /** Branch that the successful attempt named; null: none. */
   branch: string | null;
@@ -121,6 +135,8 @@ export class Runs {
   readonly over = new Set<Run>();
   /** Runs with ends of compensations that are not known to be durable. */
   readonly undoing = new Set<Run>();
+  /** Runs with maps whose question for their items waits for a commit. */
+  readonly toCount = new Set<Run>();
   /** Runs that were chosen to be opened, in this order. */
   readonly openings = new Map<ExecutionId, Opening>();
   /** Places of concurrency keys that runs hold: runs that are open, in memory or not, and runs that are to be opened. */
@@ -137,7 +153,7 @@ export class Runs {
     if (this.byId.size <= RUNS_MAX) return;
     for (const other of this.byId.values()) {
       if (other.uncommitted.size > 0 || other.overIn !== null || other.failingIn !== null) continue;
-      if (this.undoing.has(other) || this.orders.has(other.id)) continue;
+      if (this.undoing.has(other) || this.orders.has(other.id) || other.counting.size > 0) continue;
       this.drop(other);
       return;
     }
@@ -152,6 +168,7 @@ export class Runs {
     this.undoing.delete(run);
     this.ordered.delete(run);
     this.failing.delete(run);
+    this.toCount.delete(run);
   }
 
   /** Next run whose deadline has passed, without its timer; null: there is none. */

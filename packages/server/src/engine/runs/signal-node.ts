@@ -32,8 +32,11 @@ export function signalLoaded(step: Step, run: Run): void {
 }
 
 function signalIn(step: Step, run: Run, command: NodeSignal): "LOAD" | "DONE" {
-  const state = run.progress.stateOf(command.ofNode.node);
-  if (state === "LIVE") return "LOAD";
+  const { progress } = run;
+  const { node } = command.ofNode;
+  const state = progress.stateOf(node);
+  // A map has no execution of its own. The api refuses such signals.
+  if (state === "LIVE" && !progress.graph.isMap(node)) return "LOAD";
   const isUnborn = state === "BLOCKED" || state === "READY";
   if (isUnborn) run.signalled.add(command.executionId);
   commandDone(step, command, isUnborn ? "SIGNALLED" : "FINAL");

@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
+import { isFinal } from "../../domain/execution.ts";
 import { firstExecutionId } from "../../domain/ids.ts";
 import { DEFAULT_POLICY } from "../../domain/job.ts";
 import { compensationOf } from "../../domain/workflow/compensation-number.ts";
 import { compileGraph } from "../../domain/workflow/compile-graph.ts";
 import type { Dependency, StoredCompensation, StoredNode, WorkflowNode } from "../../domain/workflow/definition.ts";
+import type { MapCount } from "../../domain/workflow/map-counts.ts";
+import type { MapRules } from "../../domain/workflow/map-items.ts";
 import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
 import type { Assignment } from "../../ports/messages.ts";
 import type { NodeExecution, RunMode, RunOutcome } from "../../ports/store-runs.ts";
@@ -38,7 +41,7 @@ function compensationWork({ onCancel = false }: Compensated): StoredCompensation
 export class Stage {
   readonly story = new Story().worker("w1", { slots: 100 });
   readonly names: string[];
-  readonly #read: Omit<ReadRun, "executions" | "mode" | "paused" | "revision" | "signalled">;
+  readonly #read: Omit<ReadRun, "executions" | "items" | "mode" | "paused" | "revision" | "signalled">;
   readonly shard: number;
 
   constructor(
@@ -46,9 +49,14 @@ export class Stage {
     onFailure: "FAIL_FAST" | "CONTINUE" = "FAIL_FAST",
     output: Uint8Array | null = null,
     compensated: Compensated = { nodes: [] },
+    maps: Readonly<Record<string, MapRules>> = {},
   ) {
     this.names = Object.keys(graph);
-    const nodes = this.names.map((name) => nodeOf(name, graph[name] ?? []));
+    const nodes = this.names.map((name) => {
+      const rules = maps[name];
+      const node = nodeOf(name, graph[name] ?? []);
+      return rules === undefined ? node : { ...node, map: { from: "$input", path: [], ...rules } };
+    });
     const compiled = compileGraph(nodes, onFailure);
     assert.ok("graph" in compiled, JSON.stringify(compiled));
     const row = candidate({
@@ -64,9 +72,11 @@ export class Stage {
       row,
       graph: compiled.graph,
       kept: [],
+      mapCounts: [],
       definitions: nodes.map((node) => ({
         ...storedNode(node, 3),
         ...(compensated.nodes.includes(node.name) && { compensate: compensationWork(compensated) }),
+        ...(node.map !== undefined && { items: { from: -1, path: [] } }),
       })),
       outcome: null,
       output,
@@ -80,12 +90,16 @@ export class Stage {
     paused = false,
     signalled: readonly string[] = [],
   ): this {
-    const executions = Object.entries(states).map(([name, word]) => {
+    const all = Object.entries(states).map(([name, word]) => {
       const isParked = word === "PARKED";
       const state = isParked ? ("PENDING" as const) : word;
-      return { id: this.id(name), node: this.number(name), item: null, state, branch: null, isParked };
+      return { id: this.id(name), node: this.number(name), item: itemOf(name), state, branch: null, isParked };
     });
-    const run = { ...this.run(executions, mode, paused), signalled: signalled.map((name) => this.id(name)) };
+    const executions = all.filter(({ item, state }) => item === null || !isFinal(state));
+    const items = all.flatMap(({ node, item, state }) =>
+      item !== null && isFinal(state) ? [{ node, state, items: Uint32Array.of(item) }] : [],
+    );
+    const run = { ...this.run(executions, mode, paused), items, signalled: signalled.map((name) => this.id(name)) };
     const { term } = this.story.state;
     const since = this.story.batch.number;
     this.story.tell({ kind: "LOADED_RUNS", asked: [RUN], runs: [run], since, term });
@@ -105,13 +119,38 @@ export class Stage {
     return this;
   }
 
+  /** Maps whose items the run's row counts, by name, and their SUCCEEDED items that an earlier run has. */
+  counts(counts: Record<string, MapCount["items"]>, kept: Record<string, string> = {}): this {
+    this.#read.mapCounts = Object.entries(counts).map(([name, items]) => ({ node: this.number(name), items }));
+    const items = Object.entries(kept).map(([name, ranges]) => [this.number(name), ranges] as const);
+    if (items.length > 0) this.#read.kept = [{ run: "earlier", nodes: [], items }];
+    return this;
+  }
+
+  /** Answers the question for the items of a map. */
+  counted(name: string, items: MapCount["items"]): this {
+    this.story.tell({ kind: "COUNTED", run: RUN, count: { node: this.number(name), items } });
+    return this;
+  }
+
   run(executions: NodeExecution[], mode: RunMode, paused: boolean): ReadRun {
-    return { ...this.#read, row: { ...this.#read.row }, executions, mode, paused, revision: 1, signalled: [] };
+    return {
+      ...this.#read,
+      row: { ...this.#read.row },
+      executions,
+      items: [],
+      mode,
+      paused,
+      revision: 1,
+      signalled: [],
+    };
   }
 
   /** Hints a node that the api has created. */
   hint(name: string): this {
-    this.story.hint(candidate({ id: this.id(name), jobId: RUN, node: this.number(name), shard: this.shard }));
+    const item = itemOf(name);
+    const of = { node: this.number(name), ...(item !== null && { item }) };
+    this.story.hint(candidate({ id: this.id(name), jobId: RUN, ...of, shard: this.shard }));
     return this;
   }
 
@@ -158,17 +197,27 @@ export class Stage {
   /** Number of a node, or of the compensation that is named "undo" and the node. */
   number(name: string): number {
     const compensated = name.startsWith(UNDO) ? this.names.indexOf(name.slice(UNDO.length)) : null;
-    return compensated === null ? this.names.indexOf(name) : compensationOf(compensated);
+    return compensated === null ? this.names.indexOf(name.replace(/\[.*/, "")) : compensationOf(compensated);
   }
 
+  /** @param name name of a node, or of the item of a map, as `a[0]` */
   id(name: string): string {
-    return nodeExecutionId(RUN, this.number(name), null, 0);
+    return nodeExecutionId(RUN, this.number(name), itemOf(name), 0);
   }
 
   name(id: string): string {
+    const items = this.names.flatMap((name) => Array.from({ length: ITEMS_NAMED }, (_, item) => `${name}[${item}]`));
     const names = this.names.flatMap((name) => [name, `${UNDO}${name}`]);
-    return names.find((name) => this.id(name) === id) ?? id;
+    return [...names, ...items].find((name) => this.id(name) === id) ?? id;
   }
+}
+
+/** Items of a map that have names. */
+const ITEMS_NAMED = 10;
+
+function itemOf(name: string): number | null {
+  const item = /\[(\d+)\]/.exec(name)?.[1];
+  return item === undefined ? null : Number(item);
 }
 
 /** Node of a workflow with the name; an edge that is a name waits for success. */

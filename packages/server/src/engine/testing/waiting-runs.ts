@@ -51,6 +51,8 @@ export class WaitingRuns {
     const rest = {
       graph: this.#graph,
       executions: [],
+      items: [],
+      mapCounts: [],
       mode: "RUNNING",
       paused: false,
       revision: 1,

@@ -32,6 +32,7 @@ function retryOf(scene: Scene, asked: OpenWorkflow, more: Partial<NewRetry> = {}
     jobVersion: 1,
     retryOf: asked.executionId,
     kept,
+    mapCounts: [],
     idempotency: null,
     ...more,
     deadline: own.deadline,

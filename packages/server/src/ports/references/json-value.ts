@@ -61,6 +61,18 @@ export class JsonValue {
     return { start: at, end: valueEnd(json, at) };
   }
 
+  /**
+   * Counts the items of an array, in steps of a few milliseconds each.
+   * @returns NOT_FOUND: the path leads nowhere; NOT_AN_ARRAY: it leads to another value
+   */
+  *counting(path: Path): Generator<undefined, number | "NOT_FOUND" | "NOT_AN_ARRAY"> {
+    const slice = yield* this.finding(path);
+    if (slice === null) return "NOT_FOUND";
+    if (!isArray(this.bytes, slice.start)) return "NOT_AN_ARRAY";
+    const index = this.#indexes.get(slice.start) ?? (yield* this.#indexing(slice.start));
+    return index instanceof Uint32Array ? index.length : "NOT_AN_ARRAY";
+  }
+
   /** Indexes the array or object at a position; another value has no members. */
   *#indexing(at: number): Generator<undefined, Index> {
     const json = this.bytes;

@@ -16,9 +16,10 @@ function editsOf(text: string): unknown[] {
   assert.ok("edits" in found, JSON.stringify(found));
   const cut = ({ start, end }: { start: number; end: number }) => Buffer.from(text).subarray(start, end).toString();
   return found.edits.map((edit) => {
-    return "value" in edit
-      ? [cut(edit.at), edit.depth, cut(edit.value)]
-      : [cut(edit.at), edit.depth, edit.from, edit.path];
+    const place = [cut(edit.at), edit.depth];
+    if ("value" in edit) return [...place, cut(edit.value)];
+    if ("index" in edit) return [...place, "index"];
+    return "item" in edit ? [...place, "item", edit.item] : [...place, edit.from, edit.path];
   });
 }
 
@@ -43,6 +44,13 @@ describe("references in a payload", () => {
     assert.deepEqual(editsOf(`[${literal}, 2]`), [[literal, 1, '{"$from": 7, "$x": [{"$literal": 1}]}']]);
   });
 
+  it("to the item of a map, and to its index, are found", () => {
+    const item = '{"path":["a",1],"$item":true}';
+    const text = `[${item},{"$item":true},{"$index":true}]`;
+    const whole = ['{"$item":true}', 1, "item", []];
+    assert.deepEqual(editsOf(text), [[item, 1, "item", ["a", 1]], whole, ['{"$index":true}', 1, "index"]]);
+  });
+
   it("are refused with the reason where they are wrong", () => {
     const problems: [string, RegExp][] = [
       ['{"$from":"a","x":1}', /key x: it takes \$from and path/],
@@ -57,9 +65,12 @@ describe("references in a payload", () => {
       ['{"$from":"a","path":[{"$from":"b"}]}', /path is a list/],
       [`{"$from":"a","path":[${Array(33).fill("1").join()}]}`, /up to 32 names/],
       [`{"$from":"a","path":["${"x".repeat(257)}"]}`, /path is a list/],
-      ['{"$item":true}', /\$item, which needs a map; maps do not exist yet/],
-      ['[{"$index":true}]', /\$index/],
-      ['{"$results":"a"}', /\$results/],
+      ['{"$item":1}', /\{"\$item": true\} with a path or without, and \{"\$index": true\} are taken/],
+      ['[{"$index":true,"path":[]}]', /are taken/],
+      ['{"$item":true,"$index":true}', /are taken/],
+      ['{"$item":true,"x":1}', /beside \$item it takes nothing but a path/],
+      ['{"$item":true,"path":[-1]}', /path is a list/],
+      ['{"$results":"a"}', /payloads cannot contain the results of a map/],
       ['{"a":{"$b":1}}', /the key \$b: keys that begin with \$ are reserved; \{"\$literal"/],
       ['{"$literal":1,"b":2}', /"\$literal" beside other keys/],
       [`[${Array(1_001).fill('{"$from":"a"}').join()}]`, /more than 1000 references/],

@@ -15,7 +15,7 @@ import {
   valueEnd,
 } from "./json-slices.ts";
 import type { Path } from "./json-value.ts";
-import { type Edit, INPUT, type LiteralEdit, type ReferenceEdit } from "./template.ts";
+import { type Edit, INPUT, type IndexEdit, type LiteralEdit, type ReferenceEdit } from "./template.ts";
 
 const DOLLAR = 0x24;
 
@@ -27,15 +27,22 @@ const SHOWN_CHARS_MAX = 100;
 /** Bytes after which a scan makes a pause. */
 const STEP_BYTES = 64 * 1024;
 /** References that only nodes of a map have. */
-const OF_MAPS = new Set(["$item", "$index", "$results"]);
+const OF_MAPS = new Set(["$item", "$index"]);
 
 /** A reference with the name of its node; "$input": the input of the run. */
 export interface NamedReference extends Omit<ReferenceEdit, "from"> {
   from: string;
 }
 
+/** `$item`: the item of the map, or a part of it. */
+export interface ItemReference extends Edit {
+  item: Path;
+}
+
+export type ScannedEdit = NamedReference | ItemReference | IndexEdit | LiteralEdit;
+
 /** Edits of a text; a text without edits is a plain payload. */
-export type ScannedTemplate = { edits: readonly (NamedReference | LiteralEdit)[] } | { problem: string };
+export type ScannedTemplate = { edits: readonly ScannedEdit[] } | { problem: string };
 
 /**
  * Finds the references and literals in a validated JSON text. Every key that begins with `$` is reserved, except within a
@@ -57,6 +64,9 @@ export function numberOf(from: string, numbers: ReadonlyMap<string, number>): nu
   return from === "$input" ? INPUT : numbers.get(from);
 }
 
+const NO_RESULTS =
+  "has the key $results: payloads cannot contain the results of a map. GET /v1/workflows/{id}/nodes/{name}/items lists its items";
+
 class BadTemplate extends Error {
   override readonly name = "BadTemplate";
 }
@@ -75,7 +85,7 @@ interface Frame {
 }
 
 class TemplateScan {
-  readonly edits: (NamedReference | LiteralEdit)[] = [];
+  readonly edits: ScannedEdit[] = [];
   readonly #text: Buffer;
   readonly #frames: Frame[] = [];
   #at = 0;
@@ -144,15 +154,32 @@ class TemplateScan {
     }
   }
 
-  #reservedEdit(frame: Frame, key: string, edit: Edit): NamedReference | LiteralEdit {
+  #reservedEdit(frame: Frame, key: string, edit: Edit): ScannedEdit {
     if (key === "$from") return { ...edit, ...this.#reference(edit) };
     if (frame.literal !== null && frame.keys === 1) return { ...edit, value: frame.literal };
     if (key === "$literal")
       throw new BadTemplate('has the key "$literal" beside other keys of an object: it stands alone');
-    if (OF_MAPS.has(key)) throw new BadTemplate(`has the key ${key}, which needs a map; maps do not exist yet`);
+    if (OF_MAPS.has(key)) return { ...edit, ...this.#ofItem(edit, key) };
+    if (key === "$results") throw new BadTemplate(NO_RESULTS);
     throw new BadTemplate(
       `has the key ${shown(key)}: keys that begin with $ are reserved; {"$literal": …} takes any value as it is`,
     );
+  }
+
+  /** @throws {BadTemplate} the object of the edit is no `$item` or `$index` */
+  #ofItem({ at: { start, end } }: Edit, key: string): { item: Path } | { index: true } {
+    if (end - start > REFERENCE_BYTES_MAX) throw new BadTemplate(`has a reference of ${end - start} bytes`);
+    const text = this.#text.toString("utf8", start, end);
+    const { $item, $index, path = [], ...rest } = JSON.parse(text) as Record<string, unknown>;
+    const about = `has the reference ${shown(text)}`;
+    if (Object.keys(rest).length > 0) throw new BadTemplate(`${about}: beside ${key} it takes nothing but a path`);
+    if (key === "$item" && $item === true && $index === undefined) {
+      checkPath(path, about);
+      return { item: path as Path };
+    }
+    if (key === "$index" && $index === true && $item === undefined && text.indexOf('"path"') === -1)
+      return { index: true };
+    throw new BadTemplate(`${about}: {"$item": true} with a path or without, and {"$index": true} are taken`);
   }
 
   /** @throws {BadTemplate} the object of the edit is no reference */
@@ -165,10 +192,15 @@ class TemplateScan {
     if (other !== undefined) throw new BadTemplate(`${about}, with the key ${shown(other)}: it takes $from and path`);
     if (typeof from !== "string" || (from !== "$input" && !isNodeName(from)))
       throw new BadTemplate(`${about}: $from is the name of a node, or "$input"`);
-    if (!Array.isArray(path) || path.length > REFERENCE_PATH_MAX || !path.every(isStep)) {
-      throw new BadTemplate(`${about}: path is a list of up to ${REFERENCE_PATH_MAX} names and indexes`);
-    }
+    checkPath(path, about);
     return { from, path: path as Path };
+  }
+}
+
+/** @throws {BadTemplate} */
+function checkPath(path: unknown, about: string): void {
+  if (!Array.isArray(path) || path.length > REFERENCE_PATH_MAX || !path.every(isStep)) {
+    throw new BadTemplate(`${about}: path is a list of up to ${REFERENCE_PATH_MAX} names and indexes`);
   }
 }
 

@@ -17,6 +17,13 @@ export interface ReferenceEdit extends Edit {
   /** Number of the node; INPUT: the input of the run. */
   from: number;
   path: Path;
+  /** `$item`: `path` leads to the array of the map, and this path leads on from the item. Left out: no item is meant. */
+  item?: Path;
+}
+
+/** `$index`: the index of the item. */
+export interface IndexEdit extends Edit {
+  index: true;
 }
 
 /** A `$literal`: a value of the template itself. */
@@ -29,7 +36,7 @@ export interface Template {
   /** JSON text as submitted. */
   text: Uint8Array;
   /** In the order of the text; none is within another. */
-  edits: readonly (ReferenceEdit | LiteralEdit)[];
+  edits: readonly (ReferenceEdit | LiteralEdit | IndexEdit)[];
 }
 
 /** First byte of a stored template. No JSON text begins with it, so other payloads are stored as they are. */
@@ -68,8 +75,7 @@ export function submittedText(stored: Uint8Array): Uint8Array {
 
 /** The reference as submitted. */
 export function referenceText({ text }: Template, { at }: Edit): string {
-  const { $from, path } = JSON.parse(utf8.decode(text.subarray(at.start, at.end))) as { $from: string; path?: Path };
-  return JSON.stringify({ $from, ...(path !== undefined && { path }) });
+  return JSON.stringify(JSON.parse(utf8.decode(text.subarray(at.start, at.end))));
 }
 
 /** Text with a value in place of each edit. @param values in the order of the edits */

@@ -35,7 +35,7 @@ class Inbox {
       plans: () => 0,
       hasPlanRoom: () => true,
       pools: { begin: () => () => undefined },
-      references: { resolve: async () => [] },
+      references: { resolve: async () => [], count: async () => 0 },
       hasRuns: () => false,
       tzdata: () => null,
     });

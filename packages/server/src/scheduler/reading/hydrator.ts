@@ -42,8 +42,8 @@ export interface Reader {
   plans(): number;
   /** Whether the machine has room for more recurring jobs of the flow. */
   hasPlanRoom(flow: Flow): boolean;
-  /** Fills in outputs of runs. */
-  readonly references: Pick<References, "resolve">;
+  /** Fills in outputs of runs, and counts items of maps. */
+  readonly references: Pick<References, "resolve" | "count">;
   /** Receives the settings of pools that a poll returns. */
   readonly pools: Pick<PoolReader, "begin">;
   /** Whether the machine knows of open workflow runs. */
@@ -155,6 +155,8 @@ export class Hydrator {
         return this.#loadRuns(want.runs);
       case "OUTPUT":
         return this.#fillOutput(want);
+      case "COUNT_ITEMS":
+        return this.#countItems(want);
       case "LOAD_PLANS":
       case "FIRED":
       case "DUE_PLANS":
@@ -169,8 +171,13 @@ export class Hydrator {
   }
 
   async #fillOutput({ run, stored }: Extract<Want, { kind: "OUTPUT" }>): Promise<void> {
-    const [output] = await this.#reader.references.resolve([{ run, stored }]);
+    const [output] = await this.#reader.references.resolve([{ run, item: null, stored }]);
     if (!this.#stopped && output !== undefined) this.#reader.take({ kind: "OUTPUT", run, output });
+  }
+
+  async #countItems({ run, node, source }: Extract<Want, { kind: "COUNT_ITEMS" }>): Promise<void> {
+    const items = await this.#reader.references.count(run, source);
+    if (!this.#stopped) this.#reader.take({ kind: "COUNTED", run, count: { node, items } });
   }
 
   async #readReady(want: Extract<Want, { kind: "READY" }>): Promise<void> {

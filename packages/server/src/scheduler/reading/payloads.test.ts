@@ -8,7 +8,7 @@ import { Payloads } from "./payloads.ts";
 
 const noReferences = { resolve: async () => Promise.reject(new Error("no payload has references")) };
 /** Assignments of jobs, which leave at this time. */
-const about = (sentAt = 0) => ({ sentAt: () => sentAt, runOf: () => null });
+const about = (sentAt = 0) => ({ sentAt: () => sentAt, nodeOf: () => null });
 
 /** A store that has every payload, and records the reads. */
 function scene() {
@@ -157,7 +157,10 @@ describe("payloads on their way to workers", () => {
     const assigns = ["hinted", "read", "bad"].map((executionId) => {
       return { executionId, attempt: 1, payloadBytes: 9, payload: null as Uint8Array | null };
     });
-    const ofRuns = { sentAt: () => 0, runOf: ({ executionId }: { executionId: string }) => `${executionId} run` };
+    const ofRuns = {
+      sentAt: () => 0,
+      nodeOf: ({ executionId }: { executionId: string }) => ({ run: `${executionId} run`, item: null }),
+    };
     const held = await payloads.attach(assigns, ofRuns);
     assert.deepEqual(filled, ["hinted run", "read run", "bad run"]);
     const sent = assigns.slice(0, 2).map(({ payload }) => Buffer.from(payload ?? []).toString());

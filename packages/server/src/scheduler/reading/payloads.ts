@@ -7,7 +7,7 @@ import type { Unsendable } from "../../engine/inputs.ts";
 import type { Assignment } from "../../ports/messages.ts";
 import { isTemplate } from "../../ports/references/template.ts";
 import type { Store } from "../../ports/store.ts";
-import type { References } from "./references.ts";
+import type { References, Referring } from "./references.ts";
 
 /**
  * Bytes and number of payloads in one of the two generations of payloads kept for executions that were just submitted.
@@ -28,14 +28,17 @@ type Assigned = Pick<Assignment, "executionId" | "attempt" | "payload" | "payloa
 interface About<A> {
   /** Time at which an assignment leaves, from which its waits count. */
   sentAt(assign: A): EpochMs;
-  /** Run of the workflow whose node the assignment runs; null: it runs none. */
-  runOf(assign: A): ExecutionId | null;
+  /** Node of a workflow that the assignment runs; null: it runs none. */
+  nodeOf(assign: A): OfRun | null;
 }
+
+/** Run of a node, and the item of a map; null: the node is no map. */
+type OfRun = Pick<Referring, "run" | "item">;
 
 /** Parts of assignments that are not available. */
 interface Incomplete {
   missing: readonly ExecutionId[];
-  runs: ReadonlyMap<ExecutionId, ExecutionId>;
+  runs: ReadonlyMap<ExecutionId, OfRun>;
   isStepping: boolean;
 }
 
@@ -84,7 +87,7 @@ export class Payloads {
   attach<A extends Assigned>(assigns: readonly A[], about: About<A>): Promise<Held<A>[]> | null {
     const missing: ExecutionId[] = [];
     /** Runs of nodes whose payloads may have references. */
-    const runs = new Map<ExecutionId, ExecutionId>();
+    const runs = new Map<ExecutionId, OfRun>();
     let isStepping = false;
     for (const assign of assigns) {
       if (assign.steps === null) isStepping = true;
@@ -95,7 +98,7 @@ export class Payloads {
         else assign.payload = kept;
       }
       if (assign.payload !== null && !isTemplate(assign.payload)) continue;
-      const run = about.runOf(assign);
+      const run = about.nodeOf(assign);
       if (run !== null) runs.set(assign.executionId, run);
     }
     if (!isStepping && missing.length + runs.size === 0) return null;
@@ -112,14 +115,11 @@ export class Payloads {
   }
 
   /** Replaces the references in payloads of nodes. */
-  async #fill<A extends Assigned>(
-    assigns: readonly A[],
-    runs: ReadonlyMap<ExecutionId, ExecutionId>,
-  ): Promise<Held<A>[]> {
+  async #fill<A extends Assigned>(assigns: readonly A[], runs: ReadonlyMap<ExecutionId, OfRun>): Promise<Held<A>[]> {
     const wanted = assigns.flatMap((assign) => {
       const { executionId, payload: stored } = assign;
       const run = runs.get(executionId);
-      return run !== undefined && stored !== null && isTemplate(stored) ? [{ assign, run, stored }] : [];
+      return run !== undefined && stored !== null && isTemplate(stored) ? [{ assign, ...run, stored }] : [];
     });
     if (wanted.length === 0) return [];
     const held: Held<A>[] = [];

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { MAP_ITEMS_MAX } from "@mainspring/contract/limits";
 import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
 import { ManualRuntime } from "../../ports/manual-runtime.fixture.ts";
-import { encodeTemplate, INPUT, type ReferenceEdit } from "../../ports/references/template.ts";
-import { numberOf, scanningTemplate } from "../../ports/references/template-scan.ts";
+import { encodeTemplate, INPUT, type ReferenceEdit, type Template } from "../../ports/references/template.ts";
+import { numberOf, type ScannedEdit, scanningTemplate } from "../../ports/references/template-scan.ts";
 import { type Filled, References } from "./references.ts";
 
 const RUN = "01890a5d-ac96-774b-8cce-b302099a8057";
@@ -18,10 +19,15 @@ function stored(text: string): Uint8Array {
     if (done !== true) continue;
     assert.ok("edits" in value, JSON.stringify(value));
     const edits = value.edits.map((edit) =>
-      "value" in edit ? edit : ({ ...edit, from: numberOf(edit.from, numbers) ?? INPUT } as ReferenceEdit),
+      "from" in edit ? ({ ...edit, from: numberOf(edit.from, numbers) ?? INPUT } as ReferenceEdit) : ofItem(edit),
     );
     return encodeTemplate({ text: Buffer.from(text), edits });
   }
+}
+
+/** The map's array is the list in the result of the node a. */
+function ofItem(edit: Exclude<ScannedEdit, { from: string }>): Template["edits"][number] {
+  return "item" in edit ? { ...edit, from: 0, path: ["list"] } : edit;
 }
 
 type Results = Record<number, string | null>;
@@ -51,6 +57,7 @@ function scene(results: Results = {}, inputs: Record<string, string> = {}, earli
           keptReads.push([...runs]);
           return new Map([[RUN, [{ run: OTHER, nodes: [[1, null]] }]]]);
         },
+        items: async () => new Map(),
         openRuns: async () => [],
         retry: () => Promise.reject(new Error("no test retries a run")),
       },
@@ -58,7 +65,7 @@ function scene(results: Results = {}, inputs: Record<string, string> = {}, earli
     new ManualRuntime(),
   );
   const fill = async (...texts: string[]) => {
-    return (await references.resolve(texts.map((text) => ({ run: RUN, stored: stored(text) })))).map(shown);
+    return (await references.resolve(texts.map((text) => ({ run: RUN, item: null, stored: stored(text) })))).map(shown);
   };
   return { references, fill, reads, keptReads };
 }
@@ -78,7 +85,7 @@ describe("references in payloads", () => {
   it("get the input of their own run", async () => {
     const { references } = scene({}, { [RUN]: '{"day": "monday"}', [OTHER]: '{"day": "tuesday"}' });
     const template = stored('{"d":{"$from":"$input","path":["day"]}}');
-    const filled = await references.resolve([RUN, OTHER].map((run) => ({ run, stored: template })));
+    const filled = await references.resolve([RUN, OTHER].map((run) => ({ run, item: null, stored: template })));
     assert.deepEqual(filled.map(shown), ['{"d":"monday"}', '{"d":"tuesday"}']);
   });
 
@@ -104,7 +111,7 @@ describe("references in payloads", () => {
   it("leave a literal as it is, and payloads without references too", async () => {
     const { fill, references, reads } = scene();
     assert.deepEqual(await fill('[{"$literal": {"$from":"a"} }]'), ['[{"$from":"a"}]']);
-    const plain = [{ run: RUN, stored: Buffer.from("7") }];
+    const plain = [{ run: RUN, item: null, stored: Buffer.from("7") }];
     assert.deepEqual(await references.resolve(plain), [Buffer.from("7")]);
     assert.deepEqual(reads, []);
   });
@@ -175,7 +182,7 @@ describe("references in payloads", () => {
     const { references, reads } = scene(results);
     const edit = (from: number) => ({ at: { start: 0, end: 2 }, depth: 0, from, path: [] });
     const template = (from: number) => encodeTemplate({ text: Buffer.from("{}"), edits: [edit(from)] });
-    const all = Array.from({ length: 100 }, (_, node) => ({ run: RUN, stored: template(node) }));
+    const all = Array.from({ length: 100 }, (_, node) => ({ run: RUN, item: null, stored: template(node) }));
     await references.resolve(all);
     assert.deepEqual(
       reads.map(({ length }) => length),
@@ -185,5 +192,39 @@ describe("references in payloads", () => {
     assert.equal(reads.length, 2, "the last 64 are there");
     await references.resolve(all.slice(35, 36));
     assert.equal(reads.length, 3, "the one before is not");
+  });
+
+  it("give each item of a map its own payload", async () => {
+    const { references, reads } = scene({ 0: '{"list":[{"a":[1,2]},"é",3]}' });
+    const text = '{"all":{"$item":true},"part":{"path":["a",1],"$item":true},"n":[{"$index":true}]}';
+    const of = (item: number) => references.resolve([{ run: RUN, item, stored: stored(text) }]);
+    assert.deepEqual((await of(0)).map(shown), ['{"all":{"a":[1,2]},"part":2,"n":[0]}']);
+    assert.match(String((await of(1)).map(shown)), /REFERENCE_NOT_FOUND.*the item 1 has nothing at this path/);
+    const whole = '[{"$item":true},{"$index":true}]';
+    const filled = await references.resolve([1, 2].map((item) => ({ run: RUN, item, stored: stored(whole) })));
+    assert.deepEqual(filled.map(shown), ['["é",1]', "[3,2]"]);
+    assert.equal(reads.length, 1);
+  });
+
+  it("count the items of a map, or say why they cannot", async () => {
+    const { references } = scene({ 0: '{"list":[{"a":[1,2]},[],3],"none":[],"x":7}', 1: null }, { [RUN]: "[[1],2]" });
+    const count = (from: number, ...path: (string | number)[]) => references.count(RUN, { from, path });
+    assert.deepEqual(
+      [await count(0, "list"), await count(0, "list", 0, "a"), await count(0, "none"), await count(INPUT)],
+      [3, 2, 0, 2],
+    );
+    const reasonOf = async (...asked: Parameters<typeof count>) => {
+      const counted = await count(...asked);
+      return typeof counted === "number" ? counted : counted.reason;
+    };
+    assert.equal(await reasonOf(0, "y"), "REFERENCE_NOT_FOUND");
+    assert.equal(await reasonOf(0, "x"), "ITEMS_NOT_AN_ARRAY");
+    assert.equal(await reasonOf(0), "ITEMS_NOT_AN_ARRAY");
+    assert.equal(await reasonOf(1), "ITEMS_NOT_AN_ARRAY");
+    assert.equal(await reasonOf(5, "list"), "ITEMS_NOT_AN_ARRAY", "a node without a result has no array");
+    const many = scene({ 0: `[${"0,".repeat(MAP_ITEMS_MAX)}0]` }).references;
+    const refused = await many.count(RUN, { from: 0, path: [] });
+    assert.ok(typeof refused === "object" && refused.reason === "TOO_MANY_ITEMS");
+    assert.match(refused.error.message, /100001 items: at most 100000/);
   });
 });

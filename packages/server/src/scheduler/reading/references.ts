@@ -1,7 +1,8 @@
-import { DEPTH_MAX, PAYLOAD_BYTES_MAX } from "@mainspring/contract/limits";
+import { DEPTH_MAX, MAP_ITEMS_MAX, PAYLOAD_BYTES_MAX } from "@mainspring/contract/limits";
 import type { ExecutionId } from "../../domain/ids.ts";
-import { invariant } from "../../domain/invariant.ts";
+import type { ItemsSource } from "../../domain/workflow/definition.ts";
 import { type KeptNode, keptByNode } from "../../domain/workflow/kept-nodes.ts";
+import type { MapFailure } from "../../domain/workflow/map-counts.ts";
 import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
 import type { Unsendable } from "../../engine/inputs.ts";
 import { depthOf } from "../../ports/references/json-slices.ts";
@@ -28,19 +29,29 @@ const RUN_WEIGHT = 100;
 /** Results and inputs of one read, of which each has up to 1 MiB. */
 const READ_VALUES = 64;
 const NAMES = { REFERENCE_NOT_FOUND: "ReferenceNotFound", REFERENCES_TOO_LARGE: "ReferencesTooLarge" };
+const FAILURES: Readonly<Record<MapFailure["reason"], string>> = {
+  REFERENCE_NOT_FOUND: "ReferenceNotFound",
+  ITEMS_NOT_AN_ARRAY: "ItemsNotAnArray",
+  TOO_MANY_ITEMS: "TooManyItems",
+};
 const NULL = new TextEncoder().encode("null");
 
 /** A stored payload or output, and the run to which its references refer. */
 export interface Referring {
   run: ExecutionId;
+  /** Index of the item for which the payload is; null: the node is no map. */
+  item: number | null;
   stored: Uint8Array;
 }
 
 /** JSON text without references, or the reason why there is none. */
 export type Filled = Uint8Array | Pick<Unsendable, "reason" | "error">;
 
-interface RunNode {
+/** Execution whose result, or input, references need. */
+interface Source {
+  id: ExecutionId;
   run: ExecutionId;
+  /** INPUT: the input of the run. */
   node: number;
 }
 
@@ -76,15 +87,35 @@ export class References {
    * @throws {StoreUnavailable}
    */
   async resolve(wanted: readonly Referring[]): Promise<Filled[]> {
-    const fillings = wanted.map(({ run, stored }) => (isTemplate(stored) ? new Filling(run, stored) : stored));
+    const fillings = wanted.map((one) => (isTemplate(one.stored) ? new Filling(one) : one.stored));
     const uses = usesOf(fillings.filter((filling) => filling instanceof Filling));
-    const sources = [...uses.keys()];
+    const sources = [...uses.values()].flatMap(([use]) => (use === undefined ? [] : [use.filling.sourceOf(use.edit)]));
     for (let first = 0; first < sources.length; first += READ_VALUES) {
       const some = sources.slice(first, first + READ_VALUES);
-      const values = await this.#values(some, uses);
-      for (const source of some) await this.#use(values.get(source) ?? null, uses.get(source) ?? []);
+      const values = await this.#values(some);
+      for (const { id } of some) await this.#use(id, values.get(id) ?? null, uses.get(id) ?? []);
     }
     return await this.#turns.map(fillings, (filling) => (filling instanceof Filling ? filling.text() : filling));
+  }
+
+  /**
+   * Counts the items of a map.
+   * @param from number of the node whose result has the array; INPUT: the input of the run has it
+   * @throws {StoreUnavailable}
+   */
+  async count(run: ExecutionId, { from, path }: ItemsSource): Promise<number | MapFailure> {
+    const source = sourceOf(run, from);
+    const value = (await this.#values([source])).get(source.id);
+    // A reference to a node without a result stands for null, whatever its path.
+    const counted = value === undefined ? "NOT_AN_ARRAY" : await this.#turns.steps(value.counting(path));
+    if (value !== undefined) this.#kept.keep(source.id, value, value.weight);
+    const place = `${from === INPUT ? "the input" : "the result"} at the path ${JSON.stringify(path)}`;
+    if (counted === "NOT_FOUND")
+      return failure("REFERENCE_NOT_FOUND", `the items of the map lead nowhere: there is no ${place.slice(4)}`);
+    if (counted === "NOT_AN_ARRAY")
+      return failure("ITEMS_NOT_AN_ARRAY", `the items of the map are no array: ${place} is another value`);
+    if (counted <= MAP_ITEMS_MAX) return counted;
+    return failure("TOO_MANY_ITEMS", `the map has ${counted} items: at most ${MAP_ITEMS_MAX} are possible`);
   }
 
   /** Forgets all results and kept nodes, because the store may have been set back to a state before them. */
@@ -94,19 +125,16 @@ export class References {
   }
 
   /** Results and inputs, as far as there are any. */
-  async #values(
-    sources: readonly ExecutionId[],
-    uses: ReadonlyMap<ExecutionId, readonly Use[]>,
-  ): Promise<Map<ExecutionId, JsonValue>> {
+  async #values(sources: readonly Source[]): Promise<Map<ExecutionId, JsonValue>> {
     const found = new Map<ExecutionId, JsonValue>();
-    const [results, inputs]: [ExecutionId[], ExecutionId[]] = [[], []];
+    const [results, inputs]: [Source[], ExecutionId[]] = [[], []];
     for (const source of sources) {
-      const kept = this.#kept.take(source);
-      const [use] = uses.get(source) ?? [];
-      if (kept !== undefined) found.set(source, kept);
-      else (use?.filling.isInput(use.edit) ? inputs : results).push(source);
+      const kept = this.#kept.take(source.id);
+      if (kept !== undefined) found.set(source.id, kept);
+      else if (source.node === INPUT) inputs.push(source.id);
+      else results.push(source);
     }
-    for (const [id, value] of await this.#results(results, uses)) found.set(id, value);
+    for (const [id, value] of await this.#results(results)) found.set(id, value);
     if (inputs.length > 0) {
       for (const [id, input] of await this.#store.payloads(inputs)) found.set(id, new JsonValue(input));
     }
@@ -114,22 +142,15 @@ export class References {
   }
 
   /** Results of nodes, as far as there are any, from this run or from the earlier run from which this one keeps the node. */
-  async #results(
-    sources: readonly ExecutionId[],
-    uses: ReadonlyMap<ExecutionId, readonly Use[]>,
-  ): Promise<Map<ExecutionId, JsonValue>> {
-    const found = await this.#read(sources);
-    const missing = sources.filter((source) => !found.has(source));
+  async #results(sources: readonly Source[]): Promise<Map<ExecutionId, JsonValue>> {
+    const found = await this.#read(sources.map(({ id }) => id));
+    const missing = sources.filter(({ id }) => !found.has(id));
     if (missing.length === 0) return found;
-    const nodes = missing.flatMap((source) => {
-      const [use] = uses.get(source) ?? [];
-      return use === undefined ? [] : [{ source, ...use.filling.nodeOf(use.edit) }];
-    });
-    const kept = await this.#keptOf(new Set(nodes.map(({ run }) => run)));
+    const kept = await this.#keptOf(new Set(missing.map(({ run }) => run)));
     const keepers = new Map<ExecutionId, ExecutionId>();
-    for (const { source, run, node } of nodes) {
+    for (const { id, run, node } of missing) {
       const earlier = kept.get(run)?.get(node);
-      if (earlier !== undefined) keepers.set(nodeExecutionId(earlier.run, node, null, 0), source);
+      if (earlier !== undefined) keepers.set(nodeExecutionId(earlier.run, node, null, 0), id);
     }
     for (const [id, value] of await this.#read([...keepers.keys()])) found.set(keepers.get(id) as ExecutionId, value);
     return found;
@@ -160,14 +181,13 @@ export class References {
   }
 
   /** @param value null: there is no result */
-  async #use(value: JsonValue | null, uses: readonly Use[]): Promise<void> {
+  async #use(source: ExecutionId, value: JsonValue | null, uses: readonly Use[]): Promise<void> {
     for (const { filling, edit } of uses) {
       if (value === null) filling.put(edit, NULL);
       else await this.#turns.steps(filling.putting(edit, value));
     }
     // An index that a use has built counts from now on.
-    const [use] = uses;
-    if (value !== null && use !== undefined) this.#kept.keep(use.filling.sourceOf(use.edit), value, value.weight);
+    if (value !== null) this.#kept.keep(source, value, value.weight);
   }
 }
 
@@ -175,9 +195,9 @@ function usesOf(fillings: readonly Filling[]): Map<ExecutionId, Use[]> {
   const uses = new Map<ExecutionId, Use[]>();
   for (const filling of fillings) {
     for (const edit of filling.references) {
-      const source = filling.sourceOf(edit);
-      const known = uses.get(source);
-      if (known === undefined) uses.set(source, [{ filling, edit }]);
+      const { id } = filling.sourceOf(edit);
+      const known = uses.get(id);
+      if (known === undefined) uses.set(id, [{ filling, edit }]);
       else known.push({ filling, edit });
     }
   }
@@ -187,20 +207,24 @@ function usesOf(fillings: readonly Filling[]): Map<ExecutionId, Use[]> {
 /** A template whose references are being replaced. */
 class Filling {
   readonly #run: ExecutionId;
+  readonly #item: number | null;
   readonly #template: Template;
   readonly #values: Uint8Array[];
   /** Bytes of the text with the values so far. */
   #bytes: number;
   #failed: Pick<Unsendable, "reason" | "error"> | null = null;
 
-  constructor(run: ExecutionId, stored: Uint8Array) {
+  constructor({ run, item, stored }: Referring) {
     this.#run = run;
+    this.#item = item;
     this.#template = decodeTemplate(stored);
     const { text, edits } = this.#template;
     this.#bytes = text.length;
-    this.#values = edits.map((edit) => ("value" in edit ? text.subarray(edit.value.start, edit.value.end) : NULL));
-    for (const { at } of edits) this.#bytes -= at.end - at.start;
-    for (const edit of edits) if ("value" in edit) this.#bytes += edit.value.end - edit.value.start;
+    this.#values = edits.map((edit) => ownValue(text, edit, item));
+    for (const [number, { at }] of edits.entries()) {
+      this.#bytes -= at.end - at.start;
+      if (!("from" in (edits[number] as object))) this.#bytes += (this.#values[number] as Uint8Array).length;
+    }
   }
 
   /** Numbers of the edits that are references. */
@@ -213,16 +237,8 @@ class Filling {
   }
 
   /** Execution whose result, or input, the reference refers to. */
-  sourceOf(edit: number): ExecutionId {
-    const { from } = this.#reference(edit);
-    return from === INPUT ? this.#run : nodeExecutionId(this.#run, from, null, 0);
-  }
-
-  /** Node whose result the reference refers to. */
-  nodeOf(edit: number): RunNode {
-    const { from } = this.#reference(edit);
-    invariant(from !== INPUT, "the input is the result of no node");
-    return { run: this.#run, node: from };
+  sourceOf(edit: number): Source {
+    return sourceOf(this.#run, this.#reference(edit).from);
   }
 
   put(edit: number, value: Uint8Array): void {
@@ -237,8 +253,8 @@ class Filling {
 
   *putting(edit: number, value: JsonValue): Generator<undefined, void> {
     if (this.#failed !== null) return;
-    const { path, depth } = this.#reference(edit);
-    const slice = yield* value.finding(path);
+    const { path, item, depth } = this.#reference(edit);
+    const slice = yield* value.finding(item === undefined ? path : [...path, this.#item ?? 0, ...item]);
     if (slice === null) return this.#notFound(edit);
     if (depth + value.depth > DEPTH_MAX && depth + depthOf(value.bytes, slice) > DEPTH_MAX) {
       const message = `the JSON with its references replaced is nested deeper than ${DEPTH_MAX} levels`;
@@ -253,7 +269,9 @@ class Filling {
   }
 
   #notFound(edit: number): void {
-    const of = this.isInput(edit) ? "the input" : "the result of the node";
+    const { item } = this.#reference(edit);
+    const whole = this.isInput(edit) ? "the input" : "the result of the node";
+    const of = item === undefined ? whole : `the item ${this.#item}`;
     const reference = referenceText(this.#template, this.#reference(edit));
     this.#fail("REFERENCE_NOT_FOUND", `the reference ${reference} leads nowhere: ${of} has nothing at this path`);
   }
@@ -265,4 +283,18 @@ class Filling {
   #reference(edit: number): ReferenceEdit {
     return this.#template.edits[edit] as ReferenceEdit;
   }
+}
+
+function sourceOf(run: ExecutionId, node: number): Source {
+  return { id: node === INPUT ? run : nodeExecutionId(run, node, null, 0), run, node };
+}
+
+/** Value of an edit that needs no result; null for others. */
+function ownValue(text: Uint8Array, edit: Template["edits"][number], item: number | null): Uint8Array {
+  if ("value" in edit) return text.subarray(edit.value.start, edit.value.end);
+  return "index" in edit ? new TextEncoder().encode(String(item)) : NULL;
+}
+
+function failure(reason: MapFailure["reason"], message: string): MapFailure {
+  return { reason, error: { name: FAILURES[reason], message } };
 }

@@ -9,6 +9,7 @@ import type { LoadedRun, StoredWorkflow, StoreRuns } from "../../ports/store-run
 import { encodingNodes } from "../../ports/stored-nodes.ts";
 import { RunReader } from "./run-reader.ts";
 
+const NOTHING = { kept: [], mapCounts: [], executions: [], items: [], signalled: [] };
 const NODES = [nodeOf("a", []), nodeOf("b", ["a"])];
 
 function storedWorkflow(paddingBytes: number): StoredWorkflow {
@@ -33,7 +34,7 @@ function scene(paddingBytes = 0) {
       const row = candidate({ id, jobId, jobVersion: 1 });
       const state = { mode: "RUNNING", paused: false, outcome: null, revision: 1 } as const;
       const stored = isLeftOut ? null : storedWorkflow(paddingBytes);
-      return { row, ...state, stored, kept: [], executions: [], signalled: [] };
+      return { row, ...state, stored, ...NOTHING };
     });
   const runs = { load } as StoreRuns;
   return { reader: new RunReader({ runs }, new ManualRuntime()), sent };

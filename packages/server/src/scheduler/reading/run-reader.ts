@@ -52,8 +52,8 @@ export class RunReader {
 
 function withWorkflow(run: LoadedRun, workflow: ReadWorkflow | undefined): ReadRun {
   invariant(workflow !== undefined, "a run that was read has a workflow");
-  const { row, mode, paused, outcome, revision, kept, executions, signalled } = run;
-  return { row, mode, paused, outcome, revision, kept, executions, signalled, ...workflow };
+  const { stored: _stored, ...rest } = run;
+  return { ...rest, ...workflow };
 }
 
 function keyOf(jobId: JobId, version: number): string {

@@ -14,6 +14,8 @@ interface Account {
   /** Executions of nodes, and of compensations, by the number of the node; also those of earlier runs. */
   nodes: Map<number, ExecutionRow>;
   undone: Map<number, ExecutionRow>;
+  /** Executions of items of maps by id. */
+  items: Map<string, ExecutionRow>;
   /** Whether the row of the run says that it compensates its nodes. */
   isCompensating: boolean;
 }
@@ -29,13 +31,14 @@ export function compensationIsReverse(graphs: () => ReadonlyMap<string, Graph>):
   const begin = ({ id, job }: ExecutionRow) => {
     const graph = graphs().get(job.jobId);
     if (graph !== undefined && !runs.has(id))
-      runs.set(id, { graph, nodes: new Map(), undone: new Map(), isCompensating: false });
+      runs.set(id, { graph, nodes: new Map(), undone: new Map(), items: new Map(), isCompensating: false });
   };
   const put = (row: ExecutionRow) => {
     const run = runs.get(row.job.jobId);
     if (run === undefined || row.node === null || row.node < 0) return;
     if (isCompensation(row.node)) run.undone.set(nodeOfCompensation(row.node), row);
-    else run.nodes.set(row.node, row);
+    else if (row.item === null) run.nodes.set(row.node, row);
+    else run.items.set(row.id, row);
   };
   const keep = ({ run: id, kept, outcome }: RunRow) => {
     const run = runs.get(id);
@@ -81,6 +84,8 @@ function committed(event: StoreEvent, runs: ReadonlyMap<string, Account>, put: (
 
 function keepOne(run: Account, base: Account | undefined, number: number): void {
   const node = isCompensation(number) ? nodeOfCompensation(number) : number;
+  // Another checker judges maps, which cannot be compensated.
+  if (run.graph.nodes[node]?.map !== undefined) return;
   const [from, into] = isCompensation(number) ? [base?.undone, run.undone] : [base?.nodes, run.nodes];
   const row = from?.get(node);
   if (row?.state !== "SUCCEEDED") throw new Violation(`a retry keeps ${number}, which has not succeeded`);
@@ -95,7 +100,7 @@ function created(run: Account, row: ExecutionRow): void {
   if (!run.isCompensating) throw new Violation(`${row.id} compensates a node of a run that goes on`);
   if (run.undone.has(node)) throw new Violation(`${row.id} compensates a node for the second time`);
   if (!isCompensated(run, node)) throw new Violation(`${row.id} compensates a node that has not succeeded`);
-  const live = [...run.nodes.values()].find(({ state }) => !isOver(state));
+  const live = [...run.nodes.values(), ...run.items.values()].find(({ state }) => !isOver(state));
   if (live !== undefined) throw new Violation(`${row.id} compensates a node while ${live.id} is ${live.state}`);
   const open = waitsFor(run, node);
   if (open !== undefined)

@@ -58,6 +58,11 @@ function isMet({ state, branch }: NodeRow, when: string): boolean {
   return state === "SUCCEEDED" && when === `BRANCH:${branch}`;
 }
 
+/** Whether the mode of a run keeps a node from starting. */
+export function isStopped(nodes: readonly WorkflowNode[], name: string, mode: Mode): boolean {
+  return mode === "CANCELLING" || (mode === "FAILING" && !survivors(nodes).has(name));
+}
+
 /** Nodes that may still start after a failure: those that wait for one, and all that depend on them. */
 function survivors(nodes: readonly WorkflowNode[]): Set<string> {
   const found = new Set<string>();

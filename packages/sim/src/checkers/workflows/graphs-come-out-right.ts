@@ -1,6 +1,7 @@
 import {
   type ExecutionRow,
   isCompensation,
+  itemsOfRanges,
   type RunRow,
   type StoreEvent,
   type WorkflowNode,
@@ -9,6 +10,7 @@ import { type Checker, Violation } from "../checker.ts";
 import type { Quiet } from "../quiet.ts";
 import { addedRows, isOver, isRun } from "../recurring/ledger.ts";
 import { blanks, type Mode, type NodeRow } from "./graph-oracle.ts";
+import { MapAccount } from "./map-account.ts";
 
 /** Time for reads, commits and messages that follow from the end of a node, in milliseconds. */
 const BOUND_MS = 30_000;
@@ -23,7 +25,9 @@ export interface Graph {
 }
 
 /** A reference as a client writes it. */
-export interface Reference {
+export type Reference = NodeReference | { $item: true; path?: readonly (string | number)[] } | { $index: true };
+
+export interface NodeReference {
   $from: string;
   path?: readonly (string | number)[];
 }
@@ -50,6 +54,7 @@ interface RunAccount {
   rows: Map<string, ExecutionRow>;
   /** Executions of compensations by id. */
   undoing: Map<string, ExecutionRow>;
+  maps: MapAccount;
   /** Simulated time since which no node is live; null: one is. */
   idleSinceMs: number | null;
 }
@@ -66,24 +71,39 @@ export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, qui
   const runs = new Map<string, RunAccount>();
   const begin = (row: ExecutionRow, mode: string, paused: boolean) => {
     const graph = graphs().get(row.job.jobId);
-    if (graph !== undefined)
-      runs.set(row.id, {
-        ...{ graph, row, mode, paused, outcome: null, changed: null, idleSinceMs: null },
-        ...{ rows: new Map(), undoing: new Map() },
-      });
+    if (graph === undefined) return;
+    const rows = new Map<string, ExecutionRow>();
+    const maps = new MapAccount({ graph, rows });
+    runs.set(row.id, {
+      ...{ graph, row, mode, paused, outcome: null, changed: null, idleSinceMs: null },
+      ...{ rows, maps, undoing: new Map() },
+    });
   };
   /** Rows of retries that are not open yet. */
   const waiting = new Map<string, RunRow>();
   const keep = (row: RunRow) => {
     const run = runs.get(row.run);
-    if (run === undefined) waiting.set(row.run, row);
-    else keepNodes(run, runs, row);
+    if (run === undefined) return void waiting.set(row.run, row);
+    keepParts(run, row, runs);
+  };
+  const opened = (event: Extract<StoreEvent, { kind: "COMMITTED" }>, before: ExecutionRow, after: ExecutionRow) => {
+    if (runs.has(after.id)) throw new Violation(`the run ${after.id} was opened twice`);
+    const hasMaps = graphs()
+      .get(after.job.jobId)
+      ?.nodes.some(({ map }) => map !== undefined);
+    judgeOpening(before, after, event.nodes, hasMaps === true);
+    begin(after, "RUNNING", false);
+    const retry = waiting.get(after.id);
+    if (retry !== undefined) keep(retry);
   };
   const put = (row: ExecutionRow) => {
     const run = runs.get(row.job.jobId);
     const name = run?.graph.nodes[row.node ?? -1]?.name;
-    if (run !== undefined && name !== undefined) run.rows.set(name, row);
-    else if (run !== undefined && row.node !== null && isCompensation(row.node)) run.undoing.set(row.id, row);
+    if (run === undefined) return;
+    if (row.node !== null && isCompensation(row.node)) return void run.undoing.set(row.id, row);
+    if (name === undefined) return;
+    if (row.item === null) run.rows.set(name, row);
+    else run.maps.put(row, null);
   };
   return {
     name: "graphs come out right",
@@ -108,49 +128,70 @@ export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, qui
       }
       if (event.kind === "COMMITTED" && event.outcome.status === "APPLIED") {
         for (const { before, after } of event.applied) {
-          if (!isRun(after) || after.queue !== "OPEN" || !graphs().has(after.job.jobId)) continue;
-          if (runs.has(after.id)) throw new Violation(`the run ${after.id} was opened twice`);
-          judgeOpening(before, after, event.nodes);
-          begin(after, "RUNNING", false);
-          const retry = waiting.get(after.id);
-          if (retry !== undefined) keep(retry);
+          if (isRun(after) && after.queue === "OPEN" && graphs().has(after.job.jobId)) opened(event, before, after);
         }
         committed(event, runs, put);
       }
       for (const row of addedRows(event)) created(event, row, runs, put);
     },
     looked(nowMs) {
-      for (const run of runs.values()) {
-        const rows = [...run.rows.values(), ...run.undoing.values()];
-        const isIdle = !isOver(run.row.state) && !run.paused && rows.every(({ state }) => isOver(state));
-        run.idleSinceMs = isIdle ? (run.idleSinceMs ?? nowMs) : null;
-        const sinceMs = Math.max(run.idleSinceMs ?? nowMs, quiet.butForBlocksSinceMs);
-        if (nowMs - sinceMs > BOUND_MS) throw new Violation(`the run ${run.row.id} is open and nothing of it is live`);
-      }
+      for (const run of runs.values()) judgeIdle(run, nowMs, quiet);
     },
   };
 }
 
-function keepNodes(run: RunAccount, runs: ReadonlyMap<string, RunAccount>, { kept, mode, outcome }: RunRow): void {
+/** An open run of which nothing is live goes on or ends soon. */
+function judgeIdle(run: RunAccount, nowMs: number, quiet: Quiet): void {
+  const { row, paused } = run;
+  const isIdle = !isOver(row.state) && !paused && executionsOf(run).every(({ state }) => isOver(state));
+  run.idleSinceMs = isIdle ? (run.idleSinceMs ?? nowMs) : null;
+  const sinceMs = Math.max(run.idleSinceMs ?? nowMs, quiet.butForBlocksSinceMs);
+  if (nowMs - sinceMs > BOUND_MS) throw new Violation(`the run ${row.id} is open and nothing of it is live`);
+}
+
+/** Executions of nodes, items and compensations. */
+function executionsOf({ rows, maps, undoing }: RunAccount): ExecutionRow[] {
+  return [...rows.values(), ...maps.all(), ...undoing.values()];
+}
+
+/** Takes over what a retry keeps. */
+function keepParts(run: RunAccount, row: RunRow, runs: ReadonlyMap<string, RunAccount>): void {
+  const { kept, mapCounts, mode, outcome } = row;
   if (outcome !== null) Object.assign(run, { mode, outcome: outcome.state });
-  if (kept.length === 0) return;
-  const nodesOf = ({ nodes }: RunRow["kept"][number]) => nodes.filter(([node]) => !isCompensation(node));
-  for (const one of kept) for (const [node, branch] of nodesOf(one)) keepNode(run, runs.get(one.run), node, branch);
+  let count = 0;
+  for (const { run: base, nodes, items = [] } of kept) {
+    for (const [node, branch] of nodes) {
+      if (isCompensation(node)) continue;
+      keepNode(run, runs.get(base), node, branch);
+      count++;
+    }
+    for (const [node, ranges] of items) {
+      for (const item of itemsOfRanges(ranges)) run.maps.keep(runs.get(base)?.maps, node, item);
+    }
+  }
+  run.maps.counted(mapCounts);
   // A restored store may have nodes that the run created itself, which may follow from one of several parents. A run that
   // goes on with a compensation keeps every node that SUCCEEDED.
-  const count = kept.reduce((sum, one) => sum + nodesOf(one).length, 0);
-  if (outcome === null && run.rows.size === count) judgeKept(run);
+  if (outcome === null && count > 0 && run.rows.size === count) judgeKept(run);
 }
 
 /** @param base account of the run that has the execution */
 function keepNode(run: RunAccount, base: RunAccount | undefined, node: number, branch: string | null): void {
   const name = run.graph.nodes[node]?.name ?? "";
+  if (run.graph.nodes[node]?.map !== undefined) return keepMap(run, base, node, name);
   const row = base?.rows.get(name);
   if (base === undefined || row?.job.jobId !== base.row.id)
     throw new Violation(`${run.row.id} keeps ${name}, of which the earlier run has no execution`);
   if (row.state !== "SUCCEEDED" || row.branch !== branch)
     throw new Violation(`${run.row.id} keeps ${name} with the branch ${branch}, and it is ${row.state} ${row.branch}`);
   run.rows.set(name, row);
+}
+
+/** A map that is kept as a whole has SUCCEEDED in the earlier run, or in one from which that run keeps it. */
+function keepMap(run: RunAccount, base: RunAccount | undefined, node: number, name: string): void {
+  const state = base?.rows.get(name)?.state ?? base?.maps.stateOf(node, modeOf(base));
+  if (state !== "SUCCEEDED") throw new Violation(`${run.row.id} keeps the map ${name}, which is ${state}`);
+  run.rows.set(name, { ...run.row, id: `map ${name}`, state: "SUCCEEDED", branch: null });
 }
 
 /** A kept node follows from kept nodes, and from nodes that these skip. */
@@ -177,7 +218,11 @@ function committed(
     Object.assign(account, { mode, paused });
     if (outcome !== undefined) account.outcome = outcome.state;
   }
-  for (const { after } of applied) put(after);
+  for (const { after } of applied) {
+    put(after);
+    if (after.item !== null) runs.get(after.job.jobId)?.maps.put(after, event);
+  }
+  for (const { run, mapCounts = [] } of asked.runs) if (!missed.has(run)) runs.get(run)?.maps.counted(mapCounts);
   for (const { after } of applied) {
     const run = runs.get(after.id);
     if (run === undefined) continue;
@@ -198,22 +243,36 @@ function created(
   // Another checker judges compensations.
   if (isCompensation(row.node)) return put(row);
   if (run === undefined || node === undefined) throw new Violation(`${row.id} is a node of no run`);
+  if (row.item !== null) {
+    const during = run.changed?.in === event ? run.changed.modes : [run.mode];
+    const modes = during.map((mode) => modeOf({ mode }));
+    run.maps.judgeCreated(row, event, modes);
+    return put(row);
+  }
   if (run.rows.has(node.name)) throw new Violation(`${node.name} of ${run.row.id} was created twice`);
   if (isOver(run.row.state)) throw new Violation(`${node.name} was created after the end of ${run.row.id}`);
   // The owner may create a node and change the mode in one commit, in any order. It cancels the node then.
   const modes = run.changed?.in === event ? run.changed.modes : [run.mode];
-  const states = modes.map((mode) => blanks(run.graph.nodes, run.rows, modeOf({ mode })).get(node.name));
+  const states = modes.map((mode) => {
+    return blanks(run.graph.nodes, run.maps.rowsIn(modeOf({ mode })), modeOf({ mode })).get(node.name);
+  });
   if (!states.includes("READY")) throw new Violation(`${node.name} of ${run.row.id} was created and is ${states}`);
   put(row);
 }
 
 /** A run opens when it is due, together with its first nodes, and its time counts from then. */
-function judgeOpening(before: ExecutionRow, after: ExecutionRow, nodes: readonly ExecutionRow[]): void {
+function judgeOpening(
+  before: ExecutionRow,
+  after: ExecutionRow,
+  nodes: readonly ExecutionRow[],
+  mayHaveNoNode: boolean,
+): void {
   const { id, job, startedAt, dueAt } = after;
   if (startedAt === null || startedAt < before.dueAt) throw new Violation(`the run ${id} was opened before its time`);
   const allowedMs = dueAt - startedAt;
   if (allowedMs !== job.definition.policy.timeoutMs) throw new Violation(`the run ${id} has ${allowedMs} ms to end`);
-  if (!nodes.some((row) => row.job.jobId === id)) throw new Violation(`the run ${id} was opened without a node`);
+  if (!mayHaveNoNode && !nodes.some((row) => row.job.jobId === id))
+    throw new Violation(`the run ${id} was opened without a node`);
 }
 
 function modeOf({ mode }: Pick<RunAccount, "mode">): Mode {
@@ -221,11 +280,14 @@ function modeOf({ mode }: Pick<RunAccount, "mode">): Mode {
 }
 
 function judgeEnd(run: RunAccount): void {
-  const { graph, row, rows, mode, undoing, outcome } = run;
-  const live = [...rows.values(), ...undoing.values()].find(({ state }) => !isOver(state));
+  const { graph, row, mode, outcome } = run;
+  const live = executionsOf(run).find(({ state }) => !isOver(state));
   if (live !== undefined)
     throw new Violation(`the run ${row.id} is ${row.state}, and its node ${live.id} is ${live.state}`);
-  const seen = blanks(graph.nodes, rows as ReadonlyMap<string, NodeRow>, modeOf({ mode }));
+  const states = run.maps.rowsIn(modeOf({ mode }));
+  const open = [...states].find(([, { state }]) => !isOver(state as ExecutionRow["state"]));
+  if (open !== undefined) throw new Violation(`the run ${row.id} is ${row.state}, and its map ${open[0]} goes on`);
+  const seen = blanks(graph.nodes, states, modeOf({ mode }));
   for (const [name, state] of seen) {
     if (state !== "SKIPPED") throw new Violation(`the run ${row.id} is ${row.state}, and its node ${name} is ${state}`);
   }
@@ -234,13 +296,13 @@ function judgeEnd(run: RunAccount): void {
     throw new Violation(`the run ${row.id} is ${row.state}, and its nodes were compensated because it is ${outcome}`);
   // A run that goes on with a compensation has the mode CANCELLING.
   if (outcome === "DEAD" && mode === "CANCELLING") return;
-  const expected = mode === "CANCELLING" ? "CANCELLED" : mode === "EXPIRING" ? "DEAD" : outcomeOf(graph, rows);
+  const expected = mode === "CANCELLING" ? "CANCELLED" : mode === "EXPIRING" ? "DEAD" : outcomeOf(graph, states);
   // Another checker judges whether the output of the workflow leads nowhere.
   if ((row.reason === "REFERENCE_NOT_FOUND" || outcome !== null) && expected === "SUCCEEDED") return;
   if (row.state !== expected) throw new Violation(`the run ${row.id} is ${row.state} instead of ${expected}`);
 }
 
-function outcomeOf({ nodes }: Graph, rows: ReadonlyMap<string, ExecutionRow>): string {
+function outcomeOf({ nodes }: Graph, rows: ReadonlyMap<string, NodeRow>): string {
   const isFatal = ({ name, allowFailure }: WorkflowNode) =>
     !allowFailure && ["DEAD", "CANCELLED"].includes(rows.get(name)?.state ?? "");
   return nodes.some(isFatal) ? "DEAD" : "SUCCEEDED";

@@ -3,16 +3,18 @@ import { type ExecutionRow, isCompensation, nodeOfCompensation, type RunRow } fr
 import type { SimEvent } from "../../history.ts";
 import { type Checker, Violation } from "../checker.ts";
 import { addedRows, isOver, isRun, type Ledger } from "../recurring/ledger.ts";
-import type { Graph, Reference } from "./graphs-come-out-right.ts";
+import type { Graph, NodeReference, Reference } from "./graphs-come-out-right.ts";
 
 /** Stands for the value of a reference that leads nowhere. */
-const NOWHERE = Symbol("nowhere");
+export const NOWHERE = Symbol("nowhere");
 
 /** A node of a run, with the rows of the run's other nodes. */
 interface Placed {
   run: ExecutionRow;
   graph: Graph;
   node: number;
+  /** Index of the item of a map; null: the node is none. */
+  item: number | null;
 }
 
 /**
@@ -60,7 +62,8 @@ class Oracle {
 
   added(row: ExecutionRow): void {
     const placed = this.#placeOf(row);
-    if (placed !== null && !isCompensation(placed.node)) this.#put(placed.run.id, nameOf(placed), row.id);
+    if (placed === null || placed.item !== null || isCompensation(placed.node)) return;
+    this.#put(placed.run.id, nameOf(placed), row.id);
   }
 
   keeps({ run: id, kept }: RunRow): void {
@@ -95,7 +98,7 @@ class Oracle {
     if (placed === null) return;
     const since = this.assignedIn.get(attemptOf(executionId, attempt)) ?? 0;
     for (const [index, reference] of referencesOf(placed).entries()) {
-      const values = this.#valuesOf(placed.run, placed.graph, reference, since);
+      const values = this.#valuesAt(placed, reference, since);
       if (values.some((value) => isDeepStrictEqual(value, got[index]))) continue;
       const what = `${shown(got[index])} for ${shown(reference)} instead of ${shown(values[0])}`;
       throw new Violation(`attempt ${attempt} of ${executionId} got ${what}`);
@@ -106,14 +109,23 @@ class Oracle {
     if (row.node === null || isRun(row)) return null;
     const run = this.#ledger.get(row.job.jobId)?.row;
     const graph = run === undefined ? undefined : this.#graphs().get(run.job.jobId);
-    return run === undefined || graph === undefined ? null : { run, graph, node: row.node };
+    return run === undefined || graph === undefined ? null : { run, graph, node: row.node, item: row.item };
+  }
+
+  /** Values that a reference of a node, or of the item of a map, may have. */
+  #valuesAt({ run, graph, node, item }: Placed, reference: Reference, since: number): unknown[] {
+    if ("$index" in reference) return [item];
+    if ("$from" in reference) return this.#valuesOf(run, graph, reference, since);
+    const map = graph.nodes[node]?.map;
+    const path = [...(map?.path ?? []), item ?? -1, ...(reference.path ?? [])];
+    return this.#valuesOf(run, graph, { $from: map?.from ?? "", path }, since);
   }
 
   /**
    * Values that a reference may have.
    * @param since number of the event from which on a reader may see either the result of a node or that it has none
    */
-  #valuesOf(run: ExecutionRow, { references }: Graph, reference: Reference, since: number): unknown[] {
+  #valuesOf(run: ExecutionRow, { references }: Graph, reference: NodeReference, since: number): unknown[] {
     if (reference.$from === "$input") return [partOf(references?.input, reference)];
     const id = this.#nodes.get(run.id)?.get(reference.$from) ?? "";
     const source = this.#ledger.get(id)?.row;
@@ -126,7 +138,7 @@ class Oracle {
     const placed = this.#placeOf(row);
     if (placed === null) return;
     const since = this.assignedIn.get(attemptOf(row.id, row.attempt)) ?? 0;
-    const values = referencesOf(placed).flatMap((one) => this.#valuesOf(placed.run, placed.graph, one, since));
+    const values = referencesOf(placed).flatMap((one) => this.#valuesAt(placed, one, since));
     if (!values.includes(NOWHERE))
       throw new Violation(`${row.id} is DEAD because of a reference, and all of them lead to a value`);
   }
@@ -135,7 +147,8 @@ class Oracle {
     const graph = this.#graphs().get(row.job.jobId);
     const output = graph?.references?.output;
     if (graph === undefined || output === undefined) return;
-    const values = output.map((reference) => this.#valuesOf(row, graph, reference, Number.POSITIVE_INFINITY)[0]);
+    const of = { run: row, graph, node: -1, item: null };
+    const values = output.map((reference) => this.#valuesAt(of, reference, Number.POSITIVE_INFINITY)[0]);
     if (row.state === "SUCCEEDED" && !isDeepStrictEqual(resultOf(row), values))
       throw new Violation(`the run ${row.id} has the result ${shown(resultOf(row))}`);
     if (row.reason === "REFERENCE_NOT_FOUND" && !values.includes(NOWHERE))
@@ -148,7 +161,7 @@ function referencesOf({ graph, node }: Placed): readonly Reference[] {
   return (isCompensation(node) ? ofCompensations[nodeOfCompensation(node)] : ofNodes[node]) ?? [];
 }
 
-function resultOf({ result }: ExecutionRow): unknown {
+export function resultOf({ result }: ExecutionRow): unknown {
   return result === null ? null : JSON.parse(Buffer.from(result).toString());
 }
 
@@ -161,7 +174,7 @@ function attemptOf(executionId: string, attempt: number): string {
 }
 
 /** Part of a value at the path of a reference, by the plainest reading; NOWHERE: there is none. */
-function partOf(value: unknown, { path = [] }: Reference): unknown {
+export function partOf(value: unknown, { path = [] }: Pick<NodeReference, "path">): unknown {
   let part = value;
   for (const step of path) {
     const isThere =

@@ -27,14 +27,16 @@ export function commitRuns(
 ): RunsOutcome {
   const outcome: RunsOutcome = { runs: [], nodes: [], missedRuns: [], notBorn: [], refused: [] };
   const changed = new Set(applied.map(({ after }) => after.id));
-  for (const { run, wasRevision, revision, mode, paused, after: ends = [], outcome: end } of asked.runs) {
+  for (const change of asked.runs) {
+    const { run, wasRevision, revision, mode, paused, mapCounts, after: ends = [], outcome: end } = change;
     const before = data.runs.get(run);
     if (before?.revision !== wasRevision || !ends.every((end) => changed.has(end))) {
       outcome.missedRuns.push(run);
       continue;
     }
     invariant(before.shard === asked.shard, "a run is changed in its own shard");
-    const after = { ...before, revision, mode, paused, outcome: end ?? before.outcome };
+    const known = { outcome: end ?? before.outcome, mapCounts: mapCounts ?? before.mapCounts };
+    const after = { ...before, revision, mode, paused, ...known };
     data.runs.put(after);
     outcome.runs.push({ before, after });
   }

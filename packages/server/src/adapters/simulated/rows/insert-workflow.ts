@@ -1,6 +1,7 @@
 import { RUN_NODE } from "../../../domain/execution.ts";
 import type { EpochMs, ExecutionId } from "../../../domain/ids.ts";
 import type { KeptNodes } from "../../../domain/workflow/kept-nodes.ts";
+import type { MapCount } from "../../../domain/workflow/map-counts.ts";
 import type { NewJob } from "../../../ports/store.ts";
 import type { NewNode, NewRecurringWorkflow, NewWorkflow, RunOutcome } from "../../../ports/store-runs.ts";
 import type { StoreData } from "../store-data.ts";
@@ -43,9 +44,10 @@ export function putRun(
   retryOf: ExecutionId | null,
   kept: readonly KeptNodes[],
   outcome: RunOutcome | null = null,
+  mapCounts: readonly MapCount[] = [],
 ): RunRow {
   const mode = outcome === null ? "RUNNING" : "CANCELLING";
-  const row: RunRow = { run, shard, revision: 1, mode, outcome, paused: false, retryOf, kept };
+  const row: RunRow = { run, shard, revision: 1, mode, outcome, paused: false, retryOf, kept, mapCounts };
   data.runs.put(row);
   return row;
 }

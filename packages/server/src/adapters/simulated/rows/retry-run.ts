@@ -1,5 +1,5 @@
 import type { ExecutionId, Incarnation } from "../../../domain/ids.ts";
-import type { KeptNodes } from "../../../domain/workflow/kept-nodes.ts";
+import { type KeptNodes, resultsOf } from "../../../domain/workflow/kept-nodes.ts";
 import type { NewJob } from "../../../ports/store.ts";
 import type { NewRetry, RetryOutcome } from "../../../ports/store-runs.ts";
 import type { StoreData } from "../store-data.ts";
@@ -40,18 +40,21 @@ function refusal(data: StoreData, asked: NewRetry): RetryOutcome | null {
   return holder === null ? null : { kind: "KEY_HELD", executionId: holder.executionId };
 }
 
-function hasResults(data: StoreData, { run, nodes }: KeptNodes): boolean {
-  const rows = data.executions.ofJob(run).map((id) => data.executions.get(id));
-  const done = new Set(rows.flatMap((row) => (row?.state === "SUCCEEDED" ? [row.node] : [])));
-  return nodes.every(([node]) => done.has(node));
+function hasResults(data: StoreData, kept: KeptNodes): boolean {
+  const { nodes, maps, items } = resultsOf(kept);
+  const rows = data.executions.ofJob(kept.run).map((id) => data.executions.get(id));
+  const done = rows.flatMap((row) => (row?.state === "SUCCEEDED" ? [row] : []));
+  const own = new Set(done.flatMap(({ node, item }) => (item === null ? [node] : [])));
+  const ofMaps = done.filter(({ node, item }) => item !== null && maps.includes(node ?? -1));
+  return nodes.every((node) => own.has(node)) && ofMaps.length === items;
 }
 
 function insert(data: StoreData, by: Incarnation, asked: NewRetry): void {
-  const { queue, deadline, roots, retryOf, jobVersion, kept, outcome, idempotency: _, ...rest } = asked;
+  const { queue, deadline, roots, retryOf, jobVersion, kept, outcome, mapCounts, idempotency: _, ...rest } = asked;
   const job: NewJob = { ...rest, queue: "READY" };
   settleByRetry(data, retryOf);
   if (job.definition.uniqueKey !== null) data.uniqueKeys.take(job);
-  const run = putRun(data, job, retryOf, kept, outcome);
+  const run = putRun(data, job, retryOf, kept, outcome, mapCounts);
   const row = runRow(newRow(job, { trigger: "RETRY", retryOf, jobVersion }), queue, deadline);
   const nodes = roots.map((root) => nodeRow(data, root, { updatedAt: root.createdAt, commitNumber: 0 }, row));
   const rows = [row, ...nodes];

@@ -1,5 +1,6 @@
 import type { ExecutionId, JobId, ShardId } from "../../../domain/ids.ts";
 import type { KeptNodes } from "../../../domain/workflow/kept-nodes.ts";
+import type { MapCount } from "../../../domain/workflow/map-counts.ts";
 import type { NodePayload, RunMode, RunOutcome } from "../../../ports/store-runs.ts";
 
 /** A row of the simulated table. Rows are replaced, never changed. */
@@ -13,6 +14,7 @@ export interface RunRow {
   readonly kept: readonly KeptNodes[];
   readonly paused: boolean;
   readonly outcome: RunOutcome | null;
+  readonly mapCounts: readonly MapCount[];
 }
 
 /** A version of a workflow. */

@@ -1,6 +1,7 @@
-import { RUN_NODE } from "../../../domain/execution.ts";
+import { isFinal, RUN_NODE } from "../../../domain/execution.ts";
 import type { ExecutionId, ShardId } from "../../../domain/ids.ts";
 import type { KeptNodes } from "../../../domain/workflow/kept-nodes.ts";
+import type { ItemStates } from "../../../domain/workflow/map-counts.ts";
 import type { DueCursor } from "../../../ports/store-flows.ts";
 import type { Listing, Page } from "../../../ports/store-queries.ts";
 import type {
@@ -33,16 +34,36 @@ export function load(data: StoreData, ids: readonly ExecutionId[], isKnown?: IsK
     if (graph === undefined) return [];
     const { graph: bytes, definitions, output } = graph;
     const stored = isKnown?.(row.job.jobId, row.jobVersion) ? null : { graph: bytes, definitions, output };
-    const executions = nodesOf(data, id).map(nodeOf);
-    const { mode, paused, outcome, revision, kept } = run;
+    const rows = nodesOf(data, id);
+    const executions = rows.filter(({ item, queue }) => item === null || queue !== "NONE").map(nodeOf);
+    const items = itemsOf(rows).filter(({ state }) => isFinal(state));
+    const { mode, paused, outcome, revision, kept, mapCounts } = run;
     return [
       {
-        ...{ row: candidateOf(row), mode, paused, outcome, revision, kept },
-        ...{ stored, executions },
+        ...{ row: candidateOf(row), mode, paused, outcome, revision, kept, mapCounts },
+        ...{ stored, executions, items },
         signalled: data.signals.signalled(id),
       },
     ];
   });
+}
+
+/** See StoreRuns.items. */
+export function items(data: StoreData, runs: readonly ExecutionId[]): Map<ExecutionId, ItemStates[]> {
+  const found = runs.map((id) => [id, itemsOf(nodesOf(data, id))] as const);
+  return new Map(found.filter(([, states]) => states.length > 0));
+}
+
+function itemsOf(rows: readonly ExecutionRow[]): ItemStates[] {
+  const found = new Map<string, { node: number; state: ExecutionRow["state"]; items: number[] }>();
+  for (const { node, item, state } of rows) {
+    if (item === null || node === null) continue;
+    const key = `${node} ${state}`;
+    const states = found.get(key) ?? { node, state, items: [] };
+    states.items.push(item);
+    found.set(key, states);
+  }
+  return Array.from(found.values(), (states) => ({ ...states, items: Uint32Array.from(states.items) }));
 }
 
 /** See StoreRuns.results. */
@@ -107,6 +128,7 @@ export function getRun(data: StoreData, tenant: string, id: ExecutionId): RunVie
     revision: run.revision,
     ...{ graph: graph.graph, definitions: graph.definitions, payload: row.job.payload },
     ...{ result: row.result, error: row.error, counts, kept: run.kept },
+    mapCounts: run.mapCounts,
     retriedBy: data.runs.retriesOf(id).slice(0, RETRIES),
   };
 }
@@ -116,14 +138,15 @@ export function listNodes(
   data: StoreData,
   tenant: string,
   run: ExecutionId,
-  { state, node }: NodeFilter,
+  { state, node, withoutItems = false }: NodeFilter,
   { after, limit }: Page,
 ): Listing<NodeSummary> {
   const rows = nodesOf(data, run).filter(
     (row) =>
       row.job.tenant === tenant &&
       (state === undefined || row.state === state) &&
-      (node === undefined || row.node === node),
+      (node === undefined || row.node === node) &&
+      (!withoutItems || row.item === null),
   );
   const last = after === null ? undefined : data.executions.get(after);
   const rest = last === undefined ? rows : rows.filter((row) => byPlace(row, last) > 0);

@@ -1,7 +1,8 @@
 import { RUN_NODE } from "../../../domain/execution.ts";
 import type { ExecutionId } from "../../../domain/ids.ts";
 import { invariant } from "../../../domain/invariant.ts";
-import type { KeptNodes } from "../../../domain/workflow/kept-nodes.ts";
+import { type KeptNodes, resultsOf } from "../../../domain/workflow/kept-nodes.ts";
+import type { MapCount } from "../../../domain/workflow/map-counts.ts";
 import type { NewRetry, RetryOutcome, RunOutcome } from "../../../ports/store-runs.ts";
 import { int4s, uuids } from "../connection/arrays.ts";
 import type { ChunkLimit } from "../connection/chunks.ts";
@@ -17,8 +18,8 @@ import { rootStatements } from "./insert-workflows.ts";
 
 const INSERT = `
   WITH r AS (
-    INSERT INTO workflow_runs (run, shard, revision, mode, retry_of, bases, kept, outcome)
-    VALUES ($1, $9, 1, $24, $20, $21, $22, $25)
+    INSERT INTO workflow_runs (run, shard, revision, mode, retry_of, bases, kept, outcome, map_counts)
+    VALUES ($1, $9, 1, $24, $20, $21, $22, $25, $26)
   )
   INSERT INTO executions (id, job_id, lane, rank, due_at, scheduled_at, created_at, updated_at, started_at,
     concurrency_limit, payload_bytes, shard, state, queue, priority, trigger, has_unique_key, tenant, pool, handler,
@@ -27,10 +28,12 @@ const INSERT = `
     CASE WHEN $5::int8 IS NULL THEN ${STATE_CODES.PENDING} ELSE ${STATE_CODES.RUNNING} END, $23::int2, $11,
     ${TRIGGER_CODES.RETRY}, $12, $13, $14, $15, $16, $17, $18, $19, $20, ${RUN_NODE})`;
 
-/** Number of nodes whose executions have SUCCEEDED in a run. */
+/** Numbers of nodes, and of items of maps, whose executions have SUCCEEDED in a run. */
 const COUNT_RESULTS = `
-  SELECT count(*)::int4 FROM executions e
-  WHERE e.job_id = $1 AND ${isLater("e")} AND e.node = ANY($2::int4[]) AND e.state = ${STATE_CODES.SUCCEEDED}`;
+  SELECT count(*) FILTER (WHERE e.item IS NULL AND e.node = ANY($2::int4[]))::int4,
+    count(*) FILTER (WHERE e.item IS NOT NULL AND e.node = ANY($3::int4[]))::int4
+  FROM executions e
+  WHERE e.job_id = $1 AND ${isLater("e")} AND e.node = ANY($2::int4[] || $3::int4[]) AND e.state = ${STATE_CODES.SUCCEEDED}`;
 
 const RELEASE_KEY = "DELETE FROM idempotency_keys WHERE tenant = $1 AND key = $2";
 
@@ -77,10 +80,11 @@ async function refusal(session: Session, asked: NewRetry): Promise<RetryOutcome 
   return holder === undefined ? null : { kind: "KEY_HELD", executionId: holder.executionId };
 }
 
-async function hasResults(session: Session, { run, nodes }: KeptNodes): Promise<boolean> {
-  const values = [run, int4s(nodes, ([node]) => node)];
+async function hasResults(session: Session, kept: KeptNodes): Promise<boolean> {
+  const { nodes, maps, items } = resultsOf(kept);
+  const values = [kept.run, int4s(nodes, (node) => node), int4s(maps, (node) => node)];
   const [row] = await session.run({ text: COUNT_RESULTS, values });
-  return row?.[0] === nodes.length;
+  return row?.[0] === nodes.length && row[1] === items;
 }
 
 async function insert(session: Session, asked: NewRetry, limit: ChunkLimit): Promise<void> {
@@ -98,10 +102,13 @@ function valuesOf(run: NewRetry): unknown[] {
     ...[pool, handler, requiresText(requires), policyText(policy), concurrencyKey, run.jobVersion, run.retryOf],
     ...[
       uuids(run.kept, (kept) => kept.run),
-      JSON.stringify(run.kept.map(({ nodes }) => nodes)),
+      JSON.stringify(
+        run.kept.map(({ nodes, items = [] }) => [...nodes, ...items.map(([node, of]) => [node, null, of])]),
+      ),
       QUEUE_CODES[run.queue],
       RUN_MODE_CODES[run.outcome === undefined ? "RUNNING" : "CANCELLING"],
       run.outcome === undefined ? null : JSON.stringify(run.outcome),
+      run.mapCounts.length === 0 ? null : mapCountsText(run.mapCounts),
     ],
   ];
 }
@@ -112,8 +119,25 @@ export const KEPT = "CASE WHEN w.bases IS NOT NULL THEN json_build_array(w.bases
 /** Kept nodes from the value of `KEPT`. */
 export function keptFrom(text: string | null): KeptNodes[] {
   if (text === null) return [];
-  const [bases, nodes] = JSON.parse(text) as [ExecutionId[], KeptNodes["nodes"][]];
-  return bases.map((run, place) => ({ run, nodes: nodes[place] ?? [] }));
+  const [bases, parts] = JSON.parse(text) as [ExecutionId[], KeptPart[][]];
+  return bases.map((run, place) => {
+    const own = parts[place] ?? [];
+    const nodes = own.flatMap(([node, branch, of]) => (of === undefined ? [[node, branch] as const] : []));
+    const items = own.flatMap(([node, , of]) => (of === undefined ? [] : [[node, of] as const]));
+    return { run, nodes, ...(items.length > 0 && { items }) };
+  });
+}
+
+/** A kept node, or kept items of a map. */
+type KeptPart = [node: number, branch: string | null, items?: string];
+
+export function mapCountsText(counts: readonly MapCount[]): string {
+  return JSON.stringify(counts.map(({ node, items }) => [node, items]));
+}
+
+export function mapCountsFrom(text: string | null): MapCount[] {
+  const counts = text === null ? [] : (JSON.parse(text) as [number, MapCount["items"]][]);
+  return counts.map(([node, items]) => ({ node, items }));
 }
 
 /** Outcome of a run from its column. */

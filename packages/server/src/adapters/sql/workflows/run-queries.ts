@@ -9,7 +9,7 @@ import { SUMMARY_COLUMNS, SUMMARY_LENGTH, summaryFrom } from "../executions/exec
 import { FIRST_ID, LAST_ID, LOOKED_AT, walked } from "../executions/list-walk.ts";
 import { isLater } from "../executions/of-job.ts";
 import { uuidFloor } from "../schema/partitions.ts";
-import { KEPT, keptFrom, outcomeFrom } from "./retry-run.ts";
+import { KEPT, keptFrom, mapCountsFrom, outcomeFrom } from "./retry-run.ts";
 
 /** Reads of runs of workflows for the api. */
 
@@ -63,7 +63,7 @@ const LAST_LOOKED_AT = `SELECT w.run FROM workflow_runs w WHERE w.run >= $1 AND 
   ORDER BY w.run DESC OFFSET ${LOOKED_AT - 1} LIMIT 1`;
 
 const GET_RUN = `
-  SELECT ${RUN_COLUMNS}, g.graph, g.definitions, j.payload, e.result, e.error, ${KEPT},
+  SELECT ${RUN_COLUMNS}, g.graph, g.definitions, j.payload, e.result, e.error, ${KEPT}, w.map_counts,
     to_json(ARRAY(SELECT r.run FROM workflow_runs r WHERE r.retry_of = w.run ORDER BY r.run DESC LIMIT ${RETRIES}))::text
   FROM workflow_runs w, ${RUN_TABLES},
     LATERAL (SELECT x.* FROM workflow_graphs x WHERE x.job_id = e.job_id AND x.version = e.job_version OFFSET 0) g
@@ -79,6 +79,7 @@ type DetailRow = [
   result: Uint8Array | null,
   error: string | null,
   kept: string | null,
+  mapCounts: string | null,
   retriedBy: string,
 ];
 
@@ -87,11 +88,12 @@ export async function getRun(db: Connections, tenant: string, id: ExecutionId): 
   const [row] = await db.run("query", { text: GET_RUN, values: [id, tenant] });
   if (row === undefined) return null;
   const counted = await db.run("query", { text: COUNT_NODES, values: [id] });
-  const [graph, definitions, payload, result, error, kept, retriedBy] = row.slice(RUN_LENGTH) as DetailRow;
+  const [graph, definitions, payload, result, error, kept, mapCounts, retriedBy] = row.slice(RUN_LENGTH) as DetailRow;
   return {
     ...runFrom(row),
     revision: (row.slice(SUMMARY_LENGTH) as RunRow)[3],
     ...{ graph, definitions, payload, result, error: errorFrom(error), kept: keptFrom(kept) },
+    mapCounts: mapCountsFrom(mapCounts),
     retriedBy: JSON.parse(retriedBy) as ExecutionId[],
     counts: Object.fromEntries(counted.map(([state, count]) => [stateOf(state as number), count])),
   };
@@ -105,12 +107,13 @@ export async function listNodes(
   db: Connections,
   tenant: string,
   run: ExecutionId,
-  { state, node }: NodeFilter,
+  { state, node, withoutItems = false }: NodeFilter,
   { after, limit }: Page,
 ): Promise<Listing<NodeSummary>> {
   const where = new Conditions().add("e.job_id = ?", run).add("e.tenant = ?", tenant).fixed(isLater("e"));
   if (state !== undefined) where.fixed(`e.state = ${STATE_CODES[state as ExecutionState]}`);
   if (node !== undefined) where.add("e.node = ?", node);
+  if (withoutItems) where.fixed("e.item IS NULL");
   if (after !== null) where.add(`(${PLACE}) > (SELECT ${PLACE} FROM executions e WHERE e.id = ?)`, after);
   const text = `SELECT ${SUMMARY_COLUMNS}, e.error, e.node, e.item, e.branch FROM executions e WHERE ${where.text}
     ORDER BY ${PLACE} LIMIT ${limit + 1}`;

@@ -1,6 +1,7 @@
-import { RUN_NODE } from "../../../domain/execution.ts";
+import { isFinal, RUN_NODE } from "../../../domain/execution.ts";
 import type { ExecutionId, JobId, ShardId } from "../../../domain/ids.ts";
 import type { KeptNodes } from "../../../domain/workflow/kept-nodes.ts";
+import type { ItemStates } from "../../../domain/workflow/map-counts.ts";
 import type { DueCursor } from "../../../ports/store-flows.ts";
 import type { KeyedRun, LoadedRun, NodeExecution, StoredWorkflow, StoreRuns } from "../../../ports/store-runs.ts";
 import { CANDIDATE_COLUMNS, candidateFrom } from "../commit/candidates.ts";
@@ -13,7 +14,7 @@ import { isLater } from "../executions/of-job.ts";
 import { isComplete } from "../schema/late-indexes.ts";
 import { STATEMENT } from "../submit/submit.ts";
 import { isVanishedKey } from "../submit/submit-keyed.ts";
-import { KEPT, keptFrom, outcomeFrom, retryRun } from "./retry-run.ts";
+import { KEPT, keptFrom, mapCountsFrom, outcomeFrom, retryRun } from "./retry-run.ts";
 
 /**
  * Subqueries, because with a third table in the join PostgreSQL might start with that table.
@@ -22,6 +23,7 @@ export const READ_RUNS = `
   SELECT ${CANDIDATE_COLUMNS}, (SELECT w.mode FROM workflow_runs w WHERE w.run = e.id),
     (SELECT w.paused FROM workflow_runs w WHERE w.run = e.id), (SELECT w.revision FROM workflow_runs w WHERE w.run = e.id),
     (SELECT w.outcome FROM workflow_runs w WHERE w.run = e.id), (SELECT ${KEPT} FROM workflow_runs w WHERE w.run = e.id),
+    (SELECT w.map_counts FROM workflow_runs w WHERE w.run = e.id),
     (SELECT string_agg(DISTINCT s.execution_id::text, ',') FROM signals s WHERE s.run = e.id AND s.taken_by IS NULL)
   FROM (SELECT unnest($1::uuid[]) AS id) a JOIN executions e ON e.id = a.id
   WHERE e.node = ${RUN_NODE} AND e.queue <> ${QUEUE_CODES.NONE}`;
@@ -35,7 +37,14 @@ export const READ_GRAPHS = `
 
 export const READ_NODES = `
   SELECT e.job_id, e.id, e.node, e.item, e.state, e.branch, e.queue = ${QUEUE_CODES.PARKED} FROM (SELECT unnest($1::uuid[]) AS run) a
-  JOIN executions e ON e.job_id = a.run AND ${isLater("e")}`;
+  JOIN executions e ON e.job_id = a.run AND ${isLater("e")} AND (e.item IS NULL OR e.queue <> ${QUEUE_CODES.NONE})`;
+
+/** Items as one text for each state of a map, because a map may have 100,000 of them. */
+export const READ_ITEMS = `
+  SELECT e.job_id, e.node, e.state, string_agg(e.item::text, ',' ORDER BY e.item)
+  FROM (SELECT unnest($1::uuid[]) AS run) a
+  JOIN executions e ON e.job_id = a.run AND ${isLater("e")} AND e.item IS NOT NULL
+  GROUP BY e.job_id, e.node, e.state ORDER BY e.node, e.state`;
 
 export const READ_RESULTS = `
   SELECT e.id, e.result FROM (SELECT unnest($1::uuid[]) AS id) a JOIN executions e ON e.id = a.id
@@ -75,6 +84,7 @@ export function runs(db: Connections, now: () => number): StoreRuns {
   return {
     load: (ids, isKnown) => load(db, ids, isKnown),
     results: (ids) => results(db, ids),
+    items: (ids) => readItems(db, ids),
     kept: (ids) => kept(db, ids),
     openRuns: (shards, after, limit) => openRuns(db, shards, after, limit),
     retry: (asked) =>
@@ -97,29 +107,56 @@ async function load(db: Connections, ids: readonly ExecutionId[], isKnown: IsKno
     db,
     open.map(({ row }) => row.id),
   );
+  // Only runs with counted maps have items.
+  const mapped = open.filter(({ mapCounts }) => mapCounts.length > 0).map(({ row }) => row.id);
+  const items = mapped.length === 0 ? new Map<ExecutionId, ItemStates[]>() : await readItems(db, mapped);
   return open.flatMap((run): LoadedRun[] => {
     const stored = graphs.get(keyOf(run.row.jobId, run.row.jobVersion)) ?? null;
     if (stored === null && isNew(run)) return [];
-    return [{ ...run, stored, executions: executions.get(run.row.id) ?? [] }];
+    return [{ ...run, stored, ...rowsOf(run.row.id, executions, items) }];
   });
 }
 
+function rowsOf(
+  run: ExecutionId,
+  executions: ReadonlyMap<ExecutionId, NodeExecution[]>,
+  items: ReadonlyMap<ExecutionId, ItemStates[]>,
+): Pick<LoadedRun, "executions" | "items"> {
+  const ended = (items.get(run) ?? []).filter(({ state }) => isFinal(state));
+  return { executions: executions.get(run) ?? [], items: ended };
+}
+
+async function readItems(db: Connections, ids: readonly ExecutionId[]): Promise<Map<ExecutionId, ItemStates[]>> {
+  const rows = await chunkwise(ids, RUNS, (some) =>
+    db.run("read", { name: "read_items", text: READ_ITEMS, values: [uuids(some, (id) => id)] }),
+  );
+  const found = new Map<ExecutionId, ItemStates[]>();
+  for (const row of rows) {
+    const [run, node, state, items] = row as [ExecutionId, number, number, string];
+    const states = found.get(run) ?? [];
+    states.push({ node, state: stateOf(state), items: Uint32Array.from(items.split(","), Number) });
+    found.set(run, states);
+  }
+  return found;
+}
+
 type IsKnown = Parameters<StoreRuns["load"]>[1];
-type OpenRun = Pick<LoadedRun, "row" | "mode" | "paused" | "outcome" | "revision" | "kept" | "signalled">;
+type OpenRun = Pick<LoadedRun, "row" | "mode" | "paused" | "outcome" | "revision" | "kept" | "mapCounts" | "signalled">;
 type RunColumns = [
   mode: number,
   paused: boolean,
   revision: number,
   outcome: string | null,
   kept: string | null,
+  mapCounts: string | null,
   signalled: string | null,
 ];
 
 function runFrom(columns: Row): OpenRun {
-  const [mode, paused, revision, outcome, kept, signalled] = columns.slice(-6) as RunColumns;
+  const [mode, paused, revision, outcome, kept, mapCounts, signalled] = columns.slice(-7) as RunColumns;
   return {
     ...{ row: candidateFrom(columns), mode: runModeOf(mode), paused, outcome: outcomeFrom(outcome), revision },
-    ...{ kept: keptFrom(kept), signalled: signalled?.split(",") ?? [] },
+    ...{ kept: keptFrom(kept), mapCounts: mapCountsFrom(mapCounts), signalled: signalled?.split(",") ?? [] },
   };
 }
 

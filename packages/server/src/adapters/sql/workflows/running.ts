@@ -4,12 +4,13 @@ import type { NodeBirth, RunChange } from "../../../ports/store-runs.ts";
 import { bools, int2s, int4s, texts, uuids } from "../connection/arrays.ts";
 import { RUN_MODE_CODES } from "../connection/codes.ts";
 import { NODE_COLUMNS, newNodes, newNodeValues, nodeInsert } from "./new-nodes.ts";
+import { mapCountsText } from "./retry-run.ts";
 
 /** Parts of the commit statement for ticks that change runs of workflows or create executions of nodes; see commit-statement.ts. */
 
 /** Number of the first parameter of these parts. */
 const FIRST = 94;
-const [BRANCH, RUN, END, PARENT, NODE] = [FIRST, FIRST + 1, FIRST + 8, FIRST + 10, FIRST + 12] as const;
+const [BRANCH, RUN, END, PARENT, NODE] = [FIRST, FIRST + 1, FIRST + 9, FIRST + 11, FIRST + 13] as const;
 /** Number of the parameter behind the last one of these parts: nodes of planned occurrences. */
 export const PLANNED_NODES = NODE + NODE_COLUMNS;
 
@@ -24,13 +25,13 @@ export const PLANNED_NODES = NODE + NODE_COLUMNS;
 export const running = (holds: (column: string) => string) => `, run AS MATERIALIZED (
   SELECT unnest($${RUN}::int2[]) AS shard, unnest($${RUN + 1}::uuid[]) AS run, unnest($${RUN + 2}::int4[]) AS was_revision,
     unnest($${RUN + 3}::int4[]) AS revision, unnest($${RUN + 4}::int2[]) AS mode,
-    unnest($${RUN + 5}::bool[]) AS paused, unnest($${RUN + 6}::text[]) AS outcome
+    unnest($${RUN + 5}::bool[]) AS paused, unnest($${RUN + 6}::text[]) AS outcome, unnest($${RUN + 7}::text[]) AS map_counts
 ), undone AS MATERIALIZED (
   SELECT p.run FROM (SELECT unnest($${END}::uuid[]) AS run, unnest($${END + 1}::uuid[]) AS done) p
   WHERE (p.done IN (SELECT u.id FROM updated u)) IS NOT TRUE
 ), ran AS (
   UPDATE workflow_runs w SET revision = r.revision, mode = r.mode, paused = r.paused,
-    outcome = coalesce(r.outcome, w.outcome)
+    outcome = coalesce(r.outcome, w.outcome), map_counts = coalesce(r.map_counts, w.map_counts)
   FROM run r WHERE w.run = r.run AND w.revision = r.was_revision AND ${holds("r.shard")}
     AND (r.run IN (SELECT d.run FROM undone d)) IS NOT TRUE
   RETURNING w.run
@@ -91,6 +92,7 @@ export function runningValues(batch: readonly ShardCommit[], changes: readonly P
     int2s(runs, (r) => RUN_MODE_CODES[r.mode]),
     bools(runs, (r) => r.paused),
     texts(runs, (r) => (r.outcome === undefined ? null : JSON.stringify(r.outcome))),
+    texts(runs, ({ mapCounts }) => (mapCounts === undefined ? null : mapCountsText(mapCounts))),
     uuids(ends, ([run]) => run),
     uuids(ends, ([, end]) => end),
     uuids(pairs, ([child]) => child),

@@ -19,6 +19,7 @@ import { workflows } from "./0018-workflows.ts";
 import { retriedRuns } from "./0019-retried-runs.ts";
 import { workflowActs } from "./0020-workflow-acts.ts";
 import { compensations } from "./0021-compensations.ts";
+import { maps } from "./0022-maps.ts";
 
 export interface Migration {
   /** Version of the schema after the migration; versions grow. */
@@ -55,4 +56,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 19, name: "retried runs", sql: retriedRuns },
   { version: 20, name: "workflow acts", sql: workflowActs },
   { version: 21, name: "compensations", sql: compensations },
+  { version: 22, name: "maps", sql: maps },
 ];

@@ -1,0 +1,76 @@
+import { WORKFLOW_LIVE_MAX } from "@mainspring/contract/limits";
+import type { Candidate } from "../../domain/execution.ts";
+import type { ExecutionId } from "../../domain/ids.ts";
+import { laneHash } from "../../domain/lane.ts";
+import { edgesOf, nodeOfEdge } from "../../domain/workflow/adjacency.ts";
+import type { StoredNode } from "../../domain/workflow/definition.ts";
+import { nodeExecution } from "../../domain/workflow/node-execution.ts";
+import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
+import { poolOf, type Step } from "../state.ts";
+import { isHeld } from "./hold.ts";
+import type { Run } from "./runs.ts";
+
+/** Creates executions of the nodes and items that may start, as far as the window of the run has room. @param ends ends in this batch that made room */
+export function createReady(step: Step, run: Run, ends: readonly ExecutionId[]): void {
+  if (isHeld(run)) return;
+  const { progress } = run;
+  const nodes = progress.takeReady(WORKFLOW_LIVE_MAX - progress.live);
+  for (const node of nodes) create(step, run, createdNode(step, run, node, null), [...endsBefore(step, run, node)]);
+  const items = progress.takeItems(WORKFLOW_LIVE_MAX - progress.live);
+  // An item may have the place of another one only if the other one has ended.
+  for (const [node, item] of items) create(step, run, createdNode(step, run, node, item), ends);
+  if (nodes.length + items.length > 0) step.state.recentWrites.add(run.id, step.batch.number);
+}
+
+function create(step: Step, run: Run, row: Candidate, after: readonly ExecutionId[]): void {
+  run.uncommitted.add(row.id);
+  step.batch.create({ row, laneHash: laneHash(row), after, createdAt: step.now });
+}
+
+function createdNode(
+  { state, now }: Step,
+  { id, shard, read, signalled }: Run,
+  node: number,
+  item: number | null,
+): Candidate {
+  const { tenant, jobVersion, scheduledAt } = read.row;
+  const definition = read.definitions[node] as StoredNode;
+  const pool = poolOf(state, definition.pool);
+  const row = nodeExecution({ id, shard, tenant, jobVersion, scheduledAt }, node, definition, pool, now, item);
+  if (signalled.has(row.id)) row.steps = "RECORDED";
+  return row;
+}
+
+/** Records the ends in this batch from which skips follow: a node that follows from a skip follows from these ends. */
+export function noteSkips(step: Step, run: Run, ends: readonly ExecutionId[], skipped: readonly number[]): void {
+  const { number } = step.batch;
+  if (run.skips?.batch !== number) run.skips = { batch: number, causes: new Map() };
+  const { positions } = run.progress.graph;
+  const place = (node: number) => positions[node] as number;
+  for (const node of [...skipped].sort((a, b) => place(a) - place(b))) {
+    const causes = endsBefore(step, run, node);
+    for (const end of ends) causes.add(end);
+    run.skips.causes.set(node, causes);
+  }
+}
+
+/**
+ * Changes that the batch writes and from which the state of a node follows: ends of its parents, ends that skipped a
+ * parent, and the opening of the run. The store creates the node only if it writes them. Ends of items are left out,
+ * because the change of the run's row stands for them.
+ */
+export function endsBefore(step: Step, { id, shard, progress, skips }: Run, node: number): Set<ExecutionId> {
+  const { changes } = step.batch.shard(shard);
+  const causes = skips?.batch === step.batch.number ? skips.causes : null;
+  const ends = new Set<ExecutionId>();
+  if (changes.get(id)?.queue === "OPEN") ends.add(id);
+  for (const edge of edgesOf(progress.graph.parents, node)) {
+    const parent = nodeOfEdge(edge);
+    for (const cause of causes?.get(parent) ?? []) ends.add(cause);
+    // A skipped node has no execution. The check saves the computation of an id.
+    if (progress.stateOf(parent) === "SKIPPED" || progress.graph.isMap(parent)) continue;
+    const execution = nodeExecutionId(id, parent, null, 0);
+    if (changes.get(execution)?.queue === "NONE") ends.add(execution);
+  }
+  return ends;
+}
