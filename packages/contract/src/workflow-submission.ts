@@ -153,6 +153,10 @@ export const WorkflowNodeSubmission = named(
     ),
     tolerate: Type.Optional(Tolerate),
     ...policies,
+    concurrencyKey: Type.Optional(
+      Line("executions of one key, of jobs and of nodes of any runs, run at most concurrencyLimit at once; up to 255"),
+    ),
+    concurrencyLimit: JobSubmission.properties.concurrencyLimit,
   },
   closed,
 );

@@ -102,6 +102,7 @@ export type * from "./ports/store-queries.ts";
 export type { OverdueJob } from "./ports/store-queries.ts";
 export type * from "./ports/store-recurrences.ts";
 export type { StoreTimeZones } from "./ports/store-time-zones.ts";
+export { decodeNodes } from "./ports/stored-nodes.ts";
 export { Turns } from "./ports/turns.ts";
 export { SHARED } from "./scheduler/ownership/shard-ownership.ts";
 export { type SchedulerDependencies } from "./scheduler/scheduler.ts";

@@ -63,6 +63,10 @@ export interface WorkflowNodeRequest extends NodePolicies {
    * takes a value as it is.
    */
   payload?: unknown;
+  /** Concurrency key: at most `concurrencyLimit` executions of the key run at once, those of jobs and of nodes of any runs. */
+  concurrencyKey?: string;
+  /** Number of executions of the concurrency key that may run at once; default 1. The newest execution counts. */
+  concurrencyLimit?: number;
   /** Nodes that must end first; absent: the node runs at once. */
   dependsOn?: readonly WorkflowDependency[];
   /** ALL (default): the node runs when all dependencies are met. ANY: when one is met. */

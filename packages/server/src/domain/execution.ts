@@ -101,6 +101,19 @@ export function isNode({ node }: Pick<Candidate, "node">): boolean {
   return node !== undefined && node !== RUN_NODE;
 }
 
+/**
+ * Whether the execution is that of a node with a concurrency key. It is in the shard of its key, whose owner does not know
+ * the run: commands tell each owner what concerns it.
+ */
+export function isKeyedNode(row: Pick<Candidate, "node" | "concurrencyKey">): boolean {
+  return isNode(row) && row.concurrencyKey !== null;
+}
+
+/** Whether the execution is that of a node whose run has the same owner, because both are in one shard. */
+export function isNodeBesideRun(row: Pick<Candidate, "node" | "concurrencyKey">): boolean {
+  return isNode(row) && row.concurrencyKey === null;
+}
+
 /** Whether the execution is a run of a workflow. */
 export function isRun({ node }: Pick<Candidate, "node">): boolean {
   return node === RUN_NODE;

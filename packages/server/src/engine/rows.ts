@@ -2,10 +2,12 @@ import {
   type EndedAttempt,
   type ExecutionError,
   type FinalState,
+  isKeyedNode,
   isNode,
   type Queue,
   type StepsMark,
 } from "../domain/execution.ts";
+import { nodeCommandId } from "../domain/workflow/node-id.ts";
 import type { Replacement, RowChange } from "../ports/store.ts";
 import type { Entry } from "./entry.ts";
 import { freeKey, leaveOpening } from "./runs/held-keys.ts";
@@ -107,7 +109,8 @@ export function finishEntry(
     entry.cancels = [];
   }
   step.state.recentWrites.add(entry.id, step.batch.number);
-  if (isNode(entry.row)) noteNode(step, entry, state, words.branch ?? null);
+  if (isKeyedNode(entry.row)) tellRun(step, entry, state, words.branch ?? null);
+  else if (isNode(entry.row)) noteNode(step, entry, state, words.branch ?? null);
   else step.state.plans.ended(entry.row.jobId, entry.id, step.now);
   forget(step, entry);
 }
@@ -118,6 +121,13 @@ function noteNode({ state, batch }: Step, { id, row }: Entry, end: FinalState, b
   batch.nodeEnds.set(id, row.jobId);
   const { node, item = null, shard } = row;
   state.runs.ended.push({ id, run: row.jobId, node, item, state: end, branch, shard });
+}
+
+/** Has the batch that ends a node with a concurrency key leave a command about it for the owner of its run. */
+function tellRun({ batch }: Step, { id, row }: Entry, state: FinalState, branch: string | null): void {
+  const { jobId: run, node = 0, item = null, shard } = row;
+  const command = { id: nodeCommandId("NODE_ENDED", run, node, item), kind: "NODE_ENDED", executionId: id } as const;
+  batch.addCommand(shard, { run, command: { ...command, ofNode: { run, node, ...(item !== null && { item }) }, state, branch } });
 }
 
 /** Notes that the batch applies the commands about signals: what follows the current attempt gets the signals. */

@@ -127,7 +127,7 @@ export interface NodePayload {
   payload: Uint8Array;
 }
 
-/** Execution of a node, in the shard of its run. */
+/** Execution of a node: in the shard of its concurrency key if it has one, else in that of its run. */
 export interface NewNode {
   /** Row of the execution: PENDING, READY or WAITING, attempt 0, with `node`. `jobId` is the id of the run. */
   row: Candidate;

@@ -2,6 +2,7 @@ import { compensationMutants } from "./compensation-mutants.ts";
 import { flowMutants } from "./flow-mutants.ts";
 import { gatewayMutants } from "./gateway-mutants.ts";
 import { idMutants } from "./id-mutants.ts";
+import { keyedNodeMutants } from "./keyed-node-mutants.ts";
 import { machineMutants } from "./machine-mutants.ts";
 import { mapMutants } from "./map-mutants.ts";
 import type { Mutant } from "./mutant.ts";
@@ -31,6 +32,7 @@ export const allMutants: readonly Mutant[] = [
   ...workflowStartMutants,
   ...compensationMutants,
   ...mapMutants,
+  ...keyedNodeMutants,
 ];
 
 export function mutantNamed(name: string): Mutant {

@@ -91,7 +91,7 @@ export const workflowStartMutants: readonly Mutant[] = [
   {
     name: "a retry passes its concurrency key by",
     file: "packages/server/src/api/workflows/workflow-retrier.ts",
-    find: "const isOpen = startsAtOnce(definition) && !begin.hasMaps;",
+    find: "const isOpen = opensAtOnce(job, createdAt, picture, begin.first) && !begin.hasMaps;",
     replace: "const isOpen = definition !== null;",
     why: "more runs of a key are open than its limit allows",
     test: {

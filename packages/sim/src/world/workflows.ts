@@ -27,6 +27,8 @@ const ACTS_EVERY = 20;
 const COMPENSATIONS = 12;
 /** Remainder of the seeds by ACTS_EVERY whose workflows have maps besides. */
 const WITH_MAPS = 4;
+/** Seeds with this remainder have workflows with nodes that have concurrency keys. */
+const KEYED_NODES = 6;
 const ANSWER_WITHIN_MS = 5_000;
 const RETRY_MS = 400;
 /** Longest sleep of a node's handler, in milliseconds. */
@@ -97,11 +99,15 @@ export class Workflows {
    */
   plan(seed: number, count: number, withinMs: number, plansEndMs: number, only: PlannedPart): void {
     const compensates = seed % ACTS_EVERY === COMPENSATIONS;
+    const hasKeyedNodes = seed % ACTS_EVERY === KEYED_NODES;
     // Planted bugs are recorded with the first of these seeds, which stays unchanged.
     const hasMaps = seed % ACTS_EVERY === WITH_MAPS && seed > WITH_MAPS;
-    if (seed % WORKFLOWS_EVERY !== WORKFLOWS_EVERY - 2 && !compensates && !hasMaps) return;
+    if (seed % WORKFLOWS_EVERY !== WORKFLOWS_EVERY - 2 && !compensates && !hasMaps && !hasKeyedNodes) return;
     const hasActs = seed % ACTS_EVERY === ACTS_EVERY - 2 || compensates || hasMaps;
     const undoing = compensates ? this.#random.fork("compensations") : null;
+    const keys = hasKeyedNodes ? this.#random.fork("keys of nodes") : null;
+    // A run with a keyed node is never paused.
+    if (hasKeyedNodes) this.#retries = new Retries(this.#clock, this.#random.fork("retries"), this.#server);
     const references = this.#random.fork("references");
     const starts = this.#random.fork("starts");
     if (hasActs) {
@@ -113,14 +119,15 @@ export class Workflows {
       const atMs = random.next() * withinMs;
       const key = `workflow-${number}`;
       const drawn = someGraph(random, key);
-      const referring = hasActs ? withReferences(references, drawn, key) : drawn;
+      if (keys !== null) giveKeys(keys, drawn);
+      const referring = hasActs || hasKeyedNodes ? withReferences(references, drawn, key) : drawn;
       const undone = undoing === null ? referring : withCompensations(undoing, referring, key);
       const graph = hasMaps ? withSomeMaps(this.#random.fork(`maps of ${key}`), undone) : undone;
       const timeoutSec = random.chance(0.1) ? random.between(1, 60) : 7_200;
       const cancelAfterMs = random.chance(0.1) ? random.between(0, random.pick([50, 20_000])) : null;
       const start = { timeoutSec, ...(hasActs && someStart(starts, EPOCH_MS + atMs)) };
       const pauses = hasActs ? somePauses(random.fork(`pauses of ${key}`)) : [];
-      if (hasActs) {
+      if (hasActs || hasKeyedNodes) {
         for (const [node, work] of graph.works.entries()) {
           const waits = waitsOf(random.fork(`waits of ${key} ${node}`), WAIT_MAX_MS);
           // A signal cannot name a map.
@@ -263,6 +270,16 @@ function someStart(random: SeededRandom, atMs: number): Start {
     ...(random.chance(0.6) && someKey(random)),
     ...(random.chance(0.1) && { startBefore: new Date(atMs + random.between(1, 120) * 1_000).toISOString() }),
   };
+}
+
+/** Gives some nodes of a graph concurrency keys, which runs and jobs have too. */
+function giveKeys(random: SeededRandom, { nodes }: SomeGraph): void {
+  for (const node of nodes) {
+    if (!random.chance(0.5)) continue;
+    const { concurrencyKey, concurrencyLimit } = someKey(random);
+    if (concurrencyKey !== undefined && concurrencyLimit !== undefined)
+      Object.assign(node, { concurrencyKey, concurrencyLimit });
+  }
 }
 
 /** A concurrency key of workflows, or one that jobs have too. */

@@ -296,7 +296,7 @@ function isKeyed({ idempotency, jobs }: Submission): boolean {
 }
 
 function copied(commit: ShardCommit): ShardCommit {
-  const { changes, assigned, settledJournals, expected, plans, commandsDone, steps, runs, births } = commit;
+  const { changes, assigned, settledJournals, expected, plans, commandsDone, commands, steps, runs, births } = commit;
   return {
     ...commit,
     changes: [...changes],
@@ -305,6 +305,7 @@ function copied(commit: ShardCommit): ShardCommit {
     expected: [...expected],
     plans: [...plans],
     commandsDone: [...commandsDone],
+    commands: [...commands],
     steps: [...steps],
     runs: [...runs],
     births: [...births],

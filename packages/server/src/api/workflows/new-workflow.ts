@@ -58,19 +58,31 @@ export function* makingWorkflow(parts: WorkflowParts): Generator<undefined, NewW
   };
   yield;
   if (job.executionId === null) return recurringWorkflow({ ...job, ...shared });
-  const beginsWithMap = hasRootMap(nodes);
-  if (job.queue === "WAITING" || beginsWithMap || !startsAtOnce(job.definition))
-    return { ...job, ...shared, deadline: null, roots: [] };
+  const first = firstNodes(graph);
+  const starts = startsAtOnce(
+    job.definition,
+    first.map((node) => stored[node]),
+  );
+  const isOpen = job.queue !== "WAITING" && starts && !hasRootMap(nodes);
+  if (!isOpen) return { ...job, ...shared, deadline: null, roots: [] };
   const { createdAt, definition } = job;
   const run = { ...job, id: job.executionId, jobVersion: 1, scheduledAt: definition.scheduledAt };
-  const roots = yield* makingRoots(run, firstNodes(graph), stored, orderingOf, createdAt);
+  const roots = yield* makingRoots(run, first, stored, orderingOf, createdAt);
   const deadline = createdAt + definition.policy.timeoutMs;
   return { ...job, ...shared, queue: "OPEN", deadline, roots };
 }
 
-/** Whether a run that is due opens when it is written. A run with a concurrency key, or one that may be too late, is its owner's to open. */
-export function startsAtOnce({ concurrencyKey, policy }: Pick<JobDefinition, "concurrencyKey" | "policy">): boolean {
-  return concurrencyKey === null && policy.startBefore === null;
+/**
+ * Whether a run that is due opens when it is written. A run with a concurrency key, or one that may be too late, is its owner's to
+ * open. So is one whose first nodes have concurrency keys: their executions do not lead the owner to the run and its deadline.
+ * @param first the nodes without open parents
+ */
+export function startsAtOnce(
+  { concurrencyKey, policy }: Pick<JobDefinition, "concurrencyKey" | "policy">,
+  first: readonly (Pick<StoredNode, "concurrencyKey"> | undefined)[],
+): boolean {
+  const hasKeyedRoot = first.some((node) => node?.concurrencyKey !== undefined);
+  return concurrencyKey === null && policy.startBefore === null && !hasKeyedRoot;
 }
 
 /** Whether a run begins with a map. Its owner opens the run, because only the owner counts items. */
@@ -98,8 +110,11 @@ function storedNode(
   return { ...stored, compensate: { ...storedWork(compensate, bytesOf(compensationOf(number))), onCancel } };
 }
 
-function storedWork({ pool, handler, requires, priority, policy }: NodeWork, payloadBytes: number): StoredWork {
-  return { pool, handler, requires, priority, policy, payloadBytes };
+function storedWork(work: NodeWork, payloadBytes: number): StoredWork {
+  const { pool, handler, requires, priority, policy, concurrencyKey, concurrencyLimit } = work;
+  const key = concurrencyKey !== undefined && { concurrencyKey };
+  const limit = concurrencyLimit !== undefined && { concurrencyLimit };
+  return { pool, handler, requires, priority, policy, ...key, ...limit, payloadBytes };
 }
 
 /** Nodes whose executions a new run begins with. */

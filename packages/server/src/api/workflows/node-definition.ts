@@ -4,6 +4,7 @@ import type { EpochMs } from "../../domain/ids.ts";
 import { DEFAULT_POOL } from "../../domain/job.ts";
 import type { Condition, Dependency, NodeMap, NodeWork, WorkflowNode } from "../../domain/workflow/definition.ts";
 import type { PolicyBook } from "../handlers/kept-policies.ts";
+import { isConstant, type KeyTemplate, parseKey } from "../handlers/key-template.ts";
 import type { FieldError } from "../http/errors.ts";
 import { contradictions, jobDefinition } from "../submit/job-definition.ts";
 
@@ -33,30 +34,31 @@ export function nodeDefinition(
   if (compensate === undefined) return definition;
   const { payload: _, ...undoing } = compensate;
   const undo = nodeWork(undoing, defaults, book, createdAt);
-  if (!Array.isArray(undo)) return { ...definition, compensate: undo };
-  return undo.map(({ field, message }) => ({ field: `compensate.${field}`, message }));
+  if (Array.isArray(undo)) return undo.map(({ field, message }) => ({ field: `compensate.${field}`, message }));
+  if (undo.concurrencyKey !== undefined) return [compensationFault(undo.handler, undo.concurrencyKey)];
+  return { ...definition, compensate: undo };
 }
+
+type GivenWork = Omit<NonNullable<WorkflowNodeSubmission["compensate"]>, "payload"> &
+  Pick<WorkflowNodeSubmission, "concurrencyKey" | "concurrencyLimit">;
 
 /** Work of a node or of its compensation. @returns faults that the schema cannot express */
 function nodeWork(
-  { target, ...policies }: Omit<NonNullable<WorkflowNodeSubmission["compensate"]>, "payload">,
+  { target, ...policies }: GivenWork,
   { pool: defaultPool, ...common }: Defaults,
   book: PolicyBook,
   createdAt: EpochMs,
 ): NodeWork | FieldError[] {
   const pool = target.pool ?? defaultPool ?? book.homeOf(target.handler) ?? DEFAULT_POOL;
-  const {
-    concurrencyKey,
-    concurrencyLimit: _limit,
-    uniqueKey: _key,
-    ...declared
-  } = book.of(pool, target.handler) ?? {};
-  if (concurrencyKey !== undefined) return [keyFault(target.handler, concurrencyKey)];
+  const { uniqueKey: _key, ...kept } = book.of(pool, target.handler) ?? {};
+  const declared = keyOfTask(kept, policies.concurrencyKey);
+  if (declared === null) return [keyFault(target.handler, kept.concurrencyKey ?? "")];
   const job: JobSubmission = { ...declared, ...common, ...policies, target: { ...target, pool } };
   const faults = contradictions(job, 0);
   if (faults.length > 0) return faults;
-  const { handler, requires, priority, policy } = jobDefinition(job, createdAt);
-  return { pool, handler, requires, priority, policy };
+  const { handler, requires, priority, policy, concurrencyKey, concurrencyLimit } = jobDefinition(job, createdAt);
+  const key = concurrencyKey !== null && { concurrencyKey, ...(concurrencyLimit > 1 && { concurrencyLimit }) };
+  return { pool, handler, requires, priority, policy, ...key };
 }
 
 function edge(dependency: NonNullable<WorkflowNodeSubmission["dependsOn"]>[number]): Dependency {
@@ -83,10 +85,40 @@ function withMap(compensate: WorkflowNodeSubmission["compensate"]): FieldError[]
   return compensate === undefined ? [] : [{ field: "compensate", message }];
 }
 
-/** A node without the key would exceed the limit that the task declares. */
-function keyFault(handler: string, key: NonNullable<HandlerPolicies["concurrencyKey"]>): FieldError {
+/**
+ * Policies of a task without a key that a node of the workflow cannot have, or has itself.
+ * @param own key of the node; undefined: it has none
+ * @returns null: the key depends on the payload, which may not be known before the node runs
+ */
+function keyOfTask(policies: HandlerPolicies, own: string | undefined): HandlerPolicies | null {
+  const { concurrencyKey, concurrencyLimit, ...plain } = policies;
+  const limit = concurrencyLimit !== undefined && { concurrencyLimit };
+  if (own !== undefined) return { ...plain, ...limit };
+  if (concurrencyKey === undefined) return plain;
+  // Templates were checked when they were declared.
+  return isConstant(parseKey(concurrencyKey) as KeyTemplate) ? { ...plain, ...limit, concurrencyKey } : null;
+}
+
+/** A compensation without the key would exceed the limit that the task declares. */
+function compensationFault(handler: string, key: string): FieldError {
   const message =
-    `cannot be a node: its task ${JSON.stringify(handler)} declares the concurrencyKey ${JSON.stringify(key)}, and nodes have ` +
-    "no concurrency keys. Submit it as a job, or limit its pool";
-  return { field: "target.handler", message };
+    `cannot compensate a node: its task ${JSON.stringify(handler)} declares the concurrencyKey ${JSON.stringify(key)}, and compensations ` +
+    "have no concurrency keys";
+  return { field: "compensate.target.handler", message };
+}
+
+/** A node without the key would exceed the limit that the task declares. */
+function keyFault(handler: string, key: string): FieldError {
+  const message =
+    `is missing: the task ${JSON.stringify(handler)} declares ${JSON.stringify(key)}, which is filled in from payloads of jobs alone; ` +
+    "give concurrencyKey in the node";
+  return { field: "concurrencyKey", message };
+}
+
+/** The run holds a place of its key until its last node has ended. */
+export function sharedKeyFault(key: string): FieldError {
+  const message =
+    `is the key ${JSON.stringify(key)} of the workflow, whose run holds it until the node has ended: ` +
+    "give the node another key, or the workflow none";
+  return { field: "concurrencyKey", message };
 }

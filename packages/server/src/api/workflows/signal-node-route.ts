@@ -36,7 +36,8 @@ export function signalNodeRoute(app: HttpApp, deps: SignalDependencies & { runs:
       const executionId = nodeExecutionId(run, node, null, 0);
       // The execution of a final node answers a repeat of an earlier signal.
       if (picture.progress.stateOf(node) !== "LIVE" && !picture.executions.has(node)) refuseUnborn(picture, node);
-      const outcome = await passSignal(deps, { shard, executionId, ofNode: { run, node } }, signal);
+      const isKeyed = picture.nodes[node]?.concurrencyKey !== undefined && ({ isKeyed: true } as const);
+      const outcome = await passSignal(deps, { shard, executionId, ofNode: { run, node, ...isKeyed } }, signal);
       const { code, body } = signalAnswer(outcome, signal, noSuchWorkflow);
       return reply.code(code).send(body);
     });

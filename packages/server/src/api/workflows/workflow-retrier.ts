@@ -83,7 +83,7 @@ export class WorkflowRetrier {
     const { executionId, jobId, retryOf, kept, outcome } = picture.run;
     const job = await this.#deps.store.queries.getJob(DEFAULT_TENANT, jobId);
     const begin = beginningOf(picture.graph, { kept, mapCounts: keptCounts(picture, kept) });
-    const isOpen = job === null || startsAtOnce(retriedDefinition(job, picture.run.createdAt));
+    const isOpen = job === null || opensAtOnce(job, picture.run.createdAt, picture, begin.first);
     // A run that goes on with a compensation has no executions of nodes.
     const isResumed = outcome !== null && picture.executions.size === 0 && picture.items.length === 0;
     const starts = isOpen && (isResumed || !begin.hasMaps);
@@ -111,7 +111,7 @@ export class WorkflowRetrier {
     const orderingOf = await orderings.read();
     const createdAt = runtime.now();
     const definition = retriedDefinition(job, createdAt);
-    const isOpen = startsAtOnce(definition) && !begin.hasMaps;
+    const isOpen = opensAtOnce(job, createdAt, picture, begin.first) && !begin.hasMaps;
     const { pool, handler, requires, priority, concurrencyKey } = definition;
     const { shard, tenant, jobId, jobVersion } = run;
     const executionId = runtime.uuid();
@@ -130,6 +130,13 @@ export class WorkflowRetrier {
       ...(outcome !== null && { outcome }),
     };
   }
+}
+
+function opensAtOnce(job: Pick<JobView, "definition">, at: EpochMs, { nodes }: RunPicture, first: readonly number[]) {
+  return startsAtOnce(
+    retriedDefinition(job, at),
+    first.map((node) => nodes[node]),
+  );
 }
 
 /** Definition of a further run of a workflow. Its time counts from now, and it is not too late to start. */

@@ -38,6 +38,10 @@ export interface NodeWork {
   /** 0 to 9; 5 is normal. */
   priority: number;
   policy: ExecutionPolicy;
+  /** Key that the node shares with the executions of jobs and of other nodes; left out: none. */
+  concurrencyKey?: string;
+  /** Executions of the key that run at once, at most; left out: 1. The limit of the newest execution counts. */
+  concurrencyLimit?: number;
 }
 
 /** Node of a workflow, with every default filled in: one execution of each run. */

@@ -18,6 +18,22 @@ export function nodeExecutionId(run: ExecutionId, node: number, item: number | n
   return `${run.slice(0, TIME_CHARS)}-${version}-${variant}-${hex(c >>> 16, 4)}${hex(d, 8)}`;
 }
 
+/** Kinds of commands whose ids follow from a node; the number takes the place of the salt, behind those of executions. */
+const COMMAND_SALTS = { NODE_ENDED: 0x4000_0001, CANCEL: 0x4000_0002 } as const;
+
+/**
+ * Id of a command that the owner of a run and the owner of a node's concurrency key send each other. A node has one
+ * command of each kind, so that a repeated one finds its place taken.
+ */
+export function nodeCommandId(
+  kind: keyof typeof COMMAND_SALTS,
+  run: ExecutionId,
+  node: number,
+  item: number | null,
+): string {
+  return nodeExecutionId(run, node, item, COMMAND_SALTS[kind]);
+}
+
 type Words = [number, number, number, number];
 
 function wordsOf(id: string): Words {

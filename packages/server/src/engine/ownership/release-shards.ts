@@ -74,7 +74,7 @@ function releaseRuns({ state }: Step, shards: ReadonlySet<ShardId>): void {
   for (const [id, [end]] of runs.earlyEnds) if (end !== undefined && shards.has(end.shard)) runs.earlyEnds.delete(id);
   for (const nodes of [runs.ending, runs.fetching])
     for (const [id, { shard }] of nodes) if (shards.has(shard)) nodes.delete(id);
-  for (const open of [runs.cancels, runs.orders, runs.signals]) {
+  for (const open of [runs.cancels, runs.orders, runs.signals, runs.keyedEnds]) {
     for (const [id, commands] of open) {
       if (!commands.some(({ shard }) => shards.has(shard))) continue;
       for (const command of commands) openCommands.delete(command.id);

@@ -24,7 +24,7 @@ export function createReady(step: Step, run: Run, ends: readonly ExecutionId[]):
 
 function create(step: Step, run: Run, row: Candidate, after: readonly ExecutionId[]): void {
   run.uncommitted.add(row.id);
-  step.batch.create({ row, laneHash: laneHash(row), after, createdAt: step.now });
+  step.batch.create(run.shard, { row, laneHash: laneHash(row), after, createdAt: step.now });
 }
 
 function createdNode(

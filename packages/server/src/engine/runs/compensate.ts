@@ -110,7 +110,7 @@ export function createCompensations(step: Step, run: Run, { compensation }: Undo
     const ofRun = { id, shard, tenant, jobVersion, scheduledAt };
     const row = nodeExecution(ofRun, compensationOf(node), work, pool, step.now);
     run.uncommitted.add(row.id);
-    step.batch.create({ row, laneHash: laneHash(row), after: [], createdAt: step.now });
+    step.batch.create(shard, { row, laneHash: laneHash(row), after: [], createdAt: step.now });
   }
   step.state.recentWrites.add(id, step.batch.number);
 }

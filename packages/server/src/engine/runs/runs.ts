@@ -3,7 +3,13 @@ import type { EpochMs, ExecutionId, ShardId } from "../../domain/ids.ts";
 import type { Compensation } from "../../domain/workflow/compensation.ts";
 import type { MapCount } from "../../domain/workflow/map-counts.ts";
 import type { RunProgress } from "../../domain/workflow/readiness.ts";
-import type { CancelCommand, NodeOfCommand, RunCommand, SignalCommand } from "../../ports/store-commands.ts";
+import type {
+  CancelCommand,
+  NodeEndedCommand,
+  NodeOfCommand,
+  RunCommand,
+  SignalCommand,
+} from "../../ports/store-commands.ts";
 import type { RunMode, RunOutcome } from "../../ports/store-runs.ts";
 import { Heap, type HeapNode } from "../heap.ts";
 import type { ReadRun } from "../inputs.ts";
@@ -31,6 +37,8 @@ export interface Run {
   failingIn: number | null;
   /** Executions of nodes that have open signals. Executions that do not exist yet are created with a mark. */
   readonly signalled: Set<ExecutionId>;
+  /** Executions of nodes with concurrency keys whose owners this owner has asked to end them. */
+  readonly toldToEnd: Set<ExecutionId>;
   /** Revision in the store once every batch up to now is committed. */
   revision: number;
   /** Executions of nodes whose creating commit is not answered yet. Until then nothing else may be written of them. */
@@ -77,7 +85,7 @@ export interface Skips {
 /** Command about a signal that names a node. */
 export type NodeSignal = SignalCommand & { ofNode: NodeOfCommand };
 
-/** End of a node that the batch writes. */
+/** End of a node. */
 export interface NodeEnd {
   id: ExecutionId;
   run: ExecutionId;
@@ -87,6 +95,8 @@ export interface NodeEnd {
   state: FinalState;
   /** Branch that the successful attempt named; null: none. */
   branch: string | null;
+  /** The end is durable already: the node ended in the shard of its concurrency key. Left out: the batch writes it. */
+  isDurable?: true;
   /** Shard of the run. */
   shard: ShardId;
 }
@@ -109,6 +119,10 @@ export class Runs {
   /** Commands about signals to nodes without an execution, by run, until the run is read. */
   readonly signals = new Map<ExecutionId, NodeSignal[]>();
   readonly byId = new Map<ExecutionId, Run>();
+  /** Commands about ends of nodes with concurrency keys, by run, until the run is read. */
+  readonly keyedEnds = new Map<ExecutionId, NodeEndedCommand[]>();
+  /** Runs that have yet to ask for the ends of nodes with concurrency keys, because a batch had enough commands. */
+  readonly untold = new Set<Run>();
   /** Runs by their deadlines. */
   readonly deadlines = new Heap<Run>();
   /** Runs to read, collected over a step. */

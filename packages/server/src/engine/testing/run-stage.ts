@@ -133,6 +133,15 @@ export class Stage {
     return this;
   }
 
+  /** Gives nodes concurrency keys. @param keys keys by name */
+  keys(keys: Record<string, string>): this {
+    this.#read.definitions = this.#read.definitions.map((definition) => {
+      const concurrencyKey = keys[definition.name];
+      return concurrencyKey === undefined ? definition : { ...definition, concurrencyKey };
+    });
+    return this;
+  }
+
   run(executions: NodeExecution[], mode: RunMode, paused: boolean): ReadRun {
     return {
       ...this.#read,

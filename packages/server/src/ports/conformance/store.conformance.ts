@@ -7,6 +7,7 @@ import { flowsConformance } from "./store-flows.conformance.ts";
 import { handlersConformance } from "./store-handlers.conformance.ts";
 import { jobExecutionsConformance } from "./store-job-executions.conformance.ts";
 import { jobsConformance } from "./store-jobs.conformance.ts";
+import { keyedNodesConformance } from "./store-keyed-nodes.conformance.ts";
 import { ledgerConformance } from "./store-ledger.conformance.ts";
 import { logsConformance } from "./store-logs.conformance.ts";
 import { mapsConformance } from "./store-maps.conformance.ts";
@@ -52,6 +53,7 @@ export function storeConformance(name: string, makeStore: MakeStore): void {
     describe("runs of workflows that wait", () => waitingRunsConformance(() => scene));
     describe("paused runs of workflows", () => pausedRunsConformance(() => scene));
     describe("changes of jobs", () => jobsConformance(() => scene));
+    describe("nodes with concurrency keys", () => keyedNodesConformance(() => scene));
     describe("executions of a job", () => jobExecutionsConformance(() => scene));
     describe("changes of recurring jobs", () => recurringJobsConformance(() => scene));
     describe("recurring jobs of the whole store", () => watchedJobsConformance(() => scene));

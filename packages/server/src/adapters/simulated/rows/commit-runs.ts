@@ -1,6 +1,7 @@
 import type { ExecutionId } from "../../../domain/ids.ts";
 import { invariant } from "../../../domain/invariant.ts";
 import type { ShardCommit, ShardOutcome } from "../../../ports/store.ts";
+import type { Command } from "../../../ports/store-commands.ts";
 import type { AppliedChange, AppliedRun } from "../history.ts";
 import { unstorableNode } from "../storable.ts";
 import type { StoreData } from "../store-data.ts";
@@ -54,4 +55,22 @@ export function commitRuns(
     }
   }
   return outcome;
+}
+
+/** Adds commands between the owners of runs and of their nodes with concurrency keys. @returns those that are new */
+export function addCommands(
+  data: StoreData,
+  asked: ShardCommit,
+  applied: readonly AppliedChange[],
+  missedRuns: readonly ExecutionId[],
+): Command[] {
+  const changed = new Set(applied.map(({ after }) => after.id));
+  return asked.commands.flatMap(({ run, command }): Command[] => {
+    const shard = data.runs.get(run)?.shard;
+    const isEnd = command.kind === "NODE_ENDED";
+    const isJustified = isEnd ? changed.has(command.executionId) : !missedRuns.includes(run);
+    if (shard === undefined || !isJustified) return [];
+    const added = isEnd ? { ...command, shard } : command;
+    return data.commands.add(added) ? [added] : [];
+  });
 }

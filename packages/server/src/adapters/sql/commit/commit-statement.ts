@@ -7,7 +7,15 @@ import type { Row, Statement } from "../connection/connections.ts";
 import { fewerParameters } from "../connection/fewer-parameters.ts";
 import { DEFINITION, REPLACED, replacedValues, replacementOf } from "../jobs/replacements.ts";
 import { planned, plannedAnswer, plannedNodes, plannedValues } from "../recurring/plan-changes.ts";
-import { BRANCHED, BRANCHES, isRunning, running as ran, runningAnswer, runningValues } from "../workflows/running.ts";
+import {
+  BRANCHED,
+  BRANCHES,
+  isRunning,
+  lastRunningValues,
+  running as ran,
+  runningAnswer,
+  runningValues,
+} from "../workflows/running.ts";
 import { journalText } from "./journal.ts";
 import { MARKED, MARKS, stepped, steppedValues } from "./step-records.ts";
 
@@ -137,6 +145,8 @@ export interface CommitAnswer {
   notCreated: Set<string>;
   missedRuns: Set<string>;
   notBorn: Set<string>;
+  /** Elements of ADDED_ANSWER. */
+  added: string[];
 }
 
 /** @param now time that the rows get as the time of their last write */
@@ -170,7 +180,7 @@ export function commitStatement(batch: readonly ShardCommit[], now: EpochMs): St
   const isStepping = steps.length > 0 || marks.some((change) => change.steps !== undefined);
   const whole = () => [...values, ...replacedValues(replaced), ...plannedValues(batch), ...steppedValues(marks, steps)];
   if (batch.some(isRunning)) {
-    const all = [...whole(), ...runningValues(batch, marks), plannedNodes(batch)];
+    const all = [...whole(), ...runningValues(batch, marks), plannedNodes(batch), ...lastRunningValues(batch)];
     if (isStepping || isPlanning || replaced.length > 0)
       return { name: "commit_whole_running", text: WHOLE_RUNNING_TEXT, values: all };
     return { name: "commit_running", text: RUNNING.text, values: RUNNING.pick(all) };
@@ -206,10 +216,11 @@ type AnswerRow = [
   notCreated?: string | null,
   missedRuns?: string | null,
   notBorn?: string | null,
+  added?: string | null,
 ];
 
 export function commitAnswer(rows: Row[]): CommitAnswer {
-  const [held, missed, unexpected, missedPlans, notCreated, missedRuns, notBorn] = rows[0] as AnswerRow;
+  const [held, missed, unexpected, missedPlans, notCreated, missedRuns, notBorn, added] = rows[0] as AnswerRow;
   return {
     held: new Set(listed(held).map(Number)),
     missed: new Set([...listed(missed), ...listed(unexpected)]),
@@ -217,6 +228,7 @@ export function commitAnswer(rows: Row[]): CommitAnswer {
     notCreated: new Set(listed(notCreated ?? null)),
     missedRuns: new Set(listed(missedRuns ?? null)),
     notBorn: new Set(listed(notBorn ?? null)),
+    added: listed(added ?? null),
   };
 }
 

@@ -95,7 +95,10 @@ export function runs(db: Connections, now: () => number): StoreRuns {
   };
 }
 
-/** See StoreRuns.load. Only the owner of a run, which asks, changes the run, so the reads need no common snapshot. */
+/**
+ * See StoreRuns.load. Only the owner of a run, which asks, changes the run, so the reads need no common snapshot. Ends of
+ * nodes with concurrency keys are the exception: an item that ends between the reads is among those of both.
+ */
 async function load(db: Connections, ids: readonly ExecutionId[], isKnown: IsKnown): Promise<LoadedRun[]> {
   const rows = await chunkwise(ids, RUNS, (some) =>
     db.run("read", { name: "read_runs", text: READ_RUNS, values: [uuids(some, (id) => id)] }),

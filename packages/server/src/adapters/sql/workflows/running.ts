@@ -3,6 +3,7 @@ import type { RowChange, ShardCommit } from "../../../ports/store.ts";
 import type { NodeBirth, RunChange } from "../../../ports/store-runs.ts";
 import { bools, int2s, int4s, texts, uuids } from "../connection/arrays.ts";
 import { RUN_MODE_CODES } from "../connection/codes.ts";
+import { ADDED_ANSWER, added, addedValues } from "./added-commands.ts";
 import { NODE_COLUMNS, newNodes, newNodeValues, nodeInsert } from "./new-nodes.ts";
 import { mapCountsText } from "./retry-run.ts";
 
@@ -13,6 +14,9 @@ const FIRST = 94;
 const [BRANCH, RUN, END, PARENT, NODE] = [FIRST, FIRST + 1, FIRST + 9, FIRST + 11, FIRST + 13] as const;
 /** Number of the parameter behind the last one of these parts: nodes of planned occurrences. */
 export const PLANNED_NODES = NODE + NODE_COLUMNS;
+/** Shard whose fence each new node is under: that of its run. */
+const FENCE = PLANNED_NODES + 1;
+const COMMAND = FENCE + 1;
 
 /**
  * Writes runs, and creates executions of nodes. The execution of a node exists only if every execution after which the commit creates it has
@@ -37,32 +41,32 @@ export const running = (holds: (column: string) => string) => `, run AS MATERIAL
   RETURNING w.run
 ), missed_run AS MATERIALIZED (
   SELECT r.run FROM run r WHERE ${holds("r.shard")} EXCEPT SELECT a.run FROM ran a
-), node AS MATERIALIZED (${newNodes(NODE)}
+), node AS MATERIALIZED (${newNodes(NODE)}, unnest($${FENCE}::int2[]) AS fence
 ), orphan AS MATERIALIZED (
   SELECT p.child FROM (SELECT unnest($${PARENT}::uuid[]) AS child, unnest($${PARENT + 1}::uuid[]) AS parent) p
   WHERE (p.parent IN (SELECT u.id FROM updated u)) IS NOT TRUE
 ), bred AS (
   ${nodeInsert("$24::int8")} FROM node n
-  WHERE ${holds("n.shard")} AND (n.id IN (SELECT child FROM orphan)) IS NOT TRUE
+  WHERE ${holds("n.fence")} AND (n.id IN (SELECT child FROM orphan)) IS NOT TRUE
     AND (n.job_id IN (SELECT run FROM missed_run)) IS NOT TRUE
   ON CONFLICT DO NOTHING RETURNING id
-)`;
+)${added(COMMAND, holds)}`;
 
 /** Runs that were not as expected, and executions of nodes that were not created. */
 export const runningAnswer = (holds: (column: string) => string) => `,
   ARRAY(SELECT run FROM missed_run),
-  CASE WHEN (SELECT count(*) FROM bred) < (SELECT count(*) FROM node n WHERE ${holds("n.shard")}) THEN
-    ARRAY(SELECT n.id FROM node n WHERE ${holds("n.shard")} EXCEPT SELECT b.id FROM bred b)
-  END`;
+  CASE WHEN (SELECT count(*) FROM bred) < (SELECT count(*) FROM node n WHERE ${holds("n.fence")}) THEN
+    ARRAY(SELECT n.id FROM node n WHERE ${holds("n.fence")} EXCEPT SELECT b.id FROM bred b)
+  END${ADDED_ANSWER}`;
 
 /** Branches of changes; NULL: the row keeps what it has. */
 export const BRANCHES = `, unnest($${BRANCH}::text[]) AS branch`;
 export const BRANCHED = ", branch = coalesce(c.branch, e.branch)";
 
 /** Whether a commit needs these parts. */
-export function isRunning({ changes, runs, births, plans, expected }: ShardCommit): boolean {
+export function isRunning({ changes, runs, births, plans, expected, commands }: ShardCommit): boolean {
   return (
-    runs.length + births.length > 0 ||
+    runs.length + births.length + commands.length > 0 ||
     changes.some(({ branch }) => branch !== undefined) ||
     expected.some(({ isNode }) => isNode) ||
     plans.some(({ created }) => created.some(({ row }) => row.node !== undefined))
@@ -71,6 +75,14 @@ export function isRunning({ changes, runs, births, plans, expected }: ShardCommi
 
 interface OfShard extends RunChange {
   shard: ShardId;
+}
+
+/** Values of the parameters behind PLANNED_NODES. */
+export function lastRunningValues(batch: readonly ShardCommit[]): unknown[] {
+  const births = batch.flatMap(({ shard, births }) => births.map(({ row }) => ({ id: row.id, shard })));
+  // In the order of `newNodeValues`.
+  births.sort((a, b) => (a.id < b.id ? -1 : 1));
+  return [int2s(births, ({ shard }) => shard), ...addedValues(batch)];
 }
 
 /** @param changes all changes of the commit, in the order of its other values */
