@@ -127,7 +127,10 @@ function noteNode({ state, batch }: Step, { id, row }: Entry, end: FinalState, b
 function tellRun({ batch }: Step, { id, row }: Entry, state: FinalState, branch: string | null): void {
   const { jobId: run, node = 0, item = null, shard } = row;
   const command = { id: nodeCommandId("NODE_ENDED", run, node, item), kind: "NODE_ENDED", executionId: id } as const;
-  batch.addCommand(shard, { run, command: { ...command, ofNode: { run, node, ...(item !== null && { item }) }, state, branch } });
+  batch.addCommand(shard, {
+    run,
+    command: { ...command, ofNode: { run, node, ...(item !== null && { item }) }, state, branch },
+  });
 }
 
 /** Notes that the batch applies the commands about signals: what follows the current attempt gets the signals. */

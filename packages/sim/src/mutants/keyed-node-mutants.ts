@@ -17,12 +17,12 @@ export const keyedNodeMutants: readonly Mutant[] = [
   {
     name: "the end of a keyed node is applied twice",
     file: `${RUNS}/keyed-nodes.ts`,
-    find: '  if (run.progress.stateOf(ofNode.node) !== "LIVE") return;\n',
+    find: "  if (!isLive(run, { node, item })) return;\n",
     replace: "",
     also: [
       {
         file: `${RUNS}/advance.ts`,
-        find: '  if (isDurable && run.progress.stateOf(end.node) !== "LIVE") return;\n',
+        find: "  if (isDurable && !isLive(run, end)) return;\n",
         replace: "",
       },
     ],
@@ -48,8 +48,9 @@ export const keyedNodeMutants: readonly Mutant[] = [
   {
     name: "the cancellation of a run does not reach its keyed nodes",
     file: `${RUNS}/keyed-nodes.ts`,
-    find: "  run.toldToEnd.add(command.executionId);\n  step.batch.addCommand(",
-    replace: '  run.toldToEnd.add(command.executionId);\n  if (run.mode === "RUNNING") step.batch.addCommand(',
+    find: "  step.batch.addCommand(run.shard, { run: run.id, command: { ...command, shard: shardIn(run, node), executionId: id } });",
+    replace:
+      '  if (run.mode === "RUNNING") step.batch.addCommand(run.shard, { run: run.id, command: { ...command, shard: shardIn(run, node), executionId: id } });',
     why: "a cancelled run stays open for as long as its nodes run, or wait for their keys",
     test: { file: STORIES, name: "waits until the owner of the key has cancelled the node" },
   },
@@ -64,9 +65,8 @@ export const keyedNodeMutants: readonly Mutant[] = [
   {
     name: "a run is final while a keyed node lives",
     file: `${RUNS}/keyed-nodes.ts`,
-    find: "  run.toldToEnd.add(command.executionId);\n",
-    replace:
-      '  run.toldToEnd.add(command.executionId);\n  run.progress.ended(node, { state: "CANCELLED", branch: null });\n',
+    find: "  run.toldToEnd.add(id);\n",
+    replace: '  run.toldToEnd.add(id);\n  run.progress.ended(node, { state: "CANCELLED", branch: null });\n',
     why: "the cancellation of a run is confirmed while a handler of it runs on",
     test: { file: STORIES, name: "waits until the owner of the key has cancelled the node" },
   },

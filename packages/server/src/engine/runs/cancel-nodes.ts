@@ -51,7 +51,11 @@ export function cancelBorn(step: Step, run: Run, { node, item }: Candidate): voi
 }
 
 /** @param executions numbers of nodes, and indexes of items of maps; null: the node is no map */
-function cancelExecutions(step: Step, run: Run, executions: Iterable<readonly [node: number, item: number | null]>): void {
+function cancelExecutions(
+  step: Step,
+  run: Run,
+  executions: Iterable<readonly [node: number, item: number | null]>,
+): void {
   const { runs, entries } = step.state;
   const isEnding = run.mode === "CANCELLING" || run.mode === "EXPIRING";
   if (run.failingIn !== null && !isEnding) return;

@@ -65,12 +65,20 @@ function applyEnd(step: Step, run: Run, command: NodeEndedCommand): void {
 }
 
 /** Asks the owner of a node's key to cancel the node, once while the run is in memory. A next owner asks again. */
-export function cancelKeyed(step: Step, run: Run, { id, node, item }: Pick<NodeEnd, "id" | "node" | "item">, reason: string): void {
+export function cancelKeyed(
+  step: Step,
+  run: Run,
+  { id, node, item }: Pick<NodeEnd, "id" | "node" | "item">,
+  reason: string,
+): void {
   if (run.toldToEnd.has(id)) return;
   if (step.batch.commands >= COMMANDS_MAX) return void step.state.runs.untold.add(run);
   run.toldToEnd.add(id);
   const command = { id: nodeCommandId("CANCEL", run.id, node, item), kind: "CANCEL", reason } as const;
-  step.batch.addCommand(run.shard, { run: run.id, command: { ...command, shard: shardIn(run, node), executionId: id } });
+  step.batch.addCommand(run.shard, {
+    run: run.id,
+    command: { ...command, shard: shardIn(run, node), executionId: id },
+  });
 }
 
 /** Passes a signal on that names a node whose execution exists. The signal itself is in the store. */

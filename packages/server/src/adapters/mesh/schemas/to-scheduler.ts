@@ -134,7 +134,12 @@ const Definition = Type.Object({
   uniqueKey: nullable(Type.String()),
   labels: Type.Record(Type.String(), Type.String()),
 });
-const OfNode = Type.Object({ run: Id, node: Count, item: Type.Optional(Count), isKeyed: Type.Optional(Type.Literal(true)) });
+const OfNode = Type.Object({
+  run: Id,
+  node: Count,
+  item: Type.Optional(Count),
+  isKeyed: Type.Optional(Type.Literal(true)),
+});
 const Command = Type.Union([
   Type.Object({
     ...{ ...command, kind: Type.Literal("CANCEL"), executionId: Id },
