@@ -170,4 +170,19 @@ describe("a run with a map", () => {
     const { state, keptFrom } = await node(workflowId);
     assert.deepEqual([state, keptFrom], ["SUCCEEDED", { workflowId: run, executionId: null }]);
   });
+
+  it("whose map has succeeded without items keeps it in a retry, and in a retry of the retry", async () => {
+    await counts(0, []);
+    let failed = run;
+    for (const _ of [1, 2]) {
+      if (failed === run) await stage.bears(run, 2, "echo");
+      await stage.ends(failed, 2, { state: "DEAD", error, ended: [], failures: 1 });
+      await stage.runEnds(failed, { state: "DEAD", reason: "NODE_DEAD", error });
+      const answer = await stage.post(`/v1/workflows/${failed}/retry`);
+      assert.equal(answer.statusCode, 201, answer.body);
+      failed = answer.json().workflowId;
+      const { state, keptFrom } = await node(failed);
+      assert.deepEqual([state, keptFrom], ["SUCCEEDED", { workflowId: run, executionId: null }]);
+    }
+  });
 });
