@@ -145,7 +145,14 @@ describe("the compensation of a workflow", () => {
     const { workflowId, state } = answer.json();
     assert.deepEqual([answer.statusCode, state], [201, "PENDING"]);
     const outcome = { state: "CANCELLED", reason: null, error: null } as const;
-    const change = { run: workflowId, wasRevision: 1, revision: 2, mode: "CANCELLING", paused: false, outcome } as const;
+    const change = {
+      run: workflowId,
+      wasRevision: 1,
+      revision: 2,
+      mode: "CANCELLING",
+      paused: false,
+      outcome,
+    } as const;
     await stage.commit(workflowId, { runs: [change] });
     assert.deepEqual((await stage.post(`/v1/workflows/${run}/retry`, undefined, headers)).json(), answer.json());
   });

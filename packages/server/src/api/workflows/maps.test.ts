@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
+import { WORKFLOW_LIVE_MAX } from "@mainspring/contract/limits";
 import { laneHash } from "../../domain/lane.ts";
 import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
+import { LIVE_MAX } from "../../engine/runs/limits.ts";
 import { firstChange } from "../../ports/conformance/store-scene.conformance.ts";
 import { WorkflowStage } from "./workflows.fixture.ts";
 
@@ -24,6 +26,10 @@ beforeEach(async () => (stage = await WorkflowStage.open()));
 afterEach(() => stage.close());
 
 describe("a workflow with a map", () => {
+  it("has by default as many live items as its run may have", () => {
+    assert.equal(WORKFLOW_LIVE_MAX, LIVE_MAX);
+  });
+
   it("is refused where the map or its payload is wrong, with the field and the node", async () => {
     const [first, each, last] = etl.nodes as [object, object, object];
     const faults = async (nodes: object[], input: object | null = etl.input) => {

@@ -56,11 +56,7 @@ export class WorkflowRetrier {
    * @throws {ProblemError} 400 for unknown names, 404, 409 with what would be right, 422
    * @throws {StoreUnavailable} there may or may not be a new run
    */
-  async retry(
-    workflowId: ExecutionId,
-    from: From,
-    idempotency: Idempotency,
-  ): Promise<Retried> {
+  async retry(workflowId: ExecutionId, from: From, idempotency: Idempotency): Promise<Retried> {
     const { store, bus, runs } = this.#deps;
     // The first answer counts for a repeat, whatever has become of the runs since.
     const known = idempotency === null ? null : await store.queries.answered(idempotency);
@@ -95,11 +91,7 @@ export class WorkflowRetrier {
   }
 
   /** @throws {ProblemError} */
-  async #make(
-    picture: RunPicture,
-    from: From,
-    idempotency: Idempotency,
-  ): Promise<NewRetry> {
+  async #make(picture: RunPicture, from: From, idempotency: Idempotency): Promise<NewRetry> {
     const { store, runtime, orderings, intake } = this.#deps;
     const { run, graph, nodes } = picture;
     const again = numbersOf(picture, from);
