@@ -1,4 +1,5 @@
 import { type Runtime, sleep } from "../runtime.ts";
+import type { RecurringWorkflowRequest, WorkflowRequest } from "../workflows/workflow-requests.ts";
 import { type ExecutionState, FINAL_STATES } from "./api-types.ts";
 import type { SubmitOptions } from "./client.ts";
 import { type FollowOptions, follow } from "./follow.ts";
@@ -11,7 +12,6 @@ import type {
   DeduplicatedWorkflow,
   NodeExplanation,
   PlannedWorkflow,
-  RecurringWorkflowRequest,
   RetriedWorkflow,
   SubmittedWorkflow,
   Workflow,
@@ -21,7 +21,6 @@ import type {
   WorkflowItem,
   WorkflowNode,
   WorkflowNodeState,
-  WorkflowRequest,
   WorkflowSummary,
 } from "./workflow-types.ts";
 

@@ -1,10 +1,10 @@
-import type { NodePolicies, WorkflowDependency, WorkflowNodeRequest } from "../client/workflow-types.ts";
 import { MainspringError } from "../errors.ts";
 import { isBranchName } from "../handlers/branch.ts";
 import type { Task } from "../task.ts";
 import { NodeEnds } from "./node-ends.ts";
 import { factsOf, partOf, type Ref, type Reference, type RefFacts, refOf, type WithRefs } from "./ref.ts";
 import { templateOf } from "./template.ts";
+import type { NodePolicies, WorkflowDependency, WorkflowNodeRequest } from "./workflow-requests.ts";
 
 declare const branches: unique symbol;
 

@@ -65,7 +65,18 @@ export const mapMutants: readonly Mutant[] = [
     why: "the nodes behind the map stay BLOCKED, and a clean-up does not run",
     test: {
       file: `${DOMAIN}/map-progress.property.test.ts`,
-      name: "comes with maps, after every event, to the states that the rows give by themselves, and to the end",
+      name: "tells the nodes behind a map of an end that comes with the failure of the run, before the first item",
+    },
+  },
+  {
+    name: "a retry counts a kept map without SUCCEEDED items among the nodes that have a result",
+    file: "packages/server/src/api/workflows/workflow-retrier.ts",
+    find: '    if (picture.graph.isMap(number)) of(run).items.set(number, "");\n',
+    replace: "",
+    why: "the retry is refused, because the store finds no result of the map",
+    test: {
+      file: "packages/server/src/api/workflows/maps.test.ts",
+      name: "whose map has succeeded without items keeps it in a retry, and in a retry of the retry",
     },
   },
 ];

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
+import { WORKFLOW_LIVE_MAX } from "@mainspring/contract/limits";
 import { laneHash } from "../../domain/lane.ts";
 import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
+import { LIVE_MAX } from "../../engine/runs/limits.ts";
 import { firstChange } from "../../ports/conformance/store-scene.conformance.ts";
 import { WorkflowStage } from "./workflows.fixture.ts";
 
@@ -24,6 +26,10 @@ beforeEach(async () => (stage = await WorkflowStage.open()));
 afterEach(() => stage.close());
 
 describe("a workflow with a map", () => {
+  it("has by default as many live items as its run may have", () => {
+    assert.equal(WORKFLOW_LIVE_MAX, LIVE_MAX);
+  });
+
   it("is refused where the map or its payload is wrong, with the field and the node", async () => {
     const [first, each, last] = etl.nodes as [object, object, object];
     const faults = async (nodes: object[], input: object | null = etl.input) => {
@@ -169,5 +175,20 @@ describe("a run with a map", () => {
     assert.deepEqual(executionIds, { last: nodeExecutionId(workflowId, 2, null, 0) });
     const { state, keptFrom } = await node(workflowId);
     assert.deepEqual([state, keptFrom], ["SUCCEEDED", { workflowId: run, executionId: null }]);
+  });
+
+  it("whose map has succeeded without items keeps it in a retry, and in a retry of the retry", async () => {
+    await counts(0, []);
+    let failed = run;
+    for (const _ of [1, 2]) {
+      if (failed === run) await stage.bears(run, 2, "echo");
+      await stage.ends(failed, 2, { state: "DEAD", error, ended: [], failures: 1 });
+      await stage.runEnds(failed, { state: "DEAD", reason: "NODE_DEAD", error });
+      const answer = await stage.post(`/v1/workflows/${failed}/retry`);
+      assert.equal(answer.statusCode, 201, answer.body);
+      failed = answer.json().workflowId;
+      const { state, keptFrom } = await node(failed);
+      assert.deepEqual([state, keptFrom], ["SUCCEEDED", { workflowId: run, executionId: null }]);
+    }
   });
 });

@@ -174,7 +174,7 @@ function unknownEnds(executions: ReadRun["executions"], ends: readonly EarlyEnd[
   return ends.filter(({ id }) => live.has(id));
 }
 
-/** Applies an end that an earlier batch has written. What follows from it needs no condition, because that batch is answered first. */
+/** Applies an end that an earlier batch has written. Its consequences need no condition, because that batch is answered first. */
 function applyWritten(progress: RunProgress, end: EarlyEnd): void {
   if (end.item === null) progress.ended(end.node, end);
   else progress.itemEnded(end.node, end.item, end.state);

@@ -88,10 +88,7 @@ export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, qui
   };
   const opened = (event: Extract<StoreEvent, { kind: "COMMITTED" }>, before: ExecutionRow, after: ExecutionRow) => {
     if (runs.has(after.id)) throw new Violation(`the run ${after.id} was opened twice`);
-    const hasMaps = graphs()
-      .get(after.job.jobId)
-      ?.nodes.some(({ map }) => map !== undefined);
-    judgeOpening(before, after, event.nodes, hasMaps === true);
+    judgeOpening(before, after, event.nodes, hasMaps(graphs().get(after.job.jobId)));
     begin(after, "RUNNING", false);
     const retry = waiting.get(after.id);
     if (retry !== undefined) keep(retry);
@@ -138,6 +135,10 @@ export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, qui
       for (const run of runs.values()) judgeIdle(run, nowMs, quiet);
     },
   };
+}
+
+function hasMaps(graph: Graph | undefined): boolean {
+  return graph?.nodes.some(({ map }) => map !== undefined) === true;
 }
 
 /** An open run of which nothing is live goes on or ends soon. */
