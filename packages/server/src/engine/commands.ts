@@ -163,6 +163,8 @@ function holdFetched(step: Step, id: string, rows: Rows, again: Set<string>): vo
   const entry = settledEntry(step, id, rows);
   if (entry === "UNSETTLED") return void again.add(id);
   runs.fetching.delete(id);
+  // A sub-workflow goes on while its parent is paused.
+  if (entry?.row.queue === "OPEN") forget(step, entry);
   // The node has ended, and the run knows that or must be read again.
   if (entry?.place === "NEW") enter(step, entry);
   const run = runs.byId.get(fetched.run);

@@ -111,6 +111,7 @@ function waitReasons(state: MachineState, row: Candidate, entry: Entry | null, n
 function runReasons(state: MachineState, row: Candidate, entry: Entry | null, due: WaitReason | null): WaitReason[] {
   const gate = state.gates.find(row);
   const key = gate === null || isOpen(gate) || entry?.place === "OPENING" ? [] : [keyReason(state, row, gate)];
+  if (isParked(state, row)) return [{ reason: "WORKFLOW_PAUSED", workflowId: row.jobId }, ...key];
   return due === null ? [...key, queueReason(state, row, entry)] : [due, ...lifetimeReasons(row, row.dueAt), ...key];
 }
 

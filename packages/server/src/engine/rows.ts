@@ -1,4 +1,5 @@
 import {
+  type Candidate,
   type EndedAttempt,
   type ExecutionError,
   type FinalState,
@@ -109,23 +110,31 @@ export function finishEntry(
     entry.cancels = [];
   }
   step.state.recentWrites.add(entry.id, step.batch.number);
-  if (isKeyedNode(entry.row)) tellRun(step, entry, state, words.branch ?? null);
-  else if (isNode(entry.row)) noteNode(step, entry, state, words.branch ?? null);
-  else step.state.plans.ended(entry.row.jobId, entry.id, step.now);
+  tellEnd(step, entry.row, state, words.branch ?? null);
   forget(step, entry);
 }
 
+/**
+ * Notes the end of an execution that the batch writes, for the run of a node or for the plan of a job.
+ * @param branch branch that the successful attempt of a node named; null: none
+ */
+export function tellEnd(step: Step, row: Candidate, state: FinalState, branch: string | null): void {
+  if (isKeyedNode(row)) tellRun(step, row, state, branch);
+  else if (isNode(row)) noteNode(step, row, state, branch);
+  else step.state.plans.ended(row.jobId, row.id, step.now);
+}
+
 /** Notes the end of a workflow's node, for its run. */
-function noteNode({ state, batch }: Step, { id, row }: Entry, end: FinalState, branch: string | null): void {
+function noteNode({ state, batch }: Step, row: Candidate, end: FinalState, branch: string | null): void {
   if (row.node === undefined) return;
-  batch.nodeEnds.set(id, row.jobId);
-  const { node, item = null, shard } = row;
+  batch.nodeEnds.set(row.id, row.jobId);
+  const { id, node, item = null, shard } = row;
   state.runs.ended.push({ id, run: row.jobId, node, item, state: end, branch, shard });
 }
 
 /** Has the batch that ends a node with a concurrency key leave a command about it for the owner of its run. */
-function tellRun({ batch }: Step, { id, row }: Entry, state: FinalState, branch: string | null): void {
-  const { jobId: run, node = 0, item = null, shard } = row;
+function tellRun({ batch }: Step, row: Candidate, state: FinalState, branch: string | null): void {
+  const { id, jobId: run, node = 0, item = null, shard } = row;
   const command = { id: nodeCommandId("NODE_ENDED", run, node, item), kind: "NODE_ENDED", executionId: id } as const;
   batch.addCommand(shard, {
     run,

@@ -19,9 +19,9 @@ export interface StoreRuns {
    * Runs that are not final, with the executions of their nodes, complete. Other ids are left out. Runs of one workflow
    * share the object `stored`.
    * @param runs at most 1_000
-   * @param isKnown whether the caller has the stored workflow of a job's version already, so that no run brings it; left out: it has none
+   * @param isKnown whether the caller has a version of the stored workflow already, so that no run brings it; left out: it has none
    */
-  load(runs: readonly ExecutionId[], isKnown?: (jobId: JobId, version: number) => boolean): Promise<LoadedRun[]>;
+  load(runs: readonly ExecutionId[], isKnown?: (workflow: JobId, version: number) => boolean): Promise<LoadedRun[]>;
   /**
    * Results of executions that SUCCEEDED, as JSON texts; null: the handler returned nothing. Others are left out.
    * @param ids at most 64, because a result has up to 1 MiB
@@ -29,6 +29,8 @@ export interface StoreRuns {
   results(ids: readonly ExecutionId[]): Promise<Map<ExecutionId, Uint8Array | null>>;
   /** Nodes that the runs keep from earlier runs. Runs that keep nothing are left out. @param runs at most 64 */
   kept(runs: readonly ExecutionId[]): Promise<Map<ExecutionId, readonly KeptNodes[]>>;
+  /** Nodes that the runs are executions of. Runs that are no sub-workflows are left out. @param runs at most 64 */
+  origins(runs: readonly ExecutionId[]): Promise<Map<ExecutionId, OriginOfRun>>;
   /** Items of all maps of the runs that have an execution, by run, node and state. @param runs at most 64 */
   items(runs: readonly ExecutionId[]): Promise<Map<ExecutionId, ItemStates[]>>;
   /** OPEN runs of the shards by (dueAt, id), behind `after`; null: from the first. @param limit 1 to 10_000 */
@@ -38,6 +40,15 @@ export interface StoreRuns {
    * letters. A refused retry writes nothing.
    */
   retry(asked: NewRetry): Promise<RetryOutcome>;
+}
+
+/** Node of which a sub-workflow's run is the execution. */
+export interface OriginOfRun {
+  /** Run of the node. */
+  run: ExecutionId;
+  node: number;
+  /** null: the node is no map. */
+  item: number | null;
 }
 
 /** A further run of the graph of a final run, which keeps nodes of earlier runs. */
@@ -92,6 +103,14 @@ interface NewGraph {
   payloads: readonly NodePayload[];
   /** Template of the run's result, opaque for the store; null: the run has no result. */
   output: Uint8Array | null;
+  /** Sub-workflows of the nodes, those at all levels; left out: there are none. */
+  nested?: readonly NestedGraph[];
+}
+
+/** Sub-workflow of a node. It is kept for as long as the job of the workflow. */
+export interface NestedGraph extends Omit<NewGraph, "nested"> {
+  /** Id in the definition of the node. */
+  id: JobId;
 }
 
 /** A workflow that recurs. `startsWorkflow` of its rule makes each planned instant a run. */
@@ -142,6 +161,8 @@ export interface NodeBirth extends NewNode {
    * created.
    */
   after: readonly ExecutionId[];
+  /** Sub-workflow of which the execution is a run; the commit writes the run, too. Left out: the node runs none. */
+  workflow?: JobId;
 }
 
 /** New content of a run's own row. The final state of the run is a `RowChange`. */
@@ -176,8 +197,10 @@ export interface StoredWorkflow {
 
 /** A run that is not final, read at one moment. */
 export interface LoadedRun {
-  /** Row of the run; `row.jobId` and `row.jobVersion` name its workflow. */
+  /** Row of the run. */
   row: Candidate;
+  /** Id of the sub-workflow, or of the job. Together with `row.jobVersion` it names the stored workflow. */
+  workflow: JobId;
   mode: RunMode;
   paused: boolean;
   /** Outcome of a run that compensates its nodes; null: it does not. */
@@ -213,6 +236,8 @@ export interface RunFilter {
   state?: ExecutionState;
   /** Name of the workflow. */
   name?: string;
+  /** Run whose sub-workflows are asked for. Left out: runs of jobs. */
+  parent?: ExecutionId;
   /** Runs created at or after this time. */
   since?: EpochMs;
   /** Runs created before this time. */
@@ -231,13 +256,15 @@ export interface RunSummary extends ExecutionSummary {
   paused: boolean;
   /** Outcome of a run that compensates its nodes, or did when it ended; null: it does not. */
   outcome: RunOutcome | null;
+  /** Node that the run is the execution of; null: the run is that of a job. */
+  parent: OriginOfRun | null;
 }
 
 export interface RunView extends RunSummary {
   revision: number;
   graph: Uint8Array;
   definitions: Uint8Array;
-  /** JSON text as submitted; null: no input. */
+  /** JSON text as submitted; null: no input. That of a sub-workflow is the payload of its node, and may be a template. */
   payload: Uint8Array | null;
   /** JSON text; null: no result. */
   result: Uint8Array | null;

@@ -120,6 +120,7 @@ export class SimStore implements Store {
     results: (ids) => this.#call("results", () => runs.results(this.#data, ids)),
     kept: (ids) => this.#call("kept", () => runs.kept(this.#data, ids)),
     items: (ids) => this.#call("items", () => runs.items(this.#data, ids)),
+    origins: (ids) => this.#call("origins", () => runs.origins(this.#data, ids)),
     openRuns: (...asked) => this.#call("openRuns", () => runs.openRuns(this.#data, ...asked)),
     retry: (asked) => this.#call("retry", () => retryRun(this.#data, this.#options.node, asked)),
   };

@@ -1,3 +1,4 @@
+import type { JobId } from "../ids.ts";
 import type { ExecutionPolicy } from "../job.ts";
 import type { MapRules } from "./map-items.ts";
 
@@ -82,6 +83,8 @@ export interface StoredWork extends NodeWork {
   payloadBytes: number;
   /** Array of a map. Left out: the node is no map. */
   items?: ItemsSource;
+  /** Id under which the store has the sub-workflow that the node runs. Left out: the node runs none. */
+  workflow?: JobId;
 }
 
 /** The part of a node's definition that its executions copy, and the name for messages; the store keeps it. */

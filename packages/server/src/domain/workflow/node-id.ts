@@ -1,4 +1,4 @@
-import type { ExecutionId } from "../ids.ts";
+import type { ExecutionId, JobId } from "../ids.ts";
 
 /** Number of hexadecimal digits and one hyphen with which a UUIDv7 says its time. */
 const TIME_CHARS = 13;
@@ -32,6 +32,17 @@ export function nodeCommandId(
   item: number | null,
 ): string {
   return nodeExecutionId(run, node, item, COMMAND_SALTS[kind]);
+}
+
+/** Takes the place of the salt in ids of sub-workflows. */
+const WORKFLOW_SALT = 0x4000_0003;
+
+/**
+ * Id under which the store keeps the sub-workflow of a node.
+ * @param workflow job of the workflow that has the node, or id of the sub-workflow that has it
+ */
+export function subWorkflowId(workflow: JobId, node: number): JobId {
+  return nodeExecutionId(workflow, node, null, WORKFLOW_SALT);
 }
 
 type Words = [number, number, number, number];

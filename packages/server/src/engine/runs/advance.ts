@@ -24,8 +24,20 @@ export function advanceRuns(step: Step): void {
   const untold = [...runs.untold];
   runs.untold.clear();
   for (const run of untold) if (runs.byId.get(run.id) === run) cancelStopped(step, run);
-  // A run that ends its other nodes adds their ends.
-  for (let end = runs.ended.shift(); end !== undefined; end = runs.ended.shift()) nodeEnded(step, end);
+  // A run that ends its other nodes adds their ends, and asks sub-workflows to end, which end their nodes.
+  while (runs.ended.length + runs.toStop.size > 0) {
+    for (let end = runs.ended.shift(); end !== undefined; end = runs.ended.shift()) nodeEnded(step, end);
+    for (const id of runs.toStop) stopRun(step, id);
+  }
+}
+
+/** Ends the run of a sub-workflow, because its parent asks for it. */
+function stopRun(step: Step, id: ExecutionId): void {
+  const { runs } = step.state;
+  runs.toStop.delete(id);
+  const run = runs.byId.get(id);
+  if (run === undefined) runs.expect(id);
+  else advance(step, run);
 }
 
 function nodeEnded(step: Step, end: NodeEnd): void {
@@ -115,7 +127,8 @@ function compensate(step: Step, run: Run, undo: Undo): void {
 /** Mode in which the run ends before its nodes have; null: it goes on, or has such a mode already. */
 function endingMode({ state }: Step, { id, mode, timer }: Run): RunMode | null {
   if (mode === "CANCELLING" || mode === "EXPIRING") return null;
-  if (state.runs.cancels.has(id) || state.runs.superseded.has(id)) return "CANCELLING";
+  const { cancels, superseded, stopped } = state.runs;
+  if (cancels.has(id) || superseded.has(id) || stopped.has(id)) return "CANCELLING";
   return timer === null ? "EXPIRING" : null;
 }
 

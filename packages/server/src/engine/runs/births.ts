@@ -15,16 +15,19 @@ export function createReady(step: Step, run: Run, ends: readonly ExecutionId[]):
   if (isHeld(run)) return;
   const { progress } = run;
   const nodes = progress.takeReady(LIVE_MAX - progress.live);
-  for (const node of nodes) create(step, run, createdNode(step, run, node, null), [...endsBefore(step, run, node)]);
+  for (const node of nodes) create(step, run, node, null, [...endsBefore(step, run, node)]);
   const items = progress.takeItems(LIVE_MAX - progress.live);
   // An item may have the place of another one only if the other one has ended.
-  for (const [node, item] of items) create(step, run, createdNode(step, run, node, item), ends);
+  for (const [node, item] of items) create(step, run, node, item, ends);
   if (nodes.length + items.length > 0) step.state.recentWrites.add(run.id, step.batch.number);
 }
 
-function create(step: Step, run: Run, row: Candidate, after: readonly ExecutionId[]): void {
+function create(step: Step, run: Run, node: number, item: number | null, after: readonly ExecutionId[]): void {
+  const row = createdNode(step, run, node, item);
+  const workflow = run.read.definitions[node]?.workflow;
+  const birth = { row, laneHash: laneHash(row), after, createdAt: step.now };
   run.uncommitted.add(row.id);
-  step.batch.create(run.shard, { row, laneHash: laneHash(row), after, createdAt: step.now });
+  step.batch.create(run.shard, workflow === undefined ? birth : { ...birth, workflow });
 }
 
 function createdNode(

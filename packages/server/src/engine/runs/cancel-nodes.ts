@@ -5,7 +5,7 @@ import type { NodeItem } from "../../domain/workflow/readiness.ts";
 import type { RunMode } from "../../ports/store-runs.ts";
 import { orderStop } from "../attempts/cancel.ts";
 import { type Entry, isCancelled } from "../entry.ts";
-import { finishEntry } from "../rows.ts";
+import { finishEntry, forget } from "../rows.ts";
 import type { Step } from "../state.ts";
 import { cancelKeyed, isKeyed } from "./keyed-nodes.ts";
 import type { Run } from "./runs.ts";
@@ -71,6 +71,10 @@ function cancelExecutions(
     }
     // Its end is in this step, and the run learns of it next.
     if (changes?.get(id)?.queue === "NONE") continue;
+    if (runs.byId.has(id)) {
+      runs.stop(id, run.shard, reasonOf(run));
+      continue;
+    }
     const entry = entries.get(id);
     if (entry !== undefined) endNode(step, entry, run);
     else if (!runs.ending.has(id)) {
@@ -96,8 +100,12 @@ export function cancelForFailure(step: Step, committed: number): void {
   }
 }
 
-/** Ends a node because its run asks for it. A worker that has the node is told to stop. */
+/** Ends a node because its run asks for it. A worker that has the node is told to stop, and an open sub-workflow to end. */
 export function endNode(step: Step, entry: Entry, run: Run): void {
+  if (entry.row.queue === "OPEN") {
+    forget(step, entry);
+    return step.state.runs.stop(entry.id, entry.row.shard, reasonOf(run));
+  }
   if (entry.superseded) return;
   const wasCancelled = isCancelled(entry);
   entry.superseded = true;

@@ -81,6 +81,7 @@ function gone(step: Step, id: ExecutionId, mark: ReadMark): void {
   if (recentWrites.hides(id, mark.since)) return runs.expect(id);
   notToOpen(step, id);
   runs.superseded.delete(id);
+  runs.stopped.delete(id);
   dropEnds(step, id);
   runs.earlyEnds.delete(id);
   for (const open of [runs.cancels, runs.orders, runs.signals]) {

@@ -133,6 +133,10 @@ export class Runs {
   readonly cancels = new Map<ExecutionId, CancelCommand[]>();
   /** Open runs that are cancelled because a newer instant of their job waits for their end. The plan of the job says so. */
   readonly superseded = new Set<ExecutionId>();
+  /** Runs of sub-workflows that their parents ask to end, until they are final. A next owner asks again. */
+  readonly stopped = new Map<ExecutionId, { shard: ShardId; reason: string }>();
+  /** Runs of `stopped` that have yet to be told. */
+  readonly toStop = new Set<ExecutionId>();
   /** Open commands that pause and resume, by run, in the order of the inbox. */
   readonly orders = new Map<ExecutionId, RunCommand[]>();
   /** Runs whose `orderedIn` is not answered. */
@@ -155,6 +159,13 @@ export class Runs {
   readonly openings = new Map<ExecutionId, Opening>();
   /** Places of concurrency keys that runs hold: runs that are open, in memory or not, and runs that are to be opened. */
   readonly heldKeys = new Map<ExecutionId, HeldKey>();
+
+  /** Asks the run of a sub-workflow to end. `advanceRuns` tells it. */
+  stop(id: ExecutionId, shard: ShardId, reason: string): void {
+    if (this.stopped.has(id)) return;
+    this.stopped.set(id, { shard, reason });
+    this.toStop.add(id);
+  }
 
   /** Asks for a run that is not in memory. */
   expect(run: ExecutionId): void {

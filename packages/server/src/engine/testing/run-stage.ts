@@ -70,6 +70,7 @@ export class Stage {
     this.shard = row.shard;
     this.#read = {
       row,
+      workflow: JOB,
       graph: compiled.graph,
       kept: [],
       mapCounts: [],

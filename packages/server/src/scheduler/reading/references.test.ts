@@ -58,6 +58,7 @@ function scene(results: Results = {}, inputs: Record<string, string> = {}, earli
           return new Map([[RUN, [{ run: OTHER, nodes: [[1, null]] }]]]);
         },
         items: async () => new Map(),
+        origins: async () => new Map(),
         openRuns: async () => [],
         retry: () => Promise.reject(new Error("no test retries a run")),
       },

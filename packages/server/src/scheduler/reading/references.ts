@@ -47,9 +47,15 @@ export interface Referring {
 /** JSON text without references, or the reason why there is none. */
 export type Filled = Uint8Array | Pick<Unsendable, "reason" | "error">;
 
+/** Value of a source; the reason why a sub-workflow has no input. */
+type SourceValue = JsonValue | InputFailure;
+type InputFailure = Exclude<Filled, Uint8Array>;
+
 /** Execution whose result, or input, references need. */
 interface Source {
   id: ExecutionId;
+  /** Name of the value. The execution of a sub-workflow has an input for its nodes, and a result for those of its parent. */
+  key: string;
   run: ExecutionId;
   /** INPUT: the input of the run. */
   node: number;
@@ -93,7 +99,7 @@ export class References {
     for (let first = 0; first < sources.length; first += READ_VALUES) {
       const some = sources.slice(first, first + READ_VALUES);
       const values = await this.#values(some);
-      for (const { id } of some) await this.#use(id, values.get(id) ?? null, uses.get(id) ?? []);
+      for (const { key } of some) await this.#use(key, values.get(key) ?? null, uses.get(key) ?? []);
     }
     return await this.#turns.map(fillings, (filling) => (filling instanceof Filling ? filling.text() : filling));
   }
@@ -105,10 +111,11 @@ export class References {
    */
   async count(run: ExecutionId, { from, path }: ItemsSource): Promise<number | MapFailure> {
     const source = sourceOf(run, from);
-    const value = (await this.#values([source])).get(source.id);
+    const value = (await this.#values([source])).get(source.key);
+    if (isFailure(value)) return { reason: "REFERENCE_NOT_FOUND", error: value.error };
     // A reference to a node without a result stands for null, whatever its path.
     const counted = value === undefined ? "NOT_AN_ARRAY" : await this.#turns.steps(value.counting(path));
-    if (value !== undefined) this.#kept.keep(source.id, value, value.weight);
+    if (value !== undefined) this.#kept.keep(source.key, value, value.weight);
     const place = `${from === INPUT ? "the input" : "the result"} at the path ${JSON.stringify(path)}`;
     if (counted === "NOT_FOUND")
       return failure("REFERENCE_NOT_FOUND", `the items of the map lead nowhere: there is no ${place.slice(4)}`);
@@ -124,19 +131,35 @@ export class References {
     this.#keepers = new WeightedCache(KEPT_NODES_MAX);
   }
 
-  /** Results and inputs, as far as there are any. */
-  async #values(sources: readonly Source[]): Promise<Map<ExecutionId, JsonValue>> {
-    const found = new Map<ExecutionId, JsonValue>();
+  /** Results and inputs, as far as there are any, by key. */
+  async #values(sources: readonly Source[]): Promise<Map<string, SourceValue>> {
+    const found = new Map<string, SourceValue>();
     const [results, inputs]: [Source[], ExecutionId[]] = [[], []];
     for (const source of sources) {
-      const kept = this.#kept.take(source.id);
-      if (kept !== undefined) found.set(source.id, kept);
+      const kept = this.#kept.take(source.key);
+      if (kept !== undefined) found.set(source.key, kept);
       else if (source.node === INPUT) inputs.push(source.id);
       else results.push(source);
     }
     for (const [id, value] of await this.#results(results)) found.set(id, value);
-    if (inputs.length > 0) {
-      for (const [id, input] of await this.#store.payloads(inputs)) found.set(id, new JsonValue(input));
+    if (inputs.length > 0) for (const [id, value] of await this.#inputs(inputs)) found.set(inputKey(id), value);
+    return found;
+  }
+
+  /** Inputs of runs. That of a sub-workflow is the payload of its node, with the references replaced. */
+  async #inputs(runs: readonly ExecutionId[]): Promise<Map<ExecutionId, SourceValue>> {
+    const found = new Map<ExecutionId, SourceValue>();
+    const nested = new Map<ExecutionId, Uint8Array>();
+    for (const [id, input] of await this.#store.payloads(runs)) {
+      if (isTemplate(input)) nested.set(id, input);
+      else found.set(id, new JsonValue(input));
+    }
+    if (nested.size === 0) return found;
+    const origins = [...(await this.#store.runs.origins([...nested.keys()]))];
+    const wanted = origins.map(([id, { run, item }]) => ({ run, item, stored: nested.get(id) ?? NULL }));
+    for (const [i, filled] of (await this.resolve(wanted)).entries()) {
+      const [id] = origins[i] as (typeof origins)[number];
+      found.set(id, filled instanceof Uint8Array ? new JsonValue(filled) : filled);
     }
     return found;
   }
@@ -181,23 +204,24 @@ export class References {
   }
 
   /** @param value null: there is no result */
-  async #use(source: ExecutionId, value: JsonValue | null, uses: readonly Use[]): Promise<void> {
+  async #use(source: string, value: SourceValue | null, uses: readonly Use[]): Promise<void> {
     for (const { filling, edit } of uses) {
       if (value === null) filling.put(edit, NULL);
+      else if (isFailure(value)) filling.fail(value);
       else await this.#turns.steps(filling.putting(edit, value));
     }
     // An index that a use has built counts from now on.
-    if (value !== null) this.#kept.keep(source, value, value.weight);
+    if (value !== null && !isFailure(value)) this.#kept.keep(source, value, value.weight);
   }
 }
 
-function usesOf(fillings: readonly Filling[]): Map<ExecutionId, Use[]> {
-  const uses = new Map<ExecutionId, Use[]>();
+function usesOf(fillings: readonly Filling[]): Map<string, Use[]> {
+  const uses = new Map<string, Use[]>();
   for (const filling of fillings) {
     for (const edit of filling.references) {
-      const { id } = filling.sourceOf(edit);
-      const known = uses.get(id);
-      if (known === undefined) uses.set(id, [{ filling, edit }]);
+      const { key } = filling.sourceOf(edit);
+      const known = uses.get(key);
+      if (known === undefined) uses.set(key, [{ filling, edit }]);
       else known.push({ filling, edit });
     }
   }
@@ -264,6 +288,11 @@ class Filling {
     this.put(edit, new Uint8Array(value.bytes.subarray(slice.start, slice.end)));
   }
 
+  /** Notes that a value of the text cannot be known. */
+  fail(failure: InputFailure): void {
+    this.#failed ??= failure;
+  }
+
   text(): Filled {
     return this.#failed ?? assembled(this.#template, this.#values);
   }
@@ -286,7 +315,17 @@ class Filling {
 }
 
 function sourceOf(run: ExecutionId, node: number): Source {
-  return { id: node === INPUT ? run : nodeExecutionId(run, node, null, 0), run, node };
+  if (node === INPUT) return { id: run, key: inputKey(run), run, node };
+  const id = nodeExecutionId(run, node, null, 0);
+  return { id, key: id, run, node };
+}
+
+function inputKey(run: ExecutionId): string {
+  return `input ${run}`;
+}
+
+function isFailure(value: SourceValue | null | undefined): value is InputFailure {
+  return value != null && !(value instanceof JsonValue);
 }
 
 /** Value of an edit that needs no result; null for others. */

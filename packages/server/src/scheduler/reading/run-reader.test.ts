@@ -34,7 +34,7 @@ function scene(paddingBytes = 0) {
       const row = candidate({ id, jobId, jobVersion: 1 });
       const state = { mode: "RUNNING", paused: false, outcome: null, revision: 1 } as const;
       const stored = isLeftOut ? null : storedWorkflow(paddingBytes);
-      return { row, ...state, stored, ...NOTHING };
+      return { row, workflow: jobId, ...state, stored, ...NOTHING };
     });
   const runs = { load } as StoreRuns;
   return { reader: new RunReader({ runs }, new ManualRuntime()), sent };

@@ -6,7 +6,7 @@ import type { AppliedChange, AppliedRun } from "../history.ts";
 import { unstorableNode } from "../storable.ts";
 import type { StoreData } from "../store-data.ts";
 import type { ExecutionRow } from "./execution-row.ts";
-import { nodeRow } from "./insert-workflow.ts";
+import { nodeRow, putChildRun } from "./insert-workflow.ts";
 
 interface RunsOutcome {
   runs: AppliedRun[];
@@ -52,6 +52,7 @@ export function commitRuns(
       const row = nodeRow(data, birth, { updatedAt: data.now(), commitNumber });
       data.executions.insert(row);
       outcome.nodes.push(row);
+      if (birth.workflow !== undefined) putChildRun(data, row, birth.workflow);
     }
   }
   return outcome;

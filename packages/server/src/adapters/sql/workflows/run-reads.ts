@@ -3,7 +3,14 @@ import type { ExecutionId, JobId, ShardId } from "../../../domain/ids.ts";
 import type { KeptNodes } from "../../../domain/workflow/kept-nodes.ts";
 import type { ItemStates } from "../../../domain/workflow/map-counts.ts";
 import type { DueCursor } from "../../../ports/store-flows.ts";
-import type { KeyedRun, LoadedRun, NodeExecution, StoredWorkflow, StoreRuns } from "../../../ports/store-runs.ts";
+import type {
+  KeyedRun,
+  LoadedRun,
+  NodeExecution,
+  OriginOfRun,
+  StoredWorkflow,
+  StoreRuns,
+} from "../../../ports/store-runs.ts";
 import { CANDIDATE_COLUMNS, candidateFrom } from "../commit/candidates.ts";
 import { int4s, uuids } from "../connection/arrays.ts";
 import { QUEUE_CODES, runModeOf, STATE_CODES, stateOf } from "../connection/codes.ts";
@@ -14,19 +21,20 @@ import { isLater } from "../executions/of-job.ts";
 import { isComplete } from "../schema/late-indexes.ts";
 import { STATEMENT } from "../submit/submit.ts";
 import { isVanishedKey } from "../submit/submit-keyed.ts";
+import { isChildRun, isRun } from "./kinds-of-rows.ts";
 import { KEPT, keptFrom, mapCountsFrom, outcomeFrom, retryRun } from "./retry-run.ts";
 
 /**
  * Subqueries, because with a third table in the join PostgreSQL might start with that table.
  */
 export const READ_RUNS = `
-  SELECT ${CANDIDATE_COLUMNS}, (SELECT w.mode FROM workflow_runs w WHERE w.run = e.id),
+  SELECT ${CANDIDATE_COLUMNS}, (SELECT w.workflow FROM workflow_runs w WHERE w.run = e.id), (SELECT w.mode FROM workflow_runs w WHERE w.run = e.id),
     (SELECT w.paused FROM workflow_runs w WHERE w.run = e.id), (SELECT w.revision FROM workflow_runs w WHERE w.run = e.id),
     (SELECT w.outcome FROM workflow_runs w WHERE w.run = e.id), (SELECT ${KEPT} FROM workflow_runs w WHERE w.run = e.id),
     (SELECT w.map_counts FROM workflow_runs w WHERE w.run = e.id),
     (SELECT string_agg(DISTINCT s.execution_id::text, ',') FROM signals s WHERE s.run = e.id AND s.taken_by IS NULL)
   FROM (SELECT unnest($1::uuid[]) AS id) a JOIN executions e ON e.id = a.id
-  WHERE e.node = ${RUN_NODE} AND e.queue <> ${QUEUE_CODES.NONE}`;
+  WHERE ${isRun("e")} AND e.queue <> ${QUEUE_CODES.NONE}`;
 
 export const READ_GRAPHS = `
   SELECT g.job_id, g.version, g.graph, g.definitions, (
@@ -52,6 +60,9 @@ export const READ_RESULTS = `
 
 export const READ_KEPT = `
   SELECT w.run, ${KEPT} FROM workflow_runs w WHERE w.run = ANY($1::uuid[]) AND w.bases <> '{}'`;
+
+export const READ_ORIGINS = `
+  SELECT e.id, e.job_id, e.node, e.item FROM executions e WHERE e.id = ANY($1::uuid[]) AND ${isChildRun("e")}`;
 
 export const OPEN_RUNS = `
   SELECT e.due_at, e.id FROM executions e
@@ -85,6 +96,7 @@ export function runs(db: Connections, now: () => number): StoreRuns {
     load: (ids, isKnown) => load(db, ids, isKnown),
     results: (ids) => results(db, ids),
     items: (ids) => readItems(db, ids),
+    origins: (ids) => origins(db, ids),
     kept: (ids) => kept(db, ids),
     openRuns: (shards, after, limit) => openRuns(db, shards, after, limit),
     retry: (asked) =>
@@ -104,7 +116,7 @@ async function load(db: Connections, ids: readonly ExecutionId[], isKnown: IsKno
     db.run("read", { name: "read_runs", text: READ_RUNS, values: [uuids(some, (id) => id)] }),
   );
   const open = rows.map(runFrom);
-  const isNew = ({ row }: OpenRun) => isKnown?.(row.jobId, row.jobVersion) !== true;
+  const isNew = ({ row, workflow }: OpenRun) => isKnown?.(workflow, row.jobVersion) !== true;
   const graphs = await readGraphs(db, open.filter(isNew));
   const executions = await readNodes(
     db,
@@ -114,7 +126,7 @@ async function load(db: Connections, ids: readonly ExecutionId[], isKnown: IsKno
   const mapped = open.filter(({ mapCounts }) => mapCounts.length > 0).map(({ row }) => row.id);
   const items = mapped.length === 0 ? new Map<ExecutionId, ItemStates[]>() : await readItems(db, mapped);
   return open.flatMap((run): LoadedRun[] => {
-    const stored = graphs.get(keyOf(run.row.jobId, run.row.jobVersion)) ?? null;
+    const stored = graphs.get(keyOf(run.workflow, run.row.jobVersion)) ?? null;
     if (stored === null && isNew(run)) return [];
     return [{ ...run, stored, ...rowsOf(run.row.id, executions, items) }];
   });
@@ -144,8 +156,9 @@ async function readItems(db: Connections, ids: readonly ExecutionId[]): Promise<
 }
 
 type IsKnown = Parameters<StoreRuns["load"]>[1];
-type OpenRun = Pick<LoadedRun, "row" | "mode" | "paused" | "outcome" | "revision" | "kept" | "mapCounts" | "signalled">;
+type OpenRun = Pick<LoadedRun, "row" | "workflow" | "mode" | "paused" | "outcome" | "revision" | "kept" | "mapCounts" | "signalled">;
 type RunColumns = [
+  workflow: JobId | null,
   mode: number,
   paused: boolean,
   revision: number,
@@ -156,9 +169,10 @@ type RunColumns = [
 ];
 
 function runFrom(columns: Row): OpenRun {
-  const [mode, paused, revision, outcome, kept, mapCounts, signalled] = columns.slice(-7) as RunColumns;
+  const [workflow, mode, paused, revision, outcome, kept, mapCounts, signalled] = columns.slice(-8) as RunColumns;
+  const row = candidateFrom(columns);
   return {
-    ...{ row: candidateFrom(columns), mode: runModeOf(mode), paused, outcome: outcomeFrom(outcome), revision },
+    ...{ row, workflow: workflow ?? row.jobId, mode: runModeOf(mode), paused, outcome: outcomeFrom(outcome), revision },
     ...{ kept: keptFrom(kept), mapCounts: mapCountsFrom(mapCounts), signalled: signalled?.split(",") ?? [] },
   };
 }
@@ -166,6 +180,13 @@ function runFrom(columns: Row): OpenRun {
 async function results(db: Connections, ids: readonly ExecutionId[]): Promise<Map<ExecutionId, Uint8Array | null>> {
   const rows = await db.run("read", { name: "read_results", text: READ_RESULTS, values: [uuids(ids, (id) => id)] });
   return new Map(rows as [ExecutionId, Uint8Array | null][]);
+}
+
+type OriginRow = [id: ExecutionId, run: ExecutionId, node: number, item: number | null];
+
+async function origins(db: Connections, ids: readonly ExecutionId[]): Promise<Map<ExecutionId, OriginOfRun>> {
+  const rows = await db.run("read", { name: "read_origins", text: READ_ORIGINS, values: [uuids(ids, (id) => id)] });
+  return new Map((rows as OriginRow[]).map(([id, run, node, item]) => [id, { run, node, item }]));
 }
 
 async function kept(db: Connections, ids: readonly ExecutionId[]): Promise<Map<ExecutionId, KeptNodes[]>> {
@@ -178,16 +199,16 @@ type GraphRow = [JobId, number, Uint8Array, Uint8Array, Uint8Array | null];
 /** Workflows of the runs, each read once. */
 async function readGraphs(db: Connections, open: readonly OpenRun[]): Promise<Map<string, StoredWorkflow>> {
   const wanted = new Map(
-    open.map(({ row: { jobId, jobVersion } }) => [keyOf(jobId, jobVersion), { jobId, jobVersion }]),
+    open.map(({ workflow, row: { jobVersion } }) => [keyOf(workflow, jobVersion), { workflow, jobVersion }]),
   );
   const rows = await chunkwise([...wanted.values()], GRAPHS, (some) => {
-    const values = [uuids(some, ({ jobId }) => jobId), int4s(some, ({ jobVersion }) => jobVersion)];
+    const values = [uuids(some, ({ workflow }) => workflow), int4s(some, ({ jobVersion }) => jobVersion)];
     return db.run("read", { name: "read_graphs", text: READ_GRAPHS, values });
   });
   return new Map(
     rows.map((row) => {
-      const [jobId, version, graph, definitions, output] = row as GraphRow;
-      return [keyOf(jobId, version), { graph, definitions, output }];
+      const [workflow, version, graph, definitions, output] = row as GraphRow;
+      return [keyOf(workflow, version), { graph, definitions, output }];
     }),
   );
 }
@@ -257,6 +278,6 @@ async function chunkwise<T>(
   return found;
 }
 
-function keyOf(jobId: JobId, version: number): string {
-  return `${jobId}/${version}`;
+function keyOf(workflow: JobId, version: number): string {
+  return `${workflow}/${version}`;
 }

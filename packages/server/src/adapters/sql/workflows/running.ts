@@ -16,10 +16,11 @@ const [BRANCH, RUN, END, PARENT, NODE] = [FIRST, FIRST + 1, FIRST + 9, FIRST + 1
 export const PLANNED_NODES = NODE + NODE_COLUMNS;
 /** Shard whose fence each new node is under: that of its run. */
 const FENCE = PLANNED_NODES + 1;
-const COMMAND = FENCE + 1;
+const WORKFLOW = FENCE + 1;
+const COMMAND = WORKFLOW + 1;
 
 /**
- * Writes runs, and creates executions of nodes. The execution of a node exists only if every execution after which the commit creates it has
+ * Writes runs, and creates executions of nodes, each of a sub-workflow with its run. The execution of a node exists only if every execution after which the commit creates it has
  * been updated by this statement: otherwise a parent whose change was missed would leave a child that its own result does not justify.
  *
  * Without `IS TRUE` and `IS NOT TRUE`, the planner makes each condition a join, which without hash joins (connections.ts) compares each row
@@ -41,7 +42,7 @@ export const running = (holds: (column: string) => string) => `, run AS MATERIAL
   RETURNING w.run
 ), missed_run AS MATERIALIZED (
   SELECT r.run FROM run r WHERE ${holds("r.shard")} EXCEPT SELECT a.run FROM ran a
-), node AS MATERIALIZED (${newNodes(NODE)}, unnest($${FENCE}::int2[]) AS fence
+), node AS MATERIALIZED (${newNodes(NODE)}, unnest($${FENCE}::int2[]) AS fence, unnest($${WORKFLOW}::uuid[]) AS workflow
 ), orphan AS MATERIALIZED (
   SELECT p.child FROM (SELECT unnest($${PARENT}::uuid[]) AS child, unnest($${PARENT + 1}::uuid[]) AS parent) p
   WHERE (p.parent IN (SELECT u.id FROM updated u)) IS NOT TRUE
@@ -50,6 +51,10 @@ export const running = (holds: (column: string) => string) => `, run AS MATERIAL
   WHERE ${holds("n.fence")} AND (n.id IN (SELECT child FROM orphan)) IS NOT TRUE
     AND (n.job_id IN (SELECT run FROM missed_run)) IS NOT TRUE
   ON CONFLICT DO NOTHING RETURNING id
+), child AS (
+  INSERT INTO workflow_runs (run, shard, revision, mode, workflow)
+  SELECT n.id, n.shard, 1, ${RUN_MODE_CODES.RUNNING}, n.workflow FROM node n
+  WHERE n.workflow IS NOT NULL AND (n.id IN (SELECT b.id FROM bred b)) IS TRUE
 )${added(COMMAND, holds)}`;
 
 /** Runs that were not as expected, and executions of nodes that were not created. */
@@ -79,10 +84,12 @@ interface OfShard extends RunChange {
 
 /** Values of the parameters behind PLANNED_NODES. */
 export function lastRunningValues(batch: readonly ShardCommit[]): unknown[] {
-  const births = batch.flatMap(({ shard, births }) => births.map(({ row }) => ({ id: row.id, shard })));
+  const births = batch.flatMap(({ shard, births }) =>
+    births.map(({ row, workflow = null }) => ({ id: row.id, shard, workflow })),
+  );
   // In the order of `newNodeValues`.
   births.sort((a, b) => (a.id < b.id ? -1 : 1));
-  return [int2s(births, ({ shard }) => shard), ...addedValues(batch)];
+  return [int2s(births, ({ shard }) => shard), uuids(births, ({ workflow }) => workflow), ...addedValues(batch)];
 }
 
 /** @param changes all changes of the commit, in the order of its other values */
