@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { SUB_WORKFLOW_HANDLER } from "@mainspring/contract/limits";
 import { isFinal } from "../../domain/execution.ts";
 import { firstExecutionId } from "../../domain/ids.ts";
 import { DEFAULT_POLICY } from "../../domain/job.ts";
@@ -140,6 +141,16 @@ export class Stage {
       const concurrencyKey = keys[definition.name];
       return concurrencyKey === undefined ? definition : { ...definition, concurrencyKey };
     });
+    return this;
+  }
+
+  /** Has nodes run sub-workflows. @param names names of the nodes; the store has the sub-workflow under the same name */
+  nests(...names: string[]): this {
+    this.#read.definitions = this.#read.definitions.map((definition) =>
+      names.includes(definition.name)
+        ? { ...definition, handler: SUB_WORKFLOW_HANDLER, workflow: definition.name }
+        : definition,
+    );
     return this;
   }
 

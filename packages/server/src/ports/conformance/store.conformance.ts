@@ -8,6 +8,7 @@ import { handlersConformance } from "./store-handlers.conformance.ts";
 import { jobExecutionsConformance } from "./store-job-executions.conformance.ts";
 import { jobsConformance } from "./store-jobs.conformance.ts";
 import { keyedNodesConformance } from "./store-keyed-nodes.conformance.ts";
+import { subWorkflowsConformance } from "./store-sub-workflows.conformance.ts";
 import { ledgerConformance } from "./store-ledger.conformance.ts";
 import { logsConformance } from "./store-logs.conformance.ts";
 import { mapsConformance } from "./store-maps.conformance.ts";
@@ -54,6 +55,7 @@ export function storeConformance(name: string, makeStore: MakeStore): void {
     describe("paused runs of workflows", () => pausedRunsConformance(() => scene));
     describe("changes of jobs", () => jobsConformance(() => scene));
     describe("nodes with concurrency keys", () => keyedNodesConformance(() => scene));
+    describe("sub-workflows", () => subWorkflowsConformance(() => scene));
     describe("executions of a job", () => jobExecutionsConformance(() => scene));
     describe("changes of recurring jobs", () => recurringJobsConformance(() => scene));
     describe("recurring jobs of the whole store", () => watchedJobsConformance(() => scene));
