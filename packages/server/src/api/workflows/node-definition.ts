@@ -1,7 +1,12 @@
 import type { HandlerPolicies, JobSubmission, WorkflowEnvelope, WorkflowNodeSubmission } from "@mainspring/contract";
-import { WORKFLOW_LIVE_MAX } from "@mainspring/contract/limits";
+import {
+  DEFAULT_RUN_TIMEOUT_MS,
+  SUB_WORKFLOW_HANDLER,
+  WORKFLOW_HANDLER,
+  WORKFLOW_LIVE_MAX,
+} from "@mainspring/contract/limits";
 import type { EpochMs } from "../../domain/ids.ts";
-import { DEFAULT_POOL } from "../../domain/job.ts";
+import { DEFAULT_POOL, type JobDefinition } from "../../domain/job.ts";
 import type { Condition, Dependency, NodeMap, NodeWork, WorkflowNode } from "../../domain/workflow/definition.ts";
 import type { PolicyBook } from "../handlers/kept-policies.ts";
 import { isConstant, type KeyTemplate, parseKey } from "../handlers/key-template.ts";
@@ -22,9 +27,13 @@ export function nodeDefinition(
   createdAt: EpochMs,
 ): WorkflowNode | FieldError[] {
   const { name, payload: _payload, dependsOn = [], join = "ALL", allowFailure = false, compensate, ...rest } = node;
-  const { map, maxRunning, tolerate, ...work } = rest;
+  const { map, maxRunning, tolerate, target, workflow, ...work } = rest;
   const faults = map === undefined ? withoutMap({ maxRunning, tolerate }) : withMap(compensate);
-  const own = nodeWork(work, defaults, book, createdAt);
+  if ((target === undefined) === (workflow === undefined)) return [targetFault(target !== undefined), ...faults];
+  const own =
+    target === undefined
+      ? subWorkflowWork(work, workflow?.defaults?.pool, defaults, createdAt)
+      : nodeWork({ ...work, target }, defaults, book, createdAt);
   if (Array.isArray(own)) return [...own, ...faults];
   if (faults.length > 0) return faults;
   const definition = {
@@ -37,6 +46,61 @@ export function nodeDefinition(
   if (Array.isArray(undo)) return undo.map(({ field, message }) => ({ field: `compensate.${field}`, message }));
   if (undo.concurrencyKey !== undefined) return [compensationFault(undo.handler, undo.concurrencyKey)];
   return { ...definition, compensate: undo };
+}
+
+function targetFault(hasBoth: boolean): FieldError {
+  const message = hasBoth
+    ? "cannot stand beside `workflow`: a node has one of them"
+    : "is missing: a node has `target` or `workflow`";
+  return { field: "target", message };
+}
+
+type GivenPolicies = Omit<GivenWork, "target">;
+
+/**
+ * Work of a node that runs a sub-workflow, whose `timeoutSec` bounds the whole run.
+ * @param pool pool of the sub-workflow's defaults
+ */
+function subWorkflowWork(
+  {
+    priority,
+    timeoutSec = DEFAULT_RUN_TIMEOUT_MS / 1_000,
+    concurrencyKey,
+    concurrencyLimit,
+    ...ofAttempts
+  }: GivenPolicies,
+  pool: string | undefined,
+  defaults: Defaults,
+  createdAt: EpochMs,
+): NodeWork | FieldError[] {
+  const faults = Object.keys(ofAttempts).map((field) => ({
+    field,
+    message: "is for a node with `target`: the nodes of a sub-workflow have policies of their own",
+  }));
+  const wanted = priority ?? defaults.priority;
+  const job: JobSubmission = {
+    target: { handler: WORKFLOW_HANDLER, pool: pool ?? defaults.pool ?? DEFAULT_POOL },
+    timeoutSec,
+    ...(wanted !== undefined && { priority: wanted }),
+    ...(concurrencyKey !== undefined && { concurrencyKey }),
+    ...(concurrencyLimit !== undefined && { concurrencyLimit }),
+  };
+  faults.push(...contradictions(job, 0));
+  if (faults.length > 0) return faults;
+  return { ...workOf(jobDefinition(job, createdAt)), handler: SUB_WORKFLOW_HANDLER };
+}
+
+function workOf({
+  pool,
+  handler,
+  requires,
+  priority,
+  policy,
+  concurrencyKey,
+  concurrencyLimit,
+}: JobDefinition): NodeWork {
+  const key = concurrencyKey !== null && { concurrencyKey, ...(concurrencyLimit > 1 && { concurrencyLimit }) };
+  return { pool, handler, requires, priority, policy, ...key };
 }
 
 type GivenWork = Omit<NonNullable<WorkflowNodeSubmission["compensate"]>, "payload"> &
@@ -56,9 +120,7 @@ function nodeWork(
   const job: JobSubmission = { ...declared, ...common, ...policies, target: { ...target, pool } };
   const faults = contradictions(job, 0);
   if (faults.length > 0) return faults;
-  const { handler, requires, priority, policy, concurrencyKey, concurrencyLimit } = jobDefinition(job, createdAt);
-  const key = concurrencyKey !== null && { concurrencyKey, ...(concurrencyLimit > 1 && { concurrencyLimit }) };
-  return { pool, handler, requires, priority, policy, ...key };
+  return workOf(jobDefinition(job, createdAt));
 }
 
 function edge(dependency: NonNullable<WorkflowNodeSubmission["dependsOn"]>[number]): Dependency {

@@ -95,6 +95,7 @@ export class WorkflowRetrier {
   async #make(picture: RunPicture, from: From, idempotency: Idempotency): Promise<NewRetry> {
     const { store, runtime, orderings, intake } = this.#deps;
     const { run, graph, nodes } = picture;
+    if (run.parent !== null) throw wrongState(ofParent(run.parent.run));
     const again = numbersOf(picture, from);
     const outcome = resumedOutcome(run, from);
     const kept = outcome === null ? keptOf(picture, again) : keptOfCompensation(picture);
@@ -259,4 +260,8 @@ function refused(outcome: Exclude<RetryOutcome, { kind: "ACCEPTED" }>): ProblemE
 
 function wrongState(detail: string): ProblemError {
   return new ProblemError(problem("wrong-state", detail));
+}
+
+function ofParent(run: ExecutionId): string {
+  return `the run is that of a sub-workflow: retry the workflow ${run}, of which it is a node`;
 }
