@@ -147,11 +147,19 @@ export {
   type WorkflowSubmitOptions,
   workflow,
 } from "./workflows/workflow.ts";
-export type { MapOptions, NodeEnd, NodeOptions, NodeRef, WorkflowBuilder } from "./workflows/workflow-builder.ts";
+export type {
+  MapOptions,
+  NodeEnd,
+  NodeOptions,
+  NodeRef,
+  SubWorkflowOptions,
+  WorkflowBuilder,
+} from "./workflows/workflow-builder.ts";
 export type {
   CompensationPolicy,
   NodePolicies,
   RecurringWorkflowRequest,
+  SubWorkflowRequest,
   WorkflowCompensation,
   WorkflowDependency,
   WorkflowNodeRequest,

@@ -59,7 +59,7 @@ export interface DeduplicatedWorkflow {
 export interface WorkflowSummary {
   /** Id of the run. */
   workflowId: string;
-  /** Id of the workflow's job. */
+  /** Id of the workflow's job; of a sub-workflow: id of the run of its node. */
   jobId: string;
   /** Always "default" in this release. */
   tenant: string;
@@ -91,6 +91,8 @@ export interface WorkflowSummary {
   deadline: string | null;
   /** Id of the run that this one retries; null: it is no retry. */
   retryOf: string | null;
+  /** Node whose sub-workflow the run is, with the item if the node is a map; null: the workflow was submitted. */
+  parent: { workflowId: string; node: string; item: number | null } | null;
 }
 
 /** A DEAD node of a run. */
@@ -115,7 +117,7 @@ export interface Workflow extends WorkflowSummary {
   onFailure: "FAIL_FAST" | "CONTINUE";
   /** Ends after which the run is compensated; NEVER: no node declares a compensation. */
   compensate: CompensationPolicy;
-  /** Input as submitted; null: none. */
+  /** Input as submitted; of a sub-workflow: the payload of its node, with its references; null: none. */
   input: unknown;
   /** Output with its references replaced; null: none, or the run has not SUCCEEDED. */
   result: unknown;
@@ -216,6 +218,8 @@ export interface WorkflowNode {
    * (null: not counted yet); null: the node is no map.
    */
   items: (Record<ExecutionState, number> & { total: number | null; kept: number }) | null;
+  /** Id of the run of the node's sub-workflow; null: it runs none, has none so far, or is a map, whose items have runs. */
+  childWorkflowId: string | null;
 }
 
 /** Item of a map that has an execution. */
@@ -240,6 +244,8 @@ export interface WorkflowItem {
   startedAt: string | null;
   /** Time of the end; null: not final. */
   finishedAt: string | null;
+  /** Id of the run of the item's sub-workflow; null: it runs none. */
+  childWorkflowId: string | null;
 }
 
 /** Reasons why a node is in its state. */
@@ -305,6 +311,8 @@ export type WorkflowEvent =
 export interface WorkflowFilter {
   state?: ExecutionState;
   name?: string;
+  /** Id of a run: its sub-workflows. Absent: workflows that were submitted. */
+  parent?: string;
   /** Runs created at or after this time. */
   since?: Date | string;
   /** Runs created before this time. */

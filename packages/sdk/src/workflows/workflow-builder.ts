@@ -4,7 +4,15 @@ import type { Task } from "../task.ts";
 import { NodeEnds } from "./node-ends.ts";
 import { factsOf, partOf, type Ref, type Reference, type RefFacts, refOf, type WithRefs } from "./ref.ts";
 import { templateOf } from "./template.ts";
-import type { NodePolicies, WorkflowDependency, WorkflowNodeRequest } from "./workflow-requests.ts";
+import {
+  isNested,
+  type NestedWorkflow,
+  type NodeWork,
+  nestedPart,
+  nestedPolicies,
+  tasksOf,
+} from "./nested-workflow.ts";
+import type { NodePolicies, WorkflowDependency, WorkflowNodeRequest, WorkflowTarget } from "./workflow-requests.ts";
 
 declare const branches: unique symbol;
 
@@ -44,6 +52,11 @@ export interface MapOptions extends Omit<NodeOptions, "branches"> {
   /** Number of items that may fail before the map does. The result of such an item is null. */
   tolerate?: { failures: number };
 }
+
+/** Options of a node that runs a workflow. Its nodes have policies of their own. */
+export type SubWorkflowOptions = Pick<NodeOptions, (typeof NESTED_OPTIONS)[number]>;
+
+const NESTED_OPTIONS = ["after", "join", "allowFailure", "timeoutSec", "priority"] as const;
 
 interface BuiltNode {
   name: string;
@@ -93,9 +106,21 @@ export class WorkflowBuilder {
     payload: WithRefs<NoInfer<P>>,
     options?: NodeOptions<B>,
   ): NodeRef<R, B>;
-  node(name: string, task: Task<never, unknown>, payload?: unknown, options: NodeOptions = {}): NodeRef<unknown> {
-    this.#checkNode(name, task, options);
-    this.#add(name, task, payload, options);
+  /**
+   * Adds a node that runs a whole workflow, with the options of that workflow that a node has: its times, priority and
+   * concurrency key. Its labels do not count.
+   * @param input input of the workflow; its schema does not check it
+   * @returns a reference to the result of the workflow
+   */
+  node<I, R>(
+    name: string,
+    workflow: NestedWorkflow<I, R>,
+    input: WithRefs<NoInfer<I>>,
+    options?: SubWorkflowOptions,
+  ): Ref<R>;
+  node(name: string, work: NodeWork, payload?: unknown, options: NodeOptions = {}): NodeRef<unknown> {
+    this.#checkWork(name, work, options);
+    this.#add(name, work, payload, options);
     return refOf({ owner: this, from: name, path: [], isOptional: false }) as NodeRef<unknown>;
   }
 
@@ -120,25 +145,32 @@ export class WorkflowBuilder {
     payload: (item: Ref<Item>, index: Ref<number>) => WithRefs<NoInfer<P>>,
     options?: MapOptions & { tolerate?: never },
   ): Ref<R[]>;
+  map<Item, I, R>(
+    name: string,
+    workflow: NestedWorkflow<I, R>,
+    items: Reference<readonly Item[]>,
+    input: (item: Ref<Item>, index: Ref<number>) => WithRefs<NoInfer<I>>,
+    options?: Omit<MapOptions, "tolerate"> & SubWorkflowOptions,
+  ): Ref<R[]>;
   map(
     name: string,
-    task: Task<never, unknown>,
+    work: NodeWork,
     items: Reference<readonly unknown[]>,
     payload: (item: Ref<never>, index: Ref<number>) => unknown,
     { maxRunning, tolerate, ...options }: MapOptions = {},
   ): Ref<unknown[]> {
-    this.#checkNode(name, task, options);
+    this.#checkWork(name, work, options);
     const from = { owner: this, from: name, path: [], isOptional: false };
     const source = this.#facts(items, `map ${quoted(name)}: its items`);
     const template = payload(refOf({ ...from, kind: "ITEM" }), refOf({ ...from, kind: "INDEX" }));
     const limits = { ...(maxRunning !== undefined && { maxRunning }), ...(tolerate !== undefined && { tolerate }) };
-    this.#add(name, task, template, options, { items: source, limits });
+    this.#add(name, work, template, options, { items: source, limits });
     return refOf({ ...from, kind: "RESULTS" });
   }
 
   #add(
     name: string,
-    task: Task<never, unknown>,
+    work: NodeWork,
     payload: unknown,
     options: NodeOptions,
     map?: { items: RefFacts; limits: object },
@@ -153,16 +185,16 @@ export class WorkflowBuilder {
     const template = templateOf(payload, "payload", take);
     const dependsOn = this.#dependencies(name, options, [...refs.values()]);
     this.#nodes.set(name, { name, index: this.#requests.length, branches: options.branches ?? null });
-    this.#tasks.set(task.name, task);
+    for (const task of tasksOf(work)) this.#tasks.set(task.name, task);
     this.#requests.push({
       name,
-      target: this.#target(task, options),
+      ...(isNested(work) ? nestedPart(work) : { target: this.#target(work, options) }),
       ...mapped,
       ...(template !== undefined && { payload: template }),
       ...(dependsOn.length > 0 && { dependsOn }),
       ...(options.join !== undefined && { join: options.join }),
       ...(options.allowFailure !== undefined && { allowFailure: options.allowFailure }),
-      ...this.#policies(task, options),
+      ...(isNested(work) ? nestedPolicies(work, options) : this.#policies(work, options)),
     });
     this.#ends.add(
       dependsOn.map((dependency) => this.#edge(dependency)),
@@ -225,17 +257,32 @@ export class WorkflowBuilder {
     return { nodes, ...(template !== undefined && { output: template }), tasks: [...this.#tasks.values()] };
   }
 
-  #checkNode(name: string, task: Task<never, unknown>, options: NodeOptions): void {
+  #checkWork(name: string, work: NodeWork, options: NodeOptions): void {
+    for (const task of tasksOf(work)) this.#checkTask(name, task);
+    this.#checkNode(name, options);
+    if (!isNested(work)) return;
+    const where = `node ${quoted(name)}`;
+    const option = Object.keys(options).find((given) => !(NESTED_OPTIONS as readonly string[]).includes(given));
+    if (option !== undefined)
+      throw this.#bad(`${where}: a workflow has no option ${option}; options are ${NESTED_OPTIONS.join(", ")}`);
+    if (work.definition.uniqueKey !== undefined)
+      throw this.#bad(`${where}: the workflow ${quoted(work.name)} has a uniqueKey, which a node cannot have`);
+  }
+
+  #checkNode(name: string, options: NodeOptions): void {
     const where = `node ${quoted(name)}`;
     if (this.#isBuilt) throw this.#bad(`${where}: the workflow is built, so it takes no more nodes`);
     if (!isBranchName(name)) throw this.#bad(`${where}: ${NAMES}`);
     if (this.#nodes.has(name)) throw this.#bad(`there are two nodes with the name ${quoted(name)}`);
-    const other = this.#tasks.get(task.name);
-    if (other !== undefined && other !== task)
-      throw this.#bad(`${where}: another node has a different task with the same name ${quoted(task.name)}`);
     const unknown = Object.keys(options).find((option) => !OPTIONS.includes(option));
     if (unknown !== undefined)
       throw this.#bad(`${where}: there is no option ${unknown}; options are ${OPTIONS.join(", ")}`);
+  }
+
+  #checkTask(name: string, task: Task<never, unknown>): void {
+    const other = this.#tasks.get(task.name);
+    if (other === undefined || other === task) return;
+    throw this.#bad(`node ${quoted(name)}: another node has a different task with the same name ${quoted(task.name)}`);
   }
 
   #dependencies(
@@ -305,7 +352,7 @@ export class WorkflowBuilder {
       throw this.#bad(`${place}: refers to an item of the map ${quoted(from)}, outside of the payload of that map`);
   }
 
-  #target(task: Task<never, unknown>, { pool, requires }: NodeOptions): WorkflowNodeRequest["target"] {
+  #target(task: Task<never, unknown>, { pool, requires }: NodeOptions): WorkflowTarget {
     const home = pool ?? (this.#defaults.pool === undefined ? task.pool : undefined);
     return { handler: task.name, ...(home !== undefined && { pool: home }), ...(requires && { requires }) };
   }

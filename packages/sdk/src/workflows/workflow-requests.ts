@@ -47,8 +47,10 @@ export interface WorkflowCompensation extends NodePolicies {
 export interface WorkflowNodeRequest extends NodePolicies {
   /** Name, unique in the workflow: 1 to 64 characters of A-Z a-z 0-9 _ . - */
   name: string;
-  /** Handler, pool of the workers, and capabilities that a worker must have. */
-  target: WorkflowTarget;
+  /** Handler, pool of the workers, and capabilities that a worker must have. A node has this or `workflow`. */
+  target?: WorkflowTarget;
+  /** A whole workflow that the node runs: `payload` is its input, and its output is the result of the node. */
+  workflow?: SubWorkflowRequest;
   /**
    * Input of the handler: any JSON value, at most 1 MiB. In it, `{ $from: "node", path: ["a", 0] }` stands for the result
    * of an earlier node, or the part of it at `path`; `$from: "$input"` for the input of the workflow. `{ $literal: value }`
@@ -77,6 +79,20 @@ export interface WorkflowNodeRequest extends NodePolicies {
   maxRunning?: number;
   /** Number of DEAD items with which a map still succeeds; default 0. */
   tolerate?: { failures: number };
+}
+
+/** Workflow that a node runs; up to 5 levels deep. */
+export interface SubWorkflowRequest {
+  /** Nodes; 10,000 with those of all workflows around and in it. */
+  nodes: readonly WorkflowNodeRequest[];
+  /** Effect of a DEAD node without `allowFailure`: FAIL_FAST (default) or CONTINUE. */
+  onFailure?: "FAIL_FAST" | "CONTINUE";
+  /** Ends of its run after which its nodes are compensated; default ON_FAILURE. */
+  compensate?: CompensationPolicy;
+  /** Result of the node: any JSON value with references, at most 64 KiB. */
+  output?: unknown;
+  /** Values for nodes that leave them out; those that are absent are of the workflow around it. */
+  defaults?: NodePolicies & { pool?: string };
 }
 
 /** Body of POST /v1/workflows. */

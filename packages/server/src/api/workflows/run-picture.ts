@@ -31,6 +31,8 @@ interface Decoded {
 /** A run with all of its nodes, as rows and owners show them. Nodes are numbers. */
 export interface RunPicture extends Decoded {
   run: RunView;
+  /** Name of the node whose sub-workflow the run is; null: the run is that of a job, or its parent is gone. */
+  parentNode: string | null;
   /** Executions of nodes that have one. */
   executions: ReadonlyMap<number, Overlaid<NodeSummary>>;
   progress: RunProgress;
@@ -81,7 +83,8 @@ export class RunReader {
     const compensations = new Map(overlaid.map((row) => [nodeOfCompensation(row.ofRun.node), row]));
     const compensation = compensationIn(run, nodes, progress, undoing);
     const ofNodes = { progress, items, executions, kept: keptByNode(run.kept) };
-    return { run, graph, nodes, ...ofNodes, compensation, compensations };
+    const parentNode = run.parent === null ? null : await this.nameOf(run.parent.run, run.parent.node);
+    return { run, parentNode, graph, nodes, ...ofNodes, compensation, compensations };
   }
 
   /** Name of the first node with a concurrency key; null: none has one. */
@@ -120,8 +123,9 @@ export class RunReader {
     }
   }
 
-  #decode({ jobId, jobVersion, graph: bytes, definitions }: RunView): Decoded {
-    const key = `${jobId} ${jobVersion}`;
+  #decode({ jobId, jobVersion, parent, graph: bytes, definitions }: RunView): Decoded {
+    // The sub-workflows of a run have the id of the run as that of their job.
+    const key = `${jobId} ${parent?.node ?? ""} ${jobVersion}`;
     let decoded = this.#decoded.get(key);
     this.#decoded.delete(key);
     if (decoded === undefined) {

@@ -1,5 +1,5 @@
 import { ExecutionState, pageQuery, type WorkflowItem, WorkflowItemPage } from "@mainspring/contract";
-import { PAGE_ITEMS_DEFAULT } from "@mainspring/contract/limits";
+import { PAGE_ITEMS_DEFAULT, SUB_WORKFLOW_HANDLER } from "@mainspring/contract/limits";
 import { Type } from "typebox";
 import { DEFAULT_TENANT } from "../../domain/ids.ts";
 import type { StoreQueries } from "../../ports/store-queries.ts";
@@ -56,5 +56,6 @@ function workflowItem(row: Overlaid<NodeSummary>): WorkflowItem {
     createdAt: formatInstant(row.createdAt),
     startedAt: formatInstantOrNull(row.startedAt),
     finishedAt: formatInstantOrNull(row.finishedAt),
+    childWorkflowId: row.handler === SUB_WORKFLOW_HANDLER ? executionId : null,
   };
 }

@@ -6,6 +6,7 @@ import { compensationOf } from "../../domain/workflow/compensation-number.ts";
 import { conditionOf } from "../../domain/workflow/conditions.ts";
 import { keptItems } from "../../domain/workflow/kept-nodes.ts";
 import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
+import { submittedText } from "../../ports/references/template.ts";
 import type { RunSummary } from "../../ports/store-runs.ts";
 import { rawOrNull } from "../http/body/raw-json.ts";
 import { formatInstant, formatInstantOrNull } from "../http/instants.ts";
@@ -16,7 +17,8 @@ import { type RunPicture, shownMode, stateOfCompensation, stateOfNode } from "./
 const FAILED_MAX = 20;
 const NAMES_MAX = 20;
 
-export function workflowSummary(run: RunSummary): WorkflowSummary {
+/** @param parentNode name of the node whose sub-workflow the run is; null: the run is that of a job, or the name is not known */
+export function workflowSummary(run: RunSummary, parentNode: string | null): WorkflowSummary {
   const { executionId, jobId, tenant, name, labels, priority, state, reason, nodes } = run;
   return {
     ...{ workflowId: executionId, jobId, tenant, name, labels: { ...labels }, priority, state, reason, nodes },
@@ -27,6 +29,7 @@ export function workflowSummary(run: RunSummary): WorkflowSummary {
     finishedAt: formatInstantOrNull(run.finishedAt),
     deadline: run.startedAt === null ? null : formatInstant(run.dueAt),
     retryOf: run.retryOf,
+    parent: run.parent && { workflowId: run.parent.run, node: parentNode ?? "", item: run.parent.item },
   };
 }
 
@@ -39,10 +42,10 @@ export function modeOf(run: RunSummary): Pick<WorkflowSummary, "mode" | "paused"
 export function workflowBody(picture: RunPicture): Workflow {
   const { run, graph, executions, compensations } = picture;
   return {
-    ...workflowSummary(run),
+    ...workflowSummary(run, picture.parentNode),
     onFailure: graph.onFailure,
     compensate: compensationPolicyOf(picture),
-    input: rawOrNull(run.payload),
+    input: rawOrNull(run.payload === null ? null : submittedText(run.payload)),
     result: rawOrNull(run.result),
     error: run.error,
     counts: countsOf(picture),
@@ -89,6 +92,7 @@ export function workflowNode(picture: RunPicture, node: number): WorkflowNode {
     because: because(picture, node),
     compensation: compensationView(picture, node),
     items: itemsOf(picture, node),
+    childWorkflowId: picture.nodes[node]?.workflow === undefined ? null : (row?.executionId ?? null),
     ...mapFailure(picture, node),
   };
 }
