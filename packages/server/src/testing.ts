@@ -40,7 +40,7 @@ export { jobDefinition } from "./api/submit/job-definition.ts";
 export type { JobIntake } from "./api/submit/job-intake.ts";
 export { OwnShards } from "./api/submit/own-shards.ts";
 export { compileTemplates } from "./api/workflows/compile-templates.ts";
-export { newWorkflow } from "./api/workflows/new-workflow.ts";
+export { type GraphParts, newWorkflow } from "./api/workflows/new-workflow.ts";
 export { RunReader } from "./api/workflows/run-picture.ts";
 export { WorkflowIntake } from "./api/workflows/workflow-intake.ts";
 export { WorkflowRetrier } from "./api/workflows/workflow-retrier.ts";

@@ -15,6 +15,8 @@ export interface SomeGraph {
   compensatesOnCancel?: boolean;
   /** Works of compensations by number of the node; left out: no node declares one. */
   undoing?: ReadonlyMap<number, Work>;
+  /** Sub-workflows by number of the node; left out: there are none. */
+  nested?: ReadonlyMap<number, SomeGraph>;
 }
 
 /** Creates a random workflow of 1 to 12 nodes, in which a node depends on earlier ones. */

@@ -3,6 +3,7 @@ import {
   compensationOf,
   compileTemplates,
   DEFAULT_ORDERING,
+  type GraphParts,
   jobDefinition,
   newWorkflow,
   Turns,
@@ -18,6 +19,7 @@ import type { SimServer } from "./sim-server.ts";
 import { waitsOf } from "./some-definition.ts";
 import { compiled, type SomeGraph, someGraph, withCompensations, withReferences } from "./some-graph.ts";
 import { withSomeMaps } from "./some-maps.ts";
+import { withSubWorkflows } from "./some-sub-workflows.ts";
 
 /** One in this number of seeds has workflows. Other seeds stay unchanged. */
 const WORKFLOWS_EVERY = 10;
@@ -29,6 +31,8 @@ const COMPENSATIONS = 12;
 const WITH_MAPS = 4;
 /** Seeds with this remainder have workflows with nodes that have concurrency keys. */
 const KEYED_NODES = 6;
+/** Seeds with this remainder have workflows with sub-workflows. */
+const SUB_WORKFLOWS = 14;
 const ANSWER_WITHIN_MS = 5_000;
 const RETRY_MS = 400;
 /** Longest sleep of a node's handler, in milliseconds. */
@@ -102,12 +106,15 @@ export class Workflows {
     const hasKeyedNodes = seed % ACTS_EVERY === KEYED_NODES;
     // Planted bugs are recorded with the first of these seeds, which stays unchanged.
     const hasMaps = seed % ACTS_EVERY === WITH_MAPS && seed > WITH_MAPS;
-    if (seed % WORKFLOWS_EVERY !== WORKFLOWS_EVERY - 2 && !compensates && !hasMaps && !hasKeyedNodes) return;
+    const hasNested = seed % ACTS_EVERY === SUB_WORKFLOWS && seed > SUB_WORKFLOWS;
+    if (seed % WORKFLOWS_EVERY !== WORKFLOWS_EVERY - 2 && !compensates && !hasMaps && !hasKeyedNodes && !hasNested)
+      return;
     const hasActs = seed % ACTS_EVERY === ACTS_EVERY - 2 || compensates || hasMaps;
     const undoing = compensates ? this.#random.fork("compensations") : null;
     const keys = hasKeyedNodes ? this.#random.fork("keys of nodes") : null;
     // A run with a keyed node is never paused.
     if (hasKeyedNodes) this.#retries = new Retries(this.#clock, this.#random.fork("retries"), this.#server);
+    if (hasNested) this.#retries = new Retries(this.#clock, this.#random.fork("retries"), this.#server);
     const references = this.#random.fork("references");
     const starts = this.#random.fork("starts");
     if (hasActs) {
@@ -122,17 +129,22 @@ export class Workflows {
       if (keys !== null) giveKeys(keys, drawn);
       const referring = hasActs || hasKeyedNodes ? withReferences(references, drawn, key) : drawn;
       const undone = undoing === null ? referring : withCompensations(undoing, referring, key);
-      const graph = hasMaps ? withSomeMaps(this.#random.fork(`maps of ${key}`), undone) : undone;
+      const mapped = hasMaps ? withSomeMaps(this.#random.fork(`maps of ${key}`), undone) : undone;
+      const graph = hasNested ? withSubWorkflows(random.fork(`sub-workflows of ${key}`), mapped, key) : mapped;
       const timeoutSec = random.chance(0.1) ? random.between(1, 60) : 7_200;
       const cancelAfterMs = random.chance(0.1) ? random.between(0, random.pick([50, 20_000])) : null;
       const start = { timeoutSec, ...(hasActs && someStart(starts, EPOCH_MS + atMs)) };
-      const pauses = hasActs ? somePauses(random.fork(`pauses of ${key}`)) : [];
+      const pauses = hasActs || hasNested ? somePauses(random.fork(`pauses of ${key}`)) : [];
       if (hasActs || hasKeyedNodes) {
         for (const [node, work] of graph.works.entries()) {
           const waits = waitsOf(random.fork(`waits of ${key} ${node}`), WAIT_MAX_MS);
           // A signal cannot name a map.
           if (graph.nodes[node]?.map === undefined) work.waits = waits;
         }
+      }
+      if (hasNested && pauses.length === 0) {
+        const named = graph.nodes.filter((_, node) => graph.nested?.has(node));
+        giveKeys(random.fork(`keys of ${key}`), { nodes: named });
       }
       const acts = { key, graph, cancelAfterMs, pauses };
       if (atMs > only.untilMs || !only.isWanted(number)) continue;
@@ -191,7 +203,7 @@ export class Workflows {
     const createdAt = Math.floor(EPOCH_MS + this.#clock.nowMs);
     const payloads = new Map(works.map((work, number) => [number, bytesOf(work)]));
     for (const [node, work] of undoing) payloads.set(compensationOf(node), bytesOf(work));
-    const whole = compiled(graph);
+    const { graph: whole, nested = new Map<number, GraphParts>() } = partsOf(graph);
     const texts = { nodes, payloads, output: null, hasInput: true };
     const templates =
       references === undefined
@@ -202,7 +214,7 @@ export class Workflows {
     if (job === null) throw new Error("every recurring workflow fires");
     const { payloads: own, output } = templates;
     const workflow = newWorkflow({
-      ...{ job, graph: whole, nodes, payloads: own, output, compensatesOnCancel },
+      ...{ job, graph: whole, nodes, payloads: own, output, compensatesOnCancel, nested },
       orderingOf: () => DEFAULT_ORDERING,
     });
     this.known.set(workflow.jobId, graph);
@@ -255,6 +267,16 @@ export class Workflows {
   }
 }
 
+/** Parts of a workflow whose nodes have no references. */
+function partsOf(graph: SomeGraph): GraphParts {
+  const { nodes, works, nested = new Map<number, SomeGraph>() } = graph;
+  return {
+    ...{ graph: compiled(graph), nodes, output: null, compensatesOnCancel: false },
+    payloads: new Map(works.map((work, number) => [number, bytesOf(work)])),
+    nested: new Map(Array.from(nested, ([number, inner]) => [number, partsOf(inner)])),
+  };
+}
+
 function bytesOf(value: unknown): Buffer {
   return Buffer.from(JSON.stringify(value));
 }
@@ -273,7 +295,7 @@ function someStart(random: SeededRandom, atMs: number): Start {
 }
 
 /** Gives some nodes of a graph concurrency keys, which runs and jobs have too. */
-function giveKeys(random: SeededRandom, { nodes }: SomeGraph): void {
+function giveKeys(random: SeededRandom, { nodes }: Pick<SomeGraph, "nodes">): void {
   for (const node of nodes) {
     if (!random.chance(0.5)) continue;
     const { concurrencyKey, concurrencyLimit } = someKey(random);

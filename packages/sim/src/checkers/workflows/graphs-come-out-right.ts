@@ -8,7 +8,7 @@ import {
 } from "@mainspring/server/testing";
 import { type Checker, Violation } from "../checker.ts";
 import type { Quiet } from "../quiet.ts";
-import { addedRows, isOver, isRun } from "../recurring/ledger.ts";
+import { addedRows, isChildRun, isOver, isRun } from "../recurring/ledger.ts";
 import { blanks, type Mode, type NodeRow } from "./graph-oracle.ts";
 import { MapAccount } from "./map-account.ts";
 
@@ -22,6 +22,8 @@ export interface Graph {
   compensatesOnCancel?: boolean;
   /** References of nodes and of the output; left out: the workflow has none. */
   references?: References;
+  /** Sub-workflows by number of the node; left out: there are none. */
+  nested?: ReadonlyMap<number, Graph>;
 }
 
 /** A reference as a client writes it. */
@@ -60,7 +62,8 @@ interface RunAccount {
 }
 
 /**
- * A run that waits is opened once, with its first nodes.
+ * A run that waits is opened once, with its first nodes. The run of a sub-workflow is the execution of its node, so a node
+ * that is created once has one run, which ends as the node does; it is judged like every other run.
  * A node is created once, and only when its parents have ended as its edges want; a run ends only when nothing of it is
  * live or may start, and then as its nodes say. An open run whose nodes have all ended goes on or ends soon, unless it is
  * paused. A retry keeps only nodes that have SUCCEEDED and that do not follow from a node that runs again, and creates none
@@ -69,8 +72,10 @@ interface RunAccount {
  */
 export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, quiet: Quiet): Checker {
   const runs = new Map<string, RunAccount>();
+  const graphOf = (row: ExecutionRow) =>
+    isChildRun(row) ? runs.get(row.job.jobId)?.graph.nested?.get(row.node ?? -1) : graphs().get(row.job.jobId);
   const begin = (row: ExecutionRow, mode: string, paused: boolean) => {
-    const graph = graphs().get(row.job.jobId);
+    const graph = graphOf(row);
     if (graph === undefined) return;
     const rows = new Map<string, ExecutionRow>();
     const maps = new MapAccount({ graph, rows });
@@ -88,7 +93,7 @@ export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, qui
   };
   const opened = (event: Extract<StoreEvent, { kind: "COMMITTED" }>, before: ExecutionRow, after: ExecutionRow) => {
     if (runs.has(after.id)) throw new Violation(`the run ${after.id} was opened twice`);
-    judgeOpening(before, after, event.nodes, hasMaps(graphs().get(after.job.jobId)));
+    judgeOpening(before, after, event.nodes, hasMaps(graphOf(after)));
     begin(after, "RUNNING", false);
     const retry = waiting.get(after.id);
     if (retry !== undefined) keep(retry);
@@ -109,9 +114,15 @@ export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, qui
         runs.clear();
         waiting.clear();
         const runsById = new Map(event.runs.map((run) => [run.run, run]));
-        for (const row of event.rows) {
-          const { mode = "RUNNING", paused = false } = runsById.get(row.id) ?? {};
-          if (isRun(row) && row.startedAt !== null) begin(row, mode, paused);
+        const begun = event.rows.filter((row) => isRun(row) && row.startedAt !== null);
+        // The account of a sub-workflow needs that of its parent.
+        for (let left = begun; left.length > 0; left = left.filter(({ id }) => !runs.has(id))) {
+          const before = runs.size;
+          for (const row of left) {
+            const { mode = "RUNNING", paused = false } = runsById.get(row.id) ?? {};
+            begin(row, mode, paused);
+          }
+          if (runs.size === before) break;
         }
         for (const row of event.rows) put(row);
         for (const run of event.runs) keep(run);
@@ -125,7 +136,7 @@ export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, qui
       }
       if (event.kind === "COMMITTED" && event.outcome.status === "APPLIED") {
         for (const { before, after } of event.applied) {
-          if (isRun(after) && after.queue === "OPEN" && graphs().has(after.job.jobId)) opened(event, before, after);
+          if (isRun(after) && after.queue === "OPEN" && graphOf(after)) opened(event, before, after);
         }
         committed(event, runs, put);
       }
