@@ -12,6 +12,7 @@ import { ruleMutants } from "./rule-mutants.ts";
 import { schedulerMutants } from "./scheduler-mutants.ts";
 import { stepMutants } from "./step-mutants.ts";
 import { storeMutants } from "./store-mutants.ts";
+import { subWorkflowMutants } from "./sub-workflow-mutants.ts";
 import { suspensionMutants } from "./suspension-mutants.ts";
 import { workflowMutants } from "./workflow-mutants.ts";
 import { workflowStartMutants } from "./workflow-start-mutants.ts";
@@ -33,6 +34,7 @@ export const allMutants: readonly Mutant[] = [
   ...compensationMutants,
   ...mapMutants,
   ...keyedNodeMutants,
+  ...subWorkflowMutants,
 ];
 
 export function mutantNamed(name: string): Mutant {

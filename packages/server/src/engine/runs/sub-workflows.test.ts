@@ -280,7 +280,7 @@ describe("the pause of a run with a sub-workflow", () => {
     pause(family);
     family.readRow(family.openRow());
     const batch = stage.commit();
-    assert.equal(batch.shards.get(stage.shard)?.runs.get(RUN)?.paused, true);
+    assert.deepEqual([batch.shards.get(stage.shard)?.runs.get(RUN)?.paused, family.states(batch)], [true, {}]);
     assert.deepEqual([...stage.story.state.entries.keys()], [family.id("x")]);
     stage.end(x);
     assert.deepEqual(family.born(stage.commit()), [{ name: "b/y", after: ["b/x"] }]);

@@ -110,8 +110,10 @@ export function subWorkflowsConformance(scene: () => Scene): void {
     assert.deepEqual(await scene().store.runs.load([id]), []);
     assert.equal(await scene().store.queries.getRun(DEFAULT_TENANT, id), null);
     await scene().applied(SHARD, { births: [childBirth(asked, 2, outer)] });
+    const changed = { run: id, wasRevision: 1, revision: 2, mode: "RUNNING", paused: false } as const;
+    await scene().applied(SHARD, { runs: [changed] });
     const twice = await commit(SHARD, { births: [childBirth(asked, 2, outer)] });
-    assert.deepEqual([twice.notBorn, (await loaded(scene(), { executionId: id })).revision], [[id], 1]);
+    assert.deepEqual([twice.notBorn, (await loaded(scene(), { executionId: id })).revision], [[id], 2]);
   });
 
   it("creates the run in the shard of the node's key", async () => {
