@@ -36,7 +36,7 @@ export function nestedPart({ definition }: NestedWorkflow<never, unknown>): Pick
   };
 }
 
-/** Options of the workflow that its node has. Those that are given for the node come first. */
+/** Options of the workflow that its node has. Options that are given for the node come first. */
 export function nestedPolicies(
   { definition }: NestedWorkflow<never, unknown>,
   options: Pick<NodePolicies, "priority" | "timeoutSec">,

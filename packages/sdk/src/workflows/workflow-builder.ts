@@ -1,9 +1,6 @@
 import { MainspringError } from "../errors.ts";
 import { isBranchName } from "../handlers/branch.ts";
 import type { Task } from "../task.ts";
-import { NodeEnds } from "./node-ends.ts";
-import { factsOf, partOf, type Ref, type Reference, type RefFacts, refOf, type WithRefs } from "./ref.ts";
-import { templateOf } from "./template.ts";
 import {
   isNested,
   type NestedWorkflow,
@@ -12,6 +9,9 @@ import {
   nestedPolicies,
   tasksOf,
 } from "./nested-workflow.ts";
+import { NodeEnds } from "./node-ends.ts";
+import { factsOf, partOf, type Ref, type Reference, type RefFacts, refOf, type WithRefs } from "./ref.ts";
+import { templateOf } from "./template.ts";
 import type { NodePolicies, WorkflowDependency, WorkflowNodeRequest, WorkflowTarget } from "./workflow-requests.ts";
 
 declare const branches: unique symbol;

@@ -124,7 +124,7 @@ export function isRun(row: Pick<Candidate, "node" | "handler">): boolean {
  * Whether the execution is that of a node which runs a sub-workflow. It is a node of its parent and a run of its own nodes
  * at once, so no second execution can disagree with it.
  */
-export function isChildRun(row: Pick<Candidate, "node" | "handler">): boolean {
+function isChildRun(row: Pick<Candidate, "node" | "handler">): boolean {
   return isNode(row) && row.handler === SUB_WORKFLOW_HANDLER;
 }
 

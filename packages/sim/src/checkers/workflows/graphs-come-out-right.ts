@@ -77,12 +77,7 @@ export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, qui
   const begin = (row: ExecutionRow, mode: string, paused: boolean) => {
     const graph = graphOf(row);
     if (graph === undefined) return;
-    const rows = new Map<string, ExecutionRow>();
-    const maps = new MapAccount({ graph, rows });
-    runs.set(row.id, {
-      ...{ graph, row, mode, paused, outcome: null, changed: null, idleSinceMs: null },
-      ...{ rows, maps, undoing: new Map() },
-    });
+    runs.set(row.id, newAccount(graph, row, mode, paused));
   };
   /** Rows of retries that are not open yet. */
   const waiting = new Map<string, RunRow>();
@@ -114,15 +109,9 @@ export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, qui
         runs.clear();
         waiting.clear();
         const runsById = new Map(event.runs.map((run) => [run.run, run]));
-        const begun = event.rows.filter((row) => isRun(row) && row.startedAt !== null);
-        // The account of a sub-workflow needs that of its parent.
-        for (let left = begun; left.length > 0; left = left.filter(({ id }) => !runs.has(id))) {
-          const before = runs.size;
-          for (const row of left) {
-            const { mode = "RUNNING", paused = false } = runsById.get(row.id) ?? {};
-            begin(row, mode, paused);
-          }
-          if (runs.size === before) break;
+        for (const row of parentsFirst(event.rows)) {
+          const { mode = "RUNNING", paused = false } = runsById.get(row.id) ?? {};
+          if (isRun(row) && row.startedAt !== null) begin(row, mode, paused);
         }
         for (const row of event.rows) put(row);
         for (const run of event.runs) keep(run);
@@ -146,6 +135,25 @@ export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, qui
       for (const run of runs.values()) judgeIdle(run, nowMs, quiet);
     },
   };
+}
+
+function newAccount(graph: Graph, row: ExecutionRow, mode: string, paused: boolean): RunAccount {
+  const rows = new Map<string, ExecutionRow>();
+  const maps = new MapAccount({ graph, rows });
+  return {
+    ...{ graph, row, mode, paused, outcome: null, changed: null, idleSinceMs: null },
+    ...{ rows, maps, undoing: new Map() },
+  };
+}
+
+/** The rows with those of runs before those of their nodes. */
+function parentsFirst(rows: readonly ExecutionRow[]): ExecutionRow[] {
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  const levelOf = (row: ExecutionRow): number => {
+    const run = (row.node ?? -1) < 0 ? undefined : byId.get(row.job.jobId);
+    return run === undefined ? 0 : 1 + levelOf(run);
+  };
+  return [...rows].sort((a, b) => levelOf(a) - levelOf(b));
 }
 
 function hasMaps(graph: Graph | undefined): boolean {

@@ -62,7 +62,7 @@ export function putChildRun(data: StoreData, { id, job }: ExecutionRow, workflow
   data.runs.put({ ...row, workflow });
 }
 
-/** What the runs of a run's workflow share; undefined: the execution is no run. */
+/** Graph of a run, which all runs of its workflow share; undefined: the execution is no run. */
 export function graphOfRun(data: StoreData, { id, job, jobVersion }: ExecutionRow) {
   return data.runs.graphOf(data.runs.get(id)?.workflow ?? job.jobId, jobVersion);
 }

@@ -25,7 +25,7 @@ export function payloadOfNode(e: string): string {
  * SQL expression: key of the workflow of a run.
  * @param r alias of the execution of the run in the statement
  */
-export function workflowOf(r: string): string {
+function workflowOf(r: string): string {
   return `CASE WHEN ${r}.node >= 0 THEN (SELECT x.workflow FROM workflow_runs x WHERE x.run = ${r}.id) ELSE ${r}.job_id END`;
 }
 

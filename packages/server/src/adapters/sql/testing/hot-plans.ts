@@ -35,6 +35,7 @@ import {
   READ_ITEMS,
   READ_KEPT,
   READ_NODES,
+  READ_ORIGINS,
   READ_RESULTS,
   READ_RUNS,
 } from "../workflows/run-reads.ts";
@@ -60,6 +61,7 @@ const HOT: [name: string, purpose: Purpose, text: string, index: RegExp, plans?:
   ["graphs", "read", READ_GRAPHS, /_pkey$/],
   ["results", "read", READ_RESULTS, /_pkey$/],
   ["kept", "read", READ_KEPT, /_pkey$/],
+  ["origins", "read", READ_ORIGINS, /_pkey$/],
   ["nodes", "read", READ_NODES, /_job_id_scheduled_at_idx$/],
   ["items", "read", READ_ITEMS, /_job_id_scheduled_at_idx$/],
   ["open_runs", "read", OPEN_RUNS, /\d_due_at_id_idx1?$/],

@@ -62,7 +62,8 @@ export const READ_KEPT = `
   SELECT w.run, ${KEPT} FROM workflow_runs w WHERE w.run = ANY($1::uuid[]) AND w.bases <> '{}'`;
 
 export const READ_ORIGINS = `
-  SELECT e.id, e.job_id, e.node, e.item FROM executions e WHERE e.id = ANY($1::uuid[]) AND ${isChildRun("e")}`;
+  SELECT e.id, e.job_id, e.node, e.item FROM (SELECT unnest($1::uuid[]) AS id) a JOIN executions e ON e.id = a.id
+  WHERE ${isChildRun("e")}`;
 
 export const OPEN_RUNS = `
   SELECT e.due_at, e.id FROM executions e
@@ -156,7 +157,10 @@ async function readItems(db: Connections, ids: readonly ExecutionId[]): Promise<
 }
 
 type IsKnown = Parameters<StoreRuns["load"]>[1];
-type OpenRun = Pick<LoadedRun, "row" | "workflow" | "mode" | "paused" | "outcome" | "revision" | "kept" | "mapCounts" | "signalled">;
+type OpenRun = Pick<
+  LoadedRun,
+  "row" | "workflow" | "mode" | "paused" | "outcome" | "revision" | "kept" | "mapCounts" | "signalled"
+>;
 type RunColumns = [
   workflow: JobId | null,
   mode: number,
