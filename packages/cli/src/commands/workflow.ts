@@ -26,6 +26,7 @@ import { workflowWatchCommand } from "./workflow-watch.ts";
 interface WorkflowListOptions extends ListOptions, CreatedOptions {
   state?: ExecutionState;
   name?: string;
+  parent?: string;
 }
 
 export function workflowCommand(): Command {
@@ -52,11 +53,12 @@ export function workflowCommand(): Command {
 function workflowListCommand(): Command {
   const command = listCommand("list runs of workflows, newest first")
     .addOption(choiceOption("--state <state>", "only those in this state", EXECUTION_STATES))
-    .option("--name <name>", "only those of this name");
+    .option("--name <name>", "only those of this name")
+    .option("--parent <workflowId>", "sub-workflows of this run, which are left out otherwise", id);
   return withCreated(command).action(
-    async ({ state, name, since, until, limit, ...connection }: WorkflowListOptions) => {
+    async ({ state, name, parent, since, until, limit, ...connection }: WorkflowListOptions) => {
       const { client, output } = connect(connection);
-      const filter = given({ state, name, since, until, limit: pageOf(limit) });
+      const filter = given({ state, name, parent, since, until, limit: pageOf(limit) });
       await output.list(client.workflows.list(filter), limit, workflowsText);
     },
   );

@@ -34,6 +34,7 @@ function factsOf(workflow: Workflow): [string, string | null][] {
   return [
     ["workflow", workflow.workflowId],
     ["name", workflow.name],
+    ["parent", parentText(workflow)],
     ["retry of", workflow.retryOf],
     ["retried by", workflow.retriedBy.join(", ") || null],
     ["state", reason === null ? state : `${state} (${reason})`],
@@ -51,6 +52,13 @@ function factsOf(workflow: Workflow): [string, string | null][] {
     ["input", jsonOf(workflow.input)],
     ["result", jsonOf(workflow.result)],
   ];
+}
+
+/** Node of a sub-workflow's run: `delivery of 0190…`, with the item of a map; null: the workflow was submitted. */
+function parentText({ parent }: Pick<Workflow, "parent">): string | null {
+  if (parent === null) return null;
+  const item = parent.item === null ? "" : ` [${parent.item}]`;
+  return `${parent.node}${item} of ${parent.workflowId}`;
 }
 
 /** Mode of a run, and whether it is paused: `RUNNING, paused`; null: the run is final. */
@@ -104,6 +112,7 @@ function whyText(node: WorkflowNode): string {
   if (blockedBy !== null) return `waits for ${namesText(blockedBy.first, blockedBy.open)}`;
   if (because !== null) return skippedText(because);
   if (node.items !== null && error === null) return itemsText(node.items);
+  if (state === "RUNNING" && node.childWorkflowId !== null) return "its sub-workflow runs";
   if (state === "RUNNING" && node.assignedWorker !== null) return `on ${node.assignedWorker}`;
   if (branch !== null) return `branch ${branch}`;
   return error === null ? (reason ?? "") : `${error.name}: ${error.message}`;

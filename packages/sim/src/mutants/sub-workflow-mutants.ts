@@ -99,4 +99,26 @@ export const subWorkflowMutants: readonly Mutant[] = [
       name: "get the input of a sub-workflow's run: the payload of its node, with the values of the run of that node",
     },
   },
+  {
+    name: "nodes of a sub-workflow go before the outermost run",
+    file: "packages/server/src/adapters/sql/workflows/retire-runs.ts",
+    find: "CASE WHEN ${run}.node >= 0 THEN ${ofOutermost(run, condition, level + 1)} ELSE",
+    replace: "CASE WHEN false THEN ${ofOutermost(run, condition, level + 1)} ELSE",
+    why: "a workflow that runs for months loses what its early sub-workflows did",
+    test: {
+      file: "packages/server/src/adapters/sql/schema/retention.test.ts",
+      name: "keeps the nodes of a sub-workflow for as long as the outermost run, and its graph for as long as the job",
+    },
+  },
+  {
+    name: "graphs of sub-workflows go before their job",
+    file: "packages/server/src/adapters/sql/workflows/retire-runs.ts",
+    find: "coalesce(g.of_job, g.job_id)",
+    replace: "g.job_id",
+    why: "no owner can read the run of a sub-workflow that is open for months",
+    test: {
+      file: "packages/server/src/adapters/sql/schema/retention.test.ts",
+      name: "keeps the nodes of a sub-workflow for as long as the outermost run, and its graph for as long as the job",
+    },
+  },
 ];
