@@ -4,7 +4,7 @@ import type { Task } from "../task.ts";
 import { NodeEnds } from "./node-ends.ts";
 import { factsOf, partOf, type Ref, type Reference, type RefFacts, refOf, type WithRefs } from "./ref.ts";
 import { templateOf } from "./template.ts";
-import type { NodePolicies, WorkflowDependency, WorkflowNodeRequest } from "./workflow-requests.ts";
+import type { NodeKey, NodePolicies, WorkflowDependency, WorkflowNodeRequest } from "./workflow-requests.ts";
 
 declare const branches: unique symbol;
 
@@ -19,7 +19,7 @@ export interface NodeEnd {
 }
 
 /** Options of a node. */
-export interface NodeOptions<B extends string = string> extends NodePolicies {
+export interface NodeOptions<B extends string = string> extends NodePolicies, NodeKey {
   /** Further nodes that must end first, beside those to which the payload refers. A node alone must have SUCCEEDED. */
   after?: readonly (Reference<unknown> | NodeEnd)[];
   /**
@@ -54,7 +54,17 @@ interface BuiltNode {
 const POLICIES = ["retryPolicy", "timeoutSec", "cancelGraceSec", "maxLost", "onWorkerLost"] as const;
 const OPTIONS: readonly string[] = [
   ...POLICIES,
-  ...["priority", "after", "join", "allowFailure", "branches", "pool", "requires"],
+  ...[
+    "priority",
+    "concurrencyKey",
+    "concurrencyLimit",
+    "after",
+    "join",
+    "allowFailure",
+    "branches",
+    "pool",
+    "requires",
+  ],
 ];
 
 /** Collects the nodes of a workflow while its function runs. */
@@ -163,6 +173,8 @@ export class WorkflowBuilder {
       ...(options.join !== undefined && { join: options.join }),
       ...(options.allowFailure !== undefined && { allowFailure: options.allowFailure }),
       ...this.#policies(task, options),
+      ...(options.concurrencyKey !== undefined && { concurrencyKey: options.concurrencyKey }),
+      ...(options.concurrencyLimit !== undefined && { concurrencyLimit: options.concurrencyLimit }),
     });
     this.#ends.add(
       dependsOn.map((dependency) => this.#edge(dependency)),

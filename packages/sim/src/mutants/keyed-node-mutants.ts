@@ -48,9 +48,8 @@ export const keyedNodeMutants: readonly Mutant[] = [
   {
     name: "the cancellation of a run does not reach its keyed nodes",
     file: `${RUNS}/keyed-nodes.ts`,
-    find: "  step.batch.addCommand(run.shard, { run: run.id, command: { ...command, shard: shardIn(run, node), executionId: id } });",
-    replace:
-      '  if (run.mode === "RUNNING") step.batch.addCommand(run.shard, { run: run.id, command: { ...command, shard: shardIn(run, node), executionId: id } });',
+    find: "  run.toldToEnd.add(id);\n  step.batch",
+    replace: '  run.toldToEnd.add(id);\n  if (run.mode === "RUNNING") step.batch',
     why: "a cancelled run stays open for as long as its nodes run, or wait for their keys",
     test: { file: STORIES, name: "waits until the owner of the key has cancelled the node" },
   },
@@ -85,5 +84,60 @@ export const keyedNodeMutants: readonly Mutant[] = [
     replace: "      answered.addCommand(shard, {",
     why: "the run waits for a node that is DEAD",
     test: { file: STORIES, name: "has its end told as DEAD if the store refuses its result" },
+  },
+  {
+    name: "the end of a keyed node is learned by its hint alone",
+    file: "packages/server/src/scheduler/reading/hydrator.ts",
+    find: '      return { kind: "COMMANDS", commands };',
+    replace: '      return { kind: "COMMANDS", commands: commands.filter(({ kind }) => kind !== "NODE_ENDED") };',
+    why: "a run waits for a node that has ended if the message about the end is lost",
+    test: {
+      file: "packages/server/src/scheduler/reading/hydrator.test.ts",
+      name: "bring the end of a node with a concurrency key whose hint was lost",
+    },
+  },
+  {
+    name: "the ends of a map's keyed items are one command",
+    file: "packages/server/src/engine/rows.ts",
+    find: 'nodeCommandId("NODE_ENDED", run, node, item)',
+    replace: 'nodeCommandId("NODE_ENDED", run, node, item === null ? null : 0)',
+    why: "the inbox keeps the first end of several, and the map waits for items that have ended",
+    test: { file: STORIES, name: "take turns at the key, and the map ends with the last of them" },
+  },
+  {
+    name: "a keyed item that ends between the reads of its run counts twice",
+    file: "packages/server/src/domain/workflow/map-items.ts",
+    find: "      if (born[item] === 1) continue;\n",
+    replace: "",
+    why: "one DEAD item breaks a map that tolerates it",
+    test: { file: STORIES, name: "count once, though a read shows them as live and as ended" },
+  },
+  {
+    name: "keyed items of a failed map run on",
+    file: `${RUNS}/advance.ts`,
+    find: "  if (stopsItems) cancelItems(step, run, run.progress.itemsToCancel());\n}\n\n/** Applies the end of an item of a map. */",
+    replace:
+      "  if (stopsItems && !end.isDurable) cancelItems(step, run, run.progress.itemsToCancel());\n}\n\n/** Applies the end of an item of a map. */",
+    why: "a failed run stays open for as long as its items wait for their key",
+    test: { file: STORIES, name: "are cancelled by command when the map has failed" },
+  },
+  {
+    name: "the end of a keyed compensation is applied twice",
+    file: `${RUNS}/keyed-nodes.ts`,
+    find: '  if (isCompensation(node)) return undo?.compensation.stateOf(nodeOfCompensation(node)) === "LIVE";\n',
+    replace: "  if (isCompensation(node)) return undo !== null;\n",
+    why: "the machine fails when it hears of the end of a compensation again",
+    test: {
+      file: STORIES,
+      name: "is created in the shard of its key, and the next one follows from a command about its end",
+    },
+  },
+  {
+    name: "a pause parks keyed nodes",
+    file: `${RUNS}/pause.ts`,
+    find: "if (!isKeyed(run, node)) yield",
+    replace: "yield",
+    why: "the owner of the run writes a row that another owner writes too",
+    test: { file: STORIES, name: "creates no further node, while those that exist go on to their ends" },
   },
 ];

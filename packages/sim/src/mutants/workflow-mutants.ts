@@ -273,7 +273,7 @@ export const workflowMutants: readonly Mutant[] = [
   {
     name: "a failure cancels nodes before the store has written it",
     file: `${RUNS}/advance.ts`,
-    find: "  if (skipped.length > 0) noteSkips(step, run, [end.id], skipped);",
+    find: "  if (skipped.length > 0) noteSkips(step, run, end.isDurable ? [] : [end.id], skipped);",
     replace: "  cancelNodes(step, run, run.progress.toCancel());",
     why: "nodes are CANCELLED although the run goes on",
     test: { file: STORY, name: "cancels no node because of a failure that the store did not write" },

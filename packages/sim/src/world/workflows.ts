@@ -27,7 +27,7 @@ const ACTS_EVERY = 20;
 const COMPENSATIONS = 12;
 /** Remainder of the seeds by ACTS_EVERY whose workflows have maps besides. */
 const WITH_MAPS = 4;
-/** Seeds with this remainder have workflows with nodes that have concurrency keys. */
+/** Remainder of the seeds by ACTS_EVERY whose workflows have nodes with concurrency keys. Every second one has maps besides, and the others compensations. */
 const KEYED_NODES = 6;
 const ANSWER_WITHIN_MS = 5_000;
 const RETRY_MS = 400;
@@ -98,15 +98,15 @@ export class Workflows {
    * @param plansEndMs end of the plans of workflows that recur, in simulated milliseconds
    */
   plan(seed: number, count: number, withinMs: number, plansEndMs: number, only: PlannedPart): void {
-    const compensates = seed % ACTS_EVERY === COMPENSATIONS;
-    const hasKeyedNodes = seed % ACTS_EVERY === KEYED_NODES;
-    // Planted bugs are recorded with the first of these seeds, which stays unchanged.
-    const hasMaps = seed % ACTS_EVERY === WITH_MAPS && seed > WITH_MAPS;
+    // Planted bugs are recorded with the first of these seeds and of those with maps, which stay unchanged.
+    const hasKeyedNodes = seed % ACTS_EVERY === KEYED_NODES && seed > KEYED_NODES;
+    const isEven = seed % (2 * ACTS_EVERY) < ACTS_EVERY;
+    const compensates = seed % ACTS_EVERY === COMPENSATIONS || (hasKeyedNodes && isEven);
+    const hasMaps = (seed % ACTS_EVERY === WITH_MAPS && seed > WITH_MAPS) || (hasKeyedNodes && !isEven);
     if (seed % WORKFLOWS_EVERY !== WORKFLOWS_EVERY - 2 && !compensates && !hasMaps && !hasKeyedNodes) return;
-    const hasActs = seed % ACTS_EVERY === ACTS_EVERY - 2 || compensates || hasMaps;
+    const hasActs = !hasKeyedNodes && (seed % ACTS_EVERY === ACTS_EVERY - 2 || compensates || hasMaps);
     const undoing = compensates ? this.#random.fork("compensations") : null;
     const keys = hasKeyedNodes ? this.#random.fork("keys of nodes") : null;
-    // A run with a keyed node is never paused.
     if (hasKeyedNodes) this.#retries = new Retries(this.#clock, this.#random.fork("retries"), this.#server);
     const references = this.#random.fork("references");
     const starts = this.#random.fork("starts");
@@ -119,14 +119,14 @@ export class Workflows {
       const atMs = random.next() * withinMs;
       const key = `workflow-${number}`;
       const drawn = someGraph(random, key);
-      if (keys !== null) giveKeys(keys, drawn);
       const referring = hasActs || hasKeyedNodes ? withReferences(references, drawn, key) : drawn;
       const undone = undoing === null ? referring : withCompensations(undoing, referring, key);
       const graph = hasMaps ? withSomeMaps(this.#random.fork(`maps of ${key}`), undone) : undone;
+      if (keys !== null) giveKeys(keys, graph);
       const timeoutSec = random.chance(0.1) ? random.between(1, 60) : 7_200;
       const cancelAfterMs = random.chance(0.1) ? random.between(0, random.pick([50, 20_000])) : null;
       const start = { timeoutSec, ...(hasActs && someStart(starts, EPOCH_MS + atMs)) };
-      const pauses = hasActs ? somePauses(random.fork(`pauses of ${key}`)) : [];
+      const pauses = hasActs || hasKeyedNodes ? somePauses(random.fork(`pauses of ${key}`)) : [];
       if (hasActs || hasKeyedNodes) {
         for (const [node, work] of graph.works.entries()) {
           const waits = waitsOf(random.fork(`waits of ${key} ${node}`), WAIT_MAX_MS);
@@ -272,13 +272,13 @@ function someStart(random: SeededRandom, atMs: number): Start {
   };
 }
 
-/** Gives some nodes of a graph concurrency keys, which runs and jobs have too. */
+/** Gives some nodes and compensations of a graph concurrency keys, which jobs have too. */
 function giveKeys(random: SeededRandom, { nodes }: SomeGraph): void {
-  for (const node of nodes) {
+  for (const work of nodes.flatMap((node) => (node.compensate === undefined ? [node] : [node, node.compensate]))) {
     if (!random.chance(0.5)) continue;
     const { concurrencyKey, concurrencyLimit } = someKey(random);
     if (concurrencyKey !== undefined && concurrencyLimit !== undefined)
-      Object.assign(node, { concurrencyKey, concurrencyLimit });
+      Object.assign(work, { concurrencyKey, concurrencyLimit });
   }
 }
 

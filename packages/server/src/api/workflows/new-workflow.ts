@@ -74,12 +74,12 @@ export function* makingWorkflow(parts: WorkflowParts): Generator<undefined, NewW
 
 /**
  * Whether a run that is due opens when it is written. A run with a concurrency key, or one that may be too late, is its owner's to
- * open. So is one whose first nodes have concurrency keys: their executions do not lead the owner to the run and its deadline.
- * @param first the nodes without open parents
+ * open. So is one whose first nodes, or compensations, have concurrency keys: their executions do not lead the owner to the run and its deadline.
+ * @param first the nodes without open parents, or the first compensations
  */
 export function startsAtOnce(
   { concurrencyKey, policy }: Pick<JobDefinition, "concurrencyKey" | "policy">,
-  first: readonly (Pick<StoredNode, "concurrencyKey"> | undefined)[],
+  first: readonly (Pick<NodeWork, "concurrencyKey"> | undefined)[],
 ): boolean {
   const hasKeyedRoot = first.some((node) => node?.concurrencyKey !== undefined);
   return concurrencyKey === null && policy.startBefore === null && !hasKeyedRoot;
@@ -154,6 +154,11 @@ interface Undone {
   progress: RunProgress;
 }
 
+/** @param node number of a node, or of a compensation */
+export function workOf(nodes: readonly StoredNode[], node: number): StoredWork | undefined {
+  return isCompensation(node) ? nodes[nodeOfCompensation(node)]?.compensate : nodes[node];
+}
+
 /**
  * Makes the first executions of a run in steps of some milliseconds each.
  * @param first numbers of nodes or compensations
@@ -167,7 +172,7 @@ export function* makingRoots(
 ): Generator<undefined, NewNode[]> {
   const roots: NewNode[] = [];
   for (const node of first) {
-    const root = isCompensation(node) ? nodes[nodeOfCompensation(node)]?.compensate : nodes[node];
+    const root = workOf(nodes, node);
     if (root === undefined) continue;
     const row = nodeExecution(run, node, root, orderingOf(root.pool), createdAt);
     roots.push({ row, laneHash: laneHash(row), createdAt });

@@ -35,16 +35,12 @@ export function nodeDefinition(
   const { payload: _, ...undoing } = compensate;
   const undo = nodeWork(undoing, defaults, book, createdAt);
   if (Array.isArray(undo)) return undo.map(({ field, message }) => ({ field: `compensate.${field}`, message }));
-  if (undo.concurrencyKey !== undefined) return [compensationFault(undo.handler, undo.concurrencyKey)];
   return { ...definition, compensate: undo };
 }
 
-type GivenWork = Omit<NonNullable<WorkflowNodeSubmission["compensate"]>, "payload"> &
-  Pick<WorkflowNodeSubmission, "concurrencyKey" | "concurrencyLimit">;
-
 /** Work of a node or of its compensation. @returns faults that the schema cannot express */
 function nodeWork(
-  { target, ...policies }: GivenWork,
+  { target, ...policies }: Omit<NonNullable<WorkflowNodeSubmission["compensate"]>, "payload">,
   { pool: defaultPool, ...common }: Defaults,
   book: PolicyBook,
   createdAt: EpochMs,
@@ -99,14 +95,6 @@ function keyOfTask(policies: HandlerPolicies, own: string | undefined): HandlerP
   return isConstant(parseKey(concurrencyKey) as KeyTemplate) ? { ...plain, ...limit, concurrencyKey } : null;
 }
 
-/** A compensation without the key would exceed the limit that the task declares. */
-function compensationFault(handler: string, key: string): FieldError {
-  const message =
-    `cannot compensate a node: its task ${JSON.stringify(handler)} declares the concurrencyKey ${JSON.stringify(key)}, and compensations ` +
-    "have no concurrency keys";
-  return { field: "compensate.target.handler", message };
-}
-
 /** A node without the key would exceed the limit that the task declares. */
 function keyFault(handler: string, key: string): FieldError {
   const message =
@@ -115,10 +103,22 @@ function keyFault(handler: string, key: string): FieldError {
   return { field: "concurrencyKey", message };
 }
 
-/** The run holds a place of its key until its last node has ended. */
-export function sharedKeyFault(key: string): FieldError {
+/**
+ * Faults of a node or compensation that has the key of its workflow. The run holds a place of its key until its last node has
+ * ended.
+ * @param key key of the workflow; undefined: it has none
+ */
+export function sharedKeyFaults({ concurrencyKey, compensate }: WorkflowNode, key: string | undefined): FieldError[] {
+  if (key === undefined) return [];
+  return [
+    ...(concurrencyKey === key ? [sharedKeyFault("concurrencyKey", key)] : []),
+    ...(compensate?.concurrencyKey === key ? [sharedKeyFault("compensate.concurrencyKey", key)] : []),
+  ];
+}
+
+function sharedKeyFault(field: string, key: string): FieldError {
   const message =
     `is the key ${JSON.stringify(key)} of the workflow, whose run holds it until the node has ended: ` +
     "give the node another key, or the workflow none";
-  return { field: "concurrencyKey", message };
+  return { field, message };
 }

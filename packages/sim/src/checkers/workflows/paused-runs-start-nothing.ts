@@ -14,8 +14,8 @@ interface Pause {
 }
 
 /**
- * From the commit that pauses a run until the one that resumes it, no commit creates a node of it, and none assigns one. A
- * pause is confirmed only when it is durable, and no node stays parked after it.
+ * From the commit that pauses a run until the one that resumes it, no commit creates a node of it, and none assigns one that
+ * has no concurrency key. A pause is confirmed only when it is durable, and no node stays parked after it.
  */
 export function pausedRunsStartNothing(ledger: Ledger, quiet: Quiet): Checker {
   const pauses = new Map<string, Pause>();
@@ -23,7 +23,8 @@ export function pausedRunsStartNothing(ledger: Ledger, quiet: Quiet): Checker {
   /** Commands that pause runs, with the times at which they were given. */
   const asked = new Map<string, { run: string; atMs: number }>();
   const note = (rows: readonly ExecutionRow[]) => {
-    for (const { id, node, job } of rows) if (node !== null && node >= 0) runOf.set(id, job.jobId);
+    for (const { id, node, job } of rows)
+      if (node !== null && node >= 0 && job.definition.concurrencyKey === null) runOf.set(id, job.jobId);
   };
   const isPaused = (run: string | undefined) => run !== undefined && pauses.get(run)?.isPaused === true;
   const turn = (run: string, paused: boolean, atMs: number) => {
