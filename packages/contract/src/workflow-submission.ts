@@ -22,6 +22,14 @@ const { retryPolicy, timeoutSec, cancelGraceSec, maxLost, onWorkerLost, priority
 /** Policies of a node's execution; they mean the same as for a job. */
 const policies = { retryPolicy, timeoutSec, cancelGraceSec, maxLost, onWorkerLost, priority };
 
+/** Concurrency key of a node or compensation. */
+const key = {
+  concurrencyKey: Type.Optional(
+    Line("executions of one key, of jobs and of nodes of any runs, run at most concurrencyLimit at once; up to 255"),
+  ),
+  concurrencyLimit: JobSubmission.properties.concurrencyLimit,
+};
+
 const NodeName = (description: string) => Type.String({ pattern: NODE_NAME_PATTERN, description });
 
 const When = Type.String({
@@ -115,6 +123,7 @@ const WorkflowCompensation = named(
       ),
     ),
     ...policies,
+    ...key,
   },
   { ...closed, description: "work that undoes the node if it SUCCEEDED and the run fails afterwards" },
 );
@@ -191,10 +200,7 @@ export const WorkflowNodeSubmission = named(
     ),
     tolerate: Type.Optional(Tolerate),
     ...policies,
-    concurrencyKey: Type.Optional(
-      Line("executions of one key, of jobs and of nodes of any runs, run at most concurrencyLimit at once; up to 255"),
-    ),
-    concurrencyLimit: JobSubmission.properties.concurrencyLimit,
+    ...key,
   },
   closed,
 );

@@ -12,7 +12,13 @@ import {
 import { NodeEnds } from "./node-ends.ts";
 import { factsOf, partOf, type Ref, type Reference, type RefFacts, refOf, type WithRefs } from "./ref.ts";
 import { templateOf } from "./template.ts";
-import type { NodePolicies, WorkflowDependency, WorkflowNodeRequest, WorkflowTarget } from "./workflow-requests.ts";
+import type {
+  NodeKey,
+  NodePolicies,
+  WorkflowDependency,
+  WorkflowNodeRequest,
+  WorkflowTarget,
+} from "./workflow-requests.ts";
 
 declare const branches: unique symbol;
 
@@ -27,7 +33,7 @@ export interface NodeEnd {
 }
 
 /** Options of a node. */
-export interface NodeOptions<B extends string = string> extends NodePolicies {
+export interface NodeOptions<B extends string = string> extends NodePolicies, NodeKey {
   /** Further nodes that must end first, beside those to which the payload refers. A node alone must have SUCCEEDED. */
   after?: readonly (Reference<unknown> | NodeEnd)[];
   /**
@@ -56,7 +62,15 @@ export interface MapOptions extends Omit<NodeOptions, "branches"> {
 /** Options of a node that runs a workflow. Its nodes have policies of their own. */
 export type SubWorkflowOptions = Pick<NodeOptions, (typeof NESTED_OPTIONS)[number]>;
 
-const NESTED_OPTIONS = ["after", "join", "allowFailure", "timeoutSec", "priority"] as const;
+const NESTED_OPTIONS = [
+  "after",
+  "join",
+  "allowFailure",
+  "timeoutSec",
+  "priority",
+  "concurrencyKey",
+  "concurrencyLimit",
+] as const;
 
 interface BuiltNode {
   name: string;
@@ -67,7 +81,17 @@ interface BuiltNode {
 const POLICIES = ["retryPolicy", "timeoutSec", "cancelGraceSec", "maxLost", "onWorkerLost"] as const;
 const OPTIONS: readonly string[] = [
   ...POLICIES,
-  ...["priority", "after", "join", "allowFailure", "branches", "pool", "requires"],
+  ...[
+    "priority",
+    "concurrencyKey",
+    "concurrencyLimit",
+    "after",
+    "join",
+    "allowFailure",
+    "branches",
+    "pool",
+    "requires",
+  ],
 ];
 
 /** Collects the nodes of a workflow while its function runs. */
@@ -195,6 +219,8 @@ export class WorkflowBuilder {
       ...(options.join !== undefined && { join: options.join }),
       ...(options.allowFailure !== undefined && { allowFailure: options.allowFailure }),
       ...(isNested(work) ? nestedPolicies(work, options) : this.#policies(work, options)),
+      ...(options.concurrencyKey !== undefined && { concurrencyKey: options.concurrencyKey }),
+      ...(options.concurrencyLimit !== undefined && { concurrencyLimit: options.concurrencyLimit }),
     });
     this.#ends.add(
       dependsOn.map((dependency) => this.#edge(dependency)),

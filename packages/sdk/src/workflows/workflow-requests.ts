@@ -23,6 +23,14 @@ export interface NodePolicies {
   priority?: Priority;
 }
 
+/** Concurrency key of a node or compensation. Each item of a map takes its turn at the key. */
+export interface NodeKey {
+  /** Concurrency key: at most `concurrencyLimit` executions of the key run at once, those of jobs and of nodes of any runs. */
+  concurrencyKey?: string;
+  /** Number of executions of the concurrency key that may run at once; default 1. The newest execution counts. */
+  concurrencyLimit?: number;
+}
+
 /** A node that must end first, and its end (`when`): SUCCEEDED (default), FAILED, FINISHED, or BRANCH:x. */
 export type WorkflowDependency = string | { node: string; when?: string };
 
@@ -34,7 +42,7 @@ export interface WorkflowTarget {
 }
 
 /** Work that undoes a node if it SUCCEEDED and the run fails afterwards. */
-export interface WorkflowCompensation extends NodePolicies {
+export interface WorkflowCompensation extends NodePolicies, NodeKey {
   target: WorkflowTarget;
   /**
    * Input of the handler, with references to the node itself, to nodes before it, and to `$input`. Default: `payload`, as
@@ -44,7 +52,7 @@ export interface WorkflowCompensation extends NodePolicies {
 }
 
 /** Node of a workflow to submit. */
-export interface WorkflowNodeRequest extends NodePolicies {
+export interface WorkflowNodeRequest extends NodePolicies, NodeKey {
   /** Name, unique in the workflow: 1 to 64 characters of A-Z a-z 0-9 _ . - */
   name: string;
   /** Handler, pool of the workers, and capabilities that a worker must have. A node has this or `workflow`. */
@@ -57,10 +65,6 @@ export interface WorkflowNodeRequest extends NodePolicies {
    * takes a value as it is.
    */
   payload?: unknown;
-  /** Concurrency key: at most `concurrencyLimit` executions of the key run at once, those of jobs and of nodes of any runs. */
-  concurrencyKey?: string;
-  /** Number of executions of the concurrency key that may run at once; default 1. The newest execution counts. */
-  concurrencyLimit?: number;
   /** Nodes that must end first; absent: the node runs at once. */
   dependsOn?: readonly WorkflowDependency[];
   /** ALL (default): the node runs when all dependencies are met. ANY: when one is met. */

@@ -67,7 +67,7 @@ export const workflowStartMutants: readonly Mutant[] = [
   {
     name: "an open run is not cancelled for a newer instant of its job",
     file: `${RUNS}/advance.ts`,
-    find: " || state.runs.superseded.has(id)",
+    find: " || superseded.has(id)",
     replace: "",
     why: "with CANCEL_PREVIOUS, a run that takes long holds up the schedule of its workflow",
     test: { file: STARTS, name: "with overlap CANCEL_PREVIOUS counts an open run as a running execution" },

@@ -29,7 +29,7 @@ const ACTS_EVERY = 20;
 const COMPENSATIONS = 12;
 /** Remainder of the seeds by ACTS_EVERY whose workflows have maps besides. */
 const WITH_MAPS = 4;
-/** Seeds with this remainder have workflows with nodes that have concurrency keys. */
+/** Remainder of the seeds by ACTS_EVERY whose workflows have nodes with concurrency keys. Every second one has maps besides, and the others compensations. */
 const KEYED_NODES = 6;
 /** Seeds with this remainder have workflows with sub-workflows. */
 const SUB_WORKFLOWS = 14;
@@ -102,17 +102,17 @@ export class Workflows {
    * @param plansEndMs end of the plans of workflows that recur, in simulated milliseconds
    */
   plan(seed: number, count: number, withinMs: number, plansEndMs: number, only: PlannedPart): void {
-    const compensates = seed % ACTS_EVERY === COMPENSATIONS;
-    const hasKeyedNodes = seed % ACTS_EVERY === KEYED_NODES;
-    // Planted bugs are recorded with the first of these seeds, which stays unchanged.
-    const hasMaps = seed % ACTS_EVERY === WITH_MAPS && seed > WITH_MAPS;
+    // Planted bugs are recorded with the first of these seeds and of those with maps, which stay unchanged.
+    const hasKeyedNodes = seed % ACTS_EVERY === KEYED_NODES && seed > KEYED_NODES;
     const hasNested = seed % ACTS_EVERY === SUB_WORKFLOWS && seed > SUB_WORKFLOWS;
-    if (seed % WORKFLOWS_EVERY !== WORKFLOWS_EVERY - 2 && !compensates && !hasMaps && !hasKeyedNodes && !hasNested)
-      return;
-    const hasActs = seed % ACTS_EVERY === ACTS_EVERY - 2 || compensates || hasMaps;
+    const isEven = seed % (2 * ACTS_EVERY) < ACTS_EVERY;
+    const compensates = seed % ACTS_EVERY === COMPENSATIONS || (hasKeyedNodes && isEven);
+    const hasMaps = (seed % ACTS_EVERY === WITH_MAPS && seed > WITH_MAPS) || (hasKeyedNodes && !isEven);
+    const isFurther = compensates || hasMaps || hasKeyedNodes || hasNested;
+    if (seed % WORKFLOWS_EVERY !== WORKFLOWS_EVERY - 2 && !isFurther) return;
+    const hasActs = !hasKeyedNodes && (seed % ACTS_EVERY === ACTS_EVERY - 2 || compensates || hasMaps);
     const undoing = compensates ? this.#random.fork("compensations") : null;
     const keys = hasKeyedNodes ? this.#random.fork("keys of nodes") : null;
-    // A run with a keyed node is never paused.
     if (hasKeyedNodes) this.#retries = new Retries(this.#clock, this.#random.fork("retries"), this.#server);
     if (hasNested) this.#retries = new Retries(this.#clock, this.#random.fork("retries"), this.#server);
     const references = this.#random.fork("references");
@@ -126,15 +126,15 @@ export class Workflows {
       const atMs = random.next() * withinMs;
       const key = `workflow-${number}`;
       const drawn = someGraph(random, key);
-      if (keys !== null) giveKeys(keys, drawn);
       const referring = hasActs || hasKeyedNodes ? withReferences(references, drawn, key) : drawn;
       const undone = undoing === null ? referring : withCompensations(undoing, referring, key);
       const mapped = hasMaps ? withSomeMaps(this.#random.fork(`maps of ${key}`), undone) : undone;
+      if (keys !== null) giveKeys(keys, mapped);
       const graph = hasNested ? withSubWorkflows(random.fork(`sub-workflows of ${key}`), mapped, key) : mapped;
       const timeoutSec = random.chance(0.1) ? random.between(1, 60) : 7_200;
       const cancelAfterMs = random.chance(0.1) ? random.between(0, random.pick([50, 20_000])) : null;
       const start = { timeoutSec, ...(hasActs && someStart(starts, EPOCH_MS + atMs)) };
-      const pauses = hasActs || hasNested ? somePauses(random.fork(`pauses of ${key}`)) : [];
+      const pauses = hasActs || hasKeyedNodes || hasNested ? somePauses(random.fork(`pauses of ${key}`)) : [];
       if (hasActs || hasKeyedNodes) {
         for (const [node, work] of graph.works.entries()) {
           const waits = waitsOf(random.fork(`waits of ${key} ${node}`), WAIT_MAX_MS);
@@ -142,7 +142,7 @@ export class Workflows {
           if (graph.nodes[node]?.map === undefined) work.waits = waits;
         }
       }
-      if (hasNested && pauses.length === 0) {
+      if (hasNested) {
         const named = graph.nodes.filter((_, node) => graph.nested?.has(node));
         giveKeys(random.fork(`keys of ${key}`), { nodes: named });
       }
@@ -294,13 +294,13 @@ function someStart(random: SeededRandom, atMs: number): Start {
   };
 }
 
-/** Gives some nodes of a graph concurrency keys, which runs and jobs have too. */
+/** Gives some nodes and compensations of a graph concurrency keys, which jobs have too. */
 function giveKeys(random: SeededRandom, { nodes }: Pick<SomeGraph, "nodes">): void {
-  for (const node of nodes) {
+  for (const work of nodes.flatMap((node) => (node.compensate === undefined ? [node] : [node, node.compensate]))) {
     if (!random.chance(0.5)) continue;
     const { concurrencyKey, concurrencyLimit } = someKey(random);
     if (concurrencyKey !== undefined && concurrencyLimit !== undefined)
-      Object.assign(node, { concurrencyKey, concurrencyLimit });
+      Object.assign(work, { concurrencyKey, concurrencyLimit });
   }
 }
 

@@ -112,13 +112,13 @@ function storedNodes(of: JobId, parts: GraphParts): StoredNode[] {
 
 /**
  * Whether a run that is due opens when it is written. A run with a concurrency key, or one that may be too late, is its owner's to
- * open. So is one whose first nodes have concurrency keys: their executions do not lead the owner to the run and its deadline.
+ * open. So is one whose first nodes, or compensations, have concurrency keys: their executions do not lead the owner to the run and its deadline.
  * And only an owner creates the run of a sub-workflow.
- * @param first the nodes without open parents
+ * @param first the nodes without open parents, or the first compensations
  */
 export function startsAtOnce(
   { concurrencyKey, policy }: Pick<JobDefinition, "concurrencyKey" | "policy">,
-  first: readonly (Pick<StoredNode, "concurrencyKey" | "handler"> | undefined)[],
+  first: readonly (Pick<NodeWork, "concurrencyKey" | "handler"> | undefined)[],
 ): boolean {
   const isOfOwner = first.some((node) => node?.concurrencyKey !== undefined || node?.handler === SUB_WORKFLOW_HANDLER);
   return concurrencyKey === null && policy.startBefore === null && !isOfOwner;
@@ -193,6 +193,11 @@ interface Undone {
   progress: RunProgress;
 }
 
+/** @param node number of a node, or of a compensation */
+export function workOf(nodes: readonly StoredNode[], node: number): StoredWork | undefined {
+  return isCompensation(node) ? nodes[nodeOfCompensation(node)]?.compensate : nodes[node];
+}
+
 /**
  * Makes the first executions of a run in steps of some milliseconds each.
  * @param first numbers of nodes or compensations
@@ -206,7 +211,7 @@ export function* makingRoots(
 ): Generator<undefined, NewNode[]> {
   const roots: NewNode[] = [];
   for (const node of first) {
-    const root = isCompensation(node) ? nodes[nodeOfCompensation(node)]?.compensate : nodes[node];
+    const root = workOf(nodes, node);
     if (root === undefined) continue;
     const row = nodeExecution(run, node, root, orderingOf(root.pool), createdAt);
     roots.push({ row, laneHash: laneHash(row), createdAt });

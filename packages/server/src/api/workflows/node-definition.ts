@@ -44,7 +44,6 @@ export function nodeDefinition(
   const { payload: _, ...undoing } = compensate;
   const undo = nodeWork(undoing, defaults, book, createdAt);
   if (Array.isArray(undo)) return undo.map(({ field, message }) => ({ field: `compensate.${field}`, message }));
-  if (undo.concurrencyKey !== undefined) return [compensationFault(undo.handler, undo.concurrencyKey)];
   return { ...definition, compensate: undo };
 }
 
@@ -103,8 +102,7 @@ function workOf({
   return { pool, handler, requires, priority, policy, ...key };
 }
 
-type GivenWork = Omit<NonNullable<WorkflowNodeSubmission["compensate"]>, "payload"> &
-  Pick<WorkflowNodeSubmission, "concurrencyKey" | "concurrencyLimit">;
+type GivenWork = Omit<NonNullable<WorkflowNodeSubmission["compensate"]>, "payload">;
 
 /** Work of a node or of its compensation. @returns faults that the schema cannot express */
 function nodeWork(
@@ -161,14 +159,6 @@ function keyOfTask(policies: HandlerPolicies, own: string | undefined): HandlerP
   return isConstant(parseKey(concurrencyKey) as KeyTemplate) ? { ...plain, ...limit, concurrencyKey } : null;
 }
 
-/** A compensation without the key would exceed the limit that the task declares. */
-function compensationFault(handler: string, key: string): FieldError {
-  const message =
-    `cannot compensate a node: its task ${JSON.stringify(handler)} declares the concurrencyKey ${JSON.stringify(key)}, and compensations ` +
-    "have no concurrency keys";
-  return { field: "compensate.target.handler", message };
-}
-
 /** A node without the key would exceed the limit that the task declares. */
 function keyFault(handler: string, key: string): FieldError {
   const message =
@@ -177,10 +167,21 @@ function keyFault(handler: string, key: string): FieldError {
   return { field: "concurrencyKey", message };
 }
 
-/** The run holds a place of its key until its last node has ended. */
-export function sharedKeyFault(key: string): FieldError {
+/**
+ * Faults of a node or compensation that has the key of its workflow. The run holds a place of its key until its last node has
+ * ended.
+ * @param keys keys of the workflow, and of the workflows around it
+ */
+export function sharedKeyFaults({ concurrencyKey, compensate }: WorkflowNode, keys: readonly string[]): FieldError[] {
+  return keys.flatMap((key) => [
+    ...(concurrencyKey === key ? [sharedKeyFault("concurrencyKey", key)] : []),
+    ...(compensate?.concurrencyKey === key ? [sharedKeyFault("compensate.concurrencyKey", key)] : []),
+  ]);
+}
+
+function sharedKeyFault(field: string, key: string): FieldError {
   const message =
     `is the key ${JSON.stringify(key)} of the workflow, whose run holds it until the node has ended: ` +
     "give the node another key, or the workflow none";
-  return { field: "concurrencyKey", message };
+  return { field, message };
 }

@@ -51,10 +51,7 @@ function orderRoute(app: HttpApp, { runtime, commands, runs }: CancelDependencie
   app.post(`/v1/workflows/:workflowId/${path}`, { schema }, async (request, reply) => {
     refuseBody(request.body);
     const executionId = request.params.workflowId.toLowerCase();
-    const open = await orderable(executionId);
-    const keyed = paused ? runs.firstKeyedNode(open) : null;
-    if (keyed !== null) throw unpausable(keyed);
-    const { shard } = open;
+    const { shard } = await orderable(executionId);
     const outcome = await commands.give({ id: runtime.uuid(), shard, kind, executionId });
     const run = await orderable(executionId);
     const isDone = outcome !== null && run.paused === paused;
@@ -72,11 +69,4 @@ function orderRoute(app: HttpApp, { runtime, commands, runs }: CancelDependencie
       problem("wrong-state", `the workflow is ${what}: only one that starts nodes can be ${path}d`),
     );
   }
-}
-
-function unpausable(node: string): ProblemError {
-  const detail =
-    `the node ${JSON.stringify(node)} has a concurrencyKey, and a run with such a node cannot be paused: ` +
-    "cancel it and retry it later, or pause the pool of its nodes";
-  return new ProblemError(problem("wrong-state", detail));
 }

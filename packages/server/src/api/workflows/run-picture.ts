@@ -87,11 +87,6 @@ export class RunReader {
     return { run, parentNode, graph, nodes, ...ofNodes, compensation, compensations };
   }
 
-  /** Name of the first node with a concurrency key; null: none has one. */
-  firstKeyedNode(run: RunView): string | null {
-    return this.#decode(run).nodes.find(({ concurrencyKey }) => concurrencyKey !== undefined)?.name ?? null;
-  }
-
   /** Name of a node, also by the number of its compensation; null: the run is gone. @throws {StoreUnavailable} */
   async nameOf(id: ExecutionId, node: number): Promise<string | null> {
     const run = await this.read(id);

@@ -20,7 +20,7 @@ import type { PoolOrderings } from "../pools/pool-orderings.ts";
 import { hintRows } from "../submit/hints.ts";
 import { accepted, type Idempotency, type JobIntake } from "../submit/job-intake.ts";
 import { candidateOf } from "../submit/new-job.ts";
-import { beginningOf, beginningOfCompensation, makingRoots, startsAtOnce } from "./new-workflow.ts";
+import { beginningOf, beginningOfCompensation, makingRoots, startsAtOnce, workOf } from "./new-workflow.ts";
 import type { RunPicture, RunReader } from "./run-picture.ts";
 import { startedBody } from "./started-run.ts";
 import { knownPicture } from "./workflow-routes.ts";
@@ -81,13 +81,14 @@ export class WorkflowRetrier {
     const picture = await knownPicture(runs, workflowId);
     const { executionId, jobId, retryOf, kept } = picture.run;
     const job = await this.#deps.store.queries.getJob(DEFAULT_TENANT, jobId);
-    const begin = beginningOf(picture.graph, { kept, mapCounts: keptCounts(picture, kept) });
     const base = retryOf === null ? null : await runs.read(retryOf);
     const isResumed = base !== null && resumedOutcome(base, from) !== null;
-    const roots = isResumed ? [] : begin.first;
-    const isOpen = job === null || opensAtOnce(job, picture.run.createdAt, picture, roots);
-    const starts = isOpen && (isResumed || !begin.hasMaps);
-    const first = starts ? roots : null;
+    const begin = isResumed
+      ? beginningOfCompensation(picture, kept)
+      : beginningOf(picture.graph, { kept, mapCounts: keptCounts(picture, kept) });
+    const isOpen = job === null || opensAtOnce(job, picture.run.createdAt, picture, begin.first);
+    const named = isResumed ? [] : begin.first;
+    const first = isOpen && !begin.hasMaps ? named : null;
     return { replayed: true, body: bodyOf({ executionId, jobId, retryOf: retryOf ?? "" }, picture, first), first: [] };
   }
 
@@ -132,7 +133,7 @@ export class WorkflowRetrier {
 function opensAtOnce(job: Pick<JobView, "definition">, at: EpochMs, { nodes }: RunPicture, first: readonly number[]) {
   return startsAtOnce(
     retriedDefinition(job, at),
-    first.map((node) => nodes[node]),
+    first.map((node) => workOf(nodes, node)),
   );
 }
 

@@ -19,7 +19,7 @@ import { withCompensations } from "./compensation-payload.ts";
 import { compileTemplates, refuseLarge } from "./compile-templates.ts";
 import { compileWorkflow } from "./compile-workflow.ts";
 import { type GraphParts, makingWorkflow } from "./new-workflow.ts";
-import { nodeDefinition, sharedKeyFault } from "./node-definition.ts";
+import { nodeDefinition, sharedKeyFaults } from "./node-definition.ts";
 import { Faults, nodeFault, withinNode } from "./node-faults.ts";
 import { type ReceivedNested, type ReceivedNodes, readNodes } from "./read-nodes.ts";
 import { rootWarnings } from "./started-run.ts";
@@ -172,11 +172,9 @@ export class WorkflowSubmitter {
     const nodes = await this.#turns.map(given, (node, index) => {
       const made = nodeDefinition(node, defaults, book, createdAt);
       if (compensate === "NEVER" && node.compensate !== undefined) faults.add(nodeFault(index, node.name, NEVER));
-      const shared = Array.isArray(made) ? undefined : heldKeys.find((key) => key === made.concurrencyKey);
-      if (!Array.isArray(made) && shared === undefined) return made;
-      const own = Array.isArray(made) ? made : [sharedKeyFault(shared ?? "")];
+      const own = Array.isArray(made) ? made : sharedKeyFaults(made, heldKeys);
       faults.add(...own.map((fault) => nodeFault(index, node.name, fault)));
-      return null;
+      return Array.isArray(made) ? null : made;
     });
     if (faults.list.length > 0) throw new ProblemError(invalid(faults.list));
     return nodes.filter((node) => node !== null);

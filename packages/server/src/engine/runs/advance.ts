@@ -49,8 +49,9 @@ function nodeEnded(step: Step, end: NodeEnd): void {
   if (run === undefined) return endEarly(step, end);
   // The read that has brought the run since may have shown a durable end.
   if (isDurable && !isLive(run, end)) return;
+  if (isCompensation(end.node)) compensationEnded(step, run, end);
+  if (isCompensation(end.node)) return isDurable ? advance(step, run) : undefined;
   const { mode } = run.progress;
-  if (isCompensation(end.node)) return compensationEnded(step, run, end);
   applyEnd(step, run, end);
   advance(step, run, isDurable ? [] : [end.id]);
   // No batch has to be answered before the failure of the run is certain.

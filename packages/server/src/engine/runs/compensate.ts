@@ -72,8 +72,9 @@ export function undoOf(
 }
 
 /** Notes the end of a compensation, which counts once it is durable. */
-export function compensationEnded({ state, batch }: Step, run: Run, { node, state: end }: NodeEnd): void {
+export function compensationEnded({ state, batch }: Step, run: Run, { node, state: end, isDurable }: NodeEnd): void {
   state.recentWrites.add(run.id, batch.number);
+  if (isDurable) return run.undo?.compensation.ended(nodeOfCompensation(node), end === "SUCCEEDED");
   run.undo?.ends.push({ batch: batch.number, node: nodeOfCompensation(node), succeeded: end === "SUCCEEDED" });
   state.runs.undoing.add(run);
 }

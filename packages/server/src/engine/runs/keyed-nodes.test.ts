@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { RUN_NODE } from "../../domain/execution.ts";
 import { DEFAULT_TENANT, shardKey, shardOf } from "../../domain/ids.ts";
-import type { CancelCommand, Command } from "../../ports/store-commands.ts";
+import type { Assignment } from "../../ports/messages.ts";
+import type { CancelCommand, Command, NodeEndedCommand } from "../../ports/store-commands.ts";
+import type { NodeExecution } from "../../ports/store-runs.ts";
 import { deadLetterRefused } from "../attempts/dead-letter-refused.ts";
 import type { Batch } from "../batch.ts";
 import { DEADLINE_MS, RUN, Stage, states } from "../testing/run-stage.ts";
@@ -22,6 +24,21 @@ function deliver(stage: Stage, batch: Batch): Command[] {
   const commands = added(stage, batch);
   stage.story.tell({ kind: "COMMANDS", commands });
   return commands;
+}
+
+/** Row of a node or item, as a read of the run has it. */
+function live(stage: Stage, name: string): NodeExecution {
+  const item = /\[(\d)\]/.exec(name)?.[1];
+  const of = { id: stage.id(name), node: stage.number(name), item: item === undefined ? null : Number(item) };
+  return { ...of, state: "PENDING", branch: null, isParked: false };
+}
+
+/** Delivers the command about the end of a node or item, which has ended elsewhere. */
+function tellEnd(stage: Stage, name: string, state: NodeEndedCommand["state"]): void {
+  const { id: executionId, node, item } = live(stage, name);
+  const ofNode = { run: RUN, node, ...(item !== null && { item }) };
+  const command = { kind: "NODE_ENDED", id: `end of ${name}`, shard: stage.shard, executionId, ofNode } as const;
+  stage.story.tell({ kind: "COMMANDS", commands: [{ ...command, state, branch: null }] });
 }
 
 const done = (stage: Stage, batch: Batch) => batch.shards.get(stage.shard)?.commandsDone ?? [];
@@ -233,5 +250,102 @@ describe("the end of a run with nodes that have concurrency keys", () => {
     stage.story.tell({ kind: "LOST", shards: [stage.shard] });
     const { openCommands, runs } = stage.story.state;
     assert.deepEqual([openCommands.size, runs.keyedEnds.size], [0, 0]);
+  });
+});
+
+/** A map of five items at a time, all of which have the key, and a node after it. */
+const mapped = (onFailure: "FAIL_FAST" | "CONTINUE" = "FAIL_FAST") =>
+  new Stage({ m: [], z: ["m"] }, onFailure, null, { nodes: [] }, { m: { maxRunning: 5, tolerate: 0 } }).keys({
+    m: KEY,
+  });
+
+describe("the items of a map with a concurrency key", () => {
+  it("take turns at the key, and the map ends with the last of them", () => {
+    const stage = mapped().load({}).counted("m", 2);
+    const births = stage.story.batch.shards.get(stage.shard)?.births.map(({ row }) => row) ?? [];
+    assert.deepEqual(
+      births.map(({ shard, item, concurrencyKey }) => [shard, item, concurrencyKey]),
+      [0, 1].map((item) => [SHARD, item, KEY]),
+    );
+    stage.commit();
+    const first = only(stage.commit().assigns);
+    stage.end(first);
+    const ended = stage.commit();
+    const second = only(ended.assigns);
+    const items = [first, second].map(({ executionId }) => live(stage, stage.name(executionId)).item);
+    assert.deepEqual([...items].sort(), [0, 1]);
+    const [command] = deliver(stage, ended);
+    assert.deepEqual(command?.kind === "NODE_ENDED" && command.ofNode, { run: RUN, node: 0, item: items[0] });
+    assert.deepEqual(stage.born(stage.commit()), []);
+    stage.end(second);
+    const [last] = deliver(stage, stage.commit());
+    assert.notEqual(last?.id, command?.id);
+    assert.deepEqual(stage.born(stage.commit()), [{ name: "z", after: [] }]);
+  });
+
+  it("count once, though a read shows them as live and as ended", () => {
+    const stage = mapped("CONTINUE").counts({ m: 2 });
+    const run = stage.run([{ ...live(stage, "m[0]"), state: "RUNNING" }, live(stage, "m[1]")], "RUNNING", false);
+    const items = [{ node: 0, state: "DEAD" as const, items: Uint32Array.of(0) }];
+    const mark = { since: stage.story.batch.number, term: stage.story.state.term };
+    stage.story.tell({ kind: "LOADED_RUNS", asked: [RUN], runs: [{ ...run, items }], ...mark });
+    tellEnd(stage, "m[0]", "DEAD");
+    assert.deepEqual(states(stage, stage.commit()), {});
+    tellEnd(stage, "m[1]", "SUCCEEDED");
+    stage.commit();
+    assert.deepEqual(states(stage, stage.commit()), { run: "DEAD NODE_DEAD" });
+  });
+
+  it("are cancelled by command when the map has failed", () => {
+    const stage = mapped().counts({ m: 3 }).load({ "m[0]": "RUNNING", "m[1]": "PENDING", "m[2]": "PENDING" });
+    tellEnd(stage, "m[0]", "DEAD");
+    const commands = added(stage, stage.commit()).filter(({ kind }) => kind === "CANCEL") as CancelCommand[];
+    assert.deepEqual(
+      commands.map(({ executionId, shard, reason }) => [stage.name(executionId), shard, reason]),
+      ["m[1]", "m[2]"].map((name) => [name, SHARD, "MAP_FAILED"]),
+    );
+    for (const name of ["m[1]", "m[2]"]) tellEnd(stage, name, "CANCELLED");
+    assert.equal(only([...(stage.commit().shards.get(stage.shard)?.runs.values() ?? [])]).mode, "FAILING");
+  });
+});
+
+describe("a compensation with a concurrency key", () => {
+  it("is created in the shard of its key, and the next one follows from a command about its end", () => {
+    const stage = new Stage({ a: [], b: ["a"], c: ["b"] }, "FAIL_FAST", null, { nodes: ["a", "b"] });
+    stage.keys({ "undo b": KEY }).load({ a: "SUCCEEDED", b: "SUCCEEDED", c: "DEAD" });
+    stage.commit();
+    const [birth] = stage.story.batch.shards.get(stage.shard)?.births ?? [];
+    assert.deepEqual([birth?.row.id, birth?.row.shard], [stage.id("undo b"), SHARD]);
+    const { "undo b": b } = stage.assigned();
+    stage.end(b as Assignment);
+    const ended = stage.commit();
+    assert.deepEqual(stage.born(stage.commit()), []);
+    const [command] = deliver(stage, ended);
+    deliver(stage, ended);
+    const batch = stage.commit();
+    assert.deepEqual([stage.born(batch), done(stage, batch)[0]], [[{ name: "undo a", after: [] }], command?.id]);
+  });
+});
+
+describe("a pause of a run with nodes that have concurrency keys", () => {
+  const order = (stage: Stage, kind: "PAUSE_RUN" | "RESUME_RUN") =>
+    stage.story.tell({ kind: "COMMANDS", commands: [{ id: kind, shard: stage.shard, kind, executionId: RUN }] });
+  const written = (stage: Stage, batch: Batch) =>
+    [...(batch.shards.get(stage.shard)?.runs.values() ?? [])].map(({ paused }) => paused);
+
+  it("creates no further node, while those that exist go on to their ends", () => {
+    const stage = chain().load({});
+    const { a } = stage.assigned();
+    order(stage, "PAUSE_RUN");
+    assert.deepEqual(loads(stage), [], "nobody parks the node");
+    assert.deepEqual(written(stage, stage.commit()), [true]);
+    stage.commit();
+    stage.end(a as Assignment);
+    deliver(stage, stage.commit());
+    assert.deepEqual(stage.born(stage.commit()), []);
+    order(stage, "RESUME_RUN");
+    const batch = stage.commit();
+    assert.deepEqual(written(stage, batch), [false]);
+    assert.deepEqual([...stage.born(batch), ...stage.born(stage.commit())], [{ name: "b", after: [] }]);
   });
 });

@@ -1,5 +1,6 @@
 import type { ExecutionId, ShardId } from "../../domain/ids.ts";
-import type { StoredNode } from "../../domain/workflow/definition.ts";
+import { isCompensation, nodeOfCompensation } from "../../domain/workflow/compensation-number.ts";
+import type { StoredWork } from "../../domain/workflow/definition.ts";
 import { shardOfNode } from "../../domain/workflow/node-execution.ts";
 import { nodeCommandId } from "../../domain/workflow/node-id.ts";
 import type { NodeEndedCommand } from "../../ports/store-commands.ts";
@@ -17,12 +18,18 @@ import type { NodeEnd, NodeSignal, Run } from "./runs.ts";
 /** Commands to owners of keys in a batch from which on the rest waits for the next batch. */
 const COMMANDS_MAX = 1_000;
 
-export function isKeyed({ read }: Run, node: number): boolean {
-  return read.definitions[node]?.concurrencyKey !== undefined;
+/** @param node number of a node, or of a compensation */
+export function isKeyed(run: Run, node: number): boolean {
+  return workOf(run, node)?.concurrencyKey !== undefined;
 }
 
-/** Whether the machine has not applied the end of a node, or of an item of a map. */
-export function isLive({ progress }: Run, { node, item }: Pick<NodeEnd, "node" | "item">): boolean {
+function workOf({ read: { definitions } }: Run, node: number): StoredWork | undefined {
+  return isCompensation(node) ? definitions[nodeOfCompensation(node)]?.compensate : definitions[node];
+}
+
+/** Whether the machine has not applied the end of a node, of an item of a map, or of a compensation. */
+export function isLive({ progress, undo }: Run, { node, item }: Pick<NodeEnd, "node" | "item">): boolean {
+  if (isCompensation(node)) return undo?.compensation.stateOf(nodeOfCompensation(node)) === "LIVE";
   return item === null ? progress.stateOf(node) === "LIVE" : progress.isItemLive(node, item);
 }
 
@@ -73,12 +80,9 @@ export function cancelKeyed(
 ): void {
   if (run.toldToEnd.has(id)) return;
   if (step.batch.commands >= COMMANDS_MAX) return void step.state.runs.untold.add(run);
+  const of = { id: nodeCommandId("CANCEL", run.id, node, item), shard: shardIn(run, node), executionId: id };
   run.toldToEnd.add(id);
-  const command = { id: nodeCommandId("CANCEL", run.id, node, item), kind: "CANCEL", reason } as const;
-  step.batch.addCommand(run.shard, {
-    run: run.id,
-    command: { ...command, shard: shardIn(run, node), executionId: id },
-  });
+  step.batch.addCommand(run.shard, { run: run.id, command: { ...of, kind: "CANCEL", reason } });
 }
 
 /** Passes a signal on that names a node whose execution exists. The signal itself is in the store. */
@@ -94,6 +98,7 @@ function passedId(id: string): string {
   return `${id.slice(0, -1)}${last.toString(16)}`;
 }
 
-function shardIn({ id, shard, read }: Run, node: number): ShardId {
-  return shardOfNode({ id, shard, tenant: read.row.tenant }, read.definitions[node] as StoredNode);
+function shardIn(run: Run, node: number): ShardId {
+  const { id, shard, read } = run;
+  return shardOfNode({ id, shard, tenant: read.row.tenant }, workOf(run, node) as StoredWork);
 }

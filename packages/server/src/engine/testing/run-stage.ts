@@ -5,7 +5,13 @@ import { firstExecutionId } from "../../domain/ids.ts";
 import { DEFAULT_POLICY } from "../../domain/job.ts";
 import { compensationOf } from "../../domain/workflow/compensation-number.ts";
 import { compileGraph } from "../../domain/workflow/compile-graph.ts";
-import type { Dependency, StoredCompensation, StoredNode, WorkflowNode } from "../../domain/workflow/definition.ts";
+import type {
+  Dependency,
+  StoredCompensation,
+  StoredNode,
+  StoredWork,
+  WorkflowNode,
+} from "../../domain/workflow/definition.ts";
 import type { MapCount } from "../../domain/workflow/map-counts.ts";
 import type { MapRules } from "../../domain/workflow/map-items.ts";
 import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
@@ -135,11 +141,15 @@ export class Stage {
     return this;
   }
 
-  /** Gives nodes concurrency keys. @param keys keys by name */
+  /** Gives nodes and compensations concurrency keys. @param keys keys by name */
   keys(keys: Record<string, string>): this {
-    this.#read.definitions = this.#read.definitions.map((definition) => {
-      const concurrencyKey = keys[definition.name];
-      return concurrencyKey === undefined ? definition : { ...definition, concurrencyKey };
+    const withKey = <T extends StoredWork>(work: T, name: string): T => {
+      const concurrencyKey = keys[name];
+      return concurrencyKey === undefined ? work : { ...work, concurrencyKey };
+    };
+    this.#read.definitions = this.#read.definitions.map(({ compensate, ...node }) => {
+      const undo = compensate === undefined ? {} : { compensate: withKey(compensate, `${UNDO}${node.name}`) };
+      return { ...withKey(node, node.name), ...undo };
     });
     return this;
   }

@@ -14,8 +14,9 @@ interface Pause {
 }
 
 /**
- * From the commit that pauses a run until the one that resumes it, no commit creates a node of it, and none assigns one or opens a sub-workflow. A
- * pause is confirmed only when it is durable, and no node stays parked after it.
+ * From the commit that pauses a run until the one that resumes it, no commit creates a node of it, and none assigns one, or
+ * opens a sub-workflow, that has no concurrency key. A pause is confirmed only when it is durable, and no node stays parked
+ * after it.
  */
 export function pausedRunsStartNothing(ledger: Ledger, quiet: Quiet): Checker {
   const pauses = new Map<string, Pause>();
@@ -23,7 +24,8 @@ export function pausedRunsStartNothing(ledger: Ledger, quiet: Quiet): Checker {
   /** Commands that pause runs, with the times at which they were given. */
   const asked = new Map<string, { run: string; atMs: number }>();
   const note = (rows: readonly ExecutionRow[]) => {
-    for (const { id, node, job } of rows) if (node !== null && node >= 0) runOf.set(id, job.jobId);
+    for (const { id, node, job } of rows)
+      if (node !== null && node >= 0 && job.definition.concurrencyKey === null) runOf.set(id, job.jobId);
   };
   const isPaused = (run: string | undefined) => run !== undefined && pauses.get(run)?.isPaused === true;
   const turn = (run: string, paused: boolean, atMs: number) => {
@@ -41,7 +43,7 @@ export function pausedRunsStartNothing(ledger: Ledger, quiet: Quiet): Checker {
     }
     for (const { before, after } of applied) {
       const isOpened = isChildRun(after) && after.queue === "OPEN" && before.queue !== "OPEN";
-      if (isOpened && isPaused(after.job.jobId))
+      if (isOpened && after.job.definition.concurrencyKey === null && isPaused(after.job.jobId))
         throw new Violation(`the sub-workflow ${after.id} was opened although its run ${after.job.jobId} is paused`);
     }
     for (const { id, job } of nodes) {
