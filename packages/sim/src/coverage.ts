@@ -5,7 +5,7 @@ import {
   type Pool,
   type StoreEvent,
 } from "@mainspring/server/testing";
-import { isOver, type Ledger } from "./checkers/recurring/ledger.ts";
+import { isChildRun, isOver, type Ledger } from "./checkers/recurring/ledger.ts";
 import type { Observer, SimEvent } from "./history.ts";
 import { PLANS_SOMETIMES, PlanCoverage } from "./plan-coverage.ts";
 
@@ -87,6 +87,11 @@ const RUNS_SOMETIMES = [
   "keyed item of a map",
   "keyed compensation",
   "signal passed on to a keyed node",
+  "sub-workflow opened",
+  "sub-workflow of a sub-workflow opened",
+  "sub-workflow ended before it was opened",
+  "open sub-workflow ended with its parent",
+  "sub-workflow ended while its parent was paused",
 ] as const;
 
 /** Simulated hours from which on a missing event is reported. */
@@ -178,6 +183,7 @@ export class Coverage implements Observer {
     if (asked.assigned.length > 0) for (const [pool, limit] of this.#limits) this.#filled(pool, limit);
     if (asked.steps.some(({ signalId }) => signalId !== undefined)) this.#count("signal consumed");
     this.#keyed(event);
+    for (const { before, after } of applied) if (isChildRun(after)) this.#nested(before, after);
     for (const run of event.runs) this.#turned(run);
     for (const { before, after } of applied) {
       if (isOver(after.state)) this.#paused.delete(after.id);
@@ -213,6 +219,19 @@ export class Coverage implements Observer {
       if (kind === "NODE_ENDED" && shard !== asked.shard) this.#count("end of a keyed node told to another shard");
       if (kind === "SIGNAL") this.#count("signal passed on to a keyed node");
     }
+  }
+
+  /** Counts events of the runs of sub-workflows. */
+  #nested(before: ExecutionRow, after: ExecutionRow): void {
+    const parent = this.#ledger.get(after.job.jobId)?.row;
+    if (after.queue === "OPEN" && before.queue !== "OPEN") {
+      this.#count("sub-workflow opened");
+      if (parent !== undefined && isChildRun(parent)) this.#count("sub-workflow of a sub-workflow opened");
+    }
+    if (!isOver(after.state)) return;
+    if (before.queue !== "OPEN") this.#count("sub-workflow ended before it was opened");
+    else if (after.reason?.startsWith("WORKFLOW_")) this.#count("open sub-workflow ended with its parent");
+    if (this.#paused.has(after.job.jobId)) this.#count("sub-workflow ended while its parent was paused");
   }
 
   #assigned(id: string): void {

@@ -11,6 +11,12 @@ export interface NestedWorkflow<Input = never, R = unknown> {
   submit(...args: never[]): Promise<{ result(...args: never[]): Promise<R> }>;
 }
 
+/** Options of a node that runs a workflow. */
+export const NESTED_OPTIONS = [
+  ...(["after", "join", "allowFailure", "timeoutSec", "priority"] as const),
+  ...(["concurrencyKey", "concurrencyLimit"] as const),
+] as const;
+
 export type NodeWork = Task<never, unknown> | NestedWorkflow<never, unknown>;
 
 export function isNested(work: NodeWork): work is NestedWorkflow<never, unknown> {
@@ -50,4 +56,13 @@ export function nestedPolicies(
     ...(concurrencyKey !== undefined && { concurrencyKey }),
     ...(concurrencyLimit !== undefined && { concurrencyLimit }),
   };
+}
+
+/** Reason why no node can run the workflow with these options; null: one can. */
+export function nestedFault({ name, definition }: NestedWorkflow<never, unknown>, options: object): string | null {
+  const option = Object.keys(options).find((given) => !(NESTED_OPTIONS as readonly string[]).includes(given));
+  if (option !== undefined)
+    return `a workflow has no option ${option} here; the options of its node are ${NESTED_OPTIONS.join(", ")}`;
+  const whose = `the workflow ${JSON.stringify(name)}`;
+  return definition.uniqueKey === undefined ? null : `${whose} has a uniqueKey, which a node cannot have`;
 }

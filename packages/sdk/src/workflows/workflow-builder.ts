@@ -3,8 +3,10 @@ import { isBranchName } from "../handlers/branch.ts";
 import type { Task } from "../task.ts";
 import {
   isNested,
+  type NESTED_OPTIONS,
   type NestedWorkflow,
   type NodeWork,
+  nestedFault,
   nestedPart,
   nestedPolicies,
   tasksOf,
@@ -61,16 +63,6 @@ export interface MapOptions extends Omit<NodeOptions, "branches"> {
 
 /** Options of a node that runs a workflow. Its nodes have policies of their own. */
 export type SubWorkflowOptions = Pick<NodeOptions, (typeof NESTED_OPTIONS)[number]>;
-
-const NESTED_OPTIONS = [
-  "after",
-  "join",
-  "allowFailure",
-  "timeoutSec",
-  "priority",
-  "concurrencyKey",
-  "concurrencyLimit",
-] as const;
 
 interface BuiltNode {
   name: string;
@@ -286,13 +278,8 @@ export class WorkflowBuilder {
   #checkWork(name: string, work: NodeWork, options: NodeOptions): void {
     for (const task of tasksOf(work)) this.#checkTask(name, task);
     this.#checkNode(name, options);
-    if (!isNested(work)) return;
-    const where = `node ${quoted(name)}`;
-    const option = Object.keys(options).find((given) => !(NESTED_OPTIONS as readonly string[]).includes(given));
-    if (option !== undefined)
-      throw this.#bad(`${where}: a workflow has no option ${option}; options are ${NESTED_OPTIONS.join(", ")}`);
-    if (work.definition.uniqueKey !== undefined)
-      throw this.#bad(`${where}: the workflow ${quoted(work.name)} has a uniqueKey, which a node cannot have`);
+    const fault = isNested(work) ? nestedFault(work, options) : null;
+    if (fault !== null) throw this.#bad(`node ${quoted(name)}: ${fault}`);
   }
 
   #checkNode(name: string, options: NodeOptions): void {
