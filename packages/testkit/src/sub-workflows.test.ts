@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type DefinedWorkflow, type Ref, TerminalError, task, type WorkflowRequest, workflow } from "@mainspring/sdk";
+import { type DefinedWorkflow, TerminalError, task, type WorkflowRequest, workflow } from "@mainspring/sdk";
 import { type Simulation, simulate } from "./index.ts";
 
 /** A simulated Mainspring whose tasks note when their handlers begin. */
@@ -115,7 +115,7 @@ describe("a workflow in a node", () => {
   it("gets a signal by the name of its node", async () => {
     const wait = task({ name: "wait", run: async (_: null, { step }) => (await step.waitForSignal("go"))?.data });
     const inner = workflow("inner", {}, (w) => w.node("wait", wait));
-    const outer = workflow("outer", {}, (w, _: Ref<undefined>) => w.node("sub", inner, undefined));
+    const outer = workflow("outer", {}, (w) => w.node("sub", inner, undefined));
     await using m = await simulate({ workflows: [outer] });
     const run = await outer.submit(m.client);
     await m.clock.advance("5 s");
