@@ -199,27 +199,32 @@ export class Workflows {
     const server = this.#server();
     const submitter = server?.workflows ?? null;
     if (submitter === null) return null;
-    const { nodes, works, references, undoing = [], compensatesOnCancel = false } = graph;
+    const { references, compensatesOnCancel = false } = graph;
     const createdAt = Math.floor(EPOCH_MS + this.#clock.nowMs);
-    const payloads = new Map(works.map((work, number) => [number, bytesOf(work)]));
-    for (const [node, work] of undoing) payloads.set(compensationOf(node), bytesOf(work));
-    const { graph: whole, nested = new Map<number, GraphParts>() } = partsOf(graph);
-    const texts = { nodes, payloads, output: null, hasInput: true };
-    const templates =
-      references === undefined
-        ? texts
-        : await compileTemplates({ ...texts, output: bytesOf(references.output) }, whole, this.#turns);
+    const parts = await this.#partsOf(graph);
     const input = references === undefined ? null : bytesOf(references.input);
     const job = submitter.jobOf(definitionOf(start, createdAt), input, DEFAULT_ORDERING, createdAt);
     if (job === null) throw new Error("every recurring workflow fires");
-    const { payloads: own, output } = templates;
-    const workflow = newWorkflow({
-      ...{ job, graph: whole, nodes, payloads: own, output, compensatesOnCancel, nested },
-      orderingOf: () => DEFAULT_ORDERING,
-    });
+    const workflow = newWorkflow({ ...parts, job, compensatesOnCancel, orderingOf: () => DEFAULT_ORDERING });
     this.known.set(workflow.jobId, graph);
     const outcome = await submitter.take(workflow, { tenant: "default", key, requestHash: key });
     return outcome.kind === "ACCEPTED" ? (outcome.jobs[0] ?? null) : null;
+  }
+
+  /** Compiles a workflow, or one in a node. */
+  async #partsOf(graph: SomeGraph): Promise<GraphParts> {
+    const { nodes, works, references, undoing = [], nested = [] } = graph;
+    const payloads = new Map(works.map((work, number) => [number, bytesOf(work)]));
+    for (const [node, work] of undoing) payloads.set(compensationOf(node), bytesOf(work));
+    const whole = compiled(graph);
+    const texts = { nodes, payloads, output: null, hasInput: true };
+    const { payloads: own, output } =
+      references === undefined
+        ? texts
+        : await compileTemplates({ ...texts, output: bytesOf(references.output) }, whole, this.#turns);
+    const inner = new Map<number, GraphParts>();
+    for (const [node, sub] of nested) inner.set(node, await this.#partsOf(sub));
+    return { graph: whole, nodes, payloads: own, output, compensatesOnCancel: false, nested: inner };
   }
 
   #live(key: string, jobId: string, random: SeededRandom, withinMs: number): void {
@@ -265,16 +270,6 @@ export class Workflows {
     this.#history.add({ kind: "CANCEL_ASKED", executionId });
     await server?.cancel(executionId, view.shard).catch(() => undefined);
   }
-}
-
-/** Parts of a workflow whose nodes have no references. */
-function partsOf(graph: SomeGraph): GraphParts {
-  const { nodes, works, nested = new Map<number, SomeGraph>() } = graph;
-  return {
-    ...{ graph: compiled(graph), nodes, output: null, compensatesOnCancel: false },
-    payloads: new Map(works.map((work, number) => [number, bytesOf(work)])),
-    nested: new Map(Array.from(nested, ([number, inner]) => [number, partsOf(inner)])),
-  };
 }
 
 function bytesOf(value: unknown): Buffer {

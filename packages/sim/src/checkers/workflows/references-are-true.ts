@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { type ExecutionRow, isCompensation, nodeOfCompensation, type RunRow } from "@mainspring/server/testing";
 import type { SimEvent } from "../../history.ts";
 import { type Checker, Violation } from "../checker.ts";
-import { addedRows, isOver, isRun, type Ledger } from "../recurring/ledger.ts";
+import { addedRows, isChildRun, isOver, isRun, type Ledger } from "../recurring/ledger.ts";
 import type { Graph, NodeReference, Reference } from "./graphs-come-out-right.ts";
 
 /** Stands for the value of a reference that leads nowhere. */
@@ -68,7 +68,7 @@ class Oracle {
 
   keeps({ run: id, kept }: RunRow): void {
     const run = this.#ledger.get(id)?.row;
-    const graph = run === undefined ? undefined : this.#graphs().get(run.job.jobId);
+    const graph = run === undefined ? undefined : this.#graphOf(run);
     if (run === undefined || graph === undefined) return;
     for (const { run: base, nodes } of kept) {
       for (const [node] of nodes) {
@@ -105,10 +105,16 @@ class Oracle {
     }
   }
 
+  #graphOf(run: ExecutionRow): Graph | undefined {
+    if (!isChildRun(run)) return this.#graphs().get(run.job.jobId);
+    const parent = this.#ledger.get(run.job.jobId)?.row;
+    return parent === undefined ? undefined : this.#graphOf(parent)?.nested?.get(run.node ?? -1);
+  }
+
   #placeOf(row: ExecutionRow): Placed | null {
     if (row.node === null || isRun(row)) return null;
     const run = this.#ledger.get(row.job.jobId)?.row;
-    const graph = run === undefined ? undefined : this.#graphs().get(run.job.jobId);
+    const graph = run === undefined ? undefined : this.#graphOf(run);
     return run === undefined || graph === undefined ? null : { run, graph, node: row.node, item: row.item };
   }
 
@@ -144,7 +150,7 @@ class Oracle {
   }
 
   #judgeRun(row: ExecutionRow): void {
-    const graph = this.#graphs().get(row.job.jobId);
+    const graph = this.#graphOf(row);
     const output = graph?.references?.output;
     if (graph === undefined || output === undefined) return;
     const of = { run: row, graph, node: -1, item: null };
