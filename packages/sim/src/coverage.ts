@@ -199,7 +199,7 @@ export class Coverage implements Observer {
   /** Counts events of nodes with concurrency keys. */
   #keyed({ nodes, applied, asked, outcome }: Committed): void {
     for (const row of nodes.filter(isKeyed)) {
-      if (row.shard !== this.#ledger.get(row.job.jobId)?.row.shard)
+      if (row.job.shard !== this.#ledger.get(row.job.jobId)?.row.job.shard)
         this.#count("keyed node in another shard than its run");
       if (row.item !== null) this.#count("keyed item of a map");
       if (isCompensation(row.node ?? 0)) this.#count("keyed compensation");
