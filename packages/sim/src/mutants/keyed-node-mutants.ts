@@ -140,4 +140,12 @@ export const keyedNodeMutants: readonly Mutant[] = [
     why: "the owner of the run writes a row that another owner writes too",
     test: { file: STORIES, name: "creates no further node, while those that exist go on to their ends" },
   },
+  {
+    name: "a run is paused in the commit that creates a keyed node of it",
+    file: `${RUNS}/pause.ts`,
+    find: "  const parking = new Set(run.uncommitted);",
+    replace: "  const parking = new Set<ExecutionId>();",
+    why: "a run that is paused starts a node",
+    test: { file: STORIES, name: "is durable after the commit that creates such a node, and not with it" },
+  },
 ];

@@ -333,6 +333,14 @@ describe("a pause of a run with nodes that have concurrency keys", () => {
   const written = (stage: Stage, batch: Batch) =>
     [...(batch.shards.get(stage.shard)?.runs.values() ?? [])].map(({ paused }) => paused);
 
+  it("is durable after the commit that creates such a node, and not with it", () => {
+    const stage = chain().load({});
+    order(stage, "PAUSE_RUN");
+    const creating = stage.commit();
+    assert.deepEqual([stage.born(creating).length, written(stage, creating)], [1, []]);
+    assert.deepEqual(written(stage, stage.commit()), [true]);
+  });
+
   it("creates no further node, while those that exist go on to their ends", () => {
     const stage = chain().load({});
     const { a } = stage.assigned();

@@ -56,14 +56,14 @@ export function confirmOrders({ state }: Step, committed: number): Run[] {
 /** Parks the nodes that wait. Nodes that memory does not know for certain are read first. */
 function beginPause(step: Step, run: Run): void {
   const { entries } = step.state;
-  const parking = new Set<ExecutionId>();
+  // The answer to the commit that creates a node brings it.
+  const parking = new Set(run.uncommitted);
   run.parking = parking;
   const unknown: ExecutionId[] = [];
   for (const id of liveNodes(run)) {
     const entry = entries.get(id);
-    // The answer to the commit that creates the node brings it.
-    if (run.uncommitted.has(id)) parking.add(id);
-    else if (entry === undefined || entry.unverified) {
+    if (run.uncommitted.has(id)) continue;
+    if (entry === undefined || entry.unverified) {
       if (entry !== undefined && entry.place !== "ASSIGNED") forget(step, entry);
       parking.add(id);
       unknown.push(id);
