@@ -97,15 +97,15 @@ export interface WorkflowSummary {
 export interface FailedNode {
   /** Name of the node. */
   name: string;
-  /** Id of the node's execution. */
-  executionId: string;
-  /** Number of the last attempt. */
+  /** Id of the node's execution; null: the node is a map, whose items have executions. */
+  executionId: string | null;
+  /** Number of the last attempt; 0: the node is a map. */
   attempt: number;
   /** Reason of the state, where the error does not say it; null: none. */
   reason: string | null;
-  /** Error of the last attempt; null: none. */
+  /** Error of the last attempt, or of the map; null: none. */
   error: ExecutionError | null;
-  /** Time of the end; null: not known. */
+  /** Time of the end; null: not known, or the node is a map. */
   finishedAt: string | null;
 }
 

@@ -152,6 +152,11 @@ describe("a run with a map", () => {
     for (const item of [0, 1, 3]) await ends(item, "SUCCEEDED");
     await ends(2, "DEAD");
     await stage.runEnds(run, { state: "DEAD", reason: "NODE_DEAD", error });
+    const itemsDead = { name: "ItemsDead", message: "1 of its items is DEAD, and it tolerates 0" };
+    const { failed } = await stage.read(`/v1/workflows/${run}`);
+    const ofMap = { executionId: null, attempt: 0, reason: null, error: itemsDead, finishedAt: null };
+    assert.deepEqual(failed, [{ name: "each", ...ofMap }]);
+    assert.deepEqual((await node()).error, itemsDead);
     const answer = await stage.post(`/v1/workflows/${run}/retry`);
     assert.equal(answer.statusCode, 201, answer.body);
     const { workflowId, state } = answer.json();
