@@ -70,7 +70,12 @@ export function statesText(counts: Partial<Workflow["counts"]>): string {
 
 function failedText(heading: string, failed: Workflow["failed"]): string {
   const rows = failed.map(({ name, attempt, executionId, error, reason }) => {
-    return [name, String(attempt), executionId ?? "-", error === null ? (reason ?? "") : `${error.name}: ${error.message}`];
+    return [
+      name,
+      String(attempt),
+      executionId ?? "-",
+      error === null ? (reason ?? "") : `${error.name}: ${error.message}`,
+    ];
   });
   return table([heading, "ATTEMPT", "EXECUTION", "ERROR"], rows);
 }
