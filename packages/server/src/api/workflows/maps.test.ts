@@ -5,6 +5,7 @@ import { laneHash } from "../../domain/lane.ts";
 import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
 import { LIVE_MAX } from "../../engine/runs/limits.ts";
 import { firstChange } from "../../ports/conformance/store-scene.conformance.ts";
+import { decodeTemplate } from "../../ports/references/template.ts";
 import { WorkflowStage } from "./workflows.fixture.ts";
 
 const target = { handler: "echo" };
@@ -48,7 +49,20 @@ describe("a workflow with a map", () => {
       [[{ ...first, maxRunning: 3 }], /nodes\[0\].maxRunning: .*is for a node with map/],
       [[{ ...first, tolerate: { failures: 3 } }], /nodes\[0\].tolerate: .*is for a node with map/],
       [[{ ...first, payload: { $item: true } }], /nodes\[0\].payload: .*\$item or \$index, and the node has no map/],
-      [[first, each, { ...last, payload: { $from: "each" } }], /nodes\[2\].payload: .*"each", which is a map/],
+      [
+        [first, each, { ...last, payload: { $from: "each" } }],
+        /nodes\[2\].payload: .*"each", which is a map .*: \{"\$results": …\}/,
+      ],
+      [[first, each, { ...last, payload: { $results: "nobody" } }], /nodes\[2\].payload: .*"nobody", which is no node/],
+      [
+        [first, each, { ...last, payload: [{ $results: "first" }] }],
+        /nodes\[2\].payload: .*the results of "first", which is no map: \{"\$from": "first"\}/,
+      ],
+      [
+        [first, each, { name: "other", target, payload: { $results: "each" } }],
+        /nodes\[2\].*refers to "each", which need not end before it/,
+      ],
+      [[first, { ...each, payload: { $results: "each" } }], /nodes\[1\].*refers to "each", which need not end before it/],
       [[first, { ...each, maxRunning: 4_001 }, last], /nodes\[1\].maxRunning/],
     ];
     for (const [nodes, text] of wrong) assert.match((await faults(nodes)).join("\n"), text);
@@ -64,6 +78,15 @@ describe("a workflow with a map", () => {
     const [row] = await stage.store.load([answer.json().workflowId]);
     assert.deepEqual([row?.state, row?.queue], ["PENDING", "READY"]);
   });
+});
+
+it("keeps the results of a map in payloads and the output as references to the map", async () => {
+  const [first, each, last] = etl.nodes as [object, object, object];
+  const nodes = [first, each, { ...last, payload: { parts: { $results: "each" } } }];
+  const { workflowId } = await stage.submitted({ ...etl, nodes, output: { $results: "each" } });
+  const [loaded] = await stage.store.runs.load([workflowId]);
+  const output = decodeTemplate(loaded?.stored?.output as Uint8Array);
+  assert.deepEqual(output.edits, [{ at: { start: 0, end: 19 }, depth: 0, results: 1 }]);
 });
 
 describe("a run with a map", () => {

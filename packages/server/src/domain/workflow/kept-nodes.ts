@@ -76,6 +76,13 @@ export function* keptItems(kept: readonly KeptNodes[], map: number): Generator<n
   for (const { items = [] } of kept) for (const [node, ranges] of items) if (node === map) yield* itemsOfRanges(ranges);
 }
 
+/** Earlier runs that have the executions of SUCCEEDED items of a map, by item. */
+export function runsOfItems(kept: readonly KeptNodes[], map: number): Map<number, ExecutionId> {
+  const runs = new Map<number, ExecutionId>();
+  for (const one of kept) for (const item of keptItems([one], map)) runs.set(item, one.run);
+  return runs;
+}
+
 /** Results that a base must have: of nodes that are no maps, and of items of maps. */
 export function resultsOf({ nodes, items = [] }: KeptNodes): { nodes: number[]; maps: number[]; items: number } {
   const maps = items.map(([node]) => node);
