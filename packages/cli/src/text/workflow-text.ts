@@ -1,5 +1,12 @@
 import { NODE_STATES } from "@mainspring/contract/enums";
-import type { NodeExplanation, Workflow, WorkflowItem, WorkflowNode, WorkflowSummary } from "@mainspring/sdk";
+import type {
+  NodeExplanation,
+  Workflow,
+  WorkflowItem,
+  WorkflowNode,
+  WorkflowResult,
+  WorkflowSummary,
+} from "@mainspring/sdk";
 import { counted } from "./counted.ts";
 import { jsonOf } from "./execution-text.ts";
 import { REASON_HEADINGS, reasonCells } from "./explanation-text.ts";
@@ -7,6 +14,8 @@ import { facts, sentence, table } from "./output.ts";
 
 /** Largest number of names that one cell of a table has. */
 const NAMES_MAX = 5;
+/** Largest number of characters of a result that a table has. The option `--json` prints the whole result. */
+const RESULT_CHARS_MAX = 200;
 
 /**
  * Text of a run, for people.
@@ -139,6 +148,15 @@ export function workflowItemsText(items: readonly WorkflowItem[]): string {
     return [String(item), state, attempt === 0 ? "-" : String(attempt), executionId, why];
   });
   return table(["ITEM", "STATE", "ATTEMPT", "EXECUTION", "WHY"], rows);
+}
+
+export function workflowResultsText(results: readonly WorkflowResult[]): string {
+  if (results.length === 0) return "no items";
+  const rows = results.map(({ item, state, result }) => {
+    const text = state === "SUCCEEDED" ? JSON.stringify(result) : "";
+    return [String(item), state ?? "-", text.length > RESULT_CHARS_MAX ? `${text.slice(0, RESULT_CHARS_MAX)}…` : text];
+  });
+  return table(["ITEM", "STATE", "RESULT"], rows);
 }
 
 function skippedText({ kind, dependencies }: NonNullable<WorkflowNode["because"]>): string {

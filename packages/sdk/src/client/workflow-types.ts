@@ -242,6 +242,27 @@ export interface WorkflowItem {
   finishedAt: string | null;
 }
 
+/** Result of an item of a map. */
+export interface WorkflowResult<R = unknown> {
+  /** Index in the array, from 0. */
+  item: number;
+  /** Id of the execution, which a retry may keep from an earlier run; null: there is none so far, or never. */
+  executionId: string | null;
+  /** State in which the item has ended; null: it has not. */
+  state: "SUCCEEDED" | "DEAD" | "CANCELLED" | "SKIPPED" | null;
+  /** Return value of the handler; null: it returned nothing, or the item has not SUCCEEDED. */
+  result: R | null;
+}
+
+/** Part of a map's results, in the order of the items. */
+export interface ResultsOptions {
+  /** Index of the first item; default 0. */
+  from?: number;
+  /** Number of results that one request reads, 1 to 1000; default 1000. */
+  limit?: number;
+  signal?: AbortSignal;
+}
+
 /** Reasons why a node is in its state. */
 export interface NodeExplanation {
   /** Id of the run. */

@@ -62,7 +62,10 @@ describe("a workflow with a map", () => {
         [first, each, { name: "other", target, payload: { $results: "each" } }],
         /nodes\[2\].*refers to "each", which need not end before it/,
       ],
-      [[first, { ...each, payload: { $results: "each" } }], /nodes\[1\].*refers to "each", which need not end before it/],
+      [
+        [first, { ...each, payload: { $results: "each" } }],
+        /nodes\[1\].*refers to "each", which need not end before it/,
+      ],
       [[first, { ...each, maxRunning: 4_001 }, last], /nodes\[1\].maxRunning/],
     ];
     for (const [nodes, text] of wrong) assert.match((await faults(nodes)).join("\n"), text);
@@ -109,8 +112,9 @@ describe("a run with a map", () => {
     });
     await stage.commit(run, { runs: [{ ...change, mapCounts: [{ node: 1, items }] }], births });
   };
-  const ends = (item: number, state: "SUCCEEDED" | "DEAD") => {
-    const end = { state, attempt: 1, queue: "NONE", finishedAt: 5, error: state === "DEAD" ? error : null } as const;
+  const ends = (item: number, state: "SUCCEEDED" | "DEAD", result: Buffer | null = null) => {
+    const isDead = state === "DEAD";
+    const end = { state, attempt: 1, queue: "NONE", finishedAt: 5, error: isDead ? error : null, result } as const;
     return stage.commit(run, { changes: [firstChange({ id: id(item), rank: 1, dueAt: 1 }, end)] });
   };
   const node = (of = run) => stage.read(`/v1/workflows/${of}/nodes/each`);
@@ -148,6 +152,65 @@ describe("a run with a map", () => {
     const other = await stage.get(`/v1/workflows/${run}/nodes/first/items`);
     assert.deepEqual([other.statusCode, other.json().detail], [409, "the node is no map: it has no items"]);
     assert.equal((await stage.get(`/v1/workflows/${run}/nodes/nobody/items`)).statusCode, 404);
+  });
+
+  /** Lines of an answer with results. */
+  const results = async (query = "", of = run) => {
+    const answer = await stage.get(`/v1/workflows/${of}/results?node=each${query}`);
+    assert.deepEqual([answer.statusCode, answer.headers["content-type"]], [200, "application/x-ndjson"]);
+    assert.ok(answer.body === "" || answer.body.endsWith("\n"));
+    return answer.body.split("\n").slice(0, -1);
+  };
+  const result = (item: number, state: string | null, json: string, executionId: string | null = id(item)) => {
+    return `${JSON.stringify({ item, executionId, state }).slice(0, -1)},"result":${json}}`;
+  };
+
+  it("gives the results of its items line by line, as the handlers returned them", async () => {
+    assert.deepEqual(await results(), [], "the items are not counted");
+    await counts(5, [0, 1, 2, 3]);
+    await ends(0, "SUCCEEDED", Buffer.from('{"rows": [12345678901234567890,\r\n1.50], "a": "\\n"}'));
+    await ends(2, "DEAD");
+    await ends(3, "SUCCEEDED");
+    const all = [
+      result(0, "SUCCEEDED", '{"rows": [12345678901234567890,  1.50], "a": "\\n"}'),
+      result(1, null, "null"),
+      result(2, "DEAD", "null"),
+      result(3, "SUCCEEDED", "null"),
+      result(4, null, "null", null),
+    ];
+    assert.deepEqual(await results(), all);
+    assert.deepEqual(await results("&from=1&limit=3"), all.slice(1, 4));
+    assert.deepEqual(await results("&from=4&limit=1000"), all.slice(4));
+    assert.deepEqual(await results("&from=5"), []);
+    const refused = async (query: string) => (await stage.get(`/v1/workflows/${run}/results${query}`)).statusCode;
+    assert.deepEqual(
+      await Promise.all(
+        ["?node=first", "?node=nobody", "", "?node=each&from=-1", "?node=each&limit=1001"].map(refused),
+      ),
+      [409, 404, 400, 400, 400],
+    );
+  });
+
+  it("ends an answer with results after 4 MiB of them", async () => {
+    await counts(7, [0, 1, 2, 3, 4, 5, 6]);
+    const large = Buffer.from(JSON.stringify("x".repeat(1_000_000)));
+    for (const item of [0, 1, 2, 3, 4, 5, 6]) await ends(item, "SUCCEEDED", large);
+    const first = await results();
+    assert.equal(first.length, 5);
+    assert.deepEqual(
+      [first, await results("&from=5")].flat(),
+      [0, 1, 2, 3, 4, 5, 6].map((item) => result(item, "SUCCEEDED", large.toString())),
+    );
+  });
+
+  it("gives results that a retry keeps from the earlier run", async () => {
+    await counts(3, [0, 1, 2]);
+    for (const item of [0, 2]) await ends(item, "SUCCEEDED", Buffer.from(String(item)));
+    await ends(1, "DEAD");
+    await stage.runEnds(run, { state: "DEAD", reason: "NODE_DEAD", error });
+    const { workflowId } = (await stage.post(`/v1/workflows/${run}/retry`)).json();
+    const kept = [result(0, "SUCCEEDED", "0"), result(1, null, "null", null), result(2, "SUCCEEDED", "2")];
+    assert.deepEqual(await results("", workflowId), kept);
   });
 
   it("tells why the items could not be counted", async () => {

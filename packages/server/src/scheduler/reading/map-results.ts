@@ -1,8 +1,7 @@
 import { PAYLOAD_BYTES_MAX } from "@mainspring/contract/limits";
 import { isFinal } from "../../domain/execution.ts";
 import type { ExecutionId } from "../../domain/ids.ts";
-import { type KeptNodes, runsOfItems } from "../../domain/workflow/kept-nodes.ts";
-import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
+import { itemIds, type KeptNodes, runsOfItems } from "../../domain/workflow/kept-nodes.ts";
 import { JsonValue } from "../../ports/references/json-value.ts";
 import type { StoreRuns } from "../../ports/store-runs.ts";
 import type { Turns } from "../../ports/turns.ts";
@@ -39,7 +38,7 @@ export async function readResultArray(
   let bytes = OPEN.length + CLOSE.length + Math.max(0, size - 1);
   let ended = 0;
   for (let first = 0; first < size; ) {
-    const ids = await turns.run(() => idsOf(run, map, keepers, { first, until: Math.min(size, first + READ_ITEMS) }));
+    const ids = await turns.run(() => itemIds(run, map, keepers, { first, until: Math.min(size, first + READ_ITEMS) }));
     const { byId, looked } = await runs.ends(ids, PAYLOAD_BYTES_MAX);
     for (const [place, id] of ids.slice(0, looked).entries()) {
       const found = byId.get(id);
@@ -54,17 +53,4 @@ export async function readResultArray(
   }
   pieces.push(CLOSE);
   return { value: await turns.run(() => new JsonValue(Buffer.concat(pieces))), isFinal: ended === size };
-}
-
-/** Executions of a range of a map's items, of which earlier runs have some. */
-export function idsOf(
-  run: ExecutionId,
-  map: number,
-  keepers: ReadonlyMap<number, ExecutionId>,
-  { first, until }: { first: number; until: number },
-): ExecutionId[] {
-  return Array.from({ length: until - first }, (_, place) => {
-    const item = first + place;
-    return nodeExecutionId(keepers.get(item) ?? run, map, item, 0);
-  });
 }
