@@ -130,14 +130,16 @@ function compensationText({ state, after, error, assignedWorker }: NonNullable<W
   return error === null ? head : `${head}: ${error.name}: ${error.message}`;
 }
 
-/** Progress of a map: `3,120/10,000, 5 DEAD`. */
+/** Progress of a map: `3,120/10,000, 50 live, 5 DEAD`. */
 function itemsText(items: NonNullable<WorkflowNode["items"]>): string {
   if (items.total === null) return "its items are being counted";
   const ended = items.SUCCEEDED + items.DEAD + items.CANCELLED + items.SKIPPED + items.kept;
   const failed = (["DEAD", "CANCELLED"] as const).flatMap((state) =>
     items[state] > 0 ? [`${items[state]} ${state}`] : [],
   );
-  return [`${ended.toLocaleString("en")}/${items.total.toLocaleString("en")}`, ...failed].join(", ");
+  const live = items.SCHEDULED + items.PENDING + items.RUNNING;
+  const parts = [...(live > 0 ? [`${live.toLocaleString("en")} live`] : []), ...failed];
+  return [`${ended.toLocaleString("en")}/${items.total.toLocaleString("en")}`, ...parts].join(", ");
 }
 
 /** Text of the items of a map for people, one per line. */
