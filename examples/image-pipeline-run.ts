@@ -13,6 +13,6 @@ console.log(`${count} images are in ${folder}`);
 const worker = new Worker({ slots: 50, tasks: imagePipeline.tasks });
 await worker.start();
 const run = await imagePipeline.submit(new Client(), { folder });
-console.log(`the run is ${run.workflowId}: npx mainspring workflow show ${run.workflowId}`);
+console.log(`the run is ${run.workflowId}: mainspring workflow show ${run.workflowId}`);
 console.log(await run.result());
 await worker.stop();

@@ -144,7 +144,10 @@ class TemplateCompiler {
     const map = this.#numbers.get(name);
     if (map === undefined) this.#fault(node, `refers to ${quoted(name)}, which is no node`);
     else if (this.#texts.nodes[map]?.map === undefined)
-      this.#fault(node, `refers to the results of ${quoted(name)}, which is no map: {"$from": ${quoted(name)}} is its result`);
+      this.#fault(
+        node,
+        `refers to the results of ${quoted(name)}, which is no map: {"$from": ${quoted(name)}} is its result`,
+      );
     else if (node !== null) this.#refer(node, map);
     return map ?? INPUT;
   }

@@ -62,7 +62,11 @@ function scene({ size, items = {}, kept = [] }: Scene) {
     const [filled] = await references.resolve([{ run: RUN, item: null, stored }]);
     return shown(filled as Filled);
   };
-  return { fill, ends: (id: string, end: string) => all.set(id, { state: "SUCCEEDED", result: Buffer.from(end) }), counts };
+  return {
+    fill,
+    ends: (id: string, end: string) => all.set(id, { state: "SUCCEEDED", result: Buffer.from(end) }),
+    counts,
+  };
 
   function counts() {
     return { reads, read };
@@ -112,7 +116,10 @@ describe("the results of a map", () => {
     const many: Items = Object.fromEntries(Array.from({ length: 9 }, (_, item) => [item, half]));
     const large = scene({ size: 5_000, items: { [RUN]: many } });
     const message = await large.fill();
-    assert.match(message, /^REFERENCES_TOO_LARGE: the reference \{"\$results":"each"\} stands for more than 1048576 bytes/);
+    assert.match(
+      message,
+      /^REFERENCES_TOO_LARGE: the reference \{"\$results":"each"\} stands for more than 1048576 bytes/,
+    );
     assert.match(message, new RegExp(`GET /v1/workflows/${RUN}/results\\?node=each`));
     assert.deepEqual(large.counts(), { reads: 1, read: 3 });
   });

@@ -258,7 +258,8 @@ class Filling {
     this.#values = edits.map((edit) => ownValue(text, edit, item));
     for (const [number, { at }] of edits.entries()) {
       this.#bytes -= at.end - at.start;
-      if (!isReference(edits[number] as Template["edits"][number])) this.#bytes += (this.#values[number] as Uint8Array).length;
+      if (!isReference(edits[number] as Template["edits"][number]))
+        this.#bytes += (this.#values[number] as Uint8Array).length;
     }
   }
 
