@@ -174,7 +174,7 @@ export const WorkflowNodeSubmission = named(
     payload: Type.Optional(
       AnyJson(
         'any JSON, up to 1 MiB. In it {"$from": NODE, "path": […]} stands for the result of an earlier node, {"$from": "$input"} for the ' +
-          'input, or for the part at `path`; {"$literal": …} takes a value as it is, and other keys that begin with $ are refused',
+          'input, or for the part at `path`; {"$results": MAP} for the list of the results of a map\'s items; {"$literal": …} takes a value as it is, and other keys that begin with $ are refused',
       ),
     ),
     dependsOn: Type.Optional(

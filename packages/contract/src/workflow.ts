@@ -61,12 +61,16 @@ export const WorkflowPage = pageOf("WorkflowPage", WorkflowSummary);
 
 export const FailedNode = named("FailedNode", {
   name: Type.String(),
-  executionId: Uuid("the execution of the node"),
-  attempt: Count("the last attempt"),
+  executionId: orNull(
+    Uuid("an execution"),
+    "the execution of the node; null: the node is a map, whose items have executions",
+  ),
+  attempt: Count("the last attempt; 0: the node is a map"),
   reason: StringOrNull("why it is DEAD, where the error does not say it"),
-  error: orNull(ErrorBody, "what its last attempt failed with"),
-  finishedAt: InstantOrNull("when it became DEAD"),
+  error: orNull(ErrorBody, "what its last attempt failed with, or what is wrong with the map"),
+  finishedAt: InstantOrNull("when it became DEAD; null: not known, or the node is a map"),
 });
+export type FailedNode = Static<typeof FailedNode>;
 
 export const Workflow = named("Workflow", {
   ...runFields,

@@ -86,6 +86,7 @@ export type {
   NodeCompensation,
   NodeExplanation,
   PlannedWorkflow,
+  ResultsOptions,
   RetriedWorkflow,
   RunMode,
   SubmittedWorkflow,
@@ -97,6 +98,7 @@ export type {
   WorkflowItem,
   WorkflowNode,
   WorkflowNodeState,
+  WorkflowResult,
   WorkflowSummary,
 } from "./client/workflow-types.ts";
 export type { Workflows } from "./client/workflows.ts";

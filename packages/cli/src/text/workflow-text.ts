@@ -1,5 +1,12 @@
 import { NODE_STATES } from "@mainspring/contract/enums";
-import type { NodeExplanation, Workflow, WorkflowItem, WorkflowNode, WorkflowSummary } from "@mainspring/sdk";
+import type {
+  NodeExplanation,
+  Workflow,
+  WorkflowItem,
+  WorkflowNode,
+  WorkflowResult,
+  WorkflowSummary,
+} from "@mainspring/sdk";
 import { counted } from "./counted.ts";
 import { jsonOf } from "./execution-text.ts";
 import { REASON_HEADINGS, reasonCells } from "./explanation-text.ts";
@@ -7,6 +14,8 @@ import { facts, sentence, table } from "./output.ts";
 
 /** Largest number of names that one cell of a table has. */
 const NAMES_MAX = 5;
+/** Largest number of characters of a result that a table has. The option `--json` prints the whole result. */
+const RESULT_CHARS_MAX = 200;
 
 /**
  * Text of a run, for people.
@@ -78,7 +87,12 @@ export function statesText(counts: Partial<Workflow["counts"]>): string {
 
 function failedText(heading: string, failed: Workflow["failed"]): string {
   const rows = failed.map(({ name, attempt, executionId, error, reason }) => {
-    return [name, String(attempt), executionId, error === null ? (reason ?? "") : `${error.name}: ${error.message}`];
+    return [
+      name,
+      String(attempt),
+      executionId ?? "-",
+      error === null ? (reason ?? "") : `${error.name}: ${error.message}`,
+    ];
   });
   return table([heading, "ATTEMPT", "EXECUTION", "ERROR"], rows);
 }
@@ -125,14 +139,16 @@ function compensationText({ state, after, error, assignedWorker }: NonNullable<W
   return error === null ? head : `${head}: ${error.name}: ${error.message}`;
 }
 
-/** Progress of a map: `3,120/10,000, 5 DEAD`. */
+/** Progress of a map: `3,120/10,000, 50 live, 5 DEAD`. */
 function itemsText(items: NonNullable<WorkflowNode["items"]>): string {
   if (items.total === null) return "its items are being counted";
   const ended = items.SUCCEEDED + items.DEAD + items.CANCELLED + items.SKIPPED + items.kept;
   const failed = (["DEAD", "CANCELLED"] as const).flatMap((state) =>
     items[state] > 0 ? [`${items[state]} ${state}`] : [],
   );
-  return [`${ended.toLocaleString("en")}/${items.total.toLocaleString("en")}`, ...failed].join(", ");
+  const live = items.SCHEDULED + items.PENDING + items.RUNNING;
+  const parts = [...(live > 0 ? [`${live.toLocaleString("en")} live`] : []), ...failed];
+  return [`${ended.toLocaleString("en")}/${items.total.toLocaleString("en")}`, ...parts].join(", ");
 }
 
 /** Text of the items of a map for people, one per line. */
@@ -143,6 +159,15 @@ export function workflowItemsText(items: readonly WorkflowItem[]): string {
     return [String(item), state, attempt === 0 ? "-" : String(attempt), executionId, why];
   });
   return table(["ITEM", "STATE", "ATTEMPT", "EXECUTION", "WHY"], rows);
+}
+
+export function workflowResultsText(results: readonly WorkflowResult[]): string {
+  if (results.length === 0) return "no items";
+  const rows = results.map(({ item, state, result }) => {
+    const text = state === "SUCCEEDED" ? JSON.stringify(result) : "";
+    return [String(item), state ?? "-", text.length > RESULT_CHARS_MAX ? `${text.slice(0, RESULT_CHARS_MAX)}…` : text];
+  });
+  return table(["ITEM", "STATE", "RESULT"], rows);
 }
 
 function skippedText({ kind, dependencies }: NonNullable<WorkflowNode["because"]>): string {

@@ -99,15 +99,15 @@ export interface WorkflowSummary {
 export interface FailedNode {
   /** Name of the node. */
   name: string;
-  /** Id of the node's execution. */
-  executionId: string;
-  /** Number of the last attempt. */
+  /** Id of the node's execution; null: the node is a map, whose items have executions. */
+  executionId: string | null;
+  /** Number of the last attempt; 0: the node is a map. */
   attempt: number;
   /** Reason of the state, where the error does not say it; null: none. */
   reason: string | null;
-  /** Error of the last attempt; null: none. */
+  /** Error of the last attempt, or of the map; null: none. */
   error: ExecutionError | null;
-  /** Time of the end; null: not known. */
+  /** Time of the end; null: not known, or the node is a map. */
   finishedAt: string | null;
 }
 
@@ -246,6 +246,27 @@ export interface WorkflowItem {
   finishedAt: string | null;
   /** Id of the run of the item's sub-workflow; null: it runs none. */
   childWorkflowId: string | null;
+}
+
+/** Result of an item of a map. */
+export interface WorkflowResult<R = unknown> {
+  /** Index in the array, from 0. */
+  item: number;
+  /** Id of the execution, which a retry may keep from an earlier run; null: there is none so far, or never. */
+  executionId: string | null;
+  /** State in which the item has ended; null: it has not. */
+  state: "SUCCEEDED" | "DEAD" | "CANCELLED" | "SKIPPED" | null;
+  /** Return value of the handler; null: it returned nothing, or the item has not SUCCEEDED. */
+  result: R | null;
+}
+
+/** Part of a map's results, in the order of the items. */
+export interface ResultsOptions {
+  /** Index of the first item; default 0. */
+  from?: number;
+  /** Number of results that one request reads, 1 to 1000; default 1000. */
+  limit?: number;
+  signal?: AbortSignal;
 }
 
 /** Reasons why a node is in its state. */

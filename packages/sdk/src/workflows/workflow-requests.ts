@@ -61,7 +61,8 @@ export interface WorkflowNodeRequest extends NodePolicies, NodeKey {
   workflow?: SubWorkflowRequest;
   /**
    * Input of the handler: any JSON value, at most 1 MiB. In it, `{ $from: "node", path: ["a", 0] }` stands for the result
-   * of an earlier node, or the part of it at `path`; `$from: "$input"` for the input of the workflow. `{ $literal: value }`
+   * of an earlier node, or the part of it at `path`; `$from: "$input"` for the input of the workflow. `{ $results: "map" }`
+   * stands for the list of the results of the map's items, with null for those that have not succeeded. `{ $literal: value }`
    * takes a value as it is.
    */
   payload?: unknown;

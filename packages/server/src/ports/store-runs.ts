@@ -31,6 +31,14 @@ export interface StoreRuns {
   kept(runs: readonly ExecutionId[]): Promise<Map<ExecutionId, readonly KeptNodes[]>>;
   /** Nodes that the runs are executions of. Runs that are no sub-workflows are left out. @param runs at most 64 */
   origins(runs: readonly ExecutionId[]): Promise<Map<ExecutionId, OriginOfRun>>;
+  /** Counts of the maps of the runs. Runs without a counted map are left out. @param runs at most 64 */
+  mapCounts(runs: readonly ExecutionId[]): Promise<Map<ExecutionId, readonly MapCount[]>>;
+  /**
+   * States and results of the first executions of a list: at least one, and no further one once the results before it have
+   * `bytes` together.
+   * @param ids at most 1_000
+   */
+  ends(ids: readonly ExecutionId[], bytes: number): Promise<Ends>;
   /** Items of all maps of the runs that have an execution, by run, node and state. @param runs at most 64 */
   items(runs: readonly ExecutionId[]): Promise<Map<ExecutionId, ItemStates[]>>;
   /** OPEN runs of the shards by (dueAt, id), behind `after`; null: from the first. @param limit 1 to 10_000 */
@@ -49,6 +57,14 @@ export interface OriginOfRun {
   node: number;
   /** null: the node is no map. */
   item: number | null;
+}
+
+/** States and results of some executions. */
+export interface Ends {
+  /** Executions that exist. `result`: JSON text of one that SUCCEEDED; null: another one, or the handler returned nothing. */
+  byId: ReadonlyMap<ExecutionId, { state: ExecutionState; result: Uint8Array | null }>;
+  /** Number of ids that were looked at, from the first. */
+  looked: number;
 }
 
 /** A further run of the graph of a final run, which keeps nodes of earlier runs. */

@@ -29,6 +29,8 @@ export interface Work {
   gives?: readonly unknown[];
   /** References to results of earlier nodes and to the input of the run; the handler gets the values. Left out: none. */
   got?: readonly unknown[];
+  /** Whether the last of `got` ends the result: the index of the item of a map. Left out: no. */
+  echoes?: boolean;
   /** Definition to which it belongs, as its client wrote it. */
   definition: SeenDefinition;
 }
@@ -100,7 +102,7 @@ function simTask(
       if (work.blockMs > 0) block(work.blockMs, worker, loop, history);
       const asked = { ran: { handler: name, maxAttempts }, asked: work.definition };
       history.add({ kind: "HANDLER_STARTED", ...who, ...asked, ...(work.got !== undefined && { got: work.got }) });
-      const result = work.gives === undefined ? attempt : [attempt, ...work.gives];
+      const result = work.gives === undefined ? attempt : [attempt, ...work.gives, ...echoOf(work)];
       const rest = () =>
         new Promise((resolve, reject) => {
           const end = (as: string, settle: () => void) => {
@@ -169,4 +171,8 @@ async function passWaits(waits: readonly WorkWait[], ctx: TaskContext, who: Who,
     else signalId = (await ctx.step.waitForSignal(signalNameOf(index), { name, timeoutMs: forMs }))?.id ?? null;
     history.add({ kind: "WAIT_OVER", ...who, name, isSleep, signalId });
   }
+}
+
+function echoOf({ echoes = false, got = [] }: Work): readonly unknown[] {
+  return echoes ? got.slice(-1) : [];
 }

@@ -119,6 +119,8 @@ export class SimStore implements Store {
     load: (...asked) => this.#call("load", () => runs.load(this.#data, ...asked)),
     results: (ids) => this.#call("results", () => runs.results(this.#data, ids)),
     kept: (ids) => this.#call("kept", () => runs.kept(this.#data, ids)),
+    mapCounts: (ids) => this.#call("mapCounts", () => runs.mapCounts(this.#data, ids)),
+    ends: (ids, bytes) => this.#call("ends", () => runs.ends(this.#data, ids, bytes)),
     items: (ids) => this.#call("items", () => runs.items(this.#data, ids)),
     origins: (ids) => this.#call("origins", () => runs.origins(this.#data, ids)),
     openRuns: (...asked) => this.#call("openRuns", () => runs.openRuns(this.#data, ...asked)),

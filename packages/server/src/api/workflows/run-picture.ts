@@ -95,12 +95,12 @@ export class RunReader {
   }
 
   /** Number of a node, by its name; null: the run, or the node, does not exist. @throws {StoreUnavailable} */
-  async nodeNamed(id: ExecutionId, wanted: string): Promise<{ node: number; isMap: boolean } | null> {
+  async nodeNamed(id: ExecutionId, wanted: string): Promise<{ run: RunView; node: number; isMap: boolean } | null> {
     const run = await this.read(id);
     if (run === null) return null;
     const { graph, nodes } = this.#decode(run);
     const node = nodes.findIndex(({ name }) => name === wanted);
-    return node === -1 ? null : { node, isMap: graph.isMap(node) };
+    return node === -1 ? null : { run, node, isMap: graph.isMap(node) };
   }
 
   async #rows(run: ExecutionId): Promise<NodeSummary[]> {

@@ -21,6 +21,12 @@ export interface ReferenceEdit extends Edit {
   item?: Path;
 }
 
+/** `$results`: the results of the items of a map. */
+export interface ResultsEdit extends Edit {
+  /** Number of the map. */
+  results: number;
+}
+
 /** `$index`: the index of the item. */
 export interface IndexEdit extends Edit {
   index: true;
@@ -36,7 +42,7 @@ export interface Template {
   /** JSON text as submitted. */
   text: Uint8Array;
   /** In the order of the text; none is within another. */
-  edits: readonly (ReferenceEdit | LiteralEdit | IndexEdit)[];
+  edits: readonly (ReferenceEdit | ResultsEdit | LiteralEdit | IndexEdit)[];
 }
 
 /** First byte of a stored template. No JSON text begins with it, so other payloads are stored as they are. */

@@ -26,14 +26,20 @@ function stored(text: string): Uint8Array {
     if (done !== true) continue;
     assert.ok("edits" in value, JSON.stringify(value));
     const edits = value.edits.map((edit) =>
-      "from" in edit ? ({ ...edit, from: numberOf(edit.from, numbers) ?? INPUT } as ReferenceEdit) : ofItem(edit),
+      "from" in edit
+        ? ({ ...edit, from: numberOf(edit.from, numbers) ?? INPUT } as ReferenceEdit)
+        : ofMap(edit, numbers),
     );
     return encodeTemplate({ text: Buffer.from(text), edits });
   }
 }
 
 /** The map's array is the list in the result of the node a. */
-function ofItem(edit: Exclude<ScannedEdit, { from: string }>): Template["edits"][number] {
+function ofMap(
+  edit: Exclude<ScannedEdit, { from: string }>,
+  numbers: ReadonlyMap<string, number>,
+): Template["edits"][number] {
+  if ("results" in edit) return { ...edit, results: numbers.get(edit.results) ?? INPUT };
   return "item" in edit ? { ...edit, from: 0, path: ["list"] } : edit;
 }
 
@@ -64,6 +70,8 @@ function scene(results: Results = {}, inputs: Record<string, string | Uint8Array
           keptReads.push([...runs]);
           return new Map([[RUN, [{ run: OTHER, nodes: [[1, null]] }]]]);
         },
+        mapCounts: async () => new Map(),
+        ends: async () => ({ byId: new Map(), looked: 0 }),
         items: async () => new Map(),
         origins: async (ids) => found(ORIGINS, ids),
         openRuns: async () => [],

@@ -27,7 +27,11 @@ export interface Graph {
 }
 
 /** A reference as a client writes it. */
-export type Reference = NodeReference | { $item: true; path?: readonly (string | number)[] } | { $index: true };
+export type Reference =
+  | NodeReference
+  | { $results: string }
+  | { $item: true; path?: readonly (string | number)[] }
+  | { $index: true };
 
 export interface NodeReference {
   $from: string;

@@ -1,10 +1,11 @@
 import { isFinal, RUN_NODE } from "../../../domain/execution.ts";
 import type { ExecutionId, ShardId } from "../../../domain/ids.ts";
 import type { KeptNodes } from "../../../domain/workflow/kept-nodes.ts";
-import type { ItemStates } from "../../../domain/workflow/map-counts.ts";
+import type { ItemStates, MapCount } from "../../../domain/workflow/map-counts.ts";
 import type { DueCursor } from "../../../ports/store-flows.ts";
 import type { Listing, Page } from "../../../ports/store-queries.ts";
 import type {
+  Ends,
   KeyedRun,
   LoadedRun,
   NodeExecution,
@@ -83,6 +84,26 @@ export function results(data: StoreData, ids: readonly ExecutionId[]): Map<Execu
 export function kept(data: StoreData, runs: readonly ExecutionId[]): Map<ExecutionId, readonly KeptNodes[]> {
   const found = runs.map((id) => [id, data.runs.get(id)?.kept ?? []] as const);
   return new Map(found.filter(([, nodes]) => nodes.length > 0));
+}
+
+/** See StoreRuns.mapCounts. */
+export function mapCounts(data: StoreData, runs: readonly ExecutionId[]): Map<ExecutionId, readonly MapCount[]> {
+  const found = runs.map((id) => [id, data.runs.get(id)?.mapCounts ?? []] as const);
+  return new Map(found.filter(([, counts]) => counts.length > 0));
+}
+
+/** See StoreRuns.ends. */
+export function ends(data: StoreData, ids: readonly ExecutionId[], bytes: number): Ends {
+  const byId = new Map<ExecutionId, { state: ExecutionRow["state"]; result: Uint8Array | null }>();
+  let read = 0;
+  for (const [place, id] of ids.entries()) {
+    const row = data.executions.get(id);
+    if (row === undefined) continue;
+    byId.set(id, { state: row.state, result: row.result });
+    read += row.result?.length ?? 0;
+    if (read >= bytes) return { byId, looked: place + 1 };
+  }
+  return { byId, looked: ids.length };
 }
 
 /** See StoreRuns.openRuns. */

@@ -1,9 +1,10 @@
 import { isFinal, RUN_NODE } from "../../../domain/execution.ts";
 import type { ExecutionId, JobId, ShardId } from "../../../domain/ids.ts";
 import type { KeptNodes } from "../../../domain/workflow/kept-nodes.ts";
-import type { ItemStates } from "../../../domain/workflow/map-counts.ts";
+import type { ItemStates, MapCount } from "../../../domain/workflow/map-counts.ts";
 import type { DueCursor } from "../../../ports/store-flows.ts";
 import type {
+  Ends,
   KeyedRun,
   LoadedRun,
   NodeExecution,
@@ -65,6 +66,18 @@ export const READ_ORIGINS = `
   SELECT e.id, e.job_id, e.node, e.item FROM (SELECT unnest($1::uuid[]) AS id) a JOIN executions e ON e.id = a.id
   WHERE ${isChildRun("e")}`;
 
+export const READ_MAP_COUNTS = `
+  SELECT w.run, w.map_counts FROM workflow_runs w WHERE w.run = ANY($1::uuid[]) AND w.map_counts IS NOT NULL`;
+
+/** The sizes of results are in their rows, so PostgreSQL fetches no large result beyond the limit. */
+export const READ_ENDS = `
+  SELECT s.place, s.id, s.state, s.result FROM (
+    SELECT a.place, e.id, e.state, e.result, coalesce(octet_length(e.result), 0) AS own,
+      sum(coalesce(octet_length(e.result), 0)) OVER (ORDER BY a.place) AS bytes
+    FROM (SELECT unnest($1::uuid[]) AS id, generate_subscripts($1::uuid[], 1) AS place) a JOIN executions e ON e.id = a.id
+  ) s
+  WHERE s.bytes - s.own < $2 ORDER BY s.place`;
+
 export const OPEN_RUNS = `
   SELECT e.due_at, e.id FROM executions e
   WHERE e.queue = ${QUEUE_CODES.OPEN} AND (e.due_at, e.id) > ($2, $3) AND ${ofShards("e.shard", "$1")}
@@ -99,6 +112,8 @@ export function runs(db: Connections, now: () => number): StoreRuns {
     items: (ids) => readItems(db, ids),
     origins: (ids) => origins(db, ids),
     kept: (ids) => kept(db, ids),
+    mapCounts: (ids) => mapCounts(db, ids),
+    ends: (ids, bytes) => ends(db, ids, bytes),
     openRuns: (shards, after, limit) => openRuns(db, shards, after, limit),
     retry: (asked) =>
       persistently(
@@ -196,6 +211,22 @@ async function origins(db: Connections, ids: readonly ExecutionId[]): Promise<Ma
 async function kept(db: Connections, ids: readonly ExecutionId[]): Promise<Map<ExecutionId, KeptNodes[]>> {
   const rows = await db.run("read", { name: "read_kept", text: READ_KEPT, values: [uuids(ids, (id) => id)] });
   return new Map(rows.map(([run, text]) => [run as ExecutionId, keptFrom(text as string)]));
+}
+
+async function mapCounts(db: Connections, ids: readonly ExecutionId[]): Promise<Map<ExecutionId, MapCount[]>> {
+  const values = [uuids(ids, (id) => id)];
+  const rows = await db.run("read", { name: "read_map_counts", text: READ_MAP_COUNTS, values });
+  return new Map(rows.map(([run, text]) => [run as ExecutionId, mapCountsFrom(text as string)]));
+}
+
+type EndRow = [place: number, id: ExecutionId, state: number, result: Uint8Array | null];
+
+async function ends(db: Connections, ids: readonly ExecutionId[], bytes: number): Promise<Ends> {
+  const values = [uuids(ids, (id) => id), bytes];
+  const rows = (await db.run("read", { name: "read_ends", text: READ_ENDS, values })) as EndRow[];
+  const read = rows.reduce((sum, [, , , result]) => sum + (result?.length ?? 0), 0);
+  const byId = new Map(rows.map(([, id, code, result]) => [id, { state: stateOf(code), result }]));
+  return { byId, looked: read < bytes ? ids.length : (rows.at(-1)?.[0] ?? ids.length) };
 }
 
 type GraphRow = [JobId, number, Uint8Array, Uint8Array, Uint8Array | null];
