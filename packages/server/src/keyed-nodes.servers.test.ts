@@ -171,12 +171,17 @@ describe("nodes with concurrency keys over HTTP, on PostgreSQL, with two servers
     await ends(run, "SUCCEEDED", null);
   });
 
-  it("keep their run from being paused", async () => {
-    const begun = holds.begins("unpaused");
-    const run = await submit(guarded("unpaused", "four"));
+  it("end in a run that is paused meanwhile, which goes on when it is resumed", async () => {
+    const begun = holds.begins("paused");
+    const run = await submit(guarded("paused", "four"));
     await begun;
-    await assert.rejects(client.workflows.pause(run), /"held" has a concurrencyKey/);
-    holds.goOn("unpaused");
+    await client.workflows.pause(run);
+    holds.goOn("paused");
+    await until(async () => (await statesOf(run))["held"] === "SUCCEEDED");
+    const { paused, state } = await client.workflows.get(run);
+    assert.deepEqual([paused, state], [true, "RUNNING"]);
+    assert.equal((await statesOf(run))["after"], "PENDING");
+    await client.workflows.resume(run);
     await ends(run, "SUCCEEDED", null);
   });
 
