@@ -89,6 +89,8 @@ export class Batch {
   overflows = 0;
   /** Number of nodes of workflow runs that the batch creates. */
   births = 0;
+  /** Nodes that the present step creates. */
+  readonly newBirths: NodeBirth[] = [];
   /** Number of rows that plans add: executions and skips. */
   planRows = 0;
   /** Bytes of the payloads of assigned executions and of the results. */
@@ -183,15 +185,31 @@ export class Batch {
   /** Creates a node of a workflow run. */
   create(birth: NodeBirth): void {
     this.shard(birth.row.shard).births.push(birth);
+    this.newBirths.push(birth);
     this.births++;
   }
 
-  /** Takes back what follows from the ends of a run's nodes, because one of them is not durable as it was reported. */
-  withdraw(run: ExecutionId): void {
+  /**
+   * Takes back what follows from the ends of a run's nodes, because one of them is not durable as it was reported.
+   * @returns nodes that the batch does not create any more
+   */
+  withdraw(run: ExecutionId): ExecutionId[] {
+    const withdrawn: ExecutionId[] = [];
+    const isOther = ({ row }: NodeBirth) => row.jobId !== run;
     for (const draft of this.shards.values()) {
-      draft.births = draft.births.filter(({ row }) => row.jobId !== run);
+      for (const birth of draft.births) if (!isOther(birth)) withdrawn.push(birth.row.id);
+      draft.births = draft.births.filter(isOther);
       if (draft.runs.get(run)?.mode === "FAILING") draft.runs.delete(run);
     }
+    keep(this.newBirths, isOther);
+    return withdrawn;
+  }
+
+  /** Removes assignments of these executions. @returns the removed assignments */
+  unassign(executions: ReadonlySet<ExecutionId>): Assignment[] {
+    const removed = this.assigns.filter(({ executionId }) => executions.has(executionId));
+    keep(this.assigns, ({ executionId }) => !executions.has(executionId));
+    return removed;
   }
 
   acknowledge(node: Incarnation, workerId: WorkerId, token: Token): void {
@@ -232,6 +250,7 @@ export class Batch {
   /** Removes from the batch all writes and messages that belong to these shards. */
   drop(shards: ReadonlySet<ShardId>): void {
     for (const shard of shards) this.shards.delete(shard);
+    keep(this.newBirths, ({ row }) => !shards.has(row.shard));
     const stays = ({ shard }: { shard: ShardId }) => !shards.has(shard);
     keep(this.assigns, stays);
     keep(this.resends, stays);

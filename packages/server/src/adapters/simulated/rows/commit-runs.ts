@@ -1,6 +1,7 @@
 import type { ExecutionId } from "../../../domain/ids.ts";
 import { invariant } from "../../../domain/invariant.ts";
 import type { ShardCommit, ShardOutcome } from "../../../ports/store.ts";
+import type { NodeBirth } from "../../../ports/store-runs.ts";
 import type { AppliedChange, AppliedRun } from "../history.ts";
 import { unstorableNode } from "../storable.ts";
 import type { StoreData } from "../store-data.ts";
@@ -48,10 +49,14 @@ export function commitRuns(
     if (message !== null) outcome.refused.push({ id, message });
     else if (!isJustified || data.executions.get(id) !== undefined) outcome.notBorn.push(id);
     else {
-      const row = nodeRow(data, birth, { updatedAt: data.now(), commitNumber });
+      const row = bornRow(birth, nodeRow(data, birth, { updatedAt: data.now(), commitNumber }));
       data.executions.insert(row);
       outcome.nodes.push(row);
     }
   }
   return outcome;
+}
+
+function bornRow({ assigned }: NodeBirth, row: ExecutionRow): ExecutionRow {
+  return assigned === undefined ? row : { ...row, ...assigned, state: "RUNNING", queue: "HELD", attempt: 1 };
 }
