@@ -10,10 +10,11 @@ import { bringBorn } from "../queue/intake.ts";
 import type { MachineState, Step } from "../state.ts";
 import { createReady, noteSkips } from "./births.ts";
 import { bringAssigned, notBorn, withdrawBirths } from "./born-assigned.ts";
-import { cancelBorn, cancelForFailure, cancelItems, cancelNodes } from "./cancel-nodes.ts";
+import { cancelBorn, cancelForFailure, cancelItems, cancelNodes, isStopped } from "./cancel-nodes.ts";
 import { compensationEnded, confirmCompensations, createCompensations, isCompensated } from "./compensate.ts";
 import { askForCounts, countItems } from "./count-items.ts";
 import { endRun, endRuns } from "./end.ts";
+import { isHeld } from "./hold.ts";
 import { confirmOrders, followOrders, nodeParked, writeRun } from "./pause.ts";
 import type { NodeEnd, Run, Undo } from "./runs.ts";
 
@@ -191,7 +192,8 @@ export function applyCommitted(step: Step, { nodes, missedRuns, batch }: Extract
   for (const row of nodes.created) {
     const run = runs.byId.get(row.jobId);
     run?.uncommitted.delete(row.id);
-    if (!bringAssigned(step, row)) bringBorn(step, row);
+    const isUnwanted = run !== undefined && (isHeld(run) || isStopped(run, row));
+    if (!bringAssigned(step, row, isUnwanted)) bringBorn(step, row);
     if (run === undefined) continue;
     cancelBorn(step, run, row);
     nodeParked(step, run, row.id);

@@ -5,7 +5,7 @@ import { attemptGivenUp } from "../attempts/attempts.ts";
 import type { Batch } from "../batch.ts";
 import { newEntry } from "../entry.ts";
 import { assignmentOf, newAssigned } from "../queue/assignment.ts";
-import { hasRoom, isFull, noteFilled, shareOf, urgency } from "../queue/dispatch.ts";
+import { hasRoom, isFull, noteFilled, shareOf } from "../queue/dispatch.ts";
 import { laneOf } from "../queue/intake.ts";
 import type { Lane } from "../queue/lanes.ts";
 import { type MachineState, poolOf, type Step } from "../state.ts";
@@ -24,8 +24,9 @@ import { pickWorker, type WorkerSlots } from "../workers/workers.ts";
  */
 
 /**
- * Assigns nodes that this step has created to free workers, the smallest rank first. An execution of the same pool that
- * waits for one of these workers goes first unless its rank is greater.
+ * Assigns nodes that this step has created to free workers, the smallest rank first. Called after `dispatch`: the work that
+ * waits has its workers then, so no node goes before it. Work waits beside a free worker only if the batch is full or the
+ * pool has no permit, and then no node is assigned either.
  */
 export function assignBirths(step: Step): void {
   const births = step.batch.newBirths.splice(0);
@@ -34,7 +35,8 @@ export function assignBirths(step: Step): void {
     const { row } = birth;
     const lane = mayStart(step, row) ? laneOf(step, row) : null;
     if (lane === null) continue;
-    const worker = workerFor(step, row, lane);
+    // Rows of the lane that are not in memory may go first.
+    const worker = lane.moreInStore ? null : pickWorker(lane.work);
     if (worker === null) step.state.lanes.prune(lane);
     else assign(step, birth, lane, worker);
   }
@@ -47,16 +49,6 @@ function mayStart(step: Step, { queue, dueAt, pool, concurrencyKey, policy }: Ca
   if (policy.startBefore !== null && policy.startBefore <= now) return false;
   if (poolOf(state, pool).paused || !hasRoom(step, state.permits.of(pool))) return false;
   return !isFull(step) && !isFull(step, shareOf(step, pool, state.lanes.served().size));
-}
-
-/** The worker for the node; null: no worker is free, or other work goes first. */
-function workerFor(step: Step, { pool, rank }: Candidate, lane: Lane): WorkerSlots | null {
-  // Rows that are not in memory may go first.
-  if (lane.moreInStore) return null;
-  const worker = pickWorker(lane.work);
-  if (worker === null) return null;
-  const first = urgency(step, pool);
-  return first !== null && first <= rank ? null : worker;
 }
 
 function assign(step: Step, birth: NodeBirth, lane: Lane, worker: WorkerSlots): void {
@@ -79,11 +71,12 @@ function assign(step: Step, birth: NodeBirth, lane: Lane, worker: WorkerSlots): 
 }
 
 /**
- * Brings in a node that the store has created with its assignment. If the worker has left, or has a new connection, the
- * assignment is not sent, and the node waits for another worker.
+ * Brings in a node that the store has created with its assignment. If the worker has left or has a new connection, or the
+ * node must not start, the assignment is not sent, and the attempt ends as RELEASED.
+ * @param isUnwanted whether the run of the node has been paused or asked for its end meanwhile
  * @returns false: the node was not assigned
  */
-export function bringAssigned(step: Step, { id, shard }: Candidate): boolean {
+export function bringAssigned(step: Step, { id, shard }: Candidate, isUnwanted: boolean): boolean {
   const { state } = step;
   const entry = state.runs.unborn.get(id);
   if (entry === undefined) return false;
@@ -95,7 +88,7 @@ export function bringAssigned(step: Step, { id, shard }: Candidate): boolean {
   const worker = state.workers.get(assigned.workerId);
   const isThere = worker?.gateway === assigned.gateway && worker.account === assigned.account;
   assigned.worker = isThere ? worker : null;
-  if (!isThere) attemptGivenUp(step, entry, "RELEASED", "");
+  if (!isThere || isUnwanted) attemptGivenUp(step, entry, "RELEASED", "");
   else {
     worker.held.add(entry);
     state.unstarted.add(entry);
