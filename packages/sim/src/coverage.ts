@@ -1,7 +1,9 @@
 import type { Committed, ExecutionRow, Pool, StoreEvent } from "@mainspring/server/testing";
-import { isOver, type Ledger } from "./checkers/recurring/ledger.ts";
+import { assignedIn, isOver, type Ledger } from "./checkers/recurring/ledger.ts";
 import type { Observer, SimEvent } from "./history.ts";
 import { PLANS_SOMETIMES, PlanCoverage } from "./plan-coverage.ts";
+
+type BornNode = Committed["asked"]["births"][number];
 
 /**
  * Events that must occur in every campaign, or the campaign proves nothing: kinds of faults, and the rare ways through
@@ -74,6 +76,8 @@ const RUNS_SOMETIMES = [
   "node no longer parked",
   "takeover of a paused run",
   "signal to a node without an execution",
+  "node assigned in the commit of its creation",
+  "node assigned in a commit that does not create it",
 ] as const;
 
 /** Simulated hours from which on a missing event is reported. */
@@ -157,8 +161,12 @@ export class Coverage implements Observer {
     if (outcome.status === "FENCED") return this.#count("commit FENCED");
     if (outcome.missed.length > 0) this.#count("hint was stale");
     for (const what of this.#plans.seenIn(event)) this.#count(what);
-    for (const { id } of asked.assigned) this.#assigned(id);
-    if (asked.assigned.length > 0) for (const [pool, limit] of this.#limits) this.#filled(pool, limit);
+    const given = assignedIn(event);
+    if (given.length > asked.assigned.length) this.#count("node assigned in the commit of its creation");
+    const isLeftOut = ({ row, assigned }: BornNode) => assigned !== undefined && outcome.notBorn.includes(row.id);
+    if (asked.births.some(isLeftOut)) this.#count("node assigned in a commit that does not create it");
+    for (const { id } of given) this.#assigned(id);
+    if (given.length > 0) for (const [pool, limit] of this.#limits) this.#filled(pool, limit);
     if (asked.steps.some(({ signalId }) => signalId !== undefined)) this.#count("signal consumed");
     for (const run of event.runs) this.#turned(run);
     for (const { before, after } of applied) {
