@@ -5,9 +5,11 @@ import {
   type Pool,
   type StoreEvent,
 } from "@mainspring/server/testing";
-import { isChildRun, isOver, type Ledger } from "./checkers/recurring/ledger.ts";
+import { assignedIn, isChildRun, isOver, type Ledger } from "./checkers/recurring/ledger.ts";
 import type { Observer, SimEvent } from "./history.ts";
 import { PLANS_SOMETIMES, PlanCoverage } from "./plan-coverage.ts";
+
+type BornNode = Committed["asked"]["births"][number];
 
 /**
  * Events that must occur in every campaign, or the campaign proves nothing: kinds of faults, and the rare ways through
@@ -92,6 +94,8 @@ const RUNS_SOMETIMES = [
   "sub-workflow ended before it was opened",
   "open sub-workflow ended with its parent",
   "sub-workflow ended while its parent was paused",
+  "node assigned in the commit of its creation",
+  "node assigned in a commit that does not create it",
 ] as const;
 
 /** Simulated hours from which on a missing event is reported. */
@@ -179,8 +183,12 @@ export class Coverage implements Observer {
     if (outcome.status === "FENCED") return this.#count("commit FENCED");
     if (outcome.missed.length > 0) this.#count("hint was stale");
     for (const what of this.#plans.seenIn(event)) this.#count(what);
-    for (const { id } of asked.assigned) this.#assigned(id);
-    if (asked.assigned.length > 0) for (const [pool, limit] of this.#limits) this.#filled(pool, limit);
+    const given = assignedIn(event);
+    if (given.length > asked.assigned.length) this.#count("node assigned in the commit of its creation");
+    const isLeftOut = ({ row, assigned }: BornNode) => assigned !== undefined && outcome.notBorn.includes(row.id);
+    if (asked.births.some(isLeftOut)) this.#count("node assigned in a commit that does not create it");
+    for (const { id } of given) this.#assigned(id);
+    if (given.length > 0) for (const [pool, limit] of this.#limits) this.#filled(pool, limit);
     if (asked.steps.some(({ signalId }) => signalId !== undefined)) this.#count("signal consumed");
     this.#keyed(event);
     for (const { before, after } of applied) if (isChildRun(after)) this.#nested(before, after);

@@ -23,6 +23,7 @@ import {
 import { advancePlans } from "./recurring/settle.ts";
 import { forget, settleJournal } from "./rows.ts";
 import { advanceRuns, applyCommitted, applyCounted } from "./runs/advance.ts";
+import { assignBirths } from "./runs/born-assigned.ts";
 import { applyOutput } from "./runs/end.ts";
 import { applyLoadedRuns, askForRuns } from "./runs/load.ts";
 import { openRuns } from "./runs/open.ts";
@@ -47,6 +48,7 @@ export function step(state: MachineState, batch: Batch, inputs: readonly Input[]
   dispatch(view);
   advanceRuns(view);
   openRuns(view);
+  assignBirths(view);
   takeBackStranded(view);
   giveBackRevoked(view);
   refill(view);

@@ -75,6 +75,7 @@ export function writeRow(step: Step, entry: Entry, words: Words): void {
 function rowSays(step: Step, entry: Entry, state: "PENDING" | "RUNNING", queue: Queue): void {
   settleJournal(step, entry);
   if (entry.place === "ASSIGNED" && entry.row.queue === "READY" && entry.lane !== null) entry.lane.assignedReady--;
+  if (entry.assigned !== null) entry.assigned.isNewborn = false;
   entry.row.queue = queue;
   entry.row.state = state;
   entry.rowState = state;

@@ -2,7 +2,7 @@ import type { Candidate, ExecutionError, ExecutionState } from "../domain/execut
 import type { EpochMs, ExecutionId, JobId, ShardId } from "../domain/ids.ts";
 import type { KeptNodes } from "../domain/workflow/kept-nodes.ts";
 import type { ItemStates, MapCount } from "../domain/workflow/map-counts.ts";
-import type { NewJob, NewRecurringJob, Submission } from "./store.ts";
+import type { JournalEntry, NewJob, NewRecurringJob, Submission } from "./store.ts";
 import type { DueCursor } from "./store-flows.ts";
 import type { ExecutionSummary } from "./store-queries.ts";
 
@@ -164,7 +164,10 @@ export interface NodePayload {
 
 /** Execution of a node: in the shard of its concurrency key if it has one, else in that of its run. */
 export interface NewNode {
-  /** Row of the execution: PENDING, READY or WAITING, attempt 0, with `node`. `jobId` is the id of the run. */
+  /**
+   * Row of the execution: PENDING, READY or WAITING, attempt 0, with `node`. `jobId` is the id of the run. A birth with
+   * `assigned` is RUNNING, HELD, attempt 1.
+   */
   row: Candidate;
   laneHash: number;
   createdAt: EpochMs;
@@ -179,6 +182,11 @@ export interface NodeBirth extends NewNode {
   after: readonly ExecutionId[];
   /** Sub-workflow of which the execution is a run; the commit writes the run, too. Left out: the node runs none. */
   workflow?: JobId;
+  /**
+   * Worker that gets the first attempt. The row names it from the start, as the row of an attempt that runs for long does,
+   * so the assignment exists exactly if the row does. Left out: the execution waits for a worker.
+   */
+  assigned?: Pick<JournalEntry, "workerId" | "gateway">;
 }
 
 /** New content of a run's own row. The final state of the run is a `RowChange`. */

@@ -1,3 +1,4 @@
+import { bornAssignedMutants } from "./born-assigned-mutants.ts";
 import { compensationMutants } from "./compensation-mutants.ts";
 import { flowMutants } from "./flow-mutants.ts";
 import { gatewayMutants } from "./gateway-mutants.ts";
@@ -31,6 +32,7 @@ export const allMutants: readonly Mutant[] = [
   ...suspensionMutants,
   ...workflowMutants,
   ...workflowStartMutants,
+  ...bornAssignedMutants,
   ...compensationMutants,
   ...mapMutants,
   ...keyedNodeMutants,

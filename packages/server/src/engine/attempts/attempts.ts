@@ -45,7 +45,7 @@ export function markStarted(step: Step, entry: Entry, assigned: Assigned, starte
   step.state.unstarted.delete(entry);
   assigned.startedAt = boundedInstant(entry, assigned, startedAt, step.now);
   noteStart(step, entry, assigned.startedAt);
-  if (entry.rowState === "RUNNING") watchDeadline(step, entry, assigned);
+  if (entry.rowState === "RUNNING" && !assigned.isNewborn) watchDeadline(step, entry, assigned);
   else step.state.unpersisted.add(entry, entry.row.attempt, step.now);
 }
 
@@ -91,7 +91,7 @@ function noteStart(step: Step, { row }: Entry, startedAt: number): void {
  */
 export function giveOwnRow(step: Step, entry: Entry, isForced = false): void {
   const { assigned } = entry;
-  if (assigned === null || (entry.rowState === "RUNNING" && !isForced)) return;
+  if (assigned === null || (entry.rowState === "RUNNING" && !assigned.isNewborn && !isForced)) return;
   writeRow(step, entry, { state: "RUNNING", queue: "HELD" });
   if (assigned.startedAt !== null) watchDeadline(step, entry, assigned);
 }

@@ -3,6 +3,7 @@ import { leaveWorker } from "../attempts/attempts.ts";
 import type { Entry } from "../entry.ts";
 import { permitsLost, reopen } from "../permits/steps.ts";
 import { forget } from "../rows.ts";
+import { notBorn } from "../runs/born-assigned.ts";
 import { freeKey } from "../runs/held-keys.ts";
 import type { Step } from "../state.ts";
 
@@ -70,6 +71,7 @@ function releasePlans({ state }: Step, shards: ReadonlySet<ShardId>): void {
 function releaseRuns({ state }: Step, shards: ReadonlySet<ShardId>): void {
   const { runs, openCommands } = state;
   for (const run of [...runs.byId.values()]) if (shards.has(run.shard)) runs.drop(run);
+  for (const [id, { row }] of runs.unborn) if (shards.has(row.shard)) notBorn(state, id);
   for (const [id, { shard }] of runs.heldKeys) if (shards.has(shard)) freeKey(state, id);
   for (const [id, [end]] of runs.earlyEnds) if (end !== undefined && shards.has(end.shard)) runs.earlyEnds.delete(id);
   for (const nodes of [runs.ending, runs.fetching, runs.stopped])

@@ -11,6 +11,7 @@ import type {
   SignalCommand,
 } from "../../ports/store-commands.ts";
 import type { RunMode, RunOutcome } from "../../ports/store-runs.ts";
+import type { Entry } from "../entry.ts";
 import { Heap, type HeapNode } from "../heap.ts";
 import type { ReadRun } from "../inputs.ts";
 import type { HeldKey } from "./held-keys.ts";
@@ -157,6 +158,8 @@ export class Runs {
   readonly toCount = new Set<Run>();
   /** Runs that were chosen to be opened, in this order. */
   readonly openings = new Map<ExecutionId, Opening>();
+  /** Nodes that are assigned in the commit that creates them, until it is answered. */
+  readonly unborn = new Map<ExecutionId, Entry>();
   /** Places of concurrency keys that runs hold: runs that are open, in memory or not, and runs that are to be opened. */
   readonly heldKeys = new Map<ExecutionId, HeldKey>();
 

@@ -46,7 +46,7 @@ function compensationWork({ onCancel = false }: Compensated): StoredCompensation
 
 /** A stage with one workflow run, whose nodes are named as their numbers say: a, b, c … */
 export class Stage {
-  readonly story = new Story().worker("w1", { slots: 100 });
+  readonly story: Story;
   readonly names: string[];
   readonly #read: Omit<ReadRun, "executions" | "items" | "mode" | "paused" | "revision" | "signalled">;
   readonly shard: number;
@@ -57,7 +57,9 @@ export class Stage {
     output: Uint8Array | null = null,
     compensated: Compensated = { nodes: [] },
     maps: Readonly<Record<string, MapRules>> = {},
+    story = new Story().worker("w1", { slots: 100 }),
   ) {
+    this.story = story;
     this.names = Object.keys(graph);
     const nodes = this.names.map((name) => {
       const rules = maps[name];
@@ -215,8 +217,8 @@ export class Stage {
 
   /** Commits until a batch assigns something. @returns assignments by the names of their nodes */
   assigned(): Record<string, Assignment> {
-    this.commit();
-    const { assigns } = this.commit();
+    const first = this.commit();
+    const { assigns } = first.assigns.length > 0 ? first : this.commit();
     return Object.fromEntries(assigns.map((assign) => [this.name(assign.executionId), assign]));
   }
 
