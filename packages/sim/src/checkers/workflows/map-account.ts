@@ -43,7 +43,7 @@ export class MapAccount {
    */
   takeOver(counts: MapCounts, base: MapAccount | undefined): void {
     for (const { node, items } of counts) {
-      const seen = base?.#counts.get(node) ?? items;
+      const seen = (base ?? this).#counts.get(node) ?? items;
       if (typeof items === "number" && typeof seen === "number" && items !== seen)
         throw new Violation(`the map ${node} has ${items} items in a retry, and ${seen} in the run before`);
       this.#counts.set(node, items);
