@@ -202,7 +202,7 @@ export const workflowMutants: readonly Mutant[] = [
   {
     name: "a reference that leads nowhere gives null",
     file: `${REFERENCES}.ts`,
-    find: "if (slice === null) return this.#notFound(edit);",
+    find: "if (slice === null) return this.#notFound(reference as ReferenceEdit);",
     replace: "if (slice === null) return this.put(edit, NULL);",
     why: "a handler works on null instead of the value that its author had in mind",
     test: {
