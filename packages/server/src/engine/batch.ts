@@ -283,7 +283,8 @@ function addTo<T>(lists: Map<Incarnation, Map<WorkerId, T[]>>, node: Incarnation
   else items.push(item);
 }
 
-function keep<T>(list: T[], stays: (item: T) => boolean): void {
+/** Removes items of a list. */
+export function keep<T>(list: T[], stays: (item: T) => boolean): void {
   const kept = list.filter(stays);
   if (kept.length < list.length) list.splice(0, list.length, ...kept);
 }

@@ -121,4 +121,15 @@ export const subWorkflowMutants: readonly Mutant[] = [
       name: "keeps the nodes of a sub-workflow for as long as the outermost run, and its graph for as long as the job",
     },
   },
+  {
+    name: "an end outlives the loss of its shard in the same step",
+    file: "packages/server/src/engine/ownership/release-shards.ts",
+    find: "  keep(runs.ended, ({ shard }) => !shards.has(shard));\n",
+    replace: "",
+    why: "the run that is read with the shard again goes on as if a node had ended that still runs",
+    test: {
+      file: "packages/server/src/engine/runs/load.test.ts",
+      name: "forgets an end whose shard is lost in the same step, because no commit writes it",
+    },
+  },
 ];

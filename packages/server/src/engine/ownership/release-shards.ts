@@ -1,5 +1,6 @@
 import type { ShardId } from "../../domain/ids.ts";
 import { leaveWorker } from "../attempts/attempts.ts";
+import { keep } from "../batch.ts";
 import type { Entry } from "../entry.ts";
 import { permitsLost, reopen } from "../permits/steps.ts";
 import { forget } from "../rows.ts";
@@ -73,6 +74,8 @@ function releaseRuns({ state }: Step, shards: ReadonlySet<ShardId>): void {
   for (const run of [...runs.byId.values()]) if (shards.has(run.shard)) runs.drop(run);
   for (const [id, { row }] of runs.unborn) if (shards.has(row.shard)) notBorn(state, id);
   for (const [id, { shard }] of runs.heldKeys) if (shards.has(shard)) freeKey(state, id);
+  // No commit writes ends of this step, nor those that follow from the commit that was answered first.
+  keep(runs.ended, ({ shard }) => !shards.has(shard));
   for (const [id, [end]] of runs.earlyEnds) if (end !== undefined && shards.has(end.shard)) runs.earlyEnds.delete(id);
   for (const nodes of [runs.ending, runs.fetching, runs.stopped])
     for (const [id, { shard }] of nodes) if (shards.has(shard)) nodes.delete(id);

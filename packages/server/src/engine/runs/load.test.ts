@@ -92,6 +92,14 @@ describe("a workflow run that is read while its nodes end", () => {
     assert.equal(stage.story.state.runs.earlyEnds.size, 0);
   });
 
+  it("forgets an end whose shard is lost in the same step, because no commit writes it", () => {
+    const stage = new Stage({ a: [] }).hint("a");
+    const { story } = stage;
+    const assign = only(story.commit().assigns);
+    story.tell(story.finished(assign), { kind: "LOST", shards: [stage.shard] });
+    assert.equal(story.state.runs.earlyEnds.size, 0);
+  });
+
   it("cancels no node because of a failure whose commit is under way", () => {
     const stage = new Stage({ a: [], b: [] }).hint("a").hint("b");
     const { story } = stage;

@@ -103,25 +103,15 @@ export class Story {
 
   /** Reports the end of an assignment, which frees its slot. */
   finish(assign: Assignment, report: Partial<FinishedAttempt> = {}): this {
-    this.gateway({
-      kind: "FINISHED",
-      results: [
-        {
-          shard: assign.shard,
-          executionId: assign.executionId,
-          attempt: assign.attempt,
-          workerId: assign.workerId,
-          state: "SUCCEEDED",
-          startedAt: this.now,
-          finishedAt: this.now,
-          result: null,
-          error: null,
-          advice: null,
-          ...report,
-        },
-      ],
-    });
-    return this.credit(assign.workerId, 1);
+    return this.tell(this.finished(assign, report)).credit(assign.workerId, 1);
+  }
+
+  /** Message about the end of an assignment. */
+  finished({ shard, executionId, attempt, workerId }: Assignment, report: Partial<FinishedAttempt> = {}): Input {
+    const times = { startedAt: this.now, finishedAt: this.now };
+    const end = { state: "SUCCEEDED", result: null, error: null, advice: null } as const;
+    const results = [{ shard, executionId, attempt, workerId, ...times, ...end, ...report }];
+    return { kind: "GATEWAY", from: GATEWAY, message: { kind: "FINISHED", results } };
   }
 
   started(assign: Assignment): this {

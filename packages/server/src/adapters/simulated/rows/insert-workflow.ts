@@ -6,7 +6,7 @@ import type { NewJob } from "../../../ports/store.ts";
 import type { NewNode, NewRecurringWorkflow, NewWorkflow, RunOutcome } from "../../../ports/store-runs.ts";
 import type { StoreData } from "../store-data.ts";
 import { type ExecutionRow, newRow } from "./execution-row.ts";
-import type { RunRow } from "./run-table.ts";
+import type { GraphRow, RunRow } from "./run-table.ts";
 
 /** Inserts what the runs of a workflow share. */
 export function insertGraph(data: StoreData, asked: NewWorkflow | NewRecurringWorkflow): void {
@@ -63,7 +63,7 @@ export function putChildRun(data: StoreData, { id, job }: ExecutionRow, workflow
 }
 
 /** Graph of a run, which all runs of its workflow share; undefined: the execution is no run. */
-export function graphOfRun(data: StoreData, { id, job, jobVersion }: ExecutionRow) {
+export function graphOfRun(data: StoreData, { id, job, jobVersion }: ExecutionRow): GraphRow | undefined {
   return data.runs.graphOf(data.runs.get(id)?.workflow ?? job.jobId, jobVersion);
 }
 

@@ -20,7 +20,7 @@ export interface RunRow {
 }
 
 /** A version of a workflow. */
-interface GraphRow {
+export interface GraphRow {
   readonly nodes: number;
   readonly graph: Uint8Array;
   readonly definitions: Uint8Array;
