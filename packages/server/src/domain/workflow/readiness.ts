@@ -89,9 +89,9 @@ export class RunProgress {
   /** Picture of the same executions in a RUNNING run, for `whySkipped`; null: not computed since the last change. */
   #undisturbed: Picture | null = null;
 
-  private constructor(graph: WorkflowGraph, mode: RunMode) {
+  private constructor(graph: WorkflowGraph, mode: RunMode, picture = new Picture(graph)) {
     this.graph = graph;
-    this.#picture = new Picture(graph);
+    this.#picture = picture;
     this.#mode = mode;
   }
 
@@ -116,9 +116,16 @@ export class RunProgress {
     for (const [node, items] of progress.#maps) progress.#close(node, items.outcome(false));
     for (const node of progress.#nodesToPassOver()) progress.#picture.passOver(node);
     for (const [node, items] of progress.#maps) progress.#close(node, items.outcome(progress.#isStopped(node)));
-    progress.#picture.settle();
-    for (const node of progress.#maps.keys()) progress.#refresh(node);
-    return progress;
+    return progress.#settled();
+  }
+
+  /** The same progress in the run's graph with further parts, whose spawners are about to end. */
+  extended(graph: WorkflowGraph): RunProgress {
+    const progress = new RunProgress(graph, this.#mode, Picture.ofExecutions(this.#picture, graph));
+    for (const [node, items] of this.#maps) progress.#maps.set(node, items);
+    progress.#liveItems = this.#liveItems;
+    for (const node of progress.#nodesToPassOver()) progress.#picture.passOver(node);
+    return progress.#settled();
   }
 
   get mode(): RunMode {
@@ -294,9 +301,15 @@ export class RunProgress {
   whySkipped(node: number): SkipCause | null {
     if (this.#picture.code(node) !== PASSED_OVER) return null;
     if (this.#mode === "RUNNING" || !this.#isStopped(node)) return deadEdges(this.#picture, node);
-    this.#undisturbed ??= Picture.ofExecutions(this.#picture);
+    this.#undisturbed ??= Picture.ofExecutions(this.#picture).settle();
     if (this.#undisturbed.code(node) === PASSED_OVER) return deadEdges(this.#undisturbed, node);
     return { kind: this.#mode === "FAILING" ? "WORKFLOW_FAILED" : "WORKFLOW_CANCELLED" };
+  }
+
+  #settled(): RunProgress {
+    this.#picture.settle();
+    for (const node of this.#maps.keys()) this.#refresh(node);
+    return this;
   }
 
   #itemsOf(node: number): MapItems {
