@@ -50,6 +50,8 @@ const SINCE = {
   LOG_LINES: 3,
   /** A node of an older level reads neither runs of workflows nor the executions of their nodes. */
   WORKFLOWS: 3,
+  /** A node of an older level drops the nodes that a handler adds to its run. */
+  SPAWNED_NODES: 3,
 } as const;
 export type Feature = keyof typeof SINCE;
 

@@ -63,7 +63,7 @@ export const BRANCHED = ", branch = coalesce(c.branch, e.branch)";
 export function isRunning({ changes, runs, births, plans, expected }: ShardCommit): boolean {
   return (
     runs.length + births.length > 0 ||
-    changes.some(({ branch }) => branch !== undefined) ||
+    changes.some(({ branch, spawn }) => branch !== undefined || spawn !== undefined) ||
     expected.some(({ isNode }) => isNode) ||
     plans.some(({ created }) => created.some(({ row }) => row.node !== undefined))
   );
