@@ -36,6 +36,7 @@ function start(where: "process" | "thread", handler: string, payload: unknown = 
     progress: (fraction, message) => say(`${fraction} ${message}`),
     log: say,
     branch: (name) => say(`branch ${name}`),
+    spawn: (nodes, options) => say(`spawn ${JSON.stringify(nodes)} ${JSON.stringify(options)}`),
     ...NO_STEPS,
   };
   const result = isolatedRun({ in: where, module, export: handler }, runtime)(payload, ctx);

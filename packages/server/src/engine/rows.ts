@@ -9,6 +9,7 @@ import {
 import type { Replacement, RowChange } from "../ports/store.ts";
 import type { Entry } from "./entry.ts";
 import { freeKey, leaveOpening } from "./runs/held-keys.ts";
+import type { PlannedSpawn } from "./runs/spawn.ts";
 import { clearTimer, type MachineState, type Step } from "./state.ts";
 
 /** Fields of a change that the entry does not have. An absent field gets its default value. */
@@ -23,6 +24,8 @@ interface Words {
   replacement?: Replacement;
   /** Branch that the successful attempt of a node named; left out: none. */
   branch?: string;
+  /** Nodes that the handler of a node has added to its run; left out: none. */
+  spawn?: PlannedSpawn;
   /** Mark of an execution that suspends; left out: it does not. */
   suspends?: StepsMark;
 }
@@ -57,6 +60,7 @@ export function writeRow(step: Step, entry: Entry, words: Words): void {
     releaseUniqueKey: final && row.hasUniqueKey,
     ...(words.replacement !== undefined && { replacement: words.replacement }),
     ...(words.branch !== undefined && { branch: words.branch }),
+    ...(words.spawn !== undefined && { spawn: words.spawn.stored }),
     ...(steps !== undefined && { steps }),
   });
   if (steps !== undefined) row.steps = steps;
@@ -107,17 +111,23 @@ export function finishEntry(
     entry.cancels = [];
   }
   step.state.recentWrites.add(entry.id, step.batch.number);
-  if (isNode(entry.row)) noteNode(step, entry, state, words.branch ?? null);
+  if (isNode(entry.row)) noteNode(step, entry, state, words);
   else step.state.plans.ended(entry.row.jobId, entry.id, step.now);
   forget(step, entry);
 }
 
 /** Notes the end of a workflow's node, for its run. */
-function noteNode({ state, batch }: Step, { id, row }: Entry, end: FinalState, branch: string | null): void {
+function noteNode(
+  { state, batch }: Step,
+  { id, row }: Entry,
+  end: FinalState,
+  { branch = null, spawn }: { branch?: string | null; spawn?: PlannedSpawn },
+): void {
   if (row.node === undefined) return;
   batch.nodeEnds.set(id, row.jobId);
   const { node, item = null, shard } = row;
-  state.runs.ended.push({ id, run: row.jobId, node, item, state: end, branch, shard });
+  const part = spawn === undefined ? {} : { part: spawn.part };
+  state.runs.ended.push({ id, run: row.jobId, node, item, state: end, branch, shard, ...part });
 }
 
 /** Notes that the batch applies the commands about signals: what follows the current attempt gets the signals. */

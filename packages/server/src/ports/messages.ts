@@ -210,6 +210,18 @@ export interface FinishedAttempt extends Token {
   waits?: readonly ReportedWait[];
   /** Branch that the handler of a workflow's node named; left out: none. */
   branch?: string;
+  /** Nodes that the handler of a workflow's node adds to its run; left out: none. */
+  spawn?: Spawned;
+}
+
+/** Nodes that a handler adds to its run. Their numbers count from the first of them. */
+export interface Spawned {
+  /** Graph of these nodes alone, as `encodeGraph` writes it. */
+  graph: Uint8Array;
+  /** Definitions of the nodes, as `encodingNodes` writes them. */
+  definitions: Uint8Array;
+  /** JSON texts, and templates of parts. Nodes without a payload are left out. */
+  payloads: readonly { node: number; payload: Uint8Array }[];
 }
 
 // ---- to a gateway ---------------------------------------------------------------------------------------------------
@@ -293,6 +305,8 @@ export interface Assignment extends Token {
    * Records of earlier attempts, as a `RecordedSteps` of the worker protocol; null: not read yet. Left out: there are none.
    */
   steps?: Uint8Array | null;
+  /** Whether the handler may add nodes to the run of its node. Left out: it may not. */
+  maySpawn?: true;
 }
 
 // ---- to the api -----------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ import { INPUT } from "../../ports/references/template.ts";
 import { numberOf } from "../../ports/references/template-scan.ts";
 import type { NewJob, NewRecurringJob } from "../../ports/store.ts";
 import type { NewNode, NewRecurringWorkflow, NewWorkflow } from "../../ports/store-runs.ts";
-import { encodingNodes } from "../../ports/stored-nodes.ts";
+import { encodingNodes } from "../../domain/workflow/stored-nodes.ts";
 
 /** Nodes that the submit creates. The owner creates the other nodes without parents. */
 const ROOTS_MAX = 1_000;

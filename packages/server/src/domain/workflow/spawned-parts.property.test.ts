@@ -39,8 +39,7 @@ class Oracle {
       this.states.set(n, outcomes.get(n)?.state ?? (live.has(n) ? "LIVE" : "BLOCKED"));
     }
     const isFatal = (n: number) => this.#state(n) === "DEAD" && nodes.get(n)?.node.allowFailure === false;
-    const isFailing =
-      world.mode === "FAILING" || (world.onFailure === "FAIL_FAST" && [...nodes.keys()].some(isFatal));
+    const isFailing = world.mode === "FAILING" || (world.onFailure === "FAIL_FAST" && [...nodes.keys()].some(isFatal));
     const survivors = this.#survivors();
     const isStopped = (n: number) => world.mode === "CANCELLING" || (isFailing && !survivors.has(n));
     for (let hasChanged = true; hasChanged; ) {
@@ -117,7 +116,13 @@ const OUTCOMES: readonly NodeOutcome[] = [
 
 /** A run that random numbers drive, whose nodes add parts. */
 class Play {
-  readonly world: World = { nodes: new Map(), onFailure: "CONTINUE", outcomes: new Map(), live: new Set(), mode: "RUNNING" };
+  readonly world: World = {
+    nodes: new Map(),
+    onFailure: "CONTINUE",
+    outcomes: new Map(),
+    live: new Set(),
+    mode: "RUNNING",
+  };
   readonly base: WorkflowGraph;
   readonly parts: RunPart[] = [];
   progress: RunProgress;
@@ -174,7 +179,8 @@ class Play {
     const live = [...this.world.live];
     const node = live[pick % live.length] as number;
     const outcome = OUTCOMES[pick % OUTCOMES.length] as NodeOutcome;
-    if (outcome.state === "SUCCEEDED" && pick % 2 === 0 && spawnDepth(this.progress.graph, node) < 3) this.#spawn(node, pick);
+    if (outcome.state === "SUCCEEDED" && pick % 2 === 0 && spawnDepth(this.progress.graph, node) < 3)
+      this.#spawn(node, pick);
     this.world.live.delete(node);
     this.world.outcomes.set(node, outcome);
     this.progress.ended(node, outcome);

@@ -1,6 +1,11 @@
+import { invariant } from "../invariant.ts";
+import { DEFAULT_POLICY } from "../job.ts";
 import { type Adjacency, conditionOfEdge, edgesOf, nodeOfEdge, packedEdge, startsOf } from "./adjacency.ts";
 import { WHEN_BRANCH } from "./conditions.ts";
+import type { StoredNode } from "./definition.ts";
 import { type GraphParts, type Spawn, VOID, WorkflowGraph } from "./graph.ts";
+import { decodeGraph } from "./graph-bytes.ts";
+import { decodeNodes } from "./stored-nodes.ts";
 
 /** Nodes that the handler of a node has added to its run, as a graph of their own. */
 export interface RunPart {
@@ -11,8 +16,59 @@ export interface RunPart {
   graph: WorkflowGraph;
 }
 
-/** Largest number of spawners on the way from a node of the definition to a node that a handler has added. */
-export const SPAWN_DEPTH_MAX = 5;
+/** A part with the definitions of its nodes. Their names are unique in the part only. */
+export interface DefinedPart extends RunPart {
+  definitions: readonly StoredNode[];
+}
+
+/** A part as the store has it. */
+interface EncodedPart extends Pick<RunPart, "spawner" | "first"> {
+  graph: Uint8Array;
+  definitions: Uint8Array;
+}
+
+/** Stands between the names of a spawner and of a node that its handler has added. */
+const NAME_SEPARATOR = "/";
+/** Definition of a number that no node has. */
+const NO_NODE: StoredNode = {
+  ...{ name: "", pool: "", handler: "", requires: [], priority: 0, policy: DEFAULT_POLICY, payloadBytes: 0 },
+};
+
+export function decodePart({ spawner, first, graph: bytes, definitions }: EncodedPart): DefinedPart {
+  const decoded = decodeGraph(bytes);
+  invariant("graph" in decoded, `the graph of the part of node ${spawner} cannot be read`);
+  return { spawner, first, graph: decoded.graph, definitions: decodeNodes(definitions) };
+}
+
+/** Definitions of a run's nodes by number, with those of parts: each node has the name of its spawner and its own. */
+export function withDefinitions(own: readonly StoredNode[], parts: readonly DefinedPart[]): readonly StoredNode[] {
+  if (parts.length === 0) return own;
+  const all = [...own];
+  for (const { spawner, first, definitions } of parts) {
+    while (all.length < first) all.push(NO_NODE);
+    const prefix = `${all[spawner]?.name ?? spawner}${NAME_SEPARATOR}`;
+    for (const [n, node] of definitions.entries()) all[first + n] = { ...node, name: `${prefix}${node.name}` };
+  }
+  return all;
+}
+
+/**
+ * First byte of the payload of a part that has references. The numbers of its nodes count from the first node of the part
+ * until `placed` has written the number of that node, and that of the spawner, behind this byte.
+ */
+export const PART_TEMPLATE = 1;
+/** Bytes of the mark and the two numbers. */
+export const PART_HEAD_BYTES = 9;
+
+/** Payload of a node of a part that has a place in a run. */
+export function placed(payload: Uint8Array, { spawner, first }: Pick<RunPart, "spawner" | "first">): Uint8Array {
+  if (payload[0] !== PART_TEMPLATE) return payload;
+  const bytes = payload.slice();
+  const head = new DataView(bytes.buffer);
+  head.setUint32(1, first);
+  head.setUint32(5, spawner);
+  return bytes;
+}
 
 /** Number of spawners between a node and the definition: 0 for nodes of the definition. */
 export function spawnDepth(graph: WorkflowGraph, node: number): number {

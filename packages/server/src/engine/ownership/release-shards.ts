@@ -72,6 +72,9 @@ function releaseRuns({ state }: Step, shards: ReadonlySet<ShardId>): void {
   for (const run of [...runs.byId.values()]) if (shards.has(run.shard)) runs.drop(run);
   for (const [id, { shard }] of runs.heldKeys) if (shards.has(shard)) freeKey(state, id);
   for (const [id, [end]] of runs.earlyEnds) if (end !== undefined && shards.has(end.shard)) runs.earlyEnds.delete(id);
+  for (const [id, reports] of runs.unfinished) {
+    if ([...reports.values()].some(({ report }) => shards.has(report.shard))) runs.unfinished.delete(id);
+  }
   for (const nodes of [runs.ending, runs.fetching])
     for (const [id, { shard }] of nodes) if (shards.has(shard)) nodes.delete(id);
   for (const open of [runs.cancels, runs.orders, runs.signals]) {

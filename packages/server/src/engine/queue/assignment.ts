@@ -1,7 +1,14 @@
+import { type Candidate, isNode } from "../../domain/execution.ts";
 import { attemptLimitMs } from "../../domain/lifetime.ts";
+import { isCompensation } from "../../domain/workflow/compensation-number.ts";
 import type { Assignment } from "../../ports/messages.ts";
 import type { Assigned, Entry } from "../entry.ts";
 import type { Step } from "../state.ts";
+
+/** Whether a handler of the execution may add nodes to its run. */
+function mayAdd(row: Candidate): boolean {
+  return isNode(row) && row.item === undefined && !isCompensation(row.node ?? 0);
+}
 
 /** Message that assigns the current attempt to its worker, without the payload. */
 export function assignmentOf({ state }: Step, entry: Entry, assigned: Assigned): Assignment {
@@ -24,5 +31,6 @@ export function assignmentOf({ state }: Step, entry: Entry, assigned: Assigned):
     maxAttempts: row.policy.retry.maxAttempts,
     scheduledAt: row.scheduledAt,
     ...(row.steps !== undefined && { steps: null }),
+    ...(mayAdd(row) && { maySpawn: true as const }),
   };
 }

@@ -15,6 +15,7 @@ import { askForCounts, countItems } from "./count-items.ts";
 import { endRun, endRuns } from "./end.ts";
 import { confirmOrders, followOrders, nodeParked, writeRun } from "./pause.ts";
 import type { NodeEnd, Run, Undo } from "./runs.ts";
+import { addPart } from "./spawn.ts";
 
 /** Draws the consequences of the ends of nodes in this step. A run that is not in memory is read, and advanced then. */
 export function advanceRuns(step: Step): void {
@@ -33,8 +34,10 @@ function nodeEnded(step: Step, end: NodeEnd): void {
 }
 
 /** Keeps the end of a node until its run is read. */
-function endEarly({ state: { runs }, batch }: Step, end: NodeEnd): void {
+function endEarly({ state: { runs, recentWrites }, batch }: Step, end: NodeEnd): void {
   runs.expect(end.run);
+  // A read that does not show the nodes that the handler has added must not count.
+  if (end.part !== undefined) recentWrites.add(end.run, batch.number);
   const early = { ...end, batch: batch.number };
   const others = runs.earlyEnds.get(end.run);
   if (others === undefined) runs.earlyEnds.set(end.run, [early]);
@@ -44,6 +47,7 @@ function endEarly({ state: { runs }, batch }: Step, end: NodeEnd): void {
 /** Applies an end that this batch writes to the states of the run's nodes. */
 export function applyEnd(step: Step, run: Run, end: NodeEnd): void {
   step.state.recentWrites.add(run.id, step.batch.number);
+  if (end.part !== undefined) addPart(run, end.part);
   const { skipped, stopsItems } = end.item === null ? run.progress.ended(end.node, end) : itemEnded(step, run, end);
   if (skipped.length > 0) noteSkips(step, run, [end.id], skipped);
   if (stopsItems) cancelItems(step, run, run.progress.itemsToCancel());

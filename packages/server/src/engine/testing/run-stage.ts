@@ -71,6 +71,7 @@ export class Stage {
     this.#read = {
       row,
       graph: compiled.graph,
+      defined: compiled.graph.nodeCount,
       kept: [],
       mapCounts: [],
       definitions: nodes.map((node) => ({

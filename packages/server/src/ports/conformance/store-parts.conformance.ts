@@ -8,7 +8,10 @@ import { type Scene, shardCommit, TENANT } from "./store-scene.conformance.ts";
 export function partsConformance(scene: () => Scene): void {
   const part = ({ executionId: run }: NewWorkflow, spawner: number, first: number): NewPart => ({
     ...{ run, spawner, first, nodes: 2, graph: Buffer.from(`graph ${first}`) },
-    ...{ definitions: Buffer.from(`definitions ${first}`), payloads: [{ node: first + 1, payload: Buffer.from('"é"') }] },
+    ...{
+      definitions: Buffer.from(`definitions ${first}`),
+      payloads: [{ node: first + 1, payload: Buffer.from('"é"') }],
+    },
   });
   const stored = ({ run: _, payloads: __, ...rest }: NewPart): StoredPart => rest;
   const plain = (parts: readonly StoredPart[]) =>
@@ -18,10 +21,7 @@ export function partsConformance(scene: () => Scene): void {
     }));
   const spawns = (asked: NewWorkflow, spawner: number, first: number) => ({
     changes: [nodeEnds(scene(), asked, spawner, { spawn: part(asked, spawner, first) })],
-    births: [
-      birth(scene(), asked, first, [spawner]),
-      birth(scene(), asked, first + 1, [spawner], { payloadBytes: 4 }),
-    ],
+    births: [birth(scene(), asked, first, [spawner]), birth(scene(), asked, first + 1, [spawner], { payloadBytes: 4 })],
   });
 
   it("writes the nodes that a handler adds with the end of its node", async () => {
@@ -61,9 +61,7 @@ export function partsConformance(scene: () => Scene): void {
     const refused = changes.map((change) => ({ ...change, reason: "no\0body" }));
     const others = [nodeEnds(scene(), asked, 1, { spawn: part(asked, 1, 6) })];
     const whole = { changes: [...refused, ...others], births };
-    const [outcome] = await scene().store.commit([
-      shardCommit(asked.shard, scene().epochOf(asked.shard), whole),
-    ]);
+    const [outcome] = await scene().store.commit([shardCommit(asked.shard, scene().epochOf(asked.shard), whole)]);
     assert.deepEqual(
       outcome?.refused.map(({ id }) => id),
       [nodeId(asked.executionId, 0)],

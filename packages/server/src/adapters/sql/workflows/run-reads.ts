@@ -151,7 +151,10 @@ async function readItems(db: Connections, ids: readonly ExecutionId[]): Promise<
 }
 
 type IsKnown = Parameters<StoreRuns["load"]>[1];
-type OpenRun = Pick<LoadedRun, "row" | "mode" | "paused" | "outcome" | "revision" | "kept" | "mapCounts" | "signalled"> & {
+type OpenRun = Pick<
+  LoadedRun,
+  "row" | "mode" | "paused" | "outcome" | "revision" | "kept" | "mapCounts" | "signalled"
+> & {
   hasParts: boolean;
 };
 type RunColumns = [

@@ -1,6 +1,6 @@
-import type { ExecutionPolicy } from "../domain/job.ts";
-import { allSteps } from "../domain/workflow/all-steps.ts";
-import type { StoredNode } from "../domain/workflow/definition.ts";
+import type { ExecutionPolicy } from "../job.ts";
+import { allSteps } from "./all-steps.ts";
+import type { StoredNode } from "./definition.ts";
 
 /**
  * Definitions of a workflow's nodes as the store keeps them: lines of JSON, each an array of nodes. A policy that an
