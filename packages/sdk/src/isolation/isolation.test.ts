@@ -194,7 +194,14 @@ describe("an isolated handler", () => {
         };
         const heard = { ...facts, scheduledAt: ctx.scheduledAt, deadline: ctx.deadline, progress: () => undefined };
         const { sleep } = ctx;
-        const result = run(payload, { ...heard, ...NO_STEPS, sleep, branch: ctx.branch, spawn: ctx.spawn, log: () => running.resolve() });
+        const result = run(payload, {
+          ...heard,
+          ...NO_STEPS,
+          sleep,
+          branch: ctx.branch,
+          spawn: ctx.spawn,
+          log: () => running.resolve(),
+        });
         result.catch(over.resolve);
         return result;
       },

@@ -130,7 +130,9 @@ describe("a handler that adds nodes", () => {
       const name = reason === "levels" ? (stage.names.at(-1) as string) : "b";
       stage.hint(name);
       const [assign] = stage.story.commit().assigns as [Assignment];
-      const ended = Object.fromEntries(stage.names.filter((other) => isBefore(other, name)).map((n) => [n, "SUCCEEDED"]));
+      const ended = Object.fromEntries(
+        stage.names.filter((other) => isBefore(other, name)).map((n) => [n, "SUCCEEDED"]),
+      );
       stage.load({ ...(ended as Record<string, "SUCCEEDED">), [name]: "PENDING" });
       stage.commit();
       stage.spawn(assign, stage.nodes({ more: [] }));
