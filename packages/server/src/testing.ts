@@ -14,6 +14,7 @@ export {
 export type { JobRow } from "./adapters/simulated/rows/job-table.ts";
 export { putPool } from "./adapters/simulated/rows/reads.ts";
 export type { RunRow } from "./adapters/simulated/rows/run-table.ts";
+export type { NewPart } from "./ports/store-runs.ts";
 export { type Tables } from "./adapters/simulated/store-data.ts";
 export { LOOKED_AT } from "./adapters/sql/executions/list-walk.ts";
 export { openSqlStore, type SqlStore } from "./adapters/sql/sql-store.ts";

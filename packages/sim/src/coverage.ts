@@ -74,6 +74,8 @@ const RUNS_SOMETIMES = [
   "node no longer parked",
   "takeover of a paused run",
   "signal to a node without an execution",
+  "nodes added",
+  "nodes added in a paused run",
 ] as const;
 
 /** Simulated hours from which on a missing event is reported. */
@@ -161,8 +163,11 @@ export class Coverage implements Observer {
     if (asked.assigned.length > 0) for (const [pool, limit] of this.#limits) this.#filled(pool, limit);
     if (asked.steps.some(({ signalId }) => signalId !== undefined)) this.#count("signal consumed");
     for (const run of event.runs) this.#turned(run);
+    const adds = new Set(asked.changes.flatMap(({ id, spawn }) => (spawn === undefined ? [] : [id])));
     for (const { before, after } of applied) {
       if (isOver(after.state)) this.#paused.delete(after.id);
+      if (adds.has(after.id))
+        this.#count(this.#paused.has(after.job.jobId) ? "nodes added in a paused run" : "nodes added");
       if (after.queue === "PARKED" && before.queue !== "PARKED")
         this.#count(
           after.attempts.length > before.attempts.length ? "node parked when its attempt ended" : "node parked",

@@ -18,6 +18,7 @@ import type { SimServer } from "./sim-server.ts";
 import { waitsOf } from "./some-definition.ts";
 import { compiled, type SomeGraph, someGraph, withCompensations, withReferences } from "./some-graph.ts";
 import { withSomeMaps } from "./some-maps.ts";
+import { withSomeSpawns } from "./some-spawns.ts";
 
 /** One in this number of seeds has workflows. Other seeds stay unchanged. */
 const WORKFLOWS_EVERY = 10;
@@ -27,6 +28,8 @@ const ACTS_EVERY = 20;
 const COMPENSATIONS = 12;
 /** Remainder of the seeds by ACTS_EVERY whose workflows have maps besides. */
 const WITH_MAPS = 4;
+/** Remainder of the seeds by ACTS_EVERY whose handlers add nodes besides. */
+const WITH_SPAWNS = 16;
 const ANSWER_WITHIN_MS = 5_000;
 const RETRY_MS = 400;
 /** Longest sleep of a node's handler, in milliseconds. */
@@ -99,8 +102,10 @@ export class Workflows {
     const compensates = seed % ACTS_EVERY === COMPENSATIONS;
     // Planted bugs are recorded with the first of these seeds, which stays unchanged.
     const hasMaps = seed % ACTS_EVERY === WITH_MAPS && seed > WITH_MAPS;
-    if (seed % WORKFLOWS_EVERY !== WORKFLOWS_EVERY - 2 && !compensates && !hasMaps) return;
-    const hasActs = seed % ACTS_EVERY === ACTS_EVERY - 2 || compensates || hasMaps;
+    const hasSpawns = seed % ACTS_EVERY === WITH_SPAWNS && seed > WITH_SPAWNS;
+    const isFurther = compensates || hasMaps || hasSpawns;
+    if (seed % WORKFLOWS_EVERY !== WORKFLOWS_EVERY - 2 && !isFurther) return;
+    const hasActs = seed % ACTS_EVERY === ACTS_EVERY - 2 || isFurther;
     const undoing = compensates ? this.#random.fork("compensations") : null;
     const references = this.#random.fork("references");
     const starts = this.#random.fork("starts");
@@ -115,7 +120,8 @@ export class Workflows {
       const drawn = someGraph(random, key);
       const referring = hasActs ? withReferences(references, drawn, key) : drawn;
       const undone = undoing === null ? referring : withCompensations(undoing, referring, key);
-      const graph = hasMaps ? withSomeMaps(this.#random.fork(`maps of ${key}`), undone) : undone;
+      const mapped = hasMaps ? withSomeMaps(this.#random.fork(`maps of ${key}`), undone) : undone;
+      const graph = hasSpawns ? withSomeSpawns(this.#random.fork(`spawns of ${key}`), mapped, key) : mapped;
       const timeoutSec = random.chance(0.1) ? random.between(1, 60) : 7_200;
       const cancelAfterMs = random.chance(0.1) ? random.between(0, random.pick([50, 20_000])) : null;
       const start = { timeoutSec, ...(hasActs && someStart(starts, EPOCH_MS + atMs)) };

@@ -7,7 +7,7 @@ import type { Row, Statement } from "../connection/connections.ts";
 import { fewerParameters } from "../connection/fewer-parameters.ts";
 import { DEFINITION, REPLACED, replacedValues, replacementOf } from "../jobs/replacements.ts";
 import { planned, plannedAnswer, plannedNodes, plannedValues } from "../recurring/plan-changes.ts";
-import { SPAWNED, spawnedValues } from "../workflows/parts.ts";
+import { SPAWNED, spawnedValues } from "../workflows/spawned.ts";
 import { BRANCHED, BRANCHES, isRunning, running as ran, runningAnswer, runningValues } from "../workflows/running.ts";
 import { journalText } from "./journal.ts";
 import { MARKED, MARKS, stepped, steppedValues } from "./step-records.ts";

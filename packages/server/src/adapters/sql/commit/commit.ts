@@ -5,7 +5,7 @@ import { type ChunkLimit, chunked } from "../connection/chunks.ts";
 import type { Connections } from "../connection/connections.ts";
 import { isDataError, isRefusal, storeError } from "../connection/errors.ts";
 import { persistently } from "../connection/persistently.ts";
-import { spawnedBytes } from "../workflows/parts.ts";
+import { spawnedBytes } from "../workflows/spawned.ts";
 import { type CommitAnswer, commitAnswer, commitStatement } from "./commit-statement.ts";
 import { findOffendingRows, type OffendingRow, without } from "./offending-rows.ts";
 import type { RaisedLevels } from "./raised-levels.ts";
