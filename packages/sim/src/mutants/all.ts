@@ -9,6 +9,7 @@ import { permitMutants } from "./permit-mutants.ts";
 import { planMutants } from "./plan-mutants.ts";
 import { ruleMutants } from "./rule-mutants.ts";
 import { schedulerMutants } from "./scheduler-mutants.ts";
+import { spawnMutants } from "./spawn-mutants.ts";
 import { stepMutants } from "./step-mutants.ts";
 import { storeMutants } from "./store-mutants.ts";
 import { suspensionMutants } from "./suspension-mutants.ts";
@@ -31,6 +32,7 @@ export const allMutants: readonly Mutant[] = [
   ...workflowStartMutants,
   ...compensationMutants,
   ...mapMutants,
+  ...spawnMutants,
 ];
 
 export function mutantNamed(name: string): Mutant {

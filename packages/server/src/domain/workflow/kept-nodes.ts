@@ -32,13 +32,14 @@ export interface KeptParts {
  */
 export function partsToKeep(progress: RunProgress, again: ReadonlySet<number>): KeptParts {
   const { graph } = progress;
+  const { parents } = graph;
   /** Nodes that run again, or that wait for nodes of theirs that do. */
   const anew = new Set<number>();
   const kept: KeptParts = { nodes: [], maps: [], spawners: [] };
   const gone = new Set<number>();
   for (const node of graph.order) {
     const spawner = graph.spawnerOf(node);
-    const follows = edgesOf(graph.parents, node).some((edge) => anew.has(nodeOfEdge(edge)));
+    const follows = edgesOf(parents, node).some((edge) => anew.has(nodeOfEdge(edge)));
     if (spawner >= 0 && gone.has(spawner)) gone.add(node);
     else if (follows || again.has(node) || !isSettled(progress, node)) {
       gone.add(node);
