@@ -60,11 +60,32 @@ const publishPrices = task({
     Object.keys(prices).filter((name) => (stock[name] ?? 0) > 0),
 });
 
+const listNumbers = task({
+  name: "list-numbers",
+  run: async ({ count }: { count: number }) => Array.from({ length: count }, (_, number) => number + 1),
+});
+
+const square = task({
+  name: "square",
+  run: async ({ number, ms }: { number: number; ms: number }, ctx) => {
+    await ctx.sleep(ms);
+    return number * number;
+  },
+});
+
+const addUp = task({
+  name: "add-up",
+  run: async ({ squares }: { squares: number[] }) => {
+    return { count: squares.length, sum: squares.reduce((all, one) => all + one, 0) };
+  },
+});
+
 const note = task({ name: "note", run: async (what: { text: string }, ctx) => ctx.log(what.text) });
 
 const tasks = [
   ...[extractOrders, checkOrders, addUpOrders, fileReport],
   ...[countStock, readPrices, publishPrices, note],
+  ...[listNumbers, square, addUp],
 ];
 
 const starts = process.env["STARTS"];
@@ -75,5 +96,5 @@ function onStart({ handler, executionId, attempt }: HookedAttempt): void {
   else appendFileSync(starts, `${line}\n`);
 }
 
-const worker = new Worker({ pool: "workflows", tasks, onStart });
+const worker = new Worker({ pool: "workflows", slots: 60, tasks, onStart });
 await worker.run();

@@ -116,6 +116,30 @@ describe("workflows by the command line", () => {
     assert.match((await run(recurring)).stderr, /--watch is for a workflow that runs once/);
   });
 
+  it("are shown with their parents and sub-workflows, which only a list of the parent has", async () => {
+    const inner = { name: "inner", workflow: { nodes: [{ name: "stuck", target: { handler: "nobody" } }] } };
+    const file = await fileOf("nested.json", {
+      nodes: [
+        { name: "first", target: echo },
+        { ...inner, dependsOn: ["first"] },
+      ],
+    });
+    const { workflowId } = await json<SubmittedWorkflow>("workflow", "submit", file);
+    for (;;) if ((await client.workflows.get(workflowId)).counts.RUNNING === 1) break;
+    const shown = await workflow("show", workflowId);
+    const child = /^inner +RUNNING +- +\$workflow +(\S+) +its sub-workflow runs$/m.exec(shown)?.[1] ?? "";
+    assert.match(await workflow("show", child), new RegExp(`^parent +inner of ${workflowId}$`, "m"));
+    assert.match(await workflow("explain", workflowId, "inner"), /its sub-workflow runs/);
+    const listed = await jsonLines<{ workflowId: string }>("workflow", "list", "--parent", workflowId);
+    assert.deepEqual(
+      listed.map(({ workflowId: id }) => id),
+      [child],
+    );
+    const all = await jsonLines<{ workflowId: string }>("workflow", "list");
+    assert.ok(all.every(({ workflowId: id }) => id !== child));
+    await workflow("cancel", workflowId);
+  });
+
   it("are shown with the nodes for which blocked ones wait", async () => {
     const workflowId = await stuck();
     const text = await workflow("show", workflowId.slice(0, 30));

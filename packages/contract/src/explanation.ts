@@ -126,6 +126,9 @@ export const WaitReason = Type.Union(
         Type.String({ description: "path under which each node of the run has its reasons; left out: a node waits" }),
       ),
     }),
+    reason("CHILD_RUNS", "the sub-workflow of the node runs, and has reasons of its own", {
+      workflowId: Uuid("the run of the sub-workflow"),
+    }),
     reason("COMPENSATES_AFTER", "compensations of nodes after it must SUCCEED first", {
       open: Count("nodes with such compensations"),
       first: Type.Array(Type.String(), { description: "names of the first 20 of them" }),

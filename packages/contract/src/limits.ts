@@ -69,6 +69,8 @@ export const DEFAULT_POOL = "default";
 
 /** Handler of the jobs of workflows. No worker runs it: the owner of a run is its worker. */
 export const WORKFLOW_HANDLER = "workflow";
+/** Handler of the runs of sub-workflows. No job and no task can have this name. */
+export const SUB_WORKFLOW_HANDLER = "$workflow";
 
 /** Log lines that a server keeps of an attempt: the last ones, up to this size of their text in UTF-8, */
 export const ATTEMPT_LOG_BYTES_MAX = 64 * KIB;
@@ -108,6 +110,8 @@ export const WORKFLOW_SPAWNED_MAX = 10_000;
 export const WORKFLOW_PARTS_MAX = 1_000;
 /** Largest number of spawners on the way from the definition to a node that a handler adds. */
 export const SPAWN_DEPTH_MAX = 5;
+/** Levels of sub-workflows below a workflow. */
+export const SUB_WORKFLOW_LEVELS_MAX = 5;
 /** Longest name of a workflow's node or of a branch, in characters. */
 export const NODE_NAME_CHARS_MAX = 64;
 /** Largest number of references and literals in the payload of a node, or in the output of a workflow. */

@@ -23,6 +23,14 @@ const { retryPolicy, timeoutSec, cancelGraceSec, maxLost, onWorkerLost, priority
 /** Policies of a node's execution; they mean the same as for a job. */
 const policies = { retryPolicy, timeoutSec, cancelGraceSec, maxLost, onWorkerLost, priority };
 
+/** Concurrency key of a node or compensation. */
+const key = {
+  concurrencyKey: Type.Optional(
+    Line("executions of one key, of jobs and of nodes of any runs, run at most concurrencyLimit at once; up to 255"),
+  ),
+  concurrencyLimit: JobSubmission.properties.concurrencyLimit,
+};
+
 const NodeName = (description: string) => Type.String({ pattern: NODE_NAME_PATTERN, description });
 
 const When = Type.String({
@@ -116,19 +124,58 @@ const WorkflowCompensation = named(
       ),
     ),
     ...policies,
+    ...key,
   },
   { ...closed, description: "work that undoes the node if it SUCCEEDED and the run fails afterwards" },
 );
+
+/** Parts of a workflow that a sub-workflow has, too. */
+const graphFields = {
+  onFailure: Type.Optional(described(OnFailure, `default FAIL_FAST; ${failureEffect}`)),
+  compensate: Type.Optional(described(CompensationPolicy, `default ON_FAILURE; ${compensationEffect}`)),
+  output: Type.Optional(
+    AnyJson(
+      "any JSON with references, up to 64 KiB; with the references replaced, it is the result of a run that SUCCEEDED",
+    ),
+  ),
+  defaults: Type.Optional(
+    named(
+      "WorkflowDefaults",
+      { pool: Type.Optional(Word(`the queue and its workers; default "${DEFAULT_POOL}"`)), ...policies },
+      { ...closed, description: "values for nodes that leave them out; the priority of the workflow is one of them" },
+    ),
+  ),
+};
+
+export const SubWorkflowSubmission = named(
+  "SubWorkflowSubmission",
+  {
+    nodes: Type.Array(Type.Unknown(), {
+      minItems: 1,
+      maxItems: WORKFLOW_NODES_MAX,
+      description: "nodes, each as a `WorkflowNodeSubmission`; 10,000 with those of all workflows around and in it",
+    }),
+    ...graphFields,
+  },
+  {
+    ...closed,
+    description:
+      "a whole workflow that the node runs, up to 5 levels deep: the payload of the node is its input, and its output is the result of " +
+      "the node. `defaults` that it leaves out are those of the workflow around it",
+  },
+);
+export type SubWorkflowSubmission = Static<typeof SubWorkflowSubmission>;
 
 export const WorkflowNodeSubmission = named(
   "WorkflowNodeSubmission",
   {
     name: NodeName("unique in the workflow: 1 to 64 characters of A-Z a-z 0-9 _ . -"),
-    target,
+    target: Type.Optional(described(target, "the handler of the node; a node has this or `workflow`")),
+    workflow: Type.Optional(SubWorkflowSubmission),
     payload: Type.Optional(
       AnyJson(
         'any JSON, up to 1 MiB. In it {"$from": NODE, "path": […]} stands for the result of an earlier node, {"$from": "$input"} for the ' +
-          'input, or for the part at `path`; {"$literal": …} takes a value as it is, and other keys that begin with $ are refused',
+          'input, or for the part at `path`; {"$results": MAP} for the list of the results of a map\'s items; {"$literal": …} takes a value as it is, and other keys that begin with $ are refused',
       ),
     ),
     dependsOn: Type.Optional(
@@ -154,6 +201,7 @@ export const WorkflowNodeSubmission = named(
     ),
     tolerate: Type.Optional(Tolerate),
     ...policies,
+    ...key,
   },
   closed,
 );
@@ -196,8 +244,6 @@ const head = {
       description: "time for the whole run; then it is DEAD; default 31536000",
     }),
   ),
-  onFailure: Type.Optional(described(OnFailure, `default FAIL_FAST; ${failureEffect}`)),
-  compensate: Type.Optional(described(CompensationPolicy, `default ON_FAILURE; ${compensationEffect}`)),
   uniqueKey: JobSubmission.properties.uniqueKey,
   concurrencyKey: Type.Optional(
     Line("at most concurrencyLimit runs and executions of one key are open at once; up to 255"),
@@ -208,18 +254,7 @@ const head = {
   startBefore: JobSubmission.properties.startBefore,
   ...Type.Partial(Type.Object(RecurrenceFields)).properties,
   input: Type.Optional(AnyJson("any JSON, up to 1 MiB; payloads refer to it")),
-  output: Type.Optional(
-    AnyJson(
-      "any JSON with references, up to 64 KiB; with the references replaced, it is the result of a run that SUCCEEDED",
-    ),
-  ),
-  defaults: Type.Optional(
-    named(
-      "WorkflowDefaults",
-      { pool: Type.Optional(Word(`the queue and its workers; default "${DEFAULT_POOL}"`)), ...policies },
-      { ...closed, description: "values for nodes that leave them out; the priority of the workflow is one of them" },
-    ),
-  ),
+  ...graphFields,
 };
 
 /** Body of POST /v1/workflows. */

@@ -22,9 +22,20 @@ export const WorkflowNodeState = oneOf(
   "BLOCKED: the node waits for other nodes. SKIPPED: its dependencies or the end of the run keep it from running. The others are states of its execution",
   "WorkflowNodeState",
 );
+const ParentNode = named("ParentNode", {
+  workflowId: Uuid("the run of the node"),
+  node: Type.String({ description: "name of the node" }),
+  item: orNull(Count("index of the item"), "null: the node is no map"),
+});
+
+const childWorkflowId = orNull(
+  Uuid("a run"),
+  "the run of its sub-workflow, which is its execution; null: it runs none, has none so far, or is a map, whose items have runs",
+);
+
 const runFields = {
   workflowId: Uuid("the run; also the id of its execution"),
-  jobId: Uuid("the job of the workflow"),
+  jobId: Uuid("the job of the workflow; of a sub-workflow: the run of its node"),
   tenant: Type.String(),
   name: StringOrNull("as submitted"),
   labels: Type.Record(Type.String(), Type.String()),
@@ -40,6 +51,7 @@ const runFields = {
   finishedAt: InstantOrNull("when it became final"),
   deadline: InstantOrNull("time by which it must be final; null: it has not started"),
   retryOf: orNull(Uuid("a run"), "the run that this one retries; null: it is no retry"),
+  parent: orNull(ParentNode, "node whose sub-workflow the run is; null: the workflow was submitted"),
 };
 
 /** A run of a workflow as lists show it. */
@@ -49,12 +61,16 @@ export const WorkflowPage = pageOf("WorkflowPage", WorkflowSummary);
 
 export const FailedNode = named("FailedNode", {
   name: Type.String(),
-  executionId: Uuid("the execution of the node"),
-  attempt: Count("the last attempt"),
+  executionId: orNull(
+    Uuid("an execution"),
+    "the execution of the node; null: the node is a map, whose items have executions",
+  ),
+  attempt: Count("the last attempt; 0: the node is a map"),
   reason: StringOrNull("why it is DEAD, where the error does not say it"),
-  error: orNull(ErrorBody, "what its last attempt failed with"),
-  finishedAt: InstantOrNull("when it became DEAD"),
+  error: orNull(ErrorBody, "what its last attempt failed with, or what is wrong with the map"),
+  finishedAt: InstantOrNull("when it became DEAD; null: not known, or the node is a map"),
 });
+export type FailedNode = Static<typeof FailedNode>;
 
 export const Workflow = named("Workflow", {
   ...runFields,
@@ -63,7 +79,7 @@ export const Workflow = named("Workflow", {
     CompensationPolicy,
     "ends after which the run is compensated; NEVER: no node declares a compensation",
   ),
-  input: AnyJson("as submitted; null: none"),
+  input: AnyJson("as submitted; of a sub-workflow: the payload of its node, with its references; null: none"),
   result: AnyJson("the output with its references replaced; null: none, or the run has not SUCCEEDED"),
   error: orNull(ErrorBody, "why the run is DEAD"),
   counts: named(
@@ -160,6 +176,7 @@ export const WorkflowNode = named("WorkflowNode", {
   because: orNull(SkippedBecause, "why the node is SKIPPED without an execution; null: it is not"),
   compensation: orNull(NodeCompensation, "null: the run does not compensate the node, or not yet"),
   items: orNull(ItemCounts, "items of a map; null: the node is no map"),
+  childWorkflowId,
 });
 export type WorkflowNode = Static<typeof WorkflowNode>;
 export const WorkflowNodePage = pageOf("WorkflowNodePage", WorkflowNode);
@@ -175,6 +192,7 @@ export const WorkflowItem = named("WorkflowItem", {
   createdAt: Instant("when it was created"),
   startedAt: InstantOrNull("first start of any attempt"),
   finishedAt: InstantOrNull("when it became final"),
+  childWorkflowId: orNull(Uuid("a run"), "the run of its sub-workflow, which is its execution; null: it runs none"),
 });
 export type WorkflowItem = Static<typeof WorkflowItem>;
 export const WorkflowItemPage = pageOf("WorkflowItemPage", WorkflowItem);

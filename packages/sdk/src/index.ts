@@ -80,32 +80,26 @@ export type {
 } from "./client/step-types.ts";
 export { WorkflowHandle } from "./client/workflow-handle.ts";
 export type {
-  CompensationPolicy,
   DeduplicatedWorkflow,
   FailedNode,
   KeptFrom,
   NodeCompensation,
   NodeExplanation,
-  NodePolicies,
   PlannedWorkflow,
-  RecurringWorkflowRequest,
+  ResultsOptions,
   RetriedWorkflow,
   RunMode,
   SubmittedWorkflow,
   Workflow,
-  WorkflowCompensation,
-  WorkflowDependency,
   WorkflowEvent,
   WorkflowFilter,
   WorkflowGraph,
   WorkflowGraphNode,
   WorkflowItem,
   WorkflowNode,
-  WorkflowNodeRequest,
   WorkflowNodeState,
-  WorkflowRequest,
+  WorkflowResult,
   WorkflowSummary,
-  WorkflowTarget,
 } from "./client/workflow-types.ts";
 export type { Workflows } from "./client/workflows.ts";
 export { ERROR_CODES, type ErrorCode, ExecutionFailed, MainspringError, WorkflowFailed } from "./errors.ts";
@@ -155,4 +149,22 @@ export {
   type WorkflowSubmitOptions,
   workflow,
 } from "./workflows/workflow.ts";
-export type { MapOptions, NodeEnd, NodeOptions, NodeRef, WorkflowBuilder } from "./workflows/workflow-builder.ts";
+export type {
+  MapOptions,
+  NodeEnd,
+  NodeOptions,
+  NodeRef,
+  SubWorkflowOptions,
+  WorkflowBuilder,
+} from "./workflows/workflow-builder.ts";
+export type {
+  CompensationPolicy,
+  NodePolicies,
+  RecurringWorkflowRequest,
+  SubWorkflowRequest,
+  WorkflowCompensation,
+  WorkflowDependency,
+  WorkflowNodeRequest,
+  WorkflowRequest,
+  WorkflowTarget,
+} from "./workflows/workflow-requests.ts";

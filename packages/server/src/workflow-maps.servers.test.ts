@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { Client, task, Worker, type WorkflowItem, type WorkflowNode } from "@mainspring/sdk";
+import { Client, task, Worker, type WorkflowItem, type WorkflowNode, type WorkflowResult } from "@mainspring/sdk";
 import { startPostgres, type TestPostgres } from "../../../tools/services/start-postgres.ts";
 import { startLocalNode } from "./node.fixture.ts";
 import type { RunningNode } from "./node.ts";
@@ -13,6 +13,8 @@ describe("maps over HTTP, on PostgreSQL, with a worker", () => {
   /** Payloads that handlers of items got. */
   const got: unknown[] = [];
   const broken = new Set<number>();
+  /** Characters of the text in the result of an item. */
+  let textChars = 0;
   let running = 0;
   let most = 0;
   const tasks = [
@@ -28,9 +30,21 @@ describe("maps over HTTP, on PostgreSQL, with a worker", () => {
         await new Promise((resolve) => setImmediate(resolve));
         running--;
         if (broken.has(payload.n)) throw new Error("broken");
+        return { n: payload.n, text: "x".repeat(textChars) };
       },
     }),
     task({ name: "last", run: async () => "done" }),
+    task({
+      name: "collect",
+      run: async ({ parts }: { parts: ({ n: number } | null)[] }) => parts.map((part) => part?.n ?? null),
+    }),
+    task({
+      name: "read",
+      run: async (_: null, ctx) => {
+        const { workflowId = "" } = await client.getExecution(ctx.executionId);
+        return (await resultsOf(workflowId)).reduce((sum: number, { result }) => sum + (result?.text.length ?? 0), 0);
+      },
+    }),
   ];
   before(async () => {
     postgres = await startPostgres({ version: 14 });
@@ -116,6 +130,54 @@ describe("maps over HTTP, on PostgreSQL, with a worker", () => {
       [2, 4, 5].map((n) => ({ file: n, n })),
     );
     assert.deepEqual([(await map(workflowId)).items?.kept, (await map(workflowId)).items?.SUCCEEDED], [3, 3]);
+  });
+
+  /** Submits a map, and a node that gets its results, or reads them. */
+  const submitCollected = async (count: number, handler: "collect" | "read", failures = 0) => {
+    const each = {
+      ...{ name: "each", target: { handler: "each" }, map: "$input" as const, tolerate: { failures } },
+      ...{ payload: { n: { $index: true } }, retryPolicy: { maxAttempts: 1 } },
+    };
+    const payload = handler === "collect" ? { parts: { $results: "each" } } : null;
+    const nodes = [each, { name: "last", target: { handler }, dependsOn: ["each"], payload }];
+    const input = Array.from({ length: count }, () => 0);
+    return (await client.workflows.submit({ input, output: { $from: "last" }, nodes })).workflowId;
+  };
+  const resultsOf = async (run: string) => {
+    const found: WorkflowResult<{ n: number; text: string }>[] = [];
+    for await (const one of client.workflows.results<{ n: number; text: string }>(run, "each")) found.push(one);
+    return found;
+  };
+
+  it("give their results to later nodes in the order of the items, with null for a failure, also in a retry", async () => {
+    broken.add(3);
+    const tolerant = await submitCollected(40, "collect", 1);
+    const all = Array.from({ length: 40 }, (_, n) => n);
+    assert.deepEqual(
+      (await client.workflows.waitFor(tolerant)).result,
+      all.map((n) => (n === 3 ? null : n)),
+    );
+    const failed = await submitCollected(40, "collect");
+    assert.equal((await client.workflows.waitFor(failed)).state, "DEAD");
+    broken.clear();
+    const { workflowId } = await client.workflows.retry(failed);
+    assert.deepEqual((await client.workflows.waitFor(workflowId)).result, all);
+    assert.ok((await items(workflowId)).length < 40, "the retry keeps items");
+    assert.deepEqual(
+      (await resultsOf(workflowId)).map(({ item, state, result }) => [item, state, result?.n]),
+      all.map((n) => [n, "SUCCEEDED", n]),
+    );
+  });
+
+  it("have results that are too large for a payload, which a handler reads by page", async () => {
+    textChars = 150_000;
+    const refused = await submitCollected(40, "collect");
+    assert.equal((await client.workflows.waitFor(refused)).state, "DEAD");
+    const [{ reason, error } = { reason: null, error: null }] = (await client.workflows.get(refused)).failed;
+    assert.equal(reason, "REFERENCES_TOO_LARGE");
+    assert.match(error?.message ?? "", new RegExp(`GET /v1/workflows/${refused}/results[?]node=each`));
+    assert.equal((await client.workflows.waitFor(await submitCollected(40, "read"))).result, 40 * textChars);
+    textChars = 0;
   });
 
   it("tell why they have no items", async () => {

@@ -1,5 +1,11 @@
-import type { Committed, ExecutionRow, Pool, StoreEvent } from "@mainspring/server/testing";
-import { isOver, type Ledger } from "./checkers/recurring/ledger.ts";
+import {
+  type Committed,
+  type ExecutionRow,
+  isCompensation,
+  type Pool,
+  type StoreEvent,
+} from "@mainspring/server/testing";
+import { isChildRun, isOver, type Ledger } from "./checkers/recurring/ledger.ts";
 import type { Observer, SimEvent } from "./history.ts";
 import { PLANS_SOMETIMES, PlanCoverage } from "./plan-coverage.ts";
 
@@ -76,6 +82,18 @@ const RUNS_SOMETIMES = [
   "signal to a node without an execution",
   "nodes added",
   "nodes added in a paused run",
+  "keyed node in another shard than its run",
+  "keyed node ended while its run was paused",
+  "end of a keyed node told to another shard",
+  "keyed node cancelled with its run",
+  "keyed item of a map",
+  "keyed compensation",
+  "signal passed on to a keyed node",
+  "sub-workflow opened",
+  "sub-workflow of a sub-workflow opened",
+  "sub-workflow ended before it was opened",
+  "open sub-workflow ended with its parent",
+  "sub-workflow ended while its parent was paused",
 ] as const;
 
 /** Simulated hours from which on a missing event is reported. */
@@ -97,6 +115,10 @@ function lifetimeEnd(before: ExecutionRow, after: ExecutionRow): string {
   return before.steps === "SLEEPING" || before.steps === "AWAITING"
     ? "lifetime ended in a suspension"
     : "lifetime ended while it waited";
+}
+
+function isKeyed({ node, job }: ExecutionRow): boolean {
+  return node !== null && node >= 0 && job.definition.concurrencyKey !== null;
 }
 
 /** Counts events. */
@@ -162,6 +184,8 @@ export class Coverage implements Observer {
     for (const { id } of asked.assigned) this.#assigned(id);
     if (asked.assigned.length > 0) for (const [pool, limit] of this.#limits) this.#filled(pool, limit);
     if (asked.steps.some(({ signalId }) => signalId !== undefined)) this.#count("signal consumed");
+    this.#keyed(event);
+    for (const { before, after } of applied) if (isChildRun(after)) this.#nested(before, after);
     for (const run of event.runs) this.#turned(run);
     const adds = new Set(asked.changes.flatMap(({ id, spawn }) => (spawn === undefined ? [] : [id])));
     for (const { before, after } of applied) {
@@ -181,6 +205,38 @@ export class Coverage implements Observer {
       if (after.reason === "LIFETIME_EXCEEDED") this.#count(lifetimeEnd(before, after));
       this.#cancelled(after.id, after.state, after.attempts.at(-1)?.error !== undefined, by);
     }
+  }
+
+  /** Counts events of nodes with concurrency keys. */
+  #keyed({ nodes, applied, asked, outcome }: Committed): void {
+    for (const row of nodes.filter(isKeyed)) {
+      if (row.job.shard !== this.#ledger.get(row.job.jobId)?.row.job.shard)
+        this.#count("keyed node in another shard than its run");
+      if (row.item !== null) this.#count("keyed item of a map");
+      if (isCompensation(row.node ?? 0)) this.#count("keyed compensation");
+    }
+    for (const { after } of applied) {
+      if (!isKeyed(after) || !isOver(after.state)) continue;
+      if (this.#paused.has(after.job.jobId)) this.#count("keyed node ended while its run was paused");
+      if (after.reason?.startsWith("WORKFLOW_")) this.#count("keyed node cancelled with its run");
+    }
+    for (const { kind, shard } of outcome.added ?? []) {
+      if (kind === "NODE_ENDED" && shard !== asked.shard) this.#count("end of a keyed node told to another shard");
+      if (kind === "SIGNAL") this.#count("signal passed on to a keyed node");
+    }
+  }
+
+  /** Counts events of the runs of sub-workflows. */
+  #nested(before: ExecutionRow, after: ExecutionRow): void {
+    const parent = this.#ledger.get(after.job.jobId)?.row;
+    if (after.queue === "OPEN" && before.queue !== "OPEN") {
+      this.#count("sub-workflow opened");
+      if (parent !== undefined && isChildRun(parent)) this.#count("sub-workflow of a sub-workflow opened");
+    }
+    if (!isOver(after.state)) return;
+    if (before.queue !== "OPEN") this.#count("sub-workflow ended before it was opened");
+    else if (after.reason?.startsWith("WORKFLOW_")) this.#count("open sub-workflow ended with its parent");
+    if (this.#paused.has(after.job.jobId)) this.#count("sub-workflow ended while its parent was paused");
   }
 
   #assigned(id: string): void {

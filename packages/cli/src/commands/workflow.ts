@@ -1,4 +1,5 @@
 import { EXECUTION_STATES, NODE_STATES } from "@mainspring/contract/enums";
+import { MAP_ITEMS_MAX, PAGE_ITEMS_MAX } from "@mainspring/contract/limits";
 import type { ExecutionState, WorkflowNodeState } from "@mainspring/sdk";
 import { Command } from "commander";
 import {
@@ -14,7 +15,7 @@ import {
 import { given } from "../arguments/given.ts";
 import { choiceOption, id, integer } from "../arguments/option-values.ts";
 import { onWorkflow } from "../arguments/workflow-argument.ts";
-import { nodesText, workflowItemsText, workflowsText } from "../text/workflow-text.ts";
+import { nodesText, workflowItemsText, workflowResultsText, workflowsText } from "../text/workflow-text.ts";
 import { workflowSignalCommand } from "./execution-steps.ts";
 import { workflowExplainCommand } from "./workflow-explain.ts";
 import { workflowGraphCommand } from "./workflow-graph.ts";
@@ -26,6 +27,7 @@ import { workflowWatchCommand } from "./workflow-watch.ts";
 interface WorkflowListOptions extends ListOptions, CreatedOptions {
   state?: ExecutionState;
   name?: string;
+  parent?: string;
 }
 
 export function workflowCommand(): Command {
@@ -39,6 +41,7 @@ export function workflowCommand(): Command {
     .addCommand(workflowShowCommand())
     .addCommand(nodesCommand())
     .addCommand(itemsCommand())
+    .addCommand(resultsCommand())
     .addCommand(workflowWatchCommand())
     .addCommand(workflowExplainCommand())
     .addCommand(workflowGraphCommand())
@@ -52,11 +55,12 @@ export function workflowCommand(): Command {
 function workflowListCommand(): Command {
   const command = listCommand("list runs of workflows, newest first")
     .addOption(choiceOption("--state <state>", "only those in this state", EXECUTION_STATES))
-    .option("--name <name>", "only those of this name");
+    .option("--name <name>", "only those of this name")
+    .option("--parent <workflowId>", "sub-workflows of this run, which are left out otherwise", id);
   return withCreated(command).action(
-    async ({ state, name, since, until, limit, ...connection }: WorkflowListOptions) => {
+    async ({ state, name, parent, since, until, limit, ...connection }: WorkflowListOptions) => {
       const { client, output } = connect(connection);
-      const filter = given({ state, name, since, until, limit: pageOf(limit) });
+      const filter = given({ state, name, parent, since, until, limit: pageOf(limit) });
       await output.list(client.workflows.list(filter), limit, workflowsText);
     },
   );
@@ -90,6 +94,23 @@ function itemsCommand(): Command {
       await onWorkflow(client, prefix, (workflowId) => {
         const items = client.workflows.items(workflowId, node, given({ state, limit: pageOf(limit) }));
         return output.list(items, limit, workflowItemsText);
+      });
+    });
+}
+
+function resultsCommand(): Command {
+  return clientCommand("results")
+    .description("read the results of a map, one for each item, in their order")
+    .argument("<workflowId>", "", id)
+    .argument("<node>", "name of the map")
+    .option("--from <item>", "index of the first item", integer(0, MAP_ITEMS_MAX), 0)
+    .option("--limit <count>", "how many at most", integer(1, MAP_ITEMS_MAX), 100)
+    .action(async (prefix: string, node: string, options: ListOptions & { from: number }) => {
+      const { from, limit, ...connection } = options;
+      const { client, output } = connect(connection);
+      await onWorkflow(client, prefix, (workflowId) => {
+        const results = client.workflows.results(workflowId, node, { from, limit: Math.min(limit, PAGE_ITEMS_MAX) });
+        return output.list(results, limit, workflowResultsText);
       });
     });
 }

@@ -24,6 +24,7 @@ const MEANING: Record<WaitReason["reason"], string> = {
   KEY_AT_LIMIT: "as many of its concurrency key run as may",
   QUEUED: "it is ready and waits for its turn",
   PARENTS_OPEN: "it waits for other nodes of its workflow",
+  CHILD_RUNS: "its sub-workflow runs",
   COMPENSATES_AFTER: "it is compensated after other nodes of its workflow",
   EXECUTION_AWAITED: "its dependencies are met, and its execution is about to be created",
   ITEMS_BEING_COUNTED: "its items are being counted",

@@ -32,7 +32,15 @@ function run(more: Partial<Workflow> = {}): WorkflowEvent {
     ...{ workflowId: "w-1", jobId: "j-1", tenant: "default", name: null, labels: {}, priority: 5 },
     ...{ state: "RUNNING", reason: null, mode: "RUNNING", paused: false, nodes: 2, onFailure: "FAIL_FAST" },
     ...{ createdAt: at, scheduledAt: at, startedAt: at, finishedAt: null, deadline: at, error: null, failed: [] },
-    ...{ retryOf: null, retriedBy: [], input: null, result: null, compensate: "ON_FAILURE", failedCompensations: [] },
+    ...{
+      retryOf: null,
+      parent: null,
+      retriedBy: [],
+      input: null,
+      result: null,
+      compensate: "ON_FAILURE",
+      failedCompensations: [],
+    },
     counts: {} as Workflow["counts"],
     ...more,
   };
@@ -54,6 +62,7 @@ function node(
     because: null,
     keptFrom: null,
     items: null,
+    childWorkflowId: null,
   };
   return {
     type: "node",

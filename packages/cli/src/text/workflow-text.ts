@@ -1,5 +1,12 @@
 import { NODE_STATES } from "@mainspring/contract/enums";
-import type { NodeExplanation, Workflow, WorkflowItem, WorkflowNode, WorkflowSummary } from "@mainspring/sdk";
+import type {
+  NodeExplanation,
+  Workflow,
+  WorkflowItem,
+  WorkflowNode,
+  WorkflowResult,
+  WorkflowSummary,
+} from "@mainspring/sdk";
 import { counted } from "./counted.ts";
 import { jsonOf } from "./execution-text.ts";
 import { REASON_HEADINGS, reasonCells } from "./explanation-text.ts";
@@ -7,6 +14,8 @@ import { facts, sentence, table } from "./output.ts";
 
 /** Largest number of names that one cell of a table has. */
 const NAMES_MAX = 5;
+/** Largest number of characters of a result that a table has. The option `--json` prints the whole result. */
+const RESULT_CHARS_MAX = 200;
 
 /**
  * Text of a run, for people.
@@ -34,6 +43,7 @@ function factsOf(workflow: Workflow): [string, string | null][] {
   return [
     ["workflow", workflow.workflowId],
     ["name", workflow.name],
+    ["parent", parentText(workflow)],
     ["retry of", workflow.retryOf],
     ["retried by", workflow.retriedBy.join(", ") || null],
     ["state", reason === null ? state : `${state} (${reason})`],
@@ -53,6 +63,13 @@ function factsOf(workflow: Workflow): [string, string | null][] {
   ];
 }
 
+/** Node of a sub-workflow's run: `delivery of 0190…`, with the item of a map; null: the workflow was submitted. */
+function parentText({ parent }: Pick<Workflow, "parent">): string | null {
+  if (parent === null) return null;
+  const item = parent.item === null ? "" : ` [${parent.item}]`;
+  return `${parent.node}${item} of ${parent.workflowId}`;
+}
+
 /** Mode of a run, and whether it is paused: `RUNNING, paused`; null: the run is final. */
 export function modeText({ mode, paused }: Pick<Workflow, "mode" | "paused">): string | null {
   return paused ? `${mode}, paused` : mode;
@@ -70,7 +87,12 @@ export function statesText(counts: Partial<Workflow["counts"]>): string {
 
 function failedText(heading: string, failed: Workflow["failed"]): string {
   const rows = failed.map(({ name, attempt, executionId, error, reason }) => {
-    return [name, String(attempt), executionId, error === null ? (reason ?? "") : `${error.name}: ${error.message}`];
+    return [
+      name,
+      String(attempt),
+      executionId ?? "-",
+      error === null ? (reason ?? "") : `${error.name}: ${error.message}`,
+    ];
   });
   return table([heading, "ATTEMPT", "EXECUTION", "ERROR"], rows);
 }
@@ -104,6 +126,7 @@ function whyText(node: WorkflowNode): string {
   if (blockedBy !== null) return `waits for ${namesText(blockedBy.first, blockedBy.open)}`;
   if (because !== null) return skippedText(because);
   if (node.items !== null && error === null) return itemsText(node.items);
+  if (state === "RUNNING" && node.childWorkflowId !== null) return "its sub-workflow runs";
   if (state === "RUNNING" && node.assignedWorker !== null) return `on ${node.assignedWorker}`;
   if (branch !== null) return `branch ${branch}`;
   return error === null ? (reason ?? "") : `${error.name}: ${error.message}`;
@@ -116,14 +139,16 @@ function compensationText({ state, after, error, assignedWorker }: NonNullable<W
   return error === null ? head : `${head}: ${error.name}: ${error.message}`;
 }
 
-/** Progress of a map: `3,120/10,000, 5 DEAD`. */
+/** Progress of a map: `3,120/10,000, 50 live, 5 DEAD`. */
 function itemsText(items: NonNullable<WorkflowNode["items"]>): string {
   if (items.total === null) return "its items are being counted";
   const ended = items.SUCCEEDED + items.DEAD + items.CANCELLED + items.SKIPPED + items.kept;
   const failed = (["DEAD", "CANCELLED"] as const).flatMap((state) =>
     items[state] > 0 ? [`${items[state]} ${state}`] : [],
   );
-  return [`${ended.toLocaleString("en")}/${items.total.toLocaleString("en")}`, ...failed].join(", ");
+  const live = items.SCHEDULED + items.PENDING + items.RUNNING;
+  const parts = [...(live > 0 ? [`${live.toLocaleString("en")} live`] : []), ...failed];
+  return [`${ended.toLocaleString("en")}/${items.total.toLocaleString("en")}`, ...parts].join(", ");
 }
 
 /** Text of the items of a map for people, one per line. */
@@ -134,6 +159,15 @@ export function workflowItemsText(items: readonly WorkflowItem[]): string {
     return [String(item), state, attempt === 0 ? "-" : String(attempt), executionId, why];
   });
   return table(["ITEM", "STATE", "ATTEMPT", "EXECUTION", "WHY"], rows);
+}
+
+export function workflowResultsText(results: readonly WorkflowResult[]): string {
+  if (results.length === 0) return "no items";
+  const rows = results.map(({ item, state, result }) => {
+    const text = state === "SUCCEEDED" ? JSON.stringify(result) : "";
+    return [String(item), state ?? "-", text.length > RESULT_CHARS_MAX ? `${text.slice(0, RESULT_CHARS_MAX)}…` : text];
+  });
+  return table(["ITEM", "STATE", "RESULT"], rows);
 }
 
 function skippedText({ kind, dependencies }: NonNullable<WorkflowNode["because"]>): string {

@@ -80,7 +80,13 @@ describe("the types of the SDK", () => {
 
   it("are those of the API's requests and answers about workflows", () => {
     type Workflow = Static<Contract["WorkflowSubmission"]>;
-    same<Omit<Workflow, RecurrenceField>, sdk.WorkflowRequest>(true);
+    // The API checks the nodes of sub-workflows one by one.
+    type Level<W extends { nodes: readonly object[] }> = Omit<W, "nodes" | RecurrenceField> & {
+      nodes: Omit<W["nodes"][number], "workflow">[];
+    };
+    same<Level<Workflow>, Level<sdk.WorkflowRequest>>(true);
+    type Sub<W extends { nodes: readonly unknown[] }> = Omit<W, "nodes">;
+    same<Sub<Static<Contract["SubWorkflowSubmission"]>>, Sub<sdk.SubWorkflowRequest>>(true);
     same<Pick<Workflow, RecurrenceField>, Pick<sdk.Recurrence, RecurrenceField>>(true);
     fits<Plain<sdk.RecurringWorkflowRequest>, Workflow>(true);
     describes<Contract["WorkflowPlanned"], sdk.PlannedWorkflow>(true);

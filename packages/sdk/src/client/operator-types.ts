@@ -143,6 +143,7 @@ export interface WaitReason {
     | "KEY_AT_LIMIT"
     | "QUEUED"
     | "PARENTS_OPEN"
+    | "CHILD_RUNS"
     | "COMPENSATES_AFTER"
     | "EXECUTION_AWAITED"
     | "ITEMS_BEING_COUNTED"

@@ -1,6 +1,6 @@
-import type { ExecutionError, ExecutionState, Priority, RetryPolicy } from "./api-types.ts";
+import type { CompensationPolicy } from "../workflows/workflow-requests.ts";
+import type { ExecutionError, ExecutionState } from "./api-types.ts";
 import type { WaitReason } from "./operator-types.ts";
-import type { CronSchedule, IntervalSchedule, RecurrenceOptions } from "./recurring-types.ts";
 
 /** State of a workflow's node. BLOCKED: the node waits for other nodes. */
 export type WorkflowNodeState = "BLOCKED" | ExecutionState;
@@ -9,121 +9,6 @@ export type WorkflowNodeState = "BLOCKED" | ExecutionState;
  * COMPENSATING: the nodes have ended, and those that SUCCEEDED are compensated.
  */
 export type RunMode = "RUNNING" | "FAILING" | "CANCELLING" | "EXPIRING" | "COMPENSATING";
-/**
- * Ends of a run after which its SUCCEEDED nodes are compensated, in reverse. ON_FAILURE (default): DEAD.
- * ON_FAILURE_OR_CANCEL: DEAD or CANCELLED. NEVER: none.
- */
-export type CompensationPolicy = "ON_FAILURE" | "ON_FAILURE_OR_CANCEL" | "NEVER";
-
-/** Policies of nodes; they mean the same as for jobs. */
-export interface NodePolicies {
-  /** Rules for retries after failures. */
-  retryPolicy?: RetryPolicy;
-  /** Hard limit of the run time of one attempt, in seconds; default 3600. */
-  timeoutSec?: number;
-  /** Time that a cancelled handler has to stop, in seconds; default 10. */
-  cancelGraceSec?: number;
-  /** Number of lost workers after which the node is DEAD; default 3. */
-  maxLost?: number;
-  /** Consequence of a lost worker: RETRY (default) runs the node again, DEAD ends it. */
-  onWorkerLost?: "RETRY" | "DEAD";
-  /** Priority: 0 to 9, or LOW (2), NORMAL (5, the default), HIGH (7), CRITICAL (9). */
-  priority?: Priority;
-}
-
-/** A node that must end first, and its end (`when`): SUCCEEDED (default), FAILED, FINISHED, or BRANCH:x. */
-export type WorkflowDependency = string | { node: string; when?: string };
-
-/** Handler, pool of the workers, and capabilities that a worker must have. */
-export interface WorkflowTarget {
-  handler: string;
-  pool?: string;
-  requires?: readonly string[];
-}
-
-/** Work that undoes a node if it SUCCEEDED and the run fails afterwards. */
-export interface WorkflowCompensation extends NodePolicies {
-  target: WorkflowTarget;
-  /**
-   * Input of the handler, with references to the node itself, to nodes before it, and to `$input`. Default: `payload`, as
-   * the node got it, `result`, the result of the node, and `input`, the input of the workflow.
-   */
-  payload?: unknown;
-}
-
-/** Node of a workflow to submit. */
-export interface WorkflowNodeRequest extends NodePolicies {
-  /** Name, unique in the workflow: 1 to 64 characters of A-Z a-z 0-9 _ . - */
-  name: string;
-  /** Handler, pool of the workers, and capabilities that a worker must have. */
-  target: WorkflowTarget;
-  /**
-   * Input of the handler: any JSON value, at most 1 MiB. In it, `{ $from: "node", path: ["a", 0] }` stands for the result
-   * of an earlier node, or the part of it at `path`; `$from: "$input"` for the input of the workflow. `{ $literal: value }`
-   * takes a value as it is.
-   */
-  payload?: unknown;
-  /** Nodes that must end first; absent: the node runs at once. */
-  dependsOn?: readonly WorkflowDependency[];
-  /** ALL (default): the node runs when all dependencies are met. ANY: when one is met. */
-  join?: "ALL" | "ANY";
-  /** Whether the run can succeed although the node is DEAD or CANCELLED; default false. */
-  allowFailure?: boolean;
-  /** Work that undoes the node; absent: the node is not compensated. */
-  compensate?: WorkflowCompensation;
-  /**
-   * Array of up to 100,000 items: the result of an earlier node, or a part of it at `path`; or the input of the workflow. The
-   * node runs once for each item. In its payload `{ $item: true, path: ["a", 0] }` stands for the item, or a part of it, and
-   * `{ $index: true }` for its index.
-   */
-  map?: "$input" | { $from: string; path?: readonly (string | number)[] };
-  /** Number of items of a map that exist and have not ended at a time; default 4,000, the limit of a run. */
-  maxRunning?: number;
-  /** Number of DEAD items with which a map still succeeds; default 0. */
-  tolerate?: { failures: number };
-}
-
-/** Body of POST /v1/workflows. */
-export interface WorkflowRequest {
-  /** Name, 1 to 255 characters; several workflows may have one name. */
-  name?: string;
-  /** Labels; up to 64. */
-  labels?: Record<string, string>;
-  /** Priority of the run, and of nodes that have none of their own and none by `defaults`. */
-  priority?: Priority;
-  /** Time for the whole run, in seconds; default 31,536,000. */
-  timeoutSec?: number;
-  /** Effect of a DEAD node without `allowFailure`: FAIL_FAST (default) or CONTINUE. */
-  onFailure?: "FAIL_FAST" | "CONTINUE";
-  /** Ends of a run after which its nodes are compensated; default ON_FAILURE. */
-  compensate?: CompensationPolicy;
-  /** Unique key: at most one run or execution that is not final has it. */
-  uniqueKey?: string;
-  /** Concurrency key: at most `concurrencyLimit` runs and executions of the key are open at once. */
-  concurrencyKey?: string;
-  /** Number of runs and executions of the concurrency key that may be open at once; default 1. The newest one counts. */
-  concurrencyLimit?: number;
-  /** Start of the run: a Date, or ISO 8601 with a zone; the past means now. Default: now. */
-  runAt?: Date | string;
-  /** Delay of the start in milliseconds; not together with `runAt`. */
-  delayMs?: number;
-  /** Time by which the run must have started, or it is SKIPPED. */
-  startBefore?: Date | string;
-  /** Input of the run, to which payloads refer: any JSON value, at most 1 MiB. */
-  input?: unknown;
-  /** Result of the run once it has SUCCEEDED: any JSON value with references, at most 64 KiB. */
-  output?: unknown;
-  /** Values for nodes that leave them out. */
-  defaults?: NodePolicies & { pool?: string };
-  /** 1 to 10,000 nodes. */
-  nodes: readonly WorkflowNodeRequest[];
-}
-
-/** Body of POST /v1/workflows for a workflow that recurs. Its name is unique among recurring jobs. */
-export type RecurringWorkflowRequest = Omit<WorkflowRequest, "runAt" | "delayMs" | "startBefore"> &
-  (CronSchedule | IntervalSchedule) &
-  RecurrenceOptions;
-
 /** Answer to the submit of a workflow that recurs. */
 export interface PlannedWorkflow {
   /** Id of the workflow's job, which starts a run at each planned instant. */
@@ -174,7 +59,7 @@ export interface DeduplicatedWorkflow {
 export interface WorkflowSummary {
   /** Id of the run. */
   workflowId: string;
-  /** Id of the workflow's job. */
+  /** Id of the workflow's job; of a sub-workflow: id of the run of its node. */
   jobId: string;
   /** Always "default" in this release. */
   tenant: string;
@@ -206,21 +91,23 @@ export interface WorkflowSummary {
   deadline: string | null;
   /** Id of the run that this one retries; null: it is no retry. */
   retryOf: string | null;
+  /** Node whose sub-workflow the run is, with the item if the node is a map; null: the workflow was submitted. */
+  parent: { workflowId: string; node: string; item: number | null } | null;
 }
 
 /** A DEAD node of a run. */
 export interface FailedNode {
   /** Name of the node. */
   name: string;
-  /** Id of the node's execution. */
-  executionId: string;
-  /** Number of the last attempt. */
+  /** Id of the node's execution; null: the node is a map, whose items have executions. */
+  executionId: string | null;
+  /** Number of the last attempt; 0: the node is a map. */
   attempt: number;
   /** Reason of the state, where the error does not say it; null: none. */
   reason: string | null;
-  /** Error of the last attempt; null: none. */
+  /** Error of the last attempt, or of the map; null: none. */
   error: ExecutionError | null;
-  /** Time of the end; null: not known. */
+  /** Time of the end; null: not known, or the node is a map. */
   finishedAt: string | null;
 }
 
@@ -230,7 +117,7 @@ export interface Workflow extends WorkflowSummary {
   onFailure: "FAIL_FAST" | "CONTINUE";
   /** Ends after which the run is compensated; NEVER: no node declares a compensation. */
   compensate: CompensationPolicy;
-  /** Input as submitted; null: none. */
+  /** Input as submitted; of a sub-workflow: the payload of its node, with its references; null: none. */
   input: unknown;
   /** Output with its references replaced; null: none, or the run has not SUCCEEDED. */
   result: unknown;
@@ -331,6 +218,8 @@ export interface WorkflowNode {
    * (null: not counted yet); null: the node is no map.
    */
   items: (Record<ExecutionState, number> & { total: number | null; kept: number }) | null;
+  /** Id of the run of the node's sub-workflow; null: it runs none, has none so far, or is a map, whose items have runs. */
+  childWorkflowId: string | null;
 }
 
 /** Item of a map that has an execution. */
@@ -355,6 +244,29 @@ export interface WorkflowItem {
   startedAt: string | null;
   /** Time of the end; null: not final. */
   finishedAt: string | null;
+  /** Id of the run of the item's sub-workflow; null: it runs none. */
+  childWorkflowId: string | null;
+}
+
+/** Result of an item of a map. */
+export interface WorkflowResult<R = unknown> {
+  /** Index in the array, from 0. */
+  item: number;
+  /** Id of the execution, which a retry may keep from an earlier run; null: there is none so far, or never. */
+  executionId: string | null;
+  /** State in which the item has ended; null: it has not. */
+  state: "SUCCEEDED" | "DEAD" | "CANCELLED" | "SKIPPED" | null;
+  /** Return value of the handler; null: it returned nothing, or the item has not SUCCEEDED. */
+  result: R | null;
+}
+
+/** Part of a map's results, in the order of the items. */
+export interface ResultsOptions {
+  /** Index of the first item; default 0. */
+  from?: number;
+  /** Number of results that one request reads, 1 to 1000; default 1000. */
+  limit?: number;
+  signal?: AbortSignal;
 }
 
 /** Reasons why a node is in its state. */
@@ -420,6 +332,8 @@ export type WorkflowEvent =
 export interface WorkflowFilter {
   state?: ExecutionState;
   name?: string;
+  /** Id of a run: its sub-workflows. Absent: workflows that were submitted. */
+  parent?: string;
   /** Runs created at or after this time. */
   since?: Date | string;
   /** Runs created before this time. */

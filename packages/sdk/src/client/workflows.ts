@@ -1,4 +1,5 @@
 import { type Runtime, sleep } from "../runtime.ts";
+import type { RecurringWorkflowRequest, WorkflowRequest } from "../workflows/workflow-requests.ts";
 import { type ExecutionState, FINAL_STATES } from "./api-types.ts";
 import type { SubmitOptions } from "./client.ts";
 import { type FollowOptions, follow } from "./follow.ts";
@@ -11,7 +12,7 @@ import type {
   DeduplicatedWorkflow,
   NodeExplanation,
   PlannedWorkflow,
-  RecurringWorkflowRequest,
+  ResultsOptions,
   RetriedWorkflow,
   SubmittedWorkflow,
   Workflow,
@@ -21,7 +22,7 @@ import type {
   WorkflowItem,
   WorkflowNode,
   WorkflowNodeState,
-  WorkflowRequest,
+  WorkflowResult,
   WorkflowSummary,
 } from "./workflow-types.ts";
 
@@ -114,6 +115,39 @@ export class Workflows {
     filter: { state?: ExecutionState; limit?: number } = {},
   ): AsyncGenerator<WorkflowItem, void, undefined> {
     return this.#requests.pages<WorkflowItem>(`${pathOf(workflowId)}/nodes/${encodeURIComponent(node)}/items`, filter);
+  }
+
+  /**
+   * Reads the results of a map in the order of its items, also those that a retry keeps from earlier runs, page by page: a
+   * page has at most 1,000 results, and no further one after 4 MiB. A handler that gets more results than a payload takes reads
+   * them so; `client.getExecution(ctx.executionId)` tells it the run.
+   * @param node name of the map
+   * @throws {MainspringError} NOT_FOUND: there is no such run or node. CONFLICT: the node is no map
+   */
+  async *results<R = unknown>(
+    workflowId: string,
+    node: string,
+    { from = 0, limit, signal }: ResultsOptions = {},
+  ): AsyncGenerator<WorkflowResult<R>, void, undefined> {
+    const headers = { accept: "application/x-ndjson, application/problem+json" };
+    for (let next = from; ; ) {
+      const query = new URLSearchParams({
+        node,
+        from: String(next),
+        ...(limit !== undefined && { limit: String(limit) }),
+      });
+      const request = {
+        method: "GET",
+        path: `${pathOf(workflowId)}/results?${query}`,
+        headers,
+        idempotent: true,
+      } as const;
+      const lines = ((await this.#http.send({ ...request, answer: "text", signal })).body as string).split("\n");
+      for (const line of lines) if (line !== "") yield JSON.parse(line) as WorkflowResult<R>;
+      // The text ends with a line break.
+      if (lines.length === 1) return;
+      next += lines.length - 1;
+    }
   }
 
   /** Reads the graph of a run, with the states of its nodes. */

@@ -7,7 +7,7 @@ import { branchName } from "./branch.ts";
 import { type AbortCause, AttemptAborted } from "./context.ts";
 import { handlerSleep } from "./handler-sleep.ts";
 import type { MiddlewareContext } from "./middleware.ts";
-import { type SpawnNode, SpawnedNodes, type SpawnOptions } from "./spawn.ts";
+import { SpawnedNodes, type SpawnNode, type SpawnOptions } from "./spawn.ts";
 
 /**
  * Phase of an attempt at the executor: WAITING for a slot, RUNNING, or OVER for the server. The handler of an attempt

@@ -1,5 +1,5 @@
-import type { SpawnNode, SpawnOptions } from "./spawn.ts";
 import type { Checkpoint, Steps } from "../steps/step-context.ts";
+import type { SpawnNode, SpawnOptions } from "./spawn.ts";
 
 /** Data about a handler's attempt, and the functions that a running handler can call. */
 export interface TaskContext {

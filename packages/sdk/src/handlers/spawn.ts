@@ -1,6 +1,6 @@
-import type { NodePolicies, WorkflowDependency, WorkflowTarget } from "../client/workflow-types.ts";
 import type { SpawnedNodeReport } from "../session/work.ts";
 import type { Task } from "../task.ts";
+import type { NodePolicies, WorkflowDependency, WorkflowTarget } from "../workflows/workflow-requests.ts";
 import { isBranchName } from "./branch.ts";
 import { TerminalError } from "./retry-errors.ts";
 
@@ -43,7 +43,7 @@ export class SpawnedNodes {
   readonly #nodes = new Map<string, SpawnedNodeReport>();
   #bytes = 0;
 
-  /** @param maySpawn whether the attempt runs a node of a workflow */
+  /** @param maySpawn whether the attempt runs a node of a workflow that may add nodes */
   constructor(maySpawn: boolean) {
     this.#maySpawn = maySpawn;
   }
@@ -59,7 +59,9 @@ export class SpawnedNodes {
    */
   add(nodes: readonly SpawnNode[], { detached = false }: SpawnOptions = {}): SpawnedNodeReport[] {
     if (!this.#maySpawn) {
-      throw invalid("only the handler of a workflow's node adds nodes; jobs, items of maps and compensations do not");
+      throw invalid(
+        "only the handler of a workflow's node adds nodes; jobs, items of maps, compensations and nodes with a concurrency key do not",
+      );
     }
     if (!Array.isArray(nodes)) throw invalid("takes a list of nodes");
     const reports = nodes.map((node) => reportOf(node, detached));
@@ -113,7 +115,7 @@ function targetOf({ name, pool }: Pick<Task, "name" | "pool">): WorkflowTarget {
 function policiesOf(node: SpawnNode, about: string): NodePolicies {
   const declared = JSON.parse(node.task?.policies ?? "{}") as NodePolicies & { concurrencyKey?: unknown };
   if (declared.concurrencyKey !== undefined) {
-    throw invalid(`${about}: its task declares a concurrencyKey, and nodes have none`);
+    throw invalid(`${about}: its task declares a concurrencyKey, and added nodes have none`);
   }
   const policies: Record<string, unknown> = {};
   for (const name of POLICIES) policies[name] = node[name] ?? declared[name];

@@ -1,8 +1,8 @@
 import { deferred } from "../deferred.ts";
 import { AttemptAborted, type TaskContext } from "../handlers/context.ts";
 import { thrownBy } from "../handlers/outcome.ts";
-import type { Runtime, Timer } from "../runtime.ts";
 import { nodeOfReport, type SpawnNode } from "../handlers/spawn.ts";
+import type { Runtime, Timer } from "../runtime.ts";
 import type { Ending, SpawnedNodeReport } from "../session/work.ts";
 import { IsolatedCalls } from "./isolated-calls.ts";
 import { type HostEvents, type IsolatedHost, openProcess, openThread } from "./isolated-host.ts";

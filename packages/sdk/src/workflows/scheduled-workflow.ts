@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import type { JobState } from "../client/api-types.ts";
 import type { Client } from "../client/client.ts";
 import type { ReadOptions } from "../client/requests.ts";
-import type { RecurringWorkflowRequest } from "../client/workflow-types.ts";
 import { MainspringError } from "../errors.ts";
+import type { RecurringWorkflowRequest } from "./workflow-requests.ts";
 
 /** A workflow that recurs. */
 export interface ScheduledWorkflow {

@@ -1,10 +1,26 @@
-import type { NodePolicies, WorkflowDependency, WorkflowNodeRequest } from "../client/workflow-types.ts";
 import { MainspringError } from "../errors.ts";
 import { isBranchName } from "../handlers/branch.ts";
 import type { Task } from "../task.ts";
+import {
+  isNested,
+  type NESTED_OPTIONS,
+  type NestedWorkflow,
+  type NodeWork,
+  nestedFault,
+  nestedPart,
+  nestedPolicies,
+  tasksOf,
+} from "./nested-workflow.ts";
 import { NodeEnds } from "./node-ends.ts";
 import { factsOf, partOf, type Ref, type Reference, type RefFacts, refOf, type WithRefs } from "./ref.ts";
 import { templateOf } from "./template.ts";
+import type {
+  NodeKey,
+  NodePolicies,
+  WorkflowDependency,
+  WorkflowNodeRequest,
+  WorkflowTarget,
+} from "./workflow-requests.ts";
 
 declare const branches: unique symbol;
 
@@ -19,7 +35,7 @@ export interface NodeEnd {
 }
 
 /** Options of a node. */
-export interface NodeOptions<B extends string = string> extends NodePolicies {
+export interface NodeOptions<B extends string = string> extends NodePolicies, NodeKey {
   /** Further nodes that must end first, beside those to which the payload refers. A node alone must have SUCCEEDED. */
   after?: readonly (Reference<unknown> | NodeEnd)[];
   /**
@@ -45,6 +61,9 @@ export interface MapOptions extends Omit<NodeOptions, "branches"> {
   tolerate?: { failures: number };
 }
 
+/** Options of a node that runs a workflow. Its nodes have policies of their own. */
+export type SubWorkflowOptions = Pick<NodeOptions, (typeof NESTED_OPTIONS)[number]>;
+
 interface BuiltNode {
   name: string;
   index: number;
@@ -54,7 +73,17 @@ interface BuiltNode {
 const POLICIES = ["retryPolicy", "timeoutSec", "cancelGraceSec", "maxLost", "onWorkerLost"] as const;
 const OPTIONS: readonly string[] = [
   ...POLICIES,
-  ...["priority", "after", "join", "allowFailure", "branches", "pool", "requires"],
+  ...[
+    "priority",
+    "concurrencyKey",
+    "concurrencyLimit",
+    "after",
+    "join",
+    "allowFailure",
+    "branches",
+    "pool",
+    "requires",
+  ],
 ];
 
 /** Collects the nodes of a workflow while its function runs. */
@@ -93,9 +122,21 @@ export class WorkflowBuilder {
     payload: WithRefs<NoInfer<P>>,
     options?: NodeOptions<B>,
   ): NodeRef<R, B>;
-  node(name: string, task: Task<never, unknown>, payload?: unknown, options: NodeOptions = {}): NodeRef<unknown> {
-    this.#checkNode(name, task, options);
-    this.#add(name, task, payload, options);
+  /**
+   * Adds a node that runs a whole workflow, with the options of that workflow that a node has: its times, priority and
+   * concurrency key. Its labels do not count.
+   * @param input input of the workflow; its schema does not check it
+   * @returns a reference to the result of the workflow
+   */
+  node<I, R>(
+    name: string,
+    workflow: NestedWorkflow<I, R>,
+    input: WithRefs<NoInfer<I>>,
+    options?: SubWorkflowOptions,
+  ): Ref<R>;
+  node(name: string, work: NodeWork, payload?: unknown, options: NodeOptions = {}): NodeRef<unknown> {
+    this.#checkWork(name, work, options);
+    this.#add(name, work, payload, options);
     return refOf({ owner: this, from: name, path: [], isOptional: false }) as NodeRef<unknown>;
   }
 
@@ -120,25 +161,32 @@ export class WorkflowBuilder {
     payload: (item: Ref<Item>, index: Ref<number>) => WithRefs<NoInfer<P>>,
     options?: MapOptions & { tolerate?: never },
   ): Ref<R[]>;
+  map<Item, I, R>(
+    name: string,
+    workflow: NestedWorkflow<I, R>,
+    items: Reference<readonly Item[]>,
+    input: (item: Ref<Item>, index: Ref<number>) => WithRefs<NoInfer<I>>,
+    options?: Omit<MapOptions, "tolerate"> & SubWorkflowOptions,
+  ): Ref<R[]>;
   map(
     name: string,
-    task: Task<never, unknown>,
+    work: NodeWork,
     items: Reference<readonly unknown[]>,
     payload: (item: Ref<never>, index: Ref<number>) => unknown,
     { maxRunning, tolerate, ...options }: MapOptions = {},
   ): Ref<unknown[]> {
-    this.#checkNode(name, task, options);
+    this.#checkWork(name, work, options);
     const from = { owner: this, from: name, path: [], isOptional: false };
     const source = this.#facts(items, `map ${quoted(name)}: its items`);
     const template = payload(refOf({ ...from, kind: "ITEM" }), refOf({ ...from, kind: "INDEX" }));
     const limits = { ...(maxRunning !== undefined && { maxRunning }), ...(tolerate !== undefined && { tolerate }) };
-    this.#add(name, task, template, options, { items: source, limits });
+    this.#add(name, work, template, options, { items: source, limits });
     return refOf({ ...from, kind: "RESULTS" });
   }
 
   #add(
     name: string,
-    task: Task<never, unknown>,
+    work: NodeWork,
     payload: unknown,
     options: NodeOptions,
     map?: { items: RefFacts; limits: object },
@@ -153,16 +201,18 @@ export class WorkflowBuilder {
     const template = templateOf(payload, "payload", take);
     const dependsOn = this.#dependencies(name, options, [...refs.values()]);
     this.#nodes.set(name, { name, index: this.#requests.length, branches: options.branches ?? null });
-    this.#tasks.set(task.name, task);
+    for (const task of tasksOf(work)) this.#tasks.set(task.name, task);
     this.#requests.push({
       name,
-      target: this.#target(task, options),
+      ...(isNested(work) ? nestedPart(work) : { target: this.#target(work, options) }),
       ...mapped,
       ...(template !== undefined && { payload: template }),
       ...(dependsOn.length > 0 && { dependsOn }),
       ...(options.join !== undefined && { join: options.join }),
       ...(options.allowFailure !== undefined && { allowFailure: options.allowFailure }),
-      ...this.#policies(task, options),
+      ...(isNested(work) ? nestedPolicies(work, options) : this.#policies(work, options)),
+      ...(options.concurrencyKey !== undefined && { concurrencyKey: options.concurrencyKey }),
+      ...(options.concurrencyLimit !== undefined && { concurrencyLimit: options.concurrencyLimit }),
     });
     this.#ends.add(
       dependsOn.map((dependency) => this.#edge(dependency)),
@@ -225,17 +275,27 @@ export class WorkflowBuilder {
     return { nodes, ...(template !== undefined && { output: template }), tasks: [...this.#tasks.values()] };
   }
 
-  #checkNode(name: string, task: Task<never, unknown>, options: NodeOptions): void {
+  #checkWork(name: string, work: NodeWork, options: NodeOptions): void {
+    for (const task of tasksOf(work)) this.#checkTask(name, task);
+    this.#checkNode(name, options);
+    const fault = isNested(work) ? nestedFault(work, options) : null;
+    if (fault !== null) throw this.#bad(`node ${quoted(name)}: ${fault}`);
+  }
+
+  #checkNode(name: string, options: NodeOptions): void {
     const where = `node ${quoted(name)}`;
     if (this.#isBuilt) throw this.#bad(`${where}: the workflow is built, so it takes no more nodes`);
     if (!isBranchName(name)) throw this.#bad(`${where}: ${NAMES}`);
     if (this.#nodes.has(name)) throw this.#bad(`there are two nodes with the name ${quoted(name)}`);
-    const other = this.#tasks.get(task.name);
-    if (other !== undefined && other !== task)
-      throw this.#bad(`${where}: another node has a different task with the same name ${quoted(task.name)}`);
     const unknown = Object.keys(options).find((option) => !OPTIONS.includes(option));
     if (unknown !== undefined)
       throw this.#bad(`${where}: there is no option ${unknown}; options are ${OPTIONS.join(", ")}`);
+  }
+
+  #checkTask(name: string, task: Task<never, unknown>): void {
+    const other = this.#tasks.get(task.name);
+    if (other === undefined || other === task) return;
+    throw this.#bad(`node ${quoted(name)}: another node has a different task with the same name ${quoted(task.name)}`);
   }
 
   #dependencies(
@@ -305,7 +365,7 @@ export class WorkflowBuilder {
       throw this.#bad(`${place}: refers to an item of the map ${quoted(from)}, outside of the payload of that map`);
   }
 
-  #target(task: Task<never, unknown>, { pool, requires }: NodeOptions): WorkflowNodeRequest["target"] {
+  #target(task: Task<never, unknown>, { pool, requires }: NodeOptions): WorkflowTarget {
     const home = pool ?? (this.#defaults.pool === undefined ? task.pool : undefined);
     return { handler: task.name, ...(home !== undefined && { pool: home }), ...(requires && { requires }) };
   }

@@ -2,7 +2,6 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { Client, SubmitOptions } from "../client/client.ts";
 import type { ReadOptions } from "../client/requests.ts";
 import { WorkflowHandle } from "../client/workflow-handle.ts";
-import type { WorkflowRequest } from "../client/workflow-types.ts";
 import { MainspringError } from "../errors.ts";
 import type { Jsonify } from "../jsonify.ts";
 import { validated } from "../schema.ts";
@@ -11,6 +10,7 @@ import type { ScheduleTimes } from "../task-schedules.ts";
 import { type Ref, type Reference, refOf } from "./ref.ts";
 import { type ScheduledWorkflow, scheduleWorkflow } from "./scheduled-workflow.ts";
 import { WorkflowBuilder } from "./workflow-builder.ts";
+import type { WorkflowRequest } from "./workflow-requests.ts";
 
 /** Options of the runs of a workflow. */
 export type WorkflowOptions = Pick<WorkflowRequest, (typeof OPTIONS)[number]>;

@@ -187,7 +187,7 @@ function routesOfRuns(app: HttpApp, deps: RunRoutes): void {
   submitWorkflowRoute(app, new WorkflowSubmitter(deps));
   workflowRoutes(app, store.queries, runs, reader);
   workflowNodeRoutes(app, runs, explain);
-  workflowItemRoutes(app, { runs, queries: store.queries, live: deps.live });
+  workflowItemRoutes(app, { runs, store: store.runs, queries: store.queries, live: deps.live });
   cancelWorkflowRoute(app, { runtime, commands, runs });
   retryWorkflowRoute(app, new WorkflowRetrier(deps), deps.handlers);
   orderWorkflowRoutes(app, { runtime, commands, runs });

@@ -21,6 +21,7 @@ const NAMES: Record<Feature, string> = {
   LOG_LINES: "log lines of attempts",
   WORKFLOWS: "workflows",
   SPAWNED_NODES: "nodes that handlers add to their workflows",
+  SUB_WORKFLOWS: "sub-workflows",
 };
 
 /**

@@ -1,4 +1,5 @@
 import { type AttemptState, type ExecutionState, FINAL_STATES, type FinalState } from "@mainspring/contract/enums";
+import { SUB_WORKFLOW_HANDLER } from "@mainspring/contract/limits";
 import type { EpochMs, ExecutionId, JobId, ShardId, WorkerId } from "./ids.ts";
 import type { ExecutionPolicy } from "./job.ts";
 
@@ -101,9 +102,30 @@ export function isNode({ node }: Pick<Candidate, "node">): boolean {
   return node !== undefined && node !== RUN_NODE;
 }
 
-/** Whether the execution is a run of a workflow. */
-export function isRun({ node }: Pick<Candidate, "node">): boolean {
-  return node === RUN_NODE;
+/**
+ * Whether the execution is that of a node with a concurrency key. It is in the shard of its key, whose owner does not know
+ * the run: commands tell each owner what concerns it.
+ */
+export function isKeyedNode(row: Pick<Candidate, "node" | "concurrencyKey">): boolean {
+  return isNode(row) && row.concurrencyKey !== null;
+}
+
+/** Whether the execution is that of a node whose run has the same owner, because both are in one shard. */
+export function isNodeBesideRun(row: Pick<Candidate, "node" | "concurrencyKey">): boolean {
+  return isNode(row) && row.concurrencyKey === null;
+}
+
+/** Whether the execution is a run of a workflow, or of a sub-workflow. */
+export function isRun(row: Pick<Candidate, "node" | "handler">): boolean {
+  return row.node === RUN_NODE || isChildRun(row);
+}
+
+/**
+ * Whether the execution is that of a node which runs a sub-workflow. It is a node of its parent and a run of its own nodes
+ * at once, so no second execution can disagree with it.
+ */
+function isChildRun(row: Pick<Candidate, "node" | "handler">): boolean {
+  return isNode(row) && row.handler === SUB_WORKFLOW_HANDLER;
 }
 
 export function isFinal(state: ExecutionState): state is FinalState {

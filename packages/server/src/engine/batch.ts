@@ -3,6 +3,7 @@ import { replaces } from "../domain/step.ts";
 import type { Assignment, ToApi, ToGateway, Token } from "../ports/messages.ts";
 import type { DurableStep } from "../ports/step-messages.ts";
 import type { ExpectedRow, JournalEntry, JournalRef, RowChange, StepWrite } from "../ports/store.ts";
+import type { AddedCommand } from "../ports/store-commands.ts";
 import type { PlanChange } from "../ports/store-recurrences.ts";
 import type { NewPart, NodeBirth, RunChange } from "../ports/store-runs.ts";
 import type { JournalBox } from "./journal-box.ts";
@@ -18,6 +19,8 @@ export interface ShardDraft {
   expected: ExpectedRow[];
   plans: Map<JobId, PlanChange>;
   commandsDone: string[];
+  /** Commands that the batch adds to the inboxes of any shards, by id. */
+  commands: Map<string, AddedCommand>;
   /** Records of handlers, by execution and name. */
   steps: Map<string, StepWrite>;
   /** Changes of workflow runs, by run. */
@@ -89,6 +92,8 @@ export class Batch {
   overflows = 0;
   /** Number of nodes of workflow runs that the batch creates. */
   births = 0;
+  /** Number of commands that the batch adds. */
+  commands = 0;
   /** Number of rows that plans add: executions and skips. */
   planRows = 0;
   /** Bytes of the payloads of assigned executions and of the results. */
@@ -110,6 +115,7 @@ export class Batch {
         expected: [],
         plans: new Map(),
         commandsDone: [],
+        commands: new Map(),
         steps: new Map(),
         runs: new Map(),
         births: [],
@@ -180,10 +186,16 @@ export class Batch {
     }
   }
 
-  /** Creates a node of a workflow run. */
-  create(birth: NodeBirth): void {
-    this.shard(birth.row.shard).births.push(birth);
+  /** Creates a node of a workflow run. @param shard shard of the run */
+  create(shard: ShardId, birth: NodeBirth): void {
+    this.shard(shard).births.push(birth);
     this.births++;
+  }
+
+  /** Adds a command for the owner of any shard. @param shard shard under whose fence the batch adds it */
+  addCommand(shard: ShardId, added: AddedCommand): void {
+    this.shard(shard).commands.set(added.command.id, added);
+    this.commands++;
   }
 
   /** Takes back what follows from the ends of a run's nodes, because one of them is not durable as it was reported. */

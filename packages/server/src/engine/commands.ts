@@ -13,7 +13,9 @@ import { queuePlanCommand } from "./recurring/intake.ts";
 import { finishEntry, forget } from "./rows.ts";
 import { cancelRun, orderRun, reload } from "./runs/advance.ts";
 import { endNode } from "./runs/cancel-nodes.ts";
+import { keyedNodeEnded } from "./runs/keyed-nodes.ts";
 import { nodeParked } from "./runs/pause.ts";
+import type { NodeSignal } from "./runs/runs.ts";
 import { signalNode } from "./runs/signal-node.ts";
 import type { Step } from "./state.ts";
 
@@ -37,6 +39,8 @@ function take(step: Step, command: Command, missing: string[]): void {
     case "CANCEL":
     case "SIGNAL":
       return applyToKnown(step, command, missing);
+    case "NODE_ENDED":
+      return keyedNodeEnded(step, command);
     case "PLAN":
       return queuePlanCommand(step, command);
     case "PAUSE_RUN":
@@ -57,6 +61,7 @@ function applyToKnown(step: Step, command: OneCommand, missing: string[]): void 
   const { entries, loading } = step.state;
   const entry = entries.get(command.executionId);
   const waiting = loading.get(command.executionId);
+  if (command.kind === "SIGNAL" && command.ofNode?.isKeyed) return void signalNode(step, command as NodeSignal);
   // A hint may be stale: an execution that is known only from a hint may have ended long ago, and must not be reported
   // as cancelled.
   const isKnown = entry !== undefined && (!entry.unverified || entry.place === "ASSIGNED");
@@ -158,6 +163,8 @@ function holdFetched(step: Step, id: string, rows: Rows, again: Set<string>): vo
   const entry = settledEntry(step, id, rows);
   if (entry === "UNSETTLED") return void again.add(id);
   runs.fetching.delete(id);
+  // A sub-workflow goes on while its parent is paused.
+  if (entry?.row.queue === "OPEN") forget(step, entry);
   // The node has ended, and the run knows that or must be read again.
   if (entry?.place === "NEW") enter(step, entry);
   const run = runs.byId.get(fetched.run);

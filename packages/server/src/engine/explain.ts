@@ -1,5 +1,5 @@
 import { type Feature, isOn } from "../domain/cluster/feature-level.ts";
-import { type Candidate, isNode, isRun } from "../domain/execution.ts";
+import { type Candidate, isNodeBesideRun, isRun } from "../domain/execution.ts";
 import type { EpochMs } from "../domain/ids.ts";
 import { attemptLimitMs, lifetimeEnd, lifetimeMs } from "../domain/lifetime.ts";
 import type { KeyHolder, WaitReason } from "../ports/explanation.ts";
@@ -111,12 +111,13 @@ function waitReasons(state: MachineState, row: Candidate, entry: Entry | null, n
 function runReasons(state: MachineState, row: Candidate, entry: Entry | null, due: WaitReason | null): WaitReason[] {
   const gate = state.gates.find(row);
   const key = gate === null || isOpen(gate) || entry?.place === "OPENING" ? [] : [keyReason(state, row, gate)];
+  if (isParked(state, row)) return [{ reason: "WORKFLOW_PAUSED", workflowId: row.jobId }, ...key];
   return due === null ? [...key, queueReason(state, row, entry)] : [due, ...lifetimeReasons(row, row.dueAt), ...key];
 }
 
 /** Whether the run of a node keeps it from starting. A row may say PARKED although its run goes on, until it is written. */
 function isParked(state: MachineState, row: Candidate): boolean {
-  const isKnown = isNode(row) && state.runs.byId.has(row.jobId);
+  const isKnown = isNodeBesideRun(row) && state.runs.byId.has(row.jobId);
   return isKnown ? isHeldNode({ state }, row) : row.queue === "PARKED";
 }
 

@@ -1,11 +1,14 @@
 import {
+  type Candidate,
   type EndedAttempt,
   type ExecutionError,
   type FinalState,
+  isKeyedNode,
   isNode,
   type Queue,
   type StepsMark,
 } from "../domain/execution.ts";
+import { nodeCommandId } from "../domain/workflow/node-id.ts";
 import type { Replacement, RowChange } from "../ports/store.ts";
 import type { Entry } from "./entry.ts";
 import { freeKey, leaveOpening } from "./runs/held-keys.ts";
@@ -111,23 +114,39 @@ export function finishEntry(
     entry.cancels = [];
   }
   step.state.recentWrites.add(entry.id, step.batch.number);
-  if (isNode(entry.row)) noteNode(step, entry, state, words);
-  else step.state.plans.ended(entry.row.jobId, entry.id, step.now);
+  tellEnd(step, entry.row, state, words);
   forget(step, entry);
+}
+
+/** Notes the end of an execution that the batch writes, for the run of a node or for the plan of a job. */
+export function tellEnd(step: Step, row: Candidate, state: FinalState, words: Pick<Words, "branch" | "spawn">): void {
+  if (isKeyedNode(row)) tellRun(step, row, state, words.branch ?? null);
+  else if (isNode(row)) noteNode(step, row, state, words);
+  else step.state.plans.ended(row.jobId, row.id, step.now);
 }
 
 /** Notes the end of a workflow's node, for its run. */
 function noteNode(
   { state, batch }: Step,
-  { id, row }: Entry,
+  row: Candidate,
   end: FinalState,
-  { branch = null, spawn }: { branch?: string | null; spawn?: PlannedSpawn },
+  { branch, spawn }: Pick<Words, "branch" | "spawn">,
 ): void {
   if (row.node === undefined) return;
-  batch.nodeEnds.set(id, row.jobId);
-  const { node, item = null, shard } = row;
+  batch.nodeEnds.set(row.id, row.jobId);
+  const { id, node, item = null, shard } = row;
   const part = spawn === undefined ? {} : { part: spawn.part };
-  state.runs.ended.push({ id, run: row.jobId, node, item, state: end, branch, shard, ...part });
+  state.runs.ended.push({ id, run: row.jobId, node, item, state: end, branch: branch ?? null, shard, ...part });
+}
+
+/** Has the batch that ends a node with a concurrency key leave a command about it for the owner of its run. */
+function tellRun({ batch }: Step, row: Candidate, state: FinalState, branch: string | null): void {
+  const { id, jobId: run, node = 0, item = null, shard } = row;
+  const command = { id: nodeCommandId("NODE_ENDED", run, node, item), kind: "NODE_ENDED", executionId: id } as const;
+  batch.addCommand(shard, {
+    run,
+    command: { ...command, ofNode: { run, node, ...(item !== null && { item }) }, state, branch },
+  });
 }
 
 /** Notes that the batch applies the commands about signals: what follows the current attempt gets the signals. */

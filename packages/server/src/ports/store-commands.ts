@@ -1,10 +1,11 @@
+import type { FinalState } from "../domain/execution.ts";
 import type { EpochMs, ExecutionId, JobId, ShardId } from "../domain/ids.ts";
 import type { JobDefinition } from "../domain/job.ts";
 import type { RecurrenceRule } from "../domain/recurrence.ts";
 
 /** Commands in the durable inbox of a shard's owner. */
 
-export type Command = CancelCommand | SignalCommand | RunCommand | JobCommand | PlanCommand;
+export type Command = CancelCommand | SignalCommand | RunCommand | NodeEndedCommand | JobCommand | PlanCommand;
 /** Command that a change of a job leaves for the owner of one shard, about the executions there that had not ended. */
 export type JobCommand = ReplaceCommand | DeleteCommand;
 
@@ -17,6 +18,8 @@ interface AnyCommand {
 export interface CancelCommand extends AnyCommand {
   kind: "CANCEL";
   executionId: ExecutionId;
+  /** Reason that an execution gets which has not started, such as WORKFLOW_FAILED; left out: none. */
+  reason?: string;
 }
 
 /**
@@ -33,7 +36,37 @@ export interface SignalCommand extends AnyCommand {
 export interface NodeOfCommand {
   run: ExecutionId;
   node: number;
+  /** Index of the item of a map. Left out: the node itself. */
+  item?: number;
+  /** The node has a concurrency key: the owner of the run passes the command on to that of the key. Left out: none. */
+  isKeyed?: true;
 }
+
+/**
+ * A node with a concurrency key has ended in the shard of its key. The commit that ended it added the command for the owner
+ * of its run.
+ */
+export interface NodeEndedCommand extends AnyCommand {
+  kind: "NODE_ENDED";
+  executionId: ExecutionId;
+  ofNode: NodeOfCommand;
+  state: FinalState;
+  /** Branch that the successful attempt named; null: none. */
+  branch: string | null;
+}
+
+/** Command that a commit adds to the inbox of any shard's owner. A command that the inbox has already stays as it is. */
+export type AddedCommand =
+  /**
+   * About a node with a concurrency key, from the owner of its run. The store adds it unless it misses the change of that
+   * run in the same commit.
+   */
+  | { run: ExecutionId; command: CancelCommand | SignalCommand }
+  /**
+   * End of a node, for the owner of its run. The store adds it if the commit updates the execution, and finds the shard by
+   * the run.
+   */
+  | { run: ExecutionId; command: Omit<NodeEndedCommand, "shard"> };
 
 /** Pauses or resumes a workflow run. The commands of a run are applied in the order of the inbox, and the last one counts. */
 export interface RunCommand extends AnyCommand {

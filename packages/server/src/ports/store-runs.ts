@@ -19,9 +19,9 @@ export interface StoreRuns {
    * Runs that are not final, with the executions of their nodes, complete. Other ids are left out. Runs of one workflow
    * share the object `stored`.
    * @param runs at most 1_000
-   * @param isKnown whether the caller has the stored workflow of a job's version already, so that no run brings it; left out: it has none
+   * @param isKnown whether the caller has a version of the stored workflow already, so that no run brings it; left out: it has none
    */
-  load(runs: readonly ExecutionId[], isKnown?: (jobId: JobId, version: number) => boolean): Promise<LoadedRun[]>;
+  load(runs: readonly ExecutionId[], isKnown?: (workflow: JobId, version: number) => boolean): Promise<LoadedRun[]>;
   /**
    * Results of executions that SUCCEEDED, as JSON texts; null: the handler returned nothing. Others are left out.
    * @param ids at most 64, because a result has up to 1 MiB
@@ -29,6 +29,16 @@ export interface StoreRuns {
   results(ids: readonly ExecutionId[]): Promise<Map<ExecutionId, Uint8Array | null>>;
   /** Nodes that the runs keep from earlier runs. Runs that keep nothing are left out. @param runs at most 64 */
   kept(runs: readonly ExecutionId[]): Promise<Map<ExecutionId, readonly KeptNodes[]>>;
+  /** Nodes that the runs are executions of. Runs that are no sub-workflows are left out. @param runs at most 64 */
+  origins(runs: readonly ExecutionId[]): Promise<Map<ExecutionId, OriginOfRun>>;
+  /** Counts of the maps of the runs. Runs without a counted map are left out. @param runs at most 64 */
+  mapCounts(runs: readonly ExecutionId[]): Promise<Map<ExecutionId, readonly MapCount[]>>;
+  /**
+   * States and results of the first executions of a list: at least one, and no further one once the results before it have
+   * `bytes` together.
+   * @param ids at most 1_000
+   */
+  ends(ids: readonly ExecutionId[], bytes: number): Promise<Ends>;
   /** Items of all maps of the runs that have an execution, by run, node and state. @param runs at most 64 */
   items(runs: readonly ExecutionId[]): Promise<Map<ExecutionId, ItemStates[]>>;
   /** OPEN runs of the shards by (dueAt, id), behind `after`; null: from the first. @param limit 1 to 10_000 */
@@ -38,6 +48,23 @@ export interface StoreRuns {
    * letters. A refused retry writes nothing.
    */
   retry(asked: NewRetry): Promise<RetryOutcome>;
+}
+
+/** Node of which a sub-workflow's run is the execution. */
+export interface OriginOfRun {
+  /** Run of the node. */
+  run: ExecutionId;
+  node: number;
+  /** null: the node is no map. */
+  item: number | null;
+}
+
+/** States and results of some executions. */
+export interface Ends {
+  /** Executions that exist. `result`: JSON text of one that SUCCEEDED; null: another one, or the handler returned nothing. */
+  byId: ReadonlyMap<ExecutionId, { state: ExecutionState; result: Uint8Array | null }>;
+  /** Number of ids that were looked at, from the first. */
+  looked: number;
 }
 
 /** A further run of the graph of a final run, which keeps nodes of earlier runs. */
@@ -94,6 +121,14 @@ interface NewGraph {
   payloads: readonly NodePayload[];
   /** Template of the run's result, opaque for the store; null: the run has no result. */
   output: Uint8Array | null;
+  /** Sub-workflows of the nodes, those at all levels; left out: there are none. */
+  nested?: readonly NestedGraph[];
+}
+
+/** Sub-workflow of a node. It is kept for as long as the job of the workflow. */
+export interface NestedGraph extends Omit<NewGraph, "nested"> {
+  /** Id in the definition of the node. */
+  id: JobId;
 }
 
 /** A workflow that recurs. `startsWorkflow` of its rule makes each planned instant a run. */
@@ -129,7 +164,7 @@ export interface NodePayload {
   payload: Uint8Array;
 }
 
-/** Execution of a node, in the shard of its run. */
+/** Execution of a node: in the shard of its concurrency key if it has one, else in that of its run. */
 export interface NewNode {
   /** Row of the execution: PENDING, READY or WAITING, attempt 0, with `node`. `jobId` is the id of the run. */
   row: Candidate;
@@ -144,6 +179,8 @@ export interface NodeBirth extends NewNode {
    * created.
    */
   after: readonly ExecutionId[];
+  /** Sub-workflow of which the execution is a run; the commit writes the run, too. Left out: the node runs none. */
+  workflow?: JobId;
 }
 
 /** New content of a run's own row. The final state of the run is a `RowChange`. */
@@ -198,8 +235,10 @@ export interface StoredWorkflow {
 
 /** A run that is not final, read at one moment. */
 export interface LoadedRun {
-  /** Row of the run; `row.jobId` and `row.jobVersion` name its workflow. */
+  /** Row of the run. */
   row: Candidate;
+  /** Id of the sub-workflow, or of the job. Together with `row.jobVersion` it names the stored workflow. */
+  workflow: JobId;
   mode: RunMode;
   paused: boolean;
   /** Outcome of a run that compensates its nodes; null: it does not. */
@@ -237,6 +276,8 @@ export interface RunFilter {
   state?: ExecutionState;
   /** Name of the workflow. */
   name?: string;
+  /** Run whose sub-workflows are asked for. Left out: runs of jobs. */
+  parent?: ExecutionId;
   /** Runs created at or after this time. */
   since?: EpochMs;
   /** Runs created before this time. */
@@ -255,13 +296,15 @@ export interface RunSummary extends ExecutionSummary {
   paused: boolean;
   /** Outcome of a run that compensates its nodes, or did when it ended; null: it does not. */
   outcome: RunOutcome | null;
+  /** Node that the run is the execution of; null: the run is that of a job. */
+  parent: OriginOfRun | null;
 }
 
 export interface RunView extends RunSummary {
   revision: number;
   graph: Uint8Array;
   definitions: Uint8Array;
-  /** JSON text as submitted; null: no input. */
+  /** JSON text as submitted; null: no input. That of a sub-workflow is the payload of its node, and may be a template. */
   payload: Uint8Array | null;
   /** JSON text; null: no result. */
   result: Uint8Array | null;

@@ -3,7 +3,7 @@ import type { Epoch, EpochMs, ExecutionId, Incarnation, JobId, ShardId, WorkerId
 import type { JobDefinition } from "../domain/job.ts";
 import type { Pool } from "../domain/pool.ts";
 import type { RecordedStep } from "../domain/step.ts";
-import type { Command } from "./store-commands.ts";
+import type { AddedCommand, Command } from "./store-commands.ts";
 import type { StoreDeadLetters } from "./store-dead-letters.ts";
 import type { StoreFlows } from "./store-flows.ts";
 import type { StoreHandlers } from "./store-handlers.ts";
@@ -11,7 +11,7 @@ import type { StoreJobs } from "./store-jobs.ts";
 import type { StoreLogs } from "./store-logs.ts";
 import type { StoreQueries } from "./store-queries.ts";
 import type { PlanChange, StoreRecurrences } from "./store-recurrences.ts";
-import type { NewPart, AnyJob, KeyedRun, NodeBirth, RunChange, StoreRuns } from "./store-runs.ts";
+import type { AnyJob, KeyedRun, NewPart, NodeBirth, RunChange, StoreRuns } from "./store-runs.ts";
 import type { StoreSteps } from "./store-steps.ts";
 import type { StoreTimeZones } from "./store-time-zones.ts";
 
@@ -204,6 +204,8 @@ export interface ShardCommit {
   plans: readonly PlanChange[];
   /** Ids of commands that this commit applies. */
   commandsDone: readonly string[];
+  /** Commands that this commit adds, for owners of any shards. */
+  commands: readonly AddedCommand[];
   /**
    * Records of handlers, at most one for each execution and name. The store keeps the record that counts, see `StepKind`,
    * and marks the signals that the records consume.
@@ -306,6 +308,8 @@ export interface ShardOutcome {
    * was not updated. Refused ones are in `refused` instead.
    */
   notBorn: ExecutionId[];
+  /** Members of `commands` that the store has added, each with its shard; left out: none. */
+  added?: readonly Command[];
   refused: { id: ExecutionId; message: string }[];
 }
 

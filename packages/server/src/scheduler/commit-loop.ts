@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import type { EpochMs, ShardId } from "../domain/ids.ts";
+import type { EpochMs, Incarnation, ShardId } from "../domain/ids.ts";
 import { deadLetterRefused } from "../engine/attempts/dead-letter-refused.ts";
 import { Batch, type Moved } from "../engine/batch.ts";
 import { DEFAULT_LIMITS, type Input, type ReadMark } from "../engine/inputs.ts";
@@ -12,6 +12,7 @@ import type { Metrics, TakeoverCause } from "../ports/metrics.ts";
 import type { Runtime, Timer } from "../ports/runtime.ts";
 import type { ShardOutcome, Store } from "../ports/store.ts";
 import type { TimeZoneRules } from "../ports/time-zone-rules.ts";
+import { hintOwners } from "./hint-owners.ts";
 import { OutboundAssignments } from "./outbound-assignments.ts";
 import type { Owned } from "./ownership/shard-ownership.ts";
 import type { ReadSizes } from "./reading/flow-turns.ts";
@@ -240,7 +241,8 @@ export class CommitLoop {
    * Handles the answer to a commit. One step applies all its consequences, then the batch's messages leave, and only
    * then the next batch may be committed.
    */
-  #answered(batch: Batch, fenced: readonly ShardId[], { created, missed, refused }: Applied): void {
+  #answered(batch: Batch, fenced: readonly ShardId[], verdict: Applied): void {
+    const { created, missed, refused } = verdict;
     this.#flying = null;
     deadLetterRefused(this.state, batch, this.#batch, refused);
     const more = this.#step([
@@ -252,6 +254,7 @@ export class CommitLoop {
     countBatch(this.#deps.metrics, batch);
     if (this.#over) return;
     this.#release(batch, missed);
+    hintOwners(this.#deps.bus, (shard) => this.#ownerOf(shard), verdict);
     this.#pruneTouched();
     this.#flush(more);
     this.#left(true);
@@ -284,10 +287,14 @@ export class CommitLoop {
 
   #post(letter: PermitLetter): void {
     const { bus } = this.#deps;
-    // The node knows its own shards before it has told other nodes.
-    const ownerOf = (shard: ShardId) => (this.state.epochs.has(shard) ? bus.node : bus.ownerOf(shard));
-    const node = "toNode" in letter ? letter.toNode : ownerOf(letter.toOwnerOf);
+    const node = "toNode" in letter ? letter.toNode : this.#ownerOf(letter.toOwnerOf);
     if (node !== null) bus.send({ node, role: "scheduler" }, letter.message);
+  }
+
+  /** The node knows its own shards before it has told other nodes. */
+  #ownerOf(shard: ShardId): Incarnation | null {
+    const { bus } = this.#deps;
+    return this.state.epochs.has(shard) ? bus.node : bus.ownerOf(shard);
   }
 
   #giveUp(cause: TakeoverCause, reason: string): void {

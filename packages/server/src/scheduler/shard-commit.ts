@@ -5,6 +5,7 @@ import type { Batch } from "../engine/batch.ts";
 import type { Input } from "../engine/inputs.ts";
 import type { TakeoverCause } from "../ports/metrics.ts";
 import type { ShardCommit, ShardOutcome } from "../ports/store.ts";
+import type { Command } from "../ports/store-commands.ts";
 
 /** Converts a batch to the store's format. */
 export function shardCommits(batch: Batch, epochs: ReadonlyMap<ShardId, Epoch>): ShardCommit[] {
@@ -20,6 +21,7 @@ export function shardCommits(batch: Batch, epochs: ReadonlyMap<ShardId, Epoch>):
       expected: draft.expected,
       plans: [...draft.plans.values()],
       commandsDone: draft.commandsDone,
+      commands: [...draft.commands.values()],
       steps: [...draft.steps.values()],
       runs: [...draft.runs.values()],
       births: draft.births,
@@ -40,6 +42,8 @@ export interface Applied {
   refused: Refused[];
   /** Executions that the batch's plans have created or failed to create. */
   created: CreatedRows;
+  /** Commands that the store has added, for the owners of their shards. */
+  added: Command[];
 }
 
 type CreatedRows = Omit<Extract<Input, { kind: "CREATED" }>, "kind" | "batch">;
@@ -48,6 +52,7 @@ type Mutable<T> = { [K in keyof T]: T[K] extends readonly (infer U)[] ? U[] : T[
 export function judge(batch: Batch, outcomes: readonly ShardOutcome[]): Verdict {
   const missed: ExecutionId[] = [];
   const refused: Refused[] = [];
+  const added: Command[] = [];
   const created: Mutable<CreatedRows> = {
     rows: [],
     notCreated: [],
@@ -63,6 +68,7 @@ export function judge(batch: Batch, outcomes: readonly ShardOutcome[]): Verdict 
       const run = batch.nodeEnds.get(id);
       if (run !== undefined) created.missedRuns.push(run);
     }
+    added.push(...(outcome.added ?? []));
     sortCreated(batch, outcome, created);
     sortNodes(batch, outcome, created);
     for (const { id, message } of outcome.refused) {
@@ -71,7 +77,7 @@ export function judge(batch: Batch, outcomes: readonly ShardOutcome[]): Verdict 
       refused.push({ change, shard: outcome.shard, message });
     }
   }
-  return { kind: "APPLIED", missed, refused, created };
+  return { kind: "APPLIED", missed, refused, created, added };
 }
 
 function sortCreated(batch: Batch, { shard, notCreated, missedPlans }: ShardOutcome, into: Mutable<CreatedRows>): void {

@@ -2,6 +2,7 @@ import { compensationMutants } from "./compensation-mutants.ts";
 import { flowMutants } from "./flow-mutants.ts";
 import { gatewayMutants } from "./gateway-mutants.ts";
 import { idMutants } from "./id-mutants.ts";
+import { keyedNodeMutants } from "./keyed-node-mutants.ts";
 import { machineMutants } from "./machine-mutants.ts";
 import { mapMutants } from "./map-mutants.ts";
 import type { Mutant } from "./mutant.ts";
@@ -12,6 +13,7 @@ import { schedulerMutants } from "./scheduler-mutants.ts";
 import { spawnMutants } from "./spawn-mutants.ts";
 import { stepMutants } from "./step-mutants.ts";
 import { storeMutants } from "./store-mutants.ts";
+import { subWorkflowMutants } from "./sub-workflow-mutants.ts";
 import { suspensionMutants } from "./suspension-mutants.ts";
 import { workflowMutants } from "./workflow-mutants.ts";
 import { workflowStartMutants } from "./workflow-start-mutants.ts";
@@ -33,6 +35,8 @@ export const allMutants: readonly Mutant[] = [
   ...compensationMutants,
   ...mapMutants,
   ...spawnMutants,
+  ...keyedNodeMutants,
+  ...subWorkflowMutants,
 ];
 
 export function mutantNamed(name: string): Mutant {

@@ -18,8 +18,8 @@ export const workflowMutants: readonly Mutant[] = [
   {
     name: "a node is created whether or not its parents' ends are written",
     file: `${RUNS}/births.ts`,
-    find: "createdNode(step, run, node, null), [...endsBefore(step, run, node)]",
-    replace: "createdNode(step, run, node, null), []",
+    find: "create(step, run, node, null, [...endsBefore(step, run, node)]);",
+    replace: "create(step, run, node, null, []);",
     why: "a node exists although the store has refused the result of its parent",
     test: {
       file: STORY,
@@ -180,8 +180,8 @@ export const workflowMutants: readonly Mutant[] = [
   {
     name: "a reference gets the result of the node before its own",
     file: `${REFERENCES}.ts`,
-    find: "run : nodeExecutionId(run, node, null, 0), run, node };",
-    replace: "run : nodeExecutionId(run, Math.max(0, node - 1), null, 0), run, node };",
+    find: "  const id = nodeExecutionId(run, node, null, 0);\n  return { id,",
+    replace: "  const id = nodeExecutionId(run, Math.max(0, node - 1), null, 0);\n  return { id,",
     why: "a handler works on the result of another node",
     test: {
       file: `${REFERENCES}.test.ts`,
@@ -202,7 +202,7 @@ export const workflowMutants: readonly Mutant[] = [
   {
     name: "a reference that leads nowhere gives null",
     file: `${REFERENCES}.ts`,
-    find: "if (slice === null) return this.#notFound(edit);",
+    find: "if (slice === null) return this.#notFound(reference as ReferenceEdit);",
     replace: "if (slice === null) return this.put(edit, NULL);",
     why: "a handler works on null instead of the value that its author had in mind",
     test: {
@@ -273,7 +273,7 @@ export const workflowMutants: readonly Mutant[] = [
   {
     name: "a failure cancels nodes before the store has written it",
     file: `${RUNS}/advance.ts`,
-    find: "  if (skipped.length > 0) noteSkips(step, run, [end.id], skipped);",
+    find: "  if (skipped.length > 0) noteSkips(step, run, end.isDurable ? [] : [end.id], skipped);",
     replace: "  cancelNodes(step, run, run.progress.toCancel());",
     why: "nodes are CANCELLED although the run goes on",
     test: { file: STORY, name: "cancels no node because of a failure that the store did not write" },

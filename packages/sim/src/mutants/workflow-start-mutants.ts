@@ -67,7 +67,7 @@ export const workflowStartMutants: readonly Mutant[] = [
   {
     name: "an open run is not cancelled for a newer instant of its job",
     file: `${RUNS}/advance.ts`,
-    find: " || state.runs.superseded.has(id)",
+    find: " || superseded.has(id)",
     replace: "",
     why: "with CANCEL_PREVIOUS, a run that takes long holds up the schedule of its workflow",
     test: { file: STARTS, name: "with overlap CANCEL_PREVIOUS counts an open run as a running execution" },
@@ -91,7 +91,7 @@ export const workflowStartMutants: readonly Mutant[] = [
   {
     name: "a retry passes its concurrency key by",
     file: "packages/server/src/api/workflows/workflow-retrier.ts",
-    find: "const isOpen = startsAtOnce(definition) && !begin.hasMaps;",
+    find: "const isOpen = opensAtOnce(job, createdAt, picture, begin.first) && !begin.hasMaps;",
     replace: "const isOpen = definition !== null;",
     why: "more runs of a key are open than its limit allows",
     test: {

@@ -5,6 +5,7 @@ import {
   createLog,
   createSubmitter,
   DeadLetterRuns,
+  decodeNodes,
   FEATURE_LEVEL,
   followStoreClock,
   type Gateway,
@@ -188,7 +189,9 @@ export class SimServer {
     this.#signalNode = async (run, node, signal) => {
       const view = await store.queries.getRun("default", run);
       if (view === null || view.finishedAt !== null) return;
-      const to = { shard: view.shard, executionId: nodeExecutionId(run, node, null, 0), ofNode: { run, node } };
+      const isKeyed = decodeNodes(view.definitions)[node]?.concurrencyKey !== undefined && ({ isKeyed: true } as const);
+      const ofNode = { run, node, ...isKeyed };
+      const to = { shard: view.shard, executionId: nodeExecutionId(run, node, null, 0), ofNode };
       await passSignal({ runtime, store, commands }, to, signal);
     };
   }

@@ -32,6 +32,8 @@ export interface Work {
   got?: readonly unknown[];
   /** Nodes that the handler of a workflow's node adds to its run; left out: none. */
   spawns?: readonly WorkSpawn[];
+  /** Whether the last of `got` ends the result: the index of the item of a map. Left out: no. */
+  echoes?: boolean;
   /** Definition to which it belongs, as its client wrote it. */
   definition: SeenDefinition;
 }
@@ -111,7 +113,7 @@ function simTask(
       const asked = { ran: { handler: name, maxAttempts }, asked: work.definition };
       history.add({ kind: "HANDLER_STARTED", ...who, ...asked, ...(work.got !== undefined && { got: work.got }) });
       for (const spawn of work.spawns ?? []) addNode(spawn, ctx);
-      const result = work.gives === undefined ? attempt : [attempt, ...work.gives];
+      const result = work.gives === undefined ? attempt : [attempt, ...work.gives, ...echoOf(work)];
       const rest = () =>
         new Promise((resolve, reject) => {
           const end = (as: string, settle: () => void) => {
@@ -193,4 +195,8 @@ async function passWaits(waits: readonly WorkWait[], ctx: TaskContext, who: Who,
     else signalId = (await ctx.step.waitForSignal(signalNameOf(index), { name, timeoutMs: forMs }))?.id ?? null;
     history.add({ kind: "WAIT_OVER", ...who, name, isSleep, signalId });
   }
+}
+
+function echoOf({ echoes = false, got = [] }: Work): readonly unknown[] {
+  return echoes ? got.slice(-1) : [];
 }

@@ -18,6 +18,8 @@ export interface SomeGraph {
   undoing?: ReadonlyMap<number, Work>;
   /** Nodes that handlers add, by the name of their own node; left out: none does. */
   spawns?: ReadonlyMap<string, readonly SpawnedNode[]>;
+  /** Sub-workflows by number of the node; left out: there are none. */
+  nested?: ReadonlyMap<number, SomeGraph>;
 }
 
 /** Creates a random workflow of 1 to 12 nodes, in which a node depends on earlier ones. */

@@ -10,9 +10,10 @@ const OF_ITEMS: readonly Reference[] = [{ $item: true }, { $index: true }];
 
 /**
  * Makes some nodes of a workflow with references maps. Their arrays are in the input or in results of earlier nodes; some
- * references lead to another value or nowhere.
+ * references lead to another value or nowhere. Later nodes and the output refer to the results of maps.
  */
 export function withSomeMaps(random: SeededRandom, graph: SomeGraph): SomeGraph {
+  const results = random.fork("results");
   const { references } = graph;
   if (references === undefined) return graph;
   const maps = new Set(graph.nodes.filter(() => random.chance(0.4)).map(({ name }) => name));
@@ -24,18 +25,24 @@ export function withSomeMaps(random: SeededRandom, graph: SomeGraph): SomeGraph 
   });
   const items = Array.from({ length: random.pick([0, 1, 3, 12, 40]) }, (_, item) => [item, "item"]);
   const kept = (list: readonly Reference[]) => list.filter((one) => !("$from" in one) || !maps.has(one.$from));
+  const resultsOf = (from: Iterable<string>): Reference[] =>
+    [...from].filter((name) => maps.has(name) && results.chance(0.6)).map((name) => ({ $results: name }));
   const ofNodes = references.ofNodes.map((list, number) => {
-    return maps.has(nodes[number]?.name ?? "") ? [...kept(list), ...OF_ITEMS] : kept(list);
+    const all = [...kept(list), ...resultsOf(ancestors[number] ?? [])];
+    return maps.has(nodes[number]?.name ?? "") ? [...all, ...OF_ITEMS] : all;
   });
   const works = graph.works.map((given, number) => {
     const got = ofNodes[number] ?? [];
     const work = { ...given };
     delete work.got;
-    if (maps.has(nodes[number]?.name ?? "")) work.runMs = Math.min(work.runMs, 1_000);
+    if (maps.has(nodes[number]?.name ?? "")) {
+      work.runMs = Math.min(work.runMs, 1_000);
+      work.echoes = true;
+    }
     return got.length > 0 ? { ...work, got } : work;
   });
   const input = { ...(references.input as object), items };
-  const whole: References = { input, ofNodes, output: kept(references.output) };
+  const whole: References = { input, ofNodes, output: [...kept(references.output), ...resultsOf(maps)] };
   return { ...graph, nodes, works, references: whole };
 }
 

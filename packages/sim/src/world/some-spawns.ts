@@ -1,7 +1,7 @@
 import type { SeededRandom } from "@mainspring/testkit/time";
 import type { SpawnedNode } from "../checkers/workflows/part-account.ts";
-import { type SomeGraph, someNode, someWork } from "./some-graph.ts";
 import type { WorkSpawn } from "./sim-worker.ts";
+import { type SomeGraph, someNode, someWork } from "./some-graph.ts";
 
 /** Levels of nodes that add nodes. */
 const LEVELS = 3;

@@ -3,6 +3,7 @@ import {
   compensationOf,
   compileTemplates,
   DEFAULT_ORDERING,
+  type GraphParts,
   jobDefinition,
   newWorkflow,
   Turns,
@@ -19,6 +20,7 @@ import { waitsOf } from "./some-definition.ts";
 import { compiled, type SomeGraph, someGraph, withCompensations, withReferences } from "./some-graph.ts";
 import { withSomeMaps } from "./some-maps.ts";
 import { withSomeSpawns } from "./some-spawns.ts";
+import { withSubWorkflows } from "./some-sub-workflows.ts";
 
 /** One in this number of seeds has workflows. Other seeds stay unchanged. */
 const WORKFLOWS_EVERY = 10;
@@ -30,6 +32,10 @@ const COMPENSATIONS = 12;
 const WITH_MAPS = 4;
 /** Remainder of the seeds by ACTS_EVERY whose handlers add nodes besides. */
 const WITH_SPAWNS = 16;
+/** Remainder of the seeds by ACTS_EVERY whose workflows have nodes with concurrency keys. Every second one has maps besides, and the others compensations. */
+const KEYED_NODES = 6;
+/** Seeds with this remainder have workflows with sub-workflows. */
+const SUB_WORKFLOWS = 14;
 const ANSWER_WITHIN_MS = 5_000;
 const RETRY_MS = 400;
 /** Longest sleep of a node's handler, in milliseconds. */
@@ -99,14 +105,20 @@ export class Workflows {
    * @param plansEndMs end of the plans of workflows that recur, in simulated milliseconds
    */
   plan(seed: number, count: number, withinMs: number, plansEndMs: number, only: PlannedPart): void {
-    const compensates = seed % ACTS_EVERY === COMPENSATIONS;
-    // Planted bugs are recorded with the first of these seeds, which stays unchanged.
-    const hasMaps = seed % ACTS_EVERY === WITH_MAPS && seed > WITH_MAPS;
+    // Planted bugs are recorded with the first of these seeds and of those with maps, which stay unchanged.
+    const hasKeyedNodes = seed % ACTS_EVERY === KEYED_NODES && seed > KEYED_NODES;
+    const hasNested = seed % ACTS_EVERY === SUB_WORKFLOWS && seed > SUB_WORKFLOWS;
     const hasSpawns = seed % ACTS_EVERY === WITH_SPAWNS && seed > WITH_SPAWNS;
-    const isFurther = compensates || hasMaps || hasSpawns;
+    const isEven = seed % (2 * ACTS_EVERY) < ACTS_EVERY;
+    const compensates = seed % ACTS_EVERY === COMPENSATIONS || (hasKeyedNodes && isEven);
+    const hasMaps = (seed % ACTS_EVERY === WITH_MAPS && seed > WITH_MAPS) || (hasKeyedNodes && !isEven);
+    const isFurther = compensates || hasMaps || hasKeyedNodes || hasNested || hasSpawns;
     if (seed % WORKFLOWS_EVERY !== WORKFLOWS_EVERY - 2 && !isFurther) return;
-    const hasActs = seed % ACTS_EVERY === ACTS_EVERY - 2 || isFurther;
+    const hasActs = !hasKeyedNodes && (seed % ACTS_EVERY === ACTS_EVERY - 2 || compensates || hasMaps || hasSpawns);
     const undoing = compensates ? this.#random.fork("compensations") : null;
+    const keys = hasKeyedNodes ? this.#random.fork("keys of nodes") : null;
+    if (hasKeyedNodes) this.#retries = new Retries(this.#clock, this.#random.fork("retries"), this.#server);
+    if (hasNested) this.#retries = new Retries(this.#clock, this.#random.fork("retries"), this.#server);
     const references = this.#random.fork("references");
     const starts = this.#random.fork("starts");
     if (hasActs) {
@@ -118,20 +130,26 @@ export class Workflows {
       const atMs = random.next() * withinMs;
       const key = `workflow-${number}`;
       const drawn = someGraph(random, key);
-      const referring = hasActs ? withReferences(references, drawn, key) : drawn;
+      const referring = hasActs || hasKeyedNodes ? withReferences(references, drawn, key) : drawn;
       const undone = undoing === null ? referring : withCompensations(undoing, referring, key);
       const mapped = hasMaps ? withSomeMaps(this.#random.fork(`maps of ${key}`), undone) : undone;
-      const graph = hasSpawns ? withSomeSpawns(this.#random.fork(`spawns of ${key}`), mapped, key) : mapped;
+      if (keys !== null) giveKeys(keys, mapped);
+      const nested = hasNested ? withSubWorkflows(random.fork(`sub-workflows of ${key}`), mapped, key) : mapped;
+      const graph = hasSpawns ? withSomeSpawns(this.#random.fork(`spawns of ${key}`), nested, key) : nested;
       const timeoutSec = random.chance(0.1) ? random.between(1, 60) : 7_200;
       const cancelAfterMs = random.chance(0.1) ? random.between(0, random.pick([50, 20_000])) : null;
       const start = { timeoutSec, ...(hasActs && someStart(starts, EPOCH_MS + atMs)) };
-      const pauses = hasActs ? somePauses(random.fork(`pauses of ${key}`)) : [];
-      if (hasActs) {
+      const pauses = hasActs || hasKeyedNodes || hasNested ? somePauses(random.fork(`pauses of ${key}`)) : [];
+      if (hasActs || hasKeyedNodes) {
         for (const [node, work] of graph.works.entries()) {
           const waits = waitsOf(random.fork(`waits of ${key} ${node}`), WAIT_MAX_MS);
           // A signal cannot name a map.
           if (graph.nodes[node]?.map === undefined) work.waits = waits;
         }
+      }
+      if (hasNested) {
+        const named = graph.nodes.filter((_, node) => graph.nested?.has(node));
+        giveKeys(random.fork(`keys of ${key}`), { nodes: named });
       }
       const acts = { key, graph, cancelAfterMs, pauses };
       if (atMs > only.untilMs || !only.isWanted(number)) continue;
@@ -186,27 +204,32 @@ export class Workflows {
     const server = this.#server();
     const submitter = server?.workflows ?? null;
     if (submitter === null) return null;
-    const { nodes, works, references, undoing = [], compensatesOnCancel = false } = graph;
+    const { references, compensatesOnCancel = false } = graph;
     const createdAt = Math.floor(EPOCH_MS + this.#clock.nowMs);
+    const parts = await this.#partsOf(graph);
+    const input = references === undefined ? null : bytesOf(references.input);
+    const job = submitter.jobOf(definitionOf(start, createdAt), input, DEFAULT_ORDERING, createdAt);
+    if (job === null) throw new Error("every recurring workflow fires");
+    const workflow = newWorkflow({ ...parts, job, compensatesOnCancel, orderingOf: () => DEFAULT_ORDERING });
+    this.known.set(workflow.jobId, graph);
+    const outcome = await submitter.take(workflow, { tenant: "default", key, requestHash: key });
+    return outcome.kind === "ACCEPTED" ? (outcome.jobs[0] ?? null) : null;
+  }
+
+  /** Compiles a workflow, or one in a node. */
+  async #partsOf(graph: SomeGraph): Promise<GraphParts> {
+    const { nodes, works, references, undoing = [], nested = [] } = graph;
     const payloads = new Map(works.map((work, number) => [number, bytesOf(work)]));
     for (const [node, work] of undoing) payloads.set(compensationOf(node), bytesOf(work));
     const whole = compiled(graph);
     const texts = { nodes, payloads, output: null, hasInput: true };
-    const templates =
+    const { payloads: own, output } =
       references === undefined
         ? texts
         : await compileTemplates({ ...texts, output: bytesOf(references.output) }, whole, this.#turns);
-    const input = references === undefined ? null : bytesOf(references.input);
-    const job = submitter.jobOf(definitionOf(start, createdAt), input, DEFAULT_ORDERING, createdAt);
-    if (job === null) throw new Error("every recurring workflow fires");
-    const { payloads: own, output } = templates;
-    const workflow = newWorkflow({
-      ...{ job, graph: whole, nodes, payloads: own, output, compensatesOnCancel },
-      orderingOf: () => DEFAULT_ORDERING,
-    });
-    this.known.set(workflow.jobId, graph);
-    const outcome = await submitter.take(workflow, { tenant: "default", key, requestHash: key });
-    return outcome.kind === "ACCEPTED" ? (outcome.jobs[0] ?? null) : null;
+    const inner = new Map<number, GraphParts>();
+    for (const [node, sub] of nested) inner.set(node, await this.#partsOf(sub));
+    return { graph: whole, nodes, payloads: own, output, compensatesOnCancel: false, nested: inner };
   }
 
   #live(key: string, jobId: string, random: SeededRandom, withinMs: number): void {
@@ -269,6 +292,16 @@ function someStart(random: SeededRandom, atMs: number): Start {
     ...(random.chance(0.6) && someKey(random)),
     ...(random.chance(0.1) && { startBefore: new Date(atMs + random.between(1, 120) * 1_000).toISOString() }),
   };
+}
+
+/** Gives some nodes and compensations of a graph concurrency keys, which jobs have too. */
+function giveKeys(random: SeededRandom, { nodes }: Pick<SomeGraph, "nodes">): void {
+  for (const work of nodes.flatMap((node) => (node.compensate === undefined ? [node] : [node, node.compensate]))) {
+    if (!random.chance(0.5)) continue;
+    const { concurrencyKey, concurrencyLimit } = someKey(random);
+    if (concurrencyKey !== undefined && concurrencyLimit !== undefined)
+      Object.assign(work, { concurrencyKey, concurrencyLimit });
+  }
 }
 
 /** A concurrency key of workflows, or one that jobs have too. */

@@ -11,8 +11,8 @@ import type {
   SubmitOutcome,
 } from "../../ports/store.ts";
 import type { Command } from "../../ports/store-commands.ts";
-import type { NewPart } from "../../ports/store-runs.ts";
 import type { DeadLetterAction } from "../../ports/store-dead-letters.ts";
+import type { NewPart } from "../../ports/store-runs.ts";
 import type { ExecutionRow } from "./rows/execution-row.ts";
 import type { JobRow } from "./rows/job-table.ts";
 import type { PlanRow } from "./rows/plan-table.ts";

@@ -18,7 +18,12 @@ export function maintain(data: StoreData, now: EpochMs, retention: Retention): v
   const needed = neededRuns(data);
   // Nodes are kept for as long as their run.
   const isOver = (row: ExecutionRow) => {
-    const whole = isNode(row) ? (data.executions.get(row.job.jobId) ?? row) : row;
+    let whole = row;
+    // The run of a node may be that of a sub-workflow.
+    for (let run: ExecutionRow | undefined = row; run !== undefined; ) {
+      whole = run;
+      run = isNode(run) ? data.executions.get(run.job.jobId) : undefined;
+    }
     return isPast(whole) && !needed.has(whole.id);
   };
   const rows = [...data.executions.all()].filter(isOver);

@@ -119,7 +119,10 @@ export class SimStore implements Store {
     load: (...asked) => this.#call("load", () => runs.load(this.#data, ...asked)),
     results: (ids) => this.#call("results", () => runs.results(this.#data, ids)),
     kept: (ids) => this.#call("kept", () => runs.kept(this.#data, ids)),
+    mapCounts: (ids) => this.#call("mapCounts", () => runs.mapCounts(this.#data, ids)),
+    ends: (ids, bytes) => this.#call("ends", () => runs.ends(this.#data, ids, bytes)),
     items: (ids) => this.#call("items", () => runs.items(this.#data, ids)),
+    origins: (ids) => this.#call("origins", () => runs.origins(this.#data, ids)),
     openRuns: (...asked) => this.#call("openRuns", () => runs.openRuns(this.#data, ...asked)),
     retry: (asked) => this.#call("retry", () => retryRun(this.#data, this.#options.node, asked)),
   };
@@ -296,7 +299,7 @@ function isKeyed({ idempotency, jobs }: Submission): boolean {
 }
 
 function copied(commit: ShardCommit): ShardCommit {
-  const { changes, assigned, settledJournals, expected, plans, commandsDone, steps, runs, births } = commit;
+  const { changes, assigned, settledJournals, expected, plans, commandsDone, commands, steps, runs, births } = commit;
   return {
     ...commit,
     changes: [...changes],
@@ -305,6 +308,7 @@ function copied(commit: ShardCommit): ShardCommit {
     expected: [...expected],
     plans: [...plans],
     commandsDone: [...commandsDone],
+    commands: [...commands],
     steps: [...steps],
     runs: [...runs],
     births: [...births],

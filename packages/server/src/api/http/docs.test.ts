@@ -52,6 +52,7 @@ const ROUTES = [
   "GET /v1/workflows/{workflowId}/nodes/{name}",
   "GET /v1/workflows/{workflowId}/nodes/{name}/explain",
   "GET /v1/workflows/{workflowId}/nodes/{name}/items",
+  "GET /v1/workflows/{workflowId}/results",
   "POST /v1/cluster/nodes/{nodeId}/drain",
   "POST /v1/cluster/nodes/{nodeId}/undrain",
   "POST /v1/dead-letters/discard",

@@ -135,6 +135,28 @@ describe("the compensation of a workflow", () => {
     assert.deepEqual(Object.keys(answer.json().executionIds), ["a"]);
   });
 
+  it("of a retry that ended before its map was counted leaves the answer to a repeat as it was", async () => {
+    const map = { name: "each", target, map: "$input", dependsOn: ["a"] };
+    const { workflowId: run } = await stage.submitted({ input: [1], nodes: [chain[0], map] });
+    await stage.ends(run, 0);
+    await stage.runEnds(run, { state: "CANCELLED" });
+    const headers = { "idempotency-key": "again" };
+    const answer = await stage.post(`/v1/workflows/${run}/retry`, undefined, headers);
+    const { workflowId, state } = answer.json();
+    assert.deepEqual([answer.statusCode, state], [201, "PENDING"]);
+    const outcome = { state: "CANCELLED", reason: null, error: null } as const;
+    const change = {
+      run: workflowId,
+      wasRevision: 1,
+      revision: 2,
+      mode: "CANCELLING",
+      paused: false,
+      outcome,
+    } as const;
+    await stage.commit(workflowId, { runs: [change] });
+    assert.deepEqual((await stage.post(`/v1/workflows/${run}/retry`, undefined, headers)).json(), answer.json());
+  });
+
   it("goes on in a retry where it has failed", async () => {
     const run = await fails();
     await undoes(run, 1, dead);

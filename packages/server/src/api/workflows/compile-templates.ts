@@ -13,6 +13,9 @@ import { Faults, nodeFault } from "./node-faults.ts";
 /** Texts in which references may stand; a key that begins with `$` may be written with an escape. */
 const SIGNS = ['"$', "\\u0024"];
 
+/** Reference to the results of a map, where a payload refers to it as to a node. */
+const RIGHT = { payload: ': {"$results": …} stands for the list of the results of its items', map: "" };
+
 interface Texts {
   nodes: readonly Pick<WorkflowNode, "name" | "map">[];
   /** JSON texts by number of the node or of its compensation; those without one are left out. */
@@ -115,6 +118,7 @@ class TemplateCompiler {
 
   #numbered(edit: ScannedEdit, node: number | null): Template["edits"][number] {
     if ("from" in edit) return { ...edit, from: this.#sourceOf(node, edit.from, "payload") };
+    if ("results" in edit) return { ...edit, results: this.#mapOf(node, edit.results) };
     if ("value" in edit) return edit;
     const map = node === null ? undefined : this.#texts.nodes[node]?.map;
     if (map === undefined) this.#fault(node, "has $item or $index, and the node has no map");
@@ -130,9 +134,22 @@ class TemplateCompiler {
     else if (from === INPUT && !this.#texts.hasInput)
       this.#fault(node, "refers to $input, and the workflow has no input", field);
     else if (from !== INPUT && this.#texts.nodes[from]?.map !== undefined)
-      this.#fault(node, `refers to ${quoted(name)}, which is a map and has no result of its own`, field);
+      this.#fault(node, `refers to ${quoted(name)}, which is a map and has no result of its own${RIGHT[field]}`, field);
     else if (from !== INPUT && node !== null) this.#refer(node, from);
     return from ?? INPUT;
+  }
+
+  /** Number of the map to whose results a node, or the output, refers. */
+  #mapOf(node: number | null, name: string): number {
+    const map = this.#numbers.get(name);
+    if (map === undefined) this.#fault(node, `refers to ${quoted(name)}, which is no node`);
+    else if (this.#texts.nodes[map]?.map === undefined)
+      this.#fault(
+        node,
+        `refers to the results of ${quoted(name)}, which is no map: {"$from": ${quoted(name)}} is its result`,
+      );
+    else if (node !== null) this.#refer(node, map);
+    return map ?? INPUT;
   }
 
   #refer(number: number, from: number): void {

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
+import { WORKFLOW_LIVE_MAX } from "@mainspring/contract/limits";
 import { laneHash } from "../../domain/lane.ts";
 import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
+import { LIVE_MAX } from "../../engine/runs/limits.ts";
 import { firstChange } from "../../ports/conformance/store-scene.conformance.ts";
+import { decodeTemplate } from "../../ports/references/template.ts";
 import { WorkflowStage } from "./workflows.fixture.ts";
 
 const target = { handler: "echo" };
@@ -24,6 +27,10 @@ beforeEach(async () => (stage = await WorkflowStage.open()));
 afterEach(() => stage.close());
 
 describe("a workflow with a map", () => {
+  it("has by default as many live items as its run may have", () => {
+    assert.equal(WORKFLOW_LIVE_MAX, LIVE_MAX);
+  });
+
   it("is refused where the map or its payload is wrong, with the field and the node", async () => {
     const [first, each, last] = etl.nodes as [object, object, object];
     const faults = async (nodes: object[], input: object | null = etl.input) => {
@@ -42,7 +49,23 @@ describe("a workflow with a map", () => {
       [[{ ...first, maxRunning: 3 }], /nodes\[0\].maxRunning: .*is for a node with map/],
       [[{ ...first, tolerate: { failures: 3 } }], /nodes\[0\].tolerate: .*is for a node with map/],
       [[{ ...first, payload: { $item: true } }], /nodes\[0\].payload: .*\$item or \$index, and the node has no map/],
-      [[first, each, { ...last, payload: { $from: "each" } }], /nodes\[2\].payload: .*"each", which is a map/],
+      [
+        [first, each, { ...last, payload: { $from: "each" } }],
+        /nodes\[2\].payload: .*"each", which is a map .*: \{"\$results": …\}/,
+      ],
+      [[first, each, { ...last, payload: { $results: "nobody" } }], /nodes\[2\].payload: .*"nobody", which is no node/],
+      [
+        [first, each, { ...last, payload: [{ $results: "first" }] }],
+        /nodes\[2\].payload: .*the results of "first", which is no map: \{"\$from": "first"\}/,
+      ],
+      [
+        [first, each, { name: "other", target, payload: { $results: "each" } }],
+        /nodes\[2\].*refers to "each", which need not end before it/,
+      ],
+      [
+        [first, { ...each, payload: { $results: "each" } }],
+        /nodes\[1\].*refers to "each", which need not end before it/,
+      ],
       [[first, { ...each, maxRunning: 4_001 }, last], /nodes\[1\].maxRunning/],
     ];
     for (const [nodes, text] of wrong) assert.match((await faults(nodes)).join("\n"), text);
@@ -58,6 +81,15 @@ describe("a workflow with a map", () => {
     const [row] = await stage.store.load([answer.json().workflowId]);
     assert.deepEqual([row?.state, row?.queue], ["PENDING", "READY"]);
   });
+});
+
+it("keeps the results of a map in payloads and the output as references to the map", async () => {
+  const [first, each, last] = etl.nodes as [object, object, object];
+  const nodes = [first, each, { ...last, payload: { parts: { $results: "each" } } }];
+  const { workflowId } = await stage.submitted({ ...etl, nodes, output: { $results: "each" } });
+  const [loaded] = await stage.store.runs.load([workflowId]);
+  const output = decodeTemplate(loaded?.stored?.output as Uint8Array);
+  assert.deepEqual(output.edits, [{ at: { start: 0, end: 19 }, depth: 0, results: 1 }]);
 });
 
 describe("a run with a map", () => {
@@ -80,8 +112,9 @@ describe("a run with a map", () => {
     });
     await stage.commit(run, { runs: [{ ...change, mapCounts: [{ node: 1, items }] }], births });
   };
-  const ends = (item: number, state: "SUCCEEDED" | "DEAD") => {
-    const end = { state, attempt: 1, queue: "NONE", finishedAt: 5, error: state === "DEAD" ? error : null } as const;
+  const ends = (item: number, state: "SUCCEEDED" | "DEAD", result: Buffer | null = null) => {
+    const isDead = state === "DEAD";
+    const end = { state, attempt: 1, queue: "NONE", finishedAt: 5, error: isDead ? error : null, result } as const;
     return stage.commit(run, { changes: [firstChange({ id: id(item), rank: 1, dueAt: 1 }, end)] });
   };
   const node = (of = run) => stage.read(`/v1/workflows/${of}/nodes/each`);
@@ -121,6 +154,65 @@ describe("a run with a map", () => {
     assert.equal((await stage.get(`/v1/workflows/${run}/nodes/nobody/items`)).statusCode, 404);
   });
 
+  /** Lines of an answer with results. */
+  const results = async (query = "", of = run) => {
+    const answer = await stage.get(`/v1/workflows/${of}/results?node=each${query}`);
+    assert.deepEqual([answer.statusCode, answer.headers["content-type"]], [200, "application/x-ndjson"]);
+    assert.ok(answer.body === "" || answer.body.endsWith("\n"));
+    return answer.body.split("\n").slice(0, -1);
+  };
+  const result = (item: number, state: string | null, json: string, executionId: string | null = id(item)) => {
+    return `${JSON.stringify({ item, executionId, state }).slice(0, -1)},"result":${json}}`;
+  };
+
+  it("gives the results of its items line by line, as the handlers returned them", async () => {
+    assert.deepEqual(await results(), [], "the items are not counted");
+    await counts(5, [0, 1, 2, 3]);
+    await ends(0, "SUCCEEDED", Buffer.from('{"rows": [12345678901234567890,\r\n1.50], "a": "\\n"}'));
+    await ends(2, "DEAD");
+    await ends(3, "SUCCEEDED");
+    const all = [
+      result(0, "SUCCEEDED", '{"rows": [12345678901234567890,  1.50], "a": "\\n"}'),
+      result(1, null, "null"),
+      result(2, "DEAD", "null"),
+      result(3, "SUCCEEDED", "null"),
+      result(4, null, "null", null),
+    ];
+    assert.deepEqual(await results(), all);
+    assert.deepEqual(await results("&from=1&limit=3"), all.slice(1, 4));
+    assert.deepEqual(await results("&from=4&limit=1000"), all.slice(4));
+    assert.deepEqual(await results("&from=5"), []);
+    const refused = async (query: string) => (await stage.get(`/v1/workflows/${run}/results${query}`)).statusCode;
+    assert.deepEqual(
+      await Promise.all(
+        ["?node=first", "?node=nobody", "", "?node=each&from=-1", "?node=each&limit=1001"].map(refused),
+      ),
+      [409, 404, 400, 400, 400],
+    );
+  });
+
+  it("ends an answer with results after 4 MiB of them", async () => {
+    await counts(7, [0, 1, 2, 3, 4, 5, 6]);
+    const large = Buffer.from(JSON.stringify("x".repeat(1_000_000)));
+    for (const item of [0, 1, 2, 3, 4, 5, 6]) await ends(item, "SUCCEEDED", large);
+    const first = await results();
+    assert.equal(first.length, 5);
+    assert.deepEqual(
+      [first, await results("&from=5")].flat(),
+      [0, 1, 2, 3, 4, 5, 6].map((item) => result(item, "SUCCEEDED", large.toString())),
+    );
+  });
+
+  it("gives results that a retry keeps from the earlier run", async () => {
+    await counts(3, [0, 1, 2]);
+    for (const item of [0, 2]) await ends(item, "SUCCEEDED", Buffer.from(String(item)));
+    await ends(1, "DEAD");
+    await stage.runEnds(run, { state: "DEAD", reason: "NODE_DEAD", error });
+    const { workflowId } = (await stage.post(`/v1/workflows/${run}/retry`)).json();
+    const kept = [result(0, "SUCCEEDED", "0"), result(1, null, "null", null), result(2, "SUCCEEDED", "2")];
+    assert.deepEqual(await results("", workflowId), kept);
+  });
+
   it("tells why the items could not be counted", async () => {
     const [row] = await stage.store.load([run]);
     assert.ok(row);
@@ -146,6 +238,11 @@ describe("a run with a map", () => {
     for (const item of [0, 1, 3]) await ends(item, "SUCCEEDED");
     await ends(2, "DEAD");
     await stage.runEnds(run, { state: "DEAD", reason: "NODE_DEAD", error });
+    const itemsDead = { name: "ItemsDead", message: "1 of its items is DEAD, and it tolerates 0" };
+    const { failed } = await stage.read(`/v1/workflows/${run}`);
+    const ofMap = { executionId: null, attempt: 0, reason: null, error: itemsDead, finishedAt: null };
+    assert.deepEqual(failed, [{ name: "each", ...ofMap }]);
+    assert.deepEqual((await node()).error, itemsDead);
     const answer = await stage.post(`/v1/workflows/${run}/retry`);
     assert.equal(answer.statusCode, 201, answer.body);
     const { workflowId, state } = answer.json();
@@ -169,5 +266,20 @@ describe("a run with a map", () => {
     assert.deepEqual(executionIds, { last: nodeExecutionId(workflowId, 2, null, 0) });
     const { state, keptFrom } = await node(workflowId);
     assert.deepEqual([state, keptFrom], ["SUCCEEDED", { workflowId: run, executionId: null }]);
+  });
+
+  it("whose map has succeeded without items keeps it in a retry, and in a retry of the retry", async () => {
+    await counts(0, []);
+    let failed = run;
+    for (const _ of [1, 2]) {
+      if (failed === run) await stage.bears(run, 2, "echo");
+      await stage.ends(failed, 2, { state: "DEAD", error, ended: [], failures: 1 });
+      await stage.runEnds(failed, { state: "DEAD", reason: "NODE_DEAD", error });
+      const answer = await stage.post(`/v1/workflows/${failed}/retry`);
+      assert.equal(answer.statusCode, 201, answer.body);
+      failed = answer.json().workflowId;
+      const { state, keptFrom } = await node(failed);
+      assert.deepEqual([state, keptFrom], ["SUCCEEDED", { workflowId: run, executionId: null }]);
+    }
   });
 });

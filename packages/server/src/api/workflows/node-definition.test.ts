@@ -42,10 +42,30 @@ describe("the definition of a workflow's node", () => {
     ]);
   });
 
-  it("is refused while the task of its handler declares a concurrency key, which a node cannot have", () => {
-    const faults = nodeDefinition(node, {}, book({ concurrencyKey: "smtp" }, true), NOW);
+  it("has its own concurrency key, or the one that the task of its handler declares for all payloads", () => {
+    const declared = book({ concurrencyKey: "smtp", concurrencyLimit: 3 }, true);
+    const keyOf = (...given: Parameters<typeof nodeDefinition>) => {
+      const { concurrencyKey, concurrencyLimit } = defined(...given);
+      return [concurrencyKey, concurrencyLimit];
+    };
+    assert.deepEqual(keyOf(node, {}, declared, NOW), ["smtp", 3]);
+    assert.deepEqual(keyOf({ ...node, concurrencyKey: "own" }, {}, declared, NOW), ["own", 3]);
+    assert.deepEqual(keyOf({ ...node, concurrencyKey: "own", concurrencyLimit: 2 }, {}, book({}), NOW), ["own", 2]);
+    assert.deepEqual(keyOf(node, {}, book({}), NOW), [undefined, undefined]);
+  });
+
+  it("is refused while the task of its handler declares a key that depends on the payload, unless it has its own", () => {
+    const declared = book({ concurrencyKey: "smtp-{payload.host}" }, true);
+    const faults = nodeDefinition(node, {}, declared, NOW);
     assert.ok(Array.isArray(faults));
-    assert.equal(faults[0]?.field, "target.handler");
-    assert.match(faults[0]?.message ?? "", /"smtp"/);
+    assert.equal(faults[0]?.field, "concurrencyKey");
+    assert.match(faults[0]?.message ?? "", /"smtp-\{payload.host\}"/);
+    assert.equal(defined({ ...node, concurrencyKey: "own" }, {}, declared, NOW).concurrencyKey, "own");
+  });
+
+  it("is refused with a limit for a key that it does not have", () => {
+    const faults = nodeDefinition({ ...node, concurrencyLimit: 2 }, {}, book({}), NOW);
+    assert.ok(Array.isArray(faults));
+    assert.equal(faults[0]?.field, "concurrencyLimit");
   });
 });

@@ -10,11 +10,11 @@ import { decodeGraph } from "../../domain/workflow/graph-bytes.ts";
 import { type KeptNode, keptByNode, keptCompensations } from "../../domain/workflow/kept-nodes.ts";
 import { type ItemStates, progressOf } from "../../domain/workflow/map-counts.ts";
 import type { RunProgress } from "../../domain/workflow/readiness.ts";
+import { type DefinedPart, decodePart, withDefinitions, withParts } from "../../domain/workflow/spawned-parts.ts";
+import { decodeNodes } from "../../domain/workflow/stored-nodes.ts";
 import type { Store } from "../../ports/store.ts";
 import type { StoreQueries } from "../../ports/store-queries.ts";
 import type { NodeSummary, RunView, StoreRuns } from "../../ports/store-runs.ts";
-import { type DefinedPart, decodePart, withDefinitions, withParts } from "../../domain/workflow/spawned-parts.ts";
-import { decodeNodes } from "../../domain/workflow/stored-nodes.ts";
 import type { LiveView, Overlaid } from "../executions/live.ts";
 
 /** Definitions of workflows that stay decoded. */
@@ -36,6 +36,8 @@ export interface RunPicture extends Decoded {
   definedGraph: WorkflowGraph;
   /** Nodes that handlers have added. */
   parts: readonly DefinedPart[];
+  /** Name of the node whose sub-workflow the run is; null: the run is that of a job, or its parent is gone. */
+  parentNode: string | null;
   /** Executions of nodes that have one. */
   executions: ReadonlyMap<number, Overlaid<NodeSummary>>;
   progress: RunProgress;
@@ -87,7 +89,8 @@ export class RunReader {
     const compensations = new Map(overlaid.map((row) => [nodeOfCompensation(row.ofRun.node), row]));
     const compensation = compensationIn(run, nodes, progress, undoing);
     const ofNodes = { progress, items, executions, kept: keptByNode(run.kept) };
-    return { run, definedGraph, parts, graph, nodes, ...ofNodes, compensation, compensations };
+    const parentNode = run.parent === null ? null : await this.nameOf(run.parent.run, run.parent.node);
+    return { run, parentNode, definedGraph, parts, graph, nodes, ...ofNodes, compensation, compensations };
   }
 
   /** Name of a node, also by the number of its compensation; null: the run is gone. @throws {StoreUnavailable} */
@@ -98,12 +101,12 @@ export class RunReader {
   }
 
   /** Number of a node, by its name; null: the run, or the node, does not exist. @throws {StoreUnavailable} */
-  async nodeNamed(id: ExecutionId, wanted: string): Promise<{ node: number; isMap: boolean } | null> {
+  async nodeNamed(id: ExecutionId, wanted: string): Promise<{ run: RunView; node: number; isMap: boolean } | null> {
     const run = await this.read(id);
     if (run === null) return null;
     const { graph, nodes } = this.#decodeRun(run);
     const node = nodes.findIndex(({ name }) => name === wanted);
-    return node === -1 ? null : { node, isMap: graph.isMap(node) };
+    return node === -1 ? null : { run, node, isMap: graph.isMap(node) };
   }
 
   async #rows(run: ExecutionId): Promise<NodeSummary[]> {
@@ -127,8 +130,9 @@ export class RunReader {
     return { definedGraph: graph, parts, graph: withParts(graph, parts), nodes: withDefinitions(nodes, parts) };
   }
 
-  #decode({ jobId, jobVersion, graph: bytes, definitions }: RunView): Decoded {
-    const key = `${jobId} ${jobVersion}`;
+  #decode({ jobId, jobVersion, parent, graph: bytes, definitions }: RunView): Decoded {
+    // The sub-workflows of a run have the id of the run as that of their job.
+    const key = `${jobId} ${parent?.node ?? ""} ${jobVersion}`;
     let decoded = this.#decoded.get(key);
     this.#decoded.delete(key);
     if (decoded === undefined) {

@@ -32,17 +32,21 @@ export function signalNodeRoute(app: HttpApp, deps: SignalDependencies & { runs:
       const picture = await knownPicture(deps.runs, workflowId);
       const { executionId: run, shard } = picture.run;
       const node = numberOf(picture, name);
+      if (picture.nodes[node]?.workflow !== undefined) throw new ProblemError(problem("wrong-state", OF_CHILD));
       if (picture.graph.isMap(node)) throw new ProblemError(problem("wrong-state", OF_MAP));
       const executionId = nodeExecutionId(run, node, null, 0);
       // The execution of a final node answers a repeat of an earlier signal.
       if (picture.progress.stateOf(node) !== "LIVE" && !picture.executions.has(node)) refuseUnborn(picture, node);
-      const outcome = await passSignal(deps, { shard, executionId, ofNode: { run, node } }, signal);
+      const isKeyed = picture.nodes[node]?.concurrencyKey !== undefined && ({ isKeyed: true } as const);
+      const outcome = await passSignal(deps, { shard, executionId, ofNode: { run, node, ...isKeyed } }, signal);
       const { code, body } = signalAnswer(outcome, signal, noSuchWorkflow);
       return reply.code(code).send(body);
     });
   });
 }
 
+const OF_CHILD =
+  "the node runs a sub-workflow, and no handler: send the signal to a node of its run, which is childWorkflowId of the node";
 const OF_MAP =
   "the node is a map: each of its items has an execution. Send the signal to POST /v1/executions/{executionId}/signals; " +
   "GET /v1/workflows/{workflowId}/nodes/{name}/items has the ids";

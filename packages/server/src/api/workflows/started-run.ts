@@ -1,3 +1,4 @@
+import { SUB_WORKFLOW_HANDLER } from "@mainspring/contract/limits";
 import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
 import type { JobHandlers } from "../handlers/job-handlers.ts";
 
@@ -21,6 +22,7 @@ export async function rootWarnings(
 ): Promise<{ warnings?: string[] }> {
   const targets = new Map<string, { pool: string; handler: string }>();
   for (const { pool, handler } of roots) {
+    if (handler === SUB_WORKFLOW_HANDLER) continue;
     if (targets.size < WARNED_MAX) targets.set(`${pool}\u0000${handler}`, { pool, handler });
   }
   const warnings: string[] = [];

@@ -48,8 +48,11 @@ export function answerOf(
   if (deduplicated) return { workflowId, jobId, deduplicated };
   const { scheduledAt } = definition;
   const startsAt = scheduledAt > takenAt ? formatInstant(scheduledAt) : null;
-  const isOpen = startsAt === null && startsAtOnce(definition) && !hasRootMap(nodes);
-  const roots = nodes.flatMap(({ dependsOn }, node) => (dependsOn.length === 0 ? [node] : []));
-  const first = isOpen ? roots.slice(0, ROOTS_MAX) : null;
+  const roots = nodes.flatMap(({ dependsOn }, node) => (dependsOn.length === 0 ? [node] : [])).slice(0, ROOTS_MAX);
+  const starts = startsAtOnce(
+    definition,
+    roots.map((node) => nodes[node]),
+  );
+  const first = startsAt === null && starts && !hasRootMap(nodes) ? roots : null;
   return { workflowId, jobId, ...startedBody(workflowId, nodes, first), startsAt };
 }

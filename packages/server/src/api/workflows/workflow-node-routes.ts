@@ -93,7 +93,10 @@ function explainRoute(app: HttpApp, runs: RunReader, explain: Explain): void {
     const awaited = state === "BLOCKED" && picture.progress.openEdges(node) === 0 ? picture.run.executionId : null;
     const ofMap = mapReasons(picture, node);
     const told = ofMap !== null ? null : await toldOf(explain, executionId ?? awaited);
-    const reasons = ofMap ?? told?.reasons ?? reasonsOf(picture, node);
+    const isOpenChild =
+      picture.nodes[node]?.workflow !== undefined && executionId !== null && told?.state === "RUNNING";
+    const child = isOpenChild ? [{ reason: "CHILD_RUNS", workflowId: executionId } as const] : [];
+    const reasons = [...child, ...(ofMap ?? told?.reasons ?? reasonsOf(picture, node))];
     const known = executionId === null ? state : (told?.state ?? state);
     const of = { workflowId: picture.run.executionId, node: params.name };
     const compensation = await explainedCompensation(picture, node, explain);

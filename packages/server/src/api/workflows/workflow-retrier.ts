@@ -7,22 +7,22 @@ import { laneHash } from "../../domain/lane.ts";
 import { rankOf } from "../../domain/rank.ts";
 import { compensationOf } from "../../domain/workflow/compensation-number.ts";
 import type { StoredNode } from "../../domain/workflow/definition.ts";
-import { type KeptNodes, keptItems, partsToKeep, rangesOf } from "../../domain/workflow/kept-nodes.ts";
 import type { WorkflowGraph } from "../../domain/workflow/graph.ts";
+import { type KeptNodes, keptItems, partsToKeep, rangesOf } from "../../domain/workflow/kept-nodes.ts";
 import type { MapCount } from "../../domain/workflow/map-counts.ts";
 import { withParts } from "../../domain/workflow/spawned-parts.ts";
 import type { Bus } from "../../ports/bus.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { Store } from "../../ports/store.ts";
 import type { JobView } from "../../ports/store-queries.ts";
-import type { NewRetry, RetryOutcome } from "../../ports/store-runs.ts";
+import type { NewRetry, RetryOutcome, RunView } from "../../ports/store-runs.ts";
 import { type FieldError, invalid, ProblemError, problem } from "../http/errors.ts";
 import { refusalOf } from "../jobs/change-refusals.ts";
 import type { PoolOrderings } from "../pools/pool-orderings.ts";
 import { hintRows } from "../submit/hints.ts";
 import { accepted, type Idempotency, type JobIntake } from "../submit/job-intake.ts";
 import { candidateOf } from "../submit/new-job.ts";
-import { beginningOf, beginningOfCompensation, makingRoots, startsAtOnce } from "./new-workflow.ts";
+import { beginningOf, beginningOfCompensation, makingRoots, startsAtOnce, workOf } from "./new-workflow.ts";
 import type { RunPicture, RunReader } from "./run-picture.ts";
 import { startedBody } from "./started-run.ts";
 import { knownPicture } from "./workflow-routes.ts";
@@ -32,9 +32,11 @@ export interface RetrierDependencies {
   bus: Bus;
   runtime: Runtime;
   orderings: PoolOrderings;
-  runs: Pick<RunReader, "picture">;
+  runs: Pick<RunReader, "picture" | "read">;
   intake: Pick<JobIntake, "turns">;
 }
+
+type From = NonNullable<WorkflowRetry["from"]>;
 
 interface Retried {
   replayed: boolean;
@@ -56,20 +58,16 @@ export class WorkflowRetrier {
    * @throws {ProblemError} 400 for unknown names, 404, 409 with what would be right, 422
    * @throws {StoreUnavailable} there may or may not be a new run
    */
-  async retry(
-    workflowId: ExecutionId,
-    from: NonNullable<WorkflowRetry["from"]>,
-    idempotency: Idempotency,
-  ): Promise<Retried> {
+  async retry(workflowId: ExecutionId, from: From, idempotency: Idempotency): Promise<Retried> {
     const { store, bus, runs } = this.#deps;
     // The first answer counts for a repeat, whatever has become of the runs since.
     const known = idempotency === null ? null : await store.queries.answered(idempotency);
-    if (known !== null) return await this.#repeated(accepted(known).jobs[0]?.executionId ?? "");
+    if (known !== null) return await this.#repeated(accepted(known).jobs[0]?.executionId ?? "", from);
     const picture = await knownPicture(runs, workflowId);
     const asked = await this.#make(picture, from, idempotency);
     const outcome = await store.runs.retry(asked);
     if (outcome.kind !== "ACCEPTED") throw refused(outcome);
-    if (outcome.replayed) return await this.#repeated(outcome.executionId);
+    if (outcome.replayed) return await this.#repeated(outcome.executionId, from);
     const rows = asked.queue === "OPEN" ? asked.roots.map(({ row }) => row) : [candidateOf(asked)];
     hintRows(
       bus,
@@ -81,29 +79,29 @@ export class WorkflowRetrier {
     return { replayed: false, body, first: first.map((node) => picture.nodes[node] as StoredNode) };
   }
 
-  async #repeated(workflowId: ExecutionId): Promise<Retried> {
-    const picture = await knownPicture(this.#deps.runs, workflowId);
-    const { executionId, jobId, retryOf, kept, outcome } = picture.run;
+  async #repeated(workflowId: ExecutionId, from: From): Promise<Retried> {
+    const { runs } = this.#deps;
+    const picture = await knownPicture(runs, workflowId);
+    const { executionId, jobId, retryOf, kept } = picture.run;
     const job = await this.#deps.store.queries.getJob(DEFAULT_TENANT, jobId);
-    const begin = beginningOf(picture.graph, { kept, mapCounts: keptCounts(picture, kept) });
-    const isOpen = job === null || startsAtOnce(retriedDefinition(job, picture.run.createdAt));
-    // A run that goes on with a compensation has no executions of nodes.
-    const isResumed = outcome !== null && picture.executions.size === 0 && picture.items.length === 0;
-    const starts = isOpen && (isResumed || !begin.hasMaps);
-    const first = starts ? (isResumed ? [] : begin.first) : null;
+    const base = retryOf === null ? null : await runs.read(retryOf);
+    const isResumed = base !== null && resumedOutcome(base, from) !== null;
+    const begin = isResumed
+      ? beginningOfCompensation(picture, kept)
+      : beginningOf(picture.graph, { kept, mapCounts: keptCounts(picture, kept) });
+    const isOpen = job === null || opensAtOnce(job, picture.run.createdAt, picture, begin.first);
+    const named = isResumed ? [] : begin.first;
+    const first = isOpen && !begin.hasMaps ? named : null;
     return { replayed: true, body: bodyOf({ executionId, jobId, retryOf: retryOf ?? "" }, picture, first), first: [] };
   }
 
   /** @throws {ProblemError} */
-  async #make(
-    picture: RunPicture,
-    from: NonNullable<WorkflowRetry["from"]>,
-    idempotency: Idempotency,
-  ): Promise<NewRetry> {
+  async #make(picture: RunPicture, from: From, idempotency: Idempotency): Promise<NewRetry> {
     const { store, runtime, orderings, intake } = this.#deps;
     const { run, nodes } = picture;
+    if (run.parent !== null) throw wrongState(ofParent(run.parent.run));
     const again = numbersOf(picture, from);
-    const outcome = from === "FAILED" && run.reason === "COMPENSATION_FAILED" ? run.outcome : null;
+    const outcome = resumedOutcome(run, from);
     const { kept, parts } = outcome === null ? keptOf(picture, again) : keptOfCompensation(picture);
     const graph = graphWith(picture, parts);
     const mapCounts = keptCounts(picture, kept);
@@ -115,7 +113,7 @@ export class WorkflowRetrier {
     const orderingOf = await orderings.read();
     const createdAt = runtime.now();
     const definition = retriedDefinition(job, createdAt);
-    const isOpen = startsAtOnce(definition) && !begin.hasMaps;
+    const isOpen = opensAtOnce(job, createdAt, picture, begin.first) && !begin.hasMaps;
     const { pool, handler, requires, priority, concurrencyKey } = definition;
     const { shard, tenant, jobId, jobVersion } = run;
     const executionId = runtime.uuid();
@@ -136,6 +134,18 @@ export class WorkflowRetrier {
   }
 }
 
+function opensAtOnce(job: Pick<JobView, "definition">, at: EpochMs, { nodes }: RunPicture, first: readonly number[]) {
+  return startsAtOnce(
+    retriedDefinition(job, at),
+    first.map((node) => workOf(nodes, node)),
+  );
+}
+
+/** Outcome of a run whose failed compensation a retry goes on with; null: the retry runs nodes. */
+function resumedOutcome({ reason, outcome }: Pick<RunView, "reason" | "outcome">, from: From): RunView["outcome"] {
+  return from === "FAILED" && reason === "COMPENSATION_FAILED" ? outcome : null;
+}
+
 /** Definition of a further run of a workflow. Its time counts from now, and it is not too late to start. */
 function retriedDefinition({ definition }: Pick<JobView, "definition">, scheduledAt: EpochMs): JobDefinition {
   return { ...definition, scheduledAt, policy: { ...definition.policy, startBefore: null } };
@@ -145,7 +155,7 @@ function retriedDefinition({ definition }: Pick<JobView, "definition">, schedule
  * Numbers of the nodes of a final run that run again besides those that have not SUCCEEDED.
  * @throws {ProblemError} 400: there is no such node; 409: the run has another state
  */
-function numbersOf({ run, nodes }: RunPicture, from: NonNullable<WorkflowRetry["from"]>): Set<number> {
+function numbersOf({ run, nodes }: RunPicture, from: From): Set<number> {
   if (!isFinal(run.state))
     throw wrongState(`the workflow is ${run.state}: only a final one is retried. Wait for its end, or cancel it`);
   if (from === "FAILED") {
@@ -217,9 +227,9 @@ function graphWith({ definedGraph, parts }: RunPicture, firsts: readonly number[
  * @param maps other maps, of which only SUCCEEDED items are kept
  */
 function byRun(picture: RunPicture, numbers: readonly number[], maps: readonly number[]): KeptNodes[] {
-  const byRun = new Map<ExecutionId, { nodes: [number, string | null][]; items: [number, string][] }>();
+  const byRun = new Map<ExecutionId, { nodes: [number, string | null][]; items: Map<number, string> }>();
   const of = (run: ExecutionId) => {
-    const known = byRun.get(run) ?? { nodes: [], items: [] };
+    const known = byRun.get(run) ?? { nodes: [], items: new Map<number, string>() };
     byRun.set(run, known);
     return known;
   };
@@ -227,13 +237,15 @@ function byRun(picture: RunPicture, numbers: readonly number[], maps: readonly n
     const own = { run: picture.run.executionId, branch: picture.executions.get(number)?.ofRun.branch ?? null };
     const { run, branch } = picture.kept.get(number) ?? own;
     of(run).nodes.push([number, branch]);
+    // A map has no execution of its own, also if none of its items has SUCCEEDED in the run.
+    if (picture.graph.isMap(number)) of(run).items.set(number, "");
   }
   for (const node of [...numbers.filter((number) => picture.graph.isMap(number)), ...maps]) {
-    for (const [run, ranges] of itemsByRun(picture, node)) of(run).items.push([node, ranges]);
+    for (const [run, ranges] of itemsByRun(picture, node)) of(run).items.set(node, ranges);
   }
   return Array.from(byRun, ([run, { nodes: own, items }]) => ({
     ...{ run, nodes: own },
-    ...(items.length > 0 && { items }),
+    ...(items.size > 0 && { items: [...items] }),
   }));
 }
 
@@ -270,4 +282,8 @@ function refused(outcome: Exclude<RetryOutcome, { kind: "ACCEPTED" }>): ProblemE
 
 function wrongState(detail: string): ProblemError {
   return new ProblemError(problem("wrong-state", detail));
+}
+
+function ofParent(run: ExecutionId): string {
+  return `the run is that of a sub-workflow: retry the workflow ${run}, of which it is a node`;
 }

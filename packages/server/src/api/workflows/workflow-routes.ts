@@ -3,7 +3,7 @@ import { PAGE_ITEMS_DEFAULT } from "@mainspring/contract/limits";
 import { type Static, Type } from "typebox";
 import { DEFAULT_TENANT } from "../../domain/ids.ts";
 import type { StoreQueries } from "../../ports/store-queries.ts";
-import type { RunFilter } from "../../ports/store-runs.ts";
+import type { RunFilter, RunSummary } from "../../ports/store-runs.ts";
 import type { ExecutionReader } from "../executions/execution-reader.ts";
 import { decodeCursor, encodeCursor } from "../http/cursor.ts";
 import { answer, problems } from "../http/documented.ts";
@@ -21,6 +21,7 @@ const ListQuery = Type.Object(
   {
     state: Type.Optional(ExecutionState),
     name: Type.Optional(Line("the name of a workflow")),
+    parent: Type.Optional(Uuid("a run: its sub-workflows, which are left out otherwise")),
     since: Type.Optional(Instant("created at or after")),
     until: Type.Optional(Instant("created before")),
     ...pageQuery,
@@ -34,7 +35,7 @@ const WaitQuery = Type.Object(
 
 /** Routes GET /v1/workflows and /v1/workflows/{workflowId} */
 export function workflowRoutes(app: HttpApp, queries: StoreQueries, runs: RunReader, reader: ExecutionReader): void {
-  listRoute(app, queries);
+  listRoute(app, queries, runs);
   const schema = {
     operationId: "getWorkflow",
     tags,
@@ -54,7 +55,7 @@ export function workflowRoutes(app: HttpApp, queries: StoreQueries, runs: RunRea
   });
 }
 
-function listRoute(app: HttpApp, queries: StoreQueries): void {
+function listRoute(app: HttpApp, queries: StoreQueries, runs: RunReader): void {
   const schema = {
     operationId: "listWorkflows",
     tags,
@@ -65,14 +66,23 @@ function listRoute(app: HttpApp, queries: StoreQueries): void {
   app.get("/v1/workflows", { schema }, async ({ query }) => {
     const page = { after: decodeCursor("workflows", query.cursor), limit: query.limit ?? PAGE_ITEMS_DEFAULT };
     const { items, next } = await queries.listRuns(DEFAULT_TENANT, filterOf(query), page);
-    return { items: items.map(workflowSummary), nextCursor: encodeCursor("workflows", next) };
+    const names = new Map<number, string | null>();
+    for (const { parent } of items)
+      if (parent !== null && !names.has(parent.node))
+        names.set(parent.node, await runs.nameOf(parent.run, parent.node));
+    const nameOf = ({ parent }: RunSummary) => (parent === null ? null : (names.get(parent.node) ?? null));
+    return {
+      items: items.map((run) => workflowSummary(run, nameOf(run))),
+      nextCursor: encodeCursor("workflows", next),
+    };
   });
 }
 
-function filterOf({ state, name, since, until }: Static<typeof ListQuery>): RunFilter {
+function filterOf({ state, name, parent, since, until }: Static<typeof ListQuery>): RunFilter {
   return {
     ...(state !== undefined && { state }),
     ...(name !== undefined && { name }),
+    ...(parent !== undefined && { parent: parent.toLowerCase() }),
     ...(since !== undefined && { since: Number(parseInstant(since)) }),
     ...(until !== undefined && { until: Number(parseInstant(until)) }),
   };

@@ -18,10 +18,10 @@ import { firesAfter } from "../submit/submit-route.ts";
 import { withCompensations } from "./compensation-payload.ts";
 import { compileTemplates, refuseLarge } from "./compile-templates.ts";
 import { compileWorkflow } from "./compile-workflow.ts";
-import { makingWorkflow } from "./new-workflow.ts";
-import { nodeDefinition } from "./node-definition.ts";
-import { Faults, nodeFault } from "./node-faults.ts";
-import { type ReceivedNodes, readNodes } from "./read-nodes.ts";
+import { type GraphParts, makingWorkflow } from "./new-workflow.ts";
+import { nodeDefinition, sharedKeyFaults } from "./node-definition.ts";
+import { Faults, nodeFault, withinNode } from "./node-faults.ts";
+import { type ReceivedNested, type ReceivedNodes, readNodes } from "./read-nodes.ts";
 import { rootWarnings } from "./started-run.ts";
 import { answerOf, jobOfWorkflow, type WorkflowAnswer } from "./workflow-answer.ts";
 import { WorkflowIntake, type WorkflowIntakeDependencies } from "./workflow-intake.ts";
@@ -81,6 +81,7 @@ export class WorkflowSubmitter {
     requireFeature("WORKFLOWS", this.#deps.lacking);
     refuseLarge(received);
     const submission = await readNodes(received.bytes, received.slices, this.#turns);
+    if (submission.nested.size > 0) requireFeature("SUB_WORKFLOWS", this.#deps.lacking);
     const { handlers, intake } = this.#deps;
     const book = await handlers.policies();
     const job = jobOfWorkflow(received.head);
@@ -113,51 +114,74 @@ export class WorkflowSubmitter {
   async #make(
     { head, input, output }: ReceivedWorkflow,
     given: JobSubmission,
-    { nodes: received, payloads }: ReceivedNodes,
+    received: ReceivedNodes,
     book: PolicyBook,
   ): Promise<Made> {
     const { runtime, orderings } = this.#deps;
     const createdAt = runtime.now();
-    const nodes = await this.#definitions(head, received, book, createdAt);
-    const graph = await compileWorkflow(nodes, head.onFailure ?? "FAIL_FAST", this.#turns);
-    const hasInput = input !== null;
-    const all = await this.#turns.steps(withCompensations(nodes, payloads, hasInput));
-    const texts = { nodes, payloads: all, output, hasInput };
-    const templates = await compileTemplates(texts, graph, this.#turns);
+    const { priority, concurrencyKey, defaults } = head;
+    const context = {
+      ...{ book, createdAt, hasInput: input !== null },
+      heldKeys: concurrencyKey === undefined ? [] : [concurrencyKey],
+      defaults: { ...(priority !== undefined && { priority }), ...defaults },
+    };
     const definition = jobDefinition(given, createdAt);
-    this.#usePools(nodes, definition.pool);
+    const parts = await this.#graph({ head, output, nodes: received }, context);
+    const { nodes } = parts;
+    const refused = this.#deps.pools.use(definition.pool);
+    if (refused !== null) throw new ProblemError(refused);
     const orderingOf = await orderings.read();
     const job = this.#intake.jobOf(definition, input, orderingOf(definition.pool), createdAt);
     if (job === null) return { workflow: null, nodes };
+    return { workflow: await this.#turns.steps(makingWorkflow({ ...parts, job, orderingOf })), nodes };
+  }
+
+  /** Compiles a workflow or sub-workflow, with those of its nodes. @throws {ProblemError} */
+  async #graph({ head, output, nodes: received }: ReceivedNested, context: Context): Promise<GraphParts> {
+    const { payloads } = received;
+    const nodes = await this.#definitions(head, received.nodes, context);
+    const graph = await compileWorkflow(nodes, head.onFailure ?? "FAIL_FAST", this.#turns);
+    const { hasInput } = context;
+    const all = await this.#turns.steps(withCompensations(nodes, payloads, hasInput));
+    const templates = await compileTemplates({ nodes, payloads: all, output, hasInput }, graph, this.#turns);
+    this.#usePools(nodes);
+    const nested = new Map<number, GraphParts>();
+    for (const [index, inner] of received.nested) {
+      const { name, concurrencyKey, priority } = nodes[index] as WorkflowNode;
+      const within: Context = {
+        ...context,
+        hasInput: payloads.has(index),
+        heldKeys: [...context.heldKeys, ...(concurrencyKey === undefined ? [] : [concurrencyKey])],
+        defaults: { ...context.defaults, priority, ...inner.head.defaults },
+      };
+      nested.set(index, await withinNode(index, name, () => this.#graph(inner, within)));
+    }
     const compensatesOnCancel = head.compensate === "ON_FAILURE_OR_CANCEL";
-    const parts = { job, graph, nodes, compensatesOnCancel, ...templates, orderingOf };
-    return { workflow: await this.#turns.steps(makingWorkflow(parts)), nodes };
+    return { graph, nodes, compensatesOnCancel, ...templates, nested };
   }
 
   async #definitions(
-    { priority, compensate, defaults: own = {} }: ReceivedWorkflow["head"],
+    { compensate }: ReceivedNested["head"],
     given: ReceivedNodes["nodes"],
-    book: PolicyBook,
-    createdAt: EpochMs,
+    { defaults, heldKeys, book, createdAt }: Context,
   ): Promise<WorkflowNode[]> {
     const faults = new Faults();
-    const defaults = { ...(priority !== undefined && { priority }), ...own };
     const { pool: _pool, ...policies } = defaults;
     faults.add(...contradictions({ ...policies, target: { handler: WORKFLOW_HANDLER } }, 0).map(ofDefaults));
     if (faults.list.length > 0) throw new ProblemError(invalid(faults.list));
     const nodes = await this.#turns.map(given, (node, index) => {
       const made = nodeDefinition(node, defaults, book, createdAt);
       if (compensate === "NEVER" && node.compensate !== undefined) faults.add(nodeFault(index, node.name, NEVER));
-      if (!Array.isArray(made)) return made;
-      faults.add(...made.map((fault) => nodeFault(index, node.name, fault)));
-      return null;
+      const own = Array.isArray(made) ? made : sharedKeyFaults(made, heldKeys);
+      faults.add(...own.map((fault) => nodeFault(index, node.name, fault)));
+      return Array.isArray(made) ? null : made;
     });
     if (faults.list.length > 0) throw new ProblemError(invalid(faults.list));
     return nodes.filter((node) => node !== null);
   }
 
   /** @throws {ProblemError} 409: there are too many pools */
-  #usePools(nodes: readonly WorkflowNode[], ownPool: string): void {
+  #usePools(nodes: readonly WorkflowNode[]): void {
     const used = new Set<string>();
     const works = nodes.flatMap(({ name, pool, compensate }, index) => [
       { index, name, pool, of: "" },
@@ -172,9 +196,17 @@ export class WorkflowSubmitter {
       const errors = faults.map((fault) => nodeFault(index, name, fault));
       throw new ProblemError({ ...refused, detail: `${errors[0]?.field}: ${errors[0]?.message}`, errors });
     }
-    const refused = used.has(ownPool) ? null : this.#deps.pools.use(ownPool);
-    if (refused !== null) throw new ProblemError(refused);
   }
+}
+
+/** Surroundings of a workflow or sub-workflow of a request. */
+interface Context {
+  defaults: NonNullable<WorkflowEnvelope["defaults"]>;
+  /** Concurrency keys of the runs in which its own runs. */
+  heldKeys: readonly string[];
+  hasInput: boolean;
+  book: PolicyBook;
+  createdAt: EpochMs;
 }
 
 const NEVER: FieldError = {

@@ -1,4 +1,4 @@
-import type { Workflow, WorkflowGraphBody, WorkflowNode, WorkflowSummary } from "@mainspring/contract";
+import type { FailedNode, Workflow, WorkflowGraphBody, WorkflowNode, WorkflowSummary } from "@mainspring/contract";
 import { EXECUTION_STATES, NODE_STATES, type NodeState } from "@mainspring/contract/enums";
 import { type ExecutionState, isFinal } from "../../domain/execution.ts";
 import { conditionOfEdge, edgesOf, nodeOfEdge } from "../../domain/workflow/adjacency.ts";
@@ -6,6 +6,7 @@ import { compensationOf } from "../../domain/workflow/compensation-number.ts";
 import { conditionOf } from "../../domain/workflow/conditions.ts";
 import { keptItems } from "../../domain/workflow/kept-nodes.ts";
 import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
+import { submittedText } from "../../ports/references/template.ts";
 import type { RunSummary } from "../../ports/store-runs.ts";
 import { rawOrNull } from "../http/body/raw-json.ts";
 import { formatInstant, formatInstantOrNull } from "../http/instants.ts";
@@ -16,7 +17,8 @@ import { type RunPicture, shownMode, stateOfCompensation, stateOfNode } from "./
 const FAILED_MAX = 20;
 const NAMES_MAX = 20;
 
-export function workflowSummary(run: RunSummary): WorkflowSummary {
+/** @param parentNode name of the node whose sub-workflow the run is; null: the run is that of a job, or the name is not known */
+export function workflowSummary(run: RunSummary, parentNode: string | null): WorkflowSummary {
   const { executionId, jobId, tenant, name, labels, priority, state, reason, nodes } = run;
   return {
     ...{ workflowId: executionId, jobId, tenant, name, labels: { ...labels }, priority, state, reason, nodes },
@@ -27,6 +29,7 @@ export function workflowSummary(run: RunSummary): WorkflowSummary {
     finishedAt: formatInstantOrNull(run.finishedAt),
     deadline: run.startedAt === null ? null : formatInstant(run.dueAt),
     retryOf: run.retryOf,
+    parent: run.parent && { workflowId: run.parent.run, node: parentNode ?? "", item: run.parent.item },
   };
 }
 
@@ -37,17 +40,17 @@ export function modeOf(run: RunSummary): Pick<WorkflowSummary, "mode" | "paused"
 }
 
 export function workflowBody(picture: RunPicture): Workflow {
-  const { run, graph, executions, compensations } = picture;
+  const { run, graph } = picture;
   return {
-    ...workflowSummary(run),
+    ...workflowSummary(run, picture.parentNode),
     onFailure: graph.onFailure,
     compensate: compensationPolicyOf(picture),
-    input: rawOrNull(run.payload),
+    input: rawOrNull(run.payload === null ? null : submittedText(run.payload)),
     result: rawOrNull(run.result),
     error: run.error,
     counts: countsOf(picture),
-    failed: failedOf(picture, executions),
-    failedCompensations: failedOf(picture, compensations),
+    failed: failedNodes(picture),
+    failedCompensations: failedCompensations(picture),
     retriedBy: [...run.retriedBy],
   };
 }
@@ -65,13 +68,35 @@ function compensationPolicyOf({ nodes }: RunPicture): Workflow["compensate"] {
   return undone.onCancel ? "ON_FAILURE_OR_CANCEL" : "ON_FAILURE";
 }
 
-/** @param executions by node */
-function failedOf({ nodes }: RunPicture, executions: RunPicture["executions"]): Workflow["failed"] {
-  const dead = [...executions].filter(([, { state }]) => state === "DEAD").slice(0, FAILED_MAX);
-  return dead.map(([node, { executionId, attempt, reason, error, finishedAt }]) => ({
-    ...{ name: nodes[node]?.name ?? "", executionId, attempt, reason, error },
-    finishedAt: formatInstantOrNull(finishedAt),
-  }));
+/** DEAD nodes and maps. */
+function failedNodes(picture: RunPicture): Workflow["failed"] {
+  const { graph, progress } = picture;
+  const maps = [...graph.maps.keys()].filter((node) => progress.stateOf(node) === "DEAD");
+  const dead = [...maps, ...deadOf(picture.executions)].sort((a, b) => a - b).slice(0, FAILED_MAX);
+  return dead.map((node) => failedNode(picture, picture.executions, node));
+}
+
+/** DEAD compensations. */
+function failedCompensations(picture: RunPicture): Workflow["failedCompensations"] {
+  const { compensations } = picture;
+  return deadOf(compensations)
+    .slice(0, FAILED_MAX)
+    .map((node) => failedNode(picture, compensations, node));
+}
+
+function deadOf(executions: RunPicture["executions"]): number[] {
+  return [...executions].flatMap(([node, { state }]) => (state === "DEAD" ? [node] : []));
+}
+
+/** @param executions of nodes or of compensations, by node */
+function failedNode(picture: RunPicture, executions: RunPicture["executions"], node: number): FailedNode {
+  const row = executions.get(node);
+  return {
+    ...{ name: picture.nodes[node]?.name ?? "", executionId: row?.executionId ?? null, attempt: row?.attempt ?? 0 },
+    ...{ reason: row?.reason ?? null, error: row?.error ?? null },
+    finishedAt: formatInstantOrNull(row?.finishedAt ?? null),
+    ...mapFailure(picture, node),
+  };
 }
 
 export function workflowNode(picture: RunPicture, node: number): WorkflowNode {
@@ -89,6 +114,7 @@ export function workflowNode(picture: RunPicture, node: number): WorkflowNode {
     because: because(picture, node),
     compensation: compensationView(picture, node),
     items: itemsOf(picture, node),
+    childWorkflowId: picture.nodes[node]?.workflow === undefined ? null : (row?.executionId ?? null),
     ...mapFailure(picture, node),
   };
 }
@@ -103,11 +129,17 @@ function itemsOf({ graph, run, items }: RunPicture, node: number): WorkflowNode[
   return { total: typeof total === "number" ? total : null, kept, ...counts };
 }
 
-/** Reason and error of a map whose items cannot be counted. */
-function mapFailure({ run }: RunPicture, node: number): Partial<WorkflowNode> {
+/** Reason and error of a map that is DEAD: its items cannot be counted, or too many of them are DEAD. */
+function mapFailure({ run, graph, progress, items }: RunPicture, node: number): MapFailureView {
+  if (!graph.isMap(node) || progress.stateOf(node) !== "DEAD") return {};
   const counted = run.mapCounts.find((count) => count.node === node)?.items;
-  return typeof counted === "object" ? { reason: counted.reason, error: counted.error } : {};
+  if (typeof counted === "object") return { reason: counted.reason, error: counted.error };
+  const dead = items.find((states) => states.node === node && states.state === "DEAD")?.items.length ?? 0;
+  const message = `${dead} of its items ${dead === 1 ? "is" : "are"} DEAD, and it tolerates ${graph.maps.get(node)?.tolerate ?? 0}`;
+  return { error: { name: "ItemsDead", message } };
 }
+
+type MapFailureView = Partial<Pick<FailedNode, "reason" | "error">>;
 
 /** Compensation of a node; null: the run does not compensate the node, or not yet. */
 export function compensationView(picture: RunPicture, node: number): WorkflowNode["compensation"] {

@@ -1,3 +1,4 @@
+import type { JobId } from "../ids.ts";
 import type { ExecutionPolicy } from "../job.ts";
 import type { MapRules } from "./map-items.ts";
 
@@ -38,6 +39,10 @@ export interface NodeWork {
   /** 0 to 9; 5 is normal. */
   priority: number;
   policy: ExecutionPolicy;
+  /** Key that the node shares with the executions of jobs and of other nodes; left out: none. */
+  concurrencyKey?: string;
+  /** Executions of the key that run at once, at most; left out: 1. The limit of the newest execution counts. */
+  concurrencyLimit?: number;
 }
 
 /** Node of a workflow, with every default filled in: one execution of each run. */
@@ -80,6 +85,8 @@ export interface StoredWork extends NodeWork {
   payloadBytes: number;
   /** Array of a map. Left out: the node is no map. */
   items?: ItemsSource;
+  /** Id under which the store has the sub-workflow that the node runs. Left out: the node runs none. */
+  workflow?: JobId;
 }
 
 /** The part of a node's definition that its executions copy, and the name for messages; the store keeps it. */

@@ -1,6 +1,7 @@
 import type { ExecutionId } from "../ids.ts";
 import { edgesOf, nodeOfEdge } from "./adjacency.ts";
 import { isCompensation, nodeOfCompensation } from "./compensation-number.ts";
+import { nodeExecutionId } from "./node-id.ts";
 import type { NodeOutcome, RunProgress } from "./readiness.ts";
 
 /** Nodes that a run keeps from one earlier run of the same graph, which has their executions and so their results. */
@@ -86,6 +87,29 @@ export function* keptCompensations(kept: readonly KeptNodes[]): Generator<number
 /** SUCCEEDED items of a map that earlier runs have. */
 export function* keptItems(kept: readonly KeptNodes[], map: number): Generator<number> {
   for (const { items = [] } of kept) for (const [node, ranges] of items) if (node === map) yield* itemsOfRanges(ranges);
+}
+
+/** Earlier runs that have the executions of SUCCEEDED items of a map, by item. */
+export function runsOfItems(kept: readonly KeptNodes[], map: number): Map<number, ExecutionId> {
+  const runs = new Map<number, ExecutionId>();
+  for (const one of kept) for (const item of keptItems([one], map)) runs.set(item, one.run);
+  return runs;
+}
+
+/**
+ * Executions of a range of a map's items.
+ * @param elsewhere earlier runs that have the executions of some items
+ */
+export function itemIds(
+  run: ExecutionId,
+  map: number,
+  elsewhere: ReadonlyMap<number, ExecutionId>,
+  { first, until }: { first: number; until: number },
+): ExecutionId[] {
+  return Array.from({ length: until - first }, (_, place) => {
+    const item = first + place;
+    return nodeExecutionId(elsewhere.get(item) ?? run, map, item, 0);
+  });
 }
 
 /** Results that a base must have: of nodes that are no maps, and of items of maps. */

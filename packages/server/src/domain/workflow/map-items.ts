@@ -14,7 +14,7 @@ export interface MapRows {
   node: number;
   /** Number of items of the array; at least 1. */
   size: number;
-  /** Items whose executions are not final. */
+  /** Items whose executions are not final. Items that are among `ended` too have ended since they were read. */
   live: Iterable<number>;
   /** Items whose executions are final, with their state. SUCCEEDED items of earlier runs are among them. */
   ended: Iterable<readonly [FinalState, Iterable<number>]>;
@@ -42,15 +42,16 @@ export class MapItems {
     this.#rules = rules;
     this.#failsFast = failsFast;
     const born = new Uint8Array(size);
-    for (const item of live) {
-      this.live.add(item);
-      born[item] = 1;
-    }
     for (const [state, items] of ended) {
       for (const item of items) {
         this.#count(state);
         born[item] = 1;
       }
+    }
+    for (const item of live) {
+      if (born[item] === 1) continue;
+      this.live.add(item);
+      born[item] = 1;
     }
     this.#unborn = new PositionSet(size);
     for (let item = 0; item < size; item++) if (born[item] === 0) this.#unborn.add(item);

@@ -5,7 +5,7 @@ import type { FinalState } from "../execution.ts";
 import type { Dependency } from "./definition.ts";
 import type { MapRows } from "./map-items.ts";
 import { type NodeItem, type NodeState, type RunMode, RunProgress } from "./readiness.ts";
-import { type Dag, dags, graphOf } from "./testing/some-graph.ts";
+import { type Dag, dags, graphOf, node } from "./testing/some-graph.ts";
 
 /** Rows of a run with maps. */
 interface Rows {
@@ -213,6 +213,16 @@ function summaryOf(progress: RunProgress): unknown {
     ...[sorted(progress.itemsToCancel()), sorted(progress.liveItems())],
   ];
 }
+
+it("tells the nodes behind a map of an end that comes with the failure of the run, before the first item", () => {
+  const map = { from: "$input", path: [], maxRunning: 1, tolerate: 0 };
+  const nodes = [node("fails"), node("each", {}, { map }), node("tidy", { each: "FINISHED" })];
+  const progress = RunProgress.of(graphOf({ nodes, onFailure: "FAIL_FAST" }), [], [], "RUNNING");
+  assert.deepEqual(progress.takeReady(1), [0]);
+  progress.counted(1, 5);
+  progress.ended(0, { state: "DEAD", branch: null });
+  assert.deepEqual([progress.stateOf(1), progress.stateOf(2)], ["CANCELLED", "READY"]);
+});
 
 it("comes with maps, after every event, to the states that the rows give by themselves, and to the end", () => {
   const policies = fc.constantFrom("FAIL_FAST" as const, "CONTINUE" as const);

@@ -1,5 +1,5 @@
 import type { Candidate } from "../execution.ts";
-import type { EpochMs, ExecutionId, ShardId } from "../ids.ts";
+import { type EpochMs, type ExecutionId, type ShardId, shardKey, shardOf } from "../ids.ts";
 import { type Ordering, rankOf } from "../rank.ts";
 import type { StoredWork } from "./definition.ts";
 import { nodeExecutionId } from "./node-id.ts";
@@ -12,6 +12,14 @@ export interface RunOfNode {
   jobVersion: number;
   /** Planned start of the run. */
   scheduledAt: EpochMs;
+}
+
+/** Shard of a node's execution: that of its concurrency key, where the key's limit is kept, else that of its run. */
+export function shardOfNode(
+  run: Pick<RunOfNode, "id" | "shard" | "tenant">,
+  { concurrencyKey }: Pick<StoredWork, "concurrencyKey">,
+): ShardId {
+  return concurrencyKey === undefined ? run.shard : shardOf(shardKey(run.tenant, concurrencyKey, run.id));
 }
 
 /**
@@ -29,18 +37,19 @@ export function nodeExecution(
   item: number | null = null,
 ): Candidate {
   const { pool, handler, requires, priority, policy, payloadBytes } = definition;
+  const { concurrencyKey = null, concurrencyLimit = 1 } = definition;
   return {
     id: nodeExecutionId(run.id, node, item, 0),
     jobId: run.id,
     node,
     ...(item !== null && { item }),
-    shard: run.shard,
+    shard: shardOfNode(run, definition),
     tenant: run.tenant,
     pool,
     handler,
     requires,
-    concurrencyKey: null,
-    concurrencyLimit: 1,
+    concurrencyKey,
+    concurrencyLimit,
     hasUniqueKey: false,
     priority,
     rank: rankOf(ordering, run.scheduledAt, priority),

@@ -1,4 +1,4 @@
-import type { ExecutionId } from "../ids.ts";
+import type { ExecutionId, JobId } from "../ids.ts";
 
 /** Number of hexadecimal digits and one hyphen with which a UUIDv7 says its time. */
 const TIME_CHARS = 13;
@@ -16,6 +16,33 @@ export function nodeExecutionId(run: ExecutionId, node: number, item: number | n
   const version = `7${hex(a >>> 20, 3)}`;
   const variant = hex(0x8000 | (b >>> 18), 4);
   return `${run.slice(0, TIME_CHARS)}-${version}-${variant}-${hex(c >>> 16, 4)}${hex(d, 8)}`;
+}
+
+/** Kinds of commands whose ids follow from a node; the number takes the place of the salt, behind those of executions. */
+const COMMAND_SALTS = { NODE_ENDED: 0x4000_0001, CANCEL: 0x4000_0002 } as const;
+
+/**
+ * Id of a command that the owner of a run and the owner of a node's concurrency key send each other. A node has one
+ * command of each kind, so that a repeated one finds its place taken.
+ */
+export function nodeCommandId(
+  kind: keyof typeof COMMAND_SALTS,
+  run: ExecutionId,
+  node: number,
+  item: number | null,
+): string {
+  return nodeExecutionId(run, node, item, COMMAND_SALTS[kind]);
+}
+
+/** Takes the place of the salt in ids of sub-workflows. */
+const WORKFLOW_SALT = 0x4000_0003;
+
+/**
+ * Id under which the store keeps the sub-workflow of a node.
+ * @param workflow job of the workflow that has the node, or id of the sub-workflow that has it
+ */
+export function subWorkflowId(workflow: JobId, node: number): JobId {
+  return nodeExecutionId(workflow, node, null, WORKFLOW_SALT);
 }
 
 type Words = [number, number, number, number];

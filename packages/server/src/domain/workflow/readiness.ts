@@ -191,6 +191,10 @@ export class RunProgress {
     return taken;
   }
 
+  isItemLive(node: number, item: number): boolean {
+    return this.#maps.get(node)?.live.has(item) === true;
+  }
+
   /** Live items of all maps. */
   *liveItems(): Generator<NodeItem> {
     for (const [node, { live }] of this.#maps) for (const item of live) yield [node, item];

@@ -15,7 +15,7 @@ export function cancel(step: Step, entry: Entry, command: CancelCommand): Comman
   const isFirst = !isCancelled(entry);
   entry.cancels.push(command.id);
   if (entry.place !== "ASSIGNED") {
-    finishEntry(step, entry, "CANCELLED", {});
+    finishEntry(step, entry, "CANCELLED", { reason: command.reason ?? null });
     return "CANCELLED";
   }
   // The worker of an attempt that was taken over is not found yet. It is told to stop when it is back; until then the

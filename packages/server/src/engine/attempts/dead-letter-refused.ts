@@ -28,6 +28,10 @@ export function deadLetterRefused(
     state.recentWrites.add(change.id, next.number);
     const run = answered.nodeEnds.get(change.id);
     if (run !== undefined) reload(state, next, run);
+    for (const { run, command } of answered.shards.get(shard)?.commands.values() ?? []) {
+      if (command.kind !== "NODE_ENDED" || command.executionId !== change.id) continue;
+      next.addCommand(shard, { run, command: { ...command, state: "DEAD", branch: null } });
+    }
   }
   answered.postpone(new Set(refused.map(({ change }) => change.id)), next);
 }

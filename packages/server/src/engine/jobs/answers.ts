@@ -7,10 +7,15 @@ import type { Step } from "../state.ts";
  * it gets the outcome.
  */
 export function commandDone(step: Step, command: Command, outcome: CommandOutcome): void {
-  step.batch.shard(command.shard).commandsDone.push(command.id);
-  step.state.openCommands.delete(command.id);
-  step.state.recentWrites.add(command.id, step.batch.number);
+  commandApplied(step, command);
   answer(step, command, outcome);
+}
+
+/** Notes that the batch applies a command for which no api waits. */
+export function commandApplied({ state, batch }: Step, command: Command): void {
+  batch.shard(command.shard).commandsDone.push(command.id);
+  state.openCommands.delete(command.id);
+  state.recentWrites.add(command.id, batch.number);
 }
 
 /** Sends the command's outcome to the api that waits for it. */

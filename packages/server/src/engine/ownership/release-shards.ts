@@ -75,9 +75,9 @@ function releaseRuns({ state }: Step, shards: ReadonlySet<ShardId>): void {
   for (const [id, reports] of runs.unfinished) {
     if ([...reports.values()].some(({ report }) => shards.has(report.shard))) runs.unfinished.delete(id);
   }
-  for (const nodes of [runs.ending, runs.fetching])
+  for (const nodes of [runs.ending, runs.fetching, runs.stopped])
     for (const [id, { shard }] of nodes) if (shards.has(shard)) nodes.delete(id);
-  for (const open of [runs.cancels, runs.orders, runs.signals]) {
+  for (const open of [runs.cancels, runs.orders, runs.signals, runs.keyedEnds]) {
     for (const [id, commands] of open) {
       if (!commands.some(({ shard }) => shards.has(shard))) continue;
       for (const command of commands) openCommands.delete(command.id);

@@ -1,4 +1,4 @@
-import { isNode } from "../../domain/execution.ts";
+import { isNodeBesideRun } from "../../domain/execution.ts";
 import type { ShardId } from "../../domain/ids.ts";
 import type { InFlightRow, JournalRef, Recovered } from "../../ports/store.ts";
 import { applyCommands } from "../commands.ts";
@@ -77,7 +77,7 @@ function adopt(step: Step, inFlight: InFlightRow, boxes: ReadonlyMap<string, Jou
   if (lane.gate !== null) lane.gate.running++;
   state.permits.of(row.pool)?.adopted(row.shard);
   state.entries.set(entry.id, entry);
-  if (isNode(row)) state.runs.expect(row.jobId);
+  if (isNodeBesideRun(row)) state.runs.expect(row.jobId);
   if (attemptStartedAt === null) state.unstarted.add(entry);
   seek(step, entry, entry.assigned);
 }

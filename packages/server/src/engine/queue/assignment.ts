@@ -1,4 +1,4 @@
-import { type Candidate, isNode } from "../../domain/execution.ts";
+import { type Candidate, isNodeBesideRun } from "../../domain/execution.ts";
 import { attemptLimitMs } from "../../domain/lifetime.ts";
 import { isCompensation } from "../../domain/workflow/compensation-number.ts";
 import type { Assignment } from "../../ports/messages.ts";
@@ -7,7 +7,7 @@ import type { Step } from "../state.ts";
 
 /** Whether a handler of the execution may add nodes to its run. */
 function mayAdd(row: Candidate): boolean {
-  return isNode(row) && row.item === undefined && !isCompensation(row.node ?? 0);
+  return isNodeBesideRun(row) && row.item === undefined && !isCompensation(row.node ?? 0);
 }
 
 /** Message that assigns the current attempt to its worker, without the payload. */

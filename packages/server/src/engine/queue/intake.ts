@@ -1,4 +1,4 @@
-import { type Candidate, isNode, isRun } from "../../domain/execution.ts";
+import { type Candidate, isNodeBesideRun, isRun } from "../../domain/execution.ts";
 import type { EpochMs } from "../../domain/ids.ts";
 import { LIFETIME_EXCEEDED, lifetimeEnd, lifetimeError } from "../../domain/lifetime.ts";
 import type { RankCursor } from "../../ports/store.ts";
@@ -93,7 +93,7 @@ export function enter(step: Step, entry: Entry): void {
   const { state, now } = step;
   const { row } = entry;
   state.entries.set(entry.id, entry);
-  if (isNode(row)) {
+  if (isNodeBesideRun(row)) {
     state.runs.expect(row.jobId);
     if (hold(step, entry)) return;
   }

@@ -1,3 +1,4 @@
+import { isKeyedNode } from "../../domain/execution.ts";
 import type { ExecutionId } from "../../domain/ids.ts";
 import { isCompensation } from "../../domain/workflow/compensation-number.ts";
 import type { ProgressChange } from "../../domain/workflow/readiness.ts";
@@ -6,13 +7,14 @@ import type { RunMode } from "../../ports/store-runs.ts";
 import type { Batch } from "../batch.ts";
 import type { Input } from "../inputs.ts";
 import { answer } from "../jobs/answers.ts";
-import { bringBorn } from "../queue/intake.ts";
+import { applyHints, bringBorn } from "../queue/intake.ts";
 import type { MachineState, Step } from "../state.ts";
 import { createReady, noteSkips } from "./births.ts";
-import { cancelBorn, cancelForFailure, cancelItems, cancelNodes } from "./cancel-nodes.ts";
+import { cancelBorn, cancelForFailure, cancelItems, cancelNodes, cancelStopped } from "./cancel-nodes.ts";
 import { compensationEnded, confirmCompensations, createCompensations, isCompensated } from "./compensate.ts";
 import { askForCounts, countItems } from "./count-items.ts";
 import { endRun, endRuns } from "./end.ts";
+import { isLive } from "./keyed-nodes.ts";
 import { confirmOrders, followOrders, nodeParked, writeRun } from "./pause.ts";
 import type { NodeEnd, Run, Undo } from "./runs.ts";
 import { addPart } from "./spawn.ts";
@@ -20,17 +22,41 @@ import { addPart } from "./spawn.ts";
 /** Draws the consequences of the ends of nodes in this step. A run that is not in memory is read, and advanced then. */
 export function advanceRuns(step: Step): void {
   const { runs } = step.state;
-  // A run that ends its other nodes adds their ends.
-  for (let end = runs.ended.shift(); end !== undefined; end = runs.ended.shift()) nodeEnded(step, end);
+  const untold = [...runs.untold];
+  runs.untold.clear();
+  for (const run of untold) if (runs.byId.get(run.id) === run) cancelStopped(step, run);
+  // A run that ends its other nodes adds their ends, and asks sub-workflows to end, which end their nodes.
+  while (runs.ended.length + runs.toStop.size > 0) {
+    for (let end = runs.ended.shift(); end !== undefined; end = runs.ended.shift()) nodeEnded(step, end);
+    for (const id of runs.toStop) stopRun(step, id);
+  }
+}
+
+/** Ends the run of a sub-workflow, because its parent asks for it. */
+function stopRun(step: Step, id: ExecutionId): void {
+  const { runs } = step.state;
+  runs.toStop.delete(id);
+  const run = runs.byId.get(id);
+  if (run === undefined) runs.expect(id);
+  else advance(step, run);
 }
 
 function nodeEnded(step: Step, end: NodeEnd): void {
   const { runs } = step.state;
   const run = runs.byId.get(end.run);
+  const { isDurable = false } = end;
+  // A read of the run shows a durable end.
+  if (run === undefined && isDurable) return runs.expect(end.run);
   if (run === undefined) return endEarly(step, end);
-  if (isCompensation(end.node)) return compensationEnded(step, run, end);
+  // The read that has brought the run since may have shown a durable end.
+  if (isDurable && !isLive(run, end)) return;
+  if (isCompensation(end.node)) compensationEnded(step, run, end);
+  if (isCompensation(end.node)) return isDurable ? advance(step, run) : undefined;
+  const { mode } = run.progress;
   applyEnd(step, run, end);
-  advance(step, run, [end.id]);
+  advance(step, run, isDurable ? [] : [end.id]);
+  // No batch has to be answered before the failure of the run is certain.
+  if (isDurable && run.progress.mode !== mode) cancelStopped(step, run);
 }
 
 /** Keeps the end of a node until its run is read. */
@@ -49,12 +75,14 @@ export function applyEnd(step: Step, run: Run, end: NodeEnd): void {
   step.state.recentWrites.add(run.id, step.batch.number);
   if (end.part !== undefined) addPart(run, end.part);
   const { skipped, stopsItems } = end.item === null ? run.progress.ended(end.node, end) : itemEnded(step, run, end);
-  if (skipped.length > 0) noteSkips(step, run, [end.id], skipped);
+  if (skipped.length > 0) noteSkips(step, run, end.isDurable ? [] : [end.id], skipped);
   if (stopsItems) cancelItems(step, run, run.progress.itemsToCancel());
 }
 
 /** Applies the end of an item of a map. */
-function itemEnded(step: Step, run: Run, { id, node, item, state }: NodeEnd): ProgressChange {
+function itemEnded(step: Step, run: Run, { id, node, item, state, isDurable }: NodeEnd): ProgressChange {
+  // The nodes behind a map need not wait for an end that is durable.
+  if (isDurable) return run.progress.itemEnded(node, item ?? 0, state);
   const { number } = step.batch;
   if (run.itemEnds?.batch !== number) run.itemEnds = { batch: number, byMap: new Map() };
   const { byMap } = run.itemEnds;
@@ -104,7 +132,8 @@ function compensate(step: Step, run: Run, undo: Undo): void {
 /** Mode in which the run ends before its nodes have; null: it goes on, or has such a mode already. */
 function endingMode({ state }: Step, { id, mode, timer }: Run): RunMode | null {
   if (mode === "CANCELLING" || mode === "EXPIRING") return null;
-  if (state.runs.cancels.has(id) || state.runs.superseded.has(id)) return "CANCELLING";
+  const { cancels, superseded, stopped } = state.runs;
+  if (cancels.has(id) || superseded.has(id) || stopped.has(id)) return "CANCELLING";
   return timer === null ? "EXPIRING" : null;
 }
 
@@ -190,7 +219,9 @@ export function applyCommitted(step: Step, { nodes, missedRuns, batch }: Extract
   for (const row of nodes.created) {
     const run = runs.byId.get(row.jobId);
     run?.uncommitted.delete(row.id);
-    bringBorn(step, row);
+    // Another owner may have had the shard of the key since, so the row is known only as from a hint.
+    if (isKeyedNode(row)) applyHints(step, [row]);
+    else bringBorn(step, row);
     if (run === undefined) continue;
     cancelBorn(step, run, row);
     nodeParked(step, run, row.id);

@@ -1,4 +1,3 @@
-import { WORKFLOW_LIVE_MAX } from "@mainspring/contract/limits";
 import type { Candidate } from "../../domain/execution.ts";
 import type { ExecutionId } from "../../domain/ids.ts";
 import { laneHash } from "../../domain/lane.ts";
@@ -9,23 +8,27 @@ import { nodeExecution } from "../../domain/workflow/node-execution.ts";
 import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
 import { poolOf, type Step } from "../state.ts";
 import { isHeld } from "./hold.ts";
+import { LIVE_MAX } from "./limits.ts";
 import type { Run } from "./runs.ts";
 
 /** Creates executions of the nodes and items that may start, as far as the window of the run has room. @param ends ends in this batch that made room */
 export function createReady(step: Step, run: Run, ends: readonly ExecutionId[]): void {
   if (isHeld(run)) return;
   const { progress } = run;
-  const nodes = progress.takeReady(WORKFLOW_LIVE_MAX - progress.live);
-  for (const node of nodes) create(step, run, createdNode(step, run, node, null), [...endsBefore(step, run, node)]);
-  const items = progress.takeItems(WORKFLOW_LIVE_MAX - progress.live);
+  const nodes = progress.takeReady(LIVE_MAX - progress.live);
+  for (const node of nodes) create(step, run, node, null, [...endsBefore(step, run, node)]);
+  const items = progress.takeItems(LIVE_MAX - progress.live);
   // An item may have the place of another one only if the other one has ended.
-  for (const [node, item] of items) create(step, run, createdNode(step, run, node, item), ends);
+  for (const [node, item] of items) create(step, run, node, item, ends);
   if (nodes.length + items.length > 0) step.state.recentWrites.add(run.id, step.batch.number);
 }
 
-function create(step: Step, run: Run, row: Candidate, after: readonly ExecutionId[]): void {
+function create(step: Step, run: Run, node: number, item: number | null, after: readonly ExecutionId[]): void {
+  const row = createdNode(step, run, node, item);
+  const workflow = run.read.definitions[node]?.workflow;
+  const birth = { row, laneHash: laneHash(row), after, createdAt: step.now };
   run.uncommitted.add(row.id);
-  step.batch.create({ row, laneHash: laneHash(row), after, createdAt: step.now });
+  step.batch.create(run.shard, workflow === undefined ? birth : { ...birth, workflow });
 }
 
 function createdNode(

@@ -5,8 +5,9 @@ import type { NodeItem } from "../../domain/workflow/readiness.ts";
 import type { RunMode } from "../../ports/store-runs.ts";
 import { orderStop } from "../attempts/cancel.ts";
 import { type Entry, isCancelled } from "../entry.ts";
-import { finishEntry } from "../rows.ts";
+import { finishEntry, forget } from "../rows.ts";
 import type { Step } from "../state.ts";
+import { cancelKeyed, isKeyed } from "./keyed-nodes.ts";
 import type { Run } from "./runs.ts";
 
 /** Reason of a node that its run ended, by the mode of the run. A RUNNING run ends only items of a map that has failed. */
@@ -26,17 +27,13 @@ export function cancelNodes(step: Step, run: Run, nodes: readonly number[]): voi
   cancelExecutions(
     step,
     run,
-    nodes.map((node) => nodeExecutionId(run.id, node, null, 0)),
+    nodes.map((node) => [node, null]),
   );
 }
 
 /** Cancels items whose run or map asks for their end. The end of a map's failed items is durable in the same commit. */
 export function cancelItems(step: Step, run: Run, items: Iterable<NodeItem>): void {
-  cancelExecutions(
-    step,
-    run,
-    Array.from(items, ([node, item]) => nodeExecutionId(run.id, node, item, 0)),
-  );
+  cancelExecutions(step, run, items);
 }
 
 /** Cancels everything whose end the run asks for. */
@@ -46,24 +43,38 @@ export function cancelStopped(step: Step, run: Run): void {
 }
 
 /** Cancels an execution that was just created if its run asks for its end. */
-export function cancelBorn(step: Step, run: Run, { id, node, item }: Candidate): void {
+export function cancelBorn(step: Step, run: Run, { node, item }: Candidate): void {
   if (node === undefined) return;
   const { progress } = run;
   const isStopped = item === undefined ? progress.stops(node) : progress.stopsItemsOf(node);
-  if (isStopped && progress.stateOf(node) === "LIVE") cancelExecutions(step, run, [id]);
+  if (isStopped && progress.stateOf(node) === "LIVE") cancelExecutions(step, run, [[node, item ?? null]]);
 }
 
-function cancelExecutions(step: Step, run: Run, ids: readonly ExecutionId[]): void {
+/** @param executions numbers of nodes, and indexes of items of maps; null: the node is no map */
+function cancelExecutions(
+  step: Step,
+  run: Run,
+  executions: Iterable<readonly [node: number, item: number | null]>,
+): void {
   const { runs, entries } = step.state;
   const isEnding = run.mode === "CANCELLING" || run.mode === "EXPIRING";
   if (run.failingIn !== null && !isEnding) return;
   const changes = step.batch.shards.get(run.shard)?.changes;
   const unknown: ExecutionId[] = [];
-  for (const id of ids) {
+  for (const [node, item] of executions) {
+    const id = nodeExecutionId(run.id, node, item, 0);
     // The commit that creates the node is not answered yet. Its answer triggers this check again.
     if (run.uncommitted.has(id)) continue;
+    if (isKeyed(run, node)) {
+      cancelKeyed(step, run, { node, item, id }, reasonOf(run));
+      continue;
+    }
     // Its end is in this step, and the run learns of it next.
     if (changes?.get(id)?.queue === "NONE") continue;
+    if (runs.byId.has(id)) {
+      runs.stop(id, run.shard, reasonOf(run));
+      continue;
+    }
     const entry = entries.get(id);
     if (entry !== undefined) endNode(step, entry, run);
     else if (!runs.ending.has(id)) {
@@ -72,6 +83,10 @@ function cancelExecutions(step: Step, run: Run, ids: readonly ExecutionId[]): vo
     }
   }
   if (unknown.length > 0) step.wants.push({ kind: "LOAD", ids: unknown });
+}
+
+function reasonOf({ mode, progress }: Run): string {
+  return REASONS[mode === "RUNNING" ? progress.mode : mode];
 }
 
 /** Cancels the nodes of runs that a batch has made FAILING. */
@@ -85,13 +100,16 @@ export function cancelForFailure(step: Step, committed: number): void {
   }
 }
 
-/** Ends a node because its run asks for it. A worker that has the node is told to stop. */
-export function endNode(step: Step, entry: Entry, { mode, progress }: Run): void {
+/** Ends a node because its run asks for it. A worker that has the node is told to stop, and an open sub-workflow to end. */
+export function endNode(step: Step, entry: Entry, run: Run): void {
+  if (entry.row.queue === "OPEN") {
+    forget(step, entry);
+    return step.state.runs.stop(entry.id, entry.row.shard, reasonOf(run));
+  }
   if (entry.superseded) return;
   const wasCancelled = isCancelled(entry);
   entry.superseded = true;
-  if (entry.place !== "ASSIGNED")
-    return finishEntry(step, entry, "CANCELLED", { reason: REASONS[mode === "RUNNING" ? progress.mode : mode] });
+  if (entry.place !== "ASSIGNED") return finishEntry(step, entry, "CANCELLED", { reason: reasonOf(run) });
   // The worker of an execution that was taken over is told when it is back, as with a cancel command.
   if (!wasCancelled && entry.assigned?.soughtSince === null) orderStop(step, entry, "REQUESTED");
 }

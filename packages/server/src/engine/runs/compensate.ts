@@ -72,8 +72,9 @@ export function undoOf(
 }
 
 /** Notes the end of a compensation, which counts once it is durable. */
-export function compensationEnded({ state, batch }: Step, run: Run, { node, state: end }: NodeEnd): void {
+export function compensationEnded({ state, batch }: Step, run: Run, { node, state: end, isDurable }: NodeEnd): void {
   state.recentWrites.add(run.id, batch.number);
+  if (isDurable) return run.undo?.compensation.ended(nodeOfCompensation(node), end === "SUCCEEDED");
   run.undo?.ends.push({ batch: batch.number, node: nodeOfCompensation(node), succeeded: end === "SUCCEEDED" });
   state.runs.undoing.add(run);
 }
@@ -110,7 +111,7 @@ export function createCompensations(step: Step, run: Run, { compensation }: Undo
     const ofRun = { id, shard, tenant, jobVersion, scheduledAt };
     const row = nodeExecution(ofRun, compensationOf(node), work, pool, step.now);
     run.uncommitted.add(row.id);
-    step.batch.create({ row, laneHash: laneHash(row), after: [], createdAt: step.now });
+    step.batch.create(shard, { row, laneHash: laneHash(row), after: [], createdAt: step.now });
   }
   step.state.recentWrites.add(id, step.batch.number);
 }

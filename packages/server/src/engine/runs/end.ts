@@ -1,8 +1,9 @@
-import type { ExecutionError, FinalState } from "../../domain/execution.ts";
+import { type ExecutionError, type FinalState, isNode } from "../../domain/execution.ts";
 import { invariant } from "../../domain/invariant.ts";
 import type { RunOutcome } from "../../ports/store-runs.ts";
 import type { Input } from "../inputs.ts";
 import { commandDone } from "../jobs/answers.ts";
+import { tellEnd } from "../rows.ts";
 import type { Step } from "../state.ts";
 import { beginCompensation, compensatedEnd } from "./compensate.ts";
 import { freeKey } from "./held-keys.ts";
@@ -39,9 +40,10 @@ export function applyOutput(step: Step, { run: id, output }: Extract<Input, { ki
 export function endRun(step: Step, run: Run, output?: Output): void {
   const { runs, recentWrites, openCommands } = step.state;
   const { row } = run.read;
-  const outcome = endOf(run, runs.superseded.has(run.id));
+  const outcome = endOf(run, cancelReason(step, run));
   if (outcome.state === "SUCCEEDED" && run.read.output !== null && output === undefined) return askForOutput(step, run);
   runs.superseded.delete(run.id);
+  runs.stopped.delete(run.id);
   const end = outcome.state === "SUCCEEDED" && output !== undefined ? endWith(output) : outcome;
   if (isUndone(end) && beginCompensation(step, run, end)) return;
   step.batch.write(run.shard, {
@@ -66,7 +68,8 @@ export function endRun(step: Step, run: Run, output?: Output): void {
     ended: [],
     releaseUniqueKey: row.hasUniqueKey,
   });
-  if (end.state === "DEAD") step.batch.deadLetters.push(row.pool);
+  // The dead letter of a sub-workflow is the outermost run.
+  if (end.state === "DEAD" && !isNode(row)) step.batch.deadLetters.push(row.pool);
   const commands = runs.cancels.get(run.id) ?? [];
   runs.cancels.delete(run.id);
   for (const command of runs.orders.get(run.id) ?? []) commandDone(step, command, "FINAL");
@@ -74,7 +77,7 @@ export function endRun(step: Step, run: Run, output?: Output): void {
   step.batch.shard(run.shard).commandsDone.push(...commands.map(({ id }) => id));
   for (const { id } of commands) openCommands.delete(id);
   recentWrites.add(run.id, step.batch.number);
-  step.state.plans.ended(row.jobId, run.id, step.now);
+  tellEnd(step, row, end.state, {});
   freeKey(step.state, run.id);
   runs.drop(run);
 }
@@ -97,7 +100,15 @@ function endWith(output: Output): End {
   return { state: "DEAD", reason, error: { ...error, message: `the output of the workflow: ${error.message}` } };
 }
 
-function endOf(run: Run, isSuperseded: boolean): End {
+/** Reason of a run that is cancelled; null: the cancellation says it all. */
+function cancelReason({ state: { runs } }: Step, { id }: Run): string | null {
+  if (runs.superseded.has(id)) return "SUPERSEDED";
+  const commands = runs.cancels.get(id) ?? [];
+  return runs.stopped.get(id)?.reason ?? commands.find(({ reason }) => reason !== undefined)?.reason ?? null;
+}
+
+/** @param cancelled reason of a run that is cancelled */
+function endOf(run: Run, cancelled: string | null): End {
   if (run.undo !== null) return compensatedEnd(run, run.undo);
   const { mode, progress, read } = run;
   if (mode === "EXPIRING") {
@@ -107,7 +118,7 @@ function endOf(run: Run, isSuperseded: boolean): End {
   const end = progress.end();
   invariant(end !== null, "a run ends when no node is live or ready");
   if (end.state !== "DEAD") {
-    return { state: end.state, reason: end.state === "CANCELLED" && isSuperseded ? "SUPERSEDED" : null, error: null };
+    return { state: end.state, reason: end.state === "CANCELLED" ? cancelled : null, error: null };
   }
   const name = read.definitions[end.node]?.name ?? String(end.node);
   const isDead = end.reason === "NODE_DEAD";

@@ -1,4 +1,4 @@
-import { type Candidate, isNode } from "../../domain/execution.ts";
+import { type Candidate, isNodeBesideRun } from "../../domain/execution.ts";
 import type { Entry } from "../entry.ts";
 import { forget, writeRow } from "../rows.ts";
 import type { MachineState, Step } from "../state.ts";
@@ -13,7 +13,7 @@ export function isHeld({ paused, parking }: Run): boolean {
 
 /** Whether the execution is that of a node whose run holds it, as far as memory knows. */
 export function isHeldNode({ state }: Pick<Step, "state">, row: Candidate): boolean {
-  const run = isNode(row) ? state.runs.byId.get(row.jobId) : undefined;
+  const run = isNodeBesideRun(row) ? state.runs.byId.get(row.jobId) : undefined;
   return run !== undefined && isHeld(run);
 }
 
@@ -23,7 +23,7 @@ export function isHeldNode({ state }: Pick<Step, "state">, row: Candidate): bool
  * @param queue queue of an execution that nothing holds
  */
 export function queueFor({ runs }: MachineState, row: Candidate, queue: "WAITING" | "READY"): Candidate["queue"] {
-  if (!isNode(row)) return queue;
+  if (!isNodeBesideRun(row)) return queue;
   const run = runs.byId.get(row.jobId);
   return run === undefined || isHeld(run) ? "PARKED" : queue;
 }

@@ -12,6 +12,7 @@ import { cancelStopped } from "./cancel-nodes.ts";
 import { undoOf } from "./compensate.ts";
 import { endRun } from "./end.ts";
 import { holdKey } from "./held-keys.ts";
+import { dropEnds, endsLoaded } from "./keyed-nodes.ts";
 import { holdLoaded } from "./pause.ts";
 import type { EarlyEnd, Run } from "./runs.ts";
 import { signalLoaded } from "./signal-node.ts";
@@ -60,6 +61,7 @@ function mayOpen(step: Step, read: ReadRun): void {
   const sent = signals.get(id) ?? [];
   signals.delete(id);
   for (const command of sent) commandDone(step, command, "SIGNALLED");
+  dropEnds(step, id);
   const opening = openings.get(id);
   if (opening === undefined) return;
   opening.entry.unverified = false;
@@ -79,6 +81,8 @@ function gone(step: Step, id: ExecutionId, mark: ReadMark): void {
   if (recentWrites.hides(id, mark.since)) return runs.expect(id);
   notToOpen(step, id);
   runs.superseded.delete(id);
+  runs.stopped.delete(id);
+  dropEnds(step, id);
   runs.earlyEnds.delete(id);
   for (const open of [runs.cancels, runs.orders, runs.signals]) {
     for (const command of open.get(id) ?? []) commandDone(step, command, "FINAL");
@@ -128,6 +132,7 @@ export function bring(step: Step, read: ReadRun, ends: readonly EarlyEnd[] = [])
     orderedIn: null,
     failingIn: null,
     signalled: new Set(read.signalled),
+    toldToEnd: new Set(),
     revision,
     uncommitted: new Set(),
     skips: null,
@@ -150,6 +155,7 @@ export function bring(step: Step, read: ReadRun, ends: readonly EarlyEnd[] = [])
   cancelStopped(step, run);
   holdLoaded(step, run);
   signalLoaded(step, run);
+  endsLoaded(step, run);
   advance(
     step,
     run,
@@ -171,7 +177,7 @@ function unknownEnds(executions: ReadRun["executions"], ends: readonly EarlyEnd[
   return ends.filter(({ id }) => live.has(id));
 }
 
-/** Applies an end that an earlier batch has written. What follows from it needs no condition, because that batch is answered first. */
+/** Applies an end that an earlier batch has written. Its consequences need no condition, because that batch is answered first. */
 function applyWritten(progress: RunProgress, end: EarlyEnd): void {
   if (end.item === null) progress.ended(end.node, end);
   else progress.itemEnded(end.node, end.item, end.state);

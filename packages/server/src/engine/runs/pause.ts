@@ -7,12 +7,14 @@ import { commandDone } from "../jobs/answers.ts";
 import { forget } from "../rows.ts";
 import type { Step } from "../state.ts";
 import { isHeld, park } from "./hold.ts";
+import { isKeyed } from "./keyed-nodes.ts";
 import type { Run } from "./runs.ts";
 
 /**
  * Pauses and resumes of runs. A run is paused in the commit that parks the last of its nodes that wait, or in a later one.
  * So the row of a paused run means that no row of its nodes is READY or WAITING, and a next owner starts none of them,
- * whether it has read the run or not.
+ * whether it has read the run or not. Nodes with concurrency keys are the exception: a pause creates none, and those that
+ * exist go on.
  */
 
 /**
@@ -54,14 +56,14 @@ export function confirmOrders({ state }: Step, committed: number): Run[] {
 /** Parks the nodes that wait. Nodes that memory does not know for certain are read first. */
 function beginPause(step: Step, run: Run): void {
   const { entries } = step.state;
-  const parking = new Set<ExecutionId>();
+  // The answer to the commit that creates a node brings it.
+  const parking = new Set(run.uncommitted);
   run.parking = parking;
   const unknown: ExecutionId[] = [];
   for (const id of liveNodes(run)) {
     const entry = entries.get(id);
-    // The answer to the commit that creates the node brings it.
-    if (run.uncommitted.has(id)) parking.add(id);
-    else if (entry === undefined || entry.unverified) {
+    if (run.uncommitted.has(id)) continue;
+    if (entry === undefined || entry.unverified) {
       if (entry !== undefined && entry.place !== "ASSIGNED") forget(step, entry);
       parking.add(id);
       unknown.push(id);
@@ -115,14 +117,18 @@ function fetchNodes({ state, wants }: Step, { id: run, shard }: Run, ids: Execut
   if (ids.length > 0) wants.push({ kind: "LOAD", ids });
 }
 
-function* liveNodes({ id, progress, undo }: Run): Generator<ExecutionId> {
+/** Live executions of the run that a pause parks. Executions with concurrency keys go on: their owners know no run. */
+function* liveNodes(run: Run): Generator<ExecutionId> {
+  for (const [node, item] of liveParts(run)) if (!isKeyed(run, node)) yield nodeExecutionId(run.id, node, item, 0);
+}
+
+function* liveParts({ progress, undo }: Run): Generator<readonly [node: number, item: number | null]> {
   const { nodeCount } = progress.graph;
   for (let node = 0; node < nodeCount; node++) {
-    const isNode = progress.stateOf(node) === "LIVE" && !progress.graph.isMap(node);
-    if (isNode) yield nodeExecutionId(id, node, null, 0);
-    if (undo?.compensation.stateOf(node) === "LIVE") yield nodeExecutionId(id, compensationOf(node), null, 0);
+    if (progress.stateOf(node) === "LIVE" && !progress.graph.isMap(node)) yield [node, null];
+    if (undo?.compensation.stateOf(node) === "LIVE") yield [compensationOf(node), null];
   }
-  for (const [node, item] of progress.liveItems()) yield nodeExecutionId(id, node, item, 0);
+  yield* progress.liveItems();
 }
 
 /**

@@ -5,7 +5,13 @@ import type { MapCount } from "../../domain/workflow/map-counts.ts";
 import type { RunProgress } from "../../domain/workflow/readiness.ts";
 import type { DefinedPart } from "../../domain/workflow/spawned-parts.ts";
 import type { FinishedAttempt } from "../../ports/messages.ts";
-import type { CancelCommand, NodeOfCommand, RunCommand, SignalCommand } from "../../ports/store-commands.ts";
+import type {
+  CancelCommand,
+  NodeEndedCommand,
+  NodeOfCommand,
+  RunCommand,
+  SignalCommand,
+} from "../../ports/store-commands.ts";
 import type { RunMode, RunOutcome } from "../../ports/store-runs.ts";
 import { Heap, type HeapNode } from "../heap.ts";
 import type { ReadRun } from "../inputs.ts";
@@ -37,6 +43,8 @@ export interface Run {
   failingIn: number | null;
   /** Executions of nodes that have open signals. Executions that do not exist yet are created with a mark. */
   readonly signalled: Set<ExecutionId>;
+  /** Executions of nodes with concurrency keys whose owners this owner has asked to end them. */
+  readonly toldToEnd: Set<ExecutionId>;
   /** Revision in the store once every batch up to now is committed. */
   revision: number;
   /** Executions of nodes whose creating commit is not answered yet. Until then nothing else may be written of them. */
@@ -83,7 +91,7 @@ export interface Skips {
 /** Command about a signal that names a node. */
 export type NodeSignal = SignalCommand & { ofNode: NodeOfCommand };
 
-/** End of a node that the batch writes. */
+/** End of a node. */
 export interface NodeEnd {
   id: ExecutionId;
   run: ExecutionId;
@@ -93,6 +101,8 @@ export interface NodeEnd {
   state: FinalState;
   /** Branch that the successful attempt named; null: none. */
   branch: string | null;
+  /** The end is durable already: the node ended in the shard of its concurrency key. Left out: the batch writes it. */
+  isDurable?: true;
   /** Shard of the run. */
   shard: ShardId;
   /** Nodes that the handler of the successful attempt has added; left out: none. */
@@ -119,6 +129,10 @@ export class Runs {
   /** Commands about signals to nodes without an execution, by run, until the run is read. */
   readonly signals = new Map<ExecutionId, NodeSignal[]>();
   readonly byId = new Map<ExecutionId, Run>();
+  /** Commands about ends of nodes with concurrency keys, by run, until the run is read. */
+  readonly keyedEnds = new Map<ExecutionId, NodeEndedCommand[]>();
+  /** Runs that have yet to ask for the ends of nodes with concurrency keys, because a batch had enough commands. */
+  readonly untold = new Set<Run>();
   /** Runs by their deadlines. */
   readonly deadlines = new Heap<Run>();
   /** Runs to read, collected over a step. */
@@ -129,6 +143,10 @@ export class Runs {
   readonly cancels = new Map<ExecutionId, CancelCommand[]>();
   /** Open runs that are cancelled because a newer instant of their job waits for their end. The plan of the job says so. */
   readonly superseded = new Set<ExecutionId>();
+  /** Runs of sub-workflows that their parents ask to end, until they are final. A next owner asks again. */
+  readonly stopped = new Map<ExecutionId, { shard: ShardId; reason: string }>();
+  /** Runs of `stopped` that have yet to be told. */
+  readonly toStop = new Set<ExecutionId>();
   /** Open commands that pause and resume, by run, in the order of the inbox. */
   readonly orders = new Map<ExecutionId, RunCommand[]>();
   /** Runs whose `orderedIn` is not answered. */
@@ -151,6 +169,13 @@ export class Runs {
   readonly openings = new Map<ExecutionId, Opening>();
   /** Places of concurrency keys that runs hold: runs that are open, in memory or not, and runs that are to be opened. */
   readonly heldKeys = new Map<ExecutionId, HeldKey>();
+
+  /** Asks the run of a sub-workflow to end. `advanceRuns` tells it. */
+  stop(id: ExecutionId, shard: ShardId, reason: string): void {
+    if (this.stopped.has(id)) return;
+    this.stopped.set(id, { shard, reason });
+    this.toStop.add(id);
+  }
 
   /** Asks for a run that is not in memory. */
   expect(run: ExecutionId): void {

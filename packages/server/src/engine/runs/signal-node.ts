@@ -1,5 +1,6 @@
 import { commandDone } from "../jobs/answers.ts";
 import type { Step } from "../state.ts";
+import { isKeyed, passSignal } from "./keyed-nodes.ts";
 import type { NodeSignal, Run } from "./runs.ts";
 
 /** Signals to nodes that have no execution in memory. The signals are in the store, and a mark of the execution has them read. */
@@ -36,9 +37,12 @@ function signalIn(step: Step, run: Run, command: NodeSignal): "LOAD" | "DONE" {
   const { node } = command.ofNode;
   const state = progress.stateOf(node);
   // A map has no execution of its own. The api refuses such signals.
-  if (state === "LIVE" && !progress.graph.isMap(node)) return "LOAD";
+  const isLive = state === "LIVE" && !progress.graph.isMap(node);
+  const isPassed = isLive && isKeyed(run, node);
+  if (isLive && !isPassed) return "LOAD";
+  if (isPassed) passSignal(step, run, command);
   const isUnborn = state === "BLOCKED" || state === "READY";
   if (isUnborn) run.signalled.add(command.executionId);
-  commandDone(step, command, isUnborn ? "SIGNALLED" : "FINAL");
+  commandDone(step, command, isUnborn || isPassed ? "SIGNALLED" : "FINAL");
   return "DONE";
 }

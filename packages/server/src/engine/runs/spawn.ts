@@ -4,7 +4,7 @@ import {
   WORKFLOW_PARTS_MAX,
   WORKFLOW_SPAWNED_MAX,
 } from "@mainspring/contract/limits";
-import { type Candidate, isNode } from "../../domain/execution.ts";
+import { type Candidate, isKeyedNode, isNode } from "../../domain/execution.ts";
 import { isCompensation } from "../../domain/workflow/compensation-number.ts";
 import {
   type DefinedPart,
@@ -36,6 +36,9 @@ export function planSpawn({ runs }: MachineState, row: Candidate, spawned: Spawn
   if (!isNode(row) || node === undefined) return "the execution is no node of a workflow";
   if (row.item !== undefined) return "the node is a map: items cannot add nodes. Add them in a node after the map";
   if (isCompensation(node)) return "the execution is a compensation";
+  // The owner of the key never knows the run.
+  if (isKeyedNode(row))
+    return "the node has a concurrency key: such nodes cannot add nodes. Add them in a node after it";
   const run = runs.byId.get(row.jobId);
   if (run === undefined) return null;
   const first = run.nextNode;

@@ -1,11 +1,18 @@
 import assert from "node:assert/strict";
+import { SUB_WORKFLOW_HANDLER } from "@mainspring/contract/limits";
 import { isFinal } from "../../domain/execution.ts";
 import { firstExecutionId } from "../../domain/ids.ts";
 import { DEFAULT_POLICY } from "../../domain/job.ts";
 import { allSteps } from "../../domain/workflow/all-steps.ts";
 import { compensationOf } from "../../domain/workflow/compensation-number.ts";
 import { compileGraph } from "../../domain/workflow/compile-graph.ts";
-import type { Dependency, StoredCompensation, StoredNode, WorkflowNode } from "../../domain/workflow/definition.ts";
+import type {
+  Dependency,
+  StoredCompensation,
+  StoredNode,
+  StoredWork,
+  WorkflowNode,
+} from "../../domain/workflow/definition.ts";
 import { encodeGraph } from "../../domain/workflow/graph-bytes.ts";
 import type { MapCount } from "../../domain/workflow/map-counts.ts";
 import type { MapRules } from "../../domain/workflow/map-items.ts";
@@ -74,6 +81,7 @@ export class Stage {
     this.shard = row.shard;
     this.#read = {
       row,
+      workflow: JOB,
       graph: compiled.graph,
       defined: compiled.graph.nodeCount,
       kept: [],
@@ -135,6 +143,29 @@ export class Stage {
   /** Answers the question for the items of a map. */
   counted(name: string, items: MapCount["items"]): this {
     this.story.tell({ kind: "COUNTED", run: RUN, count: { node: this.number(name), items } });
+    return this;
+  }
+
+  /** Gives nodes and compensations concurrency keys. @param keys keys by name */
+  keys(keys: Record<string, string>): this {
+    const withKey = <T extends StoredWork>(work: T, name: string): T => {
+      const concurrencyKey = keys[name];
+      return concurrencyKey === undefined ? work : { ...work, concurrencyKey };
+    };
+    this.#read.definitions = this.#read.definitions.map(({ compensate, ...node }) => {
+      const undo = compensate === undefined ? {} : { compensate: withKey(compensate, `${UNDO}${node.name}`) };
+      return { ...withKey(node, node.name), ...undo };
+    });
+    return this;
+  }
+
+  /** Has nodes run sub-workflows. @param names names of the nodes; the store has the sub-workflow under the same name */
+  nests(...names: string[]): this {
+    this.#read.definitions = this.#read.definitions.map((definition) =>
+      names.includes(definition.name)
+        ? { ...definition, handler: SUB_WORKFLOW_HANDLER, workflow: definition.name }
+        : definition,
+    );
     return this;
   }
 

@@ -62,7 +62,14 @@ export class WaitingRuns {
       kept: [],
     } as const;
     const definitions = this.#nodes.map((node) => storedNode(node, 0));
-    const runs = rows.map((row) => ({ ...rest, definitions, executions: [], signalled: [], row: { ...row } }));
+    const runs = rows.map((row) => ({
+      ...rest,
+      definitions,
+      executions: [],
+      signalled: [],
+      row: { ...row },
+      workflow: row.jobId,
+    }));
     if (asked.length > 0) this.story.tell({ kind: "LOADED_RUNS", asked, runs, since, term: state.term });
     return asked;
   }

@@ -152,7 +152,8 @@ class PayloadCompiler {
     const edits = scanned.edits.map((edit): Template["edits"][number] => {
       if ("value" in edit) return edit;
       if ("from" in edit) return { ...edit, from: this.#source(node, edit.from) };
-      throw this.#fault(node, "has $item or $index, and is no map");
+      const key = "results" in edit ? "$results, and added nodes are no maps" : "$item or $index, and is no map";
+      throw this.#fault(node, `has ${key}`);
     });
     return encodePartTemplate({ text, edits });
   }

@@ -12,14 +12,15 @@ export type WorkflowSample = Omit<JobSample, "queue"> & Partial<Omit<NewWorkflow
 /** A workflow whose run is open from the start. */
 export type OpenWorkflow = NewWorkflow & { deadline: number };
 
-/** Id of the execution of a node: it has the time of the run's id, as the ids of a real run. */
+/** Id of the execution of a node: it has the time of the run's id, as the ids of a real run. The run may be that of a sub-workflow. */
 export function nodeId(run: ExecutionId, node: number, item = 0): ExecutionId {
-  return `${run.slice(0, 24)}4${item.toString(16).padStart(5, "0")}${node.toString(16).padStart(6, "0")}`;
+  const level = run[24] === "4" ? 5 : 4;
+  return `${run.slice(0, 24)}${level}${item.toString(16).padStart(5, "0")}${node.toString(16).padStart(6, "0")}`;
 }
 
 /** A workflow of four nodes, of which the nodes 0 and 1 are ready from the start. */
 export function workflow(scene: Scene, sample: WorkflowSample = {}): OpenWorkflow {
-  const { deadline, nodes = 4, graph, definitions, payloads, output = null, roots, queue: _, ...job } = sample;
+  const { deadline, nodes = 4, graph, definitions, payloads, output = null, nested, roots, queue: _, ...job } = sample;
   const usual = scene.job(job);
   const whole: OpenWorkflow = {
     ...usual,
@@ -30,6 +31,7 @@ export function workflow(scene: Scene, sample: WorkflowSample = {}): OpenWorkflo
     definitions: definitions ?? Buffer.from(`definitions of ${usual.jobId}`),
     payloads: payloads ?? [{ node: 1, payload: Buffer.from('"one"') }],
     output,
+    ...(nested !== undefined && { nested }),
     roots: [],
   };
   return { ...whole, roots: roots ?? [newNode(scene, whole, 0), newNode(scene, whole, 1)] };

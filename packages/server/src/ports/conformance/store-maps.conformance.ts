@@ -33,6 +33,43 @@ export function mapsConformance(scene: () => Scene): void {
     const { mapCounts, mode } = await loaded(scene(), asked);
     assert.deepEqual([mapCounts, mode], [COUNTS, "FAILING"]);
     assert.deepEqual((await scene().store.queries.getRun(TENANT, asked.executionId))?.mapCounts, COUNTS);
+    const uncounted = await started(scene());
+    const read = await scene().store.runs.mapCounts([uncounted.executionId, asked.executionId]);
+    assert.deepEqual([...read], [[asked.executionId, COUNTS]]);
+  });
+
+  it("gives states and results of items in the order asked for, until the results have enough bytes", async () => {
+    const asked = await started(scene());
+    await scene().applied(asked.shard, { births: items(asked, [0, 1, 2, 3, 4]) });
+    const results = [Buffer.from('"1234"'), Buffer.alloc(50_000, "7")];
+    const dead = { state: "DEAD", error: { name: "Error", message: "no" } } as const;
+    await scene().applied(asked.shard, {
+      changes: [
+        itemEnds(asked, 0, { result: results[0] as Buffer }),
+        itemEnds(asked, 1, dead),
+        itemEnds(asked, 2, { result: null }),
+        itemEnds(asked, 3, { result: results[1] as Buffer }),
+      ],
+    });
+    const ids = [9, 0, 1, 2, 3, 4].map((item) => nodeId(asked.executionId, 2, item));
+    const read = async (bytes: number, from = 0) => {
+      const { byId, looked } = await scene().store.runs.ends(ids.slice(from), bytes);
+      const found = [...byId].map(([id, { state, result }]) => [ids.indexOf(id), state, result?.length ?? null]);
+      return [looked, found] as const;
+    };
+    const [first, second, third, fourth, last] = [
+      [1, "SUCCEEDED", 6],
+      [2, "DEAD", null],
+      [3, "SUCCEEDED", null],
+      [4, "SUCCEEDED", 50_000],
+      [5, "PENDING", null],
+    ];
+    assert.deepEqual(await read(1_000_000), [6, [first, second, third, fourth, last]]);
+    assert.deepEqual(await read(6), [2, [first]]);
+    assert.deepEqual(await read(7), [5, [first, second, third, fourth]]);
+    assert.deepEqual(await read(1, 3), [2, [third, fourth]]);
+    const { byId } = await scene().store.runs.ends([ids[4] as string], 1);
+    assert.deepEqual(Buffer.from(byId.get(ids[4] as string)?.result ?? []), results[1]);
   });
 
   it("counts and creates items in one commit, or neither", async () => {

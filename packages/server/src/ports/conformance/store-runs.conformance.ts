@@ -40,7 +40,7 @@ export function runsConformance(scene: () => Scene): void {
     assert.deepEqual(
       { ...run, stored: all },
       {
-        ...{ row: runRow(asked), mode: "RUNNING", paused: false, outcome: null, revision: 1 },
+        ...{ row: runRow(asked), workflow: asked.jobId, mode: "RUNNING", paused: false, outcome: null, revision: 1 },
         stored: { graph: asked.graph, definitions: asked.definitions, output },
         ...{ kept: [], mapCounts: [], parts: [], items: [] },
         executions: [execution(asked, 0), execution(asked, 1)],

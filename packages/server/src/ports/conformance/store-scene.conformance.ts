@@ -57,6 +57,7 @@ export function shardCommit(shard: ShardId, epoch: Epoch, parts: Partial<ShardCo
     expected: [],
     plans: [],
     commandsDone: [],
+    commands: [],
     steps: [],
     runs: [],
     births: [],

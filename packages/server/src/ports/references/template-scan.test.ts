@@ -19,6 +19,7 @@ function editsOf(text: string): unknown[] {
     const place = [cut(edit.at), edit.depth];
     if ("value" in edit) return [...place, cut(edit.value)];
     if ("index" in edit) return [...place, "index"];
+    if ("results" in edit) return [...place, "results", edit.results];
     return "item" in edit ? [...place, "item", edit.item] : [...place, edit.from, edit.path];
   });
 }
@@ -48,6 +49,8 @@ describe("references in a payload", () => {
     const item = '{"path":["a",1],"$item":true}';
     const text = `[${item},{"$item":true},{"$index":true}]`;
     const whole = ['{"$item":true}', 1, "item", []];
+    const results = '{"\\u0024results" : "a.b"}';
+    assert.deepEqual(editsOf(`[1,[${results}]]`), [[results, 2, "results", "a.b"]]);
     assert.deepEqual(editsOf(text), [[item, 1, "item", ["a", 1]], whole, ['{"$index":true}', 1, "index"]]);
   });
 
@@ -70,7 +73,11 @@ describe("references in a payload", () => {
       ['{"$item":true,"$index":true}', /are taken/],
       ['{"$item":true,"x":1}', /beside \$item it takes nothing but a path/],
       ['{"$item":true,"path":[-1]}', /path is a list/],
-      ['{"$results":"a"}', /payloads cannot contain the results of a map/],
+      ['{"$results":7}', /\$results is the name of a map/],
+      ['{"$results":"$input"}', /\$results is the name of a map/],
+      ['{"$results":"a","path":[0]}', /with the key path: it takes \$results alone/],
+      ['{"$results":"a","$from":"b"}', /with the key \$from: it takes \$results alone/],
+      [`{"$results":"${"x".repeat(70_000)}"}`, /a reference of \d+ bytes/],
       ['{"a":{"$b":1}}', /the key \$b: keys that begin with \$ are reserved; \{"\$literal"/],
       ['{"$literal":1,"b":2}', /"\$literal" beside other keys/],
       [`[${Array(1_001).fill('{"$from":"a"}').join()}]`, /more than 1000 references/],

@@ -39,7 +39,13 @@ export interface ItemReference extends Edit {
   item: Path;
 }
 
-export type ScannedEdit = NamedReference | ItemReference | IndexEdit | LiteralEdit;
+/** `$results`: the results of the items of a map. */
+export interface NamedResults extends Edit {
+  /** Name of the map. */
+  results: string;
+}
+
+export type ScannedEdit = NamedReference | NamedResults | ItemReference | IndexEdit | LiteralEdit;
 
 /** Edits of a text; a text without edits is a plain payload. */
 export type ScannedTemplate = { edits: readonly ScannedEdit[] } | { problem: string };
@@ -63,9 +69,6 @@ export function* scanningTemplate(text: Uint8Array): Generator<undefined, Scanne
 export function numberOf(from: string, numbers: ReadonlyMap<string, number>): number | undefined {
   return from === "$input" ? INPUT : numbers.get(from);
 }
-
-const NO_RESULTS =
-  "has the key $results: payloads cannot contain the results of a map. GET /v1/workflows/{id}/nodes/{name}/items lists its items";
 
 class BadTemplate extends Error {
   override readonly name = "BadTemplate";
@@ -160,7 +163,7 @@ class TemplateScan {
     if (key === "$literal")
       throw new BadTemplate('has the key "$literal" beside other keys of an object: it stands alone');
     if (OF_MAPS.has(key)) return { ...edit, ...this.#ofItem(edit, key) };
-    if (key === "$results") throw new BadTemplate(NO_RESULTS);
+    if (key === "$results") return { ...edit, results: this.#mapOf(edit) };
     throw new BadTemplate(
       `has the key ${shown(key)}: keys that begin with $ are reserved; {"$literal": …} takes any value as it is`,
     );
@@ -180,6 +183,18 @@ class TemplateScan {
     if (key === "$index" && $index === true && $item === undefined && text.indexOf('"path"') === -1)
       return { index: true };
     throw new BadTemplate(`${about}: {"$item": true} with a path or without, and {"$index": true} are taken`);
+  }
+
+  /** @returns name of the map @throws {BadTemplate} the object of the edit is no `$results` */
+  #mapOf({ at: { start, end } }: Edit): string {
+    if (end - start > REFERENCE_BYTES_MAX) throw new BadTemplate(`has a reference of ${end - start} bytes`);
+    const text = this.#text.toString("utf8", start, end);
+    const { $results: map, ...rest } = JSON.parse(text) as Record<string, unknown>;
+    const [other] = Object.keys(rest);
+    const about = `has the reference ${shown(text)}`;
+    if (other !== undefined) throw new BadTemplate(`${about}, with the key ${shown(other)}: it takes $results alone`);
+    if (typeof map !== "string" || !isNodeName(map)) throw new BadTemplate(`${about}: $results is the name of a map`);
+    return map;
   }
 
   /** @throws {BadTemplate} the object of the edit is no reference */

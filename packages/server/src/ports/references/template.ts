@@ -22,6 +22,12 @@ export interface ReferenceEdit extends Edit {
   item?: Path;
 }
 
+/** `$results`: the results of the items of a map. */
+export interface ResultsEdit extends Edit {
+  /** Number of the map. */
+  results: number;
+}
+
 /** `$index`: the index of the item. */
 export interface IndexEdit extends Edit {
   index: true;
@@ -37,7 +43,7 @@ export interface Template {
   /** JSON text as submitted. */
   text: Uint8Array;
   /** In the order of the text; none is within another. */
-  edits: readonly (ReferenceEdit | LiteralEdit | IndexEdit)[];
+  edits: readonly (ReferenceEdit | ResultsEdit | LiteralEdit | IndexEdit)[];
 }
 
 /** Number of a reference's node that stands for the spawner of the node that refers to it. Only parts have it. */

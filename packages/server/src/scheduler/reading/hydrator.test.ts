@@ -4,12 +4,12 @@ import { pino } from "pino";
 import type { Input } from "../../engine/inputs.ts";
 import { ManualRuntime, settled } from "../../ports/manual-runtime.fixture.ts";
 import type { Store } from "../../ports/store.ts";
-import type { CancelCommand } from "../../ports/store-commands.ts";
+import type { CancelCommand, NodeEndedCommand } from "../../ports/store-commands.ts";
 import { Hydrator } from "./hydrator.ts";
 
 /** An inbox, and a machine that completes no command. */
 class Inbox {
-  readonly commands: CancelCommand[] = [];
+  readonly commands: (CancelCommand | NodeEndedCommand)[] = [];
   readonly taken = new Set<string>();
   reads = 0;
   readonly hydrator: Hydrator;
@@ -82,6 +82,16 @@ describe("the looks at the inbox", () => {
     inbox.add("a-late");
     await pass(1_100);
     assert.ok(inbox.taken.has("a-late"));
+    inbox.hydrator.stop();
+  });
+
+  it("bring the end of a node with a concurrency key whose hint was lost", async () => {
+    const of = { shard: 0, executionId: "node", ofNode: { run: "run", node: 0 } } as const;
+    inbox.hydrator.start();
+    await pass(1_000);
+    inbox.commands.push({ id: "end", kind: "NODE_ENDED", ...of, state: "SUCCEEDED", branch: null });
+    await pass(1_100);
+    assert.deepEqual([...inbox.taken], ["end"]);
     inbox.hydrator.stop();
   });
 

@@ -9,6 +9,13 @@ import { type Filled, References } from "./references.ts";
 
 const RUN = "01890a5d-ac96-774b-8cce-b302099a8057";
 const OTHER = "01890a5d-ac96-774b-8cce-b302099a8058";
+/** Runs of sub-workflows: of the item 1 of the map 5 of RUN, and of the node 3 of that run. */
+const CHILD = nodeExecutionId(RUN, 5, 1, 0);
+const GRANDCHILD = nodeExecutionId(CHILD, 3, null, 0);
+const ORIGINS = new Map([
+  [CHILD, { run: RUN, node: 5, item: 1 }],
+  [GRANDCHILD, { run: CHILD, node: 3, item: null }],
+]);
 
 /** Stored bytes of a template; the nodes a, b, c … have the numbers 0, 1, 2 … */
 function stored(text: string): Uint8Array {
@@ -19,14 +26,20 @@ function stored(text: string): Uint8Array {
     if (done !== true) continue;
     assert.ok("edits" in value, JSON.stringify(value));
     const edits = value.edits.map((edit) =>
-      "from" in edit ? ({ ...edit, from: numberOf(edit.from, numbers) ?? INPUT } as ReferenceEdit) : ofItem(edit),
+      "from" in edit
+        ? ({ ...edit, from: numberOf(edit.from, numbers) ?? INPUT } as ReferenceEdit)
+        : ofMap(edit, numbers),
     );
     return encodeTemplate({ text: Buffer.from(text), edits });
   }
 }
 
 /** The map's array is the list in the result of the node a. */
-function ofItem(edit: Exclude<ScannedEdit, { from: string }>): Template["edits"][number] {
+function ofMap(
+  edit: Exclude<ScannedEdit, { from: string }>,
+  numbers: ReadonlyMap<string, number>,
+): Template["edits"][number] {
+  if ("results" in edit) return { ...edit, results: numbers.get(edit.results) ?? INPUT };
   return "item" in edit ? { ...edit, from: 0, path: ["list"] } : edit;
 }
 
@@ -36,7 +49,7 @@ type Results = Record<number, string | null>;
  * @param results results of the nodes of RUN that succeeded, by number
  * @param earlier the same of OTHER; RUN keeps the node 1 of it
  */
-function scene(results: Results = {}, inputs: Record<string, string> = {}, earlier: Results = {}) {
+function scene(results: Results = {}, inputs: Record<string, string | Uint8Array> = {}, earlier: Results = {}) {
   const reads: string[][] = [];
   const keptReads: string[][] = [];
   const rowsOf = (run: string, of: Results) =>
@@ -57,7 +70,10 @@ function scene(results: Results = {}, inputs: Record<string, string> = {}, earli
           keptReads.push([...runs]);
           return new Map([[RUN, [{ run: OTHER, nodes: [[1, null]] }]]]);
         },
+        mapCounts: async () => new Map(),
+        ends: async () => ({ byId: new Map(), looked: 0 }),
         items: async () => new Map(),
+        origins: async (ids) => found(ORIGINS, ids),
         openRuns: async () => [],
         retry: () => Promise.reject(new Error("no test retries a run")),
       },
@@ -87,6 +103,41 @@ describe("references in payloads", () => {
     const template = stored('{"d":{"$from":"$input","path":["day"]}}');
     const filled = await references.resolve([RUN, OTHER].map((run) => ({ run, item: null, stored: template })));
     assert.deepEqual(filled.map(shown), ['{"d":"monday"}', '{"d":"tuesday"}']);
+  });
+
+  it("get the input of a sub-workflow's run: the payload of its node, with the values of the run of that node", async () => {
+    const inputs = {
+      [RUN]: '{"day":"monday"}',
+      [CHILD]: stored('{"day":{"$from":"$input","path":["day"]},"item":{"$item":true}}'),
+      [GRANDCHILD]: stored('[{"$from":"$input"}]'),
+    };
+    const { references } = scene({ 0: '{"list":[7,8]}' }, inputs);
+    const template = stored('{"$from":"$input","path":[0,"item"]}');
+    const resolve = async (run: string, text: Uint8Array) =>
+      (await references.resolve([{ run, item: null, stored: text }])).map(shown);
+    assert.deepEqual(await resolve(GRANDCHILD, template), ["8"]);
+    assert.deepEqual(await resolve(GRANDCHILD, stored('{"$from":"$input"}')), ['[{"day":"monday","item":8}]']);
+    assert.equal(await references.count(GRANDCHILD, { from: INPUT, path: [] }), 1);
+  });
+
+  it("tell the input of a sub-workflow's run from the result of its node", async () => {
+    const inputs = { [RUN]: '"in"', [CHILD]: stored('{"$from":"$input"}'), [GRANDCHILD]: stored('{"$from":"$input"}') };
+    const { references } = scene({}, inputs, {});
+    // GRANDCHILD is the execution of the node 3 ("d") of CHILD, and a run with an input of its own.
+    const both = [
+      { run: GRANDCHILD, item: null, stored: stored('{"$from":"$input"}') },
+      { run: CHILD, item: null, stored: stored('[{"$from":"d"},{"$from":"$input"}]') },
+    ];
+    for (let time = 0; time < 2; time++)
+      assert.deepEqual((await references.resolve(both)).map(shown), ['"in"', '[null,"in"]'], `time ${time}`);
+  });
+
+  it("that need the input of a sub-workflow fail for the reason why it has none", async () => {
+    const { references } = scene({}, { [RUN]: "[]", [CHILD]: stored('{"$from":"$input","path":["x"]}') });
+    const wanted = [{ run: CHILD, item: null, stored: stored('[{"$from":"$input"}]') }];
+    assert.match((await references.resolve(wanted)).map(shown)[0] ?? "", /^REFERENCE_NOT_FOUND: .*"path":\["x"\]/);
+    const counted = await references.count(CHILD, { from: INPUT, path: [] });
+    assert.equal(typeof counted === "object" && counted.reason, "REFERENCE_NOT_FOUND");
   });
 
   it("are null for a node that has no result, whatever the path", async () => {

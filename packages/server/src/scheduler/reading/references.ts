@@ -1,7 +1,8 @@
 import { DEPTH_MAX, MAP_ITEMS_MAX, PAYLOAD_BYTES_MAX } from "@mainspring/contract/limits";
 import type { ExecutionId } from "../../domain/ids.ts";
+import { invariant } from "../../domain/invariant.ts";
 import type { ItemsSource } from "../../domain/workflow/definition.ts";
-import { type KeptNode, keptByNode } from "../../domain/workflow/kept-nodes.ts";
+import { type KeptNode, type KeptNodes, keptByNode } from "../../domain/workflow/kept-nodes.ts";
 import type { MapFailure } from "../../domain/workflow/map-counts.ts";
 import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
 import type { Unsendable } from "../../engine/inputs.ts";
@@ -13,12 +14,14 @@ import {
   INPUT,
   isTemplate,
   type ReferenceEdit,
+  type ResultsEdit,
   referenceText,
   type Template,
 } from "../../ports/references/template.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { Store } from "../../ports/store.ts";
 import { Turns } from "../../ports/turns.ts";
+import { type ResultArray, readResultArray } from "./map-results.ts";
 import { WeightedCache } from "./weighted-cache.ts";
 
 /** Largest memory of results and inputs that are kept, in bytes. */
@@ -47,16 +50,30 @@ export interface Referring {
 /** JSON text without references, or the reason why there is none. */
 export type Filled = Uint8Array | Pick<Unsendable, "reason" | "error">;
 
+/**
+ * Value of a source; TOO_LARGE: the results of a map have together more bytes than a payload may have; the reason why a
+ * sub-workflow has no input.
+ */
+type SourceValue = JsonValue | "TOO_LARGE" | InputFailure;
+type InputFailure = Exclude<Filled, Uint8Array>;
+
 /** Execution whose result, or input, references need. */
 interface Source {
   id: ExecutionId;
+  /** Name of the value. The execution of a sub-workflow has an input for its nodes, and a result for those of its parent. */
+  key: string;
   run: ExecutionId;
   /** INPUT: the input of the run. */
   node: number;
+  /** Whether the node is a map. `id` is then that of no execution. */
+  isMap: boolean;
 }
 
-/** Nodes that a run keeps from earlier runs, by number. */
-type KeptOfRun = ReadonlyMap<number, KeptNode>;
+/** Parts that a run keeps from earlier runs. */
+interface KeptOfRun {
+  all: readonly KeptNodes[];
+  byNode: ReadonlyMap<number, KeptNode>;
+}
 
 /** Place of a template for which a value is needed. */
 interface Use {
@@ -66,15 +83,18 @@ interface Use {
 
 /**
  * Puts the results of nodes and the inputs of runs in place of references. A node that did not succeed, or has not ended, has
- * no result: a reference to it stands for null, whatever its path.
+ * no result: a reference to it stands for null, whatever its path. The results of a map are an array in the order of its
+ * items, with null for items without a result; a map whose items were not counted has none.
  */
 export class References {
   readonly #store: Pick<Store, "payloads" | "runs">;
   readonly #turns: Turns;
-  /** Results and inputs that were used last, by execution. */
+  /** Results and inputs that were used last, by execution; arrays of maps by the id that the map would have. */
   #kept = new WeightedCache<JsonValue>(KEPT_BYTES_MAX);
   /** Nodes that runs keep from earlier runs, by run. They never change. */
   #keepers = new WeightedCache<KeptOfRun>(KEPT_NODES_MAX);
+  /** Arrays of maps some of whose items have not ended. */
+  readonly #unsettled = new WeakSet<JsonValue>();
 
   constructor(store: Pick<Store, "payloads" | "runs">, runtime: Pick<Runtime, "defer" | "setTimer" | "monotonicMs">) {
     this.#store = store;
@@ -93,7 +113,7 @@ export class References {
     for (let first = 0; first < sources.length; first += READ_VALUES) {
       const some = sources.slice(first, first + READ_VALUES);
       const values = await this.#values(some);
-      for (const { id } of some) await this.#use(id, values.get(id) ?? null, uses.get(id) ?? []);
+      for (const { key } of some) await this.#use(key, values.get(key) ?? null, uses.get(key) ?? []);
     }
     return await this.#turns.map(fillings, (filling) => (filling instanceof Filling ? filling.text() : filling));
   }
@@ -105,10 +125,12 @@ export class References {
    */
   async count(run: ExecutionId, { from, path }: ItemsSource): Promise<number | MapFailure> {
     const source = sourceOf(run, from);
-    const value = (await this.#values([source])).get(source.id);
+    const value = (await this.#values([source])).get(source.key);
+    if (isFailure(value)) return { reason: "REFERENCE_NOT_FOUND", error: value.error };
+    invariant(value !== "TOO_LARGE", "the items of a map do not come from the results of a map");
     // A reference to a node without a result stands for null, whatever its path.
     const counted = value === undefined ? "NOT_AN_ARRAY" : await this.#turns.steps(value.counting(path));
-    if (value !== undefined) this.#kept.keep(source.id, value, value.weight);
+    if (value !== undefined) this.#kept.keep(source.key, value, value.weight);
     const place = `${from === INPUT ? "the input" : "the result"} at the path ${JSON.stringify(path)}`;
     if (counted === "NOT_FOUND")
       return failure("REFERENCE_NOT_FOUND", `the items of the map lead nowhere: there is no ${place.slice(4)}`);
@@ -124,21 +146,51 @@ export class References {
     this.#keepers = new WeightedCache(KEPT_NODES_MAX);
   }
 
-  /** Results and inputs, as far as there are any. */
-  async #values(sources: readonly Source[]): Promise<Map<ExecutionId, JsonValue>> {
-    const found = new Map<ExecutionId, JsonValue>();
-    const [results, inputs]: [Source[], ExecutionId[]] = [[], []];
+  /** Results and inputs, as far as there are any, by key. */
+  async #values(sources: readonly Source[]): Promise<Map<string, SourceValue>> {
+    const found = new Map<string, SourceValue>();
+    const [results, inputs, maps]: [Source[], ExecutionId[], Source[]] = [[], [], []];
     for (const source of sources) {
-      const kept = this.#kept.take(source.id);
-      if (kept !== undefined) found.set(source.id, kept);
+      const kept = this.#kept.take(source.key);
+      if (kept !== undefined) found.set(source.key, kept);
+      else if (source.isMap) maps.push(source);
       else if (source.node === INPUT) inputs.push(source.id);
       else results.push(source);
     }
     for (const [id, value] of await this.#results(results)) found.set(id, value);
-    if (inputs.length > 0) {
-      for (const [id, input] of await this.#store.payloads(inputs)) found.set(id, new JsonValue(input));
+    if (inputs.length > 0) for (const [id, value] of await this.#inputs(inputs)) found.set(inputKey(id), value);
+    for (const source of maps) {
+      const value = await this.#arrayOf(source);
+      if (value !== null) found.set(source.key, value);
     }
     return found;
+  }
+
+  /** Inputs of runs. That of a sub-workflow is the payload of its node, with the references replaced. */
+  async #inputs(runs: readonly ExecutionId[]): Promise<Map<ExecutionId, SourceValue>> {
+    const found = new Map<ExecutionId, SourceValue>();
+    const nested = new Map<ExecutionId, Uint8Array>();
+    for (const [id, input] of await this.#store.payloads(runs)) {
+      if (isTemplate(input)) nested.set(id, input);
+      else found.set(id, new JsonValue(input));
+    }
+    if (nested.size === 0) return found;
+    const origins = [...(await this.#store.runs.origins([...nested.keys()]))];
+    const wanted = origins.map(([id, { run, item }]) => ({ run, item, stored: nested.get(id) ?? NULL }));
+    for (const [i, filled] of (await this.resolve(wanted)).entries()) {
+      const [id] = origins[i] as (typeof origins)[number];
+      found.set(id, filled instanceof Uint8Array ? new JsonValue(filled) : filled);
+    }
+    return found;
+  }
+
+  /** Results of the items of a map; null: there are none. */
+  async #arrayOf({ run, node: map }: Source): Promise<ResultArray["value"] | null> {
+    const kept = (await this.#keptOf(new Set([run]))).get(run)?.all ?? [];
+    const read = await readResultArray(this.#store.runs, { run, map, kept }, this.#turns);
+    if (read === null) return null;
+    if (read.value !== "TOO_LARGE" && !read.isFinal) this.#unsettled.add(read.value);
+    return read.value;
   }
 
   /** Results of nodes, as far as there are any, from this run or from the earlier run from which this one keeps the node. */
@@ -149,7 +201,7 @@ export class References {
     const kept = await this.#keptOf(new Set(missing.map(({ run }) => run)));
     const keepers = new Map<ExecutionId, ExecutionId>();
     for (const { id, run, node } of missing) {
-      const earlier = kept.get(run)?.get(node);
+      const earlier = kept.get(run)?.byNode.get(node);
       if (earlier !== undefined) keepers.set(nodeExecutionId(earlier.run, node, null, 0), id);
     }
     for (const [id, value] of await this.#read([...keepers.keys()])) found.set(keepers.get(id) as ExecutionId, value);
@@ -167,9 +219,10 @@ export class References {
     }
     const read = unknown.length === 0 ? new Map() : await this.#store.runs.kept(unknown);
     for (const run of unknown) {
-      const kept = keptByNode(read.get(run) ?? []);
+      const all = read.get(run) ?? [];
+      const kept = { all, byNode: keptByNode(all) };
       found.set(run, kept);
-      this.#keepers.keep(run, kept, kept.size + RUN_WEIGHT);
+      this.#keepers.keep(run, kept, weightOf(all) + RUN_WEIGHT);
     }
     return found;
   }
@@ -181,23 +234,31 @@ export class References {
   }
 
   /** @param value null: there is no result */
-  async #use(source: ExecutionId, value: JsonValue | null, uses: readonly Use[]): Promise<void> {
+  async #use(source: string, value: SourceValue | null, uses: readonly Use[]): Promise<void> {
     for (const { filling, edit } of uses) {
       if (value === null) filling.put(edit, NULL);
+      else if (value === "TOO_LARGE") filling.tooLarge(edit);
+      else if (isFailure(value)) filling.fail(value);
       else await this.#turns.steps(filling.putting(edit, value));
     }
     // An index that a use has built counts from now on.
-    if (value !== null) this.#kept.keep(source, value, value.weight);
+    if (value instanceof JsonValue && !this.#unsettled.has(value)) this.#kept.keep(source, value, value.weight);
   }
 }
 
-function usesOf(fillings: readonly Filling[]): Map<ExecutionId, Use[]> {
-  const uses = new Map<ExecutionId, Use[]>();
+/** Weight of parts that a run keeps, in nodes. A set of items weighs by its text. */
+function weightOf(kept: readonly KeptNodes[]): number {
+  const ofItems = kept.flatMap(({ items = [] }) => items.map(([, ranges]) => ranges.length));
+  return kept.reduce((sum, { nodes }) => sum + nodes.length, 0) + ofItems.reduce((sum, chars) => sum + chars / 8, 0);
+}
+
+function usesOf(fillings: readonly Filling[]): Map<string, Use[]> {
+  const uses = new Map<string, Use[]>();
   for (const filling of fillings) {
     for (const edit of filling.references) {
-      const { id } = filling.sourceOf(edit);
-      const known = uses.get(id);
-      if (known === undefined) uses.set(id, [{ filling, edit }]);
+      const { key } = filling.sourceOf(edit);
+      const known = uses.get(key);
+      if (known === undefined) uses.set(key, [{ filling, edit }]);
       else known.push({ filling, edit });
     }
   }
@@ -223,22 +284,31 @@ class Filling {
     this.#values = edits.map((edit) => ownValue(text, edit, item));
     for (const [number, { at }] of edits.entries()) {
       this.#bytes -= at.end - at.start;
-      if (!("from" in (edits[number] as object))) this.#bytes += (this.#values[number] as Uint8Array).length;
+      if (!isReference(edits[number] as Template["edits"][number]))
+        this.#bytes += (this.#values[number] as Uint8Array).length;
     }
   }
 
   /** Numbers of the edits that are references. */
   get references(): number[] {
-    return this.#template.edits.flatMap((edit, number) => ("from" in edit ? [number] : []));
-  }
-
-  isInput(edit: number): boolean {
-    return this.#reference(edit).from === INPUT;
+    return this.#template.edits.flatMap((edit, number) => (isReference(edit) ? [number] : []));
   }
 
   /** Execution whose result, or input, the reference refers to. */
   sourceOf(edit: number): Source {
-    return sourceOf(this.#run, this.#reference(edit).from);
+    const reference = this.#reference(edit);
+    return "results" in reference
+      ? { ...sourceOf(this.#run, reference.results), isMap: true }
+      : sourceOf(this.#run, reference.from);
+  }
+
+  /** Notes that the results of a map have too many bytes. */
+  tooLarge(edit: number): void {
+    const reference = referenceText(this.#template, this.#reference(edit));
+    const { $results: map } = JSON.parse(reference) as { $results: string };
+    const url = `GET /v1/workflows/${this.#run}/results?node=${encodeURIComponent(map)}`;
+    const message = `the reference ${reference} stands for more than ${PAYLOAD_BYTES_MAX} bytes: leave it out, and read the results by page, with ${url} or workflows.results of the SDK's client`;
+    this.#fail("REFERENCES_TOO_LARGE", message);
   }
 
   put(edit: number, value: Uint8Array): void {
@@ -253,9 +323,10 @@ class Filling {
 
   *putting(edit: number, value: JsonValue): Generator<undefined, void> {
     if (this.#failed !== null) return;
-    const { path, item, depth } = this.#reference(edit);
-    const slice = yield* value.finding(item === undefined ? path : [...path, this.#item ?? 0, ...item]);
-    if (slice === null) return this.#notFound(edit);
+    const reference = this.#reference(edit);
+    const { depth } = reference;
+    const slice = yield* value.finding("results" in reference ? [] : pathOf(reference, this.#item));
+    if (slice === null) return this.#notFound(reference as ReferenceEdit);
     if (depth + value.depth > DEPTH_MAX && depth + depthOf(value.bytes, slice) > DEPTH_MAX) {
       const message = `the JSON with its references replaced is nested deeper than ${DEPTH_MAX} levels`;
       return this.#fail("REFERENCES_TOO_LARGE", message);
@@ -264,15 +335,19 @@ class Filling {
     this.put(edit, new Uint8Array(value.bytes.subarray(slice.start, slice.end)));
   }
 
+  /** Notes that a value of the text cannot be known. */
+  fail(failure: InputFailure): void {
+    this.#failed ??= failure;
+  }
+
   text(): Filled {
     return this.#failed ?? assembled(this.#template, this.#values);
   }
 
-  #notFound(edit: number): void {
-    const { item } = this.#reference(edit);
-    const whole = this.isInput(edit) ? "the input" : "the result of the node";
-    const of = item === undefined ? whole : `the item ${this.#item}`;
-    const reference = referenceText(this.#template, this.#reference(edit));
+  #notFound(edit: ReferenceEdit): void {
+    const whole = edit.from === INPUT ? "the input" : "the result of the node";
+    const of = edit.item === undefined ? whole : `the item ${this.#item}`;
+    const reference = referenceText(this.#template, edit);
     this.#fail("REFERENCE_NOT_FOUND", `the reference ${reference} leads nowhere: ${of} has nothing at this path`);
   }
 
@@ -280,13 +355,31 @@ class Filling {
     this.#failed ??= { reason, error: { name: NAMES[reason], message } };
   }
 
-  #reference(edit: number): ReferenceEdit {
-    return this.#template.edits[edit] as ReferenceEdit;
+  #reference(edit: number): ReferenceEdit | ResultsEdit {
+    return this.#template.edits[edit] as ReferenceEdit | ResultsEdit;
   }
 }
 
 function sourceOf(run: ExecutionId, node: number): Source {
-  return { id: node === INPUT ? run : nodeExecutionId(run, node, null, 0), run, node };
+  if (node === INPUT) return { id: run, key: inputKey(run), run, node, isMap: false };
+  const id = nodeExecutionId(run, node, null, 0);
+  return { id, key: id, run, node, isMap: false };
+}
+
+function inputKey(run: ExecutionId): string {
+  return `input ${run}`;
+}
+
+function isFailure(value: SourceValue | undefined): value is InputFailure {
+  return typeof value === "object" && !(value instanceof JsonValue);
+}
+
+function isReference(edit: Template["edits"][number]): boolean {
+  return "from" in edit || "results" in edit;
+}
+
+function pathOf({ path, item: part }: ReferenceEdit, item: number | null): ReferenceEdit["path"] {
+  return part === undefined ? path : [...path, item ?? 0, ...part];
 }
 
 /** Value of an edit that needs no result; null for others. */

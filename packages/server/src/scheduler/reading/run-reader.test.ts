@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { compileGraph } from "../../domain/workflow/compile-graph.ts";
 import { encodeGraph } from "../../domain/workflow/graph-bytes.ts";
+import { encodingNodes } from "../../domain/workflow/stored-nodes.ts";
 import { nodeOf, storedNode } from "../../engine/testing/run-stage.ts";
 import { candidate } from "../../engine/testing/story.ts";
 import { ManualRuntime } from "../../ports/manual-runtime.fixture.ts";
 import type { LoadedRun, StoredWorkflow, StoreRuns } from "../../ports/store-runs.ts";
-import { encodingNodes } from "../../domain/workflow/stored-nodes.ts";
 import { RunReader } from "./run-reader.ts";
 
 const NOTHING = { kept: [], mapCounts: [], parts: [], executions: [], items: [], signalled: [] };
@@ -34,7 +34,7 @@ function scene(paddingBytes = 0) {
       const row = candidate({ id, jobId, jobVersion: 1 });
       const state = { mode: "RUNNING", paused: false, outcome: null, revision: 1 } as const;
       const stored = isLeftOut ? null : storedWorkflow(paddingBytes);
-      return { row, ...state, stored, ...NOTHING };
+      return { row, workflow: jobId, ...state, stored, ...NOTHING };
     });
   const runs = { load } as StoreRuns;
   return { reader: new RunReader({ runs }, new ManualRuntime()), sent };

@@ -1,12 +1,12 @@
 import type { ExecutionId, JobId } from "../../domain/ids.ts";
 import { invariant } from "../../domain/invariant.ts";
 import { decodeGraph } from "../../domain/workflow/graph-bytes.ts";
+import { decodePart, withDefinitions, withParts } from "../../domain/workflow/spawned-parts.ts";
+import { decodingNodes } from "../../domain/workflow/stored-nodes.ts";
 import type { ReadRun, ReadWorkflow } from "../../engine/inputs.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { Store } from "../../ports/store.ts";
 import type { LoadedRun, StoredWorkflow } from "../../ports/store-runs.ts";
-import { decodePart, withDefinitions, withParts } from "../../domain/workflow/spawned-parts.ts";
-import { decodingNodes } from "../../domain/workflow/stored-nodes.ts";
 import { Turns } from "../../ports/turns.ts";
 import { WeightedCache } from "./weighted-cache.ts";
 
@@ -28,12 +28,13 @@ export class RunReader {
   async read(asked: readonly ExecutionId[]): Promise<ReadRun[]> {
     // Another read may drop a workflow from the cache while this one needs it.
     const known = new Map<string, ReadWorkflow>();
-    const loaded = await this.#store.runs.load(asked, (jobId, version) => this.#isKept(keyOf(jobId, version), known));
-    for (const { row, stored } of loaded) {
-      const key = keyOf(row.jobId, row.jobVersion);
+    const isKept = (workflow: JobId, version: number) => this.#isKept(keyOf(workflow, version), known);
+    const loaded = await this.#store.runs.load(asked, isKept);
+    for (const { row, workflow, stored } of loaded) {
+      const key = keyOf(workflow, row.jobVersion);
       if (stored !== null && !known.has(key)) known.set(key, await this.#decode(key, stored));
     }
-    return loaded.map((run) => withWorkflow(run, known.get(keyOf(run.row.jobId, run.row.jobVersion))));
+    return loaded.map((run) => withWorkflow(run, known.get(keyOf(run.workflow, run.row.jobVersion))));
   }
 
   #isKept(key: string, known: Map<string, ReadWorkflow>): boolean {
@@ -61,6 +62,6 @@ function withWorkflow(run: LoadedRun, workflow: ReadWorkflow | undefined): ReadR
   return { ...rest, graph, definitions: withDefinitions(workflow.definitions, parts), output, defined };
 }
 
-function keyOf(jobId: JobId, version: number): string {
-  return `${jobId}/${version}`;
+function keyOf(workflow: JobId, version: number): string {
+  return `${workflow}/${version}`;
 }

@@ -27,6 +27,12 @@ export function commandsAreObeyed(ledger: Ledger, quiet: Quiet): Checker {
         if (command.kind === "CANCEL") known.set(command.id, command.executionId);
       }
       if (event.kind !== "COMMITTED" || event.outcome.status !== "APPLIED") return;
+      // Commands between the owners of runs and of the keys of their nodes.
+      for (const command of event.outcome.added ?? []) {
+        open.set(command.id, "jobId" in command ? command.jobId : command.executionId);
+        if (command.kind === "NODE_ENDED") givenMs.set(command.id, event.at - EPOCH_MS);
+        if (command.kind === "CANCEL") known.set(command.id, command.executionId);
+      }
       for (const id of event.asked.commandsDone) {
         // A read that began earlier returned the command again; for an execution that is over, that changes nothing.
         const executionId = known.get(id);

@@ -2,7 +2,7 @@ import type { ExecutionRow } from "@mainspring/server/testing";
 import type { History, SimEvent } from "../../history.ts";
 import { EPOCH_MS } from "../../sim-process.ts";
 import { type Checker, Violation } from "../checker.ts";
-import { addedRows, isRun } from "./ledger.ts";
+import { addedRows, isChildRun, isRun } from "./ledger.ts";
 
 interface Follows {
   version: number;
@@ -26,7 +26,9 @@ export function definitionsAreWhole(): Checker {
   /** Text of the nodes of each workflow, by job. */
   const nodeTexts = new Map<string, string>();
   const runAppears = (row: ExecutionRow) => {
-    if (isRun(row)) texts.set(row.id, [nodeTexts.get(row.job.jobId) ?? ""]);
+    // The nodes of sub-workflows have the text of the outermost workflow.
+    if (isChildRun(row)) texts.set(row.id, texts.get(row.job.jobId) ?? []);
+    else if (isRun(row)) texts.set(row.id, [nodeTexts.get(row.job.jobId) ?? ""]);
   };
   const appears = (id: string, jobId: string, version: number, at: number) => {
     followed.set(id, { jobId, versions: [{ version, attempt: 0, at }] });

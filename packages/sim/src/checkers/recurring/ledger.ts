@@ -89,9 +89,14 @@ export function addedRows(event: StoreEvent): readonly ExecutionRow[] {
   return event.kind === "JOB_CHANGED" && event.row !== null ? [event.row] : [];
 }
 
-/** Whether the row is that of a workflow's run, which has no attempts. */
-export function isRun({ node }: ExecutionRow): boolean {
-  return node !== null && node < 0;
+/** Whether the row is that of a workflow's run, or of a sub-workflow's. It has no attempts. */
+export function isRun(row: ExecutionRow): boolean {
+  return (row.node !== null && row.node < 0) || isChildRun(row);
+}
+
+/** Whether the row is that of a node that runs a sub-workflow. */
+export function isChildRun({ node, job }: ExecutionRow): boolean {
+  return node !== null && node >= 0 && job.definition.handler === "$workflow";
 }
 
 /** The rule is repeated here, because checkers use no code that they judge. */

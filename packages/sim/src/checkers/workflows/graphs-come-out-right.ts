@@ -9,7 +9,7 @@ import {
 } from "@mainspring/server/testing";
 import { type Checker, Violation } from "../checker.ts";
 import type { Quiet } from "../quiet.ts";
-import { addedRows, isOver, isRun } from "../recurring/ledger.ts";
+import { addedRows, isChildRun, isOver, isRun } from "../recurring/ledger.ts";
 import { blanks, type Mode, type NodeRow } from "./graph-oracle.ts";
 import { MapAccount } from "./map-account.ts";
 import { heldBy, PartAccount, type SpawnedNode } from "./part-account.ts";
@@ -26,10 +26,16 @@ export interface Graph {
   references?: References;
   /** Nodes that handlers add, by the name of their own node; left out: none does. */
   spawns?: ReadonlyMap<string, readonly SpawnedNode[]>;
+  /** Sub-workflows by number of the node; left out: there are none. */
+  nested?: ReadonlyMap<number, Graph>;
 }
 
 /** A reference as a client writes it. */
-export type Reference = NodeReference | { $item: true; path?: readonly (string | number)[] } | { $index: true };
+export type Reference =
+  | NodeReference
+  | { $results: string }
+  | { $item: true; path?: readonly (string | number)[] }
+  | { $index: true };
 
 export interface NodeReference {
   $from: string;
@@ -65,7 +71,8 @@ interface RunAccount {
 }
 
 /**
- * A run that waits is opened once, with its first nodes.
+ * A run that waits is opened once, with its first nodes. The run of a sub-workflow is the execution of its node, so a node
+ * that is created once has one run, which ends as the node does; it is judged like every other run.
  * A node is created once, and only when its parents have ended as its edges want; a run ends only when nothing of it is
  * live or may start, and then as its nodes say. An open run whose nodes have all ended goes on or ends soon, unless it is
  * paused. A retry keeps only nodes that have SUCCEEDED and that do not follow from a node that runs again, and creates none
@@ -74,15 +81,12 @@ interface RunAccount {
  */
 export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, quiet: Quiet): Checker {
   const runs = new Map<string, RunAccount>();
+  const graphOf = (row: ExecutionRow) =>
+    isChildRun(row) ? runs.get(row.job.jobId)?.graph.nested?.get(row.node ?? -1) : graphs().get(row.job.jobId);
   const begin = (row: ExecutionRow, mode: string, paused: boolean) => {
-    const graph = graphs().get(row.job.jobId);
+    const graph = graphOf(row);
     if (graph === undefined) return;
-    const rows = new Map<string, ExecutionRow>();
-    const maps = new MapAccount({ graph, rows });
-    runs.set(row.id, {
-      ...{ graph, row, mode, paused, outcome: null, changed: null, idleSinceMs: null },
-      ...{ rows, maps, undoing: new Map(), parts: new PartAccount(graph) },
-    });
+    runs.set(row.id, newAccount(graph, row, mode, paused));
   };
   /** Rows of retries that are not open yet. */
   const waiting = new Map<string, RunRow>();
@@ -93,10 +97,7 @@ export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, qui
   };
   const opened = (event: Extract<StoreEvent, { kind: "COMMITTED" }>, before: ExecutionRow, after: ExecutionRow) => {
     if (runs.has(after.id)) throw new Violation(`the run ${after.id} was opened twice`);
-    const hasMaps = graphs()
-      .get(after.job.jobId)
-      ?.nodes.some(({ map }) => map !== undefined);
-    judgeOpening(before, after, event.nodes, hasMaps === true);
+    judgeOpening(before, after, event.nodes, hasMaps(graphOf(after)));
     begin(after, "RUNNING", false);
     const retry = waiting.get(after.id);
     if (retry !== undefined) keep(retry);
@@ -117,7 +118,7 @@ export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, qui
         runs.clear();
         waiting.clear();
         const runsById = new Map(event.runs.map((run) => [run.run, run]));
-        for (const row of event.rows) {
+        for (const row of parentsFirst(event.rows)) {
           const { mode = "RUNNING", paused = false } = runsById.get(row.id) ?? {};
           if (isRun(row) && row.startedAt !== null) begin(row, mode, paused);
         }
@@ -134,7 +135,7 @@ export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, qui
       }
       if (event.kind === "COMMITTED" && event.outcome.status === "APPLIED") {
         for (const { before, after } of event.applied) {
-          if (isRun(after) && after.queue === "OPEN" && graphs().has(after.job.jobId)) opened(event, before, after);
+          if (isRun(after) && after.queue === "OPEN" && graphOf(after)) opened(event, before, after);
         }
         committed(event, runs, put);
       }
@@ -144,6 +145,29 @@ export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, qui
       for (const run of runs.values()) judgeIdle(run, nowMs, quiet);
     },
   };
+}
+
+function newAccount(graph: Graph, row: ExecutionRow, mode: string, paused: boolean): RunAccount {
+  const rows = new Map<string, ExecutionRow>();
+  const maps = new MapAccount({ graph, rows });
+  return {
+    ...{ graph, row, mode, paused, outcome: null, changed: null, idleSinceMs: null },
+    ...{ rows, maps, undoing: new Map(), parts: new PartAccount(graph) },
+  };
+}
+
+/** The rows with those of runs before those of their nodes. */
+function parentsFirst(rows: readonly ExecutionRow[]): ExecutionRow[] {
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  const levelOf = (row: ExecutionRow): number => {
+    const run = (row.node ?? -1) < 0 ? undefined : byId.get(row.job.jobId);
+    return run === undefined ? 0 : 1 + levelOf(run);
+  };
+  return [...rows].sort((a, b) => levelOf(a) - levelOf(b));
+}
+
+function hasMaps(graph: Graph | undefined): boolean {
+  return graph?.nodes.some(({ map }) => map !== undefined) === true;
 }
 
 /** An open run of which nothing is live goes on or ends soon. */

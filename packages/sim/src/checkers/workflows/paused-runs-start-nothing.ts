@@ -2,7 +2,7 @@ import type { Committed, ExecutionRow } from "@mainspring/server/testing";
 import { EPOCH_MS } from "../../sim-process.ts";
 import { type Checker, Violation } from "../checker.ts";
 import type { Quiet } from "../quiet.ts";
-import { addedRows, isOver, type Ledger } from "../recurring/ledger.ts";
+import { addedRows, isChildRun, isOver, type Ledger } from "../recurring/ledger.ts";
 
 /** Time within which a node of a run that is not paused leaves the queue PARKED while no fault is active, in milliseconds. */
 const BOUND_MS = 20_000;
@@ -14,8 +14,9 @@ interface Pause {
 }
 
 /**
- * From the commit that pauses a run until the one that resumes it, no commit creates a node of it, and none assigns one. A
- * pause is confirmed only when it is durable, and no node stays parked after it.
+ * From the commit that pauses a run until the one that resumes it, no commit creates a node of it, and none assigns one, or
+ * opens a sub-workflow, that has no concurrency key. A pause is confirmed only when it is durable, and no node stays parked
+ * after it.
  */
 export function pausedRunsStartNothing(ledger: Ledger, quiet: Quiet): Checker {
   const pauses = new Map<string, Pause>();
@@ -23,7 +24,8 @@ export function pausedRunsStartNothing(ledger: Ledger, quiet: Quiet): Checker {
   /** Commands that pause runs, with the times at which they were given. */
   const asked = new Map<string, { run: string; atMs: number }>();
   const note = (rows: readonly ExecutionRow[]) => {
-    for (const { id, node, job } of rows) if (node !== null && node >= 0) runOf.set(id, job.jobId);
+    for (const { id, node, job } of rows)
+      if (node !== null && node >= 0 && job.definition.concurrencyKey === null) runOf.set(id, job.jobId);
   };
   const isPaused = (run: string | undefined) => run !== undefined && pauses.get(run)?.isPaused === true;
   const turn = (run: string, paused: boolean, atMs: number) => {
@@ -31,13 +33,18 @@ export function pausedRunsStartNothing(ledger: Ledger, quiet: Quiet): Checker {
     const untilMs = before.isPaused && !paused ? atMs : before.untilMs;
     pauses.set(run, { isPaused: paused, untilMs });
   };
-  const committed = ({ asked: parts, at, outcome, nodes, runs }: Committed) => {
+  const committed = ({ asked: parts, at, outcome, applied, nodes, runs }: Committed) => {
     const wasPaused = new Set(parts.assigned.flatMap(({ id }) => (isPaused(runOf.get(id)) ? [id] : [])));
     for (const { after } of runs) turn(after.run, after.paused, at - EPOCH_MS);
     for (const { id, attempt } of parts.assigned) {
       const run = runOf.get(id);
       if (!wasPaused.has(id) || !isPaused(run) || outcome.missed.includes(id)) continue;
       throw new Violation(`attempt ${attempt} of ${id} was assigned although its run ${run} is paused`);
+    }
+    for (const { before, after } of applied) {
+      const isOpened = isChildRun(after) && after.queue === "OPEN" && before.queue !== "OPEN";
+      if (isOpened && after.job.definition.concurrencyKey === null && isPaused(after.job.jobId))
+        throw new Violation(`the sub-workflow ${after.id} was opened although its run ${after.job.jobId} is paused`);
     }
     for (const { id, job } of nodes) {
       if (isPaused(job.jobId)) throw new Violation(`${id} was created although its run ${job.jobId} is paused`);

@@ -2,8 +2,9 @@ import { isDeepStrictEqual } from "node:util";
 import { type ExecutionRow, isCompensation, nodeOfCompensation, type RunRow } from "@mainspring/server/testing";
 import type { SimEvent } from "../../history.ts";
 import { type Checker, Violation } from "../checker.ts";
-import { addedRows, isOver, isRun, type Ledger } from "../recurring/ledger.ts";
+import { addedRows, isChildRun, isOver, isRun, type Ledger } from "../recurring/ledger.ts";
 import type { Graph, NodeReference, Reference } from "./graphs-come-out-right.ts";
+import { ResultsAccount } from "./results-account.ts";
 
 /** Stands for the value of a reference that leads nowhere. */
 export const NOWHERE = Symbol("nowhere");
@@ -20,7 +21,8 @@ interface Placed {
 /**
  * A handler gets the values to which the references of its node lead, as the rows say; a node is DEAD because of a reference
  * only if one leads nowhere, and then no handler of it starts. The result of a run is its output with these values. A
- * reference to a node that succeeded after the attempt was assigned may lead to its result or to null.
+ * reference to a node that succeeded after the attempt was assigned may lead to its result or to null. The results of a map are
+ * a list in the order of its items, with null for items that have not succeeded, or null for a map that was not counted.
  * @param graphs workflows by the id of their job
  */
 export function referencesAreTrue(ledger: Ledger, graphs: () => ReadonlyMap<string, Graph>): Checker {
@@ -31,8 +33,9 @@ export function referencesAreTrue(ledger: Ledger, graphs: () => ReadonlyMap<stri
       oracle.number++;
       for (const row of addedRows(event)) oracle.added(row);
       if (event.kind === "RUN_RETRIED") oracle.keeps(event.run);
-      if (event.kind === "WENT_BACK") for (const run of event.runs) oracle.keeps(run);
+      if (event.kind === "WENT_BACK") oracle.wentBack(event.runs);
       if (event.kind !== "COMMITTED" || event.outcome.status !== "APPLIED") return;
+      oracle.counted(event.asked.runs, new Set(event.outcome.missedRuns));
       for (const { id, attempt } of event.asked.assigned) oracle.assignedIn.set(attemptOf(id, attempt), oracle.number);
       for (const { after } of event.applied) if (after.node !== null && isOver(after.state)) oracle.ended(after);
     },
@@ -54,21 +57,38 @@ class Oracle {
   readonly #nodes = new Map<string, Map<string, string>>();
   readonly #ledger: Ledger;
   readonly #graphs: () => ReadonlyMap<string, Graph>;
+  readonly #results: ResultsAccount;
 
   constructor(ledger: Ledger, graphs: () => ReadonlyMap<string, Graph>) {
     this.#ledger = ledger;
     this.#graphs = graphs;
+    this.#results = new ResultsAccount({ ledger, endedIn: this.#endedIn, resultOf });
   }
 
   added(row: ExecutionRow): void {
     const placed = this.#placeOf(row);
+    this.#results.added(row);
     if (placed === null || placed.item !== null || isCompensation(placed.node)) return;
     this.#put(placed.run.id, nameOf(placed), row.id);
   }
 
-  keeps({ run: id, kept }: RunRow): void {
+  /** @param missed runs of which the store has written nothing */
+  counted(changes: readonly { run: string; mapCounts?: RunRow["mapCounts"] }[], missed: ReadonlySet<string>): void {
+    for (const { run, mapCounts = [] } of changes)
+      if (!missed.has(run)) this.#results.counted(run, mapCounts, this.number);
+  }
+
+  wentBack(runs: readonly RunRow[]): void {
+    this.#results.wentBack(runs, this.number);
+    for (const run of runs) this.keeps(run);
+  }
+
+  keeps(row: RunRow): void {
+    const { run: id, kept } = row;
+    this.#results.keeps(row);
+    this.#results.counted(id, row.mapCounts, this.number);
     const run = this.#ledger.get(id)?.row;
-    const graph = run === undefined ? undefined : this.#graphs().get(run.job.jobId);
+    const graph = run === undefined ? undefined : this.#graphOf(run);
     if (run === undefined || graph === undefined) return;
     for (const { run: base, nodes } of kept) {
       for (const [node] of nodes) {
@@ -98,23 +118,32 @@ class Oracle {
     if (placed === null) return;
     const since = this.assignedIn.get(attemptOf(executionId, attempt)) ?? 0;
     for (const [index, reference] of referencesOf(placed).entries()) {
+      if ("$results" in reference && this.#results.mayBe(got[index], placed.run.id, numberOf(placed, reference), since))
+        continue;
       const values = this.#valuesAt(placed, reference, since);
-      if (values.some((value) => isDeepStrictEqual(value, got[index]))) continue;
+      if (!("$results" in reference) && values.some((value) => isDeepStrictEqual(value, got[index]))) continue;
       const what = `${shown(got[index])} for ${shown(reference)} instead of ${shown(values[0])}`;
       throw new Violation(`attempt ${attempt} of ${executionId} got ${what}`);
     }
   }
 
+  #graphOf(run: ExecutionRow): Graph | undefined {
+    if (!isChildRun(run)) return this.#graphs().get(run.job.jobId);
+    const parent = this.#ledger.get(run.job.jobId)?.row;
+    return parent === undefined ? undefined : this.#graphOf(parent)?.nested?.get(run.node ?? -1);
+  }
+
   #placeOf(row: ExecutionRow): Placed | null {
     if (row.node === null || isRun(row)) return null;
     const run = this.#ledger.get(row.job.jobId)?.row;
-    const graph = run === undefined ? undefined : this.#graphs().get(run.job.jobId);
+    const graph = run === undefined ? undefined : this.#graphOf(run);
     return run === undefined || graph === undefined ? null : { run, graph, node: row.node, item: row.item };
   }
 
   /** Values that a reference of a node, or of the item of a map, may have. */
   #valuesAt({ run, graph, node, item }: Placed, reference: Reference, since: number): unknown[] {
     if ("$index" in reference) return [item];
+    if ("$results" in reference) return [this.#results.now(run.id, numberOf({ graph }, reference))];
     if ("$from" in reference) return this.#valuesOf(run, graph, reference, since);
     const map = graph.nodes[node]?.map;
     const path = [...(map?.path ?? []), item ?? -1, ...(reference.path ?? [])];
@@ -144,7 +173,7 @@ class Oracle {
   }
 
   #judgeRun(row: ExecutionRow): void {
-    const graph = this.#graphs().get(row.job.jobId);
+    const graph = this.#graphOf(row);
     const output = graph?.references?.output;
     if (graph === undefined || output === undefined) return;
     const of = { run: row, graph, node: -1, item: null };
@@ -163,6 +192,10 @@ function referencesOf({ graph, node }: Placed): readonly Reference[] {
 
 export function resultOf({ result }: ExecutionRow): unknown {
   return result === null ? null : JSON.parse(Buffer.from(result).toString());
+}
+
+function numberOf({ graph }: Pick<Placed, "graph">, { $results: map }: { $results: string }): number {
+  return graph.nodes.findIndex(({ name }) => name === map);
 }
 
 function nameOf({ graph, node }: Pick<Placed, "graph" | "node">): string {

@@ -1,3 +1,4 @@
+import { FINAL_STATES } from "@mainspring/contract/enums";
 import { NODE_NAME_PATTERN, STEP_NAME_MAX_CHARS, WAIT_SIGNALS_MAX } from "@mainspring/contract/limits";
 import { Type } from "typebox";
 import { RUN_NODE } from "../../../domain/execution.ts";
@@ -140,11 +141,24 @@ const Definition = Type.Object({
   uniqueKey: nullable(Type.String()),
   labels: Type.Record(Type.String(), Type.String()),
 });
+const OfNode = Type.Object({
+  run: Id,
+  node: Count,
+  item: Type.Optional(Count),
+  isKeyed: Type.Optional(Type.Literal(true)),
+});
 const Command = Type.Union([
-  Type.Object({ ...command, kind: Type.Literal("CANCEL"), executionId: Id }),
+  Type.Object({
+    ...{ ...command, kind: Type.Literal("CANCEL"), executionId: Id },
+    reason: Type.Optional(Type.String()),
+  }),
   Type.Object({
     ...{ ...command, kind: Type.Literal("SIGNAL"), executionId: Id },
-    ofNode: Type.Optional(Type.Object({ run: Id, node: Count })),
+    ofNode: Type.Optional(OfNode),
+  }),
+  Type.Object({
+    ...{ ...command, kind: Type.Literal("NODE_ENDED"), executionId: Id, ofNode: OfNode },
+    ...{ state: oneOf(...FINAL_STATES), branch: nullable(Type.String()) },
   }),
   Type.Object({ ...command, kind: oneOf("PAUSE_RUN", "RESUME_RUN"), executionId: Id }),
   Type.Object({ ...ofJob, kind: Type.Literal("REPLACE"), version: Count, definition: Definition, payloadBytes: Count }),

@@ -1,11 +1,12 @@
 import type { ExecutionId } from "../../../domain/ids.ts";
 import { invariant } from "../../../domain/invariant.ts";
 import type { ShardCommit, ShardOutcome } from "../../../ports/store.ts";
+import type { Command } from "../../../ports/store-commands.ts";
 import type { AppliedChange, AppliedRun } from "../history.ts";
 import { unstorableNode } from "../storable.ts";
 import type { StoreData } from "../store-data.ts";
 import type { ExecutionRow } from "./execution-row.ts";
-import { nodeRow } from "./insert-workflow.ts";
+import { nodeRow, putChildRun } from "./insert-workflow.ts";
 
 interface RunsOutcome {
   runs: AppliedRun[];
@@ -52,7 +53,26 @@ export function commitRuns(
       const row = nodeRow(data, birth, { updatedAt: data.now(), commitNumber });
       data.executions.insert(row);
       outcome.nodes.push(row);
+      if (birth.workflow !== undefined) putChildRun(data, row, birth.workflow);
     }
   }
   return outcome;
+}
+
+/** Adds commands between the owners of runs and of their nodes with concurrency keys. @returns those that are new */
+export function addCommands(
+  data: StoreData,
+  asked: ShardCommit,
+  applied: readonly AppliedChange[],
+  missedRuns: readonly ExecutionId[],
+): Command[] {
+  const changed = new Set(applied.map(({ after }) => after.id));
+  return asked.commands.flatMap(({ run, command }): Command[] => {
+    const shard = data.runs.get(run)?.shard;
+    const isEnd = command.kind === "NODE_ENDED";
+    const isJustified = isEnd ? changed.has(command.executionId) : !missedRuns.includes(run);
+    if (shard === undefined || !isJustified) return [];
+    const added = isEnd ? { ...command, shard } : command;
+    return data.commands.add(added) ? [added] : [];
+  });
 }

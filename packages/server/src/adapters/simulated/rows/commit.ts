@@ -5,7 +5,7 @@ import type { AppliedChange, Committed } from "../history.ts";
 import { unstorableChange } from "../storable.ts";
 import type { StoreData } from "../store-data.ts";
 import { commitPlans } from "./commit-plans.ts";
-import { commitRuns } from "./commit-runs.ts";
+import { addCommands, commitRuns } from "./commit-runs.ts";
 import { changedRow } from "./execution-row.ts";
 
 /**
@@ -20,6 +20,7 @@ export function commit(data: StoreData, by: Incarnation, batch: readonly ShardCo
     ...{ shard: outcome.shard, status: outcome.status, missed: [...outcome.missed] },
     ...{ missedPlans: [...outcome.missedPlans], notCreated: [...outcome.notCreated] },
     ...{ missedRuns: [...outcome.missedRuns], notBorn: [...outcome.notBorn], refused: [...outcome.refused] },
+    ...(outcome.added !== undefined && { added: outcome.added }),
   }));
 }
 
@@ -49,7 +50,15 @@ function commitShard(data: StoreData, by: Incarnation, asked: ShardCommit, commi
   for (const step of asked.steps) if (!left.has(step.executionId)) write(data, step);
   const allMissed = [...new Set([...missed, ...unexpected.map(({ id }) => id)])];
   const named = { missed: allMissed, missedPlans, notCreated, missedRuns, notBorn };
-  const outcome = { shard, status: "APPLIED" as const, ...named, refused: [...refused, ...uncreated, ...unborn] };
+  const commands = addCommands(data, asked, applied, missedRuns);
+  const added = commands.length > 0 && { added: commands };
+  const outcome = {
+    shard,
+    status: "APPLIED" as const,
+    ...named,
+    ...added,
+    refused: [...refused, ...uncreated, ...unborn],
+  };
   return { ...told, outcome, applied, planned, born, runs, nodes };
 }
 

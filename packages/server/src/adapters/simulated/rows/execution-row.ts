@@ -1,3 +1,4 @@
+import { SUB_WORKFLOW_HANDLER } from "@mainspring/contract/limits";
 import {
   type Candidate,
   type EndedAttempt,
@@ -178,4 +179,9 @@ export function candidateOf(row: ExecutionRow): Candidate {
 /** Whether the row is the execution of a node of a workflow. */
 export function isNode({ node }: ExecutionRow): boolean {
   return node !== null && node !== RUN_NODE;
+}
+
+/** Whether the row is the execution of a node that runs a sub-workflow, and so a run, too. */
+export function isChildRun(row: ExecutionRow): boolean {
+  return isNode(row) && row.job.definition.handler === SUB_WORKFLOW_HANDLER;
 }

@@ -1,5 +1,5 @@
 import { RUN_NODE } from "../../../domain/execution.ts";
-import type { EpochMs, ExecutionId } from "../../../domain/ids.ts";
+import type { EpochMs, ExecutionId, JobId } from "../../../domain/ids.ts";
 import type { KeptNodes } from "../../../domain/workflow/kept-nodes.ts";
 import type { MapCount } from "../../../domain/workflow/map-counts.ts";
 import type { NewJob } from "../../../ports/store.ts";
@@ -10,8 +10,10 @@ import type { RunRow } from "./run-table.ts";
 
 /** Inserts what the runs of a workflow share. */
 export function insertGraph(data: StoreData, asked: NewWorkflow | NewRecurringWorkflow): void {
-  const { jobId, nodes, graph, definitions, payloads, output } = asked;
-  data.runs.putGraph(jobId, 1, { nodes, graph, definitions, payloads: [...payloads], output });
+  const { jobId, nodes, graph, definitions, payloads, output, nested = [] } = asked;
+  data.runs.putGraph(jobId, 1, { nodes, graph, definitions, payloads: [...payloads], output, ofJob: null });
+  for (const { id, payloads, ...rest } of nested)
+    data.runs.putGraph(id, 1, { ...rest, payloads: [...payloads], ofJob: jobId });
 }
 
 /** Inserts the job and the run of a workflow. @returns rows of the run and of its first nodes */
@@ -24,6 +26,7 @@ export function insertWorkflow(data: StoreData, asked: NewWorkflow): ExecutionRo
     definitions: _definitions,
     payloads: _payloads,
     output: _,
+    nested: _nested,
     roots,
     ...rest
   } = asked;
@@ -46,10 +49,22 @@ export function putRun(
   outcome: RunOutcome | null = null,
   mapCounts: readonly MapCount[] = [],
 ): RunRow {
-  const mode = outcome === null ? "RUNNING" : "CANCELLING";
-  const row: RunRow = { run, shard, revision: 1, mode, outcome, paused: false, retryOf, kept, mapCounts };
+  const mode = outcome === null ? ("RUNNING" as const) : ("CANCELLING" as const);
+  const own = { run, shard, revision: 1, mode, outcome, paused: false, retryOf, kept, mapCounts };
+  const row: RunRow = { ...own, workflow: null };
   data.runs.put(row);
   return row;
+}
+
+/** Inserts the row of a sub-workflow's run. @param execution row of its node */
+export function putChildRun(data: StoreData, { id, job }: ExecutionRow, workflow: JobId): void {
+  const row = putRun(data, { executionId: id, shard: job.shard }, null, []);
+  data.runs.put({ ...row, workflow });
+}
+
+/** Graph of a run, which all runs of its workflow share; undefined: the execution is no run. */
+export function graphOfRun(data: StoreData, { id, job, jobVersion }: ExecutionRow) {
+  return data.runs.graphOf(data.runs.get(id)?.workflow ?? job.jobId, jobVersion);
 }
 
 /** The execution of a run. @param deadline null: the run does not start at once */
@@ -67,7 +82,7 @@ export function nodeRow(
   run: ExecutionRow | undefined = data.executions.get(row.jobId),
 ): ExecutionRow {
   const { pool, handler, requires, priority, scheduledAt, policy, concurrencyKey, concurrencyLimit } = row;
-  const graph = run === undefined ? undefined : data.runs.graphOf(run.job.jobId, run.jobVersion);
+  const graph = run === undefined ? undefined : graphOfRun(data, run);
   const ofParts = data.runs.partsOf(row.jobId).flatMap((part) => part.payloads);
   const payloads = [...(graph?.payloads ?? []), ...ofParts];
   const job: NewJob = {

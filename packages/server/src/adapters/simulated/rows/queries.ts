@@ -18,7 +18,7 @@ import type {
 import type { NodeOfRun } from "../../../ports/store-runs.ts";
 import { byText } from "../sorted-list.ts";
 import type { StoreData } from "../store-data.ts";
-import { type ExecutionRow, isNode } from "./execution-row.ts";
+import { type ExecutionRow, isChildRun, isNode } from "./execution-row.ts";
 import type { JobRow } from "./job-table.ts";
 
 const LATEST = 5;
@@ -38,7 +38,7 @@ export function getExecution(data: StoreData, tenant: string, id: ExecutionId): 
     attempts: [...row.attempts],
     hasSteps: row.steps !== null,
     ...(isNode(row) && { ofRun: ofRun(row) }),
-    ...(row.node === RUN_NODE && { isRun: true }),
+    ...((row.node === RUN_NODE || isChildRun(row)) && { isRun: true }),
   };
 }
 

@@ -15,6 +15,8 @@ export interface RunRow {
   readonly paused: boolean;
   readonly outcome: RunOutcome | null;
   readonly mapCounts: readonly MapCount[];
+  /** Id of the sub-workflow; null: the run is that of a job. */
+  readonly workflow: JobId | null;
 }
 
 /** A version of a workflow. */
@@ -24,6 +26,8 @@ interface GraphRow {
   readonly definitions: Uint8Array;
   readonly payloads: readonly NodePayload[];
   readonly output: Uint8Array | null;
+  /** Job of the workflow that has this one as a sub-workflow; null: the workflow is that of a job. */
+  readonly ofJob: JobId | null;
 }
 
 /** Runs of workflows by id, and graphs with the payloads of their nodes by job and version. */
@@ -96,6 +100,8 @@ export class RunTable {
   }
 
   removeGraphs(jobId: JobId): void {
-    this.#graphs.delete(jobId);
+    for (const [id, versions] of this.#graphs) {
+      if (id === jobId || [...versions.values()].some(({ ofJob }) => ofJob === jobId)) this.#graphs.delete(id);
+    }
   }
 }

@@ -1,15 +1,17 @@
 import { isFinal, RUN_NODE } from "../../../domain/execution.ts";
 import type { ExecutionId, ShardId } from "../../../domain/ids.ts";
 import type { KeptNodes } from "../../../domain/workflow/kept-nodes.ts";
-import type { ItemStates } from "../../../domain/workflow/map-counts.ts";
+import type { ItemStates, MapCount } from "../../../domain/workflow/map-counts.ts";
 import type { DueCursor } from "../../../ports/store-flows.ts";
 import type { Listing, Page } from "../../../ports/store-queries.ts";
 import type {
+  Ends,
   KeyedRun,
   LoadedRun,
   NodeExecution,
   NodeFilter,
   NodeSummary,
+  OriginOfRun,
   RunFilter,
   RunSummary,
   RunView,
@@ -18,7 +20,8 @@ import type {
 } from "../../../ports/store-runs.ts";
 import { byText } from "../sorted-list.ts";
 import type { StoreData } from "../store-data.ts";
-import { candidateOf, type ExecutionRow } from "./execution-row.ts";
+import { candidateOf, type ExecutionRow, isChildRun } from "./execution-row.ts";
+import { graphOfRun } from "./insert-workflow.ts";
 import { listing, ofRun, summary } from "./queries.ts";
 
 /** Largest number of retries that a run names. */
@@ -31,10 +34,11 @@ export function load(data: StoreData, ids: readonly ExecutionId[], isKnown?: IsK
   return ids.flatMap((id): LoadedRun[] => {
     const [row, run] = [data.executions.get(id), data.runs.get(id)];
     if (row === undefined || row.queue === "NONE" || run === undefined) return [];
-    const graph = data.runs.graphOf(row.job.jobId, row.jobVersion);
+    const graph = graphOfRun(data, row);
     if (graph === undefined) return [];
     const { graph: bytes, definitions, output } = graph;
-    const stored = isKnown?.(row.job.jobId, row.jobVersion) ? null : { graph: bytes, definitions, output };
+    const workflow = run.workflow ?? row.job.jobId;
+    const stored = isKnown?.(workflow, row.jobVersion) ? null : { graph: bytes, definitions, output };
     const rows = nodesOf(data, id);
     const executions = rows.filter(({ item, queue }) => item === null || queue !== "NONE").map(nodeOf);
     const items = itemsOf(rows).filter(({ state }) => isFinal(state));
@@ -42,7 +46,7 @@ export function load(data: StoreData, ids: readonly ExecutionId[], isKnown?: IsK
     return [
       {
         ...{ row: candidateOf(row), mode, paused, outcome, revision, kept, mapCounts },
-        ...{ stored, executions, items },
+        ...{ workflow, stored, executions, items },
         parts: partsOf(data, id),
         signalled: data.signals.signalled(id),
       },
@@ -88,6 +92,26 @@ export function kept(data: StoreData, runs: readonly ExecutionId[]): Map<Executi
   return new Map(found.filter(([, nodes]) => nodes.length > 0));
 }
 
+/** See StoreRuns.mapCounts. */
+export function mapCounts(data: StoreData, runs: readonly ExecutionId[]): Map<ExecutionId, readonly MapCount[]> {
+  const found = runs.map((id) => [id, data.runs.get(id)?.mapCounts ?? []] as const);
+  return new Map(found.filter(([, counts]) => counts.length > 0));
+}
+
+/** See StoreRuns.ends. */
+export function ends(data: StoreData, ids: readonly ExecutionId[], bytes: number): Ends {
+  const byId = new Map<ExecutionId, { state: ExecutionRow["state"]; result: Uint8Array | null }>();
+  let read = 0;
+  for (const [place, id] of ids.entries()) {
+    const row = data.executions.get(id);
+    if (row === undefined) continue;
+    byId.set(id, { state: row.state, result: row.result });
+    read += row.result?.length ?? 0;
+    if (read >= bytes) return { byId, looked: place + 1 };
+  }
+  return { byId, looked: ids.length };
+}
+
 /** See StoreRuns.openRuns. */
 export function openRuns(data: StoreData, shards: readonly ShardId[], after: DueCursor | null, limit: number) {
   return data.executions.open(new Set(shards), after, limit).map(({ dueAt, id }): DueCursor => ({ dueAt, id }));
@@ -103,12 +127,12 @@ export function keyedRuns(data: StoreData, shards: readonly ShardId[]): KeyedRun
 
 /** See StoreQueries.listRuns. */
 export function listRuns(data: StoreData, tenant: string, filter: RunFilter, page: Page): Listing<RunSummary> {
-  const { state, name, since = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY } = filter;
+  const { state, name, parent, since = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY } = filter;
   const rows: ExecutionRow[] = [];
   data.executions.newestFirst(page.after, (row) => {
     const { createdAt, definition } = row.job;
     const isAsked =
-      isRunOf(row, tenant) &&
+      isRunOf(row, tenant, parent) &&
       (state === undefined || row.state === state) &&
       (name === undefined || definition.name === name);
     if (isAsked && createdAt >= since && createdAt < until) rows.push(row);
@@ -124,8 +148,8 @@ export function listRuns(data: StoreData, tenant: string, filter: RunFilter, pag
 /** See StoreQueries.getRun. */
 export function getRun(data: StoreData, tenant: string, id: ExecutionId): RunView | null {
   const [row, run] = [data.executions.get(id), data.runs.get(id)];
-  if (row === undefined || run === undefined || !isRunOf(row, tenant)) return null;
-  const graph = data.runs.graphOf(row.job.jobId, row.jobVersion);
+  if (row === undefined || run === undefined || row.job.tenant !== tenant) return null;
+  const graph = graphOfRun(data, row);
   if (graph === undefined) return null;
   const counts: RunView["counts"] = {};
   for (const { state } of nodesOf(data, id)) counts[state] = (counts[state] ?? 0) + 1;
@@ -161,15 +185,29 @@ export function listNodes(
   return listing(items.slice(0, limit + 1), limit, (item) => item.executionId);
 }
 
-function isRunOf(row: ExecutionRow, tenant: string): boolean {
-  return row.node === RUN_NODE && row.job.tenant === tenant;
+/** See StoreRuns.origins. */
+export function origins(data: StoreData, runs: readonly ExecutionId[]): Map<ExecutionId, OriginOfRun> {
+  const rows = runs.flatMap((id) => data.executions.get(id) ?? []);
+  return new Map(rows.flatMap((row) => (isChildRun(row) ? [[row.id, originOf(row)] as const] : [])));
+}
+
+function originOf(row: ExecutionRow): OriginOfRun {
+  const { run, node, item } = ofRun(row);
+  return { run, node, item };
+}
+
+/** @param parent run whose sub-workflows are asked for; undefined: runs of jobs */
+function isRunOf(row: ExecutionRow, tenant: string, parent: ExecutionId | undefined): boolean {
+  const isAsked = parent === undefined ? row.node === RUN_NODE : row.job.jobId === parent && isChildRun(row);
+  return isAsked && row.job.tenant === tenant;
 }
 
 function runSummary(data: StoreData, row: ExecutionRow): RunSummary {
   const { definition } = row.job;
-  const nodes = data.runs.graphOf(row.job.jobId, row.jobVersion)?.nodes ?? 0;
+  const nodes = graphOfRun(data, row)?.nodes ?? 0;
   const { mode = "RUNNING", paused = false, outcome = null } = data.runs.get(row.id) ?? {};
-  return { ...summary(row), name: definition.name, labels: definition.labels, nodes, mode, paused, outcome };
+  const parent = isChildRun(row) ? originOf(row) : null;
+  return { ...summary(row), name: definition.name, labels: definition.labels, nodes, mode, paused, outcome, parent };
 }
 
 function nodeOf({ id, node, item, state, branch, queue }: ExecutionRow): NodeExecution {

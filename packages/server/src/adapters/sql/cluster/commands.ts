@@ -1,5 +1,5 @@
 import type { ShardId } from "../../../domain/ids.ts";
-import type { Command, JobCommand, PlanCommand } from "../../../ports/store-commands.ts";
+import type { AddedCommand, Command, JobCommand, PlanCommand, RunCommand } from "../../../ports/store-commands.ts";
 import { uuids } from "../connection/arrays.ts";
 import { COMMAND_CODES, commandKindOf } from "../connection/codes.ts";
 import type { Connections, Row, Session } from "../connection/connections.ts";
@@ -30,12 +30,16 @@ export async function insertCommand(session: Session, command: Command): Promise
 
 /** Execution id, job id and further content of a command; null: the command has none. */
 function subjectOf(command: Command): [string | null, string | null, string | null] {
-  if ("executionId" in command) {
-    const body = command.kind === "SIGNAL" && command.ofNode !== undefined ? { ofNode: command.ofNode } : null;
-    return [command.executionId, null, body === null ? null : JSON.stringify(body)];
-  }
+  if ("executionId" in command) return [command.executionId, null, bodyOf(command)];
   const { id: _id, shard: _shard, kind: _kind, jobId, ...body } = command;
   return [null, jobId, JSON.stringify(body)];
+}
+
+/** Further content of a command about an execution; null: none. */
+export function bodyOf(command: AddedCommand["command"] | RunCommand): string | null {
+  const { id: _id, kind: _kind, executionId: _execution, ...rest } = command;
+  const { shard: _shard, ...body } = { shard: null, ...rest };
+  return Object.values(body).every((value) => value === undefined) ? null : JSON.stringify(body);
 }
 
 export async function readCommands(
@@ -48,13 +52,19 @@ export async function readCommands(
   return (await db.run("read", { name: "read_commands", text: READ, values })).map(commandFrom);
 }
 
-type CommandRow = [id: string, shard: number, kind: number, executionId: string, jobId: string, body: string | null];
+type CommandRow = [
+  id: string,
+  shard: number,
+  kind: number,
+  executionId: string | null,
+  jobId: string,
+  body: string | null,
+];
 
 function commandFrom(row: Row): Command {
   const [id, shard, code, executionId, jobId, body] = row as CommandRow;
   const kind = commandKindOf(code);
   const content = body === null ? {} : JSON.parse(body);
-  if (kind === "CANCEL" || kind === "SIGNAL" || kind === "PAUSE_RUN" || kind === "RESUME_RUN")
-    return { id, shard, kind, executionId, ...content };
+  if (executionId !== null) return { id, shard, kind, executionId, ...content } as Command;
   return { id, shard, kind, jobId, ...content } as JobCommand | PlanCommand;
 }

@@ -7,8 +7,16 @@ import type { Row, Statement } from "../connection/connections.ts";
 import { fewerParameters } from "../connection/fewer-parameters.ts";
 import { DEFINITION, REPLACED, replacedValues, replacementOf } from "../jobs/replacements.ts";
 import { planned, plannedAnswer, plannedNodes, plannedValues } from "../recurring/plan-changes.ts";
+import {
+  BRANCHED,
+  BRANCHES,
+  isRunning,
+  lastRunningValues,
+  running as ran,
+  runningAnswer,
+  runningValues,
+} from "../workflows/running.ts";
 import { SPAWNED, spawnedValues } from "../workflows/spawned.ts";
-import { BRANCHED, BRANCHES, isRunning, running as ran, runningAnswer, runningValues } from "../workflows/running.ts";
 import { journalText } from "./journal.ts";
 import { MARKED, MARKS, stepped, steppedValues } from "./step-records.ts";
 
@@ -141,6 +149,8 @@ export interface CommitAnswer {
   notCreated: Set<string>;
   missedRuns: Set<string>;
   notBorn: Set<string>;
+  /** Elements of ADDED_ANSWER. */
+  added: string[];
 }
 
 /** @param now time that the rows get as the time of their last write */
@@ -174,7 +184,7 @@ export function commitStatement(batch: readonly ShardCommit[], now: EpochMs): St
   const isStepping = steps.length > 0 || marks.some((change) => change.steps !== undefined);
   const whole = () => [...values, ...replacedValues(replaced), ...plannedValues(batch), ...steppedValues(marks, steps)];
   if (batch.some(isRunning)) {
-    const all = [...whole(), ...runningValues(batch, marks), plannedNodes(batch)];
+    const all = [...whole(), ...runningValues(batch, marks), plannedNodes(batch), ...lastRunningValues(batch)];
     if (marks.some(({ spawn }) => spawn !== undefined))
       return { name: "commit_spawning", text: SPAWNING_TEXT, values: [...all, ...spawnedValues(marks)] };
     if (isStepping || isPlanning || replaced.length > 0)
@@ -212,10 +222,11 @@ type AnswerRow = [
   notCreated?: string | null,
   missedRuns?: string | null,
   notBorn?: string | null,
+  added?: string | null,
 ];
 
 export function commitAnswer(rows: Row[]): CommitAnswer {
-  const [held, missed, unexpected, missedPlans, notCreated, missedRuns, notBorn] = rows[0] as AnswerRow;
+  const [held, missed, unexpected, missedPlans, notCreated, missedRuns, notBorn, added] = rows[0] as AnswerRow;
   return {
     held: new Set(listed(held).map(Number)),
     missed: new Set([...listed(missed), ...listed(unexpected)]),
@@ -223,6 +234,7 @@ export function commitAnswer(rows: Row[]): CommitAnswer {
     notCreated: new Set(listed(notCreated ?? null)),
     missedRuns: new Set(listed(missedRuns ?? null)),
     notBorn: new Set(listed(notBorn ?? null)),
+    added: listed(added ?? null),
   };
 }
 

@@ -5,6 +5,7 @@ import { type ChunkLimit, chunked } from "../connection/chunks.ts";
 import type { Connections } from "../connection/connections.ts";
 import { isDataError, isRefusal, storeError } from "../connection/errors.ts";
 import { persistently } from "../connection/persistently.ts";
+import { addedCommands } from "../workflows/added-commands.ts";
 import { spawnedBytes } from "../workflows/spawned.ts";
 import { type CommitAnswer, commitAnswer, commitStatement } from "./commit-statement.ts";
 import { findOffendingRows, type OffendingRow, without } from "./offending-rows.ts";
@@ -125,6 +126,7 @@ export class Committer {
         notCreated: among(answer.notCreated, commit, ({ created }) => created.map(({ row }) => row.id)),
         missedRuns: commit.runs.map(({ run }) => run).filter((run) => answer.missedRuns.has(run)),
         notBorn: notBornOf(commit, answer, own),
+        ...(answer.added.length > 0 && { added: addedCommands(commit.commands, answer.added) }),
         refused: own.map(({ id, message }) => ({ id, message })),
       };
     });
@@ -163,6 +165,6 @@ function weightOf(commit: ShardCommit): ChunkLimit {
   for (const change of commit.changes) bytes += (change.result?.length ?? 0) + spawnedBytes(change);
   for (const plan of commit.plans) count += plan.created.length;
   for (const step of commit.steps) bytes += step.data?.length ?? 0;
-  count += commit.steps.length + commit.births.length;
+  count += commit.steps.length + commit.births.length + commit.commands.length;
   return { count, bytes };
 }

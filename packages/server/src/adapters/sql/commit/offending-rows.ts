@@ -53,7 +53,7 @@ function only(commit: ShardCommit, chosen: ReadonlySet<AnyPart>): ShardCommit {
   const births = commit.births.filter((birth) => chosen.has(birth)).map((birth) => ({ ...birth, after: [] }));
   return {
     ...{ ...commit, changes, plans, births, assigned: [], settledJournals: [], expected: [], commandsDone: [] },
-    ...{ steps: [], runs: [] },
+    ...{ steps: [], runs: [], commands: [] },
   };
 }
 
@@ -73,5 +73,8 @@ export function without(commit: ShardCommit, offending: readonly OffendingRow[])
   const left = new Set(commit.changes.flatMap((change) => (own.has(change) ? [change.id] : [])));
   const steps = commit.steps.filter(({ executionId }) => !left.has(executionId));
   const births = commit.births.filter((birth) => !own.has(birth) && !birth.after.some((id) => left.has(id)));
-  return { ...commit, changes, plans, settledJournals, steps, births };
+  const commands = commit.commands.filter(
+    ({ command }) => command.kind !== "NODE_ENDED" || !left.has(command.executionId),
+  );
+  return { ...commit, changes, plans, settledJournals, steps, births, commands };
 }

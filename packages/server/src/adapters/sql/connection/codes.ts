@@ -48,6 +48,7 @@ export const COMMAND_CODES: Readonly<Record<Command["kind"], number>> = {
   SIGNAL: 5,
   PAUSE_RUN: 6,
   RESUME_RUN: 7,
+  NODE_ENDED: 8,
 };
 
 export const STEP_KIND_CODES: Readonly<Record<StepKind, number>> = { RESULT: 1, CHECKPOINT: 2, WAIT: 3 };

@@ -1,4 +1,4 @@
-import { type AttemptState, type EndedAttempt, type ExecutionError, RUN_NODE } from "../../../domain/execution.ts";
+import { type AttemptState, type EndedAttempt, type ExecutionError, isRun } from "../../../domain/execution.ts";
 import type { ExecutionPolicy } from "../../../domain/job.ts";
 import type { ExecutionSummary, ExecutionView } from "../../../ports/store-queries.ts";
 import { policyFrom, requiresFrom } from "../commit/candidates.ts";
@@ -100,7 +100,7 @@ export function viewFrom(row: Row): ExecutionView {
     attempts: endedAttempts(attempts),
     hasSteps: steps !== null,
     ...(node !== null && node >= 0 && { ofRun: { run: summary.jobId, node, item, branch } }),
-    ...(node === RUN_NODE && { isRun: true }),
+    ...(node !== null && isRun({ node, handler: summary.handler }) && { isRun: true }),
   };
 }
 

@@ -16,9 +16,18 @@ export function payloadOf(e: string, j: string): string {
  */
 export function payloadOfNode(e: string): string {
   return `coalesce((SELECT (
-      SELECT w.payload FROM workflow_payloads w WHERE w.job_id = r.job_id AND w.version = r.job_version AND w.node = ${e}.node
+      SELECT w.payload FROM workflow_payloads w
+      WHERE w.job_id = ${workflowOf("r")} AND w.version = r.job_version AND w.node = ${e}.node
     ) FROM executions r WHERE r.id = ${e}.job_id),
     (SELECT p.payload FROM workflow_part_payloads p WHERE p.run = ${e}.job_id AND p.node = ${e}.node))`;
+}
+
+/**
+ * SQL expression: key of the workflow of a run.
+ * @param r alias of the execution of the run in the statement
+ */
+function workflowOf(r: string): string {
+  return `CASE WHEN ${r}.node >= 0 THEN (SELECT x.workflow FROM workflow_runs x WHERE x.run = ${r}.id) ELSE ${r}.job_id END`;
 }
 
 const KEEP = "INSERT INTO job_payloads (job_id, version, payload) SELECT id, version, payload FROM jobs WHERE id = $1";

@@ -1,10 +1,10 @@
-import { RUN_NODE } from "../../../domain/execution.ts";
 import type { EpochMs } from "../../../domain/ids.ts";
 import type { Retention } from "../../../ports/store.ts";
 import { QUEUE_CODES, STATE_CODES, TRIGGER_CODES } from "../connection/codes.ts";
 import type { Connections, Session, Statement } from "../connection/connections.ts";
 import { isLockTimeout } from "../connection/errors.ts";
 import { existsOf, isLater } from "../executions/of-job.ts";
+import { isRun } from "../workflows/kinds-of-rows.ts";
 import { HAS_NO_NODES, isOver, retireRuns } from "../workflows/retire-runs.ts";
 import { completeIndexes, dropFormerIndex } from "./late-indexes.ts";
 import { lockKey } from "./locks.ts";
@@ -199,7 +199,7 @@ const withOthers = ({ name }: Month) => `, forgotten AS (
     ), unheard AS (
       DELETE FROM signals_${name} WHERE execution_id = ANY(ARRAY(SELECT id FROM gone))
     ), unborn AS (
-      DELETE FROM signals_${name} WHERE run = ANY(ARRAY(SELECT id FROM gone WHERE node = ${RUN_NODE}))
+      DELETE FROM signals_${name} WHERE run = ANY(ARRAY(SELECT id FROM gone g WHERE ${isRun("g")}))
     )`;
 
 /**
@@ -217,7 +217,7 @@ async function removeByPages(
   const text = `
     WITH page AS MATERIALIZED (SELECT id FROM ${partition} WHERE id > $1 AND id < $2 ORDER BY id LIMIT ${PAGE}), gone AS (
       DELETE FROM ${partition} r USING page p WHERE r.id = p.id AND ${condition}
-      RETURNING r.id${month === undefined ? "" : ", r.steps, r.node"}
+      RETURNING r.id${month === undefined ? "" : ", r.steps, r.node, r.handler"}
     )${month === undefined ? "" : withOthers(month)}
     SELECT id FROM page ORDER BY id DESC LIMIT 1`;
   for (let after = uuidFloor(0); ; ) {

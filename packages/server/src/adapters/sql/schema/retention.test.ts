@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
+import { SUB_WORKFLOW_HANDLER } from "@mainspring/contract/limits";
 import pg from "pg";
+import { subWorkflowId } from "../../../domain/workflow/node-id.ts";
 import { fire, recurring } from "../../../ports/conformance/recurring-scene.conformance.ts";
-import { nodeEnds, runEnds, started } from "../../../ports/conformance/runs-scene.conformance.ts";
+import { birth, nodeEnds, runEnds, started } from "../../../ports/conformance/runs-scene.conformance.ts";
 import { Scene, TENANT } from "../../../ports/conformance/store-scene.conformance.ts";
 import type { NewJob } from "../../../ports/store.ts";
 import type { LogPart } from "../../../ports/store-logs.ts";
@@ -196,6 +198,35 @@ describe("retention on PostgreSQL", () => {
     await store.maintain(Date.UTC(2030, 6, 2), RETENTION);
     assert.deepEqual(await counts(), [0, 0, 0, 0, 0, 0, 0]);
     assert.ok(!(await partitions()).some((name) => name.endsWith("2030_01")));
+    await store.close();
+  });
+
+  it("keeps the nodes of a sub-workflow for as long as the outermost run, and its graph for as long as the job", async () => {
+    const jobId = scene.job({}).jobId;
+    const id = subWorkflowId(jobId, 2);
+    const none = { graph: Buffer.from("g"), definitions: Buffer.from("d"), output: null, payloads: [] };
+    const run = await started(scene, { jobId, roots: [], nested: [{ id, nodes: 1, ...none }] });
+    const child = birth(scene, run, 2, [], { handler: SUB_WORKFLOW_HANDLER });
+    await scene.applied(run.shard, { births: [{ ...child, workflow: id }] });
+    const inner = { ...run, executionId: child.row.id, rank: child.row.rank, deadline: child.row.dueAt };
+    await scene.applied(run.shard, { births: [birth(scene, inner, 0)] });
+    const changes = [
+      nodeEnds(scene, inner, 0, { finishedAt: JANUARY }),
+      runEnds(scene, inner, { wasState: "PENDING", finishedAt: JANUARY }),
+    ];
+    await scene.applied(run.shard, { changes });
+    const counts = async () => {
+      const [row] = await asked(
+        database,
+        "SELECT (SELECT count(*)::int4 FROM executions), (SELECT count(*)::int4 FROM workflow_runs), (SELECT count(*)::int4 FROM workflow_graphs)",
+      );
+      return row;
+    };
+    await store.maintain(Date.UTC(2030, 6, 1), RETENTION);
+    assert.deepEqual(await counts(), [3, 2, 2], "the outermost run is open");
+    await scene.applied(run.shard, { changes: [runEnds(scene, run, { finishedAt: JANUARY })] });
+    for (let level = 0; level < 3; level++) await store.maintain(Date.UTC(2030, 6, 1), RETENTION);
+    assert.deepEqual(await counts(), [0, 0, 0]);
     await store.close();
   });
 

@@ -30,13 +30,17 @@ import * as recurrences from "../recurring/recurrences.ts";
 import { createPartition, monthOf } from "../schema/partitions.ts";
 import type { SqlStore } from "../sql-store.ts";
 import { READ_PARTS } from "../workflows/parts.ts";
+import { COUNT_RESULTS } from "../workflows/retry-run.ts";
 import {
   KEYED_RUNS,
   OPEN_RUNS,
+  READ_ENDS,
   READ_GRAPHS,
   READ_ITEMS,
   READ_KEPT,
+  READ_MAP_COUNTS,
   READ_NODES,
+  READ_ORIGINS,
   READ_RESULTS,
   READ_RUNS,
 } from "../workflows/run-reads.ts";
@@ -64,8 +68,12 @@ const HOT: [name: string, purpose: Purpose, text: string, index: RegExp, plans?:
   ["results", "read", READ_RESULTS, /_pkey$/],
   ["kept", "read", READ_KEPT, /_pkey$/],
   ["parts", "read", READ_PARTS, /_pkey$/],
+  ["origins", "read", READ_ORIGINS, /_pkey$/],
   ["nodes", "read", READ_NODES, /_job_id_scheduled_at_idx$/],
   ["items", "read", READ_ITEMS, /_job_id_scheduled_at_idx$/],
+  ["map_counts", "read", READ_MAP_COUNTS, /_pkey$/],
+  ["ends", "read", READ_ENDS, /_pkey$/],
+  ["count_results", "submit", COUNT_RESULTS, /_job_id_scheduled_at_idx$/],
   ["open_runs", "read", OPEN_RUNS, /\d_due_at_id_idx1?$/],
   ["keyed_runs", "read", KEYED_RUNS, /\d_due_at_id_idx1?$/],
   ["steps", "read", READ_STEPS, /_pkey$/],

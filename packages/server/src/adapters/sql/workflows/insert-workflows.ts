@@ -2,6 +2,7 @@ import { RUN_NODE } from "../../../domain/execution.ts";
 import type { JobId } from "../../../domain/ids.ts";
 import {
   isWorkflow,
+  type NestedGraph,
   type NewNode,
   type NewRecurringWorkflow,
   type NewWorkflow,
@@ -43,14 +44,23 @@ const GRAPHS = `
   INSERT INTO workflow_graphs (job_id, version, nodes, graph, definitions)
   SELECT unnest($1::uuid[]), 1, unnest($2::int4[]), unnest($3::bytea[]), unnest($4::bytea[])`;
 
+const NESTED = `
+  INSERT INTO workflow_graphs (job_id, version, nodes, graph, definitions, of_job)
+  SELECT unnest($1::uuid[]), 1, unnest($2::int4[]), unnest($3::bytea[]), unnest($4::bytea[]), unnest($5::uuid[])`;
+
 const PAYLOADS = `
   INSERT INTO workflow_payloads (job_id, version, node, payload)
   SELECT unnest($1::uuid[]), 1, unnest($2::int4[]), unnest($3::bytea[])`;
 
 const ROOTS = `WITH n AS MATERIALIZED (${newNodes(1)}) ${nodeInsert("n.created_at")} FROM n`;
 
-interface OfJob extends NodePayload {
-  jobId: JobId;
+interface OfWorkflow extends NodePayload {
+  /** Key of the workflow. */
+  workflow: JobId;
+}
+
+interface Nested extends NestedGraph {
+  ofJob: JobId;
 }
 
 /**
@@ -65,9 +75,11 @@ export function workflowStatements(
   const recurring = workflows.filter((workflow) => !isWorkflow(workflow));
   const payloads = workflows.flatMap((workflow) => payloadsOf(workflow));
   const roots = once.flatMap((workflow) => workflow.roots);
+  const nested = workflows.flatMap(({ jobId, nested = [] }) => nested.map((graph) => ({ ...graph, ofJob: jobId })));
   return [
     ...chunked(once, limit, weigh).map((pack) => () => workflowStatement(pack)),
     ...chunked(recurring, limit, weigh).map((pack) => () => graphStatement(pack)),
+    ...chunked(nested, limit, weighGraph).map((pack) => () => nestedStatement(pack)),
     ...chunked(payloads, limit, ({ payload: { length } }) => ({ count: 1, bytes: length })).map(
       (pack) => () => payloadStatement(pack),
     ),
@@ -85,15 +97,21 @@ export function rootStatements(roots: readonly NewNode[], limit: ChunkLimit): ((
 }
 
 /** Payloads of nodes, and the output, which has the number of the run's own row. */
-function payloadsOf({ jobId, payloads, output }: NewWorkflow | NewRecurringWorkflow): OfJob[] {
-  const own = output === null ? payloads : [...payloads, { node: RUN_NODE, payload: output }];
-  return own.map((payload) => ({ ...payload, jobId }));
+function payloadsOf({ jobId, nested = [], ...own }: NewWorkflow | NewRecurringWorkflow): OfWorkflow[] {
+  return [{ ...own, id: jobId }, ...nested].flatMap(({ id, payloads, output }) => {
+    const all = output === null ? payloads : [...payloads, { node: RUN_NODE, payload: output }];
+    return all.map((payload) => ({ ...payload, workflow: id }));
+  });
 }
 
 /** Bytes that a workflow has beside its payload and labels. */
 export function bytesOfWorkflow(workflow: NewWorkflow | NewRecurringWorkflow): number {
-  const { graph, definitions } = workflow;
-  return payloadsOf(workflow).reduce((sum, { payload }) => sum + payload.length, graph.length + definitions.length);
+  const graphs = [workflow, ...(workflow.nested ?? [])].reduce((sum, graph) => sum + weighGraph(graph).bytes, 0);
+  return payloadsOf(workflow).reduce((sum, { payload }) => sum + payload.length, graphs);
+}
+
+function weighGraph({ graph, definitions }: Pick<NestedGraph, "graph" | "definitions">): ChunkLimit {
+  return { count: 1, bytes: graph.length + definitions.length };
 }
 
 function weigh({ graph, definitions, payload }: NewWorkflow | NewRecurringWorkflow): ChunkLimit {
@@ -132,10 +150,24 @@ function graphStatement(workflows: readonly NewRecurringWorkflow[]): Statement {
   };
 }
 
-function payloadStatement(payloads: readonly OfJob[]): Statement {
+function nestedStatement(graphs: readonly Nested[]): Statement {
+  return {
+    name: "insert_nested_graphs",
+    text: NESTED,
+    values: [
+      uuids(graphs, (g) => g.id),
+      int4s(graphs, (g) => g.nodes),
+      byteas(graphs, (g) => g.graph),
+      byteas(graphs, (g) => g.definitions),
+      uuids(graphs, (g) => g.ofJob),
+    ],
+  };
+}
+
+function payloadStatement(payloads: readonly OfWorkflow[]): Statement {
   return {
     name: "insert_node_payloads",
     text: PAYLOADS,
-    values: [uuids(payloads, (p) => p.jobId), int4s(payloads, (p) => p.node), byteas(payloads, (p) => p.payload)],
+    values: [uuids(payloads, (p) => p.workflow), int4s(payloads, (p) => p.node), byteas(payloads, (p) => p.payload)],
   };
 }

@@ -1,3 +1,4 @@
+import { SUB_WORKFLOW_LEVELS_MAX } from "@mainspring/contract/limits";
 import { RUN_NODE } from "../../../domain/execution.ts";
 import type { EpochMs } from "../../../domain/ids.ts";
 import { QUEUE_CODES } from "../connection/codes.ts";
@@ -5,6 +6,7 @@ import type { Session } from "../connection/connections.ts";
 import { FIRST_ID, FIRST_RECURRING_ID, LAST_ID } from "../executions/list-walk.ts";
 import { isLater } from "../executions/of-job.ts";
 import { uuidFloor } from "../schema/partitions.ts";
+import { isRun } from "./kinds-of-rows.ts";
 
 /** Retention of workflows: the executions of nodes are kept for as long as their run, and graphs for as long as their job. */
 
@@ -19,13 +21,25 @@ const NEEDED = `SELECT unnest(w.bases) FROM workflow_runs w, executions o
  */
 export function isOver(isPast: (alias: string) => string): string {
   const isRunOver = (alias: string) => `(${isPast(alias)} AND ${alias}.id <> ALL (ARRAY(${NEEDED})))`;
-  const run = `SELECT ${isRunOver("x")} FROM executions x WHERE x.id = r.job_id`;
-  return `CASE WHEN r.node >= 0 THEN coalesce((${run}), ${isPast("r")})
+  return `CASE WHEN r.node >= 0 THEN coalesce(${ofOutermost("r", isRunOver)}, ${isPast("r")})
     WHEN r.node = ${RUN_NODE} THEN ${isRunOver("r")} ELSE ${isPast("r")} END`;
 }
 
+/**
+ * SQL expression: a condition for the outermost run of a node. The run of a node may be that of a sub-workflow.
+ * @param node alias of the execution of the node
+ */
+function ofOutermost(node: string, condition: (alias: string) => string, level = 0): string {
+  const run = `o${level}`;
+  const isOuter = level >= SUB_WORKFLOW_LEVELS_MAX;
+  const value = isOuter
+    ? condition(run)
+    : `CASE WHEN ${run}.node >= 0 THEN ${ofOutermost(run, condition, level + 1)} ELSE ${condition(run)} END`;
+  return `(SELECT ${value} FROM executions ${run} WHERE ${run}.id = ${node}.job_id)`;
+}
+
 /** SQL condition for a row `r`: it is no run that has executions of nodes. A run goes last, because it decides about its nodes. */
-export const HAS_NO_NODES = `CASE WHEN r.node = ${RUN_NODE} THEN
+export const HAS_NO_NODES = `CASE WHEN ${isRun("r")} THEN
   (SELECT true FROM executions n WHERE n.job_id = r.id AND ${isLater("n")} LIMIT 1) IS NULL ELSE true END`;
 
 /** Numbers of runs, and of workflows with all their payloads, in one delete. */
@@ -50,7 +64,7 @@ const FORGET_GRAPHS = `
   WITH page AS MATERIALIZED (
     SELECT job_id AS id FROM workflow_graphs WHERE job_id > $1 AND job_id < $2 ORDER BY job_id LIMIT ${WORKFLOWS}
   ), gone AS (
-    DELETE FROM workflow_graphs g USING page p WHERE g.job_id = p.id AND NOT EXISTS (SELECT FROM jobs j WHERE j.id = g.job_id)
+    DELETE FROM workflow_graphs g USING page p WHERE g.job_id = p.id AND NOT EXISTS (SELECT FROM jobs j WHERE j.id = coalesce(g.of_job, g.job_id))
     RETURNING g.job_id
   ), emptied AS (
     DELETE FROM workflow_payloads w WHERE w.job_id = ANY(ARRAY(SELECT job_id FROM gone))

@@ -30,7 +30,7 @@ const INSERT = `
     ${TRIGGER_CODES.RETRY}, $12, $13, $14, $15, $16, $17, $18, $19, $20, ${RUN_NODE})`;
 
 /** Numbers of nodes, and of items of maps, whose executions have SUCCEEDED in a run. */
-const COUNT_RESULTS = `
+export const COUNT_RESULTS = `
   SELECT count(*) FILTER (WHERE e.item IS NULL AND e.node = ANY($2::int4[]))::int4,
     count(*) FILTER (WHERE e.item IS NOT NULL AND e.node = ANY($3::int4[]))::int4
   FROM executions e

@@ -8,7 +8,9 @@ import { Conditions, listing } from "../connection/query.ts";
 import { SUMMARY_COLUMNS, SUMMARY_LENGTH, summaryFrom } from "../executions/execution-rows.ts";
 import { FIRST_ID, LAST_ID, LOOKED_AT, walked } from "../executions/list-walk.ts";
 import { isLater } from "../executions/of-job.ts";
+import { payloadOfNode } from "../jobs/job-payloads.ts";
 import { uuidFloor } from "../schema/partitions.ts";
+import { isChildRun } from "./kinds-of-rows.ts";
 import { readParts } from "./parts.ts";
 import { KEPT, keptFrom, mapCountsFrom, outcomeFrom } from "./retry-run.ts";
 
@@ -18,11 +20,15 @@ import { KEPT, keptFrom, mapCountsFrom, outcomeFrom } from "./retry-run.ts";
 const ID_SLACK_MS = 3_600_000;
 
 /** Columns of a run's summary. Each row that belongs to the run's is found by its key. */
-const RUN_COLUMNS = `${SUMMARY_COLUMNS}, w.mode, w.paused, w.outcome, w.revision, j.name, j.labels,
-  (SELECT g.nodes FROM workflow_graphs g WHERE g.job_id = e.job_id AND g.version = e.job_version)`;
-const RUN_TABLES = `LATERAL (SELECT x.* FROM executions x WHERE x.id = w.run OFFSET 0) e,
-  LATERAL (SELECT x.* FROM jobs x WHERE x.id = e.job_id OFFSET 0) j`;
-const RUN_LENGTH = SUMMARY_LENGTH + 7;
+const RUN_COLUMNS = `${SUMMARY_COLUMNS}, w.mode, w.paused, w.outcome, w.revision, j.name, j.labels, (
+  SELECT g.nodes FROM workflow_graphs g WHERE g.job_id = coalesce(w.workflow, e.job_id) AND g.version = e.job_version
+), e.node, e.item`;
+const EXECUTION = "LATERAL (SELECT x.* FROM executions x WHERE x.id = w.run OFFSET 0) e";
+const JOB = "LATERAL (SELECT x.* FROM jobs x WHERE x.id = e.job_id OFFSET 0) j";
+const RUN_TABLES = `${EXECUTION}, ${JOB}`;
+/** The same with the runs of sub-workflows, which have no job of their own. */
+const ALL_RUN_TABLES = `${EXECUTION} LEFT JOIN ${JOB} ON true`;
+const RUN_LENGTH = SUMMARY_LENGTH + 9;
 
 type RunRow = [
   mode: number,
@@ -32,6 +38,8 @@ type RunRow = [
   name: string | null,
   labels: string | null,
   nodes: number | null,
+  node: number,
+  item: number | null,
 ];
 
 /** Largest number of retries that a run names. */
@@ -41,7 +49,8 @@ const SHOWN = { itemOf: runFrom, idOf: (item: RunSummary) => item.executionId };
 
 /** See StoreQueries.listRuns. A page examines a bounded number of the newest runs. */
 export function listRuns(db: Connections, tenant: string, filter: RunFilter, page: Page): Promise<Listing<RunSummary>> {
-  const { state, name, since, until } = filter;
+  const { state, name, parent, since, until } = filter;
+  if (parent !== undefined) return listChildren(db, tenant, { ...filter, parent }, page);
   const end = until === undefined ? LAST_ID : uuidFloor(until + ID_SLACK_MS);
   const from = since === undefined ? FIRST_ID : uuidFloor(since - ID_SLACK_MS);
   const before = page.after !== null && page.after < end ? page.after : end;
@@ -60,14 +69,34 @@ export function listRuns(db: Connections, tenant: string, filter: RunFilter, pag
   });
 }
 
+/** Runs of the sub-workflows of a run: by the index of its nodes. */
+async function listChildren(
+  db: Connections,
+  tenant: string,
+  { parent, state, since, until }: RunFilter & { parent: ExecutionId },
+  { after, limit }: Page,
+): Promise<Listing<RunSummary>> {
+  const where = new Conditions().add("e.job_id = ?", parent).add("e.tenant = ?", tenant);
+  where.fixed(isLater("e")).fixed(isChildRun("e")).fixed("w.run = e.id");
+  if (state !== undefined) where.fixed(`e.state = ${STATE_CODES[state]}`);
+  if (since !== undefined) where.add("e.created_at >= ?", since);
+  if (until !== undefined) where.add("e.created_at < ?", until);
+  if (after !== null) where.add("e.id < ?", after);
+  const text = `SELECT ${RUN_COLUMNS} FROM executions e JOIN workflow_runs w ON true LEFT JOIN ${JOB} ON true
+    WHERE ${where.text} ORDER BY e.id DESC LIMIT ${limit + 1}`;
+  const rows = await db.run("list", { text, values: where.values });
+  return listing(rows.map(runFrom), limit, (item) => item.executionId);
+}
+
 const LAST_LOOKED_AT = `SELECT w.run FROM workflow_runs w WHERE w.run >= $1 AND w.run < $2
   ORDER BY w.run DESC OFFSET ${LOOKED_AT - 1} LIMIT 1`;
 
 const GET_RUN = `
-  SELECT ${RUN_COLUMNS}, g.graph, g.definitions, j.payload, e.result, e.error, ${KEPT}, w.map_counts,
+  SELECT ${RUN_COLUMNS}, g.graph, g.definitions,
+    CASE WHEN e.node >= 0 THEN ${payloadOfNode("e")} ELSE j.payload END, e.result, e.error, ${KEPT}, w.map_counts,
     to_json(ARRAY(SELECT r.run FROM workflow_runs r WHERE r.retry_of = w.run ORDER BY r.run DESC LIMIT ${RETRIES}))::text
-  FROM workflow_runs w, ${RUN_TABLES},
-    LATERAL (SELECT x.* FROM workflow_graphs x WHERE x.job_id = e.job_id AND x.version = e.job_version OFFSET 0) g
+  FROM workflow_runs w, ${ALL_RUN_TABLES},
+    LATERAL (SELECT x.* FROM workflow_graphs x WHERE x.job_id = coalesce(w.workflow, e.job_id) AND x.version = e.job_version OFFSET 0) g
   WHERE w.run = $1 AND e.tenant = $2`;
 
 const COUNT_NODES = `
@@ -136,10 +165,12 @@ function nodeFrom(row: Row): NodeSummary {
 }
 
 function runFrom(row: Row): RunSummary {
-  const [mode, paused, outcome, , name, labels, nodes] = row.slice(SUMMARY_LENGTH) as RunRow;
+  const [mode, paused, outcome, , name, labels, nodes, node, item] = row.slice(SUMMARY_LENGTH) as RunRow;
+  const summary = summaryFrom(row);
+  const parent = node === RUN_NODE ? null : { run: summary.jobId, node, item };
   const named = labels === null ? {} : (JSON.parse(labels) as Record<string, string>);
   const run = { mode: runModeOf(mode), paused, outcome: outcomeFrom(outcome) };
-  return { ...summaryFrom(row), name, labels: named, nodes: nodes ?? 0, ...run };
+  return { ...summary, name, labels: named, nodes: nodes ?? 0, ...run, parent };
 }
 
 function errorFrom(text: string | null): ExecutionError | null {

@@ -1,9 +1,17 @@
 import { isFinal, RUN_NODE } from "../../../domain/execution.ts";
 import type { ExecutionId, JobId, ShardId } from "../../../domain/ids.ts";
 import type { KeptNodes } from "../../../domain/workflow/kept-nodes.ts";
-import type { ItemStates } from "../../../domain/workflow/map-counts.ts";
+import type { ItemStates, MapCount } from "../../../domain/workflow/map-counts.ts";
 import type { DueCursor } from "../../../ports/store-flows.ts";
-import type { KeyedRun, LoadedRun, NodeExecution, StoredWorkflow, StoreRuns } from "../../../ports/store-runs.ts";
+import type {
+  Ends,
+  KeyedRun,
+  LoadedRun,
+  NodeExecution,
+  OriginOfRun,
+  StoredWorkflow,
+  StoreRuns,
+} from "../../../ports/store-runs.ts";
 import { CANDIDATE_COLUMNS, candidateFrom } from "../commit/candidates.ts";
 import { int4s, uuids } from "../connection/arrays.ts";
 import { QUEUE_CODES, runModeOf, STATE_CODES, stateOf } from "../connection/codes.ts";
@@ -14,6 +22,7 @@ import { isLater } from "../executions/of-job.ts";
 import { isComplete } from "../schema/late-indexes.ts";
 import { STATEMENT } from "../submit/submit.ts";
 import { isVanishedKey } from "../submit/submit-keyed.ts";
+import { isChildRun, isRun } from "./kinds-of-rows.ts";
 import { readParts } from "./parts.ts";
 import { KEPT, keptFrom, mapCountsFrom, outcomeFrom, retryRun } from "./retry-run.ts";
 
@@ -21,14 +30,14 @@ import { KEPT, keptFrom, mapCountsFrom, outcomeFrom, retryRun } from "./retry-ru
  * Subqueries, because with a third table in the join PostgreSQL might start with that table.
  */
 export const READ_RUNS = `
-  SELECT ${CANDIDATE_COLUMNS}, (SELECT w.mode FROM workflow_runs w WHERE w.run = e.id),
+  SELECT ${CANDIDATE_COLUMNS}, (SELECT w.workflow FROM workflow_runs w WHERE w.run = e.id), (SELECT w.mode FROM workflow_runs w WHERE w.run = e.id),
     (SELECT w.paused FROM workflow_runs w WHERE w.run = e.id), (SELECT w.revision FROM workflow_runs w WHERE w.run = e.id),
     (SELECT w.outcome FROM workflow_runs w WHERE w.run = e.id), (SELECT ${KEPT} FROM workflow_runs w WHERE w.run = e.id),
     (SELECT w.map_counts FROM workflow_runs w WHERE w.run = e.id),
     (SELECT true FROM workflow_parts p WHERE p.run = e.id LIMIT 1),
     (SELECT string_agg(DISTINCT s.execution_id::text, ',') FROM signals s WHERE s.run = e.id AND s.taken_by IS NULL)
   FROM (SELECT unnest($1::uuid[]) AS id) a JOIN executions e ON e.id = a.id
-  WHERE e.node = ${RUN_NODE} AND e.queue <> ${QUEUE_CODES.NONE}`;
+  WHERE ${isRun("e")} AND e.queue <> ${QUEUE_CODES.NONE}`;
 
 export const READ_GRAPHS = `
   SELECT g.job_id, g.version, g.graph, g.definitions, (
@@ -54,6 +63,22 @@ export const READ_RESULTS = `
 
 export const READ_KEPT = `
   SELECT w.run, ${KEPT} FROM workflow_runs w WHERE w.run = ANY($1::uuid[]) AND w.bases <> '{}'`;
+
+export const READ_ORIGINS = `
+  SELECT e.id, e.job_id, e.node, e.item FROM (SELECT unnest($1::uuid[]) AS id) a JOIN executions e ON e.id = a.id
+  WHERE ${isChildRun("e")}`;
+
+export const READ_MAP_COUNTS = `
+  SELECT w.run, w.map_counts FROM workflow_runs w WHERE w.run = ANY($1::uuid[]) AND w.map_counts IS NOT NULL`;
+
+/** The sizes of results are in their rows, so PostgreSQL fetches no large result beyond the limit. */
+export const READ_ENDS = `
+  SELECT s.place, s.id, s.state, s.result FROM (
+    SELECT a.place, e.id, e.state, e.result, coalesce(octet_length(e.result), 0) AS own,
+      sum(coalesce(octet_length(e.result), 0)) OVER (ORDER BY a.place) AS bytes
+    FROM (SELECT unnest($1::uuid[]) AS id, generate_subscripts($1::uuid[], 1) AS place) a JOIN executions e ON e.id = a.id
+  ) s
+  WHERE s.bytes - s.own < $2 ORDER BY s.place`;
 
 export const OPEN_RUNS = `
   SELECT e.due_at, e.id FROM executions e
@@ -87,7 +112,10 @@ export function runs(db: Connections, now: () => number): StoreRuns {
     load: (ids, isKnown) => load(db, ids, isKnown),
     results: (ids) => results(db, ids),
     items: (ids) => readItems(db, ids),
+    origins: (ids) => origins(db, ids),
     kept: (ids) => kept(db, ids),
+    mapCounts: (ids) => mapCounts(db, ids),
+    ends: (ids, bytes) => ends(db, ids, bytes),
     openRuns: (shards, after, limit) => openRuns(db, shards, after, limit),
     retry: (asked) =>
       persistently(
@@ -97,13 +125,16 @@ export function runs(db: Connections, now: () => number): StoreRuns {
   };
 }
 
-/** See StoreRuns.load. Only the owner of a run, which asks, changes the run, so the reads need no common snapshot. */
+/**
+ * See StoreRuns.load. Only the owner of a run, which asks, changes the run, so the reads need no common snapshot. Ends of
+ * nodes with concurrency keys are the exception: an item that ends between the reads is among those of both.
+ */
 async function load(db: Connections, ids: readonly ExecutionId[], isKnown: IsKnown): Promise<LoadedRun[]> {
   const rows = await chunkwise(ids, RUNS, (some) =>
     db.run("read", { name: "read_runs", text: READ_RUNS, values: [uuids(some, (id) => id)] }),
   );
   const open = rows.map(runFrom);
-  const isNew = ({ row }: OpenRun) => isKnown?.(row.jobId, row.jobVersion) !== true;
+  const isNew = ({ row, workflow }: OpenRun) => isKnown?.(workflow, row.jobVersion) !== true;
   const graphs = await readGraphs(db, open.filter(isNew));
   // The parts come before the rows of their nodes, so that a node whose row is read has a part.
   const parts = await readParts(
@@ -119,7 +150,7 @@ async function load(db: Connections, ids: readonly ExecutionId[], isKnown: IsKno
   const mapped = open.filter(({ mapCounts }) => mapCounts.length > 0).map(({ row }) => row.id);
   const items = mapped.length === 0 ? new Map<ExecutionId, ItemStates[]>() : await readItems(db, mapped);
   return open.flatMap((run): LoadedRun[] => {
-    const stored = graphs.get(keyOf(run.row.jobId, run.row.jobVersion)) ?? null;
+    const stored = graphs.get(keyOf(run.workflow, run.row.jobVersion)) ?? null;
     if (stored === null && isNew(run)) return [];
     const { hasParts: _, ...known } = run;
     const rest = { parts: parts.get(run.row.id) ?? [], ...rowsOf(run.row.id, executions, items) };
@@ -153,11 +184,12 @@ async function readItems(db: Connections, ids: readonly ExecutionId[]): Promise<
 type IsKnown = Parameters<StoreRuns["load"]>[1];
 type OpenRun = Pick<
   LoadedRun,
-  "row" | "mode" | "paused" | "outcome" | "revision" | "kept" | "mapCounts" | "signalled"
+  "row" | "workflow" | "mode" | "paused" | "outcome" | "revision" | "kept" | "mapCounts" | "signalled"
 > & {
   hasParts: boolean;
 };
 type RunColumns = [
+  workflow: JobId | null,
   mode: number,
   paused: boolean,
   revision: number,
@@ -169,9 +201,12 @@ type RunColumns = [
 ];
 
 function runFrom(columns: Row): OpenRun {
-  const [mode, paused, revision, outcome, kept, mapCounts, hasParts, signalled] = columns.slice(-8) as RunColumns;
+  const [workflow, mode, paused, revision, outcome, kept, mapCounts, hasParts, signalled] = columns.slice(
+    -9,
+  ) as RunColumns;
+  const row = candidateFrom(columns);
   return {
-    ...{ row: candidateFrom(columns), mode: runModeOf(mode), paused, outcome: outcomeFrom(outcome), revision },
+    ...{ row, workflow: workflow ?? row.jobId, mode: runModeOf(mode), paused, outcome: outcomeFrom(outcome), revision },
     ...{ kept: keptFrom(kept), mapCounts: mapCountsFrom(mapCounts), signalled: signalled?.split(",") ?? [] },
     hasParts: hasParts === true,
   };
@@ -182,9 +217,32 @@ async function results(db: Connections, ids: readonly ExecutionId[]): Promise<Ma
   return new Map(rows as [ExecutionId, Uint8Array | null][]);
 }
 
+type OriginRow = [id: ExecutionId, run: ExecutionId, node: number, item: number | null];
+
+async function origins(db: Connections, ids: readonly ExecutionId[]): Promise<Map<ExecutionId, OriginOfRun>> {
+  const rows = await db.run("read", { name: "read_origins", text: READ_ORIGINS, values: [uuids(ids, (id) => id)] });
+  return new Map((rows as OriginRow[]).map(([id, run, node, item]) => [id, { run, node, item }]));
+}
+
 async function kept(db: Connections, ids: readonly ExecutionId[]): Promise<Map<ExecutionId, KeptNodes[]>> {
   const rows = await db.run("read", { name: "read_kept", text: READ_KEPT, values: [uuids(ids, (id) => id)] });
   return new Map(rows.map(([run, text]) => [run as ExecutionId, keptFrom(text as string)]));
+}
+
+async function mapCounts(db: Connections, ids: readonly ExecutionId[]): Promise<Map<ExecutionId, MapCount[]>> {
+  const values = [uuids(ids, (id) => id)];
+  const rows = await db.run("read", { name: "read_map_counts", text: READ_MAP_COUNTS, values });
+  return new Map(rows.map(([run, text]) => [run as ExecutionId, mapCountsFrom(text as string)]));
+}
+
+type EndRow = [place: number, id: ExecutionId, state: number, result: Uint8Array | null];
+
+async function ends(db: Connections, ids: readonly ExecutionId[], bytes: number): Promise<Ends> {
+  const values = [uuids(ids, (id) => id), bytes];
+  const rows = (await db.run("read", { name: "read_ends", text: READ_ENDS, values })) as EndRow[];
+  const read = rows.reduce((sum, [, , , result]) => sum + (result?.length ?? 0), 0);
+  const byId = new Map(rows.map(([, id, code, result]) => [id, { state: stateOf(code), result }]));
+  return { byId, looked: read < bytes ? ids.length : (rows.at(-1)?.[0] ?? ids.length) };
 }
 
 type GraphRow = [JobId, number, Uint8Array, Uint8Array, Uint8Array | null];
@@ -192,16 +250,16 @@ type GraphRow = [JobId, number, Uint8Array, Uint8Array, Uint8Array | null];
 /** Workflows of the runs, each read once. */
 async function readGraphs(db: Connections, open: readonly OpenRun[]): Promise<Map<string, StoredWorkflow>> {
   const wanted = new Map(
-    open.map(({ row: { jobId, jobVersion } }) => [keyOf(jobId, jobVersion), { jobId, jobVersion }]),
+    open.map(({ workflow, row: { jobVersion } }) => [keyOf(workflow, jobVersion), { workflow, jobVersion }]),
   );
   const rows = await chunkwise([...wanted.values()], GRAPHS, (some) => {
-    const values = [uuids(some, ({ jobId }) => jobId), int4s(some, ({ jobVersion }) => jobVersion)];
+    const values = [uuids(some, ({ workflow }) => workflow), int4s(some, ({ jobVersion }) => jobVersion)];
     return db.run("read", { name: "read_graphs", text: READ_GRAPHS, values });
   });
   return new Map(
     rows.map((row) => {
-      const [jobId, version, graph, definitions, output] = row as GraphRow;
-      return [keyOf(jobId, version), { graph, definitions, output }];
+      const [workflow, version, graph, definitions, output] = row as GraphRow;
+      return [keyOf(workflow, version), { graph, definitions, output }];
     }),
   );
 }
@@ -271,6 +329,6 @@ async function chunkwise<T>(
   return found;
 }
 
-function keyOf(jobId: JobId, version: number): string {
-  return `${jobId}/${version}`;
+function keyOf(workflow: JobId, version: number): string {
+  return `${workflow}/${version}`;
 }

@@ -2,12 +2,12 @@ import type { ExecutionId } from "../../../domain/ids.ts";
 import type { RowChange } from "../../../ports/store.ts";
 import type { NewPart } from "../../../ports/store-runs.ts";
 import { byteas, int4s, uuids } from "../connection/arrays.ts";
-import { PLANNED_NODES } from "./running.ts";
+import { NEXT } from "./running.ts";
 
 /** Part of the commit statement for ends of nodes whose handlers have added nodes; see commit-statement.ts. */
 
 /** Number of the first parameter of the commit statement's part, for changes that add nodes. */
-const FIRST = PLANNED_NODES + 1;
+const FIRST = NEXT;
 const PAYLOAD = FIRST + 7;
 
 /** Writes the nodes that the handlers of nodes have added, if the statement updates the rows of these nodes. */
