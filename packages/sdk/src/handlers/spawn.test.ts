@@ -7,7 +7,7 @@ import type { TaskContext } from "./context.ts";
 import { TerminalError } from "./retry-errors.ts";
 import type { SpawnNode } from "./spawn.ts";
 
-const page = task({ name: "page", pool: "web", timeoutSec: 9, run: (_: { url: string }) => 1 });
+const page = task({ name: "page", pool: "web", timeoutSec: 9, run: ({ url }: { url: string }) => url.length });
 
 /** Runs a handler to its end. @returns the report of its end */
 async function ended(run: (ctx: TaskContext) => unknown, maySpawn = true): Promise<FinishedReport> {

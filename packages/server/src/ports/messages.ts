@@ -6,7 +6,7 @@ import type { RetryAdvice } from "../domain/retry.ts";
 import type { WaitReason } from "./explanation.ts";
 import type { HandlerOutput, Progress } from "./handler-output.ts";
 import type { HandlerOffer } from "./handler-policies.ts";
-import type { DurableStep, ReportedStep, ReportedWait } from "./step-messages.ts";
+import type { DurableStep, ReportedStep, ReportedWait, Spawned } from "./step-messages.ts";
 import type { Command } from "./store-commands.ts";
 import type { LogPart } from "./store-logs.ts";
 
@@ -212,16 +212,6 @@ export interface FinishedAttempt extends Token {
   branch?: string;
   /** Nodes that the handler of a workflow's node adds to its run; left out: none. */
   spawn?: Spawned;
-}
-
-/** Nodes that a handler adds to its run. Their numbers count from the first of them. */
-export interface Spawned {
-  /** Graph of these nodes alone, as `encodeGraph` writes it. */
-  graph: Uint8Array;
-  /** Definitions of the nodes, as `encodingNodes` writes them. */
-  definitions: Uint8Array;
-  /** JSON texts, and templates of parts. Nodes without a payload are left out. */
-  payloads: readonly { node: number; payload: Uint8Array }[];
 }
 
 // ---- to a gateway ---------------------------------------------------------------------------------------------------

@@ -87,7 +87,7 @@ export const spawnMutants: readonly Mutant[] = [
   },
   {
     name: "an owner takes any number of added nodes",
-    file: `${RUNS}/spawn.ts`,
+    file: `${DOMAIN}/spawned-parts.ts`,
     find: "  if (count > WORKFLOW_SPAWNED_MAX) {",
     replace: "  if (count > Number.POSITIVE_INFINITY) {",
     why: "a handler that adds itself again and again fills the memory of its owner",

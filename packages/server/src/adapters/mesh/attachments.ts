@@ -1,5 +1,6 @@
 import type { Mail, Role } from "../../ports/bus.ts";
-import type { Assignment, FinishedAttempt, Spawned } from "../../ports/messages.ts";
+import type { Assignment, FinishedAttempt } from "../../ports/messages.ts";
+import type { Spawned } from "../../ports/step-messages.ts";
 
 type Message = Mail[Role];
 /** A value with bytes on one side, and the number of an attachment on the other. */

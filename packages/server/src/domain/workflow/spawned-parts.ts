@@ -1,3 +1,9 @@
+import {
+  SPAWN_DEPTH_MAX,
+  WORKFLOW_BRANCHES_MAX,
+  WORKFLOW_PARTS_MAX,
+  WORKFLOW_SPAWNED_MAX,
+} from "@mainspring/contract/limits";
 import { invariant } from "../invariant.ts";
 import { DEFAULT_POLICY } from "../job.ts";
 import { type Adjacency, conditionOfEdge, edgesOf, nodeOfEdge, packedEdge, startsOf } from "./adjacency.ts";
@@ -70,8 +76,37 @@ export function placed(payload: Uint8Array, { spawner, first }: Pick<RunPart, "s
   return bytes;
 }
 
+/** A run before a part is added. */
+interface Before {
+  graph: WorkflowGraph;
+  /** Number of handlers that have added nodes, or are about to. */
+  partCount: number;
+  /** Number of nodes of the workflow's definition. */
+  defined: number;
+}
+
+/** Reason why a run does not take a part; null: it does. */
+export function spawnRefusal(
+  { graph, partCount, defined }: Before,
+  { spawner, first, graph: added }: RunPart,
+): string | null {
+  if (spawnDepth(graph, spawner) >= SPAWN_DEPTH_MAX) {
+    return `the node is ${SPAWN_DEPTH_MAX} levels of added nodes below the definition: deeper levels are not possible`;
+  }
+  if (partCount >= WORKFLOW_PARTS_MAX) {
+    return `the handlers of ${WORKFLOW_PARTS_MAX} nodes have added nodes to the run: more are not possible`;
+  }
+  const count = first - defined + added.nodeCount;
+  if (count > WORKFLOW_SPAWNED_MAX) {
+    return `the run would have ${count} added nodes: at most ${WORKFLOW_SPAWNED_MAX} are possible`;
+  }
+  const branches = added.branches.length === 0 ? 0 : new Set([...graph.branches, ...added.branches]).size;
+  if (branches <= WORKFLOW_BRANCHES_MAX) return null;
+  return `the run would have ${branches} names of branches: at most ${WORKFLOW_BRANCHES_MAX} are possible`;
+}
+
 /** Number of spawners between a node and the definition: 0 for nodes of the definition. */
-export function spawnDepth(graph: WorkflowGraph, node: number): number {
+function spawnDepth(graph: WorkflowGraph, node: number): number {
   let depth = 0;
   for (let spawner = graph.spawnerOf(node); spawner >= 0; spawner = graph.spawnerOf(spawner)) depth++;
   return depth;

@@ -11,6 +11,10 @@ import type { StoredNode } from "./definition.ts";
 const LINE_NODES = 500;
 const NEW_LINE = 0x0a;
 
+/** Every runtime has these. The types of the pure part know none of a runtime. */
+declare const TextEncoder: new () => { encode(text: string): Uint8Array };
+declare const TextDecoder: new () => { decode(bytes: Uint8Array): string };
+
 type WrittenNode = Omit<StoredNode, "policy"> & { policy: ExecutionPolicy | number };
 
 /** Encodes the definitions in steps of a few milliseconds each. */

@@ -153,6 +153,17 @@ describe("a handler that adds nodes", () => {
     assert.match(changesOf(stage.commit()).find(({ id }) => id === stage.id("m[0]"))?.error?.message ?? "", /map/);
   });
 
+  it("of a node with a concurrency key fails, because the owner of the key does not know the run", () => {
+    const stage = new Stage({ a: [], z: ["a"] }).keys({ a: "warehouse" }).load({});
+    const { a } = stage.assigned();
+    assert.equal(a?.maySpawn, undefined);
+    stage.story.finish(a as Assignment, { spawn: stage.nodes({ x: [] }) });
+    const batch = stage.commit();
+    const change = changesOf(batch).find(({ id }) => id === stage.id("a"));
+    assert.deepEqual([change?.state, change?.spawn], ["DEAD", undefined]);
+    assert.match(`${change?.error?.name}: ${change?.error?.message}`, /^SpawnRefused: .*has a concurrency key/);
+  });
+
   it("is told that it may", () => {
     const [, assign] = staged();
     assert.equal(assign.maySpawn, true);

@@ -1,20 +1,15 @@
-import {
-  SPAWN_DEPTH_MAX,
-  WORKFLOW_BRANCHES_MAX,
-  WORKFLOW_PARTS_MAX,
-  WORKFLOW_SPAWNED_MAX,
-} from "@mainspring/contract/limits";
 import { type Candidate, isKeyedNode, isNode } from "../../domain/execution.ts";
 import { isCompensation } from "../../domain/workflow/compensation-number.ts";
 import {
   type DefinedPart,
   decodePart,
   placed,
-  spawnDepth,
+  spawnRefusal,
   withDefinitions,
   withParts,
 } from "../../domain/workflow/spawned-parts.ts";
-import type { FinishedAttempt, Spawned } from "../../ports/messages.ts";
+import type { FinishedAttempt } from "../../ports/messages.ts";
+import type { Spawned } from "../../ports/step-messages.ts";
 import type { NewPart } from "../../ports/store-runs.ts";
 import type { MachineState } from "../state.ts";
 import type { Run } from "./runs.ts";
@@ -43,7 +38,8 @@ export function planSpawn({ runs }: MachineState, row: Candidate, spawned: Spawn
   if (run === undefined) return null;
   const first = run.nextNode;
   const part = decodePart({ ...spawned, spawner: node, first });
-  const refused = refusal(run, part);
+  const { progress, partCount, read } = run;
+  const refused = spawnRefusal({ graph: progress.graph, partCount, defined: read.defined }, part);
   if (refused !== null) return refused;
   const nodes = part.graph.nodeCount;
   run.nextNode = first + nodes;
@@ -51,23 +47,6 @@ export function planSpawn({ runs }: MachineState, row: Candidate, spawned: Spawn
   const payloads = spawned.payloads.map((own) => ({ node: first + own.node, payload: placed(own.payload, part) }));
   const { graph, definitions } = spawned;
   return { stored: { run: run.id, spawner: node, first, nodes, graph, definitions, payloads }, part };
-}
-
-function refusal(run: Run, { spawner, first, graph: added }: DefinedPart): string | null {
-  const { graph } = run.progress;
-  if (spawnDepth(graph, spawner) >= SPAWN_DEPTH_MAX) {
-    return `the node is ${SPAWN_DEPTH_MAX} levels of added nodes below the definition: deeper levels are not possible`;
-  }
-  if (run.partCount >= WORKFLOW_PARTS_MAX) {
-    return `the handlers of ${WORKFLOW_PARTS_MAX} nodes have added nodes to the run: more are not possible`;
-  }
-  const count = first - run.read.defined + added.nodeCount;
-  if (count > WORKFLOW_SPAWNED_MAX) {
-    return `the run would have ${count} added nodes: at most ${WORKFLOW_SPAWNED_MAX} are possible`;
-  }
-  const branches = added.branches.length === 0 ? 0 : new Set([...graph.branches, ...added.branches]).size;
-  if (branches <= WORKFLOW_BRANCHES_MAX) return null;
-  return `the run would have ${branches} names of branches: at most ${WORKFLOW_BRANCHES_MAX} are possible`;
 }
 
 /** Adds nodes to a run in memory, whose spawner ends in this batch. */

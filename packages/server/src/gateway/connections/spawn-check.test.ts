@@ -4,8 +4,8 @@ import { SPAWN_BYTES_MAX, SPAWN_NODES_MAX } from "@mainspring/contract/limits";
 import type { SpawnedNode } from "@mainspring/proto";
 import { DEFAULT_POLICY } from "../../domain/job.ts";
 import { decodePart, placed } from "../../domain/workflow/spawned-parts.ts";
-import type { Spawned } from "../../ports/messages.ts";
 import { decodeTemplate, isTemplate, submittedText } from "../../ports/references/template.ts";
+import type { Spawned } from "../../ports/step-messages.ts";
 import { spawnedOf } from "./spawn-check.ts";
 
 const TARGET = { handler: "work" };
@@ -91,6 +91,10 @@ describe("the nodes that a handler adds", () => {
     assert.match(refused(node("a", {}, '{"$from":"b"}'), node("b")), /refers to "b", which need not end before it/);
     assert.match(refused(node("a", {}, '{"$from":"z"}')), /refers to "z", which is no node/);
     assert.match(refused(node("a", {}, '{"$item":true}')), /\$item/);
+    assert.match(refused(node("a", {}, '{"$results":"b"}'), node("b")), /\$results, and added nodes are no maps/);
+    assert.match(refused(node("a", { concurrencyKey: "k" })), /node "a"/);
+    assert.match(refused(node("a", { workflow: { nodes: [] } })), /node "a"/);
+    assert.match(refused(node("a", { target: { handler: "$workflow" } })), /node "a": target.handler/);
     assert.match(refused(node("a", { dependsOn: Array.from({ length: 10_001 }, () => "b") })), /dependsOn/);
   });
 

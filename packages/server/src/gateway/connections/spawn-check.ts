@@ -20,9 +20,9 @@ import type { WorkflowGraph } from "../../domain/workflow/graph.ts";
 import { encodeGraph } from "../../domain/workflow/graph-bytes.ts";
 import { encodingNodes } from "../../domain/workflow/stored-nodes.ts";
 import { strangers } from "../../domain/workflow/strangers.ts";
-import type { Spawned } from "../../ports/messages.ts";
 import { encodePartTemplate, SPAWNER, type Template } from "../../ports/references/template.ts";
 import { numberOf, scanningTemplate } from "../../ports/references/template-scan.ts";
+import type { Spawned } from "../../ports/step-messages.ts";
 
 const schema = Compile(SpawnedNodeDefinition);
 

@@ -13,7 +13,9 @@ export function partsConformance(scene: () => Scene): void {
       payloads: [{ node: first + 1, payload: Buffer.from('"é"') }],
     },
   });
-  const stored = ({ run: _, payloads: __, ...rest }: NewPart): StoredPart => rest;
+  const stored = ({ spawner, first, nodes, graph, definitions }: NewPart): StoredPart => ({
+    ...{ spawner, first, nodes, graph, definitions },
+  });
   const plain = (parts: readonly StoredPart[]) =>
     parts.map(({ graph, definitions, ...rest }) => ({
       ...rest,
