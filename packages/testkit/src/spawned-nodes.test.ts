@@ -72,6 +72,33 @@ describe("nodes that a handler adds in a simulation", () => {
     assert.equal((await m.node(run, "list/count/mail")).result, "/0 of 2");
   });
 
+  it("are nodes of the sub-workflow whose handler adds them", async () => {
+    await using m = await simulate({ workflows: [crawl], tasks: [fetchPage, count, note] });
+    isDown = false;
+    const outer = workflow("outer", {}, (w, input: Ref<Crawl>) => {
+      const twice = [1, 2].map((n) => w.node(`crawl-${n}`, crawl, { pages: input.pages }));
+      return w.node("last", note, { text: "over" }, { after: twice });
+    });
+    const run = await outer.submit(m.client, { pages: 1 });
+    assert.equal(await run.result(), "over");
+    const children: string[] = [];
+    for await (const { name, childWorkflowId } of m.client.workflows.nodes(run.workflowId))
+      if (name.startsWith("crawl")) children.push(String(childWorkflowId));
+    assert.equal(new Set(children).size, 2);
+    for (const child of children) {
+      const states = new Map<string, string>();
+      const ids = new Map<string, string>();
+      for await (const { name, state, executionId } of m.client.workflows.nodes(child)) {
+        states.set(name, state);
+        ids.set(name, String(executionId));
+      }
+      await m.waitFor(String(ids.get("list/count/mail")));
+      assert.deepEqual([...states.keys()], ["list", "done", "list/page-0", "list/count", "list/count/mail"]);
+      const { result } = await m.client.getExecution(String(ids.get("list/count/mail")));
+      assert.equal(result, "/0 of 1", "the input is that of the sub-workflow");
+    }
+  });
+
   it("fail the run, and a retry repeats only those that have failed", async () => {
     await using m = await simulate({ workflows: [crawl], tasks: [fetchPage, count, note] });
     isDown = true;

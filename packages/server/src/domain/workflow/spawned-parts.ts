@@ -106,7 +106,7 @@ export function spawnRefusal(
 }
 
 /** Number of spawners between a node and the definition: 0 for nodes of the definition. */
-function spawnDepth(graph: WorkflowGraph, node: number): number {
+export function spawnDepth(graph: WorkflowGraph, node: number): number {
   let depth = 0;
   for (let spawner = graph.spawnerOf(node); spawner >= 0; spawner = graph.spawnerOf(spawner)) depth++;
   return depth;
