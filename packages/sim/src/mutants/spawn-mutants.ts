@@ -94,6 +94,17 @@ export const spawnMutants: readonly Mutant[] = [
     test: { file: STORY, name: "fails if the run cannot take the nodes, and not again" },
   },
   {
+    name: "the handler of a node with a concurrency key may add nodes",
+    file: `${RUNS}/spawn.ts`,
+    find: "  if (isKeyedNode(row))\n",
+    replace: "  if (isKeyedNode({ ...row, concurrencyKey: null }))\n",
+    why: "the owner of the key does not have the run, and its end of the node does not bring the nodes to the run",
+    test: {
+      file: STORY,
+      name: "of a node with a concurrency key fails, because the owner of the key does not know the run",
+    },
+  },
+  {
     name: "the store writes the nodes of a handler whose end it has missed",
     file: "packages/server/src/adapters/sql/workflows/spawned.ts",
     find: "  ) p WHERE (p.id IN (SELECT u.id FROM updated u)) IS TRUE\n), part_payload",
