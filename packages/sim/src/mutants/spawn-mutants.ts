@@ -80,7 +80,7 @@ export const spawnMutants: readonly Mutant[] = [
   {
     name: "a read that does not show the nodes which a handler has added counts",
     file: `${RUNS}/advance.ts`,
-    find: "  if (end.part !== undefined) recentWrites.add(end.run, batch.number);\n",
+    find: "  recentWrites.add(runId, next.number);\n",
     replace: "",
     why: "the nodes behind the spawner run at once, and the added ones never",
     test: { file: STORY, name: "is read again if it left memory in the step that ends the handler's node" },

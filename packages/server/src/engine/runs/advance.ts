@@ -60,10 +60,8 @@ function nodeEnded(step: Step, end: NodeEnd): void {
 }
 
 /** Keeps the end of a node until its run is read. */
-function endEarly({ state: { runs, recentWrites }, batch }: Step, end: NodeEnd): void {
+function endEarly({ state: { runs }, batch }: Step, end: NodeEnd): void {
   runs.expect(end.run);
-  // A read that does not show the nodes that the handler has added must not count.
-  if (end.part !== undefined) recentWrites.add(end.run, batch.number);
   const early = { ...end, batch: batch.number };
   const others = runs.earlyEnds.get(end.run);
   if (others === undefined) runs.earlyEnds.set(end.run, [early]);
