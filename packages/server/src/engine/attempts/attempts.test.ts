@@ -53,6 +53,12 @@ describe("the start of an attempt", () => {
     assert.equal(startOf(story), START + 1_000);
   });
 
+  it("is at the due time where a timer sent the assignment before it, and the attempt has ended by then", () => {
+    const { story, assign } = assignedEarly();
+    story.finish(assign);
+    assert.equal(startOf(story), START + 1_000);
+  });
+
   it("is no later than the report where the worker's clock is ahead", () => {
     const { story, assign } = assignedEarly();
     story.later(5);

@@ -54,10 +54,11 @@ export function markStarted(step: Step, entry: Entry, assigned: Assigned, starte
 
 /**
  * Instant that a worker reported, corrected where the worker's clock differs from the cluster's: no attempt starts before
- * its assignment or its due time, and none ends later than now.
+ * its assignment or its due time, and none ends later than now. A timer may send an assignment a part of a millisecond
+ * before its due time, and a short handler ends before it. The due time counts then, although it is later than now.
  */
 function boundedInstant({ row }: Entry, assigned: Assigned, reported: EpochMs, untilMs: EpochMs): EpochMs {
-  return Math.min(Math.max(reported, assigned.at, row.dueAt), untilMs);
+  return Math.max(Math.min(reported, untilMs), assigned.at, row.dueAt);
 }
 
 /**

@@ -220,6 +220,22 @@ describe("references in payloads", () => {
     assert.equal(reads.length, 2);
   });
 
+  it("keep nothing of a read that is under way when they forget", async () => {
+    const { fill, references, reads } = scene({ 0: "[1]" });
+    const filled = fill('{"$from":"a"}');
+    references.forget();
+    assert.deepEqual(await filled, ["[1]"]);
+    await fill('{"$from":"a"}');
+    assert.equal(reads.length, 2);
+    references.forget();
+    const counted = references.count(RUN, { from: 0, path: [] });
+    references.forget();
+    assert.equal(await counted, 1);
+    const last = reads.length;
+    await fill('{"$from":"a"}');
+    assert.equal(reads.length, last + 1);
+  });
+
   it("read a node again that had no result, which may have ended since", async () => {
     const { fill, reads } = scene();
     await fill('{"$from":"a"}');

@@ -107,13 +107,14 @@ export class References {
    * @throws {StoreUnavailable}
    */
   async resolve(wanted: readonly Referring[]): Promise<Filled[]> {
+    const cache = this.#kept;
     const fillings = wanted.map((one) => (isTemplate(one.stored) ? new Filling(one) : one.stored));
     const uses = usesOf(fillings.filter((filling) => filling instanceof Filling));
     const sources = [...uses.values()].flatMap(([use]) => (use === undefined ? [] : [use.filling.sourceOf(use.edit)]));
     for (let first = 0; first < sources.length; first += READ_VALUES) {
       const some = sources.slice(first, first + READ_VALUES);
       const values = await this.#values(some);
-      for (const { key } of some) await this.#use(key, values.get(key) ?? null, uses.get(key) ?? []);
+      for (const { key } of some) await this.#use(cache, key, values.get(key) ?? null, uses.get(key) ?? []);
     }
     return await this.#turns.map(fillings, (filling) => (filling instanceof Filling ? filling.text() : filling));
   }
@@ -124,13 +125,14 @@ export class References {
    * @throws {StoreUnavailable}
    */
   async count(run: ExecutionId, { from, path }: ItemsSource): Promise<number | MapFailure> {
+    const cache = this.#kept;
     const source = sourceOf(run, from);
     const value = (await this.#values([source])).get(source.key);
     if (isFailure(value)) return { reason: "REFERENCE_NOT_FOUND", error: value.error };
     invariant(value !== "TOO_LARGE", "the items of a map do not come from the results of a map");
     // A reference to a node without a result stands for null, whatever its path.
     const counted = value === undefined ? "NOT_AN_ARRAY" : await this.#turns.steps(value.counting(path));
-    if (value !== undefined) this.#kept.keep(source.key, value, value.weight);
+    if (value !== undefined) cache.keep(source.key, value, value.weight);
     const place = `${from === INPUT ? "the input" : "the result"} at the path ${JSON.stringify(path)}`;
     if (counted === "NOT_FOUND")
       return failure("REFERENCE_NOT_FOUND", `the items of the map lead nowhere: there is no ${place.slice(4)}`);
@@ -140,7 +142,10 @@ export class References {
     return failure("TOO_MANY_ITEMS", `the map has ${counted} items: at most ${MAP_ITEMS_MAX} are possible`);
   }
 
-  /** Forgets all results and kept nodes, because the store may have been set back to a state before them. */
+  /**
+   * Forgets all results and kept nodes, because the store may have been set back to a state before them. Reads that are under
+   * way keep theirs in the caches that they began with.
+   */
   forget(): void {
     this.#kept = new WeightedCache(KEPT_BYTES_MAX);
     this.#keepers = new WeightedCache(KEPT_NODES_MAX);
@@ -210,10 +215,11 @@ export class References {
 
   /** Nodes that the runs keep from earlier runs. @throws {StoreUnavailable} */
   async #keptOf(runs: ReadonlySet<ExecutionId>): Promise<Map<ExecutionId, KeptOfRun>> {
+    const keepers = this.#keepers;
     const found = new Map<ExecutionId, KeptOfRun>();
     const unknown: ExecutionId[] = [];
     for (const run of runs) {
-      const known = this.#keepers.use(run);
+      const known = keepers.use(run);
       if (known === undefined) unknown.push(run);
       else found.set(run, known);
     }
@@ -222,7 +228,7 @@ export class References {
       const all = read.get(run) ?? [];
       const kept = { all, byNode: keptByNode(all) };
       found.set(run, kept);
-      this.#keepers.keep(run, kept, weightOf(all) + RUN_WEIGHT);
+      keepers.keep(run, kept, weightOf(all) + RUN_WEIGHT);
     }
     return found;
   }
@@ -234,7 +240,7 @@ export class References {
   }
 
   /** @param value null: there is no result */
-  async #use(source: string, value: SourceValue | null, uses: readonly Use[]): Promise<void> {
+  async #use(cache: WeightedCache<JsonValue>, source: string, value: SourceValue | null, uses: readonly Use[]) {
     for (const { filling, edit } of uses) {
       if (value === null) filling.put(edit, NULL);
       else if (value === "TOO_LARGE") filling.tooLarge(edit);
@@ -242,7 +248,7 @@ export class References {
       else await this.#turns.steps(filling.putting(edit, value));
     }
     // An index that a use has built counts from now on.
-    if (value instanceof JsonValue && !this.#unsettled.has(value)) this.#kept.keep(source, value, value.weight);
+    if (value instanceof JsonValue && !this.#unsettled.has(value)) cache.keep(source, value, value.weight);
   }
 }
 

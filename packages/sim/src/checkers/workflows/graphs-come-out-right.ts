@@ -94,6 +94,7 @@ export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, qui
     const run = runs.get(row.run);
     if (run === undefined) return void waiting.set(row.run, row);
     keepParts(run, row, runs);
+    run.maps.takeOver(row.mapCounts, runs.get(row.retryOf ?? "")?.maps);
   };
   const opened = (event: Extract<StoreEvent, { kind: "COMMITTED" }>, before: ExecutionRow, after: ExecutionRow) => {
     if (runs.has(after.id)) throw new Violation(`the run ${after.id} was opened twice`);
@@ -186,7 +187,7 @@ function executionsOf({ rows, maps, undoing }: RunAccount): ExecutionRow[] {
 
 /** Takes over what a retry keeps. */
 function keepParts(run: RunAccount, row: RunRow, runs: ReadonlyMap<string, RunAccount>): void {
-  const { kept, mapCounts, mode, outcome, retryOf } = row;
+  const { kept, mode, outcome, retryOf } = row;
   const numbers = new Set(kept.flatMap(({ nodes }) => nodes.map(([node]) => node)));
   run.parts.keep(runs.get(retryOf ?? "")?.parts, numbers);
   run.graph = run.parts.graph;
@@ -202,7 +203,6 @@ function keepParts(run: RunAccount, row: RunRow, runs: ReadonlyMap<string, RunAc
       for (const item of itemsOfRanges(ranges)) run.maps.keep(runs.get(base)?.maps, node, item);
     }
   }
-  run.maps.counted(mapCounts);
   // A restored store may have nodes that the run created itself, which may follow from one of several parents. A run that
   // goes on with a compensation keeps every node that SUCCEEDED.
   if (outcome === null && count > 0 && run.rows.size === count) judgeKept(run);

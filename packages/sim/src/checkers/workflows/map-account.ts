@@ -35,7 +35,22 @@ export class MapAccount {
     for (const items of this.#items.values()) yield* items.values();
   }
 
-  /** Takes over the counts that a row of the run has. @throws {Violation} a new count is wrong */
+  /**
+   * Takes over counts that earlier events have judged. A source that has ended since has another value, because a map with
+   * the join ANY does not wait for it.
+   * @param base account of the run that this one retries
+   * @throws {Violation} the retry has another count
+   */
+  takeOver(counts: MapCounts, base: MapAccount | undefined): void {
+    for (const { node, items } of counts) {
+      const seen = (base ?? this).#counts.get(node) ?? items;
+      if (typeof items === "number" && typeof seen === "number" && items !== seen)
+        throw new Violation(`the map ${node} has ${items} items in a retry, and ${seen} in the run before`);
+      this.#counts.set(node, items);
+    }
+  }
+
+  /** Takes over the counts that a commit writes. @throws {Violation} a new count is wrong */
   counted(counts: MapCounts): void {
     for (const { node, items } of counts) {
       if (this.#counts.has(node)) continue;
