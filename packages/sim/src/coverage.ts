@@ -82,6 +82,8 @@ const RUNS_SOMETIMES = [
   "node no longer parked",
   "takeover of a paused run",
   "signal to a node without an execution",
+  "nodes added",
+  "nodes added in a paused run",
   "keyed node in another shard than its run",
   "keyed node ended while its run was paused",
   "end of a keyed node told to another shard",
@@ -193,8 +195,11 @@ export class Coverage implements Observer {
     this.#keyed(event);
     for (const { before, after } of applied) if (isChildRun(after)) this.#nested(before, after);
     for (const run of event.runs) this.#turned(run);
+    const adds = new Set(asked.changes.flatMap(({ id, spawn }) => (spawn === undefined ? [] : [id])));
     for (const { before, after } of applied) {
       if (isOver(after.state)) this.#paused.delete(after.id);
+      if (adds.has(after.id))
+        this.#count(this.#paused.has(after.job.jobId) ? "nodes added in a paused run" : "nodes added");
       if (after.queue === "PARKED" && before.queue !== "PARKED")
         this.#count(
           after.attempts.length > before.attempts.length ? "node parked when its attempt ended" : "node parked",

@@ -5,7 +5,7 @@ import type { DurableStep } from "../ports/step-messages.ts";
 import type { ExpectedRow, JournalEntry, JournalRef, RowChange, StepWrite } from "../ports/store.ts";
 import type { AddedCommand } from "../ports/store-commands.ts";
 import type { PlanChange } from "../ports/store-recurrences.ts";
-import type { NodeBirth, RunChange } from "../ports/store-runs.ts";
+import type { NewPart, NodeBirth, RunChange } from "../ports/store-runs.ts";
 import type { JournalBox } from "./journal-box.ts";
 import type { PoolPermits } from "./permits/pool-permits.ts";
 
@@ -134,7 +134,7 @@ export class Batch {
   write(shard: ShardId, change: RowChange): void {
     const { changes } = this.shard(shard);
     const before = changes.get(change.id);
-    this.bytes += change.result?.length ?? 0;
+    this.bytes += (change.result?.length ?? 0) + (change.spawn === undefined ? 0 : bytesOf(change.spawn));
     if (before === undefined) {
       this.changeCount++;
       changes.set(change.id, change);
@@ -273,6 +273,10 @@ export class Batch {
     for (const workers of this.stepAcks.values()) for (const steps of workers.values()) keep(steps, stays);
     keep(this.toGateway, ({ message }) => !isAbout(message, shards));
   }
+}
+
+function bytesOf({ graph, definitions, payloads }: NewPart): number {
+  return payloads.reduce((sum, { payload }) => sum + payload.length, graph.length + definitions.length);
 }
 
 function addTo<T>(lists: Map<Incarnation, Map<WorkerId, T[]>>, node: Incarnation, workerId: WorkerId, item: T): void {

@@ -1,5 +1,5 @@
 import type { ExecutionId } from "../domain/ids.ts";
-import { attemptUnsendable, leaveWorker } from "./attempts/attempts.ts";
+import { attemptUnsendable, finishSpawners, leaveWorker } from "./attempts/attempts.ts";
 import { Batch } from "./batch.ts";
 import { nextRing, passTime } from "./clock.ts";
 import { applyCommands, applyLoaded } from "./commands.ts";
@@ -116,7 +116,8 @@ function take(view: Step, input: Input): void {
     case "READ_FIRED":
       return applyFired(view, input);
     case "LOADED_RUNS":
-      return applyLoadedRuns(view, input);
+      applyLoadedRuns(view, input);
+      return finishSpawners(view, input.asked);
     case "UNSENDABLE":
       for (const attempt of input.attempts) attemptUnsendable(view, attempt);
       return;

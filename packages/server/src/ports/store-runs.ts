@@ -79,6 +79,8 @@ export interface NewRetry extends Omit<NewWorkflow, "nodes" | "graph" | "definit
   outcome?: RunOutcome;
   /** Numbers of items of maps that are known from earlier runs. */
   mapCounts: readonly MapCount[];
+  /** Numbers of the first nodes of the parts of the final run that this run has, too. */
+  parts: readonly number[];
   idempotency: Submission["idempotency"];
 }
 
@@ -209,6 +211,26 @@ export interface RunChange {
   after?: readonly ExecutionId[];
 }
 
+/** Nodes that the handler of a node has added to its run. They never change. */
+export interface StoredPart {
+  /** Number of the node whose handler has added them. */
+  spawner: number;
+  /** Number of the first node; the others follow. */
+  first: number;
+  /** Number of nodes. */
+  nodes: number;
+  /** Graph of these nodes alone, opaque for the store. */
+  graph: Uint8Array;
+  /** Facts that an owner needs of each node when it creates the node's execution. */
+  definitions: Uint8Array;
+}
+
+export interface NewPart extends StoredPart {
+  run: ExecutionId;
+  /** Payloads by number of the node in the run. Nodes without a payload are left out. */
+  payloads: readonly NodePayload[];
+}
+
 /** Open run that holds a place of its concurrency key. */
 export type KeyedRun = Pick<Candidate, "id" | "shard" | "tenant" | "concurrencyKey" | "concurrencyLimit">;
 
@@ -236,6 +258,8 @@ export interface LoadedRun {
   kept: readonly KeptNodes[];
   /** Numbers of items of the maps that are counted. */
   mapCounts: readonly MapCount[];
+  /** Nodes that handlers have added, by their numbers. */
+  parts: readonly StoredPart[];
   /** Executions of the run's nodes, and of items that are not final, by (node, item), and then those of compensations. */
   executions: NodeExecution[];
   /** Items whose executions are final. */
@@ -297,6 +321,8 @@ export interface RunView extends RunSummary {
   kept: readonly KeptNodes[];
   /** Numbers of items of the maps that were counted. */
   mapCounts: readonly MapCount[];
+  /** Nodes that handlers have added, by their numbers. */
+  parts: readonly StoredPart[];
   /** Retries of this run, the newest first, at most 20. */
   retriedBy: readonly ExecutionId[];
   /** Numbers of executions of nodes by state. States without an execution are left out. */

@@ -11,6 +11,7 @@ import { permitMutants } from "./permit-mutants.ts";
 import { planMutants } from "./plan-mutants.ts";
 import { ruleMutants } from "./rule-mutants.ts";
 import { schedulerMutants } from "./scheduler-mutants.ts";
+import { spawnMutants } from "./spawn-mutants.ts";
 import { stepMutants } from "./step-mutants.ts";
 import { storeMutants } from "./store-mutants.ts";
 import { subWorkflowMutants } from "./sub-workflow-mutants.ts";
@@ -35,6 +36,7 @@ export const allMutants: readonly Mutant[] = [
   ...bornAssignedMutants,
   ...compensationMutants,
   ...mapMutants,
+  ...spawnMutants,
   ...keyedNodeMutants,
   ...subWorkflowMutants,
 ];

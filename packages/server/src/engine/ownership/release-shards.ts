@@ -77,6 +77,9 @@ function releaseRuns({ state }: Step, shards: ReadonlySet<ShardId>): void {
   // No commit writes ends of this step, nor those that follow from the commit that was answered first.
   keep(runs.ended, ({ shard }) => !shards.has(shard));
   for (const [id, [end]] of runs.earlyEnds) if (end !== undefined && shards.has(end.shard)) runs.earlyEnds.delete(id);
+  for (const [id, reports] of runs.unfinished) {
+    if ([...reports.values()].some(({ report }) => shards.has(report.shard))) runs.unfinished.delete(id);
+  }
   for (const nodes of [runs.ending, runs.fetching, runs.stopped])
     for (const [id, { shard }] of nodes) if (shards.has(shard)) nodes.delete(id);
   for (const open of [runs.cancels, runs.orders, runs.signals, runs.keyedEnds]) {

@@ -1,5 +1,6 @@
-import type { Candidate } from "../../domain/execution.ts";
+import { type Candidate, isNodeBesideRun } from "../../domain/execution.ts";
 import { attemptLimitMs } from "../../domain/lifetime.ts";
+import { isCompensation } from "../../domain/workflow/compensation-number.ts";
 import type { Assignment } from "../../ports/messages.ts";
 import type { Assigned, Entry } from "../entry.ts";
 import { poolOf, type Step } from "../state.ts";
@@ -20,6 +21,11 @@ export function newAssigned({ state, now }: Step, row: Pick<Candidate, "pool">, 
     stopping: null,
     isNewborn: false,
   };
+}
+
+/** Whether a handler of the execution may add nodes to its run. */
+function mayAdd(row: Candidate): boolean {
+  return isNodeBesideRun(row) && row.item === undefined && !isCompensation(row.node ?? 0);
 }
 
 /** Message that assigns the current attempt to its worker, without the payload. */
@@ -43,5 +49,6 @@ export function assignmentOf({ state }: Step, entry: Entry, assigned: Assigned):
     maxAttempts: row.policy.retry.maxAttempts,
     scheduledAt: row.scheduledAt,
     ...(row.steps !== undefined && { steps: null }),
+    ...(mayAdd(row) && { maySpawn: true as const }),
   };
 }

@@ -19,6 +19,7 @@ import { isHeld } from "./hold.ts";
 import { isLive } from "./keyed-nodes.ts";
 import { confirmOrders, followOrders, nodeParked, writeRun } from "./pause.ts";
 import type { NodeEnd, Run, Undo } from "./runs.ts";
+import { addPart } from "./spawn.ts";
 
 /** Draws the consequences of the ends of nodes in this step. A run that is not in memory is read, and advanced then. */
 export function advanceRuns(step: Step): void {
@@ -72,6 +73,7 @@ function endEarly({ state: { runs }, batch }: Step, end: NodeEnd): void {
 /** Applies an end that this batch writes to the states of the run's nodes. */
 export function applyEnd(step: Step, run: Run, end: NodeEnd): void {
   step.state.recentWrites.add(run.id, step.batch.number);
+  if (end.part !== undefined) addPart(run, end.part);
   const { skipped, stopsItems } = end.item === null ? run.progress.ended(end.node, end) : itemEnded(step, run, end);
   if (skipped.length > 0) noteSkips(step, run, end.isDurable ? [] : [end.id], skipped);
   if (stopsItems) cancelItems(step, run, run.progress.itemsToCancel());

@@ -29,6 +29,7 @@ export function commitRuns(
 ): RunsOutcome {
   const outcome: RunsOutcome = { runs: [], nodes: [], missedRuns: [], notBorn: [], refused: [] };
   const changed = new Set(applied.map(({ after }) => after.id));
+  for (const { id, spawn } of asked.changes) if (spawn !== undefined && changed.has(id)) data.runs.addPart(spawn);
   for (const change of asked.runs) {
     const { run, wasRevision, revision, mode, paused, mapCounts, after: ends = [], outcome: end } = change;
     const before = data.runs.get(run);
