@@ -1,4 +1,3 @@
-import { bornAssignedMutants } from "./born-assigned-mutants.ts";
 import { compensationMutants } from "./compensation-mutants.ts";
 import { flowMutants } from "./flow-mutants.ts";
 import { gatewayMutants } from "./gateway-mutants.ts";
@@ -11,7 +10,6 @@ import { permitMutants } from "./permit-mutants.ts";
 import { planMutants } from "./plan-mutants.ts";
 import { ruleMutants } from "./rule-mutants.ts";
 import { schedulerMutants } from "./scheduler-mutants.ts";
-import { spawnMutants } from "./spawn-mutants.ts";
 import { stepMutants } from "./step-mutants.ts";
 import { storeMutants } from "./store-mutants.ts";
 import { subWorkflowMutants } from "./sub-workflow-mutants.ts";
@@ -33,10 +31,8 @@ export const allMutants: readonly Mutant[] = [
   ...suspensionMutants,
   ...workflowMutants,
   ...workflowStartMutants,
-  ...bornAssignedMutants,
   ...compensationMutants,
   ...mapMutants,
-  ...spawnMutants,
   ...keyedNodeMutants,
   ...subWorkflowMutants,
 ];

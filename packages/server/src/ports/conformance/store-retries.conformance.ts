@@ -33,7 +33,6 @@ function retryOf(scene: Scene, asked: OpenWorkflow, more: Partial<NewRetry> = {}
     retryOf: asked.executionId,
     kept,
     mapCounts: [],
-    parts: [],
     idempotency: null,
     ...more,
     deadline: own.deadline,

@@ -93,12 +93,6 @@ const Wait = Type.Object({
   isRecorded: Type.Boolean(),
 });
 
-const Spawned = Type.Object({
-  graph: Count,
-  definitions: Count,
-  payloads: Type.Array(Type.Object({ node: Count, payload: Count })),
-});
-
 const Result = Type.Object({
   ...tokenFields,
   workerId: Id,
@@ -112,7 +106,6 @@ const Result = Type.Object({
   ),
   waits: Type.Optional(Type.Array(Wait)),
   branch: Type.Optional(Type.String({ pattern: NODE_NAME_PATTERN })),
-  spawn: Type.Optional(Spawned),
 });
 
 const ReportedStep = Type.Object({
