@@ -277,6 +277,8 @@ export interface RunSummary extends ExecutionSummary {
 }
 
 export interface RunView extends RunSummary {
+  /** Id of the sub-workflow, or of the job. Together with `jobVersion` it names the stored workflow. */
+  workflow: JobId;
   revision: number;
   graph: Uint8Array;
   definitions: Uint8Array;

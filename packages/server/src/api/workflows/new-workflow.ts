@@ -5,7 +5,7 @@ import { laneHash } from "../../domain/lane.ts";
 import type { Ordering } from "../../domain/rank.ts";
 import { allSteps } from "../../domain/workflow/all-steps.ts";
 import { Compensation, nodesToCompensate } from "../../domain/workflow/compensation.ts";
-import { compensationOf, isCompensation, nodeOfCompensation } from "../../domain/workflow/compensation-number.ts";
+import { compensationOf, workOf } from "../../domain/workflow/compensation-number.ts";
 import type { NodeWork, StoredNode, StoredWork, WorkflowNode } from "../../domain/workflow/definition.ts";
 import type { WorkflowGraph } from "../../domain/workflow/graph.ts";
 import { encodeGraph } from "../../domain/workflow/graph-bytes.ts";
@@ -191,11 +191,6 @@ interface Undone {
   graph: WorkflowGraph;
   nodes: readonly StoredNode[];
   progress: RunProgress;
-}
-
-/** @param node number of a node, or of a compensation */
-export function workOf(nodes: readonly StoredNode[], node: number): StoredWork | undefined {
-  return isCompensation(node) ? nodes[nodeOfCompensation(node)]?.compensate : nodes[node];
 }
 
 /**

@@ -51,7 +51,7 @@ export class RunReader {
   readonly #queries: StoreQueries;
   readonly #runs: Pick<StoreRuns, "items">;
   readonly #live: LiveView;
-  /** Definitions by job and version; the one that was used last is at the end. */
+  /** Definitions by workflow and version; the one that was used last is at the end. */
   readonly #decoded = new Map<string, Decoded>();
 
   constructor({ queries, runs }: Pick<Store, "queries" | "runs">, live: LiveView) {
@@ -118,14 +118,13 @@ export class RunReader {
     }
   }
 
-  #decode({ jobId, jobVersion, parent, graph: bytes, definitions }: RunView): Decoded {
-    // The sub-workflows of a run have the id of the run as that of their job.
-    const key = `${jobId} ${parent?.node ?? ""} ${jobVersion}`;
+  #decode({ workflow, jobVersion, graph: bytes, definitions }: RunView): Decoded {
+    const key = `${workflow} ${jobVersion}`;
     let decoded = this.#decoded.get(key);
     this.#decoded.delete(key);
     if (decoded === undefined) {
       const read = decodeGraph(bytes);
-      invariant("graph" in read, `the graph of the workflow ${jobId} cannot be read`);
+      invariant("graph" in read, `the graph of the workflow ${workflow} cannot be read`);
       decoded = { graph: read.graph, nodes: decodeNodes(definitions) };
     }
     this.#decoded.set(key, decoded);

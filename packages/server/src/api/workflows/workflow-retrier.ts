@@ -5,7 +5,7 @@ import { DEFAULT_TENANT, type EpochMs, type ExecutionId } from "../../domain/ids
 import type { JobDefinition } from "../../domain/job.ts";
 import { laneHash } from "../../domain/lane.ts";
 import { rankOf } from "../../domain/rank.ts";
-import { compensationOf } from "../../domain/workflow/compensation-number.ts";
+import { compensationOf, workOf } from "../../domain/workflow/compensation-number.ts";
 import type { StoredNode } from "../../domain/workflow/definition.ts";
 import { type KeptNodes, keptItems, partsToKeep, rangesOf } from "../../domain/workflow/kept-nodes.ts";
 import type { MapCount } from "../../domain/workflow/map-counts.ts";
@@ -20,7 +20,7 @@ import type { PoolOrderings } from "../pools/pool-orderings.ts";
 import { hintRows } from "../submit/hints.ts";
 import { accepted, type Idempotency, type JobIntake } from "../submit/job-intake.ts";
 import { candidateOf } from "../submit/new-job.ts";
-import { beginningOf, beginningOfCompensation, makingRoots, startsAtOnce, workOf } from "./new-workflow.ts";
+import { beginningOf, beginningOfCompensation, makingRoots, startsAtOnce } from "./new-workflow.ts";
 import type { RunPicture, RunReader } from "./run-picture.ts";
 import { startedBody } from "./started-run.ts";
 import { knownPicture } from "./workflow-routes.ts";

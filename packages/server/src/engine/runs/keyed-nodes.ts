@@ -1,5 +1,5 @@
 import type { ExecutionId, ShardId } from "../../domain/ids.ts";
-import { isCompensation, nodeOfCompensation } from "../../domain/workflow/compensation-number.ts";
+import { isCompensation, nodeOfCompensation, workOf } from "../../domain/workflow/compensation-number.ts";
 import type { StoredWork } from "../../domain/workflow/definition.ts";
 import { shardOfNode } from "../../domain/workflow/node-execution.ts";
 import { nodeCommandId } from "../../domain/workflow/node-id.ts";
@@ -20,11 +20,7 @@ const COMMANDS_MAX = 1_000;
 
 /** @param node number of a node, or of a compensation */
 export function isKeyed(run: Run, node: number): boolean {
-  return workOf(run, node)?.concurrencyKey !== undefined;
-}
-
-function workOf({ read: { definitions } }: Run, node: number): StoredWork | undefined {
-  return isCompensation(node) ? definitions[nodeOfCompensation(node)]?.compensate : definitions[node];
+  return workOf(run.read.definitions, node)?.concurrencyKey !== undefined;
 }
 
 /** Whether the machine has not applied the end of a node, of an item of a map, or of a compensation. */
@@ -100,5 +96,5 @@ function passedId(id: string): string {
 
 function shardIn(run: Run, node: number): ShardId {
   const { id, shard, read } = run;
-  return shardOfNode({ id, shard, tenant: read.row.tenant }, workOf(run, node) as StoredWork);
+  return shardOfNode({ id, shard, tenant: read.row.tenant }, workOf(read.definitions, node) as StoredWork);
 }

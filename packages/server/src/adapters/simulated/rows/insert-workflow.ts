@@ -48,18 +48,17 @@ export function putRun(
   kept: readonly KeptNodes[],
   outcome: RunOutcome | null = null,
   mapCounts: readonly MapCount[] = [],
+  workflow: JobId | null = null,
 ): RunRow {
-  const mode = outcome === null ? ("RUNNING" as const) : ("CANCELLING" as const);
-  const own = { run, shard, revision: 1, mode, outcome, paused: false, retryOf, kept, mapCounts };
-  const row: RunRow = { ...own, workflow: null };
+  const mode = outcome === null ? "RUNNING" : "CANCELLING";
+  const row: RunRow = { run, shard, revision: 1, mode, outcome, paused: false, retryOf, kept, mapCounts, workflow };
   data.runs.put(row);
   return row;
 }
 
 /** Inserts the row of a sub-workflow's run. @param execution row of its node */
 export function putChildRun(data: StoreData, { id, job }: ExecutionRow, workflow: JobId): void {
-  const row = putRun(data, { executionId: id, shard: job.shard }, null, []);
-  data.runs.put({ ...row, workflow });
+  putRun(data, { executionId: id, shard: job.shard }, null, [], null, [], workflow);
 }
 
 /** Graph of a run, which all runs of its workflow share; undefined: the execution is no run. */

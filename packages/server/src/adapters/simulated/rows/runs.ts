@@ -150,7 +150,8 @@ export function getRun(data: StoreData, tenant: string, id: ExecutionId): RunVie
   return {
     ...runSummary(data, row),
     revision: run.revision,
-    ...{ graph: graph.graph, definitions: graph.definitions, payload: row.job.payload },
+    ...{ workflow: run.workflow ?? row.job.jobId, graph: graph.graph, definitions: graph.definitions },
+    payload: row.job.payload,
     ...{ result: row.result, error: row.error, counts, kept: run.kept },
     mapCounts: run.mapCounts,
     retriedBy: data.runs.retriesOf(id).slice(0, RETRIES),

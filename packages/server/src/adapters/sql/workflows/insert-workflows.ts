@@ -39,12 +39,8 @@ SELECT id, job_id, lane, rank, coalesce(deadline, scheduled_at), scheduled_at, c
   ${TRIGGER_CODES.API}, unique_key IS NOT NULL, tenant, pool, handler, requires, policy, concurrency_key, ${RUN_NODE}
 FROM n`;
 
-/** Writes the graphs of workflows that recur. The statement for recurring jobs writes job and plan. */
+/** Writes the graphs of workflows that recur, and of sub-workflows. The statement for recurring jobs writes job and plan. */
 const GRAPHS = `
-  INSERT INTO workflow_graphs (job_id, version, nodes, graph, definitions)
-  SELECT unnest($1::uuid[]), 1, unnest($2::int4[]), unnest($3::bytea[]), unnest($4::bytea[])`;
-
-const NESTED = `
   INSERT INTO workflow_graphs (job_id, version, nodes, graph, definitions, of_job)
   SELECT unnest($1::uuid[]), 1, unnest($2::int4[]), unnest($3::bytea[]), unnest($4::bytea[]), unnest($5::uuid[])`;
 
@@ -59,9 +55,10 @@ interface OfWorkflow extends NodePayload {
   workflow: JobId;
 }
 
-interface Nested extends NestedGraph {
-  ofJob: JobId;
-}
+type GraphRow = Pick<NestedGraph, "id" | "nodes" | "graph" | "definitions"> & {
+  /** Job of the workflow that has this one as a sub-workflow; null: the graph is that of a job. */
+  ofJob: JobId | null;
+};
 
 /**
  * Functions that each create a statement when it is its turn.
@@ -75,11 +72,13 @@ export function workflowStatements(
   const recurring = workflows.filter((workflow) => !isWorkflow(workflow));
   const payloads = workflows.flatMap((workflow) => payloadsOf(workflow));
   const roots = once.flatMap((workflow) => workflow.roots);
-  const nested = workflows.flatMap(({ jobId, nested = [] }) => nested.map((graph) => ({ ...graph, ofJob: jobId })));
+  const graphs: GraphRow[] = [
+    ...recurring.map((workflow) => ({ ...workflow, id: workflow.jobId, ofJob: null })),
+    ...workflows.flatMap(({ jobId, nested = [] }) => nested.map((graph) => ({ ...graph, ofJob: jobId }))),
+  ];
   return [
     ...chunked(once, limit, weigh).map((pack) => () => workflowStatement(pack)),
-    ...chunked(recurring, limit, weigh).map((pack) => () => graphStatement(pack)),
-    ...chunked(nested, limit, weighGraph).map((pack) => () => nestedStatement(pack)),
+    ...chunked(graphs, limit, weighGraph).map((pack) => () => graphStatement(pack)),
     ...chunked(payloads, limit, ({ payload: { length } }) => ({ count: 1, bytes: length })).map(
       (pack) => () => payloadStatement(pack),
     ),
@@ -114,8 +113,8 @@ function weighGraph({ graph, definitions }: Pick<NestedGraph, "graph" | "definit
   return { count: 1, bytes: graph.length + definitions.length };
 }
 
-function weigh({ graph, definitions, payload }: NewWorkflow | NewRecurringWorkflow): ChunkLimit {
-  return { count: 1, bytes: graph.length + definitions.length + (payload?.length ?? 0) };
+function weigh(workflow: NewWorkflow): ChunkLimit {
+  return { count: 1, bytes: weighGraph(workflow).bytes + (workflow.payload?.length ?? 0) };
 }
 
 function workflowStatement(workflows: readonly NewWorkflow[]): Statement {
@@ -137,23 +136,10 @@ function workflowStatement(workflows: readonly NewWorkflow[]): Statement {
   };
 }
 
-function graphStatement(workflows: readonly NewRecurringWorkflow[]): Statement {
+function graphStatement(graphs: readonly GraphRow[]): Statement {
   return {
     name: "insert_graphs",
     text: GRAPHS,
-    values: [
-      uuids(workflows, (w) => w.jobId),
-      int4s(workflows, (w) => w.nodes),
-      byteas(workflows, (w) => w.graph),
-      byteas(workflows, (w) => w.definitions),
-    ],
-  };
-}
-
-function nestedStatement(graphs: readonly Nested[]): Statement {
-  return {
-    name: "insert_nested_graphs",
-    text: NESTED,
     values: [
       uuids(graphs, (g) => g.id),
       int4s(graphs, (g) => g.nodes),

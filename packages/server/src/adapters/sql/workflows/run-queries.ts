@@ -1,5 +1,5 @@
 import { type ExecutionError, type ExecutionState, RUN_NODE } from "../../../domain/execution.ts";
-import type { ExecutionId } from "../../../domain/ids.ts";
+import type { ExecutionId, JobId } from "../../../domain/ids.ts";
 import type { Listing, Page } from "../../../ports/store-queries.ts";
 import type { NodeFilter, NodeSummary, RunFilter, RunSummary, RunView } from "../../../ports/store-runs.ts";
 import { runModeOf, STATE_CODES, stateOf } from "../connection/codes.ts";
@@ -91,7 +91,7 @@ const LAST_LOOKED_AT = `SELECT w.run FROM workflow_runs w WHERE w.run >= $1 AND 
   ORDER BY w.run DESC OFFSET ${LOOKED_AT - 1} LIMIT 1`;
 
 const GET_RUN = `
-  SELECT ${RUN_COLUMNS}, g.graph, g.definitions,
+  SELECT ${RUN_COLUMNS}, g.job_id, g.graph, g.definitions,
     CASE WHEN e.node >= 0 THEN ${payloadOfNode("e")} ELSE j.payload END, e.result, e.error, ${KEPT}, w.map_counts,
     to_json(ARRAY(SELECT r.run FROM workflow_runs r WHERE r.retry_of = w.run ORDER BY r.run DESC LIMIT ${RETRIES}))::text
   FROM workflow_runs w, ${ALL_RUN_TABLES},
@@ -102,6 +102,7 @@ const COUNT_NODES = `
   SELECT e.state, count(*)::int4 FROM executions e WHERE e.job_id = $1 AND ${isLater("e")} GROUP BY e.state`;
 
 type DetailRow = [
+  workflow: JobId,
   graph: Uint8Array,
   definitions: Uint8Array,
   payload: Uint8Array | null,
@@ -117,11 +118,13 @@ export async function getRun(db: Connections, tenant: string, id: ExecutionId): 
   const [row] = await db.run("query", { text: GET_RUN, values: [id, tenant] });
   if (row === undefined) return null;
   const counted = await db.run("query", { text: COUNT_NODES, values: [id] });
-  const [graph, definitions, payload, result, error, kept, mapCounts, retriedBy] = row.slice(RUN_LENGTH) as DetailRow;
+  const [workflow, graph, definitions, payload, result, error, kept, mapCounts, retriedBy] = row.slice(
+    RUN_LENGTH,
+  ) as DetailRow;
   return {
     ...runFrom(row),
     revision: (row.slice(SUMMARY_LENGTH) as RunRow)[3],
-    ...{ graph, definitions, payload, result, error: errorFrom(error), kept: keptFrom(kept) },
+    ...{ workflow, graph, definitions, payload, result, error: errorFrom(error), kept: keptFrom(kept) },
     mapCounts: mapCountsFrom(mapCounts),
     retriedBy: JSON.parse(retriedBy) as ExecutionId[],
     counts: Object.fromEntries(counted.map(([state, count]) => [stateOf(state as number), count])),
