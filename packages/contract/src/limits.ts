@@ -98,6 +98,18 @@ export const WORKFLOW_MAPS_MAX = 1_000;
 export const MAP_ITEMS_MAX = 100_000;
 /** Largest number of executions of a run that exist and are not final, of nodes and items of maps together. */
 export const WORKFLOW_LIVE_MAX = 4_000;
+/** Largest number of nodes that one attempt of a handler adds to its run. */
+export const SPAWN_NODES_MAX = 1_000;
+/** Largest number of dependencies of the nodes that one attempt adds. */
+export const SPAWN_EDGES_MAX = 10_000;
+/** Largest size of the nodes that one attempt adds, with their payloads, in bytes. */
+export const SPAWN_BYTES_MAX = MIB;
+/** Largest number of nodes that handlers add to one run. */
+export const WORKFLOW_SPAWNED_MAX = 10_000;
+/** Largest number of nodes of a run whose handlers add nodes. */
+export const WORKFLOW_PARTS_MAX = 1_000;
+/** Largest number of spawners on the way from the definition to a node that a handler adds. */
+export const SPAWN_DEPTH_MAX = 5;
 /** Levels of sub-workflows below a workflow. */
 export const SUB_WORKFLOW_LEVELS_MAX = 5;
 /** Longest name of a workflow's node or of a branch, in characters. */

@@ -9,6 +9,7 @@ import {
   NODE_NAME_PATTERN,
   REFERENCE_NAME_CHARS_MAX,
   REFERENCE_PATH_MAX,
+  SPAWN_EDGES_MAX,
   WORKFLOW_EDGES_MAX,
   WORKFLOW_LIVE_MAX,
   WORKFLOW_NODES_MAX,
@@ -205,6 +206,20 @@ export const WorkflowNodeSubmission = named(
   closed,
 );
 export type WorkflowNodeSubmission = Static<typeof WorkflowNodeSubmission>;
+
+/** Node that a handler adds to the run of its own node, without the name and the payload. */
+export const SpawnedNodeDefinition = Type.Object(
+  {
+    target,
+    dependsOn: Type.Optional(Type.Array(WorkflowDependency, { maxItems: SPAWN_EDGES_MAX })),
+    join: Type.Optional(WorkflowJoin),
+    allowFailure: Type.Optional(Type.Boolean()),
+    detached: Type.Optional(Type.Boolean()),
+    ...policies,
+  },
+  closed,
+);
+export type SpawnedNodeDefinition = Static<typeof SpawnedNodeDefinition>;
 
 const nodesSize = {
   minItems: 1,

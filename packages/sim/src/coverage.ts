@@ -5,9 +5,11 @@ import {
   type Pool,
   type StoreEvent,
 } from "@mainspring/server/testing";
-import { isChildRun, isOver, type Ledger } from "./checkers/recurring/ledger.ts";
+import { assignedIn, isChildRun, isOver, type Ledger } from "./checkers/recurring/ledger.ts";
 import type { Observer, SimEvent } from "./history.ts";
 import { PLANS_SOMETIMES, PlanCoverage } from "./plan-coverage.ts";
+
+type BornNode = Committed["asked"]["births"][number];
 
 /**
  * Events that must occur in every campaign, or the campaign proves nothing: kinds of faults, and the rare ways through
@@ -80,6 +82,8 @@ const RUNS_SOMETIMES = [
   "node no longer parked",
   "takeover of a paused run",
   "signal to a node without an execution",
+  "nodes added",
+  "nodes added in a paused run",
   "keyed node in another shard than its run",
   "keyed node ended while its run was paused",
   "end of a keyed node told to another shard",
@@ -92,6 +96,8 @@ const RUNS_SOMETIMES = [
   "sub-workflow ended before it was opened",
   "open sub-workflow ended with its parent",
   "sub-workflow ended while its parent was paused",
+  "node assigned in the commit of its creation",
+  "node assigned in a commit that does not create it",
 ] as const;
 
 /** Simulated hours from which on a missing event is reported. */
@@ -179,14 +185,21 @@ export class Coverage implements Observer {
     if (outcome.status === "FENCED") return this.#count("commit FENCED");
     if (outcome.missed.length > 0) this.#count("hint was stale");
     for (const what of this.#plans.seenIn(event)) this.#count(what);
-    for (const { id } of asked.assigned) this.#assigned(id);
-    if (asked.assigned.length > 0) for (const [pool, limit] of this.#limits) this.#filled(pool, limit);
+    const given = assignedIn(event);
+    if (given.length > asked.assigned.length) this.#count("node assigned in the commit of its creation");
+    const isLeftOut = ({ row, assigned }: BornNode) => assigned !== undefined && outcome.notBorn.includes(row.id);
+    if (asked.births.some(isLeftOut)) this.#count("node assigned in a commit that does not create it");
+    for (const { id } of given) this.#assigned(id);
+    if (given.length > 0) for (const [pool, limit] of this.#limits) this.#filled(pool, limit);
     if (asked.steps.some(({ signalId }) => signalId !== undefined)) this.#count("signal consumed");
     this.#keyed(event);
     for (const { before, after } of applied) if (isChildRun(after)) this.#nested(before, after);
     for (const run of event.runs) this.#turned(run);
+    const adds = new Set(asked.changes.flatMap(({ id, spawn }) => (spawn === undefined ? [] : [id])));
     for (const { before, after } of applied) {
       if (isOver(after.state)) this.#paused.delete(after.id);
+      if (adds.has(after.id))
+        this.#count(this.#paused.has(after.job.jobId) ? "nodes added in a paused run" : "nodes added");
       if (after.queue === "PARKED" && before.queue !== "PARKED")
         this.#count(
           after.attempts.length > before.attempts.length ? "node parked when its attempt ended" : "node parked",

@@ -97,8 +97,9 @@ export function decodeWorkerMessage(bytes: Buffer): WorkerMessage {
 }
 
 /** An empty branch is not plain, because the writer leaves out empty texts and the generated code does not. */
-function isPlain({ error, advice, stillRunning, waits, branch }: Finished): boolean {
-  return error === undefined && advice === 0 && !stillRunning && waits.length === 0 && branch !== "";
+function isPlain({ error, advice, stillRunning, waits, branch, spawned }: Finished): boolean {
+  const lists = waits.length + spawned.length;
+  return error === undefined && advice === 0 && !stillRunning && lists === 0 && branch !== "";
 }
 
 function writeToken(writer: Writer, field: number, { executionId, attempt, shard }: Token): void {
@@ -133,6 +134,7 @@ function writeAssign(writer: Writer, assign: Assign): void {
   writer.number(7, assign.maxAttempts);
   writer.number(8, Number(assign.scheduledAtMs));
   writer.number(9, Number(assign.epoch));
+  writer.number(10, assign.maySpawn ? 1 : 0);
   writer.end(start);
 }
 
@@ -147,6 +149,7 @@ function readAssign(reader: Reader): Assign {
     maxAttempts: 0,
     scheduledAtMs: 0n,
     epoch: 0n,
+    maySpawn: false,
   };
   const outer = reader.enter();
   while (reader.next()) {
@@ -159,6 +162,7 @@ function readAssign(reader: Reader): Assign {
     else if (reader.field === 7) assign.maxAttempts = reader.number32();
     else if (reader.field === 8) assign.scheduledAtMs = BigInt(reader.number());
     else if (reader.field === 9) assign.epoch = BigInt(reader.number());
+    else if (reader.field === 10) assign.maySpawn = reader.number32() !== 0;
     else reader.odd();
   }
   reader.leave(outer);
@@ -206,6 +210,7 @@ function readFinished(reader: Reader): Finished {
     retryAtMs: 0n,
     stillRunning: false,
     waits: [],
+    spawned: [],
   };
   const outer = reader.enter();
   while (reader.next()) {

@@ -7,6 +7,7 @@ import { branchName } from "./branch.ts";
 import { type AbortCause, AttemptAborted } from "./context.ts";
 import { handlerSleep } from "./handler-sleep.ts";
 import type { MiddlewareContext } from "./middleware.ts";
+import { SpawnedNodes, type SpawnNode, type SpawnOptions } from "./spawn.ts";
 
 /**
  * Phase of an attempt at the executor: WAITING for a slot, RUNNING, or OVER for the server. The handler of an attempt
@@ -32,6 +33,8 @@ export class Attempt {
   abortCause: AbortCause | null = null;
   /** Branch that the handler has named last; null: none. */
   branch: string | null = null;
+  /** Nodes that the handler adds to its run; null: it has added none. */
+  spawned: SpawnedNodes | null = null;
   /** Steps, created when the handler first uses them; null: it has not. */
   steps: AttemptSteps | null = null;
   /**
@@ -153,5 +156,10 @@ export class AttemptContext implements MiddlewareContext {
 
   branch(name: string): void {
     this.#attempt.branch = branchName(name);
+  }
+
+  spawn(nodes: readonly SpawnNode[], options?: SpawnOptions): void {
+    this.#attempt.spawned ??= new SpawnedNodes(this.#attempt.assignment.maySpawn === true);
+    this.#attempt.spawned.add(nodes, options);
   }
 }

@@ -1,4 +1,5 @@
 import type { Checkpoint, Steps } from "../steps/step-context.ts";
+import type { SpawnNode, SpawnOptions } from "./spawn.ts";
 
 /** Data about a handler's attempt, and the functions that a running handler can call. */
 export interface TaskContext {
@@ -54,6 +55,14 @@ export interface TaskContext {
    * @throws {TerminalError} InvalidBranch: another text
    */
   branch(name: string): void;
+  /**
+   * Adds nodes to the run of the workflow whose node this attempt runs: with the commit that makes the node SUCCEEDED, so a failed
+   * attempt adds nothing, and a repeated one nothing twice. The nodes start then, and the nodes that depend on this node wait for
+   * their end, unless `detached`. An attempt adds at most 1,000 nodes with 1 MiB, in one or several calls. The run names an
+   * added node by this node and its own name: `list/page-1`.
+   * @throws {TerminalError} InvalidSpawn: the attempt runs no node of a workflow, a node is wrong, or there are too many
+   */
+  spawn(nodes: readonly SpawnNode[], options?: SpawnOptions): void;
   /** Durable steps: parts of the handler that later attempts of the execution do not repeat. */
   readonly step: Steps;
   /**

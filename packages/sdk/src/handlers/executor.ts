@@ -285,6 +285,8 @@ export class Executor {
     };
     if (end.waits !== undefined) report.waits = end.waits;
     if (attempt.branch !== null && outcome === "SUCCEEDED") report.branch = attempt.branch;
+    const spawned = attempt.spawned?.all;
+    if (spawned !== undefined && outcome === "SUCCEEDED") report.spawned = spawned;
     this.#finished.push(report);
     this.#setFlush();
   }

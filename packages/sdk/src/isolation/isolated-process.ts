@@ -3,6 +3,7 @@ import { branchName } from "../handlers/branch.ts";
 import { AttemptAborted, type TaskContext } from "../handlers/context.ts";
 import { handlerSleep } from "../handlers/handler-sleep.ts";
 import { endingOfReturn, endingOfThrow, terminal } from "../handlers/outcome.ts";
+import { SpawnedNodes } from "../handlers/spawn.ts";
 import type { Ending } from "../session/work.ts";
 import { systemRuntime } from "../system-runtime.ts";
 import { IsolatedSteps } from "./isolated-steps.ts";
@@ -52,6 +53,8 @@ async function run(
 }
 
 function contextOf(facts: AttemptFacts, signal: AbortSignal, { step, checkpoint }: IsolatedSteps): TaskContext {
+  // Only the parent knows whether the attempt runs a node.
+  const spawned = new SpawnedNodes(true);
   return {
     ...facts,
     signal,
@@ -61,6 +64,7 @@ function contextOf(facts: AttemptFacts, signal: AbortSignal, { step, checkpoint 
     progress: (fraction, message) => tell({ kind: "PROGRESS", fraction, message }),
     log: (line) => tell({ kind: "LOG", line }),
     branch: (name) => tell({ kind: "BRANCH", name: branchName(name) }),
+    spawn: (nodes, options) => tell({ kind: "SPAWN", nodes: spawned.add(nodes, options) }),
   };
 }
 

@@ -1,11 +1,12 @@
 import { isBranchName } from "../handlers/branch.ts";
 import type { AttemptAborted, TaskContext } from "../handlers/context.ts";
-import type { Ending } from "../session/work.ts";
+import { areReports } from "../handlers/spawn.ts";
+import type { Ending, SpawnedNodeReport } from "../session/work.ts";
 
 /** Data about a handler's attempt that does not change. */
 export type AttemptFacts = Omit<
   TaskContext,
-  "signal" | "sleep" | "progress" | "log" | "branch" | "step" | "checkpoint"
+  "signal" | "sleep" | "progress" | "log" | "branch" | "spawn" | "step" | "checkpoint"
 >;
 
 /** Messages about steps and checkpoints from an isolated handler; `call` tells the calls of an attempt apart. */
@@ -46,6 +47,7 @@ export type FromIsolated =
   | { kind: "PROGRESS"; fraction: number; message: string | undefined }
   | { kind: "LOG"; line: string }
   | { kind: "BRANCH"; name: string }
+  | { kind: "SPAWN"; nodes: readonly SpawnedNodeReport[] }
   | { kind: "ENDED"; ending: Ending }
   | StepMessage;
 
@@ -67,6 +69,7 @@ export function isFromIsolated(message: unknown): message is FromIsolated {
   if (kind === "PROGRESS") return typeof fraction === "number";
   if (kind === "LOG") return typeof line === "string";
   if (kind === "BRANCH") return isBranchName(name);
+  if (kind === "SPAWN") return areReports(fields["nodes"]);
   if (kind === "ENDED") return typeof ending === "object" && ending !== null;
   if (!Object.hasOwn(FIELDS, String(kind))) return false;
   return Object.entries(FIELDS[kind as StepMessage["kind"]]).every(([field, type]) => typeof fields[field] === type);

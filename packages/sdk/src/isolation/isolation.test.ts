@@ -36,6 +36,7 @@ function start(where: "process" | "thread", handler: string, payload: unknown = 
     progress: (fraction, message) => say(`${fraction} ${message}`),
     log: say,
     branch: (name) => say(`branch ${name}`),
+    spawn: (nodes, options) => say(`spawn ${JSON.stringify(nodes)} ${JSON.stringify(options)}`),
     ...NO_STEPS,
   };
   const result = isolatedRun({ in: where, module, export: handler }, runtime)(payload, ctx);
@@ -193,7 +194,14 @@ describe("an isolated handler", () => {
         };
         const heard = { ...facts, scheduledAt: ctx.scheduledAt, deadline: ctx.deadline, progress: () => undefined };
         const { sleep } = ctx;
-        const result = run(payload, { ...heard, ...NO_STEPS, sleep, branch: ctx.branch, log: () => running.resolve() });
+        const result = run(payload, {
+          ...heard,
+          ...NO_STEPS,
+          sleep,
+          branch: ctx.branch,
+          spawn: ctx.spawn,
+          log: () => running.resolve(),
+        });
         result.catch(over.resolve);
         return result;
       },

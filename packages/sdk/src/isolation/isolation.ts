@@ -1,8 +1,9 @@
 import { deferred } from "../deferred.ts";
 import { AttemptAborted, type TaskContext } from "../handlers/context.ts";
 import { thrownBy } from "../handlers/outcome.ts";
+import { nodeOfReport, type SpawnNode } from "../handlers/spawn.ts";
 import type { Runtime, Timer } from "../runtime.ts";
-import type { Ending } from "../session/work.ts";
+import type { Ending, SpawnedNodeReport } from "../session/work.ts";
 import { IsolatedCalls } from "./isolated-calls.ts";
 import { type HostEvents, type IsolatedHost, openProcess, openThread } from "./isolated-host.ts";
 import type { AttemptFacts, FromIsolated } from "./isolation-messages.ts";
@@ -76,11 +77,22 @@ class IsolatedAttempt {
     if (message.kind === "PROGRESS") return this.#ctx.progress(message.fraction, message.message);
     if (message.kind === "LOG") return this.#ctx.log(message.line);
     if (message.kind === "BRANCH") return this.#ctx.branch(message.name);
+    if (message.kind === "SPAWN") return this.#spawn(message.nodes);
     if (message.kind !== "ENDED") return this.#calls.hear(message);
     this.#ending ??= message.ending;
     // The process is killed, because timers and open connections could keep it alive, and the handler may be busy with
     // something else.
     this.#host.kill();
+  }
+
+  #spawn(reports: readonly SpawnedNodeReport[]): void {
+    try {
+      for (const { detached = false, ...node } of reports.map(nodeOfReport))
+        this.#ctx.spawn([node as SpawnNode], { detached });
+    } catch (error) {
+      this.#over.reject(error);
+      this.#host.kill();
+    }
   }
 
   #abort(): void {

@@ -12,6 +12,8 @@ export interface AssignColumns {
   numbers: Float64Array;
   /** Records of earlier attempts, only for assignments that have any; absent: none has. */
   recorded?: { index: number; records: readonly StepRecord[] }[];
+  /** Indexes of assignments whose handlers may add nodes; absent: there are none. */
+  spawners?: number[];
 }
 
 export interface FinishedColumns {
@@ -19,17 +21,19 @@ export interface FinishedColumns {
   results: string[];
   /** Five numbers for each report. */
   numbers: Float64Array;
-  /** Errors, retry advice, waits and branches, only for reports that have any. */
-  rare: ({ index: number } & Pick<FinishedReport, "error" | "advice" | "waits" | "branch">)[];
+  /** Errors, retry advice, waits, branches and added nodes, only for reports that have any. */
+  rare: ({ index: number } & Pick<FinishedReport, "error" | "advice" | "waits" | "branch" | "spawned">)[];
 }
 
 export function packAssigns(assigns: readonly Assignment[]): AssignColumns {
   const numbers = new Float64Array(assigns.length * 6);
   const recorded: NonNullable<AssignColumns["recorded"]> = [];
+  const spawners: number[] = [];
   let at = 0;
   for (const assign of assigns) {
     const { attempt, timeoutMs, cancelGraceMs, failures, maxAttempts, scheduledAtMs } = assign;
     if (assign.recorded !== undefined) recorded.push({ index: at / 6, records: assign.recorded });
+    if (assign.maySpawn) spawners.push(at / 6);
     numbers[at++] = attempt;
     numbers[at++] = timeoutMs;
     numbers[at++] = cancelGraceMs;
@@ -43,6 +47,7 @@ export function packAssigns(assigns: readonly Assignment[]): AssignColumns {
     payloads: assigns.map((assign) => assign.payload),
     numbers,
     ...(recorded.length > 0 && { recorded }),
+    ...(spawners.length > 0 && { spawners }),
   };
 }
 
@@ -52,6 +57,7 @@ export function unpackAssigns({
   payloads,
   numbers,
   recorded = [],
+  spawners = [],
 }: AssignColumns): Assignment[] {
   const assigns = executionIds.map((executionId, index): Assignment => {
     const at = index * 6;
@@ -68,6 +74,7 @@ export function unpackAssigns({
     };
   });
   for (const { index, records } of recorded) (assigns[index] as Assignment).recorded = records;
+  for (const index of spawners) (assigns[index] as Assignment).maySpawn = true;
   return assigns;
 }
 
@@ -75,7 +82,7 @@ export function packFinished(finished: readonly FinishedReport[]): FinishedColum
   const numbers = new Float64Array(finished.length * 5);
   const rare: FinishedColumns["rare"] = [];
   finished.forEach((report, index) => {
-    const { attempt, outcome, startedAtMs, finishedAtMs, stillRunning, error, advice, waits, branch } = report;
+    const { attempt, outcome, startedAtMs, finishedAtMs, stillRunning, error, advice, waits, branch, spawned } = report;
     const at = index * 5;
     numbers[at] = attempt;
     numbers[at + 1] = OUTCOMES.indexOf(outcome);
@@ -83,8 +90,10 @@ export function packFinished(finished: readonly FinishedReport[]): FinishedColum
     numbers[at + 3] = finishedAtMs;
     numbers[at + 4] = stillRunning ? 1 : 0;
     if (waits !== undefined) rare.push({ index, error, advice, waits });
-    else if (branch !== undefined) rare.push({ index, error, advice, branch });
-    else if (error !== null || advice !== null) rare.push({ index, error, advice });
+    else if (branch !== undefined || spawned !== undefined) {
+      const named = { ...(branch !== undefined && { branch }), ...(spawned !== undefined && { spawned }) };
+      rare.push({ index, error, advice, ...named });
+    } else if (error !== null || advice !== null) rare.push({ index, error, advice });
   });
   return {
     executionIds: finished.map((report) => report.executionId),

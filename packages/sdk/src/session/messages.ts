@@ -8,6 +8,7 @@ import {
   LogSchema,
   ProgressSchema,
   type RecordedStep,
+  type SpawnedNode,
   type Step,
   type StepAck,
   type Token,
@@ -26,6 +27,7 @@ import type {
   FinishedReport,
   Outcome,
   Report,
+  SpawnedNodeReport,
   StepRecord,
   StepRef,
   StepReport,
@@ -48,6 +50,7 @@ type TokenOf = (ref: AttemptRef) => Token | null;
 
 const NO_BYTES = new Uint8Array(0);
 const NO_WAITS: Wait[] = [];
+const NO_NODES: SpawnedNode[] = [];
 /** Largest message, in bytes: well below the receiver's limit. One result has at most 1 MiB. */
 const MESSAGE_MAX_BYTES = 2 * 1024 * 1024;
 /** Largest number of items in one message. More items at once would hold up the gateway's other workers. */
@@ -70,6 +73,7 @@ export function assignmentOf(assign: Assign, token: Token, recorded?: readonly S
     scheduledAtMs: Number(scheduledAtMs),
   };
   if (recorded !== undefined) assignment.recorded = recorded;
+  if (assign.maySpawn) assignment.maySpawn = true;
   return assignment;
 }
 
@@ -95,9 +99,20 @@ export function finishedMessage(token: Token, { error, advice, waits, ...report 
     retryAtMs: advice?.kind === "AT" ? BigInt(advice.atMs) : 0n,
     stillRunning: report.stillRunning,
     waits: waits === undefined ? NO_WAITS : waits.map(waitMessage),
+    spawned: report.spawned === undefined ? NO_NODES : report.spawned.map(spawnedMessage),
   };
   if (report.branch !== undefined) message.branch = report.branch;
   return message;
+}
+
+function spawnedMessage({ name, definition, payload }: SpawnedNodeReport): SpawnedNode {
+  const typed = { $typeName: "mainspring.worker.v1.SpawnedNode" } as const;
+  return {
+    ...typed,
+    name,
+    definition: Buffer.from(definition),
+    payload: payload === "" ? NO_BYTES : Buffer.from(payload),
+  };
 }
 
 function waitMessage({ name, delayMs, signals, isRecorded }: WaitReport): Wait {
@@ -200,11 +215,14 @@ function* parts<T>(items: readonly T[], bytesOf: (item: T) => number): Generator
   if (part.length > 0) yield part;
 }
 
-function sizeOf({ result, error, waits }: Finished): number {
+function sizeOf({ result, error, waits, spawned }: Finished): number {
   // A character takes at most three bytes in UTF-8.
   const errorBytes = error === undefined ? 0 : 3 * (error.name.length + error.message.length + error.stack.length);
   const waitBytes = waits.reduce((sum, wait) => sum + OVERHEAD_BYTES + 3 * (wait.name + wait.signals).length, 0);
-  return OVERHEAD_BYTES + result.length + errorBytes + waitBytes;
+  const nodeBytes = spawned.reduce((sum, { name, definition, payload }) => {
+    return sum + OVERHEAD_BYTES + name.length + definition.length + payload.length;
+  }, 0);
+  return OVERHEAD_BYTES + result.length + errorBytes + waitBytes + nodeBytes;
 }
 
 function textOf(bytes: Uint8Array): string {

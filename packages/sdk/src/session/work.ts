@@ -26,6 +26,8 @@ export interface Assignment extends AttemptRef {
   scheduledAtMs: number;
   /** Records of earlier attempts, and signals; absent: none. */
   recorded?: readonly StepRecord[];
+  /** Whether the handler may add nodes to the run of its node; absent: it may not. */
+  maySpawn?: true;
 }
 
 /** Kind of a record that a handler makes: the result of a step, or a checkpoint. */
@@ -99,6 +101,15 @@ export interface StartedReport extends AttemptRef {
 export const OUTCOMES = ["SUCCEEDED", "FAILED", "TIMED_OUT", "CANCELLED", "RELEASED", "SUSPENDED"] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
+/** Node that a handler adds to its run. */
+export interface SpawnedNodeReport {
+  name: string;
+  /** JSON text of the node without its name and payload. */
+  definition: string;
+  /** JSON text; empty: none. */
+  payload: string;
+}
+
 /** Outcome of an attempt, without its times. */
 export interface Ending {
   outcome: Outcome;
@@ -113,6 +124,8 @@ export interface Ending {
 export interface FinishedReport extends AttemptRef, Ending {
   /** Branch that the handler of a SUCCEEDED attempt has named; absent: none. */
   branch?: string;
+  /** Nodes that the handler of a SUCCEEDED attempt adds to its run; absent: none. */
+  spawned?: readonly SpawnedNodeReport[];
   /** Start of the handler, in milliseconds since 1970; 0: it never started. */
   startedAtMs: number;
   finishedAtMs: number;

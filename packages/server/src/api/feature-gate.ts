@@ -20,6 +20,7 @@ const NAMES: Record<Feature, string> = {
   MAX_LIFETIME: "maxLifetimeSec",
   LOG_LINES: "log lines of attempts",
   WORKFLOWS: "workflows",
+  SPAWNED_NODES: "nodes that handlers add to their workflows",
   SUB_WORKFLOWS: "sub-workflows",
 };
 

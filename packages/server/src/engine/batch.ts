@@ -5,7 +5,7 @@ import type { DurableStep } from "../ports/step-messages.ts";
 import type { ExpectedRow, JournalEntry, JournalRef, RowChange, StepWrite } from "../ports/store.ts";
 import type { AddedCommand } from "../ports/store-commands.ts";
 import type { PlanChange } from "../ports/store-recurrences.ts";
-import type { NodeBirth, RunChange } from "../ports/store-runs.ts";
+import type { NewPart, NodeBirth, RunChange } from "../ports/store-runs.ts";
 import type { JournalBox } from "./journal-box.ts";
 import type { PoolPermits } from "./permits/pool-permits.ts";
 
@@ -94,6 +94,8 @@ export class Batch {
   births = 0;
   /** Number of commands that the batch adds. */
   commands = 0;
+  /** Nodes that the present step creates. */
+  readonly newBirths: NodeBirth[] = [];
   /** Number of rows that plans add: executions and skips. */
   planRows = 0;
   /** Bytes of the payloads of assigned executions and of the results. */
@@ -132,7 +134,7 @@ export class Batch {
   write(shard: ShardId, change: RowChange): void {
     const { changes } = this.shard(shard);
     const before = changes.get(change.id);
-    this.bytes += change.result?.length ?? 0;
+    this.bytes += (change.result?.length ?? 0) + (change.spawn === undefined ? 0 : bytesOf(change.spawn));
     if (before === undefined) {
       this.changeCount++;
       changes.set(change.id, change);
@@ -189,6 +191,8 @@ export class Batch {
   /** Creates a node of a workflow run. @param shard shard of the run */
   create(shard: ShardId, birth: NodeBirth): void {
     this.shard(shard).births.push(birth);
+    // The execution of a node that is a workflow has no worker.
+    if (birth.workflow === undefined) this.newBirths.push(birth);
     this.births++;
   }
 
@@ -198,12 +202,27 @@ export class Batch {
     this.commands++;
   }
 
-  /** Takes back what follows from the ends of a run's nodes, because one of them is not durable as it was reported. */
-  withdraw(run: ExecutionId): void {
+  /**
+   * Takes back what follows from the ends of a run's nodes, because one of them is not durable as it was reported.
+   * @returns nodes that the batch does not create any more
+   */
+  withdraw(run: ExecutionId): ExecutionId[] {
+    const withdrawn: ExecutionId[] = [];
+    const isOther = ({ row }: NodeBirth) => row.jobId !== run;
     for (const draft of this.shards.values()) {
-      draft.births = draft.births.filter(({ row }) => row.jobId !== run);
+      for (const birth of draft.births) if (!isOther(birth)) withdrawn.push(birth.row.id);
+      draft.births = draft.births.filter(isOther);
       if (draft.runs.get(run)?.mode === "FAILING") draft.runs.delete(run);
     }
+    keep(this.newBirths, isOther);
+    return withdrawn;
+  }
+
+  /** Removes assignments of these executions. @returns the removed assignments */
+  unassign(executions: ReadonlySet<ExecutionId>): Assignment[] {
+    const removed = this.assigns.filter(({ executionId }) => executions.has(executionId));
+    keep(this.assigns, ({ executionId }) => !executions.has(executionId));
+    return removed;
   }
 
   acknowledge(node: Incarnation, workerId: WorkerId, token: Token): void {
@@ -244,6 +263,7 @@ export class Batch {
   /** Removes from the batch all writes and messages that belong to these shards. */
   drop(shards: ReadonlySet<ShardId>): void {
     for (const shard of shards) this.shards.delete(shard);
+    keep(this.newBirths, ({ row }) => !shards.has(row.shard));
     const stays = ({ shard }: { shard: ShardId }) => !shards.has(shard);
     keep(this.assigns, stays);
     keep(this.resends, stays);
@@ -253,6 +273,10 @@ export class Batch {
     for (const workers of this.stepAcks.values()) for (const steps of workers.values()) keep(steps, stays);
     keep(this.toGateway, ({ message }) => !isAbout(message, shards));
   }
+}
+
+function bytesOf({ graph, definitions, payloads }: NewPart): number {
+  return payloads.reduce((sum, { payload }) => sum + payload.length, graph.length + definitions.length);
 }
 
 function addTo<T>(lists: Map<Incarnation, Map<WorkerId, T[]>>, node: Incarnation, workerId: WorkerId, item: T): void {

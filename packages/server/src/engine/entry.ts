@@ -69,6 +69,11 @@ export interface Assigned {
    * the end.
    */
   stopping: "REQUESTED" | "TIMED_OUT" | null;
+  /**
+   * Whether the row was created with this attempt and has not been written since: it says RUNNING, and not when the attempt
+   * has started.
+   */
+  isNewborn: boolean;
 }
 
 export function newEntry(row: Candidate, unverified: boolean): Entry {

@@ -129,8 +129,11 @@ export interface ReadWorkflow {
   output: Uint8Array | null;
 }
 
-/** An open workflow run. */
-export interface ReadRun extends Omit<LoadedRun, "stored">, ReadWorkflow {}
+/** An open workflow run. `graph` and `definitions` have its parts. */
+export interface ReadRun extends Omit<LoadedRun, "stored" | "parts">, ReadWorkflow {
+  /** Number of nodes of the workflow's definition. */
+  defined: number;
+}
 
 /** A read that the machine asks for. The answers arrive as inputs, in any order; an answer can fail to arrive. */
 export type Want =

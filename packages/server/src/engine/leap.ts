@@ -7,7 +7,8 @@ import { type MachineState, type Step, setTimer } from "./state.ts";
  * expiries and planned instants do not change.
  */
 export function leap({ state }: Pick<Step, "state">, byMs: number): void {
-  for (const entry of state.entries.values()) leapAttempt(state, entry, byMs);
+  for (const entries of [state.entries, state.runs.unborn])
+    for (const entry of entries.values()) leapAttempt(state, entry, byMs);
   state.unpersisted.leap(byMs);
   state.judgedAt += byMs;
   for (const [gateway, heardAt] of state.heard) state.heard.set(gateway, heardAt + byMs);

@@ -1,5 +1,5 @@
 import type { ExecutionId } from "../domain/ids.ts";
-import { attemptUnsendable, leaveWorker } from "./attempts/attempts.ts";
+import { attemptUnsendable, finishSpawners, leaveWorker } from "./attempts/attempts.ts";
 import { Batch } from "./batch.ts";
 import { nextRing, passTime } from "./clock.ts";
 import { applyCommands, applyLoaded } from "./commands.ts";
@@ -23,6 +23,7 @@ import {
 import { advancePlans } from "./recurring/settle.ts";
 import { forget, settleJournal } from "./rows.ts";
 import { advanceRuns, applyCommitted, applyCounted } from "./runs/advance.ts";
+import { assignBirths } from "./runs/born-assigned.ts";
 import { applyOutput } from "./runs/end.ts";
 import { applyLoadedRuns, askForRuns } from "./runs/load.ts";
 import { openRuns } from "./runs/open.ts";
@@ -47,6 +48,7 @@ export function step(state: MachineState, batch: Batch, inputs: readonly Input[]
   dispatch(view);
   advanceRuns(view);
   openRuns(view);
+  assignBirths(view);
   takeBackStranded(view);
   giveBackRevoked(view);
   refill(view);
@@ -114,7 +116,8 @@ function take(view: Step, input: Input): void {
     case "READ_FIRED":
       return applyFired(view, input);
     case "LOADED_RUNS":
-      return applyLoadedRuns(view, input);
+      applyLoadedRuns(view, input);
+      return finishSpawners(view, input.asked);
     case "UNSENDABLE":
       for (const attempt of input.attempts) attemptUnsendable(view, attempt);
       return;

@@ -12,6 +12,7 @@ import { nodeCommandId } from "../domain/workflow/node-id.ts";
 import type { Replacement, RowChange } from "../ports/store.ts";
 import type { Entry } from "./entry.ts";
 import { freeKey, leaveOpening } from "./runs/held-keys.ts";
+import type { PlannedSpawn } from "./runs/spawn.ts";
 import { clearTimer, type MachineState, type Step } from "./state.ts";
 
 /** Fields of a change that the entry does not have. An absent field gets its default value. */
@@ -26,6 +27,8 @@ interface Words {
   replacement?: Replacement;
   /** Branch that the successful attempt of a node named; left out: none. */
   branch?: string;
+  /** Nodes that the handler of a node has added to its run; left out: none. */
+  spawn?: PlannedSpawn;
   /** Mark of an execution that suspends; left out: it does not. */
   suspends?: StepsMark;
 }
@@ -60,6 +63,7 @@ export function writeRow(step: Step, entry: Entry, words: Words): void {
     releaseUniqueKey: final && row.hasUniqueKey,
     ...(words.replacement !== undefined && { replacement: words.replacement }),
     ...(words.branch !== undefined && { branch: words.branch }),
+    ...(words.spawn !== undefined && { spawn: words.spawn.stored }),
     ...(steps !== undefined && { steps }),
   });
   if (steps !== undefined) row.steps = steps;
@@ -75,6 +79,7 @@ export function writeRow(step: Step, entry: Entry, words: Words): void {
 function rowSays(step: Step, entry: Entry, state: "PENDING" | "RUNNING", queue: Queue): void {
   settleJournal(step, entry);
   if (entry.place === "ASSIGNED" && entry.row.queue === "READY" && entry.lane !== null) entry.lane.assignedReady--;
+  if (entry.assigned !== null) entry.assigned.isNewborn = false;
   entry.row.queue = queue;
   entry.row.state = state;
   entry.rowState = state;
@@ -110,26 +115,29 @@ export function finishEntry(
     entry.cancels = [];
   }
   step.state.recentWrites.add(entry.id, step.batch.number);
-  tellEnd(step, entry.row, state, words.branch ?? null);
+  tellEnd(step, entry.row, state, words);
   forget(step, entry);
 }
 
-/**
- * Notes the end of an execution that the batch writes, for the run of a node or for the plan of a job.
- * @param branch branch that the successful attempt of a node named; null: none
- */
-export function tellEnd(step: Step, row: Candidate, state: FinalState, branch: string | null): void {
-  if (isKeyedNode(row)) tellRun(step, row, state, branch);
-  else if (isNode(row)) noteNode(step, row, state, branch);
+/** Notes the end of an execution that the batch writes, for the run of a node or for the plan of a job. */
+export function tellEnd(step: Step, row: Candidate, state: FinalState, words: Pick<Words, "branch" | "spawn">): void {
+  if (isKeyedNode(row)) tellRun(step, row, state, words.branch ?? null);
+  else if (isNode(row)) noteNode(step, row, state, words);
   else step.state.plans.ended(row.jobId, row.id, step.now);
 }
 
 /** Notes the end of a workflow's node, for its run. */
-function noteNode({ state, batch }: Step, row: Candidate, end: FinalState, branch: string | null): void {
+function noteNode(
+  { state, batch }: Step,
+  row: Candidate,
+  end: FinalState,
+  { branch, spawn }: Pick<Words, "branch" | "spawn">,
+): void {
   if (row.node === undefined) return;
   batch.nodeEnds.set(row.id, row.jobId);
   const { id, node, item = null, shard } = row;
-  state.runs.ended.push({ id, run: row.jobId, node, item, state: end, branch, shard });
+  const part = spawn === undefined ? {} : { part: spawn.part };
+  state.runs.ended.push({ id, run: row.jobId, node, item, state: end, branch: branch ?? null, shard, ...part });
 }
 
 /** Has the batch that ends a node with a concurrency key leave a command about it for the owner of its run. */

@@ -17,6 +17,7 @@ import type { RetryAdvice } from "../domain/retry.ts";
 import { isNodeName } from "../domain/workflow/conditions.ts";
 import type { Assignment, FinishedAttempt, Token } from "../ports/messages.ts";
 import { resultFault } from "./connections/result-check.ts";
+import { spawnedOf } from "./connections/spawn-check.ts";
 import { waitsOf } from "./connections/waits-check.ts";
 import { ERROR_MESSAGE_MAX_CHARS, ERROR_STACK_MAX_CHARS } from "./limits.ts";
 
@@ -83,6 +84,7 @@ export function assignOf(assignment: Assignment): Assign {
     maxAttempts: assignment.maxAttempts,
     scheduledAtMs: BigInt(assignment.scheduledAt),
     epoch: BigInt(assignment.epoch),
+    maySpawn: assignment.maySpawn === true,
   };
 }
 
@@ -109,7 +111,12 @@ export function cancelOf(token: Token, reason: "REQUESTED" | "TIMED_OUT", graceM
 }
 
 /** @param receivedAt end of the attempt if the worker did not report it */
-export function finishedOf(report: Finished, token: Token, workerId: WorkerId, receivedAt: EpochMs): FinishedAttempt {
+export function finishedOf(
+  report: Finished,
+  token: Token,
+  { workerId, pool }: { workerId: WorkerId; pool: string },
+  receivedAt: EpochMs,
+): FinishedAttempt {
   const state = STATES[report.outcome];
   if (state === undefined) return failed(report, token, workerId, receivedAt, UNKNOWN_OUTCOME);
   const fault = state === "SUCCEEDED" && report.result.length > 0 ? resultFault(report.result) : null;
@@ -120,6 +127,8 @@ export function finishedOf(report: Finished, token: Token, workerId: WorkerId, r
   }
   const branch = state === "SUCCEEDED" ? report.branch : undefined;
   if (branch !== undefined && !isNodeName(branch)) return failed(report, token, workerId, receivedAt, INVALID_BRANCH);
+  const spawn = state === "SUCCEEDED" && report.spawned.length > 0 ? spawnedOf(report.spawned, pool) : null;
+  if (spawn !== null && "message" in spawn) return failed(report, token, workerId, receivedAt, spawn);
   const isFailure = state === "FAILED" || state === "TIMED_OUT";
   const finished: FinishedAttempt = {
     shard: token.shard,
@@ -135,6 +144,7 @@ export function finishedOf(report: Finished, token: Token, workerId: WorkerId, r
     ...(waits !== null && { waits }),
   };
   if (branch !== undefined) finished.branch = branch;
+  if (spawn !== null) finished.spawn = spawn;
   return finished;
 }
 

@@ -6,7 +6,7 @@ import type { RetryAdvice } from "../domain/retry.ts";
 import type { WaitReason } from "./explanation.ts";
 import type { HandlerOutput, Progress } from "./handler-output.ts";
 import type { HandlerOffer } from "./handler-policies.ts";
-import type { DurableStep, ReportedStep, ReportedWait } from "./step-messages.ts";
+import type { DurableStep, ReportedStep, ReportedWait, Spawned } from "./step-messages.ts";
 import type { Command } from "./store-commands.ts";
 import type { LogPart } from "./store-logs.ts";
 
@@ -210,6 +210,8 @@ export interface FinishedAttempt extends Token {
   waits?: readonly ReportedWait[];
   /** Branch that the handler of a workflow's node named; left out: none. */
   branch?: string;
+  /** Nodes that the handler of a workflow's node adds to its run; left out: none. */
+  spawn?: Spawned;
 }
 
 // ---- to a gateway ---------------------------------------------------------------------------------------------------
@@ -293,6 +295,8 @@ export interface Assignment extends Token {
    * Records of earlier attempts, as a `RecordedSteps` of the worker protocol; null: not read yet. Left out: there are none.
    */
   steps?: Uint8Array | null;
+  /** Whether the handler may add nodes to the run of its node. Left out: it may not. */
+  maySpawn?: true;
 }
 
 // ---- to the api -----------------------------------------------------------------------------------------------------

@@ -28,6 +28,16 @@ export interface ReportedWait {
   isRecorded: boolean;
 }
 
+/** Nodes that a handler adds to its run. Their numbers count from the first of them. */
+export interface Spawned {
+  /** Graph of these nodes alone, as `encodeGraph` writes it. */
+  graph: Uint8Array;
+  /** Definitions of the nodes, as `encodingNodes` writes them. */
+  definitions: Uint8Array;
+  /** JSON texts, and templates of parts. Nodes without a payload are left out. */
+  payloads: readonly { node: number; payload: Uint8Array }[];
+}
+
 /** Reference to a record that is durable. */
 export interface DurableStep extends Token {
   number: number;

@@ -2,7 +2,7 @@ import type { Candidate, ExecutionError, ExecutionState } from "../domain/execut
 import type { EpochMs, ExecutionId, JobId, ShardId } from "../domain/ids.ts";
 import type { KeptNodes } from "../domain/workflow/kept-nodes.ts";
 import type { ItemStates, MapCount } from "../domain/workflow/map-counts.ts";
-import type { NewJob, NewRecurringJob, Submission } from "./store.ts";
+import type { JournalEntry, NewJob, NewRecurringJob, Submission } from "./store.ts";
 import type { DueCursor } from "./store-flows.ts";
 import type { ExecutionSummary } from "./store-queries.ts";
 
@@ -79,6 +79,8 @@ export interface NewRetry extends Omit<NewWorkflow, "nodes" | "graph" | "definit
   outcome?: RunOutcome;
   /** Numbers of items of maps that are known from earlier runs. */
   mapCounts: readonly MapCount[];
+  /** Numbers of the first nodes of the parts of the final run that this run has, too. */
+  parts: readonly number[];
   idempotency: Submission["idempotency"];
 }
 
@@ -164,7 +166,10 @@ export interface NodePayload {
 
 /** Execution of a node: in the shard of its concurrency key if it has one, else in that of its run. */
 export interface NewNode {
-  /** Row of the execution: PENDING, READY or WAITING, attempt 0, with `node`. `jobId` is the id of the run. */
+  /**
+   * Row of the execution: PENDING, READY or WAITING, attempt 0, with `node`. `jobId` is the id of the run. A birth with
+   * `assigned` is RUNNING, HELD, attempt 1.
+   */
   row: Candidate;
   laneHash: number;
   createdAt: EpochMs;
@@ -179,6 +184,11 @@ export interface NodeBirth extends NewNode {
   after: readonly ExecutionId[];
   /** Sub-workflow of which the execution is a run; the commit writes the run, too. Left out: the node runs none. */
   workflow?: JobId;
+  /**
+   * Worker that gets the first attempt. The row names it from the start, as the row of an attempt that runs for long does,
+   * so the assignment exists exactly if the row does. Left out: the execution waits for a worker.
+   */
+  assigned?: Pick<JournalEntry, "workerId" | "gateway">;
 }
 
 /** New content of a run's own row. The final state of the run is a `RowChange`. */
@@ -199,6 +209,26 @@ export interface RunChange {
    * of the change. Left out: none.
    */
   after?: readonly ExecutionId[];
+}
+
+/** Nodes that the handler of a node has added to its run. They never change. */
+export interface StoredPart {
+  /** Number of the node whose handler has added them. */
+  spawner: number;
+  /** Number of the first node; the others follow. */
+  first: number;
+  /** Number of nodes. */
+  nodes: number;
+  /** Graph of these nodes alone, opaque for the store. */
+  graph: Uint8Array;
+  /** Facts that an owner needs of each node when it creates the node's execution. */
+  definitions: Uint8Array;
+}
+
+export interface NewPart extends StoredPart {
+  run: ExecutionId;
+  /** Payloads by number of the node in the run. Nodes without a payload are left out. */
+  payloads: readonly NodePayload[];
 }
 
 /** Open run that holds a place of its concurrency key. */
@@ -228,6 +258,8 @@ export interface LoadedRun {
   kept: readonly KeptNodes[];
   /** Numbers of items of the maps that are counted. */
   mapCounts: readonly MapCount[];
+  /** Nodes that handlers have added, by their numbers. */
+  parts: readonly StoredPart[];
   /** Executions of the run's nodes, and of items that are not final, by (node, item), and then those of compensations. */
   executions: NodeExecution[];
   /** Items whose executions are final. */
@@ -291,6 +323,8 @@ export interface RunView extends RunSummary {
   kept: readonly KeptNodes[];
   /** Numbers of items of the maps that were counted. */
   mapCounts: readonly MapCount[];
+  /** Nodes that handlers have added, by their numbers. */
+  parts: readonly StoredPart[];
   /** Retries of this run, the newest first, at most 20. */
   retriedBy: readonly ExecutionId[];
   /** Numbers of executions of nodes by state. States without an execution are left out. */

@@ -11,7 +11,7 @@ import type { StoreJobs } from "./store-jobs.ts";
 import type { StoreLogs } from "./store-logs.ts";
 import type { StoreQueries } from "./store-queries.ts";
 import type { PlanChange, StoreRecurrences } from "./store-recurrences.ts";
-import type { AnyJob, KeyedRun, NodeBirth, RunChange, StoreRuns } from "./store-runs.ts";
+import type { AnyJob, KeyedRun, NewPart, NodeBirth, RunChange, StoreRuns } from "./store-runs.ts";
 import type { StoreSteps } from "./store-steps.ts";
 import type { StoreTimeZones } from "./store-time-zones.ts";
 
@@ -282,6 +282,8 @@ export interface RowChange {
   steps?: StepsMark;
   /** Branch that an execution of a node has chosen. Left out: the row keeps what it has. */
   branch?: string;
+  /** Nodes that the handler of a node has added to its run. The store writes them if it updates the row. Left out: none. */
+  spawn?: NewPart;
 }
 
 /** Newer version of a job's definition, for an execution's row. The payload is that of the same version. */

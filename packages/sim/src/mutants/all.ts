@@ -1,3 +1,4 @@
+import { bornAssignedMutants } from "./born-assigned-mutants.ts";
 import { compensationMutants } from "./compensation-mutants.ts";
 import { flowMutants } from "./flow-mutants.ts";
 import { gatewayMutants } from "./gateway-mutants.ts";
@@ -10,6 +11,7 @@ import { permitMutants } from "./permit-mutants.ts";
 import { planMutants } from "./plan-mutants.ts";
 import { ruleMutants } from "./rule-mutants.ts";
 import { schedulerMutants } from "./scheduler-mutants.ts";
+import { spawnMutants } from "./spawn-mutants.ts";
 import { stepMutants } from "./step-mutants.ts";
 import { storeMutants } from "./store-mutants.ts";
 import { subWorkflowMutants } from "./sub-workflow-mutants.ts";
@@ -31,8 +33,10 @@ export const allMutants: readonly Mutant[] = [
   ...suspensionMutants,
   ...workflowMutants,
   ...workflowStartMutants,
+  ...bornAssignedMutants,
   ...compensationMutants,
   ...mapMutants,
+  ...spawnMutants,
   ...keyedNodeMutants,
   ...subWorkflowMutants,
 ];

@@ -10,8 +10,8 @@ export const subWorkflowMutants: readonly Mutant[] = [
   {
     name: "the end of a sub-workflow is told to nobody",
     file: `${RUNS}/end.ts`,
-    find: "  tellEnd(step, row, end.state, null);\n",
-    replace: "  if (!isNode(row)) tellEnd(step, row, end.state, null);\n",
+    find: "  tellEnd(step, row, end.state, {});\n",
+    replace: "  if (!isNode(row)) tellEnd(step, row, end.state, {});\n",
     why: "its parent waits for ever, or until something else has it read again",
     test: { file: STORIES, name: "is born as a run, is opened like one, and its end is that of the node" },
   },

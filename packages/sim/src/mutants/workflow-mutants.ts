@@ -110,7 +110,7 @@ export const workflowMutants: readonly Mutant[] = [
   {
     name: "nodes that follow from a refused end stay in the next batch",
     file: `${RUNS}/advance.ts`,
-    find: "  next.withdraw(runId);\n",
+    find: "  withdrawBirths(state, next, runId);\n",
     replace: "",
     why: "a node exists although the result that it follows from was refused",
     test: { file: STORY, name: "takes back nodes of the next batch that follow from a refused end" },

@@ -1,4 +1,4 @@
-import { addedRows } from "../checkers/recurring/ledger.ts";
+import { addedRows, assignedIn } from "../checkers/recurring/ledger.ts";
 import type { History, SimEvent, Written } from "../history.ts";
 import { tellEvent } from "./tell-event.ts";
 import { commanded, tellWritten } from "./tell-written.ts";
@@ -42,7 +42,7 @@ function workersOf(violation: string, executions: ReadonlySet<string>, history: 
   const workers = new Set(violation.match(/worker-\d+/g) ?? []);
   for (const entry of history.entries) {
     if (entry.kind !== "WRITTEN" || entry.event.kind !== "COMMITTED") continue;
-    for (const { id, workerId } of entry.event.asked.assigned) if (executions.has(id)) workers.add(workerId);
+    for (const { id, workerId } of assignedIn(entry.event)) if (executions.has(id)) workers.add(workerId);
   }
   return workers;
 }

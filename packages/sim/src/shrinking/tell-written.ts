@@ -1,5 +1,5 @@
 import type { AppliedChange, Command, Committed, StoreEvent, TakenOver, WentBack } from "@mainspring/server/testing";
-import { addedRows } from "../checkers/recurring/ledger.ts";
+import { addedRows, assignedIn } from "../checkers/recurring/ledger.ts";
 
 /** Writes of the store that concern these executions, and every takeover. */
 export function tellWritten(event: StoreEvent, executions: ReadonlySet<string>): string[] {
@@ -58,18 +58,22 @@ function takenOver({ owner, shards, shutOut }: TakenOver): string {
   return `*** ${owner} takes over ${shards.length} shards; the first has epoch ${shards[0]?.epoch} now${also}`;
 }
 
-function committed({ asked, outcome, applied, born, by }: Committed, executions: ReadonlySet<string>): string[] {
+function committed(event: Committed, executions: ReadonlySet<string>): string[] {
+  const { asked, outcome, applied, born, nodes, by } = event;
   const created = asked.plans.flatMap((plan) => plan.created.map(({ row }) => row));
-  const touched = [...asked.changes, ...asked.assigned, ...created].some(({ id }) => executions.has(id));
+  const touched = [...asked.changes, ...asked.assigned, ...created, ...asked.births.map(({ row }) => row)].some(
+    ({ id }) => executions.has(id),
+  );
   if (!touched) return [];
   const commit = `${by} commits in shard ${asked.shard} under epoch ${asked.epoch}`;
   if (outcome.status === "FENCED") return [`${commit}, and is fenced`];
   const missed = outcome.missed.filter((id) => executions.has(id));
   const lines = missed.map((id) => `${commit}: the row of ${id} is not as it was thought to be`);
-  for (const { id, attempt, workerId } of asked.assigned) {
+  for (const { id, attempt, workerId } of assignedIn(event)) {
     if (executions.has(id)) lines.push(`${commit}: attempt ${attempt} of ${id} goes to ${workerId}`);
   }
-  for (const { id, state } of born) if (executions.has(id)) lines.push(`${commit}: ${id} is born ${state}`);
+  for (const { id, state } of [...born, ...nodes])
+    if (executions.has(id)) lines.push(`${commit}: ${id} is born ${state}`);
   for (const change of applied) if (executions.has(change.after.id)) lines.push(`${commit}: ${changed(change)}`);
   return lines;
 }

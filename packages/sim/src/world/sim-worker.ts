@@ -1,4 +1,5 @@
 import { createWorkerCore, type Task, type TaskContext, task, type WorkerLink } from "@mainspring/sdk/worker-core";
+import type { WorkflowNode } from "@mainspring/server/testing";
 import type { History, SeenDefinition } from "../history.ts";
 import type { SimProcess } from "../sim-process.ts";
 
@@ -29,10 +30,19 @@ export interface Work {
   gives?: readonly unknown[];
   /** References to results of earlier nodes and to the input of the run; the handler gets the values. Left out: none. */
   got?: readonly unknown[];
+  /** Nodes that the handler of a workflow's node adds to its run; left out: none. */
+  spawns?: readonly WorkSpawn[];
   /** Whether the last of `got` ends the result: the index of the item of a map. Left out: no. */
   echoes?: boolean;
   /** Definition to which it belongs, as its client wrote it. */
   definition: SeenDefinition;
+}
+
+/** A node that a handler adds. The edges of the node name nodes of the same list. */
+export interface WorkSpawn {
+  node: WorkflowNode;
+  work: Work;
+  detached: boolean;
 }
 
 export interface WorkWait {
@@ -102,6 +112,7 @@ function simTask(
       if (work.blockMs > 0) block(work.blockMs, worker, loop, history);
       const asked = { ran: { handler: name, maxAttempts }, asked: work.definition };
       history.add({ kind: "HANDLER_STARTED", ...who, ...asked, ...(work.got !== undefined && { got: work.got }) });
+      for (const spawn of work.spawns ?? []) addNode(spawn, ctx);
       const result = work.gives === undefined ? attempt : [attempt, ...work.gives, ...echoOf(work)];
       const rest = () =>
         new Promise((resolve, reject) => {
@@ -132,6 +143,19 @@ function simTask(
       return made.then(() => (isStopped() ? aborted(ctx.signal.reason) : rest()), aborted);
     },
   }) as Task<never, unknown>;
+}
+
+function addNode({ node, work, detached }: WorkSpawn, ctx: TaskContext): void {
+  const { name, dependsOn, join, allowFailure, handler, policy } = node;
+  const { retry, timeoutMs, cancelGraceMs, maxLost } = policy;
+  const policies = {
+    retryPolicy: retry,
+    timeoutSec: timeoutMs / 1_000,
+    cancelGraceSec: cancelGraceMs / 1_000,
+    maxLost,
+  };
+  const spawned = { name, dependsOn, join, allowFailure, target: { handler }, payload: work, ...policies };
+  ctx.spawn([spawned], { detached });
 }
 
 function block(forMs: number, worker: string, loop: SimProcess, history: History): void {

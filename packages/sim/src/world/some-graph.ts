@@ -2,6 +2,7 @@ import type { WorkflowNode } from "@mainspring/server/testing";
 import { compileGraph } from "@mainspring/server/testing";
 import type { SeededRandom } from "@mainspring/testkit/time";
 import type { Reference, References } from "../checkers/workflows/graphs-come-out-right.ts";
+import type { SpawnedNode } from "../checkers/workflows/part-account.ts";
 import { HANDLERS, type Work } from "./sim-worker.ts";
 
 /** Branches that handlers of nodes name. */
@@ -15,6 +16,8 @@ export interface SomeGraph {
   compensatesOnCancel?: boolean;
   /** Works of compensations by number of the node; left out: no node declares one. */
   undoing?: ReadonlyMap<number, Work>;
+  /** Nodes that handlers add, by the name of their own node; left out: none does. */
+  spawns?: ReadonlyMap<string, readonly SpawnedNode[]>;
   /** Sub-workflows by number of the node; left out: there are none. */
   nested?: ReadonlyMap<number, SomeGraph>;
 }
@@ -27,7 +30,7 @@ export function someGraph(random: SeededRandom, text: string): SomeGraph {
   return { nodes, works, onFailure: random.pick(["FAIL_FAST", "CONTINUE"] as const) };
 }
 
-function someNode(random: SeededRandom, number: number, { definition }: Work): WorkflowNode {
+export function someNode(random: SeededRandom, number: number, { definition }: Work): WorkflowNode {
   const parents = new Set<number>();
   for (let left = random.between(0, Math.min(3, number)); left > 0; left--) parents.add(random.between(0, number - 1));
   const { maxAttempts } = definition;
@@ -57,7 +60,7 @@ function someCondition(random: SeededRandom): WorkflowNode["dependsOn"][number][
   return random.pick(["FAILED", "FINISHED", `BRANCH:${random.pick(BRANCHES)}`] as const);
 }
 
-function someWork(random: SeededRandom, text: string): Work {
+export function someWork(random: SeededRandom, text: string): Work {
   const maxAttempts = random.between(1, 3);
   return {
     runMs: random.between(0, random.pick([20, 500, 5_000])),

@@ -19,6 +19,7 @@ import type { SimServer } from "./sim-server.ts";
 import { waitsOf } from "./some-definition.ts";
 import { compiled, type SomeGraph, someGraph, withCompensations, withReferences } from "./some-graph.ts";
 import { withSomeMaps } from "./some-maps.ts";
+import { withSomeSpawns } from "./some-spawns.ts";
 import { withSubWorkflows } from "./some-sub-workflows.ts";
 
 /** One in this number of seeds has workflows. Other seeds stay unchanged. */
@@ -29,6 +30,8 @@ const ACTS_EVERY = 20;
 const COMPENSATIONS = 12;
 /** Remainder of the seeds by ACTS_EVERY whose workflows have maps besides. */
 const WITH_MAPS = 4;
+/** Remainder of the seeds by ACTS_EVERY whose handlers add nodes besides. */
+const WITH_SPAWNS = 16;
 /** Remainder of the seeds by ACTS_EVERY whose workflows have nodes with concurrency keys. Every second one has maps besides, and the others compensations. */
 const KEYED_NODES = 6;
 /** Seeds with this remainder have workflows with sub-workflows. */
@@ -105,12 +108,13 @@ export class Workflows {
     // Planted bugs are recorded with the first of these seeds and of those with maps, which stay unchanged.
     const hasKeyedNodes = seed % ACTS_EVERY === KEYED_NODES && seed > KEYED_NODES;
     const hasNested = seed % ACTS_EVERY === SUB_WORKFLOWS && seed > SUB_WORKFLOWS;
+    const hasSpawns = seed % ACTS_EVERY === WITH_SPAWNS && seed > WITH_SPAWNS;
     const isEven = seed % (2 * ACTS_EVERY) < ACTS_EVERY;
     const compensates = seed % ACTS_EVERY === COMPENSATIONS || (hasKeyedNodes && isEven);
     const hasMaps = (seed % ACTS_EVERY === WITH_MAPS && seed > WITH_MAPS) || (hasKeyedNodes && !isEven);
-    const isFurther = compensates || hasMaps || hasKeyedNodes || hasNested;
+    const isFurther = compensates || hasMaps || hasKeyedNodes || hasNested || hasSpawns;
     if (seed % WORKFLOWS_EVERY !== WORKFLOWS_EVERY - 2 && !isFurther) return;
-    const hasActs = !hasKeyedNodes && (seed % ACTS_EVERY === ACTS_EVERY - 2 || compensates || hasMaps);
+    const hasActs = !hasKeyedNodes && (seed % ACTS_EVERY === ACTS_EVERY - 2 || compensates || hasMaps || hasSpawns);
     const undoing = compensates ? this.#random.fork("compensations") : null;
     const keys = hasKeyedNodes ? this.#random.fork("keys of nodes") : null;
     if (hasKeyedNodes) this.#retries = new Retries(this.#clock, this.#random.fork("retries"), this.#server);
@@ -130,7 +134,8 @@ export class Workflows {
       const undone = undoing === null ? referring : withCompensations(undoing, referring, key);
       const mapped = hasMaps ? withSomeMaps(this.#random.fork(`maps of ${key}`), undone) : undone;
       if (keys !== null) giveKeys(keys, mapped);
-      const graph = hasNested ? withSubWorkflows(random.fork(`sub-workflows of ${key}`), mapped, key) : mapped;
+      const nested = hasNested ? withSubWorkflows(random.fork(`sub-workflows of ${key}`), mapped, key) : mapped;
+      const graph = hasSpawns ? withSomeSpawns(this.#random.fork(`spawns of ${key}`), nested, key) : nested;
       const timeoutSec = random.chance(0.1) ? random.between(1, 60) : 7_200;
       const cancelAfterMs = random.chance(0.1) ? random.between(0, random.pick([50, 20_000])) : null;
       const start = { timeoutSec, ...(hasActs && someStart(starts, EPOCH_MS + atMs)) };

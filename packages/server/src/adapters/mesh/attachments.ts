@@ -1,5 +1,6 @@
 import type { Mail, Role } from "../../ports/bus.ts";
-import type { Assignment } from "../../ports/messages.ts";
+import type { Assignment, FinishedAttempt } from "../../ports/messages.ts";
+import type { Spawned } from "../../ports/step-messages.ts";
 
 type Message = Mail[Role];
 /** A value with bytes on one side, and the number of an attachment on the other. */
@@ -23,7 +24,7 @@ export class Attachments {
       case "ASSIGN":
         return { ...message, assigns: message.assigns.map((item) => detachedAssignment(item, put)) };
       case "FINISHED":
-        return { ...message, results: message.results.map((item) => ({ ...item, result: put(item.result) })) };
+        return { ...message, results: message.results.map((item) => detachedResult(item, put)) };
       case "STEPS":
         return { ...message, steps: message.steps.map((item) => ({ ...item, data: put(item.data) })) };
       default:
@@ -40,8 +41,17 @@ export class Attachments {
       });
     }
     if (message.kind === "STEPS") return message.steps.every((item) => this.#fill(item, "data"));
-    if (message.kind === "FINISHED") return message.results.every((item) => this.#fill(item, "result"));
+    if (message.kind === "FINISHED") {
+      return message.results.every(
+        (item) => this.#fill(item, "result") && (item.spawn === undefined || this.#fillSpawn(item.spawn)),
+      );
+    }
     return true;
+  }
+
+  #fillSpawn(spawn: Spawned): boolean {
+    const isWhole = this.#fill(spawn, "graph") && this.#fill(spawn, "definitions");
+    return isWhole && spawn.payloads.every((payload) => this.#fill(payload, "payload"));
   }
 
   #fill<Field extends string>(holder: Readonly<Holder<Field>> | object, field: Field): boolean {
@@ -54,6 +64,16 @@ export class Attachments {
     open[field] = new Uint8Array(bytes);
     return true;
   }
+}
+
+function detachedResult(
+  { result, spawn, ...rest }: FinishedAttempt,
+  put: (bytes: Uint8Array | null) => number | null,
+): unknown {
+  if (spawn === undefined) return { ...rest, result: put(result) };
+  const payloads = spawn.payloads.map(({ node, payload }) => ({ node, payload: put(payload) }));
+  const graph = put(spawn.graph);
+  return { ...rest, result: put(result), spawn: { graph, definitions: put(spawn.definitions), payloads } };
 }
 
 function detachedAssignment(assignment: Assignment, put: (bytes: Uint8Array | null) => number | null): unknown {

@@ -12,6 +12,7 @@ import type {
 } from "../../ports/store.ts";
 import type { Command } from "../../ports/store-commands.ts";
 import type { DeadLetterAction } from "../../ports/store-dead-letters.ts";
+import type { NewPart } from "../../ports/store-runs.ts";
 import type { ExecutionRow } from "./rows/execution-row.ts";
 import type { JobRow } from "./rows/job-table.ts";
 import type { PlanRow } from "./rows/plan-table.ts";
@@ -160,6 +161,8 @@ export interface WentBack {
   rows: readonly ExecutionRow[];
   /** All workflow runs. */
   runs: readonly RunRow[];
+  /** All nodes that handlers have added to runs. */
+  parts: readonly NewPart[];
   /** Attempts that are assigned and have not ended. */
   inFlight: Recovered["inFlight"];
   /** Open rows of the journal. */

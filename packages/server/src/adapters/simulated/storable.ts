@@ -1,6 +1,6 @@
 import type { NewJob, NewRecurringJob, RowChange, Submission } from "../../ports/store.ts";
 import type { CreatedOccurrence } from "../../ports/store-recurrences.ts";
-import type { NewNode, NewWorkflow } from "../../ports/store-runs.ts";
+import type { NewNode, NewWorkflow, NodeBirth } from "../../ports/store-runs.ts";
 
 /**
  * Types of values that the columns of the real store can hold. If the simulated store accepted everything, it would
@@ -52,6 +52,11 @@ const BIRTH: Columns<CreatedOccurrence> = [
   ["laneHash", "bits53"],
   ["uniqueKey", "text"],
   ["createdAt", "bits53"],
+];
+
+const ASSIGNED: Columns<NonNullable<NodeBirth["assigned"]>> = [
+  ["workerId", "text"],
+  ["gateway", "text"],
 ];
 
 const NODE: Columns<NewNode> = [
@@ -117,8 +122,13 @@ export function unstorableWorkflow(workflow: NewWorkflow): string | null {
 }
 
 /** @returns reason why the execution of a node cannot be stored; null: it can */
-export function unstorableNode(node: NewNode): string | null {
-  return unstorable(node, NODE) ?? unstorable(node.row, NODE_ROW);
+export function unstorableNode(node: NewNode & Pick<NodeBirth, "assigned">): string | null {
+  const { assigned } = node;
+  return (
+    unstorable(node, NODE) ??
+    unstorable(node.row, NODE_ROW) ??
+    (assigned === undefined ? null : unstorable(assigned, ASSIGNED))
+  );
 }
 
 /** @returns reason why the occurrence cannot be stored; null: it can */

@@ -179,7 +179,8 @@ export class StoreData {
     const { inFlight, journals } = recover(this, [...copy.shards.keys()]);
     const at = this.now();
     const [rows, runs] = [[...this.executions.all()], [...this.runs.all()]];
-    this.tell({ kind: "WENT_BACK", at, holders: this.holders(), rows, runs, inFlight, journals });
+    const parts = runs.flatMap(({ run }) => this.runs.partsOf(run));
+    this.tell({ kind: "WENT_BACK", at, holders: this.holders(), rows, runs, parts, inFlight, journals });
   }
 
   /** Calls the listener with every later event, before any other code can react to the change. */

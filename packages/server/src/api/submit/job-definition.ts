@@ -1,14 +1,7 @@
 import type { JobSubmission } from "@mainspring/contract";
-import { DEFAULT_LIFETIME_MS } from "@mainspring/contract/limits";
 import type { EpochMs } from "../../domain/ids.ts";
-import {
-  DEFAULT_POLICY,
-  DEFAULT_POOL,
-  type ExecutionPolicy,
-  type JobDefinition,
-  PRIORITIES,
-} from "../../domain/job.ts";
-import type { RetryPolicy } from "../../domain/retry.ts";
+import { DEFAULT_POOL, type JobDefinition, PRIORITIES } from "../../domain/job.ts";
+import { policyOf } from "../../domain/policy-of.ts";
 import type { FieldError } from "../http/errors.ts";
 import { INSTANT_MAX, parseInstant } from "../http/instants.ts";
 import { recurrenceOf, scheduleErrors, typeErrors } from "./recurrence-rule.ts";
@@ -47,7 +40,7 @@ export function jobDefinition(job: JobSubmission, createdAt: EpochMs): JobDefini
     priority: typeof job.priority === "string" ? PRIORITIES[job.priority] : (job.priority ?? PRIORITIES.NORMAL),
     scheduledAt: scheduledAt(job, createdAt),
     recurrence: recurrenceOf(job),
-    policy: policyOf(job),
+    policy: policyOf(job, job.startBefore === undefined ? null : instant(job.startBefore)),
     concurrencyKey: job.concurrencyKey ?? null,
     concurrencyLimit: job.concurrencyLimit ?? 1,
     uniqueKey: job.uniqueKey ?? null,
@@ -59,43 +52,6 @@ export function jobDefinition(job: JobSubmission, createdAt: EpochMs): JobDefini
 function scheduledAt(job: JobSubmission, createdAt: EpochMs): EpochMs {
   if (job.runAt !== undefined) return Math.max(instant(job.runAt), createdAt);
   return Math.min(createdAt + (job.delayMs ?? 0), INSTANT_MAX);
-}
-
-const POLICY_FIELDS = [
-  "retryPolicy",
-  "timeoutSec",
-  "maxLifetimeSec",
-  "cancelGraceSec",
-  "maxLost",
-  "onWorkerLost",
-  "startBefore",
-] as const;
-
-function policyOf(job: JobSubmission): ExecutionPolicy {
-  // Most say nothing about it, and need none of their own.
-  if (POLICY_FIELDS.every((field) => job[field] === undefined)) return DEFAULT_POLICY;
-  const seconds = (value: number | undefined, fallbackMs: number) =>
-    value === undefined ? fallbackMs : Math.round(value * 1_000);
-  return {
-    retry: retryOf(job.retryPolicy ?? {}),
-    timeoutMs: seconds(job.timeoutSec, DEFAULT_POLICY.timeoutMs),
-    ...lifetimeOf(seconds(job.maxLifetimeSec, DEFAULT_LIFETIME_MS)),
-    cancelGraceMs: seconds(job.cancelGraceSec, DEFAULT_POLICY.cancelGraceMs),
-    maxLost: job.maxLost ?? DEFAULT_POLICY.maxLost,
-    onWorkerLost: job.onWorkerLost ?? DEFAULT_POLICY.onWorkerLost,
-    startBefore: job.startBefore === undefined ? null : instant(job.startBefore),
-  };
-}
-
-/** Leaves the default out, so that it costs no byte of a stored policy. */
-function lifetimeOf(maxLifetimeMs: number): Pick<ExecutionPolicy, "maxLifetimeMs"> {
-  return maxLifetimeMs === DEFAULT_LIFETIME_MS ? {} : { maxLifetimeMs };
-}
-
-function retryOf(retry: Partial<RetryPolicy>): RetryPolicy {
-  const merged = { ...DEFAULT_POLICY.retry, ...retry };
-  // A policy with a first delay of two hours does not mean the default cap of one hour.
-  return { ...merged, maxDelayMs: Math.max(merged.maxDelayMs, merged.initialDelayMs) };
 }
 
 /** Reads a text that the schema has accepted. */

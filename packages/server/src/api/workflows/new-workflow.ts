@@ -14,11 +14,11 @@ import { progressOf, type RunRows } from "../../domain/workflow/map-counts.ts";
 import { nodeExecution, type RunOfNode } from "../../domain/workflow/node-execution.ts";
 import { subWorkflowId } from "../../domain/workflow/node-id.ts";
 import { RunProgress } from "../../domain/workflow/readiness.ts";
+import { encodingNodes } from "../../domain/workflow/stored-nodes.ts";
 import { INPUT } from "../../ports/references/template.ts";
 import { numberOf } from "../../ports/references/template-scan.ts";
 import type { NewJob, NewRecurringJob } from "../../ports/store.ts";
 import type { NestedGraph, NewNode, NewRecurringWorkflow, NewWorkflow } from "../../ports/store-runs.ts";
-import { encodingNodes } from "../../ports/stored-nodes.ts";
 
 /** Nodes that the submit creates. The owner creates the other nodes without parents. */
 const ROOTS_MAX = 1_000;

@@ -10,10 +10,11 @@ import { decodeGraph } from "../../domain/workflow/graph-bytes.ts";
 import { type KeptNode, keptByNode, keptCompensations } from "../../domain/workflow/kept-nodes.ts";
 import { type ItemStates, progressOf } from "../../domain/workflow/map-counts.ts";
 import type { RunProgress } from "../../domain/workflow/readiness.ts";
+import { type DefinedPart, decodePart, withDefinitions, withParts } from "../../domain/workflow/spawned-parts.ts";
+import { decodeNodes } from "../../domain/workflow/stored-nodes.ts";
 import type { Store } from "../../ports/store.ts";
 import type { StoreQueries } from "../../ports/store-queries.ts";
 import type { NodeSummary, RunView, StoreRuns } from "../../ports/store-runs.ts";
-import { decodeNodes } from "../../ports/stored-nodes.ts";
 import type { LiveView, Overlaid } from "../executions/live.ts";
 
 /** Definitions of workflows that stay decoded. */
@@ -31,6 +32,10 @@ interface Decoded {
 /** A run with all of its nodes, as rows and owners show them. Nodes are numbers. */
 export interface RunPicture extends Decoded {
   run: RunView;
+  /** Graph of the workflow's definition, without the parts of the run. */
+  definedGraph: WorkflowGraph;
+  /** Nodes that handlers have added. */
+  parts: readonly DefinedPart[];
   /** Name of the node whose sub-workflow the run is; null: the run is that of a job, or its parent is gone. */
   parentNode: string | null;
   /** Executions of nodes that have one. */
@@ -69,10 +74,11 @@ export class RunReader {
   async picture(id: ExecutionId): Promise<RunPicture | null> {
     const run = await this.read(id);
     if (run === null) return null;
-    const all = await this.#rows(id);
+    const { definedGraph, parts, graph, nodes } = this.#decodeRun(run);
+    // The run was read first. Nodes that handlers have added since are left out.
+    const all = (await this.#rows(id)).filter(({ ofRun: { node } }) => isCompensation(node) || node < graph.nodeCount);
     const rows = all.filter(({ ofRun }) => !isCompensation(ofRun.node));
     const undoing = all.filter(({ ofRun }) => isCompensation(ofRun.node));
-    const { graph, nodes } = this.#decode(run);
     // A run that has ended without a start has passed over all of its nodes.
     const mode = run.startedAt === null && isFinal(run.state) ? "CANCELLING" : progressMode(run.mode);
     // The row of the run was read first. A map that was counted since has items that are left out.
@@ -84,21 +90,21 @@ export class RunReader {
     const compensation = compensationIn(run, nodes, progress, undoing);
     const ofNodes = { progress, items, executions, kept: keptByNode(run.kept) };
     const parentNode = run.parent === null ? null : await this.nameOf(run.parent.run, run.parent.node);
-    return { run, parentNode, graph, nodes, ...ofNodes, compensation, compensations };
+    return { run, parentNode, definedGraph, parts, graph, nodes, ...ofNodes, compensation, compensations };
   }
 
   /** Name of a node, also by the number of its compensation; null: the run is gone. @throws {StoreUnavailable} */
   async nameOf(id: ExecutionId, node: number): Promise<string | null> {
     const run = await this.read(id);
     const of = isCompensation(node) ? nodeOfCompensation(node) : node;
-    return run === null ? null : (this.#decode(run).nodes[of]?.name ?? null);
+    return run === null ? null : (this.#decodeRun(run).nodes[of]?.name ?? null);
   }
 
   /** Number of a node, by its name; null: the run, or the node, does not exist. @throws {StoreUnavailable} */
   async nodeNamed(id: ExecutionId, wanted: string): Promise<{ run: RunView; node: number; isMap: boolean } | null> {
     const run = await this.read(id);
     if (run === null) return null;
-    const { graph, nodes } = this.#decode(run);
+    const { graph, nodes } = this.#decodeRun(run);
     const node = nodes.findIndex(({ name }) => name === wanted);
     return node === -1 ? null : { run, node, isMap: graph.isMap(node) };
   }
@@ -116,6 +122,12 @@ export class RunReader {
       after = page.next;
       if (after === null) return rows;
     }
+  }
+
+  #decodeRun(run: RunView): Pick<RunPicture, "definedGraph" | "parts" | "graph" | "nodes"> {
+    const { graph, nodes } = this.#decode(run);
+    const parts = run.parts.map(decodePart);
+    return { definedGraph: graph, parts, graph: withParts(graph, parts), nodes: withDefinitions(nodes, parts) };
   }
 
   #decode({ workflow, jobVersion, graph: bytes, definitions }: RunView): Decoded {

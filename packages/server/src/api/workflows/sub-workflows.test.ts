@@ -3,8 +3,8 @@ import { afterEach, beforeEach, describe, it } from "node:test";
 import { SUB_WORKFLOW_HANDLER } from "@mainspring/contract/limits";
 import { laneHash } from "../../domain/lane.ts";
 import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
+import { decodeNodes } from "../../domain/workflow/stored-nodes.ts";
 import { isTemplate } from "../../ports/references/template.ts";
-import { decodeNodes } from "../../ports/stored-nodes.ts";
 import { WorkflowStage } from "./workflows.fixture.ts";
 
 const target = { handler: "echo" };

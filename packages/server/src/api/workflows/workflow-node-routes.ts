@@ -53,6 +53,7 @@ function listRoute(app: HttpApp, runs: RunReader): void {
     const found: number[] = [];
     const count = picture.graph.nodeCount;
     for (let node = after === null ? 0 : Number(after) + 1; node < count && found.length <= limit; node++) {
+      if (picture.graph.isVoid(node)) continue;
       if (query.state === undefined || stateOfNode(picture, node) === query.state) found.push(node);
     }
     const page = found.slice(0, limit);

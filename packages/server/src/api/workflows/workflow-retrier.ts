@@ -7,8 +7,10 @@ import { laneHash } from "../../domain/lane.ts";
 import { rankOf } from "../../domain/rank.ts";
 import { compensationOf, workOf } from "../../domain/workflow/compensation-number.ts";
 import type { StoredNode } from "../../domain/workflow/definition.ts";
+import type { WorkflowGraph } from "../../domain/workflow/graph.ts";
 import { type KeptNodes, keptItems, partsToKeep, rangesOf } from "../../domain/workflow/kept-nodes.ts";
 import type { MapCount } from "../../domain/workflow/map-counts.ts";
+import { withParts } from "../../domain/workflow/spawned-parts.ts";
 import type { Bus } from "../../ports/bus.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { Store } from "../../ports/store.ts";
@@ -71,7 +73,8 @@ export class WorkflowRetrier {
       bus,
       rows.map((row) => ({ row, payload: null })),
     );
-    const first = asked.outcome === undefined ? beginningOf(picture.graph, asked).first : [];
+    const graph = graphWith(picture, asked.parts);
+    const first = asked.outcome === undefined ? beginningOf(graph, asked).first : [];
     const body = bodyOf(asked, picture, asked.queue === "OPEN" ? first : null);
     return { replayed: false, body, first: first.map((node) => picture.nodes[node] as StoredNode) };
   }
@@ -95,11 +98,12 @@ export class WorkflowRetrier {
   /** @throws {ProblemError} */
   async #make(picture: RunPicture, from: From, idempotency: Idempotency): Promise<NewRetry> {
     const { store, runtime, orderings, intake } = this.#deps;
-    const { run, graph, nodes } = picture;
+    const { run, nodes } = picture;
     if (run.parent !== null) throw wrongState(ofParent(run.parent.run));
     const again = numbersOf(picture, from);
     const outcome = resumedOutcome(run, from);
-    const kept = outcome === null ? keptOf(picture, again) : keptOfCompensation(picture);
+    const { kept, parts } = outcome === null ? keptOf(picture, again) : keptOfCompensation(picture);
+    const graph = graphWith(picture, parts);
     const mapCounts = keptCounts(picture, kept);
     const begin = outcome === null ? beginningOf(graph, { kept, mapCounts }) : beginningOfCompensation(picture, kept);
     if (begin.isOver) throw wrongState(NOTHING_RUNS);
@@ -124,7 +128,7 @@ export class WorkflowRetrier {
       ...(isOpen
         ? { queue: "OPEN", deadline: createdAt + definition.policy.timeoutMs }
         : { queue: "READY", deadline: null }),
-      ...{ roots, jobVersion, retryOf: run.executionId, kept, mapCounts, idempotency },
+      ...{ roots, jobVersion, retryOf: run.executionId, kept, mapCounts, parts, idempotency },
       ...(outcome !== null && { outcome }),
     };
   }
@@ -179,26 +183,43 @@ function tooManyBases(count: number): string {
   return `the run would keep results of ${count} earlier runs: at most ${RETRY_BASES_MAX} are possible. ${retry}`;
 }
 
+/** Nodes and items that a retry keeps, and the numbers of the first nodes of the parts that it has. */
+interface Kept {
+  kept: KeptNodes[];
+  parts: number[];
+}
+
 /**
  * Nodes and items that a retry keeps, by the run that has their executions. A node whose compensation has run, or has begun
  * to, runs again.
  */
-function keptOf(picture: RunPicture, again: ReadonlySet<number>): KeptNodes[] {
+function keptOf(picture: RunPicture, again: ReadonlySet<number>): Kept {
   const { compensation, graph } = picture;
   const undone = graph.order.filter((node) => {
     const state = compensation?.stateOf(node);
     return state === "SUCCEEDED" || state === "FAILED";
   });
-  const { nodes, maps } = partsToKeep(picture.progress, new Set([...again, ...undone]));
-  return byRun(picture, nodes, maps);
+  const { nodes, maps, spawners } = partsToKeep(picture.progress, new Set([...again, ...undone]));
+  const firsts = spawners.flatMap((spawner) => graph.spawnsOf.get(spawner)?.first ?? []);
+  return { kept: byRun(picture, nodes, maps), parts: firsts };
 }
 
 /** Nodes and compensations that SUCCEEDED, for a run that goes on with the compensation. */
-function keptOfCompensation(picture: RunPicture): KeptNodes[] {
+function keptOfCompensation(picture: RunPicture): Kept {
   const { compensation, graph, progress } = picture;
   const succeeded = graph.order.filter((node) => progress.stateOf(node) === "SUCCEEDED");
   const undone = graph.order.filter((node) => compensation?.stateOf(node) === "SUCCEEDED");
-  return byRun(picture, [...succeeded, ...Array.from(undone, compensationOf)], []);
+  const kept = byRun(picture, [...succeeded, ...Array.from(undone, compensationOf)], []);
+  return { kept, parts: picture.parts.map(({ first }) => first) };
+}
+
+/** Graph of a run that has some parts of another one. @param firsts numbers of the first nodes of the parts */
+function graphWith({ definedGraph, parts }: RunPicture, firsts: readonly number[]): WorkflowGraph {
+  const wanted = new Set(firsts);
+  return withParts(
+    definedGraph,
+    parts.filter(({ first }) => wanted.has(first)),
+  );
 }
 
 /**

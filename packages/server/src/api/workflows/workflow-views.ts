@@ -57,7 +57,7 @@ export function workflowBody(picture: RunPicture): Workflow {
 
 function countsOf(picture: RunPicture): Workflow["counts"] {
   const counts = Object.fromEntries(NODE_STATES.map((state) => [state, 0])) as Record<NodeState, number>;
-  for (let node = 0; node < picture.graph.nodeCount; node++) counts[stateOfNode(picture, node)]++;
+  for (const node of picture.graph.order) counts[stateOfNode(picture, node)]++;
   return counts;
 }
 

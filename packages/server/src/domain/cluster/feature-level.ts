@@ -50,6 +50,8 @@ const SINCE = {
   LOG_LINES: 3,
   /** A node of an older level reads neither runs of workflows nor the executions of their nodes. */
   WORKFLOWS: 3,
+  /** A node of an older level drops the nodes that a handler adds to its run. */
+  SPAWNED_NODES: 3,
   /** An owner of an older level takes the node of a sub-workflow for one that a worker runs. */
   SUB_WORKFLOWS: 3,
 } as const;

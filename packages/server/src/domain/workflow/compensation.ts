@@ -109,7 +109,7 @@ export class Compensation {
   takeReady(max: number): number[] {
     const taken: number[] = [];
     while (taken.length < max && this.ready > 0) {
-      const node = this.graph.order[this.graph.nodeCount - 1 - this.#ready.first()] as number;
+      const node = this.graph.order[this.graph.order.length - 1 - this.#ready.first()] as number;
       this.#set(node, LIVE);
       this.#live++;
       taken.push(node);
@@ -145,7 +145,7 @@ export class Compensation {
   /** Clears edges from the last nodes to the first, and then stops the nodes before failures. */
   #settle(): void {
     const failed: number[] = [];
-    for (let place = this.graph.nodeCount - 1; place >= 0; place--) {
+    for (let place = this.graph.order.length - 1; place >= 0; place--) {
       const node = this.graph.order[place] as number;
       const code = this.#codes[node] as number;
       if (code === FAILED) failed.push(node);
@@ -191,7 +191,7 @@ export class Compensation {
   }
 
   #set(node: number, code: number): void {
-    const place = this.graph.nodeCount - 1 - (this.graph.positions[node] as number);
+    const place = this.graph.order.length - 1 - (this.graph.positions[node] as number);
     if (this.#codes[node] === READY) this.#ready.delete(place);
     if (code === READY) this.#ready.add(place);
     this.#codes[node] = code;

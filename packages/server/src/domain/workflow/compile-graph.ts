@@ -10,7 +10,7 @@ import { allSteps } from "./all-steps.ts";
 import { ConditionCodes, isNodeName } from "./conditions.ts";
 import { cycleOf } from "./cycle.ts";
 import type { OnFailure, WorkflowNode } from "./definition.ts";
-import { ALLOW_FAILURE, JOIN_ANY, MAP, WorkflowGraph } from "./graph.ts";
+import { ALLOW_FAILURE, DETACHED, JOIN_ANY, MAP, WorkflowGraph } from "./graph.ts";
 import { type GraphProblem, GraphProblems, quoted } from "./graph-problems.ts";
 import type { MapRules } from "./map-items.ts";
 
@@ -19,7 +19,7 @@ const NAMES = `1 to ${NODE_NAME_CHARS_MAX} characters of A-Z a-z 0-9 _ . -`;
 const STEP_ITEMS = 4_000;
 
 /** The part of a node that the graph consists of. */
-export type GraphNode = Pick<WorkflowNode, "name" | "dependsOn" | "join" | "allowFailure" | "map">;
+export type GraphNode = Pick<WorkflowNode, "name" | "dependsOn" | "join" | "allowFailure" | "map" | "detached">;
 
 /** The graph, in which node n is `nodes[n]`, or at most 8 problems. A problem may hide others. */
 export type CompiledGraph = { graph: WorkflowGraph } | { problems: GraphProblem[] };
@@ -138,8 +138,11 @@ function lookUp(numbers: ReadonlyMap<string, number>, name: string): number | un
 function flagsOf(nodes: readonly GraphNode[]): Uint8Array {
   return Uint8Array.from(
     nodes,
-    ({ join, allowFailure, map }) =>
-      (join === "ANY" ? JOIN_ANY : 0) | (allowFailure ? ALLOW_FAILURE : 0) | (map === undefined ? 0 : MAP),
+    ({ join, allowFailure, map, detached }) =>
+      (join === "ANY" ? JOIN_ANY : 0) |
+      (allowFailure ? ALLOW_FAILURE : 0) |
+      (map === undefined ? 0 : MAP) |
+      (detached === true ? DETACHED : 0),
   );
 }
 

@@ -58,6 +58,8 @@ export interface WorkflowNode extends NodeWork {
   allowFailure: boolean;
   /** Left out: the node runs once. */
   map?: NodeMap;
+  /** Whether dependents of the node's spawner do not wait for the node. Only nodes that a handler adds may have it. */
+  detached?: boolean;
 }
 
 /** Way to a part of a JSON value: names of members of objects, and indexes of items of arrays. */

@@ -13,13 +13,13 @@ import {
 } from "./adjacency.ts";
 import { isNodeName, WHEN_BRANCH } from "./conditions.ts";
 import type { OnFailure } from "./definition.ts";
-import { ALLOW_FAILURE, type GraphParts, JOIN_ANY, MAP, WorkflowGraph } from "./graph.ts";
+import { ALLOW_FAILURE, DETACHED, type GraphParts, JOIN_ANY, MAP, WorkflowGraph } from "./graph.ts";
 import type { MapRules } from "./map-items.ts";
 import { ByteReader, ByteWriter, Malformed } from "./varints.ts";
 
 const VERSION = 1;
 /** Flags that the bytes have. */
-const DEFINED = JOIN_ANY | ALLOW_FAILURE | MAP;
+const DEFINED = JOIN_ANY | ALLOW_FAILURE | MAP | DETACHED;
 /** Codes are indexes. */
 const ON_FAILURE: readonly OnFailure[] = ["FAIL_FAST", "CONTINUE"];
 

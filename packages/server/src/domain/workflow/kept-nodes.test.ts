@@ -5,6 +5,7 @@ import type { GraphNode } from "./compile-graph.ts";
 import type { OnFailure } from "./definition.ts";
 import { keptOutcomes, partsToKeep } from "./kept-nodes.ts";
 import { type NodeOutcome, RunProgress } from "./readiness.ts";
+import { withParts } from "./spawned-parts.ts";
 import { BRANCHES, dags, graphOf, node } from "./testing/some-graph.ts";
 
 type Outcomes = Readonly<Record<string, NodeOutcome["state"] | `SUCCEEDED ${string}`>>;
@@ -39,6 +40,40 @@ describe("the nodes that a retry keeps", () => {
   it("are none of those that run again, nor any that depends on them", () => {
     assert.equal(kept(line, {}, ["b"]), "a d");
     assert.equal(kept(line, {}, ["a", "d"]), "");
+  });
+
+  describe("of a run whose handler of s has added x, y and the detached d", () => {
+    const added = graphOf({
+      nodes: [node("x"), node("y", { x: "SUCCEEDED" }), { ...node("d"), detached: true }],
+      onFailure: "FAIL_FAST",
+    });
+    const base = graphOf({ nodes: [node("s"), node("z", { s: "FINISHED" }), node("w")], onFailure: "CONTINUE" });
+    const graph = withParts(base, [{ spawner: 0, first: 4, graph: added }]);
+    const [s, z, w, x, y, d] = [0, 1, 2, 4, 5, 6] as const;
+    const parts = (dead: readonly number[], again: readonly number[] = []) => {
+      const outcomes = [...graph.order].map((number) => {
+        return [
+          number,
+          { state: dead.includes(number) ? ("DEAD" as const) : ("SUCCEEDED" as const), branch: null },
+        ] as const;
+      });
+      const { nodes, spawners } = partsToKeep(RunProgress.of(graph, outcomes, [], "RUNNING"), new Set(again));
+      return { nodes: nodes.sort((a, b) => a - b), spawners };
+    };
+
+    it("are all of them where nothing runs again", () => {
+      assert.deepEqual(parts([w]), { nodes: [s, z, x, y, d], spawners: [s] });
+    });
+
+    it("are not those behind a spawner whose added node runs again", () => {
+      assert.deepEqual(parts([y]), { nodes: [s, w, x, d], spawners: [s] });
+      assert.deepEqual(parts([x]), { nodes: [s, w, d], spawners: [s] });
+      assert.deepEqual(parts([], [d]), { nodes: [s, z, w, x, y], spawners: [s] });
+    });
+
+    it("are none of them if the spawner runs again", () => {
+      assert.deepEqual(parts([], [s]), { nodes: [w], spawners: [] });
+    });
   });
 
   it("are no handlers of a failure, because the node that failed runs again", () => {

@@ -19,25 +19,37 @@ export interface KeptParts {
   nodes: number[];
   /** Maps that run again, but for their SUCCEEDED items. */
   maps: number[];
+  /** Kept nodes whose handlers have added nodes, which the retry has as well. Some of these may run again. */
+  spawners: number[];
 }
 
 /**
  * Parts of a final run that a retry keeps: SUCCEEDED nodes that do not depend on any node that runs again, directly or
  * indirectly. DEAD and CANCELLED nodes run again, and so do those that the mode of the run has SKIPPED. A node that its
  * edges have SKIPPED is decided anew, with the same result if its parents are the same. A map that is DEAD or CANCELLED
- * keeps its SUCCEEDED items if nothing before it runs again.
+ * keeps its SUCCEEDED items if nothing before it runs again. A node whose handler has added nodes counts as all of them
+ * for the nodes after it. The nodes that the handler of a node has added are gone if that node runs again.
  * @param again nodes that run again as a whole as well
  */
 export function partsToKeep(progress: RunProgress, again: ReadonlySet<number>): KeptParts {
-  const { order, parents } = progress.graph;
+  const { graph } = progress;
+  const { parents } = graph;
+  /** Nodes that run again, or that wait for nodes of theirs that do. */
   const anew = new Set<number>();
-  const kept: KeptParts = { nodes: [], maps: [] };
-  for (const node of order) {
+  const kept: KeptParts = { nodes: [], maps: [], spawners: [] };
+  const gone = new Set<number>();
+  for (const node of graph.order) {
+    const spawner = graph.spawnerOf(node);
     const follows = edgesOf(parents, node).some((edge) => anew.has(nodeOfEdge(edge)));
-    if (follows || again.has(node) || !isSettled(progress, node)) {
-      anew.add(node);
-      if (!follows && !again.has(node) && progress.graph.isMap(node)) kept.maps.push(node);
-    } else if (progress.stateOf(node) !== "SKIPPED") kept.nodes.push(node);
+    if (spawner >= 0 && gone.has(spawner)) gone.add(node);
+    else if (follows || again.has(node) || !isSettled(progress, node)) {
+      gone.add(node);
+      for (let of = node; of >= 0; of = graph.holderOf(of)) anew.add(of);
+      if (!follows && !again.has(node) && graph.isMap(node)) kept.maps.push(node);
+    } else if (progress.stateOf(node) !== "SKIPPED") {
+      kept.nodes.push(node);
+      if (graph.spawnsOf.has(node)) kept.spawners.push(node);
+    }
   }
   return kept;
 }

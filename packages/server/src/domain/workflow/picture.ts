@@ -2,7 +2,7 @@ import type { FinalState } from "../execution.ts";
 import { invariant } from "../invariant.ts";
 import { conditionOfEdge, nodeOfEdge } from "./adjacency.ts";
 import { WHEN_FAILED, WHEN_FINISHED, WHEN_SUCCEEDED } from "./conditions.ts";
-import type { WorkflowGraph } from "./graph.ts";
+import { nodesOfSpawn, type WorkflowGraph } from "./graph.ts";
 import { PositionSet } from "./position-set.ts";
 
 /** End of a node's execution. */
@@ -49,7 +49,7 @@ export interface PictureChange {
 
 /**
  * States of a run's nodes, and the rules of edges and joins. Memory: 5 bytes and a bit for each node, 4 bytes more if
- * the graph has branches.
+ * the graph has branches, and 5 bytes more if it has parts.
  */
 export class Picture {
   readonly graph: WorkflowGraph;
@@ -64,23 +64,28 @@ export class Picture {
   readonly #open: Uint32Array;
   /** Code of the condition that each node's branch meets; WHEN_SUCCEEDED: none. null: the graph has no branches. */
   readonly #branchCodes: Uint32Array | null;
+  /** Nodes that handlers have added; null: there are none. */
+  readonly #spawned: SpawnedNodes | null;
 
   /** A picture in which every node is BLOCKED, also those that wait for nothing, until `settle`. */
   constructor(graph: WorkflowGraph) {
     this.graph = graph;
     this.ready = new PositionSet(graph.nodeCount);
     this.#codes = new Uint8Array(graph.nodeCount);
-    this.#counts[BLOCKED] = graph.nodeCount;
+    this.#counts[BLOCKED] = graph.order.length;
     this.#open = graph.parentCounts.slice();
+    this.#spawned = graph.spawnsOf.size === 0 ? null : new SpawnedNodes(graph);
     this.#branchCodes = graph.branches.length === 0 ? null : new Uint32Array(graph.nodeCount);
   }
 
-  /** The picture of the same executions in a RUNNING run. */
-  static ofExecutions(other: Picture): Picture {
-    const picture = new Picture(other.graph);
+  /**
+   * A picture of the same executions, before `settle`.
+   * @param graph the graph of the other picture, or one with further parts
+   */
+  static ofExecutions(other: Picture, graph = other.graph): Picture {
+    const picture = new Picture(graph);
     for (const [node, code] of other.#codes.entries()) if (code >= LIVE && code < PASSED_OVER) picture.#set(node, code);
-    picture.#branchCodes?.set(other.#branchCodes as Uint32Array);
-    picture.settle();
+    if (other.#branchCodes !== null) picture.#branchCodes?.set(other.#branchCodes);
     return picture;
   }
 
@@ -107,9 +112,14 @@ export class Picture {
     return this.#open[node] as number;
   }
 
+  /** Whether the edges to the children of a node are closed: it has ended, and so has all that its children wait for. */
+  isClosed(node: number): boolean {
+    return this.code(node) >= SUCCEEDED && !(this.#spawned?.isHeld(node) ?? false);
+  }
+
   /** Whether an edge that is not open is met. */
   isMet(parent: number, when: number): boolean {
-    return isMet(this.code(parent), this.#branchCodes?.[parent] ?? WHEN_SUCCEEDED, when);
+    return isMet(this.#closingCode(parent), this.#branchCodes?.[parent] ?? WHEN_SUCCEEDED, when);
   }
 
   begin(node: number): void {
@@ -124,12 +134,13 @@ export class Picture {
   }
 
   /** Sets the states of all nodes without an execution. */
-  settle(): void {
+  settle(): this {
     const change: PictureChange = { ready: [], skipped: [] };
     for (const node of this.graph.order) {
       if (this.code(node) === BLOCKED && this.graph.parentCounts[node] === 0) this.#set(node, READY);
       if (this.code(node) >= SUCCEEDED) this.#close(node, change);
     }
+    return this;
   }
 
   /** Passes over a node. `spread` shows it to the children. */
@@ -147,9 +158,30 @@ export class Picture {
     for (; next < change.skipped.length; next++) this.#close(change.skipped[next] as number, change);
   }
 
+  /** Closes the edges of a node that has ended, and of the spawners that have waited for it. */
   #close(node: number, change: PictureChange): void {
-    const { starts, edges } = this.graph.children;
+    if (this.#spawned === null) return this.#closeEdges(node, change);
+    let closing = node;
+    while (this.isClosed(closing)) {
+      this.#closeEdges(closing, change);
+      const code = this.#closingCode(closing);
+      const isBad = (code === DEAD || code === CANCELLED) && !this.graph.allowsFailure(closing);
+      const holder = this.graph.holderOf(closing);
+      if (holder < 0) return;
+      this.#spawned.ended(holder, isBad);
+      closing = holder;
+    }
+  }
+
+  /** State of a node as the edges to its children see it. A spawner counts as DEAD if a node for which they wait is. */
+  #closingCode(node: number): number {
     const code = this.code(node);
+    return code === SUCCEEDED && this.#spawned?.hasFailed(node) === true ? DEAD : code;
+  }
+
+  #closeEdges(node: number, change: PictureChange): void {
+    const { starts, edges } = this.graph.children;
+    const code = this.#closingCode(node);
     const branchCode = this.#branchCodes?.[node] ?? WHEN_SUCCEEDED;
     for (let i = starts[node] as number; i < (starts[node + 1] as number); i++) {
       const edge = edges[i] as number;
@@ -184,6 +216,35 @@ export class Picture {
   #leaveReady(node: number): void {
     if (this.graph.isMap(node)) this.uncounted.delete(node);
     else this.ready.delete(this.graph.positions[node] as number);
+  }
+}
+
+/** Nodes of parts for which dependents of their spawners wait. */
+class SpawnedNodes {
+  /** Number of such nodes that have not ended, by spawner. */
+  readonly #open: Uint32Array;
+  /** 1: such a node of the spawner is DEAD or CANCELLED, and may not be. */
+  readonly #failed: Uint8Array;
+
+  constructor(graph: WorkflowGraph) {
+    this.#open = new Uint32Array(graph.nodeCount);
+    this.#failed = new Uint8Array(graph.nodeCount);
+    for (const [spawner, spawn] of graph.spawnsOf) {
+      for (const node of nodesOfSpawn(spawn)) if (graph.holderOf(node) === spawner) (this.#open[spawner] as number)++;
+    }
+  }
+
+  isHeld(spawner: number): boolean {
+    return (this.#open[spawner] as number) > 0;
+  }
+
+  hasFailed(spawner: number): boolean {
+    return this.#failed[spawner] === 1;
+  }
+
+  ended(spawner: number, isBad: boolean): void {
+    (this.#open[spawner] as number)--;
+    if (isBad) this.#failed[spawner] = 1;
   }
 }
 

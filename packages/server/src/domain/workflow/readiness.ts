@@ -89,9 +89,9 @@ export class RunProgress {
   /** Picture of the same executions in a RUNNING run, for `whySkipped`; null: not computed since the last change. */
   #undisturbed: Picture | null = null;
 
-  private constructor(graph: WorkflowGraph, mode: RunMode) {
+  private constructor(graph: WorkflowGraph, mode: RunMode, picture = new Picture(graph)) {
     this.graph = graph;
-    this.#picture = new Picture(graph);
+    this.#picture = picture;
     this.#mode = mode;
   }
 
@@ -115,10 +115,17 @@ export class RunProgress {
     // Maps that are DEAD by their items decide about the mode, which decides about the other maps.
     for (const [node, items] of progress.#maps) progress.#close(node, items.outcome(false));
     for (const node of progress.#nodesToPassOver()) progress.#picture.passOver(node);
-    for (const [node, items] of progress.#maps) progress.#close(node, items.outcome(progress.#isStopped(node)));
-    progress.#picture.settle();
-    for (const node of progress.#maps.keys()) progress.#refresh(node);
-    return progress;
+    for (const [node, items] of progress.#maps) progress.#close(node, items.outcome(progress.stops(node)));
+    return progress.#settled();
+  }
+
+  /** The same progress in the run's graph with further parts, whose spawners are about to end. */
+  extended(graph: WorkflowGraph): RunProgress {
+    const progress = new RunProgress(graph, this.#mode, Picture.ofExecutions(this.#picture, graph));
+    for (const [node, items] of this.#maps) progress.#maps.set(node, items);
+    progress.#liveItems = this.#liveItems;
+    for (const node of progress.#nodesToPassOver()) progress.#picture.passOver(node);
+    return progress.#settled();
   }
 
   get mode(): RunMode {
@@ -200,12 +207,13 @@ export class RunProgress {
 
   /** Whether the mode keeps the node from starting, and cancels its execution. */
   stops(node: number): boolean {
-    return this.#isStopped(node);
+    if (this.#mode === "FAILING") return !this.graph.survives(node);
+    return this.#mode === "CANCELLING";
   }
 
   /** Whether no further item of a LIVE map starts, and live ones are cancelled. */
   stopsItemsOf(node: number): boolean {
-    return this.#isStopped(node) || this.#maps.get(node)?.isBroken === true;
+    return this.stops(node) || this.#maps.get(node)?.isBroken === true;
   }
 
   /** Figures of a map; null: the map is not LIVE. */
@@ -233,7 +241,7 @@ export class RunProgress {
     const wasBroken = items.isBroken;
     invariant(items.end(item, state), "an item ends while it is live");
     this.#liveItems--;
-    const outcome = items.outcome(this.#isStopped(node));
+    const outcome = items.outcome(this.stops(node));
     if (outcome !== null) {
       this.#forget(node);
       return this.#finish(node, { state: outcome, branch: null });
@@ -263,7 +271,7 @@ export class RunProgress {
   /** LIVE nodes whose executions the mode cancels, in topological order: after a takeover, the owner cancels them again. */
   toCancel(): number[] {
     const isLive = (node: number) => this.#picture.code(node) === LIVE && !this.#maps.has(node);
-    return [...this.graph.order.filter((node) => this.#isStopped(node) && isLive(node))];
+    return [...this.graph.order.filter((node) => this.stops(node) && isLive(node))];
   }
 
   /** End of the run; null: nodes are LIVE or READY. */
@@ -297,10 +305,16 @@ export class RunProgress {
    */
   whySkipped(node: number): SkipCause | null {
     if (this.#picture.code(node) !== PASSED_OVER) return null;
-    if (this.#mode === "RUNNING" || !this.#isStopped(node)) return deadEdges(this.#picture, node);
-    this.#undisturbed ??= Picture.ofExecutions(this.#picture);
+    if (this.#mode === "RUNNING" || !this.stops(node)) return deadEdges(this.#picture, node);
+    this.#undisturbed ??= Picture.ofExecutions(this.#picture).settle();
     if (this.#undisturbed.code(node) === PASSED_OVER) return deadEdges(this.#undisturbed, node);
     return { kind: this.#mode === "FAILING" ? "WORKFLOW_FAILED" : "WORKFLOW_CANCELLED" };
+  }
+
+  #settled(): RunProgress {
+    this.#picture.settle();
+    for (const node of this.#maps.keys()) this.#refresh(node);
+    return this;
   }
 
   #itemsOf(node: number): MapItems {
@@ -333,7 +347,7 @@ export class RunProgress {
   }
 
   #refresh(node: number): void {
-    if (this.#itemsOf(node).mayBegin && !this.#isStopped(node)) this.#startable.add(node);
+    if (this.#itemsOf(node).mayBegin && !this.stops(node)) this.#startable.add(node);
     else this.#startable.delete(node);
   }
 
@@ -359,7 +373,7 @@ export class RunProgress {
     for (const node of passedOver) this.#picture.spread(node, change);
     for (const node of passedOver) change.skipped.push(node);
     for (const node of this.toCancel()) change.cancel.push(node);
-    for (const [node, items] of this.#maps) if (this.#isStopped(node)) this.#stopItems(node, items, change);
+    for (const [node, items] of this.#maps) if (this.stops(node)) this.#stopItems(node, items, change);
   }
 
   /** A map without live items ends with the mode that stops it. */
@@ -373,13 +387,7 @@ export class RunProgress {
 
   #nodesToPassOver(): number[] {
     const isWaiting = (node: number) => this.#picture.code(node) === BLOCKED || this.#picture.code(node) === READY;
-    return [...this.graph.order.filter((node) => this.#isStopped(node) && isWaiting(node))];
-  }
-
-  /** Whether the mode keeps the node from starting, and cancels its execution. */
-  #isStopped(node: number): boolean {
-    if (this.#mode === "FAILING") return !this.graph.survives(node);
-    return this.#mode === "CANCELLING";
+    return [...this.graph.order.filter((node) => this.stops(node) && isWaiting(node))];
   }
 
   #firstFatal(code: number): number | null {

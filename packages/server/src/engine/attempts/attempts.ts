@@ -1,6 +1,6 @@
 import { afterAttempt, type Next } from "../../domain/attempt-end.ts";
 import type { AttemptState, EndedAttempt, ExecutionError } from "../../domain/execution.ts";
-import { attemptKey, type EpochMs, fnv1a } from "../../domain/ids.ts";
+import { attemptKey, type EpochMs, type ExecutionId, fnv1a } from "../../domain/ids.ts";
 import { attemptLimitMs, LIFETIME_EXCEEDED, lifetimeEnd, lifetimeError } from "../../domain/lifetime.ts";
 import { rankOf } from "../../domain/rank.ts";
 import type { RetryAdvice } from "../../domain/retry.ts";
@@ -12,6 +12,7 @@ import type { Unsendable } from "../inputs.ts";
 import { enter } from "../queue/intake.ts";
 import { completeSignals, finishEntry, writeRow } from "../rows.ts";
 import { queueFor } from "../runs/hold.ts";
+import { finishLater, type PlannedSpawn, planSpawn, takeUnfinished } from "../runs/spawn.ts";
 import { clearTimer, poolOf, type Step, setTimer } from "../state.ts";
 import { endSearch } from "../workers/search.ts";
 import { isWoken, MARKS, type NamedWait, recordWaits, waitsOf } from "./suspend.ts";
@@ -29,6 +30,8 @@ interface End {
   waits?: readonly ReportedWait[];
   /** Branch that the handler named; left out: none. */
   branch?: string;
+  /** Nodes that the handler has added to the run of its node; left out: none. */
+  spawn?: PlannedSpawn;
   /** Reason of an execution that is DEAD because of this end; left out: that of its budget. */
   reason?: string;
 }
@@ -45,7 +48,7 @@ export function markStarted(step: Step, entry: Entry, assigned: Assigned, starte
   step.state.unstarted.delete(entry);
   assigned.startedAt = boundedInstant(entry, assigned, startedAt, step.now);
   noteStart(step, entry, assigned.startedAt);
-  if (entry.rowState === "RUNNING") watchDeadline(step, entry, assigned);
+  if (entry.rowState === "RUNNING" && !assigned.isNewborn) watchDeadline(step, entry, assigned);
   else step.state.unpersisted.add(entry, entry.row.attempt, step.now);
 }
 
@@ -92,7 +95,7 @@ function noteStart(step: Step, { row }: Entry, startedAt: number): void {
  */
 export function giveOwnRow(step: Step, entry: Entry, isForced = false): void {
   const { assigned } = entry;
-  if (assigned === null || (entry.rowState === "RUNNING" && !isForced)) return;
+  if (assigned === null || (entry.rowState === "RUNNING" && !assigned.isNewborn && !isForced)) return;
   writeRow(step, entry, { state: "RUNNING", queue: "HELD" });
   if (assigned.startedAt !== null) watchDeadline(step, entry, assigned);
 }
@@ -131,8 +134,32 @@ export function attemptFinished(step: Step, from: string, report: FinishedAttemp
   // CANCELLED.
   const timedOut = report.state === "CANCELLED" && assigned.stopping === "TIMED_OUT";
   const startedAt = report.state === "RELEASED" ? null : (report.startedAt ?? assigned.startedAt);
-  endAttempt(step, found.entry, assigned, { ...report, startedAt, state: timedOut ? "TIMED_OUT" : report.state });
+  const { spawn: spawned, ...reported } = report;
+  const end = { ...reported, startedAt, state: timedOut ? ("TIMED_OUT" as const) : report.state };
+  if (spawned === undefined || end.state !== "SUCCEEDED") endAttempt(step, found.entry, assigned, end);
+  else {
+    const planned = planSpawn(step.state, found.entry.row, spawned);
+    if (planned === null) return finishLater(step.state, from, found.entry.row, report);
+    endAttempt(
+      step,
+      found.entry,
+      assigned,
+      typeof planned === "string" ? refusedSpawn(end, planned) : { ...end, spawn: planned },
+    );
+  }
   step.batch.acknowledge(from, report.workerId, report);
+}
+
+/** End of an attempt whose nodes the run does not take. A retry would add the same nodes. */
+function refusedSpawn(end: End, why: string): End {
+  const { branch: _branch, ...rest } = end;
+  const error = { name: "SpawnRefused", message: `the nodes of ctx.spawn are not possible: ${why}` };
+  return { ...rest, state: "FAILED", result: null, error, advice: { kind: "NEVER" } };
+}
+
+/** Ends attempts that have waited for the runs of their nodes. @param runs runs that were read */
+export function finishSpawners(step: Step, runs: Iterable<ExecutionId>): void {
+  for (const { from, report } of takeUnfinished(step.state, runs)) attemptFinished(step, from, report);
 }
 
 /** Ends an attempt without a report of its worker: the worker is lost, or took too long to stop. */
@@ -199,7 +226,7 @@ function endAttempt(step: Step, entry: Entry, assigned: Assigned, end: End): voi
   entry.assigned = null;
 }
 
-interface Settled extends Pick<End, "error" | "result" | "branch" | "reason"> {
+interface Settled extends Pick<End, "error" | "result" | "branch" | "spawn" | "reason"> {
   waits: readonly NamedWait[] | null;
 }
 
@@ -208,13 +235,16 @@ function settle(
   entry: Entry,
   next: Next,
   ended: EndedAttempt,
-  { error, result, waits, branch, reason: cause }: Settled,
+  { error, result, waits, branch, spawn, reason: cause }: Settled,
 ): void {
   if (next.state !== "PENDING") {
     const { state } = next;
     const reason = state === "DEAD" ? (cause ?? next.reason) : next.reason;
     const told = reason === LIFETIME_EXCEEDED ? (error ?? lifetimeError(entry.row)) : error;
-    const named = state === "SUCCEEDED" && branch !== undefined && { branch };
+    const named = state === "SUCCEEDED" && {
+      ...(branch !== undefined && { branch }),
+      ...(spawn !== undefined && { spawn }),
+    };
     return finishEntry(step, entry, state, { reason, ended, error: told, result, ...named });
   }
   const { row } = entry;

@@ -36,7 +36,7 @@ export function deadLetterRefused(
   answered.postpone(new Set(refused.map(({ change }) => change.id)), next);
 }
 
-function asDeadLetter(change: RowChange, message: string): RowChange {
+function asDeadLetter({ spawn: _spawn, ...change }: RowChange, message: string): RowChange {
   return {
     ...change,
     state: "DEAD",

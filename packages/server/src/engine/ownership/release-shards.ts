@@ -4,6 +4,7 @@ import { keep } from "../batch.ts";
 import type { Entry } from "../entry.ts";
 import { permitsLost, reopen } from "../permits/steps.ts";
 import { forget } from "../rows.ts";
+import { notBorn } from "../runs/born-assigned.ts";
 import { freeKey } from "../runs/held-keys.ts";
 import type { Step } from "../state.ts";
 
@@ -71,10 +72,14 @@ function releasePlans({ state }: Step, shards: ReadonlySet<ShardId>): void {
 function releaseRuns({ state }: Step, shards: ReadonlySet<ShardId>): void {
   const { runs, openCommands } = state;
   for (const run of [...runs.byId.values()]) if (shards.has(run.shard)) runs.drop(run);
+  for (const [id, { row }] of runs.unborn) if (shards.has(row.shard)) notBorn(state, id);
   for (const [id, { shard }] of runs.heldKeys) if (shards.has(shard)) freeKey(state, id);
   // No commit writes ends of this step, nor those that follow from the commit that was answered first.
   keep(runs.ended, ({ shard }) => !shards.has(shard));
   for (const [id, [end]] of runs.earlyEnds) if (end !== undefined && shards.has(end.shard)) runs.earlyEnds.delete(id);
+  for (const [id, reports] of runs.unfinished) {
+    if ([...reports.values()].some(({ report }) => shards.has(report.shard))) runs.unfinished.delete(id);
+  }
   for (const nodes of [runs.ending, runs.fetching, runs.stopped])
     for (const [id, { shard }] of nodes) if (shards.has(shard)) nodes.delete(id);
   for (const open of [runs.cancels, runs.orders, runs.signals, runs.keyedEnds]) {

@@ -72,6 +72,7 @@ function adopt(step: Step, inFlight: InFlightRow, boxes: ReadonlyMap<string, Jou
     journal: journal === null ? null : (boxes.get(boxName(row.shard, journal)) ?? null),
     soughtSince: null,
     stopping: null,
+    isNewborn: false,
   };
   if (row.queue === "READY") lane.assignedReady++;
   if (lane.gate !== null) lane.gate.running++;

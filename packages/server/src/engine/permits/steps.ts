@@ -34,6 +34,7 @@ function begin(state: MachineState, poolPermits: PoolPermits): void {
   for (const { row, place } of state.entries.values()) {
     if (place === "ASSIGNED" && row.pool === poolPermits.pool) poolPermits.adopted(row.shard);
   }
+  for (const { row } of state.runs.unborn.values()) if (row.pool === poolPermits.pool) poolPermits.adopted(row.shard);
   poolPermits.hears(state.permits.seen.get(poolPermits.coordinator) ?? 0);
   open(state, poolPermits);
 }

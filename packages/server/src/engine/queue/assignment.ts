@@ -1,7 +1,32 @@
+import { type Candidate, isNodeBesideRun } from "../../domain/execution.ts";
 import { attemptLimitMs } from "../../domain/lifetime.ts";
+import { isCompensation } from "../../domain/workflow/compensation-number.ts";
 import type { Assignment } from "../../ports/messages.ts";
 import type { Assigned, Entry } from "../entry.ts";
-import type { Step } from "../state.ts";
+import { poolOf, type Step } from "../state.ts";
+import type { WorkerSlots } from "../workers/workers.ts";
+
+/** A new attempt of an execution at a free worker. It uses one credit. */
+export function newAssigned({ state, now }: Step, row: Pick<Candidate, "pool">, worker: WorkerSlots): Assigned {
+  return {
+    workerId: worker.profile.workerId,
+    gateway: worker.gateway,
+    worker,
+    at: now,
+    account: worker.account,
+    credit: state.workers.take(worker, poolOf(state, row.pool).placement),
+    startedAt: null,
+    journal: null,
+    soughtSince: null,
+    stopping: null,
+    isNewborn: false,
+  };
+}
+
+/** Whether a handler of the execution may add nodes to its run. */
+function mayAdd(row: Candidate): boolean {
+  return isNodeBesideRun(row) && row.item === undefined && !isCompensation(row.node ?? 0);
+}
 
 /** Message that assigns the current attempt to its worker, without the payload. */
 export function assignmentOf({ state }: Step, entry: Entry, assigned: Assigned): Assignment {
@@ -24,5 +49,6 @@ export function assignmentOf({ state }: Step, entry: Entry, assigned: Assigned):
     maxAttempts: row.policy.retry.maxAttempts,
     scheduledAt: row.scheduledAt,
     ...(row.steps !== undefined && { steps: null }),
+    ...(mayAdd(row) && { maySpawn: true as const }),
   };
 }

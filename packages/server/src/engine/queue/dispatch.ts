@@ -1,9 +1,10 @@
+import type { Batch } from "../batch.ts";
 import type { Entry } from "../entry.ts";
 import type { Limits } from "../inputs.ts";
 import type { PoolPermits } from "../permits/pool-permits.ts";
 import { clearTimer, poolOf, type Step } from "../state.ts";
 import { creditsFor, pickWorker, type WorkerSlots } from "../workers/workers.ts";
-import { assignmentOf } from "./assignment.ts";
+import { assignmentOf, newAssigned } from "./assignment.ts";
 import { endLate } from "./intake.ts";
 import type { WorkClass } from "./lanes.ts";
 
@@ -44,7 +45,7 @@ export function makeRoom(step: Step, pool: string): boolean {
 }
 
 /** Bounds within which a pool has at most an equal share of the batch. */
-function shareOf({ batch, state }: Step, pool: string, pools: number): Bounds {
+export function shareOf({ batch, state }: Step, pool: string, pools: number): Bounds {
   const { batchAssigns, batchBytes } = state.limits;
   const filled = batch.filled.get(pool);
   return {
@@ -58,7 +59,11 @@ function dispatchPool(step: Step, pool: string, until: Bounds): void {
   if (poolOf(state, pool).paused || isFull(step, until)) return;
   const before = { assigns: batch.assigns.length, bytes: batch.bytes };
   fillFrom(step, pool, until);
-  if (batch.assigns.length === before.assigns) return;
+  if (batch.assigns.length > before.assigns) noteFilled(batch, pool, before);
+}
+
+/** Notes the assignments of a pool that were added to the batch. */
+export function noteFilled(batch: Batch, pool: string, before: { assigns: number; bytes: number }): void {
   const filled = batch.filled.get(pool) ?? { assigns: 0, bytes: 0 };
   filled.assigns += batch.assigns.length - before.assigns;
   filled.bytes += batch.bytes - before.bytes;
@@ -75,7 +80,7 @@ function fillFrom(step: Step, pool: string, until: Bounds): void {
 }
 
 /** Whether the pool's limits allow another assignment. */
-function hasRoom({ state }: Step, poolPermits: PoolPermits | undefined): boolean {
+export function hasRoom({ state }: Step, poolPermits: PoolPermits | undefined): boolean {
   return poolPermits === undefined || poolPermits.room(state.term) > 0;
 }
 
@@ -161,7 +166,7 @@ function hasFreeSlot({ node, granted, sent, ahead }: WorkerSlots): boolean {
 }
 
 function assign(step: Step, entry: Entry, worker: WorkerSlots): void {
-  const { state, batch, now } = step;
+  const { state, batch } = step;
   const { row } = entry;
   clearTimer(state, entry);
   const lane = entry.lane as NonNullable<Entry["lane"]>;
@@ -172,18 +177,7 @@ function assign(step: Step, entry: Entry, worker: WorkerSlots): void {
   if (lane.gate !== null) state.lanes.refreshGate(lane.gate);
   row.attempt++;
   worker.held.add(entry);
-  entry.assigned = {
-    workerId: worker.profile.workerId,
-    gateway: worker.gateway,
-    worker,
-    at: now,
-    account: worker.account,
-    credit: state.workers.take(worker, poolOf(state, row.pool).placement),
-    startedAt: null,
-    journal: null,
-    soughtSince: null,
-    stopping: null,
-  };
+  entry.assigned = newAssigned(step, row, worker);
   writeJournal(step, entry);
   state.unstarted.add(entry);
   batch.bytes += row.payloadBytes;

@@ -10,13 +10,16 @@ import { answer } from "../jobs/answers.ts";
 import { applyHints, bringBorn } from "../queue/intake.ts";
 import type { MachineState, Step } from "../state.ts";
 import { createReady, noteSkips } from "./births.ts";
-import { cancelBorn, cancelForFailure, cancelItems, cancelNodes, cancelStopped } from "./cancel-nodes.ts";
+import { bringAssigned, notBorn, withdrawBirths } from "./born-assigned.ts";
+import { cancelBorn, cancelForFailure, cancelItems, cancelNodes, cancelStopped, isStopped } from "./cancel-nodes.ts";
 import { compensationEnded, confirmCompensations, createCompensations, isCompensated } from "./compensate.ts";
 import { askForCounts, countItems } from "./count-items.ts";
 import { endRun, endRuns } from "./end.ts";
+import { isHeld } from "./hold.ts";
 import { isLive } from "./keyed-nodes.ts";
 import { confirmOrders, followOrders, nodeParked, writeRun } from "./pause.ts";
 import type { NodeEnd, Run, Undo } from "./runs.ts";
+import { addPart } from "./spawn.ts";
 
 /** Draws the consequences of the ends of nodes in this step. A run that is not in memory is read, and advanced then. */
 export function advanceRuns(step: Step): void {
@@ -70,6 +73,7 @@ function endEarly({ state: { runs }, batch }: Step, end: NodeEnd): void {
 /** Applies an end that this batch writes to the states of the run's nodes. */
 export function applyEnd(step: Step, run: Run, end: NodeEnd): void {
   step.state.recentWrites.add(run.id, step.batch.number);
+  if (end.part !== undefined) addPart(run, end.part);
   const { skipped, stopsItems } = end.item === null ? run.progress.ended(end.node, end) : itemEnded(step, run, end);
   if (skipped.length > 0) noteSkips(step, run, end.isDurable ? [] : [end.id], skipped);
   if (stopsItems) cancelItems(step, run, run.progress.itemsToCancel());
@@ -196,11 +200,12 @@ export function applyCounted(step: Step, { run: id, count }: Extract<Input, { ki
  * Drops a run whose memory may be wrong, because the store has not written an end or a node as the machine expected, and
  * reads it again. The next batch must not create nodes that follow from that end.
  */
-export function reload({ runs, recentWrites }: MachineState, next: Batch, runId: ExecutionId): void {
+export function reload(state: MachineState, next: Batch, runId: ExecutionId): void {
+  const { runs, recentWrites } = state;
   const run = runs.byId.get(runId);
   if (run !== undefined) runs.drop(run);
   runs.earlyEnds.delete(runId);
-  next.withdraw(runId);
+  withdrawBirths(state, next, runId);
   recentWrites.add(runId, next.number);
   runs.expect(runId);
 }
@@ -210,14 +215,18 @@ export function applyCommitted(step: Step, { nodes, missedRuns, batch }: Extract
   const { runs } = step.state;
   runs.committed = batch;
   for (const run of missedRuns) reload(step.state, step.batch, run);
-  for (const { jobId } of nodes.notCreated) reload(step.state, step.batch, jobId);
+  for (const { id, jobId } of nodes.notCreated) {
+    notBorn(step.state, id);
+    reload(step.state, step.batch, jobId);
+  }
   cancelForFailure(step, batch);
   for (const row of nodes.created) {
     const run = runs.byId.get(row.jobId);
     run?.uncommitted.delete(row.id);
+    const isUnwanted = run !== undefined && (isHeld(run) || isStopped(run, row));
     // Another owner may have had the shard of the key since, so the row is known only as from a hint.
     if (isKeyedNode(row)) applyHints(step, [row]);
-    else bringBorn(step, row);
+    else if (!bringAssigned(step, row, isUnwanted)) bringBorn(step, row);
     if (run === undefined) continue;
     cancelBorn(step, run, row);
     nodeParked(step, run, row.id);

@@ -3,6 +3,7 @@ import type { ExecutionId } from "../../domain/ids.ts";
 import { laneHash } from "../../domain/lane.ts";
 import { edgesOf, nodeOfEdge } from "../../domain/workflow/adjacency.ts";
 import type { StoredNode } from "../../domain/workflow/definition.ts";
+import { nodesOfSpawn, type WorkflowGraph } from "../../domain/workflow/graph.ts";
 import { nodeExecution } from "../../domain/workflow/node-execution.ts";
 import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
 import { poolOf, type Step } from "../state.ts";
@@ -57,6 +58,14 @@ export function noteSkips(step: Step, run: Run, ends: readonly ExecutionId[], sk
   }
 }
 
+/** A node, and the nodes for which its dependents wait because its handler has added them. */
+function* heldBy(graph: WorkflowGraph, node: number): Generator<number> {
+  yield node;
+  const spawn = graph.spawnsOf.get(node);
+  if (spawn === undefined) return;
+  for (const spawned of nodesOfSpawn(spawn)) if (graph.holderOf(spawned) === node) yield* heldBy(graph, spawned);
+}
+
 /**
  * Changes that the batch writes and from which the state of a node follows: ends of its parents, ends that skipped a
  * parent, and the opening of the run. The store creates the node only if it writes them. Ends of items are left out,
@@ -65,15 +74,17 @@ export function noteSkips(step: Step, run: Run, ends: readonly ExecutionId[], sk
 export function endsBefore(step: Step, { id, shard, progress, skips }: Run, node: number): Set<ExecutionId> {
   const { changes } = step.batch.shard(shard);
   const causes = skips?.batch === step.batch.number ? skips.causes : null;
+  const { graph } = progress;
   const ends = new Set<ExecutionId>();
-  if (changes.get(id)?.queue === "OPEN") ends.add(id);
-  for (const edge of edgesOf(progress.graph.parents, node)) {
-    const parent = nodeOfEdge(edge);
+  const addEnd = (parent: number) => {
     for (const cause of causes?.get(parent) ?? []) ends.add(cause);
     // A skipped node has no execution. The check saves the computation of an id.
-    if (progress.stateOf(parent) === "SKIPPED" || progress.graph.isMap(parent)) continue;
+    if (progress.stateOf(parent) === "SKIPPED" || graph.isMap(parent)) return;
     const execution = nodeExecutionId(id, parent, null, 0);
     if (changes.get(execution)?.queue === "NONE") ends.add(execution);
-  }
+  };
+  if (changes.get(id)?.queue === "OPEN") ends.add(id);
+  if (graph.spawnerOf(node) >= 0) addEnd(graph.spawnerOf(node));
+  for (const edge of edgesOf(graph.parents, node)) for (const parent of heldBy(graph, nodeOfEdge(edge))) addEnd(parent);
   return ends;
 }

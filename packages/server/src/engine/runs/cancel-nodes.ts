@@ -43,11 +43,22 @@ export function cancelStopped(step: Step, run: Run): void {
 }
 
 /** Cancels an execution that was just created if its run asks for its end. */
-export function cancelBorn(step: Step, run: Run, { node, item }: Candidate): void {
-  if (node === undefined) return;
+export function cancelBorn(step: Step, run: Run, row: Candidate): void {
+  const { node, item } = row;
+  if (node !== undefined && isStopped(run, row)) cancelExecutions(step, run, [[node, item ?? null]]);
+}
+
+/** Whether the run asks for the end of an execution that was just created. */
+export function isStopped(run: Run, { node, item }: Candidate): boolean {
+  if (node === undefined || awaitsFailure(run)) return false;
   const { progress } = run;
-  const isStopped = item === undefined ? progress.stops(node) : progress.stopsItemsOf(node);
-  if (isStopped && progress.stateOf(node) === "LIVE") cancelExecutions(step, run, [[node, item ?? null]]);
+  const stops = item === undefined ? progress.stops(node) : progress.stopsItemsOf(node);
+  return stops && progress.stateOf(node) === "LIVE";
+}
+
+/** Whether the run is FAILING because of ends that are not known to be durable, so that it cancels nothing yet. */
+function awaitsFailure({ mode, failingIn }: Run): boolean {
+  return failingIn !== null && mode !== "CANCELLING" && mode !== "EXPIRING";
 }
 
 /** @param executions numbers of nodes, and indexes of items of maps; null: the node is no map */
@@ -57,8 +68,7 @@ function cancelExecutions(
   executions: Iterable<readonly [node: number, item: number | null]>,
 ): void {
   const { runs, entries } = step.state;
-  const isEnding = run.mode === "CANCELLING" || run.mode === "EXPIRING";
-  if (run.failingIn !== null && !isEnding) return;
+  if (awaitsFailure(run)) return;
   const changes = step.batch.shards.get(run.shard)?.changes;
   const unknown: ExecutionId[] = [];
   for (const [node, item] of executions) {

@@ -77,13 +77,12 @@ describe("a run that fails", () => {
       written(stage, begins).map(({ mode, outcome }) => [mode, outcome?.reason]),
       [["FAILING", "NODE_DEAD"]],
     );
-    const { assigns } = stage.commit();
-    stage.end(only(assigns));
+    stage.end(only(begins.assigns));
     const undone = stage.commit();
     assert.deepEqual([states(stage, undone), born(stage, undone)], [{ "undo b": "SUCCEEDED" }, []]);
     const next = stage.commit();
     assert.deepEqual(born(stage, next), ["undo a"]);
-    stage.end(only(stage.commit().assigns));
+    stage.end(only(next.assigns));
     assert.deepEqual(states(stage, stage.commit()), { "undo a": "SUCCEEDED" });
     assert.deepEqual(endOf(stage.commit()), ["DEAD", "NODE_DEAD", "its node c is DEAD"]);
     assert.equal(stage.story.state.runs.byId.size, 0);
@@ -126,8 +125,9 @@ describe("a run that fails", () => {
     const stage = new Stage({ a: [] }, "FAIL_FAST", Buffer.from("x"), { nodes: ["a"] }).load({ a: "SUCCEEDED" });
     const error = { name: "ReferenceNotFound", message: "nothing there" };
     stage.story.tell({ kind: "OUTPUT", run: RUN, output: { reason: "REFERENCE_NOT_FOUND", error } });
-    assert.deepEqual(born(stage, stage.commit()), ["undo a"]);
-    stage.end(only(stage.commit().assigns));
+    const begins = stage.commit();
+    assert.deepEqual(born(stage, begins), ["undo a"]);
+    stage.end(only(begins.assigns));
     stage.commit();
     assert.deepEqual(endOf(stage.commit())?.slice(0, 2), ["DEAD", "REFERENCE_NOT_FOUND"]);
   });
@@ -259,8 +259,9 @@ describe("the compensation of a run", () => {
     assert.deepEqual([written(stage, batch), states(stage, batch)], [[], {}]);
     stage.end(b);
     stage.commit();
-    assert.deepEqual(born(stage, stage.commit()), ["undo a"]);
-    stage.end(only(stage.commit().assigns));
+    const next = stage.commit();
+    assert.deepEqual(born(stage, next), ["undo a"]);
+    stage.end(only(next.assigns));
     stage.commit();
     const last = stage.commit();
     assert.deepEqual(endOf(last)?.slice(0, 2), ["DEAD", "NODE_DEAD"]);
@@ -307,8 +308,7 @@ describe("a run that is cancelled", () => {
       const next = stage.commit();
       assert.deepEqual(born(stage, next), onCancel ? ["undo b"] : []);
       if (!onCancel) return assert.deepEqual(endOf(next), ["CANCELLED", null, null]);
-      stage.end(only(stage.commit().assigns));
-      stage.commit();
+      stage.end(only(next.assigns));
       stage.commit();
       stage.end(only(stage.commit().assigns));
       stage.commit();

@@ -77,7 +77,7 @@ export function endRun(step: Step, run: Run, output?: Output): void {
   step.batch.shard(run.shard).commandsDone.push(...commands.map(({ id }) => id));
   for (const { id } of commands) openCommands.delete(id);
   recentWrites.add(run.id, step.batch.number);
-  tellEnd(step, row, end.state, null);
+  tellEnd(step, row, end.state, {});
   freeKey(step.state, run.id);
   runs.drop(run);
 }

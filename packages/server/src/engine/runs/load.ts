@@ -124,6 +124,8 @@ export function bring(step: Step, read: ReadRun, ends: readonly EarlyEnd[] = [])
     // The items that have ended are in the progress.
     read: { ...read, items: [] },
     progress,
+    nextNode: read.graph.nodeCount,
+    partCount: read.graph.spawnsOf.size,
     mode,
     paused,
     parking: null,

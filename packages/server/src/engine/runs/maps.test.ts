@@ -43,9 +43,9 @@ function stopped(stage: Stage): string[] {
   return orders.map((id) => stage.name(id)).sort();
 }
 
-/** Assigns the items of the batch before. @returns assignments by name */
-function assigned(stage: Stage): Record<string, Assignment> {
-  return Object.fromEntries(stage.commit().assigns.map((assign) => [stage.name(assign.executionId), assign]));
+/** Assignments of a batch, which is committed now if it is left out, by name. */
+function assigned(stage: Stage, batch = stage.commit()): Record<string, Assignment> {
+  return Object.fromEntries(batch.assigns.map((assign) => [stage.name(assign.executionId), assign]));
 }
 
 describe("a map", () => {
@@ -67,7 +67,7 @@ describe("a map", () => {
     const first = stage.commit();
     assert.deepEqual(names(first, stage), ["m[0]", "m[1]"]);
     assert.deepEqual(runChange(stage, first)?.mapCounts, [{ node: 1, items: 5 }]);
-    const { "m[0]": item } = assigned(stage);
+    const { "m[0]": item } = assigned(stage, first);
     stage.end(item as Assignment);
     const second = stage.commit();
     assert.deepEqual(stage.born(second), [{ name: "m[2]", after: ["m[0]"] }]);
@@ -76,7 +76,6 @@ describe("a map", () => {
 
   it("creates what follows only if the store writes the ends of its last items", () => {
     const stage = counted(2);
-    stage.commit();
     const items = assigned(stage);
     for (const item of Object.values(items)) stage.end(item);
     const batch = stage.commit();
@@ -100,11 +99,11 @@ describe("a map", () => {
 
   it("that tolerates a failure goes on after it, and is DEAD after the next one", () => {
     const stage = counted(4, { tolerate: 1, maxRunning: 3 });
-    stage.commit();
     const items = assigned(stage);
     stage.end(items["m[0]"] as Assignment, "FAILED");
-    assert.deepEqual(names(stage.commit(), stage), ["m[3]"]);
-    Object.assign(items, assigned(stage));
+    const more = stage.commit();
+    assert.deepEqual(names(more, stage), ["m[3]"]);
+    Object.assign(items, assigned(stage, more));
     stage.end(items["m[1]"] as Assignment, "FAILED");
     assert.deepEqual(stopped(stage), ["m[2]", "m[3]"]);
     stage.end(items["m[2]"] as Assignment);
@@ -116,7 +115,6 @@ describe("a map", () => {
 
   it("that fails in the step in which another item ends asks for nothing", () => {
     const stage = counted(2);
-    stage.commit();
     const items = assigned(stage);
     stage.story.wants.splice(0);
     const message = ({ executionId, shard, attempt, workerId }: Assignment, isDead: boolean) => ({
@@ -135,7 +133,6 @@ describe("a map", () => {
   it("of a run that continues runs all of its items before it is DEAD", () => {
     const stage = counted(3, { maxRunning: 1 }, "CONTINUE");
     for (const name of ["m[0]", "m[1]", "m[2]"]) {
-      stage.commit();
       const items = assigned(stage);
       stage.end(items[name] as Assignment, name === "m[0]" ? "FAILED" : "SUCCEEDED");
     }
@@ -190,7 +187,6 @@ describe("a run with a map", () => {
 
   it("that is cancelled ends its items, and ends with the last one", () => {
     const stage = counted(5);
-    stage.commit();
     const items = assigned(stage);
     command(stage, "CANCEL");
     assert.deepEqual(stopped(stage), ["m[0]", "m[1]"]);

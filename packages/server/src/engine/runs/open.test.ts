@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import type { Assignment } from "../../ports/messages.ts";
 import type { Recovered } from "../../ports/store.ts";
 import { answersOf, candidate, changesOf, only, START, Story } from "../testing/story.ts";
 import { WaitingRuns } from "../testing/waiting-runs.ts";
@@ -159,8 +160,9 @@ describe("a workflow run that waits", () => {
 
 describe("the concurrency key of workflow runs", () => {
   /** Ends both nodes of a run. @returns what happened to runs */
-  const finish = (world: WaitingRuns, run: { id: string }): string[] => {
+  const finish = (world: WaitingRuns, run: { id: string }, assigns: readonly Assignment[] = []): string[] => {
     const changes: string[] = [];
+    for (const assign of assigns) world.story.finish(assign);
     for (let i = 0; i < 20; i++) {
       world.answer();
       const batch = world.commit();
@@ -178,9 +180,10 @@ describe("the concurrency key of workflow runs", () => {
     world.hint(first, second);
     assert.deepEqual(world.changes(world.commit()), []);
     assert.deepEqual(world.answer(), [first.id], "a run that is read has its place already");
-    assert.deepEqual(world.changes(world.commit()), [`${first.id} OPEN`]);
+    const opening = world.commit();
+    assert.deepEqual(world.changes(opening), [`${first.id} OPEN`]);
     assert.deepEqual(world.answer(), []);
-    const [end, ...later] = finish(world, first);
+    const [end, ...later] = finish(world, first, opening.assigns);
     assert.deepEqual([end, later[0]], [`${first.id} SUCCEEDED`, `${second.id} OPEN`]);
     assert.equal(world.rows.size, 0);
     assert.equal(world.story.state.gates.size, 0, "a gate that nothing needs is forgotten");

@@ -3,6 +3,8 @@ import type { EpochMs, ExecutionId, ShardId } from "../../domain/ids.ts";
 import type { Compensation } from "../../domain/workflow/compensation.ts";
 import type { MapCount } from "../../domain/workflow/map-counts.ts";
 import type { RunProgress } from "../../domain/workflow/readiness.ts";
+import type { DefinedPart } from "../../domain/workflow/spawned-parts.ts";
+import type { FinishedAttempt } from "../../ports/messages.ts";
 import type {
   CancelCommand,
   NodeEndedCommand,
@@ -11,6 +13,7 @@ import type {
   SignalCommand,
 } from "../../ports/store-commands.ts";
 import type { RunMode, RunOutcome } from "../../ports/store-runs.ts";
+import type { Entry } from "../entry.ts";
 import { Heap, type HeapNode } from "../heap.ts";
 import type { ReadRun } from "../inputs.ts";
 import type { HeldKey } from "./held-keys.ts";
@@ -24,8 +27,12 @@ export interface Run {
   readonly id: ExecutionId;
   readonly shard: ShardId;
   /** The run as it was read. `mode` and `revision` below are ahead of it. */
-  readonly read: ReadRun;
-  readonly progress: RunProgress;
+  read: ReadRun;
+  progress: RunProgress;
+  /** Number of the first node that the next handler adds. Numbers are not used again. */
+  nextNode: number;
+  /** Number of handlers that have added nodes, or are about to. */
+  partCount: number;
   mode: RunMode;
   /** Whether the run's row says that it is paused once every batch up to now is committed. */
   paused: boolean;
@@ -99,6 +106,8 @@ export interface NodeEnd {
   isDurable?: true;
   /** Shard of the run. */
   shard: ShardId;
+  /** Nodes that the handler of the successful attempt has added; left out: none. */
+  part?: DefinedPart;
 }
 
 /** End of a node whose run was not in memory. */
@@ -116,6 +125,8 @@ export class Runs {
   readonly earlyEnds = new Map<ExecutionId, EarlyEnd[]>();
   /** Number of the last batch that the store has applied. */
   committed = 0;
+  /** Ends of attempts whose handlers add nodes to runs that are not in memory, by run and execution. */
+  readonly unfinished = new Map<ExecutionId, Map<ExecutionId, { from: string; report: FinishedAttempt }>>();
   /** Commands about signals to nodes without an execution, by run, until the run is read. */
   readonly signals = new Map<ExecutionId, NodeSignal[]>();
   readonly byId = new Map<ExecutionId, Run>();
@@ -157,6 +168,8 @@ export class Runs {
   readonly toCount = new Set<Run>();
   /** Runs that were chosen to be opened, in this order. */
   readonly openings = new Map<ExecutionId, Opening>();
+  /** Nodes that are assigned in the commit that creates them, until it is answered. */
+  readonly unborn = new Map<ExecutionId, Entry>();
   /** Places of concurrency keys that runs hold: runs that are open, in memory or not, and runs that are to be opened. */
   readonly heldKeys = new Map<ExecutionId, HeldKey>();
 

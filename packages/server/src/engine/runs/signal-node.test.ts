@@ -31,9 +31,10 @@ describe("a signal to a node by its name", () => {
     assert.deepEqual(answersOf(batch), answered("SIGNALLED"));
     assert.deepEqual(batch.shards.get(stage.shard)?.commandsDone, ["signal-1"]);
     stage.end(a);
-    const [birth] = stage.commit().shards.get(stage.shard)?.births ?? [];
+    const created = stage.commit();
+    const [birth] = created.shards.get(stage.shard)?.births ?? [];
     assert.equal(birth?.row.steps, "RECORDED");
-    assert.equal(only(stage.commit().assigns).steps, null, "the scheduler reads the signals for the attempt");
+    assert.equal(only(created.assigns).steps, null, "the scheduler reads the signals for the attempt");
   });
 
   it("waits until the run is read", () => {

@@ -3,6 +3,7 @@ import { SUB_WORKFLOW_HANDLER } from "@mainspring/contract/limits";
 import { isFinal } from "../../domain/execution.ts";
 import { firstExecutionId } from "../../domain/ids.ts";
 import { DEFAULT_POLICY } from "../../domain/job.ts";
+import { allSteps } from "../../domain/workflow/all-steps.ts";
 import { compensationOf } from "../../domain/workflow/compensation-number.ts";
 import { compileGraph } from "../../domain/workflow/compile-graph.ts";
 import type {
@@ -12,10 +13,14 @@ import type {
   StoredWork,
   WorkflowNode,
 } from "../../domain/workflow/definition.ts";
+import { encodeGraph } from "../../domain/workflow/graph-bytes.ts";
 import type { MapCount } from "../../domain/workflow/map-counts.ts";
 import type { MapRules } from "../../domain/workflow/map-items.ts";
 import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
+import { decodePart, withDefinitions, withParts } from "../../domain/workflow/spawned-parts.ts";
+import { decodeNodes, encodingNodes } from "../../domain/workflow/stored-nodes.ts";
 import type { Assignment } from "../../ports/messages.ts";
+import type { Spawned } from "../../ports/step-messages.ts";
 import type { NodeExecution, RunMode, RunOutcome } from "../../ports/store-runs.ts";
 import type { Batch } from "../batch.ts";
 import type { ReadRun } from "../inputs.ts";
@@ -46,7 +51,7 @@ function compensationWork({ onCancel = false }: Compensated): StoredCompensation
 
 /** A stage with one workflow run, whose nodes are named as their numbers say: a, b, c … */
 export class Stage {
-  readonly story = new Story().worker("w1", { slots: 100 });
+  readonly story: Story;
   readonly names: string[];
   readonly #read: Omit<ReadRun, "executions" | "items" | "mode" | "paused" | "revision" | "signalled">;
   readonly shard: number;
@@ -57,7 +62,9 @@ export class Stage {
     output: Uint8Array | null = null,
     compensated: Compensated = { nodes: [] },
     maps: Readonly<Record<string, MapRules>> = {},
+    story = new Story().worker("w1", { slots: 100 }),
   ) {
+    this.story = story;
     this.names = Object.keys(graph);
     const nodes = this.names.map((name) => {
       const rules = maps[name];
@@ -79,6 +86,7 @@ export class Stage {
       row,
       workflow: JOB,
       graph: compiled.graph,
+      defined: compiled.graph.nodeCount,
       kept: [],
       mapCounts: [],
       definitions: nodes.map((node) => ({
@@ -213,10 +221,43 @@ export class Stage {
     this.story.finish(assign, { state, advice, error, ...(branch !== undefined && { branch }) });
   }
 
+  /** Nodes that a handler adds, by name, with their edges among each other. */
+  nodes(graph: Record<string, Edges>, detached: readonly string[] = []): Spawned {
+    const nodes = Object.entries(graph).map(([name, edges]) => ({
+      ...nodeOf(name, edges),
+      ...(detached.includes(name) && { detached: true }),
+    }));
+    const compiled = compileGraph(nodes, "FAIL_FAST");
+    assert.ok("graph" in compiled, JSON.stringify(compiled));
+    const definitions = allSteps(encodingNodes(nodes.map((node) => storedNode(node, 3))));
+    const payloads = nodes.map((_, node) => ({ node, payload: Buffer.from(`"${node}"`) }));
+    return { graph: encodeGraph(compiled.graph), definitions, payloads };
+  }
+
+  /** Runs a node to its end, whose handler adds nodes. They have names from then on: `a/x`. */
+  spawn(assign: Assignment, nodes: Spawned): this {
+    this.#call(this.name(assign.executionId), nodes);
+    this.story.finish(assign, { spawn: nodes });
+    return this;
+  }
+
+  /** Has the run have nodes that the handler of a node has added, when it is read. */
+  has(spawner: string, nodes: Spawned): this {
+    const part = decodePart({ ...nodes, spawner: this.number(spawner), first: this.names.length });
+    this.#call(spawner, nodes);
+    this.#read.graph = withParts(this.#read.graph, [part]);
+    this.#read.definitions = withDefinitions(this.#read.definitions, [part]);
+    return this;
+  }
+
+  #call(spawner: string, { definitions }: Spawned): void {
+    for (const { name } of decodeNodes(definitions)) this.names.push(`${spawner}/${name}`);
+  }
+
   /** Commits until a batch assigns something. @returns assignments by the names of their nodes */
   assigned(): Record<string, Assignment> {
-    this.commit();
-    const { assigns } = this.commit();
+    const first = this.commit();
+    const { assigns } = first.assigns.length > 0 ? first : this.commit();
     return Object.fromEntries(assigns.map((assign) => [this.name(assign.executionId), assign]));
   }
 

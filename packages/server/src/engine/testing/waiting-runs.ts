@@ -50,6 +50,7 @@ export class WaitingRuns {
     const rows = asked.flatMap((id) => this.rows.get(id) ?? []);
     const rest = {
       graph: this.#graph,
+      defined: this.#graph.nodeCount,
       executions: [],
       items: [],
       mapCounts: [],

@@ -50,14 +50,24 @@ function repair(step: Step, worker: WorkerSlots, { highest, missing }: Credit): 
     if (entry.assigned?.account === worker.account) waiting.set(entry.assigned.credit, entry);
   }
   const nothing: number[] = [];
+  const unborn = creditsOfUnborn(step, worker);
   const look = (credit: number) => {
     const entry = waiting.get(credit);
-    if (entry === undefined) nothing.push(credit);
-    else resend(step, entry);
+    if (entry !== undefined) resend(step, entry);
+    else if (!unborn.has(credit)) nothing.push(credit);
   };
   for (const credit of missing) if (credit <= worker.sent) look(credit);
   for (let credit = highest + 1; credit <= worker.sent; credit++) look(credit);
   voidCredits(step, { gateway: worker.gateway, workerId: worker.profile.workerId, account: worker.account }, nothing);
+}
+
+/** Numbers of assignments to the worker that are not sent before the commit that creates their nodes is answered. */
+function creditsOfUnborn({ state }: Step, worker: WorkerSlots): Set<number> {
+  const credits = new Set<number>();
+  for (const { assigned } of state.runs.unborn.values()) {
+    if (assigned?.worker === worker && assigned.account === worker.account) credits.add(assigned.credit);
+  }
+  return credits;
 }
 
 /**

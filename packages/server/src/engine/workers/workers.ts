@@ -81,6 +81,12 @@ export class Workers {
     return this.#workers.values();
   }
 
+  /** Whether the owner has unused credit of any worker of the pool. */
+  hasCredits(pool: string): boolean {
+    for (const group of this.#groups.values()) if (group.pool === pool && group.credits > 0) return true;
+    return false;
+  }
+
   groupsFor = (work: WorkClass): Group[] =>
     work.isOfRuns ? [] : [...this.#groups.values()].filter((group) => canRun(group, work));
 

@@ -102,6 +102,17 @@ export function birth(
   return { ...newNode(scene, asked, node, more), after: after.map((parent) => nodeId(asked.executionId, parent)) };
 }
 
+/** A node that a commit creates and assigns. */
+export function assignedBirth(
+  scene: Scene,
+  asked: NewWorkflow,
+  node: number,
+  after: readonly number[] = [],
+): NodeBirth {
+  const row = { state: "RUNNING", queue: "HELD", attempt: 1 } as const;
+  return { ...birth(scene, asked, node, after, row), assigned: { workerId: "w1", gateway: "g1" } };
+}
+
 /** Change that an owner makes when the first attempt of a node has succeeded. */
 export function nodeEnds(
   scene: Scene,

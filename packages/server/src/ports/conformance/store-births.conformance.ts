@@ -1,8 +1,18 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import type { ShardCommit, ShardOutcome } from "../store.ts";
+import type { InFlightRow, ShardCommit, ShardOutcome } from "../store.ts";
 import type { NewWorkflow } from "../store-runs.ts";
-import { birth, born, execution, loaded, nodeEnds, nodeId, runEnds, started } from "./runs-scene.conformance.ts";
+import {
+  assignedBirth,
+  birth,
+  born,
+  execution,
+  loaded,
+  nodeEnds,
+  nodeId,
+  runEnds,
+  started,
+} from "./runs-scene.conformance.ts";
 import { ALL_SHARDS, applied, fenced, type Scene, TENANT, takeShards } from "./store-scene.conformance.ts";
 
 /** The fenced commit of runs, and of executions of nodes. */
@@ -25,6 +35,42 @@ export function birthsConformance(scene: () => Scene): void {
       execution(asked, 1, { state: "SUCCEEDED" }),
       execution(asked, 2),
     ]);
+  });
+
+  it("creates a node that a worker has, which the next owner finds, and which ends as others do", async () => {
+    const asked = await started(scene());
+    const births = [assignedBirth(scene(), asked, 2, [0]), birth(scene(), asked, 3, [0])];
+    await scene().applied(asked.shard, { changes: [nodeEnds(scene(), asked, 0)], births });
+    const { executions } = await loaded(scene(), asked);
+    assert.deepEqual(executions.slice(2), [execution(asked, 2, { state: "RUNNING" }), execution(asked, 3)]);
+    const { inFlight, journals } = await scene().store.recover([asked.shard]);
+    assert.equal(inFlight.length, 1);
+    const { row, ...attempt } = inFlight[0] as InFlightRow;
+    assert.deepEqual(row, births[0]?.row);
+    const times = { assignedAt: row.dueAt, attemptStartedAt: null };
+    assert.deepEqual(attempt, { attempt: 1, workerId: "w1", gateway: "g1", ...times, journal: null });
+    assert.deepEqual(journals, []);
+    const view = await scene().store.queries.getExecution(TENANT, row.id);
+    assert.deepEqual([view?.state, view?.attempt, view?.workerId], ["RUNNING", 1, "w1"]);
+    const changes = [nodeEnds(scene(), asked, 2, { wasState: "RUNNING", wasAttempt: 1 })];
+    await scene().applied(asked.shard, { changes });
+    assert.deepEqual((await scene().store.recover([asked.shard])).inFlight, []);
+  });
+
+  it("creates and assigns no node of which a parent or the run is missed, or that exists", async () => {
+    const asked = await started(scene());
+    const changes = [nodeEnds(scene(), asked, 0), nodeEnds(scene(), asked, 1, { wasAttempt: 3, attempt: 4 })];
+    const births = [assignedBirth(scene(), asked, 2, [0, 1]), assignedBirth(scene(), asked, 1, [0])];
+    const first = await commit(asked, { changes, births });
+    assert.deepEqual(first.notBorn.sort(), [nodeId(asked.executionId, 1), nodeId(asked.executionId, 2)]);
+    const stale = { run: asked.executionId, wasRevision: 9, revision: 10, mode: "FAILING", paused: false } as const;
+    const second = await commit(asked, { births: [assignedBirth(scene(), asked, 3)], runs: [stale] });
+    assert.deepEqual(second.notBorn, [nodeId(asked.executionId, 3)]);
+    const bad = nodeEnds(scene(), asked, 1, { workerId: "w\u0000" });
+    const third = await commit(asked, { changes: [bad], births: [assignedBirth(scene(), asked, 2, [1])] });
+    assert.deepEqual(third.notBorn, [nodeId(asked.executionId, 2)]);
+    assert.deepEqual((await scene().store.recover([asked.shard])).inFlight, []);
+    assert.deepEqual(await born(scene(), asked), [0, 1]);
   });
 
   it("creates a node without parents, and items of a map", async () => {

@@ -141,6 +141,7 @@ export function mapsConformance(scene: () => Scene): void {
         roots: [],
         kept,
         mapCounts: COUNTS,
+        parts: [],
         jobVersion: 1,
         retryOf: asked.executionId,
       };

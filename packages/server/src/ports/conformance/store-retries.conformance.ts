@@ -33,6 +33,7 @@ function retryOf(scene: Scene, asked: OpenWorkflow, more: Partial<NewRetry> = {}
     retryOf: asked.executionId,
     kept,
     mapCounts: [],
+    parts: [],
     idempotency: null,
     ...more,
     deadline: own.deadline,

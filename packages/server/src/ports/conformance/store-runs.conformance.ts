@@ -42,7 +42,7 @@ export function runsConformance(scene: () => Scene): void {
       {
         ...{ row: runRow(asked), workflow: asked.jobId, mode: "RUNNING", paused: false, outcome: null, revision: 1 },
         stored: { graph: asked.graph, definitions: asked.definitions, output },
-        ...{ kept: [], mapCounts: [], items: [] },
+        ...{ kept: [], mapCounts: [], parts: [], items: [] },
         executions: [execution(asked, 0), execution(asked, 1)],
         signalled: [],
       },

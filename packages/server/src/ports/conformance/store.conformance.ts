@@ -11,6 +11,7 @@ import { keyedNodesConformance } from "./store-keyed-nodes.conformance.ts";
 import { ledgerConformance } from "./store-ledger.conformance.ts";
 import { logsConformance } from "./store-logs.conformance.ts";
 import { mapsConformance } from "./store-maps.conformance.ts";
+import { partsConformance } from "./store-parts.conformance.ts";
 import { pausedRunsConformance } from "./store-paused-runs.conformance.ts";
 import { queriesConformance } from "./store-queries.conformance.ts";
 import { readConformance } from "./store-read.conformance.ts";
@@ -50,6 +51,7 @@ export function storeConformance(name: string, makeStore: MakeStore): void {
     describe("recurring jobs for the owner", () => recurrencesConformance(() => scene));
     describe("runs of workflows for the owner", () => runsConformance(() => scene));
     describe("maps of workflows", () => mapsConformance(() => scene));
+    describe("parts of workflow runs", () => partsConformance(() => scene));
     describe("births of nodes", () => birthsConformance(() => scene));
     describe("runs of workflows that wait", () => waitingRunsConformance(() => scene));
     describe("paused runs of workflows", () => pausedRunsConformance(() => scene));

@@ -205,7 +205,7 @@ class TemplateScan {
     const [other] = Object.keys(rest);
     const about = `has the reference ${shown(text)}`;
     if (other !== undefined) throw new BadTemplate(`${about}, with the key ${shown(other)}: it takes $from and path`);
-    if (typeof from !== "string" || (from !== "$input" && !isNodeName(from)))
+    if (typeof from !== "string" || (from !== "$input" && from !== "$spawner" && !isNodeName(from)))
       throw new BadTemplate(`${about}: $from is the name of a node, or "$input"`);
     checkPath(path, about);
     return { from, path: path as Path };

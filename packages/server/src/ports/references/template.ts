@@ -1,3 +1,4 @@
+import { PART_HEAD_BYTES, PART_TEMPLATE } from "../../domain/workflow/spawned-parts.ts";
 import type { Slice } from "./json-slices.ts";
 import type { Path } from "./json-value.ts";
 
@@ -45,6 +46,9 @@ export interface Template {
   edits: readonly (ReferenceEdit | ResultsEdit | LiteralEdit | IndexEdit)[];
 }
 
+/** Number of a reference's node that stands for the spawner of the node that refers to it. Only parts have it. */
+export const SPAWNER = -2;
+
 /** First byte of a stored template. No JSON text begins with it, so other payloads are stored as they are. */
 const MARK = 0;
 const HEAD_BYTES = 5;
@@ -61,20 +65,43 @@ export function encodeTemplate({ text, edits }: Template): Uint8Array {
   return bytes;
 }
 
+/**
+ * Bytes of a template of a part that has no place in a run. The numbers of its references count from the first node of the
+ * part.
+ */
+export function encodePartTemplate(template: Template): Uint8Array {
+  const bytes = encodeTemplate(template);
+  const whole = new Uint8Array(PART_HEAD_BYTES + bytes.length);
+  whole[0] = PART_TEMPLATE;
+  whole.set(bytes, PART_HEAD_BYTES);
+  return whole;
+}
+
 export function isTemplate(payload: Uint8Array): boolean {
-  return payload[0] === MARK;
+  return payload[0] === MARK || payload[0] === PART_TEMPLATE;
 }
 
 /** @param stored bytes for which `isTemplate` holds */
 export function decodeTemplate(stored: Uint8Array): Template {
+  if (stored[0] === PART_TEMPLATE) return placedTemplate(stored);
   const text = submittedText(stored);
   const tail = stored.subarray(HEAD_BYTES + text.length);
   return { text, edits: JSON.parse(utf8.decode(tail)) as Template["edits"] };
 }
 
+/** Template of a part, with the numbers that nodes have in the run. */
+function placedTemplate(stored: Uint8Array): Template {
+  const head = new DataView(stored.buffer, stored.byteOffset, PART_HEAD_BYTES);
+  const [first, spawner] = [head.getUint32(1), head.getUint32(5)];
+  const { text, edits } = decodeTemplate(stored.subarray(PART_HEAD_BYTES));
+  const placed = (from: number) => (from === SPAWNER ? spawner : from === INPUT ? INPUT : first + from);
+  return { text, edits: edits.map((edit) => ("from" in edit ? { ...edit, from: placed(edit.from) } : edit)) };
+}
+
 /** JSON text of a stored payload as submitted, with its references. */
 export function submittedText(stored: Uint8Array): Uint8Array {
   if (!isTemplate(stored)) return stored;
+  if (stored[0] === PART_TEMPLATE) return submittedText(stored.subarray(PART_HEAD_BYTES));
   const { buffer, byteOffset, length } = stored;
   return stored.subarray(HEAD_BYTES, HEAD_BYTES + new DataView(buffer, byteOffset, length).getUint32(1));
 }

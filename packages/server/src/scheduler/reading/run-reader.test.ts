@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { compileGraph } from "../../domain/workflow/compile-graph.ts";
 import { encodeGraph } from "../../domain/workflow/graph-bytes.ts";
+import { encodingNodes } from "../../domain/workflow/stored-nodes.ts";
 import { nodeOf, storedNode } from "../../engine/testing/run-stage.ts";
 import { candidate } from "../../engine/testing/story.ts";
 import { ManualRuntime } from "../../ports/manual-runtime.fixture.ts";
 import type { LoadedRun, StoredWorkflow, StoreRuns } from "../../ports/store-runs.ts";
-import { encodingNodes } from "../../ports/stored-nodes.ts";
 import { RunReader } from "./run-reader.ts";
 
-const NOTHING = { kept: [], mapCounts: [], executions: [], items: [], signalled: [] };
+const NOTHING = { kept: [], mapCounts: [], parts: [], executions: [], items: [], signalled: [] };
 const NODES = [nodeOf("a", []), nodeOf("b", ["a"])];
 
 function storedWorkflow(paddingBytes: number): StoredWorkflow {

@@ -1,11 +1,12 @@
 import type { ExecutionId, JobId } from "../../domain/ids.ts";
 import { invariant } from "../../domain/invariant.ts";
 import { decodeGraph } from "../../domain/workflow/graph-bytes.ts";
+import { decodePart, withDefinitions, withParts } from "../../domain/workflow/spawned-parts.ts";
+import { decodingNodes } from "../../domain/workflow/stored-nodes.ts";
 import type { ReadRun, ReadWorkflow } from "../../engine/inputs.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { Store } from "../../ports/store.ts";
 import type { LoadedRun, StoredWorkflow } from "../../ports/store-runs.ts";
-import { decodingNodes } from "../../ports/stored-nodes.ts";
 import { Turns } from "../../ports/turns.ts";
 import { WeightedCache } from "./weighted-cache.ts";
 
@@ -53,8 +54,12 @@ export class RunReader {
 
 function withWorkflow(run: LoadedRun, workflow: ReadWorkflow | undefined): ReadRun {
   invariant(workflow !== undefined, "a run that was read has a workflow");
-  const { stored: _stored, ...rest } = run;
-  return { ...rest, ...workflow };
+  const { stored: _stored, parts: stored, ...rest } = run;
+  const parts = stored.map(decodePart);
+  const { output } = workflow;
+  const graph = withParts(workflow.graph, parts);
+  const defined = workflow.graph.nodeCount;
+  return { ...rest, graph, definitions: withDefinitions(workflow.definitions, parts), output, defined };
 }
 
 function keyOf(workflow: JobId, version: number): string {

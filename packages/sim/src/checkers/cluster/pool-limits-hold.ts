@@ -2,7 +2,7 @@ import type { Pool } from "@mainspring/server/testing";
 import type { SimEvent } from "../../history.ts";
 import { EPOCH_MS } from "../../sim-process.ts";
 import { type Checker, Violation } from "../checker.ts";
-import { addedRows } from "../recurring/ledger.ts";
+import { addedRows, assignedIn } from "../recurring/ledger.ts";
 
 /** Longest time after which a start that a rate allows is used, in milliseconds. */
 const START_FRESH_MS = 2_000;
@@ -85,7 +85,7 @@ export class PoolLimitsHold implements Checker {
       this.#of(after.id)?.current.delete(after.id);
       endedBy.set(after.id, after.attempt);
     }
-    for (const { id, attempt, assignedAt } of event.asked.assigned) {
+    for (const { id, attempt, assignedAt } of assignedIn(event)) {
       const pool = this.#of(id);
       if (pool === undefined || missed.has(id) || (endedBy.get(id) ?? 0) >= attempt) continue;
       const rate = pool.rates.at(-1);

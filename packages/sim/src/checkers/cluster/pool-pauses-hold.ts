@@ -1,6 +1,6 @@
 import { EPOCH_MS } from "../../sim-process.ts";
 import { type Checker, Violation } from "../checker.ts";
-import { addedRows } from "../recurring/ledger.ts";
+import { addedRows, assignedIn } from "../recurring/ledger.ts";
 
 interface Paused {
   /** Whether the pool is paused in the store. */
@@ -32,7 +32,7 @@ export function poolPausesHold(): Checker {
       }
       for (const { id, job } of addedRows(event)) poolOf.set(id, job.definition.pool);
       if (event.kind !== "COMMITTED" || event.outcome.status !== "APPLIED") return;
-      for (const { id, attempt } of event.asked.assigned) {
+      for (const { id, attempt } of assignedIn(event)) {
         const name = poolOf.get(id) ?? "";
         const confirmedMs = pools.get(name)?.confirmedMs ?? null;
         if (confirmedMs === null || event.outcome.missed.includes(id)) continue;

@@ -1,6 +1,6 @@
 import type { ExecutionRow } from "@mainspring/server/testing";
 import { type Checker, Violation } from "../checker.ts";
-import { addedRows, isRun } from "../recurring/ledger.ts";
+import { addedRows, assignedIn, isRun } from "../recurring/ledger.ts";
 
 /** A concurrency key never has more current attempts and open runs of workflows than its limit. */
 export function limitsHold(): Checker {
@@ -42,7 +42,7 @@ export function limitsHold(): Checker {
       for (const { before, after } of event.applied) {
         if (isRun(after) && after.queue === "OPEN" && before.queue !== "OPEN") enter(after.id);
       }
-      for (const { id, attempt } of event.asked.assigned) {
+      for (const { id, attempt } of assignedIn(event)) {
         if (!missed.has(id) && (endedBy.get(id) ?? 0) < attempt) enter(id);
       }
     },

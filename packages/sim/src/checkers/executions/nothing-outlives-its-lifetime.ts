@@ -2,7 +2,7 @@ import type { AppliedChange, ExecutionRow, StoreEvent } from "@mainspring/server
 import { EPOCH_MS } from "../../sim-process.ts";
 import { type Checker, Violation } from "../checker.ts";
 import type { Quiet } from "../quiet.ts";
-import type { Account, Ledger } from "../recurring/ledger.ts";
+import { type Account, assignedIn, type Ledger } from "../recurring/ledger.ts";
 
 /** Largest error of the clocks by which servers measure a lifetime, in milliseconds. */
 const CLOCKS_MS = 1_000;
@@ -45,9 +45,9 @@ function judgeChange({ before, after }: AppliedChange, at: number): void {
   throw new Violation(`${after.id} ended ${end - at} ms before the end of its lifetime`);
 }
 
-function judgeAssigned({ asked, outcome }: Extract<StoreEvent, { kind: "COMMITTED" }>, ledger: Ledger): void {
-  const missed = new Set(outcome.missed);
-  for (const { id, attempt, assignedAt } of asked.assigned) {
+function judgeAssigned(event: Extract<StoreEvent, { kind: "COMMITTED" }>, ledger: Ledger): void {
+  const missed = new Set(event.outcome.missed);
+  for (const { id, attempt, assignedAt } of assignedIn(event)) {
     const account = ledger.get(id);
     if (account === undefined || missed.has(id) || assignedAt < endOf(account.row)) continue;
     throw new Violation(`attempt ${attempt} of ${id} was assigned after the end of its lifetime`);

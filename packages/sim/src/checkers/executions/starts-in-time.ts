@@ -4,7 +4,7 @@ import { type Checker, Violation } from "../checker.ts";
 import type { PoolLimitsHold } from "../cluster/pool-limits-hold.ts";
 import { nameOf, type WorkerTracker } from "../cluster/worker-tracker.ts";
 import type { Quiet } from "../quiet.ts";
-import { type Account, isRun, type Ledger } from "../recurring/ledger.ts";
+import { type Account, assignedIn, isRun, type Ledger } from "../recurring/ledger.ts";
 
 /** Longest wait of work that could run while no fault is active, in milliseconds. */
 const BOUND_MS = 20_000;
@@ -62,7 +62,7 @@ export function startsInTime(ledger: Ledger, tracker: WorkerTracker, quiet: Quie
       }
       if (event.kind !== "COMMITTED") return;
       for (const key of keysOfRuns(event)) keyUsedMs.set(key, event.at - EPOCH_MS);
-      for (const { id } of event.asked.assigned) {
+      for (const { id } of assignedIn(event)) {
         const key = ledger.get(id)?.row.job.definition.concurrencyKey;
         if (key != null) keyUsedMs.set(key, event.at - EPOCH_MS);
       }

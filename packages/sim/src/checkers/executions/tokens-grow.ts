@@ -1,4 +1,5 @@
 import { type Checker, Violation } from "../checker.ts";
+import { assignedIn } from "../recurring/ledger.ts";
 
 /** Each assignment has a token of its own, greater than all earlier ones of the same execution. */
 export function tokensGrow(): Checker {
@@ -10,7 +11,7 @@ export function tokensGrow(): Checker {
       if (event.kind === "WENT_BACK") highest.clear();
       if (event.kind !== "COMMITTED" || event.outcome.status !== "APPLIED") return;
       const missed = new Set(event.outcome.missed);
-      for (const { id, attempt } of event.asked.assigned) {
+      for (const { id, attempt } of assignedIn(event)) {
         if (missed.has(id)) continue;
         const before = highest.get(id) ?? 0;
         if (attempt <= before) throw new Violation(`attempt ${attempt} of ${id} was given out after ${before}`);

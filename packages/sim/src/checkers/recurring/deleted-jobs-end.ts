@@ -1,6 +1,6 @@
 import { EPOCH_MS } from "../../sim-process.ts";
 import { type Checker, Violation } from "../checker.ts";
-import { addedRows } from "./ledger.ts";
+import { addedRows, assignedIn } from "./ledger.ts";
 
 /** Once a deletion was acknowledged, no execution of the job starts that had never been assigned, and none is added. */
 export function deletedJobsEnd(): Checker {
@@ -16,7 +16,7 @@ export function deletedJobsEnd(): Checker {
       }
       if (event.kind !== "COMMITTED" || event.outcome.status !== "APPLIED") return;
       const missed = new Set(event.outcome.missed);
-      for (const { id } of event.asked.assigned) {
+      for (const { id } of assignedIn(event)) {
         if (!missed.has(id) && !firstAssigned.has(id)) firstAssigned.set(id, event.at);
       }
     },

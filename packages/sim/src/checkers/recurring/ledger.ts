@@ -1,4 +1,4 @@
-import type { EndedAttempt, ExecutionRow, StoreEvent, WentBack } from "@mainspring/server/testing";
+import type { Committed, EndedAttempt, ExecutionRow, StoreEvent, WentBack } from "@mainspring/server/testing";
 
 /** An assignment at the time when it became durable. */
 export interface Assigned {
@@ -59,10 +59,11 @@ export class Ledger {
     }
   }
 
-  #committed({ asked, applied, outcome, at }: Extract<StoreEvent, { kind: "COMMITTED" }>): void {
+  #committed(event: Committed): void {
+    const { asked, applied, outcome, at } = event;
     for (const { after } of applied) this.#changed(after);
     const missed = new Set(outcome.missed);
-    for (const { id, attempt, workerId } of asked.assigned) {
+    for (const { id, attempt, workerId } of assignedIn(event)) {
       const account = this.accounts.get(id);
       if (account === undefined || missed.has(id)) continue;
       account.assigned.set(attempt, { worker: workerId, epoch: asked.epoch, at, dueAt: account.row.dueAt });
@@ -87,6 +88,22 @@ export function addedRows(event: StoreEvent): readonly ExecutionRow[] {
   if (event.kind === "COMMITTED") return event.nodes.length === 0 ? event.born : [...event.born, ...event.nodes];
   if (event.kind === "SUBMITTED" || event.kind === "SETTLED" || event.kind === "RUN_RETRIED") return event.rows;
   return event.kind === "JOB_CHANGED" && event.row !== null ? [event.row] : [];
+}
+
+/** An attempt that a commit gives to a worker. */
+interface Given {
+  id: string;
+  attempt: number;
+  workerId: string;
+  assignedAt: number;
+}
+
+/** Attempts that a commit gives to workers: by its row of the journal, and by the rows of nodes that it creates. */
+export function assignedIn({ asked, nodes }: Committed): readonly Given[] {
+  const born = nodes.flatMap(({ id, attempt, workerId, job: { createdAt: assignedAt } }) =>
+    workerId === null ? [] : [{ id, attempt, workerId, assignedAt }],
+  );
+  return born.length === 0 ? asked.assigned : [...asked.assigned, ...born];
 }
 
 /** Whether the row is that of a workflow's run, or of a sub-workflow's. It has no attempts. */

@@ -1,4 +1,5 @@
 import type { WorkflowNode } from "@mainspring/server/testing";
+import { heldBy, type SpawnedNode } from "./part-account.ts";
 
 /** Row of a node, as the oracle needs it. */
 export interface NodeRow {
@@ -29,7 +30,7 @@ export function blanks(
     for (const node of nodes) {
       if (found.get(node.name) !== "BLOCKED") continue;
       const isStopped = mode === "CANCELLING" || (mode === "FAILING" && !stays.has(node.name));
-      const state = isStopped ? "SKIPPED" : judged(node, rows, found);
+      const state = isStopped ? "SKIPPED" : judged(node, nodes, rows, found);
       if (state === "BLOCKED") continue;
       found.set(node.name, state);
       isChanged = true;
@@ -38,9 +39,29 @@ export function blanks(
   return found;
 }
 
-function judged(node: WorkflowNode, rows: ReadonlyMap<string, NodeRow>, found: ReadonlyMap<string, Blank>): Blank {
+/** State of a node as the nodes after it see it: they wait for the nodes that its handler has added, and fail with these. */
+function endOf(
+  name: string,
+  nodes: readonly WorkflowNode[],
+  rows: ReadonlyMap<string, NodeRow>,
+  found: ReadonlyMap<string, Blank>,
+): NodeRow {
+  const row = rows.get(name) ?? { state: found.get(name) === "SKIPPED" ? "SKIPPED" : "BLOCKED", branch: null };
+  if (!OVER.has(row.state)) return row;
+  const ends = heldBy(nodes, name).map((held) => ({ held, end: endOf(held.name, nodes, rows, found) }));
+  if (ends.some(({ end }) => !OVER.has(end.state))) return { state: "BLOCKED", branch: null };
+  const hasFailed = ends.some(({ held, end }) => !held.allowFailure && ["DEAD", "CANCELLED"].includes(end.state));
+  return hasFailed && row.state === "SUCCEEDED" ? { state: "DEAD", branch: null } : row;
+}
+
+function judged(
+  node: WorkflowNode,
+  nodes: readonly WorkflowNode[],
+  rows: ReadonlyMap<string, NodeRow>,
+  found: ReadonlyMap<string, Blank>,
+): Blank {
   const edges = node.dependsOn.map(({ node: parent, when }) => {
-    const row = rows.get(parent) ?? { state: found.get(parent) === "SKIPPED" ? "SKIPPED" : "BLOCKED", branch: null };
+    const row = endOf(parent, nodes, rows, found);
     if (!OVER.has(row.state)) return "open";
     return isMet(row, when) ? "met" : "dead";
   });
@@ -66,8 +87,10 @@ export function isStopped(nodes: readonly WorkflowNode[], name: string, mode: Mo
 /** Nodes that may still start after a failure: those that wait for one, and all that depend on them. */
 function survivors(nodes: readonly WorkflowNode[]): Set<string> {
   const found = new Set<string>();
-  for (const { name, dependsOn } of nodes) {
-    if (dependsOn.some(({ node, when }) => when === "FAILED" || when === "FINISHED" || found.has(node)))
+  for (const node of nodes) {
+    const { name, dependsOn } = node;
+    const isOfSurvivor = "spawner" in node && found.has((node as SpawnedNode).spawner);
+    if (isOfSurvivor || dependsOn.some(({ node, when }) => when === "FAILED" || when === "FINISHED" || found.has(node)))
       found.add(name);
   }
   return found;

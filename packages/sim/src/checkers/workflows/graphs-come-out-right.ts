@@ -2,6 +2,7 @@ import {
   type ExecutionRow,
   isCompensation,
   itemsOfRanges,
+  type NewPart,
   type RunRow,
   type StoreEvent,
   type WorkflowNode,
@@ -11,6 +12,7 @@ import type { Quiet } from "../quiet.ts";
 import { addedRows, isChildRun, isOver, isRun } from "../recurring/ledger.ts";
 import { blanks, type Mode, type NodeRow } from "./graph-oracle.ts";
 import { MapAccount } from "./map-account.ts";
+import { heldBy, PartAccount, type SpawnedNode } from "./part-account.ts";
 
 /** Time for reads, commits and messages that follow from the end of a node, in milliseconds. */
 const BOUND_MS = 30_000;
@@ -22,6 +24,8 @@ export interface Graph {
   compensatesOnCancel?: boolean;
   /** References of nodes and of the output; left out: the workflow has none. */
   references?: References;
+  /** Nodes that handlers add, by the name of their own node; left out: none does. */
+  spawns?: ReadonlyMap<string, readonly SpawnedNode[]>;
   /** Sub-workflows by number of the node; left out: there are none. */
   nested?: ReadonlyMap<number, Graph>;
 }
@@ -61,6 +65,7 @@ interface RunAccount {
   /** Executions of compensations by id. */
   undoing: Map<string, ExecutionRow>;
   maps: MapAccount;
+  parts: PartAccount;
   /** Simulated time since which no node is live; null: one is. */
   idleSinceMs: number | null;
 }
@@ -100,7 +105,7 @@ export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, qui
   };
   const put = (row: ExecutionRow) => {
     const run = runs.get(row.job.jobId);
-    const name = run?.graph.nodes[row.node ?? -1]?.name;
+    const name = run?.parts.nodeOf(row.node ?? -1)?.name;
     if (run === undefined) return;
     if (row.node !== null && isCompensation(row.node)) return void run.undoing.set(row.id, row);
     if (name === undefined) return;
@@ -118,6 +123,7 @@ export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, qui
           const { mode = "RUNNING", paused = false } = runsById.get(row.id) ?? {};
           if (isRun(row) && row.startedAt !== null) begin(row, mode, paused);
         }
+        for (const part of event.parts) addPart(runs.get(part.run), part);
         for (const row of event.rows) put(row);
         for (const run of event.runs) keep(run);
         return;
@@ -147,7 +153,7 @@ function newAccount(graph: Graph, row: ExecutionRow, mode: string, paused: boole
   const maps = new MapAccount({ graph, rows });
   return {
     ...{ graph, row, mode, paused, outcome: null, changed: null, idleSinceMs: null },
-    ...{ rows, maps, undoing: new Map() },
+    ...{ rows, maps, undoing: new Map(), parts: new PartAccount(graph) },
   };
 }
 
@@ -181,7 +187,10 @@ function executionsOf({ rows, maps, undoing }: RunAccount): ExecutionRow[] {
 
 /** Takes over what a retry keeps. */
 function keepParts(run: RunAccount, row: RunRow, runs: ReadonlyMap<string, RunAccount>): void {
-  const { kept, mode, outcome } = row;
+  const { kept, mode, outcome, retryOf } = row;
+  const numbers = new Set(kept.flatMap(({ nodes }) => nodes.map(([node]) => node)));
+  run.parts.keep(runs.get(retryOf ?? "")?.parts, numbers);
+  run.graph = run.parts.graph;
   if (outcome !== null) Object.assign(run, { mode, outcome: outcome.state });
   let count = 0;
   for (const { run: base, nodes, items = [] } of kept) {
@@ -201,7 +210,7 @@ function keepParts(run: RunAccount, row: RunRow, runs: ReadonlyMap<string, RunAc
 
 /** @param base account of the run that has the execution */
 function keepNode(run: RunAccount, base: RunAccount | undefined, node: number, branch: string | null): void {
-  const name = run.graph.nodes[node]?.name ?? "";
+  const name = run.parts.nodeOf(node)?.name ?? "";
   if (run.graph.nodes[node]?.map !== undefined) return keepMap(run, base, node, name);
   const row = base?.rows.get(name);
   if (base === undefined || row?.job.jobId !== base.row.id)
@@ -221,9 +230,13 @@ function keepMap(run: RunAccount, base: RunAccount | undefined, node: number, na
 /** A kept node follows from kept nodes, and from nodes that these skip. */
 function judgeKept({ graph, row, rows }: RunAccount): void {
   const states = blanks(graph.nodes, rows, "RUNNING");
+  const runsAgain = (name: string): boolean => {
+    if (!rows.has(name) && states.get(name) !== "SKIPPED") return true;
+    return heldBy(graph.nodes, name).some((held) => runsAgain(held.name));
+  };
   for (const { name, dependsOn } of graph.nodes) {
     if (!rows.has(name)) continue;
-    const open = dependsOn.find(({ node }) => !rows.has(node) && states.get(node) !== "SKIPPED");
+    const open = dependsOn.find(({ node }) => runsAgain(node));
     if (open !== undefined) throw new Violation(`${row.id} keeps ${name}, although ${open.node} runs again`);
   }
 }
@@ -242,6 +255,7 @@ function committed(
     Object.assign(account, { mode, paused });
     if (outcome !== undefined) account.outcome = outcome.state;
   }
+  judgeParts(event, runs);
   for (const { after } of applied) {
     put(after);
     if (after.item !== null) runs.get(after.job.jobId)?.maps.put(after, event);
@@ -255,6 +269,29 @@ function committed(
   }
 }
 
+/** A node adds the nodes that its handler has named with the commit in which it succeeds, and with no other one. */
+function judgeParts(
+  { asked, applied }: Extract<StoreEvent, { kind: "COMMITTED" }>,
+  runs: ReadonlyMap<string, RunAccount>,
+): void {
+  const spawns = new Map(asked.changes.flatMap(({ id, spawn }) => (spawn === undefined ? [] : [[id, spawn] as const])));
+  for (const { after } of applied) {
+    const run = runs.get(after.job.jobId);
+    if (run === undefined || after.node === null) continue;
+    const spawn = spawns.get(after.id);
+    const mayAdd = after.state === "SUCCEEDED" && run.parts.expected(after.node) !== undefined;
+    if ((spawn !== undefined) !== mayAdd)
+      throw new Violation(`${after.id} is ${after.state} and has ${spawn === undefined ? "not " : ""}added its nodes`);
+    addPart(run, spawn);
+  }
+}
+
+function addPart(run: RunAccount | undefined, part: NewPart | undefined): void {
+  if (run === undefined || part === undefined) return;
+  run.parts.add(part);
+  run.graph = run.parts.graph;
+}
+
 function created(
   event: StoreEvent,
   row: ExecutionRow,
@@ -263,7 +300,7 @@ function created(
 ): void {
   if (row.node === null || row.node < 0) return;
   const run = runs.get(row.job.jobId);
-  const node = run?.graph.nodes[row.node];
+  const node = run?.parts.nodeOf(row.node);
   // Another checker judges compensations.
   if (isCompensation(row.node)) return put(row);
   if (run === undefined || node === undefined) throw new Violation(`${row.id} is a node of no run`);

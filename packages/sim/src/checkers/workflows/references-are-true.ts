@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { type ExecutionRow, isCompensation, nodeOfCompensation, type RunRow } from "@mainspring/server/testing";
 import type { SimEvent } from "../../history.ts";
 import { type Checker, Violation } from "../checker.ts";
-import { addedRows, isChildRun, isOver, isRun, type Ledger } from "../recurring/ledger.ts";
+import { addedRows, assignedIn, isChildRun, isOver, isRun, type Ledger } from "../recurring/ledger.ts";
 import type { Graph, NodeReference, Reference } from "./graphs-come-out-right.ts";
 import { ResultsAccount } from "./results-account.ts";
 
@@ -36,7 +36,7 @@ export function referencesAreTrue(ledger: Ledger, graphs: () => ReadonlyMap<stri
       if (event.kind === "WENT_BACK") oracle.wentBack(event.runs);
       if (event.kind !== "COMMITTED" || event.outcome.status !== "APPLIED") return;
       oracle.counted(event.asked.runs, new Set(event.outcome.missedRuns));
-      for (const { id, attempt } of event.asked.assigned) oracle.assignedIn.set(attemptOf(id, attempt), oracle.number);
+      for (const { id, attempt } of assignedIn(event)) oracle.assignedIn.set(attemptOf(id, attempt), oracle.number);
       for (const { after } of event.applied) if (after.node !== null && isOver(after.state)) oracle.ended(after);
     },
     noticed(event) {

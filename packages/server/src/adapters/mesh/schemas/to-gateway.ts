@@ -32,6 +32,7 @@ const Assignment = Type.Object({
   maxAttempts: Count,
   scheduledAt: Instant,
   steps: Type.Optional(Bytes),
+  maySpawn: Type.Optional(Type.Literal(true)),
 });
 
 const tokens = { workerId: Id, tokens: Type.Array(TokenSchema) };

@@ -93,6 +93,12 @@ const Wait = Type.Object({
   isRecorded: Type.Boolean(),
 });
 
+const Spawned = Type.Object({
+  graph: Count,
+  definitions: Count,
+  payloads: Type.Array(Type.Object({ node: Count, payload: Count })),
+});
+
 const Result = Type.Object({
   ...tokenFields,
   workerId: Id,
@@ -106,6 +112,7 @@ const Result = Type.Object({
   ),
   waits: Type.Optional(Type.Array(Wait)),
   branch: Type.Optional(Type.String({ pattern: NODE_NAME_PATTERN })),
+  spawn: Type.Optional(Spawned),
 });
 
 const ReportedStep = Type.Object({

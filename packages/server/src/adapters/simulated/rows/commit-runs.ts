@@ -2,6 +2,7 @@ import type { ExecutionId } from "../../../domain/ids.ts";
 import { invariant } from "../../../domain/invariant.ts";
 import type { ShardCommit, ShardOutcome } from "../../../ports/store.ts";
 import type { Command } from "../../../ports/store-commands.ts";
+import type { NodeBirth } from "../../../ports/store-runs.ts";
 import type { AppliedChange, AppliedRun } from "../history.ts";
 import { unstorableNode } from "../storable.ts";
 import type { StoreData } from "../store-data.ts";
@@ -28,6 +29,7 @@ export function commitRuns(
 ): RunsOutcome {
   const outcome: RunsOutcome = { runs: [], nodes: [], missedRuns: [], notBorn: [], refused: [] };
   const changed = new Set(applied.map(({ after }) => after.id));
+  for (const { id, spawn } of asked.changes) if (spawn !== undefined && changed.has(id)) data.runs.addPart(spawn);
   for (const change of asked.runs) {
     const { run, wasRevision, revision, mode, paused, mapCounts, after: ends = [], outcome: end } = change;
     const before = data.runs.get(run);
@@ -49,7 +51,7 @@ export function commitRuns(
     if (message !== null) outcome.refused.push({ id, message });
     else if (!isJustified || data.executions.get(id) !== undefined) outcome.notBorn.push(id);
     else {
-      const row = nodeRow(data, birth, { updatedAt: data.now(), commitNumber });
+      const row = bornRow(birth, nodeRow(data, birth, { updatedAt: data.now(), commitNumber }));
       data.executions.insert(row);
       outcome.nodes.push(row);
       if (birth.workflow !== undefined) putChildRun(data, row, birth.workflow);
@@ -74,4 +76,8 @@ export function addCommands(
     const added = isEnd ? { ...command, shard } : command;
     return data.commands.add(added) ? [added] : [];
   });
+}
+
+function bornRow({ assigned }: NodeBirth, row: ExecutionRow): ExecutionRow {
+  return assigned === undefined ? row : { ...row, ...assigned, state: "RUNNING", queue: "HELD", attempt: 1 };
 }

@@ -82,6 +82,8 @@ export function nodeRow(
 ): ExecutionRow {
   const { pool, handler, requires, priority, scheduledAt, policy, concurrencyKey, concurrencyLimit } = row;
   const graph = run === undefined ? undefined : graphOfRun(data, run);
+  const ofParts = data.runs.partsOf(row.jobId).flatMap((part) => part.payloads);
+  const payloads = [...(graph?.payloads ?? []), ...ofParts];
   const job: NewJob = {
     ...{
       jobId: row.jobId,
@@ -97,7 +99,7 @@ export function nodeRow(
       ...{ concurrencyLimit, uniqueKey: null, labels: {} },
     },
     queue: row.queue === "WAITING" ? "WAITING" : "READY",
-    payload: graph?.payloads.find(({ node }) => node === row.node)?.payload ?? null,
+    payload: payloads.find(({ node }) => node === row.node)?.payload ?? null,
   };
   const origin = { trigger: "NODE", retryOf: null, jobVersion: row.jobVersion, dueAt: row.dueAt } as const;
   return {

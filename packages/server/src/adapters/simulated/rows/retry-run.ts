@@ -50,11 +50,15 @@ function hasResults(data: StoreData, kept: KeptNodes): boolean {
 }
 
 function insert(data: StoreData, by: Incarnation, asked: NewRetry): void {
-  const { queue, deadline, roots, retryOf, jobVersion, kept, outcome, mapCounts, idempotency: _, ...rest } = asked;
+  const { queue, deadline, roots, retryOf, jobVersion, kept, outcome, mapCounts, parts, ...others } = asked;
+  const { idempotency: _, ...rest } = others;
   const job: NewJob = { ...rest, queue: "READY" };
   settleByRetry(data, retryOf);
   if (job.definition.uniqueKey !== null) data.uniqueKeys.take(job);
   const run = putRun(data, job, retryOf, kept, outcome, mapCounts);
+  for (const part of data.runs.partsOf(retryOf)) {
+    if (parts.includes(part.first)) data.runs.addPart({ ...part, run: asked.executionId });
+  }
   const row = runRow(newRow(job, { trigger: "RETRY", retryOf, jobVersion }), queue, deadline);
   const nodes = roots.map((root) => nodeRow(data, root, { updatedAt: root.createdAt, commitNumber: 0 }, row));
   const rows = [row, ...nodes];

@@ -1,7 +1,7 @@
 import type { ExecutionId, JobId, ShardId } from "../../../domain/ids.ts";
 import type { KeptNodes } from "../../../domain/workflow/kept-nodes.ts";
 import type { MapCount } from "../../../domain/workflow/map-counts.ts";
-import type { NodePayload, RunMode, RunOutcome } from "../../../ports/store-runs.ts";
+import type { NewPart, NodePayload, RunMode, RunOutcome } from "../../../ports/store-runs.ts";
 
 /** A row of the simulated table. Rows are replaced, never changed. */
 export interface RunRow {
@@ -34,15 +34,22 @@ export interface GraphRow {
 export class RunTable {
   readonly #runs: Map<ExecutionId, RunRow>;
   readonly #graphs: Map<JobId, Map<number, GraphRow>>;
+  /** Parts of runs, by the number of their first node. */
+  readonly #parts: Map<ExecutionId, readonly NewPart[]>;
 
-  constructor(runs: Iterable<[ExecutionId, RunRow]> = [], graphs: Iterable<[JobId, Map<number, GraphRow>]> = []) {
+  constructor(
+    runs: Iterable<[ExecutionId, RunRow]> = [],
+    graphs: Iterable<[JobId, Map<number, GraphRow>]> = [],
+    parts: Iterable<[ExecutionId, readonly NewPart[]]> = [],
+  ) {
     this.#runs = new Map(runs);
     this.#graphs = new Map(Array.from(graphs, ([jobId, versions]) => [jobId, new Map(versions)]));
+    this.#parts = new Map(parts);
   }
 
   /** A copy of the table with the same rows. */
   copy(): RunTable {
-    return new RunTable(this.#runs, this.#graphs);
+    return new RunTable(this.#runs, this.#graphs, this.#parts);
   }
 
   get(run: ExecutionId): RunRow | undefined {
@@ -65,6 +72,19 @@ export class RunTable {
 
   remove(run: ExecutionId): void {
     this.#runs.delete(run);
+    this.#parts.delete(run);
+  }
+
+  addPart(part: NewPart): void {
+    const parts = [...this.partsOf(part.run), part];
+    this.#parts.set(
+      part.run,
+      parts.sort((a, b) => a.first - b.first),
+    );
+  }
+
+  partsOf(run: ExecutionId): readonly NewPart[] {
+    return this.#parts.get(run) ?? [];
   }
 
   isWorkflow(jobId: JobId): boolean {

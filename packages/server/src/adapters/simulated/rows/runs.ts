@@ -15,6 +15,7 @@ import type {
   RunFilter,
   RunSummary,
   RunView,
+  StoredPart,
   StoreRuns,
 } from "../../../ports/store-runs.ts";
 import { byText } from "../sorted-list.ts";
@@ -46,10 +47,15 @@ export function load(data: StoreData, ids: readonly ExecutionId[], isKnown?: IsK
       {
         ...{ row: candidateOf(row), mode, paused, outcome, revision, kept, mapCounts },
         ...{ workflow, stored, executions, items },
+        parts: partsOf(data, id),
         signalled: data.signals.signalled(id),
       },
     ];
   });
+}
+
+function partsOf(data: StoreData, run: ExecutionId): StoredPart[] {
+  return data.runs.partsOf(run).map(({ run: _run, payloads: _payloads, ...part }) => part);
 }
 
 /** See StoreRuns.items. */
@@ -154,6 +160,7 @@ export function getRun(data: StoreData, tenant: string, id: ExecutionId): RunVie
     payload: row.job.payload,
     ...{ result: row.result, error: row.error, counts, kept: run.kept },
     mapCounts: run.mapCounts,
+    parts: partsOf(data, id),
     retriedBy: data.runs.retriesOf(id).slice(0, RETRIES),
   };
 }

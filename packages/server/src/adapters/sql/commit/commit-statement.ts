@@ -16,6 +16,7 @@ import {
   runningAnswer,
   runningValues,
 } from "../workflows/running.ts";
+import { SPAWNED, spawnedValues } from "../workflows/spawned.ts";
 import { journalText } from "./journal.ts";
 import { MARKED, MARKS, stepped, steppedValues } from "./step-records.ts";
 
@@ -30,6 +31,7 @@ interface Shape {
   planning?: boolean;
   stepping?: boolean;
   running?: boolean;
+  spawning?: boolean;
 }
 
 /**
@@ -44,6 +46,7 @@ const textOf = ({
   planning = false,
   stepping = false,
   running = false,
+  spawning = false,
 }: Shape) => `
 WITH fence AS MATERIALIZED (
   SELECT s.id FROM (SELECT unnest($1::int2[]) AS id, unnest($2::int8[]) AS epoch) f
@@ -53,7 +56,7 @@ WITH fence AS MATERIALIZED (
   SELECT coalesce(bit_or(1::bigint << id), 0) AS mask FROM fence
 )${changing ? changed({ replacing, planning, stepping, running }) : ""}${stepping ? stepped(holds) : ""}${assigning ? ASSIGNED : ""}${
   changing && assigning ? DONE : ""
-}${planning ? planned(holds, { running }) : ""}${running ? ran(holds) : ""}
+}${planning ? planned(holds, { running }) : ""}${running ? ran(holds) : ""}${spawning ? SPAWNED : ""}
 SELECT (SELECT array_agg(id) FROM fence), ${changing ? MISSED : "NULL"}, ${assigning ? unexpected(running) : "NULL"}${
   planning ? plannedAnswer(holds) : running ? ", NULL, NULL" : ""
 }${running ? runningAnswer(holds) : ""}`;
@@ -126,9 +129,10 @@ export const WHOLE_TEXT = textOf({ changing: true, assigning: true, replacing: t
 /** A tick in which nodes of workflows end mostly has nothing else that is rare. */
 const RUNNING = fewerParameters(textOf({ changing: true, assigning: true, running: true }));
 export const RUNNING_TEXT = RUNNING.text;
-export const WHOLE_RUNNING_TEXT = textOf({
-  ...{ changing: true, assigning: true, replacing: true, planning: true, stepping: true, running: true },
-});
+const WHOLE = { changing: true, assigning: true, replacing: true, planning: true, stepping: true, running: true };
+export const WHOLE_RUNNING_TEXT = textOf(WHOLE);
+/** Handlers rarely add nodes to their runs. */
+export const SPAWNING_TEXT = textOf({ ...WHOLE, spawning: true });
 /**
  * Without a backlog, a tick either ends or assigns something, mostly one row. The setup of unused parts would be most
  * of such a tick's cost.
@@ -181,6 +185,8 @@ export function commitStatement(batch: readonly ShardCommit[], now: EpochMs): St
   const whole = () => [...values, ...replacedValues(replaced), ...plannedValues(batch), ...steppedValues(marks, steps)];
   if (batch.some(isRunning)) {
     const all = [...whole(), ...runningValues(batch, marks), plannedNodes(batch), ...lastRunningValues(batch)];
+    if (marks.some(({ spawn }) => spawn !== undefined))
+      return { name: "commit_spawning", text: SPAWNING_TEXT, values: [...all, ...spawnedValues(marks)] };
     if (isStepping || isPlanning || replaced.length > 0)
       return { name: "commit_whole_running", text: WHOLE_RUNNING_TEXT, values: all };
     return { name: "commit_running", text: RUNNING.text, values: RUNNING.pick(all) };

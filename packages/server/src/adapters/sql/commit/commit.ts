@@ -6,6 +6,7 @@ import type { Connections } from "../connection/connections.ts";
 import { isDataError, isRefusal, storeError } from "../connection/errors.ts";
 import { persistently } from "../connection/persistently.ts";
 import { addedCommands } from "../workflows/added-commands.ts";
+import { spawnedBytes } from "../workflows/spawned.ts";
 import { type CommitAnswer, commitAnswer, commitStatement } from "./commit-statement.ts";
 import { findOffendingRows, type OffendingRow, without } from "./offending-rows.ts";
 import type { RaisedLevels } from "./raised-levels.ts";
@@ -73,6 +74,8 @@ export class Committer {
     return persistently(async () => {
       if (batch.some(({ steps }) => steps.length > 0)) await this.#levels.raise("DURABLE_STEPS");
       if (batch.some(({ runs, births }) => runs.length + births.length > 0)) await this.#levels.raise("WORKFLOWS");
+      const spawns = batch.some(({ changes }) => changes.some(({ spawn }) => spawn !== undefined));
+      if (spawns) await this.#levels.raise("SPAWNED_NODES");
       const statement = commitStatement(batch, this.#now());
       return commitAnswer(await this.#db.run("commit", statement, this.#connectionOf(batch)));
     });
@@ -159,7 +162,7 @@ function notBornOf(commit: ShardCommit, answer: CommitAnswer, offending: readonl
 function weightOf(commit: ShardCommit): ChunkLimit {
   let bytes = 0;
   let count = 1;
-  for (const change of commit.changes) bytes += change.result?.length ?? 0;
+  for (const change of commit.changes) bytes += (change.result?.length ?? 0) + spawnedBytes(change);
   for (const plan of commit.plans) count += plan.created.length;
   for (const step of commit.steps) bytes += step.data?.length ?? 0;
   count += commit.steps.length + commit.births.length + commit.commands.length;

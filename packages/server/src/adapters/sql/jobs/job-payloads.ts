@@ -15,10 +15,11 @@ export function payloadOf(e: string, j: string): string {
  * @param e alias of the execution in the statement
  */
 export function payloadOfNode(e: string): string {
-  return `(SELECT (
+  return `coalesce((SELECT (
       SELECT w.payload FROM workflow_payloads w
       WHERE w.job_id = ${workflowOf("r")} AND w.version = r.job_version AND w.node = ${e}.node
-    ) FROM executions r WHERE r.id = ${e}.job_id)`;
+    ) FROM executions r WHERE r.id = ${e}.job_id),
+    (SELECT p.payload FROM workflow_part_payloads p WHERE p.run = ${e}.job_id AND p.node = ${e}.node))`;
 }
 
 /**

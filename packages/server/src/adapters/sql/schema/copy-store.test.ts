@@ -63,7 +63,7 @@ describe("copying a store into another database", () => {
     assert.deepEqual(await rowsOf(from), rows);
     const levels = "SELECT version, needs_level FROM mainspring.schema_migrations WHERE needs_level > 2 ORDER BY 1";
     assert.deepEqual(await asked(to, levels), await asked(from, levels));
-    assert.equal((await asked(to, levels)).length, 2);
+    assert.equal((await asked(to, levels)).length, 3);
     const counts = Object.entries(rows).map(([name, found]) => ({ name, rows: found.length }));
     assert.deepEqual([copied, told], [counts, counts]);
   });
@@ -194,7 +194,9 @@ async function filled(server: TestServer): Promise<pg.ClientConfig> {
     const skips = [{ from: 1, to: 9, count: 101, reason: "PAUSED" as const }];
     await scene.applied(job.shard, { plans: [fire(scene, job, { skips })] });
     const run = await started(scene, { graph: EVERY_BYTE, payloads: [{ node: 0, payload: EVERY_BYTE }] });
-    await scene.applied(run.shard, { changes: [nodeEnds(scene, run, 0, { branch: AWKWARD })] });
+    const bytes = { graph: EVERY_BYTE, definitions: EVERY_BYTE, payloads: [{ node: 4, payload: EVERY_BYTE }] };
+    const spawn = { run: run.executionId, spawner: 0, first: 4, nodes: 1, ...bytes };
+    await scene.applied(run.shard, { changes: [nodeEnds(scene, run, 0, { branch: AWKWARD, spawn })] });
     await store.close();
   }
   const id = "gen_random_uuid()";

@@ -37,6 +37,7 @@ const TABLES = [
   ...["pools", "dead_letter_runs", "job_payloads", "nodes", "plans", "job_names", "skips"],
   ...["tzdata_versions", "tzdata_changeovers", "handler_policies", "execution_steps", "attempt_logs"],
   ...["signals", "workflow_graphs", "workflow_payloads", "workflow_runs"],
+  ...["workflow_parts", "workflow_part_payloads"],
 ];
 const FUNCTIONS = ["label_terms(text)", "recurrence_type(text)"];
 

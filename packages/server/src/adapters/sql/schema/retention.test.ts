@@ -14,6 +14,7 @@ import type { SqlStore } from "../sql-store.ts";
 import { asked, hurriedRuntime, openTestStore, startTestServer, type TestServer } from "../testing/databases.ts";
 
 const DAY_MS = 86_400_000;
+const BYTES = Buffer.from("1");
 const RETENTION = { days: 30, deadDays: 90 };
 const JANUARY = Date.UTC(2030, 0, 15);
 
@@ -172,12 +173,17 @@ describe("retention on PostgreSQL", () => {
   it("drops a month with its runs and their graphs, and keeps the month of an open run", async () => {
     const [open, over] = [await started(scene), await started(scene)];
     for (const run of [open, over]) {
-      const changes = [0, 1].map((node) => nodeEnds(scene, run, node, { finishedAt: JANUARY }));
+      const part = { run: run.executionId, spawner: 1, first: 4, nodes: 1, payloads: [{ node: 4, payload: BYTES }] };
+      const spawn = { ...part, graph: BYTES, definitions: BYTES };
+      const changes = [0, 1].map((node) =>
+        nodeEnds(scene, run, node, { finishedAt: JANUARY, ...(node === 1 && { spawn }) }),
+      );
       await scene.applied(run.shard, { changes });
     }
     await scene.applied(over.shard, { changes: [runEnds(scene, over, { finishedAt: JANUARY })] });
     const counts = async () => {
       const tables = ["executions", "jobs", "workflow_runs", "workflow_graphs", "workflow_payloads"];
+      tables.push("workflow_parts", "workflow_part_payloads");
       const [row] = await asked(
         database,
         `SELECT ${tables.map((t) => `(SELECT count(*)::int4 FROM ${t})`).join(", ")}`,
@@ -185,12 +191,12 @@ describe("retention on PostgreSQL", () => {
       return row;
     };
     await store.maintain(Date.UTC(2030, 6, 1), RETENTION);
-    assert.deepEqual(await counts(), [4, 2, 2, 2, 2], "the row of a run goes after those of its nodes");
+    assert.deepEqual(await counts(), [4, 2, 2, 2, 2, 2, 2], "the row of a run goes after those of its nodes");
     await store.maintain(Date.UTC(2030, 6, 1), RETENTION);
-    assert.deepEqual(await counts(), [3, 1, 1, 1, 1]);
+    assert.deepEqual(await counts(), [3, 1, 1, 1, 1, 1, 1]);
     await scene.applied(open.shard, { changes: [runEnds(scene, open, { finishedAt: Date.UTC(2030, 5, 1) })] });
     await store.maintain(Date.UTC(2030, 6, 2), RETENTION);
-    assert.deepEqual(await counts(), [0, 0, 0, 0, 0]);
+    assert.deepEqual(await counts(), [0, 0, 0, 0, 0, 0, 0]);
     assert.ok(!(await partitions()).some((name) => name.endsWith("2030_01")));
     await store.close();
   });

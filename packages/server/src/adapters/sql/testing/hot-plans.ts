@@ -13,6 +13,7 @@ import {
   PLANNING_TEXT,
   REPLACING_TEXT,
   RUNNING_TEXT,
+  SPAWNING_TEXT,
   STEPPING_TEXT,
   WHOLE_RUNNING_TEXT,
   WHOLE_TEXT,
@@ -28,6 +29,7 @@ import { ACTIVE } from "../jobs/named-jobs.ts";
 import * as recurrences from "../recurring/recurrences.ts";
 import { createPartition, monthOf } from "../schema/partitions.ts";
 import type { SqlStore } from "../sql-store.ts";
+import { READ_PARTS } from "../workflows/parts.ts";
 import { COUNT_RESULTS } from "../workflows/retry-run.ts";
 import {
   KEYED_RUNS,
@@ -60,10 +62,12 @@ const HOT: [name: string, purpose: Purpose, text: string, index: RegExp, plans?:
   ["commit_whole", "commit", WHOLE_TEXT, /_pkey$/, "plans_pkey"],
   ["commit_running", "commit", RUNNING_TEXT, /_pkey$/],
   ["commit_whole_running", "commit", WHOLE_RUNNING_TEXT, /_pkey$/, "plans_pkey"],
+  ["commit_spawning", "commit", SPAWNING_TEXT, /_pkey$/, "plans_pkey"],
   ["runs", "read", READ_RUNS, /_pkey$/],
   ["graphs", "read", READ_GRAPHS, /_pkey$/],
   ["results", "read", READ_RESULTS, /_pkey$/],
   ["kept", "read", READ_KEPT, /_pkey$/],
+  ["parts", "read", READ_PARTS, /_pkey$/],
   ["origins", "read", READ_ORIGINS, /_pkey$/],
   ["nodes", "read", READ_NODES, /_job_id_scheduled_at_idx$/],
   ["items", "read", READ_ITEMS, /_job_id_scheduled_at_idx$/],

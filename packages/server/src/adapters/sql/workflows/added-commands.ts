@@ -6,6 +6,9 @@ import { COMMAND_CODES } from "../connection/codes.ts";
 
 /** Part of the commit statement for commands between the owners of runs and of their nodes with concurrency keys; see running.ts. */
 
+/** Number of parameters of the part. */
+export const COMMAND_COLUMNS = 7;
+
 /**
  * Adds commands. The end of a node is told only if this statement writes it, and goes to the shard of the run. A command
  * about a node is left out if the change of its run is missed, because the change is what asks for it.

@@ -1,4 +1,4 @@
-import type { NewNode } from "../../../ports/store-runs.ts";
+import type { NewNode, NodeBirth } from "../../../ports/store-runs.ts";
 import { float8s, int2s, int4s, int8s, texts, uuids } from "../connection/arrays.ts";
 import { QUEUE_CODES, STATE_CODES, STEPS_MARK_CODES, TRIGGER_CODES } from "../connection/codes.ts";
 import { policyText, requiresText } from "../jobs/job-columns.ts";
@@ -39,6 +39,8 @@ const COLUMNS = [
   ["node", "int4"],
   ["item", "int4"],
   ["steps", "int2"],
+  ["worker_id", "text"],
+  ["gateway", "text"],
 ] as const;
 
 /** Number of parameters of `newNodes`. */
@@ -51,11 +53,13 @@ const NAMES = COLUMNS.map(([name]) => name);
  * @param updatedAt SQL expression: time of the write
  */
 export const nodeInsert = (updatedAt: string) =>
-  `INSERT INTO executions (${NAMES.join(", ")}, updated_at, state, trigger, has_unique_key, settled)
-  SELECT ${NAMES.map((name) => `n.${name}`).join(", ")}, ${updatedAt}, ${STATE_CODES.PENDING}, ${TRIGGER_CODES.NODE}, false, ${OF_RUN}`;
+  `INSERT INTO executions (${NAMES.join(", ")}, updated_at, state, attempt, trigger, has_unique_key, settled)
+  SELECT ${NAMES.map((name) => `n.${name}`).join(", ")}, ${updatedAt},
+    CASE WHEN n.worker_id IS NULL THEN ${STATE_CODES.PENDING} ELSE ${STATE_CODES.RUNNING} END,
+    CASE WHEN n.worker_id IS NULL THEN 0 ELSE 1 END, ${TRIGGER_CODES.NODE}, false, ${OF_RUN}`;
 
 /** Values of `newNodes`, in the order of the ids, so that adjacent rows are adjacent in every index. */
-export function newNodeValues(nodes: readonly NewNode[]): unknown[] {
+export function newNodeValues(nodes: readonly (NewNode & Pick<NodeBirth, "assigned">)[]): unknown[] {
   const rows = [...nodes].sort((a, b) => (a.row.id < b.row.id ? -1 : 1));
   return [
     uuids(rows, (n) => n.row.id),
@@ -80,5 +84,7 @@ export function newNodeValues(nodes: readonly NewNode[]): unknown[] {
     int4s(rows, (n) => n.row.node ?? null),
     int4s(rows, (n) => n.row.item ?? null),
     int2s(rows, ({ row: { steps } }) => (steps === undefined ? null : STEPS_MARK_CODES[steps])),
+    texts(rows, ({ assigned }) => assigned?.workerId ?? null),
+    texts(rows, ({ assigned }) => assigned?.gateway ?? null),
   ];
 }

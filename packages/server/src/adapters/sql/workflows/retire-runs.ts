@@ -46,15 +46,20 @@ export const HAS_NO_NODES = `CASE WHEN ${isRun("r")} THEN
 const RUNS = 1_000;
 const WORKFLOWS = 50;
 
+/** The arrays, unlike joins, have the planner find the rows by their keys. */
 const FORGET_RUNS = `
   WITH page AS MATERIALIZED (
     SELECT run AS id FROM workflow_runs WHERE run > $1 AND run < $2 ORDER BY run LIMIT ${RUNS}
   ), gone AS (
     DELETE FROM workflow_runs w USING page p WHERE w.run = p.id AND NOT EXISTS (SELECT FROM executions e WHERE e.id = w.run)
+    RETURNING w.run
+  ), parted AS (
+    DELETE FROM workflow_parts w WHERE w.run = ANY(ARRAY(SELECT run FROM gone))
+  ), emptied AS (
+    DELETE FROM workflow_part_payloads w WHERE w.run = ANY(ARRAY(SELECT run FROM gone))
   )
   SELECT id FROM page ORDER BY id DESC LIMIT 1`;
 
-/** The array, unlike a join, has the planner find the payloads by their key. */
 const FORGET_GRAPHS = `
   WITH page AS MATERIALIZED (
     SELECT job_id AS id FROM workflow_graphs WHERE job_id > $1 AND job_id < $2 ORDER BY job_id LIMIT ${WORKFLOWS}

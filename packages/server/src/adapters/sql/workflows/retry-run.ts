@@ -15,6 +15,7 @@ import { lockJob } from "../jobs/locked-job.ts";
 import { claimIdempotencyKeys } from "../submit/idempotency-keys.ts";
 import { claimUniqueKeys } from "../submit/unique-keys.ts";
 import { rootStatements } from "./insert-workflows.ts";
+import { keepParts } from "./parts.ts";
 
 const INSERT = `
   WITH r AS (
@@ -90,6 +91,7 @@ async function hasResults(session: Session, kept: KeptNodes): Promise<boolean> {
 async function insert(session: Session, asked: NewRetry, limit: ChunkLimit): Promise<void> {
   await session.run({ text: SETTLE, values: [asked.retryOf] });
   await session.run({ text: INSERT, values: valuesOf(asked) });
+  await keepParts(session, asked);
   for (const statement of rootStatements(asked.roots, limit)) await session.run(statement());
 }
 

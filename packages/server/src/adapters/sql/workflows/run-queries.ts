@@ -11,6 +11,7 @@ import { isLater } from "../executions/of-job.ts";
 import { payloadOfNode } from "../jobs/job-payloads.ts";
 import { uuidFloor } from "../schema/partitions.ts";
 import { isChildRun } from "./kinds-of-rows.ts";
+import { readParts } from "./parts.ts";
 import { KEPT, keptFrom, mapCountsFrom, outcomeFrom } from "./retry-run.ts";
 
 /** Reads of runs of workflows for the api. */
@@ -118,6 +119,7 @@ export async function getRun(db: Connections, tenant: string, id: ExecutionId): 
   const [row] = await db.run("query", { text: GET_RUN, values: [id, tenant] });
   if (row === undefined) return null;
   const counted = await db.run("query", { text: COUNT_NODES, values: [id] });
+  const parts = await readParts(db, "query", [id]);
   const [workflow, graph, definitions, payload, result, error, kept, mapCounts, retriedBy] = row.slice(
     RUN_LENGTH,
   ) as DetailRow;
@@ -126,6 +128,7 @@ export async function getRun(db: Connections, tenant: string, id: ExecutionId): 
     revision: (row.slice(SUMMARY_LENGTH) as RunRow)[3],
     ...{ workflow, graph, definitions, payload, result, error: errorFrom(error), kept: keptFrom(kept) },
     mapCounts: mapCountsFrom(mapCounts),
+    parts: parts.get(id) ?? [],
     retriedBy: JSON.parse(retriedBy) as ExecutionId[],
     counts: Object.fromEntries(counted.map(([state, count]) => [stateOf(state as number), count])),
   };

@@ -23,6 +23,7 @@ import { isComplete } from "../schema/late-indexes.ts";
 import { STATEMENT } from "../submit/submit.ts";
 import { isVanishedKey } from "../submit/submit-keyed.ts";
 import { isChildRun, isRun } from "./kinds-of-rows.ts";
+import { readParts } from "./parts.ts";
 import { KEPT, keptFrom, mapCountsFrom, outcomeFrom, retryRun } from "./retry-run.ts";
 
 /**
@@ -33,6 +34,7 @@ export const READ_RUNS = `
     (SELECT w.paused FROM workflow_runs w WHERE w.run = e.id), (SELECT w.revision FROM workflow_runs w WHERE w.run = e.id),
     (SELECT w.outcome FROM workflow_runs w WHERE w.run = e.id), (SELECT ${KEPT} FROM workflow_runs w WHERE w.run = e.id),
     (SELECT w.map_counts FROM workflow_runs w WHERE w.run = e.id),
+    (SELECT true FROM workflow_parts p WHERE p.run = e.id LIMIT 1),
     (SELECT string_agg(DISTINCT s.execution_id::text, ',') FROM signals s WHERE s.run = e.id AND s.taken_by IS NULL)
   FROM (SELECT unnest($1::uuid[]) AS id) a JOIN executions e ON e.id = a.id
   WHERE ${isRun("e")} AND e.queue <> ${QUEUE_CODES.NONE}`;
@@ -134,6 +136,12 @@ async function load(db: Connections, ids: readonly ExecutionId[], isKnown: IsKno
   const open = rows.map(runFrom);
   const isNew = ({ row, workflow }: OpenRun) => isKnown?.(workflow, row.jobVersion) !== true;
   const graphs = await readGraphs(db, open.filter(isNew));
+  // The parts come before the rows of their nodes, so that a node whose row is read has a part.
+  const parts = await readParts(
+    db,
+    "read",
+    open.filter(({ hasParts }) => hasParts).map(({ row }) => row.id),
+  );
   const executions = await readNodes(
     db,
     open.map(({ row }) => row.id),
@@ -144,7 +152,9 @@ async function load(db: Connections, ids: readonly ExecutionId[], isKnown: IsKno
   return open.flatMap((run): LoadedRun[] => {
     const stored = graphs.get(keyOf(run.workflow, run.row.jobVersion)) ?? null;
     if (stored === null && isNew(run)) return [];
-    return [{ ...run, stored, ...rowsOf(run.row.id, executions, items) }];
+    const { hasParts: _, ...known } = run;
+    const rest = { parts: parts.get(run.row.id) ?? [], ...rowsOf(run.row.id, executions, items) };
+    return [{ ...known, stored, ...rest }];
   });
 }
 
@@ -175,7 +185,9 @@ type IsKnown = Parameters<StoreRuns["load"]>[1];
 type OpenRun = Pick<
   LoadedRun,
   "row" | "workflow" | "mode" | "paused" | "outcome" | "revision" | "kept" | "mapCounts" | "signalled"
->;
+> & {
+  hasParts: boolean;
+};
 type RunColumns = [
   workflow: JobId | null,
   mode: number,
@@ -184,15 +196,19 @@ type RunColumns = [
   outcome: string | null,
   kept: string | null,
   mapCounts: string | null,
+  hasParts: boolean | null,
   signalled: string | null,
 ];
 
 function runFrom(columns: Row): OpenRun {
-  const [workflow, mode, paused, revision, outcome, kept, mapCounts, signalled] = columns.slice(-8) as RunColumns;
+  const [workflow, mode, paused, revision, outcome, kept, mapCounts, hasParts, signalled] = columns.slice(
+    -9,
+  ) as RunColumns;
   const row = candidateFrom(columns);
   return {
     ...{ row, workflow: workflow ?? row.jobId, mode: runModeOf(mode), paused, outcome: outcomeFrom(outcome), revision },
     ...{ kept: keptFrom(kept), mapCounts: mapCountsFrom(mapCounts), signalled: signalled?.split(",") ?? [] },
+    hasParts: hasParts === true,
   };
 }
 

@@ -3,7 +3,7 @@ import type { RowChange, ShardCommit } from "../../../ports/store.ts";
 import type { NodeBirth, RunChange } from "../../../ports/store-runs.ts";
 import { bools, int2s, int4s, texts, uuids } from "../connection/arrays.ts";
 import { RUN_MODE_CODES } from "../connection/codes.ts";
-import { ADDED_ANSWER, added, addedValues } from "./added-commands.ts";
+import { ADDED_ANSWER, added, addedValues, COMMAND_COLUMNS } from "./added-commands.ts";
 import { NODE_COLUMNS, newNodes, newNodeValues, nodeInsert } from "./new-nodes.ts";
 import { mapCountsText } from "./retry-run.ts";
 
@@ -18,6 +18,8 @@ export const PLANNED_NODES = NODE + NODE_COLUMNS;
 const FENCE = PLANNED_NODES + 1;
 const WORKFLOW = FENCE + 1;
 const COMMAND = WORKFLOW + 1;
+/** Number of the first parameter behind these parts. */
+export const NEXT = COMMAND + COMMAND_COLUMNS;
 
 /**
  * Writes runs, and creates executions of nodes, each of a sub-workflow with its run. The execution of a node exists only if every execution after which the commit creates it has
@@ -72,7 +74,7 @@ export const BRANCHED = ", branch = coalesce(c.branch, e.branch)";
 export function isRunning({ changes, runs, births, plans, expected, commands }: ShardCommit): boolean {
   return (
     runs.length + births.length + commands.length > 0 ||
-    changes.some(({ branch }) => branch !== undefined) ||
+    changes.some(({ branch, spawn }) => branch !== undefined || spawn !== undefined) ||
     expected.some(({ isNode }) => isNode) ||
     plans.some(({ created }) => created.some(({ row }) => row.node !== undefined))
   );

@@ -533,6 +533,13 @@ export declare type Assign = Message<"mainspring.worker.v1.Assign"> & {
    * @generated from field: uint64 epoch = 9;
    */
   epoch: bigint;
+
+  /**
+   * The attempt runs a node of a workflow whose handler may add nodes to the run: `Finished.spawned`.
+   *
+   * @generated from field: bool may_spawn = 10;
+   */
+  maySpawn: boolean;
 };
 
 /**
@@ -796,6 +803,15 @@ export declare type Finished = Message<"mainspring.worker.v1.Finished"> & {
    * @generated from field: optional string branch = 11;
    */
   branch?: string | undefined;
+
+  /**
+   * With OUTCOME_SUCCEEDED, and only if the Assign had may_spawn: nodes that the handler adds to the run of its node, at most 1000
+   * with 1 MiB. They are part of the run if the end of the attempt is durable. The gateway or the owner fails the attempt if the
+   * run does not take them.
+   *
+   * @generated from field: repeated mainspring.worker.v1.SpawnedNode spawned = 12;
+   */
+  spawned: SpawnedNode[];
 };
 
 /**
@@ -803,6 +819,42 @@ export declare type Finished = Message<"mainspring.worker.v1.Finished"> & {
  * Use `create(FinishedSchema)` to create a new message.
  */
 export declare const FinishedSchema: GenMessage<Finished>;
+
+/**
+ * A node that a handler adds to the run of its own node.
+ *
+ * @generated from message mainspring.worker.v1.SpawnedNode
+ */
+export declare type SpawnedNode = Message<"mainspring.worker.v1.SpawnedNode"> & {
+  /**
+   * Unique among the nodes that the attempt adds: 1 to 64 characters of A-Z, a-z, 0-9, "_", "." and "-".
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * JSON text of an object: the fields of a node of POST /v1/workflows without `name`, `payload`, `map` and `compensate`, and
+   * `detached`: whether nodes that depend on the node of the handler do not wait for this one. `dependsOn` names nodes that the
+   * attempt adds.
+   *
+   * @generated from field: bytes definition = 2;
+   */
+  definition: Uint8Array;
+
+  /**
+   * JSON text; empty: none. References name nodes that the attempt adds, "$input" and "$spawner", the node of the handler.
+   *
+   * @generated from field: bytes payload = 3;
+   */
+  payload: Uint8Array;
+};
+
+/**
+ * Describes the message mainspring.worker.v1.SpawnedNode.
+ * Use `create(SpawnedNodeSchema)` to create a new message.
+ */
+export declare const SpawnedNodeSchema: GenMessage<SpawnedNode>;
 
 /**
  * A wait of a suspended execution. The execution runs again, as the next attempt, when the first of its waits is over or a signal

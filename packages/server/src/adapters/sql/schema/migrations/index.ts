@@ -21,6 +21,7 @@ import { workflowActs } from "./0020-workflow-acts.ts";
 import { compensations } from "./0021-compensations.ts";
 import { maps } from "./0022-maps.ts";
 import { subWorkflows } from "./0025-sub-workflows.ts";
+import { parts } from "./0026-parts.ts";
 
 export interface Migration {
   /** Version of the schema after the migration; versions grow. */
@@ -59,4 +60,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 21, name: "compensations", sql: compensations },
   { version: 22, name: "maps", sql: maps },
   { version: 25, name: "sub-workflows", sql: subWorkflows },
+  { version: 26, name: "parts", sql: parts },
 ];

@@ -1,6 +1,6 @@
-import type { ExecutionPolicy } from "../domain/job.ts";
-import { allSteps } from "../domain/workflow/all-steps.ts";
-import type { StoredNode } from "../domain/workflow/definition.ts";
+import type { ExecutionPolicy } from "../job.ts";
+import { allSteps } from "./all-steps.ts";
+import type { StoredNode } from "./definition.ts";
 
 /**
  * Definitions of a workflow's nodes as the store keeps them: lines of JSON, each an array of nodes. A policy that an
@@ -10,6 +10,10 @@ import type { StoredNode } from "../domain/workflow/definition.ts";
 /** Number of nodes on a line, and in one step of encoding and decoding. */
 const LINE_NODES = 500;
 const NEW_LINE = 0x0a;
+
+/** Every runtime has these. The types of the pure part know none of a runtime. */
+declare const TextEncoder: new () => { encode(text: string): Uint8Array };
+declare const TextDecoder: new () => { decode(bytes: Uint8Array): string };
 
 type WrittenNode = Omit<StoredNode, "policy"> & { policy: ExecutionPolicy | number };
 

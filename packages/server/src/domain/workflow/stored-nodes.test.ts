@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { DEFAULT_POLICY } from "../domain/job.ts";
-import type { StoredNode } from "../domain/workflow/definition.ts";
+import { DEFAULT_POLICY } from "../job.ts";
+import type { StoredNode } from "./definition.ts";
 import { decodeNodes, encodingNodes } from "./stored-nodes.ts";
 
 const RARE = { ...DEFAULT_POLICY, timeoutMs: 1 };
