@@ -28,11 +28,6 @@ function cancel(stage: Stage): void {
   story.tell({ kind: "LOADED", asked: [RUN], rows: [row], since: story.batch.number, term: story.state.term });
 }
 
-/** Assigns what the batch before has created. @returns assignments by name */
-function assigned(stage: Stage): Record<string, Assignment> {
-  return Object.fromEntries(stage.commit().assigns.map((assign) => [stage.name(assign.executionId), assign]));
-}
-
 describe("a handler that adds nodes", () => {
   it("has them written with the end of its node, and the first of them created only if that is written", () => {
     const [stage, assign] = staged();
@@ -51,8 +46,7 @@ describe("a handler that adds nodes", () => {
   it("lets the nodes after its own wait for all of them but the detached ones", () => {
     const [stage, assign] = staged();
     stage.spawn(assign, stage.nodes({ x: [], y: [], d: [] }, ["d"]));
-    stage.commit();
-    const nodes = assigned(stage);
+    const nodes = stage.assigned();
     assert.deepEqual(Object.keys(nodes).sort(), ["a/d", "a/x", "a/y"]);
     stage.end(nodes["a/x"] as Assignment);
     assert.deepEqual(names(stage, stage.commit()), []);
@@ -65,8 +59,7 @@ describe("a handler that adds nodes", () => {
   it("fails for the nodes after its own with one of them", () => {
     const [stage, assign] = staged({ a: [], z: ["a"], f: [{ node: "a", when: "FAILED" }] });
     stage.spawn(assign, stage.nodes({ x: [] }));
-    stage.commit();
-    stage.end(assigned(stage)["a/x"] as Assignment, "FAILED");
+    stage.end(stage.assigned()["a/x"] as Assignment, "FAILED");
     const batch = stage.commit();
     assert.deepEqual(stage.born(batch), [{ name: "f", after: ["a/x"] }]);
   });
@@ -74,12 +67,11 @@ describe("a handler that adds nodes", () => {
   it("may add nodes that add nodes", () => {
     const [stage, assign] = staged();
     stage.spawn(assign, stage.nodes({ x: [] }));
-    stage.commit();
-    const { "a/x": x } = assigned(stage);
+    const { "a/x": x } = stage.assigned();
     stage.spawn(x as Assignment, stage.nodes({ y: [] }));
     const batch = stage.commit();
     assert.deepEqual(stage.born(batch), [{ name: "a/x/y", after: ["a/x"] }]);
-    stage.end(assigned(stage)["a/x/y"] as Assignment);
+    stage.end(only(batch.assigns));
     assert.deepEqual(names(stage, stage.commit()), ["z"]);
   });
 
@@ -146,8 +138,7 @@ describe("a handler that adds nodes", () => {
   it("of an item of a map fails", () => {
     const stage = new Stage({ m: [] }, "FAIL_FAST", null, { nodes: [] }, { m: { maxRunning: 2, tolerate: 0 } });
     stage.load({}).counted("m", 1);
-    stage.commit();
-    const { "m[0]": item } = assigned(stage);
+    const { "m[0]": item } = stage.assigned();
     assert.equal(item?.maySpawn, undefined);
     stage.story.finish(item as Assignment, { spawn: stage.nodes({ x: [] }) });
     assert.match(changesOf(stage.commit()).find(({ id }) => id === stage.id("m[0]"))?.error?.message ?? "", /map/);
@@ -196,8 +187,7 @@ describe("a run with added nodes", () => {
   it("cancels live ones with the others", () => {
     const [stage, assign] = staged();
     stage.spawn(assign, stage.nodes({ x: [] }));
-    stage.commit();
-    const { "a/x": x } = assigned(stage);
+    const { "a/x": x } = stage.assigned();
     cancel(stage);
     stage.commit();
     stage.story.finish(x as Assignment, { state: "CANCELLED" });
@@ -218,8 +208,7 @@ describe("a run with added nodes", () => {
   it("ends at its deadline", () => {
     const [stage, assign] = staged();
     stage.spawn(assign, stage.nodes({ x: [] }));
-    stage.commit();
-    const { "a/x": x } = assigned(stage);
+    const { "a/x": x } = stage.assigned();
     stage.story.later(DEADLINE_MS);
     stage.commit();
     stage.story.finish(x as Assignment, { state: "CANCELLED" });
