@@ -19,6 +19,7 @@ import { readShards, releaseShards, takeOver } from "./commit/take-over.ts";
 import { type ConnectionLoad, Connections, type ConnectionsOptions, type Session } from "./connection/connections.ts";
 import { persistently } from "./connection/persistently.ts";
 import { explained, preflight } from "./connection/preflight.ts";
+import { events } from "./events/events.ts";
 import { logs } from "./executions/attempt-logs.ts";
 import { deadLetters } from "./executions/dead-letters.ts";
 import { listExecutions } from "./executions/execution-lists.ts";
@@ -63,6 +64,8 @@ export interface SqlStoreOptions extends Omit<ConnectionsOptions, "schema">, Pic
   schema?: string | null;
   /** Feature level of the program; default: that of this program. */
   level?: number;
+  /** Whether the node writes lifecycle events now; default: never. */
+  events?: () => boolean;
 }
 
 /**
@@ -101,7 +104,7 @@ async function prepare(db: Connections, home: Home, options: SqlStoreOptions): P
 }
 
 function store(db: Connections, claim: Claim, options: SqlStoreOptions): SqlStore {
-  const { runtime, isShared = false, level = FEATURE_LEVEL } = options;
+  const { runtime, isShared = false, level = FEATURE_LEVEL, events: isTelling = () => false } = options;
   const levels = new RaisedLevels(db);
   const committer = new Committer(db, levels, () => runtime.now());
   return {
@@ -117,6 +120,7 @@ function store(db: Connections, claim: Claim, options: SqlStoreOptions): SqlStor
     handlers: handlers(db),
     steps: steps(db, levels),
     logs: logs(db),
+    events: events(db),
     submit: (batch) => submit(db, levels, batch, runtime.now()),
     commit: (batch) => committer.commit(batch),
     takeOver: async (shards, owner) => {
@@ -136,7 +140,7 @@ function store(db: Connections, claim: Claim, options: SqlStoreOptions): SqlStor
     readShards: () => readShards(db),
     releaseShards: (shards) => releaseShards(db, shards),
     recover: (shards) => recover(db, shards),
-    poll: (shards, ahead) => poll(db, shards, ahead),
+    poll: (shards, ahead) => poll(db, shards, ahead, isTelling()),
     readWaiting: (shards, dueUntil, limit) => reads.readWaiting(db, shards, dueUntil, limit),
     waitingFlows: (...asked) => reads.waitingFlows(db, ...asked),
     readFlows: (...asked) => reads.readFlows(db, ...asked),
