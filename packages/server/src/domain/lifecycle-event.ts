@@ -1,4 +1,5 @@
 import type { EventKind, ExecutionState, Trigger } from "@mainspring/contract/enums";
+import { type Candidate, isNode } from "./execution.ts";
 import type { EpochMs, ExecutionId, JobId, WorkerId } from "./ids.ts";
 
 /**
@@ -63,3 +64,16 @@ export const NO_EVENT_FIELDS = {
   ...{ attempt: 0, workerId: null, state: null, reason: null, scheduledAt: null, createdAt: null },
   ...{ startedAt: null, finishedAt: null, failures: 0, lost: 0, errorName: null },
 } as const;
+
+/** Fields of every event about an execution. */
+export function eventFields(row: Candidate): Omit<LifecycleEvent, "kind" | "at"> {
+  const { id, jobId, tenant, pool, handler, attempt, scheduledAt, failures, lost, jobVersion } = row;
+  const { state, node = null, item = null } = row;
+  const ofNode = isNode(row);
+  return {
+    ...NO_EVENT_FIELDS,
+    ...{ executionId: id, jobId: ofNode ? null : jobId, tenant, pool, handler, attempt, state },
+    ...{ workflowId: ofNode ? jobId : null, node: ofNode ? node : null, item },
+    ...{ scheduledAt, failures, lost, jobVersion },
+  };
+}

@@ -1,15 +1,8 @@
 import type { EventKind, Trigger } from "@mainspring/contract/enums";
-import {
-  type AttemptState,
-  type Candidate,
-  type EndedAttempt,
-  type ExecutionError,
-  type FinalState,
-  isNode,
-} from "../domain/execution.ts";
+import type { AttemptState, Candidate, EndedAttempt, ExecutionError, FinalState } from "../domain/execution.ts";
 import type { EpochMs, ExecutionId, JobId, ShardId, WorkerId } from "../domain/ids.ts";
 import type { Skip } from "../domain/recurrence.ts";
-import { type LifecycleEvent, NO_EVENT_FIELDS } from "../domain/lifecycle-event.ts";
+import { eventFields, type LifecycleEvent, NO_EVENT_FIELDS } from "../domain/lifecycle-event.ts";
 import type { Batch, ShardDraft } from "./batch.ts";
 import type { Assigned, Entry } from "./entry.ts";
 import type { Planned } from "./recurring/plans.ts";
@@ -40,13 +33,13 @@ export function tellCreated(
   trigger: Trigger,
   createdAt: EpochMs,
 ): void {
-  if (state.events) add(batch, shard, { ...about(row), kind: "JobCreated", at: createdAt, trigger, createdAt });
+  if (state.events) add(batch, shard, { ...eventFields(row), kind: "JobCreated", at: createdAt, trigger, createdAt });
 }
 
 /** The current attempt of an execution was assigned to a worker. */
 export function tellAssigned({ state, batch, now }: Step, row: Candidate, { workerId }: Assigned): void {
   if (!state.events) return;
-  add(batch, row.shard, { ...about(row), kind: "JobAssigned", at: now, workerId, state: "SCHEDULED" });
+  add(batch, row.shard, { ...eventFields(row), kind: "JobAssigned", at: now, workerId, state: "SCHEDULED" });
 }
 
 /**
@@ -62,13 +55,13 @@ export function tellStarted(
   if (!state.events || startedAt === null || assigned.isStartTold) return;
   assigned.isStartTold = true;
   const { workerId } = assigned;
-  add(batch, row.shard, { ...about(row), kind: "JobStarted", at: startedAt, workerId, state: "RUNNING", startedAt });
+  add(batch, row.shard, { ...eventFields(row), kind: "JobStarted", at: startedAt, workerId, state: "RUNNING", startedAt });
 }
 
 /** The run of a workflow was opened. */
 export function tellOpened({ state, batch, now }: Step, row: Candidate): void {
   if (!state.events) return;
-  add(batch, row.shard, { ...about(row), kind: "JobStarted", at: now, state: "RUNNING", startedAt: now });
+  add(batch, row.shard, { ...eventFields(row), kind: "JobStarted", at: now, state: "RUNNING", startedAt: now });
 }
 
 /** An attempt has ended. @param next state of the execution after it */
@@ -80,7 +73,7 @@ export function tellAttemptEnded(
 ): void {
   if (!state.events || !isFailure(end)) return;
   add(batch, row.shard, {
-    ...{ ...about(row), kind: "JobFailed", at: finishedAt, workerId, state: next, reason: end },
+    ...{ ...eventFields(row), kind: "JobFailed", at: finishedAt, workerId, state: next, reason: end },
     ...{ startedAt, finishedAt, errorName: error?.name ?? null },
   });
 }
@@ -105,7 +98,7 @@ export function tellEnded(
   const workerId: WorkerId | null = ended?.workerId ?? null;
   const startedAt = ended === null ? (row.queue === "OPEN" ? row.startedAt : null) : ended.startedAt;
   add(batch, row.shard, {
-    ...{ ...about(row), kind: END_KINDS[end], at: finishedAt, workerId, state: end, reason },
+    ...{ ...eventFields(row), kind: END_KINDS[end], at: finishedAt, workerId, state: end, reason },
     ...{ startedAt, finishedAt, errorName: error?.name ?? null },
   });
 }
@@ -152,17 +145,4 @@ function add(batch: Batch, shard: ShardId, event: LifecycleEvent): void {
   const draft = batch.shard(shard);
   if (draft.events === null) draft.events = [event];
   else draft.events.push(event);
-}
-
-/** Fields of every event about an execution. */
-function about(row: Candidate): Omit<LifecycleEvent, "kind" | "at"> {
-  const { id, jobId, tenant, pool, handler, attempt, scheduledAt, failures, lost, jobVersion } = row;
-  const { state, node = null, item = null } = row;
-  const ofNode = isNode(row);
-  return {
-    ...NO_EVENT_FIELDS,
-    ...{ executionId: id, jobId: ofNode ? null : jobId, tenant, pool, handler, attempt, state },
-    ...{ workflowId: ofNode ? jobId : null, node: ofNode ? node : null, item },
-    ...{ scheduledAt, failures, lost, jobVersion },
-  };
 }

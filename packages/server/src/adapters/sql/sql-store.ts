@@ -20,6 +20,7 @@ import { type ConnectionLoad, Connections, type ConnectionsOptions, type Session
 import { persistently } from "./connection/persistently.ts";
 import { explained, preflight } from "./connection/preflight.ts";
 import { events } from "./events/events.ts";
+import { EventInbox } from "./events/inbox.ts";
 import { logs } from "./executions/attempt-logs.ts";
 import { deadLetters } from "./executions/dead-letters.ts";
 import { listExecutions } from "./executions/execution-lists.ts";
@@ -106,22 +107,23 @@ async function prepare(db: Connections, home: Home, options: SqlStoreOptions): P
 function store(db: Connections, claim: Claim, options: SqlStoreOptions): SqlStore {
   const { runtime, isShared = false, level = FEATURE_LEVEL, events: isTelling = () => false } = options;
   const levels = new RaisedLevels(db);
+  const inbox = new EventInbox(isTelling, levels);
   const committer = new Committer(db, levels, () => runtime.now());
   return {
     queries: queries(db),
     leases: sqlLeases(db),
     connectionLoad: () => db.load(),
     checkWrites: () => db.checkWrites(),
-    jobs: jobs(db, () => runtime.now()),
+    jobs: jobs(db, inbox, () => runtime.now()),
     recurrences: recurrences(db),
-    runs: runs(db, () => runtime.now()),
-    deadLetters: deadLetters(db),
+    runs: runs(db, () => runtime.now(), inbox),
+    deadLetters: deadLetters(db, inbox),
     timeZones: timeZones(db),
     handlers: handlers(db),
     steps: steps(db, levels),
     logs: logs(db),
     events: events(db),
-    submit: (batch) => submit(db, levels, batch, runtime.now()),
+    submit: (batch) => submit(db, levels, inbox, batch, runtime.now()),
     commit: (batch) => committer.commit(batch),
     takeOver: async (shards, owner) => {
       // Without the claim, another server may rightfully own the shards, and would take them back.
@@ -180,14 +182,14 @@ function queries(db: Connections): StoreQueries {
   };
 }
 
-function jobs(db: Connections, now: () => number): StoreJobs {
+function jobs(db: Connections, inbox: EventInbox, now: () => number): StoreJobs {
   const changing = <T>(change: (session: Session) => Promise<T>) =>
     persistently(() => db.transaction("submit", change), isVanishedKey);
   return {
-    replace: (asked) => changing((session) => replaceJob(session, asked, now)),
-    putNamed: (asked) => changing((session) => putNamed(session, asked, now)),
-    delete: (asked) => changing((session) => deleteJob(session, asked)),
-    run: (asked) => changing((session) => run(session, asked)),
+    replace: (asked) => changing((session) => replaceJob(session, asked, now, inbox)),
+    putNamed: (asked) => changing((session) => putNamed(session, asked, now, inbox)),
+    delete: (asked) => changing((session) => deleteJob(session, asked, inbox)),
+    run: (asked) => changing((session) => run(session, asked, inbox)),
     order: (tenant, command) => changing((session) => order(session, tenant, command)),
   };
 }

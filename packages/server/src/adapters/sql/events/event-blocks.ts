@@ -1,5 +1,6 @@
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 import type { LifecycleEvent } from "../../../domain/lifecycle-event.ts";
+import { asWritten } from "../../../ports/told-events.ts";
 import { eventBytes, eventsFrom, MalformedEvents } from "./event-bytes.ts";
 
 /**
@@ -74,17 +75,4 @@ function contentOf(bytes: Uint8Array, flags: number): Uint8Array {
   } catch (error) {
     throw new MalformedEvents("a block cannot be inflated", { cause: error });
   }
-}
-
-/** The event of what the commit has written; none if it has not. */
-function asWritten(
-  event: LifecycleEvent,
-  missed: ReadonlySet<string>,
-  held: ReadonlySet<string>,
-): readonly LifecycleEvent[] {
-  const { executionId, jobId, kind, at } = event;
-  if (executionId === null) return jobId !== null && missed.has(jobId) ? [] : [event];
-  if (kind === "JobCreated" && held.has(executionId))
-    return [{ ...event, kind: "JobSkipped", state: "SKIPPED", reason: "UNIQUE_KEY_HELD", finishedAt: at }];
-  return missed.has(executionId) ? [] : [event];
 }
