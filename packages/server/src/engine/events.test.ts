@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import { eventId, type LifecycleEvent } from "../domain/lifecycle-event.ts";
 import { deadLetterRefused } from "./attempts/dead-letter-refused.ts";
 import type { Batch } from "./batch.ts";
+import { RUN, Stage } from "./testing/run-stage.ts";
 import { candidate, changesOf, only, START, Story } from "./testing/story.ts";
 
 function telling(): Story {
@@ -87,6 +88,30 @@ describe("lifecycle events of a batch", () => {
     const row = candidate();
     const late = { ...row, policy: { ...row.policy, startBefore: START - 1 } };
     assert.deepEqual(kindsOf(telling().hint(late).commit()), [["JobSkipped", "SKIPPED", "START_BEFORE_PASSED"]]);
+  });
+
+  it("are taken back with the nodes of a run whose last end the store has refused", () => {
+    const stage = new Stage({ a: [], b: ["a"], c: ["b"] }, "FAIL_FAST", null, undefined, undefined, telling().worker("w1", { slots: 2 })).hint("a");
+    const { story } = stage;
+    const a = only(story.commit().assigns);
+    stage.load({ a: "PENDING" });
+    const { batch } = stage.story.finish(a);
+    const nodeB = { executionId: stage.id("b"), jobId: null, workflowId: RUN, node: stage.number("b") };
+    const ofB = eventsOf(batch).filter(({ executionId }) => executionId === stage.id("b"));
+    assert.deepEqual(
+      ofB.map(({ kind, attempt }) => [kind, attempt]),
+      [
+        ["JobCreated", 0],
+        ["JobAssigned", 1],
+      ],
+    );
+    for (const { executionId, jobId, workflowId, node } of ofB)
+      assert.deepEqual({ executionId, jobId, workflowId, node }, nodeB);
+    batch.withdraw(RUN);
+    assert.deepEqual(
+      eventsOf(batch).filter(({ executionId }) => executionId === stage.id("b")),
+      [],
+    );
   });
 
   it("take members of the inbox once, until their batch is answered", () => {
