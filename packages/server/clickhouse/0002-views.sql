@@ -110,7 +110,9 @@ FROM (
     SELECT tenant, execution_id, attempt, argMax(events.handler, version) AS handler, argMax(run_ms, version) AS attempt_ms
     FROM events
     WHERE attempt > 0 AND run_ms IS NOT NULL AND at >= {from:DateTime64(3, 'UTC')} AND at < {to:DateTime64(3, 'UTC')}
-    GROUP BY tenant, execution_id, attempt)
+    GROUP BY tenant, execution_id, attempt
+    -- The duration of an attempt whose worker was lost is not known.
+    HAVING countIf(kind = 'JobFailed' AND reason = 'WORKER_LOST') = 0)
 GROUP BY tenant, handler
 ORDER BY p95_ms DESC, tenant, handler;
 

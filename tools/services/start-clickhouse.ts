@@ -1,0 +1,80 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pythonWith } from "./python-packages.ts";
+
+const FOLDER = join(import.meta.dirname, "clickhouse");
+
+/** The engine of ClickHouse for tests, on a new and empty data folder, behind a part of its HTTP interface. */
+export interface TestClickHouse {
+  /** URL without a database. */
+  readonly url: string;
+  /** Kills the engine as a power cut would. */
+  kill(): Promise<void>;
+  /** Starts a killed engine again, at the same address and with its data. */
+  restart(): Promise<void>;
+  /** Stops the engine and removes its data. */
+  stop(): Promise<void>;
+}
+
+export interface ClickHouseOptions {
+  /** Version that the engine claims to have. Default: its own. */
+  version?: string;
+  /** Regular expression of statements that are refused as for a user without the right. Default: none. */
+  deny?: string;
+  /** User and password that the engine asks for. Default: the user `default` without a password. */
+  user?: { name: string; password: string };
+}
+
+/** Starts the engine. It ends with this process at the latest. */
+export async function startClickHouse({ version, deny, user }: ClickHouseOptions = {}): Promise<TestClickHouse> {
+  const constraints = join(FOLDER, "constraints.txt");
+  const python = await pythonWith({ name: "chdb-core", constraints, isAlone: true });
+  const folder = await mkdtemp(join(tmpdir(), "clickhouse-"));
+  const environment = {
+    ...(version !== undefined && { SHIM_VERSION: version }),
+    ...(deny !== undefined && { SHIM_DENY: deny }),
+    ...(user !== undefined && { SHIM_USER: user.name, SHIM_PASSWORD: user.password }),
+  };
+  const start = (port: number) => startProcess(python, join(folder, "data"), { ...environment, SHIM_PORT: String(port) });
+  let { child, port } = await start(0);
+  const kill = async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill("SIGKILL");
+    await once(child, "exit");
+  };
+  return {
+    url: `http://127.0.0.1:${port}`,
+    kill,
+    async restart() {
+      ({ child, port } = await start(port));
+    },
+    async stop() {
+      await kill();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The process ends when its standard input is closed, also where this process is killed. */
+async function startProcess(python: string, data: string, environment: Record<string, string>) {
+  const identity = randomUUID();
+  const child = spawn(python, [join(FOLDER, "server.py"), data, identity], {
+    stdio: ["pipe", "pipe", "inherit"],
+    env: { ...process.env, ...environment },
+  });
+  const port = await portOf(child);
+  const answer = await fetch(`http://127.0.0.1:${port}/identity`);
+  if ((await answer.text()) !== identity) throw new Error(`another program answers on the port ${port}`);
+  return { child, port };
+}
+
+async function portOf(child: ChildProcess): Promise<number> {
+  const [line] = await Promise.race([once(child.stdout as NodeJS.EventEmitter, "data"), once(child, "exit")]);
+  const port = Number(String(line).trim());
+  if (!(port > 0) || child.exitCode !== null) throw new Error(`the engine of ClickHouse did not start: ${line}`);
+  return port;
+}
