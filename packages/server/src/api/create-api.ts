@@ -126,7 +126,6 @@ export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
   const letters = new DeadLetterRuns({ store, bus, runtime, log });
 
   await collectRoutes(app, about.version);
-  lifecycleEventsRoute(app, { feed, runtime, turns: intake.turns, seats });
   const handlers = new JobHandlers({ store, bus, inbox, runtime, lacking });
   submitRoute(app, { intake, pools, runtime, handlers });
   batchRoute(app, { intake, pools, runtime, handlers }, log);
@@ -148,6 +147,7 @@ export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
   eventsRoute(app, { reader, followers, runtime });
   const explain = explainer({ ...asking, store, reader, offers: handlers.offers, reasonsOfRun: runExplainer(runs) });
   explainRoute(app, explain);
+  lifecycleEventsRoute(app, { feed, runtime, turns: intake.turns, seats });
   const submits = { submitter, ownShards, zones, intake, handlers, pools, orderings };
   routesOfRuns(app, { ...deps, ...submits, runs, live, seats, reader, explain, commands });
   scheduleRoutes(app, runtime, intake.turns);

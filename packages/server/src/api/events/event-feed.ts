@@ -6,12 +6,12 @@ import type { Turns } from "../../ports/turns.ts";
 import { EventLog, LoggedRow } from "./event-log.ts";
 import { encodePosition } from "./position-token.ts";
 
-/** Interval of the reads while there are followers and no hints, in milliseconds. */
+/** Interval of the reads while there are followers, no rows and no hints, in milliseconds. */
 const READ_EVERY_MS = 500;
-/** Shortest interval of two reads, in milliseconds. */
+/** Interval of the reads while there are rows or hints, in milliseconds. */
 const READ_AGAIN_MS = 50;
 /** Largest number of rows of one read. */
-export const PAGE_ROWS = 500;
+export const PAGE_ROWS = 2_000;
 
 export interface EventFeedDependencies {
   events: StoreEvents;
@@ -123,19 +123,19 @@ export class EventFeed {
     this.#isReading = true;
     this.#isHinted = false;
     this.#readMs = this.#deps.runtime.monotonicMs();
-    let isWhole = true;
+    let isEmpty = true;
     try {
-      isWhole = await this.#readPage();
+      isEmpty = await this.#readPage();
       this.#isFailing = false;
     } catch (error) {
       if (!this.#isFailing) this.#deps.log.warn({ err: error }, "the api cannot read events, and tries again");
       this.#isFailing = true;
     }
     this.#isReading = false;
-    this.#schedule(isWhole && !this.#isHinted ? READ_EVERY_MS : READ_AGAIN_MS);
+    this.#schedule(isEmpty && !this.#isHinted ? READ_EVERY_MS : READ_AGAIN_MS);
   }
 
-  /** @returns whether the page has all rows that there are */
+  /** @returns whether there were no rows; a page of some rows need not have all that there are */
   async #readPage(): Promise<boolean> {
     const { events } = this;
     const position = this.#position ?? new Map(await events.newest());
@@ -148,7 +148,7 @@ export class EventFeed {
       return true;
     }
     await this.#add(rows, position);
-    return rows.length < PAGE_ROWS;
+    return rows.length === 0;
   }
 
   async #add(rows: readonly EventRow[], from: EventPosition): Promise<void> {
