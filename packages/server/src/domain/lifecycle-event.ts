@@ -1,4 +1,5 @@
 import type { EventKind, ExecutionState, Trigger } from "@mainspring/contract/enums";
+import { type Candidate, isNode } from "./execution.ts";
 import type { EpochMs, ExecutionId, JobId, WorkerId } from "./ids.ts";
 
 /**
@@ -9,10 +10,13 @@ export interface LifecycleEvent {
   kind: EventKind;
   /** Instant of the change: of a start or an end, the instant at which the attempt started or ended. */
   at: EpochMs;
-  /** null: the event is about a job (JobReplaced, JobDeleted, and JobCreated of a recurring job). */
+  /**
+   * null: the event is about a job: JobReplaced, JobDeleted, JobCreated of a recurring job, and JobSkipped of instants that
+   * its plan has skipped, of which `scheduledAt` is the first.
+   */
   executionId: ExecutionId | null;
-  /** Job of the execution; of the execution of a node, that of its workflow's run. */
-  jobId: JobId;
+  /** Job of the execution; null: the execution is that of a node, and its run has the job. */
+  jobId: JobId | null;
   /** Run of the workflow whose node the execution is. */
   workflowId: ExecutionId | null;
   /** Number of the node in its workflow. */
@@ -22,16 +26,21 @@ export interface LifecycleEvent {
   tenant: string;
   pool: string;
   handler: string;
+  /** Known of JobCreated. */
   trigger: Trigger | null;
   /** Number of the attempt, from 1; 0: no attempt. */
   attempt: number;
   workerId: WorkerId | null;
   /** State after the change. */
   state: ExecutionState | null;
+  /** Reason for the state; of JobFailed, the state in which the attempt has ended. */
   reason: string | null;
   scheduledAt: EpochMs | null;
+  /** Known of JobCreated. */
   createdAt: EpochMs | null;
+  /** Start of the attempt; of a workflow's run, its own. */
   startedAt: EpochMs | null;
+  /** End of the attempt, or of the execution where it ends without one. */
   finishedAt: EpochMs | null;
   failures: number;
   lost: number;
@@ -40,7 +49,31 @@ export interface LifecycleEvent {
   jobVersion: number;
 }
 
-/** Id of an event: that of the execution with the attempt and the kind, or that of the job with its version and the kind. */
-export function eventId({ executionId, jobId, attempt, jobVersion, kind }: LifecycleEvent): string {
-  return executionId === null ? `${jobId}/v${jobVersion}/${kind}` : `${executionId}/${attempt}/${kind}`;
+/**
+ * Id of an event: that of the execution with the attempt and the kind, or that of the job with its version and the kind. Of
+ * skipped instants, that of the job with the first of them.
+ */
+export function eventId({ executionId, jobId, attempt, jobVersion, kind, scheduledAt }: LifecycleEvent): string {
+  if (executionId !== null) return `${executionId}/${attempt}/${kind}`;
+  return kind === "JobSkipped" ? `${jobId}/${scheduledAt}/${kind}` : `${jobId}/v${jobVersion}/${kind}`;
+}
+
+/** Fields that most events do not have, without those that every event has. */
+export const NO_EVENT_FIELDS = {
+  ...{ executionId: null, jobId: null, workflowId: null, node: null, item: null, trigger: null },
+  ...{ attempt: 0, workerId: null, state: null, reason: null, scheduledAt: null, createdAt: null },
+  ...{ startedAt: null, finishedAt: null, failures: 0, lost: 0, errorName: null },
+} as const;
+
+/** Fields of every event about an execution. */
+export function eventFields(row: Candidate): Omit<LifecycleEvent, "kind" | "at"> {
+  const { id, jobId, tenant, pool, handler, attempt, scheduledAt, failures, lost, jobVersion } = row;
+  const { state, node = null, item = null } = row;
+  const ofNode = isNode(row);
+  return {
+    ...NO_EVENT_FIELDS,
+    ...{ executionId: id, jobId: ofNode ? null : jobId, tenant, pool, handler, attempt, state },
+    ...{ workflowId: ofNode ? jobId : null, node: ofNode ? node : null, item },
+    ...{ scheduledAt, failures, lost, jobVersion },
+  };
 }

@@ -18,8 +18,8 @@ export interface StoreEvents {
   newest(): Promise<EventPosition>;
   /** Position before the oldest kept row of each shard. */
   oldest(): Promise<EventPosition>;
-  /** Events in the inbox of the shards, oldest first, without those in `known`. @param limit 1 to 10_000 */
-  readInbox(shards: readonly ShardId[], known: ReadonlySet<string>, limit: number): Promise<InboxEvents[]>;
+  /** Members of the inboxes of the shards, without those in `known`. @param limit 1 to 10_000 */
+  readInbox(shards: readonly ShardId[], known: ReadonlySet<string>, limit: number): Promise<InboxRef[]>;
 }
 
 /** Last row of each shard that a reader has. A shard without an entry: none. */
@@ -27,7 +27,7 @@ export type EventPosition = ReadonlyMap<ShardId, EventRef>;
 
 export interface EventRef {
   epoch: Epoch;
-  /** Grows with each row of the epoch, from 1. */
+  /** Grows with each row of the epoch, with gaps. */
   seq: number;
 }
 
@@ -38,8 +38,24 @@ export interface EventRow extends EventRef {
 }
 
 /** Events that a submit or a change of a job has left for the owner of the shard. */
-export interface InboxEvents {
+export interface InboxRef {
   id: string;
   shard: ShardId;
-  events: readonly LifecycleEvent[];
 }
+
+/** Events that a commit writes for its shard. */
+export interface ToldEvents {
+  /** Number of the row that keeps the events; grows within an epoch. */
+  seq: number;
+  /**
+   * Events of what the commit writes. The store leaves out those of executions that it names in its answer as missed, not
+   * created or refused, and of skips of missed plans. An execution that it creates as SKIPPED gets a JobSkipped in the place
+   * of its JobCreated.
+   */
+  events: readonly LifecycleEvent[];
+  /** Members of the shard's inbox that the commit moves to the kept events. Unknown ones are left out. */
+  inbox: readonly string[];
+}
+
+/** Default of `Retention.eventsMs`. */
+export const EVENTS_KEPT_MS = 3_600_000;

@@ -38,6 +38,8 @@ export interface CommitLoopDependencies {
   zones: TimeZoneRules;
   /** Numbers of rows that reads bring; default: READ_SIZES. */
   readSizes?: ReadSizes | undefined;
+  /** Whether the node writes lifecycle events now; left out: never. */
+  events?: (() => boolean) | undefined;
 }
 
 /** Events of the commit loop for the scheduler. */
@@ -89,6 +91,7 @@ export class CommitLoop {
       readEnds: (mark) => this.#readEnds(mark),
       size: () => this.state.entries.size,
       commands: () => this.state.openCommands,
+      inbox: () => this.state.inbox,
       hasRoom: (flow) => hasRoom(this.state, flow),
       plans: () => this.state.plans.byId.size,
       hasPlanRoom: (flow) => this.state.plans.hasRoom(flow, this.state.limits.plans),
@@ -137,6 +140,7 @@ export class CommitLoop {
 
   /** Steps the machine. @returns whether work is left because the batch was full */
   #step(inputs: readonly Input[]): boolean {
+    this.state.events = this.#deps.events?.() ?? false;
     try {
       const result = step(this.state, this.#batch, inputs, this.#deps.runtime.now());
       for (const want of result.wants) this.#hydrator.read(want);
