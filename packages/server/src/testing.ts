@@ -68,6 +68,7 @@ export { readCron } from "./domain/schedule/cron/cron-text.ts";
 export { firstFire, nextFire } from "./domain/schedule/fires.ts";
 export type { Schedule } from "./domain/schedule/schedule.ts";
 export { spreadShiftMs } from "./domain/schedule/spread.ts";
+export { eventId, type LifecycleEvent } from "./domain/lifecycle-event.ts";
 export { zoneOffsetSec } from "./domain/schedule/testing/offset.ts";
 export { oracleFires } from "./domain/schedule/testing/oracle.ts";
 export { walk } from "./domain/schedule/testing/walk.ts";

@@ -71,6 +71,9 @@ const SPURTS_EVERY = 4;
  * seeds stay unchanged.
  */
 const SMALL_READS_EVERY = 8;
+/** Period of the seeds whose servers write lifecycle events. */
+const EVENTS_EVERY = 20;
+const WITH_EVENTS = 10;
 const SMALL_READS = { waiting: 1, waitingTurn: 20, plans: 1, plansTurn: 20 } as const;
 /** Mean interval at which a node loses its links for minutes, in simulated milliseconds. */
 const LONELY_EVERY_MS = 900_000;
@@ -107,6 +110,11 @@ function isPoison(result: Uint8Array): boolean {
 
 function partOf({ untilMs }: Only, numbers?: ReadonlySet<number>): PlannedPart {
   return { untilMs: untilMs ?? Number.POSITIVE_INFINITY, isWanted: (number) => numbers?.has(number) ?? true };
+}
+
+/** Whether the servers of a seed write lifecycle events. Planted bugs are recorded with the first of these seeds. */
+function hasEvents(seed: number): boolean {
+  return seed % EVENTS_EVERY === WITH_EVENTS && seed > WITH_EVENTS;
 }
 
 class World {
@@ -147,7 +155,7 @@ class World {
     const ledger = new Ledger();
     this.#coverage = new Coverage(ledger);
     const rules = options.tzChanges === true ? { zoneIn, changeovers: () => this.#data.zones.changeovers } : null;
-    const views = viewsOf(rules, () => ({
+    const views = viewsOf(rules, hasEvents(options.seed), () => ({
       servers: () => this.#servers(),
       leases: this.#leases,
       data: this.#data,
@@ -163,6 +171,7 @@ class World {
     });
     this.#data = new StoreData({
       now: () => Math.floor(EPOCH_MS + this.#clock.nowMs),
+      isTelling: () => hasEvents(options.seed),
       refuses: ({ result }) => (result !== null && isPoison(result) ? "the store does not hold this" : null),
     });
     this.#data.observe((event) => this.history.wrote(event));
@@ -319,6 +328,7 @@ class World {
       connectZones: (at, node) => this.#connect(at, node, latencyAtOnce(this.#profile)),
       offered: () => this.#ruleChanges.offered(),
       history: this.history,
+      events: () => hasEvents(this.#options.seed),
       readSizes: this.#options.seed % SMALL_READS_EVERY === 5 ? SMALL_READS : undefined,
     });
     void machine.server.start();

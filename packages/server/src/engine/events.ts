@@ -21,7 +21,7 @@ const END_KINDS: Readonly<Record<FinalState, EventKind>> = {
 };
 
 /** Whether the end of an attempt counts as failed or lost. A released or suspended attempt is one that goes on. */
-export function isFailure(state: AttemptState): boolean {
+function isFailure(state: AttemptState): boolean {
   return state === "FAILED" || state === "TIMED_OUT" || state === "WORKER_LOST";
 }
 

@@ -1,5 +1,6 @@
 import { bornAssignedMutants } from "./born-assigned-mutants.ts";
 import { compensationMutants } from "./compensation-mutants.ts";
+import { eventMutants } from "./event-mutants.ts";
 import { flowMutants } from "./flow-mutants.ts";
 import { gatewayMutants } from "./gateway-mutants.ts";
 import { idMutants } from "./id-mutants.ts";
@@ -28,6 +29,7 @@ export const allMutants: readonly Mutant[] = [
   ...planMutants,
   ...ruleMutants,
   ...flowMutants,
+  ...eventMutants,
   ...idMutants,
   ...stepMutants,
   ...suspensionMutants,

@@ -58,6 +58,8 @@ export interface ServerContext {
   history: History;
   /** Sizes of the scheduler's reads; absent: those of the product. */
   readSizes: SchedulerDependencies["readSizes"];
+  /** Whether the server writes lifecycle events. */
+  events: () => boolean;
 }
 
 /** A server with the same parts as a node, except for sockets: the same scheduler, gateway and submit path. */
@@ -240,8 +242,8 @@ export class SimServer {
       told: () => this.#gateway?.drain(membership.sendsWorkersAway),
     });
     const { leases } = membership;
-    const { readSizes } = this.#context;
-    await new Scheduler({ ...deps, leases, profile, terms: SHARED, readSizes }).start();
+    const { readSizes, events } = this.#context;
+    await new Scheduler({ ...deps, leases, profile, terms: SHARED, readSizes, events }).start();
   }
 
   cancel(executionId: string, shard: number): Promise<void> {

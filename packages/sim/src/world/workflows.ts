@@ -36,6 +36,8 @@ const WITH_SPAWNS = 16;
 const KEYED_NODES = 6;
 /** Seeds with this remainder have workflows with sub-workflows. */
 const SUB_WORKFLOWS = 14;
+/** The same, with lifecycle events. */
+const WITH_EVENTS = 10;
 const ANSWER_WITHIN_MS = 5_000;
 const RETRY_MS = 400;
 /** Longest sleep of a node's handler, in milliseconds. */
@@ -106,10 +108,12 @@ export class Workflows {
    */
   plan(seed: number, count: number, withinMs: number, plansEndMs: number, only: PlannedPart): void {
     // Planted bugs are recorded with the first of these seeds and of those with maps, which stay unchanged.
-    const hasKeyedNodes = seed % ACTS_EVERY === KEYED_NODES && seed > KEYED_NODES;
-    const hasNested = seed % ACTS_EVERY === SUB_WORKFLOWS && seed > SUB_WORKFLOWS;
-    const hasSpawns = seed % ACTS_EVERY === WITH_SPAWNS && seed > WITH_SPAWNS;
     const isEven = seed % (2 * ACTS_EVERY) < ACTS_EVERY;
+    // Lifecycle events of workflows of several kinds.
+    const hasEvents = seed % ACTS_EVERY === WITH_EVENTS && seed > WITH_EVENTS;
+    const hasKeyedNodes = (seed % ACTS_EVERY === KEYED_NODES && seed > KEYED_NODES) || (hasEvents && !isEven);
+    const hasNested = (seed % ACTS_EVERY === SUB_WORKFLOWS && seed > SUB_WORKFLOWS) || (hasEvents && isEven);
+    const hasSpawns = seed % ACTS_EVERY === WITH_SPAWNS && seed > WITH_SPAWNS;
     const compensates = seed % ACTS_EVERY === COMPENSATIONS || (hasKeyedNodes && isEven);
     const hasMaps = (seed % ACTS_EVERY === WITH_MAPS && seed > WITH_MAPS) || (hasKeyedNodes && !isEven);
     const isFurther = compensates || hasMaps || hasKeyedNodes || hasNested || hasSpawns;

@@ -12,7 +12,7 @@ const READ_BYTES = 4 * 1024 * 1024;
  * Keys and sizes of the rows behind a position, some of each shard, and whether retention has removed rows behind it. A shard
  * without a row has one line without a number.
  */
-export const READ_KEYS = `
+const READ_KEYS = `
   SELECT a.shard, o.epoch, o.seq, o.bytes, f.shard IS NOT NULL
   FROM unnest($1::int2[], $2::int8[], $3::int8[]) AS a (shard, epoch, seq)
   LEFT JOIN event_floors f ON f.shard = a.shard AND (f.epoch, f.seq) > (a.epoch, a.seq)
@@ -22,13 +22,13 @@ export const READ_KEYS = `
   ) o ON true
   ORDER BY a.shard, o.epoch, o.seq`;
 
-export const READ_ROWS = `
+const READ_ROWS = `
   SELECT o.shard, o.epoch, o.seq, o.events, o.missed::text, o.held::text
   FROM unnest($1::int2[], $2::int8[], $3::int8[]) AS a (shard, epoch, seq)
   JOIN outbox o ON o.shard = a.shard AND o.epoch = a.epoch AND o.seq = a.seq
   ORDER BY o.shard, o.epoch, o.seq`;
 
-export const READ_NEWEST = `
+const READ_NEWEST = `
   SELECT a.shard, coalesce(o.epoch, f.epoch), coalesce(o.seq, f.seq)
   FROM unnest($1::int2[]) AS a (shard)
   LEFT JOIN event_floors f ON f.shard = a.shard
