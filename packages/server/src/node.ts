@@ -231,7 +231,16 @@ async function join(ground: NodeContext, { store, metrics, membership, address, 
     life.started("presence", () => presence.stop());
     return { failed: new Promise<Error>(() => undefined), share: () => null };
   }
-  const scheduler = new Scheduler({ store, metrics, leases, profile, terms, zones, events: ground.telling.isOn, ...ground });
+  const scheduler = new Scheduler({
+    store,
+    metrics,
+    leases,
+    profile,
+    terms,
+    zones,
+    events: ground.telling.isOn,
+    ...ground,
+  });
   life.started("scheduler", () => scheduler.stop());
   await scheduler.start();
   return { failed: scheduler.failed, share: () => scheduler.share };

@@ -58,6 +58,7 @@ export {
 } from "./domain/ids.ts";
 export { invariant } from "./domain/invariant.ts";
 export type { JobState, JobType } from "./domain/job.ts";
+export { eventId, type LifecycleEvent } from "./domain/lifecycle-event.ts";
 export { defaultPool, type Pool } from "./domain/pool.ts";
 export { DEFAULT_ORDERING, rankOf } from "./domain/rank.ts";
 export type { Plan, RecurrenceRule, Skip } from "./domain/recurrence.ts";
@@ -67,7 +68,6 @@ export { readCron } from "./domain/schedule/cron/cron-text.ts";
 export { firstFire, nextFire } from "./domain/schedule/fires.ts";
 export type { Schedule } from "./domain/schedule/schedule.ts";
 export { spreadShiftMs } from "./domain/schedule/spread.ts";
-export { eventId, type LifecycleEvent } from "./domain/lifecycle-event.ts";
 export { zoneOffsetSec } from "./domain/schedule/testing/offset.ts";
 export { oracleFires } from "./domain/schedule/testing/oracle.ts";
 export { walk } from "./domain/schedule/testing/walk.ts";
