@@ -1,14 +1,19 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { decodePosition } from "@mainspring/server/testing";
 import { Client, type ExecutionSummary, type LifecycleEvent, TerminalError, task, Worker } from "@mainspring/sdk";
+import { decodePosition } from "@mainspring/server/testing";
 import { startPostgres, type TestPostgres } from "../../../tools/services/start-postgres.ts";
 import { LongCommand } from "./testing/command.ts";
 import { FREE } from "./testing/server.ts";
 
 /** Number of jobs of each handler in a round. There is a round before, between and after the kills. */
 const JOBS = 50;
-const FINAL_KINDS = { SUCCEEDED: "JobCompleted", CANCELLED: "JobCancelled", SKIPPED: "JobSkipped", DEAD: "JobDeadLettered" };
+const FINAL_KINDS = {
+  SUCCEEDED: "JobCompleted",
+  CANCELLED: "JobCancelled",
+  SKIPPED: "JobSkipped",
+  DEAD: "JobDeadLettered",
+};
 const ENDS = Object.values(FINAL_KINDS);
 
 /** A server in a process of its own, which keeps its addresses when it is started again. */
@@ -23,7 +28,8 @@ class Server {
   }
 
   async start(): Promise<void> {
-    const addresses = this.httpUrl === "" ? {} : { MAINSPRING_HTTP: new URL(this.httpUrl).host, MAINSPRING_GRPC: this.grpcAddress };
+    const addresses =
+      this.httpUrl === "" ? {} : { MAINSPRING_HTTP: new URL(this.httpUrl).host, MAINSPRING_GRPC: this.grpcAddress };
     this.#command = new LongCommand(["serve"], { ...this.#env, ...addresses });
     const said = await this.#command.says(/api +(http:\/\/[^/\s]+)[^]*workers +(\d\S+)/);
     [, this.httpUrl = "", this.grpcAddress = ""] = said;

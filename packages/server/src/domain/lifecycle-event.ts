@@ -50,8 +50,8 @@ export interface LifecycleEvent {
 }
 
 /**
- * Id of an event: that of the execution with the attempt and the kind, or that of the job with its version and the kind. Of
- * skipped instants, that of the job with the first of them.
+ * Id of an event: that of the execution with the attempt and the kind, or that of the job with its version and the kind. The id
+ * of skipped instants is that of the job with the first of them.
  */
 export function eventId({ executionId, jobId, attempt, jobVersion, kind, scheduledAt }: LifecycleEvent): string {
   if (executionId !== null) return `${executionId}/${attempt}/${kind}`;

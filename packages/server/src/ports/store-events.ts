@@ -1,5 +1,5 @@
-import type { LifecycleEvent } from "../domain/lifecycle-event.ts";
 import type { Epoch, ShardId } from "../domain/ids.ts";
+import type { LifecycleEvent } from "../domain/lifecycle-event.ts";
 
 /**
  * Kept events. `Store.commit` writes the events of a shard with the changes that they tell, under the shard's fence, so the

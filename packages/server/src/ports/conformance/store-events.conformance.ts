@@ -49,7 +49,15 @@ export function eventsConformance(scene: () => Scene): void {
     await emptied();
     const start = await scene().store.events.newest();
     const times = { createdAt: 1, startedAt: 2, finishedAt: 3, failures: 4, lost: 5, jobVersion: 7, errorName: "E" };
-    const whole = event(a, { ...times, trigger: "API", workflowId: b.jobId, node: -2, item: 0, workerId: "w", reason: "R" });
+    const whole = event(a, {
+      ...times,
+      trigger: "API",
+      workflowId: b.jobId,
+      node: -2,
+      item: 0,
+      workerId: "w",
+      reason: "R",
+    });
     const ticks = [
       tick(3, [whole, event(a, { kind: "JobStarted" })], { changes: [scene().succeeded(a)] }),
       tick(9, [event(b)], { changes: [scene().succeeded(b)] }),
@@ -71,7 +79,8 @@ export function eventsConformance(scene: () => Scene): void {
     const job = await scene().submitted({ shard: 5 });
     await emptied();
     const start = await scene().store.events.newest();
-    for (const kind of ["JobAssigned", "JobStarted"] as const) await scene().store.commit([tick(5, [event(job, { kind })])]);
+    for (const kind of ["JobAssigned", "JobStarted"] as const)
+      await scene().store.commit([tick(5, [event(job, { kind })])]);
     await scene().takeOver();
     seq = 0;
     await scene().store.commit([tick(5, [event(job)])]);
@@ -127,11 +136,14 @@ export function eventsConformance(scene: () => Scene): void {
     const [outcome] = await scene().store.commit([tick(6, [...created, ...skips], { plans: [stale, ...others] })]);
     assert.deepEqual(outcome?.missedPlans, [missed.jobId]);
     const [row] = await read(start);
-    assert.deepEqual(row?.events.map((one) => [one.kind, one.executionId ?? one.jobId, one.reason]), [
-      ["JobCreated", made[1]?.row.id, null],
-      ["JobSkipped", made[2]?.row.id, "UNIQUE_KEY_HELD"],
-      ["JobSkipped", job.jobId, null],
-    ]);
+    assert.deepEqual(
+      row?.events.map((one) => [one.kind, one.executionId ?? one.jobId, one.reason]),
+      [
+        ["JobCreated", made[1]?.row.id, null],
+        ["JobSkipped", made[2]?.row.id, "UNIQUE_KEY_HELD"],
+        ["JobSkipped", job.jobId, null],
+      ],
+    );
   });
 
   it("keeps no event of a node that is not created", async () => {
@@ -189,7 +201,10 @@ function inboxConformance(scene: () => Scene, emptied: () => Promise<LifecycleEv
     const known = new Set(members.slice(1).map(({ id }) => id));
     assert.deepEqual(await store.events.readInbox([1, 2], known, 10), members.slice(0, 1));
     const events = await emptied();
-    assert.deepEqual(told(events), Array.from({ length: 4 }, () => "JobCreated API"));
+    assert.deepEqual(
+      told(events),
+      Array.from({ length: 4 }, () => "JobCreated API"),
+    );
     const own = events.find(({ executionId }) => executionId === plain.executionId);
     const { jobId, executionId, createdAt, definition } = plain;
     assert.deepEqual(own, {

@@ -60,7 +60,9 @@ WITH fence AS MATERIALIZED (
 )${changing ? changed({ replacing, planning, stepping, running }) : ""}${stepping ? stepped(holds) : ""}${assigning ? ASSIGNED : ""}${
   changing && assigning ? DONE : ""
 }${planning ? planned(holds, { running }) : ""}${running ? ran(holds) : ""}${spawning ? SPAWNED : ""}${
-  telling ? told(holds, answerOf({ changing, assigning, planning, running }, "NULL::uuid[]"), { planning, running }) : ""
+  telling
+    ? told(holds, answerOf({ changing, assigning, planning, running }, "NULL::uuid[]"), { planning, running })
+    : ""
 }
 SELECT (SELECT array_agg(id) FROM fence), ${
   telling ? "m.* FROM missing m" : answerOf({ changing, assigning, planning, running }, "NULL")

@@ -59,7 +59,9 @@ export function events(db: Connections): StoreEvents {
   return {
     read: (after, limit) => read(db, after, limit, turn++),
     newest: async () =>
-      positionOf(await db.run("query", { name: "newest_events", text: READ_NEWEST, values: [int2s(ALL_SHARDS, same)] })),
+      positionOf(
+        await db.run("query", { name: "newest_events", text: READ_NEWEST, values: [int2s(ALL_SHARDS, same)] }),
+      ),
     oldest: async () => positionOf(await db.run("query", { text: READ_OLDEST })),
     readInbox: async (shards, known, limit) => {
       const values = [shardMask(shards), uuids([...known], same), limit];
@@ -116,7 +118,14 @@ function choose(keys: readonly Key[], limit: number, turn: number): Key[] {
 }
 
 function rowFrom(row: Row): EventRow {
-  const [shard, epoch, seq, bytes, missed, held] = row as [ShardId, number, number, Buffer, string | null, string | null];
+  const [shard, epoch, seq, bytes, missed, held] = row as [
+    ShardId,
+    number,
+    number,
+    Buffer,
+    string | null,
+    string | null,
+  ];
   return { shard, epoch, seq, events: eventsOfRow(bytes, { missed: idsIn(missed), held: idsIn(held) }) };
 }
 
