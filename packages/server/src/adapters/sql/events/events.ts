@@ -5,8 +5,8 @@ import type { Connections, Row } from "../connection/connections.ts";
 import { ofShards, shardMask } from "../connection/shard-mask.ts";
 import { eventsOfRow } from "./event-blocks.ts";
 
-/** Bytes of rows from which on a read returns no further row. */
-const READ_BYTES = 4 * 1024 * 1024;
+/** Bytes of rows from which on a read returns no further row: some thousands of events, which are decoded in one turn. */
+const READ_BYTES = 128 * 1024;
 
 /**
  * Keys and sizes of the rows behind a position, some of each shard, and whether retention has removed rows behind it. A shard
