@@ -53,7 +53,7 @@ export const eventMutants: readonly Mutant[] = [
   {
     name: "a member of the inbox is deleted without its events",
     file: TOLD,
-    find: "coalesce((SELECT b.events FROM bundle b WHERE b.shard = t.shard), ''::bytea) AS events${",
+    find: "coalesce((SELECT b.events FROM event_bundle b WHERE b.shard = t.shard), ''::bytea) AS events${",
     replace: "''::bytea AS events${",
     why: "nobody learns of accepted jobs",
     test: { file: SQL_TEST, name: "leaves the event of each accepted job for its owner, once" },

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import type { ShardId } from "../../domain/ids.ts";
 import { eventFields, eventId, type LifecycleEvent, NO_EVENT_FIELDS } from "../../domain/lifecycle-event.ts";
-import type { NewJob, ShardCommit } from "../store.ts";
+import type { NewJob, NewRecurringJob, RowChange, ShardCommit } from "../store.ts";
 import type { EventPosition, EventRow } from "../store-events.ts";
 import { fire, occurrence, planned, recurring } from "./recurring-scene.conformance.ts";
 import { birth, nodeEnds, nodeId, started } from "./runs-scene.conformance.ts";
@@ -156,6 +156,33 @@ export function eventsConformance(scene: () => Scene): void {
     const [outcome] = await scene().store.commit([tick(asked.shard, events, { changes, births })]);
     assert.deepEqual(outcome?.notBorn, [nodeId(asked.executionId, 3)]);
     assert.deepEqual(idsOf(await read(start)), [`${nodeId(asked.executionId, 2)}/0/JobCreated`]);
+  });
+
+  it("keeps the events of commits that have several rare parts", async () => {
+    const asked = await started(scene());
+    const [first, second] = [
+      await planned(scene(), { shard: asked.shard }),
+      await planned(scene(), { shard: asked.shard }),
+    ];
+    await emptied();
+    const start = await scene().store.events.newest();
+    const part = { graph: Buffer.from("graph"), definitions: Buffer.from("definitions"), payloads: [] };
+    const spawn = { run: asked.executionId, spawner: 1, first: 4, nodes: 1, ...part };
+    const commit = async (node: number, job: NewRecurringJob, more: Partial<RowChange>) => {
+      const made = occurrence(scene(), job, job.firstFireAt);
+      const record = { kind: "RESULT" as const, attempt: 1, number: 1, at: 1, data: null };
+      const parts = {
+        changes: [nodeEnds(scene(), asked, node, more)],
+        plans: [fire(scene(), job, { created: [made] })],
+        steps: [{ executionId: nodeId(asked.executionId, node), name: "s", ...record }],
+      };
+      const of = { ...eventFields(made.row), kind: "JobCreated" as const, at: 5 };
+      const [outcome] = await scene().store.commit([tick(asked.shard, [of], parts)]);
+      assert.deepEqual(outcome?.missed, []);
+      return eventId(of);
+    };
+    const expected = [await commit(0, first, {}), await commit(1, second, { spawn })];
+    assert.deepEqual(idsOf(await read(start)), expected);
   });
 
   inboxConformance(scene, emptied);

@@ -65,7 +65,7 @@ WITH fence AS MATERIALIZED (
     : ""
 }
 SELECT (SELECT array_agg(id) FROM fence), ${
-  telling ? "m.* FROM missing m" : answerOf({ changing, assigning, planning, running }, "NULL")
+  telling ? "m.* FROM unwritten m" : answerOf({ changing, assigning, planning, running }, "NULL")
 }`;
 
 /** @param nothing SQL expression for a part of the answer that the commit does not have */
