@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import manifest from "../package.json" with { type: "json" };
+import { clickhouseCommand } from "./commands/clickhouse.ts";
 import { clusterCommand } from "./commands/cluster.ts";
 import { completionCommand } from "./commands/completion.ts";
 import { configCommand } from "./commands/config.ts";
@@ -48,6 +49,7 @@ export function program(): Command {
     .addCommand(configCommand())
     .addCommand(migrateCommand())
     .addCommand(storeCommand())
+    .addCommand(clickhouseCommand())
     .addCommand(completionCommand())
     .addCommand(namesCommand())
     .addHelpText("after", EXIT_CODES);

@@ -1,4 +1,6 @@
 /** The server, for programs that start one. Everything else is available over HTTP and gRPC. */
+export { backfillClickHouse } from "./adapters/clickhouse/backfill.ts";
+export { migrateClickHouse, migrations as clickHouseMigrations } from "./adapters/clickhouse/migrations.ts";
 export { systemRuntime } from "./adapters/system/system-runtime.ts";
 export { AddressUnusable } from "./addresses.ts";
 export { builtInTasks } from "./handlers/built-in-tasks.ts";
@@ -6,4 +8,5 @@ export { moveStore, moveStoreSchema } from "./move-store.ts";
 export { type RunningNode, startNode } from "./node.ts";
 export { type Config, ConfigError, describeKeys, loadConfig, loadHandlerConfig } from "./ops/config.ts";
 export { postgresUrlFault } from "./ops/config-values.ts";
+export { CLICKHOUSE_URL, type ClickHouseAddress, clickHouseAddress } from "./ports/clickhouse-address.ts";
 export { StoreUnavailable, StoreUnusable } from "./ports/store.ts";

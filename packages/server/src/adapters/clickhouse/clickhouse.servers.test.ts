@@ -73,9 +73,10 @@ describe("the sink of ClickHouse, on its engine", () => {
       await Promise.all(rowsOf(shuffled.slice(3)).map((row) => sink.deliver([row])));
       await sink.deliver(rowsOf(shuffled).reverse());
     });
-    assert.deepEqual(await answersOf(twice), await answersOf(once));
+    const expected = await answersOf(once);
+    assert.deepEqual(await answersOf(twice), expected);
     await twice.command("OPTIMIZE TABLE events FINAL");
-    assert.deepEqual(await answersOf(twice), await answersOf(once));
+    assert.deepEqual(await answersOf(twice), expected);
     const [row] = await twice.rows<{ rows: number }>("SELECT toUInt32(count()) AS rows FROM events");
     assert.equal(row?.rows, events.length);
     await Promise.all([once.close(), twice.close()]);
@@ -109,7 +110,7 @@ describe("the sink of ClickHouse, on its engine", () => {
     await migrateClickHouse(address);
     const sink = new ClickHouseSink(address, systemRuntime(), 100);
     await sink.open();
-    const rows = rowsOf(manyEvents(10_000));
+    const rows = rowsOf(manyEvents(1_500));
     const delivery = sink.deliver(rows);
     delivery.catch(() => {});
     const connection = new Connection(address);
@@ -120,10 +121,10 @@ describe("the sink of ClickHouse, on its engine", () => {
     await assert.rejects(sink.deliver(rows), SinkUnavailable);
     await engine.restart();
     await sink.deliver(rows);
-    assert.equal(await count(), 10_000);
+    assert.equal(await count(), 1_500);
     // The first inserts were whole, so the server recognises their repeats by their tokens.
     const [all] = await connection.rows<{ n: number }>("SELECT toUInt32(count()) AS n FROM events");
-    assert.equal(all?.n, 10_000);
+    assert.equal(all?.n, 1_500);
     await sink.close();
     await assert.rejects(sink.deliver(rows), SinkUnavailable);
     await connection.close();
