@@ -39,7 +39,8 @@ export async function startClickHouse({ version, deny, user }: ClickHouseOptions
     ...(deny !== undefined && { SHIM_DENY: deny }),
     ...(user !== undefined && { SHIM_USER: user.name, SHIM_PASSWORD: user.password }),
   };
-  const start = (port: number) => startProcess(python, join(folder, "data"), { ...environment, SHIM_PORT: String(port) });
+  const start = (port: number) =>
+    startProcess(python, join(folder, "data"), { ...environment, SHIM_PORT: String(port) });
   let { child, port } = await start(0);
   const kill = async () => {
     if (child.exitCode !== null || child.signalCode !== null) return;

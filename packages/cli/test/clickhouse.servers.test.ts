@@ -26,12 +26,11 @@ describe("mainspring clickhouse", () => {
   };
 
   it("says how an address has to look, and never repeats a password", async () => {
-    const none = await mainspring(["clickhouse", "migrate"]);
-    assert.match(none.stderr, /Set --url or MAINSPRING_CLICKHOUSE to a URL such as http:\/\/user:password@host:8123/);
-    assert.equal(none.code, 2);
-    const wrong = await mainspring(["clickhouse", "migrate"], { env: { MAINSPRING_CLICKHOUSE: `http://x:${password}@h/` } });
+    const wrong = await mainspring(["clickhouse", "migrate"], {
+      env: { MAINSPRING_CLICKHOUSE: `http://x:${password}@h/` },
+    });
     assert.match(wrong.stderr, /^mainspring: MAINSPRING_CLICKHOUSE must be a URL such as/);
-    assert.ok(!wrong.stderr.includes(password));
+    assert.deepEqual([wrong.stderr.includes(password), wrong.code], [false, 2]);
     const denied = await mainspring(["clickhouse", "migrate", "--url", `${engine.url}/mainspring`]);
     assert.match(denied.stderr, /does not accept the password of the user default/);
     assert.equal(denied.code, 1);
@@ -40,7 +39,10 @@ describe("mainspring clickhouse", () => {
   it("prints its statements", async () => {
     const { stdout, code } = await mainspring(["clickhouse", "migrate", "--print"]);
     assert.equal(code, 0);
-    assert.match(stdout, /^-- 0001-events\.sql\n[^]*CREATE TABLE IF NOT EXISTS events[^]*CREATE OR REPLACE VIEW executions/);
+    assert.match(
+      stdout,
+      /^-- 0001-events\.sql\n[^]*CREATE TABLE IF NOT EXISTS events[^]*CREATE OR REPLACE VIEW executions/,
+    );
   });
 
   it("creates tables, and inserts the history of a server, again and again", async (t) => {
@@ -50,32 +52,33 @@ describe("mainspring clickhouse", () => {
     t.after(() => server.signal("SIGKILL"));
     const [, url = ""] = await server.says(/api +(http:\S+)[^]*curl/);
     const env = { MAINSPRING_CLICKHOUSE: clickhouse, MAINSPRING_URL: url };
-    const early = await mainspring(["clickhouse", "backfill", "--from", "2020-01-01T00:00:00Z", "--to", "2100-01-01T00:00:00Z"], { env });
+    const window = ["--from", "2020-01-01T00:00:00Z", "--to", "2100-01-01T00:00:00Z"];
+    const early = await mainspring(["clickhouse", "backfill", ...window], { env });
     assert.match(early.stderr, /has no database mainspring; run `mainspring clickhouse migrate`/);
-    assert.match((await mainspring(["clickhouse", "migrate"], { env })).stdout, /^Applied 0001-events\.sql, 0002-views\.sql to/);
-    assert.match((await mainspring(["clickhouse", "migrate"], { env })).stdout, /are up to date; nothing was changed/);
+    assert.match(
+      (await mainspring(["clickhouse", "migrate"], { env })).stdout,
+      /^Applied 0001-events\.sql, 0002-views\.sql to/,
+    );
 
     const client = new Client({ url });
-    const once = { retryPolicy: { maxAttempts: 2, initialDelayMs: 1 } };
-    const done = await client.submit("echo", "hello");
-    const dead = await client.submit("sleep", { ms: -1 }, once);
-    const later = await client.submit("echo", "later", { delayMs: 3_600_000 });
-    for (const { executionId } of [done, dead]) await client.waitForExecution(executionId ?? "");
+    const done = await client.submit({ target: { handler: "echo" }, payload: "hello" });
+    const dead = await client.submit({ target: { handler: "sleep" }, payload: { ms: -1 } });
+    await client.submit({ target: { handler: "echo" }, payload: "later", delayMs: 3_600_000 });
+    for (const { executionId } of [done, dead]) await client.waitForExecution(executionId);
 
-    const backfill = () =>
-      mainspring(["clickhouse", "backfill", "--from", "2020-01-01T00:00:00Z", "--to", "2100-01-01T00:00:00Z", "--json"], { env });
-    const first = await backfill();
-    const told = JSON.parse(first.stdout) as { executions: number; events: number; open: number };
+    const backfill = () => mainspring(["clickhouse", "backfill", ...window, "--json"], { env });
+    const told = JSON.parse((await backfill()).stdout) as { executions: number; events: number; open: number };
     assert.deepEqual([told.executions, told.open], [2, 1]);
     assert.deepEqual(JSON.parse((await backfill()).stdout), told);
-    const rows = await ask("SELECT execution_id, state, attempts, failures, lateness_ms FROM executions ORDER BY execution_id");
+    const rows = await ask(
+      "SELECT execution_id, state, attempts, failures, lateness_ms FROM executions ORDER BY execution_id",
+    );
     const shown = [];
     for (const { executionId } of [done, dead]) {
-      const { state, attempt, failures, latenessMs } = await client.getExecution(executionId ?? "");
+      const { state, attempt, failures, latenessMs } = await client.getExecution(executionId);
       shown.push([executionId, state, attempt, failures, latenessMs].join("\t"));
     }
     assert.deepEqual(rows.split("\n").sort(), shown.sort());
     assert.equal(await ask("SELECT uniqExact(id), countIf(is_live = 1) FROM events"), `${told.events}\t0`);
-    await client.deleteJob(later.jobId);
   });
 });

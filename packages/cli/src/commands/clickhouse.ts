@@ -1,7 +1,7 @@
 import process from "node:process";
-import { Command, Option } from "commander";
-import type { ClickHouseAddress } from "@mainspring/server";
 import { PAGE_ITEMS_MAX } from "@mainspring/contract/limits";
+import type { ClickHouseAddress } from "@mainspring/server";
+import { Command, Option } from "commander";
 import { type ConnectionOptions, clientCommand, connect } from "../arguments/connection-options.ts";
 import { instant } from "../arguments/option-values.ts";
 import { EXIT } from "../exit-codes.ts";
@@ -94,7 +94,10 @@ async function backfill({ from, to, clickhouse, ...connection }: BackfillOptions
     if (isShown) process.stderr.write(`${counted(so.executions, "execution")}\n`);
   });
   const open = done.open === 0 ? "" : ` ${counted(done.open, "execution")} without an end left out.`;
-  output.print(done, () => `${counted(done.events, "event")} of ${counted(done.executions, "execution")} inserted.${open}`);
+  output.print(
+    done,
+    () => `${counted(done.events, "event")} of ${counted(done.executions, "execution")} inserted.${open}`,
+  );
 }
 
 /** Address from the option, else from MAINSPRING_CLICKHOUSE. Messages never repeat it, because it may contain a password. */

@@ -15,6 +15,7 @@ export interface EventSink {
    * brings them again then. Rows of one shard come in their order, and a repeat brings equal events with equal ids.
    * @param rows rows of any shards; together at most 4 MiB of stored bytes or 2,000 rows
    * @throws {SinkUnavailable} the relay tries again later, with a growing wait
+   * @throws {SinkRefused} the relay opens the sink again later
    */
   deliver(rows: readonly EventRow[]): Promise<void>;
   /** Ends all connections. Deliveries under way throw SinkUnavailable. */

@@ -8,19 +8,24 @@ import { requireTables } from "./migrations.ts";
 
 /** Shortest time between the starts of two inserts, in milliseconds. Each insert makes a part that ClickHouse has to merge. */
 const INSERT_EVERY_MS = 1_000;
-/** Number of events that are inserted without a wait, and the most that one insert has. */
+/**
+ * Number of events that are inserted without a wait. A relay has one delivery of some thousands of events in flight, so a wait would
+ * bound its rate.
+ */
+const INSERT_AT_ONCE = 2_000;
+/** Largest number of events of one insert. */
 const INSERT_EVENTS_MAX = 20_000;
 
 /** A call of `deliver` whose rows are not inserted yet. */
 interface Delivery {
   rows: readonly EventRow[];
   resolve(): void;
-  reject(error: Error): void;
+  reject(error: unknown): void;
 }
 
 /**
- * Sink that inserts lifecycle events into the table `events` of ClickHouse. Deliveries that arrive while an insert runs, or within a
- * second of its start, share the next insert. The sink keeps the caller's rows, and the text of a few hundred events at a time.
+ * Sink that inserts lifecycle events into the table `events` of ClickHouse. Small deliveries that arrive while an insert runs, or within
+ * a second of its start, share the next insert. The sink keeps the caller's rows, and the text of a few hundred events at a time.
  */
 export class ClickHouseSink implements EventSink {
   readonly name = "clickhouse";
@@ -80,7 +85,7 @@ export class ClickHouseSink implements EventSink {
 
   #schedule(): void {
     if (this.#isInserting || this.#waiting.length === 0) return;
-    const isFull = this.#events >= this.#eventsMax;
+    const isFull = this.#events >= Math.min(INSERT_AT_ONCE, this.#eventsMax);
     this.#timer?.cancel();
     this.#timer = null;
     const waitMs = isFull ? 0 : this.#nextMs - this.#runtime.monotonicMs();
@@ -103,18 +108,12 @@ export class ClickHouseSink implements EventSink {
       }
       for (const { resolve } of deliveries) resolve();
     } catch (cause) {
-      // The relay repeats what ClickHouse refuses, because the refusal ends when a person has resolved its cause.
-      const error = cause instanceof SinkUnavailable ? cause : new SinkUnavailable(messageOf(cause), { cause });
-      for (const { reject } of deliveries) reject(error);
+      for (const { reject } of deliveries) reject(cause);
     } finally {
       this.#isInserting = false;
       this.#schedule();
     }
   }
-}
-
-function messageOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
 }
 
 function countOf(rows: readonly EventRow[]): number {

@@ -12,9 +12,9 @@ import { migrateClickHouse } from "./migrations.ts";
 
 const GUIDE = new URL("../../../../../docs/guides/clickhouse.md", import.meta.url);
 /** The questions of the guide with the answers that it shows. */
-const QUESTIONS = [...readFileSync(GUIDE, "utf8").matchAll(/```sql view\n([^`]+)```\n\n```text answer\n([^`]+)```/g)].map(
-  ([, sql = "", answer = ""]) => ({ sql: sql.trim().replace(/;$/, ""), answer }),
-);
+const QUESTIONS = [
+  ...readFileSync(GUIDE, "utf8").matchAll(/```sql view\n([^`]+)```\n\n```text answer\n([^`]+)```/g),
+].map(([, sql = "", answer = ""]) => ({ sql: sql.trim().replace(/;$/, ""), answer }));
 
 function addressOf({ url }: TestClickHouse, database: string): ClickHouseAddress {
   const address = clickHouseAddress(`${url}/${database}`);
@@ -26,7 +26,15 @@ function addressOf({ url }: TestClickHouse, database: string): ClickHouseAddress
 function tableOf(rows: readonly Record<string, unknown>[]): string {
   const lines = [Object.keys(rows[0] ?? {}), ...rows.map((row) => Object.values(row).map((v) => String(v ?? "NULL")))];
   const widths = (lines[0] ?? []).map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
-  return lines.map((line) => `${line.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join("  ").trimEnd()}\n`).join("");
+  return lines
+    .map(
+      (line) =>
+        `${line
+          .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+          .join("  ")
+          .trimEnd()}\n`,
+    )
+    .join("");
 }
 
 describe("the sink of ClickHouse, on its engine", () => {
@@ -101,7 +109,10 @@ describe("the sink of ClickHouse, on its engine", () => {
     await assert.rejects(open("empty"), refusal(/lacks the tables; run `mainspring clickhouse migrate`/));
     await migrateClickHouse(addressOf(engine, "old"));
     await connection.command("ALTER TABLE old.schema_migrations DELETE WHERE version > 1 SETTINGS mutations_sync = 1");
-    await assert.rejects(open("old"), refusal(/have the version 1, and this server needs 2; run `mainspring clickhouse/));
+    await assert.rejects(
+      open("old"),
+      refusal(/have the version 1, and this server needs 2; run `mainspring clickhouse/),
+    );
     await connection.close();
   });
 
@@ -114,7 +125,8 @@ describe("the sink of ClickHouse, on its engine", () => {
     const delivery = sink.deliver(rows);
     delivery.catch(() => {});
     const connection = new Connection(address);
-    const count = async () => (await connection.rows<{ n: number }>("SELECT toUInt32(uniqExact(id)) AS n FROM events"))[0]?.n ?? 0;
+    const count = async () =>
+      (await connection.rows<{ n: number }>("SELECT toUInt32(uniqExact(id)) AS n FROM events"))[0]?.n ?? 0;
     while ((await count()) < 200);
     await engine.kill();
     await assert.rejects(delivery, SinkUnavailable);

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { SinkRefused } from "../../ports/event-sink.ts";
 import type { ClickHouseAddress } from "../../ports/clickhouse-address.ts";
+import { SinkRefused } from "../../ports/event-sink.ts";
 import { Connection } from "./connection.ts";
 
 /** Folder of the package with the numbered statements. */

@@ -5,14 +5,29 @@ import { needsDetail, type PastDetail, type PastExecution, pastEvents } from "./
 
 const AT = "2026-03-10T08:00:0";
 const SUCCEEDED: PastExecution = {
-  ...{ executionId: "e", jobId: "j", tenant: "default", pool: "default", handler: "echo", trigger: "API", jobVersion: 1 },
+  ...{
+    executionId: "e",
+    jobId: "j",
+    tenant: "default",
+    pool: "default",
+    handler: "echo",
+    trigger: "API",
+    jobVersion: 1,
+  },
   ...{ state: "SUCCEEDED", reason: null, attempt: 1, failures: 0, lost: 0, assignedWorker: "w1" },
   ...{ createdAt: `${AT}0Z`, scheduledAt: `${AT}1Z`, startedAt: `${AT}2Z`, finishedAt: `${AT}3Z` },
 };
 const ms = (second: number) => Date.parse(`${AT}${second}Z`);
 
 const told = (past: PastExecution, detail: PastDetail | null = null) =>
-  pastEvents(past, detail).map((event) => [eventId(event), event.at, event.state, event.reason, event.failures, event.lost]);
+  pastEvents(past, detail).map((event) => [
+    eventId(event),
+    event.at,
+    event.state,
+    event.reason,
+    event.failures,
+    event.lost,
+  ]);
 
 describe("events of a past execution", () => {
   it("are told by the summary, if its only attempt succeeded", () => {
