@@ -41,7 +41,7 @@ describe("mainspring clickhouse", () => {
     assert.equal(code, 0);
     assert.match(
       stdout,
-      /^-- 0001-events\.sql\n[^]*CREATE TABLE IF NOT EXISTS events[^]*CREATE OR REPLACE VIEW executions/,
+      /^CREATE TABLE IF NOT EXISTS schema_migrations[^]*-- 0001-events\.sql\n[^]*CREATE TABLE IF NOT EXISTS events[^]*CREATE OR REPLACE VIEW executions/,
     );
   });
 

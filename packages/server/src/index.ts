@@ -1,6 +1,6 @@
 /** The server, for programs that start one. Everything else is available over HTTP and gRPC. */
 export { backfillClickHouse } from "./adapters/clickhouse/backfill.ts";
-export { migrateClickHouse, migrations as clickHouseMigrations } from "./adapters/clickhouse/migrations.ts";
+export { clickHouseStatements, migrateClickHouse } from "./adapters/clickhouse/migrations.ts";
 export { systemRuntime } from "./adapters/system/system-runtime.ts";
 export { AddressUnusable } from "./addresses.ts";
 export { builtInTasks } from "./handlers/built-in-tasks.ts";

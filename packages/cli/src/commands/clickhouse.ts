@@ -64,9 +64,9 @@ function addressOption(flags: string): Option {
 }
 
 async function migrate({ url, print, json }: MigrateOptions): Promise<void> {
-  const { clickHouseMigrations, migrateClickHouse } = await import("@mainspring/server");
+  const { clickHouseStatements, migrateClickHouse } = await import("@mainspring/server");
   if (print === true) {
-    for (const { name, sql } of clickHouseMigrations()) process.stdout.write(`-- ${name}\n${sql}\n`);
+    process.stdout.write(clickHouseStatements());
     return;
   }
   const address = await addressOf(url, "--url");

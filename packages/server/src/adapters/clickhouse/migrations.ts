@@ -51,12 +51,22 @@ export async function migrateClickHouse(address: ClickHouseAddress): Promise<str
     const missing = migrations().filter(({ version }) => version > applied);
     for (const { version, name, sql } of missing) {
       for (const statement of statementsOf(sql)) await connection.command(statement);
-      await connection.command(`INSERT INTO schema_migrations (version, name) VALUES (${version}, '${name}')`);
+      await connection.command(recordOf({ version, name }));
     }
     return missing.map(({ name }) => name);
   } finally {
     await connection.close();
   }
+}
+
+/** All statements of `migrateClickHouse` but the creation of the database, for people who apply them by themselves. */
+export function clickHouseStatements(): string {
+  const files = migrations().map((file) => `-- ${file.name}\n${file.sql.trim()}\n\n${recordOf(file)};\n`);
+  return [`${HISTORY};\n`, ...files].join("\n");
+}
+
+function recordOf({ version, name }: Omit<Migration, "sql">): string {
+  return `INSERT INTO schema_migrations (version, name) VALUES (${version}, '${name}')`;
 }
 
 async function createDatabase(address: ClickHouseAddress): Promise<void> {
