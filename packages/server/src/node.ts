@@ -31,10 +31,11 @@ import { createMetrics } from "./ops/metrics.ts";
 import type { Bus } from "./ports/bus.ts";
 import type { NodeProfile } from "./ports/leases.ts";
 import type { Runtime } from "./ports/runtime.ts";
-import { StoreUnavailable } from "./ports/store.ts";
+import { type Retention, StoreUnavailable } from "./ports/store.ts";
 import { Presence } from "./scheduler/ownership/presence.ts";
 import { ALONE, SHARED, type Share } from "./scheduler/ownership/shard-ownership.ts";
 import { Scheduler } from "./scheduler/scheduler.ts";
+import { EventHints } from "./scheduler/event-hints.ts";
 import { followStoreClock, type StoreClock } from "./scheduler/store-clock.ts";
 import { keepUp } from "./scheduler/watches/upkeep.ts";
 import { watchMissed, watchStore } from "./store-watches.ts";
@@ -77,8 +78,6 @@ export interface Program {
   version: string;
   /** Feature level; see domain/cluster/feature-level.ts. */
   level: number;
-  /** Whether the node writes lifecycle events; left out: it does not. */
-  events?: boolean;
 }
 const THIS: Program = { version: packageJson.version, level: FEATURE_LEVEL };
 
@@ -122,14 +121,14 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   const offered = offeredZones(config.tzdata);
   const system = systemRuntime();
   const { bus, mesh } = openBus(config, program, system, log);
-  const telling = new Telling(program.events ?? false);
+  const telling = new Telling(config.events.includes("api"));
   const { store, failed } = await openStore({ config, program, runtime: system, log, bus, life, telling });
   const clock = await followStoreClock(store, system, log);
   life.started("clock", async () => clock.stop());
   const ground = { config, program, clock, runtime: clock.runtime, log, bus, life, telling };
   const metrics = createMetrics();
   life.started("upkeep", async () => endUpkeep());
-  const endUpkeep = keepUp(store, ground.runtime, log, { days: config.retentionDays, deadDays: DEAD_LETTER_DAYS });
+  const endUpkeep = keepUp(store, ground.runtime, log, retentionOf(config));
 
   const takesSteps = () => isOn("DURABLE_STEPS", membership.level) && isOn("SUSPENSION", membership.level);
   const own = { ...ground, ...policiesOf(ground, store), ...logsOf({ ...ground, metrics }, store), takesSteps };
@@ -182,6 +181,10 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   };
 }
 
+function retentionOf({ retentionDays: days, eventsKeepMin }: Config): Retention {
+  return { days, deadDays: DEAD_LETTER_DAYS, eventsMs: eventsKeepMin * 60_000 };
+}
+
 function openBus(
   config: Config,
   { level }: Program,
@@ -231,7 +234,9 @@ async function join(ground: NodeContext, { store, metrics, membership, address, 
     life.started("presence", () => presence.stop());
     return { failed: new Promise<Error>(() => undefined), share: () => null };
   }
-  const scheduler = new Scheduler({ store, metrics, leases, profile, terms, zones, events: ground.telling.isOn, ...ground });
+  const { isOn: events } = ground.telling;
+  const { written: eventsWritten } = new EventHints(bus, runtime);
+  const scheduler = new Scheduler({ store, metrics, leases, profile, terms, zones, events, eventsWritten, ...ground });
   life.started("scheduler", () => scheduler.stop());
   await scheduler.start();
   return { failed: scheduler.failed, share: () => scheduler.share };
@@ -269,6 +274,7 @@ async function serveHttp(
     ? await createApi({
         ...ground,
         ...{ store, metrics, about, leases: membership.leases },
+        ...(config.events.includes("api") && { events: store.events }),
         lacking: (feature) => membership.lacking(feature),
       })
     : await createHealthApi({ ...ground, metrics, about });

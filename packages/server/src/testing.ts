@@ -1,4 +1,5 @@
 /** Exports for the repository's own tools and tests that need a part of the server rather than a whole one. */
+export { decodePosition } from "./api/events/position-token.ts";
 export { packagedBinaries, readyBinaries } from "./adapters/embedded/binaries.ts";
 export { type EmbeddedPostgres, startEmbedded } from "./adapters/embedded/embedded-postgres.ts";
 export { copyOfBinaries } from "./adapters/embedded/shared-folder.ts";

@@ -323,7 +323,9 @@ export type ToApi =
   /** Log lines of an attempt in the memory of the gateway; null: none. */
   | { kind: "LOGS"; request: string; part: LogPart | null }
   /** Handler output, in the order in which the gateway received it. */
-  | { kind: "CHATTER"; items: readonly HandlerOutput[] };
+  | { kind: "CHATTER"; items: readonly HandlerOutput[] }
+  /** The owner has written lifecycle events since its last message of this kind. Sent only where the servers keep events. */
+  | { kind: "EVENTS_WRITTEN" };
 
 /** Statistics of one scheduler. */
 export interface SchedulerStats {

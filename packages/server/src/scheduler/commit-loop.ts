@@ -40,6 +40,8 @@ export interface CommitLoopDependencies {
   readSizes?: ReadSizes | undefined;
   /** Whether the node writes lifecycle events now; left out: never. */
   events?: (() => boolean) | undefined;
+  /** Called when commits with lifecycle events are durable. */
+  eventsWritten?: (() => void) | undefined;
 }
 
 /** Events of the commit loop for the scheduler. */
@@ -282,9 +284,12 @@ export class CommitLoop {
     for (const node of bus.nodes("api")) {
       for (const { message } of batch.toApi) bus.send({ node, role: "api" }, message);
     }
+    let hasEvents = false;
     for (const draft of batch.shards.values()) {
       for (const change of draft.changes.values()) if (!skip.has(change.id)) watchers.committed(change);
+      hasEvents ||= draft.events !== null || draft.inbox !== null;
     }
+    if (hasEvents) this.#deps.eventsWritten?.();
     void this.#outbound.send(batch.assigns);
     this.#outbound.resend(batch.resends);
   }

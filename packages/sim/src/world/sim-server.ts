@@ -162,7 +162,11 @@ export class SimServer {
     this.#intake = createIntake({ ...deps, orderings, ownShards });
     this.#workflows = new WorkflowIntake({ submitter: createSubmitter(deps), runtime, zones, ownShards });
     // No client waits here, but the messages are observed.
-    const inbox = new Inbox(bus, runtime, { final: () => undefined, output: () => undefined });
+    const inbox = new Inbox(bus, runtime, {
+      final: () => undefined,
+      output: () => undefined,
+      written: () => undefined,
+    });
     const commands = new Commands({ store, bus, inbox });
     const reader = new RunReader(store, new LiveView(bus, inbox, runtime));
     this.#retrier = new WorkflowRetrier({ ...deps, orderings, runs: reader, intake: this.#intake });
