@@ -13,6 +13,7 @@ const SECRETS = [
   "MAINSPRING_CLUSTER_SECRET_ALSO",
   "MAINSPRING_WEBHOOK_SECRET",
   "MAINSPRING_STORE",
+  "MAINSPRING_KAFKA",
 ] as const;
 /** Variable with the file from which this process reads its original secrets after it has replaced itself. */
 const HANDED_OVER = "MAINSPRING_HANDED_OVER";
