@@ -14,6 +14,7 @@ const SECRETS = [
   "MAINSPRING_WEBHOOK_SECRET",
   "MAINSPRING_STORE",
   "MAINSPRING_CLICKHOUSE",
+  "MAINSPRING_KAFKA",
 ] as const;
 /** Variable with the file from which this process reads its original secrets after it has replaced itself. */
 const HANDED_OVER = "MAINSPRING_HANDED_OVER";

@@ -32,12 +32,14 @@ import type { Bus } from "./ports/bus.ts";
 import type { NodeProfile } from "./ports/leases.ts";
 import type { Runtime } from "./ports/runtime.ts";
 import { type Retention, StoreUnavailable } from "./ports/store.ts";
+import { Relays } from "./relay/relays.ts";
 import { EventHints } from "./scheduler/event-hints.ts";
 import { Presence } from "./scheduler/ownership/presence.ts";
 import { ALONE, SHARED, type Share } from "./scheduler/ownership/shard-ownership.ts";
 import { Scheduler } from "./scheduler/scheduler.ts";
 import { followStoreClock, type StoreClock } from "./scheduler/store-clock.ts";
 import { keepUp } from "./scheduler/watches/upkeep.ts";
+import { sinksOf } from "./sinks.ts";
 import { watchMissed, watchStore } from "./store-watches.ts";
 import { Telling } from "./telling.ts";
 import { followTimeZones, type TimeZones } from "./time-zones.ts";
@@ -121,7 +123,7 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   const offered = offeredZones(config.tzdata);
   const system = systemRuntime();
   const { bus, mesh } = openBus(config, program, system, log);
-  const telling = new Telling(config.events.includes("api"));
+  const telling = new Telling(config.events.length > 0);
   const { store, failed } = await openStore({ config, program, runtime: system, log, bus, life, telling });
   const clock = await followStoreClock(store, system, log);
   life.started("clock", async () => clock.stop());
@@ -181,8 +183,9 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   };
 }
 
-function retentionOf({ retentionDays: days, eventsKeepMin }: Config): Retention {
-  return { days, deadDays: DEAD_LETTER_DAYS, eventsMs: eventsKeepMin * 60_000 };
+function retentionOf({ retentionDays: days, eventsKeepMin, events }: Config): Retention {
+  const eventSinks = events.filter((name) => name !== "api");
+  return { days, deadDays: DEAD_LETTER_DAYS, eventsMs: eventsKeepMin * 60_000, eventSinks };
 }
 
 function openBus(
@@ -235,10 +238,20 @@ async function join(ground: NodeContext, { store, metrics, membership, address, 
     return { failed: new Promise<Error>(() => undefined), share: () => null };
   }
   const { isOn: events } = ground.telling;
-  const { written: eventsWritten } = new EventHints(bus, runtime);
+  const hints = new EventHints(bus, runtime);
+  const eventsWritten = () => {
+    hints.written();
+    relays.wake();
+  };
+  const maxBytes = config.eventsMaxMb * 1024 * 1024;
+  const sinks = sinksOf(config, store, runtime);
+  const relays = new Relays({ sinks, store, owned: () => scheduler.owned, maxBytes, ...ground });
+  metrics.watch(() => (sinks.length === 0 ? {} : relays.readings()));
   const scheduler = new Scheduler({ store, metrics, leases, profile, terms, zones, events, eventsWritten, ...ground });
   life.started("scheduler", () => scheduler.stop());
   await scheduler.start();
+  life.started("relays of events", () => relays.stop());
+  if (sinks.length > 0) relays.start();
   return { failed: scheduler.failed, share: () => scheduler.share };
 }
 

@@ -12,11 +12,13 @@ interface Combined {
   MAINSPRING_API_KEY_ALSO: string | null;
   MAINSPRING_CLUSTER_SECRET: string | null;
   MAINSPRING_CLUSTER_SECRET_ALSO: string | null;
+  MAINSPRING_EVENTS: readonly string[] | null;
+  MAINSPRING_KAFKA: unknown;
 }
 
 /** Faults of values of the configuration that are valid alone but not together, for people. */
 export function combinationFaults(values: Combined): string[] {
-  return [...exposures(values), ...misfits(values), ...lonelySecrets(values)];
+  return [...exposures(values), ...misfits(values), ...lonelySecrets(values), ...missingSystems(values)];
 }
 
 /**
@@ -60,6 +62,12 @@ function misfits(values: Combined): string[] {
     );
   }
   return errors;
+}
+
+/** Faults of other systems: a use without an address. */
+function missingSystems({ MAINSPRING_EVENTS: events, MAINSPRING_KAFKA: kafka }: Combined): string[] {
+  if (!events?.includes("kafka") || kafka !== null) return [];
+  return ["MAINSPRING_KAFKA must be set, as kafka://host:9092, where MAINSPRING_EVENTS has kafka"];
 }
 
 /** Faults of secrets: a second value without a first one, and equal secrets. */

@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
+import { type KafkaAddress, kafkaAddress } from "../ports/kafka-address.ts";
 import { LOG_URL_PLACEHOLDERS, logUrlFault } from "../ports/log-url.ts";
 import { storeAddresses } from "../ports/store-address.ts";
 
@@ -160,3 +161,14 @@ export function anyOf<const T extends string>(...values: T[]): Parse<readonly T[
     return wrong === undefined ? values.filter((value) => given.includes(value)) : new Unfit(expected, wrong);
   };
 }
+
+/** Parses the address of a Kafka cluster. */
+export const kafkaBrokers: Parse<KafkaAddress> = (text) =>
+  kafkaAddress(text) ??
+  new Unfit(
+    "must be kafka://host:port,host:port, with user:password@ before the hosts and ?tls=on&sasl=PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512 behind them if the brokers want them",
+  );
+
+/** Parses the beginning of names of topics. */
+export const topicPrefix: Parse<string> = (text) =>
+  /^[A-Za-z0-9._-]{1,100}$/.test(text) ? text : new Unfit("must be up to 100 letters, digits, dots, dashes and underscores");

@@ -42,6 +42,9 @@ describe("the configuration", () => {
       retentionDays: 30,
       events: [],
       eventsKeepMin: 60,
+      eventsMaxMb: 4_096,
+      kafka: null,
+      kafkaTopicPrefix: "ms.",
       logUrl: null,
       logLevel: "info",
       builtInWorker: true,
@@ -58,10 +61,23 @@ describe("the configuration", () => {
     const { events, eventsKeepMin } = loadConfig({ MAINSPRING_EVENTS: " api,", MAINSPRING_EVENTS_KEEP_MIN: "10080" });
     assert.deepEqual([events, eventsKeepMin], [["api"], 10_080]);
     assert.equal(
-      complaint({ MAINSPRING_EVENTS: "api,kafka", MAINSPRING_EVENTS_KEEP_MIN: "0" }),
-      "MAINSPRING_EVENTS must be empty or a list with commas of: api, not kafka\n" +
+      complaint({ MAINSPRING_EVENTS: "api,rabbit", MAINSPRING_EVENTS_KEEP_MIN: "0" }),
+      "MAINSPRING_EVENTS must be empty or a list with commas of: api, kafka, not rabbit\n" +
         "MAINSPRING_EVENTS_KEEP_MIN must be a whole number from 1 to 10080",
     );
+  });
+
+  it("has the brokers of Kafka where events go there", () => {
+    const MAINSPRING_EVENTS = "kafka";
+    const { kafka, kafkaTopicPrefix } = loadConfig({ MAINSPRING_EVENTS, MAINSPRING_KAFKA: "kafka://127.0.0.1:9092" });
+    assert.deepEqual([kafka, kafkaTopicPrefix], [{ brokers: ["127.0.0.1:9092"], tls: false, sasl: null }, "ms."]);
+    assert.equal(
+      complaint({ MAINSPRING_EVENTS }),
+      "MAINSPRING_KAFKA must be set, as kafka://host:9092, where MAINSPRING_EVENTS has kafka",
+    );
+    const wrong = complaint({ MAINSPRING_EVENTS, MAINSPRING_KAFKA: "kafka://a", MAINSPRING_KAFKA_TOPIC_PREFIX: "a/b" });
+    assert.match(wrong, /^MAINSPRING_KAFKA must be kafka:\/\/host:port/);
+    assert.match(wrong, /MAINSPRING_KAFKA_TOPIC_PREFIX must be up to 100 letters/);
   });
 
   it("comes from the file, and the environment wins", () => {

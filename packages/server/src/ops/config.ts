@@ -1,12 +1,14 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Role } from "../ports/bus.ts";
+import type { KafkaAddress } from "../ports/kafka-address.ts";
 import { combinationFaults } from "./combination-faults.ts";
 import {
   advertisedAddress,
   anyOf,
   choice,
   cidrList,
+  kafkaBrokers,
   type ListenAddress,
   listenAddress,
   logUrl,
@@ -17,6 +19,7 @@ import {
   someOf,
   storeAddress,
   text,
+  topicPrefix,
   Unfit,
   wholeNumber,
 } from "./config-values.ts";
@@ -48,9 +51,15 @@ export interface Config {
   /** Retention of final executions, in days. */
   retentionDays: number;
   /** Receivers of lifecycle events; empty: the server writes no events. */
-  events: readonly "api"[];
+  events: readonly EventReceiver[];
   /** Time for which the store keeps events for GET /v1/events, in minutes. */
   eventsKeepMin: number;
+  /** Space for events that sinks do not have yet, in MiB. */
+  eventsMaxMb: number;
+  /** Brokers of the sink kafka; null: there is no such sink. */
+  kafka: KafkaAddress | null;
+  /** Beginning of the names of topics. */
+  kafkaTopicPrefix: string;
   /** Template of the address at which another system shows the log lines of an attempt; null: the store keeps them. */
   logUrl: string | null;
   logLevel: "trace" | "debug" | "info" | "warn" | "error" | "fatal" | "silent";
@@ -83,6 +92,9 @@ export interface HandlerConfig {
   /** Whether the handler `exec` is offered. */
   exec: boolean;
 }
+
+/** A receiver of lifecycle events; all but `api` are sinks. */
+export type EventReceiver = "api" | "kafka";
 
 /** Error: the configuration cannot be used. The message names each wrong key and says what would be right. */
 export class ConfigError extends Error {
@@ -149,15 +161,26 @@ const KEYS = {
   ),
   MAINSPRING_RETENTION_DAYS: key(wholeNumber(1, 36_500), "30", "how many days final executions are kept"),
   MAINSPRING_EVENTS: key(
-    anyOf("api"),
+    anyOf("api", "kafka"),
     "",
-    "where the events of executions and jobs go, the same on all nodes: api keeps them for GET /v1/events",
+    "where the events of executions and jobs go, the same on all nodes: api keeps them for GET /v1/events, and kafka brings them to the brokers of MAINSPRING_KAFKA",
   ),
   MAINSPRING_EVENTS_KEEP_MIN: key(
     wholeNumber(1, 10_080),
     "60",
     "how many minutes GET /v1/events can go back, the same on all nodes",
   ),
+  MAINSPRING_EVENTS_MAX_MB: key(
+    wholeNumber(64, 1_000_000),
+    "4096",
+    "how many MiB of events the store keeps for a sink that is down, the same on all nodes; beyond that the oldest ones go",
+  ),
+  MAINSPRING_KAFKA: key(
+    kafkaBrokers,
+    null,
+    "the brokers of Kafka, as kafka://host:9092,host:9092; user:password@ before the hosts logs in, and ?tls=on&sasl=SCRAM-SHA-512 says how",
+  ),
+  MAINSPRING_KAFKA_TOPIC_PREFIX: key(topicPrefix, "ms.", "how the names of topics begin"),
   MAINSPRING_STOP_DELAY_SEC: key(
     wholeNumber(0, 300),
     null,
@@ -301,6 +324,9 @@ function configOf(values: Values, warnings: string[]): Config {
     retentionDays: values.MAINSPRING_RETENTION_DAYS,
     events: values.MAINSPRING_EVENTS,
     eventsKeepMin: values.MAINSPRING_EVENTS_KEEP_MIN,
+    eventsMaxMb: values.MAINSPRING_EVENTS_MAX_MB,
+    kafka: values.MAINSPRING_KAFKA,
+    kafkaTopicPrefix: values.MAINSPRING_KAFKA_TOPIC_PREFIX,
     logUrl: values.MAINSPRING_LOG_URL,
     logLevel: values.MAINSPRING_LOG_LEVEL,
     builtInWorker: values.MAINSPRING_BUILTIN_WORKER === "on",

@@ -157,6 +157,16 @@ export const FIGURES = {
     },
   ),
   mesh_waiting_bytes: gauge([], "Bytes that wait here to be sent to other nodes"),
+  events_delivered_total: counter(["sink"], "Lifecycle events that this node brought to a sink, repeats included"),
+  event_sink_lag_seconds: gauge(["sink"], "Age of the oldest event of this node's shards that the sink does not have", {
+    alert: "it is above 60: the sink is down or too slow; the log names the cause",
+  }),
+  event_gaps_total: counter(["sink"], "Gaps in the events of a shard that a sink was told of", {
+    alert: "it grows: events were removed before the sink had them",
+  }),
+  event_rows_dropped_total: counter([], "Rows of events that were removed for MAINSPRING_EVENTS_MAX_MB", {
+    alert: "it grows: a sink was down for too long; its gaps name what it lacks",
+  }),
   http_request_duration_seconds: histogram(
     "seconds",
     ["method", "route", "status"],

@@ -54,6 +54,10 @@ const READINGS: Record<keyof Readings, NamesOf<"gauge" | "counter">> = {
   meshConnections: "mesh_connections",
   meshDropped: "mesh_messages_dropped_total",
   meshWaitingBytes: "mesh_waiting_bytes",
+  eventsDelivered: "events_delivered_total",
+  eventGaps: "event_gaps_total",
+  eventSinkLagSec: "event_sink_lag_seconds",
+  eventRowsDropped: "event_rows_dropped_total",
 };
 
 /** Creates the metrics of this node, for Prometheus. */

@@ -72,6 +72,12 @@ export interface Readings {
   meshConnections?: number;
   meshDropped?: number;
   meshWaitingBytes?: number;
+  /** Figures of the relays of events, by the name of the sink: delivered events, gaps, and the age of the oldest event that it lacks. */
+  eventsDelivered?: ByLabel;
+  eventGaps?: ByLabel;
+  eventSinkLagSec?: ByLabel;
+  /** Rows of events that were removed before every sink had them. */
+  eventRowsDropped?: number;
 }
 
 /** Counters of the parts of a node. `ops` provides the instruments behind them. */

@@ -8,12 +8,13 @@ import type { LifecycleEvent } from "../domain/lifecycle-event.ts";
  */
 export interface StoreEvents {
   /**
-   * Rows of all shards behind a position: of each shard in order, the shards in any order. At most `limit` rows, and no
-   * further row once those before it have 128 KiB in the store.
+   * Rows behind a position: of each shard in order, the shards in any order. At most `limit` rows, and no further row once
+   * those before it have 128 KiB in the store.
    * @param limit 1 to 10_000
+   * @param shards shards to read; default: all
    * @returns null: the store has removed rows behind the position
    */
-  read(after: EventPosition, limit: number): Promise<EventRow[] | null>;
+  read(after: EventPosition, limit: number, shards?: readonly ShardId[]): Promise<EventRow[] | null>;
   /** Position behind the newest row of each shard. */
   newest(): Promise<EventPosition>;
   /** Position before the oldest kept row of each shard. */
@@ -35,6 +36,11 @@ export interface EventRef {
 export interface EventRow extends EventRef {
   shard: ShardId;
   events: readonly LifecycleEvent[];
+  /**
+   * Only for sinks: the store has removed the rows behind this position up to the row's own before the sink had them. The
+   * row has no events then.
+   */
+  droppedAfter?: EventRef;
 }
 
 /** Events that a submit or a change of a job has left for the owner of the shard. */

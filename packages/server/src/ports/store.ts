@@ -5,6 +5,7 @@ import type { Pool } from "../domain/pool.ts";
 import type { RecordedStep } from "../domain/step.ts";
 import type { AddedCommand, Command } from "./store-commands.ts";
 import type { StoreDeadLetters } from "./store-dead-letters.ts";
+import type { StoreEventSinks } from "./store-event-sinks.ts";
 import type { StoreEvents, ToldEvents } from "./store-events.ts";
 import type { StoreFlows } from "./store-flows.ts";
 import type { StoreHandlers } from "./store-handlers.ts";
@@ -41,6 +42,7 @@ export interface Store extends StoreFlows {
   readonly logs: StoreLogs;
   /** For the api, and for owners of shards: lifecycle events. */
   readonly events: StoreEvents;
+  readonly eventSinks: StoreEventSinks;
 
   /**
    * Writes jobs and their first executions. Each submission is all or nothing; submissions that arrive together share
@@ -374,8 +376,10 @@ export interface Retention {
   days: number;
   /** Days for which dead letters are kept. */
   deadDays: number;
-  /** Time in ms for which lifecycle events are kept; default: an hour. */
+  /** Time in ms for which lifecycle events are kept; default: an hour. A row stays longer until every sink has it. */
   eventsMs?: number;
+  /** Sinks of lifecycle events in the configuration of the node; default: none. */
+  eventSinks?: readonly string[];
 }
 
 /** The store did not answer in time. A requested write may have happened. */

@@ -69,6 +69,11 @@ export class Scheduler {
     return this.#ownership.failed;
   }
 
+  /** Shards that the node owns now, with their epochs. */
+  get owned(): ReadonlyMap<ShardId, Epoch> {
+    return this.#runner?.state.epochs ?? NONE;
+  }
+
   /** Number of shards that are placed on the node, and how many of them it has. */
   get share(): Share {
     return this.#ownership.share;

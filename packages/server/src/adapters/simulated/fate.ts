@@ -1,6 +1,7 @@
 import type { Incarnation } from "../../domain/ids.ts";
 import type { Store } from "../../ports/store.ts";
 import type { StoreDeadLetters } from "../../ports/store-dead-letters.ts";
+import type { StoreEventSinks } from "../../ports/store-event-sinks.ts";
 import type { StoreEvents } from "../../ports/store-events.ts";
 import type { StoreHandlers } from "../../ports/store-handlers.ts";
 import type { StoreJobs } from "../../ports/store-jobs.ts";
@@ -25,6 +26,7 @@ export type StoreOperation =
       | "logs"
       | "steps"
       | "events"
+      | "eventSinks"
       | "close"
     >
   | keyof StoreQueries
@@ -36,7 +38,8 @@ export type StoreOperation =
   | keyof StoreHandlers
   | keyof StoreLogs
   | keyof StoreSteps
-  | keyof StoreEvents;
+  | keyof StoreEvents
+  | keyof StoreEventSinks;
 
 /** A request to the simulated store. */
 export interface StoreCall {

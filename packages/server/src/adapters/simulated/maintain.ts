@@ -41,6 +41,7 @@ export function maintain(data: StoreData, now: EpochMs, retention: Retention): v
     data.runs.removeGraphs(row.job.jobId);
   }
   data.plans.forgetSkipsBefore(keepFrom);
+  data.events.nameSinks(retention.eventSinks ?? [], now);
   data.events.forgetBefore(now - (retention.eventsMs ?? EVENTS_KEPT_MS));
   for (const job of [...data.jobs.all()]) if (isGone(data, job, keepFrom)) removeRecurring(data, job);
   data.idempotencyKeys.forgetBefore(now - IDEMPOTENCY_DAYS * DAY_MS);

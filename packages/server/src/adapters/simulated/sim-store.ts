@@ -10,6 +10,7 @@ import {
 } from "../../ports/store.ts";
 import type { Command } from "../../ports/store-commands.ts";
 import type { StoreDeadLetters } from "../../ports/store-dead-letters.ts";
+import type { StoreEventSinks } from "../../ports/store-event-sinks.ts";
 import type { StoreEvents } from "../../ports/store-events.ts";
 import type { StoreHandlers } from "../../ports/store-handlers.ts";
 import type { StoreJobs } from "../../ports/store-jobs.ts";
@@ -163,15 +164,35 @@ export class SimStore implements Store {
   };
 
   readonly events: StoreEvents = {
-    read: (after, limit) => {
+    read: (after, limit, shards) => {
       const sent = new Map(after);
-      return this.#call("read", () => this.#data.events.read(sent, limit));
+      const asked = shards === undefined ? null : new Set(shards);
+      return this.#call("read", () => this.#data.events.read(sent, limit, asked));
     },
     newest: () => this.#call("newest", () => this.#data.events.newest()),
     oldest: () => this.#call("oldest", () => this.#data.events.oldest()),
     readInbox: (shards, known, limit) => {
       const sent = new Set(known);
       return this.#call("readInbox", () => this.#data.events.readInbox(new Set(shards), sent, limit));
+    },
+  };
+
+  readonly eventSinks: StoreEventSinks = {
+    sinkPositions: (sink, shards) => {
+      const asked = [...shards];
+      return this.#call("sinkPositions", () => this.#data.events.sinkPositions(sink, asked, this.#data.now()));
+    },
+    advanceSink: (sink, reached) => {
+      const sent = new Map(reached);
+      return this.#call("advanceSink", () => this.#data.events.advanceSink(sink, sent));
+    },
+    eventBytes: (after, shards) => {
+      const [sent, asked] = [new Map(after), [...shards]];
+      return this.#call("eventBytes", () => this.#data.events.eventBytes(sent, asked));
+    },
+    dropEvents: (upTo) => {
+      const sent = new Map(upTo);
+      return this.#call("dropEvents", () => this.#data.events.dropUpTo(sent));
     },
   };
 

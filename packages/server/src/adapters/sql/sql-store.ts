@@ -19,6 +19,7 @@ import { readShards, releaseShards, takeOver } from "./commit/take-over.ts";
 import { type ConnectionLoad, Connections, type ConnectionsOptions, type Session } from "./connection/connections.ts";
 import { persistently } from "./connection/persistently.ts";
 import { explained, preflight } from "./connection/preflight.ts";
+import { eventSinks } from "./events/event-sinks.ts";
 import { events } from "./events/events.ts";
 import { EventInbox } from "./events/inbox.ts";
 import { logs } from "./executions/attempt-logs.ts";
@@ -123,6 +124,7 @@ function store(db: Connections, claim: Claim, options: SqlStoreOptions): SqlStor
     steps: steps(db, levels),
     logs: logs(db),
     events: events(db),
+    eventSinks: eventSinks(db, () => runtime.now()),
     submit: (batch) => submit(db, levels, inbox, batch, runtime.now()),
     commit: (batch) => committer.commit(batch),
     takeOver: async (shards, owner) => {

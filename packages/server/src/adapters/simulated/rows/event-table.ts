@@ -1,4 +1,5 @@
-import type { EpochMs, ShardId } from "../../../domain/ids.ts";
+import { type EpochMs, SHARD_COUNT, type ShardId } from "../../../domain/ids.ts";
+import { type ShardBytes, SINK_KEPT_MS } from "../../../ports/store-event-sinks.ts";
 import type { EventPosition, EventRef, EventRow, InboxRef } from "../../../ports/store-events.ts";
 import type { InboxEvents } from "../../../ports/told-events.ts";
 import { byText } from "../sorted-list.ts";
@@ -8,11 +9,20 @@ interface Kept {
   writtenAt: EpochMs;
 }
 
+/** Positions of a sink, and the instant at which a node last had it in its configuration. */
+interface Sink {
+  at: Map<ShardId, EventRef>;
+  namedAt: EpochMs;
+}
+
+const NONE: EventRef = { epoch: 0, seq: 0 };
+
 /** Kept lifecycle events, and the inbox of those that owners of shards have yet to keep. */
 export class EventTable {
   readonly #rows = new Map<ShardId, Kept[]>();
   readonly #inbox = new Map<string, InboxEvents>();
   readonly #floors = new Map<ShardId, EventRef>();
+  readonly #sinks = new Map<string, Sink>();
 
   /** A copy with the same content. */
   copy(): EventTable {
@@ -20,6 +30,7 @@ export class EventTable {
     for (const [shard, rows] of this.#rows) copy.#rows.set(shard, [...rows]);
     for (const [id, events] of this.#inbox) copy.#inbox.set(id, events);
     for (const [shard, floor] of this.#floors) copy.#floors.set(shard, floor);
+    for (const [name, { at, namedAt }] of this.#sinks) copy.#sinks.set(name, { at: new Map(at), namedAt });
     return copy;
   }
 
@@ -43,12 +54,14 @@ export class EventTable {
   }
 
   /** See StoreEvents.read. */
-  read(after: EventPosition, limit: number): EventRow[] | null {
-    const none: EventRef = { epoch: 0, seq: 0 };
-    for (const [shard, floor] of this.#floors) if (compare(after.get(shard) ?? none, floor) < 0) return null;
-    const perShard = Math.ceil(limit / 64);
+  read(after: EventPosition, limit: number, shards: ReadonlySet<ShardId> | null): EventRow[] | null {
+    const isAsked = (shard: ShardId) => shards === null || shards.has(shard);
+    for (const [shard, floor] of this.#floors)
+      if (isAsked(shard) && compare(after.get(shard) ?? NONE, floor) < 0) return null;
+    const perShard = Math.ceil(limit / (shards?.size ?? SHARD_COUNT));
     const found = [...this.#rows].flatMap(([shard, rows]) => {
-      const position = after.get(shard) ?? none;
+      if (!isAsked(shard)) return [];
+      const position = after.get(shard) ?? NONE;
       return rows.filter(({ row }) => compare(row, position) > 0).slice(0, perShard);
     });
     return found.slice(0, limit).map(({ row }) => ({ ...row, events: [...row.events] }));
@@ -87,15 +100,72 @@ export class EventTable {
 
   forgetBefore(keepFrom: EpochMs): void {
     for (const [shard, rows] of this.#rows) {
-      const gone = rows.filter(({ writtenAt }) => writtenAt < keepFrom);
-      const last = gone.at(-1)?.row;
+      const isGone = ({ row, writtenAt }: Kept) => writtenAt < keepFrom && this.#isEverywhere(row);
+      const last = rows.filter(isGone).at(-1)?.row;
       if (last === undefined) continue;
       this.#floors.set(shard, { epoch: last.epoch, seq: last.seq });
       this.#rows.set(
         shard,
-        rows.filter(({ writtenAt }) => writtenAt >= keepFrom),
+        rows.filter((kept) => !isGone(kept)),
       );
     }
+  }
+
+  /** Registers sinks, and forgets those that no node has named for a day. */
+  nameSinks(names: readonly string[], now: EpochMs): void {
+    const shards = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
+    for (const name of names) this.sinkPositions(name, shards, now);
+    for (const [name, { namedAt }] of this.#sinks) if (namedAt < now - SINK_KEPT_MS) this.#sinks.delete(name);
+  }
+
+  /** See StoreEventSinks. */
+  sinkPositions(name: string, shards: readonly ShardId[], now: EpochMs): EventPosition {
+    const sink = this.#sinks.get(name) ?? { at: new Map<ShardId, EventRef>(), namedAt: now };
+    this.#sinks.set(name, sink);
+    sink.namedAt = Math.max(sink.namedAt, now);
+    for (const shard of shards) if (!sink.at.has(shard)) sink.at.set(shard, this.#floors.get(shard) ?? NONE);
+    return new Map(shards.map((shard) => [shard, sink.at.get(shard) ?? NONE]));
+  }
+
+  /** See StoreEventSinks. */
+  advanceSink(name: string, reached: EventPosition): void {
+    const at = this.#sinks.get(name)?.at;
+    for (const [shard, ref] of reached) {
+      const known = at?.get(shard);
+      if (known !== undefined && compare(ref, known) > 0) at?.set(shard, ref);
+    }
+  }
+
+  /** See StoreEventSinks.eventBytes. A row has 100 bytes and 50 for each event. */
+  eventBytes(after: EventPosition, shards: readonly ShardId[]): ShardBytes[] {
+    return shards.flatMap((shard) => {
+      const position = after.get(shard) ?? NONE;
+      const rows = (this.#rows.get(shard) ?? []).filter(({ row }) => compare(row, position) > 0);
+      const last = rows.at(-1)?.row;
+      const bytes = rows.reduce((sum, { row }) => sum + 100 + 50 * row.events.length, 0);
+      return last === undefined ? [] : [{ shard, bytes, last: { epoch: last.epoch, seq: last.seq } }];
+    });
+  }
+
+  /** See StoreEventSinks.dropEvents. */
+  dropUpTo(upTo: EventPosition): number {
+    let dropped = 0;
+    for (const [shard, last] of upTo) {
+      const rows = this.#rows.get(shard) ?? [];
+      const left = rows.filter(({ row }) => compare(row, last) > 0);
+      dropped += rows.length - left.length;
+      this.#rows.set(shard, left);
+      if (compare(this.#floors.get(shard) ?? NONE, last) < 0) this.#floors.set(shard, last);
+    }
+    return dropped;
+  }
+
+  #isEverywhere(row: EventRow): boolean {
+    for (const { at } of this.#sinks.values()) {
+      const known = at.get(row.shard);
+      if (known !== undefined && compare(known, row) < 0) return false;
+    }
+    return true;
   }
 }
 

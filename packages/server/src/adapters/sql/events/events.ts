@@ -57,7 +57,7 @@ interface Key {
 export function events(db: Connections): StoreEvents {
   let turn = 0;
   return {
-    read: (after, limit) => read(db, after, limit, turn++),
+    read: (after, limit, shards = ALL_SHARDS) => read(db, { after, limit, shards }, turn++),
     newest: async () =>
       positionOf(
         await db.run("query", { name: "newest_events", text: READ_NEWEST, values: [int2s(ALL_SHARDS, same)] }),
@@ -71,13 +71,19 @@ export function events(db: Connections): StoreEvents {
   };
 }
 
+interface Asked {
+  after: EventPosition;
+  limit: number;
+  shards: readonly ShardId[];
+}
+
 /** @param turn number of the read, by which another shard is the first one each time */
-async function read(db: Connections, after: EventPosition, limit: number, turn: number): Promise<EventRow[] | null> {
-  const perShard = Math.ceil(limit / SHARD_COUNT);
+async function read(db: Connections, { after, limit, shards }: Asked, turn: number): Promise<EventRow[] | null> {
+  const perShard = Math.ceil(limit / Math.max(1, shards.length));
   const values = [
-    int2s(ALL_SHARDS, same),
-    int8s(ALL_SHARDS, (shard) => after.get(shard)?.epoch ?? 0),
-    int8s(ALL_SHARDS, (shard) => after.get(shard)?.seq ?? 0),
+    int2s(shards, same),
+    int8s(shards, (shard) => after.get(shard)?.epoch ?? 0),
+    int8s(shards, (shard) => after.get(shard)?.seq ?? 0),
     perShard,
   ];
   const lines = await db.run("query", { name: "event_keys", text: READ_KEYS, values });

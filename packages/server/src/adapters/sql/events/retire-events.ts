@@ -11,7 +11,8 @@ const RETIRE = `
     SELECT shard, epoch, seq FROM outbox WHERE shard = $1 AND (epoch, seq) > ($2, $3) ORDER BY epoch, seq LIMIT ${PAGE}
   ), gone AS (
     DELETE FROM outbox o USING page p
-    WHERE o.shard = p.shard AND o.epoch = p.epoch AND o.seq = p.seq AND o.written_at < $4
+    WHERE o.shard = p.shard AND o.epoch = p.epoch AND o.seq = p.seq AND o.written_at < $4 AND NOT EXISTS (
+      SELECT FROM event_sinks s WHERE s.shard = o.shard AND (s.epoch, s.seq) < (o.epoch, o.seq))
     RETURNING o.shard, o.epoch, o.seq
   ), last AS MATERIALIZED (
     SELECT shard, epoch, seq FROM gone ORDER BY epoch DESC, seq DESC LIMIT 1
@@ -22,7 +23,7 @@ const RETIRE = `
   )
   SELECT l.epoch, l.seq, (SELECT count(*) FROM gone)::int4 FROM last l`;
 
-/** Removes rows of events that were written before this instant. */
+/** Removes rows of events that were written before this instant, and that every sink has. */
 export async function retireEvents(session: Session, keepFrom: EpochMs): Promise<void> {
   for (let shard = 0; shard < SHARD_COUNT; shard++) {
     let last: unknown[] | undefined = [0, 0, PAGE];

@@ -4,6 +4,7 @@ import { EVENTS_KEPT_MS } from "../../../ports/store-events.ts";
 import { QUEUE_CODES, STATE_CODES, TRIGGER_CODES } from "../connection/codes.ts";
 import type { Connections, Session, Statement } from "../connection/connections.ts";
 import { isLockTimeout } from "../connection/errors.ts";
+import { forgetSinks, nameSinks } from "../events/event-sinks.ts";
 import { retireEvents } from "../events/retire-events.ts";
 import { existsOf, isLater } from "../executions/of-job.ts";
 import { isRun } from "../workflows/kinds-of-rows.ts";
@@ -79,6 +80,8 @@ export async function maintain(
 ): Promise<void> {
   await makePartitions(db, now);
   await db.session("maintain", async (session) => {
+    // Each node names its own sinks, also one that leaves the rest of the upkeep to another node.
+    await nameSinks(session, retention.eventSinks ?? [], now);
     const [locked] = await session.run({ text: `SELECT pg_try_advisory_lock(${UPKEEP_LOCK})` });
     if (locked?.[0] !== true) return;
     let inUse: Error | null = null;
@@ -130,6 +133,7 @@ async function retire(
     if (month.startMs < keepFrom) await retireJobs(session, month, keepFrom).catch(unlessInUse);
   }
   await retireRuns(session, keepFrom);
+  await forgetSinks(session, now);
   await retireEvents(session, now - (retention.eventsMs ?? EVENTS_KEPT_MS));
   await repeated(session, { text: FORGET_SKIPS, values: [keepFrom] });
   await repeated(session, { text: FORGET_RECURRING, values: [keepFrom] });

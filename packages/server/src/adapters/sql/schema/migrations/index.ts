@@ -23,6 +23,7 @@ import { maps } from "./0022-maps.ts";
 import { subWorkflows } from "./0025-sub-workflows.ts";
 import { parts } from "./0026-parts.ts";
 import { events } from "./0027-events.ts";
+import { eventSinks } from "./0028-event-sinks.ts";
 
 export interface Migration {
   /** Version of the schema after the migration; versions grow. */
@@ -63,4 +64,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 25, name: "sub-workflows", sql: subWorkflows },
   { version: 26, name: "parts", sql: parts },
   { version: 27, name: "events", sql: events },
+  { version: 28, name: "event sinks", sql: eventSinks },
 ];

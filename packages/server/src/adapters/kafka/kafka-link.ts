@@ -1,0 +1,145 @@
+import type { Admin, Producer } from "@platformatic/kafka";
+import { SinkRefused, SinkUnavailable } from "../../ports/event-sink.ts";
+import type { KafkaAddress } from "../../ports/kafka-address.ts";
+import type { Runtime } from "../../ports/runtime.ts";
+
+/** A message to a partition. */
+export interface KafkaMessage {
+  topic: string;
+  partition: number;
+  key: string;
+  value: string;
+  headers: Record<string, string>;
+}
+
+/**
+ * The calls of a Kafka client that the server needs, so that another client fits. All of them end within `CALL_MS`. After an
+ * error the link is of no use: a new one has to be opened.
+ * @throws {SinkUnavailable | SinkRefused} each call
+ */
+export interface KafkaLink {
+  /** Numbers of partitions of those of the topics that exist. */
+  partitions(topics: readonly string[]): Promise<Map<string, number>>;
+  /** Creates a topic with the replication of the cluster's defaults, unless it exists. */
+  create(topic: string, partitions: number): Promise<void>;
+  /** Resolves when all in-sync replicas have the messages. */
+  send(messages: readonly KafkaMessage[]): Promise<void>;
+  /** Ends the connections at once. */
+  close(): void;
+}
+
+/** Limits in ms: of a whole call, of a request in it, and of a connection. */
+const CALL_MS = 20_000;
+const REQUEST_MS = 10_000;
+const CONNECT_MS = 5_000;
+
+/** Errors of the protocol that last until a person changes something, and what that is. */
+const REFUSALS: Record<string, string> = {
+  TOPIC_AUTHORIZATION_FAILED: "give this user the rights Describe and Write on the topics",
+  CLUSTER_AUTHORIZATION_FAILED: "create the topics, or give this user the right Create",
+  SASL_AUTHENTICATION_FAILED: "correct the user or the password in MAINSPRING_KAFKA",
+  UNSUPPORTED_SASL_MECHANISM: "set another sasl in MAINSPRING_KAFKA",
+  MESSAGE_TOO_LARGE: "let max.message.bytes of the topics be 1 MiB or more",
+  RECORD_LIST_TOO_LARGE: "let max.message.bytes of the topics be 1 MiB or more",
+  POLICY_VIOLATION: "create the topics yourself, as a policy of the brokers wants them",
+  INVALID_REPLICATION_FACTOR: "create the topics yourself, or set default.replication.factor of the brokers to what they can do",
+};
+
+/** Opens a link. It connects with the first call. @throws {SinkRefused} the client does not run here */
+export async function openKafkaLink(address: KafkaAddress, clientId: string, runtime: Runtime): Promise<KafkaLink> {
+  // Only nodes with this sink load the client.
+  const client = await import("@platformatic/kafka");
+  const options = {
+    ...{ clientId, bootstrapBrokers: [...address.brokers], autocreateTopics: false, retries: 0 },
+    ...{ connectTimeout: CONNECT_MS, requestTimeout: REQUEST_MS, timeout: REQUEST_MS },
+    ...(address.tls && { tls: {} }),
+    ...(address.sasl !== null && { sasl: { ...address.sasl } }),
+  };
+  const admin = new client.Admin(options);
+  const producer = new client.Producer<string, string, string, string>({
+    ...options,
+    ...{ serializers: client.stringSerializers, idempotent: true, acks: client.ProduceAcks.ALL },
+  });
+  const has: HasError = (error, property, value) => client.findErrorBy(error as Error, property, value) !== null;
+  const explained = (error: unknown) => explain(error, address, has);
+  return new ClientLink({ admin, producer, has, bounded: (call) => bounded(call(), runtime, explained) });
+}
+
+/** Whether an error, or one inside it, has this value: `apiId` is the name of an error of the protocol, `code` one of the client. */
+type HasError = (error: unknown, property: "apiId" | "code", value: string) => boolean;
+
+function explain(error: unknown, { brokers }: KafkaAddress, has: HasError): SinkRefused | SinkUnavailable {
+  const text = `Kafka at ${brokers.join(", ")}: ${textOf(error)}`;
+  const refusal = Object.keys(REFUSALS).find((apiId) => has(error, "apiId", apiId));
+  if (refusal !== undefined) return new SinkRefused(`${text} (${refusal}): ${REFUSALS[refusal]}`, { cause: error });
+  if (has(error, "code", "PLT_KFK_AUTHENTICATION"))
+    return new SinkRefused(`${text}: correct the user, the password or sasl in MAINSPRING_KAFKA`, { cause: error });
+  return new SinkUnavailable(text, { cause: error });
+}
+
+interface ClientParts {
+  admin: Admin;
+  producer: Producer<string, string, string, string>;
+  has: HasError;
+  bounded: <T>(call: () => Promise<T>) => Promise<T>;
+}
+
+class ClientLink implements KafkaLink {
+  readonly #client: ClientParts;
+
+  constructor(client: ClientParts) {
+    this.#client = client;
+  }
+
+  partitions(topics: readonly string[]): Promise<Map<string, number>> {
+    return this.#client.bounded(async () => {
+      const existing = new Set(await this.#client.admin.listTopics());
+      const asked = topics.filter((topic) => existing.has(topic));
+      const found = new Map<string, number>();
+      if (asked.length === 0) return found;
+      const metadata = await this.#client.admin.metadata({ topics: asked, forceUpdate: true });
+      for (const [topic, { partitionsCount }] of metadata.topics) found.set(topic, partitionsCount);
+      return found;
+    });
+  }
+
+  create(topic: string, partitions: number): Promise<void> {
+    return this.#client.bounded(async () => {
+      try {
+        await this.#client.admin.createTopics({ topics: [topic], partitions, replicas: -1 });
+      } catch (error) {
+        if (!this.#client.has(error, "apiId", "TOPIC_ALREADY_EXISTS")) throw error;
+      }
+    });
+  }
+
+  send(messages: readonly KafkaMessage[]): Promise<void> {
+    return this.#client.bounded(async () => {
+      const { unwritableNodes } = await this.#client.producer.send({ messages: [...messages] });
+      if (unwritableNodes?.length) throw new Error(`brokers ${unwritableNodes.join(", ")} took no message`);
+    });
+  }
+
+  close(): void {
+    // A close can wait for a broker that does not answer; nothing depends on its end.
+    this.#client.producer.close(true).catch(() => undefined);
+    this.#client.admin.close().catch(() => undefined);
+  }
+}
+
+/** Ends a call with an explained error after `CALL_MS` at the latest, because the client waits for some answers for ever. */
+function bounded<T>(call: Promise<T>, runtime: Runtime, explained: (error: unknown) => Error): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const late = () => reject(explained(new Error(`no answer within ${CALL_MS / 1_000} s`)));
+    const timer = runtime.setTimer(CALL_MS, late);
+    call.then(resolve, (error: unknown) => reject(explained(error))).finally(() => timer.cancel());
+  });
+}
+
+/** Messages of an error and of those inside it. */
+function textOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const inner = error instanceof AggregateError ? error.errors : error.cause === undefined ? [] : [error.cause];
+  const texts = [error.message, ...inner.map(textOf)].filter((text) => text !== "");
+  return [...new Set(texts)].join(": ");
+}
