@@ -67,7 +67,9 @@ describe("mainspring clickhouse", () => {
     for (const { executionId } of [done, dead]) await client.waitForExecution(executionId);
 
     const backfill = () => mainspring(["clickhouse", "backfill", ...window, "--json"], { env });
-    const told = JSON.parse((await backfill()).stdout) as { executions: number; events: number; open: number };
+    const first = await backfill();
+    assert.equal(first.stderr, "");
+    const told = JSON.parse(first.stdout) as { executions: number; events: number; open: number };
     assert.deepEqual([told.executions, told.open], [2, 1]);
     assert.deepEqual(JSON.parse((await backfill()).stdout), told);
     const rows = await ask(

@@ -1,3 +1,4 @@
+import { ClickHouseSink } from "./adapters/clickhouse/clickhouse-sink.ts";
 import { openKafkaLink } from "./adapters/kafka/kafka-link.ts";
 import { KafkaSink } from "./adapters/kafka/kafka-sink.ts";
 import { cloudEvent } from "./api/events/cloud-event.ts";
@@ -8,6 +9,14 @@ import type { Store } from "./ports/store.ts";
 
 /** Sinks of lifecycle events that the configuration names. They connect when their relays start. */
 export function sinksOf(config: Config, store: Pick<Store, "queries">, runtime: Runtime): EventSink[] {
+  return [...kafkaSinks(config, store, runtime), ...clickHouseSinks(config, runtime)];
+}
+
+function clickHouseSinks({ clickhouse, events }: Config, runtime: Runtime): EventSink[] {
+  return clickhouse === null || !events.includes("clickhouse") ? [] : [new ClickHouseSink(clickhouse, runtime)];
+}
+
+function kafkaSinks(config: Config, store: Pick<Store, "queries">, runtime: Runtime): EventSink[] {
   const { kafka, kafkaTopicPrefix: prefix } = config;
   if (kafka === null || !config.events.includes("kafka")) return [];
   const details = async (tenant: string, executionId: string) => {

@@ -14,6 +14,7 @@ interface Combined {
   MAINSPRING_CLUSTER_SECRET_ALSO: string | null;
   MAINSPRING_EVENTS: readonly string[] | null;
   MAINSPRING_KAFKA: unknown;
+  MAINSPRING_CLICKHOUSE: unknown;
 }
 
 /** Faults of values of the configuration that are valid alone but not together, for people. */
@@ -65,9 +66,14 @@ function misfits(values: Combined): string[] {
 }
 
 /** Faults of other systems: a use without an address. */
-function missingSystems({ MAINSPRING_EVENTS: events, MAINSPRING_KAFKA: kafka }: Combined): string[] {
-  if (!events?.includes("kafka") || kafka !== null) return [];
-  return ["MAINSPRING_KAFKA must be set, as kafka://host:9092, where MAINSPRING_EVENTS has kafka"];
+function missingSystems({ MAINSPRING_EVENTS: events, ...addresses }: Combined): string[] {
+  const forms = [
+    ["kafka", "MAINSPRING_KAFKA", "kafka://host:9092"],
+    ["clickhouse", "MAINSPRING_CLICKHOUSE", "http://user:password@host:8123/database"],
+  ] as const;
+  return forms
+    .filter(([sink, name]) => events?.includes(sink) && addresses[name] === null)
+    .map(([sink, name, form]) => `${name} must be set, as ${form}, where MAINSPRING_EVENTS has ${sink}`);
 }
 
 /** Faults of secrets: a second value without a first one, and equal secrets. */

@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
+import { CLICKHOUSE_URL, type ClickHouseAddress, clickHouseAddress } from "../ports/clickhouse-address.ts";
 import { type KafkaAddress, kafkaAddress } from "../ports/kafka-address.ts";
 import { LOG_URL_PLACEHOLDERS, logUrlFault } from "../ports/log-url.ts";
 import { storeAddresses } from "../ports/store-address.ts";
@@ -161,6 +162,10 @@ export function anyOf<const T extends string>(...values: T[]): Parse<readonly T[
     return wrong === undefined ? values.filter((value) => given.includes(value)) : new Unfit(expected, wrong);
   };
 }
+
+/** Parses the address of a database in ClickHouse. The value may contain a password, so errors never repeat it. */
+export const clickHouseDatabase: Parse<ClickHouseAddress> = (text) =>
+  clickHouseAddress(text) ?? new Unfit(`must be ${CLICKHOUSE_URL}`);
 
 /** Parses the address of a Kafka cluster. */
 export const kafkaBrokers: Parse<KafkaAddress> = (text) =>

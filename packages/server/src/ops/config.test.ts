@@ -45,6 +45,7 @@ describe("the configuration", () => {
       eventsMaxMb: 4_096,
       kafka: null,
       kafkaTopicPrefix: "ms.",
+      clickhouse: null,
       logUrl: null,
       logLevel: "info",
       builtInWorker: true,
@@ -62,9 +63,24 @@ describe("the configuration", () => {
     assert.deepEqual([events, eventsKeepMin], [["api"], 10_080]);
     assert.equal(
       complaint({ MAINSPRING_EVENTS: "api,rabbit", MAINSPRING_EVENTS_KEEP_MIN: "0" }),
-      "MAINSPRING_EVENTS must be empty or a list with commas of: api, kafka, not rabbit\n" +
+      "MAINSPRING_EVENTS must be empty or a list with commas of: api, kafka, clickhouse, not rabbit\n" +
         "MAINSPRING_EVENTS_KEEP_MIN must be a whole number from 1 to 10080",
     );
+  });
+
+  it("has the database in ClickHouse where events go there, and never repeats its password", () => {
+    const MAINSPRING_EVENTS = "clickhouse";
+    const MAINSPRING_CLICKHOUSE = "http://writer:a%40b@127.0.0.1:8123/mainspring";
+    assert.deepEqual(loadConfig({ MAINSPRING_EVENTS, MAINSPRING_CLICKHOUSE }).clickhouse, {
+      ...{ url: "http://127.0.0.1:8123", username: "writer", password: "a@b", database: "mainspring" },
+    });
+    assert.equal(
+      complaint({ MAINSPRING_EVENTS }),
+      "MAINSPRING_CLICKHOUSE must be set, as http://user:password@host:8123/database, where MAINSPRING_EVENTS has clickhouse",
+    );
+    const wrong = complaint({ MAINSPRING_EVENTS, MAINSPRING_CLICKHOUSE: "http://writer:secret@127.0.0.1:8123/" });
+    assert.match(wrong, /^MAINSPRING_CLICKHOUSE must be a URL such as/);
+    assert.ok(!wrong.includes("writer:secret"));
   });
 
   it("has the brokers of Kafka where events go there", () => {

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Role } from "../ports/bus.ts";
+import type { ClickHouseAddress } from "../ports/clickhouse-address.ts";
 import type { KafkaAddress } from "../ports/kafka-address.ts";
 import { combinationFaults } from "./combination-faults.ts";
 import {
@@ -8,6 +9,7 @@ import {
   anyOf,
   choice,
   cidrList,
+  clickHouseDatabase,
   kafkaBrokers,
   type ListenAddress,
   listenAddress,
@@ -60,6 +62,8 @@ export interface Config {
   kafka: KafkaAddress | null;
   /** Beginning of the names of topics. */
   kafkaTopicPrefix: string;
+  /** Database of the sink clickhouse; null: there is no such sink. */
+  clickhouse: ClickHouseAddress | null;
   /** Template of the address at which another system shows the log lines of an attempt; null: the store keeps them. */
   logUrl: string | null;
   logLevel: "trace" | "debug" | "info" | "warn" | "error" | "fatal" | "silent";
@@ -94,7 +98,7 @@ export interface HandlerConfig {
 }
 
 /** A receiver of lifecycle events; all but `api` are sinks. */
-export type EventReceiver = "api" | "kafka";
+export type EventReceiver = "api" | "kafka" | "clickhouse";
 
 /** Error: the configuration cannot be used. The message names each wrong key and says what would be right. */
 export class ConfigError extends Error {
@@ -161,9 +165,9 @@ const KEYS = {
   ),
   MAINSPRING_RETENTION_DAYS: key(wholeNumber(1, 36_500), "30", "how many days final executions are kept"),
   MAINSPRING_EVENTS: key(
-    anyOf("api", "kafka"),
+    anyOf("api", "kafka", "clickhouse"),
     "",
-    "where the events of executions and jobs go, the same on all nodes: api keeps them for GET /v1/events, and kafka brings them to the brokers of MAINSPRING_KAFKA",
+    "where the events of executions and jobs go, the same on all nodes: api keeps them for GET /v1/events, kafka brings them to the brokers of MAINSPRING_KAFKA, and clickhouse to the database of MAINSPRING_CLICKHOUSE",
   ),
   MAINSPRING_EVENTS_KEEP_MIN: key(
     wholeNumber(1, 10_080),
@@ -181,6 +185,7 @@ const KEYS = {
     "the brokers of Kafka, as kafka://host:9092,host:9092; user:password@ before the hosts logs in, and ?tls=on&sasl=SCRAM-SHA-512 says how",
   ),
   MAINSPRING_KAFKA_TOPIC_PREFIX: key(topicPrefix, "ms.", "how the names of topics begin"),
+  MAINSPRING_CLICKHOUSE: key(clickHouseDatabase, null, "the database in ClickHouse (24.3 or newer) that gets events"),
   MAINSPRING_STOP_DELAY_SEC: key(
     wholeNumber(0, 300),
     null,
@@ -327,6 +332,7 @@ function configOf(values: Values, warnings: string[]): Config {
     eventsMaxMb: values.MAINSPRING_EVENTS_MAX_MB,
     kafka: values.MAINSPRING_KAFKA,
     kafkaTopicPrefix: values.MAINSPRING_KAFKA_TOPIC_PREFIX,
+    clickhouse: values.MAINSPRING_CLICKHOUSE,
     logUrl: values.MAINSPRING_LOG_URL,
     logLevel: values.MAINSPRING_LOG_LEVEL,
     builtInWorker: values.MAINSPRING_BUILTIN_WORKER === "on",
