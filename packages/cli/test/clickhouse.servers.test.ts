@@ -1,12 +1,9 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { Client } from "@mainspring/sdk";
 import { startClickHouse, type TestClickHouse } from "../../../tools/services/start-clickhouse.ts";
 import { mainspring } from "./testing/command.ts";
-import { serveOn } from "./testing/server.ts";
+import { startServer } from "./testing/server.ts";
 
 const password = "the-secret-of-this-test";
 
@@ -45,42 +42,41 @@ describe("mainspring clickhouse", () => {
     );
   });
 
-  it("creates tables, and inserts the history of a server, again and again", async (t) => {
-    const dataDir = await mkdtemp(join(tmpdir(), "mainspring-clickhouse-"));
-    t.after(() => rm(dataDir, { recursive: true, force: true }));
-    const server = serveOn(dataDir, {});
-    t.after(() => server.signal("SIGKILL"));
-    const [, url = ""] = await server.says(/api +(http:\S+)[^]*curl/);
-    const env = { MAINSPRING_CLICKHOUSE: clickhouse, MAINSPRING_URL: url };
+  it("creates the tables that a server then feeds, and a backfill of its history changes no answer", async (t) => {
     const window = ["--from", "2020-01-01T00:00:00Z", "--to", "2100-01-01T00:00:00Z"];
+    const env = { MAINSPRING_CLICKHOUSE: clickhouse };
     const early = await mainspring(["clickhouse", "backfill", ...window], { env });
     assert.match(early.stderr, /has no database mainspring; run `mainspring clickhouse migrate`/);
-    assert.match(
-      (await mainspring(["clickhouse", "migrate"], { env })).stdout,
-      /^Applied 0001-events\.sql, 0002-views\.sql to/,
-    );
+    const { stdout, stderr } = await mainspring(["clickhouse", "migrate"], { env });
+    assert.match(stdout, /^Applied 0001-events\.sql, 0002-views\.sql to mainspring at http/, stderr);
 
-    const client = new Client({ url });
+    const server = await startServer({ ...env, MAINSPRING_EVENTS: "clickhouse" });
+    t.after(() => server.stop());
+    const client = new Client({ url: server.httpUrl });
     const done = await client.submit({ target: { handler: "echo" }, payload: "hello" });
     const dead = await client.submit({ target: { handler: "sleep" }, payload: { ms: -1 } });
-    await client.submit({ target: { handler: "echo" }, payload: "later", delayMs: 3_600_000 });
+    const open = await client.submit({ target: { handler: "echo" }, payload: "later", delayMs: 3_600_000 });
     for (const { executionId } of [done, dead]) await client.waitForExecution(executionId);
-
-    const backfill = () => mainspring(["clickhouse", "backfill", ...window, "--json"], { env });
-    const first = await backfill();
-    assert.equal(first.stderr, "");
-    const told = JSON.parse(first.stdout) as { executions: number; events: number; open: number };
-    assert.deepEqual([told.executions, told.open], [2, 1]);
-    assert.deepEqual(JSON.parse((await backfill()).stdout), told);
-    const rows = await ask(
-      "SELECT execution_id, state, attempts, failures, lateness_ms FROM executions ORDER BY execution_id",
-    );
-    const shown = [];
-    for (const { executionId } of [done, dead]) {
-      const { state, attempt, failures, latenessMs } = await client.getExecution(executionId);
-      shown.push([executionId, state, attempt, failures, latenessMs].join("\t"));
+    const expected: string[] = [];
+    for (const { executionId } of [done, dead, open]) {
+      const { state, reason, trigger, attempt, failures, latenessMs, error } = await client.getExecution(executionId);
+      const shown = [executionId, state, reason, trigger, attempt, failures, latenessMs, error?.name ?? null];
+      expected.push(shown.map((value) => value ?? "\\N").join("\t"));
     }
-    assert.deepEqual(rows.split("\n").sort(), shown.sort());
-    assert.equal(await ask("SELECT uniqExact(id), countIf(is_live = 1) FROM events"), `${told.events}\t0`);
+    const executions = async () =>
+      await ask(
+        "SELECT execution_id, state, reason, trigger, attempts, failures, lateness_ms, error_name FROM executions ORDER BY toString(execution_id)",
+      );
+    while ((await ask("SELECT uniqExact(id) FROM events WHERE kind = 'JobCreated' OR is_end = 1")) !== "5");
+    assert.deepEqual((await executions()).split("\n"), expected.sort());
+
+    const backfill = await mainspring(["clickhouse", "backfill", ...window, "--json"], {
+      env: { ...env, ...server.clientEnv, MAINSPRING_RETRY_FOR: "60s" },
+    });
+    assert.equal(backfill.stderr, "");
+    assert.deepEqual(JSON.parse(backfill.stdout), { executions: 2, events: 7, open: 1 });
+    assert.deepEqual((await executions()).split("\n"), expected.sort());
+    // The history has nothing that the server did not tell.
+    assert.equal(await ask("SELECT count() FROM (SELECT id FROM events GROUP BY id HAVING max(is_live) = 0)"), "0");
   });
 });

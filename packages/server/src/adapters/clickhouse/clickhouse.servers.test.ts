@@ -191,5 +191,5 @@ function refusal(says: RegExp): (error: unknown) => boolean {
 function manyEvents(count: number): ReturnType<typeof eventsOfTheDay> {
   const [event] = eventsOfTheDay();
   assert.ok(event !== undefined);
-  return Array.from({ length: count }, (_, i) => ({ ...event, attempt: i + 1, at: Date.now() }));
+  return Array.from({ length: count }, (_, i) => ({ ...event, attempt: i + 1, at: systemRuntime().now() }));
 }
