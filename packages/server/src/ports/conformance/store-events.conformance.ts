@@ -5,7 +5,7 @@ import { eventFields, eventId, type LifecycleEvent, NO_EVENT_FIELDS } from "../.
 import type { NewJob, NewRecurringJob, RowChange, ShardCommit } from "../store.ts";
 import type { EventPosition, EventRow } from "../store-events.ts";
 import { fire, occurrence, planned, recurring } from "./recurring-scene.conformance.ts";
-import { birth, nodeEnds, nodeId, started } from "./runs-scene.conformance.ts";
+import { birth, nodeEnds, nodeId, runEnds, started } from "./runs-scene.conformance.ts";
 import { ALL_SHARDS, type Scene, TENANT } from "./store-scene.conformance.ts";
 
 const START: EventPosition = new Map();
@@ -352,6 +352,23 @@ function inboxConformance(scene: () => Scene, emptied: () => Promise<LifecycleEv
     const again = { ...scene().job({ jobId: named.jobId }), shard: named.shard, executionId: runtime.uuid() };
     await store.jobs.run({ ...again, definition: named.definition, retryOf: null, jobVersion: 1 });
     assert.deepEqual(told(await emptied()), ["JobCreated MANUAL"]);
+  });
+
+  it("leaves events of a run that is retried, once", async () => {
+    const { store, runtime } = scene();
+    const asked = await started(scene());
+    await scene().applied(asked.shard, { changes: [runEnds(scene(), asked, { state: "DEAD" })] });
+    await emptied();
+    const { nodes: _, graph: __, definitions: ___, payloads: ____, output: _____, ...job } = asked;
+    const executionId = runtime.uuid();
+    const own = { ...job, executionId, jobVersion: 1, retryOf: asked.executionId, kept: [], mapCounts: [], parts: [] };
+    const roots = [birth(scene(), { ...asked, executionId }, 0, [])];
+    const idempotency = { tenant: TENANT, key: "again", requestHash: "h" };
+    for (const replayed of [false, true]) {
+      const outcome = await store.runs.retry({ ...own, roots, idempotency });
+      assert.deepEqual(outcome, { kind: "ACCEPTED", executionId, replayed });
+    }
+    assert.deepEqual(told(await emptied()), ["JobCreated NODE", "JobCreated RETRY", "JobStarted null"]);
   });
 
   it("leaves events of replays of dead letters", async () => {
