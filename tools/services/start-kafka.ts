@@ -144,6 +144,9 @@ function settingsOf(folder: string, port: number, controllerPort: number): strin
     "transaction.state.log.replication.factor": 1,
     "transaction.state.log.min.isr": 1,
     "group.initial.rebalance.delay.ms": 0,
+    // A broker that was killed must not wait long for the end of its former session.
+    "broker.session.timeout.ms": 3_000,
+    "broker.heartbeat.interval.ms": 500,
   };
   return Object.entries(settings).map(([name, value]) => `${name}=${value}\n`).join("");
 }
