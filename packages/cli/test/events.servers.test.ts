@@ -1,14 +1,19 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { decodePosition } from "@mainspring/server/testing";
 import { Client, type ExecutionSummary, type LifecycleEvent, TerminalError, task, Worker } from "@mainspring/sdk";
+import { decodePosition } from "@mainspring/server/testing";
 import { startPostgres, type TestPostgres } from "../../../tools/services/start-postgres.ts";
 import { LongCommand } from "./testing/command.ts";
 import { FREE } from "./testing/server.ts";
 
 /** Number of jobs of each handler in a round. There is a round before, between and after the kills. */
-const JOBS = 50;
-const FINAL_KINDS = { SUCCEEDED: "JobCompleted", CANCELLED: "JobCancelled", SKIPPED: "JobSkipped", DEAD: "JobDeadLettered" };
+const JOBS = 25;
+const FINAL_KINDS = {
+  SUCCEEDED: "JobCompleted",
+  CANCELLED: "JobCancelled",
+  SKIPPED: "JobSkipped",
+  DEAD: "JobDeadLettered",
+};
 const ENDS = Object.values(FINAL_KINDS);
 
 /** A server in a process of its own, which keeps its addresses when it is started again. */
@@ -23,7 +28,8 @@ class Server {
   }
 
   async start(): Promise<void> {
-    const addresses = this.httpUrl === "" ? {} : { MAINSPRING_HTTP: new URL(this.httpUrl).host, MAINSPRING_GRPC: this.grpcAddress };
+    const addresses =
+      this.httpUrl === "" ? {} : { MAINSPRING_HTTP: new URL(this.httpUrl).host, MAINSPRING_GRPC: this.grpcAddress };
     this.#command = new LongCommand(["serve"], { ...this.#env, ...addresses });
     const said = await this.#command.says(/api +(http:\/\/[^/\s]+)[^]*workers +(\d\S+)/);
     [, this.httpUrl = "", this.grpcAddress = ""] = said;
@@ -113,8 +119,12 @@ describe("events over HTTP, on PostgreSQL, with two servers that are killed", ()
     const stop = new AbortController();
     t.after(() => stop.abort());
     const followed: LifecycleEvent[] = [];
+    let heard = () => {};
     const following = (async () => {
-      for await (const event of b.events({ after: "oldest", signal: stop.signal })) followed.push(event);
+      for await (const event of b.events({ after: "oldest", signal: stop.signal })) {
+        followed.push(event);
+        heard();
+      }
     })();
     await submitRound(a);
     for (const killed of servers) {
@@ -134,7 +144,7 @@ describe("events over HTTP, on PostgreSQL, with two servers that are killed", ()
     assert.deepEqual(idsOf(first), wanted);
     assert.deepEqual(idsOf(second), wanted);
     assert.deepEqual(second.map(({ id }) => id).sort(), first.map(({ id }) => id).sort());
-    while (idsOf(followed).length < wanted.length) await new Promise((resolve) => setImmediate(resolve));
+    while (idsOf(followed).length < wanted.length) await new Promise<void>((resolve) => (heard = resolve));
     stop.abort();
     await assert.rejects(following, { name: "AbortError" });
     assert.deepEqual(idsOf(followed), wanted);

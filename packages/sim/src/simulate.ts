@@ -36,7 +36,7 @@ import { POISON } from "./world/sim-worker.ts";
 import { Spurts } from "./world/spurts.ts";
 import { viewsOf } from "./world/views.ts";
 import { Fleet } from "./world/workers.ts";
-import { Workflows } from "./world/workflows.ts";
+import { hasEvents, Workflows } from "./world/workflows.ts";
 import { Workload } from "./world/workload.ts";
 
 /** Name that stands for a checker if the product or the store itself reports an impossible state. */
@@ -71,9 +71,6 @@ const SPURTS_EVERY = 4;
  * seeds stay unchanged.
  */
 const SMALL_READS_EVERY = 8;
-/** Period of the seeds whose servers write lifecycle events. */
-const EVENTS_EVERY = 20;
-const WITH_EVENTS = 10;
 const SMALL_READS = { waiting: 1, waitingTurn: 20, plans: 1, plansTurn: 20 } as const;
 /** Mean interval at which a node loses its links for minutes, in simulated milliseconds. */
 const LONELY_EVERY_MS = 900_000;
@@ -110,11 +107,6 @@ function isPoison(result: Uint8Array): boolean {
 
 function partOf({ untilMs }: Only, numbers?: ReadonlySet<number>): PlannedPart {
   return { untilMs: untilMs ?? Number.POSITIVE_INFINITY, isWanted: (number) => numbers?.has(number) ?? true };
-}
-
-/** Whether the servers of a seed write lifecycle events. Planted bugs are recorded with the first of these seeds. */
-function hasEvents(seed: number): boolean {
-  return seed % EVENTS_EVERY === WITH_EVENTS && seed > WITH_EVENTS;
 }
 
 class World {

@@ -74,7 +74,7 @@ export interface EventData {
   jobVersion: number;
 }
 
-/** Which events a stream has, and where it begins. Of several values of a field, an event has one. */
+/** Which events a stream has, and where it begins. An event has one of the values of each field. */
 export interface EventFilter {
   /** `position` of an event: the stream goes on behind it. oldest: the oldest event that is kept. Default: from now on. */
   after?: string;

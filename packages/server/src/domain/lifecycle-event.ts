@@ -50,8 +50,8 @@ export interface LifecycleEvent {
 }
 
 /**
- * Id of an event: that of the execution with the attempt and the kind, or that of the job with its version and the kind. Of
- * skipped instants, that of the job with the first of them.
+ * Id of an event: that of the execution with the attempt and the kind, or that of the job with its version and the kind. The id
+ * of skipped instants is that of the job with the first of them.
  */
 export function eventId({ executionId, jobId, attempt, jobVersion, kind, scheduledAt }: LifecycleEvent): string {
   if (executionId !== null) return `${executionId}/${attempt}/${kind}`;
@@ -67,13 +67,28 @@ export const NO_EVENT_FIELDS = {
 
 /** Fields of every event about an execution. */
 export function eventFields(row: Candidate): Omit<LifecycleEvent, "kind" | "at"> {
-  const { id, jobId, tenant, pool, handler, attempt, scheduledAt, failures, lost, jobVersion } = row;
-  const { state, node = null, item = null } = row;
   const ofNode = isNode(row);
   return {
-    ...NO_EVENT_FIELDS,
-    ...{ executionId: id, jobId: ofNode ? null : jobId, tenant, pool, handler, attempt, state },
-    ...{ workflowId: ofNode ? jobId : null, node: ofNode ? node : null, item },
-    ...{ scheduledAt, failures, lost, jobVersion },
+    executionId: row.id,
+    jobId: ofNode ? null : row.jobId,
+    workflowId: ofNode ? row.jobId : null,
+    node: ofNode ? (row.node ?? null) : null,
+    item: row.item ?? null,
+    tenant: row.tenant,
+    pool: row.pool,
+    handler: row.handler,
+    trigger: null,
+    attempt: row.attempt,
+    workerId: null,
+    state: row.state,
+    reason: null,
+    scheduledAt: row.scheduledAt,
+    createdAt: null,
+    startedAt: null,
+    finishedAt: null,
+    failures: row.failures,
+    lost: row.lost,
+    errorName: null,
+    jobVersion: row.jobVersion,
   };
 }

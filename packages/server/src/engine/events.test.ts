@@ -12,8 +12,7 @@ function telling(): Story {
   return story;
 }
 
-const eventsOf = (batch: Batch): LifecycleEvent[] =>
-  [...batch.shards.values()].flatMap(({ events }) => events ?? []);
+const eventsOf = (batch: Batch): LifecycleEvent[] => [...batch.shards.values()].flatMap(({ events }) => events ?? []);
 const kindsOf = (batch: Batch) => eventsOf(batch).map(({ kind, state, reason }) => [kind, state, reason]);
 
 describe("lifecycle events of a batch", () => {
@@ -24,7 +23,12 @@ describe("lifecycle events of a batch", () => {
     assert.deepEqual(kindsOf(assigning), [["JobAssigned", "SCHEDULED", null]]);
     const assign = only(assigning.assigns);
     assert.deepEqual(eventsOf(story.later(10).started(assign).commit()), []);
-    const [started, completed, ...rest] = eventsOf(story.later(5).finish(assign, { startedAt: START + 10 }).commit());
+    const [started, completed, ...rest] = eventsOf(
+      story
+        .later(5)
+        .finish(assign, { startedAt: START + 10 })
+        .commit(),
+    );
     assert.deepEqual(rest, []);
     assert.equal(eventId(started as LifecycleEvent), `${row.id}/1/JobStarted`);
     assert.deepEqual([started?.at, started?.workerId, started?.startedAt], [START + 10, "w1", START + 10]);
@@ -91,7 +95,14 @@ describe("lifecycle events of a batch", () => {
   });
 
   it("are taken back with the nodes of a run whose last end the store has refused", () => {
-    const stage = new Stage({ a: [], b: ["a"], c: ["b"] }, "FAIL_FAST", null, undefined, undefined, telling().worker("w1", { slots: 2 })).hint("a");
+    const stage = new Stage(
+      { a: [], b: ["a"], c: ["b"] },
+      "FAIL_FAST",
+      null,
+      undefined,
+      undefined,
+      telling().worker("w1", { slots: 2 }),
+    ).hint("a");
     const { story } = stage;
     const a = only(story.commit().assigns);
     stage.load({ a: "PENDING" });

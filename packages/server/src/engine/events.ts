@@ -1,8 +1,8 @@
 import type { EventKind, Trigger } from "@mainspring/contract/enums";
 import type { AttemptState, Candidate, EndedAttempt, ExecutionError, FinalState } from "../domain/execution.ts";
 import type { EpochMs, ExecutionId, JobId, ShardId, WorkerId } from "../domain/ids.ts";
-import type { Skip } from "../domain/recurrence.ts";
 import { eventFields, type LifecycleEvent, NO_EVENT_FIELDS } from "../domain/lifecycle-event.ts";
+import type { Skip } from "../domain/recurrence.ts";
 import type { Batch, ShardDraft } from "./batch.ts";
 import type { Assigned, Entry } from "./entry.ts";
 import type { Planned } from "./recurring/plans.ts";
@@ -55,7 +55,14 @@ export function tellStarted(
   if (!state.events || startedAt === null || assigned.isStartTold) return;
   assigned.isStartTold = true;
   const { workerId } = assigned;
-  add(batch, row.shard, { ...eventFields(row), kind: "JobStarted", at: startedAt, workerId, state: "RUNNING", startedAt });
+  add(batch, row.shard, {
+    ...eventFields(row),
+    kind: "JobStarted",
+    at: startedAt,
+    workerId,
+    state: "RUNNING",
+    startedAt,
+  });
 }
 
 /** The run of a workflow was opened. */
@@ -136,7 +143,12 @@ export function retellAsDead(answered: ShardDraft | undefined, next: Batch, shar
   for (const event of answered?.events ?? []) {
     if (event.executionId !== id) continue;
     const isEnd = event.finishedAt !== null && event.kind !== "JobFailed";
-    const end = { kind: "JobDeadLettered", state: "DEAD", reason: "RESULT_REFUSED", errorName: "ResultRefused" } as const;
+    const end = {
+      kind: "JobDeadLettered",
+      state: "DEAD",
+      reason: "RESULT_REFUSED",
+      errorName: "ResultRefused",
+    } as const;
     add(next, shard, isEnd ? { ...event, ...end } : event);
   }
 }

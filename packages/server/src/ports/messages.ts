@@ -308,10 +308,7 @@ export type ToApi =
   | { kind: "TALLY"; request: string; tally: SchedulerStats }
   | { kind: "EXPLAINED"; request: string; reasons: readonly WaitReason[] }
   | { kind: "POOLS_USED"; request: string; pools: readonly PoolUse[] }
-  /**
-   * The owner of these shards applies pool settings that it read after the request, and every assignment that it made
-   * by older settings is durable.
-   */
+  /** The owner of these shards applies pool settings read after the request; assignments by older ones are durable. */
   | { kind: "POOLS_APPLIED"; request: string; shards: readonly OwnedShard[] }
   | { kind: "FINAL"; executionId: ExecutionId; state: ExecutionState }
   | { kind: "COMMAND_DONE"; commandId: string; outcome: CommandOutcome }

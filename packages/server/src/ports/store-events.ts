@@ -1,5 +1,5 @@
-import type { LifecycleEvent } from "../domain/lifecycle-event.ts";
 import type { Epoch, ShardId } from "../domain/ids.ts";
+import type { LifecycleEvent } from "../domain/lifecycle-event.ts";
 
 /**
  * Kept events. `Store.commit` writes the events of a shard with the changes that they tell, under the shard's fence, so the
@@ -9,7 +9,7 @@ import type { Epoch, ShardId } from "../domain/ids.ts";
 export interface StoreEvents {
   /**
    * Rows behind a position: of each shard in order, the shards in any order. At most `limit` rows, and no further row once
-   * those before it have 4 MiB.
+   * those before it have 128 KiB in the store.
    * @param limit 1 to 10_000
    * @param shards shards to read; default: all
    * @returns null: the store has removed rows behind the position

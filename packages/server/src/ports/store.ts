@@ -202,10 +202,7 @@ export interface ShardCommit {
   settledJournals: readonly JournalRef[];
   /** Executions known only from a hint. If a row is not as expected, the execution is `missed`. */
   expected: readonly ExpectedRow[];
-  /**
-   * At most one change per job. If the revision is not the expected one, the store writes nothing of the change and
-   * names the job in `missedPlans`.
-   */
+  /** At most one change per job. If the revision is not the expected one, the store writes nothing of the change and names the job in `missedPlans`. */
   plans: readonly PlanChange[];
   /** Ids of commands that this commit applies. */
   commandsDone: readonly string[];

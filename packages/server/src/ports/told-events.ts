@@ -16,9 +16,7 @@ export interface InboxEvents {
 
 /** Events of new jobs, at most one member of the inbox for each shard. */
 export function inboxOfJobs(jobs: readonly AnyJob[]): InboxEvents[] {
-  return bundled(
-    jobs.map((job) => ({ id: job.executionId ?? job.jobId, shard: job.shard, events: eventsOfJob(job) })),
-  );
+  return bundled(jobs.map((job) => ({ id: job.executionId ?? job.jobId, shard: job.shard, events: eventsOfJob(job) })));
 }
 
 function bundled(members: readonly InboxEvents[]): InboxEvents[] {

@@ -11,7 +11,8 @@ describe("hints at events", () => {
     const begunMs = runtime.monotonicMs();
     const heard: number[] = [];
     bus.listen("api", (envelopes) => {
-      for (const { message } of envelopes) if (message.kind === "EVENTS_WRITTEN") heard.push(runtime.monotonicMs() - begunMs);
+      for (const { message } of envelopes)
+        if (message.kind === "EVENTS_WRITTEN") heard.push(runtime.monotonicMs() - begunMs);
     });
     const hints = new EventHints(bus, runtime);
     for (let commit = 0; commit < 12; commit++) {

@@ -96,7 +96,10 @@ export interface Views {
  * Creates one checker of each kind.
  * @param ledger ledger that receives every event before the checkers
  */
-export function allCheckers(ledger: Ledger, { servers, topology, askGateway, rules, graphs, isTelling = false }: Views): Checker[] {
+export function allCheckers(
+  ledger: Ledger,
+  { servers, topology, askGateway, rules, graphs, isTelling = false }: Views,
+): Checker[] {
   const { nodes } = topology;
   const [tracker, quiet, books, poolLimits] = [new WorkerTracker(), new Quiet(), new PlanBooks(), new PoolLimitsHold()];
   const all: Checker[] = [

@@ -1,7 +1,7 @@
 import {
   type Committed,
-  eventId,
   type ExecutionRow,
+  eventId,
   type LifecycleEvent,
   type StoreEvent,
 } from "@mainspring/server/testing";
@@ -32,8 +32,7 @@ export function eventsTellWhatHappened(isTelling: boolean): Checker {
     },
     atEnd() {
       const [first] = account.waiting;
-      if (first !== undefined)
-        throw new Violation(`${account.waiting.size} events were never told, such as ${first}`);
+      if (first !== undefined) throw new Violation(`${account.waiting.size} events were never told, such as ${first}`);
     },
   };
 }
@@ -83,37 +82,37 @@ function expectedOf({ asked, applied, born, nodes, planned, outcome }: Committed
       if (end.startedAt !== null) expected.add(`${id}/${end.attempt}/JobStarted`);
       if (FAILURES.includes(end.state)) expected.add(`${id}/${end.attempt}/JobFailed`);
     }
-    if (state === "RUNNING" && (queue === "OPEN" || attemptStartedAt !== null)) expected.add(`${id}/${attempt}/JobStarted`);
+    if (state === "RUNNING" && (queue === "OPEN" || attemptStartedAt !== null))
+      expected.add(`${id}/${attempt}/JobStarted`);
     if (queue === "NONE") expected.add(`${id}/${attempt}/${END_KINDS[state]}`);
   }
   for (const row of [...born, ...nodes]) {
     expected.add(`${row.id}/0/${row.state === "SKIPPED" ? "JobSkipped" : "JobCreated"}`);
     if (row.attempt > 0) expected.add(`${row.id}/${row.attempt}/JobAssigned`);
   }
-  for (const { after, skips } of planned) for (const { from } of skips) expected.add(`${after.jobId}/${from}/JobSkipped`);
+  for (const { after, skips } of planned)
+    for (const { from } of skips) expected.add(`${after.jobId}/${from}/JobSkipped`);
   return expected;
 }
 
 /** Ids of the events that a change of the store other than a commit leaves for the owner. */
 function leftBy(event: StoreEvent, { versions }: Account): string[] {
-  switch (event.kind) {
-    case "SUBMITTED": {
-      const { outcome, submission, rows } = event;
-      if (outcome.kind !== "ACCEPTED" || outcome.replayed) return [];
-      const recurring = submission.jobs.filter(({ executionId }, i) => {
-        return executionId === null && outcome.jobs[i]?.nameHeldBy === undefined;
-      });
-      for (const { jobId } of submission.jobs) versions.set(jobId, 1);
-      return [...rows.flatMap(addedBy), ...recurring.map(({ jobId }) => `${jobId}/v1/JobCreated`)];
-    }
-    case "JOB_CHANGED":
-      return [...(event.row === null ? [] : addedBy(event.row)), ...changeOf(event.job, versions)];
-    case "RUN_RETRIED":
-    case "SETTLED":
-      return event.rows.flatMap(addedBy);
-    default:
-      return [];
-  }
+  if (event.kind === "SUBMITTED") return leftBySubmit(event, versions);
+  if (event.kind === "JOB_CHANGED")
+    return [...(event.row === null ? [] : addedBy(event.row)), ...changeOf(event.job, versions)];
+  return event.kind === "RUN_RETRIED" || event.kind === "SETTLED" ? event.rows.flatMap(addedBy) : [];
+}
+
+function leftBySubmit(
+  { outcome, submission, rows }: Extract<StoreEvent, { kind: "SUBMITTED" }>,
+  versions: Map<string, number>,
+): string[] {
+  if (outcome.kind !== "ACCEPTED" || outcome.replayed) return [];
+  const recurring = submission.jobs.filter(
+    ({ executionId }, i) => executionId === null && outcome.jobs[i]?.nameHeldBy === undefined,
+  );
+  for (const { jobId } of submission.jobs) versions.set(jobId, 1);
+  return [...rows.flatMap(addedBy), ...recurring.map(({ jobId }) => `${jobId}/v1/JobCreated`)];
 }
 
 function addedBy(row: ExecutionRow): string[] {

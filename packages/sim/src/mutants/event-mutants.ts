@@ -53,7 +53,7 @@ export const eventMutants: readonly Mutant[] = [
   {
     name: "a member of the inbox is deleted without its events",
     file: TOLD,
-    find: "coalesce((SELECT b.events FROM bundle b WHERE b.shard = t.shard), ''::bytea) AS events${",
+    find: "coalesce((SELECT b.events FROM event_bundle b WHERE b.shard = t.shard), ''::bytea) AS events${",
     replace: "''::bytea AS events${",
     why: "nobody learns of accepted jobs",
     test: { file: SQL_TEST, name: "leaves the event of each accepted job for its owner, once" },
@@ -61,7 +61,7 @@ export const eventMutants: readonly Mutant[] = [
   {
     name: "events of a refused change are kept",
     file: `${SERVER}/adapters/sql/commit/offending-rows.ts`,
-    find: "!left.has(executionId ?? \"\")",
+    find: '!left.has(executionId ?? "")',
     replace: "executionId !== undefined",
     why: "readers learn of a success whose result the store has refused",
     test: { file: SQL_TEST, name: "keeps no event of a change that the store refuses" },
@@ -70,7 +70,8 @@ export const eventMutants: readonly Mutant[] = [
     name: "a repeat of an accepted submission leaves its event again",
     file: `${SERVER}/adapters/simulated/rows/submit.ts`,
     find: "  if (repeated !== null) return repeated;\n",
-    replace: "  if (repeated !== null) {\n    data.leave(() => inboxOfJobs(submission.jobs));\n    return repeated;\n  }\n",
+    replace:
+      "  if (repeated !== null) {\n    data.leave(() => inboxOfJobs(submission.jobs));\n    return repeated;\n  }\n",
     why: "readers count a job twice, the second time under an id that does not exist",
     test: { file: SIM_TEST, name: "leaves the event of each accepted job for its owner, once" },
   },
@@ -99,7 +100,10 @@ export const eventMutants: readonly Mutant[] = [
     find: "  assigned.isStartTold = true;\n",
     replace: "",
     why: "each attempt that runs for long takes an event more",
-    test: { file: ENGINE_TEST, name: "tell the start with the own row of an attempt that runs for long, and not again" },
+    test: {
+      file: ENGINE_TEST,
+      name: "tell the start with the own row of an attempt that runs for long, and not again",
+    },
   },
   {
     name: "the end in the place of a refused one is not told",

@@ -36,7 +36,7 @@ const WITH_SPAWNS = 16;
 const KEYED_NODES = 6;
 /** Seeds with this remainder have workflows with sub-workflows. */
 const SUB_WORKFLOWS = 14;
-/** The same, with lifecycle events. */
+/** The servers of seeds with this remainder write lifecycle events. Half of them have nodes with keys, and half sub-workflows. */
 const WITH_EVENTS = 10;
 const ANSWER_WITHIN_MS = 5_000;
 const RETRY_MS = 400;
@@ -109,10 +109,9 @@ export class Workflows {
   plan(seed: number, count: number, withinMs: number, plansEndMs: number, only: PlannedPart): void {
     // Planted bugs are recorded with the first of these seeds and of those with maps, which stay unchanged.
     const isEven = seed % (2 * ACTS_EVERY) < ACTS_EVERY;
-    // Lifecycle events of workflows of several kinds.
-    const hasEvents = seed % ACTS_EVERY === WITH_EVENTS && seed > WITH_EVENTS;
-    const hasKeyedNodes = (seed % ACTS_EVERY === KEYED_NODES && seed > KEYED_NODES) || (hasEvents && !isEven);
-    const hasNested = (seed % ACTS_EVERY === SUB_WORKFLOWS && seed > SUB_WORKFLOWS) || (hasEvents && isEven);
+    const isTelling = hasEvents(seed);
+    const hasKeyedNodes = (seed % ACTS_EVERY === KEYED_NODES && seed > KEYED_NODES) || (isTelling && !isEven);
+    const hasNested = (seed % ACTS_EVERY === SUB_WORKFLOWS && seed > SUB_WORKFLOWS) || (isTelling && isEven);
     const hasSpawns = seed % ACTS_EVERY === WITH_SPAWNS && seed > WITH_SPAWNS;
     const compensates = seed % ACTS_EVERY === COMPENSATIONS || (hasKeyedNodes && isEven);
     const hasMaps = (seed % ACTS_EVERY === WITH_MAPS && seed > WITH_MAPS) || (hasKeyedNodes && !isEven);
@@ -328,4 +327,9 @@ function someTimes(random: SeededRandom, endMs: number): Start {
     maxCatchUp: random.pick([1, 3]),
     ...(random.chance(0.2) && { startWithinSec: random.between(1, 20) }),
   };
+}
+
+/** Whether the servers of a seed write lifecycle events. The first seed stays unchanged. */
+export function hasEvents(seed: number): boolean {
+  return seed % ACTS_EVERY === WITH_EVENTS && seed > WITH_EVENTS;
 }

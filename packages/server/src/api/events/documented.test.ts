@@ -4,8 +4,8 @@ import { describe, it } from "node:test";
 import { CloudEventBody, EventDataBody } from "@mainspring/contract";
 import { EVENT_KINDS } from "@mainspring/contract/enums";
 import { Compile } from "typebox/compile";
-import { AT, eventOf, idOf } from "./events.fixture.ts";
 import { eventId } from "../../domain/lifecycle-event.ts";
+import { AT, eventOf, idOf } from "./events.fixture.ts";
 
 const page = await readFile(new URL("../../../../../docs/reference/events.md", import.meta.url), "utf8");
 const sections = new Map(page.split(/^## /m).map((text) => [text.split("\n", 1)[0], text]));

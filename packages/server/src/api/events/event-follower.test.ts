@@ -64,10 +64,15 @@ class Scene {
     return events.map(({ executionId, attempt, kind }) => `${executionId}/${attempt}/${kind}`);
   }
 
-  follow(position: EventPosition, isWanted: (event: LifecycleEvent) => boolean = () => true, until?: EventPosition) {
+  follow(
+    position: EventPosition,
+    isWanted: (event: LifecycleEvent) => boolean = () => true,
+    until?: EventPosition,
+    first: [] | null = null,
+  ) {
     const { feed, turns } = this;
     const client = new Client();
-    const follower = new EventFollower({ feed, turns, isWanted, until: until ?? null }, position, null);
+    const follower = new EventFollower({ feed, turns, isWanted, until: until ?? null }, position, first);
     const leave = feed.enter();
     const ended = follower.run(client, this.gone.signal).finally(leave);
     return { client, follower, ended };
@@ -120,6 +125,48 @@ describe("a follower of events", () => {
       assert.deepEqual(again.client.ids, all.slice(all.length - left));
     }
     await scene.stop(first);
+  });
+
+  it("reads again where a page was empty before the node read rows", async () => {
+    const scene = new Scene();
+    const other = scene.follow(NONE);
+    await scene.runtime.advance(500);
+    const missed = scene.write(1);
+    await scene.runtime.advance(500);
+    const one = scene.follow(NONE, () => true, undefined, []);
+    await scene.runtime.advance(500);
+    assert.deepEqual(one.client.ids, missed);
+    await scene.stop(one, other);
+  });
+
+  it("reads pages until it meets the node's rows", async () => {
+    const scene = new Scene();
+    scene.events.pageRows = 2;
+    const all = [1, 2, 3, 4, 5].flatMap((shard) => scene.write(shard));
+    const other = scene.follow(await scene.events.newest());
+    await scene.runtime.advance(500);
+    const one = scene.follow(NONE);
+    await scene.runtime.advance(500);
+    assert.deepEqual(one.client.ids, all);
+    await scene.stop(one, other);
+  });
+
+  it("is told no position that goes back where it was ahead of the node", async () => {
+    const scene = new Scene();
+    scene.events.isDescending = true;
+    const other = scene.follow(NONE);
+    await scene.runtime.advance(500);
+    const all = scene.write(1);
+    const one = scene.follow(NONE);
+    await settled();
+    assert.deepEqual(one.client.ids, all, "it has read what the node has not");
+    all.push(...scene.write(2));
+    await scene.runtime.advance(500);
+    all.push(...scene.write(1));
+    await scene.runtime.advance(500);
+    assert.deepEqual(one.client.ids, all);
+    assertRising(one.client.tokens.map(decodePosition));
+    await scene.stop(one, other);
   });
 
   it("hears soon of rows that an owner hints at", async () => {
@@ -222,6 +269,7 @@ describe("a follower of events", () => {
         return state % bound;
       };
       const scene = new Scene(8);
+      scene.events.pageRows = 4;
       const written = new Map<number, string[]>();
       const followers = [scene.follow(NONE)];
       for (let step = 0; step < 120; step++) {

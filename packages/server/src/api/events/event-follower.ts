@@ -40,7 +40,8 @@ export class EventFollower {
   constructor(deps: EventFollowerDependencies, position: EventPosition, first: readonly EventRow[] | null) {
     this.#deps = deps;
     this.#position = new Map(position);
-    this.#page = first;
+    // The node may have read rows since an empty page was read, so the follower reads again.
+    this.#page = first === null || first.length === 0 ? null : first;
   }
 
   /** Lines that tell the client a position behind rows without wanted events; empty: the client has it. */

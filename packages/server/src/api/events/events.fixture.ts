@@ -32,6 +32,10 @@ export function idOf(number: number, digit = "a"): string {
 export class MemoryEvents implements StoreEvents {
   /** Number of reads of rows. */
   reads = 0;
+  /** Largest number of rows of a read, whatever its limit is. */
+  pageRows = 1_000;
+  /** Whether reads return the rows of the highest shard first. */
+  isDescending = false;
   /** Error of every call; null: none. */
   outage: Error | null = null;
   readonly #rows: EventRow[] = [];
@@ -52,7 +56,9 @@ export class MemoryEvents implements StoreEvents {
     if (this.outage !== null) throw this.outage;
     this.reads++;
     for (const [shard, removed] of this.#removed) if (isBehind(after.get(shard), removed)) return null;
-    return this.#rows.filter((row) => isBehind(after.get(row.shard), row)).slice(0, limit);
+    const rows = this.#rows.filter((row) => isBehind(after.get(row.shard), row));
+    if (this.isDescending) rows.sort((a, b) => b.shard - a.shard);
+    return rows.slice(0, Math.min(limit, this.pageRows));
   }
 
   async newest(): Promise<EventPosition> {

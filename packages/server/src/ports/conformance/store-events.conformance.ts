@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import type { ShardId } from "../../domain/ids.ts";
 import { eventFields, eventId, type LifecycleEvent, NO_EVENT_FIELDS } from "../../domain/lifecycle-event.ts";
-import type { NewJob, ShardCommit } from "../store.ts";
+import type { NewJob, NewRecurringJob, RowChange, ShardCommit } from "../store.ts";
 import type { EventPosition, EventRow } from "../store-events.ts";
 import { fire, occurrence, planned, recurring } from "./recurring-scene.conformance.ts";
-import { birth, nodeEnds, nodeId, started } from "./runs-scene.conformance.ts";
+import { birth, nodeEnds, nodeId, runEnds, started } from "./runs-scene.conformance.ts";
 import { ALL_SHARDS, type Scene, TENANT } from "./store-scene.conformance.ts";
 
 const START: EventPosition = new Map();
@@ -49,7 +49,15 @@ export function eventsConformance(scene: () => Scene): void {
     await emptied();
     const start = await scene().store.events.newest();
     const times = { createdAt: 1, startedAt: 2, finishedAt: 3, failures: 4, lost: 5, jobVersion: 7, errorName: "E" };
-    const whole = event(a, { ...times, trigger: "API", workflowId: b.jobId, node: -2, item: 0, workerId: "w", reason: "R" });
+    const whole = event(a, {
+      ...times,
+      trigger: "API",
+      workflowId: b.jobId,
+      node: -2,
+      item: 0,
+      workerId: "w",
+      reason: "R",
+    });
     const ticks = [
       tick(3, [whole, event(a, { kind: "JobStarted" })], { changes: [scene().succeeded(a)] }),
       tick(9, [event(b)], { changes: [scene().succeeded(b)] }),
@@ -71,7 +79,8 @@ export function eventsConformance(scene: () => Scene): void {
     const job = await scene().submitted({ shard: 5 });
     await emptied();
     const start = await scene().store.events.newest();
-    for (const kind of ["JobAssigned", "JobStarted"] as const) await scene().store.commit([tick(5, [event(job, { kind })])]);
+    for (const kind of ["JobAssigned", "JobStarted"] as const)
+      await scene().store.commit([tick(5, [event(job, { kind })])]);
     await scene().takeOver();
     seq = 0;
     await scene().store.commit([tick(5, [event(job)])]);
@@ -127,11 +136,14 @@ export function eventsConformance(scene: () => Scene): void {
     const [outcome] = await scene().store.commit([tick(6, [...created, ...skips], { plans: [stale, ...others] })]);
     assert.deepEqual(outcome?.missedPlans, [missed.jobId]);
     const [row] = await read(start);
-    assert.deepEqual(row?.events.map((one) => [one.kind, one.executionId ?? one.jobId, one.reason]), [
-      ["JobCreated", made[1]?.row.id, null],
-      ["JobSkipped", made[2]?.row.id, "UNIQUE_KEY_HELD"],
-      ["JobSkipped", job.jobId, null],
-    ]);
+    assert.deepEqual(
+      row?.events.map((one) => [one.kind, one.executionId ?? one.jobId, one.reason]),
+      [
+        ["JobCreated", made[1]?.row.id, null],
+        ["JobSkipped", made[2]?.row.id, "UNIQUE_KEY_HELD"],
+        ["JobSkipped", job.jobId, null],
+      ],
+    );
   });
 
   it("keeps no event of a node that is not created", async () => {
@@ -144,6 +156,33 @@ export function eventsConformance(scene: () => Scene): void {
     const [outcome] = await scene().store.commit([tick(asked.shard, events, { changes, births })]);
     assert.deepEqual(outcome?.notBorn, [nodeId(asked.executionId, 3)]);
     assert.deepEqual(idsOf(await read(start)), [`${nodeId(asked.executionId, 2)}/0/JobCreated`]);
+  });
+
+  it("keeps the events of commits that have several rare parts", async () => {
+    const asked = await started(scene());
+    const [first, second] = [
+      await planned(scene(), { shard: asked.shard }),
+      await planned(scene(), { shard: asked.shard }),
+    ];
+    await emptied();
+    const start = await scene().store.events.newest();
+    const part = { graph: Buffer.from("graph"), definitions: Buffer.from("definitions"), payloads: [] };
+    const spawn = { run: asked.executionId, spawner: 1, first: 4, nodes: 1, ...part };
+    const commit = async (node: number, job: NewRecurringJob, more: Partial<RowChange>) => {
+      const made = occurrence(scene(), job, job.firstFireAt);
+      const record = { kind: "RESULT" as const, attempt: 1, number: 1, at: 1, data: null };
+      const parts = {
+        changes: [nodeEnds(scene(), asked, node, more)],
+        plans: [fire(scene(), job, { created: [made] })],
+        steps: [{ executionId: nodeId(asked.executionId, node), name: "s", ...record }],
+      };
+      const of = { ...eventFields(made.row), kind: "JobCreated" as const, at: 5 };
+      const [outcome] = await scene().store.commit([tick(asked.shard, [of], parts)]);
+      assert.deepEqual(outcome?.missed, []);
+      return eventId(of);
+    };
+    const expected = [await commit(0, first, {}), await commit(1, second, { spawn })];
+    assert.deepEqual(idsOf(await read(start)), expected);
   });
 
   inboxConformance(scene, emptied);
@@ -254,7 +293,10 @@ function inboxConformance(scene: () => Scene, emptied: () => Promise<LifecycleEv
     const known = new Set(members.slice(1).map(({ id }) => id));
     assert.deepEqual(await store.events.readInbox([1, 2], known, 10), members.slice(0, 1));
     const events = await emptied();
-    assert.deepEqual(told(events), Array.from({ length: 4 }, () => "JobCreated API"));
+    assert.deepEqual(
+      told(events),
+      Array.from({ length: 4 }, () => "JobCreated API"),
+    );
     const own = events.find(({ executionId }) => executionId === plain.executionId);
     const { jobId, executionId, createdAt, definition } = plain;
     assert.deepEqual(own, {
@@ -310,6 +352,23 @@ function inboxConformance(scene: () => Scene, emptied: () => Promise<LifecycleEv
     const again = { ...scene().job({ jobId: named.jobId }), shard: named.shard, executionId: runtime.uuid() };
     await store.jobs.run({ ...again, definition: named.definition, retryOf: null, jobVersion: 1 });
     assert.deepEqual(told(await emptied()), ["JobCreated MANUAL"]);
+  });
+
+  it("leaves events of a run that is retried, once", async () => {
+    const { store, runtime } = scene();
+    const asked = await started(scene());
+    await scene().applied(asked.shard, { changes: [runEnds(scene(), asked, { state: "DEAD" })] });
+    await emptied();
+    const { nodes: _, graph: __, definitions: ___, payloads: ____, output: _____, ...job } = asked;
+    const executionId = runtime.uuid();
+    const own = { ...job, executionId, jobVersion: 1, retryOf: asked.executionId, kept: [], mapCounts: [], parts: [] };
+    const roots = [birth(scene(), { ...asked, executionId }, 0, [])];
+    const idempotency = { tenant: TENANT, key: "again", requestHash: "h" };
+    for (const replayed of [false, true]) {
+      const outcome = await store.runs.retry({ ...own, roots, idempotency });
+      assert.deepEqual(outcome, { kind: "ACCEPTED", executionId, replayed });
+    }
+    assert.deepEqual(told(await emptied()), ["JobCreated NODE", "JobCreated RETRY", "JobStarted null"]);
   });
 
   it("leaves events of replays of dead letters", async () => {

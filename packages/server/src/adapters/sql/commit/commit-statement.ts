@@ -60,10 +60,12 @@ WITH fence AS MATERIALIZED (
 )${changing ? changed({ replacing, planning, stepping, running }) : ""}${stepping ? stepped(holds) : ""}${assigning ? ASSIGNED : ""}${
   changing && assigning ? DONE : ""
 }${planning ? planned(holds, { running }) : ""}${running ? ran(holds) : ""}${spawning ? SPAWNED : ""}${
-  telling ? told(holds, answerOf({ changing, assigning, planning, running }, "NULL::uuid[]"), { planning, running }) : ""
+  telling
+    ? told(holds, answerOf({ changing, assigning, planning, running }, "NULL::uuid[]"), { planning, running })
+    : ""
 }
 SELECT (SELECT array_agg(id) FROM fence), ${
-  telling ? "m.* FROM missing m" : answerOf({ changing, assigning, planning, running }, "NULL")
+  telling ? "m.* FROM unwritten m" : answerOf({ changing, assigning, planning, running }, "NULL")
 }`;
 
 /** @param nothing SQL expression for a part of the answer that the commit does not have */

@@ -2,7 +2,12 @@ import { levelOf } from "../../../domain/cluster/feature-level.ts";
 import type { Connections } from "../connection/connections.ts";
 
 /** Features whose rows programs of an older level would misread, and the migration that made room for these rows. */
-const MIGRATIONS = { DURABLE_STEPS: "steps", WORKFLOWS: "workflows", SPAWNED_NODES: "parts", EVENTS: "events" } as const;
+const MIGRATIONS = {
+  DURABLE_STEPS: "steps",
+  WORKFLOWS: "workflows",
+  SPAWNED_NODES: "parts",
+  EVENTS: "events",
+} as const;
 type RaisingFeature = keyof typeof MIGRATIONS;
 
 const RAISE = "UPDATE schema_migrations SET needs_level = $1 WHERE name = $2 AND needs_level < $1";

@@ -23,27 +23,27 @@ export const told = (
   holds: (column: string) => string,
   answer: string,
   { planning, running }: { planning: boolean; running: boolean },
-) => `, missing (${ANSWERS.slice(0, running ? 7 : planning ? 4 : 2).join(", ")}) AS MATERIALIZED (
+) => `, unwritten (${ANSWERS.slice(0, running ? 7 : planning ? 4 : 2).join(", ")}) AS MATERIALIZED (
   SELECT ${answer}
-), taken AS (
+), event_taken AS (
   DELETE FROM event_inbox i
   USING (SELECT unnest($${INBOX}::int2[]) AS shard, unnest($${INBOX + 1}::uuid[]) AS id) t
   WHERE i.id = t.id AND i.shard = t.shard AND ${holds("t.shard")} RETURNING i.shard, i.id, i.events
-), bundle AS MATERIALIZED (
-  SELECT shard, string_agg(events, ''::bytea ORDER BY id) AS events FROM taken GROUP BY shard
-), told AS (
+), event_bundle AS MATERIALIZED (
+  SELECT shard, string_agg(events, ''::bytea ORDER BY id) AS events FROM event_taken GROUP BY shard
+), event_row AS (
   INSERT INTO outbox (shard, epoch, seq, written_at, events, missed, held)
   SELECT o.shard, o.epoch, o.seq, $24::int8, o.events, nullif(m.changes || m.expected${
     planning ? " || m.plans || o.uncreated" : ""
   }${running ? " || m.nodes" : ""}, '{}'), ${planning ? "o.skipped" : "NULL"}
   FROM (
     SELECT t.shard, t.epoch, t.seq, coalesce(t.events, ''::bytea) ||
-        coalesce((SELECT b.events FROM bundle b WHERE b.shard = t.shard), ''::bytea) AS events${
+        coalesce((SELECT b.events FROM event_bundle b WHERE b.shard = t.shard), ''::bytea) AS events${
           planning ? `, ${UNCREATED} AS uncreated, ${SKIPPED} AS skipped` : ""
         }
     FROM (SELECT unnest($${ROW}::int2[]) AS shard, unnest($${ROW + 1}::int8[]) AS epoch, unnest($${ROW + 2}::int8[]) AS seq,
       unnest($${ROW + 3}::bytea[]) AS events) t WHERE ${holds("t.shard")}
-  ) o CROSS JOIN missing m WHERE o.events <> ''::bytea
+  ) o CROSS JOIN unwritten m WHERE o.events <> ''::bytea
 )`;
 
 /** Occurrences that are not PENDING, those of missed plans among them. */

@@ -12,17 +12,20 @@ const whole = fc.integer({ min: -(2 ** 50), max: 2 ** 50 });
 const orNull = <T>(of: fc.Arbitrary<T>) => fc.option(of, { nil: null });
 /** Few different values, as batches have. */
 const text = fc.oneof(fc.constantFrom("", "default", "écho", "0190-"), fc.string({ unit: "grapheme" }));
-const id = fc.oneof(fc.uuid(), fc.uuid().map((value) => value.toUpperCase()));
+const id = fc.oneof(
+  fc.uuid(),
+  fc.uuid().map((value) => value.toUpperCase()),
+);
 const event = fc.record(
   {
-  kind: fc.constantFrom(...EVENT_KINDS),
-  at: whole,
-  ...{ executionId: orNull(id), jobId: orNull(id), workflowId: orNull(id), node: orNull(whole), item: orNull(whole) },
-  ...{ tenant: text, pool: text, handler: text, trigger: orNull(fc.constantFrom("API", "RETRY")) },
-  ...{ attempt: fc.nat(), workerId: orNull(text), state: orNull(fc.constantFrom("DEAD", "PENDING")) },
-  ...{ reason: orNull(text), scheduledAt: orNull(whole), createdAt: orNull(whole), startedAt: orNull(whole) },
-  ...{ finishedAt: orNull(whole), failures: fc.nat(), lost: fc.nat(), errorName: orNull(text), jobVersion: fc.nat() },
-},
+    kind: fc.constantFrom(...EVENT_KINDS),
+    at: whole,
+    ...{ executionId: orNull(id), jobId: orNull(id), workflowId: orNull(id), node: orNull(whole), item: orNull(whole) },
+    ...{ tenant: text, pool: text, handler: text, trigger: orNull(fc.constantFrom("API", "RETRY")) },
+    ...{ attempt: fc.nat(), workerId: orNull(text), state: orNull(fc.constantFrom("DEAD", "PENDING")) },
+    ...{ reason: orNull(text), scheduledAt: orNull(whole), createdAt: orNull(whole), startedAt: orNull(whole) },
+    ...{ finishedAt: orNull(whole), failures: fc.nat(), lost: fc.nat(), errorName: orNull(text), jobVersion: fc.nat() },
+  },
   { noNullPrototype: true },
 ) as fc.Arbitrary<LifecycleEvent>;
 

@@ -18,7 +18,7 @@ const COMPRESSED_FROM = 200;
 /** Largest content of a block, in bytes. */
 const BLOCK_MAX = 256 * 1024 * 1024;
 
-/** What the commit that wrote a row did not write as its events tell. */
+/** Rows that the commit of an outbox row did not write as its events tell. */
 export interface Exceptions {
   /** Executions and plans of which the commit wrote nothing. */
   missed: ReadonlySet<string>;

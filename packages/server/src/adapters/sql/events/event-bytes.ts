@@ -1,9 +1,10 @@
-import type { LifecycleEvent } from "../../../domain/lifecycle-event.ts";
+import { type LifecycleEvent, NO_EVENT_FIELDS } from "../../../domain/lifecycle-event.ts";
 import { UnstorableValue } from "../connection/errors.ts";
 
 /**
  * Bytes of events, column by column: the number of events, the different texts, an index into these texts for each text of
- * each event, and the numbers as differences to the event before. All numbers are varints: 7 bits a byte, the lowest first.
+ * each event, and the numbers as differences to the event before. A column begins with 1 if it has one value for all events,
+ * and with 0 if each event has its own. All numbers are varints: 7 bits a byte, the lowest first.
  */
 
 /** The bytes are not those of events. */
@@ -24,7 +25,14 @@ const REQUIRED: ReadonlySet<string> = new Set([
   ...["kind", "tenant", "pool", "handler", "at", "attempt", "failures", "lost", "jobVersion"],
 ]);
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+const UUID_CHARS = 36;
+const HYPHEN = 0x2d;
+const NO_HEX = 255;
+/** Value of each ASCII character as a hexadecimal digit in lower case. */
+const HEX_VALUES = Uint8Array.from({ length: 128 }, (_, code) => {
+  const value = "0123456789abcdef".indexOf(String.fromCharCode(code));
+  return value < 0 ? NO_HEX : value;
+});
 const UUID_BYTES = 16;
 /** Longest varint, in bytes: 53 bits. */
 const VARINT_BYTES = 8;
@@ -32,64 +40,102 @@ const VARINT_BYTES = 8;
 const NUMBER_MAX = 2 ** 51;
 const MORE = 0x80;
 
+type Fields = Record<(typeof TEXTS)[number] | (typeof NUMBERS)[number], string | number | null>;
+/** An event whose fields are yet to be read. Objects that get their fields one by one are slow. */
+const EMPTY: Readonly<Fields> = {
+  ...{ ...NO_EVENT_FIELDS, kind: null, at: null, tenant: null, pool: null, handler: null, jobVersion: null },
+};
+
 /** @throws {UnstorableValue} a number is not whole, or too large */
 export function eventBytes(events: readonly LifecycleEvent[]): Uint8Array {
-  const writer = new Writer();
   const indexes = new Map<string, number>();
-  const columns = TEXTS.map((name) =>
-    events.map((event) => {
-      const text = event[name] as string | null;
-      if (text === null) return 0;
-      let index = indexes.get(text);
-      if (index === undefined) indexes.set(text, (index = indexes.size + 1));
-      return index;
-    }),
-  );
+  const columns = TEXTS.map((name) => indexColumn(events, name, indexes));
+  const writer = new Writer();
   writer.number(events.length);
   writer.number(indexes.size);
   for (const text of indexes.keys()) writer.text(text);
-  for (const column of columns) for (const index of column) writer.number(index);
-  for (const name of NUMBERS) {
-    let before = 0;
-    for (const event of events) {
-      const value = event[name] as number | null;
-      if (value === null) writer.number(0);
-      else {
-        if (!Number.isInteger(value) || Math.abs(value) >= NUMBER_MAX)
-          throw new UnstorableValue(`${value} is no number for the ${name} of an event`);
-        const step = value - before;
-        writer.number(step < 0 ? -2 * step : 2 * step + 1);
-        before = value;
-      }
+  for (const column of columns) writer.column(column);
+  for (const name of NUMBERS) writeNumbers(writer, events, name);
+  return writer.bytes();
+}
+
+/** @param indexes index of each text, from 1; gets those that are new */
+function indexColumn(
+  events: readonly LifecycleEvent[],
+  name: (typeof TEXTS)[number],
+  indexes: Map<string, number>,
+): Uint32Array {
+  const column = new Uint32Array(events.length);
+  let before: string | null = null;
+  let index = 0;
+  for (let i = 0; i < events.length; i++) {
+    const text: string | null = (events[i] as LifecycleEvent)[name];
+    // Many events in a row have the same text.
+    if (text !== before) {
+      before = text;
+      index = text === null ? 0 : (indexes.get(text) ?? 0);
+      if (text !== null && index === 0) indexes.set(text, (index = indexes.size + 1));
+    }
+    column[i] = index;
+  }
+  return column;
+}
+
+function writeNumbers(writer: Writer, events: readonly LifecycleEvent[], name: (typeof NUMBERS)[number]): void {
+  const first = events[0]?.[name] ?? null;
+  const isSame = name !== "at" && events.every((event) => event[name] === first);
+  writer.number(isSame ? 1 : 0);
+  writer.reserve(events.length * VARINT_BYTES);
+  let before = 0;
+  for (const event of isSame ? events.slice(0, 1) : events) {
+    const value: number | null = event[name];
+    if (value === null) writer.put(0);
+    else {
+      if (!Number.isInteger(value) || Math.abs(value) >= NUMBER_MAX)
+        throw new UnstorableValue(`${value} is no number for the ${name} of an event`);
+      const step = value - before;
+      writer.put(step < 0 ? -2 * step : 2 * step + 1);
+      before = value;
     }
   }
-  return writer.bytes();
 }
 
 /** @throws {MalformedEvents} the bytes are not those of `eventBytes` */
 export function eventsFrom(bytes: Uint8Array): LifecycleEvent[] {
   const reader = new Reader(bytes);
-  const count = reader.count(TEXTS.length + NUMBERS.length);
-  const texts = Array.from({ length: reader.count(1) }, () => reader.text());
-  const events = Array.from({ length: count }, () => ({}) as Record<string, string | number | null>);
+  // Each event has a number of its own in the column of `at`.
+  const count = reader.count();
+  const texts = Array.from({ length: reader.count() }, () => reader.text());
+  const events = Array.from({ length: count }, (): Fields => ({ ...EMPTY }));
   for (const name of TEXTS) {
-    for (const event of events) {
-      const index = reader.number();
+    readColumn(reader, events, name, (index) => {
       const text = index === 0 ? null : texts[index - 1];
       if (text === undefined) throw new MalformedEvents(`there is no text ${index}`);
-      event[name] = required(name, text);
-    }
+      return text;
+    });
   }
   for (const name of NUMBERS) {
     let before = 0;
-    for (const event of events) {
-      const coded = reader.number();
+    readColumn(reader, events, name, (coded) => {
       if (coded !== 0) before += coded % 2 === 1 ? (coded - 1) / 2 : -coded / 2;
-      event[name] = required(name, coded === 0 ? null : before);
-    }
+      return coded === 0 ? null : before;
+    });
   }
   reader.end();
   return events as unknown as LifecycleEvent[];
+}
+
+function readColumn(
+  reader: Reader,
+  events: readonly Fields[],
+  name: keyof Fields,
+  valueOf: (coded: number) => string | number | null,
+): void {
+  const mark = reader.number();
+  if (mark > 1 || (mark === 1 && name === "at")) throw new MalformedEvents(`the column ${name} begins with ${mark}`);
+  const isSame = mark === 1;
+  const first = isSame && events.length > 0 ? required(name, valueOf(reader.number())) : null;
+  for (const event of events) event[name] = isSame ? first : required(name, valueOf(reader.number()));
 }
 
 function required<T>(name: string, value: T | null): T | null {
@@ -102,7 +148,12 @@ class Writer {
   #length = 0;
 
   number(value: number): void {
-    this.#reserve(VARINT_BYTES);
+    this.reserve(VARINT_BYTES);
+    this.put(value);
+  }
+
+  /** Writes a number for which there is room. */
+  put(value: number): void {
     let rest = value;
     // Bit operations take 32 bits.
     for (; rest > 0x7fffffff; rest = Math.floor(rest / MORE)) this.#buffer[this.#length++] = (rest % MORE) | MORE;
@@ -110,22 +161,50 @@ class Writer {
     this.#buffer[this.#length++] = rest;
   }
 
+  /** Writes the column of a text. */
+  column(indexes: Uint32Array): void {
+    const [first = 0] = indexes;
+    const isSame = indexes.every((index) => index === first);
+    this.number(isSame ? 1 : 0);
+    this.reserve(indexes.length * VARINT_BYTES);
+    for (const index of isSame ? indexes.subarray(0, 1) : indexes) this.put(index);
+  }
+
   /** Writes 0 and 16 bytes for a UUID; else the number of bytes and one, and the bytes. */
   text(text: string): void {
-    const isUuid = text.length === 36 && UUID.test(text);
-    const size = isUuid ? UUID_BYTES : Buffer.byteLength(text);
-    this.number(isUuid ? 0 : size + 1);
-    this.#reserve(size);
-    if (isUuid) this.#buffer.write(text.replaceAll("-", ""), this.#length, "hex");
-    else this.#buffer.write(text, this.#length, "utf8");
+    this.reserve(1 + UUID_BYTES);
+    if (text.length === UUID_CHARS && this.#uuid(text)) return;
+    const size = Buffer.byteLength(text);
+    this.number(size + 1);
+    this.reserve(size);
+    this.#buffer.write(text, this.#length, "utf8");
     this.#length += size;
+  }
+
+  /** @returns false: the text is no UUID in lower case, and nothing was written */
+  #uuid(text: string): boolean {
+    let at = this.#length;
+    this.#buffer[at++] = 0;
+    for (let i = 0; i < UUID_CHARS; i += 2) {
+      if (i === 8 || i === 13 || i === 18 || i === 23) {
+        if (text.charCodeAt(i) !== HYPHEN) return false;
+        i++;
+      }
+      const high = HEX_VALUES[text.charCodeAt(i)] ?? NO_HEX;
+      const low = HEX_VALUES[text.charCodeAt(i + 1)] ?? NO_HEX;
+      if (high === NO_HEX || low === NO_HEX) return false;
+      this.#buffer[at++] = high * 16 + low;
+    }
+    this.#length = at;
+    return true;
   }
 
   bytes(): Uint8Array {
     return this.#buffer.subarray(0, this.#length);
   }
 
-  #reserve(bytes: number): void {
+  /** Makes room for this many bytes more. */
+  reserve(bytes: number): void {
     if (this.#length + bytes <= this.#buffer.length) return;
     const larger = Buffer.allocUnsafe(Math.max(2 * this.#buffer.length, this.#length + bytes));
     this.#buffer.copy(larger, 0, 0, this.#length);
@@ -152,10 +231,10 @@ class Reader {
     throw new MalformedEvents(`the number at byte ${this.#at} is too large`);
   }
 
-  /** Number of items that follow, each of this many bytes or more, so that a false number cannot ask for much memory. */
-  count(bytesEach: number): number {
+  /** Number of items that follow, each of a byte or more, so that a false number cannot ask for much memory. */
+  count(): number {
     const count = this.number();
-    if (count * bytesEach > this.#bytes.length - this.#at) throw new MalformedEvents("the bytes end too early");
+    if (count > this.#bytes.length - this.#at) throw new MalformedEvents("the bytes end too early");
     return count;
   }
 

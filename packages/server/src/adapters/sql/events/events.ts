@@ -5,8 +5,8 @@ import type { Connections, Row } from "../connection/connections.ts";
 import { ofShards, shardMask } from "../connection/shard-mask.ts";
 import { eventsOfRow } from "./event-blocks.ts";
 
-/** Bytes of rows from which on a read returns no further row. */
-const READ_BYTES = 4 * 1024 * 1024;
+/** Bytes of rows from which on a read returns no further row: some thousands of events, which are decoded in one turn. */
+const READ_BYTES = 128 * 1024;
 
 /**
  * Keys and sizes of the rows behind a position, some of each shard, and whether retention has removed rows behind it. A shard
@@ -59,7 +59,9 @@ export function events(db: Connections): StoreEvents {
   return {
     read: (after, limit, shards = ALL_SHARDS) => read(db, { after, limit, shards }, turn++),
     newest: async () =>
-      positionOf(await db.run("query", { name: "newest_events", text: READ_NEWEST, values: [int2s(ALL_SHARDS, same)] })),
+      positionOf(
+        await db.run("query", { name: "newest_events", text: READ_NEWEST, values: [int2s(ALL_SHARDS, same)] }),
+      ),
     oldest: async () => positionOf(await db.run("query", { text: READ_OLDEST })),
     readInbox: async (shards, known, limit) => {
       const values = [shardMask(shards), uuids([...known], same), limit];
@@ -122,7 +124,14 @@ function choose(keys: readonly Key[], limit: number, turn: number): Key[] {
 }
 
 function rowFrom(row: Row): EventRow {
-  const [shard, epoch, seq, bytes, missed, held] = row as [ShardId, number, number, Buffer, string | null, string | null];
+  const [shard, epoch, seq, bytes, missed, held] = row as [
+    ShardId,
+    number,
+    number,
+    Buffer,
+    string | null,
+    string | null,
+  ];
   return { shard, epoch, seq, events: eventsOfRow(bytes, { missed: idsIn(missed), held: idsIn(held) }) };
 }
 

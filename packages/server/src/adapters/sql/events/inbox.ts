@@ -1,5 +1,5 @@
-import { type InboxEvents, inboxOfJobs } from "../../../ports/told-events.ts";
 import type { AnyJob } from "../../../ports/store-runs.ts";
+import { type InboxEvents, inboxOfJobs } from "../../../ports/told-events.ts";
 import type { RaisedLevels } from "../commit/raised-levels.ts";
 import { byteas, int2s, uuids } from "../connection/arrays.ts";
 import type { Session, Statement } from "../connection/connections.ts";

@@ -1,5 +1,5 @@
-import { SHARD_COUNT } from "../../../domain/ids.ts";
 import type { EpochMs } from "../../../domain/ids.ts";
+import { SHARD_COUNT } from "../../../domain/ids.ts";
 import type { Session } from "../connection/connections.ts";
 
 /** Number of rows in one delete. */

@@ -2,8 +2,8 @@ import type { NewJob, Submission } from "../../../ports/store.ts";
 import { inboxOfJobs } from "../../../ports/told-events.ts";
 import { byteas, float8s, int2s, int8s, texts, uuids } from "../connection/arrays.ts";
 import { QUEUE_CODES, STATE_CODES, TRIGGER_CODES } from "../connection/codes.ts";
-import { certainBlock } from "../events/event-blocks.ts";
 import type { Statement } from "../connection/connections.ts";
+import { certainBlock } from "../events/event-blocks.ts";
 import { JOB_COLUMNS, jobColumns } from "../jobs/job-columns.ts";
 import { claimKeys, claimValues, type Idempotency } from "./idempotency-keys.ts";
 
@@ -65,11 +65,7 @@ export interface KeyedJob extends Submission {
  * costs a submit of one job several times as much.
  * @returns a statement that answers with the keys that it took
  */
-export function insertClaimedStatement(
-  submissions: readonly KeyedJob[],
-  now: number,
-  isTelling = false,
-): Statement {
+export function insertClaimedStatement(submissions: readonly KeyedJob[], now: number, isTelling = false): Statement {
   const keyOf = new Map(submissions.map(({ jobs: [job], idempotency }) => [job, idempotency]));
   const rows = sorted([...keyOf.keys()]);
   const keys = rows.map((row) => keyOf.get(row) as Idempotency);

@@ -18,13 +18,13 @@ import { QUEUE_CODES, runModeOf, STATE_CODES, stateOf } from "../connection/code
 import type { Connections, Row } from "../connection/connections.ts";
 import { persistently } from "../connection/persistently.ts";
 import { ofShards, shardMask } from "../connection/shard-mask.ts";
+import type { EventInbox } from "../events/inbox.ts";
 import { isLater } from "../executions/of-job.ts";
 import { isComplete } from "../schema/late-indexes.ts";
 import { STATEMENT } from "../submit/submit.ts";
 import { isVanishedKey } from "../submit/submit-keyed.ts";
 import { isChildRun, isRun } from "./kinds-of-rows.ts";
 import { readParts } from "./parts.ts";
-import type { EventInbox } from "../events/inbox.ts";
 import { KEPT, keptFrom, mapCountsFrom, outcomeFrom, retryRun } from "./retry-run.ts";
 
 /**
