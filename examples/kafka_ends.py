@@ -1,6 +1,6 @@
 """Prints the end of each execution once, from the topic of events.
 
-Usage: pip install kafka-python==2.2.15 && python3 kafka_ends.py HOST:PORT
+Usage: pip install kafka-python==2.3.3 && python3 kafka_ends.py HOST:PORT
 """
 
 import json
