@@ -60,7 +60,7 @@ describe("a server without an API key", () => {
   it("does not start where others could reach it, and says what to set", async () => {
     for (const key of ["MAINSPRING_HTTP", "MAINSPRING_GRPC"]) {
       const { code, stdout, stderr } = await mainspring(["serve"], { env: { [key]: "0.0.0.0:0" } });
-      assert.deepEqual([code, stdout], [1, ""]);
+      assert.deepEqual([code, stdout], [78, ""]);
       assert.match(stderr, new RegExp(`^mainspring: ${key} must be a loopback address .* MAINSPRING_API_KEY`));
     }
   });

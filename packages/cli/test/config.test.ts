@@ -40,7 +40,7 @@ describe("mainspring config", () => {
 
   it("fails as `serve` would where a value cannot be used", async () => {
     const { code, stdout, stderr } = await mainspring(["config"], { env: { MAINSPRING_RETENTION_DAYS: "never" } });
-    assert.deepEqual([code, stdout], [1, ""]);
+    assert.deepEqual([code, stdout], [78, ""]);
     assert.match(stderr, /^mainspring: MAINSPRING_RETENTION_DAYS must be a whole number/);
   });
 

@@ -3,8 +3,7 @@ import { after, before, describe, it } from "node:test";
 import { Client, type ExecutionSummary, type LifecycleEvent, TerminalError, task, Worker } from "@mainspring/sdk";
 import { decodePosition } from "@mainspring/server/testing";
 import { startPostgres, type TestPostgres } from "../../../tools/services/start-postgres.ts";
-import { LongCommand } from "./testing/command.ts";
-import { FREE } from "./testing/server.ts";
+import { ServerProcess } from "./testing/server-process.ts";
 
 /** Number of jobs of each handler in a round. There is a round before, between and after the kills. */
 const JOBS = 25;
@@ -16,34 +15,9 @@ const FINAL_KINDS = {
 };
 const ENDS = Object.values(FINAL_KINDS);
 
-/** A server in a process of its own, which keeps its addresses when it is started again. */
-class Server {
-  readonly #env: Record<string, string>;
-  #command: LongCommand | null = null;
-  httpUrl = "";
-  grpcAddress = "";
-
-  constructor(env: Record<string, string>) {
-    this.#env = { ...FREE, ...env };
-  }
-
-  async start(): Promise<void> {
-    const addresses =
-      this.httpUrl === "" ? {} : { MAINSPRING_HTTP: new URL(this.httpUrl).host, MAINSPRING_GRPC: this.grpcAddress };
-    this.#command = new LongCommand(["serve"], { ...this.#env, ...addresses });
-    const said = await this.#command.says(/api +(http:\/\/[^/\s]+)[^]*workers +(\d\S+)/);
-    [, this.httpUrl = "", this.grpcAddress = ""] = said;
-  }
-
-  async end(signal: NodeJS.Signals): Promise<void> {
-    this.#command?.signal(signal);
-    await this.#command?.done;
-  }
-}
-
 describe("events over HTTP, on PostgreSQL, with two servers that are killed", () => {
   let postgres: TestPostgres;
-  let servers: [Server, Server];
+  let servers: [ServerProcess, ServerProcess];
   let worker: Worker;
   before(async () => {
     postgres = await startPostgres({ version: 14 });
@@ -51,7 +25,7 @@ describe("events over HTTP, on PostgreSQL, with two servers that are killed", ()
       ...{ MAINSPRING_STORE: postgres.url, MAINSPRING_BUS: "mesh", MAINSPRING_STOP_DELAY_SEC: "0" },
       MAINSPRING_EVENTS: "api",
     };
-    servers = [new Server(env), new Server(env)];
+    servers = [new ServerProcess(env), new ServerProcess(env)];
     await Promise.all(servers.map((server) => server.start()));
     const url = servers.map(({ grpcAddress }) => grpcAddress).join(",");
     worker = new Worker({ url, slots: 20, tasks, warn: () => undefined });
@@ -78,7 +52,7 @@ describe("events over HTTP, on PostgreSQL, with two servers that are killed", ()
       },
     }),
   ];
-  const clientOf = ({ httpUrl }: Server) => new Client({ url: httpUrl, retryForMs: 60_000, warn: () => undefined });
+  const clientOf = ({ httpUrl }: ServerProcess) => new Client({ url: httpUrl, retryForMs: 60_000, warn: () => undefined });
   const submitRound = async (client: Client) => {
     const retryPolicy = { maxAttempts: 3, initialDelayMs: 100 };
     const jobs = ["good", "flaky", "bad"].flatMap((handler) =>

@@ -10,6 +10,14 @@ export interface SeenDefinition {
   maxAttempts: number;
 }
 
+/** A row of lifecycle events that a sink has, with the ids of its events. */
+export interface TakenRow {
+  shard: number;
+  epoch: number;
+  seq: number;
+  ids: readonly string[];
+}
+
 /** An event that is visible from outside of the system: to clients, to workers, or in messages between processes. */
 export type Observation =
   // ---- clients
@@ -102,6 +110,8 @@ export type Observation =
   | { kind: "STORE_FAULT"; fault: string; operation: string }
   | { kind: "NETWORK_FAULT"; fault: string }
   | { kind: "CALM" }
+  /** A sink has rows of events, perhaps not for the first time. */
+  | { kind: "SINK_TOOK"; rows: readonly TakenRow[] }
   /** A server logged an error, which means a state that its authors consider impossible. */
   | { kind: "ERROR_LOGGED"; server: string; message: string };
 

@@ -36,6 +36,7 @@ import { POISON } from "./world/sim-worker.ts";
 import { Spurts } from "./world/spurts.ts";
 import { viewsOf } from "./world/views.ts";
 import { Fleet } from "./world/workers.ts";
+import { hasSink, SinkSystem } from "./world/sim-sink.ts";
 import { hasEvents, Workflows } from "./world/workflows.ts";
 import { Workload } from "./world/workload.ts";
 
@@ -135,6 +136,8 @@ class World {
   readonly #coverage: Coverage;
   readonly #network: Network;
   readonly #leases: LeaseService;
+  /** null: events go to no sink. */
+  readonly #sink: SinkSystem | null = null;
   readonly #exchange: Exchange;
   readonly #machines: readonly Machine[];
   /** Random choice of the server to which a worker or a client connects. */
@@ -147,7 +150,8 @@ class World {
     const ledger = new Ledger();
     this.#coverage = new Coverage(ledger);
     const rules = options.tzChanges === true ? { zoneIn, changeovers: () => this.#data.zones.changeovers } : null;
-    const views = viewsOf(rules, hasEvents(options.seed), () => ({
+    const [isTelling, isSinking] = [hasEvents(options.seed), hasSink(options.seed)];
+    const views = viewsOf({ rules, isTelling, hasSink: isSinking }, () => ({
       servers: () => this.#servers(),
       leases: this.#leases,
       data: this.#data,
@@ -163,10 +167,11 @@ class World {
     });
     this.#data = new StoreData({
       now: () => Math.floor(EPOCH_MS + this.#clock.nowMs),
-      isTelling: () => hasEvents(options.seed),
+      isTelling: () => isTelling,
       refuses: ({ result }) => (result !== null && isPoison(result) ? "the store does not hold this" : null),
     });
     this.#data.observe((event) => this.history.wrote(event));
+    if (isSinking) this.#sink = new SinkSystem(this.#clock, this.#random.fork("sink"), this.history);
     this.#network = new Network(this.#clock, this.#random.fork("network"));
     this.#leases = new LeaseService(this.#clock, this.#random.fork("leases"));
     this.#network.observe((what) => this.history.add({ kind: "NETWORK_FAULT", fault: what }));
@@ -240,6 +245,7 @@ class World {
     this.#limits.stop(this.#data);
     this.#drains.stop();
     this.#profile.shares = noFaults().shares;
+    this.#sink?.calm();
     this.history.add({ kind: "CALM" });
     if (this.#options.seed % CROWDED_EVERY === CROWDED_EVERY - 1) this.#crowd.start();
     if (this.#hasSpurts) this.#spurts.planLast();
@@ -321,6 +327,7 @@ class World {
       offered: () => this.#ruleChanges.offered(),
       history: this.history,
       events: () => hasEvents(this.#options.seed),
+      sink: this.#sink,
       readSizes: this.#options.seed % SMALL_READS_EVERY === 5 ? SMALL_READS : undefined,
     });
     void machine.server.start();

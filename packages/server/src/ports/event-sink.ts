@@ -13,7 +13,7 @@ export interface EventSink {
   /**
    * Brings rows to the sink. Resolves when the sink has them durably, and may have brought some of them when it throws: the relay
    * brings them again then. Rows of one shard come in their order, and a repeat brings equal events with equal ids.
-   * @param rows rows of any shards; together at most 4 MiB of stored bytes or 2,000 rows
+   * @param rows rows of any shards; together about 128 KiB of stored bytes, or 2,000 rows
    * @throws {SinkUnavailable} the relay tries again later, with a growing wait
    * @throws {SinkRefused} the relay opens the sink again later
    */

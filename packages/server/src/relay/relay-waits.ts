@@ -2,7 +2,7 @@ import { SinkRefused } from "../ports/event-sink.ts";
 
 /** First and longest wait in ms after a failure. */
 const FIRST_WAIT_MS = 100;
-const LAST_WAIT_MS = 30_000;
+const LAST_WAIT_MS = 10_000;
 /** Wait in ms after a refusal: only a person can change the cause. */
 const REFUSED_WAIT_MS = 60_000;
 

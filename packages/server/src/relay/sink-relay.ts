@@ -17,7 +17,7 @@ const ROWS_MAX = 2_000;
 export interface SinkRelayDependencies {
   sink: EventSink;
   events: Pick<StoreEvents, "read" | "oldest">;
-  positions: StoreEventSinks;
+  positions: Pick<StoreEventSinks, "sinkPositions" | "advanceSink">;
   /** Shards that the node owns now, with their epochs. */
   owned: () => ReadonlyMap<ShardId, Epoch>;
   runtime: Runtime;

@@ -56,6 +56,7 @@ import { compensationIsReverse } from "./workflows/compensation-is-reverse.ts";
 import { type Graph, graphsComeOutRight } from "./workflows/graphs-come-out-right.ts";
 import { pausedRunsStartNothing } from "./workflows/paused-runs-start-nothing.ts";
 import { referencesAreTrue } from "./workflows/references-are-true.ts";
+import { sinksGetEveryEvent } from "./sinks-get-every-event.ts";
 
 /** Checkers that continue after the store was restored to an earlier state, because they know what is true then. */
 const GO_ON = new Set([
@@ -90,6 +91,8 @@ export interface Views {
   graphs: () => ReadonlyMap<string, Graph>;
   /** Whether the nodes write lifecycle events; left out: they do not. */
   isTelling?: boolean;
+  /** Whether the events go to a sink; left out: they do not. */
+  hasSink?: boolean;
 }
 
 /**
@@ -98,7 +101,7 @@ export interface Views {
  */
 export function allCheckers(
   ledger: Ledger,
-  { servers, topology, askGateway, rules, graphs, isTelling = false }: Views,
+  { servers, topology, askGateway, rules, graphs, isTelling = false, hasSink = false }: Views,
 ): Checker[] {
   const { nodes } = topology;
   const [tracker, quiet, books, poolLimits] = [new WorkerTracker(), new Quiet(), new PlanBooks(), new PoolLimitsHold()];
@@ -158,6 +161,7 @@ export function allCheckers(
     tokensGrow(),
     uniqueKeysHold(ledger),
     workersAreNotOverfilled(tracker),
+    sinksGetEveryEvent(hasSink),
   ];
   return all.map((checker) => (GO_ON.has(checker.name) ? checker : untilItGoesBack(checker)));
 }

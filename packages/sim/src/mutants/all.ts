@@ -11,6 +11,7 @@ import { mapMutants } from "./map-mutants.ts";
 import type { Mutant } from "./mutant.ts";
 import { permitMutants } from "./permit-mutants.ts";
 import { planMutants } from "./plan-mutants.ts";
+import { relayMutants } from "./relay-mutants.ts";
 import { ruleMutants } from "./rule-mutants.ts";
 import { schedulerMutants } from "./scheduler-mutants.ts";
 import { spawnMutants } from "./spawn-mutants.ts";
@@ -28,6 +29,7 @@ export const allMutants: readonly Mutant[] = [
   ...gatewayMutants,
   ...permitMutants,
   ...planMutants,
+  ...relayMutants,
   ...ruleMutants,
   ...flowMutants,
   ...eventMutants,

@@ -23,6 +23,7 @@ import {
   PoolOrderings,
   passSignal,
   type Role,
+  Relays,
   RunReader,
   type Runtime,
   Scheduler,
@@ -41,6 +42,7 @@ import type { History } from "../history.ts";
 import type { SimProcess } from "../sim-process.ts";
 import { type Exchange, SimBus } from "./sim-bus.ts";
 import type { LeaseService } from "./sim-leases.ts";
+import type { SinkSystem } from "./sim-sink.ts";
 import { tapped } from "./tap.ts";
 
 /** Time until a server again asks a store that did not answer for its time, in simulated milliseconds. */
@@ -60,6 +62,8 @@ export interface ServerContext {
   readSizes: SchedulerDependencies["readSizes"];
   /** Whether the server writes lifecycle events. */
   events: () => boolean;
+  /** System that gets the events; null: none. */
+  sink: SinkSystem | null;
 }
 
 /** A server with the same parts as a node, except for sockets: the same scheduler, gateway and submit path. */
@@ -243,7 +247,17 @@ export class SimServer {
     });
     const { leases } = membership;
     const { readSizes, events } = this.#context;
-    await new Scheduler({ ...deps, leases, profile, terms: SHARED, readSizes, events }).start();
+    const relays = this.#relays(deps, () => scheduler.owned);
+    const telling = { events, eventsWritten: relays?.wake };
+    const scheduler = new Scheduler({ ...deps, leases, profile, terms: SHARED, readSizes, ...telling });
+    await scheduler.start();
+    relays?.start();
+  }
+
+  #relays({ store, runtime, log }: Pick<SchedulerDependencies, "store" | "runtime" | "log">, owned: Relaying): Relays | null {
+    const { sink } = this.#context;
+    if (sink === null) return null;
+    return new Relays({ sinks: [sink.sink(this.process)], store, runtime, log, owned, maxBytes: Number.MAX_SAFE_INTEGER });
   }
 
   cancel(executionId: string, shard: number): Promise<void> {
@@ -265,6 +279,8 @@ export class SimServer {
     return this.#signalNode?.(run, node, signal) ?? Promise.reject(new Error("the server is not there"));
   }
 }
+
+type Relaying = () => Scheduler["owned"];
 
 type SentSignal = Parameters<typeof sendSignal>[2];
 

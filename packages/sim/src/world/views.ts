@@ -15,11 +15,13 @@ export interface Observation {
   graphs: ReadonlyMap<string, SomeGraph>;
 }
 
+/** Known before the world is complete. */
+type Told = Pick<Views, "rules" | "isTelling" | "hasSink">;
+
 /** Data of a simulated world for checkers, besides its history. @param seen called once the world is complete */
-export function viewsOf(rules: Views["rules"], isTelling: boolean, seen: () => Observation): Views {
+export function viewsOf({ rules, isTelling, hasSink }: Told, seen: () => Observation): Views {
   return {
-    isTelling,
-    rules,
+    ...{ isTelling, hasSink, rules },
     graphs: () => seen().graphs,
     servers: () =>
       seen()
