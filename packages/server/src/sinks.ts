@@ -23,5 +23,7 @@ function kafkaSinks(config: Config, store: Pick<Store, "queries">, runtime: Runt
     const found = await store.queries.getExecution(tenant, executionId);
     return { payload: found?.payload ?? null, error: found?.error ?? null };
   };
-  return [new KafkaSink({ link: () => openKafkaLink(kafka, "mainspring", runtime), prefix, encode: cloudEvent, details })];
+  return [
+    new KafkaSink({ link: () => openKafkaLink(kafka, "mainspring", runtime), prefix, encode: cloudEvent, details }),
+  ];
 }

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { after, before, beforeEach, describe, it } from "node:test";
 import { text } from "node:stream/consumers";
+import { after, before, beforeEach, describe, it } from "node:test";
 import { SinkRefused, SinkUnavailable } from "../../ports/event-sink.ts";
 import { ManualRuntime } from "../../ports/manual-runtime.fixture.ts";
 import { ClickHouseSink } from "./clickhouse-sink.ts";
@@ -95,7 +95,10 @@ describe("the pace of the sink of ClickHouse", () => {
   it("goes on after a failure, which rejects every delivery of its insert", async () => {
     const sink = await opened();
     refusal = 241;
-    await assert.rejects(sink.deliver(rows(first)), (error) => error instanceof SinkUnavailable && /code 241/.test(error.message));
+    await assert.rejects(
+      sink.deliver(rows(first)),
+      (error) => error instanceof SinkUnavailable && /code 241/.test(error.message),
+    );
     refusal = 60;
     const denied = sink.deliver(rows(first));
     await runtime.advance(1_000);
