@@ -85,11 +85,17 @@ describe("the nodes that a handler adds", () => {
     assert.match(refused(node("a", { map: "$input" })), /node "a"/);
     assert.match(refused(node("a", { compensate: { target: TARGET } })), /node "a"/);
     assert.match(refused(node("a", { retryPolicy: { initialDelayMs: 9, maxDelayMs: 8 } })), /maxDelayMs/);
-    assert.match(refused(node("a", { dependsOn: ["b"] })), /depends on "b", which is no node/);
+    assert.match(refused(node("a", { dependsOn: ["b"] })), /depends on "b", which is no node that the attempt adds/);
     assert.match(refused(node("a", { dependsOn: ["b"] }), node("b", { dependsOn: ["a"] })), /a → b → a/);
     assert.match(refused(node("a", {}, "{")), /no valid payload/);
-    assert.match(refused(node("a", {}, '{"$from":"b"}'), node("b")), /refers to "b", which need not end before it/);
-    assert.match(refused(node("a", {}, '{"$from":"z"}')), /refers to "z", which is no node/);
+    assert.match(
+      refused(node("a", {}, '{"$from":"b"}'), node("b")),
+      /refers to "b", which need not end before it: add it to dependsOn/,
+    );
+    assert.match(
+      refused(node("a", {}, '{"$from":"z"}')),
+      /refers to "z", which is no node that the attempt adds: references take .*[$]spawner/,
+    );
     assert.match(refused(node("a", {}, '{"$item":true}')), /\$item/);
     assert.match(refused(node("a", {}, '{"$results":"b"}'), node("b")), /\$results, and added nodes are no maps/);
     assert.match(refused(node("a", { concurrencyKey: "k" })), /node "a"/);
