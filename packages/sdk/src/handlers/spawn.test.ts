@@ -89,6 +89,16 @@ describe("a handler that adds nodes", () => {
     }
   });
 
+  it("is told what is wrong with the options", async () => {
+    for (const [options, message] of [
+      [{ detach: true }, /there is no option detach; the option is detached/],
+      [{ detached: "no" }, /detached is true or false/],
+    ] as const) {
+      const { error } = await ended((ctx) => ctx.spawn([{ name: "a", task: page }], options as object));
+      assert.match(`${error?.name} ${error?.message}`, message);
+    }
+  });
+
   it("is told that its attempt has ended", async () => {
     const late: unknown[] = [];
     const { spawned } = await ended((ctx) => {

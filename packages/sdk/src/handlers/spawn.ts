@@ -57,13 +57,14 @@ export class SpawnedNodes {
    * @returns the nodes as the server takes them
    * @throws {TerminalError} InvalidSpawn; none of the nodes is added then
    */
-  add(nodes: readonly SpawnNode[], { detached = false }: SpawnOptions = {}): SpawnedNodeReport[] {
+  add(nodes: readonly SpawnNode[], options: SpawnOptions = {}): SpawnedNodeReport[] {
     if (!this.#maySpawn) {
       throw invalid(
         "only the handler of a workflow's node adds nodes; jobs, items of maps, compensations and nodes with a concurrency key do not. " +
           "A node without a key after this one may",
       );
     }
+    const detached = detachedOf(options);
     if (!Array.isArray(nodes)) throw invalid("takes a list of nodes, such as [{ name, task, payload }]");
     const reports = nodes.map((node) => reportOf(node, detached));
     const names = new Set(this.#nodes.keys());
@@ -84,6 +85,15 @@ export class SpawnedNodes {
     for (const report of reports) this.#nodes.set(report.name, report);
     return reports;
   }
+}
+
+/** @throws {TerminalError} InvalidSpawn */
+function detachedOf(options: SpawnOptions): boolean {
+  const { detached = false, ...others } = Object(options) as SpawnOptions;
+  const [unknown] = Object.keys(others);
+  if (unknown !== undefined) throw invalid(`there is no option ${unknown}; the option is detached`);
+  if (typeof detached !== "boolean") throw invalid("the option detached is true or false");
+  return detached;
 }
 
 /** Node as a handler adds it, from a report that was made of one. @throws {SyntaxError} the report has no JSON texts */

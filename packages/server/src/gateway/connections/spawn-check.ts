@@ -23,6 +23,7 @@ import { strangers } from "../../domain/workflow/strangers.ts";
 import { encodePartTemplate, SPAWNER, type Template } from "../../ports/references/template.ts";
 import { numberOf, scanningTemplate } from "../../ports/references/template-scan.ts";
 import type { Spawned } from "../../ports/step-messages.ts";
+import { schemaFault } from "./schema-fault.ts";
 
 const schema = Compile(SpawnedNodeDefinition);
 
@@ -91,9 +92,7 @@ function definitionOf({ name, definition }: SpawnedNode): SpawnedNodeDefinition 
     if (initialDelayMs === undefined || maxDelayMs === undefined || maxDelayMs >= initialDelayMs) return given;
     throw new Fault(`node ${shown}: retryPolicy.maxDelayMs must be at least initialDelayMs`);
   }
-  const [first] = schema.Errors(given);
-  const place = first?.instancePath.slice(1).replaceAll("/", ".") ?? "";
-  throw new Fault(`node ${shown}: ${place === "" ? "it" : place} ${first?.message ?? "is not valid"}`);
+  throw new Fault(`node ${shown}: ${schemaFault(SpawnedNodeDefinition, schema.Errors(given))}`);
 }
 
 /** @throws {Fault} the nodes are no graph */
