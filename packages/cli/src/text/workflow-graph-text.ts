@@ -131,7 +131,7 @@ function edgesOf(nodes: readonly Node[]): { children: number[][]; open: number[]
   const ends = new Map(Array.from(spawners, (spawner, place) => [spawner, nodes.length + place]));
   const count = nodes.length + ends.size;
   const children: number[][] = Array.from({ length: count }, () => []);
-  const open = new Array<number>(count).fill(0);
+  const open = Array.from({ length: count }, () => 0);
   const add = (parent: number, child: number) => {
     children[parent]?.push(child);
     (open[child] as number)++;
