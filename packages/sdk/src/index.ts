@@ -106,6 +106,7 @@ export { ERROR_CODES, type ErrorCode, ExecutionFailed, MainspringError, Workflow
 export { type AbortCause, AttemptAborted, type TaskContext } from "./handlers/context.ts";
 export type { Middleware, MiddlewareContext } from "./handlers/middleware.ts";
 export { RetryAtError, TerminalError } from "./handlers/retry-errors.ts";
+export type { SpawnNode, SpawnOptions } from "./handlers/spawn.ts";
 export type {
   FailedAttempt,
   HookedAttempt,
@@ -159,6 +160,7 @@ export type {
 } from "./workflows/workflow-builder.ts";
 export type {
   CompensationPolicy,
+  NodeKey,
   NodePolicies,
   RecurringWorkflowRequest,
   SubWorkflowRequest,
