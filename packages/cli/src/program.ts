@@ -4,6 +4,7 @@ import { clusterCommand } from "./commands/cluster.ts";
 import { completionCommand } from "./commands/completion.ts";
 import { configCommand } from "./commands/config.ts";
 import { deadLettersCommand } from "./commands/dead-letters.ts";
+import { eventsCommand } from "./commands/events.ts";
 import { executionsCommand } from "./commands/executions.ts";
 import { handlersCommand } from "./commands/handlers.ts";
 import { jobsCommand } from "./commands/jobs.ts";
@@ -34,6 +35,7 @@ export function program(): Command {
     .addCommand(submitCommand())
     .addCommand(jobsCommand())
     .addCommand(executionsCommand())
+    .addCommand(eventsCommand())
     .addCommand(workflowCommand())
     .addCommand(schedulesCommand())
     .addCommand(deadLettersCommand())

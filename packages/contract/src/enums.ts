@@ -45,6 +45,24 @@ export const ATTEMPT_STATES = [
 export type AttemptState = (typeof ATTEMPT_STATES)[number];
 
 /**
+ * Kinds of events. JobCreated to JobDeadLettered tell the life of an execution, and JobFailed the end of an attempt that is not
+ * SUCCEEDED; JobReplaced and JobDeleted tell changes of a job.
+ */
+export const EVENT_KINDS = [
+  "JobCreated",
+  "JobAssigned",
+  "JobStarted",
+  "JobFailed",
+  "JobCompleted",
+  "JobCancelled",
+  "JobSkipped",
+  "JobDeadLettered",
+  "JobReplaced",
+  "JobDeleted",
+] as const;
+export type EventKind = (typeof EVENT_KINDS)[number];
+
+/**
  * States of a job. A one-time job is FINISHED when its executions are final, a recurring job when its plan has no
  * further instant. Only recurring jobs can be PAUSED.
  */

@@ -9,6 +9,7 @@ export * from "./handler.ts";
 export * from "./job.ts";
 export * from "./job-fields.ts";
 export * from "./late-jobs.ts";
+export * from "./lifecycle-event.ts";
 export * from "./listing.ts";
 export * from "./node.ts";
 export * from "./pool.ts";

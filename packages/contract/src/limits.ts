@@ -130,3 +130,8 @@ export const NODE_NAME_PATTERN = `^[A-Za-z0-9_.-]{1,${NODE_NAME_CHARS_MAX}}$`;
 export const NODE_PARSED_BYTES_MAX = MIB;
 /** Time for the run of a workflow that names none, in milliseconds: 365 days. */
 export const DEFAULT_RUN_TIMEOUT_MS = 365 * 24 * 60 * 60 * 1_000;
+
+/** Longest position of the stream of events, in characters. A position of 64 shards has up to about 500 in practice. */
+export const EVENT_POSITION_CHARS_MAX = 2_048;
+/** Largest number of values of one filter of the stream of events. */
+export const EVENT_FILTER_VALUES_MAX = 100;

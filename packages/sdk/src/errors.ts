@@ -15,6 +15,8 @@ export const ERROR_CODES = [
    * HTTP 409: the state does not allow the request, or another request with the same idempotency key is in progress.
    */
   "CONFLICT",
+  /** HTTP 410: the server no longer keeps what the request asks for; see `EventsGone`. */
+  "GONE",
   /** HTTP 412: the job has another version than `ifVersion`. */
   "PRECONDITION_FAILED",
   /** HTTP 413: the request is too large. */
@@ -67,6 +69,27 @@ export class MainspringError extends Error {
   /** HTTP status of the answer; null: there was no answer. */
   get status(): number | null {
     return this.problem?.status ?? null;
+  }
+}
+
+/**
+ * Thrown by `client.events` if the server no longer keeps events behind the position. A program goes on with
+ * `after: "oldest"`, and reads from `listExecutions` what it missed.
+ */
+export class EventsGone extends MainspringError {
+  override readonly name = "EventsGone";
+
+  constructor(cause: MainspringError) {
+    super("GONE", cause.message, { cause, ...(cause.problem !== null && { problem: cause.problem }) });
+  }
+}
+
+/** Thrown by `client.events` if the server keeps no events: every node needs MAINSPRING_EVENTS=api. */
+export class EventsOff extends MainspringError {
+  override readonly name = "EventsOff";
+
+  constructor(cause: MainspringError) {
+    super("CONFLICT", cause.message, { cause, ...(cause.problem !== null && { problem: cause.problem }) });
   }
 }
 

@@ -30,6 +30,7 @@ export type { ClientOptions } from "./client/client-options.ts";
 export type { ExecutionEvent, FollowOptions } from "./client/follow.ts";
 export { JobHandle } from "./client/handle.ts";
 export type { Handler, HandlerFilter, HandlerPolicies } from "./client/handler-types.ts";
+export type { EventData, EventFilter, EventKind, LifecycleEvent } from "./client/lifecycle-event-types.ts";
 export type {
   AttemptLogs,
   ChangedPool,
@@ -102,7 +103,15 @@ export type {
   WorkflowSummary,
 } from "./client/workflow-types.ts";
 export type { Workflows } from "./client/workflows.ts";
-export { ERROR_CODES, type ErrorCode, ExecutionFailed, MainspringError, WorkflowFailed } from "./errors.ts";
+export {
+  ERROR_CODES,
+  type ErrorCode,
+  EventsGone,
+  EventsOff,
+  ExecutionFailed,
+  MainspringError,
+  WorkflowFailed,
+} from "./errors.ts";
 export { type AbortCause, AttemptAborted, type TaskContext } from "./handlers/context.ts";
 export type { Middleware, MiddlewareContext } from "./handlers/middleware.ts";
 export { RetryAtError, TerminalError } from "./handlers/retry-errors.ts";

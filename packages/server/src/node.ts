@@ -22,6 +22,7 @@ import { logsOf } from "./gateway/logs/log-keeper.ts";
 import { policiesOf } from "./handler-policies.ts";
 import { builtInTasks } from "./handlers/built-in-tasks.ts";
 import { Membership } from "./membership.ts";
+import { loadOf } from "./node-load.ts";
 import type { Config } from "./ops/config.ts";
 import { readiness } from "./ops/health.ts";
 import { Lifecycle } from "./ops/lifecycle.ts";
@@ -29,15 +30,16 @@ import { createLog } from "./ops/logging.ts";
 import { createMetrics } from "./ops/metrics.ts";
 import type { Bus } from "./ports/bus.ts";
 import type { NodeProfile } from "./ports/leases.ts";
-import type { Readings } from "./ports/metrics.ts";
 import type { Runtime } from "./ports/runtime.ts";
-import { StoreUnavailable } from "./ports/store.ts";
+import { type Retention, StoreUnavailable } from "./ports/store.ts";
+import { EventHints } from "./scheduler/event-hints.ts";
 import { Presence } from "./scheduler/ownership/presence.ts";
 import { ALONE, SHARED, type Share } from "./scheduler/ownership/shard-ownership.ts";
 import { Scheduler } from "./scheduler/scheduler.ts";
 import { followStoreClock, type StoreClock } from "./scheduler/store-clock.ts";
 import { keepUp } from "./scheduler/watches/upkeep.ts";
 import { watchMissed, watchStore } from "./store-watches.ts";
+import { Telling } from "./telling.ts";
 import { followTimeZones, type TimeZones } from "./time-zones.ts";
 import { WorkerDrain } from "./worker-drain.ts";
 
@@ -88,6 +90,7 @@ interface NodeContext {
   log: Logger;
   bus: Bus;
   life: Lifecycle;
+  telling: Telling;
 }
 
 /**
@@ -118,13 +121,14 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   const offered = offeredZones(config.tzdata);
   const system = systemRuntime();
   const { bus, mesh } = openBus(config, program, system, log);
-  const { store, failed } = await openStore({ config, program, runtime: system, log, bus, life });
+  const telling = new Telling(config.events.includes("api"));
+  const { store, failed } = await openStore({ config, program, runtime: system, log, bus, life, telling });
   const clock = await followStoreClock(store, system, log);
   life.started("clock", async () => clock.stop());
-  const ground = { config, program, clock, runtime: clock.runtime, log, bus, life };
+  const ground = { config, program, clock, runtime: clock.runtime, log, bus, life, telling };
   const metrics = createMetrics();
   life.started("upkeep", async () => endUpkeep());
-  const endUpkeep = keepUp(store, ground.runtime, log, { days: config.retentionDays, deadDays: DEAD_LETTER_DAYS });
+  const endUpkeep = keepUp(store, ground.runtime, log, retentionOf(config));
 
   const takesSteps = () => isOn("DURABLE_STEPS", membership.level) && isOn("SUSPENSION", membership.level);
   const own = { ...ground, ...policiesOf(ground, store), ...logsOf({ ...ground, metrics }, store), takesSteps };
@@ -146,10 +150,11 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
       workerDrain?.look(membership.sendsWorkersAway);
     },
   });
+  telling.follow(() => membership.level);
   const { leases } = membership;
   const zones = await followTimeZones({ ...ground, store: store.timeZones, leases, level: program.level, offered });
   life.started("time zone data", async () => zones.stop());
-  metrics.watch(() => loadOf({ gateway, store, membership, mesh }, program));
+  metrics.watch(() => loadOf({ gateway, store, membership, mesh, level: program.level }));
   metrics.watch(() => zones.readings());
   watchStore({ ...ground, store, metrics });
   // The node listens before it owns anything: a node whose port is taken must not move shards.
@@ -174,6 +179,10 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
     attachWorker: attacherOf(ground, makeWorker),
     stop: () => life.stop(),
   };
+}
+
+function retentionOf({ retentionDays: days, eventsKeepMin }: Config): Retention {
+  return { days, deadDays: DEAD_LETTER_DAYS, eventsMs: eventsKeepMin * 60_000 };
 }
 
 function openBus(
@@ -214,7 +223,8 @@ async function join(ground: NodeContext, { store, metrics, membership, address, 
     name: isAlone ? bus.node : address,
     address,
     roles: config.roles,
-    ...program,
+    version: program.version,
+    level: program.level,
     startedAt: runtime.now(),
     hasSecret: config.clusterSecret !== null,
   };
@@ -224,7 +234,9 @@ async function join(ground: NodeContext, { store, metrics, membership, address, 
     life.started("presence", () => presence.stop());
     return { failed: new Promise<Error>(() => undefined), share: () => null };
   }
-  const scheduler = new Scheduler({ store, metrics, leases, profile, terms, zones, ...ground });
+  const { isOn: events } = ground.telling;
+  const { written: eventsWritten } = new EventHints(bus, runtime);
+  const scheduler = new Scheduler({ store, metrics, leases, profile, terms, zones, events, eventsWritten, ...ground });
   life.started("scheduler", () => scheduler.stop());
   await scheduler.start();
   return { failed: scheduler.failed, share: () => scheduler.share };
@@ -262,6 +274,7 @@ async function serveHttp(
     ? await createApi({
         ...ground,
         ...{ store, metrics, about, leases: membership.leases },
+        ...(config.events.includes("api") && { events: store.events }),
         lacking: (feature) => membership.lacking(feature),
       })
     : await createHealthApi({ ...ground, metrics, about });
@@ -276,38 +289,6 @@ function passed(runtime: Runtime, delayMs: number): Promise<void> {
   return new Promise((resolve) => (delayMs === 0 ? resolve() : runtime.setTimer(delayMs, resolve)));
 }
 
-interface Loaded {
-  gateway: Gateway | null;
-  store: SqlStore;
-  membership: Membership;
-  mesh: MeshBus | null;
-}
-
-function loadOf({ gateway, store, membership, mesh }: Loaded, { level }: Program): Readings {
-  const pools = store.connectionLoad();
-  const workers = gateway?.load();
-  const { renewals, silentMs, nodes, reach } = membership;
-  const { connections, dropped, waitingBytes } = mesh?.load() ?? { connections: 0, dropped: 0, waitingBytes: 0 };
-  return {
-    leaseRenewals: new Map([
-      ["OK", renewals.ok],
-      ["FAILED", renewals.failed],
-    ]),
-    ...(Number.isFinite(silentMs) && { leaseAgeSec: silentMs / 1_000 }),
-    ...{ clusterNodes: nodes.length, featureLevel: level, clusterFeatureLevel: membership.level },
-    draining: membership.isDraining ? 1 : 0,
-    ...{ cutOff: reach.isCutOff ? 1 : 0, unreachedNodes: reach.unreached.length },
-    ...{ meshConnections: connections, meshDropped: dropped, meshWaitingBytes: waitingBytes },
-    workersConnected: gateway?.counters.workersConnected ?? 0,
-    workersLost: gateway?.counters.workersLost ?? 0,
-    workerStuckSlots: workers?.stuckSlots ?? new Map(),
-    workersWithoutAuthority: workers?.workersWithoutAuthority ?? 0,
-    storeConnectionsBusy: new Map(pools.map(({ purpose, busy }) => [purpose, busy])),
-    storeConnectionsMax: new Map(pools.map(({ purpose, max }) => [purpose, max])),
-    storeWaiting: new Map(pools.map(({ purpose, waiting }) => [purpose, waiting])),
-  };
-}
-
 async function openStore(ground: Omit<NodeContext, "clock">): Promise<{ store: SqlStore; failed: Promise<Error> }> {
   const { config, program, runtime, log, bus, life } = ground;
   let connection: Parameters<typeof openSqlStore>[0]["connection"] = config.store;
@@ -320,7 +301,7 @@ async function openStore(ground: Omit<NodeContext, "clock">): Promise<{ store: S
   }
   const options = {
     ...{ connection, schema: config.storeSchema, incarnation: bus.node, runtime, log },
-    ...{ isShared: config.bus === "mesh", level: program.level },
+    ...{ isShared: config.bus === "mesh", level: program.level, events: ground.telling.isOn },
   };
   const store = await openPatiently(() => openSqlStore(options), ground);
   life.started("store", () => store.close());

@@ -1,4 +1,5 @@
 /** Exports for the repository's own tools and tests that need a part of the server rather than a whole one. */
+
 export { packagedBinaries, readyBinaries } from "./adapters/embedded/binaries.ts";
 export { type EmbeddedPostgres, startEmbedded } from "./adapters/embedded/embedded-postgres.ts";
 export { copyOfBinaries } from "./adapters/embedded/shared-folder.ts";
@@ -21,6 +22,7 @@ export { systemRuntime } from "./adapters/system/system-runtime.ts";
 export { packagedZones, readZoneFolder } from "./adapters/system/time-zone-data.ts";
 export { Commands } from "./api/commands.ts";
 export { DeadLetterRuns } from "./api/dead-letters/dead-letter-runs.ts";
+export { decodePosition } from "./api/events/position-token.ts";
 export { LiveView } from "./api/executions/live.ts";
 export { passSignal, sendSignal } from "./api/executions/signal-route.ts";
 export { FOLLOWERS_MAX } from "./api/executions/stream-seats.ts";
@@ -58,6 +60,7 @@ export {
 } from "./domain/ids.ts";
 export { invariant } from "./domain/invariant.ts";
 export type { JobState, JobType } from "./domain/job.ts";
+export { eventId, type LifecycleEvent } from "./domain/lifecycle-event.ts";
 export { defaultPool, type Pool } from "./domain/pool.ts";
 export { DEFAULT_ORDERING, rankOf } from "./domain/rank.ts";
 export type { Plan, RecurrenceRule, Skip } from "./domain/recurrence.ts";

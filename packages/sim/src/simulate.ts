@@ -36,6 +36,7 @@ import { POISON } from "./world/sim-worker.ts";
 import { Spurts } from "./world/spurts.ts";
 import { viewsOf } from "./world/views.ts";
 import { Fleet } from "./world/workers.ts";
+import { hasEvents } from "./world/workflow-kinds.ts";
 import { Workflows } from "./world/workflows.ts";
 import { Workload } from "./world/workload.ts";
 
@@ -147,7 +148,7 @@ class World {
     const ledger = new Ledger();
     this.#coverage = new Coverage(ledger);
     const rules = options.tzChanges === true ? { zoneIn, changeovers: () => this.#data.zones.changeovers } : null;
-    const views = viewsOf(rules, () => ({
+    const views = viewsOf(rules, hasEvents(options.seed), () => ({
       servers: () => this.#servers(),
       leases: this.#leases,
       data: this.#data,
@@ -163,6 +164,7 @@ class World {
     });
     this.#data = new StoreData({
       now: () => Math.floor(EPOCH_MS + this.#clock.nowMs),
+      isTelling: () => hasEvents(options.seed),
       refuses: ({ result }) => (result !== null && isPoison(result) ? "the store does not hold this" : null),
     });
     this.#data.observe((event) => this.history.wrote(event));
@@ -319,6 +321,7 @@ class World {
       connectZones: (at, node) => this.#connect(at, node, latencyAtOnce(this.#profile)),
       offered: () => this.#ruleChanges.offered(),
       history: this.history,
+      events: () => hasEvents(this.#options.seed),
       readSizes: this.#options.seed % SMALL_READS_EVERY === 5 ? SMALL_READS : undefined,
     });
     void machine.server.start();

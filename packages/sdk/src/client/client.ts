@@ -26,6 +26,8 @@ import { apiKeyOf } from "./headers.ts";
 import { Http, type HttpAnswer } from "./http.ts";
 import { jobPath } from "./job-reference.ts";
 import { Jobs } from "./jobs.ts";
+import type { EventFilter, LifecycleEvent } from "./lifecycle-event-types.ts";
+import { lifecycleEvents } from "./lifecycle-events.ts";
 import type { AttemptLogs, Explanation, Stats, TimeZoneData, WorkerDetail, WorkerInfo } from "./operator-types.ts";
 import { Pools } from "./pools.ts";
 import type { PreviewedFire, RecurringJobRequest, SchedulePreviewRequest } from "./recurring-types.ts";
@@ -298,6 +300,17 @@ export class Client {
    */
   follow(executionId: string, options: FollowOptions = {}): AsyncGenerator<ExecutionEvent, void, undefined> {
     return follow(this.#http, this.#runtime, `${executionPath(executionId)}/events`, options, EXECUTION_EVENTS);
+  }
+
+  /**
+   * Streams the events of executions and jobs of the whole installation, at least once, from now on or from behind
+   * `after`. When the stream breaks, the client opens a new one that goes on behind the last event.
+   * @throws {EventsGone} the server no longer keeps events behind the position
+   * @throws {EventsOff} the servers keep no events
+   * @throws {MainspringError} UNAVAILABLE if no server has answered for `giveUpAfterSec` (default: 300)
+   */
+  events(filter: EventFilter = {}): AsyncGenerator<LifecycleEvent, void, undefined> {
+    return lifecycleEvents(this.#http, this.#runtime, filter);
   }
 
   /**

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type * as contract from "@mainspring/contract";
-import { FINAL_STATES as FINAL } from "@mainspring/contract/enums";
+import { FINAL_STATES as FINAL, EVENT_KINDS as KINDS } from "@mainspring/contract/enums";
 import * as limits from "@mainspring/contract/limits";
 import type { Static, TSchema } from "typebox";
 import { NODE_NAME_PATTERN } from "../handlers/branch.ts";
@@ -11,6 +11,7 @@ import { STEP_MAX_BYTES, STEP_NAME_MAX_CHARS, STEPS_MAX, STEPS_MAX_BYTES } from 
 import { WAIT_MAX_MS, WAIT_SIGNALS_MAX, WORD_CHARS_MAX } from "../steps/wait-data.ts";
 import { WAITS_MAX_BYTES } from "../steps/waits.ts";
 import { FINAL_STATES } from "./api-types.ts";
+import { EVENT_KINDS } from "./lifecycle-event-types.ts";
 
 /**
  * The SDK declares its public types itself, so that editors show their docstrings and an installed SDK needs neither
@@ -76,6 +77,7 @@ describe("the types of the SDK", () => {
     describes<Contract["DeadLetterBody"], sdk.DeadLetter>(true);
     describes<Contract["SettledBody"], { items: sdk.SettledDeadLetter[] }>(true);
     describes<Contract["DeadLetterRunBody"], sdk.DeadLetterRun>(true);
+    describes<Contract["CloudEventBody"], Omit<sdk.LifecycleEvent, "position">>(true);
   });
 
   it("are those of the API's requests and answers about workflows", () => {
@@ -136,6 +138,7 @@ describe("the types of the SDK", () => {
 describe("the values of the SDK", () => {
   it("agree with the contract of the API", () => {
     assert.deepEqual(FINAL_STATES, FINAL);
+    assert.deepEqual(EVENT_KINDS, KINDS);
     const own = {
       RESULT_MAX_BYTES,
       STEP_MAX_BYTES,

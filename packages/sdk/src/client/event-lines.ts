@@ -1,7 +1,9 @@
-/** One event of a stream of server-sent events. */
+/** One event of a stream of server-sent events, or an id without an event. */
 export interface ServerSentEvent {
   event: string;
+  /** Position behind the event; empty: the event has none. */
   id: string;
+  /** Empty: there is only an id. */
   data: string;
 }
 
@@ -18,7 +20,7 @@ export async function* eventsIn(chunks: AsyncIterable<Uint8Array>): AsyncGenerat
     unread = blocks.pop() ?? "";
     for (const block of blocks) {
       const event = eventOf(block);
-      if (event.data !== "") yield event;
+      if (event.data !== "" || event.id !== "") yield event;
     }
     if (unread.length > UNREAD_MAX_CHARS) throw new Error("an event has no end");
   }

@@ -35,17 +35,20 @@ export interface FollowOptions {
 
 /** Kind of streams that a client follows. */
 export interface Followed<E> {
-  /** The event as the SDK's type; null: the client leaves the event out. */
-  read(sent: ServerSentEvent): E | null;
-  /** Whether no event follows. */
-  isLast(event: E): boolean;
+  /**
+   * The event as the SDK's type; null: the client leaves the event out.
+   * @param position id of the event, or the last id before it
+   */
+  read(sent: ServerSentEvent, position: string): E | null;
+  /** Whether no event follows. @param event what `read` made of it */
+  isLast(event: E | null, sent: ServerSentEvent): boolean;
 }
 
 /**
  * Streams events until the last one. When the stream breaks, it opens another one that continues after the last event.
  * @throws {MainspringError} errors that a retry does not change; UNAVAILABLE if no server answered for too long; BAD_OPTION
  */
-export async function* follow<E extends { id: string }>(
+export async function* follow<E>(
   http: Pick<Http, "open">,
   runtime: Runtime,
   path: string,
@@ -63,12 +66,14 @@ export async function* follow<E extends { id: string }>(
       silence.answered();
       if (stream === null) return;
       for await (const sent of eventsIn(stream)) {
-        const event = followed.read(sent);
-        if (event === null) continue;
-        failures = 0;
-        last = event.id;
-        yield event;
-        if (followed.isLast(event)) return;
+        const position = sent.id === "" ? last : sent.id;
+        const event = followed.read(sent, position);
+        if (event !== null || sent.data === "") last = position;
+        if (event !== null) {
+          failures = 0;
+          yield event;
+        }
+        if (followed.isLast(event, sent)) return;
       }
     } catch (error) {
       signal?.throwIfAborted();
@@ -112,7 +117,7 @@ class SilenceTracker {
 /** Streams of executions. */
 export const EXECUTION_EVENTS: Followed<ExecutionEvent> = {
   read: executionEvent,
-  isLast: (event) => event.type === "state" && FINAL_STATES.includes(event.execution.state),
+  isLast: (event) => event?.type === "state" && FINAL_STATES.includes(event.execution.state),
 };
 
 /** The event as the SDK's type; null: this version of the SDK does not know the kind of event. */

@@ -7,6 +7,7 @@ const CODES: Record<number, ErrorCode> = {
   403: "FORBIDDEN",
   404: "NOT_FOUND",
   409: "CONFLICT",
+  410: "GONE",
   412: "PRECONDITION_FAILED",
   413: "TOO_LARGE",
   415: "UNSUPPORTED_MEDIA_TYPE",

@@ -44,7 +44,8 @@ function signalOf({ signal }: ReadOptions): ReadOptions {
   return signal === undefined ? {} : { signal };
 }
 
-function queryOf(filter: object): string {
+/** The query of a filter: a list is one parameter that is repeated. */
+export function queryOf(filter: object): string {
   const query = new URLSearchParams();
   for (const [key, value] of Object.entries(filter)) {
     for (const one of Array.isArray(value) ? value : [value]) {

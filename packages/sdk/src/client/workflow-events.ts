@@ -15,7 +15,7 @@ export function workflowEvents(): Followed<WorkflowEvent> {
       if (event === "workflow") return { type: "workflow", id, workflow: JSON.parse(data) as Workflow };
       return event === "node" ? nodeEvent(sent, told) : null;
     },
-    isLast: (event) => event.type === "workflow" && FINAL_STATES.includes(event.workflow.state),
+    isLast: (event) => event?.type === "workflow" && FINAL_STATES.includes(event.workflow.state),
   };
 }
 

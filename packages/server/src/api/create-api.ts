@@ -5,6 +5,7 @@ import type { Leases } from "../ports/leases.ts";
 import type { ApiMetrics } from "../ports/metrics.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import type { Store } from "../ports/store.ts";
+import type { StoreEvents } from "../ports/store-events.ts";
 import { drainWorker, findWorker, listWorkers } from "./cluster/ask-gateways.ts";
 import { clusterRoutes } from "./cluster/cluster-routes.ts";
 import { type About, nodeRoutes } from "./cluster/node-routes.ts";
@@ -14,6 +15,8 @@ import { workerRoutes } from "./cluster/worker-routes.ts";
 import { Commands } from "./commands.ts";
 import { deadLetterRoutes } from "./dead-letters/dead-letter-routes.ts";
 import { DeadLetterRuns } from "./dead-letters/dead-letter-runs.ts";
+import { EventFeed } from "./events/event-feed.ts";
+import { lifecycleEventsRoute } from "./events/lifecycle-events-route.ts";
 import { cancelRoute } from "./executions/cancel-route.ts";
 import { eventsRoute } from "./executions/events-route.ts";
 import { ExecutionReader } from "./executions/execution-reader.ts";
@@ -88,6 +91,8 @@ export interface ApiDependencies {
   about: About;
   /** Known nodes of the cluster. */
   leases: Pick<Leases, "list" | "drain">;
+  /** Kept events; left out: the servers keep none. */
+  events?: StoreEvents | undefined;
   /** Test for nodes without a feature; absent: every node has every feature. */
   lacking?: Lacking | undefined;
 }
@@ -97,12 +102,13 @@ export interface ApiDependencies {
  * bus open.
  */
 export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
-  const { store, bus, runtime, log, config, metrics, about, leases, lacking } = deps;
+  const { store, bus, runtime, log, config, about, lacking } = deps;
   const app = httpApp(deps);
   const waiters = new Waiters({ bus, runtime, store });
   const inbox = new Inbox(bus, runtime, {
     final: (executionId) => waiters.final(executionId),
     output: (items) => followers.hear(items),
+    written: () => feed?.hint(),
   });
   const live = new LiveView(bus, inbox, runtime);
   const seats = new StreamSeats();
@@ -116,7 +122,7 @@ export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
   const ownShards = new OwnShards(bus);
   const submitter = createSubmitter(deps);
   const intake = createIntake({ ...deps, zones, orderings, warnings, ownShards }, submitter);
-  const workers = () => listWorkers(bus, inbox, runtime);
+  const feed = deps.events === undefined ? null : new EventFeed({ ...deps, events: deps.events, turns: intake.turns });
   const letters = new DeadLetterRuns({ store, bus, runtime, log });
 
   await collectRoutes(app, about.version);
@@ -141,6 +147,7 @@ export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
   eventsRoute(app, { reader, followers, runtime });
   const explain = explainer({ ...asking, store, reader, offers: handlers.offers, reasonsOfRun: runExplainer(runs) });
   explainRoute(app, explain);
+  lifecycleEventsRoute(app, { feed, runtime, turns: intake.turns, seats });
   const submits = { submitter, ownShards, zones, intake, handlers, pools, orderings };
   routesOfRuns(app, { ...deps, ...submits, runs, live, seats, reader, explain, commands });
   scheduleRoutes(app, runtime, intake.turns);
@@ -148,12 +155,7 @@ export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
   deadLetterRoutes(app, store, letters);
   overdueRoute(app, store.queries, runtime);
   missedRoute(app, about);
-  const poolChanger = new PoolChanger({ store, leases, bus, inbox, runtime, orderings });
-  poolRoutes(app, { store, changer: poolChanger, workers, lacking, uses: () => askPoolUses(asking) });
-  workerRoutes(app, { find: (id) => findWorker(asking, id), drain: (id) => drainWorker(asking, id) });
-  statsRoute(app, { bus, runtime, inbox, about, queries: store.queries, workers });
-  clusterRoutes(app, { bus, runtime, inbox, store, leases });
-  nodeRoutes(app, { metrics, about, workers });
+  routesOfCluster(app, { ...deps, inbox, orderings });
   await docsRoutes(app, about.version);
 
   app.addHook("preClose", async () => {
@@ -170,6 +172,21 @@ export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
 function httpApp({ config, metrics, log, runtime, about }: ApiDependencies): HttpApp {
   const { httpLimits: limits } = config;
   return createHttpApp({ keys: config, metrics, log, runtime, limits, isStopping: about.isStopping });
+}
+
+type ClusterRoutes = ApiDependencies & { inbox: Inbox; orderings: PoolOrderings };
+
+/** Routes of pools, workers and nodes. */
+function routesOfCluster(app: HttpApp, deps: ClusterRoutes): void {
+  const { store, bus, runtime, inbox, about, lacking } = deps;
+  const asking = { bus, inbox, runtime };
+  const workers = () => listWorkers(bus, inbox, runtime);
+  const changer = new PoolChanger(deps);
+  poolRoutes(app, { store, changer, workers, lacking, uses: () => askPoolUses(asking) });
+  workerRoutes(app, { find: (id) => findWorker(asking, id), drain: (id) => drainWorker(asking, id) });
+  statsRoute(app, { bus, runtime, inbox, about, queries: store.queries, workers });
+  clusterRoutes(app, deps);
+  nodeRoutes(app, { ...deps, workers });
 }
 
 interface RunRoutes extends Pick<ApiDependencies, "store" | "bus">, WorkflowSubmitterDependencies {

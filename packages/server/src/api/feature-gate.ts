@@ -22,6 +22,7 @@ const NAMES: Record<Feature, string> = {
   WORKFLOWS: "workflows",
   SPAWNED_NODES: "nodes that handlers add to their workflows",
   SUB_WORKFLOWS: "sub-workflows",
+  EVENTS: "lifecycle events",
 };
 
 /**

@@ -5,7 +5,7 @@ import type { Runtime } from "../ports/runtime.ts";
 
 type Final = Extract<ToApi, { kind: "FINAL" }>;
 type OutputMessage = Extract<ToApi, { kind: "CHATTER" }>;
-type Answer = Exclude<ToApi, Final | OutputMessage | { kind: "OWNER" }>;
+type Answer = Exclude<ToApi, Final | OutputMessage | { kind: "OWNER" | "EVENTS_WRITTEN" }>;
 
 interface Question {
   answers: Map<Incarnation, Answer>;
@@ -19,6 +19,8 @@ export interface InboxEvents {
   final(executionId: ExecutionId): void;
   /** Called with progress and log lines of executions that clients follow. */
   output(items: readonly HandlerOutput[]): void;
+  /** Called when an owner has written lifecycle events. */
+  written(): void;
 }
 
 /** Receives the messages of other roles to the API, and brings answers to the callers that asked. */
@@ -67,6 +69,7 @@ export class Inbox {
   #take({ from, message }: Envelope<ToApi>): void {
     if (message.kind === "FINAL") return this.#events.final(message.executionId);
     if (message.kind === "CHATTER") return this.#events.output(message.items);
+    if (message.kind === "EVENTS_WRITTEN") return this.#events.written();
     // The bus handles this message itself.
     if (message.kind === "OWNER") return;
     const question = this.#questions.get(message.kind === "COMMAND_DONE" ? message.commandId : message.request);

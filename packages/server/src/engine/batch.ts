@@ -1,4 +1,5 @@
 import type { EpochMs, ExecutionId, Incarnation, JobId, ShardId, WorkerId } from "../domain/ids.ts";
+import type { LifecycleEvent } from "../domain/lifecycle-event.ts";
 import { replaces } from "../domain/step.ts";
 import type { Assignment, ToApi, ToGateway, Token } from "../ports/messages.ts";
 import type { DurableStep } from "../ports/step-messages.ts";
@@ -6,6 +7,7 @@ import type { ExpectedRow, JournalEntry, JournalRef, RowChange, StepWrite } from
 import type { AddedCommand } from "../ports/store-commands.ts";
 import type { PlanChange } from "../ports/store-recurrences.ts";
 import type { NewPart, NodeBirth, RunChange } from "../ports/store-runs.ts";
+import { withdrawEvents } from "./events.ts";
 import type { JournalBox } from "./journal-box.ts";
 import type { PoolPermits } from "./permits/pool-permits.ts";
 
@@ -27,6 +29,10 @@ export interface ShardDraft {
   runs: Map<ExecutionId, RunChange>;
   /** Nodes of workflow runs that the batch creates. */
   births: NodeBirth[];
+  /** Lifecycle events of the changes; null: none. */
+  events: LifecycleEvent[] | null;
+  /** Ids of events in the inbox that the batch takes out of it. */
+  inbox: string[] | null;
 }
 
 /** A permit that an ended attempt in a shard had. */
@@ -121,6 +127,8 @@ export class Batch {
         steps: new Map(),
         runs: new Map(),
         births: [],
+        events: null,
+        inbox: null,
       };
       this.shards.set(shard, draft);
     }
@@ -210,7 +218,9 @@ export class Batch {
     const withdrawn: ExecutionId[] = [];
     const isOther = ({ row }: NodeBirth) => row.jobId !== run;
     for (const draft of this.shards.values()) {
-      for (const birth of draft.births) if (!isOther(birth)) withdrawn.push(birth.row.id);
+      const own = draft.births.filter((birth) => !isOther(birth)).map(({ row }) => row.id);
+      withdrawn.push(...own);
+      withdrawEvents(draft, new Set(own));
       draft.births = draft.births.filter(isOther);
       if (draft.runs.get(run)?.mode === "FAILING") draft.runs.delete(run);
     }

@@ -74,6 +74,8 @@ export interface Assigned {
    * has started.
    */
   isNewborn: boolean;
+  /** Whether a batch has the event of the start. */
+  isStartTold: boolean;
 }
 
 export function newEntry(row: Candidate, unverified: boolean): Entry {

@@ -8,6 +8,7 @@ import type { MapCount } from "../domain/workflow/map-counts.ts";
 import type { Demand, FromGateway, PermitAnswer, PermitCall, Token } from "../ports/messages.ts";
 import type { RankCursor, Recovered } from "../ports/store.ts";
 import type { Command } from "../ports/store-commands.ts";
+import type { InboxRef } from "../ports/store-events.ts";
 import type { Recurrence } from "../ports/store-recurrences.ts";
 import type { LoadedRun } from "../ports/store-runs.ts";
 import type { Freed } from "./batch.ts";
@@ -55,6 +56,8 @@ export type Input =
   | { kind: "FREED"; freed: readonly Freed[] }
   /** A recurring job was submitted whose first instant is near. */
   | { kind: "PLANNED"; shard: ShardId; jobId: JobId }
+  /** Events in the inbox of the shards. */
+  | { kind: "INBOX"; rows: readonly InboxRef[] }
   /** Open workflow runs of the shards, from a sweep. */
   | { kind: "OPEN_RUNS"; runs: readonly ExecutionId[] }
   /** Attempts whose assignments are durable and cannot be sent. */

@@ -3,6 +3,7 @@ import { attemptUnsendable, finishSpawners, leaveWorker } from "./attempts/attem
 import { Batch } from "./batch.ts";
 import { nextRing, passTime } from "./clock.ts";
 import { applyCommands, applyLoaded } from "./commands.ts";
+import { inboxTaken, takeInbox } from "./inbox.ts";
 import type { Input, StepResult, Want } from "./inputs.ts";
 import { leap } from "./leap.ts";
 import { releaseShards } from "./ownership/release-shards.ts";
@@ -106,7 +107,10 @@ function take(view: Step, input: Input): void {
       return applyChangeovers(view, input);
     case "PLANNED":
       return applyPlannedHint(view, input);
+    case "INBOX":
+      return takeInbox(view, input);
     case "CREATED":
+      inboxTaken(view.state, input.batch);
       applyCreated(view, input);
       return applyCommitted(view, input);
     case "READ_PLANS":

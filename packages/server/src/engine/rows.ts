@@ -11,6 +11,7 @@ import {
 import { nodeCommandId } from "../domain/workflow/node-id.ts";
 import type { Replacement, RowChange } from "../ports/store.ts";
 import type { Entry } from "./entry.ts";
+import { tellEnded } from "./events.ts";
 import { freeKey, leaveOpening } from "./runs/held-keys.ts";
 import type { PlannedSpawn } from "./runs/spawn.ts";
 import { clearTimer, type MachineState, type Step } from "./state.ts";
@@ -115,6 +116,7 @@ export function finishEntry(
     entry.cancels = [];
   }
   step.state.recentWrites.add(entry.id, step.batch.number);
+  tellEnded(step, entry.row, state, words);
   tellEnd(step, entry.row, state, words);
   forget(step, entry);
 }

@@ -22,6 +22,10 @@ import { type WorkerSlots, Workers } from "./workers/workers.ts";
 /** All that the owner of some shards knows. Only `step` changes it. */
 export interface MachineState {
   readonly limits: Limits;
+  /** Whether batches get lifecycle events. */
+  events: boolean;
+  /** Events in the inbox that batches take out of it, with the numbers of the batches, until these are answered. */
+  readonly inbox: Map<string, number>;
   incarnation: Incarnation;
   /**
    * Grows whenever this machine takes over shards. Questions and messages of an earlier term do not cover all shards
@@ -96,6 +100,8 @@ export function createState(limits: Limits): MachineState {
   const gates = new Gates();
   return {
     limits,
+    events: false,
+    inbox: new Map(),
     incarnation: "",
     term: 0,
     life: 0,

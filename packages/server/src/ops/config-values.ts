@@ -150,3 +150,13 @@ export function someOf<const T extends string>(...values: T[]): Parse<readonly T
     return fits ? found : new Unfit(`must be one or more of ${values.join(",")}`);
   };
 }
+
+/** Parses none or more of the values, in any order, each once; an empty text means none. */
+export function anyOf<const T extends string>(...values: T[]): Parse<readonly T[]> {
+  return (text) => {
+    const given = text.split(",").flatMap((item) => item.trim() || []);
+    const wrong = given.find((item) => !(values as string[]).includes(item));
+    const expected = `must be empty or a list with commas of: ${values.join(", ")}`;
+    return wrong === undefined ? values.filter((value) => given.includes(value)) : new Unfit(expected, wrong);
+  };
+}

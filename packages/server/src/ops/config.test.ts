@@ -40,6 +40,8 @@ describe("the configuration", () => {
       poolsMax: 10_000,
       stopDelaySec: 0,
       retentionDays: 30,
+      events: [],
+      eventsKeepMin: 60,
       logUrl: null,
       logLevel: "info",
       builtInWorker: true,
@@ -50,6 +52,16 @@ describe("the configuration", () => {
       advertise: null,
       warnings: [],
     });
+  });
+
+  it("names the receivers of events, and refuses others", () => {
+    const { events, eventsKeepMin } = loadConfig({ MAINSPRING_EVENTS: " api,", MAINSPRING_EVENTS_KEEP_MIN: "10080" });
+    assert.deepEqual([events, eventsKeepMin], [["api"], 10_080]);
+    assert.equal(
+      complaint({ MAINSPRING_EVENTS: "api,kafka", MAINSPRING_EVENTS_KEEP_MIN: "0" }),
+      "MAINSPRING_EVENTS must be empty or a list with commas of: api, not kafka\n" +
+        "MAINSPRING_EVENTS_KEEP_MIN must be a whole number from 1 to 10080",
+    );
   });
 
   it("comes from the file, and the environment wins", () => {

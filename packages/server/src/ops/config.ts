@@ -4,6 +4,7 @@ import type { Role } from "../ports/bus.ts";
 import { combinationFaults } from "./combination-faults.ts";
 import {
   advertisedAddress,
+  anyOf,
   choice,
   cidrList,
   type ListenAddress,
@@ -46,6 +47,10 @@ export interface Config {
   stopDelaySec: number;
   /** Retention of final executions, in days. */
   retentionDays: number;
+  /** Receivers of lifecycle events; empty: the server writes no events. */
+  events: readonly "api"[];
+  /** Time for which the store keeps events for GET /v1/events, in minutes. */
+  eventsKeepMin: number;
   /** Template of the address at which another system shows the log lines of an attempt; null: the store keeps them. */
   logUrl: string | null;
   logLevel: "trace" | "debug" | "info" | "warn" | "error" | "fatal" | "silent";
@@ -143,6 +148,16 @@ const KEYS = {
     "how many pools jobs may be submitted to within an hour, at this node; a job for one more is refused",
   ),
   MAINSPRING_RETENTION_DAYS: key(wholeNumber(1, 36_500), "30", "how many days final executions are kept"),
+  MAINSPRING_EVENTS: key(
+    anyOf("api"),
+    "",
+    "where the events of executions and jobs go, the same on all nodes: api keeps them for GET /v1/events",
+  ),
+  MAINSPRING_EVENTS_KEEP_MIN: key(
+    wholeNumber(1, 10_080),
+    "60",
+    "how many minutes GET /v1/events can go back, the same on all nodes",
+  ),
   MAINSPRING_STOP_DELAY_SEC: key(
     wholeNumber(0, 300),
     null,
@@ -284,6 +299,8 @@ function configOf(values: Values, warnings: string[]): Config {
     poolsMax: values.MAINSPRING_POOLS_MAX,
     stopDelaySec: values.MAINSPRING_STOP_DELAY_SEC ?? (values.MAINSPRING_BUS === "mesh" ? CLUSTER_STOP_DELAY_SEC : 0),
     retentionDays: values.MAINSPRING_RETENTION_DAYS,
+    events: values.MAINSPRING_EVENTS,
+    eventsKeepMin: values.MAINSPRING_EVENTS_KEEP_MIN,
     logUrl: values.MAINSPRING_LOG_URL,
     logLevel: values.MAINSPRING_LOG_LEVEL,
     builtInWorker: values.MAINSPRING_BUILTIN_WORKER === "on",

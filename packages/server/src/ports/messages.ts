@@ -308,10 +308,7 @@ export type ToApi =
   | { kind: "TALLY"; request: string; tally: SchedulerStats }
   | { kind: "EXPLAINED"; request: string; reasons: readonly WaitReason[] }
   | { kind: "POOLS_USED"; request: string; pools: readonly PoolUse[] }
-  /**
-   * The owner of these shards applies pool settings that it read after the request, and every assignment that it made
-   * by older settings is durable.
-   */
+  /** The owner of these shards applies pool settings read after the request; assignments by older ones are durable. */
   | { kind: "POOLS_APPLIED"; request: string; shards: readonly OwnedShard[] }
   | { kind: "FINAL"; executionId: ExecutionId; state: ExecutionState }
   | { kind: "COMMAND_DONE"; commandId: string; outcome: CommandOutcome }
@@ -323,7 +320,9 @@ export type ToApi =
   /** Log lines of an attempt in the memory of the gateway; null: none. */
   | { kind: "LOGS"; request: string; part: LogPart | null }
   /** Handler output, in the order in which the gateway received it. */
-  | { kind: "CHATTER"; items: readonly HandlerOutput[] };
+  | { kind: "CHATTER"; items: readonly HandlerOutput[] }
+  /** The owner has written lifecycle events since its last message of this kind. Sent only where the servers keep events. */
+  | { kind: "EVENTS_WRITTEN" };
 
 /** Statistics of one scheduler. */
 export interface SchedulerStats {

@@ -5,6 +5,7 @@ import type { Pool } from "../domain/pool.ts";
 import type { RecordedStep } from "../domain/step.ts";
 import type { AddedCommand, Command } from "./store-commands.ts";
 import type { StoreDeadLetters } from "./store-dead-letters.ts";
+import type { StoreEvents, ToldEvents } from "./store-events.ts";
 import type { StoreFlows } from "./store-flows.ts";
 import type { StoreHandlers } from "./store-handlers.ts";
 import type { StoreJobs } from "./store-jobs.ts";
@@ -38,6 +39,8 @@ export interface Store extends StoreFlows {
   readonly steps: StoreSteps;
   /** For gateways and the api: lines that handlers logged. */
   readonly logs: StoreLogs;
+  /** For the api, and for owners of shards: lifecycle events. */
+  readonly events: StoreEvents;
 
   /**
    * Writes jobs and their first executions. Each submission is all or nothing; submissions that arrive together share
@@ -197,10 +200,7 @@ export interface ShardCommit {
   settledJournals: readonly JournalRef[];
   /** Executions known only from a hint. If a row is not as expected, the execution is `missed`. */
   expected: readonly ExpectedRow[];
-  /**
-   * At most one change per job. If the revision is not the expected one, the store writes nothing of the change and
-   * names the job in `missedPlans`.
-   */
+  /** At most one change per job. If the revision is not the expected one, the store writes nothing of the change and names the job in `missedPlans`. */
   plans: readonly PlanChange[];
   /** Ids of commands that this commit applies. */
   commandsDone: readonly string[];
@@ -218,6 +218,8 @@ export interface ShardCommit {
   runs: readonly RunChange[];
   /** Executions of nodes that the commit creates. The store names those that it did not create in `notBorn`. */
   births: readonly NodeBirth[];
+  /** Lifecycle events of the commit; left out: none. */
+  told?: ToldEvents;
 }
 
 /** A row that must be PENDING with this attempt. That of a node must not be PARKED either. */
@@ -329,6 +331,8 @@ export interface PollSummary {
   /** Whether recurring jobs are due to fire. */
   plans: boolean;
   commands: boolean;
+  /** Whether inboxes of the shards have events. */
+  events: boolean;
   /** Every pool with settings of its own, as `readPools` returns them. */
   pools: Pool[];
 }
@@ -370,6 +374,8 @@ export interface Retention {
   days: number;
   /** Days for which dead letters are kept. */
   deadDays: number;
+  /** Time in ms for which lifecycle events are kept; default: an hour. */
+  eventsMs?: number;
 }
 
 /** The store did not answer in time. A requested write may have happened. */

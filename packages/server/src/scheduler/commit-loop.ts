@@ -38,6 +38,10 @@ export interface CommitLoopDependencies {
   zones: TimeZoneRules;
   /** Numbers of rows that reads bring; default: READ_SIZES. */
   readSizes?: ReadSizes | undefined;
+  /** Whether the node writes lifecycle events now; left out: never. */
+  events?: (() => boolean) | undefined;
+  /** Called when commits with lifecycle events are durable. */
+  eventsWritten?: (() => void) | undefined;
 }
 
 /** Events of the commit loop for the scheduler. */
@@ -89,6 +93,7 @@ export class CommitLoop {
       readEnds: (mark) => this.#readEnds(mark),
       size: () => this.state.entries.size,
       commands: () => this.state.openCommands,
+      inbox: () => this.state.inbox,
       hasRoom: (flow) => hasRoom(this.state, flow),
       plans: () => this.state.plans.byId.size,
       hasPlanRoom: (flow) => this.state.plans.hasRoom(flow, this.state.limits.plans),
@@ -137,6 +142,7 @@ export class CommitLoop {
 
   /** Steps the machine. @returns whether work is left because the batch was full */
   #step(inputs: readonly Input[]): boolean {
+    this.state.events = this.#deps.events?.() ?? false;
     try {
       const result = step(this.state, this.#batch, inputs, this.#deps.runtime.now());
       for (const want of result.wants) this.#hydrator.read(want);
@@ -278,9 +284,12 @@ export class CommitLoop {
     for (const node of bus.nodes("api")) {
       for (const { message } of batch.toApi) bus.send({ node, role: "api" }, message);
     }
+    let hasEvents = false;
     for (const draft of batch.shards.values()) {
       for (const change of draft.changes.values()) if (!skip.has(change.id)) watchers.committed(change);
+      hasEvents ||= draft.events !== null || draft.inbox !== null;
     }
+    if (hasEvents) this.#deps.eventsWritten?.();
     void this.#outbound.send(batch.assigns);
     this.#outbound.resend(batch.resends);
   }

@@ -25,6 +25,9 @@ export function shardCommits(batch: Batch, epochs: ReadonlyMap<ShardId, Epoch>):
       steps: [...draft.steps.values()],
       runs: [...draft.runs.values()],
       births: draft.births,
+      ...((draft.events ?? draft.inbox) !== null && {
+        told: { seq: batch.number, events: draft.events ?? [], inbox: draft.inbox ?? [] },
+      }),
     });
   }
   return commits;

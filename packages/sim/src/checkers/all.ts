@@ -14,6 +14,7 @@ import { slotsAreLentOnce } from "./cluster/slots-are-lent-once.ts";
 import { WorkerTracker } from "./cluster/worker-tracker.ts";
 import { workersAreNotOverfilled } from "./cluster/workers-are-not-overfilled.ts";
 import { countersEqualARecount, type Shown } from "./counters-equal-a-recount.ts";
+import { eventsTellWhatHappened } from "./events-tell-what-happened.ts";
 import { attemptsDoNotOverlap } from "./executions/attempts-do-not-overlap.ts";
 import { budgetsHold } from "./executions/budgets-hold.ts";
 import { cancellationIsHonest } from "./executions/cancellation-is-honest.ts";
@@ -87,13 +88,18 @@ export interface Views {
   rules: ChangingRules | null;
   /** Submitted workflows, by the id of their job. */
   graphs: () => ReadonlyMap<string, Graph>;
+  /** Whether the nodes write lifecycle events; left out: they do not. */
+  isTelling?: boolean;
 }
 
 /**
  * Creates one checker of each kind.
  * @param ledger ledger that receives every event before the checkers
  */
-export function allCheckers(ledger: Ledger, { servers, topology, askGateway, rules, graphs }: Views): Checker[] {
+export function allCheckers(
+  ledger: Ledger,
+  { servers, topology, askGateway, rules, graphs, isTelling = false }: Views,
+): Checker[] {
   const { nodes } = topology;
   const [tracker, quiet, books, poolLimits] = [new WorkerTracker(), new Quiet(), new PlanBooks(), new PoolLimitsHold()];
   const all: Checker[] = [
@@ -113,6 +119,7 @@ export function allCheckers(ledger: Ledger, { servers, topology, askGateway, rul
     deletedJobsEnd(),
     drainedNodesAreEmptied(nodes),
     epochsGrow(),
+    eventsTellWhatHappened(isTelling),
     finalStatesAbsorb(),
     instantsAreAccountedFor(books, rules),
     givenUpDoesNotBegin(),

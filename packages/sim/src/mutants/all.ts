@@ -1,5 +1,7 @@
 import { bornAssignedMutants } from "./born-assigned-mutants.ts";
 import { compensationMutants } from "./compensation-mutants.ts";
+import { eventMutants } from "./event-mutants.ts";
+import { eventStreamMutants } from "./event-stream-mutants.ts";
 import { flowMutants } from "./flow-mutants.ts";
 import { gatewayMutants } from "./gateway-mutants.ts";
 import { idMutants } from "./id-mutants.ts";
@@ -28,6 +30,8 @@ export const allMutants: readonly Mutant[] = [
   ...planMutants,
   ...ruleMutants,
   ...flowMutants,
+  ...eventMutants,
+  ...eventStreamMutants,
   ...idMutants,
   ...stepMutants,
   ...suspensionMutants,

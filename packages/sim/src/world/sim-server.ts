@@ -58,6 +58,8 @@ export interface ServerContext {
   history: History;
   /** Sizes of the scheduler's reads; absent: those of the product. */
   readSizes: SchedulerDependencies["readSizes"];
+  /** Whether the server writes lifecycle events. */
+  events: () => boolean;
 }
 
 /** A server with the same parts as a node, except for sockets: the same scheduler, gateway and submit path. */
@@ -160,7 +162,11 @@ export class SimServer {
     this.#intake = createIntake({ ...deps, orderings, ownShards });
     this.#workflows = new WorkflowIntake({ submitter: createSubmitter(deps), runtime, zones, ownShards });
     // No client waits here, but the messages are observed.
-    const inbox = new Inbox(bus, runtime, { final: () => undefined, output: () => undefined });
+    const inbox = new Inbox(bus, runtime, {
+      final: () => undefined,
+      output: () => undefined,
+      written: () => undefined,
+    });
     const commands = new Commands({ store, bus, inbox });
     const reader = new RunReader(store, new LiveView(bus, inbox, runtime));
     this.#retrier = new WorkflowRetrier({ ...deps, orderings, runs: reader, intake: this.#intake });
@@ -236,8 +242,8 @@ export class SimServer {
       told: () => this.#gateway?.drain(membership.sendsWorkersAway),
     });
     const { leases } = membership;
-    const { readSizes } = this.#context;
-    await new Scheduler({ ...deps, leases, profile, terms: SHARED, readSizes }).start();
+    const { readSizes, events } = this.#context;
+    await new Scheduler({ ...deps, leases, profile, terms: SHARED, readSizes, events }).start();
   }
 
   cancel(executionId: string, shard: number): Promise<void> {

@@ -16,8 +16,9 @@ export interface Observation {
 }
 
 /** Data of a simulated world for checkers, besides its history. @param seen called once the world is complete */
-export function viewsOf(rules: Views["rules"], seen: () => Observation): Views {
+export function viewsOf(rules: Views["rules"], isTelling: boolean, seen: () => Observation): Views {
   return {
+    isTelling,
     rules,
     graphs: () => seen().graphs,
     servers: () =>

@@ -12,6 +12,8 @@ const SPAWNS = 16;
 const KEYED_NODES = 6;
 /** Remainder of the seeds by KINDS_EVERY whose workflows have sub-workflows. */
 const SUB_WORKFLOWS = 14;
+/** Remainder of the seeds by KINDS_EVERY whose servers write lifecycle events. Half of them have nodes with keys, and half sub-workflows. */
+const EVENTS = 10;
 /** First of the seeds whose handlers add nodes beside keyed nodes, and beside maps, sub-workflows or compensations in turn. */
 const MIXED_SINCE = 136;
 
@@ -31,6 +33,11 @@ export interface WorkflowKinds {
   isMixed: boolean;
 }
 
+/** Whether the servers of the seed write lifecycle events. */
+export function hasEvents(seed: number): boolean {
+  return seed % KINDS_EVERY === EVENTS && seed > EVENTS;
+}
+
 /**
  * Kinds of workflows in the world of a seed; null: the world has no workflows. Planted bugs are recorded with the first
  * seeds of some remainders, which stay as they were before their remainder had a kind.
@@ -42,10 +49,10 @@ export function workflowKindsOf(seed: number): WorkflowKinds | null {
   const hasSpawns = isOf(SPAWNS);
   const isMixed = hasSpawns && seed >= MIXED_SINCE;
   const beside = isMixed ? Math.floor(seed / KINDS_EVERY) % 3 : null;
-  const isOfKeys = isOf(KEYED_NODES);
+  const isOfKeys = isOf(KEYED_NODES) || (hasEvents(seed) && !isEven);
   const hasCompensations = remainder === COMPENSATIONS || (isOfKeys && isEven) || beside === 2;
   const hasMaps = isOf(MAPS) || (isOfKeys && !isEven) || beside === 0;
-  const hasSubWorkflows = isOf(SUB_WORKFLOWS) || beside === 1;
+  const hasSubWorkflows = isOf(SUB_WORKFLOWS) || (hasEvents(seed) && isEven) || beside === 1;
   const isFurther = hasCompensations || hasMaps || isOfKeys || hasSubWorkflows || hasSpawns;
   if (seed % WORKFLOWS_EVERY !== WORKFLOWS_EVERY - 2 && !isFurther) return null;
   const mayAct = remainder === KINDS_EVERY - 2 || hasCompensations || hasMaps || hasSpawns;

@@ -1,6 +1,7 @@
 import type { Incarnation } from "../../domain/ids.ts";
 import type { Store } from "../../ports/store.ts";
 import type { StoreDeadLetters } from "../../ports/store-dead-letters.ts";
+import type { StoreEvents } from "../../ports/store-events.ts";
 import type { StoreHandlers } from "../../ports/store-handlers.ts";
 import type { StoreJobs } from "../../ports/store-jobs.ts";
 import type { StoreLogs } from "../../ports/store-logs.ts";
@@ -23,6 +24,7 @@ export type StoreOperation =
       | "handlers"
       | "logs"
       | "steps"
+      | "events"
       | "close"
     >
   | keyof StoreQueries
@@ -33,7 +35,8 @@ export type StoreOperation =
   | keyof StoreTimeZones
   | keyof StoreHandlers
   | keyof StoreLogs
-  | keyof StoreSteps;
+  | keyof StoreSteps
+  | keyof StoreEvents;
 
 /** A request to the simulated store. */
 export interface StoreCall {

@@ -1,4 +1,5 @@
 import type { Epoch, EpochMs, ExecutionId, Incarnation, ShardId } from "../../domain/ids.ts";
+import type { LifecycleEvent } from "../../domain/lifecycle-event.ts";
 import type { Pool } from "../../domain/pool.ts";
 import type { Skip } from "../../domain/recurrence.ts";
 import type { Signal } from "../../domain/step.ts";
@@ -63,6 +64,8 @@ export interface Committed {
   runs: readonly AppliedRun[];
   /** Rows of nodes that are new. */
   nodes: readonly ExecutionRow[];
+  /** Lifecycle events that the commit kept, those of the inbox among them. */
+  events: readonly LifecycleEvent[];
 }
 
 export interface AppliedRun {

@@ -1,6 +1,7 @@
 import type { EpochMs, ExecutionId } from "../../domain/ids.ts";
 import { isRecurringJobId } from "../../domain/recurrence.ts";
 import type { Retention } from "../../ports/store.ts";
+import { EVENTS_KEPT_MS } from "../../ports/store-events.ts";
 import { type ExecutionRow, isNode } from "./rows/execution-row.ts";
 import type { JobRow } from "./rows/job-table.ts";
 import type { StoreData } from "./store-data.ts";
@@ -40,6 +41,7 @@ export function maintain(data: StoreData, now: EpochMs, retention: Retention): v
     data.runs.removeGraphs(row.job.jobId);
   }
   data.plans.forgetSkipsBefore(keepFrom);
+  data.events.forgetBefore(now - (retention.eventsMs ?? EVENTS_KEPT_MS));
   for (const job of [...data.jobs.all()]) if (isGone(data, job, keepFrom)) removeRecurring(data, job);
   data.idempotencyKeys.forgetBefore(now - IDEMPOTENCY_DAYS * DAY_MS);
   if (rows.length > 0) data.tell({ kind: "FORGOTTEN", at: data.now(), rows });

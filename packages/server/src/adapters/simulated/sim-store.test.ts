@@ -1,8 +1,8 @@
 import { storeConformance } from "../../ports/conformance/store.conformance.ts";
 import { StoreStage } from "./store.fixture.ts";
 
-storeConformance("the simulated store", async () => {
-  const stage = new StoreStage();
+storeConformance("the simulated store", async (isTelling = false) => {
+  const stage = new StoreStage({ isTelling: () => isTelling });
   const store = stage.connect("node");
   return { store, runtime: stage.time, close: () => store.close() };
 });

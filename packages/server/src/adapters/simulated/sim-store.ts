@@ -10,6 +10,7 @@ import {
 } from "../../ports/store.ts";
 import type { Command } from "../../ports/store-commands.ts";
 import type { StoreDeadLetters } from "../../ports/store-dead-letters.ts";
+import type { StoreEvents } from "../../ports/store-events.ts";
 import type { StoreHandlers } from "../../ports/store-handlers.ts";
 import type { StoreJobs } from "../../ports/store-jobs.ts";
 import type { StoreLogs } from "../../ports/store-logs.ts";
@@ -161,6 +162,19 @@ export class SimStore implements Store {
     },
   };
 
+  readonly events: StoreEvents = {
+    read: (after, limit) => {
+      const sent = new Map(after);
+      return this.#call("read", () => this.#data.events.read(sent, limit));
+    },
+    newest: () => this.#call("newest", () => this.#data.events.newest()),
+    oldest: () => this.#call("oldest", () => this.#data.events.oldest()),
+    readInbox: (shards, known, limit) => {
+      const sent = new Set(known);
+      return this.#call("readInbox", () => this.#data.events.readInbox(new Set(shards), sent, limit));
+    },
+  };
+
   readonly logs: StoreLogs = {
     keep: (parts) => {
       const sent = parts.map((part) => ({ ...part, lines: [...part.lines] }));
@@ -300,6 +314,7 @@ function isKeyed({ idempotency, jobs }: Submission): boolean {
 
 function copied(commit: ShardCommit): ShardCommit {
   const { changes, assigned, settledJournals, expected, plans, commandsDone, commands, steps, runs, births } = commit;
+  const { told } = commit;
   return {
     ...commit,
     changes: [...changes],
@@ -312,5 +327,6 @@ function copied(commit: ShardCommit): ShardCommit {
     steps: [...steps],
     runs: [...runs],
     births: [...births],
+    ...(told !== undefined && { told: { ...told, events: [...told.events], inbox: [...told.inbox] } }),
   };
 }

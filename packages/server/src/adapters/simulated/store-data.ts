@@ -2,10 +2,12 @@ import { type EpochMs, SHARD_COUNT, type ShardId } from "../../domain/ids.ts";
 import { invariant } from "../../domain/invariant.ts";
 import type { Pool } from "../../domain/pool.ts";
 import type { RowChange, ShardHolder } from "../../ports/store.ts";
+import type { InboxEvents } from "../../ports/told-events.ts";
 import type { StoreEvent } from "./history.ts";
 import { OnTheWay } from "./on-the-way.ts";
 import { CommandInbox } from "./rows/command-inbox.ts";
 import type { StoredRun } from "./rows/dead-letters.ts";
+import { EventTable } from "./rows/event-table.ts";
 import { ExecutionTable } from "./rows/execution-table.ts";
 import { HandlerTable } from "./rows/handler-table.ts";
 import { JobTable } from "./rows/job-table.ts";
@@ -34,6 +36,7 @@ export interface Tables {
   zones: StoredZones;
   handlers: HandlerTable;
   logs: LogTable;
+  events: EventTable;
   pools: Map<string, Pool>;
   deadLetterRuns: Map<string, StoredRun>;
   shards: readonly ShardState[];
@@ -44,6 +47,8 @@ export interface StoreDataOptions {
   now: () => EpochMs;
   /** Refuses data that the columns could hold: returns the reason, or null. The answer must be the same each time. */
   refuses?: (change: RowChange) => string | null;
+  /** Whether submits and changes of jobs leave lifecycle events; default: never. */
+  isTelling?: () => boolean;
 }
 
 /**
@@ -53,6 +58,7 @@ export interface StoreDataOptions {
 export class StoreData {
   readonly now: () => EpochMs;
   readonly refuses: (change: RowChange) => string | null;
+  readonly isTelling: () => boolean;
   #tables: Tables = {
     jobs: new JobTable(),
     executions: new ExecutionTable(),
@@ -67,6 +73,7 @@ export class StoreData {
     zones: { changeovers: [], versions: new Map() },
     handlers: new HandlerTable(),
     logs: new LogTable(),
+    events: new EventTable(),
     pools: new Map(),
     deadLetterRuns: new Map(),
     shards: Array.from({ length: SHARD_COUNT }, () => new ShardState()),
@@ -78,8 +85,9 @@ export class StoreData {
   readonly #listeners: ((event: StoreEvent) => void)[] = [];
   #commits = 0;
 
-  constructor({ now, refuses = () => null }: StoreDataOptions) {
+  constructor({ now, refuses = () => null, isTelling = () => false }: StoreDataOptions) {
     this.now = now;
+    this.isTelling = isTelling;
     this.refuses = refuses;
   }
 
@@ -139,6 +147,11 @@ export class StoreData {
     return this.#tables.logs;
   }
 
+  /** Lifecycle events. */
+  get events(): EventTable {
+    return this.#tables.events;
+  }
+
   /** Pools with settings, by name. */
   get pools(): Map<string, Pool> {
     return this.#tables.pools;
@@ -146,6 +159,11 @@ export class StoreData {
 
   get deadLetterRuns(): Map<string, StoredRun> {
     return this.#tables.deadLetterRuns;
+  }
+
+  /** Leaves events in the inbox, if the store has any. */
+  leave(members: () => readonly InboxEvents[]): void {
+    if (this.isTelling()) this.events.leave(members());
   }
 
   /** Copy of the whole store, for a backup or a standby; later changes do not affect it. */
@@ -165,6 +183,7 @@ export class StoreData {
       zones: { changeovers: [...zones.changeovers], versions: new Map(zones.versions) },
       handlers: this.handlers.copy(),
       logs: this.logs.copy(),
+      events: this.events.copy(),
       pools: new Map(pools),
       deadLetterRuns: new Map(deadLetterRuns),
       shards: shards.map((shard) => shard.copy()),

@@ -19,6 +19,8 @@ import { readShards, releaseShards, takeOver } from "./commit/take-over.ts";
 import { type ConnectionLoad, Connections, type ConnectionsOptions, type Session } from "./connection/connections.ts";
 import { persistently } from "./connection/persistently.ts";
 import { explained, preflight } from "./connection/preflight.ts";
+import { events } from "./events/events.ts";
+import { EventInbox } from "./events/inbox.ts";
 import { logs } from "./executions/attempt-logs.ts";
 import { deadLetters } from "./executions/dead-letters.ts";
 import { listExecutions } from "./executions/execution-lists.ts";
@@ -63,6 +65,8 @@ export interface SqlStoreOptions extends Omit<ConnectionsOptions, "schema">, Pic
   schema?: string | null;
   /** Feature level of the program; default: that of this program. */
   level?: number;
+  /** Whether the node writes lifecycle events now; default: never. */
+  events?: () => boolean;
 }
 
 /**
@@ -101,23 +105,25 @@ async function prepare(db: Connections, home: Home, options: SqlStoreOptions): P
 }
 
 function store(db: Connections, claim: Claim, options: SqlStoreOptions): SqlStore {
-  const { runtime, isShared = false, level = FEATURE_LEVEL } = options;
+  const { runtime, isShared = false, level = FEATURE_LEVEL, events: isTelling = () => false } = options;
   const levels = new RaisedLevels(db);
+  const inbox = new EventInbox(isTelling, levels);
   const committer = new Committer(db, levels, () => runtime.now());
   return {
     queries: queries(db),
     leases: sqlLeases(db),
     connectionLoad: () => db.load(),
     checkWrites: () => db.checkWrites(),
-    jobs: jobs(db, () => runtime.now()),
+    jobs: jobs(db, inbox, () => runtime.now()),
     recurrences: recurrences(db),
-    runs: runs(db, () => runtime.now()),
-    deadLetters: deadLetters(db),
+    runs: runs(db, () => runtime.now(), inbox),
+    deadLetters: deadLetters(db, inbox),
     timeZones: timeZones(db),
     handlers: handlers(db),
     steps: steps(db, levels),
     logs: logs(db),
-    submit: (batch) => submit(db, levels, batch, runtime.now()),
+    events: events(db),
+    submit: (batch) => submit(db, levels, inbox, batch, runtime.now()),
     commit: (batch) => committer.commit(batch),
     takeOver: async (shards, owner) => {
       // Without the claim, another server may rightfully own the shards, and would take them back.
@@ -136,7 +142,7 @@ function store(db: Connections, claim: Claim, options: SqlStoreOptions): SqlStor
     readShards: () => readShards(db),
     releaseShards: (shards) => releaseShards(db, shards),
     recover: (shards) => recover(db, shards),
-    poll: (shards, ahead) => poll(db, shards, ahead),
+    poll: (shards, ahead) => poll(db, shards, ahead, isTelling()),
     readWaiting: (shards, dueUntil, limit) => reads.readWaiting(db, shards, dueUntil, limit),
     waitingFlows: (...asked) => reads.waitingFlows(db, ...asked),
     readFlows: (...asked) => reads.readFlows(db, ...asked),
@@ -176,14 +182,14 @@ function queries(db: Connections): StoreQueries {
   };
 }
 
-function jobs(db: Connections, now: () => number): StoreJobs {
+function jobs(db: Connections, inbox: EventInbox, now: () => number): StoreJobs {
   const changing = <T>(change: (session: Session) => Promise<T>) =>
     persistently(() => db.transaction("submit", change), isVanishedKey);
   return {
-    replace: (asked) => changing((session) => replaceJob(session, asked, now)),
-    putNamed: (asked) => changing((session) => putNamed(session, asked, now)),
-    delete: (asked) => changing((session) => deleteJob(session, asked)),
-    run: (asked) => changing((session) => run(session, asked)),
+    replace: (asked) => changing((session) => replaceJob(session, asked, now, inbox)),
+    putNamed: (asked) => changing((session) => putNamed(session, asked, now, inbox)),
+    delete: (asked) => changing((session) => deleteJob(session, asked, inbox)),
+    run: (asked) => changing((session) => run(session, asked, inbox)),
     order: (tenant, command) => changing((session) => order(session, tenant, command)),
   };
 }

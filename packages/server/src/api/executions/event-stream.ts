@@ -21,11 +21,14 @@ const DRAIN_MAX_MS = 15_000;
 export class EventStream {
   readonly #raw: ServerResponse;
   readonly #runtime: Runtime;
+  readonly #comment: () => string;
   #keepAlive: Timer | null = null;
 
-  constructor(raw: ServerResponse, runtime: Runtime) {
+  /** @param comment lines that keep a silent stream alive; default: an empty comment */
+  constructor(raw: ServerResponse, runtime: Runtime, comment = () => ":\n\n") {
     this.#raw = raw;
     this.#runtime = runtime;
+    this.#comment = comment;
     raw.writeHead(200, {
       "content-type": "text/event-stream; charset=utf-8",
       "cache-control": "no-store",
@@ -43,6 +46,11 @@ export class EventStream {
   /** @param data value for JSON, which has no line breaks in its text */
   send(event: string, id: string, data: unknown): void {
     this.#write(`event: ${event}\nid: ${id}\ndata: ${JSON.stringify(data)}\n\n`);
+  }
+
+  /** @param lines whole events, each with the empty line at its end */
+  sendLines(lines: string): void {
+    this.#write(lines);
   }
 
   /** Whether the client is still there. */
@@ -74,7 +82,7 @@ export class EventStream {
 
   #beat(): void {
     this.#keepAlive = this.#runtime.setTimer(KEEP_ALIVE_MS, () => {
-      this.#write(":\n\n");
+      this.#write(this.#comment());
       this.#beat();
     });
   }

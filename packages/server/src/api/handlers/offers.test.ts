@@ -12,7 +12,7 @@ const offer = (pool: string, handler: string): HandlerOffer => ({ pool, handler,
 function stage(offers: HandlerOffer[]) {
   const runtime = new ManualRuntime();
   const bus = memoryBus("node-1");
-  const inbox = new Inbox(bus, runtime, { final: () => undefined, output: () => undefined });
+  const inbox = new Inbox(bus, runtime, { final: () => undefined, output: () => undefined, written: () => undefined });
   const state = { offers, isWhole: true, isSilent: false, asked: 0, isLacking: false };
   bus.listen("gateway", (envelopes) => {
     for (const { message } of envelopes) {

@@ -1,6 +1,7 @@
 import swagger from "@fastify/swagger";
 import swaggerUi from "@fastify/swagger-ui";
 import {
+  EventKind,
   ExecutionState,
   FinalState,
   JobState,
@@ -21,6 +22,7 @@ import { nameSchemas } from "./named-schemas.ts";
 
 /** Lists of values that routes describe in several ways, each with its own description here. */
 const DECLARED = {
+  EventKind,
   ExecutionState,
   FinalState,
   JobState,
@@ -47,6 +49,7 @@ export async function collectRoutes(app: HttpApp, version: string): Promise<void
       tags: [
         { name: "jobs", description: "Handlers to run, with their payloads and times" },
         { name: "executions", description: "Runs of jobs: their states, results and events" },
+        { name: "events", description: "Changes of executions and jobs, as they happen" },
         { name: "workflows", description: "Graphs of handlers: each node runs when the nodes before it allow it" },
         {
           name: "dead letters",

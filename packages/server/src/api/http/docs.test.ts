@@ -23,6 +23,7 @@ const ROUTES = [
   "GET /v1/cluster",
   "GET /v1/dead-letters",
   "GET /v1/dead-letters/runs/{runId}",
+  "GET /v1/events",
   "GET /v1/executions",
   "GET /v1/executions/{executionId}",
   "GET /v1/executions/{executionId}/attempts/{attempt}/logs",

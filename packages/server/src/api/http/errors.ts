@@ -83,6 +83,16 @@ const PROBLEMS = {
     title: "A backfill of the job has not ended",
     help: "A job has one at a time. GET /v1/jobs/{jobId} shows in `catchUps` how far it is.",
   },
+  "events-off": {
+    status: 409,
+    title: "The servers keep no events",
+    help: "Start every node of the cluster with MAINSPRING_EVENTS=api. Events of changes before that do not exist.",
+  },
+  "events-gone": {
+    status: 410,
+    title: "Events behind the position are no longer kept",
+    help: "Events are kept for MAINSPRING_EVENTS_KEEP_MIN. Go on with after=oldest, and compare with GET /v1/executions, because events in between are lost to this reader.",
+  },
   "precondition-failed": {
     status: 412,
     title: "The job is of another version than If-Match says",

@@ -54,6 +54,8 @@ const SINCE = {
   SPAWNED_NODES: 3,
   /** An owner of an older level takes the node of a sub-workflow for one that a worker runs. */
   SUB_WORKFLOWS: 3,
+  /** A node of an older level writes no lifecycle events, and leaves those of submits in the inbox. */
+  EVENTS: 3,
 } as const;
 export type Feature = keyof typeof SINCE;
 

@@ -8,6 +8,7 @@ import { suspensionOf } from "../../domain/step.ts";
 import type { FinishedAttempt, StartedAttempt, Token } from "../../ports/messages.ts";
 import type { ReportedWait } from "../../ports/step-messages.ts";
 import { type Assigned, type Entry, isCancelled } from "../entry.ts";
+import { tellAttemptEnded, tellStarted } from "../events.ts";
 import type { Unsendable } from "../inputs.ts";
 import { enter } from "../queue/intake.ts";
 import { completeSignals, finishEntry, writeRow } from "../rows.ts";
@@ -97,6 +98,7 @@ export function giveOwnRow(step: Step, entry: Entry, isForced = false): void {
   const { assigned } = entry;
   if (assigned === null || (entry.rowState === "RUNNING" && !assigned.isNewborn && !isForced)) return;
   writeRow(step, entry, { state: "RUNNING", queue: "HELD" });
+  tellStarted(step, entry, assigned, assigned.startedAt);
   if (assigned.startedAt !== null) watchDeadline(step, entry, assigned);
 }
 
@@ -222,6 +224,8 @@ function endAttempt(step: Step, entry: Entry, assigned: Assigned, end: End): voi
   leaveWorker(step, entry, assigned);
   const poolPermits = step.state.permits.of(row.pool);
   if (poolPermits !== undefined) step.batch.freed.push({ executionId: entry.id, shard: row.shard, poolPermits });
+  tellStarted(step, entry, assigned, startedAt);
+  tellAttemptEnded(step, row, ended, after.next.state);
   settle(step, entry, after.next, ended, { ...end, waits });
   entry.assigned = null;
 }

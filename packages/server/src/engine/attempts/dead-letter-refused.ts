@@ -1,6 +1,7 @@
 import type { ShardId } from "../../domain/ids.ts";
 import type { RowChange } from "../../ports/store.ts";
 import type { Batch } from "../batch.ts";
+import { retellAsDead } from "../events.ts";
 import { reload } from "../runs/advance.ts";
 import type { MachineState } from "../state.ts";
 
@@ -25,6 +26,7 @@ export function deadLetterRefused(
     // The refused change did not happen, so it is neither counted nor reported to watchers.
     answered.shards.get(shard)?.changes.delete(change.id);
     next.write(shard, asDeadLetter(change, message));
+    retellAsDead(answered.shards.get(shard), next, shard, change.id);
     state.recentWrites.add(change.id, next.number);
     const run = answered.nodeEnds.get(change.id);
     if (run !== undefined) reload(state, next, run);

@@ -73,6 +73,8 @@ function adopt(step: Step, inFlight: InFlightRow, boxes: ReadonlyMap<string, Jou
     soughtSince: null,
     stopping: null,
     isNewborn: false,
+    // The commit that wrote the start has told it.
+    isStartTold: attemptStartedAt !== null,
   };
   if (row.queue === "READY") lane.assignedReady++;
   if (lane.gate !== null) lane.gate.running++;

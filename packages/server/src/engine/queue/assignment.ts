@@ -20,6 +20,7 @@ export function newAssigned({ state, now }: Step, row: Pick<Candidate, "pool">, 
     soughtSince: null,
     stopping: null,
     isNewborn: false,
+    isStartTold: false,
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Batch } from "../batch.ts";
 import type { Entry } from "../entry.ts";
+import { tellAssigned } from "../events.ts";
 import type { Limits } from "../inputs.ts";
 import type { PoolPermits } from "../permits/pool-permits.ts";
 import { clearTimer, poolOf, type Step } from "../state.ts";
@@ -179,6 +180,7 @@ function assign(step: Step, entry: Entry, worker: WorkerSlots): void {
   worker.held.add(entry);
   entry.assigned = newAssigned(step, row, worker);
   writeJournal(step, entry);
+  tellAssigned(step, row, entry.assigned);
   state.unstarted.add(entry);
   batch.bytes += row.payloadBytes;
   batch.assigns.push(assignmentOf(step, entry, entry.assigned));

@@ -4,6 +4,8 @@ import { invariant } from "../../domain/invariant.ts";
 import { scheduleOf } from "../../domain/recurrence.ts";
 import type { PlanCommand } from "../../ports/store-commands.ts";
 import type { Recurrence } from "../../ports/store-recurrences.ts";
+import type { ShardDraft } from "../batch.ts";
+import { withdrawEvents, withdrawSkips } from "../events.ts";
 import type { Input, ReadMark, ReadResult } from "../inputs.ts";
 import { commandDone } from "../jobs/answers.ts";
 import { bringBorn } from "../queue/intake.ts";
@@ -86,12 +88,19 @@ export function applyCreated(step: Step, { rows, notCreated, missedPlans }: Extr
 function dropMissed(step: Step, shard: number, jobId: JobId, created: readonly Candidate[]): void {
   const { plans, epochs } = step.state;
   for (const { id } of created) plans.uncommitted.delete(id);
-  const later = step.batch.shards.get(shard)?.plans;
-  for (const { row } of later?.get(jobId)?.created ?? []) plans.uncommitted.delete(row.id);
-  later?.delete(jobId);
+  const draft = step.batch.shards.get(shard);
+  for (const { row } of draft?.plans.get(jobId)?.created ?? []) plans.uncommitted.delete(row.id);
+  if (draft !== undefined) withdrawPlan(draft, jobId);
   const planned = plans.byId.get(jobId);
   if (planned !== undefined) plans.drop(planned);
   if (epochs.has(shard)) plans.toAsk.add(jobId);
+}
+
+/** Takes back what the batch writes for a plan. */
+function withdrawPlan(draft: ShardDraft, jobId: JobId): void {
+  withdrawEvents(draft, new Set(draft.plans.get(jobId)?.created.map(({ row }) => row.id)));
+  withdrawSkips(draft, jobId);
+  draft.plans.delete(jobId);
 }
 
 /**

@@ -3,6 +3,7 @@ import type { EpochMs } from "../../domain/ids.ts";
 import { invariant } from "../../domain/invariant.ts";
 import type { PlanCommand, PlanOrder } from "../../ports/store-commands.ts";
 import type { Moved } from "../batch.ts";
+import { tellCreated, tellSkips } from "../events.ts";
 import { commandDone } from "../jobs/answers.ts";
 import type { Step } from "../state.ts";
 import { advance } from "./advance.ts";
@@ -83,6 +84,8 @@ function write(step: Step, planned: Planned, draft: PlanDraft): void {
   const { plan } = draft;
   const skips = draft.skips.rows();
   step.batch.advance(shard, { jobId, wasRevision, revision: planned.revision, plan, created, skips });
+  for (const { row, trigger, createdAt } of created) tellCreated(step, shard, row, trigger, createdAt);
+  tellSkips(step, planned, skips);
   step.batch.graceMs.set(jobId, draft.rule.misfireGraceMs);
   if (draft.movedFrom !== null) step.batch.moved.push(movedOf(planned, draft));
   recentWrites.add(jobId, step.batch.number);

@@ -6,6 +6,7 @@ import type { StoredNode } from "../../domain/workflow/definition.ts";
 import { nodesOfSpawn, type WorkflowGraph } from "../../domain/workflow/graph.ts";
 import { nodeExecution } from "../../domain/workflow/node-execution.ts";
 import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
+import { tellCreated } from "../events.ts";
 import { poolOf, type Step } from "../state.ts";
 import { isHeld } from "./hold.ts";
 import { LIVE_MAX } from "./limits.ts";
@@ -29,6 +30,7 @@ function create(step: Step, run: Run, node: number, item: number | null, after: 
   const birth = { row, laneHash: laneHash(row), after, createdAt: step.now };
   run.uncommitted.add(row.id);
   step.batch.create(run.shard, workflow === undefined ? birth : { ...birth, workflow });
+  tellCreated(step, run.shard, row, "NODE", step.now);
 }
 
 function createdNode(

@@ -4,6 +4,7 @@ import type { NodeBirth } from "../../ports/store-runs.ts";
 import { attemptGivenUp } from "../attempts/attempts.ts";
 import type { Batch } from "../batch.ts";
 import { newEntry } from "../entry.ts";
+import { tellAssigned } from "../events.ts";
 import { assignmentOf, newAssigned } from "../queue/assignment.ts";
 import { hasRoom, isFull, noteFilled, shareOf } from "../queue/dispatch.ts";
 import { laneOf } from "../queue/intake.ts";
@@ -61,6 +62,7 @@ function assign(step: Step, birth: NodeBirth, lane: Lane, worker: WorkerSlots): 
   Object.assign(entry, { lane, assigned });
   birth.assigned = { workerId: assigned.workerId, gateway: assigned.gateway };
   state.runs.unborn.set(row.id, entry);
+  tellAssigned(step, row, assigned);
   state.permits.of(row.pool)?.assigned(row.shard);
   // A read that shows the row before the commit is answered must not bring it into memory.
   state.recentWrites.add(row.id, batch.number);

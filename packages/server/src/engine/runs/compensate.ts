@@ -7,6 +7,7 @@ import { keptCompensations } from "../../domain/workflow/kept-nodes.ts";
 import { nodeExecution } from "../../domain/workflow/node-execution.ts";
 import type { RunProgress } from "../../domain/workflow/readiness.ts";
 import type { RunOutcome } from "../../ports/store-runs.ts";
+import { tellCreated } from "../events.ts";
 import type { ReadRun } from "../inputs.ts";
 import { poolOf, type Step } from "../state.ts";
 import { isHeld } from "./hold.ts";
@@ -112,6 +113,7 @@ export function createCompensations(step: Step, run: Run, { compensation }: Undo
     const row = nodeExecution(ofRun, compensationOf(node), work, pool, step.now);
     run.uncommitted.add(row.id);
     step.batch.create(shard, { row, laneHash: laneHash(row), after: [], createdAt: step.now });
+    tellCreated(step, shard, row, "NODE", step.now);
   }
   step.state.recentWrites.add(id, step.batch.number);
 }

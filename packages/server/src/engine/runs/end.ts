@@ -1,6 +1,7 @@
 import { type ExecutionError, type FinalState, isNode } from "../../domain/execution.ts";
 import { invariant } from "../../domain/invariant.ts";
 import type { RunOutcome } from "../../ports/store-runs.ts";
+import { tellEnded } from "../events.ts";
 import type { Input } from "../inputs.ts";
 import { commandDone } from "../jobs/answers.ts";
 import { tellEnd } from "../rows.ts";
@@ -77,6 +78,7 @@ export function endRun(step: Step, run: Run, output?: Output): void {
   step.batch.shard(run.shard).commandsDone.push(...commands.map(({ id }) => id));
   for (const { id } of commands) openCommands.delete(id);
   recentWrites.add(run.id, step.batch.number);
+  tellEnded(step, row, end.state, end);
   tellEnd(step, row, end.state, {});
   freeKey(step.state, run.id);
   runs.drop(run);

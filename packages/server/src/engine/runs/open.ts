@@ -1,4 +1,5 @@
 import type { Entry } from "../entry.ts";
+import { tellOpened } from "../events.ts";
 import type { ReadRun } from "../inputs.ts";
 import { endLate } from "../queue/intake.ts";
 import type { WorkClass } from "../queue/lanes.ts";
@@ -76,6 +77,7 @@ function open(step: Step, entry: Entry, read: ReadRun): void {
   row.dueAt = step.now + row.policy.timeoutMs;
   row.startedAt = step.now;
   writeRow(step, entry, { state: "RUNNING", queue: "OPEN" });
+  tellOpened(step, row);
   step.state.recentWrites.add(entry.id, step.batch.number);
   forget(step, entry);
   bring(step, { ...read, row });

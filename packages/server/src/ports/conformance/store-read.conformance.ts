@@ -164,7 +164,14 @@ export function readConformance(scene: () => Scene): void {
     const now = runtime.now();
     const seen = async (shard: number, aheadMs: number) =>
       store.poll([shard], { dueUntil: now + aheadMs, firesUntil: now + 2 * aheadMs });
-    const nothing: PollSummary = { waiting: false, ready: false, plans: false, commands: false, pools: [] };
+    const nothing: PollSummary = {
+      waiting: false,
+      ready: false,
+      plans: false,
+      commands: false,
+      events: false,
+      pools: [],
+    };
     assert.deepEqual(await seen(7, 60_000), nothing);
     await scene().submitted({ shard: 7, scheduledAt: now + 10_000 });
     await planned(scene(), { shard: 7, firstFireAt: now + 30_000 });

@@ -30,7 +30,8 @@ export interface StoreUnderTest {
   close(): Promise<void>;
 }
 
-export type MakeStore = () => Promise<StoreUnderTest>;
+/** @param isTelling whether the node writes lifecycle events; default: no */
+export type MakeStore = (isTelling?: boolean) => Promise<StoreUnderTest>;
 
 export const TENANT = "default";
 export const ALL_SHARDS: readonly ShardId[] = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe } from "node:test";
 import { birthsConformance } from "./store-births.conformance.ts";
 import { commitConformance } from "./store-commit.conformance.ts";
 import { deadLettersConformance } from "./store-dead-letters.conformance.ts";
+import { eventsConformance } from "./store-events.conformance.ts";
 import { fieldsConformance } from "./store-fields.conformance.ts";
 import { flowsConformance } from "./store-flows.conformance.ts";
 import { handlersConformance } from "./store-handlers.conformance.ts";
@@ -71,5 +72,17 @@ export function storeConformance(name: string, makeStore: MakeStore): void {
     describe("retries of runs", () => retriesConformance(() => scene));
     describe("queries of runs", () => runQueriesConformance(() => scene));
     describe("queries", () => queriesConformance(() => scene));
+  });
+
+  describe(`lifecycle events in ${name}`, () => {
+    let underTest: StoreUnderTest;
+    let scene: Scene;
+    beforeEach(async () => {
+      underTest = await makeStore(true);
+      scene = await Scene.open(underTest);
+    });
+    afterEach(() => underTest.close());
+
+    eventsConformance(() => scene);
   });
 }

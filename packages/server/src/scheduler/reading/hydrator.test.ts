@@ -15,7 +15,7 @@ class Inbox {
   readonly hydrator: Hydrator;
 
   constructor(runtime: ManualRuntime) {
-    const summary = { waiting: false, ready: false, plans: false, commands: true, pools: [] };
+    const summary = { waiting: false, ready: false, plans: false, commands: true, events: false, pools: [] };
     const store: Partial<Store> = {
       recurrences: { readOtherZones: async () => [], readAwaiting: async () => [] } as never,
       poll: async () => summary,
@@ -31,6 +31,7 @@ class Inbox {
       readEnds: () => undefined,
       size: () => 0,
       commands: () => this.taken,
+      inbox: () => new Map(),
       hasRoom: () => true,
       plans: () => 0,
       hasPlanRoom: () => true,

@@ -20,6 +20,7 @@ const SWEEP_EVERY_MS = 1_000;
 const AHEAD_MS = 3 * SWEEP_EVERY_MS;
 const LANE_ROWS = 1_000;
 const COMMAND_ROWS = 1_000;
+const INBOX_ROWS = 2_000;
 /** Open commands that are kept in memory. Each read sends their ids to the store. */
 const COMMANDS_MAX = 20_000;
 const RETRY_MS = 500;
@@ -36,6 +37,8 @@ export interface Reader {
   size(): number;
   /** Ids of open commands that the machine has. */
   commands(): ReadonlySet<string>;
+  /** Ids of events in the inbox that the machine is taking out of it. */
+  inbox(): ReadonlyMap<string, number>;
   /** Whether the machine has room for more executions of the flow that wait for their time. */
   hasRoom(flow: Flow): boolean;
   /** Number of recurring jobs in memory. */
@@ -232,6 +235,7 @@ export class Hydrator {
     else this.#lanesAfter = null;
     if (summary.plans && (await this.#plans.sweep())) full = true;
     if (summary.commands && (await this.#readCommands())) full = true;
+    if (summary.events && (await this.#readInbox())) full = true;
     if (this.#reader.hasRuns()) await this.#runs.look();
     return full;
   }
@@ -298,6 +302,14 @@ export class Hydrator {
       return { kind: "COMMANDS", commands };
     });
     return full;
+  }
+
+  /** Reads which events wait in the inbox. @returns whether there are more */
+  async #readInbox(): Promise<boolean> {
+    const known = new Set(this.#reader.inbox().keys());
+    const rows = await this.#store.events.readInbox(this.#reader.shards(), known, INBOX_ROWS);
+    if (!this.#stopped && rows.length > 0) this.#reader.take({ kind: "INBOX", rows });
+    return rows.length >= INBOX_ROWS;
   }
 
   async #readLanes(): Promise<void> {

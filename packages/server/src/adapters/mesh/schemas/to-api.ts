@@ -119,4 +119,5 @@ export const toApi: SchemasOf<ToApi> = {
   CHATTER: schemaOf<Is<"CHATTER">>()(
     Type.Object({ kind: Type.Literal("CHATTER"), items: Type.Array(Type.Union([Progress, LogLine])) }),
   ),
+  EVENTS_WRITTEN: schemaOf<Is<"EVENTS_WRITTEN">>()(Type.Object({ kind: Type.Literal("EVENTS_WRITTEN") })),
 };

@@ -4,6 +4,7 @@ import type { RowChange, ShardCommit, ShardOutcome, StepWrite } from "../../../p
 import type { AppliedChange, Committed } from "../history.ts";
 import { unstorableChange } from "../storable.ts";
 import type { StoreData } from "../store-data.ts";
+import { commitEvents } from "./commit-events.ts";
 import { commitPlans } from "./commit-plans.ts";
 import { addCommands, commitRuns } from "./commit-runs.ts";
 import { changedRow } from "./execution-row.ts";
@@ -30,7 +31,7 @@ function commitShard(data: StoreData, by: Incarnation, asked: ShardCommit, commi
   const told = { kind: "COMMITTED", at: data.now(), by, asked } as const;
   if (state.epoch !== epoch) {
     const nothing = { missed: [], missedPlans: [], notCreated: [], missedRuns: [], notBorn: [], refused: [] };
-    const unwritten = { applied: [], planned: [], born: [], runs: [], nodes: [] };
+    const unwritten = { applied: [], planned: [], born: [], runs: [], nodes: [], events: [] };
     return { ...told, outcome: { shard, status: "FENCED", ...nothing }, ...unwritten };
   }
   // This check comes first, because it compares with the rows as they were before.
@@ -59,7 +60,7 @@ function commitShard(data: StoreData, by: Incarnation, asked: ShardCommit, commi
     ...added,
     refused: [...refused, ...uncreated, ...unborn],
   };
-  return { ...told, outcome, applied, planned, born, runs, nodes };
+  return { ...told, outcome, applied, planned, born, runs, nodes, events: commitEvents(data, asked, outcome, born) };
 }
 
 /** Writes a record that counts, and marks the signal that it consumes. */

@@ -13,6 +13,7 @@ import type {
   Settlement,
 } from "../../../ports/store-dead-letters.ts";
 import type { Listing, Page } from "../../../ports/store-queries.ts";
+import { inboxOfReplays, type Replay } from "../../../ports/told-events.ts";
 import { byText } from "../sorted-list.ts";
 import type { StoreData } from "../store-data.ts";
 import { type ExecutionRow, isNode, newRow } from "./execution-row.ts";
@@ -131,8 +132,13 @@ function judge(
     letters.push(row);
     return { executionId: row.id, newId: replay?.id ?? null, isSettled: true, isRun };
   });
+  if (made.length > 0) data.leave(() => inboxOfReplays(made.map(replayFrom)));
   data.tell({ kind: "SETTLED", at: data.now(), by, action, letters, rows: made });
   return judged;
+}
+
+function replayFrom({ id: executionId, job, jobVersion }: ExecutionRow): Replay {
+  return { ...job, executionId, jobVersion };
 }
 
 function replayOf(

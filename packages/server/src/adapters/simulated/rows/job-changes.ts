@@ -15,6 +15,7 @@ import type {
   ReplaceOutcome,
   RunOutcome,
 } from "../../../ports/store-jobs.ts";
+import { inboxOfDeletion, inboxOfJobs, inboxOfReplacement, inboxOfRun } from "../../../ports/told-events.ts";
 import type { StoreData } from "../store-data.ts";
 import { newRow } from "./execution-row.ts";
 import { putRun } from "./insert-workflow.ts";
@@ -66,6 +67,7 @@ function write(data: StoreData, by: Incarnation, row: JobRow, asked: JobReplacem
   const { definition, payload } = asked;
   const version = row.version + 1;
   const command = commandFor(data, row, asked, version);
+  data.leave(() => [inboxOfReplacement(asked, row.job.shard, version)]);
   changed(data, by, [command], {
     ...row,
     job: { ...row.job, definition, payload },
@@ -114,6 +116,7 @@ export function putNamed(
   if (holder !== null) return { kind: "KEY_HELD", jobId: holder.jobId };
   const rows = job.executionId === null ? [] : [insert(data, job)];
   if (job.executionId === null) insertRecurring(data, job);
+  data.leave(() => inboxOfJobs([job]));
   const submission = { idempotency: null, jobs: [job] };
   const { executionId } = job;
   const taken = { jobId: job.jobId, executionId, deduplicated: false };
@@ -146,6 +149,7 @@ export function deleteJob(data: StoreData, by: Incarnation, asked: JobDeletion):
     : [];
   if (executionIds.length > 0) commands.push({ id: asked.commandId(), shard, kind: "DELETE", jobId, executionIds });
   if (isPlanEnded) commands.push(lookAt(asked.commandId(), shard, jobId));
+  if (row.deletedAt === null) data.leave(() => [inboxOfDeletion(asked.commandId(), asked, row.job, row.version)]);
   changed(data, by, commands, row.deletedAt === null ? { ...row, deletedAt: asked.at, updatedAt: asked.at } : row);
   return { kind: "DELETED", commands };
 }
@@ -186,6 +190,7 @@ export function run(data: StoreData, by: Incarnation, asked: NewRun): RunOutcome
   const inserted = isMarked ? { ...row, steps: "RECORDED" as const } : row;
   data.executions.insert(inserted);
   if (hasKey) data.uniqueKeys.take(asked);
+  data.leave(() => [inboxOfRun(asked)]);
   data.tell({ kind: "JOB_CHANGED", at: data.now(), by, job, row: inserted });
   return isMarked ? { kind: "ACCEPTED", steps: "RECORDED" } : { kind: "ACCEPTED" };
 }

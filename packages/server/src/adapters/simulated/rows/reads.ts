@@ -70,6 +70,7 @@ export function poll(data: StoreData, shards: readonly ShardId[], { dueUntil, fi
     ready: data.executions.lanes(null, 1).length > 0,
     plans,
     commands: data.commands.read(own, new Set(), 1).length > 0,
+    events: data.events.hasInbox(own),
     pools: readPools(data),
   };
 }

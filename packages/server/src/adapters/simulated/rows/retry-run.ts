@@ -2,6 +2,7 @@ import type { ExecutionId, Incarnation } from "../../../domain/ids.ts";
 import { type KeptNodes, resultsOf } from "../../../domain/workflow/kept-nodes.ts";
 import type { NewJob } from "../../../ports/store.ts";
 import type { NewRetry, RetryOutcome } from "../../../ports/store-runs.ts";
+import { inboxOfRetry } from "../../../ports/told-events.ts";
 import type { StoreData } from "../store-data.ts";
 import { newRow } from "./execution-row.ts";
 import { nodeRow, putRun, runRow } from "./insert-workflow.ts";
@@ -63,5 +64,6 @@ function insert(data: StoreData, by: Incarnation, asked: NewRetry): void {
   const nodes = roots.map((root) => nodeRow(data, root, { updatedAt: root.createdAt, commitNumber: 0 }, row));
   const rows = [row, ...nodes];
   for (const added of rows) data.executions.insert(added);
+  data.leave(() => [inboxOfRetry(asked)]);
   data.tell({ kind: "RUN_RETRIED", at: data.now(), by, run, rows });
 }

@@ -1,6 +1,7 @@
 import type { Incarnation } from "../../../domain/ids.ts";
 import type { AcceptedJob, NewJob, NewRecurringJob, Submission, SubmitOutcome } from "../../../ports/store.ts";
 import { type AnyJob, hasGraph, isWorkflow, type NewWorkflow } from "../../../ports/store-runs.ts";
+import { inboxOfJobs } from "../../../ports/told-events.ts";
 import { unstorableJob, unstorableKey, unstorableWorkflow } from "../storable.ts";
 import type { StoreData } from "../store-data.ts";
 import { type ExecutionRow, newRow } from "./execution-row.ts";
@@ -29,6 +30,7 @@ function submitOne(data: StoreData, submission: Submission, rows: ExecutionRow[]
     else if (isWorkflow(job)) rows.push(...insertWorkflow(data, job));
     else rows.push(insert(data, job));
   }
+  if (fresh.length > 0) data.leave(() => inboxOfJobs(fresh));
   const { idempotency } = submission;
   if (idempotency !== null) {
     const { tenant, key, requestHash } = idempotency;

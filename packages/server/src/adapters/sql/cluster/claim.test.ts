@@ -31,7 +31,7 @@ it("refuses a second server on the same database, names the first, and touches n
 
 it("lets the nodes of a cluster share a database, and keeps them and a server that is alone apart", async () => {
   const database = await server.newDatabase();
-  const open = (name: string, isShared: boolean) => openTestStore(database, hurriedRuntime(), name, isShared);
+  const open = (name: string, isShared: boolean) => openTestStore(database, hurriedRuntime(), name, { isShared });
   const nodes = await Promise.all(["node-1", "node-2", "node-3"].map((name) => open(name, true)));
   await assert.rejects(
     open("solo", false),

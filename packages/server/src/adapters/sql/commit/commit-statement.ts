@@ -19,6 +19,7 @@ import {
 import { SPAWNED, spawnedValues } from "../workflows/spawned.ts";
 import { journalText } from "./journal.ts";
 import { MARKED, MARKS, stepped, steppedValues } from "./step-records.ts";
+import { isTelling, told, toldValues } from "./told-events.ts";
 
 /** SQL condition: the fence of the shard in `column` holds. `held` is a mask with one bit for each of the 64 shards. */
 const holds = (column: string) => `(((SELECT mask FROM held) >> ${column}) & 1) = 1`;
@@ -32,6 +33,7 @@ interface Shape {
   stepping?: boolean;
   running?: boolean;
   spawning?: boolean;
+  telling?: boolean;
 }
 
 /**
@@ -47,6 +49,7 @@ const textOf = ({
   stepping = false,
   running = false,
   spawning = false,
+  telling = false,
 }: Shape) => `
 WITH fence AS MATERIALIZED (
   SELECT s.id FROM (SELECT unnest($1::int2[]) AS id, unnest($2::int8[]) AS epoch) f
@@ -56,10 +59,23 @@ WITH fence AS MATERIALIZED (
   SELECT coalesce(bit_or(1::bigint << id), 0) AS mask FROM fence
 )${changing ? changed({ replacing, planning, stepping, running }) : ""}${stepping ? stepped(holds) : ""}${assigning ? ASSIGNED : ""}${
   changing && assigning ? DONE : ""
-}${planning ? planned(holds, { running }) : ""}${running ? ran(holds) : ""}${spawning ? SPAWNED : ""}
-SELECT (SELECT array_agg(id) FROM fence), ${changing ? MISSED : "NULL"}, ${assigning ? unexpected(running) : "NULL"}${
-  planning ? plannedAnswer(holds) : running ? ", NULL, NULL" : ""
-}${running ? runningAnswer(holds) : ""}`;
+}${planning ? planned(holds, { running }) : ""}${running ? ran(holds) : ""}${spawning ? SPAWNED : ""}${
+  telling
+    ? told(holds, answerOf({ changing, assigning, planning, running }, "NULL::uuid[]"), { planning, running })
+    : ""
+}
+SELECT (SELECT array_agg(id) FROM fence), ${
+  telling ? "m.* FROM unwritten m" : answerOf({ changing, assigning, planning, running }, "NULL")
+}`;
+
+/** @param nothing SQL expression for a part of the answer that the commit does not have */
+const answerOf = (
+  { changing, assigning, planning, running }: Pick<Required<Shape>, "changing" | "assigning" | "planning" | "running">,
+  nothing: string,
+) =>
+  `${changing ? MISSED : nothing}, ${assigning ? unexpected(running) : nothing}${
+    planning ? plannedAnswer(holds) : running ? `, ${nothing}, ${nothing}` : ""
+  }${running ? runningAnswer(holds) : ""}`;
 
 /** Changes of executions that were assigned, or that will never be assigned. */
 const changed = ({
@@ -142,6 +158,19 @@ const CHANGING = fewerParameters(textOf({ changing: true, assigning: false }));
 export const ASSIGNING_TEXT = ASSIGNING.text;
 export const CHANGING_TEXT = CHANGING.text;
 
+/** The same for commits with lifecycle events. The rarer shapes share a text. */
+const telling = (shape: Shape) => fewerParameters(textOf({ ...shape, telling: true }));
+const TELLING = {
+  commit_assigning_telling: telling({ changing: false, assigning: true }),
+  commit_changing_telling: telling({ changing: true, assigning: false }),
+  commit_telling: telling({ changing: true, assigning: true }),
+  commit_planning_telling: telling({ changing: true, assigning: true, planning: true }),
+  commit_running_telling: telling({ changing: true, assigning: true, running: true }),
+  commit_whole_telling: telling(WHOLE),
+  commit_spawning_telling: telling({ ...WHOLE, spawning: true }),
+};
+export const TELLING_TEXTS = Object.entries(TELLING).map(([name, { text }]) => [name, text] as const);
+
 export interface CommitAnswer {
   held: Set<ShardId>;
   missed: Set<string>;
@@ -183,6 +212,12 @@ export function commitStatement(batch: readonly ShardCommit[], now: EpochMs): St
   const marks = changes.map(({ item }) => item);
   const isStepping = steps.length > 0 || marks.some((change) => change.steps !== undefined);
   const whole = () => [...values, ...replacedValues(replaced), ...plannedValues(batch), ...steppedValues(marks, steps)];
+  if (batch.some(isTelling)) {
+    const isAssigning = done.length + assigning.length + expected.length > 0;
+    const isChanging = done.length + changes.length + settled.length > 0;
+    const isOther = isStepping || replaced.length > 0;
+    return tellingStatement(batch, whole(), { isAssigning, isChanging, isPlanning, isOther });
+  }
   if (batch.some(isRunning)) {
     const all = [...whole(), ...runningValues(batch, marks), plannedNodes(batch), ...lastRunningValues(batch)];
     if (marks.some(({ spawn }) => spawn !== undefined))
@@ -212,6 +247,37 @@ export function commitStatement(batch: readonly ShardCommit[], now: EpochMs): St
     return { name: "commit_assigning", text: ASSIGNING.text, values: ASSIGNING.pick(values) };
   }
   return { name: "commit", text: COMMIT_TEXT, values };
+}
+
+interface Parts {
+  isAssigning: boolean;
+  isChanging: boolean;
+  isPlanning: boolean;
+  /** Whether the commit has rarer parts, apart from runs of workflows. */
+  isOther: boolean;
+}
+
+/** @param values those of all parts before the runs of workflows */
+function tellingStatement(batch: readonly ShardCommit[], values: readonly unknown[], parts: Parts): Statement {
+  const changes = batch.flatMap((commit) => commit.changes);
+  const running = [...runningValues(batch, changes), plannedNodes(batch), ...lastRunningValues(batch)];
+  const name = tellingName(batch, changes, parts);
+  const { text, pick } = TELLING[name];
+  return { name, text, values: pick([...values, ...running, ...spawnedValues(changes), ...toldValues(batch)]) };
+}
+
+function tellingName(
+  batch: readonly ShardCommit[],
+  changes: readonly RowChange[],
+  { isAssigning, isChanging, isPlanning, isOther }: Parts,
+): keyof typeof TELLING {
+  const isOfRuns = batch.some(isRunning);
+  if (changes.some(({ spawn }) => spawn !== undefined)) return "commit_spawning_telling";
+  if (isOther || (isOfRuns && isPlanning)) return "commit_whole_telling";
+  if (isOfRuns) return "commit_running_telling";
+  if (isPlanning) return "commit_planning_telling";
+  if (isAssigning && isChanging) return "commit_telling";
+  return isChanging ? "commit_changing_telling" : "commit_assigning_telling";
 }
 
 type AnswerRow = [

@@ -10,6 +10,7 @@ import { spawnedBytes } from "../workflows/spawned.ts";
 import { type CommitAnswer, commitAnswer, commitStatement } from "./commit-statement.ts";
 import { findOffendingRows, type OffendingRow, without } from "./offending-rows.ts";
 import type { RaisedLevels } from "./raised-levels.ts";
+import { isTelling, toldBytes } from "./told-events.ts";
 import { WithheldJournals } from "./withheld-journals.ts";
 
 /**
@@ -76,6 +77,7 @@ export class Committer {
       if (batch.some(({ runs, births }) => runs.length + births.length > 0)) await this.#levels.raise("WORKFLOWS");
       const spawns = batch.some(({ changes }) => changes.some(({ spawn }) => spawn !== undefined));
       if (spawns) await this.#levels.raise("SPAWNED_NODES");
+      if (batch.some(isTelling)) await this.#levels.raise("EVENTS");
       const statement = commitStatement(batch, this.#now());
       return commitAnswer(await this.#db.run("commit", statement, this.#connectionOf(batch)));
     });
@@ -160,7 +162,7 @@ function notBornOf(commit: ShardCommit, answer: CommitAnswer, offending: readonl
 }
 
 function weightOf(commit: ShardCommit): ChunkLimit {
-  let bytes = 0;
+  let bytes = toldBytes(commit);
   let count = 1;
   for (const change of commit.changes) bytes += (change.result?.length ?? 0) + spawnedBytes(change);
   for (const plan of commit.plans) count += plan.created.length;

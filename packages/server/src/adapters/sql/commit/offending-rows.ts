@@ -54,6 +54,7 @@ function only(commit: ShardCommit, chosen: ReadonlySet<AnyPart>): ShardCommit {
   return {
     ...{ ...commit, changes, plans, births, assigned: [], settledJournals: [], expected: [], commandsDone: [] },
     ...{ steps: [], runs: [], commands: [] },
+    ...(commit.told !== undefined && { told: { ...commit.told, events: [], inbox: [] } }),
   };
 }
 
@@ -76,5 +77,18 @@ export function without(commit: ShardCommit, offending: readonly OffendingRow[])
   const commands = commit.commands.filter(
     ({ command }) => command.kind !== "NODE_ENDED" || !left.has(command.executionId),
   );
-  return { ...commit, changes, plans, settledJournals, steps, births, commands };
+  return { ...commit, changes, plans, settledJournals, steps, births, commands, ...toldWithout(commit, own, births) };
+}
+
+/** Events of rows that are left out go with them. */
+function toldWithout(
+  { told, births }: ShardCommit,
+  own: ReadonlySet<AnyPart>,
+  kept: readonly NodeBirth[],
+): Pick<ShardCommit, "told"> {
+  if (told === undefined) return {};
+  const written = new Set(kept);
+  const unborn = births.filter((birth) => !written.has(birth));
+  const left = new Set([...own, ...unborn].map((part) => ("row" in part ? part.row.id : part.id)));
+  return { told: { ...told, events: told.events.filter(({ executionId }) => !left.has(executionId ?? "")) } };
 }

@@ -9,7 +9,7 @@ import { IS_DUE } from "../recurring/recurrences.ts";
 /**
  * The first row by the order of the index. EXISTS would drop the order, and then PostgreSQL might not use that index.
  */
-export const POLL = `
+const pollText = (isTelling: boolean) => `
   SELECT
     (SELECT e.due_at FROM executions e
       WHERE e.queue = ${QUEUE_CODES.WAITING} AND e.due_at <= $2 AND ${ofShards("e.shard", "$1")}
@@ -18,12 +18,34 @@ export const POLL = `
     (SELECT p.next_fire_at FROM plans p WHERE ${IS_DUE("$3")} AND ${ofShards("p.shard", "$1")}
       ORDER BY p.next_fire_at, p.job_id LIMIT 1) IS NOT NULL,
     (SELECT c.id FROM commands c WHERE ${ofShards("c.shard", "$1")} ORDER BY c.id LIMIT 1) IS NOT NULL,
-    (SELECT json_agg(json_build_array(${POOL_COLUMNS})) FROM (SELECT * FROM pools ORDER BY name) p)`;
+    (SELECT json_agg(json_build_array(${POOL_COLUMNS})) FROM (SELECT * FROM pools ORDER BY name) p)${
+      isTelling
+        ? `,
+    (SELECT i.id FROM event_inbox i WHERE ${ofShards("i.shard", "$1")} ORDER BY i.id LIMIT 1) IS NOT NULL`
+        : ""
+    }`;
+export const POLL = pollText(false);
+export const POLL_TELLING = pollText(true);
 
-/** See Store.poll. */
-export async function poll(db: Connections, shards: readonly ShardId[], ahead: LookAhead): Promise<PollSummary> {
+type PollRow = [
+  waiting: boolean,
+  ready: boolean,
+  plans: boolean,
+  commands: boolean,
+  pools: string | null,
+  events?: boolean,
+];
+
+/** See Store.poll. @param isTelling whether the node writes lifecycle events */
+export async function poll(
+  db: Connections,
+  shards: readonly ShardId[],
+  ahead: LookAhead,
+  isTelling: boolean,
+): Promise<PollSummary> {
   const values = [shardMask(shards), ahead.dueUntil, ahead.firesUntil];
-  const [row] = await db.run("read", { name: "look_out", text: POLL, values });
-  const [waiting, ready, plans, commands, pools] = row as [boolean, boolean, boolean, boolean, string | null];
-  return { waiting, ready, plans, commands, pools: pools === null ? [] : JSON.parse(pools).map(poolFrom) };
+  const statement = isTelling ? { name: "look_out_telling", text: POLL_TELLING } : { name: "look_out", text: POLL };
+  const [row] = await db.run("read", { ...statement, values });
+  const [waiting, ready, plans, commands, pools, events = false] = row as PollRow;
+  return { waiting, ready, plans, commands, events, pools: pools === null ? [] : JSON.parse(pools).map(poolFrom) };
 }

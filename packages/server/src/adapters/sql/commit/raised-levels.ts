@@ -2,14 +2,19 @@ import { levelOf } from "../../../domain/cluster/feature-level.ts";
 import type { Connections } from "../connection/connections.ts";
 
 /** Features whose rows programs of an older level would misread, and the migration that made room for these rows. */
-const MIGRATIONS = { DURABLE_STEPS: "steps", WORKFLOWS: "workflows", SPAWNED_NODES: "parts" } as const;
+const MIGRATIONS = {
+  DURABLE_STEPS: "steps",
+  WORKFLOWS: "workflows",
+  SPAWNED_NODES: "parts",
+  EVENTS: "events",
+} as const;
 type RaisingFeature = keyof typeof MIGRATIONS;
 
 const RAISE = "UPDATE schema_migrations SET needs_level = $1 WHERE name = $2 AND needs_level < $1";
 
 /**
- * Keeps programs of an older feature level from opening the store: they would repeat steps that are recorded, drop signals, and leave
- * runs of workflows alone.
+ * Keeps programs of an older feature level from opening the store: they would repeat steps that are recorded, drop signals, leave
+ * runs of workflows alone, and write no lifecycle events.
  */
 export class RaisedLevels {
   readonly #db: Connections;

@@ -12,11 +12,13 @@ import type {
   StoreDeadLetters,
 } from "../../../ports/store-dead-letters.ts";
 import type { Listing, Page } from "../../../ports/store-queries.ts";
+import { inboxOfReplays, type Replay } from "../../../ports/told-events.ts";
 import { IS_OPEN, settleStatement } from "../commit/settle-statement.ts";
 import { STATE_CODES } from "../connection/codes.ts";
-import type { Connections, Row, Session } from "../connection/connections.ts";
+import type { Connections, Row, Session, Statement } from "../connection/connections.ts";
 import { persistently } from "../connection/persistently.ts";
 import { Conditions, listing } from "../connection/query.ts";
+import type { EventInbox } from "../events/inbox.ts";
 import { SUMMARY_COLUMNS, summaryFrom } from "./execution-rows.ts";
 
 const FIRST_ID = "00000000-0000-0000-0000-000000000000";
@@ -31,6 +33,9 @@ const BEGIN = `
   VALUES ($1, $2, $3, $4, $5, '${FIRST_ID}') ON CONFLICT DO NOTHING`;
 const DEAD_NODES = `SELECT id FROM executions
   WHERE id = ANY($1::uuid[]) AND tenant = $2 AND node >= 0 AND state = ${STATE_CODES.DEAD}`;
+/** Executions that a statement of the same transaction has created; a discard creates none. */
+const READ_REPLAYS = `SELECT id, job_id, shard, tenant, pool, handler, scheduled_at, created_at, job_version
+  FROM executions WHERE id = ANY($1::uuid[]) ORDER BY id`;
 const OPEN_RUNS = "SELECT id FROM dead_letter_runs WHERE finished_at IS NULL ORDER BY id LIMIT 100";
 const READ_RUN = `SELECT ${RUN_COLUMNS} FROM dead_letter_runs WHERE id = $1 AND tenant = $2`;
 /** Takes the run. Another node that wants to continue the same run leaves it to the holder of the lock. */
@@ -42,13 +47,13 @@ const ADVANCE_RUN = `UPDATE dead_letter_runs SET marker = $2, settled = settled 
 /** One letter that a statement has examined. */
 type Judged = [executionId: ExecutionId, newId: ExecutionId, settled: boolean, isRun: boolean];
 
-export function deadLetters(db: Connections): StoreDeadLetters {
+export function deadLetters(db: Connections, inbox: EventInbox): StoreDeadLetters {
   return {
     list: (tenant, filter, page) => list(db, tenant, filter, page),
-    settle: (asked) => persistently(() => settle(db, asked)),
+    settle: (asked) => persistently(() => settle(db, asked, inbox)),
     begin: (run) => begin(db, run),
     advance: (runId, newIds, at) =>
-      persistently(() => db.transaction("submit", (session) => advance(session, runId, newIds, at))),
+      persistently(() => db.transaction("submit", (session) => advance(session, runId, newIds, at, inbox))),
     readRun: async (tenant, runId) => {
       const [row] = await db.run("query", { text: READ_RUN, values: [runId, tenant] });
       return row === undefined ? null : runFrom(row);
@@ -71,10 +76,14 @@ async function list(
   return listing(rows.map(letterFrom), page.limit, (item) => item.executionId);
 }
 
-async function settle(db: Connections, asked: Settlement): Promise<SettledLetter[]> {
+async function settle(db: Connections, asked: Settlement, inbox: EventInbox): Promise<SettledLetter[]> {
   const { tenant, action, executionIds, newIds, at } = asked;
   const where = new Conditions().add("e.tenant = ?", tenant).add("e.id = ANY(?::uuid[])", [...new Set(executionIds)]);
-  const rows = (await db.run("submit", settleStatement(action, where, newIds, at))) as Judged[];
+  const statement = settleStatement(action, where, newIds, at);
+  const isTelling = action === "REPLAY" && (await inbox.begin());
+  const rows = isTelling
+    ? await db.transaction("submit", (session) => judge(session, statement, inbox))
+    : ((await db.run("submit", statement)) as Judged[]);
   const judged = new Map(rows.map((row) => [row[0], row]));
   const others = executionIds.filter((id) => !judged.has(id));
   const nodes = action === "REPLAY" && others.length > 0 ? await deadNodes(db, tenant, others) : new Set();
@@ -84,6 +93,24 @@ async function settle(db: Connections, asked: Settlement): Promise<SettledLetter
     if (isRun || nodes.has(executionId)) return { executionId, outcome: "OF_WORKFLOW", newId: null };
     return { executionId, outcome: isSettled === false ? "KEY_HELD" : "NOT_A_DEAD_LETTER", newId: null };
   });
+}
+
+/** Settles letters within a transaction, and leaves the events of their replays. */
+async function judge(session: Session, statement: Statement, inbox: EventInbox): Promise<Judged[]> {
+  const judged = (await session.run(statement)) as Judged[];
+  const made = judged.filter(([, , isSettled]) => isSettled).map(([, newId]) => newId);
+  if (made.length > 0 && (await inbox.begin())) {
+    const replays = (await session.run({ text: READ_REPLAYS, values: [made] })).map(replayFrom);
+    if (replays.length > 0) await inbox.leave(session, () => inboxOfReplays(replays));
+  }
+  return judged;
+}
+
+function replayFrom(row: Row): Replay {
+  const [executionId, jobId, shard, tenant, pool, handler, scheduledAt, createdAt, jobVersion] = row as [
+    ...[string, string, number, string, string, string, number, number, number],
+  ];
+  return { executionId, jobId, shard, tenant, definition: { pool, handler, scheduledAt }, createdAt, jobVersion };
 }
 
 /** DEAD nodes of workflows among executions. */
@@ -102,12 +129,13 @@ async function advance(
   runId: string,
   newIds: readonly ExecutionId[],
   at: EpochMs,
+  inbox: EventInbox,
 ): Promise<Advance | null> {
   const [row] = await session.run({ text: TAKE_RUN, values: [runId] });
   if (row === undefined) return null;
   const { tenant, action, filter, createdAt } = runFrom(row);
   const where = matching(tenant, filter).add("e.id > ?", row.at(-1)).add("e.created_at < ?", createdAt);
-  const judged = (await session.run(settleStatement(action, where, newIds, at))) as Judged[];
+  const judged = await judge(session, settleStatement(action, where, newIds, at), inbox);
   const settled = judged.filter(([, , isSettled]) => isSettled);
   const isOver = judged.length < newIds.length;
   const marker = judged.at(-1)?.[0] ?? row.at(-1);

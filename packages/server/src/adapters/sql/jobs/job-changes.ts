@@ -2,8 +2,10 @@ import type { EpochMs } from "../../../domain/ids.ts";
 import { isSameDefinition } from "../../../domain/same-definition.ts";
 import type { Command, PlanCommand, ReplaceCommand } from "../../../ports/store-commands.ts";
 import type { DeleteOutcome, JobDeletion, JobReplacement, ReplaceOutcome } from "../../../ports/store-jobs.ts";
+import { inboxOfDeletion, inboxOfReplacement } from "../../../ports/told-events.ts";
 import { insertCommand } from "../cluster/commands.ts";
 import type { Session } from "../connection/connections.ts";
+import type { EventInbox } from "../events/inbox.ts";
 import { endPlan } from "../recurring/plan-commands.ts";
 import { labelsText, policyText, requiresText } from "./job-columns.ts";
 import { claimName, releaseName } from "./job-names.ts";
@@ -20,7 +22,12 @@ const MOVE_PLAN = "UPDATE plans SET pool = $2 WHERE job_id = $1 AND pool <> $2";
 const DELETE = "UPDATE jobs SET deleted_at = $2, updated_at = $2 WHERE id = $1 AND deleted_at IS NULL";
 
 /** See StoreJobs.replace; runs within a transaction. @param now read when the job is locked, which may take a while */
-export async function replaceJob(session: Session, asked: JobReplacement, now: () => EpochMs): Promise<ReplaceOutcome> {
+export async function replaceJob(
+  session: Session,
+  asked: JobReplacement,
+  now: () => EpochMs,
+  inbox: EventInbox,
+): Promise<ReplaceOutcome> {
   const job = await lockJob(session, asked.tenant, asked.jobId);
   if (job === null) return { kind: "NOT_FOUND" };
   if (job.isWorkflow) return { kind: "IS_WORKFLOW" };
@@ -45,7 +52,7 @@ export async function replaceJob(session: Session, asked: JobReplacement, now: (
   // even if the job has ended.
   if (job.state === "FINISHED") return { kind: "WRONG_STATE", state: job.state };
   const holder = isRecurring ? await rename(session, job, asked) : asked.jobId;
-  return holder === asked.jobId ? await write(session, job, asked) : { kind: "NAME_HELD", jobId: holder };
+  return holder === asked.jobId ? await write(session, job, asked, inbox) : { kind: "NAME_HELD", jobId: holder };
 }
 
 /** @returns id of the job that has the new name already */
@@ -57,7 +64,12 @@ async function rename(session: Session, job: LockedJob, { tenant, jobId, definit
   return holder;
 }
 
-async function write(session: Session, job: LockedJob, asked: JobReplacement): Promise<ReplaceOutcome> {
+async function write(
+  session: Session,
+  job: LockedJob,
+  asked: JobReplacement,
+  inbox: EventInbox,
+): Promise<ReplaceOutcome> {
   const { definition, payload, at } = asked;
   const version = job.version + 1;
   await keepPayload(session, job.jobId);
@@ -71,6 +83,7 @@ async function write(session: Session, job: LockedJob, asked: JobReplacement): P
     await session.run({ name: "move_plan", text: MOVE_PLAN, values: [job.jobId, pool] });
   const command = commandFor(job, asked, version);
   await insertCommand(session, command);
+  await inbox.leave(session, () => [inboxOfReplacement(asked, job.shard, version)]);
   return { kind: "REPLACED", version, command };
 }
 
@@ -91,7 +104,7 @@ function commandFor(job: LockedJob, asked: JobReplacement, version: number): Rep
 }
 
 /** See StoreJobs.delete; runs within a transaction. */
-export async function deleteJob(session: Session, asked: JobDeletion): Promise<DeleteOutcome> {
+export async function deleteJob(session: Session, asked: JobDeletion, inbox: EventInbox): Promise<DeleteOutcome> {
   const { tenant, jobId, cancelRunning, commandId, at } = asked;
   // The plan ends first: an instant that fired before is among the open executions that are read next, and a later one
   // finds no plan.
@@ -109,6 +122,8 @@ export async function deleteJob(session: Session, asked: JobDeletion): Promise<D
   if (executionIds.length > 0) commands.push({ id: commandId(), shard, kind: "DELETE", jobId, executionIds });
   if (isPlanEnded) commands.push({ id: commandId(), shard, kind: "PLAN", jobId, order: { kind: "LOOK" } });
   for (const command of commands) await insertCommand(session, command);
+  if (job.state !== "DELETED")
+    await inbox.leave(session, () => [inboxOfDeletion(commandId(), asked, job, job.version)]);
   return { kind: "DELETED", commands };
 }
 

@@ -1,8 +1,10 @@
 import { RUN_NODE } from "../../../domain/execution.ts";
 import type { NewRun, RunOutcome } from "../../../ports/store-jobs.ts";
+import { inboxOfRun } from "../../../ports/told-events.ts";
 import { SETTLED_CODES } from "../commit/settle-statement.ts";
 import { QUEUE_CODES, RUN_MODE_CODES, STATE_CODES, STEPS_MARK_CODES, TRIGGER_CODES } from "../connection/codes.ts";
 import type { Session } from "../connection/connections.ts";
+import type { EventInbox } from "../events/inbox.ts";
 import { claimUniqueKeys } from "../submit/unique-keys.ts";
 import { policyText, requiresText } from "./job-columns.ts";
 import { lockJob } from "./locked-job.ts";
@@ -44,7 +46,7 @@ const KEEP_STEPS = `
   WHERE id = $2 AND (EXISTS (SELECT FROM step) OR EXISTS (SELECT FROM signal)) RETURNING 1`;
 
 /** See StoreJobs.run; runs within a transaction. */
-export async function run(session: Session, asked: NewRun): Promise<RunOutcome> {
+export async function run(session: Session, asked: NewRun, inbox: EventInbox): Promise<RunOutcome> {
   const { retryOf } = asked;
   const isKnown =
     retryOf === null || (await session.run({ text: LOCK_EXECUTION, values: [retryOf, asked.jobId] })).length > 0;
@@ -61,6 +63,7 @@ export async function run(session: Session, asked: NewRun): Promise<RunOutcome> 
   if (holder !== undefined) return { kind: "KEY_HELD", executionId: holder.executionId };
   if (retryOf !== null) await session.run({ text: SETTLE, values: [retryOf] });
   await session.run({ text: INSERT, values: valuesOf(asked) });
+  await inbox.leave(session, () => [inboxOfRun(asked)]);
   if (startsRun) await session.run({ text: MAKE_RUN, values: [asked.executionId, asked.shard] });
   if (retryOf === null || asked.keepsSteps !== true) return { kind: "ACCEPTED" };
   const marked = await session.run({ text: KEEP_STEPS, values: [retryOf, asked.executionId] });

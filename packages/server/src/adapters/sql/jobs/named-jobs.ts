@@ -2,7 +2,9 @@ import type { EpochMs, JobId } from "../../../domain/ids.ts";
 import { isRecurringJobId } from "../../../domain/recurrence.ts";
 import type { NewRecurringJob } from "../../../ports/store.ts";
 import type { NamedOutcome, NamedPut, ReplaceOutcome } from "../../../ports/store-jobs.ts";
+import { inboxOfJobs } from "../../../ports/told-events.ts";
 import type { Session } from "../connection/connections.ts";
+import type { EventInbox } from "../events/inbox.ts";
 import { lockKey } from "../schema/locks.ts";
 import { insertStatement } from "../submit/insert.ts";
 import { insertRecurringStatement } from "../submit/insert-recurring.ts";
@@ -26,6 +28,7 @@ export async function putNamed(
   session: Session,
   { job, commandId }: NamedPut,
   now: () => EpochMs,
+  inbox: EventInbox,
 ): Promise<ReplaceOutcome | NamedOutcome> {
   const { tenant, definition, payload, createdAt: at } = job;
   await session.run({ text: LOCK_NAME, values: [JSON.stringify([tenant, definition.name])] });
@@ -34,13 +37,14 @@ export async function putNamed(
   if (jobIds.length > 1) return { kind: "AMBIGUOUS", jobIds };
   if (jobId !== undefined) {
     const asked = { tenant, jobId, definition, payload, ifVersion: null, commandId, at };
-    const outcome = await replaceJob(session, asked, now);
+    const outcome = await replaceJob(session, asked, now, inbox);
     if (!hasEnded(jobId, outcome)) return outcome;
   }
-  if (isRecurring(job)) return await createRecurring(session, job);
+  if (isRecurring(job)) return await createRecurring(session, job, inbox);
   const [holder] = (await claimUniqueKeys(session, [job])).values();
   if (holder !== undefined) return { kind: "KEY_HELD", jobId: holder.jobId };
   await session.run(insertStatement([job]));
+  await inbox.leave(session, () => inboxOfJobs([job]));
   return { kind: "CREATED" };
 }
 
@@ -60,9 +64,10 @@ function hasEnded(jobId: JobId, outcome: ReplaceOutcome): boolean {
   return outcome.kind === "WRONG_STATE" && (outcome.state === "DELETED" || !isRecurringJobId(jobId));
 }
 
-async function createRecurring(session: Session, job: NewRecurringJob): Promise<NamedOutcome> {
+async function createRecurring(session: Session, job: NewRecurringJob, inbox: EventInbox): Promise<NamedOutcome> {
   // Another client submitted a job with this name a moment ago, without waiting for this lock.
   if ((await claimNames(session, [job])).size > 0) throw new KeyVanished("The name was just taken");
   await session.run(insertRecurringStatement([job]));
+  await inbox.leave(session, () => inboxOfJobs([job]));
   return { kind: "CREATED" };
 }

@@ -55,7 +55,7 @@ describe("the index of later executions", () => {
             `DO $$ BEGIN SET LOCAL search_path = mainspring; ${createPartition(table, month)} END $$`,
           );
       }
-      store = await openTestStore(database, runtime, runtime.uuid(), true);
+      store = await openTestStore(database, runtime, runtime.uuid(), { isShared: true });
       scene = await Scene.open({ store, runtime, close: () => store.close() });
       old = Array.from({ length: JOBS }, () => scene.job({ executionId: runtime.uuid() }));
       await store.submit([{ idempotency: null, jobs: old }]);

@@ -1,8 +1,10 @@
 import type { EpochMs } from "../../../domain/ids.ts";
 import type { Retention } from "../../../ports/store.ts";
+import { EVENTS_KEPT_MS } from "../../../ports/store-events.ts";
 import { QUEUE_CODES, STATE_CODES, TRIGGER_CODES } from "../connection/codes.ts";
 import type { Connections, Session, Statement } from "../connection/connections.ts";
 import { isLockTimeout } from "../connection/errors.ts";
+import { retireEvents } from "../events/retire-events.ts";
 import { existsOf, isLater } from "../executions/of-job.ts";
 import { isRun } from "../workflows/kinds-of-rows.ts";
 import { HAS_NO_NODES, isOver, retireRuns } from "../workflows/retire-runs.ts";
@@ -128,6 +130,7 @@ async function retire(
     if (month.startMs < keepFrom) await retireJobs(session, month, keepFrom).catch(unlessInUse);
   }
   await retireRuns(session, keepFrom);
+  await retireEvents(session, now - (retention.eventsMs ?? EVENTS_KEPT_MS));
   await repeated(session, { text: FORGET_SKIPS, values: [keepFrom] });
   await repeated(session, { text: FORGET_RECURRING, values: [keepFrom] });
   await repeated(session, { text: FORGET_PAYLOADS });

@@ -38,6 +38,7 @@ const TABLES = [
   ...["tzdata_versions", "tzdata_changeovers", "handler_policies", "execution_steps", "attempt_logs"],
   ...["signals", "workflow_graphs", "workflow_payloads", "workflow_runs"],
   ...["workflow_parts", "workflow_part_payloads"],
+  ...["outbox", "event_inbox", "event_floors"],
 ];
 const FUNCTIONS = ["label_terms(text)", "recurrence_type(text)"];
 

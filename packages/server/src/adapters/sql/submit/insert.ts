@@ -1,7 +1,9 @@
 import type { NewJob, Submission } from "../../../ports/store.ts";
-import { float8s, int2s, int8s, texts, uuids } from "../connection/arrays.ts";
+import { inboxOfJobs } from "../../../ports/told-events.ts";
+import { byteas, float8s, int2s, int8s, texts, uuids } from "../connection/arrays.ts";
 import { QUEUE_CODES, STATE_CODES, TRIGGER_CODES } from "../connection/codes.ts";
 import type { Statement } from "../connection/connections.ts";
+import { certainBlock } from "../events/event-blocks.ts";
 import { JOB_COLUMNS, jobColumns } from "../jobs/job-columns.ts";
 import { claimKeys, claimValues, type Idempotency } from "./idempotency-keys.ts";
 
@@ -29,13 +31,20 @@ SELECT id, job_id, lane, rank, scheduled_at, scheduled_at, created_at, created_a
 /** Inserts both rows of each job in one statement, so that a job is never visible without its execution. */
 const INSERT = `WITH n AS MATERIALIZED (${NEW_JOBS}), j AS (${INSERT_JOBS}) ${INSERT_EXECUTIONS}`;
 
-/** The jobs whose idempotency key is free, together with these keys. */
-const INSERT_CLAIMED = `
+/** The jobs whose idempotency key is free, together with these keys. @param isTelling whether each leaves its events */
+const insertClaimed = (isTelling: boolean) => `
 WITH k AS (${claimKeys(21)}), n AS MATERIALIZED (
-  SELECT w.* FROM (${NEW_JOBS}, unnest($26::text[]) AS key_tenant, unnest($27::text[]) AS key) w
+  SELECT w.* FROM (${NEW_JOBS}, unnest($26::text[]) AS key_tenant, unnest($27::text[]) AS key${
+    isTelling ? ", unnest($28::bytea[]) AS events" : ""
+  }) w
   JOIN k ON k.tenant = w.key_tenant AND k.key = w.key ORDER BY w.id
-), j AS (${INSERT_JOBS}), e AS (${INSERT_EXECUTIONS})
+), j AS (${INSERT_JOBS}), e AS (${INSERT_EXECUTIONS})${
+  isTelling ? ", told AS (INSERT INTO event_inbox (id, shard, events) SELECT id, shard, events FROM n)" : ""
+}
 SELECT tenant, key FROM k`;
+
+const INSERT_CLAIMED = insertClaimed(false);
+const INSERT_CLAIMED_TELLING = insertClaimed(true);
 
 /**
  * Inserts the jobs and their first executions, in order of their ids, so that adjacent rows are adjacent in every
@@ -56,20 +65,26 @@ export interface KeyedJob extends Submission {
  * costs a submit of one job several times as much.
  * @returns a statement that answers with the keys that it took
  */
-export function insertClaimedStatement(submissions: readonly KeyedJob[], now: number): Statement {
+export function insertClaimedStatement(submissions: readonly KeyedJob[], now: number, isTelling = false): Statement {
   const keyOf = new Map(submissions.map(({ jobs: [job], idempotency }) => [job, idempotency]));
   const rows = sorted([...keyOf.keys()]);
   const keys = rows.map((row) => keyOf.get(row) as Idempotency);
   return {
-    name: "insert_claimed",
-    text: INSERT_CLAIMED,
+    ...(isTelling
+      ? { name: "insert_claimed_telling", text: INSERT_CLAIMED_TELLING }
+      : { name: "insert_claimed", text: INSERT_CLAIMED }),
     values: [
       ...columnsOf(rows),
       ...claimValues(submissions, now),
       texts(keys, ({ tenant }) => tenant),
       texts(keys, ({ key }) => key),
+      ...(isTelling ? [byteas(rows, (row) => blockOf(row))] : []),
     ],
   };
+}
+
+function blockOf(job: NewJob): Uint8Array {
+  return certainBlock(inboxOfJobs([job]).flatMap(({ events }) => events));
 }
 
 function columnsOf(rows: readonly NewJob[]): unknown[] {

@@ -25,15 +25,19 @@ export function isSingle(submission: Submission): submission is KeyedJob {
   );
 }
 
-/** Single jobs in one statement; repeats of submissions of earlier, or of the same batch, in a transaction. */
+/**
+ * Single jobs in one statement; repeats of submissions of earlier, or of the same batch, in a transaction.
+ * @param insert inserts jobs, with their events where `isTelling`
+ */
 export async function submitSingle(
   db: Connections,
   batch: readonly KeyedJob[],
   now: number,
   insert: (session: Session, jobs: readonly AnyJob[]) => Promise<void>,
+  isTelling = false,
 ): Promise<SubmitOutcome[]> {
   const { first, repeats } = splitRepeats(batch);
-  const claimed = await db.run("submit", insertClaimedStatement(first, now));
+  const claimed = await db.run("submit", insertClaimedStatement(first, now, isTelling));
   const later = [...withoutClaimed(first, claimed), ...repeats];
   const answers = later.length === 0 ? [] : await submitKeyed(db, later, now, insert);
   const outcomes = new Map(later.map((submission, i) => [submission, answers[i] as SubmitOutcome]));

@@ -1,9 +1,11 @@
 import type { Submission, SubmitOutcome } from "../../../ports/store.ts";
 import { type AnyJob, hasGraph, isWorkflow } from "../../../ports/store-runs.ts";
+import { inboxOfJobs } from "../../../ports/told-events.ts";
 import type { RaisedLevels } from "../commit/raised-levels.ts";
 import { bisected } from "../connection/bisect.ts";
 import { type ChunkLimit, chunked } from "../connection/chunks.ts";
 import type { Connections, Session, Statement } from "../connection/connections.ts";
+import { type EventInbox, inboxStatement, withEvents } from "../events/inbox.ts";
 import { isOnce, isRecurring } from "../jobs/job-columns.ts";
 import { bytesOfWorkflow, workflowStatements } from "../workflows/insert-workflows.ts";
 import { insertStatement } from "./insert.ts";
@@ -20,23 +22,26 @@ export const STATEMENT: ChunkLimit = { count: 1_000, bytes: 2 * 1024 * 1024 };
 export async function submit(
   db: Connections,
   levels: RaisedLevels,
+  inbox: EventInbox,
   batch: readonly Submission[],
   now: number,
 ): Promise<SubmitOutcome[]> {
   if (batch.some(({ jobs }) => jobs.some(hasGraph))) await levels.raise("WORKFLOWS");
+  const isTelling = await inbox.begin();
+  const insert = (session: Session, jobs: readonly AnyJob[]) => insertAll(session, jobs, isTelling);
   const outcomes = new Map<Submission, SubmitOutcome>();
   const plain = batch.filter((submission) => !isKeyed(submission));
   for (const group of groups(plain)) {
-    const answers = await bisected(group, (some) => submitPlain(db, some), refused);
+    const answers = await bisected(group, (some) => submitPlain(db, some, isTelling), refused);
     for (const [i, submission] of group.entries()) outcomes.set(submission, answers[i] as SubmitOutcome);
   }
   for (const group of groups(batch.filter(isSingle))) {
-    const answers = await bisected(group, (some) => submitSingle(db, some, now, insertAll), refused);
+    const answers = await bisected(group, (some) => submitSingle(db, some, now, insert, isTelling), refused);
     for (const [i, submission] of group.entries()) outcomes.set(submission, answers[i] as SubmitOutcome);
   }
   const keyed = batch.filter((submission) => isKeyed(submission) && !isSingle(submission));
   for (const group of groups(keyed)) {
-    const answers = await bisected(group, (some) => submitKeyed(db, some, now, insertAll), refused);
+    const answers = await bisected(group, (some) => submitKeyed(db, some, now, insert), refused);
     for (const [i, submission] of group.entries()) outcomes.set(submission, answers[i] as SubmitOutcome);
   }
   return batch.map((submission) => outcomes.get(submission) as SubmitOutcome);
@@ -46,11 +51,15 @@ function refused(_: Submission, error: Error): SubmitOutcome {
   return { kind: "REFUSED", message: error.message };
 }
 
-async function submitPlain(db: Connections, group: readonly Submission[]): Promise<SubmitOutcome[]> {
+async function submitPlain(
+  db: Connections,
+  group: readonly Submission[],
+  isTelling: boolean,
+): Promise<SubmitOutcome[]> {
   const jobs = group.flatMap((submission) => submission.jobs);
-  const [first, ...others] = writesOf(jobs);
+  const [first, ...others] = writesOf(jobs, isTelling);
   if (first !== undefined && others.length === 0) await db.run("submit", first());
-  else if (first !== undefined) await db.transaction("submit", (session) => insertAll(session, jobs));
+  else if (first !== undefined) await db.transaction("submit", (session) => insertAll(session, jobs, isTelling));
   return group.map((submission) => ({
     kind: "ACCEPTED",
     replayed: false,
@@ -58,8 +67,8 @@ async function submitPlain(db: Connections, group: readonly Submission[]): Promi
   }));
 }
 
-async function insertAll(session: Session, jobs: readonly AnyJob[]): Promise<void> {
-  for (const write of writesOf(jobs)) await session.run(write());
+async function insertAll(session: Session, jobs: readonly AnyJob[], isTelling: boolean): Promise<void> {
+  for (const write of writesOf(jobs, isTelling)) await session.run(write());
 }
 
 /** Groups of consecutive submissions that fit into one statement; a larger submission is a group of its own. */
@@ -71,12 +80,17 @@ function groups<S extends Submission>(submissions: readonly S[]): S[][] {
  * Functions that each create a statement when it is its turn. Creating all of them at once would block the event loop
  * and need twice the memory of the jobs.
  */
-function writesOf(jobs: readonly AnyJob[]): (() => Statement)[] {
+function writesOf(jobs: readonly AnyJob[], isTelling: boolean): (() => Statement)[] {
   const weigh = (job: AnyJob) => ({ count: 1, bytes: bytesOf([job]) });
-  const once = chunked(jobs.filter(isOnce), STATEMENT, weigh).map((pack) => () => insertStatement(pack));
+  const told = (statement: Statement, pack: readonly AnyJob[]) => (isTelling ? withEvents(statement, pack) : statement);
+  const once = chunked(jobs.filter(isOnce), STATEMENT, weigh).map((pack) => () => told(insertStatement(pack), pack));
   const recurring = chunked(jobs.filter(isRecurring), STATEMENT, weigh);
   const runs = workflowStatements(jobs.filter(hasGraph), STATEMENT);
-  return [...once, ...recurring.map((pack) => () => insertRecurringStatement(pack)), ...runs];
+  const events = isTelling ? chunked(jobs.filter(isWorkflow), STATEMENT, weigh) : [];
+  return [
+    ...[...once, ...recurring.map((pack) => () => told(insertRecurringStatement(pack), pack)), ...runs],
+    ...events.map((pack) => () => inboxStatement(inboxOfJobs(pack))),
+  ];
 }
 
 function countOf(jobs: readonly AnyJob[]): number {

@@ -12,9 +12,9 @@ export function testConformance(name: string, start: () => Promise<TestServer>):
     });
     after(() => server.stop());
 
-    storeConformance(name, async () => {
+    storeConformance(name, async (isTelling = false) => {
       const runtime = systemRuntime();
-      const store = await openTestStore(await server.newStoreDatabase(), runtime);
+      const store = await openTestStore(await server.newStoreDatabase(), runtime, runtime.uuid(), { isTelling });
       return { store, runtime, close: () => store.close() };
     });
   });

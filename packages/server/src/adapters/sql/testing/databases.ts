@@ -88,9 +88,9 @@ export async function openTestStore(
   connection: pg.ClientConfig,
   runtime: Runtime = systemRuntime(),
   incarnation: string = runtime.uuid(),
-  isShared = false,
+  { isShared = false, isTelling = false } = {},
 ): Promise<SqlStore> {
-  return await openSqlStore({ connection, incarnation, runtime, log: silent, isShared });
+  return await openSqlStore({ connection, incarnation, runtime, log: silent, isShared, events: () => isTelling });
 }
 
 /**

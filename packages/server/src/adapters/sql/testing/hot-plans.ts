@@ -15,13 +15,15 @@ import {
   RUNNING_TEXT,
   SPAWNING_TEXT,
   STEPPING_TEXT,
+  TELLING_TEXTS,
   WHOLE_RUNNING_TEXT,
   WHOLE_TEXT,
 } from "../commit/commit-statement.ts";
-import { POLL } from "../commit/poll.ts";
+import { POLL, POLL_TELLING } from "../commit/poll.ts";
 import { READ_HELD } from "../commit/recover.ts";
 import { READ_STEPS } from "../commit/step-records.ts";
 import type { Purpose } from "../connection/purposes.ts";
+import { READ_INBOX } from "../events/events.ts";
 import * as reads from "../executions/reads.ts";
 import { READ_SIGNALS } from "../executions/signals.ts";
 import { OPEN, OPEN_OF_RECURRING } from "../jobs/locked-job.ts";
@@ -49,10 +51,12 @@ import { type Access, executedPlan, preparedPlan } from "./plans.ts";
 
 const MONTHS = 14;
 
+type HotStatement = [name: string, purpose: Purpose, text: string, index: RegExp, plans?: string];
+
 /**
  * Statements of the hot path, each with the index by which it must find its executions, and the index for its plans.
  */
-const HOT: [name: string, purpose: Purpose, text: string, index: RegExp, plans?: string][] = [
+const HOT: HotStatement[] = [
   ["commit", "commit", COMMIT_TEXT, /_pkey$/],
   ["commit_assigning", "commit", ASSIGNING_TEXT, /_pkey$/],
   ["commit_changing", "commit", CHANGING_TEXT, /_pkey$/],
@@ -63,6 +67,12 @@ const HOT: [name: string, purpose: Purpose, text: string, index: RegExp, plans?:
   ["commit_running", "commit", RUNNING_TEXT, /_pkey$/],
   ["commit_whole_running", "commit", WHOLE_RUNNING_TEXT, /_pkey$/, "plans_pkey"],
   ["commit_spawning", "commit", SPAWNING_TEXT, /_pkey$/, "plans_pkey"],
+  ...TELLING_TEXTS.map(([name, text]): HotStatement => {
+    const hasPlans = /_(planning|whole|spawning)_/.test(name);
+    return [name, "commit", text, /_pkey$/, ...(hasPlans ? ["plans_pkey"] : [])] as HotStatement;
+  }),
+  ["look_out_telling", "read", POLL_TELLING, /\d_(due_at|lane_rank)_id_idx$/, "plans_due"],
+  ["event_inbox", "read", READ_INBOX, /./],
   ["runs", "read", READ_RUNS, /_pkey$/],
   ["graphs", "read", READ_GRAPHS, /_pkey$/],
   ["results", "read", READ_RESULTS, /_pkey$/],

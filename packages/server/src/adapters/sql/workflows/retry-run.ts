@@ -4,10 +4,12 @@ import { invariant } from "../../../domain/invariant.ts";
 import { type KeptNodes, resultsOf } from "../../../domain/workflow/kept-nodes.ts";
 import type { MapCount } from "../../../domain/workflow/map-counts.ts";
 import type { NewRetry, RetryOutcome, RunOutcome } from "../../../ports/store-runs.ts";
+import { inboxOfRetry } from "../../../ports/told-events.ts";
 import { int4s, uuids } from "../connection/arrays.ts";
 import type { ChunkLimit } from "../connection/chunks.ts";
 import { QUEUE_CODES, RUN_MODE_CODES, STATE_CODES, TRIGGER_CODES } from "../connection/codes.ts";
 import type { Session } from "../connection/connections.ts";
+import type { EventInbox } from "../events/inbox.ts";
 import { isLater } from "../executions/of-job.ts";
 import { policyText, requiresText } from "../jobs/job-columns.ts";
 import { LOCK_EXECUTION, SETTLE } from "../jobs/job-run.ts";
@@ -47,6 +49,7 @@ export async function retryRun(
   asked: NewRetry,
   limit: ChunkLimit,
   now: number,
+  inbox: EventInbox,
 ): Promise<RetryOutcome> {
   const { idempotency } = asked;
   const claim = { idempotency, jobs: [asked] };
@@ -60,6 +63,7 @@ export async function retryRun(
   const refused = await refusal(session, asked);
   if (refused === null) {
     await insert(session, asked, limit);
+    await inbox.leave(session, () => [inboxOfRetry(asked)]);
     return { kind: "ACCEPTED", executionId: asked.executionId, replayed: false };
   }
   // A refused request may be repeated with the same key.

@@ -18,6 +18,7 @@ import { QUEUE_CODES, runModeOf, STATE_CODES, stateOf } from "../connection/code
 import type { Connections, Row } from "../connection/connections.ts";
 import { persistently } from "../connection/persistently.ts";
 import { ofShards, shardMask } from "../connection/shard-mask.ts";
+import type { EventInbox } from "../events/inbox.ts";
 import { isLater } from "../executions/of-job.ts";
 import { isComplete } from "../schema/late-indexes.ts";
 import { STATEMENT } from "../submit/submit.ts";
@@ -107,7 +108,7 @@ const START: DueCursor = { dueAt: -1, id: "00000000-0000-0000-0000-000000000000"
 const RUNS = 64;
 const GRAPHS = 8;
 
-export function runs(db: Connections, now: () => number): StoreRuns {
+export function runs(db: Connections, now: () => number, inbox: EventInbox): StoreRuns {
   return {
     load: (ids, isKnown) => load(db, ids, isKnown),
     results: (ids) => results(db, ids),
@@ -119,7 +120,7 @@ export function runs(db: Connections, now: () => number): StoreRuns {
     openRuns: (shards, after, limit) => openRuns(db, shards, after, limit),
     retry: (asked) =>
       persistently(
-        () => db.transaction("submit", (session) => retryRun(session, asked, STATEMENT, now())),
+        () => db.transaction("submit", (session) => retryRun(session, asked, STATEMENT, now(), inbox)),
         isVanishedKey,
       ),
   };

@@ -9,6 +9,8 @@ import { NEXT } from "./running.ts";
 /** Number of the first parameter of the commit statement's part, for changes that add nodes. */
 const FIRST = NEXT;
 const PAYLOAD = FIRST + 7;
+/** Number of the first parameter behind this part. */
+export const AFTER_SPAWNED = PAYLOAD + 4;
 
 /** Writes the nodes that the handlers of nodes have added, if the statement updates the rows of these nodes. */
 export const SPAWNED = `, parted AS (

@@ -22,6 +22,7 @@ import { compensations } from "./0021-compensations.ts";
 import { maps } from "./0022-maps.ts";
 import { subWorkflows } from "./0025-sub-workflows.ts";
 import { parts } from "./0026-parts.ts";
+import { events } from "./0027-events.ts";
 
 export interface Migration {
   /** Version of the schema after the migration; versions grow. */
@@ -61,4 +62,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 22, name: "maps", sql: maps },
   { version: 25, name: "sub-workflows", sql: subWorkflows },
   { version: 26, name: "parts", sql: parts },
+  { version: 27, name: "events", sql: events },
 ];

@@ -1,0 +1,45 @@
+import type { CloudEventBody } from "@mainspring/contract";
+import { eventId, type LifecycleEvent } from "../../domain/lifecycle-event.ts";
+import { formatInstant, formatInstantOrNull } from "../http/instants.ts";
+
+/** An event in the JSON format of CloudEvents 1.0. */
+export function cloudEvent(event: LifecycleEvent): CloudEventBody {
+  const { kind, at, node, scheduledAt, createdAt, startedAt, finishedAt, ...rest } = event;
+  return {
+    specversion: "1.0",
+    id: eventId(event),
+    source: "/mainspring",
+    type: kind,
+    subject: rest.executionId ?? rest.jobId ?? "",
+    time: formatInstant(at),
+    datacontenttype: "application/json",
+    data: {
+      executionId: rest.executionId,
+      jobId: rest.jobId,
+      workflowId: rest.workflowId,
+      nodeNumber: node,
+      item: rest.item,
+      tenant: rest.tenant,
+      pool: rest.pool,
+      handler: rest.handler,
+      trigger: rest.trigger,
+      attempt: rest.attempt,
+      workerId: rest.workerId,
+      state: rest.state,
+      reason: rest.reason,
+      scheduledAt: formatInstantOrNull(scheduledAt),
+      createdAt: formatInstantOrNull(createdAt),
+      startedAt: formatInstantOrNull(startedAt),
+      finishedAt: formatInstantOrNull(finishedAt),
+      failures: rest.failures,
+      lost: rest.lost,
+      errorName: rest.errorName,
+      jobVersion: rest.jobVersion,
+    },
+  };
+}
+
+/** The lines of a server-sent event, without its id and the empty line at its end. */
+export function eventLines(event: LifecycleEvent): string {
+  return `event: ${event.kind}\ndata: ${JSON.stringify(cloudEvent(event))}\n`;
+}

@@ -1,0 +1,94 @@
+import type { EventKind, ExecutionState, Trigger } from "@mainspring/contract/enums";
+import { type Candidate, isNode } from "./execution.ts";
+import type { EpochMs, ExecutionId, JobId, WorkerId } from "./ids.ts";
+
+/**
+ * A change in the life of an execution or a job. Its identity is `eventId`, which is the same in every repeat of the event.
+ * A field that the kind does not have, or that is not known, is null.
+ */
+export interface LifecycleEvent {
+  kind: EventKind;
+  /** Instant of the change: of a start or an end, the instant at which the attempt started or ended. */
+  at: EpochMs;
+  /**
+   * null: the event is about a job: JobReplaced, JobDeleted, JobCreated of a recurring job, and JobSkipped of instants that
+   * its plan has skipped, of which `scheduledAt` is the first.
+   */
+  executionId: ExecutionId | null;
+  /** Job of the execution; null: the execution is that of a node, and its run has the job. */
+  jobId: JobId | null;
+  /** Run of the workflow whose node the execution is. */
+  workflowId: ExecutionId | null;
+  /** Number of the node in its workflow. */
+  node: number | null;
+  /** Index of the item of a map. */
+  item: number | null;
+  tenant: string;
+  pool: string;
+  handler: string;
+  /** Known of JobCreated. */
+  trigger: Trigger | null;
+  /** Number of the attempt, from 1; 0: no attempt. */
+  attempt: number;
+  workerId: WorkerId | null;
+  /** State after the change. */
+  state: ExecutionState | null;
+  /** Reason for the state; of JobFailed, the state in which the attempt has ended. */
+  reason: string | null;
+  scheduledAt: EpochMs | null;
+  /** Known of JobCreated. */
+  createdAt: EpochMs | null;
+  /** Start of the attempt; of a workflow's run, its own. */
+  startedAt: EpochMs | null;
+  /** End of the attempt, or of the execution where it ends without one. */
+  finishedAt: EpochMs | null;
+  failures: number;
+  lost: number;
+  errorName: string | null;
+  /** Version of the job after JobReplaced; the version that the execution is a copy of otherwise. */
+  jobVersion: number;
+}
+
+/**
+ * Id of an event: that of the execution with the attempt and the kind, or that of the job with its version and the kind. The id
+ * of skipped instants is that of the job with the first of them.
+ */
+export function eventId({ executionId, jobId, attempt, jobVersion, kind, scheduledAt }: LifecycleEvent): string {
+  if (executionId !== null) return `${executionId}/${attempt}/${kind}`;
+  return kind === "JobSkipped" ? `${jobId}/${scheduledAt}/${kind}` : `${jobId}/v${jobVersion}/${kind}`;
+}
+
+/** Fields that most events do not have, without those that every event has. */
+export const NO_EVENT_FIELDS = {
+  ...{ executionId: null, jobId: null, workflowId: null, node: null, item: null, trigger: null },
+  ...{ attempt: 0, workerId: null, state: null, reason: null, scheduledAt: null, createdAt: null },
+  ...{ startedAt: null, finishedAt: null, failures: 0, lost: 0, errorName: null },
+} as const;
+
+/** Fields of every event about an execution. */
+export function eventFields(row: Candidate): Omit<LifecycleEvent, "kind" | "at"> {
+  const ofNode = isNode(row);
+  return {
+    executionId: row.id,
+    jobId: ofNode ? null : row.jobId,
+    workflowId: ofNode ? row.jobId : null,
+    node: ofNode ? (row.node ?? null) : null,
+    item: row.item ?? null,
+    tenant: row.tenant,
+    pool: row.pool,
+    handler: row.handler,
+    trigger: null,
+    attempt: row.attempt,
+    workerId: null,
+    state: row.state,
+    reason: null,
+    scheduledAt: row.scheduledAt,
+    createdAt: null,
+    startedAt: null,
+    finishedAt: null,
+    failures: row.failures,
+    lost: row.lost,
+    errorName: null,
+    jobVersion: row.jobVersion,
+  };
+}

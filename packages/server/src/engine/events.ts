@@ -1,0 +1,160 @@
+import type { EventKind, Trigger } from "@mainspring/contract/enums";
+import type { AttemptState, Candidate, EndedAttempt, ExecutionError, FinalState } from "../domain/execution.ts";
+import type { EpochMs, ExecutionId, JobId, ShardId, WorkerId } from "../domain/ids.ts";
+import { eventFields, type LifecycleEvent, NO_EVENT_FIELDS } from "../domain/lifecycle-event.ts";
+import type { Skip } from "../domain/recurrence.ts";
+import type { Batch, ShardDraft } from "./batch.ts";
+import type { Assigned, Entry } from "./entry.ts";
+import type { Planned } from "./recurring/plans.ts";
+import type { Step } from "./state.ts";
+
+/**
+ * Lifecycle events of what a batch writes. The store writes the events of a commit with the commit, and leaves out those of
+ * rows that it did not write. So an event needs no confirmation, and no owner repeats one at a takeover.
+ */
+
+const END_KINDS: Readonly<Record<FinalState, EventKind>> = {
+  SUCCEEDED: "JobCompleted",
+  CANCELLED: "JobCancelled",
+  SKIPPED: "JobSkipped",
+  DEAD: "JobDeadLettered",
+};
+
+/** Whether the end of an attempt counts as failed or lost. A released or suspended attempt is one that goes on. */
+function isFailure(state: AttemptState): boolean {
+  return state === "FAILED" || state === "TIMED_OUT" || state === "WORKER_LOST";
+}
+
+/** An execution was created. @param shard shard under whose fence the batch creates it */
+export function tellCreated(
+  { state, batch }: Step,
+  shard: ShardId,
+  row: Candidate,
+  trigger: Trigger,
+  createdAt: EpochMs,
+): void {
+  if (state.events) add(batch, shard, { ...eventFields(row), kind: "JobCreated", at: createdAt, trigger, createdAt });
+}
+
+/** The current attempt of an execution was assigned to a worker. */
+export function tellAssigned({ state, batch, now }: Step, row: Candidate, { workerId }: Assigned): void {
+  if (!state.events) return;
+  add(batch, row.shard, { ...eventFields(row), kind: "JobAssigned", at: now, workerId, state: "SCHEDULED" });
+}
+
+/**
+ * An attempt has started. The event goes with the next write of the execution's row, as the start itself does.
+ * @param startedAt null: the attempt is not known to have started
+ */
+export function tellStarted(
+  { state, batch }: Step,
+  { row }: Entry,
+  assigned: Assigned,
+  startedAt: EpochMs | null,
+): void {
+  if (!state.events || startedAt === null || assigned.isStartTold) return;
+  assigned.isStartTold = true;
+  const { workerId } = assigned;
+  add(batch, row.shard, {
+    ...eventFields(row),
+    kind: "JobStarted",
+    at: startedAt,
+    workerId,
+    state: "RUNNING",
+    startedAt,
+  });
+}
+
+/** The run of a workflow was opened. */
+export function tellOpened({ state, batch, now }: Step, row: Candidate): void {
+  if (!state.events) return;
+  add(batch, row.shard, { ...eventFields(row), kind: "JobStarted", at: now, state: "RUNNING", startedAt: now });
+}
+
+/** An attempt has ended. @param next state of the execution after it */
+export function tellAttemptEnded(
+  { state, batch }: Step,
+  row: Candidate,
+  { workerId, state: end, startedAt, finishedAt, error }: EndedAttempt,
+  next: LifecycleEvent["state"],
+): void {
+  if (!state.events || !isFailure(end)) return;
+  add(batch, row.shard, {
+    ...{ ...eventFields(row), kind: "JobFailed", at: finishedAt, workerId, state: next, reason: end },
+    ...{ startedAt, finishedAt, errorName: error?.name ?? null },
+  });
+}
+
+/** End of an execution. */
+interface End {
+  reason?: string | null;
+  error?: ExecutionError | null;
+  /** Attempt that ended it; left out or null: none did. */
+  ended?: EndedAttempt | null;
+}
+
+/** An execution is final. */
+export function tellEnded(
+  { state, batch, now }: Step,
+  row: Candidate,
+  end: FinalState,
+  { reason = null, error = null, ended = null }: End,
+): void {
+  if (!state.events) return;
+  const finishedAt = ended?.finishedAt ?? now;
+  const workerId: WorkerId | null = ended?.workerId ?? null;
+  const startedAt = ended === null ? (row.queue === "OPEN" ? row.startedAt : null) : ended.startedAt;
+  add(batch, row.shard, {
+    ...{ ...eventFields(row), kind: END_KINDS[end], at: finishedAt, workerId, state: end, reason },
+    ...{ startedAt, finishedAt, errorName: error?.name ?? null },
+  });
+}
+
+/** A plan has skipped instants. */
+export function tellSkips({ state, batch, now }: Step, { job, shard, jobId }: Planned, skips: readonly Skip[]): void {
+  if (!state.events) return;
+  const { tenant, version: jobVersion, definition } = job;
+  const { pool, handler } = definition;
+  const ofJob = { ...NO_EVENT_FIELDS, jobId, tenant, pool, handler, jobVersion };
+  for (const { from, reason } of skips) {
+    add(batch, shard, { ...ofJob, kind: "JobSkipped", at: now, state: "SKIPPED", reason, scheduledAt: from });
+  }
+}
+
+/** Takes back the events of executions that the batch does not create any more. */
+export function withdrawEvents(draft: ShardDraft, executions: ReadonlySet<ExecutionId>): void {
+  if (draft.events === null) return;
+  draft.events = draft.events.filter(({ executionId }) => executionId === null || !executions.has(executionId));
+}
+
+/** Takes back the events of skips of a plan that the batch does not write. */
+export function withdrawSkips(draft: ShardDraft, job: JobId): void {
+  if (draft.events === null) return;
+  draft.events = draft.events.filter(
+    ({ executionId, jobId, kind }) => executionId !== null || kind !== "JobSkipped" || jobId !== job,
+  );
+}
+
+/**
+ * Repeats the events of an execution whose final change the store has refused, with the end that the next batch writes
+ * instead.
+ */
+export function retellAsDead(answered: ShardDraft | undefined, next: Batch, shard: ShardId, id: ExecutionId): void {
+  for (const event of answered?.events ?? []) {
+    if (event.executionId !== id) continue;
+    const isEnd = event.finishedAt !== null && event.kind !== "JobFailed";
+    const end = {
+      kind: "JobDeadLettered",
+      state: "DEAD",
+      reason: "RESULT_REFUSED",
+      errorName: "ResultRefused",
+    } as const;
+    add(next, shard, isEnd ? { ...event, ...end } : event);
+  }
+}
+
+function add(batch: Batch, shard: ShardId, event: LifecycleEvent): void {
+  const draft = batch.shard(shard);
+  if (draft.events === null) draft.events = [event];
+  else draft.events.push(event);
+}
