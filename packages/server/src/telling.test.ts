@@ -4,7 +4,6 @@ import { Client } from "@mainspring/sdk";
 import type pg from "pg";
 import { eventsOfRow } from "./adapters/sql/events/event-blocks.ts";
 import { asked, startTestServer, storeUrl, type TestServer } from "./adapters/sql/testing/databases.ts";
-import { FEATURE_LEVEL } from "./domain/cluster/feature-level.ts";
 import type { LifecycleEvent } from "./domain/lifecycle-event.ts";
 import { type RunningNode, startNode } from "./node.ts";
 import { loadConfig } from "./ops/config.ts";
@@ -20,8 +19,7 @@ describe("a node that writes lifecycle events", () => {
     server = await startTestServer();
     database = await server.newDatabase();
     const settings = { MAINSPRING_HTTP: "127.0.0.1:0", MAINSPRING_GRPC: "127.0.0.1:0", MAINSPRING_LOG_LEVEL: "fatal" };
-    const config = loadConfig({ ...settings, MAINSPRING_STORE: storeUrl(database) });
-    node = await startNode(config, { version: "test", level: FEATURE_LEVEL, events: true });
+    node = await startNode(loadConfig({ ...settings, MAINSPRING_STORE: storeUrl(database), MAINSPRING_EVENTS: "api" }));
   });
   after(async () => {
     await node.stop();
