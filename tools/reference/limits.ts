@@ -10,12 +10,18 @@ import {
   SIGNAL_MAX_BYTES,
   SIGNALS_OPEN_MAX,
   SIGNALS_OPEN_MAX_BYTES,
+  SPAWN_BYTES_MAX,
+  SPAWN_DEPTH_MAX,
+  SPAWN_EDGES_MAX,
+  SPAWN_NODES_MAX,
   STEP_MAX_BYTES,
   STEPS_MAX,
   STEPS_MAX_BYTES,
   TEMPLATE_PAYLOAD_BYTES_MAX,
   WAIT_MAX_MS,
   WAITS_MAX_BYTES,
+  WORKFLOW_PARTS_MAX,
+  WORKFLOW_SPAWNED_MAX,
 } from "../../packages/contract/src/limits.ts";
 import {
   BODY_BUDGET_BYTES,
@@ -79,6 +85,16 @@ export const LIMITS: readonly string[][] = [
     "signals of an execution that no step has consumed",
     `${count(SIGNALS_OPEN_MAX)}, ${mib(SIGNALS_OPEN_MAX_BYTES)}`,
     "409",
+  ],
+  [
+    "nodes that one attempt adds to its run",
+    `${count(SPAWN_NODES_MAX)} with ${count(SPAWN_EDGES_MAX)} dependencies, ${mib(SPAWN_BYTES_MAX)}`,
+    "the attempt fails",
+  ],
+  [
+    "nodes that handlers add to a run",
+    `${count(WORKFLOW_SPAWNED_MAX)} by ${count(WORKFLOW_PARTS_MAX)} nodes, ${SPAWN_DEPTH_MAX} levels`,
+    "the attempt fails",
   ],
   [
     "log lines that are kept of an attempt",

@@ -44,7 +44,7 @@ const runFields = {
   reason: StringOrNull("why it is in its state, where the state does not say it"),
   mode: orNull(RunMode, "null: the run is final, or has not started"),
   paused: Type.Boolean({ description: "true: no node starts until the run is resumed" }),
-  nodes: Count("number of nodes"),
+  nodes: Count("number of nodes; lists leave out the nodes that handlers have added"),
   createdAt: Instant("when the server took it"),
   scheduledAt: Instant("when it was to start"),
   startedAt: InstantOrNull("when it started"),
@@ -84,10 +84,9 @@ export const Workflow = named("Workflow", {
   error: orNull(ErrorBody, "why the run is DEAD"),
   counts: named(
     "NodeCounts",
-    Object.fromEntries(NODE_STATES.map((state) => [state, Count("number of nodes in this state")])) as Record<
-      (typeof NODE_STATES)[number],
-      ReturnType<typeof Count>
-    >,
+    Object.fromEntries(
+      NODE_STATES.map((state) => [state, Count("number of nodes in this state, also of added ones")]),
+    ) as Record<(typeof NODE_STATES)[number], ReturnType<typeof Count>>,
   ),
   failed: Type.Array(FailedNode, { description: "the first 20 DEAD nodes, in the order of the definition" }),
   failedCompensations: Type.Array(FailedNode, {
@@ -158,7 +157,9 @@ const ItemCounts = named("ItemCounts", {
 });
 
 export const WorkflowNode = named("WorkflowNode", {
-  name: Type.String(),
+  name: Type.String({
+    description: "of a node that a handler has added: the name of its own node, `/` and the name that it gave",
+  }),
   state: WorkflowNodeState,
   executionId: orNull(Uuid("an execution"), "null: the node has none so far, or will never have one"),
   keptFrom,
@@ -235,7 +236,7 @@ export const WorkflowGraphBody = named("WorkflowGraph", {
   onFailure: OnFailure,
   nodes: Type.Array(
     named("GraphNode", {
-      name: Type.String(),
+      name: Type.String({ description: "as `name` of WorkflowNode" }),
       handler: Type.String(),
       pool: Type.String(),
       state: WorkflowNodeState,
@@ -248,6 +249,12 @@ export const WorkflowGraphBody = named("WorkflowGraph", {
       join: WorkflowJoin,
       allowFailure: Type.Boolean(),
       dependsOn: Type.Array(named("GraphEdge", { node: Type.String(), when: Type.String() })),
+      addedBy: StringOrNull(
+        "node whose handler has added this one, and after which it runs; null: the definition has it",
+      ),
+      detached: Type.Boolean({
+        description: "true: the nodes that depend on the node that has added this one do not wait for it",
+      }),
     }),
   ),
 });

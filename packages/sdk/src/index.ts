@@ -115,6 +115,7 @@ export {
 export { type AbortCause, AttemptAborted, type TaskContext } from "./handlers/context.ts";
 export type { Middleware, MiddlewareContext } from "./handlers/middleware.ts";
 export { RetryAtError, TerminalError } from "./handlers/retry-errors.ts";
+export type { SpawnNode, SpawnOptions } from "./handlers/spawn.ts";
 export type {
   FailedAttempt,
   HookedAttempt,
@@ -168,6 +169,7 @@ export type {
 } from "./workflows/workflow-builder.ts";
 export type {
   CompensationPolicy,
+  NodeKey,
   NodePolicies,
   RecurringWorkflowRequest,
   SubWorkflowRequest,

@@ -37,7 +37,8 @@ import { POISON } from "./world/sim-worker.ts";
 import { Spurts } from "./world/spurts.ts";
 import { viewsOf } from "./world/views.ts";
 import { Fleet } from "./world/workers.ts";
-import { hasEvents, Workflows } from "./world/workflows.ts";
+import { hasEvents } from "./world/workflow-kinds.ts";
+import { Workflows } from "./world/workflows.ts";
 import { Workload } from "./world/workload.ts";
 
 /** Name that stands for a checker if the product or the store itself reports an impossible state. */

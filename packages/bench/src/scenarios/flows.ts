@@ -12,7 +12,7 @@ import type { Case, Scenario } from "./scenario.ts";
 export const flows: Scenario = {
   name: "flows",
   about:
-    "Workflows whose nodes do nothing, beside BullMQ's flows (`FlowProducer`) and pg-boss's (`flow()`); Graphile Worker and River have none. The worker takes nodes all the time, and a rate counts from the first submit until the store has the last end. Costs are those of a node, which is a job of its workflow. A run fails if a node did not run exactly once, or started before a node that it waits for. In the chain a hop counts from the start of one handler to the start of the next one. pg-boss finds the nodes that are ready by a poll, here every second, which is the shortest interval that it accepts; its default is 5 s. So its chain is short. In the workflow of layers each node waits for about ten nodes of the layer before. The event loop counts as held for the CPU time that the server's thread uses between two turns of a timer. The ratios of the last case are the costs of a node to those of a job that is submitted in a batch and waits for nothing; both take turns in the same processes, and each pair counts as one run.",
+    "Workflows whose nodes do nothing, beside BullMQ's flows (`FlowProducer`) and pg-boss's (`flow()`); Graphile Worker and River have none. The worker takes nodes all the time, the same workflows run three times before they are measured, and a rate counts from the first submit until the store has the last end. Costs are those of a node, which is a job of its workflow. A run fails if a node did not run exactly once, or started before a node that it waits for. In the chain a hop counts from the start of one handler to the start of the next one. pg-boss finds the nodes that are ready by a poll, here every second, which is the shortest interval that it accepts; its default is 5 s. So its chain is short. In the workflow of layers each node waits for about ten nodes of the layer before. The event loop counts as held for the CPU time that the server's thread uses between two turns of a timer. The ratios of the last case are the costs of a node to those of a job that is submitted in a batch and waits for nothing; both take turns in the same processes, and each pair counts as one run.",
   cases: ({ isQuick }) => {
     const nodes = isQuick ? 1_000 : 10_000;
     return [
@@ -28,7 +28,12 @@ export const flows: Scenario = {
 
 /** Folder of the server that releases without workflows do not have. */
 const NEEDS_FLOWS = "packages/server/src/domain/workflow";
-/** Warm-up in addition to that of every case, as a part of the measured workflow. */
+/**
+ * Runs of the measured workflows before the one that counts, in addition to the warm-up of every case: servers run for long, and
+ * V8 compiles the code of workflows during the first 20,000 nodes or so.
+ */
+const WARM_UPS = 3;
+/** Warm-up of a chain, as a part of its hops: hops take their time where nodes are polled for. */
 const WARM_UP_PART = 0.2;
 
 function fanInCase(nodes: number): Case {
@@ -89,9 +94,7 @@ async function measureRate(
   shape: (nodes: number) => BenchFlow["nodes"],
   nodes: number,
 ): Promise<Figures> {
-  const [countBefore, nodesBefore] =
-    count === 1 ? [1, Math.ceil(nodes * WARM_UP_PART)] : [Math.ceil(count * WARM_UP_PART), nodes];
-  await runFlows(course, flowsOf(countBefore, shape(nodesBefore)));
+  for (let warmUps = 0; warmUps < WARM_UPS; warmUps++) await runFlows(course, flowsOf(count, shape(nodes)));
   const run = await runFlows(course, flowsOf(count, shape(nodes)));
   return { nodesPerSec: nodesPerSecOf(run), ...run.costs };
 }

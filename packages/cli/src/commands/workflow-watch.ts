@@ -37,6 +37,8 @@ export async function watchRun(client: Client, output: Output, workflowId: strin
     lines.show(watched.lines((process.stdout.rows ?? ROWS) - 2));
   };
   for await (const event of client.workflows.follow(workflowId)) {
+    if (event.type === "node" && !watched.knows(event.node.name))
+      watched.extend(await client.workflows.graph(workflowId));
     const change = watched.see(event);
     if (change === null) continue;
     if (output.json) {

@@ -12,10 +12,10 @@ import { WatchedWorkflow } from "./watched-workflow.ts";
 
 const at = "2026-03-01T00:00:00.000Z";
 
-function watchedIn(states: Record<string, WorkflowNodeState>, dependsOn: Record<string, string[]> = {}) {
+function graphNodes(states: Record<string, WorkflowNodeState>, dependsOn: Record<string, string[]> = {}) {
   const rest = { handler: "echo", pool: "default", join: "ALL", allowFailure: false } as const;
-  const none = { compensatedBy: null, compensation: null, keptFrom: null } as const;
-  const nodes = Object.entries(states).map(([name, state]): WorkflowGraph["nodes"][number] => {
+  const none = { compensatedBy: null, compensation: null, keptFrom: null, addedBy: null, detached: false } as const;
+  return Object.entries(states).map(([name, state]): WorkflowGraph["nodes"][number] => {
     return {
       name,
       state,
@@ -24,6 +24,10 @@ function watchedIn(states: Record<string, WorkflowNodeState>, dependsOn: Record<
       dependsOn: (dependsOn[name] ?? []).map((node) => ({ node, when: "SUCCEEDED" })),
     };
   });
+}
+
+function watchedIn(states: Record<string, WorkflowNodeState>, dependsOn: Record<string, string[]> = {}) {
+  const nodes = graphNodes(states, dependsOn);
   return new WatchedWorkflow({ workflowId: "w-1", onFailure: "FAIL_FAST", nodes });
 }
 
@@ -86,6 +90,21 @@ describe("a run that is followed", () => {
     assert.deepEqual([change?.counts.SUCCEEDED, change?.counts.RUNNING], [1, 0]);
     assert.deepEqual([watched.say(false), watched.say(true)], ["node a is SUCCEEDED, was RUNNING", null]);
     assert.equal(watched.see(node("a", "SUCCEEDED")), null, "a stream that goes on repeats changes");
+  });
+
+  it("knows the nodes that handlers add once it has a newer graph, and what an event tells of them", () => {
+    const watched = watchedIn({ a: "SUCCEEDED" });
+    watched.see(run());
+    assert.deepEqual([watched.knows("a"), watched.knows("a/x")], [true, false]);
+    watched.extend({
+      workflowId: "w-1",
+      onFailure: "FAIL_FAST",
+      nodes: graphNodes({ a: "SUCCEEDED", "a/x": "RUNNING" }),
+    });
+    const change = watched.see(node("a/x", "RUNNING"));
+    assert.deepEqual([change?.changed, change?.counts.RUNNING], [[{ node: "a/x", state: "RUNNING" }], 1]);
+    assert.equal(watched.say(false), "node a/x is RUNNING, was BLOCKED");
+    assert.match(watched.lines(40).join("\n"), /a\/x {2}RUNNING/);
   });
 
   it("is told of its compensations, and draws them beside its nodes", () => {

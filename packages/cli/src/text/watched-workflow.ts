@@ -25,7 +25,7 @@ const PICTURE_LINES = 4;
 
 /** A run as a command follows it, from one event to the next. */
 export class WatchedWorkflow {
-  readonly #graph: WorkflowGraph;
+  #graph: WorkflowGraph;
   readonly #states: Map<string, WorkflowNodeState>;
   /** States of compensations by node. */
   readonly #compensations: Map<string, WorkflowNodeState | null>;
@@ -43,6 +43,17 @@ export class WatchedWorkflow {
   /** Last state of the run; null: no event has told it. */
   get state(): Workflow["state"] | null {
     return this.#run?.state ?? null;
+  }
+
+  /** Whether the graph has a node of this name. Handlers add nodes while the run is followed. */
+  knows(name: string): boolean {
+    return this.#states.has(name);
+  }
+
+  /** Takes over a newer graph. Its further nodes count as BLOCKED until an event tells their states. */
+  extend(graph: WorkflowGraph): void {
+    this.#graph = graph;
+    for (const { name } of graph.nodes) if (!this.knows(name)) this.#states.set(name, "BLOCKED");
   }
 
   /** Takes note of an event. @returns null: nothing has changed, or the run is not known yet */

@@ -22,6 +22,8 @@ function node(name: string, after: readonly string[] = [], more: Partial<Node> =
     join: "ALL",
     allowFailure: false,
     dependsOn,
+    addedBy: null,
+    detached: false,
     ...more,
   };
 }
@@ -82,6 +84,29 @@ describe("the picture of a graph", () => {
     assert.match(picture[4] ?? "", /^2 +broken +DEAD/);
     assert.match(picture.at(-3) ?? "", /^ +… and 9989 more in this layer: 9989 SUCCEEDED$/);
     assert.match(picture.at(-1) ?? "", /^3 +end +BLOCKED +after n0$/);
+  });
+
+  it("has added nodes below the node that has added them, and above the nodes that wait for them", () => {
+    const nodes = [
+      node("list", [], { state: "SUCCEEDED" }),
+      node("done", ["list"]),
+      node("list/a", [], { addedBy: "list", state: "SUCCEEDED" }),
+      node("list/b", ["list/a"], { addedBy: "list", state: "SUCCEEDED" }),
+      node("list/b/x", [], { addedBy: "list/b", state: "RUNNING" }),
+      node("list/b/mail", [], { addedBy: "list/b", detached: true }),
+    ];
+    assert.deepEqual(lines(nodes).slice(2), [
+      "1  list         SUCCEEDED",
+      "   │",
+      "2  list/a       SUCCEEDED  added by list",
+      "   │",
+      "3  list/b       SUCCEEDED  after list/a",
+      "   │",
+      "4  list/b/x     RUNNING    added by list/b",
+      "   list/b/mail  BLOCKED    added by list/b; detached",
+      "   │",
+      "5  done         BLOCKED    after list",
+    ]);
   });
 
   it("is bounded for a chain of 10,000 nodes", () => {

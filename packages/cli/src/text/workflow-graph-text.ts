@@ -61,14 +61,17 @@ function statesOf(nodes: readonly Node[]): Partial<Record<WorkflowNodeState, num
   return counts;
 }
 
-/** Notes about a node: `after a, b (FAILED)`, `after any of a, b`, `may fail`, `compensation RUNNING`. */
-function notesOf({ dependsOn, join, allowFailure, compensatedBy, compensation }: Node): string {
+/** Notes about a node: `after a, b (FAILED)`, `after any of a, b`, `added by a`, `detached`, `may fail`, `compensation RUNNING`. */
+function notesOf({ dependsOn, join, allowFailure, compensatedBy, compensation, addedBy, detached }: Node): string {
   const names = dependsOn.map(({ node, when }) => (when === "SUCCEEDED" ? node : `${node} (${when})`));
   const after = join === "ANY" && names.length > 1 ? "after any of" : "after";
   const declared = compensatedBy === null ? [] : [`undone by ${compensatedBy}`];
   const undo = compensation === null ? declared : [`compensation ${compensation}`];
-  const texts = names.length === 0 ? [] : [`${after} ${namesText(names, names.length)}`];
-  return printable([...texts, ...(allowFailure ? ["may fail"] : []), ...undo].join("; "));
+  const first = addedBy === null ? [] : [`added by ${addedBy}`];
+  const texts = names.length === 0 ? first : [`${after} ${namesText(names, names.length)}`];
+  return printable(
+    [...texts, ...(detached ? ["detached"] : []), ...(allowFailure ? ["may fail"] : []), ...undo].join("; "),
+  );
 }
 
 /** The first layers, with as many nodes of each as there are lines for. */
@@ -102,27 +105,45 @@ function fairShare(sizes: readonly number[], lines: number): number {
 
 /**
  * Nodes by layer, in the order of the definition. A layer has the nodes whose longest path from a node without
- * dependencies has the same length.
+ * dependencies has the same length. An added node stands below the node that has added it, and above the nodes that wait for it.
  */
 export function layersOf(nodes: readonly Node[]): Node[][] {
-  const order = new Map(nodes.map(({ name }, index) => [name, index]));
-  const children: number[][] = nodes.map(() => []);
-  const open = nodes.map(({ dependsOn }, index) => {
-    const parents = new Set(dependsOn.flatMap(({ node }) => order.get(node) ?? []));
-    for (const parent of parents) children[parent]?.push(index);
-    return parents.size;
-  });
-  const layers: Node[][] = [];
-  let layer = nodes.flatMap((_, index) => (open[index] === 0 ? [index] : []));
-  while (layer.length > 0) {
-    layers.push(layer.flatMap((index) => nodes[index] ?? []));
-    const next: number[] = [];
-    for (const child of layer.flatMap((index) => children[index] ?? [])) {
-      const rest = (open[child] ?? 0) - 1;
-      open[child] = rest;
-      if (rest === 0) next.push(child);
+  const { children, open } = edgesOf(nodes);
+  const depths = new Uint32Array(open.length);
+  const free = open.flatMap((count, index) => (count === 0 ? [index] : []));
+  for (const parent of free) {
+    for (const child of children[parent] ?? []) {
+      // The end of a node's additions is no node, and has no layer of its own.
+      const below = child < nodes.length ? 1 : 0;
+      depths[child] = Math.max(depths[child] as number, (depths[parent] as number) + below);
+      if (--(open[child] as number) === 0) free.push(child);
     }
-    layer = next.sort((a, b) => a - b);
   }
+  const layers: Node[][] = [];
+  for (const [index, node] of nodes.entries()) (layers[depths[index] as number] ??= []).push(node);
   return layers;
+}
+
+/** Edges between nodes by index. Behind the nodes come the ends of all that a node and its additions do, for nodes with additions. */
+function edgesOf(nodes: readonly Node[]): { children: number[][]; open: number[] } {
+  const order = new Map(nodes.map(({ name }, index) => [name, index]));
+  const spawners = new Set(nodes.flatMap(({ addedBy }) => (addedBy === null ? [] : [order.get(addedBy) ?? 0])));
+  const ends = new Map(Array.from(spawners, (spawner, place) => [spawner, nodes.length + place]));
+  const count = nodes.length + ends.size;
+  const children: number[][] = Array.from({ length: count }, () => []);
+  const open = Array.from({ length: count }, () => 0);
+  const add = (parent: number, child: number) => {
+    children[parent]?.push(child);
+    (open[child] as number)++;
+  };
+  for (const [spawner, end] of ends) add(spawner, end);
+  for (const [index, { dependsOn, addedBy, detached }] of nodes.entries()) {
+    for (const parent of new Set(dependsOn.flatMap(({ node }) => order.get(node) ?? [])))
+      add(ends.get(parent) ?? parent, index);
+    const spawner = addedBy === null ? undefined : order.get(addedBy);
+    if (spawner === undefined) continue;
+    add(spawner, index);
+    if (!detached) add(ends.get(index) ?? index, ends.get(spawner) as number);
+  }
+  return { children, open };
 }

@@ -309,6 +309,10 @@ export interface WorkflowGraphNode {
   allowFailure: boolean;
   /** Nodes that must end first, and their ends. */
   dependsOn: { node: string; when: string }[];
+  /** Node whose handler has added this one, and after which it runs; null: the definition has it. */
+  addedBy: string | null;
+  /** Whether the nodes that depend on the node that has added this one do not wait for it. */
+  detached: boolean;
 }
 
 /** Graph of a run, with the states of its nodes. */

@@ -7,7 +7,7 @@ import { branchName } from "./branch.ts";
 import { type AbortCause, AttemptAborted } from "./context.ts";
 import { handlerSleep } from "./handler-sleep.ts";
 import type { MiddlewareContext } from "./middleware.ts";
-import { SpawnedNodes, type SpawnNode, type SpawnOptions } from "./spawn.ts";
+import { SpawnedNodes, type SpawnNode, type SpawnOptions, spawnedTooLate } from "./spawn.ts";
 
 /**
  * Phase of an attempt at the executor: WAITING for a slot, RUNNING, or OVER for the server. The handler of an attempt
@@ -159,6 +159,7 @@ export class AttemptContext implements MiddlewareContext {
   }
 
   spawn(nodes: readonly SpawnNode[], options?: SpawnOptions): void {
+    if (this.#attempt.phase === "OVER") throw spawnedTooLate();
     this.#attempt.spawned ??= new SpawnedNodes(this.#attempt.assignment.maySpawn === true);
     this.#attempt.spawned.add(nodes, options);
   }

@@ -60,7 +60,8 @@ export interface TaskContext {
    * attempt adds nothing, and a repeated one nothing twice. The nodes start then, and the nodes that depend on this node wait for
    * their end, unless `detached`. An attempt adds at most 1,000 nodes with 1 MiB, in one or several calls. The run names an
    * added node by this node and its own name: `list/page-1`.
-   * @throws {TerminalError} InvalidSpawn: the attempt runs no node of a workflow, a node is wrong, or there are too many
+   * @throws {TerminalError} InvalidSpawn: the attempt runs no node that may add nodes, or has ended; a node is wrong; there are
+   * too many. The server finds the other mistakes, such as a cycle: the node is DEAD with that error then
    */
   spawn(nodes: readonly SpawnNode[], options?: SpawnOptions): void;
   /** Durable steps: parts of the handler that later attempts of the execution do not repeat. */

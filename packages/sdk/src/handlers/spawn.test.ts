@@ -70,18 +70,51 @@ describe("a handler that adds nodes", () => {
           { name: "a", task: page },
           { name: "a", task: page },
         ],
-        /same name/,
+        /node "a": the attempt adds another node of this name/,
       ],
       [[{ name: "a", task: keyed }], /concurrencyKey/],
+      [[{ name: "a", task: "page" }], /node "a": its task is none that task\(\) returns/],
+      [[null], /a node needs a name of 1 to 64/],
       [[{ name: "a", task: page, payload: cycle }], /JSON has no form/],
-      [[{ name: "a", task: page, payload: "x".repeat(1024 * 1024) }], /at most 1048576 bytes/],
-      [Array.from({ length: 1_001 }, (_, n) => ({ name: `n${n}`, task: page })), /at most 1000 nodes/],
+      [[{ name: "a", task: page, payload: "x".repeat(1024 * 1024) }], /at most 1048576 bytes.*addresses of large data/],
+      [
+        Array.from({ length: 1_001 }, (_, n) => ({ name: `n${n}`, task: page })),
+        /at most 1000 nodes, and these are 1001/,
+      ],
     ];
     for (const [nodes, message] of wrong) {
       const { error } = await ended((ctx) => ctx.spawn(nodes as SpawnNode[]));
       assert.match(`${error?.name} ${error?.message}`, message);
       assert.equal(error?.name, "InvalidSpawn");
     }
+  });
+
+  it("is told what is wrong with the options", async () => {
+    for (const [options, message] of [
+      [{ detach: true }, /there is no option detach; the option is detached/],
+      [{ detached: "no" }, /detached is true or false/],
+    ] as const) {
+      const { error } = await ended((ctx) => ctx.spawn([{ name: "a", task: page }], options as object));
+      assert.match(`${error?.name} ${error?.message}`, message);
+    }
+  });
+
+  it("is told that its attempt has ended", async () => {
+    const late: unknown[] = [];
+    const { spawned } = await ended((ctx) => {
+      void ctx.sleep(1).then(() => {
+        try {
+          ctx.spawn([{ name: "a", task: page }]);
+        } catch (error) {
+          late.push(error);
+        }
+      });
+    });
+    assert.equal(spawned, undefined);
+    assert.match(
+      String(late[0]),
+      /InvalidSpawn: ctx.spawn: the attempt has ended: add nodes before the handler returns/,
+    );
   });
 
   it("keeps the nodes of earlier calls if a later one is wrong", async () => {

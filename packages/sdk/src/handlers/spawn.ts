@@ -57,24 +57,43 @@ export class SpawnedNodes {
    * @returns the nodes as the server takes them
    * @throws {TerminalError} InvalidSpawn; none of the nodes is added then
    */
-  add(nodes: readonly SpawnNode[], { detached = false }: SpawnOptions = {}): SpawnedNodeReport[] {
+  add(nodes: readonly SpawnNode[], options: SpawnOptions = {}): SpawnedNodeReport[] {
     if (!this.#maySpawn) {
       throw invalid(
-        "only the handler of a workflow's node adds nodes; jobs, items of maps, compensations and nodes with a concurrency key do not",
+        "only the handler of a workflow's node adds nodes; jobs, items of maps, compensations and nodes with a concurrency key do not. " +
+          "A node without a key after this one may",
       );
     }
-    if (!Array.isArray(nodes)) throw invalid("takes a list of nodes");
+    const detached = detachedOf(options);
+    if (!Array.isArray(nodes)) throw invalid("takes a list of nodes, such as [{ name, task, payload }]");
     const reports = nodes.map((node) => reportOf(node, detached));
-    const names = new Set([...this.#nodes.keys(), ...reports.map(({ name }) => name)]);
-    if (names.size < this.#nodes.size + reports.length) throw invalid("two nodes of an attempt have the same name");
-    if (names.size > NODES_MAX) throw invalid(`an attempt adds at most ${NODES_MAX} nodes`);
+    const names = new Set(this.#nodes.keys());
+    for (const { name } of reports) {
+      if (names.has(name)) throw invalid(`${aboutNode(name)}: the attempt adds another node of this name`);
+      names.add(name);
+    }
+    if (names.size > NODES_MAX)
+      throw invalid(
+        `an attempt adds at most ${NODES_MAX} nodes, and these are ${names.size}: an added node may add more`,
+      );
     const bytes = reports.reduce((sum, report) => sum + sizeOf(report), this.#bytes);
-    if (bytes > BYTES_MAX)
-      throw invalid(`the nodes of an attempt have at most ${BYTES_MAX} bytes, and these have ${bytes}`);
+    if (bytes > BYTES_MAX) {
+      const rest = "give handlers the addresses of large data";
+      throw invalid(`the nodes of an attempt have at most ${BYTES_MAX} bytes, and these have ${bytes}: ${rest}`);
+    }
     this.#bytes = bytes;
     for (const report of reports) this.#nodes.set(report.name, report);
     return reports;
   }
+}
+
+/** @throws {TerminalError} InvalidSpawn */
+function detachedOf(options: SpawnOptions): boolean {
+  const { detached = false, ...others } = Object(options) as SpawnOptions;
+  const [unknown] = Object.keys(others);
+  if (unknown !== undefined) throw invalid(`there is no option ${unknown}; the option is detached`);
+  if (typeof detached !== "boolean") throw invalid("the option detached is true or false");
+  return detached;
 }
 
 /** Node as a handler adds it, from a report that was made of one. @throws {SyntaxError} the report has no JSON texts */
@@ -92,10 +111,12 @@ function reportOf(node: SpawnNode, detached: boolean): SpawnedNodeReport {
       `a node needs a name of 1 to 64 letters, digits, "_", "." and "-", not ${JSON.stringify(name)?.slice(0, 100)}`,
     );
   }
-  const about = `node ${JSON.stringify(name)}`;
+  const about = aboutNode(name);
   const unknown = Object.keys(node).find((field) => !FIELDS.includes(field));
   if (unknown !== undefined) throw invalid(`${about}: there is no field ${unknown}; fields are ${FIELDS.join(", ")}`);
   if ((task === undefined) === (target === undefined)) throw invalid(`${about} needs either a task or a target`);
+  if (task !== undefined && typeof Object(task).name !== "string")
+    throw invalid(`${about}: its task is none that task() returns`);
   const definition = JSON.stringify({
     target: target ?? targetOf(task as NonNullable<typeof task>),
     dependsOn: node.dependsOn,
@@ -130,8 +151,17 @@ function textOf(payload: unknown, about: string): string {
   }
 }
 
+function aboutNode(name: string): string {
+  return `node ${JSON.stringify(name)}`;
+}
+
 function sizeOf({ name, definition, payload }: SpawnedNodeReport): number {
   return name.length + Buffer.byteLength(definition) + Buffer.byteLength(payload);
+}
+
+/** Error of a call after the end of its attempt, which has sent its nodes or dropped them. */
+export function spawnedTooLate(): TerminalError {
+  return invalid("the attempt has ended: add nodes before the handler returns, and await everything that adds them");
 }
 
 function invalid(message: string): TerminalError {

@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { Client } from "../client/client.ts";
 import type { WorkflowHandle } from "../client/workflow-handle.ts";
+import type { SpawnNode } from "../handlers/spawn.ts";
 import { type Task, task } from "../task.ts";
 import type { Ref } from "./ref.ts";
 import { workflow } from "./workflow.ts";
@@ -151,5 +152,24 @@ describe("the types of a workflow", () => {
       await without().schedule(client, { everySec: 60, delayMs: 5 });
     };
     assert.equal(typeof submits, "function");
+  });
+});
+
+describe("the type of a node that a handler adds", () => {
+  it("takes a task or a target, with the policies of a node, and nothing that added nodes do not have", () => {
+    const nodes: SpawnNode[] = [
+      { name: "a", task: find, payload: { id: { $from: "$input" } }, dependsOn: ["b", { node: "c", when: "FAILED" }] },
+      { name: "b", target: { handler: "x", pool: "p", requires: ["gpu"] }, join: "ANY", allowFailure: true },
+      { name: "c", task: isolated, timeoutSec: 3, retryPolicy: { maxAttempts: 1 }, priority: "HIGH" },
+      // @ts-expect-error -- neither a task nor a target
+      { name: "d" },
+      // @ts-expect-error -- both
+      { name: "e", task: find, target: { handler: "x" } },
+      // @ts-expect-error -- added nodes have no concurrency key
+      { name: "f", task: find, concurrencyKey: "k" },
+      // @ts-expect-error -- added nodes are no maps
+      { name: "g", task: find, map: "$input" },
+    ];
+    assert.equal(nodes.length, 7);
   });
 });

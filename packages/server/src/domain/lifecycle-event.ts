@@ -2,6 +2,8 @@ import type { EventKind, ExecutionState, Trigger } from "@mainspring/contract/en
 import { type Candidate, isNode } from "./execution.ts";
 import type { EpochMs, ExecutionId, JobId, WorkerId } from "./ids.ts";
 
+export type { EventKind } from "@mainspring/contract/enums";
+
 /**
  * A change in the life of an execution or a job. Its identity is `eventId`, which is the same in every repeat of the event.
  * A field that the kind does not have, or that is not known, is null.

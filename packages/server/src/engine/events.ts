@@ -1,7 +1,13 @@
-import type { EventKind, Trigger } from "@mainspring/contract/enums";
-import type { AttemptState, Candidate, EndedAttempt, ExecutionError, FinalState } from "../domain/execution.ts";
+import type {
+  AttemptState,
+  Candidate,
+  EndedAttempt,
+  ExecutionError,
+  FinalState,
+  Trigger,
+} from "../domain/execution.ts";
 import type { EpochMs, ExecutionId, JobId, ShardId, WorkerId } from "../domain/ids.ts";
-import { eventFields, type LifecycleEvent, NO_EVENT_FIELDS } from "../domain/lifecycle-event.ts";
+import { type EventKind, eventFields, type LifecycleEvent, NO_EVENT_FIELDS } from "../domain/lifecycle-event.ts";
 import type { Skip } from "../domain/recurrence.ts";
 import type { Batch, ShardDraft } from "./batch.ts";
 import type { Assigned, Entry } from "./entry.ts";

@@ -1,4 +1,4 @@
-import type { Trigger } from "@mainspring/contract/enums";
+import type { Trigger } from "../domain/execution.ts";
 import type { EpochMs, ExecutionId, JobId, ShardId } from "../domain/ids.ts";
 import { eventFields, type LifecycleEvent, NO_EVENT_FIELDS } from "../domain/lifecycle-event.ts";
 import type { NewJob, NewRecurringJob } from "./store.ts";

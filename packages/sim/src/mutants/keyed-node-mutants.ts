@@ -105,6 +105,14 @@ export const keyedNodeMutants: readonly Mutant[] = [
     test: { file: STORIES, name: "take turns at the key, and the map ends with the last of them" },
   },
   {
+    name: "a keyed item that ends between the reads of its run counts twice",
+    file: "packages/server/src/domain/workflow/map-items.ts",
+    find: "      if (born[item] === 1) continue;\n",
+    replace: "",
+    why: "one DEAD item breaks a map that tolerates it",
+    test: { file: STORIES, name: "count once, though a read shows them as live and as ended" },
+  },
+  {
     name: "keyed items of a failed map run on",
     file: `${RUNS}/advance.ts`,
     find: "  if (stopsItems) cancelItems(step, run, run.progress.itemsToCancel());\n}\n\n/** Applies the end of an item of a map. */",
@@ -112,6 +120,17 @@ export const keyedNodeMutants: readonly Mutant[] = [
       "  if (stopsItems && !end.isDurable) cancelItems(step, run, run.progress.itemsToCancel());\n}\n\n/** Applies the end of an item of a map. */",
     why: "a failed run stays open for as long as its items wait for their key",
     test: { file: STORIES, name: "are cancelled by command when the map has failed" },
+  },
+  {
+    name: "the end of a keyed compensation is applied twice",
+    file: `${RUNS}/keyed-nodes.ts`,
+    find: '  if (isCompensation(node)) return undo?.compensation.stateOf(nodeOfCompensation(node)) === "LIVE";\n',
+    replace: "  if (isCompensation(node)) return undo !== null;\n",
+    why: "the machine fails when it hears of the end of a compensation again",
+    test: {
+      file: STORIES,
+      name: "has its end applied once if a read shows it before a command tells it",
+    },
   },
   {
     name: "a pause parks keyed nodes",

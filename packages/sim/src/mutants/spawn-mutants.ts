@@ -3,6 +3,7 @@ import type { Mutant } from "./mutant.ts";
 const RUNS = "packages/server/src/engine/runs";
 const DOMAIN = "packages/server/src/domain/workflow";
 const STORY = `${RUNS}/spawn.test.ts`;
+const READS = "packages/server/src/api/workflows/added-nodes.test.ts";
 const PROPERTY = {
   file: `${DOMAIN}/spawned-parts.property.test.ts`,
   name: "the states of a run with parts follow from the rows, whatever adds them and in whatever order nodes end",
@@ -122,5 +123,29 @@ export const spawnMutants: readonly Mutant[] = [
     replace: "anew.add(node);",
     why: "the results of a retry are from before and after the repair",
     test: { file: `${DOMAIN}/kept-nodes.test.ts`, name: "are not those behind a spawner whose added node runs again" },
+  },
+  {
+    name: "streams of a run tell nothing of nodes that were added after their beginning",
+    file: "packages/server/src/api/workflows/told-nodes.ts",
+    find: "    this.#grow(graph.nodeCount);\n",
+    replace: "",
+    why: "people who follow a run do not see the work that its handlers have found",
+    test: { file: READS, name: "tell the states of nodes that were added after the stream had begun" },
+  },
+  {
+    name: "the graph of a run shows numbers that no node has",
+    file: "packages/server/src/api/workflows/graph-route.ts",
+    find: ".filter((node) => !picture.graph.isVoid(node))",
+    replace: "",
+    why: "a retry shows nodes without a name",
+    test: { file: READS, name: "leave out the numbers that no node has" },
+  },
+  {
+    name: "nodes that are added after the end of their attempt are lost without a word",
+    file: "packages/sdk/src/handlers/attempt.ts",
+    find: '    if (this.#attempt.phase === "OVER") throw spawnedTooLate();\n',
+    replace: "",
+    why: "work that a handler forgot to await is never done, and nothing says so",
+    test: { file: "packages/sdk/src/handlers/spawn.test.ts", name: "is told that its attempt has ended" },
   },
 ];

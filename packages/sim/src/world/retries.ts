@@ -21,13 +21,16 @@ export class Retries {
   readonly #clock: VirtualClock;
   readonly #random: SeededRandom;
   readonly #server: () => SimServer | null;
+  readonly #namesAdded: boolean;
   #open = 0;
   #number = 0;
 
-  constructor(clock: VirtualClock, random: SeededRandom, server: () => SimServer | null) {
+  /** @param namesAdded whether clients also name nodes that handlers add, which not every run has */
+  constructor(clock: VirtualClock, random: SeededRandom, server: () => SimServer | null, namesAdded: boolean) {
     this.#clock = clock;
     this.#random = random;
     this.#server = server;
+    this.#namesAdded = namesAdded;
   }
 
   /** Number of clients that have no final answer. */
@@ -39,7 +42,8 @@ export class Retries {
   plan(run: string, graph: SomeGraph): void {
     const random = this.#random;
     for (let clients = random.pick([0, 1, 1, 2]); clients > 0; clients--) {
-      const names = graph.nodes.map(({ name }) => name);
+      const added = this.#namesAdded ? [...(graph.spawns?.values() ?? [])].flat() : [];
+      const names = [...graph.nodes, ...added].map(({ name }) => name);
       const from = random.chance(0.5) ? ("FAILED" as const) : [random.pick(names)];
       this.#open++;
       const retry = { run, graph, key: `retry-${++this.#number}`, from, asked: 0 };

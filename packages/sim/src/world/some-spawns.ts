@@ -6,13 +6,22 @@ import { type SomeGraph, someNode, someWork } from "./some-graph.ts";
 /** Levels of nodes that add nodes. */
 const LEVELS = 3;
 
-/** Lets handlers of some nodes add nodes, some of which add nodes themselves. */
+/**
+ * Lets handlers of some nodes of a workflow and of its sub-workflows add nodes, some of which add nodes themselves. Maps, nodes
+ * with concurrency keys and nodes that run sub-workflows add none.
+ */
 export function withSomeSpawns(random: SeededRandom, graph: SomeGraph, text: string): SomeGraph {
   const spawns = new Map<string, readonly SpawnedNode[]>();
+  const { nodes, nested = new Map<number, SomeGraph>() } = graph;
+  const mayAdd = (number: number) =>
+    nodes[number]?.map === undefined && nodes[number]?.concurrencyKey === undefined && !nested.has(number);
   const works = graph.works.map((work, number) =>
-    random.chance(0.5) ? { ...work, spawns: someSpawns(random, `node-${number}`, text, LEVELS, spawns) } : work,
+    mayAdd(number) && random.chance(0.5)
+      ? { ...work, spawns: someSpawns(random, `node-${number}`, text, LEVELS, spawns) }
+      : work,
   );
-  return { ...graph, works, spawns };
+  const within = Array.from(nested, ([node, sub]) => [node, withSomeSpawns(random, sub, text)] as const);
+  return { ...graph, works, spawns, ...(within.length > 0 && { nested: new Map(within) }) };
 }
 
 /** @param into gets the nodes by the name of their spawner */

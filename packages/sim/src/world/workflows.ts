@@ -21,23 +21,8 @@ import { compiled, type SomeGraph, someGraph, withCompensations, withReferences 
 import { withSomeMaps } from "./some-maps.ts";
 import { withSomeSpawns } from "./some-spawns.ts";
 import { withSubWorkflows } from "./some-sub-workflows.ts";
+import { workflowKindsOf } from "./workflow-kinds.ts";
 
-/** One in this number of seeds has workflows. Other seeds stay unchanged. */
-const WORKFLOWS_EVERY = 10;
-/** The same for workflows with references, retries, pauses, signals, delays, concurrency keys and recurrence, among the seeds that have workflows. */
-const ACTS_EVERY = 20;
-/** Remainder of the seeds whose workflows also have compensations. */
-const COMPENSATIONS = 12;
-/** Remainder of the seeds by ACTS_EVERY whose workflows have maps besides. */
-const WITH_MAPS = 4;
-/** Remainder of the seeds by ACTS_EVERY whose handlers add nodes besides. */
-const WITH_SPAWNS = 16;
-/** Remainder of the seeds by ACTS_EVERY whose workflows have nodes with concurrency keys. Every second one has maps besides, and the others compensations. */
-const KEYED_NODES = 6;
-/** Seeds with this remainder have workflows with sub-workflows. */
-const SUB_WORKFLOWS = 14;
-/** The servers of seeds with this remainder write lifecycle events. Half of them have nodes with keys, and half sub-workflows. */
-const WITH_EVENTS = 10;
 const ANSWER_WITHIN_MS = 5_000;
 const RETRY_MS = 400;
 /** Longest sleep of a node's handler, in milliseconds. */
@@ -107,52 +92,42 @@ export class Workflows {
    * @param plansEndMs end of the plans of workflows that recur, in simulated milliseconds
    */
   plan(seed: number, count: number, withinMs: number, plansEndMs: number, only: PlannedPart): void {
-    // Planted bugs are recorded with the first of these seeds and of those with maps, which stay unchanged.
-    const isEven = seed % (2 * ACTS_EVERY) < ACTS_EVERY;
-    const isTelling = hasEvents(seed);
-    const hasKeyedNodes = (seed % ACTS_EVERY === KEYED_NODES && seed > KEYED_NODES) || (isTelling && !isEven);
-    const hasNested = (seed % ACTS_EVERY === SUB_WORKFLOWS && seed > SUB_WORKFLOWS) || (isTelling && isEven);
-    const hasSpawns = seed % ACTS_EVERY === WITH_SPAWNS && seed > WITH_SPAWNS;
-    const compensates = seed % ACTS_EVERY === COMPENSATIONS || (hasKeyedNodes && isEven);
-    const hasMaps = (seed % ACTS_EVERY === WITH_MAPS && seed > WITH_MAPS) || (hasKeyedNodes && !isEven);
-    const isFurther = compensates || hasMaps || hasKeyedNodes || hasNested || hasSpawns;
-    if (seed % WORKFLOWS_EVERY !== WORKFLOWS_EVERY - 2 && !isFurther) return;
-    const hasActs = !hasKeyedNodes && (seed % ACTS_EVERY === ACTS_EVERY - 2 || compensates || hasMaps || hasSpawns);
-    const undoing = compensates ? this.#random.fork("compensations") : null;
+    const kinds = workflowKindsOf(seed);
+    if (kinds === null) return;
+    const { hasActs, hasKeyedNodes, hasCompensations, hasMaps, hasSubWorkflows, hasSpawns, isMixed } = kinds;
+    const undoing = hasCompensations ? this.#random.fork("compensations") : null;
     const keys = hasKeyedNodes ? this.#random.fork("keys of nodes") : null;
-    if (hasKeyedNodes) this.#retries = new Retries(this.#clock, this.#random.fork("retries"), this.#server);
-    if (hasNested) this.#retries = new Retries(this.#clock, this.#random.fork("retries"), this.#server);
+    const isBasic = !hasActs && !hasKeyedNodes && !hasSubWorkflows;
+    if (!isBasic) this.#retries = new Retries(this.#clock, this.#random.fork("retries"), this.#server, isMixed);
+    const refers = !isBasic && !hasSubWorkflows;
     const references = this.#random.fork("references");
     const starts = this.#random.fork("starts");
-    if (hasActs) {
-      this.#retries = new Retries(this.#clock, this.#random.fork("retries"), this.#server);
-      this.#planRecurring(count, withinMs, plansEndMs, only, undoing);
-    }
+    if (hasActs) this.#planRecurring(count, withinMs, plansEndMs, only, undoing);
     for (let number = 1; number <= count; number++) {
       const random = this.#random;
       const atMs = random.next() * withinMs;
       const key = `workflow-${number}`;
       const drawn = someGraph(random, key);
-      const referring = hasActs || hasKeyedNodes ? withReferences(references, drawn, key) : drawn;
+      const referring = refers ? withReferences(references, drawn, key) : drawn;
       const undone = undoing === null ? referring : withCompensations(undoing, referring, key);
       const mapped = hasMaps ? withSomeMaps(this.#random.fork(`maps of ${key}`), undone) : undone;
-      if (keys !== null) giveKeys(keys, mapped);
-      const nested = hasNested ? withSubWorkflows(random.fork(`sub-workflows of ${key}`), mapped, key) : mapped;
+      const nested = hasSubWorkflows ? withSubWorkflows(random.fork(`sub-workflows of ${key}`), mapped, key) : mapped;
+      if (keys !== null) giveHandlersKeys(keys, nested, isMixed ? keyOfKind("node") : someKey);
       const graph = hasSpawns ? withSomeSpawns(this.#random.fork(`spawns of ${key}`), nested, key) : nested;
       const timeoutSec = random.chance(0.1) ? random.between(1, 60) : 7_200;
       const cancelAfterMs = random.chance(0.1) ? random.between(0, random.pick([50, 20_000])) : null;
       const start = { timeoutSec, ...(hasActs && someStart(starts, EPOCH_MS + atMs)) };
-      const pauses = hasActs || hasKeyedNodes || hasNested ? somePauses(random.fork(`pauses of ${key}`)) : [];
-      if (hasActs || hasKeyedNodes) {
+      const pauses = isBasic ? [] : somePauses(random.fork(`pauses of ${key}`));
+      if (refers) {
         for (const [node, work] of graph.works.entries()) {
           const waits = waitsOf(random.fork(`waits of ${key} ${node}`), WAIT_MAX_MS);
           // A signal cannot name a map.
           if (graph.nodes[node]?.map === undefined) work.waits = waits;
         }
       }
-      if (hasNested) {
+      if (hasSubWorkflows) {
         const named = graph.nodes.filter((_, node) => graph.nested?.has(node));
-        giveKeys(random.fork(`keys of ${key}`), { nodes: named });
+        giveKeys(random.fork(`keys of ${key}`), named, isMixed ? keyOfKind("sub") : someKey);
       }
       const acts = { key, graph, cancelAfterMs, pauses };
       if (atMs > only.untilMs || !only.isWanted(number)) continue;
@@ -297,14 +272,34 @@ function someStart(random: SeededRandom, atMs: number): Start {
   };
 }
 
-/** Gives some nodes and compensations of a graph concurrency keys, which jobs have too. */
-function giveKeys(random: SeededRandom, { nodes }: Pick<SomeGraph, "nodes">): void {
+/** Gives some nodes of a graph and of its sub-workflows concurrency keys, except nodes that run sub-workflows. */
+function giveHandlersKeys(random: SeededRandom, { nodes, nested = new Map() }: SomeGraph, keyOf: KeyOf): void {
+  giveKeys(
+    random,
+    nodes.filter((_, node) => !nested.has(node)),
+    keyOf,
+  );
+  for (const sub of nested.values()) giveHandlersKeys(random, sub, keyOf);
+}
+
+/** Gives some nodes and their compensations concurrency keys. */
+function giveKeys(random: SeededRandom, nodes: SomeGraph["nodes"], keyOf: KeyOf): void {
   for (const work of nodes.flatMap((node) => (node.compensate === undefined ? [node] : [node, node.compensate]))) {
     if (!random.chance(0.5)) continue;
-    const { concurrencyKey, concurrencyLimit } = someKey(random);
+    const { concurrencyKey, concurrencyLimit } = keyOf(random);
     if (concurrencyKey !== undefined && concurrencyLimit !== undefined)
       Object.assign(work, { concurrencyKey, concurrencyLimit });
   }
+}
+
+type KeyOf = (random: SeededRandom) => Start;
+
+/** Keys that only one kind of work has. A run that has the last place of a key must not wait for a node of its own with the key. */
+function keyOfKind(kind: "node" | "sub"): KeyOf {
+  return (random) => {
+    const number = random.between(1, 4);
+    return { concurrencyKey: `${kind}-${number}`, concurrencyLimit: 1 + (number % 2) };
+  };
 }
 
 /** A concurrency key of workflows, or one that jobs have too. */
@@ -327,9 +322,4 @@ function someTimes(random: SeededRandom, endMs: number): Start {
     maxCatchUp: random.pick([1, 3]),
     ...(random.chance(0.2) && { startWithinSec: random.between(1, 20) }),
   };
-}
-
-/** Whether the servers of a seed write lifecycle events. The first seed stays unchanged. */
-export function hasEvents(seed: number): boolean {
-  return seed % ACTS_EVERY === WITH_EVENTS && seed > WITH_EVENTS;
 }

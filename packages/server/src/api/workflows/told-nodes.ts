@@ -19,8 +19,8 @@ const STATES_MAX = 16;
  * has never been an execution, as far as the client knows.
  */
 export class ToldNodes {
-  readonly #codes: Int32Array;
-  readonly #compensations: Int32Array;
+  #codes: Int32Array;
+  #compensations: Int32Array;
 
   private constructor(codes: Int32Array) {
     this.#codes = codes;
@@ -48,6 +48,7 @@ export class ToldNodes {
   /** Nodes whose states the client does not know, by the times at which the states began; SKIPPED ones last. */
   changes(picture: RunPicture): number[] {
     const { executions, compensations, graph } = picture;
+    this.#grow(graph.nodeCount);
     const at = (node: number) => changedAt(compensations.get(node) ?? executions.get(node) ?? null);
     const changed = Array.from(graph.order).filter(
       (node) =>
@@ -55,6 +56,16 @@ export class ToldNodes {
         isNews(compensationCode(picture, node), this.#compensations[node] as number),
     );
     return changed.sort((a, b) => compare(at(a), at(b)));
+  }
+
+  /** Makes room for the nodes that handlers have added since the last picture. */
+  #grow(count: number): void {
+    if (count <= this.#codes.length) return;
+    const [codes, compensations] = [new Int32Array(count), new Int32Array(count)];
+    codes.set(this.#codes);
+    compensations.set(this.#compensations);
+    this.#codes = codes;
+    this.#compensations = compensations;
   }
 
   tell(picture: RunPicture, node: number): void {

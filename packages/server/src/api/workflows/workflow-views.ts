@@ -43,6 +43,7 @@ export function workflowBody(picture: RunPicture): Workflow {
   const { run, graph } = picture;
   return {
     ...workflowSummary(run, picture.parentNode),
+    nodes: graph.order.length,
     onFailure: graph.onFailure,
     compensate: compensationPolicyOf(picture),
     input: rawOrNull(run.payload === null ? null : submittedText(run.payload)),
@@ -223,5 +224,13 @@ export function graphNode(picture: RunPicture, node: number): WorkflowGraphBody[
   const compensation = stateOfCompensation(picture, node);
   const compensatedBy = nodes[node]?.compensate?.handler ?? null;
   const own = { name, handler, pool, state, compensatedBy, compensation, keptFrom: from };
-  return { ...own, join, allowFailure: graph.allowsFailure(node), dependsOn };
+  return { ...own, join, allowFailure: graph.allowsFailure(node), dependsOn, ...additionOf(picture, node) };
+}
+
+function additionOf(
+  { graph, nodes }: RunPicture,
+  node: number,
+): Pick<WorkflowGraphBody["nodes"][number], "addedBy" | "detached"> {
+  const spawner = graph.spawnerOf(node);
+  return { addedBy: nodes[spawner]?.name ?? null, detached: spawner !== graph.holderOf(node) };
 }

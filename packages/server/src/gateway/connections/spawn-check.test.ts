@@ -80,16 +80,40 @@ describe("the nodes that a handler adds", () => {
     assert.match(refused(node("a b")), /^InvalidSpawn: .*"a b" needs a name/);
     assert.match(refused(node("a"), node("a")), /name of another node/);
     assert.match(refused(node("a", "{")), /no valid definition/);
-    assert.match(refused(node("a", "[]")), /node "a"/);
-    assert.match(refused(node("a", { target: {} })), /node "a": target/);
-    assert.match(refused(node("a", { map: "$input" })), /node "a"/);
+    assert.match(refused(node("a", "[]")), /node "a": it must be object/);
+    assert.match(refused(node("a", { target: {} })), /node "a": target.handler is missing/);
+    assert.match(refused(node("a", { target: 1 })), /node "a": target must be object/);
+    assert.match(refused(node("a", { join: "NONE" })), /node "a": join must be ALL or ANY/);
+    assert.match(refused(node("a", { priority: "URGENT" })), /node "a": priority must be LOW or NORMAL or HIGH/);
+    assert.match(refused(node("a", { priority: 10 })), /node "a": priority must be <= 9/);
+    assert.match(
+      refused(node("a", { retryPolicy: { attempts: 3 } })),
+      /retryPolicy.attempts is no field here: the fields are .*maxAttempts/,
+    );
+    const when = { dependsOn: [{ node: "b", when: "SUCCESS" }] };
+    assert.match(
+      refused(node("a", when)),
+      /node "a": dependsOn\[0\].when must match pattern .*SUCCEEDED\|FAILED\|FINISHED/,
+    );
+    assert.match(refused(node("a", { dependsOn: ["n/b"] })), /dependsOn\[0\] must match pattern .*: name of a node/);
+    assert.match(refused(node("a", { dependsOn: [1] })), /node "a": dependsOn\[0\] must be string/);
+    assert.match(
+      refused(node("a", { map: "$input" })),
+      /node "a": map is no field here: the fields are target, dependsOn/,
+    );
     assert.match(refused(node("a", { compensate: { target: TARGET } })), /node "a"/);
     assert.match(refused(node("a", { retryPolicy: { initialDelayMs: 9, maxDelayMs: 8 } })), /maxDelayMs/);
-    assert.match(refused(node("a", { dependsOn: ["b"] })), /depends on "b", which is no node/);
+    assert.match(refused(node("a", { dependsOn: ["b"] })), /depends on "b", which is no node that the attempt adds/);
     assert.match(refused(node("a", { dependsOn: ["b"] }), node("b", { dependsOn: ["a"] })), /a → b → a/);
     assert.match(refused(node("a", {}, "{")), /no valid payload/);
-    assert.match(refused(node("a", {}, '{"$from":"b"}'), node("b")), /refers to "b", which need not end before it/);
-    assert.match(refused(node("a", {}, '{"$from":"z"}')), /refers to "z", which is no node/);
+    assert.match(
+      refused(node("a", {}, '{"$from":"b"}'), node("b")),
+      /refers to "b", which need not end before it: add it to dependsOn/,
+    );
+    assert.match(
+      refused(node("a", {}, '{"$from":"z"}')),
+      /refers to "z", which is no node that the attempt adds: references take .*[$]spawner/,
+    );
     assert.match(refused(node("a", {}, '{"$item":true}')), /\$item/);
     assert.match(refused(node("a", {}, '{"$results":"b"}'), node("b")), /\$results, and added nodes are no maps/);
     assert.match(refused(node("a", { concurrencyKey: "k" })), /node "a"/);

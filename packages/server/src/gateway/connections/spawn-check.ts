@@ -23,8 +23,11 @@ import { strangers } from "../../domain/workflow/strangers.ts";
 import { encodePartTemplate, SPAWNER, type Template } from "../../ports/references/template.ts";
 import { numberOf, scanningTemplate } from "../../ports/references/template-scan.ts";
 import type { Spawned } from "../../ports/step-messages.ts";
+import { schemaFault } from "./schema-fault.ts";
 
 const schema = Compile(SpawnedNodeDefinition);
+
+const SOURCES = "references take such nodes, $spawner and $input";
 
 /** Fault of the nodes that a handler adds. */
 class Fault extends Error {
@@ -89,9 +92,7 @@ function definitionOf({ name, definition }: SpawnedNode): SpawnedNodeDefinition 
     if (initialDelayMs === undefined || maxDelayMs === undefined || maxDelayMs >= initialDelayMs) return given;
     throw new Fault(`node ${shown}: retryPolicy.maxDelayMs must be at least initialDelayMs`);
   }
-  const [first] = schema.Errors(given);
-  const place = first?.instancePath.slice(1).replaceAll("/", ".") ?? "";
-  throw new Fault(`node ${shown}: ${place === "" ? "it" : place} ${first?.message ?? "is not valid"}`);
+  throw new Fault(`node ${shown}: ${schemaFault(SpawnedNodeDefinition, schema.Errors(given))}`);
 }
 
 /** @throws {Fault} the nodes are no graph */
@@ -111,7 +112,9 @@ function graphOf(nodes: readonly SpawnedNode[], definitions: readonly SpawnedNod
   );
   const result = compileGraph(linked, "FAIL_FAST");
   if ("graph" in result) return result.graph;
-  throw new Fault(result.problems[0]?.text ?? "the nodes are no graph");
+  const [problem] = result.problems;
+  const rest = problem?.kind === "UNKNOWN_PARENT" ? " that the attempt adds. All of them start after its own node" : "";
+  throw new Fault(`${problem?.text ?? "the nodes are no graph"}${rest}`);
 }
 
 /** Compiles the payloads of the nodes that a handler adds. */
@@ -136,7 +139,8 @@ class PayloadCompiler {
     const [stranger] = allSteps(strangers(graph, this.#referrals));
     if (stranger === undefined) return payloads;
     const from = JSON.stringify(this.#nodes[stranger.from]?.name);
-    throw this.#fault(stranger.node, `refers to ${from}, which need not end before it`);
+    const rest = "add it to dependsOn, because only the nodes before a node have results for it";
+    throw this.#fault(stranger.node, `refers to ${from}, which need not end before it: ${rest}`);
   }
 
   #payload(node: number, text: Uint8Array): Uint8Array {
@@ -161,7 +165,7 @@ class PayloadCompiler {
   #source(node: number, name: string): number {
     const from = numberOf(name, this.#numbers);
     if (from === undefined) {
-      throw this.#fault(node, `refers to ${JSON.stringify(name)}, which is no node that the attempt adds`);
+      throw this.#fault(node, `refers to ${JSON.stringify(name)}, which is no node that the attempt adds: ${SOURCES}`);
     }
     if (from >= 0) this.#referrals.set(node, (this.#referrals.get(node) ?? new Set()).add(from));
     return from;

@@ -57,7 +57,7 @@ interface RunAccount {
   mode: string;
   /** State that the run will have when its nodes are compensated; null: they are not. */
   outcome: string | null;
-  /** Modes of the run before and after the newest commit that changed its mode, and that commit. */
+  /** Modes of the run before, during and after the newest commit that changed its row, and that commit. */
   changed: { modes: readonly string[]; in: StoreEvent } | null;
   paused: boolean;
   /** Executions of nodes by name. A node that a retry keeps has the execution of the earlier run. */
@@ -248,10 +248,13 @@ function committed(
 ): void {
   const { asked, applied, outcome } = event;
   const missed = new Set(outcome.missedRuns);
-  for (const { run, mode, paused, outcome } of asked.runs) {
+  for (const { run, mode, paused, outcome, wasRevision, revision } of asked.runs) {
     const account = runs.get(run);
     if (account === undefined || missed.has(run)) continue;
-    account.changed = { modes: [account.mode, mode], in: event };
+    // A run that fails may be asked to end before the commit leaves. Nodes that wait for the failure exist then.
+    const mayHaveFailed = account.mode === "RUNNING" && mode !== "RUNNING" && revision - wasRevision > 1;
+    const between = mayHaveFailed ? ["FAILING"] : [];
+    account.changed = { modes: [account.mode, ...between, mode], in: event };
     Object.assign(account, { mode, paused });
     if (outcome !== undefined) account.outcome = outcome.state;
   }
