@@ -2,7 +2,7 @@ import { type EventRow, type EventSink, eventId, SinkUnavailable } from "@mainsp
 import type { SeededRandom, VirtualClock } from "@mainspring/testkit/time";
 import type { History } from "../history.ts";
 import type { SimProcess } from "../sim-process.ts";
-import { hasEvents } from "./workflows.ts";
+import { hasEvents } from "./workflow-kinds.ts";
 
 /** Seeds from here on have a sink where their servers write lifecycle events. */
 const SINKS_FROM = 110;

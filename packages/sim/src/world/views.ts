@@ -16,7 +16,7 @@ export interface Observation {
 }
 
 /** Known before the world is complete. */
-type Told = Pick<Views, "rules" | "isTelling" | "hasSink">;
+type Told = Required<Pick<Views, "rules" | "isTelling" | "hasSink">>;
 
 /** Data of a simulated world for checkers, besides its history. @param seen called once the world is complete */
 export function viewsOf({ rules, isTelling, hasSink }: Told, seen: () => Observation): Views {

@@ -3,7 +3,7 @@ import { eventId, type LifecycleEvent } from "../../domain/lifecycle-event.ts";
 import { formatInstant, formatInstantOrNull } from "../http/instants.ts";
 
 /** An event in the JSON format of CloudEvents 1.0. */
-function cloudEvent(event: LifecycleEvent): CloudEventBody {
+export function cloudEvent(event: LifecycleEvent): CloudEventBody {
   const { kind, at, node, scheduledAt, createdAt, startedAt, finishedAt, ...rest } = event;
   return {
     specversion: "1.0",
