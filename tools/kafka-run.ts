@@ -11,7 +11,9 @@ const { values } = parseArgs({
     "down-sec": { type: "string", default: "120" },
   },
 });
-const [jobs = 0, dead = 0, kills = 0, downSec = 0] = [values.jobs, values.dead, values.kills, values["down-sec"]].map(Number);
+const [jobs = 0, dead = 0, kills = 0, downSec = 0] = [values.jobs, values.dead, values.kills, values["down-sec"]].map(
+  Number,
+);
 if (![jobs, dead, kills, downSec].every((number) => Number.isInteger(number) && number >= 0) || dead > jobs) {
   console.error(USAGE);
   process.exit(2);

@@ -18,7 +18,10 @@ const POM = join(import.meta.dirname, "kafka-pom.xml");
  */
 export async function kafkaJars(): Promise<string> {
   await requireProgram("java", "default-jre-headless");
-  const name = createHash("sha256").update(await readFile(POM)).digest("hex").slice(0, 16);
+  const name = createHash("sha256")
+    .update(await readFile(POM))
+    .digest("hex")
+    .slice(0, 16);
   const caches = process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache");
   const folder = join(caches, "mainspring-tests", `kafka-${name}`);
   if (!existsSync(folder)) await download(folder);
@@ -44,6 +47,9 @@ async function download(target: string): Promise<void> {
 }
 
 async function requireProgram(name: string, debianPackage: string): Promise<void> {
-  const isThere = await run(name, ["-version"]).then(() => true, () => false);
+  const isThere = await run(name, ["-version"]).then(
+    () => true,
+    () => false,
+  );
   if (!isThere) await installDebianPackage(debianPackage, `Kafka for tests needs ${name}`);
 }

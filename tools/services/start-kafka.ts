@@ -148,7 +148,9 @@ function settingsOf(folder: string, port: number, controllerPort: number): strin
     "broker.session.timeout.ms": 3_000,
     "broker.heartbeat.interval.ms": 500,
   };
-  return Object.entries(settings).map(([name, value]) => `${name}=${value}\n`).join("");
+  return Object.entries(settings)
+    .map(([name, value]) => `${name}=${value}\n`)
+    .join("");
 }
 
 function killAll(): void {

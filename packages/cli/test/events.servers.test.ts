@@ -52,7 +52,8 @@ describe("events over HTTP, on PostgreSQL, with two servers that are killed", ()
       },
     }),
   ];
-  const clientOf = ({ httpUrl }: ServerProcess) => new Client({ url: httpUrl, retryForMs: 60_000, warn: () => undefined });
+  const clientOf = ({ httpUrl }: ServerProcess) =>
+    new Client({ url: httpUrl, retryForMs: 60_000, warn: () => undefined });
   const submitRound = async (client: Client) => {
     const retryPolicy = { maxAttempts: 3, initialDelayMs: 100 };
     const jobs = ["good", "flaky", "bad"].flatMap((handler) =>

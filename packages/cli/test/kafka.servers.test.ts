@@ -10,7 +10,13 @@ const DEAD = 25;
 
 describe("events in Kafka", () => {
   it("are those of the API, although two servers and the broker are killed", async (t) => {
-    const { broker, close } = await kafkaRun({ jobs: JOBS, dead: DEAD, kills: 2, downSec: 0, say: (text) => t.diagnostic(text) });
+    const { broker, close } = await kafkaRun({
+      jobs: JOBS,
+      dead: DEAD,
+      kills: 2,
+      downSec: 0,
+      say: (text) => t.diagnostic(text),
+    });
     t.after(close);
     const ends: string[] = [];
     for await (const { executionId, kind } of endsFrom(broker, "example")) {

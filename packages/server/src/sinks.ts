@@ -14,5 +14,7 @@ export function sinksOf(config: Config, store: Pick<Store, "queries">, runtime: 
     const found = await store.queries.getExecution(tenant, executionId);
     return { payload: found?.payload ?? null, error: found?.error ?? null };
   };
-  return [new KafkaSink({ link: () => openKafkaLink(kafka, "mainspring", runtime), prefix, encode: cloudEvent, details })];
+  return [
+    new KafkaSink({ link: () => openKafkaLink(kafka, "mainspring", runtime), prefix, encode: cloudEvent, details }),
+  ];
 }

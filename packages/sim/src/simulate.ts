@@ -32,11 +32,11 @@ import { RuleChanges, zoneIn } from "./world/rule-changes.ts";
 import { Exchange } from "./world/sim-bus.ts";
 import { LeaseService } from "./world/sim-leases.ts";
 import { SimServer } from "./world/sim-server.ts";
+import { hasSink, SinkSystem } from "./world/sim-sink.ts";
 import { POISON } from "./world/sim-worker.ts";
 import { Spurts } from "./world/spurts.ts";
 import { viewsOf } from "./world/views.ts";
 import { Fleet } from "./world/workers.ts";
-import { hasSink, SinkSystem } from "./world/sim-sink.ts";
 import { hasEvents, Workflows } from "./world/workflows.ts";
 import { Workload } from "./world/workload.ts";
 

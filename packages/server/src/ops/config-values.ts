@@ -171,4 +171,6 @@ export const kafkaBrokers: Parse<KafkaAddress> = (text) =>
 
 /** Parses the beginning of names of topics. */
 export const topicPrefix: Parse<string> = (text) =>
-  /^[A-Za-z0-9._-]{1,100}$/.test(text) ? text : new Unfit("must be up to 100 letters, digits, dots, dashes and underscores");
+  /^[A-Za-z0-9._-]{1,100}$/.test(text)
+    ? text
+    : new Unfit("must be up to 100 letters, digits, dots, dashes and underscores");

@@ -14,8 +14,18 @@ describe("the address of Kafka", () => {
   });
 
   it("is refused if it is no address", () => {
-    const wrong = ["", "a:9092", "http://a:1", "kafka://a", "kafka://a:0", "kafka://a:65536", "kafka://a:1,", "kafka://:1"];
+    const wrong = [
+      "",
+      "a:9092",
+      "http://a:1",
+      "kafka://a",
+      "kafka://a:0",
+      "kafka://a:65536",
+      "kafka://a:1,",
+      "kafka://:1",
+    ];
     const more = ["kafka://me@a:1", "kafka://a:1?tls=yes", "kafka://a:1?sasl=PLAIN", "kafka://me:pw@a:1?sasl=GSSAPI"];
-    for (const text of [...wrong, ...more, "kafka://a:1?ssl=on", "kafka://m%:pw@a:1"]) assert.equal(kafkaAddress(text), null, text);
+    for (const text of [...wrong, ...more, "kafka://a:1?ssl=on", "kafka://m%:pw@a:1"])
+      assert.equal(kafkaAddress(text), null, text);
   });
 });

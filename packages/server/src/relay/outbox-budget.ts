@@ -44,7 +44,9 @@ export class OutboxBudget {
   count(sizes: readonly ShardBytes[], floors: EventPosition): EventPosition {
     const isKept = ({ shard, last }: Counted) => isBefore(floors.get(shard), last);
     // The last entry of a shard stays even if its rows are gone, because it is the position of the next count.
-    const left = this.#counted.filter((one, i) => isKept(one) || !this.#counted.some((other, j) => j > i && other.shard === one.shard));
+    const left = this.#counted.filter(
+      (one, i) => isKept(one) || !this.#counted.some((other, j) => j > i && other.shard === one.shard),
+    );
     this.#counted = [...left, ...sizes];
     let bytes = this.#counted.reduce((sum, one) => sum + (isKept(one) ? one.bytes : 0), 0);
     const upTo = new Map<ShardId, EventRef>();

@@ -51,12 +51,12 @@ import { occurrencesDoNotOverlap } from "./recurring/occurrences-do-not-overlap.
 import { pausesHold } from "./recurring/pauses-hold.ts";
 import { PlanBooks } from "./recurring/plan-books.ts";
 import { plansMoveOn } from "./recurring/plans-move-on.ts";
+import { sinksGetEveryEvent } from "./sinks-get-every-event.ts";
 import { untilItGoesBack } from "./until-it-goes-back.ts";
 import { compensationIsReverse } from "./workflows/compensation-is-reverse.ts";
 import { type Graph, graphsComeOutRight } from "./workflows/graphs-come-out-right.ts";
 import { pausedRunsStartNothing } from "./workflows/paused-runs-start-nothing.ts";
 import { referencesAreTrue } from "./workflows/references-are-true.ts";
-import { sinksGetEveryEvent } from "./sinks-get-every-event.ts";
 
 /** Checkers that continue after the store was restored to an earlier state, because they know what is true then. */
 const GO_ON = new Set([

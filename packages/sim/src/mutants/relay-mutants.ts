@@ -20,7 +20,10 @@ export const relayMutants: readonly Mutant[] = [
     replace: `    await positions.advanceSink(sink.name, this.#cursor.delivered(rows));
     await sink.deliver(rows);`,
     why: "events of a delivery that failed never reach the sink",
-    test: { file: RELAY_TEST, name: "waits longer and longer while the sink or the store is down, and brings everything then" },
+    test: {
+      file: RELAY_TEST,
+      name: "waits longer and longer while the sink or the store is down, and brings everything then",
+    },
   },
   {
     name: "a new sink begins behind the newest row",

@@ -22,8 +22,8 @@ import {
   PoolChanger,
   PoolOrderings,
   passSignal,
-  type Role,
   Relays,
+  type Role,
   RunReader,
   type Runtime,
   Scheduler,
@@ -254,10 +254,20 @@ export class SimServer {
     relays?.start();
   }
 
-  #relays({ store, runtime, log }: Pick<SchedulerDependencies, "store" | "runtime" | "log">, owned: Relaying): Relays | null {
+  #relays(
+    { store, runtime, log }: Pick<SchedulerDependencies, "store" | "runtime" | "log">,
+    owned: Relaying,
+  ): Relays | null {
     const { sink } = this.#context;
     if (sink === null) return null;
-    return new Relays({ sinks: [sink.sink(this.process)], store, runtime, log, owned, maxBytes: Number.MAX_SAFE_INTEGER });
+    return new Relays({
+      sinks: [sink.sink(this.process)],
+      store,
+      runtime,
+      log,
+      owned,
+      maxBytes: Number.MAX_SAFE_INTEGER,
+    });
   }
 
   cancel(executionId: string, shard: number): Promise<void> {

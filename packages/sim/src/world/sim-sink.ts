@@ -53,7 +53,7 @@ export class SinkSystem {
       const late = () => reject(new SinkUnavailable("no answer"));
       // Some deliveries arrive after the server has stopped waiting.
       this.#clock.plan(fate < 0.02 ? PATIENCE_MS + way() : way(), () => {
-        if (this.#isDown || fate > 0.95 && fate < 1) return;
+        if (this.#isDown || (fate > 0.95 && fate < 1)) return;
         run();
         if (fate >= 0.1 || fate < 0.02) this.#clock.plan(way(), () => process.take(resolve));
       });

@@ -42,7 +42,8 @@ const REFUSALS: Record<string, string> = {
   MESSAGE_TOO_LARGE: "let max.message.bytes of the topics be 1 MiB or more",
   RECORD_LIST_TOO_LARGE: "let max.message.bytes of the topics be 1 MiB or more",
   POLICY_VIOLATION: "create the topics yourself, as a policy of the brokers wants them",
-  INVALID_REPLICATION_FACTOR: "create the topics yourself, or set default.replication.factor of the brokers to what they can do",
+  INVALID_REPLICATION_FACTOR:
+    "create the topics yourself, or set default.replication.factor of the brokers to what they can do",
 };
 
 /** Opens a link. It connects with the first call. @throws {SinkRefused} the client does not run here */

@@ -40,7 +40,17 @@ class MemoryKafka {
 }
 
 const event = (kind: LifecycleEvent["kind"], executionId: string): LifecycleEvent => ({
-  ...{ ...NO_EVENT_FIELDS, kind, at: 1, executionId, tenant: "t", pool: "default", handler: "echo", attempt: 1, jobVersion: 1 },
+  ...{
+    ...NO_EVENT_FIELDS,
+    kind,
+    at: 1,
+    executionId,
+    tenant: "t",
+    pool: "default",
+    handler: "echo",
+    attempt: 1,
+    jobVersion: 1,
+  },
 });
 const row = (shard: number, ...events: LifecycleEvent[]): EventRow => ({ shard, epoch: 5, seq: 9, events });
 
@@ -57,7 +67,13 @@ describe("the sink kafka", () => {
     kafka.topics.set("p-job-events", 5);
     const sink = sinkOf(kafka);
     await sink.open();
-    assert.deepEqual(kafka.topics, new Map([["p-job-events", 5], ["p-dead-letters", 3]]));
+    assert.deepEqual(
+      kafka.topics,
+      new Map([
+        ["p-job-events", 5],
+        ["p-dead-letters", 3],
+      ]),
+    );
     await sink.deliver([row(63, event("JobStarted", "x"))]);
     assert.deepEqual(kafka.sent, [
       [
@@ -74,13 +90,16 @@ describe("the sink kafka", () => {
   it("sends dead letters with payload and error, the payload as it was submitted", async () => {
     const kafka = new MemoryKafka();
     await sinkOf(kafka, Buffer.from('{"n":12345678901234567890}')).deliver([row(1, event("JobDeadLettered", "x"))]);
-    assert.deepEqual(kafka.sent.flat().map(({ topic, value }) => [topic, value]), [
-      ["p-job-events", '{"type":"JobDeadLettered","data":{"a":1}}'],
+    assert.deepEqual(
+      kafka.sent.flat().map(({ topic, value }) => [topic, value]),
       [
-        "p-dead-letters",
-        '{"type":"JobDeadLettered","data":{"a":1,"payload":{"n":12345678901234567890},"payloadBytes":26,"error":{"name":"E","message":"x"}}}',
+        ["p-job-events", '{"type":"JobDeadLettered","data":{"a":1}}'],
+        [
+          "p-dead-letters",
+          '{"type":"JobDeadLettered","data":{"a":1,"payload":{"n":12345678901234567890},"payloadBytes":26,"error":{"name":"E","message":"x"}}}',
+        ],
       ],
-    ]);
+    );
     const large = new MemoryKafka();
     await sinkOf(large, Buffer.alloc(LETTER_PAYLOAD_MAX + 1, "1")).deliver([row(1, event("JobDeadLettered", "x"))]);
     const { data } = JSON.parse(large.sent.flat()[1]?.value ?? "");
@@ -102,7 +121,10 @@ describe("the sink kafka", () => {
     const rows = Array.from({ length: 5_000 }, (_, i) => row(1, event("JobStarted", String(i))));
     await sinkOf(kafka).deliver(rows);
     assert.ok(kafka.sent.length > 2);
-    assert.deepEqual(kafka.sent.flat().map(({ headers }) => headers.id), rows.map((_, i) => `${i}/1/JobStarted`));
+    assert.deepEqual(
+      kafka.sent.flat().map(({ headers }) => headers.id),
+      rows.map((_, i) => `${i}/1/JobStarted`),
+    );
   });
 
   it("opens another link after an error, and creates topics that are gone", async () => {

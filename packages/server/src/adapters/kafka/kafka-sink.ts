@@ -2,7 +2,15 @@ import type { LifecycleEvent } from "../../domain/lifecycle-event.ts";
 import { type EventSink, SinkUnavailable } from "../../ports/event-sink.ts";
 import type { EventRow } from "../../ports/store-events.ts";
 import type { KafkaLink, KafkaMessage } from "./kafka-link.ts";
-import { type DeadDetails, type Encode, eventMessage, gapMessage, letterMessage, portions, Target } from "./kafka-messages.ts";
+import {
+  type DeadDetails,
+  type Encode,
+  eventMessage,
+  gapMessage,
+  letterMessage,
+  portions,
+  Target,
+} from "./kafka-messages.ts";
 
 /** Number of partitions of a topic that the server creates. */
 export const PARTITIONS = 3;
@@ -71,7 +79,8 @@ export class KafkaSink implements EventSink {
       for (const topic of missing) await link.create(topic, PARTITIONS);
       const counts = missing.length === 0 ? before : await link.partitions(topics);
       const [events, letters] = topics.map((topic) => new Target(topic, countOf(counts, topic)));
-      if (events === undefined || letters === undefined || this.#isClosed) throw new SinkUnavailable("the sink is closed");
+      if (events === undefined || letters === undefined || this.#isClosed)
+        throw new SinkUnavailable("the sink is closed");
       return { link, events, letters };
     } catch (error) {
       link.close();

@@ -220,12 +220,30 @@ function sinksConformance(scene: () => Scene, write: (shard: ShardId) => Promise
 
   it("keeps the positions of sinks, which only grow", async () => {
     const sinks = scene().store.eventSinks;
-    assert.deepEqual(await sinks.sinkPositions("kafka", [2, 3]), new Map([[2, at(0, 0)], [3, at(0, 0)]]));
-    await sinks.advanceSink("kafka", new Map([[2, at(7, 3)], [9, at(7, 3)]]));
+    assert.deepEqual(
+      await sinks.sinkPositions("kafka", [2, 3]),
+      new Map([
+        [2, at(0, 0)],
+        [3, at(0, 0)],
+      ]),
+    );
+    await sinks.advanceSink(
+      "kafka",
+      new Map([
+        [2, at(7, 3)],
+        [9, at(7, 3)],
+      ]),
+    );
     await sinks.advanceSink("kafka", new Map([[2, at(6, 9)]]));
     await sinks.advanceSink("kafka", new Map([[2, at(7, 4)]]));
     await sinks.advanceSink("other", new Map([[2, at(9, 9)]]));
-    assert.deepEqual(await sinks.sinkPositions("kafka", [2, 9]), new Map([[2, at(7, 4)], [9, at(0, 0)]]));
+    assert.deepEqual(
+      await sinks.sinkPositions("kafka", [2, 9]),
+      new Map([
+        [2, at(7, 4)],
+        [9, at(0, 0)],
+      ]),
+    );
     assert.deepEqual(await sinks.sinkPositions("other", [2]), new Map([[2, at(0, 0)]]));
   });
 
