@@ -29,8 +29,9 @@ export function sinksConformance(scene: () => Scene, write: (shard: ShardId) => 
         [9, at(7, 3)],
       ]),
     );
-    await sinks.advanceSink("kafka", new Map([[2, at(6, 9)]]));
     await sinks.advanceSink("kafka", new Map([[2, at(7, 4)]]));
+    await sinks.advanceSink("kafka", new Map([[2, at(6, 9)]]));
+    await sinks.advanceSink("kafka", new Map([[2, at(7, 2)]]));
     await sinks.advanceSink("other", new Map([[2, at(9, 9)]]));
     assert.deepEqual(
       await sinks.sinkPositions("kafka", [2, 9]),
