@@ -138,7 +138,7 @@ class World {
   readonly #network: Network;
   readonly #leases: LeaseService;
   /** null: events go to no sink. */
-  readonly #sink: SinkSystem | null = null;
+  #sink: SinkSystem | null = null;
   readonly #exchange: Exchange;
   readonly #machines: readonly Machine[];
   /** Random choice of the server to which a worker or a client connects. */
@@ -151,8 +151,7 @@ class World {
     const ledger = new Ledger();
     this.#coverage = new Coverage(ledger);
     const rules = options.tzChanges === true ? { zoneIn, changeovers: () => this.#data.zones.changeovers } : null;
-    const [isTelling, isSinking] = [hasEvents(options.seed), hasSink(options.seed)];
-    const views = viewsOf({ rules, isTelling, hasSink: isSinking }, () => ({
+    const views = viewsOf(rules, options.seed, () => ({
       servers: () => this.#servers(),
       leases: this.#leases,
       data: this.#data,
@@ -168,11 +167,10 @@ class World {
     });
     this.#data = new StoreData({
       now: () => Math.floor(EPOCH_MS + this.#clock.nowMs),
-      isTelling: () => isTelling,
+      isTelling: () => hasEvents(options.seed),
       refuses: ({ result }) => (result !== null && isPoison(result) ? "the store does not hold this" : null),
     });
     this.#data.observe((event) => this.history.wrote(event));
-    if (isSinking) this.#sink = new SinkSystem(this.#clock, this.#random.fork("sink"), this.history);
     this.#network = new Network(this.#clock, this.#random.fork("network"));
     this.#leases = new LeaseService(this.#clock, this.#random.fork("leases"));
     this.#network.observe((what) => this.history.add({ kind: "NETWORK_FAULT", fault: what }));
@@ -220,6 +218,7 @@ class World {
 
   async run(): Promise<void> {
     const { seed, hours, nodes, workers, jobs, waysBack = [], tzChanges = false, only = {} } = this.#options;
+    if (hasSink(seed)) this.#sink = new SinkSystem(this.#clock, this.#random.fork("sink"), this.history);
     this.#limits.start(this.#data);
     if (tzChanges) this.#ruleChanges.start();
     for (const machine of this.#machines) this.#start(machine);

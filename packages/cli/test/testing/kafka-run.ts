@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { Client, type ExecutionSummary, type LifecycleEvent, TerminalError, task, Worker } from "@mainspring/sdk";
+import { systemRuntime } from "@mainspring/server/testing";
 import { startKafka, type TestKafka } from "../../../../tools/services/start-kafka.ts";
 import { startPostgres } from "../../../../tools/services/start-postgres.ts";
 import { assertInOrder, assertLikeTheApi, idsOf, readTopic } from "./kafka-topic.ts";
@@ -82,7 +83,7 @@ async function play(options: KafkaRunOptions, servers: readonly ServerProcess[],
   const executions = await whenFinal(clientOf(0));
   assert.equal(executions.length, jobs);
   say(`${jobs} jobs have ended`);
-  await new Promise((resolve) => setTimeout(resolve, downSec * 1_000));
+  await new Promise<void>((resolve) => systemRuntime().setTimer(downSec * 1_000, resolve));
   await kafka.restart();
   say("the broker is back");
   await compare(clientOf(1), kafka.broker, executions, say);

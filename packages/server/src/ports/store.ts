@@ -3,6 +3,7 @@ import type { Epoch, EpochMs, ExecutionId, Incarnation, JobId, ShardId, WorkerId
 import type { JobDefinition } from "../domain/job.ts";
 import type { Pool } from "../domain/pool.ts";
 import type { RecordedStep } from "../domain/step.ts";
+import type { Retention } from "./retention.ts";
 import type { AddedCommand, Command } from "./store-commands.ts";
 import type { StoreDeadLetters } from "./store-dead-letters.ts";
 import type { StoreEventSinks } from "./store-event-sinks.ts";
@@ -16,6 +17,8 @@ import type { PlanChange, StoreRecurrences } from "./store-recurrences.ts";
 import type { AnyJob, KeyedRun, NewPart, NodeBirth, RunChange, StoreRuns } from "./store-runs.ts";
 import type { StoreSteps } from "./store-steps.ts";
 import type { StoreTimeZones } from "./store-time-zones.ts";
+
+export type { Retention } from "./retention.ts";
 
 /**
  * The source of truth. Every write of an execution goes through `commit`, fenced by its shard's epoch; `submit` only
@@ -370,17 +373,6 @@ export interface InFlightRow {
 export type PoolChange = Pick<Pool, "name"> & Partial<Pool>;
 
 export type RankCursor = Pick<Candidate, "rank" | "id">;
-
-export interface Retention {
-  /** Days for which final executions are kept; MAINSPRING_RETENTION_DAYS. */
-  days: number;
-  /** Days for which dead letters are kept. */
-  deadDays: number;
-  /** Time in ms for which lifecycle events are kept; default: an hour. A row stays longer until every sink has it. */
-  eventsMs?: number;
-  /** Sinks of lifecycle events in the configuration of the node; default: none. */
-  eventSinks?: readonly string[];
-}
 
 /** The store did not answer in time. A requested write may have happened. */
 export class StoreUnavailable extends Error {

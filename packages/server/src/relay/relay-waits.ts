@@ -6,7 +6,7 @@ const LAST_WAIT_MS = 10_000;
 /** Wait in ms after a refusal: only a person can change the cause. */
 const REFUSED_WAIT_MS = 60_000;
 
-/** What a failure of a relay means. */
+/** Consequences of a failure of a relay. */
 export interface Failure {
   waitMs: number;
   /** Whether the failure is worth a line in the log: the first one of its kind since the relay last worked. */

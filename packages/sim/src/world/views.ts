@@ -3,7 +3,9 @@ import type { Views } from "../checkers/all.ts";
 import type { Network } from "./network.ts";
 import type { LeaseService } from "./sim-leases.ts";
 import type { SimServer } from "./sim-server.ts";
+import { hasSink } from "./sim-sink.ts";
 import type { SomeGraph } from "./some-graph.ts";
+import { hasEvents } from "./workflow-kinds.ts";
 
 export interface Observation {
   /** Servers that exist at the moment. */
@@ -15,13 +17,10 @@ export interface Observation {
   graphs: ReadonlyMap<string, SomeGraph>;
 }
 
-/** Known before the world is complete. */
-type Told = Required<Pick<Views, "rules" | "isTelling" | "hasSink">>;
-
 /** Data of a simulated world for checkers, besides its history. @param seen called once the world is complete */
-export function viewsOf({ rules, isTelling, hasSink }: Told, seen: () => Observation): Views {
+export function viewsOf(rules: Views["rules"], seed: number, seen: () => Observation): Views {
   return {
-    ...{ isTelling, hasSink, rules },
+    ...{ isTelling: hasEvents(seed), hasSink: hasSink(seed), rules },
     graphs: () => seen().graphs,
     servers: () =>
       seen()

@@ -3,12 +3,12 @@ import { type LifecycleEvent, NO_EVENT_FIELDS } from "../../domain/lifecycle-eve
 import type { EventRow } from "../../ports/store-events.ts";
 
 /** Instants of the day of the guide. @param time as 08:00:00.000 */
-export function at(time: string): EpochMs {
+function at(time: string): EpochMs {
   return Date.parse(`2026-03-10T${time}Z`);
 }
 
 /** UUIDv7 of an instant. */
-export function idOf(time: EpochMs, number: number): ExecutionId {
+function idOf(time: EpochMs, number: number): ExecutionId {
   const digits = time.toString(16).padStart(12, "0");
   return `${digits.slice(0, 8)}-${digits.slice(8)}-7000-8000-${String(number).padStart(12, "0")}`;
 }

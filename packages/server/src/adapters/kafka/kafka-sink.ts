@@ -13,7 +13,7 @@ import {
 } from "./kafka-messages.ts";
 
 /** Number of partitions of a topic that the server creates. */
-export const PARTITIONS = 3;
+const PARTITIONS = 3;
 
 export interface KafkaSinkOptions {
   /** Opens a link to the cluster. */

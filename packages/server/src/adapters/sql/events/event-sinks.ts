@@ -5,14 +5,14 @@ import { int2s, int8s } from "../connection/arrays.ts";
 import type { Connections, Session, Statement } from "../connection/connections.ts";
 
 /** Names a sink, and registers it for shards where it is new. The order of the shards keeps two nodes from a deadlock. */
-export const NAME_SINK = `
+const NAME_SINK = `
   INSERT INTO event_sinks (sink, shard, epoch, seq, named_at)
   SELECT $1, a.shard, coalesce(f.epoch, 0), coalesce(f.seq, 0), $3
   FROM unnest($2::int2[]) AS a (shard) LEFT JOIN event_floors f ON f.shard = a.shard ORDER BY a.shard
   ON CONFLICT (sink, shard) DO UPDATE SET named_at = greatest(event_sinks.named_at, EXCLUDED.named_at)
   RETURNING shard, epoch, seq`;
 
-export const ADVANCE_SINK = `
+const ADVANCE_SINK = `
   UPDATE event_sinks s SET epoch = a.epoch, seq = a.seq
   FROM unnest($2::int2[], $3::int8[], $4::int8[]) AS a (shard, epoch, seq)
   WHERE s.sink = $1 AND s.shard = a.shard AND (a.epoch, a.seq) > (s.epoch, s.seq)`;

@@ -1,0 +1,10 @@
+export interface Retention {
+  /** Days for which final executions are kept; MAINSPRING_RETENTION_DAYS. */
+  days: number;
+  /** Days for which dead letters are kept. */
+  deadDays: number;
+  /** Time in ms for which lifecycle events are kept; default: an hour. A row stays longer until every sink has it. */
+  eventsMs?: number;
+  /** Sinks of lifecycle events in the configuration of the node; default: none. */
+  eventSinks?: readonly string[];
+}
