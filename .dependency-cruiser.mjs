@@ -1,7 +1,7 @@
 // Import rules between rooms. The layout these rules hold is told in ARCHITECTURE.md.
 
 const server = "^packages/server/src";
-const rooms = `${server}/(api|gateway|scheduler|ops)/`;
+const rooms = `${server}/(api|gateway|relay|scheduler|ops)/`;
 /** Tests, and what stands ready for them. */
 const test = ["[.](test|fixture)[.]ts$", "/(test|testing)/"];
 /** Files of the contract without schemas, and so without TypeBox. */
@@ -56,7 +56,7 @@ export default {
     },
     {
       name: "rooms-are-apart",
-      comment: "api, gateway, scheduler and ops meet in ports, domain and engine only.",
+      comment: "api, gateway, relay, scheduler and ops meet in ports, domain and engine only.",
       severity: "error",
       from: { path: rooms },
       to: { path: rooms, pathNot: `${server}/$1/` },
@@ -66,7 +66,7 @@ export default {
       comment: "An adapter imports ports and domain, never another adapter or a room.",
       severity: "error",
       from: { path: `${server}/adapters/([^/]+)/`, pathNot: test },
-      to: { path: `${server}/(adapters|api|gateway|scheduler|ops|engine)/`, pathNot: `${server}/adapters/$1/` },
+      to: { path: `${server}/(adapters|api|gateway|relay|scheduler|ops|engine)/`, pathNot: `${server}/adapters/$1/` },
     },
     {
       name: "node-composes",

@@ -18,8 +18,11 @@ Configured by the environment, or by the same keys in the JSON file that MAINSPR
   MAINSPRING_HTTP_PEER_CONNECTIONS=8000   HTTP connections that one address may hold
   MAINSPRING_POOLS_MAX=10000         pools that jobs may be submitted to within an hour
   MAINSPRING_RETENTION_DAYS=30       how long final executions are kept
-  MAINSPRING_EVENTS                  api: keeps the events of executions and jobs for GET /v1/events
+  MAINSPRING_EVENTS                  api: keeps the events of executions and jobs for GET /v1/events; kafka: brings them there
   MAINSPRING_EVENTS_KEEP_MIN=60      how many minutes back it keeps them
+  MAINSPRING_EVENTS_MAX_MB=4096      space for events that wait for Kafka while it is down
+  MAINSPRING_KAFKA                   the brokers, as kafka://host:9092,host:9092
+  MAINSPRING_KAFKA_TOPIC_PREFIX=ms.  how the names of topics begin
   MAINSPRING_BUILTIN_WORKER=on       whether it runs the handlers echo, sleep and http by itself
   MAINSPRING_HTTP_ALLOW_PRIVATE      networks that http may reach beyond the internet, as 127.0.0.0/8
   MAINSPRING_WEBHOOK_SECRET          whsec_ and base64: http signs with it by Standard Webhooks

@@ -4,7 +4,8 @@ import type { Epoch, ShardId } from "../domain/ids.ts";
 import { type LifecycleEvent, NO_EVENT_FIELDS } from "../domain/lifecycle-event.ts";
 import { type EventSink, SinkUnavailable } from "../ports/event-sink.ts";
 import { ManualRuntime } from "../ports/manual-runtime.fixture.ts";
-import type { EventRow } from "../ports/store-events.ts";
+import type { EventPosition, EventRow } from "../ports/store-events.ts";
+import { Relays } from "./relays.ts";
 import { SinkRelay } from "./sink-relay.ts";
 
 /** A row with one event. */
@@ -63,25 +64,37 @@ export class RelayScene {
   /** Errors of the next reads. */
   outages: Error[] = [];
 
+  readonly #store = {
+    events: {
+      read: async (after: EventPosition, limit: number, shards: readonly ShardId[] = []) => {
+        this.reads++;
+        const error = this.outages.shift();
+        if (error !== undefined) throw error;
+        return this.table.read(after, limit, new Set(shards));
+      },
+      oldest: async () => this.table.oldest(),
+    },
+    eventSinks: {
+      sinkPositions: async (name: string, shards: readonly ShardId[]) =>
+        this.table.sinkPositions(name, shards, this.runtime.now()),
+      advanceSink: async (name: string, reached: EventPosition) => this.table.advanceSink(name, reached),
+      eventBytes: async (after: EventPosition, shards: readonly ShardId[]) => this.table.eventBytes(after, shards),
+      dropEvents: async (upTo: EventPosition) => this.table.dropUpTo(upTo),
+    },
+  };
+
   relay(sink = this.sink): SinkRelay {
-    const { runtime, table } = this;
-    return new SinkRelay({
-      sink,
-      events: {
-        read: async (after, limit, shards) => {
-          this.reads++;
-          const error = this.outages.shift();
-          if (error !== undefined) throw error;
-          return table.read(after, limit, new Set(shards));
-        },
-        oldest: async () => table.oldest(),
-      },
-      positions: {
-        sinkPositions: async (name, shards) => table.sinkPositions(name, shards, runtime.now()),
-        advanceSink: async (name, reached) => table.advanceSink(name, reached),
-      },
-      ...{ owned: () => this.owned, runtime, log: pino({ level: "silent" }) },
-    });
+    const { events, eventSinks: positions } = this.#store;
+    return new SinkRelay({ sink, events, positions, ...this.#ground });
+  }
+
+  /** Relays of the sink. @param maxBytes limit of the kept events of all shards; a row has 150 */
+  relays(maxBytes: number): Relays {
+    return new Relays({ sinks: [this.sink], store: this.#store, maxBytes, ...this.#ground });
+  }
+
+  get #ground() {
+    return { owned: () => this.owned, runtime: this.runtime, log: pino({ level: "silent" }) };
   }
 
   write(shard: ShardId, epoch: Epoch, seq: number): void {

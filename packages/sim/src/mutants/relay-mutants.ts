@@ -34,6 +34,17 @@ export const relayMutants: readonly Mutant[] = [
     test: { file: RELAY_TEST, name: "brings the rows of the node's shards, soon after a commit" },
   },
   {
+    name: "a new owner begins behind the newest row",
+    file: TABLE,
+    find: "return new Map(shards.map((shard) => [shard, sink.at.get(shard) ?? NONE]));",
+    replace: "return new Map(shards.map((shard) => [shard, this.newest().get(shard) ?? NONE]));",
+    why: "the sink never gets rows that the owner before has not brought",
+    test: {
+      file: RELAY_TEST,
+      name: "stores positions only of acknowledged rows, so the next owner repeats the others",
+    },
+  },
+  {
     name: "a relay keeps its position when the node owns a shard anew",
     file: CURSOR,
     find: "if (owned.get(shard) !== epoch) this.#shards.delete(shard);",

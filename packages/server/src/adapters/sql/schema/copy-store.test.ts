@@ -214,6 +214,7 @@ async function filled(server: TestServer): Promise<pg.ClientConfig> {
     `INSERT INTO outbox VALUES (1, 2, 3, 4, convert_to($1, 'UTF8'), ARRAY[${id}], NULL)`,
     `INSERT INTO event_inbox VALUES (${id}, 1, convert_to($1, 'UTF8'))`,
     "INSERT INTO event_floors VALUES (1, 2, length($1))",
+    "INSERT INTO event_sinks VALUES ($1, 1, 2, 3, 4)",
   ]) {
     await asked(database, statement, [AWKWARD]);
   }
