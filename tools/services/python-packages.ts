@@ -2,12 +2,13 @@ import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rename, rm } from "node:fs/promises";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { installDebianPackage } from "./debian.ts";
 
-/** Folder beside the PostgreSQLs for tests; not part of the repository. */
-const FOLDER = join(import.meta.dirname, "node_modules");
+/** Folder of what tests of this machine have downloaded, for all clones. */
+const FOLDER = join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "mainspring-tests");
 const run = promisify(execFile);
 
 /** Packages of Python that a test needs. */
