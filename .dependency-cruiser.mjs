@@ -74,7 +74,11 @@ export default {
       severity: "error",
       from: {
         path: server,
-        pathNot: [`${server}/adapters/`, `${server}/(index|move-store|node|node-load|parts|sinks|testing)[.]ts$`, ...test],
+        pathNot: [
+          `${server}/adapters/`,
+          `${server}/(index|move-store|node|node-load|parts|sinks|testing)[.]ts$`,
+          ...test,
+        ],
       },
       to: { path: `${server}/adapters/` },
     },
