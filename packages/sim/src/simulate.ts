@@ -228,7 +228,8 @@ class World {
     const recurringEndMs = hours * HOUR_MS + STILL_RECURRING_MS;
     this.#recurring.plan(recurring, hours * HOUR_MS, recurringEndMs, partOf(only, only.recurring));
     this.#workflows.plan(seed, Math.ceil(jobs / 10), hours * HOUR_MS, recurringEndMs, partOf(only, only.workflows));
-    if (this.#hasSpurts) this.#spurts.plan(Math.min(hours * HOUR_MS, only.untilMs ?? Number.POSITIVE_INFINITY));
+    if (this.#options.seed % SPURTS_EVERY === 2)
+      this.#spurts.plan(Math.min(hours * HOUR_MS, only.untilMs ?? Number.POSITIVE_INFINITY));
     if (only.reliableStore !== true) this.#unsettleStore();
     if (only.reliableNetwork !== true) this.#unsettleNetwork();
     this.#faults.start(this.#random.pick([5_000, 20_000, 120_000]), (fault) => only.faults?.has(fault) ?? true);
@@ -248,7 +249,7 @@ class World {
     this.#sink?.calm();
     this.history.add({ kind: "CALM" });
     if (this.#options.seed % CROWDED_EVERY === CROWDED_EVERY - 1) this.#crowd.start();
-    if (this.#hasSpurts) this.#spurts.planLast();
+    if (this.#options.seed % SPURTS_EVERY === 2) this.#spurts.planLast();
     await this.#calm();
     this.#judge(this.#checkers, (checker) => checker.atEnd?.(this.history));
     if (this.#broken !== null) throw this.#broken;
@@ -257,10 +258,7 @@ class World {
   #goBack(copy: Tables): void {
     this.#data.goBack(copy);
     this.#operators.storeWentBack();
-  }
-
-  get #hasSpurts(): boolean {
-    return this.#options.seed % SPURTS_EVERY === 2;
+    this.#workflows.storeWentBack();
   }
 
   async #calm(): Promise<void> {

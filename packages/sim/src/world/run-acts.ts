@@ -31,6 +31,8 @@ export function somePauses(random: SeededRandom): PlannedPause[] {
 export class RunActs {
   readonly #clock: VirtualClock;
   readonly #server: () => SimServer | null;
+  /** Runs whose operator has resumed them and has seen them final. */
+  readonly #seenFinal = new Set<string>();
 
   constructor(clock: VirtualClock, server: () => SimServer | null) {
     this.#clock = clock;
@@ -76,9 +78,16 @@ export class RunActs {
   async #look(run: string): Promise<void> {
     const server = this.#server();
     const view = await server?.store?.queries.getRun("default", run).catch(() => undefined);
-    if (view === null || (view !== undefined && view.finishedAt !== null)) return;
+    if (view === null) return;
+    if (view !== undefined && view.finishedAt !== null) return void this.#seenFinal.add(run);
     if (view?.paused === true) await server?.order("RESUME_RUN", run).catch(() => undefined);
     this.#clock.plan(LOOK_EVERY_MS, () => void this.#look(run));
+  }
+
+  /** Has operators look again at runs that they have seen final, because the store does not know of it any more. */
+  lookAgain(): void {
+    for (const run of this.#seenFinal) this.#clock.plan(LOOK_EVERY_MS, () => void this.#look(run));
+    this.#seenFinal.clear();
   }
 
   /** Sends a request until it is answered. */

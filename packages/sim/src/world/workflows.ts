@@ -86,6 +86,11 @@ export class Workflows {
     return this.#open + (this.#retries?.open ?? 0);
   }
 
+  /** The store was put back: runs that were final may be open and paused again. */
+  storeWentBack(): void {
+    this.#acts.lookAgain();
+  }
+
   /**
    * Plans the workflows of the seed. In some seeds nodes refer to results, some handlers sleep or wait for signals, runs are
    * paused and retried, runs wait for a delay or a concurrency key, and workflows recur; the graphs are drawn alike.
