@@ -42,6 +42,6 @@ describe("mainspring serve", () => {
   it("names the settings that are wrong", async () => {
     const { code, stderr } = await mainspring(["serve"], { env: { MAINSPRING_HTTP: "everywhere" } });
     assert.match(stderr, /^mainspring: MAINSPRING_HTTP /);
-    assert.equal(code, 1);
+    assert.equal(code, 78);
   });
 });
