@@ -23,7 +23,6 @@ import { POLL, POLL_TELLING } from "../commit/poll.ts";
 import { READ_HELD } from "../commit/recover.ts";
 import { READ_STEPS } from "../commit/step-records.ts";
 import type { Purpose } from "../connection/purposes.ts";
-import { READ_INBOX } from "../events/events.ts";
 import * as reads from "../executions/reads.ts";
 import { READ_SIGNALS } from "../executions/signals.ts";
 import { OPEN, OPEN_OF_RECURRING } from "../jobs/locked-job.ts";
@@ -72,7 +71,6 @@ const HOT: HotStatement[] = [
     return [name, "commit", text, /_pkey$/, ...(hasPlans ? ["plans_pkey"] : [])] as HotStatement;
   }),
   ["look_out_telling", "read", POLL_TELLING, /\d_(due_at|lane_rank)_id_idx$/, "plans_due"],
-  ["event_inbox", "read", READ_INBOX, /./],
   ["runs", "read", READ_RUNS, /_pkey$/],
   ["graphs", "read", READ_GRAPHS, /_pkey$/],
   ["results", "read", READ_RESULTS, /_pkey$/],
