@@ -190,7 +190,8 @@ describe("the published packages", () => {
   it("bring compiled code with maps, and no file that is for tests or names a folder of the builder", async () => {
     const project = newcomer?.project ?? assert.fail("there is no project");
     const files = globSync("node_modules/@mainspring/**/*.*", { cwd: project.folder });
-    const known = /([.]js|[.]js[.]map|[.]d[.]ts|[.]proto|[.]mjs|tzdata[.]json|package[.]json|README[.]md)$/;
+    const known =
+      /([.]js|[.]js[.]map|[.]d[.]ts|[.]proto|[.]mjs|tzdata[.]json|clickhouse[/]\d{4}-\w+[.]sql|package[.]json|README[.]md)$/;
     assert.deepEqual(
       files.filter((path) => !known.test(path)),
       [],
