@@ -5,11 +5,17 @@ const RUNS = 100;
 /** Number of runs that are final when a server is stopped. */
 const ENDED_BEFORE = 10;
 
-const WORKFLOW = {
+/** Every tenth run takes so long that it is open when the others have ended. */
+const workflowOf = (index: number) => ({
   name: "two servers",
   nodes: [
     { name: "stock", target: { handler: "count-stock", pool: "workflows" } },
-    { name: "wait", target: { handler: "sleep" }, payload: { ms: 300 }, dependsOn: ["stock"] },
+    {
+      name: "wait",
+      target: { handler: "sleep" },
+      payload: { ms: index % 10 === 0 ? 5_000 : 300 },
+      dependsOn: ["stock"],
+    },
     {
       name: "note",
       target: { handler: "note", pool: "workflows" },
@@ -17,7 +23,7 @@ const WORKFLOW = {
       payload: { text: { $from: "stock", path: ["tea"] } },
     },
   ],
-};
+});
 
 async function outlivesAServer({ folder }: Site): Promise<Finding[]> {
   const cluster = await TestCluster.open();
@@ -31,7 +37,7 @@ async function outlivesAServer({ folder }: Site): Promise<Finding[]> {
     const [, site] = sites as [Site, Site];
     const worker = site.startWorker();
     const submitted = Array.from({ length: RUNS }, (_, index) =>
-      (sites[index % 2] as Site).post<{ workflowId: string }>("/v1/workflows", WORKFLOW),
+      (sites[index % 2] as Site).post<{ workflowId: string }>("/v1/workflows", workflowOf(index)),
     );
     const ids = (await Promise.all(submitted)).map(({ workflowId }) => workflowId);
     await ended(site, ENDED_BEFORE);
