@@ -1,12 +1,11 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync } from "node:fs";
-import { copyFile, mkdir, mkdtemp, readFile, rename, rm } from "node:fs/promises";
-import { homedir } from "node:os";
+import { copyFile, mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import process from "node:process";
 import { promisify } from "node:util";
 import { installDebianPackage } from "./debian.ts";
+import { DOWNLOADS, installOnce } from "./install-once.ts";
 
 const run = promisify(execFile);
 const POM = join(import.meta.dirname, "kafka-pom.xml");
@@ -22,27 +21,21 @@ export async function kafkaJars(): Promise<string> {
     .update(await readFile(POM))
     .digest("hex")
     .slice(0, 16);
-  const caches = process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache");
-  const folder = join(caches, "mainspring-tests", `kafka-${name}`);
-  if (!existsSync(folder)) await download(folder);
+  const folder = join(DOWNLOADS, `kafka-${name}`);
+  await installOnce(folder, download);
   return folder;
 }
 
-async function download(target: string): Promise<void> {
+async function download(fresh: string): Promise<void> {
   await requireProgram("mvn", "maven");
-  await mkdir(join(target, ".."), { recursive: true });
-  const fresh = await mkdtemp(`${target}.new-`);
+  // Maven writes beside its project, so the project is a copy.
+  const project = await mkdtemp(join(tmpdir(), "kafka-pom-"));
   try {
-    // Maven writes beside its project, so the project is a copy.
-    const project = await mkdtemp(`${target}.pom-`);
     await copyFile(POM, join(project, "pom.xml"));
     const output = [`-DoutputDirectory=${fresh}`, "-DincludeScope=runtime"];
     await run("mvn", ["-q", "-B", "dependency:copy-dependencies", ...output], { cwd: project });
+  } finally {
     await rm(project, { recursive: true, force: true });
-    await rename(fresh, target);
-  } catch (cause) {
-    await rm(fresh, { recursive: true, force: true });
-    if (!existsSync(target)) throw cause;
   }
 }
 

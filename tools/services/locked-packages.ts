@@ -1,9 +1,9 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync } from "node:fs";
-import { copyFile, mkdir, mkdtemp, readFile, rename, rm } from "node:fs/promises";
+import { copyFile, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { installOnce } from "./install-once.ts";
 
 const run = promisify(execFile);
 
@@ -18,21 +18,13 @@ export async function lockedPackages(folder: string): Promise<string> {
   const lockfile = await readFile(join(folder, "package-lock.json"));
   const name = createHash("sha256").update(lockfile).digest("hex").slice(0, 16);
   const installed = join(folder, "node_modules", name);
-  if (!existsSync(installed)) await install(folder, installed);
+  await installOnce(installed, (fresh) => install(folder, fresh));
   return join(installed, "node_modules");
 }
 
-async function install(folder: string, target: string): Promise<void> {
-  await mkdir(join(folder, "node_modules"), { recursive: true });
-  const fresh = await mkdtemp(`${target}.new-`);
-  try {
-    for (const file of ["package.json", "package-lock.json"]) await copyFile(join(folder, file), join(fresh, file));
-    await run("npm", ["ci", "--prefix", fresh, "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"], {
-      cwd: fresh,
-    });
-    await rename(fresh, target);
-  } catch (cause) {
-    await rm(fresh, { recursive: true, force: true });
-    if (!existsSync(target)) throw cause;
-  }
+async function install(folder: string, fresh: string): Promise<void> {
+  for (const file of ["package.json", "package-lock.json"]) await copyFile(join(folder, file), join(fresh, file));
+  await run("npm", ["ci", "--prefix", fresh, "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"], {
+    cwd: fresh,
+  });
 }

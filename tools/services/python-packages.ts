@@ -1,14 +1,11 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, rename, rm } from "node:fs/promises";
-import { homedir } from "node:os";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { installDebianPackage } from "./debian.ts";
+import { DOWNLOADS, installOnce } from "./install-once.ts";
 
-/** Folder of what tests of this machine have downloaded, for all clones. */
-const FOLDER = join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "mainspring-tests");
 const run = promisify(execFile);
 
 /** Packages of Python that a test needs. */
@@ -31,23 +28,15 @@ export async function pythonWith({ name, constraints: path, isAlone = false }: P
   const wanted = constraints.split("\n").find((line) => line.startsWith(`${name}==`));
   if (wanted === undefined) throw new Error(`${path} has no version of ${name}`);
   const hash = createHash("sha256").update(constraints).digest("hex").slice(0, 16);
-  const installed = join(FOLDER, `${name}-${hash}`);
+  const installed = join(DOWNLOADS, `${name}-${hash}`);
   const alone = isAlone ? ["--no-deps"] : [];
-  if (!existsSync(installed)) await install(installed, name, ["--constraint", path, ...alone, wanted]);
+  await installOnce(installed, (fresh) => install(fresh, name, ["--constraint", path, ...alone, wanted]));
   return pythonOf(installed);
 }
 
-async function install(target: string, name: string, args: readonly string[]): Promise<void> {
-  await mkdir(FOLDER, { recursive: true });
-  const fresh = await mkdtemp(`${target}.new-`);
-  try {
-    await createVenv(fresh, name);
-    await run(pythonOf(fresh), ["-m", "pip", "install", "--quiet", "--no-compile", ...args]);
-    await rename(fresh, target);
-  } catch (cause) {
-    await rm(fresh, { recursive: true, force: true });
-    if (!existsSync(target)) throw cause;
-  }
+async function install(fresh: string, name: string, args: readonly string[]): Promise<void> {
+  await createVenv(fresh, name);
+  await run(pythonOf(fresh), ["-m", "pip", "install", "--quiet", "--no-compile", ...args]);
 }
 
 /** Debian's python3 alone has neither pip nor venv. */

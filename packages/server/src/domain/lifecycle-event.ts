@@ -1,8 +1,6 @@
 import type { EventKind, ExecutionState, Trigger } from "@mainspring/contract/enums";
-import { type Candidate, isNode } from "./execution.ts";
+import { type AttemptState, type Candidate, type FinalState, isNode } from "./execution.ts";
 import type { EpochMs, ExecutionId, JobId, WorkerId } from "./ids.ts";
-
-export type { EventKind } from "@mainspring/contract/enums";
 
 /**
  * A change in the life of an execution or a job. Its identity is `eventId`, which is the same in every repeat of the event.
@@ -58,6 +56,19 @@ export interface LifecycleEvent {
 export function eventId({ executionId, jobId, attempt, jobVersion, kind, scheduledAt }: LifecycleEvent): string {
   if (executionId !== null) return `${executionId}/${attempt}/${kind}`;
   return kind === "JobSkipped" ? `${jobId}/${scheduledAt}/${kind}` : `${jobId}/v${jobVersion}/${kind}`;
+}
+
+/** Kinds of the events that tell the end of an execution. */
+export const END_KINDS: Readonly<Record<FinalState, EventKind>> = {
+  SUCCEEDED: "JobCompleted",
+  CANCELLED: "JobCancelled",
+  SKIPPED: "JobSkipped",
+  DEAD: "JobDeadLettered",
+};
+
+/** Whether a JobFailed tells the end of an attempt: it counts as failed or lost. After a RELEASED or SUSPENDED one, the execution goes on. */
+export function isFailure(state: AttemptState): boolean {
+  return state === "FAILED" || state === "TIMED_OUT" || state === "WORKER_LOST";
 }
 
 /** Fields that most events do not have, without those that every event has. */

@@ -1,13 +1,6 @@
-import type {
-  AttemptState,
-  Candidate,
-  EndedAttempt,
-  ExecutionError,
-  FinalState,
-  Trigger,
-} from "../domain/execution.ts";
+import type { Candidate, EndedAttempt, ExecutionError, FinalState, Trigger } from "../domain/execution.ts";
 import type { EpochMs, ExecutionId, JobId, ShardId, WorkerId } from "../domain/ids.ts";
-import { type EventKind, eventFields, type LifecycleEvent, NO_EVENT_FIELDS } from "../domain/lifecycle-event.ts";
+import { END_KINDS, eventFields, isFailure, type LifecycleEvent, NO_EVENT_FIELDS } from "../domain/lifecycle-event.ts";
 import type { Skip } from "../domain/recurrence.ts";
 import type { Batch, ShardDraft } from "./batch.ts";
 import type { Assigned, Entry } from "./entry.ts";
@@ -18,18 +11,6 @@ import type { Step } from "./state.ts";
  * Lifecycle events of what a batch writes. The store writes the events of a commit with the commit, and leaves out those of
  * rows that it did not write. So an event needs no confirmation, and no owner repeats one at a takeover.
  */
-
-const END_KINDS: Readonly<Record<FinalState, EventKind>> = {
-  SUCCEEDED: "JobCompleted",
-  CANCELLED: "JobCancelled",
-  SKIPPED: "JobSkipped",
-  DEAD: "JobDeadLettered",
-};
-
-/** Whether the end of an attempt counts as failed or lost. A released or suspended attempt is one that goes on. */
-function isFailure(state: AttemptState): boolean {
-  return state === "FAILED" || state === "TIMED_OUT" || state === "WORKER_LOST";
-}
 
 /** An execution was created. @param shard shard under whose fence the batch creates it */
 export function tellCreated(

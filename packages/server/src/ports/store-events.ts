@@ -32,6 +32,19 @@ export interface EventRef {
   seq: number;
 }
 
+/** Position of a reader of a shard that has no row yet. */
+export const BEFORE_ALL: EventRef = { epoch: 0, seq: 0 };
+
+/** Order of two rows of one shard: negative if the first one was written first, 0 if they are the same. */
+export function compareRefs(a: EventRef, b: EventRef): number {
+  return a.epoch - b.epoch || a.seq - b.seq;
+}
+
+/** Whether one row of a shard comes before another. */
+export function isBefore(a: EventRef, b: EventRef): boolean {
+  return compareRefs(a, b) < 0;
+}
+
 /** Events that one commit has written for a shard. */
 export interface EventRow extends EventRef {
   shard: ShardId;

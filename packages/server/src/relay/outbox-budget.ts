@@ -1,7 +1,7 @@
 import type { Epoch, ShardId } from "../domain/ids.ts";
 import { SHARD_COUNT } from "../domain/ids.ts";
 import type { ShardBytes } from "../ports/store-event-sinks.ts";
-import type { EventPosition, EventRef } from "../ports/store-events.ts";
+import { BEFORE_ALL, type EventPosition, type EventRef, isBefore } from "../ports/store-events.ts";
 
 /** Rows of a shard that were counted together. */
 interface Counted {
@@ -42,7 +42,7 @@ export class OutboxBudget {
    * @returns position up to which rows have to go; empty: none
    */
   count(sizes: readonly ShardBytes[], floors: EventPosition): EventPosition {
-    const isKept = ({ shard, last }: Counted) => isBefore(floors.get(shard), last);
+    const isKept = ({ shard, last }: Counted) => isBefore(floors.get(shard) ?? BEFORE_ALL, last);
     // The last entry of a shard stays even if its rows are gone, because it is the position of the next count.
     const left = this.#counted.filter(
       (one, i) => isKept(one) || !this.#counted.some((other, j) => j > i && other.shard === one.shard),
@@ -59,8 +59,4 @@ export class OutboxBudget {
     }
     return upTo;
   }
-}
-
-function isBefore(a: EventRef | undefined, b: EventRef): boolean {
-  return a === undefined || a.epoch < b.epoch || (a.epoch === b.epoch && a.seq < b.seq);
 }

@@ -1,7 +1,5 @@
 import type { Epoch, ShardId } from "../domain/ids.ts";
-import type { EventPosition, EventRef, EventRow } from "../ports/store-events.ts";
-
-const NOTHING: EventRef = { epoch: 0, seq: 0 };
+import { BEFORE_ALL, type EventPosition, type EventRef, type EventRow, isBefore } from "../ports/store-events.ts";
 
 /** A shard that the node owns: the epoch of the ownership, and the last row that the sink has. */
 interface Followed {
@@ -50,7 +48,7 @@ export class RelayCursor {
   gaps(floors: EventPosition): EventRow[] {
     const gaps: EventRow[] = [];
     for (const [shard, { at }] of this.#shards) {
-      const floor = floors.get(shard) ?? NOTHING;
+      const floor = floors.get(shard) ?? BEFORE_ALL;
       if (isBefore(at, floor)) gaps.push({ shard, ...floor, events: [], droppedAfter: at });
     }
     return gaps;
@@ -61,14 +59,10 @@ export class RelayCursor {
     const reached = new Map<ShardId, EventRef>();
     for (const { shard, epoch, seq } of rows) {
       const ref = { epoch, seq };
-      if (isBefore(reached.get(shard) ?? NOTHING, ref)) reached.set(shard, ref);
+      if (isBefore(reached.get(shard) ?? BEFORE_ALL, ref)) reached.set(shard, ref);
       const followed = this.#shards.get(shard);
       if (followed !== undefined && isBefore(followed.at, ref)) followed.at = ref;
     }
     return reached;
   }
-}
-
-function isBefore(a: EventRef, b: EventRef): boolean {
-  return a.epoch < b.epoch || (a.epoch === b.epoch && a.seq < b.seq);
 }

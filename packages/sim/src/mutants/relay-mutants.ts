@@ -28,16 +28,16 @@ export const relayMutants: readonly Mutant[] = [
   {
     name: "a new sink begins behind the newest row",
     file: TABLE,
-    find: "if (!sink.at.has(shard)) sink.at.set(shard, this.#floors.get(shard) ?? NONE);",
-    replace: "if (!sink.at.has(shard)) sink.at.set(shard, this.newest().get(shard) ?? NONE);",
+    find: "if (!sink.at.has(shard)) sink.at.set(shard, this.#floors.get(shard) ?? BEFORE_ALL);",
+    replace: "if (!sink.at.has(shard)) sink.at.set(shard, this.newest().get(shard) ?? BEFORE_ALL);",
     why: "the sink lacks events that were kept before a node first named it",
     test: { file: RELAY_TEST, name: "brings the rows of the node's shards, soon after a commit" },
   },
   {
     name: "a new owner begins behind the newest row",
     file: TABLE,
-    find: "return new Map(shards.map((shard) => [shard, sink.at.get(shard) ?? NONE]));",
-    replace: "return new Map(shards.map((shard) => [shard, this.newest().get(shard) ?? NONE]));",
+    find: "return new Map(shards.map((shard) => [shard, sink.at.get(shard) ?? BEFORE_ALL]));",
+    replace: "return new Map(shards.map((shard) => [shard, this.newest().get(shard) ?? BEFORE_ALL]));",
     why: "the sink never gets rows that the owner before has not brought",
     test: {
       file: RELAY_TEST,

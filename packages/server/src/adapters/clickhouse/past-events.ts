@@ -1,5 +1,6 @@
 import type { AttemptState, ExecutionState, Trigger } from "@mainspring/contract/enums";
-import { type LifecycleEvent, NO_EVENT_FIELDS } from "../../domain/lifecycle-event.ts";
+import { isFinal } from "../../domain/execution.ts";
+import { END_KINDS, isFailure, type LifecycleEvent, NO_EVENT_FIELDS } from "../../domain/lifecycle-event.ts";
 
 /** A final execution as the lists of the HTTP API show it. Instants are texts in ISO 8601. */
 export interface PastExecution {
@@ -42,15 +43,6 @@ interface PastAttempt {
   error: { name: string } | null;
 }
 
-type End = "SUCCEEDED" | "CANCELLED" | "SKIPPED" | "DEAD";
-
-const END_KINDS: Readonly<Record<End, LifecycleEvent["kind"]>> = {
-  SUCCEEDED: "JobCompleted",
-  CANCELLED: "JobCancelled",
-  SKIPPED: "JobSkipped",
-  DEAD: "JobDeadLettered",
-};
-
 /** Whether the summary of an execution does not tell all of its events. */
 export function needsDetail({ state, attempt }: PastExecution): boolean {
   return attempt > 1 || (attempt === 1 && state !== "SUCCEEDED") || state === "DEAD";
@@ -66,7 +58,7 @@ export function pastEvents(past: PastExecution, detail: PastDetail | null): Life
     ...{ ...fieldsOf(past), kind: "JobCreated", at: ms(createdAt), trigger: past.trigger, createdAt: ms(createdAt) },
     ...{ state: "PENDING", failures: 0, lost: 0 },
   };
-  if (!isEnd(state) || past.finishedAt === null) return [created];
+  if (!isFinal(state) || past.finishedAt === null) return [created];
   const attempts = detail?.attempts ?? onlyAttempt(past, past.finishedAt);
   const last = attempts.at(-1);
   const ended = last?.attempt === past.attempt && !isGoingOn(last.state) ? last : null;
@@ -89,7 +81,7 @@ function attemptEvents(past: PastExecution, of: PastAttempt, all: readonly PastA
   if (own.startedAt !== null) {
     events.push({ ...own, ...budgetsAfter(before), kind: "JobStarted", at: own.startedAt, state: "RUNNING" });
   }
-  if (state === "FAILED" || state === "TIMED_OUT" || state === "WORKER_LOST") {
+  if (isFailure(state)) {
     const after = { ...budgetsAfter([...before, of]), state: isLast ? past.state : "PENDING" } as const;
     const end = { at: ms(finishedAt), finishedAt: ms(finishedAt), reason: state, errorName: error?.name ?? null };
     events.push({ ...own, ...after, ...end, kind: "JobFailed" });
@@ -118,10 +110,6 @@ function fieldsOf(past: PastExecution): Omit<LifecycleEvent, "kind" | "at"> {
     ...{ ...NO_EVENT_FIELDS, executionId, tenant, pool, handler, jobVersion, failures, lost },
     ...{ jobId: isOfNode ? null : jobId, workflowId: isOfNode ? jobId : null, scheduledAt: ms(past.scheduledAt) },
   };
-}
-
-function isEnd(state: ExecutionState): state is End {
-  return state in END_KINDS;
 }
 
 /** Whether an execution goes on after an attempt that ended in this way. */

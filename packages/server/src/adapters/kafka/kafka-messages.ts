@@ -1,6 +1,6 @@
 import type { ShardId } from "../../domain/ids.ts";
 import { eventId, type LifecycleEvent } from "../../domain/lifecycle-event.ts";
-import type { EventRow } from "../../ports/store-events.ts";
+import { BEFORE_ALL, type EventRow } from "../../ports/store-events.ts";
 import type { KafkaMessage } from "./kafka-link.ts";
 
 /** Bytes of a payload from which on a dead letter leaves it out: brokers take messages up to 1 MiB by default. */
@@ -48,7 +48,7 @@ export function letterMessage(
 
 /** Message that tells of rows which the store has removed before they were sent. */
 export function gapMessage(row: EventRow, to: Target): KafkaMessage {
-  const { shard, epoch, seq, droppedAfter: after = { epoch: 0, seq: 0 } } = row;
+  const { shard, epoch, seq, droppedAfter: after = BEFORE_ALL } = row;
   const id = `shard-${shard}/${epoch}-${seq}/EventsDropped`;
   const data = { shard, after, last: { epoch, seq } };
   const head = { specversion: "1.0", id, source: "/mainspring", type: "EventsDropped", subject: `shard-${shard}` };

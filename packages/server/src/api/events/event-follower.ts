@@ -1,11 +1,11 @@
 import type { ShardId } from "../../domain/ids.ts";
 import type { LifecycleEvent } from "../../domain/lifecycle-event.ts";
-import type { EventPosition, EventRef, EventRow } from "../../ports/store-events.ts";
+import { type EventPosition, type EventRef, type EventRow, isBefore } from "../../ports/store-events.ts";
 import type { Turns } from "../../ports/turns.ts";
 import type { EventStream } from "../executions/event-stream.ts";
 import { eventLines } from "./cloud-event.ts";
 import { type EventFeed, PAGE_ROWS } from "./event-feed.ts";
-import { covers, encodePosition, isBefore } from "./position-token.ts";
+import { covers, encodePosition } from "./position-token.ts";
 
 /** Number of characters that a follower writes at once. */
 const CHUNK_CHARS = 32 * 1024;

@@ -2,14 +2,20 @@ import { pino } from "pino";
 import { systemRuntime } from "../../adapters/system/system-runtime.ts";
 import type { ShardId } from "../../domain/ids.ts";
 import type { LifecycleEvent } from "../../domain/lifecycle-event.ts";
-import type { EventPosition, EventRef, EventRow, StoreEvents } from "../../ports/store-events.ts";
+import {
+  BEFORE_ALL,
+  type EventPosition,
+  type EventRef,
+  type EventRow,
+  isBefore,
+  type StoreEvents,
+} from "../../ports/store-events.ts";
 import { Turns } from "../../ports/turns.ts";
 import { countingMetrics } from "../api.fixture.ts";
 import { StreamSeats } from "../executions/stream-seats.ts";
 import { createHttpApp } from "../http/http-app.ts";
 import { EventFeed } from "./event-feed.ts";
 import { lifecycleEventsRoute } from "./lifecycle-events-route.ts";
-import { isBefore } from "./position-token.ts";
 
 export const AT = Date.UTC(2030, 0, 31, 9, 30);
 
@@ -55,8 +61,8 @@ export class MemoryEvents implements StoreEvents {
   async read(after: EventPosition, limit: number): Promise<EventRow[] | null> {
     if (this.outage !== null) throw this.outage;
     this.reads++;
-    for (const [shard, removed] of this.#removed) if (isBehind(after.get(shard), removed)) return null;
-    const rows = this.#rows.filter((row) => isBehind(after.get(row.shard), row));
+    for (const [shard, removed] of this.#removed) if (isBefore(after.get(shard) ?? BEFORE_ALL, removed)) return null;
+    const rows = this.#rows.filter((row) => isBefore(after.get(row.shard) ?? BEFORE_ALL, row));
     if (this.isDescending) rows.sort((a, b) => b.shard - a.shard);
     return rows.slice(0, Math.min(limit, this.pageRows));
   }
@@ -72,10 +78,6 @@ export class MemoryEvents implements StoreEvents {
   async readInbox(): Promise<never[]> {
     return [];
   }
-}
-
-function isBehind(known: EventRef | undefined, row: EventRef): boolean {
-  return known === undefined || isBefore(known, row);
 }
 
 /** A server with the route of events alone. */

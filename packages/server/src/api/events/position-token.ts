@@ -1,6 +1,6 @@
 import { EVENT_POSITION_CHARS_MAX } from "@mainspring/contract/limits";
 import { SHARD_COUNT } from "../../domain/ids.ts";
-import type { EventPosition, EventRef } from "../../ports/store-events.ts";
+import { type EventPosition, type EventRef, isBefore } from "../../ports/store-events.ts";
 import { ProblemError, problem } from "../http/errors.ts";
 
 /**
@@ -85,9 +85,4 @@ export function covers(position: EventPosition, other: EventPosition): boolean {
     if (own === undefined || isBefore(own, ref)) return false;
   }
   return true;
-}
-
-/** Whether one row of a shard comes before another. */
-export function isBefore(a: EventRef, b: EventRef): boolean {
-  return a.epoch < b.epoch || (a.epoch === b.epoch && a.seq < b.seq);
 }

@@ -1,6 +1,13 @@
 import { type EpochMs, SHARD_COUNT, type ShardId } from "../../../domain/ids.ts";
 import { type ShardBytes, SINK_KEPT_MS } from "../../../ports/store-event-sinks.ts";
-import type { EventPosition, EventRef, EventRow, InboxRef } from "../../../ports/store-events.ts";
+import {
+  BEFORE_ALL,
+  compareRefs,
+  type EventPosition,
+  type EventRef,
+  type EventRow,
+  type InboxRef,
+} from "../../../ports/store-events.ts";
 import type { InboxEvents } from "../../../ports/told-events.ts";
 import { byText } from "../sorted-list.ts";
 
@@ -14,8 +21,6 @@ interface Sink {
   at: Map<ShardId, EventRef>;
   namedAt: EpochMs;
 }
-
-const NONE: EventRef = { epoch: 0, seq: 0 };
 
 /** Kept lifecycle events, and the inbox of those that owners of shards have yet to keep. */
 export class EventTable {
@@ -49,7 +54,7 @@ export class EventTable {
   keep(row: EventRow, writtenAt: EpochMs): void {
     const rows = this.#rows.get(row.shard) ?? [];
     rows.push({ row, writtenAt });
-    rows.sort((a, b) => compare(a.row, b.row));
+    rows.sort((a, b) => compareRefs(a.row, b.row));
     this.#rows.set(row.shard, rows);
   }
 
@@ -57,12 +62,12 @@ export class EventTable {
   read(after: EventPosition, limit: number, shards: ReadonlySet<ShardId> | null): EventRow[] | null {
     const isAsked = (shard: ShardId) => shards === null || shards.has(shard);
     for (const [shard, floor] of this.#floors)
-      if (isAsked(shard) && compare(after.get(shard) ?? NONE, floor) < 0) return null;
+      if (isAsked(shard) && compareRefs(after.get(shard) ?? BEFORE_ALL, floor) < 0) return null;
     const perShard = Math.ceil(limit / (shards?.size ?? SHARD_COUNT));
     const found = [...this.#rows].flatMap(([shard, rows]) => {
       if (!isAsked(shard)) return [];
-      const position = after.get(shard) ?? NONE;
-      return rows.filter(({ row }) => compare(row, position) > 0).slice(0, perShard);
+      const position = after.get(shard) ?? BEFORE_ALL;
+      return rows.filter(({ row }) => compareRefs(row, position) > 0).slice(0, perShard);
     });
     return found.slice(0, limit).map(({ row }) => ({ ...row, events: [...row.events] }));
   }
@@ -123,8 +128,8 @@ export class EventTable {
     const sink = this.#sinks.get(name) ?? { at: new Map<ShardId, EventRef>(), namedAt: now };
     this.#sinks.set(name, sink);
     sink.namedAt = Math.max(sink.namedAt, now);
-    for (const shard of shards) if (!sink.at.has(shard)) sink.at.set(shard, this.#floors.get(shard) ?? NONE);
-    return new Map(shards.map((shard) => [shard, sink.at.get(shard) ?? NONE]));
+    for (const shard of shards) if (!sink.at.has(shard)) sink.at.set(shard, this.#floors.get(shard) ?? BEFORE_ALL);
+    return new Map(shards.map((shard) => [shard, sink.at.get(shard) ?? BEFORE_ALL]));
   }
 
   /** See StoreEventSinks. */
@@ -132,15 +137,15 @@ export class EventTable {
     const at = this.#sinks.get(name)?.at;
     for (const [shard, ref] of reached) {
       const known = at?.get(shard);
-      if (known !== undefined && compare(ref, known) > 0) at?.set(shard, ref);
+      if (known !== undefined && compareRefs(ref, known) > 0) at?.set(shard, ref);
     }
   }
 
   /** See StoreEventSinks.eventBytes. A row has 100 bytes and 50 for each event. */
   eventBytes(after: EventPosition, shards: readonly ShardId[]): ShardBytes[] {
     return shards.flatMap((shard) => {
-      const position = after.get(shard) ?? NONE;
-      const rows = (this.#rows.get(shard) ?? []).filter(({ row }) => compare(row, position) > 0);
+      const position = after.get(shard) ?? BEFORE_ALL;
+      const rows = (this.#rows.get(shard) ?? []).filter(({ row }) => compareRefs(row, position) > 0);
       const last = rows.at(-1)?.row;
       const bytes = rows.reduce((sum, { row }) => sum + 100 + 50 * row.events.length, 0);
       return last === undefined ? [] : [{ shard, bytes, last: { epoch: last.epoch, seq: last.seq } }];
@@ -152,10 +157,10 @@ export class EventTable {
     let dropped = 0;
     for (const [shard, last] of upTo) {
       const rows = this.#rows.get(shard) ?? [];
-      const left = rows.filter(({ row }) => compare(row, last) > 0);
+      const left = rows.filter(({ row }) => compareRefs(row, last) > 0);
       dropped += rows.length - left.length;
       this.#rows.set(shard, left);
-      if (compare(this.#floors.get(shard) ?? NONE, last) < 0) this.#floors.set(shard, last);
+      if (compareRefs(this.#floors.get(shard) ?? BEFORE_ALL, last) < 0) this.#floors.set(shard, last);
     }
     return dropped;
   }
@@ -163,12 +168,8 @@ export class EventTable {
   #isEverywhere(row: EventRow): boolean {
     for (const { at } of this.#sinks.values()) {
       const known = at.get(row.shard);
-      if (known !== undefined && compare(known, row) < 0) return false;
+      if (known !== undefined && compareRefs(known, row) < 0) return false;
     }
     return true;
   }
-}
-
-function compare(a: EventRef, b: EventRef): number {
-  return a.epoch - b.epoch || a.seq - b.seq;
 }
