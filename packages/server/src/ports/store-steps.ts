@@ -6,13 +6,13 @@ import type { SignalCommand } from "./store-commands.ts";
 export interface StoreSteps {
   /**
    * All records of these executions, in the order in which they were made. Executions without a record are left out.
-   * @param ids at most 1_000
+   * @param ids at most 1_000; an id may occur more than once
    */
   read(ids: readonly ExecutionId[]): Promise<Map<ExecutionId, RecordedStep[]>>;
   /**
    * Signals of these executions that no step has consumed, in the order in which they were accepted. Executions without
    * such a signal are left out.
-   * @param ids at most 1_000
+   * @param ids at most 1_000; an id may occur more than once
    */
   readSignals(ids: readonly ExecutionId[]): Promise<Map<ExecutionId, Signal[]>>;
   /**

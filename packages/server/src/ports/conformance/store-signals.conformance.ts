@@ -36,6 +36,19 @@ export function signalsConformance(scene: () => Scene): void {
       ...change,
     });
 
+  it("reads the signals and records of an execution once, although its id occurs twice", async () => {
+    const { steps } = scene().store;
+    const job = await scene().submitted();
+    const other = await scene().submitted();
+    await add(job, signalOf("first", { at: 500 }));
+    await add(job, signalOf("second", { at: 600 }));
+    await scene().applied(job.shard, { steps: [result(job)] });
+    const ids = (await open(job, other, job)).get(job.executionId)?.map(({ id }) => id);
+    assert.deepEqual(ids, [signalOf("first").id, signalOf("second").id]);
+    const records = (await steps.read([job.executionId, other.executionId, job.executionId])).get(job.executionId);
+    assert.equal(records?.length, 1);
+  });
+
   it("gives the records and the open signals to an execution that repeats this one, where that is asked for", async () => {
     const { jobs, steps, load } = scene().store;
     const job = await scene().submitted();

@@ -5,7 +5,7 @@ import type { StoreSteps } from "../../../ports/store-steps.ts";
 import { byteas, int2s, int4s, int8s, texts, uuids } from "../connection/arrays.ts";
 import { STEP_KIND_CODES, STEPS_MARK_CODES, stepKindOf } from "../connection/codes.ts";
 import type { Connections } from "../connection/connections.ts";
-import { addSignal, readSignals } from "../executions/signals.ts";
+import { addSignal, chunksOf, readSignals } from "../executions/signals.ts";
 import type { RaisedLevels } from "./raised-levels.ts";
 
 /** Parts of the commit statement for ticks in which handlers make records (see commit-statement.ts), and their read. */
@@ -65,9 +65,6 @@ export const READ_STEPS = `
   SELECT s.execution_id, s.name, s.kind, s.attempt, s.number, s.at, s.data FROM (SELECT unnest($1::uuid[]) AS id) w
   JOIN execution_steps s ON s.execution_id = w.id ORDER BY s.execution_id, s.attempt, s.number, s.name`;
 
-/** Number of executions that one statement reads. Each of them has at most 4 MiB of records. */
-const CHUNK = 8;
-
 type StepRow = [
   executionId: ExecutionId,
   name: string,
@@ -87,8 +84,7 @@ export function steps(db: Connections, levels: RaisedLevels): StoreSteps {
     },
     read: async (ids) => {
       const found = new Map<ExecutionId, RecordedStep[]>();
-      for (let from = 0; from < ids.length; from += CHUNK) {
-        const values = [uuids(ids.slice(from, from + CHUNK), (id) => id)];
+      for (const values of chunksOf(ids)) {
         for (const row of await db.run("read", { name: "read_steps", text: READ_STEPS, values }))
           addTo(found, row as StepRow);
       }

@@ -69,16 +69,27 @@ export const READ_SIGNALS = `
   SELECT s.execution_id, s.id, s.name, s.data, s.at FROM (SELECT unnest($1::uuid[]) AS id) w
   JOIN signals s ON s.execution_id = w.id WHERE s.taken_by IS NULL ORDER BY s.execution_id, s.at`;
 
-/** Number of executions that one statement reads. Each of them has at most 4 MiB of signals. */
+/** Number of executions that one statement reads. Each of them has at most 4 MiB of signals, and of records. */
 const CHUNK = 8;
+
+/**
+ * Values of the statements that read the signals or the records of these executions. An execution that occurs twice is
+ * read once: its statement would bring each signal twice, and two steps would consume one signal.
+ */
+export function chunksOf(ids: readonly ExecutionId[]): [string][] {
+  const distinct = [...new Set(ids)];
+  const chunks: [string][] = [];
+  for (let from = 0; from < distinct.length; from += CHUNK)
+    chunks.push([uuids(distinct.slice(from, from + CHUNK), (id) => id)]);
+  return chunks;
+}
 
 type SignalRow = [executionId: ExecutionId, id: string, name: string, data: Uint8Array | null, at: EpochMs];
 
 /** See StoreSteps.readSignals. */
 export async function readSignals(db: Connections, ids: readonly ExecutionId[]): Promise<Map<ExecutionId, Signal[]>> {
   const found = new Map<ExecutionId, Signal[]>();
-  for (let from = 0; from < ids.length; from += CHUNK) {
-    const values = [uuids(ids.slice(from, from + CHUNK), (id) => id)];
+  for (const values of chunksOf(ids)) {
     for (const row of await db.run("read", { name: "read_signals", text: READ_SIGNALS, values })) {
       const [executionId, id, name, data, at] = row as SignalRow;
       const signals = found.get(executionId) ?? [];
