@@ -2,19 +2,20 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { endsFrom } from "../../../examples/kafka-ends.ts";
 import { mainspring } from "./testing/command.ts";
-import { kafkaRun } from "./testing/kafka-run.ts";
+import { eventsRun } from "./testing/events-run.ts";
 import { FREE } from "./testing/server.ts";
 
 const JOBS = 500;
 const DEAD = 25;
 
-describe("events in Kafka", () => {
+describe("events in Kafka and ClickHouse", () => {
   it("are those of the API, although two servers and the broker are killed", async (t) => {
-    const { broker, close } = await kafkaRun({
+    const { broker, close } = await eventsRun({
       jobs: JOBS,
       dead: DEAD,
       kills: 2,
       downSec: 0,
+      rate: 0,
       say: (text) => t.diagnostic(text),
     });
     t.after(close);
