@@ -23,6 +23,7 @@ export const FIGURES = {
   readyMs: { title: "all ready after ms", digits: 0, better: "less" },
   statementsPerSec: { title: "statements/s", digits: 1, better: "less" },
   cpuPercent: { title: "CPU %", digits: 2, better: "less" },
+  restCpuPercent: { title: "CPU % without them", digits: 2, better: "less" },
   residentMiB: { title: "memory MiB", digits: 0, better: "less" },
   growthMiB: { title: "memory growth MiB", digits: 1, better: "less" },
   slotsInUse: { title: "slots in use", digits: 0, better: "less" },

@@ -6,6 +6,7 @@ import { drain } from "./drain.ts";
 import { embedded } from "./embedded.ts";
 import { fleet } from "./fleet.ts";
 import { flows } from "./flows.ts";
+import { followers } from "./followers.ts";
 import { idle } from "./idle.ts";
 import { midnight } from "./midnight.ts";
 import { payload } from "./payload.ts";
@@ -38,6 +39,7 @@ export const SCENARIOS: readonly Scenario[] = [
   crash,
   fleet,
   idle,
+  followers,
   embedded,
   cluster,
   recurringRest,

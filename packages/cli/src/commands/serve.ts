@@ -16,6 +16,7 @@ Configured by the environment, or by the same keys in the JSON file that MAINSPR
   MAINSPRING_CLUSTER_SECRET          nodes of a cluster prove it to each other; the same on all
   MAINSPRING_CLUSTER_SECRET_ALSO     a second one that is valid too, while the secret is changed
   MAINSPRING_HTTP_PEER_CONNECTIONS=8000   HTTP connections that one address may hold
+  MAINSPRING_STREAMS_MAX=1000        event streams that clients may have open
   MAINSPRING_POOLS_MAX=10000         pools that jobs may be submitted to within an hour
   MAINSPRING_RETENTION_DAYS=30       how long final executions are kept
   MAINSPRING_EVENTS                  api: keeps the events of executions and jobs for GET /v1/events; kafka: brings them there

@@ -84,6 +84,7 @@ export interface ApiDependencies {
   config: ApiKeys & {
     httpLimits?: Partial<HttpLimits>;
     retentionDays?: number;
+    streamsMax?: number;
     poolsMax?: number;
     logUrl?: string | null;
   };
@@ -111,7 +112,7 @@ export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
     written: () => feed?.hint(),
   });
   const live = new LiveView(bus, inbox, runtime);
-  const seats = new StreamSeats();
+  const seats = new StreamSeats(config.streamsMax);
   const followers = new Followers({ bus, runtime, live, seats });
   const reader = new ExecutionReader(store.queries, live, waiters, runtime);
   const runs = new RunReader(store, live);

@@ -37,6 +37,7 @@ describe("the configuration", () => {
       clusterSecret: null,
       clusterSecretAlso: null,
       httpLimits: { peerConnections: 8_000 },
+      streamsMax: 1_000,
       poolsMax: 10_000,
       stopDelaySec: 0,
       retentionDays: 30,

@@ -46,6 +46,8 @@ export interface Config {
   /** Second valid cluster secret, for the time of a change; null: none. */
   clusterSecretAlso: string | null;
   httpLimits: HttpBounds;
+  /** Largest number of event streams at once. */
+  streamsMax: number;
   /** Largest number of pools that may get jobs at this node within an hour. */
   poolsMax: number;
   /** Time for which a node that is told to stop still serves while /readyz answers 503, in seconds. */
@@ -157,6 +159,11 @@ const KEYS = {
     wholeNumber(1, 12_000),
     "8000",
     "how many of the 12000 HTTP connections one address may hold; behind a proxy, where all clients have its address, set 12000",
+  ),
+  MAINSPRING_STREAMS_MAX: key(
+    wholeNumber(1, 11_000),
+    "1000",
+    "how many event streams clients may have open at this node; each is one of its 12000 HTTP connections",
   ),
   MAINSPRING_POOLS_MAX: key(
     wholeNumber(1, 1_000_000),
@@ -324,6 +331,7 @@ function configOf(values: Values, warnings: string[]): Config {
     clusterSecret: values.MAINSPRING_CLUSTER_SECRET,
     clusterSecretAlso: values.MAINSPRING_CLUSTER_SECRET_ALSO,
     httpLimits: { peerConnections: values.MAINSPRING_HTTP_PEER_CONNECTIONS },
+    streamsMax: values.MAINSPRING_STREAMS_MAX,
     poolsMax: values.MAINSPRING_POOLS_MAX,
     stopDelaySec: values.MAINSPRING_STOP_DELAY_SEC ?? (values.MAINSPRING_BUS === "mesh" ? CLUSTER_STOP_DELAY_SEC : 0),
     retentionDays: values.MAINSPRING_RETENTION_DAYS,

@@ -13,11 +13,13 @@ interface Answered {
 
 /** Submits over HTTP with a minimal client, because the client shares the machine with the measured system. */
 export class HttpLoad {
+  readonly url: string;
   readonly #pool: Pool;
   /** Execution of the newest job of a batch. */
   #newestId: string | null = null;
 
   constructor(url: string, connections: number) {
+    this.url = url;
     this.#pool = new Pool(url, { connections, pipelining: 1, bodyTimeout: 60_000, headersTimeout: 60_000 });
   }
 

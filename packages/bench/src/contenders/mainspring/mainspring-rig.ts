@@ -65,6 +65,11 @@ export class MainspringRig implements Rig {
     this.statementsDuring = database === null ? null : (work) => database.statementsDuring(work);
   }
 
+  /** URL of the first server. */
+  get httpUrl(): string {
+    return this.#load().url;
+  }
+
   get grpcAddresses(): readonly string[] {
     return this.#parts.grpcAddresses;
   }

@@ -97,6 +97,19 @@ export const mainspringSdk: Contender = {
   },
 };
 
+/** The usual form, which keeps lifecycle events and takes as many followers of them as it can. */
+export const mainspringTelling: Contender = {
+  ...mainspring,
+  name: "mainspring-telling",
+  title: "Mainspring with events",
+  settings: `${mainspring.settings}, MAINSPRING_EVENTS=api`,
+  open: async (stage, options) => {
+    const database = await (await stage.postgres()).database();
+    const env = { MAINSPRING_EVENTS: "api", MAINSPRING_STREAMS_MAX: "11000" };
+    return await openRemote({ nodes: 1, env, database, ...options });
+  },
+};
+
 /** Form with the embedded PostgreSQL. */
 export const mainspringEmbedded: Contender = {
   name: "mainspring-embedded",
