@@ -56,7 +56,7 @@ export const LIMITS: readonly string[][] = [
   ["nesting of JSON", `${count(DEPTH_MAX)} levels`, "400"],
   ["bodies in the memory of a node", mib(BODY_BUDGET_BYTES), "429; small bodies are taken"],
   ["requests with `waitSec` that wait at a node", count(WAITERS_MAX), "429"],
-  ["event streams of a node", count(FOLLOWERS_MAX), "429"],
+  ["event streams of a node", `\`MAINSPRING_STREAMS_MAX\`, ${count(FOLLOWERS_MAX)}`, "429"],
   ["duration of an event stream", `${STREAM_MAX_MS / 3_600_000} h`, "it ends; clients go on with a new one"],
   [
     "rows that a page of a list looks at, where no index leads to what it shows",

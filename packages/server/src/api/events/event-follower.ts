@@ -35,6 +35,8 @@ export class EventFollower {
   #isEven = false;
   /** Position that the client has got. */
   #sent = "";
+  /** Whether the position has changed since the client got it. */
+  #hasMoved = true;
 
   /** @param first rows behind the position that were read already; null: none */
   constructor(deps: EventFollowerDependencies, position: EventPosition, first: readonly EventRow[] | null) {
@@ -46,6 +48,8 @@ export class EventFollower {
 
   /** Lines that tell the client a position behind rows without wanted events; empty: the client has it. */
   progress(): string {
+    if (!this.#hasMoved) return "";
+    this.#hasMoved = false;
     const token = encodePosition(this.#position);
     if (token === this.#sent) return "";
     this.#sent = token;
@@ -122,6 +126,7 @@ export class EventFollower {
       if (!stream.isOpen) return;
     }
     this.#position.set(row.shard, { epoch: row.epoch, seq: row.seq });
+    this.#hasMoved = true;
     if (last === "") return;
     this.#sent = token ?? encodePosition(this.#position);
     stream.sendLines(`${chunk}${last}id: ${this.#sent}\n\n`);
