@@ -13,6 +13,8 @@ const FINAL_KINDS = {
   SKIPPED: "JobSkipped",
   DEAD: "JobDeadLettered",
 };
+/** Steps of the handler `stepped`. */
+const STEPS = ["fetch", "a/b"];
 const ENDS = Object.values(FINAL_KINDS);
 
 describe("events over HTTP, on PostgreSQL, with two servers that are killed", () => {
@@ -46,6 +48,12 @@ describe("events over HTTP, on PostgreSQL, with two servers that are killed", ()
       },
     }),
     task({
+      name: "stepped",
+      run: async (_: unknown, { step }) => {
+        for (const name of STEPS) await step.run(name, () => name);
+      },
+    }),
+    task({
       name: "bad",
       run: () => {
         throw new TerminalError("never");
@@ -56,7 +64,7 @@ describe("events over HTTP, on PostgreSQL, with two servers that are killed", ()
     new Client({ url: httpUrl, retryForMs: 60_000, warn: () => undefined });
   const submitRound = async (client: Client) => {
     const retryPolicy = { maxAttempts: 3, initialDelayMs: 100 };
-    const jobs = ["good", "flaky", "bad"].flatMap((handler) =>
+    const jobs = ["good", "flaky", "stepped", "bad"].flatMap((handler) =>
       Array.from({ length: JOBS }, () => ({ target: { handler }, retryPolicy })),
     );
     const items = await client.submitBatch([...jobs, { target: { handler: "nobody" } }]);
@@ -82,12 +90,14 @@ describe("events over HTTP, on PostgreSQL, with two servers that are killed", ()
     return all;
   };
   const wantedIds = (executions: readonly ExecutionSummary[]) =>
-    executions.flatMap(({ executionId, state, attempt }) => [
+    executions.flatMap(({ executionId, state, attempt, handler }) => [
       `${executionId}/0/JobCreated`,
       `${executionId}/${attempt}/${FINAL_KINDS[state as keyof typeof FINAL_KINDS]}`,
+      ...(handler === "stepped" ? STEPS.map((name) => `${executionId}/StepRecorded/${name}`) : []),
     ]);
+  const wanted: readonly string[] = ["JobCreated", "StepRecorded", ...ENDS];
   const idsOf = (events: readonly LifecycleEvent[]) =>
-    [...new Set(events.filter(({ type }) => type === "JobCreated" || ENDS.includes(type)).map(({ id }) => id))].sort();
+    [...new Set(events.filter(({ type }) => wanted.includes(type)).map(({ id }) => id))].sort();
 
   it("tell the creation and the one end of each execution, in the order of each shard", async (t) => {
     const [a, b] = servers.map(clientOf) as [Client, Client];
@@ -110,7 +120,7 @@ describe("events over HTTP, on PostgreSQL, with two servers that are killed", ()
     }
     await whenFinal(a);
     const executions = await listed(a);
-    assert.equal(executions.length, 5 * (3 * JOBS + 1));
+    assert.equal(executions.length, 5 * (4 * JOBS + 1));
     const wanted = wantedIds(executions).sort();
     let first = await kept(a);
     // The event of a creation may come up to a second later.

@@ -46,7 +46,7 @@ export type AttemptState = (typeof ATTEMPT_STATES)[number];
 
 /**
  * Kinds of events. JobCreated to JobDeadLettered tell the life of an execution, and JobFailed the end of an attempt that is not
- * SUCCEEDED; JobReplaced and JobDeleted tell changes of a job.
+ * SUCCEEDED; JobReplaced and JobDeleted tell changes of a job, and StepRecorded the value of a durable step.
  */
 export const EVENT_KINDS = [
   "JobCreated",
@@ -59,6 +59,7 @@ export const EVENT_KINDS = [
   "JobDeadLettered",
   "JobReplaced",
   "JobDeleted",
+  "StepRecorded",
 ] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];
 

@@ -5,7 +5,7 @@ import { Count, Instant, InstantOrNull, named, oneOf, orNull, StringOrNull, Uuid
 
 export const EventKind = oneOf(
   EVENT_KINDS,
-  "JobCreated to JobDeadLettered tell the life of an execution; JobReplaced and JobDeleted tell changes of a job",
+  "JobCreated to JobDeadLettered tell the life of an execution; JobReplaced and JobDeleted tell changes of a job; StepRecorded tells the value of a durable step",
   "EventKind",
 );
 
@@ -33,6 +33,7 @@ export const EventDataBody = named("EventData", {
   failures: Count("attempts that failed or timed out"),
   lost: Count("attempts whose worker was lost"),
   errorName: StringOrNull("name of the error that the attempt failed with"),
+  step: StringOrNull("name of the step; null but in StepRecorded"),
   jobVersion: Count("after JobReplaced the new version of the job, else the version that the execution runs by"),
 });
 export type EventDataBody = Static<typeof EventDataBody>;
@@ -42,7 +43,7 @@ export const CloudEventBody = named("CloudEvent", {
   specversion: Type.Literal("1.0"),
   id: Type.String({
     description:
-      "the same in every repeat: EXECUTION/ATTEMPT/KIND; without an execution JOB/vVERSION/KIND, or JOB/MILLISECONDS/JobSkipped",
+      "the same in every repeat: EXECUTION/ATTEMPT/KIND, or EXECUTION/StepRecorded/NAME; without an execution JOB/vVERSION/KIND, or JOB/MILLISECONDS/JobSkipped",
   }),
   source: Type.Literal("/mainspring"),
   type: EventKind,

@@ -41,11 +41,12 @@ async function showEvents({ follow, after, kind, job, workflow, execution, ...op
 }
 
 function eventLine({ time, type, subject, data }: LifecycleEvent): string {
-  const { attempt, pool, handler, state, reason, errorName } = data;
+  const { attempt, pool, handler, state, reason, errorName, step } = data;
+  const part = step === null ? "" : sentence` step ${JSON.stringify(step)}`;
   const tries = attempt > 0 ? sentence` attempt ${attempt}` : "";
   const why = errorName ?? reason;
   const end = state === null ? "" : sentence`  ${state}`;
-  return sentence`${time}  ${type.padEnd(15)}  ${subject}  ${handler} in ${pool}${tries}${end}${why === null ? "" : `: ${why}`}`;
+  return sentence`${time}  ${type.padEnd(15)}  ${subject}  ${handler} in ${pool}${tries}${part}${end}${why === null ? "" : `: ${why}`}`;
 }
 
 function kinds(text: string, before: EventKind[] = []): EventKind[] {

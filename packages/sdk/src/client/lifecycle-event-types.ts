@@ -11,6 +11,7 @@ export const EVENT_KINDS = [
   "JobDeadLettered",
   "JobReplaced",
   "JobDeleted",
+  "StepRecorded",
 ] as const;
 /** Kinds of events. JobFailed tells the end of an attempt that did not succeed; the execution may run again. */
 export type EventKind = (typeof EVENT_KINDS)[number];
@@ -70,6 +71,8 @@ export interface EventData {
   lost: number;
   /** Name of the error that the attempt failed with. */
   errorName: string | null;
+  /** Name of the step; only in StepRecorded. */
+  step: string | null;
   /** Version of the job after JobReplaced; otherwise the version that the execution runs by. */
   jobVersion: number;
 }

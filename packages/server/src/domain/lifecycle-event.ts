@@ -45,15 +45,19 @@ export interface LifecycleEvent {
   failures: number;
   lost: number;
   errorName: string | null;
+  /** Name of the step that StepRecorded tells. */
+  step: string | null;
   /** Version of the job after JobReplaced; the version that the execution is a copy of otherwise. */
   jobVersion: number;
 }
 
 /**
  * Id of an event: that of the execution with the attempt and the kind, or that of the job with its version and the kind. The id
- * of skipped instants is that of the job with the first of them.
+ * of skipped instants is that of the job with the first of them. A step has its name in the place of the attempt, because an
+ * execution has one value of each name, whichever attempt records it.
  */
-export function eventId({ executionId, jobId, attempt, jobVersion, kind, scheduledAt }: LifecycleEvent): string {
+export function eventId({ executionId, jobId, attempt, jobVersion, kind, scheduledAt, step }: LifecycleEvent): string {
+  if (executionId !== null && step !== null) return `${executionId}/${kind}/${step}`;
   if (executionId !== null) return `${executionId}/${attempt}/${kind}`;
   return kind === "JobSkipped" ? `${jobId}/${scheduledAt}/${kind}` : `${jobId}/v${jobVersion}/${kind}`;
 }
@@ -75,7 +79,7 @@ export function isFailure(state: AttemptState): boolean {
 export const NO_EVENT_FIELDS = {
   ...{ executionId: null, jobId: null, workflowId: null, node: null, item: null, trigger: null },
   ...{ attempt: 0, workerId: null, state: null, reason: null, scheduledAt: null, createdAt: null },
-  ...{ startedAt: null, finishedAt: null, failures: 0, lost: 0, errorName: null },
+  ...{ startedAt: null, finishedAt: null, failures: 0, lost: 0, errorName: null, step: null },
 } as const;
 
 /** Fields of every event about an execution. */
@@ -102,6 +106,7 @@ export function eventFields(row: Candidate): Omit<LifecycleEvent, "kind" | "at">
     failures: row.failures,
     lost: row.lost,
     errorName: null,
+    step: null,
     jobVersion: row.jobVersion,
   };
 }

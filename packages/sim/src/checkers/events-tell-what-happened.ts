@@ -17,7 +17,7 @@ const END_KINDS: Readonly<Partial<Record<string, LifecycleEvent["kind"]>>> = {
 const FAILURES: readonly string[] = ["FAILED", "TIMED_OUT", "WORKER_LOST"];
 
 /**
- * Every committed change of a state has its lifecycle event, in the commit that made it, and no other event exists. Events of
+ * Every committed change of a state, and every step whose value counts, has its lifecycle event, in the commit that made it, and no other event exists. Events of
  * submits and changes of jobs follow with a commit of the owner, and none waits in the end. The rows of a shard grow by epoch
  * and number. An event comes once; only a start may be told again, under the same id.
  */
@@ -70,7 +70,7 @@ class Account {
 }
 
 /** Ids of the events of a commit. A start may have been told before. */
-function expectedOf({ asked, applied, born, nodes, planned, outcome }: Committed): Set<string> {
+function expectedOf({ asked, applied, born, nodes, planned, recorded, outcome }: Committed): Set<string> {
   const expected = new Set<string>();
   const missed = new Set([...outcome.missed, ...outcome.refused.map(({ id }) => id)]);
   for (const { id, attempt } of asked.assigned) if (!missed.has(id)) expected.add(`${id}/${attempt}/JobAssigned`);
@@ -90,6 +90,8 @@ function expectedOf({ asked, applied, born, nodes, planned, outcome }: Committed
     expected.add(`${row.id}/0/${row.state === "SKIPPED" ? "JobSkipped" : "JobCreated"}`);
     if (row.attempt > 0) expected.add(`${row.id}/${row.attempt}/JobAssigned`);
   }
+  for (const { executionId, name, kind } of recorded)
+    if (kind === "RESULT") expected.add(`${executionId}/StepRecorded/${name}`);
   for (const { after, skips } of planned)
     for (const { from } of skips) expected.add(`${after.jobId}/${from}/JobSkipped`);
   return expected;

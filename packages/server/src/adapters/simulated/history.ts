@@ -8,6 +8,7 @@ import type {
   ShardCommit,
   ShardHolder,
   ShardOutcome,
+  StepWrite,
   Submission,
   SubmitOutcome,
 } from "../../ports/store.ts";
@@ -64,6 +65,8 @@ export interface Committed {
   runs: readonly AppliedRun[];
   /** Rows of nodes that are new. */
   nodes: readonly ExecutionRow[];
+  /** Records of handlers that the commit wrote. A repeat of an earlier one is not among them. */
+  recorded: readonly StepWrite[];
   /** Lifecycle events that the commit kept, those of the inbox among them. */
   events: readonly LifecycleEvent[];
 }

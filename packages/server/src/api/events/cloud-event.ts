@@ -34,6 +34,7 @@ export function cloudEvent(event: LifecycleEvent): CloudEventBody {
       failures: rest.failures,
       lost: rest.lost,
       errorName: rest.errorName,
+      step: rest.step,
       jobVersion: rest.jobVersion,
     },
   };

@@ -24,7 +24,11 @@ describe("the page about events", () => {
     for (const kind of EVENT_KINDS) {
       const second = rows.find(({ name }) => name === kind)?.second ?? "";
       const isOfJob = kind === "JobReplaced" || kind === "JobDeleted";
-      const event = eventOf(1, { kind, ...(isOfJob && { executionId: null }) });
+      const event = eventOf(1, {
+        kind,
+        ...(isOfJob && { executionId: null }),
+        ...(kind === "StepRecorded" && { step: "NAME" }),
+      });
       const form = eventId(event)
         .replace(idOf(1), "EXECUTION")
         .replace(idOf(1, "b"), "JOB")

@@ -25,7 +25,8 @@ export function eventOf(number: number, fields: Partial<LifecycleEvent> = {}): L
     ...{ kind: "JobCompleted", at: AT, executionId: idOf(number), jobId: idOf(number, "b") },
     ...{ workflowId: null, node: null, item: null, tenant: "default", pool: "default", handler: "echo" },
     ...{ trigger: null, attempt: 1, workerId: "w1", state: "SUCCEEDED", reason: null, scheduledAt: AT - 9 },
-    ...{ createdAt: null, startedAt: AT - 7, finishedAt: AT, failures: 0, lost: 0, errorName: null, jobVersion: 1 },
+    ...{ createdAt: null, startedAt: AT - 7, finishedAt: AT, failures: 0, lost: 0, errorName: null, step: null },
+    jobVersion: 1,
     ...fields,
   };
 }

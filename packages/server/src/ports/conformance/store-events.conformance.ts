@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import type { ShardId } from "../../domain/ids.ts";
 import { eventFields, eventId, type LifecycleEvent, NO_EVENT_FIELDS } from "../../domain/lifecycle-event.ts";
+import { waitData } from "../../domain/step.ts";
 import type { NewJob, NewRecurringJob, RowChange, ShardCommit } from "../store.ts";
 import type { EventPosition, EventRow } from "../store-events.ts";
 import { sinksConformance } from "./event-sinks.conformance.ts";
@@ -184,6 +185,31 @@ export function eventsConformance(scene: () => Scene): void {
     };
     const expected = [await commit(0, first, {}), await commit(1, second, { spawn })];
     assert.deepEqual(idsOf(await read(start)), expected);
+  });
+
+  it("keeps the event of a step's first value, also after a wait, and of no other record", async () => {
+    const [job, missed] = [await scene().submitted({ shard: 8 }), await scene().submitted({ shard: 8 })];
+    await emptied();
+    const start = await scene().store.events.newest();
+    const made = { executionId: job.executionId, kind: "RESULT" as const, attempt: 1, number: 1, at: 1, data: null };
+    const told = (name: string, of = job) => event(of, { kind: "StepRecorded", step: name, state: "RUNNING" });
+    const wait = { ...made, kind: "WAIT" as const, name: "nap", data: waitData({ until: 9, signals: [] }) };
+    const odd = 'a "b", {c}/é';
+    await scene().store.commit([tick(8, [told(odd)], { steps: [{ ...made, name: odd }, wait] })]);
+    await scene().store.commit([
+      tick(8, [told(odd), told("nap"), told("gone", missed)], {
+        changes: [scene().succeeded(missed, { wasAttempt: 5 })],
+        steps: [
+          { ...made, name: odd, attempt: 2 },
+          { ...made, name: "nap" },
+          { ...made, name: "gone", executionId: missed.executionId },
+        ],
+      }),
+    ]);
+    const rows = await read(start);
+    const ids = [odd, "nap"].map((name) => `${job.executionId}/StepRecorded/${name}`);
+    assert.deepEqual(idsOf(rows), ids);
+    assert.equal(rows[0]?.events[0]?.step, odd);
   });
 
   inboxConformance(scene, emptied);

@@ -23,7 +23,7 @@ const READ_KEYS = `
   ORDER BY a.shard, o.epoch, o.seq`;
 
 const READ_ROWS = `
-  SELECT o.shard, o.epoch, o.seq, o.events, o.missed::text, o.held::text
+  SELECT o.shard, o.epoch, o.seq, o.events, o.missed::text, o.held::text, array_to_json(o.unrecorded)::text
   FROM unnest($1::int2[], $2::int8[], $3::int8[]) AS a (shard, epoch, seq)
   JOIN outbox o ON o.shard = a.shard AND o.epoch = a.epoch AND o.seq = a.seq
   ORDER BY o.shard, o.epoch, o.seq`;
@@ -124,15 +124,18 @@ function choose(keys: readonly Key[], limit: number, turn: number): Key[] {
 }
 
 function rowFrom(row: Row): EventRow {
-  const [shard, epoch, seq, bytes, missed, held] = row as [
+  const [shard, epoch, seq, bytes, missed, held, unrecorded] = row as [
     ShardId,
     number,
     number,
     Buffer,
     string | null,
     string | null,
+    string | null,
   ];
-  return { shard, epoch, seq, events: eventsOfRow(bytes, { missed: idsIn(missed), held: idsIn(held) }) };
+  const steps = new Set<string>(unrecorded === null ? [] : JSON.parse(unrecorded));
+  const exceptions = { missed: idsIn(missed), held: idsIn(held), unrecorded: steps };
+  return { shard, epoch, seq, events: eventsOfRow(bytes, exceptions) };
 }
 
 /** Elements of the literal of an array of uuids. */
