@@ -167,4 +167,27 @@ export const eventMutants: readonly Mutant[] = [
     why: "readers learn of a value that no attempt will ever get",
     test: { file: ENGINE_TEST, name: "tell no step whose record the store has refused with the row" },
   },
+  {
+    name: "the end of a session has an id of its own",
+    file: `${SERVER}/gateway/worker-events.ts`,
+    find: 'this.#add({ ...eventOf(profile, session, this.#deps.runtime.now()), kind: "WorkerDead", reason });',
+    replace:
+      'const { runtime } = this.#deps;\n    this.#add({ ...eventOf(profile, session && runtime.uuid(), runtime.now()), kind: "WorkerDead", reason });',
+    why: "no reader can tell which worker is gone",
+    test: {
+      file: `${SERVER}/gateway/worker-events.test.ts`,
+      name: "tell the begin and the end of a session under one id, once a second",
+    },
+  },
+  {
+    name: "events of workers that got no answer are forgotten",
+    file: `${SERVER}/gateway/worker-events.ts`,
+    find: "    if (this.#unsure.length === 0) {\n",
+    replace: "    if (this.#unsure.length >= 0) {\n",
+    why: "a session ends that nobody has heard of",
+    test: {
+      file: `${SERVER}/gateway/worker-events.test.ts`,
+      name: "wait for a store that is away under the same ids, and come before later ones",
+    },
+  },
 ];

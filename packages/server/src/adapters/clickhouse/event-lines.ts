@@ -8,7 +8,7 @@ import type { EventRow } from "../../ports/store-events.ts";
 export const EVENT_COLUMNS = [
   ...["id", "kind", "at", "day", "execution_id", "job_id", "workflow_id", "node", "item", "tenant", "pool", "handler"],
   ...["trigger", "attempt", "worker_id", "state", "reason", "scheduled_at", "created_at", "started_at", "finished_at"],
-  ...["failures", "lost", "error_name", "step", "job_version", "shard", "epoch", "seq", "is_live"],
+  ...["failures", "lost", "error_name", "step", "session", "job_version", "shard", "epoch", "seq", "is_live"],
 ] as const;
 
 /** Value of `execution_id` in an event about a job. */
@@ -91,6 +91,7 @@ export function lineOf(event: LifecycleEvent, { shard, epoch, seq, isLive }: Ori
     ...{
       error_name: event.errorName,
       step: event.step,
+      session: event.session,
       job_version: event.jobVersion,
       shard,
       epoch,

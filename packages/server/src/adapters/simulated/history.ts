@@ -32,6 +32,7 @@ export type StoreEvent =
   | Signalled
   | JobChanged
   | RunRetried
+  | EventsLeft
   | Settled
   | Forgotten
   | PoolSet
@@ -137,6 +138,14 @@ export interface RunRetried {
   run: RunRow;
   /** Rows of the new run and of its first nodes. */
   rows: readonly ExecutionRow[];
+}
+
+/** A gateway has left events of workers in the inboxes of shards. */
+export interface EventsLeft {
+  kind: "EVENTS_LEFT";
+  at: EpochMs;
+  by: Incarnation;
+  events: readonly LifecycleEvent[];
 }
 
 /** Dead letters were replayed or discarded in one instant. */

@@ -10,7 +10,7 @@ export function cloudEvent(event: LifecycleEvent): CloudEventBody {
     id: eventId(event),
     source: "/mainspring",
     type: kind,
-    subject: rest.executionId ?? rest.jobId ?? "",
+    subject: rest.executionId ?? rest.jobId ?? rest.workerId ?? "",
     time: formatInstant(at),
     datacontenttype: "application/json",
     data: {
@@ -35,6 +35,7 @@ export function cloudEvent(event: LifecycleEvent): CloudEventBody {
       lost: rest.lost,
       errorName: rest.errorName,
       step: rest.step,
+      session: rest.session,
       jobVersion: rest.jobVersion,
     },
   };

@@ -275,6 +275,28 @@ function inboxConformance(scene: () => Scene, emptied: () => Promise<LifecycleEv
     assert.deepEqual(await emptied(), []);
   });
 
+  it("leaves events of workers for the owners of shards, once for each member", async () => {
+    const { store, runtime } = scene();
+    const told = { ...NO_EVENT_FIELDS, at: 5, tenant: TENANT, pool: "p", handler: "", jobVersion: 0, workerId: "w" };
+    const session = runtime.uuid();
+    const registered: LifecycleEvent = { ...told, kind: "WorkerRegistered", session };
+    const dead: LifecycleEvent = { ...told, kind: "WorkerDead", session, reason: "SILENT" };
+    const member = { id: runtime.uuid(), shard: 3, events: [registered, dead] };
+    await store.events.leave([member, { id: runtime.uuid(), shard: 4, events: [dead] }]);
+    await store.events.leave([member]);
+    const events = await emptied();
+    assert.deepEqual(
+      events.filter(({ kind }) => kind === "WorkerRegistered"),
+      [registered],
+    );
+    assert.deepEqual(events.map(eventId).sort(), [
+      `w/${session}/WorkerDead`,
+      `w/${session}/WorkerDead`,
+      `w/${session}/WorkerRegistered`,
+    ]);
+    assert.deepEqual(await emptied(), []);
+  });
+
   it("leaves events of recurring jobs and of workflows", async () => {
     const job = await planned(scene());
     const [own] = await emptied();

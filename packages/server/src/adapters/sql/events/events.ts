@@ -4,6 +4,7 @@ import { int2s, int8s, uuids } from "../connection/arrays.ts";
 import type { Connections, Row } from "../connection/connections.ts";
 import { ofShards, shardMask } from "../connection/shard-mask.ts";
 import { eventsOfRow } from "./event-blocks.ts";
+import type { EventInbox } from "./inbox.ts";
 
 /** Bytes of rows from which on a read returns no further row: some thousands of events, which are decoded in one turn. */
 const READ_BYTES = 128 * 1024;
@@ -54,7 +55,7 @@ interface Key {
   bytes: number;
 }
 
-export function events(db: Connections): StoreEvents {
+export function events(db: Connections, inbox: EventInbox): StoreEvents {
   let turn = 0;
   return {
     read: (after, limit, shards = ALL_SHARDS) => read(db, { after, limit, shards }, turn++),
@@ -63,6 +64,7 @@ export function events(db: Connections): StoreEvents {
         await db.run("query", { name: "newest_events", text: READ_NEWEST, values: [int2s(ALL_SHARDS, same)] }),
       ),
     oldest: async () => positionOf(await db.run("query", { text: READ_OLDEST })),
+    leave: (members) => inbox.leaveAlone(db, members),
     readInbox: async (shards, known, limit) => {
       const values = [shardMask(shards), uuids([...known], same), limit];
       const rows = await db.run("read", { name: "event_inbox", text: READ_INBOX, values });
