@@ -99,6 +99,10 @@ describe("events over HTTP, on PostgreSQL, with two servers that are killed", ()
   const idsOf = (events: readonly LifecycleEvent[]) =>
     [...new Set(events.filter(({ type }) => wanted.includes(type)).map(({ id }) => id))].sort();
 
+  /** Ids without those of workers, of which further ones come while the test looks. */
+  const ofExecutions = (events: readonly LifecycleEvent[]) =>
+    events.flatMap(({ id, data }) => (data.executionId === null ? [] : [id])).sort();
+
   it("tell the creation and the one end of each execution, in the order of each shard", async (t) => {
     const [a, b] = servers.map(clientOf) as [Client, Client];
     const stop = new AbortController();
@@ -128,7 +132,7 @@ describe("events over HTTP, on PostgreSQL, with two servers that are killed", ()
     const second = await kept(b);
     assert.deepEqual(idsOf(first), wanted);
     assert.deepEqual(idsOf(second), wanted);
-    assert.deepEqual(second.map(({ id }) => id).sort(), first.map(({ id }) => id).sort());
+    assert.deepEqual(ofExecutions(second), ofExecutions(first));
     while (idsOf(followed).length < wanted.length) await new Promise<void>((resolve) => (heard = resolve));
     stop.abort();
     await assert.rejects(following, { name: "AbortError" });
@@ -142,6 +146,27 @@ describe("events over HTTP, on PostgreSQL, with two servers that are killed", ()
     const flaky = executions.filter(({ handler }) => handler === "flaky");
     const failed = flaky.reduce((sum, execution) => sum + execution.failures + execution.lost, 0);
     assert.equal(new Set(failures.map(({ id }) => id)).size, failed);
+  });
+
+  it("tell the sessions of workers, and why they end", async () => {
+    const client = clientOf(servers[0]);
+    const stays = new Worker({ url: servers[0].grpcAddress, slots: 1, tasks, warn: () => undefined });
+    await stays.start();
+    const until = async (kind: string, known: readonly string[]) => {
+      for (;;) {
+        const events = await kept(client);
+        const found = events.find(({ type, subject }) => type === kind && !known.includes(subject));
+        if (found !== undefined) return found;
+      }
+    };
+    const before = (await kept(client)).flatMap(({ type, subject }) => (type === "WorkerRegistered" ? [subject] : []));
+    const begin = await until("WorkerRegistered", before);
+    const dead = (await kept(client)).flatMap(({ type, subject }) => (type === "WorkerDead" ? [subject] : []));
+    await stays.stop();
+    const end = await until("WorkerDead", dead);
+    assert.equal(begin.id, `${begin.subject}/${begin.data.session}/WorkerRegistered`);
+    assert.deepEqual([begin.data.pool, begin.data.workerId, begin.data.executionId], ["default", begin.subject, null]);
+    assert.deepEqual([end.subject, end.data.session, end.data.reason], [begin.subject, begin.data.session, "LEFT"]);
   });
 });
 

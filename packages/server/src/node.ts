@@ -19,7 +19,7 @@ import { FEATURE_LEVEL, isOn } from "./domain/cluster/feature-level.ts";
 import { startGrpcServer } from "./gateway/connections/grpc-server.ts";
 import { createGateway, type Gateway } from "./gateway/gateway.ts";
 import { logsOf } from "./gateway/logs/log-keeper.ts";
-import { WorkerEvents } from "./gateway/worker-events.ts";
+import { workerEventsOf } from "./gateway/worker-events.ts";
 import { policiesOf } from "./handler-policies.ts";
 import { builtInTasks } from "./handlers/built-in-tasks.ts";
 import { Membership } from "./membership.ts";
@@ -183,16 +183,6 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
     attachWorker: attacherOf(ground, makeWorker),
     stop: () => life.stop(),
   };
-}
-
-function workerEventsOf(
-  { config, runtime, log, life, telling }: Omit<NodeContext, "clock">,
-  { events }: SqlStore,
-): { workerEvents?: WorkerEvents } {
-  if (config.events.length === 0) return {};
-  const workerEvents = new WorkerEvents({ events, runtime, log, isOn: telling.isOn });
-  life.started("events of workers", () => workerEvents.stop());
-  return { workerEvents };
 }
 
 function retentionOf({ retentionDays: days, eventsKeepMin, events }: Config): Retention {

@@ -26,6 +26,23 @@ const WRITE_EVERY_MS = 1_000;
 /** Number of events that wait while the store does not answer. Later ones are dropped. */
 const WAITING_MAX = 10_000;
 
+/** The events of a node's gateway; none if the node writes no events. They stop after the gateway. */
+export function workerEventsOf(
+  { config, life, runtime, log, telling }: NodeParts,
+  { events }: { readonly events: StoreEvents },
+): { workerEvents?: WorkerEvents } {
+  if (config.events.length === 0) return {};
+  const workerEvents = new WorkerEvents({ events, runtime, log, isOn: telling.isOn });
+  life.started("events of workers", () => workerEvents.stop());
+  return { workerEvents };
+}
+
+interface NodeParts extends Pick<WorkerEventsDependencies, "runtime" | "log"> {
+  config: { readonly events: readonly string[] };
+  life: { started(what: string, stop: () => Promise<void>): void };
+  telling: { readonly isOn: () => boolean };
+}
+
 export interface WorkerEventsDependencies {
   events: Pick<StoreEvents, "leave">;
   runtime: Runtime;

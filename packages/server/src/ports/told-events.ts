@@ -84,7 +84,7 @@ export function inboxOfDeletion(
   return { id, shard: job.shard, events: [event] };
 }
 
-/** What a commit did not write as its events tell. */
+/** Differences between the events of a commit and its writes. */
 export interface Exceptions {
   /** Executions and plans of which the commit wrote nothing. */
   missed: ReadonlySet<string>;

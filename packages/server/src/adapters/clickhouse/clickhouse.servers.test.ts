@@ -75,7 +75,7 @@ describe("the sink of ClickHouse, on its engine", () => {
   it("gives the same answers after events that came twice and in another order", async () => {
     const once = await loaded("in_order", (sink) => sink.deliver(rowsOf(eventsOfTheDay())));
     const events = eventsOfTheDay();
-    const shuffled = events.map((_, i) => events[(i * 17 + 5) % events.length]).filter((event) => event !== undefined);
+    const shuffled = events.map((_, i) => events[(i * 7 + 5) % events.length]).filter((event) => event !== undefined);
     assert.equal(new Set(shuffled).size, events.length);
     const twice = await loaded("shuffled", async (sink) => {
       await Promise.all(rowsOf(shuffled.slice(3)).map((row) => sink.deliver([row])));

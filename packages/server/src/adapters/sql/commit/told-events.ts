@@ -51,7 +51,7 @@ const UNCREATED = `(SELECT array_agg(id) FROM (
           SELECT unnest($59::uuid[]) AS id EXCEPT SELECT id FROM born WHERE state = ${STATE_CODES.PENDING}) u)`;
 const SKIPPED = `(SELECT array_agg(id) FROM born WHERE state = ${STATE_CODES.SKIPPED})`;
 
-/** Steps whose earlier value counts, as `stepKey` names them. Those of missed rows are among them. */
+/** Steps whose earlier value counts, as `stepKey` names them. Records of missed rows are among them. */
 const UNRECORDED = `(SELECT array_agg(s.execution_id::text || '/' || s.name) FROM step s
     WHERE s.shard = o.shard AND s.kind = ${STEP_KIND_CODES.RESULT}
       AND NOT EXISTS (SELECT FROM stepped d WHERE d.execution_id = s.execution_id AND d.name = s.name))`;
