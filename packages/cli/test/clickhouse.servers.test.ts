@@ -48,7 +48,11 @@ describe("mainspring clickhouse", () => {
     const early = await mainspring(["clickhouse", "backfill", ...window], { env });
     assert.match(early.stderr, /has no database mainspring; run `mainspring clickhouse migrate`/);
     const { stdout, stderr } = await mainspring(["clickhouse", "migrate"], { env });
-    assert.match(stdout, /^Applied 0001-events\.sql, 0002-views\.sql to mainspring at http/, stderr);
+    assert.match(
+      stdout,
+      /^Applied 0001-events\.sql, 0002-views\.sql, 0003-steps-and-workers\.sql to mainspring at http/,
+      stderr,
+    );
 
     const server = await startServer({ ...env, MAINSPRING_EVENTS: "clickhouse" });
     t.after(() => server.stop());

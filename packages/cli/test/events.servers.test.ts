@@ -13,6 +13,8 @@ const FINAL_KINDS = {
   SKIPPED: "JobSkipped",
   DEAD: "JobDeadLettered",
 };
+/** Steps of the handler `stepped`. */
+const STEPS = ["fetch", "a/b"];
 const ENDS = Object.values(FINAL_KINDS);
 
 describe("events over HTTP, on PostgreSQL, with two servers that are killed", () => {
@@ -46,6 +48,12 @@ describe("events over HTTP, on PostgreSQL, with two servers that are killed", ()
       },
     }),
     task({
+      name: "stepped",
+      run: async (_: unknown, { step }) => {
+        for (const name of STEPS) await step.run(name, () => name);
+      },
+    }),
+    task({
       name: "bad",
       run: () => {
         throw new TerminalError("never");
@@ -56,7 +64,7 @@ describe("events over HTTP, on PostgreSQL, with two servers that are killed", ()
     new Client({ url: httpUrl, retryForMs: 60_000, warn: () => undefined });
   const submitRound = async (client: Client) => {
     const retryPolicy = { maxAttempts: 3, initialDelayMs: 100 };
-    const jobs = ["good", "flaky", "bad"].flatMap((handler) =>
+    const jobs = ["good", "flaky", "stepped", "bad"].flatMap((handler) =>
       Array.from({ length: JOBS }, () => ({ target: { handler }, retryPolicy })),
     );
     const items = await client.submitBatch([...jobs, { target: { handler: "nobody" } }]);
@@ -82,12 +90,18 @@ describe("events over HTTP, on PostgreSQL, with two servers that are killed", ()
     return all;
   };
   const wantedIds = (executions: readonly ExecutionSummary[]) =>
-    executions.flatMap(({ executionId, state, attempt }) => [
+    executions.flatMap(({ executionId, state, attempt, handler }) => [
       `${executionId}/0/JobCreated`,
       `${executionId}/${attempt}/${FINAL_KINDS[state as keyof typeof FINAL_KINDS]}`,
+      ...(handler === "stepped" ? STEPS.map((name) => `${executionId}/StepRecorded/${name}`) : []),
     ]);
+  const wanted: readonly string[] = ["JobCreated", "StepRecorded", ...ENDS];
   const idsOf = (events: readonly LifecycleEvent[]) =>
-    [...new Set(events.filter(({ type }) => type === "JobCreated" || ENDS.includes(type)).map(({ id }) => id))].sort();
+    [...new Set(events.filter(({ type }) => wanted.includes(type)).map(({ id }) => id))].sort();
+
+  /** Ids without those of workers, of which further ones come while the test looks. */
+  const ofExecutions = (events: readonly LifecycleEvent[]) =>
+    events.flatMap(({ id, data }) => (data.executionId === null ? [] : [id])).sort();
 
   it("tell the creation and the one end of each execution, in the order of each shard", async (t) => {
     const [a, b] = servers.map(clientOf) as [Client, Client];
@@ -110,7 +124,7 @@ describe("events over HTTP, on PostgreSQL, with two servers that are killed", ()
     }
     await whenFinal(a);
     const executions = await listed(a);
-    assert.equal(executions.length, 5 * (3 * JOBS + 1));
+    assert.equal(executions.length, 5 * (4 * JOBS + 1));
     const wanted = wantedIds(executions).sort();
     let first = await kept(a);
     // The event of a creation may come up to a second later.
@@ -118,7 +132,7 @@ describe("events over HTTP, on PostgreSQL, with two servers that are killed", ()
     const second = await kept(b);
     assert.deepEqual(idsOf(first), wanted);
     assert.deepEqual(idsOf(second), wanted);
-    assert.deepEqual(second.map(({ id }) => id).sort(), first.map(({ id }) => id).sort());
+    assert.deepEqual(ofExecutions(second), ofExecutions(first));
     while (idsOf(followed).length < wanted.length) await new Promise<void>((resolve) => (heard = resolve));
     stop.abort();
     await assert.rejects(following, { name: "AbortError" });
@@ -132,6 +146,27 @@ describe("events over HTTP, on PostgreSQL, with two servers that are killed", ()
     const flaky = executions.filter(({ handler }) => handler === "flaky");
     const failed = flaky.reduce((sum, execution) => sum + execution.failures + execution.lost, 0);
     assert.equal(new Set(failures.map(({ id }) => id)).size, failed);
+  });
+
+  it("tell the sessions of workers, and why they end", async () => {
+    const client = clientOf(servers[0]);
+    const stays = new Worker({ url: servers[0].grpcAddress, slots: 1, tasks, warn: () => undefined });
+    await stays.start();
+    const until = async (kind: string, known: readonly string[]) => {
+      for (;;) {
+        const events = await kept(client);
+        const found = events.find(({ type, subject }) => type === kind && !known.includes(subject));
+        if (found !== undefined) return found;
+      }
+    };
+    const before = (await kept(client)).flatMap(({ type, subject }) => (type === "WorkerRegistered" ? [subject] : []));
+    const begin = await until("WorkerRegistered", before);
+    const dead = (await kept(client)).flatMap(({ type, subject }) => (type === "WorkerDead" ? [subject] : []));
+    await stays.stop();
+    const end = await until("WorkerDead", dead);
+    assert.equal(begin.id, `${begin.subject}/${begin.data.session}/WorkerRegistered`);
+    assert.deepEqual([begin.data.pool, begin.data.workerId, begin.data.executionId], ["default", begin.subject, null]);
+    assert.deepEqual([end.subject, end.data.session, end.data.reason], [begin.subject, begin.data.session, "LEFT"]);
   });
 });
 

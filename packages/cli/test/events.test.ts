@@ -31,7 +31,7 @@ describe("events on the command line", () => {
     const text = await done("events", "--kind", "JobCompleted", "--execution", second, "--handler", "echo");
     assert.match(
       text,
-      new RegExp(`^20\\S+Z {2}JobCompleted {5}${second} {2}echo in default attempt 1 {2}SUCCEEDED\\n$`),
+      new RegExp(`^20\\S+Z {2}JobCompleted {6}${second} {2}echo in default attempt 1 {2}SUCCEEDED\\n$`),
     );
     assert.equal(await done("events", "--pool", "nowhere"), "");
   });

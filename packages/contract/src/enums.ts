@@ -46,7 +46,8 @@ export type AttemptState = (typeof ATTEMPT_STATES)[number];
 
 /**
  * Kinds of events. JobCreated to JobDeadLettered tell the life of an execution, and JobFailed the end of an attempt that is not
- * SUCCEEDED; JobReplaced and JobDeleted tell changes of a job.
+ * SUCCEEDED; JobReplaced and JobDeleted tell changes of a job, and StepRecorded the value of a durable step,
+ * and WorkerRegistered and WorkerDead the sessions of workers.
  */
 export const EVENT_KINDS = [
   "JobCreated",
@@ -59,6 +60,9 @@ export const EVENT_KINDS = [
   "JobDeadLettered",
   "JobReplaced",
   "JobDeleted",
+  "StepRecorded",
+  "WorkerRegistered",
+  "WorkerDead",
 ] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];
 

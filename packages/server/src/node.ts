@@ -19,6 +19,7 @@ import { FEATURE_LEVEL, isOn } from "./domain/cluster/feature-level.ts";
 import { startGrpcServer } from "./gateway/connections/grpc-server.ts";
 import { createGateway, type Gateway } from "./gateway/gateway.ts";
 import { logsOf } from "./gateway/logs/log-keeper.ts";
+import { workerEventsOf } from "./gateway/worker-events.ts";
 import { policiesOf } from "./handler-policies.ts";
 import { builtInTasks } from "./handlers/built-in-tasks.ts";
 import { Membership } from "./membership.ts";
@@ -133,7 +134,8 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   const endUpkeep = keepUp(store, ground.runtime, log, retentionOf(config));
 
   const takesSteps = () => isOn("DURABLE_STEPS", membership.level) && isOn("SUSPENSION", membership.level);
-  const own = { ...ground, ...policiesOf(ground, store), ...logsOf({ ...ground, metrics }, store), takesSteps };
+  const told = { ...policiesOf(ground, store), ...workerEventsOf(ground, store), takesSteps };
+  const own = { ...ground, ...told, ...logsOf({ ...ground, metrics }, store) };
   const gateway = config.roles.includes("gateway") ? createGateway(own) : null;
   // The server listens before the node is known to others, because they will connect at once.
   const grpcAddress = await serveGrpc(ground, gateway, mesh);

@@ -28,7 +28,7 @@ describe("a node that writes lifecycle events", () => {
 
   const eventsOf = async (id: string): Promise<LifecycleEvent[]> => {
     const rows = (await asked(database, ROWS)) as [Buffer, null][];
-    const none = { missed: new Set<string>(), held: new Set<string>() };
+    const none = { missed: new Set<string>(), held: new Set<string>(), unrecorded: new Set<string>() };
     return rows.flatMap(([bytes]) => eventsOfRow(bytes, none)).filter(({ executionId }) => executionId === id);
   };
 

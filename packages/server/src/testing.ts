@@ -84,6 +84,7 @@ export { decodeNodes } from "./domain/workflow/stored-nodes.ts";
 export type { ConnectedWorker, WorkerConnection } from "./gateway/connections/connection.ts";
 export { WorkerIntake } from "./gateway/connections/worker-intake.ts";
 export { AHEAD_MAX, WORKER_LIMITS } from "./gateway/limits.ts";
+export { WorkerEvents } from "./gateway/worker-events.ts";
 export { Membership } from "./membership.ts";
 export { describeKeys, OTHER_VARIABLES } from "./ops/config.ts";
 export { createMetrics } from "./ops/metrics.ts";

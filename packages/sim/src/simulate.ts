@@ -37,7 +37,7 @@ import { POISON } from "./world/sim-worker.ts";
 import { Spurts } from "./world/spurts.ts";
 import { viewsOf } from "./world/views.ts";
 import { Fleet } from "./world/workers.ts";
-import { hasEvents } from "./world/workflow-kinds.ts";
+import { hasEvents, tellsWorkers } from "./world/workflow-kinds.ts";
 import { Workflows } from "./world/workflows.ts";
 import { Workload } from "./world/workload.ts";
 
@@ -325,6 +325,7 @@ class World {
       offered: () => this.#ruleChanges.offered(),
       history: this.history,
       events: () => hasEvents(this.#options.seed),
+      tellsWorkers: tellsWorkers(this.#options.seed),
       sink: this.#sink,
       readSizes: this.#options.seed % SMALL_READS_EVERY === 5 ? SMALL_READS : undefined,
     });

@@ -11,11 +11,14 @@ export const EVENT_KINDS = [
   "JobDeadLettered",
   "JobReplaced",
   "JobDeleted",
+  "StepRecorded",
+  "WorkerRegistered",
+  "WorkerDead",
 ] as const;
 /** Kinds of events. JobFailed tells the end of an attempt that did not succeed; the execution may run again. */
 export type EventKind = (typeof EVENT_KINDS)[number];
 
-/** A change in the life of an execution or a job, as a CloudEvent, and its position in the stream. */
+/** A change in the life of an execution or a job, or of a worker's session, as a CloudEvent, and its position in the stream. */
 export interface LifecycleEvent {
   /** Position from which a later stream goes on. It may repeat events that were written together with this one. */
   position: string;
@@ -24,7 +27,7 @@ export interface LifecycleEvent {
   id: string;
   source: "/mainspring";
   type: EventKind;
-  /** Id of the execution, or of the job if the event is about a job. */
+  /** Id of the execution, of the job if the event is about a job, or of the worker if it is about a worker. */
   subject: string;
   /** Time of the change. */
   time: string;
@@ -34,9 +37,9 @@ export interface LifecycleEvent {
 
 /** Fields of an event. null: the kind of event does not have the field, or its value is not known. */
 export interface EventData {
-  /** null: the event is about a job. */
+  /** null: the event is about a job or a worker. */
   executionId: string | null;
-  /** null: the execution is that of a node of a workflow. */
+  /** null: the execution is that of a node of a workflow, or the event is about a worker. */
   jobId: string | null;
   /** Run of the workflow whose node the execution is. */
   workflowId: string | null;
@@ -46,12 +49,13 @@ export interface EventData {
   item: number | null;
   tenant: string;
   pool: string;
+  /** Empty: the event is about a worker. */
   handler: string;
   /** Origin of the execution; only in JobCreated. */
   trigger: ExecutionSummary["trigger"] | null;
   /** Number of the attempt, from 1; 0: no attempt. */
   attempt: number;
-  /** Worker of the attempt. */
+  /** Worker of the attempt or the session. */
   workerId: string | null;
   /** State after the change. */
   state: ExecutionState | null;
@@ -70,6 +74,10 @@ export interface EventData {
   lost: number;
   /** Name of the error that the attempt failed with. */
   errorName: string | null;
+  /** Name of the step; only in StepRecorded. */
+  step: string | null;
+  /** Session of the worker with a server; only in WorkerRegistered and WorkerDead. */
+  session: string | null;
   /** Version of the job after JobReplaced; otherwise the version that the execution runs by. */
   jobVersion: number;
 }
@@ -87,6 +95,8 @@ export interface EventFilter {
   /** The run of a workflow, with its nodes. */
   workflowId?: string | readonly string[];
   executionId?: string | readonly string[];
+  /** Events of the worker's session, and of attempts that it ran. */
+  workerId?: string | readonly string[];
   signal?: AbortSignal;
   /**
    * Time without any answer of a server after which the stream fails with UNAVAILABLE, in seconds. Every answer starts

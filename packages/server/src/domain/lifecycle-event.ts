@@ -3,7 +3,7 @@ import { type AttemptState, type Candidate, type FinalState, isNode } from "./ex
 import type { EpochMs, ExecutionId, JobId, WorkerId } from "./ids.ts";
 
 /**
- * A change in the life of an execution or a job. Its identity is `eventId`, which is the same in every repeat of the event.
+ * A change in the life of an execution or a job, or of a worker's session. Its identity is `eventId`, which is the same in every repeat of the event.
  * A field that the kind does not have, or that is not known, is null.
  */
 export interface LifecycleEvent {
@@ -12,10 +12,10 @@ export interface LifecycleEvent {
   at: EpochMs;
   /**
    * null: the event is about a job: JobReplaced, JobDeleted, JobCreated of a recurring job, and JobSkipped of instants that
-   * its plan has skipped, of which `scheduledAt` is the first.
+   * its plan has skipped, of which `scheduledAt` is the first; or about a worker.
    */
   executionId: ExecutionId | null;
-  /** Job of the execution; null: the execution is that of a node, and its run has the job. */
+  /** Job of the execution; null: the execution is that of a node, and its run has the job, or the event is about a worker. */
   jobId: JobId | null;
   /** Run of the workflow whose node the execution is. */
   workflowId: ExecutionId | null;
@@ -25,6 +25,7 @@ export interface LifecycleEvent {
   item: number | null;
   tenant: string;
   pool: string;
+  /** Empty: the event is about a worker. */
   handler: string;
   /** Known of JobCreated. */
   trigger: Trigger | null;
@@ -45,15 +46,24 @@ export interface LifecycleEvent {
   failures: number;
   lost: number;
   errorName: string | null;
+  /** Name of the step that StepRecorded tells. */
+  step: string | null;
+  /** Session of the worker that WorkerRegistered and WorkerDead tell. */
+  session: string | null;
   /** Version of the job after JobReplaced; the version that the execution is a copy of otherwise. */
   jobVersion: number;
 }
 
 /**
  * Id of an event: that of the execution with the attempt and the kind, or that of the job with its version and the kind. The id
- * of skipped instants is that of the job with the first of them.
+ * of skipped instants is that of the job with the first of them. A step has its name in the place of the attempt, because an
+ * execution has one value of each name, whichever attempt records it. The id of a worker's event is that of the worker with its
+ * session.
  */
-export function eventId({ executionId, jobId, attempt, jobVersion, kind, scheduledAt }: LifecycleEvent): string {
+export function eventId(event: LifecycleEvent): string {
+  const { executionId, jobId, attempt, jobVersion, kind, scheduledAt, step, workerId, session } = event;
+  if (session !== null) return `${workerId}/${session}/${kind}`;
+  if (executionId !== null && step !== null) return `${executionId}/${kind}/${step}`;
   if (executionId !== null) return `${executionId}/${attempt}/${kind}`;
   return kind === "JobSkipped" ? `${jobId}/${scheduledAt}/${kind}` : `${jobId}/v${jobVersion}/${kind}`;
 }
@@ -75,7 +85,7 @@ export function isFailure(state: AttemptState): boolean {
 export const NO_EVENT_FIELDS = {
   ...{ executionId: null, jobId: null, workflowId: null, node: null, item: null, trigger: null },
   ...{ attempt: 0, workerId: null, state: null, reason: null, scheduledAt: null, createdAt: null },
-  ...{ startedAt: null, finishedAt: null, failures: 0, lost: 0, errorName: null },
+  ...{ startedAt: null, finishedAt: null, failures: 0, lost: 0, errorName: null, step: null, session: null },
 } as const;
 
 /** Fields of every event about an execution. */
@@ -102,6 +112,8 @@ export function eventFields(row: Candidate): Omit<LifecycleEvent, "kind" | "at">
     failures: row.failures,
     lost: row.lost,
     errorName: null,
+    step: null,
+    session: null,
     jobVersion: row.jobVersion,
   };
 }

@@ -174,13 +174,15 @@ export class Batch {
     }
   }
 
-  /** Adds a record, unless an earlier one of the same name counts. */
-  record(shard: ShardId, write: StepWrite): void {
+  /** Adds a record, unless an earlier one of the same name counts. @returns whether the batch writes it */
+  record(shard: ShardId, write: StepWrite): boolean {
     const { steps } = this.shard(shard);
     const key = `${write.executionId}/${write.name}`;
     const before = steps.get(key);
     this.bytes += write.data?.length ?? 0;
-    if (before === undefined || replaces(write, before)) steps.set(key, write);
+    if (before !== undefined && !replaces(write, before)) return false;
+    steps.set(key, write);
+    return true;
   }
 
   /** Folds a change of a workflow run into an earlier one: the expected revision stays that of before the batch. */

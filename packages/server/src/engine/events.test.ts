@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { eventId, type LifecycleEvent } from "../domain/lifecycle-event.ts";
+import type { Assignment } from "../ports/messages.ts";
+import type { ReportedStep } from "../ports/step-messages.ts";
 import { deadLetterRefused } from "./attempts/dead-letter-refused.ts";
 import type { Batch } from "./batch.ts";
 import { RUN, Stage } from "./testing/run-stage.ts";
@@ -11,6 +13,11 @@ function telling(): Story {
   story.state.events = true;
   return story;
 }
+
+const recorded = ({ shard, executionId, attempt, workerId }: Assignment, record: Partial<ReportedStep> = {}) => ({
+  ...{ shard, executionId, attempt, workerId, number: 1, name: "a", step: "RESULT" as const, data: null },
+  ...record,
+});
 
 const eventsOf = (batch: Batch): LifecycleEvent[] => [...batch.shards.values()].flatMap(({ events }) => events ?? []);
 const kindsOf = (batch: Batch) => eventsOf(batch).map(({ kind, state, reason }) => [kind, state, reason]);
@@ -86,6 +93,49 @@ describe("lifecycle events of a batch", () => {
       ["JobStarted", "RUNNING", null],
       ["JobDeadLettered", "DEAD", "RESULT_REFUSED"],
     ]);
+  });
+
+  it("tell the first value of each step, and no checkpoint", () => {
+    const row = candidate();
+    const story = telling().hint(row).worker("w1");
+    const assign = only(story.commit().assigns);
+    const records: Partial<ReportedStep>[] = [
+      { name: "a" },
+      { name: "", step: "CHECKPOINT" },
+      { name: "b", signalId: "s" },
+      { name: "b" },
+    ];
+    const steps = records.map((record, number) => recorded(assign, { ...record, number }));
+    story.later(10).started(assign).gateway({ kind: "STEPS", steps });
+    const [started, ...told] = eventsOf(story.commit());
+    assert.equal(started?.kind, "JobStarted");
+    assert.deepEqual(told.map(eventId), [`${row.id}/StepRecorded/a`, `${row.id}/StepRecorded/b`]);
+    const fields = told.map(({ at, workerId, attempt, state, reason, step }) => [
+      at,
+      workerId,
+      attempt,
+      state,
+      reason,
+      step,
+    ]);
+    assert.deepEqual(fields, [
+      [START + 10, "w1", 1, "RUNNING", null, "a"],
+      [START + 10, "w1", 1, "RUNNING", "SIGNAL", "b"],
+    ]);
+  });
+
+  it("tell no step whose record the store has refused with the row", () => {
+    const story = telling().hint(candidate()).worker("w1");
+    const assign = only(story.commit().assigns);
+    const ended = story
+      .gateway({ kind: "STEPS", steps: [recorded(assign)] })
+      .finish(assign)
+      .commit();
+    assert.ok(eventsOf(ended).some(({ kind }) => kind === "StepRecorded"));
+    const [change] = changesOf(ended);
+    assert.ok(change);
+    deadLetterRefused(story.state, ended, story.batch, [{ change, shard: assign.shard, message: "odd" }]);
+    assert.ok(!eventsOf(story.commit()).some(({ kind }) => kind === "StepRecorded"));
   });
 
   it("tell an execution that ends without an attempt", () => {

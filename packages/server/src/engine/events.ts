@@ -2,6 +2,7 @@ import type { Candidate, EndedAttempt, ExecutionError, FinalState, Trigger } fro
 import type { EpochMs, ExecutionId, JobId, ShardId, WorkerId } from "../domain/ids.ts";
 import { END_KINDS, eventFields, isFailure, type LifecycleEvent, NO_EVENT_FIELDS } from "../domain/lifecycle-event.ts";
 import type { Skip } from "../domain/recurrence.ts";
+import type { ReportedStep } from "../ports/step-messages.ts";
 import type { Batch, ShardDraft } from "./batch.ts";
 import type { Assigned, Entry } from "./entry.ts";
 import type { Planned } from "./recurring/plans.ts";
@@ -58,6 +59,22 @@ export function tellOpened({ state, batch, now }: Step, row: Candidate): void {
   add(batch, row.shard, { ...eventFields(row), kind: "JobStarted", at: now, state: "RUNNING", startedAt: now });
 }
 
+/** The value of a step was recorded. */
+export function tellRecorded({ state, batch, now }: Step, row: Candidate, report: RecordedResult): void {
+  if (!state.events) return;
+  const { workerId, name: step, signalId } = report;
+  const reason = signalId === undefined ? null : "SIGNAL";
+  add(batch, row.shard, {
+    ...eventFields(row),
+    kind: "StepRecorded",
+    at: now,
+    workerId,
+    state: "RUNNING",
+    reason,
+    step,
+  });
+}
+
 /** An attempt has ended. @param next state of the execution after it */
 export function tellAttemptEnded(
   { state, batch }: Step,
@@ -71,6 +88,8 @@ export function tellAttemptEnded(
     ...{ startedAt, finishedAt, errorName: error?.name ?? null },
   });
 }
+
+type RecordedResult = Pick<ReportedStep, "workerId" | "name" | "signalId">;
 
 /** End of an execution. */
 interface End {
@@ -124,11 +143,11 @@ export function withdrawSkips(draft: ShardDraft, job: JobId): void {
 
 /**
  * Repeats the events of an execution whose final change the store has refused, with the end that the next batch writes
- * instead.
+ * instead. The store has refused the records of steps with the change, so their events are not repeated.
  */
 export function retellAsDead(answered: ShardDraft | undefined, next: Batch, shard: ShardId, id: ExecutionId): void {
   for (const event of answered?.events ?? []) {
-    if (event.executionId !== id) continue;
+    if (event.executionId !== id || event.kind === "StepRecorded") continue;
     const isEnd = event.finishedAt !== null && event.kind !== "JobFailed";
     const end = {
       kind: "JobDeadLettered",

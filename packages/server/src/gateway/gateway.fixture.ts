@@ -9,6 +9,7 @@ import type { Runtime, Timer } from "../ports/runtime.ts";
 import type { ConnectedWorker, ConnectionRefusal } from "./connections/connection.ts";
 import { createGateway, type Gateway } from "./gateway.ts";
 import type { LogKeeper } from "./logs/log-keeper.ts";
+import type { WorkerEvents } from "./worker-events.ts";
 
 /** A gateway between simulated owners and workers, on a clock that the test moves. */
 
@@ -170,6 +171,7 @@ export class Stage {
    * @param policies left out: the gateway keeps none
    * @param takesSteps whether every node understands records of handlers; default: they do
    * @param logs left out: the gateway keeps none
+   * @param workerEvents left out: the gateway writes none
    */
   constructor(
     node: Incarnation = NODE,
@@ -177,6 +179,7 @@ export class Stage {
     policies?: PolicyKeeper,
     takesSteps?: () => boolean,
     logs?: LogKeeper,
+    workerEvents?: WorkerEvents,
   ) {
     this.runtime = runtime;
     this.bus = new RecordingBus(node);
@@ -187,6 +190,7 @@ export class Stage {
       policies,
       takesSteps,
       logs,
+      workerEvents,
     });
   }
 

@@ -31,6 +31,7 @@ import { Owners } from "./owners.ts";
 import { Fleet } from "./sessions/fleet.ts";
 import { StallWatch } from "./sessions/liveness.ts";
 import type { GatewayContext, Session } from "./sessions/session.ts";
+import type { WorkerEvents } from "./worker-events.ts";
 
 /** Holds the connections of its workers, and relays between workers and the owners of shards. */
 export interface Gateway {
@@ -65,6 +66,8 @@ export interface GatewayOptions {
   policies?: PolicyKeeper | undefined;
   /** Whether every node of the cluster understands records of handlers, and suspensions; default: they do. */
   takesSteps?: (() => boolean) | undefined;
+  /** Left out: the gateway writes no events of workers. The caller stops it after the gateway. */
+  workerEvents?: WorkerEvents | undefined;
   /** Left out: the gateway keeps no log lines of handlers. The caller stops it after the gateway. */
   logs?: LogKeeper | undefined;
 }
@@ -93,7 +96,7 @@ class WorkerGateway implements Gateway, LinkEvents {
   #revokeTimer: Timer | null = null;
   #ackTimer: Timer | null = null;
 
-  constructor({ bus, runtime, log, policies, takesSteps = () => true, logs }: GatewayOptions) {
+  constructor({ bus, runtime, log, policies, takesSteps = () => true, logs, workerEvents }: GatewayOptions) {
     const { counters } = this;
     const owners = new Owners();
     const reports = new OwnerReports(bus, owners);
@@ -114,6 +117,7 @@ class WorkerGateway implements Gateway, LinkEvents {
       counters,
       nextAccount,
       offers,
+      workerEvents: workerEvents ?? null,
       takesSteps,
     };
     this.#context = {
@@ -159,6 +163,7 @@ class WorkerGateway implements Gateway, LinkEvents {
     this.#fleet.sendAcks(Number.POSITIVE_INFINITY);
     this.#endListening();
     for (const link of this.#links) link.close("UNAVAILABLE", "the server is stopping");
+    this.#fleet.tellStop();
   }
 
   greeted(link: Link, message: WorkerMessage): void {

@@ -1,10 +1,11 @@
 import type { Epoch, ShardId } from "../domain/ids.ts";
 import type { LifecycleEvent } from "../domain/lifecycle-event.ts";
+import type { InboxEvents } from "./told-events.ts";
 
 /**
  * Kept events. `Store.commit` writes the events of a shard with the changes that they tell, under the shard's fence, so the
  * rows of a shard become visible in the order of (epoch, seq). `Store.submit` and the writes of `StoreJobs` leave events in
- * an inbox, which the owner of the shard empties with its commits.
+ * an inbox, which the owner of the shard empties with its commits. Gateways leave events of workers there.
  */
 export interface StoreEvents {
   /**
@@ -19,6 +20,11 @@ export interface StoreEvents {
   newest(): Promise<EventPosition>;
   /** Position before the oldest kept row of each shard. */
   oldest(): Promise<EventPosition>;
+  /**
+   * Leaves events in the inboxes of shards, in one transaction. A repeat of a member that is still there changes nothing; after
+   * that, its events are told again.
+   */
+  leave(members: readonly InboxEvents[]): Promise<void>;
   /** Members of the inboxes of the shards, without those in `known`. @param limit 1 to 10_000 */
   readInbox(shards: readonly ShardId[], known: ReadonlySet<string>, limit: number): Promise<InboxRef[]>;
 }

@@ -84,20 +84,28 @@ export function inboxOfDeletion(
   return { id, shard: job.shard, events: [event] };
 }
 
-/**
- * The event of what a commit has written, if it has.
- * @param missed executions and plans of which the commit wrote nothing
- * @param held executions that it created as SKIPPED, because their unique key was held
- */
-export function asWritten(
-  event: LifecycleEvent,
-  missed: ReadonlySet<string>,
-  held: ReadonlySet<string>,
-): readonly LifecycleEvent[] {
-  const { executionId, jobId, kind, at } = event;
+/** Differences between the events of a commit and its writes. */
+export interface Exceptions {
+  /** Executions and plans of which the commit wrote nothing. */
+  missed: ReadonlySet<string>;
+  /** Executions that it created as SKIPPED, because their unique key was held. */
+  held: ReadonlySet<string>;
+  /** Steps whose earlier value counts, as `stepKey` names them. */
+  unrecorded: ReadonlySet<string>;
+}
+
+/** Name of a step among those of all executions. */
+export function stepKey(executionId: ExecutionId, step: string): string {
+  return `${executionId}/${step}`;
+}
+
+/** The event of what a commit has written, if it has. */
+export function asWritten(event: LifecycleEvent, { missed, held, unrecorded }: Exceptions): readonly LifecycleEvent[] {
+  const { executionId, jobId, kind, at, step } = event;
   if (executionId === null) return jobId !== null && missed.has(jobId) ? [] : [event];
   if (kind === "JobCreated" && held.has(executionId))
     return [{ ...event, kind: "JobSkipped", state: "SKIPPED", reason: "UNIQUE_KEY_HELD", finishedAt: at }];
+  if (step !== null && unrecorded.has(stepKey(executionId, step))) return [];
   return missed.has(executionId) ? [] : [event];
 }
 

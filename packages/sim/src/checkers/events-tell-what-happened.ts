@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import {
   type Committed,
   type ExecutionRow,
@@ -17,17 +18,20 @@ const END_KINDS: Readonly<Partial<Record<string, LifecycleEvent["kind"]>>> = {
 const FAILURES: readonly string[] = ["FAILED", "TIMED_OUT", "WORKER_LOST"];
 
 /**
- * Every committed change of a state has its lifecycle event, in the commit that made it, and no other event exists. Events of
+ * Every committed change of a state, and every step whose value counts, has its lifecycle event, in the commit that made it, and no other event exists. Events of
  * submits and changes of jobs follow with a commit of the owner, and none waits in the end. The rows of a shard grow by epoch
- * and number. An event comes once; only a start may be told again, under the same id.
+ * and number. An event comes once; only a start and the events of a worker may be told again, under the same id. A worker's
+ * session ends once, and only if it has begun.
  */
 export function eventsTellWhatHappened(isTelling: boolean): Checker {
   const account = new Account();
+  const sessions = new Sessions();
   return {
     name: "events tell what happened",
     saw(event) {
       if (!isTelling) return;
       for (const id of leftBy(event, account)) account.waiting.add(id);
+      if (event.kind === "EVENTS_LEFT") for (const one of event.events) sessions.left(one);
       if (event.kind === "COMMITTED" && event.outcome.status === "APPLIED") account.committed(event);
     },
     atEnd() {
@@ -35,6 +39,26 @@ export function eventsTellWhatHappened(isTelling: boolean): Checker {
       if (first !== undefined) throw new Violation(`${account.waiting.size} events were never told, such as ${first}`);
     },
   };
+}
+
+/** Sessions of workers, as gateways tell them. */
+class Sessions {
+  readonly #begins = new Map<string, LifecycleEvent>();
+  readonly #ends = new Map<string, LifecycleEvent>();
+
+  /** Each session begins once, and ends once and after its begin. An event may be left again, and then says the same. */
+  left(event: LifecycleEvent): void {
+    const { kind, session, workerId } = event;
+    if (session === null) throw new Violation(`a gateway has told ${eventId(event)}, which is not about a worker`);
+    const begin = this.#begins.get(session);
+    if (kind === "WorkerDead" && begin?.workerId !== workerId)
+      throw new Violation(`the session ${session} of the worker ${workerId} ended, and has not begun`);
+    const known = kind === "WorkerDead" ? this.#ends : this.#begins;
+    const before = known.get(session);
+    if (before !== undefined && !isDeepStrictEqual(before, event))
+      throw new Violation(`the session ${session} of the worker ${workerId} was told twice, and not alike: ${kind}`);
+    known.set(session, event);
+  }
 }
 
 class Account {
@@ -51,7 +75,9 @@ class Account {
     for (const one of events) {
       const id = eventId(one);
       const isLeft = this.waiting.delete(id);
-      const isRepeat = this.#told.has(id) && one.kind !== "JobStarted";
+      // A gateway that got no answer leaves its events again.
+      const mayRepeat = one.kind === "JobStarted" || (isLeft && one.session !== null);
+      const isRepeat = this.#told.has(id) && !mayRepeat;
       if (isRepeat) throw new Violation(`the event ${id} was told twice`);
       if (!isLeft && !expected.delete(id)) throw new Violation(`the event ${id} tells what was not written`);
       this.#told.add(id);
@@ -70,7 +96,7 @@ class Account {
 }
 
 /** Ids of the events of a commit. A start may have been told before. */
-function expectedOf({ asked, applied, born, nodes, planned, outcome }: Committed): Set<string> {
+function expectedOf({ asked, applied, born, nodes, planned, recorded, outcome }: Committed): Set<string> {
   const expected = new Set<string>();
   const missed = new Set([...outcome.missed, ...outcome.refused.map(({ id }) => id)]);
   for (const { id, attempt } of asked.assigned) if (!missed.has(id)) expected.add(`${id}/${attempt}/JobAssigned`);
@@ -90,6 +116,8 @@ function expectedOf({ asked, applied, born, nodes, planned, outcome }: Committed
     expected.add(`${row.id}/0/${row.state === "SKIPPED" ? "JobSkipped" : "JobCreated"}`);
     if (row.attempt > 0) expected.add(`${row.id}/${row.attempt}/JobAssigned`);
   }
+  for (const { executionId, name, kind } of recorded)
+    if (kind === "RESULT") expected.add(`${executionId}/StepRecorded/${name}`);
   for (const { after, skips } of planned)
     for (const { from } of skips) expected.add(`${after.jobId}/${from}/JobSkipped`);
   return expected;
@@ -97,6 +125,7 @@ function expectedOf({ asked, applied, born, nodes, planned, outcome }: Committed
 
 /** Ids of the events that a change of the store other than a commit leaves for the owner. */
 function leftBy(event: StoreEvent, { versions }: Account): string[] {
+  if (event.kind === "EVENTS_LEFT") return event.events.map(eventId);
   if (event.kind === "SUBMITTED") return leftBySubmit(event, versions);
   if (event.kind === "JOB_CHANGED")
     return [...(event.row === null ? [] : addedBy(event.row)), ...changeOf(event.job, versions)];

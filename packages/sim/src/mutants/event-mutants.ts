@@ -86,8 +86,8 @@ export const eventMutants: readonly Mutant[] = [
   {
     name: "simulated: events of missed rows are kept",
     file: SIMULATED,
-    find: "told.events.flatMap((event) => asWritten(event, missed, held))",
-    replace: "told.events.flatMap((event) => asWritten(event, new Set(), held))",
+    find: "told.events.flatMap((event) => asWritten(event, { missed, held, unrecorded }))",
+    replace: "told.events.flatMap((event) => asWritten(event, { missed: new Set(), held, unrecorded }))",
     why: "readers learn of an end that was never written",
     test: {
       file: SIM_TEST,
@@ -128,5 +128,66 @@ export const eventMutants: readonly Mutant[] = [
     replace: "",
     why: "an attempt starts that was never assigned",
     test: { file: ENGINE_TEST, name: "are taken back with the nodes of a run whose last end the store has refused" },
+  },
+  {
+    name: "a repeated record of a step is told again",
+    file: TOLD,
+    find: '${stepping ? `, ${UNRECORDED}` : ""}',
+    replace: '${stepping ? ", NULL" : ""}',
+    why: "readers see two values of a step of which one counts",
+    test: {
+      file: SQL_TEST,
+      name: "keeps the event of a step's first value, also after a wait, and of no other record",
+    },
+  },
+  {
+    name: "the simulated store keeps the event of a repeated record",
+    file: SIMULATED,
+    find: "const repeated = steps.filter((step) => !written.has(step));",
+    replace: 'const repeated = steps.filter((step) => !written.has(step) && step.kind === "WAIT");',
+    why: "readers see two values of a step of which one counts",
+    test: {
+      file: SIM_TEST,
+      name: "keeps the event of a step's first value, also after a wait, and of no other record",
+    },
+  },
+  {
+    name: "checkpoints are told as steps",
+    file: `${SERVER}/engine/attempts/steps.ts`,
+    find: 'if (isWritten && kind === "RESULT") tellRecorded',
+    replace: "if (isWritten) tellRecorded",
+    why: "each checkpoint of a handler is an event, all of them with one id",
+    test: { file: ENGINE_TEST, name: "tell the first value of each step, and no checkpoint" },
+  },
+  {
+    name: "events of records that the store has refused are repeated",
+    file: `${SERVER}/engine/events.ts`,
+    find: 'if (event.executionId !== id || event.kind === "StepRecorded") continue;',
+    replace: "if (event.executionId !== id) continue;",
+    why: "readers learn of a value that no attempt will ever get",
+    test: { file: ENGINE_TEST, name: "tell no step whose record the store has refused with the row" },
+  },
+  {
+    name: "the end of a session has an id of its own",
+    file: `${SERVER}/gateway/worker-events.ts`,
+    find: 'this.#add({ ...eventOf(profile, session, this.#deps.runtime.now()), kind: "WorkerDead", reason });',
+    replace:
+      'const { runtime } = this.#deps;\n    this.#add({ ...eventOf(profile, session && runtime.uuid(), runtime.now()), kind: "WorkerDead", reason });',
+    why: "no reader can tell which worker is gone",
+    test: {
+      file: `${SERVER}/gateway/worker-events.test.ts`,
+      name: "tell the begin and the end of a session under one id, once a second",
+    },
+  },
+  {
+    name: "events of workers that got no answer are forgotten",
+    file: `${SERVER}/gateway/worker-events.ts`,
+    find: "    if (this.#unsure.length === 0) {\n",
+    replace: "    if (this.#unsure.length >= 0) {\n",
+    why: "a session ends that nobody has heard of",
+    test: {
+      file: `${SERVER}/gateway/worker-events.test.ts`,
+      name: "wait for a store that is away under the same ids, and come before later ones",
+    },
   },
 ];

@@ -99,8 +99,8 @@ export const suspensionMutants: readonly Mutant[] = [
   {
     name: "a signal is consumed twice",
     file: `${SERVER}/adapters/simulated/rows/commit.ts`,
-    find: "if (data.steps.write(step) && signalId !== undefined) data.signals.take(executionId, signalId, name);",
-    replace: "if (data.steps.write(step) && signalId === undefined) data.signals.take(executionId, name, name);",
+    find: "if (signalId !== undefined) data.signals.take(executionId, signalId, name);",
+    replace: "if (signalId === undefined) data.signals.take(executionId, name, name);",
     why: "one approval approves every order of the handler",
     test: {
       file: STORE,
@@ -110,8 +110,8 @@ export const suspensionMutants: readonly Mutant[] = [
   {
     name: "a record is kept although its row is missed",
     file: `${SERVER}/adapters/simulated/rows/commit.ts`,
-    find: "if (!left.has(step.executionId)) write(data, step);",
-    replace: "if (left.size >= 0) write(data, step);",
+    find: "asked.steps.filter((step) => !left.has(step.executionId) && write(data, step))",
+    replace: "asked.steps.filter((step) => write(data, step))",
     why: "a wait is recorded that no attempt has suspended for",
     test: {
       file: STORE,

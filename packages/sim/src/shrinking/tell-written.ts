@@ -31,6 +31,7 @@ export function tellWritten(event: StoreEvent, executions: ReadonlySet<string>):
       return [`pool ${name}: paused ${paused}, maxRunning ${maxRunning}, ratePerSec ${ratePerSec}`];
     }
     case "FORGOTTEN":
+    case "EVENTS_LEFT":
       return [];
     case "WENT_BACK":
       return ["*** the store goes back to an earlier state", ...wentBack(event, executions)];

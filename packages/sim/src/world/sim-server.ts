@@ -33,6 +33,7 @@ import {
   type Store,
   sendSignal,
   TimeZones,
+  WorkerEvents,
   WorkflowIntake,
   WorkflowRetrier,
   type ZoneFilesText,
@@ -62,6 +63,8 @@ export interface ServerContext {
   readSizes: SchedulerDependencies["readSizes"];
   /** Whether the server writes lifecycle events. */
   events: () => boolean;
+  /** Whether the gateway of such a server tells the sessions of workers. */
+  tellsWorkers: boolean;
   /** System that gets the events; null: none. */
   sink: SinkSystem | null;
 }
@@ -220,8 +223,10 @@ export class SimServer {
     await this.#zones?.changeTo(version);
   }
 
-  #openGateway(deps: Parameters<typeof createGateway>[0]): void {
-    const gateway = createGateway(deps);
+  #openGateway(deps: Parameters<typeof createGateway>[0] & { store: Store }): void {
+    const { store, runtime, log } = deps;
+    const told = this.#context.tellsWorkers ? { events: store.events, runtime, log, isOn: this.#context.events } : null;
+    const gateway = createGateway({ ...deps, ...(told !== null && { workerEvents: new WorkerEvents(told) }) });
     this.#metrics.watch(() => ({ workersConnected: gateway.counters.workersConnected }));
     this.#gateway = gateway;
   }

@@ -14,6 +14,8 @@ const KEYED_NODES = 6;
 const SUB_WORKFLOWS = 14;
 /** Remainder of the seeds by KINDS_EVERY whose servers write lifecycle events. Half of them have nodes with keys, and half sub-workflows. */
 const EVENTS = 10;
+/** First of the seeds with events whose gateways tell the sessions of workers. */
+const WORKER_EVENTS_SINCE = 170;
 /** First of the seeds whose handlers add nodes beside keyed nodes, and beside maps, sub-workflows or compensations in turn. */
 const MIXED_SINCE = 136;
 
@@ -36,6 +38,11 @@ export interface WorkflowKinds {
 /** Whether the servers of the seed write lifecycle events. */
 export function hasEvents(seed: number): boolean {
   return seed % KINDS_EVERY === EVENTS && seed > EVENTS;
+}
+
+/** Whether the gateways of the seed write events of workers. */
+export function tellsWorkers(seed: number): boolean {
+  return hasEvents(seed) && seed >= WORKER_EVENTS_SINCE;
 }
 
 /**

@@ -8,7 +8,7 @@ import type { EventRow } from "../../ports/store-events.ts";
 export const EVENT_COLUMNS = [
   ...["id", "kind", "at", "day", "execution_id", "job_id", "workflow_id", "node", "item", "tenant", "pool", "handler"],
   ...["trigger", "attempt", "worker_id", "state", "reason", "scheduled_at", "created_at", "started_at", "finished_at"],
-  ...["failures", "lost", "error_name", "job_version", "shard", "epoch", "seq", "is_live"],
+  ...["failures", "lost", "error_name", "step", "session", "job_version", "shard", "epoch", "seq", "is_live"],
 ] as const;
 
 /** Value of `execution_id` in an event about a job. */
@@ -88,7 +88,16 @@ export function lineOf(event: LifecycleEvent, { shard, epoch, seq, isLive }: Ori
     ...{ state: event.state, reason: event.reason, scheduled_at: instant(event.scheduledAt) },
     ...{ created_at: instant(event.createdAt), started_at: instant(event.startedAt) },
     ...{ finished_at: instant(event.finishedAt), failures: event.failures, lost: event.lost },
-    ...{ error_name: event.errorName, job_version: event.jobVersion, shard, epoch, seq, is_live: Number(isLive) },
+    ...{
+      error_name: event.errorName,
+      step: event.step,
+      session: event.session,
+      job_version: event.jobVersion,
+      shard,
+      epoch,
+      seq,
+      is_live: Number(isLive),
+    },
   } satisfies Record<(typeof EVENT_COLUMNS)[number], unknown>;
   return `${JSON.stringify(line)}\n`;
 }

@@ -61,6 +61,7 @@ export function eventsOfTheDay(): LifecycleEvent[] {
   const tales = [
     new Tale(1, "08:00:00.000", MAIL)
       .run(1, "w1", "08:00:00.020")
+      .tell("StepRecorded", "08:00:00.200", { state: "RUNNING", step: "render" })
       .end("JobCompleted", "08:00:00.020", "08:00:00.520", DONE),
     new Tale(2, "08:30:00.000", MAIL)
       .run(1, "w1", "08:30:02.000")
@@ -86,7 +87,17 @@ export function eventsOfTheDay(): LifecycleEvent[] {
   const skipped = { ...NO_EVENT_FIELDS, ...REPORT, tenant: "default", jobId: NIGHTLY, state: "SKIPPED" } as const;
   const scheduledAt = at("03:00:00.000");
   const skip: LifecycleEvent = { ...skipped, kind: "JobSkipped", at: scheduledAt, reason: "PAUSED", scheduledAt };
-  return [...tales.flatMap(({ events }) => events), skip];
+  return [...tales.flatMap(({ events }) => events), skip, ...session("w1", "07:00:00.000", "12:00:00.000")];
+}
+
+/** Events of a worker's session. */
+function session(workerId: string, from: string, to: string): LifecycleEvent[] {
+  const of = { ...NO_EVENT_FIELDS, tenant: "default", pool: "default", handler: "", jobVersion: 0, workerId };
+  const own = { ...of, session: idOf(at(from), 800) };
+  return [
+    { ...own, kind: "WorkerRegistered", at: at(from) },
+    { ...own, kind: "WorkerDead", at: at(to), reason: "LEFT" },
+  ];
 }
 
 /** Rows of two shards that have these events, some to each row. */

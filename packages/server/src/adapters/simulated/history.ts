@@ -8,6 +8,7 @@ import type {
   ShardCommit,
   ShardHolder,
   ShardOutcome,
+  StepWrite,
   Submission,
   SubmitOutcome,
 } from "../../ports/store.ts";
@@ -31,6 +32,7 @@ export type StoreEvent =
   | Signalled
   | JobChanged
   | RunRetried
+  | EventsLeft
   | Settled
   | Forgotten
   | PoolSet
@@ -64,6 +66,8 @@ export interface Committed {
   runs: readonly AppliedRun[];
   /** Rows of nodes that are new. */
   nodes: readonly ExecutionRow[];
+  /** Records of handlers that the commit wrote. A repeat of an earlier one is not among them. */
+  recorded: readonly StepWrite[];
   /** Lifecycle events that the commit kept, those of the inbox among them. */
   events: readonly LifecycleEvent[];
 }
@@ -134,6 +138,14 @@ export interface RunRetried {
   run: RunRow;
   /** Rows of the new run and of its first nodes. */
   rows: readonly ExecutionRow[];
+}
+
+/** A gateway has left events of workers in the inboxes of shards. */
+export interface EventsLeft {
+  kind: "EVENTS_LEFT";
+  at: EpochMs;
+  by: Incarnation;
+  events: readonly LifecycleEvent[];
 }
 
 /** Dead letters were replayed or discarded in one instant. */

@@ -171,6 +171,10 @@ export class SimStore implements Store {
     },
     newest: () => this.#call("newest", () => this.#data.events.newest()),
     oldest: () => this.#call("oldest", () => this.#data.events.oldest()),
+    leave: (members) => {
+      const sent = members.map((member) => ({ ...member, events: [...member.events] }));
+      return this.#call("leave", () => this.#data.leaveAlone(this.#options.node, sent));
+    },
     readInbox: (shards, known, limit) => {
       const sent = new Set(known);
       return this.#call("readInbox", () => this.#data.events.readInbox(new Set(shards), sent, limit));

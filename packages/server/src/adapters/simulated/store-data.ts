@@ -1,4 +1,4 @@
-import { type EpochMs, SHARD_COUNT, type ShardId } from "../../domain/ids.ts";
+import { type EpochMs, type Incarnation, SHARD_COUNT, type ShardId } from "../../domain/ids.ts";
 import { invariant } from "../../domain/invariant.ts";
 import type { Pool } from "../../domain/pool.ts";
 import type { RowChange, ShardHolder } from "../../ports/store.ts";
@@ -164,6 +164,12 @@ export class StoreData {
   /** Leaves events in the inbox, if the store has any. */
   leave(members: () => readonly InboxEvents[]): void {
     if (this.isTelling()) this.events.leave(members());
+  }
+
+  /** See StoreEvents.leave. */
+  leaveAlone(by: Incarnation, members: readonly InboxEvents[]): void {
+    this.leave(() => members);
+    this.tell({ kind: "EVENTS_LEFT", at: this.now(), by, events: members.flatMap(({ events }) => events) });
   }
 
   /** Copy of the whole store, for a backup or a standby; later changes do not affect it. */

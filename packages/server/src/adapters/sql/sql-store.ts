@@ -123,7 +123,7 @@ function store(db: Connections, claim: Claim, options: SqlStoreOptions): SqlStor
     handlers: handlers(db),
     steps: steps(db, levels),
     logs: logs(db),
-    events: events(db),
+    events: events(db, inbox),
     eventSinks: eventSinks(db, () => runtime.now()),
     submit: (batch) => submit(db, levels, inbox, batch, runtime.now()),
     commit: (batch) => committer.commit(batch),

@@ -10,7 +10,7 @@ export function cloudEvent(event: LifecycleEvent): CloudEventBody {
     id: eventId(event),
     source: "/mainspring",
     type: kind,
-    subject: rest.executionId ?? rest.jobId ?? "",
+    subject: rest.executionId ?? rest.jobId ?? rest.workerId ?? "",
     time: formatInstant(at),
     datacontenttype: "application/json",
     data: {
@@ -34,6 +34,8 @@ export function cloudEvent(event: LifecycleEvent): CloudEventBody {
       failures: rest.failures,
       lost: rest.lost,
       errorName: rest.errorName,
+      step: rest.step,
+      session: rest.session,
       jobVersion: rest.jobVersion,
     },
   };

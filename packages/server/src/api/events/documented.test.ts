@@ -23,8 +23,14 @@ describe("the page about events", () => {
     );
     for (const kind of EVENT_KINDS) {
       const second = rows.find(({ name }) => name === kind)?.second ?? "";
+      const ofWorker = { executionId: null, workerId: "WORKER", session: "SESSION" };
       const isOfJob = kind === "JobReplaced" || kind === "JobDeleted";
-      const event = eventOf(1, { kind, ...(isOfJob && { executionId: null }) });
+      const event = eventOf(1, {
+        kind,
+        ...(isOfJob && { executionId: null }),
+        ...(kind === "StepRecorded" && { step: "NAME" }),
+        ...(kind.startsWith("Worker") && ofWorker),
+      });
       const form = eventId(event)
         .replace(idOf(1), "EXECUTION")
         .replace(idOf(1, "b"), "JOB")

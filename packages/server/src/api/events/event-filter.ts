@@ -9,6 +9,7 @@ export interface WantedEvents {
   jobId?: readonly string[];
   workflowId?: readonly string[];
   executionId?: readonly string[];
+  workerId?: readonly string[];
 }
 
 /** Test whether an event has one of the wanted values in each field. A run of a workflow counts as an event of itself. */
@@ -19,12 +20,14 @@ export function eventFilter(wanted: WantedEvents): (event: LifecycleEvent) => bo
   const jobs = setOf(wanted.jobId, true);
   const runs = setOf(wanted.workflowId, true);
   const executions = setOf(wanted.executionId, true);
-  return ({ kind, pool, handler, jobId, workflowId, executionId }) =>
+  const workers = setOf(wanted.workerId);
+  return ({ kind, pool, handler, jobId, workflowId, executionId, workerId }) =>
     (kinds?.has(kind) ?? true) &&
     (pools?.has(pool) ?? true) &&
     (handlers?.has(handler) ?? true) &&
     (jobs?.has(jobId ?? "") ?? true) &&
     (executions?.has(executionId ?? "") ?? true) &&
+    (workers?.has(workerId ?? "") ?? true) &&
     (runs === null || runs.has(workflowId ?? "") || runs.has(executionId ?? ""));
 }
 

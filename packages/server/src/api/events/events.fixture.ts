@@ -25,7 +25,9 @@ export function eventOf(number: number, fields: Partial<LifecycleEvent> = {}): L
     ...{ kind: "JobCompleted", at: AT, executionId: idOf(number), jobId: idOf(number, "b") },
     ...{ workflowId: null, node: null, item: null, tenant: "default", pool: "default", handler: "echo" },
     ...{ trigger: null, attempt: 1, workerId: "w1", state: "SUCCEEDED", reason: null, scheduledAt: AT - 9 },
-    ...{ createdAt: null, startedAt: AT - 7, finishedAt: AT, failures: 0, lost: 0, errorName: null, jobVersion: 1 },
+    ...{ createdAt: null, startedAt: AT - 7, finishedAt: AT, failures: 0, lost: 0, errorName: null, step: null },
+    session: null,
+    jobVersion: 1,
     ...fields,
   };
 }
@@ -51,6 +53,10 @@ export class MemoryEvents implements StoreEvents {
   write(row: EventRow): void {
     this.#rows.push(row);
     this.#last.set(row.shard, { epoch: row.epoch, seq: row.seq });
+  }
+
+  async leave(): Promise<void> {
+    throw new Error("these events have no inbox");
   }
 
   /** Removes all rows. */

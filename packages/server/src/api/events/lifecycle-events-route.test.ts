@@ -52,7 +52,7 @@ describe("the stream of events", () => {
         ...{ tenant: "default", pool: "default", handler: "echo", trigger: null, attempt: 1, workerId: "w1" },
         ...{ state: "SUCCEEDED", reason: null, scheduledAt: new Date(AT - 9).toISOString(), createdAt: null },
         ...{ startedAt: new Date(AT - 7).toISOString(), finishedAt: new Date(AT).toISOString() },
-        ...{ failures: 0, lost: 0, errorName: null, jobVersion: 1 },
+        ...{ failures: 0, lost: 0, errorName: null, step: null, session: null, jobVersion: 1 },
       },
     });
     assert.deepEqual([deleted.id, deleted.subject], [`${idOf(3, "b")}/v4/JobDeleted`, idOf(3, "b")]);

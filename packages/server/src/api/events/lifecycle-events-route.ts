@@ -106,6 +106,10 @@ const Query = Type.Object(
     jobId: valuesOf(Uuid("a job"), "only events of this job"),
     workflowId: valuesOf(Uuid("a run"), "only events of this run of a workflow and of its nodes"),
     executionId: valuesOf(Uuid("an execution"), "only events of this execution"),
+    workerId: valuesOf(
+      Word("a worker's id"),
+      "only events of this worker: of its sessions, and of attempts that it ran",
+    ),
     after: Type.Optional(
       Type.String({
         maxLength: EVENT_POSITION_CHARS_MAX,
@@ -127,7 +131,7 @@ const schema = {
   operationId: "followEvents",
   tags: ["events"],
   summary:
-    "Follow the events of executions and jobs by server-sent events: each is named by its kind, and its data is a CloudEvent. An id is the position behind all events before it; some events have none",
+    "Follow the events of executions, jobs and workers by server-sent events: each is named by its kind, and its data is a CloudEvent. An id is the position behind all events before it; some events have none",
   querystring: Query,
   headers: Type.Object({
     "last-event-id": Type.Optional(

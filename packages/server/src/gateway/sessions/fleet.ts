@@ -6,6 +6,7 @@ import type { Link } from "../connections/link.ts";
 import { handlerOutputOf, logHandlerOutput } from "../handler-output.ts";
 import { HEARTBEAT_INTERVAL_MS } from "../limits.ts";
 import type { LogKeeper } from "../logs/log-keeper.ts";
+import type { SessionEnd } from "../worker-events.ts";
 import { DeadWorkers } from "./dead-workers.ts";
 import { DrainController } from "./drain-controller.ts";
 import { listedExecutions } from "./listed-executions.ts";
@@ -147,9 +148,10 @@ export class Fleet {
     const known = this.#sessions.get(workerId);
     if (known !== undefined) {
       if (isSameProcess(known, greeting)) return known;
-      this.#lose(known, "another process took its id");
+      this.#lose(known, "another process took its id", "REPLACED");
     }
     const session = new Session(greeting.profile, this.#context);
+    session.told = this.#context.workerEvents?.registered(session.profile) ?? null;
     this.#sessions.set(workerId, session);
     this.#context.offers.add(session, greeting.declared);
     this.#dead.delete(workerId);
@@ -234,7 +236,7 @@ export class Fleet {
     const { workerId } = session.profile;
     if (session.isDraining && session.held.size === 0) {
       this.#context.log.info({ workerId }, "a worker left the gateway");
-      return this.#forget(session, "it left", true);
+      return this.#forget(session, "it left", "LEFT");
     }
     this.#context.log.info(
       { workerId, held: session.held.size },
@@ -248,8 +250,8 @@ export class Fleet {
       if (reason === null) continue;
       // The worker has connected to another gateway, or that one reports the loss. This gateway keeps the session until
       // then, because the worker still returns attempts that were just assigned to it.
-      if (session.isSentAway) this.#forget(session, "it was sent to another gateway", true);
-      else this.#lose(session, reason);
+      if (session.isSentAway) this.#forget(session, "it was sent to another gateway", "SENT_AWAY");
+      else this.#lose(session, reason, session.link === null ? "CONNECTION_LOST" : "SILENT");
     }
   }
 
@@ -261,24 +263,25 @@ export class Fleet {
     for (const session of this.#sessions.values()) session.restart(nowMs);
   }
 
-  #lose(session: Session, reason: string): void {
+  #lose(session: Session, reason: string, end: SessionEnd): void {
     const { workerId } = session.profile;
     this.#context.counters.workersLost++;
     this.#context.log.warn(
       { workerId, reason, held: session.held.size },
       "the gateway gave up a worker; its attempts count as lost",
     );
-    this.#forget(session, reason, false);
+    this.#forget(session, reason, end);
   }
 
-  #forget(session: Session, reason: string, hasLeft: boolean): void {
+  #forget(session: Session, reason: string, end: SessionEnd): void {
     const { connection, profile } = session;
     const { workerId } = profile;
     this.#sessions.delete(workerId);
     this.#context.offers.delete(session);
     this.#revoking.delete(session);
     this.#acking.delete(session);
-    this.#dead.add(session.status(), { connection, reason, hasLeft });
+    this.#dead.add(session.status(), { connection, reason, hasLeft: end === "LEFT" || end === "SENT_AWAY" });
+    this.#tellEnd(session, end);
     const { reports, owners } = this.#context;
     if (this.#logs !== null) for (const { token } of session.held) this.#logs.close(token);
     // Reports that the worker sent before its loss leave first.
@@ -288,6 +291,16 @@ export class Fleet {
     if (link === null) return;
     this.disconnect(session);
     link.close("ABORTED", `this worker was declared lost: ${reason}`);
+  }
+
+  /** Tells the ends of all sessions, because the gateway's server stops. */
+  tellStop(): void {
+    for (const session of this.#sessions.values()) this.#tellEnd(session, "SERVER_STOPPED");
+  }
+
+  #tellEnd(session: Session, end: SessionEnd): void {
+    if (session.told !== null) this.#context.workerEvents?.dead(session.profile, session.told, end);
+    session.told = null;
   }
 
   // ---- what follows -------------------------------------------------------------------------------------------------

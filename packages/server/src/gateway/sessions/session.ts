@@ -27,6 +27,7 @@ import type { OutputRelay } from "../output-relay.ts";
 import type { OwnerReports } from "../owner-reports.ts";
 import type { Owners } from "../owners.ts";
 import { assignOf, cancelOf, releasedOf, wireTokenOf } from "../translate.ts";
+import type { WorkerEvents } from "../worker-events.ts";
 import { type Held, HeldAttempts } from "./held.ts";
 import { type LastHeard, restartLastHeard } from "./liveness.ts";
 import { Outgoing } from "./outgoing.ts";
@@ -49,6 +50,8 @@ export interface GatewayContext {
   output: OutputRelay;
   failures: FailedAttemptsLog;
   offers: Offers;
+  /** null: the gateway writes no events of workers. */
+  workerEvents: WorkerEvents | null;
   /** Whether every node of the cluster understands records of handlers. */
   takesSteps(): boolean;
   /** @returns the number of a new account; they grow */
@@ -78,6 +81,8 @@ export class Session {
   isSentAway = false;
   /** Time of the last request to hand attempts back, on the monotonic clock. */
   tookBackAtMs = Number.NEGATIVE_INFINITY;
+  /** Id of the session in events; null: no event told its begin. */
+  told: string | null = null;
   /** Whether the session waits for `Fleet.settle`. */
   isMarked = false;
   /** Work that the worker gets ahead of its free slots; null: its prefetch is fixed. */

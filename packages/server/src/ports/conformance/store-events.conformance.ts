@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import type { ShardId } from "../../domain/ids.ts";
 import { eventFields, eventId, type LifecycleEvent, NO_EVENT_FIELDS } from "../../domain/lifecycle-event.ts";
+import { waitData } from "../../domain/step.ts";
 import type { NewJob, NewRecurringJob, RowChange, ShardCommit } from "../store.ts";
 import type { EventPosition, EventRow } from "../store-events.ts";
 import { sinksConformance } from "./event-sinks.conformance.ts";
@@ -186,6 +187,31 @@ export function eventsConformance(scene: () => Scene): void {
     assert.deepEqual(idsOf(await read(start)), expected);
   });
 
+  it("keeps the event of a step's first value, also after a wait, and of no other record", async () => {
+    const [job, missed] = [await scene().submitted({ shard: 8 }), await scene().submitted({ shard: 8 })];
+    await emptied();
+    const start = await scene().store.events.newest();
+    const made = { executionId: job.executionId, kind: "RESULT" as const, attempt: 1, number: 1, at: 1, data: null };
+    const told = (name: string, of = job) => event(of, { kind: "StepRecorded", step: name, state: "RUNNING" });
+    const wait = { ...made, kind: "WAIT" as const, name: "nap", data: waitData({ until: 9, signals: [] }) };
+    const odd = 'a "b", {c}/é';
+    await scene().store.commit([tick(8, [told(odd)], { steps: [{ ...made, name: odd }, wait] })]);
+    await scene().store.commit([
+      tick(8, [told(odd), told("nap"), told("gone", missed)], {
+        changes: [scene().succeeded(missed, { wasAttempt: 5 })],
+        steps: [
+          { ...made, name: odd, attempt: 2 },
+          { ...made, name: "nap" },
+          { ...made, name: "gone", executionId: missed.executionId },
+        ],
+      }),
+    ]);
+    const rows = await read(start);
+    const ids = [odd, "nap"].map((name) => `${job.executionId}/StepRecorded/${name}`);
+    assert.deepEqual(idsOf(rows), ids);
+    assert.equal(rows[0]?.events[0]?.step, odd);
+  });
+
   inboxConformance(scene, emptied);
   sinksConformance(scene, async (shard) => {
     const job = await scene().submitted({ shard });
@@ -246,6 +272,28 @@ function inboxConformance(scene: () => Scene, emptied: () => Promise<LifecycleEv
       ...{ scheduledAt: definition.scheduledAt, createdAt, jobVersion: 1 },
     });
     assert.equal((await store.poll([1, 2], ahead)).events, false);
+    assert.deepEqual(await emptied(), []);
+  });
+
+  it("leaves events of workers for the owners of shards, once for each member", async () => {
+    const { store, runtime } = scene();
+    const told = { ...NO_EVENT_FIELDS, at: 5, tenant: TENANT, pool: "p", handler: "", jobVersion: 0, workerId: "w" };
+    const session = runtime.uuid();
+    const registered: LifecycleEvent = { ...told, kind: "WorkerRegistered", session };
+    const dead: LifecycleEvent = { ...told, kind: "WorkerDead", session, reason: "SILENT" };
+    const member = { id: runtime.uuid(), shard: 3, events: [registered, dead] };
+    await store.events.leave([member, { id: runtime.uuid(), shard: 4, events: [dead] }]);
+    await store.events.leave([member]);
+    const events = await emptied();
+    assert.deepEqual(
+      events.filter(({ kind }) => kind === "WorkerRegistered"),
+      [registered],
+    );
+    assert.deepEqual(events.map(eventId).sort(), [
+      `w/${session}/WorkerDead`,
+      `w/${session}/WorkerDead`,
+      `w/${session}/WorkerRegistered`,
+    ]);
     assert.deepEqual(await emptied(), []);
   });
 

@@ -31,7 +31,7 @@ function commitShard(data: StoreData, by: Incarnation, asked: ShardCommit, commi
   const told = { kind: "COMMITTED", at: data.now(), by, asked } as const;
   if (state.epoch !== epoch) {
     const nothing = { missed: [], missedPlans: [], notCreated: [], missedRuns: [], notBorn: [], refused: [] };
-    const unwritten = { applied: [], planned: [], born: [], runs: [], nodes: [], events: [] };
+    const unwritten = { applied: [], planned: [], born: [], runs: [], nodes: [], recorded: [], events: [] };
     return { ...told, outcome: { shard, status: "FENCED", ...nothing }, ...unwritten };
   }
   // This check comes first, because it compares with the rows as they were before.
@@ -48,7 +48,7 @@ function commitShard(data: StoreData, by: Incarnation, asked: ShardCommit, commi
   for (const id of asked.commandsDone) data.commands.done(shard, id);
   // A record and the change of its row are durable together.
   const left = new Set([...missed, ...refused.map(({ id }) => id)]);
-  for (const step of asked.steps) if (!left.has(step.executionId)) write(data, step);
+  const recorded = asked.steps.filter((step) => !left.has(step.executionId) && write(data, step));
   const allMissed = [...new Set([...missed, ...unexpected.map(({ id }) => id)])];
   const named = { missed: allMissed, missedPlans, notCreated, missedRuns, notBorn };
   const commands = addCommands(data, asked, applied, missedRuns);
@@ -60,13 +60,16 @@ function commitShard(data: StoreData, by: Incarnation, asked: ShardCommit, commi
     ...added,
     refused: [...refused, ...uncreated, ...unborn],
   };
-  return { ...told, outcome, applied, planned, born, runs, nodes, events: commitEvents(data, asked, outcome, born) };
+  const events = commitEvents(data, asked, outcome, born, recorded);
+  return { ...told, outcome, applied, planned, born, runs, nodes, recorded, events };
 }
 
-/** Writes a record that counts, and marks the signal that it consumes. */
-function write(data: StoreData, step: StepWrite): void {
+/** Writes a record that counts, and marks the signal that it consumes. @returns whether it counts */
+function write(data: StoreData, step: StepWrite): boolean {
   const { executionId, name, signalId } = step;
-  if (data.steps.write(step) && signalId !== undefined) data.signals.take(executionId, signalId, name);
+  if (!data.steps.write(step)) return false;
+  if (signalId !== undefined) data.signals.take(executionId, signalId, name);
+  return true;
 }
 
 function isAsExpected(data: StoreData, id: ExecutionId, attempt: number): boolean {

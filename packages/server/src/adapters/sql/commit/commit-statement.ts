@@ -61,7 +61,7 @@ WITH fence AS MATERIALIZED (
   changing && assigning ? DONE : ""
 }${planning ? planned(holds, { running }) : ""}${running ? ran(holds) : ""}${spawning ? SPAWNED : ""}${
   telling
-    ? told(holds, answerOf({ changing, assigning, planning, running }, "NULL::uuid[]"), { planning, running })
+    ? told(holds, answerOf({ changing, assigning, planning, running }, "NULL::uuid[]"), { planning, running, stepping })
     : ""
 }
 SELECT (SELECT array_agg(id) FROM fence), ${
@@ -165,6 +165,7 @@ const TELLING = {
   commit_changing_telling: telling({ changing: true, assigning: false }),
   commit_telling: telling({ changing: true, assigning: true }),
   commit_planning_telling: telling({ changing: true, assigning: true, planning: true }),
+  commit_stepping_telling: telling({ changing: true, assigning: true, stepping: true }),
   commit_running_telling: telling({ changing: true, assigning: true, running: true }),
   commit_whole_telling: telling(WHOLE),
   commit_spawning_telling: telling({ ...WHOLE, spawning: true }),
@@ -215,8 +216,8 @@ export function commitStatement(batch: readonly ShardCommit[], now: EpochMs): St
   if (batch.some(isTelling)) {
     const isAssigning = done.length + assigning.length + expected.length > 0;
     const isChanging = done.length + changes.length + settled.length > 0;
-    const isOther = isStepping || replaced.length > 0;
-    return tellingStatement(batch, whole(), { isAssigning, isChanging, isPlanning, isOther });
+    const isReplacing = replaced.length > 0;
+    return tellingStatement(batch, whole(), { isAssigning, isChanging, isPlanning, isStepping, isReplacing });
   }
   if (batch.some(isRunning)) {
     const all = [...whole(), ...runningValues(batch, marks), plannedNodes(batch), ...lastRunningValues(batch)];
@@ -253,8 +254,8 @@ interface Parts {
   isAssigning: boolean;
   isChanging: boolean;
   isPlanning: boolean;
-  /** Whether the commit has rarer parts, apart from runs of workflows. */
-  isOther: boolean;
+  isStepping: boolean;
+  isReplacing: boolean;
 }
 
 /** @param values those of all parts before the runs of workflows */
@@ -269,11 +270,12 @@ function tellingStatement(batch: readonly ShardCommit[], values: readonly unknow
 function tellingName(
   batch: readonly ShardCommit[],
   changes: readonly RowChange[],
-  { isAssigning, isChanging, isPlanning, isOther }: Parts,
+  { isAssigning, isChanging, isPlanning, isStepping, isReplacing }: Parts,
 ): keyof typeof TELLING {
   const isOfRuns = batch.some(isRunning);
   if (changes.some(({ spawn }) => spawn !== undefined)) return "commit_spawning_telling";
-  if (isOther || (isOfRuns && isPlanning)) return "commit_whole_telling";
+  if (isReplacing || [isOfRuns, isPlanning, isStepping].filter((is) => is).length > 1) return "commit_whole_telling";
+  if (isStepping) return "commit_stepping_telling";
   if (isOfRuns) return "commit_running_telling";
   if (isPlanning) return "commit_planning_telling";
   if (isAssigning && isChanging) return "commit_telling";

@@ -2,7 +2,7 @@ import type { ShardId } from "../../../domain/ids.ts";
 import type { ShardCommit } from "../../../ports/store.ts";
 import type { ToldEvents } from "../../../ports/store-events.ts";
 import { byteas, int2s, int8s, uuids } from "../connection/arrays.ts";
-import { STATE_CODES } from "../connection/codes.ts";
+import { STATE_CODES, STEP_KIND_CODES } from "../connection/codes.ts";
 import { ownBlock } from "../events/event-blocks.ts";
 import { AFTER_SPAWNED } from "../workflows/spawned.ts";
 
@@ -15,14 +15,14 @@ const ANSWERS = ["changes", "expected", "plans", "occurrences", "runs", "nodes",
 
 /**
  * Writes the events of each shard as one row, together with those that it takes out of the inbox, and the ids whose events
- * do not count: the answer names them, and occurrences of missed plans. The answer is computed once for both.
+ * do not count: the answer names them, occurrences of missed plans, and steps that were recorded before. The answer is computed once for both.
  * @param holds SQL condition that the fence of the shard in a column holds
  * @param answer SQL expressions of the answer, in the order of `ANSWERS`; the last ones may be left out
  */
 export const told = (
   holds: (column: string) => string,
   answer: string,
-  { planning, running }: { planning: boolean; running: boolean },
+  { planning, running, stepping }: { planning: boolean; running: boolean; stepping: boolean },
 ) => `, unwritten (${ANSWERS.slice(0, running ? 7 : planning ? 4 : 2).join(", ")}) AS MATERIALIZED (
   SELECT ${answer}
 ), event_taken AS (
@@ -32,10 +32,10 @@ export const told = (
 ), event_bundle AS MATERIALIZED (
   SELECT shard, string_agg(events, ''::bytea ORDER BY id) AS events FROM event_taken GROUP BY shard
 ), event_row AS (
-  INSERT INTO outbox (shard, epoch, seq, written_at, events, missed, held)
+  INSERT INTO outbox (shard, epoch, seq, written_at, events, missed, held${stepping ? ", unrecorded" : ""})
   SELECT o.shard, o.epoch, o.seq, $24::int8, o.events, nullif(m.changes || m.expected${
     planning ? " || m.plans || o.uncreated" : ""
-  }${running ? " || m.nodes" : ""}, '{}'), ${planning ? "o.skipped" : "NULL"}
+  }${running ? " || m.nodes" : ""}, '{}'), ${planning ? "o.skipped" : "NULL"}${stepping ? `, ${UNRECORDED}` : ""}
   FROM (
     SELECT t.shard, t.epoch, t.seq, coalesce(t.events, ''::bytea) ||
         coalesce((SELECT b.events FROM event_bundle b WHERE b.shard = t.shard), ''::bytea) AS events${
@@ -50,6 +50,11 @@ export const told = (
 const UNCREATED = `(SELECT array_agg(id) FROM (
           SELECT unnest($59::uuid[]) AS id EXCEPT SELECT id FROM born WHERE state = ${STATE_CODES.PENDING}) u)`;
 const SKIPPED = `(SELECT array_agg(id) FROM born WHERE state = ${STATE_CODES.SKIPPED})`;
+
+/** Steps whose earlier value counts, as `stepKey` names them. Records of missed rows are among them. */
+const UNRECORDED = `(SELECT array_agg(s.execution_id::text || '/' || s.name) FROM step s
+    WHERE s.shard = o.shard AND s.kind = ${STEP_KIND_CODES.RESULT}
+      AND NOT EXISTS (SELECT FROM stepped d WHERE d.execution_id = s.execution_id AND d.name = s.name))`;
 
 interface OfShard extends ToldEvents {
   shard: ShardId;

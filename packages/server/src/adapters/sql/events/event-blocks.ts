@@ -1,6 +1,6 @@
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 import type { LifecycleEvent } from "../../../domain/lifecycle-event.ts";
-import { asWritten } from "../../../ports/told-events.ts";
+import { asWritten, type Exceptions } from "../../../ports/told-events.ts";
 import { eventBytes, eventsFrom, MalformedEvents } from "./event-bytes.ts";
 
 /**
@@ -17,14 +17,6 @@ const HEADER_BYTES = 5;
 const COMPRESSED_FROM = 200;
 /** Largest content of a block, in bytes. */
 const BLOCK_MAX = 256 * 1024 * 1024;
-
-/** Rows that the commit of an outbox row did not write as its events tell. */
-export interface Exceptions {
-  /** Executions and plans of which the commit wrote nothing. */
-  missed: ReadonlySet<string>;
-  /** Executions that the commit created as SKIPPED, because their unique key was held. */
-  held: ReadonlySet<string>;
-}
 
 /** Block of the events of a commit. */
 export function ownBlock(events: readonly LifecycleEvent[]): Uint8Array {
@@ -50,10 +42,12 @@ function block(events: readonly LifecycleEvent[], flags: number): Uint8Array {
 
 /**
  * Events of a row of the outbox.
+ * @param exceptions of the row's commit
  * @throws {MalformedEvents} the bytes are not those of blocks
  */
-export function eventsOfRow(bytes: Uint8Array, { missed, held }: Exceptions): LifecycleEvent[] {
+export function eventsOfRow(bytes: Uint8Array, exceptions: Exceptions): LifecycleEvent[] {
   const events: LifecycleEvent[] = [];
+  const { missed, held, unrecorded } = exceptions;
   const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   for (let at = 0; at < whole.length; ) {
     if (whole.length - at < HEADER_BYTES) throw new MalformedEvents("the header of a block is incomplete");
@@ -61,8 +55,8 @@ export function eventsOfRow(bytes: Uint8Array, { missed, held }: Exceptions): Li
     if (flags > (DEFLATED | CERTAIN)) throw new MalformedEvents(`a block has the unknown flags ${flags}`);
     if (end > whole.length) throw new MalformedEvents("a block ends too early");
     const own = eventsFrom(contentOf(whole.subarray(at + HEADER_BYTES, end), flags));
-    const isCertain = (flags & CERTAIN) !== 0 || missed.size + held.size === 0;
-    const counting = isCertain ? own : own.flatMap((event) => asWritten(event, missed, held));
+    const isCertain = (flags & CERTAIN) !== 0 || missed.size + held.size + unrecorded.size === 0;
+    const counting = isCertain ? own : own.flatMap((event) => asWritten(event, exceptions));
     for (const event of counting) events.push(event);
     at = end;
   }

@@ -4,6 +4,7 @@ import { int2s, int8s, uuids } from "../connection/arrays.ts";
 import type { Connections, Row } from "../connection/connections.ts";
 import { ofShards, shardMask } from "../connection/shard-mask.ts";
 import { eventsOfRow } from "./event-blocks.ts";
+import type { EventInbox } from "./inbox.ts";
 
 /** Bytes of rows from which on a read returns no further row: some thousands of events, which are decoded in one turn. */
 const READ_BYTES = 128 * 1024;
@@ -23,7 +24,7 @@ const READ_KEYS = `
   ORDER BY a.shard, o.epoch, o.seq`;
 
 const READ_ROWS = `
-  SELECT o.shard, o.epoch, o.seq, o.events, o.missed::text, o.held::text
+  SELECT o.shard, o.epoch, o.seq, o.events, o.missed::text, o.held::text, array_to_json(o.unrecorded)::text
   FROM unnest($1::int2[], $2::int8[], $3::int8[]) AS a (shard, epoch, seq)
   JOIN outbox o ON o.shard = a.shard AND o.epoch = a.epoch AND o.seq = a.seq
   ORDER BY o.shard, o.epoch, o.seq`;
@@ -54,7 +55,7 @@ interface Key {
   bytes: number;
 }
 
-export function events(db: Connections): StoreEvents {
+export function events(db: Connections, inbox: EventInbox): StoreEvents {
   let turn = 0;
   return {
     read: (after, limit, shards = ALL_SHARDS) => read(db, { after, limit, shards }, turn++),
@@ -63,6 +64,7 @@ export function events(db: Connections): StoreEvents {
         await db.run("query", { name: "newest_events", text: READ_NEWEST, values: [int2s(ALL_SHARDS, same)] }),
       ),
     oldest: async () => positionOf(await db.run("query", { text: READ_OLDEST })),
+    leave: (members) => inbox.leaveAlone(db, members),
     readInbox: async (shards, known, limit) => {
       const values = [shardMask(shards), uuids([...known], same), limit];
       const rows = await db.run("read", { name: "event_inbox", text: READ_INBOX, values });
@@ -124,15 +126,18 @@ function choose(keys: readonly Key[], limit: number, turn: number): Key[] {
 }
 
 function rowFrom(row: Row): EventRow {
-  const [shard, epoch, seq, bytes, missed, held] = row as [
+  const [shard, epoch, seq, bytes, missed, held, unrecorded] = row as [
     ShardId,
     number,
     number,
     Buffer,
     string | null,
     string | null,
+    string | null,
   ];
-  return { shard, epoch, seq, events: eventsOfRow(bytes, { missed: idsIn(missed), held: idsIn(held) }) };
+  const steps = new Set<string>(unrecorded === null ? [] : JSON.parse(unrecorded));
+  const exceptions = { missed: idsIn(missed), held: idsIn(held), unrecorded: steps };
+  return { shard, epoch, seq, events: eventsOfRow(bytes, exceptions) };
 }
 
 /** Elements of the literal of an array of uuids. */

@@ -2,7 +2,7 @@ import type { AnyJob } from "../../../ports/store-runs.ts";
 import { type InboxEvents, inboxOfJobs } from "../../../ports/told-events.ts";
 import type { RaisedLevels } from "../commit/raised-levels.ts";
 import { byteas, int2s, uuids } from "../connection/arrays.ts";
-import type { Session, Statement } from "../connection/connections.ts";
+import type { Connections, Session, Statement } from "../connection/connections.ts";
 import { certainBlock } from "./event-blocks.ts";
 
 /** SQL: inserts members of the inbox. @param first number of the first of three parameters */
@@ -10,6 +10,7 @@ const insertFrom = (first: number) => `INSERT INTO event_inbox (id, shard, event
   SELECT unnest($${first}::uuid[]), unnest($${first + 1}::int2[]), unnest($${first + 2}::bytea[])`;
 
 const INSERT = insertFrom(1);
+const LEAVE = `${INSERT} ON CONFLICT (id) DO NOTHING`;
 
 /** Events that submits and changes of jobs leave for the owners of shards, in their own transactions. */
 export class EventInbox {
@@ -27,6 +28,11 @@ export class EventInbox {
     if (!this.#isTelling()) return false;
     await this.#levels.raise("EVENTS");
     return true;
+  }
+
+  /** Adds events in a transaction of their own, if the node writes events. A repeat changes nothing. */
+  async leaveAlone(db: Connections, rows: readonly InboxEvents[]): Promise<void> {
+    if (await this.begin()) await db.run("submit", { name: "leave_events", text: LEAVE, values: inboxValues(rows) });
   }
 
   /** Adds events to a transaction, if the node writes events. */

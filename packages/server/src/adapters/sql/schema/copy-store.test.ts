@@ -211,7 +211,7 @@ async function filled(server: TestServer): Promise<pg.ClientConfig> {
     "INSERT INTO tzdata_versions VALUES ('2026f', '2026-10-30', $1)",
     "INSERT INTO tzdata_changeovers VALUES (1, $1, 5)",
     "INSERT INTO handler_policies VALUES ('default', $1, true, '{}', 1, 2, 3)",
-    `INSERT INTO outbox VALUES (1, 2, 3, 4, convert_to($1, 'UTF8'), ARRAY[${id}], NULL)`,
+    `INSERT INTO outbox VALUES (1, 2, 3, 4, convert_to($1, 'UTF8'), ARRAY[${id}], NULL, ARRAY[$1])`,
     `INSERT INTO event_inbox VALUES (${id}, 1, convert_to($1, 'UTF8'))`,
     "INSERT INTO event_floors VALUES (1, 2, length($1))",
     "INSERT INTO event_sinks VALUES ($1, 1, 2, 3, 4)",
