@@ -64,6 +64,10 @@ export interface Config {
   kafkaTopicPrefix: string;
   /** Database of the sink clickhouse; null: there is no such sink. */
   clickhouse: ClickHouseAddress | null;
+  /** Secrets that sign the webhooks of ends, the newest first; empty: no job may have `onFinish`. */
+  webhookSecrets: readonly string[];
+  /** Time without a delivery after which a webhook is disabled, in days. */
+  webhookDisableDays: number;
   /** Template of the address at which another system shows the log lines of an attempt; null: the store keeps them. */
   logUrl: string | null;
   logLevel: "trace" | "debug" | "info" | "warn" | "error" | "fatal" | "silent";
@@ -98,7 +102,7 @@ export interface HandlerConfig {
 }
 
 /** A receiver of lifecycle events; all but `api` are sinks. */
-export type EventReceiver = "api" | "kafka" | "clickhouse";
+export type EventReceiver = "api" | "kafka" | "clickhouse" | "webhook";
 
 /** Error: the configuration cannot be used. The message names each wrong key and says what would be right. */
 export class ConfigError extends Error {
@@ -165,9 +169,9 @@ const KEYS = {
   ),
   MAINSPRING_RETENTION_DAYS: key(wholeNumber(1, 36_500), "30", "how many days final executions are kept"),
   MAINSPRING_EVENTS: key(
-    anyOf("api", "kafka", "clickhouse"),
+    anyOf("api", "kafka", "clickhouse", "webhook"),
     "",
-    "where the events of executions and jobs go, the same on all nodes: api keeps them for GET /v1/events, kafka brings them to the brokers of MAINSPRING_KAFKA, and clickhouse to the database of MAINSPRING_CLICKHOUSE",
+    "where the events of executions and jobs go, the same on all nodes: api keeps them for GET /v1/events, kafka brings them to the brokers of MAINSPRING_KAFKA, clickhouse to the database of MAINSPRING_CLICKHOUSE, and webhook to subscriptions",
   ),
   MAINSPRING_EVENTS_KEEP_MIN: key(
     wholeNumber(1, 10_080),
@@ -211,7 +215,21 @@ const KEYS = {
     "",
     "private networks that the handler `http` may connect to all the same",
   ),
-  MAINSPRING_WEBHOOK_SECRET: key(signingSecret, null, "signs the requests of the handler `http` (Standard Webhooks)"),
+  MAINSPRING_WEBHOOK_SECRET: key(
+    signingSecret,
+    null,
+    "signs the webhooks of `onFinish` and the requests of the handler `http` (Standard Webhooks), the same on all nodes; without it no job may have `onFinish`",
+  ),
+  MAINSPRING_WEBHOOK_SECRET_ALSO: key(
+    signingSecret,
+    null,
+    "a second secret that signs webhooks, too, so that receivers change from one to the other without an outage",
+  ),
+  MAINSPRING_WEBHOOK_DISABLE_DAYS: key(
+    wholeNumber(1, 365),
+    "3",
+    "after how many days without a delivery a webhook is disabled",
+  ),
   MAINSPRING_EXEC: key(choice("on", "off"), "off", "whether the handler `exec` is offered, which runs programs"),
   MAINSPRING_BUS: key(
     choice("memory", "mesh"),
@@ -333,6 +351,8 @@ function configOf(values: Values, warnings: string[]): Config {
     kafka: values.MAINSPRING_KAFKA,
     kafkaTopicPrefix: values.MAINSPRING_KAFKA_TOPIC_PREFIX,
     clickhouse: values.MAINSPRING_CLICKHOUSE,
+    webhookSecrets: [values.MAINSPRING_WEBHOOK_SECRET, values.MAINSPRING_WEBHOOK_SECRET_ALSO].filter((one) => one !== null),
+    webhookDisableDays: values.MAINSPRING_WEBHOOK_DISABLE_DAYS,
     logUrl: values.MAINSPRING_LOG_URL,
     logLevel: values.MAINSPRING_LOG_LEVEL,
     builtInWorker: values.MAINSPRING_BUILTIN_WORKER === "on",

@@ -3,6 +3,7 @@ import type { Epoch, EpochMs, ExecutionId, Incarnation, JobId, ShardId, WorkerId
 import type { JobDefinition } from "../domain/job.ts";
 import type { Pool } from "../domain/pool.ts";
 import type { RecordedStep } from "../domain/step.ts";
+import type { EndDelivery } from "../domain/webhook.ts";
 import type { Retention } from "./retention.ts";
 import type { AddedCommand, Command } from "./store-commands.ts";
 import type { StoreDeadLetters } from "./store-dead-letters.ts";
@@ -17,6 +18,7 @@ import type { PlanChange, StoreRecurrences } from "./store-recurrences.ts";
 import type { AnyJob, KeyedRun, NewPart, NodeBirth, RunChange, StoreRuns } from "./store-runs.ts";
 import type { StoreSteps } from "./store-steps.ts";
 import type { StoreTimeZones } from "./store-time-zones.ts";
+import type { StoreWebhooks } from "./store-webhooks.ts";
 
 export type { Retention } from "./retention.ts";
 
@@ -46,6 +48,8 @@ export interface Store extends StoreFlows {
   /** For the api, and for owners of shards: lifecycle events. */
   readonly events: StoreEvents;
   readonly eventSinks: StoreEventSinks;
+  /** For the api, and for owners of shards: webhooks and their deliveries. */
+  readonly webhooks: StoreWebhooks;
 
   /**
    * Writes jobs and their first executions. Each submission is all or nothing; submissions that arrive together share
@@ -225,6 +229,11 @@ export interface ShardCommit {
   births: readonly NodeBirth[];
   /** Lifecycle events of the commit; left out: none. */
   told?: ToldEvents;
+  /**
+   * Webhooks of ends that the commit writes; left out: none. The store writes a delivery if it updates the row of the
+   * execution, or creates it as SKIPPED.
+   */
+  deliveries?: readonly EndDelivery[];
 }
 
 /** A row that must be PENDING with this attempt. That of a node must not be PARKED either. */

@@ -24,6 +24,7 @@ import { subWorkflows } from "./0025-sub-workflows.ts";
 import { parts } from "./0026-parts.ts";
 import { events } from "./0027-events.ts";
 import { eventSinks } from "./0028-event-sinks.ts";
+import { webhooks } from "./0030-webhooks.ts";
 
 export interface Migration {
   /** Version of the schema after the migration; versions grow. */
@@ -65,4 +66,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 26, name: "parts", sql: parts },
   { version: 27, name: "events", sql: events },
   { version: 28, name: "event sinks", sql: eventSinks },
+  { version: 30, name: "webhooks", sql: webhooks },
 ];
