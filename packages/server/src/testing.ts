@@ -114,3 +114,4 @@ export { Relays } from "./relay/relays.ts";
 export { SHARED } from "./scheduler/ownership/shard-ownership.ts";
 export { type SchedulerDependencies } from "./scheduler/scheduler.ts";
 export { TimeZones } from "./time-zones.ts";
+export { Receiver, SECRET } from "./webhooks.fixture.ts";

@@ -187,7 +187,7 @@ describe("webhooks of a node", () => {
 
   it("are refused at the submit where they can never arrive", async () => {
     for (const [url, message] of [
-      ["ftp://hooks.example/", /onFinish.url must be an http or https URL/],
+      ["ftp://hooks.example/", /onFinish.url: must be an http or https URL/],
       ["nonsense", /must be an http or https URL/],
       ["https://user:pass@hooks.example/", /must not hold a user or password/],
       ["http://10.0.0.1/", /must not lead to a private address/],
@@ -196,7 +196,7 @@ describe("webhooks of a node", () => {
     ] as const) {
       await assert.rejects(submit("echo", url), message);
       await assert.rejects(node.client.jobs.upsert("wrong", { target: { handler: "echo" }, onFinish: { url } }), message);
-      await assert.rejects(node.client.webhooks.create({ url }), /url must/);
+      await assert.rejects(node.client.webhooks.create({ url }), /url: must/);
     }
   });
 

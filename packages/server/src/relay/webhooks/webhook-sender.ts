@@ -9,7 +9,6 @@ import type { WebhookAnswer, WebhookPost } from "../../ports/webhook-post.ts";
 import { EACH_MAX, Flights } from "./flights.ts";
 import { judgeAnswer } from "./judge-answer.ts";
 
-/** Longest interval in ms of two reads: deliveries of an owner before this one, and replays, wait, too. */
 const READ_EVERY_MS = 5_000;
 /** Shortest interval in ms of two reads. */
 const READ_AGAIN_MS = 20;
@@ -33,6 +32,8 @@ export interface WebhookSenderDependencies {
   disableAfterMs: number;
   /** Body of the webhook of an event. */
   encode: (event: LifecycleEvent) => unknown;
+  /** Longest interval in ms of two reads: deliveries of an owner before this one, and replays, wait, too; default: 5,000. */
+  readEveryMs?: number;
   runtime: Runtime;
   log: Logger;
 }
@@ -43,6 +44,7 @@ export interface WebhookSenderDependencies {
  */
 export class WebhookSender {
   readonly #deps: WebhookSenderDependencies;
+  readonly #readEveryMs: number;
   readonly #flights = new Flights();
   readonly #stopping = new AbortController();
   #after: WebhookId | null = null;
@@ -67,6 +69,7 @@ export class WebhookSender {
 
   constructor(deps: WebhookSenderDependencies) {
     this.#deps = deps;
+    this.#readEveryMs = deps.readEveryMs ?? READ_EVERY_MS;
   }
 
   start(): void {
@@ -126,7 +129,7 @@ export class WebhookSender {
   async #read(): Promise<number> {
     const { store, owned, runtime, log } = this.#deps;
     const shards = [...owned().keys()];
-    if (shards.length === 0) return READ_EVERY_MS;
+    if (shards.length === 0) return this.#readEveryMs;
     try {
       const without = this.#flights.busy;
       const asked = { shards, now: runtime.now(), after: this.#after, ...PAGE, without };
@@ -136,7 +139,7 @@ export class WebhookSender {
       this.#after = next;
       const sent = due.filter((delivery) => this.#begin(delivery));
       this.#isMore = without.size > 0 || sent.length < due.length || isFull(due);
-      return next === null ? READ_EVERY_MS : READ_AGAIN_MS;
+      return next === null ? this.#readEveryMs : READ_AGAIN_MS;
     } catch (error) {
       if (!this.#isDown) log.warn({ err: error }, "webhooks: due deliveries could not be read, retrying every second");
       this.#isDown = true;
@@ -211,7 +214,7 @@ export class WebhookSender {
       const outcome = state === "PENDING" ? "RETRIED" : state;
       this.#tries.set(outcome, (this.#tries.get(outcome) ?? 0) + 1);
       if (state === "FAILED") lost.set(delivery.webhook, (lost.get(delivery.webhook) ?? 0) + 1);
-      if (nextAt !== null) this.#schedule(Math.max(READ_AGAIN_MS, Math.min(nextAt - runtime.now(), READ_EVERY_MS)));
+      if (nextAt !== null) this.#schedule(Math.max(READ_AGAIN_MS, Math.min(nextAt - runtime.now(), this.#readEveryMs)));
     }
     for (const [webhook, deliveries] of lost)
       log.warn({ webhook, deliveries }, "webhooks: deliveries FAILED and are not tried again; a replay sends them again");
