@@ -64,7 +64,7 @@ describe("webhooks of a node", () => {
     const dead = await submit("bad", receiver.url);
     const cancelled = await submit("echo", receiver.url, { delayMs: 3_600_000 });
     await node.client.cancelExecution(cancelled.executionId);
-    const skipped = await submit("nobody", receiver.url, { startBefore: new Date(Date.now() + 50) });
+    const skipped = await submit("nobody", receiver.url, { delayMs: 1, startBefore: "2020-01-01T00:00:00Z" });
     const flow = await node.client.workflows.submit({
       name: "told",
       onFinish: { url: receiver.url },
@@ -114,7 +114,9 @@ describe("webhooks of a node", () => {
     assert.deepEqual([last.state, last.tries, last.status], ["DELIVERED", 1, 204]);
     const before = receiver.received.filter(({ data }) => data.executionId === last.executionId).length;
     assert.equal(await node.client.webhooks.replay(shown.webhookId, { deliveryIds: [last.deliveryId] }), 1);
-    await receiver.until((all) => all.filter(({ data }) => data.executionId === last.executionId).length === before + 1);
+    await receiver.until(
+      (all) => all.filter(({ data }) => data.executionId === last.executionId).length === before + 1,
+    );
     const ids = receiver.received.filter(({ data }) => data.executionId === last.executionId);
     assert.equal(new Set(ids.map(({ headers }) => headers["webhook-id"])).size, 1);
   });
@@ -195,7 +197,10 @@ describe("webhooks of a node", () => {
       ["http://169.254.169.254/latest", /must not lead to a linkLocal address/],
     ] as const) {
       await assert.rejects(submit("echo", url), message);
-      await assert.rejects(node.client.jobs.upsert("wrong", { target: { handler: "echo" }, onFinish: { url } }), message);
+      await assert.rejects(
+        node.client.jobs.upsert("wrong", { target: { handler: "echo" }, onFinish: { url } }),
+        message,
+      );
       await assert.rejects(node.client.webhooks.create({ url }), /url: must/);
     }
   });

@@ -95,7 +95,10 @@ function rotateCommand(): Command {
     .action(async (id: string, options: ConnectionOptions) => {
       const { client, output } = connect(options);
       const rotated = await client.webhooks.rotateSecret(id);
-      output.print(rotated, () => sentence`secret ${rotated.secret}; the former one signs until ${rotated.formerUntil}`);
+      output.print(
+        rotated,
+        () => sentence`secret ${rotated.secret}; the former one signs until ${rotated.formerUntil}`,
+      );
     });
 }
 
@@ -131,11 +134,14 @@ function replayCommand(): Command {
     .option("--since <time>", "all FAILED ones that were created at or after", instant)
     .option("--until <time>", "with --since: and before (default: now)", instant)
     .action(async (id: string, deliveryIds: string[] = [], { since, until, ...options }: ReplayOptions) => {
-      if ((deliveryIds.length > 0) === (since !== undefined) || (until !== undefined && since === undefined))
+      if (deliveryIds.length > 0 === (since !== undefined) || (until !== undefined && since === undefined))
         throw new Failure("give either delivery ids, or --since with or without --until", EXIT.usage);
       const { client, output } = connect(options);
       const which = since === undefined ? { deliveryIds } : given({ since, until });
       const replayed = await client.webhooks.replay(id, which);
-      output.print({ replayed }, () => `${replayed} ${replayed === 1 ? "delivery is" : "deliveries are"} sent again within some seconds`);
+      output.print(
+        { replayed },
+        () => `${replayed} ${replayed === 1 ? "delivery is" : "deliveries are"} sent again within some seconds`,
+      );
     });
 }

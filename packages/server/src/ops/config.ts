@@ -1,9 +1,9 @@
-import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Role } from "../ports/bus.ts";
 import type { ClickHouseAddress } from "../ports/clickhouse-address.ts";
 import type { KafkaAddress } from "../ports/kafka-address.ts";
 import { combinationFaults } from "./combination-faults.ts";
+import { ConfigError, readConfigFile } from "./config-file.ts";
 import {
   advertisedAddress,
   anyOf,
@@ -25,6 +25,8 @@ import {
   Unfit,
   wholeNumber,
 } from "./config-values.ts";
+
+export { ConfigError } from "./config-file.ts";
 
 export interface Config {
   /** Address on which the HTTP API listens. */
@@ -103,11 +105,6 @@ export interface HandlerConfig {
 
 /** A receiver of lifecycle events; all but `api` are sinks. */
 export type EventReceiver = "api" | "kafka" | "clickhouse" | "webhook";
-
-/** Error: the configuration cannot be used. The message names each wrong key and says what would be right. */
-export class ConfigError extends Error {
-  override readonly name = "ConfigError";
-}
 
 interface Key<T> {
   parse: Parse<T>;
@@ -314,7 +311,7 @@ export function loadHandlerConfig(env: Texts): HandlerConfig {
 }
 
 function readKeys(env: Texts, names: readonly KeyName[]): { values: Partial<Values>; errors: string[] } {
-  const file = env.MAINSPRING_CONFIG ? readConfigFile(env.MAINSPRING_CONFIG) : {};
+  const file = env.MAINSPRING_CONFIG ? readConfigFile(env.MAINSPRING_CONFIG, KEY_NAMES) : {};
   const errors: string[] = [];
   const read = <N extends KeyName>(name: N): Value<N> | null => {
     const given = env[name] || file[name] || KEYS[name].fallback;
@@ -351,7 +348,9 @@ function configOf(values: Values, warnings: string[]): Config {
     kafka: values.MAINSPRING_KAFKA,
     kafkaTopicPrefix: values.MAINSPRING_KAFKA_TOPIC_PREFIX,
     clickhouse: values.MAINSPRING_CLICKHOUSE,
-    webhookSecrets: [values.MAINSPRING_WEBHOOK_SECRET, values.MAINSPRING_WEBHOOK_SECRET_ALSO].filter((one) => one !== null),
+    webhookSecrets: [values.MAINSPRING_WEBHOOK_SECRET, values.MAINSPRING_WEBHOOK_SECRET_ALSO].filter(
+      (one) => one !== null,
+    ),
     webhookDisableDays: values.MAINSPRING_WEBHOOK_DISABLE_DAYS,
     logUrl: values.MAINSPRING_LOG_URL,
     logLevel: values.MAINSPRING_LOG_LEVEL,
@@ -378,38 +377,4 @@ function unknownVariables(env: Texts): string[] {
   return Object.keys(env)
     .filter((name) => name.startsWith("MAINSPRING_") && !known.includes(name))
     .map((name) => `${name} is no key of the configuration: the keys are ${KEY_NAMES.join(", ")}`);
-}
-
-function readConfigFile(path: string): Texts {
-  const content = parseFile(path);
-  if (typeof content !== "object" || content === null || Array.isArray(content)) {
-    throw new ConfigError(`MAINSPRING_CONFIG: ${path} must hold a JSON object with keys such as MAINSPRING_HTTP`);
-  }
-  const entries = Object.entries(content);
-  const errors = entries.flatMap(([name, value]) => fileError(name, value));
-  if (errors.length > 0) throw new ConfigError(errors.map((error) => `${path}: ${error}`).join("\n"));
-  return Object.fromEntries(entries.map(([name, value]) => [name, String(value)]));
-}
-
-function fileError(name: string, value: unknown): string[] {
-  if (!(KEY_NAMES as string[]).includes(name)) {
-    return [`${name} is no key of the configuration: the keys are ${KEY_NAMES.join(", ")}`];
-  }
-  return typeof value === "string" || typeof value === "number" ? [] : [`${name} must be a string or a number`];
-}
-
-function parseFile(path: string): unknown {
-  let content: string;
-  try {
-    content = readFileSync(path, "utf8");
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new ConfigError(`MAINSPRING_CONFIG must name a file that can be read: ${path} (${code})`, { cause: error });
-  }
-  try {
-    return JSON.parse(content);
-  } catch {
-    // The parser's message would quote the file, and perhaps a password in it.
-    throw new ConfigError(`MAINSPRING_CONFIG: ${path} is not JSON`);
-  }
 }

@@ -21,6 +21,7 @@ import type { StoreTimeZones } from "./store-time-zones.ts";
 import type { StoreWebhooks } from "./store-webhooks.ts";
 
 export type { Retention } from "./retention.ts";
+export { StoreUnavailable, StoreUnusable } from "./store-errors.ts";
 
 /**
  * The source of truth. Every write of an execution goes through `commit`, fenced by its shard's epoch; `submit` only
@@ -382,23 +383,3 @@ export interface InFlightRow {
 export type PoolChange = Pick<Pool, "name"> & Partial<Pool>;
 
 export type RankCursor = Pick<Candidate, "rank" | "id">;
-
-/** The store did not answer in time. A requested write may have happened. */
-export class StoreUnavailable extends Error {
-  override readonly name = "StoreUnavailable";
-  /** Whether the store was known to be down and therefore not asked: nothing has happened. */
-  readonly isUnasked: boolean;
-  /** Whether a list query took or waited too long. The store answers other requests. */
-  readonly isListTimeout: boolean;
-
-  constructor(message: string, options: ErrorOptions & { isUnasked?: boolean; isListTimeout?: boolean } = {}) {
-    super(message, options);
-    this.isUnasked = options.isUnasked ?? false;
-    this.isListTimeout = options.isListTimeout ?? false;
-  }
-}
-
-/** The store cannot serve this program: it is corrupt, in use, or of a newer version. The message says what to do. */
-export class StoreUnusable extends Error {
-  override readonly name = "StoreUnusable";
-}

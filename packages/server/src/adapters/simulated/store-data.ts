@@ -18,8 +18,8 @@ import { recover } from "./rows/reads.ts";
 import { RunTable } from "./rows/run-table.ts";
 import { SignalTable } from "./rows/signal-table.ts";
 import { StepTable } from "./rows/step-table.ts";
-import { WebhookTable } from "./rows/webhook-table.ts";
 import type { StoredZones } from "./rows/time-zones.ts";
+import { WebhookTable } from "./rows/webhook-table.ts";
 import { ShardState } from "./shard-state.ts";
 
 /** All tables of the store. */

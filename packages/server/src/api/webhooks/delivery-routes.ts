@@ -1,4 +1,12 @@
-import { DeliveryBody, DeliveryState, pageOf, pageQuery, ReplayedBody, Uuid, WebhookReplay } from "@mainspring/contract";
+import {
+  DeliveryBody,
+  DeliveryState,
+  pageOf,
+  pageQuery,
+  ReplayedBody,
+  Uuid,
+  WebhookReplay,
+} from "@mainspring/contract";
 import { PAGE_ITEMS_DEFAULT } from "@mainspring/contract/limits";
 import { Type } from "typebox";
 import { DEFAULT_TENANT, type EpochMs } from "../../domain/ids.ts";

@@ -104,7 +104,8 @@ function subscriptionOf(
   rules: WebhookRules | undefined,
 ): Subscription {
   if (rules === undefined || !rules.tellsSubscriptions) {
-    const detail = "subscriptions need lifecycle events: set MAINSPRING_EVENTS=webhook (or api,webhook …) on every server";
+    const detail =
+      "subscriptions need lifecycle events: set MAINSPRING_EVENTS=webhook (or api,webhook …) on every server";
     throw new ProblemError(problem("wrong-state", detail));
   }
   const fault = rules.urlFault(url);

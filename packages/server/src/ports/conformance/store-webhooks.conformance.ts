@@ -9,8 +9,8 @@ import {
   type DueDelivery,
   type DueQuery,
   GONE_REASON,
-  type Subscription,
   SUBSCRIPTIONS_MAX,
+  type Subscription,
 } from "../store-webhooks.ts";
 import { fire, occurrence, planned } from "./recurring-scene.conformance.ts";
 import { nodeEnds, nodeId, started } from "./runs-scene.conformance.ts";

@@ -217,7 +217,10 @@ export class WebhookSender {
       if (nextAt !== null) this.#schedule(Math.max(READ_AGAIN_MS, Math.min(nextAt - runtime.now(), this.#readEveryMs)));
     }
     for (const [webhook, deliveries] of lost)
-      log.warn({ webhook, deliveries }, "webhooks: deliveries FAILED and are not tried again; a replay sends them again");
+      log.warn(
+        { webhook, deliveries },
+        "webhooks: deliveries FAILED and are not tried again; a replay sends them again",
+      );
   }
 
   #disable(webhooks: readonly Webhook[]): void {

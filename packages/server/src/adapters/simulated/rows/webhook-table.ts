@@ -12,8 +12,8 @@ import {
   GONE_REASON,
   REPLAY_MAX,
   type ReplayQuery,
-  type Subscription,
   SUBSCRIPTIONS_MAX,
+  type Subscription,
   type Webhook,
 } from "../../../ports/store-webhooks.ts";
 import { byText } from "../sorted-list.ts";
@@ -167,7 +167,7 @@ export class WebhookTable {
   deliveries(tenant: string, id: WebhookId, { state, before, limit }: DeliveryQuery): Delivery[] {
     const own = this.#ofWebhook(tenant, id).filter((one) => state === null || one.state === state);
     const page = own.filter((one) => before === null || one.id < before).sort((a, b) => byText(b.id, a.id));
-    return page.slice(0, limit).map(({ tenant: _, shard, ...delivery }) => delivery);
+    return page.slice(0, limit).map(shownDelivery);
   }
 
   replay(tenant: string, id: WebhookId, which: ReplayQuery, now: EpochMs): number {
@@ -209,6 +209,14 @@ function receiver({ webhook: id, tenant, url }: DeliveryResult["delivery"], crea
   return { ...UNTRIED, id, tenant, kind: "ON_FINISH", ...rest };
 }
 
-function shown({ secret: _, former, ...webhook }: StoredWebhook): Webhook {
-  return webhook;
+function shown(webhook: StoredWebhook): Webhook {
+  const { id, tenant, kind, url, filter, createdAt, failingSince, lastError, lastDeliveredAt } = webhook;
+  const { disabledAt, disabledReason } = webhook;
+  const past = { createdAt, failingSince, lastError, lastDeliveredAt };
+  return { id, tenant, kind, url, filter, ...past, disabledAt, disabledReason };
+}
+
+function shownDelivery(delivery: StoredDelivery): Delivery {
+  const { id, webhook, url, event, state, tries, nextAt, createdAt, triedAt, status, error } = delivery;
+  return { id, webhook, url, event, state, tries, nextAt, createdAt, triedAt, status, error };
 }

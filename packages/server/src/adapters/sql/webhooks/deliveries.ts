@@ -133,7 +133,9 @@ function replayOf(first: readonly unknown[], which: ReplayQuery): Statement {
 async function readDue(db: Connections, asked: DueQuery): Promise<DuePage> {
   const { shards, now, after, webhooks, each, without } = asked;
   const values = [after ?? NIL, webhooks];
-  const waiting = (await db.run("query", { name: "waiting_webhooks", text: WAITING, values })).map(([id]) => id as string);
+  const waiting = (await db.run("query", { name: "waiting_webhooks", text: WAITING, values })).map(
+    ([id]) => id as string,
+  );
   const next = waiting.length < webhooks ? null : (waiting.at(-1) ?? null);
   const wanted = waiting.filter((id) => !without.has(id));
   if (wanted.length === 0) return { due: [], next };

@@ -7,7 +7,12 @@ export const WEBHOOK_COLUMNS = `w.id, w.tenant, w.url, w.filter, w.created_at, w
 
 type WebhookRow = [
   ...[id: string, tenant: string, url: string, filter: string | null, createdAt: number, failingSince: number | null],
-  ...[lastError: string | null, lastDeliveredAt: number | null, disabledAt: number | null, disabledReason: string | null],
+  ...[
+    lastError: string | null,
+    lastDeliveredAt: number | null,
+    disabledAt: number | null,
+    disabledReason: string | null,
+  ],
 ];
 
 /** @param row values of WEBHOOK_COLUMNS */

@@ -1,11 +1,11 @@
+import type { EpochMs } from "../../../domain/ids.ts";
 import {
   DELIVERIES_KEPT_DAYS,
   type StoreWebhooks,
-  type Subscription,
   SUBSCRIPTIONS_MAX,
+  type Subscription,
   type WebhookFilter,
 } from "../../../ports/store-webhooks.ts";
-import type { EpochMs } from "../../../domain/ids.ts";
 import type { Connections, Session } from "../connection/connections.ts";
 import { uuidFloor } from "../schema/partitions.ts";
 import { deliveries } from "./deliveries.ts";
@@ -59,9 +59,7 @@ export function webhooks(db: Connections): StoreWebhooks {
     get: async (tenant, id) => firstOf(await db.run("query", { text: GET, values: [tenant, id] })),
     setDisabled: async (tenant, id, reason, now) => {
       const change =
-        reason === null
-          ? { text: ENABLE, values: [tenant, id] }
-          : { text: DISABLE, values: [tenant, id, reason, now] };
+        reason === null ? { text: ENABLE, values: [tenant, id] } : { text: DISABLE, values: [tenant, id, reason, now] };
       return firstOf(await db.run("query", change));
     },
     remove: (tenant, id) =>
