@@ -32,6 +32,7 @@ import { RuleChanges, zoneIn } from "./world/rule-changes.ts";
 import { Exchange } from "./world/sim-bus.ts";
 import { LeaseService } from "./world/sim-leases.ts";
 import { SimServer } from "./world/sim-server.ts";
+import { hasWebhooks, ReceiverSystem } from "./world/sim-receiver.ts";
 import { hasSink, SinkSystem } from "./world/sim-sink.ts";
 import { POISON } from "./world/sim-worker.ts";
 import { Spurts } from "./world/spurts.ts";
@@ -139,6 +140,8 @@ class World {
   readonly #leases: LeaseService;
   /** null: events go to no sink. */
   #sink: SinkSystem | null = null;
+  /** null: jobs have no webhooks. */
+  #receiver: ReceiverSystem | null = null;
   readonly #exchange: Exchange;
   readonly #machines: readonly Machine[];
   /** Random choice of the server to which a worker or a client connects. */
@@ -219,6 +222,7 @@ class World {
   async run(): Promise<void> {
     const { seed, hours, nodes, workers, jobs, waysBack = [], tzChanges = false, only = {} } = this.#options;
     if (hasSink(seed)) this.#sink = new SinkSystem(this.#clock, this.#random.fork("sink"), this.history);
+    if (hasWebhooks(seed)) this.#beginWebhooks();
     this.#limits.start(this.#data);
     if (tzChanges) this.#ruleChanges.start();
     for (const machine of this.#machines) this.#start(machine);
@@ -247,12 +251,19 @@ class World {
     this.#drains.stop();
     this.#profile.shares = noFaults().shares;
     this.#sink?.calm();
+    this.#receiver?.calm();
     this.history.add({ kind: "CALM" });
     if (this.#options.seed % CROWDED_EVERY === CROWDED_EVERY - 1) this.#crowd.start();
     if (this.#options.seed % SPURTS_EVERY === 2) this.#spurts.planLast();
     await this.#calm();
     this.#judge(this.#checkers, (checker) => checker.atEnd?.(this.history));
     if (this.#broken !== null) throw this.#broken;
+  }
+
+  #beginWebhooks(): void {
+    this.#receiver = new ReceiverSystem(this.#clock, this.#random.fork("receiver"), this.history);
+    this.#workload.onFinish = this.#random.fork("on finish");
+    this.#recurring.onFinish = this.#random.fork("recurring on finish");
   }
 
   #goBack(copy: Tables): void {
@@ -326,6 +337,7 @@ class World {
       history: this.history,
       events: () => hasEvents(this.#options.seed),
       sink: this.#sink,
+      receiver: this.#receiver,
       readSizes: this.#options.seed % SMALL_READS_EVERY === 5 ? SMALL_READS : undefined,
     });
     void machine.server.start();

@@ -3,7 +3,7 @@ import type { DueDelivery } from "../../ports/store-webhooks.ts";
 
 /** Largest number of deliveries that are under way at once to one webhook of this node, and to one that failed last. */
 export const EACH_MAX = 8;
-export const FAILING_EACH_MAX = 1;
+const FAILING_EACH_MAX = 1;
 /** Largest number to all webhooks, and to those that failed last: the others always have room. */
 const ALL_MAX = 256;
 const FAILING_ALL_MAX = 128;
