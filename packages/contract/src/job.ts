@@ -39,7 +39,7 @@ export const OnWorkerLost = oneOf(["RETRY", "DEAD"], "consequence of a lost work
 export const OnFinishBody = named(
   "OnFinish",
   { url: Type.String({ minLength: 1, maxLength: 2_048, description: "an http or https URL; it gets a signed POST" }) },
-  { ...closed, description: "who is told when an execution is final" },
+  { ...closed, description: "the receiver of a webhook when an execution is final" },
 );
 
 /** Body of POST /v1/jobs. */

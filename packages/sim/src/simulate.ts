@@ -31,8 +31,8 @@ import { Recurring } from "./world/recurring.ts";
 import { RuleChanges, zoneIn } from "./world/rule-changes.ts";
 import { Exchange } from "./world/sim-bus.ts";
 import { LeaseService } from "./world/sim-leases.ts";
+import { beginWebhooks, hasWebhooks, type ReceiverSystem } from "./world/sim-receiver.ts";
 import { SimServer } from "./world/sim-server.ts";
-import { hasWebhooks, ReceiverSystem } from "./world/sim-receiver.ts";
 import { hasSink, SinkSystem } from "./world/sim-sink.ts";
 import { POISON } from "./world/sim-worker.ts";
 import { Spurts } from "./world/spurts.ts";
@@ -222,7 +222,8 @@ class World {
   async run(): Promise<void> {
     const { seed, hours, nodes, workers, jobs, waysBack = [], tzChanges = false, only = {} } = this.#options;
     if (hasSink(seed)) this.#sink = new SinkSystem(this.#clock, this.#random.fork("sink"), this.history);
-    if (hasWebhooks(seed)) this.#beginWebhooks();
+    if (hasWebhooks(seed))
+      this.#receiver = beginWebhooks(this.#clock, this.#random, this.history, [this.#workload, this.#recurring]);
     this.#limits.start(this.#data);
     if (tzChanges) this.#ruleChanges.start();
     for (const machine of this.#machines) this.#start(machine);
@@ -258,12 +259,6 @@ class World {
     await this.#calm();
     this.#judge(this.#checkers, (checker) => checker.atEnd?.(this.history));
     if (this.#broken !== null) throw this.#broken;
-  }
-
-  #beginWebhooks(): void {
-    this.#receiver = new ReceiverSystem(this.#clock, this.#random.fork("receiver"), this.history);
-    this.#workload.onFinish = this.#random.fork("on finish");
-    this.#recurring.onFinish = this.#random.fork("recurring on finish");
   }
 
   #goBack(copy: Tables): void {
@@ -362,10 +357,7 @@ class World {
     return store;
   }
 
-  /**
-   * Breaks all connections to the store, including those of dead servers, because a call that such a server sent may
-   * still arrive.
-   */
+  /** Breaks all connections to the store, also those of dead servers: a call that such a server sent may still arrive. */
   #breakStoreConnections(): void {
     for (const connected of this.#stores) {
       connected.store.breakOff();
@@ -394,9 +386,7 @@ class World {
 
   #storeDown(forMs: number): void {
     this.#profile.isDown = true;
-    this.#clock.plan(forMs, () => {
-      this.#profile.isDown = false;
-    });
+    this.#clock.plan(forMs, () => void (this.#profile.isDown = false));
   }
 
   figures(): Omit<Verdict, "seed" | "violation" | "checker"> {

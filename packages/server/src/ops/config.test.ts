@@ -69,7 +69,10 @@ describe("the configuration", () => {
       "MAINSPRING_WEBHOOK_SECRET must be set where MAINSPRING_WEBHOOK_SECRET_ALSO is",
     );
     const wrong = complaint({ MAINSPRING_WEBHOOK_SECRET: "whsec_short", MAINSPRING_WEBHOOK_DISABLE_DAYS: "0" });
-    assert.match(wrong, /^MAINSPRING_WEBHOOK_SECRET must be whsec_ .*\nMAINSPRING_WEBHOOK_DISABLE_DAYS must be a whole/);
+    assert.match(
+      wrong,
+      /^MAINSPRING_WEBHOOK_SECRET must be whsec_ .*\nMAINSPRING_WEBHOOK_DISABLE_DAYS must be a whole/,
+    );
     assert.equal(wrong.includes("short"), false);
   });
 

@@ -105,10 +105,7 @@ export interface Views {
  * Creates one checker of each kind.
  * @param ledger ledger that receives every event before the checkers
  */
-export function allCheckers(
-  ledger: Ledger,
-  views: Views,
-): Checker[] {
+export function allCheckers(ledger: Ledger, views: Views): Checker[] {
   const { servers, topology, askGateway, rules, graphs, isTelling = false, hasSink = false } = views;
   const { nodes } = topology;
   const [tracker, quiet, books, poolLimits] = [new WorkerTracker(), new Quiet(), new PlanBooks(), new PoolLimitsHold()];

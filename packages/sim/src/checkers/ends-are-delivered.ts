@@ -1,4 +1,11 @@
-import { type Committed, type Delivery, END_KINDS, type ExecutionRow, eventId, isFinal } from "@mainspring/server/testing";
+import {
+  type Committed,
+  type Delivery,
+  END_KINDS,
+  type ExecutionRow,
+  eventId,
+  isFinal,
+} from "@mainspring/server/testing";
 import { EPOCH_MS } from "../sim-process.ts";
 import { type Checker, Violation } from "./checker.ts";
 
@@ -36,7 +43,9 @@ export function endsAreDelivered(hasWebhooks: boolean, deliveries: () => Iterabl
         if (delivery === undefined) throw new Violation(`no receiver was told of ${end}, and no delivery tells why`);
         const isOverdue = delivery.state === "PENDING" && (delivery.nextAt ?? 0) < EPOCH_MS + nowMs - LATE_MS;
         if (isOverdue || delivery.state === "DELIVERED")
-          throw new Violation(`no receiver was told of ${end}: its delivery is ${delivery.state}, ${delivery.tries} tries`);
+          throw new Violation(
+            `no receiver was told of ${end}: its delivery is ${delivery.state}, ${delivery.tries} tries`,
+          );
       }
     },
   };

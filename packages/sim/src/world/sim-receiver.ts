@@ -61,3 +61,14 @@ export class ReceiverSystem {
       });
   }
 }
+
+/** Makes the receivers. @param clients clients whose jobs name them from now on */
+export function beginWebhooks(
+  clock: VirtualClock,
+  random: SeededRandom,
+  history: History,
+  clients: readonly { onFinish: SeededRandom | null }[],
+): ReceiverSystem {
+  for (const [index, client] of clients.entries()) client.onFinish = random.fork(`on finish ${index}`);
+  return new ReceiverSystem(clock, random.fork("receiver"), history);
+}

@@ -271,7 +271,14 @@ export class SimServer {
     const { receiver } = this.#context;
     if (receiver === null) return null;
     const terms = { secrets: ["whsec_simulated"], disableAfterMs: DISABLE_AFTER_MS, encode: eventId };
-    return new WebhookSender({ store: store.webhooks, post: receiver.post(this.process), owned, ...terms, runtime, log });
+    return new WebhookSender({
+      store: store.webhooks,
+      post: receiver.post(this.process),
+      owned,
+      ...terms,
+      runtime,
+      log,
+    });
   }
 
   #relays(

@@ -17,8 +17,7 @@ import { answer, problems } from "../http/documented.ts";
 import { invalid, ProblemError, problem } from "../http/errors.ts";
 import type { HttpApp } from "../http/http-app.ts";
 import { parseInstant } from "../http/instants.ts";
-import { found } from "./webhook-routes.ts";
-import { deliveryBody } from "./webhook-views.ts";
+import { deliveryBody, found } from "./webhook-views.ts";
 
 interface DeliveryRoutes {
   store: Pick<StoreWebhooks, "get" | "deliveries" | "replay">;

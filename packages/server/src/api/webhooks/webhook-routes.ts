@@ -21,7 +21,7 @@ import { type HttpApp, withoutBody } from "../http/http-app.ts";
 import { formatInstant } from "../http/instants.ts";
 import { deliveryRoutes } from "./delivery-routes.ts";
 import type { WebhookRules } from "./webhook-rules.ts";
-import { webhookBody } from "./webhook-views.ts";
+import { found, webhookBody } from "./webhook-views.ts";
 
 export interface WebhookRoutes {
   store: StoreWebhooks;
@@ -185,10 +185,4 @@ function removeRoute(app: HttpApp, { store }: WebhookRoutes): void {
     if (!(await store.remove(DEFAULT_TENANT, request.params.webhookId.toLowerCase()))) found(null);
     return reply.code(204).send(null);
   });
-}
-
-/** @throws {ProblemError} 404 */
-export function found(webhook: Webhook | null): Webhook {
-  if (webhook === null) throw new ProblemError(problem("not-found", "there is no such webhook"));
-  return webhook;
 }

@@ -1,6 +1,7 @@
 import type { DeliveryBody, WebhookBody } from "@mainspring/contract";
 import { eventId } from "../../domain/lifecycle-event.ts";
 import type { Delivery, Webhook } from "../../ports/store-webhooks.ts";
+import { ProblemError, problem } from "../http/errors.ts";
 import { formatInstant, formatInstantOrNull } from "../http/instants.ts";
 
 export function webhookBody(webhook: Webhook): WebhookBody {
@@ -28,4 +29,10 @@ export function deliveryBody(delivery: Delivery): DeliveryBody {
     triedAt: formatInstantOrNull(triedAt),
     ...{ status, error },
   };
+}
+
+/** @throws {ProblemError} 404 */
+export function found(webhook: Webhook | null): Webhook {
+  if (webhook === null) throw new ProblemError(problem("not-found", "there is no such webhook"));
+  return webhook;
 }
