@@ -162,6 +162,8 @@ describe("the sender of webhooks", () => {
     scene.readOutages.push(new StoreUnavailable("down"));
     scene.end(GOOD);
     scene.sender.start();
+    await scene.runtime.advance(1_200);
+    scene.sender.wake();
     await scene.runtime.advance(10_000);
     assert.deepEqual([scene.sent.length, scene.states], [1, ["DELIVERED 1"]]);
     await scene.sender.stop();
