@@ -24,11 +24,14 @@ import {
   WORKFLOW_SPAWNED_MAX,
 } from "../../packages/contract/src/limits.ts";
 import {
+  ANSWER_WITHIN_MS,
   BODY_BUDGET_BYTES,
+  EACH_MAX,
   FOLLOWERS_MAX,
   HTTP_LIMITS,
   LOOKED_AT,
   STREAM_MAX_MS,
+  SUBSCRIPTIONS_MAX,
   WAITERS_MAX,
   WORKER_LIMITS,
 } from "../../packages/server/src/testing.ts";
@@ -106,4 +109,7 @@ export const LIMITS: readonly string[][] = [
     mib(WORKER_LIMITS.logsBytes),
     "the oldest are dropped, and counted in a metric",
   ],
+  ["subscriptions to events by webhooks", count(SUBSCRIPTIONS_MAX), "409"],
+  ["deliveries under way from a node to one webhook", count(EACH_MAX), "the others wait"],
+  ["time for the answer of a receiver of webhooks", sec(ANSWER_WITHIN_MS), "the delivery is tried again"],
 ];

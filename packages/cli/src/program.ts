@@ -18,6 +18,7 @@ import { statsCommand } from "./commands/stats.ts";
 import { storeCommand } from "./commands/store.ts";
 import { submitCommand } from "./commands/submit.ts";
 import { tzdataCommand } from "./commands/tzdata.ts";
+import { webhooksCommand } from "./commands/webhooks.ts";
 import { workerCommand } from "./commands/worker.ts";
 import { workersCommand } from "./commands/workers.ts";
 import { workflowCommand } from "./commands/workflow.ts";
@@ -40,6 +41,7 @@ export function program(): Command {
     .addCommand(workflowCommand())
     .addCommand(schedulesCommand())
     .addCommand(deadLettersCommand())
+    .addCommand(webhooksCommand())
     .addCommand(poolsCommand())
     .addCommand(workersCommand())
     .addCommand(handlersCommand())

@@ -96,3 +96,11 @@ export const PLACEMENT_STRATEGIES = ["LEAST_LOADED", "ROUND_ROBIN"] as const;
 export type PlacementStrategy = (typeof PLACEMENT_STRATEGIES)[number];
 
 export const NODE_ROLES = ["api", "scheduler", "gateway"] as const;
+
+/** ON_FINISH: the receiver of ends of executions whose jobs name it. SUBSCRIPTION: the receiver of events that a filter chooses. */
+export const WEBHOOK_KINDS = ["ON_FINISH", "SUBSCRIPTION"] as const;
+export type WebhookKind = (typeof WEBHOOK_KINDS)[number];
+
+/** FAILED: no try delivered it, and no further one follows. */
+export const DELIVERY_STATES = ["PENDING", "DELIVERED", "FAILED"] as const;
+export type DeliveryState = (typeof DELIVERY_STATES)[number];

@@ -17,6 +17,7 @@ export * from "./recurrence.ts";
 export * from "./schedule.ts";
 export * from "./stats.ts";
 export * from "./time-zones.ts";
+export * from "./webhook.ts";
 export * from "./worker.ts";
 export * from "./workflow.ts";
 export * from "./workflow-submission.ts";

@@ -36,6 +36,12 @@ const RetryFields = {
 
 export const OnWorkerLost = oneOf(["RETRY", "DEAD"], "consequence of a lost worker", "OnWorkerLost");
 
+export const OnFinishBody = named(
+  "OnFinish",
+  { url: Type.String({ minLength: 1, maxLength: 2_048, description: "an http or https URL; it gets a signed POST" }) },
+  { ...closed, description: "the receiver of a webhook when an execution is final" },
+);
+
 /** Body of POST /v1/jobs. */
 export const JobSubmission = named(
   "JobSubmission",
@@ -90,6 +96,7 @@ export const JobSubmission = named(
       ),
     ),
     labels: Type.Optional(Labels),
+    onFinish: Type.Optional(OnFinishBody),
   },
   closed,
 );
@@ -173,6 +180,7 @@ export const JobBody = named("Job", {
   cancelGraceSec: Type.Number(),
   maxLost: Type.Integer(),
   onWorkerLost: OnWorkerLost,
+  onFinish: orNull(OnFinishBody, "as submitted"),
   concurrencyKey: StringOrNull("as submitted"),
   concurrencyLimit: Type.Integer(),
   uniqueKey: StringOrNull("as submitted"),

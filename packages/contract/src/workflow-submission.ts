@@ -245,6 +245,7 @@ const head = {
     }),
   ),
   uniqueKey: JobSubmission.properties.uniqueKey,
+  onFinish: JobSubmission.properties.onFinish,
   concurrencyKey: Type.Optional(
     Line("at most concurrencyLimit runs and executions of one key are open at once; up to 255"),
   ),

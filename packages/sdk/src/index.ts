@@ -79,6 +79,15 @@ export type {
   SentSignal,
   SignalOptions,
 } from "./client/step-types.ts";
+export type {
+  CreatedWebhook,
+  OnFinish,
+  ReplayRequest,
+  RotatedSecret,
+  WebhookDelivery,
+  WebhookInfo,
+  WebhookRequest,
+} from "./client/webhook-types.ts";
 export { WorkflowHandle } from "./client/workflow-handle.ts";
 export type {
   DeduplicatedWorkflow,

@@ -40,7 +40,7 @@ import { ALONE, SHARED, type Share } from "./scheduler/ownership/shard-ownership
 import { Scheduler } from "./scheduler/scheduler.ts";
 import { followStoreClock, type StoreClock } from "./scheduler/store-clock.ts";
 import { keepUp } from "./scheduler/watches/upkeep.ts";
-import { sinksOf } from "./sinks.ts";
+import { sinksOf, subscriptionSinks, webhookRules, webhookSender } from "./sinks.ts";
 import { watchMissed, watchStore } from "./store-watches.ts";
 import { Telling } from "./telling.ts";
 import { followTimeZones, type TimeZones } from "./time-zones.ts";
@@ -246,12 +246,17 @@ async function join(ground: NodeContext, { store, metrics, membership, address, 
     relays.wake();
   };
   const maxBytes = config.eventsMaxMb * 1024 * 1024;
-  const sinks = sinksOf(config, store, runtime);
+  const webhooks = webhookSender(ground, store, () => scheduler.owned);
+  const sinks = [...sinksOf(config, store, runtime), ...subscriptionSinks(config, store, runtime, webhooks.wake)];
   const relays = new Relays({ sinks, store, owned: () => scheduler.owned, maxBytes, ...ground });
   metrics.watch(() => (sinks.length === 0 ? {} : relays.readings()));
-  const scheduler = new Scheduler({ store, metrics, leases, profile, terms, zones, events, eventsWritten, ...ground });
+  metrics.watch(() => webhooks.readings());
+  const written = { eventsWritten, deliveriesWritten: webhooks.wake };
+  const scheduler = new Scheduler({ store, metrics, leases, profile, terms, zones, events, ...written, ...ground });
   life.started("scheduler", () => scheduler.stop());
   await scheduler.start();
+  life.started("webhooks", () => webhooks.stop());
+  webhooks.start();
   life.started("relays of events", () => relays.stop());
   if (sinks.length > 0) relays.start();
   return { failed: scheduler.failed, share: () => scheduler.share };
@@ -290,6 +295,7 @@ async function serveHttp(
         ...ground,
         ...{ store, metrics, about, leases: membership.leases },
         ...(config.events.includes("api") && { events: store.events }),
+        webhooks: webhookRules(config),
         lacking: (feature) => membership.lacking(feature),
       })
     : await createHealthApi({ ...ground, metrics, about });

@@ -112,6 +112,8 @@ export type Observation =
   | { kind: "CALM" }
   /** A sink has rows of events, perhaps not for the first time. */
   | { kind: "SINK_TOOK"; rows: readonly TakenRow[] }
+  /** A receiver of webhooks has a request, perhaps not for the first time. `event`: id of the event. */
+  | { kind: "RECEIVER_TOOK"; event: string }
   /** A server logged an error, which means a state that its authors consider impossible. */
   | { kind: "ERROR_LOGGED"; server: string; message: string };
 

@@ -31,6 +31,7 @@ import { Recurring } from "./world/recurring.ts";
 import { RuleChanges, zoneIn } from "./world/rule-changes.ts";
 import { Exchange } from "./world/sim-bus.ts";
 import { LeaseService } from "./world/sim-leases.ts";
+import { beginWebhooks, hasWebhooks, type ReceiverSystem } from "./world/sim-receiver.ts";
 import { SimServer } from "./world/sim-server.ts";
 import { hasSink, SinkSystem } from "./world/sim-sink.ts";
 import { POISON } from "./world/sim-worker.ts";
@@ -139,6 +140,8 @@ class World {
   readonly #leases: LeaseService;
   /** null: events go to no sink. */
   #sink: SinkSystem | null = null;
+  /** null: jobs have no webhooks. */
+  #receiver: ReceiverSystem | null = null;
   readonly #exchange: Exchange;
   readonly #machines: readonly Machine[];
   /** Random choice of the server to which a worker or a client connects. */
@@ -219,6 +222,8 @@ class World {
   async run(): Promise<void> {
     const { seed, hours, nodes, workers, jobs, waysBack = [], tzChanges = false, only = {} } = this.#options;
     if (hasSink(seed)) this.#sink = new SinkSystem(this.#clock, this.#random.fork("sink"), this.history);
+    if (hasWebhooks(seed))
+      this.#receiver = beginWebhooks(this.#clock, this.#random, this.history, [this.#workload, this.#recurring]);
     this.#limits.start(this.#data);
     if (tzChanges) this.#ruleChanges.start();
     for (const machine of this.#machines) this.#start(machine);
@@ -247,6 +252,7 @@ class World {
     this.#drains.stop();
     this.#profile.shares = noFaults().shares;
     this.#sink?.calm();
+    this.#receiver?.calm();
     this.history.add({ kind: "CALM" });
     if (this.#options.seed % CROWDED_EVERY === CROWDED_EVERY - 1) this.#crowd.start();
     if (this.#options.seed % SPURTS_EVERY === 2) this.#spurts.planLast();
@@ -327,6 +333,7 @@ class World {
       events: () => hasEvents(this.#options.seed),
       tellsWorkers: tellsWorkers(this.#options.seed),
       sink: this.#sink,
+      receiver: this.#receiver,
       readSizes: this.#options.seed % SMALL_READS_EVERY === 5 ? SMALL_READS : undefined,
     });
     void machine.server.start();
@@ -351,10 +358,7 @@ class World {
     return store;
   }
 
-  /**
-   * Breaks all connections to the store, including those of dead servers, because a call that such a server sent may
-   * still arrive.
-   */
+  /** Breaks all connections to the store, also those of dead servers: a call that such a server sent may still arrive. */
   #breakStoreConnections(): void {
     for (const connected of this.#stores) {
       connected.store.breakOff();
@@ -383,9 +387,7 @@ class World {
 
   #storeDown(forMs: number): void {
     this.#profile.isDown = true;
-    this.#clock.plan(forMs, () => {
-      this.#profile.isDown = false;
-    });
+    this.#clock.plan(forMs, () => void (this.#profile.isDown = false));
   }
 
   figures(): Omit<Verdict, "seed" | "violation" | "checker"> {

@@ -26,6 +26,13 @@ const AT_ONCE = { effectAfterMs: 0, answerAfterMs: 0, givesUpAfterMs: 12_000 };
 /** Delay of hints, in milliseconds: a submitted job starts when the clock moves, and not while it stands. */
 const HINT_MS = 1;
 
+/** Jobs may have `onFinish`, so that tests run them as they are; no webhook is sent. */
+const WEBHOOKS = {
+  urlFault: (url: string) => (/^https?:/i.test(url) && URL.canParse(url) ? null : "must be an http or https URL"),
+  ...{ signsEnds: true, tellsSubscriptions: false },
+  newSecret: () => "",
+};
+
 export type Api = Awaited<ReturnType<typeof createApi>>;
 
 export interface LocalServer {
@@ -64,6 +71,7 @@ export async function startLocalServer(time: Timekeeper, data: StoreData): Promi
     bus: { ...bus, send: (to, message) => later(time, message, () => bus.send(to, message)) },
     config: { apiKey: null },
     leases,
+    webhooks: WEBHOOKS,
     about: {
       version: "simulated",
       zones,

@@ -1,4 +1,4 @@
-import { PRIORITIES } from "@mainspring/contract/enums";
+import { EVENT_KINDS, type EventKind, PRIORITIES } from "@mainspring/contract/enums";
 import { InvalidArgumentError, Option } from "commander";
 
 /** Parsers for values of options. Each throws InvalidArgumentError, which commander shows with the option's name. */
@@ -99,6 +99,11 @@ function oneOf(words: readonly string[]): (text: string) => string {
 /** Creates an option whose value is one of these words, in any case. */
 export function choiceOption(flags: string, description: string, words: readonly string[]): Option {
   return new Option(flags, description).choices(words).argParser(oneOf(words));
+}
+
+/** Parses a kind of events, which may be repeated. */
+export function eventKinds(text: string, before: EventKind[] = []): EventKind[] {
+  return [...before, oneOf(EVENT_KINDS)(text) as EventKind];
 }
 
 /** Parses several ids, one after the other. */

@@ -1,9 +1,9 @@
 import { EVENT_KINDS } from "@mainspring/contract/enums";
 import type { EventKind, LifecycleEvent } from "@mainspring/sdk";
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import { type ConnectionOptions, clientCommand, connect } from "../arguments/connection-options.ts";
 import { given } from "../arguments/given.ts";
-import { repeated, wholeId } from "../arguments/option-values.ts";
+import { eventKinds, repeated, wholeId } from "../arguments/option-values.ts";
 import { sentence } from "../text/output.ts";
 
 interface EventsOptions extends ConnectionOptions {
@@ -23,7 +23,7 @@ export function eventsCommand(): Command {
     .description("show the events of executions, jobs and workers that the servers keep")
     .option("--follow", "show events from now on, or from behind --after, until it is stopped")
     .option("--after <position>", "only those behind this `position`, as --json shows it; oldest: all that are kept")
-    .option("--kind <kind>", `only those of this kind: ${EVENT_KINDS.join(", ")}; may be repeated`, kinds)
+    .option("--kind <kind>", `only those of this kind: ${EVENT_KINDS.join(", ")}; may be repeated`, eventKinds)
     .option("--pool <name>", "only those of this pool; may be repeated", repeated)
     .option("--handler <name>", "only those of this handler; may be repeated", repeated)
     .option("--job <jobId>", "only those of this job; may be repeated", wholeIds)
@@ -59,12 +59,6 @@ function eventLine({ time, type, subject, data }: LifecycleEvent): string {
   const end = state === null ? "" : sentence`  ${state}`;
   const place = handler === "" ? "worker" : handler;
   return sentence`${time}  ${type.padEnd(16)}  ${subject}  ${place} in ${pool}${tries}${part}${end}${why === null ? "" : `: ${why}`}`;
-}
-
-function kinds(text: string, before: EventKind[] = []): EventKind[] {
-  const found = EVENT_KINDS.find((kind) => kind.toLowerCase() === text.toLowerCase());
-  if (found !== undefined) return [...before, found];
-  throw new InvalidArgumentError(`Allowed choices are ${EVENT_KINDS.join(", ")}.`);
 }
 
 function wholeIds(text: string, before: string[] = []): string[] {

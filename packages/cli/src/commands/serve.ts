@@ -19,14 +19,16 @@ Configured by the environment, or by the same keys in the JSON file that MAINSPR
   MAINSPRING_STREAMS_MAX=1000        event streams that clients may have open
   MAINSPRING_POOLS_MAX=10000         pools that jobs may be submitted to within an hour
   MAINSPRING_RETENTION_DAYS=30       how long final executions are kept
-  MAINSPRING_EVENTS                  api: keeps the events of executions and jobs for GET /v1/events; kafka: brings them there
+  MAINSPRING_EVENTS                  api: keeps the events of executions and jobs for GET /v1/events; kafka: brings them there; webhook: to subscriptions
   MAINSPRING_EVENTS_KEEP_MIN=60      how many minutes back it keeps them
   MAINSPRING_EVENTS_MAX_MB=4096      space for events that wait for Kafka while it is down
   MAINSPRING_KAFKA                   the brokers, as kafka://host:9092,host:9092
   MAINSPRING_KAFKA_TOPIC_PREFIX=ms.  how the names of topics begin
   MAINSPRING_BUILTIN_WORKER=on       whether it runs the handlers echo, sleep and http by itself
   MAINSPRING_HTTP_ALLOW_PRIVATE      networks that http may reach beyond the internet, as 127.0.0.0/8
-  MAINSPRING_WEBHOOK_SECRET          whsec_ and base64: http signs with it by Standard Webhooks
+  MAINSPRING_WEBHOOK_SECRET          whsec_ and base64: signs webhooks, and what http sends, by Standard Webhooks
+  MAINSPRING_WEBHOOK_SECRET_ALSO     a second one that signs webhooks, too, while the secret is changed
+  MAINSPRING_WEBHOOK_DISABLE_DAYS=3  after how many days without a delivery a webhook is disabled
   MAINSPRING_EXEC=off                on: offers exec, and who may submit jobs may run any program
   MAINSPRING_BUS=memory              mesh: a node of a cluster, with all that have the same PostgreSQL
   MAINSPRING_ROLES=api,scheduler,gateway   what this node of a cluster does

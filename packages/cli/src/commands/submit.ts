@@ -29,6 +29,7 @@ interface SubmitOptions extends ConnectionOptions, RecurrenceGiven {
   concurrencyLimit?: number;
   uniqueKey?: string;
   label?: Record<string, string>;
+  onFinish?: string;
   idempotencyKey?: string;
   wait?: boolean;
 }
@@ -55,6 +56,7 @@ export function submitCommand(): Command {
       "--unique-key <key>",
       "one at a time: while an execution with this key is not final, a submit gives that one",
     )
+    .option("--on-finish <url>", "who is told of the end by a signed POST")
     .option("--label <key=value>", "a label; may be repeated", label)
     .option(
       "--idempotency-key <key>",
@@ -108,6 +110,7 @@ async function requestOf(handler: string, options: SubmitOptions): Promise<JobRe
     concurrencyLimit: options.concurrencyLimit,
     uniqueKey,
     labels: options.label,
+    onFinish: options.onFinish === undefined ? undefined : { url: options.onFinish },
   });
 }
 

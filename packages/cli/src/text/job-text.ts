@@ -35,6 +35,7 @@ export function jobText(job: Job): string {
     ["attempts", `${maxAttempts}, ${backoff} from ${initialDelayMs} ms to ${maxDelayMs} ms`],
     ["timeout", `${job.timeoutSec} s`],
     ["lifetime", lifetimeText(job)],
+    ["on finish", job.onFinish?.url ?? null],
     ["labels", labelsText(job.labels) || null],
     ["payload", JSON.stringify(job.payload) ?? null],
     ["created", job.createdAt],

@@ -47,6 +47,7 @@ const FIELDS = [
     "maxAttempts",
     "timeoutSec",
     "maxLifetimeSec",
+    "onFinish",
     "priority",
     "labels",
     "jobs",

@@ -1,5 +1,6 @@
 import type { CatchUp, CronSchedule, IntervalSchedule, RecurrenceOptions } from "./recurring-types.ts";
 import type { RecordedCheckpoint, RecordedStep } from "./step-types.ts";
+import type { OnFinish } from "./webhook-types.ts";
 
 /** Types of the HTTP API's requests and answers. Times in answers are ISO 8601 texts in UTC. */
 
@@ -87,6 +88,8 @@ export interface JobOptions {
   onWorkerLost?: "RETRY" | "DEAD";
   /** Time that a cancelled handler has to stop, in seconds; default 10. */
   cancelGraceSec?: number;
+  /** Receiver of a webhook when an execution of the job is final. */
+  onFinish?: OnFinish;
 }
 
 /** Body of POST /v1/jobs for a one-time job. */
@@ -226,6 +229,8 @@ export interface Job extends JobSummary, Recurrence {
   maxLost: number;
   /** Consequence of a lost worker: RETRY runs the execution again, DEAD ends it. */
   onWorkerLost: "RETRY" | "DEAD";
+  /** Receiver of a webhook when an execution of the job is final; null: none. */
+  onFinish: OnFinish | null;
   /** Concurrency key: at most `concurrencyLimit` executions with the same key run at once; null: no key. */
   concurrencyKey: string | null;
   /** Number of executions with the same `concurrencyKey` that may run at once. */

@@ -34,6 +34,7 @@ import type { PreviewedFire, RecurringJobRequest, SchedulePreviewRequest } from 
 import { type ReadOptions, Requests } from "./requests.ts";
 import type { ExecutionSteps, SentSignal, SignalOptions } from "./step-types.ts";
 import { Submits } from "./submits.ts";
+import { Webhooks } from "./webhooks.ts";
 import { Workflows } from "./workflows.ts";
 
 export interface SubmitOptions {
@@ -68,6 +69,8 @@ export class Client {
   readonly cluster: Cluster;
   /** Workflows: submit, wait for, list and cancel their runs. */
   readonly workflows: Workflows;
+  /** Webhooks: receivers of ends and events, and their deliveries: list, subscribe, enable, replay. */
+  readonly webhooks: Webhooks;
   readonly #http: Http;
   readonly #requests: Requests;
   readonly #submits: Submits;
@@ -94,6 +97,7 @@ export class Client {
     this.jobs = new Jobs(this.#requests);
     this.handlers = new Handlers(this.#requests);
     this.workflows = new Workflows(this.#http, this.#requests, this.#runtime);
+    this.webhooks = new Webhooks(this.#requests);
     this.cluster = new Cluster(this.#requests, this.#runtime);
   }
 

@@ -109,6 +109,10 @@ describe("the types of the SDK", () => {
     // A server of an earlier release omits `unconfirmedBy`.
     describes<Contract["ChangedPoolBody"], sdk.ChangedPool & Required<Pick<sdk.ChangedPool, "unconfirmedBy">>>(true);
     describes<Contract["HandlerBody"], sdk.Handler>(true);
+    describes<Contract["WebhookBody"], sdk.WebhookInfo>(true);
+    describes<Contract["CreatedWebhookBody"], sdk.CreatedWebhook>(true);
+    describes<Contract["RotatedSecretBody"], sdk.RotatedSecret>(true);
+    describes<Contract["DeliveryBody"], sdk.WebhookDelivery>(true);
     describes<Contract["WorkerBody"], sdk.WorkerInfo>(true);
     describes<Contract["WorkerDetailBody"], sdk.WorkerDetail>(true);
     describes<Contract["StatsBody"], sdk.Stats>(true);
@@ -131,6 +135,8 @@ describe("the types of the SDK", () => {
     describes<Contract["SchedulePreview"], sdk.SchedulePreviewRequest>(true);
     describes<Contract["BackfillRequest"], sdk.BackfillRequest>(true);
     describes<Contract["PoolSettings"], sdk.PoolSettings>(true);
+    fits<Plain<sdk.WebhookRequest>, Static<Contract["WebhookSubmission"]>>(true);
+    fits<{ deliveryIds: string[] } | { since: string }, Static<Contract["WebhookReplay"]>>(true);
     describes<Contract["LetterFilter"], sdk.DeadLetterFilter>(true);
   });
 });

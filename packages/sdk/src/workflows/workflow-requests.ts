@@ -1,5 +1,6 @@
 import type { Priority, RetryPolicy } from "../client/api-types.ts";
 import type { CronSchedule, IntervalSchedule, RecurrenceOptions } from "../client/recurring-types.ts";
+import type { OnFinish } from "../client/webhook-types.ts";
 
 /**
  * Ends of a run after which its SUCCEEDED nodes are compensated, in reverse. ON_FAILURE (default): DEAD.
@@ -116,6 +117,8 @@ export interface WorkflowRequest {
   compensate?: CompensationPolicy;
   /** Unique key: at most one run or execution that is not final has it. */
   uniqueKey?: string;
+  /** Receiver of a webhook when a run is final. */
+  onFinish?: OnFinish;
   /** Concurrency key: at most `concurrencyLimit` runs and executions of the key are open at once. */
   concurrencyKey?: string;
   /** Number of runs and executions of the concurrency key that may be open at once; default 1. The newest one counts. */

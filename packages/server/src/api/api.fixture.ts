@@ -32,6 +32,7 @@ import { type ApiDependencies, createApi } from "./create-api.ts";
 import type { Lacking } from "./feature-gate.ts";
 import type { HttpApp } from "./http/http-app.ts";
 import { MissedWatch } from "./recurring/missed-watch.ts";
+import type { WebhookRules } from "./webhooks/webhook-rules.ts";
 
 export interface TestApi {
   app: HttpApp;
@@ -74,6 +75,7 @@ export async function startTestApi(now?: () => number): Promise<TestApi> {
       leases: store.leases,
     },
     about: { ...about, missed: () => missed.found() },
+    webhooks,
   };
   const app = await createApi({ ...parts, bus, config: { apiKey: null } });
   const another = (config: ApiDependencies["config"], lacking?: Lacking) =>
@@ -107,6 +109,13 @@ export const about: About = {
   addresses: () => ({ http: "http://127.0.0.1:8080", grpc: "127.0.0.1:8081" }),
   storeConnections: () => [{ purpose: "commit", busy: 0, max: 1, waiting: 0 }],
   readiness: async () => ({ status: "ready", checks: [{ name: "store", ok: true, detail: "" }] }),
+};
+
+/** Rules of webhooks: any URL but those of `refused.example`. */
+const webhooks: WebhookRules = {
+  urlFault: (url) => (url.includes("refused.example") ? "must not be there" : null),
+  ...{ signsEnds: true, tellsSubscriptions: true },
+  newSecret: () => `whsec_${Buffer.alloc(32, 1).toString("base64")}`,
 };
 
 export function countingMetrics(counted: string[]): ApiMetrics {

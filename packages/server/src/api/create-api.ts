@@ -55,6 +55,8 @@ import { batchRoute } from "./submit/batch-route.ts";
 import { createIntake, createSubmitter, type IntakeDependencies } from "./submit/create-intake.ts";
 import { OwnShards } from "./submit/own-shards.ts";
 import { submitRoute } from "./submit/submit-route.ts";
+import { webhookRoutes } from "./webhooks/webhook-routes.ts";
+import type { WebhookRules } from "./webhooks/webhook-rules.ts";
 import { cancelWorkflowRoute } from "./workflows/cancel-workflow-route.ts";
 import { runExplainer } from "./workflows/explain-run.ts";
 import { graphRoute } from "./workflows/graph-route.ts";
@@ -94,6 +96,8 @@ export interface ApiDependencies {
   leases: Pick<Leases, "list" | "drain">;
   /** Kept events; left out: the servers keep none. */
   events?: StoreEvents | undefined;
+  /** Webhooks that the servers send; left out: they send none. */
+  webhooks?: WebhookRules | undefined;
   /** Test for nodes without a feature; absent: every node has every feature. */
   lacking?: Lacking | undefined;
 }
@@ -128,8 +132,9 @@ export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
 
   await collectRoutes(app, about.version);
   const handlers = new JobHandlers({ store, bus, inbox, runtime, lacking });
-  submitRoute(app, { intake, pools, runtime, handlers });
-  batchRoute(app, { intake, pools, runtime, handlers }, log);
+  const { webhooks } = deps;
+  submitRoute(app, { intake, pools, webhooks, runtime, handlers });
+  batchRoute(app, { intake, pools, webhooks, runtime, handlers }, log);
   handlerRoutes(app, { store, offers: handlers.offers, lacking });
   jobRoutes(app, store.queries, reader, runtime);
   const commands = new Commands({ store, bus, inbox });
@@ -137,7 +142,7 @@ export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
   signalRoute(app, { runtime, commands, store, lacking });
   const plans = new JobPlans({ store, runtime, zones, commands });
   const changer = new JobChanger({ ...deps, zones, commands, orderings, warnings, ownShards });
-  changeRoutes(app, changer, { pools, handlers });
+  changeRoutes(app, changer, { pools, webhooks, handlers });
   planRoutes(app, plans, changer.runs, runtime);
   const { retentionDays = RETENTION_DAYS } = config;
   ledgerRoutes(app, { plans, queries: store.queries, reader, runtime, zones, retentionDays, turns: intake.turns });
@@ -148,6 +153,7 @@ export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
   eventsRoute(app, { reader, followers, runtime });
   const explain = explainer({ ...asking, store, reader, offers: handlers.offers, reasonsOfRun: runExplainer(runs) });
   explainRoute(app, explain);
+  webhookRoutes(app, { store: store.webhooks, runtime, rules: webhooks, lacking });
   lifecycleEventsRoute(app, { feed, runtime, turns: intake.turns, seats });
   const submits = { submitter, ownShards, zones, intake, handlers, pools, orderings };
   routesOfRuns(app, { ...deps, ...submits, runs, live, seats, reader, explain, commands });

@@ -23,6 +23,7 @@ const NAMES: Record<Feature, string> = {
   SPAWNED_NODES: "nodes that handlers add to their workflows",
   SUB_WORKFLOWS: "sub-workflows",
   EVENTS: "lifecycle events",
+  WEBHOOKS: "webhooks",
 };
 
 /**

@@ -157,6 +157,7 @@ export function jobBody(view: JobView, now: EpochMs): JobBody {
     cancelGraceSec: policy.cancelGraceMs / 1_000,
     maxLost: policy.maxLost,
     onWorkerLost: policy.onWorkerLost,
+    onFinish: policy.onFinish ?? null,
     ...{ concurrencyKey, concurrencyLimit, uniqueKey },
     ...recurrenceBody(view),
     latestExecutions: view.latestExecutions.map(executionSummaryBody),

@@ -46,6 +46,13 @@ export interface ExecutionPolicy {
   onWorkerLost: "RETRY" | "DEAD";
   /** Time by which an attempt must have started, or the execution is SKIPPED; null: no bound. */
   startBefore: EpochMs | null;
+  /** Receiver of a webhook when the execution is final; left out: none. */
+  onFinish?: OnFinish;
+}
+
+export interface OnFinish {
+  /** An http or https URL, as the URL standard writes it. */
+  url: string;
 }
 
 export const DEFAULT_POLICY: ExecutionPolicy = {

@@ -6,10 +6,18 @@ import { type EpochMs, type ExecutionId, fnv1a, type JobId } from "./ids.ts";
  * @param timeMs time that the id is sorted by: the planned instant, or the creation of an execution that is fired late
  */
 export function occurrenceId(jobId: JobId, plannedAt: EpochMs, timeMs: EpochMs): ExecutionId {
-  const text = `${jobId}@${plannedAt}`;
+  return derivedId(`${jobId}@${plannedAt}`, `${plannedAt}@${jobId}`, timeMs);
+}
+
+/**
+ * A UUIDv7 that every node derives alike.
+ * @param text what the id is derived from, and `other` the same in another order
+ * @param timeMs time that the id is sorted by
+ */
+export function derivedId(text: string, other: string, timeMs: EpochMs): string {
   const a = fnv1a(text, 0x811c9dc5);
   const b = fnv1a(text, 0x2f0b4c47);
-  const c = fnv1a(`${plannedAt}@${jobId}`, 0x9747b28c);
+  const c = fnv1a(other, 0x9747b28c);
   const time = hex(timeMs, 12);
   const version = `7${hex(a >>> 20, 3)}`;
   const variant = hex(0x8000 | ((a >>> 4) & 0x3000) | (b >>> 20), 4);

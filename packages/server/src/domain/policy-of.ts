@@ -1,6 +1,6 @@
 import { DEFAULT_LIFETIME_MS } from "@mainspring/contract/limits";
 import type { EpochMs } from "./ids.ts";
-import { DEFAULT_POLICY, type ExecutionPolicy } from "./job.ts";
+import { DEFAULT_POLICY, type ExecutionPolicy, type OnFinish } from "./job.ts";
 import type { RetryPolicy } from "./retry.ts";
 
 /** Policies of an execution as clients and handlers give them. Fields that are left out have defaults. */
@@ -11,9 +11,13 @@ interface GivenPolicies {
   cancelGraceSec?: number;
   maxLost?: number;
   onWorkerLost?: ExecutionPolicy["onWorkerLost"];
+  onFinish?: OnFinish;
 }
 
-const FIELDS = ["retryPolicy", "timeoutSec", "maxLifetimeSec", "cancelGraceSec", "maxLost", "onWorkerLost"] as const;
+const FIELDS = [
+  ...["retryPolicy", "timeoutSec", "maxLifetimeSec", "cancelGraceSec", "maxLost", "onWorkerLost"],
+  "onFinish",
+] as readonly (keyof GivenPolicies)[];
 
 /** Fills in every default. @param startBefore null: no bound */
 export function policyOf(given: GivenPolicies, startBefore: EpochMs | null): ExecutionPolicy {
@@ -29,6 +33,7 @@ export function policyOf(given: GivenPolicies, startBefore: EpochMs | null): Exe
     maxLost: given.maxLost ?? DEFAULT_POLICY.maxLost,
     onWorkerLost: given.onWorkerLost ?? DEFAULT_POLICY.onWorkerLost,
     startBefore,
+    ...(given.onFinish !== undefined && { onFinish: given.onFinish }),
   };
 }
 

@@ -1,6 +1,7 @@
 import type { EpochMs, ExecutionId, Incarnation, JobId, ShardId, WorkerId } from "../domain/ids.ts";
 import type { LifecycleEvent } from "../domain/lifecycle-event.ts";
 import { replaces } from "../domain/step.ts";
+import type { EndDelivery } from "../domain/webhook.ts";
 import type { Assignment, ToApi, ToGateway, Token } from "../ports/messages.ts";
 import type { DurableStep } from "../ports/step-messages.ts";
 import type { ExpectedRow, JournalEntry, JournalRef, RowChange, StepWrite } from "../ports/store.ts";
@@ -31,6 +32,8 @@ export interface ShardDraft {
   births: NodeBirth[];
   /** Lifecycle events of the changes; null: none. */
   events: LifecycleEvent[] | null;
+  /** Webhooks of the ends of executions with `onFinish`; null: none. */
+  deliveries: EndDelivery[] | null;
   /** Ids of events in the inbox that the batch takes out of it. */
   inbox: string[] | null;
 }
@@ -128,6 +131,7 @@ export class Batch {
         runs: new Map(),
         births: [],
         events: null,
+        deliveries: null,
         inbox: null,
       };
       this.shards.set(shard, draft);

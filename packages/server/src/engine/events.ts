@@ -2,6 +2,7 @@ import type { Candidate, EndedAttempt, ExecutionError, FinalState, Trigger } fro
 import type { EpochMs, ExecutionId, JobId, ShardId, WorkerId } from "../domain/ids.ts";
 import { END_KINDS, eventFields, isFailure, type LifecycleEvent, NO_EVENT_FIELDS } from "../domain/lifecycle-event.ts";
 import type { Skip } from "../domain/recurrence.ts";
+import { type EndDelivery, endDelivery } from "../domain/webhook.ts";
 import type { ReportedStep } from "../ports/step-messages.ts";
 import type { Batch, ShardDraft } from "./batch.ts";
 import type { Assigned, Entry } from "./entry.ts";
@@ -10,17 +11,13 @@ import type { Step } from "./state.ts";
 
 /**
  * Lifecycle events of what a batch writes. The store writes the events of a commit with the commit, and leaves out those of
- * rows that it did not write. So an event needs no confirmation, and no owner repeats one at a takeover.
+ * rows that it did not write, and so it does with the deliveries of ends. So an event needs no confirmation, and no owner repeats one at a takeover.
  */
 
 /** An execution was created. @param shard shard under whose fence the batch creates it */
-export function tellCreated(
-  { state, batch }: Step,
-  shard: ShardId,
-  row: Candidate,
-  trigger: Trigger,
-  createdAt: EpochMs,
-): void {
+export function tellCreated(step: Step, shard: ShardId, row: Candidate, trigger: Trigger, createdAt: EpochMs): void {
+  const { state, batch } = step;
+  deliverIfSkipped(step, shard, row);
   if (state.events) add(batch, shard, { ...eventFields(row), kind: "JobCreated", at: createdAt, trigger, createdAt });
 }
 
@@ -106,14 +103,28 @@ export function tellEnded(
   end: FinalState,
   { reason = null, error = null, ended = null }: End,
 ): void {
-  if (!state.events) return;
+  const { onFinish } = row.policy;
+  if (!state.events && onFinish === undefined) return;
   const finishedAt = ended?.finishedAt ?? now;
   const workerId: WorkerId | null = ended?.workerId ?? null;
   const startedAt = ended === null ? (row.queue === "OPEN" ? row.startedAt : null) : ended.startedAt;
-  add(batch, row.shard, {
-    ...{ ...eventFields(row), kind: END_KINDS[end], at: finishedAt, workerId, state: end, reason },
+  const event = {
+    ...{ ...eventFields(row), executionId: row.id, kind: END_KINDS[end], at: finishedAt, workerId, state: end, reason },
     ...{ startedAt, finishedAt, errorName: error?.name ?? null },
-  });
+  };
+  if (state.events) add(batch, row.shard, event);
+  if (onFinish !== undefined) deliver(batch, row.shard, endDelivery(onFinish, event));
+}
+
+/**
+ * Delivers the end of an occurrence that the store creates as SKIPPED because its unique key is held. The store drops the
+ * delivery if it creates the occurrence otherwise.
+ */
+function deliverIfSkipped({ batch, now }: Step, shard: ShardId, row: Candidate): void {
+  const { onFinish } = row.policy;
+  if (onFinish === undefined || !row.hasUniqueKey) return;
+  const end = { kind: "JobSkipped", at: now, state: "SKIPPED", reason: "UNIQUE_KEY_HELD", finishedAt: now } as const;
+  deliver(batch, shard, endDelivery(onFinish, { ...eventFields(row), executionId: row.id, ...end }));
 }
 
 /** A plan has skipped instants. */
@@ -129,6 +140,7 @@ export function tellSkips({ state, batch, now }: Step, { job, shard, jobId }: Pl
 
 /** Takes back the events of executions that the batch does not create any more. */
 export function withdrawEvents(draft: ShardDraft, executions: ReadonlySet<ExecutionId>): void {
+  draft.deliveries = draft.deliveries?.filter(({ event }) => !executions.has(event.executionId)) ?? null;
   if (draft.events === null) return;
   draft.events = draft.events.filter(({ executionId }) => executionId === null || !executions.has(executionId));
 }
@@ -149,14 +161,24 @@ export function retellAsDead(answered: ShardDraft | undefined, next: Batch, shar
   for (const event of answered?.events ?? []) {
     if (event.executionId !== id || event.kind === "StepRecorded") continue;
     const isEnd = event.finishedAt !== null && event.kind !== "JobFailed";
-    const end = {
-      kind: "JobDeadLettered",
-      state: "DEAD",
-      reason: "RESULT_REFUSED",
-      errorName: "ResultRefused",
-    } as const;
-    add(next, shard, isEnd ? { ...event, ...end } : event);
+    add(next, shard, isEnd ? { ...event, ...REFUSED_END } : event);
   }
+  for (const { url, event } of answered?.deliveries ?? []) {
+    if (event.executionId === id) deliver(next, shard, endDelivery({ url }, { ...event, ...REFUSED_END }));
+  }
+}
+
+const REFUSED_END = {
+  kind: "JobDeadLettered",
+  state: "DEAD",
+  reason: "RESULT_REFUSED",
+  errorName: "ResultRefused",
+} as const;
+
+function deliver(batch: Batch, shard: ShardId, delivery: EndDelivery): void {
+  const draft = batch.shard(shard);
+  if (draft.deliveries === null) draft.deliveries = [delivery];
+  else draft.deliveries.push(delivery);
 }
 
 function add(batch: Batch, shard: ShardId, event: LifecycleEvent): void {

@@ -12,6 +12,8 @@ interface Combined {
   MAINSPRING_API_KEY_ALSO: string | null;
   MAINSPRING_CLUSTER_SECRET: string | null;
   MAINSPRING_CLUSTER_SECRET_ALSO: string | null;
+  MAINSPRING_WEBHOOK_SECRET: string | null;
+  MAINSPRING_WEBHOOK_SECRET_ALSO: string | null;
   MAINSPRING_EVENTS: readonly string[] | null;
   MAINSPRING_KAFKA: unknown;
   MAINSPRING_CLICKHOUSE: unknown;
@@ -88,6 +90,9 @@ function lonelySecrets(values: Combined): string[] {
   }
   if (secretAlso !== null && secret === null) {
     errors.push("MAINSPRING_CLUSTER_SECRET must be set where MAINSPRING_CLUSTER_SECRET_ALSO is");
+  }
+  if (values.MAINSPRING_WEBHOOK_SECRET_ALSO !== null && values.MAINSPRING_WEBHOOK_SECRET === null) {
+    errors.push("MAINSPRING_WEBHOOK_SECRET must be set where MAINSPRING_WEBHOOK_SECRET_ALSO is");
   }
   const isShared = [secret, secretAlso].some((own) => own !== null && (own === apiKey || own === apiKeyAlso));
   if (isShared)

@@ -47,6 +47,8 @@ describe("the configuration", () => {
       kafka: null,
       kafkaTopicPrefix: "ms.",
       clickhouse: null,
+      webhookSecrets: [],
+      webhookDisableDays: 3,
       logUrl: null,
       logLevel: "info",
       builtInWorker: true,
@@ -59,12 +61,28 @@ describe("the configuration", () => {
     });
   });
 
+  it("has two secrets for webhooks while one is changed, and refuses the second without the first", () => {
+    const [first, second] = [1, 2].map((n) => `whsec_${Buffer.alloc(32, n).toString("base64")}`) as [string, string];
+    const both = { MAINSPRING_WEBHOOK_SECRET: first, MAINSPRING_WEBHOOK_SECRET_ALSO: second };
+    assert.deepEqual(loadConfig(both).webhookSecrets, [first, second]);
+    assert.equal(
+      complaint({ MAINSPRING_WEBHOOK_SECRET_ALSO: second }),
+      "MAINSPRING_WEBHOOK_SECRET must be set where MAINSPRING_WEBHOOK_SECRET_ALSO is",
+    );
+    const wrong = complaint({ MAINSPRING_WEBHOOK_SECRET: "whsec_short", MAINSPRING_WEBHOOK_DISABLE_DAYS: "0" });
+    assert.match(
+      wrong,
+      /^MAINSPRING_WEBHOOK_SECRET must be whsec_ .*\nMAINSPRING_WEBHOOK_DISABLE_DAYS must be a whole/,
+    );
+    assert.equal(wrong.includes("short"), false);
+  });
+
   it("names the receivers of events, and refuses others", () => {
     const { events, eventsKeepMin } = loadConfig({ MAINSPRING_EVENTS: " api,", MAINSPRING_EVENTS_KEEP_MIN: "10080" });
     assert.deepEqual([events, eventsKeepMin], [["api"], 10_080]);
     assert.equal(
       complaint({ MAINSPRING_EVENTS: "api,rabbit", MAINSPRING_EVENTS_KEEP_MIN: "0" }),
-      "MAINSPRING_EVENTS must be empty or a list with commas of: api, kafka, clickhouse, not rabbit\n" +
+      "MAINSPRING_EVENTS must be empty or a list with commas of: api, kafka, clickhouse, webhook, not rabbit\n" +
         "MAINSPRING_EVENTS_KEEP_MIN must be a whole number from 1 to 10080",
     );
   });

@@ -1,9 +1,9 @@
-import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Role } from "../ports/bus.ts";
 import type { ClickHouseAddress } from "../ports/clickhouse-address.ts";
 import type { KafkaAddress } from "../ports/kafka-address.ts";
 import { combinationFaults } from "./combination-faults.ts";
+import { ConfigError, readConfigFile } from "./config-file.ts";
 import {
   advertisedAddress,
   anyOf,
@@ -25,6 +25,8 @@ import {
   Unfit,
   wholeNumber,
 } from "./config-values.ts";
+
+export { ConfigError } from "./config-file.ts";
 
 export interface Config {
   /** Address on which the HTTP API listens. */
@@ -66,6 +68,10 @@ export interface Config {
   kafkaTopicPrefix: string;
   /** Database of the sink clickhouse; null: there is no such sink. */
   clickhouse: ClickHouseAddress | null;
+  /** Secrets that sign the webhooks of ends, the newest first; empty: no job may have `onFinish`. */
+  webhookSecrets: readonly string[];
+  /** Time without a delivery after which a webhook is disabled, in days. */
+  webhookDisableDays: number;
   /** Template of the address at which another system shows the log lines of an attempt; null: the store keeps them. */
   logUrl: string | null;
   logLevel: "trace" | "debug" | "info" | "warn" | "error" | "fatal" | "silent";
@@ -100,12 +106,7 @@ export interface HandlerConfig {
 }
 
 /** A receiver of lifecycle events; all but `api` are sinks. */
-export type EventReceiver = "api" | "kafka" | "clickhouse";
-
-/** Error: the configuration cannot be used. The message names each wrong key and says what would be right. */
-export class ConfigError extends Error {
-  override readonly name = "ConfigError";
-}
+export type EventReceiver = "api" | "kafka" | "clickhouse" | "webhook";
 
 interface Key<T> {
   parse: Parse<T>;
@@ -172,9 +173,9 @@ const KEYS = {
   ),
   MAINSPRING_RETENTION_DAYS: key(wholeNumber(1, 36_500), "30", "how many days final executions are kept"),
   MAINSPRING_EVENTS: key(
-    anyOf("api", "kafka", "clickhouse"),
+    anyOf("api", "kafka", "clickhouse", "webhook"),
     "",
-    "where the events of executions and jobs go, the same on all nodes: api keeps them for GET /v1/events, kafka brings them to the brokers of MAINSPRING_KAFKA, and clickhouse to the database of MAINSPRING_CLICKHOUSE",
+    "where the events of executions and jobs go, the same on all nodes: api keeps them for GET /v1/events, kafka brings them to the brokers of MAINSPRING_KAFKA, clickhouse to the database of MAINSPRING_CLICKHOUSE, and webhook to subscriptions",
   ),
   MAINSPRING_EVENTS_KEEP_MIN: key(
     wholeNumber(1, 10_080),
@@ -218,7 +219,21 @@ const KEYS = {
     "",
     "private networks that the handler `http` may connect to all the same",
   ),
-  MAINSPRING_WEBHOOK_SECRET: key(signingSecret, null, "signs the requests of the handler `http` (Standard Webhooks)"),
+  MAINSPRING_WEBHOOK_SECRET: key(
+    signingSecret,
+    null,
+    "signs the webhooks of `onFinish` and the requests of the handler `http` (Standard Webhooks), the same on all nodes; without it no job may have `onFinish`",
+  ),
+  MAINSPRING_WEBHOOK_SECRET_ALSO: key(
+    signingSecret,
+    null,
+    "a second secret that signs webhooks, too, so that receivers change from one to the other without an outage",
+  ),
+  MAINSPRING_WEBHOOK_DISABLE_DAYS: key(
+    wholeNumber(1, 365),
+    "3",
+    "after how many days without a delivery a webhook is disabled",
+  ),
   MAINSPRING_EXEC: key(choice("on", "off"), "off", "whether the handler `exec` is offered, which runs programs"),
   MAINSPRING_BUS: key(
     choice("memory", "mesh"),
@@ -303,7 +318,7 @@ export function loadHandlerConfig(env: Texts): HandlerConfig {
 }
 
 function readKeys(env: Texts, names: readonly KeyName[]): { values: Partial<Values>; errors: string[] } {
-  const file = env.MAINSPRING_CONFIG ? readConfigFile(env.MAINSPRING_CONFIG) : {};
+  const file = env.MAINSPRING_CONFIG ? readConfigFile(env.MAINSPRING_CONFIG, KEY_NAMES) : {};
   const errors: string[] = [];
   const read = <N extends KeyName>(name: N): Value<N> | null => {
     const given = env[name] || file[name] || KEYS[name].fallback;
@@ -341,6 +356,10 @@ function configOf(values: Values, warnings: string[]): Config {
     kafka: values.MAINSPRING_KAFKA,
     kafkaTopicPrefix: values.MAINSPRING_KAFKA_TOPIC_PREFIX,
     clickhouse: values.MAINSPRING_CLICKHOUSE,
+    webhookSecrets: [values.MAINSPRING_WEBHOOK_SECRET, values.MAINSPRING_WEBHOOK_SECRET_ALSO].filter(
+      (one) => one !== null,
+    ),
+    webhookDisableDays: values.MAINSPRING_WEBHOOK_DISABLE_DAYS,
     logUrl: values.MAINSPRING_LOG_URL,
     logLevel: values.MAINSPRING_LOG_LEVEL,
     builtInWorker: values.MAINSPRING_BUILTIN_WORKER === "on",
@@ -366,38 +385,4 @@ function unknownVariables(env: Texts): string[] {
   return Object.keys(env)
     .filter((name) => name.startsWith("MAINSPRING_") && !known.includes(name))
     .map((name) => `${name} is no key of the configuration: the keys are ${KEY_NAMES.join(", ")}`);
-}
-
-function readConfigFile(path: string): Texts {
-  const content = parseFile(path);
-  if (typeof content !== "object" || content === null || Array.isArray(content)) {
-    throw new ConfigError(`MAINSPRING_CONFIG: ${path} must hold a JSON object with keys such as MAINSPRING_HTTP`);
-  }
-  const entries = Object.entries(content);
-  const errors = entries.flatMap(([name, value]) => fileError(name, value));
-  if (errors.length > 0) throw new ConfigError(errors.map((error) => `${path}: ${error}`).join("\n"));
-  return Object.fromEntries(entries.map(([name, value]) => [name, String(value)]));
-}
-
-function fileError(name: string, value: unknown): string[] {
-  if (!(KEY_NAMES as string[]).includes(name)) {
-    return [`${name} is no key of the configuration: the keys are ${KEY_NAMES.join(", ")}`];
-  }
-  return typeof value === "string" || typeof value === "number" ? [] : [`${name} must be a string or a number`];
-}
-
-function parseFile(path: string): unknown {
-  let content: string;
-  try {
-    content = readFileSync(path, "utf8");
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new ConfigError(`MAINSPRING_CONFIG must name a file that can be read: ${path} (${code})`, { cause: error });
-  }
-  try {
-    return JSON.parse(content);
-  } catch {
-    // The parser's message would quote the file, and perhaps a password in it.
-    throw new ConfigError(`MAINSPRING_CONFIG: ${path} is not JSON`);
-  }
 }

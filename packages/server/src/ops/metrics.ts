@@ -58,6 +58,9 @@ const READINGS: Record<keyof Readings, NamesOf<"gauge" | "counter">> = {
   eventGaps: "event_gaps_total",
   eventSinkLagSec: "event_sink_lag_seconds",
   eventRowsDropped: "event_rows_dropped_total",
+  webhookTries: "webhook_tries_total",
+  webhooksDisabled: "webhooks_disabled_total",
+  webhooksUnderWay: "webhooks_under_way",
 };
 
 /** Creates the metrics of this node, for Prometheus. */

@@ -78,6 +78,10 @@ export interface Readings {
   eventSinkLagSec?: ByLabel;
   /** Rows of events that were removed before every sink had them. */
   eventRowsDropped?: number;
+  /** Tries of deliveries of webhooks, by their outcome: DELIVERED, RETRIED or FAILED. */
+  webhookTries?: ByLabel;
+  webhooksDisabled?: number;
+  webhooksUnderWay?: number;
 }
 
 /** Counters of the parts of a node. `ops` provides the instruments behind them. */

@@ -3,6 +3,7 @@ import type { Epoch, EpochMs, ExecutionId, Incarnation, JobId, ShardId, WorkerId
 import type { JobDefinition } from "../domain/job.ts";
 import type { Pool } from "../domain/pool.ts";
 import type { RecordedStep } from "../domain/step.ts";
+import type { EndDelivery } from "../domain/webhook.ts";
 import type { Retention } from "./retention.ts";
 import type { AddedCommand, Command } from "./store-commands.ts";
 import type { StoreDeadLetters } from "./store-dead-letters.ts";
@@ -17,8 +18,10 @@ import type { PlanChange, StoreRecurrences } from "./store-recurrences.ts";
 import type { AnyJob, KeyedRun, NewPart, NodeBirth, RunChange, StoreRuns } from "./store-runs.ts";
 import type { StoreSteps } from "./store-steps.ts";
 import type { StoreTimeZones } from "./store-time-zones.ts";
+import type { StoreWebhooks } from "./store-webhooks.ts";
 
 export type { Retention } from "./retention.ts";
+export { StoreUnavailable, StoreUnusable } from "./store-errors.ts";
 
 /**
  * The source of truth. Every write of an execution goes through `commit`, fenced by its shard's epoch; `submit` only
@@ -46,6 +49,8 @@ export interface Store extends StoreFlows {
   /** For the api, and for owners of shards: lifecycle events. */
   readonly events: StoreEvents;
   readonly eventSinks: StoreEventSinks;
+  /** For the api, and for owners of shards: webhooks and their deliveries. */
+  readonly webhooks: StoreWebhooks;
 
   /**
    * Writes jobs and their first executions. Each submission is all or nothing; submissions that arrive together share
@@ -225,6 +230,11 @@ export interface ShardCommit {
   births: readonly NodeBirth[];
   /** Lifecycle events of the commit; left out: none. */
   told?: ToldEvents;
+  /**
+   * Webhooks of ends that the commit writes; left out: none. The store writes a delivery if it updates the row of the
+   * execution, or creates it as SKIPPED.
+   */
+  deliveries?: readonly EndDelivery[];
 }
 
 /** A row that must be PENDING with this attempt. That of a node must not be PARKED either. */
@@ -373,23 +383,3 @@ export interface InFlightRow {
 export type PoolChange = Pick<Pool, "name"> & Partial<Pool>;
 
 export type RankCursor = Pick<Candidate, "rank" | "id">;
-
-/** The store did not answer in time. A requested write may have happened. */
-export class StoreUnavailable extends Error {
-  override readonly name = "StoreUnavailable";
-  /** Whether the store was known to be down and therefore not asked: nothing has happened. */
-  readonly isUnasked: boolean;
-  /** Whether a list query took or waited too long. The store answers other requests. */
-  readonly isListTimeout: boolean;
-
-  constructor(message: string, options: ErrorOptions & { isUnasked?: boolean; isListTimeout?: boolean } = {}) {
-    super(message, options);
-    this.isUnasked = options.isUnasked ?? false;
-    this.isListTimeout = options.isListTimeout ?? false;
-  }
-}
-
-/** The store cannot serve this program: it is corrupt, in use, or of a newer version. The message says what to do. */
-export class StoreUnusable extends Error {
-  override readonly name = "StoreUnusable";
-}

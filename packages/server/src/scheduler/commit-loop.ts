@@ -42,6 +42,8 @@ export interface CommitLoopDependencies {
   events?: (() => boolean) | undefined;
   /** Called when commits with lifecycle events are durable. */
   eventsWritten?: (() => void) | undefined;
+  /** Called when commits with deliveries of webhooks are durable. */
+  deliveriesWritten?: (() => void) | undefined;
 }
 
 /** Events of the commit loop for the scheduler. */
@@ -284,12 +286,14 @@ export class CommitLoop {
     for (const node of bus.nodes("api")) {
       for (const { message } of batch.toApi) bus.send({ node, role: "api" }, message);
     }
-    let hasEvents = false;
+    let [hasEvents, hasDeliveries] = [false, false];
     for (const draft of batch.shards.values()) {
       for (const change of draft.changes.values()) if (!skip.has(change.id)) watchers.committed(change);
       hasEvents ||= draft.events !== null || draft.inbox !== null;
+      hasDeliveries ||= draft.deliveries !== null;
     }
     if (hasEvents) this.#deps.eventsWritten?.();
+    if (hasDeliveries) this.#deps.deliveriesWritten?.();
     void this.#outbound.send(batch.assigns);
     this.#outbound.resend(batch.resends);
   }

@@ -25,6 +25,7 @@ export function shardCommits(batch: Batch, epochs: ReadonlyMap<ShardId, Epoch>):
       steps: [...draft.steps.values()],
       runs: [...draft.runs.values()],
       births: draft.births,
+      ...(draft.deliveries !== null && { deliveries: draft.deliveries }),
       ...((draft.events ?? draft.inbox) !== null && {
         told: { seq: batch.number, events: draft.events ?? [], inbox: draft.inbox ?? [] },
       }),

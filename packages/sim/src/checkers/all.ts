@@ -1,3 +1,4 @@
+import type { Delivery } from "@mainspring/server/testing";
 import type { Checker } from "./checker.ts";
 import { drainedNodesAreEmptied } from "./cluster/drained-nodes-are-emptied.ts";
 import { epochsGrow } from "./cluster/epochs-grow.ts";
@@ -14,6 +15,7 @@ import { slotsAreLentOnce } from "./cluster/slots-are-lent-once.ts";
 import { WorkerTracker } from "./cluster/worker-tracker.ts";
 import { workersAreNotOverfilled } from "./cluster/workers-are-not-overfilled.ts";
 import { countersEqualARecount, type Shown } from "./counters-equal-a-recount.ts";
+import { endsAreDelivered } from "./ends-are-delivered.ts";
 import { eventsTellWhatHappened } from "./events-tell-what-happened.ts";
 import { attemptsDoNotOverlap } from "./executions/attempts-do-not-overlap.ts";
 import { budgetsHold } from "./executions/budgets-hold.ts";
@@ -93,16 +95,18 @@ export interface Views {
   isTelling?: boolean;
   /** Whether the events go to a sink; left out: they do not. */
   hasSink?: boolean;
+  /** Whether jobs have webhooks; left out: they do not. */
+  hasWebhooks?: boolean;
+  /** All deliveries of webhooks; left out: there are none. */
+  deliveries?: () => Iterable<Delivery>;
 }
 
 /**
  * Creates one checker of each kind.
  * @param ledger ledger that receives every event before the checkers
  */
-export function allCheckers(
-  ledger: Ledger,
-  { servers, topology, askGateway, rules, graphs, isTelling = false, hasSink = false }: Views,
-): Checker[] {
+export function allCheckers(ledger: Ledger, views: Views): Checker[] {
+  const { servers, topology, askGateway, rules, graphs, isTelling = false, hasSink = false } = views;
   const { nodes } = topology;
   const [tracker, quiet, books, poolLimits] = [new WorkerTracker(), new Quiet(), new PlanBooks(), new PoolLimitsHold()];
   const all: Checker[] = [
@@ -162,6 +166,7 @@ export function allCheckers(
     uniqueKeysHold(ledger),
     workersAreNotOverfilled(tracker),
     sinksGetEveryEvent(hasSink),
+    endsAreDelivered(views.hasWebhooks ?? false, views.deliveries ?? (() => [])),
   ];
   return all.map((checker) => (GO_ON.has(checker.name) ? checker : untilItGoesBack(checker)));
 }

@@ -19,6 +19,7 @@ import { stepMutants } from "./step-mutants.ts";
 import { storeMutants } from "./store-mutants.ts";
 import { subWorkflowMutants } from "./sub-workflow-mutants.ts";
 import { suspensionMutants } from "./suspension-mutants.ts";
+import { webhookMutants } from "./webhook-mutants.ts";
 import { workflowMutants } from "./workflow-mutants.ts";
 import { workflowStartMutants } from "./workflow-start-mutants.ts";
 
@@ -30,6 +31,7 @@ export const allMutants: readonly Mutant[] = [
   ...permitMutants,
   ...planMutants,
   ...relayMutants,
+  ...webhookMutants,
   ...ruleMutants,
   ...flowMutants,
   ...eventMutants,

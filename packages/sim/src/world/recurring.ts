@@ -2,6 +2,7 @@ import type { SeededRandom, VirtualClock } from "@mainspring/testkit/time";
 import type { History } from "../history.ts";
 import { EPOCH_MS } from "../sim-process.ts";
 import type { PlannedPart } from "./changes.ts";
+import { withOnFinish } from "./sim-receiver.ts";
 import type { SimServer } from "./sim-server.ts";
 import { type ReceivedJob, someDefinition } from "./some-definition.ts";
 import { someRule } from "./some-rule.ts";
@@ -28,6 +29,8 @@ const RECURRING_WAIT_MAX_MS = 20_000;
 
 /** Clients with recurring jobs: they edit, pause, resume, trigger, backfill and delete them while they fire. */
 export class Recurring {
+  /** Random choice of the jobs that tell a receiver of their ends; null: none do. */
+  onFinish: SeededRandom | null = null;
   readonly #clock: VirtualClock;
   readonly #random: SeededRandom;
   readonly #history: History;
@@ -75,7 +78,8 @@ export class Recurring {
   }
 
   #definition(random: SeededRandom, text: string, keys: Parameters<typeof someDefinition>[2]): ReceivedJob {
-    const { job, payload } = someDefinition(random, text, keys, RECURRING_WAIT_MAX_MS);
+    const made = someDefinition(random, text, keys, RECURRING_WAIT_MAX_MS);
+    const { job, payload } = this.onFinish === null ? made : withOnFinish(made, this.onFinish);
     const { delayMs: _once, ...rest } = job;
     return { job: { ...rest, ...someRule(random, this.#endMs) }, payload };
   }

@@ -6,6 +6,7 @@ import {
   createSubmitter,
   DeadLetterRuns,
   decodeNodes,
+  eventId,
   FEATURE_LEVEL,
   followStoreClock,
   type Gateway,
@@ -33,6 +34,7 @@ import {
   type Store,
   sendSignal,
   TimeZones,
+  WebhookSender,
   WorkerEvents,
   WorkflowIntake,
   WorkflowRetrier,
@@ -43,11 +45,15 @@ import type { History } from "../history.ts";
 import type { SimProcess } from "../sim-process.ts";
 import { type Exchange, SimBus } from "./sim-bus.ts";
 import type { LeaseService } from "./sim-leases.ts";
+import type { ReceiverSystem } from "./sim-receiver.ts";
 import type { SinkSystem } from "./sim-sink.ts";
 import { tapped } from "./tap.ts";
 
 /** Time until a server again asks a store that did not answer for its time, in simulated milliseconds. */
 const CLOCK_RETRY_MS = 500;
+
+/** Time without a delivery after which a webhook is disabled, in simulated milliseconds: three days. */
+const DISABLE_AFTER_MS = 3 * 86_400_000;
 
 /** Environment of a simulated server. */
 export interface ServerContext {
@@ -67,6 +73,8 @@ export interface ServerContext {
   tellsWorkers: boolean;
   /** System that gets the events; null: none. */
   sink: SinkSystem | null;
+  /** Receivers of webhooks; null: none. */
+  receiver: ReceiverSystem | null;
 }
 
 /** A server with the same parts as a node, except for sockets: the same scheduler, gateway and submit path. */
@@ -253,10 +261,29 @@ export class SimServer {
     const { leases } = membership;
     const { readSizes, events } = this.#context;
     const relays = this.#relays(deps, () => scheduler.owned);
-    const telling = { events, eventsWritten: relays?.wake };
+    const webhooks = this.#webhooks(deps, () => scheduler.owned);
+    const telling = { events, eventsWritten: relays?.wake, deliveriesWritten: webhooks?.wake };
     const scheduler = new Scheduler({ ...deps, leases, profile, terms: SHARED, readSizes, ...telling });
     await scheduler.start();
     relays?.start();
+    webhooks?.start();
+  }
+
+  #webhooks(
+    { store, runtime, log }: Pick<SchedulerDependencies, "store" | "runtime" | "log">,
+    owned: Relaying,
+  ): WebhookSender | null {
+    const { receiver } = this.#context;
+    if (receiver === null) return null;
+    const terms = { secrets: ["whsec_simulated"], disableAfterMs: DISABLE_AFTER_MS, encode: eventId };
+    return new WebhookSender({
+      store: store.webhooks,
+      post: receiver.post(this.process),
+      owned,
+      ...terms,
+      runtime,
+      log,
+    });
   }
 
   #relays(

@@ -2,6 +2,7 @@ import type { StoreData } from "@mainspring/server/testing";
 import type { Views } from "../checkers/all.ts";
 import type { Network } from "./network.ts";
 import type { LeaseService } from "./sim-leases.ts";
+import { hasWebhooks } from "./sim-receiver.ts";
 import type { SimServer } from "./sim-server.ts";
 import { hasSink } from "./sim-sink.ts";
 import type { SomeGraph } from "./some-graph.ts";
@@ -20,7 +21,8 @@ export interface Observation {
 /** Data of a simulated world for checkers, besides its history. @param seen called once the world is complete */
 export function viewsOf(rules: Views["rules"], seed: number, seen: () => Observation): Views {
   return {
-    ...{ isTelling: hasEvents(seed), hasSink: hasSink(seed), rules },
+    ...{ isTelling: hasEvents(seed), hasSink: hasSink(seed), hasWebhooks: hasWebhooks(seed), rules },
+    deliveries: () => seen().data.webhooks.all(),
     graphs: () => seen().graphs,
     servers: () =>
       seen()

@@ -2,6 +2,7 @@ import type { SeededRandom, VirtualClock } from "@mainspring/testkit/time";
 import type { History } from "../history.ts";
 import { Changes, type PlannedPart } from "./changes.ts";
 import { Signals } from "./signals.ts";
+import { withOnFinish } from "./sim-receiver.ts";
 import type { SimServer } from "./sim-server.ts";
 import { type ReceivedJob, someDefinition } from "./some-definition.ts";
 import { Submits } from "./submits.ts";
@@ -22,6 +23,8 @@ export interface Accepted {
 
 /** Clients that each submit jobs at random times, and repeat a submit until it is answered. */
 export class Workload {
+  /** Random choice of the jobs that tell a receiver of their ends; null: none do. */
+  onFinish: SeededRandom | null = null;
   readonly #clock: VirtualClock;
   readonly #random: SeededRandom;
   readonly #history: History;
@@ -84,7 +87,8 @@ export class Workload {
     };
     // A cancel may come at once, while the execution is on its way.
     const cancelAfterMs = random.chance(0.1) ? random.pick([random.between(0, 20), random.between(0, 10_000)]) : null;
-    return { ...someDefinition(random, key, keys), cancelAfterMs };
+    const received = someDefinition(random, key, keys);
+    return { ...(this.onFinish === null ? received : withOnFinish(received, this.onFinish)), cancelAfterMs };
   }
 
   #answered(key: string, { jobId, executionId }: Taken, deduplicated: boolean, job: PlannedJob): void {

@@ -11,6 +11,7 @@ import type { StoreRecurrences } from "../../ports/store-recurrences.ts";
 import type { StoreRuns } from "../../ports/store-runs.ts";
 import type { StoreSteps } from "../../ports/store-steps.ts";
 import type { StoreTimeZones } from "../../ports/store-time-zones.ts";
+import type { StoreWebhooks } from "../../ports/store-webhooks.ts";
 
 /** Operations of the store that a node can call, by their names in the port. */
 export type StoreOperation =
@@ -27,6 +28,7 @@ export type StoreOperation =
       | "steps"
       | "events"
       | "eventSinks"
+      | "webhooks"
       | "close"
     >
   | keyof StoreQueries
@@ -39,7 +41,8 @@ export type StoreOperation =
   | keyof StoreLogs
   | keyof StoreSteps
   | keyof StoreEvents
-  | keyof StoreEventSinks;
+  | keyof StoreEventSinks
+  | keyof StoreWebhooks;
 
 /** A request to the simulated store. */
 export interface StoreCall {

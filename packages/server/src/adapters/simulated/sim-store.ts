@@ -20,6 +20,7 @@ import type { StoreRecurrences } from "../../ports/store-recurrences.ts";
 import type { StoreRuns } from "../../ports/store-runs.ts";
 import type { StoreSteps } from "../../ports/store-steps.ts";
 import type { StoreTimeZones } from "../../ports/store-time-zones.ts";
+import type { StoreWebhooks } from "../../ports/store-webhooks.ts";
 import type { Latency, StoreFault, StoreOperation } from "./fate.ts";
 import { Journey, type StoreTime } from "./journey.ts";
 import { maintain } from "./maintain.ts";
@@ -200,6 +201,30 @@ export class SimStore implements Store {
     },
   };
 
+  readonly webhooks: StoreWebhooks = {
+    readDue: (asked) => {
+      const sent = { ...asked, without: new Set(asked.without) };
+      return this.#call("readDue", () => this.#data.webhooks.readDue(sent));
+    },
+    settle: (results, ...rest) => {
+      const sent = [...results];
+      return this.#call("settle", () => this.#data.webhooks.settle(sent, ...rest));
+    },
+    addDeliveries: (added, now) => {
+      const sent = [...added];
+      return this.#call("addDeliveries", () => this.#data.webhooks.addOfSubscriptions(sent, now));
+    },
+    subscriptions: () => this.#call("subscriptions", () => this.#data.webhooks.subscriptions()),
+    create: (...asked) => this.#call("create", () => this.#data.webhooks.create(...asked)),
+    rotate: (...asked) => this.#call("rotate", () => this.#data.webhooks.rotate(...asked)),
+    list: (...asked) => this.#call("list", () => this.#data.webhooks.list(...asked)),
+    get: (...asked) => this.#call("get", () => this.#data.webhooks.get(...asked)),
+    setDisabled: (...asked) => this.#call("setDisabled", () => this.#data.webhooks.setDisabled(...asked)),
+    remove: (...asked) => this.#call("remove", () => this.#data.webhooks.remove(...asked)),
+    deliveries: (...asked) => this.#call("deliveries", () => this.#data.webhooks.deliveries(...asked)),
+    replay: (...asked) => this.#call("replay", () => this.#data.webhooks.replay(...asked)),
+  };
+
   readonly logs: StoreLogs = {
     keep: (parts) => {
       const sent = parts.map((part) => ({ ...part, lines: [...part.lines] }));
@@ -339,7 +364,7 @@ function isKeyed({ idempotency, jobs }: Submission): boolean {
 
 function copied(commit: ShardCommit): ShardCommit {
   const { changes, assigned, settledJournals, expected, plans, commandsDone, commands, steps, runs, births } = commit;
-  const { told } = commit;
+  const { told, deliveries } = commit;
   return {
     ...commit,
     changes: [...changes],
@@ -352,6 +377,7 @@ function copied(commit: ShardCommit): ShardCommit {
     steps: [...steps],
     runs: [...runs],
     births: [...births],
+    ...(deliveries !== undefined && { deliveries: [...deliveries] }),
     ...(told !== undefined && { told: { ...told, events: [...told.events], inbox: [...told.inbox] } }),
   };
 }

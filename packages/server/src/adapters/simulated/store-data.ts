@@ -19,6 +19,7 @@ import { RunTable } from "./rows/run-table.ts";
 import { SignalTable } from "./rows/signal-table.ts";
 import { StepTable } from "./rows/step-table.ts";
 import type { StoredZones } from "./rows/time-zones.ts";
+import { WebhookTable } from "./rows/webhook-table.ts";
 import { ShardState } from "./shard-state.ts";
 
 /** All tables of the store. */
@@ -37,6 +38,7 @@ export interface Tables {
   handlers: HandlerTable;
   logs: LogTable;
   events: EventTable;
+  webhooks: WebhookTable;
   pools: Map<string, Pool>;
   deadLetterRuns: Map<string, StoredRun>;
   shards: readonly ShardState[];
@@ -74,6 +76,7 @@ export class StoreData {
     handlers: new HandlerTable(),
     logs: new LogTable(),
     events: new EventTable(),
+    webhooks: new WebhookTable(),
     pools: new Map(),
     deadLetterRuns: new Map(),
     shards: Array.from({ length: SHARD_COUNT }, () => new ShardState()),
@@ -152,6 +155,11 @@ export class StoreData {
     return this.#tables.events;
   }
 
+  /** Webhooks and their deliveries. */
+  get webhooks(): WebhookTable {
+    return this.#tables.webhooks;
+  }
+
   /** Pools with settings, by name. */
   get pools(): Map<string, Pool> {
     return this.#tables.pools;
@@ -190,6 +198,7 @@ export class StoreData {
       handlers: this.handlers.copy(),
       logs: this.logs.copy(),
       events: this.events.copy(),
+      webhooks: this.webhooks.copy(),
       pools: new Map(pools),
       deadLetterRuns: new Map(deadLetterRuns),
       shards: shards.map((shard) => shard.copy()),

@@ -1,4 +1,5 @@
 import { FEATURE_LEVEL } from "../../domain/cluster/feature-level.ts";
+import type { JobDefinition } from "../../domain/job.ts";
 import type { Leases } from "../../ports/leases.ts";
 import type { Store } from "../../ports/store.ts";
 import type { StoreJobs } from "../../ports/store-jobs.ts";
@@ -46,6 +47,7 @@ import { migrate } from "./schema/migrate.ts";
 import { answered } from "./submit/idempotency-keys.ts";
 import { submit } from "./submit/submit.ts";
 import { isVanishedKey } from "./submit/submit-keyed.ts";
+import { webhooks } from "./webhooks/webhooks.ts";
 import { getRun, listNodes, listRuns } from "./workflows/run-queries.ts";
 import { runs } from "./workflows/run-reads.ts";
 
@@ -115,7 +117,7 @@ function store(db: Connections, claim: Claim, options: SqlStoreOptions): SqlStor
     leases: sqlLeases(db),
     connectionLoad: () => db.load(),
     checkWrites: () => db.checkWrites(),
-    jobs: jobs(db, inbox, () => runtime.now()),
+    jobs: jobs(db, { inbox, levels }, () => runtime.now()),
     recurrences: recurrences(db),
     runs: runs(db, () => runtime.now(), inbox),
     deadLetters: deadLetters(db, inbox),
@@ -125,6 +127,7 @@ function store(db: Connections, claim: Claim, options: SqlStoreOptions): SqlStor
     logs: logs(db),
     events: events(db, inbox),
     eventSinks: eventSinks(db, () => runtime.now()),
+    webhooks: webhooks(db),
     submit: (batch) => submit(db, levels, inbox, batch, runtime.now()),
     commit: (batch) => committer.commit(batch),
     takeOver: async (shards, owner) => {
@@ -184,12 +187,26 @@ function queries(db: Connections): StoreQueries {
   };
 }
 
-function jobs(db: Connections, inbox: EventInbox, now: () => number): StoreJobs {
+interface Kept {
+  inbox: EventInbox;
+  levels: RaisedLevels;
+}
+
+function jobs(db: Connections, { inbox, levels }: Kept, now: () => number): StoreJobs {
+  const raise = async ({ policy }: JobDefinition) => {
+    if (policy.onFinish !== undefined) await levels.raise("WEBHOOKS");
+  };
   const changing = <T>(change: (session: Session) => Promise<T>) =>
     persistently(() => db.transaction("submit", change), isVanishedKey);
   return {
-    replace: (asked) => changing((session) => replaceJob(session, asked, now, inbox)),
-    putNamed: (asked) => changing((session) => putNamed(session, asked, now, inbox)),
+    replace: async (asked) => {
+      await raise(asked.definition);
+      return await changing((session) => replaceJob(session, asked, now, inbox));
+    },
+    putNamed: async (asked) => {
+      await raise(asked.job.definition);
+      return await changing((session) => putNamed(session, asked, now, inbox));
+    },
     delete: (asked) => changing((session) => deleteJob(session, asked, inbox)),
     run: (asked) => changing((session) => run(session, asked, inbox)),
     order: (tenant, command) => changing((session) => order(session, tenant, command)),

@@ -39,7 +39,7 @@ const REPLACED = answer(ChangedBody, "The job as it is now; `execution` says wha
 const REQUESTED = answer(ChangedBody, "The job is changed; its waiting execution follows in a moment");
 const bodyProblems = ["payload-too-large", "unsupported-media-type"] as const;
 
-type IntakeDependencies = Pick<SubmitDependencies, "pools" | "handlers">;
+type IntakeDependencies = Pick<SubmitDependencies, "pools" | "webhooks" | "handlers">;
 
 /** Routes PUT and DELETE /v1/jobs/{jobId}, PUT /v1/jobs/by-name/{name}, POST /v1/executions/{executionId}/retry */
 export function changeRoutes(app: HttpApp, changer: JobChanger, intake: IntakeDependencies): void {
@@ -151,14 +151,14 @@ function retryRoute(app: HttpApp, runs: JobRuns): void {
 async function receivedJob(
   given: JobSubmission,
   received: ReceivedBody | null,
-  { pools, handlers }: IntakeDependencies,
+  deps: IntakeDependencies,
 ): Promise<ReceivedJob> {
   const payload = payloadOf(received);
-  const fill = await handlers.filler();
+  const fill = await deps.handlers.filler();
   const job = await fill(given, payload);
   if ("status" in job) throw new ProblemError(job);
   // Whether the job still fires is checked later, when the present definition is known.
-  const wrong = refusal(job, payload, 0, pools);
+  const wrong = refusal(job, payload, 0, deps);
   if (wrong !== null) throw new ProblemError(wrong);
   const declaredKeys = KEYS.filter((key) => given[key] === undefined && job[key] !== undefined);
   return { job, payload, declaredKeys };

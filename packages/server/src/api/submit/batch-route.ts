@@ -83,9 +83,10 @@ interface ReceivedBatch {
 /** Checks each job by itself. @throws {ProblemError} there are many jobs, and all of them are wrong */
 async function receive(
   { bytes, slices, keys }: ReceivedBatch,
-  { intake, pools, runtime, handlers }: SubmitDependencies,
+  deps: SubmitDependencies,
   whole: Idempotency,
 ): Promise<Batch> {
+  const { intake, runtime, handlers } = deps;
   const { turns } = intake;
   const batch = new Batch(slices.length);
   const fill = await handlers.filler((idempotency) => intake.wasAnswered(idempotency));
@@ -99,7 +100,7 @@ async function receive(
       const job = jobCheck.ok(given)
         ? await fill(given, payload, own ?? whole)
         : invalid(jobCheck.errors(given, batch.faultsLeft));
-      const error = "status" in job ? job : refusal(job, payload, firesAfter(own ?? whole, runtime), pools);
+      const error = "status" in job ? job : refusal(job, payload, firesAfter(own ?? whole, runtime), deps);
       if (error !== null) batch.refuse(index, error);
       else batch.add(index, { job: job as JobSubmission, payload }, own);
       index++;

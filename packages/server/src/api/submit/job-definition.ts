@@ -40,12 +40,18 @@ export function jobDefinition(job: JobSubmission, createdAt: EpochMs): JobDefini
     priority: typeof job.priority === "string" ? PRIORITIES[job.priority] : (job.priority ?? PRIORITIES.NORMAL),
     scheduledAt: scheduledAt(job, createdAt),
     recurrence: recurrenceOf(job),
-    policy: policyOf(job, job.startBefore === undefined ? null : instant(job.startBefore)),
+    policy: policyOf({ ...job, ...onFinishOf(job) }, job.startBefore === undefined ? null : instant(job.startBefore)),
     concurrencyKey: job.concurrencyKey ?? null,
     concurrencyLimit: job.concurrencyLimit ?? 1,
     uniqueKey: job.uniqueKey ?? null,
     labels: job.labels ?? {},
   };
+}
+
+/** As the URL standard writes it, so that two writings of one URL are one definition. */
+function onFinishOf({ onFinish }: JobSubmission): Pick<JobSubmission, "onFinish"> {
+  if (onFinish === undefined || !URL.canParse(onFinish.url)) return {};
+  return { onFinish: { url: new URL(onFinish.url).href } };
 }
 
 /** Planned time of a job; a time in the past means now. */

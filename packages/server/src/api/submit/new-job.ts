@@ -62,6 +62,7 @@ export function jobRow(
  */
 export function requireFeatures({ recurrence, policy }: JobDefinition, lacking: Lacking | undefined): void {
   if (recurrence !== null) requireFeature("RECURRING_JOBS", lacking);
+  if (policy.onFinish !== undefined) requireFeature("WEBHOOKS", lacking);
   if (policy.maxLifetimeMs !== undefined) requireFeature("MAX_LIFETIME", lacking);
 }
 

@@ -12,6 +12,7 @@ import { answer, problems } from "../http/documented.ts";
 import { invalid, type Problem, ProblemError, problem } from "../http/errors.ts";
 import type { HttpApp } from "../http/http-app.ts";
 import type { PoolNames } from "../pools/pool-names.ts";
+import { onFinishFaults, type WebhookRules } from "../webhooks/webhook-rules.ts";
 import { contradictions } from "./job-definition.ts";
 import { type Idempotency, idempotencyOf, type JobIntake, type TakenJobs } from "./job-intake.ts";
 
@@ -19,10 +20,16 @@ export const IdempotencyHeaders = Type.Object({
   "idempotency-key": Type.Optional(IdempotencyKey),
 });
 
-/** Dependencies of the routes that accept jobs. */
-export interface SubmitDependencies {
-  intake: JobIntake;
+/** Dependencies of the checks of a job. */
+export interface SubmitRules {
   pools: PoolNames;
+  /** Left out: the server sends no webhooks. */
+  webhooks?: WebhookRules | undefined;
+}
+
+/** Dependencies of the routes that accept jobs. */
+export interface SubmitDependencies extends SubmitRules {
+  intake: JobIntake;
   runtime: Runtime;
   handlers: JobHandlers;
 }
@@ -37,7 +44,8 @@ export const SUBMIT_PROBLEMS = [
 ] as const;
 
 /** POST /v1/jobs */
-export function submitRoute(app: HttpApp, { intake, pools, runtime, handlers }: SubmitDependencies): void {
+export function submitRoute(app: HttpApp, deps: SubmitDependencies): void {
+  const { intake, runtime, handlers } = deps;
   const schema = {
     operationId: "submitJob",
     tags: ["jobs"],
@@ -55,7 +63,7 @@ export function submitRoute(app: HttpApp, { intake, pools, runtime, handlers }: 
     const idempotency = idempotencyOf(request.headers["idempotency-key"], request.received);
     const fill = await handlers.filler((key) => intake.wasAnswered(key));
     const job = await fill(request.body, payload, idempotency);
-    const wrong = "status" in job ? job : refusal(job, payload, firesAfter(idempotency, runtime), pools);
+    const wrong = "status" in job ? job : refusal(job, payload, firesAfter(idempotency, runtime), deps);
     if ("status" in job || wrong !== null) throw new ProblemError(wrong as Problem);
     const [{ replayed, bodies }, { warnings = [] }] = await Promise.all([
       intake.take([{ job, payload }], idempotency),
@@ -84,13 +92,13 @@ export function refusal(
   job: JobSubmission,
   payload: Uint8Array | null,
   after: EpochMs,
-  pools: PoolNames,
+  { pools, webhooks }: SubmitRules,
 ): Problem | null {
   if (payload !== null && payload.length > PAYLOAD_BYTES_MAX) {
     const message = `has ${payload.length} bytes: at most ${PAYLOAD_BYTES_MAX} (1 MiB) are taken`;
     return problem("payload-too-large", `payload ${message}`, [{ field: "payload", message }]);
   }
-  const errors = contradictions(job, after);
+  const errors = [...contradictions(job, after), ...onFinishFaults(job, webhooks)];
   return errors.length === 0 ? pools.use(job.target.pool ?? DEFAULT_POOL) : invalid(errors);
 }
 

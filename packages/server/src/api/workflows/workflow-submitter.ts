@@ -15,6 +15,7 @@ import type { PoolOrderings } from "../pools/pool-orderings.ts";
 import { contradictions, jobDefinition } from "../submit/job-definition.ts";
 import { accepted, type Idempotency, type JobIntake } from "../submit/job-intake.ts";
 import { firesAfter } from "../submit/submit-route.ts";
+import { onFinishFaults, type WebhookRules } from "../webhooks/webhook-rules.ts";
 import { withCompensations } from "./compensation-payload.ts";
 import { compileTemplates, refuseLarge } from "./compile-templates.ts";
 import { compileWorkflow } from "./compile-workflow.ts";
@@ -34,6 +35,8 @@ export interface WorkflowSubmitterDependencies extends WorkflowIntakeDependencie
   clock: { look(): Promise<void> };
   handlers: JobHandlers;
   pools: PoolNames;
+  /** Left out: the server sends no webhooks. */
+  webhooks?: WebhookRules | undefined;
   orderings: PoolOrderings;
   lacking?: Lacking | undefined;
 }
@@ -85,7 +88,8 @@ export class WorkflowSubmitter {
     const { handlers, intake } = this.#deps;
     const book = await handlers.policies();
     const job = jobOfWorkflow(received.head);
-    const faults = contradictions(job, firesAfter(idempotency, this.#deps.runtime));
+    const after = firesAfter(idempotency, this.#deps.runtime);
+    const faults = [...contradictions(job, after), ...onFinishFaults(job, this.#deps.webhooks)];
     if (faults.length > 0) throw new ProblemError(invalid(faults));
     // A delay counts from the store's time now, as for jobs.
     if ((job.delayMs ?? 0) > 0) await this.#deps.clock.look();

@@ -56,6 +56,8 @@ const SINCE = {
   SUB_WORKFLOWS: 3,
   /** A node of an older level writes no lifecycle events, and leaves those of submits in the inbox. */
   EVENTS: 3,
+  /** An owner of an older level ends executions without the webhook of their `onFinish`. */
+  WEBHOOKS: 3,
 } as const;
 export type Feature = keyof typeof SINCE;
 

@@ -35,7 +35,7 @@ export function requestOf(
     ...(payload.body !== undefined && { "content-type": isText ? "text/plain; charset=utf-8" : "application/json" }),
     ...Object.fromEntries(Object.entries(payload.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value])),
     "mainspring-fence": ctx.fence,
-    ...(secret !== null && webhookHeaders(secret, ctx.executionId, Math.floor(nowMs / 1_000), body)),
+    ...(secret !== null && webhookHeaders([secret], ctx.executionId, Math.floor(nowMs / 1_000), body)),
   };
   return { method: methodOf(payload), headers, body: payload.body === undefined ? null : body };
 }
@@ -62,7 +62,7 @@ export function isSuccess({ statusCode }: Answer["response"]): boolean {
 }
 
 /** Reason of an error. A host that was tried by several addresses fails with all of their errors and no message. */
-function reasonOf(error: unknown): string {
+export function reasonOf(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(reasonOf).join(", ");
   const { message, code } = error as NodeJS.ErrnoException;
   return message || code || String(error);

@@ -66,7 +66,7 @@ describe("http", () => {
     const { received, call } = await httpScene(test, (response) => response.end(), { webhookSecret: SECRET });
     await call({ body: { paid: "12 €" } }).result;
     const [{ request, body } = assert.fail()] = received;
-    const expected = webhookHeaders(SECRET, EXECUTION_ID, NOW_MS / 1_000, body);
+    const expected = webhookHeaders([SECRET], EXECUTION_ID, NOW_MS / 1_000, body);
     for (const [name, value] of Object.entries(expected)) assert.equal(request.headers[name], value);
   });
 

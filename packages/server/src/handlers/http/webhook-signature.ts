@@ -5,17 +5,19 @@ const PREFIX = "whsec_";
 
 /**
  * Headers of Standard Webhooks (v1, symmetric).
- * @param secret `whsec_` and base64
+ * @param secrets each `whsec_` and base64; a receiver accepts the request if it has a signature by one that it knows
  * @param id id that is the same for all attempts, so that the receiver accepts one of them
  * @param timestampSec time of this attempt, in seconds since 1970
  */
 export function webhookHeaders(
-  secret: string,
+  secrets: readonly string[],
   id: string,
   timestampSec: number,
   body: string,
 ): Record<"webhook-id" | "webhook-timestamp" | "webhook-signature", string> {
-  const key = Buffer.from(secret.slice(PREFIX.length), "base64");
-  const signature = createHmac("sha256", key).update(`${id}.${timestampSec}.${body}`).digest("base64");
-  return { "webhook-id": id, "webhook-timestamp": String(timestampSec), "webhook-signature": `v1,${signature}` };
+  const signatures = secrets.map((secret) => {
+    const key = Buffer.from(secret.slice(PREFIX.length), "base64");
+    return `v1,${createHmac("sha256", key).update(`${id}.${timestampSec}.${body}`).digest("base64")}`;
+  });
+  return { "webhook-id": id, "webhook-timestamp": String(timestampSec), "webhook-signature": signatures.join(" ") };
 }

@@ -29,6 +29,7 @@ import { submitConformance } from "./store-submit.conformance.ts";
 import { timeZonesConformance } from "./store-time-zones.conformance.ts";
 import { waitingRunsConformance } from "./store-waiting-runs.conformance.ts";
 import { watchedJobsConformance } from "./store-watched-jobs.conformance.ts";
+import { webhooksConformance } from "./store-webhooks.conformance.ts";
 
 /**
  * Behaviour of every store. Each test gets its own store.
@@ -69,6 +70,7 @@ export function storeConformance(name: string, makeStore: MakeStore): void {
     describe("records of handlers", () => stepsConformance(() => scene));
     describe("suspensions and signals", () => signalsConformance(() => scene));
     describe("log lines of attempts", () => logsConformance(() => scene));
+    describe("webhooks", () => webhooksConformance(() => scene, false));
     describe("retries of runs", () => retriesConformance(() => scene));
     describe("queries of runs", () => runQueriesConformance(() => scene));
     describe("queries", () => queriesConformance(() => scene));
@@ -84,5 +86,6 @@ export function storeConformance(name: string, makeStore: MakeStore): void {
     afterEach(() => underTest.close());
 
     eventsConformance(() => scene);
+    describe("and webhooks", () => webhooksConformance(() => scene, true));
   });
 }

@@ -33,6 +33,7 @@ const Policy = Type.Object({
   maxLost: Count,
   onWorkerLost: oneOf("RETRY", "DEAD"),
   startBefore: nullable(Instant),
+  onFinish: Type.Optional(Type.Object({ url: Type.String() })),
 });
 
 const Row = Type.Object({

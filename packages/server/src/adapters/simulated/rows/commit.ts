@@ -7,7 +7,7 @@ import type { StoreData } from "../store-data.ts";
 import { commitEvents } from "./commit-events.ts";
 import { commitPlans } from "./commit-plans.ts";
 import { addCommands, commitRuns } from "./commit-runs.ts";
-import { changedRow } from "./execution-row.ts";
+import { changedRow, type ExecutionRow } from "./execution-row.ts";
 
 /**
  * See Store.commit. The store reports its events when the whole statement is done, because observers see a statement
@@ -61,7 +61,23 @@ function commitShard(data: StoreData, by: Incarnation, asked: ShardCommit, commi
     refused: [...refused, ...uncreated, ...unborn],
   };
   const events = commitEvents(data, asked, outcome, born, recorded);
+  deliver(data, asked, applied, born);
   return { ...told, outcome, applied, planned, born, runs, nodes, recorded, events };
+}
+
+/** Keeps the deliveries of executions that were changed, or created as SKIPPED. */
+function deliver(
+  data: StoreData,
+  { shard, deliveries = [] }: ShardCommit,
+  applied: readonly AppliedChange[],
+  born: readonly ExecutionRow[],
+): void {
+  if (deliveries.length === 0) return;
+  const skipped = born.filter(({ state }) => state === "SKIPPED");
+  const ended = new Set([...applied.map(({ after }) => after.id), ...skipped.map(({ id }) => id)]);
+  for (const delivery of deliveries) {
+    if (ended.has(delivery.event.executionId)) data.webhooks.add(delivery, shard, data.now());
+  }
 }
 
 /** Writes a record that counts, and marks the signal that it consumes. @returns whether it counts */

@@ -17,6 +17,7 @@ import {
   runningValues,
 } from "../workflows/running.ts";
 import { SPAWNED, spawnedValues } from "../workflows/spawned.ts";
+import { DELIVERED, deliveredValues, isDelivering } from "./end-deliveries.ts";
 import { journalText } from "./journal.ts";
 import { MARKED, MARKS, stepped, steppedValues } from "./step-records.ts";
 import { isTelling, told, toldValues } from "./told-events.ts";
@@ -33,6 +34,7 @@ interface Shape {
   stepping?: boolean;
   running?: boolean;
   spawning?: boolean;
+  delivering?: boolean;
   telling?: boolean;
 }
 
@@ -49,6 +51,7 @@ const textOf = ({
   stepping = false,
   running = false,
   spawning = false,
+  delivering = false,
   telling = false,
 }: Shape) => `
 WITH fence AS MATERIALIZED (
@@ -59,7 +62,7 @@ WITH fence AS MATERIALIZED (
   SELECT coalesce(bit_or(1::bigint << id), 0) AS mask FROM fence
 )${changing ? changed({ replacing, planning, stepping, running }) : ""}${stepping ? stepped(holds) : ""}${assigning ? ASSIGNED : ""}${
   changing && assigning ? DONE : ""
-}${planning ? planned(holds, { running }) : ""}${running ? ran(holds) : ""}${spawning ? SPAWNED : ""}${
+}${planning ? planned(holds, { running }) : ""}${running ? ran(holds) : ""}${spawning ? SPAWNED : ""}${delivering ? DELIVERED : ""}${
   telling
     ? told(holds, answerOf({ changing, assigning, planning, running }, "NULL::uuid[]"), { planning, running, stepping })
     : ""
@@ -149,6 +152,10 @@ const WHOLE = { changing: true, assigning: true, replacing: true, planning: true
 export const WHOLE_RUNNING_TEXT = textOf(WHOLE);
 /** Handlers rarely add nodes to their runs. */
 export const SPAWNING_TEXT = textOf({ ...WHOLE, spawning: true });
+/** For all ticks with ends of jobs that have `onFinish`. */
+const DELIVERING_SHAPE = { ...WHOLE, spawning: true, delivering: true };
+const DELIVERING = fewerParameters(textOf(DELIVERING_SHAPE));
+export const DELIVERING_TEXT = DELIVERING.text;
 /**
  * Without a backlog, a tick either ends or assigns something, mostly one row. The setup of unused parts would be most
  * of such a tick's cost.
@@ -169,6 +176,7 @@ const TELLING = {
   commit_running_telling: telling({ changing: true, assigning: true, running: true }),
   commit_whole_telling: telling(WHOLE),
   commit_spawning_telling: telling({ ...WHOLE, spawning: true }),
+  commit_delivering_telling: telling(DELIVERING_SHAPE),
 };
 export const TELLING_TEXTS = Object.entries(TELLING).map(([name, { text }]) => [name, text] as const);
 
@@ -219,6 +227,11 @@ export function commitStatement(batch: readonly ShardCommit[], now: EpochMs): St
     const isReplacing = replaced.length > 0;
     return tellingStatement(batch, whole(), { isAssigning, isChanging, isPlanning, isStepping, isReplacing });
   }
+  if (batch.some(isDelivering)) {
+    const running = [...runningValues(batch, marks), plannedNodes(batch), ...lastRunningValues(batch)];
+    const all = [...whole(), ...running, ...spawnedValues(marks), ...toldValues(batch), ...deliveredValues(batch)];
+    return { name: "commit_delivering", text: DELIVERING.text, values: DELIVERING.pick(all) };
+  }
   if (batch.some(isRunning)) {
     const all = [...whole(), ...runningValues(batch, marks), plannedNodes(batch), ...lastRunningValues(batch)];
     if (marks.some(({ spawn }) => spawn !== undefined))
@@ -264,7 +277,9 @@ function tellingStatement(batch: readonly ShardCommit[], values: readonly unknow
   const running = [...runningValues(batch, changes), plannedNodes(batch), ...lastRunningValues(batch)];
   const name = tellingName(batch, changes, parts);
   const { text, pick } = TELLING[name];
-  return { name, text, values: pick([...values, ...running, ...spawnedValues(changes), ...toldValues(batch)]) };
+  const delivered = deliveredValues(batch);
+  const all = [...values, ...running, ...spawnedValues(changes), ...toldValues(batch), ...delivered];
+  return { name, text, values: pick(all) };
 }
 
 function tellingName(
@@ -273,6 +288,7 @@ function tellingName(
   { isAssigning, isChanging, isPlanning, isStepping, isReplacing }: Parts,
 ): keyof typeof TELLING {
   const isOfRuns = batch.some(isRunning);
+  if (batch.some(isDelivering)) return "commit_delivering_telling";
   if (changes.some(({ spawn }) => spawn !== undefined)) return "commit_spawning_telling";
   if (isReplacing || [isOfRuns, isPlanning, isStepping].filter((is) => is).length > 1) return "commit_whole_telling";
   if (isStepping) return "commit_stepping_telling";

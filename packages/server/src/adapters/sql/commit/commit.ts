@@ -8,6 +8,7 @@ import { persistently } from "../connection/persistently.ts";
 import { addedCommands } from "../workflows/added-commands.ts";
 import { spawnedBytes } from "../workflows/spawned.ts";
 import { type CommitAnswer, commitAnswer, commitStatement } from "./commit-statement.ts";
+import { deliveredBytes } from "./end-deliveries.ts";
 import { findOffendingRows, type OffendingRow, without } from "./offending-rows.ts";
 import type { RaisedLevels } from "./raised-levels.ts";
 import { isTelling, toldBytes } from "./told-events.ts";
@@ -162,7 +163,7 @@ function notBornOf(commit: ShardCommit, answer: CommitAnswer, offending: readonl
 }
 
 function weightOf(commit: ShardCommit): ChunkLimit {
-  let bytes = toldBytes(commit);
+  let bytes = toldBytes(commit) + deliveredBytes(commit);
   let count = 1;
   for (const change of commit.changes) bytes += (change.result?.length ?? 0) + spawnedBytes(change);
   for (const plan of commit.plans) count += plan.created.length;

@@ -53,7 +53,7 @@ function only(commit: ShardCommit, chosen: ReadonlySet<AnyPart>): ShardCommit {
   const births = commit.births.filter((birth) => chosen.has(birth)).map((birth) => ({ ...birth, after: [] }));
   return {
     ...{ ...commit, changes, plans, births, assigned: [], settledJournals: [], expected: [], commandsDone: [] },
-    ...{ steps: [], runs: [], commands: [] },
+    ...{ steps: [], runs: [], commands: [], deliveries: [] },
     ...(commit.told !== undefined && { told: { ...commit.told, events: [], inbox: [] } }),
   };
 }

@@ -7,6 +7,7 @@ const MIGRATIONS = {
   WORKFLOWS: "workflows",
   SPAWNED_NODES: "parts",
   EVENTS: "events",
+  WEBHOOKS: "webhooks",
 } as const;
 type RaisingFeature = keyof typeof MIGRATIONS;
 
@@ -14,7 +15,7 @@ const RAISE = "UPDATE schema_migrations SET needs_level = $1 WHERE name = $2 AND
 
 /**
  * Keeps programs of an older feature level from opening the store: they would repeat steps that are recorded, drop signals, leave
- * runs of workflows alone, and write no lifecycle events.
+ * runs of workflows alone, and write neither lifecycle events nor webhooks.
  */
 export class RaisedLevels {
   readonly #db: Connections;

@@ -10,6 +10,9 @@ import { AFTER_SPAWNED } from "../workflows/spawned.ts";
 
 const [ROW, INBOX] = [AFTER_SPAWNED, AFTER_SPAWNED + 4] as const;
 
+/** Number of the first parameter behind this part. */
+export const AFTER_TOLD = INBOX + 2;
+
 /** Parts of the answer. Each is an array of ids, or NULL. */
 const ANSWERS = ["changes", "expected", "plans", "occurrences", "runs", "nodes", "added"] as const;
 

@@ -2,6 +2,7 @@ import type { ExecutionState, Queue, StepsMark, Trigger } from "../../../domain/
 import { type ExecutionPolicy } from "../../../domain/job.ts";
 import type { PlanState, SkipReason } from "../../../domain/recurrence.ts";
 import type { StepKind } from "../../../domain/step.ts";
+import type { DeliveryState } from "../../../domain/webhook.ts";
 import type { Command } from "../../../ports/store-commands.ts";
 import type { RunMode } from "../../../ports/store-runs.ts";
 
@@ -50,6 +51,8 @@ export const COMMAND_CODES: Readonly<Record<Command["kind"], number>> = {
   RESUME_RUN: 7,
   NODE_ENDED: 8,
 };
+
+export const DELIVERY_STATE_CODES: Readonly<Record<DeliveryState, number>> = { PENDING: 0, DELIVERED: 1, FAILED: 2 };
 
 export const STEP_KIND_CODES: Readonly<Record<StepKind, number>> = { RESULT: 1, CHECKPOINT: 2, WAIT: 3 };
 

@@ -215,6 +215,8 @@ async function filled(server: TestServer): Promise<pg.ClientConfig> {
     `INSERT INTO event_inbox VALUES (${id}, 1, convert_to($1, 'UTF8'))`,
     "INSERT INTO event_floors VALUES (1, 2, length($1))",
     "INSERT INTO event_sinks VALUES ($1, 1, 2, 3, 4)",
+    `INSERT INTO webhooks VALUES (${id}, $1, $1, NULL, $1, $1, 1, 2, 3, $1, 4, 5, $1)`,
+    `INSERT INTO webhook_deliveries VALUES (${id}, ${id}, $1, 1, $1, $1, 0, 1, 2, 3, 4, 5, $1)`,
   ]) {
     await asked(database, statement, [AWKWARD]);
   }

@@ -39,6 +39,7 @@ const TABLES = [
   ...["signals", "workflow_graphs", "workflow_payloads", "workflow_runs"],
   ...["workflow_parts", "workflow_part_payloads"],
   ...["outbox", "event_inbox", "event_floors", "event_sinks"],
+  ...["webhooks", "webhook_deliveries"],
 ];
 const FUNCTIONS = ["label_terms(text)", "recurrence_type(text)"];
 

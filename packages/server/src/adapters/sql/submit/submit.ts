@@ -27,6 +27,7 @@ export async function submit(
   now: number,
 ): Promise<SubmitOutcome[]> {
   if (batch.some(({ jobs }) => jobs.some(hasGraph))) await levels.raise("WORKFLOWS");
+  if (batch.some(({ jobs }) => jobs.some(hasOnFinish))) await levels.raise("WEBHOOKS");
   const isTelling = await inbox.begin();
   const insert = (session: Session, jobs: readonly AnyJob[]) => insertAll(session, jobs, isTelling);
   const outcomes = new Map<Submission, SubmitOutcome>();
@@ -91,6 +92,11 @@ function writesOf(jobs: readonly AnyJob[], isTelling: boolean): (() => Statement
     ...[...once, ...recurring.map((pack) => () => told(insertRecurringStatement(pack), pack)), ...runs],
     ...events.map((pack) => () => inboxStatement(inboxOfJobs(pack))),
   ];
+}
+
+/** Owners that do not know webhooks would end the job without its own. */
+function hasOnFinish({ definition }: AnyJob): boolean {
+  return definition.policy.onFinish !== undefined;
 }
 
 function countOf(jobs: readonly AnyJob[]): number {

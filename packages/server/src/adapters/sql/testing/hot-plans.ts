@@ -10,6 +10,7 @@ import {
   CHANGING_TEXT,
   COMMIT_TEXT,
   commitStatement,
+  DELIVERING_TEXT,
   PLANNING_TEXT,
   REPLACING_TEXT,
   RUNNING_TEXT,
@@ -66,8 +67,9 @@ const HOT: HotStatement[] = [
   ["commit_running", "commit", RUNNING_TEXT, /_pkey$/],
   ["commit_whole_running", "commit", WHOLE_RUNNING_TEXT, /_pkey$/, "plans_pkey"],
   ["commit_spawning", "commit", SPAWNING_TEXT, /_pkey$/, "plans_pkey"],
+  ["commit_delivering", "commit", DELIVERING_TEXT, /_pkey$/, "plans_pkey"],
   ...TELLING_TEXTS.map(([name, text]): HotStatement => {
-    const hasPlans = /_(planning|whole|spawning)_/.test(name);
+    const hasPlans = /_(planning|whole|spawning|delivering)_/.test(name);
     return [name, "commit", text, /_pkey$/, ...(hasPlans ? ["plans_pkey"] : [])] as HotStatement;
   }),
   ["look_out_telling", "read", POLL_TELLING, /\d_(due_at|lane_rank)_id_idx$/, "plans_due"],

@@ -24,7 +24,8 @@ import { subWorkflows } from "./0025-sub-workflows.ts";
 import { parts } from "./0026-parts.ts";
 import { events } from "./0027-events.ts";
 import { eventSinks } from "./0028-event-sinks.ts";
-import { stepEvents } from "./0031-step-events.ts";
+import { webhooks } from "./0029-webhooks.ts";
+import { stepEvents } from "./0030-step-events.ts";
 
 export interface Migration {
   /** Version of the schema after the migration; versions grow. */
@@ -66,5 +67,6 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 26, name: "parts", sql: parts },
   { version: 27, name: "events", sql: events },
   { version: 28, name: "event sinks", sql: eventSinks },
-  { version: 31, name: "step events", sql: stepEvents },
+  { version: 29, name: "webhooks", sql: webhooks },
+  { version: 30, name: "step events", sql: stepEvents },
 ];
