@@ -49,6 +49,9 @@ export const CloudEventBody = named("CloudEvent", {
   subject: Uuid("the execution, or the job of an event about a job"),
   time: Instant("when the change happened"),
   datacontenttype: Type.Literal("application/json"),
+  traceparent: Type.Optional(
+    Type.String({ description: "the W3C trace context that the job's submit had; left out: the execution keeps none" }),
+  ),
   data: EventDataBody,
 });
 export type CloudEventBody = Static<typeof CloudEventBody>;

@@ -25,7 +25,7 @@ export type {
   SubmittedJob,
   SubmittedRecurringJob,
 } from "./client/api-types.ts";
-export { Client, type SubmitOptions } from "./client/client.ts";
+export { Client } from "./client/client.ts";
 export type { ClientOptions } from "./client/client-options.ts";
 export type { ExecutionEvent, FollowOptions } from "./client/follow.ts";
 export { JobHandle } from "./client/handle.ts";
@@ -79,6 +79,7 @@ export type {
   SentSignal,
   SignalOptions,
 } from "./client/step-types.ts";
+export type { SubmitOptions } from "./client/submit-options.ts";
 export { WorkflowHandle } from "./client/workflow-handle.ts";
 export type {
   DeduplicatedWorkflow,

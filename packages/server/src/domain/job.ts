@@ -46,6 +46,11 @@ export interface ExecutionPolicy {
   onWorkerLost: "RETRY" | "DEAD";
   /** Time by which an attempt must have started, or the execution is SKIPPED; null: no bound. */
   startBefore: EpochMs | null;
+  /**
+   * Traceparent by W3C of the submit, in whose trace the execution is; left out: the submit had none, or the job recurs. No
+   * rule; it is kept here because this is the part of a row that nearly all rows leave out.
+   */
+  traceparent?: string;
 }
 
 export const DEFAULT_POLICY: ExecutionPolicy = {

@@ -47,6 +47,8 @@ export interface LifecycleEvent {
   errorName: string | null;
   /** Version of the job after JobReplaced; the version that the execution is a copy of otherwise. */
   jobVersion: number;
+  /** Traceparent by W3C that the execution keeps; null: none, or the event is about a job. */
+  traceparent: string | null;
 }
 
 /**
@@ -75,7 +77,7 @@ export function isFailure(state: AttemptState): boolean {
 export const NO_EVENT_FIELDS = {
   ...{ executionId: null, jobId: null, workflowId: null, node: null, item: null, trigger: null },
   ...{ attempt: 0, workerId: null, state: null, reason: null, scheduledAt: null, createdAt: null },
-  ...{ startedAt: null, finishedAt: null, failures: 0, lost: 0, errorName: null },
+  ...{ startedAt: null, finishedAt: null, failures: 0, lost: 0, errorName: null, traceparent: null },
 } as const;
 
 /** Fields of every event about an execution. */
@@ -103,5 +105,6 @@ export function eventFields(row: Candidate): Omit<LifecycleEvent, "kind" | "at">
     lost: row.lost,
     errorName: null,
     jobVersion: row.jobVersion,
+    traceparent: row.policy.traceparent ?? null,
   };
 }

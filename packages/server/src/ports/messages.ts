@@ -297,6 +297,8 @@ export interface Assignment extends Token {
   steps?: Uint8Array | null;
   /** Whether the handler may add nodes to the run of its node. Left out: it may not. */
   maySpawn?: true;
+  /** Traceparent by W3C for the handler. Left out: the handler is in no trace. */
+  traceparent?: string;
 }
 
 // ---- to the api -----------------------------------------------------------------------------------------------------

@@ -33,6 +33,7 @@ const Policy = Type.Object({
   maxLost: Count,
   onWorkerLost: oneOf("RETRY", "DEAD"),
   startBefore: nullable(Instant),
+  traceparent: Type.Optional(Id),
 });
 
 const Row = Type.Object({

@@ -25,6 +25,7 @@ const event = fc.record(
     ...{ attempt: fc.nat(), workerId: orNull(text), state: orNull(fc.constantFrom("DEAD", "PENDING")) },
     ...{ reason: orNull(text), scheduledAt: orNull(whole), createdAt: orNull(whole), startedAt: orNull(whole) },
     ...{ finishedAt: orNull(whole), failures: fc.nat(), lost: fc.nat(), errorName: orNull(text), jobVersion: fc.nat() },
+    traceparent: orNull(text),
   },
   { noNullPrototype: true },
 ) as fc.Arbitrary<LifecycleEvent>;

@@ -48,6 +48,7 @@ function isPolicyOfNull(policy: ExecutionPolicy): boolean {
     a.maxLost === b.maxLost &&
     a.onWorkerLost === b.onWorkerLost &&
     a.startBefore === b.startBefore &&
+    a.traceparent === b.traceparent &&
     a.retry.maxAttempts === b.retry.maxAttempts &&
     a.retry.backoff === b.retry.backoff &&
     a.retry.initialDelayMs === b.retry.initialDelayMs &&
