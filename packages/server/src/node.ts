@@ -244,10 +244,11 @@ async function join(ground: NodeContext, { store, metrics, membership, address, 
     relays.wake();
   };
   const maxBytes = config.eventsMaxMb * 1024 * 1024;
-  const sinks = sinksOf(config, store, runtime);
+  const sinks = sinksOf(ground, store);
   const relays = new Relays({ sinks, store, owned: () => scheduler.owned, maxBytes, ...ground });
   metrics.watch(() => (sinks.length === 0 ? {} : relays.readings()));
-  const scheduler = new Scheduler({ store, metrics, leases, profile, terms, zones, events, eventsWritten, ...ground });
+  const told = { events, eventsWritten, exportsSpans: config.events.includes("otlp") };
+  const scheduler = new Scheduler({ store, metrics, leases, profile, terms, zones, ...told, ...ground });
   life.started("scheduler", () => scheduler.stop());
   await scheduler.start();
   life.started("relays of events", () => relays.stop());

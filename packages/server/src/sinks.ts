@@ -1,15 +1,34 @@
+import type { Logger } from "pino";
 import { ClickHouseSink } from "./adapters/clickhouse/clickhouse-sink.ts";
 import { openKafkaLink } from "./adapters/kafka/kafka-link.ts";
 import { KafkaSink } from "./adapters/kafka/kafka-sink.ts";
+import { OtlpSink } from "./adapters/otlp/otlp-sink.ts";
+import { resourceOf } from "./adapters/otlp/resource.ts";
 import { cloudEvent } from "./api/events/cloud-event.ts";
 import type { Config } from "./ops/config.ts";
 import type { EventSink } from "./ports/event-sink.ts";
 import type { Runtime } from "./ports/runtime.ts";
 import type { Store } from "./ports/store.ts";
 
+interface SinkContext {
+  config: Config;
+  program: { version: string };
+  runtime: Runtime;
+  log: Logger;
+}
+
 /** Sinks of lifecycle events that the configuration names. They connect when their relays start. */
-export function sinksOf(config: Config, store: Pick<Store, "queries">, runtime: Runtime): EventSink[] {
-  return [...kafkaSinks(config, store, runtime), ...clickHouseSinks(config, runtime)];
+export function sinksOf({ config, program, runtime, log }: SinkContext, store: Pick<Store, "queries">): EventSink[] {
+  return [
+    ...kafkaSinks(config, store, runtime),
+    ...clickHouseSinks(config, runtime),
+    ...otlpSinks(config, program.version, log),
+  ];
+}
+
+function otlpSinks({ otlp: address, events }: Config, version: string, log: Logger): EventSink[] {
+  if (address === null || !events.includes("otlp")) return [];
+  return [new OtlpSink({ address, resource: resourceOf(version, null), log })];
 }
 
 function clickHouseSinks({ clickhouse, events }: Config, runtime: Runtime): EventSink[] {

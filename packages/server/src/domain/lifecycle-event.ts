@@ -68,6 +68,13 @@ export const END_KINDS: Readonly<Record<FinalState, EventKind>> = {
   DEAD: "JobDeadLettered",
 };
 
+const ENDS: ReadonlySet<string> = new Set(Object.values(END_KINDS));
+
+/** Whether the kind tells the end of an execution; JobSkipped of instants that a plan has skipped has no execution. */
+export function tellsEnd(kind: EventKind): boolean {
+  return ENDS.has(kind);
+}
+
 /** Whether a JobFailed tells the end of an attempt: it counts as failed or lost. After a RELEASED or SUSPENDED one, the execution goes on. */
 export function isFailure(state: AttemptState): boolean {
   return state === "FAILED" || state === "TIMED_OUT" || state === "WORKER_LOST";

@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import type { Role } from "../ports/bus.ts";
 import type { ClickHouseAddress } from "../ports/clickhouse-address.ts";
 import type { KafkaAddress } from "../ports/kafka-address.ts";
+import type { OtlpAddress } from "../ports/otlp-address.ts";
 import { combinationFaults } from "./combination-faults.ts";
 import {
   advertisedAddress,
@@ -14,6 +15,8 @@ import {
   type ListenAddress,
   listenAddress,
   logUrl,
+  otlpBase,
+  otlpHeaderList,
   type Parse,
   schemaName,
   secret,
@@ -64,6 +67,10 @@ export interface Config {
   kafkaTopicPrefix: string;
   /** Database of the sink clickhouse; null: there is no such sink. */
   clickhouse: ClickHouseAddress | null;
+  /** Receiver of the sink otlp and of metrics; null: there is none. */
+  otlp: OtlpAddress | null;
+  /** Interval of exports of metrics to the receiver, in seconds; 0: it gets none. */
+  otlpMetricsSec: number;
   /** Template of the address at which another system shows the log lines of an attempt; null: the store keeps them. */
   logUrl: string | null;
   logLevel: "trace" | "debug" | "info" | "warn" | "error" | "fatal" | "silent";
@@ -98,7 +105,7 @@ export interface HandlerConfig {
 }
 
 /** A receiver of lifecycle events; all but `api` are sinks. */
-export type EventReceiver = "api" | "kafka" | "clickhouse";
+export type EventReceiver = "api" | "kafka" | "clickhouse" | "otlp";
 
 /** Error: the configuration cannot be used. The message names each wrong key and says what would be right. */
 export class ConfigError extends Error {
@@ -165,9 +172,9 @@ const KEYS = {
   ),
   MAINSPRING_RETENTION_DAYS: key(wholeNumber(1, 36_500), "30", "how many days final executions are kept"),
   MAINSPRING_EVENTS: key(
-    anyOf("api", "kafka", "clickhouse"),
+    anyOf("api", "kafka", "clickhouse", "otlp"),
     "",
-    "where the events of executions and jobs go, the same on all nodes: api keeps them for GET /v1/events, kafka brings them to the brokers of MAINSPRING_KAFKA, and clickhouse to the database of MAINSPRING_CLICKHOUSE",
+    "where the events of executions and jobs go, the same on all nodes: api keeps them for GET /v1/events, kafka brings them to the brokers of MAINSPRING_KAFKA, clickhouse to the database of MAINSPRING_CLICKHOUSE, and otlp makes spans of them for the receiver of MAINSPRING_OTLP",
   ),
   MAINSPRING_EVENTS_KEEP_MIN: key(
     wholeNumber(1, 10_080),
@@ -186,6 +193,17 @@ const KEYS = {
   ),
   MAINSPRING_KAFKA_TOPIC_PREFIX: key(topicPrefix, "ms.", "how the names of topics begin"),
   MAINSPRING_CLICKHOUSE: key(clickHouseDatabase, null, "the database in ClickHouse (24.3 or newer) that gets events"),
+  MAINSPRING_OTLP: key(
+    otlpBase,
+    null,
+    "the receiver of OpenTelemetry (OTLP over http/protobuf) that gets spans and metrics",
+  ),
+  MAINSPRING_OTLP_HEADERS: key(otlpHeaderList, "", "headers of the requests to MAINSPRING_OTLP, such as a key"),
+  MAINSPRING_OTLP_METRICS_SEC: key(
+    wholeNumber(0, 3_600),
+    "60",
+    "how many seconds lie between two exports of all metrics to MAINSPRING_OTLP; 0: none are exported",
+  ),
   MAINSPRING_STOP_DELAY_SEC: key(
     wholeNumber(0, 300),
     null,
@@ -333,6 +351,11 @@ function configOf(values: Values, warnings: string[]): Config {
     kafka: values.MAINSPRING_KAFKA,
     kafkaTopicPrefix: values.MAINSPRING_KAFKA_TOPIC_PREFIX,
     clickhouse: values.MAINSPRING_CLICKHOUSE,
+    otlp:
+      values.MAINSPRING_OTLP === null
+        ? null
+        : { url: values.MAINSPRING_OTLP, headers: values.MAINSPRING_OTLP_HEADERS ?? {} },
+    otlpMetricsSec: values.MAINSPRING_OTLP_METRICS_SEC,
     logUrl: values.MAINSPRING_LOG_URL,
     logLevel: values.MAINSPRING_LOG_LEVEL,
     builtInWorker: values.MAINSPRING_BUILTIN_WORKER === "on",
