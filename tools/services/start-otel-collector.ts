@@ -1,0 +1,118 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import type { AddressInfo } from "node:net";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { promisify } from "node:util";
+import { DOWNLOADS, installOnce } from "./install-once.ts";
+
+const run = promisify(execFile);
+const SOURCE = join(import.meta.dirname, "otel-collector");
+const SOURCES = ["go.mod", "go.sum", "main.go"];
+/** Number of ports that are tried, because another program may take a port before the collector does. */
+const TRIES = 5;
+
+/** A line of a file of the collector: a request of OTLP in its form of JSON. */
+export type OtlpLine = Readonly<Record<string, unknown>>;
+
+/** A collector of OpenTelemetry for tests. */
+export interface TestCollector {
+  /** Base URL of its receiver of OTLP over HTTP. */
+  readonly url: string;
+  /** All requests for spans, in the order of their arrival. */
+  traces(): Promise<OtlpLine[]>;
+  /** All requests for metrics, in the order of their arrival. */
+  metrics(): Promise<OtlpLine[]>;
+  stop(): Promise<void>;
+}
+
+/** Starts a collector. It is built at its first use on a machine, which takes Go, a network and some minutes. */
+export async function startOtelCollector(): Promise<TestCollector> {
+  const program = await collectorProgram();
+  const folder = await mkdtemp(join(tmpdir(), "otel-collector-"));
+  const { child, url } = await startOnFreePort(program, folder);
+  const lines = async (name: string) => {
+    const text = await readFile(join(folder, name), "utf8").catch(() => "");
+    // The last line may be incomplete.
+    return text
+      .split("\n")
+      .slice(0, -1)
+      .map((line) => JSON.parse(line) as OtlpLine);
+  };
+  return {
+    url,
+    traces: () => lines("traces.json"),
+    metrics: () => lines("metrics.json"),
+    async stop() {
+      await ended(child);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function collectorProgram(): Promise<string> {
+  const hash = createHash("sha256");
+  for (const name of SOURCES) hash.update(await readFile(join(SOURCE, name)));
+  const installed = join(DOWNLOADS, `otel-collector-${hash.digest("hex").slice(0, 16)}`);
+  await installOnce(installed, async (fresh) => {
+    for (const name of SOURCES) await copyFile(join(SOURCE, name), join(fresh, name));
+    await run("go", ["build", "-trimpath", "-o", "collector", "."], { cwd: fresh }).catch((cause: unknown) => {
+      throw new Error("the collector of OpenTelemetry cannot be built: it needs Go and a network", { cause });
+    });
+  });
+  return join(installed, "collector");
+}
+
+async function startOnFreePort(program: string, folder: string): Promise<{ child: ChildProcess; url: string }> {
+  for (let tries = 1; ; tries++) {
+    const port = await freePort();
+    const config = join(folder, "config.yaml");
+    await writeFile(config, configOf(port, folder));
+    const child = spawn(program, ["--config", config], { stdio: ["ignore", "ignore", "pipe"] });
+    // A collector whose port is taken ends, so a ready one has the port.
+    if (await isReady(child)) return { child, url: `http://127.0.0.1:${port}` };
+    if (tries === TRIES) throw new Error("the collector of OpenTelemetry did not start");
+  }
+}
+
+async function isReady(child: ChildProcess): Promise<boolean> {
+  for await (const line of createInterface({ input: child.stderr as NodeJS.ReadableStream })) {
+    if (!line.includes("Everything is ready")) continue;
+    child.stderr?.resume();
+    return true;
+  }
+  return false;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill("SIGKILL");
+  await once(child, "exit");
+}
+
+function configOf(port: number, folder: string): string {
+  const pipeline = (name: string) => ({ receivers: ["otlp"], exporters: [`file/${name}`] });
+  const file = (name: string) => ({ path: join(folder, `${name}.json`), flush_interval: "50ms" });
+  // JSON is YAML, too.
+  return JSON.stringify({
+    receivers: { otlp: { protocols: { http: { endpoint: `127.0.0.1:${port}` } } } },
+    exporters: { "file/traces": file("traces"), "file/metrics": file("metrics") },
+    service: {
+      telemetry: { metrics: { level: "none" } },
+      pipelines: { traces: pipeline("traces"), metrics: pipeline("metrics") },
+    },
+  });
+}
