@@ -175,6 +175,16 @@ describe("traces, with two servers on PostgreSQL and a collector of OpenTelemetr
     assert.equal(seen.get(`${loud.executionId}:1`), `00-${traceId}-${attempt?.spanId}-01`);
     assert.deepEqual(await spansOf(unrecorded), []);
   });
+
+  it("come with the metrics of each server", async () => {
+    const text = async () => JSON.stringify(await collector.metrics());
+    await until(async () => /"mainspring_executions_finished_total".*"SUCCEEDED"/.test(await text()));
+    assert.match(await text(), /"mainspring_events_delivered_total".*"stringValue":"otlp"/);
+    const shown = await (
+      await fetch(`${node.httpUrl}/metrics`, { headers: { authorization: `Bearer ${apiKey}` } })
+    ).text();
+    assert.match(shown, /mainspring_events_delivered_total\{sink="otlp"\} \d+/);
+  });
 });
 
 /** URL that a server logs when it listens. */
