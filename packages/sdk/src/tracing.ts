@@ -1,8 +1,8 @@
 import { createRequire } from "node:module";
-import type { Context } from "@opentelemetry/api";
+import type * as OtelApi from "@opentelemetry/api";
 
 /** The part of `@opentelemetry/api` that the SDK uses. A program without the package has no such module. */
-type Api = Pick<typeof import("@opentelemetry/api"), "context" | "isSpanContextValid" | "trace">;
+type Api = Pick<typeof OtelApi, "context" | "isSpanContextValid" | "trace">;
 
 const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 
@@ -42,6 +42,6 @@ export function withinTrace<T>(traceparent: string | null | undefined, run: () =
   const [, traceId, spanId, flags] = TRACEPARENT.exec(traceparent) ?? [];
   if (otel === null || traceId === undefined || spanId === undefined) return run();
   const span = { traceId, spanId, traceFlags: Number.parseInt(flags ?? "00", 16), isRemote: true };
-  const context: Context = otel.trace.setSpanContext(otel.context.active(), span);
+  const context = otel.trace.setSpanContext(otel.context.active(), span);
   return otel.context.with(context, run);
 }

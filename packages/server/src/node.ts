@@ -5,8 +5,6 @@ import { startEmbedded } from "./adapters/embedded/embedded-postgres.ts";
 import { memoryBus } from "./adapters/memory/memory-bus.ts";
 import { soloLeases } from "./adapters/memory/solo-leases.ts";
 import { MeshBus } from "./adapters/mesh/mesh-bus.ts";
-import { MetricsExporter } from "./adapters/otlp/metrics-exporter.ts";
-import { resourceOf } from "./adapters/otlp/resource.ts";
 import { openSqlStore, type SqlStore } from "./adapters/sql/sql-store.ts";
 import { stayAwake } from "./adapters/system/stay-awake.ts";
 import { systemRuntime } from "./adapters/system/system-runtime.ts";
@@ -41,7 +39,7 @@ import { ALONE, SHARED, type Share } from "./scheduler/ownership/shard-ownership
 import { Scheduler } from "./scheduler/scheduler.ts";
 import { followStoreClock, type StoreClock } from "./scheduler/store-clock.ts";
 import { keepUp } from "./scheduler/watches/upkeep.ts";
-import { sinksOf } from "./sinks.ts";
+import { metricsExporter, sinksOf } from "./sinks.ts";
 import { watchMissed, watchStore } from "./store-watches.ts";
 import { Telling } from "./telling.ts";
 import { followTimeZones, type TimeZones } from "./time-zones.ts";
@@ -161,7 +159,9 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   metrics.watch(() => loadOf({ gateway, store, membership, mesh, level: program.level }));
   metrics.watch(() => zones.readings());
   watchStore({ ...ground, store, metrics });
-  exportMetrics(ground, metrics);
+  const exporter = metricsExporter(ground, metrics);
+  life.started("export of metrics", async () => exporter?.stop());
+  exporter?.start();
   // The node listens before it owns anything: a node whose port is taken must not move shards.
   const owning = { share: (): ReturnType<Joined["share"]> => NOTHING_YET };
   const missed = watchMissed({ ...ground, store, metrics }, zones);
@@ -184,17 +184,6 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
     attachWorker: attacherOf(ground, makeWorker),
     stop: () => life.stop(),
   };
-}
-
-/** Exports the metrics of the node from now on, if the configuration says so. */
-function exportMetrics(ground: NodeContext, metrics: ReturnType<typeof createMetrics>): void {
-  const { config, program, bus, life } = ground;
-  if (config.otlp === null || config.otlpMetricsSec === 0) return;
-  const resource = resourceOf(program.version, bus.node);
-  const about = { address: config.otlp, everySec: config.otlpMetricsSec, resource, metrics };
-  const exporter = new MetricsExporter({ ...ground, ...about });
-  life.started("export of metrics", () => exporter.stop());
-  exporter.start();
 }
 
 function retentionOf({ retentionDays: days, eventsKeepMin, events }: Config): Retention {

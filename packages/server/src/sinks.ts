@@ -2,11 +2,14 @@ import type { Logger } from "pino";
 import { ClickHouseSink } from "./adapters/clickhouse/clickhouse-sink.ts";
 import { openKafkaLink } from "./adapters/kafka/kafka-link.ts";
 import { KafkaSink } from "./adapters/kafka/kafka-sink.ts";
+import { MetricsExporter } from "./adapters/otlp/metrics-exporter.ts";
 import { OtlpSink } from "./adapters/otlp/otlp-sink.ts";
 import { resourceOf } from "./adapters/otlp/resource.ts";
 import { cloudEvent } from "./api/events/cloud-event.ts";
 import type { Config } from "./ops/config.ts";
+import type { Bus } from "./ports/bus.ts";
 import type { EventSink } from "./ports/event-sink.ts";
+import type { ExportedMetrics } from "./ports/metrics.ts";
 import type { Runtime } from "./ports/runtime.ts";
 import type { Store } from "./ports/store.ts";
 
@@ -15,6 +18,23 @@ interface SinkContext {
   program: { version: string };
   runtime: Runtime;
   log: Logger;
+}
+
+/** Export of the metrics of a node; null: the configuration names none. */
+export function metricsExporter(
+  { config, program, runtime, log, bus }: SinkContext & { bus: Pick<Bus, "node"> },
+  metrics: ExportedMetrics,
+): MetricsExporter | null {
+  const { otlp: address, otlpMetricsSec: everySec } = config;
+  if (address === null || everySec === 0) return null;
+  return new MetricsExporter({
+    address,
+    everySec,
+    resource: resourceOf(program.version, bus.node),
+    metrics,
+    runtime,
+    log,
+  });
 }
 
 /** Sinks of lifecycle events that the configuration names. They connect when their relays start. */

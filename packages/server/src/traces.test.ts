@@ -57,7 +57,7 @@ describe("the trace of a submitter", () => {
   });
 
   it("is that of the request that replaced the job, and of the first one where the request changes nothing", async () => {
-    const later = { ...job, runAt: new Date(Date.now() + 3_600_000).toISOString() };
+    const later = { ...job, runAt: "2100-01-01T00:00:00.000Z" };
     const put = (path: string, body: object, header: string) => send("PUT", path, body, header);
     const { executionId } = await put("/v1/jobs/by-name/later", later, TRACEPARENT);
     const same = (await put("/v1/jobs/by-name/later", later, OTHER)) as { execution?: string };
@@ -81,7 +81,7 @@ describe("the trace of a submitter", () => {
   it("reaches all nodes of a workflow, the nodes of its sub-workflows, and a retried run", async () => {
     const inner = workflow("inner", {}, (w) => {
       const deep = w.node("deep", look, false);
-      return { deep, then: w.node("then", look, true, { ...RETRIED, after: [deep] }) };
+      return { deep, behind: w.node("behind", look, true, { ...RETRIED, after: [deep] }) };
     });
     const outer = workflow("outer", {}, (w, input: Ref<{ items: boolean[] }>) => {
       const root = w.node("root", look, false);
@@ -90,7 +90,11 @@ describe("the trace of a submitter", () => {
       return { root, inner: w.node("inner", inner, null, { after }), map };
     });
     const handle = await outer.submit(client, { items: [false, false] }, { traceparent: TRACEPARENT });
-    const all = { root: TRACEPARENT, inner: { deep: TRACEPARENT, then: TRACEPARENT }, map: [TRACEPARENT, TRACEPARENT] };
+    const all = {
+      root: TRACEPARENT,
+      inner: { deep: TRACEPARENT, behind: TRACEPARENT },
+      map: [TRACEPARENT, TRACEPARENT],
+    };
     assert.deepEqual(await handle.result(), all);
     const again = await client.workflows.retry(handle.workflowId, { from: ["root"] });
     const run = await client.workflows.get(again.workflowId, { waitSec: 30 });

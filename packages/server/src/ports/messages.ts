@@ -291,9 +291,7 @@ export interface Assignment extends Token {
   failures: number;
   maxAttempts: number;
   scheduledAt: EpochMs;
-  /**
-   * Records of earlier attempts, as a `RecordedSteps` of the worker protocol; null: not read yet. Left out: there are none.
-   */
+  /** Records of earlier attempts, a `RecordedSteps` of the worker protocol; null: not read yet. Left out: there are none. */
   steps?: Uint8Array | null;
   /** Whether the handler may add nodes to the run of its node. Left out: it may not. */
   maySpawn?: true;

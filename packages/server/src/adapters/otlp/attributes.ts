@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { AnyValueSchema, type KeyValue, KeyValueSchema } from "@mainspring/proto/otlp";
 
-/** Attributes by name. Those that are null are left out. */
+/** Attributes by name. A null leaves its attribute out. */
 export function attributesOf(values: Readonly<Record<string, string | number | null>>): KeyValue[] {
   return Object.entries(values).flatMap(([key, value]) => {
     if (value === null) return [];
