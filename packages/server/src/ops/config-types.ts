@@ -64,7 +64,7 @@ export interface Config {
 }
 
 /** Limits of connections to the HTTP API. */
-export interface HttpBounds {
+interface HttpBounds {
   /** Largest number of connections from one address at once. */
   peerConnections: number;
 }
@@ -80,4 +80,4 @@ export interface HandlerConfig {
 }
 
 /** A receiver of lifecycle events; all but `api` are sinks. */
-export type EventReceiver = "api" | "kafka" | "clickhouse" | "otlp";
+type EventReceiver = "api" | "kafka" | "clickhouse" | "otlp";

@@ -25,7 +25,7 @@ import {
   wholeNumber,
 } from "./config-values.ts";
 
-export type { Config, EventReceiver, HandlerConfig, HttpBounds } from "./config-types.ts";
+export type { Config, HandlerConfig } from "./config-types.ts";
 
 /** Error: the configuration cannot be used. The message names each wrong key and says what would be right. */
 export class ConfigError extends Error {
