@@ -24,7 +24,8 @@ const RULES: Rule[] = [
 ];
 
 /** Generated files, and files whose wording is not ours. */
-const NOT_OURS = /(^|\/)src\/gen\/|^(LICENSE|package-lock[.]json)$|[.](png|svg|ico|gz|tgz)$/;
+const NOT_OURS =
+  /(^|\/)src\/gen\/|^packages\/proto\/opentelemetry\/|^(LICENSE|package-lock[.]json)$|[.](png|svg|ico|gz|tgz)$/;
 
 function repositoryFiles(): Source[] {
   const listed = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"]).toString();

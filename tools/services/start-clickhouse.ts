@@ -1,10 +1,8 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { randomUUID } from "node:crypto";
-import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pythonWith } from "./python-packages.ts";
+import { killed, startPythonServer } from "./python-server.ts";
 
 const FOLDER = join(import.meta.dirname, "clickhouse");
 
@@ -40,13 +38,12 @@ export async function startClickHouse({ version, deny, user }: ClickHouseOptions
     ...(user !== undefined && { SHIM_USER: user.name, SHIM_PASSWORD: user.password }),
   };
   const start = (port: number) =>
-    startProcess(python, join(folder, "data"), { ...environment, SHIM_PORT: String(port) });
+    startPythonServer(python, join(FOLDER, "server.py"), [join(folder, "data")], {
+      ...environment,
+      SHIM_PORT: String(port),
+    });
   let { child, port } = await start(0);
-  const kill = async () => {
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    child.kill("SIGKILL");
-    await once(child, "exit");
-  };
+  const kill = () => killed(child);
   return {
     url: `http://127.0.0.1:${port}`,
     kill,
@@ -58,24 +55,4 @@ export async function startClickHouse({ version, deny, user }: ClickHouseOptions
       await rm(folder, { recursive: true, force: true });
     },
   };
-}
-
-/** The process ends when its standard input is closed, also where this process is killed. */
-async function startProcess(python: string, data: string, environment: Record<string, string>) {
-  const identity = randomUUID();
-  const child = spawn(python, [join(FOLDER, "server.py"), data, identity], {
-    stdio: ["pipe", "pipe", "inherit"],
-    env: { ...process.env, ...environment },
-  });
-  const port = await portOf(child);
-  const answer = await fetch(`http://127.0.0.1:${port}/identity`);
-  if ((await answer.text()) !== identity) throw new Error(`another program answers on the port ${port}`);
-  return { child, port };
-}
-
-async function portOf(child: ChildProcess): Promise<number> {
-  const [line] = await Promise.race([once(child.stdout as NodeJS.EventEmitter, "data"), once(child, "exit")]);
-  const port = Number(String(line).trim());
-  if (!(port > 0) || child.exitCode !== null) throw new Error(`the engine of ClickHouse did not start: ${line}`);
-  return port;
 }

@@ -59,6 +59,9 @@ export const CloudEventBody = named("CloudEvent", {
   }),
   time: Instant("when the change happened"),
   datacontenttype: Type.Literal("application/json"),
+  traceparent: Type.Optional(
+    Type.String({ description: "the W3C trace context that the job's submit had; left out: the execution keeps none" }),
+  ),
   data: EventDataBody,
 });
 export type CloudEventBody = Static<typeof CloudEventBody>;

@@ -25,7 +25,7 @@ export type {
   SubmittedJob,
   SubmittedRecurringJob,
 } from "./client/api-types.ts";
-export { Client, type SubmitOptions } from "./client/client.ts";
+export { Client } from "./client/client.ts";
 export type { ClientOptions } from "./client/client-options.ts";
 export type { ExecutionEvent, FollowOptions } from "./client/follow.ts";
 export { JobHandle } from "./client/handle.ts";
@@ -88,6 +88,7 @@ export type {
   WebhookInfo,
   WebhookRequest,
 } from "./client/webhook-types.ts";
+export type { SubmitOptions } from "./client/submit-options.ts";
 export { WorkflowHandle } from "./client/workflow-handle.ts";
 export type {
   DeduplicatedWorkflow,

@@ -1,9 +1,10 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { ChangedJob, JobOptions, JobRequest } from "./client/api-types.ts";
-import type { Client, SubmitOptions } from "./client/client.ts";
+import type { Client } from "./client/client.ts";
 import { JobHandle } from "./client/handle.ts";
 import type { RecurringJobRequest } from "./client/recurring-types.ts";
 import type { ReadOptions } from "./client/requests.ts";
+import { partedOptions, type SubmitOptions } from "./client/submit-options.ts";
 import { MainspringError } from "./errors.ts";
 import type { TaskContext } from "./handlers/context.ts";
 import { type Isolation, isolatedRun } from "./isolation/isolation.ts";
@@ -153,10 +154,9 @@ export function task(options: AnyTaskOptions<unknown>): Task<never, unknown> {
     return requestOf(name, policies, payload, jobOptions);
   };
   const submit: Task<unknown, unknown>["submit"] = async (client, payload, options = {}) => {
-    const { idempotencyKey, signal, ...jobOptions } = options;
-    const request = await job(payload, jobOptions);
-    const submitOptions = { ...(idempotencyKey !== undefined && { idempotencyKey }), ...(signal && { signal }) };
-    return new JobHandle(client, await client.submit(request, submitOptions));
+    const { ofSubmit, others } = partedOptions(options);
+    const request = await job(payload, others);
+    return new JobHandle(client, await client.submit(request, ofSubmit));
   };
   return {
     name,

@@ -40,7 +40,7 @@ import { ALONE, SHARED, type Share } from "./scheduler/ownership/shard-ownership
 import { Scheduler } from "./scheduler/scheduler.ts";
 import { followStoreClock, type StoreClock } from "./scheduler/store-clock.ts";
 import { keepUp } from "./scheduler/watches/upkeep.ts";
-import { sinksOf, subscriptionSinks, webhookRules, webhookSender } from "./sinks.ts";
+import { metricsExporter, sinksOf, subscriptionSinks, webhookRules, webhookSender } from "./sinks.ts";
 import { watchMissed, watchStore } from "./store-watches.ts";
 import { Telling } from "./telling.ts";
 import { followTimeZones, type TimeZones } from "./time-zones.ts";
@@ -161,6 +161,9 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   metrics.watch(() => loadOf({ gateway, store, membership, mesh, level: program.level }));
   metrics.watch(() => zones.readings());
   watchStore({ ...ground, store, metrics });
+  const exporter = metricsExporter(ground, metrics);
+  life.started("export of metrics", async () => exporter?.stop());
+  exporter?.start();
   // The node listens before it owns anything: a node whose port is taken must not move shards.
   const owning = { share: (): ReturnType<Joined["share"]> => NOTHING_YET };
   const missed = watchMissed({ ...ground, store, metrics }, zones);
@@ -247,12 +250,13 @@ async function join(ground: NodeContext, { store, metrics, membership, address, 
   };
   const maxBytes = config.eventsMaxMb * 1024 * 1024;
   const webhooks = webhookSender(ground, store, () => scheduler.owned);
-  const sinks = [...sinksOf(config, store, runtime), ...subscriptionSinks(config, store, runtime, webhooks.wake)];
+  const sinks = [...sinksOf(ground, store), ...subscriptionSinks(config, store, runtime, webhooks.wake)];
   const relays = new Relays({ sinks, store, owned: () => scheduler.owned, maxBytes, ...ground });
   metrics.watch(() => (sinks.length === 0 ? {} : relays.readings()));
   metrics.watch(() => webhooks.readings());
   const written = { eventsWritten, deliveriesWritten: webhooks.wake };
-  const scheduler = new Scheduler({ store, metrics, leases, profile, terms, zones, events, ...written, ...ground });
+  const told = { events, ...written, exportsSpans: config.events.includes("otlp") };
+  const scheduler = new Scheduler({ store, metrics, leases, profile, terms, zones, ...told, ...ground });
   life.started("scheduler", () => scheduler.stop());
   await scheduler.start();
   life.started("webhooks", () => webhooks.stop());

@@ -135,6 +135,7 @@ function writeAssign(writer: Writer, assign: Assign): void {
   writer.number(8, Number(assign.scheduledAtMs));
   writer.number(9, Number(assign.epoch));
   writer.number(10, assign.maySpawn ? 1 : 0);
+  writer.text(11, assign.traceparent);
   writer.end(start);
 }
 
@@ -150,6 +151,7 @@ function readAssign(reader: Reader): Assign {
     scheduledAtMs: 0n,
     epoch: 0n,
     maySpawn: false,
+    traceparent: "",
   };
   const outer = reader.enter();
   while (reader.next()) {
@@ -163,6 +165,7 @@ function readAssign(reader: Reader): Assign {
     else if (reader.field === 8) assign.scheduledAtMs = BigInt(reader.number());
     else if (reader.field === 9) assign.epoch = BigInt(reader.number());
     else if (reader.field === 10) assign.maySpawn = reader.number32() !== 0;
+    else if (reader.field === 11) assign.traceparent = reader.ascii();
     else reader.odd();
   }
   reader.leave(outer);

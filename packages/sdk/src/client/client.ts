@@ -33,20 +33,10 @@ import { Pools } from "./pools.ts";
 import type { PreviewedFire, RecurringJobRequest, SchedulePreviewRequest } from "./recurring-types.ts";
 import { type ReadOptions, Requests } from "./requests.ts";
 import type { ExecutionSteps, SentSignal, SignalOptions } from "./step-types.ts";
+import { type SubmitOptions, traceHeaders } from "./submit-options.ts";
 import { Submits } from "./submits.ts";
 import { Webhooks } from "./webhooks.ts";
 import { Workflows } from "./workflows.ts";
-
-export interface SubmitOptions {
-  /**
-   * Name of this submit. A later submit with the same key and the same request creates nothing and gets the first
-   * answer again, even after the job has run. A program that is not sure whether its submit arrived, because the
-   * program crashed or gave up, repeats the submit with the same key. Default: a new key for each call, so that the
-   * client's own retries create one job.
-   */
-  idempotencyKey?: string;
-  signal?: AbortSignal;
-}
 
 /** Longest time that the server holds back the answer to one request, in seconds. */
 const WAIT_MAX_SEC = 60;
@@ -342,9 +332,10 @@ export class Client {
     return (await this.#get<{ items: WorkerInfo[] }>("/v1/workers", options)).items;
   }
 
-  #post(path: string, body: unknown, { idempotencyKey, signal }: SubmitOptions): Promise<HttpAnswer> {
-    const key = idempotencyKey ?? this.#runtime.uuid();
-    return this.#http.send({ method: "POST", path, body, idempotent: false, idempotencyKey: key, signal });
+  #post(path: string, body: unknown, options: SubmitOptions): Promise<HttpAnswer> {
+    const { idempotencyKey = this.#runtime.uuid(), signal } = options;
+    const headers = traceHeaders(options);
+    return this.#http.send({ method: "POST", path, body, headers, idempotent: false, idempotencyKey, signal });
   }
 
   /** Reads the version of the time zone data by which the servers plan recurring jobs. */

@@ -32,6 +32,8 @@ export interface LifecycleEvent {
   /** Time of the change. */
   time: string;
   datacontenttype: "application/json";
+  /** Trace context by W3C that the job's submit had; absent: the execution keeps none. */
+  traceparent?: string;
   data: EventData;
 }
 

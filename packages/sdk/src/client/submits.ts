@@ -1,10 +1,10 @@
 import { MainspringError } from "../errors.ts";
 import { defer, type Runtime } from "../runtime.ts";
 import type { BatchItem, SubmittedJob } from "./api-types.ts";
-import type { SubmitOptions } from "./client.ts";
 import { headerValue } from "./headers.ts";
 import { type Http, jsonOf } from "./http.ts";
 import { errorOfProblem } from "./problem.ts";
+import { type SubmitOptions, traceHeaders } from "./submit-options.ts";
 
 /** Largest number of jobs in one request. */
 const BATCH_JOBS = 100;
@@ -24,6 +24,7 @@ interface Waiting {
   key: string;
   /** Whether the caller gave the key. */
   isNamed: boolean;
+  headers: Readonly<Record<string, string>>;
   signal: AbortSignal | undefined;
   resolve(submitted: SubmittedJob): void;
   reject(error: unknown): void;
@@ -48,13 +49,15 @@ export class Submits {
    * @throws {MainspringError} the same errors as the submit of a single job; the signal's reason if the signal ends the
    * wait
    */
-  async submit(job: unknown, { idempotencyKey, signal }: SubmitOptions): Promise<SubmittedJob> {
+  async submit(job: unknown, options: SubmitOptions): Promise<SubmittedJob> {
+    const { idempotencyKey, signal } = options;
+    const headers = traceHeaders(options);
     const text = jsonOf(job) as string;
     const key = headerValue("idempotencyKey", idempotencyKey ?? this.#runtime.uuid());
     const isNamed = idempotencyKey !== undefined;
     signal?.throwIfAborted();
     return await new Promise((resolve, reject) => {
-      this.#queue.push({ text, key, isNamed, signal, resolve, reject });
+      this.#queue.push({ text, key, isNamed, headers, signal, resolve, reject });
       if (this.#queue.length === 1) defer(this.#runtime, () => this.#flush());
     });
   }
@@ -73,10 +76,11 @@ export class Submits {
     if (this.#runtime.monotonicMs() < this.#aloneUntilMs) return waiting.map((one) => [one]);
     const batches: Waiting[][] = [];
     let chars = 0;
-    for (const one of waiting) {
+    for (const one of sharingTraces(waiting)) {
       chars += one.text.length;
       const batch = batches.at(-1);
-      if (batch === undefined || batch.length === BATCH_JOBS || chars > BATCH_CHARS) {
+      const isOther = batch?.[0]?.headers.traceparent !== one.headers.traceparent;
+      if (batch === undefined || isOther || batch.length === BATCH_JOBS || chars > BATCH_CHARS) {
         batches.push([one]);
         chars = one.text.length;
       } else batch.push(one);
@@ -84,9 +88,9 @@ export class Submits {
     return batches;
   }
 
-  #alone({ text, key, signal, resolve, reject }: Waiting): void {
+  #alone({ text, key, headers, signal, resolve, reject }: Waiting): void {
     this.#http
-      .send({ method: "POST", path: "/v1/jobs", text, idempotent: false, idempotencyKey: key, signal })
+      .send({ method: "POST", path: "/v1/jobs", text, headers, idempotent: false, idempotencyKey: key, signal })
       .then(({ body }) => resolve(body as SubmittedJob), reject);
   }
 
@@ -99,6 +103,7 @@ export class Submits {
         method: "POST",
         path: "/v1/jobs/batch",
         text: batchText(batch, isNamed),
+        headers: batch[0]?.headers ?? {},
         idempotent: true,
         idempotencyKey: isNamed ? undefined : batch[0]?.key,
         signal: still.signal,
@@ -134,6 +139,20 @@ export class Submits {
     }
     for (const one of batch) this.#alone(one);
   }
+}
+
+/** The submits, those of one trace together, because a request has one traceparent for all of its jobs. */
+function sharingTraces(waiting: readonly Waiting[]): readonly Waiting[] {
+  const first = waiting[0]?.headers.traceparent;
+  if (waiting.every(({ headers }) => headers.traceparent === first)) return waiting;
+  const traces = new Map<string | undefined, Waiting[]>();
+  for (const one of waiting) {
+    const { traceparent } = one.headers;
+    const trace = traces.get(traceparent);
+    if (trace === undefined) traces.set(traceparent, [one]);
+    else trace.push(one);
+  }
+  return [...traces.values()].flat();
 }
 
 function batchText(batch: readonly Waiting[], isNamed: boolean): string {

@@ -1,8 +1,9 @@
 import { WorkflowFailed } from "../errors.ts";
-import type { Client, SubmitOptions } from "./client.ts";
+import type { Client } from "./client.ts";
 import type { FollowOptions } from "./follow.ts";
 import type { ReadOptions } from "./requests.ts";
 import type { SentSignal, SignalOptions } from "./step-types.ts";
+import type { SubmitOptions } from "./submit-options.ts";
 import type { DeduplicatedWorkflow, SubmittedWorkflow, Workflow, WorkflowEvent } from "./workflow-types.ts";
 
 /** A run of a workflow, whose result has the type R. A program can create the handle again elsewhere from the two ids. */

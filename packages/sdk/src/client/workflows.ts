@@ -1,12 +1,12 @@
 import { type Runtime, sleep } from "../runtime.ts";
 import type { RecurringWorkflowRequest, WorkflowRequest } from "../workflows/workflow-requests.ts";
 import { type ExecutionState, FINAL_STATES } from "./api-types.ts";
-import type { SubmitOptions } from "./client.ts";
 import { type FollowOptions, follow } from "./follow.ts";
 import { headerValue } from "./headers.ts";
 import type { Http } from "./http.ts";
 import type { ReadOptions, Requests } from "./requests.ts";
 import type { SentSignal, SignalOptions } from "./step-types.ts";
+import { type SubmitOptions, traceHeaders } from "./submit-options.ts";
 import { workflowEvents } from "./workflow-events.ts";
 import type {
   DeduplicatedWorkflow,
@@ -60,7 +60,7 @@ export class Workflows {
   async #send<Answer>(workflow: WorkflowRequest | RecurringWorkflowRequest, options: SubmitOptions): Promise<Answer> {
     const idempotencyKey = headerValue("idempotencyKey", options.idempotencyKey ?? this.#runtime.uuid());
     const request = { method: "POST", path: PATH, body: workflow, idempotent: false, idempotencyKey } as const;
-    const { body } = await this.#http.send({ ...request, signal: options.signal });
+    const { body } = await this.#http.send({ ...request, headers: traceHeaders(options), signal: options.signal });
     return body as Answer;
   }
 

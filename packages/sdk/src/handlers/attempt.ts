@@ -123,6 +123,9 @@ export class AttemptContext implements MiddlewareContext {
   get fence(): string {
     return this.#attempt.fence;
   }
+  get traceparent(): string | null {
+    return this.#attempt.assignment.traceparent ?? null;
+  }
   get scheduledAt(): Date {
     return new Date(this.#attempt.assignment.scheduledAtMs);
   }

@@ -18,6 +18,12 @@ export interface TaskContext {
    * attempt is not greater.
    */
   readonly fence: string;
+  /**
+   * Trace context by W3C for what the handler does: the header `traceparent` of its own requests. With `@opentelemetry/api`
+   * installed, the handler runs in this context already. null: the job was submitted without one, and the servers export
+   * no spans.
+   */
+  readonly traceparent: string | null;
   /** Time at which the execution was planned to run. */
   readonly scheduledAt: Date;
   /** Time at which this attempt times out, as a hard limit. */

@@ -10,6 +10,7 @@ import type {
 } from "../session/work.ts";
 import { StepOutbox } from "../steps/step-outbox.ts";
 import type { Task } from "../task.ts";
+import { withinTrace } from "../tracing.ts";
 import { Attempt, AttemptContext, type ContextParts } from "./attempt.ts";
 import { Deadlines } from "./deadlines.ts";
 import { type Middleware, runWithin } from "./middleware.ts";
@@ -229,7 +230,9 @@ export class Executor {
     try {
       const context = new AttemptContext(attempt, this.#contextParts);
       const run = () => task.invoke(payload, context);
-      const value = isDirect ? run() : runWithin(this.#middleware, context, run);
+      const value = withinTrace(context.traceparent, () => {
+        return isDirect ? run() : runWithin(this.#middleware, context, run);
+      });
       if (isThenable(value)) settled(value).then(this.#onReturn(attempt), this.#onThrow(attempt));
       else this.#end(attempt, endingOfReturn(value, attempt.abortCause));
     } catch (error) {

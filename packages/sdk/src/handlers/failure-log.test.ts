@@ -10,11 +10,21 @@ const FAILED: FailedAttempt = {
   handler: "mail",
   failures: 1,
   maxAttempts: 5,
+  traceparent: null,
   startedAt: new Date(0),
   outcome: "TIMED_OUT",
   error: { name: "TimedOut", message: "x".repeat(10_000) },
   durationMs: 12.3,
 };
+
+it("a worker logs the trace of a failed attempt that is in one", () => {
+  const lines: string[] = [];
+  const log = new FailureLog(new ManualRuntime(), (line) => lines.push(line));
+  const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+  log.add({ ...FAILED, traceparent });
+  const ids = "trace_id 4bf92f3577b34da6a3ce929d0e0e4736, span_id 00f067aa0ba902b7";
+  assert.ok(lines[0]?.startsWith(`attempt 2 of execution x (handler "mail", ${ids}) timed out`), lines[0]);
+});
 
 it("a worker logs twenty failed attempts a minute, counts the rest, and says nothing of cancelled ones", async () => {
   const runtime = new ManualRuntime();

@@ -36,6 +36,7 @@ function failureText({
   handler,
   failures,
   maxAttempts,
+  traceparent,
   error,
   outcome,
   durationMs,
@@ -43,7 +44,9 @@ function failureText({
   const what = outcome === "TIMED_OUT" ? "timed out" : "failed";
   const why =
     error === null ? "" : `: ${error.name}: ${error.message.slice(0, MESSAGE_MAX_CHARS)}${placeOf(error.stack)}`;
-  const which = `attempt ${attempt} of execution ${executionId} (handler "${handler}")`;
+  const [, traceId, spanId] = traceparent?.split("-") ?? [];
+  const trace = traceId === undefined ? "" : `, trace_id ${traceId}, span_id ${spanId}`;
+  const which = `attempt ${attempt} of execution ${executionId} (handler "${handler}"${trace})`;
   return `${which} ${what} after ${Math.round(durationMs)} ms, failure ${failures + 1} of at most ${maxAttempts}${why}`;
 }
 

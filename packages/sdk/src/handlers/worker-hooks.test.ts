@@ -29,7 +29,7 @@ describe("the hooks of a worker", () => {
     const scene = new ExecutorScene(2, [], hooks);
     scene.apply({ assigns: [assignment("a", { attempt: 2, failures: 1 }), assignment("b"), assignment("waits")] });
     assert.deepEqual(heard, ["start a", "start b"]);
-    const known = { handler: "manual", maxAttempts: 5 };
+    const known = { handler: "manual", maxAttempts: 5, traceparent: null };
     assert.deepEqual(last.started, { ...ref("b"), ...known, failures: 0, startedAt: new Date(1_000_000) });
     await scene.runtime.advance(7);
     scene.running("a", 2).return("done");

@@ -14,6 +14,8 @@ export interface HookedAttempt {
   failures: number;
   /** Number of failures after which the execution is DEAD. */
   maxAttempts: number;
+  /** Trace context by W3C of the attempt, as the handler gets it; null: the handler is in no trace. */
+  traceparent: string | null;
   startedAt: Date;
 }
 
@@ -153,8 +155,8 @@ export class Hooks {
 }
 
 function hooked({ assignment, startedAtMs }: Attempt): HookedAttempt {
-  const { executionId, attempt, handler, failures, maxAttempts } = assignment;
-  return { executionId, attempt, handler, failures, maxAttempts, startedAt: new Date(startedAtMs) };
+  const { executionId, attempt, handler, failures, maxAttempts, traceparent = null } = assignment;
+  return { executionId, attempt, handler, failures, maxAttempts, traceparent, startedAt: new Date(startedAtMs) };
 }
 
 function durationOf({ beganMs }: Attempt, nowMs: number): number {

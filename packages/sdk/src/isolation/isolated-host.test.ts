@@ -36,6 +36,7 @@ const FACTS = {
   failures: 0,
   maxAttempts: 1,
   fence: "e/1",
+  traceparent: null,
   scheduledAt: new Date(0),
   deadline: new Date(0),
   cancelGraceMs: 0,

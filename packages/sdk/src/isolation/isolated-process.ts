@@ -6,6 +6,7 @@ import { endingOfReturn, endingOfThrow, terminal } from "../handlers/outcome.ts"
 import { SpawnedNodes } from "../handlers/spawn.ts";
 import type { Ending } from "../session/work.ts";
 import { systemRuntime } from "../system-runtime.ts";
+import { withinTrace } from "../tracing.ts";
 import { IsolatedSteps } from "./isolated-steps.ts";
 import type { AttemptFacts, FromIsolated, ToIsolated } from "./isolation-messages.ts";
 
@@ -45,7 +46,7 @@ async function run(
   }
   if (typeof handler !== "function") return terminal("HandlerNotLoaded", `${module} exports no function ${exportName}`);
   try {
-    return endingOfReturn(await handler(payload, ctx), null);
+    return endingOfReturn(await withinTrace(ctx.traceparent, () => handler(payload, ctx)), null);
   } catch (error) {
     // Only the parent knows the reason of the abort.
     return endingOfThrow(error, null);

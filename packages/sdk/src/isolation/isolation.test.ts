@@ -28,6 +28,7 @@ function start(where: "process" | "thread", handler: string, payload: unknown = 
     failures: 1,
     maxAttempts: 5,
     fence: "e:2",
+    traceparent: null,
     scheduledAt: new Date(0),
     deadline: new Date(60_000),
     cancelGraceMs: 10_000,
@@ -189,6 +190,7 @@ describe("an isolated handler", () => {
           failures: 0,
           maxAttempts: 5,
           fence: "b:1",
+          traceparent: null,
           cancelGraceMs,
           signal,
         };

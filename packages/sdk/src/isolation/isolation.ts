@@ -127,6 +127,6 @@ class IsolatedAttempt {
 }
 
 function factsOf(ctx: TaskContext): AttemptFacts {
-  const { executionId, attempt, failures, maxAttempts, fence, scheduledAt, deadline, cancelGraceMs } = ctx;
-  return { executionId, attempt, failures, maxAttempts, fence, scheduledAt, deadline, cancelGraceMs };
+  const { executionId, attempt, failures, maxAttempts, fence, traceparent, scheduledAt, deadline, cancelGraceMs } = ctx;
+  return { executionId, attempt, failures, maxAttempts, fence, traceparent, scheduledAt, deadline, cancelGraceMs };
 }

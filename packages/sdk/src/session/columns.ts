@@ -14,6 +14,8 @@ export interface AssignColumns {
   recorded?: { index: number; records: readonly StepRecord[] }[];
   /** Indexes of assignments whose handlers may add nodes; absent: there are none. */
   spawners?: number[];
+  /** Traceparents, only for assignments that have one; absent: none has. */
+  traced?: { index: number; traceparent: string }[];
 }
 
 export interface FinishedColumns {
@@ -29,11 +31,13 @@ export function packAssigns(assigns: readonly Assignment[]): AssignColumns {
   const numbers = new Float64Array(assigns.length * 6);
   const recorded: NonNullable<AssignColumns["recorded"]> = [];
   const spawners: number[] = [];
+  const traced: NonNullable<AssignColumns["traced"]> = [];
   let at = 0;
   for (const assign of assigns) {
     const { attempt, timeoutMs, cancelGraceMs, failures, maxAttempts, scheduledAtMs } = assign;
     if (assign.recorded !== undefined) recorded.push({ index: at / 6, records: assign.recorded });
     if (assign.maySpawn) spawners.push(at / 6);
+    if (assign.traceparent !== undefined) traced.push({ index: at / 6, traceparent: assign.traceparent });
     numbers[at++] = attempt;
     numbers[at++] = timeoutMs;
     numbers[at++] = cancelGraceMs;
@@ -48,6 +52,7 @@ export function packAssigns(assigns: readonly Assignment[]): AssignColumns {
     numbers,
     ...(recorded.length > 0 && { recorded }),
     ...(spawners.length > 0 && { spawners }),
+    ...(traced.length > 0 && { traced }),
   };
 }
 
@@ -58,6 +63,7 @@ export function unpackAssigns({
   numbers,
   recorded = [],
   spawners = [],
+  traced = [],
 }: AssignColumns): Assignment[] {
   const assigns = executionIds.map((executionId, index): Assignment => {
     const at = index * 6;
@@ -75,6 +81,7 @@ export function unpackAssigns({
   });
   for (const { index, records } of recorded) (assigns[index] as Assignment).recorded = records;
   for (const index of spawners) (assigns[index] as Assignment).maySpawn = true;
+  for (const { index, traceparent } of traced) (assigns[index] as Assignment).traceparent = traceparent;
   return assigns;
 }
 

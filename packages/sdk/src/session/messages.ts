@@ -74,6 +74,7 @@ export function assignmentOf(assign: Assign, token: Token, recorded?: readonly S
   };
   if (recorded !== undefined) assignment.recorded = recorded;
   if (assign.maySpawn) assignment.maySpawn = true;
+  if (assign.traceparent !== "") assignment.traceparent = assign.traceparent;
   return assignment;
 }
 

@@ -28,6 +28,8 @@ export interface Assignment extends AttemptRef {
   recorded?: readonly StepRecord[];
   /** Whether the handler may add nodes to the run of its node; absent: it may not. */
   maySpawn?: true;
+  /** Traceparent by W3C for the handler; absent: the handler is in no trace. */
+  traceparent?: string;
 }
 
 /** Kind of a record that a handler makes: the result of a step, or a checkpoint. */

@@ -1,6 +1,7 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import type { Client, SubmitOptions } from "../client/client.ts";
+import type { Client } from "../client/client.ts";
 import type { ReadOptions } from "../client/requests.ts";
+import { partedOptions, type SubmitOptions } from "../client/submit-options.ts";
 import { WorkflowHandle } from "../client/workflow-handle.ts";
 import { MainspringError } from "../errors.ts";
 import type { Jsonify } from "../jsonify.ts";
@@ -115,10 +116,9 @@ export function workflow(
     tasks,
     request,
     async submit(client, ...[input, options = {}]) {
-      const { idempotencyKey, signal, ...own } = options;
-      const workflow = await request(input, own);
-      const submitOptions = { ...(idempotencyKey !== undefined && { idempotencyKey }), ...(signal && { signal }) };
-      return new WorkflowHandle(client, await client.workflows.submit(workflow, submitOptions));
+      const { ofSubmit, others } = partedOptions(options);
+      const workflow = await request(input, others);
+      return new WorkflowHandle(client, await client.workflows.submit(workflow, ofSubmit));
     },
     async schedule(client, { input, ...times }, options) {
       const workflow = await request(input, times);

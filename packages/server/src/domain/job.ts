@@ -48,6 +48,11 @@ export interface ExecutionPolicy {
   startBefore: EpochMs | null;
   /** Receiver of a webhook when the execution is final; left out: none. */
   onFinish?: OnFinish;
+  /**
+   * Traceparent by W3C of the submit, in whose trace the execution is; left out: the submit had none, or the job recurs. No
+   * rule; it is kept here because this is the part of a row that nearly all rows leave out.
+   */
+  traceparent?: string;
 }
 
 export interface OnFinish {

@@ -52,6 +52,8 @@ export interface LifecycleEvent {
   session: string | null;
   /** Version of the job after JobReplaced; the version that the execution is a copy of otherwise. */
   jobVersion: number;
+  /** Traceparent by W3C that the execution keeps; null: none, or the event is about a job. */
+  traceparent: string | null;
 }
 
 /**
@@ -76,6 +78,13 @@ export const END_KINDS: Readonly<Record<FinalState, EventKind>> = {
   DEAD: "JobDeadLettered",
 };
 
+const ENDS: ReadonlySet<string> = new Set(Object.values(END_KINDS));
+
+/** Whether the kind tells the end of an execution; JobSkipped of instants that a plan has skipped has no execution. */
+export function tellsEnd(kind: EventKind): boolean {
+  return ENDS.has(kind);
+}
+
 /** Whether a JobFailed tells the end of an attempt: it counts as failed or lost. After a RELEASED or SUSPENDED one, the execution goes on. */
 export function isFailure(state: AttemptState): boolean {
   return state === "FAILED" || state === "TIMED_OUT" || state === "WORKER_LOST";
@@ -86,6 +95,7 @@ export const NO_EVENT_FIELDS = {
   ...{ executionId: null, jobId: null, workflowId: null, node: null, item: null, trigger: null },
   ...{ attempt: 0, workerId: null, state: null, reason: null, scheduledAt: null, createdAt: null },
   ...{ startedAt: null, finishedAt: null, failures: 0, lost: 0, errorName: null, step: null, session: null },
+  traceparent: null,
 } as const;
 
 /** Fields of every event about an execution. */
@@ -115,5 +125,6 @@ export function eventFields(row: Candidate): Omit<LifecycleEvent, "kind" | "at">
     step: null,
     session: null,
     jobVersion: row.jobVersion,
+    traceparent: row.policy.traceparent ?? null,
   };
 }

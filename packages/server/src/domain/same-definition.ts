@@ -3,7 +3,7 @@ import type { JobDefinition } from "./job.ts";
 
 /**
  * Whether two definitions of a job are equivalent. Due times in the past count as equal: a request to run now changes
- * nothing for a job that is due already.
+ * nothing for a job that is due already. The trace of the request does not count.
  */
 export function isSameDefinition(a: JobDefinition, b: JobDefinition, now: EpochMs): boolean {
   const time = ({ scheduledAt }: JobDefinition) => Math.max(scheduledAt, now);
@@ -11,7 +11,8 @@ export function isSameDefinition(a: JobDefinition, b: JobDefinition, now: EpochM
 }
 
 function textOf(definition: JobDefinition): string {
-  return JSON.stringify(sorted({ ...definition, scheduledAt: 0 }));
+  const { traceparent: _, ...policy } = definition.policy;
+  return JSON.stringify(sorted({ ...definition, policy, scheduledAt: 0 }));
 }
 
 /** Sorts the members of objects, because neither their order nor that of labels has a meaning. */

@@ -24,6 +24,8 @@ export interface MachineState {
   readonly limits: Limits;
   /** Whether batches get lifecycle events. */
   events: boolean;
+  /** Whether the servers export spans of executions and attempts. */
+  exportsSpans: boolean;
   /** Events in the inbox that batches take out of it, with the numbers of the batches, until these are answered. */
   readonly inbox: Map<string, number>;
   incarnation: Incarnation;
@@ -101,6 +103,7 @@ export function createState(limits: Limits): MachineState {
   return {
     limits,
     events: false,
+    exportsSpans: false,
     inbox: new Map(),
     incarnation: "",
     term: 0,

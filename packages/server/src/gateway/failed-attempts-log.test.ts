@@ -12,7 +12,8 @@ function failuresIn({ logged }: Stage): Record<string, unknown>[] {
 describe("an attempt that fails at its worker", () => {
   it("is in the gateway's log with its error, once, however often the worker says so", () => {
     const { stage, worker } = stageWithWorker();
-    stage.assign(assignment(1), assignment(2));
+    const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    stage.assign({ ...assignment(1), traceparent }, assignment(2));
     const [first, second] = worker.assigns;
     const finished = {
       token: first?.token ?? {},
@@ -28,6 +29,8 @@ describe("an attempt that fails at its worker", () => {
     const { workerId, handler, state, error, message } = line ?? {};
     assert.deepEqual([line?.executionId, line?.attempt, workerId], [executionId, attempt, "worker-1"]);
     assert.deepEqual([handler, state, error, message], ["echo", "FAILED", "RangeError", "no such city"]);
+    assert.deepEqual([line?.trace_id, line?.span_id], traceparent.split("-").slice(1, 3));
+    assert.equal(first?.traceparent, traceparent);
   });
 
   it("is one of at most twenty a minute that are logged; the number of the others is told later", () => {

@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import type { FinishedAttempt } from "../ports/messages.ts";
 import type { Runtime } from "../ports/runtime.ts";
+import type { Held } from "./sessions/held.ts";
 
 /** Failed attempts that a gateway logs within `WINDOW_MS`. It only counts the rest. */
 const LINES_MAX = 20;
@@ -19,14 +20,20 @@ export class FailedAttemptsLog {
     this.#runtime = runtime;
   }
 
-  /** @param handler null: not known to this gateway */
-  add({ executionId, attempt, workerId, state, error }: FinishedAttempt, handler: string | null): void {
+  /** @param held the attempt as this gateway knows it; null: it does not */
+  add(
+    { executionId, attempt, workerId, state, error }: FinishedAttempt,
+    held: Pick<Held, "handler" | "traceparent"> | null,
+  ): void {
     if (state !== "FAILED" && state !== "TIMED_OUT") return;
     const nowMs = this.#runtime.monotonicMs();
     if (nowMs - this.#windowBeganMs >= WINDOW_MS) this.#begin(nowMs);
     if (++this.#count > LINES_MAX) return;
     const message = error?.message.slice(0, MESSAGE_MAX_CHARS);
-    const facts = { executionId, attempt, workerId, handler, state, error: error?.name, message };
+    const [, trace_id, span_id] = held?.traceparent?.split("-") ?? [];
+    const trace = trace_id !== undefined && { trace_id, span_id };
+    const handler = held?.handler ?? null;
+    const facts = { executionId, attempt, ...trace, workerId, handler, state, error: error?.name, message };
     this.#log.info(
       facts,
       "an attempt failed at its worker; the retry policy of the job decides whether another one follows",

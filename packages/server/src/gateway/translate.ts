@@ -85,6 +85,7 @@ export function assignOf(assignment: Assignment): Assign {
     scheduledAtMs: BigInt(assignment.scheduledAt),
     epoch: BigInt(assignment.epoch),
     maySpawn: assignment.maySpawn === true,
+    traceparent: assignment.traceparent ?? "",
   };
 }
 

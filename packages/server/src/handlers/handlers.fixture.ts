@@ -41,10 +41,16 @@ export class HandTimers {
 export const EXECUTION_ID = "0199f3a0-0000-7000-8000-000000000001";
 
 /** Runs a task as the third attempt of an execution. */
-export function invoke<P, R>(task: Task<P, R>, payload: unknown, cancelGraceMs = 10_000) {
+export function invoke<P, R>(
+  task: Task<P, R>,
+  payload: unknown,
+  cancelGraceMs = 10_000,
+  traceparent: string | null = null,
+) {
   const controller = new AbortController();
   const fence = `${EXECUTION_ID}:3`;
-  const ctx = { executionId: EXECUTION_ID, attempt: 3, fence, signal: controller.signal, cancelGraceMs } as TaskContext;
+  const { signal } = controller;
+  const ctx = { executionId: EXECUTION_ID, attempt: 3, fence, signal, cancelGraceMs, traceparent } as TaskContext;
   const result = (async () => task.invoke(payload, ctx))();
   return {
     result,

@@ -17,6 +17,7 @@ interface Combined {
   MAINSPRING_EVENTS: readonly string[] | null;
   MAINSPRING_KAFKA: unknown;
   MAINSPRING_CLICKHOUSE: unknown;
+  MAINSPRING_OTLP: unknown;
 }
 
 /** Faults of values of the configuration that are valid alone but not together, for people. */
@@ -72,6 +73,7 @@ function missingSystems({ MAINSPRING_EVENTS: events, ...addresses }: Combined): 
   const forms = [
     ["kafka", "MAINSPRING_KAFKA", "kafka://host:9092"],
     ["clickhouse", "MAINSPRING_CLICKHOUSE", "http://user:password@host:8123/database"],
+    ["otlp", "MAINSPRING_OTLP", "http://host:4318"],
   ] as const;
   return forms
     .filter(([sink, name]) => events?.includes(sink) && addresses[name] === null)

@@ -3,6 +3,7 @@ import ipaddr from "ipaddr.js";
 import { CLICKHOUSE_URL, type ClickHouseAddress, clickHouseAddress } from "../ports/clickhouse-address.ts";
 import { type KafkaAddress, kafkaAddress } from "../ports/kafka-address.ts";
 import { LOG_URL_PLACEHOLDERS, logUrlFault } from "../ports/log-url.ts";
+import { OTLP_HEADERS, OTLP_URL, otlpHeaders, otlpUrl } from "../ports/otlp-address.ts";
 import { storeAddresses } from "../ports/store-address.ts";
 
 /** A text that does not fit its key, and a description of valid texts. */
@@ -173,6 +174,13 @@ export const kafkaBrokers: Parse<KafkaAddress> = (text) =>
   new Unfit(
     "must be kafka://host:port,host:port, with user:password@ before the hosts and ?tls=on&sasl=PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512 behind them if the brokers want them",
   );
+
+/** Parses the base URL of a receiver of OTLP. */
+export const otlpBase: Parse<string> = (text) => otlpUrl(text) ?? new Unfit(`must be ${OTLP_URL}`);
+
+/** Parses headers for a receiver of OTLP. They may be secrets, so errors never repeat them. */
+export const otlpHeaderList: Parse<Readonly<Record<string, string>>> = (text) =>
+  otlpHeaders(text) ?? new Unfit(`must be ${OTLP_HEADERS}`);
 
 /** Parses the beginning of names of topics. */
 export const topicPrefix: Parse<string> = (text) =>

@@ -49,6 +49,8 @@ describe("the configuration", () => {
       clickhouse: null,
       webhookSecrets: [],
       webhookDisableDays: 3,
+      otlp: null,
+      otlpMetricsSec: 60,
       logUrl: null,
       logLevel: "info",
       builtInWorker: true,
@@ -82,9 +84,32 @@ describe("the configuration", () => {
     assert.deepEqual([events, eventsKeepMin], [["api"], 10_080]);
     assert.equal(
       complaint({ MAINSPRING_EVENTS: "api,rabbit", MAINSPRING_EVENTS_KEEP_MIN: "0" }),
-      "MAINSPRING_EVENTS must be empty or a list with commas of: api, kafka, clickhouse, webhook, not rabbit\n" +
+      "MAINSPRING_EVENTS must be empty or a list with commas of: api, kafka, clickhouse, webhook, otlp, not rabbit\n" +
         "MAINSPRING_EVENTS_KEEP_MIN must be a whole number from 1 to 10080",
     );
+  });
+
+  it("has the receiver of OTLP where spans go there, and never repeats its headers", () => {
+    const MAINSPRING_OTLP = "https://collector:4318/otlp/";
+    const MAINSPRING_OTLP_HEADERS = "Authorization=Bearer%20a%2Cb, x-tenant=7";
+    const headers = { authorization: "Bearer a,b", "x-tenant": "7" };
+    const { otlp, otlpMetricsSec } = loadConfig({ MAINSPRING_OTLP, MAINSPRING_OTLP_HEADERS });
+    assert.deepEqual([otlp, otlpMetricsSec], [{ url: "https://collector:4318/otlp", headers }, 60]);
+    assert.equal(
+      complaint({ MAINSPRING_EVENTS: "otlp" }),
+      "MAINSPRING_OTLP must be set, as http://host:4318, where MAINSPRING_EVENTS has otlp",
+    );
+    const urls = ["collector:4318", "http://user:secret@host:4318", "http://host:4318/v1/traces", "grpc://host:4317"];
+    for (const url of [...urls, "http://host?key=secret"]) {
+      assert.match(
+        complaint({ MAINSPRING_OTLP: url }),
+        /^MAINSPRING_OTLP must be the base URL of a receiver, as [^?]*$/,
+      );
+    }
+    for (const wrong of ["secret", "a b=secret", "a=secret%0A", "a=secret%", "host=secret", "a=secret,A=secret"]) {
+      const said = complaint({ MAINSPRING_OTLP, MAINSPRING_OTLP_HEADERS: wrong });
+      assert.match(said, /^MAINSPRING_OTLP_HEADERS must be a list with commas of name=value/);
+    }
   });
 
   it("has the database in ClickHouse where events go there, and never repeats its password", () => {

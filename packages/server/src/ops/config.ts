@@ -1,9 +1,7 @@
 import { resolve } from "node:path";
-import type { Role } from "../ports/bus.ts";
-import type { ClickHouseAddress } from "../ports/clickhouse-address.ts";
-import type { KafkaAddress } from "../ports/kafka-address.ts";
 import { combinationFaults } from "./combination-faults.ts";
 import { ConfigError, readConfigFile } from "./config-file.ts";
+import type { Config, HandlerConfig } from "./config-types.ts";
 import {
   advertisedAddress,
   anyOf,
@@ -11,9 +9,10 @@ import {
   cidrList,
   clickHouseDatabase,
   kafkaBrokers,
-  type ListenAddress,
   listenAddress,
   logUrl,
+  otlpBase,
+  otlpHeaderList,
   type Parse,
   schemaName,
   secret,
@@ -27,86 +26,7 @@ import {
 } from "./config-values.ts";
 
 export { ConfigError } from "./config-file.ts";
-
-export interface Config {
-  /** Address on which the HTTP API listens. */
-  http: ListenAddress;
-  /** Address to which workers connect. */
-  grpc: ListenAddress;
-  /** Absolute path of the data folder. */
-  dataDir: string;
-  /** Store: "embedded", or the URL of a PostgreSQL, which may contain a password. */
-  store: string;
-  /** Schema of the store in PostgreSQL; null: the one in which the store is found, and `mainspring` for a new store. */
-  storeSchema: string | null;
-  /** API key; null: only clients on this machine may use the server, without a key. */
-  apiKey: string | null;
-  /** Second valid API key, for the time of a key change; null: none. */
-  apiKeyAlso: string | null;
-  /** Secret by which nodes of a cluster prove their identity to each other; null: they use the API key. */
-  clusterSecret: string | null;
-  /** Second valid cluster secret, for the time of a change; null: none. */
-  clusterSecretAlso: string | null;
-  httpLimits: HttpBounds;
-  /** Largest number of event streams at once. */
-  streamsMax: number;
-  /** Largest number of pools that may get jobs at this node within an hour. */
-  poolsMax: number;
-  /** Time for which a node that is told to stop still serves while /readyz answers 503, in seconds. */
-  stopDelaySec: number;
-  /** Retention of final executions, in days. */
-  retentionDays: number;
-  /** Receivers of lifecycle events; empty: the server writes no events. */
-  events: readonly EventReceiver[];
-  /** Time for which the store keeps events for GET /v1/events, in minutes. */
-  eventsKeepMin: number;
-  /** Space for events that sinks do not have yet, in MiB. */
-  eventsMaxMb: number;
-  /** Brokers of the sink kafka; null: there is no such sink. */
-  kafka: KafkaAddress | null;
-  /** Beginning of the names of topics. */
-  kafkaTopicPrefix: string;
-  /** Database of the sink clickhouse; null: there is no such sink. */
-  clickhouse: ClickHouseAddress | null;
-  /** Secrets that sign the webhooks of ends, the newest first; empty: no job may have `onFinish`. */
-  webhookSecrets: readonly string[];
-  /** Time without a delivery after which a webhook is disabled, in days. */
-  webhookDisableDays: number;
-  /** Template of the address at which another system shows the log lines of an attempt; null: the store keeps them. */
-  logUrl: string | null;
-  logLevel: "trace" | "debug" | "info" | "warn" | "error" | "fatal" | "silent";
-  /** Whether the server runs a worker for its built-in handlers. */
-  builtInWorker: boolean;
-  handlers: HandlerConfig;
-  /** memory: this server is the only one. mesh: it is a node of the cluster that its store belongs to. */
-  bus: "memory" | "mesh";
-  roles: readonly Role[];
-  /** Folder of compiled zones, or JSON file with time zone data; null: the data of the server or the system. */
-  tzdata: string | null;
-  /** Address where others reach this node; null: the one on which it listens. */
-  advertise: ListenAddress | null;
-  /** Warnings about the configuration, to be logged once there is a log. */
-  warnings: readonly string[];
-}
-
-/** Limits of connections to the HTTP API. */
-export interface HttpBounds {
-  /** Largest number of connections from one address at once. */
-  peerConnections: number;
-}
-
-/** Permissions of the built-in handlers, in a server and in `mainspring worker`. */
-export interface HandlerConfig {
-  /** CIDRs outside the public internet that the handler `http` may reach. */
-  httpAllowPrivate: readonly string[];
-  /** Secret with which `http` signs requests: `whsec_` and base64; null: no signature. */
-  webhookSecret: string | null;
-  /** Whether the handler `exec` is offered. */
-  exec: boolean;
-}
-
-/** A receiver of lifecycle events; all but `api` are sinks. */
-export type EventReceiver = "api" | "kafka" | "clickhouse" | "webhook";
+export type { Config, HandlerConfig } from "./config-types.ts";
 
 interface Key<T> {
   parse: Parse<T>;
@@ -173,9 +93,9 @@ const KEYS = {
   ),
   MAINSPRING_RETENTION_DAYS: key(wholeNumber(1, 36_500), "30", "how many days final executions are kept"),
   MAINSPRING_EVENTS: key(
-    anyOf("api", "kafka", "clickhouse", "webhook"),
+    anyOf("api", "kafka", "clickhouse", "webhook", "otlp"),
     "",
-    "where the events of executions and jobs go, the same on all nodes: api keeps them for GET /v1/events, kafka brings them to the brokers of MAINSPRING_KAFKA, clickhouse to the database of MAINSPRING_CLICKHOUSE, and webhook to subscriptions",
+    "where the events of executions and jobs go, the same on all nodes: api keeps them for GET /v1/events, kafka brings them to the brokers of MAINSPRING_KAFKA, clickhouse to the database of MAINSPRING_CLICKHOUSE, webhook to subscriptions, and otlp makes spans of them for the receiver of MAINSPRING_OTLP",
   ),
   MAINSPRING_EVENTS_KEEP_MIN: key(
     wholeNumber(1, 10_080),
@@ -194,6 +114,17 @@ const KEYS = {
   ),
   MAINSPRING_KAFKA_TOPIC_PREFIX: key(topicPrefix, "ms.", "how the names of topics begin"),
   MAINSPRING_CLICKHOUSE: key(clickHouseDatabase, null, "the database in ClickHouse (24.3 or newer) that gets events"),
+  MAINSPRING_OTLP: key(
+    otlpBase,
+    null,
+    "the receiver of OpenTelemetry (OTLP over http/protobuf) that gets spans and metrics",
+  ),
+  MAINSPRING_OTLP_HEADERS: key(otlpHeaderList, "", "headers of the requests to MAINSPRING_OTLP, such as a key"),
+  MAINSPRING_OTLP_METRICS_SEC: key(
+    wholeNumber(0, 3_600),
+    "60",
+    "how many seconds lie between two exports of all metrics to MAINSPRING_OTLP; 0: none are exported",
+  ),
   MAINSPRING_STOP_DELAY_SEC: key(
     wholeNumber(0, 300),
     null,
@@ -360,6 +291,11 @@ function configOf(values: Values, warnings: string[]): Config {
       (one) => one !== null,
     ),
     webhookDisableDays: values.MAINSPRING_WEBHOOK_DISABLE_DAYS,
+    otlp:
+      values.MAINSPRING_OTLP === null
+        ? null
+        : { url: values.MAINSPRING_OTLP, headers: values.MAINSPRING_OTLP_HEADERS ?? {} },
+    otlpMetricsSec: values.MAINSPRING_OTLP_METRICS_SEC,
     logUrl: values.MAINSPRING_LOG_URL,
     logLevel: values.MAINSPRING_LOG_LEVEL,
     builtInWorker: values.MAINSPRING_BUILTIN_WORKER === "on",

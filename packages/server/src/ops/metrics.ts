@@ -1,5 +1,13 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, type Metric, Registry } from "prom-client";
-import type { ApiMetrics, ByLabel, Metrics, Readings } from "../ports/metrics.ts";
+import type {
+  ApiMetrics,
+  ByLabel,
+  ExportedMetrics,
+  FigureFamily,
+  FigureSample,
+  Metrics,
+  Readings,
+} from "../ports/metrics.ts";
 import { FIGURES, type NamesOf, PREFIX } from "./metrics-catalogue.ts";
 import { PoolHistogram } from "./pool-histogram.ts";
 
@@ -64,7 +72,7 @@ const READINGS: Record<keyof Readings, NamesOf<"gauge" | "counter">> = {
 };
 
 /** Creates the metrics of this node, for Prometheus. */
-export function createMetrics(): Metrics & ApiMetrics {
+export function createMetrics(): Metrics & ApiMetrics & ExportedMetrics {
   const registry = new Registry();
   // These include nodejs_eventloop_lag_*, the delay of this process.
   collectDefaultMetrics({ register: registry });
@@ -72,12 +80,30 @@ export function createMetrics(): Metrics & ApiMetrics {
   const instruments = createInstruments(registry);
   const poolOf = bounded(POOLS_MAX);
   const sources: (() => Readings)[] = [];
-  const text = shared(async () => {
+  const collect = () => {
     for (const read of sources) show(instruments, read(), poolOf);
+  };
+  const text = shared(async () => {
+    collect();
     return { contentType: registry.contentType, body: await registry.metrics() };
   });
+  const families = async () => {
+    collect();
+    return (await registry.getMetricsAsJSON()).map(familyOf);
+  };
   const watch = (read: () => Readings) => void sources.push(read);
-  return { ...schedulerFigures(instruments, poolOf), ...apiFigures(instruments), watch, text };
+  return { ...schedulerFigures(instruments, poolOf), ...apiFigures(instruments), watch, text, families };
+}
+
+type LibraryFamily = Awaited<ReturnType<Registry["getMetricsAsJSON"]>>[number];
+
+function familyOf({ name, help, type, values }: LibraryFamily): FigureFamily {
+  const samples = values.map(({ labels, value, ...rest }) => ({
+    ...("metricName" in rest && typeof rest.metricName === "string" && { name: rest.metricName }),
+    labels: labels as FigureSample["labels"],
+    value,
+  }));
+  return { name, help, type: String(type), samples };
 }
 
 /** Shares a result among callers that come while it is made, because formatting all metrics takes a millisecond. */

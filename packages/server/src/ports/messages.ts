@@ -291,12 +291,12 @@ export interface Assignment extends Token {
   failures: number;
   maxAttempts: number;
   scheduledAt: EpochMs;
-  /**
-   * Records of earlier attempts, as a `RecordedSteps` of the worker protocol; null: not read yet. Left out: there are none.
-   */
+  /** Records of earlier attempts, a `RecordedSteps` of the worker protocol; null: not read yet. Left out: there are none. */
   steps?: Uint8Array | null;
   /** Whether the handler may add nodes to the run of its node. Left out: it may not. */
   maySpawn?: true;
+  /** Traceparent by W3C for the handler. Left out: the handler is in no trace. */
+  traceparent?: string;
 }
 
 // ---- to the api -----------------------------------------------------------------------------------------------------

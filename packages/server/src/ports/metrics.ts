@@ -108,6 +108,21 @@ export interface Metrics {
   watch(read: () => Readings): void;
 }
 
+/** All values of one metric. */
+export interface FigureFamily {
+  name: string;
+  help: string;
+  type: string;
+  samples: readonly FigureSample[];
+}
+
+export interface FigureSample {
+  /** Name of the value within a histogram, which ends with `_bucket`, `_sum` or `_count`; left out: that of the metric. */
+  name?: string;
+  labels: Readonly<Record<string, string | number>>;
+  value: number;
+}
+
 /** Counters of the api, and the view of the whole node's figures. */
 export interface ApiMetrics {
   /** @param figures.route the route's pattern, so that ids make no series of their own */
@@ -118,4 +133,10 @@ export interface ApiMetrics {
   storeOutage(): void;
   /** All figures in the text format of Prometheus. */
   text(): Promise<{ contentType: string; body: string }>;
+}
+
+/** The view of the whole node's figures for other systems. */
+export interface ExportedMetrics {
+  /** All figures of `ApiMetrics.text`, as values. */
+  families(): Promise<readonly FigureFamily[]>;
 }

@@ -46,7 +46,7 @@ export interface Replay {
   jobId: JobId;
   shard: ShardId;
   tenant: string;
-  definition: Pick<NewJob["definition"], "pool" | "handler" | "scheduledAt">;
+  definition: Pick<NewJob["definition"], "pool" | "handler" | "scheduledAt" | "policy">;
   createdAt: EpochMs;
   jobVersion: number;
 }
@@ -127,10 +127,10 @@ function created(
   trigger: Trigger,
   jobVersion: number,
 ): LifecycleEvent {
-  const { pool, handler, scheduledAt } = definition;
+  const { pool, handler, scheduledAt, policy } = definition;
   return {
     ...{ ...NO_EVENT_FIELDS, kind: "JobCreated", at: createdAt, executionId, jobId, tenant, pool, handler },
-    ...{ trigger, state: "PENDING", scheduledAt, createdAt, jobVersion },
+    ...{ trigger, state: "PENDING", scheduledAt, createdAt, jobVersion, traceparent: policy.traceparent ?? null },
   };
 }
 

@@ -40,6 +40,8 @@ export interface CommitLoopDependencies {
   readSizes?: ReadSizes | undefined;
   /** Whether the node writes lifecycle events now; left out: never. */
   events?: (() => boolean) | undefined;
+  /** Whether the servers export spans; left out: they do not. */
+  exportsSpans?: boolean | undefined;
   /** Called when commits with lifecycle events are durable. */
   eventsWritten?: (() => void) | undefined;
   /** Called when commits with deliveries of webhooks are durable. */
@@ -83,6 +85,7 @@ export class CommitLoop {
     this.#deps = deps;
     this.#events = events;
     this.state = createState(DEFAULT_LIMITS);
+    this.state.exportsSpans = deps.exportsSpans ?? false;
     this.#outbound = new OutboundAssignments({
       ...deps,
       state: this.state,

@@ -4,7 +4,7 @@ import { formatInstant, formatInstantOrNull } from "../http/instants.ts";
 
 /** An event in the JSON format of CloudEvents 1.0. */
 export function cloudEvent(event: LifecycleEvent): CloudEventBody {
-  const { kind, at, node, scheduledAt, createdAt, startedAt, finishedAt, ...rest } = event;
+  const { kind, at, node, scheduledAt, createdAt, startedAt, finishedAt, traceparent, ...rest } = event;
   return {
     specversion: "1.0",
     id: eventId(event),
@@ -13,6 +13,7 @@ export function cloudEvent(event: LifecycleEvent): CloudEventBody {
     subject: rest.executionId ?? rest.jobId ?? rest.workerId ?? "",
     time: formatInstant(at),
     datacontenttype: "application/json",
+    ...(traceparent !== null && { traceparent }),
     data: {
       executionId: rest.executionId,
       jobId: rest.jobId,

@@ -26,7 +26,7 @@ export function eventOf(number: number, fields: Partial<LifecycleEvent> = {}): L
     ...{ workflowId: null, node: null, item: null, tenant: "default", pool: "default", handler: "echo" },
     ...{ trigger: null, attempt: 1, workerId: "w1", state: "SUCCEEDED", reason: null, scheduledAt: AT - 9 },
     ...{ createdAt: null, startedAt: AT - 7, finishedAt: AT, failures: 0, lost: 0, errorName: null, step: null },
-    session: null,
+    ...{ session: null, traceparent: null },
     jobVersion: 1,
     ...fields,
   };

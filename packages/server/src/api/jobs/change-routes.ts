@@ -18,11 +18,12 @@ import { type HttpApp, withoutBody } from "../http/http-app.ts";
 import { formatInstantOrNull } from "../http/instants.ts";
 import type { ReceivedJob } from "../submit/job-intake.ts";
 import { changeWarnings } from "../submit/job-warnings.ts";
-import { payloadOf, refusal, type SubmitDependencies } from "../submit/submit-route.ts";
+import { payloadOf, refusal, type SubmitDependencies, TraceHeaders } from "../submit/submit-route.ts";
 import type { ChangedJob, JobChanger } from "./job-changer.ts";
 import type { JobRuns } from "./job-runs.ts";
 
 const IfMatch = Type.Object({
+  ...TraceHeaders,
   "if-match": Type.Optional(
     Type.String({
       pattern: '^(\\*|"?[1-9][0-9]{0,8}"?)$',
@@ -64,7 +65,7 @@ function replaceRoute(app: HttpApp, changer: JobChanger, intake: IntakeDependenc
     },
   };
   app.put("/v1/jobs/:jobId", { schema, bodyLimit: SINGLE_BODY_BYTES_MAX }, async (request, reply) => {
-    const received = await receivedJob(request.body, request.received, intake);
+    const received = await receivedJob(request, intake);
     const ifVersion = versionOf(request.headers["if-match"]);
     const changed = await changer.replace(request.params.jobId.toLowerCase(), received, ifVersion);
     void reply.header("etag", `"${changed.version}"`);
@@ -80,6 +81,7 @@ function namedRoute(app: HttpApp, changer: JobChanger, intake: IntakeDependencie
     tags: ["jobs"],
     summary: "Replace the job of this name, or submit it where there is none: a repeat changes nothing",
     params: Type.Object({ name: Line("the job's name") }),
+    headers: Type.Object(TraceHeaders),
     body: JobSubmission,
     response: {
       200: REPLACED,
@@ -90,7 +92,7 @@ function namedRoute(app: HttpApp, changer: JobChanger, intake: IntakeDependencie
   };
   app.put("/v1/jobs/by-name/:name", { schema, bodyLimit: SINGLE_BODY_BYTES_MAX }, async (request, reply) => {
     const { name } = request.params;
-    const received = await receivedJob(request.body, request.received, intake);
+    const received = await receivedJob(request, intake);
     if ((received.job.name ?? name) !== name) {
       const message = "is not the name in the path: leave it out, or make them the same";
       throw new ProblemError(invalid([{ field: "name", message }]));
@@ -147,10 +149,15 @@ function retryRoute(app: HttpApp, runs: JobRuns): void {
   });
 }
 
+interface ReceivedRequest {
+  body: JobSubmission;
+  received: ReceivedBody | null;
+  headers: { traceparent?: string };
+}
+
 /** @throws {ProblemError} a fault that the schema cannot express */
 async function receivedJob(
-  given: JobSubmission,
-  received: ReceivedBody | null,
+  { body: given, received, headers: { traceparent } }: ReceivedRequest,
   deps: IntakeDependencies,
 ): Promise<ReceivedJob> {
   const payload = payloadOf(received);
@@ -161,7 +168,7 @@ async function receivedJob(
   const wrong = refusal(job, payload, 0, deps);
   if (wrong !== null) throw new ProblemError(wrong);
   const declaredKeys = KEYS.filter((key) => given[key] === undefined && job[key] !== undefined);
-  return { job, payload, declaredKeys };
+  return { job, payload, traceparent, declaredKeys };
 }
 
 const KEYS = ["concurrencyKey", "uniqueKey"] as const;

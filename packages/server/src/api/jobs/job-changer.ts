@@ -2,6 +2,7 @@ import { DEFAULT_TENANT, type EpochMs, type ExecutionId, type JobId } from "../.
 import type { JobDefinition, JobState } from "../../domain/job.ts";
 import { isRecurringJobId } from "../../domain/recurrence.ts";
 import { isSameDefinition } from "../../domain/same-definition.ts";
+import { tracedDefinition } from "../../domain/trace.ts";
 import type { Bus } from "../../ports/bus.ts";
 import type { CountedWarnings } from "../../ports/counted-warnings.ts";
 import type { ApiMetrics } from "../../ports/metrics.ts";
@@ -75,9 +76,9 @@ export class JobChanger {
    */
   async replace(jobId: JobId, received: ReceivedJob, ifVersion: number | null): Promise<ChangedJob> {
     const { store, runtime, lacking } = this.#deps;
-    const { job, payload } = received;
+    const { job, payload, traceparent } = received;
     const at = runtime.now();
-    const definition = jobDefinition(job, at);
+    const definition = tracedDefinition(jobDefinition(job, at), traceparent);
     requireFeatures(definition, lacking);
     const wrong = scheduleErrors(job, at);
     if (wrong.length > 0) {
@@ -97,7 +98,7 @@ export class JobChanger {
     const { store, bus, runtime, metrics, orderings } = this.#deps;
     const orderOf = await orderings.read();
     const at = runtime.now();
-    const definition = jobDefinition(received.job, at);
+    const definition = tracedDefinition(jobDefinition(received.job, at), received.traceparent);
     logWarnings(definition, this.#deps.warnings);
     const fresh = jobRow(definition, received.payload, orderOf(definition.pool), at, this.#deps);
     if (fresh === null) return await this.#putEnded(received, definition, at);

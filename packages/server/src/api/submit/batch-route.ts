@@ -12,7 +12,7 @@ import { type HttpApp, validator } from "../http/http-app.ts";
 import { compileCheck } from "../http/validation.ts";
 import { Batch } from "./batch.ts";
 import { type Idempotency, idempotencyOf } from "./job-intake.ts";
-import { bytesOf, firesAfter, IdempotencyHeaders, refusal, type SubmitDependencies } from "./submit-route.ts";
+import { bytesOf, firesAfter, refusal, type SubmitDependencies, SubmitHeaders } from "./submit-route.ts";
 
 /** Route POST /v1/jobs/batch */
 export function batchRoute(app: HttpApp, deps: SubmitDependencies, log: Logger): void {
@@ -20,7 +20,7 @@ export function batchRoute(app: HttpApp, deps: SubmitDependencies, log: Logger):
     operationId: "submitJobs",
     tags: ["jobs"],
     summary: "Submit up to 10,000 jobs; bad ones are reported, the good ones are taken",
-    headers: IdempotencyHeaders,
+    headers: SubmitHeaders,
     body: BatchSubmission,
     response: {
       200: answer(BatchBody, "One item a job, in order: what a single submit answers, or its error"),
@@ -42,7 +42,8 @@ export function batchRoute(app: HttpApp, deps: SubmitDependencies, log: Logger):
       const slices = request.body.jobs as unknown as JobSlice[];
       const idempotency = idempotencyOf(request.headers["idempotency-key"], received);
       const keys = keysOf(request.body, idempotency);
-      const batch = await receive({ bytes: received.bytes, slices, keys }, deps, idempotency);
+      const { traceparent } = request.headers;
+      const batch = await receive({ bytes: received.bytes, slices, keys, traceparent }, deps, idempotency);
       const { replayed } = await batch.take(deps.intake, idempotency, log);
       await batch.warn((job) => deps.handlers.warnings(job));
       if (replayed) void reply.header("idempotent-replayed", "true");
@@ -78,11 +79,13 @@ interface ReceivedBatch {
   bytes: Buffer;
   slices: readonly JobSlice[];
   keys: Keys;
+  /** Header of the request. */
+  traceparent: string | undefined;
 }
 
 /** Checks each job by itself. @throws {ProblemError} there are many jobs, and all of them are wrong */
 async function receive(
-  { bytes, slices, keys }: ReceivedBatch,
+  { bytes, slices, keys, traceparent }: ReceivedBatch,
   deps: SubmitDependencies,
   whole: Idempotency,
 ): Promise<Batch> {
@@ -102,7 +105,7 @@ async function receive(
         : invalid(jobCheck.errors(given, batch.faultsLeft));
       const error = "status" in job ? job : refusal(job, payload, firesAfter(own ?? whole, runtime), deps);
       if (error !== null) batch.refuse(index, error);
-      else batch.add(index, { job: job as JobSubmission, payload }, own);
+      else batch.add(index, { job: job as JobSubmission, payload, traceparent }, own);
       index++;
     }
   }

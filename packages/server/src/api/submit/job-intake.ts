@@ -3,6 +3,7 @@ import { DEFAULT_TENANT, type EpochMs, type JobId } from "../../domain/ids.ts";
 import type { JobDefinition } from "../../domain/job.ts";
 import { isRecurringJobId, scheduleOf } from "../../domain/recurrence.ts";
 import { firstFire } from "../../domain/schedule/fires.ts";
+import { tracedDefinition } from "../../domain/trace.ts";
 import type { AcceptedJob, Submission, SubmitOutcome } from "../../ports/store.ts";
 import type { StoreQueries } from "../../ports/store-queries.ts";
 import { Turns } from "../../ports/turns.ts";
@@ -19,6 +20,8 @@ import type { Submitter } from "./submitter.ts";
 export interface ReceivedJob {
   job: JobSubmission;
   payload: Uint8Array | null;
+  /** Header of the request; left out: none. */
+  traceparent?: string | undefined;
   /** Keys that were filled in from the policies of its handler; left out: none. */
   declaredKeys?: readonly ("concurrencyKey" | "uniqueKey")[];
 }
@@ -62,8 +65,8 @@ export class JobIntake {
     // A delay counts from the store's time now: were its clock set back a moment ago, the job would wait for as long.
     if (received.some(({ job }) => isDelayed(job))) await clock.look();
     const createdAt = runtime.now();
-    const rows = await this.turns.map(received, ({ job, payload }) => {
-      const definition = jobDefinition(job, createdAt);
+    const rows = await this.turns.map(received, ({ job, payload, traceparent }) => {
+      const definition = tracedDefinition(jobDefinition(job, createdAt), traceparent);
       logWarnings(definition, this.#deps.warnings);
       return jobRow(definition, payload, orderOf(definition.pool), createdAt, this.#deps);
     });

@@ -20,6 +20,14 @@ export const IdempotencyHeaders = Type.Object({
   "idempotency-key": Type.Optional(IdempotencyKey),
 });
 
+const TRACEPARENT =
+  "the W3C trace context of the caller's span: the executions are parts of its trace. Any other value is ignored";
+
+/** Header of a request whose jobs are in the trace of its caller. */
+export const TraceHeaders = { traceparent: Type.Optional(Type.String({ description: TRACEPARENT })) };
+
+export const SubmitHeaders = Type.Object({ ...IdempotencyHeaders.properties, ...TraceHeaders });
+
 /** Dependencies of the checks of a job. */
 export interface SubmitRules {
   pools: PoolNames;
@@ -50,7 +58,7 @@ export function submitRoute(app: HttpApp, deps: SubmitDependencies): void {
     operationId: "submitJob",
     tags: ["jobs"],
     summary: "Submit a job: now, at an instant, after a delay, by a cron expression, or at an interval",
-    headers: IdempotencyHeaders,
+    headers: SubmitHeaders,
     body: JobSubmission,
     response: {
       200: answer(DeduplicatedBody, "The unique key is held: these are the ids that hold it. Nothing was written."),
@@ -66,7 +74,7 @@ export function submitRoute(app: HttpApp, deps: SubmitDependencies): void {
     const wrong = "status" in job ? job : refusal(job, payload, firesAfter(idempotency, runtime), deps);
     if ("status" in job || wrong !== null) throw new ProblemError(wrong as Problem);
     const [{ replayed, bodies }, { warnings = [] }] = await Promise.all([
-      intake.take([{ job, payload }], idempotency),
+      intake.take([{ job, payload, traceparent: request.headers.traceparent }], idempotency),
       handlers.warnings(job),
     ]);
     const body = bodies[0] as TakenJobs["bodies"][number];

@@ -66,7 +66,8 @@ export function* makingWorkflow(parts: WorkflowParts): Generator<undefined, NewW
   const isOpen = job.queue !== "WAITING" && starts && !hasRootMap(nodes);
   if (!isOpen) return { ...job, ...shared, deadline: null, roots: [] };
   const { createdAt, definition } = job;
-  const run = { ...job, id: job.executionId, jobVersion: 1, scheduledAt: definition.scheduledAt };
+  const { traceparent } = definition.policy;
+  const run = { ...job, id: job.executionId, jobVersion: 1, scheduledAt: definition.scheduledAt, traceparent };
   const roots = yield* makingRoots(run, first, stored, orderingOf, createdAt);
   const deadline = createdAt + definition.policy.timeoutMs;
   return { ...job, ...shared, queue: "OPEN", deadline, roots };

@@ -12,7 +12,7 @@ import { BatchParts, type JobSlice } from "../http/body/json-parts.ts";
 import { answer, problems } from "../http/documented.ts";
 import { type HttpApp, validator } from "../http/http-app.ts";
 import { idempotencyOf } from "../submit/job-intake.ts";
-import { bytesOf, IdempotencyHeaders, SUBMIT_PROBLEMS } from "../submit/submit-route.ts";
+import { bytesOf, SUBMIT_PROBLEMS, SubmitHeaders } from "../submit/submit-route.ts";
 import type { WorkflowSubmitter } from "./workflow-submitter.ts";
 
 /** Route POST /v1/workflows */
@@ -22,7 +22,7 @@ export function submitWorkflowRoute(app: HttpApp, submitter: WorkflowSubmitter):
     tags: ["workflows"],
     summary:
       "Submit a workflow, to start now, later, or again and again: up to 10,000 nodes, each of which runs when the nodes before it allow it; all or nothing",
-    headers: IdempotencyHeaders,
+    headers: SubmitHeaders,
     body: WorkflowSubmission,
     response: {
       200: answer(WorkflowDeduplicated, "The unique key is held: these are the ids that hold it. Nothing was written."),
@@ -49,8 +49,9 @@ export function submitWorkflowRoute(app: HttpApp, submitter: WorkflowSubmitter):
       const { bytes } = received;
       const parts = received.parts as BatchParts;
       const apart = { input: bytesOf(bytes, parts.apart("input")), output: bytesOf(bytes, parts.apart("output")) };
+      const { traceparent } = request.headers;
       const idempotency = idempotencyOf(request.headers["idempotency-key"], received);
-      const { replayed, body } = await submitter.submit({ head, bytes, slices, ...apart }, idempotency);
+      const { replayed, body } = await submitter.submit({ head, bytes, slices, ...apart, traceparent }, idempotency);
       if (replayed) void reply.header("idempotent-replayed", "true");
       if ("deduplicated" in body) return reply.code(200).send(body);
       return reply.code(201).send(body);

@@ -117,7 +117,8 @@ export class WorkflowRetrier {
     const { pool, handler, requires, priority, concurrencyKey } = definition;
     const { shard, tenant, jobId, jobVersion } = run;
     const executionId = runtime.uuid();
-    const ofNodes = { id: executionId, shard, tenant, jobVersion, scheduledAt: createdAt };
+    const { traceparent } = definition.policy;
+    const ofNodes = { id: executionId, shard, tenant, jobVersion, scheduledAt: createdAt, traceparent };
     const roots = isOpen
       ? await intake.turns.steps(makingRoots(ofNodes, begin.first, nodes, orderingOf, createdAt))
       : [];

@@ -2,6 +2,7 @@ import type { JobSubmission, WorkflowEnvelope } from "@mainspring/contract";
 import { WORKFLOW_HANDLER } from "@mainspring/contract/limits";
 import type { EpochMs } from "../../domain/ids.ts";
 import { invariant } from "../../domain/invariant.ts";
+import { tracedDefinition } from "../../domain/trace.ts";
 import type { WorkflowNode } from "../../domain/workflow/definition.ts";
 import type { NewRecurringWorkflow, NewWorkflow } from "../../ports/store-runs.ts";
 import type { Turns } from "../../ports/turns.ts";
@@ -48,6 +49,8 @@ export interface ReceivedWorkflow {
   /** JSON texts; null: none. */
   input: Uint8Array | null;
   output: Uint8Array | null;
+  /** Header of the request; left out: none. */
+  traceparent?: string | undefined;
 }
 
 interface Submitted {
@@ -116,7 +119,7 @@ export class WorkflowSubmitter {
 
   /** @throws {ProblemError} */
   async #make(
-    { head, input, output }: ReceivedWorkflow,
+    { head, input, output, traceparent }: ReceivedWorkflow,
     given: JobSubmission,
     received: ReceivedNodes,
     book: PolicyBook,
@@ -129,7 +132,7 @@ export class WorkflowSubmitter {
       heldKeys: concurrencyKey === undefined ? [] : [concurrencyKey],
       defaults: { ...(priority !== undefined && { priority }), ...defaults },
     };
-    const definition = jobDefinition(given, createdAt);
+    const definition = tracedDefinition(jobDefinition(given, createdAt), traceparent);
     const parts = await this.#graph({ head, output, nodes: received }, context);
     const { nodes } = parts;
     const refused = this.#deps.pools.use(definition.pool);

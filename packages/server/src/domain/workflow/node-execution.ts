@@ -1,6 +1,7 @@
 import type { Candidate } from "../execution.ts";
 import { type EpochMs, type ExecutionId, type ShardId, shardKey, shardOf } from "../ids.ts";
 import { type Ordering, rankOf } from "../rank.ts";
+import { tracedPolicy } from "../trace.ts";
 import type { StoredWork } from "./definition.ts";
 import { nodeExecutionId } from "./node-id.ts";
 
@@ -12,6 +13,8 @@ export interface RunOfNode {
   jobVersion: number;
   /** Planned start of the run. */
   scheduledAt: EpochMs;
+  /** Traceparent that the executions of nodes keep; undefined: none. */
+  traceparent: string | undefined;
 }
 
 /** Shard of a node's execution: that of its concurrency key, where the key's limit is kept, else that of its run. */
@@ -55,7 +58,7 @@ export function nodeExecution(
     rank: rankOf(ordering, run.scheduledAt, priority),
     dueAt: createdAt,
     scheduledAt: createdAt,
-    policy,
+    policy: tracedPolicy(policy, run.traceparent),
     jobVersion: run.jobVersion,
     payloadBytes,
     state: "PENDING",

@@ -1,5 +1,6 @@
 import { type Candidate, isNodeBesideRun } from "../../domain/execution.ts";
 import { attemptLimitMs } from "../../domain/lifetime.ts";
+import { handlerTraceparent } from "../../domain/trace.ts";
 import { isCompensation } from "../../domain/workflow/compensation-number.ts";
 import type { Assignment } from "../../ports/messages.ts";
 import type { Assigned, Entry } from "../entry.ts";
@@ -32,6 +33,7 @@ function mayAdd(row: Candidate): boolean {
 /** Message that assigns the current attempt to its worker, without the payload. */
 export function assignmentOf({ state }: Step, entry: Entry, assigned: Assigned): Assignment {
   const { row } = entry;
+  const traceparent = handlerTraceparent(row, state.exportsSpans);
   return {
     shard: row.shard,
     executionId: entry.id,
@@ -51,5 +53,6 @@ export function assignmentOf({ state }: Step, entry: Entry, assigned: Assigned):
     scheduledAt: row.scheduledAt,
     ...(row.steps !== undefined && { steps: null }),
     ...(mayAdd(row) && { maySpawn: true as const }),
+    ...(traceparent !== undefined && { traceparent }),
   };
 }

@@ -1,6 +1,7 @@
 import type { Candidate } from "../../domain/execution.ts";
 import type { ExecutionId } from "../../domain/ids.ts";
 import { laneHash } from "../../domain/lane.ts";
+import { nodesTraceparent } from "../../domain/trace.ts";
 import { edgesOf, nodeOfEdge } from "../../domain/workflow/adjacency.ts";
 import type { StoredNode } from "../../domain/workflow/definition.ts";
 import { nodesOfSpawn, type WorkflowGraph } from "../../domain/workflow/graph.ts";
@@ -42,7 +43,9 @@ function createdNode(
   const { tenant, jobVersion, scheduledAt } = read.row;
   const definition = read.definitions[node] as StoredNode;
   const pool = poolOf(state, definition.pool);
-  const row = nodeExecution({ id, shard, tenant, jobVersion, scheduledAt }, node, definition, pool, now, item);
+  const traceparent = nodesTraceparent(read.row, state.exportsSpans);
+  const ofRun = { id, shard, tenant, jobVersion, scheduledAt, traceparent };
+  const row = nodeExecution(ofRun, node, definition, pool, now, item);
   if (signalled.has(row.id)) row.steps = "RECORDED";
   return row;
 }

@@ -1,5 +1,6 @@
 import { isFinal } from "../../domain/execution.ts";
 import { laneHash } from "../../domain/lane.ts";
+import { nodesTraceparent } from "../../domain/trace.ts";
 import { Compensation, nodesToCompensate } from "../../domain/workflow/compensation.ts";
 import { compensationOf, isCompensation, nodeOfCompensation } from "../../domain/workflow/compensation-number.ts";
 import type { StoredCompensation } from "../../domain/workflow/definition.ts";
@@ -106,10 +107,11 @@ export function createCompensations(step: Step, run: Run, { compensation }: Undo
   if (nodes.length === 0) return;
   const { tenant, jobVersion, scheduledAt } = run.read.row;
   const { id, shard } = run;
+  const traceparent = nodesTraceparent(run.read.row, step.state.exportsSpans);
   for (const node of nodes) {
     const work = run.read.definitions[node]?.compensate as StoredCompensation;
     const pool = poolOf(step.state, work.pool);
-    const ofRun = { id, shard, tenant, jobVersion, scheduledAt };
+    const ofRun = { id, shard, tenant, jobVersion, scheduledAt, traceparent };
     const row = nodeExecution(ofRun, compensationOf(node), work, pool, step.now);
     run.uncommitted.add(row.id);
     step.batch.create(shard, { row, laneHash: laneHash(row), after: [], createdAt: step.now });

@@ -7,6 +7,8 @@ export interface Held {
   readonly token: Token;
   /** null: the gateway knows the attempt only from the worker's hello. */
   readonly handler: string | null;
+  /** Traceparent that the handler gets; null: none, or the gateway does not know it. */
+  readonly traceparent: string | null;
   /**
    * ASSIGNED: sent to the worker, which has not reported the start. FINISHED: the result is neither acknowledged nor
    * refused. OVER: settled, but the worker has not reported that the handler has ended.
@@ -33,7 +35,7 @@ export interface Held {
 }
 
 type NewHeld = Pick<Held, "token" | "state" | "startedAt"> &
-  Partial<Pick<Held, "handler" | "sentAtMs" | "askable" | "budget">>;
+  Partial<Pick<Held, "handler" | "traceparent" | "sentAtMs" | "askable" | "budget">>;
 
 /** All attempts that one worker holds, by token. */
 export class HeldAttempts {
@@ -84,10 +86,11 @@ export class HeldAttempts {
   }
 
   /** Adds an attempt whose token is not held yet. */
-  add({ token, state, startedAt, handler = null, sentAtMs = 0, askable = 0, budget = null }: NewHeld): Held {
+  add({ token, state, startedAt, handler = null, traceparent = null, ...rest }: NewHeld): Held {
+    const { sentAtMs = 0, askable = 0, budget = null } = rest;
     const other = this.#byExecution.get(token.executionId) ?? null;
     const more = { finishedAtMs: 0, stillRunning: false, budget, unstored: null, other };
-    const held: Held = { token, handler, state, startedAt, sentAtMs, askable, ...more };
+    const held: Held = { token, handler, traceparent, state, startedAt, sentAtMs, askable, ...more };
     this.#byExecution.set(token.executionId, held);
     this.#count(held, 1);
     return held;

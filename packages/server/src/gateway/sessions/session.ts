@@ -140,11 +140,12 @@ export class Session {
     const recorded = recordedOf(assignment);
     if (!this.takesSteps && hasRecords(recorded)) return failUnsupported(this, assignment, this.#context);
     this.#context.counters.assignsSent++;
-    const { shard, executionId, attempt, handler } = assignment;
+    const { shard, executionId, attempt, handler, traceparent = null } = assignment;
     const token = { shard, executionId, attempt };
     const [sentAtMs, askable] = [account.usedAtMs, this.#questions.next];
     const budget = recorded === null ? null : new StepBudget(recorded.steps);
-    this.held.add({ token, handler, state: "ASSIGNED", startedAt: null, sentAtMs, askable, budget });
+    const of = { token, handler, traceparent };
+    this.held.add({ ...of, state: "ASSIGNED", startedAt: null, sentAtMs, askable, budget });
     if (recorded !== null && this.takesSteps) sendRecorded(this, assignment, recorded);
     this.outgoing.assigns.push(assignOf(assignment));
   }

@@ -42,7 +42,7 @@ export function hearFinished(session: Session, report: Finished, context: Gatewa
   if (held !== null) {
     // A repeated result was logged when it first arrived.
     if (held.state !== "FINISHED") {
-      context.failures.add(finished, held.handler);
+      context.failures.add(finished, held);
       session.ahead?.ended(finished.finishedAt - (finished.startedAt ?? finished.finishedAt), runtime.monotonicMs());
     }
     session.finish(held, report.stillRunning);

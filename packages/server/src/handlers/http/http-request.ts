@@ -33,6 +33,7 @@ export function requestOf(
     // For the receiver, all attempts are one request; it may have handled an earlier one whose answer was lost.
     "idempotency-key": ctx.executionId,
     ...(payload.body !== undefined && { "content-type": isText ? "text/plain; charset=utf-8" : "application/json" }),
+    ...(ctx.traceparent !== null && { traceparent: ctx.traceparent }),
     ...Object.fromEntries(Object.entries(payload.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value])),
     "mainspring-fence": ctx.fence,
     ...(secret !== null && webhookHeaders([secret], ctx.executionId, Math.floor(nowMs / 1_000), body)),

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { describe, it } from "node:test";
 import { gzipSync } from "node:zlib";
 import { RetryAtError, TerminalError } from "@mainspring/sdk";
-import { EXECUTION_ID, NOW_MS } from "../handlers.fixture.ts";
+import { EXECUTION_ID, invoke, NOW_MS } from "../handlers.fixture.ts";
 import { httpScene } from "./http-scene.fixture.ts";
 import { webhookHeaders } from "./webhook-signature.ts";
 
@@ -60,6 +60,19 @@ describe("http", () => {
     assert.equal(headers["idempotency-key"], EXECUTION_ID);
     assert.equal(headers["mainspring-fence"], `${EXECUTION_ID}:3`);
     assert.equal("webhook-signature" in headers, false);
+    assert.equal("traceparent" in headers, false);
+  });
+
+  it("hands its trace on to the receiver, unless the payload names another one", async (test) => {
+    const { received, task, url } = await httpScene(test, (response) => response.end());
+    const traceparentOf = (span: string) => `00-4bf92f3577b34da6a3ce929d0e0e4736-${span}-01`;
+    const [own, other] = [traceparentOf("00f067aa0ba902b7"), traceparentOf("00f067aa0ba902b8")];
+    await invoke(task, { url }, undefined, own).result;
+    await invoke(task, { url, headers: { Traceparent: other } }, undefined, own).result;
+    assert.deepEqual(
+      received.map(({ request }) => request.headers.traceparent),
+      [own, other],
+    );
   });
 
   it("signs what it sends where there is a secret", async (test) => {

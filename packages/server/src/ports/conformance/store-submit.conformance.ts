@@ -27,12 +27,14 @@ export function submitConformance(scene: () => Scene): void {
     assert.deepEqual(rows.map((row) => row.jobId).sort(), [a.jobId, b.jobId, c.jobId].sort());
   });
 
-  it("keeps a policy that is the default but for its lifetime", async () => {
-    const { definition } = scene().job();
-    const { executionId } = await scene().submitted({ policy: { ...definition.policy, maxLifetimeMs: 60_000 } });
-    const [row] = await scene().store.load([executionId]);
-    assert.deepEqual(row?.policy, { ...definition.policy, maxLifetimeMs: 60_000 });
-  });
+  for (const other of [{ maxLifetimeMs: 60_000 }, { traceparent: `00-${"ab".repeat(16)}-${"cd".repeat(8)}-01` }]) {
+    it(`keeps a policy that is the default but for its ${Object.keys(other)}`, async () => {
+      const { definition } = scene().job();
+      const { executionId } = await scene().submitted({ policy: { ...definition.policy, ...other } });
+      const [row] = await scene().store.load([executionId]);
+      assert.deepEqual(row?.policy, { ...definition.policy, ...other });
+    });
+  }
 
   it("gives the owner all of a row that it works with", async () => {
     const createdAt = scene().runtime.now();

@@ -33,6 +33,7 @@ const Assignment = Type.Object({
   scheduledAt: Instant,
   steps: Type.Optional(Bytes),
   maySpawn: Type.Optional(Type.Literal(true)),
+  traceparent: Type.Optional(Id),
 });
 
 const tokens = { workerId: Id, tokens: Type.Array(TokenSchema) };

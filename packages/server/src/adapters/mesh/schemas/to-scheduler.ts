@@ -34,6 +34,7 @@ const Policy = Type.Object({
   onWorkerLost: oneOf("RETRY", "DEAD"),
   startBefore: nullable(Instant),
   onFinish: Type.Optional(Type.Object({ url: Type.String() })),
+  traceparent: Type.Optional(Id),
 });
 
 const Row = Type.Object({

@@ -14,7 +14,7 @@ export class MalformedEvents extends Error {
 
 const TEXTS = [
   ...["kind", "executionId", "jobId", "workflowId", "tenant", "pool", "handler", "trigger", "workerId"],
-  ...["state", "reason", "errorName", "step", "session"],
+  ...["state", "reason", "errorName", "step", "session", "traceparent"],
 ] as const satisfies readonly (keyof LifecycleEvent)[];
 const NUMBERS = [
   ...["at", "node", "item", "attempt", "scheduledAt", "createdAt", "startedAt", "finishedAt"],

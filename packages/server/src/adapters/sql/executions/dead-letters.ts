@@ -13,6 +13,7 @@ import type {
 } from "../../../ports/store-dead-letters.ts";
 import type { Listing, Page } from "../../../ports/store-queries.ts";
 import { inboxOfReplays, type Replay } from "../../../ports/told-events.ts";
+import { policyFrom } from "../commit/candidates.ts";
 import { IS_OPEN, settleStatement } from "../commit/settle-statement.ts";
 import { STATE_CODES } from "../connection/codes.ts";
 import type { Connections, Row, Session, Statement } from "../connection/connections.ts";
@@ -34,7 +35,7 @@ const BEGIN = `
 const DEAD_NODES = `SELECT id FROM executions
   WHERE id = ANY($1::uuid[]) AND tenant = $2 AND node >= 0 AND state = ${STATE_CODES.DEAD}`;
 /** Executions that a statement of the same transaction has created; a discard creates none. */
-const READ_REPLAYS = `SELECT id, job_id, shard, tenant, pool, handler, scheduled_at, created_at, job_version
+const READ_REPLAYS = `SELECT id, job_id, shard, tenant, pool, handler, scheduled_at, created_at, job_version, policy
   FROM executions WHERE id = ANY($1::uuid[]) ORDER BY id`;
 const OPEN_RUNS = "SELECT id FROM dead_letter_runs WHERE finished_at IS NULL ORDER BY id LIMIT 100";
 const READ_RUN = `SELECT ${RUN_COLUMNS} FROM dead_letter_runs WHERE id = $1 AND tenant = $2`;
@@ -107,10 +108,11 @@ async function judge(session: Session, statement: Statement, inbox: EventInbox):
 }
 
 function replayFrom(row: Row): Replay {
-  const [executionId, jobId, shard, tenant, pool, handler, scheduledAt, createdAt, jobVersion] = row as [
-    ...[string, string, number, string, string, string, number, number, number],
+  const [executionId, jobId, shard, tenant, pool, handler, scheduledAt, createdAt, jobVersion, policy] = row as [
+    ...[string, string, number, string, string, string, number, number, number, string | null],
   ];
-  return { executionId, jobId, shard, tenant, definition: { pool, handler, scheduledAt }, createdAt, jobVersion };
+  const definition = { pool, handler, scheduledAt, policy: policyFrom(policy) };
+  return { executionId, jobId, shard, tenant, definition, createdAt, jobVersion };
 }
 
 /** DEAD nodes of workflows among executions. */

@@ -49,6 +49,7 @@ function isPolicyOfNull(policy: ExecutionPolicy): boolean {
     a.onWorkerLost === b.onWorkerLost &&
     a.startBefore === b.startBefore &&
     a.onFinish === b.onFinish &&
+    a.traceparent === b.traceparent &&
     a.retry.maxAttempts === b.retry.maxAttempts &&
     a.retry.backoff === b.retry.backoff &&
     a.retry.initialDelayMs === b.retry.initialDelayMs &&

@@ -540,6 +540,14 @@ export declare type Assign = Message<"mainspring.worker.v1.Assign"> & {
    * @generated from field: bool may_spawn = 10;
    */
   maySpawn: boolean;
+
+  /**
+   * traceparent by W3C: the span that the handler's spans are parts of. Empty: the handler is in no trace. A worker that does not
+   * know the field ignores it.
+   *
+   * @generated from field: string traceparent = 11;
+   */
+  traceparent: string;
 };
 
 /**

@@ -1,0 +1,89 @@
+import type { Role } from "../ports/bus.ts";
+import type { ClickHouseAddress } from "../ports/clickhouse-address.ts";
+import type { KafkaAddress } from "../ports/kafka-address.ts";
+import type { OtlpAddress } from "../ports/otlp-address.ts";
+import type { ListenAddress } from "./config-values.ts";
+
+export interface Config {
+  /** Address on which the HTTP API listens. */
+  http: ListenAddress;
+  /** Address to which workers connect. */
+  grpc: ListenAddress;
+  /** Absolute path of the data folder. */
+  dataDir: string;
+  /** Store: "embedded", or the URL of a PostgreSQL, which may contain a password. */
+  store: string;
+  /** Schema of the store in PostgreSQL; null: the one in which the store is found, and `mainspring` for a new store. */
+  storeSchema: string | null;
+  /** API key; null: only clients on this machine may use the server, without a key. */
+  apiKey: string | null;
+  /** Second valid API key, for the time of a key change; null: none. */
+  apiKeyAlso: string | null;
+  /** Secret by which nodes of a cluster prove their identity to each other; null: they use the API key. */
+  clusterSecret: string | null;
+  /** Second valid cluster secret, for the time of a change; null: none. */
+  clusterSecretAlso: string | null;
+  httpLimits: HttpBounds;
+  /** Largest number of event streams at once. */
+  streamsMax: number;
+  /** Largest number of pools that may get jobs at this node within an hour. */
+  poolsMax: number;
+  /** Time for which a node that is told to stop still serves while /readyz answers 503, in seconds. */
+  stopDelaySec: number;
+  /** Retention of final executions, in days. */
+  retentionDays: number;
+  /** Receivers of lifecycle events; empty: the server writes no events. */
+  events: readonly EventReceiver[];
+  /** Time for which the store keeps events for GET /v1/events, in minutes. */
+  eventsKeepMin: number;
+  /** Space for events that sinks do not have yet, in MiB. */
+  eventsMaxMb: number;
+  /** Brokers of the sink kafka; null: there is no such sink. */
+  kafka: KafkaAddress | null;
+  /** Beginning of the names of topics. */
+  kafkaTopicPrefix: string;
+  /** Database of the sink clickhouse; null: there is no such sink. */
+  clickhouse: ClickHouseAddress | null;
+  /** Secrets that sign the webhooks of ends, the newest first; empty: no job may have `onFinish`. */
+  webhookSecrets: readonly string[];
+  /** Time without a delivery after which a webhook is disabled, in days. */
+  webhookDisableDays: number;
+  /** Receiver of the sink otlp and of metrics; null: there is none. */
+  otlp: OtlpAddress | null;
+  /** Interval of exports of metrics to the receiver, in seconds; 0: it gets none. */
+  otlpMetricsSec: number;
+  /** Template of the address at which another system shows the log lines of an attempt; null: the store keeps them. */
+  logUrl: string | null;
+  logLevel: "trace" | "debug" | "info" | "warn" | "error" | "fatal" | "silent";
+  /** Whether the server runs a worker for its built-in handlers. */
+  builtInWorker: boolean;
+  handlers: HandlerConfig;
+  /** memory: this server is the only one. mesh: it is a node of the cluster that its store belongs to. */
+  bus: "memory" | "mesh";
+  roles: readonly Role[];
+  /** Folder of compiled zones, or JSON file with time zone data; null: the data of the server or the system. */
+  tzdata: string | null;
+  /** Address where others reach this node; null: the one on which it listens. */
+  advertise: ListenAddress | null;
+  /** Warnings about the configuration, to be logged once there is a log. */
+  warnings: readonly string[];
+}
+
+/** Limits of connections to the HTTP API. */
+interface HttpBounds {
+  /** Largest number of connections from one address at once. */
+  peerConnections: number;
+}
+
+/** Permissions of the built-in handlers, in a server and in `mainspring worker`. */
+export interface HandlerConfig {
+  /** CIDRs outside the public internet that the handler `http` may reach. */
+  httpAllowPrivate: readonly string[];
+  /** Secret with which `http` signs requests: `whsec_` and base64; null: no signature. */
+  webhookSecret: string | null;
+  /** Whether the handler `exec` is offered. */
+  exec: boolean;
+}
+
+/** A receiver of lifecycle events; all but `api` are sinks. */
+type EventReceiver = "api" | "kafka" | "clickhouse" | "webhook" | "otlp";

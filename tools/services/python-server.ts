@@ -1,0 +1,34 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+
+/**
+ * Starts a Python program that serves HTTP on a free port of the loopback, prints the port, answers `/identity` with its last
+ * argument, and ends when its standard input does, so also where this process is killed.
+ * @throws the program did not start, or another one answers
+ */
+export async function startPythonServer(
+  python: string,
+  script: string,
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<{ child: ChildProcess; port: number }> {
+  const identity = randomUUID();
+  const child = spawn(python, [script, ...args, identity], {
+    stdio: ["pipe", "pipe", "inherit"],
+    env: { ...process.env, ...environment },
+  });
+  const [line] = await Promise.race([once(child.stdout as NodeJS.EventEmitter, "data"), once(child, "exit")]);
+  const port = Number(String(line).trim());
+  if (!(port > 0) || child.exitCode !== null) throw new Error(`${script} did not start: ${line}`);
+  const answer = await fetch(`http://127.0.0.1:${port}/identity`);
+  if ((await answer.text()) !== identity) throw new Error(`another program answers on the port ${port}`);
+  return { child, port };
+}
+
+/** Kills a program, and waits for its end. */
+export async function killed(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill("SIGKILL");
+  await once(child, "exit");
+}
