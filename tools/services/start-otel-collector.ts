@@ -17,7 +17,7 @@ const SOURCES = ["go.mod", "go.sum", "main.go"];
 /** Number of ports that are tried, because another program may take a port before the collector does. */
 const TRIES = 5;
 /** Shell script that runs a program until the standard input ends, so also where this process is killed. */
-const LEASH = '"$0" "$@" & c=$!; { cat <&3 > /dev/null; kill -9 $c; } 3<&0 2> /dev/null & wait $c';
+const LEASH = 'exec 3<&0; "$0" "$@" & c=$!; { cat <&3 > /dev/null; kill -9 $c; } 2> /dev/null & wait $c';
 
 /** Starts a collector. It is built at its first use on a machine, which takes Go, a network and some minutes. */
 export async function startOtelCollector(): Promise<OtlpReceiver> {
