@@ -79,6 +79,7 @@ export type {
   SentSignal,
   SignalOptions,
 } from "./client/step-types.ts";
+export type { SubmitOptions } from "./client/submit-options.ts";
 export type {
   CreatedWebhook,
   OnFinish,
@@ -88,7 +89,6 @@ export type {
   WebhookInfo,
   WebhookRequest,
 } from "./client/webhook-types.ts";
-export type { SubmitOptions } from "./client/submit-options.ts";
 export { WorkflowHandle } from "./client/workflow-handle.ts";
 export type {
   DeduplicatedWorkflow,

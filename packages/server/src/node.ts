@@ -33,14 +33,13 @@ import type { Bus } from "./ports/bus.ts";
 import type { NodeProfile } from "./ports/leases.ts";
 import type { Runtime } from "./ports/runtime.ts";
 import { type Retention, StoreUnavailable } from "./ports/store.ts";
-import { Relays } from "./relay/relays.ts";
 import { EventHints } from "./scheduler/event-hints.ts";
 import { Presence } from "./scheduler/ownership/presence.ts";
 import { ALONE, SHARED, type Share } from "./scheduler/ownership/shard-ownership.ts";
 import { Scheduler } from "./scheduler/scheduler.ts";
 import { followStoreClock, type StoreClock } from "./scheduler/store-clock.ts";
 import { keepUp } from "./scheduler/watches/upkeep.ts";
-import { metricsExporter, sinksOf, subscriptionSinks, webhookRules, webhookSender } from "./sinks.ts";
+import { metricsExporter, outletsOf, webhookRules } from "./sinks.ts";
 import { watchMissed, watchStore } from "./store-watches.ts";
 import { Telling } from "./telling.ts";
 import { followTimeZones, type TimeZones } from "./time-zones.ts";
@@ -244,25 +243,18 @@ async function join(ground: NodeContext, { store, metrics, membership, address, 
   }
   const { isOn: events } = ground.telling;
   const hints = new EventHints(bus, runtime);
+  const outlets = outletsOf({ ...ground, store, metrics, owned: () => scheduler.owned });
   const eventsWritten = () => {
     hints.written();
-    relays.wake();
+    outlets.eventsWritten();
   };
-  const maxBytes = config.eventsMaxMb * 1024 * 1024;
-  const webhooks = webhookSender(ground, store, () => scheduler.owned);
-  const sinks = [...sinksOf(ground, store), ...subscriptionSinks(config, store, runtime, webhooks.wake)];
-  const relays = new Relays({ sinks, store, owned: () => scheduler.owned, maxBytes, ...ground });
-  metrics.watch(() => (sinks.length === 0 ? {} : relays.readings()));
-  metrics.watch(() => webhooks.readings());
-  const written = { eventsWritten, deliveriesWritten: webhooks.wake };
+  const written = { eventsWritten, deliveriesWritten: outlets.deliveriesWritten };
   const told = { events, ...written, exportsSpans: config.events.includes("otlp") };
   const scheduler = new Scheduler({ store, metrics, leases, profile, terms, zones, ...told, ...ground });
   life.started("scheduler", () => scheduler.stop());
   await scheduler.start();
-  life.started("webhooks", () => webhooks.stop());
-  webhooks.start();
-  life.started("relays of events", () => relays.stop());
-  if (sinks.length > 0) relays.start();
+  life.started("events and webhooks", () => outlets.stop());
+  outlets.start();
   return { failed: scheduler.failed, share: () => scheduler.share };
 }
 

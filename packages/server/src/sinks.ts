@@ -13,9 +13,10 @@ import { webhookPost, webhookUrlFault } from "./handlers/http/webhook-post.ts";
 import type { Config } from "./ops/config.ts";
 import type { Bus } from "./ports/bus.ts";
 import type { EventSink } from "./ports/event-sink.ts";
-import type { ExportedMetrics } from "./ports/metrics.ts";
+import type { ExportedMetrics, Metrics } from "./ports/metrics.ts";
 import type { Runtime } from "./ports/runtime.ts";
 import type { Store } from "./ports/store.ts";
+import { Relays, type RelaysDependencies } from "./relay/relays.ts";
 import { SubscriptionSink } from "./relay/webhooks/subscription-sink.ts";
 import { WebhookSender, type WebhookSenderDependencies } from "./relay/webhooks/webhook-sender.ts";
 
@@ -43,28 +44,57 @@ export function metricsExporter(
   });
 }
 
-/** Sinks of lifecycle events that the configuration names. They connect when their relays start. */
-export function sinksOf({ config, program, runtime, log }: SinkContext, store: Pick<Store, "queries">): EventSink[] {
+interface OutletsContext extends SinkContext {
+  store: RelaysDependencies["store"] & Pick<Store, "queries" | "webhooks">;
+  metrics: Pick<Metrics, "watch">;
+  owned: WebhookSenderDependencies["owned"] & RelaysDependencies["owned"];
+}
+
+/** Parts of a node that bring the events and ends of its shards to other systems. */
+export interface Outlets {
+  start(): void;
+  stop(): Promise<void>;
+  /** Called when commits with events are durable. */
+  eventsWritten(): void;
+  /** Called when commits with deliveries of webhooks are durable. */
+  readonly deliveriesWritten: () => void;
+}
+
+/** Outlets that the configuration names. They connect when they start. */
+export function outletsOf(context: OutletsContext): Outlets {
+  const { config, store, metrics, owned } = context;
+  const webhooks = webhookSender(context, store, owned);
+  const sinks = sinksOf(context, webhooks.wake);
+  const relays = new Relays({ ...context, sinks, maxBytes: config.eventsMaxMb * 1024 * 1024 });
+  metrics.watch(() => (sinks.length === 0 ? {} : relays.readings()));
+  metrics.watch(() => webhooks.readings());
+  return {
+    start() {
+      webhooks.start();
+      if (sinks.length > 0) relays.start();
+    },
+    async stop() {
+      await relays.stop();
+      await webhooks.stop();
+    },
+    eventsWritten: () => relays.wake(),
+    deliveriesWritten: webhooks.wake,
+  };
+}
+
+/** @param added called when there are new deliveries of webhooks */
+function sinksOf({ config, program, runtime, log, store }: OutletsContext, added: () => void): EventSink[] {
   return [
     ...kafkaSinks(config, store, runtime),
     ...clickHouseSinks(config, runtime),
     ...otlpSinks(config, program.version, log),
+    ...(config.events.includes("webhook") ? [new SubscriptionSink({ store: store.webhooks, runtime, added })] : []),
   ];
 }
 
 function otlpSinks({ otlp: address, events }: Config, version: string, log: Logger): EventSink[] {
   if (address === null || !events.includes("otlp")) return [];
   return [new OtlpSink({ address, resource: resourceOf(version, null), log })];
-}
-
-/** Sink that tells subscriptions of events. @param added called when there are new deliveries */
-export function subscriptionSinks(
-  { events }: Config,
-  { webhooks: store }: Pick<Store, "webhooks">,
-  runtime: Runtime,
-  added: () => void,
-): EventSink[] {
-  return events.includes("webhook") ? [new SubscriptionSink({ store, runtime, added })] : [];
 }
 
 function clickHouseSinks({ clickhouse, events }: Config, runtime: Runtime): EventSink[] {
@@ -84,7 +114,7 @@ function kafkaSinks(config: Config, store: Pick<Store, "queries">, runtime: Runt
 }
 
 /** Sender of webhooks for the shards that a node owns. */
-export function webhookSender(
+function webhookSender(
   { config, runtime, log }: { config: Config; runtime: Runtime; log: Logger },
   { webhooks: store }: Pick<Store, "webhooks">,
   owned: WebhookSenderDependencies["owned"],
