@@ -14,6 +14,7 @@ const SECRETS: Readonly<Record<string, string>> = {
   MAINSPRING_CLUSTER_SECRET: "the-secret-of-a-cluster",
   MAINSPRING_CLUSTER_SECRET_ALSO: "another-secret-of-a-cluster",
   MAINSPRING_WEBHOOK_SECRET: WEBHOOK_SECRET,
+  MAINSPRING_WEBHOOK_SECRET_ALSO: WEBHOOK_SECRET.replace("whsec_", "whsec_YW5k"),
 };
 /** Settings whose values must not be shown. */
 const NAME_OF_SECRET = /KEY|SECRET|PASSWORD|TOKEN/;

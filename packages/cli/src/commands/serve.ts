@@ -19,11 +19,15 @@ Configured by the environment, or by the same keys in the JSON file that MAINSPR
   MAINSPRING_STREAMS_MAX=1000        event streams that clients may have open
   MAINSPRING_POOLS_MAX=10000         pools that jobs may be submitted to within an hour
   MAINSPRING_RETENTION_DAYS=30       how long final executions are kept
-  MAINSPRING_EVENTS                  api: keeps the events of executions and jobs for GET /v1/events; kafka: brings them there; webhook: to subscriptions
+  MAINSPRING_EVENTS                  where events of executions and jobs go: api, kafka, clickhouse, webhook and otlp, with commas
   MAINSPRING_EVENTS_KEEP_MIN=60      how many minutes back it keeps them
-  MAINSPRING_EVENTS_MAX_MB=4096      space for events that wait for Kafka while it is down
+  MAINSPRING_EVENTS_MAX_MB=4096      space for events that wait for a receiver that is down
   MAINSPRING_KAFKA                   the brokers, as kafka://host:9092,host:9092
   MAINSPRING_KAFKA_TOPIC_PREFIX=ms.  how the names of topics begin
+  MAINSPRING_CLICKHOUSE              the database, as http://user:password@host:8123/database
+  MAINSPRING_OTLP                    the receiver of OpenTelemetry for spans and metrics, as http://collector:4318
+  MAINSPRING_OTLP_HEADERS            headers for it, as authorization=Bearer%20secret
+  MAINSPRING_OTLP_METRICS_SEC=60     seconds between two exports of the metrics to it; 0: none
   MAINSPRING_BUILTIN_WORKER=on       whether it runs the handlers echo, sleep and http by itself
   MAINSPRING_HTTP_ALLOW_PRIVATE      networks that http may reach beyond the internet, as 127.0.0.0/8
   MAINSPRING_WEBHOOK_SECRET          whsec_ and base64: signs webhooks, and what http sends, by Standard Webhooks

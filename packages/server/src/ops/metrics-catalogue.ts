@@ -167,10 +167,7 @@ export const FIGURES = {
   event_rows_dropped_total: counter([], "Rows of events that were removed for MAINSPRING_EVENTS_MAX_MB", {
     alert: "it grows: a sink was down for too long; its gaps name what it lacks",
   }),
-  webhook_tries_total: counter(["outcome"], "Tries of deliveries of webhooks by this node, by their outcome", {
-    alert:
-      "`FAILED` grows: a receiver was down for days; the log names the webhook, and a replay sends its deliveries again",
-  }),
+  webhook_tries_total: counter(["outcome"], "Tries of deliveries of webhooks by this node, by their outcome"),
   webhooks_disabled_total: counter([], "Webhooks that this node disabled because nothing was delivered for days", {
     alert: "it grows: `GET /v1/webhooks` names the webhook and the reason; its deliveries wait until it is enabled",
   }),

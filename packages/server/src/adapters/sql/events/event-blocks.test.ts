@@ -32,7 +32,7 @@ const event = fc.record(
       step: orNull(text),
       jobVersion: fc.nat(),
     },
-    traceparent: orNull(text),
+    ...{ session: orNull(text), traceparent: orNull(text) },
   },
   { noNullPrototype: true },
 ) as fc.Arbitrary<LifecycleEvent>;
