@@ -64,7 +64,8 @@ export const RotatedSecretBody = named("RotatedSecret", {
 export type RotatedSecretBody = Static<typeof RotatedSecretBody>;
 
 /** Body of POST /v1/webhooks/{webhookId}/disable. */
-export const WebhookDisabling = Type.Object(
+export const WebhookDisabling = named(
+  "WebhookDisabling",
   { reason: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: "for the list" })) },
   closed,
 );
