@@ -262,9 +262,11 @@ export const DASHBOARDS: readonly DashboardPlan[] = [
       {
         title: "Reach",
         about:
-          "Nodes that take no part in the work, and nodes without a link in both directions. Both are 0 in health.",
+          "Nodes that take no part in the work, nodes without a link in both directions, and nodes that drain: 0 in health. Each node has a connection to every other one.",
         unit: "short",
         queries: [
+          [sum(gauge("mainspring_draining")), "draining"],
+          [`min(${gauge("mainspring_mesh_connections")})`, "connections of a node, at least"],
           [sum(gauge("mainspring_cut_off")), "cut off"],
           [sum(gauge("mainspring_unreached_nodes")), "unreached"],
         ],
