@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { Client, TerminalError, task, Worker } from "@mainspring/sdk";
 import { ServerProcess } from "../packages/cli/test/testing/server-process.ts";
@@ -51,14 +51,15 @@ async function startPrometheus(
   targets: readonly string[],
   folder: string,
 ): Promise<{ url: string; end(): Promise<void> }> {
-  await promtool();
+  // The package of Debian has both programs.
+  const program = join(dirname(await promtool()), "prometheus");
   const config = {
     global: { scrape_interval: SCRAPE },
     scrape_configs: [{ job_name: "mainspring", static_configs: [{ targets, labels: { cluster: "test" } }] }],
   };
   await writeFile(join(folder, "prometheus.yml"), JSON.stringify(config));
   const args = [`--config.file=${join(folder, "prometheus.yml")}`, `--storage.tsdb.path=${join(folder, "data")}`];
-  const child = spawn("prometheus", [...args, "--web.listen-address=127.0.0.1:0"], {
+  const child = spawn(program, [...args, "--web.listen-address=127.0.0.1:0"], {
     stdio: ["ignore", "ignore", "pipe"],
   });
   for await (const line of createInterface({ input: child.stderr })) {

@@ -1,4 +1,4 @@
-import type { DashboardPlan, PanelPlan } from "./panels.ts";
+import type { DashboardPlan, PanelPlan } from "./plan.ts";
 
 /** Version of Grafana's model of dashboards: that of Grafana 10.4, which newer ones read. */
 const SCHEMA_VERSION = 39;
