@@ -7,7 +7,7 @@ import { startOtelCollector } from "../../../tools/services/start-otel-collector
 import { type OtlpReceiver, startOtlpReceiver } from "../../../tools/services/start-otlp-receiver.ts";
 import { startPostgres, type TestPostgres } from "../../../tools/services/start-postgres.ts";
 import { type ReceivedSpan, spansIn } from "./adapters/otlp/received.fixture.ts";
-import { DEFAULT_TENANT, shardKey, shardOf } from "./domain/ids.ts";
+import { DEFAULT_TENANT, SHARD_COUNT, shardKey, shardOf } from "./domain/ids.ts";
 import { startLocalNode } from "./node.fixture.ts";
 import type { RunningNode } from "./node.ts";
 import { Hold } from "./workflow-tasks.fixture.ts";
@@ -67,7 +67,12 @@ describe("traces, with two servers on PostgreSQL and a receiver of OpenTelemetry
     doomed = new Client({ url: await httpUrlOf(other), apiKey });
     worker = new Worker({ url: node.grpcAddress, apiKey, slots: 10, tasks: [note, hold], warn: () => undefined });
     await worker.start();
-    await until(async () => new Set(await owners()).size === 2);
+    await until(async () => (await shares()).every((count) => count === SHARD_COUNT / 2));
+    // The server chooses a shard of its own for a job once it knows that it owns the shard.
+    await until(async () => {
+      const { jobId } = await doomed.submit({ target: { handler: "note" }, payload: "probe" });
+      return (await ownerOf(jobId)) === "OTHER";
+    });
   });
   after(async () => {
     if (other?.exitCode === null) other.kill("SIGKILL");
@@ -76,7 +81,19 @@ describe("traces, with two servers on PostgreSQL and a receiver of OpenTelemetry
     await receiver?.stop();
     await postgres?.stop();
   });
-  const owners = async () => (await client.cluster.status()).shards.map(({ nodeId }) => nodeId);
+  /** Numbers of shards of the owners. */
+  const shares = async () => {
+    const owned = Map.groupBy((await client.cluster.status()).shards, ({ nodeId }) => nodeId);
+    return [...owned.values()].map(({ length }) => length);
+  };
+  /** Which of the two servers owns a job's shard. */
+  const ownerOf = async (jobId: string): Promise<"THIS" | "OTHER"> => {
+    const { shards, nodes } = await client.cluster.status();
+    const owner = shards.find(({ shard }) => shard === shardOf(shardKey(DEFAULT_TENANT, null, jobId)));
+    const survivor = nodes.find(({ address }) => address === node.grpcAddress);
+    assert.ok(owner !== undefined && survivor !== undefined);
+    return owner.nodeId === survivor.nodeId ? "THIS" : "OTHER";
+  };
   const spansOf = async (traceId: string): Promise<ReceivedSpan[]> =>
     spansIn(await receiver.traces()).filter((span) => span.traceId === traceId);
   /** Spans of a trace once it has all of these names. Repeats of a span are left out, after a look at their ids. */
@@ -110,11 +127,7 @@ describe("traces, with two servers on PostgreSQL and a receiver of OpenTelemetry
     const handle = await outer.submit(doomed, undefined, { traceparent: `00-${TRACE}-${SUBMITTER}-01` });
     await begun;
     const { jobId } = await client.workflows.get(handle.workflowId);
-    const { shards, nodes } = await client.cluster.status();
-    const owner = shards.find(({ shard }) => shard === shardOf(shardKey(DEFAULT_TENANT, null, String(jobId))));
-    const survivor = nodes.find(({ address }) => address === node.grpcAddress);
-    assert.ok(owner !== undefined && survivor !== undefined);
-    assert.notEqual(owner.nodeId, survivor.nodeId, "the run belongs to the server that is killed");
+    assert.equal(await ownerOf(String(jobId)), "OTHER", "the run belongs to the server that is killed");
     const gone = once(other, "exit");
     other.kill("SIGKILL");
     await gone;
