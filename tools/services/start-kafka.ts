@@ -2,12 +2,12 @@ import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { rmSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { promisify } from "node:util";
 import { Admin } from "@platformatic/kafka";
+import { freePort } from "./free-port.ts";
 import { kafkaJars } from "./kafka-jars.ts";
 
 const run = promisify(execFile);
@@ -112,17 +112,6 @@ async function clusterIdAt(broker: string): Promise<string | null> {
   } finally {
     await admin.close().catch(() => undefined);
   }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
-    });
-  });
 }
 
 function settingsOf(folder: string, port: number, controllerPort: number): string {

@@ -2,12 +2,11 @@ import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { copyFile, mkdtemp, readFile, writeFile } from "node:fs/promises";
-import type { AddressInfo } from "node:net";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
+import { freePort } from "./free-port.ts";
 import { DOWNLOADS, installOnce } from "./install-once.ts";
 import { type OtlpReceiver, receiverIn } from "./start-otlp-receiver.ts";
 
@@ -62,15 +61,6 @@ async function isReady(child: ChildProcess): Promise<boolean> {
     return true;
   }
   return false;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 function configOf(port: number, folder: string): string {

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
 import { Client, type ClusterNode as NodeStatus } from "@mainspring/sdk";
+import { freePort } from "../../../tools/services/free-port.ts";
 import { type ClusterNode, TestCluster } from "./testing/cluster.ts";
 import { mainspring } from "./testing/command.ts";
-import { freePort, TestLink } from "./testing/link.ts";
+import { TestLink } from "./testing/link.ts";
 
 const JOBS = 192;
 const KEY = "key-of-this-cluster-for-tests";

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { promisify } from "node:util";
 import { Client, task, Worker } from "@mainspring/sdk";
+import { freePort } from "../../../tools/services/free-port.ts";
 import type { LongCommand } from "./testing/command.ts";
-import { freePort } from "./testing/link.ts";
 import { serveOn } from "./testing/server.ts";
 
 const run = promisify(execFile);

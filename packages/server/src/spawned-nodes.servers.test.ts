@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { appendFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -16,6 +15,7 @@ import {
   type WorkflowNode,
   type WorkflowRequest,
 } from "@mainspring/sdk";
+import { freePort } from "../../../tools/services/free-port.ts";
 import { startPostgres, type TestPostgres } from "../../../tools/services/start-postgres.ts";
 import { Hold } from "./workflow-tasks.fixture.ts";
 
@@ -77,15 +77,6 @@ const ORDER: [string, string][] = [
   ...heldBy("list", ADDS).map((one): [string, string] => [one, "done"]),
 ];
 const NAMES = [...new Set(ORDER.flat())].sort();
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, "close");
-  return port;
-}
 
 const until = async (isSo: () => boolean | Promise<boolean>) => {
   while (!(await isSo())) await new Promise((resolve) => setImmediate(resolve));

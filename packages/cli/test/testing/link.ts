@@ -54,13 +54,3 @@ export class TestLink {
     this.#server.close();
   }
 }
-
-/** A port on which no program listens at the moment. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
-}

@@ -1,10 +1,11 @@
 import { WORD_CHARS_MAX } from "@mainspring/contract/limits";
 import type { WorkerMessage } from "@mainspring/proto";
 import type { Logger } from "pino";
+import { cleanText } from "../domain/clean-text.ts";
 import type { EpochMs, WorkerId } from "../domain/ids.ts";
 import type { LogLine, Progress } from "../ports/messages.ts";
 import { LOG_LINE_MAX_CHARS } from "./limits.ts";
-import { cleanText, tokenOf } from "./translate.ts";
+import { tokenOf } from "./translate.ts";
 
 /** Output of a handler without its number, which the output relay assigns. */
 export type UnnumberedOutput = Omit<Progress, "seq"> | Omit<LogLine, "seq">;

@@ -11,6 +11,7 @@ import {
   type Held as WireHeld,
   type Token as WireToken,
 } from "@mainspring/proto";
+import { cleanText } from "../domain/clean-text.ts";
 import type { ExecutionError } from "../domain/execution.ts";
 import { type Epoch, type EpochMs, SHARD_COUNT, type ShardId, type WorkerId } from "../domain/ids.ts";
 import type { RetryAdvice } from "../domain/retry.ts";
@@ -207,11 +208,6 @@ function errorOf({ name, message, stack }: WireError): ExecutionError {
     message: cleanText(message, ERROR_MESSAGE_MAX_CHARS),
   };
   return stack === "" ? cut : { ...cut, stack: cleanText(stack, ERROR_STACK_MAX_CHARS) };
-}
-
-/** Cuts a text and replaces what no store accepts: NUL, and half of a surrogate pair that the cut has left. */
-export function cleanText(text: string, maxChars: number): string {
-  return text.slice(0, maxChars).replaceAll("\u0000", "\ufffd").toWellFormed();
 }
 
 function adviceOf(report: Finished): RetryAdvice {

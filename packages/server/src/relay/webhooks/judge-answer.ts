@@ -1,3 +1,4 @@
+import { cleanText } from "../../domain/clean-text.ts";
 import type { EpochMs } from "../../domain/ids.ts";
 import { nextTryAt } from "../../domain/webhook.ts";
 import type { DeliveryResult, DueDelivery } from "../../ports/store-webhooks.ts";
@@ -35,11 +36,6 @@ function failed(
 ): DeliveryResult {
   const isGone = status === GONE;
   const nextAt = isGone ? null : nextTryAt(delivery.tries + 1, now, random, notBefore);
-  const error = storable(reason).slice(0, ERROR_CHARS_MAX);
+  const error = cleanText(reason, ERROR_CHARS_MAX);
   return { delivery, state: nextAt === null ? "FAILED" : "PENDING", nextAt, status, error, isGone };
-}
-
-/** Text without characters that no store keeps. */
-function storable(text: string): string {
-  return text.replaceAll("\u0000", "\ufffd").toWellFormed();
 }

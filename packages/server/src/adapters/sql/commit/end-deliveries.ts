@@ -1,8 +1,9 @@
 import type { ShardId } from "../../../domain/ids.ts";
 import type { EndDelivery } from "../../../domain/webhook.ts";
 import type { ShardCommit } from "../../../ports/store.ts";
-import { int2s, texts, uuids } from "../connection/arrays.ts";
+import { uuids } from "../connection/arrays.ts";
 import { DELIVERY_STATE_CODES, STATE_CODES } from "../connection/codes.ts";
+import { newDeliveryValues } from "../webhooks/webhook-rows.ts";
 import { AFTER_TOLD } from "./told-events.ts";
 
 /** Part of the commit statement for ends of executions with `onFinish`; see commit-statement.ts. */
@@ -34,15 +35,7 @@ export function isDelivering({ deliveries }: ShardCommit): boolean {
 export function deliveredValues(batch: readonly ShardCommit[]): unknown[] {
   const all: (EndDelivery & { shard: ShardId })[] = [];
   for (const { shard, deliveries = [] } of batch) for (const own of deliveries) all.push({ ...own, shard });
-  return [
-    uuids(all, (d) => d.id),
-    uuids(all, (d) => d.webhook),
-    texts(all, (d) => d.event.tenant),
-    int2s(all, (d) => d.shard),
-    texts(all, (d) => d.url),
-    texts(all, (d) => JSON.stringify(d.event)),
-    uuids(all, (d) => d.event.executionId),
-  ];
+  return [...newDeliveryValues(all), uuids(all, (d) => d.event.executionId)];
 }
 
 /** Approximate bytes that a commit adds with its deliveries. */

@@ -85,6 +85,7 @@ export const triggerOf: (code: number) => Trigger = decoder("trigger", TRIGGER_C
 export const stepKindOf: (code: number) => StepKind = decoder("kind of step", STEP_KIND_CODES);
 export const stepsMarkOf: (code: number) => StepsMark = decoder("mark of steps", STEPS_MARK_CODES);
 export const commandKindOf: (code: number) => Command["kind"] = decoder("command", COMMAND_CODES);
+export const deliveryStateOf: (code: number) => DeliveryState = decoder("state of a delivery", DELIVERY_STATE_CODES);
 export const planStateOf: (code: number) => PlanState = decoder("state of a plan", PLAN_STATE_CODES);
 export const skipReasonOf: (code: number) => SkipReason = decoder("reason", SKIP_REASON_CODES);
 export const runModeOf: (code: number) => RunMode = decoder("mode of a run", RUN_MODE_CODES);

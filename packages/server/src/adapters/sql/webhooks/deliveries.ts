@@ -1,7 +1,6 @@
-import { DELIVERY_STATES } from "@mainspring/contract/enums";
 import type { EpochMs } from "../../../domain/ids.ts";
 import type { LifecycleEvent } from "../../../domain/lifecycle-event.ts";
-import { type DeliveryState, originOf } from "../../../domain/webhook.ts";
+import { originOf } from "../../../domain/webhook.ts";
 import {
   type Delivery,
   type DeliveryQuery,
@@ -17,10 +16,10 @@ import {
   type Webhook,
 } from "../../../ports/store-webhooks.ts";
 import { bools, int2s, int4s, int8s, texts, uuids } from "../connection/arrays.ts";
-import { DELIVERY_STATE_CODES } from "../connection/codes.ts";
+import { DELIVERY_STATE_CODES, deliveryStateOf } from "../connection/codes.ts";
 import type { Connections, Row, Statement } from "../connection/connections.ts";
 import { ofShards, shardMask } from "../connection/shard-mask.ts";
-import { WEBHOOK_COLUMNS, webhookFrom } from "./webhook-rows.ts";
+import { newDeliveryValues, WEBHOOK_COLUMNS, webhookFrom } from "./webhook-rows.ts";
 
 const { PENDING, FAILED } = DELIVERY_STATE_CODES;
 const NIL = "00000000-0000-0000-0000-000000000000";
@@ -97,15 +96,7 @@ export function deliveries(db: Connections): Deliveries {
     readDue: (asked) => readDue(db, asked),
     settle: (results, now, disableAfterMs) => settle(db, results, now, disableAfterMs),
     addDeliveries: async (added, now) => {
-      const values = [
-        uuids(added, (d) => d.id),
-        uuids(added, (d) => d.webhook),
-        texts(added, (d) => d.event.tenant),
-        int2s(added, (d) => d.shard),
-        texts(added, (d) => d.url),
-        texts(added, (d) => JSON.stringify(d.event)),
-        now,
-      ];
+      const values = [...newDeliveryValues(added), now];
       await db.run("query", { name: "add_deliveries", text: ADD, values });
     },
     deliveries: async (tenant, id, { state, before, limit }: DeliveryQuery) => {
@@ -212,11 +203,7 @@ type DeliveryRow = [
 
 function deliveryFrom(row: Row): Delivery {
   const [id, webhook, url, event, code, tries, nextAt, createdAt, triedAt, status, error] = row as DeliveryRow;
-  const state = stateOf(code);
+  const state = deliveryStateOf(code);
   const times = { nextAt, createdAt, triedAt };
   return { id, webhook, url, event: JSON.parse(event) as LifecycleEvent, state, tries, ...times, status, error };
-}
-
-function stateOf(code: number): DeliveryState {
-  return DELIVERY_STATES.find((state) => DELIVERY_STATE_CODES[state] === code) ?? "FAILED";
 }

@@ -1,4 +1,7 @@
+import type { ShardId } from "../../../domain/ids.ts";
+import type { NewDelivery } from "../../../domain/webhook.ts";
 import type { Webhook, WebhookFilter } from "../../../ports/store-webhooks.ts";
+import { int2s, texts, uuids } from "../connection/arrays.ts";
 import type { Row } from "../connection/connections.ts";
 
 /** Columns of a webhook in the table `webhooks w`, without its secrets. */
@@ -23,4 +26,16 @@ export function webhookFrom(row: Row): Webhook {
   const kind = filter === null ? "ON_FINISH" : "SUBSCRIPTION";
   const disabled = { disabledAt, disabledReason };
   return { id, tenant, kind, url, filter, createdAt, failingSince, lastError, lastDeliveredAt, ...disabled };
+}
+
+/** Values of the columns id, webhook, tenant, shard, url and event of deliveries to be written, as arrays. */
+export function newDeliveryValues(added: readonly (NewDelivery & { shard: ShardId })[]): unknown[] {
+  return [
+    uuids(added, (d) => d.id),
+    uuids(added, (d) => d.webhook),
+    texts(added, (d) => d.event.tenant),
+    int2s(added, (d) => d.shard),
+    texts(added, (d) => d.url),
+    texts(added, (d) => JSON.stringify(d.event)),
+  ];
 }
