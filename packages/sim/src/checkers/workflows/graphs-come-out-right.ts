@@ -13,6 +13,7 @@ import { addedRows, isChildRun, isOver, isRun } from "../recurring/ledger.ts";
 import { blanks, type Mode, type NodeRow } from "./graph-oracle.ts";
 import { MapAccount } from "./map-account.ts";
 import { heldBy, PartAccount, type SpawnedNode } from "./part-account.ts";
+import { UntoldEnds } from "./untold-ends.ts";
 
 /** Time for reads, commits and messages that follow from the end of a node, in milliseconds. */
 const BOUND_MS = 30_000;
@@ -88,6 +89,7 @@ export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, qui
     if (graph === undefined) return;
     runs.set(row.id, newAccount(graph, row, mode, paused));
   };
+  const untold = new UntoldEnds((run) => runs.get(run)?.maps);
   /** Rows of retries that are not open yet. */
   const waiting = new Map<string, RunRow>();
   const keep = (row: RunRow) => {
@@ -118,6 +120,7 @@ export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, qui
       if (event.kind === "WENT_BACK") {
         runs.clear();
         waiting.clear();
+        untold.clear();
         const runsById = new Map(event.runs.map((run) => [run.run, run]));
         for (const row of parentsFirst(event.rows)) {
           const { mode = "RUNNING", paused = false } = runsById.get(row.id) ?? {};
@@ -138,7 +141,7 @@ export function graphsComeOutRight(graphs: () => ReadonlyMap<string, Graph>, qui
         for (const { before, after } of event.applied) {
           if (isRun(after) && after.queue === "OPEN" && graphOf(after)) opened(event, before, after);
         }
-        committed(event, runs, put);
+        committed(event, runs, untold, put);
       }
       for (const row of addedRows(event)) created(event, row, runs, put);
     },
@@ -244,6 +247,7 @@ function judgeKept({ graph, row, rows }: RunAccount): void {
 function committed(
   event: Extract<StoreEvent, { kind: "COMMITTED" }>,
   runs: ReadonlyMap<string, RunAccount>,
+  untold: UntoldEnds,
   put: (row: ExecutionRow) => void,
 ): void {
   const { asked, applied, outcome } = event;
@@ -259,17 +263,33 @@ function committed(
     if (outcome !== undefined) account.outcome = outcome.state;
   }
   judgeParts(event, runs);
+  untold.committed(event);
   for (const { after } of applied) {
     put(after);
     if (after.item !== null) runs.get(after.job.jobId)?.maps.put(after, event);
   }
-  for (const { run, mapCounts = [] } of asked.runs) if (!missed.has(run)) runs.get(run)?.maps.counted(mapCounts);
+  for (const { run, mapCounts = [] } of asked.runs) {
+    const account = missed.has(run) ? undefined : runs.get(run);
+    account?.maps.counted(mapCounts, (map) => wasReadyBeforeSource(account, map));
+  }
   for (const { after } of applied) {
     const run = runs.get(after.id);
     if (run === undefined) continue;
     run.row = after;
     if (isOver(after.state)) judgeEnd(run);
   }
+}
+
+/** Whether a map was READY before the node ended that it takes its items from. */
+function wasReadyBeforeSource(run: RunAccount, { name, map }: WorkflowNode): boolean {
+  const modes = run.changed?.modes ?? [run.mode];
+  return modes.some((mode) => {
+    const rows = run.maps.rowsIn(modeOf({ mode }));
+    const source = rows.get(map?.from ?? "");
+    if (source === undefined) return false;
+    rows.set(map?.from ?? "", { ...source, state: "RUNNING" });
+    return blanks(run.graph.nodes, rows, modeOf({ mode })).get(name) === "READY";
+  });
 }
 
 /** A node adds the nodes that its handler has named with the commit in which it succeeds, and with no other one. */

@@ -19,8 +19,10 @@ export class MapAccount {
   readonly #counts = new Map<number, number | Failure>();
   /** Executions of items by map. An item that a retry keeps has the execution of the earlier run. */
   readonly #items = new Map<number, Map<number, ExecutionRow>>();
-  /** Event in which an item last became DEAD, by map. */
+  /** Event in which the run's owner last learned of an item that is DEAD, by map. */
   readonly #deadIn = new Map<number, StoreEvent>();
+  /** Items that have ended in the shard of their key, until the run's owner completes the command that says so. */
+  readonly #untold = new Set<string>();
 
   constructor(run: OfRun) {
     this.#run = run;
@@ -50,13 +52,21 @@ export class MapAccount {
     }
   }
 
-  /** Takes over the counts that a commit writes. @throws {Violation} a new count is wrong */
-  counted(counts: MapCounts): void {
+  /**
+   * Takes over the counts that a commit writes.
+   * @param couldCountBefore whether a map was READY before the node ended that it takes its items from
+   * @throws {Violation} a new count is wrong
+   */
+  counted(counts: MapCounts, couldCountBefore: (node: WorkflowNode) => boolean): void {
     for (const { node, items } of counts) {
       if (this.#counts.has(node)) continue;
       const expected = this.#expected(node);
       const seen = typeof items === "number" ? items : items.reason;
-      if (seen !== expected) throw new Violation(`the map ${node} has ${seen} items instead of ${expected}`);
+      const map = this.#run.graph.nodes[node];
+      // The owner may count before it learns of an end in another shard. A node that has not ended stands for null.
+      const isEarly = seen === "ITEMS_NOT_AN_ARRAY" && map !== undefined && couldCountBefore(map);
+      if (seen !== expected && !isEarly)
+        throw new Violation(`the map ${node} has ${seen} items instead of ${expected}`);
       this.#counts.set(node, items);
     }
   }
@@ -67,7 +77,19 @@ export class MapAccount {
     if (node === null || item === null) return;
     const items = this.#items.get(node) ?? new Map<number, ExecutionRow>();
     this.#items.set(node, items.set(item, row));
-    if (state === "DEAD" && event !== null) this.#deadIn.set(node, event);
+    if (state === "DEAD" && event !== null && !this.#untold.has(row.id)) this.#deadIn.set(node, event);
+  }
+
+  /** Notes that the owner of the run does not know yet that an item has ended. */
+  endedElsewhere(id: string): void {
+    this.#untold.add(id);
+  }
+
+  /** Notes that the owner of the run has learned of the end of an item. */
+  told(id: string, event: StoreEvent): void {
+    if (!this.#untold.delete(id)) return;
+    const row = [...this.all()].find((item) => item.id === id);
+    if (row !== undefined) this.put(row, event);
   }
 
   /** Row of an item. */
@@ -92,7 +114,7 @@ export class MapAccount {
     if (typeof count !== "number" || item >= count)
       throw new Violation(`${id} is the item ${item} of the map ${node} with ${JSON.stringify(count)} items`);
     if (this.#items.get(node)?.has(item) === true) throw new Violation(`the item ${id} was created twice`);
-    const states = modes.map((mode) => this.stateOf(node, mode));
+    const states = modes.map((mode) => this.stateOf(node, mode, this.#untold));
     // The owner may create an item and learn of a failure in one commit, in any order. It cancels the item then.
     if (!states.includes("RUNNING") && this.#deadIn.get(node) !== event)
       throw new Violation(`the item ${id} was created, and its map is ${states}`);
@@ -111,15 +133,20 @@ export class MapAccount {
     return rows;
   }
 
-  /** State of a map by its items; RUNNING: it has not ended. */
-  stateOf(node: number, mode: Mode): string {
+  /**
+   * State of a map by its items; RUNNING: it has not ended.
+   * @param untold items that count as RUNNING; default: none
+   */
+  stateOf(node: number, mode: Mode, untold: ReadonlySet<string> = new Set()): string {
     const { nodes, onFailure } = this.#run.graph;
     const size = this.#counts.get(node);
     if (size === undefined) return "BLOCKED";
     if (typeof size !== "number") return "DEAD";
     const { name = "", map } = nodes[node] ?? {};
     const tolerate = map?.tolerate ?? 0;
-    const states = [...(this.#items.get(node)?.values() ?? [])].map(({ state }) => state);
+    const states = [...(this.#items.get(node)?.values() ?? [])].map(({ id, state }) =>
+      untold.has(id) ? "RUNNING" : state,
+    );
     const number = (wanted: string) => states.filter((state) => state === wanted).length;
     const failed = number("DEAD");
     const isComplete = states.length === size;
