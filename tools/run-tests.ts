@@ -1,7 +1,7 @@
 import { globSync, statfsSync } from "node:fs";
 import { getCompileCacheDir } from "node:module";
 import { availableParallelism } from "node:os";
-import { dirname } from "node:path";
+import { dirname, relative } from "node:path";
 import { run } from "node:test";
 import { spec } from "node:test/reporters";
 
@@ -32,6 +32,8 @@ const isServers = (path: string) => path.endsWith(".servers.test.ts");
 const isCrash = (path: string) => path.endsWith(".crash.test.ts");
 const isHostile = (path: string) => path.endsWith(".hostile.test.ts");
 const MINUTE_MS = 60_000;
+/** Number of files that the run names with their durations. */
+const SLOWEST = 12;
 const MEMORY = "/dev/shm";
 /** Required memory in bytes: several times the size of the stores of two files. */
 const MEMORY_MIN_BYTES = 6 * 1024 ** 3;
@@ -81,14 +83,17 @@ if (kind.inMemory && hasMemoryFolder()) process.env["TMPDIR"] ??= MEMORY;
 const execArgv = [`--test-timeout=${kind.testLimitMs}`];
 const stream = run({ files, concurrency: kind.concurrency, execArgv });
 endHangingFiles(stream, kind.fileLimitMs);
-stream.on("test:summary", ({ file, counts, success }) => {
+const durations: { file: string; durationMs: number }[] = [];
+stream.on("test:summary", ({ file, counts, success, duration_ms: durationMs }) => {
   // A summary arrives for each file, and one for all files.
-  if (file !== undefined) return;
+  if (file !== undefined) return void durations.push({ file, durationMs });
   if (!success) process.exitCode = 1;
   const leftOut = counts.skipped + counts.todo;
   if (process.env["CI"] && leftOut > 0) fail(`${leftOut} tests were left out, which CI does not accept`);
 });
-stream.compose(spec).pipe(process.stdout);
+const report = stream.compose(spec);
+report.pipe(process.stdout);
+report.on("end", sayWhichAreSlow);
 
 function testFiles(wanted: Kind, within: string[]): string[] {
   const all = globSync(["packages/**/*.test.ts", "tools/**/*.test.ts", "examples/**/*.test.ts"], {
@@ -96,6 +101,13 @@ function testFiles(wanted: Kind, within: string[]): string[] {
   });
   const asked = (path: string) => within.length === 0 || within.some((part) => path.includes(part));
   return all.filter((path) => wanted.belongs(path) && asked(path)).sort();
+}
+
+/** Names the files that take longest, because they decide how long the run takes. */
+function sayWhichAreSlow(): void {
+  const slowest = durations.sort((a, b) => b.durationMs - a.durationMs).slice(0, SLOWEST);
+  const lines = slowest.map(({ file, durationMs }) => `${(durationMs / 1_000).toFixed(1)} s  ${relative(".", file)}`);
+  process.stdout.write(["slowest files:", ...lines, ""].join("\n  "));
 }
 
 function hasMemoryFolder(): boolean {
