@@ -2,10 +2,10 @@ import type { ServerResponse } from "node:http";
 import type { Runtime, Timer } from "../../ports/runtime.ts";
 
 /**
- * Interval of comments on a silent stream, in milliseconds. Proxies and browsers give up on a silent answer after about
- * a minute, and a failed write shows that the client has vanished.
+ * Interval of comments on a silent stream, in milliseconds. Most proxies give up on a silent answer after a minute, and
+ * some after 30 seconds. A failed write shows that the client has vanished.
  */
-const KEEP_ALIVE_MS = 15_000;
+const KEEP_ALIVE_MS = 25_000;
 /**
  * Largest number of unread bytes of a client. Above it, the server closes the stream, and the client can continue after
  * its last event.
