@@ -70,6 +70,14 @@ export function eventId(event: LifecycleEvent): string {
   return kind === "JobSkipped" ? `${jobId}/${scheduledAt}/${kind}` : `${jobId}/v${jobVersion}/${kind}`;
 }
 
+/** Attribute `source` of CloudEvents. */
+export const EVENT_SOURCE = "/mainspring";
+
+/** Attribute `subject` of CloudEvents: the execution, the job of an event about a job, or the worker of an event about a worker. */
+export function eventSubject({ executionId, jobId, workerId }: LifecycleEvent): string {
+  return executionId ?? jobId ?? workerId ?? "";
+}
+
 /** Kinds of the events that tell the end of an execution. */
 export const END_KINDS: Readonly<Record<FinalState, EventKind>> = {
   SUCCEEDED: "JobCompleted",

@@ -8,7 +8,7 @@ export interface KafkaMessage {
   topic: string;
   partition: number;
   key: string;
-  value: string;
+  value: Buffer;
   headers: Record<string, string>;
 }
 
@@ -57,9 +57,10 @@ export async function openKafkaLink(address: KafkaAddress, clientId: string, run
     ...(address.sasl !== null && { sasl: { ...address.sasl } }),
   };
   const admin = new client.Admin(options);
-  const producer = new client.Producer<string, string, string, string>({
+  const producer = new client.Producer<string, Buffer, string, string>({
     ...options,
-    ...{ serializers: client.stringSerializers, idempotent: true, acks: client.ProduceAcks.ALL },
+    serializers: { ...client.stringSerializers, value: (value) => value },
+    ...{ idempotent: true, acks: client.ProduceAcks.ALL },
   });
   const has: HasError = (error, property, value) => client.findErrorBy(error as Error, property, value) !== null;
   const explained = (error: unknown) => explain(error, address, has);
@@ -80,7 +81,7 @@ function explain(error: unknown, { brokers }: KafkaAddress, has: HasError): Sink
 
 interface ClientParts {
   admin: Admin;
-  producer: Producer<string, string, string, string>;
+  producer: Producer<string, Buffer, string, string>;
   has: HasError;
   bounded: <T>(call: () => Promise<T>) => Promise<T>;
 }

@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import { type LifecycleEvent, NO_EVENT_FIELDS } from "../../domain/lifecycle-event.ts";
 import { SinkRefused, SinkUnavailable } from "../../ports/event-sink.ts";
 import type { EventRow } from "../../ports/store-events.ts";
+import { jsonEncoding } from "./json-encoding.ts";
 import type { KafkaLink, KafkaMessage } from "./kafka-link.ts";
 import { LETTER_PAYLOAD_MAX } from "./kafka-messages.ts";
 import { KafkaSink } from "./kafka-sink.ts";
@@ -58,7 +59,7 @@ describe("the sink kafka", () => {
   const sinkOf = (kafka: MemoryKafka, payload: Uint8Array | null = null) =>
     new KafkaSink({
       ...{ link: kafka.link, prefix: "p-" },
-      encode: ({ kind }) => ({ type: kind, data: { a: 1 } }),
+      encoding: jsonEncoding(({ kind }) => ({ type: kind, data: { a: 1 } })),
       details: async (_, id) => ({ payload, error: { name: "E", message: id } }),
     });
 
@@ -78,8 +79,12 @@ describe("the sink kafka", () => {
     assert.deepEqual(kafka.sent, [
       [
         {
-          ...{ topic: "p-job-events", partition: 3, key: "63", value: '{"type":"JobStarted","data":{"a":1}}' },
-          headers: { id: "x/1/JobStarted", kind: "JobStarted", tenant: "t", shard: "63", epoch: "5", seq: "9" },
+          ...{ topic: "p-job-events", partition: 3, key: "63" },
+          value: Buffer.from('{"type":"JobStarted","data":{"a":1}}'),
+          headers: {
+            ...{ id: "x/1/JobStarted", kind: "JobStarted", tenant: "t", shard: "63", epoch: "5", seq: "9" },
+            "content-type": "application/cloudevents+json",
+          },
         },
       ],
     ]);
@@ -91,7 +96,7 @@ describe("the sink kafka", () => {
     const kafka = new MemoryKafka();
     await sinkOf(kafka, Buffer.from('{"n":12345678901234567890}')).deliver([row(1, event("JobDeadLettered", "x"))]);
     assert.deepEqual(
-      kafka.sent.flat().map(({ topic, value }) => [topic, value]),
+      kafka.sent.flat().map(({ topic, value }) => [topic, String(value)]),
       [
         ["p-job-events", '{"type":"JobDeadLettered","data":{"a":1}}'],
         [
@@ -102,7 +107,7 @@ describe("the sink kafka", () => {
     );
     const large = new MemoryKafka();
     await sinkOf(large, Buffer.alloc(LETTER_PAYLOAD_MAX + 1, "1")).deliver([row(1, event("JobDeadLettered", "x"))]);
-    const { data } = JSON.parse(large.sent.flat()[1]?.value ?? "");
+    const { data } = JSON.parse(String(large.sent.flat()[1]?.value));
     assert.deepEqual([data.payload, data.payloadBytes], [null, LETTER_PAYLOAD_MAX + 1]);
   });
 
@@ -111,7 +116,7 @@ describe("the sink kafka", () => {
     await sinkOf(kafka).deliver([{ ...row(7), droppedAfter: { epoch: 4, seq: 2 } }]);
     const [message] = kafka.sent.flat();
     assert.equal(message?.headers.kind, "EventsDropped");
-    const { id, type, data } = JSON.parse(message?.value ?? "");
+    const { id, type, data } = JSON.parse(String(message?.value));
     assert.deepEqual([id, type], ["shard-7/5-9/EventsDropped", "EventsDropped"]);
     assert.deepEqual(data, { shard: 7, after: { epoch: 4, seq: 2 }, last: { epoch: 5, seq: 9 } });
   });
