@@ -7,13 +7,13 @@ import { fileURLToPath } from "node:url";
 import { toJson } from "@bufbuild/protobuf";
 import { EVENT_KINDS } from "@mainspring/contract/enums";
 import { JobEventSchema, readJobEvent } from "@mainspring/proto/events";
-import { Consumer, stringDeserializers } from "@platformatic/kafka";
 import { pythonWith } from "../../../../../tools/services/python-packages.ts";
 import { startKafka, type TestKafka } from "../../../../../tools/services/start-kafka.ts";
 import { AT, eventOf } from "../../api/events/events.fixture.ts";
 import type { EventRow } from "../../ports/store-events.ts";
 import { systemRuntime } from "../system/system-runtime.ts";
 import { openKafkaLink } from "./kafka-link.ts";
+import { readMessages } from "./kafka-reader.fixture.ts";
 import { KafkaSink } from "./kafka-sink.ts";
 import { protobufEncoding } from "./protobuf-encoding.ts";
 
@@ -30,29 +30,6 @@ const ROWS: EventRow[] = [
   })),
   { shard: 7, epoch: 5, seq: 90, events: [], droppedAfter: { epoch: 4, seq: 2 ** 40 } },
 ];
-
-interface Read {
-  value: Buffer;
-  headers: Record<string, string>;
-}
-
-/** Reads a topic from its beginning until it has shown this number of messages. */
-async function readTopic(broker: string, topic: string, count: number): Promise<Read[]> {
-  const consumer = new Consumer({
-    ...{ clientId: "test", groupId: topic, bootstrapBrokers: [broker], maxWaitTime: 500 },
-    deserializers: { ...stringDeserializers, value: (value) => value ?? Buffer.alloc(0) },
-  });
-  try {
-    const found: Read[] = [];
-    const stream = await consumer.consume({ topics: [topic], mode: "earliest", autocommit: false });
-    for await (const { value, headers } of stream) {
-      if (found.push({ value, headers: Object.fromEntries(headers) }) === count) break;
-    }
-    return found;
-  } finally {
-    await consumer.close(true);
-  }
-}
 
 /** Events and ends as Python reads them, with the classes of protoc and the example. */
 async function inPython(values: readonly Buffer[]): Promise<{ events: object[]; ends: string[][] }> {
@@ -83,8 +60,8 @@ describe("events in Protobuf in a real Kafka", () => {
     await sink.open();
     await sink.deliver(ROWS);
     await sink.close();
-    const events = await readTopic(kafka.broker, "pb.job-events", ROWS.length);
-    const letters = await readTopic(kafka.broker, "pb.dead-letters", 1);
+    const events = await readMessages(kafka.broker, "pb.job-events", ROWS.length);
+    const letters = await readMessages(kafka.broker, "pb.dead-letters", 1);
     const all = [...events, ...letters];
     const read = all.map(({ value }) => readJobEvent(value));
     assert.deepEqual(

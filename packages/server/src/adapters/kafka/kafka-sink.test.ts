@@ -13,6 +13,7 @@ class MemoryKafka {
   readonly topics = new Map<string, number>();
   readonly sent: KafkaMessage[][] = [];
   opened = 0;
+  prepared = 0;
   closed = 0;
   /** Error of the next send or creation. */
   error: Error | null = null;
@@ -25,6 +26,7 @@ class MemoryKafka {
         this.#fail();
         this.topics.set(topic, partitions);
       },
+      prepare: async () => void this.prepared++,
       send: async (messages) => {
         this.#fail();
         this.sent.push([...messages]);
@@ -89,7 +91,7 @@ describe("the sink kafka", () => {
       ],
     ]);
     await sink.close();
-    assert.deepEqual([kafka.opened, kafka.closed], [1, 1]);
+    assert.deepEqual([kafka.opened, kafka.prepared, kafka.closed], [1, 1, 1]);
   });
 
   it("sends dead letters with payload and error, the payload as it was submitted", async () => {

@@ -78,6 +78,7 @@ export class KafkaSink implements EventSink {
       const missing = topics.filter((topic) => !before.has(topic));
       for (const topic of missing) await link.create(topic, PARTITIONS);
       const counts = missing.length === 0 ? before : await link.partitions(topics);
+      await link.prepare();
       const [events, letters] = topics.map((topic) => new Target(topic, countOf(counts, topic)));
       if (events === undefined || letters === undefined || this.#isClosed)
         throw new SinkUnavailable("the sink is closed");
