@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-/** A listener with TLS and login, beside the plain one. Who logs in has only the rights of access control lists. */
+/** A listener with TLS and login, beside the plain one. A user has only the rights of access control lists. */
 export interface SecureListener {
   /** Passwords by users, for PLAIN and for SCRAM-SHA-256. */
   users: Readonly<Record<string, string>>;
