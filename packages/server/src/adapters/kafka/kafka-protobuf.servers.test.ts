@@ -13,7 +13,7 @@ import { AT, eventOf } from "../../api/events/events.fixture.ts";
 import type { EventRow } from "../../ports/store-events.ts";
 import { systemRuntime } from "../system/system-runtime.ts";
 import { openKafkaLink } from "./kafka-link.ts";
-import { readMessages } from "./kafka-reader.fixture.ts";
+import { readMessages, whenAvailable } from "./kafka-reader.fixture.ts";
 import { KafkaSink } from "./kafka-sink.ts";
 import { protobufEncoding } from "./protobuf-encoding.ts";
 
@@ -57,7 +57,7 @@ describe("events in Protobuf in a real Kafka", () => {
       ...{ prefix: "pb.", encoding: protobufEncoding },
       details: async () => ({ payload: Buffer.from(PAYLOAD), error: ERROR }),
     });
-    await sink.open();
+    await whenAvailable(() => sink.open());
     await sink.deliver(ROWS);
     await sink.close();
     const events = await readMessages(kafka.broker, "pb.job-events", ROWS.length);

@@ -1,4 +1,18 @@
 import { Consumer, stringDeserializers } from "@platformatic/kafka";
+import { SinkUnavailable } from "../../ports/event-sink.ts";
+
+const TRIES_MAX = 500;
+
+/** Repeats a call while the sink is not available, as its relay does: a broker shows a new topic only after a moment. */
+export async function whenAvailable(call: () => Promise<void>): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await call();
+    } catch (error) {
+      if (!(error instanceof SinkUnavailable) || tries === TRIES_MAX) throw error;
+    }
+  }
+}
 
 /** Reads a topic from its beginning until it has shown this number of messages. @param broker host:port without TLS and login */
 export async function readMessages(broker: string, topic: string, count: number) {

@@ -17,7 +17,7 @@ import { kafkaAddress } from "../../ports/kafka-address.ts";
 import { systemRuntime } from "../system/system-runtime.ts";
 import { jsonEncoding } from "./json-encoding.ts";
 import { openKafkaLink } from "./kafka-link.ts";
-import { readMessages } from "./kafka-reader.fixture.ts";
+import { readMessages, whenAvailable } from "./kafka-reader.fixture.ts";
 import { KafkaSink } from "./kafka-sink.ts";
 
 const PASSWORD = "right:pass@word";
@@ -117,6 +117,7 @@ describe("a Kafka with TLS, logins and rights", () => {
       await allow("WRITE");
       for (const sasl of ["PLAIN", "SCRAM-SHA-256"]) {
         const sink = sinkBy(sasl);
+        await whenAvailable(() => sink.open());
         await sink.deliver([ROW]);
         await sink.close();
       }
