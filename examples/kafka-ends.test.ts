@@ -8,7 +8,7 @@ const FOLDER = fileURLToPath(new URL(".", import.meta.url));
 
 /** Runs `ends` of kafka_ends.py on events from its standard input, without a client of Kafka. */
 const SCRIPT = `import json, sys; sys.path.insert(0, ${JSON.stringify(FOLDER)}); from kafka_ends import ends
-print(json.dumps(list(ends(json.dumps(event).encode() for event in json.loads(sys.argv[1])))))`;
+print(json.dumps(list(ends(("", json.dumps(event).encode()) for event in json.loads(sys.argv[1])))))`;
 
 test("the example in Python gives each end once", async () => {
   const event = (id: string, type: string) => ({ id, type, data: { executionId: id.split("/")[0], handler: "echo" } });

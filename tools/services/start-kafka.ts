@@ -9,6 +9,7 @@ import { promisify } from "node:util";
 import { Admin } from "@platformatic/kafka";
 import { freePort } from "./free-port.ts";
 import { kafkaJars } from "./kafka-jars.ts";
+import { makeCertificates, type SecureListener, scramUsers, securitySettings } from "./kafka-security.ts";
 
 const run = promisify(execFile);
 
@@ -18,6 +19,8 @@ export interface TestKafka {
   readonly url: string;
   /** host:port */
   readonly broker: string;
+  /** Listener with TLS and login; null: there is none. */
+  readonly secure: { broker: string; ca: string } | null;
   /** Kills the broker as a power cut would. The data stays. */
   kill(): Promise<void>;
   /** Starts a killed broker again, at the same address and with its data. Resolves when it answers. */
@@ -34,16 +37,20 @@ const START_MAX_MS = 180_000;
 const running = new Map<ChildProcess, string>();
 
 /** Starts a broker that listens on the loopback address only. It ends with this process at the latest. */
-export async function startKafka(): Promise<TestKafka> {
+export async function startKafka(options: { secure?: SecureListener } = {}): Promise<TestKafka> {
   const jars = join(await kafkaJars(), "*");
   const folder = await mkdtemp(join(tmpdir(), "kafka-"));
   const clusterId = randomBytes(16).toString("base64url");
-  const [port, controllerPort] = [await freePort(), await freePort()];
+  const ports = { plain: await freePort(), controller: await freePort(), secure: options.secure && (await freePort()) };
+  const security = options.secure ? securitySettings(folder, options.secure) : {};
   const settings = join(folder, "server.properties");
-  await writeFile(settings, settingsOf(folder, port, controllerPort));
+  await writeFile(settings, settingsOf(folder, ports, security));
+  const ca = options.secure ? await makeCertificates(folder) : "";
+  const users = options.secure ? scramUsers(options.secure) : [];
   const java = (...args: string[]) => [...JAVA, "-cp", jars, ...args];
-  await run("java", java("kafka.tools.StorageTool", "format", "-t", clusterId, "-c", settings));
-  const broker = `127.0.0.1:${port}`;
+  await run("java", java("kafka.tools.StorageTool", "format", "-t", clusterId, "-c", settings, ...users));
+  const broker = `127.0.0.1:${ports.plain}`;
+  const secure = ports.secure === undefined ? null : { broker: `127.0.0.1:${ports.secure}`, ca };
   const start = () => started(java("kafka.Kafka", settings), { folder, broker, clusterId });
   let child: ChildProcess | null = await start();
   const kill = async () => {
@@ -51,7 +58,7 @@ export async function startKafka(): Promise<TestKafka> {
     child = null;
   };
   return {
-    ...{ url: `kafka://${broker}`, broker, kill },
+    ...{ url: `kafka://${broker}`, broker, secure, kill },
     async restart() {
       await kill();
       child = await start();
@@ -114,15 +121,24 @@ async function clusterIdAt(broker: string): Promise<string | null> {
   }
 }
 
-function settingsOf(folder: string, port: number, controllerPort: number): string {
+interface Ports {
+  plain: number;
+  controller: number;
+  /** undefined: there is no such listener. */
+  secure: number | undefined;
+}
+
+function settingsOf(folder: string, ports: Ports, more: Readonly<Record<string, string>>): string {
+  const plain = `PLAINTEXT://127.0.0.1:${ports.plain}`;
+  const reachable = ports.secure === undefined ? plain : `${plain},SECURE://127.0.0.1:${ports.secure}`;
   const settings = {
     "process.roles": "broker,controller",
     "node.id": 1,
-    listeners: `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}`,
-    "advertised.listeners": `PLAINTEXT://127.0.0.1:${port}`,
-    "controller.quorum.voters": `1@127.0.0.1:${controllerPort}`,
+    listeners: `${reachable},CONTROLLER://127.0.0.1:${ports.controller}`,
+    "advertised.listeners": reachable,
+    "controller.quorum.voters": `1@127.0.0.1:${ports.controller}`,
     "controller.listener.names": "CONTROLLER",
-    "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+    "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SECURE:SASL_SSL",
     "inter.broker.listener.name": "PLAINTEXT",
     "log.dirs": join(folder, "data"),
     "auto.create.topics.enable": false,
@@ -136,6 +152,7 @@ function settingsOf(folder: string, port: number, controllerPort: number): strin
     // A broker that was killed must not wait long for the end of its former session.
     "broker.session.timeout.ms": 3_000,
     "broker.heartbeat.interval.ms": 500,
+    ...more,
   };
   return Object.entries(settings)
     .map(([name, value]) => `${name}=${value}\n`)

@@ -1,9 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { Client } from "@mainspring/sdk";
 import { endsFrom } from "../../../examples/kafka-ends.ts";
+import { startKafka } from "../../../tools/services/start-kafka.ts";
+import { startPostgres } from "../../../tools/services/start-postgres.ts";
 import { mainspring } from "./testing/command.ts";
 import { eventsRun } from "./testing/events-run.ts";
+import { readTopic } from "./testing/kafka-topic.ts";
 import { FREE } from "./testing/server.ts";
+import { ServerProcess } from "./testing/server-process.ts";
 
 const JOBS = 500;
 const DEAD = 25;
@@ -29,6 +34,24 @@ describe("events in Kafka and ClickHouse", () => {
 });
 
 describe("a server with events for Kafka", () => {
+  it("brings them in Protobuf where MAINSPRING_KAFKA_FORMAT says so, and the example reads them", async (t) => {
+    const [postgres, kafka] = await Promise.all([startPostgres({ version: 14 }), startKafka()]);
+    const events = { MAINSPRING_EVENTS: "kafka", MAINSPRING_KAFKA: kafka.url, MAINSPRING_KAFKA_FORMAT: "protobuf" };
+    const server = new ServerProcess({ MAINSPRING_STORE: postgres.url, ...events });
+    t.after(async () => {
+      await server.end("SIGTERM");
+      await Promise.all([postgres.stop(), kafka.stop()]);
+    });
+    await server.start();
+    const { executionId } = await new Client({ url: server.httpUrl }).submit({ target: { handler: "echo" } });
+    for await (const end of endsFrom(kafka.broker, "example")) {
+      assert.deepEqual(end, { executionId, kind: "JobCompleted", handler: "echo", reason: null });
+      break;
+    }
+    for await (const { headers } of readTopic(kafka.broker, "ms.job-events", 1))
+      assert.equal(headers["content-type"], "application/protobuf");
+  });
+
   it("does not start without the address of a broker", async () => {
     const { code, stderr } = await mainspring(["serve"], { env: { ...FREE, MAINSPRING_EVENTS: "kafka" } });
     assert.equal(code, 78);

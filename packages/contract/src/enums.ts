@@ -45,8 +45,8 @@ export const ATTEMPT_STATES = [
 export type AttemptState = (typeof ATTEMPT_STATES)[number];
 
 /**
- * Kinds of events. JobCreated to JobDeadLettered tell the life of an execution, and JobFailed the end of an attempt that is not
- * SUCCEEDED; JobReplaced and JobDeleted tell changes of a job, and StepRecorded the value of a durable step,
+ * Kinds of events. JobCreated to JobDeadLettered tell the life of an execution, JobFailed the end of an attempt that is not
+ * SUCCEEDED, and JobSuspended that of one that sleeps or waits for signals; JobReplaced and JobDeleted tell changes of a job, and StepRecorded the value of a durable step,
  * and WorkerRegistered and WorkerDead the sessions of workers.
  */
 export const EVENT_KINDS = [
@@ -54,6 +54,7 @@ export const EVENT_KINDS = [
   "JobAssigned",
   "JobStarted",
   "JobFailed",
+  "JobSuspended",
   "JobCompleted",
   "JobCancelled",
   "JobSkipped",

@@ -5,7 +5,7 @@ import { Count, Instant, InstantOrNull, named, oneOf, orNull, StringOrNull, Uuid
 
 export const EventKind = oneOf(
   EVENT_KINDS,
-  "JobCreated to JobDeadLettered tell the life of an execution; JobReplaced and JobDeleted tell changes of a job; StepRecorded tells the value of a durable step; WorkerRegistered and WorkerDead tell sessions of workers",
+  "JobCreated to JobDeadLettered tell the life of an execution, JobSuspended the end of an attempt that sleeps or waits for signals; JobReplaced and JobDeleted tell changes of a job; StepRecorded tells the value of a durable step; WorkerRegistered and WorkerDead tell sessions of workers",
   "EventKind",
 );
 

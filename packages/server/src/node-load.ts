@@ -29,6 +29,7 @@ export function loadOf({ gateway, store, membership, mesh, level }: Loaded): Rea
     draining: membership.isDraining ? 1 : 0,
     ...{ cutOff: reach.isCutOff ? 1 : 0, unreachedNodes: reach.unreached.length },
     ...{ meshConnections: connections, meshDropped: dropped, meshWaitingBytes: waitingBytes },
+    differingNodes: mesh?.differing ?? 0,
     workersConnected: gateway?.counters.workersConnected ?? 0,
     workersLost: gateway?.counters.workersLost ?? 0,
     workerStuckSlots: workers?.stuckSlots ?? new Map(),

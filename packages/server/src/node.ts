@@ -24,6 +24,7 @@ import { policiesOf } from "./handler-policies.ts";
 import { builtInTasks } from "./handlers/built-in-tasks.ts";
 import { Membership } from "./membership.ts";
 import { loadOf } from "./node-load.ts";
+import { alikeSettings } from "./ops/alike-settings.ts";
 import type { Config } from "./ops/config.ts";
 import { readiness } from "./ops/health.ts";
 import { Lifecycle } from "./ops/lifecycle.ts";
@@ -201,7 +202,7 @@ function openBus(
   const node = runtime.uuid();
   if (config.bus === "memory") return { bus: memoryBus(node, runtime), mesh: null };
   const shown = { apiKey: config.apiKey, secrets: secretsOf(config), isAuthorized: authorization(config) };
-  const mesh = new MeshBus({ node, level, ...shown, runtime, log });
+  const mesh = new MeshBus({ node, level, ...shown, alike: alikeSettings(config), runtime, log });
   return { bus: mesh, mesh };
 }
 

@@ -1,8 +1,10 @@
 import { randomBytes } from "node:crypto";
 import type { Logger } from "pino";
 import { ClickHouseSink } from "./adapters/clickhouse/clickhouse-sink.ts";
+import { jsonEncoding } from "./adapters/kafka/json-encoding.ts";
 import { openKafkaLink } from "./adapters/kafka/kafka-link.ts";
 import { KafkaSink } from "./adapters/kafka/kafka-sink.ts";
+import { protobufEncoding } from "./adapters/kafka/protobuf-encoding.ts";
 import { MetricsExporter } from "./adapters/otlp/metrics-exporter.ts";
 import { OtlpSink } from "./adapters/otlp/otlp-sink.ts";
 import { resourceOf } from "./adapters/otlp/resource.ts";
@@ -108,9 +110,8 @@ function kafkaSinks(config: Config, store: Pick<Store, "queries">, runtime: Runt
     const found = await store.queries.getExecution(tenant, executionId);
     return { payload: found?.payload ?? null, error: found?.error ?? null };
   };
-  return [
-    new KafkaSink({ link: () => openKafkaLink(kafka, "mainspring", runtime), prefix, encode: cloudEvent, details }),
-  ];
+  const encoding = config.kafkaFormat === "protobuf" ? protobufEncoding : jsonEncoding(cloudEvent);
+  return [new KafkaSink({ link: () => openKafkaLink(kafka, "mainspring", runtime), prefix, encoding, details })];
 }
 
 /** Sender of webhooks for the shards that a node owns. */

@@ -24,6 +24,7 @@ Configured by the environment, or by the same keys in the JSON file that MAINSPR
   MAINSPRING_EVENTS_MAX_MB=4096      space for events that wait for a receiver that is down
   MAINSPRING_KAFKA                   the brokers, as kafka://host:9092,host:9092
   MAINSPRING_KAFKA_TOPIC_PREFIX=ms.  how the names of topics begin
+  MAINSPRING_KAFKA_FORMAT=json       the format of messages: json or protobuf
   MAINSPRING_CLICKHOUSE              the database, as http://user:password@host:8123/database
   MAINSPRING_OTLP                    the receiver of OpenTelemetry for spans and metrics, as http://collector:4318
   MAINSPRING_OTLP_HEADERS            headers for it, as authorization=Bearer%20secret

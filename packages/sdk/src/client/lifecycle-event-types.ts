@@ -5,6 +5,7 @@ export const EVENT_KINDS = [
   "JobAssigned",
   "JobStarted",
   "JobFailed",
+  "JobSuspended",
   "JobCompleted",
   "JobCancelled",
   "JobSkipped",
@@ -15,7 +16,7 @@ export const EVENT_KINDS = [
   "WorkerRegistered",
   "WorkerDead",
 ] as const;
-/** Kinds of events. JobFailed tells the end of an attempt that did not succeed; the execution may run again. */
+/** Kinds of events. JobFailed tells the end of an attempt that did not succeed; the execution may run again. JobSuspended tells that of an attempt that sleeps or waits for signals. */
 export type EventKind = (typeof EVENT_KINDS)[number];
 
 /** A change in the life of an execution or a job, or of a worker's session, as a CloudEvent, and its position in the stream. */

@@ -70,6 +70,14 @@ export function eventId(event: LifecycleEvent): string {
   return kind === "JobSkipped" ? `${jobId}/${scheduledAt}/${kind}` : `${jobId}/v${jobVersion}/${kind}`;
 }
 
+/** Attribute `source` of CloudEvents. */
+export const EVENT_SOURCE = "/mainspring";
+
+/** Attribute `subject` of CloudEvents: the execution, the job of an event about a job, or the worker of an event about a worker. */
+export function eventSubject({ executionId, jobId, workerId }: LifecycleEvent): string {
+  return executionId ?? jobId ?? workerId ?? "";
+}
+
 /** Kinds of the events that tell the end of an execution. */
 export const END_KINDS: Readonly<Record<FinalState, EventKind>> = {
   SUCCEEDED: "JobCompleted",
@@ -85,9 +93,13 @@ export function tellsEnd(kind: EventKind): boolean {
   return ENDS.has(kind);
 }
 
-/** Whether a JobFailed tells the end of an attempt: it counts as failed or lost. After a RELEASED or SUSPENDED one, the execution goes on. */
-export function isFailure(state: AttemptState): boolean {
-  return state === "FAILED" || state === "TIMED_OUT" || state === "WORKER_LOST";
+/**
+ * Kind of the event that tells the end of an attempt.
+ * @returns null: none does. A RELEASED attempt has never run, and the end of the execution tells that of a SUCCEEDED or CANCELLED one
+ */
+export function attemptEndKind(state: AttemptState): "JobFailed" | "JobSuspended" | null {
+  if (state === "SUSPENDED") return "JobSuspended";
+  return state === "FAILED" || state === "TIMED_OUT" || state === "WORKER_LOST" ? "JobFailed" : null;
 }
 
 /** Fields that most events do not have, without those that every event has. */

@@ -81,6 +81,31 @@ describe("lifecycle events of a batch", () => {
     );
   });
 
+  it("tell each attempt that suspends, also where the execution is cancelled meanwhile", () => {
+    const waits = [{ name: "nap", delayMs: 60_000, signals: [], isRecorded: false }];
+    const suspended = (isCancelled: boolean) => {
+      const row = candidate();
+      const story = telling().hint(row).worker("w1");
+      const assign = only(story.commit().assigns);
+      const cancel = { id: "command-1", shard: row.shard, kind: "CANCEL", executionId: row.id } as const;
+      if (isCancelled) story.tell({ kind: "COMMANDS", commands: [cancel] });
+      return story.later(10).finish(assign, { state: "SUSPENDED", waits, startedAt: START }).commit();
+    };
+    const event = eventsOf(suspended(false)).at(-1) as LifecycleEvent;
+    assert.equal(eventId(event), `${event.executionId}/1/JobSuspended`);
+    const { at, state, reason, workerId, startedAt, finishedAt } = event;
+    assert.deepEqual([at, state, reason, workerId], [START + 10, "PENDING", null, "w1"]);
+    assert.deepEqual([startedAt, finishedAt], [START, START + 10]);
+    const [, end, last] = kindsOf(suspended(true));
+    assert.deepEqual(
+      [end?.slice(0, 2), last?.slice(0, 2)],
+      [
+        ["JobSuspended", "CANCELLED"],
+        ["JobCancelled", "CANCELLED"],
+      ],
+    );
+  });
+
   it("tell the end that is written in the place of one that the store refuses", () => {
     const row = candidate();
     const story = telling().hint(row).worker("w1");

@@ -1,6 +1,13 @@
 import type { Candidate, EndedAttempt, ExecutionError, FinalState, Trigger } from "../domain/execution.ts";
 import type { EpochMs, ExecutionId, JobId, ShardId, WorkerId } from "../domain/ids.ts";
-import { END_KINDS, eventFields, isFailure, type LifecycleEvent, NO_EVENT_FIELDS } from "../domain/lifecycle-event.ts";
+import {
+  attemptEndKind,
+  END_KINDS,
+  eventFields,
+  type LifecycleEvent,
+  NO_EVENT_FIELDS,
+  tellsEnd,
+} from "../domain/lifecycle-event.ts";
 import type { Skip } from "../domain/recurrence.ts";
 import { type EndDelivery, endDelivery } from "../domain/webhook.ts";
 import type { ReportedStep } from "../ports/step-messages.ts";
@@ -79,10 +86,11 @@ export function tellAttemptEnded(
   { workerId, state: end, startedAt, finishedAt, error }: EndedAttempt,
   next: LifecycleEvent["state"],
 ): void {
-  if (!state.events || !isFailure(end)) return;
+  const kind = attemptEndKind(end);
+  if (!state.events || kind === null) return;
   add(batch, row.shard, {
-    ...{ ...eventFields(row), kind: "JobFailed", at: finishedAt, workerId, state: next, reason: end },
-    ...{ startedAt, finishedAt, errorName: error?.name ?? null },
+    ...{ ...eventFields(row), kind, at: finishedAt, workerId, state: next },
+    ...{ reason: kind === "JobFailed" ? end : null, startedAt, finishedAt, errorName: error?.name ?? null },
   });
 }
 
@@ -160,8 +168,7 @@ export function withdrawSkips(draft: ShardDraft, job: JobId): void {
 export function retellAsDead(answered: ShardDraft | undefined, next: Batch, shard: ShardId, id: ExecutionId): void {
   for (const event of answered?.events ?? []) {
     if (event.executionId !== id || event.kind === "StepRecorded") continue;
-    const isEnd = event.finishedAt !== null && event.kind !== "JobFailed";
-    add(next, shard, isEnd ? { ...event, ...REFUSED_END } : event);
+    add(next, shard, tellsEnd(event.kind) ? { ...event, ...REFUSED_END } : event);
   }
   for (const { url, event } of answered?.deliveries ?? []) {
     if (event.executionId === id) deliver(next, shard, endDelivery({ url }, { ...event, ...REFUSED_END }));

@@ -20,9 +20,15 @@ interface Combined {
   MAINSPRING_OTLP: unknown;
 }
 
-/** Faults of values of the configuration that are valid alone but not together, for people. */
-export function combinationFaults(values: Combined): string[] {
-  return [...exposures(values), ...misfits(values), ...lonelySecrets(values), ...missingSystems(values)];
+/**
+ * Faults of values of the configuration that are valid alone but not together, for people.
+ * @param nodeVersion version of Node that runs, as 22.18.0
+ */
+export function combinationFaults(values: Combined, nodeVersion: string): string[] {
+  return [
+    ...[...exposures(values), ...misfits(values), ...lonelySecrets(values), ...missingSystems(values)],
+    ...oldNode(values, nodeVersion),
+  ];
 }
 
 /**
@@ -78,6 +84,14 @@ function missingSystems({ MAINSPRING_EVENTS: events, ...addresses }: Combined): 
   return forms
     .filter(([sink, name]) => events?.includes(sink) && addresses[name] === null)
     .map(([sink, name, form]) => `${name} must be set, as ${form}, where MAINSPRING_EVENTS has ${sink}`);
+}
+
+/** Fault of a Node that the client of Kafka does not run on: its package names 22.22 and 24.6. */
+function oldNode({ MAINSPRING_EVENTS: events }: Combined, nodeVersion: string): string[] {
+  const [major = 0, minor = 0] = nodeVersion.split(".").map(Number);
+  const isNew = major > 24 || (major === 24 && minor >= 6) || (major === 22 && minor >= 22);
+  if (isNew || !events?.includes("kafka")) return [];
+  return [`MAINSPRING_EVENTS must not have kafka with Node ${nodeVersion}: install Node 22.22, 24.6 or newer`];
 }
 
 /** Faults of secrets: a second value without a first one, and equal secrets. */

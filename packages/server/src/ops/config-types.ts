@@ -42,6 +42,8 @@ export interface Config {
   kafka: KafkaAddress | null;
   /** Beginning of the names of topics. */
   kafkaTopicPrefix: string;
+  /** Format of the values of messages. */
+  kafkaFormat: "json" | "protobuf";
   /** Database of the sink clickhouse; null: there is no such sink. */
   clickhouse: ClickHouseAddress | null;
   /** Secrets that sign the webhooks of ends, the newest first; empty: no job may have `onFinish`. */

@@ -46,6 +46,7 @@ describe("the configuration", () => {
       eventsMaxMb: 4_096,
       kafka: null,
       kafkaTopicPrefix: "ms.",
+      kafkaFormat: "json",
       clickhouse: null,
       webhookSecrets: [],
       webhookDisableDays: 3,
@@ -138,6 +139,19 @@ describe("the configuration", () => {
     const wrong = complaint({ MAINSPRING_EVENTS, MAINSPRING_KAFKA: "kafka://a", MAINSPRING_KAFKA_TOPIC_PREFIX: "a/b" });
     assert.match(wrong, /^MAINSPRING_KAFKA must be kafka:\/\/host:port/);
     assert.match(wrong, /MAINSPRING_KAFKA_TOPIC_PREFIX must be up to 100 letters/);
+    assert.equal(loadConfig({ MAINSPRING_KAFKA_FORMAT: "protobuf" }).kafkaFormat, "protobuf");
+    assert.match(complaint({ MAINSPRING_KAFKA_FORMAT: "avro" }), /^MAINSPRING_KAFKA_FORMAT must be json or protobuf/);
+  });
+
+  it("has no Kafka on a Node that its client does not run on", () => {
+    const kafka = { MAINSPRING_EVENTS: "api,kafka", MAINSPRING_KAFKA: "kafka://127.0.0.1:9092" };
+    for (const version of ["22.18.0", "22.21.9", "23.11.0", "24.5.0"]) {
+      const message = `MAINSPRING_EVENTS must not have kafka with Node ${version}: install Node 22.22, 24.6 or newer`;
+      assert.throws(() => loadConfig(kafka, version), { name: "ConfigError", message });
+      assert.deepEqual(loadConfig({ MAINSPRING_EVENTS: "api" }, version).events, ["api"]);
+    }
+    for (const version of ["22.22.0", "24.6.0", "25.0.0", "26.1.0"])
+      assert.deepEqual(loadConfig(kafka, version).events, ["api", "kafka"]);
   });
 
   it("comes from the file, and the environment wins", () => {

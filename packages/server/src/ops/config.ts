@@ -113,6 +113,11 @@ const KEYS = {
     "the brokers of Kafka, as kafka://host:9092,host:9092; user:password@ before the hosts logs in, and ?tls=on&sasl=SCRAM-SHA-512 says how",
   ),
   MAINSPRING_KAFKA_TOPIC_PREFIX: key(topicPrefix, "ms.", "how the names of topics begin"),
+  MAINSPRING_KAFKA_FORMAT: key(
+    choice("json", "protobuf"),
+    "json",
+    "the format of the values of messages, the same on all nodes: CloudEvents in JSON, or mainspring.events.v1.JobEvent in Protobuf with the attributes of CloudEvents as headers",
+  ),
   MAINSPRING_CLICKHOUSE: key(clickHouseDatabase, null, "the database in ClickHouse (24.3 or newer) that gets events"),
   MAINSPRING_OTLP: key(
     otlpBase,
@@ -229,11 +234,12 @@ type Texts = Readonly<Record<string, string | undefined>>;
 /**
  * The configuration from the environment and the JSON file that MAINSPRING_CONFIG names; the environment wins. An empty
  * variable counts as unset.
+ * @param nodeVersion version of Node that runs, as 22.18.0. Default: that of this process
  * @throws {ConfigError}
  */
-export function loadConfig(env: Texts): Config {
+export function loadConfig(env: Texts, nodeVersion = process.versions.node): Config {
   const { values, errors } = readKeys(env, KEY_NAMES);
-  errors.push(...combinationFaults(values as Values));
+  errors.push(...combinationFaults(values as Values, nodeVersion));
   if (errors.length > 0) throw new ConfigError(errors.join("\n"));
   return configOf(values as Values, unknownVariables(env));
 }
@@ -286,6 +292,7 @@ function configOf(values: Values, warnings: string[]): Config {
     eventsMaxMb: values.MAINSPRING_EVENTS_MAX_MB,
     kafka: values.MAINSPRING_KAFKA,
     kafkaTopicPrefix: values.MAINSPRING_KAFKA_TOPIC_PREFIX,
+    kafkaFormat: values.MAINSPRING_KAFKA_FORMAT,
     clickhouse: values.MAINSPRING_CLICKHOUSE,
     webhookSecrets: [values.MAINSPRING_WEBHOOK_SECRET, values.MAINSPRING_WEBHOOK_SECRET_ALSO].filter(
       (one) => one !== null,

@@ -157,6 +157,9 @@ export const FIGURES = {
     },
   ),
   mesh_waiting_bytes: gauge([], "Bytes that wait here to be sent to other nodes"),
+  differing_nodes: gauge([], "Living nodes with other settings of events than this one", {
+    alert: "it is above 0: a line of the log names the node and the settings, which must be the same on all nodes",
+  }),
   events_delivered_total: counter(["sink"], "Lifecycle events that this node brought to a sink, repeats included"),
   event_sink_lag_seconds: gauge(["sink"], "Age of the oldest event of this node's shards that the sink does not have", {
     alert: "it is above 60: the sink is down or too slow; the log names the cause",

@@ -62,6 +62,7 @@ const READINGS: Record<keyof Readings, NamesOf<"gauge" | "counter">> = {
   meshConnections: "mesh_connections",
   meshDropped: "mesh_messages_dropped_total",
   meshWaitingBytes: "mesh_waiting_bytes",
+  differingNodes: "differing_nodes",
   eventsDelivered: "events_delivered_total",
   eventGaps: "event_gaps_total",
   eventSinkLagSec: "event_sink_lag_seconds",

@@ -72,6 +72,8 @@ export interface Readings {
   meshConnections?: number;
   meshDropped?: number;
   meshWaitingBytes?: number;
+  /** Nodes whose settings differ from those of this node although they must be the same. */
+  differingNodes?: number;
   /** Figures of the relays of events, by the name of the sink: delivered events, gaps, and the age of the oldest event that it lacks. */
   eventsDelivered?: ByLabel;
   eventGaps?: ByLabel;

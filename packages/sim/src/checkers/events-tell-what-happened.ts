@@ -107,6 +107,7 @@ function expectedOf({ asked, applied, born, nodes, planned, recorded, outcome }:
     for (const end of ended) {
       if (end.startedAt !== null) expected.add(`${id}/${end.attempt}/JobStarted`);
       if (FAILURES.includes(end.state)) expected.add(`${id}/${end.attempt}/JobFailed`);
+      if (end.state === "SUSPENDED") expected.add(`${id}/${end.attempt}/JobSuspended`);
     }
     if (state === "RUNNING" && (queue === "OPEN" || attemptStartedAt !== null))
       expected.add(`${id}/${attempt}/JobStarted`);

@@ -152,6 +152,17 @@ export const eventMutants: readonly Mutant[] = [
     },
   },
   {
+    name: "the end of a suspended attempt is not told",
+    file: `${SERVER}/engine/events.ts`,
+    find: "if (!state.events || kind === null) return;",
+    replace: 'if (!state.events || kind !== "JobFailed") return;',
+    why: "no trace shows the time that workers spent before a sleep",
+    test: {
+      file: ENGINE_TEST,
+      name: "tell each attempt that suspends, also where the execution is cancelled meanwhile",
+    },
+  },
+  {
     name: "checkpoints are told as steps",
     file: `${SERVER}/engine/attempts/steps.ts`,
     find: 'if (isWritten && kind === "RESULT") tellRecorded',

@@ -64,6 +64,20 @@ describe("events of a past execution", () => {
     assert.equal(pastEvents(dead, { attempts, error: { name: "Oops" } }).at(-1)?.errorName, "Oops");
   });
 
+  it("have each attempt that was suspended", () => {
+    const attempts = (["SUSPENDED", "SUCCEEDED"] as const).map((state, i) => ({
+      ...{ attempt: i + 1, workerId: "w1", state, error: null },
+      ...{ startedAt: `${AT}${i * 2 + 2}Z`, finishedAt: `${AT}${i * 2 + 3}Z` },
+    }));
+    assert.deepEqual(told({ ...SUCCEEDED, attempt: 2 }, { attempts, error: null }), [
+      ["e/0/JobCreated", ms(0), "PENDING", null, 0, 0],
+      ["e/1/JobStarted", ms(2), "RUNNING", null, 0, 0],
+      ["e/1/JobSuspended", ms(3), "PENDING", null, 0, 0],
+      ["e/2/JobStarted", ms(4), "RUNNING", null, 0, 0],
+      ["e/2/JobCompleted", ms(5), "SUCCEEDED", null, 0, 0],
+    ]);
+  });
+
   it("have no attempt, if none ran, and name the run of a node", () => {
     const cancelled: PastExecution = { ...SUCCEEDED, state: "CANCELLED", attempt: 0, startedAt: null, trigger: "NODE" };
     assert.equal(needsDetail(cancelled), false);

@@ -1,6 +1,6 @@
 import type { AttemptState, ExecutionState, Trigger } from "@mainspring/contract/enums";
 import { isFinal } from "../../domain/execution.ts";
-import { END_KINDS, isFailure, type LifecycleEvent, NO_EVENT_FIELDS } from "../../domain/lifecycle-event.ts";
+import { attemptEndKind, END_KINDS, type LifecycleEvent, NO_EVENT_FIELDS } from "../../domain/lifecycle-event.ts";
 
 /** A final execution as the lists of the HTTP API show it. Instants are texts in ISO 8601. */
 export interface PastExecution {
@@ -81,10 +81,12 @@ function attemptEvents(past: PastExecution, of: PastAttempt, all: readonly PastA
   if (own.startedAt !== null) {
     events.push({ ...own, ...budgetsAfter(before), kind: "JobStarted", at: own.startedAt, state: "RUNNING" });
   }
-  if (isFailure(state)) {
+  const kind = attemptEndKind(state);
+  if (kind !== null) {
     const after = { ...budgetsAfter([...before, of]), state: isLast ? past.state : "PENDING" } as const;
-    const end = { at: ms(finishedAt), finishedAt: ms(finishedAt), reason: state, errorName: error?.name ?? null };
-    events.push({ ...own, ...after, ...end, kind: "JobFailed" });
+    const reason = kind === "JobFailed" ? state : null;
+    const end = { at: ms(finishedAt), finishedAt: ms(finishedAt), reason, errorName: error?.name ?? null };
+    events.push({ ...own, ...after, ...end, kind });
   }
   return events;
 }

@@ -8,7 +8,7 @@ export interface KafkaMessage {
   topic: string;
   partition: number;
   key: string;
-  value: string;
+  value: Buffer;
   headers: Record<string, string>;
 }
 
@@ -22,6 +22,8 @@ export interface KafkaLink {
   partitions(topics: readonly string[]): Promise<Map<string, number>>;
   /** Creates a topic with the replication of the cluster's defaults, unless it exists. */
   create(topic: string, partitions: number): Promise<void>;
+  /** Checks that the user may write, as far as that is possible without a message. */
+  prepare(): Promise<void>;
   /** Resolves when all in-sync replicas have the messages. */
   send(messages: readonly KafkaMessage[]): Promise<void>;
   /** Ends the connections at once. */
@@ -33,18 +35,33 @@ const CALL_MS = 20_000;
 const REQUEST_MS = 10_000;
 const CONNECT_MS = 5_000;
 
-/** Errors of the protocol that last until a person changes something, and what that is. */
+const AUTHORITY =
+  "set NODE_EXTRA_CA_CERTS to a file with the certificate of the authority that the brokers have theirs from";
+const SIZE = "let max.message.bytes of the topics be 1 MiB or more";
+
+/** Errors of the protocol, of TLS and of the client that last until a person changes something, and what that is. The first one counts. */
 const REFUSALS: Record<string, string> = {
-  TOPIC_AUTHORIZATION_FAILED: "give this user the rights Describe and Write on the topics",
-  CLUSTER_AUTHORIZATION_FAILED: "create the topics, or give this user the right Create",
+  TOPIC_AUTHORIZATION_FAILED:
+    "give the user of MAINSPRING_KAFKA the rights Describe and Write on the topics, and Create for missing ones",
+  CLUSTER_AUTHORIZATION_FAILED:
+    "give the user of MAINSPRING_KAFKA the right Write on the topics, and IdempotentWrite on brokers below 2.8",
   SASL_AUTHENTICATION_FAILED: "correct the user or the password in MAINSPRING_KAFKA",
   UNSUPPORTED_SASL_MECHANISM: "set another sasl in MAINSPRING_KAFKA",
-  MESSAGE_TOO_LARGE: "let max.message.bytes of the topics be 1 MiB or more",
-  RECORD_LIST_TOO_LARGE: "let max.message.bytes of the topics be 1 MiB or more",
+  MESSAGE_TOO_LARGE: SIZE,
+  RECORD_LIST_TOO_LARGE: SIZE,
   POLICY_VIOLATION: "create the topics yourself, as a policy of the brokers wants them",
   INVALID_REPLICATION_FACTOR:
     "create the topics yourself, or set default.replication.factor of the brokers to what they can do",
+  SELF_SIGNED_CERT_IN_CHAIN: AUTHORITY,
+  DEPTH_ZERO_SELF_SIGNED_CERT: AUTHORITY,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: AUTHORITY,
+  UNABLE_TO_GET_ISSUER_CERT: AUTHORITY,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: AUTHORITY,
+  CERT_HAS_EXPIRED: "renew the certificate of the brokers",
+  ERR_TLS_CERT_ALTNAME_INVALID: "name the brokers in MAINSPRING_KAFKA as their certificate does",
 };
+/** Text of the client's error where a broker ends a connection; brokers do so without a word where TLS or the login is not as they want it. */
+const CLOSED = "Connection closed";
 
 /** Opens a link. It connects with the first call. @throws {SinkRefused} the client does not run here */
 export async function openKafkaLink(address: KafkaAddress, clientId: string, runtime: Runtime): Promise<KafkaLink> {
@@ -57,31 +74,29 @@ export async function openKafkaLink(address: KafkaAddress, clientId: string, run
     ...(address.sasl !== null && { sasl: { ...address.sasl } }),
   };
   const admin = new client.Admin(options);
-  const producer = new client.Producer<string, string, string, string>({
+  const producer = new client.Producer<string, Buffer, string, string>({
     ...options,
-    ...{ serializers: client.stringSerializers, idempotent: true, acks: client.ProduceAcks.ALL },
+    serializers: { ...client.stringSerializers, value: (value) => value },
+    ...{ idempotent: true, acks: client.ProduceAcks.ALL },
   });
-  const has: HasError = (error, property, value) => client.findErrorBy(error as Error, property, value) !== null;
-  const explained = (error: unknown) => explain(error, address, has);
-  return new ClientLink({ admin, producer, has, bounded: (call) => bounded(call(), runtime, explained) });
+  const explained = (error: unknown) => explain(error, address);
+  return new ClientLink({ admin, producer, bounded: (call) => bounded(call(), runtime, explained) });
 }
 
-/** Whether an error, or one inside it, has this value: `apiId` is the name of an error of the protocol, `code` one of the client. */
-type HasError = (error: unknown, property: "apiId" | "code", value: string) => boolean;
-
-function explain(error: unknown, { brokers }: KafkaAddress, has: HasError): SinkRefused | SinkUnavailable {
-  const text = `Kafka at ${brokers.join(", ")}: ${textOf(error)}`;
-  const refusal = Object.keys(REFUSALS).find((apiId) => has(error, "apiId", apiId));
+function explain(error: unknown, { brokers }: KafkaAddress): SinkRefused | SinkUnavailable {
+  const inside = errorsIn(error);
+  const text = `Kafka at ${brokers.join(", ")}: ${textOf(inside)}`;
+  const names = namesOf(inside);
+  const refusal = Object.keys(REFUSALS).find((name) => names.has(name));
   if (refusal !== undefined) return new SinkRefused(`${text} (${refusal}): ${REFUSALS[refusal]}`, { cause: error });
-  if (has(error, "code", "PLT_KFK_AUTHENTICATION"))
-    return new SinkRefused(`${text}: correct the user, the password or sasl in MAINSPRING_KAFKA`, { cause: error });
-  return new SinkUnavailable(text, { cause: error });
+  const isClosed = inside.some(({ message }) => message === CLOSED);
+  const hint = isClosed ? "; if this lasts, compare tls, sasl and the user in MAINSPRING_KAFKA with the listener" : "";
+  return new SinkUnavailable(text + hint, { cause: error });
 }
 
 interface ClientParts {
   admin: Admin;
-  producer: Producer<string, string, string, string>;
-  has: HasError;
+  producer: Producer<string, Buffer, string, string>;
   bounded: <T>(call: () => Promise<T>) => Promise<T>;
 }
 
@@ -109,9 +124,13 @@ class ClientLink implements KafkaLink {
       try {
         await this.#client.admin.createTopics({ topics: [topic], partitions, replicas: -1 });
       } catch (error) {
-        if (!this.#client.has(error, "apiId", "TOPIC_ALREADY_EXISTS")) throw error;
+        if (!namesOf(errorsIn(error)).has("TOPIC_ALREADY_EXISTS")) throw error;
       }
     });
+  }
+
+  prepare(): Promise<void> {
+    return this.#client.bounded(async () => void (await this.#client.producer.initIdempotentProducer({})));
   }
 
   send(messages: readonly KafkaMessage[]): Promise<void> {
@@ -137,10 +156,18 @@ function bounded<T>(call: Promise<T>, runtime: Runtime, explained: (error: unkno
   });
 }
 
-/** Messages of an error and of those inside it. */
-function textOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
+/** An error and those inside it, the outermost first. The client's own search does not look into causes. */
+function errorsIn(error: unknown): Error[] {
+  if (!(error instanceof Error)) return [new Error(String(error))];
   const inner = error instanceof AggregateError ? error.errors : error.cause === undefined ? [] : [error.cause];
-  const texts = [error.message, ...inner.map(textOf)].filter((text) => text !== "");
-  return [...new Set(texts)].join(": ");
+  return [error, ...inner.flatMap(errorsIn)];
+}
+
+/** Names of errors: `apiId` is that of an error of the protocol, `code` one of the client, of TLS or of the system. */
+function namesOf(errors: readonly (Error & { apiId?: unknown; code?: unknown })[]): Set<unknown> {
+  return new Set(errors.flatMap(({ apiId, code }) => [apiId, code]));
+}
+
+function textOf(errors: readonly Error[]): string {
+  return [...new Set(errors.map(({ message }) => message).filter((text) => text !== ""))].join(": ");
 }

@@ -1,6 +1,7 @@
+import type { ExecutionError } from "../../domain/execution.ts";
 import type { ShardId } from "../../domain/ids.ts";
 import { eventId, type LifecycleEvent } from "../../domain/lifecycle-event.ts";
-import { BEFORE_ALL, type EventRow } from "../../ports/store-events.ts";
+import { BEFORE_ALL, type EventRef, type EventRow } from "../../ports/store-events.ts";
 import type { KafkaMessage } from "./kafka-link.ts";
 
 /** Bytes of a payload from which on a dead letter leaves it out: brokers take messages up to 1 MiB by default. */
@@ -12,11 +13,38 @@ const SEND_MAX = 512 * 1024;
 export interface DeadDetails {
   /** JSON text in UTF-8. */
   payload: Uint8Array | null;
-  error: { name: string; message: string } | null;
+  error: ExecutionError | null;
 }
 
-/** An event in the JSON format of CloudEvents, of which `data` is the last member. */
-export type Encode = (event: LifecycleEvent) => object;
+/** A value of a message, with the headers by which consumers recognise its format. */
+export interface Encoded {
+  value: Buffer;
+  headers: Record<string, string>;
+}
+
+/** Payload and error as a dead letter has them. */
+export interface Letter extends DeadDetails {
+  /** Size of the payload, also where it is left out. */
+  payloadBytes: number;
+}
+
+/** Rows of a shard that the store has removed before they were sent: those behind `after` up to and including `last`. */
+export interface Gap {
+  id: string;
+  shard: ShardId;
+  after: EventRef;
+  last: EventRef;
+}
+
+/** Format of the values of messages. */
+export interface Encoding {
+  /** @param letter null: the message is that of the topic of events */
+  event(event: LifecycleEvent, letter: Letter | null): Encoded;
+  gap(gap: Gap): Encoded;
+}
+
+/** Kind of the message that tells a gap. */
+export const GAP_KIND = "EventsDropped";
 
 /** Headers that every message of a row has. */
 function headersOf({ shard, epoch, seq }: EventRow): Record<string, string> {
@@ -24,36 +52,40 @@ function headersOf({ shard, epoch, seq }: EventRow): Record<string, string> {
 }
 
 /** Message of an event. @param to topic and its number of partitions */
-export function eventMessage(row: EventRow, event: LifecycleEvent, to: Target, encode: Encode): KafkaMessage {
+export function eventMessage(
+  row: EventRow,
+  event: LifecycleEvent,
+  to: Target,
+  encoding: Encoding,
+  letter: Letter | null = null,
+): KafkaMessage {
   const { kind, tenant } = event;
-  const headers = { id: eventId(event), kind, tenant, ...headersOf(row) };
-  return { ...to.place(row.shard), value: JSON.stringify(encode(event)), headers };
+  const { value, headers } = encoding.event(event, letter);
+  return {
+    ...to.place(row.shard),
+    value,
+    headers: { id: eventId(event), kind, tenant, ...headersOf(row), ...headers },
+  };
 }
 
-/** Message of a dead execution: its event, with `payload`, `payloadBytes` and `error` in `data`. */
+/** Message of a dead execution: its event, with payload and error. */
 export function letterMessage(
   row: EventRow,
   event: LifecycleEvent,
   { payload, error }: DeadDetails,
   to: Target,
-  encode: Encode,
+  encoding: Encoding,
 ): KafkaMessage {
-  const message = eventMessage(row, event, to, encode);
-  const isKept = payload !== null && payload.length <= LETTER_PAYLOAD_MAX;
-  const text = isKept ? Buffer.from(payload).toString() : "null";
-  const more = `"payload":${text},"payloadBytes":${payload?.length ?? 0},"error":${JSON.stringify(error)}`;
-  // The payload goes in as the text that was submitted, because JSON.parse would change large numbers.
-  return { ...message, value: `${message.value.slice(0, -2)},${more}}}` };
+  const kept = payload !== null && payload.length <= LETTER_PAYLOAD_MAX ? payload : null;
+  return eventMessage(row, event, to, encoding, { payload: kept, payloadBytes: payload?.length ?? 0, error });
 }
 
 /** Message that tells of rows which the store has removed before they were sent. */
-export function gapMessage(row: EventRow, to: Target): KafkaMessage {
+export function gapMessage(row: EventRow, to: Target, encoding: Encoding): KafkaMessage {
   const { shard, epoch, seq, droppedAfter: after = BEFORE_ALL } = row;
-  const id = `shard-${shard}/${epoch}-${seq}/EventsDropped`;
-  const data = { shard, after, last: { epoch, seq } };
-  const head = { specversion: "1.0", id, source: "/mainspring", type: "EventsDropped", subject: `shard-${shard}` };
-  const value = JSON.stringify({ ...head, datacontenttype: "application/json", data });
-  return { ...to.place(shard), value, headers: { id, kind: "EventsDropped", tenant: "", ...headersOf(row) } };
+  const id = `shard-${shard}/${epoch}-${seq}/${GAP_KIND}`;
+  const { value, headers } = encoding.gap({ id, shard, after, last: { epoch, seq } });
+  return { ...to.place(shard), value, headers: { id, kind: GAP_KIND, tenant: "", ...headersOf(row), ...headers } };
 }
 
 /** A topic whose partition and key come from the shard. */
@@ -76,8 +108,7 @@ export function portions(messages: readonly KafkaMessage[]): KafkaMessage[][] {
   const all: KafkaMessage[][] = [];
   let size = 0;
   for (const message of messages) {
-    // The headers are small; their allowance is generous.
-    const own = Buffer.byteLength(message.value) + 300;
+    const own = sizeOf(message);
     const last = all.at(-1);
     if (last === undefined || size + own > SEND_MAX) {
       all.push([message]);
@@ -88,4 +119,10 @@ export function portions(messages: readonly KafkaMessage[]): KafkaMessage[][] {
     }
   }
   return all;
+}
+
+/** Bytes of a message, with a generous allowance for lengths. */
+function sizeOf({ value, headers }: KafkaMessage): number {
+  const texts = Object.entries(headers).flat();
+  return texts.reduce((sum, text) => sum + Buffer.byteLength(text) + 2, value.length + 100);
 }

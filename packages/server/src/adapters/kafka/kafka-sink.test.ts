@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import { type LifecycleEvent, NO_EVENT_FIELDS } from "../../domain/lifecycle-event.ts";
 import { SinkRefused, SinkUnavailable } from "../../ports/event-sink.ts";
 import type { EventRow } from "../../ports/store-events.ts";
+import { jsonEncoding } from "./json-encoding.ts";
 import type { KafkaLink, KafkaMessage } from "./kafka-link.ts";
 import { LETTER_PAYLOAD_MAX } from "./kafka-messages.ts";
 import { KafkaSink } from "./kafka-sink.ts";
@@ -12,6 +13,7 @@ class MemoryKafka {
   readonly topics = new Map<string, number>();
   readonly sent: KafkaMessage[][] = [];
   opened = 0;
+  prepared = 0;
   closed = 0;
   /** Error of the next send or creation. */
   error: Error | null = null;
@@ -24,6 +26,7 @@ class MemoryKafka {
         this.#fail();
         this.topics.set(topic, partitions);
       },
+      prepare: async () => void this.prepared++,
       send: async (messages) => {
         this.#fail();
         this.sent.push([...messages]);
@@ -58,7 +61,7 @@ describe("the sink kafka", () => {
   const sinkOf = (kafka: MemoryKafka, payload: Uint8Array | null = null) =>
     new KafkaSink({
       ...{ link: kafka.link, prefix: "p-" },
-      encode: ({ kind }) => ({ type: kind, data: { a: 1 } }),
+      encoding: jsonEncoding(({ kind }) => ({ type: kind, data: { a: 1 } })),
       details: async (_, id) => ({ payload, error: { name: "E", message: id } }),
     });
 
@@ -78,20 +81,24 @@ describe("the sink kafka", () => {
     assert.deepEqual(kafka.sent, [
       [
         {
-          ...{ topic: "p-job-events", partition: 3, key: "63", value: '{"type":"JobStarted","data":{"a":1}}' },
-          headers: { id: "x/1/JobStarted", kind: "JobStarted", tenant: "t", shard: "63", epoch: "5", seq: "9" },
+          ...{ topic: "p-job-events", partition: 3, key: "63" },
+          value: Buffer.from('{"type":"JobStarted","data":{"a":1}}'),
+          headers: {
+            ...{ id: "x/1/JobStarted", kind: "JobStarted", tenant: "t", shard: "63", epoch: "5", seq: "9" },
+            "content-type": "application/cloudevents+json",
+          },
         },
       ],
     ]);
     await sink.close();
-    assert.deepEqual([kafka.opened, kafka.closed], [1, 1]);
+    assert.deepEqual([kafka.opened, kafka.prepared, kafka.closed], [1, 1, 1]);
   });
 
   it("sends dead letters with payload and error, the payload as it was submitted", async () => {
     const kafka = new MemoryKafka();
     await sinkOf(kafka, Buffer.from('{"n":12345678901234567890}')).deliver([row(1, event("JobDeadLettered", "x"))]);
     assert.deepEqual(
-      kafka.sent.flat().map(({ topic, value }) => [topic, value]),
+      kafka.sent.flat().map(({ topic, value }) => [topic, String(value)]),
       [
         ["p-job-events", '{"type":"JobDeadLettered","data":{"a":1}}'],
         [
@@ -102,7 +109,7 @@ describe("the sink kafka", () => {
     );
     const large = new MemoryKafka();
     await sinkOf(large, Buffer.alloc(LETTER_PAYLOAD_MAX + 1, "1")).deliver([row(1, event("JobDeadLettered", "x"))]);
-    const { data } = JSON.parse(large.sent.flat()[1]?.value ?? "");
+    const { data } = JSON.parse(String(large.sent.flat()[1]?.value));
     assert.deepEqual([data.payload, data.payloadBytes], [null, LETTER_PAYLOAD_MAX + 1]);
   });
 
@@ -111,7 +118,7 @@ describe("the sink kafka", () => {
     await sinkOf(kafka).deliver([{ ...row(7), droppedAfter: { epoch: 4, seq: 2 } }]);
     const [message] = kafka.sent.flat();
     assert.equal(message?.headers.kind, "EventsDropped");
-    const { id, type, data } = JSON.parse(message?.value ?? "");
+    const { id, type, data } = JSON.parse(String(message?.value));
     assert.deepEqual([id, type], ["shard-7/5-9/EventsDropped", "EventsDropped"]);
     assert.deepEqual(data, { shard: 7, after: { epoch: 4, seq: 2 }, last: { epoch: 5, seq: 9 } });
   });

@@ -4,7 +4,7 @@ import type { EventRow } from "../../ports/store-events.ts";
 import type { KafkaLink, KafkaMessage } from "./kafka-link.ts";
 import {
   type DeadDetails,
-  type Encode,
+  type Encoding,
   eventMessage,
   gapMessage,
   letterMessage,
@@ -20,7 +20,7 @@ export interface KafkaSinkOptions {
   link: () => Promise<KafkaLink>;
   /** Beginning of the names of the topics, such as `ms.`. */
   prefix: string;
-  encode: Encode;
+  encoding: Encoding;
   /** Reads payload and error of a dead execution. @throws {StoreUnavailable} */
   details: (tenant: string, executionId: string) => Promise<DeadDetails>;
 }
@@ -78,6 +78,7 @@ export class KafkaSink implements EventSink {
       const missing = topics.filter((topic) => !before.has(topic));
       for (const topic of missing) await link.create(topic, PARTITIONS);
       const counts = missing.length === 0 ? before : await link.partitions(topics);
+      await link.prepare();
       const [events, letters] = topics.map((topic) => new Target(topic, countOf(counts, topic)));
       if (events === undefined || letters === undefined || this.#isClosed)
         throw new SinkUnavailable("the sink is closed");
@@ -89,14 +90,14 @@ export class KafkaSink implements EventSink {
   }
 
   async #messages(rows: readonly EventRow[], { events, letters }: Opened): Promise<KafkaMessage[]> {
-    const { encode } = this.#options;
+    const { encoding } = this.#options;
     const messages: KafkaMessage[] = [];
     for (const row of rows) {
-      if (row.droppedAfter !== undefined) messages.push(gapMessage(row, events));
+      if (row.droppedAfter !== undefined) messages.push(gapMessage(row, events, encoding));
       for (const event of row.events) {
-        messages.push(eventMessage(row, event, events, encode));
+        messages.push(eventMessage(row, event, events, encoding));
         if (event.kind !== "JobDeadLettered") continue;
-        messages.push(letterMessage(row, event, await this.#details(event), letters, encode));
+        messages.push(letterMessage(row, event, await this.#details(event), letters, encoding));
       }
     }
     return messages;

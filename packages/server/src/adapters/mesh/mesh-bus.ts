@@ -5,6 +5,7 @@ import type { NodeProfile } from "../../ports/leases.ts";
 import { Mailboxes } from "../../ports/mailboxes.ts";
 import { atEndOfTurn, type Runtime } from "../../ports/runtime.ts";
 import { Turns } from "../../ports/turns.ts";
+import { AlikeSettings, type Settings } from "./alike-settings.ts";
 import { Door, type DoorDependencies } from "./door.ts";
 import { MeshServer } from "./mesh-service.ts";
 import type { Letter } from "./packet.ts";
@@ -14,6 +15,8 @@ import { reach } from "./reach.ts";
 export interface MeshDependencies extends DoorDependencies {
   /** Feature level of this node; the mesh refuses nodes that are more than one level away. */
   level: number;
+  /** Settings that must be the same on all nodes, without secrets; default: none. */
+  alike?: Settings;
   runtime: Runtime;
   log: Logger;
 }
@@ -25,6 +28,7 @@ export class MeshBus implements Bus {
   readonly service: MeshServer;
   readonly #deps: MeshDependencies;
   readonly #door: Door;
+  readonly #alike: AlikeSettings;
   readonly #mailboxes: Mailboxes;
   readonly #peers = new Map<Incarnation, Peer>();
   readonly #losses: Losses = { messages: 0 };
@@ -35,12 +39,14 @@ export class MeshBus implements Bus {
     this.#deps = deps;
     this.node = deps.node;
     this.#door = new Door(deps);
+    this.#alike = new AlikeSettings(deps.alike ?? {}, deps.log);
     const { node, level, runtime, log } = deps;
     this.#turns = new Turns(runtime);
     this.#mailboxes = new Mailboxes((run) => atEndOfTurn(runtime, run));
     this.service = new MeshServer({
       ...{ node, level, door: this.#door, runtime, log },
       turns: { small: new Turns(runtime), large: new Turns(runtime) },
+      welcomed: (from, alike) => this.#alike.hear(from, alike),
       receive: (from, letters) => {
         for (const { role, message } of letters) this.#mailboxes.put(from, role, message);
       },
@@ -74,7 +80,12 @@ export class MeshBus implements Bus {
    */
   reachesItself(address: string): Promise<string | null> {
     const { node, level, runtime } = this.#deps;
-    return reach({ from: node, to: node, level, address, door: this.#door }, runtime);
+    return reach({ from: node, to: node, level, address, door: this.#door, alike: this.#alike.own }, runtime);
+  }
+
+  /** Number of living nodes whose settings differ from those of this node although they must be the same. */
+  get differing(): number {
+    return this.#alike.differing;
   }
 
   /** Load of the connections to other nodes; `dropped` counts messages since the start. */
@@ -90,6 +101,7 @@ export class MeshBus implements Bus {
   /** Records the nodes that live now; the list is complete. Call this whenever the leases were read. */
   meet(nodes: readonly NodeProfile[]): void {
     if (this.#isClosed) return;
+    this.#alike.meet(nodes);
     this.#door.meet(nodes);
     const living = new Set(nodes.map(({ incarnation }) => incarnation));
     for (const [node, peer] of this.#peers) {
@@ -113,7 +125,7 @@ export class MeshBus implements Bus {
     if (peer === undefined) {
       const { incarnation: to, address } = profile;
       const { node: from, level, runtime, log } = this.#deps;
-      const link = { from, to, level, address, door: this.#door };
+      const link = { from, to, level, address, door: this.#door, alike: this.#alike.own };
       peer = new Peer({ link, losses: this.#losses, turns: this.#turns, runtime, log });
       this.#peers.set(to, peer);
     }

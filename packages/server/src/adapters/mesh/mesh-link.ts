@@ -16,6 +16,7 @@ import {
   MeshService,
 } from "@mainspring/proto";
 import type { Incarnation } from "../../domain/ids.ts";
+import type { Settings } from "./alike-settings.ts";
 import type { Door } from "./door.ts";
 import { PART_MAX_BYTES, UNSENT_MAX_BYTES } from "./limits.ts";
 import { isProven, proofsOf } from "./proofs.ts";
@@ -41,6 +42,8 @@ export interface LinkTo {
   /** Address of the peer, as host:port. */
   address: string;
   door: Door;
+  /** Settings of the sender that must be the same on all nodes. */
+  alike: Settings;
 }
 
 export interface LinkEvents {
@@ -67,7 +70,7 @@ export class MeshLink {
   #isOver = false;
 
   constructor(linkTo: LinkTo, events: LinkEvents) {
-    const { from, to, level, address, door } = linkTo;
+    const { from, to, level, address, door, alike } = linkTo;
     this.#to = linkTo;
     this.#events = events;
     this.#nonce = door.secrets.length > 0 ? door.nonce() : "";
@@ -82,7 +85,7 @@ export class MeshLink {
     this.#call.on("status", ({ code, details }: StatusObject) =>
       this.#end(this.#fault ?? (details || `gRPC status ${code}`)),
     );
-    const hello = { protocolVersion: MESH_PROTOCOL_VERSION, from, to, featureLevel: level, nonce: this.#nonce };
+    const hello = { protocolVersion: MESH_PROTOCOL_VERSION, from, to, featureLevel: level, nonce: this.#nonce, alike };
     this.#call.write(create(MeshMessageSchema, { hello }));
   }
 

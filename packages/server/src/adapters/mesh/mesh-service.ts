@@ -5,6 +5,7 @@ import type { Logger } from "pino";
 import type { Incarnation } from "../../domain/ids.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { Turns } from "../../ports/turns.ts";
+import type { Settings } from "./alike-settings.ts";
 import type { Door } from "./door.ts";
 import { GREETING_MAX_BYTES, GREETING_WITHIN_MS, GREETINGS_MAX, MESSAGE_MAX_FIELDS } from "./limits.ts";
 import { PATH } from "./mesh-link.ts";
@@ -24,6 +25,8 @@ export interface MeshServiceDependencies {
   log: Logger;
   /** Turns of the event loop for the packets of all nodes. */
   turns: { small: Turns; large: Turns };
+  /** Called when a node has proved its identity. @param alike its settings that must be the same on all nodes */
+  welcomed(from: Incarnation, alike: Settings): void;
   receive(from: Incarnation, letters: readonly Letter[]): void;
 }
 
@@ -110,8 +113,9 @@ class IncomingStream {
       ...{ node, level, door, authorization: call.metadata.get("authorization")[0]?.toString() },
       reply: (reply) => call.write(bytesOf(reply)),
       refuse: (code, details) => this.refuse(code, details),
-      opened: (from) => {
+      opened: (from, alike) => {
         this.#greeted();
+        deps.welcomed(from, alike);
         this.#reader = new PacketReader(from, deps, this);
       },
     });

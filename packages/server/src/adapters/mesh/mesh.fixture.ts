@@ -18,6 +18,8 @@ export interface Making {
   /** Secrets of the cluster; default: none. */
   secrets?: readonly string[];
   leaseWithinMs?: number;
+  /** Settings that must be the same on all nodes; default: none. */
+  alike?: Readonly<Record<string, string>>;
   /** Runtime of the node; default: the system's. */
   runtime?: Runtime;
   log?: Logger;

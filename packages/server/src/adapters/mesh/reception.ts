@@ -10,6 +10,7 @@ import {
 import { areAdjacent, FIRST_LEVEL } from "../../domain/cluster/feature-level.ts";
 import type { Incarnation } from "../../domain/ids.ts";
 import type { Timer } from "../../ports/runtime.ts";
+import type { Settings } from "./alike-settings.ts";
 import type { Door } from "./door.ts";
 import { type Encounter, isProven, proofsOf } from "./proofs.ts";
 
@@ -25,14 +26,15 @@ export interface ReceptionDependencies {
   authorization: string | undefined;
   reply(reply: MeshReply): void;
   refuse(code: keyof typeof status, details: string): void;
-  /** Called when the other end has proved to be the node `from`. */
-  opened(from: Incarnation): void;
+  /** Called when the other end has proved to be the node `from`. @param alike its settings that must be the same on all nodes */
+  opened(from: Incarnation, alike: Settings): void;
 }
 
 /** Handshake at one end of a stream, until the other end has proved that it is a node or is refused. */
 export class Reception {
   readonly #deps: ReceptionDependencies;
   #encounter: Encounter | null = null;
+  #alike: Settings = {};
   #wait: Timer | null = null;
   #forget: () => void = () => undefined;
 
@@ -55,7 +57,8 @@ export class Reception {
     this.#forget();
   }
 
-  #greet({ from, nonce }: MeshHello): void {
+  #greet({ from, nonce, alike }: MeshHello): void {
+    this.#alike = alike;
     const { node, door, authorization, refuse } = this.#deps;
     if (nonce !== "" && door.secrets.length > 0) {
       this.#encounter = { from, to: node, fromNonce: nonce, toNonce: door.nonce() };
@@ -82,7 +85,7 @@ export class Reception {
       // A node that tries its own address has no messages for itself.
       if (from !== node) found();
       this.#reply({ welcome: { protocolVersion: MESH_PROTOCOL_VERSION, featureLevel: level } });
-      opened(from);
+      opened(from, this.#alike);
     });
     this.#wait = wait;
   }

@@ -52,6 +52,30 @@ describe("spans of lifecycle events", () => {
     assert.equal(read(DEAD).length, 2, "a result that the store refused ends an attempt that had not failed");
   });
 
+  it("have one of each stretch between suspensions, also where the execution ends with one", () => {
+    const suspended = {
+      kind: "JobSuspended",
+      state: "PENDING",
+      startedAt: AT - 30,
+      finishedAt: AT - 10,
+      at: AT - 10,
+    } as const;
+    assert.deepEqual(read(suspended, { attempt: 2 }), [
+      { name: "run echo", id: first, error: null, ms: 20 },
+      { name: "run echo", id: attemptSpan(traced, 2).spanId, error: null, ms: 7 },
+      { name: "execution echo", id: root, error: null, ms: 9 },
+    ]);
+    const [span] = spansOf([eventOf(1, suspended)]);
+    assert.equal(Buffer.from(span?.parentSpanId ?? []).toString("hex"), root);
+    const state = span?.attributes.find(({ key }) => key === "mainspring.attempt.state");
+    assert.equal(state?.value?.value.value, "SUSPENDED");
+    const cancelled = { kind: "JobCancelled", state: "CANCELLED" } as const;
+    assert.deepEqual(
+      read({ ...suspended, state: "CANCELLED" }, cancelled).map(({ name }) => name),
+      ["run echo", "execution echo"],
+    );
+  });
+
   it("have none of an attempt that did not start, but one of a lost worker's", () => {
     const names = (fields: Partial<LifecycleEvent>) => read(fields).map(({ name, ms }) => [name, ms]);
     const cancelled = { kind: "JobCancelled", state: "CANCELLED", startedAt: null } as const;

@@ -16,15 +16,15 @@ type OfExecution = LifecycleEvent & { executionId: string };
  * events give equal spans, and no span needs an event of another commit.
  */
 export function spansOf(events: readonly LifecycleEvent[]): Span[] {
-  const failed = new Set<string>();
+  const told = new Set<string>();
   const spans: Span[] = [];
   for (const event of events) {
     if (!isOfExecution(event) || !executionSpan(event).isSampled) continue;
     const attempt = `${event.executionId}/${event.attempt}`;
-    const isFailure = event.kind === "JobFailed";
-    if (isFailure) failed.add(attempt);
-    // The end of an execution tells its last attempt, too, and the commit of a failed one has told that before.
-    const hasAttempt = isFailure || (tellsEnd(event.kind) && hasRun(event) && !failed.has(attempt));
+    const isOfAttempt = event.kind === "JobFailed" || event.kind === "JobSuspended";
+    if (isOfAttempt) told.add(attempt);
+    // The end of an execution tells its last attempt, too, and the commit of a failed or suspended one has told that before.
+    const hasAttempt = isOfAttempt || (tellsEnd(event.kind) && hasRun(event) && !told.has(attempt));
     if (hasAttempt) spans.push(spanOfAttempt(event));
     if (tellsEnd(event.kind)) spans.push(spanOfExecution(event));
   }
@@ -68,6 +68,7 @@ function spanOfAttempt(event: OfExecution): Span {
 
 function attemptState({ kind, reason }: LifecycleEvent): string | null {
   if (kind === "JobFailed") return reason;
+  if (kind === "JobSuspended") return "SUSPENDED";
   if (kind === "JobCompleted") return "SUCCEEDED";
   return kind === "JobCancelled" ? "CANCELLED" : null;
 }

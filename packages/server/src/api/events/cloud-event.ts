@@ -1,5 +1,5 @@
 import type { CloudEventBody } from "@mainspring/contract";
-import { eventId, type LifecycleEvent } from "../../domain/lifecycle-event.ts";
+import { EVENT_SOURCE, eventId, eventSubject, type LifecycleEvent } from "../../domain/lifecycle-event.ts";
 import { formatInstant, formatInstantOrNull } from "../http/instants.ts";
 
 /** An event in the JSON format of CloudEvents 1.0. */
@@ -8,9 +8,9 @@ export function cloudEvent(event: LifecycleEvent): CloudEventBody {
   return {
     specversion: "1.0",
     id: eventId(event),
-    source: "/mainspring",
+    source: EVENT_SOURCE,
     type: kind,
-    subject: rest.executionId ?? rest.jobId ?? rest.workerId ?? "",
+    subject: eventSubject(event),
     time: formatInstant(at),
     datacontenttype: "application/json",
     ...(traceparent !== null && { traceparent }),

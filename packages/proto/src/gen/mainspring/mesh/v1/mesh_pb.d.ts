@@ -87,6 +87,14 @@ export declare type MeshHello = Message<"mainspring.mesh.v1.MeshHello"> & {
    * @generated from field: string nonce = 5;
    */
   nonce: string;
+
+  /**
+   * Settings that must be the same on all nodes, by their names, without secrets. A setting that only one of two nodes names is
+   * not compared: it has no effect on the other one, or that one is of another release.
+   *
+   * @generated from field: map<string, string> alike = 6;
+   */
+  alike: { [key: string]: string };
 };
 
 /**
