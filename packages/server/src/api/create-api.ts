@@ -51,6 +51,9 @@ import { missedRoute } from "./recurring/missed-route.ts";
 import { overdueRoute } from "./recurring/overdue-route.ts";
 import { planRoutes } from "./recurring/plan-routes.ts";
 import { scheduleRoutes } from "./recurring/schedule-routes.ts";
+import { JobRequestJudge } from "./requests/request-judge.ts";
+import { requestRoutes } from "./requests/request-routes.ts";
+import { RequestTaker } from "./requests/request-taker.ts";
 import { batchRoute } from "./submit/batch-route.ts";
 import { createIntake, createSubmitter, type IntakeDependencies } from "./submit/create-intake.ts";
 import { OwnShards } from "./submit/own-shards.ts";
@@ -98,6 +101,8 @@ export interface ApiDependencies {
   events?: StoreEvents | undefined;
   /** Webhooks that the servers send; left out: they send none. */
   webhooks?: WebhookRules | undefined;
+  /** Whether the node takes in requests of applications; default: no. */
+  takesRequests?: boolean;
   /** Test for nodes without a feature; absent: every node has every feature. */
   lacking?: Lacking | undefined;
 }
@@ -153,6 +158,9 @@ export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
   eventsRoute(app, { reader, followers, runtime });
   const explain = explainer({ ...asking, store, reader, offers: handlers.offers, reasonsOfRun: runExplainer(runs) });
   explainRoute(app, explain);
+  requestRoutes(app, store.requests);
+  const judge = new JobRequestJudge({ ...deps, ...{ intake, pools, handlers, orderings, zones, warnings } });
+  const taker = deps.takesRequests === true ? new RequestTaker({ ...deps, store: store.requests, judge }) : null;
   webhookRoutes(app, { store: store.webhooks, runtime, rules: webhooks, lacking });
   lifecycleEventsRoute(app, { feed, runtime, turns: intake.turns, seats });
   const submits = { submitter, ownShards, zones, intake, handlers, pools, orderings };
@@ -169,10 +177,12 @@ export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
     waiters.close();
     followers.close();
     letters.close();
+    await taker?.stop();
   });
   app.addHook("onClose", async () => inbox.close());
   await app.ready();
   letters.start();
+  taker?.start();
   return app;
 }
 

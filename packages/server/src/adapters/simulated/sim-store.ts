@@ -17,6 +17,7 @@ import type { StoreJobs } from "../../ports/store-jobs.ts";
 import type { StoreLogs } from "../../ports/store-logs.ts";
 import type { StoreQueries } from "../../ports/store-queries.ts";
 import type { StoreRecurrences } from "../../ports/store-recurrences.ts";
+import type { StoreRequests } from "../../ports/store-requests.ts";
 import type { StoreRuns } from "../../ports/store-runs.ts";
 import type { StoreSteps } from "../../ports/store-steps.ts";
 import type { StoreTimeZones } from "../../ports/store-time-zones.ts";
@@ -32,6 +33,7 @@ import { ledger, recurringJobs, traces } from "./rows/ledger.ts";
 import * as queries from "./rows/queries.ts";
 import * as reads from "./rows/reads.ts";
 import * as recurrences from "./rows/recurrences.ts";
+import { takeIn } from "./rows/request-table.ts";
 import { retryRun } from "./rows/retry-run.ts";
 import * as runs from "./rows/runs.ts";
 import { addSignal } from "./rows/signal-table.ts";
@@ -223,6 +225,29 @@ export class SimStore implements Store {
     remove: (...asked) => this.#call("remove", () => this.#data.webhooks.remove(...asked)),
     deliveries: (...asked) => this.#call("deliveries", () => this.#data.webhooks.deliveries(...asked)),
     replay: (...asked) => this.#call("replay", () => this.#data.webhooks.replay(...asked)),
+  };
+
+  readonly requests: StoreRequests = {
+    takeIn: async (limits, judge) => {
+      const [held, asked] = [Symbol("transaction"), { ...limits }];
+      const claim = () => this.#data.requests.claim(held, asked, this.#data.now());
+      const requests = await this.#call("claimRequests", claim);
+      if (requests.length === 0) return [];
+      const decisions = await judge.decide(requests);
+      const end = () => takeIn(this.#data, this.#options.node, held, requests, decisions, judge);
+      const taken = await this.#call("takeIn", end);
+      if (taken === null) throw new StoreUnavailable("The simulated store ended a transaction that did nothing");
+      return taken;
+    },
+    watch: (tell) => {
+      this.#data.observe(({ kind }) => {
+        if (kind !== "REQUEST_ADDED") return;
+        // A notice that the store would not deliver, or would deliver too late, is lost.
+        void this.#call("watch", () => undefined).then(tell, () => undefined);
+      });
+    },
+    get: (...asked) => this.#call("get", () => this.#data.requests.get(...asked)),
+    list: (...asked) => this.#call("list", () => this.#data.requests.list(...asked)),
   };
 
   readonly logs: StoreLogs = {
