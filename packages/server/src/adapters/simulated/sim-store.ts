@@ -25,6 +25,7 @@ import type { StoreWebhooks } from "../../ports/store-webhooks.ts";
 import type { Latency, StoreFault, StoreOperation } from "./fate.ts";
 import { Journey, type StoreTime } from "./journey.ts";
 import { maintain } from "./maintain.ts";
+import { requests } from "./requests.ts";
 import { commit } from "./rows/commit.ts";
 import * as deadLetters from "./rows/dead-letters.ts";
 import * as flows from "./rows/flows.ts";
@@ -33,7 +34,6 @@ import { ledger, recurringJobs, traces } from "./rows/ledger.ts";
 import * as queries from "./rows/queries.ts";
 import * as reads from "./rows/reads.ts";
 import * as recurrences from "./rows/recurrences.ts";
-import { takeIn } from "./rows/request-table.ts";
 import { retryRun } from "./rows/retry-run.ts";
 import * as runs from "./rows/runs.ts";
 import { addSignal } from "./rows/signal-table.ts";
@@ -74,6 +74,7 @@ export class SimStore implements Store {
   constructor(options: SimStoreOptions) {
     this.#options = { deliver: (run) => run(), onFault: () => undefined, ...options };
     this.#data = options.data;
+    this.requests = requests(options.data, options.node, (operation, effect) => this.#call(operation, effect));
   }
 
   readonly queries: StoreQueries = {
@@ -227,28 +228,7 @@ export class SimStore implements Store {
     replay: (...asked) => this.#call("replay", () => this.#data.webhooks.replay(...asked)),
   };
 
-  readonly requests: StoreRequests = {
-    takeIn: async (limits, judge) => {
-      const [held, asked] = [Symbol("transaction"), { ...limits }];
-      const claim = () => this.#data.requests.claim(held, asked, this.#data.now());
-      const requests = await this.#call("claimRequests", claim);
-      if (requests.length === 0) return [];
-      const decisions = await judge.decide(requests);
-      const end = () => takeIn(this.#data, this.#options.node, held, requests, decisions, judge);
-      const taken = await this.#call("takeIn", end);
-      if (taken === null) throw new StoreUnavailable("The simulated store ended a transaction that did nothing");
-      return taken;
-    },
-    watch: (tell) => {
-      this.#data.observe(({ kind }) => {
-        if (kind !== "REQUEST_ADDED") return;
-        // A notice that the store would not deliver, or would deliver too late, is lost.
-        void this.#call("watch", () => undefined).then(tell, () => undefined);
-      });
-    },
-    get: (...asked) => this.#call("get", () => this.#data.requests.get(...asked)),
-    list: (...asked) => this.#call("list", () => this.#data.requests.list(...asked)),
-  };
+  readonly requests: StoreRequests;
 
   readonly logs: StoreLogs = {
     keep: (parts) => {

@@ -7,7 +7,7 @@ import type { RequestJudge, StoreRequests, TakenRequest } from "../../ports/stor
 import { sendHints, writtenJobs } from "../submit/hints.ts";
 
 /** Time between looks for requests without a notice, in milliseconds: a notice may be lost. */
-export const SWEEP_MS = 5_000;
+const SWEEP_MS = 5_000;
 /** Pause after a failure, in milliseconds. */
 const RETRY_MS = 1_000;
 /** Requests of one transaction. */
