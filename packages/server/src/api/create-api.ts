@@ -158,9 +158,7 @@ export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
   eventsRoute(app, { reader, followers, runtime });
   const explain = explainer({ ...asking, store, reader, offers: handlers.offers, reasonsOfRun: runExplainer(runs) });
   explainRoute(app, explain);
-  requestRoutes(app, store.requests);
-  const judge = new JobRequestJudge({ ...deps, ...{ intake, pools, handlers, orderings, zones, warnings } });
-  const taker = deps.takesRequests === true ? new RequestTaker({ ...deps, store: store.requests, judge }) : null;
+  routesOfRequests(app, { ...deps, intake, pools, handlers, orderings, zones, warnings });
   webhookRoutes(app, { store: store.webhooks, runtime, rules: webhooks, lacking });
   lifecycleEventsRoute(app, { feed, runtime, turns: intake.turns, seats });
   const submits = { submitter, ownShards, zones, intake, handlers, pools, orderings };
@@ -177,13 +175,23 @@ export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
     waiters.close();
     followers.close();
     letters.close();
-    await taker?.stop();
   });
   app.addHook("onClose", async () => inbox.close());
   await app.ready();
   letters.start();
-  taker?.start();
   return app;
+}
+
+type RequestRules = Omit<ConstructorParameters<typeof JobRequestJudge>[0], keyof ApiDependencies>;
+
+/** Routes of requests, and the taker that takes them in. */
+function routesOfRequests(app: HttpApp, deps: ApiDependencies & RequestRules): void {
+  const { store, takesRequests = false } = deps;
+  requestRoutes(app, store.requests);
+  if (!takesRequests) return;
+  const taker = new RequestTaker({ ...deps, store: store.requests, judge: new JobRequestJudge(deps) });
+  app.addHook("onReady", async () => taker.start());
+  app.addHook("preClose", () => taker.stop());
 }
 
 function httpApp({ config, metrics, log, runtime, about }: ApiDependencies): HttpApp {

@@ -45,7 +45,7 @@ const NO_SHARE = { growTo: () => undefined, release: () => undefined };
 const jobCheck = compileCheck(JobSubmission);
 const headersCheck = compileCheck(IdempotencyHeaders);
 
-/** What the decisions of one batch share. */
+/** Policies, orderings and time that all decisions of one batch share. */
 interface Rules {
   fill: Awaited<ReturnType<JobHandlers["filler"]>>;
   orderOf: (pool: string) => Ordering;
