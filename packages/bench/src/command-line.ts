@@ -30,6 +30,7 @@ export interface CommandLine {
   /** Tag, branch or commit that this tree is compared with; null: measure this tree and its peers. */
   compare: string | null;
   isNextFire: boolean;
+  isSqlSubmit: boolean;
 }
 
 /** One setting of each peer. */
@@ -51,6 +52,7 @@ export const PAIRS = 5;
 
 export const USAGE = `npm run bench -- [options]
 npm run bench -- next-fire      how long it takes to work out when a recurring job fires next
+npm run bench -- sql-submit     how long submits in transactions of an application take, until their jobs run
 
   --quick             everything small
   --only a,b          of ${SCENARIOS.map(({ name }) => name).join(", ")};
@@ -105,6 +107,7 @@ export function commandLine(args: readonly string[]): CommandLine | null {
     postgres: releaseOf(values.postgres),
     compare: values.compare ?? null,
     isNextFire: positionals[0] === "next-fire",
+    isSqlSubmit: positionals[0] === "sql-submit",
   };
 }
 

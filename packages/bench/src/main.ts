@@ -9,6 +9,7 @@ import { installPeers } from "./peers.ts";
 import { writeReport } from "./report/report.ts";
 import { Stage, warmUpJobsOf } from "./services/stage.ts";
 import { measureAll, reasonOf } from "./session.ts";
+import { sqlSubmitTimes } from "./sql-submit.ts";
 
 const DOCS = join(import.meta.dirname, "..", "..", "..", "docs");
 
@@ -26,6 +27,7 @@ function optionsOf(args: readonly string[]): CommandLine | null {
 
 async function obey(options: CommandLine): Promise<void> {
   if (options.isNextFire) await nextFireTimes(options);
+  else if (options.isSqlSubmit) await sqlSubmitTimes();
   else if (options.compare !== null) await compareWith(options.compare, options).catch(refused);
   else await keep(options, options.from === null ? await measure(options) : await readAll(options.from).catch(refused));
 }

@@ -12,6 +12,7 @@ import { jobsCommand } from "./commands/jobs.ts";
 import { migrateCommand } from "./commands/migrate.ts";
 import { namesCommand } from "./commands/names.ts";
 import { poolsCommand } from "./commands/pools.ts";
+import { requestsCommand } from "./commands/requests.ts";
 import { schedulesCommand } from "./commands/schedules.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { statsCommand } from "./commands/stats.ts";
@@ -41,6 +42,7 @@ export function program(): Command {
     .addCommand(workflowCommand())
     .addCommand(schedulesCommand())
     .addCommand(deadLettersCommand())
+    .addCommand(requestsCommand())
     .addCommand(webhooksCommand())
     .addCommand(poolsCommand())
     .addCommand(workersCommand())

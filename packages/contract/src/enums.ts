@@ -105,3 +105,10 @@ export type WebhookKind = (typeof WEBHOOK_KINDS)[number];
 /** FAILED: no try delivered it, and no further one follows. */
 export const DELIVERY_STATES = ["PENDING", "DELIVERED", "FAILED"] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
+
+/** States of a request for a job that was written without the api. TAKEN_IN and REFUSED are final. */
+export const REQUEST_STATES = ["ACCEPTED", "TAKEN_IN", "REFUSED"] as const;
+export type RequestState = (typeof REQUEST_STATES)[number];
+
+/** Ways by which requests for jobs come. */
+export const REQUEST_SOURCES = ["SQL"] as const;

@@ -14,6 +14,7 @@ export * from "./listing.ts";
 export * from "./node.ts";
 export * from "./pool.ts";
 export * from "./recurrence.ts";
+export * from "./request.ts";
 export * from "./schedule.ts";
 export * from "./stats.ts";
 export * from "./time-zones.ts";

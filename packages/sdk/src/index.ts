@@ -69,6 +69,7 @@ export type {
   SchedulePreviewRequest,
   StartedBackfill,
 } from "./client/recurring-types.ts";
+export type { JobRequestState, JobRequestSummary, RequestState } from "./client/request-types.ts";
 export type { ReadOptions } from "./client/requests.ts";
 export type {
   ExecutionSteps,

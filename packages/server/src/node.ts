@@ -293,6 +293,7 @@ async function serveHttp(
         ...{ store, metrics, about, leases: membership.leases },
         ...(config.events.includes("api") && { events: store.events }),
         webhooks: webhookRules(config),
+        takesRequests: config.sqlSubmit,
         lacking: (feature) => membership.lacking(feature),
       })
     : await createHealthApi({ ...ground, metrics, about });

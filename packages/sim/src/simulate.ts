@@ -17,6 +17,7 @@ import { Coverage } from "./coverage.ts";
 import { History } from "./history.ts";
 import { EPOCH_MS, SimProcess } from "./sim-process.ts";
 import type { Only, SimulationOptions, Verdict } from "./simulation.ts";
+import { Applications, hasRequests } from "./world/applications.ts";
 import type { PlannedPart } from "./world/changes.ts";
 import { CrowdedInbox } from "./world/crowded-inbox.ts";
 import { Drains } from "./world/drains.ts";
@@ -224,6 +225,12 @@ class World {
     if (hasSink(seed)) this.#sink = new SinkSystem(this.#clock, this.#random.fork("sink"), this.history);
     if (hasWebhooks(seed))
       this.#receiver = beginWebhooks(this.#clock, this.#random, this.history, [this.#workload, this.#recurring]);
+    if (hasRequests(seed))
+      new Applications(this.#clock, this.#random.fork("applications"), this.#data).plan(
+        Math.ceil(jobs / 4),
+        hours * HOUR_MS,
+        partOf(only),
+      );
     this.#limits.start(this.#data);
     if (tzChanges) this.#ruleChanges.start();
     for (const machine of this.#machines) this.#start(machine);
@@ -332,7 +339,7 @@ class World {
       history: this.history,
       events: () => hasEvents(this.#options.seed),
       tellsWorkers: tellsWorkers(this.#options.seed),
-      ...{ sink: this.#sink, receiver: this.#receiver },
+      ...{ sink: this.#sink, receiver: this.#receiver, takesRequests: hasRequests(this.#options.seed) },
       readSizes: this.#options.seed % SMALL_READS_EVERY === 5 ? SMALL_READS : undefined,
     });
     void machine.server.start();

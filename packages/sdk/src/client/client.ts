@@ -25,6 +25,7 @@ import { Handlers } from "./handlers.ts";
 import { apiKeyOf } from "./headers.ts";
 import { Http, type HttpAnswer } from "./http.ts";
 import { jobPath } from "./job-reference.ts";
+import { JobRequests } from "./job-requests.ts";
 import { Jobs } from "./jobs.ts";
 import type { EventFilter, LifecycleEvent } from "./lifecycle-event-types.ts";
 import { lifecycleEvents } from "./lifecycle-events.ts";
@@ -61,6 +62,8 @@ export class Client {
   readonly workflows: Workflows;
   /** Webhooks: receivers of ends and events, and their deliveries: list, subscribe, enable, replay. */
   readonly webhooks: Webhooks;
+  /** Requests for jobs by `submitIn`: whether they were taken in, and why one was refused. */
+  readonly requests: JobRequests;
   readonly #http: Http;
   readonly #requests: Requests;
   readonly #submits: Submits;
@@ -88,6 +91,7 @@ export class Client {
     this.handlers = new Handlers(this.#requests);
     this.workflows = new Workflows(this.#http, this.#requests, this.#runtime);
     this.webhooks = new Webhooks(this.#requests);
+    this.requests = new JobRequests(this.#requests);
     this.cluster = new Cluster(this.#requests, this.#runtime);
   }
 

@@ -109,6 +109,8 @@ describe("the types of the SDK", () => {
     // A server of an earlier release omits `unconfirmedBy`.
     describes<Contract["ChangedPoolBody"], sdk.ChangedPool & Required<Pick<sdk.ChangedPool, "unconfirmedBy">>>(true);
     describes<Contract["HandlerBody"], sdk.Handler>(true);
+    describes<Contract["RequestSummaryBody"], sdk.JobRequestSummary>(true);
+    describes<Contract["RequestBody"], sdk.JobRequestState>(true);
     describes<Contract["WebhookBody"], sdk.WebhookInfo>(true);
     describes<Contract["CreatedWebhookBody"], sdk.CreatedWebhook>(true);
     describes<Contract["RotatedSecretBody"], sdk.RotatedSecret>(true);

@@ -122,6 +122,7 @@ export function countingMetrics(counted: string[]): ApiMetrics {
   return {
     request: ({ method, route, status }) => counted.push(`${method} ${route} ${status}`),
     submitted: (count) => counted.push(`submitted:${count}`),
+    requestsEnded: ({ takenIn, refused }) => counted.push(`requestsEnded:${takenIn},${refused}`),
     submitCommit: ({ jobs }) => counted.push(`submitCommit:${jobs}`),
     storeOutage: () => counted.push("storeOutage:1"),
     text: async () => ({ contentType: "text/plain; version=0.0.4", body: "mainspring_up 1\n" }),

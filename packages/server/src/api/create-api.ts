@@ -51,6 +51,9 @@ import { missedRoute } from "./recurring/missed-route.ts";
 import { overdueRoute } from "./recurring/overdue-route.ts";
 import { planRoutes } from "./recurring/plan-routes.ts";
 import { scheduleRoutes } from "./recurring/schedule-routes.ts";
+import { JobRequestJudge } from "./requests/request-judge.ts";
+import { requestRoutes } from "./requests/request-routes.ts";
+import { RequestTaker } from "./requests/request-taker.ts";
 import { batchRoute } from "./submit/batch-route.ts";
 import { createIntake, createSubmitter, type IntakeDependencies } from "./submit/create-intake.ts";
 import { OwnShards } from "./submit/own-shards.ts";
@@ -98,6 +101,8 @@ export interface ApiDependencies {
   events?: StoreEvents | undefined;
   /** Webhooks that the servers send; left out: they send none. */
   webhooks?: WebhookRules | undefined;
+  /** Whether the node takes in requests of applications; default: no. */
+  takesRequests?: boolean;
   /** Test for nodes without a feature; absent: every node has every feature. */
   lacking?: Lacking | undefined;
 }
@@ -153,6 +158,7 @@ export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
   eventsRoute(app, { reader, followers, runtime });
   const explain = explainer({ ...asking, store, reader, offers: handlers.offers, reasonsOfRun: runExplainer(runs) });
   explainRoute(app, explain);
+  routesOfRequests(app, { ...deps, intake, pools, handlers, orderings, zones, warnings });
   webhookRoutes(app, { store: store.webhooks, runtime, rules: webhooks, lacking });
   lifecycleEventsRoute(app, { feed, runtime, turns: intake.turns, seats });
   const submits = { submitter, ownShards, zones, intake, handlers, pools, orderings };
@@ -174,6 +180,18 @@ export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
   await app.ready();
   letters.start();
   return app;
+}
+
+type RequestRules = Omit<ConstructorParameters<typeof JobRequestJudge>[0], keyof ApiDependencies>;
+
+/** Routes of requests, and the taker that takes them in. */
+function routesOfRequests(app: HttpApp, deps: ApiDependencies & RequestRules): void {
+  const { store, takesRequests = false } = deps;
+  requestRoutes(app, store.requests);
+  if (!takesRequests) return;
+  const taker = new RequestTaker({ ...deps, store: store.requests, judge: new JobRequestJudge(deps) });
+  app.addHook("onReady", async () => taker.start());
+  app.addHook("preClose", () => taker.stop());
 }
 
 function httpApp({ config, metrics, log, runtime, about }: ApiDependencies): HttpApp {

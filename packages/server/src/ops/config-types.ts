@@ -59,6 +59,8 @@ export interface Config {
   logLevel: "trace" | "debug" | "info" | "warn" | "error" | "fatal" | "silent";
   /** Whether the server runs a worker for its built-in handlers. */
   builtInWorker: boolean;
+  /** Whether the node takes in requests that applications write in transactions of their own. */
+  sqlSubmit: boolean;
   handlers: HandlerConfig;
   /** memory: this server is the only one. mesh: it is a node of the cluster that its store belongs to. */
   bus: "memory" | "mesh";

@@ -91,6 +91,11 @@ const KEYS = {
     "10000",
     "how many pools jobs may be submitted to within an hour, at this node; a job for one more is refused",
   ),
+  MAINSPRING_SQL_SUBMIT: key(
+    choice("on", "off"),
+    "on",
+    "whether this node takes in what applications submit by mainspring_submit in their own transactions",
+  ),
   MAINSPRING_RETENTION_DAYS: key(wholeNumber(1, 36_500), "30", "how many days final executions are kept"),
   MAINSPRING_EVENTS: key(
     anyOf("api", "kafka", "clickhouse", "webhook", "otlp"),
@@ -305,6 +310,7 @@ function configOf(values: Values, warnings: string[]): Config {
     otlpMetricsSec: values.MAINSPRING_OTLP_METRICS_SEC,
     logUrl: values.MAINSPRING_LOG_URL,
     logLevel: values.MAINSPRING_LOG_LEVEL,
+    sqlSubmit: values.MAINSPRING_SQL_SUBMIT === "on",
     builtInWorker: values.MAINSPRING_BUILTIN_WORKER === "on",
     handlers: handlersOf(values),
     bus: values.MAINSPRING_BUS,

@@ -85,6 +85,9 @@ export const FIGURES = {
   }),
   commit_changes: histogram("sizes", [], "Rows that a commit of transitions changed: the size of its batch"),
   jobs_submitted_total: counter([], "Jobs that were written"),
+  requests_ended_total: counter(["state"], "Requests by mainspring_submit that were taken in or refused", {
+    alert: "REFUSED grows: `mainspring requests list --state REFUSED` says why",
+  }),
   submit_commit_duration_seconds: histogram("seconds", [], "How long a group commit of submits took"),
   submit_commit_jobs: histogram("sizes", [], "Jobs of a group commit of submits"),
   store_outages_total: counter([], "Writes that the store did not answer", { alert: "it grows" }),

@@ -143,6 +143,10 @@ function apiFigures({ counters, histograms }: Instruments): Omit<ApiMetrics, "te
       histograms.http_request_duration_seconds.observe(labels, durationMs / 1_000);
     },
     submitted: (count) => counters.jobs_submitted_total.inc(count),
+    requestsEnded: ({ takenIn, refused }) => {
+      counters.requests_ended_total.inc({ state: "TAKEN_IN" }, takenIn);
+      counters.requests_ended_total.inc({ state: "REFUSED" }, refused);
+    },
     submitCommit: ({ durationMs, jobs }) => {
       histograms.submit_commit_duration_seconds.observe(durationMs / 1_000);
       histograms.submit_commit_jobs.observe(jobs);

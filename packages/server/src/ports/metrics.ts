@@ -130,6 +130,8 @@ export interface ApiMetrics {
   /** @param figures.route the route's pattern, so that ids make no series of their own */
   request(figures: { method: string; route: string; status: number; durationMs: number }): void;
   submitted(count: number): void;
+  /** Requests of applications that were decided. */
+  requestsEnded(figures: { takenIn: number; refused: number }): void;
   /** One group commit of submits. */
   submitCommit(figures: { durationMs: number; jobs: number }): void;
   storeOutage(): void;

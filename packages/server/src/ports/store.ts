@@ -15,6 +15,7 @@ import type { StoreJobs } from "./store-jobs.ts";
 import type { StoreLogs } from "./store-logs.ts";
 import type { StoreQueries } from "./store-queries.ts";
 import type { PlanChange, StoreRecurrences } from "./store-recurrences.ts";
+import type { StoreRequests } from "./store-requests.ts";
 import type { AnyJob, KeyedRun, NewPart, NodeBirth, RunChange, StoreRuns } from "./store-runs.ts";
 import type { StoreSteps } from "./store-steps.ts";
 import type { StoreTimeZones } from "./store-time-zones.ts";
@@ -51,6 +52,8 @@ export interface Store extends StoreFlows {
   readonly eventSinks: StoreEventSinks;
   /** For the api, and for owners of shards: webhooks and their deliveries. */
   readonly webhooks: StoreWebhooks;
+  /** For the api: requests for jobs that applications write in transactions of their own. */
+  readonly requests: StoreRequests;
 
   /**
    * Writes jobs and their first executions. Each submission is all or nothing; submissions that arrive together share

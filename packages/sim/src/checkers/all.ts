@@ -53,6 +53,7 @@ import { occurrencesDoNotOverlap } from "./recurring/occurrences-do-not-overlap.
 import { pausesHold } from "./recurring/pauses-hold.ts";
 import { PlanBooks } from "./recurring/plan-books.ts";
 import { plansMoveOn } from "./recurring/plans-move-on.ts";
+import { requestsAreTakenInOnce } from "./requests-are-taken-in-once.ts";
 import { sinksGetEveryEvent } from "./sinks-get-every-event.ts";
 import { untilItGoesBack } from "./until-it-goes-back.ts";
 import { compensationIsReverse } from "./workflows/compensation-is-reverse.ts";
@@ -165,6 +166,7 @@ export function allCheckers(ledger: Ledger, views: Views): Checker[] {
     tokensGrow(),
     uniqueKeysHold(ledger),
     workersAreNotOverfilled(tracker),
+    requestsAreTakenInOnce(),
     sinksGetEveryEvent(hasSink),
     endsAreDelivered(views.hasWebhooks ?? false, views.deliveries ?? (() => [])),
   ];

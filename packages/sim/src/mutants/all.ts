@@ -12,6 +12,7 @@ import type { Mutant } from "./mutant.ts";
 import { permitMutants } from "./permit-mutants.ts";
 import { planMutants } from "./plan-mutants.ts";
 import { relayMutants } from "./relay-mutants.ts";
+import { requestMutants } from "./request-mutants.ts";
 import { ruleMutants } from "./rule-mutants.ts";
 import { schedulerMutants } from "./scheduler-mutants.ts";
 import { spawnMutants } from "./spawn-mutants.ts";
@@ -32,6 +33,7 @@ export const allMutants: readonly Mutant[] = [
   ...planMutants,
   ...relayMutants,
   ...webhookMutants,
+  ...requestMutants,
   ...ruleMutants,
   ...flowMutants,
   ...eventMutants,

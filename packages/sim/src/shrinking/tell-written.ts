@@ -32,6 +32,8 @@ export function tellWritten(event: StoreEvent, executions: ReadonlySet<string>):
     }
     case "FORGOTTEN":
     case "EVENTS_LEFT":
+    case "REQUEST_ADDED":
+    case "REQUESTS_ENDED":
       return [];
     case "WENT_BACK":
       return ["*** the store goes back to an earlier state", ...wentBack(event, executions)];

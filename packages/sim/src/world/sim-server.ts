@@ -14,6 +14,7 @@ import {
   JobChanger,
   type JobIntake,
   JobPlans,
+  JobRequestJudge,
   JobRuns,
   LiveView,
   Membership,
@@ -21,9 +22,11 @@ import {
   nodeExecutionId,
   OwnShards,
   PoolChanger,
+  PoolNames,
   PoolOrderings,
   passSignal,
   Relays,
+  RequestTaker,
   type Role,
   RunReader,
   type Runtime,
@@ -75,6 +78,8 @@ export interface ServerContext {
   sink: SinkSystem | null;
   /** Receivers of webhooks; null: none. */
   receiver: ReceiverSystem | null;
+  /** Whether the server takes in requests of applications. */
+  takesRequests: boolean;
 }
 
 /** A server with the same parts as a node, except for sockets: the same scheduler, gateway and submit path. */
@@ -175,6 +180,7 @@ export class SimServer {
     const orderings = new PoolOrderings(store, runtime);
     const ownShards = new OwnShards(bus);
     this.#intake = createIntake({ ...deps, orderings, ownShards });
+    if (this.#context.takesRequests) this.#takeRequests({ ...deps, orderings, intake: this.#intake });
     this.#workflows = new WorkflowIntake({ submitter: createSubmitter(deps), runtime, zones, ownShards });
     // No client waits here, but the messages are observed.
     const inbox = new Inbox(bus, runtime, {
@@ -215,6 +221,12 @@ export class SimServer {
       const to = { shard: view.shard, executionId: nodeExecutionId(run, node, null, 0), ofNode };
       await passSignal({ runtime, store, commands }, to, signal);
     };
+  }
+
+  #takeRequests(deps: Omit<ConstructorParameters<typeof JobRequestJudge>[0], "handlers" | "pools"> & Taking): void {
+    const handlers = { filler: async () => async (job: Parameters<Fill>[0]) => job };
+    const judge = new JobRequestJudge({ ...deps, handlers, pools: new PoolNames(10_000, deps.runtime) });
+    new RequestTaker({ ...deps, store: deps.store.requests, judge }).start();
   }
 
   async #followZones(node: string, runtime: Runtime, system: Runtime, log: SchedulerDependencies["log"]) {
@@ -324,6 +336,10 @@ export class SimServer {
 
 type Relaying = () => Scheduler["owned"];
 
+type Taking = Pick<ConstructorParameters<typeof RequestTaker>[0], "bus" | "runtime" | "metrics" | "log"> & {
+  store: Store;
+};
+type Fill = Awaited<ReturnType<ConstructorParameters<typeof JobRequestJudge>[0]["handlers"]["filler"]>>;
 type SentSignal = Parameters<typeof sendSignal>[2];
 
 async function followPatiently<T>(follow: () => Promise<T>, runtime: Runtime): Promise<T> {

@@ -8,6 +8,7 @@ import type { StoreJobs } from "../../ports/store-jobs.ts";
 import type { StoreLogs } from "../../ports/store-logs.ts";
 import type { StoreQueries } from "../../ports/store-queries.ts";
 import type { StoreRecurrences } from "../../ports/store-recurrences.ts";
+import type { StoreRequests } from "../../ports/store-requests.ts";
 import type { StoreRuns } from "../../ports/store-runs.ts";
 import type { StoreSteps } from "../../ports/store-steps.ts";
 import type { StoreTimeZones } from "../../ports/store-time-zones.ts";
@@ -29,6 +30,7 @@ export type StoreOperation =
       | "events"
       | "eventSinks"
       | "webhooks"
+      | "requests"
       | "close"
     >
   | keyof StoreQueries
@@ -42,7 +44,9 @@ export type StoreOperation =
   | keyof StoreSteps
   | keyof StoreEvents
   | keyof StoreEventSinks
-  | keyof StoreWebhooks;
+  | keyof StoreWebhooks
+  | keyof StoreRequests
+  | "claimRequests";
 
 /** A request to the simulated store. */
 export interface StoreCall {

@@ -14,6 +14,7 @@ import type {
 } from "../../ports/store.ts";
 import type { Command } from "../../ports/store-commands.ts";
 import type { DeadLetterAction } from "../../ports/store-dead-letters.ts";
+import type { RequestId, TakenRequest } from "../../ports/store-requests.ts";
 import type { NewPart } from "../../ports/store-runs.ts";
 import type { ExecutionRow } from "./rows/execution-row.ts";
 import type { JobRow } from "./rows/job-table.ts";
@@ -26,6 +27,8 @@ import type { RunRow } from "./rows/run-table.ts";
  */
 export type StoreEvent =
   | Submitted
+  | RequestAdded
+  | RequestsEnded
   | Committed
   | TakenOver
   | Commanded
@@ -46,6 +49,21 @@ export interface Submitted {
   outcome: SubmitOutcome;
   /** Rows that are new. */
   rows: readonly ExecutionRow[];
+}
+
+/** A transaction of an application has committed a request. */
+export interface RequestAdded {
+  kind: "REQUEST_ADDED";
+  at: EpochMs;
+  id: RequestId;
+}
+
+/** Requests were decided, and their jobs are written. */
+export interface RequestsEnded {
+  kind: "REQUESTS_ENDED";
+  at: EpochMs;
+  by: Incarnation;
+  taken: readonly TakenRequest[];
 }
 
 /** Effect of one commit in one shard. */

@@ -35,6 +35,7 @@ export class SimMetrics implements Metrics, ApiMetrics {
   readonly retried = nothing;
   readonly refusedStale = nothing;
   readonly submitted = nothing;
+  readonly requestsEnded = nothing;
   readonly takeover = nothing;
   readonly storeOutage = nothing;
   readonly request = nothing;

@@ -17,6 +17,7 @@ import type { StoreJobs } from "../../ports/store-jobs.ts";
 import type { StoreLogs } from "../../ports/store-logs.ts";
 import type { StoreQueries } from "../../ports/store-queries.ts";
 import type { StoreRecurrences } from "../../ports/store-recurrences.ts";
+import type { StoreRequests } from "../../ports/store-requests.ts";
 import type { StoreRuns } from "../../ports/store-runs.ts";
 import type { StoreSteps } from "../../ports/store-steps.ts";
 import type { StoreTimeZones } from "../../ports/store-time-zones.ts";
@@ -24,6 +25,7 @@ import type { StoreWebhooks } from "../../ports/store-webhooks.ts";
 import type { Latency, StoreFault, StoreOperation } from "./fate.ts";
 import { Journey, type StoreTime } from "./journey.ts";
 import { maintain } from "./maintain.ts";
+import { requests } from "./requests.ts";
 import { commit } from "./rows/commit.ts";
 import * as deadLetters from "./rows/dead-letters.ts";
 import * as flows from "./rows/flows.ts";
@@ -72,6 +74,7 @@ export class SimStore implements Store {
   constructor(options: SimStoreOptions) {
     this.#options = { deliver: (run) => run(), onFault: () => undefined, ...options };
     this.#data = options.data;
+    this.requests = requests(options.data, options.node, (operation, effect) => this.#call(operation, effect));
   }
 
   readonly queries: StoreQueries = {
@@ -224,6 +227,8 @@ export class SimStore implements Store {
     deliveries: (...asked) => this.#call("deliveries", () => this.#data.webhooks.deliveries(...asked)),
     replay: (...asked) => this.#call("replay", () => this.#data.webhooks.replay(...asked)),
   };
+
+  readonly requests: StoreRequests;
 
   readonly logs: StoreLogs = {
     keep: (parts) => {

@@ -15,6 +15,7 @@ import { IdempotencyKeys, JobNames, UniqueKeys } from "./rows/keys.ts";
 import { LogTable } from "./rows/log-table.ts";
 import { PlanTable } from "./rows/plan-table.ts";
 import { recover } from "./rows/reads.ts";
+import { RequestTable } from "./rows/request-table.ts";
 import { RunTable } from "./rows/run-table.ts";
 import { SignalTable } from "./rows/signal-table.ts";
 import { StepTable } from "./rows/step-table.ts";
@@ -39,6 +40,7 @@ export interface Tables {
   logs: LogTable;
   events: EventTable;
   webhooks: WebhookTable;
+  requests: RequestTable;
   pools: Map<string, Pool>;
   deadLetterRuns: Map<string, StoredRun>;
   shards: readonly ShardState[];
@@ -77,6 +79,7 @@ export class StoreData {
     logs: new LogTable(),
     events: new EventTable(),
     webhooks: new WebhookTable(),
+    requests: new RequestTable(),
     pools: new Map(),
     deadLetterRuns: new Map(),
     shards: Array.from({ length: SHARD_COUNT }, () => new ShardState()),
@@ -160,6 +163,11 @@ export class StoreData {
     return this.#tables.webhooks;
   }
 
+  /** Requests for jobs of applications. */
+  get requests(): RequestTable {
+    return this.#tables.requests;
+  }
+
   /** Pools with settings, by name. */
   get pools(): Map<string, Pool> {
     return this.#tables.pools;
@@ -199,6 +207,7 @@ export class StoreData {
       logs: this.logs.copy(),
       events: this.events.copy(),
       webhooks: this.webhooks.copy(),
+      requests: this.requests.copy(),
       pools: new Map(pools),
       deadLetterRuns: new Map(deadLetterRuns),
       shards: shards.map((shard) => shard.copy()),

@@ -1,5 +1,5 @@
 import type { Incarnation } from "../../domain/ids.ts";
-import { Scene } from "../../ports/conformance/store-scene.conformance.ts";
+import { type NewRequest, Scene } from "../../ports/conformance/store-scene.conformance.ts";
 import type { Runtime, Timer } from "../../ports/runtime.ts";
 import type { Fate, StoreFault, StoreOperation } from "./fate.ts";
 import { SimStore } from "./sim-store.ts";
@@ -90,6 +90,16 @@ export class StoreStage {
   befalls(operation: StoreOperation, fate: Partial<Fate>): void {
     this.#fates.push({ operation, fate });
   }
+
+  /** See StoreUnderTest. */
+  readonly addRequests = async (requests: readonly NewRequest[]): Promise<string[]> =>
+    requests.map(({ body, idempotencyKey = null }) => {
+      const id = this.time.uuid();
+      const at = this.time.now();
+      this.data.requests.add({ id, tenant: "default", createdAt: at, body, idempotencyKey, traceparent: null });
+      this.data.tell({ kind: "REQUEST_ADDED", at, id });
+      return id;
+    });
 
   connect(node: Incarnation, deliver: (run: () => void) => void = (run) => run()): SimStore {
     return new SimStore({

@@ -39,6 +39,7 @@ import { order } from "./recurring/plan-commands.ts";
 import { recurrences } from "./recurring/recurrences.ts";
 import { timeZones } from "./recurring/time-zones.ts";
 import { recurringJobs, traces } from "./recurring/traces.ts";
+import { requests } from "./requests/requests.ts";
 import { checkSearchPath, claimHome } from "./schema/claim-home.ts";
 import type { Home } from "./schema/home.ts";
 import { maintain, makePartitions } from "./schema/maintain.ts";
@@ -93,7 +94,7 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
       await db.close();
       throw error;
     }
-    return store(db, claim, options);
+    return store(db, claim, home.schema, options);
   } finally {
     await outside.close();
   }
@@ -107,7 +108,7 @@ async function prepare(db: Connections, home: Home, options: SqlStoreOptions): P
   db.makeMonthsBy(() => makePartitions(db, runtime.now(), "query"));
 }
 
-function store(db: Connections, claim: Claim, options: SqlStoreOptions): SqlStore {
+function store(db: Connections, claim: Claim, schema: string, options: SqlStoreOptions): SqlStore {
   const { runtime, isShared = false, level = FEATURE_LEVEL, events: isTelling = () => false } = options;
   const levels = new RaisedLevels(db);
   const inbox = new EventInbox(isTelling, levels);
@@ -128,6 +129,7 @@ function store(db: Connections, claim: Claim, options: SqlStoreOptions): SqlStor
     events: events(db, inbox),
     eventSinks: eventSinks(db, () => runtime.now()),
     webhooks: webhooks(db),
+    requests: requests(db, { levels, inbox, claim, schema, now: () => runtime.now() }),
     submit: (batch) => submit(db, levels, inbox, batch, runtime.now()),
     commit: (batch) => committer.commit(batch),
     takeOver: async (shards, owner) => {

@@ -13,12 +13,13 @@ export type ListKind =
   | "nodes"
   | "items"
   | "webhooks"
-  | "deliveries";
+  | "deliveries"
+  | "requests";
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const PLACES: Record<ListKind, RegExp> = {
   ...{ jobs: UUID, executions: UUID, "dead-letters": UUID, workflows: UUID, items: UUID, webhooks: UUID },
-  deliveries: UUID,
+  ...{ deliveries: UUID, requests: UUID },
   ledger: /^\d{1,15}$/,
   nodes: /^\d{1,5}$/,
   ...{ workers: /^/, pools: /^/, handlers: /^/ },

@@ -55,6 +55,7 @@ export async function collectRoutes(app: HttpApp, version: string): Promise<void
           name: "dead letters",
           description: "Executions that used up their budget, until they are replayed or discarded",
         },
+        { name: "requests", description: "Requests for jobs that came without the API, such as by mainspring_submit" },
         { name: "webhooks", description: "Requests that tell other programs of ends and events" },
         { name: "pools", description: "Queues, and how their work is ordered and placed" },
         { name: "node", description: "The server and its workers" },

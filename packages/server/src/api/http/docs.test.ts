@@ -42,6 +42,8 @@ const ROUTES = [
   "GET /v1/overdue-jobs",
   "GET /v1/pools",
   "GET /v1/pools/{name}",
+  "GET /v1/requests",
+  "GET /v1/requests/{requestId}",
   "GET /v1/stats",
   "GET /v1/time-zone-data",
   "GET /v1/webhooks",

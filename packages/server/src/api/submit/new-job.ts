@@ -39,6 +39,7 @@ export interface JobMaker {
 /**
  * A job as the store takes it, with its first execution or its first fire.
  * @param payload JSON text; null: none
+ * @param id UUIDv7 for the job, which a recurring job gets in the range of recurring jobs; null: a new one
  * @returns null: it recurs and never fires
  * @throws {ProblemError} 409: a living node lacks a feature that the job needs
  */
@@ -48,12 +49,13 @@ export function jobRow(
   ordering: Ordering,
   createdAt: EpochMs,
   maker: JobMaker,
+  id: string | null = null,
 ): NewJob | NewRecurringJob | null {
   const { recurrence } = definition;
   requireFeatures(definition, maker.lacking);
   if (recurrence === null)
-    return newJob(definition, payload, ordering, createdAt, newJobId(definition, createdAt, maker));
-  return newRecurringJob({ ...definition, recurrence }, payload, createdAt, maker);
+    return newJob(definition, payload, ordering, createdAt, id ?? newJobId(definition, createdAt, maker));
+  return newRecurringJob({ ...definition, recurrence }, payload, createdAt, maker, id);
 }
 
 /**
@@ -71,8 +73,9 @@ function newRecurringJob(
   payload: Uint8Array | null,
   createdAt: EpochMs,
   { runtime, zones }: JobMaker,
+  id: string | null,
 ): NewRecurringJob | null {
-  const jobId = recurringJobId(runtime.uuid());
+  const jobId = recurringJobId(id ?? runtime.uuid());
   const { tag: tzdata, version } = zones.inForce();
   const schedule = { ...scheduleOf(definition.recurrence, jobId, createdAt), tzdata: version };
   const firstFireAt = firstFire(schedule, createdAt);

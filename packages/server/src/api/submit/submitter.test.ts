@@ -31,6 +31,7 @@ function scene(limits: Partial<typeof SUBMIT_LIMITS> = {}) {
   const metrics = {
     request: () => {},
     submitted: () => {},
+    requestsEnded: () => {},
     submitCommit: ({ jobs }: { jobs: number }) => counted.push(`commit of ${jobs}`),
     storeOutage: () => counted.push("outage"),
     text: async () => ({ contentType: "", body: "" }),

@@ -23,11 +23,23 @@ import type {
   Store,
 } from "../store.ts";
 
-/** An empty store, with the clock and ids for its tests. */
-export interface StoreUnderTest {
+/** A store, with the clock and ids for its tests. */
+interface Stage {
   store: Store;
   runtime: Runtime;
   close(): Promise<void>;
+}
+
+/** An empty store under test. */
+export interface StoreUnderTest extends Stage {
+  /** Adds requests for jobs, as the commit of an application's transaction does. @returns their ids, in order */
+  addRequests(requests: readonly NewRequest[]): Promise<string[]>;
+}
+
+export interface NewRequest {
+  body: string;
+  /** Left out: none. */
+  idempotencyKey?: string;
 }
 
 /** @param isTelling whether the node writes lifecycle events; default: no */
@@ -73,13 +85,13 @@ export class Scene {
   readonly #epochs = new Map<ShardId, Epoch>();
   #seq = 0;
 
-  static async open(underTest: StoreUnderTest): Promise<Scene> {
+  static async open(underTest: Stage): Promise<Scene> {
     const scene = new Scene(underTest);
     await scene.takeOver();
     return scene;
   }
 
-  private constructor({ store, runtime }: StoreUnderTest) {
+  private constructor({ store, runtime }: Stage) {
     this.store = store;
     this.runtime = runtime;
   }

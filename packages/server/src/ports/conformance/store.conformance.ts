@@ -18,6 +18,7 @@ import { queriesConformance } from "./store-queries.conformance.ts";
 import { readConformance } from "./store-read.conformance.ts";
 import { recurrencesConformance } from "./store-recurrences.conformance.ts";
 import { recurringJobsConformance } from "./store-recurring-jobs.conformance.ts";
+import { requestsConformance } from "./store-requests.conformance.ts";
 import { retriesConformance } from "./store-retries.conformance.ts";
 import { runQueriesConformance } from "./store-run-queries.conformance.ts";
 import { runsConformance } from "./store-runs.conformance.ts";
@@ -71,6 +72,11 @@ export function storeConformance(name: string, makeStore: MakeStore): void {
     describe("suspensions and signals", () => signalsConformance(() => scene));
     describe("log lines of attempts", () => logsConformance(() => scene));
     describe("webhooks", () => webhooksConformance(() => scene, false));
+    describe("requests for jobs", () =>
+      requestsConformance(
+        () => scene,
+        () => underTest.addRequests,
+      ));
     describe("retries of runs", () => retriesConformance(() => scene));
     describe("queries of runs", () => runQueriesConformance(() => scene));
     describe("queries", () => queriesConformance(() => scene));

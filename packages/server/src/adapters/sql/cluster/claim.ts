@@ -46,6 +46,7 @@ export class Claim {
   #taking: Promise<void> | null = null;
   #retake: Timer | null = null;
   #released = false;
+  readonly #listeners = new Map<string, (payload: string | null) => void>();
 
   constructor(options: ConnectionsOptions & ClaimOptions) {
     this.#options = options;
@@ -63,6 +64,16 @@ export class Claim {
       this.#taking = null;
     });
     return this.#taking;
+  }
+
+  /**
+   * Listens to a channel on the connection of the claim, so that listening needs no connection of its own.
+   * @param tell called with the payload of each notice; with null when the connection was made anew, because notices may be lost
+   */
+  listen(channel: string, tell: (payload: string | null) => void): void {
+    this.#listeners.set(channel, tell);
+    const client = this.#client;
+    if (client !== null) void listenTo(client, channel).then(() => tell(null), ignore);
   }
 
   async release(): Promise<void> {
@@ -91,6 +102,8 @@ export class Claim {
     }
     this.#client = client;
     client.once("end", () => this.#lost());
+    client.on("notification", ({ channel, payload = "" }) => this.#listeners.get(channel)?.(payload));
+    for (const [channel, tell] of this.#listeners) void listenTo(client, channel).then(() => tell(null), ignore);
   }
 
   #lost(): void {
@@ -107,6 +120,10 @@ export class Claim {
     };
     again();
   }
+}
+
+async function listenTo(client: pg.Client, channel: string): Promise<void> {
+  await client.query(`LISTEN ${channel}`);
 }
 
 /**

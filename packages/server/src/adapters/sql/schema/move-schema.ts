@@ -39,9 +39,11 @@ const TABLES = [
   ...["signals", "workflow_graphs", "workflow_payloads", "workflow_runs"],
   ...["workflow_parts", "workflow_part_payloads"],
   ...["outbox", "event_inbox", "event_floors", "event_sinks"],
-  ...["webhooks", "webhook_deliveries"],
+  ...["webhooks", "webhook_deliveries", "job_requests"],
 ];
-const FUNCTIONS = ["label_terms(text)", "recurrence_type(text)"];
+/** Functions whose settings name the schema. */
+const BOUND_FUNCTIONS = ["mainspring_submit(jsonb, text, text)", "mainspring_submit_batch(jsonb, text[], text)"];
+const FUNCTIONS = ["label_terms(text)", "recurrence_type(text)", ...BOUND_FUNCTIONS];
 
 const LIVING = `SELECT name, ceil(extract(epoch FROM expires_at - statement_timestamp()))::int4 FROM nodes
   WHERE expires_at > statement_timestamp() ORDER BY expires_at DESC LIMIT 1`;
@@ -125,6 +127,8 @@ async function moveWithin(session: Session, { from, to, isHidden }: Way): Promis
   const tables = [...(await partitions(session)), ...TABLES.map((name) => `${source}.${name}`)];
   for (const table of tables) await session.run({ text: `ALTER TABLE ${table} SET SCHEMA ${target}` });
   for (const name of FUNCTIONS) await session.run({ text: `ALTER FUNCTION ${source}.${name} SET SCHEMA ${target}` });
+  for (const name of BOUND_FUNCTIONS)
+    await session.run({ text: `ALTER FUNCTION ${target}.${name} SET search_path = ${target}, pg_temp` });
   if (isHidden) await leaveHistory(session, from, to);
   if (from !== FORMER_SCHEMA) await dropEmpty(session, from);
   return { from, to, tables: tables.length };

@@ -89,6 +89,25 @@ function splitRepeats<S extends Submission>(batch: readonly S[]): { first: S[]; 
   return { first, repeats };
 }
 
+/**
+ * Submits submissions in the transaction of the session. A repeat of a submission of the same batch comes after all others, and
+ * claims no keys beside its own.
+ */
+export async function submitWithin(
+  session: Session,
+  batch: readonly Submission[],
+  now: number,
+  insert: (session: Session, jobs: readonly AnyJob[]) => Promise<void>,
+): Promise<SubmitOutcome[]> {
+  const { first, repeats } = splitRepeats(batch);
+  const outcomes = new Map<Submission, SubmitOutcome>();
+  for (const part of [first, repeats]) {
+    const answers = part.length === 0 ? [] : await attempt(session, part, now, insert);
+    for (const [i, submission] of part.entries()) outcomes.set(submission, answers[i] as SubmitOutcome);
+  }
+  return batch.map((submission) => outcomes.get(submission) as SubmitOutcome);
+}
+
 /** Whether a key was released between two reads of it. */
 export function isVanishedKey(error: unknown): boolean {
   return error instanceof StoreUnavailable && error.cause instanceof KeyVanished;

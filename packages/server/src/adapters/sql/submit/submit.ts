@@ -26,8 +26,7 @@ export async function submit(
   batch: readonly Submission[],
   now: number,
 ): Promise<SubmitOutcome[]> {
-  if (batch.some(({ jobs }) => jobs.some(hasGraph))) await levels.raise("WORKFLOWS");
-  if (batch.some(({ jobs }) => jobs.some(hasOnFinish))) await levels.raise("WEBHOOKS");
+  await raiseLevels(levels, batch);
   const isTelling = await inbox.begin();
   const insert = (session: Session, jobs: readonly AnyJob[]) => insertAll(session, jobs, isTelling);
   const outcomes = new Map<Submission, SubmitOutcome>();
@@ -48,7 +47,13 @@ export async function submit(
   return batch.map((submission) => outcomes.get(submission) as SubmitOutcome);
 }
 
-function refused(_: Submission, error: Error): SubmitOutcome {
+/** Keeps programs out that would harm the jobs. Comes before the jobs are written. */
+export async function raiseLevels(levels: RaisedLevels, batch: readonly Submission[]): Promise<void> {
+  if (batch.some(({ jobs }) => jobs.some(hasGraph))) await levels.raise("WORKFLOWS");
+  if (batch.some(({ jobs }) => jobs.some(hasOnFinish))) await levels.raise("WEBHOOKS");
+}
+
+export function refused(_: Submission, error: Error): SubmitOutcome {
   return { kind: "REFUSED", message: error.message };
 }
 
@@ -68,7 +73,7 @@ async function submitPlain(
   }));
 }
 
-async function insertAll(session: Session, jobs: readonly AnyJob[], isTelling: boolean): Promise<void> {
+export async function insertAll(session: Session, jobs: readonly AnyJob[], isTelling: boolean): Promise<void> {
   for (const write of writesOf(jobs, isTelling)) await session.run(write());
 }
 

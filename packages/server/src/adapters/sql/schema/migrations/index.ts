@@ -26,6 +26,7 @@ import { events } from "./0027-events.ts";
 import { eventSinks } from "./0028-event-sinks.ts";
 import { webhooks } from "./0029-webhooks.ts";
 import { stepEvents } from "./0030-step-events.ts";
+import { requests } from "./0031-requests.ts";
 
 export interface Migration {
   /** Version of the schema after the migration; versions grow. */
@@ -69,4 +70,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 28, name: "event sinks", sql: eventSinks },
   { version: 29, name: "webhooks", sql: webhooks },
   { version: 30, name: "step events", sql: stepEvents },
+  { version: 31, name: "requests", sql: requests },
 ];

@@ -1,0 +1,32 @@
+import type { Incarnation } from "../../domain/ids.ts";
+import { StoreUnavailable } from "../../ports/store.ts";
+import type { StoreRequests } from "../../ports/store-requests.ts";
+import type { StoreOperation } from "./fate.ts";
+import { takeIn } from "./rows/request-table.ts";
+import type { StoreData } from "./store-data.ts";
+
+type Call = <T>(operation: StoreOperation, effect: () => T) => Promise<T>;
+
+/** See StoreRequests. @param call sends a call of the node to the store */
+export function requests(data: StoreData, node: Incarnation, call: Call): StoreRequests {
+  return {
+    takeIn: async (limits, judge) => {
+      const [held, asked] = [Symbol("transaction"), { ...limits }];
+      const claimed = await call("claimRequests", () => data.requests.claim(held, asked, data.now()));
+      if (claimed.length === 0) return [];
+      const decisions = await judge.decide(claimed);
+      const taken = await call("takeIn", () => takeIn(data, node, held, claimed, decisions, judge));
+      if (taken === null) throw new StoreUnavailable("The simulated store ended a transaction that did nothing");
+      return taken;
+    },
+    watch: (tell) => {
+      data.observe(({ kind }) => {
+        if (kind !== "REQUEST_ADDED") return;
+        // A notice that the store would not deliver, or would deliver too late, is lost.
+        void call("watch", () => undefined).then(tell, () => undefined);
+      });
+    },
+    get: (...asked) => call("get", () => data.requests.get(...asked)),
+    list: (...asked) => call("list", () => data.requests.list(...asked)),
+  };
+}

@@ -1,0 +1,159 @@
+import { JobSubmission } from "@mainspring/contract";
+import { SINGLE_BODY_BYTES_MAX } from "@mainspring/contract/limits";
+import type { Logger } from "pino";
+import type { EpochMs } from "../../domain/ids.ts";
+import type { Ordering } from "../../domain/rank.ts";
+import { tracedDefinition } from "../../domain/trace.ts";
+import { StoreUnavailable, type Submission, type SubmitOutcome } from "../../ports/store.ts";
+import type { OpenRequest, RequestEnd, RequestJudge } from "../../ports/store-requests.ts";
+import type { JobHandlers } from "../handlers/job-handlers.ts";
+import { BodyReader, hashedLine, type ReceivedBody } from "../http/body/body-reader.ts";
+import { JobParts } from "../http/body/json-parts.ts";
+import { problemError } from "../http/error-answers.ts";
+import { invalid, type Problem, ProblemError } from "../http/errors.ts";
+import { compileCheck } from "../http/validation.ts";
+import type { PoolOrderings } from "../pools/pool-orderings.ts";
+import { jobDefinition } from "../submit/job-definition.ts";
+import {
+  accepted,
+  type Idempotency,
+  idempotencyOf,
+  type JobIntake,
+  nameInUse,
+  neverFires,
+} from "../submit/job-intake.ts";
+import { logWarnings } from "../submit/job-warnings.ts";
+import { type JobMaker, jobRow } from "../submit/new-job.ts";
+import { firesAfter, IdempotencyHeaders, payloadOf, refusal, type SubmitRules } from "../submit/submit-route.ts";
+
+export interface RequestJudgeDependencies extends SubmitRules, Omit<JobMaker, "ownShards"> {
+  intake: Pick<JobIntake, "turns" | "answered" | "wasAnswered">;
+  handlers: Pick<JobHandlers, "filler">;
+  orderings: Pick<PoolOrderings, "read">;
+  log: Logger;
+}
+
+/**
+ * Age of a request in ms up to which its job gets its id. The id says in which month the job is kept, and a job of a former month would
+ * be removed too early.
+ */
+const ID_KEPT_MS = 86_400_000;
+
+/** A request body is in memory already, so it needs no share of the budget for bodies. */
+const NO_SHARE = { growTo: () => undefined, release: () => undefined };
+
+const jobCheck = compileCheck(JobSubmission);
+const headersCheck = compileCheck(IdempotencyHeaders);
+
+/** Policies, orderings and time that all decisions of one batch share. */
+interface Rules {
+  fill: Awaited<ReturnType<JobHandlers["filler"]>>;
+  orderOf: (pool: string) => Ordering;
+  createdAt: EpochMs;
+}
+
+/** Decides requests by the rules of POST /v1/jobs. */
+export class JobRequestJudge implements RequestJudge {
+  readonly #deps: RequestJudgeDependencies;
+
+  constructor(deps: RequestJudgeDependencies) {
+    this.#deps = deps;
+  }
+
+  /** @throws {StoreUnavailable} */
+  async decide(requests: readonly OpenRequest[]): Promise<(Submission | RequestEnd)[]> {
+    const { intake, handlers, orderings, runtime } = this.#deps;
+    const [fill, orderOf] = await Promise.all([
+      handlers.filler((idempotency) => intake.wasAnswered(idempotency)),
+      orderings.read(),
+    ]);
+    const rules = { fill, orderOf, createdAt: runtime.now() };
+    const decisions: (Submission | RequestEnd)[] = [];
+    for (const request of requests) {
+      if (intake.turns.isOver) await intake.turns.next();
+      decisions.push(await this.#decideOne(request, rules));
+    }
+    return decisions;
+  }
+
+  conclude(outcome: SubmitOutcome): RequestEnd {
+    try {
+      const [job] = accepted(outcome).jobs;
+      if (job === undefined) throw new Error("the store has answered a submission of one job with none");
+      if (job.nameHeldBy !== undefined) return refused(nameInUse(job.nameHeldBy));
+      const { jobId, executionId, deduplicated } = job;
+      return { state: "TAKEN_IN", jobId, executionId, deduplicated };
+    } catch (error) {
+      return refused(problemError(error, this.#deps.log).problem);
+    }
+  }
+
+  /** A request whose decision fails is refused, so that it holds up no other. @throws {StoreUnavailable} */
+  async #decideOne(request: OpenRequest, rules: Rules): Promise<Submission | RequestEnd> {
+    try {
+      return await this.#judged(request, rules);
+    } catch (error) {
+      if (error instanceof StoreUnavailable) throw error;
+      return refused(problemError(error, this.#deps.log).problem);
+    }
+  }
+
+  /** @throws {ProblemError} the request is refused */
+  async #judged(request: OpenRequest, { fill, orderOf, createdAt }: Rules): Promise<Submission | RequestEnd> {
+    const received = readBody(request);
+    const given = received.parts.valueOf(received.bytes);
+    if (!jobCheck.ok(given)) throw new ProblemError(invalid(jobCheck.errors(given)));
+    const idempotency = keyOf(request, received);
+    const payload = payloadOf(received);
+    const job = await fill(given, payload, idempotency);
+    const wrong =
+      "status" in job ? job : refusal(job, payload, firesAfter(idempotency, this.#deps.runtime), this.#deps);
+    if ("status" in job || wrong !== null) throw new ProblemError(wrong as Problem);
+    const row = this.#row(request, job, payload, orderOf, createdAt);
+    if (row !== null) return { idempotency, jobs: [row] };
+    if (idempotency === null) throw new ProblemError(neverFires(job));
+    return this.conclude(await this.#deps.intake.answered(idempotency, job));
+  }
+
+  #row(
+    { id, createdAt: askedAt, traceparent }: OpenRequest,
+    job: JobSubmission,
+    payload: Uint8Array | null,
+    orderOf: Rules["orderOf"],
+    createdAt: EpochMs,
+  ) {
+    // A delay counts from the request. A job that is due by now is due when it is taken in.
+    const { scheduledAt, ...asked } = jobDefinition(job, askedAt);
+    const definition = tracedDefinition(
+      { ...asked, scheduledAt: Math.max(scheduledAt, createdAt) },
+      traceparent ?? undefined,
+    );
+    logWarnings(definition, this.#deps.warnings);
+    const ownId = createdAt - askedAt < ID_KEPT_MS ? id : null;
+    return jobRow(definition, payload, orderOf(definition.pool), createdAt, this.#deps, ownId);
+  }
+}
+
+/** @throws {ProblemError} the body is refused */
+function readBody({ body, idempotencyKey }: OpenRequest): ReceivedBody {
+  const reader = new BodyReader({
+    limitBytes: SINGLE_BODY_BYTES_MAX,
+    parts: new JobParts(),
+    share: NO_SHARE,
+    hashed: idempotencyKey === null ? null : hashedLine("/v1/jobs"),
+  });
+  reader.take(Buffer.from(body));
+  return reader.end();
+}
+
+/** @throws {ProblemError} the key is no key */
+function keyOf({ idempotencyKey }: OpenRequest, received: ReceivedBody): Idempotency {
+  if (idempotencyKey === null) return null;
+  const headers = { "idempotency-key": idempotencyKey };
+  if (!headersCheck.ok(headers)) throw new ProblemError(invalid(headersCheck.errors(headers)));
+  return idempotencyOf(idempotencyKey, received);
+}
+
+function refused(problem: Problem): RequestEnd {
+  return { state: "REFUSED", problem: JSON.stringify(problem) };
+}

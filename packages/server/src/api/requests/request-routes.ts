@@ -1,0 +1,71 @@
+import {
+  pageOf,
+  pageQuery,
+  RequestBody,
+  type RequestSummaryBody,
+  RequestState as StateSchema,
+  RequestSummaryBody as SummarySchema,
+  Uuid,
+} from "@mainspring/contract";
+import { PAGE_ITEMS_DEFAULT } from "@mainspring/contract/limits";
+import { Type } from "typebox";
+import { DEFAULT_TENANT } from "../../domain/ids.ts";
+import type { RequestSummary, StoreRequests } from "../../ports/store-requests.ts";
+import { rawOrNull } from "../http/body/raw-json.ts";
+import { decodeCursor, encodeCursor } from "../http/cursor.ts";
+import { answer, problems } from "../http/documented.ts";
+import { type Problem, ProblemError, problem } from "../http/errors.ts";
+import type { HttpApp } from "../http/http-app.ts";
+import { formatInstant, formatInstantOrNull } from "../http/instants.ts";
+
+const tags = ["requests"];
+
+/** Routes GET /v1/requests and GET /v1/requests/{requestId} */
+export function requestRoutes(app: HttpApp, store: Pick<StoreRequests, "get" | "list">): void {
+  const listSchema = {
+    operationId: "listRequests",
+    tags,
+    summary: "List requests for jobs that applications wrote in transactions of their own",
+    querystring: Type.Object({ state: Type.Optional(StateSchema), ...pageQuery }, { additionalProperties: false }),
+    response: { 200: answer(pageOf("JobRequestPage", SummarySchema), "A page, newest first"), ...problems() },
+  };
+  app.get("/v1/requests", { schema: listSchema }, async (request) => {
+    const { state = null, cursor, limit = PAGE_ITEMS_DEFAULT } = request.query;
+    const before = decodeCursor("requests", cursor);
+    const items = await store.list(DEFAULT_TENANT, { state, before, limit });
+    const next = items.length < limit ? null : (items.at(-1)?.id ?? null);
+    return { items: items.map(summaryBody), nextCursor: encodeCursor("requests", next) };
+  });
+  const schema = {
+    operationId: "getRequest",
+    tags,
+    summary: "Read the state of a request",
+    params: Type.Object({ requestId: Uuid("the request") }),
+    response: { 200: answer(RequestBody, "The request"), ...problems("not-found") },
+  };
+  app.get("/v1/requests/:requestId", { schema }, async (request) => {
+    const found = await store.get(DEFAULT_TENANT, request.params.requestId.toLowerCase());
+    if (found === null) {
+      const detail =
+        "there is no such request: its transaction has not committed, or it was taken in more than a day ago";
+      throw new ProblemError(problem("not-found", detail));
+    }
+    return { ...summaryBody(found), job: rawOrNull(found.body === null ? null : Buffer.from(found.body)) };
+  });
+}
+
+function summaryBody({ id, createdAt, finishedAt, end, idempotencyKey }: RequestSummary): RequestSummaryBody {
+  const taken = end?.state === "TAKEN_IN" ? end : null;
+  return {
+    requestId: id,
+    source: "SQL",
+    state: end?.state ?? "ACCEPTED",
+    createdAt: formatInstant(createdAt),
+    finishedAt: formatInstantOrNull(finishedAt),
+    jobId: taken?.jobId ?? null,
+    executionId: taken?.executionId ?? null,
+    deduplicated: taken?.deduplicated ?? false,
+    idempotencyKey,
+    problem: end?.state === "REFUSED" ? (JSON.parse(end.problem) as Problem) : null,
+  };
+}

@@ -1,0 +1,1 @@
+export type { RequestState } from "@mainspring/contract/enums";

@@ -1,0 +1,33 @@
+import type { Mutant } from "./mutant.ts";
+
+const SERVER = "packages/server/src";
+const TABLE = `${SERVER}/adapters/simulated/rows/request-table.ts`;
+const TABLE_TEST = `${SERVER}/adapters/simulated/sim-store.test.ts`;
+
+/** Mutants in the way of requests of applications. */
+export const requestMutants: readonly Mutant[] = [
+  {
+    name: "a request that one node takes in is given to another one, too",
+    file: TABLE,
+    find: "end === null && (held === null || held.until <= now)",
+    replace: "end === null && (held === null || held.until >= 0)",
+    why: "two nodes write a job each for one request, or one of them fails",
+    test: { file: TABLE_TEST, name: "gives requests that another call takes in to no second one" },
+  },
+  {
+    name: "a request that was refused loses its body",
+    file: TABLE,
+    find: `if (end.state === "TAKEN_IN") row.body = null;`,
+    replace: "row.body = null;",
+    why: "nobody can correct a job that was refused",
+    test: { file: TABLE_TEST, name: "keeps the problem and the body of a refused request" },
+  },
+  {
+    name: "open requests are forgotten",
+    file: TABLE,
+    find: "if (finishedAt !== null && finishedAt < now - kept * DAY_MS)",
+    replace: "if ((finishedAt ?? 0) < now - kept * DAY_MS)",
+    why: "a committed submit is lost when upkeep runs before a node takes it in",
+    test: { file: TABLE_TEST, name: "forgets requests that have ended some time ago, and no open one" },
+  },
+];
