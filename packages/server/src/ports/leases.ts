@@ -72,3 +72,8 @@ export interface KnownNode extends NodeLease {
 export class LeasesUnavailable extends Error {
   override readonly name = "LeasesUnavailable";
 }
+
+/** The settings of the lease service are wrong, or its program is too old. The message says what to do. */
+export class LeasesUnusable extends Error {
+  override readonly name = "LeasesUnusable";
+}
