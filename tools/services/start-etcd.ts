@@ -66,10 +66,11 @@ export async function startEtcd({ members: count = 3, tls: hasTls = false }: Etc
     name: `${token}-${n}`,
     endpoint: `127.0.0.1:${ports[2 * n]}`,
     peer: `http://127.0.0.1:${ports[2 * n + 1]}`,
+    id: null,
   }));
   const asking =
     tls === null ? null : { ca: await readFile(tls.ca), cert: await readFile(tls.cert), key: await readFile(tls.key) };
-  const cluster: Cluster = { folder, token, members, tls, asking, password: null };
+  const cluster: Cluster = { folder, token, members, tls, asking };
   if (running.size === 0) process.once("exit", killAll);
   running.set(folder, new Set());
   const stop = async () => {
@@ -86,10 +87,7 @@ export async function startEtcd({ members: count = 3, tls: hasTls = false }: Etc
     return {
       url: `${scheme}://${members.map(({ endpoint }) => endpoint).join(",")}/test${files}`,
       ...{ members: started, tls, ask, stop },
-      demandLogin: async (password) => {
-        await demandLogin(ask, password);
-        cluster.password = password;
-      },
+      demandLogin: (password) => demandLogin(ask, password),
     };
   } catch (error) {
     await stop();
@@ -101,6 +99,8 @@ interface Member {
   name: string;
   endpoint: string;
   peer: string;
+  /** Id that etcd has given to the member; null: not known yet. */
+  id: string | null;
 }
 
 interface Cluster {
@@ -110,8 +110,6 @@ interface Cluster {
   tls: TestEtcd["tls"];
   /** Contents of the PEM files. */
   asking: { ca: Buffer; cert: Buffer; key: Buffer } | null;
-  /** Password of root; null: etcd asks nobody to log in. */
-  password: string | null;
 }
 
 async function startMember(cluster: Cluster, member: Member): Promise<TestMember> {
@@ -146,11 +144,11 @@ async function started(cluster: Cluster, member: Member): Promise<ChildProcess> 
   const untilMs = Date.now() + START_MAX_MS;
   for (;;) {
     if (child.exitCode !== null) throw new Error(`etcd ended with exit code ${child.exitCode}:\n${output}`);
-    const names = await namesAt(cluster, member);
-    if (names?.includes(member.name)) return child;
-    if (names !== null || Date.now() > untilMs) {
+    const isOurs = await isOurMember(cluster, member);
+    if (isOurs) return child;
+    if (isOurs !== null || Date.now() > untilMs) {
       await ended(child, cluster.folder);
-      throw new Error(names === null ? `etcd did not answer:\n${output}` : `another etcd is at ${member.endpoint}`);
+      throw new Error(isOurs === null ? `etcd did not answer:\n${output}` : `another etcd is at ${member.endpoint}`);
     }
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
@@ -165,14 +163,19 @@ async function ended(child: ChildProcess, folder: string): Promise<void> {
   running.get(folder)?.delete(child);
 }
 
-/** Names of the members of the cluster that answers, each with the token of its cluster; null: no server answers. */
-async function namesAt(cluster: Cluster, member: Member): Promise<string[] | null> {
+/**
+ * Whether the member itself answers at its address: the names of members have the token of the cluster. Later the id of the member
+ * tells, because a cluster with a login does not list its members.
+ * @returns null: no server answers
+ */
+async function isOurMember(cluster: Cluster, member: Member): Promise<boolean | null> {
   try {
-    const { password } = cluster;
-    const { token } =
-      password === null ? {} : await ask(cluster, member, "auth/authenticate", { name: "root", password });
-    const { members } = await ask(cluster, member, "cluster/member/list", {}, token as string | undefined);
-    return ((members ?? []) as { name?: string }[]).map(({ name = "" }) => name);
+    const metrics = await request(cluster, member, "GET", "metrics");
+    const id = /^etcd_server_id\{server_id="(\w+)"\}/m.exec(metrics)?.[1] ?? null;
+    if (member.id !== null) return id === member.id;
+    const { members } = await ask(cluster, member, "cluster/member/list", {});
+    member.id = id;
+    return ((members ?? []) as { name?: string }[]).some(({ name }) => name === member.name);
   } catch {
     return null;
   }
@@ -190,28 +193,36 @@ async function askAny(cluster: Cluster, path: string, body: object, token?: stri
   throw last;
 }
 
-function ask(
-  { asking }: Pick<Cluster, "asking">,
-  { endpoint }: Pick<Member, "endpoint">,
+async function ask(
+  cluster: Cluster,
+  member: Member,
   path: string,
   body: object,
   token?: string,
 ): Promise<Record<string, unknown>> {
-  const options = {
-    ...{ method: "POST", timeout: 2_000, agent: false, ...asking },
-    headers: { "content-type": "application/json", ...(token !== undefined && { authorization: token }) },
-  };
+  return JSON.parse(await request(cluster, member, "POST", `v3/${path}`, { body, token })) as Record<string, unknown>;
+}
+
+function request(
+  { asking }: Cluster,
+  { endpoint }: Member,
+  method: "GET" | "POST",
+  path: string,
+  { body, token }: { body?: object; token?: string | undefined } = {},
+): Promise<string> {
+  const headers = { "content-type": "application/json", ...(token !== undefined && { authorization: token }) };
+  const options = { method, headers, timeout: 2_000, agent: false, ...asking };
   return new Promise((resolve, reject) => {
-    const url = `${asking === null ? "http" : "https"}://${endpoint}/v3/${path}`;
+    const url = `${asking === null ? "http" : "https"}://${endpoint}/${path}`;
     const call = (asking === null ? httpRequest : httpsRequest)(url, options, async (response) => {
       let text = "";
       for await (const chunk of response) text += String(chunk);
-      if (response.statusCode === 200) resolve(JSON.parse(text) as Record<string, unknown>);
+      if (response.statusCode === 200) resolve(text);
       else reject(new Error(`etcd answers ${response.statusCode} to ${path}: ${text}`));
     });
     call.on("timeout", () => call.destroy(new Error("etcd did not answer in time")));
     call.on("error", reject);
-    call.end(JSON.stringify(body));
+    call.end(body === undefined ? undefined : JSON.stringify(body));
   });
 }
 
