@@ -35,7 +35,7 @@ const PREFIX = "mainspring";
  */
 export function etcdAddress(text: string): EtcdAddress | null {
   const [, scheme, user, secret, hosts = "", prefix, query = ""] = FORM.exec(text) ?? [];
-  const endpoints = hosts.split(",").map((host) => host.replace(/^https?:\/\//, ""));
+  const endpoints = hosts.split(",");
   if (endpoints.length > ENDPOINTS_MAX || !endpoints.every(isEndpoint)) return null;
   const tls = tlsOf(scheme === "https", new URLSearchParams(query));
   if (tls === undefined) return null;

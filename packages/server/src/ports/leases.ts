@@ -50,6 +50,8 @@ export interface NodeProfile {
    * draining.
    */
   wasDraining?: boolean;
+  /** Whether the node wants one node to own all shards (MAINSPRING_LEADER=one); default: no. */
+  wantsLeader?: boolean;
   /** Nodes to which this node has a link, including itself; null or left out: not known. */
   reaches?: readonly Incarnation[] | null;
 }

@@ -31,14 +31,15 @@ function parseRecord(value: Uint8Array): NodeRecord | null {
 
 function isRecord(value: unknown): value is NodeRecord {
   if (typeof value !== "object" || value === null) return false;
-  const { incarnation, name, address, version, level, startedAt, ttlMs, roles, reaches, hasSecret } = value as Partial<
-    Record<keyof NodeRecord, unknown>
-  >;
+  const record = value as Partial<Record<keyof NodeRecord, unknown>>;
+  const { incarnation, name, address, version, level, startedAt, ttlMs, roles, reaches } = record;
   const texts = [incarnation, name, address, version].every((one) => typeof one === "string");
   const numbers = [level, startedAt, ttlMs].every((one) => typeof one === "number" && Number.isFinite(one));
   const isListed = Array.isArray(roles) && roles.every((role) => ROLES.includes(role));
   const hasLinks = reaches === null || (Array.isArray(reaches) && reaches.every((one) => typeof one === "string"));
-  return texts && numbers && isListed && hasLinks && typeof hasSecret === "boolean";
+  const { hasSecret, wantsLeader = false } = record;
+  const isSaid = typeof hasSecret === "boolean" && typeof wantsLeader === "boolean";
+  return texts && numbers && isListed && hasLinks && isSaid;
 }
 
 /** Last sight of a node. */
