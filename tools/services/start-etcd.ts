@@ -34,6 +34,8 @@ export interface TestEtcd {
 export interface TestMember {
   /** host:port */
   readonly endpoint: string;
+  /** Process id; of a killed member the last one. */
+  readonly pid: number;
   /** Kills the member as a power cut would. The data stays. */
   kill(): Promise<void>;
   /** Starts a killed member again, at the same address and with its data. Resolves when it answers. */
@@ -114,14 +116,19 @@ interface Cluster {
 
 async function startMember(cluster: Cluster, member: Member): Promise<TestMember> {
   let child: ChildProcess | null = await started(cluster, member);
+  let pid = child.pid ?? 0;
   return {
     endpoint: member.endpoint,
+    get pid() {
+      return pid;
+    },
     async kill() {
       if (child !== null) await ended(child, cluster.folder);
       child = null;
     },
     async restart() {
       child ??= await started(cluster, member);
+      pid = child.pid ?? 0;
     },
     freeze: () => void child?.kill("SIGSTOP"),
     resume: () => void child?.kill("SIGCONT"),
