@@ -144,7 +144,7 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
     await checkAdvertised(mesh, address, grpcAddress);
   }
   const leasesOfAll = mesh === null ? soloLeases() : await openLeases(ground, store);
-  if (mesh !== null) await checkSecret(leasesOfAll, config);
+  if (mesh !== null) await patiently("the leases", () => checkSecret(leasesOfAll, config), ground);
   const makeWorker = workersOf(ground, gateway);
   const workerDrain = gateway === null ? null : workerDrainOf(ground, gateway, makeWorker);
   const membership = new Membership({

@@ -123,6 +123,26 @@ export const schedulerMutants: readonly Mutant[] = [
     why: "a node that is to be stopped keeps its shards, and new ones come to it",
   },
   {
+    name: "a standby takes itself for the leader",
+    file: HOLDINGS,
+    find: "const placed = this.#placement.here(profile.incarnation, placedNodes(owners, leases));",
+    replace:
+      "const own = owners.filter(({ incarnation }) => incarnation === profile.incarnation);\n" +
+      "    const placed = this.#placement.here(profile.incarnation, profile.wantsLeader ? own : placedNodes(owners, leases));",
+    why: "several nodes own shards although one leads, and each waits for what another has",
+  },
+  {
+    name: "a lease is believed from its answer on",
+    file: HOLDINGS,
+    find: "this.#trustUntilMs = beganMs + terms.ttlMs;",
+    replace: "this.#trustUntilMs = runtime.monotonicMs() + terms.ttlMs;",
+    why: "a leader whose renewal took long decides on after a standby has taken over",
+    test: {
+      file: "packages/server/src/scheduler/ownership/shard-ownership.test.ts",
+      name: "trusts its lease from before the call on, however long the answer takes",
+    },
+  },
+  {
     name: "reach is not heeded",
     file: OWNERSHIP,
     find: "? largestGroup(living) : living;",
