@@ -6,7 +6,9 @@ import { after, afterEach, before, describe, it } from "node:test";
 import { Client, task, Worker } from "@mainspring/sdk";
 import { startEtcd, type TestEtcd } from "../../../tools/services/start-etcd.ts";
 import { startPostgres, type TestPostgres } from "../../../tools/services/start-postgres.ts";
+import { systemRuntime } from "./adapters/system/system-runtime.ts";
 
+const runtime = systemRuntime();
 const PROGRAM = new URL("../../cli/bin/mainspring.mjs", import.meta.url).pathname;
 
 async function freePorts(count: number): Promise<number[]> {
@@ -18,7 +20,7 @@ async function freePorts(count: number): Promise<number[]> {
 }
 
 const until = async (isSo: () => boolean | Promise<boolean>) => {
-  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 20));
+  while (!(await isSo())) await new Promise<void>((resolve) => runtime.setTimer(20, resolve));
 };
 
 /** A node of a cluster, as a process of its own. */
@@ -144,23 +146,23 @@ describe("three nodes with their leases in etcd", () => {
     await divided(first, [first, second, third]);
     await runJobs(first, "before");
     await killed(second.child);
-    const killedMs = performance.now();
+    const killedMs = runtime.monotonicMs();
     await divided(first, [first, third]);
-    t.diagnostic(`others had the shards of the killed node after ${Math.round(performance.now() - killedMs)} ms`);
+    t.diagnostic(`others had the shards of the killed node after ${Math.round(runtime.monotonicMs() - killedMs)} ms`);
     await runJobs(first, "killed");
 
     const most = etcd.members.slice(1);
     for (const member of most) member.freeze();
-    const frozenMs = performance.now();
+    const frozenMs = runtime.monotonicMs();
     await until(async () => !(await isReady(first)) && !(await isReady(third)));
-    t.diagnostic(`owners had stopped ${Math.round(performance.now() - frozenMs)} ms after etcd stood still`);
+    t.diagnostic(`owners had stopped ${Math.round(runtime.monotonicMs() - frozenMs)} ms after etcd stood still`);
     const held = await submit(first, "held");
     assert.equal((await clientOf(first).getExecution(held)).state, "PENDING");
     assert.equal(ran.has("held"), false);
     for (const member of most) member.resume();
-    const resumedMs = performance.now();
+    const resumedMs = runtime.monotonicMs();
     await succeeds(first, held);
-    t.diagnostic(`work went on ${Math.round(performance.now() - resumedMs)} ms after etcd did`);
+    t.diagnostic(`work went on ${Math.round(runtime.monotonicMs() - resumedMs)} ms after etcd did`);
     await divided(first, [first, third]);
     await runJobs(first, "resumed");
     assert.match(first.output(), /etcd did not answer about the nodes' leases/);
@@ -178,9 +180,11 @@ describe("three nodes with their leases in etcd", () => {
     await runJobs(third, "led");
     assert.equal((await leaderOf(third))?.address, first.grpc);
     await killed(first.child);
-    const killedMs = performance.now();
+    const killedMs = runtime.monotonicMs();
     await divided(third, [third]);
-    t.diagnostic(`a standby had all shards ${Math.round(performance.now() - killedMs)} ms after the leader was killed`);
+    t.diagnostic(
+      `a standby had all shards ${Math.round(runtime.monotonicMs() - killedMs)} ms after the leader was killed`,
+    );
     await runJobs(third, "taken over");
 
     const fourth = await spawnNode("leader", one);

@@ -332,8 +332,7 @@ class World {
       history: this.history,
       events: () => hasEvents(this.#options.seed),
       tellsWorkers: tellsWorkers(this.#options.seed),
-      wantsLeader: wantsLeader(this.#options.seed),
-      ...{ sink: this.#sink, receiver: this.#receiver },
+      ...{ sink: this.#sink, receiver: this.#receiver, wantsLeader: wantsLeader(this.#options.seed) },
       readSizes: this.#options.seed % SMALL_READS_EVERY === 5 ? SMALL_READS : undefined,
     });
     void machine.server.start();

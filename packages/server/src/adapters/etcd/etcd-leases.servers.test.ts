@@ -13,7 +13,7 @@ import { METHODS, TIMEOUT_MS } from "./etcd-client.ts";
 import { EtcdLeases } from "./etcd-leases.ts";
 
 const runtime = systemRuntime();
-const passed = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+const passed = (ms: number) => new Promise<void>((resolve) => runtime.setTimer(ms, resolve));
 
 let etcd: TestEtcd;
 let clusters = 0;

@@ -111,7 +111,7 @@ export class EtcdLeases implements Leases {
       const nowMs = this.#see(kvs);
       const nodes = this.#sights.list(nowMs).filter(({ isLiving }) => isLiving);
       this.#compact(node.incarnation, nodes, revision);
-      return nodes.map(({ isLiving: _, ...lease }) => lease);
+      return nodes.map(leaseOf);
     });
   }
 
@@ -310,4 +310,9 @@ function refuseOld(version: string): void {
   const [oldMajor, oldMinor] = OLDEST;
   if (major > oldMajor || (major === oldMajor && minor >= oldMinor)) return;
   throw new LeasesUnusable(`MAINSPRING_ETCD leads to an etcd of version ${version}: it must be 3.4 or newer`);
+}
+
+function leaseOf(node: KnownNode): NodeLease {
+  const { isLiving: _, ...lease } = node;
+  return lease;
 }

@@ -18,7 +18,8 @@ class MemoryLeases implements Leases {
   renewals = 0;
   isDown = false;
 
-  async renew({ wasDraining: _, reaches = null, ...node }: NodeProfile, ttlMs: number): Promise<NodeLease[]> {
+  async renew(profile: NodeProfile, ttlMs: number): Promise<NodeLease[]> {
+    const { wasDraining: _, reaches = null, ...node } = profile;
     this.#ask();
     this.renewals++;
     const draining = this.leases.get(node.incarnation)?.draining ?? false;
