@@ -193,7 +193,7 @@ describe("three nodes with their leases in etcd", () => {
     await clientOf(third).cluster.drain((await leaderOf(third))?.nodeId as string);
     await until(async () => (await leaderOf(fourth))?.address === fourth.grpc);
     // A node that drains hands over one shard after the other.
-    await divided(fourth, [third, fourth]);
+    await until(async () => ((await ownersOf(fourth)).get(fourth.grpc) ?? 0) > 0);
     await runJobs(fourth, "drained");
   });
 
