@@ -123,15 +123,6 @@ export const schedulerMutants: readonly Mutant[] = [
     why: "a node that is to be stopped keeps its shards, and new ones come to it",
   },
   {
-    name: "a standby takes itself for the leader",
-    file: HOLDINGS,
-    find: "const placed = this.#placement.here(profile.incarnation, placedNodes(owners, leases));",
-    replace:
-      "const own = owners.filter(({ incarnation }) => incarnation === profile.incarnation);\n" +
-      "    const placed = this.#placement.here(profile.incarnation, profile.wantsLeader ? own : placedNodes(owners, leases));",
-    why: "several nodes own shards although one leads, and each waits for what another has",
-  },
-  {
     name: "a lease is believed from its answer on",
     file: HOLDINGS,
     find: "this.#trustUntilMs = beganMs + terms.ttlMs;",
