@@ -29,7 +29,7 @@ export const SYSTEM_DASHBOARDS: readonly DashboardPlan[] = [
       },
       {
         title: "Renewals of leases",
-        about: "By outcome. FAILED renewals say that the store answers late or not at all.",
+        about: "By outcome. FAILED renewals say that the store or etcd answers late or not at all.",
         unit: "ops",
         queries: [[sum(rate("mainspring_lease_renewals_total"), "outcome"), "{{outcome}}"]],
       },

@@ -29,7 +29,8 @@ export function failureOf(error: unknown): { message: string | null; exitCode: E
   // The text is reduced to one line, because it comes from a server.
   const message = error instanceof MainspringError ? printable(told) : told;
   if (code === "UNAVAILABLE") return { message: withRemedy(message), exitCode: EXIT.unreachable };
-  if (error instanceof Error && error.name === "ConfigError") return { message, exitCode: EXIT.configuration };
+  if (error instanceof Error && ["ConfigError", "LeasesUnusable"].includes(error.name))
+    return { message, exitCode: EXIT.configuration };
   if (code === "BAD_OPTION") return { message, exitCode: EXIT.usage };
   return { message: message ?? "", exitCode: EXIT.failed };
 }

@@ -27,6 +27,9 @@ export type ClusterNodeBody = Static<typeof ClusterNodeBody>;
 
 export const ClusterBody = named("Cluster", {
   node: Type.String({ description: "who answers" }),
+  leader: StringOrNull(
+    "the node that owns all shards, where all nodes have MAINSPRING_LEADER=one; null: the nodes divide the shards",
+  ),
   level: Count("of features that every living node understands: newer ones are not used yet"),
   nodes: Type.Array(ClusterNodeBody, { description: "those that live, and those that went lately; by address" }),
   shards: Type.Array(

@@ -49,6 +49,20 @@ describe("what a node knows of its links", () => {
     return { membership, look };
   };
 
+  it("says once which nodes divide the shards although this one wants one leader", async () => {
+    const { membership } = membershipOf();
+    const wishing = { ...profileOf("c"), wantsLeader: true };
+    const warned = () => logged.filter(({ msg }) => msg.startsWith("not all nodes have MAINSPRING_LEADER=one")).length;
+    others = [leaseOf({ ...profileOf("a"), wantsLeader: true }), leaseOf(profileOf("gate", ["gateway"]))];
+    await membership.leases.renew(wishing, 3_000);
+    assert.equal(warned(), 0);
+    others.push(leaseOf(profileOf("b")));
+    for (let n = 0; n < 3; n++) await membership.leases.renew(wishing, 3_000);
+    assert.equal(warned(), 1);
+    await membership.leases.renew(profileOf("c"), 3_000);
+    assert.equal(warned(), 1);
+  });
+
   it("says with each renewal to which nodes it is connected", async () => {
     const { look } = membershipOf();
     others = [owner("a", "a", "b", "c"), owner("b", "a", "b", "c")];

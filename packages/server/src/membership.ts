@@ -50,6 +50,8 @@ export class Membership {
   /** Time since which the node is cut off, on the monotonic clock; null: the node is not cut off. */
   #cutOffSinceMs: number | null = null;
   #hasWarned = false;
+  /** Addresses of the nodes that keep this one from having one leader, as they were last logged. */
+  #unwilling = "";
 
   constructor(deps: MembershipDependencies) {
     this.#deps = deps;
@@ -138,6 +140,7 @@ export class Membership {
     this.#renewedMs = beganMs;
     this.#trustUntilMs = beganMs + ttlMs;
     this.#lookAtReach();
+    this.#lookAtLeader();
     told(this.#nodes);
     return [...this.#nodes];
   }
@@ -152,6 +155,19 @@ export class Membership {
       isFresh: renewedAgoMs <= SUSPECT_AFTER_MS,
     }));
     return [bus.node, ...this.#links.look(runtime.monotonicMs(), observations)];
+  }
+
+  /** Says once which nodes divide the shards although this one wants one leader. */
+  #lookAtLeader(): void {
+    if (this.#me?.wantsLeader !== true) return;
+    const schedulers = this.#nodes.filter(({ roles }) => roles.includes("scheduler"));
+    const unwilling = schedulers.filter(({ wantsLeader }) => wantsLeader !== true).map(({ address }) => address);
+    if (unwilling.join() !== this.#unwilling && unwilling.length > 0)
+      this.#deps.log.warn(
+        { nodes: unwilling },
+        "not all nodes have MAINSPRING_LEADER=one, so the nodes divide the shards until these have it, too",
+      );
+    this.#unwilling = unwilling.join();
   }
 
   #lookAtReach(): void {

@@ -2,6 +2,8 @@ import type { WorkerLife } from "@mainspring/sdk/worker-core";
 import type { Logger } from "pino";
 import packageJson from "../package.json" with { type: "json" };
 import { startEmbedded } from "./adapters/embedded/embedded-postgres.ts";
+import { EtcdLeases } from "./adapters/etcd/etcd-leases.ts";
+import { RowsBeside } from "./adapters/etcd/rows-beside.ts";
 import { memoryBus } from "./adapters/memory/memory-bus.ts";
 import { soloLeases } from "./adapters/memory/solo-leases.ts";
 import { MeshBus } from "./adapters/mesh/mesh-bus.ts";
@@ -30,10 +32,11 @@ import { readiness } from "./ops/health.ts";
 import { Lifecycle } from "./ops/lifecycle.ts";
 import { createLog } from "./ops/logging.ts";
 import { createMetrics } from "./ops/metrics.ts";
+import { patiently } from "./patience.ts";
 import type { Bus } from "./ports/bus.ts";
-import type { NodeProfile } from "./ports/leases.ts";
+import type { Leases, NodeProfile } from "./ports/leases.ts";
 import type { Runtime } from "./ports/runtime.ts";
-import { type Retention, StoreUnavailable } from "./ports/store.ts";
+import type { Retention } from "./ports/store.ts";
 import { EventHints } from "./scheduler/event-hints.ts";
 import { Presence } from "./scheduler/ownership/presence.ts";
 import { ALONE, SHARED, type Share } from "./scheduler/ownership/shard-ownership.ts";
@@ -70,9 +73,6 @@ const DEAD_LETTER_DAYS = 90;
 /** Time in ms that the built-in worker has to finish attempts at a stop. It hands back the rest. */
 const FINISH_WITHIN_MS = 20_000;
 
-/** Time in ms that a start waits for a store that does not answer, and interval of its attempts. */
-const STORE_PATIENCE_MS = 60_000;
-const STORE_RETRY_MS = 500;
 /** Share of a node that has not joined the cluster yet. */
 const NOTHING_YET = { placed: 0, had: 0, isSettled: false };
 
@@ -101,6 +101,7 @@ interface NodeContext {
  * @throws {StoreUnusable | StoreUnavailable} the store cannot serve; the message says what to do
  * @throws {AddressUnusable} an address cannot be listened on, or does not lead to this node; the message names it
  * @throws {ClusterSecretMissing} the other nodes would refuse this one
+ * @throws {LeasesUnusable | LeasesUnavailable} etcd cannot keep the lease of the node; the message says what to do
  * @param program version and feature level to announce; default: this program's
  */
 export async function startNode(config: Config, program: Program = THIS): Promise<RunningNode> {
@@ -142,12 +143,13 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   const address = addressOf(config, grpcAddress);
   if (mesh !== null) {
     await checkAdvertised(mesh, address, grpcAddress);
-    await checkSecret(store.leases, config);
   }
+  const leasesOfAll = mesh === null ? soloLeases() : await openLeases(ground, store);
+  if (mesh !== null) await patiently("the leases", () => checkSecret(leasesOfAll, config), ground);
   const makeWorker = workersOf(ground, gateway);
   const workerDrain = gateway === null ? null : workerDrainOf(ground, gateway, makeWorker);
   const membership = new Membership({
-    leases: mesh === null ? soloLeases() : store.leases,
+    leases: leasesOfAll,
     ...{ bus, runtime: ground.runtime, log, level: program.level },
     told: (nodes) => {
       mesh?.meet(nodes);
@@ -235,6 +237,7 @@ async function join(ground: NodeContext, { store, metrics, membership, address, 
     level: program.level,
     startedAt: runtime.now(),
     hasSecret: config.clusterSecret !== null,
+    ...(config.wantsLeader && { wantsLeader: true }),
   };
   const terms = isAlone ? ALONE : SHARED;
   if (!config.roles.includes("scheduler")) {
@@ -322,33 +325,19 @@ async function openStore(ground: Omit<NodeContext, "clock">): Promise<{ store: S
     ...{ connection, schema: config.storeSchema, incarnation: bus.node, runtime, log },
     ...{ isShared: config.bus === "mesh", level: program.level, events: ground.telling.isOn },
   };
-  const store = await openPatiently(() => openSqlStore(options), ground);
+  const store = await patiently("the store", () => openSqlStore(options), ground);
   life.started("store", () => store.close());
   return { store, failed };
 }
 
-/**
- * Opens the store with retries: a PostgreSQL that starts together with the server, or that is being repaired, may need
- * a moment.
- */
-async function openPatiently<T>(
-  open: () => Promise<T>,
-  { runtime, log }: Pick<NodeContext, "runtime" | "log">,
-): Promise<T> {
-  const untilMs = runtime.monotonicMs() + STORE_PATIENCE_MS;
-  for (;;) {
-    try {
-      return await open();
-    } catch (error) {
-      const leftMs = untilMs - runtime.monotonicMs();
-      if (!(error instanceof StoreUnavailable) || leftMs <= 0) throw error;
-      log.warn(
-        { err: error, givingUpInSec: Math.ceil(leftMs / 1_000) },
-        "the node waits for the store, which does not answer yet",
-      );
-      await new Promise<void>((resolve) => runtime.setTimer(STORE_RETRY_MS, resolve));
-    }
-  }
+/** Leases of the nodes of a cluster: in the store, or in etcd with rows in the store beside them. */
+async function openLeases(ground: NodeContext, store: SqlStore): Promise<Leases> {
+  const { config, runtime, log, life } = ground;
+  if (config.etcd === null) return store.leases;
+  const etcd = new EtcdLeases({ address: config.etcd, runtime, log });
+  life.started("leases in etcd", async () => etcd.close());
+  await patiently("etcd", () => etcd.check(), ground);
+  return new RowsBeside({ etcd, store: store.leases, runtime, log });
 }
 
 async function serveGrpc(ground: NodeContext, gateway: Gateway | null, mesh: MeshBus | null): Promise<string> {

@@ -31,7 +31,7 @@ import { PoolLimits } from "./world/pool-limits.ts";
 import { Recurring } from "./world/recurring.ts";
 import { RuleChanges, zoneIn } from "./world/rule-changes.ts";
 import { Exchange } from "./world/sim-bus.ts";
-import { LeaseService } from "./world/sim-leases.ts";
+import { LeaseService, wantsLeader } from "./world/sim-leases.ts";
 import { beginWebhooks, hasWebhooks, type ReceiverSystem } from "./world/sim-receiver.ts";
 import { SimServer } from "./world/sim-server.ts";
 import { hasSink, SinkSystem } from "./world/sim-sink.ts";
@@ -339,7 +339,8 @@ class World {
       history: this.history,
       events: () => hasEvents(this.#options.seed),
       tellsWorkers: tellsWorkers(this.#options.seed),
-      ...{ sink: this.#sink, receiver: this.#receiver, takesRequests: hasRequests(this.#options.seed) },
+      ...{ sink: this.#sink, receiver: this.#receiver },
+      ...{ takesRequests: hasRequests(this.#options.seed), wantsLeader: wantsLeader(this.#options.seed) },
       readSizes: this.#options.seed % SMALL_READS_EVERY === 5 ? SMALL_READS : undefined,
     });
     void machine.server.start();

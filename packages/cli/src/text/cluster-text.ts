@@ -3,16 +3,21 @@ import { counted } from "./counted.ts";
 import { facts, table } from "./output.ts";
 
 /** Text of a cluster for people: its nodes, and how far they are behind. */
-export function statusText({ nodes, shards, level, lag }: ClusterStatus): string {
+export function statusText({ nodes, shards, leader, level, lag }: ClusterStatus): string {
   const owned = shards.filter(({ nodeId }) => nodeId !== null).length;
   const silent = lag.silentOwners === 0 ? "" : `; ${counted(lag.silentOwners, "owner")} did not answer`;
   const oldest = lag.oldestReadyMs === null ? "nothing waits" : `the oldest for ${lag.oldestReadyMs} ms`;
   const rest = facts([
     ["shards", `${owned} of ${shards.length} have an owner`],
+    ...(typeof leader === "string" ? [leaderFact(nodes, leader)] : []),
     ["ready", `${counted(lag.ready, "execution")}, ${oldest}${silent}`],
     ["feature level", String(level)],
   ]);
   return `${nodesText(nodes)}\n\n${rest}`;
+}
+
+function leaderFact(nodes: readonly ClusterNode[], leader: string): [string, string] {
+  return ["leader", nodes.find(({ nodeId }) => nodeId === leader)?.address ?? leader];
 }
 
 /** Text of nodes for people, one per line. */

@@ -7,7 +7,7 @@ import { logsText } from "./log-text.ts";
 import { workerText } from "./worker-text.ts";
 
 function statusOf(lag: ClusterStatus["lag"]): string {
-  return statusText({ node: "n", level: 1, nodes: [], shards: [], lag });
+  return statusText({ node: "n", leader: null, level: 1, nodes: [], shards: [], lag });
 }
 
 describe("numbers in sentences", () => {

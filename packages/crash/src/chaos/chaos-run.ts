@@ -14,6 +14,8 @@ interface ChaosOptions extends Telling {
    * is.
    */
   forMs: number;
+  /** Service that keeps the leases of the nodes. */
+  leases: "store" | "etcd";
 }
 
 const NODES = 3;
@@ -23,9 +25,9 @@ const NODES = 3;
  * jobs.
  * @throws {Error} something did not recover or come to rest in time; the message names the folder with the logs
  */
-export function chaosRun({ forMs, ...telling }: ChaosOptions): Promise<Report> {
+export function chaosRun({ forMs, leases, ...telling }: ChaosOptions): Promise<Report> {
   return play("chaos", telling, async (context) => {
-    const environment = await openCluster({ ...context, nodes: NODES });
+    const environment = await openCluster({ ...context, nodes: NODES, leases });
     let recurring: RecurringLoad | null = null;
     try {
       await limitPool(environment);
@@ -35,7 +37,11 @@ export function chaosRun({ forMs, ...telling }: ChaosOptions): Promise<Report> {
       environment.say("under load");
       await injectChaos(environment, forMs);
       environment.say("no more faults");
-      const evidence = await settle(environment, chaosDemands(environment.store.cannotBeFull !== null), recurring);
+      const evidence = await settle(
+        environment,
+        chaosDemands(environment.store.cannotBeFull !== null, environment.etcd !== null),
+        recurring,
+      );
       environment.say("everything is known");
       return judge(evidence, "chaos");
     } finally {

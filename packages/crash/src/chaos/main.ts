@@ -9,7 +9,7 @@ import { chaosRun } from "./chaos-run.ts";
 
 /** `npm run chaos -- --minutes 60 --seed 7`, or to measure `npm run chaos -- --kills 50 --stops 10` or `… --flights 50`. */
 const USAGE =
-  "Usage: npm run chaos -- [--minutes N | [--kills N] [--stops N] [--restarts N] [--outages N] [--blackouts N] [--failovers N] [--lossy-failovers N] [--rate N] [--outage-sec N] | --flights KILLS] [--seed N] [--keep] [--json FILE]";
+  "Usage: npm run chaos -- [--minutes N [--leases etcd] | [--kills N] [--stops N] [--restarts N] [--outages N] [--blackouts N] [--failovers N] [--lossy-failovers N] [--rate N] [--outage-sec N] | --flights KILLS] [--seed N] [--keep] [--json FILE]";
 const { values } = parseArgs({
   options: {
     minutes: { type: "string", default: "3" },
@@ -22,6 +22,7 @@ const { values } = parseArgs({
     "lossy-failovers": { type: "string", default: "0" },
     "outage-sec": { type: "string", default: String(OUTAGE_MS / 1_000) },
     rate: { type: "string", default: String(DRILL_RATE) },
+    leases: { type: "string", default: "store" },
     flights: { type: "string", default: "0" },
     json: { type: "string" },
     seed: { type: "string", default: "1" },
@@ -40,8 +41,10 @@ const times: DrillOptions["times"] = {
   FAILOVER: Number(values.failovers),
   LOSSY_FAILOVER: Number(values["lossy-failovers"]),
 };
+const leases = (["store", "etcd"] as const).find((service) => service === values.leases);
 const counts = Object.values(times);
 if (
+  leases === undefined ||
   !(minutes >= 0) ||
   !(rate > 0) ||
   !(outageSec > 0) ||
@@ -63,5 +66,5 @@ process.exit(report.violations.length > 0 ? 1 : 0);
 function run(): Promise<Report> {
   if (flights > 0) return flightRun({ kills: flights, demandsGoals: true, ...telling });
   if (isDrill) return drillRun({ times, rate, outageMs: outageSec * 1_000, ...telling });
-  return chaosRun({ forMs: minutes * 60_000, ...telling });
+  return chaosRun({ forMs: minutes * 60_000, leases: leases ?? "store", ...telling });
 }

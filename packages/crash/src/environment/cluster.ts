@@ -1,5 +1,6 @@
 import { chmod } from "node:fs/promises";
 import { Client } from "@mainspring/sdk";
+import { startEtcd, type TestEtcd } from "../../../../tools/services/start-etcd.ts";
 import type { ClusterWorld, Node } from "../faults/world.ts";
 import { inTurn } from "../load/in-turn.ts";
 import type { SeededRandom } from "../seeded-random.ts";
@@ -21,6 +22,8 @@ interface ClusterOptions {
   hasBuiltInWorkers?: boolean;
   /** Whether nodes know all addresses of PostgreSQL and find the primary themselves; default: proxies lead to it. */
   findsPrimary?: boolean;
+  /** Service that keeps the leases of the nodes; default: the store. */
+  leases?: "store" | "etcd";
   /** Release with which nodes and workers start; default: this one. */
   release?: Release;
   random: SeededRandom;
@@ -30,13 +33,14 @@ interface ClusterOptions {
 /** Starts a PostgreSQL and nodes on it, with a proxy on every link, and without workers and clients. */
 export async function openCluster(options: ClusterOptions): Promise<ClusterEnvironment> {
   const { folder, nodes: count, steadyRate, hasBuiltInWorkers = false, findsPrimary = false, random, say } = options;
-  const { release } = options;
+  const { release, leases = "store" } = options;
   // PostgreSQL runs as another user, who needs access to its own folder in this one.
   await chmod(folder, 0o711);
   const store = await ClusterStore.open(folder);
+  const etcd = leases === "etcd" ? await startEtcd() : null;
   const nodes = await Promise.all(
     Array.from({ length: count }, (_, index) =>
-      buildNode({ folder, store, hasBuiltInWorkers, findsPrimary, release }, index + 1),
+      buildNode({ folder, store, etcd, hasBuiltInWorkers, findsPrimary, release }, index + 1),
     ),
   );
   const servers = nodes.map(({ server }) => server);
@@ -62,21 +66,23 @@ export async function openCluster(options: ClusterOptions): Promise<ClusterEnvir
     say,
     closeRest: async () => {
       await Promise.all(nodes.flatMap(({ links }) => Object.values(links).map((link) => link.close())));
+      await etcd?.stop();
       await store.close();
     },
   });
-  return opened({ ...users, nodes, store });
+  return opened({ ...users, nodes, store, etcd });
 }
 
 interface Site {
   folder: string;
   store: ClusterStore;
+  etcd: TestEtcd | null;
   hasBuiltInWorkers: boolean;
   findsPrimary: boolean;
   release: Release | undefined;
 }
 
-async function buildNode({ folder, store, hasBuiltInWorkers, findsPrimary, release }: Site, number: number) {
+async function buildNode({ folder, store, etcd, hasBuiltInWorkers, findsPrimary, release }: Site, number: number) {
   const [httpPort, grpcPort] = [await freePort(), await freePort()];
   const host = "127.0.0.1";
   const grpc = { host, port: grpcPort };
@@ -95,6 +101,7 @@ async function buildNode({ folder, store, hasBuiltInWorkers, findsPrimary, relea
   const env = {
     MAINSPRING_STORE: findsPrimary ? store.urlOfAll : store.urlBy(links.STORE_LINK, addresses.STORE_LINK),
     MAINSPRING_BUS: "mesh",
+    ...(etcd !== null && { MAINSPRING_LEASES: "etcd", MAINSPRING_ETCD: etcd.url }),
     MAINSPRING_STOP_DELAY_SEC: "0",
     MAINSPRING_ADVERTISE: addresses.MESH_LINK,
     MAINSPRING_BUILTIN_WORKER: hasBuiltInWorkers ? "on" : "off",

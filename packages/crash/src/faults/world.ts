@@ -1,4 +1,5 @@
 import type { Client } from "@mainspring/sdk";
+import type { TestEtcd } from "../../../../tools/services/start-etcd.ts";
 import type { ClusterStore } from "../environment/postgres/cluster-store.ts";
 import type { ProcessGroup } from "../environment/process-group.ts";
 import type { Proxy } from "../environment/proxy/proxy.ts";
@@ -38,4 +39,6 @@ export interface Node {
 export interface ClusterWorld extends Users {
   nodes: readonly Node[];
   store: ClusterStore;
+  /** The etcd that keeps the leases of the nodes; null: the store keeps them. */
+  etcd: TestEtcd | null;
 }

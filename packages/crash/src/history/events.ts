@@ -91,6 +91,7 @@ export type StepEvent = StepToken &
 export type ProcessFault =
   | `SERVER_${"KILLED" | "PAUSED" | "STOPPED" | "RESTARTED"}`
   | `STORE_${"KILLED" | "ABORTED" | "DOWN" | "FULL" | "FAILED_OVER"}`
+  | `ETCD_${"KILLED" | "STOPPED"}`
   | `WORKER_${"KILLED" | "STOPPED" | "RETIRED"}`
   | "CLIENT_KILLED";
 
@@ -108,6 +109,10 @@ export type FaultEvent =
    * an effect.
    */
   | { event: LinkFault; at: number; pid: number; hits: number }
-  | { event: "SERVER_READY" | "SERVER_CONTINUED" | "STORE_READY" | "WORKER_CONTINUED"; at: number; pid: number }
+  | {
+      event: "SERVER_READY" | "SERVER_CONTINUED" | "STORE_READY" | "ETCD_READY" | "WORKER_CONTINUED";
+      at: number;
+      pid: number;
+    }
   /** An API's answer to a submit while the store was down. `status` null: there was no answer. */
   | { event: "OUTAGE_TOLD"; at: number; pid: number; status: number | null; retryAfter: string | null; tookMs: number };

@@ -368,6 +368,11 @@ export interface ClusterNode {
 export interface ClusterStatus {
   /** Id of the node that answered. */
   node: string;
+  /**
+   * Id of the node that owns all shards, or will own them soon; null: not all nodes have MAINSPRING_LEADER=one, so they divide the
+   * shards.
+   */
+  leader: string | null;
   /** Feature level that every living node understands. Nodes do not use features of a higher level yet. */
   level: number;
   /** Living nodes and nodes that left recently, ordered by address. */

@@ -6,6 +6,9 @@ interface Combined {
   MAINSPRING_GRPC: ListenAddress | null;
   MAINSPRING_ADVERTISE: ListenAddress | null;
   MAINSPRING_BUS: "memory" | "mesh" | null;
+  MAINSPRING_LEASES: "store" | "etcd" | null;
+  MAINSPRING_ETCD: unknown;
+  MAINSPRING_LEADER: "sharded" | "one" | null;
   MAINSPRING_ROLES: readonly string[] | null;
   MAINSPRING_STORE: string | null;
   MAINSPRING_API_KEY: string | null;
@@ -56,6 +59,16 @@ function misfits(values: Combined): string[] {
       "MAINSPRING_ROLES must be api,scheduler,gateway: a server that is alone does it all (MAINSPRING_BUS=mesh makes it a node of a cluster)",
     );
   }
+  if (bus === "memory" && values.MAINSPRING_LEASES === "etcd") {
+    errors.push(
+      "MAINSPRING_LEASES must be store where MAINSPRING_BUS is memory: a server that is alone has no other nodes to know of (MAINSPRING_BUS=mesh makes it a node of a cluster)",
+    );
+  }
+  if (bus === "memory" && values.MAINSPRING_LEADER === "one") {
+    errors.push(
+      "MAINSPRING_LEADER must be sharded where MAINSPRING_BUS is memory: a server that is alone does all work anyway (MAINSPRING_BUS=mesh makes it a node of a cluster)",
+    );
+  }
   if (bus === "mesh" && values.MAINSPRING_STORE === "embedded") {
     errors.push(
       "MAINSPRING_STORE must be a URL such as postgres://user:password@host:5432/database that all nodes have in common, where MAINSPRING_BUS is mesh",
@@ -75,15 +88,18 @@ function misfits(values: Combined): string[] {
 }
 
 /** Faults of other systems: a use without an address. */
-function missingSystems({ MAINSPRING_EVENTS: events, ...addresses }: Combined): string[] {
+function missingSystems({ MAINSPRING_EVENTS: events, MAINSPRING_LEASES: leases, ...addresses }: Combined): string[] {
+  const lacksEtcd = leases === "etcd" && addresses.MAINSPRING_ETCD === null;
+  const etcd = lacksEtcd ? ["MAINSPRING_ETCD must be set, as http://host:2379, where MAINSPRING_LEASES is etcd"] : [];
   const forms = [
     ["kafka", "MAINSPRING_KAFKA", "kafka://host:9092"],
     ["clickhouse", "MAINSPRING_CLICKHOUSE", "http://user:password@host:8123/database"],
     ["otlp", "MAINSPRING_OTLP", "http://host:4318"],
   ] as const;
-  return forms
+  const sinks = forms
     .filter(([sink, name]) => events?.includes(sink) && addresses[name] === null)
     .map(([sink, name, form]) => `${name} must be set, as ${form}, where MAINSPRING_EVENTS has ${sink}`);
+  return [...etcd, ...sinks];
 }
 
 /** Fault of a Node that the client of Kafka does not run on: its package names 22.22 and 24.6. */

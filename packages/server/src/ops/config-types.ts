@@ -1,5 +1,6 @@
 import type { Role } from "../ports/bus.ts";
 import type { ClickHouseAddress } from "../ports/clickhouse-address.ts";
+import type { EtcdAddress } from "../ports/etcd-address.ts";
 import type { KafkaAddress } from "../ports/kafka-address.ts";
 import type { OtlpAddress } from "../ports/otlp-address.ts";
 import type { ListenAddress } from "./config-values.ts";
@@ -64,6 +65,10 @@ export interface Config {
   handlers: HandlerConfig;
   /** memory: this server is the only one. mesh: it is a node of the cluster that its store belongs to. */
   bus: "memory" | "mesh";
+  /** Servers that keep the leases of the nodes of a cluster; null: the store keeps them. */
+  etcd: EtcdAddress | null;
+  /** Whether one node owns all shards, as soon as all nodes of the cluster want that. */
+  wantsLeader: boolean;
   roles: readonly Role[];
   /** Folder of compiled zones, or JSON file with time zone data; null: the data of the server or the system. */
   tzdata: string | null;

@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 import { CLICKHOUSE_URL, type ClickHouseAddress, clickHouseAddress } from "../ports/clickhouse-address.ts";
+import { ETCD_URL, type EtcdAddress, etcdAddress } from "../ports/etcd-address.ts";
 import { type KafkaAddress, kafkaAddress } from "../ports/kafka-address.ts";
 import { LOG_URL_PLACEHOLDERS, logUrlFault } from "../ports/log-url.ts";
 import { OTLP_HEADERS, OTLP_URL, otlpHeaders, otlpUrl } from "../ports/otlp-address.ts";
@@ -174,6 +175,9 @@ export const kafkaBrokers: Parse<KafkaAddress> = (text) =>
   new Unfit(
     "must be kafka://host:port,host:port, with user:password@ before the hosts and ?tls=on&sasl=PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512 behind them if the brokers want them",
   );
+
+/** Parses the address of an etcd cluster. The value may contain a password, so errors never repeat it. */
+export const etcdMembers: Parse<EtcdAddress> = (text) => etcdAddress(text) ?? new Unfit(`must be ${ETCD_URL}`);
 
 /** Parses the base URL of a receiver of OTLP. */
 export const otlpBase: Parse<string> = (text) => otlpUrl(text) ?? new Unfit(`must be ${OTLP_URL}`);

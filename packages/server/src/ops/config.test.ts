@@ -48,6 +48,8 @@ describe("the configuration", () => {
       kafkaTopicPrefix: "ms.",
       kafkaFormat: "json",
       clickhouse: null,
+      etcd: null,
+      wantsLeader: false,
       webhookSecrets: [],
       webhookDisableDays: 3,
       otlp: null,
@@ -293,6 +295,23 @@ describe("the configuration", () => {
         wrong,
       );
     }
+  });
+
+  it("takes an etcd for the leases, and one leader, for the nodes of a cluster alone", () => {
+    const mesh = { MAINSPRING_BUS: "mesh", MAINSPRING_STORE: "postgres://db/mainspring" };
+    const etcd = { MAINSPRING_LEASES: "etcd", MAINSPRING_ETCD: "http://127.0.0.1:2379" };
+    const address = { endpoints: ["127.0.0.1:2379"], tls: null, login: null, prefix: "mainspring" };
+    assert.deepEqual(loadConfig({ ...mesh, ...etcd }).etcd, address);
+    assert.equal(loadConfig({ ...mesh, MAINSPRING_ETCD: etcd.MAINSPRING_ETCD }).etcd, null, "it waits for its use");
+    assert.equal(loadConfig({ ...mesh, MAINSPRING_LEADER: "one" }).wantsLeader, true);
+    const lacking = complaint({ ...mesh, MAINSPRING_LEASES: "etcd" });
+    assert.equal(lacking, "MAINSPRING_ETCD must be set, as http://host:2379, where MAINSPRING_LEASES is etcd");
+    assert.match(complaint(etcd), /^MAINSPRING_LEASES must be store where MAINSPRING_BUS is memory: a server that/);
+    assert.match(complaint({ MAINSPRING_LEADER: "one" }), /^MAINSPRING_LEADER must be sharded where MAINSPRING_BUS/);
+    assert.match(complaint({ MAINSPRING_LEASES: "redis" }), /^MAINSPRING_LEASES must be store or etcd/);
+    const wrong = complaint({ ...mesh, ...etcd, MAINSPRING_ETCD: "http://root:p4ssw0rd@etcd" });
+    assert.match(wrong, /^MAINSPRING_ETCD must be http:\/\/host:2379,host:2379 or https:/);
+    assert.doesNotMatch(wrong, /p4ssw0rd/);
   });
 
   it("takes the address of a system that keeps log lines, with placeholders that it knows", () => {

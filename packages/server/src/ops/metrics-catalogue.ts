@@ -97,7 +97,8 @@ export const FIGURES = {
     alert: "it stays above 0 for minutes: the store does not keep up",
   }),
   lease_renewals_total: counter(["outcome"], "Renewals of this node's lease: OK or FAILED", {
-    alert: 'those with `outcome="FAILED"` grow: the store answers late or not at all',
+    alert:
+      'those with `outcome="FAILED"` grow: the store, or etcd with MAINSPRING_LEASES=etcd, answers late or not at all',
   }),
   lease_age_seconds: gauge([], "Since this node began with the last renewal of its lease that went well", {
     alert: "it is above 2 in a cluster: at 3 the node owns nothing any more",

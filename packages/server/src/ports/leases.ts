@@ -50,6 +50,8 @@ export interface NodeProfile {
    * draining.
    */
   wasDraining?: boolean;
+  /** Whether the node wants one node to own all shards (MAINSPRING_LEADER=one); default: no. */
+  wantsLeader?: boolean;
   /** Nodes to which this node has a link, including itself; null or left out: not known. */
   reaches?: readonly Incarnation[] | null;
 }
@@ -71,4 +73,9 @@ export interface KnownNode extends NodeLease {
 /** The lease service did not answer in time. */
 export class LeasesUnavailable extends Error {
   override readonly name = "LeasesUnavailable";
+}
+
+/** The settings of the lease service are wrong, or its program is too old. The message says what to do. */
+export class LeasesUnusable extends Error {
+  override readonly name = "LeasesUnusable";
 }

@@ -7,6 +7,7 @@ import { journalsStayShort } from "./cluster/journals-stay-short.ts";
 import { livingOwnersAreNotRobbed } from "./cluster/living-owners-are-not-robbed.ts";
 import { livingWorkersAreKept } from "./cluster/living-workers-are-kept.ts";
 import { oldEpochsAreNotDelivered } from "./cluster/old-epochs-are-not-delivered.ts";
+import { oneLeaderOwnsAll } from "./cluster/one-leader-owns-all.ts";
 import { ownersReachEachOther, type Topology } from "./cluster/owners-reach-each-other.ts";
 import { PoolLimitsHold } from "./cluster/pool-limits-hold.ts";
 import { poolPausesHold } from "./cluster/pool-pauses-hold.ts";
@@ -96,6 +97,8 @@ export interface Views {
   isTelling?: boolean;
   /** Whether the events go to a sink; left out: they do not. */
   hasSink?: boolean;
+  /** Whether the nodes want one leader; left out: they divide the shards. */
+  wantsLeader?: boolean;
   /** Whether jobs have webhooks; left out: they do not. */
   hasWebhooks?: boolean;
   /** All deliveries of webhooks; left out: there are none. */
@@ -142,6 +145,7 @@ export function allCheckers(ledger: Ledger, views: Views): Checker[] {
     nothingFails(),
     nothingIsLost(),
     nothingOutlivesItsLifetime(ledger, quiet),
+    oneLeaderOwnsAll(views.wantsLeader ?? false, nodes),
     occurrencesDoNotOverlap(ledger, books),
     oldEpochsAreNotDelivered(ledger),
     ownersReachEachOther(topology),

@@ -123,6 +123,17 @@ export const schedulerMutants: readonly Mutant[] = [
     why: "a node that is to be stopped keeps its shards, and new ones come to it",
   },
   {
+    name: "a lease is believed from its answer on",
+    file: HOLDINGS,
+    find: "this.#trustUntilMs = beganMs + terms.ttlMs;",
+    replace: "this.#trustUntilMs = runtime.monotonicMs() + terms.ttlMs;",
+    why: "a leader whose renewal took long decides on after a standby has taken over",
+    test: {
+      file: "packages/server/src/scheduler/ownership/shard-ownership.test.ts",
+      name: "trusts its lease from before the call on, however long the answer takes",
+    },
+  },
+  {
     name: "reach is not heeded",
     file: OWNERSHIP,
     find: "? largestGroup(living) : living;",

@@ -11,6 +11,16 @@ import type { SimProcess } from "../sim-process.ts";
 /** Longest wait of a caller, in simulated milliseconds. */
 const TIMEOUT_MS = 1_000;
 
+/** Remainder by LEADERS_EVERY of the seeds whose nodes want one leader, and the first of them. */
+const LEADERS_EVERY = 20;
+const LEADERS = 3;
+const LEADERS_FROM = 303;
+
+/** Whether the nodes of a seed want one leader. */
+export function wantsLeader(seed: number): boolean {
+  return seed % LEADERS_EVERY === LEADERS && seed >= LEADERS_FROM;
+}
+
 interface Kept {
   profile: Omit<NodeProfile, "wasDraining" | "reaches">;
   reaches: readonly string[] | null;

@@ -76,6 +76,8 @@ export interface ServerContext {
   tellsWorkers: boolean;
   /** System that gets the events; null: none. */
   sink: SinkSystem | null;
+  /** Whether the server wants one node to own all shards. */
+  wantsLeader: boolean;
   /** Receivers of webhooks; null: none. */
   receiver: ReceiverSystem | null;
   /** Whether the server takes in requests of applications. */
@@ -264,6 +266,7 @@ export class SimServer {
       version: "simulated",
       level: FEATURE_LEVEL,
       startedAt: deps.runtime.now(),
+      ...(this.#context.wantsLeader && { wantsLeader: true }),
     };
     const membership = new Membership({
       leases: this.#context.leases.client(this.process),

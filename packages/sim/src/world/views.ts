@@ -1,7 +1,7 @@
 import type { StoreData } from "@mainspring/server/testing";
 import type { Views } from "../checkers/all.ts";
 import type { Network } from "./network.ts";
-import type { LeaseService } from "./sim-leases.ts";
+import { type LeaseService, wantsLeader } from "./sim-leases.ts";
 import { hasWebhooks } from "./sim-receiver.ts";
 import type { SimServer } from "./sim-server.ts";
 import { hasSink } from "./sim-sink.ts";
@@ -21,7 +21,13 @@ export interface Observation {
 /** Data of a simulated world for checkers, besides its history. @param seen called once the world is complete */
 export function viewsOf(rules: Views["rules"], seed: number, seen: () => Observation): Views {
   return {
-    ...{ isTelling: hasEvents(seed), hasSink: hasSink(seed), hasWebhooks: hasWebhooks(seed), rules },
+    ...{
+      isTelling: hasEvents(seed),
+      hasSink: hasSink(seed),
+      hasWebhooks: hasWebhooks(seed),
+      wantsLeader: wantsLeader(seed),
+      rules,
+    },
     deliveries: () => seen().data.webhooks.all(),
     graphs: () => seen().graphs,
     servers: () =>

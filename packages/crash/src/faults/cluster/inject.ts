@@ -1,6 +1,8 @@
+import type { TestEtcd } from "../../../../../tools/services/start-etcd.ts";
 import { monotonicMs, sleep } from "../../clock.ts";
 import { killClient, killWorker, retireWorker, stopWorker } from "../users.ts";
 import type { ClusterWorld } from "../world.ts";
+import { ETCD_FAULTS, TO_ETCD } from "./etcd.ts";
 import { disturb } from "./links.ts";
 import { killNode, restartNode, stopNode, stopNodePastAll } from "./nodes.ts";
 import { linkSteps, PEOPLE_FAULTS, rounds, SYSTEM_FAULTS, type SystemFault, type UserFault } from "./plan.ts";
@@ -21,7 +23,7 @@ const TO_PEOPLE: Record<UserFault, (world: ClusterWorld) => Promise<void>> = {
 };
 
 /**
- * Injects all kinds of faults, each at least once, in three rows side by side. At the end, all processes run and all
+ * Injects all kinds of faults, each at least once, in rows side by side. At the end, all processes run and all
  * links are clear.
  */
 export async function injectChaos(world: ClusterWorld, forMs: number): Promise<void> {
@@ -31,7 +33,12 @@ export async function injectChaos(world: ClusterWorld, forMs: number): Promise<v
     row(world, SYSTEM_FAULTS, endMs, (fault) => toSystem[fault](world)),
     row(world, PEOPLE_FAULTS, endMs, (fault) => TO_PEOPLE[fault](world)),
     row(world, linkSteps(), endMs, ({ link, linkFault }) => disturb(world, link, linkFault)),
+    ...(world.etcd === null ? [] : [etcdRow(world, world.etcd, endMs)]),
   ]);
+}
+
+function etcdRow(world: ClusterWorld, etcd: TestEtcd, endMs: number): Promise<void> {
+  return row(world, ETCD_FAULTS, endMs, (fault) => TO_ETCD[fault](world, etcd));
 }
 
 function systemFaults(downMs: number): Record<SystemFault, (world: ClusterWorld) => Promise<void>> {

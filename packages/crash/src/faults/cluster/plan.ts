@@ -1,6 +1,7 @@
 import { LINK_FAULTS, type LinkFaultKind } from "../../environment/proxy/link-fault.ts";
 import { type Fault, LINKS, type LinkFault, type LinkName, type ProcessFault } from "../../history/events.ts";
 import type { SeededRandom } from "../../seeded-random.ts";
+import { ETCD_FAULTS } from "./etcd.ts";
 
 /**
  * Faults of the nodes and their store, one after the other; faults of the links, and of workers and clients, run beside
@@ -55,11 +56,11 @@ export function linkSteps(): readonly LinkStep[] {
 
 /**
  * Number of times that a run must show each fault. @param cannotBeFull whether the store's disk cannot be filled on
- * this machine
+ * this machine @param hasEtcd whether an etcd keeps the leases
  */
-export function chaosDemands(cannotBeFull: boolean): Partial<Record<Fault, number>> {
+export function chaosDemands(cannotBeFull: boolean, hasEtcd: boolean): Partial<Record<Fault, number>> {
   const links = LINK_STEPS.map(({ link, linkFault }): LinkFault => `${link}_${linkFault}`);
-  const all: readonly Fault[] = [...SYSTEM_FAULTS, ...PEOPLE_FAULTS, ...links];
+  const all: readonly Fault[] = [...SYSTEM_FAULTS, ...PEOPLE_FAULTS, ...(hasEtcd ? ETCD_FAULTS : []), ...links];
   const demands = Object.fromEntries(all.map((fault) => [fault, 1])) as Partial<Record<Fault, number>>;
   if (cannotBeFull) delete demands.STORE_FULL;
   return demands;

@@ -1,5 +1,6 @@
 import type { ClusterBody, ClusterNodeBody } from "@mainspring/contract";
 import { clusterLevel } from "../../domain/cluster/feature-level.ts";
+import { dividedAmong } from "../../domain/cluster/placement.ts";
 import { isCutOff, largestGroup } from "../../domain/cluster/reach.ts";
 import type { Incarnation } from "../../domain/ids.ts";
 import type { Bus, Role } from "../../ports/bus.ts";
@@ -39,6 +40,7 @@ export async function viewCluster(deps: ClusterDependencies): Promise<ClusterBod
   const dueAts = [...answers.values()].flatMap(({ oldestReadyAt }) => oldestReadyAt ?? []);
   return {
     node: bus.node,
+    leader: leaderOf(owners, group),
     level: living.length === 0 ? 0 : clusterLevel(living, Number.POSITIVE_INFINITY),
     nodes: nodes.map((node) =>
       nodeBody(node, { bus, holders, living, group, workers: answers.get(node.incarnation)?.workers ?? null }),
@@ -50,6 +52,13 @@ export async function viewCluster(deps: ClusterDependencies): Promise<ClusterBod
       silentOwners: owners.filter(({ incarnation }) => answers.get(incarnation)?.isOwner !== true).length,
     },
   };
+}
+
+/** Node that all shards are placed on, by the same rule as in the schedulers; null: they are divided. */
+function leaderOf(owners: readonly KnownNode[], group: readonly KnownNode[]): Incarnation | null {
+  if (owners.length === 0 || !owners.every(({ wantsLeader }) => wantsLeader === true)) return null;
+  const staying = group.filter(({ draining }) => !draining);
+  return dividedAmong(staying.length > 0 ? staying : group, owners)[0]?.incarnation ?? null;
 }
 
 interface Around {

@@ -1,4 +1,4 @@
-import { fnv1a, type ShardId } from "../ids.ts";
+import { fnv1a, type Incarnation, type ShardId } from "../ids.ts";
 
 const SEED = 0x811c9dc5;
 
@@ -30,4 +30,26 @@ function prefers(shard: ShardId, a: string, b: string): boolean {
   const weightA = fnv1a(`${a}:${shard}`, SEED);
   const weightB = fnv1a(`${b}:${shard}`, SEED);
   return weightA !== weightB ? weightA > weightB : a < b;
+}
+
+/** A node that may own shards. */
+export interface Candidate {
+  incarnation: Incarnation;
+  /** Whether the node has MAINSPRING_LEADER=one; left out: no, or a program that does not know the setting. */
+  wantsLeader?: boolean;
+}
+
+/**
+ * Nodes among which all shards are divided. If every living node wants one leader, the leader gets them all: the node with the
+ * lowest id, which is the one that started first, so that a node that joins takes nothing away. As long as one node does not
+ * want a leader, no node applies it, because all nodes must compute the same placement.
+ * @param staying nodes on which shards may be placed
+ * @param schedulers all living nodes with the role scheduler
+ */
+export function dividedAmong<Node extends Candidate>(
+  staying: readonly Node[],
+  schedulers: readonly Candidate[],
+): readonly Node[] {
+  if (staying.length === 0 || !schedulers.every(({ wantsLeader }) => wantsLeader === true)) return staying;
+  return [staying.reduce((first, node) => (node.incarnation < first.incarnation ? node : first))];
 }

@@ -62,6 +62,20 @@ export function leasesConformance(name: string, open: () => Promise<LeasesScene>
       assert.deepEqual(await reachesOfA(), [null, null]);
     });
 
+    it("tells nodes which others want one leader", async () => {
+      const [a, b] = [scene.leases(), scene.leases()];
+      await a.renew({ ...profile("a"), wantsLeader: true }, 60_000);
+      const listed = [await b.renew(profile("b"), 60_000), await b.list()];
+      for (const nodes of listed)
+        assert.deepEqual(
+          nodes.map(({ incarnation, roles, wantsLeader }) => [incarnation, roles, wantsLeader ?? false]).sort(),
+          [
+            ["a", profile("a").roles, true],
+            ["b", profile("b").roles, false],
+          ],
+        );
+    });
+
     it("forgets a node that did not renew its lease, and takes it back when it does", async () => {
       const [a, b] = [scene.leases(), scene.leases()];
       await a.renew(profile("a"), TTL_MS);

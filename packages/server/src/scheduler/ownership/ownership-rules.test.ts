@@ -9,6 +9,7 @@ import {
   nextDeathMs,
   owningNodes,
   Placement,
+  placedNodes,
   planOwnership,
   stayingNodes,
   suspects,
@@ -216,5 +217,22 @@ describe("what a node takes and releases", () => {
       release.map((shard) => placed.has(shard)),
       [false],
     );
+  });
+});
+
+describe("one leader", () => {
+  const wants = (name: string, fields: Partial<NodeLease> = {}) => lease(name, { wantsLeader: true, ...fields });
+  const names = (leases: NodeLease[]) => placedNodes(livingNodes(leases, nobodyIs), leases).map(({ name }) => name);
+
+  it("has all shards where every scheduler wants one, and hands them over when it drains", () => {
+    const gateway = lease("gate", { roles: ["gateway"] });
+    assert.deepEqual(names([wants("a"), wants("b"), gateway]), ["a"]);
+    assert.deepEqual(names([wants("a", { draining: true }), wants("b"), wants("c")]), ["b"]);
+    assert.deepEqual(names([wants("a", { draining: true }), wants("b", { draining: true })]), ["a"]);
+  });
+
+  it("is not there while one scheduler divides the shards", () => {
+    assert.deepEqual(names([wants("a"), lease("b")]), ["a", "b"]);
+    assert.deepEqual(names([lease("a"), lease("b")]), ["a", "b"]);
   });
 });

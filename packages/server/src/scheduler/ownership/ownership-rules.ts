@@ -1,5 +1,5 @@
 import { clusterLevel, FEATURE_LEVEL, isOn } from "../../domain/cluster/feature-level.ts";
-import { placeShards } from "../../domain/cluster/placement.ts";
+import { dividedAmong, placeShards } from "../../domain/cluster/placement.ts";
 import { largestGroup } from "../../domain/cluster/reach.ts";
 import { type Incarnation, SHARD_COUNT, type ShardId } from "../../domain/ids.ts";
 import type { Role } from "../../ports/bus.ts";
@@ -105,7 +105,13 @@ export function owningNodes(living: readonly NodeLease[], leases: readonly NodeL
   return isOn("REACH", clusterLevel(leases, FEATURE_LEVEL)) ? largestGroup(living) : living;
 }
 
-/** Nodes on which shards are placed. Draining nodes count only if there is no other. @param leases all valid leases */
+/** Nodes on which shards are placed: one leader, or all that stay. @param leases all valid leases */
+export function placedNodes(owners: readonly NodeLease[], leases: readonly NodeLease[]): readonly NodeLease[] {
+  const schedulers = leases.filter(({ roles }) => roles.includes("scheduler"));
+  return dividedAmong(stayingNodes(owners, leases), schedulers);
+}
+
+/** Nodes that may keep shards. Draining nodes count only if there is no other. @param leases all valid leases */
 export function stayingNodes(owners: readonly NodeLease[], leases: readonly NodeLease[]): readonly NodeLease[] {
   // All nodes must compute the same placement: while one node does not support draining, no node applies it.
   if (!isOn("DRAINING", clusterLevel(leases, FEATURE_LEVEL))) return owners;

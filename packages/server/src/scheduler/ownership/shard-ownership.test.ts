@@ -215,6 +215,27 @@ it("keeps its lease while the store does not answer who owns the shards, takes n
   assert.ok(Math.max(...pausesMs) < SHARED.ttlMs);
 });
 
+it("trusts its lease from before the call on, however long the answer takes", async () => {
+  const runtime = new ManualRuntime();
+  const slowMs = SHARED.ttlMs - 500;
+  /** Durations of the renewals in ms; the last one is longer than a lease. */
+  const tookMs = [0, slowMs, 2 * SHARED.ttlMs];
+  const renew: Parts["leases"]["renew"] = async (node) => {
+    const durationMs = tookMs.shift() ?? 0;
+    if (durationMs > 0) await new Promise<void>((resolve) => runtime.setTimer(durationMs, resolve));
+    return [{ ...node, renewedAgoMs: 0, draining: false, reaches: null }];
+  };
+  const { ownership, seen, start } = stage({ runtime, renew });
+  await start(0);
+  await runtime.advance(SHARED.renewEveryMs + slowMs);
+  assert.deepEqual([ownership.trusted, seen.dropped], [true, []]);
+  await runtime.advance(SHARED.ttlMs - slowMs);
+  assert.deepEqual([ownership.trusted, seen.dropped], [false, ["the lease ran out"]]);
+  await runtime.advance(2 * SHARED.ttlMs);
+  assert.equal(ownership.trusted, true);
+  await ownership.stop();
+});
+
 /** Starts a node on a store in which one call takes this long, and runs its rounds until it owns all shards. */
 async function lookSlowly({ recoverMs = 0, lookMs = 0 }: { recoverMs?: number; lookMs?: number }) {
   const runtime = new ManualRuntime();

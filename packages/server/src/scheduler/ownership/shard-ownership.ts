@@ -12,9 +12,9 @@ import {
   nextDeathMs,
   owningNodes,
   Placement,
+  placedNodes,
   planOwnership,
   SETTLE_MS,
-  stayingNodes,
   suspects,
 } from "./ownership-rules.ts";
 import { renewingWhile } from "./renewing.ts";
@@ -245,7 +245,7 @@ export class ShardOwnership {
     const living = livingNodes(leases, this.#suspects);
     const owners = owningNodes(living, leases);
     this.#isCutOff = !owners.some(({ incarnation }) => incarnation === profile.incarnation);
-    const placed = this.#placement.here(profile.incarnation, stayingNodes(owners, leases));
+    const placed = this.#placement.here(profile.incarnation, placedNodes(owners, leases));
     this.#compare(placed);
     const isAlone = leases.every(({ incarnation }) => incarnation === profile.incarnation);
     if (isSame(placed, machine.has()) && (isAlone || !this.#isTimeToVerify())) return;

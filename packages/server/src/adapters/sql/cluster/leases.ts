@@ -1,3 +1,4 @@
+import type { Role } from "../../../ports/bus.ts";
 import { type Leases, LeasesUnavailable, type NodeLease, type NodeProfile } from "../../../ports/leases.ts";
 import type { Connections } from "../connection/connections.ts";
 
@@ -8,6 +9,9 @@ import type { Connections } from "../connection/connections.ts";
 const FORGET_AFTER = "interval '1 minute'";
 /** Concurrent statements may have begun in another order than the one in which they write. */
 const AHEAD_MAX = "interval '1 second'";
+
+/** Stands among the roles of a node that wants one leader. Programs of before take it for a role that they do not know. */
+const WANTS_LEADER = "one-leader";
 
 const COLUMNS = `incarnation, name, address, roles, version, started_at,
     (extract(epoch FROM statement_timestamp() - renewed_at) * 1000)::int8, feature_level, draining, reaches,
@@ -77,7 +81,8 @@ async function renew(db: Connections, node: NodeProfile, ttlMs: number): Promise
   const { incarnation, name, address, roles, version, startedAt, level } = node;
   const { wasDraining = false, reaches = null, hasSecret = false } = node;
   const reached = reaches && JSON.stringify(reaches);
-  const about = [incarnation, name, address, JSON.stringify(roles), version, startedAt];
+  const said = node.wantsLeader === true ? [...roles, WANTS_LEADER] : roles;
+  const about = [incarnation, name, address, JSON.stringify(said), version, startedAt];
   const values = [...about, ttlMs, level, wasDraining, reached, hasSecret];
   return (await db.run("lease", { ...RENEW, values })).map(leaseOf);
 }
@@ -98,8 +103,10 @@ function leaseOf(row: unknown[]): NodeLease {
   ];
   const renewedAgoMs = Math.max(0, agoMs);
   const reaches = reached === null ? null : JSON.parse(reached);
-  const said = { incarnation, name, address, roles: JSON.parse(roles), version, level, startedAt };
-  return { ...said, renewedAgoMs, draining, reaches, hasSecret };
+  const listed = JSON.parse(roles) as (Role | typeof WANTS_LEADER)[];
+  const about = { incarnation, name, address, roles: listed.filter((role) => role !== WANTS_LEADER) };
+  const wanted = listed.includes(WANTS_LEADER) ? { wantsLeader: true } : {};
+  return { ...about, ...wanted, version, level, startedAt, renewedAgoMs, draining, reaches, hasSecret };
 }
 
 async function orUnavailable<T>(ask: () => Promise<T>): Promise<T> {
