@@ -2,9 +2,8 @@ import type { WorkerLife } from "@mainspring/sdk/worker-core";
 import type { Logger } from "pino";
 import packageJson from "../package.json" with { type: "json" };
 import { startEmbedded } from "./adapters/embedded/embedded-postgres.ts";
-import { memoryBus } from "./adapters/memory/memory-bus.ts";
 import { soloLeases } from "./adapters/memory/solo-leases.ts";
-import { MeshBus } from "./adapters/mesh/mesh-bus.ts";
+import type { MeshBus } from "./adapters/mesh/mesh-bus.ts";
 import { openSqlStore, type SqlStore } from "./adapters/sql/sql-store.ts";
 import { stayAwake } from "./adapters/system/stay-awake.ts";
 import { systemRuntime } from "./adapters/system/system-runtime.ts";
@@ -14,7 +13,8 @@ import { createApi } from "./api/create-api.ts";
 import { createHealthApi } from "./api/create-health-api.ts";
 import type { MissedWatch } from "./api/recurring/missed-watch.ts";
 import { type InnerWorkerOptions, innerWorker } from "./builtin-worker.ts";
-import { authorization, checkSecret, secretsOf } from "./cluster-secret.ts";
+import { busReadings, openBus, openTopics } from "./buses.ts";
+import { authorization, checkSecret } from "./cluster-secret.ts";
 import { FEATURE_LEVEL, isOn } from "./domain/cluster/feature-level.ts";
 import { startGrpcServer } from "./gateway/connections/grpc-server.ts";
 import { createGateway, type Gateway } from "./gateway/gateway.ts";
@@ -100,6 +100,7 @@ interface NodeContext {
  * @throws {StoreUnusable | StoreUnavailable} the store cannot serve; the message says what to do
  * @throws {AddressUnusable} an address cannot be listened on, or does not lead to this node; the message names it
  * @throws {ClusterSecretMissing} the other nodes would refuse this one
+ * @throws {ConfigError} Kafka refuses the topics of the bus; the message says what to do
  * @param program version and feature level to announce; default: this program's
  */
 export async function startNode(config: Config, program: Program = THIS): Promise<RunningNode> {
@@ -122,7 +123,7 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   // This comes first, so that unusable data is reported before anything is changed.
   const offered = offeredZones(config.tzdata);
   const system = systemRuntime();
-  const { bus, mesh } = openBus(config, program, system, log);
+  const { bus, mesh, kafka } = openBus(config, program, system, log);
   const telling = new Telling(config.events.length > 0);
   const { store, failed } = await openStore({ config, program, runtime: system, log, bus, life, telling });
   const clock = await followStoreClock(store, system, log);
@@ -143,6 +144,8 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
     await checkAdvertised(mesh, address, grpcAddress);
     await checkSecret(store.leases, config);
   }
+  life.started("bus on Kafka", async () => kafka?.close());
+  await openTopics(kafka);
   const makeWorker = workersOf(ground, gateway);
   const workerDrain = gateway === null ? null : workerDrainOf(ground, gateway, makeWorker);
   const membership = new Membership({
@@ -158,6 +161,7 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   const zones = await followTimeZones({ ...ground, store: store.timeZones, leases, level: program.level, offered });
   life.started("time zone data", async () => zones.stop());
   metrics.watch(() => loadOf({ gateway, store, membership, mesh, level: program.level }));
+  metrics.watch(() => busReadings(kafka));
   metrics.watch(() => zones.readings());
   watchStore({ ...ground, store, metrics });
   const exporter = metricsExporter(ground, metrics);
@@ -190,19 +194,6 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
 function retentionOf({ retentionDays: days, eventsKeepMin, events }: Config): Retention {
   const eventSinks = events.filter((name) => name !== "api");
   return { days, deadDays: DEAD_LETTER_DAYS, eventsMs: eventsKeepMin * 60_000, eventSinks };
-}
-
-function openBus(
-  config: Config,
-  { level }: Program,
-  runtime: Runtime,
-  log: Logger,
-): { bus: Bus; mesh: MeshBus | null } {
-  const node = runtime.uuid();
-  if (config.bus === "memory") return { bus: memoryBus(node, runtime), mesh: null };
-  const shown = { apiKey: config.apiKey, secrets: secretsOf(config), isAuthorized: authorization(config) };
-  const mesh = new MeshBus({ node, level, ...shown, runtime, log });
-  return { bus: mesh, mesh };
 }
 
 interface Joining {

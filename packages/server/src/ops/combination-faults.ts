@@ -5,7 +5,9 @@ interface Combined {
   MAINSPRING_HTTP: ListenAddress | null;
   MAINSPRING_GRPC: ListenAddress | null;
   MAINSPRING_ADVERTISE: ListenAddress | null;
-  MAINSPRING_BUS: "memory" | "mesh" | null;
+  MAINSPRING_BUS: "memory" | "mesh" | "kafka" | null;
+  MAINSPRING_BUS_FALLBACK: "mesh" | "none" | null;
+  MAINSPRING_KAFKA_TOPICS_BY: "one" | "pool" | null;
   MAINSPRING_ROLES: readonly string[] | null;
   MAINSPRING_STORE: string | null;
   MAINSPRING_API_KEY: string | null;
@@ -22,7 +24,13 @@ interface Combined {
 
 /** Faults of values of the configuration that are valid alone but not together, for people. */
 export function combinationFaults(values: Combined): string[] {
-  return [...exposures(values), ...misfits(values), ...lonelySecrets(values), ...missingSystems(values)];
+  return [
+    ...exposures(values),
+    ...misfits(values),
+    ...busFaults(values),
+    ...lonelySecrets(values),
+    ...missingSystems(values),
+  ];
 }
 
 /**
@@ -44,28 +52,41 @@ function misfits(values: Combined): string[] {
     MAINSPRING_ADVERTISE: advertise,
     MAINSPRING_GRPC: grpc,
   } = values;
+  const isCluster = bus === "mesh" || bus === "kafka";
   const errors: string[] = [];
   if (bus === "memory" && roles !== null && roles.length < 3) {
     errors.push(
       "MAINSPRING_ROLES must be api,scheduler,gateway: a server that is alone does it all (MAINSPRING_BUS=mesh makes it a node of a cluster)",
     );
   }
-  if (bus === "mesh" && values.MAINSPRING_STORE === "embedded") {
+  if (isCluster && values.MAINSPRING_STORE === "embedded") {
     errors.push(
-      "MAINSPRING_STORE must be a URL such as postgres://user:password@host:5432/database that all nodes have in common, where MAINSPRING_BUS is mesh",
+      `MAINSPRING_STORE must be a URL such as postgres://user:password@host:5432/database that all nodes have in common, where MAINSPRING_BUS is ${bus}`,
     );
   }
-  if (bus === "mesh" && advertise === null && grpc !== null && isWildcard(grpc)) {
+  if (isCluster && advertise === null && grpc !== null && isWildcard(grpc)) {
     errors.push(
       "MAINSPRING_ADVERTISE must be set, as 10.0.0.5:8081: MAINSPRING_GRPC listens on every address, and other nodes need one",
     );
   }
-  if (bus === "mesh" && advertise !== null && grpc !== null && isLoopback(advertise) && !isLoopback(grpc)) {
+  if (isCluster && advertise !== null && grpc !== null && isLoopback(advertise) && !isLoopback(grpc)) {
     errors.push(
       "MAINSPRING_ADVERTISE must be an address of this machine, as 10.0.0.5:8081: a loopback address leads every other machine to itself, and MAINSPRING_GRPC is not of the loopback",
     );
   }
   return errors;
+}
+
+/** Faults of settings of the bus on Kafka: no brokers, or another bus. */
+function busFaults(values: Combined): string[] {
+  const isKafka = values.MAINSPRING_BUS === "kafka";
+  if (isKafka && values.MAINSPRING_KAFKA === null)
+    return ["MAINSPRING_KAFKA must be set, as kafka://host:9092, where MAINSPRING_BUS is kafka"];
+  if (isKafka) return [];
+  return [
+    ...(values.MAINSPRING_KAFKA_TOPICS_BY === "pool" ? ["MAINSPRING_KAFKA_TOPICS_BY is pool"] : []),
+    ...(values.MAINSPRING_BUS_FALLBACK === "none" ? ["MAINSPRING_BUS_FALLBACK is none"] : []),
+  ].map((use) => `MAINSPRING_BUS must be kafka where ${use}`);
 }
 
 /** Faults of other systems: a use without an address. */

@@ -38,7 +38,7 @@ export interface Config {
   eventsKeepMin: number;
   /** Space for events that sinks do not have yet, in MiB. */
   eventsMaxMb: number;
-  /** Brokers of the sink kafka; null: there is no such sink. */
+  /** Brokers of the sink kafka and of the bus; null: neither uses Kafka. */
   kafka: KafkaAddress | null;
   /** Beginning of the names of topics. */
   kafkaTopicPrefix: string;
@@ -60,6 +60,8 @@ export interface Config {
   handlers: HandlerConfig;
   /** memory: this server is the only one. mesh: it is a node of the cluster that its store belongs to. */
   bus: "memory" | "mesh";
+  /** Transport of the assignments and results of a node of a cluster over Kafka; null: they go over the mesh. */
+  busKafka: { topicsBy: "one" | "pool"; isStrict: boolean } | null;
   roles: readonly Role[];
   /** Folder of compiled zones, or JSON file with time zone data; null: the data of the server or the system. */
   tzdata: string | null;

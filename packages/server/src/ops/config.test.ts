@@ -56,6 +56,7 @@ describe("the configuration", () => {
       builtInWorker: true,
       handlers: { httpAllowPrivate: [], webhookSecret: null, exec: false },
       bus: "memory",
+      busKafka: null,
       roles: ["api", "scheduler", "gateway"],
       tzdata: null,
       advertise: null,
@@ -138,6 +139,26 @@ describe("the configuration", () => {
     const wrong = complaint({ MAINSPRING_EVENTS, MAINSPRING_KAFKA: "kafka://a", MAINSPRING_KAFKA_TOPIC_PREFIX: "a/b" });
     assert.match(wrong, /^MAINSPRING_KAFKA must be kafka:\/\/host:port/);
     assert.match(wrong, /MAINSPRING_KAFKA_TOPIC_PREFIX must be up to 100 letters/);
+  });
+
+  it("has the bus on Kafka only in a cluster with brokers", () => {
+    const MAINSPRING_STORE = "postgres://u:p@db/jobs";
+    const env = { MAINSPRING_BUS: "kafka", MAINSPRING_STORE, MAINSPRING_KAFKA: "kafka://127.0.0.1:9092" };
+    const { bus, busKafka, stopDelaySec } = loadConfig(env);
+    assert.deepEqual([bus, busKafka, stopDelaySec], ["mesh", { topicsBy: "one", isStrict: false }, 5]);
+    const strict = { MAINSPRING_KAFKA_TOPICS_BY: "pool", MAINSPRING_BUS_FALLBACK: "none" };
+    assert.deepEqual(loadConfig({ ...env, ...strict }).busKafka, { topicsBy: "pool", isStrict: true });
+    assert.equal(
+      complaint({ ...env, MAINSPRING_KAFKA: "" }),
+      "MAINSPRING_KAFKA must be set, as kafka://host:9092, where MAINSPRING_BUS is kafka",
+    );
+    assert.match(complaint({ ...env, MAINSPRING_STORE: "" }), /^MAINSPRING_STORE must be a URL/);
+    assert.equal(
+      complaint({ ...strict, MAINSPRING_BUS: "mesh", MAINSPRING_STORE }),
+      "MAINSPRING_BUS must be kafka where MAINSPRING_KAFKA_TOPICS_BY is pool\n" +
+        "MAINSPRING_BUS must be kafka where MAINSPRING_BUS_FALLBACK is none",
+    );
+    assert.match(complaint({ MAINSPRING_BUS: "rabbit" }), /^MAINSPRING_BUS must be memory or mesh or kafka/);
   });
 
   it("comes from the file, and the environment wins", () => {

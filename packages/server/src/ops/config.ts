@@ -113,6 +113,11 @@ const KEYS = {
     "the brokers of Kafka, as kafka://host:9092,host:9092; user:password@ before the hosts logs in, and ?tls=on&sasl=SCRAM-SHA-512 says how",
   ),
   MAINSPRING_KAFKA_TOPIC_PREFIX: key(topicPrefix, "ms.", "how the names of topics begin"),
+  MAINSPRING_KAFKA_TOPICS_BY: key(
+    choice("one", "pool"),
+    "one",
+    "with MAINSPRING_BUS=kafka: one topic for all assignments, or one for each pool",
+  ),
   MAINSPRING_CLICKHOUSE: key(clickHouseDatabase, null, "the database in ClickHouse (24.3 or newer) that gets events"),
   MAINSPRING_OTLP: key(
     otlpBase,
@@ -128,7 +133,7 @@ const KEYS = {
   MAINSPRING_STOP_DELAY_SEC: key(
     wholeNumber(0, 300),
     null,
-    "how many seconds a node that is told to stop goes on serving while /readyz answers 503, so that load balancers leave it first; 5 where MAINSPRING_BUS is mesh, else 0",
+    "how many seconds a node that is told to stop goes on serving while /readyz answers 503, so that load balancers leave it first; 5 in a cluster, else 0",
   ),
   MAINSPRING_LOG_LEVEL: key(
     choice("trace", "debug", "info", "warn", "error", "fatal", "silent"),
@@ -167,9 +172,14 @@ const KEYS = {
   ),
   MAINSPRING_EXEC: key(choice("on", "off"), "off", "whether the handler `exec` is offered, which runs programs"),
   MAINSPRING_BUS: key(
-    choice("memory", "mesh"),
+    choice("memory", "mesh", "kafka"),
     "memory",
-    "memory: a server that is alone; mesh: a node of a cluster, with all others that have the same PostgreSQL",
+    "memory: a server that is alone; mesh: a node of a cluster, with all others that have the same PostgreSQL; kafka: such a node whose assignments and results go over the brokers of MAINSPRING_KAFKA",
+  ),
+  MAINSPRING_BUS_FALLBACK: key(
+    choice("mesh", "none"),
+    "mesh",
+    "where assignments and results go while Kafka does not answer, with MAINSPRING_BUS=kafka: mesh sends them directly, none lets them wait up to 30 s",
   ),
   MAINSPRING_LEASES: key(choice("store"), "store", "what says which nodes of a cluster live"),
   MAINSPRING_ROLES: key(
@@ -279,7 +289,7 @@ function configOf(values: Values, warnings: string[]): Config {
     httpLimits: { peerConnections: values.MAINSPRING_HTTP_PEER_CONNECTIONS },
     streamsMax: values.MAINSPRING_STREAMS_MAX,
     poolsMax: values.MAINSPRING_POOLS_MAX,
-    stopDelaySec: values.MAINSPRING_STOP_DELAY_SEC ?? (values.MAINSPRING_BUS === "mesh" ? CLUSTER_STOP_DELAY_SEC : 0),
+    stopDelaySec: values.MAINSPRING_STOP_DELAY_SEC ?? (values.MAINSPRING_BUS === "memory" ? 0 : CLUSTER_STOP_DELAY_SEC),
     retentionDays: values.MAINSPRING_RETENTION_DAYS,
     events: values.MAINSPRING_EVENTS,
     eventsKeepMin: values.MAINSPRING_EVENTS_KEEP_MIN,
@@ -300,7 +310,11 @@ function configOf(values: Values, warnings: string[]): Config {
     logLevel: values.MAINSPRING_LOG_LEVEL,
     builtInWorker: values.MAINSPRING_BUILTIN_WORKER === "on",
     handlers: handlersOf(values),
-    bus: values.MAINSPRING_BUS,
+    bus: values.MAINSPRING_BUS === "memory" ? "memory" : "mesh",
+    busKafka:
+      values.MAINSPRING_BUS === "kafka"
+        ? { topicsBy: values.MAINSPRING_KAFKA_TOPICS_BY, isStrict: values.MAINSPRING_BUS_FALLBACK === "none" }
+        : null,
     roles: values.MAINSPRING_ROLES,
     tzdata: values.MAINSPRING_TZDATA,
     advertise: values.MAINSPRING_ADVERTISE,
