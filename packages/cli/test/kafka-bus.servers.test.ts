@@ -7,7 +7,8 @@ import { type ClusterNode, TestCluster } from "./testing/cluster.ts";
 import { mainspring } from "./testing/command.ts";
 import { FREE } from "./testing/server.ts";
 
-const JOBS = 600;
+/** Number of jobs in four rounds: before and after each fault. */
+const JOBS = 1_200;
 
 describe("a cluster with the bus on Kafka", () => {
   let cluster: TestCluster;
@@ -55,14 +56,14 @@ describe("a cluster with the bus on Kafka", () => {
       };
       await inKafka();
       const admin = new Admin({ clientId: "test", bootstrapBrokers: [kafka.broker], retries: 5 });
-      await some(JOBS / 3);
+      await some(JOBS / 4);
       await admin.deleteTopics({ topics: ["ms.job-assignments", "ms.job-results"] });
       await admin.close();
-      await some(JOBS / 3);
+      await some(JOBS / 4);
       await inKafka();
-      await some(JOBS / 3);
+      await some(JOBS / 4);
       await kafka.kill();
-      await some(JOBS / 3);
+      await some(JOBS / 4);
       if (fallback === "mesh") {
         const began = performance.now();
         await allEnd();
@@ -80,11 +81,15 @@ describe("a cluster with the bus on Kafka", () => {
     });
   }
 
-  it("does not start without brokers, and names the setting", async () => {
+  it("does not start without brokers, or with a login that they refuse, and names the setting", async () => {
     const env = { ...FREE, MAINSPRING_STORE: cluster.storeUrl, MAINSPRING_BUS: "kafka" };
-    const { code, stderr } = await mainspring(["serve"], { env });
-    assert.equal(code, 78);
-    assert.match(stderr, /MAINSPRING_KAFKA must be set, as kafka:\/\/host:9092, where MAINSPRING_BUS is kafka/);
+    const missing = await mainspring(["serve"], { env });
+    assert.equal(missing.code, 78);
+    assert.match(missing.stderr, /MAINSPRING_KAFKA must be set, as kafka:\/\/host:9092, where MAINSPRING_BUS is kafka/);
+    const MAINSPRING_KAFKA = kafka.url.replace("kafka://", "kafka://user:password@");
+    const refused = await mainspring(["serve"], { env: { ...env, MAINSPRING_KAFKA } });
+    assert.equal(refused.code, 78, refused.stderr);
+    assert.match(refused.stderr, /MAINSPRING_BUS=kafka: Kafka at .*: leave user and password out of MAINSPRING_KAFKA/);
   });
 });
 

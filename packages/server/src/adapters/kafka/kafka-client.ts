@@ -18,6 +18,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   CLUSTER_AUTHORIZATION_FAILED: "create the topics, or give the user of MAINSPRING_KAFKA the right Create",
   SASL_AUTHENTICATION_FAILED: "correct the user or the password in MAINSPRING_KAFKA",
   PLT_KFK_AUTHENTICATION: "correct the user, the password or sasl in MAINSPRING_KAFKA",
+  ILLEGAL_SASL_STATE: "leave user and password out of MAINSPRING_KAFKA: this listener wants no login",
   UNSUPPORTED_SASL_MECHANISM: "set another sasl in MAINSPRING_KAFKA",
   POLICY_VIOLATION: "create the topics yourself, as a policy of the brokers wants them",
   INVALID_REPLICATION_FACTOR:
