@@ -1,3 +1,4 @@
+import type * as kafka from "@platformatic/kafka";
 import type { KafkaAddress } from "../../ports/kafka-address.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 
@@ -27,7 +28,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
 
 const CONNECT_MS = 5_000;
 
-type Client = typeof import("@platformatic/kafka");
+type Client = typeof kafka;
 
 /** The client of Kafka with the options of one address, for calls that end. */
 export interface KafkaClient {

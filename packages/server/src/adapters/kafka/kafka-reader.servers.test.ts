@@ -68,7 +68,7 @@ describe("the reader of Kafka", () => {
     assert.deepEqual(texts(await read({ topic, partition: 1, offset: 1n })), ["b"]);
     assert.equal(await reader.end(topic, 1), 2n);
     assert.equal(await reader.offsetAt(topic, 1, record?.timestamp ?? 0), 0n);
-    assert.equal(await reader.offsetAt(topic, 1, Date.now() + 60_000), null);
+    assert.equal(await reader.offsetAt(topic, 1, runtime.now() + 60_000), null);
     const none = await reader.read([{ topic, partition: 0, offset: 0n }], { ...BOUNDS, waitMs: 1 });
     assert.ok(none.every((portion) => portion.state === "READ" && portion.records.length === 0));
   });

@@ -2,7 +2,7 @@ import { type Static, Type } from "typebox";
 import { Count, Id, oneOf, type SchemasOf, schemaOf } from "./fields.ts";
 
 /** Largest number of routes that a node announces. */
-export const ROUTES_MAX = 128;
+const ROUTES_MAX = 128;
 
 const Reading = Type.Object({
   kind: Type.Literal("READING"),
