@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { after, before, beforeEach, describe, it } from "node:test";
 import { Client, task, Worker } from "@mainspring/sdk";
 import { systemRuntime } from "@mainspring/server/testing";
 import { Admin } from "@platformatic/kafka";
@@ -10,7 +10,7 @@ import { FREE } from "./testing/server.ts";
 
 const clock = systemRuntime();
 /** Number of jobs in four rounds: before and after each fault. */
-const JOBS = 1_200;
+const JOBS = 800;
 
 describe("a cluster with the bus on Kafka", () => {
   let cluster: TestCluster;
@@ -22,6 +22,14 @@ describe("a cluster with the bus on Kafka", () => {
     await cluster.close();
     await kafka.stop();
   });
+
+  let isDown = false;
+  const restart = async () => {
+    await kafka.restart();
+    isDown = false;
+  };
+  // A test that failed may have left the broker down.
+  beforeEach(() => (isDown ? restart() : undefined));
 
   for (const fallback of ["mesh", "none"] as const) {
     it(`ends every job while a topic is deleted and the broker is killed, with the fallback ${fallback}`, async (t) => {
@@ -41,9 +49,12 @@ describe("a cluster with the bus on Kafka", () => {
       const workers = [second, third].map(
         ({ grpcAddress: url }) => new Worker({ tasks: [tick], url, pool: "ticks", slots: 5, warn: () => undefined }),
       );
-      t.after(() => Promise.all(workers.map((worker) => worker.stop())));
+      t.after(async () => {
+        await Promise.all(workers.map((worker) => worker.stop()));
+        await cluster.stopNodes();
+      });
       await Promise.all(workers.map((worker) => worker.start()));
-      const client = new Client({ url: first.httpUrl });
+      const client = new Client({ url: first.httpUrl, retryForMs: 60_000, warn: () => undefined });
       const ids: string[] = [];
       const some = async (count: number) => {
         const jobs = Array.from({ length: count }, () => ({ target: { pool: "ticks", handler: "tick" } }));
@@ -65,6 +76,7 @@ describe("a cluster with the bus on Kafka", () => {
       await some(JOBS / 4);
       await inKafka();
       await some(JOBS / 4);
+      isDown = true;
       await kafka.kill();
       await some(JOBS / 4);
       if (fallback === "mesh") {
@@ -73,14 +85,13 @@ describe("a cluster with the bus on Kafka", () => {
         t.diagnostic(`ended ${Math.round(clock.monotonicMs() - began)} ms after the broker was killed`);
       }
       const began = clock.monotonicMs();
-      await kafka.restart();
+      await restart();
       t.diagnostic(`the broker answers ${Math.round(clock.monotonicMs() - began)} ms after its start`);
       await inKafka();
       await allEnd();
       t.diagnostic(`all ended ${Math.round(clock.monotonicMs() - began)} ms after the broker's start`);
       assert.equal(runs.size, ids.length);
       assert.equal(await written(first, "REFUSED"), 0);
-      await cluster.stopNodes();
     });
   }
 

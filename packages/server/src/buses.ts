@@ -6,8 +6,9 @@ import { MeshBus } from "./adapters/mesh/mesh-bus.ts";
 import { authorization, secretsOf } from "./cluster-secret.ts";
 import { ConfigError } from "./ops/config-file.ts";
 import type { Config } from "./ops/config-types.ts";
+import type { Lifecycle } from "./ops/lifecycle.ts";
 import type { Bus } from "./ports/bus.ts";
-import type { Readings } from "./ports/metrics.ts";
+import type { Metrics, Readings } from "./ports/metrics.ts";
 import type { Runtime } from "./ports/runtime.ts";
 
 interface OpenedBus {
@@ -35,15 +36,25 @@ export function openBus(config: Config, { level }: { level: number }, runtime: R
   return { bus: kafka, mesh, kafka };
 }
 
-/** Opens the topics of the bus. A Kafka that does not answer stops no start. @throws {ConfigError} Kafka refuses the topics */
-export async function openTopics(kafka: KafkaBus | null): Promise<void> {
-  const refusal = (await kafka?.open()) ?? null;
+/**
+ * Opens the topics of the bus. A Kafka that does not answer stops no start.
+ * @param kafka null: nothing is done
+ * @throws {ConfigError} Kafka refuses the login or the topics
+ */
+export async function openKafka(
+  kafka: KafkaBus | null,
+  life: Pick<Lifecycle, "started">,
+  metrics: Pick<Metrics, "watch">,
+): Promise<void> {
+  if (kafka === null) return;
+  life.started("bus on Kafka", async () => kafka.close());
+  metrics.watch(() => readingsOf(kafka));
+  const refusal = await kafka.open();
   if (refusal !== null) throw new ConfigError(`MAINSPRING_BUS=kafka: ${refusal}`);
 }
 
 /** Figures of the bus on Kafka. */
-export function busReadings(kafka: KafkaBus | null): Readings {
-  if (kafka === null) return {};
+function readingsOf(kafka: KafkaBus): Readings {
   const { isUp, kafka: written, mesh, dropped, refused } = kafka.load();
   return {
     kafkaBusUp: isUp ? 1 : 0,

@@ -13,7 +13,7 @@ import { createApi } from "./api/create-api.ts";
 import { createHealthApi } from "./api/create-health-api.ts";
 import type { MissedWatch } from "./api/recurring/missed-watch.ts";
 import { type InnerWorkerOptions, innerWorker } from "./builtin-worker.ts";
-import { busReadings, openBus, openTopics } from "./buses.ts";
+import { openBus, openKafka } from "./buses.ts";
 import { authorization, checkSecret } from "./cluster-secret.ts";
 import { FEATURE_LEVEL, isOn } from "./domain/cluster/feature-level.ts";
 import { startGrpcServer } from "./gateway/connections/grpc-server.ts";
@@ -144,8 +144,7 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
     await checkAdvertised(mesh, address, grpcAddress);
     await checkSecret(store.leases, config);
   }
-  life.started("bus on Kafka", async () => kafka?.close());
-  await openTopics(kafka);
+  await openKafka(kafka, life, metrics);
   const makeWorker = workersOf(ground, gateway);
   const workerDrain = gateway === null ? null : workerDrainOf(ground, gateway, makeWorker);
   const membership = new Membership({
@@ -161,7 +160,6 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   const zones = await followTimeZones({ ...ground, store: store.timeZones, leases, level: program.level, offered });
   life.started("time zone data", async () => zones.stop());
   metrics.watch(() => loadOf({ gateway, store, membership, mesh, level: program.level }));
-  metrics.watch(() => busReadings(kafka));
   metrics.watch(() => zones.readings());
   watchStore({ ...ground, store, metrics });
   const exporter = metricsExporter(ground, metrics);
