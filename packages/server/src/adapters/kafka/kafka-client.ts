@@ -13,17 +13,17 @@ export class KafkaFailed extends Error {
   }
 }
 
-/** Errors of the protocol and of the client that last until a person changes something, and what that is. */
+/** Errors of the protocol and of the client that last until a person changes something, and what that is. The first one counts. */
 const REFUSALS: Readonly<Record<string, string>> = {
   TOPIC_AUTHORIZATION_FAILED: "give the user of MAINSPRING_KAFKA the rights Describe, Read and Write on the topics",
   CLUSTER_AUTHORIZATION_FAILED: "create the topics, or give the user of MAINSPRING_KAFKA the right Create",
   SASL_AUTHENTICATION_FAILED: "correct the user or the password in MAINSPRING_KAFKA",
-  PLT_KFK_AUTHENTICATION: "correct the user, the password or sasl in MAINSPRING_KAFKA",
   ILLEGAL_SASL_STATE: "leave user and password out of MAINSPRING_KAFKA: this listener wants no login",
   UNSUPPORTED_SASL_MECHANISM: "set another sasl in MAINSPRING_KAFKA",
   POLICY_VIOLATION: "create the topics yourself, as a policy of the brokers wants them",
   INVALID_REPLICATION_FACTOR:
     "create the topics yourself, or set default.replication.factor of the brokers to what they can do",
+  PLT_KFK_AUTHENTICATION: "correct the user, the password or sasl in MAINSPRING_KAFKA",
 };
 
 const CONNECT_MS = 5_000;
