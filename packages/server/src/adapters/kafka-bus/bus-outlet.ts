@@ -70,7 +70,8 @@ export class BusOutlet {
   }
 
   put(to: Incarnation, { topics, letter }: Addressed): void {
-    if (this.#isClosed || (this.#writer === null && !this.#deps.isStrict)) return this.#overMesh(to, letter);
+    // A message that Kafka does not carry must not wait for a send that is under way.
+    if (this.#isClosed || this.#wayOf(to, topics) === "MESH") return this.#overMesh(to, letter);
     const bytes = bytesOf(letter.message);
     this.#waiting.push({ to, topics, letter, bytes, sinceMs: this.#deps.runtime.monotonicMs() });
     this.#waitingBytes += bytes;
@@ -111,20 +112,25 @@ export class BusOutlet {
 
   /** Takes the waiting messages that have a route, and passes those that have none to the mesh. */
   #ready(): (Waiting & { route: Route })[] {
-    const { readings, runtime, isStrict } = this.#deps;
-    const nowMs = runtime.monotonicMs();
     const ready: (Waiting & { route: Route })[] = [];
     const still: Waiting[] = [];
     for (const one of this.#waiting) {
-      const route = readings.route(one.to, one.topics, nowMs);
-      const mustWait = route === "WAIT" || (route !== null && this.#writer === null);
-      if (mustWait && isStrict) still.push(one);
-      else if (route === null || mustWait) this.#overMesh(one.to, one.letter);
-      else ready.push({ ...one, route: route as Route });
+      const way = this.#wayOf(one.to, one.topics);
+      if (way === "WAIT") still.push(one);
+      else if (way === "MESH") this.#overMesh(one.to, one.letter);
+      else ready.push({ ...one, route: way });
     }
     this.#waiting = still;
     this.#waitingBytes = still.reduce((sum, { bytes }) => sum + bytes, 0);
     return ready;
+  }
+
+  #wayOf(to: Incarnation, topics: readonly string[]): Route | "WAIT" | "MESH" {
+    const { readings, runtime, isStrict } = this.#deps;
+    const route = readings.route(to, topics, runtime.monotonicMs());
+    if (route === null) return "MESH";
+    if (route !== "WAIT" && this.#writer !== null) return route;
+    return isStrict ? "WAIT" : "MESH";
   }
 
   async #send(ready: readonly (Waiting & { route: Route })[]): Promise<void> {

@@ -9,6 +9,7 @@ import { kafkaAddress } from "../../ports/kafka-address.ts";
 import type { FinishedAttempt } from "../../ports/messages.ts";
 import { Cluster, type TestNode } from "../mesh/mesh.fixture.ts";
 import type { Letter } from "../mesh/packet.ts";
+import { stayAwake } from "../system/stay-awake.ts";
 import { systemRuntime } from "../system/system-runtime.ts";
 import { busKeys } from "./bus-envelope.ts";
 import { PARTITIONS, partitionOf } from "./bus-topics.ts";
@@ -21,6 +22,8 @@ const KEYS = busKeys(["a-secret-of-the-cluster"], []);
 const cluster = new Cluster();
 const opened: KafkaBus[] = [];
 let kafka: TestKafka;
+// Timers of a runtime do not keep a process alive.
+const sleep = stayAwake();
 before(async () => {
   kafka = await startKafka();
 });
@@ -28,6 +31,7 @@ after(async () => {
   for (const bus of opened) bus.close();
   await cluster.close();
   await kafka.stop();
+  sleep();
 });
 
 async function open(mesh: TestNode["bus"], options: Partial<KafkaBusDependencies> = {}): Promise<KafkaBus> {

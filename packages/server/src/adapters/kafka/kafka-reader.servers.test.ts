@@ -3,6 +3,7 @@ import { after, before, describe, it } from "node:test";
 import { Admin, Producer, stringSerializers } from "@platformatic/kafka";
 import { startKafka, type TestKafka } from "../../../../../tools/services/start-kafka.ts";
 import { kafkaAddress } from "../../ports/kafka-address.ts";
+import { stayAwake } from "../system/stay-awake.ts";
 import { systemRuntime } from "../system/system-runtime.ts";
 import { KafkaFailed } from "./kafka-client.ts";
 import { type KafkaPosition, type KafkaReader, type KafkaTopic, openKafkaReader } from "./kafka-reader.ts";
@@ -11,11 +12,14 @@ const BOUNDS = { waitMs: 500, maxBytes: 1024 * 1024 };
 
 describe("the reader of Kafka", () => {
   const runtime = systemRuntime();
+  /** Ends what keeps the process alive; timers of a runtime do not. */
+  let sleep: () => void;
   let kafka: TestKafka;
   let reader: KafkaReader;
   let admin: Admin;
   let producer: Producer<string, string, string, string>;
   before(async () => {
+    sleep = stayAwake();
     kafka = await startKafka();
     reader = await open();
     const options = { clientId: "test", bootstrapBrokers: [kafka.broker], retries: 5, retryDelay: 200 };
@@ -26,6 +30,7 @@ describe("the reader of Kafka", () => {
     reader.close();
     await Promise.all([admin.close(), producer.close()]);
     await kafka.stop();
+    sleep();
   });
 
   const open = () => {
