@@ -65,18 +65,28 @@ export default {
       name: "adapters-are-strangers",
       comment: "An adapter imports ports and domain, never another adapter or a room.",
       severity: "error",
-      from: { path: `${server}/adapters/([^/]+)/`, pathNot: test },
+      from: { path: `${server}/adapters/([^/]+)/`, pathNot: [`${server}/adapters/kafka-bus/`, ...test] },
       to: { path: `${server}/(adapters|api|gateway|relay|scheduler|ops|engine)/`, pathNot: `${server}/adapters/$1/` },
     },
     {
+      name: "bus-on-kafka-is-around-the-mesh",
+      comment: "The bus on Kafka is made of two adapters: the mesh, and the client of Kafka.",
+      severity: "error",
+      from: { path: `${server}/adapters/kafka-bus/`, pathNot: test },
+      to: {
+        path: `${server}/(adapters|api|gateway|relay|scheduler|ops|engine)/`,
+        pathNot: `${server}/adapters/(kafka-bus|kafka|mesh)/`,
+      },
+    },
+    {
       name: "node-composes",
-      comment: "Only node.ts, node-load.ts, sinks.ts, move-store.ts, the doors, and tests know adapters.",
+      comment: "Only node.ts, buses.ts, node-load.ts, sinks.ts, move-store.ts, the doors, and tests know adapters.",
       severity: "error",
       from: {
         path: server,
         pathNot: [
           `${server}/adapters/`,
-          `${server}/(index|move-store|node|node-load|parts|sinks|testing)[.]ts$`,
+          `${server}/(buses|index|move-store|node|node-load|parts|sinks|testing)[.]ts$`,
           ...test,
         ],
       },

@@ -4,9 +4,8 @@ import packageJson from "../package.json" with { type: "json" };
 import { startEmbedded } from "./adapters/embedded/embedded-postgres.ts";
 import { EtcdLeases } from "./adapters/etcd/etcd-leases.ts";
 import { RowsBeside } from "./adapters/etcd/rows-beside.ts";
-import { memoryBus } from "./adapters/memory/memory-bus.ts";
 import { soloLeases } from "./adapters/memory/solo-leases.ts";
-import { MeshBus } from "./adapters/mesh/mesh-bus.ts";
+import type { MeshBus } from "./adapters/mesh/mesh-bus.ts";
 import { openSqlStore, type SqlStore } from "./adapters/sql/sql-store.ts";
 import { stayAwake } from "./adapters/system/stay-awake.ts";
 import { systemRuntime } from "./adapters/system/system-runtime.ts";
@@ -16,7 +15,8 @@ import { createApi } from "./api/create-api.ts";
 import { createHealthApi } from "./api/create-health-api.ts";
 import type { MissedWatch } from "./api/recurring/missed-watch.ts";
 import { type InnerWorkerOptions, innerWorker } from "./builtin-worker.ts";
-import { authorization, checkSecret, secretsOf } from "./cluster-secret.ts";
+import { openBus, openKafka } from "./buses.ts";
+import { authorization, checkSecret } from "./cluster-secret.ts";
 import { FEATURE_LEVEL, isOn } from "./domain/cluster/feature-level.ts";
 import { startGrpcServer } from "./gateway/connections/grpc-server.ts";
 import { createGateway, type Gateway } from "./gateway/gateway.ts";
@@ -26,7 +26,6 @@ import { policiesOf } from "./handler-policies.ts";
 import { builtInTasks } from "./handlers/built-in-tasks.ts";
 import { Membership } from "./membership.ts";
 import { loadOf } from "./node-load.ts";
-import { alikeSettings } from "./ops/alike-settings.ts";
 import type { Config } from "./ops/config.ts";
 import { readiness } from "./ops/health.ts";
 import { Lifecycle } from "./ops/lifecycle.ts";
@@ -102,6 +101,7 @@ interface NodeContext {
  * @throws {AddressUnusable} an address cannot be listened on, or does not lead to this node; the message names it
  * @throws {ClusterSecretMissing} the other nodes would refuse this one
  * @throws {LeasesUnusable | LeasesUnavailable} etcd cannot keep the lease of the node; the message says what to do
+ * @throws {ConfigError} Kafka refuses the topics of the bus; the message says what to do
  * @param program version and feature level to announce; default: this program's
  */
 export async function startNode(config: Config, program: Program = THIS): Promise<RunningNode> {
@@ -124,7 +124,7 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   // This comes first, so that unusable data is reported before anything is changed.
   const offered = offeredZones(config.tzdata);
   const system = systemRuntime();
-  const { bus, mesh } = openBus(config, program, system, log);
+  const { bus, mesh, kafka } = openBus(config, program, system, log);
   const telling = new Telling(config.events.length > 0);
   const { store, failed } = await openStore({ config, program, runtime: system, log, bus, life, telling });
   const clock = await followStoreClock(store, system, log);
@@ -141,11 +141,10 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   // The server listens before the node is known to others, because they will connect at once.
   const grpcAddress = await serveGrpc(ground, gateway, mesh);
   const address = addressOf(config, grpcAddress);
-  if (mesh !== null) {
-    await checkAdvertised(mesh, address, grpcAddress);
-  }
+  if (mesh !== null) await checkAdvertised(mesh, address, grpcAddress);
   const leasesOfAll = mesh === null ? soloLeases() : await openLeases(ground, store);
   if (mesh !== null) await patiently("the leases", () => checkSecret(leasesOfAll, config), ground);
+  await openKafka(kafka, life, metrics);
   const makeWorker = workersOf(ground, gateway);
   const workerDrain = gateway === null ? null : workerDrainOf(ground, gateway, makeWorker);
   const membership = new Membership({
@@ -193,19 +192,6 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
 function retentionOf({ retentionDays: days, eventsKeepMin, events }: Config): Retention {
   const eventSinks = events.filter((name) => name !== "api");
   return { days, deadDays: DEAD_LETTER_DAYS, eventsMs: eventsKeepMin * 60_000, eventSinks };
-}
-
-function openBus(
-  config: Config,
-  { level }: Program,
-  runtime: Runtime,
-  log: Logger,
-): { bus: Bus; mesh: MeshBus | null } {
-  const node = runtime.uuid();
-  if (config.bus === "memory") return { bus: memoryBus(node, runtime), mesh: null };
-  const shown = { apiKey: config.apiKey, secrets: secretsOf(config), isAuthorized: authorization(config) };
-  const mesh = new MeshBus({ node, level, ...shown, alike: alikeSettings(config), runtime, log });
-  return { bus: mesh, mesh };
 }
 
 interface Joining {

@@ -4,10 +4,16 @@ import {
   mainspringClusters,
   mainspringEmbedded,
   mainspringEmbeddedDefault,
+  mainspringKafka,
+  mainspringMesh,
 } from "../contenders/mainspring/mainspring.ts";
 import { FIGURES, type FigureName, type Spread } from "../figures.ts";
 
-const ALL: readonly Contender[] = [...CONTENDERS, mainspringEmbedded, mainspringEmbeddedDefault, ...mainspringClusters];
+const ALL: readonly Contender[] = [
+  ...CONTENDERS,
+  ...[mainspringEmbedded, mainspringEmbeddedDefault, mainspringMesh, mainspringKafka],
+  ...mainspringClusters,
+];
 
 export function contenderOf(name: string): Contender {
   const found = ALL.find((contender) => contender.name === name);

@@ -1,4 +1,5 @@
 import { backlog } from "./backlog.ts";
+import { bus } from "./bus.ts";
 import { cluster } from "./cluster.ts";
 import { crash } from "./crash.ts";
 import { cycle } from "./cycle.ts";
@@ -42,6 +43,7 @@ export const SCENARIOS: readonly Scenario[] = [
   followers,
   embedded,
   cluster,
+  bus,
   recurringRest,
   recurringBurst,
   storage,

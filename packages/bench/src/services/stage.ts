@@ -1,3 +1,4 @@
+import { startKafka, type TestKafka } from "../../../../tools/services/start-kafka.ts";
 import { Postgres } from "./postgres.ts";
 import type { PostgresRelease } from "./postgres-programs.ts";
 
@@ -15,6 +16,7 @@ export class Stage implements AsyncDisposable {
   readonly warmUpJobs: number;
   readonly #release: PostgresRelease;
   #postgres: Promise<Postgres> | null = null;
+  #kafka: Promise<TestKafka> | null = null;
 
   constructor(warmUpJobs: number, release: PostgresRelease) {
     this.warmUpJobs = warmUpJobs;
@@ -26,7 +28,13 @@ export class Stage implements AsyncDisposable {
     return this.#postgres;
   }
 
+  kafka(): Promise<TestKafka> {
+    this.#kafka ??= startKafka();
+    return this.#kafka;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
+    await (await this.#kafka)?.stop();
     await (await this.#postgres)?.[Symbol.asyncDispose]();
   }
 }

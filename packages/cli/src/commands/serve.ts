@@ -26,6 +26,7 @@ Configured by the environment, or by the same keys in the JSON file that MAINSPR
   MAINSPRING_KAFKA                   the brokers, as kafka://host:9092,host:9092
   MAINSPRING_KAFKA_TOPIC_PREFIX=ms.  how the names of topics begin
   MAINSPRING_KAFKA_FORMAT=json       the format of messages: json or protobuf
+  MAINSPRING_KAFKA_TOPICS_BY=one     pool: a topic of its own for the assignments of each pool
   MAINSPRING_CLICKHOUSE              the database, as http://user:password@host:8123/database
   MAINSPRING_OTLP                    the receiver of OpenTelemetry for spans and metrics, as http://collector:4318
   MAINSPRING_OTLP_HEADERS            headers for it, as authorization=Bearer%20secret
@@ -36,7 +37,8 @@ Configured by the environment, or by the same keys in the JSON file that MAINSPR
   MAINSPRING_WEBHOOK_SECRET_ALSO     a second one that signs webhooks, too, while the secret is changed
   MAINSPRING_WEBHOOK_DISABLE_DAYS=3  after how many days without a delivery a webhook is disabled
   MAINSPRING_EXEC=off                on: offers exec, and who may submit jobs may run any program
-  MAINSPRING_BUS=memory              mesh: a node of a cluster, with all that have the same PostgreSQL
+  MAINSPRING_BUS=memory              mesh: a node of a cluster, with all that have the same PostgreSQL; kafka: the same, with assignments and results over Kafka
+  MAINSPRING_BUS_FALLBACK=mesh       none: assignments and results wait while Kafka does not answer
   MAINSPRING_ROLES=api,scheduler,gateway   what this node of a cluster does
   MAINSPRING_ADVERTISE               host:port where other nodes reach it; by default where MAINSPRING_GRPC listens
   MAINSPRING_TZDATA                  newer time zone data: a folder of compiled zones, or a JSON file

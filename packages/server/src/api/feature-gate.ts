@@ -24,6 +24,7 @@ const NAMES: Record<Feature, string> = {
   SUB_WORKFLOWS: "sub-workflows",
   EVENTS: "lifecycle events",
   WEBHOOKS: "webhooks",
+  KAFKA_BUS: "the bus on Kafka",
 };
 
 /**

@@ -5,7 +5,9 @@ interface Combined {
   MAINSPRING_HTTP: ListenAddress | null;
   MAINSPRING_GRPC: ListenAddress | null;
   MAINSPRING_ADVERTISE: ListenAddress | null;
-  MAINSPRING_BUS: "memory" | "mesh" | null;
+  MAINSPRING_BUS: "memory" | "mesh" | "kafka" | null;
+  MAINSPRING_BUS_FALLBACK: "mesh" | "none" | null;
+  MAINSPRING_KAFKA_TOPICS_BY: "one" | "pool" | null;
   MAINSPRING_LEASES: "store" | "etcd" | null;
   MAINSPRING_ETCD: unknown;
   MAINSPRING_LEADER: "sharded" | "one" | null;
@@ -29,7 +31,13 @@ interface Combined {
  */
 export function combinationFaults(values: Combined, nodeVersion: string): string[] {
   return [
-    ...[...exposures(values), ...misfits(values), ...lonelySecrets(values), ...missingSystems(values)],
+    ...[
+      ...exposures(values),
+      ...misfits(values),
+      ...lonelySecrets(values),
+      ...busFaults(values),
+      ...missingSystems(values),
+    ],
     ...oldNode(values, nodeVersion),
   ];
 }
@@ -53,6 +61,7 @@ function misfits(values: Combined): string[] {
     MAINSPRING_ADVERTISE: advertise,
     MAINSPRING_GRPC: grpc,
   } = values;
+  const isCluster = bus === "mesh" || bus === "kafka";
   const errors: string[] = [];
   if (bus === "memory" && roles !== null && roles.length < 3) {
     errors.push(
@@ -69,22 +78,34 @@ function misfits(values: Combined): string[] {
       "MAINSPRING_LEADER must be sharded where MAINSPRING_BUS is memory: a server that is alone does all work anyway (MAINSPRING_BUS=mesh makes it a node of a cluster)",
     );
   }
-  if (bus === "mesh" && values.MAINSPRING_STORE === "embedded") {
+  if (isCluster && values.MAINSPRING_STORE === "embedded") {
     errors.push(
-      "MAINSPRING_STORE must be a URL such as postgres://user:password@host:5432/database that all nodes have in common, where MAINSPRING_BUS is mesh",
+      `MAINSPRING_STORE must be a URL such as postgres://user:password@host:5432/database that all nodes have in common, where MAINSPRING_BUS is ${bus}`,
     );
   }
-  if (bus === "mesh" && advertise === null && grpc !== null && isWildcard(grpc)) {
+  if (isCluster && advertise === null && grpc !== null && isWildcard(grpc)) {
     errors.push(
       "MAINSPRING_ADVERTISE must be set, as 10.0.0.5:8081: MAINSPRING_GRPC listens on every address, and other nodes need one",
     );
   }
-  if (bus === "mesh" && advertise !== null && grpc !== null && isLoopback(advertise) && !isLoopback(grpc)) {
+  if (isCluster && advertise !== null && grpc !== null && isLoopback(advertise) && !isLoopback(grpc)) {
     errors.push(
       "MAINSPRING_ADVERTISE must be an address of this machine, as 10.0.0.5:8081: a loopback address leads every other machine to itself, and MAINSPRING_GRPC is not of the loopback",
     );
   }
   return errors;
+}
+
+/** Faults of settings of the bus on Kafka: no brokers, or another bus. */
+function busFaults(values: Combined): string[] {
+  const isKafka = values.MAINSPRING_BUS === "kafka";
+  if (isKafka && values.MAINSPRING_KAFKA === null)
+    return ["MAINSPRING_KAFKA must be set, as kafka://host:9092, where MAINSPRING_BUS is kafka"];
+  if (isKafka) return [];
+  return [
+    ...(values.MAINSPRING_KAFKA_TOPICS_BY === "pool" ? ["MAINSPRING_KAFKA_TOPICS_BY is pool"] : []),
+    ...(values.MAINSPRING_BUS_FALLBACK === "none" ? ["MAINSPRING_BUS_FALLBACK is none"] : []),
+  ].map((use) => `MAINSPRING_BUS must be kafka where ${use}`);
 }
 
 /** Faults of other systems: a use without an address. */
@@ -103,11 +124,14 @@ function missingSystems({ MAINSPRING_EVENTS: events, MAINSPRING_LEASES: leases, 
 }
 
 /** Fault of a Node that the client of Kafka does not run on: its package names 22.22 and 24.6. */
-function oldNode({ MAINSPRING_EVENTS: events }: Combined, nodeVersion: string): string[] {
+function oldNode({ MAINSPRING_EVENTS: events, MAINSPRING_BUS: bus }: Combined, nodeVersion: string): string[] {
   const [major = 0, minor = 0] = nodeVersion.split(".").map(Number);
   const isNew = major > 24 || (major === 24 && minor >= 6) || (major === 22 && minor >= 22);
-  if (isNew || !events?.includes("kafka")) return [];
-  return [`MAINSPRING_EVENTS must not have kafka with Node ${nodeVersion}: install Node 22.22, 24.6 or newer`];
+  const uses = [
+    ...(events?.includes("kafka") ? ["MAINSPRING_EVENTS must not have kafka"] : []),
+    ...(bus === "kafka" ? ["MAINSPRING_BUS must not be kafka"] : []),
+  ];
+  return isNew ? [] : uses.map((use) => `${use} with Node ${nodeVersion}: install Node 22.22, 24.6 or newer`);
 }
 
 /** Faults of secrets: a second value without a first one, and equal secrets. */

@@ -39,7 +39,7 @@ export interface Config {
   eventsKeepMin: number;
   /** Space for events that sinks do not have yet, in MiB. */
   eventsMaxMb: number;
-  /** Brokers of the sink kafka; null: there is no such sink. */
+  /** Brokers of the sink kafka and of the bus; null: neither uses Kafka. */
   kafka: KafkaAddress | null;
   /** Beginning of the names of topics. */
   kafkaTopicPrefix: string;
@@ -69,6 +69,8 @@ export interface Config {
   etcd: EtcdAddress | null;
   /** Whether one node owns all shards, as soon as all nodes of the cluster want that. */
   wantsLeader: boolean;
+  /** Transport of the assignments and results of a node of a cluster over Kafka; null: they go over the mesh. */
+  busKafka: { topicsBy: "one" | "pool"; isStrict: boolean } | null;
   roles: readonly Role[];
   /** Folder of compiled zones, or JSON file with time zone data; null: the data of the server or the system. */
   tzdata: string | null;

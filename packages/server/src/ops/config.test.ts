@@ -59,6 +59,7 @@ describe("the configuration", () => {
       builtInWorker: true,
       handlers: { httpAllowPrivate: [], webhookSecret: null, exec: false },
       bus: "memory",
+      busKafka: null,
       roles: ["api", "scheduler", "gateway"],
       tzdata: null,
       advertise: null,
@@ -154,6 +155,26 @@ describe("the configuration", () => {
     }
     for (const version of ["22.22.0", "24.6.0", "25.0.0", "26.1.0"])
       assert.deepEqual(loadConfig(kafka, version).events, ["api", "kafka"]);
+  });
+
+  it("has the bus on Kafka only in a cluster with brokers", () => {
+    const MAINSPRING_STORE = "postgres://u:p@db/jobs";
+    const env = { MAINSPRING_BUS: "kafka", MAINSPRING_STORE, MAINSPRING_KAFKA: "kafka://127.0.0.1:9092" };
+    const { bus, busKafka, stopDelaySec } = loadConfig(env);
+    assert.deepEqual([bus, busKafka, stopDelaySec], ["mesh", { topicsBy: "one", isStrict: false }, 5]);
+    const strict = { MAINSPRING_KAFKA_TOPICS_BY: "pool", MAINSPRING_BUS_FALLBACK: "none" };
+    assert.deepEqual(loadConfig({ ...env, ...strict }).busKafka, { topicsBy: "pool", isStrict: true });
+    assert.equal(
+      complaint({ ...env, MAINSPRING_KAFKA: "" }),
+      "MAINSPRING_KAFKA must be set, as kafka://host:9092, where MAINSPRING_BUS is kafka",
+    );
+    assert.match(complaint({ ...env, MAINSPRING_STORE: "" }), /^MAINSPRING_STORE must be a URL/);
+    assert.equal(
+      complaint({ ...strict, MAINSPRING_BUS: "mesh", MAINSPRING_STORE }),
+      "MAINSPRING_BUS must be kafka where MAINSPRING_KAFKA_TOPICS_BY is pool\n" +
+        "MAINSPRING_BUS must be kafka where MAINSPRING_BUS_FALLBACK is none",
+    );
+    assert.match(complaint({ MAINSPRING_BUS: "rabbit" }), /^MAINSPRING_BUS must be memory or mesh or kafka/);
   });
 
   it("comes from the file, and the environment wins", () => {

@@ -124,6 +124,11 @@ const KEYS = {
     "json",
     "the format of the values of messages, the same on all nodes: CloudEvents in JSON, or mainspring.events.v1.JobEvent in Protobuf with the attributes of CloudEvents as headers",
   ),
+  MAINSPRING_KAFKA_TOPICS_BY: key(
+    choice("one", "pool"),
+    "one",
+    "with MAINSPRING_BUS=kafka: one topic for all assignments, or one for each pool",
+  ),
   MAINSPRING_CLICKHOUSE: key(clickHouseDatabase, null, "the database in ClickHouse (24.3 or newer) that gets events"),
   MAINSPRING_OTLP: key(
     otlpBase,
@@ -139,7 +144,7 @@ const KEYS = {
   MAINSPRING_STOP_DELAY_SEC: key(
     wholeNumber(0, 300),
     null,
-    "how many seconds a node that is told to stop goes on serving while /readyz answers 503, so that load balancers leave it first; 5 where MAINSPRING_BUS is mesh, else 0",
+    "how many seconds a node that is told to stop goes on serving while /readyz answers 503, so that load balancers leave it first; 5 in a cluster, else 0",
   ),
   MAINSPRING_LOG_LEVEL: key(
     choice("trace", "debug", "info", "warn", "error", "fatal", "silent"),
@@ -178,9 +183,14 @@ const KEYS = {
   ),
   MAINSPRING_EXEC: key(choice("on", "off"), "off", "whether the handler `exec` is offered, which runs programs"),
   MAINSPRING_BUS: key(
-    choice("memory", "mesh"),
+    choice("memory", "mesh", "kafka"),
     "memory",
-    "memory: a server that is alone; mesh: a node of a cluster, with all others that have the same PostgreSQL",
+    "memory: a server that is alone; mesh: a node of a cluster, with all others that have the same PostgreSQL; kafka: such a node whose assignments and results go over the brokers of MAINSPRING_KAFKA",
+  ),
+  MAINSPRING_BUS_FALLBACK: key(
+    choice("mesh", "none"),
+    "mesh",
+    "where assignments and results go while Kafka does not answer, with MAINSPRING_BUS=kafka: mesh sends them directly, none lets them wait up to 30 s",
   ),
   MAINSPRING_LEASES: key(
     choice("store", "etcd"),
@@ -305,7 +315,7 @@ function configOf(values: Values, warnings: string[]): Config {
     httpLimits: { peerConnections: values.MAINSPRING_HTTP_PEER_CONNECTIONS },
     streamsMax: values.MAINSPRING_STREAMS_MAX,
     poolsMax: values.MAINSPRING_POOLS_MAX,
-    stopDelaySec: values.MAINSPRING_STOP_DELAY_SEC ?? (values.MAINSPRING_BUS === "mesh" ? CLUSTER_STOP_DELAY_SEC : 0),
+    stopDelaySec: values.MAINSPRING_STOP_DELAY_SEC ?? (values.MAINSPRING_BUS === "memory" ? 0 : CLUSTER_STOP_DELAY_SEC),
     retentionDays: values.MAINSPRING_RETENTION_DAYS,
     events: values.MAINSPRING_EVENTS,
     eventsKeepMin: values.MAINSPRING_EVENTS_KEEP_MIN,
@@ -328,7 +338,11 @@ function configOf(values: Values, warnings: string[]): Config {
     sqlSubmit: values.MAINSPRING_SQL_SUBMIT === "on",
     builtInWorker: values.MAINSPRING_BUILTIN_WORKER === "on",
     handlers: handlersOf(values),
-    bus: values.MAINSPRING_BUS,
+    bus: values.MAINSPRING_BUS === "memory" ? "memory" : "mesh",
+    busKafka:
+      values.MAINSPRING_BUS === "kafka"
+        ? { topicsBy: values.MAINSPRING_KAFKA_TOPICS_BY, isStrict: values.MAINSPRING_BUS_FALLBACK === "none" }
+        : null,
     etcd: values.MAINSPRING_LEASES === "etcd" ? values.MAINSPRING_ETCD : null,
     wantsLeader: values.MAINSPRING_LEADER === "one",
     roles: values.MAINSPRING_ROLES,

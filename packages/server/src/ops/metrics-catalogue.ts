@@ -164,6 +164,18 @@ export const FIGURES = {
   differing_nodes: gauge([], "Living nodes with other settings of events than this one", {
     alert: "it is above 0: a line of the log names the node and the settings, which must be the same on all nodes",
   }),
+  kafka_bus_up: gauge([], "1 while this node can write to and read from the bus on Kafka; none without one", {
+    alert: "it is 0 for a minute: the log names the cause; assignments and results go over the mesh, or wait",
+  }),
+  kafka_bus_messages_total: counter(
+    ["way"],
+    "Assignments, starts and results to other nodes: written to KAFKA, sent over the MESH instead, or DROPPED after a wait",
+  ),
+  kafka_bus_refused_total: counter(
+    [],
+    "Records for this node on Kafka that no node of the cluster has signed, or that are no messages",
+    { alert: "it grows: somebody else writes to the topics of the bus, or nodes have different secrets" },
+  ),
   events_delivered_total: counter(["sink"], "Lifecycle events that this node brought to a sink, repeats included"),
   event_sink_lag_seconds: gauge(["sink"], "Age of the oldest event of this node's shards that the sink does not have", {
     alert: "it is above 60: the sink is down or too slow; the log names the cause",

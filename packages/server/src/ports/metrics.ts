@@ -74,6 +74,10 @@ export interface Readings {
   meshWaitingBytes?: number;
   /** Nodes whose settings differ from those of this node although they must be the same. */
   differingNodes?: number;
+  /** Figures of the bus on Kafka; messages by their way: KAFKA, MESH or DROPPED. */
+  kafkaBusUp?: number;
+  kafkaBusMessages?: ByLabel;
+  kafkaBusRefused?: number;
   /** Figures of the relays of events, by the name of the sink: delivered events, gaps, and the age of the oldest event that it lacks. */
   eventsDelivered?: ByLabel;
   eventGaps?: ByLabel;

@@ -147,9 +147,38 @@ export function mainspringCluster(nodes: number, heldBy: MainspringParts["heldBy
 /** Clusters of several sizes, which show the cost of a cluster. */
 export const mainspringClusters: readonly Contender[] = [1, 2, 3].map((nodes) => mainspringCluster(nodes));
 
+/** Roles of two nodes between which every assignment and every result crosses. */
+const APART = ["api,scheduler", "api,gateway"];
+
+/** A node that owns all shards and one that has all workers, over the mesh and with assignments and results over Kafka. */
+export const mainspringMesh: Contender = {
+  ...mainspring,
+  name: "mainspring-mesh",
+  title: "Mainspring, scheduler and gateway apart",
+  settings: `a node without gateway and one without scheduler, MAINSPRING_BUS=mesh, PostgreSQL, one worker process; ${SETTINGS}`,
+  open: async (stage, options) => {
+    const database = await (await stage.postgres()).database();
+    return await openRemote({ roles: APART, nodes: 2, env: { MAINSPRING_BUS: "mesh" }, database, ...options });
+  },
+};
+
+export const mainspringKafka: Contender = {
+  ...mainspringMesh,
+  name: "mainspring-kafka",
+  title: "The same over Kafka",
+  settings: mainspringMesh.settings.replace("=mesh", "=kafka, one broker without replicas"),
+  open: async (stage, options) => {
+    const [postgres, kafka] = await Promise.all([stage.postgres(), stage.kafka()]);
+    const env = { MAINSPRING_BUS: "kafka", MAINSPRING_KAFKA: kafka.url };
+    return await openRemote({ roles: APART, nodes: 2, env, database: await postgres.database(), ...options });
+  },
+};
+
 interface Remote extends OpenOptions {
   tree?: SourceTree;
   nodes: number;
+  /** Roles of each node; default: all. */
+  roles?: readonly string[];
   env?: Record<string, string>;
   heldBy?: MainspringParts["heldBy"];
   /** Database of the store; null: the embedded store. */
@@ -160,15 +189,17 @@ interface Remote extends OpenOptions {
 }
 
 async function openRemote(remote: Remote): Promise<Rig> {
-  const { nodes, env = {}, heldBy = "POOL", database, connections = 16, Load = HttpLoad } = remote;
+  const { nodes, roles = [], env = {}, heldBy = "POOL", database, connections = 16, Load = HttpLoad } = remote;
   const { workerSettings = WORKER, tree = THIS_TREE, slots, hasTeller } = remote;
   const storeEnv = database === null ? {} : { MAINSPRING_STORE: database.url };
   const servers: ServerProcess[] = [];
   for (let n = 0; n < nodes; n++) {
-    servers.push(await startServer(commandOf(tree), { env: { ...storeEnv, ...env }, hasTeller }));
+    const roleEnv = roles[n] === undefined ? {} : { MAINSPRING_ROLES: roles[n] };
+    servers.push(await startServer(commandOf(tree), { env: { ...storeEnv, ...env, ...roleEnv }, hasTeller }));
   }
   const loads = servers.map(({ httpUrl }) => new Load(httpUrl, connections));
-  const addresses = await Promise.all(loads.map((load) => load.grpcAddress()));
+  const all = await Promise.all(loads.map((load) => load.grpcAddress()));
+  const addresses = all.filter((_, n) => roles[n]?.includes("gateway") ?? true);
   const openWorker = (settings: object = {}) =>
     ForkedWorker.open(workerFileOf(tree, "remote-worker"), {
       ...workerSettings,

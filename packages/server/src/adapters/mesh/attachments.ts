@@ -1,8 +1,8 @@
-import type { Mail, Role } from "../../ports/bus.ts";
 import type { Assignment, FinishedAttempt } from "../../ports/messages.ts";
 import type { Spawned } from "../../ports/step-messages.ts";
+import type { Letter } from "./packet.ts";
 
-type Message = Mail[Role];
+type Message = Letter["message"];
 /** A value with bytes on one side, and the number of an attachment on the other. */
 type Holder<Field extends string> = { [field in Field]: Uint8Array | number | null };
 

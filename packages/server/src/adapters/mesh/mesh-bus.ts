@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import { isOn } from "../../domain/cluster/feature-level.ts";
 import type { Incarnation } from "../../domain/ids.ts";
 import type { Bus, Role } from "../../ports/bus.ts";
 import type { NodeProfile } from "../../ports/leases.ts";
@@ -11,6 +12,7 @@ import { MeshServer } from "./mesh-service.ts";
 import type { Letter } from "./packet.ts";
 import { type Losses, Peer } from "./peer.ts";
 import { reach } from "./reach.ts";
+import type { BusReading } from "./schemas/to-bus.ts";
 
 export interface MeshDependencies extends DoorDependencies {
   /** Feature level of this node; the mesh refuses nodes that are more than one level away. */
@@ -33,6 +35,7 @@ export class MeshBus implements Bus {
   readonly #peers = new Map<Incarnation, Peer>();
   readonly #losses: Losses = { messages: 0 };
   readonly #turns: Turns;
+  #hearReading: (from: Incarnation, reading: BusReading) => void = () => undefined;
   #isClosed = false;
 
   constructor(deps: MeshDependencies) {
@@ -47,9 +50,7 @@ export class MeshBus implements Bus {
       ...{ node, level, door: this.#door, runtime, log },
       turns: { small: new Turns(runtime), large: new Turns(runtime) },
       welcomed: (from, alike) => this.#alike.hear(from, alike),
-      receive: (from, letters) => {
-        for (const { role, message } of letters) this.#mailboxes.put(from, role, message);
-      },
+      receive: (from, letters) => this.receive(from, letters),
     });
   }
 
@@ -86,6 +87,30 @@ export class MeshBus implements Bus {
   /** Number of living nodes whose settings differ from those of this node although they must be the same. */
   get differing(): number {
     return this.#alike.differing;
+  }
+
+  /** Delivers letters of another node, whichever way they came. */
+  receive(from: Incarnation, letters: readonly Letter[]): void {
+    for (const letter of letters) {
+      if (letter.role === "bus") this.#hearReading(from, letter.message);
+      else this.#mailboxes.put(from, letter.role, letter.message);
+    }
+  }
+
+  /** Calls `hear` with each announcement of another node that it reads a bus on Kafka. At most one listener. */
+  onReading(hear: (from: Incarnation, reading: BusReading) => void): void {
+    this.#hearReading = hear;
+  }
+
+  /** Announces to all nodes that understand it what this node reads from Kafka. */
+  announce(reading: BusReading): void {
+    for (const peer of this.#peers.values())
+      if (peer.isOpen && isOn("KAFKA_BUS", peer.level)) peer.send({ role: "bus", message: reading });
+  }
+
+  /** Whether the leases list the other node. */
+  knows(node: Incarnation): boolean {
+    return this.#peers.has(node);
   }
 
   /** Load of the connections to other nodes; `dropped` counts messages since the start. */

@@ -111,7 +111,15 @@ export class TestNode {
   get profile(): NodeProfile {
     const { address } = this;
     const roles: Role[] = ["api", "scheduler", "gateway"];
-    const said = { name: address, address, roles, version: "1", level: 1, startedAt: 1, hasSecret: this.claimsSecret };
+    const said = {
+      name: address,
+      address,
+      roles,
+      version: "1",
+      level: FEATURE_LEVEL,
+      startedAt: 1,
+      hasSecret: this.claimsSecret,
+    };
     return { incarnation: this.bus.node, ...said };
   }
 

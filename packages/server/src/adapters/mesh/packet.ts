@@ -5,16 +5,17 @@ import type { Mail, Role } from "../../ports/bus.ts";
 import { Attachments } from "./attachments.ts";
 import { AT_ONCE_FIELDS, PACKET_MAX_ATTACHMENTS, PACKET_MAX_TEXT_BYTES } from "./limits.ts";
 import { toApi } from "./schemas/to-api.ts";
+import { type BusReading, toBus } from "./schemas/to-bus.ts";
 import { toGateway } from "./schemas/to-gateway.ts";
 import { toScheduler } from "./schemas/to-scheduler.ts";
 import { wireLetters } from "./wire-letters.ts";
 
-/** A message and the role that receives it. */
-export type Letter = { [R in Role]: { role: R; message: Mail[R] } }[Role];
+/** A message and its receiver: a role, or the bus itself. */
+export type Letter = { [R in Role]: { role: R; message: Mail[R] } }[Role] | { role: "bus"; message: BusReading };
 
 type Checks = ReadonlyMap<unknown, { Check(value: unknown): boolean }>;
 const CHECKS = new Map<unknown, Checks>(
-  Object.entries({ api: toApi, gateway: toGateway, scheduler: toScheduler }).map(([role, schemas]) => [
+  Object.entries({ api: toApi, gateway: toGateway, scheduler: toScheduler, bus: toBus }).map(([role, schemas]) => [
     role,
     new Map(Object.entries(schemas).map(([kind, schema]) => [kind, Compile(schema)])),
   ]),
@@ -78,5 +79,5 @@ function understood(letter: unknown, attachments: Attachments): Letter[] {
   if (!Array.isArray(letter)) return [];
   const [role, message] = letter as [unknown, { kind?: unknown } | null];
   const isKnown = CHECKS.get(role)?.get(message?.kind)?.Check(message) ?? false;
-  return isKnown && attachments.attach(message as Mail[Role]) ? [{ role, message } as Letter] : [];
+  return isKnown && attachments.attach(message as Letter["message"]) ? [{ role, message } as Letter] : [];
 }

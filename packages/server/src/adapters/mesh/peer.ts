@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import { FIRST_LEVEL } from "../../domain/cluster/feature-level.ts";
 import type { Role } from "../../ports/bus.ts";
 import type { NodeProfile } from "../../ports/leases.ts";
 import { atEndOfTurn, type Runtime, type Timer } from "../../ports/runtime.ts";
@@ -31,6 +32,7 @@ export interface PeerDependencies {
 export class Peer {
   readonly #deps: PeerDependencies;
   #roles: readonly Role[] = [];
+  #level = FIRST_LEVEL;
   #link: MeshLink | null = null;
   #isOpen = false;
   /**
@@ -52,8 +54,14 @@ export class Peer {
     this.#connect();
   }
 
-  meet({ roles }: Pick<NodeProfile, "roles">): void {
+  meet({ roles, level }: Pick<NodeProfile, "roles" | "level">): void {
     this.#roles = roles;
+    this.#level = level;
+  }
+
+  /** Feature level of the node. */
+  get level(): number {
+    return this.#level;
   }
 
   /** Whether the peer has the role and is reachable, as far as this node knows. */

@@ -70,7 +70,8 @@ function loadOf({ message }: Letter): Load {
   return { bytes: bytesOf(message), items: lists.reduce((items, list) => items + list.length, 1) };
 }
 
-function bytesOf(message: Letter["message"]): number {
+/** Size of the payloads and results in a message, in bytes. */
+export function bytesOf(message: Letter["message"]): number {
   const sum = (sizes: readonly (Uint8Array | null | undefined)[]) =>
     sizes.reduce((all, one) => all + (one?.length ?? 0), 0);
   if (message.kind === "HINT") return sum(message.rows.map(({ payload }) => payload));

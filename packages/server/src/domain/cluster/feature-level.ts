@@ -58,6 +58,8 @@ const SINCE = {
   EVENTS: 3,
   /** An owner of an older level ends executions without the webhook of their `onFinish`. */
   WEBHOOKS: 3,
+  /** A node of an older level does not understand which partitions of Kafka another node reads. */
+  KAFKA_BUS: 3,
 } as const;
 export type Feature = keyof typeof SINCE;
 

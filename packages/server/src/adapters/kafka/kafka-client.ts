@@ -1,0 +1,91 @@
+import type * as kafka from "@platformatic/kafka";
+import type { KafkaAddress } from "../../ports/kafka-address.ts";
+import type { Runtime } from "../../ports/runtime.ts";
+
+/** Kafka did not do what was asked. `refusal`: what a person has to change first; null: a later attempt may succeed. */
+export class KafkaFailed extends Error {
+  override readonly name = "KafkaFailed";
+  readonly refusal: string | null;
+
+  constructor(message: string, refusal: string | null, options?: ErrorOptions) {
+    super(message, options);
+    this.refusal = refusal;
+  }
+}
+
+/** Errors of the protocol and of the client that last until a person changes something, and what that is. The first one counts. */
+const REFUSALS: Readonly<Record<string, string>> = {
+  TOPIC_AUTHORIZATION_FAILED: "give the user of MAINSPRING_KAFKA the rights Describe, Read and Write on the topics",
+  CLUSTER_AUTHORIZATION_FAILED: "create the topics, or give the user of MAINSPRING_KAFKA the right Create",
+  SASL_AUTHENTICATION_FAILED: "correct the user or the password in MAINSPRING_KAFKA",
+  ILLEGAL_SASL_STATE: "leave user and password out of MAINSPRING_KAFKA: this listener wants no login",
+  UNSUPPORTED_SASL_MECHANISM: "set another sasl in MAINSPRING_KAFKA",
+  POLICY_VIOLATION: "create the topics yourself, as a policy of the brokers wants them",
+  INVALID_REPLICATION_FACTOR:
+    "create the topics yourself, or set default.replication.factor of the brokers to what they can do",
+  PLT_KFK_AUTHENTICATION: "correct the user, the password or sasl in MAINSPRING_KAFKA",
+};
+
+const CONNECT_MS = 5_000;
+
+type Client = typeof kafka;
+
+/** The client of Kafka with the options of one address, for calls that end. */
+export interface KafkaClient {
+  readonly client: Client;
+  readonly options: ReturnType<typeof optionsOf>;
+  /** Runs a call that ends within its time at the latest. @throws {KafkaFailed} */
+  bounded<T>(ms: number, call: () => Promise<T>): Promise<T>;
+}
+
+/** Loads the client; only nodes that use Kafka do so. */
+export async function kafkaClient(address: KafkaAddress, clientId: string, runtime: Runtime): Promise<KafkaClient> {
+  const client = await import("@platformatic/kafka");
+  return {
+    client,
+    options: optionsOf(address, clientId),
+    async bounded(ms, call) {
+      try {
+        return await within(ms, runtime, call());
+      } catch (error) {
+        throw explained(error, address);
+      }
+    },
+  };
+}
+
+function optionsOf({ brokers, tls, sasl }: KafkaAddress, clientId: string) {
+  return {
+    ...{ clientId, bootstrapBrokers: [...brokers], autocreateTopics: false, retries: 0, connectTimeout: CONNECT_MS },
+    ...(tls && { tls: {} }),
+    ...(sasl !== null && { sasl: { ...sasl } }),
+  };
+}
+
+/** Settles like the call, or rejects after `ms`, because the client waits for some answers for ever. */
+function within<T>(ms: number, runtime: Runtime, call: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = runtime.setTimer(ms, () => reject(new Error(`no answer within ${ms / 1_000} s`)));
+    call.then(resolve, reject).finally(() => timer.cancel());
+  });
+}
+
+/** Names of an error and of those inside it: of the protocol (`apiId`), of the client or of the system (`code`). */
+export function kafkaErrorNames(error: unknown): Set<unknown> {
+  return new Set(errorsIn(error).flatMap(({ apiId, code }) => [apiId, code]));
+}
+
+function explained(error: unknown, { brokers }: KafkaAddress): KafkaFailed {
+  if (error instanceof KafkaFailed) return error;
+  const texts = new Set(errorsIn(error).map(({ message }) => message));
+  const names = kafkaErrorNames(error);
+  const refusal = Object.keys(REFUSALS).find((name) => names.has(name));
+  const text = `Kafka at ${brokers.join(", ")}: ${[...texts].filter((one) => one !== "").join(": ")}`;
+  return new KafkaFailed(text, refusal === undefined ? null : (REFUSALS[refusal] ?? null), { cause: error });
+}
+
+function errorsIn(error: unknown): (Error & { apiId?: unknown; code?: unknown })[] {
+  if (!(error instanceof Error)) return [new Error(String(error))];
+  const inner = error instanceof AggregateError ? error.errors : error.cause === undefined ? [] : [error.cause];
+  return [error, ...inner.flatMap(errorsIn)];
+}
