@@ -194,7 +194,8 @@ async function openRemote(remote: Remote): Promise<Rig> {
   const storeEnv = database === null ? {} : { MAINSPRING_STORE: database.url };
   const servers: ServerProcess[] = [];
   for (let n = 0; n < nodes; n++) {
-    const roleEnv = roles[n] === undefined ? {} : { MAINSPRING_ROLES: roles[n] };
+    const ofNode = roles[n];
+    const roleEnv: Record<string, string> = ofNode === undefined ? {} : { MAINSPRING_ROLES: ofNode };
     servers.push(await startServer(commandOf(tree), { env: { ...storeEnv, ...env, ...roleEnv }, hasTeller }));
   }
   const loads = servers.map(({ httpUrl }) => new Load(httpUrl, connections));
