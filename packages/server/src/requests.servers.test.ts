@@ -90,7 +90,7 @@ describe("mainspring_submit, with two servers on PostgreSQL", () => {
 
   it("runs the job of a committed transaction, and gives it the id of its request", async () => {
     await app.query("BEGIN");
-    const id = await submit({ ...NOTE, payload: { committed: 1, exact: 10000000000000000.001 } });
+    const id = await submit({ ...NOTE, payload: { committed: 1, exact: 0.1 } });
     assert.equal(await request(id), null, "nobody sees the request before the commit");
     await app.query("COMMIT");
     const { state, jobId, executionId, problem, job, source } = await decided(id);

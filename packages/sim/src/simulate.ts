@@ -24,14 +24,14 @@ import { Drains } from "./world/drains.ts";
 import { Faults } from "./world/faults.ts";
 import { GoingBack } from "./world/going-back.ts";
 import { LonelyNodes } from "./world/lonely-nodes.ts";
-import { type Machine, machinesOf } from "./world/machines.ts";
+import { type Machine, machinesOf, serverTraits } from "./world/machines.ts";
 import { Network } from "./world/network.ts";
 import { Operators } from "./world/operators.ts";
 import { PoolLimits } from "./world/pool-limits.ts";
 import { Recurring } from "./world/recurring.ts";
 import { RuleChanges, zoneIn } from "./world/rule-changes.ts";
 import { Exchange } from "./world/sim-bus.ts";
-import { LeaseService, wantsLeader } from "./world/sim-leases.ts";
+import { LeaseService } from "./world/sim-leases.ts";
 import { beginWebhooks, hasWebhooks, type ReceiverSystem } from "./world/sim-receiver.ts";
 import { SimServer } from "./world/sim-server.ts";
 import { hasSink, SinkSystem } from "./world/sim-sink.ts";
@@ -39,7 +39,7 @@ import { POISON } from "./world/sim-worker.ts";
 import { Spurts } from "./world/spurts.ts";
 import { viewsOf } from "./world/views.ts";
 import { Fleet } from "./world/workers.ts";
-import { hasEvents, tellsWorkers } from "./world/workflow-kinds.ts";
+import { hasEvents } from "./world/workflow-kinds.ts";
 import { Workflows } from "./world/workflows.ts";
 import { Workload } from "./world/workload.ts";
 
@@ -70,12 +70,6 @@ const DRAIN_EVERY_MS = 240_000;
 const CROWDED_EVERY = 16;
 /** One in this number of seeds has spurts of quick jobs and slow ones. Other seeds stay unchanged. */
 const SPURTS_EVERY = 4;
-/**
- * One in this number of seeds reads a few rows at a time, so that a few rows that are due are a herd, which is read by turns of flows. Other
- * seeds stay unchanged.
- */
-const SMALL_READS_EVERY = 8;
-const SMALL_READS = { waiting: 1, waitingTurn: 20, plans: 1, plansTurn: 20 } as const;
 /** Mean interval at which a node loses its links for minutes, in simulated milliseconds. */
 const LONELY_EVERY_MS = 900_000;
 /** Time until a killed server starts again, in simulated milliseconds. */
@@ -337,11 +331,8 @@ class World {
       connectZones: (at, node) => this.#connect(at, node, latencyAtOnce(this.#profile)),
       offered: () => this.#ruleChanges.offered(),
       history: this.history,
-      events: () => hasEvents(this.#options.seed),
-      tellsWorkers: tellsWorkers(this.#options.seed),
+      ...serverTraits(this.#options.seed),
       ...{ sink: this.#sink, receiver: this.#receiver },
-      ...{ takesRequests: hasRequests(this.#options.seed), wantsLeader: wantsLeader(this.#options.seed) },
-      readSizes: this.#options.seed % SMALL_READS_EVERY === 5 ? SMALL_READS : undefined,
     });
     void machine.server.start();
   }

@@ -1,8 +1,8 @@
 import { WORD_CHARS_MAX } from "@mainspring/contract/limits";
 import type { WorkerMessage } from "@mainspring/proto";
 import type { Logger } from "pino";
-import { cleanText } from "../domain/clean-text.ts";
 import type { EpochMs, WorkerId } from "../domain/ids.ts";
+import { cleanText } from "../ports/clean-text.ts";
 import type { LogLine, Progress } from "../ports/messages.ts";
 import { LOG_LINE_MAX_CHARS } from "./limits.ts";
 import { tokenOf } from "./translate.ts";

@@ -11,11 +11,11 @@ import {
   type Held as WireHeld,
   type Token as WireToken,
 } from "@mainspring/proto";
-import { cleanText } from "../domain/clean-text.ts";
 import type { ExecutionError } from "../domain/execution.ts";
 import { type Epoch, type EpochMs, SHARD_COUNT, type ShardId, type WorkerId } from "../domain/ids.ts";
 import type { RetryAdvice } from "../domain/retry.ts";
 import { isNodeName } from "../domain/workflow/conditions.ts";
+import { cleanText } from "../ports/clean-text.ts";
 import type { Assignment, FinishedAttempt, Token } from "../ports/messages.ts";
 import { resultFault } from "./connections/result-check.ts";
 import { spawnedOf } from "./connections/spawn-check.ts";

@@ -1,6 +1,6 @@
-import { cleanText } from "../../domain/clean-text.ts";
 import type { EpochMs } from "../../domain/ids.ts";
 import { nextTryAt } from "../../domain/webhook.ts";
+import { cleanText } from "../../ports/clean-text.ts";
 import type { DeliveryResult, DueDelivery } from "../../ports/store-webhooks.ts";
 import type { WebhookAnswer } from "../../ports/webhook-post.ts";
 

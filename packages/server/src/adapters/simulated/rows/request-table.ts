@@ -52,7 +52,7 @@ export class RequestTable {
       return i === 0 || total <= bytes;
     });
     for (const row of claimed) row.held = { by, until: now + HELD_MS };
-    return claimed.map(({ end, finishedAt, held, body, ...request }) => ({ ...request, body: body ?? "" }));
+    return claimed.map(openRequestOf);
   }
 
   /** Whether the transaction still holds the requests. */
@@ -102,6 +102,10 @@ export class RequestTable {
 
 function requestOf({ id, createdAt, finishedAt, end, body, idempotencyKey }: StoredRequest): JobRequest {
   return { id, createdAt, finishedAt, end, body, idempotencyKey };
+}
+
+function openRequestOf({ id, tenant, createdAt, idempotencyKey, traceparent, body }: StoredRequest): OpenRequest {
+  return { id, tenant, createdAt, idempotencyKey, traceparent, body: body ?? "" };
 }
 
 /** A transaction that takes requests in; null: it has ended without a commit. */
