@@ -214,6 +214,7 @@ async function filled(server: TestServer): Promise<pg.ClientConfig> {
     `INSERT INTO outbox VALUES (1, 2, 3, 4, convert_to($1, 'UTF8'), ARRAY[${id}], NULL, ARRAY[$1])`,
     `INSERT INTO event_inbox VALUES (${id}, 1, convert_to($1, 'UTF8'))`,
     "INSERT INTO event_floors VALUES (1, 2, length($1))",
+    `INSERT INTO job_requests VALUES (${id}, $1, 2, 1, 2, 3, $1, $1, $1, ${id}, ${id}, true, $1)`,
     "INSERT INTO event_sinks VALUES ($1, 1, 2, 3, 4)",
     `INSERT INTO webhooks VALUES (${id}, $1, $1, NULL, $1, $1, 1, 2, 3, $1, 4, 5, $1)`,
     `INSERT INTO webhook_deliveries VALUES (${id}, ${id}, $1, 1, $1, $1, 0, 1, 2, 3, 4, 5, $1)`,
