@@ -146,3 +146,14 @@ describe("an attempt that cannot be sent", () => {
     assert.equal(story.state.entries.get(second.executionId)?.row.attempt, 2);
   });
 });
+
+describe("the acknowledgement of a result", () => {
+  it("is its token alone: the mesh would send the bytes of the result back as text", () => {
+    const row = candidate();
+    const story = new Story().hint(row).worker("w1");
+    const assign = only(story.commit().assigns);
+    const { acks } = story.finish(assign, { result: Uint8Array.of(110) }).commit();
+    const told = [...acks.values()].flatMap((workers) => [...workers.values()].flat());
+    assert.deepEqual(told, [{ shard: row.shard, executionId: row.id, attempt: 1 }]);
+  });
+});

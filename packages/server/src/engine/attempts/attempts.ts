@@ -149,7 +149,7 @@ export function attemptFinished(step: Step, from: string, report: FinishedAttemp
       typeof planned === "string" ? refusedSpawn(end, planned) : { ...end, spawn: planned },
     );
   }
-  step.batch.acknowledge(from, report.workerId, report);
+  step.batch.acknowledge(from, report.workerId, tokenOf(report));
 }
 
 /** End of an attempt whose nodes the run does not take. A retry would add the same nodes. */
