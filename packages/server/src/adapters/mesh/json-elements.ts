@@ -53,7 +53,7 @@ function isBlank(byte: number | undefined): boolean {
 }
 
 /** @returns position of the closing quote */
-function endOfText(text: Buffer, open: number, end: number): number {
+export function endOfText(text: Buffer, open: number, end: number): number {
   for (let at = open + 1; at < end; at++) {
     if (text[at] === BACKSLASH) at++;
     else if (text[at] === QUOTE) return at;

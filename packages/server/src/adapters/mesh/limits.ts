@@ -21,7 +21,7 @@ export const PACKET_MAX_TEXT_BYTES = 16 * 1024 * 1024;
 export const AT_ONCE_BYTES = 64 * 1024;
 /** Largest number of fields of packets that are read without leaving the turn of the event loop. */
 export const AT_ONCE_FIELDS = 4_096;
-/** Largest item of a list, in bytes. An item cannot be divided, so a larger one ends its stream. */
+/** Largest value that is parsed at once because it cannot be divided, in bytes. A larger one ends its stream. */
 export const ITEM_MAX_BYTES = 512 * 1024;
 /** Largest text of a message that cannot be divided, in bytes. A larger one is dropped. */
 export const LETTER_MAX_BYTES = 4 * 1024 * 1024;

@@ -48,6 +48,24 @@ describe("the letters of a packet", () => {
     }
   });
 
+  it("are whole where a member is an object, a text or a list in an object, and long", () => {
+    const deep = { part: { lines: items(5_000), 'of "it": all': { x: "y".repeat(AT_ONCE_BYTES), z: items(3_000) } } };
+    const letters = [
+      ["api", { kind: "LOGS", request: "r", ...deep, after: 1 }],
+      ["scheduler", { kind: "COMMAND", command: { kind: "DELETE", executionIds: items(9_000), jobId: "j" } }],
+      ["api", { kind: "A", text: "\\u2028".repeat(AT_ONCE_BYTES), list: [[items(3_000)], [[items(3_000)]]] }],
+    ];
+    for (const text of [JSON.stringify(letters), JSON.stringify(letters, null, 1)])
+      assert.deepEqual(all(text), JSON.parse(text));
+    const own = all(`[["a",{"__proto__":{"x":"${"y".repeat(AT_ONCE_BYTES)}"}}]]`) as [string, object][];
+    assert.deepEqual(Object.keys(own[0]?.[1] ?? {}), ["__proto__"]);
+  });
+
+  it("are refused where they are nested so deeply that they cannot be divided", () => {
+    const nested = `${"[".repeat(MIB)}${"]".repeat(MIB)}`;
+    assert.throws(() => all(`[["a",{"b":${nested}}]]`), /too large/);
+  });
+
   it("are dropped one by one where they are too large to be read, and the others are not", () => {
     const large = ["gateway", { kind: "ACK", tokens: items(LETTER_MAX_BYTES / 40) }];
     assert.deepEqual(all(JSON.stringify([["a", {}], large, ["b", {}]])), [["a", {}], null, ["b", {}]]);

@@ -1,13 +1,15 @@
-import { elementsOf, type Slice, trimmed } from "./json-elements.ts";
+import { elementsOf, endOfText, type Slice, trimmed } from "./json-elements.ts";
 import { AT_ONCE_BYTES, ITEM_MAX_BYTES, LETTER_MAX_BYTES } from "./limits.ts";
 
 /** Lists that the sender may divide over several messages, by the kind of their message. */
 const DIVIDED: Readonly<Record<string, string>> = { HINT: "rows", ASSIGN: "assigns", FINISHED: "results" };
+/** Number of levels of a member that are read in steps: messages have lists in objects, and objects in those. */
+const DEPTH_MAX = 4;
 /** Stands for a letter that is too large to be read; no node understands it. */
 const STRANGE = null;
 
-/** A list of a message that is too long to be parsed at once. */
-interface LongList extends Slice {
+/** A member of a message that is too long to be parsed at once: where its value is. */
+interface LongMember extends Slice {
   key: string;
 }
 
@@ -26,7 +28,7 @@ export function* wireLetters(text: Buffer): Generator<readonly unknown[]> {
   }
 }
 
-/** Reads a letter whose message has long lists. */
+/** Reads a letter whose message has long members. */
 function* longLetter(text: Buffer, letter: Slice): Generator<readonly unknown[]> {
   const parts: Slice[] = [];
   for (const part of elementsOf(text, letter)) {
@@ -35,43 +37,76 @@ function* longLetter(text: Buffer, letter: Slice): Generator<readonly unknown[]>
   }
   const [role, message] = parts;
   if (role === undefined || message === undefined || parts.length > 2) return yield [STRANGE];
-  const lists: LongList[] = [];
+  const members: LongMember[] = [];
   const short: string[] = [];
   for (const member of elementsOf(text, message)) {
     if (member === null) yield [];
     else if (member.end - member.start <= AT_ONCE_BYTES) short.push(textOf(text, member));
-    else lists.push(longList(text, member));
+    else members.push(longMember(text, member));
   }
   const head = JSON.parse(`{${short.join(",")}}`) as Record<string, unknown>;
   const address = JSON.parse(textOf(text, role)) as unknown;
-  const [list] = lists;
-  if (list !== undefined && lists.length === 1 && DIVIDED[String(head.kind)] === list.key) {
+  const [list] = members;
+  if (list !== undefined && members.length === 1 && DIVIDED[String(head.kind)] === list.key) {
     for (const items of itemsOf(text, list))
       yield items.length === 0 ? [] : [[address, { ...head, [list.key]: items }]];
   } else if (letter.end - letter.start > LETTER_MAX_BYTES) yield [STRANGE];
-  else yield* wholeLetter(text, address, head, lists);
+  else yield* wholeLetter(text, address, head, members);
 }
 
 function* wholeLetter(
   text: Buffer,
   address: unknown,
   message: Record<string, unknown>,
-  lists: readonly LongList[],
+  members: readonly LongMember[],
 ): Generator<readonly unknown[]> {
-  for (const list of lists) {
-    const all: unknown[] = [];
-    for (const items of itemsOf(text, list)) {
-      for (const item of items) all.push(item);
-      yield [];
-    }
-    message[list.key] = all;
-  }
-  yield [[address, message]];
+  const long: [string, unknown][] = [];
+  for (const member of members) long.push([member.key, yield* valueOf(text, member, DEPTH_MAX)]);
+  yield [[address, { ...message, ...Object.fromEntries(long) }]];
 }
 
-/** @throws {SyntaxError} the text is no list */
-function longList(text: Buffer, member: Slice): LongList {
-  const colon = text.indexOf(COLON, text.indexOf(QUOTE, text.indexOf(QUOTE, member.start) + 1));
+/**
+ * Parses a value in steps: each yield is the end of one.
+ * @param depth number of levels of lists and objects that are divided; what lies deeper is parsed at once
+ * @throws {SyntaxError} the text is no JSON, or a part that cannot be divided is too large
+ */
+function* valueOf(text: Buffer, slice: Slice, depth: number): Generator<readonly unknown[], unknown> {
+  const value = trimmed(text, slice);
+  const first = text[value.start];
+  const isDivided = value.end - value.start > AT_ONCE_BYTES && depth > 0;
+  if (isDivided && first === OPEN_BRACKET) return yield* listOf(text, value, depth - 1);
+  if (isDivided && first === OPEN_BRACE) return yield* objectOf(text, value, depth - 1);
+  return parseList(text, value)[0];
+}
+
+function* listOf(text: Buffer, list: Slice, depth: number): Generator<readonly unknown[], unknown[]> {
+  const all: unknown[] = [];
+  for (const group of groupsOf(text, list)) {
+    if (group === null) yield [];
+    else if (group.end - group.start > AT_ONCE_BYTES) all.push(yield* valueOf(text, group, depth));
+    else {
+      for (const item of parseList(text, group)) all.push(item);
+      yield [];
+    }
+  }
+  return all;
+}
+
+function* objectOf(text: Buffer, object: Slice, depth: number): Generator<readonly unknown[], object> {
+  const all: [string, unknown][] = [];
+  for (const element of elementsOf(text, object)) {
+    if (element === null) yield [];
+    else {
+      const member = longMember(text, element);
+      all.push([member.key, yield* valueOf(text, member, depth)]);
+    }
+  }
+  return Object.fromEntries(all);
+}
+
+/** @throws {SyntaxError} the text is no member */
+function longMember(text: Buffer, member: Slice): LongMember {
+  const colon = text.indexOf(COLON, endOfText(text, text.indexOf(QUOTE, member.start), member.end));
   if (colon === -1 || colon >= member.end) throw new SyntaxError("a member of a message has no value");
   const key = JSON.parse(textOf(text, { start: member.start, end: colon })) as string;
   return { key, start: colon + 1, end: member.end };
@@ -108,5 +143,6 @@ function textOf(text: Buffer, { start, end }: Slice): string {
 }
 
 const OPEN_BRACKET = 0x5b;
+const OPEN_BRACE = 0x7b;
 const COLON = 0x3a;
 const QUOTE = 0x22;
