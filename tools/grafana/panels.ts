@@ -26,6 +26,12 @@ export const DASHBOARDS: readonly DashboardPlan[] = [
         unit: "ops",
         queries: [[sum(rate("mainspring_jobs_submitted_total")), "jobs"]],
       },
+      {
+        title: "Requests of applications",
+        about: "Requests by mainspring_submit that were taken in or refused.",
+        unit: "ops",
+        queries: [[sum(rate("mainspring_requests_ended_total"), "state"), "{{state}}"]],
+      },
       LATENESS,
       {
         title: "Work under way",

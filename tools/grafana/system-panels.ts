@@ -52,6 +52,23 @@ export const SYSTEM_DASHBOARDS: readonly DashboardPlan[] = [
         queries: [[sum(rate("mainspring_mesh_messages_dropped_total"), "instance"), "dropped by {{instance}}"]],
       },
       {
+        title: "Bus on Kafka",
+        about:
+          "Assignments, starts and results by their way, and records without a valid signature: none in health. Empty without MAINSPRING_BUS=kafka.",
+        unit: "ops",
+        queries: [
+          [sum(rate("mainspring_kafka_bus_messages_total"), "way"), "{{way}}"],
+          [sum(rate("mainspring_kafka_bus_refused_total")), "refused"],
+          [`min(${gauge("mainspring_kafka_bus_up")})`, "up, at least"],
+        ],
+      },
+      {
+        title: "Settings that differ",
+        about: "Nodes whose settings of events are not those of the others: 0 in health.",
+        unit: "short",
+        queries: [[`max(${gauge("mainspring_differing_nodes")})`, "nodes"]],
+      },
+      {
         title: "Feature levels",
         about: "Level of the cluster and of its nodes. They differ while an upgrade is under way.",
         unit: "short",

@@ -57,6 +57,7 @@ describe("the configuration", () => {
       logUrl: null,
       logLevel: "info",
       builtInWorker: true,
+      sqlSubmit: true,
       handlers: { httpAllowPrivate: [], webhookSecret: null, exec: false },
       bus: "memory",
       busKafka: null,

@@ -11,7 +11,7 @@ const BOUND_MS = 20_000;
 
 /**
  * With a free worker that can run it, an execution starts within the limit; so does a run of a workflow that nothing holds
- * back. The checker of paused runs judges how long a node is parked.
+ * back. Other checkers judge runs that have begun. The checker of paused runs judges how long a node is parked.
  */
 export function startsInTime(ledger: Ledger, tracker: WorkerTracker, quiet: Quiet, pools: PoolLimitsHold): Checker {
   /**
@@ -35,6 +35,7 @@ export function startsInTime(ledger: Ledger, tracker: WorkerTracker, quiet: Quie
     const { requires, concurrencyKey, pool } = row.job.definition;
     const sinceMs = Math.max(row.dueAt - EPOCH_MS, row.updatedAt - EPOCH_MS, quiet.sinceMs);
     if (nowMs - sinceMs < BOUND_MS || isHeldBack(concurrencyKey, nowMs)) return;
+    if (isRun(row) && row.queue === "OPEN") return;
     if (isRun(row))
       throw new Violation(`the run ${row.id} could have begun and has waited for ${seconds(nowMs - sinceMs)}`);
     if (isPoolFull(pool, nowMs)) return;
