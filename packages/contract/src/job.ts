@@ -13,6 +13,7 @@ import {
   named,
   oneOf,
   orNull,
+  PRINTABLE,
   StringOrNull,
   Uuid,
   Word,
@@ -38,7 +39,14 @@ export const OnWorkerLost = oneOf(["RETRY", "DEAD"], "consequence of a lost work
 
 export const OnFinishBody = named(
   "OnFinish",
-  { url: Type.String({ minLength: 1, maxLength: 2_048, description: "an http or https URL; it gets a signed POST" }) },
+  {
+    url: Type.String({
+      minLength: 1,
+      maxLength: 2_048,
+      pattern: PRINTABLE,
+      description: "an http or https URL; it gets a signed POST",
+    }),
+  },
   { ...closed, description: "the receiver of a webhook when an execution is final" },
 );
 

@@ -1,6 +1,18 @@
 import { type Static, Type } from "typebox";
 import { DELIVERY_STATES, EVENT_KINDS, WEBHOOK_KINDS } from "./enums.ts";
-import { Count, Instant, InstantOrNull, named, oneOf, orNull, StringOrNull, Uuid, Word } from "./fields.ts";
+import {
+  Count,
+  Instant,
+  InstantOrNull,
+  Line,
+  named,
+  oneOf,
+  orNull,
+  PRINTABLE,
+  StringOrNull,
+  Uuid,
+  Word,
+} from "./fields.ts";
 import { EventKind } from "./lifecycle-event.ts";
 
 const closed = { additionalProperties: false } as const;
@@ -20,7 +32,12 @@ const filterFields = {
 export const WebhookSubmission = named(
   "WebhookSubmission",
   {
-    url: Type.String({ minLength: 1, maxLength: 2_048, description: "an http or https URL; it gets a signed POST" }),
+    url: Type.String({
+      minLength: 1,
+      maxLength: 2_048,
+      pattern: PRINTABLE,
+      description: "an http or https URL; it gets a signed POST",
+    }),
     ...Type.Partial(Type.Object(filterFields)).properties,
   },
   closed,
@@ -64,11 +81,7 @@ export const RotatedSecretBody = named("RotatedSecret", {
 export type RotatedSecretBody = Static<typeof RotatedSecretBody>;
 
 /** Body of POST /v1/webhooks/{webhookId}/disable. */
-export const WebhookDisabling = named(
-  "WebhookDisabling",
-  { reason: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: "for the list" })) },
-  closed,
-);
+export const WebhookDisabling = named("WebhookDisabling", { reason: Type.Optional(Line("for the list")) }, closed);
 
 export const DeliveryState = oneOf(
   DELIVERY_STATES,

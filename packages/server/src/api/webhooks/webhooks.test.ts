@@ -90,6 +90,17 @@ describe("webhooks over HTTP", () => {
     assert.equal((await send("POST", `/v1/webhooks/${NOBODY}/replay`, { since: "2030-01-01T00:00:00Z" })).status, 404);
   });
 
+  it("are refused with texts that the store cannot keep", async () => {
+    const url = "https://receiver.example/\u0000";
+    const job = { target: { handler: "echo" }, onFinish: { url } };
+    for (const [path, body] of [
+      [`/v1/webhooks/${NOBODY}/disable`, { reason: "gone\u0000" }],
+      ["/v1/webhooks", { url }],
+      ["/v1/jobs", job],
+    ] as const)
+      assert.equal((await send("POST", path, body)).status, 400, path);
+  });
+
   it("have deliveries, by page and state, which are replayed", async () => {
     const { webhookId } = await created();
     const ids = await withDeliveries(webhookId, 3, 2);
