@@ -54,7 +54,8 @@ export async function kafkaClient(address: KafkaAddress, clientId: string, runti
   };
 }
 
-function optionsOf({ brokers, tls, sasl }: KafkaAddress, clientId: string) {
+/** Options that all clients of the address have. */
+export function optionsOf({ brokers, tls, sasl }: KafkaAddress, clientId: string) {
   return {
     ...{ clientId, bootstrapBrokers: [...brokers], autocreateTopics: false, retries: 0, connectTimeout: CONNECT_MS },
     ...(tls && { tls: {} }),
@@ -63,7 +64,7 @@ function optionsOf({ brokers, tls, sasl }: KafkaAddress, clientId: string) {
 }
 
 /** Settles like the call, or rejects after `ms`, because the client waits for some answers for ever. */
-function within<T>(ms: number, runtime: Runtime, call: Promise<T>): Promise<T> {
+export function within<T>(ms: number, runtime: Runtime, call: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = runtime.setTimer(ms, () => reject(new Error(`no answer within ${ms / 1_000} s`)));
     call.then(resolve, reject).finally(() => timer.cancel());
@@ -75,15 +76,20 @@ export function kafkaErrorNames(error: unknown): Set<unknown> {
   return new Set(errorsIn(error).flatMap(({ apiId, code }) => [apiId, code]));
 }
 
+/** Messages of an error and of those inside it, each once. */
+export function kafkaErrorTexts(error: unknown): string[] {
+  return [...new Set(errorsIn(error).map(({ message }) => message))].filter((text) => text !== "");
+}
+
 function explained(error: unknown, { brokers }: KafkaAddress): KafkaFailed {
   if (error instanceof KafkaFailed) return error;
-  const texts = new Set(errorsIn(error).map(({ message }) => message));
   const names = kafkaErrorNames(error);
   const refusal = Object.keys(REFUSALS).find((name) => names.has(name));
-  const text = `Kafka at ${brokers.join(", ")}: ${[...texts].filter((one) => one !== "").join(": ")}`;
+  const text = `Kafka at ${brokers.join(", ")}: ${kafkaErrorTexts(error).join(": ")}`;
   return new KafkaFailed(text, refusal === undefined ? null : (REFUSALS[refusal] ?? null), { cause: error });
 }
 
+/** An error and those inside it, the outermost first. The client's own search does not look into causes. */
 function errorsIn(error: unknown): (Error & { apiId?: unknown; code?: unknown })[] {
   if (!(error instanceof Error)) return [new Error(String(error))];
   const inner = error instanceof AggregateError ? error.errors : error.cause === undefined ? [] : [error.cause];

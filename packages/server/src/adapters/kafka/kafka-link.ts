@@ -2,6 +2,7 @@ import type { Admin, Producer } from "@platformatic/kafka";
 import { SinkRefused, SinkUnavailable } from "../../ports/event-sink.ts";
 import type { KafkaAddress } from "../../ports/kafka-address.ts";
 import type { Runtime } from "../../ports/runtime.ts";
+import { kafkaErrorNames, kafkaErrorTexts, optionsOf, within } from "./kafka-client.ts";
 
 /** A message to a partition. */
 export interface KafkaMessage {
@@ -30,10 +31,9 @@ export interface KafkaLink {
   close(): void;
 }
 
-/** Limits in ms: of a whole call, of a request in it, and of a connection. */
+/** Limits in ms: of a whole call, and of a request in it. */
 const CALL_MS = 20_000;
 const REQUEST_MS = 10_000;
-const CONNECT_MS = 5_000;
 
 const AUTHORITY =
   "set NODE_EXTRA_CA_CERTS to a file with the certificate of the authority that the brokers have theirs from";
@@ -67,30 +67,29 @@ const CLOSED = "Connection closed";
 export async function openKafkaLink(address: KafkaAddress, clientId: string, runtime: Runtime): Promise<KafkaLink> {
   // Only nodes with this sink load the client.
   const client = await import("@platformatic/kafka");
-  const options = {
-    ...{ clientId, bootstrapBrokers: [...address.brokers], autocreateTopics: false, retries: 0 },
-    ...{ connectTimeout: CONNECT_MS, requestTimeout: REQUEST_MS, timeout: REQUEST_MS },
-    ...(address.tls && { tls: {} }),
-    ...(address.sasl !== null && { sasl: { ...address.sasl } }),
-  };
+  const options = { ...optionsOf(address, clientId), requestTimeout: REQUEST_MS, timeout: REQUEST_MS };
   const admin = new client.Admin(options);
   const producer = new client.Producer<string, Buffer, string, string>({
     ...options,
     serializers: { ...client.stringSerializers, value: (value) => value },
     ...{ idempotent: true, acks: client.ProduceAcks.ALL },
   });
-  const explained = (error: unknown) => explain(error, address);
-  return new ClientLink({ admin, producer, bounded: (call) => bounded(call(), runtime, explained) });
+  const bounded = <T>(call: () => Promise<T>) =>
+    within(CALL_MS, runtime, call()).catch((error: unknown) => {
+      throw explain(error, address);
+    });
+  return new ClientLink({ admin, producer, bounded });
 }
 
 function explain(error: unknown, { brokers }: KafkaAddress): SinkRefused | SinkUnavailable {
-  const inside = errorsIn(error);
-  const text = `Kafka at ${brokers.join(", ")}: ${textOf(inside)}`;
-  const names = namesOf(inside);
+  const texts = kafkaErrorTexts(error);
+  const text = `Kafka at ${brokers.join(", ")}: ${texts.join(": ")}`;
+  const names = kafkaErrorNames(error);
   const refusal = Object.keys(REFUSALS).find((name) => names.has(name));
   if (refusal !== undefined) return new SinkRefused(`${text} (${refusal}): ${REFUSALS[refusal]}`, { cause: error });
-  const isClosed = inside.some(({ message }) => message === CLOSED);
-  const hint = isClosed ? "; if this lasts, compare tls, sasl and the user in MAINSPRING_KAFKA with the listener" : "";
+  const hint = texts.includes(CLOSED)
+    ? "; if this lasts, compare tls, sasl and the user in MAINSPRING_KAFKA with the listener"
+    : "";
   return new SinkUnavailable(text + hint, { cause: error });
 }
 
@@ -124,7 +123,7 @@ class ClientLink implements KafkaLink {
       try {
         await this.#client.admin.createTopics({ topics: [topic], partitions, replicas: -1 });
       } catch (error) {
-        if (!namesOf(errorsIn(error)).has("TOPIC_ALREADY_EXISTS")) throw error;
+        if (!kafkaErrorNames(error).has("TOPIC_ALREADY_EXISTS")) throw error;
       }
     });
   }
@@ -145,29 +144,4 @@ class ClientLink implements KafkaLink {
     this.#client.producer.close(true).catch(() => undefined);
     this.#client.admin.close().catch(() => undefined);
   }
-}
-
-/** Ends a call with an explained error after `CALL_MS` at the latest, because the client waits for some answers for ever. */
-function bounded<T>(call: Promise<T>, runtime: Runtime, explained: (error: unknown) => Error): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const late = () => reject(explained(new Error(`no answer within ${CALL_MS / 1_000} s`)));
-    const timer = runtime.setTimer(CALL_MS, late);
-    call.then(resolve, (error: unknown) => reject(explained(error))).finally(() => timer.cancel());
-  });
-}
-
-/** An error and those inside it, the outermost first. The client's own search does not look into causes. */
-function errorsIn(error: unknown): Error[] {
-  if (!(error instanceof Error)) return [new Error(String(error))];
-  const inner = error instanceof AggregateError ? error.errors : error.cause === undefined ? [] : [error.cause];
-  return [error, ...inner.flatMap(errorsIn)];
-}
-
-/** Names of errors: `apiId` is that of an error of the protocol, `code` one of the client, of TLS or of the system. */
-function namesOf(errors: readonly (Error & { apiId?: unknown; code?: unknown })[]): Set<unknown> {
-  return new Set(errors.flatMap(({ apiId, code }) => [apiId, code]));
-}
-
-function textOf(errors: readonly Error[]): string {
-  return [...new Set(errors.map(({ message }) => message).filter((text) => text !== ""))].join(": ");
 }
