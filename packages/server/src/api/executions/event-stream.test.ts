@@ -62,3 +62,25 @@ describe("a stream of events to a client that reads slowly", () => {
     await stream.drained();
   });
 });
+
+describe("silent streams", () => {
+  it("get their comments at the same time if they began within 50 ms of each other", async () => {
+    const runtime = new ManualRuntime();
+    const beginMs = runtime.monotonicMs();
+    const commentsAtMs: number[] = [];
+    const open = () => {
+      const answer = new Answer();
+      const comment = () => {
+        commentsAtMs.push(runtime.monotonicMs() - beginMs);
+        return ":\n\n";
+      };
+      new EventStream(answer as unknown as ServerResponse, runtime, comment);
+    };
+    await runtime.advance(1);
+    open();
+    await runtime.advance(48);
+    open();
+    await runtime.advance(50_000);
+    assert.deepEqual(commentsAtMs, [25_000, 25_000, 50_000, 50_000]);
+  });
+});
