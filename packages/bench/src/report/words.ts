@@ -6,12 +6,15 @@ import {
   mainspringEmbeddedDefault,
   mainspringKafka,
   mainspringMesh,
+  mainspringTelling,
+  mainspringToKafka,
 } from "../contenders/mainspring/mainspring.ts";
 import { FIGURES, type FigureName, type Spread } from "../figures.ts";
 
 const ALL: readonly Contender[] = [
   ...CONTENDERS,
   ...[mainspringEmbedded, mainspringEmbeddedDefault, mainspringMesh, mainspringKafka],
+  ...[mainspringTelling, mainspringToKafka],
   ...mainspringClusters,
 ];
 

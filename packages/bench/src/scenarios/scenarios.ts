@@ -3,7 +3,7 @@ import { bus } from "./bus.ts";
 import { cluster } from "./cluster.ts";
 import { crash } from "./crash.ts";
 import { cycle } from "./cycle.ts";
-import { drain } from "./drain.ts";
+import { drain, events } from "./drain.ts";
 import { embedded } from "./embedded.ts";
 import { fleet } from "./fleet.ts";
 import { flows } from "./flows.ts";
@@ -44,6 +44,7 @@ export const SCENARIOS: readonly Scenario[] = [
   embedded,
   cluster,
   bus,
+  events,
   recurringRest,
   recurringBurst,
   storage,

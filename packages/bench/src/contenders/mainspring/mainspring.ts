@@ -110,6 +110,19 @@ export const mainspringTelling: Contender = {
   },
 };
 
+/** The usual form, which sends lifecycle events to Kafka. */
+export const mainspringToKafka: Contender = {
+  ...mainspring,
+  name: "mainspring-to-kafka",
+  title: "Mainspring with events to Kafka",
+  settings: `${mainspring.settings}, MAINSPRING_EVENTS=kafka, one broker without replicas`,
+  open: async (stage, options) => {
+    const [postgres, kafka] = await Promise.all([stage.postgres(), stage.kafka()]);
+    const env = { MAINSPRING_EVENTS: "kafka", MAINSPRING_KAFKA: kafka.url };
+    return await openRemote({ nodes: 1, env, database: await postgres.database(), ...options });
+  },
+};
+
 /** Form with the embedded PostgreSQL. */
 export const mainspringEmbedded: Contender = {
   name: "mainspring-embedded",
