@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import manifest from "../package.json" with { type: "json" };
+import { certsCommand } from "./commands/certs.ts";
 import { clickhouseCommand } from "./commands/clickhouse.ts";
 import { clusterCommand } from "./commands/cluster.ts";
 import { completionCommand } from "./commands/completion.ts";
@@ -27,7 +28,7 @@ import { workflowCommand } from "./commands/workflow.ts";
 const EXIT_CODES = `
 Exit codes: 0 done, 1 refused or failed, 2 wrong command line (nothing was done), 3 no server answered,
             4 (submit, get, show and retry with --wait; watch) an execution or a workflow is final and did not succeed.
-MAINSPRING_URL and MAINSPRING_API_KEY say which server is asked, and as whom.`;
+MAINSPRING_URL and MAINSPRING_API_KEY say which server is asked, and as whom; MAINSPRING_TLS_CA names a file of authorities for https.`;
 
 export function program(): Command {
   const commands = new Command("mainspring")
@@ -54,6 +55,7 @@ export function program(): Command {
     .addCommand(migrateCommand())
     .addCommand(storeCommand())
     .addCommand(clickhouseCommand())
+    .addCommand(certsCommand())
     .addCommand(completionCommand())
     .addCommand(namesCommand())
     .addHelpText("after", EXIT_CODES);

@@ -245,6 +245,7 @@ describe("a connection's thread that fails", () => {
       profile,
       targets: [{ address: "127.0.0.1:1", isTls: false }],
       apiKey: "\n",
+      ca: null,
       cells: stallCells(),
       starts: StartBoard.of(1).memory,
     };

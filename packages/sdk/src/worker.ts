@@ -6,7 +6,7 @@ import type { Middleware } from "./handlers/middleware.ts";
 import { StartBoard } from "./handlers/start-board.ts";
 import type { WorkerHooks } from "./handlers/worker-hooks.ts";
 import { printable } from "./printable.ts";
-import { targetsOf } from "./session/grpc-target.ts";
+import { authoritiesOfEnvironment, targetsOf } from "./session/grpc-target.ts";
 import { newIdentity } from "./session/profile.ts";
 import { ThreadSession } from "./session/thread-session.ts";
 import { systemRuntime } from "./system-runtime.ts";
@@ -23,6 +23,11 @@ export interface WorkerOptions extends WorkerHooks {
   url?: string | readonly string[];
   /** API key; default: the environment variable MAINSPRING_API_KEY. */
   apiKey?: string;
+  /**
+   * Authorities in PEM that the certificates of https addresses come from. Default: those in the file that the
+   * environment variable MAINSPRING_TLS_CA names, or those of the system.
+   */
+  ca?: string;
   /** Pool that the worker serves; default: the one that its tasks name, else `default`. */
   pool?: string;
   /** Number of handlers that run at once; 1 to 10_000, default 20. */
@@ -63,6 +68,7 @@ export class Worker {
     const name = options.name ?? `${hostname()}-${process.pid}`.slice(0, 128);
     const targets = targetsOf(options.url ?? process.env.MAINSPRING_GRPC_URL ?? "127.0.0.1:8081");
     const apiKey = apiKeyOf(options.apiKey);
+    const ca = options.ca ?? authoritiesOfEnvironment();
     const warn = options.warn ?? ((message) => console.error(printable(`mainspring worker ${name}: ${message}`)));
     const runtime = systemRuntime(false);
     const { prefetch = "auto" } = options;
@@ -73,7 +79,7 @@ export class Worker {
     this.#life = new WorkerLife(
       { ...identity, tasks, runtime, hooks, middleware: this.#middleware, starts, warn },
       (profile, cells, events) => {
-        return new ThreadSession({ profile, targets, apiKey, cells, starts: starts.memory }, events);
+        return new ThreadSession({ profile, targets, ca, apiKey, cells, starts: starts.memory }, events);
       },
     );
     this.closed = this.#life.closed;

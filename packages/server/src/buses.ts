@@ -3,6 +3,7 @@ import { busKeys } from "./adapters/kafka-bus/bus-envelope.ts";
 import { KafkaBus } from "./adapters/kafka-bus/kafka-bus.ts";
 import { memoryBus } from "./adapters/memory/memory-bus.ts";
 import { MeshBus } from "./adapters/mesh/mesh-bus.ts";
+import type { MeshTls } from "./adapters/mesh/mesh-tls.ts";
 import { authorization, secretsOf } from "./cluster-secret.ts";
 import { alikeSettings } from "./ops/alike-settings.ts";
 import { ConfigError } from "./ops/config-file.ts";
@@ -21,13 +22,18 @@ interface OpenedBus {
   kafka: KafkaBus | null;
 }
 
-/** Bus that the configuration names. @param program feature level of the node */
-export function openBus(config: Config, { level }: { level: number }, runtime: Runtime, log: Logger): OpenedBus {
+/** Bus that the configuration names. @param own feature level of the node, and TLS of its links */
+export function openBus(
+  config: Config,
+  { level, tls }: { level: number; tls: MeshTls },
+  runtime: Runtime,
+  log: Logger,
+): OpenedBus {
   const node = runtime.uuid();
   if (config.bus === "memory") return { bus: memoryBus(node, runtime), mesh: null, kafka: null };
   const { apiKey, apiKeyAlso, kafka: brokers, busKafka, kafkaTopicPrefix: prefix } = config;
   const secrets = secretsOf(config);
-  const shown = { apiKey, secrets, isAuthorized: authorization(config) };
+  const shown = { apiKey, secrets, tls, isAuthorized: authorization(config) };
   const mesh = new MeshBus({ node, level, ...shown, alike: alikeSettings(config), runtime, log });
   if (busKafka === null || brokers === null) return { bus: mesh, mesh, kafka: null };
   const keys = busKeys(

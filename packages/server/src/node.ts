@@ -6,6 +6,7 @@ import { EtcdLeases } from "./adapters/etcd/etcd-leases.ts";
 import { RowsBeside } from "./adapters/etcd/rows-beside.ts";
 import { soloLeases } from "./adapters/memory/solo-leases.ts";
 import type { MeshBus } from "./adapters/mesh/mesh-bus.ts";
+import { announced } from "./adapters/mesh/mesh-tls.ts";
 import { openSqlStore, type SqlStore } from "./adapters/sql/sql-store.ts";
 import { stayAwake } from "./adapters/system/stay-awake.ts";
 import { systemRuntime } from "./adapters/system/system-runtime.ts";
@@ -33,6 +34,7 @@ import { createLog } from "./ops/logging.ts";
 import { createMetrics } from "./ops/metrics.ts";
 import { patiently } from "./patience.ts";
 import type { Bus } from "./ports/bus.ts";
+import type { CertificateSource } from "./ports/certificates.ts";
 import type { Leases, NodeProfile } from "./ports/leases.ts";
 import type { Runtime } from "./ports/runtime.ts";
 import type { Retention } from "./ports/store.ts";
@@ -46,6 +48,7 @@ import { metricsExporter, outletsOf, webhookRules } from "./sinks.ts";
 import { watchMissed, watchStore } from "./store-watches.ts";
 import { Telling } from "./telling.ts";
 import { followTimeZones, type TimeZones } from "./time-zones.ts";
+import { checkPlainAddresses, checkTlsOfNodes, type NodeTls, openTls } from "./tls.ts";
 import { WorkerDrain } from "./worker-drain.ts";
 
 /** A running server. */
@@ -100,6 +103,7 @@ interface NodeContext {
  * @throws {StoreUnusable | StoreUnavailable} the store cannot serve; the message says what to do
  * @throws {AddressUnusable} an address cannot be listened on, or does not lead to this node; the message names it
  * @throws {ClusterSecretMissing} the other nodes would refuse this one
+ * @throws {CertificateUnusable} a file of a certificate cannot be used; the message names the setting
  * @throws {LeasesUnusable | LeasesUnavailable} etcd cannot keep the lease of the node; the message says what to do
  * @throws {ConfigError} Kafka refuses the topics of the bus; the message says what to do
  * @param program version and feature level to announce; default: this program's
@@ -124,9 +128,11 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   // This comes first, so that unusable data is reported before anything is changed.
   const offered = offeredZones(config.tzdata);
   const system = systemRuntime();
-  const { bus, mesh, kafka } = openBus(config, program, system, log);
+  const tls = await openTls(config, { runtime: system, log, life });
+  const { bus, mesh, kafka } = openBus(config, { level: program.level, tls: tls.mesh }, system, log);
   const telling = new Telling(config.events.length > 0);
   const { store, failed } = await openStore({ config, program, runtime: system, log, bus, life, telling });
+  checkPlainAddresses(config, await store.isSinceTls(), log);
   const clock = await followStoreClock(store, system, log);
   life.started("clock", async () => clock.stop());
   const ground = { config, program, clock, runtime: clock.runtime, log, bus, life, telling };
@@ -139,11 +145,14 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   const own = { ...ground, ...told, ...logsOf({ ...ground, metrics }, store) };
   const gateway = config.roles.includes("gateway") ? createGateway(own) : null;
   // The server listens before the node is known to others, because they will connect at once.
-  const grpcAddress = await serveGrpc(ground, gateway, mesh);
-  const address = addressOf(config, grpcAddress);
+  const grpcAddress = await serveGrpc(ground, gateway, mesh, tls);
+  const address = announced(addressOf(config, grpcAddress), tls.server !== null);
   if (mesh !== null) await checkAdvertised(mesh, address, grpcAddress);
   const leasesOfAll = mesh === null ? soloLeases() : await openLeases(ground, store);
-  if (mesh !== null) await patiently("the leases", () => checkSecret(leasesOfAll, config), ground);
+  if (mesh !== null) {
+    await patiently("the leases", () => checkSecret(leasesOfAll, config), ground);
+    await patiently("the leases", () => checkTlsOfNodes(leasesOfAll, address, tls.mesh), ground);
+  }
   await openKafka(kafka, life, metrics);
   const makeWorker = workersOf(ground, gateway);
   const workerDrain = gateway === null ? null : workerDrainOf(ground, gateway, makeWorker);
@@ -161,6 +170,7 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   life.started("time zone data", async () => zones.stop());
   metrics.watch(() => loadOf({ gateway, store, membership, mesh, level: program.level }));
   metrics.watch(() => zones.readings());
+  metrics.watch(() => tls.readings());
   watchStore({ ...ground, store, metrics });
   const exporter = metricsExporter(ground, metrics);
   life.started("export of metrics", async () => exporter?.stop());
@@ -168,7 +178,7 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   // The node listens before it owns anything: a node whose port is taken must not move shards.
   const owning = { share: (): ReturnType<Joined["share"]> => NOTHING_YET };
   const missed = watchMissed({ ...ground, store, metrics }, zones);
-  const serving = { store, metrics, membership, grpcAddress, zones, missed };
+  const serving = { store, metrics, membership, grpcAddress, zones, missed, certificates: tls.server };
   const api = await serveHttp(ground, { ...serving, share: () => owning.share() });
   const joined = await join(ground, { store, metrics, membership, address, zones });
   owning.share = () => joined.share();
@@ -251,6 +261,7 @@ async function join(ground: NodeContext, { store, metrics, membership, address, 
 interface Serving extends Omit<Joining, "address">, Pick<Joined, "share"> {
   grpcAddress: string;
   missed: MissedWatch | null;
+  certificates: CertificateSource | null;
 }
 
 async function serveHttp(
@@ -258,7 +269,7 @@ async function serveHttp(
   serving: Serving,
 ): Promise<{ httpUrl: string; close: () => Promise<void> }> {
   const { config, program, life, runtime } = ground;
-  const { store, metrics, membership, grpcAddress, zones, missed, share } = serving;
+  const { store, metrics, membership, grpcAddress, zones, missed, share, certificates } = serving;
   const addresses = { http: null as string | null, grpc: grpcAddress };
   const standing = {
     isMember: () => membership.stands,
@@ -279,16 +290,17 @@ async function serveHttp(
   const api = config.roles.includes("api")
     ? await createApi({
         ...ground,
-        ...{ store, metrics, about, leases: membership.leases },
+        ...{ store, metrics, about, certificates, leases: membership.leases },
         ...(config.events.includes("api") && { events: store.events }),
         webhooks: webhookRules(config),
         takesRequests: config.sqlSubmit,
         lacking: (feature) => membership.lacking(feature),
       })
-    : await createHealthApi({ ...ground, metrics, about });
+    : await createHealthApi({ ...ground, metrics, about, certificates });
   const close = async () => void (await api.close());
   life.started("port of the api", close);
-  const httpUrl = await listening("MAINSPRING_HTTP", config.http, () => api.listen(config.http));
+  const listensAt = await listening("MAINSPRING_HTTP", config.http, () => api.listen(config.http));
+  const httpUrl = certificates === null ? listensAt : listensAt.replace(/^http:/, "https:");
   addresses.http = httpUrl;
   return { httpUrl, close };
 }
@@ -326,13 +338,19 @@ async function openLeases(ground: NodeContext, store: SqlStore): Promise<Leases>
   return new RowsBeside({ etcd, store: store.leases, runtime, log });
 }
 
-async function serveGrpc(ground: NodeContext, gateway: Gateway | null, mesh: MeshBus | null): Promise<string> {
+async function serveGrpc(
+  ground: NodeContext,
+  gateway: Gateway | null,
+  mesh: MeshBus | null,
+  { server: certificates }: NodeTls,
+): Promise<string> {
   const { config, runtime, log, life } = ground;
   const server = await listening("MAINSPRING_GRPC", config.grpc, () =>
     startGrpcServer({
       gateway,
       services: mesh === null ? [] : [mesh.service],
       ...config.grpc,
+      certificates,
       isAuthorized: authorization(config),
       runtime,
       log,

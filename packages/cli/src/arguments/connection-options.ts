@@ -2,6 +2,7 @@ import { PAGE_ITEMS_MAX } from "@mainspring/contract/limits";
 import { Client } from "@mainspring/sdk";
 import { Command, Option } from "commander";
 import { Output } from "../text/output.ts";
+import { trustAuthorities } from "../trusted-authorities.ts";
 import { durationMs, instant, integer } from "./option-values.ts";
 
 export interface ConnectionOptions {
@@ -60,6 +61,7 @@ export function withCreated(command: Command): Command {
  * can read a command line.
  */
 export function connect({ url, retryFor = RETRY_FOR_MS, json }: ConnectionOptions): { client: Client; output: Output } {
+  trustAuthorities();
   // The command itself reports an unreachable server, once it gives up.
   const options = { retryForMs: retryFor, warn: () => undefined };
   return { client: new Client(url === undefined ? options : { ...options, url }), output: new Output(json === true) };

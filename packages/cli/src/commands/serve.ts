@@ -15,6 +15,11 @@ Configured by the environment, or by the same keys in the JSON file that MAINSPR
   MAINSPRING_API_KEY_ALSO            a second key that is valid too, while the key is changed
   MAINSPRING_CLUSTER_SECRET          nodes of a cluster prove it to each other; the same on all
   MAINSPRING_CLUSTER_SECRET_ALSO     a second one that is valid too, while the secret is changed
+  MAINSPRING_TLS_CERT, _KEY          files in PEM: the HTTP api and gRPC then speak TLS alone (mainspring certs dev makes some)
+  MAINSPRING_TLS_CA                  file of the authorities of the certificates of other nodes
+  MAINSPRING_MESH_CERT, _KEY         files of another certificate for links to other nodes
+  MAINSPRING_MESH_PLAINTEXT=off      on: nodes speak without TLS beyond this machine
+  MAINSPRING_TLS=files               proxy: a proxy in front of the server speaks TLS
   MAINSPRING_HTTP_PEER_CONNECTIONS=8000   HTTP connections that one address may hold
   MAINSPRING_STREAMS_MAX=1000        event streams that clients may have open
   MAINSPRING_POOLS_MAX=10000         pools that jobs may be submitted to within an hour
@@ -78,10 +83,11 @@ function aborted(signal: AbortSignal): Promise<null> {
   });
 }
 
-function welcome({ httpUrl, grpcAddress }: RunningNode, { roles, apiKey }: Config): string {
+function welcome({ httpUrl, grpcAddress }: RunningNode, { roles, apiKey, tls }: Config): string {
   if (!roles.includes("api"))
     return `\nMainspring is ready.\n\n  health             ${httpUrl}/readyz\n  nodes and workers  ${grpcAddress}\n\n`;
   const key = apiKey !== null ? ` -H "authorization: Bearer $MAINSPRING_API_KEY"` : "";
+  const authority = tls.cert !== null && tls.ca !== null ? " --cacert $MAINSPRING_TLS_CA" : "";
   const job = `{"target":{"handler":"echo"},"payload":{"hello":"world"}}`;
   return `
 Mainspring is ready.
@@ -92,7 +98,7 @@ Mainspring is ready.
 
 Try it:
 
-  curl -sS ${httpUrl}/v1/jobs${key} -H 'content-type: application/json' -d '${job}'
+  curl -sS${authority} ${httpUrl}/v1/jobs${key} -H 'content-type: application/json' -d '${job}'
 
 `;
 }

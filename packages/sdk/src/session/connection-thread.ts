@@ -21,7 +21,7 @@ function main(port: NonNullable<typeof parentPort>, settings: ThreadSettings): v
   const runtime = systemRuntime(true);
   const tell = (message: FromThread) => port.postMessage(message);
   const lag = new LoopLag(runtime, () => tell({ kind: "PING" }));
-  const link = grpcLink(settings.targets, settings.apiKey, runtime);
+  const link = grpcLink(settings, runtime);
   const guard = new StallGuard(settings.cells, runtime);
   const session = new Session(settings.profile, link, runtime, guard, {
     loopLagMs: () => lag.lagMs,

@@ -34,17 +34,28 @@ const CHANNEL: ClientOptions = {
   "grpc.enable_retries": 0,
 };
 
+/** Gateways, and how a worker is admitted there. */
+export interface GrpcAccess {
+  targets: readonly GrpcTarget[];
+  apiKey: string | null;
+  /** Authorities in PEM; null: those of the system. */
+  ca: string | null;
+}
+
 /**
  * Opens connections to gateways over gRPC. Each connection goes to the next gateway, in a random order of this worker.
  * So workers spread over the gateways, and the workers of a gateway that ends do not all go to the same other gateway.
  */
-export function grpcLink(targets: readonly GrpcTarget[], apiKey: string | null, runtime: Runtime): WorkerLink {
+export function grpcLink({ targets, apiKey, ca }: GrpcAccess, runtime: Runtime): WorkerLink {
+  const authorities = ca === null ? null : Buffer.from(ca);
   const order = shuffled(targets, runtime);
   let turn = 0;
   return {
     open(events) {
       const target = order[turn++ % order.length] as GrpcTarget;
-      const credentials = target.isTls ? ChannelCredentials.createSsl() : ChannelCredentials.createInsecure();
+      const credentials = target.isTls
+        ? ChannelCredentials.createSsl(authorities)
+        : ChannelCredentials.createInsecure();
       const metadata = new Metadata();
       if (apiKey !== null) metadata.set("authorization", `Bearer ${apiKey}`);
       const client = new Client(target.address, credentials, CHANNEL);

@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import process from "node:process";
 import { MainspringError } from "../errors.ts";
 
 export interface GrpcTarget {
@@ -17,6 +19,21 @@ function targetOf(url: string): GrpcTarget {
     throw new MainspringError("BAD_OPTION", `url: "${url}" is not the host:port of a gateway, as 127.0.0.1:8081 is`);
   }
   return { address: match[2] as string, isTls: match[1] === "https" };
+}
+
+/**
+ * Authorities in PEM in the file that MAINSPRING_TLS_CA names; null: the variable is not set.
+ * @throws {MainspringError} BAD_OPTION if the file cannot be read
+ */
+export function authoritiesOfEnvironment(): string | null {
+  const { MAINSPRING_TLS_CA: path = "" } = process.env;
+  if (path === "") return null;
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    const { message } = error as Error;
+    throw new MainspringError("BAD_OPTION", `MAINSPRING_TLS_CA must name a file with certificates in PEM: ${message}`);
+  }
 }
 
 /**

@@ -10,6 +10,8 @@ export interface ThreadSettings {
   /** Gateways of one cluster. */
   targets: readonly GrpcTarget[];
   apiKey: string | null;
+  /** Authorities in PEM for targets with TLS; null: those of the system. */
+  ca: string | null;
   /** Memory shared with the main thread; see stall-guard.ts. */
   cells: Int32Array<SharedArrayBuffer>;
   /** Memory shared with the main thread; see start-board.ts. */

@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import type { Bus } from "../ports/bus.ts";
+import type { CertificateSource } from "../ports/certificates.ts";
 import { CountedWarnings } from "../ports/counted-warnings.ts";
 import type { Leases } from "../ports/leases.ts";
 import type { ApiMetrics } from "../ports/metrics.ts";
@@ -95,6 +96,8 @@ export interface ApiDependencies {
   };
   metrics: ApiMetrics;
   about: About;
+  /** Certificate of the server; left out or null: it speaks plain HTTP. */
+  certificates?: CertificateSource | null;
   /** Known nodes of the cluster. */
   leases: Pick<Leases, "list" | "drain">;
   /** Kept events; left out: the servers keep none. */
@@ -194,9 +197,9 @@ function routesOfRequests(app: HttpApp, deps: ApiDependencies & RequestRules): v
   app.addHook("preClose", () => taker.stop());
 }
 
-function httpApp({ config, metrics, log, runtime, about }: ApiDependencies): HttpApp {
+function httpApp({ config, metrics, log, runtime, about, certificates }: ApiDependencies): HttpApp {
   const { httpLimits: limits } = config;
-  return createHttpApp({ keys: config, metrics, log, runtime, limits, isStopping: about.isStopping });
+  return createHttpApp({ keys: config, metrics, log, runtime, limits, certificates, isStopping: about.isStopping });
 }
 
 type ClusterRoutes = ApiDependencies & { inbox: Inbox; orderings: PoolOrderings };

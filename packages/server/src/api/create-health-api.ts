@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import type { CertificateSource } from "../ports/certificates.ts";
 import type { ApiMetrics } from "../ports/metrics.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import { type About, healthRoutes } from "./cluster/node-routes.ts";
@@ -12,6 +13,8 @@ export interface HealthApiDependencies {
   metrics: ApiMetrics;
   runtime: Runtime;
   about: Pick<About, "readiness" | "isStopping">;
+  /** Certificate of the server; left out or null: it speaks plain HTTP. */
+  certificates?: CertificateSource | null;
 }
 
 /** HTTP server of a node without the role api, with health checks and metrics only. */
@@ -21,6 +24,7 @@ export async function createHealthApi({
   config,
   metrics,
   about,
+  certificates,
 }: HealthApiDependencies): Promise<HttpApp> {
   const unknown = "this node does not have the role api: ask one that has it, as GET /v1/cluster lists them";
   const app = createHttpApp({
@@ -30,6 +34,7 @@ export async function createHealthApi({
     runtime,
     limits: config.httpLimits,
     unknown,
+    certificates,
     isStopping: about.isStopping,
   });
   healthRoutes(app, { metrics, about });

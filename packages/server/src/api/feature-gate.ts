@@ -25,6 +25,7 @@ const NAMES: Record<Feature, string> = {
   EVENTS: "lifecycle events",
   WEBHOOKS: "webhooks",
   KAFKA_BUS: "the bus on Kafka",
+  MESH_TLS: "TLS between nodes",
 };
 
 /**

@@ -19,6 +19,11 @@ interface Combined {
   MAINSPRING_CLUSTER_SECRET_ALSO: string | null;
   MAINSPRING_WEBHOOK_SECRET: string | null;
   MAINSPRING_WEBHOOK_SECRET_ALSO: string | null;
+  MAINSPRING_TLS: "files" | "proxy" | null;
+  MAINSPRING_TLS_CERT: string | null;
+  MAINSPRING_TLS_KEY: string | null;
+  MAINSPRING_MESH_CERT: string | null;
+  MAINSPRING_MESH_KEY: string | null;
   MAINSPRING_EVENTS: readonly string[] | null;
   MAINSPRING_KAFKA: unknown;
   MAINSPRING_CLICKHOUSE: unknown;
@@ -35,6 +40,7 @@ export function combinationFaults(values: Combined, nodeVersion: string): string
       ...exposures(values),
       ...misfits(values),
       ...lonelySecrets(values),
+      ...lonelyCertificates(values),
       ...busFaults(values),
       ...missingSystems(values),
     ],
@@ -132,6 +138,23 @@ function oldNode({ MAINSPRING_EVENTS: events, MAINSPRING_BUS: bus }: Combined, n
     ...(bus === "kafka" ? ["MAINSPRING_BUS must not be kafka"] : []),
   ];
   return isNew ? [] : uses.map((use) => `${use} with Node ${nodeVersion}: install Node 22.22, 24.6 or newer`);
+}
+
+/** Faults of certificates: one without its key, a key without its certificate, and one beside a proxy that has its own. */
+function lonelyCertificates(values: Combined): string[] {
+  const pairs = [
+    ["MAINSPRING_TLS_CERT", "MAINSPRING_TLS_KEY"],
+    ["MAINSPRING_MESH_CERT", "MAINSPRING_MESH_KEY"],
+  ] as const;
+  const isProxied = values.MAINSPRING_TLS === "proxy" && values.MAINSPRING_TLS_CERT !== null;
+  return [
+    ...pairs.flatMap(([cert, key]) => {
+      if ((values[cert] === null) === (values[key] === null)) return [];
+      const [missing, set] = values[cert] === null ? [cert, key] : [key, cert];
+      return [`${missing} must be set where ${set} is`];
+    }),
+    ...(isProxied ? ["MAINSPRING_TLS must be files where MAINSPRING_TLS_CERT is set"] : []),
+  ];
 }
 
 /** Faults of secrets: a second value without a first one, and equal secrets. */

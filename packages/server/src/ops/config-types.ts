@@ -24,6 +24,7 @@ export interface Config {
   clusterSecret: string | null;
   /** Second valid cluster secret, for the time of a change; null: none. */
   clusterSecretAlso: string | null;
+  tls: TlsFiles;
   httpLimits: HttpBounds;
   /** Largest number of event streams at once. */
   streamsMax: number;
@@ -78,6 +79,21 @@ export interface Config {
   advertise: ListenAddress | null;
   /** Warnings about the configuration, to be logged once there is a log. */
   warnings: readonly string[];
+}
+
+/** Paths of the files of certificates, in PEM; null: not set. */
+export interface TlsFiles {
+  cert: string | null;
+  key: string | null;
+  /** Authorities of other nodes. */
+  ca: string | null;
+  /** Certificate for links to other nodes, if it is not the one of the server. */
+  meshCert: string | null;
+  meshKey: string | null;
+  /** Whether a proxy in front of the server speaks TLS with clients and workers. */
+  isProxied: boolean;
+  /** Whether nodes may speak to each other without TLS beyond this machine. */
+  isMeshPlain: boolean;
 }
 
 /** Limits of connections to the HTTP API. */

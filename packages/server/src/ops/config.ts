@@ -77,6 +77,33 @@ const KEYS = {
     null,
     "a second secret that is valid too, so that nodes change from one to the other without an outage",
   ),
+  MAINSPRING_TLS_CERT: key(
+    text,
+    null,
+    "the file with the certificate of this server in PEM, and those between it and its authority: MAINSPRING_HTTP and MAINSPRING_GRPC then speak TLS alone",
+  ),
+  MAINSPRING_TLS_KEY: key(text, null, "the file with the private key of MAINSPRING_TLS_CERT in PEM"),
+  MAINSPRING_TLS_CA: key(
+    text,
+    null,
+    "the file with the authorities in PEM that the certificates of other nodes come from; without it those of the system",
+  ),
+  MAINSPRING_MESH_CERT: key(
+    text,
+    null,
+    "the file with the certificate in PEM by which this node proves itself to others, if that is not MAINSPRING_TLS_CERT",
+  ),
+  MAINSPRING_MESH_KEY: key(text, null, "the file with the private key of MAINSPRING_MESH_CERT in PEM"),
+  MAINSPRING_MESH_PLAINTEXT: key(
+    choice("on", "off"),
+    "off",
+    "on: the nodes of a cluster may speak to each other without TLS on addresses that other machines reach",
+  ),
+  MAINSPRING_TLS: key(
+    choice("files", "proxy"),
+    "files",
+    "files: the server speaks TLS if MAINSPRING_TLS_CERT is set; proxy: a proxy in front of it speaks TLS with clients and workers",
+  ),
   MAINSPRING_HTTP_PEER_CONNECTIONS: key(
     wholeNumber(1, 12_000),
     "8000",
@@ -312,6 +339,7 @@ function configOf(values: Values, warnings: string[]): Config {
     apiKeyAlso: values.MAINSPRING_API_KEY_ALSO,
     clusterSecret: values.MAINSPRING_CLUSTER_SECRET,
     clusterSecretAlso: values.MAINSPRING_CLUSTER_SECRET_ALSO,
+    tls: tlsOf(values),
     httpLimits: { peerConnections: values.MAINSPRING_HTTP_PEER_CONNECTIONS },
     streamsMax: values.MAINSPRING_STREAMS_MAX,
     poolsMax: values.MAINSPRING_POOLS_MAX,
@@ -349,6 +377,16 @@ function configOf(values: Values, warnings: string[]): Config {
     tzdata: values.MAINSPRING_TZDATA,
     advertise: values.MAINSPRING_ADVERTISE,
     warnings,
+  };
+}
+
+function tlsOf(values: Values): Config["tls"] {
+  const { MAINSPRING_TLS_CERT: cert, MAINSPRING_TLS_KEY: key, MAINSPRING_TLS_CA: ca } = values;
+  const { MAINSPRING_MESH_CERT: meshCert, MAINSPRING_MESH_KEY: meshKey } = values;
+  return {
+    ...{ cert, key, ca, meshCert, meshKey },
+    isProxied: values.MAINSPRING_TLS === "proxy",
+    isMeshPlain: values.MAINSPRING_MESH_PLAINTEXT === "on",
   };
 }
 

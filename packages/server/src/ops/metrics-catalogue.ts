@@ -164,6 +164,11 @@ export const FIGURES = {
   differing_nodes: gauge([], "Living nodes with other settings of events than this one", {
     alert: "it is above 0: a line of the log names the node and the settings, which must be the same on all nodes",
   }),
+  certificate_expires_seconds: gauge(
+    [],
+    "End of the certificate of this node that ends first, in seconds since 1970; none without certificates",
+    { alert: "it is less than a week away: renew the file, which the node notices within 10 s" },
+  ),
   kafka_bus_up: gauge([], "1 while this node can write to and read from the bus on Kafka; none without one", {
     alert: "it is 0 for a minute: the log names the cause; assignments and results go over the mesh, or wait",
   }),

@@ -59,6 +59,7 @@ const READINGS: Record<keyof Readings, NamesOf<"gauge" | "counter">> = {
   timeZoneDataBehind: "time_zone_data_behind",
   cutOff: "cut_off",
   unreachedNodes: "unreached_nodes",
+  certificateExpiresSec: "certificate_expires_seconds",
   meshConnections: "mesh_connections",
   meshDropped: "mesh_messages_dropped_total",
   meshWaitingBytes: "mesh_waiting_bytes",

@@ -68,6 +68,8 @@ export interface Readings {
   /** 1 while this node is cut off from the others, and the number of nodes that it does not reach. */
   cutOff?: number;
   unreachedNodes?: number;
+  /** End of the certificate of this node that ends first, in seconds since 1970. */
+  certificateExpiresSec?: number;
   /** Figures of the bus between nodes. */
   meshConnections?: number;
   meshDropped?: number;

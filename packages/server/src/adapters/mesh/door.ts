@@ -3,6 +3,7 @@ import type { Incarnation } from "../../domain/ids.ts";
 import type { NodeProfile } from "../../ports/leases.ts";
 import type { Runtime, Timer } from "../../ports/runtime.ts";
 import { LEASE_WITHIN_MS } from "./limits.ts";
+import { MeshTls, speaksTls } from "./mesh-tls.ts";
 
 /** Credentials of this node, and the checks of other nodes. */
 export interface DoorDependencies {
@@ -11,6 +12,8 @@ export interface DoorDependencies {
   apiKey: string | null;
   /** Secrets of the cluster, the one in use first; none: nodes show each other the API key. */
   secrets: readonly string[];
+  /** TLS of the links to other nodes; default: this node has no certificate and trusts none. */
+  tls?: MeshTls;
   /** Checks the metadata `authorization` of a stream. */
   isAuthorized(authorization: string | undefined): boolean;
   /** Longest wait for a lease of a node that is not known here, in milliseconds; default 4_000. */
@@ -26,17 +29,21 @@ export interface DoorDependencies {
 export class Door {
   readonly secrets: readonly string[];
   readonly isAuthorized: DoorDependencies["isAuthorized"];
+  readonly tls: MeshTls;
   readonly #deps: DoorDependencies;
   #living: ReadonlyMap<Incarnation, NodeProfile> = new Map();
   readonly #waiting = new Set<{ node: Incarnation; known: () => void }>();
   readonly #warned = new Set<Incarnation>();
   /** Functions that end the streams of nodes that were accepted without a proof. */
   readonly #unproven = new Set<() => void>();
+  /** Functions that end the streams of nodes that were accepted without a certificate. */
+  readonly #uncertified = new Set<() => void>();
 
   constructor(deps: DoorDependencies) {
     this.#deps = deps;
     this.secrets = deps.secrets;
     this.isAuthorized = deps.isAuthorized;
+    this.tls = deps.tls ?? new MeshTls(null);
   }
 
   /** Records the nodes that live now; the list is complete. */
@@ -46,6 +53,26 @@ export class Door {
     for (const node of this.#warned) if (!this.#living.has(node)) this.#warned.delete(node);
     // A stream that was opened with an API key must not outlast the change to proofs.
     if (this.needsProof) for (const end of this.#unproven) end();
+    if (this.needsCertificate) for (const end of this.#uncertified) end();
+  }
+
+  /**
+   * Whether a node must have a certificate of this cluster. Operators give certificates to one node after the other:
+   * until every living node speaks TLS, nodes without certificates are accepted.
+   */
+  get needsCertificate(): boolean {
+    if (this.tls.cluster === null || this.#living.size === 0) return false;
+    return [...this.#living.values()].every(({ address }) => speaksTls(address));
+  }
+
+  /**
+   * Records that a stream without a certificate was accepted.
+   * @param end called once every living node speaks TLS
+   * @returns function to call when the stream is over
+   */
+  uncertified(end: () => void): () => void {
+    this.#uncertified.add(end);
+    return () => this.#uncertified.delete(end);
   }
 
   /** Whether a node must prove that it has a secret. */

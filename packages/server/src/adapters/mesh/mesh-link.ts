@@ -1,12 +1,5 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
-import {
-  ChannelCredentials,
-  Client,
-  type ClientDuplexStream,
-  type ClientOptions,
-  Metadata,
-  type StatusObject,
-} from "@grpc/grpc-js";
+import { Client, type ClientDuplexStream, type ClientOptions, Metadata, type StatusObject } from "@grpc/grpc-js";
 import {
   MESH_PROTOCOL_VERSION,
   type MeshMessage,
@@ -39,7 +32,7 @@ export interface LinkTo {
   to: Incarnation;
   /** Feature level of the sender. */
   level: number;
-  /** Address of the peer, as host:port. */
+  /** Address of the peer, as its lease has it: host:port, or https://host:port where it speaks TLS. */
   address: string;
   door: Door;
   /** Settings of the sender that must be the same on all nodes. */
@@ -77,7 +70,8 @@ export class MeshLink {
     const metadata = new Metadata();
     const { authorization } = door;
     if (authorization !== null) metadata.set("authorization", authorization);
-    this.#client = new Client(address, ChannelCredentials.createInsecure(), CHANNEL);
+    const target = door.tls.to(address);
+    this.#client = new Client(target.address, target.credentials, CHANNEL);
     this.#call = this.#client.makeBidiStreamRequest(PATH, serialize, deserialize, metadata);
     this.#call.on("data", (reply: MeshReply) => this.#hear(reply));
     // The status event always follows and says the same. Without this listener, Node would throw the error.

@@ -1,3 +1,4 @@
+import type { Socket } from "node:net";
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { type ServerDuplexStream, status } from "@grpc/grpc-js";
 import { countFields, type MeshMessage, MeshMessageSchema, type MeshReply, MeshReplySchema } from "@mainspring/proto";
@@ -5,6 +6,7 @@ import type { Logger } from "pino";
 import type { Incarnation } from "../../domain/ids.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { Turns } from "../../ports/turns.ts";
+import { provenCluster } from "../tls/node-identity.ts";
 import type { Settings } from "./alike-settings.ts";
 import type { Door } from "./door.ts";
 import { GREETING_MAX_BYTES, GREETING_WITHIN_MS, GREETINGS_MAX, MESSAGE_MAX_FIELDS } from "./limits.ts";
@@ -49,10 +51,10 @@ export class MeshServer {
 
   write = (bytes: Buffer): Buffer => bytes;
 
-  serve = (call: Call): void => {
+  serve = (call: Call, socket?: Socket): void => {
     if (this.#isClosed) return refuse(call, "UNAVAILABLE", "this node is stopping");
     this.#calls.add(call);
-    const stream = new IncomingStream(call, this.#deps, () => this.#greetings.delete(stream));
+    const stream = new IncomingStream(call, provenCluster(socket), this.#deps, () => this.#greetings.delete(stream));
     this.#greetings.add(stream);
     this.#makeRoom();
     call.on("data", (bytes: Buffer) => stream.hear(bytes));
@@ -95,8 +97,11 @@ class IncomingStream {
   #reader: PacketReader | null = null;
   #isOver = false;
 
-  /** @param greeted called once, when the stream no longer waits for a welcome */
-  constructor(call: Call, deps: MeshServiceDependencies, greeted: () => void) {
+  /**
+   * @param cluster cluster of the certificate of the other end; null: the other end has none
+   * @param greeted called once, when the stream no longer waits for a welcome
+   */
+  constructor(call: Call, cluster: string | null, deps: MeshServiceDependencies, greeted: () => void) {
     const { node, level, door, runtime } = deps;
     this.#call = call;
     this.#deps = deps;
@@ -110,7 +115,7 @@ class IncomingStream {
       isGreeted = true;
     };
     this.#reception = new Reception({
-      ...{ node, level, door, authorization: call.metadata.get("authorization")[0]?.toString() },
+      ...{ node, level, door, cluster, authorization: call.metadata.get("authorization")[0]?.toString() },
       reply: (reply) => call.write(bytesOf(reply)),
       refuse: (code, details) => this.refuse(code, details),
       opened: (from, alike) => {

@@ -12,11 +12,18 @@ export class RawStream {
   #wake: () => void = () => undefined;
   readonly status: Promise<StatusObject>;
 
-  /** @param apiKey API key for the stream; absent: none is sent */
-  constructor(address: string, apiKey?: string) {
+  /**
+   * @param apiKey API key for the stream; absent: none is sent
+   * @param ca authorities in PEM of a server with TLS; absent: the server has none
+   */
+  constructor(address: string, apiKey?: string, ca?: string) {
     const metadata = new Metadata();
     if (apiKey !== undefined) metadata.set("authorization", `Bearer ${apiKey}`);
-    this.#client = new Client(address, credentials.createInsecure(), { "grpc.use_local_subchannel_pool": 1 });
+    this.#client = new Client(
+      address,
+      ca === undefined ? credentials.createInsecure() : credentials.createSsl(Buffer.from(ca)),
+      { "grpc.use_local_subchannel_pool": 1 },
+    );
     this.#call = this.#client.makeBidiStreamRequest<Uint8Array, MeshReply>(
       PATH,
       (bytes) => Buffer.from(bytes),

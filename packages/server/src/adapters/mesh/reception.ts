@@ -22,6 +22,8 @@ export interface ReceptionDependencies {
   /** Feature level of this node. */
   level: number;
   door: Door;
+  /** Cluster of the certificate of the other end; null: the other end has none. */
+  cluster: string | null;
   /** Metadata `authorization` of the stream. */
   authorization: string | undefined;
   reply(reply: MeshReply): void;
@@ -37,6 +39,7 @@ export class Reception {
   #alike: Settings = {};
   #wait: Timer | null = null;
   #forget: () => void = () => undefined;
+  #forgetUncertified: () => void = () => undefined;
 
   constructor(deps: ReceptionDependencies) {
     this.#deps = deps;
@@ -46,7 +49,7 @@ export class Reception {
     if (this.#wait !== null) return this.#deps.refuse("INVALID_ARGUMENT", "nothing is said before the welcome");
     if (this.#encounter !== null) return this.#judge(this.#encounter, proof?.proofs ?? []);
     if (hello === undefined) return this.#deps.refuse("INVALID_ARGUMENT", "hello comes first");
-    const fault = helloFault(hello, this.#deps);
+    const fault = helloFault(hello, this.#deps) ?? this.#certificateFault();
     if (fault !== null) return this.#deps.refuse(...fault);
     this.#greet(hello);
   }
@@ -55,6 +58,7 @@ export class Reception {
   end(): void {
     this.#wait?.cancel();
     this.#forget();
+    this.#forgetUncertified();
   }
 
   #greet({ from, nonce, alike }: MeshHello): void {
@@ -70,6 +74,18 @@ export class Reception {
     this.#findLease(from, () => {
       this.#forget = door.believed(from, () => refuse("UNAUTHENTICATED", NEEDS_SECRET));
     });
+  }
+
+  /** @returns reason why the other end is refused for its certificate; null: it is not */
+  #certificateFault(): [keyof typeof status, string] | null {
+    const { door, cluster, refuse } = this.#deps;
+    const own = door.tls.cluster;
+    if (own === null) return null;
+    if (cluster !== null && cluster !== own) return ["UNAUTHENTICATED", `this is a node of the cluster ${own}`];
+    if (cluster === null && door.needsCertificate) return ["UNAUTHENTICATED", NEEDS_CERTIFICATE];
+    if (cluster === null)
+      this.#forgetUncertified = door.uncertified(() => refuse("UNAUTHENTICATED", NEEDS_CERTIFICATE));
+    return null;
   }
 
   #judge(encounter: Encounter, proofs: readonly Uint8Array[]): void {
@@ -99,6 +115,8 @@ const NEEDS_SECRET =
   "every node of this cluster proves that it has the cluster's secret: set MAINSPRING_CLUSTER_SECRET to the same value";
 const OTHER_SECRET =
   "the proof was made with another secret: set MAINSPRING_CLUSTER_SECRET, or MAINSPRING_CLUSTER_SECRET_ALSO, to the same value on both nodes";
+const NEEDS_CERTIFICATE =
+  "every node of this cluster has a certificate for nodes: set MAINSPRING_TLS_CERT, MAINSPRING_TLS_KEY and MAINSPRING_TLS_CA";
 const NEEDS_KEY = "send the metadata authorization: Bearer <key>";
 
 /** @returns reason why the hello is invalid or not for this node; null: it is valid */

@@ -44,7 +44,7 @@ import { checkSearchPath, claimHome } from "./schema/claim-home.ts";
 import type { Home } from "./schema/home.ts";
 import { maintain, makePartitions } from "./schema/maintain.ts";
 import { leaveView } from "./schema/marks.ts";
-import { migrate } from "./schema/migrate.ts";
+import { isSinceTls, migrate } from "./schema/migrate.ts";
 import { answered } from "./submit/idempotency-keys.ts";
 import { submit } from "./submit/submit.ts";
 import { isVanishedKey } from "./submit/submit-keyed.ts";
@@ -62,6 +62,8 @@ export interface SqlStore extends Store {
    * @throws {StoreUnavailable} PostgreSQL refuses writes
    */
   checkWrites(): Promise<void>;
+  /** Whether a program that knows TLS made the store, and did not find one of an earlier release. */
+  isSinceTls(): Promise<boolean>;
 }
 
 export interface SqlStoreOptions extends Omit<ConnectionsOptions, "schema">, Pick<ClaimOptions, "isShared"> {
@@ -118,6 +120,7 @@ function store(db: Connections, claim: Claim, schema: string, options: SqlStoreO
     leases: sqlLeases(db),
     connectionLoad: () => db.load(),
     checkWrites: () => db.checkWrites(),
+    isSinceTls: () => db.transaction("query", isSinceTls),
     jobs: jobs(db, { inbox, levels }, () => runtime.now()),
     recurrences: recurrences(db),
     runs: runs(db, () => runtime.now(), inbox),

@@ -5,6 +5,7 @@ import type { FastifyBaseLogger } from "fastify";
 import Fastify, { type FastifyInstance, type RawServerDefault } from "fastify";
 import type { Logger } from "pino";
 import type { TSchema } from "typebox";
+import type { CertificateSource } from "../../ports/certificates.ts";
 import type { ApiMetrics } from "../../ports/metrics.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import { BodyBudget } from "./body/body-budget.ts";
@@ -46,6 +47,8 @@ export interface HttpAppDependencies {
   log: Logger;
   runtime: Runtime;
   limits?: Partial<HttpLimits> | undefined;
+  /** Certificate of the server; left out or null: it speaks plain HTTP. */
+  certificates?: CertificateSource | null | undefined;
   /** Detail of the 404 for a path without a route. */
   unknown?: string;
   /** Whether clients should disconnect; default: while the server closes. */
@@ -56,10 +59,12 @@ export interface HttpAppDependencies {
 export function createHttpApp({ keys, metrics, log, runtime, ...deps }: HttpAppDependencies): HttpApp {
   const limits = { ...HTTP_LIMITS, ...deps.limits };
   const connections = boundsOf(limits);
+  const { certificates = null } = deps;
+  const tls = certificates && { certificates, handshakes: boundsOf(limits) };
   const turns = new RequestTurns(runtime);
   const app: HttpApp = Fastify({
     // Called for each server that listens, because a name such as localhost may stand for several addresses.
-    serverFactory: (handle) => createHttpServer({ limits, runtime, connections, turns }, handle),
+    serverFactory: (handle) => createHttpServer({ limits, runtime, connections, turns, tls }, handle),
     bodyLimit: PARSED_BYTES_MAX,
     // Limit for a name of 255 characters in a path, each at most nine bytes, as %E2%82%AC.
     routerOptions: { maxParamLength: 255 * 9 },

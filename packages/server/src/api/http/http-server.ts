@@ -1,5 +1,14 @@
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from "node:http";
+import { createServer as createSecureServer } from "node:https";
 import type { Socket } from "node:net";
+import type { CertificateSource } from "../../ports/certificates.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import { Connections } from "./connections.ts";
 import { answerBrokenRequest, lastWords } from "./error-answers.ts";
@@ -45,6 +54,8 @@ export const HTTP_LIMITS: HttpLimits = {
   lingerMs: 1_000,
 };
 
+/** Longest duration of a handshake of TLS, in milliseconds. */
+const HANDSHAKE_MAX_MS = 10_000;
 /** Longest time without a byte in either direction, in milliseconds. */
 const SILENCE_MS = 120_000;
 const KEEP_ALIVE_MS = 65_000;
@@ -55,6 +66,14 @@ export interface Listener {
   runtime: Pick<Runtime, "setTimer">;
   connections: Connections;
   turns: RequestTurns;
+  /** Left out or null: the server speaks plain HTTP. */
+  tls?: HttpTls | null;
+}
+
+export interface HttpTls {
+  certificates: CertificateSource;
+  /** Count of the connections under TLS, which have not all ended their handshakes. */
+  handshakes: Connections;
 }
 
 export function boundsOf({ connections, peerConnections, reservedConnections }: HttpLimits): Connections {
@@ -64,9 +83,11 @@ export function boundsOf({ connections, peerConnections, reservedConnections }: 
 /**
  * Creates the HTTP server under the framework, which limits what connections hold before their requests are examined.
  */
-export function createHttpServer({ limits, runtime, connections, turns }: Listener, handle: RequestListener): Server {
+export function createHttpServer(listener: Listener, handle: RequestListener): Server {
+  const { limits, runtime, connections, turns, tls = null } = listener;
   const outstanding = new WeakMap<Socket, number>();
-  const server = createServer(
+  const server = serverOf(
+    tls,
     {
       IncomingMessage: withoutTunnels(gatheringMessages(turns, runtime)),
       maxHeaderSize: 16 * 1024,
@@ -94,7 +115,7 @@ export function createHttpServer({ limits, runtime, connections, turns }: Listen
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.requestTimeout = limits.requestTimeoutMs;
   server.setTimeout(SILENCE_MS);
-  server.on("connection", (socket: Socket) => {
+  server.on(tls === null ? "connection" : "secureConnection", (socket: Socket) => {
     connections.admit(socket);
     turns.opened(socket);
     lingerAfterEnd(socket, { runtime, turns }, limits.lingerMs);
@@ -106,6 +127,18 @@ export function createHttpServer({ limits, runtime, connections, turns }: Listen
   server.on("checkExpectation", (_request: IncomingMessage, response: ServerResponse) => {
     lastWords(response, problem("expectation-failed"));
   });
+  return server;
+}
+
+/** Creates a server that speaks HTTP, or HTTPS with the newest certificate. */
+function serverOf(tls: HttpTls | null, options: ServerOptions, handle: RequestListener): Server {
+  if (tls === null) return createServer(options, handle);
+  const { certificates, handshakes } = tls;
+  const { cert, key } = certificates.current;
+  const own = { cert: cert ?? undefined, key: key ?? undefined };
+  const server = createSecureServer({ ...options, ...own, handshakeTimeout: HANDSHAKE_MAX_MS }, handle);
+  certificates.onChange((newest) => server.setSecureContext({ cert: newest.cert ?? "", key: newest.key ?? "" }));
+  server.on("connection", (socket: Socket) => handshakes.admit(socket));
   return server;
 }
 

@@ -60,6 +60,8 @@ const SINCE = {
   WEBHOOKS: 3,
   /** A node of an older level does not understand which partitions of Kafka another node reads. */
   KAFKA_BUS: 3,
+  /** A node of an older level cannot connect to a node that speaks TLS. */
+  MESH_TLS: 3,
 } as const;
 export type Feature = keyof typeof SINCE;
 

@@ -1,5 +1,6 @@
 import { once } from "node:events";
-import { type AddressInfo, createServer, type Socket } from "node:net";
+import { type AddressInfo, createServer, type Server as NetServer, type Socket } from "node:net";
+import { createServer as createSecureServer, type TlsOptions } from "node:tls";
 import {
   type handleBidiStreamingCall,
   Server,
@@ -10,12 +11,14 @@ import {
 } from "@grpc/grpc-js";
 import { WorkerService } from "@mainspring/proto";
 import type { Logger } from "pino";
+import type { CertificateSource, Credentials } from "../../ports/certificates.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { Gateway } from "../gateway.ts";
 import {
   CONNECTION_IDLE_MS,
   CONNECTIONS_MAX,
   GOODBYE_MAX_MS,
+  HANDSHAKE_MAX_MS,
   KEEPALIVE_INTERVAL_MS,
   KEEPALIVE_TIMEOUT_MS,
   RECEIVED_MESSAGE_MAX_BYTES,
@@ -32,7 +35,8 @@ export interface GrpcService {
    * accepts.
    */
   admitsByItself?: boolean;
-  serve(call: ServerDuplexStream<never, never>): void;
+  /** @param socket connection of the call, unless that is closed */
+  serve(call: ServerDuplexStream<never, never>, socket: Socket | undefined): void;
   read(bytes: Buffer): unknown;
   write(reply: never): Buffer;
 }
@@ -48,6 +52,8 @@ export interface GrpcServerOptions {
   port: number;
   /** Checks the metadata `authorization` of a call. */
   isAuthorized(authorization: string | undefined): boolean;
+  /** Certificate of the server, and the authorities of nodes; left out or null: the server speaks plain HTTP/2. */
+  certificates?: CertificateSource | null;
   /** Time in ms after which a connection without a stream is closed; default 30_000. */
   idleMs?: number;
   runtime: Runtime;
@@ -82,16 +88,21 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
   const { gateway, host, port, runtime, log, idleMs = CONNECTION_IDLE_MS } = options;
   const sockets = new Map<string, Socket>();
   const grpc = new Server({ ...OPTIONS, "grpc.max_connection_idle_ms": idleMs });
-  if (gateway !== null) register(grpc, workerService(gateway, runtime, log, sockets), options);
-  for (const service of options.services ?? []) register(grpc, service, options);
+  if (gateway !== null) register(grpc, workerService(gateway, runtime, log, sockets), options, sockets);
+  for (const service of options.services ?? []) register(grpc, service, options, sockets);
   const injector = grpc.createConnectionInjector(ServerCredentials.createInsecure());
-  const listener = createServer({ noDelay: true }, (socket) => {
+  const open = new Set<Socket>();
+  const listener = listenerOf(options.certificates ?? null, (socket) => {
     const peer = `${socket.remoteAddress}:${socket.remotePort}`;
     sockets.set(peer, socket);
     socket.once("close", () => sockets.delete(peer));
     // grpc-js reports the end of a broken socket to its streams.
     socket.on("error", (error) => log.debug({ err: error, peer }, "a peer's socket broke"));
     injector.injectConnection(socket);
+  });
+  listener.on("connection", (socket: Socket) => {
+    open.add(socket);
+    socket.once("close", () => open.delete(socket));
   });
   listener.maxConnections = CONNECTIONS_MAX;
   listener.listen(port, host);
@@ -104,7 +115,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
       const isClosed = once(listener, "close");
       listener.close();
       const goodbyeTimer = runtime.setTimer(GOODBYE_MAX_MS, () => {
-        for (const socket of sockets.values()) socket.destroy();
+        for (const socket of open) socket.destroy();
       });
       // The HTTP/2 sessions end when their streams have ended.
       await new Promise<void>((resolve) => grpc.tryShutdown(() => resolve()));
@@ -115,11 +126,32 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
   };
 }
 
+/** Creates a server of plain connections, or of TLS with the newest certificate. */
+function listenerOf(certificates: CertificateSource | null, connected: (socket: Socket) => void): NetServer {
+  if (certificates === null) return createServer({ noDelay: true }, connected);
+  const asked = { noDelay: true, ALPNProtocols: ["h2"], handshakeTimeout: HANDSHAKE_MAX_MS };
+  const server = createSecureServer({ ...asked, ...contextOf(certificates.current) }, connected);
+  certificates.onChange((newest) => server.setSecureContext(contextOf(newest)));
+  return server;
+}
+
+/** Nodes prove themselves by certificates, and workers have none, so the server asks for one and accepts its absence. */
+function contextOf({ cert, key, ca }: Credentials): TlsOptions {
+  const own = { cert: cert ?? "", key: key ?? "" };
+  return ca === null ? own : { ...own, ca, requestCert: true, rejectUnauthorized: false };
+}
+
 /** Registers a service. The server refuses callers without the key, unless the service authenticates callers itself. */
-function register(grpc: Server, service: GrpcService, { isAuthorized }: GrpcServerOptions): void {
+function register(
+  grpc: Server,
+  service: GrpcService,
+  { isAuthorized }: GrpcServerOptions,
+  sockets: ReadonlyMap<string, Socket>,
+): void {
   const { path, serve, read, write, admitsByItself = false } = service;
   const admit = (call: ServerDuplexStream<never, never>) => {
-    if (admitsByItself || isAuthorized(call.metadata.get("authorization")[0]?.toString())) serve(call);
+    if (admitsByItself || isAuthorized(call.metadata.get("authorization")[0]?.toString()))
+      serve(call, sockets.get(call.getPeer()));
     else call.emit("error", { code: status.UNAUTHENTICATED, details: "send the metadata authorization: Bearer <key>" });
   };
   grpc.register(path, admit as handleBidiStreamingCall<unknown, never>, write, read, "bidi");

@@ -12,6 +12,9 @@ const MIGRATION_LOCK = lockKey(7_303_014_003);
 /** Newest version that this program knows. */
 const KNOWN = MIGRATIONS.at(-1)?.version ?? 0;
 
+/** First migration that the release before the one with TLS does not have. */
+const FIRST_SINCE_TLS = 8;
+
 const CREATE_HISTORY = `CREATE TABLE IF NOT EXISTS schema_migrations (
   version integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`;
 /** Adds the feature level that each migration needs, which programs read that do not know the migration. */
@@ -102,6 +105,16 @@ async function foundVersion(session: Session): Promise<number> {
 async function version(session: Session): Promise<number> {
   const [row] = await session.run({ text: "SELECT coalesce(max(version), 0)::int4 FROM schema_migrations" });
   return row?.[0] as number;
+}
+
+/**
+ * Whether a program that knows TLS made the store, and did not find one of an earlier release. All migrations of a new
+ * store apply in one transaction, which gives them the same time.
+ */
+export async function isSinceTls(session: Session): Promise<boolean> {
+  const text = "SELECT count(DISTINCT applied_at) = 1 FROM schema_migrations WHERE version IN (1, $1)";
+  const [row] = await session.run({ text, values: [FIRST_SINCE_TLS] });
+  return row?.[0] === true;
 }
 
 /** Feature level that migrations newer than this program need. */

@@ -1,0 +1,111 @@
+import assert from "node:assert/strict";
+import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import type { PeerCertificate } from "node:tls";
+import { createLog } from "../../ops/logging.ts";
+import { ManualRuntime } from "../../ports/manual-runtime.fixture.ts";
+import { makeAuthority, makeCertificate } from "./certificates.fixture.ts";
+import { Certificates } from "./certificates.ts";
+import { clusterIn, nodeOrHost } from "./node-identity.ts";
+
+const NODE = "IP:127.0.0.1,URI:mainspring://test/node";
+
+describe("certificates from files", () => {
+  let folder: string;
+  const at = (file: string) => join(folder, file);
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), "mainspring-certificates-"));
+    await makeAuthority(folder);
+    await makeCertificate(folder, "one", NODE);
+    await makeCertificate(folder, "two", NODE);
+    await makeCertificate(folder, "short", NODE, 3);
+  });
+  after(() => rm(folder, { recursive: true }));
+
+  const open = async (cert: string, key: string, ca: string | null = "ca.pem") => {
+    const lines: string[] = [];
+    const log = createLog("warn", { write: (line) => void lines.push(line) });
+    const files = { setting: "MAINSPRING_TLS", cert: at(cert), key: at(key), ca: ca === null ? null : at(ca) };
+    const runtime = new ManualRuntime();
+    return { certificates: await Certificates.open(files, { runtime, log }), runtime, lines };
+  };
+
+  it("are refused with the setting and the file if they cannot be used", async () => {
+    await writeFile(at("empty.pem"), "");
+    await assert.rejects(open("missing.pem", "one.key"), /^CertificateUnusable: MAINSPRING_TLS_CERT must name a file/);
+    await assert.rejects(
+      open("empty.pem", "one.key"),
+      /MAINSPRING_TLS_CERT: .*empty\.pem must begin with a certificate/,
+    );
+    await assert.rejects(
+      open("one.pem", "two.key"),
+      /MAINSPRING_TLS_KEY: .*two\.key is not the key of the certificate/,
+    );
+    await assert.rejects(open("one.pem", "one.pem"), /MAINSPRING_TLS_KEY: .*must be a private key in PEM without/);
+    await assert.rejects(open("one.pem", "one.key", "empty.pem"), /MAINSPRING_TLS_CA: .*must begin with a certificate/);
+  });
+
+  it("are renewed when both files have changed, and the ones before stay in use until then", async () => {
+    for (const kind of ["pem", "key"]) await copyFile(at(`one.${kind}`), at(`own.${kind}`));
+    const { certificates, lines } = await open("own.pem", "own.key");
+    const first = certificates.current;
+    const renewed: (string | null)[] = [];
+    certificates.onChange(({ cert }) => renewed.push(cert));
+    await copyFile(at("two.pem"), at("own.pem"));
+    for (let look = 0; look < 3; look++) await certificates.look();
+    assert.deepEqual([certificates.current, renewed], [first, []]);
+    const warned = () => lines.filter((text) => text.includes("cannot be used"));
+    assert.equal(warned().length, 1);
+    await copyFile(at("two.key"), at("own.key"));
+    await certificates.look();
+    assert.notEqual(certificates.current.cert, first.cert);
+    assert.deepEqual(renewed, [certificates.current.cert]);
+    certificates.close();
+  });
+
+  it("are looked at every 10 seconds", async () => {
+    for (const kind of ["pem", "key"]) await copyFile(at(`one.${kind}`), at(`timed.${kind}`));
+    const { certificates, runtime } = await open("timed.pem", "timed.key");
+    const changed = new Promise<void>((resolve) => certificates.onChange(() => resolve()));
+    for (const kind of ["pem", "key"]) await copyFile(at(`two.${kind}`), at(`timed.${kind}`));
+    await runtime.advance(10_000);
+    await changed;
+    certificates.close();
+  });
+
+  it("tell when they end", async () => {
+    const { certificates } = await open("one.pem", "one.key");
+    const left = (certificates.expiresAt ?? 0) - Date.now();
+    assert.ok(left > 29 * 86_400_000 && left <= 30 * 86_400_000);
+    certificates.close();
+  });
+});
+
+describe("the name of a node in a certificate", () => {
+  const certificateOf = (subjectaltname: string) => ({ subjectaltname, subject: { CN: "x" } }) as PeerCertificate;
+  const accepts = (names: string, cluster: string | null = "test") =>
+    nodeOrHost((name) => name === cluster)("10.0.0.5", certificateOf(names)) === undefined;
+
+  it("admits a node of the cluster at any address, and every server with the right host", () => {
+    assert.equal(accepts("DNS:elsewhere, URI:mainspring://test/node"), true);
+    assert.equal(accepts("URI:mainspring://other/node"), false);
+    assert.equal(accepts("URI:mainspring://test/worker"), false);
+    assert.equal(accepts("IP Address:10.0.0.5"), true);
+    assert.equal(accepts("URI:mainspring://test/node", null), false);
+  });
+
+  it("is not read out of another name that contains it", () => {
+    assert.equal(accepts('DNS:"a, URI:mainspring://test/node, b"'), false);
+    assert.equal(accepts('DNS:"a\\", URI:mainspring://test/node, b"'), false);
+  });
+
+  it("is found in a real certificate", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "mainspring-certificates-"));
+    await makeAuthority(folder);
+    await makeCertificate(folder, "node", NODE);
+    assert.equal(clusterIn(await readFile(join(folder, "node.pem"), "utf8")), "test");
+    await rm(folder, { recursive: true });
+  });
+});
