@@ -69,6 +69,12 @@ export const SYSTEM_DASHBOARDS: readonly DashboardPlan[] = [
         queries: [[`max(${gauge("mainspring_differing_nodes")})`, "nodes"]],
       },
       {
+        title: "Certificates",
+        about: "Days until the certificate of a node that ends first. Empty without TLS.",
+        unit: "d",
+        queries: [[`min((${gauge("mainspring_certificate_expires_seconds")} - time()) / 86400)`, "days"]],
+      },
+      {
         title: "Feature levels",
         about: "Level of the cluster and of its nodes. They differ while an upgrade is under way.",
         unit: "short",

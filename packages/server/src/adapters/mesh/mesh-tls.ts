@@ -1,6 +1,6 @@
 import { ChannelCredentials } from "@grpc/grpc-js";
 import type { CertificateSource } from "../../ports/certificates.ts";
-import { clusterIn, nodeOrHost } from "../tls/node-identity.ts";
+import { clusterIn, nodeOrHost } from "./node-identity.ts";
 
 /** Beginning of the address of a node that speaks TLS. */
 const TLS = "https://";

@@ -1,14 +1,12 @@
 import assert from "node:assert/strict";
-import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import type { PeerCertificate } from "node:tls";
 import { createLog } from "../../ops/logging.ts";
 import { ManualRuntime } from "../../ports/manual-runtime.fixture.ts";
 import { makeAuthority, makeCertificate } from "./certificates.fixture.ts";
 import { Certificates } from "./certificates.ts";
-import { clusterIn, nodeOrHost } from "./node-identity.ts";
 
 const NODE = "IP:127.0.0.1,URI:mainspring://test/node";
 
@@ -80,32 +78,5 @@ describe("certificates from files", () => {
     const left = (certificates.expiresAt ?? 0) - Date.now();
     assert.ok(left > 29 * 86_400_000 && left <= 30 * 86_400_000);
     certificates.close();
-  });
-});
-
-describe("the name of a node in a certificate", () => {
-  const certificateOf = (subjectaltname: string) => ({ subjectaltname, subject: { CN: "x" } }) as PeerCertificate;
-  const accepts = (names: string, cluster: string | null = "test") =>
-    nodeOrHost((name) => name === cluster)("10.0.0.5", certificateOf(names)) === undefined;
-
-  it("admits a node of the cluster at any address, and every server with the right host", () => {
-    assert.equal(accepts("DNS:elsewhere, URI:mainspring://test/node"), true);
-    assert.equal(accepts("URI:mainspring://other/node"), false);
-    assert.equal(accepts("URI:mainspring://test/worker"), false);
-    assert.equal(accepts("IP Address:10.0.0.5"), true);
-    assert.equal(accepts("URI:mainspring://test/node", null), false);
-  });
-
-  it("is not read out of another name that contains it", () => {
-    assert.equal(accepts('DNS:"a, URI:mainspring://test/node, b"'), false);
-    assert.equal(accepts('DNS:"a\\", URI:mainspring://test/node, b"'), false);
-  });
-
-  it("is found in a real certificate", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "mainspring-certificates-"));
-    await makeAuthority(folder);
-    await makeCertificate(folder, "node", NODE);
-    assert.equal(clusterIn(await readFile(join(folder, "node.pem"), "utf8")), "test");
-    await rm(folder, { recursive: true });
   });
 });

@@ -58,6 +58,15 @@ it("migrates an empty database once, and finds it as it left it", async () => {
   );
 });
 
+it("knows a store that an earlier release made", async () => {
+  const database = await server.newDatabase();
+  const store = await openTestStore(database);
+  assert.equal(await store.isSinceTls(), true);
+  await asked(database, "UPDATE schema_migrations SET applied_at = applied_at + interval '1 day' WHERE version >= 8");
+  assert.equal(await store.isSinceTls(), false);
+  await store.close();
+});
+
 it("works with a newer schema that says that it can, and leaves it as it is", async () => {
   const database = await server.newDatabase();
   await (await openTestStore(database)).close();
