@@ -50,22 +50,29 @@ export async function openCluster(options: ClusterOptions): Promise<ClusterEnvir
   const workers = processGroup("worker", folder, (file, hired) => [gateways, file, SLOTS, prefetchOf(hired)], {
     ...(release !== undefined && { program: release.worker }),
   });
-  const [clientRole, ...rate] = steadyRate === undefined ? ["client"] : ["steady", String(steadyRate)];
-  const clientArguments = (file: string) => [apis, file, String(random.between(1, 1e6)), ...rate];
+  // No fault of a link touches the applications that share the store.
+  const shared = new Proxy(store.target);
+  const storeOfApplications = store.urlBy(shared, await shared.listen());
+  const submitterArguments = (file: string) => [apis, file, String(random.between(1, 1e6))];
+  const [clientRole, last] =
+    steadyRate === undefined ? (["client", storeOfApplications] as const) : (["steady", String(steadyRate)] as const);
+  const clientArguments = (file: string) => [...submitterArguments(file), last];
   // The judge connects to the servers directly, not through the proxies.
   const urls = servers.map(({ httpUrl }) => httpUrl);
   const users = testbed({
     folder,
     servers,
+    hasApplications: steadyRate === undefined,
     workers,
     clients: processGroup(clientRole, folder, clientArguments),
-    signallers: processGroup("signaller", folder, clientArguments),
+    signallers: processGroup("signaller", folder, submitterArguments),
     // The client retries for as long as users' clients do, because several retries may all reach the node that is down.
     client: new Client({ url: urls[0] as string, fetch: inTurn(urls), timeoutMs: 10_000 }),
     random,
     say,
     closeRest: async () => {
       await Promise.all(nodes.flatMap(({ links }) => Object.values(links).map((link) => link.close())));
+      await shared.close();
       await etcd?.stop();
       await store.close();
     },

@@ -1,4 +1,5 @@
 import type { LinkFaultKind } from "../environment/proxy/link-fault.ts";
+import type { RequestEvent } from "./request-events.ts";
 import type { NodeOfRun, WorkflowEvent } from "./workflow-events.ts";
 
 /**
@@ -41,6 +42,7 @@ export type ClientEvent =
   /** The server accepted the signal. `isRepeated`: it says that it had accepted the signal before. */
   | { event: "SIGNAL_ANSWERED"; at: number; executionId: string; name: string; value: string; isRepeated: boolean }
   | { event: "SIGNAL_REFUSED"; at: number; executionId: string; name: string; value: string; message: string }
+  | RequestEvent
   | WorkflowEvent;
 
 interface StepToken {

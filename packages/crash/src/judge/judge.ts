@@ -38,6 +38,12 @@ import {
   skipsHaveReasons,
 } from "./rules/recurring.ts";
 import { outputsAreTrue, referencesAreTrue } from "./rules/references.ts";
+import {
+  requestsAreDecided,
+  requestsMakeOneJob,
+  requestsMetFaults,
+  rolledBackRequestsAreGone,
+} from "./rules/requests.ts";
 import { finalStatesAbsorb, onlySuccessHasResult, payloadsAreIntact, resultsAreCurrent } from "./rules/results.ts";
 import { retriesHappened, retriesKeepWhatSucceeded } from "./rules/retries.ts";
 import type { Rule } from "./rules/rule.ts";
@@ -68,6 +74,9 @@ const ALWAYS = {
   acceptedJobsExist,
   everythingIsFinal,
   ordersTakeEffectOnce,
+  requestsAreDecided,
+  requestsMakeOneJob,
+  rolledBackRequestsAreGone,
   resultsAreCurrent,
   onlySuccessHasResult,
   payloadsAreIntact,
@@ -124,6 +133,7 @@ const OF_CUSTOMERS = {
   runsOutliveTheServer,
   retriesHappened,
   pausesHappened,
+  requestsMetFaults,
 };
 /** Rules of each kind of run. */
 export const RULES = {
