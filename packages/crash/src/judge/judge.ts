@@ -15,6 +15,7 @@ import {
   attemptsOutliveTheServer,
   attemptsOutliveTheStore,
   faultsHappened,
+  kafkaCarriedTheBus,
   nobodyDiesUnasked,
   outagesAreTold,
   theLivingAreKept,
@@ -140,7 +141,7 @@ export const RULES = {
   /** Run with faults in the processes of one server. */
   crash: { ...ALWAYS, ...OF_CUSTOMERS, theLivingAreKept },
   /** Run with faults in a whole cluster, where a worker that no gateway can reach is rightly lost. */
-  chaos: { ...ALWAYS, ...OF_CUSTOMERS, outagesAreTold, attemptsOutliveTheStore },
+  chaos: { ...ALWAYS, ...OF_CUSTOMERS, outagesAreTold, attemptsOutliveTheStore, kafkaCarriedTheBus },
   /** Long run without faults. */
   soak: { ...ALWAYS, poolIsLimited },
   /** Run with faults in one node of a cluster after the other, and in nothing else. */
