@@ -5,7 +5,16 @@ import type { ClientEvent, FaultEvent, WorkerEvent } from "./history/events.ts";
 import { readHistory } from "./history/history-file.ts";
 import type { Evidence } from "./judge/evidence.ts";
 import type { RecurringLoad } from "./load/recurring/recurring-load.ts";
-import { countActiveJobs, isEmpty, listAll, readAll, readNodes, readRuns } from "./read-executions.ts";
+import {
+  areRequestsDecided,
+  countActiveJobs,
+  isEmpty,
+  listAll,
+  readAll,
+  readNodes,
+  readRequests,
+  readRuns,
+} from "./read-executions.ts";
 
 /** Longest wait for answers, in milliseconds; a request that takes longer is stuck, however slow the machine. */
 const ANSWERED_WITHIN_MS = 300_000;
@@ -39,11 +48,15 @@ export async function settle(
   await Promise.all(sources.map((group) => group.dismiss(group.members, ANSWERED_WITHIN_MS, (child) => child.nudge())));
   await recurring?.stop();
   say("all clients were answered");
+  if (environment.hasApplications) {
+    await until("all requests are decided", DRAINED_WITHIN_MS, () => areDecided(client)).catch(() => undefined);
+  }
   await drained(environment);
   say("all executions are final, or should be");
   await workers.dismiss(workers.members, LEFT_WITHIN_MS, (child) => child.signal("SIGTERM"));
   const workflows = await readRuns(client);
   const executions = [...(await readAll(client)), ...(await readNodes(client, workflows))];
+  const requests = environment.hasApplications ? await readRequests(client) : null;
   const recurred = (await recurring?.read()) ?? [];
   await sleep(CALM_MS);
   const listedLater = [...(await listAll(client)), ...(await readNodes(client, workflows))];
@@ -56,6 +69,7 @@ export async function settle(
     executions,
     listedLater,
     workflows,
+    requests,
     activeJobs,
     recurring: recurred,
     demanded,
@@ -70,6 +84,10 @@ async function drained({ client }: Testbed): Promise<void> {
   await until("all executions are final", DRAINED_WITHIN_MS, () => isDrained(client).catch(() => null), 500).catch(
     () => undefined,
   );
+}
+
+async function areDecided(client: Client): Promise<true | null> {
+  return (await areRequestsDecided(client).catch(() => false)) ? true : null;
 }
 
 async function isDrained(client: Client): Promise<true | null> {

@@ -3,13 +3,14 @@ import { parseArgs } from "node:util";
 import { OUTAGE_MS } from "../drill/actions.ts";
 import { DRILL_RATE, type DrillOptions, drillRun } from "../drill/drill-run.ts";
 import { flightRun } from "../drill/flight-run.ts";
+import type { ChaosBus } from "../environment/cluster.ts";
 import { formatReport } from "../format-report.ts";
 import type { Report } from "../play.ts";
 import { chaosRun } from "./chaos-run.ts";
 
 /** `npm run chaos -- --minutes 60 --seed 7`, or to measure `npm run chaos -- --kills 50 --stops 10` or `… --flights 50`. */
 const USAGE =
-  "Usage: npm run chaos -- [--minutes N [--leases etcd] | [--kills N] [--stops N] [--restarts N] [--outages N] [--blackouts N] [--failovers N] [--lossy-failovers N] [--rate N] [--outage-sec N] | --flights KILLS] [--seed N] [--keep] [--json FILE]";
+  "Usage: npm run chaos -- [--minutes N [--leases etcd] [--bus kafka|kafka-strict] | [--kills N] [--stops N] [--restarts N] [--outages N] [--blackouts N] [--failovers N] [--lossy-failovers N] [--rate N] [--outage-sec N] | --flights KILLS] [--seed N] [--keep] [--json FILE]";
 const { values } = parseArgs({
   options: {
     minutes: { type: "string", default: "3" },
@@ -23,6 +24,7 @@ const { values } = parseArgs({
     "outage-sec": { type: "string", default: String(OUTAGE_MS / 1_000) },
     rate: { type: "string", default: String(DRILL_RATE) },
     leases: { type: "string", default: "store" },
+    bus: { type: "string", default: "mesh" },
     flights: { type: "string", default: "0" },
     json: { type: "string" },
     seed: { type: "string", default: "1" },
@@ -42,9 +44,12 @@ const times: DrillOptions["times"] = {
   LOSSY_FAILOVER: Number(values["lossy-failovers"]),
 };
 const leases = (["store", "etcd"] as const).find((service) => service === values.leases);
+const BUSES: Readonly<Record<string, ChaosBus>> = { mesh: "MESH", kafka: "KAFKA", "kafka-strict": "KAFKA_STRICT" };
+const bus = BUSES[values.bus];
 const counts = Object.values(times);
 if (
   leases === undefined ||
+  bus === undefined ||
   !(minutes >= 0) ||
   !(rate > 0) ||
   !(outageSec > 0) ||
@@ -66,5 +71,5 @@ process.exit(report.violations.length > 0 ? 1 : 0);
 function run(): Promise<Report> {
   if (flights > 0) return flightRun({ kills: flights, demandsGoals: true, ...telling });
   if (isDrill) return drillRun({ times, rate, outageMs: outageSec * 1_000, ...telling });
-  return chaosRun({ forMs: minutes * 60_000, leases: leases ?? "store", ...telling });
+  return chaosRun({ forMs: minutes * 60_000, leases: leases ?? "store", bus: bus ?? "MESH", ...telling });
 }

@@ -14,6 +14,8 @@ export interface Testbed extends Users {
   /** Processes that signal stepped jobs, and pause and retry runs of workflows; no fault touches them. */
   signallers: ProcessGroup;
   servers: readonly Server[];
+  /** Whether clients submit jobs in transactions of their own on the servers' PostgreSQL too. */
+  hasApplications: boolean;
   faultFile: string;
   /** See `Evidence`. */
   wallClockZeroMs: number;
@@ -24,6 +26,7 @@ export interface Testbed extends Users {
 interface TestbedParts {
   folder: string;
   servers: readonly Server[];
+  hasApplications: boolean;
   workers: ProcessGroup;
   clients: ProcessGroup;
   signallers: ProcessGroup;
