@@ -24,7 +24,7 @@ export interface TestRedis {
   readonly ca: string | null;
   /** Runs a command by redis-cli. @returns its answer as redis-cli prints it. @throws {Error} no answer */
   ask(...command: readonly string[]): Promise<string>;
-  /** Kills the server as a power cut would. Its saved data stays. */
+  /** Kills the server as a power cut would. Saved data stays. */
   kill(): Promise<void>;
   /** Starts a killed server again, at the same port. Resolves when it answers. */
   restart(): Promise<void>;

@@ -19,6 +19,8 @@ import {
 /** Longest wait for answers, in milliseconds; a request that takes longer is stuck, however slow the machine. */
 const ANSWERED_WITHIN_MS = 300_000;
 const DRAINED_WITHIN_MS = 300_000;
+/** Longest wait for the sinks of events, in milliseconds. A relay waits up to a minute after failures. */
+const REPLICATED_WITHIN_MS = 180_000;
 const LEFT_WITHIN_MS = 90_000;
 const LIVING: readonly ExecutionState[] = ["PENDING", "SCHEDULED", "RUNNING"];
 /**
@@ -61,6 +63,7 @@ export async function settle(
   await sleep(CALM_MS);
   const listedLater = [...(await listAll(client)), ...(await readNodes(client, workflows))];
   const activeJobs = await countActiveJobs(client);
+  const endsInReplica = await replicated(environment, executions);
   await Promise.all(servers.map((server) => server.stop()));
   return {
     clients: sources.flatMap(({ historyFiles }) => historyFiles.flatMap((file) => readHistory<ClientEvent>(file))),
@@ -70,6 +73,7 @@ export async function settle(
     listedLater,
     workflows,
     requests,
+    endsInReplica,
     activeJobs,
     recurring: recurred,
     demanded,
@@ -84,6 +88,24 @@ async function drained({ client }: Testbed): Promise<void> {
   await until("all executions are final", DRAINED_WITHIN_MS, () => isDrained(client).catch(() => null), 500).catch(
     () => undefined,
   );
+}
+
+/** Ids of executions whose end is in the replica, once these are all of them. The judge names those that are missing. */
+async function replicated(
+  { endsInReplica, say }: Testbed,
+  executions: Evidence["executions"],
+): Promise<Evidence["endsInReplica"]> {
+  if (endsInReplica === null) return null;
+  let ends = new Set<string>();
+  const hasAll = async () => {
+    ends = await endsInReplica();
+    return executions.every(({ executionId }) => ends.has(executionId)) || null;
+  };
+  await until("the replica has all ends", REPLICATED_WITHIN_MS, () => hasAll().catch(() => null), 500).catch(
+    () => null,
+  );
+  say(`the replica has the ends of ${ends.size} executions`);
+  return ends;
 }
 
 async function areDecided(client: Client): Promise<true | null> {

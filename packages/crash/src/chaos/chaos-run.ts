@@ -17,6 +17,8 @@ interface ChaosOptions extends Telling {
   /** Service that keeps the leases of the nodes. */
   leases: "store" | "etcd";
   bus: ChaosBus;
+  /** Whether the sinks of events and the other systems of profile B run, and have faults. */
+  hasBeside: boolean;
 }
 
 const NODES = 3;
@@ -26,9 +28,9 @@ const NODES = 3;
  * jobs.
  * @throws {Error} something did not recover or come to rest in time; the message names the folder with the logs
  */
-export function chaosRun({ forMs, leases, bus, ...telling }: ChaosOptions): Promise<Report> {
+export function chaosRun({ forMs, leases, bus, hasBeside, ...telling }: ChaosOptions): Promise<Report> {
   return play("chaos", telling, async (context) => {
-    const environment = await openCluster({ ...context, nodes: NODES, leases, bus });
+    const environment = await openCluster({ ...context, nodes: NODES, leases, bus, hasBeside });
     let recurring: RecurringLoad | null = null;
     try {
       await limitPool(environment);
@@ -38,9 +40,10 @@ export function chaosRun({ forMs, leases, bus, ...telling }: ChaosOptions): Prom
       environment.say("under load");
       await injectChaos(environment, forMs);
       environment.say("no more faults");
-      const { store, etcd, kafka } = environment;
+      const { store, etcd, kafka, beside } = environment;
       const systems = {
         ...{ cannotBeFull: store.cannotBeFull !== null, hasEtcd: etcd !== null, hasKafka: kafka !== null },
+        beside,
       };
       const evidence = await settle(environment, chaosDemands(systems), recurring);
       environment.say("everything is known");

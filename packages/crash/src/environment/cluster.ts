@@ -4,6 +4,7 @@ import { startEtcd, type TestEtcd } from "../../../../tools/services/start-etcd.
 import type { ClusterWorld, Node } from "../faults/world.ts";
 import { inTurn } from "../load/in-turn.ts";
 import type { SeededRandom } from "../seeded-random.ts";
+import { startBesideStores } from "./beside-store.ts";
 import { freePort } from "./free-port.ts";
 import { type ClusterKafka, startClusterKafka } from "./kafka-listeners.ts";
 import { ClusterStore } from "./postgres/cluster-store.ts";
@@ -29,6 +30,8 @@ interface ClusterOptions {
   leases?: "store" | "etcd";
   /** Bus of the nodes. KAFKA_STRICT: messages for Kafka wait for it. Default: the mesh. */
   bus?: ChaosBus;
+  /** Whether events go to the sinks of profile B, and the other systems of B run too; default: no. Needs the bus on Kafka. */
+  hasBeside?: boolean;
   /** Release with which nodes and workers start; default: this one. */
   release?: Release;
   random: SeededRandom;
@@ -38,15 +41,17 @@ interface ClusterOptions {
 /** Starts a PostgreSQL and nodes on it, with a proxy on every link, and without workers and clients. */
 export async function openCluster(options: ClusterOptions): Promise<ClusterEnvironment> {
   const { folder, nodes: count, steadyRate, hasBuiltInWorkers = false, findsPrimary = false, random, say } = options;
-  const { release, leases = "store", bus = "MESH" } = options;
+  const { release, leases = "store", bus = "MESH", hasBeside = false } = options;
   // PostgreSQL runs as another user, who needs access to its own folder in this one.
   await chmod(folder, 0o711);
   const store = await ClusterStore.open(folder);
-  const etcd = leases === "etcd" ? await startEtcd() : null;
+  const etcd = leases === "etcd" ? await linkedEtcd() : null;
+  const beside = hasBeside ? await startBesideStores() : null;
   const kafka = bus === "MESH" ? null : await startClusterKafka(count);
   // One topic for each pool, or one for all: both must work.
-  const settings = kafka === null ? {} : busSettings(bus, random.chance(0.5) ? "pool" : "one");
-  const site = { folder, store, etcd, kafka, settings, hasBuiltInWorkers, findsPrimary, release };
+  const topicsBy = () => (hasBeside || random.chance(0.5) ? "pool" : "one");
+  const settings = { ...(kafka !== null && busSettings(bus, topicsBy())), ...etcd?.settings, ...beside?.settings };
+  const site = { folder, store, kafka, settings, hasBuiltInWorkers, findsPrimary, release };
   const nodes = await Promise.all(Array.from({ length: count }, (_, index) => buildNode(site, index + 1)));
   const servers = nodes.map(({ server }) => server);
   const gateways = nodes.map(({ addresses }) => addresses.GATEWAY_LINK).join(",");
@@ -68,6 +73,7 @@ export async function openCluster(options: ClusterOptions): Promise<ClusterEnvir
     folder,
     servers,
     hasApplications: steadyRate === undefined,
+    endsInReplica: beside?.endsInReplica ?? null,
     workers,
     clients: processGroup(clientRole, folder, clientArguments),
     signallers: processGroup("signaller", folder, submitterArguments),
@@ -79,23 +85,43 @@ export async function openCluster(options: ClusterOptions): Promise<ClusterEnvir
       await Promise.all(nodes.flatMap(({ links }) => Object.values(links).map((link) => link.close())));
       await shared.close();
       await etcd?.stop();
+      await beside?.stop();
       await kafka?.kafka.stop();
       await store.close();
     },
   });
-  return opened({ ...users, nodes, store, etcd, kafka: kafka?.kafka ?? null });
+  const systems = {
+    ...{ etcd: etcd?.etcd ?? null, etcdLinks: etcd?.links ?? [], kafka: kafka?.kafka ?? null },
+    beside: beside?.systems ?? [],
+  };
+  return opened({ ...users, nodes, store, ...systems });
 }
 
 interface Site {
   folder: string;
   store: ClusterStore;
-  etcd: TestEtcd | null;
   kafka: ClusterKafka | null;
   /** Settings that all nodes have. */
   settings: Record<string, string>;
   hasBuiltInWorkers: boolean;
   findsPrimary: boolean;
   release: Release | undefined;
+}
+
+/** An etcd with a proxy on the way of all nodes to each member. */
+async function linkedEtcd() {
+  const etcd: TestEtcd = await startEtcd();
+  const targets = etcd.members.map(({ endpoint }) => new URL(`http://${endpoint}`));
+  const links = targets.map(({ hostname, port }) => new Proxy({ host: hostname, port: Number(port) }));
+  const addresses = await Promise.all(links.map((link) => link.listen()));
+  return {
+    ...{ etcd, links },
+    settings: { MAINSPRING_LEASES: "etcd", MAINSPRING_ETCD: `http://${addresses.join(",")}/test` },
+    async stop() {
+      await Promise.all(links.map((link) => link.close()));
+      await etcd.stop();
+    },
+  };
 }
 
 function busSettings(bus: ChaosBus, topicsBy: "one" | "pool"): Record<string, string> {
@@ -106,7 +132,7 @@ function busSettings(bus: ChaosBus, topicsBy: "one" | "pool"): Record<string, st
 }
 
 async function buildNode(site: Site, number: number) {
-  const { folder, store, etcd, kafka, settings, hasBuiltInWorkers, findsPrimary, release } = site;
+  const { folder, store, kafka, settings, hasBuiltInWorkers, findsPrimary, release } = site;
   const toKafka = kafka?.links[number - 1];
   const [httpPort, grpcPort] = [await freePort(), await freePort()];
   const host = "127.0.0.1";
@@ -129,7 +155,6 @@ async function buildNode(site: Site, number: number) {
     MAINSPRING_BUS: "mesh",
     ...settings,
     ...(toKafka !== undefined && { MAINSPRING_KAFKA: toKafka.url }),
-    ...(etcd !== null && { MAINSPRING_LEASES: "etcd", MAINSPRING_ETCD: etcd.url }),
     MAINSPRING_STOP_DELAY_SEC: "0",
     MAINSPRING_ADVERTISE: addresses.MESH_LINK,
     MAINSPRING_BUILTIN_WORKER: hasBuiltInWorkers ? "on" : "off",

@@ -16,6 +16,8 @@ export interface Testbed extends Users {
   servers: readonly Server[];
   /** Whether clients submit jobs in transactions of their own on the servers' PostgreSQL too. */
   hasApplications: boolean;
+  /** Reads the ids of all executions whose end the replica in ClickHouse has; null: there is none. */
+  endsInReplica: (() => Promise<Set<string>>) | null;
   faultFile: string;
   /** See `Evidence`. */
   wallClockZeroMs: number;
@@ -27,6 +29,7 @@ interface TestbedParts {
   folder: string;
   servers: readonly Server[];
   hasApplications: boolean;
+  endsInReplica: Testbed["endsInReplica"];
   workers: ProcessGroup;
   clients: ProcessGroup;
   signallers: ProcessGroup;

@@ -1,6 +1,7 @@
 import type { Client } from "@mainspring/sdk";
 import type { TestEtcd } from "../../../../tools/services/start-etcd.ts";
 import type { TestKafka } from "../../../../tools/services/start-kafka.ts";
+import type { BesideStore } from "../environment/beside-store.ts";
 import type { ClusterStore } from "../environment/postgres/cluster-store.ts";
 import type { ProcessGroup } from "../environment/process-group.ts";
 import type { Proxy } from "../environment/proxy/proxy.ts";
@@ -42,6 +43,10 @@ export interface ClusterWorld extends Users {
   store: ClusterStore;
   /** The etcd that keeps the leases of the nodes; null: the store keeps them. */
   etcd: TestEtcd | null;
+  /** Links of all nodes to each member of etcd; empty: there is no etcd. */
+  etcdLinks: readonly Proxy[];
+  /** Systems for which no job waits. */
+  beside: readonly BesideStore[];
   /** The Kafka that carries the bus of the nodes; null: the mesh carries all of it. */
   kafka: TestKafka | null;
 }

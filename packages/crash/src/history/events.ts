@@ -93,7 +93,9 @@ export type StepEvent = StepToken &
 export type ProcessFault =
   | `SERVER_${"KILLED" | "PAUSED" | "STOPPED" | "RESTARTED"}`
   | `STORE_${"KILLED" | "ABORTED" | "DOWN" | "FULL" | "FAILED_OVER"}`
-  | `ETCD_${"KILLED" | "STOPPED"}`
+  | `ETCD_${"KILLED" | "STOPPED" | "CUT"}`
+  | `${"CLICKHOUSE" | "OTLP" | "REDIS"}_${"KILLED" | "STOPPED" | "CUT"}`
+  | "REDIS_FLUSHED"
   | `KAFKA_${"KILLED" | "STOPPED" | "TOPIC_DELETED"}`
   | `WORKER_${"KILLED" | "STOPPED" | "RETIRED"}`
   | "CLIENT_KILLED";
@@ -114,7 +116,10 @@ export type FaultEvent =
    */
   | { event: LinkFault; at: number; pid: number; hits: number }
   | {
-      event: "SERVER_READY" | "SERVER_CONTINUED" | "STORE_READY" | "ETCD_READY" | "KAFKA_READY" | "WORKER_CONTINUED";
+      event:
+        | `${"SERVER" | "STORE" | "ETCD" | "KAFKA" | "CLICKHOUSE" | "OTLP" | "REDIS"}_READY`
+        | "SERVER_CONTINUED"
+        | "WORKER_CONTINUED";
       at: number;
       pid: number;
     }

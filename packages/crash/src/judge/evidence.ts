@@ -21,6 +21,8 @@ export interface Evidence {
   workflows: readonly FinalRun[];
   /** All requests that applications wrote, read with the executions; null: no application shares the store. */
   requests: readonly FinalRequest[] | null;
+  /** Ids of the executions whose end the replica in ClickHouse has; null: there is none. */
+  endsInReplica: ReadonlySet<string> | null;
   /** Number of jobs that are still ACTIVE at the end. */
   activeJobs: number;
   /** Jobs that recurred until they were paused permanently. */

@@ -39,6 +39,7 @@ import {
   skipsHaveReasons,
 } from "./rules/recurring.ts";
 import { outputsAreTrue, referencesAreTrue } from "./rules/references.ts";
+import { replicaIsComplete } from "./rules/replica.ts";
 import {
   requestsAreDecided,
   requestsMakeOneJob,
@@ -141,7 +142,7 @@ export const RULES = {
   /** Run with faults in the processes of one server. */
   crash: { ...ALWAYS, ...OF_CUSTOMERS, theLivingAreKept },
   /** Run with faults in a whole cluster, where a worker that no gateway can reach is rightly lost. */
-  chaos: { ...ALWAYS, ...OF_CUSTOMERS, outagesAreTold, attemptsOutliveTheStore, kafkaCarriedTheBus },
+  chaos: { ...ALWAYS, ...OF_CUSTOMERS, outagesAreTold, attemptsOutliveTheStore, kafkaCarriedTheBus, replicaIsComplete },
   /** Long run without faults. */
   soak: { ...ALWAYS, poolIsLimited },
   /** Run with faults in one node of a cluster after the other, and in nothing else. */

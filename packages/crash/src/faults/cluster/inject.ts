@@ -1,6 +1,7 @@
 import { monotonicMs, sleep } from "../../clock.ts";
 import { killClient, killWorker, retireWorker, stopWorker } from "../users.ts";
 import type { ClusterWorld } from "../world.ts";
+import { besideFaults, toBeside } from "./beside.ts";
 import { ETCD_FAULTS, TO_ETCD } from "./etcd.ts";
 import { KAFKA_FAULTS, toKafka } from "./kafka.ts";
 import { disturb } from "./links.ts";
@@ -28,7 +29,7 @@ const TO_PEOPLE: Record<UserFault, (world: ClusterWorld) => Promise<void>> = {
  */
 export async function injectChaos(world: ClusterWorld, forMs: number): Promise<void> {
   const endMs = monotonicMs() + forMs;
-  const { etcd, kafka } = world;
+  const { etcd, kafka, beside } = world;
   const toSystem = systemFaults(forMs >= LONG_RUN_MS ? DOWN_MS.long : DOWN_MS.short);
   await Promise.all([
     row(world, SYSTEM_FAULTS, endMs, (fault) => toSystem[fault](world)),
@@ -36,6 +37,7 @@ export async function injectChaos(world: ClusterWorld, forMs: number): Promise<v
     row(world, linkSteps(kafka !== null), endMs, ({ link, linkFault }) => disturb(world, link, linkFault)),
     ...(etcd === null ? [] : [row(world, ETCD_FAULTS, endMs, (fault) => TO_ETCD[fault](world, etcd))]),
     ...(kafka === null ? [] : [row(world, KAFKA_FAULTS, endMs, (fault) => toKafka(world, kafka, fault))]),
+    ...beside.map((system) => row(world, besideFaults(system), endMs, (fault) => toBeside(world, system, fault))),
   ]);
 }
 

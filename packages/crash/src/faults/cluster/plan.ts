@@ -1,6 +1,8 @@
+import type { BesideStore } from "../../environment/beside-store.ts";
 import { LINK_FAULTS, type LinkFaultKind } from "../../environment/proxy/link-fault.ts";
 import { type Fault, LINKS, type LinkFault, type LinkName, type ProcessFault } from "../../history/events.ts";
 import type { SeededRandom } from "../../seeded-random.ts";
+import { besideFaults } from "./beside.ts";
 import { ETCD_FAULTS } from "./etcd.ts";
 import { KAFKA_FAULTS } from "./kafka.ts";
 
@@ -63,12 +65,23 @@ export interface ChaosSystems {
   hasEtcd: boolean;
   /** Whether a Kafka carries the bus. */
   hasKafka: boolean;
+  /** Systems for which no job waits. */
+  beside: readonly BesideStore[];
 }
 
 /** Number of times that a run must show each fault. */
-export function chaosDemands({ cannotBeFull, hasEtcd, hasKafka }: ChaosSystems): Partial<Record<Fault, number>> {
+export function chaosDemands({
+  cannotBeFull,
+  hasEtcd,
+  hasKafka,
+  beside,
+}: ChaosSystems): Partial<Record<Fault, number>> {
   const links = linkSteps(hasKafka).map(({ link, linkFault }): LinkFault => `${link}_${linkFault}`);
-  const systems = [...(hasEtcd ? ETCD_FAULTS : []), ...(hasKafka ? KAFKA_FAULTS : [])];
+  const systems = [
+    ...(hasEtcd ? ETCD_FAULTS : []),
+    ...(hasKafka ? KAFKA_FAULTS : []),
+    ...beside.flatMap((system) => besideFaults(system)),
+  ];
   const all: readonly Fault[] = [...SYSTEM_FAULTS, ...PEOPLE_FAULTS, ...systems, ...links];
   const demands = Object.fromEntries(all.map((fault) => [fault, 1])) as Partial<Record<Fault, number>>;
   if (cannotBeFull) delete demands.STORE_FULL;

@@ -66,6 +66,7 @@ export class Story {
       listedLater: this.#executions,
       workflows: this.#workflows,
       requests: this.#requests.length > 0 ? this.#requests : null,
+      endsInReplica: null,
       activeJobs: 0,
       recurring: [],
       demanded: CRASH_DEMANDS,
