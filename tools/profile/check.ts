@@ -26,7 +26,7 @@ export async function checkOn(check: Check): Promise<number> {
   const demo = await run([DEMO, "--url", url, "--grpc", grpc], {}, signal);
   // The tests start nodes of their own, which get the processor and the connections of PostgreSQL.
   await cluster.stop();
-  const tests = endToEndTests(check.only);
+  const tests = endToEndTests(check.only, check);
   console.log(
     `\nThe end-to-end tests (${tests.files.length} files, each on clusters of ${check.nodes} nodes of its own):\n`,
   );

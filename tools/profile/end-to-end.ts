@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import { DIFFERENCES, type Difference } from "./differences.ts";
+import { type Clusters, DIFFERENCES, type Difference } from "./differences.ts";
 
-const FOLDER = join(import.meta.dirname, "..", "..", "packages", "cli", "test");
+export const FOLDER = join(import.meta.dirname, "..", "..", "packages", "cli", "test");
 
 /** Files of tests that start a server as a user does, and so run on any profile. */
 const FILES = [
@@ -32,12 +32,13 @@ interface EndToEndTests {
 }
 
 /** End-to-end tests of the embedded profile. @param only parts of names of files; empty: all */
-export function endToEndTests(only: readonly string[]): EndToEndTests {
+export function endToEndTests(only: readonly string[], clusters: Clusters): EndToEndTests {
   const names = FILES.filter((name) => only.length === 0 || only.some((part) => name.includes(part)));
   if (names.length === 0) throw new Error(`--only: no file of ${FILES.join(", ")} has this name`);
   const files = names.map((name) => join(FOLDER, `${name}.test.ts`));
-  const differences = DIFFERENCES.filter(({ file }) => names.some((name) => name === file));
-  const skips = differences.map(({ test }) => `--test-skip-pattern=${test}`);
+  const isHere = ({ file, isOf }: Difference) => names.some((name) => name === file) && isOf(clusters);
+  const differences = DIFFERENCES.filter(isHere);
+  const skips = differences.map(({ test }) => `--test-skip-pattern=${test.replace(/[^\w ]/g, "\\$&")}$`);
   const options = ["--test", "--test-concurrency=1", `--test-timeout=${TEST_MAX_MS}`];
   return { files, args: [...options, ...skips, ...files], differences };
 }

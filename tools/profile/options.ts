@@ -27,8 +27,9 @@ export function readOptions(args: readonly string[]): ProfileOptions {
   if (values.only !== undefined && !values.check) throw new Error("--only belongs to --check");
   const only = values.only?.split(",") ?? [];
   // The tests are found before any server starts.
-  endToEndTests(only);
-  return { name, nodes, settings: Object.fromEntries(values.set.map(settingOf)), check: values.check, only };
+  const settings = Object.fromEntries(values.set.map(settingOf));
+  endToEndTests(only, { nodes, settings });
+  return { name, nodes, settings, check: values.check, only };
 }
 
 function settingOf(text: string): [string, string] {

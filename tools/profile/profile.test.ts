@@ -1,14 +1,17 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { DIFFERENCES } from "./differences.ts";
-import { endToEndTests } from "./end-to-end.ts";
+import { endToEndTests, FOLDER } from "./end-to-end.ts";
 import { readOptions } from "./options.ts";
 import { PROFILES, usableServers } from "./profiles.ts";
 import { startServers } from "./running.ts";
 import { type ServerEntry, settingsIn } from "./servers.ts";
 
+const REPOSITORY = join(import.meta.dirname, "..", "..");
 const PROGRAM = fileURLToPath(new URL("../profile.ts", import.meta.url));
 
 /** A server of a test. `stopped` gets its title when it is stopped. */
@@ -88,9 +91,16 @@ describe("npm run profile", () => {
     }
   });
 
-  it("leaves out only tests that the files have", () => {
-    const { files, args, differences } = endToEndTests([]);
+  it("leaves out only tests that the files have, each with another one in its place", () => {
+    for (const { file, test, instead } of DIFFERENCES) {
+      assert.ok(readFileSync(join(FOLDER, `${file}.test.ts`), "utf8").includes(`it("${test}"`), test);
+      const [path = "", name = ""] = instead.split(": ");
+      assert.ok(readFileSync(join(REPOSITORY, path), "utf8").includes(`it("${name}"`), instead);
+    }
+    const { files, args, differences } = endToEndTests([], { nodes: 3, settings: {} });
     assert.deepEqual(differences, DIFFERENCES);
     assert.deepEqual(args.slice(-files.length), files);
+    assert.equal(args.filter((arg) => arg.startsWith("--test-skip-pattern=")).length, differences.length);
+    assert.deepEqual(endToEndTests([], { nodes: 1, settings: {} }).differences, []);
   });
 });
