@@ -134,6 +134,15 @@ export const schedulerMutants: readonly Mutant[] = [
     },
   },
   {
+    name: "a standby takes itself for the leader",
+    file: HOLDINGS,
+    find: "const placed = this.#placement.here(profile.incarnation, placedNodes(owners, leases));",
+    replace:
+      "const own = profile.wantsLeader === true ? leases.filter(({ incarnation }) => incarnation === profile.incarnation) : [];\n" +
+      "    const placed = this.#placement.here(profile.incarnation, own.length > 0 ? own : placedNodes(owners, leases));",
+    why: "each standby takes over what it finds when the leader dies, so that two nodes lead",
+  },
+  {
     name: "reach is not heeded",
     file: OWNERSHIP,
     find: "? largestGroup(living) : living;",
