@@ -140,7 +140,14 @@ export const schedulerMutants: readonly Mutant[] = [
     replace:
       "const own = profile.wantsLeader === true ? leases.filter(({ incarnation }) => incarnation === profile.incarnation) : [];\n" +
       "    const placed = this.#placement.here(profile.incarnation, own.length > 0 ? own : placedNodes(owners, leases));",
-    why: "each standby takes over what it finds when the leader dies, so that two nodes lead",
+    also: [
+      {
+        file: OWNERSHIP,
+        find: "return !alive.has(owner) && !outlook.isSettling(shard);",
+        replace: "return (!alive.has(owner) || owner !== me) && !outlook.isSettling(shard);",
+      },
+    ],
+    why: "a standby takes all shards from the leader, which lives and takes them back",
   },
   {
     name: "reach is not heeded",
