@@ -44,13 +44,14 @@ export async function settle(
   demanded: Evidence["demanded"],
   recurring: RecurringLoad | null,
 ): Promise<Evidence> {
-  const { clients, signallers, workers, client, servers, say } = environment;
+  const { clients, signallers, applications, workers, client, servers, say } = environment;
+  const hasApplications = environment.hasApplications || applications.historyFiles.length > 0;
   const toleranceMs = CLOCKS_DIFFER_MS + Math.abs(wallClockZeroMs() - environment.wallClockZeroMs);
-  const sources = [clients, signallers];
+  const sources = [clients, signallers, applications];
   await Promise.all(sources.map((group) => group.dismiss(group.members, ANSWERED_WITHIN_MS, (child) => child.nudge())));
   await recurring?.stop();
   say("all clients were answered");
-  if (environment.hasApplications) {
+  if (hasApplications) {
     await until("all requests are decided", DRAINED_WITHIN_MS, () => areDecided(client)).catch(() => undefined);
   }
   await drained(environment);
@@ -58,7 +59,7 @@ export async function settle(
   await workers.dismiss(workers.members, LEFT_WITHIN_MS, (child) => child.signal("SIGTERM"));
   const workflows = await readRuns(client);
   const executions = [...(await readAll(client)), ...(await readNodes(client, workflows))];
-  const requests = environment.hasApplications ? await readRequests(client) : null;
+  const requests = hasApplications ? await readRequests(client) : null;
   const recurred = (await recurring?.read()) ?? [];
   await sleep(CALM_MS);
   const listedLater = [...(await listAll(client)), ...(await readNodes(client, workflows))];

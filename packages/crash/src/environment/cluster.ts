@@ -76,6 +76,10 @@ export async function openCluster(options: ClusterOptions): Promise<ClusterEnvir
     endsInReplica: beside?.endsInReplica ?? null,
     workers,
     clients: processGroup(clientRole, folder, clientArguments),
+    // Nodes of a release before know of no requests, so applications ask the node that is upgraded first.
+    applications: processGroup("application", folder, (file) => [
+      ...[`http://${nodes[0]?.addresses.API_LINK}`, file, String(random.between(1, 1e6)), storeOfApplications],
+    ]),
     signallers: processGroup("signaller", folder, submitterArguments),
     // The client retries for as long as users' clients do, because several retries may all reach the node that is down.
     client: new Client({ url: urls[0] as string, fetch: inTurn(urls), timeoutMs: 10_000 }),

@@ -38,6 +38,7 @@ export async function openEnvironment({ kind, folder, random, say }: Environment
     endsInReplica: null,
     workers,
     clients: processGroup("client", folder, clientArguments),
+    applications: processGroup("application", folder, clientArguments),
     signallers: processGroup("signaller", folder, submitterArguments),
     client: new Client({ url: server.httpUrl, retries: 1, timeoutMs: 10_000 }),
     random,

@@ -106,8 +106,9 @@ export class Application {
     try {
       await connection.connect();
       await connection.query("BEGIN");
-      ids.push(...(await this.#submit(connection, plan)));
-      if (plan.undone !== null) await this.#submitAndUndo(connection, plan.undone, plan);
+      const schema = await schemaOf(connection);
+      ids.push(...(await this.#submit(connection, plan, schema)));
+      if (plan.undone !== null) await this.#submitAndUndo(connection, plan.undone, plan.isWrong, schema);
       await sleep(random.between(OPEN_MS.least, OPEN_MS.most));
       if (plan.rollsBack) await connection.query("ROLLBACK");
       const end = plan.rollsBack ? "ROLLED_BACK" : await commit(connection);
@@ -123,21 +124,21 @@ export class Application {
   }
 
   /** @returns ids of the requests */
-  async #submit(connection: pg.Client, { orders, isWrong, isKeyed }: Plan): Promise<string[]> {
+  async #submit(connection: pg.Client, { orders, isWrong, isKeyed }: Plan, schema: string): Promise<string[]> {
     const jobs = orders.map(({ request }) => (isWrong ? { ...request, priority: 11 } : request));
     const keys = orders.map(({ key }) => (isKeyed ? key : null));
     const [job, key] = [jobs[0], keys[0]];
     const ids =
       jobs.length > 1 || job === undefined
-        ? await submitManyIn(connection, jobs, { idempotencyKeys: keys })
-        : [await submitIn(connection, job, key == null ? {} : { idempotencyKey: key })];
+        ? await submitManyIn(connection, jobs, { schema, idempotencyKeys: keys })
+        : [await submitIn(connection, job, { schema, ...(key != null && { idempotencyKey: key }) })];
     for (const [index, requestId] of ids.entries()) this.#wrote(orders[index] as Order, requestId, isWrong);
     return ids;
   }
 
-  async #submitAndUndo(connection: pg.Client, order: Order, { isWrong }: Plan): Promise<void> {
+  async #submitAndUndo(connection: pg.Client, order: Order, isWrong: boolean, schema: string): Promise<void> {
     await connection.query("SAVEPOINT half");
-    const requestId = await submitIn(connection, order.request);
+    const requestId = await submitIn(connection, order.request, { schema });
     this.#wrote(order, requestId, isWrong);
     await connection.query("ROLLBACK TO half");
     this.#tell([requestId], "ROLLED_BACK");
@@ -186,6 +187,13 @@ export class Application {
       await sleep(LOOK_MS);
     }
   }
+}
+
+/** Schema of the store, which moves in an upgrade. */
+async function schemaOf(connection: pg.Client): Promise<string> {
+  const text = "SELECT pronamespace::regnamespace::text AS schema FROM pg_proc WHERE proname = 'mainspring_submit'";
+  const { rows } = await connection.query<{ schema: string }>(text);
+  return rows[0]?.schema ?? "mainspring";
 }
 
 /** @returns UNKNOWN: PostgreSQL has not answered, so that the transaction has committed or not */

@@ -41,7 +41,8 @@ describe("records of Kafka that were compressed with", () => {
     const length = Buffer.alloc(4);
     length.writeUInt32BE(chunk.length);
     const header = Buffer.concat([Buffer.from([0x82, 0x53, 0x4e, 0x41, 0x50, 0x50, 0x59, 0]), Buffer.alloc(8)]);
-    const framed = (chunks: number) => Buffer.concat([header, ...Array.from({ length: chunks }, () => [length, chunk]).flat()]);
+    const framed = (chunks: number) =>
+      Buffer.concat([header, ...Array.from({ length: chunks }, () => [length, chunk]).flat()]);
     await nextResponse();
     assert.equal(expand("snappy", framed(2)).length, 2_000_000);
     await nextResponse();
