@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
 import { Client } from "@mainspring/sdk";
 import { Board } from "./demo/board.ts";
 import { Child } from "./demo/child.ts";
@@ -14,6 +15,9 @@ import { STORIES_OF_PEOPLE } from "./demo/stories-of-people.ts";
 /**
  * `npm run demo`: a server with a store of its own in a folder that is removed afterwards, a worker process, a mixed load, and
  * what became of it. Ends with 1 where anything is not as it should be.
+ *
+ * `--url http://… --grpc host:port,host:port` gives the load to servers that run. They must have no jobs yet, and allow the
+ * handler `http` to call this machine.
  */
 
 const STORIES = [...STORIES_OF_LOAD, ...STORIES_OF_PEOPLE];
@@ -21,6 +25,7 @@ const STORIES = [...STORIES_OF_LOAD, ...STORIES_OF_PEOPLE];
 const BEFORE_THE_WORKER = 3;
 const PATIENCE_MS = 120_000;
 
+const { values: given } = parseArgs({ options: { url: { type: "string" }, grpc: { type: "string" } } });
 const MAINSPRING = fileURLToPath(new URL("../packages/cli/bin/mainspring.mjs", import.meta.url));
 const WORKER = fileURLToPath(new URL("./demo/worker.ts", import.meta.url));
 const interrupted = new AbortController();
@@ -51,9 +56,8 @@ try {
 }
 
 async function play(): Promise<Map<string, Account>> {
-  console.log("Starting a server, with a PostgreSQL of its own …");
   const shopUrl = await shop.start();
-  const { httpUrl, grpcAddress } = await startServer();
+  const { httpUrl, grpcAddress } = await findServer();
   console.log(`It serves on ${httpUrl}; what it is given to do:\n`);
   // An empty key means no key, even if the environment has one for another server.
   const client = new Client({ url: httpUrl, apiKey: "" });
@@ -80,7 +84,19 @@ async function playAll(stage: Stage): Promise<Map<string, Account>> {
   return new Map(accounts);
 }
 
-async function startServer(): Promise<{ httpUrl: string; grpcAddress: string }> {
+interface Addresses {
+  httpUrl: string;
+  grpcAddress: string;
+}
+
+async function findServer(): Promise<Addresses> {
+  const { url: httpUrl, grpc: grpcAddress } = given;
+  if (httpUrl !== undefined && grpcAddress !== undefined) return { httpUrl, grpcAddress };
+  console.log("Starting a server, with a PostgreSQL of its own …");
+  return await startServer();
+}
+
+async function startServer(): Promise<Addresses> {
   const server = new Child([MAINSPRING, "serve"], {
     MAINSPRING_HTTP: "127.0.0.1:0",
     MAINSPRING_GRPC: "127.0.0.1:0",

@@ -7,7 +7,8 @@ const STOP_WITHIN_MS = 30_000;
 export class Child {
   readonly pid: number;
   readonly #child: ChildProcess;
-  readonly #ended: Promise<void>;
+  /** Resolves when the process has ended. */
+  readonly ended: Promise<void>;
   #output = "";
 
   /** @param env variables in addition to the present environment, without the settings of the user's own server */
@@ -16,7 +17,7 @@ export class Child {
     this.pid = this.#child.pid ?? -1;
     for (const stream of [this.#child.stdout, this.#child.stderr])
       stream?.on("data", (chunk: Buffer) => (this.#output += chunk.toString()));
-    this.#ended = new Promise((resolve) => this.#child.on("error", () => resolve()).on("close", () => resolve()));
+    this.ended = new Promise((resolve) => this.#child.on("error", () => resolve()).on("close", () => resolve()));
   }
 
   /** Waits until the output matches. @throws the process ends before that */
@@ -26,7 +27,7 @@ export class Child {
       if (match !== null) return match;
       if (ended) throw new Error(`${this.#child.spawnargs.slice(1).join(" ")} has ended:\n${this.#output}`);
       const more = new Promise<boolean>((resolve) => this.#child.stdout?.once("data", () => resolve(false)));
-      ended = await Promise.race([more, this.#ended.then(() => true)]);
+      ended = await Promise.race([more, this.ended.then(() => true)]);
     }
   }
 
@@ -34,8 +35,8 @@ export class Child {
   async stop(): Promise<void> {
     this.#child.kill("SIGTERM");
     const late = pause(STOP_WITHIN_MS, true, { ref: false });
-    if (await Promise.race([late, this.#ended.then(() => false)])) this.#child.kill("SIGKILL");
-    await this.#ended;
+    if (await Promise.race([late, this.ended.then(() => false)])) this.#child.kill("SIGKILL");
+    await this.ended;
   }
 }
 

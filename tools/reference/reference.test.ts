@@ -27,8 +27,8 @@ describe("the reference", () => {
 
   it("has a section for every export of the SDK and of the test kit", () => {
     const headings = headingsOf("sdk.md").map((heading) => heading.split(" ").at(-1));
-    for (const name of ["sdk", "testkit"]) {
-      const index = readFileSync(join(ROOT, `packages/${name}/src/index.ts`), "utf8");
+    for (const name of ["sdk/src", "sdk/src/sql", "testkit/src"]) {
+      const index = readFileSync(join(ROOT, `packages/${name}/index.ts`), "utf8");
       const lists = [...index.matchAll(/^export (?:type )?\{([^}]*)\}/gm)].map(([, list = ""]) => list);
       const exported = lists
         .join()

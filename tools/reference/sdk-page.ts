@@ -22,10 +22,15 @@ class SdkPage {
 
   text(): string {
     const sdk = this.#sources.exportsOf("sdk");
+    const sql = this.#sources.exportsOf("sdk/sql");
     const testkit = this.#sources.exportsOf("testkit");
-    for (const { name, declarations } of [...sdk, ...testkit])
+    for (const { name, declarations } of [...sdk, ...sql, ...testkit])
       for (const declaration of declarations) this.#headings.set(declaration, headingOf(name, declaration));
-    const packages = [this.#package("@mainspring/sdk", sdk), this.#package("@mainspring/testkit", testkit)];
+    const packages = [
+      this.#package("@mainspring/sdk", sdk),
+      this.#package("@mainspring/sdk/sql", sql),
+      this.#package("@mainspring/testkit", testkit),
+    ];
     return blocks(...packages, this.#furtherTypes());
   }
 

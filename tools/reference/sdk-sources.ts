@@ -1,6 +1,10 @@
 import { join, sep } from "node:path";
 import ts from "typescript";
 
+/** Entries of packages whose exports the page describes. */
+const PACKAGES = ["sdk", "sdk/sql", "testkit"] as const;
+export type Entry = (typeof PACKAGES)[number];
+
 const ROOT = join(import.meta.dirname, "../..");
 
 /** Declarations that the page describes. */
@@ -33,15 +37,15 @@ export class SdkSources {
         const resolvedFileName = sourceOf(text, from);
         return { resolvedModule: resolvedFileName === null ? undefined : { resolvedFileName, extension: ".ts" } };
       });
-    this.#program = ts.createProgram([indexOf("sdk"), indexOf("testkit")], options, host);
+    this.#program = ts.createProgram(PACKAGES.map(indexOf), options, host);
     this.#checker = this.#program.getTypeChecker();
   }
 
   /** Exports of a package, in the order of their names. */
-  exportsOf(name: "sdk" | "testkit"): Export[] {
+  exportsOf(name: Entry): Export[] {
     const index = this.#program.getSourceFile(indexOf(name));
     const module = index && this.#checker.getSymbolAtLocation(index);
-    if (module === undefined) throw new Error(`packages/${name}/src/index.ts exports nothing`);
+    if (module === undefined) throw new Error(`${indexOf(name)} exports nothing`);
     const found = this.#checker.getExportsOfModule(module).map((symbol) => this.#exportOf(symbol));
     return found.sort((a, b) => (a.name < b.name ? -1 : 1));
   }
@@ -83,8 +87,9 @@ function isDescribed(node: ts.Node): node is Declaration {
   );
 }
 
-function indexOf(name: string): string {
-  return slashed(ROOT, "packages", name, "src/index.ts");
+function indexOf(name: Entry): string {
+  const [folder = "", ...part] = name.split("/");
+  return slashed(ROOT, "packages", folder, "src", ...part, "index.ts");
 }
 
 /** Source of a module. Modules of other packages are not read: the page prints types as the sources name them. */

@@ -26,8 +26,38 @@ export async function startPythonServer(
   return { child, port };
 }
 
-/** Kills a program, and waits for its end. */
-export async function killed(child: ChildProcess): Promise<void> {
+/** A program that a test kills, stops and starts again. Each signal is sent to this process alone. */
+export interface TestChild {
+  readonly port: number;
+  /** Process id; of a killed program the last one. */
+  readonly pid: number;
+  /** Kills the program as a power cut would. Repeated calls do nothing. */
+  kill(): Promise<void>;
+  /** Starts a killed program again, at the same port. */
+  restart(): Promise<void>;
+  /** Makes the program stand still until `resume`. */
+  freeze(): void;
+  resume(): void;
+}
+
+/** @param start starts the program at a port; 0: any free one */
+export async function restartable(start: (port: number) => ReturnType<typeof startPythonServer>): Promise<TestChild> {
+  let { child, port } = await start(0);
+  return {
+    port,
+    get pid() {
+      return child.pid ?? 0;
+    },
+    kill: () => killed(child),
+    async restart() {
+      ({ child, port } = await start(port));
+    },
+    freeze: () => void child.kill("SIGSTOP"),
+    resume: () => void child.kill("SIGCONT"),
+  };
+}
+
+async function killed(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   child.kill("SIGKILL");
   await once(child, "exit");

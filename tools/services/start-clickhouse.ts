@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pythonWith } from "./python-packages.ts";
-import { killed, startPythonServer } from "./python-server.ts";
+import { restartable, startPythonServer, type TestChild } from "./python-server.ts";
 
 const FOLDER = join(import.meta.dirname, "clickhouse");
 
@@ -10,6 +10,8 @@ const FOLDER = join(import.meta.dirname, "clickhouse");
 export interface TestClickHouse {
   /** URL without a database. */
   readonly url: string;
+  /** Process of the engine. A killed one starts again with its data. */
+  readonly child: TestChild;
   /** Kills the engine as a power cut would. */
   kill(): Promise<void>;
   /** Starts a killed engine again, at the same address and with its data. */
@@ -42,16 +44,14 @@ export async function startClickHouse({ version, deny, user }: ClickHouseOptions
       ...environment,
       SHIM_PORT: String(port),
     });
-  let { child, port } = await start(0);
-  const kill = () => killed(child);
+  const child = await restartable(start);
   return {
-    url: `http://127.0.0.1:${port}`,
-    kill,
-    async restart() {
-      ({ child, port } = await start(port));
-    },
+    url: `http://127.0.0.1:${child.port}`,
+    child,
+    kill: child.kill,
+    restart: child.restart,
     async stop() {
-      await kill();
+      await child.kill();
       await rm(folder, { recursive: true, force: true });
     },
   };

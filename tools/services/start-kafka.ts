@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { rmSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -13,6 +13,17 @@ import { makeCertificates, type SecureListener, scramUsers, securitySettings } f
 
 const run = promisify(execFile);
 
+/** A broker that is killed and started again while the first one, the controller, goes on. */
+export interface TestBroker {
+  /** host:port */
+  readonly broker: string;
+  /** Id of the broker, as the metadata of topics name it. */
+  readonly id: number;
+  /** See TestKafka. */
+  kill(): Promise<void>;
+  restart(): Promise<void>;
+}
+
 /** A broker of Kafka 4.1 for tests, which is its own controller, on a new and empty data folder. */
 export interface TestKafka {
   /** Address in the form of MAINSPRING_KAFKA. */
@@ -21,10 +32,20 @@ export interface TestKafka {
   readonly broker: string;
   /** Listener with TLS and login; null: there is none. */
   readonly secure: { broker: string; ca: string } | null;
+  /** Second broker; null: there is none. With it, topics have two replicas. */
+  readonly second: TestBroker | null;
+  /** Process of the broker; 0: it does not run. */
+  readonly pid: number;
   /** Kills the broker as a power cut would. The data stays. */
   kill(): Promise<void>;
   /** Starts a killed broker again, at the same address and with its data. Resolves when it answers. */
   restart(): Promise<void>;
+  /** Makes the broker stand still, as if its machine did. */
+  freeze(): void;
+  /** Lets the broker continue. */
+  resume(): void;
+  /** Deletes a topic, if it exists. */
+  deleteTopic(name: string): Promise<void>;
   /** Kills the broker and removes its data. Repeated calls do nothing. */
   stop(): Promise<void>;
 }
@@ -36,38 +57,136 @@ const START_MAX_MS = 180_000;
 /** Servers that run now, so that none stays behind when the process exits without stopping it. */
 const running = new Map<ChildProcess, string>();
 
+/** A listener for one program alone, so that its link can be disturbed. */
+export interface ExtraListener {
+  port: number;
+  /** host:port at which the program reaches the listener. */
+  advertised: string;
+}
+
+interface KafkaOptions {
+  /** Listener with TLS and login; default: none. */
+  secure?: SecureListener;
+  /** Listeners in addition to the plain one; default: none. */
+  extra?: readonly ExtraListener[];
+  /** Whether there is a second broker; default: no. */
+  hasSecond?: boolean;
+}
+
 /** Starts a broker that listens on the loopback address only. It ends with this process at the latest. */
-export async function startKafka(options: { secure?: SecureListener } = {}): Promise<TestKafka> {
+export async function startKafka(options: KafkaOptions = {}): Promise<TestKafka> {
   const jars = join(await kafkaJars(), "*");
   const folder = await mkdtemp(join(tmpdir(), "kafka-"));
   const clusterId = randomBytes(16).toString("base64url");
-  const ports = { plain: await freePort(), controller: await freePort(), secure: options.secure && (await freePort()) };
-  const security = options.secure ? securitySettings(folder, options.secure) : {};
-  const settings = join(folder, "server.properties");
-  await writeFile(settings, settingsOf(folder, ports, security));
-  const ca = options.secure ? await makeCertificates(folder) : "";
-  const users = options.secure ? scramUsers(options.secure) : [];
+  const { secure: security, extra = [], hasSecond = false } = options;
+  const ports = { plain: await freePort(), controller: await freePort(), secure: security && (await freePort()) };
+  const ca = security ? await makeCertificates(folder) : "";
   const java = (...args: string[]) => [...JAVA, "-cp", jars, ...args];
-  await run("java", java("kafka.tools.StorageTool", "format", "-t", clusterId, "-c", settings, ...users));
   const broker = `127.0.0.1:${ports.plain}`;
-  const secure = ports.secure === undefined ? null : { broker: `127.0.0.1:${ports.secure}`, ca };
-  const start = () => started(java("kafka.Kafka", settings), { folder, broker, clusterId });
-  let child: ChildProcess | null = await start();
-  const kill = async () => {
-    if (child !== null) await ended(child);
-    child = null;
-  };
+  const replicas = hasSecond ? { "default.replication.factor": "2" } : {};
+  const first = new BrokerProcess(folder, { folder, broker, clusterId }, java, {
+    ...firstSettings(folder, ports, extra),
+    ...replicas,
+    ...(security ? securitySettings(folder, security) : {}),
+  });
+  await first.format(security ? scramUsers(security) : []);
+  await first.start();
+  let second: TestBroker | null = null;
+  const brokers = [first];
+  if (hasSecond) {
+    const port = await freePort();
+    const own = join(folder, "second");
+    await mkdir(own);
+    const process = new BrokerProcess(own, { folder, broker: `127.0.0.1:${port}`, clusterId }, java, {
+      ...secondSettings(own, port, ports.controller),
+      ...replicas,
+    });
+    await process.format([]);
+    await process.start();
+    brokers.push(process);
+    second = {
+      ...{ broker: `127.0.0.1:${port}`, id: 2, kill: () => process.kill() },
+      restart: () => process.restart(),
+    };
+  }
   return {
-    ...{ url: `kafka://${broker}`, broker, secure, kill },
-    async restart() {
-      await kill();
-      child = await start();
+    url: `kafka://${[broker, ...(second === null ? [] : [second.broker])].join(",")}`,
+    ...{ broker, second, secure: ports.secure === undefined ? null : { broker: `127.0.0.1:${ports.secure}`, ca } },
+    get pid() {
+      return first.pid;
     },
+    kill: () => first.kill(),
+    restart: () => first.restart(),
+    freeze: () => first.signal("SIGSTOP"),
+    resume: () => first.signal("SIGCONT"),
+    deleteTopic: (name) => deleteTopic(broker, name),
     async stop() {
-      await kill();
+      for (const one of brokers.toReversed()) await one.kill();
       await rm(folder, { recursive: true, force: true, maxRetries: 5 });
     },
   };
+}
+
+/** One broker, with its settings and data in a folder. */
+class BrokerProcess {
+  readonly #settings: string;
+  readonly #text: string;
+  readonly #expected: Expected;
+  readonly #java: (...args: string[]) => string[];
+  #child: ChildProcess | null = null;
+
+  constructor(
+    folder: string,
+    expected: Expected,
+    java: (...args: string[]) => string[],
+    settings: Readonly<Record<string, string | number | boolean>>,
+  ) {
+    this.#settings = join(folder, "server.properties");
+    this.#text = Object.entries(settings)
+      .map(([name, value]) => `${name}=${value}\n`)
+      .join("");
+    this.#expected = expected;
+    this.#java = java;
+  }
+
+  get pid(): number {
+    return this.#child?.pid ?? 0;
+  }
+
+  async format(users: readonly string[]): Promise<void> {
+    await writeFile(this.#settings, this.#text);
+    const { clusterId } = this.#expected;
+    const format = ["kafka.tools.StorageTool", "format", "-t", clusterId, "-c", this.#settings];
+    await run("java", this.#java(...format, ...users));
+  }
+
+  async start(): Promise<void> {
+    this.#child = await started(this.#java("kafka.Kafka", this.#settings), this.#expected);
+  }
+
+  async kill(): Promise<void> {
+    const child = this.#child;
+    this.#child = null;
+    if (child !== null) await ended(child);
+  }
+
+  async restart(): Promise<void> {
+    await this.kill();
+    await this.start();
+  }
+
+  signal(name: "SIGSTOP" | "SIGCONT"): void {
+    this.#child?.kill(name);
+  }
+}
+
+async function deleteTopic(broker: string, name: string): Promise<void> {
+  const admin = new Admin({ clientId: "start-kafka", bootstrapBrokers: [broker], retries: 3 });
+  try {
+    if ((await admin.listTopics()).includes(name)) await admin.deleteTopics({ topics: [name] });
+  } finally {
+    await admin.close().catch(() => undefined);
+  }
 }
 
 interface Expected {
@@ -128,17 +247,42 @@ interface Ports {
   secure: number | undefined;
 }
 
-function settingsOf(folder: string, ports: Ports, more: Readonly<Record<string, string>>): string {
+function firstSettings(folder: string, ports: Ports, extra: readonly ExtraListener[]) {
+  const own = extra.map(({ port, advertised }, index) => ({
+    name: `OWN${index}`,
+    listens: `OWN${index}://127.0.0.1:${port}`,
+    advertised: `OWN${index}://${advertised}`,
+  }));
   const plain = `PLAINTEXT://127.0.0.1:${ports.plain}`;
-  const reachable = ports.secure === undefined ? plain : `${plain},SECURE://127.0.0.1:${ports.secure}`;
-  const settings = {
+  const secure = ports.secure === undefined ? [] : [`SECURE://127.0.0.1:${ports.secure}`];
+  const protocols = ["PLAINTEXT:PLAINTEXT", "CONTROLLER:PLAINTEXT", "SECURE:SASL_SSL"];
+  return {
+    ...commonSettings(folder, ports.controller),
     "process.roles": "broker,controller",
     "node.id": 1,
-    listeners: `${reachable},CONTROLLER://127.0.0.1:${ports.controller}`,
-    "advertised.listeners": reachable,
-    "controller.quorum.voters": `1@127.0.0.1:${ports.controller}`,
+    listeners: [
+      ...[plain, ...secure, ...own.map(({ listens }) => listens)],
+      `CONTROLLER://127.0.0.1:${ports.controller}`,
+    ].join(","),
+    "advertised.listeners": [plain, ...secure, ...own.map(({ advertised }) => advertised)].join(","),
+    "listener.security.protocol.map": [...protocols, ...own.map(({ name }) => `${name}:PLAINTEXT`)].join(","),
+  };
+}
+
+function secondSettings(folder: string, port: number, controller: number) {
+  return {
+    ...commonSettings(folder, controller),
+    "process.roles": "broker",
+    "node.id": 2,
+    listeners: `PLAINTEXT://127.0.0.1:${port}`,
+    "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+  };
+}
+
+function commonSettings(folder: string, controller: number) {
+  return {
+    "controller.quorum.voters": `1@127.0.0.1:${controller}`,
     "controller.listener.names": "CONTROLLER",
-    "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SECURE:SASL_SSL",
     "inter.broker.listener.name": "PLAINTEXT",
     "log.dirs": join(folder, "data"),
     "auto.create.topics.enable": false,
@@ -152,11 +296,7 @@ function settingsOf(folder: string, ports: Ports, more: Readonly<Record<string, 
     // A broker that was killed must not wait long for the end of its former session.
     "broker.session.timeout.ms": 3_000,
     "broker.heartbeat.interval.ms": 500,
-    ...more,
   };
-  return Object.entries(settings)
-    .map(([name, value]) => `${name}=${value}\n`)
-    .join("");
 }
 
 function killAll(): void {

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pythonWith } from "./python-packages.ts";
-import { killed, startPythonServer } from "./python-server.ts";
+import { restartable, startPythonServer, type TestChild } from "./python-server.ts";
 
 const SOURCE = join(import.meta.dirname, "otlp-receiver");
 
@@ -20,12 +20,19 @@ export interface OtlpReceiver {
   stop(): Promise<void>;
 }
 
+/** A receiver that can be killed. */
+export interface OtlpServer extends OtlpReceiver {
+  readonly child: TestChild;
+}
+
 /** Starts a receiver that reads requests with the official protobufs. It ends with this process at the latest. */
-export async function startOtlpReceiver(): Promise<OtlpReceiver> {
+export async function startOtlpReceiver(): Promise<OtlpServer> {
   const python = await pythonWith({ name: "opentelemetry-proto", constraints: join(SOURCE, "constraints.txt") });
   const folder = await mkdtemp(join(tmpdir(), "otlp-receiver-"));
-  const { child, port } = await startPythonServer(python, join(SOURCE, "server.py"), [folder]);
-  return receiverIn(folder, `http://127.0.0.1:${port}`, () => killed(child));
+  const child = await restartable((port) =>
+    startPythonServer(python, join(SOURCE, "server.py"), [folder], { RECEIVER_PORT: String(port) }),
+  );
+  return { ...receiverIn(folder, `http://127.0.0.1:${child.port}`, child.kill), child };
 }
 
 /** Receiver that writes the requests of each kind into a file of a folder, which goes with it. */

@@ -1,6 +1,6 @@
 import type { Client, Execution, ExecutionState, ExecutionSummary, WorkflowNode } from "@mainspring/sdk";
 import { digestOf } from "./history/digest.ts";
-import type { FinalExecution, FinalRun } from "./judge/evidence.ts";
+import type { FinalExecution, FinalRequest, FinalRun } from "./judge/evidence.ts";
 
 const PAGE = 1_000;
 const READERS = 8;
@@ -50,6 +50,19 @@ export async function readRuns(client: Client): Promise<FinalRun[]> {
     runs.push({ workflowId, name, state, finishedAt, retryOf, nodes });
   }
   return runs;
+}
+
+/** Reads all requests that applications wrote. */
+export async function readRequests(client: Client): Promise<FinalRequest[]> {
+  const requests: FinalRequest[] = [];
+  for await (const request of client.requests.list({ limit: PAGE })) requests.push(request);
+  return requests;
+}
+
+/** Whether every request that an application wrote is decided. */
+export async function areRequestsDecided(client: Client): Promise<boolean> {
+  for await (const _ of client.requests.list({ state: "ACCEPTED", limit: 1 })) return false;
+  return true;
 }
 
 async function readEach(client: Client, ids: readonly string[]): Promise<FinalExecution[]> {

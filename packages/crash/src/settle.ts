@@ -5,11 +5,22 @@ import type { ClientEvent, FaultEvent, WorkerEvent } from "./history/events.ts";
 import { readHistory } from "./history/history-file.ts";
 import type { Evidence } from "./judge/evidence.ts";
 import type { RecurringLoad } from "./load/recurring/recurring-load.ts";
-import { countActiveJobs, isEmpty, listAll, readAll, readNodes, readRuns } from "./read-executions.ts";
+import {
+  areRequestsDecided,
+  countActiveJobs,
+  isEmpty,
+  listAll,
+  readAll,
+  readNodes,
+  readRequests,
+  readRuns,
+} from "./read-executions.ts";
 
 /** Longest wait for answers, in milliseconds; a request that takes longer is stuck, however slow the machine. */
 const ANSWERED_WITHIN_MS = 300_000;
 const DRAINED_WITHIN_MS = 300_000;
+/** Longest wait for the sinks of events, in milliseconds. A relay waits up to a minute after failures. */
+const REPLICATED_WITHIN_MS = 180_000;
 const LEFT_WITHIN_MS = 90_000;
 const LIVING: readonly ExecutionState[] = ["PENDING", "SCHEDULED", "RUNNING"];
 /**
@@ -33,21 +44,27 @@ export async function settle(
   demanded: Evidence["demanded"],
   recurring: RecurringLoad | null,
 ): Promise<Evidence> {
-  const { clients, signallers, workers, client, servers, say } = environment;
+  const { clients, signallers, applications, workers, client, servers, say } = environment;
+  const hasApplications = environment.hasApplications || applications.historyFiles.length > 0;
   const toleranceMs = CLOCKS_DIFFER_MS + Math.abs(wallClockZeroMs() - environment.wallClockZeroMs);
-  const sources = [clients, signallers];
+  const sources = [clients, signallers, applications];
   await Promise.all(sources.map((group) => group.dismiss(group.members, ANSWERED_WITHIN_MS, (child) => child.nudge())));
   await recurring?.stop();
   say("all clients were answered");
+  if (hasApplications) {
+    await until("all requests are decided", DRAINED_WITHIN_MS, () => areDecided(client)).catch(() => undefined);
+  }
   await drained(environment);
   say("all executions are final, or should be");
   await workers.dismiss(workers.members, LEFT_WITHIN_MS, (child) => child.signal("SIGTERM"));
   const workflows = await readRuns(client);
   const executions = [...(await readAll(client)), ...(await readNodes(client, workflows))];
+  const requests = hasApplications ? await readRequests(client) : null;
   const recurred = (await recurring?.read()) ?? [];
   await sleep(CALM_MS);
   const listedLater = [...(await listAll(client)), ...(await readNodes(client, workflows))];
   const activeJobs = await countActiveJobs(client);
+  const endsInReplica = await replicated(environment, executions);
   await Promise.all(servers.map((server) => server.stop()));
   return {
     clients: sources.flatMap(({ historyFiles }) => historyFiles.flatMap((file) => readHistory<ClientEvent>(file))),
@@ -56,6 +73,8 @@ export async function settle(
     executions,
     listedLater,
     workflows,
+    requests,
+    endsInReplica,
     activeJobs,
     recurring: recurred,
     demanded,
@@ -70,6 +89,28 @@ async function drained({ client }: Testbed): Promise<void> {
   await until("all executions are final", DRAINED_WITHIN_MS, () => isDrained(client).catch(() => null), 500).catch(
     () => undefined,
   );
+}
+
+/** Ids of executions whose end is in the replica, once these are all of them. The judge names those that are missing. */
+async function replicated(
+  { endsInReplica, say }: Testbed,
+  executions: Evidence["executions"],
+): Promise<Evidence["endsInReplica"]> {
+  if (endsInReplica === null) return null;
+  let ends = new Set<string>();
+  const hasAll = async () => {
+    ends = await endsInReplica();
+    return executions.every(({ executionId }) => ends.has(executionId)) || null;
+  };
+  await until("the replica has all ends", REPLICATED_WITHIN_MS, () => hasAll().catch(() => null), 500).catch(
+    () => null,
+  );
+  say(`the replica has the ends of ${ends.size} executions`);
+  return ends;
+}
+
+async function areDecided(client: Client): Promise<true | null> {
+  return (await areRequestsDecided(client).catch(() => false)) ? true : null;
 }
 
 async function isDrained(client: Client): Promise<true | null> {

@@ -3,6 +3,7 @@
 export { packagedBinaries, readyBinaries } from "./adapters/embedded/binaries.ts";
 export { type EmbeddedPostgres, startEmbedded } from "./adapters/embedded/embedded-postgres.ts";
 export { copyOfBinaries } from "./adapters/embedded/shared-folder.ts";
+export { EXPANDED_MAX_BYTES } from "./adapters/kafka/expansion.ts";
 export { MeshBus } from "./adapters/mesh/mesh-bus.ts";
 export type { Latency } from "./adapters/simulated/fate.ts";
 export type { AppliedChange, AppliedPlan, Committed, TakenOver, WentBack } from "./adapters/simulated/history.ts";
@@ -111,6 +112,7 @@ export type * from "./ports/store-jobs.ts";
 export type * from "./ports/store-queries.ts";
 export type { OverdueJob } from "./ports/store-queries.ts";
 export type * from "./ports/store-recurrences.ts";
+export { REQUESTS_KEPT_DAYS } from "./ports/store-requests.ts";
 export type { NewPart } from "./ports/store-runs.ts";
 export type { StoreTimeZones } from "./ports/store-time-zones.ts";
 export { type Delivery, SUBSCRIPTIONS_MAX } from "./ports/store-webhooks.ts";

@@ -2,7 +2,7 @@
 
 Usage: server.py FOLDER IDENTITY. It adds each request for spans as a line of OTLP's JSON to FOLDER/traces.json, and each one for
 metrics to FOLDER/metrics.json. A request that is no message of its kind, or has a field that the protobufs do not know, is
-refused with 400. The first line of standard output is the port on 127.0.0.1. The server ends when its standard input does.
+refused with 400. The first line of standard output is the port on 127.0.0.1, which RECEIVER_PORT chooses. The server ends when its standard input does.
 """
 
 import base64
@@ -81,8 +81,16 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
-server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-server.daemon_threads = True
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request, client_address):
+        # A client that is killed closes its connections.
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
+
+
+server = Server(("127.0.0.1", int(os.environ.get("RECEIVER_PORT", "0"))), Handler)
 print(server.server_port, flush=True)
 threading.Thread(target=server.serve_forever, daemon=True).start()
 sys.stdin.read()

@@ -15,13 +15,14 @@ describe("goals", () => {
     const cases = SCENARIOS.flatMap(({ cases: of }) =>
       of({ isQuick: false, herdJobs: 1, sleepers: 1, storedJobs: [1, 2], backlogJobs: 1_000_000 }),
     );
+    const contenders = [...CONTENDERS, ...cases.flatMap((item) => item.contenders ?? [])];
     for (const { case: name, contender } of GOALS) {
       assert.ok(
         cases.some((item) => item.name.startsWith(name)),
         name,
       );
       assert.ok(
-        CONTENDERS.some((item) => item.name === contender),
+        contenders.some((item) => item.name === contender),
         contender,
       );
     }

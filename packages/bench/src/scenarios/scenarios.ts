@@ -12,6 +12,7 @@ import { idle } from "./idle.ts";
 import { midnight } from "./midnight.ts";
 import { payload } from "./payload.ts";
 import { pickup } from "./pickup.ts";
+import { profiles } from "./profiles.ts";
 import { recurringBurst, recurringRest } from "./recurring.ts";
 import type { Scenario } from "./scenario.ts";
 import { snapshot } from "./snapshot.ts";
@@ -45,6 +46,7 @@ export const SCENARIOS: readonly Scenario[] = [
   cluster,
   bus,
   events,
+  profiles,
   recurringRest,
   recurringBurst,
   storage,

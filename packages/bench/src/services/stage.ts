@@ -1,3 +1,6 @@
+import { PROFILES, usableServers } from "../../../../tools/profile/profiles.ts";
+import { type RunningServers, startServers } from "../../../../tools/profile/running.ts";
+import { SERVERS, type Settings } from "../../../../tools/profile/servers.ts";
 import { startKafka, type TestKafka } from "../../../../tools/services/start-kafka.ts";
 import { Postgres } from "./postgres.ts";
 import type { PostgresRelease } from "./postgres-programs.ts";
@@ -17,6 +20,7 @@ export class Stage implements AsyncDisposable {
   readonly #release: PostgresRelease;
   #postgres: Promise<Postgres> | null = null;
   #kafka: Promise<TestKafka> | null = null;
+  readonly #profiles = new Map<string, Promise<RunningServers>>();
 
   constructor(warmUpJobs: number, release: PostgresRelease) {
     this.warmUpJobs = warmUpJobs;
@@ -33,8 +37,26 @@ export class Stage implements AsyncDisposable {
     return this.#kafka;
   }
 
+  /** Starts all servers of a profile but its PostgreSQL, which is that of the benchmark. @returns settings of its nodes */
+  async besideStore(name: string): Promise<Settings> {
+    const running = this.#profiles.get(name) ?? startBesideStore(name);
+    this.#profiles.set(name, running);
+    return { ...(await running).settings, ...PROFILES[name]?.settings };
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
+    for (const servers of this.#profiles.values()) await (await servers).stop();
     await (await this.#kafka)?.stop();
     await (await this.#postgres)?.[Symbol.asyncDispose]();
   }
+}
+
+function startBesideStore(name: string): Promise<RunningServers> {
+  const profile = PROFILES[name];
+  if (profile === undefined) throw new Error(`there is no profile ${name}`);
+  const names = usableServers(profile).usable.filter((server) => server !== "postgresql");
+  return startServers(
+    names.map((server) => SERVERS[server]),
+    () => undefined,
+  );
 }

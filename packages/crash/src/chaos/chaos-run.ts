@@ -1,4 +1,4 @@
-import { openCluster } from "../environment/cluster.ts";
+import { type ChaosBus, openCluster } from "../environment/cluster.ts";
 import { injectChaos } from "../faults/cluster/inject.ts";
 import { chaosDemands } from "../faults/cluster/plan.ts";
 import { judge } from "../judge/judge.ts";
@@ -16,6 +16,9 @@ interface ChaosOptions extends Telling {
   forMs: number;
   /** Service that keeps the leases of the nodes. */
   leases: "store" | "etcd";
+  bus: ChaosBus;
+  /** Whether the sinks of events and the other systems of profile B run, and have faults. */
+  hasBeside: boolean;
 }
 
 const NODES = 3;
@@ -25,9 +28,9 @@ const NODES = 3;
  * jobs.
  * @throws {Error} something did not recover or come to rest in time; the message names the folder with the logs
  */
-export function chaosRun({ forMs, leases, ...telling }: ChaosOptions): Promise<Report> {
+export function chaosRun({ forMs, leases, bus, hasBeside, ...telling }: ChaosOptions): Promise<Report> {
   return play("chaos", telling, async (context) => {
-    const environment = await openCluster({ ...context, nodes: NODES, leases });
+    const environment = await openCluster({ ...context, nodes: NODES, leases, bus, hasBeside });
     let recurring: RecurringLoad | null = null;
     try {
       await limitPool(environment);
@@ -37,11 +40,12 @@ export function chaosRun({ forMs, leases, ...telling }: ChaosOptions): Promise<R
       environment.say("under load");
       await injectChaos(environment, forMs);
       environment.say("no more faults");
-      const evidence = await settle(
-        environment,
-        chaosDemands(environment.store.cannotBeFull !== null, environment.etcd !== null),
-        recurring,
-      );
+      const { store, etcd, kafka, beside } = environment;
+      const systems = {
+        ...{ cannotBeFull: store.cannotBeFull !== null, hasEtcd: etcd !== null, hasKafka: kafka !== null },
+        beside,
+      };
+      const evidence = await settle(environment, chaosDemands(systems), recurring);
       environment.say("everything is known");
       return judge(evidence, "chaos");
     } finally {

@@ -3,13 +3,14 @@ import { parseArgs } from "node:util";
 import { OUTAGE_MS } from "../drill/actions.ts";
 import { DRILL_RATE, type DrillOptions, drillRun } from "../drill/drill-run.ts";
 import { flightRun } from "../drill/flight-run.ts";
+import type { ChaosBus } from "../environment/cluster.ts";
 import { formatReport } from "../format-report.ts";
 import type { Report } from "../play.ts";
 import { chaosRun } from "./chaos-run.ts";
 
-/** `npm run chaos -- --minutes 60 --seed 7`, or to measure `npm run chaos -- --kills 50 --stops 10` or `… --flights 50`. */
+/** `npm run chaos -- --minutes 60 --seed 7`, with all servers of profile B `npm run chaos -- --profile b --minutes 20`, or to measure `npm run chaos -- --kills 50 --stops 10` or `… --flights 50`. */
 const USAGE =
-  "Usage: npm run chaos -- [--minutes N [--leases etcd] | [--kills N] [--stops N] [--restarts N] [--outages N] [--blackouts N] [--failovers N] [--lossy-failovers N] [--rate N] [--outage-sec N] | --flights KILLS] [--seed N] [--keep] [--json FILE]";
+  "Usage: npm run chaos -- [--minutes N [--profile b] [--leases etcd] [--bus kafka|kafka-strict] | [--kills N] [--stops N] [--restarts N] [--outages N] [--blackouts N] [--failovers N] [--lossy-failovers N] [--rate N] [--outage-sec N] | --flights KILLS] [--seed N] [--keep] [--json FILE]";
 const { values } = parseArgs({
   options: {
     minutes: { type: "string", default: "3" },
@@ -22,7 +23,9 @@ const { values } = parseArgs({
     "lossy-failovers": { type: "string", default: "0" },
     "outage-sec": { type: "string", default: String(OUTAGE_MS / 1_000) },
     rate: { type: "string", default: String(DRILL_RATE) },
-    leases: { type: "string", default: "store" },
+    profile: { type: "string", default: "mesh" },
+    leases: { type: "string" },
+    bus: { type: "string" },
     flights: { type: "string", default: "0" },
     json: { type: "string" },
     seed: { type: "string", default: "1" },
@@ -41,10 +44,21 @@ const times: DrillOptions["times"] = {
   FAILOVER: Number(values.failovers),
   LOSSY_FAILOVER: Number(values["lossy-failovers"]),
 };
-const leases = (["store", "etcd"] as const).find((service) => service === values.leases);
+/** Defaults of a profile. */
+const PROFILES: Readonly<Record<string, { leases: string; bus: string; hasBeside: boolean }>> = {
+  mesh: { leases: "store", bus: "mesh", hasBeside: false },
+  b: { leases: "etcd", bus: "kafka", hasBeside: true },
+};
+const profile = PROFILES[values.profile];
+const leases = (["store", "etcd"] as const).find((service) => service === (values.leases ?? profile?.leases));
+const BUSES: Readonly<Record<string, ChaosBus>> = { mesh: "MESH", kafka: "KAFKA", "kafka-strict": "KAFKA_STRICT" };
+const bus = BUSES[values.bus ?? profile?.bus ?? ""];
 const counts = Object.values(times);
 if (
+  profile === undefined ||
   leases === undefined ||
+  bus === undefined ||
+  (profile.hasBeside && bus === "MESH") ||
   !(minutes >= 0) ||
   !(rate > 0) ||
   !(outageSec > 0) ||
@@ -53,6 +67,7 @@ if (
   console.error(USAGE);
   process.exit(2);
 }
+const { hasBeside } = profile;
 // No process or folder is left behind, however the run ends.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 const telling = { seed, keeps: values.keep, say: (message: string) => console.log(message) };
@@ -66,5 +81,5 @@ process.exit(report.violations.length > 0 ? 1 : 0);
 function run(): Promise<Report> {
   if (flights > 0) return flightRun({ kills: flights, demandsGoals: true, ...telling });
   if (isDrill) return drillRun({ times, rate, outageMs: outageSec * 1_000, ...telling });
-  return chaosRun({ forMs: minutes * 60_000, leases: leases ?? "store", ...telling });
+  return chaosRun({ forMs: minutes * 60_000, leases: leases ?? "store", bus: bus ?? "MESH", hasBeside, ...telling });
 }

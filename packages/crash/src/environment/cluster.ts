@@ -4,7 +4,9 @@ import { startEtcd, type TestEtcd } from "../../../../tools/services/start-etcd.
 import type { ClusterWorld, Node } from "../faults/world.ts";
 import { inTurn } from "../load/in-turn.ts";
 import type { SeededRandom } from "../seeded-random.ts";
+import { startBesideStores } from "./beside-store.ts";
 import { freePort } from "./free-port.ts";
+import { type ClusterKafka, startClusterKafka } from "./kafka-listeners.ts";
 import { ClusterStore } from "./postgres/cluster-store.ts";
 import { Proxy } from "./proxy/proxy.ts";
 import type { Release } from "./release.ts";
@@ -12,6 +14,8 @@ import { Server } from "./server.ts";
 import { opened, processGroup, SLOTS, type Testbed, testbed } from "./testbed.ts";
 
 export interface ClusterEnvironment extends ClusterWorld, Testbed {}
+
+export type ChaosBus = "MESH" | "KAFKA" | "KAFKA_STRICT";
 
 interface ClusterOptions {
   folder: string;
@@ -24,6 +28,10 @@ interface ClusterOptions {
   findsPrimary?: boolean;
   /** Service that keeps the leases of the nodes; default: the store. */
   leases?: "store" | "etcd";
+  /** Bus of the nodes. KAFKA_STRICT: messages for Kafka wait for it. Default: the mesh. */
+  bus?: ChaosBus;
+  /** Whether events go to the sinks of profile B, and the other systems of B run too; default: no. Needs the bus on Kafka. */
+  hasBeside?: boolean;
   /** Release with which nodes and workers start; default: this one. */
   release?: Release;
   random: SeededRandom;
@@ -33,16 +41,18 @@ interface ClusterOptions {
 /** Starts a PostgreSQL and nodes on it, with a proxy on every link, and without workers and clients. */
 export async function openCluster(options: ClusterOptions): Promise<ClusterEnvironment> {
   const { folder, nodes: count, steadyRate, hasBuiltInWorkers = false, findsPrimary = false, random, say } = options;
-  const { release, leases = "store" } = options;
+  const { release, leases = "store", bus = "MESH", hasBeside = false } = options;
   // PostgreSQL runs as another user, who needs access to its own folder in this one.
   await chmod(folder, 0o711);
   const store = await ClusterStore.open(folder);
-  const etcd = leases === "etcd" ? await startEtcd() : null;
-  const nodes = await Promise.all(
-    Array.from({ length: count }, (_, index) =>
-      buildNode({ folder, store, etcd, hasBuiltInWorkers, findsPrimary, release }, index + 1),
-    ),
-  );
+  const etcd = leases === "etcd" ? await linkedEtcd() : null;
+  const beside = hasBeside ? await startBesideStores() : null;
+  const kafka = bus === "MESH" ? null : await startClusterKafka(count);
+  // One topic for each pool, or one for all: both must work.
+  const topicsBy = () => (hasBeside || random.chance(0.5) ? "pool" : "one");
+  const settings = { ...(kafka !== null && busSettings(bus, topicsBy())), ...etcd?.settings, ...beside?.settings };
+  const site = { folder, store, kafka, settings, hasBuiltInWorkers, findsPrimary, release };
+  const nodes = await Promise.all(Array.from({ length: count }, (_, index) => buildNode(site, index + 1)));
   const servers = nodes.map(({ server }) => server);
   const gateways = nodes.map(({ addresses }) => addresses.GATEWAY_LINK).join(",");
   const apis = nodes.map(({ addresses }) => `http://${addresses.API_LINK}`).join(",");
@@ -50,39 +60,84 @@ export async function openCluster(options: ClusterOptions): Promise<ClusterEnvir
   const workers = processGroup("worker", folder, (file, hired) => [gateways, file, SLOTS, prefetchOf(hired)], {
     ...(release !== undefined && { program: release.worker }),
   });
-  const [clientRole, ...rate] = steadyRate === undefined ? ["client"] : ["steady", String(steadyRate)];
-  const clientArguments = (file: string) => [apis, file, String(random.between(1, 1e6)), ...rate];
+  // No fault of a link touches the applications that share the store.
+  const shared = new Proxy(store.target);
+  const storeOfApplications = store.urlBy(shared, await shared.listen());
+  const submitterArguments = (file: string) => [apis, file, String(random.between(1, 1e6))];
+  const [clientRole, last] =
+    steadyRate === undefined ? (["client", storeOfApplications] as const) : (["steady", String(steadyRate)] as const);
+  const clientArguments = (file: string) => [...submitterArguments(file), last];
   // The judge connects to the servers directly, not through the proxies.
   const urls = servers.map(({ httpUrl }) => httpUrl);
   const users = testbed({
     folder,
     servers,
+    hasApplications: steadyRate === undefined,
+    endsInReplica: beside?.endsInReplica ?? null,
     workers,
     clients: processGroup(clientRole, folder, clientArguments),
-    signallers: processGroup("signaller", folder, clientArguments),
+    // Nodes of a release before know of no requests, so applications ask the node that is upgraded first.
+    applications: processGroup("application", folder, (file) => [
+      ...[`http://${nodes[0]?.addresses.API_LINK}`, file, String(random.between(1, 1e6)), storeOfApplications],
+    ]),
+    signallers: processGroup("signaller", folder, submitterArguments),
     // The client retries for as long as users' clients do, because several retries may all reach the node that is down.
     client: new Client({ url: urls[0] as string, fetch: inTurn(urls), timeoutMs: 10_000 }),
     random,
     say,
     closeRest: async () => {
       await Promise.all(nodes.flatMap(({ links }) => Object.values(links).map((link) => link.close())));
+      await shared.close();
       await etcd?.stop();
+      await beside?.stop();
+      await kafka?.kafka.stop();
       await store.close();
     },
   });
-  return opened({ ...users, nodes, store, etcd });
+  const systems = {
+    ...{ etcd: etcd?.etcd ?? null, etcdLinks: etcd?.links ?? [], kafka: kafka?.kafka ?? null },
+    beside: beside?.systems ?? [],
+  };
+  return opened({ ...users, nodes, store, ...systems });
 }
 
 interface Site {
   folder: string;
   store: ClusterStore;
-  etcd: TestEtcd | null;
+  kafka: ClusterKafka | null;
+  /** Settings that all nodes have. */
+  settings: Record<string, string>;
   hasBuiltInWorkers: boolean;
   findsPrimary: boolean;
   release: Release | undefined;
 }
 
-async function buildNode({ folder, store, etcd, hasBuiltInWorkers, findsPrimary, release }: Site, number: number) {
+/** An etcd with a proxy on the way of all nodes to each member. */
+async function linkedEtcd() {
+  const etcd: TestEtcd = await startEtcd();
+  const targets = etcd.members.map(({ endpoint }) => new URL(`http://${endpoint}`));
+  const links = targets.map(({ hostname, port }) => new Proxy({ host: hostname, port: Number(port) }));
+  const addresses = await Promise.all(links.map((link) => link.listen()));
+  return {
+    ...{ etcd, links },
+    settings: { MAINSPRING_LEASES: "etcd", MAINSPRING_ETCD: `http://${addresses.join(",")}/test` },
+    async stop() {
+      await Promise.all(links.map((link) => link.close()));
+      await etcd.stop();
+    },
+  };
+}
+
+function busSettings(bus: ChaosBus, topicsBy: "one" | "pool"): Record<string, string> {
+  return {
+    ...{ MAINSPRING_BUS: "kafka", MAINSPRING_KAFKA_TOPICS_BY: topicsBy },
+    ...(bus === "KAFKA_STRICT" && { MAINSPRING_BUS_FALLBACK: "none" }),
+  };
+}
+
+async function buildNode(site: Site, number: number) {
+  const { folder, store, kafka, settings, hasBuiltInWorkers, findsPrimary, release } = site;
+  const toKafka = kafka?.links[number - 1];
   const [httpPort, grpcPort] = [await freePort(), await freePort()];
   const host = "127.0.0.1";
   const grpc = { host, port: grpcPort };
@@ -91,6 +146,7 @@ async function buildNode({ folder, store, etcd, hasBuiltInWorkers, findsPrimary,
     MESH_LINK: new Proxy(grpc),
     GATEWAY_LINK: new Proxy(grpc),
     API_LINK: new Proxy({ host, port: httpPort }),
+    ...(toKafka !== undefined && { KAFKA_LINK: toKafka.link }),
   } satisfies Node["links"];
   const addresses = {
     STORE_LINK: await links.STORE_LINK.listen(await freePort()),
@@ -101,7 +157,8 @@ async function buildNode({ folder, store, etcd, hasBuiltInWorkers, findsPrimary,
   const env = {
     MAINSPRING_STORE: findsPrimary ? store.urlOfAll : store.urlBy(links.STORE_LINK, addresses.STORE_LINK),
     MAINSPRING_BUS: "mesh",
-    ...(etcd !== null && { MAINSPRING_LEASES: "etcd", MAINSPRING_ETCD: etcd.url }),
+    ...settings,
+    ...(toKafka !== undefined && { MAINSPRING_KAFKA: toKafka.url }),
     MAINSPRING_STOP_DELAY_SEC: "0",
     MAINSPRING_ADVERTISE: addresses.MESH_LINK,
     MAINSPRING_BUILTIN_WORKER: hasBuiltInWorkers ? "on" : "off",

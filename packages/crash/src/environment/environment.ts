@@ -28,13 +28,18 @@ export async function openEnvironment({ kind, folder, random, say }: Environment
     // Some workers prefetch work, which must also survive their death.
     return [server.grpcAddress, historyFile, SLOTS, hired % 2 === 0 ? "0" : "20"];
   });
-  const clientArguments = (historyFile: string) => [server.httpUrl, historyFile, String(random.between(1, 1e6))];
+  const submitterArguments = (historyFile: string) => [server.httpUrl, historyFile, String(random.between(1, 1e6))];
+  const shared = store.url === null ? [] : [store.url];
+  const clientArguments = (historyFile: string) => [...submitterArguments(historyFile), ...shared];
   const users = testbed({
     folder,
     servers: [server],
+    hasApplications: store.url !== null,
+    endsInReplica: null,
     workers,
     clients: processGroup("client", folder, clientArguments),
-    signallers: processGroup("signaller", folder, clientArguments),
+    applications: processGroup("application", folder, clientArguments),
+    signallers: processGroup("signaller", folder, submitterArguments),
     client: new Client({ url: server.httpUrl, retries: 1, timeoutMs: 10_000 }),
     random,
     say,

@@ -6,6 +6,8 @@ import { killPostmaster } from "./kill-postmaster.ts";
 export interface StoreUnderTest {
   /** Settings for the start of the server. */
   serverEnv: Record<string, string>;
+  /** URL for applications that share the PostgreSQL; null: they cannot, because it is the server's own. */
+  url: string | null;
   /**
    * Kills the postmaster, even one that is starting. @param tell called with the process id before the signal is sent
    */
@@ -18,6 +20,7 @@ export interface StoreUnderTest {
 export function embeddedStore(folder: string): StoreUnderTest {
   return {
     serverEnv: {},
+    url: null,
     kill: (tell) => killPostmaster(join(folder, "data", "postgres", "postmaster.pid"), tell),
     stop: async () => {},
   };
@@ -29,6 +32,7 @@ export async function ownStore(): Promise<StoreUnderTest> {
   const { host, port } = postgres.connection;
   return {
     serverEnv: { MAINSPRING_STORE: postgres.url },
+    url: postgres.url,
     kill: (tell) => killPostmaster(join(host, `.s.PGSQL.${port}.lock`), tell),
     stop: () => postgres.stop(),
   };

@@ -13,7 +13,13 @@ import type { Server } from "./server.ts";
 export interface Testbed extends Users {
   /** Processes that signal stepped jobs, and pause and retry runs of workflows; no fault touches them. */
   signallers: ProcessGroup;
+  /** Processes that only submit in transactions of their own; most runs have none, because their clients do so too. */
+  applications: ProcessGroup;
   servers: readonly Server[];
+  /** Whether clients submit jobs in transactions of their own on the servers' PostgreSQL too. */
+  hasApplications: boolean;
+  /** Reads the ids of all executions whose end the replica in ClickHouse has; null: there is none. */
+  endsInReplica: (() => Promise<Set<string>>) | null;
   faultFile: string;
   /** See `Evidence`. */
   wallClockZeroMs: number;
@@ -24,9 +30,12 @@ export interface Testbed extends Users {
 interface TestbedParts {
   folder: string;
   servers: readonly Server[];
+  hasApplications: boolean;
+  endsInReplica: Testbed["endsInReplica"];
   workers: ProcessGroup;
   clients: ProcessGroup;
   signallers: ProcessGroup;
+  applications: ProcessGroup;
   client: Client;
   random: SeededRandom;
   say(message: string): void;
@@ -39,7 +48,7 @@ export const SLOTS = "40";
 
 /** Parts that every environment has. */
 export function testbed({ folder, closeRest, ...context }: TestbedParts): Testbed {
-  const { servers, clients, signallers, workers } = context;
+  const { servers, clients, signallers, applications, workers } = context;
   const faultFile = join(folder, "faults.jsonl");
   return {
     ...context,
@@ -48,7 +57,7 @@ export function testbed({ folder, closeRest, ...context }: TestbedParts): Testbe
     stopped: new Set(),
     wallClockZeroMs: wallClockZeroMs(),
     async close() {
-      for (const members of [clients, signallers, workers]) {
+      for (const members of [clients, signallers, applications, workers]) {
         for (const member of members.members) await members.kill(member);
       }
       await Promise.all(servers.map((server) => server.kill()));

@@ -1,11 +1,13 @@
 import type { Client } from "@mainspring/sdk";
 import type { TestEtcd } from "../../../../tools/services/start-etcd.ts";
+import type { TestKafka } from "../../../../tools/services/start-kafka.ts";
+import type { BesideStore } from "../environment/beside-store.ts";
 import type { ClusterStore } from "../environment/postgres/cluster-store.ts";
 import type { ProcessGroup } from "../environment/process-group.ts";
 import type { Proxy } from "../environment/proxy/proxy.ts";
 import type { Server } from "../environment/server.ts";
 import type { StoreUnderTest } from "../environment/store.ts";
-import type { FaultEvent, LinkName } from "../history/events.ts";
+import type { FaultEvent, LINKS } from "../history/events.ts";
 import type { HistoryFile } from "../history/history-file.ts";
 import type { SeededRandom } from "../seeded-random.ts";
 
@@ -32,7 +34,7 @@ export interface Node {
   /** Advertised address, by which other nodes and PostgreSQL know the node. */
   address: string;
   server: Server;
-  links: Record<LinkName, Proxy>;
+  links: Record<(typeof LINKS)[number], Proxy> & { KAFKA_LINK?: Proxy };
 }
 
 /** A cluster, as the target of faults. */
@@ -41,4 +43,10 @@ export interface ClusterWorld extends Users {
   store: ClusterStore;
   /** The etcd that keeps the leases of the nodes; null: the store keeps them. */
   etcd: TestEtcd | null;
+  /** Links of all nodes to each member of etcd; empty: there is no etcd. */
+  etcdLinks: readonly Proxy[];
+  /** Systems for which no job waits. */
+  beside: readonly BesideStore[];
+  /** The Kafka that carries the bus of the nodes; null: the mesh carries all of it. */
+  kafka: TestKafka | null;
 }

@@ -1,4 +1,5 @@
 import type { LinkFaultKind } from "../environment/proxy/link-fault.ts";
+import type { RequestEvent } from "./request-events.ts";
 import type { NodeOfRun, WorkflowEvent } from "./workflow-events.ts";
 
 /**
@@ -41,6 +42,7 @@ export type ClientEvent =
   /** The server accepted the signal. `isRepeated`: it says that it had accepted the signal before. */
   | { event: "SIGNAL_ANSWERED"; at: number; executionId: string; name: string; value: string; isRepeated: boolean }
   | { event: "SIGNAL_REFUSED"; at: number; executionId: string; name: string; value: string; message: string }
+  | RequestEvent
   | WorkflowEvent;
 
 interface StepToken {
@@ -91,13 +93,17 @@ export type StepEvent = StepToken &
 export type ProcessFault =
   | `SERVER_${"KILLED" | "PAUSED" | "STOPPED" | "RESTARTED"}`
   | `STORE_${"KILLED" | "ABORTED" | "DOWN" | "FULL" | "FAILED_OVER"}`
-  | `ETCD_${"KILLED" | "STOPPED"}`
+  | `ETCD_${"KILLED" | "STOPPED" | "CUT"}`
+  | `${"CLICKHOUSE" | "OTLP" | "REDIS"}_${"KILLED" | "STOPPED" | "CUT"}`
+  | "REDIS_FLUSHED"
+  | `KAFKA_${"KILLED" | "STOPPED" | "TOPIC_DELETED"}`
   | `WORKER_${"KILLED" | "STOPPED" | "RETIRED"}`
   | "CLIENT_KILLED";
 
 /** Links between a node and PostgreSQL, other nodes, workers, clients. */
 export const LINKS = ["STORE_LINK", "MESH_LINK", "GATEWAY_LINK", "API_LINK"] as const;
-export type LinkName = (typeof LINKS)[number];
+/** `KAFKA_LINK`: between a node and Kafka, if that carries the bus. */
+export type LinkName = (typeof LINKS)[number] | "KAFKA_LINK";
 export type LinkFault = `${LinkName}_${LinkFaultKind}`;
 export type Fault = ProcessFault | LinkFault;
 
@@ -110,9 +116,14 @@ export type FaultEvent =
    */
   | { event: LinkFault; at: number; pid: number; hits: number }
   | {
-      event: "SERVER_READY" | "SERVER_CONTINUED" | "STORE_READY" | "ETCD_READY" | "WORKER_CONTINUED";
+      event:
+        | `${"SERVER" | "STORE" | "ETCD" | "KAFKA" | "CLICKHOUSE" | "OTLP" | "REDIS"}_READY`
+        | "SERVER_CONTINUED"
+        | "WORKER_CONTINUED";
       at: number;
       pid: number;
     }
+  /** Messages of the bus that a node had sent over Kafka and over the mesh since its start. */
+  | { event: "BUS_CARRIED"; at: number; pid: number; kafka: number; mesh: number }
   /** An API's answer to a submit while the store was down. `status` null: there was no answer. */
   | { event: "OUTAGE_TOLD"; at: number; pid: number; status: number | null; retryAfter: string | null; tookMs: number };

@@ -1,7 +1,8 @@
 import type { AttemptRecord } from "@mainspring/sdk";
 import type { ClientEvent, StepEvent, WorkerEvent } from "../history/events.ts";
+import type { RequestEvent } from "../history/request-events.ts";
 import type { NodeOfRun } from "../history/workflow-events.ts";
-import type { Evidence, FinalExecution } from "./evidence.ts";
+import type { Evidence, FinalExecution, FinalRequest } from "./evidence.ts";
 import { allFlows, type Flow, idsOfFlows } from "./workflows/flows.ts";
 
 type Of<E extends { event: string }, Name extends E["event"]> = Extract<E, { event: Name }>;
@@ -34,6 +35,15 @@ export interface Ordered {
   refusals: Of<ClientEvent, "REFUSED">[];
 }
 
+/** A request that an application wrote. If it has neither end, nobody knows the end of its transaction. */
+export interface Written {
+  written: Of<RequestEvent, "REQUEST_WRITTEN">;
+  committedAt: number | null;
+  rolledBack: Of<RequestEvent, "REQUEST_ROLLED_BACK"> | null;
+  /** The request as the server shows it; null: it does not. */
+  shown: FinalRequest | null;
+}
+
 /** The evidence in order. */
 export interface Case {
   evidence: Evidence;
@@ -46,6 +56,8 @@ export interface Case {
   steps: ReadonlyMap<string, readonly StepEvent[]>;
   /** Orders by the job's key. */
   orders: ReadonlyMap<string, Ordered>;
+  /** Requests of applications by their ids. */
+  requests: ReadonlyMap<string, Written>;
   /** Workflows by their keys. */
   flows: ReadonlyMap<string, Flow>;
   /** Ids of the executions of runs of workflows, and of their nodes. */
@@ -65,6 +77,7 @@ export function openCase(evidence: Evidence): Case {
       (event) => event.executionId,
     ),
     orders: allOrders(evidence.clients),
+    requests: allRequests(evidence),
     flows: allFlows(evidence, runs),
     flowIds: idsOfFlows(evidence),
   };
@@ -121,4 +134,20 @@ function allOrders(clients: readonly ClientEvent[]): Map<string, Ordered> {
     if (event.event === "REFUSED") orders.get(event.key)?.refusals.push(event);
   }
   return orders;
+}
+
+function allRequests({ clients, requests }: Evidence): Map<string, Written> {
+  const shown = new Map((requests ?? []).map((request) => [request.requestId, request]));
+  const all = new Map<string, Written>();
+  for (const event of clients) {
+    if (event.event === "REQUEST_WRITTEN") {
+      const { requestId } = event;
+      all.set(requestId, { written: event, committedAt: null, rolledBack: null, shown: shown.get(requestId) ?? null });
+    }
+    const request = "requestId" in event ? all.get(event.requestId) : undefined;
+    if (request === undefined) continue;
+    if (event.event === "REQUEST_COMMITTED") request.committedAt = event.at;
+    if (event.event === "REQUEST_ROLLED_BACK") request.rolledBack = event;
+  }
+  return all;
 }

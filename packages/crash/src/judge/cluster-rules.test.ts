@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Evidence } from "./evidence.ts";
 import { judge, type RuleName } from "./judge.ts";
+import { inTime } from "./planned.ts";
 import { Story } from "./testing/story.ts";
 
 describe("of a cluster the judge wants to see too", () => {
@@ -35,6 +36,27 @@ describe("of a cluster the judge wants to see too", () => {
       told({ status: null, retryAfter: null, tookMs: 30_000 }),
     ].map((evidence) => finds(evidence, "outagesAreTold"));
     assert.deepEqual(found, [false, true, true, true]);
+  });
+
+  it("the ends of all executions in the replica", () => {
+    const evidence = ranFrom10To20();
+    const ids = evidence.executions.map(({ executionId }) => executionId);
+    const found = [null, new Set(ids), new Set(["another"])].map((endsInReplica) =>
+      finds({ ...evidence, endsInReplica }, "replicaIsComplete"),
+    );
+    assert.deepEqual(found, [false, false, true]);
+  });
+
+  it("a recurring job in time while a system is down for which no job waits", () => {
+    const down = (event: "CLICKHOUSE" | "ETCD") => ({
+      ...ranFrom10To20(),
+      faults: [
+        { event: `${event}_KILLED` as const, at: 0, pid: 9 },
+        { event: `${event}_READY` as const, at: 100_000, pid: 9 },
+      ],
+    });
+    const latest = (event: "CLICKHOUSE" | "ETCD") => inTime(0, { ...down(event), wallClockZeroMs: 0 });
+    assert.ok(latest("CLICKHOUSE") < latest("ETCD"));
   });
 
   it("a success of what ended while the store was down", () => {

@@ -1,4 +1,11 @@
-import type { AttemptRecord, ExecutionSummary, LedgerItem, WorkflowNode, WorkflowSummary } from "@mainspring/sdk";
+import type {
+  AttemptRecord,
+  ExecutionSummary,
+  JobRequestSummary,
+  LedgerItem,
+  WorkflowNode,
+  WorkflowSummary,
+} from "@mainspring/sdk";
 import type { ClientEvent, Fault, FaultEvent, WorkerEvent } from "../history/events.ts";
 
 /** Everything that is known about a run from outside the server. */
@@ -12,6 +19,10 @@ export interface Evidence {
   listedLater: readonly Pick<ExecutionSummary, "executionId" | "state" | "attempt" | "updatedAt">[];
   /** All runs of workflows, read with the executions. */
   workflows: readonly FinalRun[];
+  /** All requests that applications wrote, read with the executions; null: no application shares the store. */
+  requests: readonly FinalRequest[] | null;
+  /** Ids of the executions whose end the replica in ClickHouse has; null: there is none. */
+  endsInReplica: ReadonlySet<string> | null;
   /** Number of jobs that are still ACTIVE at the end. */
   activeJobs: number;
   /** Jobs that recurred until they were paused permanently. */
@@ -41,6 +52,12 @@ export interface FinalExecution extends ExecutionSummary {
 export interface FinalRun extends Pick<WorkflowSummary, "workflowId" | "name" | "state" | "finishedAt" | "retryOf"> {
   nodes: readonly Pick<WorkflowNode, "name" | "state" | "executionId" | "branch" | "keptFrom" | "because">[];
 }
+
+/** A request as the server shows it. */
+export type FinalRequest = Pick<
+  JobRequestSummary,
+  "requestId" | "state" | "jobId" | "executionId" | "deduplicated" | "problem"
+>;
 
 /** Schedule of a recurring job. `anchorAt`: a past instant of the interval, in milliseconds since 1970. */
 export type RecurringTimes = { cron: string; timezone: string } | { everySec: number; anchorAt: number };

@@ -1,6 +1,7 @@
 import type { Case, Run } from "./case.ts";
 import { lostAlive, outlivers, zombies } from "./rules/faults.ts";
 import { referenceFigures } from "./rules/references.ts";
+import { requestFigures } from "./rules/requests.ts";
 import { signalFigures } from "./rules/signals.ts";
 import { repeatedEffects, survivors } from "./rules/steps.ts";
 import { workflowFigures } from "./rules/workflows.ts";
@@ -32,6 +33,7 @@ export function figuresOf(of: Case): Record<string, number> {
     missing: missing(of),
     ...firesOf(of),
     ...stepsOf(of),
+    ...requestFigures(of),
     ...workflowFigures(of),
     ...referenceFigures(of),
     ...longestGap(all),

@@ -333,10 +333,10 @@ describe("the judge finds", () => {
 });
 
 describe("the judge wants to see", () => {
-  it("every fault under load, a zombie, and work, steps, signals and runs that outlived a server or a worker, a retry and a pause", () => {
-    const { violations } = judge(new Story().evidence(), "crash");
+  it("every fault under load, a zombie, and work, steps, signals and runs that outlived a server or a worker, a retry, a pause, and requests of each end", () => {
+    const { violations } = judge({ ...new Story().evidence(), requests: [] }, "crash");
     assert.deepEqual([...new Set(violations.map(({ rule }) => rule))], NOT_SHOWN);
-    assert.equal(violations.length, 17);
+    assert.equal(violations.length, 22);
   });
 
   it("a kill that hit something: one of an idle server does not count", () => {

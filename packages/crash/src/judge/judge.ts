@@ -15,6 +15,7 @@ import {
   attemptsOutliveTheServer,
   attemptsOutliveTheStore,
   faultsHappened,
+  kafkaCarriedTheBus,
   nobodyDiesUnasked,
   outagesAreTold,
   theLivingAreKept,
@@ -38,6 +39,13 @@ import {
   skipsHaveReasons,
 } from "./rules/recurring.ts";
 import { outputsAreTrue, referencesAreTrue } from "./rules/references.ts";
+import { replicaIsComplete } from "./rules/replica.ts";
+import {
+  requestsAreDecided,
+  requestsMakeOneJob,
+  requestsMetFaults,
+  rolledBackRequestsAreGone,
+} from "./rules/requests.ts";
 import { finalStatesAbsorb, onlySuccessHasResult, payloadsAreIntact, resultsAreCurrent } from "./rules/results.ts";
 import { retriesHappened, retriesKeepWhatSucceeded } from "./rules/retries.ts";
 import type { Rule } from "./rules/rule.ts";
@@ -68,6 +76,9 @@ const ALWAYS = {
   acceptedJobsExist,
   everythingIsFinal,
   ordersTakeEffectOnce,
+  requestsAreDecided,
+  requestsMakeOneJob,
+  rolledBackRequestsAreGone,
   resultsAreCurrent,
   onlySuccessHasResult,
   payloadsAreIntact,
@@ -124,13 +135,14 @@ const OF_CUSTOMERS = {
   runsOutliveTheServer,
   retriesHappened,
   pausesHappened,
+  requestsMetFaults,
 };
 /** Rules of each kind of run. */
 export const RULES = {
   /** Run with faults in the processes of one server. */
   crash: { ...ALWAYS, ...OF_CUSTOMERS, theLivingAreKept },
   /** Run with faults in a whole cluster, where a worker that no gateway can reach is rightly lost. */
-  chaos: { ...ALWAYS, ...OF_CUSTOMERS, outagesAreTold, attemptsOutliveTheStore },
+  chaos: { ...ALWAYS, ...OF_CUSTOMERS, outagesAreTold, attemptsOutliveTheStore, kafkaCarriedTheBus, replicaIsComplete },
   /** Long run without faults. */
   soak: { ...ALWAYS, poolIsLimited },
   /** Run with faults in one node of a cluster after the other, and in nothing else. */

@@ -71,7 +71,9 @@ function outages(faults: Evidence["faults"]): Outage[] {
 
 function findOutages(faults: Evidence["faults"]): Outage[] {
   const found = faults.flatMap(({ event, at, pid }) => {
-    if (/_(READY|CONTINUED)$|^OUTAGE_TOLD$/.test(event)) return [];
+    if (/_(READY|CONTINUED)$|^(OUTAGE_TOLD|BUS_CARRIED)$/.test(event)) return [];
+    // No job waits for these systems.
+    if (/^(CLICKHOUSE|OTLP|REDIS)_/.test(event)) return [];
     if (event.includes("_LINK_")) return [{ from: at - LINK_TROUBLE_MS, to: at + LOST_AFTER_MS }];
     if (/^(WORKER|CLIENT)/.test(event)) return [{ from: at, to: at + LOST_AFTER_MS }];
     const side = event.slice(0, event.indexOf("_"));

@@ -1,7 +1,12 @@
+import { Application } from "./application.ts";
 import { Customer } from "./customer.ts";
 import { runSubmitters } from "./submitters.ts";
 
 const CUSTOMERS = 8;
+const APPLICATIONS = 2;
 
-/** Customers in a process of their own: `client-process.ts <urls> <history file> <seed>`. Any message ends them. */
-await runSubmitters([Customer, CUSTOMERS]);
+/**
+ * Customers and applications in a process of their own: `client-process.ts <urls> <history file> <seed> [URL of the
+ * store]`. Any message ends them. Without a URL of the store there are no applications.
+ */
+await runSubmitters([Customer, CUSTOMERS], [Application, APPLICATIONS]);

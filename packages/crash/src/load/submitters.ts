@@ -14,6 +14,8 @@ export interface SubmitterParts {
   random: SeededRandom;
   /** Beginning of the idempotency keys of the submitter's jobs, which no other submitter has. */
   keyPrefix: string;
+  /** URL of the PostgreSQL that applications share with the servers; null: there is none. */
+  store: string | null;
 }
 
 /** Submits jobs, one after the other, and records its requests and their answers. */
@@ -25,8 +27,8 @@ interface Submitter {
 type SubmitterClass = new (parts: SubmitterParts) => Submitter;
 
 /**
- * Runs submitters as the program of a process: `<program> <urls> <history file> <seed>`. Any message tells them to leave.
- * The process ends when all have left.
+ * Runs submitters as the program of a process: `<program> <urls> <history file> <seed> [URL of the store]`. Any message
+ * tells them to leave. The process ends when all have left.
  */
 export async function runSubmitters(...kinds: readonly [Each: SubmitterClass, count: number][]): Promise<never> {
   const leaving = new AbortController();
@@ -39,10 +41,10 @@ export async function runSubmitters(...kinds: readonly [Each: SubmitterClass, co
 
 /**
  * Creates submitters that share a client and a history. Each has random numbers of its own, which follow from the seed.
- * @param args URLs of servers, separated by commas; path of the history file; seed
+ * @param args URLs of servers, separated by commas; path of the history file; seed; URL of the store, if applications share it
  */
 export function submittersOf<S>(
-  [list = "", path = "", seed = ""]: readonly string[],
+  [list = "", path = "", seed = "", store]: readonly string[],
   Each: new (parts: SubmitterParts) => S,
   count: number,
 ): S[] {
@@ -51,6 +53,7 @@ export function submittersOf<S>(
   const history = new HistoryFile<ClientEvent>(path);
   return Array.from({ length: count }, (_, index) => {
     const random = new SeededRandom(Number(seed) * 1_000 + index);
-    return new Each({ client, history, folder: dirname(path), random, keyPrefix: `${process.pid}-${seed}-${index}` });
+    const keyPrefix = `${process.pid}-${seed}-${index}`;
+    return new Each({ client, history, folder: dirname(path), random, keyPrefix, store: store ?? null });
   });
 }

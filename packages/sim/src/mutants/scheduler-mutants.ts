@@ -134,6 +134,22 @@ export const schedulerMutants: readonly Mutant[] = [
     },
   },
   {
+    name: "a standby takes itself for the leader",
+    file: HOLDINGS,
+    find: "const placed = this.#placement.here(profile.incarnation, placedNodes(owners, leases));",
+    replace:
+      "const own = profile.wantsLeader === true ? leases.filter(({ incarnation }) => incarnation === profile.incarnation) : [];\n" +
+      "    const placed = this.#placement.here(profile.incarnation, own.length > 0 ? own : placedNodes(owners, leases));",
+    also: [
+      {
+        file: OWNERSHIP,
+        find: "return !alive.has(owner) && !outlook.isSettling(shard);",
+        replace: "return (!alive.has(owner) || owner !== me) && !outlook.isSettling(shard);",
+      },
+    ],
+    why: "a standby takes all shards from the leader, which lives and takes them back",
+  },
+  {
     name: "reach is not heeded",
     file: OWNERSHIP,
     find: "? largestGroup(living) : living;",

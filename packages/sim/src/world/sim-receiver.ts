@@ -21,7 +21,12 @@ export function hasWebhooks(seed: number): boolean {
 
 /** The job, often with a receiver of its end. */
 export function withOnFinish({ job, payload }: ReceivedJob, random: SeededRandom): ReceivedJob {
-  return { job: { ...job, ...(random.chance(0.4) && { onFinish: { url: random.pick(URLS) } }) }, payload };
+  return { job: { ...job, ...someOnFinish(random) }, payload };
+}
+
+/** A receiver of the end, or none. */
+export function someOnFinish(random: SeededRandom): Pick<ReceivedJob["job"], "onFinish"> {
+  return random.chance(0.4) ? { onFinish: { url: random.pick(URLS) } } : {};
 }
 
 /** Receivers of webhooks, once for all servers: slow, with lost requests, lost answers and refusals; one often hangs. */
@@ -62,7 +67,7 @@ export class ReceiverSystem {
   }
 }
 
-/** Makes the receivers. @param clients clients whose jobs name them from now on */
+/** Makes the receivers. @param clients clients whose jobs and workflows name them from now on */
 export function beginWebhooks(
   clock: VirtualClock,
   random: SeededRandom,

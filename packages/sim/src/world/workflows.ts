@@ -15,6 +15,7 @@ import { EPOCH_MS } from "../sim-process.ts";
 import type { PlannedPart } from "./changes.ts";
 import { Retries } from "./retries.ts";
 import { RunActs, somePauses } from "./run-acts.ts";
+import { someOnFinish } from "./sim-receiver.ts";
 import type { SimServer } from "./sim-server.ts";
 import { waitsOf } from "./some-definition.ts";
 import { compiled, type SomeGraph, someGraph, withCompensations, withReferences } from "./some-graph.ts";
@@ -62,6 +63,8 @@ export class Workflows {
   readonly #history: History;
   readonly #server: () => SimServer | null;
   readonly #turns: Turns;
+  /** Random choice of the workflows that tell a receiver of their ends; null: none do. */
+  onFinish: SeededRandom | null = null;
   #open = 0;
   #retries: Retries | null = null;
   /** Workflows by the id of their job, for the checkers. */
@@ -162,7 +165,9 @@ export class Workflows {
     }
   }
 
-  #submitAt(atMs: number, workflow: PlannedWorkflow): void {
+  #submitAt(atMs: number, planned: PlannedWorkflow): void {
+    const told = this.onFinish === null ? {} : someOnFinish(this.onFinish);
+    const workflow = { ...planned, start: { ...planned.start, ...told } };
     this.#open++;
     this.#clock.plan(atMs, () => this.#ask(workflow));
   }

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { settingsIn } from "../../../../../tools/profile/servers.ts";
 import type { Database } from "../../services/postgres.ts";
 import type { Stage } from "../../services/stage.ts";
 import { ForkedWorker } from "../../worker/forked-worker.ts";
@@ -159,6 +160,23 @@ export function mainspringCluster(nodes: number, heldBy: MainspringParts["heldBy
 
 /** Clusters of several sizes, which show the cost of a cluster. */
 export const mainspringClusters: readonly Contender[] = [1, 2, 3].map((nodes) => mainspringCluster(nodes));
+
+/** Number of the next cluster on the servers of a profile. */
+let nextSpace = 1;
+
+/** Three nodes with all servers of profile B. */
+export const mainspringB: Contender = {
+  name: "mainspring-profile-b",
+  title: "Mainspring, 3 nodes with all servers of B",
+  settings: `server processes with MAINSPRING_BUS=kafka, MAINSPRING_KAFKA_TOPICS_BY=pool, MAINSPRING_LEASES=etcd, MAINSPRING_EVENTS=kafka,clickhouse,otlp and Redis if this version has it, PostgreSQL, one worker process over gRPC; ${SETTINGS}`,
+  isPeer: false,
+  hasCapabilities: true,
+  open: async (stage, options) => {
+    const [postgres, settings] = await Promise.all([stage.postgres(), stage.besideStore("b")]);
+    const env = settingsIn(`bench${nextSpace++}`, settings);
+    return await openRemote({ nodes: 3, env, database: await postgres.database(), heldBy: "WORKER", ...options });
+  },
+};
 
 /** Roles of two nodes between which every assignment and every result crosses. */
 const APART = ["api,scheduler", "api,gateway"];

@@ -9,12 +9,13 @@ const DOWN_MS = { least: 0, most: 5_000 };
 /** Duration of a standstill, in milliseconds: longer than a lease. */
 const STOP_MS = { least: 4_000, most: 8_000 };
 
-export const ETCD_FAULTS = ["ETCD_KILLED", "ETCD_KILLED", "ETCD_STOPPED"] as const;
+export const ETCD_FAULTS = ["ETCD_KILLED", "ETCD_KILLED", "ETCD_STOPPED", "ETCD_CUT"] as const;
 export type EtcdFault = (typeof ETCD_FAULTS)[number];
 
 export const TO_ETCD: Record<EtcdFault, (world: ClusterWorld, etcd: TestEtcd) => Promise<void>> = {
   ETCD_KILLED: killMember,
   ETCD_STOPPED: stopMost,
+  ETCD_CUT: cutAll,
 };
 
 /** Kills a member; every second time it is the leader. */
@@ -39,6 +40,17 @@ async function stopMost(world: ClusterWorld, { members }: TestEtcd): Promise<voi
   for (const member of stopped) member.freeze();
   await sleep(random.between(STOP_MS.least, STOP_MS.most));
   for (const member of stopped) member.resume();
+  served(world, pid);
+}
+
+/** Drops every packet between the nodes and all members, so that the members live and no node can renew its lease. */
+async function cutAll(world: ClusterWorld, { members }: TestEtcd): Promise<void> {
+  const { random, etcdLinks } = world;
+  const pid = members[0]?.pid ?? 0;
+  tell(world, "ETCD_CUT", pid);
+  for (const link of etcdLinks) link.linkFault = { kind: "DROPPED", directions: ["TO_SERVER", "TO_CLIENT"] };
+  await sleep(random.between(STOP_MS.least, STOP_MS.most));
+  for (const link of etcdLinks) link.linkFault = { kind: "CLEAR" };
   served(world, pid);
 }
 

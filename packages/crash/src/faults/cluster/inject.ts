@@ -1,8 +1,9 @@
-import type { TestEtcd } from "../../../../../tools/services/start-etcd.ts";
 import { monotonicMs, sleep } from "../../clock.ts";
 import { killClient, killWorker, retireWorker, stopWorker } from "../users.ts";
 import type { ClusterWorld } from "../world.ts";
+import { besideFaults, toBeside } from "./beside.ts";
 import { ETCD_FAULTS, TO_ETCD } from "./etcd.ts";
+import { KAFKA_FAULTS, toKafka } from "./kafka.ts";
 import { disturb } from "./links.ts";
 import { killNode, restartNode, stopNode, stopNodePastAll } from "./nodes.ts";
 import { linkSteps, PEOPLE_FAULTS, rounds, SYSTEM_FAULTS, type SystemFault, type UserFault } from "./plan.ts";
@@ -28,17 +29,16 @@ const TO_PEOPLE: Record<UserFault, (world: ClusterWorld) => Promise<void>> = {
  */
 export async function injectChaos(world: ClusterWorld, forMs: number): Promise<void> {
   const endMs = monotonicMs() + forMs;
+  const { etcd, kafka, beside } = world;
   const toSystem = systemFaults(forMs >= LONG_RUN_MS ? DOWN_MS.long : DOWN_MS.short);
   await Promise.all([
     row(world, SYSTEM_FAULTS, endMs, (fault) => toSystem[fault](world)),
     row(world, PEOPLE_FAULTS, endMs, (fault) => TO_PEOPLE[fault](world)),
-    row(world, linkSteps(), endMs, ({ link, linkFault }) => disturb(world, link, linkFault)),
-    ...(world.etcd === null ? [] : [etcdRow(world, world.etcd, endMs)]),
+    row(world, linkSteps(kafka !== null), endMs, ({ link, linkFault }) => disturb(world, link, linkFault)),
+    ...(etcd === null ? [] : [row(world, ETCD_FAULTS, endMs, (fault) => TO_ETCD[fault](world, etcd))]),
+    ...(kafka === null ? [] : [row(world, KAFKA_FAULTS, endMs, (fault) => toKafka(world, kafka, fault))]),
+    ...beside.map((system) => row(world, besideFaults(system), endMs, (fault) => toBeside(world, system, fault))),
   ]);
-}
-
-function etcdRow(world: ClusterWorld, etcd: TestEtcd, endMs: number): Promise<void> {
-  return row(world, ETCD_FAULTS, endMs, (fault) => TO_ETCD[fault](world, etcd));
 }
 
 function systemFaults(downMs: number): Record<SystemFault, (world: ClusterWorld) => Promise<void>> {

@@ -35,6 +35,7 @@ async function disturbNode(world: ClusterWorld, node: Node, link: LinkName, kind
   const { random, history, say } = world;
   const { server, links } = node;
   const proxy = links[link];
+  if (proxy === undefined) return 0;
   const linkFault = linkFaultOf(kind, random);
   const lastsMs = random.between(LASTS_MS.least, LASTS_MS.most);
   const [at, { pid }] = [monotonicMs(), server];
@@ -54,7 +55,7 @@ function nodeInUse({ nodes, random }: ClusterWorld, link: LinkName, silent: Read
   return until(`there are connections through a ${link}`, IN_USE_WITHIN_MS, () => {
     const inUse = random
       .shuffle(nodes)
-      .filter(({ links }) => links[link].connections > 0 && links[link].linkFault.kind === "CLEAR");
+      .filter(({ links }) => (links[link]?.connections ?? 0) > 0 && links[link]?.linkFault.kind === "CLEAR");
     return inUse.find((node) => !silent.has(node)) ?? inUse[0];
   });
 }

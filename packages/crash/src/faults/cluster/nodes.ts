@@ -84,4 +84,4 @@ export function note({ history }: ClusterWorld, event: Noted, pid: number): void
   history.write({ event, at: monotonicMs(), pid });
 }
 
-type Noted = Extract<FaultEvent["event"], "SERVER_READY" | "SERVER_CONTINUED" | "STORE_READY" | "ETCD_READY">;
+type Noted = Exclude<Extract<FaultEvent["event"], `${string}_${"READY" | "CONTINUED"}`>, "WORKER_CONTINUED">;

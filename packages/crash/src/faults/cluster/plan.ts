@@ -1,7 +1,10 @@
+import type { BesideStore } from "../../environment/beside-store.ts";
 import { LINK_FAULTS, type LinkFaultKind } from "../../environment/proxy/link-fault.ts";
 import { type Fault, LINKS, type LinkFault, type LinkName, type ProcessFault } from "../../history/events.ts";
 import type { SeededRandom } from "../../seeded-random.ts";
+import { besideFaults } from "./beside.ts";
 import { ETCD_FAULTS } from "./etcd.ts";
+import { KAFKA_FAULTS } from "./kafka.ts";
 
 /**
  * Faults of the nodes and their store, one after the other; faults of the links, and of workers and clients, run beside
@@ -35,8 +38,6 @@ export interface LinkStep {
   linkFault: LinkFaultKind;
 }
 
-const LINK_STEPS: readonly LinkStep[] = LINKS.flatMap((link) => LINK_FAULTS.map((linkFault) => ({ link, linkFault })));
-
 /** Pause before the next step, in milliseconds. */
 const GAP_MS = { least: 200, most: 1_500 };
 
@@ -50,17 +51,38 @@ export function* rounds<Step>(
   }
 }
 
-export function linkSteps(): readonly LinkStep[] {
-  return LINK_STEPS;
+/** @param hasKafka whether nodes have links to a Kafka */
+export function linkSteps(hasKafka: boolean): readonly LinkStep[] {
+  const links: readonly LinkName[] = hasKafka ? [...LINKS, "KAFKA_LINK"] : LINKS;
+  return links.flatMap((link) => LINK_FAULTS.map((linkFault) => ({ link, linkFault })));
 }
 
-/**
- * Number of times that a run must show each fault. @param cannotBeFull whether the store's disk cannot be filled on
- * this machine @param hasEtcd whether an etcd keeps the leases
- */
-export function chaosDemands(cannotBeFull: boolean, hasEtcd: boolean): Partial<Record<Fault, number>> {
-  const links = LINK_STEPS.map(({ link, linkFault }): LinkFault => `${link}_${linkFault}`);
-  const all: readonly Fault[] = [...SYSTEM_FAULTS, ...PEOPLE_FAULTS, ...(hasEtcd ? ETCD_FAULTS : []), ...links];
+/** Systems beside PostgreSQL that a cluster of a run uses, and what this machine cannot do. */
+export interface ChaosSystems {
+  /** Whether the store's disk cannot be filled on this machine. */
+  cannotBeFull: boolean;
+  /** Whether an etcd keeps the leases. */
+  hasEtcd: boolean;
+  /** Whether a Kafka carries the bus. */
+  hasKafka: boolean;
+  /** Systems for which no job waits. */
+  beside: readonly BesideStore[];
+}
+
+/** Number of times that a run must show each fault. */
+export function chaosDemands({
+  cannotBeFull,
+  hasEtcd,
+  hasKafka,
+  beside,
+}: ChaosSystems): Partial<Record<Fault, number>> {
+  const links = linkSteps(hasKafka).map(({ link, linkFault }): LinkFault => `${link}_${linkFault}`);
+  const systems = [
+    ...(hasEtcd ? ETCD_FAULTS : []),
+    ...(hasKafka ? KAFKA_FAULTS : []),
+    ...beside.flatMap((system) => besideFaults(system)),
+  ];
+  const all: readonly Fault[] = [...SYSTEM_FAULTS, ...PEOPLE_FAULTS, ...systems, ...links];
   const demands = Object.fromEntries(all.map((fault) => [fault, 1])) as Partial<Record<Fault, number>>;
   if (cannotBeFull) delete demands.STORE_FULL;
   return demands;

@@ -25,6 +25,14 @@ export const outagesAreTold: Rule = ({ evidence }) =>
     return [`the api of process ${pid} answered with ${answer} while the store was down`];
   });
 
+/** Where Kafka carries the bus, messages went over it before each of its faults. */
+export const kafkaCarriedTheBus: Rule = ({ evidence }) => {
+  if (evidence.demanded.KAFKA_KILLED === undefined) return [];
+  return evidence.faults.some((event) => event.event === "BUS_CARRIED" && event.kafka > 0)
+    ? []
+    : ["no node has sent a message over Kafka"];
+};
+
 /** An attempt that runs while the store is down goes on, and its result counts when the store is back. */
 export const attemptsOutliveTheStore: Rule = (of) =>
   spanning(of, "STORE_DOWN", "STORE_READY").length > 0

@@ -14,6 +14,7 @@ export const NOT_SHOWN: readonly RuleName[] = [
   "runsOutliveTheServer",
   "retriesHappened",
   "pausesHappened",
+  "requestsMetFaults",
 ];
 
 /**

@@ -1,7 +1,7 @@
 import { CRASH_DEMANDS } from "../../faults/plan.ts";
 import type { ClientEvent, Expected, WorkerEvent } from "../../history/events.ts";
 import type { Graph } from "../../history/workflow-events.ts";
-import type { Evidence, FinalExecution, FinalRun } from "../evidence.ts";
+import type { Evidence, FinalExecution, FinalRequest, FinalRun } from "../evidence.ts";
 import { type Ears, JobStory } from "./job-story.ts";
 import { WorkflowStory } from "./workflow-story.ts";
 
@@ -11,6 +11,7 @@ export class Story {
   readonly #workers: WorkerEvent[] = [];
   readonly #executions: FinalExecution[] = [];
   readonly #workflows: FinalRun[] = [];
+  readonly #requests: FinalRequest[] = [];
   readonly #ears: Ears = {
     client: (event) => this.#clients.push(event),
     worker: (event) => this.#workers.push(event),
@@ -28,6 +29,34 @@ export class Story {
     return new WorkflowStory(key, graph, this.#ears);
   }
 
+  /**
+   * Adds a request of an application for the job, in a transaction with this end. @param end "OPEN": nobody knows it
+   */
+  requested(
+    key: string,
+    requestId: string,
+    end: "COMMITTED" | "ROLLED_BACK" | "OPEN",
+    { at = 0, isWrong = false }: { at?: number; isWrong?: boolean } = {},
+  ): this {
+    this.#clients.push({ event: "REQUEST_WRITTEN", at, key, requestId, isWrong });
+    if (end === "COMMITTED") this.#clients.push({ event: "REQUEST_COMMITTED", at: at + 1, requestId });
+    if (end === "ROLLED_BACK") {
+      this.#clients.push({ event: "REQUEST_ROLLED_BACK", at: at + 1, requestId, isCutOff: false });
+    }
+    return this;
+  }
+
+  /** Adds a request as the server shows it. @param executionId null: it is REFUSED */
+  shown(requestId: string, executionId: string | null, rest: Partial<FinalRequest> = {}): this {
+    const problem = { type: "", title: "", status: 422, detail: "wrong" } as FinalRequest["problem"];
+    const end =
+      executionId === null
+        ? ({ state: "REFUSED", jobId: null, problem } as const)
+        : ({ state: "TAKEN_IN", jobId: requestId, problem: null } as const);
+    this.#requests.push({ requestId, executionId, deduplicated: false, ...end, ...rest });
+    return this;
+  }
+
   evidence(): Evidence {
     return {
       clients: this.#clients,
@@ -36,6 +65,8 @@ export class Story {
       executions: this.#executions,
       listedLater: this.#executions,
       workflows: this.#workflows,
+      requests: this.#requests.length > 0 ? this.#requests : null,
+      endsInReplica: null,
       activeJobs: 0,
       recurring: [],
       demanded: CRASH_DEMANDS,

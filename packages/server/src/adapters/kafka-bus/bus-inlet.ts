@@ -11,8 +11,10 @@ import { partitionOf } from "./bus-topics.ts";
 import type { BusWriter } from "./bus-writer.ts";
 import type { Route } from "./readings.ts";
 
-/** Bounds of a read. */
-const BOUNDS = { waitMs: 500, maxBytes: 2 * 1024 * 1024 };
+/** Bounds of a read: its size, and its wait in ms. */
+const READ_MAX_BYTES = 2 * 1024 * 1024;
+const WAIT_MS = 500;
+const NO_WAIT_MS = 1;
 /** First and longest wait in ms before the brokers are tried again. */
 const RETRY_FIRST_MS = 250;
 const RETRY_MAX_MS = 2_000;
@@ -88,12 +90,14 @@ export class BusInlet {
       reader = await this.#deps.openReader();
       await this.#findTopics(reader);
       this.#cluster = await reader.clusterId();
+      // Only a read shows that the user may read.
+      await this.#step(reader, NO_WAIT_MS);
       if (this.#isClosed) return reader.close();
       this.#reader = reader;
       this.#failures = 0;
       this.#opened?.resolve();
       this.#deps.changed(null);
-      while (!this.#isClosed) await this.#step(reader);
+      while (!this.#isClosed) await this.#step(reader, WAIT_MS);
     } catch (error) {
       this.#failed(reader, error);
     }
@@ -109,12 +113,13 @@ export class BusInlet {
     this.#timer = this.#deps.runtime.setTimer(waitMs, () => void this.#run());
   }
 
-  async #step(reader: KafkaReader): Promise<void> {
+  async #step(reader: KafkaReader, waitMs: number): Promise<void> {
     if (this.#positions.size < this.#wanted.size) {
       await this.#findTopics(reader);
       this.#deps.changed(null);
     }
-    for (const portion of await reader.read([...this.#positions.values()], BOUNDS)) await this.#take(portion);
+    const bounds = { maxBytes: READ_MAX_BYTES, waitMs };
+    for (const portion of await reader.read([...this.#positions.values()], bounds)) await this.#take(portion);
   }
 
   async #take(portion: KafkaPortion): Promise<void> {
@@ -126,6 +131,14 @@ export class BusInlet {
     } else if (portion.state === "OUT_OF_RANGE") {
       const { start, end } = portion;
       this.#positions.set(name, { ...at, offset: at.offset < start ? start : end });
+    } else if (portion.state === "OVERSIZED") {
+      // Nodes write records without compression, so a stranger wrote these. The bus may lose what follows them.
+      this.refused++;
+      this.#positions.set(name, { ...at, offset: portion.end });
+      this.#deps.log.warn(
+        { topic: name },
+        "records of a stranger in a topic of the bus on Kafka are too large to read",
+      );
     } else if (portion.state === "GONE") {
       throw new KafkaFailed(`the topic ${name} is gone`, null);
     }

@@ -32,7 +32,16 @@ class Scene {
   constructor(isStrict: boolean) {
     const { runtime, readings } = this;
     this.outlet = new BusOutlet({
-      ...{ node: "a", keys: KEYS, readings, isStrict, turns: new Turns(runtime), runtime, log: createLog("silent") },
+      ...{
+        node: "a",
+        topics: TOPICS,
+        keys: KEYS,
+        readings,
+        isStrict,
+        turns: new Turns(runtime),
+        runtime,
+        log: createLog("silent"),
+      },
       open: async () => ({
         connect: async () => {
           if (this.isDown) throw new Error("down");
@@ -104,6 +113,17 @@ describe("what a node writes to Kafka", () => {
     scene.sends[1]?.answer();
     await scene.settle();
     assert.deepEqual(scene.outlet.counts, { kafka: 3, mesh: 0, dropped: 0 });
+  });
+
+  it("goes over Kafka once Kafka answers, if it was down at first", async () => {
+    const scene = new Scene(false);
+    scene.isDown = true;
+    await assert.rejects(scene.outlet.open(), /down/);
+    assert.deepEqual([scene.outlet.isOpen, scene.states], [false, ["down"]]);
+    scene.isDown = false;
+    await scene.settle(250);
+    assert.deepEqual([scene.outlet.isOpen, scene.states], [true, ["down", null]]);
+    scene.outlet.close();
   });
 
   it("goes over the mesh to nodes that announce nothing, or something else, and as soon as a send fails", async () => {

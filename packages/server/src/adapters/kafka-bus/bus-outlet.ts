@@ -21,6 +21,8 @@ const RETRY_MAX_MS = 2_000;
 
 export interface OutletDependencies {
   node: Incarnation;
+  /** Topics that the node must be able to write. */
+  topics: readonly string[];
   open(): Promise<BusWriter>;
   keys: BusKeys;
   readings: Readings;
@@ -64,9 +66,15 @@ export class BusOutlet {
     return this.#writer !== null;
   }
 
-  /** Connects for the first time. Later attempts follow by themselves. */
+  /** Connects for the first time. @throws {KafkaFailed} it failed; further attempts follow */
   async open(): Promise<void> {
-    await this.#connect();
+    try {
+      await this.#connect();
+    } catch (error) {
+      this.#deps.changed(reasonOf(error));
+      this.#retry();
+      throw error;
+    }
   }
 
   put(to: Incarnation, { topics, letter }: Addressed): void {
@@ -194,7 +202,7 @@ export class BusOutlet {
   async #connect(): Promise<void> {
     const writer = await this.#deps.open();
     try {
-      this.#deps.readings.cluster = await writer.connect();
+      this.#deps.readings.cluster = await writer.connect(this.#deps.topics);
     } catch (error) {
       writer.close();
       throw error;

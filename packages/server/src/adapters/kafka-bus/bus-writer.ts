@@ -14,8 +14,11 @@ export interface BusRecord {
 
 /** Writes records of the bus. After an error the writer is of no use: a new one has to be opened. @throws {KafkaFailed} each call */
 export interface BusWriter {
-  /** Connects, and returns the id of the Kafka cluster. */
-  connect(): Promise<string>;
+  /**
+   * Connects, and writes an empty record for no node to each of the topics, because only a record shows that the user may
+   * write. Returns the id of the Kafka cluster.
+   */
+  connect(topics: readonly string[]): Promise<string>;
   /** Creates a topic unless it exists. */
   create(topic: string, partitions: number): Promise<void>;
   /** Resolves when the leaders of the partitions have the records: the bus may lose messages, so no replica is waited for. */
@@ -48,8 +51,11 @@ class ClientWriter implements BusWriter {
     this.#producer = producer;
   }
 
-  connect(): Promise<string> {
-    return this.#made.bounded(CALL_MS, async () => (await this.#producer.metadata({ topics: [] })).id);
+  async connect(topics: readonly string[]): Promise<string> {
+    const { id } = await this.#made.bounded(CALL_MS, () => this.#producer.metadata({ topics: [] }));
+    const empty = { partition: 0, key: "", value: Buffer.alloc(0), headers: {} };
+    await this.send(topics.map((topic) => ({ topic, ...empty })));
+    return id;
   }
 
   async create(topic: string, partitions: number): Promise<void> {

@@ -135,6 +135,23 @@ describe("the bus on Kafka between nodes", () => {
     await until(onA, b, () => onB.load().refused === 3);
   });
 
+  it("reads on behind records of a stranger that expand to too much", async () => {
+    const [a, b] = await cluster.start("a", "b");
+    const [onA, onB] = [await open(a.bus), await open(b.bus)];
+    await until(onA, b, () => onA.load().kafka > 0);
+    const { refused } = onB.load();
+    const at = { topic: "t.job-results", partition: partitionOf("b", PARTITIONS), key: "stranger" };
+    const strange = new Producer({ clientId: "stranger", bootstrapBrokers: [kafka.broker] });
+    for (const compression of ["zstd", "gzip", "snappy", "lz4"] as const) {
+      const message = { ...at, key: Buffer.from(at.key), value: Buffer.alloc(16 * 1024 * 1024) };
+      await strange.send({ compression, messages: [message] });
+    }
+    await strange.close();
+    await until(onA, b, () => onB.load().refused > refused);
+    const { kafka: written } = onA.load();
+    await until(onA, b, () => onA.load().kafka > written + 3);
+  });
+
   it("has a topic for each pool, and the common one for pools that nobody reads", async () => {
     const [a, b] = await cluster.start("a", "b");
     const [onA, onB] = [await open(a.bus, { topicsBy: "pool" }), await open(b.bus, { topicsBy: "pool" })];

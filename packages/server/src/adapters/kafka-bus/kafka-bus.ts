@@ -73,8 +73,9 @@ export class KafkaBus implements Bus {
     const turns = new Turns(runtime);
     const openWriter = () => openBusWriter(kafka, runtime);
     const { node } = this;
+    const topics = [this.#topics.assignments, this.#topics.results];
     this.#outlet = new BusOutlet({
-      ...{ node, open: openWriter, keys, readings: this.#readings, isStrict, turns, runtime, log },
+      ...{ node, topics, open: openWriter, keys, readings: this.#readings, isStrict, turns, runtime, log },
       overMesh: (to, { role, message }) => mesh.send({ node: to, role: role as Role }, message as Mail[Role]),
       changed: (reason) => this.#changed({ ...this.#faults, writes: reason }),
     });
@@ -92,8 +93,7 @@ export class KafkaBus implements Bus {
       receive: (from, letters) => mesh.receive(from, letters),
       changed: (reason) => this.#changed({ ...this.#faults, reads: reason }),
     });
-    this.#inlet.follow(this.#topics.assignments, PARTITIONS);
-    this.#inlet.follow(this.#topics.results, PARTITIONS);
+    for (const topic of topics) this.#inlet.follow(topic, PARTITIONS);
     mesh.onReading((from, reading) => {
       this.#readings.hear(from, reading, runtime.monotonicMs());
       this.#outlet.flush();
@@ -128,7 +128,11 @@ export class KafkaBus implements Bus {
    * @returns the refusal of Kafka that only a person can end; null: there is none
    */
   async open(): Promise<string | null> {
-    const opened = await Promise.allSettled([this.#inlet.start(), this.#outlet.open()]);
+    // The reader creates the topics that the writer needs.
+    const opened = [
+      ...(await Promise.allSettled([this.#inlet.start()])),
+      ...(await Promise.allSettled([this.#outlet.open()])),
+    ];
     this.#announceLater();
     const errors = opened.map((one) => (one.status === "rejected" ? one.reason : null));
     const refused = errors.find((error) => error !== null && typeof error.refusal === "string");

@@ -1,6 +1,7 @@
 import type * as kafka from "@platformatic/kafka";
 import type { KafkaAddress } from "../../ports/kafka-address.ts";
 import type { Runtime } from "../../ports/runtime.ts";
+import { boundExpansion } from "./expansion.ts";
 
 /** Kafka did not do what was asked. `refusal`: what a person has to change first; null: a later attempt may succeed. */
 export class KafkaFailed extends Error {
@@ -13,9 +14,12 @@ export class KafkaFailed extends Error {
   }
 }
 
+/** Change that lets a user read and write topics. */
+export const RIGHTS = "give the user of MAINSPRING_KAFKA the rights Describe, Read and Write on the topics";
+
 /** Errors of the protocol and of the client that last until a person changes something, and what that is. The first one counts. */
 const REFUSALS: Readonly<Record<string, string>> = {
-  TOPIC_AUTHORIZATION_FAILED: "give the user of MAINSPRING_KAFKA the rights Describe, Read and Write on the topics",
+  TOPIC_AUTHORIZATION_FAILED: RIGHTS,
   CLUSTER_AUTHORIZATION_FAILED: "create the topics, or give the user of MAINSPRING_KAFKA the right Create",
   SASL_AUTHENTICATION_FAILED: "correct the user or the password in MAINSPRING_KAFKA",
   ILLEGAL_SASL_STATE: "leave user and password out of MAINSPRING_KAFKA: this listener wants no login",
@@ -41,6 +45,7 @@ export interface KafkaClient {
 /** Loads the client; only nodes that use Kafka do so. */
 export async function kafkaClient(address: KafkaAddress, clientId: string, runtime: Runtime): Promise<KafkaClient> {
   const client = await import("@platformatic/kafka");
+  boundExpansion(client.compressionsAlgorithms);
   return {
     client,
     options: optionsOf(address, clientId),

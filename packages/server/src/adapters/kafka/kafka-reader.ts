@@ -1,7 +1,8 @@
 import type { Consumer } from "@platformatic/kafka";
 import type { KafkaAddress } from "../../ports/kafka-address.ts";
 import type { Runtime } from "../../ports/runtime.ts";
-import { type KafkaClient, KafkaFailed, kafkaClient, kafkaErrorNames } from "./kafka-client.ts";
+import { ExpansionRefused } from "./expansion.ts";
+import { type KafkaClient, KafkaFailed, kafkaClient, kafkaErrorNames, RIGHTS } from "./kafka-client.ts";
 
 /** A topic as the brokers know it. A topic that was deleted and created again has another id. */
 export interface KafkaTopic {
@@ -36,6 +37,11 @@ export type KafkaPortion = { at: KafkaPosition } & (
   | { state: "GONE" }
   /** The leader has moved. The next read finds the new one. */
   | { state: "MOVED" }
+  /**
+   * The compressed records at the offset expand to more than `EXPANDED_MAX_BYTES`, so nothing was read. No node writes such
+   * records. `end`: that of the log.
+   */
+  | { state: "OVERSIZED"; end: bigint }
 );
 
 export interface ReadBounds {
@@ -77,6 +83,7 @@ const IS_CONTROL = 0b100000;
 /** Codes of the protocol: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, INCONSISTENT_TOPIC_ID. */
 const GONE = [3, 100, 103];
 const OFFSET_OUT_OF_RANGE = 1;
+const TOPIC_AUTHORIZATION_FAILED = 29;
 /** LEADER_NOT_AVAILABLE, NOT_LEADER_OR_FOLLOWER, REPLICA_NOT_AVAILABLE, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH. */
 const MOVED = [5, 6, 9, 74, 75];
 /** Errors after which the client begins another session of fetches. It loses count of a session in which a partition had an error. */
@@ -163,6 +170,7 @@ class ClientReader implements KafkaReader {
       })),
     };
     const response = await this.#call(() => this.#fetched(request), waitMs);
+    if (response === "OVERSIZED") return this.#readAlone(node, positions, bounds);
     const answers = response.responses.flatMap(({ topicId, partitions }) =>
       partitions.map((answer) => ({ topicId, answer })),
     );
@@ -174,11 +182,23 @@ class ClientReader implements KafkaReader {
     return portions;
   }
 
-  /** The response, also if some partitions in it have errors. */
-  async #fetched(request: FetchRequest, isRepeated = false): Promise<FetchResponse> {
+  /** Reads one batch of each position by itself. A broker returns the first one, however large it is. */
+  async #readAlone(node: number, positions: readonly KafkaPosition[], bounds: ReadBounds): Promise<KafkaPortion[]> {
+    const [only, another] = positions;
+    if (only !== undefined && another === undefined && bounds.maxBytes === 1) {
+      return [{ at: only, state: "OVERSIZED", end: await this.end(only.topic, only.partition) }];
+    }
+    const portions: KafkaPortion[] = [];
+    for (const at of positions) portions.push(...(await this.#readFrom(node, [at], { waitMs: 1, maxBytes: 1 })));
+    return portions;
+  }
+
+  /** The response, also if some partitions in it have errors. OVERSIZED: its records expand to too much. */
+  async #fetched(request: FetchRequest, isRepeated = false): Promise<FetchResponse | "OVERSIZED"> {
     try {
       return await this.#consumer.fetch(request);
     } catch (error) {
+      if (isOversized(error)) return "OVERSIZED";
       const names = kafkaErrorNames(error);
       if (!isRepeated && SESSION_OVER.some((name) => names.has(name))) return this.#fetched(request, true);
       const { response } = error as { response?: FetchResponse };
@@ -199,7 +219,8 @@ class ClientReader implements KafkaReader {
       this.#leaders.delete(at.topic.name);
       return { at, state: "MOVED" };
     }
-    throw new KafkaFailed(`Kafka answers a read with error ${errorCode}`, null);
+    const refusal = errorCode === TOPIC_AUTHORIZATION_FAILED ? RIGHTS : null;
+    throw new KafkaFailed(`Kafka answers a read of ${at.topic.name} with error ${errorCode}`, refusal);
   }
 
   async #offset(topic: KafkaTopic, partition: number, timestamp: bigint): Promise<bigint> {
@@ -236,6 +257,12 @@ class ClientReader implements KafkaReader {
 type FetchRequest = Parameters<Consumer["fetch"]>[0];
 type FetchResponse = Awaited<ReturnType<Consumer["fetch"]>>;
 type Answer = FetchResponse["responses"][number]["partitions"][number];
+
+function isOversized(error: unknown): boolean {
+  if (error instanceof ExpansionRefused) return true;
+  const inner = error instanceof AggregateError ? error.errors : [];
+  return inner.some(isOversized) || (error instanceof Error && error.cause !== undefined && isOversized(error.cause));
+}
 
 /** Records from an offset on. A batch can begin before the offset, and its last records can be missing after a compaction. */
 function recordsFrom(offset: bigint, answer: Answer): { records: KafkaRecord[]; next: bigint } {

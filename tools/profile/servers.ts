@@ -1,0 +1,106 @@
+import { clickHouseAddress, describeKeys, migrateClickHouse } from "../../packages/server/src/index.ts";
+import { startClickHouse } from "../services/start-clickhouse.ts";
+import { startEtcd } from "../services/start-etcd.ts";
+import { startKafka } from "../services/start-kafka.ts";
+import { startOtlpReceiver } from "../services/start-otlp-receiver.ts";
+import { startPostgres } from "../services/start-postgres.ts";
+import { startRedis } from "../services/start-redis.ts";
+
+/** Settings of a node by their names. `{space}` in a value stands for the name of the cluster. */
+export type Settings = Readonly<Record<string, string>>;
+
+/** A server that runs for a profile. */
+export interface RunningServer {
+  /** Address for people. */
+  address: string;
+  /** Settings of each node for this server. `{space}` keeps clusters on the same server apart. */
+  settings: Settings;
+  /** Ends the server and removes its data. */
+  stop(): Promise<void>;
+}
+
+/** A kind of server, as one entry of the table. */
+export interface ServerEntry {
+  /** Name for people. */
+  title: string;
+  /** Setting without which this version of Mainspring cannot use the server. */
+  setting: string;
+  start(): Promise<RunningServer>;
+}
+
+export type ServerName = "postgresql" | "redis" | "etcd" | "kafka" | "clickhouse" | "otlp";
+
+export const SERVERS: Readonly<Record<ServerName, ServerEntry>> = {
+  postgresql: {
+    title: "PostgreSQL",
+    setting: "MAINSPRING_STORE",
+    async start() {
+      const { url, stop } = await startPostgres({ version: "system" });
+      return { address: url, settings: { MAINSPRING_STORE: url, MAINSPRING_STORE_SCHEMA: "{space}" }, stop };
+    },
+  },
+  redis: {
+    title: "Redis",
+    setting: "MAINSPRING_REDIS",
+    async start() {
+      const { url, stop } = await startRedis();
+      return { address: url, settings: { MAINSPRING_REDIS: `${url}?prefix={space}` }, stop };
+    },
+  },
+  etcd: {
+    title: "etcd (3 members)",
+    setting: "MAINSPRING_ETCD",
+    async start() {
+      const { url, stop } = await startEtcd();
+      const members = url.replace(/\/[^/]*$/, "");
+      return { address: members, settings: { MAINSPRING_LEASES: "etcd", MAINSPRING_ETCD: `${members}/{space}` }, stop };
+    },
+  },
+  kafka: {
+    title: "Kafka",
+    setting: "MAINSPRING_KAFKA",
+    async start() {
+      const { url, stop } = await startKafka();
+      const settings = {
+        ...{ MAINSPRING_KAFKA: url, MAINSPRING_BUS: "kafka", MAINSPRING_KAFKA_TOPICS_BY: "pool" },
+        MAINSPRING_KAFKA_TOPIC_PREFIX: "{space}.",
+      };
+      return { address: url, settings, stop };
+    },
+  },
+  clickhouse: {
+    title: "ClickHouse (its engine)",
+    setting: "MAINSPRING_CLICKHOUSE",
+    async start() {
+      const { url, stop } = await startClickHouse();
+      const database = `${url}/mainspring`;
+      const address = clickHouseAddress(database);
+      if (address === null) throw new Error(`${database} is no address of ClickHouse`);
+      await migrateClickHouse(address).catch(async (cause: unknown) => {
+        await stop();
+        throw cause;
+      });
+      return { address: database, settings: { MAINSPRING_CLICKHOUSE: database }, stop };
+    },
+  },
+  otlp: {
+    title: "Receiver of OpenTelemetry",
+    setting: "MAINSPRING_OTLP",
+    async start() {
+      const { url, stop } = await startOtlpReceiver();
+      return { address: url, settings: { MAINSPRING_OTLP: url }, stop };
+    },
+  },
+};
+
+/** Whether this version of Mainspring has a setting. */
+export function hasSetting(name: string): boolean {
+  return describeKeys().some((key) => key.name === name);
+}
+
+/** Settings of a cluster with this name, which may have lower-case letters, digits and `_`. */
+export function settingsIn(space: string, settings: Settings): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(settings).map(([name, value]) => [name, value.replaceAll("{space}", space)]),
+  );
+}
