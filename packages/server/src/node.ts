@@ -35,7 +35,9 @@ import { patiently } from "./patience.ts";
 import type { Bus } from "./ports/bus.ts";
 import type { Leases, NodeProfile } from "./ports/leases.ts";
 import type { Runtime } from "./ports/runtime.ts";
+import type { SideIndex } from "./ports/side-index.ts";
 import type { Retention } from "./ports/store.ts";
+import { openRedis } from "./redis.ts";
 import { EventHints } from "./scheduler/event-hints.ts";
 import { Presence } from "./scheduler/ownership/presence.ts";
 import { ALONE, SHARED, type Share } from "./scheduler/ownership/shard-ownership.ts";
@@ -101,7 +103,7 @@ interface NodeContext {
  * @throws {AddressUnusable} an address cannot be listened on, or does not lead to this node; the message names it
  * @throws {ClusterSecretMissing} the other nodes would refuse this one
  * @throws {LeasesUnusable | LeasesUnavailable} etcd cannot keep the lease of the node; the message says what to do
- * @throws {ConfigError} Kafka refuses the topics of the bus; the message says what to do
+ * @throws {ConfigError} Kafka refuses the topics of the bus, or Redis cannot be used; the message says what to do
  * @param program version and feature level to announce; default: this program's
  */
 export async function startNode(config: Config, program: Program = THIS): Promise<RunningNode> {
@@ -145,6 +147,7 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   const leasesOfAll = mesh === null ? soloLeases() : await openLeases(ground, store);
   if (mesh !== null) await patiently("the leases", () => checkSecret(leasesOfAll, config), ground);
   await openKafka(kafka, life, metrics);
+  const index = await openRedis(ground, gateway, metrics);
   const makeWorker = workersOf(ground, gateway);
   const workerDrain = gateway === null ? null : workerDrainOf(ground, gateway, makeWorker);
   const membership = new Membership({
@@ -168,7 +171,7 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   // The node listens before it owns anything: a node whose port is taken must not move shards.
   const owning = { share: (): ReturnType<Joined["share"]> => NOTHING_YET };
   const missed = watchMissed({ ...ground, store, metrics }, zones);
-  const serving = { store, metrics, membership, grpcAddress, zones, missed };
+  const serving = { store, metrics, membership, grpcAddress, zones, missed, index };
   const api = await serveHttp(ground, { ...serving, share: () => owning.share() });
   const joined = await join(ground, { store, metrics, membership, address, zones });
   owning.share = () => joined.share();
@@ -251,6 +254,7 @@ async function join(ground: NodeContext, { store, metrics, membership, address, 
 interface Serving extends Omit<Joining, "address">, Pick<Joined, "share"> {
   grpcAddress: string;
   missed: MissedWatch | null;
+  index: SideIndex | null;
 }
 
 async function serveHttp(
@@ -258,7 +262,7 @@ async function serveHttp(
   serving: Serving,
 ): Promise<{ httpUrl: string; close: () => Promise<void> }> {
   const { config, program, life, runtime } = ground;
-  const { store, metrics, membership, grpcAddress, zones, missed, share } = serving;
+  const { store, metrics, membership, grpcAddress, zones, missed, share, index } = serving;
   const addresses = { http: null as string | null, grpc: grpcAddress };
   const standing = {
     isMember: () => membership.stands,
@@ -279,7 +283,7 @@ async function serveHttp(
   const api = config.roles.includes("api")
     ? await createApi({
         ...ground,
-        ...{ store, metrics, about, leases: membership.leases },
+        ...{ store, metrics, about, index, leases: membership.leases },
         ...(config.events.includes("api") && { events: store.events }),
         webhooks: webhookRules(config),
         takesRequests: config.sqlSubmit,

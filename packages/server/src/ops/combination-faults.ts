@@ -23,6 +23,7 @@ interface Combined {
   MAINSPRING_KAFKA: unknown;
   MAINSPRING_CLICKHOUSE: unknown;
   MAINSPRING_OTLP: unknown;
+  MAINSPRING_REDIS: unknown;
 }
 
 /**
@@ -81,6 +82,11 @@ function misfits(values: Combined): string[] {
   if (isCluster && values.MAINSPRING_STORE === "embedded") {
     errors.push(
       `MAINSPRING_STORE must be a URL such as postgres://user:password@host:5432/database that all nodes have in common, where MAINSPRING_BUS is ${bus}`,
+    );
+  }
+  if (values.MAINSPRING_REDIS !== null && values.MAINSPRING_STORE === "embedded") {
+    errors.push(
+      "MAINSPRING_REDIS must not be set where MAINSPRING_STORE is embedded: what it adds is for servers whose PostgreSQL is another process than they are",
     );
   }
   if (isCluster && advertise === null && grpc !== null && isWildcard(grpc)) {

@@ -49,6 +49,7 @@ describe("the configuration", () => {
       kafkaFormat: "json",
       clickhouse: null,
       etcd: null,
+      redis: null,
       wantsLeader: false,
       webhookSecrets: [],
       webhookDisableDays: 3,

@@ -15,6 +15,7 @@ import {
   otlpBase,
   otlpHeaderList,
   type Parse,
+  redisServer,
   schemaName,
   secret,
   signingSecret,
@@ -207,6 +208,11 @@ const KEYS = {
     "sharded",
     "sharded: the nodes of a cluster divide the work; one: the first node decides all of it and the others stand by, as soon as all nodes have this setting",
   ),
+  MAINSPRING_REDIS: key(
+    redisServer,
+    null,
+    "a Redis (6.2 or newer) beside the PostgreSQL, the same for all nodes, as redis://host:6379 or rediss://…; user:password@ before the host logs in, and ?prefix=NAME keeps clusters apart: it shows the workers of a gateway that is gone, and takes cancellations while the store is away",
+  ),
   MAINSPRING_ROLES: key(
     someOf("api", "scheduler", "gateway"),
     "api,scheduler,gateway",
@@ -345,6 +351,7 @@ function configOf(values: Values, warnings: string[]): Config {
         : null,
     etcd: values.MAINSPRING_LEASES === "etcd" ? values.MAINSPRING_ETCD : null,
     wantsLeader: values.MAINSPRING_LEADER === "one",
+    redis: values.MAINSPRING_REDIS,
     roles: values.MAINSPRING_ROLES,
     tzdata: values.MAINSPRING_TZDATA,
     advertise: values.MAINSPRING_ADVERTISE,
