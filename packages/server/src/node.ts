@@ -173,7 +173,7 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   const missed = watchMissed({ ...ground, store, metrics }, zones);
   const serving = { store, metrics, membership, grpcAddress, zones, missed, index };
   const api = await serveHttp(ground, { ...serving, share: () => owning.share() });
-  const joined = await join(ground, { store, metrics, membership, address, zones });
+  const joined = await join(ground, { store, metrics, membership, address, zones, index });
   owning.share = () => joined.share();
   life.started("gateway", async () => gateway?.close());
   if (workerDrain !== null) {
@@ -204,6 +204,7 @@ interface Joining {
   /** Advertised address of the node. */
   address: string;
   zones: TimeZones;
+  index: SideIndex | null;
 }
 
 interface Joined {
@@ -213,7 +214,10 @@ interface Joined {
 }
 
 /** Joins the cluster: keeps the node's lease, and owns the shards that are placed on the node. */
-async function join(ground: NodeContext, { store, metrics, membership, address, zones }: Joining): Promise<Joined> {
+async function join(
+  ground: NodeContext,
+  { store, metrics, membership, address, zones, index }: Joining,
+): Promise<Joined> {
   const { config, program, bus, life, runtime } = ground;
   const { leases } = membership;
   const isAlone = config.bus === "memory";
@@ -243,7 +247,8 @@ async function join(ground: NodeContext, { store, metrics, membership, address, 
   };
   const written = { eventsWritten, deliveriesWritten: outlets.deliveriesWritten };
   const told = { events, ...written, exportsSpans: config.events.includes("otlp") };
-  const scheduler = new Scheduler({ store, metrics, leases, profile, terms, zones, ...told, ...ground });
+  const window = config.redisWindow && index !== null ? index.window : null;
+  const scheduler = new Scheduler({ store, metrics, leases, profile, terms, zones, window, ...told, ...ground });
   life.started("scheduler", () => scheduler.stop());
   await scheduler.start();
   life.started("events and webhooks", () => outlets.stop());
@@ -254,7 +259,6 @@ async function join(ground: NodeContext, { store, metrics, membership, address, 
 interface Serving extends Omit<Joining, "address">, Pick<Joined, "share"> {
   grpcAddress: string;
   missed: MissedWatch | null;
-  index: SideIndex | null;
 }
 
 async function serveHttp(

@@ -162,6 +162,32 @@ describe("Redis beside PostgreSQL", () => {
     await database.close();
   });
 
+  it("starts delayed jobs in time with the window on, also after Redis has lost it", async () => {
+    const { node, client } = await start({ ...newSettings(), MAINSPRING_REDIS_WINDOW: "on" });
+    await work(node.grpcAddress);
+    const prefix = `redis_${schemas - 1}`;
+    const waiting = async () => {
+      const keys = (await redis.ask("KEYS", `${prefix}:window:*`)).split("\n").filter((key) => !key.includes(":mark:"));
+      return (await Promise.all(keys.filter((key) => key !== "").map((key) => redis.ask("ZCARD", key)))).map(Number);
+    };
+    const delayed = async (key: string, delayMs: number) => {
+      const { executionId } = await client.submit({ target: { handler: "hold" }, payload: key, delayMs });
+      return executionId;
+    };
+    const lost = await delayed("lost", 10_500);
+    await until(async () => (await waiting()).includes(1));
+    await redis.ask("FLUSHALL");
+    const [soon, kept] = [await delayed("soon", 1_000), await delayed("kept", 11_000)];
+    for (const executionId of [soon, lost, kept]) {
+      const { startedAt, scheduledAt } = await until(async () => {
+        const seen = await client.getExecution(executionId);
+        return seen.startedAt === null ? null : seen;
+      });
+      const lateMs = Date.parse(startedAt ?? "") - Date.parse(scheduledAt);
+      assert.ok(lateMs < 3_000, `${lateMs} ms late`);
+    }
+  });
+
   it("ends a start with exit code 78 for what stays wrong, and starts without a Redis that does not answer", async () => {
     const local = { ...newSettings(), MAINSPRING_HTTP: "127.0.0.1:0", MAINSPRING_GRPC: "127.0.0.1:0" };
     const refused = async (MAINSPRING_REDIS: string) => {

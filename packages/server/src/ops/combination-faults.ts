@@ -24,6 +24,7 @@ interface Combined {
   MAINSPRING_CLICKHOUSE: unknown;
   MAINSPRING_OTLP: unknown;
   MAINSPRING_REDIS: unknown;
+  MAINSPRING_REDIS_WINDOW: "on" | "off" | null;
 }
 
 /**
@@ -88,6 +89,9 @@ function misfits(values: Combined): string[] {
     errors.push(
       "MAINSPRING_REDIS must not be set where MAINSPRING_STORE is embedded: what it adds is for servers whose PostgreSQL is another process than they are",
     );
+  }
+  if (values.MAINSPRING_REDIS === null && values.MAINSPRING_REDIS_WINDOW === "on") {
+    errors.push("MAINSPRING_REDIS must be set, as redis://host:6379, where MAINSPRING_REDIS_WINDOW is on");
   }
   if (isCluster && advertise === null && grpc !== null && isWildcard(grpc)) {
     errors.push(

@@ -16,6 +16,9 @@ it("a configuration takes a Redis beside a PostgreSQL, and none beside the embed
     ...{ database: 1, prefix: "jobs" },
   });
   refused({ MAINSPRING_REDIS }, /^MAINSPRING_REDIS must not be set where MAINSPRING_STORE is embedded: /);
+  assert.equal(loadConfig({ MAINSPRING_STORE, MAINSPRING_REDIS, MAINSPRING_REDIS_WINDOW: "on" }).redisWindow, true);
+  const lacking = "MAINSPRING_REDIS must be set, as redis://host:6379, where MAINSPRING_REDIS_WINDOW is on";
+  refused({ MAINSPRING_STORE, MAINSPRING_REDIS_WINDOW: "on" }, new RegExp(`^${lacking}$`));
   const wrong = { MAINSPRING_STORE, MAINSPRING_REDIS: "http://:p4ssw0rd@cache" };
   refused(wrong, /^MAINSPRING_REDIS must be redis:\/\/host:6379 or rediss/);
 });

@@ -74,6 +74,8 @@ export interface Config {
   busKafka: { topicsBy: "one" | "pool"; isStrict: boolean } | null;
   /** Redis beside the store; null: there is none. */
   redis: RedisAddress | null;
+  /** Whether the scheduler asks Redis for what falls due. */
+  redisWindow: boolean;
   roles: readonly Role[];
   /** Folder of compiled zones, or JSON file with time zone data; null: the data of the server or the system. */
   tzdata: string | null;

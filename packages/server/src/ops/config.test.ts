@@ -50,6 +50,7 @@ describe("the configuration", () => {
       clickhouse: null,
       etcd: null,
       redis: null,
+      redisWindow: false,
       wantsLeader: false,
       webhookSecrets: [],
       webhookDisableDays: 3,

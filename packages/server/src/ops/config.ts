@@ -213,6 +213,11 @@ const KEYS = {
     null,
     "a Redis (6.2 or newer) beside the PostgreSQL, the same for all nodes, as redis://host:6379 or rediss://…; user:password@ before the host logs in, and ?prefix=NAME keeps clusters apart: it shows the workers of a gateway that is gone, and takes cancellations while the store is away",
   ),
+  MAINSPRING_REDIS_WINDOW: key(
+    choice("on", "off"),
+    "off",
+    "whether the scheduler asks the Redis of MAINSPRING_REDIS for what falls due, and the PostgreSQL twice a minute",
+  ),
   MAINSPRING_ROLES: key(
     someOf("api", "scheduler", "gateway"),
     "api,scheduler,gateway",
@@ -352,6 +357,7 @@ function configOf(values: Values, warnings: string[]): Config {
     etcd: values.MAINSPRING_LEASES === "etcd" ? values.MAINSPRING_ETCD : null,
     wantsLeader: values.MAINSPRING_LEADER === "one",
     redis: values.MAINSPRING_REDIS,
+    redisWindow: values.MAINSPRING_REDIS_WINDOW === "on",
     roles: values.MAINSPRING_ROLES,
     tzdata: values.MAINSPRING_TZDATA,
     advertise: values.MAINSPRING_ADVERTISE,

@@ -1,4 +1,5 @@
 import type { EpochMs, ExecutionId, Incarnation } from "../domain/ids.ts";
+import type { DueWindow } from "./due-window.ts";
 import type { WorkerStatus } from "./messages.ts";
 
 /**
@@ -8,6 +9,7 @@ import type { WorkerStatus } from "./messages.ts";
 export interface SideIndex {
   readonly workers: WorkerRegistry;
   readonly cancels: CancelSet;
+  readonly window: DueWindow;
 }
 
 /** Statuses of the workers of all gateways. They outlive their gateway, for people only: no rule of the scheduler reads them. */

@@ -6,6 +6,8 @@ const SETTLER_TEST = `${SERVER}/api/executions/cancel-settler.test.ts`;
 const BESIDE = `${SERVER}/gateway/beside-store.ts`;
 const BESIDE_TEST = `${SERVER}/gateway/beside-store.test.ts`;
 const ASKED = `${SERVER}/gateway/asked-cancels.ts`;
+const COVERAGE = `${SERVER}/domain/hot-window.ts`;
+const WINDOW_TEST = `${SERVER}/scheduler/reading/waiting-rows.test.ts`;
 const GATEWAY = `${SERVER}/gateway/gateway.ts`;
 
 /** Mutants in the use of the index beside the store. */
@@ -37,6 +39,25 @@ export const indexMutants: readonly Mutant[] = [
     test: {
       file: BESIDE_TEST,
       name: "leaves the end of a cancelled attempt to its owner: the result is reported, and not acknowledged",
+    },
+  },
+  {
+    name: "the window is the truth",
+    file: COVERAGE,
+    find: "return this.#mark === null || dueUntil > this.#until ||",
+    replace: "return this.#mark === null || dueUntil === this.#until ||",
+    why: "a row that the window does not have is never found again",
+    test: { file: WINDOW_TEST, name: "find a row that nobody told of by the next sweep" },
+  },
+  {
+    name: "a window that has lost its data is trusted",
+    file: COVERAGE,
+    find: "return mark !== null && mark === this.#mark;",
+    replace: "return mark === null || mark === this.#mark;",
+    why: "after a restart of Redis, rows are found half a minute late",
+    test: {
+      file: WINDOW_TEST,
+      name: "sweep the store at once where the window has lost its data, or is away, or other shards are asked for",
     },
   },
   {

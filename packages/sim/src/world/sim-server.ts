@@ -287,7 +287,8 @@ export class SimServer {
     const relays = this.#relays(deps, () => scheduler.owned);
     const webhooks = this.#webhooks(deps, () => scheduler.owned);
     const telling = { events, eventsWritten: relays?.wake, deliveriesWritten: webhooks?.wake };
-    const scheduler = new Scheduler({ ...deps, leases, profile, terms: SHARED, readSizes, ...telling });
+    const window = this.#context.systems?.index?.index(this.process).window ?? null;
+    const scheduler = new Scheduler({ ...deps, leases, profile, terms: SHARED, readSizes, window, ...telling });
     await scheduler.start();
     relays?.start();
     webhooks?.start();

@@ -13,6 +13,7 @@ import {
   type WorkerRegistry,
 } from "../../ports/side-index.ts";
 import type { RedisCommand, RedisLink } from "./redis-link.ts";
+import { RedisWindow } from "./redis-window.ts";
 
 /** Workers in one command. */
 const WORKERS_PER_COMMAND = 500;
@@ -23,7 +24,11 @@ type IndexRuntime = Pick<Runtime, "now" | "uuid">;
 
 /** The index in Redis. */
 export function redisIndex(link: RedisLink, runtime: IndexRuntime): SideIndex {
-  return { workers: new RedisWorkers(link, runtime), cancels: new RedisCancels(link, runtime) };
+  return {
+    workers: new RedisWorkers(link, runtime),
+    cancels: new RedisCancels(link, runtime),
+    window: new RedisWindow(link),
+  };
 }
 
 /**

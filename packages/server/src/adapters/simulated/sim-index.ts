@@ -1,4 +1,5 @@
-import type { EpochMs, ExecutionId, Incarnation } from "../../domain/ids.ts";
+import type { EpochMs, ExecutionId, Incarnation, ShardId } from "../../domain/ids.ts";
+import type { DueEntry } from "../../ports/due-window.ts";
 import type { WorkerStatus } from "../../ports/messages.ts";
 import {
   type AskedCancels,
@@ -21,6 +22,8 @@ interface WrittenEntry {
 export interface IndexCopy {
   readonly entries: readonly (readonly [Incarnation, WrittenEntry])[];
   readonly cancels: readonly (readonly [ExecutionId, EpochMs])[];
+  readonly window: readonly DueEntry[];
+  readonly marks: readonly (readonly [Incarnation, string])[];
 }
 
 /** Content of a simulated index beside the store, once for all nodes. */
@@ -28,6 +31,8 @@ export class IndexData {
   readonly #now: () => EpochMs;
   readonly #entries = new Map<Incarnation, WrittenEntry>();
   readonly #cancels = new Map<ExecutionId, EpochMs>();
+  readonly #window = new Map<ExecutionId, DueEntry>();
+  readonly #marks = new Map<Incarnation, string>();
   #version = 0;
 
   /** @param now clock of the index */
@@ -39,19 +44,28 @@ export class IndexData {
   flush(): void {
     this.#entries.clear();
     this.#cancels.clear();
+    this.#window.clear();
+    this.#marks.clear();
     this.#version++;
   }
 
   /** The present content, for `goBack`. */
   copy(): IndexCopy {
-    return { entries: [...this.#entries], cancels: [...this.#cancels] };
+    return {
+      entries: [...this.#entries],
+      cancels: [...this.#cancels],
+      window: [...this.#window.values()],
+      marks: [...this.#marks],
+    };
   }
 
   /** Puts back an earlier content, as a failover to a replica that lacks the last writes does. */
-  goBack({ entries, cancels }: IndexCopy): void {
+  goBack({ entries, cancels, window, marks }: IndexCopy): void {
     this.flush();
     for (const [gateway, entry] of entries) this.#entries.set(gateway, entry);
     for (const [executionId, at] of cancels) this.#cancels.set(executionId, at);
+    for (const [node, mark] of marks) this.#marks.set(node, mark);
+    this.#addDue(window);
   }
 
   /** Cancellations in the set. */
@@ -71,6 +85,12 @@ export class IndexData {
         add: (executionId, askedAt) => call(() => this.#add(executionId, askedAt)),
         read: (known) => call(() => this.#readCancels(known)),
         remove: (executionIds) => call(() => this.#remove(executionIds)),
+      },
+      window: {
+        add: (entries) => call(() => this.#addDue(entries)),
+        mark: (node, mark) => call(() => void this.#marks.set(node, mark)),
+        due: (node, shards, dueUntil, limit) => call(() => this.#due(node, shards, dueUntil, limit)),
+        remove: (entries) => call(() => entries.forEach(({ executionId }) => void this.#window.delete(executionId))),
       },
     };
   }
@@ -99,6 +119,17 @@ export class IndexData {
     this.#cancels.set(executionId, askedAt);
     this.#version++;
     return true;
+  }
+
+  #addDue(entries: readonly DueEntry[]): void {
+    for (const entry of entries) this.#window.set(entry.executionId, entry);
+  }
+
+  #due(node: Incarnation, shards: readonly ShardId[], dueUntil: EpochMs, limit: number) {
+    const of = new Set(shards);
+    const isDue = ({ shard, dueAt }: DueEntry) => of.has(shard) && dueAt <= dueUntil;
+    const due = [...this.#window.values()].filter(isDue).sort((a, b) => a.dueAt - b.dueAt);
+    return { entries: due.slice(0, limit), mark: this.#marks.get(node) ?? null };
   }
 
   #readCancels(known: string | null): AskedCancels | null {

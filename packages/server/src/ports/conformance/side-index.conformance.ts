@@ -96,6 +96,41 @@ export function sideIndexConformance(name: string, open: () => Promise<SideIndex
       );
     });
 
+    it("has what is due of some shards, the earliest of each first, until it is removed", async () => {
+      const [a, b] = [scene.index().window, scene.index().window];
+      const entry = (executionId: string, shard: number, dueAt: number) => ({ shard, executionId, dueAt });
+      await a.add([entry("late", 1, 3_000), entry("early", 1, 1_000), entry("other", 2, 2_000), entry("far", 3, 500)]);
+      await b.add([entry("late", 1, 2_500), entry("later", 2, 9_000)]);
+      const found = async (limit = 10) =>
+        (await b.due("node", [1, 2], 3_000, limit)).entries.map(({ executionId, dueAt }) => [executionId, dueAt]);
+      const all = [
+        ["early", 1_000],
+        ["late", 2_500],
+        ["other", 2_000],
+      ];
+      assert.deepEqual((await found()).sort(), all);
+      assert.deepEqual((await found(1))[0], ["early", 1_000]);
+      await b.remove([
+        { shard: 1, executionId: "early" },
+        { shard: 2, executionId: "never there" },
+      ]);
+      assert.deepEqual((await found()).sort(), all.slice(1));
+    });
+
+    it("has the mark of each node until it loses it with everything else", async () => {
+      const { window } = scene.index();
+      const marks = async () => [(await window.due("a", [1], 1, 1)).mark, (await window.due("b", [1], 1, 1)).mark];
+      assert.deepEqual(await marks(), [null, null]);
+      await window.mark("a", "first");
+      await window.mark("a", "second");
+      await window.mark("b", "other");
+      await window.add([{ shard: 1, executionId: "one", dueAt: 1 }]);
+      assert.deepEqual(await marks(), ["second", "other"]);
+      await scene.flush();
+      assert.deepEqual(await marks(), [null, null]);
+      assert.deepEqual((await window.due("a", [1], 1, 1)).entries, []);
+    });
+
     it("is empty and works on after it has lost everything", async () => {
       const { workers, cancels } = scene.index();
       await workers.write("a", [status("w")]);
