@@ -107,7 +107,14 @@ export type { Assignment, FromGateway } from "./ports/messages.ts";
 export type { ApiMetrics, Metrics } from "./ports/metrics.ts";
 export { OwnerMap } from "./ports/owner-map.ts";
 export type { Timer } from "./ports/runtime.ts";
-export { IndexUnavailable, type SideIndex } from "./ports/side-index.ts";
+export {
+  CANCELS_KEPT_MS,
+  CANCELS_MAX,
+  IndexUnavailable,
+  REGISTRY_GATEWAYS_MAX,
+  REGISTRY_KEPT_MS,
+  type SideIndex,
+} from "./ports/side-index.ts";
 export * from "./ports/store.ts";
 export type * from "./ports/store-commands.ts";
 export type * from "./ports/store-dead-letters.ts";

@@ -28,6 +28,8 @@ export type Observation =
   | { kind: "CANCEL_ASKED"; executionId: string }
   /** A client was told that its cancellation is kept beside the store, which does not answer. */
   | { kind: "CANCEL_KEPT"; executionId: string }
+  /** A server has taken cancellations out of the index beside the store. */
+  | { kind: "CANCELS_REMOVED"; executionIds: readonly string[] }
   /** The index beside the store has lost data. */
   | { kind: "INDEX_LOST"; what: "everything" | "the last writes" }
   | { kind: "CHANGE_ASKED"; jobId: string; change: string }

@@ -21,6 +21,7 @@ import { stuck } from "./stuck.ts";
 import { submit } from "./submit.ts";
 import { timers } from "./timers.ts";
 import { urgent } from "./urgent.ts";
+import { window } from "./window.ts";
 
 /** All measurements, in the order of the report. */
 export const SCENARIOS: readonly Scenario[] = [
@@ -44,6 +45,7 @@ export const SCENARIOS: readonly Scenario[] = [
   embedded,
   cluster,
   bus,
+  window,
   recurringRest,
   recurringBurst,
   storage,

@@ -1,4 +1,5 @@
 import { startKafka, type TestKafka } from "../../../../tools/services/start-kafka.ts";
+import { startRedis, type TestRedis } from "../../../../tools/services/start-redis.ts";
 import { Postgres } from "./postgres.ts";
 import type { PostgresRelease } from "./postgres-programs.ts";
 
@@ -17,6 +18,7 @@ export class Stage implements AsyncDisposable {
   readonly #release: PostgresRelease;
   #postgres: Promise<Postgres> | null = null;
   #kafka: Promise<TestKafka> | null = null;
+  #redis: Promise<TestRedis> | null = null;
 
   constructor(warmUpJobs: number, release: PostgresRelease) {
     this.warmUpJobs = warmUpJobs;
@@ -33,8 +35,15 @@ export class Stage implements AsyncDisposable {
     return this.#kafka;
   }
 
+  /** Redis that servers of Mainspring have beside their PostgreSQL. Peers start Redis servers of their own. */
+  redis(): Promise<TestRedis> {
+    this.#redis ??= startRedis();
+    return this.#redis;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await (await this.#kafka)?.stop();
+    await (await this.#redis)?.stop();
     await (await this.#postgres)?.[Symbol.asyncDispose]();
   }
 }

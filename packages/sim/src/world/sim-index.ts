@@ -50,7 +50,10 @@ export class IndexSystem {
     this.#clock = clock;
     this.#random = random;
     this.#history = history;
-    this.#data = new IndexData(() => Math.floor(EPOCH_MS + clock.nowMs));
+    this.#data = new IndexData(
+      () => Math.floor(EPOCH_MS + clock.nowMs),
+      (executionIds) => history.add({ kind: "CANCELS_REMOVED", executionIds }),
+    );
     const [losses, outages] = [random.fork("losses"), random.fork("outages")];
     this.#times = [new NowAndThen(clock, losses), new NowAndThen(clock, outages)];
     this.#times[0]?.start(LOSS_EVERY_MS, () => this.#lose(losses));

@@ -33,11 +33,13 @@ export class IndexData {
   readonly #cancels = new Map<ExecutionId, EpochMs>();
   readonly #window = new Map<ExecutionId, DueEntry>();
   readonly #marks = new Map<Incarnation, string>();
+  readonly #removed: (executionIds: readonly ExecutionId[]) => void;
   #version = 0;
 
-  /** @param now clock of the index */
-  constructor(now: () => EpochMs) {
+  /** @param now clock of the index. @param removed called when cancellations leave the set */
+  constructor(now: () => EpochMs, removed: (executionIds: readonly ExecutionId[]) => void = () => undefined) {
     this.#now = now;
+    this.#removed = removed;
   }
 
   /** Forgets everything, as Redis does after FLUSHALL or a restart without its data. */
@@ -140,7 +142,7 @@ export class IndexData {
   }
 
   #remove(executionIds: readonly ExecutionId[]): void {
-    for (const executionId of executionIds) this.#cancels.delete(executionId);
+    this.#removed(executionIds.filter((executionId) => this.#cancels.delete(executionId)));
     this.#version++;
   }
 }
