@@ -79,15 +79,23 @@ export default {
       },
     },
     {
+      name: "registry-is-no-evidence",
+      comment:
+        "The index beside the store may be old or empty: no rule of the scheduler or the engine reads its registry.",
+      severity: "error",
+      from: { path: `${server}/(engine|scheduler)/`, pathNot: test },
+      to: { path: `${server}/ports/side-index[.]ts$` },
+    },
+    {
       name: "node-composes",
       comment:
-        "Only node.ts, buses.ts, node-load.ts, sinks.ts, tls.ts, move-store.ts, the doors, and tests know adapters.",
+        "Only node.ts, buses.ts, node-load.ts, redis.ts, sinks.ts, tls.ts, move-store.ts, the doors, and tests know adapters.",
       severity: "error",
       from: {
         path: server,
         pathNot: [
           `${server}/adapters/`,
-          `${server}/(buses|index|move-store|node|node-load|parts|sinks|testing|tls)[.]ts$`,
+          `${server}/(buses|index|move-store|node|node-load|parts|redis|sinks|testing|tls)[.]ts$`,
           ...test,
         ],
       },

@@ -63,6 +63,16 @@ export const SYSTEM_DASHBOARDS: readonly DashboardPlan[] = [
         ],
       },
       {
+        title: "Redis beside the store",
+        about:
+          "Calls that Redis did not answer, and whether it answers all nodes: 1 in health. Empty without MAINSPRING_REDIS.",
+        unit: "short",
+        queries: [
+          [sum(rate("mainspring_redis_failures_total")), "failures in a second"],
+          [`min(${gauge("mainspring_redis_up")})`, "up, at least"],
+        ],
+      },
+      {
         title: "Settings that differ",
         about: "Nodes whose settings of events are not those of the others: 0 in health.",
         unit: "short",

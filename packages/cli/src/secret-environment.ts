@@ -17,6 +17,7 @@ const SECRETS = [
   "MAINSPRING_CLICKHOUSE",
   "MAINSPRING_KAFKA",
   "MAINSPRING_ETCD",
+  "MAINSPRING_REDIS",
   "MAINSPRING_OTLP_HEADERS",
 ] as const;
 /** Variable with the file from which this process reads its original secrets after it has replaced itself. */

@@ -165,8 +165,14 @@ export type AttemptLogsBody = Static<typeof AttemptLogsBody>;
 
 export const CancelBody = named("CancelledExecution", {
   executionId: Uuid("the execution"),
-  state: ExecutionState,
+  state: orNull(ExecutionState, "null with durable: false, because the store did not answer"),
   cancelRequested: Type.Boolean({ description: "true: it ends as soon as its worker has stopped it" }),
+  durable: Type.Optional(
+    Type.Literal(false, {
+      description:
+        "only where the store did not answer and the servers have a Redis: its worker is told to stop, and the request is kept for up to 24 hours, until the store is back. It is lost if Redis loses its data before",
+    }),
+  ),
 });
 export type CancelBody = Static<typeof CancelBody>;
 

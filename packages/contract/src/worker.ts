@@ -14,7 +14,11 @@ export const WorkerBody = named("Worker", {
     "AUTO: the server measures prefetch, about 50 ms of work; FIXED: the worker chose it",
     "PrefetchMode",
   ),
-  state: oneOf(["ALIVE", "DISCONNECTED", "DRAINING", "DEAD"], "as its gateway sees it", "WorkerState"),
+  state: oneOf(
+    ["ALIVE", "DISCONNECTED", "DRAINING", "DEAD"],
+    "as its gateway sees it; where its gateway is gone and the servers have a Redis: DISCONNECTED for 30 seconds, then DEAD",
+    "WorkerState",
+  ),
   running: Count("attempts it runs now"),
   free: Count("slots that nothing occupies; 0 where it is DEAD"),
   stuck: Count("slots of handlers that still run although their attempts are over"),

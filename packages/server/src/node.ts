@@ -37,7 +37,9 @@ import type { Bus } from "./ports/bus.ts";
 import type { CertificateSource } from "./ports/certificates.ts";
 import type { Leases, NodeProfile } from "./ports/leases.ts";
 import type { Runtime } from "./ports/runtime.ts";
+import type { SideIndex } from "./ports/side-index.ts";
 import type { Retention } from "./ports/store.ts";
+import { openRedis } from "./redis.ts";
 import { EventHints } from "./scheduler/event-hints.ts";
 import { Presence } from "./scheduler/ownership/presence.ts";
 import { ALONE, SHARED, type Share } from "./scheduler/ownership/shard-ownership.ts";
@@ -105,7 +107,7 @@ interface NodeContext {
  * @throws {ClusterSecretMissing} the other nodes would refuse this one
  * @throws {CertificateUnusable} a file of a certificate cannot be used; the message names the setting
  * @throws {LeasesUnusable | LeasesUnavailable} etcd cannot keep the lease of the node; the message says what to do
- * @throws {ConfigError} Kafka refuses the topics of the bus; the message says what to do
+ * @throws {ConfigError} Kafka refuses the topics of the bus, or Redis cannot be used; the message says what to do
  * @param program version and feature level to announce; default: this program's
  */
 export async function startNode(config: Config, program: Program = THIS): Promise<RunningNode> {
@@ -154,6 +156,7 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
     await patiently("the leases", () => checkTlsOfNodes(leasesOfAll, address, tls.mesh), ground);
   }
   await openKafka(kafka, life, metrics);
+  const index = await openRedis(ground, gateway, metrics);
   const makeWorker = workersOf(ground, gateway);
   const workerDrain = gateway === null ? null : workerDrainOf(ground, gateway, makeWorker);
   const membership = new Membership({
@@ -178,9 +181,9 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   // The node listens before it owns anything: a node whose port is taken must not move shards.
   const owning = { share: (): ReturnType<Joined["share"]> => NOTHING_YET };
   const missed = watchMissed({ ...ground, store, metrics }, zones);
-  const serving = { store, metrics, membership, grpcAddress, zones, missed, certificates: tls.server };
+  const serving = { store, metrics, membership, grpcAddress, zones, missed, certificates: tls.server, index };
   const api = await serveHttp(ground, { ...serving, share: () => owning.share() });
-  const joined = await join(ground, { store, metrics, membership, address, zones });
+  const joined = await join(ground, { store, metrics, membership, address, zones, index });
   owning.share = () => joined.share();
   life.started("gateway", async () => gateway?.close());
   if (workerDrain !== null) {
@@ -211,6 +214,7 @@ interface Joining {
   /** Advertised address of the node. */
   address: string;
   zones: TimeZones;
+  index: SideIndex | null;
 }
 
 interface Joined {
@@ -220,7 +224,10 @@ interface Joined {
 }
 
 /** Joins the cluster: keeps the node's lease, and owns the shards that are placed on the node. */
-async function join(ground: NodeContext, { store, metrics, membership, address, zones }: Joining): Promise<Joined> {
+async function join(
+  ground: NodeContext,
+  { store, metrics, membership, address, zones, index }: Joining,
+): Promise<Joined> {
   const { config, program, bus, life, runtime } = ground;
   const { leases } = membership;
   const isAlone = config.bus === "memory";
@@ -250,7 +257,8 @@ async function join(ground: NodeContext, { store, metrics, membership, address, 
   };
   const written = { eventsWritten, deliveriesWritten: outlets.deliveriesWritten };
   const told = { events, ...written, exportsSpans: config.events.includes("otlp") };
-  const scheduler = new Scheduler({ store, metrics, leases, profile, terms, zones, ...told, ...ground });
+  const window = config.redisWindow && index !== null ? index.window : null;
+  const scheduler = new Scheduler({ store, metrics, leases, profile, terms, zones, window, ...told, ...ground });
   life.started("scheduler", () => scheduler.stop());
   await scheduler.start();
   life.started("events and webhooks", () => outlets.stop());
@@ -269,7 +277,7 @@ async function serveHttp(
   serving: Serving,
 ): Promise<{ httpUrl: string; close: () => Promise<void> }> {
   const { config, program, life, runtime } = ground;
-  const { store, metrics, membership, grpcAddress, zones, missed, share, certificates } = serving;
+  const { store, metrics, membership, grpcAddress, zones, missed, share, certificates, index } = serving;
   const addresses = { http: null as string | null, grpc: grpcAddress };
   const standing = {
     isMember: () => membership.stands,
@@ -290,7 +298,7 @@ async function serveHttp(
   const api = config.roles.includes("api")
     ? await createApi({
         ...ground,
-        ...{ store, metrics, about, certificates, leases: membership.leases },
+        ...{ store, metrics, about, certificates, index, leases: membership.leases },
         ...(config.events.includes("api") && { events: store.events }),
         webhooks: webhookRules(config),
         takesRequests: config.sqlSubmit,

@@ -16,6 +16,7 @@ export {
 export type { JobRow } from "./adapters/simulated/rows/job-table.ts";
 export { putPool } from "./adapters/simulated/rows/reads.ts";
 export type { RunRow } from "./adapters/simulated/rows/run-table.ts";
+export { IndexData } from "./adapters/simulated/sim-index.ts";
 export { type Tables } from "./adapters/simulated/store-data.ts";
 export { LOOKED_AT } from "./adapters/sql/executions/list-walk.ts";
 export { openSqlStore, type SqlStore } from "./adapters/sql/sql-store.ts";
@@ -24,6 +25,8 @@ export { packagedZones, readZoneFolder } from "./adapters/system/time-zone-data.
 export { Commands } from "./api/commands.ts";
 export { DeadLetterRuns } from "./api/dead-letters/dead-letter-runs.ts";
 export { decodePosition } from "./api/events/position-token.ts";
+export { cancelOrKeep } from "./api/executions/cancel-route.ts";
+export { CancelSettler } from "./api/executions/cancel-settler.ts";
 export { LiveView } from "./api/executions/live.ts";
 export { passSignal, sendSignal } from "./api/executions/signal-route.ts";
 export { FOLLOWERS_MAX } from "./api/executions/stream-seats.ts";
@@ -85,6 +88,7 @@ export { itemsOfRanges } from "./domain/workflow/kept-nodes.ts";
 export { nodeExecutionId } from "./domain/workflow/node-id.ts";
 export { RunProgress } from "./domain/workflow/readiness.ts";
 export { decodeNodes } from "./domain/workflow/stored-nodes.ts";
+export { BesideStore } from "./gateway/beside-store.ts";
 export type { ConnectedWorker, WorkerConnection } from "./gateway/connections/connection.ts";
 export { WorkerIntake } from "./gateway/connections/worker-intake.ts";
 export { AHEAD_MAX, WORKER_LIMITS } from "./gateway/limits.ts";
@@ -104,6 +108,14 @@ export type { Assignment, FromGateway } from "./ports/messages.ts";
 export type { ApiMetrics, Metrics } from "./ports/metrics.ts";
 export { OwnerMap } from "./ports/owner-map.ts";
 export type { Timer } from "./ports/runtime.ts";
+export {
+  CANCELS_KEPT_MS,
+  CANCELS_MAX,
+  IndexUnavailable,
+  REGISTRY_GATEWAYS_MAX,
+  REGISTRY_KEPT_MS,
+  type SideIndex,
+} from "./ports/side-index.ts";
 export * from "./ports/store.ts";
 export type * from "./ports/store-commands.ts";
 export type * from "./ports/store-dead-letters.ts";

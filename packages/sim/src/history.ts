@@ -26,6 +26,12 @@ export type Observation =
   /** The submit of a recurring job was accepted. */
   | { kind: "PLAN_ACCEPTED"; key: string; jobId: string }
   | { kind: "CANCEL_ASKED"; executionId: string }
+  /** A client was told that its cancellation is kept beside the store, which does not answer. */
+  | { kind: "CANCEL_KEPT"; executionId: string }
+  /** A server has taken cancellations out of the index beside the store. */
+  | { kind: "CANCELS_REMOVED"; executionIds: readonly string[] }
+  /** The index beside the store has lost data. */
+  | { kind: "INDEX_LOST"; what: "everything" | "the last writes" }
   | { kind: "CHANGE_ASKED"; jobId: string; change: string }
   | { kind: "REPLACE_ANSWERED"; jobId: string; executionId: string | null; version: number; execution: string }
   | { kind: "DELETE_ANSWERED"; jobId: string; isOver: boolean }

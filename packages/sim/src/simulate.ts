@@ -27,14 +27,13 @@ import { LonelyNodes } from "./world/lonely-nodes.ts";
 import { type Machine, machinesOf, serverTraits } from "./world/machines.ts";
 import { Network } from "./world/network.ts";
 import { Operators } from "./world/operators.ts";
+import { OtherSystems } from "./world/other-systems.ts";
 import { PoolLimits } from "./world/pool-limits.ts";
 import { Recurring } from "./world/recurring.ts";
 import { RuleChanges, zoneIn } from "./world/rule-changes.ts";
 import { Exchange } from "./world/sim-bus.ts";
 import { LeaseService } from "./world/sim-leases.ts";
-import { beginWebhooks, hasWebhooks, type ReceiverSystem } from "./world/sim-receiver.ts";
 import { SimServer } from "./world/sim-server.ts";
-import { hasSink, SinkSystem } from "./world/sim-sink.ts";
 import { POISON } from "./world/sim-worker.ts";
 import { Spurts } from "./world/spurts.ts";
 import { viewsOf } from "./world/views.ts";
@@ -133,10 +132,8 @@ class World {
   readonly #coverage: Coverage;
   readonly #network: Network;
   readonly #leases: LeaseService;
-  /** null: events go to no sink. */
-  #sink: SinkSystem | null = null;
-  /** null: jobs have no webhooks. */
-  #receiver: ReceiverSystem | null = null;
+  /** null: the simulation has not begun. */
+  #systems: OtherSystems | null = null;
   readonly #exchange: Exchange;
   readonly #machines: readonly Machine[];
   /** Random choice of the server to which a worker or a client connects. */
@@ -216,11 +213,10 @@ class World {
 
   async run(): Promise<void> {
     const { seed, hours, nodes, workers, jobs, waysBack = [], tzChanges = false, only = {} } = this.#options;
-    if (hasSink(seed)) this.#sink = new SinkSystem(this.#clock, this.#random.fork("sink"), this.history);
-    if (hasWebhooks(seed))
-      this.#receiver = beginWebhooks(this.#clock, this.#random, this.history, [
-        ...[this.#workload, this.#recurring, this.#workflows],
-      ]);
+    const parts = { clock: this.#clock, random: this.#random, history: this.history };
+    const [data, server] = [this.#data, () => this.#anyServer("api")];
+    const targets = { data, server, storeDown: (forMs: number) => this.#storeDown(forMs) };
+    this.#systems = new OtherSystems(seed, parts, [this.#workload, this.#recurring, this.#workflows], targets);
     if (hasRequests(seed))
       new Applications(this.#clock, this.#random.fork("applications"), this.#data).plan(
         Math.ceil(jobs / 4),
@@ -254,8 +250,7 @@ class World {
     this.#limits.stop(this.#data);
     this.#drains.stop();
     this.#profile.shares = noFaults().shares;
-    this.#sink?.calm();
-    this.#receiver?.calm();
+    this.#systems.calm();
     this.history.add({ kind: "CALM" });
     if (this.#options.seed % CROWDED_EVERY === CROWDED_EVERY - 1) this.#crowd.start();
     if (this.#options.seed % SPURTS_EVERY === 2) this.#spurts.planLast();
@@ -334,7 +329,7 @@ class World {
       offered: () => this.#ruleChanges.offered(),
       history: this.history,
       ...serverTraits(this.#options.seed),
-      ...{ sink: this.#sink, receiver: this.#receiver },
+      systems: this.#systems,
     });
     void machine.server.start();
   }

@@ -22,6 +22,7 @@ import { stuck } from "./stuck.ts";
 import { submit } from "./submit.ts";
 import { timers } from "./timers.ts";
 import { urgent } from "./urgent.ts";
+import { window } from "./window.ts";
 
 /** All measurements, in the order of the report. */
 export const SCENARIOS: readonly Scenario[] = [
@@ -47,6 +48,7 @@ export const SCENARIOS: readonly Scenario[] = [
   bus,
   events,
   profiles,
+  window,
   recurringRest,
   recurringBurst,
   storage,

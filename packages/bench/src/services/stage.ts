@@ -2,6 +2,7 @@ import { PROFILES, usableServers } from "../../../../tools/profile/profiles.ts";
 import { type RunningServers, startServers } from "../../../../tools/profile/running.ts";
 import { SERVERS, type Settings } from "../../../../tools/profile/servers.ts";
 import { startKafka, type TestKafka } from "../../../../tools/services/start-kafka.ts";
+import { startRedis, type TestRedis } from "../../../../tools/services/start-redis.ts";
 import { Postgres } from "./postgres.ts";
 import type { PostgresRelease } from "./postgres-programs.ts";
 
@@ -21,6 +22,7 @@ export class Stage implements AsyncDisposable {
   #postgres: Promise<Postgres> | null = null;
   #kafka: Promise<TestKafka> | null = null;
   readonly #profiles = new Map<string, Promise<RunningServers>>();
+  #redis: Promise<TestRedis> | null = null;
 
   constructor(warmUpJobs: number, release: PostgresRelease) {
     this.warmUpJobs = warmUpJobs;
@@ -44,9 +46,16 @@ export class Stage implements AsyncDisposable {
     return { ...(await running).settings, ...PROFILES[name]?.settings };
   }
 
+  /** Redis that servers of Mainspring have beside their PostgreSQL. Peers start Redis servers of their own. */
+  redis(): Promise<TestRedis> {
+    this.#redis ??= startRedis();
+    return this.#redis;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     for (const servers of this.#profiles.values()) await (await servers).stop();
     await (await this.#kafka)?.stop();
+    await (await this.#redis)?.stop();
     await (await this.#postgres)?.[Symbol.asyncDispose]();
   }
 }

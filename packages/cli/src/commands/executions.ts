@@ -85,6 +85,13 @@ function explainCommand(): Command {
     });
 }
 
+const CANCEL_ANSWERS = {
+  CANCELLED: "cancelled",
+  REQUESTED: "cancellation requested: its worker is told",
+  NOT_DURABLE:
+    "cancellation requested, but not stored: the store does not answer. Its worker is told, and the request is written when the store is back",
+} as const;
+
 function cancelCommand(): Command {
   return clientCommand("cancel")
     .description("cancel an execution that is not final")
@@ -93,7 +100,7 @@ function cancelCommand(): Command {
       const { client, output } = connect(options);
       const executionId = await executionIdOf(client, prefix);
       const outcome = await client.cancelExecution(executionId);
-      const text = outcome === "CANCELLED" ? "cancelled" : "cancellation requested: its worker is told";
+      const text = CANCEL_ANSWERS[outcome];
       output.print({ executionId, outcome }, () => text);
     });
 }

@@ -49,6 +49,8 @@ Configured by the environment, or by the same keys in the JSON file that MAINSPR
   MAINSPRING_TZDATA                  newer time zone data: a folder of compiled zones, or a JSON file
   MAINSPRING_LEASES=store            etcd: the etcd of MAINSPRING_ETCD says which nodes of a cluster live
   MAINSPRING_ETCD                    its members, as http://host:2379,host:2379
+  MAINSPRING_REDIS                   a Redis beside the PostgreSQL, as redis://host:6379
+  MAINSPRING_REDIS_WINDOW=off        on: the scheduler asks it for what falls due
   MAINSPRING_LEADER=sharded          one: the first node decides all work, and the others stand by
   MAINSPRING_STOP_DELAY_SEC=5        how long it serves on when it is told to stop; 0 where it is alone
   MAINSPRING_LOG_LEVEL=info          trace, debug, info, warn, error, fatal or silent

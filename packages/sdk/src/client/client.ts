@@ -221,13 +221,19 @@ export class Client {
 
   /**
    * Cancels an execution.
-   * @returns CANCELLED: the execution had not started, or was cancelled already. REQUESTED: its worker is told to stop.
+   * @returns CANCELLED: the execution had not started, or was cancelled already. REQUESTED: its worker is told to stop. NOT_DURABLE: the
+   * server has a Redis and its store does not answer: a worker that runs the execution is told to stop, and the request is written when the
+   * store is back, unless Redis loses its data before.
    * @throws {MainspringError} CONFLICT if the execution is final in another state
    */
-  async cancelExecution(executionId: string, options: ReadOptions = {}): Promise<"CANCELLED" | "REQUESTED"> {
+  async cancelExecution(
+    executionId: string,
+    options: ReadOptions = {},
+  ): Promise<"CANCELLED" | "REQUESTED" | "NOT_DURABLE"> {
     const path = `${executionPath(executionId)}/cancel`;
     const answer = await this.#http.send({ method: "POST", path, idempotent: true, signal: options.signal });
-    return answer.status === 202 ? "REQUESTED" : "CANCELLED";
+    if (answer.status !== 202) return "CANCELLED";
+    return (answer.body as { durable?: boolean } | null)?.durable === false ? "NOT_DURABLE" : "REQUESTED";
   }
 
   /** Computes when a schedule would fire. The server stores nothing. */

@@ -31,9 +31,10 @@ export class JobHandle<R = unknown> {
 
   /**
    * Cancels the execution.
-   * @returns CANCELLED: the execution will not run. REQUESTED: its worker is told to stop; `result()` shows how the execution ended
+   * @returns CANCELLED: the execution will not run. REQUESTED: its worker is told to stop; `result()` shows how the execution ended.
+   * NOT_DURABLE: the same, but the server's store does not answer, and the request may be lost
    */
-  cancel(options: ReadOptions = {}): Promise<"CANCELLED" | "REQUESTED"> {
+  cancel(options: ReadOptions = {}): Promise<"CANCELLED" | "REQUESTED" | "NOT_DURABLE"> {
     return this.#client.cancelExecution(this.executionId, options);
   }
 

@@ -24,6 +24,7 @@ import { shardCommit, takeShards } from "../ports/conformance/store-scene.confor
 import type { Leases } from "../ports/leases.ts";
 import type { ToScheduler } from "../ports/messages.ts";
 import type { ApiMetrics } from "../ports/metrics.ts";
+import type { SideIndex } from "../ports/side-index.ts";
 import type { Store } from "../ports/store.ts";
 import type { Command } from "../ports/store-commands.ts";
 import { fixedRules } from "../time-zones.ts";
@@ -46,7 +47,7 @@ export interface TestApi {
   /** Sends a request and checks that the OpenAPI document contains its answer. */
   inject(request: InjectOptions): Promise<LightMyRequestResponse>;
   /** Another API on the same store, with its own bus; the caller closes it. */
-  another(config: ApiDependencies["config"], lacking?: Lacking): Promise<HttpApp>;
+  another(config: ApiDependencies["config"], lacking?: Lacking, index?: SideIndex): Promise<HttpApp>;
   /** Stops the store's server, so that every later use of the store fails as in an outage. */
   loseStore(): Promise<void>;
   stop(): Promise<void>;
@@ -78,8 +79,8 @@ export async function startTestApi(now?: () => number): Promise<TestApi> {
     webhooks,
   };
   const app = await createApi({ ...parts, bus, config: { apiKey: null } });
-  const another = (config: ApiDependencies["config"], lacking?: Lacking) =>
-    createApi({ ...parts, bus: memoryBus(runtime.uuid()), config, lacking });
+  const another = (config: ApiDependencies["config"], lacking?: Lacking, index: SideIndex | null = null) =>
+    createApi({ ...parts, bus: memoryBus(runtime.uuid()), config, lacking, index });
   const stop = async () => {
     await app.close();
     await store.close();

@@ -34,6 +34,12 @@ export class Commands {
     return this.tell(command);
   }
 
+  /** Stores a command and sends it to its owner, without waiting for the outcome. @throws {StoreUnavailable} */
+  async leave(command: Command): Promise<void> {
+    await this.#deps.store.addCommand(command);
+    this.pass(command);
+  }
+
   /**
    * Sends a stored command to its owner, and waits for the outcome. @returns outcome; null: the owner has not answered
    * yet

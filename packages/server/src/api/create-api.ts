@@ -5,6 +5,7 @@ import { CountedWarnings } from "../ports/counted-warnings.ts";
 import type { Leases } from "../ports/leases.ts";
 import type { ApiMetrics } from "../ports/metrics.ts";
 import type { Runtime } from "../ports/runtime.ts";
+import type { SideIndex } from "../ports/side-index.ts";
 import type { Store } from "../ports/store.ts";
 import type { StoreEvents } from "../ports/store-events.ts";
 import { drainWorker, findWorker, listWorkers } from "./cluster/ask-gateways.ts";
@@ -19,6 +20,7 @@ import { DeadLetterRuns } from "./dead-letters/dead-letter-runs.ts";
 import { EventFeed } from "./events/event-feed.ts";
 import { lifecycleEventsRoute } from "./events/lifecycle-events-route.ts";
 import { cancelRoute } from "./executions/cancel-route.ts";
+import { CancelSettler } from "./executions/cancel-settler.ts";
 import { eventsRoute } from "./executions/events-route.ts";
 import { ExecutionReader } from "./executions/execution-reader.ts";
 import { executionRoutes } from "./executions/execution-routes.ts";
@@ -106,6 +108,8 @@ export interface ApiDependencies {
   webhooks?: WebhookRules | undefined;
   /** Whether the node takes in requests of applications; default: no. */
   takesRequests?: boolean;
+  /** Index beside the store; null or left out: there is none. */
+  index?: SideIndex | null;
   /** Test for nodes without a feature; absent: every node has every feature. */
   lacking?: Lacking | undefined;
 }
@@ -146,7 +150,7 @@ export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
   handlerRoutes(app, { store, offers: handlers.offers, lacking });
   jobRoutes(app, store.queries, reader, runtime);
   const commands = new Commands({ store, bus, inbox });
-  cancelRoute(app, { runtime, commands, reader });
+  routesOfCancels(app, { ...deps, commands, reader });
   signalRoute(app, { runtime, commands, store, lacking });
   const plans = new JobPlans({ store, runtime, zones, commands });
   const changer = new JobChanger({ ...deps, zones, commands, orderings, warnings, ownShards });
@@ -185,6 +189,18 @@ export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
   return app;
 }
 
+type Cancelling = ApiDependencies & { commands: Commands; reader: ExecutionReader };
+
+/** Route of cancellations, and the settler that writes those of the index into the store. */
+function routesOfCancels(app: HttpApp, deps: Cancelling): void {
+  const cancels = deps.index?.cancels ?? null;
+  cancelRoute(app, { ...deps, cancels });
+  if (cancels === null) return;
+  const settler = new CancelSettler({ ...deps, cancels, queries: deps.store.queries });
+  app.addHook("onReady", async () => settler.start());
+  app.addHook("preClose", async () => settler.stop());
+}
+
 type RequestRules = Omit<ConstructorParameters<typeof JobRequestJudge>[0], keyof ApiDependencies>;
 
 /** Routes of requests, and the taker that takes them in. */
@@ -208,13 +224,14 @@ type ClusterRoutes = ApiDependencies & { inbox: Inbox; orderings: PoolOrderings 
 function routesOfCluster(app: HttpApp, deps: ClusterRoutes): void {
   const { store, bus, runtime, inbox, about, lacking } = deps;
   const asking = { bus, inbox, runtime };
-  const workers = () => listWorkers(bus, inbox, runtime);
+  const withRegistry = { ...asking, registry: deps.index?.workers ?? null };
+  const workers = () => listWorkers(asking);
   const changer = new PoolChanger(deps);
   poolRoutes(app, { store, changer, workers, lacking, uses: () => askPoolUses(asking) });
-  workerRoutes(app, { find: (id) => findWorker(asking, id), drain: (id) => drainWorker(asking, id) });
+  workerRoutes(app, { find: (id) => findWorker(withRegistry, id), drain: (id) => drainWorker(asking, id) });
   statsRoute(app, { bus, runtime, inbox, about, queries: store.queries, workers });
   clusterRoutes(app, deps);
-  nodeRoutes(app, { ...deps, workers });
+  nodeRoutes(app, { ...deps, workers: () => listWorkers(withRegistry) });
 }
 
 interface RunRoutes extends Pick<ApiDependencies, "store" | "bus">, WorkflowSubmitterDependencies {

@@ -1,11 +1,12 @@
 import type { WorkerMessage } from "@mainspring/proto";
 import type { Logger } from "pino";
-import type { Incarnation, WorkerId } from "../domain/ids.ts";
+import type { ExecutionId, Incarnation, WorkerId } from "../domain/ids.ts";
 import type { Bus, Envelope } from "../ports/bus.ts";
 import { CountedWarnings } from "../ports/counted-warnings.ts";
 import type { PolicyKeeper } from "../ports/handler-policies.ts";
 import type { ToGateway, WorkerStatus } from "../ports/messages.ts";
 import type { Runtime, Timer } from "../ports/runtime.ts";
+import { AskedCancels } from "./asked-cancels.ts";
 import type { ConnectedWorker, WorkerConnection } from "./connections/connection.ts";
 import { readHello } from "./connections/hello.ts";
 import { Link, type LinkEvents } from "./connections/link.ts";
@@ -52,6 +53,11 @@ export interface Gateway {
    */
   statuses(workerId?: WorkerId): WorkerStatus[];
   /**
+   * Tells the workers of all attempts of these executions to stop, as a client asked while the store did not answer. Their results go
+   * the way of all results. Repeats are cheap.
+   */
+  stopAttempts(executionIds: ReadonlySet<ExecutionId>): void;
+  /**
    * Closes every connection and stops listening on the bus. Workers keep their attempts and connect to the next server.
    */
   close(): void;
@@ -90,6 +96,7 @@ class WorkerGateway implements Gateway, LinkEvents {
   readonly #logs: LogKeeper | null;
   readonly #stallWatch: StallWatch;
   readonly #warnings: CountedWarnings;
+  readonly #askedCancels = new AskedCancels();
   readonly #endListening: () => void;
   #syncedAtMs: number;
   #timer: Timer;
@@ -152,6 +159,11 @@ class WorkerGateway implements Gateway, LinkEvents {
 
   drain(isDraining: boolean): void {
     this.#fleet.drainAll(isDraining);
+    this.#settle();
+  }
+
+  stopAttempts(executionIds: ReadonlySet<ExecutionId>): void {
+    for (const session of this.#askedCancels.tell(this.#fleet.all(), executionIds)) this.#fleet.markChanged(session);
     this.#settle();
   }
 

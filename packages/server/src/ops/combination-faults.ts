@@ -28,6 +28,8 @@ interface Combined {
   MAINSPRING_KAFKA: unknown;
   MAINSPRING_CLICKHOUSE: unknown;
   MAINSPRING_OTLP: unknown;
+  MAINSPRING_REDIS: unknown;
+  MAINSPRING_REDIS_WINDOW: "on" | "off" | null;
 }
 
 /**
@@ -88,6 +90,14 @@ function misfits(values: Combined): string[] {
     errors.push(
       `MAINSPRING_STORE must be a URL such as postgres://user:password@host:5432/database that all nodes have in common, where MAINSPRING_BUS is ${bus}`,
     );
+  }
+  if (values.MAINSPRING_REDIS !== null && values.MAINSPRING_STORE === "embedded") {
+    errors.push(
+      "MAINSPRING_REDIS must not be set where MAINSPRING_STORE is embedded: what it adds is for servers whose PostgreSQL is another process than they are",
+    );
+  }
+  if (values.MAINSPRING_REDIS === null && values.MAINSPRING_REDIS_WINDOW === "on") {
+    errors.push("MAINSPRING_REDIS must be set, as redis://host:6379, where MAINSPRING_REDIS_WINDOW is on");
   }
   if (isCluster && advertise === null && grpc !== null && isWildcard(grpc)) {
     errors.push(

@@ -3,6 +3,7 @@ import type { ClickHouseAddress } from "../ports/clickhouse-address.ts";
 import type { EtcdAddress } from "../ports/etcd-address.ts";
 import type { KafkaAddress } from "../ports/kafka-address.ts";
 import type { OtlpAddress } from "../ports/otlp-address.ts";
+import type { RedisAddress } from "../ports/redis-address.ts";
 import type { ListenAddress } from "./config-values.ts";
 
 export interface Config {
@@ -72,6 +73,10 @@ export interface Config {
   wantsLeader: boolean;
   /** Transport of the assignments and results of a node of a cluster over Kafka; null: they go over the mesh. */
   busKafka: { topicsBy: "one" | "pool"; isStrict: boolean } | null;
+  /** Redis beside the store; null: there is none. */
+  redis: RedisAddress | null;
+  /** Whether the scheduler asks Redis for what falls due. */
+  redisWindow: boolean;
   roles: readonly Role[];
   /** Folder of compiled zones, or JSON file with time zone data; null: the data of the server or the system. */
   tzdata: string | null;

@@ -5,6 +5,7 @@ import { ETCD_URL, type EtcdAddress, etcdAddress } from "../ports/etcd-address.t
 import { type KafkaAddress, kafkaAddress } from "../ports/kafka-address.ts";
 import { LOG_URL_PLACEHOLDERS, logUrlFault } from "../ports/log-url.ts";
 import { OTLP_HEADERS, OTLP_URL, otlpHeaders, otlpUrl } from "../ports/otlp-address.ts";
+import { REDIS_URL, type RedisAddress, redisAddress } from "../ports/redis-address.ts";
 import { storeAddresses } from "../ports/store-address.ts";
 
 /** A text that does not fit its key, and a description of valid texts. */
@@ -178,6 +179,9 @@ export const kafkaBrokers: Parse<KafkaAddress> = (text) =>
 
 /** Parses the address of an etcd cluster. The value may contain a password, so errors never repeat it. */
 export const etcdMembers: Parse<EtcdAddress> = (text) => etcdAddress(text) ?? new Unfit(`must be ${ETCD_URL}`);
+
+/** Parses the URL of a Redis. It may have a password, so the error never repeats it. */
+export const redisServer: Parse<RedisAddress> = (text) => redisAddress(text) ?? new Unfit(`must be ${REDIS_URL}`);
 
 /** Parses the base URL of a receiver of OTLP. */
 export const otlpBase: Parse<string> = (text) => otlpUrl(text) ?? new Unfit(`must be ${OTLP_URL}`);

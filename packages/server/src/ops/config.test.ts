@@ -49,6 +49,8 @@ describe("the configuration", () => {
       kafkaFormat: "json",
       clickhouse: null,
       etcd: null,
+      redis: null,
+      redisWindow: false,
       wantsLeader: false,
       webhookSecrets: [],
       webhookDisableDays: 3,

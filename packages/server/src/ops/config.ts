@@ -15,6 +15,7 @@ import {
   otlpBase,
   otlpHeaderList,
   type Parse,
+  redisServer,
   schemaName,
   secret,
   signingSecret,
@@ -234,6 +235,16 @@ const KEYS = {
     "sharded",
     "sharded: the nodes of a cluster divide the work; one: the first node decides all of it and the others stand by, as soon as all nodes have this setting",
   ),
+  MAINSPRING_REDIS: key(
+    redisServer,
+    null,
+    "a Redis (6.2 or newer) beside the PostgreSQL, the same for all nodes, as redis://host:6379 or rediss://…; user:password@ before the host logs in, and ?prefix=NAME keeps clusters apart: it shows the workers of a gateway that is gone, and takes cancellations while the store is away",
+  ),
+  MAINSPRING_REDIS_WINDOW: key(
+    choice("on", "off"),
+    "off",
+    "whether the scheduler asks the Redis of MAINSPRING_REDIS for what falls due, and the PostgreSQL twice a minute",
+  ),
   MAINSPRING_ROLES: key(
     someOf("api", "scheduler", "gateway"),
     "api,scheduler,gateway",
@@ -373,6 +384,8 @@ function configOf(values: Values, warnings: string[]): Config {
         : null,
     etcd: values.MAINSPRING_LEASES === "etcd" ? values.MAINSPRING_ETCD : null,
     wantsLeader: values.MAINSPRING_LEADER === "one",
+    redis: values.MAINSPRING_REDIS,
+    redisWindow: values.MAINSPRING_REDIS_WINDOW === "on",
     roles: values.MAINSPRING_ROLES,
     tzdata: values.MAINSPRING_TZDATA,
     advertise: values.MAINSPRING_ADVERTISE,

@@ -181,6 +181,11 @@ export const FIGURES = {
     "Records for this node on Kafka that no node of the cluster has signed, or that are no messages",
     { alert: "it grows: somebody else writes to the topics of the bus, or nodes have different secrets" },
   ),
+  redis_up: gauge([], "1 while the Redis beside the store answers this node; none without one", {
+    alert:
+      "it is 0 for five minutes: the log names the cause; jobs go on, but cancellations fail while PostgreSQL is away, and workers of a gateway that is gone are not listed",
+  }),
+  redis_failures_total: counter([], "Calls to the Redis beside the store that it did not answer in time, or refused"),
   events_delivered_total: counter(["sink"], "Lifecycle events that this node brought to a sink, repeats included"),
   event_sink_lag_seconds: gauge(["sink"], "Age of the oldest event of this node's shards that the sink does not have", {
     alert: "it is above 60: the sink is down or too slow; the log names the cause",

@@ -67,6 +67,8 @@ const READINGS: Record<keyof Readings, NamesOf<"gauge" | "counter">> = {
   kafkaBusUp: "kafka_bus_up",
   kafkaBusMessages: "kafka_bus_messages_total",
   kafkaBusRefused: "kafka_bus_refused_total",
+  redisUp: "redis_up",
+  redisFailures: "redis_failures_total",
   eventsDelivered: "events_delivered_total",
   eventGaps: "event_gaps_total",
   eventSinkLagSec: "event_sink_lag_seconds",

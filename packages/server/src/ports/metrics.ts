@@ -80,6 +80,9 @@ export interface Readings {
   kafkaBusUp?: number;
   kafkaBusMessages?: ByLabel;
   kafkaBusRefused?: number;
+  /** Figures of the Redis beside the store. */
+  redisUp?: number;
+  redisFailures?: number;
   /** Figures of the relays of events, by the name of the sink: delivered events, gaps, and the age of the oldest event that it lacks. */
   eventsDelivered?: ByLabel;
   eventGaps?: ByLabel;

@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import type { Candidate } from "../domain/execution.ts";
 import type { EpochMs, Incarnation, ShardId } from "../domain/ids.ts";
 import { deadLetterRefused } from "../engine/attempts/dead-letter-refused.ts";
 import { Batch, type Moved } from "../engine/batch.ts";
@@ -7,6 +8,7 @@ import { sealBatch, step } from "../engine/machine.ts";
 import type { PermitLetter } from "../engine/permits/permits.ts";
 import { createState, hasRoom, type MachineState } from "../engine/state.ts";
 import type { Bus } from "../ports/bus.ts";
+import type { DueWindow } from "../ports/due-window.ts";
 import type { Demand } from "../ports/messages.ts";
 import type { Metrics, TakeoverCause } from "../ports/metrics.ts";
 import type { Runtime, Timer } from "../ports/runtime.ts";
@@ -20,7 +22,8 @@ import { Hydrator, type Reader } from "./reading/hydrator.ts";
 import type { Payloads } from "./reading/payloads.ts";
 import type { PoolReader } from "./reading/pool-reader.ts";
 import type { References } from "./reading/references.ts";
-import { type Applied, judge, shardCommits, type Verdict } from "./shard-commit.ts";
+import { WaitingRows } from "./reading/waiting-rows.ts";
+import { type Applied, judge, laterRows, shardCommits, type Verdict } from "./shard-commit.ts";
 import type { Watchers } from "./watchers.ts";
 import { countBatch } from "./watches/count-batch.ts";
 
@@ -36,6 +39,8 @@ export interface CommitLoopDependencies {
   pools: PoolReader;
   /** The time zone data that this node plans by. */
   zones: TimeZoneRules;
+  /** Window beside the store of what falls due soon; null or left out: there is none. */
+  window?: DueWindow | null | undefined;
   /** Numbers of rows that reads bring; default: READ_SIZES. */
   readSizes?: ReadSizes | undefined;
   /** Whether the node writes lifecycle events now; left out: never. */
@@ -72,6 +77,8 @@ export class CommitLoop {
   readonly #deps: CommitLoopDependencies;
   readonly #hydrator: Hydrator;
   readonly #outbound: OutboundAssignments;
+  /** null: there is no window beside the store. */
+  readonly #waiting: WaitingRows | null;
   readonly #events: RunnerEvents;
   readonly #reads = new Map<number, number>();
   #batch = new Batch(1);
@@ -91,7 +98,11 @@ export class CommitLoop {
       state: this.state,
       give: (attempts) => this.take([{ kind: "UNSENDABLE", attempts }]),
     });
+    const { window = null, bus, store, runtime } = deps;
+    const knows = (executionId: string) => this.state.entries.has(executionId);
+    this.#waiting = window && new WaitingRows({ store, window, node: bus.node, runtime, knows });
     const reader: Reader = {
+      waiting: this.#waiting ?? undefined,
       take: (input) => this.take([input]),
       shards: () => [...this.state.epochs.keys()],
       readBegins: () => this.#readBegins(),
@@ -166,6 +177,11 @@ export class CommitLoop {
   followChangeovers(): void {
     this.take([{ kind: "CHANGEOVERS", changeovers: this.#deps.zones.changeovers() }]);
     if (!this.#over) this.#hydrator.lookForOtherZones();
+  }
+
+  /** Applies hints about rows that were just written. */
+  hear(rows: readonly Candidate[]): void {
+    this.#waiting?.written(rows.filter(({ queue, shard }) => queue === "WAITING" && this.state.epochs.has(shard)));
   }
 
   /** Reads the inbox, because commands for plans have arrived. */
@@ -266,6 +282,7 @@ export class CommitLoop {
     if (this.#over) return;
     this.#release(batch, missed);
     hintOwners(this.#deps.bus, (shard) => this.#ownerOf(shard), verdict);
+    this.#waiting?.written(laterRows(batch));
     this.#pruneTouched();
     this.#flush(more);
     this.#left(true);

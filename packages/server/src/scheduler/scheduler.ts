@@ -188,6 +188,7 @@ export class Scheduler {
       case "HINT":
         payloads.keep(message.rows, this.#deps.runtime.now() + DEFAULT_LIMITS.horizonMs);
         inputs.push({ kind: "HINTED", rows: message.rows.map(({ row }) => row) });
+        this.#runner?.hear(message.rows.map(({ row }) => row));
         break;
       case "PLANNED":
         inputs.push(message);

@@ -34,6 +34,14 @@ export function shardCommits(batch: Batch, epochs: ReadonlyMap<ShardId, Epoch>):
   return commits;
 }
 
+/** Executions of a batch that wait for their time. */
+export function laterRows(batch: Batch): Pick<Candidate, "id" | "shard" | "dueAt">[] {
+  return [...batch.shards.values()].flatMap(({ shard, changes, births }) => [
+    ...[...changes.values()].flatMap(({ id, queue, dueAt }) => (queue === "WAITING" ? [{ id, shard, dueAt }] : [])),
+    ...births.flatMap(({ row }) => (row.queue === "WAITING" ? [row] : [])),
+  ]);
+}
+
 /** Meaning of the store's answer for the owner, apart from fenced shards, of which the store wrote nothing. */
 export type Verdict =
   | Applied

@@ -41,6 +41,7 @@ import { stepsRunOnceDurable } from "./executions/steps-run-once-durable.ts";
 import { stopsAreOrdered } from "./executions/stops-are-ordered.ts";
 import { tokensGrow } from "./executions/tokens-grow.ts";
 import { uniqueKeysHold } from "./executions/unique-keys-hold.ts";
+import { keptCancelsAreWritten } from "./kept-cancels-are-written.ts";
 import { nothingFails } from "./nothing-fails.ts";
 import { Quiet } from "./quiet.ts";
 import type { ChangingRules } from "./recurring/changing-rules.ts";
@@ -138,6 +139,7 @@ export function allCheckers(ledger: Ledger, views: Views): Checker[] {
     graphsComeOutRight(graphs, quiet),
     heldIsBelieved(tracker, quiet, askGateway),
     journalsStayShort(quiet),
+    keptCancelsAreWritten(ledger, quiet),
     limitsHold(),
     livingOwnersAreNotRobbed(nodes),
     livingWorkersAreKept(ledger, tracker),

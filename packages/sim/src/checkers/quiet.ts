@@ -26,6 +26,7 @@ export class Quiet {
     // Nothing starts while the pool is paused.
     if (event.kind === "OPERATED" && event.forMs > 0) this.#until(event.atMs + event.forMs);
     if (event.kind === "FAULT") this.#until(event.atMs + (event.forMs ?? 0), event.fault === "LOOP_BLOCKED");
+    else if (event.kind === "INDEX_LOST") this.#until(event.atMs);
     else if (event.kind === "STORE_FAULT" || event.kind === "NETWORK_FAULT" || event.kind === "PARTED")
       this.#until(event.atMs);
   }

@@ -17,6 +17,7 @@ const FAULTS: Record<string, string> = {
 const OF_EXECUTIONS: Words = {
   ACCEPTED: ({ executionId, key }) => `a client is told that ${executionId} is accepted, for its ${key}`,
   CANCEL_ASKED: ({ executionId }) => `a client asks for ${executionId} to be cancelled`,
+  CANCEL_KEPT: ({ executionId }) => `a client is told that its cancellation of ${executionId} is kept beside the store`,
   ASSIGN_ARRIVED: (m) => `${m.server} is to send attempt ${m.attempt} of ${m.executionId} to ${m.worker}`,
   ASSIGN_SENT: (m) => `${m.server} sends attempt ${m.attempt} of ${m.executionId} to ${m.worker}`,
   DELIVERED: (m) => `${m.worker} gets attempt ${m.attempt} of ${m.executionId}`,
@@ -40,6 +41,7 @@ const OF_WORKERS: Words = {
 const OF_ALL: Words = {
   FAULT: ({ fault, on, forMs }) => `*** ${on} ${FAULTS[fault] ?? fault}${forMs ? ` for ${forMs / 1_000} s` : ""}`,
   STORE_FAULT: ({ fault, operation }) => `*** a ${operation} meets trouble in the store: ${fault}`,
+  INDEX_LOST: ({ what }) => `*** the index beside the store loses ${what}`,
   CALM: () => "*** faults end here",
   ERROR_LOGGED: ({ server, message }) => `${server} logs an error: ${message}`,
 };

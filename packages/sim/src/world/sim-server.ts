@@ -1,5 +1,8 @@
 import {
+  BesideStore,
+  CancelSettler,
   Commands,
+  cancelOrKeep,
   createGateway,
   createIntake,
   createLog,
@@ -46,10 +49,9 @@ import {
 import type { Shown } from "../checkers/counters-equal-a-recount.ts";
 import type { History } from "../history.ts";
 import type { SimProcess } from "../sim-process.ts";
+import type { OtherSystems } from "./other-systems.ts";
 import { type Exchange, SimBus } from "./sim-bus.ts";
 import type { LeaseService } from "./sim-leases.ts";
-import type { ReceiverSystem } from "./sim-receiver.ts";
-import type { SinkSystem } from "./sim-sink.ts";
 import { tapped } from "./tap.ts";
 
 /** Time until a server again asks a store that did not answer for its time, in simulated milliseconds. */
@@ -74,12 +76,9 @@ export interface ServerContext {
   events: () => boolean;
   /** Whether the gateway of such a server tells the sessions of workers. */
   tellsWorkers: boolean;
-  /** System that gets the events; null: none. */
-  sink: SinkSystem | null;
+  systems: OtherSystems | null;
   /** Whether the server wants one node to own all shards. */
   wantsLeader: boolean;
-  /** Receivers of webhooks; null: none. */
-  receiver: ReceiverSystem | null;
   /** Whether the server takes in requests of applications. */
   takesRequests: boolean;
 }
@@ -105,6 +104,7 @@ export class SimServer {
   #pools: PoolChanger | null = null;
   #deadLetters: DeadLetterRuns | null = null;
   #cancel: ((executionId: string, shard: number) => Promise<void>) | null = null;
+  #cancelOrKeep: ((executionId: string) => ReturnType<typeof cancelOrKeep>) | null = null;
   #signal: ((executionId: string, signal: SentSignal) => Promise<void>) | null = null;
   #order: SimServer["order"] | null = null;
   #signalNode: SimServer["signalNode"] | null = null;
@@ -200,11 +200,8 @@ export class SimServer {
     this.#runs = new JobRuns({ ...deps, orderings });
     this.#deadLetters = new DeadLetterRuns(deps);
     this.#deadLetters.start();
-    this.#cancel = async (executionId, shard) => {
-      const command = { id: runtime.uuid(), shard, kind: "CANCEL" as const, executionId };
-      await store.addCommand(command);
-      commands.pass(command);
-    };
+    this.#cancel = (executionId, shard) => commands.leave({ id: runtime.uuid(), shard, kind: "CANCEL", executionId });
+    this.#keepCancels({ ...deps, commands });
     this.#signal = async (executionId, signal) => {
       await sendSignal({ runtime, store, commands }, executionId, signal);
     };
@@ -231,6 +228,16 @@ export class SimServer {
     new RequestTaker({ ...deps, store: deps.store.requests, judge }).start();
   }
 
+  /** Takes cancellations while the store is away, where the servers have an index beside it. */
+  #keepCancels({ store, runtime, log, commands }: Keeping): void {
+    const index = this.#context.systems?.index?.index(this.process) ?? null;
+    const cancels = index?.cancels ?? null;
+    const reader = { read: (id: string) => store.queries.getExecution("default", id) };
+    this.#cancelOrKeep = (executionId) => cancelOrKeep({ runtime, commands, reader, cancels }, executionId);
+    if (cancels === null) return;
+    new CancelSettler({ cancels, queries: store.queries, commands, runtime, log }).start();
+  }
+
   async #followZones(node: string, runtime: Runtime, system: Runtime, log: SchedulerDependencies["log"]) {
     const { connectZones, offered } = this.#context;
     const store = connectZones(this.process, node).timeZones;
@@ -251,6 +258,8 @@ export class SimServer {
     const gateway = createGateway({ ...deps, ...(told !== null && { workerEvents: new WorkerEvents(told) }) });
     this.#metrics.watch(() => ({ workersConnected: gateway.counters.workersConnected }));
     this.#gateway = gateway;
+    const index = this.#context.systems?.index?.index(this.process) ?? null;
+    if (index !== null) new BesideStore({ node: this.#node, gateway, index, runtime, log }).start();
   }
 
   #has(role: Role): boolean {
@@ -278,7 +287,8 @@ export class SimServer {
     const relays = this.#relays(deps, () => scheduler.owned);
     const webhooks = this.#webhooks(deps, () => scheduler.owned);
     const telling = { events, eventsWritten: relays?.wake, deliveriesWritten: webhooks?.wake };
-    const scheduler = new Scheduler({ ...deps, leases, profile, terms: SHARED, readSizes, ...telling });
+    const window = this.#context.systems?.index?.index(this.process).window ?? null;
+    const scheduler = new Scheduler({ ...deps, leases, profile, terms: SHARED, readSizes, window, ...telling });
     await scheduler.start();
     relays?.start();
     webhooks?.start();
@@ -288,7 +298,7 @@ export class SimServer {
     { store, runtime, log }: Pick<SchedulerDependencies, "store" | "runtime" | "log">,
     owned: Relaying,
   ): WebhookSender | null {
-    const { receiver } = this.#context;
+    const receiver = this.#context.systems?.receiver ?? null;
     if (receiver === null) return null;
     const terms = { secrets: ["whsec_simulated"], disableAfterMs: DISABLE_AFTER_MS, encode: eventId };
     return new WebhookSender({
@@ -305,7 +315,7 @@ export class SimServer {
     { store, runtime, log }: Pick<SchedulerDependencies, "store" | "runtime" | "log">,
     owned: Relaying,
   ): Relays | null {
-    const { sink } = this.#context;
+    const sink = this.#context.systems?.sink ?? null;
     if (sink === null) return null;
     return new Relays({
       sinks: [sink.sink(this.process)],
@@ -319,6 +329,11 @@ export class SimServer {
 
   cancel(executionId: string, shard: number): Promise<void> {
     return this.#cancel?.(executionId, shard) ?? Promise.reject(new Error("the server is not there"));
+  }
+
+  /** Cancels as the API does, which keeps the request while the store is away. */
+  cancelOrKeep(executionId: string): ReturnType<typeof cancelOrKeep> {
+    return this.#cancelOrKeep?.(executionId) ?? Promise.reject(new Error("the server is not there"));
   }
 
   /** Sends a signal as the API does. */
@@ -338,6 +353,8 @@ export class SimServer {
 }
 
 type Relaying = () => Scheduler["owned"];
+
+type Keeping = Pick<SchedulerDependencies, "store" | "runtime" | "log"> & { commands: Commands };
 
 type Taking = Pick<ConstructorParameters<typeof RequestTaker>[0], "bus" | "runtime" | "metrics" | "log"> & {
   store: Store;

@@ -205,6 +205,19 @@ export const mainspringKafka: Contender = {
   },
 };
 
+/** The usual form, whose scheduler asks Redis for what falls due. */
+export const mainspringWindow: Contender = {
+  ...mainspring,
+  name: "mainspring-window",
+  title: "Mainspring with the window in Redis",
+  settings: `${mainspring.settings}, MAINSPRING_REDIS_WINDOW=on`,
+  open: async (stage, options) => {
+    const [postgres, redis] = await Promise.all([stage.postgres(), stage.redis()]);
+    const env = { MAINSPRING_REDIS: redis.url, MAINSPRING_REDIS_WINDOW: "on" };
+    return await openRemote({ nodes: 1, env, database: await postgres.database(), ...options });
+  },
+};
+
 interface Remote extends OpenOptions {
   tree?: SourceTree;
   nodes: number;

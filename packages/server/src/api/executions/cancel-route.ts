@@ -2,6 +2,8 @@ import { CancelBody, Uuid } from "@mainspring/contract";
 import { Type } from "typebox";
 import { isFinal } from "../../domain/execution.ts";
 import type { Runtime } from "../../ports/runtime.ts";
+import { type CancelSet, IndexUnavailable } from "../../ports/side-index.ts";
+import { StoreUnavailable } from "../../ports/store.ts";
 import type { ExecutionView } from "../../ports/store-queries.ts";
 import type { Commands } from "../commands.ts";
 import { refuseBody } from "../http/body/no-body.ts";
@@ -13,8 +15,10 @@ import { noSuch } from "./execution-routes.ts";
 
 interface CancelDependencies {
   runtime: Runtime;
-  commands: Commands;
-  reader: ExecutionReader;
+  commands: Pick<Commands, "give">;
+  reader: Pick<ExecutionReader, "read">;
+  /** Cancellations that are asked for while the store does not answer; null: such requests fail. */
+  cancels: CancelSet | null;
 }
 
 /** Route POST /v1/executions/{executionId}/cancel */
@@ -26,30 +30,63 @@ export function cancelRoute(app: HttpApp, deps: CancelDependencies): void {
     params: Type.Object({ executionId: Uuid("the execution") }),
     response: {
       200: answer(CancelBody, "Cancelled: it had not started, or was cancelled already"),
-      202: answer(CancelBody, "Requested: it is CANCELLED once its worker has stopped it"),
+      202: answer(
+        CancelBody,
+        "Requested: it is CANCELLED once its worker has stopped it. With durable: false the store did not answer: the worker is told, and the request is written when the store is back",
+      ),
       ...problems("not-found", "wrong-state"),
     },
   };
   app.post("/v1/executions/:executionId/cancel", { schema }, async (request, reply) => {
     refuseBody(request.body);
     const executionId = request.params.executionId.toLowerCase();
-    const view = await known(deps.reader, executionId);
-    if (isFinal(view.state)) return finalAnswer(view);
-    const { commands, runtime } = deps;
-    const outcome = await commands.give({ id: runtime.uuid(), shard: view.shard, kind: "CANCEL", executionId });
-    if (outcome === "CANCELLED") return { executionId, state: "CANCELLED" as const, cancelRequested: false };
-    const after = await known(deps.reader, executionId);
-    if (isFinal(after.state)) return finalAnswer(after);
-    return reply.code(202).send({ executionId, state: after.state, cancelRequested: true });
+    const cancelled = await cancelOrKeep(deps, executionId);
+    return reply.code(cancelled.cancelRequested ? 202 : 200).send(cancelled);
   });
 }
 
-function finalAnswer({ executionId, state }: ExecutionView) {
+/**
+ * Cancels an execution, or keeps the request in the set while the store does not answer.
+ * @throws {StoreUnavailable} the store does not answer, nor does the set take the request
+ */
+export function cancelOrKeep(deps: CancelDependencies, executionId: string): Promise<CancelBody> {
+  return cancel(deps, executionId).catch((error: unknown) => askWithoutStore(deps, executionId, error));
+}
+
+async function cancel({ commands, reader, runtime }: CancelDependencies, executionId: string): Promise<CancelBody> {
+  const view = await known(reader, executionId);
+  if (isFinal(view.state)) return finalAnswer(view);
+  const outcome = await commands.give({ id: runtime.uuid(), shard: view.shard, kind: "CANCEL", executionId });
+  if (outcome === "CANCELLED") return { executionId, state: "CANCELLED", cancelRequested: false };
+  const after = await known(reader, executionId);
+  if (isFinal(after.state)) return finalAnswer(after);
+  return { executionId, state: after.state, cancelRequested: true };
+}
+
+/**
+ * Puts the cancellation into the set if the store did not answer.
+ * @throws what has failed, where there is no set, it is full, or it does not answer either
+ */
+async function askWithoutStore(
+  { cancels, runtime }: CancelDependencies,
+  executionId: string,
+  failure: unknown,
+): Promise<CancelBody> {
+  if (cancels === null || !(failure instanceof StoreUnavailable)) throw failure;
+  try {
+    if (!(await cancels.add(executionId, runtime.now()))) throw failure;
+  } catch (error) {
+    throw error instanceof IndexUnavailable ? failure : error;
+  }
+  return { executionId, state: null, cancelRequested: true, durable: false };
+}
+
+function finalAnswer({ executionId, state }: ExecutionView): CancelBody {
   if (state === "CANCELLED") return { executionId, state, cancelRequested: false };
   throw new ProblemError(problem("wrong-state", `the execution is ${state}: only what is not final can be cancelled`));
 }
 
-async function known(reader: ExecutionReader, executionId: string): Promise<ExecutionView> {
+async function known(reader: CancelDependencies["reader"], executionId: string): Promise<ExecutionView> {
   const view = await reader.read(executionId);
   if (view === null) throw noSuch("execution");
   return view;

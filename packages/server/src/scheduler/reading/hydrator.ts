@@ -13,6 +13,7 @@ import type { PoolReader } from "./pool-reader.ts";
 import type { References } from "./references.ts";
 import { RunReader } from "./run-reader.ts";
 import { RunSweep } from "./run-sweep.ts";
+import type { WaitingRows } from "./waiting-rows.ts";
 
 /** Interval in ms of the sweeps that find what lost hints did not announce. */
 const SWEEP_EVERY_MS = 1_000;
@@ -25,6 +26,8 @@ const INBOX_ROWS = 2_000;
 const COMMANDS_MAX = 20_000;
 const RETRY_MS = 500;
 
+type WaitingAsked = Parameters<Store["readWaiting"]>;
+
 /** Operations of the commit loop that the hydrator uses. */
 export interface Reader {
   /** Passes an input to the machine. */
@@ -35,6 +38,8 @@ export interface Reader {
   readEnds(mark: ReadMark): void;
   /** Number of executions in memory. */
   size(): number;
+  /** Reads of waiting rows that ask the window beside the store first; left out: the store is read. */
+  readonly waiting?: Pick<WaitingRows, "read"> | undefined;
   /** Ids of open commands that the machine has. */
   commands(): ReadonlySet<string>;
   /** Ids of events in the inbox that the machine is taking out of it. */
@@ -266,7 +271,8 @@ export class Hydrator {
     const limit = Math.min(this.#reader.size() + this.#sizes.waiting, 100_000);
     let full = false;
     await this.#reading(async (mark) => {
-      const rows = await this.#store.readWaiting(this.#reader.shards(), this.#runtime.now() + AHEAD_MS, limit);
+      const { waiting = { read: (...asked: WaitingAsked) => this.#store.readWaiting(...asked) } } = this.#reader;
+      const rows = await waiting.read(this.#reader.shards(), this.#runtime.now() + AHEAD_MS, limit);
       full = rows.length >= limit;
       return { kind: "READ_WAITING", rows, ...mark };
     });

@@ -1,0 +1,33 @@
+import type { SeededRandom, VirtualClock } from "@mainspring/testkit/time";
+import type { History } from "../history.ts";
+import { hasIndex, IndexSystem, type IndexTargets } from "./sim-index.ts";
+import { beginWebhooks, hasWebhooks, type ReceiverSystem } from "./sim-receiver.ts";
+import { hasSink, SinkSystem } from "./sim-sink.ts";
+
+/** Systems beside the store that the seed gives to the servers of a simulation; null: they have none. */
+export class OtherSystems {
+  /** System that gets the events. */
+  readonly sink: SinkSystem | null;
+  /** Receivers of webhooks. */
+  readonly receiver: ReceiverSystem | null;
+  readonly index: IndexSystem | null;
+
+  /** @param clients clients whose jobs name receivers of webhooks, where there are any */
+  constructor(
+    seed: number,
+    { clock, random, history }: { clock: VirtualClock; random: SeededRandom; history: History },
+    clients: Parameters<typeof beginWebhooks>[3],
+    targets: IndexTargets,
+  ) {
+    this.sink = hasSink(seed) ? new SinkSystem(clock, random.fork("sink"), history) : null;
+    this.receiver = hasWebhooks(seed) ? beginWebhooks(clock, random, history, clients) : null;
+    this.index = hasIndex(seed) ? new IndexSystem(clock, random.fork("index"), history, targets) : null;
+  }
+
+  /** Ends all faults. */
+  calm(): void {
+    this.sink?.calm();
+    this.receiver?.calm();
+    this.index?.calm();
+  }
+}
