@@ -3,6 +3,7 @@ import type { Bus } from "../ports/bus.ts";
 import { CountedWarnings } from "../ports/counted-warnings.ts";
 import type { Leases } from "../ports/leases.ts";
 import type { ApiMetrics } from "../ports/metrics.ts";
+import type { RequestLog } from "../ports/request-log.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import type { Store } from "../ports/store.ts";
 import type { StoreEvents } from "../ports/store-events.ts";
@@ -51,6 +52,8 @@ import { missedRoute } from "./recurring/missed-route.ts";
 import { overdueRoute } from "./recurring/overdue-route.ts";
 import { planRoutes } from "./recurring/plan-routes.ts";
 import { scheduleRoutes } from "./recurring/schedule-routes.ts";
+import { ingestRoutes } from "./requests/ingest-routes.ts";
+import { JobAcceptor, type JobAcceptorDependencies } from "./requests/job-acceptor.ts";
 import { JobRequestJudge } from "./requests/request-judge.ts";
 import { requestRoutes } from "./requests/request-routes.ts";
 import { RequestTaker } from "./requests/request-taker.ts";
@@ -101,6 +104,8 @@ export interface ApiDependencies {
   events?: StoreEvents | undefined;
   /** Webhooks that the servers send; left out: they send none. */
   webhooks?: WebhookRules | undefined;
+  /** Way of jobs through the log of requests; null, the default: there is none. */
+  ingest?: (Pick<JobAcceptorDependencies, "sender" | "mode"> & { requestLog: RequestLog }) | null;
   /** Whether the node takes in requests of applications; default: no. */
   takesRequests?: boolean;
   /** Test for nodes without a feature; absent: every node has every feature. */
@@ -137,9 +142,12 @@ export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
 
   await collectRoutes(app, about.version);
   const handlers = new JobHandlers({ store, bus, inbox, runtime, lacking });
-  const { webhooks } = deps;
-  submitRoute(app, { intake, pools, webhooks, runtime, handlers });
-  batchRoute(app, { intake, pools, webhooks, runtime, handlers }, log);
+  const { webhooks, ingest = null } = deps;
+  const maker = { runtime, zones, lacking, warnings, ownShards };
+  const acceptor = ingest === null ? null : new JobAcceptor({ ...maker, ...ingest, handlers });
+  const submitting = { intake, pools, webhooks, runtime, handlers, acceptor };
+  submitRoute(app, submitting);
+  batchRoute(app, submitting, log);
   handlerRoutes(app, { store, offers: handlers.offers, lacking });
   jobRoutes(app, store.queries, reader, runtime);
   const commands = new Commands({ store, bus, inbox });
@@ -186,8 +194,10 @@ type RequestRules = Omit<ConstructorParameters<typeof JobRequestJudge>[0], keyof
 
 /** Routes of requests, and the taker that takes them in. */
 function routesOfRequests(app: HttpApp, deps: ApiDependencies & RequestRules): void {
-  const { store, takesRequests = false } = deps;
-  requestRoutes(app, store.requests);
+  const { store, runtime, config, takesRequests = false, ingest: log = null } = deps;
+  const { retentionDays = RETENTION_DAYS } = config;
+  ingestRoutes(app, { store: store.ingest, log, runtime, retentionDays });
+  requestRoutes(app, store.requests, store.ingest);
   if (!takesRequests) return;
   const taker = new RequestTaker({ ...deps, store: store.requests, judge: new JobRequestJudge(deps) });
   app.addHook("onReady", async () => taker.start());

@@ -25,6 +25,7 @@ const NAMES: Record<Feature, string> = {
   EVENTS: "lifecycle events",
   WEBHOOKS: "webhooks",
   KAFKA_BUS: "the bus on Kafka",
+  INGEST: "the log of requests in Kafka",
 };
 
 /**

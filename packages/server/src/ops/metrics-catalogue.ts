@@ -176,6 +176,15 @@ export const FIGURES = {
     "Records for this node on Kafka that no node of the cluster has signed, or that are no messages",
     { alert: "it grows: somebody else writes to the topics of the bus, or nodes have different secrets" },
   ),
+  ingest_up: gauge([], "1 while this node can read the topic of requests; none without MAINSPRING_INGEST", {
+    alert: "it is 0 for a minute: the log names the cause; accepted jobs wait in Kafka",
+  }),
+  ingest_lag_seconds: gauge([], "Age of the oldest record of requests that this node has read and not taken in", {
+    alert: "it is above 60: the store is away or too slow for what comes in through Kafka",
+  }),
+  ingest_lost_total: counter([], "Records of requests that Kafka no longer had when this node was to take them in", {
+    alert: "it grows: the topic keeps records for a shorter time than jobs wait in it, or was emptied",
+  }),
   events_delivered_total: counter(["sink"], "Lifecycle events that this node brought to a sink, repeats included"),
   event_sink_lag_seconds: gauge(["sink"], "Age of the oldest event of this node's shards that the sink does not have", {
     alert: "it is above 60: the sink is down or too slow; the log names the cause",

@@ -19,6 +19,18 @@ export class RequestLogUnavailable extends Error {
   }
 }
 
+/** The log did not get a request. */
+export class RequestNotSent extends Error {
+  override readonly name = "RequestNotSent";
+  /** Whether the log was not asked, so that it does not have the request. */
+  readonly isUnasked: boolean;
+
+  constructor(message: string, isUnasked: boolean, options?: ErrorOptions) {
+    super(message, options);
+    this.isUnasked = isUnasked;
+  }
+}
+
 /** The topic as it is now. A topic that was deleted and created again has another id. */
 export interface LogTopic {
   /** UUID. */

@@ -60,6 +60,8 @@ const SINCE = {
   WEBHOOKS: 3,
   /** A node of an older level does not understand which partitions of Kafka another node reads. */
   KAFKA_BUS: 3,
+  /** An owner of an older level takes in no records of the log of requests. */
+  INGEST: 3,
 } as const;
 export type Feature = keyof typeof SINCE;
 

@@ -65,7 +65,10 @@ export function ingestConformance(scene: () => Scene): void {
   it("writes the jobs of records with the position behind them, and only from where the position is", async () => {
     await store().open(TOPIC, [3]);
     const records = [record(0), record(1), record(4)];
-    assert.deepEqual(idsOf(await takeIn(portion(0, records))), records.map(({ id }) => id));
+    assert.deepEqual(
+      idsOf(await takeIn(portion(0, records))),
+      records.map(({ id }) => id),
+    );
     for (const { id } of records) assert.equal(await has(id), true);
     assert.equal(await next(), 5);
     const late = record(0);
@@ -109,7 +112,10 @@ export function ingestConformance(scene: () => Scene): void {
     await store().open(TOPIC, [3]);
     const records = [record(0), record(1, { uniqueKey: "no\0key" }), record(2)];
     const taken = await takeIn(portion(0, records));
-    assert.deepEqual(taken?.map(({ end }) => end.state), ["TAKEN_IN", "REFUSED", "TAKEN_IN"]);
+    assert.deepEqual(
+      taken?.map(({ end }) => end.state),
+      ["TAKEN_IN", "REFUSED", "TAKEN_IN"],
+    );
     assert.deepEqual(await Promise.all(records.map(({ id }) => has(id))), [true, false, true]);
   });
 
@@ -119,8 +125,13 @@ export function ingestConformance(scene: () => Scene): void {
     await takeIn(portion(0, [first]));
     const copies = [first, { ...first, offset: 1 }, record(2)].map((one, offset) => ({ ...one, offset }));
     const taken = await takeIn(portion(0, copies, { partition: 4 }));
-    assert.deepEqual(taken?.map(({ end }) => end.state), ["TAKEN_IN", "TAKEN_IN", "TAKEN_IN"]);
-    const replayed = taken?.map(({ submitted }) => submitted?.outcome.kind === "ACCEPTED" && submitted.outcome.replayed);
+    assert.deepEqual(
+      taken?.map(({ end }) => end.state),
+      ["TAKEN_IN", "TAKEN_IN", "TAKEN_IN"],
+    );
+    const replayed = taken?.map(
+      ({ submitted }) => submitted?.outcome.kind === "ACCEPTED" && submitted.outcome.replayed,
+    );
     assert.deepEqual(replayed, [true, true, false]);
   });
 
@@ -175,7 +186,10 @@ export function ingestConformance(scene: () => Scene): void {
     );
     assert.equal((await store().untold([3, 4], 2)).length, 2);
     await store().told(found);
-    assert.deepEqual((await store().untold([3, 4], 10)).map(({ partition }) => partition), [4]);
+    assert.deepEqual(
+      (await store().untold([3, 4], 10)).map(({ partition }) => partition),
+      [4],
+    );
     assert.equal(await stateOf(0), "REFUSED");
   });
 

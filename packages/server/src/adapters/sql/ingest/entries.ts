@@ -69,7 +69,11 @@ export function readEntries({ first, bytes }: EntryPack): Entry[] {
     const executionId = hasOther ? readId(bytes, at + ID_BYTES) : firstExecutionId(id);
     if (hasOther) at += 2 * ID_BYTES;
     const [isNone, deduplicated] = [(flags & HAS_NO_EXECUTION) !== 0, (flags & IS_DEDUPLICATED) !== 0];
-    entries.push({ offset, id, end: { state: "TAKEN_IN", jobId, executionId: isNone ? null : executionId, deduplicated } });
+    entries.push({
+      offset,
+      id,
+      end: { state: "TAKEN_IN", jobId, executionId: isNone ? null : executionId, deduplicated },
+    });
   }
   return entries;
 }

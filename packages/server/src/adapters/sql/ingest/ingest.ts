@@ -12,8 +12,11 @@ const POSITIONS = "SELECT partition, topic, next_offset, replay_until FROM inges
 
 const OPEN = `
   INSERT INTO ingest_positions (partition, topic, next_offset, replay_until, updated_at)
-  SELECT unnest($2::int4[]), $1::uuid, 0, 0, $3::int8
-  ON CONFLICT (partition) DO UPDATE SET topic = excluded.topic, next_offset = 0, replay_until = 0, updated_at = $3
+  SELECT p, $1::uuid, 0, coalesce((
+    SELECT max(r.first_offset) + ${SPAN} FROM ingest_records r WHERE r.partition = p AND r.topic = $1), 0), $3::int8
+  FROM unnest($2::int4[]) p
+  ON CONFLICT (partition) DO UPDATE SET topic = excluded.topic, next_offset = 0, replay_until = excluded.replay_until,
+    updated_at = $3
   WHERE ingest_positions.topic <> excluded.topic`;
 
 const REWIND = `
