@@ -28,6 +28,7 @@ export { passSignal, sendSignal } from "./api/executions/signal-route.ts";
 export { FOLLOWERS_MAX } from "./api/executions/stream-seats.ts";
 export { STREAM_MAX_MS } from "./api/executions/stream-until-final.ts";
 export { WAITERS_MAX } from "./api/executions/waiters.ts";
+export { PolicyBook } from "./api/handlers/kept-policies.ts";
 export { BODY_BUDGET_BYTES } from "./api/http/body/body-budget.ts";
 export { describeProblem, PROBLEM_NAMES, ProblemError } from "./api/http/errors.ts";
 export { HTTP_LIMITS } from "./api/http/http-server.ts";
@@ -38,7 +39,10 @@ export { type ChangedPool, PoolChanger } from "./api/pools/pool-changer.ts";
 export { PoolNames } from "./api/pools/pool-names.ts";
 export { PoolOrderings } from "./api/pools/pool-orderings.ts";
 export { JobPlans } from "./api/recurring/job-plans.ts";
+export { JobAcceptor } from "./api/requests/job-acceptor.ts";
+export { RecordTaker } from "./api/requests/record-taker.ts";
 export { JobRequestJudge } from "./api/requests/request-judge.ts";
+export { RequestSender } from "./api/requests/request-sender.ts";
 export { RequestTaker } from "./api/requests/request-taker.ts";
 export { createIntake, createSubmitter } from "./api/submit/create-intake.ts";
 export { jobDefinition } from "./api/submit/job-definition.ts";
@@ -102,6 +106,15 @@ export { ledgerPage, ledgerStart, type SkippedInstants } from "./ports/ledger-pa
 export type { Assignment, FromGateway } from "./ports/messages.ts";
 export type { ApiMetrics, Metrics } from "./ports/metrics.ts";
 export { OwnerMap } from "./ports/owner-map.ts";
+export {
+  type LogPortion,
+  type LogRecord,
+  type NewLogRecord,
+  type RequestLog,
+  type RequestLogReader,
+  RequestLogUnavailable,
+  type RequestLogWriter,
+} from "./ports/request-log.ts";
 export type { Timer } from "./ports/runtime.ts";
 export * from "./ports/store.ts";
 export type * from "./ports/store-commands.ts";

@@ -28,10 +28,12 @@ import { type Machine, machinesOf, serverTraits } from "./world/machines.ts";
 import { Network } from "./world/network.ts";
 import { Operators } from "./world/operators.ts";
 import { PoolLimits } from "./world/pool-limits.ts";
+import { Producers } from "./world/producers.ts";
 import { Recurring } from "./world/recurring.ts";
 import { RuleChanges, zoneIn } from "./world/rule-changes.ts";
 import { Exchange } from "./world/sim-bus.ts";
 import { LeaseService } from "./world/sim-leases.ts";
+import { hasLog, LogSystem } from "./world/sim-log.ts";
 import { beginWebhooks, hasWebhooks, type ReceiverSystem } from "./world/sim-receiver.ts";
 import { SimServer } from "./world/sim-server.ts";
 import { hasSink, SinkSystem } from "./world/sim-sink.ts";
@@ -137,6 +139,8 @@ class World {
   #sink: SinkSystem | null = null;
   /** null: jobs have no webhooks. */
   #receiver: ReceiverSystem | null = null;
+  /** null: no jobs come through a log of requests. */
+  #log: LogSystem | null = null;
   readonly #exchange: Exchange;
   readonly #machines: readonly Machine[];
   /** Random choice of the server to which a worker or a client connects. */
@@ -225,6 +229,12 @@ class World {
         hours * HOUR_MS,
         partOf(only),
       );
+    if (hasLog(seed)) {
+      this.#log = new LogSystem(this.#clock, this.#random.fork("log"), this.history);
+      const random = this.#random.fork("producers");
+      const producers = new Producers(this.#clock, random, this.history, this.#log, () => this.#anyServer("api"));
+      producers.plan(Math.ceil(jobs / 2), hours * HOUR_MS, this.#data, partOf(only));
+    }
     this.#limits.start(this.#data);
     if (tzChanges) this.#ruleChanges.start();
     for (const machine of this.#machines) this.#start(machine);
@@ -254,6 +264,7 @@ class World {
     this.#profile.shares = noFaults().shares;
     this.#sink?.calm();
     this.#receiver?.calm();
+    this.#log?.calm();
     this.history.add({ kind: "CALM" });
     if (this.#options.seed % CROWDED_EVERY === CROWDED_EVERY - 1) this.#crowd.start();
     if (this.#options.seed % SPURTS_EVERY === 2) this.#spurts.planLast();
@@ -332,7 +343,7 @@ class World {
       offered: () => this.#ruleChanges.offered(),
       history: this.history,
       ...serverTraits(this.#options.seed),
-      ...{ sink: this.#sink, receiver: this.#receiver },
+      ...{ sink: this.#sink, receiver: this.#receiver, log: this.#log },
     });
     void machine.server.start();
   }

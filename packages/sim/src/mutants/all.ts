@@ -5,6 +5,7 @@ import { eventStreamMutants } from "./event-stream-mutants.ts";
 import { flowMutants } from "./flow-mutants.ts";
 import { gatewayMutants } from "./gateway-mutants.ts";
 import { idMutants } from "./id-mutants.ts";
+import { ingestMutants } from "./ingest-mutants.ts";
 import { keyedNodeMutants } from "./keyed-node-mutants.ts";
 import { machineMutants } from "./machine-mutants.ts";
 import { mapMutants } from "./map-mutants.ts";
@@ -34,6 +35,7 @@ export const allMutants: readonly Mutant[] = [
   ...relayMutants,
   ...webhookMutants,
   ...requestMutants,
+  ...ingestMutants,
   ...ruleMutants,
   ...flowMutants,
   ...eventMutants,

@@ -11,6 +11,7 @@ import {
   followStoreClock,
   type Gateway,
   Inbox,
+  JobAcceptor,
   JobChanger,
   type JobIntake,
   JobPlans,
@@ -21,11 +22,14 @@ import {
   type NodeProfile,
   nodeExecutionId,
   OwnShards,
+  PolicyBook,
   PoolChanger,
   PoolNames,
   PoolOrderings,
   passSignal,
+  RecordTaker,
   Relays,
+  RequestSender,
   RequestTaker,
   type Role,
   RunReader,
@@ -48,6 +52,7 @@ import type { History } from "../history.ts";
 import type { SimProcess } from "../sim-process.ts";
 import { type Exchange, SimBus } from "./sim-bus.ts";
 import type { LeaseService } from "./sim-leases.ts";
+import type { LogSystem } from "./sim-log.ts";
 import type { ReceiverSystem } from "./sim-receiver.ts";
 import type { SinkSystem } from "./sim-sink.ts";
 import { tapped } from "./tap.ts";
@@ -80,6 +85,8 @@ export interface ServerContext {
   wantsLeader: boolean;
   /** Receivers of webhooks; null: none. */
   receiver: ReceiverSystem | null;
+  /** Log of requests; null: there is none. */
+  log: LogSystem | null;
   /** Whether the server takes in requests of applications. */
   takesRequests: boolean;
 }
@@ -107,6 +114,7 @@ export class SimServer {
   #cancel: ((executionId: string, shard: number) => Promise<void>) | null = null;
   #signal: ((executionId: string, signal: SentSignal) => Promise<void>) | null = null;
   #order: SimServer["order"] | null = null;
+  #acceptor: JobAcceptor | null = null;
   #signalNode: SimServer["signalNode"] | null = null;
 
   constructor(process: SimProcess, machine: string, roles: readonly Role[], context: ServerContext) {
@@ -182,6 +190,7 @@ export class SimServer {
     const orderings = new PoolOrderings(store, runtime);
     const ownShards = new OwnShards(bus);
     this.#intake = createIntake({ ...deps, orderings, ownShards });
+    this.#acceptor = this.#acceptorOf({ ...deps, ownShards });
     if (this.#context.takesRequests) this.#takeRequests({ ...deps, orderings, intake: this.#intake });
     this.#workflows = new WorkflowIntake({ submitter: createSubmitter(deps), runtime, zones, ownShards });
     // No client waits here, but the messages are observed.
@@ -226,9 +235,32 @@ export class SimServer {
   }
 
   #takeRequests(deps: Omit<ConstructorParameters<typeof JobRequestJudge>[0], "handlers" | "pools"> & Taking): void {
-    const handlers = { filler: async () => async (job: Parameters<Fill>[0]) => job };
-    const judge = new JobRequestJudge({ ...deps, handlers, pools: new PoolNames(10_000, deps.runtime) });
+    const judge = judgeOf(deps);
     new RequestTaker({ ...deps, store: deps.store.requests, judge }).start();
+  }
+
+  #acceptorOf(deps: Pick<ConstructorParameters<typeof JobAcceptor>[0], "runtime" | "zones" | "ownShards"> & LogOf) {
+    const requestLog = this.#context.log?.log(this.process);
+    if (requestLog === undefined) return null;
+    const sender = new RequestSender({ ...deps, requestLog });
+    const book = new PolicyBook([]);
+    return new JobAcceptor({ ...deps, sender, mode: "kafka", handlers: { ...NO_POLICIES, latest: () => book } });
+  }
+
+  /** Takes in the records of the partitions of the server's shards. */
+  #takeRecords(deps: Taking & { clock: Pick<SchedulerDependencies["clock"], "look"> } & Zoned, owned: Relaying): void {
+    const requestLog = this.#context.log?.log(this.process);
+    if (requestLog === undefined) return;
+    const { store, runtime } = deps;
+    const orderings = new PoolOrderings(store, runtime);
+    const intake = createIntake({ ...deps, metrics: this.#metrics, orderings, ownShards: new OwnShards(deps.bus) });
+    const judge = judgeOf({ ...deps, orderings, intake });
+    new RecordTaker({ ...deps, store: store.ingest, requestLog, judge, owned }).start();
+  }
+
+  /** Accepts a job by the log of requests, as the API does. */
+  accept(...asked: Parameters<JobAcceptor["accept"]>): ReturnType<JobAcceptor["accept"]> {
+    return this.#acceptor?.accept(...asked) ?? Promise.reject(new Error("the server is not there"));
   }
 
   async #followZones(node: string, runtime: Runtime, system: Runtime, log: SchedulerDependencies["log"]) {
@@ -282,6 +314,7 @@ export class SimServer {
     await scheduler.start();
     relays?.start();
     webhooks?.start();
+    this.#takeRecords({ ...deps, metrics: this.#metrics }, () => scheduler.owned);
   }
 
   #webhooks(
@@ -335,6 +368,16 @@ export class SimServer {
   signalNode(run: string, node: number, signal: SentSignal): Promise<void> {
     return this.#signalNode?.(run, node, signal) ?? Promise.reject(new Error("the server is not there"));
   }
+}
+
+type Judging = Omit<ConstructorParameters<typeof JobRequestJudge>[0], "handlers" | "pools">;
+type LogOf = Pick<ConstructorParameters<typeof RequestSender>[0], "log">;
+type Zoned = Pick<Judging, "zones">;
+
+const NO_POLICIES = { filler: async () => async (job: Parameters<Fill>[0]) => job };
+
+function judgeOf(deps: Judging): JobRequestJudge {
+  return new JobRequestJudge({ ...deps, handlers: NO_POLICIES, pools: new PoolNames(10_000, deps.runtime) });
 }
 
 type Relaying = () => Scheduler["owned"];

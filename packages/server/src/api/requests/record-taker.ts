@@ -193,7 +193,7 @@ export class RecordTaker {
     if (others.length > 0) {
       const left = others.filter((partition) => known.has(partition));
       if (left.length > 0)
-        this.#deps.log.error(
+        this.#deps.log.warn(
           { partitions: left },
           "ingest: the topic of requests was created anew; records that were in the former one are gone",
         );
@@ -278,10 +278,10 @@ export class RecordTaker {
       if (taken === null) throw new Changed("the position is another one");
       this.#lost += start - from;
       const lost = start - from;
-      log.error({ partition, from, to: start, lost }, "ingest: the log has dropped records before they were taken in");
+      log.warn({ partition, from, to: start, lost }, "ingest: the log has dropped records before they were taken in");
     } else {
       await store.rewind({ partition, topic, from, to: start });
-      log.error({ partition, from, end }, "ingest: the log has lost its end, and is read again from its start");
+      log.warn({ partition, from, end }, "ingest: the log has lost its end, and is read again from its start");
     }
     throw new Changed("the position is another one");
   }
