@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { after, before, describe, it } from "node:test";
 import type { RequestBody } from "@mainspring/contract";
 import { task, Worker } from "@mainspring/sdk";
-import { Producer, stringSerializers } from "@platformatic/kafka";
+import { Admin, Producer, stringSerializers } from "@platformatic/kafka";
 import pg from "pg";
 import { startKafka, type TestKafka } from "../../../tools/services/start-kafka.ts";
 import { startPostgres, type TestPostgres } from "../../../tools/services/start-postgres.ts";
@@ -163,4 +163,77 @@ describe("MAINSPRING_INGEST=kafka, with servers on PostgreSQL and Kafka", () => 
     assert.equal(await count(of), all);
     assert.ok(rows[0].n >= all);
   });
+
+  it("takes each record in once although its transaction is ended in the middle", async () => {
+    const lock = await db.connect();
+    const text = JSON.stringify({ ...WAITING, target: { handler: "later", pool: "ended" } });
+    await lock.query("BEGIN; LOCK TABLE mainspring.jobs IN SHARE MODE");
+    const ids = await produce(
+      Array.from({ length: 50 }, () => text),
+      4,
+    );
+    const waiting = "wait_event_type = 'Lock' AND query LIKE '%INSERT INTO jobs%'";
+    await until(async () => {
+      const found = await db.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${waiting}`);
+      return found.rows.length > 0 ? true : null;
+    });
+    assert.equal((await request(String(ids[0])))?.state, "ACCEPTED");
+    await lock.query("ROLLBACK");
+    lock.release();
+    for (const id of ids) assert.equal((await decided(id)).state, "TAKEN_IN");
+    assert.equal(await count("pool = 'ended'"), 50);
+  });
+
+  it("answers 202 while the store takes no connections, and the store catches up", async () => {
+    const admin = new pg.Client({ ...postgres.connection, database: "template1" });
+    admin.on("error", () => undefined);
+    await admin.connect();
+    const { rows } = await db.query("SELECT current_database() AS name");
+    const { name } = rows[0] as { name: string };
+    await admin.query(`ALTER DATABASE "${name}" ALLOW_CONNECTIONS false`);
+    await admin.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", [name]);
+    const accepted: string[] = [];
+    for (let n = 0; n < 20; n++) {
+      const response = await post({ ...NOTE, payload: 100 + n });
+      assert.equal(response.status, 202);
+      accepted.push(((await response.json()) as { request: string }).request);
+    }
+    await admin.query(`ALTER DATABASE "${name}" ALLOW_CONNECTIONS true`);
+    await admin.end();
+    for (const id of accepted) assert.equal((await decided(id)).state, "TAKEN_IN");
+    for (let n = 0; n < 20; n++) await hasRun(100 + n);
+  });
+
+  it("goes on after the topic was deleted, and after the broker was restarted", async () => {
+    const admin = new Admin({ clientId: "test", bootstrapBrokers: [kafka.broker], retries: 5, retryDelay: 200 });
+    await admin.deleteTopics({ topics: [TOPIC] });
+    await admin.close();
+    const taken = async (payload: number) => {
+      const body = await until(async () => {
+        const response = await post({ ...NOTE, payload });
+        return response.status === 202 ? ((await response.json()) as { request: string }) : null;
+      });
+      await until(async () => ((await request(body.request))?.state === "TAKEN_IN" ? true : null));
+    };
+    await taken(200);
+    await kafka.kill();
+    const { status } = await post({ ...NOTE, payload: 201 });
+    assert.equal(status, 503);
+    await kafka.restart();
+    await taken(202);
+    await hasRun(202);
+  });
+});
+
+it("says what is missing, and ends, where Kafka or its rights are", async () => {
+  const run = async (settings: Record<string, string>) => {
+    const child = spawn(process.execPath, [PROGRAM, "serve"], { env: { PATH: process.env.PATH, ...settings } });
+    let text = "";
+    for await (const chunk of child.stderr) text += String(chunk);
+    const code = child.exitCode ?? (await once(child, "exit"))[0];
+    return { code, text };
+  };
+  const { code, text } = await run({ MAINSPRING_INGEST: "kafka" });
+  assert.equal(code, 78);
+  assert.match(text, /MAINSPRING_KAFKA must be set, as kafka:\/\/host:9092, where MAINSPRING_INGEST is kafka/);
 });
