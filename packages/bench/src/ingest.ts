@@ -10,7 +10,7 @@ import { cpuUsOf } from "./meter/process-cpu.ts";
 const PARTITIONS = 12;
 const SINGLES = 20_000;
 const CALLERS = 64;
-const KEY = "bench";
+const KEY = "the-key-of-the-bench";
 const PROGRAM = new URL("../../cli/bin/mainspring.mjs", import.meta.url).pathname;
 /** A job that does not run meanwhile. */
 const JOB = JSON.stringify({ target: { handler: "later" }, payload: { order: 7 }, delayMs: 86_400_000 });
@@ -38,7 +38,9 @@ export async function ingestTimes({ isQuick }: { isQuick: boolean }): Promise<vo
     await taken(db, total);
     const [seconds, count] = [(performance.now() - beganMs) / 1_000, total - first];
     const us = (cpuUsOf(intake.pid) - beganUs) / count;
-    console.log(`intake of a filled topic: ${Math.round(count / seconds)} records/s, server ${us.toFixed(1)} µs a record`);
+    console.log(
+      `intake of a filled topic: ${Math.round(count / seconds)} records/s, server ${us.toFixed(1)} µs a record`,
+    );
     await stop(servers.pop());
     for (const [name, settings] of [
       ["direct", cluster],

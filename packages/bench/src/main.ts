@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { type CommandLine, commandLine, PAIRS, USAGE } from "./command-line.ts";
 import { compare } from "./compare/compare.ts";
-import { commit, describeMachine } from "./machine.ts";
 import { ingestTimes } from "./ingest.ts";
+import { commit, describeMachine } from "./machine.ts";
 import { FORMAT, type Measured } from "./measured.ts";
 import { readAll, writeJson } from "./measured-file.ts";
 import { nextFireTimes } from "./next-fire.ts";

@@ -248,7 +248,7 @@ export class SimServer {
   }
 
   /** Takes in the records of the partitions of the server's shards. */
-  #takeRecords(deps: Taking & { clock: Pick<SchedulerDependencies["clock"], "look"> } & Zoned, owned: Relaying): void {
+  #takeRecords(deps: Taking & Clocked & Zoned, owned: Relaying): void {
     const requestLog = this.#context.log?.log(this.process);
     if (requestLog === undefined) return;
     const { store, runtime } = deps;
@@ -289,7 +289,7 @@ export class SimServer {
     return this.#roles.includes(role);
   }
 
-  async #schedule(deps: Omit<SchedulerDependencies, "leases" | "profile" | "terms">): Promise<void> {
+  async #schedule(deps: Omit<SchedulerDependencies, "leases" | "profile" | "terms"> & Clocked & Zoned): Promise<void> {
     const profile: NodeProfile = {
       incarnation: this.#node,
       name: this.machine,
@@ -373,6 +373,7 @@ export class SimServer {
 type Judging = Omit<ConstructorParameters<typeof JobRequestJudge>[0], "handlers" | "pools">;
 type LogOf = Pick<ConstructorParameters<typeof RequestSender>[0], "log">;
 type Zoned = Pick<Judging, "zones">;
+type Clocked = Pick<Parameters<typeof createIntake>[0], "clock">;
 
 const NO_POLICIES = { filler: async () => async (job: Parameters<Fill>[0]) => job };
 

@@ -155,7 +155,15 @@ describe("jobs through the log of requests", () => {
       await taker.stop();
       const { body } = await submit({ target: { handler: "declared" }, delayMs: 86_400_000 });
       await api.store.handlers.keep(
-        [{ handler: "declared", pool: "default", policies: JSON.stringify({ timeoutSec: 7 }), isHome: false }],
+        [
+          {
+            handler: "declared",
+            pool: "default",
+            policies: JSON.stringify({ timeoutSec: 7 }),
+            isHome: false,
+            isNews: true,
+          },
+        ],
         runtime.now(),
       );
       taker = restarted();
@@ -216,7 +224,7 @@ describe("jobs through the log of requests", () => {
     ];
     const good = log.append({ value, headers: { "content-type": "application/json; charset=utf-8" } });
     assert.equal((await decided(good)).state, "TAKEN_IN");
-    const types = [];
+    const types: (string | undefined)[] = [];
     for (const id of bad) types.push(typeOf(await decided(id)));
     const invalid = "invalid-request";
     assert.deepEqual(types.slice(2, 3), ["unsupported-media-type"]);
