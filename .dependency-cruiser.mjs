@@ -80,7 +80,7 @@ export default {
     },
     {
       name: "node-composes",
-      comment: "Only node.ts, buses.ts, node-load.ts, sinks.ts, move-store.ts, the doors, and tests know adapters.",
+      comment: "Only node.ts, buses.ts, ingest.ts, node-load.ts, sinks.ts, move-store.ts, the doors, and tests know adapters.",
       severity: "error",
       from: {
         path: server,

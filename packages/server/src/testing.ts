@@ -40,9 +40,9 @@ export { PoolNames } from "./api/pools/pool-names.ts";
 export { PoolOrderings } from "./api/pools/pool-orderings.ts";
 export { JobPlans } from "./api/recurring/job-plans.ts";
 export { JobAcceptor } from "./api/requests/job-acceptor.ts";
-export { RecordTaker } from "./api/requests/record-taker.ts";
+export { RECORD_READ_BOUNDS, RecordTaker } from "./api/requests/record-taker.ts";
 export { JobRequestJudge } from "./api/requests/request-judge.ts";
-export { RequestSender } from "./api/requests/request-sender.ts";
+export { RequestSender, SENDER_LIMITS } from "./api/requests/request-sender.ts";
 export { RequestTaker } from "./api/requests/request-taker.ts";
 export { createIntake, createSubmitter } from "./api/submit/create-intake.ts";
 export { jobDefinition } from "./api/submit/job-definition.ts";
@@ -65,6 +65,7 @@ export {
   type ShardId,
   type WorkerId,
 } from "./domain/ids.ts";
+export { RECORD_AGE_MAX_MS } from "./domain/ingest.ts";
 export { invariant } from "./domain/invariant.ts";
 export type { JobState, JobType } from "./domain/job.ts";
 export { END_KINDS, eventId, type LifecycleEvent } from "./domain/lifecycle-event.ts";
@@ -120,6 +121,7 @@ export * from "./ports/store.ts";
 export type * from "./ports/store-commands.ts";
 export type * from "./ports/store-dead-letters.ts";
 export type { EventRow } from "./ports/store-events.ts";
+export { REFUSED_VALUE_MAX } from "./ports/store-ingest.ts";
 export type * from "./ports/store-jobs.ts";
 export type * from "./ports/store-queries.ts";
 export type { OverdueJob } from "./ports/store-queries.ts";

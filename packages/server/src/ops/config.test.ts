@@ -44,6 +44,7 @@ describe("the configuration", () => {
       events: [],
       eventsKeepMin: 60,
       eventsMaxMb: 4_096,
+      ingest: "direct",
       kafka: null,
       kafkaTopicPrefix: "ms.",
       kafkaFormat: "json",
@@ -176,6 +177,20 @@ describe("the configuration", () => {
         "MAINSPRING_BUS must be kafka where MAINSPRING_BUS_FALLBACK is none",
     );
     assert.match(complaint({ MAINSPRING_BUS: "rabbit" }), /^MAINSPRING_BUS must be memory or mesh or kafka/);
+  });
+
+  it("wants brokers for jobs that come through Kafka, and a Node that its client runs on", () => {
+    const MAINSPRING_KAFKA = "kafka://127.0.0.1:9092";
+    for (const MAINSPRING_INGEST of ["fallback", "kafka"]) {
+      const message = `MAINSPRING_KAFKA must be set, as kafka://host:9092, where MAINSPRING_INGEST is ${MAINSPRING_INGEST}`;
+      assert.equal(complaint({ MAINSPRING_INGEST }), message);
+      assert.equal(loadConfig({ MAINSPRING_INGEST, MAINSPRING_KAFKA }).ingest, MAINSPRING_INGEST);
+      assert.throws(() => loadConfig({ MAINSPRING_INGEST, MAINSPRING_KAFKA }, "22.18.0"), {
+        name: "ConfigError",
+        message: "MAINSPRING_INGEST must be direct with Node 22.18.0: install Node 22.22, 24.6 or newer",
+      });
+    }
+    assert.match(complaint({ MAINSPRING_INGEST: "rabbit" }), /^MAINSPRING_INGEST must be direct or fallback or kafka/);
   });
 
   it("comes from the file, and the environment wins", () => {

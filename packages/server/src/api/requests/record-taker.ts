@@ -21,7 +21,7 @@ import { RefusalTeller } from "./refusal-teller.ts";
 import { tellTaken } from "./request-taker.ts";
 
 /** Bounds of a read. One read is taken in while the next one is under way, so twice the bytes are in memory. */
-const BOUNDS = { waitMs: 500, maxBytes: 4 * 1024 * 1024 };
+export const RECORD_READ_BOUNDS = { waitMs: 500, maxBytes: 4 * 1024 * 1024 };
 /** Records, and bytes of their values, of one transaction. */
 const STEP = { count: 1_000, bytes: 2 * 1024 * 1024 };
 /** Largest number of partitions whose records are written at the same time. */
@@ -146,7 +146,7 @@ export class RecordTaker {
       await this.#look(reader, partitions);
       this.#teller.look(partitions);
       const asked = Array.from(this.#next, ([partition, offset]) => ({ partition, offset }));
-      const [portions] = await Promise.all([reader.read(asked, BOUNDS), this.#taking]);
+      const [portions] = await Promise.all([reader.read(asked, RECORD_READ_BOUNDS), this.#taking]);
       if (this.#failures > 0) this.#deps.log.info("ingest: records are taken in again");
       this.#failures = 0;
       this.#isUp = true;

@@ -12,7 +12,7 @@ import { atEndOfTurn, type Runtime } from "../../ports/runtime.ts";
 import { busy, ProblemError, problem } from "../http/errors.ts";
 
 /** Records and bytes that wait or are being written. Beyond them submits are turned away. */
-const LIMITS = { records: 20_000, bytes: 64 * 1024 * 1024 };
+export const SENDER_LIMITS = { records: 20_000, bytes: 64 * 1024 * 1024 };
 /** Records and bytes of one write; a larger record is written alone. */
 const WRITE = { records: 2_000, bytes: 768 * 1024 };
 /** Time in ms after a failure in which nobody waits for another attempt to reach the log. */
@@ -81,7 +81,7 @@ export class RequestSender {
    */
   send(record: NewLogRecord): Promise<RecordPosition> {
     const bytes = record.value.length;
-    const isFull = this.#records + 1 > LIMITS.records || this.#bytes + bytes > LIMITS.bytes;
+    const isFull = this.#records + 1 > SENDER_LIMITS.records || this.#bytes + bytes > SENDER_LIMITS.bytes;
     if (isFull && this.#records > 0)
       return Promise.reject(busy("too-many-requests", "too many submits wait for the log of requests", 1));
     this.#records++;
