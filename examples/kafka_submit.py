@@ -2,7 +2,6 @@
 
 import json
 import sys
-import uuid
 
 from kafka import KafkaProducer
 
@@ -12,7 +11,7 @@ producer = KafkaProducer(bootstrap_servers=broker, acks="all")
 for n in range(1, count + 1):
     job = {"target": {"handler": "send-receipt"}, "payload": {"order": n}}
     # A repeat of the message, by this program or by Kafka, is the same job.
-    headers = [("content-type", b"application/json"), ("idempotency-key", f"receipt-{uuid.uuid4()}".encode())]
+    headers = [("content-type", b"application/json"), ("idempotency-key", f"receipt-{n}".encode())]
     sent = producer.send("ms.job-requests", json.dumps(job).encode(), headers=headers).get(timeout=30)
     print(f"request {sent.partition}-{sent.offset}")
 producer.close()

@@ -28,12 +28,12 @@ import { type Machine, machinesOf, serverTraits } from "./world/machines.ts";
 import { Network } from "./world/network.ts";
 import { Operators } from "./world/operators.ts";
 import { PoolLimits } from "./world/pool-limits.ts";
-import { Producers } from "./world/producers.ts";
+import { beginLog } from "./world/producers.ts";
 import { Recurring } from "./world/recurring.ts";
 import { RuleChanges, zoneIn } from "./world/rule-changes.ts";
 import { Exchange } from "./world/sim-bus.ts";
 import { LeaseService } from "./world/sim-leases.ts";
-import { hasLog, LogSystem } from "./world/sim-log.ts";
+import { hasLog, type LogSystem } from "./world/sim-log.ts";
 import { beginWebhooks, hasWebhooks, type ReceiverSystem } from "./world/sim-receiver.ts";
 import { SimServer } from "./world/sim-server.ts";
 import { hasSink, SinkSystem } from "./world/sim-sink.ts";
@@ -229,12 +229,10 @@ class World {
         hours * HOUR_MS,
         partOf(only),
       );
-    if (hasLog(seed)) {
-      this.#log = new LogSystem(this.#clock, this.#random.fork("log"), this.history);
-      const random = this.#random.fork("producers");
-      const producers = new Producers(this.#clock, random, this.history, this.#log, () => this.#anyServer("api"));
-      producers.plan(Math.ceil(jobs / 2), hours * HOUR_MS, this.#data, partOf(only));
-    }
+    if (hasLog(seed))
+      this.#log = beginLog(this.#clock, this.#random, this.history, () => this.#anyServer("api"), {
+        ...{ submits: Math.ceil(jobs / 2), withinMs: hours * HOUR_MS, data: this.#data, only: partOf(only) },
+      });
     this.#limits.start(this.#data);
     if (tzChanges) this.#ruleChanges.start();
     for (const machine of this.#machines) this.#start(machine);

@@ -59,8 +59,9 @@ import { requestRoutes } from "./requests/request-routes.ts";
 import { RequestTaker } from "./requests/request-taker.ts";
 import { batchRoute } from "./submit/batch-route.ts";
 import { createIntake, createSubmitter, type IntakeDependencies } from "./submit/create-intake.ts";
+import type { JobMaker } from "./submit/new-job.ts";
 import { OwnShards } from "./submit/own-shards.ts";
-import { submitRoute } from "./submit/submit-route.ts";
+import { type SubmitDependencies, submitRoute } from "./submit/submit-route.ts";
 import { webhookRoutes } from "./webhooks/webhook-routes.ts";
 import type { WebhookRules } from "./webhooks/webhook-rules.ts";
 import { cancelWorkflowRoute } from "./workflows/cancel-workflow-route.ts";
@@ -142,12 +143,8 @@ export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
 
   await collectRoutes(app, about.version);
   const handlers = new JobHandlers({ store, bus, inbox, runtime, lacking });
-  const { webhooks, ingest = null } = deps;
-  const maker = { runtime, zones, lacking, warnings, ownShards };
-  const acceptor = ingest === null ? null : new JobAcceptor({ ...maker, ...ingest, handlers });
-  const submitting = { intake, pools, webhooks, runtime, handlers, acceptor };
-  submitRoute(app, submitting);
-  batchRoute(app, submitting, log);
+  const { webhooks } = deps;
+  routesOfSubmits(app, { intake, pools, webhooks, runtime, handlers }, { ...deps, zones, warnings, ownShards });
   handlerRoutes(app, { store, offers: handlers.offers, lacking });
   jobRoutes(app, store.queries, reader, runtime);
   const commands = new Commands({ store, bus, inbox });
@@ -188,6 +185,18 @@ export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
   await app.ready();
   letters.start();
   return app;
+}
+
+/** Routes of submits. */
+function routesOfSubmits(
+  app: HttpApp,
+  parts: Omit<SubmitDependencies, "acceptor">,
+  deps: ApiDependencies & JobMaker,
+): void {
+  const { ingest = null, log } = deps;
+  const acceptor = ingest === null ? null : new JobAcceptor({ ...deps, ...ingest, handlers: parts.handlers });
+  submitRoute(app, { ...parts, acceptor });
+  batchRoute(app, { ...parts, acceptor }, log);
 }
 
 type RequestRules = Omit<ConstructorParameters<typeof JobRequestJudge>[0], keyof ApiDependencies>;

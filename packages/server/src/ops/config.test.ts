@@ -179,20 +179,6 @@ describe("the configuration", () => {
     assert.match(complaint({ MAINSPRING_BUS: "rabbit" }), /^MAINSPRING_BUS must be memory or mesh or kafka/);
   });
 
-  it("wants brokers for jobs that come through Kafka, and a Node that its client runs on", () => {
-    const MAINSPRING_KAFKA = "kafka://127.0.0.1:9092";
-    for (const MAINSPRING_INGEST of ["fallback", "kafka"]) {
-      const message = `MAINSPRING_KAFKA must be set, as kafka://host:9092, where MAINSPRING_INGEST is ${MAINSPRING_INGEST}`;
-      assert.equal(complaint({ MAINSPRING_INGEST }), message);
-      assert.equal(loadConfig({ MAINSPRING_INGEST, MAINSPRING_KAFKA }).ingest, MAINSPRING_INGEST);
-      assert.throws(() => loadConfig({ MAINSPRING_INGEST, MAINSPRING_KAFKA }, "22.18.0"), {
-        name: "ConfigError",
-        message: "MAINSPRING_INGEST must be direct with Node 22.18.0: install Node 22.22, 24.6 or newer",
-      });
-    }
-    assert.match(complaint({ MAINSPRING_INGEST: "rabbit" }), /^MAINSPRING_INGEST must be direct or fallback or kafka/);
-  });
-
   it("comes from the file, and the environment wins", () => {
     const path = file(
       '{"MAINSPRING_HTTP":"[::1]:9000","MAINSPRING_RETENTION_DAYS":7,"MAINSPRING_BUILTIN_WORKER":"off"}',

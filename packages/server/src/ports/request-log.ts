@@ -7,7 +7,7 @@ import type { IngestRefusal } from "./store-ingest.ts";
 /** The log did not do what was asked. After a failed write it is unknown whether the records are in the log. */
 export class RequestLogUnavailable extends Error {
   override readonly name = "RequestLogUnavailable";
-  /** What a person has to change first; null: a later attempt may succeed. */
+  /** Change that a person has to make first; null: a later attempt may succeed. */
   readonly refusal: string | null;
   /** Whether the log refuses the records for their size, so that none of them was written. */
   readonly isTooLarge: boolean;

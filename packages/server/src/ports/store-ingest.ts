@@ -76,7 +76,7 @@ export interface IngestRewind {
   to: number;
 }
 
-/** What has become of a record. */
+/** Fate of a record. */
 export interface IngestRecord {
   /** null: not known. */
   createdAt: EpochMs | null;

@@ -1,5 +1,8 @@
+import type { StoreEvent } from "@mainspring/server/testing";
 import { EPOCH_MS } from "../sim-process.ts";
 import { type Checker, Violation } from "./checker.ts";
+
+type Ingested = Extract<StoreEvent, { kind: "INGESTED" }>;
 
 /** Time in ms in which a record is decided once faults have ended, and in which a refusal is told. */
 const LATE_MS = 90_000;
@@ -19,6 +22,34 @@ export function recordsAreTakenInOnce(): Checker {
   const untold = new Map<string, number>();
   const written = new Set<string>();
   let nowMs = 0;
+  const taken = (event: Ingested) => {
+    const at = `${event.topic} ${event.partition}`;
+    if ((positions.get(at) ?? 0) !== event.from || event.next < event.from)
+      throw new Violation(
+        `the position of ${at} moves from ${event.from} to ${event.next}, and was ${positions.get(at)}`,
+      );
+    positions.set(at, event.next);
+    for (const [i, offset] of event.offsets.entries()) {
+      const { end, submitted } = event.taken[i] as (typeof event.taken)[number];
+      const record = `${at} ${offset}`;
+      if (offset < event.from || offset >= event.next)
+        throw new Violation(`the record ${record} is decided, and the position moves past others`);
+      if (decided.get(record) === "TAKEN_IN") throw new Violation(`the record ${record} was taken in, and is again`);
+      decided.set(record, end.state === "TAKEN_IN" ? "TAKEN_IN" : "REFUSED");
+      open.delete(record);
+      if (end.state === "REFUSED") untold.set(record, event.at - EPOCH_MS);
+      else untold.delete(record);
+      const outcome = submitted?.outcome;
+      if (end.state !== "TAKEN_IN" || outcome?.kind !== "ACCEPTED" || outcome.replayed || end.deduplicated) continue;
+      if (written.has(end.jobId)) throw new Violation(`the job ${end.jobId} was written for two records`);
+      written.add(end.jobId);
+    }
+    for (let offset = event.from; offset < event.next; offset++) {
+      const record = `${at} ${offset}`;
+      if (appended.has(record) && !decided.has(record))
+        throw new Violation(`the position of ${at} moves past the record ${offset}, which nobody has decided`);
+    }
+  };
   return {
     name: "records are taken in once",
     saw(event) {
@@ -28,33 +59,7 @@ export function recordsAreTakenInOnce(): Checker {
           throw new Violation(`the position of ${at} goes from ${event.from} back to ${event.to}, and was elsewhere`);
         positions.set(at, event.to);
       }
-      if (event.kind !== "INGESTED") return;
-      const at = `${event.topic} ${event.partition}`;
-      if ((positions.get(at) ?? 0) !== event.from || event.next < event.from)
-        throw new Violation(
-          `the position of ${at} moves from ${event.from} to ${event.next}, and was ${positions.get(at)}`,
-        );
-      positions.set(at, event.next);
-      for (const [i, offset] of event.offsets.entries()) {
-        const { end, submitted } = event.taken[i] as (typeof event.taken)[number];
-        const record = `${at} ${offset}`;
-        if (offset < event.from || offset >= event.next)
-          throw new Violation(`the record ${record} is decided, and the position moves past others`);
-        if (decided.get(record) === "TAKEN_IN") throw new Violation(`the record ${record} was taken in, and is again`);
-        decided.set(record, end.state === "TAKEN_IN" ? "TAKEN_IN" : "REFUSED");
-        open.delete(record);
-        if (end.state === "REFUSED") untold.set(record, event.at - EPOCH_MS);
-        else untold.delete(record);
-        const outcome = submitted?.outcome;
-        if (end.state !== "TAKEN_IN" || outcome?.kind !== "ACCEPTED" || outcome.replayed || end.deduplicated) continue;
-        if (written.has(end.jobId)) throw new Violation(`the job ${end.jobId} was written for two records`);
-        written.add(end.jobId);
-      }
-      for (let offset = event.from; offset < event.next; offset++) {
-        const record = `${at} ${offset}`;
-        if (appended.has(record) && !decided.has(record))
-          throw new Violation(`the position of ${at} moves past the record ${offset}, which nobody has decided`);
-      }
+      if (event.kind === "INGESTED") taken(event);
     },
     noticed(event) {
       nowMs = event.atMs;

@@ -2,7 +2,7 @@ import type { StoreData } from "@mainspring/server/testing";
 import type { SeededRandom, VirtualClock } from "@mainspring/testkit/time";
 import type { History } from "../history.ts";
 import type { PlannedPart } from "./changes.ts";
-import { type LogSystem, logTime } from "./sim-log.ts";
+import { LogSystem, logTime } from "./sim-log.ts";
 import type { SimServer } from "./sim-server.ts";
 import { someDefinition } from "./some-definition.ts";
 
@@ -13,7 +13,7 @@ const SEEK_EVERY_MS = 400_000;
  * Programs that submit through the log of requests: by themselves, or over the API of a server. Some records are wrong, some are
  * there twice, and some have keys that others have, too. Now and then somebody has the log read again.
  */
-export class Producers {
+class Producers {
   readonly #clock: VirtualClock;
   readonly #random: SeededRandom;
   readonly #history: History;
@@ -97,4 +97,17 @@ function idAt(at: number, number: number): string {
   const time = at.toString(16).padStart(12, "0");
   const place = number.toString(16).padStart(6, "0");
   return `${time.slice(0, 8)}-${time.slice(8)}-7${place.slice(0, 3)}-8${place.slice(3)}-0d0d0d0d0d0d`;
+}
+
+/** Creates the log of a world, and plans the submits of its producers. */
+export function beginLog(
+  clock: VirtualClock,
+  random: SeededRandom,
+  history: History,
+  server: () => SimServer | null,
+  { submits, withinMs, data, only }: { submits: number; withinMs: number; data: StoreData; only: PlannedPart },
+): LogSystem {
+  const log = new LogSystem(clock, random.fork("log"), history);
+  new Producers(clock, random.fork("producers"), history, log, server).plan(submits, withinMs, data, only);
+  return log;
 }

@@ -11,25 +11,21 @@ import {
   followStoreClock,
   type Gateway,
   Inbox,
-  JobAcceptor,
+  type JobAcceptor,
   JobChanger,
   type JobIntake,
   JobPlans,
-  JobRequestJudge,
+  type JobRequestJudge,
   JobRuns,
   LiveView,
   Membership,
   type NodeProfile,
   nodeExecutionId,
   OwnShards,
-  PolicyBook,
   PoolChanger,
-  PoolNames,
   PoolOrderings,
   passSignal,
-  RecordTaker,
   Relays,
-  RequestSender,
   RequestTaker,
   type Role,
   RunReader,
@@ -51,6 +47,7 @@ import type { Shown } from "../checkers/counters-equal-a-recount.ts";
 import type { History } from "../history.ts";
 import type { SimProcess } from "../sim-process.ts";
 import { type Exchange, SimBus } from "./sim-bus.ts";
+import { acceptorOf, type Clocked, judgeOf, takeRecords, type Zoned } from "./sim-ingest.ts";
 import type { LeaseService } from "./sim-leases.ts";
 import type { LogSystem } from "./sim-log.ts";
 import type { ReceiverSystem } from "./sim-receiver.ts";
@@ -190,7 +187,7 @@ export class SimServer {
     const orderings = new PoolOrderings(store, runtime);
     const ownShards = new OwnShards(bus);
     this.#intake = createIntake({ ...deps, orderings, ownShards });
-    this.#acceptor = this.#acceptorOf({ ...deps, ownShards });
+    this.#acceptor = acceptorOf({ ...deps, ownShards }, this.#context.log?.log(this.process));
     if (this.#context.takesRequests) this.#takeRequests({ ...deps, orderings, intake: this.#intake });
     this.#workflows = new WorkflowIntake({ submitter: createSubmitter(deps), runtime, zones, ownShards });
     // No client waits here, but the messages are observed.
@@ -237,25 +234,6 @@ export class SimServer {
   #takeRequests(deps: Omit<ConstructorParameters<typeof JobRequestJudge>[0], "handlers" | "pools"> & Taking): void {
     const judge = judgeOf(deps);
     new RequestTaker({ ...deps, store: deps.store.requests, judge }).start();
-  }
-
-  #acceptorOf(deps: Pick<ConstructorParameters<typeof JobAcceptor>[0], "runtime" | "zones" | "ownShards"> & LogOf) {
-    const requestLog = this.#context.log?.log(this.process);
-    if (requestLog === undefined) return null;
-    const sender = new RequestSender({ ...deps, requestLog });
-    const book = new PolicyBook([]);
-    return new JobAcceptor({ ...deps, sender, mode: "kafka", handlers: { ...NO_POLICIES, latest: () => book } });
-  }
-
-  /** Takes in the records of the partitions of the server's shards. */
-  #takeRecords(deps: Taking & Clocked & Zoned, owned: Relaying): void {
-    const requestLog = this.#context.log?.log(this.process);
-    if (requestLog === undefined) return;
-    const { store, runtime } = deps;
-    const orderings = new PoolOrderings(store, runtime);
-    const intake = createIntake({ ...deps, metrics: this.#metrics, orderings, ownShards: new OwnShards(deps.bus) });
-    const judge = judgeOf({ ...deps, orderings, intake });
-    new RecordTaker({ ...deps, store: store.ingest, requestLog, judge, owned }).start();
   }
 
   /** Accepts a job by the log of requests, as the API does. */
@@ -314,7 +292,10 @@ export class SimServer {
     await scheduler.start();
     relays?.start();
     webhooks?.start();
-    this.#takeRecords({ ...deps, metrics: this.#metrics }, () => scheduler.owned);
+    takeRecords(
+      { ...deps, metrics: this.#metrics, owned: () => scheduler.owned },
+      this.#context.log?.log(this.process),
+    );
   }
 
   #webhooks(
@@ -370,23 +351,11 @@ export class SimServer {
   }
 }
 
-type Judging = Omit<ConstructorParameters<typeof JobRequestJudge>[0], "handlers" | "pools">;
-type LogOf = Pick<ConstructorParameters<typeof RequestSender>[0], "log">;
-type Zoned = Pick<Judging, "zones">;
-type Clocked = Pick<Parameters<typeof createIntake>[0], "clock">;
-
-const NO_POLICIES = { filler: async () => async (job: Parameters<Fill>[0]) => job };
-
-function judgeOf(deps: Judging): JobRequestJudge {
-  return new JobRequestJudge({ ...deps, handlers: NO_POLICIES, pools: new PoolNames(10_000, deps.runtime) });
-}
-
 type Relaying = () => Scheduler["owned"];
 
 type Taking = Pick<ConstructorParameters<typeof RequestTaker>[0], "bus" | "runtime" | "metrics" | "log"> & {
   store: Store;
 };
-type Fill = Awaited<ReturnType<ConstructorParameters<typeof JobRequestJudge>[0]["handlers"]["filler"]>>;
 type SentSignal = Parameters<typeof sendSignal>[2];
 
 async function followPatiently<T>(follow: () => Promise<T>, runtime: Runtime): Promise<T> {

@@ -18,7 +18,7 @@ import { type KafkaClient, KafkaFailed, kafkaClient, kafkaErrorNames } from "./k
 import { type KafkaReader, type KafkaRecord, type KafkaTopic, openKafkaReader } from "./kafka-reader.ts";
 
 /** Number of partitions of the topics that a node creates. */
-export const REQUEST_PARTITIONS = 12;
+const REQUEST_PARTITIONS = 12;
 const REFUSED_PARTITIONS = 3;
 /** Largest batch of records in bytes that a topic takes which a node creates: one job of the largest size. */
 const MESSAGE_BYTES_MAX = 1_310_720;
@@ -33,7 +33,7 @@ const APPEARS_EVERY_MS = 100;
 const TOO_LARGE = ["MESSAGE_TOO_LARGE", "RECORD_LIST_TOO_LARGE"];
 
 /** Names of the topics. */
-export function requestTopics(prefix: string): { requests: string; refused: string } {
+function requestTopics(prefix: string): { requests: string; refused: string } {
   return { requests: `${prefix}job-requests`, refused: `${prefix}job-requests-refused` };
 }
 

@@ -24,7 +24,11 @@ interface Entry {
   takenAt: EpochMs;
 }
 
-type Refusal = IngestRefusal & { refusedAt: EpochMs; isTold: boolean };
+interface Refusal {
+  refusal: IngestRefusal;
+  refusedAt: EpochMs;
+  isTold: boolean;
+}
 
 /** Positions in the log of requests, and what has become of its records; see StoreIngest. */
 export class IngestTable {
@@ -79,9 +83,8 @@ export class IngestTable {
     if (end.state !== "REFUSED") return;
     const valueBytes = value?.length ?? 0;
     const kept = valueBytes > REFUSED_VALUE_MAX ? null : value;
-    const told = { refusedAt: now, isTold: false };
     const about = { topic, partition, offset, timestamp, contentType, value: kept, valueBytes };
-    this.#refusals.set(key, { ...about, problem: end.problem, ...told });
+    this.#refusals.set(key, { refusal: { ...about, problem: end.problem }, refusedAt: now, isTold: false });
   }
 
   get({ partition, offset }: RecordPosition): IngestRecord | null {
@@ -89,20 +92,23 @@ export class IngestTable {
     if (at === undefined) return null;
     const entry = this.#entries.get(keyOf({ topic: at.topic, partition, offset }));
     if (entry === undefined) return offset < at.next ? null : { createdAt: null, finishedAt: null, end: null };
-    const refusal = this.#refusals.get(keyOf({ topic: at.topic, partition, offset }));
+    const refusal = this.#refusals.get(keyOf({ topic: at.topic, partition, offset }))?.refusal;
     const createdAt = refusal === undefined ? timeOfId(entry.id) : refusal.timestamp;
     return { createdAt, finishedAt: entry.takenAt, end: entry.end };
   }
 
   untold(partitions: readonly number[], limit: number): IngestRefusal[] {
-    const open = [...this.#refusals.values()].filter((one) => !one.isTold && partitions.includes(one.partition));
-    return open.slice(0, limit).map(({ refusedAt, isTold, ...refusal }) => refusal);
+    const open = [...this.#refusals.values()].filter(
+      ({ refusal, isTold }) => !isTold && partitions.includes(refusal.partition),
+    );
+    return open.slice(0, limit).map(({ refusal }) => refusal);
   }
 
   told(refusals: readonly Pick<IngestRefusal, "topic" | "partition" | "offset">[]): void {
     for (const refusal of refusals) {
       const row = this.#refusals.get(keyOf(refusal));
-      if (row !== undefined) this.#refusals.set(keyOf(refusal), { ...row, isTold: true, value: null });
+      if (row !== undefined)
+        this.#refusals.set(keyOf(refusal), { ...row, isTold: true, refusal: { ...row.refusal, value: null } });
     }
   }
 

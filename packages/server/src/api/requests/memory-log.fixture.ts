@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import {
   type LogPortion,
   type LogRecord,
@@ -8,35 +7,39 @@ import {
   RequestLogUnavailable,
   type RequestLogWriter,
 } from "../../ports/request-log.ts";
+import type { Runtime } from "../../ports/runtime.ts";
 import type { IngestRefusal } from "../../ports/store-ingest.ts";
 
 /** A log of requests in memory, for tests. */
 export class MemoryLog implements RequestLog {
   readonly partitions: number;
   readonly refused: IngestRefusal[] = [];
-  topicId = randomUUID();
+  topicId: string;
   isDown = false;
   /** Whether the next write is done and not answered. */
   losesAnswer = false;
   /** Records of each partition; a test may cut their beginning. */
   records: LogRecord[][];
+  readonly #runtime: Runtime;
   #waiting: (() => void)[] = [];
 
-  constructor(partitions = 3) {
+  constructor(runtime: Runtime, partitions = 3) {
+    this.#runtime = runtime;
+    this.topicId = runtime.uuid();
     this.partitions = partitions;
     this.records = Array.from({ length: partitions }, () => []);
   }
 
   /** Deletes the topic, and creates it again. */
   recreate(): void {
-    this.topicId = randomUUID();
+    this.topicId = this.#runtime.uuid();
     this.records = this.records.map(() => []);
     this.#wake();
   }
 
   /** Adds a record, as another program does. @returns id of the request */
   append(record: Pick<NewLogRecord, "value"> & Partial<NewLogRecord>): string {
-    const { partition = 0, headers = {}, at = Date.now(), value } = record;
+    const { partition = 0, headers = {}, at = this.#runtime.now(), value } = record;
     const records = this.records[partition] as LogRecord[];
     const offset = (records.at(-1)?.offset ?? -1) + 1;
     records.push({ offset, timestamp: at, value, headers: new Map(Object.entries(headers)) });
@@ -57,9 +60,9 @@ export class MemoryLog implements RequestLog {
         const first = read();
         if (first.some((portion) => portion.state !== "READ" || portion.records.length > 0)) return first;
         await new Promise<void>((resolve) => {
-          const timer = setTimeout(resolve, 50);
+          const timer = this.#runtime.setTimer(50, resolve);
           this.#waiting.push(() => {
-            clearTimeout(timer);
+            timer.cancel();
             resolve();
           });
         });

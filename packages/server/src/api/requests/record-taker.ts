@@ -110,18 +110,18 @@ export class RecordTaker {
     }
   }
 
-  async #failed(error: unknown): Promise<void> {
+  async #failed(cause: unknown): Promise<void> {
     this.#reader?.close();
     this.#reader = null;
     this.#next.clear();
     await this.#taking.catch(() => undefined);
     this.#taking = Promise.resolve();
     if (this.#isStopped) return;
-    if (error instanceof Changed) return await this.#pause(RETRY_FIRST_MS);
+    if (cause instanceof Changed) return await this.#pause(RETRY_FIRST_MS);
     const { log, metrics } = this.#deps;
-    if (error instanceof StoreUnavailable) metrics.storeOutage();
-    const refusal = error instanceof RequestLogUnavailable ? error.refusal : null;
-    const told = { err: error, ...(refusal !== null && { remedy: refusal }) };
+    if (cause instanceof StoreUnavailable) metrics.storeOutage();
+    const refusal = cause instanceof RequestLogUnavailable ? cause.refusal : null;
+    const told = { err: cause, ...(refusal !== null && { remedy: refusal }) };
     // The first failure is told, and then one in about a minute.
     if (this.#failures % 30 === 0)
       log.warn(told, "ingest: records could not be taken in, retrying; the log keeps them");

@@ -1,7 +1,7 @@
 import { firstExecutionId } from "../../../domain/ids.ts";
 import type { RequestEnd, RequestId } from "../../../ports/store-requests.ts";
 
-/** What has become of a record. The problem of a refused one is kept apart. */
+/** Fate of a record. The problem of a refused one is kept apart. */
 export interface Entry {
   offset: number;
   id: RequestId;

@@ -16,7 +16,7 @@ const ADVANCE = `
   UPDATE ingest_positions SET next_offset = $4, updated_at = $5
   WHERE partition = $1 AND topic = $2 AND next_offset = $3 RETURNING replay_until`;
 
-/** What has become of records, the newest row of each offset last. */
+/** Entries of records, the newest row of each offset last. */
 const ENTRIES = `
   SELECT first_offset, entries FROM ingest_records
   WHERE partition = $1 AND topic = $2 AND first_offset > $3 AND first_offset < $4 ORDER BY taken_at, first_offset`;
