@@ -2,6 +2,7 @@ import type { Logger } from "pino";
 import type { Epoch, ShardId } from "../../domain/ids.ts";
 import { shardOfPartition } from "../../domain/ingest.ts";
 import type { Bus } from "../../ports/bus.ts";
+import { cleanText } from "../../ports/clean-text.ts";
 import type { ApiMetrics, Readings } from "../../ports/metrics.ts";
 import {
   LOG_HEADERS,
@@ -30,6 +31,8 @@ const PARTITIONS_AT_ONCE = 2;
 const LOOK_EVERY_MS = 2_000;
 /** Wait in ms while the node has no partition. */
 const IDLE_MS = 250;
+/** Longest content type that is kept of a refused record, in characters. */
+const TYPE_CHARS_MAX = 255;
 /** First and longest wait in ms after a failure. */
 const RETRY_FIRST_MS = 250;
 const RETRY_MAX_MS = 2_000;
@@ -264,7 +267,8 @@ export class RecordTaker {
     return read.map((one, i) => {
       const { offset, timestamp, value, headers } = records[i] as LogRecord;
       const decision = "refused" in one ? one.refused : (decisions[place++] as Submission | RequestEnd);
-      const contentType = headers.get(LOG_HEADERS.contentType) ?? null;
+      const type = headers.get(LOG_HEADERS.contentType);
+      const contentType = type === undefined ? null : cleanText(type, TYPE_CHARS_MAX);
       return { offset, id: one.id, decision, timestamp, contentType, value };
     });
   }
