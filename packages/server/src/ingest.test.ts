@@ -14,6 +14,8 @@ import { SHARD_COUNT } from "./domain/ids.ts";
 import { recordTaker } from "./ingest.ts";
 import { loadConfig } from "./ops/config.ts";
 import { createMetrics } from "./ops/metrics.ts";
+import type { Store } from "./ports/store.ts";
+import type { DecidedRecord, StoreIngest } from "./ports/store-ingest.ts";
 
 const NOTE = { target: { handler: "note" }, delayMs: 86_400_000 };
 const GUIDE = new URL("../../../docs/guides/submit-through-kafka.md", import.meta.url);
@@ -184,9 +186,9 @@ describe("jobs through the log of requests", () => {
     });
   });
 
-  const restarted = () => {
+  const restarted = (store: Store = api.store) => {
     const owned = new Map(Array.from({ length: SHARD_COUNT }, (_, shard) => [shard, 1]));
-    const parts = { store: api.store, bus: api.bus, runtime, log: silent, zones: about.zones, owned: () => owned };
+    const parts = { store, bus: api.bus, runtime, log: silent, zones: about.zones, owned: () => owned };
     const clock = { look: async () => undefined };
     const context = { ...parts, clock, config: loadConfig({}), metrics: createMetrics(), lacking: () => null };
     const next = recordTaker({ requestLog: log }, context);
@@ -227,6 +229,20 @@ describe("jobs through the log of requests", () => {
     );
     await until(async () => (log.refused.length >= bad.length ? true : null));
     assert.deepEqual(log.refused.map(({ partition, offset }) => `${partition}-${offset}`).slice(-bad.length), bad);
+  });
+
+  it("are refused alone where the program fails", async () => {
+    await taker.stop();
+    const isPoison = ({ value, decision }: DecidedRecord) => String(value).includes("poison") && "jobs" in decision;
+    const { ingest } = api.store;
+    const takeIn: StoreIngest["takeIn"] = (portion, judge) =>
+      portion.records.some(isPoison) ? Promise.reject(new Error("a bug")) : ingest.takeIn(portion, judge);
+    taker = restarted({ ...api.store, ingest: { ...ingest, takeIn } });
+    const texts = ["one", "poison", "two"].map((text) => Buffer.from(JSON.stringify({ ...NOTE, payload: text })));
+    const ids = texts.map((value) => log.append({ value, partition: 2 }));
+    const states: string[] = [];
+    for (const id of ids) states.push((await decided(id)).state);
+    assert.deepEqual(states, ["TAKEN_IN", "REFUSED", "TAKEN_IN"]);
   });
 
   it("are taken in once when a record is read again, or is there twice", async () => {

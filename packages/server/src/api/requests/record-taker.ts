@@ -17,6 +17,7 @@ import type { Runtime, Timer } from "../../ports/runtime.ts";
 import { StoreUnavailable, type Submission } from "../../ports/store.ts";
 import type { DecidedRecord, StoreIngest } from "../../ports/store-ingest.ts";
 import type { OpenRequest, RequestEnd, RequestJudge } from "../../ports/store-requests.ts";
+import { problemError } from "../http/error-answers.ts";
 import { readRecord } from "./log-record.ts";
 import { RefusalTeller } from "./refusal-teller.ts";
 import { tellTaken } from "./request-taker.ts";
@@ -247,11 +248,36 @@ export class RecordTaker {
     if (records.length === 0) await this.#takeStep(partition, from, [], next);
   }
 
+  /** A record for which the program fails is refused alone, so that it stops no partition. */
   async #takeStep(partition: number, from: number, records: readonly LogRecord[], next: number): Promise<void> {
+    try {
+      const decided = await this.#decide(this.#topic?.id ?? "", partition, records);
+      await this.#write(partition, from, decided, next);
+    } catch (error) {
+      const [first] = records;
+      if (error instanceof StoreUnavailable || error instanceof Changed || first === undefined) throw error;
+      if (records.length === 1) return await this.#refuse(partition, from, first, next, error);
+      let at = from;
+      for (const record of records) {
+        const after = record === records.at(-1) ? next : record.offset + 1;
+        await this.#takeStep(partition, at, [record], after);
+        at = after;
+      }
+    }
+  }
+
+  async #refuse(partition: number, from: number, record: LogRecord, next: number, cause: unknown): Promise<void> {
+    const { runtime, log } = this.#deps;
+    const { offset, timestamp } = record;
+    const { id } = readRecord(this.#topic?.id ?? "", partition, record, runtime.now());
+    const { problem } = problemError(cause, log);
+    const decision: RequestEnd = { state: "REFUSED", problem: JSON.stringify(problem) };
+    await this.#write(partition, from, [{ offset, id, decision, timestamp, contentType: null, value: null }], next);
+  }
+
+  async #write(partition: number, from: number, records: readonly DecidedRecord[], next: number): Promise<void> {
     const { store, judge } = this.#deps;
-    const topic = this.#topic?.id ?? "";
-    const decided = await this.#decide(topic, partition, records);
-    const taken = await store.takeIn({ partition, topic, from, next, records: decided }, judge);
+    const taken = await store.takeIn({ partition, topic: this.#topic?.id ?? "", from, next, records }, judge);
     if (taken === null) throw new Changed("the position is another one");
     await tellTaken(taken, this.#deps);
     if (taken.some(({ end }) => end.state === "REFUSED")) this.#teller.wake();
