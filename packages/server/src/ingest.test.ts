@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, describe, it } from "node:test";
+import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { AcceptedBody, IngestBody, RequestBody, SeekBody } from "@mainspring/contract";
+import { JobRequestSchema } from "@mainspring/proto/requests";
 import type { InjectOptions } from "fastify";
 import { pino } from "pino";
 import { systemRuntime } from "./adapters/system/system-runtime.ts";
@@ -229,6 +232,31 @@ describe("jobs through the log of requests", () => {
     );
     await until(async () => (log.refused.length >= bad.length ? true : null));
     assert.deepEqual(log.refused.map(({ partition, offset }) => `${partition}-${offset}`).slice(-bad.length), bad);
+  });
+
+  it("may be in Protobuf", async () => {
+    const headers = { "content-type": "application/protobuf" };
+    const inProtobuf = (job: MessageInitShape<typeof JobRequestSchema>) =>
+      log.append({ value: toBinary(JobRequestSchema, create(JobRequestSchema, job)), headers });
+    const payload = Buffer.from('{"n": 12345678901234567890}');
+    const at = Math.floor(runtime.now() / 1_000) * 1_000 + 3_600_000;
+    const good = inProtobuf({
+      ...{ handler: "note", pool: "binary", payload, priority: 9, runAt: timestampFromMs(at), labels: { a: "b" } },
+      ...{ timeoutSec: 7, retryPolicy: { maxAttempts: 3, initialDelayMs: 5n } },
+    });
+    const bad = [
+      inProtobuf({ handler: "" }),
+      inProtobuf({ handler: "note", payload: Buffer.from("{") }),
+      inProtobuf({ handler: "note", runAt: { seconds: 2n ** 62n, nanos: 0 } }),
+      log.append({ value: Buffer.from("{}"), headers }),
+    ];
+    const { state, jobId } = await decided(good);
+    assert.equal(state, "TAKEN_IN");
+    const { body } = await send<Record<string, unknown>>({ method: "GET", url: `/v1/jobs/${jobId}` });
+    const { priority, timeoutSec, labels, runAt, target } = body;
+    assert.deepEqual([priority, timeoutSec, labels, runAt], [9, 7, { a: "b" }, new Date(at).toISOString()]);
+    assert.deepEqual(target, { handler: "note", pool: "binary", requires: [] });
+    for (const id of bad) assert.equal((await decided(id)).state, "REFUSED");
   });
 
   it("are refused alone where the program fails", async () => {

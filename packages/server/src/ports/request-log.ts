@@ -49,6 +49,8 @@ export const LOG_HEADERS = {
 
 /** Format of values that are the JSON text of a job. */
 export const JSON_TYPE = "application/json";
+/** Format of values that are a `mainspring.requests.v1.JobRequest`. */
+export const PROTOBUF_TYPE = "application/protobuf";
 
 export interface NewLogRecord {
   partition: number;

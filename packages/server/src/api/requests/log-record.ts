@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
 import { DEFAULT_TENANT, type EpochMs } from "../../domain/ids.ts";
 import { isRequestId, RECORD_AGE_MAX_MS, RECORD_AHEAD_MAX_MS, timeOfId } from "../../domain/ingest.ts";
-import { JSON_TYPE, LOG_HEADERS, type LogRecord } from "../../ports/request-log.ts";
+import { JSON_TYPE, LOG_HEADERS, type LogRecord, PROTOBUF_TYPE } from "../../ports/request-log.ts";
 import type { OpenRequest, RequestEnd, RequestId } from "../../ports/store-requests.ts";
 import { invalid, type Problem, problem } from "../http/errors.ts";
+import { jobTextOf } from "./protobuf-record.ts";
 
 /** Time of the largest id that a job which runs once can have. */
 const ID_TIME_MAX = 2 ** 47 - 1;
@@ -22,10 +23,12 @@ export function readRecord(topic: string, partition: number, record: LogRecord, 
   const at = isGiven ? timeOfId(id) : timestamp;
   const wrong = faultOf(record, given, at, now);
   if (wrong !== null || value === null) return { id, refused: refusedBy(wrong ?? invalid([])) };
+  const body = bodyOf(headers, value);
+  if (body === null) return { id, refused: refusedBy(NO_JOB_REQUEST) };
   return {
     id,
     request: {
-      ...{ id, tenant: DEFAULT_TENANT, body: value, keepsId: true },
+      ...{ id, tenant: DEFAULT_TENANT, body, keepsId: true },
       createdAt: Math.min(Math.max(0, Math.floor(timestamp)), now),
       idempotencyKey: headers.get(LOG_HEADERS.idempotencyKey) ?? null,
       traceparent: headers.get(LOG_HEADERS.traceparent)?.slice(0, TRACEPARENT_CHARS_MAX) ?? null,
@@ -33,14 +36,30 @@ export function readRecord(topic: string, partition: number, record: LogRecord, 
   };
 }
 
+const NO_JOB_REQUEST = invalid([{ field: "", message: "is no mainspring.requests.v1.JobRequest" }]);
+
+function typeOf(headers: LogRecord["headers"]): string {
+  return (headers.get(LOG_HEADERS.contentType) ?? JSON_TYPE).split(";")[0]?.trim().toLowerCase() ?? "";
+}
+
+/** JSON text of the job; null: the value is in Protobuf, and is no job. */
+function bodyOf(headers: LogRecord["headers"], value: Uint8Array): Uint8Array | null {
+  if (typeOf(headers) === JSON_TYPE) return value;
+  try {
+    return jobTextOf(value);
+  } catch {
+    return null;
+  }
+}
+
 function refusedBy(found: Problem): RequestEnd {
   return { state: "REFUSED", problem: JSON.stringify(found) };
 }
 
 function faultOf({ value, headers }: LogRecord, given: string | null, at: number, now: EpochMs): Problem | null {
-  const type = headers.get(LOG_HEADERS.contentType) ?? JSON_TYPE;
-  if (type.split(";")[0]?.trim().toLowerCase() !== JSON_TYPE) {
-    const detail = `the header content-type is ${JSON.stringify(type.slice(0, 100))}: send jobs as ${JSON_TYPE}`;
+  if (![JSON_TYPE, PROTOBUF_TYPE].includes(typeOf(headers))) {
+    const type = JSON.stringify(headers.get(LOG_HEADERS.contentType)?.slice(0, 100));
+    const detail = `the header content-type is ${type}: send jobs as ${JSON_TYPE} or ${PROTOBUF_TYPE}`;
     return problem("unsupported-media-type", detail);
   }
   if (value === null) return invalid([{ field: "", message: "is missing: the record has no value" }]);
