@@ -73,6 +73,17 @@ export const SYSTEM_DASHBOARDS: readonly DashboardPlan[] = [
         ],
       },
       {
+        title: "Intake from Kafka",
+        about:
+          "Age of the oldest record of requests that is read and not taken in, and records that Kafka dropped before: none in health. Empty without MAINSPRING_INGEST.",
+        unit: "s",
+        queries: [
+          [`max(${gauge("mainspring_ingest_lag_seconds")})`, "oldest record"],
+          [sum(rate("mainspring_ingest_lost_total")), "lost"],
+          [`min(${gauge("mainspring_ingest_up")})`, "up, at least"],
+        ],
+      },
+      {
         title: "Settings that differ",
         about: "Nodes whose settings of events are not those of the others: 0 in health.",
         unit: "short",

@@ -31,6 +31,8 @@ export interface CommandLine {
   compare: string | null;
   isNextFire: boolean;
   isSqlSubmit: boolean;
+  /** Whether the intake of records of Kafka is measured, and nothing else. */
+  isIngest: boolean;
 }
 
 /** One setting of each peer. */
@@ -53,6 +55,7 @@ export const PAIRS = 5;
 export const USAGE = `npm run bench -- [options]
 npm run bench -- next-fire      how long it takes to work out when a recurring job fires next
 npm run bench -- sql-submit     how long submits in transactions of an application take, until their jobs run
+npm run bench -- ingest         how fast a filled topic of Kafka is taken in, and what a submit with 202 costs; also --only ingest
 
   --quick             everything small
   --only a,b          of ${SCENARIOS.map(({ name }) => name).join(", ")};
@@ -89,8 +92,10 @@ export function commandLine(args: readonly string[]): CommandLine | null {
   if (values.help) return null;
   if (values.compare !== undefined) refuseBeside("--compare", ["peers", "ours", "json", "report", "from"], values);
   const isQuick = values.quick;
+  const isIngest = positionals[0] === "ingest" || values.only === "ingest";
+  const only = isIngest ? undefined : values.only;
   return {
-    scenarios: scenariosOf(values.only ?? (values.compare === undefined ? undefined : COMPARED)),
+    scenarios: scenariosOf(only ?? (values.compare === undefined ? undefined : COMPARED)),
     contenders: [...oursOf(values.ours), ...peersOf(values.peers ?? (isQuick ? QUICK_PEERS : undefined))],
     scale: {
       isQuick,
@@ -108,6 +113,7 @@ export function commandLine(args: readonly string[]): CommandLine | null {
     compare: values.compare ?? null,
     isNextFire: positionals[0] === "next-fire",
     isSqlSubmit: positionals[0] === "sql-submit",
+    isIngest,
   };
 }
 

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { type CommandLine, commandLine, PAIRS, USAGE } from "./command-line.ts";
 import { compare } from "./compare/compare.ts";
+import { ingestTimes } from "./ingest.ts";
 import { commit, describeMachine } from "./machine.ts";
 import { FORMAT, type Measured } from "./measured.ts";
 import { readAll, writeJson } from "./measured-file.ts";
@@ -28,6 +29,7 @@ function optionsOf(args: readonly string[]): CommandLine | null {
 async function obey(options: CommandLine): Promise<void> {
   if (options.isNextFire) await nextFireTimes(options);
   else if (options.isSqlSubmit) await sqlSubmitTimes();
+  else if (options.isIngest) await ingestTimes(options.scale);
   else if (options.compare !== null) await compareWith(options.compare, options).catch(refused);
   else await keep(options, options.from === null ? await measure(options) : await readAll(options.from).catch(refused));
 }

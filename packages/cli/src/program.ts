@@ -9,6 +9,7 @@ import { deadLettersCommand } from "./commands/dead-letters.ts";
 import { eventsCommand } from "./commands/events.ts";
 import { executionsCommand } from "./commands/executions.ts";
 import { handlersCommand } from "./commands/handlers.ts";
+import { ingestCommand } from "./commands/ingest.ts";
 import { jobsCommand } from "./commands/jobs.ts";
 import { migrateCommand } from "./commands/migrate.ts";
 import { namesCommand } from "./commands/names.ts";
@@ -44,6 +45,7 @@ export function program(): Command {
     .addCommand(schedulesCommand())
     .addCommand(deadLettersCommand())
     .addCommand(requestsCommand())
+    .addCommand(ingestCommand())
     .addCommand(webhooksCommand())
     .addCommand(poolsCommand())
     .addCommand(workersCommand())

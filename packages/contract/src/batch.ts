@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import { named } from "./fields.ts";
-import { DeduplicatedBody, JobSubmission, SubmittedBody } from "./job.ts";
+import { AcceptedBody, DeduplicatedBody, JobSubmission, SubmittedBody } from "./job.ts";
 import { BATCH_JOBS_MAX, BATCH_KEYS_MAX } from "./limits.ts";
 import { ProblemBody } from "./node.ts";
 
@@ -42,5 +42,5 @@ export const RefusedJob = named("RefusedJob", {
   error: ProblemBody,
 });
 export const BatchBody = named("BatchAnswer", {
-  items: Type.Array(Type.Union([SubmittedBody, DeduplicatedBody, RefusedJob], { title: "BatchItem" })),
+  items: Type.Array(Type.Union([SubmittedBody, AcceptedBody, DeduplicatedBody, RefusedJob], { title: "BatchItem" })),
 });

@@ -111,4 +111,4 @@ export const REQUEST_STATES = ["ACCEPTED", "TAKEN_IN", "REFUSED"] as const;
 export type RequestState = (typeof REQUEST_STATES)[number];
 
 /** Ways by which requests for jobs come. */
-export const REQUEST_SOURCES = ["SQL"] as const;
+export const REQUEST_SOURCES = ["SQL", "KAFKA"] as const;

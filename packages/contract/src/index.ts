@@ -6,6 +6,7 @@ export * from "./execution.ts";
 export * from "./explanation.ts";
 export * from "./fields.ts";
 export * from "./handler.ts";
+export * from "./ingest.ts";
 export * from "./job.ts";
 export * from "./job-fields.ts";
 export * from "./late-jobs.ts";

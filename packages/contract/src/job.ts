@@ -119,6 +119,13 @@ export const SubmittedBody = named("SubmittedJob", {
 });
 export type SubmittedBody = Static<typeof SubmittedBody>;
 
+export const AcceptedBody = named("AcceptedJob", {
+  jobId: Uuid("the job, once it is taken in"),
+  executionId: Type.Optional(Uuid("its one execution; a recurring job gets one whenever it fires")),
+  request: Type.String({ description: "the request, as GET /v1/requests/{requestId} takes it, such as 12-34567" }),
+});
+export type AcceptedBody = Static<typeof AcceptedBody>;
+
 export const DeduplicatedBody = named("DeduplicatedJob", {
   jobId: Uuid("the job that holds the unique key"),
   state: oneOf(["ACTIVE"], "what holds a unique key is not final"),

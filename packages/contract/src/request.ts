@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 import { REQUEST_SOURCES, REQUEST_STATES } from "./enums.ts";
-import { Instant, InstantOrNull, named, oneOf, orNull, StringOrNull, Uuid } from "./fields.ts";
+import { InstantOrNull, named, oneOf, orNull, StringOrNull, Uuid } from "./fields.ts";
 import { ProblemBody } from "./node.ts";
 
 export const RequestState = oneOf(
@@ -9,11 +9,21 @@ export const RequestState = oneOf(
   "RequestState",
 );
 
+/** Id of a request: a UUID, or the position of a record. */
+export const RequestId = Type.String({
+  pattern: "^([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}|[0-9]{1,5}-[0-9]{1,16})$",
+  description:
+    "SQL: a UUID, that of the job too, if it runs once and no key led to another job. KAFKA: partition and offset of the record, such as 12-34567",
+});
+
 const summary = {
-  requestId: Uuid("the request; the job too, if it runs once and no key led to another job"),
-  source: oneOf(REQUEST_SOURCES, "SQL: mainspring_submit in a transaction of an application"),
+  requestId: RequestId,
+  source: oneOf(
+    REQUEST_SOURCES,
+    "SQL: mainspring_submit in a transaction of an application. KAFKA: a record in the topic of requests",
+  ),
   state: RequestState,
-  createdAt: Instant("when the request was written"),
+  createdAt: InstantOrNull("when the request was written; null: a record of Kafka that is not decided"),
   finishedAt: InstantOrNull("when a server decided it; null: ACCEPTED"),
   jobId: orNull(Uuid("a job"), "that the request has become; null: none"),
   executionId: orNull(Uuid("an execution"), "the first one of the job; null: none, or the job recurs"),
@@ -27,6 +37,6 @@ export type RequestSummaryBody = Static<typeof RequestSummaryBody>;
 
 export const RequestBody = named("JobRequest", {
   ...summary,
-  job: Type.Unknown({ description: "as it was submitted; null: TAKEN_IN, so that the job has it" }),
+  job: Type.Unknown({ description: "as it was submitted; null: TAKEN_IN, so that the job has it, or KAFKA has it" }),
 });
 export type RequestBody = Static<typeof RequestBody>;

@@ -30,6 +30,7 @@ export type { ClientOptions } from "./client/client-options.ts";
 export type { ExecutionEvent, FollowOptions } from "./client/follow.ts";
 export { JobHandle } from "./client/handle.ts";
 export type { Handler, HandlerFilter, HandlerPolicies } from "./client/handler-types.ts";
+export type { IngestMove, IngestPartition, IngestStatus } from "./client/ingest.ts";
 export type { EventData, EventFilter, EventKind, LifecycleEvent } from "./client/lifecycle-event-types.ts";
 export type {
   AttemptLogs,

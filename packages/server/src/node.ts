@@ -18,13 +18,14 @@ import type { MissedWatch } from "./api/recurring/missed-watch.ts";
 import { type InnerWorkerOptions, innerWorker } from "./builtin-worker.ts";
 import { openBus, openKafka } from "./buses.ts";
 import { authorization, checkSecret } from "./cluster-secret.ts";
-import { FEATURE_LEVEL, isOn } from "./domain/cluster/feature-level.ts";
+import { FEATURE_LEVEL, type Feature, isOn } from "./domain/cluster/feature-level.ts";
 import { startGrpcServer } from "./gateway/connections/grpc-server.ts";
 import { createGateway, type Gateway } from "./gateway/gateway.ts";
 import { logsOf } from "./gateway/logs/log-keeper.ts";
 import { workerEventsOf } from "./gateway/worker-events.ts";
 import { policiesOf } from "./handler-policies.ts";
 import { builtInTasks } from "./handlers/built-in-tasks.ts";
+import { type Ingest, openIngest, recordTaker } from "./ingest.ts";
 import { Membership } from "./membership.ts";
 import { loadOf } from "./node-load.ts";
 import type { Config } from "./ops/config.ts";
@@ -157,6 +158,7 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   }
   await openKafka(kafka, life, metrics);
   const index = await openRedis(ground, gateway, metrics);
+  const ingest = await openIngest(ground);
   const makeWorker = workersOf(ground, gateway);
   const workerDrain = gateway === null ? null : workerDrainOf(ground, gateway, makeWorker);
   const membership = new Membership({
@@ -181,9 +183,9 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   // The node listens before it owns anything: a node whose port is taken must not move shards.
   const owning = { share: (): ReturnType<Joined["share"]> => NOTHING_YET };
   const missed = watchMissed({ ...ground, store, metrics }, zones);
-  const serving = { store, metrics, membership, grpcAddress, zones, missed, certificates: tls.server, index };
+  const serving = { store, metrics, membership, grpcAddress, zones, missed, certificates: tls.server, index, ingest };
   const api = await serveHttp(ground, { ...serving, share: () => owning.share() });
-  const joined = await join(ground, { store, metrics, membership, address, zones, index });
+  const joined = await join(ground, { store, metrics, membership, address, zones, index, ingest });
   owning.share = () => joined.share();
   life.started("gateway", async () => gateway?.close());
   if (workerDrain !== null) {
@@ -215,6 +217,8 @@ interface Joining {
   address: string;
   zones: TimeZones;
   index: SideIndex | null;
+  /** Log of requests; null: there is none. */
+  ingest: Ingest | null;
 }
 
 interface Joined {
@@ -224,11 +228,9 @@ interface Joined {
 }
 
 /** Joins the cluster: keeps the node's lease, and owns the shards that are placed on the node. */
-async function join(
-  ground: NodeContext,
-  { store, metrics, membership, address, zones, index }: Joining,
-): Promise<Joined> {
+async function join(ground: NodeContext, joining: Joining): Promise<Joined> {
   const { config, program, bus, life, runtime } = ground;
+  const { store, metrics, membership, address, zones, index, ingest } = joining;
   const { leases } = membership;
   const isAlone = config.bus === "memory";
   const profile: NodeProfile = {
@@ -263,6 +265,12 @@ async function join(
   await scheduler.start();
   life.started("events and webhooks", () => outlets.stop());
   outlets.start();
+  if (ingest !== null) {
+    const lacking = (feature: Feature) => membership.lacking(feature);
+    const taker = recordTaker(ingest, { ...ground, store, metrics, zones, lacking, owned: () => scheduler.owned });
+    life.started("intake of records", () => taker.stop());
+    taker.start();
+  }
   return { failed: scheduler.failed, share: () => scheduler.share };
 }
 
@@ -277,7 +285,7 @@ async function serveHttp(
   serving: Serving,
 ): Promise<{ httpUrl: string; close: () => Promise<void> }> {
   const { config, program, life, runtime } = ground;
-  const { store, metrics, membership, grpcAddress, zones, missed, share, certificates, index } = serving;
+  const { store, metrics, membership, grpcAddress, zones, missed, share, certificates, index, ingest } = serving;
   const addresses = { http: null as string | null, grpc: grpcAddress };
   const standing = {
     isMember: () => membership.stands,
@@ -302,6 +310,7 @@ async function serveHttp(
         ...(config.events.includes("api") && { events: store.events }),
         webhooks: webhookRules(config),
         takesRequests: config.sqlSubmit,
+        ingest,
         lacking: (feature) => membership.lacking(feature),
       })
     : await createHealthApi({ ...ground, metrics, about, certificates });

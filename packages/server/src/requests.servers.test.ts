@@ -196,7 +196,7 @@ describe("mainspring_submit, with two servers on PostgreSQL", () => {
     const id = await submit({ ...NOTE, delayMs: 86_400_000 });
     const { createdAt, jobId } = await decided(id);
     const { nextFireAt } = await client.getJob(String(jobId));
-    assert.equal(Date.parse(String(nextFireAt)) - Date.parse(createdAt), 86_400_000);
+    assert.equal(Date.parse(String(nextFireAt)) - Date.parse(String(createdAt)), 86_400_000);
   });
 
   it("takes a role that may execute the function, and has no right on any table", async () => {

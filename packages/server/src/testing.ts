@@ -32,6 +32,7 @@ export { passSignal, sendSignal } from "./api/executions/signal-route.ts";
 export { FOLLOWERS_MAX } from "./api/executions/stream-seats.ts";
 export { STREAM_MAX_MS } from "./api/executions/stream-until-final.ts";
 export { WAITERS_MAX } from "./api/executions/waiters.ts";
+export { PolicyBook } from "./api/handlers/kept-policies.ts";
 export { BODY_BUDGET_BYTES } from "./api/http/body/body-budget.ts";
 export { describeProblem, PROBLEM_NAMES, ProblemError } from "./api/http/errors.ts";
 export { HTTP_LIMITS } from "./api/http/http-server.ts";
@@ -42,7 +43,10 @@ export { type ChangedPool, PoolChanger } from "./api/pools/pool-changer.ts";
 export { PoolNames } from "./api/pools/pool-names.ts";
 export { PoolOrderings } from "./api/pools/pool-orderings.ts";
 export { JobPlans } from "./api/recurring/job-plans.ts";
+export { JobAcceptor } from "./api/requests/job-acceptor.ts";
+export { RECORD_READ_BOUNDS, RecordTaker } from "./api/requests/record-taker.ts";
 export { JobRequestJudge } from "./api/requests/request-judge.ts";
+export { RequestSender, SENDER_LIMITS } from "./api/requests/request-sender.ts";
 export { RequestTaker } from "./api/requests/request-taker.ts";
 export { createIntake, createSubmitter } from "./api/submit/create-intake.ts";
 export { jobDefinition } from "./api/submit/job-definition.ts";
@@ -65,6 +69,7 @@ export {
   type ShardId,
   type WorkerId,
 } from "./domain/ids.ts";
+export { RECORD_AGE_MAX_MS } from "./domain/ingest.ts";
 export { invariant } from "./domain/invariant.ts";
 export type { JobState, JobType } from "./domain/job.ts";
 export { END_KINDS, eventId, type LifecycleEvent } from "./domain/lifecycle-event.ts";
@@ -107,6 +112,15 @@ export { ledgerPage, ledgerStart, type SkippedInstants } from "./ports/ledger-pa
 export type { Assignment, FromGateway } from "./ports/messages.ts";
 export type { ApiMetrics, Metrics } from "./ports/metrics.ts";
 export { OwnerMap } from "./ports/owner-map.ts";
+export {
+  type LogPortion,
+  type LogRecord,
+  type NewLogRecord,
+  type RequestLog,
+  type RequestLogReader,
+  RequestLogUnavailable,
+  type RequestLogWriter,
+} from "./ports/request-log.ts";
 export type { Timer } from "./ports/runtime.ts";
 export {
   CANCELS_KEPT_MS,
@@ -120,6 +134,7 @@ export * from "./ports/store.ts";
 export type * from "./ports/store-commands.ts";
 export type * from "./ports/store-dead-letters.ts";
 export type { EventRow } from "./ports/store-events.ts";
+export { REFUSED_VALUE_MAX } from "./ports/store-ingest.ts";
 export type * from "./ports/store-jobs.ts";
 export type * from "./ports/store-queries.ts";
 export type { OverdueJob } from "./ports/store-queries.ts";

@@ -118,6 +118,12 @@ export type Observation =
   | { kind: "CALM" }
   /** A sink has rows of events, perhaps not for the first time. */
   | { kind: "SINK_TOOK"; rows: readonly TakenRow[] }
+  // ---- the log of requests
+  | { kind: "LOG_APPENDED"; topic: string; partition: number; offset: number }
+  | { kind: "LOG_RECREATED"; topic: string }
+  /** A server has answered 202, with this id of the request. */
+  | { kind: "LOG_ACCEPTED"; request: string }
+  | { kind: "LOG_TOLD_REFUSED"; records: readonly { topic: string; partition: number; offset: number }[] }
   /** A receiver of webhooks has a request, perhaps not for the first time. `event`: id of the event. */
   | { kind: "RECEIVER_TOOK"; event: string }
   /** A server logged an error, which means a state that its authors consider impossible. */

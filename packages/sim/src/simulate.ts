@@ -29,10 +29,12 @@ import { Network } from "./world/network.ts";
 import { Operators } from "./world/operators.ts";
 import { OtherSystems } from "./world/other-systems.ts";
 import { PoolLimits } from "./world/pool-limits.ts";
+import { beginLog } from "./world/producers.ts";
 import { Recurring } from "./world/recurring.ts";
 import { RuleChanges, zoneIn } from "./world/rule-changes.ts";
 import { Exchange } from "./world/sim-bus.ts";
 import { LeaseService } from "./world/sim-leases.ts";
+import { hasLog, type LogSystem } from "./world/sim-log.ts";
 import { SimServer } from "./world/sim-server.ts";
 import { POISON } from "./world/sim-worker.ts";
 import { Spurts } from "./world/spurts.ts";
@@ -134,6 +136,8 @@ class World {
   readonly #leases: LeaseService;
   /** null: the simulation has not begun. */
   #systems: OtherSystems | null = null;
+  /** null: no jobs come through a log of requests. */
+  #log: LogSystem | null = null;
   readonly #exchange: Exchange;
   readonly #machines: readonly Machine[];
   /** Random choice of the server to which a worker or a client connects. */
@@ -223,6 +227,10 @@ class World {
         hours * HOUR_MS,
         partOf(only),
       );
+    if (hasLog(seed))
+      this.#log = beginLog(this.#clock, this.#random, this.history, () => this.#anyServer("api"), {
+        ...{ submits: Math.ceil(jobs / 2), withinMs: hours * HOUR_MS, data: this.#data, only: partOf(only) },
+      });
     this.#limits.start(this.#data);
     if (tzChanges) this.#ruleChanges.start();
     for (const machine of this.#machines) this.#start(machine);
@@ -251,6 +259,7 @@ class World {
     this.#drains.stop();
     this.#profile.shares = noFaults().shares;
     this.#systems.calm();
+    this.#log?.calm();
     this.history.add({ kind: "CALM" });
     if (this.#options.seed % CROWDED_EVERY === CROWDED_EVERY - 1) this.#crowd.start();
     if (this.#options.seed % SPURTS_EVERY === 2) this.#spurts.planLast();
@@ -329,7 +338,7 @@ class World {
       offered: () => this.#ruleChanges.offered(),
       history: this.history,
       ...serverTraits(this.#options.seed),
-      systems: this.#systems,
+      ...{ systems: this.#systems, log: this.#log },
     });
     void machine.server.start();
   }

@@ -24,6 +24,7 @@ Configured by the environment, or by the same keys in the JSON file that MAINSPR
   MAINSPRING_STREAMS_MAX=1000        event streams that clients may have open
   MAINSPRING_POOLS_MAX=10000         pools that jobs may be submitted to within an hour
   MAINSPRING_SQL_SUBMIT=on           whether it takes in what applications submit by mainspring_submit
+  MAINSPRING_INGEST=direct           kafka: jobs go through Kafka, with 202; fallback: while the store cannot be reached
   MAINSPRING_RETENTION_DAYS=30       how long final executions are kept
   MAINSPRING_EVENTS                  where events of executions and jobs go: api, kafka, clickhouse, webhook and otlp, with commas
   MAINSPRING_EVENTS_KEEP_MIN=60      how many minutes back it keeps them

@@ -7,7 +7,7 @@ export function requestsText(requests: readonly JobRequestSummary[]): string {
   const rows = requests.map(({ requestId, state, createdAt, jobId, problem }) => [
     requestId,
     state,
-    createdAt,
+    createdAt ?? "-",
     jobId ?? "-",
     problem?.detail ?? problem?.title ?? "-",
   ]);

@@ -113,6 +113,11 @@ export interface SubmittedJob {
    * job is new.
    */
   deduplicated?: boolean;
+  /**
+   * Request that will become the job, where the server takes jobs through Kafka: `requests.get` tells when it is TAKEN_IN. The
+   * job and its execution are not found before. Absent: the job is there.
+   */
+  request?: string;
   /** Possible mistakes, as a handler that no worker offers now, each with what to do; absent: none. */
   warnings?: string[];
 }

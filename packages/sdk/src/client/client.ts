@@ -24,6 +24,7 @@ import { EXECUTION_EVENTS, type ExecutionEvent, type FollowOptions, follow } fro
 import { Handlers } from "./handlers.ts";
 import { apiKeyOf } from "./headers.ts";
 import { Http, type HttpAnswer } from "./http.ts";
+import { Ingest } from "./ingest.ts";
 import { jobPath } from "./job-reference.ts";
 import { JobRequests } from "./job-requests.ts";
 import { Jobs } from "./jobs.ts";
@@ -64,6 +65,8 @@ export class Client {
   readonly webhooks: Webhooks;
   /** Requests for jobs by `submitIn`: whether they were taken in, and why one was refused. */
   readonly requests: JobRequests;
+  /** The way of jobs through Kafka: how far it is, and how to take it again. */
+  readonly ingest: Ingest;
   readonly #http: Http;
   readonly #requests: Requests;
   readonly #submits: Submits;
@@ -87,6 +90,7 @@ export class Client {
     this.#submits = new Submits(this.#http, this.#runtime);
     this.deadLetters = new DeadLetters(this.#requests);
     this.pools = new Pools(this.#requests);
+    this.ingest = new Ingest(this.#requests);
     this.jobs = new Jobs(this.#requests);
     this.handlers = new Handlers(this.#requests);
     this.workflows = new Workflows(this.#http, this.#requests, this.#runtime);

@@ -5,13 +5,14 @@ export type RequestState = "ACCEPTED" | "TAKEN_IN" | "REFUSED";
 
 /** A request for a job that came without the API, such as by `submitIn`, as lists show it. */
 export interface JobRequestSummary {
-  /** Id of the request, and of its job if the job is new and runs once. */
+  /** SQL: a UUID, and that of the job if the job is new and runs once. KAFKA: the position of the record, such as 12-34567. */
   requestId: string;
-  /** SQL: `mainspring_submit` in a transaction of an application. */
-  source: "SQL";
+  /** SQL: `mainspring_submit` in a transaction of an application. KAFKA: a record in the topic of requests. */
+  source: "SQL" | "KAFKA";
   /** ACCEPTED: a server will decide it. TAKEN_IN: its job is there. REFUSED: it will never become a job. */
   state: RequestState;
-  createdAt: string;
+  /** null: a record of Kafka that is not decided. */
+  createdAt: string | null;
   /** When a server decided it; null: it is ACCEPTED. */
   finishedAt: string | null;
   /** Job that the request has become; null: none. */
@@ -27,6 +28,6 @@ export interface JobRequestSummary {
 
 /** A request for a job. */
 export interface JobRequestState extends JobRequestSummary {
-  /** The job as it was submitted; null: the request is TAKEN_IN, and its job has it. */
+  /** The job as it was submitted; null: the request is TAKEN_IN, and its job has it, or Kafka has it. */
   job: unknown;
 }

@@ -91,7 +91,7 @@ export class Submits {
   #alone({ text, key, headers, signal, resolve, reject }: Waiting): void {
     this.#http
       .send({ method: "POST", path: "/v1/jobs", text, headers, idempotent: false, idempotencyKey: key, signal })
-      .then(({ body }) => resolve(body as SubmittedJob), reject);
+      .then(({ body }) => resolve(submitted(body as SubmittedJob)), reject);
   }
 
   async #together(batch: readonly Waiting[]): Promise<void> {
@@ -122,7 +122,7 @@ export class Submits {
    */
   #settle(one: Waiting, item: BatchItem | undefined): void {
     if (item === undefined) this.#alone(one);
-    else if (!("error" in item)) one.resolve(item);
+    else if (!("error" in item)) one.resolve(submitted(item));
     else if (item.error.detail === undefined || item.error.status >= 429) this.#alone(one);
     else one.reject(errorOfProblem(item.error));
   }
@@ -139,6 +139,11 @@ export class Submits {
     }
     for (const one of batch) this.#alone(one);
   }
+}
+
+/** The answer about a job that is only accepted names no state of the job. */
+function submitted(item: SubmittedJob): SubmittedJob {
+  return item.state === undefined ? { ...item, state: "ACTIVE" } : item;
 }
 
 /** The submits, those of one trace together, because a request has one traceparent for all of its jobs. */

@@ -47,7 +47,11 @@ export interface TestApi {
   /** Sends a request and checks that the OpenAPI document contains its answer. */
   inject(request: InjectOptions): Promise<LightMyRequestResponse>;
   /** Another API on the same store, with its own bus; the caller closes it. */
-  another(config: ApiDependencies["config"], lacking?: Lacking, index?: SideIndex): Promise<HttpApp>;
+  another(
+    config: ApiDependencies["config"],
+    lacking?: Lacking,
+    beside?: Pick<ApiDependencies, "index" | "ingest">,
+  ): Promise<HttpApp>;
   /** Stops the store's server, so that every later use of the store fails as in an outage. */
   loseStore(): Promise<void>;
   stop(): Promise<void>;
@@ -79,8 +83,8 @@ export async function startTestApi(now?: () => number): Promise<TestApi> {
     webhooks,
   };
   const app = await createApi({ ...parts, bus, config: { apiKey: null } });
-  const another = (config: ApiDependencies["config"], lacking?: Lacking, index: SideIndex | null = null) =>
-    createApi({ ...parts, bus: memoryBus(runtime.uuid()), config, lacking, index });
+  const another: TestApi["another"] = (config, lacking, beside = {}) =>
+    createApi({ ...parts, bus: memoryBus(runtime.uuid()), config, lacking, ...beside });
   const stop = async () => {
     await app.close();
     await store.close();

@@ -4,6 +4,7 @@ import type { CertificateSource } from "../ports/certificates.ts";
 import { CountedWarnings } from "../ports/counted-warnings.ts";
 import type { Leases } from "../ports/leases.ts";
 import type { ApiMetrics } from "../ports/metrics.ts";
+import type { RequestLog } from "../ports/request-log.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import type { SideIndex } from "../ports/side-index.ts";
 import type { Store } from "../ports/store.ts";
@@ -54,13 +55,16 @@ import { missedRoute } from "./recurring/missed-route.ts";
 import { overdueRoute } from "./recurring/overdue-route.ts";
 import { planRoutes } from "./recurring/plan-routes.ts";
 import { scheduleRoutes } from "./recurring/schedule-routes.ts";
+import { ingestRoutes } from "./requests/ingest-routes.ts";
+import { JobAcceptor, type JobAcceptorDependencies } from "./requests/job-acceptor.ts";
 import { JobRequestJudge } from "./requests/request-judge.ts";
 import { requestRoutes } from "./requests/request-routes.ts";
 import { RequestTaker } from "./requests/request-taker.ts";
 import { batchRoute } from "./submit/batch-route.ts";
 import { createIntake, createSubmitter, type IntakeDependencies } from "./submit/create-intake.ts";
+import type { JobMaker } from "./submit/new-job.ts";
 import { OwnShards } from "./submit/own-shards.ts";
-import { submitRoute } from "./submit/submit-route.ts";
+import { type SubmitDependencies, submitRoute } from "./submit/submit-route.ts";
 import { webhookRoutes } from "./webhooks/webhook-routes.ts";
 import type { WebhookRules } from "./webhooks/webhook-rules.ts";
 import { cancelWorkflowRoute } from "./workflows/cancel-workflow-route.ts";
@@ -106,6 +110,8 @@ export interface ApiDependencies {
   events?: StoreEvents | undefined;
   /** Webhooks that the servers send; left out: they send none. */
   webhooks?: WebhookRules | undefined;
+  /** Way of jobs through the log of requests; null, the default: there is none. */
+  ingest?: (Pick<JobAcceptorDependencies, "sender" | "mode"> & { requestLog: RequestLog }) | null;
   /** Whether the node takes in requests of applications; default: no. */
   takesRequests?: boolean;
   /** Index beside the store; null or left out: there is none. */
@@ -145,8 +151,7 @@ export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
   await collectRoutes(app, about.version);
   const handlers = new JobHandlers({ store, bus, inbox, runtime, lacking });
   const { webhooks } = deps;
-  submitRoute(app, { intake, pools, webhooks, runtime, handlers });
-  batchRoute(app, { intake, pools, webhooks, runtime, handlers }, log);
+  routesOfSubmits(app, { intake, pools, webhooks, runtime, handlers }, { ...deps, zones, warnings, ownShards });
   handlerRoutes(app, { store, offers: handlers.offers, lacking });
   jobRoutes(app, store.queries, reader, runtime);
   const commands = new Commands({ store, bus, inbox });
@@ -201,12 +206,26 @@ function routesOfCancels(app: HttpApp, deps: Cancelling): void {
   app.addHook("preClose", async () => settler.stop());
 }
 
+/** Routes of submits. */
+function routesOfSubmits(
+  app: HttpApp,
+  parts: Omit<SubmitDependencies, "acceptor">,
+  deps: ApiDependencies & JobMaker,
+): void {
+  const { ingest = null, log } = deps;
+  const acceptor = ingest === null ? null : new JobAcceptor({ ...deps, ...ingest, handlers: parts.handlers });
+  submitRoute(app, { ...parts, acceptor });
+  batchRoute(app, { ...parts, acceptor }, log);
+}
+
 type RequestRules = Omit<ConstructorParameters<typeof JobRequestJudge>[0], keyof ApiDependencies>;
 
 /** Routes of requests, and the taker that takes them in. */
 function routesOfRequests(app: HttpApp, deps: ApiDependencies & RequestRules): void {
-  const { store, takesRequests = false } = deps;
-  requestRoutes(app, store.requests);
+  const { store, runtime, config, takesRequests = false, ingest: log = null } = deps;
+  const { retentionDays = RETENTION_DAYS } = config;
+  ingestRoutes(app, { store: store.ingest, log, runtime, retentionDays });
+  requestRoutes(app, store.requests, store.ingest);
   if (!takesRequests) return;
   const taker = new RequestTaker({ ...deps, store: store.requests, judge: new JobRequestJudge(deps) });
   app.addHook("onReady", async () => taker.start());

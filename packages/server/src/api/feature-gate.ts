@@ -26,6 +26,7 @@ const NAMES: Record<Feature, string> = {
   WEBHOOKS: "webhooks",
   KAFKA_BUS: "the bus on Kafka",
   MESH_TLS: "TLS between nodes",
+  INGEST: "the log of requests in Kafka",
 };
 
 /**

@@ -25,6 +25,7 @@ interface Combined {
   MAINSPRING_MESH_CERT: string | null;
   MAINSPRING_MESH_KEY: string | null;
   MAINSPRING_EVENTS: readonly string[] | null;
+  MAINSPRING_INGEST: "direct" | "fallback" | "kafka" | null;
   MAINSPRING_KAFKA: unknown;
   MAINSPRING_CLICKHOUSE: unknown;
   MAINSPRING_OTLP: unknown;
@@ -44,6 +45,7 @@ export function combinationFaults(values: Combined, nodeVersion: string): string
       ...lonelySecrets(values),
       ...lonelyCertificates(values),
       ...busFaults(values),
+      ...ingestFaults(values),
       ...missingSystems(values),
     ],
     ...oldNode(values, nodeVersion),
@@ -124,6 +126,12 @@ function busFaults(values: Combined): string[] {
   ].map((use) => `MAINSPRING_BUS must be kafka where ${use}`);
 }
 
+/** Fault of the log of requests: no brokers. */
+function ingestFaults({ MAINSPRING_INGEST: ingest, MAINSPRING_KAFKA: kafka }: Combined): string[] {
+  if (ingest === null || ingest === "direct" || kafka !== null) return [];
+  return [`MAINSPRING_KAFKA must be set, as kafka://host:9092, where MAINSPRING_INGEST is ${ingest}`];
+}
+
 /** Faults of other systems: a use without an address. */
 function missingSystems({ MAINSPRING_EVENTS: events, MAINSPRING_LEASES: leases, ...addresses }: Combined): string[] {
   const lacksEtcd = leases === "etcd" && addresses.MAINSPRING_ETCD === null;
@@ -140,12 +148,14 @@ function missingSystems({ MAINSPRING_EVENTS: events, MAINSPRING_LEASES: leases, 
 }
 
 /** Fault of a Node that the client of Kafka does not run on: its package names 22.22 and 24.6. */
-function oldNode({ MAINSPRING_EVENTS: events, MAINSPRING_BUS: bus }: Combined, nodeVersion: string): string[] {
+function oldNode(values: Combined, nodeVersion: string): string[] {
+  const { MAINSPRING_EVENTS: events, MAINSPRING_BUS: bus, MAINSPRING_INGEST: ingest } = values;
   const [major = 0, minor = 0] = nodeVersion.split(".").map(Number);
   const isNew = major > 24 || (major === 24 && minor >= 6) || (major === 22 && minor >= 22);
   const uses = [
     ...(events?.includes("kafka") ? ["MAINSPRING_EVENTS must not have kafka"] : []),
     ...(bus === "kafka" ? ["MAINSPRING_BUS must not be kafka"] : []),
+    ...(ingest === "kafka" || ingest === "fallback" ? ["MAINSPRING_INGEST must be direct"] : []),
   ];
   return isNew ? [] : uses.map((use) => `${use} with Node ${nodeVersion}: install Node 22.22, 24.6 or newer`);
 }

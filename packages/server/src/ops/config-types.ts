@@ -41,7 +41,7 @@ export interface Config {
   eventsKeepMin: number;
   /** Space for events that sinks do not have yet, in MiB. */
   eventsMaxMb: number;
-  /** Brokers of the sink kafka and of the bus; null: neither uses Kafka. */
+  /** Brokers of the sink kafka, of the bus and of the log of requests; null: none of them uses Kafka. */
   kafka: KafkaAddress | null;
   /** Beginning of the names of topics. */
   kafkaTopicPrefix: string;
@@ -64,6 +64,8 @@ export interface Config {
   builtInWorker: boolean;
   /** Whether the node takes in requests that applications write in transactions of their own. */
   sqlSubmit: boolean;
+  /** Way of submitted jobs: into the store, through a topic of Kafka, or through it while the store cannot be reached. */
+  ingest: "direct" | "fallback" | "kafka";
   handlers: HandlerConfig;
   /** memory: this server is the only one. mesh: it is a node of the cluster that its store belongs to. */
   bus: "memory" | "mesh";

@@ -44,6 +44,7 @@ describe("the configuration", () => {
       events: [],
       eventsKeepMin: 60,
       eventsMaxMb: 4_096,
+      ingest: "direct",
       kafka: null,
       kafkaTopicPrefix: "ms.",
       kafkaFormat: "json",

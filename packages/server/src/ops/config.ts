@@ -125,6 +125,11 @@ const KEYS = {
     "on",
     "whether this node takes in what applications submit by mainspring_submit in their own transactions",
   ),
+  MAINSPRING_INGEST: key(
+    choice("direct", "fallback", "kafka"),
+    "direct",
+    "which way jobs come in: direct writes them into the store before the answer 201; kafka writes them into a topic of MAINSPRING_KAFKA before the answer 202, and the store gets them from there; fallback does the latter only while the store cannot be reached",
+  ),
   MAINSPRING_RETENTION_DAYS: key(wholeNumber(1, 36_500), "30", "how many days final executions are kept"),
   MAINSPRING_EVENTS: key(
     anyOf("api", "kafka", "clickhouse", "webhook", "otlp"),
@@ -375,6 +380,7 @@ function configOf(values: Values, warnings: string[]): Config {
     logUrl: values.MAINSPRING_LOG_URL,
     logLevel: values.MAINSPRING_LOG_LEVEL,
     sqlSubmit: values.MAINSPRING_SQL_SUBMIT === "on",
+    ingest: values.MAINSPRING_INGEST,
     builtInWorker: values.MAINSPRING_BUILTIN_WORKER === "on",
     handlers: handlersOf(values),
     bus: values.MAINSPRING_BUS === "memory" ? "memory" : "mesh",

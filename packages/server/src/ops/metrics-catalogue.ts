@@ -186,6 +186,15 @@ export const FIGURES = {
       "it is 0 for five minutes: the log names the cause; jobs go on, but cancellations fail while PostgreSQL is away, and workers of a gateway that is gone are not listed",
   }),
   redis_failures_total: counter([], "Calls to the Redis beside the store that it did not answer in time, or refused"),
+  ingest_up: gauge([], "1 while this node can read the topic of requests; none without MAINSPRING_INGEST", {
+    alert: "it is 0 for a minute: the log names the cause; accepted jobs wait in Kafka",
+  }),
+  ingest_lag_seconds: gauge([], "Age of the oldest record of requests that this node has read and not taken in", {
+    alert: "it is above 60: the store is away or too slow for what comes in through Kafka",
+  }),
+  ingest_lost_total: counter([], "Records of requests that Kafka no longer had when this node was to take them in", {
+    alert: "it grows: the topic keeps records for a shorter time than jobs wait in it, or was emptied",
+  }),
   events_delivered_total: counter(["sink"], "Lifecycle events that this node brought to a sink, repeats included"),
   event_sink_lag_seconds: gauge(["sink"], "Age of the oldest event of this node's shards that the sink does not have", {
     alert: "it is above 60: the sink is down or too slow; the log names the cause",

@@ -83,6 +83,10 @@ export interface Readings {
   /** Figures of the Redis beside the store. */
   redisUp?: number;
   redisFailures?: number;
+  /** Figures of the records of requests: 1 while they are read, records that were lost, and the age of the oldest one that is read and not taken in. */
+  ingestUp?: number;
+  ingestLost?: number;
+  ingestLagSec?: number;
   /** Figures of the relays of events, by the name of the sink: delivered events, gaps, and the age of the oldest event that it lacks. */
   eventsDelivered?: ByLabel;
   eventGaps?: ByLabel;

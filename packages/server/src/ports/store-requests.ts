@@ -40,10 +40,12 @@ export interface OpenRequest {
   id: RequestId;
   tenant: string;
   createdAt: EpochMs;
-  /** JSON text of the job, as POST /v1/jobs takes it; at most `SINGLE_BODY_BYTES_MAX` bytes. */
-  body: string;
+  /** JSON text of the job, as POST /v1/jobs takes it; bytes of any other content are refused. */
+  body: string | Uint8Array;
   idempotencyKey: string | null;
   traceparent: string | null;
+  /** Whether the job has the id of the request however old that is; left out: only for a day. */
+  keepsId?: boolean;
 }
 
 /** Decides requests, without changing the store. */

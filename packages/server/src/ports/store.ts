@@ -11,6 +11,7 @@ import type { StoreEventSinks } from "./store-event-sinks.ts";
 import type { StoreEvents, ToldEvents } from "./store-events.ts";
 import type { StoreFlows } from "./store-flows.ts";
 import type { StoreHandlers } from "./store-handlers.ts";
+import type { StoreIngest } from "./store-ingest.ts";
 import type { StoreJobs } from "./store-jobs.ts";
 import type { StoreLogs } from "./store-logs.ts";
 import type { StoreQueries } from "./store-queries.ts";
@@ -54,6 +55,8 @@ export interface Store extends StoreFlows {
   readonly webhooks: StoreWebhooks;
   /** For the api: requests for jobs that applications write in transactions of their own. */
   readonly requests: StoreRequests;
+  /** For owners of shards, and for the api: positions in the log of requests. */
+  readonly ingest: StoreIngest;
 
   /**
    * Writes jobs and their first executions. Each submission is all or nothing; submissions that arrive together share

@@ -6,6 +6,7 @@ import { flowMutants } from "./flow-mutants.ts";
 import { gatewayMutants } from "./gateway-mutants.ts";
 import { idMutants } from "./id-mutants.ts";
 import { indexMutants } from "./index-mutants.ts";
+import { ingestMutants } from "./ingest-mutants.ts";
 import { keyedNodeMutants } from "./keyed-node-mutants.ts";
 import { machineMutants } from "./machine-mutants.ts";
 import { mapMutants } from "./map-mutants.ts";
@@ -36,6 +37,7 @@ export const allMutants: readonly Mutant[] = [
   ...webhookMutants,
   ...requestMutants,
   ...indexMutants,
+  ...ingestMutants,
   ...ruleMutants,
   ...flowMutants,
   ...eventMutants,

@@ -34,6 +34,8 @@ export function tellWritten(event: StoreEvent, executions: ReadonlySet<string>):
     case "EVENTS_LEFT":
     case "REQUEST_ADDED":
     case "REQUESTS_ENDED":
+    case "INGESTED":
+    case "INGEST_REWOUND":
       return [];
     case "WENT_BACK":
       return ["*** the store goes back to an earlier state", ...wentBack(event, executions)];

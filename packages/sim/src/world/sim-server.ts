@@ -14,10 +14,11 @@ import {
   followStoreClock,
   type Gateway,
   Inbox,
+  type JobAcceptor,
   JobChanger,
   type JobIntake,
   JobPlans,
-  JobRequestJudge,
+  type JobRequestJudge,
   JobRuns,
   LiveView,
   Membership,
@@ -25,7 +26,6 @@ import {
   nodeExecutionId,
   OwnShards,
   PoolChanger,
-  PoolNames,
   PoolOrderings,
   passSignal,
   Relays,
@@ -51,7 +51,9 @@ import type { History } from "../history.ts";
 import type { SimProcess } from "../sim-process.ts";
 import type { OtherSystems } from "./other-systems.ts";
 import { type Exchange, SimBus } from "./sim-bus.ts";
+import { acceptorOf, type Clocked, judgeOf, takeRecords, type Zoned } from "./sim-ingest.ts";
 import type { LeaseService } from "./sim-leases.ts";
+import type { LogSystem } from "./sim-log.ts";
 import { tapped } from "./tap.ts";
 
 /** Time until a server again asks a store that did not answer for its time, in simulated milliseconds. */
@@ -79,6 +81,8 @@ export interface ServerContext {
   systems: OtherSystems | null;
   /** Whether the server wants one node to own all shards. */
   wantsLeader: boolean;
+  /** Log of requests; null: there is none. */
+  log: LogSystem | null;
   /** Whether the server takes in requests of applications. */
   takesRequests: boolean;
 }
@@ -107,6 +111,7 @@ export class SimServer {
   #cancelOrKeep: ((executionId: string) => ReturnType<typeof cancelOrKeep>) | null = null;
   #signal: ((executionId: string, signal: SentSignal) => Promise<void>) | null = null;
   #order: SimServer["order"] | null = null;
+  #acceptor: JobAcceptor | null = null;
   #signalNode: SimServer["signalNode"] | null = null;
 
   constructor(process: SimProcess, machine: string, roles: readonly Role[], context: ServerContext) {
@@ -182,6 +187,7 @@ export class SimServer {
     const orderings = new PoolOrderings(store, runtime);
     const ownShards = new OwnShards(bus);
     this.#intake = createIntake({ ...deps, orderings, ownShards });
+    this.#acceptor = acceptorOf({ ...deps, ownShards }, this.#context.log?.log(this.process));
     if (this.#context.takesRequests) this.#takeRequests({ ...deps, orderings, intake: this.#intake });
     this.#workflows = new WorkflowIntake({ submitter: createSubmitter(deps), runtime, zones, ownShards });
     // No client waits here, but the messages are observed.
@@ -223,8 +229,7 @@ export class SimServer {
   }
 
   #takeRequests(deps: Omit<ConstructorParameters<typeof JobRequestJudge>[0], "handlers" | "pools"> & Taking): void {
-    const handlers = { filler: async () => async (job: Parameters<Fill>[0]) => job };
-    const judge = new JobRequestJudge({ ...deps, handlers, pools: new PoolNames(10_000, deps.runtime) });
+    const judge = judgeOf(deps);
     new RequestTaker({ ...deps, store: deps.store.requests, judge }).start();
   }
 
@@ -236,6 +241,11 @@ export class SimServer {
     this.#cancelOrKeep = (executionId) => cancelOrKeep({ runtime, commands, reader, cancels }, executionId);
     if (cancels === null) return;
     new CancelSettler({ cancels, queries: store.queries, commands, runtime, log }).start();
+  }
+
+  /** Accepts a job by the log of requests, as the API does. */
+  accept(...asked: Parameters<JobAcceptor["accept"]>): ReturnType<JobAcceptor["accept"]> {
+    return this.#acceptor?.accept(...asked) ?? Promise.reject(new Error("the server is not there"));
   }
 
   async #followZones(node: string, runtime: Runtime, system: Runtime, log: SchedulerDependencies["log"]) {
@@ -266,7 +276,7 @@ export class SimServer {
     return this.#roles.includes(role);
   }
 
-  async #schedule(deps: Omit<SchedulerDependencies, "leases" | "profile" | "terms">): Promise<void> {
+  async #schedule(deps: Omit<SchedulerDependencies, "leases" | "profile" | "terms"> & Clocked & Zoned): Promise<void> {
     const profile: NodeProfile = {
       incarnation: this.#node,
       name: this.machine,
@@ -292,6 +302,10 @@ export class SimServer {
     await scheduler.start();
     relays?.start();
     webhooks?.start();
+    takeRecords(
+      { ...deps, metrics: this.#metrics, owned: () => scheduler.owned },
+      this.#context.log?.log(this.process),
+    );
   }
 
   #webhooks(
@@ -359,7 +373,6 @@ type Keeping = Pick<SchedulerDependencies, "store" | "runtime" | "log"> & { comm
 type Taking = Pick<ConstructorParameters<typeof RequestTaker>[0], "bus" | "runtime" | "metrics" | "log"> & {
   store: Store;
 };
-type Fill = Awaited<ReturnType<ConstructorParameters<typeof JobRequestJudge>[0]["handlers"]["filler"]>>;
 type SentSignal = Parameters<typeof sendSignal>[2];
 
 async function followPatiently<T>(follow: () => Promise<T>, runtime: Runtime): Promise<T> {

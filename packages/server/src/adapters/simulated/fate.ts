@@ -4,6 +4,7 @@ import type { StoreDeadLetters } from "../../ports/store-dead-letters.ts";
 import type { StoreEventSinks } from "../../ports/store-event-sinks.ts";
 import type { StoreEvents } from "../../ports/store-events.ts";
 import type { StoreHandlers } from "../../ports/store-handlers.ts";
+import type { StoreIngest } from "../../ports/store-ingest.ts";
 import type { StoreJobs } from "../../ports/store-jobs.ts";
 import type { StoreLogs } from "../../ports/store-logs.ts";
 import type { StoreQueries } from "../../ports/store-queries.ts";
@@ -31,6 +32,7 @@ export type StoreOperation =
       | "eventSinks"
       | "webhooks"
       | "requests"
+      | "ingest"
       | "close"
     >
   | keyof StoreQueries
@@ -46,6 +48,7 @@ export type StoreOperation =
   | keyof StoreEventSinks
   | keyof StoreWebhooks
   | keyof StoreRequests
+  | keyof StoreIngest
   | "claimRequests";
 
 /** A request to the simulated store. */

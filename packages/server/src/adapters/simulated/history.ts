@@ -14,6 +14,7 @@ import type {
 } from "../../ports/store.ts";
 import type { Command } from "../../ports/store-commands.ts";
 import type { DeadLetterAction } from "../../ports/store-dead-letters.ts";
+import type { IngestRewind } from "../../ports/store-ingest.ts";
 import type { RequestId, TakenRequest } from "../../ports/store-requests.ts";
 import type { NewPart } from "../../ports/store-runs.ts";
 import type { ExecutionRow } from "./rows/execution-row.ts";
@@ -29,6 +30,8 @@ export type StoreEvent =
   | Submitted
   | RequestAdded
   | RequestsEnded
+  | Ingested
+  | IngestRewound
   | Committed
   | TakenOver
   | Commanded
@@ -64,6 +67,26 @@ export interface RequestsEnded {
   at: EpochMs;
   by: Incarnation;
   taken: readonly TakenRequest[];
+}
+
+/** Records of the log of requests were taken in, and the position of their partition has moved. */
+export interface Ingested {
+  kind: "INGESTED";
+  at: EpochMs;
+  by: Incarnation;
+  partition: number;
+  topic: string;
+  from: number;
+  next: number;
+  /** Offsets of the requests, in order. */
+  offsets: readonly number[];
+  taken: readonly TakenRequest[];
+}
+
+/** The position of a partition was set back. */
+export interface IngestRewound extends IngestRewind {
+  kind: "INGEST_REWOUND";
+  at: EpochMs;
 }
 
 /** Effect of one commit in one shard. */

@@ -13,6 +13,7 @@ import type { StoreDeadLetters } from "../../ports/store-dead-letters.ts";
 import type { StoreEventSinks } from "../../ports/store-event-sinks.ts";
 import type { StoreEvents } from "../../ports/store-events.ts";
 import type { StoreHandlers } from "../../ports/store-handlers.ts";
+import type { StoreIngest } from "../../ports/store-ingest.ts";
 import type { StoreJobs } from "../../ports/store-jobs.ts";
 import type { StoreLogs } from "../../ports/store-logs.ts";
 import type { StoreQueries } from "../../ports/store-queries.ts";
@@ -23,6 +24,7 @@ import type { StoreSteps } from "../../ports/store-steps.ts";
 import type { StoreTimeZones } from "../../ports/store-time-zones.ts";
 import type { StoreWebhooks } from "../../ports/store-webhooks.ts";
 import type { Latency, StoreFault, StoreOperation } from "./fate.ts";
+import { ingest } from "./ingest-table.ts";
 import { Journey, type StoreTime } from "./journey.ts";
 import { maintain } from "./maintain.ts";
 import { requests } from "./requests.ts";
@@ -74,7 +76,9 @@ export class SimStore implements Store {
   constructor(options: SimStoreOptions) {
     this.#options = { deliver: (run) => run(), onFault: () => undefined, ...options };
     this.#data = options.data;
-    this.requests = requests(options.data, options.node, (operation, effect) => this.#call(operation, effect));
+    const call = <T>(operation: StoreOperation, effect: () => T) => this.#call(operation, effect);
+    this.requests = requests(options.data, options.node, call);
+    this.ingest = ingest(options.data, options.node, call);
   }
 
   readonly queries: StoreQueries = {
@@ -229,6 +233,8 @@ export class SimStore implements Store {
   };
 
   readonly requests: StoreRequests;
+
+  readonly ingest: StoreIngest;
 
   readonly logs: StoreLogs = {
     keep: (parts) => {

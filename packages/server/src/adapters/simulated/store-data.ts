@@ -4,6 +4,7 @@ import type { Pool } from "../../domain/pool.ts";
 import type { RowChange, ShardHolder } from "../../ports/store.ts";
 import type { InboxEvents } from "../../ports/told-events.ts";
 import type { StoreEvent } from "./history.ts";
+import { IngestTable } from "./ingest-table.ts";
 import { OnTheWay } from "./on-the-way.ts";
 import { CommandInbox } from "./rows/command-inbox.ts";
 import type { StoredRun } from "./rows/dead-letters.ts";
@@ -41,6 +42,7 @@ export interface Tables {
   events: EventTable;
   webhooks: WebhookTable;
   requests: RequestTable;
+  ingest: IngestTable;
   pools: Map<string, Pool>;
   deadLetterRuns: Map<string, StoredRun>;
   shards: readonly ShardState[];
@@ -80,6 +82,7 @@ export class StoreData {
     events: new EventTable(),
     webhooks: new WebhookTable(),
     requests: new RequestTable(),
+    ingest: new IngestTable(),
     pools: new Map(),
     deadLetterRuns: new Map(),
     shards: Array.from({ length: SHARD_COUNT }, () => new ShardState()),
@@ -168,6 +171,11 @@ export class StoreData {
     return this.#tables.requests;
   }
 
+  /** Positions in the log of requests. */
+  get ingest(): IngestTable {
+    return this.#tables.ingest;
+  }
+
   /** Pools with settings, by name. */
   get pools(): Map<string, Pool> {
     return this.#tables.pools;
@@ -208,6 +216,7 @@ export class StoreData {
       events: this.events.copy(),
       webhooks: this.webhooks.copy(),
       requests: this.requests.copy(),
+      ingest: this.ingest.copy(),
       pools: new Map(pools),
       deadLetterRuns: new Map(deadLetterRuns),
       shards: shards.map((shard) => shard.copy()),

@@ -28,6 +28,7 @@ import { deadLetters } from "./executions/dead-letters.ts";
 import { listExecutions } from "./executions/execution-lists.ts";
 import { countExecutions, getExecution } from "./executions/execution-queries.ts";
 import * as reads from "./executions/reads.ts";
+import { ingest } from "./ingest/ingest.ts";
 import { deleteJob, replaceJob } from "./jobs/job-changes.ts";
 import { listJobs } from "./jobs/job-lists.ts";
 import { getJob } from "./jobs/job-queries.ts";
@@ -133,6 +134,7 @@ function store(db: Connections, claim: Claim, schema: string, options: SqlStoreO
     eventSinks: eventSinks(db, () => runtime.now()),
     webhooks: webhooks(db),
     requests: requests(db, { levels, inbox, claim, schema, now: () => runtime.now() }),
+    ingest: ingest(db, { levels, inbox, now: () => runtime.now() }),
     submit: (batch) => submit(db, levels, inbox, batch, runtime.now()),
     commit: (batch) => committer.commit(batch),
     takeOver: async (shards, owner) => {

@@ -119,7 +119,7 @@ describe("cancelling while the store does not answer", () => {
   after(() => api.stop());
 
   it("is taken into the set with durable: false; without one it fails, as it does if Redis is away or the set is full", async () => {
-    const withIndex = await api.another({ apiKey: null }, undefined, index);
+    const withIndex = await api.another({ apiKey: null }, undefined, { index });
     const cancel = (app: Pick<TestApi["app"], "inject">, id: string) =>
       app.inject({ method: "POST", url: `/v1/executions/${id}/cancel` });
     const id = "01976e5f-5c00-7000-8000-0000000000AB";

@@ -6,7 +6,7 @@ import { filledIn } from "./fill-in.ts";
 import { KeptPolicies, type PolicyBook } from "./kept-policies.ts";
 import { HandlerOffers, type OffersParts } from "./offers.ts";
 
-type Fill = (
+export type Fill = (
   job: JobSubmission,
   payload: Uint8Array | null,
   idempotency?: Idempotency,
@@ -27,8 +27,16 @@ export class JobHandlers {
    * @param isRepeat whether a submit was answered before: then the policies of today do not matter
    * @throws {StoreUnavailable}
    */
-  async filler(isRepeat: (idempotency: Idempotency) => Promise<boolean> = async () => false): Promise<Fill> {
-    const book = await this.#kept.read();
+  filler(isRepeat: (idempotency: Idempotency) => Promise<boolean> = async () => false): Promise<Fill> {
+    return JobHandlers.fillerFrom(this.#kept, isRepeat);
+  }
+
+  /** The same, from policies that are read elsewhere. @throws {StoreUnavailable} */
+  static async fillerFrom(
+    kept: Pick<KeptPolicies, "read">,
+    isRepeat: (idempotency: Idempotency) => Promise<boolean> = async () => false,
+  ): Promise<Fill> {
+    const book = await kept.read();
     const repeats = new Map<Idempotency, Promise<boolean>>();
     return async (job, payload, idempotency = null) => {
       const filled = filledIn(job, payload, book);
@@ -37,6 +45,11 @@ export class JobHandlers {
       repeats.set(idempotency, repeat);
       return (await repeat) ? job : filled;
     };
+  }
+
+  /** The policies as they were read last; a later read is begun if that is long ago. */
+  latest(): PolicyBook {
+    return this.#kept.latest();
   }
 
   /** Policies of all handlers. @throws {StoreUnavailable} */

@@ -51,6 +51,8 @@ export class KeptPolicies {
   readonly #parts: KeptParts;
   #version: string | null = null;
   #book: Promise<PolicyBook> = Promise.resolve(EMPTY);
+  /** The last ones that were read. */
+  #latest: PolicyBook = EMPTY;
   #readAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(parts: KeptParts) {
@@ -69,13 +71,21 @@ export class KeptPolicies {
     return this.#book;
   }
 
+  /** The policies as they were read last, without waiting; none before the first read. */
+  latest(): PolicyBook {
+    // The store may be away.
+    this.read().catch(() => undefined);
+    return this.#latest;
+  }
+
   async #fetch(before: Promise<PolicyBook>): Promise<PolicyBook> {
     try {
       const known = await before;
       const kept = await this.#parts.store.handlers.read(this.#version);
       if (kept === null) return known;
       this.#version = kept.version;
-      return new PolicyBook(kept.handlers);
+      this.#latest = new PolicyBook(kept.handlers);
+      return this.#latest;
     } catch (error) {
       // The next submit asks again, rather than fail for the rest of the second.
       this.#readAtMs = Number.NEGATIVE_INFINITY;

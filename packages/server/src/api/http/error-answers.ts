@@ -2,6 +2,7 @@ import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Logger } from "pino";
+import { RequestNotSent } from "../../ports/request-log.ts";
 import { StoreUnavailable } from "../../ports/store.ts";
 import { busy, type Problem, ProblemError, problem } from "./errors.ts";
 
@@ -33,6 +34,11 @@ export function problemError(error: unknown, log: Logger, request?: Asked): Prob
     log.warn({ err: error }, "the api could not reach the store for a request");
     return busy("unavailable", outageDetail(error, request), 1);
   }
+  if (error instanceof RequestNotSent) {
+    log.warn({ err: error }, "the api could not write a request into the log of requests");
+    const detail = error.isUnasked ? `${error.message}; nothing was changed` : outageDetail(error, request);
+    return busy("unavailable", detail.replace("the store did", "Kafka did"), 1);
+  }
   const framework = frameworkProblem(error as FastifyError);
   if (framework !== null) return new ProblemError(framework);
   log.error({ err: error }, "the api failed to answer a request");
@@ -42,7 +48,7 @@ export function problemError(error: unknown, log: Logger, request?: Asked): Prob
 type Asked = Pick<FastifyRequest, "method" | "headers">;
 
 /** Possible outcome of the request, and advice for the client. */
-function outageDetail({ isUnasked }: StoreUnavailable, request?: Asked): string {
+function outageDetail({ isUnasked }: { isUnasked: boolean }, request?: Asked): string {
   const isRead = request === undefined || request.method === "GET" || request.method === "HEAD";
   if (isRead) return "the store cannot be reached now";
   if (isUnasked) return "the store cannot be reached now; nothing was changed";

@@ -116,7 +116,7 @@ export class JobRequestJudge implements RequestJudge {
   }
 
   #row(
-    { id, createdAt: askedAt, traceparent }: OpenRequest,
+    { id, createdAt: askedAt, traceparent, keepsId = false }: OpenRequest,
     job: JobSubmission,
     payload: Uint8Array | null,
     orderOf: Rules["orderOf"],
@@ -129,7 +129,7 @@ export class JobRequestJudge implements RequestJudge {
       traceparent ?? undefined,
     );
     logWarnings(definition, this.#deps.warnings);
-    const ownId = createdAt - askedAt < ID_KEPT_MS ? id : null;
+    const ownId = keepsId || createdAt - askedAt < ID_KEPT_MS ? id : null;
     return jobRow(definition, payload, orderOf(definition.pool), createdAt, this.#deps, ownId);
   }
 }
@@ -142,8 +142,12 @@ function readBody({ body, idempotencyKey }: OpenRequest): ReceivedBody {
     share: NO_SHARE,
     hashed: idempotencyKey === null ? null : hashedLine("/v1/jobs"),
   });
-  reader.take(Buffer.from(body));
+  reader.take(typeof body === "string" ? Buffer.from(body) : bufferOf(body));
   return reader.end();
+}
+
+function bufferOf({ buffer, byteOffset, length }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, length);
 }
 
 /** @throws {ProblemError} the key is no key */

@@ -2,26 +2,32 @@ import {
   pageOf,
   pageQuery,
   RequestBody,
+  RequestId,
   type RequestSummaryBody,
   RequestState as StateSchema,
   RequestSummaryBody as SummarySchema,
-  Uuid,
 } from "@mainspring/contract";
 import { PAGE_ITEMS_DEFAULT } from "@mainspring/contract/limits";
 import { Type } from "typebox";
-import { DEFAULT_TENANT } from "../../domain/ids.ts";
+import { DEFAULT_TENANT, type EpochMs } from "../../domain/ids.ts";
+import { parsePosition, positionText, type RecordPosition } from "../../domain/ingest.ts";
+import type { StoreIngest } from "../../ports/store-ingest.ts";
 import type { RequestSummary, StoreRequests } from "../../ports/store-requests.ts";
 import { rawOrNull } from "../http/body/raw-json.ts";
 import { decodeCursor, encodeCursor } from "../http/cursor.ts";
 import { answer, problems } from "../http/documented.ts";
 import { type Problem, ProblemError, problem } from "../http/errors.ts";
 import type { HttpApp } from "../http/http-app.ts";
-import { formatInstant, formatInstantOrNull } from "../http/instants.ts";
+import { formatInstantOrNull } from "../http/instants.ts";
 
 const tags = ["requests"];
 
 /** Routes GET /v1/requests and GET /v1/requests/{requestId} */
-export function requestRoutes(app: HttpApp, store: Pick<StoreRequests, "get" | "list">): void {
+export function requestRoutes(
+  app: HttpApp,
+  store: Pick<StoreRequests, "get" | "list">,
+  ingest: Pick<StoreIngest, "get">,
+): void {
   const listSchema = {
     operationId: "listRequests",
     tags,
@@ -34,16 +40,18 @@ export function requestRoutes(app: HttpApp, store: Pick<StoreRequests, "get" | "
     const before = decodeCursor("requests", cursor);
     const items = await store.list(DEFAULT_TENANT, { state, before, limit });
     const next = items.length < limit ? null : (items.at(-1)?.id ?? null);
-    return { items: items.map(summaryBody), nextCursor: encodeCursor("requests", next) };
+    return { items: items.map((item) => summaryBody(item)), nextCursor: encodeCursor("requests", next) };
   });
   const schema = {
     operationId: "getRequest",
     tags,
     summary: "Read the state of a request",
-    params: Type.Object({ requestId: Uuid("the request") }),
+    params: Type.Object({ requestId: RequestId }),
     response: { 200: answer(RequestBody, "The request"), ...problems("not-found") },
   };
   app.get("/v1/requests/:requestId", { schema }, async (request) => {
+    const position = parsePosition(request.params.requestId);
+    if (position !== null) return await recordBody(position, ingest);
     const found = await store.get(DEFAULT_TENANT, request.params.requestId.toLowerCase());
     if (found === null) {
       const detail =
@@ -54,13 +62,30 @@ export function requestRoutes(app: HttpApp, store: Pick<StoreRequests, "get" | "
   });
 }
 
-function summaryBody({ id, createdAt, finishedAt, end, idempotencyKey }: RequestSummary): RequestSummaryBody {
+/** @throws {ProblemError} 404 */
+async function recordBody(position: RecordPosition, ingest: Pick<StoreIngest, "get">) {
+  const found = await ingest.get(position);
+  if (found === null) {
+    const detail =
+      "nothing is known of a record at this position: there is none, or it was decided longer ago than executions are kept";
+    throw new ProblemError(problem("not-found", detail));
+  }
+  const summary = { id: positionText(position), ...found, idempotencyKey: null };
+  return { ...summaryBody(summary, "KAFKA"), job: null };
+}
+
+type Shown = Omit<RequestSummary, "createdAt"> & { createdAt: EpochMs | null };
+
+function summaryBody(
+  { id, createdAt, finishedAt, end, idempotencyKey }: Shown,
+  source: RequestSummaryBody["source"] = "SQL",
+): RequestSummaryBody {
   const taken = end?.state === "TAKEN_IN" ? end : null;
   return {
     requestId: id,
-    source: "SQL",
+    source,
     state: end?.state ?? "ACCEPTED",
-    createdAt: formatInstant(createdAt),
+    createdAt: formatInstantOrNull(createdAt),
     finishedAt: formatInstantOrNull(finishedAt),
     jobId: taken?.jobId ?? null,
     executionId: taken?.executionId ?? null,

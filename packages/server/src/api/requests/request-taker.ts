@@ -71,7 +71,7 @@ export class RequestTaker {
         const taken = await store.takeIn(LIMITS, judge);
         // After a full read there are more; after any other the next notice tells.
         if (taken.length > 0) this.#isWoken = true;
-        await this.#tell(taken);
+        await tellTaken(taken, this.#deps);
       }
       return SWEEP_MS;
     } catch (error) {
@@ -80,18 +80,20 @@ export class RequestTaker {
       return RETRY_MS;
     }
   }
+}
 
-  /** Hints to the owners of new jobs, and figures. */
-  async #tell(taken: readonly TakenRequest[]): Promise<void> {
-    const { bus, runtime, metrics } = this.#deps;
-    const submitted = taken.flatMap(({ submitted }) => (submitted === null ? [] : [submitted]));
-    const jobs = writtenJobs(
-      submitted.map(({ submission }) => submission),
-      submitted.map(({ outcome }) => outcome),
-    );
-    const refused = taken.filter(({ end }) => end.state === "REFUSED").length;
-    metrics.submitted(jobs.length);
-    metrics.requestsEnded({ takenIn: taken.length - refused, refused });
-    await sendHints(bus, jobs, runtime);
-  }
+/** Sends hints to the owners of new jobs, and counts. */
+export async function tellTaken(
+  taken: readonly TakenRequest[],
+  { bus, runtime, metrics }: Pick<RequestTakerDependencies, "bus" | "runtime" | "metrics">,
+): Promise<void> {
+  const submitted = taken.flatMap(({ submitted }) => (submitted === null ? [] : [submitted]));
+  const jobs = writtenJobs(
+    submitted.map(({ submission }) => submission),
+    submitted.map(({ outcome }) => outcome),
+  );
+  const refused = taken.filter(({ end }) => end.state === "REFUSED").length;
+  metrics.submitted(jobs.length);
+  metrics.requestsEnded({ takenIn: taken.length - refused, refused });
+  await sendHints(bus, jobs, runtime);
 }

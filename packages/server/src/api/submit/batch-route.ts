@@ -44,7 +44,7 @@ export function batchRoute(app: HttpApp, deps: SubmitDependencies, log: Logger):
       const keys = keysOf(request.body, idempotency);
       const { traceparent } = request.headers;
       const batch = await receive({ bytes: received.bytes, slices, keys, traceparent }, deps, idempotency);
-      const { replayed } = await batch.take(deps.intake, idempotency, log);
+      const { replayed } = await batch.take(deps, idempotency, log);
       await batch.warn((job) => deps.handlers.warnings(job));
       if (replayed) void reply.header("idempotent-replayed", "true");
       return { items: batch.items };
@@ -89,10 +89,10 @@ async function receive(
   deps: SubmitDependencies,
   whole: Idempotency,
 ): Promise<Batch> {
-  const { intake, runtime, handlers } = deps;
+  const { intake, runtime, handlers, acceptor } = deps;
   const { turns } = intake;
   const batch = new Batch(slices.length);
-  const fill = await handlers.filler((idempotency) => intake.wasAnswered(idempotency));
+  const fill = await (acceptor ?? handlers).filler((idempotency) => intake.wasAnswered(idempotency));
   let index = 0;
   for (const group of groupsOf(slices)) {
     for (const [place, given] of parseJobs(bytes, group).entries()) {
@@ -105,7 +105,12 @@ async function receive(
         : invalid(jobCheck.errors(given, batch.faultsLeft));
       const error = "status" in job ? job : refusal(job, payload, firesAfter(own ?? whole, runtime), deps);
       if (error !== null) batch.refuse(index, error);
-      else batch.add(index, { job: job as JobSubmission, payload, traceparent }, own);
+      else
+        batch.add(
+          index,
+          { job: job as JobSubmission, payload, traceparent, text: bytes.subarray(slice.start, slice.end) },
+          own,
+        );
       index++;
     }
   }

@@ -1,9 +1,11 @@
-import type { JobSubmission } from "@mainspring/contract";
+import { createHash } from "node:crypto";
+import type { AcceptedBody, JobSubmission } from "@mainspring/contract";
 import type { Logger } from "pino";
 import { problemError } from "../http/error-answers.ts";
 import { type FieldError, invalid, type Problem, ProblemError } from "../http/errors.ts";
 import { ERRORS_MAX } from "../http/validation.ts";
-import type { Idempotency, JobIntake, ReceivedJob, TakenJobs } from "./job-intake.ts";
+import type { AcceptableJob, JobAcceptor } from "../requests/job-acceptor.ts";
+import type { Idempotency, JobIntake, TakenJobs } from "./job-intake.ts";
 
 /** Number of jobs submitted together where a batch need not be atomic. */
 const CHUNK_JOBS = 1_000;
@@ -18,11 +20,20 @@ const WARNED_MAX = 64;
 /** Number of jobs above which a batch of wrong jobs only is answered as one bad request. */
 const HOPELESS_JOBS = 100;
 
-type Item = Exclude<TakenJobs["bodies"][number], { error: Problem }> | { index: number; error: Problem };
+type Body = TakenJobs["bodies"][number] | AcceptedBody;
+type Item = Exclude<Body, { error: Problem }> | { index: number; error: Problem };
+type Taken = { replayed: boolean; bodies: Body[] };
+
+/** Ways of the jobs of a batch. */
+interface Ways {
+  intake: Pick<JobIntake, "take">;
+  /** Way through the log of requests; null: there is none. */
+  acceptor: JobAcceptor | null;
+}
 
 interface Placed {
   index: number;
-  received: ReceivedJob;
+  received: AcceptableJob;
   /** Key of this job; null: it has none. */
   idempotency: Idempotency;
 }
@@ -58,7 +69,7 @@ export class Batch {
     throw new ProblemError({ ...problem, detail: told, errors: errors ?? [] });
   }
 
-  add(index: number, received: ReceivedJob, idempotency: Idempotency): void {
+  add(index: number, received: AcceptableJob, idempotency: Idempotency): void {
     this.#good.push({ index, received, idempotency });
   }
 
@@ -67,13 +78,21 @@ export class Batch {
    * of its own is a chunk.
    * @throws what stopped the first chunk, if nothing was taken
    */
-  async take(intake: JobIntake, whole: Idempotency, log: Logger): Promise<{ replayed: boolean }> {
+  async take({ intake, acceptor }: Ways, whole: Idempotency, log: Logger): Promise<{ replayed: boolean }> {
     if (this.#good.length === 0) return { replayed: false };
     const chunks = whole === null ? chunksOf(this.#good) : [this.#good];
     const results = await Promise.allSettled(
-      chunks.map((chunk) => {
+      chunks.map(async (chunk): Promise<Taken> => {
         const jobs = chunk.map(({ received }) => received);
-        return intake.take(jobs, whole ?? chunk[0]?.idempotency ?? null);
+        if (acceptor?.takesAll) return await accepted(acceptor, chunk, whole, log);
+        // A repeat of a batch with a key has to meet the first one in the store.
+        if (acceptor === null || whole !== null) return intake.take(jobs, whole ?? chunk[0]?.idempotency ?? null);
+        try {
+          return await intake.take(jobs, chunk[0]?.idempotency ?? null);
+        } catch (error) {
+          if (!acceptor.takesAfter(error)) throw error;
+          return await accepted(acceptor, chunk, null, log);
+        }
       }),
     );
     const [first] = results;
@@ -105,11 +124,11 @@ export class Batch {
 
   #addWarnings(index: number, warnings: readonly string[]): void {
     const item = this.items[index];
-    if (item === undefined || "error" in item || "deduplicated" in item || warnings.length === 0) return;
+    if (item === undefined || !("state" in item) || "deduplicated" in item || warnings.length === 0) return;
     this.items[index] = { ...item, warnings: [...(item.warnings ?? []), ...warnings] };
   }
 
-  #settle(chunk: readonly Placed[], result: PromiseSettledResult<TakenJobs>, log: Logger): void {
+  #settle(chunk: readonly Placed[], result: PromiseSettledResult<Taken>, log: Logger): void {
     const failed = result.status === "rejected" ? problemError(result.reason, log).problem : null;
     const bodies = result.status === "fulfilled" ? result.value.bodies : [];
     for (const [place, { index }] of chunk.entries()) {
@@ -118,6 +137,35 @@ export class Batch {
       else if (failed !== null) this.refuse(index, failed);
     }
   }
+}
+
+/**
+ * Brings jobs into the log of requests, each by itself. A key of the batch becomes a key of each job.
+ * @throws what stopped the first job, if all were stopped
+ */
+async function accepted(
+  acceptor: JobAcceptor,
+  chunk: readonly Placed[],
+  whole: Idempotency,
+  log: Logger,
+): Promise<Taken> {
+  const results = await Promise.allSettled(
+    chunk.map(({ index, received, idempotency }) => {
+      return acceptor.accept(received, whole === null ? idempotency : keyInBatch(whole, index));
+    }),
+  );
+  const [first] = results;
+  if (first?.status === "rejected" && results.every(({ status }) => status === "rejected")) throw first.reason;
+  const bodies = results.map((result): Body => {
+    return result.status === "fulfilled" ? result.value : { error: problemError(result.reason, log).problem };
+  });
+  return { replayed: false, bodies };
+}
+
+/** Key of a job of a batch that has a key. Keys have a limited length, and this one must fit. */
+function keyInBatch(whole: NonNullable<Idempotency>, index: number): Idempotency {
+  const hash = createHash("sha256").update(whole.key).digest("hex");
+  return { ...whole, key: `batch-${hash}-${index}` };
 }
 
 /** Whether a job failed for an external cause: the store is away, or too many jobs wait for it. */

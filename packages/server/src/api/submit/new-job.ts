@@ -107,6 +107,11 @@ function newJobId(
   return shard === null ? id : steeredId(id, shard);
 }
 
+/** Id of a request for a job, which becomes the id of the job, or that of a recurring job in their range. */
+export function newRequestId(definition: JobDefinition, createdAt: EpochMs, maker: JobMaker): string {
+  return definition.recurrence === null ? newJobId(definition, createdAt, maker) : maker.runtime.uuid();
+}
+
 /** One that runs once. @param payload JSON text; null: none */
 export function newJob(
   definition: JobDefinition,

@@ -1,4 +1,4 @@
-import { DeduplicatedBody, IdempotencyKey, JobSubmission, SubmittedBody } from "@mainspring/contract";
+import { AcceptedBody, DeduplicatedBody, IdempotencyKey, JobSubmission, SubmittedBody } from "@mainspring/contract";
 import { PAYLOAD_BYTES_MAX, SINGLE_BODY_BYTES_MAX } from "@mainspring/contract/limits";
 import { Type } from "typebox";
 import type { EpochMs } from "../../domain/ids.ts";
@@ -12,6 +12,7 @@ import { answer, problems } from "../http/documented.ts";
 import { invalid, type Problem, ProblemError, problem } from "../http/errors.ts";
 import type { HttpApp } from "../http/http-app.ts";
 import type { PoolNames } from "../pools/pool-names.ts";
+import type { JobAcceptor } from "../requests/job-acceptor.ts";
 import { onFinishFaults, type WebhookRules } from "../webhooks/webhook-rules.ts";
 import { contradictions } from "./job-definition.ts";
 import { type Idempotency, idempotencyOf, type JobIntake, type TakenJobs } from "./job-intake.ts";
@@ -40,6 +41,8 @@ export interface SubmitDependencies extends SubmitRules {
   intake: JobIntake;
   runtime: Runtime;
   handlers: JobHandlers;
+  /** Way of jobs through the log of requests; null: there is none. */
+  acceptor: JobAcceptor | null;
 }
 
 /** Problems of a submit beside those of every route. */
@@ -53,7 +56,7 @@ export const SUBMIT_PROBLEMS = [
 
 /** POST /v1/jobs */
 export function submitRoute(app: HttpApp, deps: SubmitDependencies): void {
-  const { intake, runtime, handlers } = deps;
+  const { intake, runtime, handlers, acceptor } = deps;
   const schema = {
     operationId: "submitJob",
     tags: ["jobs"],
@@ -63,20 +66,32 @@ export function submitRoute(app: HttpApp, deps: SubmitDependencies): void {
     response: {
       200: answer(DeduplicatedBody, "The unique key is held: these are the ids that hold it. Nothing was written."),
       201: answer(SubmittedBody, "Taken. A repeat by Idempotency-Key has the header Idempotent-Replayed: true."),
+      202: answer(AcceptedBody, "Accepted: the job is durable in Kafka. The header Location names the request."),
       ...problems(...SUBMIT_PROBLEMS),
     },
   };
   app.post("/v1/jobs", { schema, bodyLimit: SINGLE_BODY_BYTES_MAX }, async (request, reply) => {
     const payload = payloadOf(request.received);
     const idempotency = idempotencyOf(request.headers["idempotency-key"], request.received);
-    const fill = await handlers.filler((key) => intake.wasAnswered(key));
+    const isRepeat = (key: Idempotency) => intake.wasAnswered(key);
+    const fill = await (acceptor ?? handlers).filler(isRepeat);
     const job = await fill(request.body, payload, idempotency);
     const wrong = "status" in job ? job : refusal(job, payload, firesAfter(idempotency, runtime), deps);
     if ("status" in job || wrong !== null) throw new ProblemError(wrong as Problem);
-    const [{ replayed, bodies }, { warnings = [] }] = await Promise.all([
-      intake.take([{ job, payload, traceparent: request.headers.traceparent }], idempotency),
-      handlers.warnings(job),
-    ]);
+    const taken = { job, payload, traceparent: request.headers.traceparent };
+    const accept = async () => {
+      const text = (request.received as ReceivedBody).bytes;
+      const body = await (acceptor as JobAcceptor).accept({ ...taken, text }, idempotency);
+      return reply.code(202).header("location", `/v1/requests/${body.request}`).send(body);
+    };
+    if (acceptor?.takesAll) return await accept();
+    const asked = Promise.all([intake.take([taken], idempotency), handlers.warnings(job)]);
+    const answered = await asked.catch((error: unknown) => {
+      if (acceptor?.takesAfter(error)) return null;
+      throw error;
+    });
+    if (answered === null) return await accept();
+    const [{ replayed, bodies }, { warnings = [] }] = answered;
     const body = bodies[0] as TakenJobs["bodies"][number];
     if ("error" in body) throw new ProblemError(body.error);
     if (replayed) void reply.header("idempotent-replayed", "true");

@@ -62,6 +62,8 @@ const SINCE = {
   KAFKA_BUS: 3,
   /** A node of an older level cannot connect to a node that speaks TLS. */
   MESH_TLS: 3,
+  /** An owner of an older level takes in no records of the log of requests. */
+  INGEST: 3,
 } as const;
 export type Feature = keyof typeof SINCE;
 

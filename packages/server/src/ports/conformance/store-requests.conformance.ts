@@ -24,7 +24,8 @@ export function requestsConformance(scene: () => Scene, add: () => StoreUnderTes
     return { ...job, state: "TAKEN_IN" };
   };
   const submissionOf = ({ id, idempotencyKey, body }: OpenRequest, uniqueKey: string | null): Submission => {
-    const idempotency = idempotencyKey === null ? null : { tenant: TENANT, key: idempotencyKey, requestHash: body };
+    const idempotency =
+      idempotencyKey === null ? null : { tenant: TENANT, key: idempotencyKey, requestHash: String(body) };
     return { idempotency, jobs: [scene().job({ jobId: id, uniqueKey })] };
   };
   /** Accepts every request, but for those whose body says otherwise. */
@@ -32,7 +33,10 @@ export function requestsConformance(scene: () => Scene, add: () => StoreUnderTes
     conclude,
     decide: async (requests) =>
       requests.map((request) => {
-        const { refuse, uniqueKey = null } = JSON.parse(request.body) as { refuse?: boolean; uniqueKey?: string };
+        const { refuse, uniqueKey = null } = JSON.parse(String(request.body)) as {
+          refuse?: boolean;
+          uniqueKey?: string;
+        };
         return refuse === true ? REFUSED : submissionOf(request, uniqueKey);
       }),
   };

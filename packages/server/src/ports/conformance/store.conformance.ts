@@ -6,6 +6,7 @@ import { eventsConformance } from "./store-events.conformance.ts";
 import { fieldsConformance } from "./store-fields.conformance.ts";
 import { flowsConformance } from "./store-flows.conformance.ts";
 import { handlersConformance } from "./store-handlers.conformance.ts";
+import { ingestConformance } from "./store-ingest.conformance.ts";
 import { jobExecutionsConformance } from "./store-job-executions.conformance.ts";
 import { jobsConformance } from "./store-jobs.conformance.ts";
 import { keyedNodesConformance } from "./store-keyed-nodes.conformance.ts";
@@ -77,6 +78,7 @@ export function storeConformance(name: string, makeStore: MakeStore): void {
         () => scene,
         () => underTest.addRequests,
       ));
+    describe("positions in the log of requests", () => ingestConformance(() => scene));
     describe("retries of runs", () => retriesConformance(() => scene));
     describe("queries of runs", () => runQueriesConformance(() => scene));
     describe("queries", () => queriesConformance(() => scene));

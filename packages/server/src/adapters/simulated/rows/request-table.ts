@@ -38,7 +38,7 @@ export class RequestTable {
   }
 
   /** Adds a request, as the commit of an application's transaction does. */
-  add(request: OpenRequest): void {
+  add(request: Omit<OpenRequest, "body"> & { body: string }): void {
     this.#rows.set(request.id, { ...request, end: null, finishedAt: null, held: null });
   }
 

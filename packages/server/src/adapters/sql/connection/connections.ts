@@ -78,6 +78,12 @@ const CONNECTION_GONE =
  */
 const TRY_TO_WRITE = "CREATE TEMP TABLE room ON COMMIT DROP AS SELECT md5(n::text) FROM generate_series(1, 20000) n";
 
+/** The error of a request that got no connection, so that nothing was sent. */
+function unasked(error: unknown): unknown {
+  if (!(error instanceof StoreUnavailable)) return error;
+  return new StoreUnavailable(error.message, { cause: error.cause, isUnasked: true });
+}
+
 /** Pools of connections by purpose. A connection is opened when it is needed, and replaced when it breaks. */
 export class Connections {
   readonly #pools = new Map<Purpose, pg.Pool>();
@@ -249,7 +255,8 @@ export class Connections {
       if (isWriteRefusal(error)) this.#refusesWrites = true;
       if (error instanceof pg.DatabaseError) this.#health.heard();
       client?.release(!isHarmless(error));
-      throw (purpose === "list" ? listTimeout(error, client === undefined) : null) ?? storeError(error);
+      const timeout = purpose === "list" ? listTimeout(error, client === undefined) : null;
+      throw timeout ?? (client === undefined ? unasked(storeError(error)) : storeError(error));
     }
   }
 

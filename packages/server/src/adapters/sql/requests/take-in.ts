@@ -37,7 +37,7 @@ const END_REQUESTS = `
     unnest($4::uuid[]) AS execution_id, unnest($5::bool[]) AS deduplicated, unnest($6::text[]) AS problem) e
   WHERE r.id = e.id`;
 
-interface TakeInParts {
+export interface TakeInParts {
   levels: RaisedLevels;
   inbox: EventInbox;
   now: () => number;
@@ -53,11 +53,19 @@ export async function takeIn(
   judge: RequestJudge,
   parts: TakeInParts,
 ): Promise<TakenRequest[]> {
+  return await carefully(db, (session, isCareful) => takeInWithin(session, limits, judge, parts, isCareful));
+}
+
+/**
+ * Runs a transaction of submits. If the store refuses its data, it begins again with `isCareful`, and then has to find the offending
+ * submission.
+ */
+export async function carefully<T>(
+  db: Pick<Connections, "transaction">,
+  work: (session: Session, isCareful: boolean) => Promise<T>,
+): Promise<T> {
   const attempt = (isCareful: boolean) =>
-    persistently(
-      () => db.transaction("submit", (session) => takeInWithin(session, limits, judge, parts, isCareful)),
-      isVanishedKey,
-    );
+    persistently(() => db.transaction("submit", (session) => work(session, isCareful)), isVanishedKey);
   try {
     return await attempt(false);
   } catch (error) {
@@ -70,7 +78,7 @@ async function takeInWithin(
   session: Session,
   { count, bytes }: TakeInLimits,
   judge: RequestJudge,
-  { levels, inbox, now }: TakeInParts,
+  parts: TakeInParts,
   isCareful: boolean,
 ): Promise<TakenRequest[]> {
   const rows = await session.run({ name: "claim_requests", text: CLAIM_REQUESTS, values: [count, bytes] });
@@ -78,6 +86,21 @@ async function takeInWithin(
   const requests = rows.map(openRequestFrom);
   const decisions = await judge.decide(requests);
   const submissions = decisions.filter((decision) => "jobs" in decision);
+  const outcomes = await writeSubmissions(session, submissions, parts, isCareful);
+  const taken = decisions.map((decision, i) =>
+    takenRequest((requests[i] as OpenRequest).id, decision, outcomes, judge),
+  );
+  await session.run({ name: "end_requests", text: END_REQUESTS, values: endValues(taken, parts.now()) });
+  return taken;
+}
+
+/** Writes submissions in the transaction of the session. @param isCareful whether those that the store refuses are found by halves */
+export async function writeSubmissions(
+  session: Session,
+  submissions: readonly Submission[],
+  { levels, inbox, now }: TakeInParts,
+  isCareful: boolean,
+): Promise<Map<Submission, SubmitOutcome>> {
   await raiseLevels(levels, submissions);
   const isTelling = await inbox.begin();
   const insert = (_: Session, jobs: readonly AnyJob[]) => insertAll(session, jobs, isTelling);
@@ -85,12 +108,7 @@ async function takeInWithin(
   const answers = isCareful
     ? await bisected(submissions, (some) => saved(session, () => submit(some)), refused)
     : await submit(submissions);
-  const outcomes = new Map(submissions.map((submission, i) => [submission, answers[i] as SubmitOutcome]));
-  const taken = decisions.map((decision, i) =>
-    takenRequest((requests[i] as OpenRequest).id, decision, outcomes, judge),
-  );
-  await session.run({ name: "end_requests", text: END_REQUESTS, values: endValues(taken, now()) });
-  return taken;
+  return new Map(submissions.map((submission, i) => [submission, answers[i] as SubmitOutcome]));
 }
 
 /** Runs work that leaves the transaction usable if it is refused. */
@@ -104,11 +122,11 @@ async function saved<T>(session: Session, run: () => Promise<T>): Promise<T> {
   }
 }
 
-function takenRequest(
+export function takenRequest(
   id: string,
   decision: Submission | RequestEnd,
   outcomes: ReadonlyMap<Submission, SubmitOutcome>,
-  judge: RequestJudge,
+  judge: Pick<RequestJudge, "conclude">,
 ): TakenRequest {
   if ("state" in decision) return { id, end: decision, submitted: null };
   const outcome = outcomes.get(decision) as SubmitOutcome;

@@ -7,6 +7,7 @@ import { isLockTimeout } from "../connection/errors.ts";
 import { forgetSinks, nameSinks } from "../events/event-sinks.ts";
 import { retireEvents } from "../events/retire-events.ts";
 import { existsOf, isLater } from "../executions/of-job.ts";
+import { retireRecords } from "../ingest/ingest.ts";
 import { retireRequests } from "../requests/requests.ts";
 import { retireDeliveries } from "../webhooks/webhooks.ts";
 import { isRun } from "../workflows/kinds-of-rows.ts";
@@ -139,6 +140,7 @@ async function retire(
   await retireEvents(session, now - (retention.eventsMs ?? EVENTS_KEPT_MS));
   await retireDeliveries(session, now, retention.days);
   await retireRequests(session, now, retention.days);
+  await retireRecords(session, now, retention.days);
   await repeated(session, { text: FORGET_SKIPS, values: [keepFrom] });
   await repeated(session, { text: FORGET_RECURRING, values: [keepFrom] });
   await repeated(session, { text: FORGET_PAYLOADS });

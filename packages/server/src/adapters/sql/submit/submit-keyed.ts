@@ -30,7 +30,7 @@ export function isSingle(submission: Submission): submission is KeyedJob {
  * @param insert inserts jobs, with their events where `isTelling`
  */
 export async function submitSingle(
-  db: Connections,
+  db: Pick<Connections, "run" | "transaction">,
   batch: readonly KeyedJob[],
   now: number,
   insert: (session: Session, jobs: readonly AnyJob[]) => Promise<void>,

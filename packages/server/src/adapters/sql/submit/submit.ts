@@ -1,4 +1,4 @@
-import type { Submission, SubmitOutcome } from "../../../ports/store.ts";
+import { StoreUnavailable, type Submission, type SubmitOutcome } from "../../../ports/store.ts";
 import { type AnyJob, hasGraph, isWorkflow } from "../../../ports/store-runs.ts";
 import { inboxOfJobs } from "../../../ports/told-events.ts";
 import type { RaisedLevels } from "../commit/raised-levels.ts";
@@ -20,7 +20,7 @@ export const STATEMENT: ChunkLimit = { count: 1_000, bytes: 2 * 1024 * 1024 };
 
 /** See Store.submit. Submissions without keys need no transaction of several statements, so they share statements. */
 export async function submit(
-  db: Connections,
+  connections: Connections,
   levels: RaisedLevels,
   inbox: EventInbox,
   batch: readonly Submission[],
@@ -28,6 +28,7 @@ export async function submit(
 ): Promise<SubmitOutcome[]> {
   await raiseLevels(levels, batch);
   const isTelling = await inbox.begin();
+  const db = askedOnce(connections);
   const insert = (session: Session, jobs: readonly AnyJob[]) => insertAll(session, jobs, isTelling);
   const outcomes = new Map<Submission, SubmitOutcome>();
   const plain = batch.filter((submission) => !isKeyed(submission));
@@ -47,6 +48,30 @@ export async function submit(
   return batch.map((submission) => outcomes.get(submission) as SubmitOutcome);
 }
 
+type Asking = Pick<Connections, "run" | "transaction">;
+
+/**
+ * The connections, for one batch. Once they have written a part of it, no error says any more that the store was not asked, because
+ * the error is that of the whole batch.
+ */
+function askedOnce(connections: Asking): Asking {
+  let hasWritten = false;
+  const watched = async <T>(work: Promise<T>): Promise<T> => {
+    try {
+      const answer = await work;
+      hasWritten = true;
+      return answer;
+    } catch (error) {
+      if (!hasWritten || !(error instanceof StoreUnavailable) || !error.isUnasked) throw error;
+      throw new StoreUnavailable(error.message, { cause: error.cause });
+    }
+  };
+  return {
+    run: (...asked) => watched(connections.run(...asked)),
+    transaction: (...asked) => watched(connections.transaction(...asked)),
+  };
+}
+
 /** Keeps programs out that would harm the jobs. Comes before the jobs are written. */
 export async function raiseLevels(levels: RaisedLevels, batch: readonly Submission[]): Promise<void> {
   if (batch.some(({ jobs }) => jobs.some(hasGraph))) await levels.raise("WORKFLOWS");
@@ -57,11 +82,7 @@ export function refused(_: Submission, error: Error): SubmitOutcome {
   return { kind: "REFUSED", message: error.message };
 }
 
-async function submitPlain(
-  db: Connections,
-  group: readonly Submission[],
-  isTelling: boolean,
-): Promise<SubmitOutcome[]> {
+async function submitPlain(db: Asking, group: readonly Submission[], isTelling: boolean): Promise<SubmitOutcome[]> {
   const jobs = group.flatMap((submission) => submission.jobs);
   const [first, ...others] = writesOf(jobs, isTelling);
   if (first !== undefined && others.length === 0) await db.run("submit", first());

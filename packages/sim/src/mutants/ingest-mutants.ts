@@ -1,0 +1,44 @@
+import type { Mutant } from "./mutant.ts";
+
+const SERVER = "packages/server/src";
+const TABLE = `${SERVER}/adapters/simulated/ingest-table.ts`;
+const TAKER = `${SERVER}/api/requests/record-taker.ts`;
+
+/** Mutants in the way of jobs through the log of requests. */
+export const ingestMutants: readonly Mutant[] = [
+  {
+    name: "a position moves from wherever it is",
+    file: TABLE,
+    find: "if (at === undefined || at.topic !== topic || at.next !== from) return false;",
+    replace: "if (at === undefined || at.topic !== topic) return false;",
+    why: "a node that was replaced takes records in again, and moves the position back",
+  },
+  {
+    name: "a replay takes records in again",
+    file: TABLE,
+    find: `return entry?.id === id && entry.end.state === "TAKEN_IN";`,
+    replace: `return entry?.id !== id && entry?.end.state === "TAKEN_IN";`,
+    why: "a job whose unique key is free again runs a second time after a seek",
+  },
+  {
+    name: "a record has another id in each reading",
+    file: `${SERVER}/api/requests/log-record.ts`,
+    find: "const id = isGiven ? given : derivedId(topic, partition, record);",
+    replace: "const id = isGiven ? given : derivedId(`${topic} ${now}`, partition, record);",
+    why: "a replay does not recognise the jobs of other programs, and writes them again",
+  },
+  {
+    name: "a position moves past what was not read",
+    file: TAKER,
+    find: "const after = isLast ? next : (step.at(-1) as LogRecord).offset + 1;",
+    replace: "const after = next + (isLast ? 1 : 0);",
+    why: "a record that is written a moment later is never taken in",
+  },
+  {
+    name: "refusals are marked before the log is told of them",
+    file: `${SERVER}/api/requests/refusal-teller.ts`,
+    find: "        await this.#writer.tellRefused(refusals);\n        await store.told(refusals);",
+    replace: "        await store.told(refusals);\n        await this.#writer.tellRefused(refusals);",
+    why: "a producer never learns of its refused records if the log is down",
+  },
+];
