@@ -92,7 +92,7 @@ export const SYSTEM_DASHBOARDS: readonly DashboardPlan[] = [
       {
         title: "Certificates",
         about: "Days until the certificate of a node that ends first. Empty without TLS.",
-        unit: "d",
+        unit: "short",
         queries: [[`min((${gauge("mainspring_certificate_expires_seconds")} - time()) / 86400)`, "days"]],
       },
       {

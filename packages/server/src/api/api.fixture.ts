@@ -24,7 +24,6 @@ import { shardCommit, takeShards } from "../ports/conformance/store-scene.confor
 import type { Leases } from "../ports/leases.ts";
 import type { ToScheduler } from "../ports/messages.ts";
 import type { ApiMetrics } from "../ports/metrics.ts";
-import type { SideIndex } from "../ports/side-index.ts";
 import type { Store } from "../ports/store.ts";
 import type { Command } from "../ports/store-commands.ts";
 import { fixedRules } from "../time-zones.ts";
