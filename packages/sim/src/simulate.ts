@@ -217,10 +217,8 @@ class World {
   async run(): Promise<void> {
     const { seed, hours, nodes, workers, jobs, waysBack = [], tzChanges = false, only = {} } = this.#options;
     if (hasSink(seed)) this.#sink = new SinkSystem(this.#clock, this.#random.fork("sink"), this.history);
-    if (hasWebhooks(seed))
-      this.#receiver = beginWebhooks(this.#clock, this.#random, this.history, [
-        ...[this.#workload, this.#recurring, this.#workflows],
-      ]);
+    const told = [this.#workload, this.#recurring, this.#workflows];
+    if (hasWebhooks(seed)) this.#receiver = beginWebhooks(this.#clock, this.#random, this.history, told);
     if (hasRequests(seed))
       new Applications(this.#clock, this.#random.fork("applications"), this.#data).plan(
         Math.ceil(jobs / 4),
