@@ -9,13 +9,13 @@ import type { SubmitterParts } from "./submitters.ts";
 import { untilAnswered } from "./until-answered.ts";
 
 /** Pause of an application between two transactions, in milliseconds. */
-const REST_MS = { least: 100, most: 500 };
+const REST_MS = { least: 300, most: 1_200 };
 /** Time for which a transaction stays open after its last request, in milliseconds, so that faults hit open ones. */
-const OPEN_MS = { least: 0, most: 300 };
+const OPEN_MS = { least: 0, most: 800 };
 const ROLLBACKS = 0.25;
 const SAVEPOINTS = 0.2;
 const BATCHES = 0.2;
-const WRONG = 0.05;
+const WRONG = 0.08;
 const WITHOUT_KEY = 0.3;
 const REPEATS = 0.1;
 const RETRY_MS = 300;
@@ -65,7 +65,7 @@ export class Application {
 
   #plan(): Plan {
     const { random } = this.#parts;
-    const count = random.chance(BATCHES) ? random.between(2, 20) : 1;
+    const count = random.chance(BATCHES) ? random.between(2, 10) : 1;
     return {
       orders: Array.from({ length: count }, () => this.#order()),
       isWrong: random.chance(WRONG),
