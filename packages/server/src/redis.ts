@@ -22,7 +22,7 @@ interface NodeParts {
 /**
  * Opens the Redis beside the store, which the configuration names, and lets the gateway use it. A Redis that does not answer stops no start.
  * @param gateway null: the node has none
- * @returns null: there is no Redis
+ * @returns null: there is no Redis, or no role of the node uses it
  * @throws {ConfigError} Redis refuses the login, is too old, or cannot be used for another reason that stays
  */
 export async function openRedis(
@@ -30,7 +30,8 @@ export async function openRedis(
   gateway: Gateway | null,
   metrics: Pick<Metrics, "watch">,
 ): Promise<SideIndex | null> {
-  if (config.redis === null) return null;
+  const isUsed = config.roles.includes("api") || gateway !== null || config.redisWindow;
+  if (config.redis === null || !isUsed) return null;
   const link = new RedisLink({ address: config.redis, runtime, log });
   life.started("Redis", async () => link.close());
   metrics.watch(() => ({ redisUp: link.load().isUp ? 1 : 0, redisFailures: link.load().failures }));

@@ -155,10 +155,11 @@ describe("a request of the client", () => {
       api.seen.map(({ headers, body }) => `${headers["idempotency-key"]} ${body}`),
       Array(3).fill(`k ${JSON.stringify(JOB)}`),
     );
-    api.will("BREAK", READ, UNAVAILABLE, { status: 202 });
+    api.will("BREAK", READ, UNAVAILABLE, { status: 202 }, { status: 202, body: { durable: false } });
     assert.equal((await client.getExecution("e1")).state, "RUNNING");
     assert.equal(await client.cancelExecution("e1"), "REQUESTED");
-    assert.equal(api.seen.length, 7);
+    assert.equal(await client.cancelExecution("e1"), "NOT_DURABLE");
+    assert.equal(api.seen.length, 8);
   });
 
   it("is repeated with the same id where it is a signal, so that the execution gets one", async () => {
