@@ -1,9 +1,9 @@
+import { clickHouseAddress, migrateClickHouse } from "@mainspring/server";
 import { hasSetting } from "../../../../tools/profile/servers.ts";
 import type { TestChild } from "../../../../tools/services/python-server.ts";
 import { startClickHouse } from "../../../../tools/services/start-clickhouse.ts";
 import { startOtlpReceiver } from "../../../../tools/services/start-otlp-receiver.ts";
 import { startRedis } from "../../../../tools/services/start-redis.ts";
-import { clickHouseAddress, migrateClickHouse } from "../../../server/src/index.ts";
 import { Proxy } from "./proxy/proxy.ts";
 
 /** A system for which no job waits, and the link of all nodes to it. */
