@@ -45,7 +45,9 @@ describe("jobs through the log of requests", () => {
     api = await startTestApi();
     const config = { apiKey: null };
     kafka = await api.another(config, undefined, { ingest: { sender: sender(), mode: "kafka", requestLog: log } });
-    fallback = await api.another(config, undefined, { ingest: { sender: sender(), mode: "fallback", requestLog: log } });
+    fallback = await api.another(config, undefined, {
+      ingest: { sender: sender(), mode: "fallback", requestLog: log },
+    });
     const owned = new Map(Array.from({ length: SHARD_COUNT }, (_, shard) => [shard, 1]));
     const parts = { store: api.store, bus: api.bus, runtime, log: silent, zones: about.zones, owned: () => owned };
     const clock = { look: async () => undefined };

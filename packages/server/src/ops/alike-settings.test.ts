@@ -5,7 +5,11 @@ import { loadConfig } from "./config.ts";
 
 it("settings that must be the same on all nodes are the way of jobs and those of events that have an effect, without secrets", () => {
   const MAINSPRING_KAFKA = "kafka://user:secret@127.0.0.1:9092";
-  assert.deepEqual(alikeSettings(loadConfig({})), { MAINSPRING_EVENTS: "", MAINSPRING_INGEST: "direct", MAINSPRING_REDIS: "" });
+  assert.deepEqual(alikeSettings(loadConfig({})), {
+    MAINSPRING_EVENTS: "",
+    MAINSPRING_INGEST: "direct",
+    MAINSPRING_REDIS: "",
+  });
   const fallback = loadConfig({ MAINSPRING_INGEST: "fallback", MAINSPRING_KAFKA });
   assert.equal(alikeSettings(fallback).MAINSPRING_INGEST, "fallback");
   const kept = { MAINSPRING_EVENTS_KEEP_MIN: "60", MAINSPRING_EVENTS_MAX_MB: "4096" };
