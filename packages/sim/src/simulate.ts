@@ -29,12 +29,10 @@ import { Network } from "./world/network.ts";
 import { Operators } from "./world/operators.ts";
 import { OtherSystems } from "./world/other-systems.ts";
 import { PoolLimits } from "./world/pool-limits.ts";
-import { beginLog } from "./world/producers.ts";
 import { Recurring } from "./world/recurring.ts";
 import { RuleChanges, zoneIn } from "./world/rule-changes.ts";
 import { Exchange } from "./world/sim-bus.ts";
 import { LeaseService } from "./world/sim-leases.ts";
-import { hasLog, type LogSystem } from "./world/sim-log.ts";
 import { SimServer } from "./world/sim-server.ts";
 import { POISON } from "./world/sim-worker.ts";
 import { Spurts } from "./world/spurts.ts";
@@ -136,8 +134,6 @@ class World {
   readonly #leases: LeaseService;
   /** null: the simulation has not begun. */
   #systems: OtherSystems | null = null;
-  /** null: no jobs come through a log of requests. */
-  #log: LogSystem | null = null;
   readonly #exchange: Exchange;
   readonly #machines: readonly Machine[];
   /** Random choice of the server to which a worker or a client connects. */
@@ -220,17 +216,15 @@ class World {
     const parts = { clock: this.#clock, random: this.#random, history: this.history };
     const [data, server] = [this.#data, () => this.#anyServer("api")];
     const targets = { data, server, storeDown: (forMs: number) => this.#storeDown(forMs) };
-    this.#systems = new OtherSystems(seed, parts, [this.#workload, this.#recurring, this.#workflows], targets);
+    const clients = [this.#workload, this.#recurring, this.#workflows];
+    const production = { submits: Math.ceil(jobs / 2), withinMs: hours * HOUR_MS, only: partOf(only) };
+    this.#systems = new OtherSystems(seed, parts, clients, targets, production);
     if (hasRequests(seed))
       new Applications(this.#clock, this.#random.fork("applications"), this.#data).plan(
         Math.ceil(jobs / 4),
         hours * HOUR_MS,
         partOf(only),
       );
-    if (hasLog(seed))
-      this.#log = beginLog(this.#clock, this.#random, this.history, () => this.#anyServer("api"), {
-        ...{ submits: Math.ceil(jobs / 2), withinMs: hours * HOUR_MS, data: this.#data, only: partOf(only) },
-      });
     this.#limits.start(this.#data);
     if (tzChanges) this.#ruleChanges.start();
     for (const machine of this.#machines) this.#start(machine);
@@ -259,7 +253,6 @@ class World {
     this.#drains.stop();
     this.#profile.shares = noFaults().shares;
     this.#systems.calm();
-    this.#log?.calm();
     this.history.add({ kind: "CALM" });
     if (this.#options.seed % CROWDED_EVERY === CROWDED_EVERY - 1) this.#crowd.start();
     if (this.#options.seed % SPURTS_EVERY === 2) this.#spurts.planLast();
@@ -338,7 +331,7 @@ class World {
       offered: () => this.#ruleChanges.offered(),
       history: this.history,
       ...serverTraits(this.#options.seed),
-      ...{ systems: this.#systems, log: this.#log },
+      systems: this.#systems,
     });
     void machine.server.start();
   }

@@ -1,6 +1,8 @@
 import type { SeededRandom, VirtualClock } from "@mainspring/testkit/time";
 import type { History } from "../history.ts";
+import { beginLog } from "./producers.ts";
 import { hasIndex, IndexSystem, type IndexTargets } from "./sim-index.ts";
+import { hasLog, type LogSystem } from "./sim-log.ts";
 import { beginWebhooks, hasWebhooks, type ReceiverSystem } from "./sim-receiver.ts";
 import { hasSink, SinkSystem } from "./sim-sink.ts";
 
@@ -11,17 +13,25 @@ export class OtherSystems {
   /** Receivers of webhooks. */
   readonly receiver: ReceiverSystem | null;
   readonly index: IndexSystem | null;
+  /** Log of requests. */
+  readonly log: LogSystem | null;
 
-  /** @param clients clients whose jobs name receivers of webhooks, where there are any */
+  /**
+   * @param clients clients whose jobs name receivers of webhooks, where there are any
+   * @param production records of producers, where there is a log of requests
+   */
   constructor(
     seed: number,
     { clock, random, history }: { clock: VirtualClock; random: SeededRandom; history: History },
     clients: Parameters<typeof beginWebhooks>[3],
     targets: IndexTargets,
+    production: Omit<Parameters<typeof beginLog>[4], "data">,
   ) {
     this.sink = hasSink(seed) ? new SinkSystem(clock, random.fork("sink"), history) : null;
     this.receiver = hasWebhooks(seed) ? beginWebhooks(clock, random, history, clients) : null;
     this.index = hasIndex(seed) ? new IndexSystem(clock, random.fork("index"), history, targets) : null;
+    const produced = { ...production, data: targets.data };
+    this.log = hasLog(seed) ? beginLog(clock, random, history, targets.server, produced) : null;
   }
 
   /** Ends all faults. */
@@ -29,5 +39,6 @@ export class OtherSystems {
     this.sink?.calm();
     this.receiver?.calm();
     this.index?.calm();
+    this.log?.calm();
   }
 }

@@ -53,7 +53,6 @@ import type { OtherSystems } from "./other-systems.ts";
 import { type Exchange, SimBus } from "./sim-bus.ts";
 import { acceptorOf, type Clocked, judgeOf, takeRecords, type Zoned } from "./sim-ingest.ts";
 import type { LeaseService } from "./sim-leases.ts";
-import type { LogSystem } from "./sim-log.ts";
 import { tapped } from "./tap.ts";
 
 /** Time until a server again asks a store that did not answer for its time, in simulated milliseconds. */
@@ -81,8 +80,6 @@ export interface ServerContext {
   systems: OtherSystems | null;
   /** Whether the server wants one node to own all shards. */
   wantsLeader: boolean;
-  /** Log of requests; null: there is none. */
-  log: LogSystem | null;
   /** Whether the server takes in requests of applications. */
   takesRequests: boolean;
 }
@@ -187,7 +184,7 @@ export class SimServer {
     const orderings = new PoolOrderings(store, runtime);
     const ownShards = new OwnShards(bus);
     this.#intake = createIntake({ ...deps, orderings, ownShards });
-    this.#acceptor = acceptorOf({ ...deps, ownShards }, this.#context.log?.log(this.process));
+    this.#acceptor = acceptorOf({ ...deps, ownShards }, this.#context.systems?.log?.log(this.process));
     if (this.#context.takesRequests) this.#takeRequests({ ...deps, orderings, intake: this.#intake });
     this.#workflows = new WorkflowIntake({ submitter: createSubmitter(deps), runtime, zones, ownShards });
     // No client waits here, but the messages are observed.
@@ -304,7 +301,7 @@ export class SimServer {
     webhooks?.start();
     takeRecords(
       { ...deps, metrics: this.#metrics, owned: () => scheduler.owned },
-      this.#context.log?.log(this.process),
+      this.#context.systems?.log?.log(this.process),
     );
   }
 
