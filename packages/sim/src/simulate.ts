@@ -16,9 +16,9 @@ import { Ledger } from "./checkers/recurring/ledger.ts";
 import { Coverage } from "./coverage.ts";
 import { History } from "./history.ts";
 import { EPOCH_MS, SimProcess } from "./sim-process.ts";
-import type { Only, SimulationOptions, Verdict } from "./simulation.ts";
+import type { SimulationOptions, Verdict } from "./simulation.ts";
 import { Applications, hasRequests } from "./world/applications.ts";
-import type { PlannedPart } from "./world/changes.ts";
+import { partOf } from "./world/changes.ts";
 import { CrowdedInbox } from "./world/crowded-inbox.ts";
 import { Drains } from "./world/drains.ts";
 import { Faults } from "./world/faults.ts";
@@ -34,7 +34,7 @@ import { RuleChanges, zoneIn } from "./world/rule-changes.ts";
 import { Exchange } from "./world/sim-bus.ts";
 import { LeaseService } from "./world/sim-leases.ts";
 import { SimServer } from "./world/sim-server.ts";
-import { POISON } from "./world/sim-worker.ts";
+import { isPoison } from "./world/sim-worker.ts";
 import { Spurts } from "./world/spurts.ts";
 import { viewsOf } from "./world/views.ts";
 import { Fleet } from "./world/workers.ts";
@@ -96,14 +96,6 @@ export async function simulateAndTell(options: SimulationOptions): Promise<{ ver
     else if (name === "InvariantViolated") checker = OWN_INVARIANTS;
   }
   return { verdict: { seed: options.seed, violation, checker, ...world.figures() }, history: world.history };
-}
-
-function isPoison(result: Uint8Array): boolean {
-  return Buffer.from(result).toString() === JSON.stringify(POISON);
-}
-
-function partOf({ untilMs }: Only, numbers?: ReadonlySet<number>): PlannedPart {
-  return { untilMs: untilMs ?? Number.POSITIVE_INFINITY, isWanted: (number) => numbers?.has(number) ?? true };
 }
 
 class World {

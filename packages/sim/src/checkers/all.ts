@@ -44,7 +44,7 @@ import { uniqueKeysHold } from "./executions/unique-keys-hold.ts";
 import { keptCancelsAreWritten } from "./kept-cancels-are-written.ts";
 import { nothingFails } from "./nothing-fails.ts";
 import { Quiet } from "./quiet.ts";
-import { recordsAreTakenInOnce } from "./records-are-taken-in-once.ts";
+import { RecordsAreTakenInOnce } from "./records-are-taken-in-once.ts";
 import type { ChangingRules } from "./recurring/changing-rules.ts";
 import { commandsAreObeyed } from "./recurring/commands-are-obeyed.ts";
 import { definitionsAreWhole } from "./recurring/definitions-are-whole.ts";
@@ -173,7 +173,7 @@ export function allCheckers(ledger: Ledger, views: Views): Checker[] {
     tokensGrow(),
     uniqueKeysHold(ledger),
     workersAreNotOverfilled(tracker),
-    recordsAreTakenInOnce(),
+    new RecordsAreTakenInOnce(),
     requestsAreTakenInOnce(),
     sinksGetEveryEvent(hasSink),
     endsAreDelivered(views.hasWebhooks ?? false, views.deliveries ?? (() => [])),

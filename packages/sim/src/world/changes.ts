@@ -1,6 +1,7 @@
 import type { JobChanger } from "@mainspring/server/testing";
 import type { SeededRandom, VirtualClock } from "@mainspring/testkit/time";
 import type { History } from "../history.ts";
+import type { Only } from "../simulation.ts";
 import type { SimServer } from "./sim-server.ts";
 import { type ReceivedJob, someDefinition } from "./some-definition.ts";
 
@@ -14,6 +15,11 @@ export interface PlannedPart {
   untilMs: number;
   /** @param job number of the job, from 1 */
   isWanted(job: number): boolean;
+}
+
+/** The part of a plan that remains. @param numbers of the jobs that remain; left out: all */
+export function partOf({ untilMs }: Only, numbers?: ReadonlySet<number>): PlannedPart {
+  return { untilMs: untilMs ?? Number.POSITIVE_INFINITY, isWanted: (number) => numbers?.has(number) ?? true };
 }
 
 interface Asked {

@@ -60,6 +60,10 @@ export function signalNameOf(index: number): string {
 /** A result that the store refuses. */
 export const POISON = "poison";
 
+export function isPoison(result: Uint8Array): boolean {
+  return Buffer.from(result).toString() === JSON.stringify(POISON);
+}
+
 export const HANDLERS = ["plain", "gpu-only"] as const;
 
 export interface WorkerShape {
