@@ -25,6 +25,7 @@ const NAMES: Record<Feature, string> = {
   EVENTS: "lifecycle events",
   WEBHOOKS: "webhooks",
   KAFKA_BUS: "the bus on Kafka",
+  API_KEYS: "API keys in the store",
 };
 
 /**

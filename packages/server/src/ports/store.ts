@@ -12,6 +12,7 @@ import type { StoreEvents, ToldEvents } from "./store-events.ts";
 import type { StoreFlows } from "./store-flows.ts";
 import type { StoreHandlers } from "./store-handlers.ts";
 import type { StoreJobs } from "./store-jobs.ts";
+import type { StoreKeys } from "./store-keys.ts";
 import type { StoreLogs } from "./store-logs.ts";
 import type { StoreQueries } from "./store-queries.ts";
 import type { PlanChange, StoreRecurrences } from "./store-recurrences.ts";
@@ -54,6 +55,8 @@ export interface Store extends StoreFlows {
   readonly webhooks: StoreWebhooks;
   /** For the api: requests for jobs that applications write in transactions of their own. */
   readonly requests: StoreRequests;
+  /** For every node: API keys. */
+  readonly keys: StoreKeys;
 
   /**
    * Writes jobs and their first executions. Each submission is all or nothing; submissions that arrive together share

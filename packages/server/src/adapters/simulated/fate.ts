@@ -5,6 +5,7 @@ import type { StoreEventSinks } from "../../ports/store-event-sinks.ts";
 import type { StoreEvents } from "../../ports/store-events.ts";
 import type { StoreHandlers } from "../../ports/store-handlers.ts";
 import type { StoreJobs } from "../../ports/store-jobs.ts";
+import type { StoreKeys } from "../../ports/store-keys.ts";
 import type { StoreLogs } from "../../ports/store-logs.ts";
 import type { StoreQueries } from "../../ports/store-queries.ts";
 import type { StoreRecurrences } from "../../ports/store-recurrences.ts";
@@ -30,6 +31,7 @@ export type StoreOperation =
       | "events"
       | "eventSinks"
       | "webhooks"
+      | "keys"
       | "requests"
       | "close"
     >
@@ -46,6 +48,7 @@ export type StoreOperation =
   | keyof StoreEventSinks
   | keyof StoreWebhooks
   | keyof StoreRequests
+  | keyof StoreKeys
   | "claimRequests";
 
 /** A request to the simulated store. */

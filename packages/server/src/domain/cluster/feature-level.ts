@@ -60,6 +60,8 @@ const SINCE = {
   WEBHOOKS: 3,
   /** A node of an older level does not understand which partitions of Kafka another node reads. */
   KAFKA_BUS: 3,
+  /** A node of an older level knows only the keys of its settings, and lets each of them do everything. */
+  API_KEYS: 3,
 } as const;
 export type Feature = keyof typeof SINCE;
 

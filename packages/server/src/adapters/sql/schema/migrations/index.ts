@@ -27,6 +27,7 @@ import { eventSinks } from "./0028-event-sinks.ts";
 import { webhooks } from "./0029-webhooks.ts";
 import { stepEvents } from "./0030-step-events.ts";
 import { requests } from "./0031-requests.ts";
+import { apiKeys } from "./0033-api-keys.ts";
 
 export interface Migration {
   /** Version of the schema after the migration; versions grow. */
@@ -71,4 +72,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 29, name: "webhooks", sql: webhooks },
   { version: 30, name: "step events", sql: stepEvents },
   { version: 31, name: "requests", sql: requests },
+  { version: 33, name: "api keys", sql: apiKeys },
 ];
