@@ -55,6 +55,13 @@ export default {
       to: { pathNot: `${server}/(domain|ports)/` },
     },
     {
+      name: "security-knows-ports",
+      comment: "The security module judges callers for api and gateway, and knows neither.",
+      severity: "error",
+      from: { path: `${server}/security/`, pathNot: test },
+      to: { path: `${server}/`, pathNot: `${server}/(domain|ports|security)/` },
+    },
+    {
       name: "rooms-are-apart",
       comment: "api, gateway, relay, scheduler and ops meet in ports, domain and engine only.",
       severity: "error",
@@ -80,13 +87,13 @@ export default {
     },
     {
       name: "node-composes",
-      comment: "Only node.ts, buses.ts, node-load.ts, sinks.ts, move-store.ts, the doors, and tests know adapters.",
+      comment: "Only node.ts, buses.ts, node-load.ts, sinks.ts, move-store.ts, key-in-store.ts, the doors, and tests know adapters.",
       severity: "error",
       from: {
         path: server,
         pathNot: [
           `${server}/adapters/`,
-          `${server}/(buses|index|move-store|node|node-load|parts|sinks|testing)[.]ts$`,
+          `${server}/(buses|index|key-in-store|move-store|node|node-load|parts|sinks|testing)[.]ts$`,
           ...test,
         ],
       },

@@ -9,6 +9,7 @@ import { eventsCommand } from "./commands/events.ts";
 import { executionsCommand } from "./commands/executions.ts";
 import { handlersCommand } from "./commands/handlers.ts";
 import { jobsCommand } from "./commands/jobs.ts";
+import { keysCommand, whoamiCommand } from "./commands/keys.ts";
 import { migrateCommand } from "./commands/migrate.ts";
 import { namesCommand } from "./commands/names.ts";
 import { poolsCommand } from "./commands/pools.ts";
@@ -44,6 +45,8 @@ export function program(): Command {
     .addCommand(deadLettersCommand())
     .addCommand(requestsCommand())
     .addCommand(webhooksCommand())
+    .addCommand(keysCommand())
+    .addCommand(whoamiCommand())
     .addCommand(poolsCommand())
     .addCommand(workersCommand())
     .addCommand(handlersCommand())

@@ -16,7 +16,7 @@ import { createHealthApi } from "./api/create-health-api.ts";
 import type { MissedWatch } from "./api/recurring/missed-watch.ts";
 import { type InnerWorkerOptions, innerWorker } from "./builtin-worker.ts";
 import { openBus, openKafka } from "./buses.ts";
-import { authorization, checkSecret } from "./cluster-secret.ts";
+import { checkSecret } from "./cluster-secret.ts";
 import { FEATURE_LEVEL, isOn } from "./domain/cluster/feature-level.ts";
 import { startGrpcServer } from "./gateway/connections/grpc-server.ts";
 import { createGateway, type Gateway } from "./gateway/gateway.ts";
@@ -26,6 +26,7 @@ import { policiesOf } from "./handler-policies.ts";
 import { builtInTasks } from "./handlers/built-in-tasks.ts";
 import { Membership } from "./membership.ts";
 import { loadOf } from "./node-load.ts";
+import { type NodeSecurity, secureNode } from "./node-security.ts";
 import type { Config } from "./ops/config.ts";
 import { readiness } from "./ops/health.ts";
 import { Lifecycle } from "./ops/lifecycle.ts";
@@ -42,6 +43,7 @@ import { ALONE, SHARED, type Share } from "./scheduler/ownership/shard-ownership
 import { Scheduler } from "./scheduler/scheduler.ts";
 import { followStoreClock, type StoreClock } from "./scheduler/store-clock.ts";
 import { keepUp } from "./scheduler/watches/upkeep.ts";
+import { settingsCheck } from "./security/settings-keys.ts";
 import { metricsExporter, outletsOf, webhookRules } from "./sinks.ts";
 import { watchMissed, watchStore } from "./store-watches.ts";
 import { Telling } from "./telling.ts";
@@ -137,9 +139,11 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   const takesSteps = () => isOn("DURABLE_STEPS", membership.level) && isOn("SUSPENSION", membership.level);
   const told = { ...policiesOf(ground, store), ...workerEventsOf(ground, store), takesSteps };
   const own = { ...ground, ...told, ...logsOf({ ...ground, metrics }, store) };
-  const gateway = config.roles.includes("gateway") ? createGateway(own) : null;
+  const security = await secureNode({ ...ground, store });
+  const keysChanged = () => void security.refreshKeys();
+  const gateway = config.roles.includes("gateway") ? createGateway({ ...own, keysChanged }) : null;
   // The server listens before the node is known to others, because they will connect at once.
-  const grpcAddress = await serveGrpc(ground, gateway, mesh);
+  const grpcAddress = await serveGrpc(ground, { gateway, mesh, ...security });
   const address = addressOf(config, grpcAddress);
   if (mesh !== null) await checkAdvertised(mesh, address, grpcAddress);
   const leasesOfAll = mesh === null ? soloLeases() : await openLeases(ground, store);
@@ -168,7 +172,7 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   // The node listens before it owns anything: a node whose port is taken must not move shards.
   const owning = { share: (): ReturnType<Joined["share"]> => NOTHING_YET };
   const missed = watchMissed({ ...ground, store, metrics }, zones);
-  const serving = { store, metrics, membership, grpcAddress, zones, missed };
+  const serving = { store, metrics, membership, grpcAddress, zones, missed, ...security };
   const api = await serveHttp(ground, { ...serving, share: () => owning.share() });
   const joined = await join(ground, { store, metrics, membership, address, zones });
   owning.share = () => joined.share();
@@ -248,7 +252,7 @@ async function join(ground: NodeContext, { store, metrics, membership, address, 
   return { failed: scheduler.failed, share: () => scheduler.share };
 }
 
-interface Serving extends Omit<Joining, "address">, Pick<Joined, "share"> {
+interface Serving extends Omit<Joining, "address">, Pick<Joined, "share">, NodeSecurity {
   grpcAddress: string;
   missed: MissedWatch | null;
 }
@@ -258,7 +262,7 @@ async function serveHttp(
   serving: Serving,
 ): Promise<{ httpUrl: string; close: () => Promise<void> }> {
   const { config, program, life, runtime } = ground;
-  const { store, metrics, membership, grpcAddress, zones, missed, share } = serving;
+  const { store, metrics, membership, grpcAddress, zones, missed, share, authenticator, refreshKeys } = serving;
   const addresses = { http: null as string | null, grpc: grpcAddress };
   const standing = {
     isMember: () => membership.stands,
@@ -279,13 +283,13 @@ async function serveHttp(
   const api = config.roles.includes("api")
     ? await createApi({
         ...ground,
-        ...{ store, metrics, about, leases: membership.leases },
+        ...{ store, metrics, about, leases: membership.leases, authenticator, refreshKeys },
         ...(config.events.includes("api") && { events: store.events }),
         webhooks: webhookRules(config),
         takesRequests: config.sqlSubmit,
         lacking: (feature) => membership.lacking(feature),
       })
-    : await createHealthApi({ ...ground, metrics, about });
+    : await createHealthApi({ ...ground, authenticator, metrics, about });
   const close = async () => void (await api.close());
   life.started("port of the api", close);
   const httpUrl = await listening("MAINSPRING_HTTP", config.http, () => api.listen(config.http));
@@ -326,14 +330,19 @@ async function openLeases(ground: NodeContext, store: SqlStore): Promise<Leases>
   return new RowsBeside({ etcd, store: store.leases, runtime, log });
 }
 
-async function serveGrpc(ground: NodeContext, gateway: Gateway | null, mesh: MeshBus | null): Promise<string> {
+interface GrpcParts extends Pick<NodeSecurity, "authenticator"> {
+  gateway: Gateway | null;
+  mesh: MeshBus | null;
+}
+
+async function serveGrpc(ground: NodeContext, { gateway, mesh, authenticator }: GrpcParts): Promise<string> {
   const { config, runtime, log, life } = ground;
   const server = await listening("MAINSPRING_GRPC", config.grpc, () =>
     startGrpcServer({
-      gateway,
+      workers: gateway === null ? null : { gateway, authenticator },
       services: mesh === null ? [] : [mesh.service],
       ...config.grpc,
-      isAuthorized: authorization(config),
+      isAuthorized: settingsCheck(config),
       runtime,
       log,
     }),

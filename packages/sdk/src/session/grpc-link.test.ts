@@ -23,7 +23,7 @@ class Peer {
   readonly #closed = Promise.withResolvers<ClosedReason>();
 
   constructor(address: string, apiKey: string | null = null) {
-    this.connection = grpcLink([{ address, isTls: false }], apiKey, this.runtime).open({
+    this.connection = grpcLink([{ address, isTls: false }], { apiKey, refused: () => undefined }, this.runtime).open({
       message: this.#first.resolve,
       closed: this.#closed.resolve,
     });

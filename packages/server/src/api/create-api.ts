@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import type { Authenticator } from "../ports/authenticator.ts";
 import type { Bus } from "../ports/bus.ts";
 import { CountedWarnings } from "../ports/counted-warnings.ts";
 import type { Leases } from "../ports/leases.ts";
@@ -6,6 +7,8 @@ import type { ApiMetrics } from "../ports/metrics.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import type { Store } from "../ports/store.ts";
 import type { StoreEvents } from "../ports/store-events.ts";
+import { settingsAuthenticator } from "../security/key-authenticator.ts";
+import type { ApiKeys } from "../security/settings-keys.ts";
 import { drainWorker, findWorker, listWorkers } from "./cluster/ask-gateways.ts";
 import { clusterRoutes } from "./cluster/cluster-routes.ts";
 import { type About, nodeRoutes } from "./cluster/node-routes.ts";
@@ -35,11 +38,11 @@ import { JobHandlers } from "./handlers/job-handlers.ts";
 import { collectRoutes, docsRoutes } from "./http/docs-routes.ts";
 import { createHttpApp, type HttpApp } from "./http/http-app.ts";
 import type { HttpLimits } from "./http/http-server.ts";
-import type { ApiKeys } from "./http/security.ts";
 import { Inbox } from "./inbox.ts";
 import { changeRoutes } from "./jobs/change-routes.ts";
 import { JobChanger } from "./jobs/job-changer.ts";
 import { jobRoutes } from "./jobs/job-routes.ts";
+import { keyRoutes } from "./keys/key-routes.ts";
 import { PoolChanger } from "./pools/pool-changer.ts";
 import { PoolNames } from "./pools/pool-names.ts";
 import { PoolOrderings } from "./pools/pool-orderings.ts";
@@ -93,6 +96,10 @@ export interface ApiDependencies {
     poolsMax?: number;
     logUrl?: string | null;
   };
+  /** Left out: the keys of `config` are the only ones. */
+  authenticator?: Authenticator | undefined;
+  /** Reads changes of API keys from the store; left out: the node knows no keys of the store. */
+  refreshKeys?: (() => Promise<void>) | undefined;
   metrics: ApiMetrics;
   about: About;
   /** Known nodes of the cluster. */
@@ -111,7 +118,8 @@ export interface ApiDependencies {
  * The HTTP API, ready to listen. Closing it ends waiting requests at once, lets the others finish, and leaves store and
  * bus open.
  */
-export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
+export async function createApi(given: ApiDependencies): Promise<HttpApp> {
+  const deps = { ...given, authenticator: given.authenticator ?? settingsAuthenticator(given.config, given.runtime) };
   const { store, bus, runtime, log, config, about, lacking } = deps;
   const app = httpApp(deps);
   const waiters = new Waiters({ bus, runtime, store });
@@ -119,6 +127,7 @@ export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
     final: (executionId) => waiters.final(executionId),
     output: (items) => followers.hear(items),
     written: () => feed?.hint(),
+    keysChanged: () => void deps.refreshKeys?.(),
   });
   const live = new LiveView(bus, inbox, runtime);
   const seats = new StreamSeats(config.streamsMax);
@@ -159,6 +168,7 @@ export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
   const explain = explainer({ ...asking, store, reader, offers: handlers.offers, reasonsOfRun: runExplainer(runs) });
   explainRoute(app, explain);
   routesOfRequests(app, { ...deps, intake, pools, handlers, orderings, zones, warnings });
+  keyRoutes(app, deps);
   webhookRoutes(app, { store: store.webhooks, runtime, rules: webhooks, lacking });
   lifecycleEventsRoute(app, { feed, runtime, turns: intake.turns, seats });
   const submits = { submitter, ownShards, zones, intake, handlers, pools, orderings };
@@ -194,9 +204,10 @@ function routesOfRequests(app: HttpApp, deps: ApiDependencies & RequestRules): v
   app.addHook("preClose", () => taker.stop());
 }
 
-function httpApp({ config, metrics, log, runtime, about }: ApiDependencies): HttpApp {
+function httpApp(deps: ApiDependencies & { authenticator: Authenticator }): HttpApp {
+  const { config, authenticator, metrics, log, runtime, about } = deps;
   const { httpLimits: limits } = config;
-  return createHttpApp({ keys: config, metrics, log, runtime, limits, isStopping: about.isStopping });
+  return createHttpApp({ authenticator, metrics, log, runtime, limits, isStopping: about.isStopping });
 }
 
 type ClusterRoutes = ApiDependencies & { inbox: Inbox; orderings: PoolOrderings };

@@ -68,6 +68,8 @@ export interface GatewayOptions {
   takesSteps?: (() => boolean) | undefined;
   /** Left out: the gateway writes no events of workers. The caller stops it after the gateway. */
   workerEvents?: WorkerEvents | undefined;
+  /** Called when a node has changed an API key; left out: the gateway knows no keys. */
+  keysChanged?: (() => void) | undefined;
   /** Left out: the gateway keeps no log lines of handlers. The caller stops it after the gateway. */
   logs?: LogKeeper | undefined;
 }
@@ -88,6 +90,7 @@ class WorkerGateway implements Gateway, LinkEvents {
   readonly #links = new Set<Link>();
   readonly #policies: PolicyKeeper | null;
   readonly #logs: LogKeeper | null;
+  readonly #keysChanged: () => void;
   readonly #stallWatch: StallWatch;
   readonly #warnings: CountedWarnings;
   readonly #endListening: () => void;
@@ -96,7 +99,16 @@ class WorkerGateway implements Gateway, LinkEvents {
   #revokeTimer: Timer | null = null;
   #ackTimer: Timer | null = null;
 
-  constructor({ bus, runtime, log, policies, takesSteps = () => true, logs, workerEvents }: GatewayOptions) {
+  constructor({
+    bus,
+    runtime,
+    log,
+    keysChanged,
+    policies,
+    takesSteps = () => true,
+    logs,
+    workerEvents,
+  }: GatewayOptions) {
     const { counters } = this;
     const owners = new Owners();
     const reports = new OwnerReports(bus, owners);
@@ -106,6 +118,7 @@ class WorkerGateway implements Gateway, LinkEvents {
     this.#policies = policies ?? null;
     this.#warnings = new CountedWarnings(log, runtime);
     this.#logs = logs ?? null;
+    this.#keysChanged = keysChanged ?? (() => undefined);
     const offers = new Offers();
     const context = {
       node: bus.node,
@@ -167,7 +180,7 @@ class WorkerGateway implements Gateway, LinkEvents {
   }
 
   greeted(link: Link, message: WorkerMessage): void {
-    const greeting = readHello(message.hello, link.isInner, this.#policies);
+    const greeting = readHello(message.hello, link, this.#policies);
     if ("code" in greeting) {
       this.#context.log.warn(
         { code: greeting.code, detail: greeting.detail },
@@ -228,6 +241,8 @@ class WorkerGateway implements Gateway, LinkEvents {
     switch (message.kind) {
       case "LIST_WORKERS":
         return this.#tellWorkers(from, message.request, this.statuses(message.workerId));
+      case "KEYS_CHANGED":
+        return this.#keysChanged();
       case "LIST_HANDLERS": {
         const { request } = message;
         return this.#bus.send(

@@ -60,12 +60,17 @@ const KEYS = {
   MAINSPRING_API_KEY: key(
     secret,
     null,
-    "clients and workers must send it as bearer token; without it only loopback is served",
+    "a key by which clients and workers may do everything; without it, and without a key in the store, only loopback is served",
   ),
   MAINSPRING_API_KEY_ALSO: key(
     secret,
     null,
     "a second key that is valid too, so that clients and workers change from one to the other without an outage",
+  ),
+  MAINSPRING_KEYS_STALE_SEC: key(
+    wholeNumber(10, 86_400),
+    "900",
+    "how many seconds API keys of the store stay good while the store does not answer; then requests with them get 503",
   ),
   MAINSPRING_CLUSTER_SECRET: key(
     secret,
@@ -310,6 +315,7 @@ function configOf(values: Values, warnings: string[]): Config {
     storeSchema: values.MAINSPRING_STORE_SCHEMA,
     apiKey: values.MAINSPRING_API_KEY,
     apiKeyAlso: values.MAINSPRING_API_KEY_ALSO,
+    keysStaleSec: values.MAINSPRING_KEYS_STALE_SEC,
     clusterSecret: values.MAINSPRING_CLUSTER_SECRET,
     clusterSecretAlso: values.MAINSPRING_CLUSTER_SECRET_ALSO,
     httpLimits: { peerConnections: values.MAINSPRING_HTTP_PEER_CONNECTIONS },

@@ -8,8 +8,8 @@ export type Tenant = string & { readonly [tenantBrand]: true };
 export interface Principal {
   /** Id of the API key; `environment` or `environment-also`: the keys of the settings; `loopback`: the server asks for no key. */
   readonly keyId: string;
-  /** The first key of the rotations that led to this one. Two keys with the same one count as the same caller. */
-  readonly family: string;
+  /** Origin of the credential. OPEN: the server asks for none. */
+  readonly source: "OPEN" | "SETTINGS" | "STORE";
   readonly kind: ApiKeyKind;
   readonly tenant: Tenant;
   readonly scopes: ReadonlySet<Scope>;

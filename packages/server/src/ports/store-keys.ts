@@ -61,15 +61,13 @@ export interface ApiKey {
 }
 
 export interface NewApiKey extends Omit<ApiKey, "revokedAt" | "lastUsedAt"> {
-  /** The first key of the rotations that led to this one; its own id, if it replaces none. */
-  family: string;
   /** SHA-256 of the key, in base64. */
   hash: string;
 }
 
 /** Fields of a key by which requests are judged. */
 export interface ChangedKey
-  extends Pick<NewApiKey, "id" | "tenant" | "kind" | "scopes" | "pools" | "expiresAt" | "family" | "hash"> {
+  extends Pick<NewApiKey, "id" | "tenant" | "kind" | "scopes" | "pools" | "expiresAt" | "hash"> {
   revokedAt: EpochMs | null;
   /** Version of all keys at its last change. */
   version: number;

@@ -237,10 +237,7 @@ export class SimStore implements Store {
     get: (...asked) => this.#call("get", () => this.#data.keys.get(...asked)),
     revoke: (...asked) => this.#call("revoke", () => this.#data.keys.revoke(...asked)),
     rotate: (...asked) => this.#call("rotate", () => this.#data.keys.rotate(...asked)),
-    used: (uses) => {
-      const sent = [...uses];
-      return this.#call("used", () => this.#data.keys.used(sent));
-    },
+    used: (...asked) => this.#call("used", () => this.#data.keys.used(...asked)),
   };
 
   readonly requests: StoreRequests;

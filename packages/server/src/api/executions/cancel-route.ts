@@ -30,18 +30,22 @@ export function cancelRoute(app: HttpApp, deps: CancelDependencies): void {
       ...problems("not-found", "wrong-state"),
     },
   };
-  app.post("/v1/executions/:executionId/cancel", { schema }, async (request, reply) => {
-    refuseBody(request.body);
-    const executionId = request.params.executionId.toLowerCase();
-    const view = await known(deps.reader, executionId);
-    if (isFinal(view.state)) return finalAnswer(view);
-    const { commands, runtime } = deps;
-    const outcome = await commands.give({ id: runtime.uuid(), shard: view.shard, kind: "CANCEL", executionId });
-    if (outcome === "CANCELLED") return { executionId, state: "CANCELLED" as const, cancelRequested: false };
-    const after = await known(deps.reader, executionId);
-    if (isFinal(after.state)) return finalAnswer(after);
-    return reply.code(202).send({ executionId, state: after.state, cancelRequested: true });
-  });
+  app.post(
+    "/v1/executions/:executionId/cancel",
+    { schema, config: { scope: "runs:control" } },
+    async (request, reply) => {
+      refuseBody(request.body);
+      const executionId = request.params.executionId.toLowerCase();
+      const view = await known(deps.reader, executionId);
+      if (isFinal(view.state)) return finalAnswer(view);
+      const { commands, runtime } = deps;
+      const outcome = await commands.give({ id: runtime.uuid(), shard: view.shard, kind: "CANCEL", executionId });
+      if (outcome === "CANCELLED") return { executionId, state: "CANCELLED" as const, cancelRequested: false };
+      const after = await known(deps.reader, executionId);
+      if (isFinal(after.state)) return finalAnswer(after);
+      return reply.code(202).send({ executionId, state: after.state, cancelRequested: true });
+    },
+  );
 }
 
 function finalAnswer({ executionId, state }: ExecutionView) {

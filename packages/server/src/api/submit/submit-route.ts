@@ -66,23 +66,27 @@ export function submitRoute(app: HttpApp, deps: SubmitDependencies): void {
       ...problems(...SUBMIT_PROBLEMS),
     },
   };
-  app.post("/v1/jobs", { schema, bodyLimit: SINGLE_BODY_BYTES_MAX }, async (request, reply) => {
-    const payload = payloadOf(request.received);
-    const idempotency = idempotencyOf(request.headers["idempotency-key"], request.received);
-    const fill = await handlers.filler((key) => intake.wasAnswered(key));
-    const job = await fill(request.body, payload, idempotency);
-    const wrong = "status" in job ? job : refusal(job, payload, firesAfter(idempotency, runtime), deps);
-    if ("status" in job || wrong !== null) throw new ProblemError(wrong as Problem);
-    const [{ replayed, bodies }, { warnings = [] }] = await Promise.all([
-      intake.take([{ job, payload, traceparent: request.headers.traceparent }], idempotency),
-      handlers.warnings(job),
-    ]);
-    const body = bodies[0] as TakenJobs["bodies"][number];
-    if ("error" in body) throw new ProblemError(body.error);
-    if (replayed) void reply.header("idempotent-replayed", "true");
-    if ("deduplicated" in body) return reply.code(200).send(body);
-    return reply.code(201).send(withWarnings(body, warnings));
-  });
+  app.post(
+    "/v1/jobs",
+    { schema, bodyLimit: SINGLE_BODY_BYTES_MAX, config: { scope: "jobs:submit" } },
+    async (request, reply) => {
+      const payload = payloadOf(request.received);
+      const idempotency = idempotencyOf(request.headers["idempotency-key"], request.received);
+      const fill = await handlers.filler((key) => intake.wasAnswered(key));
+      const job = await fill(request.body, payload, idempotency);
+      const wrong = "status" in job ? job : refusal(job, payload, firesAfter(idempotency, runtime), deps);
+      if ("status" in job || wrong !== null) throw new ProblemError(wrong as Problem);
+      const [{ replayed, bodies }, { warnings = [] }] = await Promise.all([
+        intake.take([{ job, payload, traceparent: request.headers.traceparent }], idempotency),
+        handlers.warnings(job),
+      ]);
+      const body = bodies[0] as TakenJobs["bodies"][number];
+      if ("error" in body) throw new ProblemError(body.error);
+      if (replayed) void reply.header("idempotent-replayed", "true");
+      if ("deduplicated" in body) return reply.code(200).send(body);
+      return reply.code(201).send(withWarnings(body, warnings));
+    },
+  );
 }
 
 /** The answer with further warnings. */

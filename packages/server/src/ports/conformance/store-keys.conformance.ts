@@ -25,7 +25,7 @@ export function keysConformance(scene: () => Scene): void {
       pools: ["gpu-*", "{a,b}"],
       ...rest,
       replaces: null,
-      family: id,
+
       hash,
       ...sample,
     };
@@ -35,7 +35,7 @@ export function keysConformance(scene: () => Scene): void {
     assert.equal(await keys().create(key), true);
     return key;
   };
-  const shown = ({ family: _family, hash: _hash, ...key }: NewApiKey) => ({
+  const shown = ({ hash: _hash, ...key }: NewApiKey) => ({
     ...key,
     revokedAt: null,
     lastUsedAt: null,
@@ -51,9 +51,9 @@ export function keysConformance(scene: () => Scene): void {
     const key = await created({ expiresAt: AT + 5, replaces: scene().runtime.uuid() });
     assert.deepEqual(await keys().get(OF_TENANT, key.id), shown(key));
     const version = await keys().version();
-    const { id, tenant, kind, scopes, pools, expiresAt, family, hash } = key;
+    const { id, tenant, kind, scopes, pools, expiresAt, hash } = key;
     assert.deepEqual(await keys().changedSince(0, 10), [
-      { id, tenant, kind, scopes, pools, expiresAt, family, hash, revokedAt: null, version },
+      { id, tenant, kind, scopes, pools, expiresAt, hash, revokedAt: null, version },
     ]);
     assert.equal(JSON.stringify(await keys().list(OPERATOR, null, 10)).includes(hash), false);
   });
@@ -109,13 +109,12 @@ export function keysConformance(scene: () => Scene): void {
   it("creates the successor of a key, which expires after the overlap", async () => {
     const key = await created();
     const before = await keys().version();
-    const successor = newKey({ replaces: key.id, family: key.family });
+    const successor = newKey({ replaces: key.id });
     assert.equal(await keys().rotate(successor, AT + 60_000, AT), true);
     assert.equal((await keys().get(OF_TENANT, key.id))?.expiresAt, AT + 60_000);
     assert.deepEqual(await keys().get(OF_TENANT, successor.id), shown(successor));
     const changed = await keys().changedSince(before, 10);
     assert.deepEqual(new Set(changed.map(({ id }) => id)), new Set([key.id, successor.id]));
-    assert.deepEqual(new Set(changed.map(({ family }) => family)), new Set([key.family]));
   });
 
   it("lets a key that expires sooner than the overlap do so, and rotates no dead one", async () => {

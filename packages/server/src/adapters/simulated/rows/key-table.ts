@@ -10,7 +10,7 @@ import {
 } from "../../../ports/store-keys.ts";
 import { byText } from "../sorted-list.ts";
 
-interface StoredKey extends ApiKey, Pick<NewApiKey, "family" | "hash"> {
+interface StoredKey extends ApiKey, Pick<NewApiKey, "hash"> {
   version: number;
 }
 
@@ -32,8 +32,8 @@ export class KeyTable {
   changedSince(version: number, limit: number): ChangedKey[] {
     const changed = [...this.#keys.values()].filter((key) => key.version > version);
     const first = changed.sort((a, b) => a.version - b.version).slice(0, limit);
-    return first.map(({ id, tenant, kind, scopes, pools, expiresAt, family, hash, revokedAt, version: own }) => {
-      return { id, tenant, kind, scopes, pools, expiresAt, family, hash, revokedAt, version: own };
+    return first.map(({ id, tenant, kind, scopes, pools, expiresAt, hash, revokedAt, version: own }) => {
+      return { id, tenant, kind, scopes, pools, expiresAt, hash, revokedAt, version: own };
     });
   }
 
@@ -92,6 +92,6 @@ function sees({ tenant, isOperator }: KeyOwner, key: StoredKey): boolean {
   return key.tenant === tenant || (isOperator && key.tenant === null);
 }
 
-function shown({ family: _family, hash: _hash, version: _version, ...key }: StoredKey): ApiKey {
+function shown({ hash: _hash, version: _version, ...key }: StoredKey): ApiKey {
   return key;
 }

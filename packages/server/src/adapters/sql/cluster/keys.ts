@@ -24,14 +24,14 @@ const VERSION = "SELECT version FROM api_keys_version";
 /** The row of the version is locked until the end of the transaction, so changes become visible in the order of their versions. */
 const RAISE = "v AS (UPDATE api_keys_version SET version = version + 1 RETURNING version)";
 
-const CHANGED = `SELECT id, tenant, kind, array_to_json(scopes)::text, array_to_json(pools)::text, expires_at, family, encode(hash, 'base64'),
+const CHANGED = `SELECT id, tenant, kind, array_to_json(scopes)::text, array_to_json(pools)::text, expires_at, encode(hash, 'base64'),
   revoked_at, version FROM api_keys WHERE version > $1 ORDER BY version LIMIT $2`;
 
 const CREATE = `
   WITH ${RAISE}
-  INSERT INTO api_keys (id, tenant, kind, scopes, pools, name, hint, created_at, created_by, expires_at, replaces, family, hash, version)
+  INSERT INTO api_keys (id, tenant, kind, scopes, pools, name, hint, created_at, created_by, expires_at, replaces, hash, version)
   SELECT $1, $2, $3, ARRAY(SELECT json_array_elements_text($4::json)), ARRAY(SELECT json_array_elements_text($5::json)),
-    $6, $7, $8, $9, $10, $11::uuid, $12, decode($13, 'base64'), v.version
+    $6, $7, $8, $9, $10, $11::uuid, decode($12, 'base64'), v.version
   FROM v WHERE (SELECT count(*) FROM api_keys) < ${API_KEYS_MAX} RETURNING id`;
 
 const LIST = `SELECT ${COLUMNS} FROM api_keys WHERE ${SEEN} AND ($3::uuid IS NULL OR id > $3) ORDER BY id LIMIT $4`;
@@ -98,9 +98,9 @@ function falseIfNoRoom(error: unknown): false {
 }
 
 async function insert(session: Session, key: NewApiKey): Promise<boolean> {
-  const { id, tenant, kind, scopes, pools, name, hint, createdAt, createdBy, expiresAt, replaces, family, hash } = key;
+  const { id, tenant, kind, scopes, pools, name, hint, createdAt, createdBy, expiresAt, replaces, hash } = key;
   const lists = [JSON.stringify(scopes), JSON.stringify(pools)];
-  const values = [id, tenant, kind, ...lists, name, hint, createdAt, createdBy, expiresAt, replaces, family, hash];
+  const values = [id, tenant, kind, ...lists, name, hint, createdAt, createdBy, expiresAt, replaces, hash];
   return (await session.run({ text: CREATE, values })).length > 0;
 }
 
@@ -126,11 +126,11 @@ function keyFrom(row: Row): ApiKey {
 
 function changedFrom(row: Row): ChangedKey {
   type Start = [id: string, tenant: string | null, kind: ApiKeyKind, ...lists: Lists];
-  type Rest = [expiresAt: number | null, family: string, hash: string, revokedAt: number | null, version: number];
+  type Rest = [expiresAt: number | null, hash: string, revokedAt: number | null, version: number];
   const [id, tenant, kind, scopes, pools] = row as unknown as Start;
-  const [expiresAt, family, hash, revokedAt, version] = row.slice(5) as unknown as Rest;
+  const [expiresAt, hash, revokedAt, version] = row.slice(5) as unknown as Rest;
   const lists = { scopes: JSON.parse(scopes) as Scope[], pools: JSON.parse(pools) as string[] };
-  return { id, tenant, kind, ...lists, expiresAt, family, hash, revokedAt, version };
+  return { id, tenant, kind, ...lists, expiresAt, hash, revokedAt, version };
 }
 
 /** Removes keys that were revoked or have expired long ago. The version stays, so the store still counts as one with keys. */

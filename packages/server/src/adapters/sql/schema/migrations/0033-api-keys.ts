@@ -15,8 +15,6 @@ CREATE TABLE api_keys (
   name text NOT NULL,
   hint text NOT NULL,
   hash bytea NOT NULL UNIQUE,
-  -- The first key of the rotations that led to this one.
-  family uuid NOT NULL,
   replaces uuid,
   created_at bigint NOT NULL,
   created_by text NOT NULL,
