@@ -87,13 +87,13 @@ export default {
     },
     {
       name: "node-composes",
-      comment: "Only node.ts, buses.ts, node-load.ts, sinks.ts, move-store.ts, key-in-store.ts, the doors, and tests know adapters.",
+      comment: "Only node.ts, buses.ts, node-load.ts, node-security.ts, sinks.ts, move-store.ts, key-in-store.ts, the doors, and tests know adapters.",
       severity: "error",
       from: {
         path: server,
         pathNot: [
           `${server}/adapters/`,
-          `${server}/(buses|index|key-in-store|move-store|node|node-load|parts|sinks|testing)[.]ts$`,
+          `${server}/(buses|index|key-in-store|move-store|node|node-load|node-security|parts|sinks|testing)[.]ts$`,
           ...test,
         ],
       },

@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import { hasCluster } from "./adapters/embedded/cluster.ts";
 import { exposures } from "./ops/combination-faults.ts";
 import { type Config, ConfigError } from "./ops/config.ts";
 import type { Lifecycle } from "./ops/lifecycle.ts";
@@ -27,6 +28,19 @@ interface SecurityParts {
 }
 
 /**
+ * Refuses to start a server beyond loopback on an embedded store that does not exist yet, and so has no key.
+ * @throws {ConfigError}
+ */
+export async function refuseNewExposed(config: Config): Promise<void> {
+  if (config.store === "embedded" && !(await hasCluster(config.dataDir))) refuseExposed(config);
+}
+
+function refuseExposed(config: Config): void {
+  const faults = exposures(config);
+  if (faults.length > 0) throw new ConfigError(faults.join("\n"));
+}
+
+/**
  * Reads the API keys of the store, and judges callers by them and by those of the settings, until the node stops.
  * @throws {ConfigError} the node listens beyond loopback, and there is no key at all
  */
@@ -39,8 +53,7 @@ export async function secureNode(parts: SecurityParts): Promise<NodeSecurity> {
     ring.stop();
     await used.flush();
   });
-  const faults = ring.hasKeys ? [] : exposures(config);
-  if (faults.length > 0) throw new ConfigError(faults.join("\n"));
+  if (!ring.hasKeys) refuseExposed(config);
   const settings = new SettingsKeys(config);
   const authenticator = new KeyAuthenticator({ settings, ring, used, runtime, staleMs: config.keysStaleSec * 1_000 });
   return { authenticator, refreshKeys: () => ring.refresh() };

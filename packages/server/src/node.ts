@@ -26,7 +26,7 @@ import { policiesOf } from "./handler-policies.ts";
 import { builtInTasks } from "./handlers/built-in-tasks.ts";
 import { Membership } from "./membership.ts";
 import { loadOf } from "./node-load.ts";
-import { type NodeSecurity, secureNode } from "./node-security.ts";
+import { type NodeSecurity, refuseNewExposed, secureNode } from "./node-security.ts";
 import type { Config } from "./ops/config.ts";
 import { readiness } from "./ops/health.ts";
 import { Lifecycle } from "./ops/lifecycle.ts";
@@ -125,6 +125,7 @@ export async function startNode(config: Config, program: Program = THIS): Promis
 async function start(config: Config, program: Program, log: Logger, life: Lifecycle): Promise<RunningNode> {
   // This comes first, so that unusable data is reported before anything is changed.
   const offered = offeredZones(config.tzdata);
+  await refuseNewExposed(config);
   const system = systemRuntime();
   const { bus, mesh, kafka } = openBus(config, program, system, log);
   const telling = new Telling(config.events.length > 0);

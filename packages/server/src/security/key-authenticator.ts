@@ -9,6 +9,8 @@ import { WRONG_TRIES_PER_SEC, WrongTries } from "./wrong-tries.ts";
 /** Age of the keys in memory, in milliseconds, from which on an unknown key may be a new one. */
 const UNKNOWN_AGE_MS = 5_000;
 
+const ADVICE = "send Authorization: Bearer <key>, with a key of this server";
+
 export interface KeyAuthenticatorParts {
   settings: SettingsKeys;
   /** null: there are no other keys than those of the settings. */
@@ -45,7 +47,7 @@ export class KeyAuthenticator implements Authenticator {
   judge(authorization: string | undefined, address: string): Principal | Refusal {
     if (this.isOpen) return LOOPBACK;
     const credential = bearerOf(authorization);
-    if (credential === null) return refused("send Authorization: Bearer <key>, with a key of this server");
+    if (credential === null) return refused(`no API key: ${ADVICE}`);
     if (!this.#tries.allows(address, credential)) return tooMany();
     const judged = this.#find(credential);
     if (!isRefusal(judged)) this.#tries.right(credential);
@@ -54,8 +56,7 @@ export class KeyAuthenticator implements Authenticator {
   }
 
   judgeAgain(principal: Principal): Refusal | null {
-    if (principal.source === "OPEN")
-      return this.isOpen ? null : refused("the server has keys now: send Authorization: Bearer <key>");
+    if (principal.source === "OPEN") return this.isOpen ? null : refused(`the server has API keys now: ${ADVICE}`);
     // Keys of the settings are good as long as the process lives.
     if (principal.source === "SETTINGS") return null;
     const key = this.#parts.ring?.byId(principal.keyId);
@@ -77,7 +78,7 @@ export class KeyAuthenticator implements Authenticator {
       // Another node may have created the key since.
       if (ring !== null && ring.ageMs > UNKNOWN_AGE_MS)
         return unavailable("the key is unknown, and the store cannot be asked for new ones now");
-      return refused("the API key is wrong, or it was revoked");
+      return refused(`the API key is wrong, or it was revoked: ${ADVICE}`);
     }
     const fault = this.#faultOf(key);
     if (fault !== null) return fault;
