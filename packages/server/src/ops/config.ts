@@ -236,6 +236,8 @@ const HANDLER_KEYS = ["MAINSPRING_HTTP_ALLOW_PRIVATE", "MAINSPRING_WEBHOOK_SECRE
 export const OTHER_VARIABLES = {
   MAINSPRING_CONFIG: "a JSON file with the keys above; the environment wins",
   MAINSPRING_URL: "where clients and the command reach the HTTP API, as `http://127.0.0.1:8080`",
+  MAINSPRING_API_KEY_FILE:
+    "a file with the API key of clients, workers and the command, which they read again when it is refused",
   MAINSPRING_GRPC_URL: "where workers connect, as `127.0.0.1:8081`; of a cluster several, with commas",
 } as const;
 

@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from "node:crypto";
+import { hash, timingSafeEqual } from "node:crypto";
 import type { Scope } from "@mainspring/contract/enums";
 import { EVERY_POOL, SCOPES_OF } from "../domain/api-key.ts";
 import type { Principal } from "../ports/authenticator.ts";
@@ -23,7 +23,7 @@ export function bearerOf(authorization: string | undefined): string | null {
 }
 
 export function digestOf(key: string): Buffer {
-  return createHash("sha256").update(key).digest();
+  return hash("sha256", key, "buffer");
 }
 
 /** Finds the caller with a key of the settings. */
