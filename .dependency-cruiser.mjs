@@ -87,7 +87,8 @@ export default {
     },
     {
       name: "node-composes",
-      comment: "Only node.ts, buses.ts, node-load.ts, node-security.ts, sinks.ts, move-store.ts, key-in-store.ts, the doors, and tests know adapters.",
+      comment:
+        "Only node.ts, buses.ts, node-load.ts, node-security.ts, sinks.ts, move-store.ts, key-in-store.ts, the doors, and tests know adapters.",
       severity: "error",
       from: {
         path: server,

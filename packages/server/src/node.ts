@@ -141,8 +141,7 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   const told = { ...policiesOf(ground, store), ...workerEventsOf(ground, store), takesSteps };
   const own = { ...ground, ...told, ...logsOf({ ...ground, metrics }, store) };
   const security = await secureNode({ ...ground, store });
-  const keysChanged = () => void security.refreshKeys();
-  const gateway = config.roles.includes("gateway") ? createGateway({ ...own, keysChanged }) : null;
+  const gateway = config.roles.includes("gateway") ? createGateway({ ...own, ...security }) : null;
   // The server listens before the node is known to others, because they will connect at once.
   const grpcAddress = await serveGrpc(ground, { gateway, mesh, ...security });
   const address = addressOf(config, grpcAddress);

@@ -118,8 +118,16 @@ export interface ApiDependencies {
  * The HTTP API, ready to listen. Closing it ends waiting requests at once, lets the others finish, and leaves store and
  * bus open.
  */
-export async function createApi(given: ApiDependencies): Promise<HttpApp> {
-  const deps = { ...given, authenticator: given.authenticator ?? settingsAuthenticator(given.config, given.runtime) };
+export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
+  const authenticator = deps.authenticator ?? settingsAuthenticator(deps.config, deps.runtime);
+  return await assemble({ ...deps, authenticator });
+}
+
+interface JudgingDependencies extends ApiDependencies {
+  authenticator: Authenticator;
+}
+
+async function assemble(deps: JudgingDependencies): Promise<HttpApp> {
   const { store, bus, runtime, log, config, about, lacking } = deps;
   const app = httpApp(deps);
   const waiters = new Waiters({ bus, runtime, store });
@@ -168,7 +176,6 @@ export async function createApi(given: ApiDependencies): Promise<HttpApp> {
   const explain = explainer({ ...asking, store, reader, offers: handlers.offers, reasonsOfRun: runExplainer(runs) });
   explainRoute(app, explain);
   routesOfRequests(app, { ...deps, intake, pools, handlers, orderings, zones, warnings });
-  keyRoutes(app, deps);
   webhookRoutes(app, { store: store.webhooks, runtime, rules: webhooks, lacking });
   lifecycleEventsRoute(app, { feed, runtime, turns: intake.turns, seats });
   const submits = { submitter, ownShards, zones, intake, handlers, pools, orderings };
@@ -177,7 +184,6 @@ export async function createApi(given: ApiDependencies): Promise<HttpApp> {
   timeZoneRoutes(app, { store, zones, lacking });
   deadLetterRoutes(app, store, letters);
   overdueRoute(app, store.queries, runtime);
-  missedRoute(app, about);
   routesOfCluster(app, { ...deps, inbox, orderings });
   await docsRoutes(app, about.version);
 
@@ -204,15 +210,15 @@ function routesOfRequests(app: HttpApp, deps: ApiDependencies & RequestRules): v
   app.addHook("preClose", () => taker.stop());
 }
 
-function httpApp(deps: ApiDependencies & { authenticator: Authenticator }): HttpApp {
+function httpApp(deps: JudgingDependencies): HttpApp {
   const { config, authenticator, metrics, log, runtime, about } = deps;
   const { httpLimits: limits } = config;
   return createHttpApp({ authenticator, metrics, log, runtime, limits, isStopping: about.isStopping });
 }
 
-type ClusterRoutes = ApiDependencies & { inbox: Inbox; orderings: PoolOrderings };
+type ClusterRoutes = JudgingDependencies & { inbox: Inbox; orderings: PoolOrderings };
 
-/** Routes of pools, workers and nodes. */
+/** Routes of keys, pools, workers and nodes. */
 function routesOfCluster(app: HttpApp, deps: ClusterRoutes): void {
   const { store, bus, runtime, inbox, about, lacking } = deps;
   const asking = { bus, inbox, runtime };
@@ -222,6 +228,8 @@ function routesOfCluster(app: HttpApp, deps: ClusterRoutes): void {
   workerRoutes(app, { find: (id) => findWorker(asking, id), drain: (id) => drainWorker(asking, id) });
   statsRoute(app, { bus, runtime, inbox, about, queries: store.queries, workers });
   clusterRoutes(app, deps);
+  missedRoute(app, about);
+  keyRoutes(app, deps);
   nodeRoutes(app, { ...deps, workers });
 }
 

@@ -1,5 +1,7 @@
 import { API_KEY_KINDS, type ApiKeyKind, type Scope } from "@mainspring/contract/enums";
 
+export type { ApiKeyKind, Scope } from "@mainspring/contract/enums";
+
 /**
  * Format, kinds and rights of API keys. A key is `ms`, the letter of its kind, `_`, 38 random characters and a checksum of
  * six, all of the alphabet below, so that a scanner for secrets finds it and a double click selects it as a whole.

@@ -69,7 +69,7 @@ export interface GatewayOptions {
   /** Left out: the gateway writes no events of workers. The caller stops it after the gateway. */
   workerEvents?: WorkerEvents | undefined;
   /** Called when a node has changed an API key; left out: the gateway knows no keys. */
-  keysChanged?: (() => void) | undefined;
+  refreshKeys?: (() => Promise<void>) | undefined;
   /** Left out: the gateway keeps no log lines of handlers. The caller stops it after the gateway. */
   logs?: LogKeeper | undefined;
 }
@@ -90,7 +90,7 @@ class WorkerGateway implements Gateway, LinkEvents {
   readonly #links = new Set<Link>();
   readonly #policies: PolicyKeeper | null;
   readonly #logs: LogKeeper | null;
-  readonly #keysChanged: () => void;
+  readonly #refreshKeys: () => Promise<void>;
   readonly #stallWatch: StallWatch;
   readonly #warnings: CountedWarnings;
   readonly #endListening: () => void;
@@ -103,7 +103,7 @@ class WorkerGateway implements Gateway, LinkEvents {
     bus,
     runtime,
     log,
-    keysChanged,
+    refreshKeys,
     policies,
     takesSteps = () => true,
     logs,
@@ -118,7 +118,7 @@ class WorkerGateway implements Gateway, LinkEvents {
     this.#policies = policies ?? null;
     this.#warnings = new CountedWarnings(log, runtime);
     this.#logs = logs ?? null;
-    this.#keysChanged = keysChanged ?? (() => undefined);
+    this.#refreshKeys = refreshKeys ?? (async () => undefined);
     const offers = new Offers();
     const context = {
       node: bus.node,
@@ -242,7 +242,7 @@ class WorkerGateway implements Gateway, LinkEvents {
       case "LIST_WORKERS":
         return this.#tellWorkers(from, message.request, this.statuses(message.workerId));
       case "KEYS_CHANGED":
-        return this.#keysChanged();
+        return void this.#refreshKeys();
       case "LIST_HANDLERS": {
         const { request } = message;
         return this.#bus.send(

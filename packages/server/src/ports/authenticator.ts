@@ -1,4 +1,4 @@
-import type { ApiKeyKind, Scope } from "@mainspring/contract/enums";
+import type { ApiKeyKind, Scope } from "../domain/api-key.ts";
 
 declare const tenantBrand: unique symbol;
 /** Name of a tenant that the security module has taken from a credential. Nothing else makes one. */

@@ -1,4 +1,4 @@
-import type { ApiKeyKind, Scope } from "@mainspring/contract/enums";
+import type { ApiKeyKind, Scope } from "../domain/api-key.ts";
 import type { EpochMs } from "../domain/ids.ts";
 
 /**
