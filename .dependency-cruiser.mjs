@@ -55,6 +55,13 @@ export default {
       to: { pathNot: `${server}/(domain|ports)/` },
     },
     {
+      name: "security-knows-ports",
+      comment: "The security module judges callers for api and gateway, and knows neither.",
+      severity: "error",
+      from: { path: `${server}/security/`, pathNot: test },
+      to: { path: `${server}/`, pathNot: `${server}/(domain|ports|security)/` },
+    },
+    {
       name: "rooms-are-apart",
       comment: "api, gateway, relay, scheduler and ops meet in ports, domain and engine only.",
       severity: "error",
@@ -89,13 +96,13 @@ export default {
     {
       name: "node-composes",
       comment:
-        "Only node.ts, buses.ts, ingest.ts, node-load.ts, redis.ts, sinks.ts, tls.ts, move-store.ts, the doors, and tests know adapters.",
+        "Only node.ts, buses.ts, ingest.ts, node-load.ts, node-security.ts, node-store.ts, redis.ts, sinks.ts, tls.ts, move-store.ts, key-in-store.ts, the doors, and tests know adapters.",
       severity: "error",
       from: {
         path: server,
         pathNot: [
           `${server}/adapters/`,
-          `${server}/(buses|index|ingest|move-store|node|node-load|parts|redis|sinks|testing|tls)[.]ts$`,
+          `${server}/(buses|index|ingest|key-in-store|move-store|node|node-load|node-security|node-store|parts|redis|sinks|testing|tls)[.]ts$`,
           ...test,
         ],
       },

@@ -42,6 +42,8 @@ type Content = Record<string, { schema?: Schema }>;
 
 export interface Operation {
   operationId: string;
+  /** Scope that the operation needs; `any`: a key; `public`: nothing. */
+  "x-scope": string;
   summary: string;
   description?: string;
   tags?: string[];

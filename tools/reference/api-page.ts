@@ -48,13 +48,18 @@ function operationSection({ method, path, operation }: Route): string {
   const body = Object.entries(requestBody?.content ?? {}).map(([type, { schema }]) => `${bodyText(schema)}, ${type}`);
   return blocks(
     `#### ${operationId}`,
-    `${code(`${method} ${path}`)}: ${summary}.`,
+    `${code(`${method} ${path}`)}: ${summary}. ${scopeText(operation["x-scope"])}`,
     description,
     parameters.length === 0 ? "" : table(["parameter", "in", "type", "required", "description"], rowsOf(parameters)),
     body.length === 0 ? "" : `Body: ${body.join("; ")}${requestBody?.required === true ? "" : "; optional"}.`,
     table(["answer", "body", "description"], answerRows(responses)),
     `Problems: ${problemsOf(responses).join(", ")}.`,
   );
+}
+
+function scopeText(scope: string): string {
+  if (scope === "public") return "Needs no key.";
+  return scope === "any" ? "Needs a key of any kind." : `Needs the scope ${code(scope)}.`;
 }
 
 function rowsOf(parameters: NonNullable<Operation["parameters"]>): string[][] {

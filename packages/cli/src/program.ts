@@ -11,6 +11,7 @@ import { executionsCommand } from "./commands/executions.ts";
 import { handlersCommand } from "./commands/handlers.ts";
 import { ingestCommand } from "./commands/ingest.ts";
 import { jobsCommand } from "./commands/jobs.ts";
+import { keysCommand, whoamiCommand } from "./commands/keys.ts";
 import { migrateCommand } from "./commands/migrate.ts";
 import { namesCommand } from "./commands/names.ts";
 import { poolsCommand } from "./commands/pools.ts";
@@ -47,6 +48,8 @@ export function program(): Command {
     .addCommand(requestsCommand())
     .addCommand(ingestCommand())
     .addCommand(webhooksCommand())
+    .addCommand(keysCommand())
+    .addCommand(whoamiCommand())
     .addCommand(poolsCommand())
     .addCommand(workersCommand())
     .addCommand(handlersCommand())

@@ -32,7 +32,7 @@ describe("a server with an API key", () => {
     assert.equal((await worker.done).code, 0);
     const stranger = await run(["worker"], "another-key-altogether");
     assert.equal(stranger.code, 1);
-    assert.match(stranger.stderr, /authorization: Bearer <key>/);
+    assert.match(stranger.stderr, /Authorization: Bearer <key>/);
   });
 
   it("tells whether it is well without it, and how to ask otherwise", async () => {

@@ -112,3 +112,23 @@ export type RequestState = (typeof REQUEST_STATES)[number];
 
 /** Ways by which requests for jobs come. */
 export const REQUEST_SOURCES = ["SQL", "KAFKA"] as const;
+
+/** Kinds of API keys. */
+export const API_KEY_KINDS = ["CLIENT", "WORKER", "READER", "TENANT_ADMIN", "OPERATOR", "METRICS"] as const;
+export type ApiKeyKind = (typeof API_KEY_KINDS)[number];
+/** Rights that a key can have. Each operation of the API needs one of them, or is open to every key, or public. */
+export const SCOPES = [
+  "jobs:submit",
+  "jobs:write",
+  "jobs:read",
+  "runs:control",
+  "tenant:admin",
+  "worker:serve",
+  "metrics:read",
+  "system:admin",
+  "tenants:act",
+] as const;
+export type Scope = (typeof SCOPES)[number];
+/** States of an API key. */
+export const API_KEY_STATES = ["ACTIVE", "EXPIRED", "REVOKED"] as const;
+export type ApiKeyState = (typeof API_KEY_STATES)[number];

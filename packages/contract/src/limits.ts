@@ -135,3 +135,9 @@ export const DEFAULT_RUN_TIMEOUT_MS = 365 * 24 * 60 * 60 * 1_000;
 export const EVENT_POSITION_CHARS_MAX = 2_048;
 /** Largest number of values of one filter of the stream of events. */
 export const EVENT_FILTER_VALUES_MAX = 100;
+
+/** Largest number of pools that a key names. */
+export const KEY_POOLS_MAX = 100;
+/** Longest time for which the former key of a rotation is good, in seconds: 30 days. */
+export const KEY_OVERLAP_SEC_MAX = 30 * 24 * 60 * 60;
+export const KEY_OVERLAP_SEC_DEFAULT = 24 * 60 * 60;

@@ -1,5 +1,7 @@
 /** SDK of Mainspring: a client of the HTTP API, tasks, and the worker that runs them. */
 
+export type { ApiKeyOption } from "./client/api-key.ts";
+export type { ApiKeyInfo, ApiKeyKind, ApiKeyRequest, ApiKeyScope, CreatedApiKey, Me } from "./client/api-keys.ts";
 export type {
   AttemptRecord,
   BatchItem,

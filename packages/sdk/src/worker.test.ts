@@ -9,6 +9,7 @@ import { Outcome, type WorkerMessage } from "@mainspring/proto";
 import { type Blocking, IS_BLOCKED, MAY_GO_ON } from "../test/gateway-thread.ts";
 import { token } from "../test/session-scene.ts";
 import { assign, TinyGateway, type TinyStream } from "../test/tiny-gateway.ts";
+import { ApiKeySource } from "./client/api-key.ts";
 import { stallCells } from "./handlers/stall-guard.ts";
 import { StartBoard } from "./handlers/start-board.ts";
 import type { Stall, WorkerHooks } from "./handlers/worker-hooks.ts";
@@ -244,7 +245,7 @@ describe("a connection's thread that fails", () => {
     const settings = {
       profile,
       targets: [{ address: "127.0.0.1:1", isTls: false }],
-      apiKey: "\n",
+      apiKey: new ApiKeySource("\n", null),
       ca: null,
       cells: stallCells(),
       starts: StartBoard.of(1).memory,

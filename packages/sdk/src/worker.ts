@@ -1,5 +1,5 @@
 import { hostname } from "node:os";
-import { apiKeyOf } from "./client/headers.ts";
+import { type ApiKeyOption, apiKeySource } from "./client/api-key.ts";
 import { MainspringError } from "./errors.ts";
 import { FailureLog } from "./handlers/failure-log.ts";
 import type { Middleware } from "./handlers/middleware.ts";
@@ -21,8 +21,11 @@ export interface WorkerOptions extends WorkerHooks {
    * environment variable MAINSPRING_GRPC_URL, or 127.0.0.1:8081.
    */
   url?: string | readonly string[];
-  /** API key; default: the environment variable MAINSPRING_API_KEY. */
-  apiKey?: string;
+  /**
+   * API key, or a function that tells it. Default: the content of the file that the environment variable MAINSPRING_API_KEY_FILE
+   * names, or MAINSPRING_API_KEY. A key from a function or a file is read again when a server refuses it.
+   */
+  apiKey?: ApiKeyOption;
   /**
    * Authorities in PEM that the certificates of https addresses come from. Default: those in the file that the
    * environment variable MAINSPRING_TLS_CA names, or those of the system.
@@ -67,7 +70,7 @@ export class Worker {
     const { tasks, capabilities = [], pool = poolOf(tasks) ?? "default", slots = 20 } = options;
     const name = options.name ?? `${hostname()}-${process.pid}`.slice(0, 128);
     const targets = targetsOf(options.url ?? process.env.MAINSPRING_GRPC_URL ?? "127.0.0.1:8081");
-    const apiKey = apiKeyOf(options.apiKey);
+    const apiKey = apiKeySource(options.apiKey);
     const ca = options.ca ?? authoritiesOfEnvironment();
     const warn = options.warn ?? ((message) => console.error(printable(`mainspring worker ${name}: ${message}`)));
     const runtime = systemRuntime(false);

@@ -4,7 +4,7 @@ import { KafkaBus } from "./adapters/kafka-bus/kafka-bus.ts";
 import { memoryBus } from "./adapters/memory/memory-bus.ts";
 import { MeshBus } from "./adapters/mesh/mesh-bus.ts";
 import type { MeshTls } from "./adapters/mesh/mesh-tls.ts";
-import { authorization, secretsOf } from "./cluster-secret.ts";
+import { secretsOf } from "./cluster-secret.ts";
 import { alikeSettings } from "./ops/alike-settings.ts";
 import { ConfigError } from "./ops/config-file.ts";
 import type { Config } from "./ops/config-types.ts";
@@ -12,6 +12,7 @@ import type { Lifecycle } from "./ops/lifecycle.ts";
 import type { Bus } from "./ports/bus.ts";
 import type { Metrics, Readings } from "./ports/metrics.ts";
 import type { Runtime } from "./ports/runtime.ts";
+import { settingsCheck } from "./security/settings-keys.ts";
 
 interface OpenedBus {
   /** Bus of the node's parts. */
@@ -33,7 +34,7 @@ export function openBus(
   if (config.bus === "memory") return { bus: memoryBus(node, runtime), mesh: null, kafka: null };
   const { apiKey, apiKeyAlso, kafka: brokers, busKafka, kafkaTopicPrefix: prefix } = config;
   const secrets = secretsOf(config);
-  const shown = { apiKey, secrets, tls, isAuthorized: authorization(config) };
+  const shown = { apiKey, secrets, tls, isAuthorized: settingsCheck(config) };
   const mesh = new MeshBus({ node, level, ...shown, alike: alikeSettings(config), runtime, log });
   if (busKafka === null || brokers === null) return { bus: mesh, mesh, kafka: null };
   const keys = busKeys(

@@ -1,16 +1,7 @@
-import { authorizes } from "./api/http/security.ts";
 import type { Config } from "./ops/config.ts";
 import type { Leases } from "./ports/leases.ts";
 
 /** Credentials that a node presents and demands, from its configuration. */
-
-/** @returns a check whether a peer may use the API and the gateway, by its `Authorization` header */
-export function authorization({
-  apiKey,
-  apiKeyAlso,
-}: Pick<Config, "apiKey" | "apiKeyAlso">): (authorization: string | undefined) => boolean {
-  return apiKey === null ? () => true : authorizes(apiKey, apiKeyAlso);
-}
 
 /** Secrets of the cluster; the first one is in use. */
 export function secretsOf({ clusterSecret, clusterSecretAlso }: Config): string[] {

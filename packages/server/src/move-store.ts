@@ -13,7 +13,7 @@ import { StoreUnusable } from "./ports/store.ts";
 const STANDARD_ERROR = 2;
 
 /** Settings of a server that name its store. */
-type StoreOf = Pick<Config, "store" | "storeSchema" | "dataDir">;
+export type StoreOf = Pick<Config, "store" | "storeSchema" | "dataDir">;
 
 export interface MoveOptions {
   /** Data folder of the embedded store, which stays as it is. */
@@ -58,7 +58,7 @@ export async function moveStoreSchema(config: StoreOf, from: string | null): Pro
 
 type Tools = Pick<ConnectionsOptions, "incarnation" | "runtime" | "log">;
 
-async function withTools<T>(name: string, use: (tools: Tools) => Promise<T>): Promise<T> {
+export async function withTools<T>(name: string, use: (tools: Tools) => Promise<T>): Promise<T> {
   const runtime = systemRuntime();
   const log = createLog("warn", pino.destination({ fd: STANDARD_ERROR, sync: true }));
   const sleep = stayAwake();
@@ -69,7 +69,7 @@ async function withTools<T>(name: string, use: (tools: Tools) => Promise<T>): Pr
   }
 }
 
-async function withEmbedded<T>(dataDir: string, tools: Tools, use: (at: Connection) => Promise<T>): Promise<T> {
+export async function withEmbedded<T>(dataDir: string, tools: Tools, use: (at: Connection) => Promise<T>): Promise<T> {
   if (!(await hasCluster(dataDir))) {
     throw new StoreUnusable(
       `The data folder ${dataDir} has no embedded store in it: name it with MAINSPRING_DATA_DIR.`,

@@ -1,13 +1,10 @@
 import type { WorkerLife } from "@mainspring/sdk/worker-core";
 import type { Logger } from "pino";
 import packageJson from "../package.json" with { type: "json" };
-import { startEmbedded } from "./adapters/embedded/embedded-postgres.ts";
-import { EtcdLeases } from "./adapters/etcd/etcd-leases.ts";
-import { RowsBeside } from "./adapters/etcd/rows-beside.ts";
 import { soloLeases } from "./adapters/memory/solo-leases.ts";
 import type { MeshBus } from "./adapters/mesh/mesh-bus.ts";
 import { announced } from "./adapters/mesh/mesh-tls.ts";
-import { openSqlStore, type SqlStore } from "./adapters/sql/sql-store.ts";
+import type { SqlStore } from "./adapters/sql/sql-store.ts";
 import { stayAwake } from "./adapters/system/stay-awake.ts";
 import { systemRuntime } from "./adapters/system/system-runtime.ts";
 import { offeredZones } from "./adapters/system/time-zone-data.ts";
@@ -17,7 +14,7 @@ import { createHealthApi } from "./api/create-health-api.ts";
 import type { MissedWatch } from "./api/recurring/missed-watch.ts";
 import { type InnerWorkerOptions, innerWorker } from "./builtin-worker.ts";
 import { openBus, openKafka } from "./buses.ts";
-import { authorization, checkSecret } from "./cluster-secret.ts";
+import { checkSecret } from "./cluster-secret.ts";
 import { FEATURE_LEVEL, type Feature, isOn } from "./domain/cluster/feature-level.ts";
 import { startGrpcServer } from "./gateway/connections/grpc-server.ts";
 import { createGateway, type Gateway } from "./gateway/gateway.ts";
@@ -28,6 +25,8 @@ import { builtInTasks } from "./handlers/built-in-tasks.ts";
 import { type Ingest, openIngest, recordTaker } from "./ingest.ts";
 import { Membership } from "./membership.ts";
 import { loadOf } from "./node-load.ts";
+import { type NodeSecurity, refuseNewExposed, secureNode } from "./node-security.ts";
+import { openLeases, openStore } from "./node-store.ts";
 import type { Config } from "./ops/config.ts";
 import { readiness } from "./ops/health.ts";
 import { Lifecycle } from "./ops/lifecycle.ts";
@@ -36,7 +35,7 @@ import { createMetrics } from "./ops/metrics.ts";
 import { patiently } from "./patience.ts";
 import type { Bus } from "./ports/bus.ts";
 import type { CertificateSource } from "./ports/certificates.ts";
-import type { Leases, NodeProfile } from "./ports/leases.ts";
+import type { NodeProfile } from "./ports/leases.ts";
 import type { Runtime } from "./ports/runtime.ts";
 import type { SideIndex } from "./ports/side-index.ts";
 import type { Retention } from "./ports/store.ts";
@@ -47,11 +46,12 @@ import { ALONE, SHARED, type Share } from "./scheduler/ownership/shard-ownership
 import { Scheduler } from "./scheduler/scheduler.ts";
 import { followStoreClock, type StoreClock } from "./scheduler/store-clock.ts";
 import { keepUp } from "./scheduler/watches/upkeep.ts";
+import { settingsCheck } from "./security/settings-keys.ts";
 import { metricsExporter, outletsOf, webhookRules } from "./sinks.ts";
 import { watchMissed, watchStore } from "./store-watches.ts";
 import { Telling } from "./telling.ts";
 import { followTimeZones, type TimeZones } from "./time-zones.ts";
-import { checkPlainAddresses, checkTlsOfNodes, type NodeTls, openTls } from "./tls.ts";
+import { checkPlainAddresses, checkTlsOfNodes, openTls } from "./tls.ts";
 import { WorkerDrain } from "./worker-drain.ts";
 
 /** A running server. */
@@ -130,6 +130,7 @@ export async function startNode(config: Config, program: Program = THIS): Promis
 async function start(config: Config, program: Program, log: Logger, life: Lifecycle): Promise<RunningNode> {
   // This comes first, so that unusable data is reported before anything is changed.
   const offered = offeredZones(config.tzdata);
+  await refuseNewExposed(config);
   const system = systemRuntime();
   const tls = await openTls(config, { runtime: system, log, life });
   const { bus, mesh, kafka } = openBus(config, { level: program.level, tls: tls.mesh }, system, log);
@@ -146,9 +147,10 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   const takesSteps = () => isOn("DURABLE_STEPS", membership.level) && isOn("SUSPENSION", membership.level);
   const told = { ...policiesOf(ground, store), ...workerEventsOf(ground, store), takesSteps };
   const own = { ...ground, ...told, ...logsOf({ ...ground, metrics }, store) };
-  const gateway = config.roles.includes("gateway") ? createGateway(own) : null;
+  const security = await secureNode({ ...ground, store });
+  const gateway = config.roles.includes("gateway") ? createGateway({ ...own, ...security }) : null;
   // The server listens before the node is known to others, because they will connect at once.
-  const grpcAddress = await serveGrpc(ground, gateway, mesh, tls);
+  const grpcAddress = await serveGrpc(ground, { gateway, mesh, certificates: tls.server, ...security });
   const address = announced(addressOf(config, grpcAddress), tls.server !== null);
   if (mesh !== null) await checkAdvertised(mesh, address, grpcAddress);
   const leasesOfAll = mesh === null ? soloLeases() : await openLeases(ground, store);
@@ -183,7 +185,8 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   // The node listens before it owns anything: a node whose port is taken must not move shards.
   const owning = { share: (): ReturnType<Joined["share"]> => NOTHING_YET };
   const missed = watchMissed({ ...ground, store, metrics }, zones);
-  const serving = { store, metrics, membership, grpcAddress, zones, missed, certificates: tls.server, index, ingest };
+  const beside = { certificates: tls.server, index, ingest };
+  const serving = { store, metrics, membership, grpcAddress, zones, missed, ...beside, ...security };
   const api = await serveHttp(ground, { ...serving, share: () => owning.share() });
   const joined = await join(ground, { store, metrics, membership, address, zones, index, ingest });
   owning.share = () => joined.share();
@@ -274,7 +277,7 @@ async function join(ground: NodeContext, joining: Joining): Promise<Joined> {
   return { failed: scheduler.failed, share: () => scheduler.share };
 }
 
-interface Serving extends Omit<Joining, "address">, Pick<Joined, "share"> {
+interface Serving extends Omit<Joining, "address">, Pick<Joined, "share">, NodeSecurity {
   grpcAddress: string;
   missed: MissedWatch | null;
   certificates: CertificateSource | null;
@@ -285,7 +288,8 @@ async function serveHttp(
   serving: Serving,
 ): Promise<{ httpUrl: string; close: () => Promise<void> }> {
   const { config, program, life, runtime } = ground;
-  const { store, metrics, membership, grpcAddress, zones, missed, share, certificates, index, ingest } = serving;
+  const { store, metrics, membership, grpcAddress, zones, missed, share, ...rest } = serving;
+  const { certificates, index, ingest, authenticator, refreshKeys } = rest;
   const addresses = { http: null as string | null, grpc: grpcAddress };
   const standing = {
     isMember: () => membership.stands,
@@ -306,14 +310,14 @@ async function serveHttp(
   const api = config.roles.includes("api")
     ? await createApi({
         ...ground,
-        ...{ store, metrics, about, certificates, index, leases: membership.leases },
+        ...{ store, metrics, about, certificates, index, leases: membership.leases, authenticator, refreshKeys },
         ...(config.events.includes("api") && { events: store.events }),
         webhooks: webhookRules(config),
         takesRequests: config.sqlSubmit,
         ingest,
         lacking: (feature) => membership.lacking(feature),
       })
-    : await createHealthApi({ ...ground, metrics, about, certificates });
+    : await createHealthApi({ ...ground, authenticator, metrics, about, certificates });
   const close = async () => void (await api.close());
   life.started("port of the api", close);
   const listensAt = await listening("MAINSPRING_HTTP", config.http, () => api.listen(config.http));
@@ -326,49 +330,22 @@ function passed(runtime: Runtime, delayMs: number): Promise<void> {
   return new Promise((resolve) => (delayMs === 0 ? resolve() : runtime.setTimer(delayMs, resolve)));
 }
 
-async function openStore(ground: Omit<NodeContext, "clock">): Promise<{ store: SqlStore; failed: Promise<Error> }> {
-  const { config, program, runtime, log, bus, life } = ground;
-  let connection: Parameters<typeof openSqlStore>[0]["connection"] = config.store;
-  let failed = new Promise<Error>(() => undefined);
-  if (config.store === "embedded") {
-    const postgres = await startEmbedded({ dataDir: config.dataDir, runtime, log });
-    life.started("PostgreSQL", () => postgres.stop());
-    connection = postgres.connection;
-    failed = postgres.exited;
-  }
-  const options = {
-    ...{ connection, schema: config.storeSchema, incarnation: bus.node, runtime, log },
-    ...{ isShared: config.bus === "mesh", level: program.level, events: ground.telling.isOn },
-  };
-  const store = await patiently("the store", () => openSqlStore(options), ground);
-  life.started("store", () => store.close());
-  return { store, failed };
+interface GrpcParts extends Pick<NodeSecurity, "authenticator"> {
+  gateway: Gateway | null;
+  mesh: MeshBus | null;
+  certificates: CertificateSource | null;
 }
 
-/** Leases of the nodes of a cluster: in the store, or in etcd with rows in the store beside them. */
-async function openLeases(ground: NodeContext, store: SqlStore): Promise<Leases> {
-  const { config, runtime, log, life } = ground;
-  if (config.etcd === null) return store.leases;
-  const etcd = new EtcdLeases({ address: config.etcd, runtime, log });
-  life.started("leases in etcd", async () => etcd.close());
-  await patiently("etcd", () => etcd.check(), ground);
-  return new RowsBeside({ etcd, store: store.leases, runtime, log });
-}
-
-async function serveGrpc(
-  ground: NodeContext,
-  gateway: Gateway | null,
-  mesh: MeshBus | null,
-  { server: certificates }: NodeTls,
-): Promise<string> {
+async function serveGrpc(ground: NodeContext, parts: GrpcParts): Promise<string> {
+  const { gateway, mesh, authenticator, certificates } = parts;
   const { config, runtime, log, life } = ground;
   const server = await listening("MAINSPRING_GRPC", config.grpc, () =>
     startGrpcServer({
-      gateway,
+      workers: gateway === null ? null : { gateway, authenticator },
       services: mesh === null ? [] : [mesh.service],
       ...config.grpc,
       certificates,
-      isAuthorized: authorization(config),
+      isAuthorized: settingsCheck(config),
       runtime,
       log,
     }),

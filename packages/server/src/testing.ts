@@ -150,5 +150,6 @@ export { EACH_MAX } from "./relay/webhooks/flights.ts";
 export { ANSWER_WITHIN_MS, WebhookSender } from "./relay/webhooks/webhook-sender.ts";
 export { SHARED } from "./scheduler/ownership/shard-ownership.ts";
 export { type SchedulerDependencies } from "./scheduler/scheduler.ts";
+export { measureAuthentication } from "./security/measure.ts";
 export { TimeZones } from "./time-zones.ts";
 export { Receiver, SECRET } from "./webhooks.fixture.ts";

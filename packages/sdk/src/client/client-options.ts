@@ -1,14 +1,16 @@
 import { MainspringError } from "../errors.ts";
 import type { Runtime } from "../runtime.ts";
+import type { ApiKeyOption } from "./api-key.ts";
 
 export interface ClientOptions {
   /** URL of the server. Default: the environment variable MAINSPRING_URL, or http://127.0.0.1:8080. */
   url?: string;
   /**
-   * API key, which the client sends as a bearer token. Default: the environment variable MAINSPRING_API_KEY; without a
-   * key the client sends no token.
+   * API key, which the client sends as a bearer token, or a function that tells it. Default: the content of the file that the
+   * environment variable MAINSPRING_API_KEY_FILE names, or MAINSPRING_API_KEY; without a key the client sends no token. A key from
+   * a function or a file is read again when the server refuses it.
    */
-  apiKey?: string;
+  apiKey?: ApiKeyOption;
   /**
    * Time for which the client retries a request, in milliseconds from the first failure; 0 to 3_600_000, default
    * 30_000. The client retries only where a repeat is safe. The waits grow to 5 seconds, with jitter. An answer that

@@ -2,6 +2,8 @@ import { type Runtime, sleep } from "../runtime.ts";
 import { systemRuntime } from "../system-runtime.ts";
 import type { Task } from "../task.ts";
 import { type AppliedSchedules, applySchedules, type ScheduleOptions } from "../task-schedules.ts";
+import { apiKeySource } from "./api-key.ts";
+import { ApiKeys, type Me } from "./api-keys.ts";
 import {
   type BatchItem,
   type BatchRefusal,
@@ -22,7 +24,6 @@ import { Cluster } from "./cluster.ts";
 import { DeadLetters } from "./dead-letters.ts";
 import { EXECUTION_EVENTS, type ExecutionEvent, type FollowOptions, follow } from "./follow.ts";
 import { Handlers } from "./handlers.ts";
-import { apiKeyOf } from "./headers.ts";
 import { Http, type HttpAnswer } from "./http.ts";
 import { Ingest } from "./ingest.ts";
 import { jobPath } from "./job-reference.ts";
@@ -63,6 +64,8 @@ export class Client {
   readonly workflows: Workflows;
   /** Webhooks: receivers of ends and events, and their deliveries: list, subscribe, enable, replay. */
   readonly webhooks: Webhooks;
+  /** API keys: create, list, rotate and revoke them. */
+  readonly keys: ApiKeys;
   /** Requests for jobs by `submitIn`: whether they were taken in, and why one was refused. */
   readonly requests: JobRequests;
   /** The way of jobs through Kafka: how far it is, and how to take it again. */
@@ -76,7 +79,7 @@ export class Client {
     this.#runtime = options.runtime ?? systemRuntime(true);
     this.#http = new Http({
       url: this.url,
-      apiKey: apiKeyOf(options.apiKey),
+      apiKey: apiKeySource(options.apiKey),
       repeats: {
         times: options.retries === undefined ? Number.POSITIVE_INFINITY : wholeOf("retries", options.retries, 20),
         forMs: wholeOf("retryForMs", options.retryForMs ?? 30_000, 3_600_000),
@@ -95,6 +98,7 @@ export class Client {
     this.handlers = new Handlers(this.#requests);
     this.workflows = new Workflows(this.#http, this.#requests, this.#runtime);
     this.webhooks = new Webhooks(this.#requests);
+    this.keys = new ApiKeys(this.#requests);
     this.requests = new JobRequests(this.#requests);
     this.cluster = new Cluster(this.#requests, this.#runtime);
   }
@@ -339,6 +343,11 @@ export class Client {
   /** Reads the version, settings and present load of the server. */
   stats(options: ReadOptions = {}): Promise<Stats> {
     return this.#get("/v1/stats", options);
+  }
+
+  /** Shows whose key the client sends, and what it may do. */
+  me(options: ReadOptions = {}): Promise<Me> {
+    return this.#get("/v1/me", options);
   }
 
   /** Lists the workers that the server knows. */

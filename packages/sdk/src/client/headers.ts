@@ -11,9 +11,3 @@ export function headerValue(option: string, value: string): string {
   if (VISIBLE_ASCII.test(value)) return value;
   throw new MainspringError("BAD_OPTION", `${option}: must be visible ASCII characters, without spaces or line breaks`);
 }
-
-/** API key for requests, by default from the environment; null: no key, or an empty one. */
-export function apiKeyOf(given: string | undefined): string | null {
-  const apiKey = given ?? process.env.MAINSPRING_API_KEY ?? "";
-  return apiKey === "" ? null : headerValue("apiKey", apiKey);
-}

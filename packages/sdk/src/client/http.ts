@@ -1,5 +1,6 @@
 import { MainspringError } from "../errors.ts";
 import { type Runtime, sleep } from "../runtime.ts";
+import type { ApiKeySource } from "./api-key.ts";
 import { headerValue } from "./headers.ts";
 import { errorOf } from "./problem.ts";
 import { type RepeatLimits, repeatInMs } from "./repeats.ts";
@@ -8,7 +9,7 @@ import { OutageWarning, unreachable, wasNeverSent } from "./unreachable.ts";
 export interface HttpOptions {
   /** Base URL of the server, without a slash at its end. A path in the URL precedes the path of every request. */
   url: string;
-  apiKey: string | null;
+  apiKey: ApiKeySource;
   /** Limits of the retries of one request. */
   repeats: RepeatLimits;
   /** Time limit of one answer, in milliseconds; the time for which a request asks the server to wait is added. */
@@ -94,12 +95,9 @@ export class Http {
     const limit = new AbortController();
     const timer = runtime.setTimer(timeoutMs, () => limit.abort());
     try {
-      const init = this.#init({ method: "GET", path, idempotent: true, body: undefined, signal }, limit.signal);
+      const asked = { method: "GET", path, idempotent: true, body: undefined, signal } as const;
       const accept = "text/event-stream, application/problem+json";
-      const response = await this.#options.fetch(url + path, {
-        ...init,
-        headers: { ...init.headers, ...headers, accept },
-      });
+      const response = await this.#fetch({ ...asked, headers: { ...headers, accept } }, limit.signal);
       if (!response.ok) throw await errorOf(response);
       return response.status === 204 ? null : (response.body ?? null);
     } catch (cause) {
@@ -115,7 +113,7 @@ export class Http {
     const limit = new AbortController();
     const timer = runtime.setTimer(timeoutMs + (request.waitMs ?? 0), () => limit.abort());
     try {
-      const response = await this.#options.fetch(url + request.path, this.#init(request, limit.signal));
+      const response = await this.#fetch(request, limit.signal);
       if (response.ok) return { status: response.status, body: await bodyOf(response, request.answer) };
       const retryAfterMs = retryAfterOf(response, runtime.now());
       return { error: await errorOf(response), ...(retryAfterMs !== null && { retryAfterMs }) };
@@ -128,20 +126,29 @@ export class Http {
     }
   }
 
-  #init(request: PreparedRequest, limit: AbortSignal): RequestInit {
-    const { apiKey } = this.#options;
-    const headers: Record<string, string> = {
-      accept: "application/json, application/problem+json",
-      ...request.headers,
-    };
-    if (apiKey !== null) headers.authorization = `Bearer ${apiKey}`;
-    if (request.idempotencyKey !== undefined)
-      headers["idempotency-key"] = headerValue("idempotencyKey", request.idempotencyKey);
-    const signal = request.signal === undefined ? limit : AbortSignal.any([limit, request.signal]);
-    if (request.body === undefined) return { method: request.method, headers, signal };
-    headers["content-type"] = "application/json";
-    return { method: request.method, headers, signal, body: request.body };
+  /** Sends a request, and once more if the server has refused a key that was replaced meanwhile. */
+  async #fetch(request: PreparedRequest, limit: AbortSignal): Promise<Response> {
+    const { apiKey, url } = this.#options;
+    const sent = await apiKey.current();
+    const response = await this.#options.fetch(url + request.path, initOf(request, sent, limit));
+    if (response.status !== 401 || !(await apiKey.refused(sent))) return response;
+    await response.body?.cancel();
+    return await this.#options.fetch(url + request.path, initOf(request, await apiKey.current(), limit));
   }
+}
+
+function initOf(request: PreparedRequest, apiKey: string | null, limit: AbortSignal): RequestInit {
+  const headers: Record<string, string> = {
+    accept: "application/json, application/problem+json",
+    ...request.headers,
+  };
+  if (apiKey !== null) headers.authorization = `Bearer ${apiKey}`;
+  if (request.idempotencyKey !== undefined)
+    headers["idempotency-key"] = headerValue("idempotencyKey", request.idempotencyKey);
+  const signal = request.signal === undefined ? limit : AbortSignal.any([limit, request.signal]);
+  if (request.body === undefined) return { method: request.method, headers, signal };
+  headers["content-type"] = "application/json";
+  return { method: request.method, headers, signal, body: request.body };
 }
 
 /**

@@ -21,7 +21,11 @@ function main(port: NonNullable<typeof parentPort>, settings: ThreadSettings): v
   const runtime = systemRuntime(true);
   const tell = (message: FromThread) => port.postMessage(message);
   const lag = new LoopLag(runtime, () => tell({ kind: "PING" }));
-  const link = grpcLink(settings, runtime);
+  const keys = {
+    apiKey: settings.apiKey,
+    refused: (apiKey: string | null) => tell({ kind: "KEY_REFUSED", apiKey }),
+  };
+  const link = grpcLink(settings, keys, runtime);
   const guard = new StallGuard(settings.cells, runtime);
   const session = new Session(settings.profile, link, runtime, guard, {
     loopLagMs: () => lag.lagMs,
@@ -49,6 +53,9 @@ function main(port: NonNullable<typeof parentPort>, settings: ThreadSettings): v
         return session.report({ ...message.rest, finished: unpackFinished(message.finished) });
       case "DRAIN":
         return session.drain(message.limitMs);
+      case "KEY":
+        keys.apiKey = message.apiKey;
+        return;
       case "PONG":
         lag.answered();
         if (lag.lagMs >= LATE_MS) tell({ kind: "LATE", forMs: lag.lagMs });

@@ -23,7 +23,8 @@ class Peer {
   readonly #closed = Promise.withResolvers<ClosedReason>();
 
   constructor(address: string, apiKey: string | null = null) {
-    this.connection = grpcLink({ targets: [{ address, isTls: false }], apiKey, ca: null }, this.runtime).open({
+    const access = { targets: [{ address, isTls: false }], ca: null };
+    this.connection = grpcLink(access, { apiKey, refused: () => undefined }, this.runtime).open({
       message: this.#first.resolve,
       closed: this.#closed.resolve,
     });

@@ -5,6 +5,7 @@ import {
   type ClientOptions,
   Metadata,
   type StatusObject,
+  status,
 } from "@grpc/grpc-js";
 import { decodeServerMessage, encodeWorkerMessage, type ServerMessage, type WorkerMessage } from "@mainspring/proto";
 import type { Runtime, Timer } from "../runtime.ts";
@@ -34,10 +35,9 @@ const CHANNEL: ClientOptions = {
   "grpc.enable_retries": 0,
 };
 
-/** Gateways, and how a worker is admitted there. */
+/** Gateways, and how a worker knows them. */
 export interface GrpcAccess {
   targets: readonly GrpcTarget[];
-  apiKey: string | null;
   /** Authorities in PEM; null: those of the system. */
   ca: string | null;
 }
@@ -46,7 +46,7 @@ export interface GrpcAccess {
  * Opens connections to gateways over gRPC. Each connection goes to the next gateway, in a random order of this worker.
  * So workers spread over the gateways, and the workers of a gateway that ends do not all go to the same other gateway.
  */
-export function grpcLink({ targets, apiKey, ca }: GrpcAccess, runtime: Runtime): WorkerLink {
+export function grpcLink({ targets, ca }: GrpcAccess, keys: LinkKeys, runtime: Runtime): WorkerLink {
   const authorities = ca === null ? null : Buffer.from(ca);
   const order = shuffled(targets, runtime);
   let turn = 0;
@@ -57,10 +57,35 @@ export function grpcLink({ targets, apiKey, ca }: GrpcAccess, runtime: Runtime):
         ? ChannelCredentials.createSsl(authorities)
         : ChannelCredentials.createInsecure();
       const metadata = new Metadata();
+      const { apiKey } = keys;
       if (apiKey !== null) metadata.set("authorization", `Bearer ${apiKey}`);
       const client = new Client(target.address, credentials, CHANNEL);
       const call = client.makeBidiStreamRequest(METHOD, serialize, decodeServerMessage, metadata);
-      return connectionOf(target, client, call, events, runtime);
+      return connectionOf(
+        target,
+        client,
+        call,
+        withRefusals(events, () => keys.refused(apiKey)),
+        runtime,
+      );
+    },
+  };
+}
+
+/** API key of a link's connections. */
+export interface LinkKeys {
+  /** Key of the next connection; null: none. */
+  readonly apiKey: string | null;
+  /** Called when a server has refused a key. */
+  refused(apiKey: string | null): void;
+}
+
+function withRefusals(events: LinkEvents, refused: () => void): LinkEvents {
+  return {
+    message: (message) => events.message(message),
+    closed: (reason) => {
+      if (reason.code === status.UNAUTHENTICATED) refused();
+      events.closed(reason);
     },
   };
 }
@@ -82,11 +107,11 @@ function connectionOf(
   call.on("data", (message: ServerMessage) => events.message(message));
   // The status event always follows and says the same. Without this listener, Node would throw the error.
   call.on("error", () => undefined);
-  call.on("status", (status: StatusObject) => {
+  call.on("status", (end: StatusObject) => {
     isOver = true;
     goodbyeTimer?.cancel();
     client.close();
-    events.closed({ code: status.code, message: troubleAt(target, status.details || `gRPC status ${status.code}`) });
+    events.closed({ code: end.code, message: troubleAt(target, end.details || `gRPC status ${end.code}`) });
   });
   return {
     peer: target.address,

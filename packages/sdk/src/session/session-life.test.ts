@@ -5,6 +5,7 @@ import { assign } from "../../test/tiny-gateway.ts";
 
 const FAILED_PRECONDITION = 9;
 const UNAVAILABLE = 14;
+const UNAUTHENTICATED = 16;
 
 describe("a session whose connection breaks", () => {
   it("tries again after a time that grows to three seconds at most", async () => {
@@ -103,6 +104,31 @@ describe("a session that is refused", () => {
     assert.match(scene.goodbyes[0]?.message ?? "", /protocol version 2 is not known/);
     await scene.runtime.advance(60_000);
     assert.equal(scene.link.connections.length, 1);
+  });
+
+  it("gives up ten seconds after servers began to refuse the key of a worker that they had taken", async () => {
+    const scene = SessionScene.welcomed();
+    const refuse = () => scene.link.connection.break({ code: UNAUTHENTICATED, message: "the API key was revoked" });
+    const beganMs = scene.runtime.monotonicMs();
+    refuse();
+    while (scene.goodbyes.length === 0 && scene.runtime.monotonicMs() - beganMs < 60_000) {
+      await untilConnected(scene);
+      refuse();
+    }
+    const tookMs = scene.runtime.monotonicMs() - beganMs;
+    assert.ok(tookMs >= 10_000 && tookMs < 14_000, `${tookMs} ms`);
+    assert.match(scene.goodbyes[0]?.message ?? "", /refused this worker: the API key was revoked/);
+  });
+
+  it("keeps trying with another key, which a server takes", async () => {
+    const scene = SessionScene.welcomed();
+    for (let times = 0; times < 3; times++) {
+      scene.link.connection.break({ code: UNAUTHENTICATED, message: "the API key has expired" });
+      await untilConnected(scene);
+      await scene.runtime.advance(6_000);
+      scene.welcome();
+    }
+    assert.deepEqual(scene.goodbyes, []);
   });
 
   it("goes on trying where it was taken before: the refusal may pass", async () => {

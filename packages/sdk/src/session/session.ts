@@ -56,6 +56,13 @@ const REASONS_MAX = 10;
  * UNAUTHENTICATED.
  */
 const REFUSALS: readonly number[] = [3, 7, 9, 12, 16];
+/** gRPC status UNAUTHENTICATED. */
+const KEY_REFUSED = 16;
+/**
+ * Time for which servers must have refused the key of a worker that they accepted before, in milliseconds, until it gives up. A new key
+ * may need a second to be known everywhere, and a function or a file may tell another one.
+ */
+const KEY_REFUSED_MAX_MS = 10_000;
 
 type StartedInit = MessageInitShape<typeof StartedSchema>;
 
@@ -118,6 +125,8 @@ export class Session implements SessionControl {
   /** Whether the present gateway, else the one before, can store steps. */
   #storesSteps = true;
   #wasWelcome = false;
+  /** Time since which servers have refused the key, in milliseconds of the monotonic clock; null: they do not. */
+  #refusedSinceMs: number | null = null;
   #isDraining = false;
   #hasLeft = false;
   /** Timer of the welcome's deadline, later of the next heartbeat. */
@@ -254,13 +263,20 @@ export class Session implements SessionControl {
     this.#connection = null;
     this.#isWelcome = false;
     const isRefusal = reason.code !== undefined && REFUSALS.includes(reason.code);
+    const isKeyDead = reason.code === KEY_REFUSED && this.#isRefusedForLong();
     // The server accepted this worker before, so the refusal may be temporary.
-    if (isRefusal && !this.#wasWelcome) {
+    if (isKeyDead || (isRefusal && !this.#wasWelcome)) {
       this.#leave(new MainspringError("WORKER_REFUSED", `the server refused this worker: ${reason.message}`));
       return false;
     }
     this.#tellOnce(reason.message);
     return true;
+  }
+
+  #isRefusedForLong(): boolean {
+    const nowMs = this.#runtime.monotonicMs();
+    this.#refusedSinceMs ??= nowMs;
+    return nowMs - this.#refusedSinceMs >= KEY_REFUSED_MAX_MS;
   }
 
   /**
@@ -337,6 +353,7 @@ export class Session implements SessionControl {
     this.#guard.beat();
     this.#isWelcome = true;
     this.#wasWelcome = true;
+    this.#refusedSinceMs = null;
     this.#storesSteps = (features & Feature.STEPS) !== 0;
     if (!this.#storesSteps) this.#attempts.dropSteps();
     this.#told.clear();

@@ -9,6 +9,7 @@ export interface ThreadSettings {
   profile: WorkerProfile;
   /** Gateways of one cluster. */
   targets: readonly GrpcTarget[];
+  /** API key; null: none. */
   apiKey: string | null;
   /** Authorities in PEM for targets with TLS; null: those of the system. */
   ca: string | null;
@@ -22,6 +23,8 @@ export interface ThreadSettings {
 export type ToThread =
   | { kind: "REPORT"; finished: FinishedColumns; rest: Omit<Report, "finished"> }
   | { kind: "PONG" }
+  /** API key of connections from now on. */
+  | { kind: "KEY"; apiKey: string | null }
   | { kind: "DRAIN"; limitMs: number | null };
 
 /** Messages from the connection's thread to the main thread. */
@@ -33,5 +36,7 @@ export type FromThread =
   | { kind: "WELCOMED"; tooOld: string | null }
   /** The main event loop took `forMs` milliseconds to answer a ping. */
   | { kind: "LATE"; forMs: number }
+  /** A server has refused this key. */
+  | { kind: "KEY_REFUSED"; apiKey: string | null }
   | { kind: "WARN"; message: string }
   | { kind: "LEFT"; error: { code: ErrorCode; message: string } | null };

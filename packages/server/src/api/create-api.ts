@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import type { Authenticator } from "../ports/authenticator.ts";
 import type { Bus } from "../ports/bus.ts";
 import type { CertificateSource } from "../ports/certificates.ts";
 import { CountedWarnings } from "../ports/counted-warnings.ts";
@@ -9,6 +10,8 @@ import type { Runtime } from "../ports/runtime.ts";
 import type { SideIndex } from "../ports/side-index.ts";
 import type { Store } from "../ports/store.ts";
 import type { StoreEvents } from "../ports/store-events.ts";
+import { settingsAuthenticator } from "../security/key-authenticator.ts";
+import type { ApiKeys } from "../security/settings-keys.ts";
 import { drainWorker, findWorker, listWorkers } from "./cluster/ask-gateways.ts";
 import { clusterRoutes } from "./cluster/cluster-routes.ts";
 import { type About, nodeRoutes } from "./cluster/node-routes.ts";
@@ -39,11 +42,11 @@ import { JobHandlers } from "./handlers/job-handlers.ts";
 import { collectRoutes, docsRoutes } from "./http/docs-routes.ts";
 import { createHttpApp, type HttpApp } from "./http/http-app.ts";
 import type { HttpLimits } from "./http/http-server.ts";
-import type { ApiKeys } from "./http/security.ts";
 import { Inbox } from "./inbox.ts";
 import { changeRoutes } from "./jobs/change-routes.ts";
 import { JobChanger } from "./jobs/job-changer.ts";
 import { jobRoutes } from "./jobs/job-routes.ts";
+import { keyRoutes } from "./keys/key-routes.ts";
 import { PoolChanger } from "./pools/pool-changer.ts";
 import { PoolNames } from "./pools/pool-names.ts";
 import { PoolOrderings } from "./pools/pool-orderings.ts";
@@ -100,6 +103,10 @@ export interface ApiDependencies {
     poolsMax?: number;
     logUrl?: string | null;
   };
+  /** Left out: the keys of `config` are the only ones. */
+  authenticator?: Authenticator | undefined;
+  /** Reads changes of API keys from the store; left out: the node knows no keys of the store. */
+  refreshKeys?: (() => Promise<void>) | undefined;
   metrics: ApiMetrics;
   about: About;
   /** Certificate of the server; left out or null: it speaks plain HTTP. */
@@ -125,6 +132,15 @@ export interface ApiDependencies {
  * bus open.
  */
 export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
+  const authenticator = deps.authenticator ?? settingsAuthenticator(deps.config, deps.runtime);
+  return await assemble({ ...deps, authenticator });
+}
+
+interface JudgingDependencies extends ApiDependencies {
+  authenticator: Authenticator;
+}
+
+async function assemble(deps: JudgingDependencies): Promise<HttpApp> {
   const { store, bus, runtime, log, config, about, lacking } = deps;
   const app = httpApp(deps);
   const waiters = new Waiters({ bus, runtime, store });
@@ -132,6 +148,7 @@ export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
     final: (executionId) => waiters.final(executionId),
     output: (items) => followers.hear(items),
     written: () => feed?.hint(),
+    keysChanged: () => void deps.refreshKeys?.(),
   });
   const live = new LiveView(bus, inbox, runtime);
   const seats = new StreamSeats(config.streamsMax);
@@ -179,7 +196,6 @@ export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
   timeZoneRoutes(app, { store, zones, lacking });
   deadLetterRoutes(app, store, letters);
   overdueRoute(app, store.queries, runtime);
-  missedRoute(app, about);
   routesOfCluster(app, { ...deps, inbox, orderings });
   await docsRoutes(app, about.version);
 
@@ -232,14 +248,15 @@ function routesOfRequests(app: HttpApp, deps: ApiDependencies & RequestRules): v
   app.addHook("preClose", () => taker.stop());
 }
 
-function httpApp({ config, metrics, log, runtime, about, certificates }: ApiDependencies): HttpApp {
+function httpApp(deps: JudgingDependencies): HttpApp {
+  const { config, authenticator, metrics, log, runtime, about, certificates } = deps;
   const { httpLimits: limits } = config;
-  return createHttpApp({ keys: config, metrics, log, runtime, limits, certificates, isStopping: about.isStopping });
+  return createHttpApp({ authenticator, metrics, log, runtime, limits, certificates, isStopping: about.isStopping });
 }
 
-type ClusterRoutes = ApiDependencies & { inbox: Inbox; orderings: PoolOrderings };
+type ClusterRoutes = JudgingDependencies & { inbox: Inbox; orderings: PoolOrderings };
 
-/** Routes of pools, workers and nodes. */
+/** Routes of keys, pools, workers and nodes. */
 function routesOfCluster(app: HttpApp, deps: ClusterRoutes): void {
   const { store, bus, runtime, inbox, about, lacking } = deps;
   const asking = { bus, inbox, runtime };
@@ -250,6 +267,8 @@ function routesOfCluster(app: HttpApp, deps: ClusterRoutes): void {
   workerRoutes(app, { find: (id) => findWorker(withRegistry, id), drain: (id) => drainWorker(asking, id) });
   statsRoute(app, { bus, runtime, inbox, about, queries: store.queries, workers });
   clusterRoutes(app, deps);
+  missedRoute(app, about);
+  keyRoutes(app, deps);
   nodeRoutes(app, { ...deps, workers: () => listWorkers(withRegistry) });
 }
 

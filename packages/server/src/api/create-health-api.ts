@@ -1,15 +1,16 @@
 import type { Logger } from "pino";
+import type { Authenticator } from "../ports/authenticator.ts";
 import type { CertificateSource } from "../ports/certificates.ts";
 import type { ApiMetrics } from "../ports/metrics.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import { type About, healthRoutes } from "./cluster/node-routes.ts";
 import { createHttpApp, type HttpApp } from "./http/http-app.ts";
 import type { HttpLimits } from "./http/http-server.ts";
-import type { ApiKeys } from "./http/security.ts";
 
 export interface HealthApiDependencies {
   log: Logger;
-  config: ApiKeys & { httpLimits?: Partial<HttpLimits> };
+  config: { httpLimits?: Partial<HttpLimits> };
+  authenticator: Authenticator;
   metrics: ApiMetrics;
   runtime: Runtime;
   about: Pick<About, "readiness" | "isStopping">;
@@ -22,13 +23,14 @@ export async function createHealthApi({
   log,
   runtime,
   config,
+  authenticator,
   metrics,
   about,
   certificates,
 }: HealthApiDependencies): Promise<HttpApp> {
   const unknown = "this node does not have the role api: ask one that has it, as GET /v1/cluster lists them";
   const app = createHttpApp({
-    keys: config,
+    authenticator,
     metrics,
     log,
     runtime,

@@ -27,6 +27,7 @@ const NAMES: Record<Feature, string> = {
   KAFKA_BUS: "the bus on Kafka",
   MESH_TLS: "TLS between nodes",
   INGEST: "the log of requests in Kafka",
+  API_KEYS: "API keys in the store",
 };
 
 /**

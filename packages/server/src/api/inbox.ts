@@ -5,7 +5,7 @@ import type { Runtime } from "../ports/runtime.ts";
 
 type Final = Extract<ToApi, { kind: "FINAL" }>;
 type OutputMessage = Extract<ToApi, { kind: "CHATTER" }>;
-type Answer = Exclude<ToApi, Final | OutputMessage | { kind: "OWNER" | "EVENTS_WRITTEN" }>;
+type Answer = Exclude<ToApi, Final | OutputMessage | { kind: "OWNER" | "EVENTS_WRITTEN" | "KEYS_CHANGED" }>;
 
 interface Question {
   answers: Map<Incarnation, Answer>;
@@ -21,6 +21,8 @@ export interface InboxEvents {
   output(items: readonly HandlerOutput[]): void;
   /** Called when an owner has written lifecycle events. */
   written(): void;
+  /** Called when a node has changed an API key. */
+  keysChanged?(): void;
 }
 
 /** Receives the messages of other roles to the API, and brings answers to the callers that asked. */
@@ -70,6 +72,7 @@ export class Inbox {
     if (message.kind === "FINAL") return this.#events.final(message.executionId);
     if (message.kind === "CHATTER") return this.#events.output(message.items);
     if (message.kind === "EVENTS_WRITTEN") return this.#events.written();
+    if (message.kind === "KEYS_CHANGED") return this.#events.keysChanged?.();
     // The bus handles this message itself.
     if (message.kind === "OWNER") return;
     const question = this.#questions.get(message.kind === "COMMAND_DONE" ? message.commandId : message.request);

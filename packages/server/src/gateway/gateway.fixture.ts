@@ -2,6 +2,7 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { type Assign, PROTOCOL_VERSION, type ServerMessage, type Token, WorkerMessageSchema } from "@mainspring/proto";
 import pino from "pino";
 import { type Incarnation, SHARD_COUNT } from "../domain/ids.ts";
+import type { Principal } from "../ports/authenticator.ts";
 import type { Bus, Envelope, Mail, Role } from "../ports/bus.ts";
 import type { PolicyKeeper } from "../ports/handler-policies.ts";
 import type { Assignment, Credit, Demand, FromGateway, ToApi, ToGateway } from "../ports/messages.ts";
@@ -109,8 +110,10 @@ export class WorkerEnd {
   congested = false;
   readonly #worker: ConnectedWorker;
 
-  constructor(gateway: Gateway) {
+  /** @param principal caller whose key the worker has shown; left out: none */
+  constructor(gateway: Gateway, principal: Principal | null = null) {
     this.#worker = gateway.connect({
+      principal,
       send: (message) => this.received.push(message),
       close: (code, detail) => {
         this.closedWith = { code, detail };
@@ -206,8 +209,9 @@ export class Stage {
     this.bus.deliver(from, [{ kind: "DEMAND", term: 1, demand }]);
   }
 
-  connect(): WorkerEnd {
-    return new WorkerEnd(this.gateway);
+  /** @param principal caller whose key the worker has shown; left out: none */
+  connect(principal: Principal | null = null): WorkerEnd {
+    return new WorkerEnd(this.gateway, principal);
   }
 
   assign(...assigns: Assignment[]): void {

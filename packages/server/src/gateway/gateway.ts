@@ -74,6 +74,8 @@ export interface GatewayOptions {
   takesSteps?: (() => boolean) | undefined;
   /** Left out: the gateway writes no events of workers. The caller stops it after the gateway. */
   workerEvents?: WorkerEvents | undefined;
+  /** Called when a node has changed an API key; left out: the gateway knows no keys. */
+  refreshKeys?: (() => Promise<void>) | undefined;
   /** Left out: the gateway keeps no log lines of handlers. The caller stops it after the gateway. */
   logs?: LogKeeper | undefined;
 }
@@ -94,6 +96,7 @@ class WorkerGateway implements Gateway, LinkEvents {
   readonly #links = new Set<Link>();
   readonly #policies: PolicyKeeper | null;
   readonly #logs: LogKeeper | null;
+  readonly #refreshKeys: () => Promise<void>;
   readonly #stallWatch: StallWatch;
   readonly #warnings: CountedWarnings;
   readonly #askedCancels = new AskedCancels();
@@ -103,7 +106,16 @@ class WorkerGateway implements Gateway, LinkEvents {
   #revokeTimer: Timer | null = null;
   #ackTimer: Timer | null = null;
 
-  constructor({ bus, runtime, log, policies, takesSteps = () => true, logs, workerEvents }: GatewayOptions) {
+  constructor({
+    bus,
+    runtime,
+    log,
+    refreshKeys,
+    policies,
+    takesSteps = () => true,
+    logs,
+    workerEvents,
+  }: GatewayOptions) {
     const { counters } = this;
     const owners = new Owners();
     const reports = new OwnerReports(bus, owners);
@@ -113,6 +125,7 @@ class WorkerGateway implements Gateway, LinkEvents {
     this.#policies = policies ?? null;
     this.#warnings = new CountedWarnings(log, runtime);
     this.#logs = logs ?? null;
+    this.#refreshKeys = refreshKeys ?? (async () => undefined);
     const offers = new Offers();
     const context = {
       node: bus.node,
@@ -179,7 +192,7 @@ class WorkerGateway implements Gateway, LinkEvents {
   }
 
   greeted(link: Link, message: WorkerMessage): void {
-    const greeting = readHello(message.hello, link.isInner, this.#policies);
+    const greeting = readHello(message.hello, link, this.#policies);
     if ("code" in greeting) {
       this.#context.log.warn(
         { code: greeting.code, detail: greeting.detail },
@@ -240,6 +253,8 @@ class WorkerGateway implements Gateway, LinkEvents {
     switch (message.kind) {
       case "LIST_WORKERS":
         return this.#tellWorkers(from, message.request, this.statuses(message.workerId));
+      case "KEYS_CHANGED":
+        return void this.#refreshKeys();
       case "LIST_HANDLERS": {
         const { request } = message;
         return this.#bus.send(

@@ -1,3 +1,4 @@
+import type { Config } from "./config-types.ts";
 import { isLoopback, isWildcard, type ListenAddress } from "./config-values.ts";
 
 /** Values that may not fit each other; null: not set, or wrong by itself. */
@@ -40,7 +41,7 @@ interface Combined {
 export function combinationFaults(values: Combined, nodeVersion: string): string[] {
   return [
     ...[
-      ...exposures(values),
+      ...openMeshes(values),
       ...misfits(values),
       ...lonelySecrets(values),
       ...lonelyCertificates(values),
@@ -53,14 +54,29 @@ export function combinationFaults(values: Combined, nodeVersion: string): string
 }
 
 /**
- * Warnings about keys. Without a key, every program that reaches an address may run jobs, so only this machine may
- * reach it.
+ * Faults of a server whose store has no key. Without a key, every program that reaches an address may run jobs, so only this
+ * machine may reach it.
  */
-function exposures(values: Combined): string[] {
-  if (values.MAINSPRING_API_KEY !== null) return [];
-  return (["MAINSPRING_HTTP", "MAINSPRING_GRPC"] as const)
-    .filter((name) => values[name] !== null && !isLoopback(values[name]))
-    .map((name) => `${name} must be a loopback address such as 127.0.0.1 while MAINSPRING_API_KEY is not set`);
+export function exposures({ apiKey, http, grpc }: Pick<Config, "apiKey" | "http" | "grpc">): string[] {
+  if (apiKey !== null) return [];
+  const beyond = [["MAINSPRING_HTTP", http] as const, ["MAINSPRING_GRPC", grpc] as const];
+  return beyond
+    .filter(([, address]) => !isLoopback(address))
+    .map(
+      ([name]) =>
+        `${name} must be a loopback address such as 127.0.0.1 while MAINSPRING_API_KEY is not set and the store has no key: \`mainspring keys create --kind operator --on-store\` makes one`,
+    );
+}
+
+/** Fault of a node whose mesh every program could join. Keys of the store do not open the mesh. */
+function openMeshes(values: Combined): string[] {
+  const { MAINSPRING_BUS: bus, MAINSPRING_GRPC: grpc } = values;
+  const isCluster = bus === "mesh" || bus === "kafka";
+  const hasSecret = values.MAINSPRING_API_KEY !== null || values.MAINSPRING_CLUSTER_SECRET !== null;
+  if (!isCluster || hasSecret || grpc === null || isLoopback(grpc)) return [];
+  return [
+    "MAINSPRING_CLUSTER_SECRET must be set where MAINSPRING_GRPC is not a loopback address and MAINSPRING_API_KEY is not set: other nodes prove themselves by it",
+  ];
 }
 
 /** Faults of values that are valid alone but not together. */

@@ -21,6 +21,8 @@ export interface Config {
   apiKey: string | null;
   /** Second valid API key, for the time of a key change; null: none. */
   apiKeyAlso: string | null;
+  /** Time in seconds for which API keys of the store stay good while the store does not answer. */
+  keysStaleSec: number;
   /** Secret by which nodes of a cluster prove their identity to each other; null: they use the API key. */
   clusterSecret: string | null;
   /** Second valid cluster secret, for the time of a change; null: none. */

@@ -258,7 +258,8 @@ export type ToGateway =
   | { kind: "UNFOLLOW"; executionIds: readonly ExecutionId[] }
   | { kind: "ASK_PROGRESS"; request: string; executionId: ExecutionId }
   /** Asks for the log lines of an attempt that are in the gateway's memory. Sent only where every node has LOG_LINES. */
-  | { kind: "ASK_LOGS"; request: string; executionId: ExecutionId; attempt: number };
+  | { kind: "ASK_LOGS"; request: string; executionId: ExecutionId; attempt: number }
+  | KeysChanged;
 
 export interface OwnedShard {
   shard: ShardId;
@@ -322,7 +323,13 @@ export type ToApi =
   /** Handler output, in the order in which the gateway received it. */
   | { kind: "CHATTER"; items: readonly HandlerOutput[] }
   /** The owner has written lifecycle events since its last message of this kind. Sent only where the servers keep events. */
-  | { kind: "EVENTS_WRITTEN" };
+  | { kind: "EVENTS_WRITTEN" }
+  | KeysChanged;
+
+/** A node has changed an API key. Each node that loses the message reads the change from the store within a second. */
+export interface KeysChanged {
+  kind: "KEYS_CHANGED";
+}
 
 /** Statistics of one scheduler. */
 export interface SchedulerStats {

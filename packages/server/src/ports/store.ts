@@ -13,6 +13,7 @@ import type { StoreFlows } from "./store-flows.ts";
 import type { StoreHandlers } from "./store-handlers.ts";
 import type { StoreIngest } from "./store-ingest.ts";
 import type { StoreJobs } from "./store-jobs.ts";
+import type { StoreKeys } from "./store-keys.ts";
 import type { StoreLogs } from "./store-logs.ts";
 import type { StoreQueries } from "./store-queries.ts";
 import type { PlanChange, StoreRecurrences } from "./store-recurrences.ts";
@@ -57,6 +58,8 @@ export interface Store extends StoreFlows {
   readonly requests: StoreRequests;
   /** For owners of shards, and for the api: positions in the log of requests. */
   readonly ingest: StoreIngest;
+  /** For every node: API keys. */
+  readonly keys: StoreKeys;
 
   /**
    * Writes jobs and their first executions. Each submission is all or nothing; submissions that arrive together share

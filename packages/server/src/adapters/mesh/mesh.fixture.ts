@@ -1,11 +1,11 @@
 import type { Logger } from "pino";
-import { authorizes } from "../../api/http/security.ts";
 import { FEATURE_LEVEL } from "../../domain/cluster/feature-level.ts";
 import { type GrpcServer, startGrpcServer } from "../../gateway/connections/grpc-server.ts";
 import { createLog } from "../../ops/logging.ts";
 import type { Envelope, Role } from "../../ports/bus.ts";
 import type { NodeProfile } from "../../ports/leases.ts";
 import type { Runtime } from "../../ports/runtime.ts";
+import { settingsCheck } from "../../security/settings-keys.ts";
 import { systemRuntime } from "../system/system-runtime.ts";
 import { MeshBus } from "./mesh-bus.ts";
 import { Wire } from "./wire.fixture.ts";
@@ -35,7 +35,16 @@ export class Cluster {
 
   /** A bus that knows no other node. */
   bus(node: string, { apiKey = KEY, level = FEATURE_LEVEL, secrets = [], ...rest }: Making = {}): MeshBus {
-    const bus = new MeshBus({ node, level, apiKey, secrets, isAuthorized: authorizes(apiKey), runtime, log, ...rest });
+    const bus = new MeshBus({
+      node,
+      level,
+      apiKey,
+      secrets,
+      isAuthorized: settingsCheck({ apiKey }),
+      runtime,
+      log,
+      ...rest,
+    });
     this.#buses.push(bus);
     return bus;
   }
@@ -80,8 +89,8 @@ export class Cluster {
   async #open(name: string, port: number, making: Making): Promise<TestNode> {
     const bus = this.bus(name, making);
     const server = await startGrpcServer({
-      ...{ gateway: null, services: [bus.service], host: "127.0.0.1", port: 0, runtime, log },
-      isAuthorized: authorizes(making.apiKey ?? KEY),
+      ...{ workers: null, services: [bus.service], host: "127.0.0.1", port: 0, runtime, log },
+      isAuthorized: settingsCheck({ apiKey: making.apiKey ?? KEY }),
     });
     const wire = new Wire(server.port);
     const node = new TestNode(bus, server, wire, await wire.listen(port), (making.secrets ?? []).length > 0);

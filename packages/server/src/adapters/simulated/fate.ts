@@ -6,6 +6,7 @@ import type { StoreEvents } from "../../ports/store-events.ts";
 import type { StoreHandlers } from "../../ports/store-handlers.ts";
 import type { StoreIngest } from "../../ports/store-ingest.ts";
 import type { StoreJobs } from "../../ports/store-jobs.ts";
+import type { StoreKeys } from "../../ports/store-keys.ts";
 import type { StoreLogs } from "../../ports/store-logs.ts";
 import type { StoreQueries } from "../../ports/store-queries.ts";
 import type { StoreRecurrences } from "../../ports/store-recurrences.ts";
@@ -31,6 +32,7 @@ export type StoreOperation =
       | "events"
       | "eventSinks"
       | "webhooks"
+      | "keys"
       | "requests"
       | "ingest"
       | "close"
@@ -49,6 +51,7 @@ export type StoreOperation =
   | keyof StoreWebhooks
   | keyof StoreRequests
   | keyof StoreIngest
+  | keyof StoreKeys
   | "claimRequests";
 
 /** A request to the simulated store. */

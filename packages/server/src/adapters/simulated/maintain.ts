@@ -44,6 +44,7 @@ export function maintain(data: StoreData, now: EpochMs, retention: Retention): v
   data.events.nameSinks(retention.eventSinks ?? [], now);
   data.events.forgetBefore(now - (retention.eventsMs ?? EVENTS_KEPT_MS));
   data.webhooks.forget(now, retention.days);
+  data.keys.forget(now);
   data.requests.forget(now, retention.days);
   data.ingest.forget(now, retention.days);
   for (const job of [...data.jobs.all()]) if (isGone(data, job, keepFrom)) removeRecurring(data, job);

@@ -15,6 +15,7 @@ import type { StoreEvents } from "../../ports/store-events.ts";
 import type { StoreHandlers } from "../../ports/store-handlers.ts";
 import type { StoreIngest } from "../../ports/store-ingest.ts";
 import type { StoreJobs } from "../../ports/store-jobs.ts";
+import type { StoreKeys } from "../../ports/store-keys.ts";
 import type { StoreLogs } from "../../ports/store-logs.ts";
 import type { StoreQueries } from "../../ports/store-queries.ts";
 import type { StoreRecurrences } from "../../ports/store-recurrences.ts";
@@ -230,6 +231,17 @@ export class SimStore implements Store {
     remove: (...asked) => this.#call("remove", () => this.#data.webhooks.remove(...asked)),
     deliveries: (...asked) => this.#call("deliveries", () => this.#data.webhooks.deliveries(...asked)),
     replay: (...asked) => this.#call("replay", () => this.#data.webhooks.replay(...asked)),
+  };
+
+  readonly keys: StoreKeys = {
+    version: () => this.#call("version", () => this.#data.keys.version),
+    changedSince: (...asked) => this.#call("changedSince", () => this.#data.keys.changedSince(...asked)),
+    create: (key) => this.#call("create", () => this.#data.keys.create(key)),
+    list: (...asked) => this.#call("list", () => this.#data.keys.list(...asked)),
+    get: (...asked) => this.#call("get", () => this.#data.keys.get(...asked)),
+    revoke: (...asked) => this.#call("revoke", () => this.#data.keys.revoke(...asked)),
+    rotate: (...asked) => this.#call("rotate", () => this.#data.keys.rotate(...asked)),
+    used: (...asked) => this.#call("used", () => this.#data.keys.used(...asked)),
   };
 
   readonly requests: StoreRequests;

@@ -12,6 +12,7 @@ import { EventTable } from "./rows/event-table.ts";
 import { ExecutionTable } from "./rows/execution-table.ts";
 import { HandlerTable } from "./rows/handler-table.ts";
 import { JobTable } from "./rows/job-table.ts";
+import { KeyTable } from "./rows/key-table.ts";
 import { IdempotencyKeys, JobNames, UniqueKeys } from "./rows/keys.ts";
 import { LogTable } from "./rows/log-table.ts";
 import { PlanTable } from "./rows/plan-table.ts";
@@ -41,6 +42,7 @@ export interface Tables {
   logs: LogTable;
   events: EventTable;
   webhooks: WebhookTable;
+  keys: KeyTable;
   requests: RequestTable;
   ingest: IngestTable;
   pools: Map<string, Pool>;
@@ -81,6 +83,7 @@ export class StoreData {
     logs: new LogTable(),
     events: new EventTable(),
     webhooks: new WebhookTable(),
+    keys: new KeyTable(),
     requests: new RequestTable(),
     ingest: new IngestTable(),
     pools: new Map(),
@@ -166,6 +169,11 @@ export class StoreData {
     return this.#tables.webhooks;
   }
 
+  /** API keys. */
+  get keys(): KeyTable {
+    return this.#tables.keys;
+  }
+
   /** Requests for jobs of applications. */
   get requests(): RequestTable {
     return this.#tables.requests;
@@ -215,6 +223,7 @@ export class StoreData {
       logs: this.logs.copy(),
       events: this.events.copy(),
       webhooks: this.webhooks.copy(),
+      keys: this.keys.copy(),
       requests: this.requests.copy(),
       ingest: this.ingest.copy(),
       pools: new Map(pools),

@@ -8,6 +8,7 @@ import type { Claim, ClaimOptions } from "./cluster/claim.ts";
 import { addCommand, readCommands } from "./cluster/commands.ts";
 import { checkCompatibility, levelOfNodes } from "./cluster/compatibility.ts";
 import { handlers } from "./cluster/handlers.ts";
+import { keys } from "./cluster/keys.ts";
 import { sqlLeases } from "./cluster/leases.ts";
 import { putPool, readPools } from "./cluster/pools.ts";
 import { backlog } from "./commit/backlog.ts";
@@ -133,6 +134,7 @@ function store(db: Connections, claim: Claim, schema: string, options: SqlStoreO
     events: events(db, inbox),
     eventSinks: eventSinks(db, () => runtime.now()),
     webhooks: webhooks(db),
+    keys: keys(db, levels),
     requests: requests(db, { levels, inbox, claim, schema, now: () => runtime.now() }),
     ingest: ingest(db, { levels, inbox, now: () => runtime.now() }),
     submit: (batch) => submit(db, levels, inbox, batch, runtime.now()),

@@ -22,7 +22,7 @@ export function clusterRoutes(app: HttpApp, deps: ClusterDependencies): void {
     summary: "The nodes, which shards they own, and how far they are behind",
     response: { 200: answer(ClusterBody, "As it is now"), ...problems() },
   };
-  app.get("/v1/cluster", { schema }, () => viewCluster(deps));
+  app.get("/v1/cluster", { schema, config: { scope: "system:admin" } }, () => viewCluster(deps));
   drainRoute(app, deps);
   undrainRoute(app, deps);
 }
@@ -42,7 +42,7 @@ function drainRoute(app: HttpApp, deps: ClusterDependencies): void {
       ...problems("not-found", "wrong-state"),
     },
   };
-  app.post("/v1/cluster/nodes/:nodeId/drain", { schema }, async (request, reply) => {
+  app.post("/v1/cluster/nodes/:nodeId/drain", { schema, config: { scope: "system:admin" } }, async (request, reply) => {
     refuseBody(request.body);
     const { nodeId } = request.params;
     const nodes = (await deps.leases.list()).filter(({ isLiving }) => isLiving);
@@ -59,10 +59,14 @@ function undrainRoute(app: HttpApp, deps: ClusterDependencies): void {
     params,
     response: { 202: answer(ClusterNodeBody, "Told. Repeating it is harmless."), ...problems("not-found") },
   };
-  app.post("/v1/cluster/nodes/:nodeId/undrain", { schema }, async (request, reply) => {
-    refuseBody(request.body);
-    return reply.code(202).send(await setDraining(deps, request.params.nodeId, false));
-  });
+  app.post(
+    "/v1/cluster/nodes/:nodeId/undrain",
+    { schema, config: { scope: "system:admin" } },
+    async (request, reply) => {
+      refuseBody(request.body);
+      return reply.code(202).send(await setDraining(deps, request.params.nodeId, false));
+    },
+  );
 }
 
 async function setDraining(

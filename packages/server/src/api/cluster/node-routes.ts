@@ -52,7 +52,7 @@ function workersRoute(app: HttpApp, { workers }: NodeDependencies): void {
     querystring: Type.Object(pageQuery, { additionalProperties: false }),
     response: { 200: answer(pageOf("WorkerPage", WorkerBody), "A page, newest connection first"), ...problems() },
   };
-  app.get("/v1/workers", { schema }, async (request) => {
+  app.get("/v1/workers", { schema, config: { scope: "jobs:read" } }, async (request) => {
     const { cursor, limit = PAGE_ITEMS_DEFAULT } = request.query;
     const after = decodeCursor("workers", cursor);
     const all = await workers();
@@ -74,6 +74,7 @@ export function healthRoutes(app: HttpApp, { about, metrics }: HealthDependencie
   app.get(
     "/healthz",
     {
+      config: { scope: "public" },
       schema: {
         operationId: "getHealth",
         tags,
@@ -86,6 +87,7 @@ export function healthRoutes(app: HttpApp, { about, metrics }: HealthDependencie
   app.get(
     "/readyz",
     {
+      config: { scope: "public" },
       schema: {
         operationId: "getReadiness",
         tags,
@@ -101,6 +103,7 @@ export function healthRoutes(app: HttpApp, { about, metrics }: HealthDependencie
   app.get(
     "/metrics",
     {
+      config: { scope: "metrics:read" },
       schema: {
         operationId: "getMetrics",
         tags,

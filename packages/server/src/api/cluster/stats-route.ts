@@ -37,7 +37,7 @@ export function statsRoute(app: HttpApp, deps: StatsDependencies): void {
     summary: "Read the version, settings and load of the servers",
     response: { 200: answer(StatsBody, "Figures of this moment"), ...problems() },
   };
-  app.get("/v1/stats", { schema }, async () => {
+  app.get("/v1/stats", { schema, config: { scope: "jobs:read" } }, async () => {
     const [stats, known, counts] = await Promise.all([askStats(deps), workers(), queries.countExecutions(COUNT_MAX)]);
     const { waiting, ready, held: running, deadLetters, openRuns } = counts;
     const connected = known.filter(({ state }) => state === "ALIVE" || state === "DRAINING").length;

@@ -24,7 +24,7 @@ export function timeZoneRoutes(app: HttpApp, deps: TimeZoneDependencies): void {
     summary: "Which time zone data recurring jobs are planned by, and which there was before",
     response: { 200: answer(TimeZonesBody, "As this node knows it"), ...problems() },
   };
-  app.get(path, { schema: read }, () => bodyOf(deps));
+  app.get(path, { schema: read, config: { scope: "jobs:read" } }, () => bodyOf(deps));
   const put = {
     operationId: "putTimeZoneData",
     tags,
@@ -35,7 +35,7 @@ export function timeZoneRoutes(app: HttpApp, deps: TimeZoneDependencies): void {
       ...problems("wrong-state", "payload-too-large", "unsupported-media-type"),
     },
   };
-  app.put(path, { schema: put }, async ({ body }) => {
+  app.put(path, { schema: put, config: { scope: "system:admin" } }, async ({ body }) => {
     requireFeature("TIME_ZONE_DATA", deps.lacking);
     await changeTo(deps, body.version);
     return bodyOf(deps);

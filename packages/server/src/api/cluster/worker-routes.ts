@@ -30,7 +30,7 @@ function getRoute(app: HttpApp, find: WorkerDependencies["find"]): void {
     params,
     response: { 200: answer(WorkerDetailBody, "As its gateway sees it at this moment"), ...problems("not-found") },
   };
-  app.get("/v1/workers/:workerId", { schema }, async (request) => {
+  app.get("/v1/workers/:workerId", { schema, config: { scope: "jobs:read" } }, async (request) => {
     const worker = await find(request.params.workerId);
     if (worker === null) throw noSuchWorker("worker");
     return workerDetailBody(worker);
@@ -51,7 +51,7 @@ function drainRoute(app: HttpApp, drain: WorkerDependencies["drain"]): void {
       ...problems("not-found"),
     },
   };
-  app.post("/v1/workers/:workerId/drain", { schema }, async (request, reply) => {
+  app.post("/v1/workers/:workerId/drain", { schema, config: { scope: "system:admin" } }, async (request, reply) => {
     refuseBody(request.body);
     const worker = await drain(request.params.workerId);
     if (worker === null) throw noSuchWorker("living worker");

@@ -45,7 +45,7 @@ function listRoute(app: HttpApp, store: Store): void {
     querystring: Type.Object({ ...letterFilter, ...pageQuery }, { additionalProperties: false }),
     response: { 200: answer(pageOf("DeadLetterPage", DeadLetterBody), "A page, newest first"), ...problems() },
   };
-  app.get("/v1/dead-letters", { schema }, async (request) => {
+  app.get("/v1/dead-letters", { schema, config: { scope: "jobs:read" } }, async (request) => {
     const { cursor, limit = PAGE_ITEMS_DEFAULT, ...filter } = request.query;
     const page = { after: decodeCursor("dead-letters", cursor), limit };
     const { items, next } = await store.deadLetters.list(DEFAULT_TENANT, filterOf(filter), page);
@@ -75,7 +75,7 @@ function settleRoute(app: HttpApp, runs: DeadLetterRuns, action: DeadLetterActio
       ...problems("unsupported-media-type", "payload-too-large"),
     },
   };
-  app.post(`/v1/dead-letters/${path}`, { schema }, async (request, reply) => {
+  app.post(`/v1/dead-letters/${path}`, { schema, config: { scope: "runs:control" } }, async (request, reply) => {
     const { executionIds, filter } = request.body;
     if ((executionIds === undefined) === (filter === undefined)) throw notOne();
     if (filter === undefined) {
@@ -105,7 +105,7 @@ function runRoute(app: HttpApp, store: Store): void {
     params: Type.Object({ runId: Uuid("the run") }),
     response: { 200: answer(DeadLetterRunBody, "As it is now"), ...problems("not-found") },
   };
-  app.get("/v1/dead-letters/runs/:runId", { schema }, async (request) => {
+  app.get("/v1/dead-letters/runs/:runId", { schema, config: { scope: "jobs:read" } }, async (request) => {
     const run = await store.deadLetters.readRun(DEFAULT_TENANT, request.params.runId.toLowerCase());
     if (run !== null) return runBody(run);
     throw new ProblemError(problem("not-found", "there is no such run, or it was over more than 7 days ago"));

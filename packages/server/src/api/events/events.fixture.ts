@@ -11,6 +11,7 @@ import {
   type StoreEvents,
 } from "../../ports/store-events.ts";
 import { Turns } from "../../ports/turns.ts";
+import { settingsAuthenticator } from "../../security/key-authenticator.ts";
 import { countingMetrics } from "../api.fixture.ts";
 import { StreamSeats } from "../executions/stream-seats.ts";
 import { createHttpApp } from "../http/http-app.ts";
@@ -93,7 +94,12 @@ export async function startEvents(logEventsMax?: number) {
   const events = new MemoryEvents();
   const turns = new Turns(runtime);
   const feed = new EventFeed({ events, runtime, log, turns, ...(logEventsMax !== undefined && { logEventsMax }) });
-  const app = createHttpApp({ keys: { apiKey: null }, metrics: countingMetrics([]), log, runtime });
+  const app = createHttpApp({
+    authenticator: settingsAuthenticator({ apiKey: null }, runtime),
+    metrics: countingMetrics([]),
+    log,
+    runtime,
+  });
   lifecycleEventsRoute(app, { feed, runtime, turns, seats: new StreamSeats() });
   const url = await app.listen({ host: "127.0.0.1", port: 0 });
   return { app, events, feed, url: `${url}/v1/events`, stop: () => app.close() };

@@ -30,7 +30,7 @@ interface LifecycleEventsDependencies {
 /** Route GET /v1/events */
 export function lifecycleEventsRoute(app: HttpApp, { feed, runtime, turns, seats }: LifecycleEventsDependencies): void {
   app.addHook("preClose", async () => feed?.close());
-  app.get("/v1/events", { schema }, async (request, reply) => {
+  app.get("/v1/events", { schema, config: { scope: "jobs:read" } }, async (request, reply) => {
     if (feed === null) throw new ProblemError(problem("events-off", OFF));
     const { after, until, ...wanted } = request.query;
     const free = seats.take();

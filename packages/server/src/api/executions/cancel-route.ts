@@ -37,12 +37,16 @@ export function cancelRoute(app: HttpApp, deps: CancelDependencies): void {
       ...problems("not-found", "wrong-state"),
     },
   };
-  app.post("/v1/executions/:executionId/cancel", { schema }, async (request, reply) => {
-    refuseBody(request.body);
-    const executionId = request.params.executionId.toLowerCase();
-    const cancelled = await cancelOrKeep(deps, executionId);
-    return reply.code(cancelled.cancelRequested ? 202 : 200).send(cancelled);
-  });
+  app.post(
+    "/v1/executions/:executionId/cancel",
+    { schema, config: { scope: "runs:control" } },
+    async (request, reply) => {
+      refuseBody(request.body);
+      const executionId = request.params.executionId.toLowerCase();
+      const cancelled = await cancelOrKeep(deps, executionId);
+      return reply.code(cancelled.cancelRequested ? 202 : 200).send(cancelled);
+    },
+  );
 }
 
 /**

@@ -19,7 +19,7 @@ interface EventsDependencies {
 
 /** Route GET /v1/executions/{executionId}/events */
 export function eventsRoute(app: HttpApp, { reader, followers, runtime }: EventsDependencies): void {
-  app.get("/v1/executions/:executionId/events", { schema }, async (request, reply) => {
+  app.get("/v1/executions/:executionId/events", { schema, config: { scope: "jobs:read" } }, async (request, reply) => {
     const seen = decodeEventId(request.headers["last-event-id"]);
     const executionId = request.params.executionId.toLowerCase();
     const view = await reader.read(executionId);

@@ -67,6 +67,7 @@ export function executionRoutes(app: HttpApp, deps: ExecutionRoutes): void {
   app.get(
     "/v1/executions",
     {
+      config: { scope: "jobs:read" },
       schema: {
         operationId: "listExecutions",
         tags,
@@ -81,6 +82,7 @@ export function executionRoutes(app: HttpApp, deps: ExecutionRoutes): void {
   app.get(
     "/v1/jobs/:jobId/executions",
     {
+      config: { scope: "jobs:read" },
       schema: {
         operationId: "listJobExecutions",
         tags,
@@ -107,6 +109,7 @@ function readRoute(app: HttpApp, { reader, store, progress: progressOf, runs }: 
   app.get(
     "/v1/executions/:executionId",
     {
+      config: { scope: "jobs:read" },
       schema: {
         operationId: "getExecution",
         tags: ["executions"],
@@ -138,7 +141,7 @@ function stepsRoute(app: HttpApp, reader: ExecutionReader, steps: StoreSteps): v
     params: Type.Object({ executionId: Uuid("the execution") }),
     response: { 200: answer(StepsBody, "The records of all attempts so far"), ...problems("not-found") },
   };
-  app.get("/v1/executions/:executionId/steps", { schema }, async (request) => {
+  app.get("/v1/executions/:executionId/steps", { schema, config: { scope: "jobs:read" } }, async (request) => {
     const id = request.params.executionId.toLowerCase();
     const view = await reader.read(id);
     if (view === null) throw noSuch("execution");

@@ -63,7 +63,7 @@ export function explainRoute(app: HttpApp, explain: Explain): void {
     params: Type.Object({ executionId: Uuid("the execution") }),
     response: { 200: answer(ExplanationBody, "As its owner sees it at this moment"), ...problems("not-found") },
   };
-  app.get("/v1/executions/:executionId/explain", { schema }, async (request) => {
+  app.get("/v1/executions/:executionId/explain", { schema, config: { scope: "jobs:read" } }, async (request) => {
     const executionId = request.params.executionId.toLowerCase();
     const explanation = await explain(executionId);
     if (explanation === null) throw noSuch("execution");

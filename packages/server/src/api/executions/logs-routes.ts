@@ -31,6 +31,7 @@ export function logsRoutes(app: HttpApp, deps: LogsDependencies): void {
   app.get(
     "/v1/executions/:executionId/logs",
     {
+      config: { scope: "jobs:read" },
       schema: {
         operationId: "getLogs",
         tags: ["executions"],
@@ -44,6 +45,7 @@ export function logsRoutes(app: HttpApp, deps: LogsDependencies): void {
   app.get(
     "/v1/executions/:executionId/attempts/:attempt/logs",
     {
+      config: { scope: "jobs:read" },
       schema: {
         operationId: "getAttemptLogs",
         tags: ["executions"],

@@ -42,12 +42,16 @@ export function signalRoute(app: HttpApp, deps: SignalDependencies): void {
   };
   void app.register(async (scope) => {
     app.takeBodies(scope, () => new JobParts("data"));
-    (scope as HttpApp).post("/v1/executions/:executionId/signals", { schema }, async (request, reply) => {
-      const signal = receivedSignal(request, deps);
-      const outcome = await sendSignal(deps, request.params.executionId.toLowerCase(), signal);
-      const { code, body } = signalAnswer(outcome, signal, () => noSuch("execution"));
-      return reply.code(code).send(body);
-    });
+    (scope as HttpApp).post(
+      "/v1/executions/:executionId/signals",
+      { schema, config: { scope: "runs:control" } },
+      async (request, reply) => {
+        const signal = receivedSignal(request, deps);
+        const outcome = await sendSignal(deps, request.params.executionId.toLowerCase(), signal);
+        const { code, body } = signalAnswer(outcome, signal, () => noSuch("execution"));
+        return reply.code(code).send(body);
+      },
+    );
   });
 }
 

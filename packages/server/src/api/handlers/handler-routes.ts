@@ -50,7 +50,7 @@ export function handlerRoutes(app: HttpApp, { store, offers, lacking }: HandlerP
       ...problems("wrong-state"),
     },
   };
-  app.get("/v1/handlers", { schema }, async (request) => {
+  app.get("/v1/handlers", { schema, config: { scope: "jobs:read" } }, async (request) => {
     requireFeature("HANDLER_OFFERS", lacking);
     const { pool, handler, cursor, limit = PAGE_ITEMS_DEFAULT } = request.query;
     const after = decodeCursor("handlers", cursor);

@@ -14,12 +14,13 @@ export type ListKind =
   | "items"
   | "webhooks"
   | "deliveries"
-  | "requests";
+  | "requests"
+  | "api-keys";
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const PLACES: Record<ListKind, RegExp> = {
   ...{ jobs: UUID, executions: UUID, "dead-letters": UUID, workflows: UUID, items: UUID, webhooks: UUID },
-  ...{ deliveries: UUID, requests: UUID },
+  ...{ deliveries: UUID, requests: UUID, "api-keys": UUID },
   ledger: /^\d{1,15}$/,
   nodes: /^\d{1,5}$/,
   ...{ workers: /^/, pools: /^/, handlers: /^/ },

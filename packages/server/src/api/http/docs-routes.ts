@@ -57,12 +57,17 @@ export async function collectRoutes(app: HttpApp, version: string): Promise<void
         },
         { name: "requests", description: "Requests for jobs that came without the API, such as by mainspring_submit" },
         { name: "webhooks", description: "Requests that tell other programs of ends and events" },
+        { name: "keys", description: "API keys: who may do what" },
         { name: "pools", description: "Queues, and how their work is ordered and placed" },
         { name: "node", description: "The server and its workers" },
         { name: "docs", description: "This description, and what errors mean" },
       ],
       components: { securitySchemes: { apiKey: { type: "http", scheme: "bearer" } } },
       security: [{ apiKey: [] }, {}],
+    },
+    transform: ({ schema, url, route }) => {
+      const { scope } = route.config ?? {};
+      return { url, schema: schema?.hide === true ? schema : ({ ...schema, "x-scope": scope } as typeof schema) };
     },
     // Both forms of the document, JSON and YAML, pass through this function.
     transformObject: (made) =>
@@ -91,16 +96,21 @@ const LOGO =
 
 /** Routes /, /docs, /openapi.json, /problems and /problems/{name}. None of them needs a network beyond the server. */
 export async function docsRoutes(app: HttpApp, version: string): Promise<void> {
-  await app.register(swaggerUi, {
-    routePrefix: "/docs",
-    staticCSP: PAGE_POLICY,
-    logo: { type: "image/svg+xml", content: Buffer.from(LOGO), href: "/docs", target: "_self" },
-    theme: { title: "Mainspring API" },
-    // An external validator would learn of this server.
-    uiConfig: { tryItOutEnabled: true, validatorUrl: null },
+  await app.register(async (page) => {
+    page.addHook("onRoute", (route) => {
+      route.config = { ...route.config, scope: "public" };
+    });
+    await page.register(swaggerUi, {
+      routePrefix: "/docs",
+      staticCSP: PAGE_POLICY,
+      logo: { type: "image/svg+xml", content: Buffer.from(LOGO), href: "/docs", target: "_self" },
+      theme: { title: "Mainspring API" },
+      // An external validator would learn of this server.
+      uiConfig: { tryItOutEnabled: true, validatorUrl: null },
+    });
   });
   const document = lazily(() => Buffer.from(JSON.stringify(app.swagger())));
-  app.get("/openapi.json", { schema: { hide: true } }, (_request, reply) => {
+  app.get("/openapi.json", { schema: { hide: true }, config: { scope: "public" } }, (_request, reply) => {
     void reply.type("application/json; charset=utf-8").send(document());
   });
   // The document's plugin caches both forms; creating them takes longer than a request may.
@@ -108,7 +118,7 @@ export async function docsRoutes(app: HttpApp, version: string): Promise<void> {
     document();
     app.swagger({ yaml: true });
   });
-  app.get("/", { schema: { hide: true } }, async (request, reply) => {
+  app.get("/", { schema: { hide: true }, config: { scope: "public" } }, async (request, reply) => {
     void reply.header("vary", "accept");
     if (prefersPage(request.headers.accept)) return reply.redirect("/docs");
     return { name: "mainspring", version, ...ENTRANCES };
@@ -137,7 +147,7 @@ function problemRoutes(app: HttpApp): void {
     summary: "Every problem type; needs no key",
     response: { 200: answer(ProblemTypesBody, "All of them"), ...problems() },
   };
-  app.get("/problems", { schema: listSchema }, () => ({
+  app.get("/problems", { schema: listSchema, config: { scope: "public" } }, () => ({
     items: PROBLEM_NAMES.flatMap((name) => describeProblem(name) ?? []),
   }));
   const schema = {
@@ -150,7 +160,7 @@ function problemRoutes(app: HttpApp): void {
       ...problems("not-found"),
     },
   };
-  app.get("/problems/:name", { schema }, (request) => {
+  app.get("/problems/:name", { schema, config: { scope: "public" } }, (request) => {
     const found = describeProblem(request.params.name);
     if (found === null) throw new ProblemError(problem("not-found", "there is no such problem type"));
     return found;

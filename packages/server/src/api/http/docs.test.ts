@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { SCOPES } from "@mainspring/contract/enums";
 import { startTestApi, type TestApi } from "../api.fixture.ts";
 
 type Node = Record<string, unknown>;
@@ -14,6 +15,7 @@ interface OpenApi {
 }
 
 const ROUTES = [
+  "DELETE /v1/api-keys/{keyId}",
   "DELETE /v1/jobs/{jobId}",
   "DELETE /v1/webhooks/{webhookId}",
   "GET /healthz",
@@ -21,6 +23,8 @@ const ROUTES = [
   "GET /problems",
   "GET /problems/{name}",
   "GET /readyz",
+  "GET /v1/api-keys",
+  "GET /v1/api-keys/{keyId}",
   "GET /v1/cluster",
   "GET /v1/dead-letters",
   "GET /v1/dead-letters/runs/{runId}",
@@ -39,6 +43,7 @@ const ROUTES = [
   "GET /v1/jobs/{jobId}/executions",
   "GET /v1/jobs/{jobId}/ledger",
   "GET /v1/jobs/{jobId}/next-fires",
+  "GET /v1/me",
   "GET /v1/missed-jobs",
   "GET /v1/overdue-jobs",
   "GET /v1/pools",
@@ -61,6 +66,8 @@ const ROUTES = [
   "GET /v1/workflows/{workflowId}/nodes/{name}/explain",
   "GET /v1/workflows/{workflowId}/nodes/{name}/items",
   "GET /v1/workflows/{workflowId}/results",
+  "POST /v1/api-keys",
+  "POST /v1/api-keys/{keyId}/rotate",
   "POST /v1/cluster/nodes/{nodeId}/drain",
   "POST /v1/cluster/nodes/{nodeId}/undrain",
   "POST /v1/dead-letters/discard",
@@ -116,6 +123,17 @@ describe("the description of the API", () => {
         .sort(),
       ROUTES,
     );
+  });
+
+  it("names the right that every operation needs", () => {
+    const scopes = new Set<unknown>([...SCOPES, "any", "public"]);
+    for (const { name, operation } of operations()) {
+      const scope = (operation as { "x-scope"?: unknown })["x-scope"];
+      assert.ok(scopes.has(scope), `${name}: ${scope}`);
+      const isPublic = /^GET \/(healthz|readyz|problems.*)$/.test(name);
+      assert.equal(scope === "public", isPublic, name);
+      if (scope === "jobs:read") assert.ok(name.startsWith("GET "), name);
+    }
   });
 
   it("says of every answer what it means and what it looks like", () => {

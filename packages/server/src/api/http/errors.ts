@@ -26,12 +26,17 @@ const PROBLEMS = {
   unauthorized: {
     status: 401,
     title: "The API key is missing or wrong",
-    help: "Send `Authorization: Bearer <key>` with the key that the server was started with (MAINSPRING_API_KEY).",
+    help: "Send `Authorization: Bearer <key>` with a key that the server knows (`mainspring keys list`), and that is neither revoked nor expired.",
   },
   forbidden: {
     status: 403,
     title: "The request came by a way that is not allowed",
     help: "Without an API key the server answers only to loopback names (localhost, 127.0.0.1, [::1]), and it never answers pages of other origins.",
+  },
+  "missing-scope": {
+    status: 403,
+    title: "The API key may not do this",
+    help: "`detail` names the scope that the key lacks; /openapi.json has the scope of each operation as `x-scope`. GET /v1/me shows the scopes of the key.",
   },
   "not-found": {
     status: 404,

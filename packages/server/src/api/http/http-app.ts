@@ -5,6 +5,7 @@ import type { FastifyBaseLogger } from "fastify";
 import Fastify, { type FastifyInstance, type RawServerDefault } from "fastify";
 import type { Logger } from "pino";
 import type { TSchema } from "typebox";
+import type { Authenticator } from "../../ports/authenticator.ts";
 import type { CertificateSource } from "../../ports/certificates.ts";
 import type { ApiMetrics } from "../../ports/metrics.ts";
 import type { Runtime } from "../../ports/runtime.ts";
@@ -17,7 +18,7 @@ import { answerErrors, frameworkProblem, sendProblem } from "./error-answers.ts"
 import { invalid, ProblemError, problem } from "./errors.ts";
 import { boundsOf, createHttpServer, HTTP_LIMITS, type HttpLimits } from "./http-server.ts";
 import { RequestTurns } from "./request-turns.ts";
-import { type ApiKeys, guard } from "./security.ts";
+import { guard, type RouteScope } from "./security.ts";
 import { answerUnknownRoutes } from "./unknown-routes.ts";
 import { compileCheck } from "./validation.ts";
 
@@ -42,7 +43,7 @@ declare module "fastify" {
 }
 
 export interface HttpAppDependencies {
-  keys: ApiKeys;
+  authenticator: Authenticator;
   metrics: ApiMetrics;
   log: Logger;
   runtime: Runtime;
@@ -56,7 +57,7 @@ export interface HttpAppDependencies {
 }
 
 /** Creates an HTTP server with the API's conventions and without routes. */
-export function createHttpApp({ keys, metrics, log, runtime, ...deps }: HttpAppDependencies): HttpApp {
+export function createHttpApp({ authenticator, metrics, log, runtime, ...deps }: HttpAppDependencies): HttpApp {
   const limits = { ...HTTP_LIMITS, ...deps.limits };
   const connections = boundsOf(limits);
   const { certificates = null } = deps;
@@ -78,7 +79,7 @@ export function createHttpApp({ keys, metrics, log, runtime, ...deps }: HttpAppD
   }).withTypeProvider<TypeBoxTypeProvider>();
   speakJson(app, runtime, turns);
   answerErrors(app, log);
-  guard(app, keys);
+  guard(app, authenticator);
   answerUnknownRoutes(app, deps.unknown ?? "no route has this path");
   countRequests(app, metrics);
   partOnClose(app, deps.isStopping ?? (() => false));
@@ -102,12 +103,12 @@ function speakJson(app: HttpApp, runtime: Runtime, turns: RequestTurns): void {
   app.setSerializerCompiler(() => writeJson);
 }
 
-/** Options of a route whose body may be left out; it then counts as an empty object. */
-export function withoutBody<S extends { body: TSchema }>(schema: S) {
+/** Options of a route whose body may be left out; it then counts as an empty object. @param scope that the route needs */
+export function withoutBody<S extends { body: TSchema }>(schema: S, scope: RouteScope) {
   const ofBody = validator(schema.body, false);
   const validatorCompiler = (part: { schema: TSchema; httpPart?: string }) =>
     part.httpPart === "body" ? (value: unknown) => ofBody(value ?? {}) : validator(part.schema, false);
-  return { schema, validatorCompiler };
+  return { schema, validatorCompiler, config: { scope } };
 }
 
 /** @param fromText whether values come as text, as in a query and a path, so that numbers must be parsed */

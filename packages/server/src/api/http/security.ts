@@ -1,52 +1,131 @@
-import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import type { FastifyInstance, FastifyRequest } from "fastify";
-import { ProblemError, problem } from "./errors.ts";
+import type { Scope } from "@mainspring/contract/enums";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { DEFAULT_TENANT } from "../../domain/ids.ts";
+import { type Authenticator, isRefusal, type Principal, type Refusal } from "../../ports/authenticator.ts";
+import { sendProblem } from "./error-answers.ts";
+import { busy, ProblemError, problem } from "./errors.ts";
 
-/** Public paths, which reveal nothing of the jobs. */
-const PUBLIC = /^\/(|healthz|readyz|openapi\.json|problems(\/:name)?|docs(\/.*)?)$/;
 const LOOPBACK = /^(localhost|127(\.(25[0-5]|2[0-4]\d|1?\d?\d)){3}|\[::1\])(:\d{1,5})?$/i;
-const BEARER = /^Bearer +(\S+)$/i;
+/** Seconds after which a client may try again. */
+const RETRY_AFTER_SEC = 1;
 
-/** API keys of clients and workers. */
-export interface ApiKeys {
-  /** API key; null: every client that reaches the server by a loopback name may use it. */
-  apiKey: string | null;
-  /** Second valid key, for the time of a key change; null: none. */
-  apiKeyAlso?: string | null;
+/** Right that an operation needs: a scope; `any`: none, but a key; `public`: nothing. */
+export type RouteScope = Scope | "any" | "public";
+
+declare module "fastify" {
+  interface FastifyContextConfig {
+    scope?: RouteScope;
+  }
+  interface FastifyRequest {
+    /** Caller of the request; null: the operation is public. */
+    principal: Principal | null;
+  }
 }
 
 /**
- * Refuses requests without permission. With an API key, a request needs the key. Without one, a request must come from
- * this machine, and not through a foreign page in a browser: neither by its origin, nor by a foreign name that points
- * to this machine.
+ * Refuses requests without permission. A request needs a key with the scope of its operation. If the server asks for no key,
+ * a request must come from this machine, and not through a foreign page in a browser: neither by its origin, nor by a
+ * foreign name that points to this machine.
  */
-export function guard(app: FastifyInstance, { apiKey, apiKeyAlso = null }: ApiKeys): void {
-  const isAuthorized = apiKey === null ? null : authorizes(apiKey, apiKeyAlso);
-  // The hook uses no promise, because the time of work after a promise does not count in the turn of the request.
+export function guard(app: FastifyInstance, authenticator: Authenticator): void {
+  app.decorateRequest("principal", null);
+  demandScopes(app);
+  // The hooks use no promise, because the time of work after a promise does not count in the turn of the request.
   app.addHook("onRequest", (request, reply, done) => {
     // Answers contain data of jobs, which no browser may interpret as a page.
     void reply.header("x-content-type-options", "nosniff");
-    const error = refusalOf(request, isAuthorized);
-    if (error?.problem.status === 401) void reply.header("www-authenticate", "Bearer");
-    done(error ?? undefined);
+    const misled = waysFault(request, authenticator.isOpen);
+    if (misled !== null) return done(misled);
+    if (scopeOf(request) === "public") return done();
+    const judged = authenticator.judge(request.headers.authorization, request.ip);
+    const admit = (one: Principal | Refusal) => done(admission(request, reply, one, authenticator) ?? undefined);
+    if (judged instanceof Promise) judged.then(admit, done);
+    else admit(judged);
+  });
+  // A body may take a minute to arrive, and its key may be revoked meanwhile.
+  app.addHook("preHandler", (request, reply, done) => {
+    const refusal = request.principal === null ? null : authenticator.judgeAgain(request.principal);
+    done(refusal === null ? undefined : errorOf(refusal, reply));
   });
 }
 
-/** @param isAuthorized check of the key; null: the server has no key */
-function refusalOf(request: FastifyRequest, isAuthorized: ReturnType<typeof authorizes> | null): ProblemError | null {
-  const { host, origin, authorization } = request.headers;
+/** Keeps an application from starting that has a route without a scope. */
+function demandScopes(app: FastifyInstance): void {
+  const routes: { method: string | string[]; url: string; config?: { scope?: RouteScope } }[] = [];
+  app.addHook("onRoute", (route) => void routes.push(route));
+  app.addHook("onReady", async () => {
+    const open = routes.find(({ config }) => config?.scope === undefined);
+    if (open !== undefined) throw new Error(`the route ${open.method} ${open.url} has no scope in its config`);
+  });
+}
+
+/** Scope that a request needs; a path without a route needs a key. */
+function scopeOf({ routeOptions, is404 }: FastifyRequest): RouteScope | undefined {
+  return is404 ? "any" : routeOptions.config.scope;
+}
+
+/** @returns null: the request may go on */
+function admission(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  judged: Principal | Refusal,
+  authenticator: Authenticator,
+): ProblemError | null {
+  if (isRefusal(judged)) return errorOf(judged, reply);
+  const lack = scopeFault(judged, scopeOf(request)) ?? tenantFault(judged, request.headers["mainspring-tenant"]);
+  if (lack !== null) return lack;
+  request.principal = judged;
+  const release = authenticator.hold({ principal: judged, end: (refusal) => cutOff(request, reply, refusal) });
+  reply.raw.once("close", release);
+  return null;
+}
+
+function scopeFault({ scopes }: Principal, scope: RouteScope | undefined): ProblemError | null {
+  if (scope === "any" || scope === "public") return null;
+  if (scope !== undefined && scopes.has(scope)) return null;
+  return new ProblemError(problem("missing-scope", `the key lacks the scope ${scope}`));
+}
+
+/** Only keys that may act for tenants may name one. */
+function tenantFault({ scopes }: Principal, named: string | string[] | undefined): ProblemError | null {
+  if (named === undefined) return null;
+  if (!scopes.has("tenants:act")) {
+    return new ProblemError(
+      problem("missing-scope", "the header Mainspring-Tenant needs the scope tenants:act: leave it out"),
+    );
+  }
+  return named === DEFAULT_TENANT ? null : new ProblemError(problem("not-found", "there is no such tenant"));
+}
+
+/**
+ * Ends a request whose key is no longer good. A read that waits gets its refusal. A stream ends, and the outcome of a change
+ * stays unknown to its client.
+ */
+function cutOff(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): void {
+  const isRead = request.method === "GET" || request.method === "HEAD";
+  if (!isRead || reply.raw.headersSent || reply.sent) return void reply.raw.destroy();
+  const { problem: body, headers } = errorOf(refusal, reply);
+  void sendProblem(reply, body, headers);
+}
+
+function errorOf({ code, detail }: Refusal, reply: FastifyReply): ProblemError {
+  if (code === "TOO_MANY_TRIES") return busy("too-many-requests", detail, RETRY_AFTER_SEC);
+  if (code === "UNAVAILABLE") return busy("unavailable", detail, RETRY_AFTER_SEC);
+  void reply.header("www-authenticate", "Bearer");
+  return new ProblemError(problem("unauthorized", detail));
+}
+
+/** Fault in the way of a request, whoever sends it. @param isOpen whether the server asks for no key */
+function waysFault(request: FastifyRequest, isOpen: boolean): ProblemError | null {
+  const { host, origin } = request.headers;
   const unclear = unclearHost(request.raw);
   if (unclear !== null) return unclear;
   if (origin !== undefined && !isSameOrigin(origin, host)) {
     return forbidden("the header Origin names another site: pages of elsewhere may not use this API");
   }
-  if (isAuthorized === null) {
-    if (LOOPBACK.test(host ?? "")) return null;
-    return forbidden("without an API key, Host must be localhost, 127.0.0.1 or [::1]");
-  }
-  if (isPublic(request) || isAuthorized(authorization)) return null;
-  return new ProblemError(problem("unauthorized", "send Authorization: Bearer <key>, with the server's key"));
+  if (!isOpen || LOOPBACK.test(host ?? "")) return null;
+  return forbidden("without an API key, Host must be localhost, 127.0.0.1 or [::1]");
 }
 
 /** Refuses a request with two Host headers, because a proxy may have judged the other one. */
@@ -57,28 +136,11 @@ function unclearHost({ rawHeaders, httpVersion }: IncomingMessage): ProblemError
   return new ProblemError(problem("malformed-http", detail));
 }
 
-function isPublic(request: FastifyRequest): boolean {
-  return PUBLIC.test(request.routeOptions.url ?? "");
-}
-
 function isSameOrigin(origin: string, host: string | undefined): boolean {
   if (!URL.canParse(origin) || host === undefined) return false;
   const { protocol, host: originHost } = new URL(origin);
   // The comparison uses URL, so that a default port that only one of them names makes no difference.
   return URL.canParse(`${protocol}//${host}`) && new URL(`${protocol}//${host}`).host === originHost;
-}
-
-/**
- * Whether an `Authorization` header has the key, or the second key if there is one. The comparison uses digests of one
- * length, so its time reveals nothing.
- */
-export function authorizes(apiKey: string, also: string | null = null): (authorization: string | undefined) => boolean {
-  const digest = (text: string) => createHash("sha256").update(text).digest();
-  const expected = [digest(apiKey), digest(also ?? apiKey)];
-  return (authorization) => {
-    const given = digest(BEARER.exec(authorization ?? "")?.[1] ?? "");
-    return expected.map((own) => timingSafeEqual(own, given)).includes(true);
-  };
 }
 
 function forbidden(detail: string): ProblemError {

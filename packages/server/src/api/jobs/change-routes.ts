@@ -64,15 +64,19 @@ function replaceRoute(app: HttpApp, changer: JobChanger, intake: IntakeDependenc
       ...problems("not-found", "wrong-state", "name-in-use", "precondition-failed", ...bodyProblems),
     },
   };
-  app.put("/v1/jobs/:jobId", { schema, bodyLimit: SINGLE_BODY_BYTES_MAX }, async (request, reply) => {
-    const received = await receivedJob(request, intake);
-    const ifVersion = versionOf(request.headers["if-match"]);
-    const changed = await changer.replace(request.params.jobId.toLowerCase(), received, ifVersion);
-    void reply.header("etag", `"${changed.version}"`);
-    return reply
-      .code(changed.execution === "REQUESTED" ? 202 : 200)
-      .send(await changedBody(changed, received.job, intake));
-  });
+  app.put(
+    "/v1/jobs/:jobId",
+    { schema, bodyLimit: SINGLE_BODY_BYTES_MAX, config: { scope: "jobs:write" } },
+    async (request, reply) => {
+      const received = await receivedJob(request, intake);
+      const ifVersion = versionOf(request.headers["if-match"]);
+      const changed = await changer.replace(request.params.jobId.toLowerCase(), received, ifVersion);
+      void reply.header("etag", `"${changed.version}"`);
+      return reply
+        .code(changed.execution === "REQUESTED" ? 202 : 200)
+        .send(await changedBody(changed, received.job, intake));
+    },
+  );
 }
 
 function namedRoute(app: HttpApp, changer: JobChanger, intake: IntakeDependencies): void {
@@ -90,17 +94,21 @@ function namedRoute(app: HttpApp, changer: JobChanger, intake: IntakeDependencie
       ...problems("wrong-state", ...bodyProblems),
     },
   };
-  app.put("/v1/jobs/by-name/:name", { schema, bodyLimit: SINGLE_BODY_BYTES_MAX }, async (request, reply) => {
-    const { name } = request.params;
-    const received = await receivedJob(request, intake);
-    if ((received.job.name ?? name) !== name) {
-      const message = "is not the name in the path: leave it out, or make them the same";
-      throw new ProblemError(invalid([{ field: "name", message }]));
-    }
-    const changed = await changer.putNamed({ ...received, job: { ...received.job, name } });
-    void reply.header("etag", `"${changed.version}"`);
-    return reply.code(statusOf(changed)).send(await changedBody(changed, { ...received.job, name }, intake));
-  });
+  app.put(
+    "/v1/jobs/by-name/:name",
+    { schema, bodyLimit: SINGLE_BODY_BYTES_MAX, config: { scope: "jobs:submit" } },
+    async (request, reply) => {
+      const { name } = request.params;
+      const received = await receivedJob(request, intake);
+      if ((received.job.name ?? name) !== name) {
+        const message = "is not the name in the path: leave it out, or make them the same";
+        throw new ProblemError(invalid([{ field: "name", message }]));
+      }
+      const changed = await changer.putNamed({ ...received, job: { ...received.job, name } });
+      void reply.header("etag", `"${changed.version}"`);
+      return reply.code(statusOf(changed)).send(await changedBody(changed, { ...received.job, name }, intake));
+    },
+  );
 }
 
 function statusOf({ execution }: ChangedJob): 200 | 201 | 202 {
@@ -121,7 +129,7 @@ function deleteRoute(app: HttpApp, changer: JobChanger): void {
       ...problems("not-found"),
     },
   };
-  app.delete("/v1/jobs/:jobId", { schema }, async (request, reply) => {
+  app.delete("/v1/jobs/:jobId", { schema, config: { scope: "jobs:write" } }, async (request, reply) => {
     refuseBody(request.body);
     const jobId = request.params.jobId.toLowerCase();
     const isOver = await changer.delete(jobId, request.query.cancelRunning === "true");
@@ -142,7 +150,7 @@ function retryRoute(app: HttpApp, runs: JobRuns): void {
       ...problems("not-found", "wrong-state", ...bodyProblems),
     },
   };
-  app.post("/v1/executions/:executionId/retry", withoutBody(schema), async (request, reply) => {
+  app.post("/v1/executions/:executionId/retry", withoutBody(schema, "runs:control"), async (request, reply) => {
     const retryOf = request.params.executionId.toLowerCase();
     const { executionId, jobId } = await runs.retry(retryOf, request.body.keepSteps);
     return reply.code(201).send({ executionId, jobId, retryOf });

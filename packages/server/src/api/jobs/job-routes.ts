@@ -48,6 +48,7 @@ export function jobRoutes(app: HttpApp, queries: StoreQueries, reader: Execution
   app.get(
     "/v1/jobs",
     {
+      config: { scope: "jobs:read" },
       schema: {
         operationId: "listJobs",
         tags,
@@ -69,6 +70,7 @@ export function jobRoutes(app: HttpApp, queries: StoreQueries, reader: Execution
   app.get(
     "/v1/jobs/:jobId",
     {
+      config: { scope: "jobs:read" },
       schema: {
         operationId: "getJob",
         tags,

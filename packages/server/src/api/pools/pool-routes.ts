@@ -42,7 +42,7 @@ function listRoute(app: HttpApp, deps: PoolDependencies): void {
     querystring: Type.Object(pageQuery, { additionalProperties: false }),
     response: { 200: answer(pageOf("PoolPage", PoolBody), "A page, by name"), ...problems() },
   };
-  app.get("/v1/pools", { schema }, async (request) => {
+  app.get("/v1/pools", { schema, config: { scope: "jobs:read" } }, async (request) => {
     const { cursor, limit = PAGE_ITEMS_DEFAULT } = request.query;
     const after = decodeCursor("pools", cursor);
     const [pools, living] = await Promise.all([deps.store.readPools(), livingWorkers(deps)]);
@@ -64,7 +64,7 @@ function readRoute(app: HttpApp, deps: PoolDependencies): void {
     params,
     response: { 200: answer(PoolBody, "Its settings and who serves it"), ...problems() },
   };
-  app.get("/v1/pools/:name", { schema }, async (request) => {
+  app.get("/v1/pools/:name", { schema, config: { scope: "jobs:read" } }, async (request) => {
     const { name } = request.params;
     const [pools, living] = await Promise.all([deps.store.readPools(), livingWorkers(deps)]);
     return bodyOf(deps, pools.find((pool) => pool.name === name) ?? defaultPool(name), living);
@@ -91,7 +91,7 @@ function putRoute(app: HttpApp, deps: PoolDependencies): void {
       ...problems("wrong-state", "unsupported-media-type", "payload-too-large"),
     },
   };
-  app.put("/v1/pools/:name", { schema }, async (request, reply) => {
+  app.put("/v1/pools/:name", { schema, config: { scope: "system:admin" } }, async (request, reply) => {
     const { name } = request.params;
     if (hasLimit(request.body)) requireFeature("POOL_LIMITS", deps.lacking);
     await refuseTooMany(store, name);

@@ -72,7 +72,7 @@ function ledgerRoute(app: HttpApp, deps: LedgerDependencies): void {
     querystring: LedgerQuery,
     response: { 200: answer(LedgerBody, "A page, newest first"), ...problems("not-found", "wrong-state") },
   };
-  app.get("/v1/jobs/:jobId/ledger", { schema }, async ({ params, query }) => {
+  app.get("/v1/jobs/:jobId/ledger", { schema, config: { scope: "jobs:read" } }, async ({ params, query }) => {
     const job = await plans.read(params.jobId.toLowerCase());
     const rule = ruleOf(job);
     const now = runtime.now();
@@ -145,7 +145,7 @@ function nextFiresRoute(app: HttpApp, { plans, runtime, turns }: LedgerDependenc
     querystring: Type.Object({ count: Type.Optional(FireCount) }, closed),
     response: { 200: answer(NextFiresBody, "Its next fires"), ...problems("not-found", "wrong-state") },
   };
-  app.get("/v1/jobs/:jobId/next-fires", { schema }, async ({ params, query }) => {
+  app.get("/v1/jobs/:jobId/next-fires", { schema, config: { scope: "jobs:read" } }, async ({ params, query }) => {
     const job = await plans.read(params.jobId.toLowerCase());
     const fires = await turns.run(() => nextFires(job, runtime.now(), query.count ?? 10));
     return { state: job.state, fires: fires.map(fireBody) };

@@ -14,7 +14,7 @@ export function missedRoute(app: HttpApp, about: Pick<About, "missed">): void {
     summary: "Recurring jobs with planned instants of the last day that are MISSED in their ledgers",
     response: { 200: answer(MissedBody, "None, as there should never be any"), ...problems() },
   };
-  app.get("/v1/missed-jobs", { schema }, async () => {
+  app.get("/v1/missed-jobs", { schema, config: { scope: "jobs:read" } }, async () => {
     const { jobs, lookedUntil } = about.missed?.() ?? { jobs: [], lookedUntil: null };
     return { items: jobs.map(itemBody), lookedUntil: formatInstantOrNull(lookedUntil) };
   });

@@ -21,7 +21,7 @@ export function overdueRoute(app: HttpApp, queries: Pick<StoreQueries, "overdue"
     querystring,
     response: { 200: answer(OverdueBody, "None, where the scheduler keeps up"), ...problems() },
   };
-  app.get("/v1/overdue-jobs", { schema }, async ({ query }) => {
+  app.get("/v1/overdue-jobs", { schema, config: { scope: "jobs:read" } }, async ({ query }) => {
     const now = runtime.now();
     const found = await queries.overdue(now, query.limit ?? LIMIT_DEFAULT);
     const items = found.map(({ jobId, name, nextFireAt }) => {

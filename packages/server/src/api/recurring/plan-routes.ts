@@ -35,7 +35,7 @@ function pauseRoute(app: HttpApp, plans: JobPlans): void {
       ...problems("not-found", "wrong-state"),
     },
   };
-  app.post("/v1/jobs/:jobId/pause", { schema }, async (request, reply) => {
+  app.post("/v1/jobs/:jobId/pause", { schema, config: { scope: "jobs:write" } }, async (request, reply) => {
     refuseBody(request.body);
     const { job, isDone } = await plans.pause(request.params.jobId.toLowerCase());
     return reply.code(isDone ? 200 : 202).send(planBody(job));
@@ -55,7 +55,7 @@ function resumeRoute(app: HttpApp, plans: JobPlans): void {
       ...problems("not-found", "wrong-state", ...bodyProblems),
     },
   };
-  app.post("/v1/jobs/:jobId/resume", withoutBody(schema), async (request, reply) => {
+  app.post("/v1/jobs/:jobId/resume", withoutBody(schema, "jobs:write"), async (request, reply) => {
     const { catchUp = false } = request.body;
     const { job, isDone } = await plans.resume(request.params.jobId.toLowerCase(), catchUp);
     return reply.code(isDone ? 200 : 202).send(planBody(job));
@@ -73,7 +73,7 @@ function triggerRoute(app: HttpApp, runs: JobRuns): void {
       ...problems("not-found", "wrong-state"),
     },
   };
-  app.post("/v1/jobs/:jobId/trigger", { schema }, async (request, reply) => {
+  app.post("/v1/jobs/:jobId/trigger", { schema, config: { scope: "jobs:write" } }, async (request, reply) => {
     refuseBody(request.body);
     const { executionId, jobId } = await runs.trigger(request.params.jobId.toLowerCase());
     return reply.code(201).send({ executionId, jobId });
@@ -93,7 +93,7 @@ function backfillRoute(app: HttpApp, plans: JobPlans, runtime: Runtime): void {
       ...problems("not-found", "wrong-state", "backfill-open", ...bodyProblems),
     },
   };
-  app.post("/v1/jobs/:jobId/backfill", { schema }, async (request, reply) => {
+  app.post("/v1/jobs/:jobId/backfill", { schema, config: { scope: "jobs:write" } }, async (request, reply) => {
     const asked = backfillOf(request.body, runtime);
     const { job, isDone, planned } = await plans.backfill(request.params.jobId.toLowerCase(), asked);
     const [since, until] = [formatInstant(asked.since), formatInstant(asked.until)];

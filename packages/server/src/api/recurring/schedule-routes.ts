@@ -26,17 +26,21 @@ export function scheduleRoutes(app: HttpApp, runtime: Runtime, turns: Turns): vo
       ...problems("payload-too-large", "unsupported-media-type"),
     },
   };
-  app.post("/v1/schedules/preview", { schema }, async ({ body }): Promise<SchedulePreviewBody> => {
-    const schedule = scheduleOf(body);
-    // The schema has accepted the text.
-    const after = body.after === undefined ? runtime.now() : (parseInstant(body.after) as number);
-    const fires = await turns.run(() => {
-      const refusals = checkSchedule(schedule, after);
-      if (refusals.length > 0) throw new ProblemError(invalid(refusals.map(fieldError)));
-      return previewFires(schedule, after, 0, body.count ?? COUNT_DEFAULT);
-    });
-    return { fires: fires.map(fireBody), ...zoneWarnings(body.timezone) };
-  });
+  app.post(
+    "/v1/schedules/preview",
+    { schema, config: { scope: "jobs:submit" } },
+    async ({ body }): Promise<SchedulePreviewBody> => {
+      const schedule = scheduleOf(body);
+      // The schema has accepted the text.
+      const after = body.after === undefined ? runtime.now() : (parseInstant(body.after) as number);
+      const fires = await turns.run(() => {
+        const refusals = checkSchedule(schedule, after);
+        if (refusals.length > 0) throw new ProblemError(invalid(refusals.map(fieldError)));
+        return previewFires(schedule, after, 0, body.count ?? COUNT_DEFAULT);
+      });
+      return { fires: fires.map(fireBody), ...zoneWarnings(body.timezone) };
+    },
+  );
 }
 
 function scheduleOf({ schedule, timezone = "UTC", dst = {} }: SchedulePreview): Schedule {

@@ -34,7 +34,7 @@ export function ingestRoutes(app: HttpApp, deps: IngestRoutesDependencies): void
     summary: "How far the records of the topic of requests are taken in",
     response: { 200: answer(IngestBody, "The positions"), ...problems("wrong-state") },
   };
-  app.get("/v1/ingest", { schema: read }, () =>
+  app.get("/v1/ingest", { schema: read, config: { scope: "system:admin" } }, () =>
     reading(deps, async (reader, topic, mode) => {
       const known = new Map((await deps.store.positions()).map((position) => [position.partition, position]));
       const partitions: IngestBody["partitions"] = [];
@@ -57,7 +57,7 @@ export function ingestRoutes(app: HttpApp, deps: IngestRoutesDependencies): void
       ...problems("wrong-state", "payload-too-large", "unsupported-media-type"),
     },
   };
-  app.post("/v1/ingest/seek", { schema: seek }, ({ body }) =>
+  app.post("/v1/ingest/seek", { schema: seek, config: { scope: "system:admin" } }, ({ body }) =>
     reading(deps, async (reader, topic) => {
       // The schema has accepted the text.
       const to = parseInstant(body.to) as EpochMs;

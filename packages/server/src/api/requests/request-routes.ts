@@ -35,7 +35,7 @@ export function requestRoutes(
     querystring: Type.Object({ state: Type.Optional(StateSchema), ...pageQuery }, { additionalProperties: false }),
     response: { 200: answer(pageOf("JobRequestPage", SummarySchema), "A page, newest first"), ...problems() },
   };
-  app.get("/v1/requests", { schema: listSchema }, async (request) => {
+  app.get("/v1/requests", { schema: listSchema, config: { scope: "jobs:read" } }, async (request) => {
     const { state = null, cursor, limit = PAGE_ITEMS_DEFAULT } = request.query;
     const before = decodeCursor("requests", cursor);
     const items = await store.list(DEFAULT_TENANT, { state, before, limit });
@@ -49,7 +49,7 @@ export function requestRoutes(
     params: Type.Object({ requestId: RequestId }),
     response: { 200: answer(RequestBody, "The request"), ...problems("not-found") },
   };
-  app.get("/v1/requests/:requestId", { schema }, async (request) => {
+  app.get("/v1/requests/:requestId", { schema, config: { scope: "jobs:read" } }, async (request) => {
     const position = parsePosition(request.params.requestId);
     if (position !== null) return await recordBody(position, ingest);
     const found = await store.get(DEFAULT_TENANT, request.params.requestId.toLowerCase());

@@ -30,6 +30,7 @@ export function batchRoute(app: HttpApp, deps: SubmitDependencies, log: Logger):
   const validators: Record<string, ReturnType<typeof validator>> = { body: validator(BatchEnvelope, false) };
   const options = {
     schema,
+    config: { scope: "jobs:submit" as const },
     bodyLimit: BATCH_BODY_BYTES_MAX,
     validatorCompiler: ({ schema, httpPart }: { schema: TSchema; httpPart?: string }) =>
       validators[httpPart ?? ""] ?? validator(schema, false),

@@ -70,34 +70,38 @@ export function submitRoute(app: HttpApp, deps: SubmitDependencies): void {
       ...problems(...SUBMIT_PROBLEMS),
     },
   };
-  app.post("/v1/jobs", { schema, bodyLimit: SINGLE_BODY_BYTES_MAX }, async (request, reply) => {
-    const payload = payloadOf(request.received);
-    const idempotency = idempotencyOf(request.headers["idempotency-key"], request.received);
-    const isRepeat = (key: Idempotency) => intake.wasAnswered(key);
-    const fill = await (acceptor ?? handlers).filler(isRepeat);
-    const job = await fill(request.body, payload, idempotency);
-    const wrong = "status" in job ? job : refusal(job, payload, firesAfter(idempotency, runtime), deps);
-    if ("status" in job || wrong !== null) throw new ProblemError(wrong as Problem);
-    const taken = { job, payload, traceparent: request.headers.traceparent };
-    const accept = async () => {
-      const text = (request.received as ReceivedBody).bytes;
-      const body = await (acceptor as JobAcceptor).accept({ ...taken, text }, idempotency);
-      return reply.code(202).header("location", `/v1/requests/${body.request}`).send(body);
-    };
-    if (acceptor?.takesAll) return await accept();
-    const asked = Promise.all([intake.take([taken], idempotency), handlers.warnings(job)]);
-    const answered = await asked.catch((error: unknown) => {
-      if (acceptor?.takesAfter(error)) return null;
-      throw error;
-    });
-    if (answered === null) return await accept();
-    const [{ replayed, bodies }, { warnings = [] }] = answered;
-    const body = bodies[0] as TakenJobs["bodies"][number];
-    if ("error" in body) throw new ProblemError(body.error);
-    if (replayed) void reply.header("idempotent-replayed", "true");
-    if ("deduplicated" in body) return reply.code(200).send(body);
-    return reply.code(201).send(withWarnings(body, warnings));
-  });
+  app.post(
+    "/v1/jobs",
+    { schema, bodyLimit: SINGLE_BODY_BYTES_MAX, config: { scope: "jobs:submit" } },
+    async (request, reply) => {
+      const payload = payloadOf(request.received);
+      const idempotency = idempotencyOf(request.headers["idempotency-key"], request.received);
+      const isRepeat = (key: Idempotency) => intake.wasAnswered(key);
+      const fill = await (acceptor ?? handlers).filler(isRepeat);
+      const job = await fill(request.body, payload, idempotency);
+      const wrong = "status" in job ? job : refusal(job, payload, firesAfter(idempotency, runtime), deps);
+      if ("status" in job || wrong !== null) throw new ProblemError(wrong as Problem);
+      const taken = { job, payload, traceparent: request.headers.traceparent };
+      const accept = async () => {
+        const text = (request.received as ReceivedBody).bytes;
+        const body = await (acceptor as JobAcceptor).accept({ ...taken, text }, idempotency);
+        return reply.code(202).header("location", `/v1/requests/${body.request}`).send(body);
+      };
+      if (acceptor?.takesAll) return await accept();
+      const asked = Promise.all([intake.take([taken], idempotency), handlers.warnings(job)]);
+      const answered = await asked.catch((error: unknown) => {
+        if (acceptor?.takesAfter(error)) return null;
+        throw error;
+      });
+      if (answered === null) return await accept();
+      const [{ replayed, bodies }, { warnings = [] }] = answered;
+      const body = bodies[0] as TakenJobs["bodies"][number];
+      if ("error" in body) throw new ProblemError(body.error);
+      if (replayed) void reply.header("idempotent-replayed", "true");
+      if ("deduplicated" in body) return reply.code(200).send(body);
+      return reply.code(201).send(withWarnings(body, warnings));
+    },
+  );
 }
 
 /** The answer with further warnings. */

@@ -37,15 +37,19 @@ export function deliveryRoutes(app: HttpApp, { store, runtime }: DeliveryRoutes)
     querystring: Type.Object({ state: Type.Optional(DeliveryState), ...pageQuery }, { additionalProperties: false }),
     response: { 200: answer(pageOf("DeliveryPage", DeliveryBody), "A page, newest first"), ...problems("not-found") },
   };
-  app.get("/v1/webhooks/:webhookId/deliveries", { schema: listSchema }, async (request) => {
-    const { state = null, cursor, limit = PAGE_ITEMS_DEFAULT } = request.query;
-    const id = request.params.webhookId.toLowerCase();
-    const before = decodeCursor("deliveries", cursor);
-    found(await store.get(DEFAULT_TENANT, id));
-    const items = await store.deliveries(DEFAULT_TENANT, id, { state, before, limit });
-    const next = items.length < limit ? null : (items.at(-1)?.id ?? null);
-    return { items: items.map(deliveryBody), nextCursor: encodeCursor("deliveries", next) };
-  });
+  app.get(
+    "/v1/webhooks/:webhookId/deliveries",
+    { schema: listSchema, config: { scope: "tenant:admin" } },
+    async (request) => {
+      const { state = null, cursor, limit = PAGE_ITEMS_DEFAULT } = request.query;
+      const id = request.params.webhookId.toLowerCase();
+      const before = decodeCursor("deliveries", cursor);
+      found(await store.get(DEFAULT_TENANT, id));
+      const items = await store.deliveries(DEFAULT_TENANT, id, { state, before, limit });
+      const next = items.length < limit ? null : (items.at(-1)?.id ?? null);
+      return { items: items.map(deliveryBody), nextCursor: encodeCursor("deliveries", next) };
+    },
+  );
   const schema = {
     operationId: "replayDeliveries",
     tags,
@@ -57,7 +61,7 @@ export function deliveryRoutes(app: HttpApp, { store, runtime }: DeliveryRoutes)
       ...problems("not-found", "wrong-state", "payload-too-large", "unsupported-media-type"),
     },
   };
-  app.post("/v1/webhooks/:webhookId/replay", { schema }, async (request) => {
+  app.post("/v1/webhooks/:webhookId/replay", { schema, config: { scope: "tenant:admin" } }, async (request) => {
     const now = runtime.now();
     const id = request.params.webhookId.toLowerCase();
     const which = queryOf(request.body, now);

@@ -56,7 +56,7 @@ function listRoutes(app: HttpApp, { store }: WebhookRoutes): void {
     querystring: Type.Object(pageQuery, { additionalProperties: false }),
     response: { 200: answer(pageOf("WebhookPage", WebhookBody), "A page, by id"), ...problems() },
   };
-  app.get("/v1/webhooks", { schema: listSchema }, async (request) => {
+  app.get("/v1/webhooks", { schema: listSchema, config: { scope: "tenant:admin" } }, async (request) => {
     const { cursor, limit = PAGE_ITEMS_DEFAULT } = request.query;
     const items = await store.list(DEFAULT_TENANT, decodeCursor("webhooks", cursor), limit);
     const next = items.length < limit ? null : (items.at(-1)?.id ?? null);
@@ -69,7 +69,7 @@ function listRoutes(app: HttpApp, { store }: WebhookRoutes): void {
     params,
     response: { 200: answer(WebhookBody, "The webhook"), ...problems("not-found") },
   };
-  app.get("/v1/webhooks/:webhookId", { schema }, async (request) => {
+  app.get("/v1/webhooks/:webhookId", { schema, config: { scope: "tenant:admin" } }, async (request) => {
     return webhookBody(found(await store.get(DEFAULT_TENANT, request.params.webhookId.toLowerCase())));
   });
 }
@@ -85,7 +85,7 @@ function createRoute(app: HttpApp, { store, runtime, rules, lacking }: WebhookRo
       ...problems("wrong-state", ...bodyProblems),
     },
   };
-  app.post("/v1/webhooks", { schema }, async (request, reply) => {
+  app.post("/v1/webhooks", { schema, config: { scope: "tenant:admin" } }, async (request, reply) => {
     requireFeature("WEBHOOKS", lacking);
     const asked = subscriptionOf(request.body, runtime, rules);
     const createdAt = runtime.now();
@@ -132,7 +132,7 @@ function rotateRoute(app: HttpApp, { store, runtime, rules }: WebhookRoutes): vo
       ...problems("not-found", "wrong-state", ...bodyProblems),
     },
   };
-  app.post("/v1/webhooks/:webhookId/rotate-secret", withoutBody(schema), async (request) => {
+  app.post("/v1/webhooks/:webhookId/rotate-secret", withoutBody(schema, "tenant:admin"), async (request) => {
     const id = request.params.webhookId.toLowerCase();
     const { kind } = found(await store.get(DEFAULT_TENANT, id));
     if (kind === "ON_FINISH" || rules === undefined) {
@@ -157,7 +157,7 @@ function stateRoutes(app: HttpApp, { store, runtime }: WebhookRoutes): void {
     body: Type.Object({}, { additionalProperties: false }),
     response: { 200: answer(WebhookBody, "As it is now"), ...problems("not-found", ...bodyProblems) },
   };
-  app.post("/v1/webhooks/:webhookId/enable", withoutBody(enableSchema), (request) =>
+  app.post("/v1/webhooks/:webhookId/enable", withoutBody(enableSchema, "tenant:admin"), (request) =>
     change(request.params.webhookId, null),
   );
   const disableSchema = {
@@ -168,7 +168,7 @@ function stateRoutes(app: HttpApp, { store, runtime }: WebhookRoutes): void {
     body: WebhookDisabling,
     response: { 200: answer(WebhookBody, "As it is now"), ...problems("not-found", ...bodyProblems) },
   };
-  app.post("/v1/webhooks/:webhookId/disable", withoutBody(disableSchema), (request) =>
+  app.post("/v1/webhooks/:webhookId/disable", withoutBody(disableSchema, "tenant:admin"), (request) =>
     change(request.params.webhookId, request.body.reason ?? "disabled by a request"),
   );
 }
@@ -181,7 +181,7 @@ function removeRoute(app: HttpApp, { store }: WebhookRoutes): void {
     params,
     response: { 204: Type.Null({ description: "Removed" }), ...problems("not-found") },
   };
-  app.delete("/v1/webhooks/:webhookId", { schema }, async (request, reply) => {
+  app.delete("/v1/webhooks/:webhookId", { schema, config: { scope: "tenant:admin" } }, async (request, reply) => {
     if (!(await store.remove(DEFAULT_TENANT, request.params.webhookId.toLowerCase()))) found(null);
     return reply.code(204).send(null);
   });

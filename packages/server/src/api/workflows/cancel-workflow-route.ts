@@ -29,20 +29,24 @@ export function cancelWorkflowRoute(app: HttpApp, { runtime, commands, runs }: C
       ...problems("not-found", "wrong-state"),
     },
   };
-  app.post("/v1/workflows/:workflowId/cancel", { schema }, async (request, reply) => {
-    refuseBody(request.body);
-    const executionId = request.params.workflowId.toLowerCase();
-    const run = await knownRun(runs, executionId);
-    if (isFinal(run.state)) return finalAnswer(run);
-    refuseCompensating(run);
-    const outcome = await commands.give({ id: runtime.uuid(), shard: run.shard, kind: "CANCEL", executionId });
-    if (outcome === "CANCELLED")
-      return { workflowId: executionId, state: "CANCELLED" as const, cancelRequested: false };
-    const after = await knownRun(runs, executionId);
-    if (isFinal(after.state)) return finalAnswer(after);
-    refuseCompensating(after);
-    return reply.code(202).send({ workflowId: executionId, state: after.state, cancelRequested: true });
-  });
+  app.post(
+    "/v1/workflows/:workflowId/cancel",
+    { schema, config: { scope: "runs:control" } },
+    async (request, reply) => {
+      refuseBody(request.body);
+      const executionId = request.params.workflowId.toLowerCase();
+      const run = await knownRun(runs, executionId);
+      if (isFinal(run.state)) return finalAnswer(run);
+      refuseCompensating(run);
+      const outcome = await commands.give({ id: runtime.uuid(), shard: run.shard, kind: "CANCEL", executionId });
+      if (outcome === "CANCELLED")
+        return { workflowId: executionId, state: "CANCELLED" as const, cancelRequested: false };
+      const after = await knownRun(runs, executionId);
+      if (isFinal(after.state)) return finalAnswer(after);
+      refuseCompensating(after);
+      return reply.code(202).send({ workflowId: executionId, state: after.state, cancelRequested: true });
+    },
+  );
 }
 
 /** @throws {ProblemError} 409: the run compensates its nodes, and not because of a cancellation */

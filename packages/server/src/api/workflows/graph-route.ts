@@ -41,12 +41,16 @@ export function graphRoute(app: HttpApp, runs: RunReader, turns: Turns): void {
       ...problems("not-found"),
     },
   };
-  app.get("/v1/workflows/:workflowId/graph", { schema }, async ({ params, query }, reply) => {
-    const picture = await knownPicture(runs, params.workflowId);
-    const numbers = [...picture.nodes.keys()].filter((node) => !picture.graph.isVoid(node));
-    const nodes = await turns.map(numbers, (node) => graphNode(picture, node));
-    if (query.format === "mermaid") return reply.type("text/plain; charset=utf-8").send(mermaidOf(nodes));
-    if (query.format === "dot") return reply.type("text/vnd.graphviz; charset=utf-8").send(dotOf(nodes));
-    return { workflowId: picture.run.executionId, onFailure: picture.graph.onFailure, nodes };
-  });
+  app.get(
+    "/v1/workflows/:workflowId/graph",
+    { schema, config: { scope: "jobs:read" } },
+    async ({ params, query }, reply) => {
+      const picture = await knownPicture(runs, params.workflowId);
+      const numbers = [...picture.nodes.keys()].filter((node) => !picture.graph.isVoid(node));
+      const nodes = await turns.map(numbers, (node) => graphNode(picture, node));
+      if (query.format === "mermaid") return reply.type("text/plain; charset=utf-8").send(mermaidOf(nodes));
+      if (query.format === "dot") return reply.type("text/vnd.graphviz; charset=utf-8").send(dotOf(nodes));
+      return { workflowId: picture.run.executionId, onFailure: picture.graph.onFailure, nodes };
+    },
+  );
 }

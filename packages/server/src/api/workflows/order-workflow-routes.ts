@@ -48,15 +48,19 @@ function orderRoute(app: HttpApp, { runtime, commands, runs }: CancelDependencie
       ...problems("not-found", "wrong-state"),
     },
   };
-  app.post(`/v1/workflows/:workflowId/${path}`, { schema }, async (request, reply) => {
-    refuseBody(request.body);
-    const executionId = request.params.workflowId.toLowerCase();
-    const { shard } = await orderable(executionId);
-    const outcome = await commands.give({ id: runtime.uuid(), shard, kind, executionId });
-    const run = await orderable(executionId);
-    const isDone = outcome !== null && run.paused === paused;
-    return reply.code(isDone ? 200 : 202).send({ workflowId: executionId, state: run.state, ...modeOf(run) });
-  });
+  app.post(
+    `/v1/workflows/:workflowId/${path}`,
+    { schema, config: { scope: "runs:control" } },
+    async (request, reply) => {
+      refuseBody(request.body);
+      const executionId = request.params.workflowId.toLowerCase();
+      const { shard } = await orderable(executionId);
+      const outcome = await commands.give({ id: runtime.uuid(), shard, kind, executionId });
+      const run = await orderable(executionId);
+      const isDone = outcome !== null && run.paused === paused;
+      return reply.code(isDone ? 200 : 202).send({ workflowId: executionId, state: run.state, ...modeOf(run) });
+    },
+  );
 
   /** @throws {ProblemError} 404 or 409 */
   async function orderable(id: string): Promise<RunView> {

@@ -33,7 +33,7 @@ export function retryWorkflowRoute(app: HttpApp, retrier: WorkflowRetrier, handl
       ),
     },
   };
-  app.post("/v1/workflows/:workflowId/retry", withoutBody(schema), async (request, reply) => {
+  app.post("/v1/workflows/:workflowId/retry", withoutBody(schema, "runs:control"), async (request, reply) => {
     const workflowId = request.params.workflowId.toLowerCase();
     const hash = hashOf(`/v1/workflows/${workflowId}/retry`, request.received?.bytes ?? null);
     const idempotency = idempotencyOf(request.headers["idempotency-key"], { hash });

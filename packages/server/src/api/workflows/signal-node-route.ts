@@ -26,22 +26,26 @@ export function signalNodeRoute(app: HttpApp, deps: SignalDependencies & { runs:
   };
   void app.register(async (scope) => {
     app.takeBodies(scope, () => new JobParts("data"));
-    (scope as HttpApp).post("/v1/workflows/:workflowId/nodes/:name/signals", { schema }, async (request, reply) => {
-      const signal = receivedSignal(request, deps);
-      const { workflowId, name } = request.params;
-      const picture = await knownPicture(deps.runs, workflowId);
-      const { executionId: run, shard } = picture.run;
-      const node = numberOf(picture, name);
-      if (picture.nodes[node]?.workflow !== undefined) throw new ProblemError(problem("wrong-state", OF_CHILD));
-      if (picture.graph.isMap(node)) throw new ProblemError(problem("wrong-state", OF_MAP));
-      const executionId = nodeExecutionId(run, node, null, 0);
-      // The execution of a final node answers a repeat of an earlier signal.
-      if (picture.progress.stateOf(node) !== "LIVE" && !picture.executions.has(node)) refuseUnborn(picture, node);
-      const isKeyed = picture.nodes[node]?.concurrencyKey !== undefined && ({ isKeyed: true } as const);
-      const outcome = await passSignal(deps, { shard, executionId, ofNode: { run, node, ...isKeyed } }, signal);
-      const { code, body } = signalAnswer(outcome, signal, noSuchWorkflow);
-      return reply.code(code).send(body);
-    });
+    (scope as HttpApp).post(
+      "/v1/workflows/:workflowId/nodes/:name/signals",
+      { schema, config: { scope: "runs:control" } },
+      async (request, reply) => {
+        const signal = receivedSignal(request, deps);
+        const { workflowId, name } = request.params;
+        const picture = await knownPicture(deps.runs, workflowId);
+        const { executionId: run, shard } = picture.run;
+        const node = numberOf(picture, name);
+        if (picture.nodes[node]?.workflow !== undefined) throw new ProblemError(problem("wrong-state", OF_CHILD));
+        if (picture.graph.isMap(node)) throw new ProblemError(problem("wrong-state", OF_MAP));
+        const executionId = nodeExecutionId(run, node, null, 0);
+        // The execution of a final node answers a repeat of an earlier signal.
+        if (picture.progress.stateOf(node) !== "LIVE" && !picture.executions.has(node)) refuseUnborn(picture, node);
+        const isKeyed = picture.nodes[node]?.concurrencyKey !== undefined && ({ isKeyed: true } as const);
+        const outcome = await passSignal(deps, { shard, executionId, ofNode: { run, node, ...isKeyed } }, signal);
+        const { code, body } = signalAnswer(outcome, signal, noSuchWorkflow);
+        return reply.code(code).send(body);
+      },
+    );
   });
 }
 

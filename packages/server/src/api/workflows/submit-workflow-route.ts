@@ -36,6 +36,7 @@ export function submitWorkflowRoute(app: HttpApp, submitter: WorkflowSubmitter):
   const validators: Record<string, ReturnType<typeof validator>> = { body: validator(WorkflowEnvelope, false) };
   const options = {
     schema,
+    config: { scope: "jobs:submit" as const },
     bodyLimit: BATCH_BODY_BYTES_MAX,
     validatorCompiler: ({ schema, httpPart }: { schema: TSchema; httpPart?: string }) =>
       validators[httpPart ?? ""] ?? validator(schema, false),

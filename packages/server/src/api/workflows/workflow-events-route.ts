@@ -20,7 +20,7 @@ interface WorkflowEventsDependencies {
 /** Route GET /v1/workflows/{workflowId}/events */
 export function workflowEventsRoute(app: HttpApp, deps: WorkflowEventsDependencies): void {
   const { runs, followers } = deps;
-  app.get("/v1/workflows/:workflowId/events", { schema }, async (request, reply) => {
+  app.get("/v1/workflows/:workflowId/events", { schema, config: { scope: "jobs:read" } }, async (request, reply) => {
     const seen = decodeRunEventId(request.headers["last-event-id"]);
     const picture = await knownPicture(runs, request.params.workflowId);
     const { executionId, state } = picture.run;

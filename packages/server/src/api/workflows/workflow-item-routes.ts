@@ -61,16 +61,20 @@ function listRoute(app: HttpApp, { runs, queries, live }: ItemRouteDependencies)
       ...problems("not-found", "wrong-state"),
     },
   };
-  app.get("/v1/workflows/:workflowId/nodes/:name/items", { schema }, async ({ params, query }) => {
-    const { workflowId, name } = params;
-    const after = decodeCursor("items", query.cursor);
-    const { node } = await knownMap(runs, workflowId, name);
-    const filter = { node, ...(query.state !== undefined && { state: query.state }) };
-    const limit = query.limit ?? PAGE_ITEMS_DEFAULT;
-    const page = await queries.listNodes(DEFAULT_TENANT, workflowId, filter, { after, limit });
-    const items = (await live.overlay(page.items)).map(workflowItem);
-    return { items, nextCursor: encodeCursor("items", page.next) };
-  });
+  app.get(
+    "/v1/workflows/:workflowId/nodes/:name/items",
+    { schema, config: { scope: "jobs:read" } },
+    async ({ params, query }) => {
+      const { workflowId, name } = params;
+      const after = decodeCursor("items", query.cursor);
+      const { node } = await knownMap(runs, workflowId, name);
+      const filter = { node, ...(query.state !== undefined && { state: query.state }) };
+      const limit = query.limit ?? PAGE_ITEMS_DEFAULT;
+      const page = await queries.listNodes(DEFAULT_TENANT, workflowId, filter, { after, limit });
+      const items = (await live.overlay(page.items)).map(workflowItem);
+      return { items, nextCursor: encodeCursor("items", page.next) };
+    },
+  );
 }
 
 function resultsRoute(app: HttpApp, { runs, store }: ItemRouteDependencies): void {
@@ -90,19 +94,23 @@ function resultsRoute(app: HttpApp, { runs, store }: ItemRouteDependencies): voi
       ...problems("not-found", "wrong-state"),
     },
   };
-  app.get("/v1/workflows/:workflowId/results", { schema }, async ({ params, query }, reply) => {
-    const { run, node } = await knownMap(runs, params.workflowId, query.node);
-    const size = run.mapCounts.find((count) => count.node === node)?.items;
-    const first = query.from ?? 0;
-    const until = Math.min(typeof size === "number" ? size : 0, first + (query.limit ?? PAGE_ITEMS_MAX));
-    void reply.type(NDJSON);
-    if (first >= until) return reply.send(Buffer.alloc(0));
-    const ids = itemIds(run.executionId, node, runsOfItems(run.kept, node), { first, until });
-    const { byId, looked } = await store.ends(ids, ANSWER_BYTES);
-    return reply.send(
-      Buffer.concat(ids.slice(0, looked).flatMap((id, place) => line(first + place, id, byId.get(id)))),
-    );
-  });
+  app.get(
+    "/v1/workflows/:workflowId/results",
+    { schema, config: { scope: "jobs:read" } },
+    async ({ params, query }, reply) => {
+      const { run, node } = await knownMap(runs, params.workflowId, query.node);
+      const size = run.mapCounts.find((count) => count.node === node)?.items;
+      const first = query.from ?? 0;
+      const until = Math.min(typeof size === "number" ? size : 0, first + (query.limit ?? PAGE_ITEMS_MAX));
+      void reply.type(NDJSON);
+      if (first >= until) return reply.send(Buffer.alloc(0));
+      const ids = itemIds(run.executionId, node, runsOfItems(run.kept, node), { first, until });
+      const { byId, looked } = await store.ends(ids, ANSWER_BYTES);
+      return reply.send(
+        Buffer.concat(ids.slice(0, looked).flatMap((id, place) => line(first + place, id, byId.get(id)))),
+      );
+    },
+  );
 }
 
 /** @throws {ProblemError} 404: there is no such run or node; 409: the node is no map */

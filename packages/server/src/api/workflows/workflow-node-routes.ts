@@ -46,7 +46,7 @@ function listRoute(app: HttpApp, runs: RunReader): void {
       ...problems("not-found"),
     },
   };
-  app.get("/v1/workflows/:workflowId/nodes", { schema }, async ({ params, query }) => {
+  app.get("/v1/workflows/:workflowId/nodes", { schema, config: { scope: "jobs:read" } }, async ({ params, query }) => {
     const after = decodeCursor("nodes", query.cursor);
     const picture = await knownPicture(runs, params.workflowId);
     const limit = query.limit ?? PAGE_ITEMS_DEFAULT;
@@ -70,7 +70,7 @@ function readRoute(app: HttpApp, runs: RunReader): void {
     params: NodeParams,
     response: { 200: answer(WorkflowNode, "The node as it is now"), ...problems("not-found") },
   };
-  app.get("/v1/workflows/:workflowId/nodes/:name", { schema }, async ({ params }) => {
+  app.get("/v1/workflows/:workflowId/nodes/:name", { schema, config: { scope: "jobs:read" } }, async ({ params }) => {
     const picture = await knownPicture(runs, params.workflowId);
     return workflowNode(picture, numberOf(picture, params.name));
   });
@@ -84,24 +84,28 @@ function explainRoute(app: HttpApp, runs: RunReader, explain: Explain): void {
     params: NodeParams,
     response: { 200: answer(NodeExplanation, "As its owner sees it at this moment"), ...problems("not-found") },
   };
-  app.get("/v1/workflows/:workflowId/nodes/:name/explain", { schema }, async ({ params }) => {
-    const picture = await knownPicture(runs, params.workflowId);
-    const node = numberOf(picture, params.name);
-    const executionId = picture.executions.get(node)?.executionId ?? null;
-    const state = stateOfNode(picture, node);
-    // A node that waits for no other node, and has no execution, waits for the start of its run.
-    const awaited = state === "BLOCKED" && picture.progress.openEdges(node) === 0 ? picture.run.executionId : null;
-    const ofMap = mapReasons(picture, node);
-    const told = ofMap !== null ? null : await toldOf(explain, executionId ?? awaited);
-    const isOpenChild =
-      picture.nodes[node]?.workflow !== undefined && executionId !== null && told?.state === "RUNNING";
-    const child = isOpenChild ? [{ reason: "CHILD_RUNS", workflowId: executionId } as const] : [];
-    const reasons = [...child, ...(ofMap ?? told?.reasons ?? reasonsOf(picture, node))];
-    const known = executionId === null ? state : (told?.state ?? state);
-    const of = { workflowId: picture.run.executionId, node: params.name };
-    const compensation = await explainedCompensation(picture, node, explain);
-    return { ...of, state: known, executionId, keptFrom: keptFrom(picture, node), reasons, compensation };
-  });
+  app.get(
+    "/v1/workflows/:workflowId/nodes/:name/explain",
+    { schema, config: { scope: "jobs:read" } },
+    async ({ params }) => {
+      const picture = await knownPicture(runs, params.workflowId);
+      const node = numberOf(picture, params.name);
+      const executionId = picture.executions.get(node)?.executionId ?? null;
+      const state = stateOfNode(picture, node);
+      // A node that waits for no other node, and has no execution, waits for the start of its run.
+      const awaited = state === "BLOCKED" && picture.progress.openEdges(node) === 0 ? picture.run.executionId : null;
+      const ofMap = mapReasons(picture, node);
+      const told = ofMap !== null ? null : await toldOf(explain, executionId ?? awaited);
+      const isOpenChild =
+        picture.nodes[node]?.workflow !== undefined && executionId !== null && told?.state === "RUNNING";
+      const child = isOpenChild ? [{ reason: "CHILD_RUNS", workflowId: executionId } as const] : [];
+      const reasons = [...child, ...(ofMap ?? told?.reasons ?? reasonsOf(picture, node))];
+      const known = executionId === null ? state : (told?.state ?? state);
+      const of = { workflowId: picture.run.executionId, node: params.name };
+      const compensation = await explainedCompensation(picture, node, explain);
+      return { ...of, state: known, executionId, keptFrom: keptFrom(picture, node), reasons, compensation };
+    },
+  );
 }
 
 async function explainedCompensation(

@@ -44,7 +44,7 @@ export function workflowRoutes(app: HttpApp, queries: StoreQueries, runs: RunRea
     querystring: WaitQuery,
     response: { 200: answer(Workflow, "The run as it is now"), ...problems("not-found") },
   };
-  app.get("/v1/workflows/:workflowId", { schema }, async (request, reply) => {
+  app.get("/v1/workflows/:workflowId", { schema, config: { scope: "jobs:read" } }, async (request, reply) => {
     const { waitSec = 0 } = request.query;
     const gone = new AbortController();
     if (waitSec > 0) reply.raw.once("close", () => gone.abort());
@@ -63,7 +63,7 @@ function listRoute(app: HttpApp, queries: StoreQueries, runs: RunReader): void {
     querystring: ListQuery,
     response: { 200: answer(WorkflowPage, "A page, newest first"), ...problems() },
   };
-  app.get("/v1/workflows", { schema }, async ({ query }) => {
+  app.get("/v1/workflows", { schema, config: { scope: "jobs:read" } }, async ({ query }) => {
     const page = { after: decodeCursor("workflows", query.cursor), limit: query.limit ?? PAGE_ITEMS_DEFAULT };
     const { items, next } = await queries.listRuns(DEFAULT_TENANT, filterOf(query), page);
     const names = new Map<number, string | null>();

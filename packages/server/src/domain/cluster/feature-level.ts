@@ -64,6 +64,8 @@ const SINCE = {
   MESH_TLS: 3,
   /** An owner of an older level takes in no records of the log of requests. */
   INGEST: 3,
+  /** A node of an older level knows only the keys of its settings, and lets each of them do everything. */
+  API_KEYS: 3,
 } as const;
 export type Feature = keyof typeof SINCE;
 

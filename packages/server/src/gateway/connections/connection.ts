@@ -1,4 +1,5 @@
 import type { ServerMessage, WorkerMessage } from "@mainspring/proto";
+import type { Principal } from "../../ports/authenticator.ts";
 
 /** Why a gateway closes a connection, by the names of gRPC's status codes. */
 export type ConnectionRefusal =
@@ -6,7 +7,9 @@ export type ConnectionRefusal =
   | "INVALID_ARGUMENT"
   /** The server does not know the worker's protocol version. */
   | "FAILED_PRECONDITION"
-  /** The id in the hello belongs to another worker. */
+  /** The key is missing, or no longer good; a retry with the same key would fail again. */
+  | "UNAUTHENTICATED"
+  /** The id in the hello belongs to another worker, or the key does not allow the pool. */
   | "PERMISSION_DENIED"
   /** A newer connection of the same worker took over, or the worker was declared lost. */
   | "ABORTED"
@@ -24,6 +27,8 @@ export interface WorkerConnection {
   isCongested?(): boolean;
   /** Whether the worker runs in this process. Absent: it does not. */
   readonly isInner?: boolean;
+  /** Caller whose key the worker has shown. Absent: the transport asks for no key. */
+  readonly principal?: Principal | null;
 }
 
 /** The gateway's side of a connection, which the transport calls. */

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { fromBinary } from "@bufbuild/protobuf";
 import { ServerMessageSchema } from "@mainspring/proto";
+import { LOOPBACK } from "../../security/settings-keys.ts";
 import { assignment, ManualRuntime } from "../gateway.fixture.ts";
 import { MESSAGE_MAX_TOKENS } from "../limits.ts";
 import { Outgoing, serverMessage } from "../sessions/outgoing.ts";
@@ -23,6 +24,7 @@ function scene() {
   const call = { write } as unknown as WorkerCall;
   const connection = new GrpcConnection(
     call,
+    LOOPBACK,
     runtime,
     (detail) => stuck.push(detail),
     () => undefined,

@@ -1,5 +1,6 @@
 import { type ServerDuplexStream, status } from "@grpc/grpc-js";
 import { encodeServerMessage, type ServerMessage } from "@mainspring/proto";
+import type { Principal } from "../../ports/authenticator.ts";
 import { atEndOfTurn, type Runtime, type Timer } from "../../ports/runtime.ts";
 import { CONGESTED_BYTES, GOODBYE_MAX_MS, MESSAGE_MAX_TOKENS, UNREAD_MAX_BYTES, UNREAD_MAX_MS } from "../limits.ts";
 import type { ConnectionRefusal, WorkerConnection } from "./connection.ts";
@@ -9,6 +10,7 @@ export type WorkerCall = ServerDuplexStream<Buffer, Buffer>;
 
 /** A worker's stream, which counts the bytes that the worker has not read yet. */
 export class GrpcConnection implements WorkerConnection {
+  readonly principal: Principal;
   readonly #call: WorkerCall;
   readonly #runtime: Runtime;
   /** Reports that the worker does not read. */
@@ -29,7 +31,14 @@ export class GrpcConnection implements WorkerConnection {
   /** Messages with thousands of tokens, each of which is written in a turn of its own, and the messages behind them. */
   readonly #later: ServerMessage[] = [];
 
-  constructor(call: WorkerCall, runtime: Runtime, onStuck: (detail: string) => void, cut: () => void) {
+  constructor(
+    call: WorkerCall,
+    principal: Principal,
+    runtime: Runtime,
+    onStuck: (detail: string) => void,
+    cut: () => void,
+  ) {
+    this.principal = principal;
     this.#call = call;
     this.#runtime = runtime;
     this.#onStuck = onStuck;

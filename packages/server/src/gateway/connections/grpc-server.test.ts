@@ -6,6 +6,7 @@ import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/p
 import { Client, credentials, type StatusObject, status } from "@grpc/grpc-js";
 import { PROTOCOL_VERSION, type ServerMessage, ServerMessageSchema, WorkerMessageSchema } from "@mainspring/proto";
 import pino from "pino";
+import { settingsAuthenticator } from "../../security/key-authenticator.ts";
 import { assignment, Stage } from "../gateway.fixture.ts";
 import { RECEIVED_MESSAGE_MAX_BYTES } from "../limits.ts";
 import { type GrpcServer, startGrpcServer } from "./grpc-server.ts";
@@ -80,7 +81,7 @@ describe("the worker protocol over gRPC", () => {
   const stages: Stage[] = [];
 
   async function start(
-    isAuthorized = () => true,
+    apiKey: string | null = null,
     limits: { idleMs?: number } = {},
   ): Promise<{ stage: Stage; server: GrpcServer; peer: Peer }> {
     const stage = new Stage();
@@ -88,10 +89,10 @@ describe("the worker protocol over gRPC", () => {
     const { gateway, runtime } = stage;
     const log = pino({ level: "silent" });
     const server = await startGrpcServer({
-      gateway,
+      workers: { gateway, authenticator: settingsAuthenticator({ apiKey }, runtime) },
       host: "127.0.0.1",
       port: 0,
-      isAuthorized,
+      isAuthorized: () => false,
       runtime,
       log,
       ...limits,
@@ -137,14 +138,14 @@ describe("the worker protocol over gRPC", () => {
   });
 
   it("takes nobody who is not authorized", async () => {
-    const { peer, stage } = await start(() => false);
+    const { peer, stage } = await start("a-key-of-some-length");
     peer.say({ hello: HELLO });
     assert.equal((await peer.status).code, status.UNAUTHENTICATED);
     assert.equal(stage.gateway.counters.workersConnected, 0);
   });
 
   it("keeps no connection that is of no use, and every one that is", async () => {
-    const { server, peer, stage } = await start(() => true, { idleMs: 50 });
+    const { server, peer, stage } = await start(null, { idleMs: 50 });
     peer.say({ hello: HELLO });
     assert.ok((await peer.next()).welcome);
     const silent = connect(Number(server.address.split(":")[1]), "127.0.0.1").resume();
@@ -225,7 +226,10 @@ describe("the worker protocol over gRPC", () => {
     const { gateway, runtime } = new Stage();
     const log = pino({ level: "silent" });
     await assert.rejects(
-      startGrpcServer({ gateway, host: "127.0.0.1", port, isAuthorized: () => true, runtime, log }),
+      startGrpcServer({
+        workers: { gateway, authenticator: settingsAuthenticator({ apiKey: null }, runtime) },
+        ...{ host: "127.0.0.1", port, isAuthorized: () => true, runtime, log },
+      }),
       {
         code: "EADDRINUSE",
         port,

@@ -11,6 +11,7 @@ import {
 } from "@grpc/grpc-js";
 import { WorkerService } from "@mainspring/proto";
 import type { Logger } from "pino";
+import { type Authenticator, isRefusal, type Principal, type Refusal } from "../../ports/authenticator.ts";
 import type { CertificateSource, Credentials } from "../../ports/certificates.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { Gateway } from "../gateway.ts";
@@ -42,15 +43,15 @@ export interface GrpcService {
 }
 
 export interface GrpcServerOptions {
-  /** null: the server accepts no workers. */
-  gateway: Gateway | null;
+  /** Gateway of workers, and who tells who they are; null: the server accepts no workers. */
+  workers: { gateway: Gateway; authenticator: Authenticator } | null;
   /** Services in addition to the worker protocol; none by default. */
   services?: readonly GrpcService[];
   /** Address of this machine to listen on; `127.0.0.1` is reachable only from this machine. */
   host: string;
   /** Port to listen on; 0 picks a free one. */
   port: number;
-  /** Checks the metadata `authorization` of a call. */
+  /** Checks the metadata `authorization` of a call to one of `services`. */
   isAuthorized(authorization: string | undefined): boolean;
   /** Certificate of the server, and the authorities of nodes; left out or null: the server speaks plain HTTP/2. */
   certificates?: CertificateSource | null;
@@ -85,10 +86,10 @@ const OPTIONS: ServerOptions = {
  * @throws NodeJS.ErrnoException if the server cannot listen on the address, such as EADDRINUSE
  */
 export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcServer> {
-  const { gateway, host, port, runtime, log, idleMs = CONNECTION_IDLE_MS } = options;
+  const { workers, host, port, runtime, log, idleMs = CONNECTION_IDLE_MS } = options;
   const sockets = new Map<string, Socket>();
   const grpc = new Server({ ...OPTIONS, "grpc.max_connection_idle_ms": idleMs });
-  if (gateway !== null) register(grpc, workerService(gateway, runtime, log, sockets), options, sockets);
+  if (workers !== null) register(grpc, workerService({ ...workers, runtime, log, sockets }), options, sockets);
   for (const service of options.services ?? []) register(grpc, service, options, sockets);
   const injector = grpc.createConnectionInjector(ServerCredentials.createInsecure());
   const open = new Set<Socket>();
@@ -157,30 +158,57 @@ function register(
   grpc.register(path, admit as handleBidiStreamingCall<unknown, never>, write, read, "bidi");
 }
 
-function workerService(
-  gateway: Gateway,
-  runtime: Runtime,
-  log: Logger,
-  sockets: ReadonlyMap<string, Socket>,
-): GrpcService {
+interface WorkerParts extends Pick<GrpcServerOptions, "runtime" | "log"> {
+  gateway: Gateway;
+  authenticator: Authenticator;
+  sockets: ReadonlyMap<string, Socket>;
+}
+
+function workerService(parts: WorkerParts): GrpcService {
   return {
     path: `/${WorkerService.typeName}/${WorkerService.method.connect.name}`,
-    serve: (call) => serve(call as unknown as WorkerCall, gateway, runtime, log, sockets),
+    admitsByItself: true,
+    serve: (given) => {
+      const call = given as unknown as WorkerCall;
+      const judged = parts.authenticator.judge(authorizationOf(call), addressOf(call));
+      const admit = (one: Principal | Refusal) => admitWorker(call, one, () => serve(call, one as Principal, parts));
+      if (judged instanceof Promise) void judged.then(admit);
+      else admit(judged);
+    },
     read: asIs,
     write: asIs,
   };
 }
 
-function serve(
-  call: WorkerCall,
-  gateway: Gateway,
-  runtime: Runtime,
-  log: Logger,
-  sockets: ReadonlyMap<string, Socket>,
-): void {
+function authorizationOf({ metadata }: Pick<WorkerCall, "metadata">): string | undefined {
+  return metadata.get("authorization")[0]?.toString();
+}
+
+/** Address of a caller, without its port. */
+function addressOf(call: WorkerCall): string {
+  return call.getPeer().replace(/:\d+$/, "");
+}
+
+/** Calls `take`, or ends the call of a worker whose key does not allow it. */
+function admitWorker(call: WorkerCall, judged: Principal | Refusal, take: () => void): void {
+  if (call.cancelled) return;
+  if (isRefusal(judged)) call.emit("error", { code: CODES[judged.code], details: judged.detail });
+  else if (judged.scopes.has("worker:serve")) take();
+  else call.emit("error", { code: status.PERMISSION_DENIED, details: "the key lacks the scope worker:serve" });
+}
+
+const CODES = {
+  UNAUTHENTICATED: status.UNAUTHENTICATED,
+  TOO_MANY_TRIES: status.RESOURCE_EXHAUSTED,
+  UNAVAILABLE: status.UNAVAILABLE,
+} as const satisfies Record<Refusal["code"], number>;
+
+function serve(call: WorkerCall, principal: Principal, parts: WorkerParts): void {
+  const { gateway, authenticator, runtime, log, sockets } = parts;
   const peer = call.getPeer();
   const connection = new GrpcConnection(
     call,
+    principal,
     runtime,
     (detail) => {
       log.warn({ peer, detail }, "the gateway closes the connection of a worker that does not read");
@@ -198,6 +226,18 @@ function serve(
       connection.close("INVALID_ARGUMENT", detail);
     },
   });
+  const release = authenticator.hold({
+    principal,
+    end: ({ code, detail }) => {
+      log.warn(
+        { peer, keyId: principal.keyId, detail },
+        "the gateway ends the connection of a worker whose key is no longer good",
+      );
+      intake.end();
+      worker.closed();
+      connection.close(code === "UNAVAILABLE" ? code : "UNAUTHENTICATED", detail);
+    },
+  });
   call.on("data", (bytes: Buffer) => intake.hear(bytes));
   call.on("end", () => {
     intake.end();
@@ -206,6 +246,7 @@ function serve(
   });
   // The event comes at the end of every stream, whatever ended it.
   call.on("cancelled", () => {
+    release();
     intake.end();
     worker.closed();
     connection.ended();

@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { workerIdOf } from "@mainspring/proto";
+import type { Principal } from "../../ports/authenticator.ts";
+import { LOOPBACK } from "../../security/settings-keys.ts";
+import { tenantOf } from "../../security/tenant.ts";
 import { held, Stage, stageWithWorker, type WorkerEnd } from "../gateway.fixture.ts";
 
 function linesOf(stage: Stage): string[] {
@@ -40,6 +44,44 @@ describe("what a worker may say first", () => {
       assert.deepEqual(stage.reportsOf("WORKER_UP"), []);
     });
   }
+
+  const keyOf = (keyId: string, pools = ["*"]): Principal => {
+    const rights = {
+      kind: "WORKER" as const,
+      tenant: tenantOf(null),
+      scopes: new Set(["worker:serve" as const]),
+      pools,
+    };
+    return { keyId, source: "STORE", ...rights };
+  };
+
+  it("lets no key of the store take over the worker of another key", () => {
+    const stage = new Stage();
+    stage.own();
+    const old = stage.connect(LOOPBACK).hello();
+    const thief = stage.connect(keyOf("another")).hello({ connection: 7 });
+    assert.equal(thief.closedWith?.code, "PERMISSION_DENIED");
+    assert.match(thief.closedWith?.detail ?? "", /worker_id: .* derived from a secret/);
+    const secret = "the-secret-of-a-worker";
+    const workerId = workerIdOf(secret) ?? "";
+    const own = stage.connect(keyOf("one")).hello({ workerId, secret });
+    const guess = stage.connect(keyOf("another")).hello({ workerId, secret: "the-secret-of-a-thief", connection: 7 });
+    assert.equal(guess.closedWith?.code, "PERMISSION_DENIED");
+    assert.deepEqual([old.closedWith, own.closedWith], [null, null]);
+  });
+
+  it("refuses a pool that the key does not name", () => {
+    const stage = new Stage();
+    const secret = "the-secret-of-a-worker";
+    const hello = { workerId: workerIdOf(secret) ?? "", secret };
+    const key = keyOf("gpus", ["gpu-*", "mail"]);
+    const refused = stage.connect(key).hello({ ...hello, pool: "gpu" });
+    assert.deepEqual(refused.closedWith, {
+      code: "PERMISSION_DENIED",
+      detail: "pool: the key may serve gpu-*, mail, and not gpu",
+    });
+    assert.equal(stage.connect(key).hello({ ...hello, pool: "gpu-1" }).closedWith, null);
+  });
 
   it("does not count finished attempts against the slots", () => {
     const stage = new Stage();

@@ -1,6 +1,8 @@
 import { WORD_CHARS_MAX } from "@mainspring/contract/limits";
-import { Feature, type Hello, PROTOCOL_VERSION } from "@mainspring/proto";
+import { Feature, type Hello, isSecretWorkerId, PROTOCOL_VERSION } from "@mainspring/proto";
+import { servesPool } from "../../domain/api-key.ts";
 import { nameWarning } from "../../domain/name-warning.ts";
+import type { Principal } from "../../ports/authenticator.ts";
 import type { PolicyKeeper } from "../../ports/handler-policies.ts";
 import type { WorkerProfile } from "../../ports/messages.ts";
 import { CAPABILITIES_MAX, HANDLERS_MAX, PREFETCH_MAX, SLOTS_MAX } from "../limits.ts";
@@ -35,13 +37,18 @@ export interface Refusal {
   detail: string;
 }
 
-/**
- * @param isInner whether the worker runs in this process
- * @param keeper null: this gateway keeps no policies
- */
+/** Sender of a hello. */
+export interface Greeter {
+  /** Whether the worker runs in this process. */
+  isInner: boolean;
+  /** Caller whose key the worker has shown; null: it needs none. */
+  principal: Principal | null;
+}
+
+/** @param keeper null: this gateway keeps no policies */
 export function readHello(
   hello: Hello | undefined,
-  isInner: boolean,
+  { isInner, principal }: Greeter,
   keeper: PolicyKeeper | null = null,
 ): Greeting | Refusal {
   if (hello === undefined) return invalid("the first message of a connection must carry hello");
@@ -53,7 +60,7 @@ export function readHello(
   }
   const fault = identityFault(hello) ?? capacityFault(hello);
   if (fault !== null) return invalid(fault);
-  const refusal = impostureOf(hello, isInner) ?? holdsFault(hello);
+  const refusal = impostureOf(hello, isInner) ?? keyFault(hello, principal) ?? holdsFault(hello);
   if (refusal !== null) return refusal;
   const holds: ReportedHold[] = [];
   for (const held of hello.holds) {
@@ -73,6 +80,22 @@ export function readHello(
   const profile = isAuto ? { ...identity, prefetch: 0, autoPrefetch: true } : { ...identity, prefetch };
   const takesSteps = (hello.features & Feature.STEPS) !== 0;
   return { profile, holds, connection, isAuthority, takesSteps, declared, warning: namesWarning(hello) };
+}
+
+/**
+ * Refuses a pool that the key does not allow, and an id that another key could take over: one that is derived from no secret.
+ * A key of the settings may have it, because workers of older SDKs do, and because there is no more powerful one.
+ */
+function keyFault({ workerId, pool }: Hello, principal: Principal | null): Refusal | null {
+  if (principal === null || principal.source !== "STORE") return null;
+  if (!isSecretWorkerId(workerId)) {
+    const detail =
+      "worker_id: a worker with an API key of the store needs an id that is derived from a secret: use a newer SDK";
+    return { code: "PERMISSION_DENIED", detail };
+  }
+  if (servesPool(principal.pools, pool)) return null;
+  const detail = `pool: the key may serve ${principal.pools.join(", ")}, and not ${pool}`;
+  return { code: "PERMISSION_DENIED", detail };
 }
 
 function invalid(detail: string): Refusal {

@@ -1,4 +1,5 @@
 import type { ServerMessage, WorkerMessage } from "@mainspring/proto";
+import type { Principal } from "../../ports/authenticator.ts";
 import type { Session } from "../sessions/session.ts";
 import type { ConnectedWorker, ConnectionRefusal, WorkerConnection } from "./connection.ts";
 
@@ -50,6 +51,10 @@ export class Link implements ConnectedWorker, WorkerConnection {
 
   get isInner(): boolean {
     return this.#carrier.isInner === true;
+  }
+
+  get principal(): Principal | null {
+    return this.#carrier.principal ?? null;
   }
 
   isCongested(): boolean {

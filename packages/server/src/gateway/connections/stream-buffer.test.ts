@@ -29,7 +29,7 @@ async function scene(t: TestContext) {
     write: asIs,
   };
   const server = await startGrpcServer({
-    ...{ gateway: null, services: [service], host: "127.0.0.1", port: 0, isAuthorized: () => true },
+    ...{ workers: null, services: [service], host: "127.0.0.1", port: 0, isAuthorized: () => true },
     ...{ runtime: new ManualRuntime(), log: pino({ level: "silent" }) },
   });
   const client = new Client(server.address, credentials.createInsecure());

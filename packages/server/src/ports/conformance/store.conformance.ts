@@ -10,6 +10,7 @@ import { ingestConformance } from "./store-ingest.conformance.ts";
 import { jobExecutionsConformance } from "./store-job-executions.conformance.ts";
 import { jobsConformance } from "./store-jobs.conformance.ts";
 import { keyedNodesConformance } from "./store-keyed-nodes.conformance.ts";
+import { keysConformance } from "./store-keys.conformance.ts";
 import { ledgerConformance } from "./store-ledger.conformance.ts";
 import { logsConformance } from "./store-logs.conformance.ts";
 import { mapsConformance } from "./store-maps.conformance.ts";
@@ -73,6 +74,7 @@ export function storeConformance(name: string, makeStore: MakeStore): void {
     describe("suspensions and signals", () => signalsConformance(() => scene));
     describe("log lines of attempts", () => logsConformance(() => scene));
     describe("webhooks", () => webhooksConformance(() => scene, false));
+    describe("API keys", () => keysConformance(() => scene));
     describe("requests for jobs", () =>
       requestsConformance(
         () => scene,

@@ -119,5 +119,6 @@ export const toApi: SchemasOf<ToApi> = {
   CHATTER: schemaOf<Is<"CHATTER">>()(
     Type.Object({ kind: Type.Literal("CHATTER"), items: Type.Array(Type.Union([Progress, LogLine])) }),
   ),
+  KEYS_CHANGED: schemaOf<Is<"KEYS_CHANGED">>()(Type.Object({ kind: Type.Literal("KEYS_CHANGED") })),
   EVENTS_WRITTEN: schemaOf<Is<"EVENTS_WRITTEN">>()(Type.Object({ kind: Type.Literal("EVENTS_WRITTEN") })),
 };

@@ -82,6 +82,7 @@ export const toGateway: SchemasOf<ToGateway> = {
   LIST_WORKERS: schemaOf<Is<"LIST_WORKERS">>()(
     Type.Object({ kind: Type.Literal("LIST_WORKERS"), request: Id, workerId: Type.Optional(Id) }),
   ),
+  KEYS_CHANGED: schemaOf<Is<"KEYS_CHANGED">>()(Type.Object({ kind: Type.Literal("KEYS_CHANGED") })),
   LIST_HANDLERS: schemaOf<Is<"LIST_HANDLERS">>()(Type.Object({ kind: Type.Literal("LIST_HANDLERS"), request: Id })),
   DRAIN_WORKER: schemaOf<Is<"DRAIN_WORKER">>()(
     Type.Object({ kind: Type.Literal("DRAIN_WORKER"), request: Id, workerId: Id }),

@@ -8,6 +8,7 @@ const MIGRATIONS = {
   SPAWNED_NODES: "parts",
   EVENTS: "events",
   WEBHOOKS: "webhooks",
+  API_KEYS: "api keys",
 } as const;
 type RaisingFeature = keyof typeof MIGRATIONS;
 
@@ -15,7 +16,7 @@ const RAISE = "UPDATE schema_migrations SET needs_level = $1 WHERE name = $2 AND
 
 /**
  * Keeps programs of an older feature level from opening the store: they would repeat steps that are recorded, drop signals, leave
- * runs of workflows alone, and write neither lifecycle events nor webhooks.
+ * runs of workflows alone, write neither lifecycle events nor webhooks, and ask nobody for a key of the store.
  */
 export class RaisedLevels {
   readonly #db: Connections;

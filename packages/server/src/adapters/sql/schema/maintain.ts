@@ -1,6 +1,7 @@
 import type { EpochMs } from "../../../domain/ids.ts";
 import type { Retention } from "../../../ports/store.ts";
 import { EVENTS_KEPT_MS } from "../../../ports/store-events.ts";
+import { retireKeys } from "../cluster/keys.ts";
 import { QUEUE_CODES, STATE_CODES, TRIGGER_CODES } from "../connection/codes.ts";
 import type { Connections, Session, Statement } from "../connection/connections.ts";
 import { isLockTimeout } from "../connection/errors.ts";
@@ -139,6 +140,7 @@ async function retire(
   await forgetSinks(session, now);
   await retireEvents(session, now - (retention.eventsMs ?? EVENTS_KEPT_MS));
   await retireDeliveries(session, now, retention.days);
+  await retireKeys(session, now);
   await retireRequests(session, now, retention.days);
   await retireRecords(session, now, retention.days);
   await repeated(session, { text: FORGET_SKIPS, values: [keepFrom] });

@@ -28,6 +28,7 @@ import { webhooks } from "./0029-webhooks.ts";
 import { stepEvents } from "./0030-step-events.ts";
 import { requests } from "./0031-requests.ts";
 import { ingest } from "./0032-ingest.ts";
+import { apiKeys } from "./0033-api-keys.ts";
 
 export interface Migration {
   /** Version of the schema after the migration; versions grow. */
@@ -73,4 +74,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 30, name: "step events", sql: stepEvents },
   { version: 31, name: "requests", sql: requests },
   { version: 32, name: "ingest", sql: ingest },
+  { version: 33, name: "api keys", sql: apiKeys },
 ];

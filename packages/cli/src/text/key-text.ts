@@ -1,0 +1,47 @@
+import type { ApiKeyInfo, Me } from "@mainspring/sdk";
+import { facts, table } from "./output.ts";
+
+/** API keys for people, one a line. */
+export function keysText(keys: readonly ApiKeyInfo[]): string {
+  if (keys.length === 0) return "no API keys";
+  const rows = keys.map((key) => [
+    key.keyId,
+    key.kind,
+    key.state,
+    key.hint,
+    key.name,
+    key.lastUsedAt ?? "-",
+    key.expiresAt ?? "-",
+  ]);
+  return table(["KEY", "KIND", "STATE", "HINT", "NAME", "USED", "EXPIRES"], rows);
+}
+
+/** An API key for people. @param key text that no later command shows; left out: none */
+export function keyText(info: ApiKeyInfo, key: string | null = null): string {
+  return facts([
+    ["key id", info.keyId],
+    ["kind", info.kind],
+    ["name", info.name],
+    ["tenant", info.tenant],
+    ["state", info.state],
+    ["scopes", info.scopes.join(", ")],
+    ["pools", info.pools?.join(", ") ?? null],
+    ["created", `${info.createdAt} by ${info.createdBy}`],
+    ["expires", info.expiresAt],
+    ["revoked", info.revokedAt],
+    ["used", info.lastUsedAt],
+    ["replaces", info.replaces],
+    ["key", key],
+  ]);
+}
+
+/** The caller for people. */
+export function meText({ keyId, kind, tenant, scopes, pools }: Me): string {
+  return facts([
+    ["key id", keyId],
+    ["kind", kind],
+    ["tenant", tenant],
+    ["scopes", scopes.join(", ")],
+    ["pools", pools?.join(", ") ?? null],
+  ]);
+}

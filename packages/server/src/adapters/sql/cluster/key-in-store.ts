@@ -1,0 +1,55 @@
+import { FEATURE_LEVEL, lackingNode } from "../../../domain/cluster/feature-level.ts";
+import { StoreUnusable } from "../../../ports/store.ts";
+import type { NewApiKey } from "../../../ports/store-keys.ts";
+import { RaisedLevels } from "../commit/raised-levels.ts";
+import { Connections, type ConnectionsOptions } from "../connection/connections.ts";
+import { explained, preflight } from "../connection/preflight.ts";
+import { homeAmong, storesIn } from "../schema/home.ts";
+import { leaveView } from "../schema/marks.ts";
+import { migrate } from "../schema/migrate.ts";
+import { keys } from "./keys.ts";
+import { sqlLeases } from "./leases.ts";
+
+export interface KeyInStoreOptions extends Omit<ConnectionsOptions, "schema"> {
+  /** Value of MAINSPRING_STORE_SCHEMA; null: not set. */
+  schema: string | null;
+}
+
+/**
+ * Adds an API key to a store without a server, while servers may use the store. A store that does not exist yet is created.
+ * @throws {StoreUnusable} a living node does not know of API keys, the store is full of keys, or the login does not suffice
+ * @throws {StoreUnavailable} PostgreSQL does not answer
+ */
+export async function addKeyToStore(options: KeyInStoreOptions, key: NewApiKey): Promise<void> {
+  const outside = new Connections({ ...options, schema: null });
+  try {
+    await preflight(outside, options.log);
+    const home = homeAmong(await explained(() => storesIn(outside)), options.schema);
+    const db = new Connections({ ...options, schema: home.schema });
+    try {
+      await explained(() => migrate(db, home.schema, FEATURE_LEVEL));
+      if (home.isNew) await leaveView(outside, home.schema);
+      await add(db, key);
+    } finally {
+      await db.close();
+    }
+  } finally {
+    await outside.close();
+  }
+}
+
+async function add(db: Connections, key: NewApiKey): Promise<void> {
+  const living = (await sqlLeases(db).list()).filter(({ isLiving }) => isLiving);
+  const older = lackingNode(living, "API_KEYS");
+  if (older !== null) {
+    const node = `The node ${older.address} (${older.version})`;
+    throw new StoreUnusable(
+      `${node} has feature level ${older.level} and knows no API keys of the store: upgrade it first. No key was created.`,
+    );
+  }
+  if (!(await keys(db, new RaisedLevels(db)).create(key))) {
+    throw new StoreUnusable(
+      "The store has as many API keys as it takes: revoked ones leave after 90 days. No key was created.",
+    );
+  }
+}

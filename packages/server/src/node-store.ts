@@ -1,0 +1,56 @@
+import type { Logger } from "pino";
+import { startEmbedded } from "./adapters/embedded/embedded-postgres.ts";
+import { EtcdLeases } from "./adapters/etcd/etcd-leases.ts";
+import { RowsBeside } from "./adapters/etcd/rows-beside.ts";
+import { openSqlStore, type SqlStore } from "./adapters/sql/sql-store.ts";
+import type { Config } from "./ops/config.ts";
+import type { Lifecycle } from "./ops/lifecycle.ts";
+import { patiently } from "./patience.ts";
+import type { Bus } from "./ports/bus.ts";
+import type { Leases } from "./ports/leases.ts";
+import type { Runtime } from "./ports/runtime.ts";
+import type { Telling } from "./telling.ts";
+
+/** Dependencies of the store and the leases of a node. */
+interface StoreGround {
+  config: Config;
+  program: { level: number };
+  runtime: Runtime;
+  log: Logger;
+  bus: Pick<Bus, "node">;
+  life: Lifecycle;
+  telling: Telling;
+}
+
+/**
+ * Opens the store, with an embedded PostgreSQL if there is no other.
+ * @returns `failed`: resolves with the reason if the embedded PostgreSQL has ended
+ */
+export async function openStore(ground: StoreGround): Promise<{ store: SqlStore; failed: Promise<Error> }> {
+  const { config, program, runtime, log, bus, life } = ground;
+  let connection: Parameters<typeof openSqlStore>[0]["connection"] = config.store;
+  let failed = new Promise<Error>(() => undefined);
+  if (config.store === "embedded") {
+    const postgres = await startEmbedded({ dataDir: config.dataDir, runtime, log });
+    life.started("PostgreSQL", () => postgres.stop());
+    connection = postgres.connection;
+    failed = postgres.exited;
+  }
+  const options = {
+    ...{ connection, schema: config.storeSchema, incarnation: bus.node, runtime, log },
+    ...{ isShared: config.bus === "mesh", level: program.level, events: ground.telling.isOn },
+  };
+  const store = await patiently("the store", () => openSqlStore(options), ground);
+  life.started("store", () => store.close());
+  return { store, failed };
+}
+
+/** Leases of the nodes of a cluster: in the store, or in etcd with rows in the store beside them. */
+export async function openLeases(ground: StoreGround, store: SqlStore): Promise<Leases> {
+  const { config, runtime, log, life } = ground;
+  if (config.etcd === null) return store.leases;
+  const etcd = new EtcdLeases({ address: config.etcd, runtime, log });
+  life.started("leases in etcd", async () => etcd.close());
+  await patiently("etcd", () => etcd.check(), ground);
+  return new RowsBeside({ etcd, store: store.leases, runtime, log });
+}

@@ -1,0 +1,121 @@
+import type { Authenticator, HeldUse, Principal, Refusal } from "../ports/authenticator.ts";
+import { isRefusal } from "../ports/authenticator.ts";
+import type { Runtime } from "../ports/runtime.ts";
+import type { KeyRing, RingKey } from "./key-ring.ts";
+import { type ApiKeys, bearerOf, digestOf, LOOPBACK, SettingsKeys } from "./settings-keys.ts";
+import type { UsedKeys } from "./used-keys.ts";
+import { WRONG_TRIES_PER_SEC, WrongTries } from "./wrong-tries.ts";
+
+/** Age of the keys in memory, in milliseconds, from which on an unknown key may be a new one. */
+const UNKNOWN_AGE_MS = 5_000;
+
+const ADVICE = "send Authorization: Bearer <key>, with a key of this server";
+
+export interface KeyAuthenticatorParts {
+  settings: SettingsKeys;
+  /** null: there are no other keys than those of the settings. */
+  ring: KeyRing | null;
+  used: Pick<UsedKeys, "note"> | null;
+  /** Its `now` is the store's clock, by which keys expire. */
+  runtime: Runtime;
+  /** Time for which keys in memory are good while the store cannot be asked, in milliseconds. */
+  staleMs: number;
+}
+
+/** An authenticator that knows the keys of the settings alone. */
+export function settingsAuthenticator(keys: ApiKeys, runtime: Runtime): KeyAuthenticator {
+  return new KeyAuthenticator({ settings: new SettingsKeys(keys), ring: null, used: null, runtime, staleMs: 0 });
+}
+
+/** Judges callers by API keys: those of the settings, and those of the store. */
+export class KeyAuthenticator implements Authenticator {
+  readonly #parts: KeyAuthenticatorParts;
+  readonly #tries: WrongTries;
+  readonly #held = new Set<HeldUse>();
+
+  constructor(parts: KeyAuthenticatorParts) {
+    this.#parts = parts;
+    this.#tries = new WrongTries(parts.runtime);
+    parts.ring?.onLook(() => this.#judgeHeld());
+  }
+
+  get isOpen(): boolean {
+    const { settings, ring } = this.#parts;
+    return settings.isEmpty && ring?.hasKeys !== true;
+  }
+
+  judge(authorization: string | undefined, address: string): Principal | Refusal {
+    if (this.isOpen) return LOOPBACK;
+    const credential = bearerOf(authorization);
+    if (credential === null) return refused(`no API key: ${ADVICE}`);
+    if (!this.#tries.allows(address, credential)) return tooMany();
+    const judged = this.#find(credential);
+    if (!isRefusal(judged)) this.#tries.right(credential);
+    else if (judged.code === "UNAUTHENTICATED") this.#tries.wrong(address, credential);
+    return judged;
+  }
+
+  judgeAgain(principal: Principal): Refusal | null {
+    if (principal.source === "OPEN") return this.isOpen ? null : refused(`the server has API keys now: ${ADVICE}`);
+    // Keys of the settings are good as long as the process lives.
+    if (principal.source === "SETTINGS") return null;
+    const key = this.#parts.ring?.byId(principal.keyId);
+    return key === undefined ? refused("the API key was revoked") : this.#faultOf(key);
+  }
+
+  hold(use: HeldUse): () => void {
+    this.#held.add(use);
+    return () => this.#held.delete(use);
+  }
+
+  #find(credential: string): Principal | Refusal {
+    const { settings, ring, used } = this.#parts;
+    const digest = digestOf(credential);
+    const own = settings.find(digest);
+    if (own !== null) return own;
+    const key = ring?.byHash(digest.toString("base64"));
+    if (key === undefined) {
+      // Another node may have created the key since.
+      if (ring !== null && ring.ageMs > UNKNOWN_AGE_MS)
+        return unavailable("the key is unknown, and the store cannot be asked for new ones now");
+      return refused(`the API key is wrong, or it was revoked: ${ADVICE}`);
+    }
+    const fault = this.#faultOf(key);
+    if (fault !== null) return fault;
+    used?.note(key.principal.keyId);
+    return key.principal;
+  }
+
+  #faultOf({ expiresAt }: RingKey): Refusal | null {
+    const { ring, runtime, staleMs } = this.#parts;
+    if (expiresAt !== null && expiresAt <= runtime.now()) return refused("the API key has expired");
+    if (ring !== null && ring.ageMs > staleMs) {
+      return unavailable("the store could not be asked for too long whether the key is still good");
+    }
+    return null;
+  }
+
+  #judgeHeld(): void {
+    for (const use of this.#held) {
+      const refusal = this.judgeAgain(use.principal);
+      if (refusal === null) continue;
+      this.#held.delete(use);
+      use.end(refusal);
+    }
+  }
+}
+
+function refused(detail: string): Refusal {
+  return { code: "UNAUTHENTICATED", detail };
+}
+
+function unavailable(detail: string): Refusal {
+  return { code: "UNAVAILABLE", detail };
+}
+
+function tooMany(): Refusal {
+  return {
+    code: "TOO_MANY_TRIES",
+    detail: `more than ${WRONG_TRIES_PER_SEC} wrong keys came from this address within a second`,
+  };
+}
