@@ -13,7 +13,6 @@ import type { LogPart } from "./store-logs.ts";
 export type { HandlerOutput, LogLine, Progress } from "./handler-output.ts";
 
 /** Messages between roles. Each of them may be lost, repeated or late. */
-
 /** Fencing token of an attempt, with the shard whose owner decides about the attempt. */
 export interface Token {
   shard: ShardId;
