@@ -1,5 +1,5 @@
 const HIDDEN = "(hidden)";
-const SECRET_NAME = /key|secret|password|passwd|token/i;
+const SECRET_NAME = /key(?!s_)|secret|password|passwd|token/i;
 
 /**
  * Value of a setting that is safe to show. Secrets are recognised by their names, so that a secret that is added later

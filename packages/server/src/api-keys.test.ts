@@ -9,7 +9,7 @@ import type { RunningNode } from "./node.ts";
 
 /** Time within which a change of a key must reach every node, in milliseconds. */
 const REVOKED_WITHIN_MS = 2_000;
-const { monotonicMs } = systemRuntime();
+const { monotonicMs, setTimer } = systemRuntime();
 const nothing = () => undefined;
 
 describe("API keys in a cluster", () => {
@@ -194,7 +194,7 @@ async function within(check: () => Promise<unknown>): Promise<void> {
       return void (await check());
     } catch (error) {
       if (monotonicMs() >= untilMs) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await new Promise<void>((resolve) => setTimer(20, resolve));
     }
   }
 }

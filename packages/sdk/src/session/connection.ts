@@ -7,11 +7,22 @@ const BACKOFF: Backoff = { firstMs: 100, maxMs: 3_000 };
 /** Shortest life of a connection, in milliseconds, that resets the count of failures. */
 const STABLE_MS = 5_000;
 
+/** gRPC status UNAUTHENTICATED. */
+const KEY_REFUSED = 16;
+/**
+ * Time for which servers must have refused the key of a worker until it is dead, in milliseconds. A new key may need a second to be
+ * known everywhere, and a function or a file may tell another one.
+ */
+const KEY_REFUSED_MAX_MS = 10_000;
+
 export interface ConnectionEvents {
   opened(connection: LinkConnection): void;
   message: LinkEvents["message"];
-  /** Called when a connection has closed. @returns whether to connect again */
-  closed(reason: ClosedReason): boolean;
+  /**
+   * Called when a connection has closed. @returns whether to connect again
+   * @param isKeyDead whether servers have refused the key for so long that none will take it
+   */
+  closed(reason: ClosedReason, isKeyDead: boolean): boolean;
 }
 
 /**
@@ -27,6 +38,8 @@ export class Reconnector {
   #connection: LinkConnection | null = null;
   #openedMs = 0;
   #failures = 0;
+  /** Time since which servers have refused the key, on the monotonic clock; null: the last connection was accepted. */
+  #refusedSinceMs: number | null = null;
   #retry: Timer | null = null;
 
   constructor(link: WorkerLink, runtime: Runtime, events: ConnectionEvents) {
@@ -40,7 +53,9 @@ export class Reconnector {
     this.#openedMs = this.#runtime.monotonicMs();
     const connection = this.#link.open({
       message: (message) => {
-        if (turn === this.#turn) this.#events.message(message);
+        if (turn !== this.#turn) return;
+        this.#refusedSinceMs = null;
+        this.#events.message(message);
       },
       closed: (reason) => {
         if (turn === this.#turn) this.#closed(reason);
@@ -74,7 +89,9 @@ export class Reconnector {
     this.#turn++;
     this.#connection = null;
     this.#failures = nowMs - this.#openedMs >= STABLE_MS ? 1 : this.#failures + 1;
-    if (!this.#events.closed(reason)) return;
+    if (reason.code === KEY_REFUSED) this.#refusedSinceMs ??= nowMs;
+    const isKeyDead = reason.code === KEY_REFUSED && nowMs - (this.#refusedSinceMs ?? nowMs) >= KEY_REFUSED_MAX_MS;
+    if (!this.#events.closed(reason, isKeyDead)) return;
     const delayMs = fullJitterMs(BACKOFF, this.#failures, this.#runtime.random());
     this.#retry = this.#runtime.setTimer(delayMs, () => this.open());
   }

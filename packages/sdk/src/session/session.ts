@@ -56,13 +56,6 @@ const REASONS_MAX = 10;
  * UNAUTHENTICATED.
  */
 const REFUSALS: readonly number[] = [3, 7, 9, 12, 16];
-/** gRPC status UNAUTHENTICATED. */
-const KEY_REFUSED = 16;
-/**
- * Time for which servers must have refused the key of a worker that they accepted before, in milliseconds, until it gives up. A new key
- * may need a second to be known everywhere, and a function or a file may tell another one.
- */
-const KEY_REFUSED_MAX_MS = 10_000;
 
 type StartedInit = MessageInitShape<typeof StartedSchema>;
 
@@ -125,8 +118,6 @@ export class Session implements SessionControl {
   /** Whether the present gateway, else the one before, can store steps. */
   #storesSteps = true;
   #wasWelcome = false;
-  /** Time since which servers have refused the key, in milliseconds of the monotonic clock; null: they do not. */
-  #refusedSinceMs: number | null = null;
   #isDraining = false;
   #hasLeft = false;
   /** Timer of the welcome's deadline, later of the next heartbeat. */
@@ -144,7 +135,7 @@ export class Session implements SessionControl {
     this.#reconnector = new Reconnector(link, runtime, {
       opened: (connection) => this.#opened(connection),
       message: (message) => this.#receive(message),
-      closed: (reason) => this.#closed(reason),
+      closed: (...ended) => this.#closed(...ended),
     });
   }
 
@@ -258,12 +249,11 @@ export class Session implements SessionControl {
     this.#send({ hello: { protocolVersion: PROTOCOL_VERSION, ...said, returning: this.#wasWelcome } });
   }
 
-  #closed(reason: ClosedReason): boolean {
+  #closed(reason: ClosedReason, isKeyDead: boolean): boolean {
     this.#pulse?.cancel();
     this.#connection = null;
     this.#isWelcome = false;
     const isRefusal = reason.code !== undefined && REFUSALS.includes(reason.code);
-    const isKeyDead = reason.code === KEY_REFUSED && this.#isRefusedForLong();
     // The server accepted this worker before, so the refusal may be temporary.
     if (isKeyDead || (isRefusal && !this.#wasWelcome)) {
       this.#leave(new MainspringError("WORKER_REFUSED", `the server refused this worker: ${reason.message}`));
@@ -271,12 +261,6 @@ export class Session implements SessionControl {
     }
     this.#tellOnce(reason.message);
     return true;
-  }
-
-  #isRefusedForLong(): boolean {
-    const nowMs = this.#runtime.monotonicMs();
-    this.#refusedSinceMs ??= nowMs;
-    return nowMs - this.#refusedSinceMs >= KEY_REFUSED_MAX_MS;
   }
 
   /**
@@ -353,7 +337,6 @@ export class Session implements SessionControl {
     this.#guard.beat();
     this.#isWelcome = true;
     this.#wasWelcome = true;
-    this.#refusedSinceMs = null;
     this.#storesSteps = (features & Feature.STEPS) !== 0;
     if (!this.#storesSteps) this.#attempts.dropSteps();
     this.#told.clear();

@@ -13,7 +13,6 @@ import type { LogPart } from "./store-logs.ts";
 export type { HandlerOutput, LogLine, Progress } from "./handler-output.ts";
 
 /** Messages between roles. Each of them may be lost, repeated or late. */
-
 /** Fencing token of an attempt, with the shard whose owner decides about the attempt. */
 export interface Token {
   shard: ShardId;
@@ -259,7 +258,7 @@ export type ToGateway =
   | { kind: "ASK_PROGRESS"; request: string; executionId: ExecutionId }
   /** Asks for the log lines of an attempt that are in the gateway's memory. Sent only where every node has LOG_LINES. */
   | { kind: "ASK_LOGS"; request: string; executionId: ExecutionId; attempt: number }
-  | KeysChanged;
+  | { kind: "KEYS_CHANGED" };
 
 export interface OwnedShard {
   shard: ShardId;
@@ -324,12 +323,7 @@ export type ToApi =
   | { kind: "CHATTER"; items: readonly HandlerOutput[] }
   /** The owner has written lifecycle events since its last message of this kind. Sent only where the servers keep events. */
   | { kind: "EVENTS_WRITTEN" }
-  | KeysChanged;
-
-/** A node has changed an API key. Each node that loses the message reads the change from the store within a second. */
-export interface KeysChanged {
-  kind: "KEYS_CHANGED";
-}
+  | { kind: "KEYS_CHANGED" };
 
 /** Statistics of one scheduler. */
 export interface SchedulerStats {
