@@ -35,7 +35,7 @@ import { createMetrics } from "./ops/metrics.ts";
 import { patiently } from "./patience.ts";
 import type { Bus } from "./ports/bus.ts";
 import type { CertificateSource } from "./ports/certificates.ts";
-import type { NodeProfile } from "./ports/leases.ts";
+import type { Leases, NodeProfile } from "./ports/leases.ts";
 import type { Runtime } from "./ports/runtime.ts";
 import type { SideIndex } from "./ports/side-index.ts";
 import type { Retention } from "./ports/store.ts";
@@ -51,7 +51,7 @@ import { metricsExporter, outletsOf, webhookRules } from "./sinks.ts";
 import { watchMissed, watchStore } from "./store-watches.ts";
 import { Telling } from "./telling.ts";
 import { followTimeZones, type TimeZones } from "./time-zones.ts";
-import { checkPlainAddresses, checkTlsOfNodes, openTls } from "./tls.ts";
+import { checkPlainAddresses, checkTlsOfNodes, type NodeTls, openTls } from "./tls.ts";
 import { WorkerDrain } from "./worker-drain.ts";
 
 /** A running server. */
@@ -153,11 +153,7 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   const grpcAddress = await serveGrpc(ground, { gateway, mesh, certificates: tls.server, ...security });
   const address = announced(addressOf(config, grpcAddress), tls.server !== null);
   if (mesh !== null) await checkAdvertised(mesh, address, grpcAddress);
-  const leasesOfAll = mesh === null ? soloLeases() : await openLeases(ground, store);
-  if (mesh !== null) {
-    await patiently("the leases", () => checkSecret(leasesOfAll, config), ground);
-    await patiently("the leases", () => checkTlsOfNodes(leasesOfAll, address, tls.mesh), ground);
-  }
+  const leasesOfAll = mesh === null ? soloLeases() : await leasesOfCluster(ground, { store, address, tls });
   await openKafka(kafka, life, metrics);
   const index = await openRedis(ground, gateway, metrics);
   const ingest = await openIngest(ground);
@@ -176,12 +172,9 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   const zones = await followTimeZones({ ...ground, store: store.timeZones, leases, level: program.level, offered });
   life.started("time zone data", async () => zones.stop());
   metrics.watch(() => loadOf({ gateway, store, membership, mesh, level: program.level }));
-  metrics.watch(() => zones.readings());
-  metrics.watch(() => tls.readings());
+  for (const part of [zones, tls]) metrics.watch(() => part.readings());
   watchStore({ ...ground, store, metrics });
-  const exporter = metricsExporter(ground, metrics);
-  life.started("export of metrics", async () => exporter?.stop());
-  exporter?.start();
+  exportMetrics(ground, metrics);
   // The node listens before it owns anything: a node whose port is taken must not move shards.
   const owning = { share: (): ReturnType<Joined["share"]> => NOTHING_YET };
   const missed = watchMissed({ ...ground, store, metrics }, zones);
@@ -205,6 +198,24 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
     attachWorker: attacherOf(ground, makeWorker),
     stop: () => life.stop(),
   };
+}
+
+/** Leases of the nodes of a cluster. Refuses a start beside nodes that would refuse this one. */
+async function leasesOfCluster(
+  ground: NodeContext,
+  { store, address, tls }: { store: SqlStore; address: string; tls: NodeTls },
+): Promise<Leases> {
+  const leases = await openLeases(ground, store);
+  await patiently("the leases", () => checkSecret(leases, ground.config), ground);
+  await patiently("the leases", () => checkTlsOfNodes(leases, address, tls.mesh), ground);
+  return leases;
+}
+
+/** Exports the metrics to the receiver of OTLP, if there is one. */
+function exportMetrics(ground: NodeContext, metrics: ReturnType<typeof createMetrics>): void {
+  const exporter = metricsExporter(ground, metrics);
+  ground.life.started("export of metrics", async () => exporter?.stop());
+  exporter?.start();
 }
 
 function retentionOf({ retentionDays: days, eventsKeepMin, events }: Config): Retention {

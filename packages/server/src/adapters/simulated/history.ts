@@ -224,3 +224,24 @@ export interface WentBack {
   /** Open rows of the journal. */
   journals: Recovered["journals"];
 }
+
+/** A commit with lists of its own, which its caller does not change later. */
+export function copied(commit: ShardCommit): ShardCommit {
+  const { changes, assigned, settledJournals, expected, plans, commandsDone, commands, steps, runs, births } = commit;
+  const { told, deliveries } = commit;
+  return {
+    ...commit,
+    changes: [...changes],
+    assigned: [...assigned],
+    settledJournals: [...settledJournals],
+    expected: [...expected],
+    plans: [...plans],
+    commandsDone: [...commandsDone],
+    commands: [...commands],
+    steps: [...steps],
+    runs: [...runs],
+    births: [...births],
+    ...(deliveries !== undefined && { deliveries: [...deliveries] }),
+    ...(told !== undefined && { told: { ...told, events: [...told.events], inbox: [...told.inbox] } }),
+  };
+}

@@ -25,6 +25,7 @@ import type { StoreSteps } from "../../ports/store-steps.ts";
 import type { StoreTimeZones } from "../../ports/store-time-zones.ts";
 import type { StoreWebhooks } from "../../ports/store-webhooks.ts";
 import type { Latency, StoreFault, StoreOperation } from "./fate.ts";
+import { copied } from "./history.ts";
 import { ingest } from "./ingest-table.ts";
 import { Journey, type StoreTime } from "./journey.ts";
 import { maintain } from "./maintain.ts";
@@ -383,24 +384,4 @@ function isKeyed({ idempotency, jobs }: Submission): boolean {
     idempotency !== null ||
     jobs.some(({ executionId, definition }) => (executionId === null ? definition.name : definition.uniqueKey) !== null)
   );
-}
-
-function copied(commit: ShardCommit): ShardCommit {
-  const { changes, assigned, settledJournals, expected, plans, commandsDone, commands, steps, runs, births } = commit;
-  const { told, deliveries } = commit;
-  return {
-    ...commit,
-    changes: [...changes],
-    assigned: [...assigned],
-    settledJournals: [...settledJournals],
-    expected: [...expected],
-    plans: [...plans],
-    commandsDone: [...commandsDone],
-    commands: [...commands],
-    steps: [...steps],
-    runs: [...runs],
-    births: [...births],
-    ...(deliveries !== undefined && { deliveries: [...deliveries] }),
-    ...(told !== undefined && { told: { ...told, events: [...told.events], inbox: [...told.inbox] } }),
-  };
 }

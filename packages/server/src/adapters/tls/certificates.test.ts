@@ -68,8 +68,10 @@ describe("certificates from files", () => {
     const { certificates, runtime } = await open("timed.pem", "timed.key");
     const changed = new Promise<void>((resolve) => certificates.onChange(() => resolve()));
     for (const kind of ["pem", "key"]) await copyFile(at(`two.${kind}`), at(`timed.${kind}`));
+    const first = certificates.current;
     await runtime.advance(10_000);
     await changed;
+    assert.notEqual(certificates.current.cert, first.cert);
     certificates.close();
   });
 
