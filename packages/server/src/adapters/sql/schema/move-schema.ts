@@ -39,8 +39,8 @@ const TABLES = [
   ...["signals", "workflow_graphs", "workflow_payloads", "workflow_runs"],
   ...["workflow_parts", "workflow_part_payloads"],
   ...["outbox", "event_inbox", "event_floors", "event_sinks"],
-  ...["webhooks", "webhook_deliveries", "job_requests", "ingest_positions", "ingest_records"],
-  ...["api_keys", "api_keys_version"],
+  ...["webhooks", "webhook_deliveries", "job_requests"],
+  ...["ingest_positions", "ingest_records", "ingest_refusals", "api_keys", "api_keys_version"],
 ];
 /** Functions whose settings name the schema. */
 const BOUND_FUNCTIONS = ["mainspring_submit(jsonb, text, text)", "mainspring_submit_batch(jsonb, text[], text)"];
