@@ -26,5 +26,5 @@ it("the Redis must be the same on all nodes, by its database and the prefix of i
   const MAINSPRING_STORE = "postgres://db/mainspring";
   const MAINSPRING_REDIS = "redis://user:secret@127.0.0.1:6379/2?prefix=jobs";
   const settings = alikeSettings(loadConfig({ MAINSPRING_STORE, MAINSPRING_REDIS }));
-  assert.deepEqual(settings, { MAINSPRING_EVENTS: "", MAINSPRING_REDIS: "/2?prefix=jobs" });
+  assert.equal(settings.MAINSPRING_REDIS, "/2?prefix=jobs");
 });

@@ -37,6 +37,7 @@ describe("the configuration", () => {
       keysStaleSec: 900,
       clusterSecret: null,
       clusterSecretAlso: null,
+      tls: { cert: null, key: null, ca: null, meshCert: null, meshKey: null, isProxied: false, isMeshPlain: false },
       httpLimits: { peerConnections: 8_000 },
       streamsMax: 1_000,
       poolsMax: 10_000,
@@ -70,6 +71,19 @@ describe("the configuration", () => {
       advertise: null,
       warnings: [],
     });
+  });
+
+  it("refuses a certificate without its key, a key without its certificate, and a certificate beside a proxy", () => {
+    assert.equal(
+      complaint({ MAINSPRING_TLS_CERT: "node.pem", MAINSPRING_MESH_KEY: "mesh.key" }),
+      "MAINSPRING_TLS_KEY must be set where MAINSPRING_TLS_CERT is\nMAINSPRING_MESH_CERT must be set where MAINSPRING_MESH_KEY is",
+    );
+    const pair = { MAINSPRING_TLS_CERT: "node.pem", MAINSPRING_TLS_KEY: "node.key" };
+    assert.equal(
+      complaint({ ...pair, MAINSPRING_TLS: "proxy" }),
+      "MAINSPRING_TLS must be files where MAINSPRING_TLS_CERT is set",
+    );
+    assert.equal(loadConfig(pair).tls.cert, "node.pem");
   });
 
   it("has two secrets for webhooks while one is changed, and refuses the second without the first", () => {
