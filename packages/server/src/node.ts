@@ -178,16 +178,13 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   // The node listens before it owns anything: a node whose port is taken must not move shards.
   const owning = { share: (): ReturnType<Joined["share"]> => NOTHING_YET };
   const missed = watchMissed({ ...ground, store, metrics }, zones);
-  const beside = { certificates: tls.server, index, ingest };
-  const serving = { store, metrics, membership, grpcAddress, zones, missed, ...beside, ...security };
-  const api = await serveHttp(ground, { ...serving, share: () => owning.share() });
+  const beside = { certificates: tls.server, index, ingest, ...security, share: () => owning.share() };
+  const api = await serveHttp(ground, { store, metrics, membership, grpcAddress, zones, missed, ...beside });
   const joined = await join(ground, { store, metrics, membership, address, zones, index, ingest });
   owning.share = () => joined.share();
   life.started("gateway", async () => gateway?.close());
-  if (workerDrain !== null) {
-    life.started("built-in worker", () => workerDrain.stop());
-    await workerDrain.start();
-  }
+  life.started("built-in worker", async () => workerDrain?.stop());
+  await workerDrain?.start();
   // The api is closed before the parts that it uses, and load balancers are notified before that.
   life.started("api", api.close);
   life.started("notice to load balancers", () => passed(system, config.stopDelaySec * 1_000));

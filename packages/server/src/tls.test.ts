@@ -165,6 +165,29 @@ describe("a cluster that is given TLS, node by node", () => {
   });
 });
 
+describe("settings of certificates", () => {
+  const faultOf = (env: Record<string, string>): string => {
+    try {
+      return loadConfig(env).tls.cert ?? "";
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+
+  it("name a certificate and its key together, and none beside a proxy", () => {
+    assert.equal(
+      faultOf({ MAINSPRING_TLS_CERT: "node.pem", MAINSPRING_MESH_KEY: "mesh.key" }),
+      "MAINSPRING_TLS_KEY must be set where MAINSPRING_TLS_CERT is\nMAINSPRING_MESH_CERT must be set where MAINSPRING_MESH_KEY is",
+    );
+    const pair = { MAINSPRING_TLS_CERT: "node.pem", MAINSPRING_TLS_KEY: "node.key" };
+    assert.equal(
+      faultOf({ ...pair, MAINSPRING_TLS: "proxy" }),
+      "MAINSPRING_TLS must be files where MAINSPRING_TLS_CERT is set",
+    );
+    assert.equal(faultOf(pair), "node.pem");
+  });
+});
+
 describe("addresses beyond this machine without TLS", () => {
   const configOf = (env: Record<string, string>) => loadConfig({ MAINSPRING_API_KEY: KEY, ...env });
   const OPEN = { MAINSPRING_HTTP: "10.0.0.5:8080", MAINSPRING_GRPC: "10.0.0.5:8081" };

@@ -73,19 +73,6 @@ describe("the configuration", () => {
     });
   });
 
-  it("refuses a certificate without its key, a key without its certificate, and a certificate beside a proxy", () => {
-    assert.equal(
-      complaint({ MAINSPRING_TLS_CERT: "node.pem", MAINSPRING_MESH_KEY: "mesh.key" }),
-      "MAINSPRING_TLS_KEY must be set where MAINSPRING_TLS_CERT is\nMAINSPRING_MESH_CERT must be set where MAINSPRING_MESH_KEY is",
-    );
-    const pair = { MAINSPRING_TLS_CERT: "node.pem", MAINSPRING_TLS_KEY: "node.key" };
-    assert.equal(
-      complaint({ ...pair, MAINSPRING_TLS: "proxy" }),
-      "MAINSPRING_TLS must be files where MAINSPRING_TLS_CERT is set",
-    );
-    assert.equal(loadConfig(pair).tls.cert, "node.pem");
-  });
-
   it("has two secrets for webhooks while one is changed, and refuses the second without the first", () => {
     const [first, second] = [1, 2].map((n) => `whsec_${Buffer.alloc(32, n).toString("base64")}`) as [string, string];
     const both = { MAINSPRING_WEBHOOK_SECRET: first, MAINSPRING_WEBHOOK_SECRET_ALSO: second };
