@@ -4,12 +4,15 @@ import { request as httpRequest } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { after, before, describe, it } from "node:test";
 import type { InjectOptions } from "fastify";
+import { createLog } from "../ops/logging.ts";
 import { StoreUnavailable } from "../ports/store.ts";
 import { playOwner, startTestApi, type TestApi } from "./api.fixture.ts";
+import { problemError } from "./http/error-answers.ts";
 import { PROBLEM_NAMES } from "./http/errors.ts";
 import type { HttpApp } from "./http/http-app.ts";
 
 const KEY = "a-key-of-twenty-chars";
+const silent = createLog("silent");
 
 describe("the edges of the HTTP API", () => {
   let api: TestApi;
@@ -293,11 +296,13 @@ describe("the edges of the HTTP API", () => {
 
   it("says what may have become of a request while the store is away", async () => {
     await api.loseStore();
-    const detailOf = async (headers: Record<string, string>) => {
-      const payload = { target: { handler: "echo" } };
-      return (await api.inject({ method: "POST", url: "/v1/jobs", payload, headers })).json().detail;
-    };
-    assert.match(await detailOf({}), /may or may not have taken effect/);
-    assert.match(await detailOf({ "idempotency-key": "a" }), /repeat the request with the same Idempotency-Key/);
+    const payload = { target: { handler: "echo" } };
+    const unasked = await api.inject({ method: "POST", url: "/v1/jobs", payload });
+    assert.match(unasked.json().detail, /nothing was changed/);
+
+    const detailOf = (headers: Record<string, string>) =>
+      problemError(new StoreUnavailable("no answer"), silent, { method: "POST", headers }).problem.detail ?? "";
+    assert.match(detailOf({}), /may or may not have taken effect/);
+    assert.match(detailOf({ "idempotency-key": "a" }), /repeat the request with the same Idempotency-Key/);
   });
 });
