@@ -4,7 +4,7 @@ import { request as httpRequest } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { after, before, describe, it } from "node:test";
 import type { InjectOptions } from "fastify";
-import { createLog } from "../ops/logging.ts";
+import { pino } from "pino";
 import { StoreUnavailable } from "../ports/store.ts";
 import { playOwner, startTestApi, type TestApi } from "./api.fixture.ts";
 import { problemError } from "./http/error-answers.ts";
@@ -12,7 +12,7 @@ import { PROBLEM_NAMES } from "./http/errors.ts";
 import type { HttpApp } from "./http/http-app.ts";
 
 const KEY = "a-key-of-twenty-chars";
-const silent = createLog("silent");
+const silent = pino({ level: "silent" });
 
 describe("the edges of the HTTP API", () => {
   let api: TestApi;
