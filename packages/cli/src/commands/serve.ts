@@ -13,11 +13,14 @@ Configured by the environment, or by the same keys in the JSON file that MAINSPR
   MAINSPRING_STORE_SCHEMA            the schema in it; mainspring for a new store
   MAINSPRING_API_KEY                 asks for it as bearer token; none by default
   MAINSPRING_API_KEY_ALSO            a second key that is valid too, while the key is changed
+  MAINSPRING_KEYS_STALE_SEC=900      how long keys of the store are good while it is away
   MAINSPRING_CLUSTER_SECRET          nodes of a cluster prove it to each other; the same on all
   MAINSPRING_CLUSTER_SECRET_ALSO     a second one that is valid too, while the secret is changed
-  MAINSPRING_TLS_CERT, _KEY          files in PEM: the HTTP api and gRPC then speak TLS alone (mainspring certs dev makes some)
+  MAINSPRING_TLS_CERT                file in PEM: the HTTP api and gRPC then speak TLS alone (mainspring certs dev makes some)
+  MAINSPRING_TLS_KEY                 file of its private key
   MAINSPRING_TLS_CA                  file of the authorities of the certificates of other nodes
-  MAINSPRING_MESH_CERT, _KEY         files of another certificate for links to other nodes
+  MAINSPRING_MESH_CERT               file of another certificate for links to other nodes
+  MAINSPRING_MESH_KEY                file of its private key
   MAINSPRING_MESH_PLAINTEXT=off      on: nodes speak without TLS beyond this machine
   MAINSPRING_TLS=files               proxy: a proxy in front of the server speaks TLS
   MAINSPRING_HTTP_PEER_CONNECTIONS=8000   HTTP connections that one address may hold
