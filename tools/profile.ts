@@ -1,8 +1,10 @@
 import { fork } from "node:child_process";
+import { existsSync } from "node:fs";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
+import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { readOptions, USAGE } from "./profile/options.ts";
 import type { ProfileOptions } from "./profile/run-profile.ts";
@@ -31,8 +33,22 @@ const code = await new Promise<number>((resolve) => {
   child.once("error", () => resolve(1));
   child.once("exit", (status) => resolve(status ?? 1));
 });
-await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+endRest();
+// A program that was being killed may still have made a folder.
+for (let tries = 0; tries < 20 && existsSync(folder); tries++) {
+  await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+  await setTimeout(100);
+}
 process.exitCode = code;
+
+/** Ends programs that prepare a server, such as the one that formats the folder of Kafka. They are in the session of the child. */
+function endRest(): void {
+  try {
+    if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+  } catch {
+    // Nothing is left in the session.
+  }
+}
 
 function optionsOf(args: readonly string[]): ProfileOptions {
   try {
