@@ -102,7 +102,6 @@ describe("the judge of requests finds", () => {
     assert.deepEqual(shows, [
       "the run shows no requestsTakenIn",
       "the run shows no requestsRefused",
-      "the run shows no requestsCutOff",
       "the run shows no requestsOfDeadServers",
     ]);
   });
