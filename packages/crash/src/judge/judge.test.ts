@@ -336,7 +336,7 @@ describe("the judge wants to see", () => {
   it("every fault under load, a zombie, and work, steps, signals and runs that outlived a server or a worker, a retry, a pause, and requests of each end", () => {
     const { violations } = judge({ ...new Story().evidence(), requests: [] }, "crash");
     assert.deepEqual([...new Set(violations.map(({ rule }) => rule))], NOT_SHOWN);
-    assert.equal(violations.length, 22);
+    assert.equal(violations.length, 21);
   });
 
   it("a kill that hit something: one of an idle server does not count", () => {
