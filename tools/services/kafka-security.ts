@@ -1,9 +1,6 @@
-import { execFile } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
-
-const run = promisify(execFile);
+import { newAuthority } from "./certificates.ts";
 
 /** A listener with TLS and login, beside the plain one. A user has only the rights of access control lists. */
 export interface SecureListener {
@@ -13,15 +10,12 @@ export interface SecureListener {
 
 /** Makes an authority for certificates in a folder, and with it a certificate of 127.0.0.1. @returns the authority's own, as PEM */
 export async function makeCertificates(folder: string): Promise<string> {
-  const openssl = (args: readonly string[]) => run("openssl", args, { cwd: folder });
-  const key = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"];
-  await openssl([...key, "-subj", "/CN=authority", "-keyout", "ca.key", "-out", "ca.pem"]);
-  const signed = ["-CA", "ca.pem", "-CAkey", "ca.key", "-addext", "subjectAltName=IP:127.0.0.1"];
-  await openssl([...key, ...signed, "-subj", "/CN=broker", "-keyout", "broker.key", "-out", "broker.pem"]);
-  const parts = ["broker.key", "broker.pem", "ca.pem"].map((name) => readFile(join(folder, name), "utf8"));
-  const [own, certificate, authority = ""] = await Promise.all(parts);
-  await writeFile(join(folder, "keystore.pem"), `${own}${certificate}${authority}`);
-  return authority;
+  const authority = await newAuthority(folder, "authority");
+  const { certFile, keyFile } = await authority.issue("broker", ["IP:127.0.0.1"]);
+  const files = [keyFile, certFile, authority.certFile].map((file) => readFile(file, "utf8"));
+  const [key, certificate, ca = ""] = await Promise.all(files);
+  await writeFile(join(folder, "keystore.pem"), `${key}${certificate}${ca}`);
+  return ca;
 }
 
 /** Arguments of the formatting of a data folder, which also stores the users of SCRAM. */

@@ -9,7 +9,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { newAuthority } from "../../packages/crash/src/environment/postgres/certificates.ts";
+import { newAuthority } from "./certificates.ts";
 import { installDebianPackage } from "./debian.ts";
 
 const PROGRAM = "/usr/bin/etcd";

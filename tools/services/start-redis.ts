@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { promisify } from "node:util";
-import { newAuthority } from "../../packages/crash/src/environment/postgres/certificates.ts";
+import { newAuthority } from "./certificates.ts";
 import { installDebianPackage } from "./debian.ts";
 import { freePort } from "./free-port.ts";
 

@@ -10,9 +10,9 @@ import { after, afterEach, before, describe, it } from "node:test";
 import { connect, type TLSSocket } from "node:tls";
 import { status } from "@grpc/grpc-js";
 import { task, Worker } from "@mainspring/sdk";
+import { newAuthority } from "../../../tools/services/certificates.ts";
 import { RawStream } from "./adapters/mesh/raw-stream.fixture.ts";
 import { startTestServer, storeUrl, type TestServer } from "./adapters/sql/testing/databases.ts";
-import { makeAuthority, makeCertificate } from "./adapters/tls/certificates.fixture.ts";
 import { startLocalNode } from "./node.fixture.ts";
 import type { RunningNode } from "./node.ts";
 import { loadConfig } from "./ops/config.ts";
@@ -33,11 +33,10 @@ describe("a cluster that is given TLS, node by node", () => {
   const at = (file: string) => join(folder, file);
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), "mainspring-tls-"));
-    await makeAuthority(folder);
+    const authority = await newAuthority(folder, "ca");
     // The name alone admits a node: its address is in no certificate.
-    await makeCertificate(folder, "node", "DNS:localhost,URI:mainspring://test/node");
-    await makeCertificate(folder, "newer", "DNS:localhost,URI:mainspring://test/node");
-    ca = await readFile(at("ca.pem"), "utf8");
+    for (const name of ["node", "newer"]) await authority.issue(name, ["DNS:localhost", "URI:mainspring://test/node"]);
+    ca = await readFile(at("ca.crt"), "utf8");
     server = await startTestServer();
   });
   afterEach(async () => {
@@ -48,10 +47,10 @@ describe("a cluster that is given TLS, node by node", () => {
     await rm(folder, { recursive: true });
   });
 
-  const trusting = () => ({ MAINSPRING_TLS_CA: at("ca.pem") });
+  const trusting = () => ({ MAINSPRING_TLS_CA: at("ca.crt") });
   const certified = () => ({
     ...trusting(),
-    MAINSPRING_TLS_CERT: at("node.pem"),
+    MAINSPRING_TLS_CERT: at("node.crt"),
     MAINSPRING_TLS_KEY: at("node.key"),
   });
   const start = async (env: Record<string, string>) => {
@@ -122,11 +121,11 @@ describe("a cluster that is given TLS, node by node", () => {
 
   it("serves clients and workers over TLS alone, and the newest certificate without a restart", async () => {
     store = storeUrl(await server.newDatabase());
-    for (const kind of ["pem", "key"]) await copyFile(at(`node.${kind}`), at(`own.${kind}`));
+    for (const kind of ["crt", "key"]) await copyFile(at(`node.${kind}`), at(`own.${kind}`));
     const node = await start({
       ...trusting(),
       MAINSPRING_BUILTIN_WORKER: "off",
-      MAINSPRING_TLS_CERT: at("own.pem"),
+      MAINSPRING_TLS_CERT: at("own.crt"),
       MAINSPRING_TLS_KEY: at("own.key"),
     });
     assert.match(node.httpUrl, /^https:/);
@@ -158,7 +157,7 @@ describe("a cluster that is given TLS, node by node", () => {
       return fingerprint256;
     };
     const before = await Promise.all(ports.map(shown));
-    for (const kind of ["pem", "key"]) await copyFile(at(`newer.${kind}`), at(`own.${kind}`));
+    for (const kind of ["crt", "key"]) await copyFile(at(`newer.${kind}`), at(`own.${kind}`));
     let now = before;
     while (now.some((fingerprint, index) => fingerprint === before[index])) now = await Promise.all(ports.map(shown));
     assert.equal(now[0], now[1]);

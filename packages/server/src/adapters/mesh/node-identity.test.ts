@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import type { PeerCertificate } from "node:tls";
-import { makeAuthority, makeCertificate } from "../tls/certificates.fixture.ts";
+import { newAuthority } from "../../../../../tools/services/certificates.ts";
 import { clusterIn, nodeOrHost } from "./node-identity.ts";
 
 describe("the name of a node in a certificate", () => {
@@ -27,9 +27,9 @@ describe("the name of a node in a certificate", () => {
 
   it("is found in a real certificate", async () => {
     const folder = await mkdtemp(join(tmpdir(), "mainspring-certificates-"));
-    await makeAuthority(folder);
-    await makeCertificate(folder, "node", "IP:127.0.0.1,URI:mainspring://test/node");
-    assert.equal(clusterIn(await readFile(join(folder, "node.pem"), "utf8")), "test");
+    const authority = await newAuthority(folder, "ca");
+    const { certFile } = await authority.issue("node", ["IP:127.0.0.1", "URI:mainspring://test/node"]);
+    assert.equal(clusterIn(await readFile(certFile, "utf8")), "test");
     await rm(folder, { recursive: true });
   });
 });

@@ -43,6 +43,8 @@ export class Certificates implements CertificateSource {
   #timer: Timer | null = null;
   #warnedAtMs = Number.NEGATIVE_INFINITY;
   #isClosed = false;
+  /** Fault of the newest contents that was logged; empty: they are usable. */
+  #lastFault = "";
 
   /** @throws {CertificateUnusable} */
   static async open(files: CertificateFiles, deps: { runtime: Runtime; log: Logger }): Promise<Certificates> {
@@ -92,6 +94,7 @@ export class Certificates implements CertificateSource {
         this.#seen = digest;
         check(this.#files, found);
         this.#current = found;
+        this.#lastFault = "";
         this.#log.info({ setting: this.#files.setting }, "the certificates have changed, and new connections use them");
         for (const renewed of this.#listeners) renewed(found);
       }
@@ -101,8 +104,6 @@ export class Certificates implements CertificateSource {
     }
     this.#warnOfEnd();
   }
-
-  #lastFault = "";
 
   /** A file that another program writes right now is whole at the next look. */
   #warnOnce({ message }: CertificateUnusable): void {

@@ -8,8 +8,11 @@ const run = promisify(execFile);
 export interface Authority {
   /** Certificate that clients must trust. */
   readonly certFile: string;
-  /** Issues a certificate for the names (`DNS:localhost`, `IP:127.0.0.1`), which replaces an existing file. */
-  issue(file: string, names: readonly string[]): Promise<{ certFile: string; keyFile: string }>;
+  /**
+   * Issues a certificate for the names (`DNS:localhost`, `IP:127.0.0.1`), which replaces an existing file.
+   * @param days lifetime of the certificate; default: 2
+   */
+  issue(file: string, names: readonly string[], days?: number): Promise<{ certFile: string; keyFile: string }>;
 }
 
 /** Creates a key and a self-signed certificate in the folder, with the system's openssl. */
@@ -18,14 +21,14 @@ export async function newAuthority(folder: string, name: string): Promise<Author
   await openssl(["-x509", "-days", "2", "-subj", `/CN=${name}`, "-keyout", keyFile, "-out", certFile]);
   return {
     certFile,
-    issue: async (file, names) => {
+    issue: async (file, names, days = 2) => {
       const issued = { certFile: join(folder, `${file}.crt`), keyFile: join(folder, `${file}.key`) };
       const by = ["-CA", certFile, "-CAkey", keyFile, "-addext", `subjectAltName=${names.join(",")}`];
       const leaf = ["-addext", "basicConstraints=critical,CA:FALSE"];
       await openssl([
         "-x509",
         "-days",
-        "2",
+        String(days),
         "-subj",
         "/CN=a server",
         ...by,
