@@ -1,18 +1,12 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
-import {
-  type AclOperationLabel,
-  AclOperations,
-  AclPermissionTypes,
-  Admin,
-  ResourcePatternTypes,
-  ResourceTypes,
-} from "@platformatic/kafka";
+import { Admin } from "@platformatic/kafka";
 import { startKafka, type TestKafka } from "../../../../../tools/services/start-kafka.ts";
 import { createLog } from "../../ops/logging.ts";
 import { kafkaAddress } from "../../ports/kafka-address.ts";
 import type { FinishedAttempt } from "../../ports/messages.ts";
+import { allowTopics } from "../kafka/kafka-rights.fixture.ts";
 import { Cluster, type TestNode } from "../mesh/mesh.fixture.ts";
 import { stayAwake } from "../system/stay-awake.ts";
 import { systemRuntime } from "../system/system-runtime.ts";
@@ -100,14 +94,7 @@ describe("a Kafka with two brokers, and with rights", () => {
   });
 
   it("does not let a node start whose user lacks a right", { timeout: 60_000 }, async () => {
-    const allow = (...operations: AclOperationLabel[]) =>
-      admin.createAcls({
-        creations: operations.map((operation) => ({
-          ...{ resourceType: ResourceTypes.TOPIC, resourceName: "r.", principal: "User:node", host: "*" },
-          ...{ resourcePatternType: ResourcePatternTypes.PREFIXED, permissionType: AclPermissionTypes.ALLOW },
-          operation: AclOperations[operation],
-        })),
-      });
+    const topics = { user: "node", prefix: "r." };
     // Only the first broker has the listener with rights, so all partitions are there.
     await kafka.second?.kill();
     await admin.createTopics({ topics: ["r.job-assignments", "r.job-results"], partitions: 12, replicas: 1 });
@@ -121,9 +108,9 @@ describe("a Kafka with two brokers, and with rights", () => {
       }
     };
     assert.match(String(await refusal(RIGHTS)), RIGHTS);
-    await allow("DESCRIBE", "WRITE");
+    await allowTopics(admin, topics, "DESCRIBE", "WRITE");
     assert.match(String(await refusal(RIGHTS)), RIGHTS);
-    await allow("READ");
+    await allowTopics(admin, topics, "READ");
     assert.equal(await refusal(null), null);
   });
 });

@@ -1,14 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
-import {
-  type AclOperationLabel,
-  AclOperations,
-  AclPermissionTypes,
-  Admin,
-  ResourcePatternTypes,
-  ResourceTypes,
-} from "@platformatic/kafka";
+import { Admin } from "@platformatic/kafka";
 import { startKafka, type TestKafka } from "../../../../../tools/services/start-kafka.ts";
 import { cloudEvent } from "../../api/events/cloud-event.ts";
 import { eventOf } from "../../api/events/events.fixture.ts";
@@ -18,9 +11,11 @@ import { systemRuntime } from "../system/system-runtime.ts";
 import { jsonEncoding } from "./json-encoding.ts";
 import { openKafkaLink } from "./kafka-link.ts";
 import { readMessages, whenAvailable } from "./kafka-reader.fixture.ts";
+import { allowTopics } from "./kafka-rights.fixture.ts";
 import { KafkaSink } from "./kafka-sink.ts";
 
 const PASSWORD = "right:pass@word";
+const mailer = { user: "mailer", prefix: "ms." };
 const ROW = { shard: 1, epoch: 1, seq: 1, events: [eventOf(1)] };
 
 describe("a Kafka with TLS, logins and rights", () => {
@@ -62,18 +57,6 @@ describe("a Kafka with TLS, logins and rights", () => {
     return error.message;
   }
 
-  async function allow(...operations: AclOperationLabel[]): Promise<void> {
-    const topics = {
-      resourceType: ResourceTypes.TOPIC,
-      resourceName: "ms.",
-      resourcePatternType: ResourcePatternTypes.PREFIXED,
-    };
-    const user = { principal: "User:mailer", host: "*", permissionType: AclPermissionTypes.ALLOW };
-    await admin.createAcls({
-      creations: operations.map((operation) => ({ ...topics, ...user, operation: AclOperations[operation] })),
-    });
-  }
-
   it("refuses a sink that does not know its authority, and the message says what to set", async () => {
     const message = await fault(sinkOf(login(PASSWORD, "tls=on")), SinkRefused);
     assert.match(message, /: set NODE_EXTRA_CA_CERTS to a file with the certificate of the authority/);
@@ -110,11 +93,11 @@ describe("a Kafka with TLS, logins and rights", () => {
         /: give the user of MAINSPRING_KAFKA the rights Describe and Write on the topics, and Create for missing ones$/;
       const sinkBy = (sasl: string) => sinkOf(login(PASSWORD, `tls=on&sasl=${sasl}`));
       assert.match(await fault(sinkBy("PLAIN"), SinkRefused), topics);
-      await allow("DESCRIBE", "CREATE");
+      await allowTopics(admin, mailer, "DESCRIBE", "CREATE");
       const write =
         /: give the user of MAINSPRING_KAFKA the right Write on the topics, and IdempotentWrite on brokers below 2.8$/;
       assert.match(await fault(sinkBy("PLAIN"), SinkRefused), write);
-      await allow("WRITE");
+      await allowTopics(admin, mailer, "WRITE");
       for (const sasl of ["PLAIN", "SCRAM-SHA-256"]) {
         const sink = sinkBy(sasl);
         await whenAvailable(() => sink.open());
