@@ -236,6 +236,20 @@ describe("jobs through the log of requests", () => {
     assert.deepEqual(log.refused.map(({ partition, offset }) => `${partition}-${offset}`).slice(-bad.length), bad);
   });
 
+  it("refuses each record of a compressed batch that expands to too much, and takes the next one in", async () => {
+    const value = Buffer.from(JSON.stringify(NOTE));
+    log.isOversized = ({ partition, offset }) => oversized.includes(`${partition}-${offset}`);
+    const oversized = [log.append({ value }), log.append({ value })];
+    const next = log.append({ value });
+    const ends = await Promise.all([...oversized, next].map((position) => decided(position)));
+    log.isOversized = () => false;
+    assert.deepEqual(
+      ends.map(({ state }) => state),
+      ["REFUSED", "REFUSED", "TAKEN_IN"],
+    );
+    assert.match(String(ends[0]?.problem?.detail), /in a compressed batch that expands to more than 8 MiB/);
+  });
+
   it("may be in Protobuf", async () => {
     const headers = { "content-type": "application/protobuf" };
     const inProtobuf = (job: MessageInitShape<typeof JobRequestSchema>) =>

@@ -79,6 +79,8 @@ export type LogPortion = { at: RecordPosition } & (
   | { state: "GONE" }
   /** The leader has moved; the next read finds the new one. */
   | { state: "MOVED" }
+  /** The records at the offset are compressed, and expand to more than a read takes, so that nobody knows how many there are. */
+  | { state: "OVERSIZED" }
 );
 
 export interface LogReadBounds {

@@ -102,9 +102,8 @@ class LogReader implements RequestLogReader {
             return { at, state: "OUT_OF_RANGE", start: Number(portion.start), end: Number(portion.end) };
           case "GONE":
           case "MOVED":
-            return { at, state: portion.state };
           case "OVERSIZED":
-            return { at, state: "READ", records: [unread(at.offset)], next: at.offset + 1 };
+            return { at, state: portion.state };
         }
       });
     });
@@ -129,14 +128,6 @@ class LogReader implements RequestLogReader {
     if (this.#topic === null) throw new RequestLogUnavailable(`Kafka has no topic ${this.#name}`);
     return this.#topic;
   }
-}
-
-/**
- * Stands for the record at the beginning of a batch that expands to too much. Its number of records is not known, so each
- * is refused by itself.
- */
-function unread(offset: number): LogRecord {
-  return { offset, timestamp: 0, value: null, headers: new Map() };
 }
 
 function recordOf({ offset, timestamp, value, headers }: KafkaRecord): LogRecord {

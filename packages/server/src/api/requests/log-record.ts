@@ -62,13 +62,7 @@ function faultOf({ value, headers }: LogRecord, given: string | null, at: number
     const detail = `the header content-type is ${type}: send jobs as ${JSON_TYPE} or ${PROTOBUF_TYPE}`;
     return problem("unsupported-media-type", detail);
   }
-  if (value === null)
-    return invalid([
-      {
-        field: "",
-        message: "is missing: the record has no value, or is in a compressed batch that expands to more than 8 MiB",
-      },
-    ]);
+  if (value === null) return invalid([{ field: "", message: "is missing: the record has no value" }]);
   if (given !== null && !isRequestId(given)) {
     const message = "must be a UUIDv7 in small letters, with a time before the year 6429; or leave the header out";
     return invalid([{ field: LOG_HEADERS.jobId, message }]);

@@ -18,6 +18,8 @@ export class MemoryLog implements RequestLog {
   isDown = false;
   /** Whether the next write is done and not answered. */
   losesAnswer = false;
+  /** Whether the records at a position expand to more than a read takes. */
+  isOversized: (at: { partition: number; offset: number }) => boolean = () => false;
   /** Records of each partition; a test may cut their beginning. */
   records: LogRecord[][];
   readonly #runtime: Runtime;
@@ -102,6 +104,7 @@ export class MemoryLog implements RequestLog {
     const records = this.records[at.partition] ?? [];
     const [start, end] = [records[0]?.offset ?? 0, (records.at(-1)?.offset ?? -1) + 1];
     if (at.offset < start || at.offset > end) return { at, state: "OUT_OF_RANGE", start, end };
+    if (at.offset < end && this.isOversized(at)) return { at, state: "OVERSIZED" };
     return { at, state: "READ", records: records.filter(({ offset }) => offset >= at.offset), next: end };
   }
 

@@ -18,6 +18,7 @@ import { StoreUnavailable, type Submission } from "../../ports/store.ts";
 import type { DecidedRecord, StoreIngest } from "../../ports/store-ingest.ts";
 import type { OpenRequest, RequestEnd, RequestJudge } from "../../ports/store-requests.ts";
 import { problemError } from "../http/error-answers.ts";
+import { ProblemError, problem } from "../http/errors.ts";
 import { readRecord } from "./log-record.ts";
 import { RefusalTeller } from "./refusal-teller.ts";
 import { tellTaken } from "./request-taker.ts";
@@ -37,6 +38,11 @@ const TYPE_CHARS_MAX = 255;
 /** First and longest wait in ms after a failure. */
 const RETRY_FIRST_MS = 250;
 const RETRY_MAX_MS = 2_000;
+
+const EXPANDS = problem(
+  "payload-too-large",
+  "the record is in a compressed batch that expands to more than 8 MiB: send smaller batches",
+);
 
 export interface RecordTakerDependencies {
   requestLog: RequestLog;
@@ -154,7 +160,11 @@ export class RecordTaker {
       if (this.#failures > 0) this.#deps.log.info("ingest: records are taken in again");
       this.#failures = 0;
       this.#isUp = true;
-      for (const portion of portions) if (portion.state === "READ") this.#next.set(portion.at.partition, portion.next);
+      for (const { at, ...portion } of portions) {
+        if (portion.state === "READ") this.#next.set(at.partition, portion.next);
+        // Each record of such a batch is refused by itself, because the next ones may be in another one.
+        if (portion.state === "OVERSIZED") this.#next.set(at.partition, at.offset + 1);
+      }
       this.#taking = this.#takeAll(portions);
       // The next read is under way meanwhile, and waits for the result after its own.
       this.#taking.catch(() => undefined);
@@ -234,6 +244,8 @@ export class RecordTaker {
         throw new Changed("the topic of requests is gone");
       case "MOVED":
         return;
+      case "OVERSIZED":
+        return await this.#refuse(partition, offset, unread(offset), offset + 1, new ProblemError(EXPANDS));
     }
   }
 
@@ -270,8 +282,7 @@ export class RecordTaker {
     const { runtime, log } = this.#deps;
     const { offset, timestamp } = record;
     const { id } = readRecord(this.#topic?.id ?? "", partition, record, runtime.now());
-    const { problem } = problemError(cause, log);
-    const decision: RequestEnd = { state: "REFUSED", problem: JSON.stringify(problem) };
+    const decision: RequestEnd = { state: "REFUSED", problem: JSON.stringify(problemError(cause, log).problem) };
     await this.#write(partition, from, [{ offset, id, decision, timestamp, contentType: null, value: null }], next);
   }
 
@@ -323,6 +334,11 @@ export class RecordTaker {
       this.#timer = { timer, wake: resolve };
     });
   }
+}
+
+/** Stands for a record that could not be read. */
+function unread(offset: number): LogRecord {
+  return { offset, timestamp: 0, value: null, headers: new Map() };
 }
 
 /** Parts of a portion that are written in one transaction each. */
