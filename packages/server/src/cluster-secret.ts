@@ -1,5 +1,5 @@
 import type { Config } from "./ops/config.ts";
-import type { Leases } from "./ports/leases.ts";
+import type { KnownNode } from "./ports/leases.ts";
 
 /** Credentials that a node presents and demands, from its configuration. */
 
@@ -11,11 +11,11 @@ export function secretsOf({ clusterSecret, clusterSecretAlso }: Config): string[
 /**
  * Refuses a start without the cluster's secret. Other nodes would reject the messages of such a node, so its shards
  * would stand still.
+ * @param others living nodes of the cluster
  * @throws {ClusterSecretMissing} the other nodes would refuse this one
  */
-export async function checkSecret(leases: Pick<Leases, "list">, { clusterSecret }: Config): Promise<void> {
+export function checkSecret(others: readonly KnownNode[], { clusterSecret }: Pick<Config, "clusterSecret">): void {
   if (clusterSecret !== null) return;
-  const others = (await leases.list()).filter(({ isLiving }) => isLiving);
   if (others.length === 0 || !others.every(({ hasSecret }) => hasSecret)) return;
   throw new ClusterSecretMissing(
     `every other node of this cluster (${others.map(({ address }) => address).join(", ")}) has a secret, and would refuse this one: ` +

@@ -6,7 +6,7 @@ import { type Config, ConfigError } from "./ops/config.ts";
 import { isLoopback, type ListenAddress } from "./ops/config-values.ts";
 import type { Lifecycle } from "./ops/lifecycle.ts";
 import type { CertificateSource } from "./ports/certificates.ts";
-import type { Leases } from "./ports/leases.ts";
+import type { KnownNode } from "./ports/leases.ts";
 import type { Readings } from "./ports/metrics.ts";
 import type { Runtime } from "./ports/runtime.ts";
 
@@ -88,11 +88,11 @@ export function checkPlainAddresses(config: Config, isNew: boolean, log: Pick<Lo
 /**
  * Refuses a start with TLS beside nodes that cannot reach an address with TLS, and one without TLS beside nodes that
  * would refuse it.
+ * @param others living nodes of the cluster
  * @param address of this node, as its lease will have it
  * @throws {ConfigError}
  */
-export async function checkTlsOfNodes(leases: Pick<Leases, "list">, address: string, mesh: MeshTls): Promise<void> {
-  const others = (await leases.list()).filter(({ isLiving }) => isLiving);
+export function checkTlsOfNodes(others: readonly KnownNode[], address: string, mesh: MeshTls): void {
   const old = others.find(({ level }) => !isOn("MESH_TLS", level));
   if (speaksTls(address) && old !== undefined) {
     throw new ConfigError(

@@ -221,8 +221,6 @@ export const CONNECTION_IDLE_MS = 30_000;
  */
 export const KEEPALIVE_INTERVAL_MS = 30_000;
 export const KEEPALIVE_TIMEOUT_MS = 10_000;
-/** Longest duration of a handshake of TLS, in ms. */
-export const HANDSHAKE_MAX_MS = 10_000;
 /** Time in ms that a peer has to read the status that closes its stream. After it, the server destroys the socket. */
 export const GOODBYE_MAX_MS = 1_000;
 

@@ -1,3 +1,6 @@
+/** Longest duration of a handshake of TLS with a client, a worker or a node, in milliseconds. */
+export const HANDSHAKE_MAX_MS = 10_000;
+
 /** Contents of files of certificates, in PEM. */
 export interface Credentials {
   /** Certificate, and those between it and its authority; null: none. Then there is no key either. */

@@ -17,6 +17,19 @@ export interface Runtime {
   defer?(run: () => void): void;
 }
 
+/** Settles like an answer, or rejects with `late` after a time. The timer ends with the answer. */
+export function within<T>(
+  ms: number,
+  runtime: Pick<Runtime, "setTimer">,
+  answer: Promise<T>,
+  late: () => Error = () => new Error(`no answer within ${ms / 1_000} s`),
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = runtime.setTimer(ms, () => reject(late()));
+    answer.then(resolve, reject).finally(() => timer.cancel());
+  });
+}
+
 export interface Timer {
   /** Idempotent; a cancelled timer never runs. */
   cancel(): void;

@@ -1,6 +1,6 @@
 import type * as kafka from "@platformatic/kafka";
 import type { KafkaAddress } from "../../ports/kafka-address.ts";
-import type { Runtime } from "../../ports/runtime.ts";
+import { type Runtime, within } from "../../ports/runtime.ts";
 import { boundExpansion } from "./expansion.ts";
 
 /** Kafka did not do what was asked. `refusal`: what a person has to change first; null: a later attempt may succeed. */
@@ -51,6 +51,7 @@ export async function kafkaClient(address: KafkaAddress, clientId: string, runti
     options: optionsOf(address, clientId),
     async bounded(ms, call) {
       try {
+        // The client waits for some answers for ever.
         return await within(ms, runtime, call());
       } catch (error) {
         throw explained(error, address);
@@ -66,14 +67,6 @@ export function optionsOf({ brokers, tls, sasl }: KafkaAddress, clientId: string
     ...(tls && { tls: {} }),
     ...(sasl !== null && { sasl: { ...sasl } }),
   };
-}
-
-/** Settles like the call, or rejects after `ms`, because the client waits for some answers for ever. */
-export function within<T>(ms: number, runtime: Runtime, call: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = runtime.setTimer(ms, () => reject(new Error(`no answer within ${ms / 1_000} s`)));
-    call.then(resolve, reject).finally(() => timer.cancel());
-  });
 }
 
 /** Names of an error and of those inside it: of the protocol (`apiId`), of the client or of the system (`code`). */

@@ -1,8 +1,8 @@
 import type { Admin, Producer } from "@platformatic/kafka";
 import { SinkRefused, SinkUnavailable } from "../../ports/event-sink.ts";
 import type { KafkaAddress } from "../../ports/kafka-address.ts";
-import type { Runtime } from "../../ports/runtime.ts";
-import { kafkaErrorNames, kafkaErrorTexts, optionsOf, within } from "./kafka-client.ts";
+import { type Runtime, within } from "../../ports/runtime.ts";
+import { kafkaErrorNames, kafkaErrorTexts, optionsOf } from "./kafka-client.ts";
 
 /** A message to a partition. */
 export interface KafkaMessage {

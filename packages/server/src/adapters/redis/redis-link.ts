@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { createClient } from "@redis/client";
 import type { Logger } from "pino";
 import type { RedisAddress } from "../../ports/redis-address.ts";
-import type { Runtime } from "../../ports/runtime.ts";
+import { type Runtime, within } from "../../ports/runtime.ts";
 import { IndexUnavailable, IndexUnusable } from "../../ports/side-index.ts";
 
 /** Oldest Redis whose commands the index uses. */
@@ -154,11 +154,8 @@ export class RedisLink {
   }
 
   #within<T>(patienceMs: number, answer: Promise<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const late = new IndexUnavailable(`Redis did not answer within ${patienceMs} ms`);
-      const timer = this.#options.runtime.setTimer(patienceMs, () => reject(late));
-      answer.then(resolve, reject).finally(() => timer.cancel());
-    });
+    const late = () => new IndexUnavailable(`Redis did not answer within ${patienceMs} ms`);
+    return within(patienceMs, this.#options.runtime, answer, late);
   }
 }
 

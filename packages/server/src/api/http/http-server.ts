@@ -8,7 +8,7 @@ import {
 } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import type { Socket } from "node:net";
-import type { CertificateSource } from "../../ports/certificates.ts";
+import { type CertificateSource, HANDSHAKE_MAX_MS } from "../../ports/certificates.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import { Connections } from "./connections.ts";
 import { answerBrokenRequest, lastWords } from "./error-answers.ts";
@@ -54,8 +54,6 @@ export const HTTP_LIMITS: HttpLimits = {
   lingerMs: 1_000,
 };
 
-/** Longest duration of a handshake of TLS, in milliseconds. */
-const HANDSHAKE_MAX_MS = 10_000;
 /** Longest time without a byte in either direction, in milliseconds. */
 const SILENCE_MS = 120_000;
 const KEEP_ALIVE_MS = 65_000;

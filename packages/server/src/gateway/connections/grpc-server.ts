@@ -12,14 +12,13 @@ import {
 import { WorkerService } from "@mainspring/proto";
 import type { Logger } from "pino";
 import { type Authenticator, isRefusal, type Principal, type Refusal } from "../../ports/authenticator.ts";
-import type { CertificateSource, Credentials } from "../../ports/certificates.ts";
+import { type CertificateSource, type Credentials, HANDSHAKE_MAX_MS } from "../../ports/certificates.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { Gateway } from "../gateway.ts";
 import {
   CONNECTION_IDLE_MS,
   CONNECTIONS_MAX,
   GOODBYE_MAX_MS,
-  HANDSHAKE_MAX_MS,
   KEEPALIVE_INTERVAL_MS,
   KEEPALIVE_TIMEOUT_MS,
   RECEIVED_MESSAGE_MAX_BYTES,
