@@ -42,10 +42,34 @@ export interface KafkaClient {
   bounded<T>(ms: number, call: () => Promise<T>): Promise<T>;
 }
 
-/** Loads the client; only nodes that use Kafka do so. */
-export async function kafkaClient(address: KafkaAddress, clientId: string, runtime: Runtime): Promise<KafkaClient> {
+/** Loads the client's code; only nodes that use Kafka do so. */
+export async function loadClient(): Promise<Client> {
   const client = await import("@platformatic/kafka");
   boundExpansion(client.compressionsAlgorithms);
+  hearErrors(client.Connection.prototype);
+  return client;
+}
+
+const heard = new WeakSet<kafka.Connection>();
+
+/**
+ * Gives each connection of the client a listener for its errors. A connection that ends during its login emits several, of which the
+ * client hears one; Node ends the process at the next. The calls that wait for the connection fail by themselves.
+ */
+function hearErrors(connections: kafka.Connection): void {
+  if (heard.has(connections)) return;
+  heard.add(connections);
+  const { connect } = connections;
+  connections.connect = function (this: kafka.Connection, ...args: Parameters<typeof connect>) {
+    if (!this.listeners("error").includes(ignore)) this.on("error", ignore);
+    return connect.apply(this, args);
+  } as typeof connect;
+}
+
+function ignore(): void {}
+
+export async function kafkaClient(address: KafkaAddress, clientId: string, runtime: Runtime): Promise<KafkaClient> {
+  const client = await loadClient();
   return {
     client,
     options: optionsOf(address, clientId),

@@ -2,7 +2,7 @@ import type { Admin, Producer } from "@platformatic/kafka";
 import { SinkRefused, SinkUnavailable } from "../../ports/event-sink.ts";
 import type { KafkaAddress } from "../../ports/kafka-address.ts";
 import { type Runtime, within } from "../../ports/runtime.ts";
-import { kafkaErrorNames, kafkaErrorTexts, optionsOf } from "./kafka-client.ts";
+import { kafkaErrorNames, kafkaErrorTexts, loadClient, optionsOf } from "./kafka-client.ts";
 
 /** A message to a partition. */
 export interface KafkaMessage {
@@ -65,8 +65,7 @@ const CLOSED = "Connection closed";
 
 /** Opens a link. It connects with the first call. @throws {SinkRefused} the client does not run here */
 export async function openKafkaLink(address: KafkaAddress, clientId: string, runtime: Runtime): Promise<KafkaLink> {
-  // Only nodes with this sink load the client.
-  const client = await import("@platformatic/kafka");
+  const client = await loadClient();
   const options = { ...optionsOf(address, clientId), requestTimeout: REQUEST_MS, timeout: REQUEST_MS };
   const admin = new client.Admin(options);
   const producer = new client.Producer<string, Buffer, string, string>({
