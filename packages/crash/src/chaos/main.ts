@@ -5,7 +5,8 @@ import { DRILL_RATE, type DrillOptions, drillRun } from "../drill/drill-run.ts";
 import { flightRun } from "../drill/flight-run.ts";
 import type { ChaosBus } from "../environment/cluster.ts";
 import { formatReport } from "../format-report.ts";
-import type { Report } from "../play.ts";
+import type { Report, Telling } from "../play.ts";
+import { untilAllIsSeen } from "../sightings.ts";
 import { chaosRun } from "./chaos-run.ts";
 
 /** `npm run chaos -- --minutes 60 --seed 7`, with all servers of profile B `npm run chaos -- --profile b --minutes 20`, or to measure `npm run chaos -- --kills 50 --stops 10` or `… --flights 50`. */
@@ -70,15 +71,20 @@ if (
 const { hasBeside } = profile;
 // No process or folder is left behind, however the run ends.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
-const telling = { seed, keeps: values.keep, say: (message: string) => console.log(message) };
 const isDrill = counts.some((count) => count > 0);
-const report = await run();
-console.log(formatReport(report));
+const report = isDrill || flights > 0 ? await run(seed) : await untilAllIsSeen(seed, run);
 if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(report, null, 2)}\n`);
 // The explicit exit keeps connections that a proxy may still hold from delaying the answer.
 process.exit(report.violations.length > 0 ? 1 : 0);
 
-function run(): Promise<Report> {
+async function run(seed: number): Promise<Report> {
+  const telling = { seed, keeps: values.keep, say: (message: string) => console.log(message) };
+  const played = await playOne(telling);
+  console.log(formatReport(played));
+  return played;
+}
+
+function playOne(telling: Telling): Promise<Report> {
   if (flights > 0) return flightRun({ kills: flights, demandsGoals: true, ...telling });
   if (isDrill) return drillRun({ times, rate, outageMs: outageSec * 1_000, ...telling });
   return chaosRun({ forMs: minutes * 60_000, leases: leases ?? "store", bus: bus ?? "MESH", hasBeside, ...telling });
