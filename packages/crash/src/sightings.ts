@@ -35,7 +35,10 @@ export async function untilAllIsSeen(seed: number, run: (seed: number) => Promis
     const missing = new Set(report.violations.map(({ rule }) => rule));
     unseen = new Set([...unseen].filter((rule) => missing.has(rule)));
     if (isBroken || unseen.size === 0 || count === RUNS_MAX) {
-      return { ...report, violations: report.violations.filter(({ rule }) => !SIGHTINGS.has(rule) || unseen.has(rule)) };
+      return {
+        ...report,
+        violations: report.violations.filter(({ rule }) => !SIGHTINGS.has(rule) || unseen.has(rule)),
+      };
     }
   }
 }
