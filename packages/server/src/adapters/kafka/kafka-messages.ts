@@ -6,6 +6,8 @@ import type { KafkaMessage } from "./kafka-link.ts";
 
 /** Bytes of a payload from which on a dead letter leaves it out: brokers take messages up to 1 MiB by default. */
 export const LETTER_PAYLOAD_MAX = 512 * 1024;
+/** Largest number of bytes of a UTF-16 unit in UTF-8. */
+const UTF8_MAX = 3;
 /** Bytes of messages that are sent at once. One larger message is sent alone. */
 const SEND_MAX = 512 * 1024;
 
@@ -121,8 +123,9 @@ export function portions(messages: readonly KafkaMessage[]): KafkaMessage[][] {
   return all;
 }
 
-/** Bytes of a message, with a generous allowance for lengths. */
+/** Largest number of bytes of a message, with a generous allowance for lengths. */
 function sizeOf({ value, headers }: KafkaMessage): number {
-  const texts = Object.entries(headers).flat();
-  return texts.reduce((sum, text) => sum + Buffer.byteLength(text) + 2, value.length + 100);
+  let size = value.length + 100;
+  for (const name in headers) size += name.length + UTF8_MAX * (headers[name] as string).length + 4;
+  return size;
 }

@@ -16,6 +16,11 @@ describe("instants", () => {
     );
   });
 
+  it("are written alike each time, also those that share a place", () => {
+    const instants = [0, 1_024, 2_048, 1_790_000_000_123, 1_790_000_000_123 + 1_024, -1, 0.5];
+    for (const at of [...instants, ...instants]) assert.equal(formatInstant(at), new Date(at).toISOString());
+  });
+
   it("are refused with a sentence that says what would be right", () => {
     for (const [text, sentence] of [
       ["tomorrow", /ISO 8601/],

@@ -37,8 +37,21 @@ export function parseInstant(text: string): EpochMs | string {
 /** End of the year 9999: the latest time that this server accepts or computes. */
 export const INSTANT_MAX: EpochMs = Date.UTC(YEAR_MAX, 11, 31, 23, 59, 59, 999);
 
+/** Number of instants whose texts are kept. The events and answers of one moment repeat few instants. */
+const KEPT = 1_024;
+const keptInstants = new Float64Array(KEPT).fill(Number.NaN);
+const keptTexts: string[] = Array.from({ length: KEPT }, () => "");
+
 export function formatInstant(at: EpochMs): string {
-  return new Date(at).toISOString();
+  const index = at % KEPT;
+  if (keptInstants[index] === at) return keptTexts[index] as string;
+  const text = new Date(at).toISOString();
+  // Instants before 1970 and fractions of a millisecond have no place.
+  if (index in keptTexts) {
+    keptInstants[index] = at;
+    keptTexts[index] = text;
+  }
+  return text;
 }
 
 export function formatInstantOrNull(at: EpochMs | null): string | null {
