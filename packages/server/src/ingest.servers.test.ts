@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { after, before, describe, it } from "node:test";
+import { promisify } from "node:util";
 import type { RequestBody } from "@mainspring/contract";
 import { task, Worker } from "@mainspring/sdk";
 import { Admin, Producer, stringSerializers } from "@platformatic/kafka";
 import pg from "pg";
+import { pythonWith } from "../../../tools/services/python-packages.ts";
 import { startKafka, type TestKafka } from "../../../tools/services/start-kafka.ts";
 import { startPostgres, type TestPostgres } from "../../../tools/services/start-postgres.ts";
 import { readMessages } from "./adapters/kafka/kafka-reader.fixture.ts";
@@ -14,6 +16,7 @@ import type { RunningNode } from "./node.ts";
 
 const apiKey = "the-key-of-the-two-servers";
 const PROGRAM = new URL("../../cli/bin/mainspring.mjs", import.meta.url).pathname;
+const EXAMPLES = new URL("../../../examples", import.meta.url).pathname;
 const NOTE = { target: { handler: "note" } };
 const WAITING = { target: { handler: "later" }, delayMs: 86_400_000 };
 const TOPIC = "ms.job-requests";
@@ -125,6 +128,24 @@ describe("MAINSPRING_INGEST=kafka, with servers on PostgreSQL and Kafka", () => 
     const heads = told.map(({ headers }) => `${headers["mainspring-partition"]}-${headers["mainspring-offset"]}`);
     assert.deepEqual(heads.toSorted(), [...refused.slice(0, 2), String(type)].toSorted());
     assert.equal(String(told.find((_, i) => heads[i] === refused[0])?.value), "{");
+  });
+
+  it("takes in the records of the examples in TypeScript and Python, each once, however often they run", async () => {
+    const run = (...command: [string, ...string[]]) =>
+      promisify(execFile)(command[0], [...command.slice(1), kafka.broker, "3"], { cwd: EXAMPLES });
+    const constraints = new URL("../../../tools/services/job-events/kafka-python.txt", import.meta.url).pathname;
+    const python = await pythonWith({ name: "kafka-python", constraints });
+    const commands: [string, ...string[]][] = [
+      [process.execPath, "kafka-submit.ts"],
+      [python, "-B", "kafka_submit.py"],
+    ];
+    const ids: string[] = [];
+    for (const command of commands)
+      for (const line of (await run(...command)).stdout.trim().split("\n")) ids.push(line.replace("request ", ""));
+    assert.equal(ids.length, 6);
+    const found = await Promise.all(ids.map((id) => decided(id)));
+    assert.deepEqual(new Set(found.map(({ state }) => state)), new Set(["TAKEN_IN"]));
+    assert.equal(new Set(found.map(({ jobId }) => jobId)).size, 3);
   });
 
   it("takes each record in once while nodes are killed in the middle", async () => {

@@ -36,6 +36,8 @@ const DECLARED = {
 
 /** Collects routes that are added after this call. */
 export async function collectRoutes(app: HttpApp, version: string): Promise<void> {
+  /** Ids of the operations whose body may be left out. */
+  const lacking = new Set<string>();
   await app.register(swagger, {
     openapi: {
       openapi: "3.1.0",
@@ -66,13 +68,32 @@ export async function collectRoutes(app: HttpApp, version: string): Promise<void
       security: [{ apiKey: [] }, {}],
     },
     transform: ({ schema, url, route }) => {
-      const { scope } = route.config ?? {};
+      const { scope, mayLackBody } = route.config ?? {};
+      if (mayLackBody === true && schema?.operationId !== undefined) lacking.add(schema.operationId);
       return { url, schema: schema?.hide === true ? schema : ({ ...schema, "x-scope": scope } as typeof schema) };
     },
     // Both forms of the document, JSON and YAML, pass through this function.
     transformObject: (made) =>
-      "openapiObject" in made ? nameSchemas(made.openapiObject, DECLARED) : made.swaggerObject,
+      "openapiObject" in made
+        ? nameSchemas(withOptionalBodies(made.openapiObject, lacking), DECLARED)
+        : made.swaggerObject,
   });
+}
+
+interface Described {
+  paths?: Record<string, object | undefined>;
+}
+
+/** Marks the bodies of these operations as ones that may be left out; the library marks all bodies as required. */
+function withOptionalBodies<D extends Described>(document: D, operationIds: ReadonlySet<string>): D {
+  for (const path of Object.values(document.paths ?? {})) {
+    for (const operation of Object.values(path ?? {})) {
+      const { operationId, requestBody } = operation as { operationId?: string; requestBody?: { required?: boolean } };
+      if (operationId !== undefined && requestBody !== undefined && operationIds.has(operationId))
+        requestBody.required = false;
+    }
+  }
+  return document;
 }
 
 /**

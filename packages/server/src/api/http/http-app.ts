@@ -108,7 +108,7 @@ export function withoutBody<S extends { body: TSchema }>(schema: S, scope: Route
   const ofBody = validator(schema.body, false);
   const validatorCompiler = (part: { schema: TSchema; httpPart?: string }) =>
     part.httpPart === "body" ? (value: unknown) => ofBody(value ?? {}) : validator(part.schema, false);
-  return { schema, validatorCompiler, config: { scope } };
+  return { schema, validatorCompiler, config: { scope, mayLackBody: true } };
 }
 
 /** @param fromText whether values come as text, as in a query and a path, so that numbers must be parsed */

@@ -16,6 +16,8 @@ export type RouteScope = Scope | "any" | "public";
 declare module "fastify" {
   interface FastifyContextConfig {
     scope?: RouteScope;
+    /** Whether the body of the request may be left out. */
+    mayLackBody?: boolean;
   }
   interface FastifyRequest {
     /** Caller of the request; null: the operation is public. */
