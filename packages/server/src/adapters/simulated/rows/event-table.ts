@@ -53,8 +53,7 @@ export class EventTable {
 
   keep(row: EventRow, writtenAt: EpochMs): void {
     const rows = this.#rows.get(row.shard) ?? [];
-    rows.push({ row, writtenAt });
-    rows.sort((a, b) => compareRefs(a.row, b.row));
+    rows.splice(firstAfter(rows, row), 0, { row, writtenAt });
     this.#rows.set(row.shard, rows);
   }
 
@@ -66,8 +65,8 @@ export class EventTable {
     const perShard = Math.ceil(limit / (shards?.size ?? SHARD_COUNT));
     const found = [...this.#rows].flatMap(([shard, rows]) => {
       if (!isAsked(shard)) return [];
-      const position = after.get(shard) ?? BEFORE_ALL;
-      return rows.filter(({ row }) => compareRefs(row, position) > 0).slice(0, perShard);
+      const first = firstAfter(rows, after.get(shard) ?? BEFORE_ALL);
+      return rows.slice(first, first + perShard);
     });
     return found.slice(0, limit).map(({ row }) => ({ ...row, events: [...row.events] }));
   }
@@ -144,8 +143,8 @@ export class EventTable {
   /** See StoreEventSinks.eventBytes. A row has 100 bytes and 50 for each event. */
   eventBytes(after: EventPosition, shards: readonly ShardId[]): ShardBytes[] {
     return shards.flatMap((shard) => {
-      const position = after.get(shard) ?? BEFORE_ALL;
-      const rows = (this.#rows.get(shard) ?? []).filter(({ row }) => compareRefs(row, position) > 0);
+      const kept = this.#rows.get(shard) ?? [];
+      const rows = kept.slice(firstAfter(kept, after.get(shard) ?? BEFORE_ALL));
       const last = rows.at(-1)?.row;
       const bytes = rows.reduce((sum, { row }) => sum + 100 + 50 * row.events.length, 0);
       return last === undefined ? [] : [{ shard, bytes, last: { epoch: last.epoch, seq: last.seq } }];
@@ -157,7 +156,7 @@ export class EventTable {
     let dropped = 0;
     for (const [shard, last] of upTo) {
       const rows = this.#rows.get(shard) ?? [];
-      const left = rows.filter(({ row }) => compareRefs(row, last) > 0);
+      const left = rows.slice(firstAfter(rows, last));
       dropped += rows.length - left.length;
       this.#rows.set(shard, left);
       if (compareRefs(this.#floors.get(shard) ?? BEFORE_ALL, last) < 0) this.#floors.set(shard, last);
@@ -172,4 +171,15 @@ export class EventTable {
     }
     return true;
   }
+}
+
+/** Index of the first row behind a position, in rows that are in order. */
+function firstAfter(rows: readonly Kept[], position: EventRef): number {
+  let [low, high] = [0, rows.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (compareRefs((rows[middle] as Kept).row, position) > 0) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }
