@@ -7,6 +7,7 @@ import { type Config, ConfigError } from "./ops/config.ts";
 import type { Lifecycle } from "./ops/lifecycle.ts";
 import { patiently } from "./patience.ts";
 import type { Authenticator } from "./ports/authenticator.ts";
+import type { Readings } from "./ports/metrics.ts";
 import type { Runtime } from "./ports/runtime.ts";
 import type { Store } from "./ports/store.ts";
 import { KeyAuthenticator } from "./security/key-authenticator.ts";
@@ -20,6 +21,7 @@ export interface NodeSecurity {
   authenticator: Authenticator;
   /** Reads changes of API keys from the store now. Never throws. */
   refreshKeys(): Promise<void>;
+  readings(): Readings;
 }
 
 interface SecurityParts {
@@ -60,8 +62,16 @@ export async function secureNode(parts: SecurityParts): Promise<NodeSecurity> {
   if (!ring.hasKeys) refuseExposed(config);
   const settings = new SettingsKeys(config);
   const staleMs = config.keysStaleSec * 1_000;
-  const authenticator = new KeyAuthenticator({ settings, ring, used, tokens: tokenJudge(parts), runtime, staleMs });
-  return { authenticator, refreshKeys: () => ring.refresh() };
+  const tokens = tokenJudge(parts);
+  const authenticator = new KeyAuthenticator({ settings, ring, used, tokens, runtime, staleMs });
+  return {
+    authenticator,
+    refreshKeys: () => ring.refresh(),
+    readings: () => ({
+      callersRefused: authenticator.refused,
+      ...(tokens !== null && { tokenIssuerUp: tokens.isReached ? 1 : 0 }),
+    }),
+  };
 }
 
 /** Judge of tokens, which knows the keys of the issuer until the node stops; null: there is no issuer. */

@@ -25,6 +25,9 @@ export interface KeyAuthenticatorParts {
   staleMs: number;
 }
 
+/** Reasons of refusals, as figures have them. KEY: an API key that is wrong, expired or revoked. */
+type RefusedCaller = "MISSING" | "KEY" | "TOKEN" | "TOO_MANY_TRIES" | "UNAVAILABLE";
+
 /** An authenticator that knows the keys of the settings alone. */
 export function settingsAuthenticator(keys: ApiKeys, runtime: Runtime): KeyAuthenticator {
   return new KeyAuthenticator({ settings: new SettingsKeys(keys), ring: null, used: null, runtime, staleMs: 0 });
@@ -35,6 +38,9 @@ export class KeyAuthenticator implements Authenticator {
   readonly #parts: KeyAuthenticatorParts;
   readonly #tries: WrongTries;
   readonly #held = new Set<HeldUse>();
+  readonly #refused = new Map<RefusedCaller, number>(
+    (["MISSING", "KEY", "TOKEN", "TOO_MANY_TRIES", "UNAVAILABLE"] as const).map((reason) => [reason, 0]),
+  );
 
   constructor(parts: KeyAuthenticatorParts) {
     this.#parts = parts;
@@ -51,13 +57,17 @@ export class KeyAuthenticator implements Authenticator {
   judge(authorization: string | undefined, address: string): Principal | Refusal | Promise<Principal | Refusal> {
     if (this.isOpen) return LOOPBACK;
     const credential = bearerOf(authorization);
-    if (credential === null) return refused(`no API key: ${ADVICE}`);
-    if (!this.#tries.allows(address, credential)) return tooMany();
+    if (credential === null) return this.#counted(refused(`no API key: ${ADVICE}`), "MISSING");
+    if (!this.#tries.allows(address, credential)) return this.#counted(tooMany(), "TOO_MANY_TRIES");
     const judged = this.#find(credential, address);
     const noted = (one: Principal | Refusal) => {
-      if (!isRefusal(one)) this.#tries.right(credential);
-      else if (one.code === "UNAUTHENTICATED") this.#tries.wrong(address, credential);
-      return one;
+      if (!isRefusal(one)) {
+        this.#tries.right(credential);
+        return one;
+      }
+      if (one.code === "UNAVAILABLE") return this.#counted(one, "UNAVAILABLE");
+      this.#tries.wrong(address, credential);
+      return this.#counted(one, one.isToken === true ? "TOKEN" : "KEY");
     };
     return judged instanceof Promise ? judged.then(noted) : noted(judged);
   }
@@ -74,6 +84,16 @@ export class KeyAuthenticator implements Authenticator {
   hold(use: HeldUse): () => void {
     this.#held.add(use);
     return () => this.#held.delete(use);
+  }
+
+  /** Numbers of refused requests and connections since the start, by reason. */
+  get refused(): ReadonlyMap<string, number> {
+    return this.#refused;
+  }
+
+  #counted(refusal: Refusal, reason: RefusedCaller): Refusal {
+    this.#refused.set(reason, (this.#refused.get(reason) ?? 0) + 1);
+    return refusal;
   }
 
   #find(credential: string, address: string): Principal | Refusal | Promise<Principal | Refusal> {

@@ -1,4 +1,4 @@
-import { ISSUER_KEYS_MAX, isSafeUrl, type Issuer, type IssuerKey, IssuerUnavailable } from "../../ports/issuer.ts";
+import { ISSUER_KEYS_MAX, type Issuer, type IssuerKey, IssuerUnavailable, isSafeUrl } from "../../ports/issuer.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 
 /** Longest time for one document, in milliseconds. */

@@ -52,6 +52,11 @@ export class TokenJudge {
     return JWT.test(credential);
   }
 
+  /** Whether the issuer has answered the last question for its keys. */
+  get isReached(): boolean {
+    return this.#parts.keys.isReached;
+  }
+
   /** Sets the listener that is called each second, since tokens may have ended. */
   onLook(tell: () => void): void {
     this.#parts.keys.onLook(tell);
