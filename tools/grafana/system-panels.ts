@@ -96,6 +96,16 @@ export const SYSTEM_DASHBOARDS: readonly DashboardPlan[] = [
         queries: [[`min((${gauge("mainspring_certificate_expires_seconds")} - time()) / 86400)`, "days"]],
       },
       {
+        title: "Refused callers",
+        about:
+          "Requests and connections of workers that were refused, by reason, and whether the issuer of tokens answers all nodes: 1 in health, empty without one.",
+        unit: "short",
+        queries: [
+          [sum(rate("mainspring_callers_refused_total"), "reason"), "{{reason}}"],
+          [`min(${gauge("mainspring_token_issuer_up")})`, "issuer up, at least"],
+        ],
+      },
+      {
         title: "Feature levels",
         about: "Level of the cluster and of its nodes. They differ while an upgrade is under way.",
         unit: "short",

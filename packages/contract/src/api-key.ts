@@ -95,7 +95,7 @@ export type ApiKeyRotation = Static<typeof ApiKeyRotation>;
 export const MeBody = named("Me", {
   keyId: Type.String({
     description:
-      "id of the key; environment or environment-also: a key of the server's settings; loopback: the server asks for no key",
+      "id of the key; oidc: and the subject of a token; environment or environment-also: a key of the server's settings; loopback: the server asks for no key",
   }),
   kind: Kind,
   tenant: Type.String({ description: "whose jobs the key reaches" }),

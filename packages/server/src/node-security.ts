@@ -1,21 +1,27 @@
 import type { Logger } from "pino";
 import { hasCluster } from "./adapters/embedded/cluster.ts";
+import { OidcIssuer } from "./adapters/oidc/oidc-issuer.ts";
+import { DEFAULT_TENANT } from "./domain/ids.ts";
 import { exposures } from "./ops/combination-faults.ts";
 import { type Config, ConfigError } from "./ops/config.ts";
 import type { Lifecycle } from "./ops/lifecycle.ts";
 import { patiently } from "./patience.ts";
 import type { Authenticator } from "./ports/authenticator.ts";
+import type { Readings } from "./ports/metrics.ts";
 import type { Runtime } from "./ports/runtime.ts";
 import type { Store } from "./ports/store.ts";
 import { KeyAuthenticator } from "./security/key-authenticator.ts";
 import { KeyRing } from "./security/key-ring.ts";
 import { SettingsKeys } from "./security/settings-keys.ts";
+import { IssuerKeys } from "./security/tokens/issuer-keys.ts";
+import { TokenJudge } from "./security/tokens/token-judge.ts";
 import { UsedKeys } from "./security/used-keys.ts";
 
 export interface NodeSecurity {
   authenticator: Authenticator;
   /** Reads changes of API keys from the store now. Never throws. */
   refreshKeys(): Promise<void>;
+  readings(): Readings;
 }
 
 interface SecurityParts {
@@ -55,6 +61,26 @@ export async function secureNode(parts: SecurityParts): Promise<NodeSecurity> {
   });
   if (!ring.hasKeys) refuseExposed(config);
   const settings = new SettingsKeys(config);
-  const authenticator = new KeyAuthenticator({ settings, ring, used, runtime, staleMs: config.keysStaleSec * 1_000 });
-  return { authenticator, refreshKeys: () => ring.refresh() };
+  const staleMs = config.keysStaleSec * 1_000;
+  const tokens = tokenJudge(parts);
+  const authenticator = new KeyAuthenticator({ settings, ring, used, tokens, runtime, staleMs });
+  return {
+    authenticator,
+    refreshKeys: () => ring.refresh(),
+    readings: () => ({
+      callersRefused: authenticator.refused,
+      ...(tokens !== null && { tokenIssuerUp: tokens.isReached ? 1 : 0 }),
+    }),
+  };
+}
+
+/** Judge of tokens, which knows the keys of the issuer until the node stops; null: there is no issuer. */
+function tokenJudge({ config, runtime, log, life }: SecurityParts): TokenJudge | null {
+  if (config.tokens === null) return null;
+  const { issuer, ...rules } = config.tokens;
+  const keys = new IssuerKeys({ issuer: new OidcIssuer(issuer, runtime), rules, runtime, log });
+  life.started("keys of the issuer of tokens", async () => keys.stop());
+  keys.start();
+  const isTenant = (name: string) => name === DEFAULT_TENANT;
+  return new TokenJudge({ issuer, rules, keys, isTenant, runtime, log });
 }

@@ -172,7 +172,7 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   const zones = await followTimeZones({ ...ground, store: store.timeZones, leases, level: program.level, offered });
   life.started("time zone data", async () => zones.stop());
   metrics.watch(() => loadOf({ gateway, store, membership, mesh, level: program.level }));
-  for (const part of [zones, tls]) metrics.watch(() => part.readings());
+  for (const part of [zones, tls, security]) metrics.watch(() => part.readings());
   watchStore({ ...ground, store, metrics });
   exportMetrics(ground, metrics);
   // The node listens before it owns anything: a node whose port is taken must not move shards.

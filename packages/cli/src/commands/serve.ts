@@ -14,6 +14,17 @@ Configured by the environment, or by the same keys in the JSON file that MAINSPR
   MAINSPRING_API_KEY                 asks for it as bearer token; none by default
   MAINSPRING_API_KEY_ALSO            a second key that is valid too, while the key is changed
   MAINSPRING_KEYS_STALE_SEC=900      how long keys of the store are good while it is away
+  MAINSPRING_OIDC_ISSUER             takes access tokens of this issuer, too, as https://login.example/realm
+  MAINSPRING_OIDC_AUDIENCE           what the claim aud of a token must contain
+  MAINSPRING_OIDC_ALGORITHMS=RS256,PS256,ES256,EdDSA   what a token may be signed by
+  MAINSPRING_OIDC_LIFE_SEC=3600      the longest life of a token
+  MAINSPRING_OIDC_SKEW_SEC=30        how much the clock of the issuer may differ
+  MAINSPRING_OIDC_REFRESH_SEC=10     how often it asks for an unknown key of the issuer at most
+  MAINSPRING_OIDC_STALE_SEC=3600     how long keys of the issuer are good while it is away
+  MAINSPRING_OIDC_ROLES_CLAIM=scope  the claim that gives a token its rights
+  MAINSPRING_OIDC_ROLES              rights by value of it, as team-a=client,batch=jobs:submit+jobs:read
+  MAINSPRING_OIDC_TENANT_CLAIM       the claim that names its tenant
+  MAINSPRING_OIDC_POOLS_CLAIM=mainspring_pools   the claim with the pools that a worker may serve
   MAINSPRING_CLUSTER_SECRET          nodes of a cluster prove it to each other; the same on all
   MAINSPRING_CLUSTER_SECRET_ALSO     a second one that is valid too, while the secret is changed
   MAINSPRING_TLS_CERT                file in PEM: the HTTP api and gRPC then speak TLS alone (mainspring certs dev makes some)

@@ -18,6 +18,8 @@ interface Combined {
   MAINSPRING_API_KEY_ALSO: string | null;
   MAINSPRING_CLUSTER_SECRET: string | null;
   MAINSPRING_CLUSTER_SECRET_ALSO: string | null;
+  MAINSPRING_OIDC_ISSUER: string | null;
+  MAINSPRING_OIDC_AUDIENCE: string | null;
   MAINSPRING_WEBHOOK_SECRET: string | null;
   MAINSPRING_WEBHOOK_SECRET_ALSO: string | null;
   MAINSPRING_TLS: "files" | "proxy" | null;
@@ -45,6 +47,7 @@ export function combinationFaults(values: Combined, nodeVersion: string): string
       ...misfits(values),
       ...lonelySecrets(values),
       ...lonelyCertificates(values),
+      ...lonelyIssuer(values),
       ...busFaults(values),
       ...ingestFaults(values),
       ...missingSystems(values),
@@ -57,8 +60,13 @@ export function combinationFaults(values: Combined, nodeVersion: string): string
  * Faults of a server whose store has no key. Without a key, every program that reaches an address may run jobs, so only this
  * machine may reach it.
  */
-export function exposures({ apiKey, http, grpc }: Pick<Config, "apiKey" | "http" | "grpc">): string[] {
-  if (apiKey !== null) return [];
+export function exposures({
+  apiKey,
+  tokens,
+  http,
+  grpc,
+}: Pick<Config, "apiKey" | "tokens" | "http" | "grpc">): string[] {
+  if (apiKey !== null || tokens !== null) return [];
   const beyond = [["MAINSPRING_HTTP", http] as const, ["MAINSPRING_GRPC", grpc] as const];
   return beyond
     .filter(([, address]) => !isLoopback(address))
@@ -191,6 +199,16 @@ function lonelyCertificates(values: Combined): string[] {
     }),
     ...(isProxied ? ["MAINSPRING_TLS must be files where MAINSPRING_TLS_CERT is set"] : []),
   ];
+}
+
+/** Fault of an issuer without an audience, whose tokens for every other service would be good here, and the reverse. */
+function lonelyIssuer({ MAINSPRING_OIDC_ISSUER: issuer, MAINSPRING_OIDC_AUDIENCE: audience }: Combined): string[] {
+  if ((issuer === null) === (audience === null)) return [];
+  return issuer === null
+    ? ["MAINSPRING_OIDC_ISSUER must be set where MAINSPRING_OIDC_AUDIENCE is"]
+    : [
+        "MAINSPRING_OIDC_AUDIENCE must be set, as mainspring, where MAINSPRING_OIDC_ISSUER is: tokens for other services are no tokens for this one",
+      ];
 }
 
 /** Faults of secrets: a second value without a first one, and equal secrets. */

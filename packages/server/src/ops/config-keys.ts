@@ -1,3 +1,5 @@
+import { TOKEN_ALGORITHMS, TOKEN_LIFE_MAX_SEC } from "../ports/issuer.ts";
+import { DEFAULT_ROLES, issuerUrl, shortText, tokenRoles } from "./config-tokens.ts";
 import {
   advertisedAddress,
   anyOf,
@@ -63,6 +65,61 @@ export const KEYS = {
     wholeNumber(10, 86_400),
     "900",
     "how many seconds API keys of the store stay good while the store does not answer; then requests with them get 503",
+  ),
+  MAINSPRING_OIDC_ISSUER: key(
+    issuerUrl,
+    null,
+    "the issuer (OpenID Connect) whose access tokens clients and workers may use besides API keys, as https://login.example/realm, exactly as its tokens name it in `iss`",
+  ),
+  MAINSPRING_OIDC_AUDIENCE: key(
+    shortText,
+    null,
+    "what the claim `aud` of a token must be or contain, as mainspring, so that tokens for other services are refused",
+  ),
+  MAINSPRING_OIDC_ALGORITHMS: key(
+    someOf(...TOKEN_ALGORITHMS),
+    "RS256,PS256,ES256,EdDSA",
+    "the algorithms that tokens may be signed by",
+  ),
+  MAINSPRING_OIDC_LIFE_SEC: key(
+    wholeNumber(60, TOKEN_LIFE_MAX_SEC),
+    "3600",
+    "how many seconds there may be between `iat` and `exp` of a token, which cannot be revoked",
+  ),
+  MAINSPRING_OIDC_SKEW_SEC: key(
+    wholeNumber(0, 300),
+    "30",
+    "how many seconds the clocks of the issuer and of the store may differ",
+  ),
+  MAINSPRING_OIDC_REFRESH_SEC: key(
+    wholeNumber(1, 300),
+    "10",
+    "how many seconds pass at least between two questions for the keys of the issuer because a token names an unknown one",
+  ),
+  MAINSPRING_OIDC_STALE_SEC: key(
+    wholeNumber(10, 86_400),
+    "3600",
+    "how many seconds the keys of the issuer stay good while it does not answer; then requests with tokens get 503",
+  ),
+  MAINSPRING_OIDC_ROLES_CLAIM: key(
+    shortText,
+    "scope",
+    "the claim that gives a token its rights, a list or a text with spaces; with dots a claim within others, as realm_access.roles",
+  ),
+  MAINSPRING_OIDC_ROLES: key(
+    tokenRoles,
+    DEFAULT_ROLES,
+    "which rights the values of that claim give: kinds of API keys, or scopes with + between them, as batch=jobs:submit+jobs:read",
+  ),
+  MAINSPRING_OIDC_TENANT_CLAIM: key(
+    shortText,
+    null,
+    "the claim that names the tenant of a token; without this setting, every token is of the tenant `default`",
+  ),
+  MAINSPRING_OIDC_POOLS_CLAIM: key(
+    shortText,
+    "mainspring_pools",
+    "the claim that names the pools that a worker with the token may serve, in which * stands for any characters; a token without it serves every pool",
   ),
   MAINSPRING_CLUSTER_SECRET: key(
     secret,

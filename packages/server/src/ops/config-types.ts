@@ -4,6 +4,7 @@ import type { EtcdAddress } from "../ports/etcd-address.ts";
 import type { KafkaAddress } from "../ports/kafka-address.ts";
 import type { OtlpAddress } from "../ports/otlp-address.ts";
 import type { RedisAddress } from "../ports/redis-address.ts";
+import type { TokenConfig } from "./config-tokens.ts";
 import type { ListenAddress } from "./config-values.ts";
 
 export interface Config {
@@ -23,6 +24,8 @@ export interface Config {
   apiKeyAlso: string | null;
   /** Time in seconds for which API keys of the store stay good while the store does not answer. */
   keysStaleSec: number;
+  /** Issuer of tokens, and the rules for them; null: there is none. */
+  tokens: TokenConfig | null;
   /** Secret by which nodes of a cluster prove their identity to each other; null: they use the API key. */
   clusterSecret: string | null;
   /** Second valid cluster secret, for the time of a change; null: none. */

@@ -101,6 +101,7 @@ function configOf(values: Values, warnings: string[]): Config {
     apiKey: values.MAINSPRING_API_KEY,
     apiKeyAlso: values.MAINSPRING_API_KEY_ALSO,
     keysStaleSec: values.MAINSPRING_KEYS_STALE_SEC,
+    tokens: tokensOf(values),
     clusterSecret: values.MAINSPRING_CLUSTER_SECRET,
     clusterSecretAlso: values.MAINSPRING_CLUSTER_SECRET_ALSO,
     tls: tlsOf(values),
@@ -144,6 +145,18 @@ function configOf(values: Values, warnings: string[]): Config {
     tzdata: values.MAINSPRING_TZDATA,
     advertise: values.MAINSPRING_ADVERTISE,
     warnings,
+  };
+}
+
+function tokensOf(values: Values): Config["tokens"] {
+  const { MAINSPRING_OIDC_ISSUER: issuer, MAINSPRING_OIDC_AUDIENCE: audience } = values;
+  if (issuer === null || audience === null) return null;
+  return {
+    ...{ issuer, audience, algorithms: values.MAINSPRING_OIDC_ALGORITHMS },
+    ...{ lifeSec: values.MAINSPRING_OIDC_LIFE_SEC, skewSec: values.MAINSPRING_OIDC_SKEW_SEC },
+    ...{ refreshSec: values.MAINSPRING_OIDC_REFRESH_SEC, staleSec: values.MAINSPRING_OIDC_STALE_SEC },
+    ...{ rolesClaim: values.MAINSPRING_OIDC_ROLES_CLAIM, roles: values.MAINSPRING_OIDC_ROLES },
+    ...{ tenantClaim: values.MAINSPRING_OIDC_TENANT_CLAIM, poolsClaim: values.MAINSPRING_OIDC_POOLS_CLAIM },
   };
 }
 

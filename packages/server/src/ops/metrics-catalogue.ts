@@ -169,6 +169,16 @@ export const FIGURES = {
     "End of the certificate of this node that ends first, in seconds since 1970; none without certificates",
     { alert: "it is less than a week away: renew the file, which the node notices within 10 s" },
   ),
+  callers_refused_total: counter(
+    ["reason"],
+    "Requests and connections of workers that were refused: without a credential (MISSING), with an API KEY or a TOKEN that is not good, after TOO_MANY_TRIES, or UNAVAILABLE: nobody could tell",
+    {
+      alert: "KEY, TOKEN or TOO_MANY_TRIES grow for ten minutes: a program has an old key, or somebody guesses",
+    },
+  ),
+  token_issuer_up: gauge([], "1 while the issuer of tokens answers this node; none without one", {
+    alert: "it is 0 for five minutes: known keys of the issuer stay good for MAINSPRING_OIDC_STALE_SEC",
+  }),
   kafka_bus_up: gauge([], "1 while this node can write to and read from the bus on Kafka; none without one", {
     alert: "it is 0 for a minute: the log names the cause; assignments and results go over the mesh, or wait",
   }),

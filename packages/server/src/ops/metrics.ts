@@ -60,6 +60,8 @@ const READINGS: Record<keyof Readings, NamesOf<"gauge" | "counter">> = {
   cutOff: "cut_off",
   unreachedNodes: "unreached_nodes",
   certificateExpiresSec: "certificate_expires_seconds",
+  callersRefused: "callers_refused_total",
+  tokenIssuerUp: "token_issuer_up",
   meshConnections: "mesh_connections",
   meshDropped: "mesh_messages_dropped_total",
   meshWaitingBytes: "mesh_waiting_bytes",

@@ -6,10 +6,13 @@ export type Tenant = string & { readonly [tenantBrand]: true };
 
 /** The caller of a request or of a worker's connection. */
 export interface Principal {
-  /** Id of the API key; `environment` or `environment-also`: the keys of the settings; `loopback`: the server asks for no key. */
+  /**
+   * Id of the API key; `environment` or `environment-also`: the keys of the settings; `oidc:` and the subject: a token;
+   * `loopback`: the server asks for no key.
+   */
   readonly keyId: string;
-  /** Origin of the credential. OPEN: the server asks for none. */
-  readonly source: "OPEN" | "SETTINGS" | "STORE";
+  /** Origin of the credential. OPEN: the server asks for none. TOKEN: an issuer of tokens. */
+  readonly source: "OPEN" | "SETTINGS" | "STORE" | "TOKEN";
   readonly kind: ApiKeyKind;
   readonly tenant: Tenant;
   readonly scopes: ReadonlySet<Scope>;
@@ -25,6 +28,8 @@ export interface Refusal {
   readonly code: "UNAUTHENTICATED" | "TOO_MANY_TRIES" | "UNAVAILABLE";
   /** The reason, and what to do. It does not contain the credential. */
   readonly detail: string;
+  /** Whether the credential is a token, whose client learns by a standard error that it needs another one. */
+  readonly isToken?: true;
 }
 
 /** Use of the API that lasts, such as an open stream. */

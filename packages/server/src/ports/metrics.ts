@@ -70,6 +70,10 @@ export interface Readings {
   unreachedNodes?: number;
   /** End of the certificate of this node that ends first, in seconds since 1970. */
   certificateExpiresSec?: number;
+  /** Refused requests and connections of workers, by reason: MISSING, KEY, TOKEN, TOO_MANY_TRIES or UNAVAILABLE. */
+  callersRefused?: ByLabel;
+  /** 1 while the issuer of tokens answers this node. */
+  tokenIssuerUp?: number;
   /** Figures of the bus between nodes. */
   meshConnections?: number;
   meshDropped?: number;

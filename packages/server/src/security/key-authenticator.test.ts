@@ -53,7 +53,9 @@ class TestNode {
   }
 
   judge(key: string | null, address = ADDRESS): Principal | Refusal {
-    return this.authenticator.judge(key === null ? undefined : `Bearer ${key}`, address);
+    const judged = this.authenticator.judge(key === null ? undefined : `Bearer ${key}`, address);
+    assert.ok(!(judged instanceof Promise));
+    return judged;
   }
 
   /** Short form of a judgement: the key's id, or the code of the refusal. */

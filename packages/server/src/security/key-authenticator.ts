@@ -3,6 +3,7 @@ import { isRefusal } from "../ports/authenticator.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import type { KeyRing, RingKey } from "./key-ring.ts";
 import { type ApiKeys, bearerOf, digestOf, LOOPBACK, SettingsKeys } from "./settings-keys.ts";
+import type { TokenJudge } from "./tokens/token-judge.ts";
 import type { UsedKeys } from "./used-keys.ts";
 import { WRONG_TRIES_PER_SEC, WrongTries } from "./wrong-tries.ts";
 
@@ -16,49 +17,66 @@ export interface KeyAuthenticatorParts {
   /** null: there are no other keys than those of the settings. */
   ring: KeyRing | null;
   used: Pick<UsedKeys, "note"> | null;
+  /** Judge of tokens beside the keys; left out or null: there is no issuer. */
+  tokens?: TokenJudge | null;
   /** Its `now` is the store's clock, by which keys expire. */
   runtime: Runtime;
   /** Time for which keys in memory are good while the store cannot be asked, in milliseconds. */
   staleMs: number;
 }
 
+/** Reasons of refusals, as figures have them. KEY: an API key that is wrong, expired or revoked. */
+type RefusedCaller = "MISSING" | "KEY" | "TOKEN" | "TOO_MANY_TRIES" | "UNAVAILABLE";
+
 /** An authenticator that knows the keys of the settings alone. */
 export function settingsAuthenticator(keys: ApiKeys, runtime: Runtime): KeyAuthenticator {
   return new KeyAuthenticator({ settings: new SettingsKeys(keys), ring: null, used: null, runtime, staleMs: 0 });
 }
 
-/** Judges callers by API keys: those of the settings, and those of the store. */
+/** Judges callers by API keys, those of the settings and those of the store, and by tokens of an issuer. */
 export class KeyAuthenticator implements Authenticator {
   readonly #parts: KeyAuthenticatorParts;
   readonly #tries: WrongTries;
   readonly #held = new Set<HeldUse>();
+  readonly #refused = new Map<RefusedCaller, number>(
+    (["MISSING", "KEY", "TOKEN", "TOO_MANY_TRIES", "UNAVAILABLE"] as const).map((reason) => [reason, 0]),
+  );
 
   constructor(parts: KeyAuthenticatorParts) {
     this.#parts = parts;
     this.#tries = new WrongTries(parts.runtime);
     parts.ring?.onLook(() => this.#judgeHeld());
+    parts.tokens?.onLook(() => this.#judgeHeld());
   }
 
   get isOpen(): boolean {
-    const { settings, ring } = this.#parts;
-    return settings.isEmpty && ring?.hasKeys !== true;
+    const { settings, ring, tokens = null } = this.#parts;
+    return tokens === null && settings.isEmpty && ring?.hasKeys !== true;
   }
 
-  judge(authorization: string | undefined, address: string): Principal | Refusal {
+  judge(authorization: string | undefined, address: string): Principal | Refusal | Promise<Principal | Refusal> {
     if (this.isOpen) return LOOPBACK;
     const credential = bearerOf(authorization);
-    if (credential === null) return refused(`no API key: ${ADVICE}`);
-    if (!this.#tries.allows(address, credential)) return tooMany();
-    const judged = this.#find(credential);
-    if (!isRefusal(judged)) this.#tries.right(credential);
-    else if (judged.code === "UNAUTHENTICATED") this.#tries.wrong(address, credential);
-    return judged;
+    if (credential === null) return this.#counted(refused(`no API key: ${ADVICE}`), "MISSING");
+    if (!this.#tries.allows(address, credential)) return this.#counted(tooMany(), "TOO_MANY_TRIES");
+    const judged = this.#find(credential, address);
+    const noted = (one: Principal | Refusal) => {
+      if (!isRefusal(one)) {
+        this.#tries.right(credential);
+        return one;
+      }
+      if (one.code === "UNAVAILABLE") return this.#counted(one, "UNAVAILABLE");
+      this.#tries.wrong(address, credential);
+      return this.#counted(one, one.isToken === true ? "TOKEN" : "KEY");
+    };
+    return judged instanceof Promise ? judged.then(noted) : noted(judged);
   }
 
   judgeAgain(principal: Principal): Refusal | null {
     if (principal.source === "OPEN") return this.isOpen ? null : refused(`the server has API keys now: ${ADVICE}`);
     // Keys of the settings are good as long as the process lives.
     if (principal.source === "SETTINGS") return null;
+    if (principal.source === "TOKEN") return this.#parts.tokens?.judgeAgain(principal) ?? null;
     const key = this.#parts.ring?.byId(principal.keyId);
     return key === undefined ? refused("the API key was revoked") : this.#faultOf(key);
   }
@@ -68,11 +86,22 @@ export class KeyAuthenticator implements Authenticator {
     return () => this.#held.delete(use);
   }
 
-  #find(credential: string): Principal | Refusal {
-    const { settings, ring, used } = this.#parts;
+  /** Numbers of refused requests and connections since the start, by reason. */
+  get refused(): ReadonlyMap<string, number> {
+    return this.#refused;
+  }
+
+  #counted(refusal: Refusal, reason: RefusedCaller): Refusal {
+    this.#refused.set(reason, (this.#refused.get(reason) ?? 0) + 1);
+    return refusal;
+  }
+
+  #find(credential: string, address: string): Principal | Refusal | Promise<Principal | Refusal> {
+    const { settings, ring, used, tokens = null } = this.#parts;
     const digest = digestOf(credential);
     const own = settings.find(digest);
     if (own !== null) return own;
+    if (tokens?.isToken(credential) === true) return tokens.judge(credential, address);
     const key = ring?.byHash(digest.toString("base64"));
     if (key === undefined) {
       // Another node may have created the key since.

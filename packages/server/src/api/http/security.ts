@@ -79,7 +79,9 @@ function admission(
   if (lack !== null) return lack;
   request.principal = judged;
   const release = authenticator.hold({ principal: judged, end: (refusal) => cutOff(request, reply, refusal) });
-  reply.raw.once("close", release);
+  // The client may have left while its credential was judged.
+  if (reply.raw.destroyed) release();
+  else reply.raw.once("close", release);
   return null;
 }
 
@@ -111,10 +113,10 @@ function cutOff(request: FastifyRequest, reply: FastifyReply, refusal: Refusal):
   void sendProblem(reply, body, headers);
 }
 
-function errorOf({ code, detail }: Refusal, reply: FastifyReply): ProblemError {
+function errorOf({ code, detail, isToken }: Refusal, reply: FastifyReply): ProblemError {
   if (code === "TOO_MANY_TRIES") return busy("too-many-requests", detail, RETRY_AFTER_SEC);
   if (code === "UNAVAILABLE") return busy("unavailable", detail, RETRY_AFTER_SEC);
-  void reply.header("www-authenticate", "Bearer");
+  void reply.header("www-authenticate", isToken === true ? 'Bearer error="invalid_token"' : "Bearer");
   return new ProblemError(problem("unauthorized", detail));
 }
 

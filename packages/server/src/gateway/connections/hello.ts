@@ -87,10 +87,10 @@ export function readHello(
  * A key of the settings may have it, because workers of older SDKs do, and because there is no more powerful one.
  */
 function keyFault({ workerId, pool }: Hello, principal: Principal | null): Refusal | null {
-  if (principal === null || principal.source !== "STORE") return null;
+  if (principal === null || principal.source === "SETTINGS" || principal.source === "OPEN") return null;
   if (!isSecretWorkerId(workerId)) {
     const detail =
-      "worker_id: a worker with an API key of the store needs an id that is derived from a secret: use a newer SDK";
+      "worker_id: a worker with a token or an API key of the store needs an id that is derived from a secret: use a newer SDK";
     return { code: "PERMISSION_DENIED", detail };
   }
   if (servesPool(principal.pools, pool)) return null;
