@@ -12,6 +12,7 @@ import type { Store } from "../ports/store.ts";
 import type { StoreEvents } from "../ports/store-events.ts";
 import { settingsAuthenticator } from "../security/key-authenticator.ts";
 import type { ApiKeys } from "../security/settings-keys.ts";
+import { demandAuditWays } from "./audit/audit-notes.ts";
 import { drainWorker, findWorker, listWorkers } from "./cluster/ask-gateways.ts";
 import { clusterRoutes } from "./cluster/cluster-routes.ts";
 import { type About, nodeRoutes } from "./cluster/node-routes.ts";
@@ -165,6 +166,7 @@ async function assemble(deps: JudgingDependencies): Promise<HttpApp> {
   const feed = deps.events === undefined ? null : new EventFeed({ ...deps, events: deps.events, turns: intake.turns });
   const letters = new DeadLetterRuns({ store, bus, runtime, log });
 
+  demandAuditWays(app);
   await collectRoutes(app, about.version);
   const handlers = new JobHandlers({ store, bus, inbox, runtime, lacking });
   const { webhooks } = deps;
@@ -264,7 +266,11 @@ function routesOfCluster(app: HttpApp, deps: ClusterRoutes): void {
   const workers = () => listWorkers(asking);
   const changer = new PoolChanger(deps);
   poolRoutes(app, { store, changer, workers, lacking, uses: () => askPoolUses(asking) });
-  workerRoutes(app, { find: (id) => findWorker(withRegistry, id), drain: (id) => drainWorker(asking, id) });
+  workerRoutes(app, {
+    audit: store.audit,
+    find: (id) => findWorker(withRegistry, id),
+    drain: (id) => drainWorker(asking, id),
+  });
   statsRoute(app, { bus, runtime, inbox, about, queries: store.queries, workers });
   clusterRoutes(app, deps);
   missedRoute(app, about);
