@@ -14,6 +14,9 @@ Configured by the environment, or by the same keys in the JSON file that MAINSPR
   MAINSPRING_API_KEY                 asks for it as bearer token; none by default
   MAINSPRING_API_KEY_ALSO            a second key that is valid too, while the key is changed
   MAINSPRING_KEYS_STALE_SEC=900      how long keys of the store are good while it is away
+  MAINSPRING_AUDIT_KEY               file of the Ed25519 key that signs the anchors of the audit log
+  MAINSPRING_AUDIT_DAYS=400          how long the audit log is kept
+  MAINSPRING_AUDIT_SUBMITS=off       batch: a record of each request that submits jobs
   MAINSPRING_CLUSTER_SECRET          nodes of a cluster prove it to each other; the same on all
   MAINSPRING_CLUSTER_SECRET_ALSO     a second one that is valid too, while the secret is changed
   MAINSPRING_TLS_CERT                file in PEM: the HTTP api and gRPC then speak TLS alone (mainspring certs dev makes some)

@@ -64,6 +64,21 @@ export const KEYS = {
     "900",
     "how many seconds API keys of the store stay good while the store does not answer; then requests with them get 503",
   ),
+  MAINSPRING_AUDIT_KEY: key(
+    text,
+    null,
+    "the file with an Ed25519 private key in PEM, which signs the anchors of the audit log; the same on all nodes",
+  ),
+  MAINSPRING_AUDIT_DAYS: key(
+    wholeNumber(1, 36_500),
+    "400",
+    "how many days the audit log is kept; it is removed by whole months",
+  ),
+  MAINSPRING_AUDIT_SUBMITS: key(
+    choice("off", "batch"),
+    "off",
+    "batch: each request that submits jobs has a record in the audit log, too",
+  ),
   MAINSPRING_CLUSTER_SECRET: key(
     secret,
     null,

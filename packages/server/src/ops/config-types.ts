@@ -6,6 +6,15 @@ import type { OtlpAddress } from "../ports/otlp-address.ts";
 import type { RedisAddress } from "../ports/redis-address.ts";
 import type { ListenAddress } from "./config-values.ts";
 
+export interface AuditConfig {
+  /** File of the private key that signs anchors; null: nothing signs them. */
+  keyFile: string | null;
+  /** Days for which records are kept. */
+  days: number;
+  /** Whether requests that submit jobs have records. */
+  submits: "off" | "batch";
+}
+
 export interface Config {
   /** Address on which the HTTP API listens. */
   http: ListenAddress;
@@ -23,6 +32,7 @@ export interface Config {
   apiKeyAlso: string | null;
   /** Time in seconds for which API keys of the store stay good while the store does not answer. */
   keysStaleSec: number;
+  audit: AuditConfig;
   /** Secret by which nodes of a cluster prove their identity to each other; null: they use the API key. */
   clusterSecret: string | null;
   /** Second valid cluster secret, for the time of a change; null: none. */

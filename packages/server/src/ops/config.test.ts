@@ -35,6 +35,7 @@ describe("the configuration", () => {
       apiKey: null,
       apiKeyAlso: null,
       keysStaleSec: 900,
+      audit: { keyFile: null, days: 400, submits: "off" },
       clusterSecret: null,
       clusterSecretAlso: null,
       tls: { cert: null, key: null, ca: null, meshCert: null, meshKey: null, isProxied: false, isMeshPlain: false },

@@ -1,27 +1,17 @@
+import type { AuditActorKind, AuditOutcome } from "@mainspring/contract/enums";
 import type { EpochMs } from "../ids.ts";
 
-/** Kind of an actor: that of its key, or the server itself, or a program that works on the store. */
-export type AuditActorKind =
-  | "CLIENT"
-  | "WORKER"
-  | "READER"
-  | "TENANT_ADMIN"
-  | "OPERATOR"
-  | "METRICS"
-  | "SYSTEM"
-  | "UNKNOWN";
+export type { AuditActorKind, AuditOutcome } from "@mainspring/contract/enums";
 
 /** The principal of a change. */
 export interface AuditActor {
+  /** Kind of the key. SYSTEM: a server, or a program that works on the store. UNKNOWN: nobody who is known. */
   kind: AuditActorKind;
   /** Id of the API key, as `Principal.keyId`; null: the actor has none. */
   keyId: string | null;
   /** Tenant for which an operator acts; null: its own. */
   for: string | null;
 }
-
-/** DONE: the change is durable. REFUSED: the server refused it. VOID: the transaction of the record may have failed, and has. */
-export type AuditOutcome = "DONE" | "REFUSED" | "VOID";
 
 /** Further facts of a record: names of changed fields, counts and ids. They never contain a payload or a secret. */
 export type AuditDetail = Readonly<Record<string, string | number | boolean | null | readonly string[]>>;
@@ -34,6 +24,7 @@ export interface AuditNote {
   action: string;
   /** Id or name of the object; null: there is none. */
   target: string | null;
+  /** DONE: the change is durable. REFUSED: a server refused it. VOID: the transaction of the record in this place has failed. */
   outcome: AuditOutcome;
   /** Id of the request; null: no request. */
   requestId: string | null;
