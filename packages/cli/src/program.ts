@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import manifest from "../package.json" with { type: "json" };
+import { auditCommand } from "./commands/audit.ts";
 import { certsCommand } from "./commands/certs.ts";
 import { clickhouseCommand } from "./commands/clickhouse.ts";
 import { clusterCommand } from "./commands/cluster.ts";
@@ -49,6 +50,7 @@ export function program(): Command {
     .addCommand(ingestCommand())
     .addCommand(webhooksCommand())
     .addCommand(keysCommand())
+    .addCommand(auditCommand())
     .addCommand(whoamiCommand())
     .addCommand(poolsCommand())
     .addCommand(workersCommand())

@@ -117,6 +117,14 @@ export const REQUEST_SOURCES = ["SQL", "KAFKA"] as const;
 export const API_KEY_KINDS = ["CLIENT", "WORKER", "READER", "TENANT_ADMIN", "OPERATOR", "METRICS"] as const;
 export type ApiKeyKind = (typeof API_KEY_KINDS)[number];
 /** Rights that a key can have. Each operation of the API needs one of them, or is open to every key, or public. */
+/** Kinds of actors in the audit log. */
+export const AUDIT_ACTOR_KINDS = [...API_KEY_KINDS, "SYSTEM", "UNKNOWN"] as const;
+export type AuditActorKind = (typeof AUDIT_ACTOR_KINDS)[number];
+
+/** Outcomes in the audit log. */
+export const AUDIT_OUTCOMES = ["DONE", "REFUSED", "VOID"] as const;
+export type AuditOutcome = (typeof AUDIT_OUTCOMES)[number];
+
 export const SCOPES = [
   "jobs:submit",
   "jobs:write",

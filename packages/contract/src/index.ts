@@ -1,5 +1,6 @@
 /** Schemas of the HTTP API. `enums` and `limits` are entry points of their own, because they need no TypeBox. */
 export * from "./api-key.ts";
+export * from "./audit.ts";
 export * from "./batch.ts";
 export * from "./cluster.ts";
 export * from "./dead-letter.ts";

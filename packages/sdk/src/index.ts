@@ -27,6 +27,7 @@ export type {
   SubmittedJob,
   SubmittedRecurringJob,
 } from "./client/api-types.ts";
+export type { AuditActorKind, AuditAnchor, AuditChainHead, AuditFilter, AuditRecord } from "./client/audit.ts";
 export { Client } from "./client/client.ts";
 export type { ClientOptions } from "./client/client-options.ts";
 export type { ExecutionEvent, FollowOptions } from "./client/follow.ts";

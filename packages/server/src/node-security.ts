@@ -2,14 +2,18 @@ import type { Logger } from "pino";
 import { hasCluster } from "./adapters/embedded/cluster.ts";
 import { OidcIssuer } from "./adapters/oidc/oidc-issuer.ts";
 import { DEFAULT_TENANT } from "./domain/ids.ts";
+import { noteOfStart, signerOf } from "./node-audit.ts";
 import { exposures } from "./ops/combination-faults.ts";
 import { type Config, ConfigError } from "./ops/config.ts";
 import type { Lifecycle } from "./ops/lifecycle.ts";
 import { patiently } from "./patience.ts";
 import type { Authenticator } from "./ports/authenticator.ts";
+import type { Bus } from "./ports/bus.ts";
 import type { Readings } from "./ports/metrics.ts";
+import type { Refusals } from "./ports/refusals.ts";
 import type { Runtime } from "./ports/runtime.ts";
 import type { Store } from "./ports/store.ts";
+import { CountedRefusals } from "./security/counted-refusals.ts";
 import { KeyAuthenticator } from "./security/key-authenticator.ts";
 import { KeyRing } from "./security/key-ring.ts";
 import { SettingsKeys } from "./security/settings-keys.ts";
@@ -19,6 +23,8 @@ import { UsedKeys } from "./security/used-keys.ts";
 
 export interface NodeSecurity {
   authenticator: Authenticator;
+  /** Counts refusals for the audit log. */
+  refusals: Refusals;
   /** Reads changes of API keys from the store now. Never throws. */
   refreshKeys(): Promise<void>;
   readings(): Readings;
@@ -30,7 +36,8 @@ interface SecurityParts {
   runtime: Runtime;
   log: Logger;
   life: Lifecycle;
-  store: Pick<Store, "keys">;
+  store: Pick<Store, "keys" | "audit">;
+  bus: Pick<Bus, "node">;
 }
 
 /**
@@ -55,17 +62,23 @@ export async function secureNode(parts: SecurityParts): Promise<NodeSecurity> {
   const ring = new KeyRing({ store: store.keys, runtime, log });
   await patiently("the API keys", () => ring.start(), parts);
   const used = new UsedKeys({ store: store.keys, runtime, log });
+  const refusals = new CountedRefusals({ audit: store.audit, runtime, log });
   life.started("API keys", async () => {
     ring.stop();
     await used.flush();
+    await refusals.flush();
   });
   if (!ring.hasKeys) refuseExposed(config);
+  // A key that cannot sign is a fault of the settings, and not one of the first anchor.
+  signerOf(config.audit.keyFile);
+  await patiently("the audit log", () => store.audit.write([noteOfStart(config, parts.bus.node)]), parts);
   const settings = new SettingsKeys(config);
   const staleMs = config.keysStaleSec * 1_000;
   const tokens = tokenJudge(parts);
   const authenticator = new KeyAuthenticator({ settings, ring, used, tokens, runtime, staleMs });
   return {
     authenticator,
+    refusals,
     refreshKeys: () => ring.refresh(),
     readings: () => ({
       callersRefused: authenticator.refused,

@@ -24,6 +24,7 @@ import { policiesOf } from "./handler-policies.ts";
 import { builtInTasks } from "./handlers/built-in-tasks.ts";
 import { type Ingest, openIngest, recordTaker } from "./ingest.ts";
 import { Membership } from "./membership.ts";
+import { startAnchors } from "./node-audit.ts";
 import { loadOf } from "./node-load.ts";
 import { type NodeSecurity, refuseNewExposed, secureNode } from "./node-security.ts";
 import { openLeases, openStore } from "./node-store.ts";
@@ -277,6 +278,7 @@ async function join(ground: NodeContext, joining: Joining): Promise<Joined> {
   await scheduler.start();
   life.started("events and webhooks", () => outlets.stop());
   outlets.start();
+  startAnchors({ ...ground, store, owned: () => scheduler.owned });
   if (ingest !== null) {
     const lacking = (feature: Feature) => membership.lacking(feature);
     const taker = recordTaker(ingest, { ...ground, store, metrics, zones, lacking, owned: () => scheduler.owned });
@@ -298,7 +300,7 @@ async function serveHttp(
 ): Promise<{ httpUrl: string; close: () => Promise<void> }> {
   const { config, program, life, runtime } = ground;
   const { store, metrics, membership, grpcAddress, zones, missed, share, ...rest } = serving;
-  const { certificates, index, ingest, authenticator, refreshKeys } = rest;
+  const { certificates, index, ingest, authenticator, refreshKeys, refusals } = rest;
   const addresses = { http: null as string | null, grpc: grpcAddress };
   const standing = {
     isMember: () => membership.stands,
@@ -319,7 +321,17 @@ async function serveHttp(
   const api = config.roles.includes("api")
     ? await createApi({
         ...ground,
-        ...{ store, metrics, about, certificates, index, leases: membership.leases, authenticator, refreshKeys },
+        ...{
+          store,
+          metrics,
+          about,
+          certificates,
+          index,
+          leases: membership.leases,
+          authenticator,
+          refreshKeys,
+          refusals,
+        },
         ...(config.events.includes("api") && { events: store.events }),
         webhooks: webhookRules(config),
         takesRequests: config.sqlSubmit,
@@ -339,18 +351,18 @@ function passed(runtime: Runtime, delayMs: number): Promise<void> {
   return new Promise((resolve) => (delayMs === 0 ? resolve() : runtime.setTimer(delayMs, resolve)));
 }
 
-interface GrpcParts extends Pick<NodeSecurity, "authenticator"> {
+interface GrpcParts extends Pick<NodeSecurity, "authenticator" | "refusals"> {
   gateway: Gateway | null;
   mesh: MeshBus | null;
   certificates: CertificateSource | null;
 }
 
 async function serveGrpc(ground: NodeContext, parts: GrpcParts): Promise<string> {
-  const { gateway, mesh, authenticator, certificates } = parts;
+  const { gateway, mesh, authenticator, refusals, certificates } = parts;
   const { config, runtime, log, life } = ground;
   const server = await listening("MAINSPRING_GRPC", config.grpc, () =>
     startGrpcServer({
-      workers: gateway === null ? null : { gateway, authenticator },
+      workers: gateway === null ? null : { gateway, authenticator, refusals },
       services: mesh === null ? [] : [mesh.service],
       ...config.grpc,
       certificates,

@@ -12,6 +12,7 @@ import { type ZoneFilesText, zoneFilesOf } from "./domain/schedule/zones/zone-fi
 import type { Leases } from "./ports/leases.ts";
 import type { Readings } from "./ports/metrics.ts";
 import type { Runtime, Timer } from "./ports/runtime.ts";
+import type { AuditNote } from "./ports/store-audit.ts";
 import type { StoreTimeZones } from "./ports/store-time-zones.ts";
 import type { RulesInForce, TimeZoneRules } from "./ports/time-zone-rules.ts";
 
@@ -138,10 +139,10 @@ export class TimeZones implements TimeZoneRules {
    * Brings a version into force that the store or this node's program contains.
    * @returns the changeover; null: no source has the version, or another node was faster
    */
-  async changeTo(version: string): Promise<Changeover | null> {
+  async changeTo(version: string, note?: AuditNote): Promise<Changeover | null> {
     const own = this.#deps.offered.find((data) => data.version === version) ?? null;
     await this.#read();
-    const isDone = await this.#bring(version, own);
+    const isDone = await this.#bring(version, own, note);
     await this.#read();
     this.#follow();
     return isDone ? (this.#changeovers.at(-1) ?? null) : null;
@@ -156,10 +157,10 @@ export class TimeZones implements TimeZoneRules {
     return this.#changeovers.every(({ version }) => version < this.newest.version);
   }
 
-  async #bring(version: string, data: ZoneFilesText | null): Promise<boolean> {
+  async #bring(version: string, data: ZoneFilesText | null, note?: AuditNote): Promise<boolean> {
     const { store, log } = this.#deps;
     const number = (this.#changeovers.at(-1)?.number ?? 0) + 1;
-    const isDone = await store.changeOver(number, version, data, CHANGEOVER_LEAD_MS);
+    const isDone = await store.changeOver(number, version, data, CHANGEOVER_LEAD_MS, note);
     if (isDone) log.info({ version, number }, "the node brings time zone data into force for all nodes");
     return isDone;
   }

@@ -25,6 +25,9 @@ Configured by the environment, or by the same keys in the JSON file that MAINSPR
   MAINSPRING_OIDC_ROLES              rights by value of it, as team-a=client,batch=jobs:submit+jobs:read
   MAINSPRING_OIDC_TENANT_CLAIM       the claim that names its tenant
   MAINSPRING_OIDC_POOLS_CLAIM=mainspring_pools   the claim with the pools that a worker may serve
+  MAINSPRING_AUDIT_KEY               file of the Ed25519 key that signs the anchors of the audit log
+  MAINSPRING_AUDIT_DAYS=400          how long the audit log is kept
+  MAINSPRING_AUDIT_SUBMITS=off       batch: a record of each request that submits jobs
   MAINSPRING_CLUSTER_SECRET          nodes of a cluster prove it to each other; the same on all
   MAINSPRING_CLUSTER_SECRET_ALSO     a second one that is valid too, while the secret is changed
   MAINSPRING_TLS_CERT                file in PEM: the HTTP api and gRPC then speak TLS alone (mainspring certs dev makes some)

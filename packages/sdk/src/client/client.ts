@@ -19,6 +19,7 @@ import {
   type SubmittedJob,
   type SubmittedRecurringJob,
 } from "./api-types.ts";
+import { Audit } from "./audit.ts";
 import { type ClientOptions, urlOf, wholeOf } from "./client-options.ts";
 import { Cluster } from "./cluster.ts";
 import { DeadLetters } from "./dead-letters.ts";
@@ -66,6 +67,8 @@ export class Client {
   readonly webhooks: Webhooks;
   /** API keys: create, list, rotate and revoke them. */
   readonly keys: ApiKeys;
+  /** Audit log: who changed what. */
+  readonly audit: Audit;
   /** Requests for jobs by `submitIn`: whether they were taken in, and why one was refused. */
   readonly requests: JobRequests;
   /** The way of jobs through Kafka: how far it is, and how to take it again. */
@@ -99,6 +102,7 @@ export class Client {
     this.workflows = new Workflows(this.#http, this.#requests, this.#runtime);
     this.webhooks = new Webhooks(this.#requests);
     this.keys = new ApiKeys(this.#requests);
+    this.audit = new Audit(this.#requests);
     this.requests = new JobRequests(this.#requests);
     this.cluster = new Cluster(this.#requests, this.#runtime);
   }

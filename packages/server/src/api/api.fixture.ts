@@ -49,7 +49,7 @@ export interface TestApi {
   another(
     config: ApiDependencies["config"],
     lacking?: Lacking,
-    beside?: Pick<ApiDependencies, "index" | "ingest">,
+    beside?: Pick<ApiDependencies, "index" | "ingest" | "refusals" | "authenticator">,
   ): Promise<HttpApp>;
   /** Stops the store's server, so that every later use of the store fails as in an outage. */
   loseStore(): Promise<void>;

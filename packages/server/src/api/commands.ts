@@ -1,6 +1,7 @@
 import type { Bus } from "../ports/bus.ts";
 import type { CommandOutcome } from "../ports/messages.ts";
 import type { Store } from "../ports/store.ts";
+import type { AuditNote } from "../ports/store-audit.ts";
 import type { Command } from "../ports/store-commands.ts";
 import type { Inbox } from "./inbox.ts";
 
@@ -26,17 +27,18 @@ export class Commands {
 
   /**
    * Stores a command, sends it to its owner, and waits for the outcome.
+   * @param note fact for the audit log, in the transaction of the command
    * @returns outcome; null: the owner has not answered yet
    * @throws {StoreUnavailable} the command may or may not be applied
    */
-  async give(command: Command): Promise<CommandOutcome | null> {
-    await this.#deps.store.addCommand(command);
+  async give(command: Command, note?: AuditNote): Promise<CommandOutcome | null> {
+    await this.#deps.store.addCommand(command, note);
     return this.tell(command);
   }
 
   /** Stores a command and sends it to its owner, without waiting for the outcome. @throws {StoreUnavailable} */
-  async leave(command: Command): Promise<void> {
-    await this.#deps.store.addCommand(command);
+  async leave(command: Command, note?: AuditNote): Promise<void> {
+    await this.#deps.store.addCommand(command, note);
     this.pass(command);
   }
 

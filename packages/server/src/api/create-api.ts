@@ -5,6 +5,7 @@ import type { CertificateSource } from "../ports/certificates.ts";
 import { CountedWarnings } from "../ports/counted-warnings.ts";
 import type { Leases } from "../ports/leases.ts";
 import type { ApiMetrics } from "../ports/metrics.ts";
+import type { Refusals } from "../ports/refusals.ts";
 import type { RequestLog } from "../ports/request-log.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import type { SideIndex } from "../ports/side-index.ts";
@@ -12,6 +13,10 @@ import type { Store } from "../ports/store.ts";
 import type { StoreEvents } from "../ports/store-events.ts";
 import { settingsAuthenticator } from "../security/key-authenticator.ts";
 import type { ApiKeys } from "../security/settings-keys.ts";
+import { demandAuditWays } from "./audit/audit-notes.ts";
+import { auditRoutes } from "./audit/audit-routes.ts";
+import { auditReads } from "./audit/audited-reads.ts";
+import { noteRefusals } from "./audit/noted-refusals.ts";
 import { drainWorker, findWorker, listWorkers } from "./cluster/ask-gateways.ts";
 import { clusterRoutes } from "./cluster/cluster-routes.ts";
 import { type About, nodeRoutes } from "./cluster/node-routes.ts";
@@ -107,6 +112,8 @@ export interface ApiDependencies {
   authenticator?: Authenticator | undefined;
   /** Reads changes of API keys from the store; left out: the node knows no keys of the store. */
   refreshKeys?: (() => Promise<void>) | undefined;
+  /** Counts refusals for the audit log; left out: nothing does. */
+  refusals?: Refusals | undefined;
   metrics: ApiMetrics;
   about: About;
   /** Certificate of the server; left out or null: it speaks plain HTTP. */
@@ -165,6 +172,9 @@ async function assemble(deps: JudgingDependencies): Promise<HttpApp> {
   const feed = deps.events === undefined ? null : new EventFeed({ ...deps, events: deps.events, turns: intake.turns });
   const letters = new DeadLetterRuns({ store, bus, runtime, log });
 
+  demandAuditWays(app);
+  auditReads(app, store.audit);
+  if (deps.refusals !== undefined) noteRefusals(app, deps.refusals);
   await collectRoutes(app, about.version);
   const handlers = new JobHandlers({ store, bus, inbox, runtime, lacking });
   const { webhooks } = deps;
@@ -264,11 +274,16 @@ function routesOfCluster(app: HttpApp, deps: ClusterRoutes): void {
   const workers = () => listWorkers(asking);
   const changer = new PoolChanger(deps);
   poolRoutes(app, { store, changer, workers, lacking, uses: () => askPoolUses(asking) });
-  workerRoutes(app, { find: (id) => findWorker(withRegistry, id), drain: (id) => drainWorker(asking, id) });
+  workerRoutes(app, {
+    audit: store.audit,
+    find: (id) => findWorker(withRegistry, id),
+    drain: (id) => drainWorker(asking, id),
+  });
   statsRoute(app, { bus, runtime, inbox, about, queries: store.queries, workers });
   clusterRoutes(app, deps);
   missedRoute(app, about);
   keyRoutes(app, deps);
+  auditRoutes(app, store.audit);
   nodeRoutes(app, { ...deps, workers: () => listWorkers(withRegistry) });
 }
 

@@ -121,6 +121,21 @@ export const KEYS = {
     "mainspring_pools",
     "the claim that names the pools that a worker with the token may serve, in which * stands for any characters; a token without it serves every pool",
   ),
+  MAINSPRING_AUDIT_KEY: key(
+    text,
+    null,
+    "the file with an Ed25519 private key in PEM, which signs the anchors of the audit log; the same on all nodes",
+  ),
+  MAINSPRING_AUDIT_DAYS: key(
+    wholeNumber(1, 36_500),
+    "400",
+    "how many days the audit log is kept; it is removed by whole months",
+  ),
+  MAINSPRING_AUDIT_SUBMITS: key(
+    choice("off", "batch"),
+    "off",
+    "batch: each request that submits jobs has a record in the audit log, too",
+  ),
   MAINSPRING_CLUSTER_SECRET: key(
     secret,
     null,

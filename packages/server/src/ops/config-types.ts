@@ -7,6 +7,15 @@ import type { RedisAddress } from "../ports/redis-address.ts";
 import type { TokenConfig } from "./config-tokens.ts";
 import type { ListenAddress } from "./config-values.ts";
 
+export interface AuditConfig {
+  /** File of the private key that signs anchors; null: nothing signs them. */
+  keyFile: string | null;
+  /** Days for which records are kept. */
+  days: number;
+  /** Whether requests that submit jobs have records. */
+  submits: "off" | "batch";
+}
+
 export interface Config {
   /** Address on which the HTTP API listens. */
   http: ListenAddress;
@@ -26,6 +35,7 @@ export interface Config {
   keysStaleSec: number;
   /** Issuer of tokens, and the rules for them; null: there is none. */
   tokens: TokenConfig | null;
+  audit: AuditConfig;
   /** Secret by which nodes of a cluster prove their identity to each other; null: they use the API key. */
   clusterSecret: string | null;
   /** Second valid cluster secret, for the time of a change; null: none. */

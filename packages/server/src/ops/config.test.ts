@@ -36,6 +36,7 @@ describe("the configuration", () => {
       apiKeyAlso: null,
       keysStaleSec: 900,
       tokens: null,
+      audit: { keyFile: null, days: 400, submits: "off" },
       clusterSecret: null,
       clusterSecretAlso: null,
       tls: { cert: null, key: null, ca: null, meshCert: null, meshKey: null, isProxied: false, isMeshPlain: false },

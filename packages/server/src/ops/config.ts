@@ -102,6 +102,11 @@ function configOf(values: Values, warnings: string[]): Config {
     apiKeyAlso: values.MAINSPRING_API_KEY_ALSO,
     keysStaleSec: values.MAINSPRING_KEYS_STALE_SEC,
     tokens: tokensOf(values),
+    audit: {
+      keyFile: values.MAINSPRING_AUDIT_KEY,
+      days: values.MAINSPRING_AUDIT_DAYS,
+      submits: values.MAINSPRING_AUDIT_SUBMITS,
+    },
     clusterSecret: values.MAINSPRING_CLUSTER_SECRET,
     clusterSecretAlso: values.MAINSPRING_CLUSTER_SECRET_ALSO,
     tls: tlsOf(values),

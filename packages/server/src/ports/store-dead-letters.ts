@@ -1,5 +1,6 @@
 import type { ExecutionError } from "../domain/execution.ts";
 import type { EpochMs, ExecutionId, JobId } from "../domain/ids.ts";
+import type { AuditNote } from "./store-audit.ts";
 import type { ExecutionSummary, Listing, Page } from "./store-queries.ts";
 
 /**
@@ -13,9 +14,9 @@ export interface StoreDeadLetters {
    * Replays or discards dead letters, at most 1,000. The answer has one outcome per letter, in order. A letter that
    * cannot be settled stays as it is.
    */
-  settle(asked: Settlement): Promise<SettledLetter[]>;
+  settle(asked: Settlement, note?: AuditNote): Promise<SettledLetter[]>;
   /** Stores a run that settles all dead letters which match a filter. `advance` carries it out. */
-  begin(run: NewDeadLetterRun): Promise<void>;
+  begin(run: NewDeadLetterRun, note?: AuditNote): Promise<void>;
   /**
    * Settles the next letters of a run, up to one for each of `newIds`, together with the marker of the run's progress.
    * @returns null: the run has ended, is unknown, or another node is advancing it

@@ -1,6 +1,7 @@
 import type { EpochMs } from "../domain/ids.ts";
 import type { RecordPosition } from "../domain/ingest.ts";
 import type { Submission } from "./store.ts";
+import type { AuditNote } from "./store-audit.ts";
 import type { RequestEnd, RequestId, RequestJudge, TakenRequest } from "./store-requests.ts";
 
 /**
@@ -21,7 +22,7 @@ export interface StoreIngest {
    */
   takeIn(portion: IngestPortion, judge: Pick<RequestJudge, "conclude">): Promise<TakenRequest[] | null>;
   /** Sets a position back. @returns whether the position was the expected one, so that it is moved */
-  rewind(move: IngestRewind): Promise<boolean>;
+  rewind(move: IngestRewind, note?: AuditNote): Promise<boolean>;
   /** null: nothing is known of the record, or it is no longer kept. */
   get(position: RecordPosition): Promise<IngestRecord | null>;
   /** Refused records of these partitions that nobody was told of, the oldest first. */

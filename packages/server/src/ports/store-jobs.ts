@@ -1,6 +1,7 @@
 import type { EpochMs, ExecutionId, JobId } from "../domain/ids.ts";
 import type { JobDefinition, JobState } from "../domain/job.ts";
 import type { NewJob, NewRecurringJob } from "./store.ts";
+import type { AuditNote } from "./store-audit.ts";
 import type { Command, PlanCommand, ReplaceCommand } from "./store-commands.ts";
 
 /**
@@ -9,16 +10,23 @@ import type { Command, PlanCommand, ReplaceCommand } from "./store-commands.ts";
  */
 export interface StoreJobs {
   /** Gives the job another definition and the next version, unless the job has this definition already. */
-  replace(asked: JobReplacement): Promise<ReplaceOutcome>;
+  replace(asked: JobReplacement, note?: AuditNote): Promise<ReplaceOutcome>;
   /** Replaces the active job of the same name. Without such a job, submits this one. */
-  putNamed(asked: NamedPut): Promise<ReplaceOutcome | NamedOutcome>;
+  putNamed(asked: NamedPut, note?: AuditNote): Promise<ReplaceOutcome | NamedOutcome>;
   /** Marks the job as deleted; its history stays. A repeat changes nothing. */
-  delete(asked: JobDeletion): Promise<DeleteOutcome>;
+  delete(asked: JobDeletion, note?: AuditNote): Promise<DeleteOutcome>;
   /** Adds an execution to a one-time job whose executions are all final, or to a recurring job. */
-  run(asked: NewRun): Promise<RunOutcome>;
+  run(asked: NewRun, note?: AuditNote): Promise<RunOutcome>;
   /** Leaves a command for the plan of a recurring job that is not deleted. */
-  order(tenant: string, command: PlanCommand): Promise<OrderOutcome>;
+  order(tenant: string, command: PlanCommand, note?: AuditNote): Promise<OrderOutcome>;
 }
+
+/** Whether a change of a job has changed something. */
+export function hasChanged({ kind }: { kind: string }): boolean {
+  return CHANGES.includes(kind);
+}
+
+const CHANGES: readonly string[] = ["REPLACED", "CREATED", "DELETED", "ACCEPTED", "TAKEN"];
 
 export interface JobReplacement {
   tenant: string;

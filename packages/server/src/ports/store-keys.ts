@@ -1,5 +1,6 @@
 import type { ApiKeyKind, Scope } from "../domain/api-key.ts";
 import type { EpochMs } from "../domain/ids.ts";
+import type { AuditNote } from "./store-audit.ts";
 
 /**
  * API keys. Each change of a key raises the version of all keys in its transaction, so a node that knows the keys of a version
@@ -11,17 +12,17 @@ export interface StoreKeys {
   /** Keys that were changed after a version, in order of the versions of their last changes. */
   changedSince(version: number, limit: number): Promise<ChangedKey[]>;
   /** @returns false: the store has `API_KEYS_MAX` keys */
-  create(key: NewApiKey): Promise<boolean>;
+  create(key: NewApiKey, note?: AuditNote): Promise<boolean>;
   /** Keys in order of their ids, behind `after`. */
   list(owner: KeyOwner, after: string | null, limit: number): Promise<ApiKey[]>;
   get(owner: KeyOwner, id: string): Promise<ApiKey | null>;
   /** Revokes a key, for good. A repeat changes nothing. @returns null: there is no such key */
-  revoke(owner: KeyOwner, id: string, now: EpochMs): Promise<ApiKey | null>;
+  revoke(owner: KeyOwner, id: string, now: EpochMs, note?: AuditNote): Promise<ApiKey | null>;
   /**
    * Creates the successor of a key, and has the key expire at `expiresAt` if it does not expire before.
    * @returns false: the key is not good at `now`, or the store has `API_KEYS_MAX` keys; nothing was written
    */
-  rotate(successor: NewApiKey, expiresAt: EpochMs, now: EpochMs): Promise<boolean>;
+  rotate(successor: NewApiKey, expiresAt: EpochMs, now: EpochMs, note?: AuditNote): Promise<boolean>;
   /** Keeps when keys were last used. An older time than the kept one changes nothing. */
   used(uses: readonly KeyUse[]): Promise<void>;
 }

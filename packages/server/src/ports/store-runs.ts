@@ -3,6 +3,7 @@ import type { EpochMs, ExecutionId, JobId, ShardId } from "../domain/ids.ts";
 import type { KeptNodes } from "../domain/workflow/kept-nodes.ts";
 import type { ItemStates, MapCount } from "../domain/workflow/map-counts.ts";
 import type { JournalEntry, NewJob, NewRecurringJob, Submission } from "./store.ts";
+import type { AuditNote } from "./store-audit.ts";
 import type { DueCursor } from "./store-flows.ts";
 import type { ExecutionSummary } from "./store-queries.ts";
 
@@ -47,7 +48,7 @@ export interface StoreRuns {
    * Adds a run to the job of a final run, in one transaction that also takes the run that is retried off the dead
    * letters. A refused retry writes nothing.
    */
-  retry(asked: NewRetry): Promise<RetryOutcome>;
+  retry(asked: NewRetry, note?: AuditNote): Promise<RetryOutcome>;
 }
 
 /** Node of which a sub-workflow's run is the execution. */

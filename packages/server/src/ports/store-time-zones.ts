@@ -1,5 +1,6 @@
 import type { Changeover } from "../domain/changeover.ts";
 import type { ZoneFilesText } from "../domain/schedule/zones/zone-files.ts";
+import type { AuditNote } from "./store-audit.ts";
 
 /** Which time zone data is in force for all nodes, and the data itself. */
 export interface StoreTimeZones {
@@ -16,5 +17,11 @@ export interface StoreTimeZones {
    * @param data null: the store has the version
    * @returns false: another changeover has this number, or the store lacks the version; nothing was changed
    */
-  changeOver(number: number, version: string, data: ZoneFilesText | null, leadMs: number): Promise<boolean>;
+  changeOver(
+    number: number,
+    version: string,
+    data: ZoneFilesText | null,
+    leadMs: number,
+    note?: AuditNote,
+  ): Promise<boolean>;
 }

@@ -1,6 +1,7 @@
 import type { EpochMs, ShardId } from "../domain/ids.ts";
 import type { LifecycleEvent } from "../domain/lifecycle-event.ts";
 import type { DeliveryId, DeliveryState, EventKind, NewDelivery, WebhookId, WebhookKind } from "../domain/webhook.ts";
+import type { AuditNote } from "./store-audit.ts";
 
 /**
  * Webhooks and their deliveries. `Store.commit` writes the deliveries of ends with the ends, and `addDeliveries` those of
@@ -21,23 +22,29 @@ export interface StoreWebhooks {
   subscriptions(): Promise<Subscription[]>;
 
   /** @returns false: there are `SUBSCRIPTIONS_MAX` already */
-  create(subscription: Subscription, createdAt: EpochMs): Promise<boolean>;
+  create(subscription: Subscription, createdAt: EpochMs, note?: AuditNote): Promise<boolean>;
   /**
    * Gives a subscription a new secret. The one before stays valid, too, until an instant.
    * @returns false: there is no such subscription
    */
-  rotate(tenant: string, id: WebhookId, secret: string, formerUntil: EpochMs): Promise<boolean>;
+  rotate(tenant: string, id: WebhookId, secret: string, formerUntil: EpochMs, note?: AuditNote): Promise<boolean>;
   /** Webhooks in order of their ids, behind `after`. */
   list(tenant: string, after: WebhookId | null, limit: number): Promise<Webhook[]>;
   get(tenant: string, id: WebhookId): Promise<Webhook | null>;
   /** Disables a webhook, or enables it, which also forgets its failures. @param reason null: enables it */
-  setDisabled(tenant: string, id: WebhookId, reason: string | null, now: EpochMs): Promise<Webhook | null>;
+  setDisabled(
+    tenant: string,
+    id: WebhookId,
+    reason: string | null,
+    now: EpochMs,
+    note?: AuditNote,
+  ): Promise<Webhook | null>;
   /** Removes a webhook with its deliveries. @returns false: there is none */
-  remove(tenant: string, id: WebhookId): Promise<boolean>;
+  remove(tenant: string, id: WebhookId, note?: AuditNote): Promise<boolean>;
   /** Deliveries of a webhook, newest first, older than `before`. */
   deliveries(tenant: string, id: WebhookId, page: DeliveryQuery): Promise<Delivery[]>;
   /** Has deliveries of a webhook that are not PENDING sent again from the first try on. @returns number of deliveries */
-  replay(tenant: string, id: WebhookId, which: ReplayQuery, now: EpochMs): Promise<number>;
+  replay(tenant: string, id: WebhookId, which: ReplayQuery, now: EpochMs, note?: AuditNote): Promise<number>;
 }
 
 /** Largest number of subscriptions of a store. */

@@ -5,6 +5,7 @@ import type { Pool } from "../domain/pool.ts";
 import type { RecordedStep } from "../domain/step.ts";
 import type { EndDelivery } from "../domain/webhook.ts";
 import type { Retention } from "./retention.ts";
+import type { AuditNote, StoreAudit } from "./store-audit.ts";
 import type { AddedCommand, Command } from "./store-commands.ts";
 import type { StoreDeadLetters } from "./store-dead-letters.ts";
 import type { StoreEventSinks } from "./store-event-sinks.ts";
@@ -60,6 +61,8 @@ export interface Store extends StoreFlows {
   readonly ingest: StoreIngest;
   /** For every node: API keys. */
   readonly keys: StoreKeys;
+  /** For every node: the audit log. */
+  readonly audit: StoreAudit;
 
   /**
    * Writes jobs and their first executions. Each submission is all or nothing; submissions that arrive together share
@@ -113,7 +116,7 @@ export interface Store extends StoreFlows {
   payloads(ids: readonly ExecutionId[]): Promise<Map<ExecutionId, Uint8Array>>;
 
   /** Puts a command into the durable inbox; it stays there until a commit names it in `commandsDone`. */
-  addCommand(command: Command): Promise<void>;
+  addCommand(command: Command, note?: AuditNote): Promise<void>;
   /**
    * Open commands of the shards that are not in `known`, in order of their ids, from one snapshot. The read finds a
    * command that was committed late, whatever its id, and an open command hides no other.
@@ -124,7 +127,7 @@ export interface Store extends StoreFlows {
   /** Every pool that has settings of its own. */
   readPools(): Promise<Pool[]>;
   /** Creates a pool's settings, or changes those that `change` names. @returns the settings after the change */
-  putPool(change: PoolChange): Promise<Pool>;
+  putPool(change: PoolChange, note?: AuditNote): Promise<Pool>;
 
   /** The store's clock in milliseconds, with its fraction. The caller derives an offset from it. */
   clock(): Promise<number>;

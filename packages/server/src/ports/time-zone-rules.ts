@@ -1,4 +1,5 @@
 import type { Changeover } from "../domain/changeover.ts";
+import type { AuditNote } from "./store-audit.ts";
 
 /** The time zone data that a node plans by, as the parts of the node read it. */
 export interface TimeZoneRules {
@@ -11,7 +12,7 @@ export interface TimeZoneRules {
    * Brings a version into force that the store or this node's program contains.
    * @returns the changeover; null: no source has the version, or another changeover was faster
    */
-  changeTo(version: string): Promise<Changeover | null>;
+  changeTo(version: string, note?: AuditNote): Promise<Changeover | null>;
   /** @param heard called when changeovers become known, and when a changeover comes into force */
   listen(heard: () => void): void;
 }

@@ -27,8 +27,8 @@ class SharedKeys {
     create: (key) => this.#ask(() => this.table.create(key)),
     list: (...asked) => this.#ask(() => this.table.list(...asked)),
     get: (...asked) => this.#ask(() => this.table.get(...asked)),
-    revoke: (...asked) => this.#ask(() => this.table.revoke(...asked)),
-    rotate: (...asked) => this.#ask(() => this.table.rotate(...asked)),
+    revoke: (owner, id, now) => this.#ask(() => this.table.revoke(owner, id, now)),
+    rotate: (key, expiresAt, now) => this.#ask(() => this.table.rotate(key, expiresAt, now)),
     used: (uses) => this.#ask(() => this.table.used(uses)),
   };
 

@@ -1,5 +1,6 @@
 import type { Incarnation } from "../../domain/ids.ts";
 import type { Store } from "../../ports/store.ts";
+import type { StoreAudit } from "../../ports/store-audit.ts";
 import type { StoreDeadLetters } from "../../ports/store-dead-letters.ts";
 import type { StoreEventSinks } from "../../ports/store-event-sinks.ts";
 import type { StoreEvents } from "../../ports/store-events.ts";
@@ -33,10 +34,12 @@ export type StoreOperation =
       | "eventSinks"
       | "webhooks"
       | "keys"
+      | "audit"
       | "requests"
       | "ingest"
       | "close"
     >
+  | keyof StoreAudit
   | keyof StoreQueries
   | keyof StoreJobs
   | keyof StoreRecurrences

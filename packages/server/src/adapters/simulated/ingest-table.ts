@@ -13,6 +13,7 @@ import {
 } from "../../ports/store-ingest.ts";
 import type { RequestEnd, RequestJudge, TakenRequest } from "../../ports/store-requests.ts";
 import type { StoreOperation } from "./fate.ts";
+import type { NotedCalls } from "./noted-calls.ts";
 import { submit } from "./rows/submit.ts";
 import type { StoreData } from "./store-data.ts";
 
@@ -154,7 +155,7 @@ function takeIn(
 type Call = <T>(operation: StoreOperation, effect: () => T) => Promise<T>;
 
 /** See StoreIngest. @param call sends a call of the node to the store */
-export function ingest(data: StoreData, node: Incarnation, call: Call): StoreIngest {
+export function ingest(data: StoreData, node: Incarnation, call: Call, noted: NotedCalls): StoreIngest {
   return {
     positions: () => call("positions", () => data.ingest.positions()),
     open: (topic, partitions) => {
@@ -165,8 +166,8 @@ export function ingest(data: StoreData, node: Incarnation, call: Call): StoreIng
       const sent = { ...portion, records: [...portion.records] };
       return call("takeIn", () => takeIn(data, node, sent, judge));
     },
-    rewind: (move) =>
-      call("rewind", () => {
+    rewind: (move, note) =>
+      noted.make("rewind", note, () => {
         const isMoved = data.ingest.rewind(move);
         if (isMoved) data.tell({ kind: "INGEST_REWOUND", at: data.now(), ...move });
         return isMoved;

@@ -8,19 +8,20 @@ import {
   type Submission,
   type SubmitOutcome,
 } from "../../ports/store.ts";
+import type { AuditNote, StoreAudit } from "../../ports/store-audit.ts";
 import type { Command } from "../../ports/store-commands.ts";
-import type { StoreDeadLetters } from "../../ports/store-dead-letters.ts";
+import type { SettledLetter, StoreDeadLetters } from "../../ports/store-dead-letters.ts";
 import type { StoreEventSinks } from "../../ports/store-event-sinks.ts";
 import type { StoreEvents } from "../../ports/store-events.ts";
 import type { StoreHandlers } from "../../ports/store-handlers.ts";
 import type { StoreIngest } from "../../ports/store-ingest.ts";
-import type { StoreJobs } from "../../ports/store-jobs.ts";
+import { hasChanged, type StoreJobs } from "../../ports/store-jobs.ts";
 import type { StoreKeys } from "../../ports/store-keys.ts";
 import type { StoreLogs } from "../../ports/store-logs.ts";
 import type { StoreQueries } from "../../ports/store-queries.ts";
 import type { StoreRecurrences } from "../../ports/store-recurrences.ts";
 import type { StoreRequests } from "../../ports/store-requests.ts";
-import type { StoreRuns } from "../../ports/store-runs.ts";
+import type { RetryOutcome, StoreRuns } from "../../ports/store-runs.ts";
 import type { StoreSteps } from "../../ports/store-steps.ts";
 import type { StoreTimeZones } from "../../ports/store-time-zones.ts";
 import type { StoreWebhooks } from "../../ports/store-webhooks.ts";
@@ -29,6 +30,7 @@ import { copied } from "./history.ts";
 import { ingest } from "./ingest-table.ts";
 import { Journey, type StoreTime } from "./journey.ts";
 import { maintain } from "./maintain.ts";
+import { audit, keys, NotedCalls, webhooks } from "./noted-calls.ts";
 import { requests } from "./requests.ts";
 import { commit } from "./rows/commit.ts";
 import * as deadLetters from "./rows/dead-letters.ts";
@@ -74,13 +76,18 @@ export class SimStore implements Store {
   /** Timeline of the store in which each shard was taken over. */
   readonly #takenIn = new Map<ShardId, number>();
   #tellTakeoversEnded: () => void = () => undefined;
+  readonly #noted: NotedCalls;
 
   constructor(options: SimStoreOptions) {
     this.#options = { deliver: (run) => run(), onFault: () => undefined, ...options };
     this.#data = options.data;
     const call = <T>(operation: StoreOperation, effect: () => T) => this.#call(operation, effect);
     this.requests = requests(options.data, options.node, call);
-    this.ingest = ingest(options.data, options.node, call);
+    this.#noted = new NotedCalls(options.data, call, options.data.newChain(options.node));
+    this.ingest = ingest(options.data, options.node, call, this.#noted);
+    this.webhooks = webhooks(options.data, call, this.#noted);
+    this.keys = keys(options.data, call, this.#noted);
+    this.audit = audit(options.data, call, this.#noted);
   }
 
   readonly queries: StoreQueries = {
@@ -102,19 +109,25 @@ export class SimStore implements Store {
 
   readonly deadLetters: StoreDeadLetters = {
     list: (...asked) => this.#call("list", () => deadLetters.list(this.#data, ...asked)),
-    settle: (asked) => this.#call("settle", () => deadLetters.settle(this.#data, this.#options.node, asked)),
-    begin: (run) => this.#call("begin", () => deadLetters.begin(this.#data, run)),
+    settle: (asked, note) =>
+      this.#noted.make("settle", note, () => deadLetters.settle(this.#data, this.#options.node, asked), haveSettled),
+    begin: (run, note) => this.#noted.make("begin", note, () => deadLetters.begin(this.#data, run)),
     advance: (...asked) => this.#call("advance", () => deadLetters.advance(this.#data, this.#options.node, ...asked)),
     readRun: (...asked) => this.#call("readRun", () => deadLetters.readRun(this.#data, ...asked)),
     openRuns: () => this.#call("openRuns", () => deadLetters.openRuns(this.#data)),
   };
 
   readonly jobs: StoreJobs = {
-    replace: (asked) => this.#call("replace", () => changes.replaceJob(this.#data, this.#options.node, asked)),
-    putNamed: (asked) => this.#call("putNamed", () => changes.putNamed(this.#data, this.#options.node, asked)),
-    delete: (asked) => this.#call("delete", () => changes.deleteJob(this.#data, this.#options.node, asked)),
-    run: (asked) => this.#call("run", () => changes.run(this.#data, this.#options.node, asked)),
-    order: (...asked) => this.#call("order", () => changes.order(this.#data, this.#options.node, ...asked)),
+    replace: (asked, note) =>
+      this.#noted.make("replace", note, () => changes.replaceJob(this.#data, this.#options.node, asked), hasChanged),
+    putNamed: (asked, note) =>
+      this.#noted.make("putNamed", note, () => changes.putNamed(this.#data, this.#options.node, asked), hasChanged),
+    delete: (asked, note) =>
+      this.#noted.make("delete", note, () => changes.deleteJob(this.#data, this.#options.node, asked), hasChanged),
+    run: (asked, note) =>
+      this.#noted.make("run", note, () => changes.run(this.#data, this.#options.node, asked), hasChanged),
+    order: (tenant, order, note) =>
+      this.#noted.make("order", note, () => changes.order(this.#data, this.#options.node, tenant, order), hasChanged),
   };
 
   readonly recurrences: StoreRecurrences = {
@@ -136,14 +149,16 @@ export class SimStore implements Store {
     items: (ids) => this.#call("items", () => runs.items(this.#data, ids)),
     origins: (ids) => this.#call("origins", () => runs.origins(this.#data, ids)),
     openRuns: (...asked) => this.#call("openRuns", () => runs.openRuns(this.#data, ...asked)),
-    retry: (asked) => this.#call("retry", () => retryRun(this.#data, this.#options.node, asked)),
+    retry: (asked, note) =>
+      this.#noted.make("retry", note, () => retryRun(this.#data, this.#options.node, asked), isNewRun),
   };
 
   readonly timeZones: StoreTimeZones = {
     changeovers: () => this.#call("changeovers", () => this.#data.zones.changeovers.slice(-1_000)),
     read: (version) => this.#call("read", () => this.#data.zones.versions.get(version) ?? null),
     versions: () => this.#call("versions", () => [...this.#data.zones.versions.keys()].sort()),
-    changeOver: (...asked) => this.#call("changeOver", () => changeOver(this.#data, ...asked)),
+    changeOver: (number, version, data, leadMs, note) =>
+      this.#noted.make("changeOver", note, () => changeOver(this.#data, number, version, data, leadMs)),
   };
 
   readonly steps: StoreSteps = {
@@ -210,40 +225,11 @@ export class SimStore implements Store {
     },
   };
 
-  readonly webhooks: StoreWebhooks = {
-    readDue: (asked) => {
-      const sent = { ...asked, without: new Set(asked.without) };
-      return this.#call("readDue", () => this.#data.webhooks.readDue(sent));
-    },
-    settle: (results, ...rest) => {
-      const sent = [...results];
-      return this.#call("settle", () => this.#data.webhooks.settle(sent, ...rest));
-    },
-    addDeliveries: (added, now) => {
-      const sent = [...added];
-      return this.#call("addDeliveries", () => this.#data.webhooks.addOfSubscriptions(sent, now));
-    },
-    subscriptions: () => this.#call("subscriptions", () => this.#data.webhooks.subscriptions()),
-    create: (...asked) => this.#call("create", () => this.#data.webhooks.create(...asked)),
-    rotate: (...asked) => this.#call("rotate", () => this.#data.webhooks.rotate(...asked)),
-    list: (...asked) => this.#call("list", () => this.#data.webhooks.list(...asked)),
-    get: (...asked) => this.#call("get", () => this.#data.webhooks.get(...asked)),
-    setDisabled: (...asked) => this.#call("setDisabled", () => this.#data.webhooks.setDisabled(...asked)),
-    remove: (...asked) => this.#call("remove", () => this.#data.webhooks.remove(...asked)),
-    deliveries: (...asked) => this.#call("deliveries", () => this.#data.webhooks.deliveries(...asked)),
-    replay: (...asked) => this.#call("replay", () => this.#data.webhooks.replay(...asked)),
-  };
+  readonly webhooks: StoreWebhooks;
 
-  readonly keys: StoreKeys = {
-    version: () => this.#call("version", () => this.#data.keys.version),
-    changedSince: (...asked) => this.#call("changedSince", () => this.#data.keys.changedSince(...asked)),
-    create: (key) => this.#call("create", () => this.#data.keys.create(key)),
-    list: (...asked) => this.#call("list", () => this.#data.keys.list(...asked)),
-    get: (...asked) => this.#call("get", () => this.#data.keys.get(...asked)),
-    revoke: (...asked) => this.#call("revoke", () => this.#data.keys.revoke(...asked)),
-    rotate: (...asked) => this.#call("rotate", () => this.#data.keys.rotate(...asked)),
-    used: (...asked) => this.#call("used", () => this.#data.keys.used(...asked)),
-  };
+  readonly keys: StoreKeys;
+
+  readonly audit: StoreAudit;
 
   readonly requests: StoreRequests;
 
@@ -321,13 +307,14 @@ export class SimStore implements Store {
     return this.#call("readCommands", () => this.#data.commands.read(new Set(shards), sent, limit));
   };
   readPools: Store["readPools"] = () => this.#call("readPools", () => reads.readPools(this.#data));
-  putPool: Store["putPool"] = (change) => this.#call("putPool", () => reads.putPool(this.#data, change));
+  putPool: Store["putPool"] = (change, note) =>
+    this.#noted.make("putPool", note, () => reads.putPool(this.#data, change));
   clock: Store["clock"] = () => this.#call("clock", () => this.#options.time.now());
   maintain: Store["maintain"] = (now, retention) => this.#call("maintain", () => maintain(this.#data, now, retention));
 
-  addCommand(command: Command): Promise<void> {
+  addCommand(command: Command, note?: AuditNote): Promise<void> {
     const sent = { ...command };
-    return this.#call("addCommand", () => reads.addCommand(this.#data, this.#options.node, sent));
+    return this.#noted.make("addCommand", note, () => reads.addCommand(this.#data, this.#options.node, sent));
   }
 
   async close(): Promise<void> {
@@ -377,6 +364,14 @@ export class SimStore implements Store {
     tell();
     if (this.#journeys.size === 0) this.#closing?.();
   }
+}
+
+function haveSettled(letters: readonly SettledLetter[]): boolean {
+  return letters.some(({ outcome }) => outcome === "SETTLED");
+}
+
+function isNewRun(outcome: RetryOutcome): boolean {
+  return outcome.kind === "ACCEPTED" && !outcome.replayed;
 }
 
 function isKeyed({ idempotency, jobs }: Submission): boolean {

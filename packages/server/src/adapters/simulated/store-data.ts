@@ -1,11 +1,13 @@
 import { type EpochMs, type Incarnation, SHARD_COUNT, type ShardId } from "../../domain/ids.ts";
 import { invariant } from "../../domain/invariant.ts";
 import type { Pool } from "../../domain/pool.ts";
+import { sha256 } from "../../ports/audit-chain.ts";
 import type { RowChange, ShardHolder } from "../../ports/store.ts";
 import type { InboxEvents } from "../../ports/told-events.ts";
 import type { StoreEvent } from "./history.ts";
 import { IngestTable } from "./ingest-table.ts";
 import { OnTheWay } from "./on-the-way.ts";
+import { AuditTable } from "./rows/audit-table.ts";
 import { CommandInbox } from "./rows/command-inbox.ts";
 import type { StoredRun } from "./rows/dead-letters.ts";
 import { EventTable } from "./rows/event-table.ts";
@@ -43,6 +45,7 @@ export interface Tables {
   events: EventTable;
   webhooks: WebhookTable;
   keys: KeyTable;
+  audit: AuditTable;
   requests: RequestTable;
   ingest: IngestTable;
   pools: Map<string, Pool>;
@@ -84,6 +87,7 @@ export class StoreData {
     events: new EventTable(),
     webhooks: new WebhookTable(),
     keys: new KeyTable(),
+    audit: new AuditTable(),
     requests: new RequestTable(),
     ingest: new IngestTable(),
     pools: new Map(),
@@ -96,6 +100,7 @@ export class StoreData {
   readonly onTheWay = new OnTheWay();
   readonly #listeners: ((event: StoreEvent) => void)[] = [];
   #commits = 0;
+  #chains = 0;
 
   constructor({ now, refuses = () => null, isTelling = () => false }: StoreDataOptions) {
     this.now = now;
@@ -174,6 +179,10 @@ export class StoreData {
     return this.#tables.keys;
   }
 
+  get audit(): AuditTable {
+    return this.#tables.audit;
+  }
+
   /** Requests for jobs of applications. */
   get requests(): RequestTable {
     return this.#tables.requests;
@@ -224,6 +233,7 @@ export class StoreData {
       events: this.events.copy(),
       webhooks: this.webhooks.copy(),
       keys: this.keys.copy(),
+      audit: this.audit.copy(),
       requests: this.requests.copy(),
       ingest: this.ingest.copy(),
       pools: new Map(pools),
@@ -261,6 +271,12 @@ export class StoreData {
     const shard = this.#tables.shards[id];
     invariant(shard !== undefined, `the store has no shard ${id}`);
     return shard;
+  }
+
+  /** UUID of the next chain of a node in the audit log, made of the node's id, so that a simulation depends on its seed alone. */
+  newChain(node: Incarnation): string {
+    const digits = sha256(`${node} ${++this.#chains}`).slice(0, 32);
+    return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
   }
 
   nextCommitNumber(): number {

@@ -1,9 +1,13 @@
 import { FEATURE_LEVEL } from "../../domain/cluster/feature-level.ts";
 import type { JobDefinition } from "../../domain/job.ts";
+import { AuditChain } from "../../ports/audit-chain.ts";
 import type { Leases } from "../../ports/leases.ts";
 import type { Store } from "../../ports/store.ts";
-import type { StoreJobs } from "../../ports/store-jobs.ts";
+import type { AuditNote } from "../../ports/store-audit.ts";
+import { hasChanged, type StoreJobs } from "../../ports/store-jobs.ts";
 import type { StoreQueries } from "../../ports/store-queries.ts";
+import { audit } from "./audit/audit.ts";
+import { AuditTrail } from "./audit/audit-trail.ts";
 import type { Claim, ClaimOptions } from "./cluster/claim.ts";
 import { addCommand, readCommands } from "./cluster/commands.ts";
 import { checkCompatibility, levelOfNodes } from "./cluster/compatibility.ts";
@@ -116,6 +120,7 @@ function store(db: Connections, claim: Claim, schema: string, options: SqlStoreO
   const { runtime, isShared = false, level = FEATURE_LEVEL, events: isTelling = () => false } = options;
   const levels = new RaisedLevels(db);
   const inbox = new EventInbox(isTelling, levels);
+  const trail = new AuditTrail(db, new AuditChain(runtime.uuid(), () => runtime.now()));
   const committer = new Committer(db, levels, () => runtime.now());
   return {
     queries: queries(db),
@@ -123,20 +128,21 @@ function store(db: Connections, claim: Claim, schema: string, options: SqlStoreO
     connectionLoad: () => db.load(),
     checkWrites: () => db.checkWrites(),
     isSinceTls: () => db.transaction("query", isSinceTls),
-    jobs: jobs(db, { inbox, levels }, () => runtime.now()),
+    jobs: jobs(trail, { inbox, levels }, () => runtime.now()),
     recurrences: recurrences(db),
-    runs: runs(db, () => runtime.now(), inbox),
-    deadLetters: deadLetters(db, inbox),
-    timeZones: timeZones(db),
+    runs: runs(db, trail, () => runtime.now(), inbox),
+    deadLetters: deadLetters(db, trail, inbox),
+    timeZones: timeZones(db, trail),
     handlers: handlers(db),
     steps: steps(db, levels),
     logs: logs(db),
     events: events(db, inbox),
     eventSinks: eventSinks(db, () => runtime.now()),
-    webhooks: webhooks(db),
-    keys: keys(db, levels),
+    webhooks: webhooks(db, trail),
+    keys: keys(db, levels, trail),
     requests: requests(db, { levels, inbox, claim, schema, now: () => runtime.now() }),
-    ingest: ingest(db, { levels, inbox, now: () => runtime.now() }),
+    ingest: ingest(db, trail, { levels, inbox, now: () => runtime.now() }),
+    audit: audit(db, trail),
     submit: (batch) => submit(db, levels, inbox, batch, runtime.now()),
     commit: (batch) => committer.commit(batch),
     takeOver: async (shards, owner) => {
@@ -164,10 +170,10 @@ function store(db: Connections, claim: Claim, schema: string, options: SqlStoreO
     readLanes: (after, limit) => reads.readLanes(db, after, limit),
     load: (ids) => reads.load(db, ids),
     payloads: (ids) => reads.payloads(db, ids),
-    addCommand: (command) => addCommand(db, command),
+    addCommand: (command, note) => addCommand(db, trail, command, note),
     readCommands: (...asked) => readCommands(db, ...asked),
     readPools: () => readPools(db),
-    putPool: (change) => putPool(db, change),
+    putPool: (change, note) => putPool(trail, change, note),
     clock: () => reads.clock(db),
     maintain: (now, retention) => maintain(db, now, retention, (session) => levelOfNodes(session, level, isShared)),
     close: async () => {
@@ -201,23 +207,25 @@ interface Kept {
   levels: RaisedLevels;
 }
 
-function jobs(db: Connections, { inbox, levels }: Kept, now: () => number): StoreJobs {
+function jobs(trail: AuditTrail, { inbox, levels }: Kept, now: () => number): StoreJobs {
   const raise = async ({ policy }: JobDefinition) => {
     if (policy.onFinish !== undefined) await levels.raise("WEBHOOKS");
   };
-  const changing = <T>(change: (session: Session) => Promise<T>) =>
-    persistently(() => db.transaction("submit", change), isVanishedKey);
+  const changing = <T extends { kind: string }>(
+    note: AuditNote | undefined,
+    change: (session: Session) => Promise<T>,
+  ) => persistently(() => trail.transaction("submit", note, change, hasChanged), isVanishedKey);
   return {
-    replace: async (asked) => {
+    replace: async (asked, note) => {
       await raise(asked.definition);
-      return await changing((session) => replaceJob(session, asked, now, inbox));
+      return await changing(note, (session) => replaceJob(session, asked, now, inbox));
     },
-    putNamed: async (asked) => {
+    putNamed: async (asked, note) => {
       await raise(asked.job.definition);
-      return await changing((session) => putNamed(session, asked, now, inbox));
+      return await changing(note, (session) => putNamed(session, asked, now, inbox));
     },
-    delete: (asked) => changing((session) => deleteJob(session, asked, inbox)),
-    run: (asked) => changing((session) => run(session, asked, inbox)),
-    order: (tenant, command) => changing((session) => order(session, tenant, command)),
+    delete: (asked, note) => changing(note, (session) => deleteJob(session, asked, inbox)),
+    run: (asked, note) => changing(note, (session) => run(session, asked, inbox)),
+    order: (tenant, command, note) => changing(note, (session) => order(session, tenant, command)),
   };
 }

@@ -4,6 +4,7 @@ import { lackingNode } from "../../domain/cluster/feature-level.ts";
 import type { Incarnation } from "../../domain/ids.ts";
 import type { Role } from "../../ports/bus.ts";
 import type { KnownNode } from "../../ports/leases.ts";
+import { noteOf } from "../audit/audit-notes.ts";
 import { lackingText } from "../feature-gate.ts";
 import { refuseBody } from "../http/body/no-body.ts";
 import { answer, problems } from "../http/documented.ts";
@@ -47,6 +48,7 @@ function drainRoute(app: HttpApp, deps: ClusterDependencies): void {
     const { nodeId } = request.params;
     const nodes = (await deps.leases.list()).filter(({ isLiving }) => isLiving);
     refuseToDrain(nodes, nodeId);
+    await deps.store.audit.write([noteOf(request, nodeId)]);
     return reply.code(202).send(await setDraining(deps, nodeId, true));
   });
 }
@@ -64,7 +66,10 @@ function undrainRoute(app: HttpApp, deps: ClusterDependencies): void {
     { schema, config: { scope: "system:admin" } },
     async (request, reply) => {
       refuseBody(request.body);
-      return reply.code(202).send(await setDraining(deps, request.params.nodeId, false));
+      const { nodeId } = request.params;
+      if (!(await deps.leases.list()).some(({ incarnation }) => incarnation === nodeId)) throw unknown(nodeId);
+      await deps.store.audit.write([noteOf(request, nodeId)]);
+      return reply.code(202).send(await setDraining(deps, nodeId, false));
     },
   );
 }

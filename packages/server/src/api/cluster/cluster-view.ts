@@ -21,7 +21,7 @@ export interface ClusterDependencies {
   bus: Bus;
   runtime: Runtime;
   inbox: Inbox;
-  store: Pick<Store, "readShards" | "queries">;
+  store: Pick<Store, "readShards" | "queries" | "audit">;
   leases: Pick<Leases, "list" | "drain">;
 }
 

@@ -1,6 +1,8 @@
 import { TimeZonesBody, TimeZonesRequest } from "@mainspring/contract";
 import type { Store } from "../../ports/store.ts";
+import type { AuditNote } from "../../ports/store-audit.ts";
 import type { TimeZoneRules } from "../../ports/time-zone-rules.ts";
+import { noteOf } from "../audit/audit-notes.ts";
 import { type Lacking, requireFeature } from "../feature-gate.ts";
 import { answer, problems } from "../http/documented.ts";
 import { invalid, ProblemError, problem } from "../http/errors.ts";
@@ -35,14 +37,15 @@ export function timeZoneRoutes(app: HttpApp, deps: TimeZoneDependencies): void {
       ...problems("wrong-state", "payload-too-large", "unsupported-media-type"),
     },
   };
-  app.put(path, { schema: put, config: { scope: "system:admin" } }, async ({ body }) => {
+  app.put(path, { schema: put, config: { scope: "system:admin" } }, async (request) => {
+    const { version } = request.body;
     requireFeature("TIME_ZONE_DATA", deps.lacking);
-    await changeTo(deps, body.version);
+    await changeTo(deps, version, noteOf(request, version));
     return bodyOf(deps);
   });
 }
 
-async function changeTo(deps: TimeZoneDependencies, version: string): Promise<void> {
+async function changeTo(deps: TimeZoneDependencies, version: string, note: AuditNote): Promise<void> {
   const { zones } = deps;
   const known = await availableIn(deps);
   if (!known.includes(version)) {
@@ -50,7 +53,7 @@ async function changeTo(deps: TimeZoneDependencies, version: string): Promise<vo
     throw new ProblemError(invalid([{ field: "version", message }]));
   }
   if (zones.changeovers().at(-1)?.version === version) return;
-  if ((await zones.changeTo(version)) !== null) return;
+  if ((await zones.changeTo(version, note)) !== null) return;
   throw new ProblemError(
     problem("wrong-state", "another changeover of time zone data came first: look, and try again"),
   );

@@ -2,6 +2,8 @@ import { WorkerBody, WorkerDetailBody } from "@mainspring/contract";
 import { Type } from "typebox";
 import type { WorkerId } from "../../domain/ids.ts";
 import type { WorkerStatus } from "../../ports/messages.ts";
+import type { StoreAudit } from "../../ports/store-audit.ts";
+import { noteOf } from "../audit/audit-notes.ts";
 import { refuseBody } from "../http/body/no-body.ts";
 import { answer, problems } from "../http/documented.ts";
 import { ProblemError, problem } from "../http/errors.ts";
@@ -9,6 +11,7 @@ import type { HttpApp } from "../http/http-app.ts";
 import { workerBody, workerDetailBody } from "../views.ts";
 
 interface WorkerDependencies {
+  audit: Pick<StoreAudit, "write">;
   find(workerId: WorkerId): Promise<WorkerStatus | null>;
   drain(workerId: WorkerId): Promise<WorkerStatus | null>;
 }
@@ -17,9 +20,9 @@ const tags = ["node"];
 const params = Type.Object({ workerId: Type.String({ minLength: 1, maxLength: 128 }) });
 
 /** Routes GET /v1/workers/{workerId} and POST /v1/workers/{workerId}/drain */
-export function workerRoutes(app: HttpApp, { find, drain }: WorkerDependencies): void {
-  getRoute(app, find);
-  drainRoute(app, drain);
+export function workerRoutes(app: HttpApp, deps: WorkerDependencies): void {
+  getRoute(app, deps.find);
+  drainRoute(app, deps);
 }
 
 function getRoute(app: HttpApp, find: WorkerDependencies["find"]): void {
@@ -37,7 +40,7 @@ function getRoute(app: HttpApp, find: WorkerDependencies["find"]): void {
   });
 }
 
-function drainRoute(app: HttpApp, drain: WorkerDependencies["drain"]): void {
+function drainRoute(app: HttpApp, { find, drain, audit }: WorkerDependencies): void {
   const schema = {
     operationId: "drainWorker",
     tags,
@@ -53,7 +56,10 @@ function drainRoute(app: HttpApp, drain: WorkerDependencies["drain"]): void {
   };
   app.post("/v1/workers/:workerId/drain", { schema, config: { scope: "system:admin" } }, async (request, reply) => {
     refuseBody(request.body);
-    const worker = await drain(request.params.workerId);
+    const { workerId } = request.params;
+    if ((await find(workerId)) === null) throw noSuchWorker("living worker");
+    await audit.write([noteOf(request, workerId)]);
+    const worker = await drain(workerId);
     if (worker === null) throw noSuchWorker("living worker");
     return reply.code(202).send(workerBody(worker));
   });

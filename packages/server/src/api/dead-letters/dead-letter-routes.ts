@@ -19,6 +19,7 @@ import type {
   DeadLetterRun,
   SettledLetter,
 } from "../../ports/store-dead-letters.ts";
+import { noteOf } from "../audit/audit-notes.ts";
 import { decodeCursor, encodeCursor } from "../http/cursor.ts";
 import { answer, problems } from "../http/documented.ts";
 import { invalid, ProblemError, problem } from "../http/errors.ts";
@@ -80,9 +81,13 @@ function settleRoute(app: HttpApp, runs: DeadLetterRuns, action: DeadLetterActio
     if ((executionIds === undefined) === (filter === undefined)) throw notOne();
     if (filter === undefined) {
       const ids = (executionIds ?? []).map((executionId) => executionId.toLowerCase());
-      return { items: (await runs.settle(action, ids)).map((letter) => settledItem(action, letter)) };
+      const note = noteOf(request, ids.length === 1 ? (ids[0] ?? null) : null, {
+        count: ids.length,
+        first: ids[0] ?? null,
+      });
+      return { items: (await runs.settle(action, ids, note)).map((letter) => settledItem(action, letter)) };
     }
-    const run = await runs.begin(action, filterOf(filter));
+    const run = await runs.begin(action, filterOf(filter), noteOf(request, null, { filter: Object.keys(filter) }));
     return reply.code(202).header("location", `/v1/dead-letters/runs/${run.runId}`).send(runBody(run));
   });
 }

@@ -3,6 +3,7 @@ import { DEFAULT_TENANT, type ExecutionId } from "../../domain/ids.ts";
 import type { Bus } from "../../ports/bus.ts";
 import type { Runtime, Timer } from "../../ports/runtime.ts";
 import type { Store } from "../../ports/store.ts";
+import type { AuditNote } from "../../ports/store-audit.ts";
 import type {
   DeadLetterAction,
   DeadLetterFilter,
@@ -52,11 +53,16 @@ export class DeadLetterRuns {
    * Settles the letters with these ids, at most 1,000. @throws {StoreUnavailable} some of it may or may not have
    * happened
    */
-  async settle(action: DeadLetterAction, executionIds: readonly ExecutionId[]): Promise<SettledLetter[]> {
+  async settle(
+    action: DeadLetterAction,
+    executionIds: readonly ExecutionId[],
+    note?: AuditNote,
+  ): Promise<SettledLetter[]> {
     const { store, runtime } = this.#deps;
     const newIds = executionIds.map(() => runtime.uuid());
     const at = runtime.now();
-    const settled = await store.deadLetters.settle({ tenant: DEFAULT_TENANT, action, executionIds, newIds, at });
+    const asked = { tenant: DEFAULT_TENANT, action, executionIds, newIds, at };
+    const settled = await store.deadLetters.settle(asked, note);
     await this.#hint(settled.map(({ newId }) => newId).filter((id) => id !== null));
     return settled;
   }
@@ -65,10 +71,10 @@ export class DeadLetterRuns {
    * Starts a run. The run is durable when the promise resolves; the work goes on in the background. @throws
    * {StoreUnavailable} the run may or may not have started
    */
-  async begin(action: DeadLetterAction, filter: DeadLetterFilter): Promise<DeadLetterRun> {
+  async begin(action: DeadLetterAction, filter: DeadLetterFilter, note?: AuditNote): Promise<DeadLetterRun> {
     const { store, runtime } = this.#deps;
     const run = { runId: runtime.uuid(), tenant: DEFAULT_TENANT, action, filter, createdAt: runtime.now() };
-    await store.deadLetters.begin(run);
+    await store.deadLetters.begin(run, note === undefined ? undefined : { ...note, target: run.runId });
     void this.#look();
     return { ...run, settled: 0, skipped: 0, finishedAt: null };
   }

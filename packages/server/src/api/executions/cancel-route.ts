@@ -4,7 +4,9 @@ import { isFinal } from "../../domain/execution.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import { type CancelSet, IndexUnavailable } from "../../ports/side-index.ts";
 import { StoreUnavailable } from "../../ports/store.ts";
+import type { AuditNote } from "../../ports/store-audit.ts";
 import type { ExecutionView } from "../../ports/store-queries.ts";
+import { noteOf } from "../audit/audit-notes.ts";
 import type { Commands } from "../commands.ts";
 import { refuseBody } from "../http/body/no-body.ts";
 import { answer, problems } from "../http/documented.ts";
@@ -43,7 +45,7 @@ export function cancelRoute(app: HttpApp, deps: CancelDependencies): void {
     async (request, reply) => {
       refuseBody(request.body);
       const executionId = request.params.executionId.toLowerCase();
-      const cancelled = await cancelOrKeep(deps, executionId);
+      const cancelled = await cancelOrKeep(deps, executionId, noteOf(request, executionId));
       return reply.code(cancelled.cancelRequested ? 202 : 200).send(cancelled);
     },
   );
@@ -53,14 +55,18 @@ export function cancelRoute(app: HttpApp, deps: CancelDependencies): void {
  * Cancels an execution, or keeps the request in the set while the store does not answer.
  * @throws {StoreUnavailable} the store does not answer, nor does the set take the request
  */
-export function cancelOrKeep(deps: CancelDependencies, executionId: string): Promise<CancelBody> {
-  return cancel(deps, executionId).catch((error: unknown) => askWithoutStore(deps, executionId, error));
+export function cancelOrKeep(deps: CancelDependencies, executionId: string, note?: AuditNote): Promise<CancelBody> {
+  return cancel(deps, executionId, note).catch((error: unknown) => askWithoutStore(deps, executionId, error));
 }
 
-async function cancel({ commands, reader, runtime }: CancelDependencies, executionId: string): Promise<CancelBody> {
+async function cancel(
+  { commands, reader, runtime }: CancelDependencies,
+  executionId: string,
+  note: AuditNote | undefined,
+): Promise<CancelBody> {
   const view = await known(reader, executionId);
   if (isFinal(view.state)) return finalAnswer(view);
-  const outcome = await commands.give({ id: runtime.uuid(), shard: view.shard, kind: "CANCEL", executionId });
+  const outcome = await commands.give({ id: runtime.uuid(), shard: view.shard, kind: "CANCEL", executionId }, note);
   if (outcome === "CANCELLED") return { executionId, state: "CANCELLED", cancelRequested: false };
   const after = await known(reader, executionId);
   if (isFinal(after.state)) return finalAnswer(after);

@@ -15,14 +15,20 @@ export type ListKind =
   | "webhooks"
   | "deliveries"
   | "requests"
-  | "api-keys";
+  | "api-keys"
+  | "audit"
+  | "audit-records"
+  | "audit-anchors";
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+/** Time, chain and place of a record of the audit log. */
+const RECORD = /^\d{1,15} [0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12} \d{1,15}$/;
 const PLACES: Record<ListKind, RegExp> = {
   ...{ jobs: UUID, executions: UUID, "dead-letters": UUID, workflows: UUID, items: UUID, webhooks: UUID },
   ...{ deliveries: UUID, requests: UUID, "api-keys": UUID },
   ledger: /^\d{1,15}$/,
   nodes: /^\d{1,5}$/,
+  ...{ audit: RECORD, "audit-records": RECORD, "audit-anchors": /^\d{1,15}$/ },
   ...{ workers: /^/, pools: /^/, handlers: /^/ },
 };
 

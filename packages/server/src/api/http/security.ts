@@ -75,9 +75,9 @@ function admission(
   authenticator: Authenticator,
 ): ProblemError | null {
   if (isRefusal(judged)) return errorOf(judged, reply);
+  request.principal = judged;
   const lack = scopeFault(judged, scopeOf(request)) ?? tenantFault(judged, request.headers["mainspring-tenant"]);
   if (lack !== null) return lack;
-  request.principal = judged;
   const release = authenticator.hold({ principal: judged, end: (refusal) => cutOff(request, reply, refusal) });
   // The client may have left while its credential was judged.
   if (reply.raw.destroyed) release();

@@ -10,6 +10,7 @@ import {
 } from "@mainspring/contract";
 import { SINGLE_BODY_BYTES_MAX } from "@mainspring/contract/limits";
 import { Type } from "typebox";
+import { noteOf } from "../audit/audit-notes.ts";
 import type { ReceivedBody } from "../http/body/body-reader.ts";
 import { refuseBody } from "../http/body/no-body.ts";
 import { answer, problems } from "../http/documented.ts";
@@ -70,7 +71,8 @@ function replaceRoute(app: HttpApp, changer: JobChanger, intake: IntakeDependenc
     async (request, reply) => {
       const received = await receivedJob(request, intake);
       const ifVersion = versionOf(request.headers["if-match"]);
-      const changed = await changer.replace(request.params.jobId.toLowerCase(), received, ifVersion);
+      const jobId = request.params.jobId.toLowerCase();
+      const changed = await changer.replace(jobId, received, ifVersion, noteOf(request, jobId));
       void reply.header("etag", `"${changed.version}"`);
       return reply
         .code(changed.execution === "REQUESTED" ? 202 : 200)
@@ -104,7 +106,7 @@ function namedRoute(app: HttpApp, changer: JobChanger, intake: IntakeDependencie
         const message = "is not the name in the path: leave it out, or make them the same";
         throw new ProblemError(invalid([{ field: "name", message }]));
       }
-      const changed = await changer.putNamed({ ...received, job: { ...received.job, name } });
+      const changed = await changer.putNamed({ ...received, job: { ...received.job, name } }, noteOf(request, name));
       void reply.header("etag", `"${changed.version}"`);
       return reply.code(statusOf(changed)).send(await changedBody(changed, { ...received.job, name }, intake));
     },
@@ -132,7 +134,8 @@ function deleteRoute(app: HttpApp, changer: JobChanger): void {
   app.delete("/v1/jobs/:jobId", { schema, config: { scope: "jobs:write" } }, async (request, reply) => {
     refuseBody(request.body);
     const jobId = request.params.jobId.toLowerCase();
-    const isOver = await changer.delete(jobId, request.query.cancelRunning === "true");
+    const cancelRunning = request.query.cancelRunning === "true";
+    const isOver = await changer.delete(jobId, cancelRunning, noteOf(request, jobId, { cancelRunning }));
     if (!isOver) return reply.code(202).send({ jobId, state: "DELETED" as const });
     return reply.code(204).send(null);
   });
@@ -152,7 +155,7 @@ function retryRoute(app: HttpApp, runs: JobRuns): void {
   };
   app.post("/v1/executions/:executionId/retry", withoutBody(schema, "runs:control"), async (request, reply) => {
     const retryOf = request.params.executionId.toLowerCase();
-    const { executionId, jobId } = await runs.retry(retryOf, request.body.keepSteps);
+    const { executionId, jobId } = await runs.retry(retryOf, request.body.keepSteps, noteOf(request, retryOf));
     return reply.code(201).send({ executionId, jobId, retryOf });
   });
 }

@@ -8,6 +8,7 @@ import type { CountedWarnings } from "../../ports/counted-warnings.ts";
 import type { ApiMetrics } from "../../ports/metrics.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { Store } from "../../ports/store.ts";
+import type { AuditNote } from "../../ports/store-audit.ts";
 import type { JobReplacement, NamedOutcome, ReplaceOutcome } from "../../ports/store-jobs.ts";
 import type { JobFilter, JobView } from "../../ports/store-queries.ts";
 import type { TimeZoneRules } from "../../ports/time-zone-rules.ts";
@@ -74,7 +75,7 @@ export class JobChanger {
    * @param ifVersion version that the job must have; null: any
    * @throws {StoreUnavailable} the job may or may not have been changed
    */
-  async replace(jobId: JobId, received: ReceivedJob, ifVersion: number | null): Promise<ChangedJob> {
+  async replace(jobId: JobId, received: ReceivedJob, ifVersion: number | null, note?: AuditNote): Promise<ChangedJob> {
     const { store, runtime, lacking } = this.#deps;
     const { job, payload, traceparent } = received;
     const at = runtime.now();
@@ -87,14 +88,14 @@ export class JobChanger {
     }
     logWarnings(definition, this.#deps.warnings);
     const about = { tenant: DEFAULT_TENANT, jobId, definition, payload, ifVersion };
-    const outcome = await store.jobs.replace({ ...about, commandId: runtime.uuid(), at });
+    const outcome = await store.jobs.replace({ ...about, commandId: runtime.uuid(), at }, note);
     const kept = withKeptKey(received, outcome);
-    if (kept !== null) return await this.replace(jobId, kept, ifVersion);
+    if (kept !== null) return await this.replace(jobId, kept, ifVersion, note);
     return this.#follow(outcome, definition, at);
   }
 
   /** Gives the active job with this name another definition; if there is none, submits the job. */
-  async putNamed(received: ReceivedJob): Promise<ChangedJob> {
+  async putNamed(received: ReceivedJob, note?: AuditNote): Promise<ChangedJob> {
     const { store, bus, runtime, metrics, orderings } = this.#deps;
     const orderOf = await orderings.read();
     const at = runtime.now();
@@ -102,9 +103,9 @@ export class JobChanger {
     logWarnings(definition, this.#deps.warnings);
     const fresh = jobRow(definition, received.payload, orderOf(definition.pool), at, this.#deps);
     if (fresh === null) return await this.#putEnded(received, definition, at);
-    const outcome = await store.jobs.putNamed({ job: fresh, commandId: runtime.uuid() });
+    const outcome = await store.jobs.putNamed({ job: fresh, commandId: runtime.uuid() }, note);
     const kept = withKeptKey(received, outcome);
-    if (kept !== null) return await this.putNamed(kept);
+    if (kept !== null) return await this.putNamed(kept, note);
     if (outcome.kind !== "CREATED") return this.#follow(outcome, definition, at);
     metrics.submitted(1);
     hintJobs(bus, [fresh]);
@@ -129,11 +130,11 @@ export class JobChanger {
    * Deletes a job. @returns whether all its waiting executions are cancelled; false: their owner has not confirmed that
    * yet
    */
-  async delete(jobId: JobId, cancelRunning: boolean): Promise<boolean> {
+  async delete(jobId: JobId, cancelRunning: boolean, note?: AuditNote): Promise<boolean> {
     const { store, runtime, commands } = this.#deps;
     const commandId = () => runtime.uuid();
     const about = { tenant: DEFAULT_TENANT, jobId, cancelRunning, commandId, at: runtime.now() };
-    const outcome = await store.jobs.delete(about);
+    const outcome = await store.jobs.delete(about, note);
     if (outcome.kind !== "DELETED") throw new ProblemError(refusalOf(outcome));
     const answers = await Promise.all(outcome.commands.map((command) => commands.tell(command)));
     return !answers.includes(null);

@@ -2,6 +2,7 @@ import { DEFAULT_TENANT, type ExecutionId, type JobId } from "../../domain/ids.t
 import type { Bus } from "../../ports/bus.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { Store } from "../../ports/store.ts";
+import type { AuditNote } from "../../ports/store-audit.ts";
 import type { NewRun } from "../../ports/store-jobs.ts";
 import type { JobView } from "../../ports/store-queries.ts";
 import { ProblemError } from "../http/errors.ts";
@@ -38,27 +39,32 @@ export class JobRuns {
    * @param keepsSteps whether the new execution gets the records and the open signals of the final one
    * @throws {StoreUnavailable} there may or may not be a new execution
    */
-  async retry(executionId: ExecutionId, keepsSteps = false): Promise<RunStarted> {
+  async retry(executionId: ExecutionId, keepsSteps = false, note?: AuditNote): Promise<RunStarted> {
     const { queries } = this.#deps.store;
     const execution = await queries.getExecution(DEFAULT_TENANT, executionId);
     if (execution === null) throw new ProblemError(refusalOf({ kind: "NOT_FOUND" }));
     if (execution.ofRun !== undefined) throw new ProblemError(refusalOf({ kind: "IS_WORKFLOW" }));
-    return await this.#run(execution.jobId, executionId, keepsSteps);
+    return await this.#run(execution.jobId, executionId, keepsSteps, note);
   }
 
   /** Runs a recurring job now, independently of its plan and even while it is paused. @throws {StoreUnavailable} */
-  async trigger(jobId: JobId): Promise<RunStarted> {
-    return await this.#run(jobId, null);
+  async trigger(jobId: JobId, note?: AuditNote): Promise<RunStarted> {
+    return await this.#run(jobId, null, false, note);
   }
 
-  async #run(jobId: JobId, retryOf: ExecutionId | null, keepsSteps = false): Promise<RunStarted> {
+  async #run(
+    jobId: JobId,
+    retryOf: ExecutionId | null,
+    keepsSteps: boolean,
+    note: AuditNote | undefined,
+  ): Promise<RunStarted> {
     const { store, bus } = this.#deps;
     for (let tries = 3; ; tries--) {
       const job = await store.queries.getJob(DEFAULT_TENANT, jobId);
       if (job === null) throw new ProblemError(refusalOf({ kind: "NOT_FOUND" }));
       if (retryOf === null && job.plan === null) throw new ProblemError(refusalOf({ kind: "NOT_RECURRING" }));
       const run = { ...(await this.#runOf(job)), retryOf, keepsSteps };
-      const outcome = await store.jobs.run(run);
+      const outcome = await store.jobs.run(run, note);
       if (outcome.kind === "ACCEPTED") {
         hintRun(bus, run, outcome.steps);
         return run;

@@ -18,6 +18,7 @@ import type { Bus } from "../../ports/bus.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import { API_KEYS_MAX, type ApiKey, type KeyOwner, type StoreKeys } from "../../ports/store-keys.ts";
 import { newKey, successorOf } from "../../security/new-key.ts";
+import { noteOf } from "../audit/audit-notes.ts";
 import { type Lacking, requireFeature } from "../feature-gate.ts";
 import { decodeCursor, encodeCursor } from "../http/cursor.ts";
 import { answer, problems } from "../http/documented.ts";
@@ -76,7 +77,8 @@ function createRoute(app: HttpApp, deps: KeyRoutes): void {
     );
     checkRights(request.body, key.scopes);
     checkMayGive(caller, key);
-    if (!(await store.keys.create(key))) throw noRoom();
+    if (!(await store.keys.create(key, noteOf(request, key.id, { kind, tenant: key.tenant, scopes: [...key.scopes] }))))
+      throw noRoom();
     await tell(deps);
     return reply
       .code(201)
@@ -160,7 +162,7 @@ function revokeRoute(app: HttpApp, deps: KeyRoutes): void {
     const owner = ownerOf(callerOf(request));
     const id = request.params.keyId.toLowerCase();
     const now = runtime.now();
-    const revoked = found(await store.keys.revoke(owner, id, now));
+    const revoked = found(await store.keys.revoke(owner, id, now, noteOf(request, id)));
     await tell(deps);
     return keyBody(revoked, now);
   });
@@ -187,7 +189,8 @@ function rotateRoute(app: HttpApp, deps: KeyRoutes): void {
     const { key, text } = successorOf(former, caller.keyId, runtime);
     const now = runtime.now();
     const { overlapSec = KEY_OVERLAP_SEC_DEFAULT } = request.body;
-    if (!(await store.keys.rotate(key, now + overlapSec * 1_000, now))) {
+    const note = noteOf(request, key.id, { replaces: key.replaces, overlapSec });
+    if (!(await store.keys.rotate(key, now + overlapSec * 1_000, now, note))) {
       const state = stateOf(former, now);
       throw state === "ACTIVE"
         ? noRoom()

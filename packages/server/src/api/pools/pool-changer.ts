@@ -6,6 +6,7 @@ import type { KnownNode, Leases } from "../../ports/leases.ts";
 import type { OwnedShard } from "../../ports/messages.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { PoolChange, ShardHolder, Store } from "../../ports/store.ts";
+import type { AuditNote } from "../../ports/store-audit.ts";
 import type { Inbox } from "../inbox.ts";
 import type { PoolOrderings } from "./pool-orderings.ts";
 
@@ -53,9 +54,9 @@ export class PoolChanger {
   }
 
   /** @throws {StoreUnavailable} the change may or may not have happened */
-  async put(change: PoolChange): Promise<ChangedPool> {
+  async put(change: PoolChange, note?: AuditNote): Promise<ChangedPool> {
     const { store, orderings } = this.#deps;
-    const pool = await store.putPool(change);
+    const pool = await store.putPool(change, note);
     orderings.forget();
     return { pool, unconfirmedBy: await this.#confirm() };
   }

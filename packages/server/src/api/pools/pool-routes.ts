@@ -5,6 +5,7 @@ import { DEFAULT_TENANT } from "../../domain/ids.ts";
 import { defaultPool, isLimited, type Pool } from "../../domain/pool.ts";
 import type { PoolUse, WorkerStatus } from "../../ports/messages.ts";
 import type { PoolChange, Store } from "../../ports/store.ts";
+import { noteOf } from "../audit/audit-notes.ts";
 import { type Lacking, requireFeature } from "../feature-gate.ts";
 import { decodeCursor, encodeCursor } from "../http/cursor.ts";
 import { answer, problems } from "../http/documented.ts";
@@ -96,7 +97,7 @@ function putRoute(app: HttpApp, deps: PoolDependencies): void {
     if (hasLimit(request.body)) requireFeature("POOL_LIMITS", deps.lacking);
     await refuseTooMany(store, name);
     const warnings = await warningsOf(deps, name);
-    const { pool, unconfirmedBy } = await changer.put(changeOf(name, request.body));
+    const { pool, unconfirmedBy } = await changer.put(changeOf(name, request.body), noteOf(request, name));
     const body = { ...(await bodyOf(deps, pool, await livingWorkers(deps))), ...warnings };
     return reply.code(unconfirmedBy.length === 0 ? 200 : 202).send({ ...body, unconfirmedBy });
   });

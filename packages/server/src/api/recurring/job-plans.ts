@@ -4,6 +4,7 @@ import { plannedInstants } from "../../domain/schedule/planned.ts";
 import type { Schedule } from "../../domain/schedule/schedule.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { Store } from "../../ports/store.ts";
+import type { AuditNote } from "../../ports/store-audit.ts";
 import type { PlanCommand, PlanOrder } from "../../ports/store-commands.ts";
 import type { JobView } from "../../ports/store-queries.ts";
 import type { TimeZoneRules } from "../../ports/time-zone-rules.ts";
@@ -46,19 +47,23 @@ export class JobPlans {
   }
 
   /** Pauses a job. @throws {StoreUnavailable} the job may or may not be paused soon */
-  pause(jobId: JobId): Promise<Ordered> {
-    return this.#order(jobId, async () => ({ kind: "PAUSE", at: this.#deps.runtime.now() }));
+  pause(jobId: JobId, note?: AuditNote): Promise<Ordered> {
+    return this.#order(jobId, note, async () => ({ kind: "PAUSE", at: this.#deps.runtime.now() }));
   }
 
   /** Resumes a job. @param catchUp whether the `misfire` rule applies to the instants within the pause */
-  resume(jobId: JobId, catchUp: boolean): Promise<Ordered> {
-    return this.#order(jobId, async () => ({ kind: "RESUME", at: this.#deps.runtime.now(), catchUp }));
+  resume(jobId: JobId, catchUp: boolean, note?: AuditNote): Promise<Ordered> {
+    return this.#order(jobId, note, async () => ({ kind: "RESUME", at: this.#deps.runtime.now(), catchUp }));
   }
 
   /** Starts a backfill. @returns also the number of planned instants in the range */
-  async backfill(jobId: JobId, { since, until, limit }: Backfill): Promise<Ordered & { planned: number }> {
+  async backfill(
+    jobId: JobId,
+    { since, until, limit }: Backfill,
+    note?: AuditNote,
+  ): Promise<Ordered & { planned: number }> {
     let planned = 0;
-    const ordered = await this.#order(jobId, async (job) => {
+    const ordered = await this.#order(jobId, note, async (job) => {
       planned = await this.#plannedIn(job, since, until);
       return { kind: "BACKFILL", since, until, limit };
     });
@@ -73,12 +78,16 @@ export class JobPlans {
     return job;
   }
 
-  async #order(jobId: JobId, orderOf: (job: JobView) => Promise<PlanOrder>): Promise<Ordered> {
+  async #order(
+    jobId: JobId,
+    note: AuditNote | undefined,
+    orderOf: (job: JobView) => Promise<PlanOrder>,
+  ): Promise<Ordered> {
     const { store, runtime, commands } = this.#deps;
     const job = await this.read(jobId);
     const shard = shardOfJob(job.definition, jobId);
     const command: PlanCommand = { id: runtime.uuid(), shard, kind: "PLAN", jobId, order: await orderOf(job) };
-    const taken = await store.jobs.order(DEFAULT_TENANT, command);
+    const taken = await store.jobs.order(DEFAULT_TENANT, command, note);
     if (taken.kind !== "TAKEN") throw new ProblemError(refusalOf(taken));
     const outcome = await commands.tell(command);
     if (outcome === "BACKFILL_OPEN") {

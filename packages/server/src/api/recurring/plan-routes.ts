@@ -1,6 +1,7 @@
 import { BackfillBody, BackfillRequest, PlanBody, ResumeRequest, TriggeredBody, Uuid } from "@mainspring/contract";
 import { Type } from "typebox";
 import type { Runtime } from "../../ports/runtime.ts";
+import { noteOf } from "../audit/audit-notes.ts";
 import { refuseBody } from "../http/body/no-body.ts";
 import { answer, problems } from "../http/documented.ts";
 import { type FieldError, invalid, ProblemError } from "../http/errors.ts";
@@ -37,7 +38,8 @@ function pauseRoute(app: HttpApp, plans: JobPlans): void {
   };
   app.post("/v1/jobs/:jobId/pause", { schema, config: { scope: "jobs:write" } }, async (request, reply) => {
     refuseBody(request.body);
-    const { job, isDone } = await plans.pause(request.params.jobId.toLowerCase());
+    const jobId = request.params.jobId.toLowerCase();
+    const { job, isDone } = await plans.pause(jobId, noteOf(request, jobId));
     return reply.code(isDone ? 200 : 202).send(planBody(job));
   });
 }
@@ -57,7 +59,8 @@ function resumeRoute(app: HttpApp, plans: JobPlans): void {
   };
   app.post("/v1/jobs/:jobId/resume", withoutBody(schema, "jobs:write"), async (request, reply) => {
     const { catchUp = false } = request.body;
-    const { job, isDone } = await plans.resume(request.params.jobId.toLowerCase(), catchUp);
+    const id = request.params.jobId.toLowerCase();
+    const { job, isDone } = await plans.resume(id, catchUp, noteOf(request, id, { catchUp }));
     return reply.code(isDone ? 200 : 202).send(planBody(job));
   });
 }
@@ -75,7 +78,8 @@ function triggerRoute(app: HttpApp, runs: JobRuns): void {
   };
   app.post("/v1/jobs/:jobId/trigger", { schema, config: { scope: "jobs:write" } }, async (request, reply) => {
     refuseBody(request.body);
-    const { executionId, jobId } = await runs.trigger(request.params.jobId.toLowerCase());
+    const id = request.params.jobId.toLowerCase();
+    const { executionId, jobId } = await runs.trigger(id, noteOf(request, id));
     return reply.code(201).send({ executionId, jobId });
   });
 }
@@ -95,7 +99,8 @@ function backfillRoute(app: HttpApp, plans: JobPlans, runtime: Runtime): void {
   };
   app.post("/v1/jobs/:jobId/backfill", { schema, config: { scope: "jobs:write" } }, async (request, reply) => {
     const asked = backfillOf(request.body, runtime);
-    const { job, isDone, planned } = await plans.backfill(request.params.jobId.toLowerCase(), asked);
+    const jobId = request.params.jobId.toLowerCase();
+    const { job, isDone, planned } = await plans.backfill(jobId, asked, noteOf(request, jobId, { ...asked }));
     const [since, until] = [formatInstant(asked.since), formatInstant(asked.until)];
     const body = { ...planBody(job), backfill: { since, until, maxRunning: asked.limit, planned } };
     return reply.code(isDone ? 200 : 202).send(body);

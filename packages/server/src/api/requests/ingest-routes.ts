@@ -7,7 +7,9 @@ import {
   RequestLogUnavailable,
 } from "../../ports/request-log.ts";
 import type { Runtime } from "../../ports/runtime.ts";
+import type { AuditNote } from "../../ports/store-audit.ts";
 import type { IngestPosition, StoreIngest } from "../../ports/store-ingest.ts";
+import { noteOf } from "../audit/audit-notes.ts";
 import { answer, problems } from "../http/documented.ts";
 import { busy, invalid, ProblemError, problem } from "../http/errors.ts";
 import type { HttpApp } from "../http/http-app.ts";
@@ -57,16 +59,21 @@ export function ingestRoutes(app: HttpApp, deps: IngestRoutesDependencies): void
       ...problems("wrong-state", "payload-too-large", "unsupported-media-type"),
     },
   };
-  app.post("/v1/ingest/seek", { schema: seek, config: { scope: "system:admin" } }, ({ body }) =>
+  app.post("/v1/ingest/seek", { schema: seek, config: { scope: "system:admin" } }, (request) =>
     reading(deps, async (reader, topic) => {
       // The schema has accepted the text.
-      const to = parseInstant(body.to) as EpochMs;
+      const to = parseInstant(request.body.to) as EpochMs;
       checkAge(to, deps);
       const partitions: SeekBody["partitions"] = [];
       for (const { partition, topic: id } of await deps.store.positions()) {
         if (id !== topic.id || partition >= topic.partitions) continue;
         const offset = await reader.offsetAt(partition, to);
-        const move = offset === null ? null : await rewound(deps.store, partition, topic.id, offset);
+        const move =
+          offset === null
+            ? null
+            : await rewound(deps.store, partition, topic.id, offset, (from) =>
+                noteOf(request, String(partition), { from, to: offset ?? from }),
+              );
         if (move !== null) partitions.push(move);
       }
       return { partitions };
@@ -82,12 +89,18 @@ function checkAge(to: EpochMs, { runtime, retentionDays }: IngestRoutesDependenc
 }
 
 /** @returns null: the position is not behind the offset */
-async function rewound(store: StoreIngest, partition: number, topic: string, to: number) {
+async function rewound(
+  store: StoreIngest,
+  partition: number,
+  topic: string,
+  to: number,
+  noteFrom: (from: number) => AuditNote,
+) {
   for (let attempt = 0; attempt < TRIES; attempt++) {
     const isIt = (position: IngestPosition) => position.partition === partition && position.topic === topic;
     const from = (await store.positions()).find(isIt)?.next ?? 0;
     if (from <= to) return null;
-    if (await store.rewind({ partition, topic, from, to })) return { partition, from, to };
+    if (await store.rewind({ partition, topic, from, to }, noteFrom(from))) return { partition, from, to };
   }
   throw new ProblemError(problem("wrong-state", `partition ${partition} is taken in too quickly: try again`));
 }

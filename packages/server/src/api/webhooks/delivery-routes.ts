@@ -12,6 +12,7 @@ import { Type } from "typebox";
 import { DEFAULT_TENANT, type EpochMs } from "../../domain/ids.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { ReplayQuery, StoreWebhooks } from "../../ports/store-webhooks.ts";
+import { noteOf } from "../audit/audit-notes.ts";
 import { decodeCursor, encodeCursor } from "../http/cursor.ts";
 import { answer, problems } from "../http/documented.ts";
 import { invalid, ProblemError, problem } from "../http/errors.ts";
@@ -70,7 +71,7 @@ export function deliveryRoutes(app: HttpApp, { store, runtime }: DeliveryRoutes)
       const detail = `the webhook is DISABLED (${disabledReason}): enable it first`;
       throw new ProblemError(problem("wrong-state", detail));
     }
-    return { replayed: await store.replay(DEFAULT_TENANT, id, which, now) };
+    return { replayed: await store.replay(DEFAULT_TENANT, id, which, now, noteOf(request, id)) };
   });
 }
 

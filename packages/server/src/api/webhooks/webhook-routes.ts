@@ -9,10 +9,12 @@ import {
   WebhookSubmission,
 } from "@mainspring/contract";
 import { PAGE_ITEMS_DEFAULT } from "@mainspring/contract/limits";
+import type { FastifyRequest } from "fastify";
 import { type Static, Type } from "typebox";
 import { DEFAULT_TENANT, type EpochMs } from "../../domain/ids.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import { type StoreWebhooks, SUBSCRIPTIONS_MAX, type Subscription, type Webhook } from "../../ports/store-webhooks.ts";
+import { noteOf } from "../audit/audit-notes.ts";
 import { type Lacking, requireFeature } from "../feature-gate.ts";
 import { decodeCursor, encodeCursor } from "../http/cursor.ts";
 import { answer, problems } from "../http/documented.ts";
@@ -89,7 +91,7 @@ function createRoute(app: HttpApp, { store, runtime, rules, lacking }: WebhookRo
     requireFeature("WEBHOOKS", lacking);
     const asked = subscriptionOf(request.body, runtime, rules);
     const createdAt = runtime.now();
-    if (!(await store.create(asked, createdAt))) {
+    if (!(await store.create(asked, createdAt, noteOf(request, asked.id)))) {
       const detail = `there are ${SUBSCRIPTIONS_MAX} subscriptions already: remove one of them`;
       throw new ProblemError(problem("wrong-state", detail));
     }
@@ -141,14 +143,19 @@ function rotateRoute(app: HttpApp, { store, runtime, rules }: WebhookRoutes): vo
     }
     const secret = rules.newSecret();
     const formerUntil = runtime.now() + FORMER_SECRET_MS;
-    if (!(await store.rotate(DEFAULT_TENANT, id, secret, formerUntil))) found(null);
+    if (!(await store.rotate(DEFAULT_TENANT, id, secret, formerUntil, noteOf(request, id)))) found(null);
     return { secret, formerUntil: formatInstant(formerUntil) };
   });
 }
 
+type WebhookRequest = FastifyRequest & { params: { webhookId: string } };
+
 function stateRoutes(app: HttpApp, { store, runtime }: WebhookRoutes): void {
-  const change = async (id: string, reason: string | null) =>
-    webhookBody(found(await store.setDisabled(DEFAULT_TENANT, id.toLowerCase(), reason, runtime.now())));
+  const change = async (request: WebhookRequest, reason: string | null) => {
+    const id = request.params.webhookId.toLowerCase();
+    const note = noteOf(request, id);
+    return webhookBody(found(await store.setDisabled(DEFAULT_TENANT, id, reason, runtime.now(), note)));
+  };
   const enableSchema = {
     operationId: "enableWebhook",
     tags,
@@ -158,7 +165,7 @@ function stateRoutes(app: HttpApp, { store, runtime }: WebhookRoutes): void {
     response: { 200: answer(WebhookBody, "As it is now"), ...problems("not-found", ...bodyProblems) },
   };
   app.post("/v1/webhooks/:webhookId/enable", withoutBody(enableSchema, "tenant:admin"), (request) =>
-    change(request.params.webhookId, null),
+    change(request, null),
   );
   const disableSchema = {
     operationId: "disableWebhook",
@@ -169,7 +176,7 @@ function stateRoutes(app: HttpApp, { store, runtime }: WebhookRoutes): void {
     response: { 200: answer(WebhookBody, "As it is now"), ...problems("not-found", ...bodyProblems) },
   };
   app.post("/v1/webhooks/:webhookId/disable", withoutBody(disableSchema, "tenant:admin"), (request) =>
-    change(request.params.webhookId, request.body.reason ?? "disabled by a request"),
+    change(request, request.body.reason ?? "disabled by a request"),
   );
 }
 
@@ -182,7 +189,8 @@ function removeRoute(app: HttpApp, { store }: WebhookRoutes): void {
     response: { 204: Type.Null({ description: "Removed" }), ...problems("not-found") },
   };
   app.delete("/v1/webhooks/:webhookId", { schema, config: { scope: "tenant:admin" } }, async (request, reply) => {
-    if (!(await store.remove(DEFAULT_TENANT, request.params.webhookId.toLowerCase()))) found(null);
+    const id = request.params.webhookId.toLowerCase();
+    if (!(await store.remove(DEFAULT_TENANT, id, noteOf(request, id)))) found(null);
     return reply.code(204).send(null);
   });
 }

@@ -2,6 +2,7 @@ import { CancelledWorkflow } from "@mainspring/contract";
 import { isFinal } from "../../domain/execution.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { RunView } from "../../ports/store-runs.ts";
+import { noteOf } from "../audit/audit-notes.ts";
 import type { Commands } from "../commands.ts";
 import { refuseBody } from "../http/body/no-body.ts";
 import { answer, problems } from "../http/documented.ts";
@@ -38,7 +39,8 @@ export function cancelWorkflowRoute(app: HttpApp, { runtime, commands, runs }: C
       const run = await knownRun(runs, executionId);
       if (isFinal(run.state)) return finalAnswer(run);
       refuseCompensating(run);
-      const outcome = await commands.give({ id: runtime.uuid(), shard: run.shard, kind: "CANCEL", executionId });
+      const command = { id: runtime.uuid(), shard: run.shard, kind: "CANCEL" as const, executionId };
+      const outcome = await commands.give(command, noteOf(request, executionId));
       if (outcome === "CANCELLED")
         return { workflowId: executionId, state: "CANCELLED" as const, cancelRequested: false };
       const after = await knownRun(runs, executionId);

@@ -1,6 +1,7 @@
 import { OrderedWorkflow } from "@mainspring/contract";
 import { isFinal } from "../../domain/execution.ts";
 import type { RunView } from "../../ports/store-runs.ts";
+import { noteOf } from "../audit/audit-notes.ts";
 import { refuseBody } from "../http/body/no-body.ts";
 import { answer, problems } from "../http/documented.ts";
 import { ProblemError, problem } from "../http/errors.ts";
@@ -55,7 +56,10 @@ function orderRoute(app: HttpApp, { runtime, commands, runs }: CancelDependencie
       refuseBody(request.body);
       const executionId = request.params.workflowId.toLowerCase();
       const { shard } = await orderable(executionId);
-      const outcome = await commands.give({ id: runtime.uuid(), shard, kind, executionId });
+      const outcome = await commands.give(
+        { id: runtime.uuid(), shard, kind, executionId },
+        noteOf(request, executionId),
+      );
       const run = await orderable(executionId);
       const isDone = outcome !== null && run.paused === paused;
       return reply.code(isDone ? 200 : 202).send({ workflowId: executionId, state: run.state, ...modeOf(run) });

@@ -1,4 +1,5 @@
 import { RetriedWorkflow, WorkflowRetry } from "@mainspring/contract";
+import { noteOf } from "../audit/audit-notes.ts";
 import type { JobHandlers } from "../handlers/job-handlers.ts";
 import { hashOf } from "../http/body/body-reader.ts";
 import { answer, problems } from "../http/documented.ts";
@@ -37,7 +38,8 @@ export function retryWorkflowRoute(app: HttpApp, retrier: WorkflowRetrier, handl
     const workflowId = request.params.workflowId.toLowerCase();
     const hash = hashOf(`/v1/workflows/${workflowId}/retry`, request.received?.bytes ?? null);
     const idempotency = idempotencyOf(request.headers["idempotency-key"], { hash });
-    const { replayed, body, first } = await retrier.retry(workflowId, request.body.from ?? "FAILED", idempotency);
+    const note = noteOf(request, workflowId);
+    const { replayed, body, first } = await retrier.retry(workflowId, request.body.from ?? "FAILED", idempotency, note);
     if (replayed) void reply.header("idempotent-replayed", "true");
     return reply.code(201).send({ ...body, ...(await rootWarnings(handlers, first)) });
   });

@@ -14,6 +14,7 @@ import { withParts } from "../../domain/workflow/spawned-parts.ts";
 import type { Bus } from "../../ports/bus.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { Store } from "../../ports/store.ts";
+import type { AuditNote } from "../../ports/store-audit.ts";
 import type { JobView } from "../../ports/store-queries.ts";
 import type { NewRetry, RetryOutcome, RunView } from "../../ports/store-runs.ts";
 import { type FieldError, invalid, ProblemError, problem } from "../http/errors.ts";
@@ -58,14 +59,14 @@ export class WorkflowRetrier {
    * @throws {ProblemError} 400 for unknown names, 404, 409 with what would be right, 422
    * @throws {StoreUnavailable} there may or may not be a new run
    */
-  async retry(workflowId: ExecutionId, from: From, idempotency: Idempotency): Promise<Retried> {
+  async retry(workflowId: ExecutionId, from: From, idempotency: Idempotency, note?: AuditNote): Promise<Retried> {
     const { store, bus, runs } = this.#deps;
     // The first answer counts for a repeat, whatever has become of the runs since.
     const known = idempotency === null ? null : await store.queries.answered(idempotency);
     if (known !== null) return await this.#repeated(accepted(known).jobs[0]?.executionId ?? "", from);
     const picture = await knownPicture(runs, workflowId);
     const asked = await this.#make(picture, from, idempotency);
-    const outcome = await store.runs.retry(asked);
+    const outcome = await store.runs.retry(asked, note);
     if (outcome.kind !== "ACCEPTED") throw refused(outcome);
     if (outcome.replayed) return await this.#repeated(outcome.executionId, from);
     const rows = asked.queue === "OPEN" ? asked.roots.map(({ row }) => row) : [candidateOf(asked)];

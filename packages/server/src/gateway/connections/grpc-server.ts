@@ -11,8 +11,10 @@ import {
 } from "@grpc/grpc-js";
 import { WorkerService } from "@mainspring/proto";
 import type { Logger } from "pino";
+import { DEFAULT_TENANT } from "../../domain/ids.ts";
 import { type Authenticator, isRefusal, type Principal, type Refusal } from "../../ports/authenticator.ts";
 import { type CertificateSource, type Credentials, HANDSHAKE_MAX_MS } from "../../ports/certificates.ts";
+import type { Refusals } from "../../ports/refusals.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { Gateway } from "../gateway.ts";
 import {
@@ -43,7 +45,7 @@ export interface GrpcService {
 
 export interface GrpcServerOptions {
   /** Gateway of workers, and who tells who they are; null: the server accepts no workers. */
-  workers: { gateway: Gateway; authenticator: Authenticator } | null;
+  workers: { gateway: Gateway; authenticator: Authenticator; refusals?: Refusals | undefined } | null;
   /** Services in addition to the worker protocol; none by default. */
   services?: readonly GrpcService[];
   /** Address of this machine to listen on; `127.0.0.1` is reachable only from this machine. */
@@ -160,6 +162,7 @@ function register(
 interface WorkerParts extends Pick<GrpcServerOptions, "runtime" | "log"> {
   gateway: Gateway;
   authenticator: Authenticator;
+  refusals?: Refusals | undefined;
   sockets: ReadonlyMap<string, Socket>;
 }
 
@@ -170,7 +173,10 @@ function workerService(parts: WorkerParts): GrpcService {
     serve: (given) => {
       const call = given as unknown as WorkerCall;
       const judged = parts.authenticator.judge(authorizationOf(call), addressOf(call));
-      const admit = (one: Principal | Refusal) => admitWorker(call, one, () => serve(call, one as Principal, parts));
+      const admit = (one: Principal | Refusal) => {
+        noteRefusal(parts, addressOf(call), one);
+        admitWorker(call, one, () => serve(call, one as Principal, parts));
+      };
       if (judged instanceof Promise) void judged.then(admit);
       else admit(judged);
     },
@@ -186,6 +192,19 @@ function authorizationOf({ metadata }: Pick<WorkerCall, "metadata">): string | u
 /** Address of a caller, without its port. */
 function addressOf(call: WorkerCall): string {
   return call.getPeer().replace(/:\d+$/, "");
+}
+
+/** Has the refusal of a worker counted for the audit log. */
+function noteRefusal({ refusals }: WorkerParts, address: string, judged: Principal | Refusal): void {
+  if (isRefusal(judged)) {
+    const actor = { kind: "UNKNOWN", keyId: null, for: null } as const;
+    const reason = judged.code.toLowerCase().replaceAll("_", "-");
+    refusals?.note({ action: "connectWorker", reason, address, tenant: DEFAULT_TENANT, actor });
+  } else if (!judged.scopes.has("worker:serve")) {
+    const { kind, keyId, tenant } = judged;
+    const actor = { kind, keyId, for: null };
+    refusals?.note({ action: "connectWorker", reason: "missing-scope", address, tenant, actor });
+  }
 }
 
 /** Calls `take`, or ends the call of a worker whose key does not allow it. */

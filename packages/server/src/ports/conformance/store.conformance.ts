@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe } from "node:test";
+import { auditConformance } from "./store-audit.conformance.ts";
 import { birthsConformance } from "./store-births.conformance.ts";
 import { commitConformance } from "./store-commit.conformance.ts";
 import { deadLettersConformance } from "./store-dead-letters.conformance.ts";
@@ -75,6 +76,7 @@ export function storeConformance(name: string, makeStore: MakeStore): void {
     describe("log lines of attempts", () => logsConformance(() => scene));
     describe("webhooks", () => webhooksConformance(() => scene, false));
     describe("API keys", () => keysConformance(() => scene));
+    describe("audit", () => auditConformance(() => scene));
     describe("requests for jobs", () =>
       requestsConformance(
         () => scene,

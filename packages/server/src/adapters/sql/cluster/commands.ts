@@ -1,5 +1,7 @@
 import type { ShardId } from "../../../domain/ids.ts";
+import type { AuditNote } from "../../../ports/store-audit.ts";
 import type { AddedCommand, Command, JobCommand, PlanCommand, RunCommand } from "../../../ports/store-commands.ts";
+import type { AuditTrail } from "../audit/audit-trail.ts";
 import { uuids } from "../connection/arrays.ts";
 import { COMMAND_CODES, commandKindOf } from "../connection/codes.ts";
 import type { Connections, Row, Session } from "../connection/connections.ts";
@@ -19,8 +21,17 @@ const ADD = `
   INSERT INTO commands (id, shard, kind, execution_id, job_id, body) VALUES ($1, $2, $3, $4, $5, $6)
   ON CONFLICT DO NOTHING`;
 
-export async function addCommand(db: Connections, command: Command): Promise<void> {
-  await db.session("submit", (session) => insertCommand(session, command));
+/** @param note fact to be recorded; undefined: none */
+export async function addCommand(
+  db: Connections,
+  trail: AuditTrail,
+  command: Command,
+  note: AuditNote | undefined,
+): Promise<void> {
+  const insert = (session: Session) => insertCommand(session, command);
+  // A single statement needs no transaction.
+  if (note === undefined) return await db.session("submit", insert);
+  await trail.transaction("submit", note, insert);
 }
 
 export async function insertCommand(session: Session, command: Command): Promise<void> {

@@ -1,10 +1,15 @@
 import { FEATURE_LEVEL, lackingNode } from "../../../domain/cluster/feature-level.ts";
+import { DEFAULT_TENANT } from "../../../domain/ids.ts";
+import { AuditChain } from "../../../ports/audit-chain.ts";
 import { StoreUnusable } from "../../../ports/store.ts";
+import type { AuditNote } from "../../../ports/store-audit.ts";
 import type { NewApiKey } from "../../../ports/store-keys.ts";
+import { AuditTrail } from "../audit/audit-trail.ts";
 import { RaisedLevels } from "../commit/raised-levels.ts";
 import { Connections, type ConnectionsOptions } from "../connection/connections.ts";
 import { explained, preflight } from "../connection/preflight.ts";
 import { homeAmong, storesIn } from "../schema/home.ts";
+import { makePartitions } from "../schema/maintain.ts";
 import { leaveView } from "../schema/marks.ts";
 import { migrate } from "../schema/migrate.ts";
 import { keys } from "./keys.ts";
@@ -29,7 +34,8 @@ export async function addKeyToStore(options: KeyInStoreOptions, key: NewApiKey):
     try {
       await explained(() => migrate(db, home.schema, FEATURE_LEVEL));
       if (home.isNew) await leaveView(outside, home.schema);
-      await add(db, key);
+      await makePartitions(db, key.createdAt);
+      await add(db, key, options.runtime.uuid());
     } finally {
       await db.close();
     }
@@ -38,7 +44,7 @@ export async function addKeyToStore(options: KeyInStoreOptions, key: NewApiKey):
   }
 }
 
-async function add(db: Connections, key: NewApiKey): Promise<void> {
+async function add(db: Connections, key: NewApiKey, chain: string): Promise<void> {
   const living = (await sqlLeases(db).list()).filter(({ isLiving }) => isLiving);
   const older = lackingNode(living, "API_KEYS");
   if (older !== null) {
@@ -47,9 +53,19 @@ async function add(db: Connections, key: NewApiKey): Promise<void> {
       `${node} has feature level ${older.level} and knows no API keys of the store: upgrade it first. No key was created.`,
     );
   }
-  if (!(await keys(db, new RaisedLevels(db)).create(key))) {
+  const trail = new AuditTrail(db, new AuditChain(chain, () => key.createdAt));
+  if (!(await keys(db, new RaisedLevels(db), trail).create(key, noteOf(key)))) {
     throw new StoreUnusable(
       "The store has as many API keys as it takes: revoked ones leave after 90 days. No key was created.",
     );
   }
+}
+
+/** The program that writes into the store has no key: it may do whatever the login of the store may do. */
+function noteOf({ id, tenant, kind, scopes }: NewApiKey): AuditNote {
+  return {
+    ...{ tenant: tenant ?? DEFAULT_TENANT, actor: { kind: "SYSTEM", keyId: "store", for: null } },
+    ...{ action: "createApiKey", target: id, outcome: "DONE", requestId: null, address: null },
+    detail: { kind, scopes: [...scopes] },
+  };
 }

@@ -9,6 +9,7 @@ import {
   type NewApiKey,
   type StoreKeys,
 } from "../../../ports/store-keys.ts";
+import type { AuditTrail } from "../audit/audit-trail.ts";
 import type { RaisedLevels } from "../commit/raised-levels.ts";
 import { int8s, uuids } from "../connection/arrays.ts";
 import type { Connections, Row, Session } from "../connection/connections.ts";
@@ -54,32 +55,31 @@ const FORGET = "DELETE FROM api_keys WHERE revoked_at < $1 OR expires_at < $1";
 const DAY_MS = 86_400_000;
 
 /** See StoreKeys. */
-export function keys(db: Connections, levels: RaisedLevels): StoreKeys {
+export function keys(db: Connections, levels: RaisedLevels, trail: AuditTrail): StoreKeys {
   return {
     version: async () => Number((await db.run("read", { name: "keys_version", text: VERSION }))[0]?.[0]),
     changedSince: async (version, limit) =>
       (await db.run("query", { text: CHANGED, values: [version, limit] })).map(changedFrom),
-    create: async (key) => {
+    create: async (key, note) => {
       await levels.raise("API_KEYS");
-      return await db.transaction("query", (session) => insert(session, key));
+      return await trail.transaction("query", note, (session) => insert(session, key), isTrue);
     },
     list: async ({ tenant, isOperator }, after, limit) =>
       (await db.run("query", { text: LIST, values: [tenant, isOperator, after, limit] })).map(keyFrom),
     get: async (owner, id) => await read(db, owner, id),
-    revoke: async (owner, id, now) => {
-      await db.run("query", { text: REVOKE, values: [owner.tenant, owner.isOperator, id, now] });
+    revoke: async (owner, id, now, note) => {
+      await trail.run("query", note, { text: REVOKE, values: [owner.tenant, owner.isOperator, id, now] });
       return await read(db, owner, id);
     },
-    rotate: async (successor, expiresAt, now) => {
+    rotate: async (successor, expiresAt, now, note) => {
       await levels.raise("API_KEYS");
-      return await db
-        .transaction("query", async (session) => {
-          const values = [successor.replaces, expiresAt, now];
-          if ((await session.run({ text: OUTDATE, values })).length === 0) return false;
-          if (await insert(session, successor)) return true;
-          throw new NoRoom();
-        })
-        .catch(falseIfNoRoom);
+      const replace = async (session: Session) => {
+        const values = [successor.replaces, expiresAt, now];
+        if ((await session.run({ text: OUTDATE, values })).length === 0) return false;
+        if (await insert(session, successor)) return true;
+        throw new NoRoom();
+      };
+      return await trail.transaction("query", note, replace, isTrue).catch(falseIfNoRoom);
     },
     used: async (uses) => {
       if (uses.length === 0) return;
@@ -87,6 +87,10 @@ export function keys(db: Connections, levels: RaisedLevels): StoreKeys {
       await db.run("query", { text: USED, values });
     },
   };
+}
+
+function isTrue(answer: boolean): boolean {
+  return answer;
 }
 
 /** Rolls a transaction back, because there is no room for another key. */

@@ -1,5 +1,7 @@
 import { defaultPool, type Pool } from "../../../domain/pool.ts";
 import type { PoolChange } from "../../../ports/store.ts";
+import type { AuditNote } from "../../../ports/store-audit.ts";
+import type { AuditTrail } from "../audit/audit-trail.ts";
 import type { Connections, Row } from "../connection/connections.ts";
 
 export const POOL_COLUMNS = "name, paused, order_strategy, priority_step_ms, placement, max_running, rate_per_sec";
@@ -21,10 +23,10 @@ export async function readPools(db: Connections): Promise<Pool[]> {
 }
 
 /** See Store.putPool. It is one statement, so that concurrent changes of different settings of a pool both apply. */
-export async function putPool(db: Connections, change: PoolChange): Promise<Pool> {
+export async function putPool(trail: AuditTrail, change: PoolChange, note?: AuditNote): Promise<Pool> {
   const { name, ...changed } = change;
   const values = [name, ...valuesOf(changed), ...valuesOf(defaultPool(name))];
-  const [row] = await db.run("query", { text: PUT, values });
+  const [row] = await trail.run("query", note, { text: PUT, values });
   return poolFrom(row as Row);
 }
 

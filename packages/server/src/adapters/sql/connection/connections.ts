@@ -58,6 +58,9 @@ export interface Session {
   run(statement: Statement): Promise<Row[]>;
 }
 
+/** Ends a transaction: runs its last statements, and commits. */
+export type TransactionEnd<T> = (answer: T, session: Session, commit: () => Promise<void>) => Promise<void>;
+
 /** Present load of one pool of connections. */
 export interface ConnectionLoad {
   purpose: Purpose;
@@ -157,13 +160,20 @@ export class Connections {
     );
   }
 
-  /** Runs several statements as one transaction: all of them apply, or none. */
-  transaction<T>(purpose: Purpose, use: (session: Session) => Promise<T>): Promise<T> {
+  /**
+   * Runs several statements as one transaction: all of them apply, or none.
+   * @param end commits, after its own statements; default: commits
+   */
+  transaction<T>(
+    purpose: Purpose,
+    use: (session: Session) => Promise<T>,
+    end: TransactionEnd<T> = (_answer, _session, commit) => commit(),
+  ): Promise<T> {
     return this.#withMonths(() =>
       this.session(purpose, async (session) => {
         await session.run({ text: "BEGIN" });
         const answer = await use(session);
-        await session.run({ text: "COMMIT" });
+        await end(answer, session, async () => void (await session.run({ text: "COMMIT" })));
         return answer;
       }),
     );

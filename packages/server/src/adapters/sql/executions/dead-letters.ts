@@ -1,5 +1,6 @@
 import type { ExecutionError } from "../../../domain/execution.ts";
 import type { EpochMs, ExecutionId } from "../../../domain/ids.ts";
+import type { AuditNote } from "../../../ports/store-audit.ts";
 import type {
   Advance,
   DeadLetter,
@@ -13,6 +14,7 @@ import type {
 } from "../../../ports/store-dead-letters.ts";
 import type { Listing, Page } from "../../../ports/store-queries.ts";
 import { inboxOfReplays, type Replay } from "../../../ports/told-events.ts";
+import type { AuditTrail } from "../audit/audit-trail.ts";
 import { policyFrom } from "../commit/candidates.ts";
 import { IS_OPEN, settleStatement } from "../commit/settle-statement.ts";
 import { STATE_CODES } from "../connection/codes.ts";
@@ -31,7 +33,7 @@ const RUN_COLUMNS = "id, tenant, action, filter, created_at, settled, skipped, f
 const BEGIN = `
   WITH old AS (DELETE FROM dead_letter_runs WHERE finished_at < $5::bigint - ${RUN_KEPT_MS})
   INSERT INTO dead_letter_runs (id, tenant, action, filter, created_at, marker)
-  VALUES ($1, $2, $3, $4, $5, '${FIRST_ID}') ON CONFLICT DO NOTHING`;
+  VALUES ($1, $2, $3, $4, $5, '${FIRST_ID}') ON CONFLICT DO NOTHING RETURNING id`;
 const DEAD_NODES = `SELECT id FROM executions
   WHERE id = ANY($1::uuid[]) AND tenant = $2 AND node >= 0 AND state = ${STATE_CODES.DEAD}`;
 /** Executions that a statement of the same transaction has created; a discard creates none. */
@@ -48,11 +50,11 @@ const ADVANCE_RUN = `UPDATE dead_letter_runs SET marker = $2, settled = settled 
 /** One letter that a statement has examined. */
 type Judged = [executionId: ExecutionId, newId: ExecutionId, settled: boolean, isRun: boolean];
 
-export function deadLetters(db: Connections, inbox: EventInbox): StoreDeadLetters {
+export function deadLetters(db: Connections, trail: AuditTrail, inbox: EventInbox): StoreDeadLetters {
   return {
     list: (tenant, filter, page) => list(db, tenant, filter, page),
-    settle: (asked) => persistently(() => settle(db, asked, inbox)),
-    begin: (run) => begin(db, run),
+    settle: (asked, note) => persistently(() => settle(db, trail, asked, inbox, note)),
+    begin: (run, note) => begin(trail, run, note),
     advance: (runId, newIds, at) =>
       persistently(() => db.transaction("submit", (session) => advance(session, runId, newIds, at, inbox))),
     readRun: async (tenant, runId) => {
@@ -77,14 +79,21 @@ async function list(
   return listing(rows.map(letterFrom), page.limit, (item) => item.executionId);
 }
 
-async function settle(db: Connections, asked: Settlement, inbox: EventInbox): Promise<SettledLetter[]> {
+async function settle(
+  db: Connections,
+  trail: AuditTrail,
+  asked: Settlement,
+  inbox: EventInbox,
+  note: AuditNote | undefined,
+): Promise<SettledLetter[]> {
   const { tenant, action, executionIds, newIds, at } = asked;
   const where = new Conditions().add("e.tenant = ?", tenant).add("e.id = ANY(?::uuid[])", [...new Set(executionIds)]);
   const statement = settleStatement(action, where, newIds, at);
   const isTelling = action === "REPLAY" && (await inbox.begin());
-  const rows = isTelling
-    ? await db.transaction("submit", (session) => judge(session, statement, inbox))
-    : ((await db.run("submit", statement)) as Judged[]);
+  const rows =
+    isTelling || note !== undefined
+      ? await trail.transaction("submit", note, (session) => judge(session, statement, inbox), haveSettled)
+      : ((await db.run("submit", statement)) as Judged[]);
   const judged = new Map(rows.map((row) => [row[0], row]));
   const others = executionIds.filter((id) => !judged.has(id));
   const nodes = action === "REPLAY" && others.length > 0 ? await deadNodes(db, tenant, others) : new Set();
@@ -94,6 +103,10 @@ async function settle(db: Connections, asked: Settlement, inbox: EventInbox): Pr
     if (isRun || nodes.has(executionId)) return { executionId, outcome: "OF_WORKFLOW", newId: null };
     return { executionId, outcome: isSettled === false ? "KEY_HELD" : "NOT_A_DEAD_LETTER", newId: null };
   });
+}
+
+function haveSettled(judged: readonly Judged[]): boolean {
+  return judged.some(([, , isSettled]) => isSettled);
 }
 
 /** Settles letters within a transaction, and leaves the events of their replays. */
@@ -121,9 +134,13 @@ async function deadNodes(db: Connections, tenant: string, ids: readonly Executio
   return new Set(rows.map(([id]) => id as ExecutionId));
 }
 
-async function begin(db: Connections, { runId, tenant, action, filter, createdAt }: NewDeadLetterRun): Promise<void> {
+async function begin(
+  trail: AuditTrail,
+  { runId, tenant, action, filter, createdAt }: NewDeadLetterRun,
+  note: AuditNote | undefined,
+): Promise<void> {
   const values = [runId, tenant, ACTION_CODES[action], JSON.stringify(filter), createdAt];
-  await db.run("submit", { text: BEGIN, values });
+  await trail.run("submit", note, { text: BEGIN, values });
 }
 
 async function advance(

@@ -2,6 +2,7 @@ import type { EpochMs } from "../../../domain/ids.ts";
 import { type RecordPosition, timeOfId } from "../../../domain/ingest.ts";
 import type { IngestRecord, IngestRefusal, StoreIngest } from "../../../ports/store-ingest.ts";
 import type { RequestEnd } from "../../../ports/store-requests.ts";
+import type { AuditTrail } from "../audit/audit-trail.ts";
 import { int4s, int8s, uuids } from "../connection/arrays.ts";
 import type { Connections, Row, Session } from "../connection/connections.ts";
 import type { TakeInParts } from "../requests/take-in.ts";
@@ -42,7 +43,7 @@ const TOLD = `
   WHERE f.partition = t.partition AND f.topic = t.topic AND f.record_offset = t.record_offset`;
 
 /** See StoreIngest. */
-export function ingest(db: Connections, parts: TakeInParts): StoreIngest {
+export function ingest(db: Connections, trail: AuditTrail, parts: TakeInParts): StoreIngest {
   const now = () => Math.floor(parts.now());
   return {
     positions: async () => {
@@ -53,9 +54,9 @@ export function ingest(db: Connections, parts: TakeInParts): StoreIngest {
       await db.run("submit", { text: OPEN, values: [topic, int4s(partitions, (one) => one), now()] });
     },
     takeIn: (portion, judge) => takeInRecords(db, portion, judge, parts),
-    rewind: async ({ partition, topic, from, to }) => {
+    rewind: async ({ partition, topic, from, to }, note) => {
       const values = [partition, topic, from, to, now()];
-      return (await db.run("submit", { text: REWIND, values })).length > 0;
+      return (await trail.run("submit", note, { text: REWIND, values })).length > 0;
     },
     get: async (position) => recordFrom(position, await db.run("query", { text: GET, values: valuesOf(position) })),
     untold: async (partitions, limit) => {

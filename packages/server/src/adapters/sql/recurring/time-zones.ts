@@ -1,6 +1,7 @@
 import type { Changeover } from "../../../domain/changeover.ts";
 import type { ZoneFilesText } from "../../../domain/schedule/zones/zone-files.ts";
 import type { StoreTimeZones } from "../../../ports/store-time-zones.ts";
+import type { AuditTrail } from "../audit/audit-trail.ts";
 import type { Connections } from "../connection/connections.ts";
 
 const CHANGEOVERS = `
@@ -28,7 +29,7 @@ const CHANGE_OVER = `
   ON CONFLICT DO NOTHING RETURNING number`;
 
 /** See StoreTimeZones. */
-export function timeZones(db: Connections): StoreTimeZones {
+export function timeZones(db: Connections, trail: AuditTrail): StoreTimeZones {
   return {
     changeovers: async () => {
       const rows = await db.run("read", { name: "changeovers", text: CHANGEOVERS, values: [] });
@@ -41,10 +42,10 @@ export function timeZones(db: Connections): StoreTimeZones {
       return { version: name, releasedOn, zones: JSON.parse(zones) as ZoneFilesText["zones"] };
     },
     versions: async () => (await db.run("query", { text: VERSIONS, values: [] })).map(([version]) => version as string),
-    changeOver: async (number, version, data, leadMs) => {
+    changeOver: async (number, version, data, leadMs, note) => {
       const zones = data === null ? null : JSON.stringify(data.zones);
       const values = [number, version, data?.releasedOn ?? null, zones, leadMs];
-      return (await db.run("query", { text: CHANGE_OVER, values })).length === 1;
+      return (await trail.run("query", note, { text: CHANGE_OVER, values })).length === 1;
     },
   };
 }

@@ -12,7 +12,7 @@ export interface Month {
 /** Tables whose rows belong to executions. Their months are those of `executions`. */
 export const OF_EXECUTIONS = ["execution_steps", "attempt_logs", "signals"] as const;
 /** Partitioned tables; those whose months depend on others come after these. */
-export const PARTITIONED = ["jobs", "executions", ...OF_EXECUTIONS] as const;
+export const PARTITIONED = ["jobs", "executions", ...OF_EXECUTIONS, "audit"] as const;
 export type PartitionedTable = (typeof PARTITIONED)[number];
 
 export function isOfExecutions(table: PartitionedTable): boolean {
@@ -74,8 +74,8 @@ const STORAGE = `autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_thresh
  */
 export function createPartition(table: PartitionedTable, month: Month): string {
   const partition = `${table}_${month.name}`;
+  const bound = (at: EpochMs) => (table === "audit" ? String(at) : `'${uuidFloor(at)}'`);
   return `
     CREATE TABLE ${partition} (LIKE ${table} INCLUDING ALL) WITH (${STORAGE});
-    ALTER TABLE ${table} ATTACH PARTITION ${partition}
-      FOR VALUES FROM ('${uuidFloor(month.startMs)}') TO ('${uuidFloor(month.endMs)}');`;
+    ALTER TABLE ${table} ATTACH PARTITION ${partition} FOR VALUES FROM (${bound(month.startMs)}) TO (${bound(month.endMs)});`;
 }

@@ -15,6 +15,7 @@ import {
   type StoreWebhooks,
   type Webhook,
 } from "../../../ports/store-webhooks.ts";
+import type { AuditTrail } from "../audit/audit-trail.ts";
 import { bools, int2s, int4s, int8s, texts, uuids } from "../connection/arrays.ts";
 import { DELIVERY_STATE_CODES, deliveryStateOf } from "../connection/codes.ts";
 import type { Connections, Row, Statement } from "../connection/connections.ts";
@@ -91,7 +92,7 @@ const REPLAY_FAILED = `${AGAIN} AND id = ANY(ARRAY(
 type Deliveries = Pick<StoreWebhooks, "readDue" | "settle" | "addDeliveries" | "deliveries" | "replay">;
 
 /** See StoreWebhooks. */
-export function deliveries(db: Connections): Deliveries {
+export function deliveries(db: Connections, trail: AuditTrail): Deliveries {
   return {
     readDue: (asked) => readDue(db, asked),
     settle: (results, now, disableAfterMs) => settle(db, results, now, disableAfterMs),
@@ -104,7 +105,8 @@ export function deliveries(db: Connections): Deliveries {
       const rows = await db.run("query", { text: LIST, values: [id, tenant, before ?? LAST, code, limit] });
       return rows.map(deliveryFrom);
     },
-    replay: async (tenant, id, which, now) => (await db.run("query", replayOf([id, tenant, now], which))).length,
+    replay: async (tenant, id, which, now, note) =>
+      (await trail.run("query", note, replayOf([id, tenant, now], which))).length,
   };
 }
 

@@ -6,6 +6,7 @@ import {
   type Subscription,
   type WebhookFilter,
 } from "../../../ports/store-webhooks.ts";
+import type { AuditTrail } from "../audit/audit-trail.ts";
 import type { Connections, Session } from "../connection/connections.ts";
 import { uuidFloor } from "../schema/partitions.ts";
 import { deliveries } from "./deliveries.ts";
@@ -39,35 +40,37 @@ const SUBSCRIPTIONS = `SELECT id, tenant, url, filter, secret FROM webhooks WHER
   AND disabled_at IS NULL ORDER BY id`;
 
 /** See StoreWebhooks. */
-export function webhooks(db: Connections): StoreWebhooks {
+export function webhooks(db: Connections, trail: AuditTrail): StoreWebhooks {
   return {
-    ...deliveries(db),
+    ...deliveries(db, trail),
     subscriptions: async () => {
       const rows = await db.run("query", { name: "subscriptions", text: SUBSCRIPTIONS });
       return rows.map(([id, tenant, url, filter, secret]) => {
         return { id, tenant, url, filter: JSON.parse(filter as string) as WebhookFilter, secret } as Subscription;
       });
     },
-    create: async ({ id, tenant, url, filter, secret }, createdAt) => {
+    create: async ({ id, tenant, url, filter, secret }, createdAt, note) => {
       const values = [id, tenant, url, JSON.stringify(filter), secret, createdAt];
-      return (await db.run("query", { text: CREATE, values })).length > 0;
+      return (await trail.run("query", note, { text: CREATE, values })).length > 0;
     },
-    rotate: async (tenant, id, secret, formerUntil) =>
-      (await db.run("query", { text: ROTATE, values: [tenant, id, secret, formerUntil] })).length > 0,
+    rotate: async (tenant, id, secret, formerUntil, note) =>
+      (await trail.run("query", note, { text: ROTATE, values: [tenant, id, secret, formerUntil] })).length > 0,
     list: async (tenant, after, limit) =>
       (await db.run("query", { text: LIST, values: [tenant, after, limit] })).map(webhookFrom),
     get: async (tenant, id) => firstOf(await db.run("query", { text: GET, values: [tenant, id] })),
-    setDisabled: async (tenant, id, reason, now) => {
+    setDisabled: async (tenant, id, reason, now, note) => {
       const change =
         reason === null ? { text: ENABLE, values: [tenant, id] } : { text: DISABLE, values: [tenant, id, reason, now] };
-      return firstOf(await db.run("query", change));
+      return firstOf(await trail.run("query", note, change));
     },
-    remove: (tenant, id) =>
-      db.transaction("query", async (session) => {
+    remove: (tenant, id, note) => {
+      const remove = async (session: Session) => {
         const removed = await session.run({ text: REMOVE, values: [tenant, id] });
         if (removed.length > 0) await session.run({ text: REMOVE_DELIVERIES, values: [id] });
         return removed.length > 0;
-      }),
+      };
+      return trail.transaction("query", note, remove, (isRemoved) => isRemoved);
+    },
   };
 }
 

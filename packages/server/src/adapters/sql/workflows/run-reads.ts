@@ -9,13 +9,15 @@ import type {
   LoadedRun,
   NodeExecution,
   OriginOfRun,
+  RetryOutcome,
   StoredWorkflow,
   StoreRuns,
 } from "../../../ports/store-runs.ts";
+import type { AuditTrail } from "../audit/audit-trail.ts";
 import { CANDIDATE_COLUMNS, candidateFrom } from "../commit/candidates.ts";
 import { int4s, uuids } from "../connection/arrays.ts";
 import { QUEUE_CODES, runModeOf, STATE_CODES, stateOf } from "../connection/codes.ts";
-import type { Connections, Row } from "../connection/connections.ts";
+import type { Connections, Row, Session } from "../connection/connections.ts";
 import { persistently } from "../connection/persistently.ts";
 import { ofShards, shardMask } from "../connection/shard-mask.ts";
 import type { EventInbox } from "../events/inbox.ts";
@@ -108,7 +110,7 @@ const START: DueCursor = { dueAt: -1, id: "00000000-0000-0000-0000-000000000000"
 const RUNS = 64;
 const GRAPHS = 8;
 
-export function runs(db: Connections, now: () => number, inbox: EventInbox): StoreRuns {
+export function runs(db: Connections, trail: AuditTrail, now: () => number, inbox: EventInbox): StoreRuns {
   return {
     load: (ids, isKnown) => load(db, ids, isKnown),
     results: (ids) => results(db, ids),
@@ -118,12 +120,15 @@ export function runs(db: Connections, now: () => number, inbox: EventInbox): Sto
     mapCounts: (ids) => mapCounts(db, ids),
     ends: (ids, bytes) => ends(db, ids, bytes),
     openRuns: (shards, after, limit) => openRuns(db, shards, after, limit),
-    retry: (asked) =>
-      persistently(
-        () => db.transaction("submit", (session) => retryRun(session, asked, STATEMENT, now(), inbox)),
-        isVanishedKey,
-      ),
+    retry: (asked, note) => {
+      const retry = (session: Session) => retryRun(session, asked, STATEMENT, now(), inbox);
+      return persistently(() => trail.transaction("submit", note, retry, isNewRun), isVanishedKey);
+    },
   };
+}
+
+function isNewRun(outcome: RetryOutcome): boolean {
+  return outcome.kind === "ACCEPTED" && !outcome.replayed;
 }
 
 /**

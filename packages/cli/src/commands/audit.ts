@@ -1,0 +1,209 @@
+import { createPublicKey, type KeyObject, verify as verifySignature } from "node:crypto";
+import { readFileSync } from "node:fs";
+import process from "node:process";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { AuditAnchor, AuditRecord, Client } from "@mainspring/sdk";
+import type { AuditFault, AuditVerifier } from "@mainspring/server";
+import { Command } from "commander";
+import {
+  type ConnectionOptions,
+  clientCommand,
+  connect,
+  type ListOptions,
+  listCommand,
+} from "../arguments/connection-options.ts";
+import { given } from "../arguments/given.ts";
+import { instant } from "../arguments/option-values.ts";
+import { EXIT } from "../exit-codes.ts";
+import { Failure } from "../failure.ts";
+import { auditText } from "../text/audit-text.ts";
+
+interface FilterOptions extends ListOptions {
+  actor?: string;
+  action?: string;
+  target?: string;
+  since?: string;
+}
+
+interface ExportOptions extends ConnectionOptions {
+  since?: string;
+  follow?: boolean;
+}
+
+interface VerifyOptions extends ConnectionOptions {
+  anchors?: string;
+  key?: string;
+  since?: string;
+}
+
+/** Interval at which `export --follow` asks for new records, in milliseconds. */
+const FOLLOW_EVERY_MS = 2_000;
+/** Number of records between two looks for those that cannot come again. */
+const PRUNE_EVERY = 10_000;
+/** Time that `export --follow` reads again, in milliseconds: a record may become visible after a later one of another server. */
+const OVERLAP_MS = 60_000;
+
+const HOW_TO_VERIFY = `
+Whoever can write the database can also write a whole new log. Anchors show that, if they are kept where nobody can change them: the
+server logs each one. --anchors takes the lines of that log, or those of "mainspring audit export".`;
+
+export function auditCommand(): Command {
+  return new Command("audit")
+    .description("the audit log: who changed what")
+    .addCommand(listing())
+    .addCommand(exporting())
+    .addCommand(verifying());
+}
+
+function listing(): Command {
+  return listCommand("list records, newest first")
+    .option("--actor <keyId>", "only those of this API key")
+    .option("--action <operation>", "only those of this operation, as putPool")
+    .option("--target <id>", "only those about this object")
+    .option("--since <time>", "only those of this time or later", instant)
+    .action(async ({ actor, action, target, since, ...options }: FilterOptions) => {
+      const { client, output } = connect(options);
+      await output.list(client.audit.list(given({ actor, action, target, since })), options.limit, auditText);
+    });
+}
+
+function exporting(): Command {
+  return clientCommand("export")
+    .description("print all anchors and records as JSON, one a line, oldest first")
+    .option("--since <time>", "only records of this time or later", instant)
+    .option("--follow", "go on with new records until Ctrl-C")
+    .action(async ({ since, follow, ...options }: ExportOptions) => {
+      const { client } = connect(options);
+      for await (const anchor of client.audit.anchors()) print({ auditAnchor: anchor });
+      const seen = new SeenRecords();
+      for (let from = since; ; ) {
+        for await (const record of client.audit.records(from)) if (seen.isNew(record)) print(record);
+        if (follow !== true) return;
+        from = seen.overlap() ?? from;
+        await sleep(FOLLOW_EVERY_MS);
+      }
+    });
+}
+
+/** Records that were printed, as long as they can come again. */
+class SeenRecords {
+  #newestMs = 0;
+  readonly #atMs = new Map<string, number>();
+
+  isNew({ chain, seq, at }: AuditRecord): boolean {
+    const place = `${chain} ${seq}`;
+    if (this.#atMs.has(place)) return false;
+    const atMs = Date.parse(at);
+    this.#newestMs = Math.max(this.#newestMs, atMs);
+    this.#atMs.set(place, atMs);
+    if (this.#atMs.size % PRUNE_EVERY === 0) this.overlap();
+    return true;
+  }
+
+  /** Time from which to read on, with older records forgotten; undefined: nothing was read. */
+  overlap(): string | undefined {
+    if (this.#newestMs === 0) return undefined;
+    const fromMs = this.#newestMs - OVERLAP_MS;
+    for (const [place, atMs] of this.#atMs) if (atMs < fromMs) this.#atMs.delete(place);
+    return new Date(fromMs).toISOString();
+  }
+}
+
+function print(document: unknown): void {
+  process.stdout.write(`${JSON.stringify(document)}\n`);
+}
+
+function verifying(): Command {
+  return clientCommand("verify")
+    .description(
+      "verify the audit log: finds edits, gaps, a wrong order, and missing ends; exits with 1 at the first fault",
+    )
+    .option("--anchors <file>", "kept anchors to compare with: lines of a server's log, or of an export")
+    .option("--key <file>", "the key in PEM that the anchors must be signed with, private or public")
+    .option("--since <time>", "only records of this time or later", instant)
+    .addHelpText("after", HOW_TO_VERIFY)
+    .action(async ({ anchors, key, since, ...options }: VerifyOptions) => {
+      const { client, output } = connect(options);
+      const { AuditVerifier, sha256 } = await import("@mainspring/server");
+      const isSigned = key === undefined ? null : signedBy(publicKeyIn(key));
+      const verifier = new AuditVerifier({ digest: sha256, isSigned }, since !== undefined);
+      const kept = anchors === undefined ? [] : anchorsIn(anchors);
+      const fault = await firstFault(client, verifier, kept, since);
+      const { records, chains } = verifier;
+      const found = { records, chains, anchors: verifier.anchors, kept: kept.length, fault };
+      const counts = `${records} records in ${chains} chains, ${verifier.anchors} anchors, ${kept.length} kept ones`;
+      output.print(found, () =>
+        fault === null ? `sound: ${counts}` : `${fault.kind} ${fault.where}: ${fault.message}`,
+      );
+      if (fault !== null) process.exitCode = EXIT.failed;
+    });
+}
+
+async function firstFault(
+  client: Client,
+  verifier: AuditVerifier,
+  kept: readonly AuditAnchor[],
+  since: string | undefined,
+): Promise<AuditFault | null> {
+  for await (const anchor of client.audit.anchors()) {
+    const fault = verifier.anchor(inMs(anchor));
+    if (fault !== null) return fault;
+  }
+  let missing: AuditFault | null = null;
+  for (const anchor of kept) missing ??= verifier.keptAnchor(inMs(anchor));
+  for await (const record of client.audit.records(since)) {
+    const fault = verifier.record(inMs(record) as Parameters<AuditVerifier["record"]>[0]);
+    if (fault !== null) return fault;
+  }
+  // A missing end of a chain says more than the missing anchor that seals it.
+  return verifier.end() ?? missing;
+}
+
+/** The same with its time in milliseconds, as the hash has it. */
+function inMs<T extends { at: string }>(one: T): Omit<T, "at"> & { at: number } {
+  return { ...one, at: Date.parse(one.at) };
+}
+
+/** Anchors in lines of JSON; other lines are skipped. @throws {Failure} the file cannot be read, or has none */
+function anchorsIn(file: string): AuditAnchor[] {
+  const found: AuditAnchor[] = [];
+  for (const line of textOf(file).split("\n")) {
+    const anchor = line.includes('"auditAnchor"') ? anchorOf(line) : undefined;
+    if (anchor === undefined) continue;
+    // A server logs the time as it is in the hash.
+    found.push({ ...anchor, at: typeof anchor.at === "number" ? new Date(anchor.at).toISOString() : anchor.at });
+  }
+  if (found.length > 0) return found;
+  throw new Failure(`${file} has no anchors: give lines of a server's log, or of mainspring audit export`, EXIT.usage);
+}
+
+function anchorOf(line: string): AuditAnchor | undefined {
+  try {
+    return (JSON.parse(line) as { auditAnchor?: AuditAnchor }).auditAnchor;
+  } catch {
+    return undefined;
+  }
+}
+
+function publicKeyIn(file: string): KeyObject {
+  try {
+    return createPublicKey(textOf(file));
+  } catch (error) {
+    if (error instanceof Failure) throw error;
+    throw new Failure(`${file} has no key in PEM`, EXIT.usage);
+  }
+}
+
+function signedBy(key: KeyObject): (anchor: { hash: string; signature: string | null }) => boolean {
+  return ({ hash, signature }) =>
+    signature !== null && verifySignature(null, Buffer.from(hash), key, Buffer.from(signature, "base64"));
+}
+
+/** @throws {Failure} */
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    throw new Failure(`${file} cannot be read: ${(error as NodeJS.ErrnoException).code}`, EXIT.usage);
+  }
+}

@@ -1,0 +1,125 @@
+import { AuditChain } from "../../ports/audit-chain.ts";
+import type { AuditNote, StoreAudit } from "../../ports/store-audit.ts";
+import type { StoreKeys } from "../../ports/store-keys.ts";
+import type { StoreWebhooks } from "../../ports/store-webhooks.ts";
+import type { StoreOperation } from "./fate.ts";
+import type { StoreData } from "./store-data.ts";
+
+export type Call = <T>(operation: StoreOperation, effect: () => T) => Promise<T>;
+
+/** Calls of a node that write records into the audit log together with their effects. */
+export class NotedCalls {
+  readonly #data: StoreData;
+  readonly #call: Call;
+  readonly #chain: AuditChain;
+
+  /** @param chain UUID of the node's chain */
+  constructor(data: StoreData, call: Call, chain: string) {
+    this.#data = data;
+    this.#call = call;
+    this.#chain = new AuditChain(chain, () => data.now());
+  }
+
+  /**
+   * Makes a call.
+   * @param note fact to be recorded; undefined: none
+   * @param isDone whether the call has changed what the note says
+   */
+  make<T>(
+    operation: StoreOperation,
+    note: AuditNote | undefined,
+    effect: () => T,
+    isDone: (answer: T) => boolean = (answer) => answer !== false && answer !== null,
+  ): Promise<T> {
+    if (note === undefined) return this.#call(operation, effect);
+    return this.#noted(operation, [note], effect, isDone);
+  }
+
+  write(notes: readonly AuditNote[]): Promise<void> {
+    return this.#noted(
+      "write",
+      notes,
+      () => undefined,
+      () => true,
+    );
+  }
+
+  #noted<T>(
+    operation: StoreOperation,
+    notes: readonly AuditNote[],
+    effect: () => T,
+    isDone: (answer: T) => boolean,
+  ): Promise<T> {
+    return this.#chain.append(notes, (entry) =>
+      this.#call(operation, () => {
+        // The caller has given up, and its next call has settled the place: the transaction fails, and nobody gets its answer.
+        if (this.#data.audit.isTaken(entry)) return { answer: undefined as T, head: null };
+        const answer = effect();
+        return { answer, head: isDone(answer) ? this.#data.audit.add(entry) : null };
+      }),
+    );
+  }
+}
+
+/** See StoreAudit. */
+export function audit(data: StoreData, call: Call, noted: NotedCalls): StoreAudit {
+  return {
+    write: (notes) => noted.write(notes),
+    list: (...asked) => call("list", () => data.audit.list(...asked)),
+    read: (...asked) => call("read", () => data.audit.read(...asked)),
+    anchors: (...asked) => call("anchors", () => data.audit.anchors(...asked)),
+    unsealed: () => call("unsealed", () => data.audit.unsealed()),
+    addAnchor: (anchor) => call("addAnchor", () => data.audit.addAnchor(anchor)),
+    removable: (before) => call("removable", () => data.audit.removable(before)),
+    remove: (before) => call("remove", () => data.audit.remove(before)),
+  };
+}
+
+/** See StoreKeys. */
+export function keys(data: StoreData, call: Call, noted: NotedCalls): StoreKeys {
+  return {
+    version: () => call("version", () => data.keys.version),
+    changedSince: (...asked) => call("changedSince", () => data.keys.changedSince(...asked)),
+    create: (key, note) => noted.make("create", note, () => data.keys.create(key)),
+    list: (...asked) => call("list", () => data.keys.list(...asked)),
+    get: (...asked) => call("get", () => data.keys.get(...asked)),
+    revoke: (owner, id, now, note) => noted.make("revoke", note, () => data.keys.revoke(owner, id, now)),
+    rotate: (key, expiresAt, now, note) => noted.make("rotate", note, () => data.keys.rotate(key, expiresAt, now)),
+    used: (...asked) => call("used", () => data.keys.used(...asked)),
+  };
+}
+
+/** See StoreWebhooks. */
+export function webhooks(data: StoreData, call: Call, noted: NotedCalls): StoreWebhooks {
+  return {
+    readDue: (asked) => {
+      const sent = { ...asked, without: new Set(asked.without) };
+      return call("readDue", () => data.webhooks.readDue(sent));
+    },
+    settle: (results, ...rest) => {
+      const sent = [...results];
+      return call("settle", () => data.webhooks.settle(sent, ...rest));
+    },
+    addDeliveries: (added, now) => {
+      const sent = [...added];
+      return call("addDeliveries", () => data.webhooks.addOfSubscriptions(sent, now));
+    },
+    subscriptions: () => call("subscriptions", () => data.webhooks.subscriptions()),
+    create: (asked, at, note) => noted.make("create", note, () => data.webhooks.create(asked, at)),
+    rotate: (tenant, id, secret, until, note) =>
+      noted.make("rotate", note, () => data.webhooks.rotate(tenant, id, secret, until)),
+    list: (...asked) => call("list", () => data.webhooks.list(...asked)),
+    get: (...asked) => call("get", () => data.webhooks.get(...asked)),
+    setDisabled: (tenant, id, reason, now, note) =>
+      noted.make("setDisabled", note, () => data.webhooks.setDisabled(tenant, id, reason, now)),
+    remove: (tenant, id, note) => noted.make("remove", note, () => data.webhooks.remove(tenant, id)),
+    deliveries: (...asked) => call("deliveries", () => data.webhooks.deliveries(...asked)),
+    replay: (tenant, id, which, now, note) =>
+      noted.make(
+        "replay",
+        note,
+        () => data.webhooks.replay(tenant, id, which, now),
+        (count) => count > 0,
+      ),
+  };
+}

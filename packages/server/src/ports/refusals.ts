@@ -1,0 +1,17 @@
+import type { AuditActor } from "./store-audit.ts";
+
+/** A request, or a connection of a worker, that a server has refused. */
+export interface Refused {
+  /** `logIn`: a request without a good credential; `connectWorker`: a worker; else the operation. */
+  action: string;
+  /** Code of the problem. */
+  reason: string;
+  address: string;
+  tenant: string;
+  actor: AuditActor;
+}
+
+/** Counts refusals for the audit log. */
+export interface Refusals {
+  note(refused: Refused): void;
+}
