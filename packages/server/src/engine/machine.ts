@@ -86,6 +86,8 @@ function take(view: Step, input: Input): void {
       return applyCommands(view, input.commands);
     case "POOLS":
       return applyPools(view, input);
+    case "WEIGHTS":
+      return view.state.shares.setWeights(input.weights);
     case "EPOCHS_SEEN":
       for (const [shard, epoch] of input.epochs) view.state.permits.seen.set(shard, epoch);
       return;

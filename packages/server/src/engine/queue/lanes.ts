@@ -3,6 +3,8 @@ import type { EpochMs } from "../../domain/ids.ts";
 import { laneHash, laneName } from "../../domain/lane.ts";
 import type { RankCursor } from "../../ports/store.ts";
 import type { Entry } from "../entry.ts";
+import { type Contender, newContender, refreshContender } from "../fair/contender.ts";
+import type { Shares } from "../fair/shares.ts";
 import { Heap, type HeapNode } from "../heap.ts";
 import type { Group } from "../workers/workers.ts";
 import { type Gate, type Gates, isOpen } from "./gates.ts";
@@ -13,8 +15,9 @@ export interface Lane {
   hash: number;
   gate: Gate | null;
   work: WorkClass;
+  contender: Contender;
   ready: Heap<Entry>;
-  /** Position among the lanes of its work class; null: the lane is empty or its gate is closed. */
+  /** Position among the lanes of its contender; null: the lane is empty or its gate is closed. */
   node: HeapNode<Lane> | null;
   /** Whether the store has READY rows of this lane behind `tail`. Set by `Lanes.know`. */
   moreInStore: boolean;
@@ -40,8 +43,10 @@ export interface WorkClass {
   pool: string;
   handler: string;
   requires: readonly string[];
-  /** Lanes with executions that may run, by the rank of their first execution. */
-  lanes: Heap<Lane>;
+  /** Tenants with executions that may run, in fair order. */
+  contenders: Heap<Contender>;
+  /** All tenants with lanes; "": the contender of all tenants in a class of workflow runs. */
+  byTenant: Map<string, Contender>;
   /** Groups of workers that can run this work. */
   groups: Group[];
   laneCount: number;
@@ -58,9 +63,11 @@ export class Lanes {
    */
   #served: Set<string> | null = null;
   readonly #gates: Gates;
+  readonly #shares: Shares;
 
-  constructor(gates: Gates) {
+  constructor(gates: Gates, shares: Shares) {
     this.#gates = gates;
+    this.#shares = shares;
   }
 
   /** Updates each class's groups of workers, after a group appeared or disappeared. */
@@ -84,11 +91,13 @@ export class Lanes {
     const name = nameOf(row);
     const known = this.#lanes.get(name);
     if (known !== undefined) return known;
+    const work = this.#classOf(row, groupsFor);
     const lane: Lane = {
       name,
       hash: laneHash(row),
       gate,
-      work: this.#classOf(row, groupsFor),
+      work,
+      contender: this.#contenderOf(work, row.tenant),
       ready: new Heap(),
       node: null,
       moreInStore: false,
@@ -98,7 +107,7 @@ export class Lanes {
       assignedReady: 0,
       sweptAt: Number.NEGATIVE_INFINITY,
     };
-    lane.work.laneCount++;
+    work.laneCount++;
     gate?.lanes.add(lane);
     this.#lanes.set(name, lane);
     const sameHash = this.#byHash.get(lane.hash);
@@ -124,7 +133,8 @@ export class Lanes {
         pool: row.pool,
         handler: row.handler,
         requires: row.requires,
-        lanes: new Heap(),
+        contenders: new Heap(),
+        byTenant: new Map(),
         groups: [],
         laneCount: 0,
       };
@@ -134,6 +144,19 @@ export class Lanes {
       if (work.isOfRuns) this.#ofRuns.add(work);
     }
     return work;
+  }
+
+  /** The tenant's contender in the class, which has a lane more from now on. */
+  #contenderOf(work: WorkClass, tenant: string): Contender {
+    const share = work.isOfRuns ? null : this.#shares.join(work.pool, tenant);
+    const name = share === null ? "" : tenant;
+    let contender = work.byTenant.get(name);
+    if (contender === undefined) {
+      contender = newContender(work, share);
+      work.byTenant.set(name, contender);
+    }
+    contender.laneCount++;
+    return contender;
   }
 
   /** Notes that workers can run a new class of the pool. A pool that appears now is the last of all pools. */
@@ -211,19 +234,21 @@ export class Lanes {
   }
 
   /**
-   * Moves the lane to the position of its first execution, or removes it from its class if it is empty or its gate is
+   * Moves the lane to the position of its first execution, or removes it from its contender if it is empty or its gate is
    * closed.
    */
   refresh(lane: Lane): void {
     const head = lane.ready.peek();
+    const { lanes } = lane.contender;
     if (head === undefined || !isOpen(lane.gate)) {
-      if (lane.node !== null) lane.work.lanes.remove(lane.node);
+      if (lane.node !== null) lanes.remove(lane.node);
       lane.node = null;
     } else if (lane.node === null) {
-      lane.node = lane.work.lanes.push(head.key, head.tie, lane);
+      lane.node = lanes.push(head.key, head.tie, lane);
     } else if (lane.node.key !== head.key || lane.node.tie !== head.tie) {
-      lane.work.lanes.rekey(lane.node, head.key, head.tie);
+      lanes.rekey(lane.node, head.key, head.tie);
     }
+    refreshContender(lane.contender);
   }
 
   refreshGate(gate: Gate): void {
@@ -237,6 +262,7 @@ export class Lanes {
     // A later lane may have the name of one that was forgotten while an attempt still referred to it.
     if (this.#lanes.get(lane.name) !== lane) return;
     this.#lanes.delete(lane.name);
+    this.#leaveContender(lane.contender);
     lane.work.laneCount--;
     if (lane.work.laneCount === 0) this.#forgetClass(lane.work);
     const sameHash = this.#byHash.get(lane.hash);
@@ -246,6 +272,13 @@ export class Lanes {
       lane.gate.lanes.delete(lane);
       this.#gates.prune(lane.gate);
     }
+  }
+
+  #leaveContender(contender: Contender): void {
+    const { share, work } = contender;
+    contender.laneCount--;
+    if (contender.laneCount === 0) work.byTenant.delete(share?.tenant ?? "");
+    if (share !== null) this.#shares.leave(share);
   }
 
   /** Removes a class without lanes, and its pool with the last class, because jobs may name new pools forever. */
