@@ -221,6 +221,8 @@ async function filled(server: TestServer): Promise<pg.ClientConfig> {
     "INSERT INTO event_sinks VALUES ($1, 1, 2, 3, 4)",
     `INSERT INTO webhooks VALUES (${id}, $1, $1, NULL, $1, $1, 1, 2, 3, $1, 4, 5, $1)`,
     `INSERT INTO api_keys VALUES (${id}, $1, $1, ARRAY[$1], ARRAY[$1], $1, $1, '\\x00ff', ${id}, 1, $1, 2, 3, 4, 5)`,
+    "INSERT INTO tenants VALUES ($1, $1, 1, 2, 3, 4, 5.5, 6.5, 7, 8, 9, ARRAY[$1], 10, 11, 12)",
+    "INSERT INTO tenant_sources VALUES ($1, $1, $1)",
     `INSERT INTO webhook_deliveries VALUES (${id}, ${id}, $1, 1, $1, $1, 0, 1, 2, 3, 4, 5, $1)`,
   ]) {
     await asked(database, statement, [AWKWARD]);
