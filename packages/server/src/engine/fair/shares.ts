@@ -1,3 +1,4 @@
+import { DEFAULT_WEIGHT } from "../../domain/weight.ts";
 import type { HeapNode } from "../heap.ts";
 import type { Contender } from "./contender.ts";
 
@@ -7,8 +8,6 @@ import type { Contender } from "./contender.ts";
  * Virtual times are integers, so that the order is the same on every platform.
  */
 
-/** Weight of a tenant that nobody has set. */
-const DEFAULT_WEIGHT = 100;
 /** Parts of an attempt in which `Share.others` counts. */
 const ATTEMPT = 1_000;
 /** Run time in µs above which a longer run costs no more. */

@@ -12,6 +12,7 @@ import { type Gate, type Gates, isOpen } from "./gates.ts";
 /** A queue of READY executions with the same pool, handler, requirements and concurrency key, ordered by rank. */
 export interface Lane {
   name: string;
+  tenant: string;
   hash: number;
   gate: Gate | null;
   work: WorkClass;
@@ -55,7 +56,10 @@ export interface WorkClass {
 export class Lanes {
   readonly #lanes = new Map<string, Lane>();
   readonly #byHash = new Map<number, Set<Lane>>();
-  readonly #partial = new Set<Lane>();
+  /** Lanes of which the store has further READY rows, and that have lost executions since `refill` saw that they had enough. */
+  readonly #low = new Set<Lane>();
+  /** Number of lanes of each tenant. */
+  readonly #tenants = new Map<string, number>();
   readonly #classes = new Map<string, Map<string, WorkClass>>();
   readonly #ofRuns = new Set<WorkClass>();
   /**
@@ -94,6 +98,7 @@ export class Lanes {
     const work = this.#classOf(row, groupsFor);
     const lane: Lane = {
       name,
+      tenant: row.tenant,
       hash: laneHash(row),
       gate,
       work,
@@ -110,6 +115,7 @@ export class Lanes {
     work.laneCount++;
     gate?.lanes.add(lane);
     this.#lanes.set(name, lane);
+    this.#tenants.set(lane.tenant, (this.#tenants.get(lane.tenant) ?? 0) + 1);
     const sameHash = this.#byHash.get(lane.hash);
     if (sameHash === undefined) this.#byHash.set(lane.hash, new Set([lane]));
     else sameHash.add(lane);
@@ -205,17 +211,32 @@ export class Lanes {
     return this.#ofRuns;
   }
 
-  /** Lanes of which the store has further READY rows. */
-  partial(): ReadonlySet<Lane> {
-    return this.#partial;
+  /** Lanes that may need further READY rows of the store. */
+  low(): ReadonlySet<Lane> {
+    return this.#low;
+  }
+
+  /** Notes that the lane has enough executions until it loses some. */
+  hasEnough(lane: Lane): void {
+    this.#low.delete(lane);
+  }
+
+  /** Number of lanes. */
+  get size(): number {
+    return this.#lanes.size;
+  }
+
+  /** Number of lanes of each tenant that has any. */
+  get tenants(): ReadonlyMap<string, number> {
+    return this.#tenants;
   }
 
   /** Records how much of the lane is in memory: all rows up to `tail`, or all rows of the store. */
   know(lane: Lane, upTo: { tail: RankCursor | null } | "ALL"): void {
     lane.moreInStore = upTo !== "ALL";
     lane.tail = upTo === "ALL" ? null : upTo.tail;
-    if (lane.moreInStore) this.#partial.add(lane);
-    else this.#partial.delete(lane);
+    if (lane.moreInStore) this.#low.add(lane);
+    else this.#low.delete(lane);
   }
 
   add(entry: Entry, lane: Lane): void {
@@ -230,6 +251,7 @@ export class Lanes {
     if (lane === null || entry.laneNode === null) return;
     lane.ready.remove(entry.laneNode);
     entry.laneNode = null;
+    if (lane.moreInStore) this.#low.add(lane);
     this.refresh(lane);
   }
 
@@ -262,6 +284,7 @@ export class Lanes {
     // A later lane may have the name of one that was forgotten while an attempt still referred to it.
     if (this.#lanes.get(lane.name) !== lane) return;
     this.#lanes.delete(lane.name);
+    this.#leaveTenant(lane.tenant);
     this.#leaveContender(lane.contender);
     lane.work.laneCount--;
     if (lane.work.laneCount === 0) this.#forgetClass(lane.work);
@@ -272,6 +295,12 @@ export class Lanes {
       lane.gate.lanes.delete(lane);
       this.#gates.prune(lane.gate);
     }
+  }
+
+  #leaveTenant(tenant: string): void {
+    const left = (this.#tenants.get(tenant) ?? 1) - 1;
+    if (left === 0) this.#tenants.delete(tenant);
+    else this.#tenants.set(tenant, left);
   }
 
   #leaveContender(contender: Contender): void {
