@@ -1,5 +1,6 @@
 import type { Candidate } from "../domain/execution.ts";
 import type { EpochMs } from "../domain/ids.ts";
+import type { Counted } from "./fair/shares.ts";
 import type { FlowNode } from "./flow-heap.ts";
 import type { HeapNode } from "./heap.ts";
 import type { JournalBox } from "./journal-box.ts";
@@ -47,7 +48,7 @@ export function isCancelled({ cancels, superseded }: Entry): boolean {
 }
 
 /** State of the current attempt. */
-export interface Assigned {
+export interface Assigned extends Counted {
   workerId: string;
   gateway: string;
   worker: WorkerSlots | null;

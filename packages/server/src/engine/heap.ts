@@ -2,13 +2,15 @@
 export interface HeapNode<T> {
   key: number;
   /** Orders nodes with equal keys. */
+  second: number;
+  /** Orders nodes with equal keys and equal `second`. */
   tie: string;
   item: T;
   /** -1: not in a heap. */
   index: number;
 }
 
-/** A binary heap whose items can be removed from the middle; smallest (key, tie) first. */
+/** A binary heap whose items can be removed from the middle; smallest (key, second, tie) first. */
 export class Heap<T> {
   readonly #nodes: HeapNode<T>[] = [];
 
@@ -20,8 +22,8 @@ export class Heap<T> {
     return this.#nodes[0];
   }
 
-  push(key: number, tie: string, item: T): HeapNode<T> {
-    const node = { key, tie, item, index: this.#nodes.length };
+  push(key: number, tie: string, item: T, second = 0): HeapNode<T> {
+    const node = { key, second, tie, item, index: this.#nodes.length };
     this.#nodes.push(node);
     this.#rise(node);
     return node;
@@ -44,8 +46,9 @@ export class Heap<T> {
     node.index = -1;
   }
 
-  rekey(node: HeapNode<T>, key: number, tie: string = node.tie): void {
+  rekey(node: HeapNode<T>, key: number, tie: string = node.tie, second: number = node.second): void {
     node.key = key;
+    node.second = second;
     node.tie = tie;
     this.#settle(node);
   }
@@ -92,5 +95,6 @@ export class Heap<T> {
 }
 
 function before(a: HeapNode<unknown>, b: HeapNode<unknown>): boolean {
-  return a.key < b.key || (a.key === b.key && a.tie < b.tie);
+  if (a.key !== b.key) return a.key < b.key;
+  return a.second < b.second || (a.second === b.second && a.tie < b.tie);
 }

@@ -47,6 +47,8 @@ export type Input =
   | { kind: "SWEEP"; laneHashes: readonly number[] }
   | { kind: "COMMANDS"; commands: readonly Command[] }
   | { kind: "POOLS"; pools: readonly Pool[] }
+  /** Weights of tenants, by name. Other tenants have the default weight. */
+  | { kind: "WEIGHTS"; weights: ReadonlyMap<string, number> }
   /** Gateways that can be reached now. */
   | { kind: "GATEWAYS"; nodes: readonly Incarnation[] }
   | { kind: "GATEWAY"; from: Incarnation; message: FromGateway }

@@ -11,7 +11,8 @@ import { acquireShards } from "./ownership/takeover.ts";
 import { applyPermitMessage, callCoordinators, dealPermits, followLimits } from "./permits/steps.ts";
 import { newDemand } from "./queue/demand.ts";
 import { dispatch } from "./queue/dispatch.ts";
-import { applyHints, applyReadRows, applyReadyRows, laneRoom } from "./queue/intake.ts";
+import { applyHints, applyReadRows, applyReadyRows } from "./queue/intake.ts";
+import { laneRoom } from "./queue/lane-room.ts";
 import { sweep } from "./queue/sweep.ts";
 import {
   applyChangeovers,
@@ -86,6 +87,8 @@ function take(view: Step, input: Input): void {
       return applyCommands(view, input.commands);
     case "POOLS":
       return applyPools(view, input);
+    case "WEIGHTS":
+      return view.state.shares.setWeights(input.weights);
     case "EPOCHS_SEEN":
       for (const [shard, epoch] of input.epochs) view.state.permits.seen.set(shard, epoch);
       return;
@@ -166,9 +169,13 @@ function dropCandidate(view: Step, id: ExecutionId): void {
 /** Asks the store for more rows of each lane that runs low. */
 function refill(view: Step): void {
   const { state, wants } = view;
-  const room = laneRoom(view);
-  for (const lane of state.lanes.partial()) {
-    if (state.reading.has(lane.hash) || lane.ready.size > room / 2) continue;
+  for (const lane of state.lanes.low()) {
+    if (state.reading.has(lane.hash)) continue;
+    const room = laneRoom(view, lane);
+    if (lane.ready.size > room / 2) {
+      state.lanes.hasEnough(lane);
+      continue;
+    }
     state.reading.add(lane.hash);
     wants.push({ kind: "READY", laneHash: lane.hash, after: lane.tail, limit: room });
   }

@@ -5,6 +5,7 @@ import { defaultPool, type Pool } from "../domain/pool.ts";
 import type { CancelCommand, JobCommand, SignalCommand } from "../ports/store-commands.ts";
 import type { Batch } from "./batch.ts";
 import type { Entry } from "./entry.ts";
+import { Shares } from "./fair/shares.ts";
 import { FlowHeap, type FlowNode } from "./flow-heap.ts";
 import { Heap } from "./heap.ts";
 import type { Limits, Want } from "./inputs.ts";
@@ -43,6 +44,7 @@ export interface MachineState {
   readonly journalSeqs: Map<ShardId, number>;
   readonly entries: Map<ExecutionId, Entry>;
   readonly gates: Gates;
+  readonly shares: Shares;
   readonly lanes: Lanes;
   readonly workers: Workers;
   /** Gateways that are alive, including gateways that this owner cannot reach. */
@@ -100,6 +102,7 @@ export interface Step {
 
 export function createState(limits: Limits): MachineState {
   const gates = new Gates();
+  const shares = new Shares();
   return {
     limits,
     events: false,
@@ -113,7 +116,8 @@ export function createState(limits: Limits): MachineState {
     journalSeqs: new Map(),
     entries: new Map(),
     gates,
-    lanes: new Lanes(gates),
+    shares,
+    lanes: new Lanes(gates, shares),
     workers: new Workers(),
     gateways: new Set(),
     heard: new Map(),

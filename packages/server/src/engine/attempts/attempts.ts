@@ -9,6 +9,7 @@ import type { FinishedAttempt, StartedAttempt, Token } from "../../ports/message
 import type { ReportedWait } from "../../ports/step-messages.ts";
 import { type Assigned, type Entry, isCancelled } from "../entry.ts";
 import { tellAttemptEnded, tellStarted } from "../events.ts";
+import { measured } from "../fair/shares.ts";
 import type { Unsendable } from "../inputs.ts";
 import { enter } from "../queue/intake.ts";
 import { completeSignals, finishEntry, writeRow } from "../rows.ts";
@@ -215,6 +216,7 @@ function endAttempt(step: Step, entry: Entry, assigned: Assigned, end: End): voi
   row.lost = after.lost;
   if (startedAt !== null) {
     noteStart(step, entry, startedAt);
+    measured(assigned, finishedAt - startedAt);
     // The run time of an attempt whose worker was lost is not known.
     if (end.state !== "WORKER_LOST") step.batch.runs.push({ pool: row.pool, runMs: finishedAt - startedAt });
   }
@@ -266,11 +268,12 @@ function settle(
   enter(step, entry);
 }
 
-/** Releases what the attempt holds: its place at the worker, its place at the gate of its key, and its timer. */
+/** Releases what the attempt holds: its places at the worker, in its tenant's share and at the gate of its key, and its timer. */
 export function leaveWorker(step: Step, entry: Entry, assigned: Assigned): void {
   const { state } = step;
   clearTimer(state, entry);
   assigned.worker?.held.delete(entry);
+  state.shares.ended(assigned);
   state.unstarted.delete(entry);
   if (assigned.soughtSince !== null) endSearch(step, entry, assigned);
   const gate = entry.lane?.gate;

@@ -1,5 +1,6 @@
 import { isNodeBesideRun } from "../../domain/execution.ts";
 import type { ShardId } from "../../domain/ids.ts";
+import { invariant } from "../../domain/invariant.ts";
 import type { InFlightRow, JournalRef, Recovered } from "../../ports/store.ts";
 import { applyCommands } from "../commands.ts";
 import { newEntry } from "../entry.ts";
@@ -60,7 +61,12 @@ function adopt(step: Step, inFlight: InFlightRow, boxes: ReadonlyMap<string, Jou
   entry.lane = lane;
   entry.place = "ASSIGNED";
   row.attempt = inFlight.attempt;
+  const { share } = lane.contender;
+  invariant(share !== null, "a worker has a workflow run");
+  state.shares.adopted(share);
   entry.assigned = {
+    share,
+    charged: 0,
     workerId,
     gateway,
     worker: null,

@@ -4,18 +4,21 @@ import { handlerTraceparent } from "../../domain/trace.ts";
 import { isCompensation } from "../../domain/workflow/compensation-number.ts";
 import type { Assignment } from "../../ports/messages.ts";
 import type { Assigned, Entry } from "../entry.ts";
+import type { Share } from "../fair/shares.ts";
 import { poolOf, type Step } from "../state.ts";
 import type { WorkerSlots } from "../workers/workers.ts";
 
 /** A new attempt of an execution at a free worker. It uses one credit. */
-export function newAssigned({ state, now }: Step, row: Pick<Candidate, "pool">, worker: WorkerSlots): Assigned {
+export function newAssigned({ state, now }: Step, share: Share, worker: WorkerSlots): Assigned {
   return {
+    share,
+    charged: state.shares.assigned(share),
     workerId: worker.profile.workerId,
     gateway: worker.gateway,
     worker,
     at: now,
     account: worker.account,
-    credit: state.workers.take(worker, poolOf(state, row.pool).placement),
+    credit: state.workers.take(worker, poolOf(state, share.pool.name).placement),
     startedAt: null,
     journal: null,
     soughtSince: null,

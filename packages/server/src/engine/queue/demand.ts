@@ -1,5 +1,6 @@
 import { type EpochMs, SHARD_COUNT } from "../../domain/ids.ts";
 import type { Demand } from "../../ports/messages.ts";
+import { firstLane } from "../fair/contender.ts";
 import { poolOf, type Step } from "../state.ts";
 import { pickWorker } from "../workers/workers.ts";
 
@@ -21,7 +22,7 @@ function demandOf({ state }: Pick<Step, "state">): Map<string, EpochMs> {
   for (const pool of state.lanes.served()) {
     if (poolOf(state, pool).paused) continue;
     for (const work of state.lanes.classes(pool)) {
-      const head = work.lanes.peek();
+      const head = firstLane(work);
       if (head === undefined || work.groups.length === 0 || pickWorker(work) !== null) continue;
       claim(pool, head.key);
     }

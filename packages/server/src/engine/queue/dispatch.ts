@@ -1,6 +1,9 @@
+import { invariant } from "../../domain/invariant.ts";
 import type { Batch } from "../batch.ts";
 import type { Entry } from "../entry.ts";
 import { tellAssigned } from "../events.ts";
+import { type Contender, isBefore, rankOf } from "../fair/contender.ts";
+import { reorder } from "../fair/shares.ts";
 import type { Limits } from "../inputs.ts";
 import type { PoolPermits } from "../permits/pool-permits.ts";
 import { clearTimer, poolOf, type Step } from "../state.ts";
@@ -22,8 +25,9 @@ const CROWD_PART = 7 / 8;
 type Bounds = Pick<Limits, "batchAssigns" | "batchBytes">;
 
 /**
- * Assigns ready executions to free workers, the smallest rank of each pool first, until the batch is full. Each pool first gets up to an
- * equal share of the batch, so that no pool's backlog fills batch after batch while another pool waits.
+ * Assigns ready executions to free workers until the batch is full: in each pool the tenants in fair order, and the smallest rank of a
+ * tenant first. Each pool first gets up to an equal share of the batch, so that no pool's backlog fills batch after batch while another
+ * pool waits.
  */
 export function dispatch(step: Step): void {
   const pools = step.state.lanes.served();
@@ -73,10 +77,12 @@ export function noteFilled(batch: Batch, pool: string, before: { assigns: number
 
 function fillFrom(step: Step, pool: string, until: Bounds): void {
   const poolPermits = step.state.permits.of(pool);
+  const picks: Picks = new Map();
   while (!isFull(step, until) && hasRoom(step, poolPermits)) {
     const turn = nextTurn(step, pool);
     if (turn === null) return;
-    assignFrom(step, turn, poolPermits, until);
+    if (turn.isShared) assignOne(step, turn, poolPermits, picks);
+    else assignFrom(step, turn, poolPermits, until);
   }
 }
 
@@ -87,7 +93,8 @@ export function hasRoom({ state }: Step, poolPermits: PoolPermits | undefined): 
 
 /** Rank of the most urgent execution that a free worker could run; null: there is none. */
 export function urgency(step: Step, pool: string): number | null {
-  return nextTurn(step, pool)?.rank ?? null;
+  const turn = nextTurn(step, pool);
+  return turn === null ? null : rankOf(turn.contender);
 }
 
 /**
@@ -99,11 +106,17 @@ export function startable({ state }: Step, pool: string): number {
   for (const work of state.lanes.classes(pool)) {
     let ready = 0;
     let credit = 0;
-    for (const { item } of work.lanes.nodes()) ready += item.ready.size;
+    for (const { item } of work.contenders.nodes()) ready += readyOf(item);
     for (const { free } of work.groups) for (const { item } of free.nodes()) credit += item.granted - item.sent;
     count += Math.min(ready, credit);
   }
   return Math.min(count, state.limits.batchAssigns);
+}
+
+function readyOf({ lanes }: Contender): number {
+  let ready = 0;
+  for (const { item } of lanes.nodes()) ready += item.ready.size;
+  return ready;
 }
 
 /**
@@ -114,39 +127,41 @@ export function isFull({ batch, state }: Step, until: Bounds = state.limits): bo
   return batch.assigns.length >= until.batchAssigns || batch.bytes >= until.batchBytes;
 }
 
-/** Work class whose turn it is, the rank of its first execution, and the rank of the runner-up. */
+/** Tenant and work class whose turn it is. */
 interface Turn {
   work: WorkClass;
-  rank: number;
+  contender: Contender;
+  /** Rank of the first execution of the runner-up. */
   untilRank: number;
+  /** Whether several tenants have work, so that each assignment changes whose turn it is. */
+  isShared: boolean;
 }
 
-/**
- * Finds the work class whose first execution has the smallest rank among the classes with a free worker; null: there is
- * none.
- */
-function nextTurn(step: Step, pool: string): Turn | null {
-  let work: WorkClass | null = null;
-  let rank = Number.POSITIVE_INFINITY;
+/** Finds the first tenant of the pool that has work in a class with a free worker, and the class; null: there is none. */
+function nextTurn({ state }: Step, pool: string): Turn | null {
+  const shares = state.shares.of(pool);
+  if (shares === undefined) return null;
+  reorder(shares);
+  let first: Contender | null = null;
   let untilRank = Number.POSITIVE_INFINITY;
-  for (const candidate of step.state.lanes.classes(pool)) {
-    const head = candidate.lanes.peek();
-    if (head === undefined || pickWorker(candidate) === null) continue;
-    if (work === null || head.key < rank) {
-      untilRank = rank;
-      rank = head.key;
-      work = candidate;
-    } else if (head.key < untilRank) untilRank = head.key;
+  for (const work of state.lanes.classes(pool)) {
+    const contender = work.contenders.peek()?.item;
+    if (contender === undefined || pickWorker(work) === null) continue;
+    if (first === null || isBefore(contender, first)) {
+      if (first !== null) untilRank = rankOf(first);
+      first = contender;
+    } else untilRank = Math.min(untilRank, rankOf(contender));
   }
-  return work === null ? null : { work, rank, untilRank };
+  return first === null ? null : { work: first.work, contender: first, untilRank, isShared: shares.contending > 1 };
 }
 
+/** Assigns executions of a tenant that has no rival in the pool, in the order of their ranks. */
 function assignFrom(step: Step, turn: Turn, poolPermits: PoolPermits | undefined, until: Bounds): void {
-  const { work, untilRank } = turn;
+  const { work, contender, untilRank } = turn;
   let worker: WorkerSlots | null = null;
   let inTurn = 0;
   while (!isFull(step, until) && hasRoom(step, poolPermits)) {
-    const lane = work.lanes.peek();
+    const lane = contender.lanes.peek();
     const entry = lane?.item.ready.peek();
     if (lane === undefined || entry === undefined || lane.key > untilRank) return;
     if (endLate(step, entry.item)) continue;
@@ -161,6 +176,25 @@ function assignFrom(step: Step, turn: Turn, poolPermits: PoolPermits | undefined
   }
 }
 
+/** Workers that get further assignments of a class before the next worker does, and how many, over the turns of several tenants. */
+type Picks = Map<WorkClass, { worker: WorkerSlots; inTurn: number }>;
+
+function assignOne(step: Step, { work, contender }: Turn, poolPermits: PoolPermits | undefined, picks: Picks): void {
+  const lane = contender.lanes.peek()?.item;
+  const entry = lane?.ready.peek()?.item;
+  if (lane === undefined || entry === undefined || endLate(step, entry)) return;
+  let pick = picks.get(work);
+  if (pick === undefined || pick.inTurn === 0 || !hasFreeSlot(pick.worker)) {
+    const worker = pickWorker(work);
+    if (worker === null) return;
+    pick = { worker, inTurn: lane.ready.size > creditsFor(work) ? IN_TURN : 1 };
+    picks.set(work, pick);
+  }
+  pick.inTurn--;
+  poolPermits?.assigned(entry.row.shard);
+  assign(step, entry, pick.worker);
+}
+
 /** Whether the owner may send the worker more work that starts at once. */
 function hasFreeSlot({ node, granted, sent, ahead }: WorkerSlots): boolean {
   return node !== null && granted - sent > ahead;
@@ -171,6 +205,8 @@ function assign(step: Step, entry: Entry, worker: WorkerSlots): void {
   const { row } = entry;
   clearTimer(state, entry);
   const lane = entry.lane as NonNullable<Entry["lane"]>;
+  const { share } = lane.contender;
+  invariant(share !== null, "a workflow run got a worker");
   entry.place = "ASSIGNED";
   if (row.queue === "READY") lane.assignedReady++;
   if (lane.gate !== null) lane.gate.running++;
@@ -178,7 +214,7 @@ function assign(step: Step, entry: Entry, worker: WorkerSlots): void {
   if (lane.gate !== null) state.lanes.refreshGate(lane.gate);
   row.attempt++;
   worker.held.add(entry);
-  entry.assigned = newAssigned(step, row, worker);
+  entry.assigned = newAssigned(step, share, worker);
   writeJournal(step, entry);
   tellAssigned(step, row, entry.assigned);
   state.unstarted.add(entry);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Candidate } from "../../domain/execution.ts";
 import type { Entry } from "../entry.ts";
+import { Shares } from "../fair/shares.ts";
 import { Heap } from "../heap.ts";
 import { candidate, Story } from "../testing/story.ts";
 import type { Group } from "../workers/workers.ts";
@@ -31,7 +32,7 @@ const NOTHING = { pools: 0, lanes: 0, served: 0, gates: 0 };
 describe("a pool without work", () => {
   it("leaves nothing behind, whether workers served it or not", () => {
     const gates = new Gates();
-    const lanes = new Lanes(gates);
+    const lanes = new Lanes(gates, new Shares());
     for (let n = 0; n < 100_000; n++) {
       const row = candidate({ id: `e${n}`, pool: `p${n}`, concurrencyKey: n % 3 === 0 ? `k${n}` : null });
       const entry = entryOf(row);

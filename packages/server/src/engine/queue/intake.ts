@@ -8,11 +8,12 @@ import type { ReadMark, ReadResult } from "../inputs.ts";
 import { finishEntry, forget, writeRow } from "../rows.ts";
 import { hold, isHeldNode, writeWaiting } from "../runs/hold.ts";
 import { type Step, setDueTimer, setTimer } from "../state.ts";
+import { laneRoom } from "./lane-room.ts";
 import type { Lane } from "./lanes.ts";
 
 /** Brings executions into memory: from hints, from reads, and back from attempts that ended. */
 
-/** Room of a lane with workers for executions that fell due in memory, as a multiple of `laneEntries`. */
+/** Room of a lane with workers for executions that fell due in memory, as a multiple of the room that it has otherwise. */
 const DUE_LANES = 4;
 
 export function applyHints(step: Step, rows: readonly Candidate[]): void {
@@ -165,7 +166,7 @@ export function isCrowded(step: Step, row: Candidate): boolean {
 
 /** Whether the lane has room for the execution, or the execution is more urgent than others in the lane. */
 function laneTakes(step: Step, lane: Lane, row: Candidate): boolean {
-  const room = laneRoom(step);
+  const room = laneRoom(step, lane);
   if (!lane.moreInStore && lane.ready.size < roomFor(step, lane, row)) return true;
   noteMore(step, lane);
   if (compare({ rank: row.rank, id: row.id }, lane.tail) > 0) return false;
@@ -191,15 +192,10 @@ function noteMore(step: Step, lane: Lane): void {
  * if it goes back to the store, so a lane that workers serve keeps more of them while memory has room.
  */
 function roomFor(step: Step, lane: Lane, row: Candidate): number {
-  const room = laneRoom(step);
-  const { entries, laneEntries } = step.state.limits;
-  const isKept = row.queue === "WAITING" && lane.work.groups.length > 0 && step.state.entries.size < entries;
-  return isKept ? DUE_LANES * laneEntries : room;
-}
-
-export function laneRoom(step: Step): number {
-  const { entries, laneEntries } = step.state.limits;
-  return step.state.entries.size < entries ? laneEntries : Math.ceil(laneEntries / 10);
+  const room = laneRoom(step, lane);
+  const hasRoom = step.state.entries.size < step.state.limits.entries;
+  const isKept = row.queue === "WAITING" && lane.work.groups.length > 0 && hasRoom;
+  return isKept ? DUE_LANES * room : room;
 }
 
 export function laneOf(step: Step, row: Candidate): Lane {

@@ -3,6 +3,8 @@ import type { EpochMs } from "../../domain/ids.ts";
 import { laneHash, laneName } from "../../domain/lane.ts";
 import type { RankCursor } from "../../ports/store.ts";
 import type { Entry } from "../entry.ts";
+import { type Contender, newContender, refreshContender } from "../fair/contender.ts";
+import type { Shares } from "../fair/shares.ts";
 import { Heap, type HeapNode } from "../heap.ts";
 import type { Group } from "../workers/workers.ts";
 import { type Gate, type Gates, isOpen } from "./gates.ts";
@@ -10,11 +12,13 @@ import { type Gate, type Gates, isOpen } from "./gates.ts";
 /** A queue of READY executions with the same pool, handler, requirements and concurrency key, ordered by rank. */
 export interface Lane {
   name: string;
+  tenant: string;
   hash: number;
   gate: Gate | null;
   work: WorkClass;
+  contender: Contender;
   ready: Heap<Entry>;
-  /** Position among the lanes of its work class; null: the lane is empty or its gate is closed. */
+  /** Position among the lanes of its contender; null: the lane is empty or its gate is closed. */
   node: HeapNode<Lane> | null;
   /** Whether the store has READY rows of this lane behind `tail`. Set by `Lanes.know`. */
   moreInStore: boolean;
@@ -40,8 +44,10 @@ export interface WorkClass {
   pool: string;
   handler: string;
   requires: readonly string[];
-  /** Lanes with executions that may run, by the rank of their first execution. */
-  lanes: Heap<Lane>;
+  /** Tenants with executions that may run, in fair order. */
+  contenders: Heap<Contender>;
+  /** All tenants with lanes; "": the contender of all tenants in a class of workflow runs. */
+  byTenant: Map<string, Contender>;
   /** Groups of workers that can run this work. */
   groups: Group[];
   laneCount: number;
@@ -50,7 +56,10 @@ export interface WorkClass {
 export class Lanes {
   readonly #lanes = new Map<string, Lane>();
   readonly #byHash = new Map<number, Set<Lane>>();
-  readonly #partial = new Set<Lane>();
+  /** Lanes of which the store has further READY rows, and that have lost executions since `refill` saw that they had enough. */
+  readonly #low = new Set<Lane>();
+  /** Number of lanes of each tenant. */
+  readonly #tenants = new Map<string, number>();
   readonly #classes = new Map<string, Map<string, WorkClass>>();
   readonly #ofRuns = new Set<WorkClass>();
   /**
@@ -58,9 +67,11 @@ export class Lanes {
    */
   #served: Set<string> | null = null;
   readonly #gates: Gates;
+  readonly #shares: Shares;
 
-  constructor(gates: Gates) {
+  constructor(gates: Gates, shares: Shares) {
     this.#gates = gates;
+    this.#shares = shares;
   }
 
   /** Updates each class's groups of workers, after a group appeared or disappeared. */
@@ -84,11 +95,14 @@ export class Lanes {
     const name = nameOf(row);
     const known = this.#lanes.get(name);
     if (known !== undefined) return known;
+    const work = this.#classOf(row, groupsFor);
     const lane: Lane = {
       name,
+      tenant: row.tenant,
       hash: laneHash(row),
       gate,
-      work: this.#classOf(row, groupsFor),
+      work,
+      contender: this.#contenderOf(work, row.tenant),
       ready: new Heap(),
       node: null,
       moreInStore: false,
@@ -98,9 +112,10 @@ export class Lanes {
       assignedReady: 0,
       sweptAt: Number.NEGATIVE_INFINITY,
     };
-    lane.work.laneCount++;
+    work.laneCount++;
     gate?.lanes.add(lane);
     this.#lanes.set(name, lane);
+    this.#tenants.set(lane.tenant, (this.#tenants.get(lane.tenant) ?? 0) + 1);
     const sameHash = this.#byHash.get(lane.hash);
     if (sameHash === undefined) this.#byHash.set(lane.hash, new Set([lane]));
     else sameHash.add(lane);
@@ -124,7 +139,8 @@ export class Lanes {
         pool: row.pool,
         handler: row.handler,
         requires: row.requires,
-        lanes: new Heap(),
+        contenders: new Heap(),
+        byTenant: new Map(),
         groups: [],
         laneCount: 0,
       };
@@ -134,6 +150,19 @@ export class Lanes {
       if (work.isOfRuns) this.#ofRuns.add(work);
     }
     return work;
+  }
+
+  /** The tenant's contender in the class, which has a lane more from now on. */
+  #contenderOf(work: WorkClass, tenant: string): Contender {
+    const share = work.isOfRuns ? null : this.#shares.join(work.pool, tenant);
+    const name = share === null ? "" : tenant;
+    let contender = work.byTenant.get(name);
+    if (contender === undefined) {
+      contender = newContender(work, share);
+      work.byTenant.set(name, contender);
+    }
+    contender.laneCount++;
+    return contender;
   }
 
   /** Notes that workers can run a new class of the pool. A pool that appears now is the last of all pools. */
@@ -182,17 +211,32 @@ export class Lanes {
     return this.#ofRuns;
   }
 
-  /** Lanes of which the store has further READY rows. */
-  partial(): ReadonlySet<Lane> {
-    return this.#partial;
+  /** Lanes that may need further READY rows of the store. */
+  low(): ReadonlySet<Lane> {
+    return this.#low;
+  }
+
+  /** Notes that the lane has enough executions until it loses some. */
+  hasEnough(lane: Lane): void {
+    this.#low.delete(lane);
+  }
+
+  /** Number of lanes. */
+  get size(): number {
+    return this.#lanes.size;
+  }
+
+  /** Number of lanes of each tenant that has any. */
+  get tenants(): ReadonlyMap<string, number> {
+    return this.#tenants;
   }
 
   /** Records how much of the lane is in memory: all rows up to `tail`, or all rows of the store. */
   know(lane: Lane, upTo: { tail: RankCursor | null } | "ALL"): void {
     lane.moreInStore = upTo !== "ALL";
     lane.tail = upTo === "ALL" ? null : upTo.tail;
-    if (lane.moreInStore) this.#partial.add(lane);
-    else this.#partial.delete(lane);
+    if (lane.moreInStore) this.#low.add(lane);
+    else this.#low.delete(lane);
   }
 
   add(entry: Entry, lane: Lane): void {
@@ -207,23 +251,26 @@ export class Lanes {
     if (lane === null || entry.laneNode === null) return;
     lane.ready.remove(entry.laneNode);
     entry.laneNode = null;
+    if (lane.moreInStore) this.#low.add(lane);
     this.refresh(lane);
   }
 
   /**
-   * Moves the lane to the position of its first execution, or removes it from its class if it is empty or its gate is
+   * Moves the lane to the position of its first execution, or removes it from its contender if it is empty or its gate is
    * closed.
    */
   refresh(lane: Lane): void {
     const head = lane.ready.peek();
+    const { lanes } = lane.contender;
     if (head === undefined || !isOpen(lane.gate)) {
-      if (lane.node !== null) lane.work.lanes.remove(lane.node);
+      if (lane.node !== null) lanes.remove(lane.node);
       lane.node = null;
     } else if (lane.node === null) {
-      lane.node = lane.work.lanes.push(head.key, head.tie, lane);
+      lane.node = lanes.push(head.key, head.tie, lane);
     } else if (lane.node.key !== head.key || lane.node.tie !== head.tie) {
-      lane.work.lanes.rekey(lane.node, head.key, head.tie);
+      lanes.rekey(lane.node, head.key, head.tie);
     }
+    refreshContender(lane.contender);
   }
 
   refreshGate(gate: Gate): void {
@@ -237,6 +284,8 @@ export class Lanes {
     // A later lane may have the name of one that was forgotten while an attempt still referred to it.
     if (this.#lanes.get(lane.name) !== lane) return;
     this.#lanes.delete(lane.name);
+    this.#leaveTenant(lane.tenant);
+    this.#leaveContender(lane.contender);
     lane.work.laneCount--;
     if (lane.work.laneCount === 0) this.#forgetClass(lane.work);
     const sameHash = this.#byHash.get(lane.hash);
@@ -246,6 +295,19 @@ export class Lanes {
       lane.gate.lanes.delete(lane);
       this.#gates.prune(lane.gate);
     }
+  }
+
+  #leaveTenant(tenant: string): void {
+    const left = (this.#tenants.get(tenant) ?? 1) - 1;
+    if (left === 0) this.#tenants.delete(tenant);
+    else this.#tenants.set(tenant, left);
+  }
+
+  #leaveContender(contender: Contender): void {
+    const { share, work } = contender;
+    contender.laneCount--;
+    if (contender.laneCount === 0) work.byTenant.delete(share?.tenant ?? "");
+    if (share !== null) this.#shares.leave(share);
   }
 
   /** Removes a class without lanes, and its pool with the last class, because jobs may name new pools forever. */

@@ -1,5 +1,5 @@
 import type { Step } from "../state.ts";
-import { laneRoom } from "./intake.ts";
+import { laneRoom } from "./lane-room.ts";
 
 /** Rows that one sweep may read. */
 const SWEEP_ROWS = 20_000;
@@ -25,7 +25,7 @@ export function sweep(view: Step, laneHashes: readonly number[]): void {
       limit += lane.ready.size + lane.assignedReady;
       lane.sweptAt = view.now;
     }
-    if (!state.lanes.knowsHash(laneHash)) limit = laneRoom(view);
+    if (!state.lanes.knowsHash(laneHash)) limit = laneRoom(view, null);
     state.reading.add(laneHash);
     wants.push({ kind: "READY", laneHash, after: null, limit });
     rows += limit;

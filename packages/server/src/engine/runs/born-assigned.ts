@@ -5,6 +5,7 @@ import { attemptGivenUp } from "../attempts/attempts.ts";
 import type { Batch } from "../batch.ts";
 import { newEntry } from "../entry.ts";
 import { tellAssigned } from "../events.ts";
+import type { Share } from "../fair/shares.ts";
 import { assignmentOf, newAssigned } from "../queue/assignment.ts";
 import { hasRoom, isFull, noteFilled, shareOf } from "../queue/dispatch.ts";
 import { laneOf } from "../queue/intake.ts";
@@ -38,8 +39,9 @@ export function assignBirths(step: Step): void {
     if (lane === null) continue;
     // Rows of the lane that are not in memory may go first.
     const worker = lane.moreInStore ? null : pickWorker(lane.work);
-    if (worker === null) step.state.lanes.prune(lane);
-    else assign(step, birth, lane, worker);
+    const { share } = lane.contender;
+    if (worker === null || share === null) step.state.lanes.prune(lane);
+    else assign(step, birth, lane, share, worker);
   }
 }
 
@@ -52,12 +54,12 @@ function mayStart(step: Step, { queue, dueAt, pool, concurrencyKey, policy }: Ca
   return !isFull(step) && !isFull(step, shareOf(step, pool, state.lanes.served().size));
 }
 
-function assign(step: Step, birth: NodeBirth, lane: Lane, worker: WorkerSlots): void {
+function assign(step: Step, birth: NodeBirth, lane: Lane, share: Share, worker: WorkerSlots): void {
   const { state, batch } = step;
   const { row } = birth;
   Object.assign(row, { state: "RUNNING", queue: "HELD", attempt: 1 });
   const entry = newEntry(row, false);
-  const assigned = newAssigned(step, row, worker);
+  const assigned = newAssigned(step, share, worker);
   assigned.isNewborn = true;
   Object.assign(entry, { lane, assigned });
   birth.assigned = { workerId: assigned.workerId, gateway: assigned.gateway };
@@ -99,11 +101,12 @@ export function bringAssigned(step: Step, { id, shard }: Candidate, isUnwanted: 
 }
 
 /** Notes that the store has not created a node that was assigned. Its assignment is not sent, which frees its slot. */
-export function notBorn({ runs, lanes, permits }: MachineState, id: ExecutionId): void {
+export function notBorn({ runs, lanes, permits, shares }: MachineState, id: ExecutionId): void {
   const entry = runs.unborn.get(id);
   if (entry === undefined) return;
   runs.unborn.delete(id);
   permits.of(entry.row.pool)?.freed(entry.row.shard);
+  if (entry.assigned !== null) shares.ended(entry.assigned);
   if (entry.lane !== null) lanes.prune(entry.lane);
 }
 

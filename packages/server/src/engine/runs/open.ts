@@ -1,5 +1,6 @@
 import type { Entry } from "../entry.ts";
 import { tellOpened } from "../events.ts";
+import { firstLane } from "../fair/contender.ts";
 import type { ReadRun } from "../inputs.ts";
 import { endLate } from "../queue/intake.ts";
 import type { WorkClass } from "../queue/lanes.ts";
@@ -42,15 +43,16 @@ function nextClass({ state: { lanes, runs } }: Step): WorkClass | null {
   if (runs.openings.size >= OPENINGS_MAX) return null;
   let first: WorkClass | null = null;
   for (const work of lanes.ofRuns()) {
-    const rank = work.lanes.peek()?.key;
-    if (rank !== undefined && rank < (first?.lanes.peek()?.key ?? Number.POSITIVE_INFINITY)) first = work;
+    const rank = firstLane(work)?.key;
+    if (rank === undefined) continue;
+    if (first === null || rank < (firstLane(first)?.key ?? Number.POSITIVE_INFINITY)) first = work;
   }
   return first;
 }
 
 function choose(step: Step, work: WorkClass): void {
   const { state } = step;
-  const lane = work.lanes.peek()?.item;
+  const lane = firstLane(work)?.item;
   const entry = lane?.ready.peek()?.item;
   if (lane === undefined || entry === undefined || endLate(step, entry)) return;
   // A late hint has brought back a run that is open. The run itself holds the place of the key.

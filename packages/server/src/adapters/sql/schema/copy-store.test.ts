@@ -224,6 +224,8 @@ async function filled(server: TestServer): Promise<pg.ClientConfig> {
     `INSERT INTO audit VALUES (${id}, 1, (extract(epoch FROM now()) * 1000)::int8, $1, $1, $1, $1, $1, $1, $1, $1, $1, '{}', '\\x00ff', '\\x01')`,
     `INSERT INTO audit_anchors VALUES (1, 2, '[]', '[]', '\\x00ff', '\\x01', $1)`,
     `INSERT INTO audit_sealed VALUES (${id}, length($1))`,
+    "INSERT INTO tenants VALUES ($1, $1, 1, 2, 3, 4, 5.5, 6.5, 7, 8, 9, ARRAY[$1], 10, 11, 12)",
+    "INSERT INTO tenant_sources VALUES ($1, $1, $1)",
     `INSERT INTO webhook_deliveries VALUES (${id}, ${id}, $1, 1, $1, $1, 0, 1, 2, 3, 4, 5, $1)`,
   ]) {
     await asked(database, statement, [AWKWARD]);

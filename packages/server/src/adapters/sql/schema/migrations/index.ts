@@ -29,6 +29,7 @@ import { stepEvents } from "./0030-step-events.ts";
 import { requests } from "./0031-requests.ts";
 import { ingest } from "./0032-ingest.ts";
 import { apiKeys } from "./0033-api-keys.ts";
+import { tenants } from "./0034-tenants.ts";
 import { audit } from "./0035-audit.ts";
 
 export interface Migration {
@@ -76,5 +77,6 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 31, name: "requests", sql: requests },
   { version: 32, name: "ingest", sql: ingest },
   { version: 33, name: "api keys", sql: apiKeys },
+  { version: 34, name: "tenants", sql: tenants },
   { version: 35, name: "audit", sql: audit },
 ];
