@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
-import { DEFAULT_TENANT, type ExecutionId } from "../../domain/ids.ts";
+import type { ExecutionId } from "../../domain/ids.ts";
+import type { Tenant } from "../../ports/authenticator.ts";
 import type { Bus } from "../../ports/bus.ts";
 import type { Runtime, Timer } from "../../ports/runtime.ts";
 import type { Store } from "../../ports/store.ts";
@@ -8,7 +9,9 @@ import type {
   DeadLetterFilter,
   DeadLetterRun,
   SettledLetter,
+  StoreDeadLetters,
 } from "../../ports/store-dead-letters.ts";
+import type { TenantStores } from "../../security/tenant-stores.ts";
 import { hintRows } from "../submit/hints.ts";
 
 /** Largest number of letters that one transaction settles. */
@@ -17,7 +20,9 @@ export const CHUNK_LETTERS = 1_000;
 const LOOK_EVERY_MS = 5_000;
 
 export interface DeadLetterDependencies {
-  store: Store;
+  stores: Pick<TenantStores, "of">;
+  /** `deadLetters` continues runs, of all tenants. */
+  store: Pick<Store, "load"> & { readonly deadLetters: Pick<StoreDeadLetters, "advance" | "openRuns"> };
   bus: Bus;
   runtime: Runtime;
   log: Logger;
@@ -52,11 +57,15 @@ export class DeadLetterRuns {
    * Settles the letters with these ids, at most 1,000. @throws {StoreUnavailable} some of it may or may not have
    * happened
    */
-  async settle(action: DeadLetterAction, executionIds: readonly ExecutionId[]): Promise<SettledLetter[]> {
-    const { store, runtime } = this.#deps;
+  async settle(
+    tenant: Tenant,
+    action: DeadLetterAction,
+    executionIds: readonly ExecutionId[],
+  ): Promise<SettledLetter[]> {
+    const { stores, runtime } = this.#deps;
     const newIds = executionIds.map(() => runtime.uuid());
     const at = runtime.now();
-    const settled = await store.deadLetters.settle({ tenant: DEFAULT_TENANT, action, executionIds, newIds, at });
+    const settled = await stores.of(tenant).settleLetters({ action, executionIds, newIds, at });
     await this.#hint(settled.map(({ newId }) => newId).filter((id) => id !== null));
     return settled;
   }
@@ -65,10 +74,10 @@ export class DeadLetterRuns {
    * Starts a run. The run is durable when the promise resolves; the work goes on in the background. @throws
    * {StoreUnavailable} the run may or may not have started
    */
-  async begin(action: DeadLetterAction, filter: DeadLetterFilter): Promise<DeadLetterRun> {
-    const { store, runtime } = this.#deps;
-    const run = { runId: runtime.uuid(), tenant: DEFAULT_TENANT, action, filter, createdAt: runtime.now() };
-    await store.deadLetters.begin(run);
+  async begin(tenant: Tenant, action: DeadLetterAction, filter: DeadLetterFilter): Promise<DeadLetterRun> {
+    const { stores, runtime } = this.#deps;
+    const asked = { runId: runtime.uuid(), action, filter, createdAt: runtime.now() };
+    const run = await stores.of(tenant).beginLetterRun(asked);
     void this.#look();
     return { ...run, settled: 0, skipped: 0, finishedAt: null };
   }

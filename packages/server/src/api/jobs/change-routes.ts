@@ -16,6 +16,7 @@ import { answer, problems } from "../http/documented.ts";
 import { invalid, ProblemError } from "../http/errors.ts";
 import { type HttpApp, withoutBody } from "../http/http-app.ts";
 import { formatInstantOrNull } from "../http/instants.ts";
+import { tenantOfCaller } from "../http/security.ts";
 import type { ReceivedJob } from "../submit/job-intake.ts";
 import { changeWarnings } from "../submit/job-warnings.ts";
 import { payloadOf, refusal, type SubmitDependencies, TraceHeaders } from "../submit/submit-route.ts";
@@ -70,7 +71,12 @@ function replaceRoute(app: HttpApp, changer: JobChanger, intake: IntakeDependenc
     async (request, reply) => {
       const received = await receivedJob(request, intake);
       const ifVersion = versionOf(request.headers["if-match"]);
-      const changed = await changer.replace(request.params.jobId.toLowerCase(), received, ifVersion);
+      const changed = await changer.replace(
+        tenantOfCaller(request),
+        request.params.jobId.toLowerCase(),
+        received,
+        ifVersion,
+      );
       void reply.header("etag", `"${changed.version}"`);
       return reply
         .code(changed.execution === "REQUESTED" ? 202 : 200)
@@ -104,7 +110,7 @@ function namedRoute(app: HttpApp, changer: JobChanger, intake: IntakeDependencie
         const message = "is not the name in the path: leave it out, or make them the same";
         throw new ProblemError(invalid([{ field: "name", message }]));
       }
-      const changed = await changer.putNamed({ ...received, job: { ...received.job, name } });
+      const changed = await changer.putNamed(tenantOfCaller(request), { ...received, job: { ...received.job, name } });
       void reply.header("etag", `"${changed.version}"`);
       return reply.code(statusOf(changed)).send(await changedBody(changed, { ...received.job, name }, intake));
     },
@@ -132,7 +138,7 @@ function deleteRoute(app: HttpApp, changer: JobChanger): void {
   app.delete("/v1/jobs/:jobId", { schema, config: { scope: "jobs:write" } }, async (request, reply) => {
     refuseBody(request.body);
     const jobId = request.params.jobId.toLowerCase();
-    const isOver = await changer.delete(jobId, request.query.cancelRunning === "true");
+    const isOver = await changer.delete(tenantOfCaller(request), jobId, request.query.cancelRunning === "true");
     if (!isOver) return reply.code(202).send({ jobId, state: "DELETED" as const });
     return reply.code(204).send(null);
   });
@@ -152,7 +158,7 @@ function retryRoute(app: HttpApp, runs: JobRuns): void {
   };
   app.post("/v1/executions/:executionId/retry", withoutBody(schema, "runs:control"), async (request, reply) => {
     const retryOf = request.params.executionId.toLowerCase();
-    const { executionId, jobId } = await runs.retry(retryOf, request.body.keepSteps);
+    const { executionId, jobId } = await runs.retry(tenantOfCaller(request), retryOf, request.body.keepSteps);
     return reply.code(201).send({ executionId, jobId, retryOf });
   });
 }

@@ -6,6 +6,7 @@ import { answer, problems } from "../http/documented.ts";
 import { type FieldError, invalid, ProblemError } from "../http/errors.ts";
 import { type HttpApp, withoutBody } from "../http/http-app.ts";
 import { formatInstant, parseInstant } from "../http/instants.ts";
+import { tenantOfCaller } from "../http/security.ts";
 import type { JobRuns } from "../jobs/job-runs.ts";
 import type { Backfill, JobPlans } from "./job-plans.ts";
 import { planBody } from "./plan-views.ts";
@@ -37,7 +38,7 @@ function pauseRoute(app: HttpApp, plans: JobPlans): void {
   };
   app.post("/v1/jobs/:jobId/pause", { schema, config: { scope: "jobs:write" } }, async (request, reply) => {
     refuseBody(request.body);
-    const { job, isDone } = await plans.pause(request.params.jobId.toLowerCase());
+    const { job, isDone } = await plans.pause(tenantOfCaller(request), request.params.jobId.toLowerCase());
     return reply.code(isDone ? 200 : 202).send(planBody(job));
   });
 }
@@ -57,7 +58,7 @@ function resumeRoute(app: HttpApp, plans: JobPlans): void {
   };
   app.post("/v1/jobs/:jobId/resume", withoutBody(schema, "jobs:write"), async (request, reply) => {
     const { catchUp = false } = request.body;
-    const { job, isDone } = await plans.resume(request.params.jobId.toLowerCase(), catchUp);
+    const { job, isDone } = await plans.resume(tenantOfCaller(request), request.params.jobId.toLowerCase(), catchUp);
     return reply.code(isDone ? 200 : 202).send(planBody(job));
   });
 }
@@ -75,7 +76,7 @@ function triggerRoute(app: HttpApp, runs: JobRuns): void {
   };
   app.post("/v1/jobs/:jobId/trigger", { schema, config: { scope: "jobs:write" } }, async (request, reply) => {
     refuseBody(request.body);
-    const { executionId, jobId } = await runs.trigger(request.params.jobId.toLowerCase());
+    const { executionId, jobId } = await runs.trigger(tenantOfCaller(request), request.params.jobId.toLowerCase());
     return reply.code(201).send({ executionId, jobId });
   });
 }
@@ -95,7 +96,11 @@ function backfillRoute(app: HttpApp, plans: JobPlans, runtime: Runtime): void {
   };
   app.post("/v1/jobs/:jobId/backfill", { schema, config: { scope: "jobs:write" } }, async (request, reply) => {
     const asked = backfillOf(request.body, runtime);
-    const { job, isDone, planned } = await plans.backfill(request.params.jobId.toLowerCase(), asked);
+    const { job, isDone, planned } = await plans.backfill(
+      tenantOfCaller(request),
+      request.params.jobId.toLowerCase(),
+      asked,
+    );
     const [since, until] = [formatInstant(asked.since), formatInstant(asked.until)];
     const body = { ...planBody(job), backfill: { since, until, maxRunning: asked.limit, planned } };
     return reply.code(isDone ? 200 : 202).send(body);

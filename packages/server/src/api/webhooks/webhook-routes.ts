@@ -10,21 +10,25 @@ import {
 } from "@mainspring/contract";
 import { PAGE_ITEMS_DEFAULT } from "@mainspring/contract/limits";
 import { type Static, Type } from "typebox";
-import { DEFAULT_TENANT, type EpochMs } from "../../domain/ids.ts";
+import type { EpochMs } from "../../domain/ids.ts";
+import type { Tenant } from "../../ports/authenticator.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import { type StoreWebhooks, SUBSCRIPTIONS_MAX, type Subscription, type Webhook } from "../../ports/store-webhooks.ts";
+import type { TenantStores } from "../../security/tenant-stores.ts";
 import { type Lacking, requireFeature } from "../feature-gate.ts";
 import { decodeCursor, encodeCursor } from "../http/cursor.ts";
 import { answer, problems } from "../http/documented.ts";
 import { invalid, ProblemError, problem } from "../http/errors.ts";
 import { type HttpApp, withoutBody } from "../http/http-app.ts";
 import { formatInstant } from "../http/instants.ts";
+import { tenantOfCaller } from "../http/security.ts";
 import { deliveryRoutes } from "./delivery-routes.ts";
 import type { WebhookRules } from "./webhook-rules.ts";
 import { found, webhookBody } from "./webhook-views.ts";
 
 export interface WebhookRoutes {
-  store: StoreWebhooks;
+  stores: Pick<TenantStores, "of">;
+  store: Pick<StoreWebhooks, "create">;
   runtime: Runtime;
   /** Left out: the server sends no webhooks, and takes no subscriptions. */
   rules?: WebhookRules | undefined;
@@ -48,7 +52,7 @@ export function webhookRoutes(app: HttpApp, deps: WebhookRoutes): void {
   deliveryRoutes(app, deps);
 }
 
-function listRoutes(app: HttpApp, { store }: WebhookRoutes): void {
+function listRoutes(app: HttpApp, { stores }: WebhookRoutes): void {
   const listSchema = {
     operationId: "listWebhooks",
     tags,
@@ -58,7 +62,7 @@ function listRoutes(app: HttpApp, { store }: WebhookRoutes): void {
   };
   app.get("/v1/webhooks", { schema: listSchema, config: { scope: "tenant:admin" } }, async (request) => {
     const { cursor, limit = PAGE_ITEMS_DEFAULT } = request.query;
-    const items = await store.list(DEFAULT_TENANT, decodeCursor("webhooks", cursor), limit);
+    const items = await stores.of(tenantOfCaller(request)).webhooks.list(decodeCursor("webhooks", cursor), limit);
     const next = items.length < limit ? null : (items.at(-1)?.id ?? null);
     return { items: items.map(webhookBody), nextCursor: encodeCursor("webhooks", next) };
   });
@@ -70,7 +74,9 @@ function listRoutes(app: HttpApp, { store }: WebhookRoutes): void {
     response: { 200: answer(WebhookBody, "The webhook"), ...problems("not-found") },
   };
   app.get("/v1/webhooks/:webhookId", { schema, config: { scope: "tenant:admin" } }, async (request) => {
-    return webhookBody(found(await store.get(DEFAULT_TENANT, request.params.webhookId.toLowerCase())));
+    return webhookBody(
+      found(await stores.of(tenantOfCaller(request)).webhooks.get(request.params.webhookId.toLowerCase())),
+    );
   });
 }
 
@@ -87,7 +93,7 @@ function createRoute(app: HttpApp, { store, runtime, rules, lacking }: WebhookRo
   };
   app.post("/v1/webhooks", { schema, config: { scope: "tenant:admin" } }, async (request, reply) => {
     requireFeature("WEBHOOKS", lacking);
-    const asked = subscriptionOf(request.body, runtime, rules);
+    const asked = subscriptionOf(tenantOfCaller(request), request.body, runtime, rules);
     const createdAt = runtime.now();
     if (!(await store.create(asked, createdAt))) {
       const detail = `there are ${SUBSCRIPTIONS_MAX} subscriptions already: remove one of them`;
@@ -99,6 +105,7 @@ function createRoute(app: HttpApp, { store, runtime, rules, lacking }: WebhookRo
 
 /** @throws {ProblemError} the server does not take the subscription; the problem says why */
 function subscriptionOf(
+  tenant: Tenant,
   { url, kinds, handler, pool }: Static<typeof WebhookSubmission>,
   runtime: Runtime,
   rules: WebhookRules | undefined,
@@ -112,7 +119,7 @@ function subscriptionOf(
   if (fault !== null) throw new ProblemError(invalid([{ field: "url", message: fault }]));
   const filter = { kinds: kinds ?? [], handler: handler ?? null, pool: pool ?? null };
   const { href } = new URL(url);
-  return { id: runtime.uuid(), tenant: DEFAULT_TENANT, url: href, filter, secret: rules.newSecret() };
+  return { id: runtime.uuid(), tenant, url: href, filter, secret: rules.newSecret() };
 }
 
 function untried({ id, tenant, url, filter }: Subscription, createdAt: EpochMs): Webhook {
@@ -120,7 +127,7 @@ function untried({ id, tenant, url, filter }: Subscription, createdAt: EpochMs):
   return { id, tenant, kind: "SUBSCRIPTION", url, filter, createdAt, ...never };
 }
 
-function rotateRoute(app: HttpApp, { store, runtime, rules }: WebhookRoutes): void {
+function rotateRoute(app: HttpApp, { stores, runtime, rules }: WebhookRoutes): void {
   const schema = {
     operationId: "rotateWebhookSecret",
     tags,
@@ -134,21 +141,21 @@ function rotateRoute(app: HttpApp, { store, runtime, rules }: WebhookRoutes): vo
   };
   app.post("/v1/webhooks/:webhookId/rotate-secret", withoutBody(schema, "tenant:admin"), async (request) => {
     const id = request.params.webhookId.toLowerCase();
-    const { kind } = found(await store.get(DEFAULT_TENANT, id));
+    const { kind } = found(await stores.of(tenantOfCaller(request)).webhooks.get(id));
     if (kind === "ON_FINISH" || rules === undefined) {
       const detail = "the secret of the server signs the webhooks of ends: change MAINSPRING_WEBHOOK_SECRET";
       throw new ProblemError(problem("wrong-state", detail));
     }
     const secret = rules.newSecret();
     const formerUntil = runtime.now() + FORMER_SECRET_MS;
-    if (!(await store.rotate(DEFAULT_TENANT, id, secret, formerUntil))) found(null);
+    if (!(await stores.of(tenantOfCaller(request)).webhooks.rotate(id, secret, formerUntil))) found(null);
     return { secret, formerUntil: formatInstant(formerUntil) };
   });
 }
 
-function stateRoutes(app: HttpApp, { store, runtime }: WebhookRoutes): void {
-  const change = async (id: string, reason: string | null) =>
-    webhookBody(found(await store.setDisabled(DEFAULT_TENANT, id.toLowerCase(), reason, runtime.now())));
+function stateRoutes(app: HttpApp, { stores, runtime }: WebhookRoutes): void {
+  const change = async (tenant: Tenant, id: string, reason: string | null) =>
+    webhookBody(found(await stores.of(tenant).webhooks.setDisabled(id.toLowerCase(), reason, runtime.now())));
   const enableSchema = {
     operationId: "enableWebhook",
     tags,
@@ -158,7 +165,7 @@ function stateRoutes(app: HttpApp, { store, runtime }: WebhookRoutes): void {
     response: { 200: answer(WebhookBody, "As it is now"), ...problems("not-found", ...bodyProblems) },
   };
   app.post("/v1/webhooks/:webhookId/enable", withoutBody(enableSchema, "tenant:admin"), (request) =>
-    change(request.params.webhookId, null),
+    change(tenantOfCaller(request), request.params.webhookId, null),
   );
   const disableSchema = {
     operationId: "disableWebhook",
@@ -169,11 +176,11 @@ function stateRoutes(app: HttpApp, { store, runtime }: WebhookRoutes): void {
     response: { 200: answer(WebhookBody, "As it is now"), ...problems("not-found", ...bodyProblems) },
   };
   app.post("/v1/webhooks/:webhookId/disable", withoutBody(disableSchema, "tenant:admin"), (request) =>
-    change(request.params.webhookId, request.body.reason ?? "disabled by a request"),
+    change(tenantOfCaller(request), request.params.webhookId, request.body.reason ?? "disabled by a request"),
   );
 }
 
-function removeRoute(app: HttpApp, { store }: WebhookRoutes): void {
+function removeRoute(app: HttpApp, { stores }: WebhookRoutes): void {
   const schema = {
     operationId: "removeWebhook",
     tags,
@@ -182,7 +189,8 @@ function removeRoute(app: HttpApp, { store }: WebhookRoutes): void {
     response: { 204: Type.Null({ description: "Removed" }), ...problems("not-found") },
   };
   app.delete("/v1/webhooks/:webhookId", { schema, config: { scope: "tenant:admin" } }, async (request, reply) => {
-    if (!(await store.remove(DEFAULT_TENANT, request.params.webhookId.toLowerCase()))) found(null);
+    if (!(await stores.of(tenantOfCaller(request)).webhooks.remove(request.params.webhookId.toLowerCase())))
+      found(null);
     return reply.code(204).send(null);
   });
 }
