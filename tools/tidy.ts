@@ -6,6 +6,7 @@ import { plainWords } from "./tidy/plain-words.ts";
 import { functionLength } from "./tidy/size-rules.ts";
 import type { Rule, Source } from "./tidy/source.ts";
 import { importsNameFiles, noBareDate } from "./tidy/syntax-rules.ts";
+import { tenantsFromCredentials } from "./tidy/tenant-rule.ts";
 import { noTestLeftOut, testsAssert } from "./tidy/test-rules.ts";
 import { words } from "./tidy/word-rules.ts";
 
@@ -20,6 +21,7 @@ const RULES: Rule[] = [
   importsNameFiles(existsSync),
   noTestLeftOut,
   testsAssert,
+  tenantsFromCredentials,
   linksLead(existsSync),
 ];
 

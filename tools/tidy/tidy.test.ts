@@ -6,6 +6,7 @@ import { plainWords } from "./plain-words.ts";
 import { functionLength } from "./size-rules.ts";
 import type { Rule } from "./source.ts";
 import { importsNameFiles, noBareDate } from "./syntax-rules.ts";
+import { tenantsFromCredentials } from "./tenant-rule.ts";
 import { noTestLeftOut, testsAssert } from "./test-rules.ts";
 import { words } from "./word-rules.ts";
 
@@ -19,6 +20,16 @@ describe("tidy", () => {
     assert.deepEqual(messages(functionLength, "a.test.ts", `describe("f", () => {\n${lines(99)}});`), []);
     const suite = `export function suite() {\nit("a", () => {});\n${lines(99)}}`;
     assert.deepEqual(messages(functionLength, "store.conformance.ts", suite), []);
+  });
+
+  it("wants tenants of the api from credentials", () => {
+    const api = "packages/server/src/api/jobs/job-routes.ts";
+    const found = (path: string, text: string) => messages(tenantsFromCredentials, path, text).length;
+    for (const text of ["DEFAULT_TENANT", 'tenantOf("a")', "queries: StoreQueries", "name as Tenant"])
+      assert.equal(found(api, text), 1, text);
+    assert.equal(found("packages/server/src/engine/a.ts", `name ${"as"} Tenant`), 1);
+    assert.equal(found("packages/server/src/security/tenant.ts", `name ${"as"} Tenant`), 0);
+    assert.equal(found("packages/server/src/adapters/sql/a.ts", "DEFAULT_TENANT"), 0);
   });
 
   it("wants names that say something", () => {

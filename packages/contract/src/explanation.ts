@@ -67,7 +67,7 @@ export const WaitReason = Type.Union(
     reason("POOL_AT_LIMIT", "as many of its pool are at workers as may be", {
       pool: Type.String(),
       limit: Count("maxRunning of the pool"),
-      running: Count("of them, over all servers"),
+      running: Type.Optional(Count("of them, over all servers; left out for tenants that share the pool")),
     }),
     reason("POOL_RATE_USED", "as many of its pool have begun lately as may begin", {
       pool: Type.String(),
@@ -95,7 +95,7 @@ export const WaitReason = Type.Union(
       workers: Count("workers that could run it"),
       draining: Count("those of them that take nothing new"),
       slots: Count("of all of them"),
-      held: Count("executions that they hold"),
+      held: Type.Optional(Count("executions that they hold; left out for tenants that share them")),
     }),
     reason("KEY_AT_LIMIT", "as many of its concurrency key run as may", {
       key: Type.String(),

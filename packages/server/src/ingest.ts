@@ -20,6 +20,8 @@ import { type RequestLog, RequestLogUnavailable } from "./ports/request-log.ts";
 import type { Runtime } from "./ports/runtime.ts";
 import type { Store } from "./ports/store.ts";
 import type { TimeZoneRules } from "./ports/time-zone-rules.ts";
+import { tenantOf } from "./security/tenant.ts";
+import { TenantStores } from "./security/tenant-stores.ts";
 import { webhookRules } from "./sinks.ts";
 
 /** Ways of jobs through the log of requests. */
@@ -72,14 +74,15 @@ export function recordTaker({ requestLog }: Pick<Ingest, "requestLog">, context:
   const { config, store, bus, runtime, log, metrics, lacking } = context;
   const orderings = new PoolOrderings(store, runtime);
   const warnings = new CountedWarnings(log, runtime);
-  const intake = createIntake({ ...context, orderings, warnings, ownShards: new OwnShards(bus) });
+  const stores = new TenantStores(store);
+  const intake = createIntake({ ...context, stores, orderings, warnings, ownShards: new OwnShards(bus) });
   const policies = new KeptPolicies({ store, runtime, lacking });
   const judge = new JobRequestJudge({
     ...{ ...context, orderings, warnings, intake, webhooks: webhookRules(config) },
     handlers: { filler: (isRepeat) => JobHandlers.fillerFrom(policies, isRepeat) },
     pools: new PoolNames(config.poolsMax, runtime),
   });
-  const taker = new RecordTaker({ ...context, store: store.ingest, requestLog, judge });
+  const taker = new RecordTaker({ ...context, tenant: () => tenantOf(null), store: store.ingest, requestLog, judge });
   metrics.watch(() => taker.readings());
   return taker;
 }

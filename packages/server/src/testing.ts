@@ -151,5 +151,7 @@ export { ANSWER_WITHIN_MS, WebhookSender } from "./relay/webhooks/webhook-sender
 export { SHARED } from "./scheduler/ownership/shard-ownership.ts";
 export { type SchedulerDependencies } from "./scheduler/scheduler.ts";
 export { measureAuthentication } from "./security/measure.ts";
+export { tenantOf } from "./security/tenant.ts";
+export { TenantStores } from "./security/tenant-stores.ts";
 export { TimeZones } from "./time-zones.ts";
 export { Receiver, SECRET } from "./webhooks.fixture.ts";

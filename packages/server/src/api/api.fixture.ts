@@ -26,6 +26,8 @@ import type { ToScheduler } from "../ports/messages.ts";
 import type { ApiMetrics } from "../ports/metrics.ts";
 import type { Store } from "../ports/store.ts";
 import type { Command } from "../ports/store-commands.ts";
+import type { StoreQueries } from "../ports/store-queries.ts";
+import { TenantStores } from "../security/tenant-stores.ts";
 import { fixedRules } from "../time-zones.ts";
 import type { About } from "./cluster/node-routes.ts";
 import { type ApiDependencies, createApi } from "./create-api.ts";
@@ -49,11 +51,16 @@ export interface TestApi {
   another(
     config: ApiDependencies["config"],
     lacking?: Lacking,
-    beside?: Pick<ApiDependencies, "index" | "ingest" | "refusals" | "authenticator">,
+    beside?: Pick<ApiDependencies, "index" | "ingest" | "refusals" | "authenticator" | "events">,
   ): Promise<HttpApp>;
   /** Stops the store's server, so that every later use of the store fails as in an outage. */
   loseStore(): Promise<void>;
   stop(): Promise<void>;
+}
+
+/** Stores of tenants over queries of a test. */
+export function storesWith(queries: Partial<StoreQueries>): TenantStores {
+  return new TenantStores({ queries } as unknown as ConstructorParameters<typeof TenantStores>[0]);
 }
 
 /**

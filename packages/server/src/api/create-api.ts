@@ -13,6 +13,8 @@ import type { Store } from "../ports/store.ts";
 import type { StoreEvents } from "../ports/store-events.ts";
 import { settingsAuthenticator } from "../security/key-authenticator.ts";
 import type { ApiKeys } from "../security/settings-keys.ts";
+import { tenantOf } from "../security/tenant.ts";
+import { TenantStores } from "../security/tenant-stores.ts";
 import { demandAuditWays } from "./audit/audit-notes.ts";
 import { auditRoutes } from "./audit/audit-routes.ts";
 import { auditReads } from "./audit/audited-reads.ts";
@@ -147,7 +149,13 @@ interface JudgingDependencies extends ApiDependencies {
   authenticator: Authenticator;
 }
 
-async function assemble(deps: JudgingDependencies): Promise<HttpApp> {
+interface Assembled extends JudgingDependencies {
+  stores: TenantStores;
+}
+
+async function assemble(given: JudgingDependencies): Promise<HttpApp> {
+  const stores = new TenantStores(given.store);
+  const deps = { ...given, stores };
   const { store, bus, runtime, log, config, about, lacking } = deps;
   const app = httpApp(deps);
   const waiters = new Waiters({ bus, runtime, store });
@@ -160,8 +168,8 @@ async function assemble(deps: JudgingDependencies): Promise<HttpApp> {
   const live = new LiveView(bus, inbox, runtime);
   const seats = new StreamSeats(config.streamsMax);
   const followers = new Followers({ bus, runtime, live, seats });
-  const reader = new ExecutionReader(store.queries, live, waiters, runtime);
-  const runs = new RunReader(store, live);
+  const reader = new ExecutionReader(stores, live, waiters, runtime);
+  const runs = new RunReader(stores, store.runs, live);
   const { zones } = about;
   const orderings = new PoolOrderings(store, runtime);
   const pools = new PoolNames(config.poolsMax ?? POOLS_MAX, runtime);
@@ -170,7 +178,7 @@ async function assemble(deps: JudgingDependencies): Promise<HttpApp> {
   const submitter = createSubmitter(deps);
   const intake = createIntake({ ...deps, zones, orderings, warnings, ownShards }, submitter);
   const feed = deps.events === undefined ? null : new EventFeed({ ...deps, events: deps.events, turns: intake.turns });
-  const letters = new DeadLetterRuns({ store, bus, runtime, log });
+  const letters = new DeadLetterRuns({ stores, store, bus, runtime, log });
 
   demandAuditWays(app);
   auditReads(app, store.audit);
@@ -180,32 +188,39 @@ async function assemble(deps: JudgingDependencies): Promise<HttpApp> {
   const { webhooks } = deps;
   routesOfSubmits(app, { intake, pools, webhooks, runtime, handlers }, { ...deps, zones, warnings, ownShards });
   handlerRoutes(app, { store, offers: handlers.offers, lacking });
-  jobRoutes(app, store.queries, reader, runtime);
+  jobRoutes(app, stores, reader, runtime);
   const commands = new Commands({ store, bus, inbox });
   routesOfCancels(app, { ...deps, commands, reader });
-  signalRoute(app, { runtime, commands, store, lacking });
-  const plans = new JobPlans({ store, runtime, zones, commands });
+  signalRoute(app, { runtime, commands, stores, store, lacking });
+  const plans = new JobPlans({ stores, runtime, zones, commands });
   const changer = new JobChanger({ ...deps, zones, commands, orderings, warnings, ownShards });
   changeRoutes(app, changer, { pools, webhooks, handlers });
   planRoutes(app, plans, changer.runs, runtime);
   const { retentionDays = RETENTION_DAYS } = config;
-  ledgerRoutes(app, { plans, queries: store.queries, reader, runtime, zones, retentionDays, turns: intake.turns });
+  ledgerRoutes(app, { plans, stores, reader, runtime, zones, retentionDays, turns: intake.turns });
   const asking = { bus, inbox, runtime };
   const progress = (id: string, attempt: number) => askProgress(asking, id, attempt);
-  executionRoutes(app, { reader, store, progress, runs });
+  executionRoutes(app, { reader, stores, store, progress, runs });
   logsRoutes(app, { ...asking, store, reader, lacking, logUrl: config.logUrl ?? null });
   eventsRoute(app, { reader, followers, runtime });
-  const explain = explainer({ ...asking, store, reader, offers: handlers.offers, reasonsOfRun: runExplainer(runs) });
+  const explain = explainer({
+    ...asking,
+    stores,
+    store,
+    reader,
+    offers: handlers.offers,
+    reasonsOfRun: runExplainer(runs),
+  });
   explainRoute(app, explain);
   routesOfRequests(app, { ...deps, intake, pools, handlers, orderings, zones, warnings });
-  webhookRoutes(app, { store: store.webhooks, runtime, rules: webhooks, lacking });
+  webhookRoutes(app, { stores, store: store.webhooks, runtime, rules: webhooks, lacking });
   lifecycleEventsRoute(app, { feed, runtime, turns: intake.turns, seats });
   const submits = { submitter, ownShards, zones, intake, handlers, pools, orderings };
   routesOfRuns(app, { ...deps, ...submits, runs, live, seats, reader, explain, commands });
   scheduleRoutes(app, runtime, intake.turns);
   timeZoneRoutes(app, { store, zones, lacking });
-  deadLetterRoutes(app, store, letters);
-  overdueRoute(app, store.queries, runtime);
+  deadLetterRoutes(app, stores, letters);
+  overdueRoute(app, stores, runtime);
   routesOfCluster(app, { ...deps, inbox, orderings });
   await docsRoutes(app, about.version);
 
@@ -220,14 +235,14 @@ async function assemble(deps: JudgingDependencies): Promise<HttpApp> {
   return app;
 }
 
-type Cancelling = ApiDependencies & { commands: Commands; reader: ExecutionReader };
+type Cancelling = Assembled & { commands: Commands; reader: ExecutionReader };
 
 /** Route of cancellations, and the settler that writes those of the index into the store. */
 function routesOfCancels(app: HttpApp, deps: Cancelling): void {
   const cancels = deps.index?.cancels ?? null;
   cancelRoute(app, { ...deps, cancels });
   if (cancels === null) return;
-  const settler = new CancelSettler({ ...deps, cancels, queries: deps.store.queries });
+  const settler = new CancelSettler({ ...deps, cancels });
   app.addHook("onReady", async () => settler.start());
   app.addHook("preClose", async () => settler.stop());
 }
@@ -247,11 +262,11 @@ function routesOfSubmits(
 type RequestRules = Omit<ConstructorParameters<typeof JobRequestJudge>[0], keyof ApiDependencies>;
 
 /** Routes of requests, and the taker that takes them in. */
-function routesOfRequests(app: HttpApp, deps: ApiDependencies & RequestRules): void {
-  const { store, runtime, config, takesRequests = false, ingest: log = null } = deps;
+function routesOfRequests(app: HttpApp, deps: Assembled & RequestRules): void {
+  const { store, stores, runtime, config, takesRequests = false, ingest: log = null } = deps;
   const { retentionDays = RETENTION_DAYS } = config;
   ingestRoutes(app, { store: store.ingest, log, runtime, retentionDays });
-  requestRoutes(app, store.requests, store.ingest);
+  requestRoutes(app, stores, store.ingest, () => tenantOf(null));
   if (!takesRequests) return;
   const taker = new RequestTaker({ ...deps, store: store.requests, judge: new JobRequestJudge(deps) });
   app.addHook("onReady", async () => taker.start());
@@ -264,22 +279,22 @@ function httpApp(deps: JudgingDependencies): HttpApp {
   return createHttpApp({ authenticator, metrics, log, runtime, limits, certificates, isStopping: about.isStopping });
 }
 
-type ClusterRoutes = JudgingDependencies & { inbox: Inbox; orderings: PoolOrderings };
+type ClusterRoutes = Assembled & { inbox: Inbox; orderings: PoolOrderings };
 
 /** Routes of keys, pools, workers and nodes. */
 function routesOfCluster(app: HttpApp, deps: ClusterRoutes): void {
-  const { store, bus, runtime, inbox, about, lacking } = deps;
+  const { store, stores, bus, runtime, inbox, about, lacking } = deps;
   const asking = { bus, inbox, runtime };
   const withRegistry = { ...asking, registry: deps.index?.workers ?? null };
   const workers = () => listWorkers(asking);
   const changer = new PoolChanger(deps);
-  poolRoutes(app, { store, changer, workers, lacking, uses: () => askPoolUses(asking) });
+  poolRoutes(app, { stores, store, changer, workers, lacking, uses: () => askPoolUses(asking) });
   workerRoutes(app, {
     audit: store.audit,
     find: (id) => findWorker(withRegistry, id),
     drain: (id) => drainWorker(asking, id),
   });
-  statsRoute(app, { bus, runtime, inbox, about, queries: store.queries, workers });
+  statsRoute(app, { bus, runtime, inbox, about, stores, queries: store.queries, workers });
   clusterRoutes(app, deps);
   missedRoute(app, about);
   keyRoutes(app, deps);
@@ -287,7 +302,7 @@ function routesOfCluster(app: HttpApp, deps: ClusterRoutes): void {
   nodeRoutes(app, { ...deps, workers: () => listWorkers(withRegistry) });
 }
 
-interface RunRoutes extends Pick<ApiDependencies, "store" | "bus">, WorkflowSubmitterDependencies {
+interface RunRoutes extends Pick<Assembled, "store" | "stores" | "bus">, WorkflowSubmitterDependencies {
   runs: RunReader;
   live: LiveView;
   seats: StreamSeats;
@@ -298,11 +313,11 @@ interface RunRoutes extends Pick<ApiDependencies, "store" | "bus">, WorkflowSubm
 
 /** Routes of workflow runs. */
 function routesOfRuns(app: HttpApp, deps: RunRoutes): void {
-  const { store, runtime, runs, reader, explain, commands, intake } = deps;
+  const { store, stores, runtime, runs, reader, explain, commands, intake } = deps;
   submitWorkflowRoute(app, new WorkflowSubmitter(deps));
-  workflowRoutes(app, store.queries, runs, reader);
+  workflowRoutes(app, stores, runs, reader);
   workflowNodeRoutes(app, runs, explain);
-  workflowItemRoutes(app, { runs, store: store.runs, queries: store.queries, live: deps.live });
+  workflowItemRoutes(app, { runs, store: store.runs, stores, live: deps.live });
   cancelWorkflowRoute(app, { runtime, commands, runs });
   retryWorkflowRoute(app, new WorkflowRetrier(deps), deps.handlers);
   orderWorkflowRoutes(app, { runtime, commands, runs });

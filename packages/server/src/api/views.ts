@@ -15,6 +15,7 @@ import { type RecordedStep, type Signal, waitOf } from "../domain/step.ts";
 import type { Progress, WorkerExecution, WorkerStatus } from "../ports/messages.ts";
 import { submittedText } from "../ports/references/template.ts";
 import type { ExecutionSummary, ExecutionView, JobSummary, JobView } from "../ports/store-queries.ts";
+import { workerShownTo } from "../security/tenant.ts";
 import { nested, nestedList, rawOrNull } from "./http/body/raw-json.ts";
 import { formatInstant, formatInstantOrNull } from "./http/instants.ts";
 import { plannedFireAt, recurrenceBody } from "./recurring/plan-views.ts";
@@ -46,7 +47,7 @@ export function executionBody(
       message: progress.message,
       at: formatInstant(progress.at),
     },
-    attempts: view.attempts.map(attemptBody),
+    attempts: view.attempts.map((attempt) => attemptBody(view.tenant, attempt)),
     steps: resultsAmong(records).map((step) => ({ ...recordOf(step), name: step.name, bytes: step.data?.length ?? 0 })),
     checkpoint: checkpointAmong(records),
     ...timesOf(view),
@@ -89,9 +90,9 @@ function recordOf({ attempt, at }: RecordedStep) {
   return { attempt, recordedAt: formatInstant(at) };
 }
 
-export function attemptBody({ attempt, workerId, state, startedAt, finishedAt, error }: EndedAttempt) {
+export function attemptBody(tenant: string, { attempt, workerId, state, startedAt, finishedAt, error }: EndedAttempt) {
   return {
-    ...{ attempt, workerId, state, error },
+    ...{ attempt, workerId: workerShownTo(tenant, workerId), state, error },
     startedAt: formatInstantOrNull(startedAt),
     finishedAt: formatInstant(finishedAt),
   };
@@ -116,7 +117,7 @@ function beforePayload(row: ExecutionSummary): Omit<ExecutionSummaryBody, "creat
       lost,
       maxAttempts,
     },
-    ...{ pool, handler, priority, assignedWorker: workerId },
+    ...{ pool, handler, priority, assignedWorker: workerId && workerShownTo(tenant, workerId) },
     scheduledAt: formatInstant(scheduledAt),
     startedAt: formatInstantOrNull(startedAt),
     finishedAt: formatInstantOrNull(finishedAt),

@@ -26,18 +26,19 @@ export interface StoreQueries {
    * first instant, and is listed if any of its instants lies within the bounds. `after` is the `next` of the page
    * before: digits without meaning to callers.
    */
-  ledger(jobId: JobId, since: EpochMs, until: EpochMs, page: Page): Promise<Listing<LedgerItem>>;
+  ledger(tenant: string, jobId: JobId, since: EpochMs, until: EpochMs, page: Page): Promise<Listing<LedgerItem>>;
   /**
    * The answer to an earlier submission with this idempotency key, as a repeat of it would get; null: there was none,
    * or the store has forgotten it.
    */
   answered(idempotency: NonNullable<Submission["idempotency"]>): Promise<SubmitOutcome | null>;
   /**
-   * ACTIVE recurring jobs of all tenants whose next planned instant lies further before `now` than the grace of the
+   * ACTIVE recurring jobs whose next planned instant lies further before `now` than the grace of the
    * job; earliest first. The cost grows with the number of due jobs, not of all jobs.
+   * @param tenant null: all tenants together
    * @param limit 1 to 1_000
    */
-  overdue(now: EpochMs, limit: number): Promise<OverdueJob[]>;
+  overdue(tenant: string | null, now: EpochMs, limit: number): Promise<OverdueJob[]>;
   /**
    * Recurring jobs of all tenants that are not deleted, by ascending id.
    * @param after the last id of the page before; null: the first page
@@ -50,8 +51,8 @@ export interface StoreQueries {
    * @param limit 1 to 1_000
    */
   traces(asked: readonly JobStretch[], limit: number): Promise<InstantTraces[]>;
-  /** Numbers of executions of all tenants by state. A count above `limit` is given as `limit`. */
-  countExecutions(limit: number): Promise<ExecutionCounts>;
+  /** Numbers of executions by state. A count above `limit` is given as `limit`. @param tenant null: all tenants together */
+  countExecutions(tenant: string | null, limit: number): Promise<ExecutionCounts>;
   /**
    * Numbers of READY executions of all tenants, by pool. A count above `limit` is given as `limit`. Reads the first
    * thousand lanes, in ascending order of their hashes.
@@ -77,6 +78,7 @@ export interface OverdueJob {
 /** Definition and plan of a recurring job, as far as its ledger depends on them. */
 export interface RecurringJob {
   jobId: JobId;
+  tenant: string;
   /** null: it has none. */
   name: string | null;
   version: number;

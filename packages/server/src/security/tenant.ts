@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { DEFAULT_TENANT } from "../domain/ids.ts";
 import type { Tenant } from "../ports/authenticator.ts";
 
@@ -7,4 +8,21 @@ import type { Tenant } from "../ports/authenticator.ts";
  */
 export function tenantOf(name: string | null): Tenant {
   return (name ?? DEFAULT_TENANT) as Tenant;
+}
+
+/**
+ * Whether the tenant is `default`, the one of the operators: shared pools, their workers and the figures of the servers are
+ * shown to it as a whole, and to other tenants only as far as they are about their own work.
+ */
+export function isOfOperators(tenant: string): boolean {
+  return tenant === DEFAULT_TENANT;
+}
+
+/**
+ * Id of a worker as a tenant sees it: workers of shared pools are the operators', so other tenants see a text that tells workers
+ * apart and says nothing else. It is another one for each tenant.
+ */
+export function workerShownTo(tenant: string, workerId: string): string {
+  if (isOfOperators(tenant)) return workerId;
+  return `worker-${createHash("sha256").update(`${tenant}\u0000${workerId}`).digest("hex").slice(0, 16)}`;
 }

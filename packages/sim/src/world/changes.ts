@@ -4,6 +4,7 @@ import type { History } from "../history.ts";
 import type { Only } from "../simulation.ts";
 import type { SimServer } from "./sim-server.ts";
 import { type ReceivedJob, someDefinition } from "./some-definition.ts";
+import { TENANT } from "./tenant.ts";
 
 /** Share of the jobs that are replaced, deleted or run again. */
 const SHARE = 0.15;
@@ -85,7 +86,7 @@ export class Changes {
   }
 
   async #put(received: ReceivedJob): Promise<void> {
-    const answer = await this.#server()?.changer?.putNamed(received);
+    const answer = await this.#server()?.changer?.putNamed(TENANT, received);
     if (answer === undefined) return;
     const { jobId, executionId, version, execution } = answer;
     this.#history.add({ kind: "REPLACE_ANSWERED", jobId, executionId, version, execution });
@@ -102,14 +103,14 @@ export class Changes {
 
   async #ask(changer: JobChanger, { change, cancelRunning, jobId, executionId, received }: Asked): Promise<void> {
     if (change === "REPLACE") {
-      const { version, execution, ...after } = await changer.replace(jobId, received, null);
+      const { version, execution, ...after } = await changer.replace(TENANT, jobId, received, null);
       const answered = { jobId, executionId: after.executionId, version, execution };
       this.#history.add({ kind: "REPLACE_ANSWERED", ...answered });
     } else if (change === "DELETE") {
-      const isOver = await changer.delete(jobId, cancelRunning);
+      const isOver = await changer.delete(TENANT, jobId, cancelRunning);
       this.#history.add({ kind: "DELETE_ANSWERED", jobId, isOver });
     } else {
-      const again = await changer.runs.retry(executionId);
+      const again = await changer.runs.retry(TENANT, executionId);
       this.#history.add({ kind: "RETRY_ANSWERED", jobId, executionId: again.executionId });
     }
   }

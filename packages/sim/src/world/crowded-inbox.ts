@@ -4,6 +4,7 @@ import { EPOCH_MS } from "../sim-process.ts";
 import type { SimServer } from "./sim-server.ts";
 import type { Work } from "./sim-worker.ts";
 import { Submits } from "./submits.ts";
+import { TENANT } from "./tenant.ts";
 
 /** Time after the faults from which on no effect of a fault hinders any process, in simulated milliseconds. */
 const AFTER_FAULTS_MS = 80_000;
@@ -113,7 +114,7 @@ export class CrowdedInbox {
 
   #change(jobId: string, change: "PAUSE" | "RESUME"): void {
     this.#history.add({ kind: "CHANGE_ASKED", jobId, change });
-    this.#ask(({ plans }) => (change === "PAUSE" ? plans?.pause(jobId) : plans?.resume(jobId, false)));
+    this.#ask(({ plans }) => (change === "PAUSE" ? plans?.pause(TENANT, jobId) : plans?.resume(TENANT, jobId, false)));
   }
 
   #ask(what: (server: SimServer) => Promise<unknown> | undefined): void {

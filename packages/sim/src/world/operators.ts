@@ -2,6 +2,7 @@ import type { SeededRandom, VirtualClock } from "@mainspring/testkit/time";
 import type { History } from "../history.ts";
 import { NowAndThen } from "./now-and-then.ts";
 import type { SimServer } from "./sim-server.ts";
+import { TENANT } from "./tenant.ts";
 
 const ACTIONS = ["REPLAY_SOME", "DISCARD_SOME", "REPLAY_ALL", "DISCARD_ALL", "PAUSE"] as const;
 const POOL = "default";
@@ -58,7 +59,7 @@ export class Operators {
     if (operation === "PAUSE") return this.#pauseFor(forMs);
     const [what, which] = operation.split("_");
     const action = what === "REPLAY" ? "REPLAY" : "DISCARD";
-    const done = which === "ALL" ? this.#server()?.deadLetters?.begin(action, {}) : this.#some(action);
+    const done = which === "ALL" ? this.#server()?.deadLetters?.begin(TENANT, action, {}) : this.#some(action);
     // An operator without an answer checks the list again later.
     done?.catch(() => undefined);
   }
@@ -69,6 +70,7 @@ export class Operators {
     const listed = await server?.store?.deadLetters.list("default", {}, page);
     if (listed === undefined || listed.items.length === 0) return;
     await server?.deadLetters?.settle(
+      TENANT,
       action,
       listed.items.map(({ executionId }) => executionId),
     );

@@ -5,6 +5,7 @@ import type { PlannedPart } from "./changes.ts";
 import { LogSystem, logTime } from "./sim-log.ts";
 import type { SimServer } from "./sim-server.ts";
 import { someDefinition } from "./some-definition.ts";
+import { TENANT } from "./tenant.ts";
 
 /** Mean interval at which somebody sets a position back, in simulated milliseconds. */
 const SEEK_EVERY_MS = 400_000;
@@ -66,8 +67,8 @@ class Producers {
     const body = { ...job, ...(text !== undefined && { payload: text }), ...wrong };
     const value = Buffer.from(isForeign && random.chance(0.02) ? "{" : JSON.stringify(body));
     if (!isForeign) {
-      const idempotency = key === null ? null : { tenant: "default", key, requestHash: "" };
-      const accepted = this.#server()?.accept({ job, payload, text: value }, idempotency);
+      const idempotency = key === null ? null : { tenant: TENANT, key, requestHash: "" };
+      const accepted = this.#server()?.accept(TENANT, { job, payload, text: value }, idempotency);
       accepted?.then(
         ({ request }) => this.#history.add({ kind: "LOG_ACCEPTED", request }),
         () => undefined,

@@ -15,7 +15,7 @@ describe("recurring jobs of a simulation", () => {
   it("wait so briefly that all their catch-ups, one after the other, end before the simulation does", async () => {
     const clock = new VirtualClock();
     const waitsMs: number[] = [];
-    const take = ([received]: readonly ReceivedJob[]) => {
+    const take = (_: unknown, [received]: readonly ReceivedJob[]) => {
       const { waits } = JSON.parse(Buffer.from(received?.payload ?? []).toString()) as Work;
       waitsMs.push(waits.reduce((sum, { forMs }) => sum + forMs, 0));
       return Promise.resolve({ bodies: [] });

@@ -7,6 +7,7 @@ import type { SimServer } from "./sim-server.ts";
 import { type ReceivedJob, someDefinition } from "./some-definition.ts";
 import { someRule } from "./some-rule.ts";
 import { Submits } from "./submits.ts";
+import { TENANT } from "./tenant.ts";
 
 const ACTIONS = [
   "EDIT",
@@ -114,20 +115,20 @@ export class Recurring {
 
   async #ask(server: SimServer, action: Action, jobId: string, received: ReceivedJob, range: Range): Promise<void> {
     const { changer, plans, runs } = server;
-    if (action === "EDIT") await changer?.replace(jobId, received, null);
-    else if (action === "UPSERT") await changer?.putNamed(received);
+    if (action === "EDIT") await changer?.replace(TENANT, jobId, received, null);
+    else if (action === "UPSERT") await changer?.putNamed(TENANT, received);
     else if (action === "DELETE") {
-      const isOver = await changer?.delete(jobId, false);
+      const isOver = await changer?.delete(TENANT, jobId, false);
       if (isOver !== undefined) this.#history.add({ kind: "DELETE_ANSWERED", jobId, isOver });
     } else if (action === "TRIGGER") {
-      const run = await runs?.trigger(jobId);
+      const run = await runs?.trigger(TENANT, jobId);
       if (run) this.#history.add({ kind: "RETRY_ANSWERED", jobId, executionId: run.executionId });
-    } else if (action === "PAUSE") await plans?.pause(jobId);
+    } else if (action === "PAUSE") await plans?.pause(TENANT, jobId);
     else if (action === "BACKFILL") {
       const since = EPOCH_MS + Math.floor(range.sinceMs);
       const until = Math.min(since + range.lengthMs, EPOCH_MS + Math.floor(this.#clock.nowMs));
-      await plans?.backfill(jobId, { since, until, limit: range.limit });
-    } else await plans?.resume(jobId, action === "RESUME_AND_CATCH_UP");
+      await plans?.backfill(TENANT, jobId, { since, until, limit: range.limit });
+    } else await plans?.resume(TENANT, jobId, action === "RESUME_AND_CATCH_UP");
   }
 }
 

@@ -2,6 +2,7 @@ import { ProblemError } from "@mainspring/server/testing";
 import type { SeededRandom, VirtualClock } from "@mainspring/testkit/time";
 import type { SimServer } from "./sim-server.ts";
 import type { SomeGraph } from "./some-graph.ts";
+import { TENANT } from "./tenant.ts";
 
 /** Time until a client asks again that got no answer, in milliseconds. */
 const AGAIN_MS = 400;
@@ -60,7 +61,7 @@ export class Retries {
       else this.#open--;
     };
     if (retrier === null) return again(AGAIN_MS);
-    retrier.retry(run, from, { tenant: "default", key, requestHash: `${run} ${from}` }).then(
+    retrier.retry(TENANT, run, from, { tenant: TENANT, key, requestHash: `${run} ${from}` }).then(
       ({ body }) => {
         this.#open--;
         if (this.#random.chance(0.4)) this.plan(body.workflowId, retry.graph);

@@ -10,7 +10,9 @@ import {
   type RequestLog,
   RequestSender,
   type Store,
+  TenantStores,
 } from "@mainspring/server/testing";
+import { TENANT } from "./tenant.ts";
 
 type Judging = Omit<ConstructorParameters<typeof JobRequestJudge>[0], "handlers" | "pools">;
 type Accepting = Pick<ConstructorParameters<typeof JobAcceptor>[0], "runtime" | "zones" | "ownShards">;
@@ -38,13 +40,14 @@ export function acceptorOf(deps: Accepting & Sending, requestLog: RequestLog | u
 
 /** Takes in the records of the partitions of a server's shards. @param requestLog left out: there is no log */
 export function takeRecords(
-  deps: Omit<Intake, "orderings" | "ownShards"> & Taking & { store: Store },
+  deps: Omit<Intake, "orderings" | "ownShards" | "stores"> & Taking & { store: Store },
   requestLog: RequestLog | undefined,
 ): void {
   if (requestLog === undefined) return;
   const { store, runtime, bus } = deps;
   const orderings = new PoolOrderings(store, runtime);
-  const intake = createIntake({ ...deps, orderings, ownShards: new OwnShards(bus) });
+  const stores = new TenantStores(store);
+  const intake = createIntake({ ...deps, stores, orderings, ownShards: new OwnShards(bus) });
   const judge = judgeOf({ ...deps, orderings, intake });
-  new RecordTaker({ ...deps, store: store.ingest, requestLog, judge }).start();
+  new RecordTaker({ ...deps, tenant: () => TENANT, store: store.ingest, requestLog, judge }).start();
 }

@@ -39,6 +39,7 @@ import {
   SimMetrics,
   type Store,
   sendSignal,
+  TenantStores,
   TimeZones,
   WebhookSender,
   WorkerEvents,
@@ -54,6 +55,7 @@ import { type Exchange, SimBus } from "./sim-bus.ts";
 import { acceptorOf, type Clocked, judgeOf, takeRecords, type Zoned } from "./sim-ingest.ts";
 import type { LeaseService } from "./sim-leases.ts";
 import { tapped } from "./tap.ts";
+import { TENANT } from "./tenant.ts";
 
 /** Time until a server again asks a store that did not answer for its time, in simulated milliseconds. */
 const CLOCK_RETRY_MS = 500;
@@ -176,7 +178,8 @@ export class SimServer {
     const clock = await followPatiently(() => followStoreClock(store, system, log), system);
     const { runtime } = clock;
     const zones = await this.#followZones(bus.node, runtime, system, log);
-    const deps = { store, bus, clock, runtime, log, metrics: this.#metrics, zones };
+    const stores = new TenantStores(store);
+    const deps = { store, stores, bus, clock, runtime, log, metrics: this.#metrics, zones };
     if (this.#has("gateway")) this.#openGateway(deps);
     if (this.#has("scheduler")) await this.#schedule(deps);
     this.#store = store;
@@ -194,7 +197,7 @@ export class SimServer {
       written: () => undefined,
     });
     const commands = new Commands({ store, bus, inbox });
-    const reader = new RunReader(store, new LiveView(bus, inbox, runtime));
+    const reader = new RunReader(stores, store.runs, new LiveView(bus, inbox, runtime));
     this.#retrier = new WorkflowRetrier({ ...deps, orderings, runs: reader, intake: this.#intake });
     const leases = this.#context.leases.client(this.process);
     this.#pools = new PoolChanger({ ...deps, leases, inbox, orderings });
@@ -206,7 +209,7 @@ export class SimServer {
     this.#cancel = (executionId, shard) => commands.leave({ id: runtime.uuid(), shard, kind: "CANCEL", executionId });
     this.#keepCancels({ ...deps, commands });
     this.#signal = async (executionId, signal) => {
-      await sendSignal({ runtime, store, commands }, executionId, signal);
+      await sendSignal({ runtime, stores, store, commands }, TENANT, executionId, signal);
     };
     this.#order = async (kind, run) => {
       const view = await store.queries.getRun("default", run);
@@ -231,13 +234,13 @@ export class SimServer {
   }
 
   /** Takes cancellations while the store is away, where the servers have an index beside it. */
-  #keepCancels({ store, runtime, log, commands }: Keeping): void {
+  #keepCancels({ stores, runtime, log, commands }: Keeping): void {
     const index = this.#context.systems?.index?.index(this.process) ?? null;
     const cancels = index?.cancels ?? null;
-    const reader = { read: (id: string) => store.queries.getExecution("default", id) };
-    this.#cancelOrKeep = (executionId) => cancelOrKeep({ runtime, commands, reader, cancels }, executionId);
+    const reader = { read: (tenant: typeof TENANT, id: string) => stores.of(tenant).queries.getExecution(id) };
+    this.#cancelOrKeep = (executionId) => cancelOrKeep({ runtime, commands, reader, cancels }, TENANT, executionId);
     if (cancels === null) return;
-    new CancelSettler({ cancels, queries: store.queries, commands, runtime, log }).start();
+    new CancelSettler({ cancels, stores, commands, runtime, log }).start();
   }
 
   /** Accepts a job by the log of requests, as the API does. */
@@ -365,12 +368,12 @@ export class SimServer {
 
 type Relaying = () => Scheduler["owned"];
 
-type Keeping = Pick<SchedulerDependencies, "store" | "runtime" | "log"> & { commands: Commands };
+type Keeping = Pick<SchedulerDependencies, "runtime" | "log"> & { stores: TenantStores; commands: Commands };
 
 type Taking = Pick<ConstructorParameters<typeof RequestTaker>[0], "bus" | "runtime" | "metrics" | "log"> & {
   store: Store;
 };
-type SentSignal = Parameters<typeof sendSignal>[2];
+type SentSignal = Parameters<typeof sendSignal>[3];
 
 async function followPatiently<T>(follow: () => Promise<T>, runtime: Runtime): Promise<T> {
   for (;;) {

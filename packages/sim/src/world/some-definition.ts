@@ -2,7 +2,7 @@ import type { JobIntake } from "@mainspring/server/testing";
 import type { SeededRandom } from "@mainspring/testkit/time";
 import { HANDLERS, type Work, type WorkWait } from "./sim-worker.ts";
 
-export type ReceivedJob = Parameters<JobIntake["take"]>[0][number];
+export type ReceivedJob = Parameters<JobIntake["take"]>[1][number];
 
 /**
  * Creates a random job. Its payload names its handler and budget, so that a mixture of two definitions is visible where

@@ -3,6 +3,7 @@ import type { VirtualClock } from "@mainspring/testkit/time";
 import type { History } from "../history.ts";
 import type { SimServer } from "./sim-server.ts";
 import type { ReceivedJob } from "./some-definition.ts";
+import { TENANT } from "./tenant.ts";
 
 /**
  * Time after which a client stops waiting for an answer and repeats the request with the same key, in simulated
@@ -56,7 +57,7 @@ export class Submits {
     const settle = (taken: TakenBody | null) => once(() => this.#settle(submit, taken));
     this.#clock.plan(ANSWER_WITHIN_MS, again);
     this.#server()
-      ?.intake?.take([received], { tenant: "default", key, requestHash: key })
+      ?.intake?.take(TENANT, [received], { tenant: TENANT, key, requestHash: key })
       .then(
         ({ bodies: [body] }) => settle(body === undefined || "error" in body ? null : body),
         (error: Error) => (isRefusal(error) ? settle(null) : again()),

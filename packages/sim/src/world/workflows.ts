@@ -22,6 +22,7 @@ import { compiled, type SomeGraph, someGraph, withCompensations, withReferences 
 import { withSomeMaps } from "./some-maps.ts";
 import { withSomeSpawns } from "./some-spawns.ts";
 import { withSubWorkflows } from "./some-sub-workflows.ts";
+import { TENANT } from "./tenant.ts";
 import { workflowKindsOf } from "./workflow-kinds.ts";
 
 const ANSWER_WITHIN_MS = 5_000;
@@ -196,7 +197,7 @@ export class Workflows {
     const createdAt = Math.floor(EPOCH_MS + this.#clock.nowMs);
     const parts = await this.#partsOf(graph);
     const input = references === undefined ? null : bytesOf(references.input);
-    const job = submitter.jobOf(definitionOf(start, createdAt), input, DEFAULT_ORDERING, createdAt);
+    const job = submitter.jobOf(TENANT, definitionOf(start, createdAt), input, DEFAULT_ORDERING, createdAt);
     if (job === null) throw new Error("every recurring workflow fires");
     const workflow = newWorkflow({ ...parts, job, compensatesOnCancel, orderingOf: () => DEFAULT_ORDERING });
     this.known.set(workflow.jobId, graph);
@@ -236,17 +237,17 @@ export class Workflows {
 
   async #act(action: (typeof ACTIONS)[number], jobId: string, limit: number): Promise<void> {
     const { changer, plans, runs } = this.#server() ?? {};
-    if (action === "PAUSE") await plans?.pause(jobId);
+    if (action === "PAUSE") await plans?.pause(TENANT, jobId);
     else if (action === "TRIGGER") {
-      const run = await runs?.trigger(jobId);
+      const run = await runs?.trigger(TENANT, jobId);
       if (run) this.#history.add({ kind: "RETRY_ANSWERED", jobId, executionId: run.executionId });
     } else if (action === "DELETE") {
-      const isOver = await changer?.delete(jobId, false);
+      const isOver = await changer?.delete(TENANT, jobId, false);
       if (isOver !== undefined) this.#history.add({ kind: "DELETE_ANSWERED", jobId, isOver });
     } else if (action === "BACKFILL") {
       const until = EPOCH_MS + Math.floor(this.#clock.nowMs);
-      await plans?.backfill(jobId, { since: until - 600_000, until, limit });
-    } else await plans?.resume(jobId, action === "RESUME_AND_CATCH_UP");
+      await plans?.backfill(TENANT, jobId, { since: until - 600_000, until, limit });
+    } else await plans?.resume(TENANT, jobId, action === "RESUME_AND_CATCH_UP");
   }
 
   #answered({ key, graph, cancelAfterMs, pauses }: Acts, executionId: string): void {
@@ -270,7 +271,7 @@ function bytesOf(value: unknown): Buffer {
 }
 
 /** Definition of a workflow's job. Its time for a run is the only part of its policy that counts. */
-function definitionOf(start: Start, createdAt: number): Parameters<WorkflowIntake["jobOf"]>[0] {
+function definitionOf(start: Start, createdAt: number): Parameters<WorkflowIntake["jobOf"]>[1] {
   return jobDefinition({ ...start, target: { handler: "workflow" } }, createdAt);
 }
 

@@ -104,7 +104,7 @@ export class SimStore implements Store {
     recurringJobs: (...asked) => this.#call("recurringJobs", () => recurringJobs(this.#data, ...asked)),
     traces: (...asked) => this.#call("traces", () => traces(this.#data, ...asked)),
     backlog: (limit) => this.#call("backlog", () => queries.backlog(this.#data, limit)),
-    countExecutions: (limit) => this.#call("countExecutions", () => queries.countExecutions(this.#data, limit)),
+    countExecutions: (...asked) => this.#call("countExecutions", () => queries.countExecutions(this.#data, ...asked)),
   };
 
   readonly deadLetters: StoreDeadLetters = {

@@ -192,12 +192,12 @@ function queries(db: Connections): StoreQueries {
     listNodes: (...asked) => listNodes(db, ...asked),
     getJob: (tenant, id) => getJob(db, tenant, id),
     listJobs: (tenant, filter, page) => listJobs(db, tenant, filter, page),
-    ledger: (jobId, since, until, page) => ledger(db, jobId, since, until, page),
+    ledger: (...asked) => ledger(db, ...asked),
     answered: (idempotency) => answered(db, idempotency),
-    overdue: (now, limit) => overdue(db, now, limit),
+    overdue: (...asked) => overdue(db, ...asked),
     recurringJobs: (after, limit) => recurringJobs(db, after, limit),
     traces: (asked, limit) => traces(db, asked, limit),
-    countExecutions: (limit) => countExecutions(db, limit),
+    countExecutions: (...asked) => countExecutions(db, ...asked),
     backlog: (limit) => backlog(db, limit),
   };
 }

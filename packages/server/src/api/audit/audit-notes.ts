@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { boundedDetail } from "../../domain/audit/audit-record.ts";
 import type { Principal } from "../../ports/authenticator.ts";
 import type { AuditActor, AuditDetail, AuditNote } from "../../ports/store-audit.ts";
-import { ProblemError, problem } from "../http/errors.ts";
+import { callerOf, tenantOfCaller } from "../http/security.ts";
 
 /**
  * How the audit log records an operation that changes something. CHANGE: the record is in the transaction of the change, or in that of
@@ -48,10 +48,15 @@ export function demandAuditWays(app: FastifyInstance): void {
  * @throws {ProblemError} 401: the request has no caller
  */
 export function noteOf(request: FastifyRequest, target: string | null, detail: AuditDetail = {}): AuditNote {
-  const { principal } = request;
-  if (principal === null) throw new ProblemError(problem("unauthorized"));
+  const principal = callerOf(request);
   return {
-    ...{ tenant: principal.tenant, actor: actorOf(principal), action: operationOf(request), target, outcome: "DONE" },
+    ...{
+      tenant: tenantOfCaller(request),
+      actor: actorOf(principal),
+      action: operationOf(request),
+      target,
+      outcome: "DONE",
+    },
     ...{ requestId: request.id, address: request.ip, detail: boundedDetail({ ...fieldsOf(request.body), ...detail }) },
   };
 }

@@ -31,7 +31,7 @@ export async function viewCluster(deps: ClusterDependencies): Promise<ClusterBod
   const [nodes, holders, counts, answers] = await Promise.all([
     leases.list(),
     store.readShards(),
-    store.queries.countExecutions(COUNT_MAX),
+    store.queries.countExecutions(null, COUNT_MAX),
     askNodes(deps),
   ]);
   const living = nodes.filter(({ isLiving }) => isLiving);

@@ -3,13 +3,17 @@ import { addBuckets, delayQuantile } from "../../domain/delay-buckets.ts";
 import { FINAL_STATES } from "../../domain/execution.ts";
 import { SHARD_COUNT } from "../../domain/ids.ts";
 import type { PlannedOutcome } from "../../domain/recurrence.ts";
+import type { Tenant } from "../../ports/authenticator.ts";
 import type { Bus, Role } from "../../ports/bus.ts";
 import type { SchedulerStats, WorkerStatus } from "../../ports/messages.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { StoreQueries } from "../../ports/store-queries.ts";
 import type { TimeZoneRules } from "../../ports/time-zone-rules.ts";
+import { isOfOperators } from "../../security/tenant.ts";
+import type { TenantStores } from "../../security/tenant-stores.ts";
 import { answer, problems } from "../http/documented.ts";
 import type { HttpApp } from "../http/http-app.ts";
+import { tenantOfCaller } from "../http/security.ts";
 import type { Inbox } from "../inbox.ts";
 import type { About } from "./node-routes.ts";
 
@@ -24,7 +28,9 @@ interface StatsDependencies {
   runtime: Runtime;
   inbox: Inbox;
   about: About;
-  queries: StoreQueries;
+  stores: Pick<TenantStores, "of">;
+  /** Counts of all tenants, for operators. */
+  queries: Pick<StoreQueries, "countExecutions">;
   workers(): Promise<WorkerStatus[]>;
 }
 
@@ -37,8 +43,14 @@ export function statsRoute(app: HttpApp, deps: StatsDependencies): void {
     summary: "Read the version, settings and load of the servers",
     response: { 200: answer(StatsBody, "Figures of this moment"), ...problems() },
   };
-  app.get("/v1/stats", { schema, config: { scope: "jobs:read" } }, async () => {
-    const [stats, known, counts] = await Promise.all([askStats(deps), workers(), queries.countExecutions(COUNT_MAX)]);
+  app.get("/v1/stats", { schema, config: { scope: "jobs:read" } }, async (request) => {
+    const tenant = tenantOfCaller(request);
+    if (!isOfOperators(tenant)) return await ownFigures(deps, tenant);
+    const [stats, known, counts] = await Promise.all([
+      askStats(deps),
+      workers(),
+      queries.countExecutions(null, COUNT_MAX),
+    ]);
     const { waiting, ready, held: running, deadLetters, openRuns } = counts;
     const connected = known.filter(({ state }) => state === "ALIVE" || state === "DRAINING").length;
     const owners = Array.from({ length: SHARD_COUNT }, (_, shard) => bus.ownerOf(shard));
@@ -57,6 +69,19 @@ export function statsRoute(app: HttpApp, deps: StatsDependencies): void {
       lateness: latenessOf(stats),
     };
   });
+}
+
+/** Figures for a tenant: those of its own work. The servers are counted over all tenants, so they are left out. */
+async function ownFigures({ about, bus, runtime, stores }: StatsDependencies, tenant: Tenant): Promise<StatsBody> {
+  const counts = await stores.of(tenant).queries.countExecutions(COUNT_MAX);
+  const { waiting, ready, held: running, deadLetters, openRuns } = counts;
+  return {
+    ...{ version: about.version, node: bus.node, ...timeZonesOf(about.zones, runtime.now()) },
+    ...{ addresses: { http: null, grpc: null }, nodes: [], workers: { connected: 0 } },
+    shards: { total: SHARD_COUNT, owned: 0 },
+    executions: { waiting, ready, running, deadLetters, openRuns, countedUpTo: COUNT_MAX },
+    ...{ store: [], finished: [], recurring: { ...recurringOf([]), missed: null }, lateness: latenessOf([]) },
+  };
 }
 
 function timeZonesOf(zones: TimeZoneRules, now: number): Pick<StatsBody, "timeZoneData" | "timeZoneDataAgeDays"> {

@@ -3,11 +3,13 @@ import { Type } from "typebox";
 import type { WorkerId } from "../../domain/ids.ts";
 import type { WorkerStatus } from "../../ports/messages.ts";
 import type { StoreAudit } from "../../ports/store-audit.ts";
+import { isOfOperators } from "../../security/tenant.ts";
 import { noteOf } from "../audit/audit-notes.ts";
 import { refuseBody } from "../http/body/no-body.ts";
 import { answer, problems } from "../http/documented.ts";
 import { ProblemError, problem } from "../http/errors.ts";
 import type { HttpApp } from "../http/http-app.ts";
+import { tenantOfCaller } from "../http/security.ts";
 import { workerBody, workerDetailBody } from "../views.ts";
 
 interface WorkerDependencies {
@@ -34,7 +36,7 @@ function getRoute(app: HttpApp, find: WorkerDependencies["find"]): void {
     response: { 200: answer(WorkerDetailBody, "As its gateway sees it at this moment"), ...problems("not-found") },
   };
   app.get("/v1/workers/:workerId", { schema, config: { scope: "jobs:read" } }, async (request) => {
-    const worker = await find(request.params.workerId);
+    const worker = isOfOperators(tenantOfCaller(request)) ? await find(request.params.workerId) : null;
     if (worker === null) throw noSuchWorker("worker");
     return workerDetailBody(worker);
   });

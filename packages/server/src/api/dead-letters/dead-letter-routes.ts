@@ -11,34 +11,34 @@ import {
 } from "@mainspring/contract";
 import { PAGE_ITEMS_DEFAULT } from "@mainspring/contract/limits";
 import { Type } from "typebox";
-import { DEFAULT_TENANT } from "../../domain/ids.ts";
-import type { Store } from "../../ports/store.ts";
 import type {
   DeadLetterAction,
   DeadLetterFilter,
   DeadLetterRun,
   SettledLetter,
 } from "../../ports/store-dead-letters.ts";
+import type { TenantStores } from "../../security/tenant-stores.ts";
 import { noteOf } from "../audit/audit-notes.ts";
 import { decodeCursor, encodeCursor } from "../http/cursor.ts";
 import { answer, problems } from "../http/documented.ts";
 import { invalid, ProblemError, problem } from "../http/errors.ts";
 import type { HttpApp } from "../http/http-app.ts";
 import { formatInstant, formatInstantOrNull, parseInstant } from "../http/instants.ts";
+import { tenantOfCaller } from "../http/security.ts";
 import { executionSummaryBody } from "../views.ts";
 import type { DeadLetterRuns } from "./dead-letter-runs.ts";
 
 const tags = ["dead letters"];
 
 /** Routes GET /v1/dead-letters, POST /v1/dead-letters/replay and /discard, GET /v1/dead-letters/runs/{runId} */
-export function deadLetterRoutes(app: HttpApp, store: Store, runs: DeadLetterRuns): void {
-  listRoute(app, store);
+export function deadLetterRoutes(app: HttpApp, stores: Pick<TenantStores, "of">, runs: DeadLetterRuns): void {
+  listRoute(app, stores);
   settleRoute(app, runs, "REPLAY");
   settleRoute(app, runs, "DISCARD");
-  runRoute(app, store);
+  runRoute(app, stores);
 }
 
-function listRoute(app: HttpApp, store: Store): void {
+function listRoute(app: HttpApp, stores: Pick<TenantStores, "of">): void {
   const schema = {
     operationId: "listDeadLetters",
     tags,
@@ -49,7 +49,7 @@ function listRoute(app: HttpApp, store: Store): void {
   app.get("/v1/dead-letters", { schema, config: { scope: "jobs:read" } }, async (request) => {
     const { cursor, limit = PAGE_ITEMS_DEFAULT, ...filter } = request.query;
     const page = { after: decodeCursor("dead-letters", cursor), limit };
-    const { items, next } = await store.deadLetters.list(DEFAULT_TENANT, filterOf(filter), page);
+    const { items, next } = await stores.of(tenantOfCaller(request)).deadLetters.list(filterOf(filter), page);
     const bodies = items.map((letter) => ({ ...executionSummaryBody(letter), error: letter.error }));
     return { items: bodies, nextCursor: encodeCursor("dead-letters", next) };
   });
@@ -78,6 +78,7 @@ function settleRoute(app: HttpApp, runs: DeadLetterRuns, action: DeadLetterActio
   };
   app.post(`/v1/dead-letters/${path}`, { schema, config: { scope: "runs:control" } }, async (request, reply) => {
     const { executionIds, filter } = request.body;
+    const tenant = tenantOfCaller(request);
     if ((executionIds === undefined) === (filter === undefined)) throw notOne();
     if (filter === undefined) {
       const ids = (executionIds ?? []).map((executionId) => executionId.toLowerCase());
@@ -85,9 +86,10 @@ function settleRoute(app: HttpApp, runs: DeadLetterRuns, action: DeadLetterActio
         count: ids.length,
         first: ids[0] ?? null,
       });
-      return { items: (await runs.settle(action, ids, note)).map((letter) => settledItem(action, letter)) };
+      return { items: (await runs.settle(tenant, action, ids, note)).map((letter) => settledItem(action, letter)) };
     }
-    const run = await runs.begin(action, filterOf(filter), noteOf(request, null, { filter: Object.keys(filter) }));
+    const note = noteOf(request, null, { filter: Object.keys(filter) });
+    const run = await runs.begin(tenant, action, filterOf(filter), note);
     return reply.code(202).header("location", `/v1/dead-letters/runs/${run.runId}`).send(runBody(run));
   });
 }
@@ -102,7 +104,7 @@ function settledItem(action: DeadLetterAction, letter: SettledLetter): SettledBo
   return { executionId, outcome: outcome === "SETTLED" ? done : outcome, newExecutionId: newId };
 }
 
-function runRoute(app: HttpApp, store: Store): void {
+function runRoute(app: HttpApp, stores: Pick<TenantStores, "of">): void {
   const schema = {
     operationId: "getDeadLetterRun",
     tags,
@@ -111,7 +113,7 @@ function runRoute(app: HttpApp, store: Store): void {
     response: { 200: answer(DeadLetterRunBody, "As it is now"), ...problems("not-found") },
   };
   app.get("/v1/dead-letters/runs/:runId", { schema, config: { scope: "jobs:read" } }, async (request) => {
-    const run = await store.deadLetters.readRun(DEFAULT_TENANT, request.params.runId.toLowerCase());
+    const run = await stores.of(tenantOfCaller(request)).deadLetters.readRun(request.params.runId.toLowerCase());
     if (run !== null) return runBody(run);
     throw new ProblemError(problem("not-found", "there is no such run, or it was over more than 7 days ago"));
   });

@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
-import { DEFAULT_TENANT, type ExecutionId } from "../../domain/ids.ts";
+import type { ExecutionId } from "../../domain/ids.ts";
+import type { Tenant } from "../../ports/authenticator.ts";
 import type { Bus } from "../../ports/bus.ts";
 import type { Runtime, Timer } from "../../ports/runtime.ts";
 import type { Store } from "../../ports/store.ts";
@@ -9,7 +10,9 @@ import type {
   DeadLetterFilter,
   DeadLetterRun,
   SettledLetter,
+  StoreDeadLetters,
 } from "../../ports/store-dead-letters.ts";
+import type { TenantStores } from "../../security/tenant-stores.ts";
 import { hintRows } from "../submit/hints.ts";
 
 /** Largest number of letters that one transaction settles. */
@@ -18,7 +21,9 @@ export const CHUNK_LETTERS = 1_000;
 const LOOK_EVERY_MS = 5_000;
 
 export interface DeadLetterDependencies {
-  store: Store;
+  stores: Pick<TenantStores, "of">;
+  /** `deadLetters` continues runs, of all tenants. */
+  store: Pick<Store, "load"> & { readonly deadLetters: Pick<StoreDeadLetters, "advance" | "openRuns"> };
   bus: Bus;
   runtime: Runtime;
   log: Logger;
@@ -54,15 +59,15 @@ export class DeadLetterRuns {
    * happened
    */
   async settle(
+    tenant: Tenant,
     action: DeadLetterAction,
     executionIds: readonly ExecutionId[],
     note?: AuditNote,
   ): Promise<SettledLetter[]> {
-    const { store, runtime } = this.#deps;
+    const { stores, runtime } = this.#deps;
     const newIds = executionIds.map(() => runtime.uuid());
     const at = runtime.now();
-    const asked = { tenant: DEFAULT_TENANT, action, executionIds, newIds, at };
-    const settled = await store.deadLetters.settle(asked, note);
+    const settled = await stores.of(tenant).settleLetters({ action, executionIds, newIds, at }, note);
     await this.#hint(settled.map(({ newId }) => newId).filter((id) => id !== null));
     return settled;
   }
@@ -71,10 +76,16 @@ export class DeadLetterRuns {
    * Starts a run. The run is durable when the promise resolves; the work goes on in the background. @throws
    * {StoreUnavailable} the run may or may not have started
    */
-  async begin(action: DeadLetterAction, filter: DeadLetterFilter, note?: AuditNote): Promise<DeadLetterRun> {
-    const { store, runtime } = this.#deps;
-    const run = { runId: runtime.uuid(), tenant: DEFAULT_TENANT, action, filter, createdAt: runtime.now() };
-    await store.deadLetters.begin(run, note === undefined ? undefined : { ...note, target: run.runId });
+  async begin(
+    tenant: Tenant,
+    action: DeadLetterAction,
+    filter: DeadLetterFilter,
+    note?: AuditNote,
+  ): Promise<DeadLetterRun> {
+    const { stores, runtime } = this.#deps;
+    const asked = { runId: runtime.uuid(), action, filter, createdAt: runtime.now() };
+    const noted = note === undefined ? undefined : { ...note, target: asked.runId };
+    const run = await stores.of(tenant).beginLetterRun(asked, noted);
     void this.#look();
     return { ...run, settled: 0, skipped: 0, finishedAt: null };
   }

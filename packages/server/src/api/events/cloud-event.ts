@@ -1,5 +1,6 @@
 import type { CloudEventBody } from "@mainspring/contract";
 import { EVENT_SOURCE, eventId, eventSubject, type LifecycleEvent } from "../../domain/lifecycle-event.ts";
+import { workerShownTo } from "../../security/tenant.ts";
 import { formatInstant, formatInstantOrNull } from "../http/instants.ts";
 
 /** An event in the JSON format of CloudEvents 1.0. */
@@ -25,7 +26,7 @@ export function cloudEvent(event: LifecycleEvent): CloudEventBody {
       handler: rest.handler,
       trigger: rest.trigger,
       attempt: rest.attempt,
-      workerId: rest.workerId,
+      workerId: rest.workerId && workerShownTo(rest.tenant, rest.workerId),
       state: rest.state,
       reason: rest.reason,
       scheduledAt: formatInstantOrNull(scheduledAt),

@@ -1,5 +1,6 @@
 import type { EventKind } from "@mainspring/contract/enums";
 import type { LifecycleEvent } from "../../domain/lifecycle-event.ts";
+import type { Tenant } from "../../ports/authenticator.ts";
 
 /** Wanted values of each field; a field that is left out has any value. */
 export interface WantedEvents {
@@ -12,8 +13,11 @@ export interface WantedEvents {
   workerId?: readonly string[];
 }
 
-/** Test whether an event has one of the wanted values in each field. A run of a workflow counts as an event of itself. */
-export function eventFilter(wanted: WantedEvents): (event: LifecycleEvent) => boolean {
+/**
+ * Test whether an event is the tenant's and has one of the wanted values in each field. A run of a workflow counts as an event of itself.
+ * Events about workers, which serve shared pools, are those of the tenant `default`.
+ */
+export function eventFilter(tenant: Tenant, wanted: WantedEvents): (event: LifecycleEvent) => boolean {
   const kinds = setOf(wanted.kind);
   const pools = setOf(wanted.pool);
   const handlers = setOf(wanted.handler);
@@ -21,7 +25,8 @@ export function eventFilter(wanted: WantedEvents): (event: LifecycleEvent) => bo
   const runs = setOf(wanted.workflowId, true);
   const executions = setOf(wanted.executionId, true);
   const workers = setOf(wanted.workerId);
-  return ({ kind, pool, handler, jobId, workflowId, executionId, workerId }) =>
+  return ({ tenant: owner, kind, pool, handler, jobId, workflowId, executionId, workerId }) =>
+    owner === tenant &&
     (kinds?.has(kind) ?? true) &&
     (pools?.has(pool) ?? true) &&
     (handlers?.has(handler) ?? true) &&

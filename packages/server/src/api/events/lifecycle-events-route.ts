@@ -11,6 +11,7 @@ import { STREAM_MAX_MS } from "../executions/stream-until-final.ts";
 import { problems } from "../http/documented.ts";
 import { ProblemError, problem } from "../http/errors.ts";
 import type { HttpApp } from "../http/http-app.ts";
+import { tenantOfCaller } from "../http/security.ts";
 import { type EventFeed, PAGE_ROWS } from "./event-feed.ts";
 import { eventFilter } from "./event-filter.ts";
 import { EventFollower } from "./event-follower.ts";
@@ -39,7 +40,7 @@ export function lifecycleEventsRoute(app: HttpApp, { feed, runtime, turns, seats
       // An EventSource repeats its URL when it comes back, so the header has the later position.
       const { position, page } = await startOf(feed.events, request.headers["last-event-id"] || after);
       const end = until === undefined ? null : await feed.events.newest();
-      const isWanted = eventFilter(wanted);
+      const isWanted = eventFilter(tenantOfCaller(request), wanted);
       const follower = new EventFollower({ feed, turns, isWanted, until: end }, position, page);
       reply.hijack();
       const stream = new EventStream(reply.raw, runtime, () => follower.progress() || ":\n\n");

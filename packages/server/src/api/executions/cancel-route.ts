@@ -1,6 +1,7 @@
 import { CancelBody, Uuid } from "@mainspring/contract";
 import { Type } from "typebox";
 import { isFinal } from "../../domain/execution.ts";
+import type { Tenant } from "../../ports/authenticator.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import { type CancelSet, IndexUnavailable } from "../../ports/side-index.ts";
 import { StoreUnavailable } from "../../ports/store.ts";
@@ -12,6 +13,7 @@ import { refuseBody } from "../http/body/no-body.ts";
 import { answer, problems } from "../http/documented.ts";
 import { ProblemError, problem } from "../http/errors.ts";
 import type { HttpApp } from "../http/http-app.ts";
+import { tenantOfCaller } from "../http/security.ts";
 import type { ExecutionReader } from "./execution-reader.ts";
 import { noSuch } from "./execution-routes.ts";
 
@@ -45,7 +47,8 @@ export function cancelRoute(app: HttpApp, deps: CancelDependencies): void {
     async (request, reply) => {
       refuseBody(request.body);
       const executionId = request.params.executionId.toLowerCase();
-      const cancelled = await cancelOrKeep(deps, executionId, noteOf(request, executionId));
+      const note = noteOf(request, executionId);
+      const cancelled = await cancelOrKeep(deps, tenantOfCaller(request), executionId, note);
       return reply.code(cancelled.cancelRequested ? 202 : 200).send(cancelled);
     },
   );
@@ -55,20 +58,26 @@ export function cancelRoute(app: HttpApp, deps: CancelDependencies): void {
  * Cancels an execution, or keeps the request in the set while the store does not answer.
  * @throws {StoreUnavailable} the store does not answer, nor does the set take the request
  */
-export function cancelOrKeep(deps: CancelDependencies, executionId: string, note?: AuditNote): Promise<CancelBody> {
-  return cancel(deps, executionId, note).catch((error: unknown) => askWithoutStore(deps, executionId, error));
+export function cancelOrKeep(
+  deps: CancelDependencies,
+  tenant: Tenant,
+  executionId: string,
+  note?: AuditNote,
+): Promise<CancelBody> {
+  return cancel(deps, tenant, executionId, note).catch((error: unknown) => askWithoutStore(deps, executionId, error));
 }
 
 async function cancel(
   { commands, reader, runtime }: CancelDependencies,
+  tenant: Tenant,
   executionId: string,
   note: AuditNote | undefined,
 ): Promise<CancelBody> {
-  const view = await known(reader, executionId);
+  const view = await known(reader, tenant, executionId);
   if (isFinal(view.state)) return finalAnswer(view);
   const outcome = await commands.give({ id: runtime.uuid(), shard: view.shard, kind: "CANCEL", executionId }, note);
   if (outcome === "CANCELLED") return { executionId, state: "CANCELLED", cancelRequested: false };
-  const after = await known(reader, executionId);
+  const after = await known(reader, tenant, executionId);
   if (isFinal(after.state)) return finalAnswer(after);
   return { executionId, state: after.state, cancelRequested: true };
 }
@@ -96,8 +105,12 @@ function finalAnswer({ executionId, state }: ExecutionView): CancelBody {
   throw new ProblemError(problem("wrong-state", `the execution is ${state}: only what is not final can be cancelled`));
 }
 
-async function known(reader: CancelDependencies["reader"], executionId: string): Promise<ExecutionView> {
-  const view = await reader.read(executionId);
+async function known(
+  reader: CancelDependencies["reader"],
+  tenant: Tenant,
+  executionId: string,
+): Promise<ExecutionView> {
+  const view = await reader.read(tenant, executionId);
   if (view === null) throw noSuch("execution");
   return view;
 }

@@ -8,7 +8,7 @@ import { IndexUnavailable, type SideIndex } from "../../ports/side-index.ts";
 import { StoreUnavailable } from "../../ports/store.ts";
 import type { Command } from "../../ports/store-commands.ts";
 import type { ExecutionView } from "../../ports/store-queries.ts";
-import { startTestApi, type TestApi } from "../api.fixture.ts";
+import { startTestApi, storesWith, type TestApi } from "../api.fixture.ts";
 import { CancelSettler } from "./cancel-settler.ts";
 
 /** Settler with a store that has the executions of the map, in these states. */
@@ -23,13 +23,13 @@ function scene(states: Map<string, ExecutionView["state"]>) {
   };
   const settler = new CancelSettler({
     ...{ cancels, runtime, log: pino({ level: "silent" }) },
-    queries: {
+    stores: storesWith({
       getExecution: async (_, executionId) => {
         answering();
         const state = states.get(executionId);
         return state === undefined ? null : ({ executionId, state, shard: 7 } as ExecutionView);
       },
-    },
+    }),
     commands: {
       leave: async (command) => {
         answering();

@@ -1,10 +1,11 @@
 import type { Logger } from "pino";
 import { isFinal } from "../../domain/execution.ts";
-import { DEFAULT_TENANT, type EpochMs, type ExecutionId } from "../../domain/ids.ts";
+import type { EpochMs, ExecutionId } from "../../domain/ids.ts";
 import type { Runtime, Timer } from "../../ports/runtime.ts";
 import { type AskedCancel, CANCELS_KEPT_MS, type CancelSet, IndexUnavailable } from "../../ports/side-index.ts";
 import { StoreUnavailable } from "../../ports/store.ts";
-import type { StoreQueries } from "../../ports/store-queries.ts";
+import { tenantOf } from "../../security/tenant.ts";
+import type { TenantStores } from "../../security/tenant-stores.ts";
 import type { Commands } from "../commands.ts";
 
 /** Time in ms between two looks at the set, at most; on average half of it, so that nodes seldom look together. */
@@ -19,7 +20,7 @@ const MISSING_MAX_MS = 60_000;
 
 interface CancelSettlerOptions {
   cancels: CancelSet;
-  queries: Pick<StoreQueries, "getExecution">;
+  stores: Pick<TenantStores, "of">;
   commands: Pick<Commands, "leave">;
   runtime: Runtime;
   log: Logger;
@@ -81,9 +82,9 @@ export class CancelSettler {
 
   /** Settles one cancellation. @returns whether the set needs it no more. @throws {StoreUnavailable} */
   async #isSettled({ executionId, askedAt }: AskedCancel, now: EpochMs): Promise<boolean> {
-    const { queries, commands, runtime } = this.#options;
+    const { stores, commands, runtime } = this.#options;
     if (askedAt < now - CANCELS_KEPT_MS) return true;
-    const view = await queries.getExecution(DEFAULT_TENANT, executionId);
+    const view = await stores.of(tenantOf(null)).queries.getExecution(executionId);
     if (view === null) return this.#isMissing(executionId);
     if (isFinal(view.state)) return true;
     await commands.leave({ id: runtime.uuid(), shard: view.shard, kind: "CANCEL", executionId });

@@ -4,6 +4,7 @@ import { isFinal } from "../../domain/execution.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import { problems } from "../http/documented.ts";
 import type { HttpApp } from "../http/http-app.ts";
+import { tenantOfCaller } from "../http/security.ts";
 import { decodeEventId } from "./event-cursor.ts";
 import { EventTeller } from "./event-teller.ts";
 import type { ExecutionReader } from "./execution-reader.ts";
@@ -22,12 +23,13 @@ export function eventsRoute(app: HttpApp, { reader, followers, runtime }: Events
   app.get("/v1/executions/:executionId/events", { schema, config: { scope: "jobs:read" } }, async (request, reply) => {
     const seen = decodeEventId(request.headers["last-event-id"]);
     const executionId = request.params.executionId.toLowerCase();
-    const view = await reader.read(executionId);
+    const tenant = tenantOfCaller(request);
+    const view = await reader.read(tenant, executionId);
     if (view === null) throw noSuch("execution");
     if (isFinal(view.state) && seen.state === view.state) return reply.code(204).send();
-    const teller = new EventTeller(view, seen, () => reader.read(executionId));
+    const teller = new EventTeller(view, seen, () => reader.read(tenant, executionId));
     const leave = isFinal(view.state) ? () => {} : followers.enter(teller);
-    const followed = { executionId, isFinal: isFinal(view.state), teller, leave };
+    const followed = { tenant, executionId, isFinal: isFinal(view.state), teller, leave };
     return await streamUntilFinal(reply, { reader, runtime }, followed);
   });
 }

@@ -1,34 +1,29 @@
 import { type ExecutionState, isFinal } from "../../domain/execution.ts";
-import { DEFAULT_TENANT, type ExecutionId } from "../../domain/ids.ts";
+import type { ExecutionId } from "../../domain/ids.ts";
+import type { Tenant } from "../../ports/authenticator.ts";
 import type { Runtime } from "../../ports/runtime.ts";
-import type {
-  ExecutionFilter,
-  ExecutionSummary,
-  ExecutionView,
-  Listing,
-  Page,
-  StoreQueries,
-} from "../../ports/store-queries.ts";
+import type { ExecutionFilter, ExecutionSummary, ExecutionView, Listing, Page } from "../../ports/store-queries.ts";
+import type { TenantStores } from "../../security/tenant-stores.ts";
 import type { LiveView, Overlaid } from "./live.ts";
 import type { Waiters } from "./waiters.ts";
 
 /** Reads executions as they are now: their rows, with the newer data of their owners. */
 export class ExecutionReader {
-  readonly #queries: StoreQueries;
+  readonly #stores: Pick<TenantStores, "of">;
   readonly #live: LiveView;
   readonly #waiters: Waiters;
   readonly #runtime: Runtime;
 
-  constructor(queries: StoreQueries, live: LiveView, waiters: Waiters, runtime: Runtime) {
-    this.#queries = queries;
+  constructor(stores: Pick<TenantStores, "of">, live: LiveView, waiters: Waiters, runtime: Runtime) {
+    this.#stores = stores;
     this.#live = live;
     this.#waiters = waiters;
     this.#runtime = runtime;
   }
 
   /** Reads one execution. @throws {StoreUnavailable} */
-  async read(id: ExecutionId): Promise<Overlaid<ExecutionView> | null> {
-    const row = await this.#queries.getExecution(DEFAULT_TENANT, id);
+  async read(tenant: Tenant, id: ExecutionId): Promise<Overlaid<ExecutionView> | null> {
+    const row = await this.#stores.of(tenant).queries.getExecution(id);
     if (row === null) return null;
     const [view] = await this.#live.overlay([row]);
     return view ?? row;
@@ -39,13 +34,13 @@ export class ExecutionReader {
    * @param gone signal that aborts when the client no longer waits for the answer
    * @throws {ProblemError} 429 while too many requests wait
    */
-  async readFinal(id: ExecutionId, waitMs: number, gone: AbortSignal): Promise<ExecutionView | null> {
+  async readFinal(tenant: Tenant, id: ExecutionId, waitMs: number, gone: AbortSignal): Promise<ExecutionView | null> {
     const untilMs = this.#runtime.monotonicMs() + waitMs;
     for (;;) {
-      const row = await this.#queries.getExecution(DEFAULT_TENANT, id);
+      const row = await this.#stores.of(tenant).queries.getExecution(id);
       const leftMs = untilMs - this.#runtime.monotonicMs();
       if (row === null || isFinal(row.state)) return row;
-      if (leftMs <= 0 || gone.aborted || this.#waiters.closed) return this.read(id);
+      if (leftMs <= 0 || gone.aborted || this.#waiters.closed) return this.read(tenant, id);
       await this.#pause(row, leftMs, gone);
     }
   }
@@ -78,20 +73,20 @@ export class ExecutionReader {
    * a state of work in progress is applied to the owners' data. Such a page may have fewer items than its limit although more
    * follow.
    */
-  async list(filter: ExecutionFilter, page: Page): Promise<Listing<ExecutionSummary>> {
+  async list(tenant: Tenant, filter: ExecutionFilter, page: Page): Promise<Listing<ExecutionSummary>> {
     const { state } = filter;
-    if (state === "RUNNING") return this.#listRunning(filter, page);
-    if (state === "SCHEDULED") return this.#listScheduled(filter, page);
-    return this.#matching(state, await this.#rows(filter, page));
+    if (state === "RUNNING") return this.#listRunning(tenant, filter, page);
+    if (state === "SCHEDULED") return this.#listScheduled(tenant, filter, page);
+    return this.#matching(state, await this.#rows(tenant, filter, page));
   }
 
   /**
    * Lists SCHEDULED executions. Rows say PENDING at first, and RUNNING when the attempt has waited at its worker for 30
    * seconds. Both lists are complete only up to the end of the shorter one.
    */
-  async #listScheduled(filter: ExecutionFilter, page: Page): Promise<Listing<ExecutionSummary>> {
+  async #listScheduled(tenant: Tenant, filter: ExecutionFilter, page: Page): Promise<Listing<ExecutionSummary>> {
     const states = ["PENDING", "RUNNING"] as const;
-    const lists = await Promise.all(states.map((state) => this.#rows({ ...filter, state }, page)));
+    const lists = await Promise.all(states.map((state) => this.#rows(tenant, { ...filter, state }, page)));
     const end = lists.map(({ next }) => next ?? "").reduce((a, b) => (a > b ? a : b));
     const rows = new Map(lists.flatMap(({ items }) => items.map((row) => [row.executionId, row])));
     const complete = [...rows.values()]
@@ -103,10 +98,10 @@ export class ExecutionReader {
   }
 
   /** Lists RUNNING executions: rows in that state, and the newest executions that began less than a second ago. */
-  async #listRunning(filter: ExecutionFilter, page: Page): Promise<Listing<ExecutionSummary>> {
+  async #listRunning(tenant: Tenant, filter: ExecutionFilter, page: Page): Promise<Listing<ExecutionSummary>> {
     const [old, young] = await Promise.all([
-      this.#rows(filter, page).then((rows) => this.#matching("RUNNING", rows)),
-      this.#rows({ ...filter, state: "PENDING" }, page).then((rows) => this.#matching("RUNNING", rows)),
+      this.#rows(tenant, filter, page).then((rows) => this.#matching("RUNNING", rows)),
+      this.#rows(tenant, { ...filter, state: "PENDING" }, page).then((rows) => this.#matching("RUNNING", rows)),
     ]);
     const end = old.next ?? "";
     const items = [...old.items, ...young.items.filter(({ executionId }) => executionId > end)]
@@ -125,7 +120,7 @@ export class ExecutionReader {
     return { items: live.filter((row) => state === undefined || row.state === state), next };
   }
 
-  #rows(filter: ExecutionFilter, page: Page): Promise<Listing<ExecutionSummary>> {
-    return this.#queries.listExecutions(DEFAULT_TENANT, filter, page);
+  #rows(tenant: Tenant, filter: ExecutionFilter, page: Page): Promise<Listing<ExecutionSummary>> {
+    return this.#stores.of(tenant).queries.listExecutions(filter, page);
   }
 }

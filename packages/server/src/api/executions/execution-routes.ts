@@ -12,18 +12,21 @@ import {
 } from "@mainspring/contract";
 import { PAGE_ITEMS_DEFAULT } from "@mainspring/contract/limits";
 import { type Static, Type } from "typebox";
-import { DEFAULT_TENANT, type ExecutionId } from "../../domain/ids.ts";
+import type { ExecutionId } from "../../domain/ids.ts";
 import type { RecordedStep } from "../../domain/step.ts";
+import type { Tenant } from "../../ports/authenticator.ts";
 import type { Progress } from "../../ports/messages.ts";
 import type { Store } from "../../ports/store.ts";
 import type { ExecutionView } from "../../ports/store-queries.ts";
 import type { StoreSteps } from "../../ports/store-steps.ts";
+import type { TenantStores } from "../../security/tenant-stores.ts";
 import { decodeCursor, encodeCursor } from "../http/cursor.ts";
 import { answer, problems } from "../http/documented.ts";
 import { ProblemError, problem } from "../http/errors.ts";
 import type { HttpApp } from "../http/http-app.ts";
 import { idsWith } from "../http/id-range.ts";
 import { parseInstant } from "../http/instants.ts";
+import { tenantOfCaller } from "../http/security.ts";
 import { executionBody, executionSummaryBody, stepsBody } from "../views.ts";
 import type { ExecutionReader } from "./execution-reader.ts";
 
@@ -46,17 +49,17 @@ const ofExecutions = answer(pageOf("ExecutionPage", ExecutionSummaryBody), "A pa
 
 interface ExecutionRoutes {
   reader: ExecutionReader;
-  store: Pick<Store, "queries" | "steps">;
+  stores: Pick<TenantStores, "of">;
+  store: Pick<Store, "steps">;
   progress: (executionId: ExecutionId, attempt: number) => Promise<Progress | null>;
-  runs: { nameOf: (run: ExecutionId, node: number) => Promise<string | null> };
+  runs: { nameOf: (tenant: Tenant, run: ExecutionId, node: number) => Promise<string | null> };
 }
 
 /** Routes GET /v1/executions, /v1/executions/{executionId} and /v1/jobs/{jobId}/executions */
 export function executionRoutes(app: HttpApp, deps: ExecutionRoutes): void {
-  const { reader, store } = deps;
-  const { queries } = store;
-  const list = async (query: Static<typeof ListQuery>, jobId?: string) => {
-    const { items, next } = await reader.list(filterOf(query, jobId), {
+  const { reader, stores, store } = deps;
+  const list = async (tenant: Tenant, query: Static<typeof ListQuery>, jobId?: string) => {
+    const { items, next } = await reader.list(tenant, filterOf(query, jobId), {
       after: decodeCursor("executions", query.cursor),
       limit: query.limit ?? PAGE_ITEMS_DEFAULT,
     });
@@ -76,7 +79,7 @@ export function executionRoutes(app: HttpApp, deps: ExecutionRoutes): void {
         response: { 200: ofExecutions, ...problems() },
       },
     },
-    (request) => list(request.query),
+    (request) => list(tenantOfCaller(request), request.query),
   );
 
   app.get(
@@ -94,9 +97,10 @@ export function executionRoutes(app: HttpApp, deps: ExecutionRoutes): void {
     },
     async (request) => {
       const jobId = request.params.jobId.toLowerCase();
-      const page = await list(request.query, jobId);
+      const tenant = tenantOfCaller(request);
+      const page = await list(tenant, request.query, jobId);
       // An empty page means that the executions were deleted, or that there is no such job.
-      if (page.items.length === 0 && (await queries.getJob(DEFAULT_TENANT, jobId)) === null) throw noSuch("job");
+      if (page.items.length === 0 && (await stores.of(tenant).queries.getJob(jobId)) === null) throw noSuch("job");
       return page;
     },
   );
@@ -124,10 +128,12 @@ function readRoute(app: HttpApp, { reader, store, progress: progressOf, runs }: 
       const gone = new AbortController();
       if (waitSec > 0) reply.raw.once("close", () => gone.abort());
       const id = request.params.executionId.toLowerCase();
-      const view = await (waitSec > 0 ? reader.readFinal(id, waitSec * 1_000, gone.signal) : reader.read(id));
+      const tenant = tenantOfCaller(request);
+      const waited = waitSec > 0 ? reader.readFinal(tenant, id, waitSec * 1_000, gone.signal) : reader.read(tenant, id);
+      const view = await waited;
       if (view === null) throw noSuch("execution");
       const progress = view.state === "RUNNING" ? await progressOf(id, view.attempt) : null;
-      const node = view.ofRun === undefined ? null : await runs.nameOf(view.ofRun.run, view.ofRun.node);
+      const node = view.ofRun === undefined ? null : await runs.nameOf(tenant, view.ofRun.run, view.ofRun.node);
       return executionBody(view, progress, await recordsOf(store.steps, view), node);
     },
   );
@@ -143,7 +149,7 @@ function stepsRoute(app: HttpApp, reader: ExecutionReader, steps: StoreSteps): v
   };
   app.get("/v1/executions/:executionId/steps", { schema, config: { scope: "jobs:read" } }, async (request) => {
     const id = request.params.executionId.toLowerCase();
-    const view = await reader.read(id);
+    const view = await reader.read(tenantOfCaller(request), id);
     if (view === null) throw noSuch("execution");
     const signals = (await steps.readSignals([id])).get(id) ?? [];
     return stepsBody(id, await recordsOf(steps, view), signals);

@@ -5,16 +5,20 @@ import { isFinal } from "../../domain/execution.ts";
 import type { ExecutionId } from "../../domain/ids.ts";
 import { waitOf } from "../../domain/step.ts";
 import { dueReason, lifetimeReasons, runningReasons } from "../../engine/explain.ts";
+import type { Tenant } from "../../ports/authenticator.ts";
 import type { Bus } from "../../ports/bus.ts";
 import type { WaitReason } from "../../ports/explanation.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { Store } from "../../ports/store.ts";
 import type { ExecutionView } from "../../ports/store-queries.ts";
 import type { StoreSteps } from "../../ports/store-steps.ts";
+import { isOfOperators, workerShownTo } from "../../security/tenant.ts";
+import type { TenantStores } from "../../security/tenant-stores.ts";
 import type { HandlerOffers } from "../handlers/offers.ts";
 import { answer, problems } from "../http/documented.ts";
 import type { HttpApp } from "../http/http-app.ts";
 import { formatInstant } from "../http/instants.ts";
+import { tenantOfCaller } from "../http/security.ts";
 import type { Inbox } from "../inbox.ts";
 import type { ExecutionReader } from "./execution-reader.ts";
 import { noSuch } from "./execution-routes.ts";
@@ -23,33 +27,34 @@ import { noSuch } from "./execution-routes.ts";
 const ASK_TIMEOUT_MS = 500;
 
 interface ExplainDependencies {
-  store: Store;
+  stores: Pick<TenantStores, "of">;
+  store: Pick<Store, "steps">;
   bus: Bus;
   runtime: Runtime;
   inbox: Inbox;
   reader: ExecutionReader;
   offers: Pick<HandlerOffers, "poolsOf">;
   /** Reasons why a run of a workflow is not final; null: there is no such run. */
-  reasonsOfRun: (run: ExecutionId) => Promise<ExplanationBody["reasons"] | null>;
+  reasonsOfRun: (tenant: Tenant, run: ExecutionId) => Promise<ExplanationBody["reasons"] | null>;
 }
 
 /** Explains an execution; null: there is no such execution. @throws {StoreUnavailable} */
-export type Explain = (executionId: ExecutionId) => Promise<ExplanationBody | null>;
+export type Explain = (tenant: Tenant, executionId: ExecutionId) => Promise<ExplanationBody | null>;
 
 export function explainer(deps: ExplainDependencies): Explain {
-  return async (executionId) => {
-    const view = await deps.reader.read(executionId);
+  return async (tenant, executionId) => {
+    const view = await deps.reader.read(tenant, executionId);
     if (view === null) return null;
-    const told = view.isRun && view.state === "RUNNING" ? await deps.reasonsOfRun(executionId) : null;
+    const told = view.isRun && view.state === "RUNNING" ? await deps.reasonsOfRun(tenant, executionId) : null;
     if (told !== null) return { executionId, state: view.state, reasons: told };
-    const [row] = isFinal(view.state) ? [] : await deps.store.load([executionId]);
+    const [row] = isFinal(view.state) ? [] : await deps.stores.of(tenant).load([executionId]);
     if (row !== undefined) {
       const reasons = (await askOwner(deps, row)) ?? rowReasons(view, row, deps.runtime.now());
       const named = await withSignals(reasons, executionId, deps.store.steps);
-      return { executionId, state: view.state, reasons: await withPools(bodies(named, view), deps) };
+      return { executionId, state: view.state, reasons: await withPools(bodies(shownTo(tenant, named), view), deps) };
     }
     // The execution may have become final since the row was read.
-    const final = (await deps.reader.read(executionId)) ?? view;
+    const final = (await deps.reader.read(tenant, executionId)) ?? view;
     return { executionId, state: final.state, reasons: bodies(finalReasons(final), final) };
   };
 }
@@ -65,7 +70,7 @@ export function explainRoute(app: HttpApp, explain: Explain): void {
   };
   app.get("/v1/executions/:executionId/explain", { schema, config: { scope: "jobs:read" } }, async (request) => {
     const executionId = request.params.executionId.toLowerCase();
-    const explanation = await explain(executionId);
+    const explanation = await explain(tenantOfCaller(request), executionId);
     if (explanation === null) throw noSuch("execution");
     return explanation;
   });
@@ -97,7 +102,35 @@ function finalReasons({ state, reason: why, finishedAt }: ExecutionView): WaitRe
   return isFinal(state) ? [{ reason: "FINAL", state, why, finishedAt }] : [{ reason: "OWNER_SILENT" }];
 }
 
-function bodies(reasons: readonly WaitReason[], { error }: ExecutionView): ExplanationBody["reasons"] {
+/**
+ * Reasons as a tenant sees them. Tenants see neither figures about the work of others in shared pools, nor the ids of workers.
+ */
+function shownTo(tenant: Tenant, reasons: readonly WaitReason[]): readonly Shown[] {
+  if (isOfOperators(tenant)) return reasons;
+  return reasons.map((reason): Shown => {
+    if (reason.reason === "ALL_SLOTS_BUSY") return omit(reason, "held");
+    if (reason.reason === "POOL_AT_LIMIT") return omit(reason, "running");
+    if (reason.reason === "KEY_AT_LIMIT") {
+      const shown = { ...reason, heldBy: reason.heldBy.map((holder) => withShownWorker(tenant, holder)) };
+      return shown;
+    }
+    return withShownWorker(tenant, reason);
+  });
+}
+
+type Shown = Omit<WaitReason, "held" | "running"> & Pick<WaitReason, "reason">;
+
+function omit<T extends object, K extends keyof T>(value: T, key: K): Omit<T, K> {
+  const { [key]: _, ...rest } = value;
+  return rest;
+}
+
+function withShownWorker<T extends object>(tenant: Tenant, told: T): T {
+  if (!("workerId" in told) || typeof told.workerId !== "string") return told;
+  return { ...told, workerId: workerShownTo(tenant, told.workerId) };
+}
+
+function bodies(reasons: readonly Shown[], { error }: ExecutionView): ExplanationBody["reasons"] {
   const lastError = error === null ? null : { name: error.name, message: error.message };
   return reasons.map((reason) => {
     const told = Object.entries(reason).map(([key, value]) => [

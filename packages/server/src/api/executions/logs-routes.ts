@@ -1,12 +1,14 @@
 import { AttemptLogsBody, Uuid } from "@mainspring/contract";
 import { Type } from "typebox";
 import type { ExecutionId } from "../../domain/ids.ts";
+import type { Tenant } from "../../ports/authenticator.ts";
 import { filledLogUrl } from "../../ports/log-url.ts";
 import type { ExecutionView } from "../../ports/store-queries.ts";
 import { answer, problems } from "../http/documented.ts";
 import { ProblemError, problem } from "../http/errors.ts";
 import type { HttpApp } from "../http/http-app.ts";
 import { formatInstant } from "../http/instants.ts";
+import { tenantOfCaller } from "../http/security.ts";
 import { type LogReads, readLogs } from "./attempt-logs.ts";
 import type { ExecutionReader } from "./execution-reader.ts";
 import { noSuch } from "./execution-routes.ts";
@@ -40,7 +42,7 @@ export function logsRoutes(app: HttpApp, deps: LogsDependencies): void {
         response,
       },
     },
-    (request) => logsOf(deps, request.params.executionId.toLowerCase(), null),
+    (request) => logsOf(deps, tenantOfCaller(request), request.params.executionId.toLowerCase(), null),
   );
   app.get(
     "/v1/executions/:executionId/attempts/:attempt/logs",
@@ -54,13 +56,19 @@ export function logsRoutes(app: HttpApp, deps: LogsDependencies): void {
         response,
       },
     },
-    ({ params }) => logsOf(deps, params.executionId.toLowerCase(), params.attempt),
+    (request) =>
+      logsOf(deps, tenantOfCaller(request), request.params.executionId.toLowerCase(), request.params.attempt),
   );
 }
 
 /** @param asked number of the attempt; null: the newest one */
-async function logsOf(deps: LogsDependencies, id: ExecutionId, asked: number | null): Promise<AttemptLogsBody> {
-  const view = await deps.reader.read(id);
+async function logsOf(
+  deps: LogsDependencies,
+  tenant: Tenant,
+  id: ExecutionId,
+  asked: number | null,
+): Promise<AttemptLogsBody> {
+  const view = await deps.reader.read(tenant, id);
   if (view === null) throw noSuch("execution");
   const number = asked ?? view.attempt;
   if (number === 0 || number > view.attempt) throw noAttempt(number, view.attempt);

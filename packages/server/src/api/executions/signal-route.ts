@@ -3,12 +3,13 @@ import { SIGNAL_MAX_BYTES } from "@mainspring/contract/limits";
 import type { FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import { isFinal } from "../../domain/execution.ts";
-import { DEFAULT_TENANT } from "../../domain/ids.ts";
 import type { Signal } from "../../domain/step.ts";
+import type { Tenant } from "../../ports/authenticator.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { Store } from "../../ports/store.ts";
 import type { SignalCommand } from "../../ports/store-commands.ts";
 import type { SignalOutcome } from "../../ports/store-steps.ts";
+import type { TenantStores } from "../../security/tenant-stores.ts";
 import type { Commands } from "../commands.ts";
 import { type Lacking, requireFeature } from "../feature-gate.ts";
 import { JobParts } from "../http/body/json-parts.ts";
@@ -16,13 +17,15 @@ import { answer, problems } from "../http/documented.ts";
 import { invalid, ProblemError, type ProblemName, problem } from "../http/errors.ts";
 import type { HttpApp } from "../http/http-app.ts";
 import { formatInstant } from "../http/instants.ts";
+import { tenantOfCaller } from "../http/security.ts";
 import { payloadOf } from "../submit/submit-route.ts";
 import { noSuch } from "./execution-routes.ts";
 
 export interface SignalDependencies {
   runtime: Runtime;
   commands: Commands;
-  store: Pick<Store, "queries" | "steps">;
+  stores: Pick<TenantStores, "of">;
+  store: Pick<Store, "steps">;
   lacking?: Lacking | undefined;
 }
 
@@ -47,7 +50,12 @@ export function signalRoute(app: HttpApp, deps: SignalDependencies): void {
       { schema, config: { scope: "runs:control" } },
       async (request, reply) => {
         const signal = receivedSignal(request, deps);
-        const outcome = await sendSignal(deps, request.params.executionId.toLowerCase(), signal);
+        const outcome = await sendSignal(
+          deps,
+          tenantOfCaller(request),
+          request.params.executionId.toLowerCase(),
+          signal,
+        );
         const { code, body } = signalAnswer(outcome, signal, () => noSuch("execution"));
         return reply.code(code).send(body);
       },
@@ -85,10 +93,11 @@ type Sent = SignalOutcome | { kind: "IS_WORKFLOW" };
 /** Stores a signal, and tells the owner. @throws {StoreUnavailable} a repeat with the same id says whether it is stored */
 export async function sendSignal(
   deps: Omit<SignalDependencies, "lacking">,
+  tenant: Tenant,
   executionId: string,
   signal: SentSignal,
 ): Promise<Sent> {
-  const view = await deps.store.queries.getExecution(DEFAULT_TENANT, executionId);
+  const view = await deps.stores.of(tenant).queries.getExecution(executionId);
   if (view === null) return { kind: "UNKNOWN" };
   if (view.isRun && !isFinal(view.state)) return { kind: "IS_WORKFLOW" };
   return await passSignal(deps, { shard: view.shard, executionId }, signal);
@@ -96,7 +105,7 @@ export async function sendSignal(
 
 /** @param to execution, or node whose execution may not exist yet. @throws {StoreUnavailable} */
 export async function passSignal(
-  { runtime, store, commands }: Omit<SignalDependencies, "lacking">,
+  { runtime, store, commands }: Omit<SignalDependencies, "lacking" | "stores">,
   to: Pick<SignalCommand, "shard" | "executionId" | "ofNode">,
   signal: SentSignal,
 ): Promise<SignalOutcome> {

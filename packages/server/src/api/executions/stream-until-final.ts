@@ -1,6 +1,7 @@
 import type { FastifyReply } from "fastify";
 import { Type } from "typebox";
 import type { ExecutionId } from "../../domain/ids.ts";
+import type { Tenant } from "../../ports/authenticator.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { ExecutionView } from "../../ports/store-queries.ts";
 import { EventStream } from "./event-stream.ts";
@@ -19,6 +20,7 @@ export interface Teller {
 }
 
 interface Followed {
+  tenant: Tenant;
   executionId: ExecutionId;
   /** Whether the execution was final when the request came. */
   isFinal: boolean;
@@ -31,7 +33,7 @@ interface Followed {
 export async function streamUntilFinal<R extends Pick<FastifyReply, "hijack" | "raw">>(
   reply: R,
   { reader, runtime }: { reader: ExecutionReader; runtime: Runtime },
-  { executionId, isFinal, teller, leave }: Followed,
+  { tenant, executionId, isFinal, teller, leave }: Followed,
 ): Promise<R> {
   reply.hijack();
   const gone = new AbortController();
@@ -39,7 +41,7 @@ export async function streamUntilFinal<R extends Pick<FastifyReply, "hijack" | "
   const stream = new EventStream(reply.raw, runtime);
   teller.begin(stream);
   try {
-    const last = isFinal ? null : await reader.readFinal(executionId, STREAM_MAX_MS, gone.signal);
+    const last = isFinal ? null : await reader.readFinal(tenant, executionId, STREAM_MAX_MS, gone.signal);
     if (last !== null) teller.ended(last);
   } catch {
     // Too many streams exist, or the store is away: the client reconnects, and gets the error then if it persists.

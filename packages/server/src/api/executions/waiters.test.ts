@@ -4,6 +4,7 @@ import { memoryBus } from "../../adapters/memory/memory-bus.ts";
 import type { Candidate } from "../../domain/execution.ts";
 import { DEFAULT_ORDERING } from "../../domain/rank.ts";
 import { ManualRuntime, settled } from "../../ports/manual-runtime.fixture.ts";
+import { tenantOf } from "../../security/tenant.ts";
 import { playOwner } from "../api.fixture.ts";
 import { ProblemError } from "../http/errors.ts";
 import { jobDefinition } from "../submit/job-definition.ts";
@@ -24,7 +25,14 @@ function scene(max?: number) {
   const waiters = new Waiters({ bus, runtime, store: { load } }, max);
   const start = () => {
     const row = candidateOf(
-      newJob(jobDefinition({ target: { handler: "echo" } }, 0), null, DEFAULT_ORDERING, 0, runtime.uuid()),
+      newJob(
+        tenantOf(null),
+        jobDefinition({ target: { handler: "echo" } }, 0),
+        null,
+        DEFAULT_ORDERING,
+        0,
+        runtime.uuid(),
+      ),
     );
     rows.set(row.id, row);
     return row;

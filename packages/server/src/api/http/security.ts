@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import type { Scope } from "@mainspring/contract/enums";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { DEFAULT_TENANT } from "../../domain/ids.ts";
-import { type Authenticator, isRefusal, type Principal, type Refusal } from "../../ports/authenticator.ts";
+import { type Authenticator, isRefusal, type Principal, type Refusal, type Tenant } from "../../ports/authenticator.ts";
+import { tenantOf } from "../../security/tenant.ts";
 import { sendProblem } from "./error-answers.ts";
 import { busy, ProblemError, problem } from "./errors.ts";
 
@@ -52,6 +52,17 @@ export function guard(app: FastifyInstance, authenticator: Authenticator): void 
   });
 }
 
+/** Caller of a request. @throws {ProblemError} 401: the operation is public, so the request has no caller */
+export function callerOf({ principal }: Pick<FastifyRequest, "principal">): Principal {
+  if (principal === null) throw new ProblemError(problem("unauthorized"));
+  return principal;
+}
+
+/** Tenant for which the caller of a request acts. */
+export function tenantOfCaller(request: Pick<FastifyRequest, "principal">): Tenant {
+  return callerOf(request).tenant;
+}
+
 /** Keeps an application from starting that has a route without a scope. */
 function demandScopes(app: FastifyInstance): void {
   const routes: { method: string | string[]; url: string; config?: { scope?: RouteScope } }[] = [];
@@ -99,7 +110,7 @@ function tenantFault({ scopes }: Principal, named: string | string[] | undefined
       problem("missing-scope", "the header Mainspring-Tenant needs the scope tenants:act: leave it out"),
     );
   }
-  return named === DEFAULT_TENANT ? null : new ProblemError(problem("not-found", "there is no such tenant"));
+  return named === tenantOf(null) ? null : new ProblemError(problem("not-found", "there is no such tenant"));
 }
 
 /**

@@ -17,6 +17,7 @@ import { answer, problems } from "../http/documented.ts";
 import { invalid, ProblemError } from "../http/errors.ts";
 import { type HttpApp, withoutBody } from "../http/http-app.ts";
 import { formatInstantOrNull } from "../http/instants.ts";
+import { tenantOfCaller } from "../http/security.ts";
 import type { ReceivedJob } from "../submit/job-intake.ts";
 import { changeWarnings } from "../submit/job-warnings.ts";
 import { payloadOf, refusal, type SubmitDependencies, TraceHeaders } from "../submit/submit-route.ts";
@@ -72,7 +73,8 @@ function replaceRoute(app: HttpApp, changer: JobChanger, intake: IntakeDependenc
       const received = await receivedJob(request, intake);
       const ifVersion = versionOf(request.headers["if-match"]);
       const jobId = request.params.jobId.toLowerCase();
-      const changed = await changer.replace(jobId, received, ifVersion, noteOf(request, jobId));
+      const note = noteOf(request, jobId);
+      const changed = await changer.replace(tenantOfCaller(request), jobId, received, ifVersion, note);
       void reply.header("etag", `"${changed.version}"`);
       return reply
         .code(changed.execution === "REQUESTED" ? 202 : 200)
@@ -106,7 +108,8 @@ function namedRoute(app: HttpApp, changer: JobChanger, intake: IntakeDependencie
         const message = "is not the name in the path: leave it out, or make them the same";
         throw new ProblemError(invalid([{ field: "name", message }]));
       }
-      const changed = await changer.putNamed({ ...received, job: { ...received.job, name } }, noteOf(request, name));
+      const named = { ...received, job: { ...received.job, name } };
+      const changed = await changer.putNamed(tenantOfCaller(request), named, noteOf(request, name));
       void reply.header("etag", `"${changed.version}"`);
       return reply.code(statusOf(changed)).send(await changedBody(changed, { ...received.job, name }, intake));
     },
@@ -135,7 +138,8 @@ function deleteRoute(app: HttpApp, changer: JobChanger): void {
     refuseBody(request.body);
     const jobId = request.params.jobId.toLowerCase();
     const cancelRunning = request.query.cancelRunning === "true";
-    const isOver = await changer.delete(jobId, cancelRunning, noteOf(request, jobId, { cancelRunning }));
+    const note = noteOf(request, jobId, { cancelRunning });
+    const isOver = await changer.delete(tenantOfCaller(request), jobId, cancelRunning, note);
     if (!isOver) return reply.code(202).send({ jobId, state: "DELETED" as const });
     return reply.code(204).send(null);
   });
@@ -155,7 +159,9 @@ function retryRoute(app: HttpApp, runs: JobRuns): void {
   };
   app.post("/v1/executions/:executionId/retry", withoutBody(schema, "runs:control"), async (request, reply) => {
     const retryOf = request.params.executionId.toLowerCase();
-    const { executionId, jobId } = await runs.retry(retryOf, request.body.keepSteps, noteOf(request, retryOf));
+    const { keepSteps } = request.body;
+    const note = noteOf(request, retryOf);
+    const { executionId, jobId } = await runs.retry(tenantOfCaller(request), retryOf, keepSteps, note);
     return reply.code(201).send({ executionId, jobId, retryOf });
   });
 }

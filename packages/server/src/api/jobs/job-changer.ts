@@ -1,17 +1,18 @@
-import { DEFAULT_TENANT, type EpochMs, type ExecutionId, type JobId } from "../../domain/ids.ts";
+import type { EpochMs, ExecutionId, JobId } from "../../domain/ids.ts";
 import type { JobDefinition, JobState } from "../../domain/job.ts";
 import { isRecurringJobId } from "../../domain/recurrence.ts";
 import { isSameDefinition } from "../../domain/same-definition.ts";
 import { tracedDefinition } from "../../domain/trace.ts";
+import type { Tenant } from "../../ports/authenticator.ts";
 import type { Bus } from "../../ports/bus.ts";
 import type { CountedWarnings } from "../../ports/counted-warnings.ts";
 import type { ApiMetrics } from "../../ports/metrics.ts";
 import type { Runtime } from "../../ports/runtime.ts";
-import type { Store } from "../../ports/store.ts";
 import type { AuditNote } from "../../ports/store-audit.ts";
-import type { JobReplacement, NamedOutcome, ReplaceOutcome } from "../../ports/store-jobs.ts";
+import type { JobReplacement, NamedOutcome, ReplaceOutcome, StoreJobs } from "../../ports/store-jobs.ts";
 import type { JobFilter, JobView } from "../../ports/store-queries.ts";
 import type { TimeZoneRules } from "../../ports/time-zone-rules.ts";
+import type { TenantStore, TenantStores } from "../../security/tenant-stores.ts";
 import type { Commands } from "../commands.ts";
 import type { Lacking } from "../feature-gate.ts";
 import { invalid, type Problem, ProblemError } from "../http/errors.ts";
@@ -28,7 +29,8 @@ import { refusalOf } from "./change-refusals.ts";
 import { JobRuns } from "./job-runs.ts";
 
 export interface ChangerDependencies {
-  store: Store;
+  stores: Pick<TenantStores, "of">;
+  store: { readonly jobs: Pick<StoreJobs, "putNamed" | "run"> };
   bus: Bus;
   runtime: Runtime;
   metrics: ApiMetrics;
@@ -75,38 +77,44 @@ export class JobChanger {
    * @param ifVersion version that the job must have; null: any
    * @throws {StoreUnavailable} the job may or may not have been changed
    */
-  async replace(jobId: JobId, received: ReceivedJob, ifVersion: number | null, note?: AuditNote): Promise<ChangedJob> {
-    const { store, runtime, lacking } = this.#deps;
+  async replace(
+    tenant: Tenant,
+    jobId: JobId,
+    received: ReceivedJob,
+    ifVersion: number | null,
+    note?: AuditNote,
+  ): Promise<ChangedJob> {
+    const { stores, runtime, lacking } = this.#deps;
     const { job, payload, traceparent } = received;
     const at = runtime.now();
     const definition = tracedDefinition(jobDefinition(job, at), traceparent);
     requireFeatures(definition, lacking);
     const wrong = scheduleErrors(job, at);
     if (wrong.length > 0) {
-      const known = await store.queries.getJob(DEFAULT_TENANT, jobId);
+      const known = await stores.of(tenant).queries.getJob(jobId);
       return sameAsKnown(known, { definition, payload, ifVersion }, at) ?? refuse(invalid(wrong));
     }
     logWarnings(definition, this.#deps.warnings);
-    const about = { tenant: DEFAULT_TENANT, jobId, definition, payload, ifVersion };
-    const outcome = await store.jobs.replace({ ...about, commandId: runtime.uuid(), at }, note);
+    const about = { jobId, definition, payload, ifVersion };
+    const outcome = await stores.of(tenant).replaceJob({ ...about, commandId: runtime.uuid(), at }, note);
     const kept = withKeptKey(received, outcome);
-    if (kept !== null) return await this.replace(jobId, kept, ifVersion, note);
-    return this.#follow(outcome, definition, at);
+    if (kept !== null) return await this.replace(tenant, jobId, kept, ifVersion, note);
+    return this.#follow(tenant, outcome, definition, at);
   }
 
   /** Gives the active job with this name another definition; if there is none, submits the job. */
-  async putNamed(received: ReceivedJob, note?: AuditNote): Promise<ChangedJob> {
+  async putNamed(tenant: Tenant, received: ReceivedJob, note?: AuditNote): Promise<ChangedJob> {
     const { store, bus, runtime, metrics, orderings } = this.#deps;
     const orderOf = await orderings.read();
     const at = runtime.now();
     const definition = tracedDefinition(jobDefinition(received.job, at), received.traceparent);
     logWarnings(definition, this.#deps.warnings);
-    const fresh = jobRow(definition, received.payload, orderOf(definition.pool), at, this.#deps);
-    if (fresh === null) return await this.#putEnded(received, definition, at);
+    const fresh = jobRow(tenant, definition, received.payload, orderOf(definition.pool), at, this.#deps);
+    if (fresh === null) return await this.#putEnded(this.#deps.stores.of(tenant), received, definition, at);
     const outcome = await store.jobs.putNamed({ job: fresh, commandId: runtime.uuid() }, note);
     const kept = withKeptKey(received, outcome);
-    if (kept !== null) return await this.putNamed(kept, note);
-    if (outcome.kind !== "CREATED") return this.#follow(outcome, definition, at);
+    if (kept !== null) return await this.putNamed(tenant, kept, note);
+    if (outcome.kind !== "CREATED") return this.#follow(tenant, outcome, definition, at);
     metrics.submitted(1);
     hintJobs(bus, [fresh]);
     const { jobId, executionId } = fresh;
@@ -118,11 +126,15 @@ export class JobChanger {
    * Answers a put of a job that has ended. A program that puts its recurring jobs at each start must not fail because
    * such a job has ended.
    */
-  async #putEnded({ job, payload }: ReceivedJob, definition: JobDefinition, at: EpochMs): Promise<ChangedJob> {
-    const { queries } = this.#deps.store;
-    const { items } = await queries.listJobs(DEFAULT_TENANT, namedLike(definition), { after: null, limit: 10 });
+  async #putEnded(
+    { queries }: TenantStore,
+    { job, payload }: ReceivedJob,
+    definition: JobDefinition,
+    at: EpochMs,
+  ): Promise<ChangedJob> {
+    const { items } = await queries.listJobs(namedLike(definition), { after: null, limit: 10 });
     const found = items.find(({ state }) => state !== "DELETED");
-    const known = found === undefined ? null : await queries.getJob(DEFAULT_TENANT, found.jobId);
+    const known = found === undefined ? null : await queries.getJob(found.jobId);
     return sameAsKnown(known, { definition, payload, ifVersion: null }, at) ?? refuse(neverFires(job));
   }
 
@@ -130,35 +142,41 @@ export class JobChanger {
    * Deletes a job. @returns whether all its waiting executions are cancelled; false: their owner has not confirmed that
    * yet
    */
-  async delete(jobId: JobId, cancelRunning: boolean, note?: AuditNote): Promise<boolean> {
-    const { store, runtime, commands } = this.#deps;
+  async delete(tenant: Tenant, jobId: JobId, cancelRunning: boolean, note?: AuditNote): Promise<boolean> {
+    const { stores, runtime, commands } = this.#deps;
     const commandId = () => runtime.uuid();
-    const about = { tenant: DEFAULT_TENANT, jobId, cancelRunning, commandId, at: runtime.now() };
-    const outcome = await store.jobs.delete(about, note);
+    const about = { jobId, cancelRunning, commandId, at: runtime.now() };
+    const outcome = await stores.of(tenant).deleteJob(about, note);
     if (outcome.kind !== "DELETED") throw new ProblemError(refusalOf(outcome));
     const answers = await Promise.all(outcome.commands.map((command) => commands.tell(command)));
     return !answers.includes(null);
   }
 
   async #follow(
+    tenant: Tenant,
     outcome: ReplaceOutcome | Exclude<NamedOutcome, { kind: "CREATED" }>,
     definition: JobDefinition,
     at: EpochMs,
   ): Promise<ChangedJob> {
-    if (outcome.kind === "UNCHANGED") return await this.#unchanged(outcome, at);
+    if (outcome.kind === "UNCHANGED") return await this.#unchanged(tenant, outcome, at);
     if (outcome.kind !== "REPLACED") throw new ProblemError(refusalOf(outcome));
     const { command, version } = outcome;
     const { jobId } = command;
     const answer = await this.#deps.commands.tell(command);
-    if (command.kind === "PLAN") return await this.#planned(jobId, version, answer === null ? "REQUESTED" : "REPLACED");
+    if (command.kind === "PLAN")
+      return await this.#planned(tenant, jobId, version, answer === null ? "REQUESTED" : "REPLACED");
     const execution = answer === "REPLACED" || answer === "KEPT" ? answer : "REQUESTED";
     const fireAt = execution === "KEPT" ? null : ahead(definition, at);
     return { jobId, state: "ACTIVE", version, executionId: command.executionIds.at(-1) ?? null, fireAt, execution };
   }
 
-  async #unchanged(outcome: Extract<ReplaceOutcome, { kind: "UNCHANGED" }>, at: EpochMs): Promise<ChangedJob> {
+  async #unchanged(
+    tenant: Tenant,
+    outcome: Extract<ReplaceOutcome, { kind: "UNCHANGED" }>,
+    at: EpochMs,
+  ): Promise<ChangedJob> {
     const { jobId, version, scheduledAt, executionIds } = outcome;
-    if (isRecurringJobId(jobId)) return await this.#planned(jobId, version, "UNCHANGED");
+    if (isRecurringJobId(jobId)) return await this.#planned(tenant, jobId, version, "UNCHANGED");
     const fireAt = scheduledAt > at ? scheduledAt : null;
     return {
       jobId,
@@ -171,8 +189,13 @@ export class JobChanger {
   }
 
   /** Answer for a recurring job, by its present plan. */
-  async #planned(jobId: JobId, version: number, execution: ChangedJob["execution"]): Promise<ChangedJob> {
-    const job = await this.#deps.store.queries.getJob(DEFAULT_TENANT, jobId);
+  async #planned(
+    tenant: Tenant,
+    jobId: JobId,
+    version: number,
+    execution: ChangedJob["execution"],
+  ): Promise<ChangedJob> {
+    const job = await this.#deps.stores.of(tenant).queries.getJob(jobId);
     const isCurrent = job !== null && job.version === version;
     const fireAt = isCurrent ? plannedFireAt(job) : null;
     return { jobId, state: job?.state ?? "ACTIVE", version, executionId: null, fireAt, execution };

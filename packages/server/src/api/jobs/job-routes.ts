@@ -12,15 +12,16 @@ import {
 } from "@mainspring/contract";
 import { PAGE_ITEMS_DEFAULT } from "@mainspring/contract/limits";
 import { type Static, Type } from "typebox";
-import { DEFAULT_TENANT } from "../../domain/ids.ts";
 import type { Runtime } from "../../ports/runtime.ts";
-import type { JobFilter, StoreQueries } from "../../ports/store-queries.ts";
+import type { JobFilter } from "../../ports/store-queries.ts";
+import type { TenantStores } from "../../security/tenant-stores.ts";
 import type { ExecutionReader } from "../executions/execution-reader.ts";
 import { noSuch } from "../executions/execution-routes.ts";
 import { decodeCursor, encodeCursor } from "../http/cursor.ts";
 import { answer, problems } from "../http/documented.ts";
 import type { HttpApp } from "../http/http-app.ts";
 import { idsWith } from "../http/id-range.ts";
+import { tenantOfCaller } from "../http/security.ts";
 import { jobBody, jobSummaryBody } from "../views.ts";
 
 const LabelFilter = Type.Array(Line("`key` or `key=value`"), {
@@ -42,7 +43,12 @@ const ListQuery = Type.Object(
 );
 
 /** Routes GET /v1/jobs and /v1/jobs/{jobId} */
-export function jobRoutes(app: HttpApp, queries: StoreQueries, reader: ExecutionReader, runtime: Runtime): void {
+export function jobRoutes(
+  app: HttpApp,
+  stores: Pick<TenantStores, "of">,
+  reader: ExecutionReader,
+  runtime: Runtime,
+): void {
   const tags = ["jobs"];
 
   app.get(
@@ -58,7 +64,7 @@ export function jobRoutes(app: HttpApp, queries: StoreQueries, reader: Execution
       },
     },
     async (request) => {
-      const { items, next } = await queries.listJobs(DEFAULT_TENANT, filterOf(request.query), {
+      const { items, next } = await stores.of(tenantOfCaller(request)).queries.listJobs(filterOf(request.query), {
         after: decodeCursor("jobs", request.query.cursor),
         limit: request.query.limit ?? PAGE_ITEMS_DEFAULT,
       });
@@ -80,7 +86,7 @@ export function jobRoutes(app: HttpApp, queries: StoreQueries, reader: Execution
       },
     },
     async (request, reply) => {
-      const view = await queries.getJob(DEFAULT_TENANT, request.params.jobId.toLowerCase());
+      const view = await stores.of(tenantOfCaller(request)).queries.getJob(request.params.jobId.toLowerCase());
       if (view === null) throw noSuch("job");
       void reply.header("etag", `"${view.version}"`);
       const latestExecutions = await reader.overlay(view.latestExecutions);

@@ -1,10 +1,11 @@
-import { DEFAULT_TENANT, type ExecutionId, type JobId } from "../../domain/ids.ts";
+import type { ExecutionId, JobId } from "../../domain/ids.ts";
+import type { Tenant } from "../../ports/authenticator.ts";
 import type { Bus } from "../../ports/bus.ts";
 import type { Runtime } from "../../ports/runtime.ts";
-import type { Store } from "../../ports/store.ts";
 import type { AuditNote } from "../../ports/store-audit.ts";
-import type { NewRun } from "../../ports/store-jobs.ts";
+import type { NewRun, StoreJobs } from "../../ports/store-jobs.ts";
 import type { JobView } from "../../ports/store-queries.ts";
+import type { TenantStores } from "../../security/tenant-stores.ts";
 import { ProblemError } from "../http/errors.ts";
 import type { PoolOrderings } from "../pools/pool-orderings.ts";
 import { hintRun } from "../submit/hints.ts";
@@ -12,7 +13,8 @@ import { newJob } from "../submit/new-job.ts";
 import { refusalOf } from "./change-refusals.ts";
 
 interface RunDependencies {
-  store: Store;
+  stores: Pick<TenantStores, "of">;
+  store: { readonly jobs: Pick<StoreJobs, "run"> };
   bus: Bus;
   runtime: Runtime;
   orderings: PoolOrderings;
@@ -39,31 +41,32 @@ export class JobRuns {
    * @param keepsSteps whether the new execution gets the records and the open signals of the final one
    * @throws {StoreUnavailable} there may or may not be a new execution
    */
-  async retry(executionId: ExecutionId, keepsSteps = false, note?: AuditNote): Promise<RunStarted> {
-    const { queries } = this.#deps.store;
-    const execution = await queries.getExecution(DEFAULT_TENANT, executionId);
+  async retry(tenant: Tenant, executionId: ExecutionId, keepsSteps = false, note?: AuditNote): Promise<RunStarted> {
+    const { queries } = this.#deps.stores.of(tenant);
+    const execution = await queries.getExecution(executionId);
     if (execution === null) throw new ProblemError(refusalOf({ kind: "NOT_FOUND" }));
     if (execution.ofRun !== undefined) throw new ProblemError(refusalOf({ kind: "IS_WORKFLOW" }));
-    return await this.#run(execution.jobId, executionId, keepsSteps, note);
+    return await this.#run(tenant, execution.jobId, executionId, keepsSteps, note);
   }
 
   /** Runs a recurring job now, independently of its plan and even while it is paused. @throws {StoreUnavailable} */
-  async trigger(jobId: JobId, note?: AuditNote): Promise<RunStarted> {
-    return await this.#run(jobId, null, false, note);
+  async trigger(tenant: Tenant, jobId: JobId, note?: AuditNote): Promise<RunStarted> {
+    return await this.#run(tenant, jobId, null, false, note);
   }
 
   async #run(
+    tenant: Tenant,
     jobId: JobId,
     retryOf: ExecutionId | null,
     keepsSteps: boolean,
     note: AuditNote | undefined,
   ): Promise<RunStarted> {
-    const { store, bus } = this.#deps;
+    const { stores, store, bus } = this.#deps;
     for (let tries = 3; ; tries--) {
-      const job = await store.queries.getJob(DEFAULT_TENANT, jobId);
+      const job = await stores.of(tenant).queries.getJob(jobId);
       if (job === null) throw new ProblemError(refusalOf({ kind: "NOT_FOUND" }));
       if (retryOf === null && job.plan === null) throw new ProblemError(refusalOf({ kind: "NOT_RECURRING" }));
-      const run = { ...(await this.#runOf(job)), retryOf, keepsSteps };
+      const run = { ...(await this.#runOf(tenant, job)), retryOf, keepsSteps };
       const outcome = await store.jobs.run(run, note);
       if (outcome.kind === "ACCEPTED") {
         hintRun(bus, run, outcome.steps);
@@ -74,13 +77,13 @@ export class JobRuns {
     }
   }
 
-  async #runOf(job: JobView): Promise<Omit<NewRun, "retryOf" | "keepsSteps">> {
+  async #runOf(tenant: Tenant, job: JobView): Promise<Omit<NewRun, "retryOf" | "keepsSteps">> {
     const { runtime, orderings } = this.#deps;
     const orderOf = await orderings.read();
     const at = runtime.now();
     const policy = { ...job.definition.policy, startBefore: null };
     const definition = { ...job.definition, scheduledAt: at, policy };
-    const fresh = newJob(definition, job.payload, orderOf(definition.pool), at, job.jobId);
+    const fresh = newJob(tenant, definition, job.payload, orderOf(definition.pool), at, job.jobId);
     return { ...fresh, executionId: runtime.uuid(), jobVersion: job.version };
   }
 }

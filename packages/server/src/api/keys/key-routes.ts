@@ -9,7 +9,6 @@ import {
   Uuid,
 } from "@mainspring/contract";
 import { KEY_OVERLAP_SEC_DEFAULT, PAGE_ITEMS_DEFAULT } from "@mainspring/contract/limits";
-import type { FastifyRequest } from "fastify";
 import { type Static, Type } from "typebox";
 import { KINDS_OF_OPERATORS, SCOPES_OF } from "../../domain/api-key.ts";
 import type { EpochMs } from "../../domain/ids.ts";
@@ -25,6 +24,7 @@ import { answer, problems } from "../http/documented.ts";
 import { invalid, ProblemError, problem } from "../http/errors.ts";
 import { type HttpApp, withoutBody } from "../http/http-app.ts";
 import { formatInstant, formatInstantOrNull, parseInstant } from "../http/instants.ts";
+import { callerOf } from "../http/security.ts";
 
 export interface KeyRoutes {
   store: { readonly keys: StoreKeys };
@@ -220,11 +220,6 @@ async function tell({ bus, refreshKeys }: KeyRoutes): Promise<void> {
     for (const node of bus.nodes(role)) bus.send({ node, role }, { kind: "KEYS_CHANGED" });
   }
   await refreshKeys?.();
-}
-
-function callerOf({ principal }: Pick<FastifyRequest, "principal">): Principal {
-  if (principal === null) throw new ProblemError(problem("unauthorized"));
-  return principal;
 }
 
 function ownerOf({ tenant, scopes }: Principal): KeyOwner {

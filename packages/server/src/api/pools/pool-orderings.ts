@@ -8,12 +8,12 @@ const FRESH_MS = 1_000;
 
 /** Ordering of each pool's work, read from the store at most once a second. */
 export class PoolOrderings {
-  readonly #store: Store;
+  readonly #store: Pick<Store, "readPools">;
   readonly #runtime: Runtime;
   #orderings: Promise<ReadonlyMap<string, Ordering>> | null = null;
   #readAtMs = 0;
 
-  constructor(store: Store, runtime: Runtime) {
+  constructor(store: Pick<Store, "readPools">, runtime: Runtime) {
     this.#store = store;
     this.#runtime = runtime;
   }

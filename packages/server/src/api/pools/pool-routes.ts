@@ -1,10 +1,11 @@
 import { ChangedPoolBody, PoolBody, PoolSettings, pageOf, pageQuery, Word } from "@mainspring/contract";
 import { PAGE_ITEMS_DEFAULT } from "@mainspring/contract/limits";
 import { Type } from "typebox";
-import { DEFAULT_TENANT } from "../../domain/ids.ts";
 import { defaultPool, isLimited, type Pool } from "../../domain/pool.ts";
+import type { Tenant } from "../../ports/authenticator.ts";
 import type { PoolUse, WorkerStatus } from "../../ports/messages.ts";
 import type { PoolChange, Store } from "../../ports/store.ts";
+import type { TenantStores } from "../../security/tenant-stores.ts";
 import { noteOf } from "../audit/audit-notes.ts";
 import { type Lacking, requireFeature } from "../feature-gate.ts";
 import { decodeCursor, encodeCursor } from "../http/cursor.ts";
@@ -12,6 +13,7 @@ import { answer, problems } from "../http/documented.ts";
 import { ProblemError, problem } from "../http/errors.ts";
 import type { HttpApp } from "../http/http-app.ts";
 import { formatInstant } from "../http/instants.ts";
+import { tenantOfCaller } from "../http/security.ts";
 import type { PoolChanger } from "./pool-changer.ts";
 
 /** Largest number of pools with settings, because owners read all of them every second. */
@@ -20,7 +22,8 @@ const tags = ["pools"];
 const params = Type.Object({ name: Word("the pool") });
 
 interface PoolDependencies {
-  store: Pick<Store, "readPools" | "queries">;
+  stores: Pick<TenantStores, "of">;
+  store: Pick<Store, "readPools">;
   changer: PoolChanger;
   workers(): Promise<WorkerStatus[]>;
   /** Use of the limits, for pools that have some. */
@@ -96,7 +99,7 @@ function putRoute(app: HttpApp, deps: PoolDependencies): void {
     const { name } = request.params;
     if (hasLimit(request.body)) requireFeature("POOL_LIMITS", deps.lacking);
     await refuseTooMany(store, name);
-    const warnings = await warningsOf(deps, name);
+    const warnings = await warningsOf(deps, tenantOfCaller(request), name);
     const { pool, unconfirmedBy } = await changer.put(changeOf(name, request.body), noteOf(request, name));
     const body = { ...(await bodyOf(deps, pool, await livingWorkers(deps))), ...warnings };
     return reply.code(unconfirmedBy.length === 0 ? 200 : 202).send({ ...body, unconfirmedBy });
@@ -118,10 +121,10 @@ async function refuseTooMany(store: PoolDependencies["store"], name: string): Pr
  * Warnings before the change, because the change itself makes the pool known. Settings may precede workers and jobs, so
  * an unknown pool is not refused.
  */
-async function warningsOf(deps: PoolDependencies, name: string): Promise<{ warnings?: string[] }> {
+async function warningsOf(deps: PoolDependencies, tenant: Tenant, name: string): Promise<{ warnings?: string[] }> {
   const [pools, living] = await Promise.all([deps.store.readPools(), livingWorkers(deps)]);
   if ([...pools.map((pool) => pool.name), ...living.map(({ pool }) => pool)].includes(name)) return {};
-  const { items } = await deps.store.queries.listJobs(DEFAULT_TENANT, { pool: name }, { limit: 1, after: null });
+  const { items } = await deps.stores.of(tenant).queries.listJobs({ pool: name }, { limit: 1, after: null });
   if (items.length > 0) return {};
   return {
     warnings: [

@@ -1,9 +1,10 @@
 import type { EpochMs } from "../../domain/ids.ts";
 import { type RecurrenceRule, scheduleOf } from "../../domain/recurrence.ts";
 import { fireAfterEnd } from "../../domain/schedule/fires.ts";
-import type { JobView, StoreQueries } from "../../ports/store-queries.ts";
+import type { JobView } from "../../ports/store-queries.ts";
+import type { TenantStore } from "../../security/tenant-stores.ts";
 
-type AskedJob = Pick<JobView, "jobId" | "tenant" | "state" | "version" | "createdAt" | "plan">;
+type AskedJob = Pick<JobView, "jobId" | "state" | "version" | "createdAt" | "plan">;
 
 /**
  * First planned instant of a job without an outcome. A fixed delay plans its next instant when its execution has ended:
@@ -16,12 +17,12 @@ export async function accountedUntil(
   job: AskedJob,
   rule: RecurrenceRule,
   now: EpochMs,
-  queries: Pick<StoreQueries, "getExecution">,
+  queries: Pick<TenantStore["queries"], "getExecution">,
 ): Promise<EpochMs | null> {
   const { plan, jobId, createdAt } = job;
   if (plan === null || plan.nextFireAt !== null) return plan?.nextFireAt ?? null;
   if (!isDelayed(job, rule) || plan.previous === null) return null;
-  const previous = await queries.getExecution(job.tenant, plan.previous);
+  const previous = await queries.getExecution(plan.previous);
   if (previous === null || previous.finishedAt === null) return now;
   return fireAfterEnd(scheduleOf(rule, jobId, createdAt), previous.finishedAt, plan.fired);
 }

@@ -1,13 +1,14 @@
-import { DEFAULT_TENANT, type EpochMs, type JobId } from "../../domain/ids.ts";
+import type { EpochMs, JobId } from "../../domain/ids.ts";
 import { type RecurrenceRule, scheduleOf } from "../../domain/recurrence.ts";
 import { plannedInstants } from "../../domain/schedule/planned.ts";
 import type { Schedule } from "../../domain/schedule/schedule.ts";
+import type { Tenant } from "../../ports/authenticator.ts";
 import type { Runtime } from "../../ports/runtime.ts";
-import type { Store } from "../../ports/store.ts";
 import type { AuditNote } from "../../ports/store-audit.ts";
 import type { PlanCommand, PlanOrder } from "../../ports/store-commands.ts";
 import type { JobView } from "../../ports/store-queries.ts";
 import type { TimeZoneRules } from "../../ports/time-zone-rules.ts";
+import type { TenantStores } from "../../security/tenant-stores.ts";
 import type { Commands } from "../commands.ts";
 import { invalid, ProblemError, problem } from "../http/errors.ts";
 import { refusalOf } from "../jobs/change-refusals.ts";
@@ -18,7 +19,7 @@ const BACKFILL_MAX = 10_000;
 const BACKFILL_PIECE = 200;
 
 interface PlanDependencies {
-  store: Store;
+  stores: Pick<TenantStores, "of">;
   runtime: Runtime;
   zones: Pick<TimeZoneRules, "changeovers">;
   commands: Commands;
@@ -47,47 +48,50 @@ export class JobPlans {
   }
 
   /** Pauses a job. @throws {StoreUnavailable} the job may or may not be paused soon */
-  pause(jobId: JobId, note?: AuditNote): Promise<Ordered> {
-    return this.#order(jobId, note, async () => ({ kind: "PAUSE", at: this.#deps.runtime.now() }));
+  pause(tenant: Tenant, jobId: JobId, note?: AuditNote): Promise<Ordered> {
+    return this.#order(tenant, jobId, async () => ({ kind: "PAUSE", at: this.#deps.runtime.now() }), note);
   }
 
   /** Resumes a job. @param catchUp whether the `misfire` rule applies to the instants within the pause */
-  resume(jobId: JobId, catchUp: boolean, note?: AuditNote): Promise<Ordered> {
-    return this.#order(jobId, note, async () => ({ kind: "RESUME", at: this.#deps.runtime.now(), catchUp }));
+  resume(tenant: Tenant, jobId: JobId, catchUp: boolean, note?: AuditNote): Promise<Ordered> {
+    return this.#order(tenant, jobId, async () => ({ kind: "RESUME", at: this.#deps.runtime.now(), catchUp }), note);
   }
 
   /** Starts a backfill. @returns also the number of planned instants in the range */
   async backfill(
+    tenant: Tenant,
     jobId: JobId,
     { since, until, limit }: Backfill,
     note?: AuditNote,
   ): Promise<Ordered & { planned: number }> {
     let planned = 0;
-    const ordered = await this.#order(jobId, note, async (job) => {
+    const orderOf = async (job: JobView): Promise<PlanOrder> => {
       planned = await this.#plannedIn(job, since, until);
       return { kind: "BACKFILL", since, until, limit };
-    });
+    };
+    const ordered = await this.#order(tenant, jobId, orderOf, note);
     return { ...ordered, planned };
   }
 
   /** Reads a recurring job. @throws {ProblemError} not-found, or wrong-state for a one-time job */
-  async read(jobId: JobId): Promise<JobView> {
-    const job = await this.#deps.store.queries.getJob(DEFAULT_TENANT, jobId);
+  async read(tenant: Tenant, jobId: JobId): Promise<JobView> {
+    const job = await this.#deps.stores.of(tenant).queries.getJob(jobId);
     if (job === null) throw new ProblemError(refusalOf({ kind: "NOT_FOUND" }));
     if (job.plan === null) throw new ProblemError(refusalOf({ kind: "NOT_RECURRING" }));
     return job;
   }
 
   async #order(
+    tenant: Tenant,
     jobId: JobId,
-    note: AuditNote | undefined,
     orderOf: (job: JobView) => Promise<PlanOrder>,
+    note: AuditNote | undefined,
   ): Promise<Ordered> {
-    const { store, runtime, commands } = this.#deps;
-    const job = await this.read(jobId);
-    const shard = shardOfJob(job.definition, jobId);
+    const { stores, runtime, commands } = this.#deps;
+    const job = await this.read(tenant, jobId);
+    const shard = shardOfJob(tenant, job.definition, jobId);
     const command: PlanCommand = { id: runtime.uuid(), shard, kind: "PLAN", jobId, order: await orderOf(job) };
-    const taken = await store.jobs.order(DEFAULT_TENANT, command, note);
+    const taken = await stores.of(tenant).orderPlan(command, note);
     if (taken.kind !== "TAKEN") throw new ProblemError(refusalOf(taken));
     const outcome = await commands.tell(command);
     if (outcome === "BACKFILL_OPEN") {
@@ -95,7 +99,7 @@ export class JobPlans {
         problem("backfill-open", "wait until it has ended: `catchUps` of the job says how far it is"),
       );
     }
-    const after = await this.read(jobId);
+    const after = await this.read(tenant, jobId);
     if (outcome !== "NOT_PLANNED") return { job: after, isDone: outcome !== null };
     const state = after.state === "DELETED" ? "DELETED" : "FINISHED";
     throw new ProblemError(refusalOf({ kind: "WRONG_STATE", state }));

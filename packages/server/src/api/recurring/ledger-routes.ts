@@ -15,15 +15,17 @@ import { type RecurrenceRule, scheduleOf } from "../../domain/recurrence.ts";
 import { localTextOf, type PreviewedFire, previewFires } from "../../domain/schedule/preview.ts";
 import { ledgerStart } from "../../ports/ledger-page.ts";
 import type { Runtime } from "../../ports/runtime.ts";
-import type { JobView, Page, StoreQueries } from "../../ports/store-queries.ts";
+import type { JobView, Page } from "../../ports/store-queries.ts";
 import type { TimeZoneRules } from "../../ports/time-zone-rules.ts";
 import type { Turns } from "../../ports/turns.ts";
+import type { TenantStore, TenantStores } from "../../security/tenant-stores.ts";
 import type { ExecutionReader } from "../executions/execution-reader.ts";
 import { decodeCursor, encodeCursor } from "../http/cursor.ts";
 import { answer, problems } from "../http/documented.ts";
 import { invalid, ProblemError } from "../http/errors.ts";
 import type { HttpApp } from "../http/http-app.ts";
 import { formatInstant, formatInstantOrNull, INSTANT_MAX, parseInstant } from "../http/instants.ts";
+import { tenantOfCaller } from "../http/security.ts";
 import { latenessOf } from "../views.ts";
 import { accountedUntil } from "./accounted-until.ts";
 import type { JobPlans } from "./job-plans.ts";
@@ -32,7 +34,7 @@ import { fireBody, plannedFireAt } from "./plan-views.ts";
 
 export interface LedgerDependencies {
   plans: JobPlans;
-  queries: StoreQueries;
+  stores: Pick<TenantStores, "of">;
   reader: ExecutionReader;
   runtime: Runtime;
   /** Retention of final executions, in days. */
@@ -72,14 +74,17 @@ function ledgerRoute(app: HttpApp, deps: LedgerDependencies): void {
     querystring: LedgerQuery,
     response: { 200: answer(LedgerBody, "A page, newest first"), ...problems("not-found", "wrong-state") },
   };
-  app.get("/v1/jobs/:jobId/ledger", { schema, config: { scope: "jobs:read" } }, async ({ params, query }) => {
-    const job = await plans.read(params.jobId.toLowerCase());
+  app.get("/v1/jobs/:jobId/ledger", { schema, config: { scope: "jobs:read" } }, async (request) => {
+    const { params, query } = request;
+    const tenant = tenantOfCaller(request);
+    const { queries } = deps.stores.of(tenant);
+    const job = await plans.read(tenant, params.jobId.toLowerCase());
     const rule = ruleOf(job);
     const now = runtime.now();
     const { since, until } = rangeOf(query, now);
     const after = decodeCursor("ledger", query.cursor);
     const page = { after, limit: query.limit ?? PAGE_ITEMS_DEFAULT };
-    const { items, next } = await readPage(deps, job, since, until, page);
+    const { items, next } = await readPage(queries, deps.reader, job, since, until, page);
     const stretch = {
       since: next === null ? since : (items.at(-1)?.plannedAt ?? since),
       until: ledgerStart(until, after).executions,
@@ -87,11 +92,11 @@ function ledgerRoute(app: HttpApp, deps: LedgerDependencies): void {
     };
     const known = { keptDays: retentionDays, changeovers: zones.changeovers() };
     const judge = (ranges: Range[]) => turns.run(() => accountsOf(job, rule, { ...stretch, ranges }, now, known));
-    const accounts = await judgedTwice(deps.queries, job.jobId, judge);
+    const accounts = await judgedTwice(queries, job.jobId, judge);
     return {
       items: accounts.map((account) => itemBody(account, rule, zones)),
       nextCursor: encodeCursor("ledger", next),
-      accountedUntil: formatInstantOrNull(await accountedUntil(job, rule, now, deps.queries)),
+      accountedUntil: formatInstantOrNull(await accountedUntil(job, rule, now, queries)),
       missedSince: formatInstantOrNull(missedSince(job, now, known)),
     };
   });
@@ -102,7 +107,7 @@ function ledgerRoute(app: HttpApp, deps: LedgerDependencies): void {
  * instants on another page. A range that is found this way also accounts for adjacent instants.
  */
 async function judgedTwice(
-  queries: StoreQueries,
+  queries: Pick<TenantStore["queries"], "ledger">,
   jobId: JobId,
   judge: (ranges: Range[]) => Promise<Account[]>,
 ): Promise<Account[]> {
@@ -120,7 +125,8 @@ async function judgedTwice(
 
 /** Reads a page. The state of an execution that is not final comes from its owner, which knows more than the row. */
 async function readPage(
-  { queries, reader }: LedgerDependencies,
+  queries: Pick<TenantStore["queries"], "ledger">,
+  reader: ExecutionReader,
   job: JobView,
   since: EpochMs,
   until: EpochMs,
@@ -145,9 +151,9 @@ function nextFiresRoute(app: HttpApp, { plans, runtime, turns }: LedgerDependenc
     querystring: Type.Object({ count: Type.Optional(FireCount) }, closed),
     response: { 200: answer(NextFiresBody, "Its next fires"), ...problems("not-found", "wrong-state") },
   };
-  app.get("/v1/jobs/:jobId/next-fires", { schema, config: { scope: "jobs:read" } }, async ({ params, query }) => {
-    const job = await plans.read(params.jobId.toLowerCase());
-    const fires = await turns.run(() => nextFires(job, runtime.now(), query.count ?? 10));
+  app.get("/v1/jobs/:jobId/next-fires", { schema, config: { scope: "jobs:read" } }, async (request) => {
+    const job = await plans.read(tenantOfCaller(request), request.params.jobId.toLowerCase());
+    const fires = await turns.run(() => nextFires(job, runtime.now(), request.query.count ?? 10));
     return { state: job.state, fires: fires.map(fireBody) };
   });
 }

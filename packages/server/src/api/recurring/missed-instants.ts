@@ -7,6 +7,7 @@ const MISSED_COUNTED_MAX = 1_000;
 /** A recurring job with planned instants without any trace. */
 export interface MissedJob {
   jobId: JobId;
+  tenant: string;
   /** Name of the job; null: it has none. */
   name: string | null;
   /** Instants, ascending. */
@@ -14,6 +15,7 @@ export interface MissedJob {
 }
 
 interface Entry {
+  tenant: string;
   name: string | null;
   instants: Set<EpochMs>;
   /** Round of the search that saw the job last. */
@@ -31,15 +33,15 @@ export class MissedInstants {
 
   /** Jobs, the one with the earliest instant first. */
   jobs(): MissedJob[] {
-    const jobs = Array.from(this.#jobs, ([jobId, { name, instants }]) => {
-      return { jobId, name, instants: [...instants].sort((a, b) => a - b) };
+    const jobs = Array.from(this.#jobs, ([jobId, { tenant, name, instants }]) => {
+      return { jobId, tenant, name, instants: [...instants].sort((a, b) => a - b) };
     });
     return jobs.sort((a, b) => (a.instants[0] as EpochMs) - (b.instants[0] as EpochMs));
   }
 
-  add({ jobId, name }: RecurringJob, missed: readonly EpochMs[], round: object): void {
+  add({ jobId, tenant, name }: RecurringJob, missed: readonly EpochMs[], round: object): void {
     const known = this.#jobs.get(jobId);
-    const entry = known ?? { name, instants: new Set<EpochMs>(), round };
+    const entry = known ?? { tenant, name, instants: new Set<EpochMs>(), round };
     for (const at of missed) {
       if (entry.instants.has(at) || this.#count >= MISSED_COUNTED_MAX) continue;
       entry.instants.add(at);

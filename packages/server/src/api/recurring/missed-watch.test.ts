@@ -36,6 +36,7 @@ class World {
     const nextFireAt = () => createdAt + (Math.floor((this.runtime.now() - createdAt) / everyMs) + 1) * everyMs;
     const job: RecurringJob = {
       ...{ jobId: recurringJobId(`019a0000-0000-7000-8000-${place}`), name: `job ${this.jobs.length}` },
+      tenant: "default",
       ...{ version: 1, createdAt, updatedAt: createdAt, recurrence },
       get plan() {
         return { ...PLAN, nextFireAt: nextFireAt() };

@@ -24,7 +24,11 @@ function hourly({ plan = {}, ...change }: Change = {}): RecurringJob {
   };
   const jobId = recurringJobId("019a0000-0000-7000-8000-000000000000");
   const times = { createdAt: CREATED, updatedAt: CREATED };
-  return { ...{ jobId, name: null, version: 1, recurrence: RULE, ...times }, ...change, plan: planned };
+  return {
+    ...{ jobId, tenant: "default", name: null, version: 1, recurrence: RULE, ...times },
+    ...change,
+    plan: planned,
+  };
 }
 
 /** MISSED hours, and the end of the look in hours; a look at the hours 1 to 9. */

@@ -1,10 +1,11 @@
 import { OverdueBody } from "@mainspring/contract";
 import { Type } from "typebox";
 import type { Runtime } from "../../ports/runtime.ts";
-import type { StoreQueries } from "../../ports/store-queries.ts";
+import type { TenantStores } from "../../security/tenant-stores.ts";
 import { answer, problems } from "../http/documented.ts";
 import type { HttpApp } from "../http/http-app.ts";
 import { formatInstant } from "../http/instants.ts";
+import { tenantOfCaller } from "../http/security.ts";
 
 const LIMIT_DEFAULT = 100;
 const querystring = Type.Object(
@@ -13,7 +14,7 @@ const querystring = Type.Object(
 );
 
 /** Route GET /v1/overdue-jobs */
-export function overdueRoute(app: HttpApp, queries: Pick<StoreQueries, "overdue">, runtime: Runtime): void {
+export function overdueRoute(app: HttpApp, stores: Pick<TenantStores, "of">, runtime: Runtime): void {
   const schema = {
     operationId: "listOverdueJobs",
     tags: ["jobs"],
@@ -21,9 +22,9 @@ export function overdueRoute(app: HttpApp, queries: Pick<StoreQueries, "overdue"
     querystring,
     response: { 200: answer(OverdueBody, "None, where the scheduler keeps up"), ...problems() },
   };
-  app.get("/v1/overdue-jobs", { schema, config: { scope: "jobs:read" } }, async ({ query }) => {
+  app.get("/v1/overdue-jobs", { schema, config: { scope: "jobs:read" } }, async (request) => {
     const now = runtime.now();
-    const found = await queries.overdue(now, query.limit ?? LIMIT_DEFAULT);
+    const found = await stores.of(tenantOfCaller(request)).queries.overdue(now, request.query.limit ?? LIMIT_DEFAULT);
     const items = found.map(({ jobId, name, nextFireAt }) => {
       return { jobId, name, nextFireAt: formatInstant(nextFireAt), overdueMs: Math.floor(now - nextFireAt) };
     });

@@ -7,6 +7,7 @@ import { answer, problems } from "../http/documented.ts";
 import { type FieldError, invalid, ProblemError } from "../http/errors.ts";
 import { type HttpApp, withoutBody } from "../http/http-app.ts";
 import { formatInstant, parseInstant } from "../http/instants.ts";
+import { tenantOfCaller } from "../http/security.ts";
 import type { JobRuns } from "../jobs/job-runs.ts";
 import type { Backfill, JobPlans } from "./job-plans.ts";
 import { planBody } from "./plan-views.ts";
@@ -39,7 +40,7 @@ function pauseRoute(app: HttpApp, plans: JobPlans): void {
   app.post("/v1/jobs/:jobId/pause", { schema, config: { scope: "jobs:write" } }, async (request, reply) => {
     refuseBody(request.body);
     const jobId = request.params.jobId.toLowerCase();
-    const { job, isDone } = await plans.pause(jobId, noteOf(request, jobId));
+    const { job, isDone } = await plans.pause(tenantOfCaller(request), jobId, noteOf(request, jobId));
     return reply.code(isDone ? 200 : 202).send(planBody(job));
   });
 }
@@ -60,7 +61,8 @@ function resumeRoute(app: HttpApp, plans: JobPlans): void {
   app.post("/v1/jobs/:jobId/resume", withoutBody(schema, "jobs:write"), async (request, reply) => {
     const { catchUp = false } = request.body;
     const id = request.params.jobId.toLowerCase();
-    const { job, isDone } = await plans.resume(id, catchUp, noteOf(request, id, { catchUp }));
+    const note = noteOf(request, id, { catchUp });
+    const { job, isDone } = await plans.resume(tenantOfCaller(request), id, catchUp, note);
     return reply.code(isDone ? 200 : 202).send(planBody(job));
   });
 }
@@ -79,7 +81,7 @@ function triggerRoute(app: HttpApp, runs: JobRuns): void {
   app.post("/v1/jobs/:jobId/trigger", { schema, config: { scope: "jobs:write" } }, async (request, reply) => {
     refuseBody(request.body);
     const id = request.params.jobId.toLowerCase();
-    const { executionId, jobId } = await runs.trigger(id, noteOf(request, id));
+    const { executionId, jobId } = await runs.trigger(tenantOfCaller(request), id, noteOf(request, id));
     return reply.code(201).send({ executionId, jobId });
   });
 }
@@ -100,7 +102,8 @@ function backfillRoute(app: HttpApp, plans: JobPlans, runtime: Runtime): void {
   app.post("/v1/jobs/:jobId/backfill", { schema, config: { scope: "jobs:write" } }, async (request, reply) => {
     const asked = backfillOf(request.body, runtime);
     const jobId = request.params.jobId.toLowerCase();
-    const { job, isDone, planned } = await plans.backfill(jobId, asked, noteOf(request, jobId, { ...asked }));
+    const note = noteOf(request, jobId, { ...asked });
+    const { job, isDone, planned } = await plans.backfill(tenantOfCaller(request), jobId, asked, note);
     const [since, until] = [formatInstant(asked.since), formatInstant(asked.until)];
     const body = { ...planBody(job), backfill: { since, until, maxRunning: asked.limit, planned } };
     return reply.code(isDone ? 200 : 202).send(body);

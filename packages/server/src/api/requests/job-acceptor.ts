@@ -1,6 +1,7 @@
 import type { AcceptedBody, JobSubmission } from "@mainspring/contract";
 import { partitionOfShard, positionText } from "../../domain/ingest.ts";
 import { defaultPool } from "../../domain/pool.ts";
+import type { Tenant } from "../../ports/authenticator.ts";
 import { JSON_TYPE, LOG_HEADERS } from "../../ports/request-log.ts";
 import { StoreUnavailable } from "../../ports/store.ts";
 import type { Lacking } from "../feature-gate.ts";
@@ -66,10 +67,14 @@ export class JobAcceptor {
    * @throws {ProblemError} the job is refused
    * @throws {RequestNotSent}
    */
-  async accept({ job, payload, text, traceparent }: AcceptableJob, idempotency: Idempotency): Promise<AcceptedBody> {
+  async accept(
+    tenant: Tenant,
+    { job, payload, text, traceparent }: AcceptableJob,
+    idempotency: Idempotency,
+  ): Promise<AcceptedBody> {
     const { sender } = this.#deps;
     const partitions = await sender.partitions();
-    const { id, jobId, executionId, shard, createdAt } = this.#rowOf(job, payload, idempotency);
+    const { id, jobId, executionId, shard, createdAt } = this.#rowOf(tenant, job, payload, idempotency);
     const headers = {
       [LOG_HEADERS.contentType]: JSON_TYPE,
       [LOG_HEADERS.jobId]: id,
@@ -86,13 +91,13 @@ export class JobAcceptor {
     return (lacking?.("INGEST") ?? null) === null;
   }
 
-  #rowOf(job: JobSubmission, payload: Uint8Array | null, idempotency: Idempotency) {
+  #rowOf(tenant: Tenant, job: JobSubmission, payload: Uint8Array | null, idempotency: Idempotency) {
     const createdAt = this.#deps.runtime.now();
     const definition = jobDefinition(job, createdAt);
     logWarnings(definition, this.#deps.warnings);
     const id = newRequestId(definition, createdAt, this.#deps);
     // The row goes nowhere: the intake makes another one, with the ordering of the pool at its time.
-    const row = jobRow(definition, payload, defaultPool(definition.pool), createdAt, this.#deps, id);
+    const row = jobRow(tenant, definition, payload, defaultPool(definition.pool), createdAt, this.#deps, id);
     if (row !== null) return { ...row, id, createdAt };
     if (idempotency === null) throw new ProblemError(neverFires(job));
     return { id, jobId: id, executionId: null, shard: 0, createdAt };

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
-import { DEFAULT_TENANT, type EpochMs } from "../../domain/ids.ts";
+import type { EpochMs } from "../../domain/ids.ts";
 import { isRequestId, RECORD_AGE_MAX_MS, RECORD_AHEAD_MAX_MS, timeOfId } from "../../domain/ingest.ts";
+import type { Tenant } from "../../ports/authenticator.ts";
 import { JSON_TYPE, LOG_HEADERS, type LogRecord, PROTOBUF_TYPE } from "../../ports/request-log.ts";
 import type { OpenRequest, RequestEnd, RequestId } from "../../ports/store-requests.ts";
 import { invalid, type Problem, problem } from "../http/errors.ts";
@@ -14,8 +15,17 @@ const TRACEPARENT_CHARS_MAX = 512;
 /** A record as a request that the judge can decide, or as one that nobody can. */
 export type ReadRecord = { id: RequestId } & ({ request: OpenRequest } | { refused: RequestEnd });
 
-/** Reads a record of the log of requests. The id is the same in each reading. */
-export function readRecord(topic: string, partition: number, record: LogRecord, now: EpochMs): ReadRecord {
+/**
+ * Reads a record of the log of requests. The id is the same in each reading.
+ * @param tenant tenant of the topic
+ */
+export function readRecord(
+  tenant: Tenant,
+  topic: string,
+  partition: number,
+  record: LogRecord,
+  now: EpochMs,
+): ReadRecord {
   const { headers, value, timestamp } = record;
   const given = headers.get(LOG_HEADERS.jobId) ?? null;
   const isGiven = given !== null && isRequestId(given);
@@ -28,7 +38,7 @@ export function readRecord(topic: string, partition: number, record: LogRecord, 
   return {
     id,
     request: {
-      ...{ id, tenant: DEFAULT_TENANT, body, keepsId: true },
+      ...{ id, tenant, body, keepsId: true },
       createdAt: Math.min(Math.max(0, Math.floor(timestamp)), now),
       idempotencyKey: headers.get(LOG_HEADERS.idempotencyKey) ?? null,
       traceparent: headers.get(LOG_HEADERS.traceparent)?.slice(0, TRACEPARENT_CHARS_MAX) ?? null,

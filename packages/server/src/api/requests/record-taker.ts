@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import type { Epoch, ShardId } from "../../domain/ids.ts";
 import { shardOfPartition } from "../../domain/ingest.ts";
+import type { Tenant } from "../../ports/authenticator.ts";
 import type { Bus } from "../../ports/bus.ts";
 import { cleanText } from "../../ports/clean-text.ts";
 import type { ApiMetrics, Readings } from "../../ports/metrics.ts";
@@ -45,6 +46,8 @@ const EXPANDS = problem(
 );
 
 export interface RecordTakerDependencies {
+  /** Tenant of the topic now. */
+  tenant: () => Tenant;
   requestLog: RequestLog;
   store: StoreIngest;
   judge: RequestJudge;
@@ -281,7 +284,7 @@ export class RecordTaker {
   async #refuse(partition: number, from: number, record: LogRecord, next: number, cause: unknown): Promise<void> {
     const { runtime, log } = this.#deps;
     const { offset, timestamp } = record;
-    const { id } = readRecord(this.#topic?.id ?? "", partition, record, runtime.now());
+    const { id } = readRecord(this.#deps.tenant(), this.#topic?.id ?? "", partition, record, runtime.now());
     const decision: RequestEnd = { state: "REFUSED", problem: JSON.stringify(problemError(cause, log).problem) };
     await this.#write(partition, from, [{ offset, id, decision, timestamp, contentType: null, value: null }], next);
   }
@@ -297,7 +300,8 @@ export class RecordTaker {
   async #decide(topic: string, partition: number, records: readonly LogRecord[]): Promise<DecidedRecord[]> {
     const { judge, runtime } = this.#deps;
     const now = runtime.now();
-    const read = records.map((record) => readRecord(topic, partition, record, now));
+    const tenant = this.#deps.tenant();
+    const read = records.map((record) => readRecord(tenant, topic, partition, record, now));
     const requests = read.flatMap((one): OpenRequest[] => ("request" in one ? [one.request] : []));
     const decisions = await judge.decide(requests);
     let place = 0;

@@ -6,6 +6,7 @@ import type { Ordering } from "../../domain/rank.ts";
 import { tracedDefinition } from "../../domain/trace.ts";
 import { StoreUnavailable, type Submission, type SubmitOutcome } from "../../ports/store.ts";
 import type { OpenRequest, RequestEnd, RequestJudge } from "../../ports/store-requests.ts";
+import { tenantOf } from "../../security/tenant.ts";
 import type { JobHandlers } from "../handlers/job-handlers.ts";
 import { BodyReader, hashedLine, type ReceivedBody } from "../http/body/body-reader.ts";
 import { JobParts } from "../http/body/json-parts.ts";
@@ -116,7 +117,7 @@ export class JobRequestJudge implements RequestJudge {
   }
 
   #row(
-    { id, createdAt: askedAt, traceparent, keepsId = false }: OpenRequest,
+    { id, tenant, createdAt: askedAt, traceparent, keepsId = false }: OpenRequest,
     job: JobSubmission,
     payload: Uint8Array | null,
     orderOf: Rules["orderOf"],
@@ -130,7 +131,7 @@ export class JobRequestJudge implements RequestJudge {
     );
     logWarnings(definition, this.#deps.warnings);
     const ownId = keepsId || createdAt - askedAt < ID_KEPT_MS ? id : null;
-    return jobRow(definition, payload, orderOf(definition.pool), createdAt, this.#deps, ownId);
+    return jobRow(tenantOf(tenant), definition, payload, orderOf(definition.pool), createdAt, this.#deps, ownId);
   }
 }
 
@@ -151,11 +152,11 @@ function bufferOf({ buffer, byteOffset, length }: Uint8Array): Buffer {
 }
 
 /** @throws {ProblemError} the key is no key */
-function keyOf({ idempotencyKey }: OpenRequest, received: ReceivedBody): Idempotency {
+function keyOf({ tenant, idempotencyKey }: OpenRequest, received: ReceivedBody): Idempotency {
   if (idempotencyKey === null) return null;
   const headers = { "idempotency-key": idempotencyKey };
   if (!headersCheck.ok(headers)) throw new ProblemError(invalid(headersCheck.errors(headers)));
-  return idempotencyOf(idempotencyKey, received);
+  return idempotencyOf(tenantOf(tenant), idempotencyKey, received);
 }
 
 function refused(problem: Problem): RequestEnd {

@@ -9,24 +9,28 @@ import {
 } from "@mainspring/contract";
 import { PAGE_ITEMS_DEFAULT } from "@mainspring/contract/limits";
 import { Type } from "typebox";
-import { DEFAULT_TENANT, type EpochMs } from "../../domain/ids.ts";
+import type { EpochMs } from "../../domain/ids.ts";
 import { parsePosition, positionText, type RecordPosition } from "../../domain/ingest.ts";
+import type { Tenant } from "../../ports/authenticator.ts";
 import type { StoreIngest } from "../../ports/store-ingest.ts";
-import type { RequestSummary, StoreRequests } from "../../ports/store-requests.ts";
+import type { RequestSummary } from "../../ports/store-requests.ts";
+import type { TenantStores } from "../../security/tenant-stores.ts";
 import { rawOrNull } from "../http/body/raw-json.ts";
 import { decodeCursor, encodeCursor } from "../http/cursor.ts";
 import { answer, problems } from "../http/documented.ts";
 import { type Problem, ProblemError, problem } from "../http/errors.ts";
 import type { HttpApp } from "../http/http-app.ts";
 import { formatInstantOrNull } from "../http/instants.ts";
+import { tenantOfCaller } from "../http/security.ts";
 
 const tags = ["requests"];
 
 /** Routes GET /v1/requests and GET /v1/requests/{requestId} */
 export function requestRoutes(
   app: HttpApp,
-  store: Pick<StoreRequests, "get" | "list">,
+  stores: Pick<TenantStores, "of">,
   ingest: Pick<StoreIngest, "get">,
+  topicTenant: () => Tenant,
 ): void {
   const listSchema = {
     operationId: "listRequests",
@@ -38,7 +42,7 @@ export function requestRoutes(
   app.get("/v1/requests", { schema: listSchema, config: { scope: "jobs:read" } }, async (request) => {
     const { state = null, cursor, limit = PAGE_ITEMS_DEFAULT } = request.query;
     const before = decodeCursor("requests", cursor);
-    const items = await store.list(DEFAULT_TENANT, { state, before, limit });
+    const items = await stores.of(tenantOfCaller(request)).requests.list({ state, before, limit });
     const next = items.length < limit ? null : (items.at(-1)?.id ?? null);
     return { items: items.map((item) => summaryBody(item)), nextCursor: encodeCursor("requests", next) };
   });
@@ -50,9 +54,10 @@ export function requestRoutes(
     response: { 200: answer(RequestBody, "The request"), ...problems("not-found") },
   };
   app.get("/v1/requests/:requestId", { schema, config: { scope: "jobs:read" } }, async (request) => {
+    const tenant = tenantOfCaller(request);
     const position = parsePosition(request.params.requestId);
-    if (position !== null) return await recordBody(position, ingest);
-    const found = await store.get(DEFAULT_TENANT, request.params.requestId.toLowerCase());
+    if (position !== null) return await recordBody(position, tenant === topicTenant() ? ingest : null);
+    const found = await stores.of(tenant).requests.get(request.params.requestId.toLowerCase());
     if (found === null) {
       const detail =
         "there is no such request: its transaction has not committed, or it was taken in more than a day ago";
@@ -62,9 +67,9 @@ export function requestRoutes(
   });
 }
 
-/** @throws {ProblemError} 404 */
-async function recordBody(position: RecordPosition, ingest: Pick<StoreIngest, "get">) {
-  const found = await ingest.get(position);
+/** @param ingest null: the topic is that of another tenant. @throws {ProblemError} 404 */
+async function recordBody(position: RecordPosition, ingest: Pick<StoreIngest, "get"> | null) {
+  const found = (await ingest?.get(position)) ?? null;
   if (found === null) {
     const detail =
       "nothing is known of a record at this position: there is none, or it was decided longer ago than executions are kept";

@@ -3,12 +3,13 @@ import { BatchBody, BatchEnvelope, BatchSubmission, JobSubmission } from "@mains
 import { BATCH_BODY_BYTES_MAX } from "@mainspring/contract/limits";
 import type { Logger } from "pino";
 import type { TSchema } from "typebox";
-import { DEFAULT_TENANT } from "../../domain/ids.ts";
+import type { Tenant } from "../../ports/authenticator.ts";
 import { hashedLine, type ReceivedBody } from "../http/body/body-reader.ts";
 import { BatchParts, groupsOf, type JobSlice, parseJobs } from "../http/body/json-parts.ts";
 import { answer, problems } from "../http/documented.ts";
 import { invalid, ProblemError } from "../http/errors.ts";
 import { type HttpApp, validator } from "../http/http-app.ts";
+import { tenantOfCaller } from "../http/security.ts";
 import { compileCheck } from "../http/validation.ts";
 import { Batch } from "./batch.ts";
 import { type Idempotency, idempotencyOf } from "./job-intake.ts";
@@ -41,11 +42,12 @@ export function batchRoute(app: HttpApp, deps: SubmitDependencies, log: Logger):
       // There is one, because its schema was met: the jobs are what the reader made of them.
       const received = request.received as ReceivedBody;
       const slices = request.body.jobs as unknown as JobSlice[];
-      const idempotency = idempotencyOf(request.headers["idempotency-key"], received);
+      const tenant = tenantOfCaller(request);
+      const idempotency = idempotencyOf(tenant, request.headers["idempotency-key"], received);
       const keys = keysOf(request.body, idempotency);
       const { traceparent } = request.headers;
-      const batch = await receive({ bytes: received.bytes, slices, keys, traceparent }, deps, idempotency);
-      const { replayed } = await batch.take(deps, idempotency, log);
+      const batch = await receive({ tenant, bytes: received.bytes, slices, keys, traceparent }, deps, idempotency);
+      const { replayed } = await batch.take(tenant, deps, idempotency, log);
       await batch.warn((job) => deps.handlers.warnings(job));
       if (replayed) void reply.header("idempotent-replayed", "true");
       return { items: batch.items };
@@ -77,6 +79,7 @@ function keysOf(
 }
 
 interface ReceivedBatch {
+  tenant: Tenant;
   bytes: Buffer;
   slices: readonly JobSlice[];
   keys: Keys;
@@ -86,7 +89,7 @@ interface ReceivedBatch {
 
 /** Checks each job by itself. @throws {ProblemError} there are many jobs, and all of them are wrong */
 async function receive(
-  { bytes, slices, keys, traceparent }: ReceivedBatch,
+  { tenant, bytes, slices, keys, traceparent }: ReceivedBatch,
   deps: SubmitDependencies,
   whole: Idempotency,
 ): Promise<Batch> {
@@ -100,7 +103,7 @@ async function receive(
       if (turns.isOver) await turns.next();
       const slice = group[place] as JobSlice;
       const payload = bytesOf(bytes, slice.payload);
-      const own = ownIdempotency(keys[index] ?? null, bytes, slice);
+      const own = ownIdempotency(tenant, keys[index] ?? null, bytes, slice);
       const job = jobCheck.ok(given)
         ? await fill(given, payload, own ?? whole)
         : invalid(jobCheck.errors(given, batch.faultsLeft));
@@ -120,11 +123,11 @@ async function receive(
 }
 
 /** Idempotency of a job with its own key: the same as for a request with the same bytes. */
-function ownIdempotency(key: string | null, bytes: Buffer, { start, end }: JobSlice): Idempotency {
+function ownIdempotency(tenant: Tenant, key: string | null, bytes: Buffer, { start, end }: JobSlice): Idempotency {
   if (key === null) return null;
   const requestHash = createHash("sha256")
     .update(hashedLine("/v1/jobs"))
     .update(bytes.subarray(start, end))
     .digest("hex");
-  return { tenant: DEFAULT_TENANT, key, requestHash };
+  return { tenant, key, requestHash };
 }

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { AcceptedBody, JobSubmission } from "@mainspring/contract";
 import type { Logger } from "pino";
+import type { Tenant } from "../../ports/authenticator.ts";
 import { problemError } from "../http/error-answers.ts";
 import { type FieldError, invalid, type Problem, ProblemError } from "../http/errors.ts";
 import { ERRORS_MAX } from "../http/validation.ts";
@@ -78,20 +79,26 @@ export class Batch {
    * of its own is a chunk.
    * @throws what stopped the first chunk, if nothing was taken
    */
-  async take({ intake, acceptor }: Ways, whole: Idempotency, log: Logger): Promise<{ replayed: boolean }> {
+  async take(
+    tenant: Tenant,
+    { intake, acceptor }: Ways,
+    whole: Idempotency,
+    log: Logger,
+  ): Promise<{ replayed: boolean }> {
     if (this.#good.length === 0) return { replayed: false };
     const chunks = whole === null ? chunksOf(this.#good) : [this.#good];
     const results = await Promise.allSettled(
       chunks.map(async (chunk): Promise<Taken> => {
         const jobs = chunk.map(({ received }) => received);
-        if (acceptor?.takesAll) return await accepted(acceptor, chunk, whole, log);
+        if (acceptor?.takesAll) return await accepted(tenant, acceptor, chunk, whole, log);
         // A repeat of a batch with a key has to meet the first one in the store.
-        if (acceptor === null || whole !== null) return intake.take(jobs, whole ?? chunk[0]?.idempotency ?? null);
+        if (acceptor === null || whole !== null)
+          return intake.take(tenant, jobs, whole ?? chunk[0]?.idempotency ?? null);
         try {
-          return await intake.take(jobs, chunk[0]?.idempotency ?? null);
+          return await intake.take(tenant, jobs, chunk[0]?.idempotency ?? null);
         } catch (error) {
           if (!acceptor.takesAfter(error)) throw error;
-          return await accepted(acceptor, chunk, null, log);
+          return await accepted(tenant, acceptor, chunk, null, log);
         }
       }),
     );
@@ -144,6 +151,7 @@ export class Batch {
  * @throws what stopped the first job, if all were stopped
  */
 async function accepted(
+  tenant: Tenant,
   acceptor: JobAcceptor,
   chunk: readonly Placed[],
   whole: Idempotency,
@@ -151,7 +159,7 @@ async function accepted(
 ): Promise<Taken> {
   const results = await Promise.allSettled(
     chunk.map(({ index, received, idempotency }) => {
-      return acceptor.accept(received, whole === null ? idempotency : keyInBatch(whole, index));
+      return acceptor.accept(tenant, received, whole === null ? idempotency : keyInBatch(whole, index));
     }),
   );
   const [first] = results;

@@ -4,6 +4,7 @@ import type { ApiMetrics } from "../../ports/metrics.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { Store } from "../../ports/store.ts";
 import type { TimeZoneRules } from "../../ports/time-zone-rules.ts";
+import type { TenantStores } from "../../security/tenant-stores.ts";
 import type { Lacking } from "../feature-gate.ts";
 import type { PoolOrderings } from "../pools/pool-orderings.ts";
 import { sendHints, writtenJobs } from "./hints.ts";
@@ -12,7 +13,8 @@ import type { OwnShards } from "./own-shards.ts";
 import { Submitter } from "./submitter.ts";
 
 export interface IntakeDependencies {
-  store: Store;
+  store: Pick<Store, "submit">;
+  stores: Pick<TenantStores, "of">;
   bus: Bus;
   runtime: Runtime;
   clock: JobIntakeDependencies["clock"];
@@ -28,7 +30,7 @@ export interface IntakeDependencies {
 
 /** The way of received jobs and workflows into the store. */
 export function createIntake(deps: IntakeDependencies, submitter = createSubmitter(deps)): JobIntake {
-  return new JobIntake({ ...deps, submitter, queries: deps.store.queries });
+  return new JobIntake({ ...deps, submitter });
 }
 
 /** The way of new rows into the store, and of the hints about them to their owners. */

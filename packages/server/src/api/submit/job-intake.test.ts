@@ -5,7 +5,9 @@ import { usePackagedZones } from "../../adapters/system/time-zone-data.ts";
 import { DEFAULT_ORDERING } from "../../domain/rank.ts";
 import { ManualRuntime } from "../../ports/manual-runtime.fixture.ts";
 import type { Submission, SubmitOutcome } from "../../ports/store.ts";
+import { tenantOf } from "../../security/tenant.ts";
 import { fixedRules } from "../../time-zones.ts";
+import { storesWith } from "../api.fixture.ts";
 import { ProblemError } from "../http/errors.ts";
 import type { PoolOrderings } from "../pools/pool-orderings.ts";
 import { JobIntake } from "./job-intake.ts";
@@ -16,17 +18,17 @@ const ordering = { read: async () => () => DEFAULT_ORDERING } as unknown as Pool
 async function problemOf(outcome: SubmitOutcome, key: string | null) {
   const runtime = new ManualRuntime();
   const submitter = { submit: async () => outcome } as unknown as Submitter;
-  const queries = { getJob: async () => null, answered: async () => null };
+  const stores = storesWith({ getJob: async () => null, answered: async () => null });
   const intake = new JobIntake({
     submitter,
     orderings: ordering,
-    queries,
+    stores,
     runtime,
     clock: { look: async () => undefined },
     zones: fixedRules(usePackagedZones()),
   });
-  const idempotency = key === null ? null : { tenant: "default", key, requestHash: "hash" };
-  const taken = intake.take([{ job: { target: { handler: "echo" } }, payload: null }], idempotency);
+  const idempotency = key === null ? null : { tenant: tenantOf(null), key, requestHash: "hash" };
+  const taken = intake.take(tenantOf(null), [{ job: { target: { handler: "echo" } }, payload: null }], idempotency);
   const error = await taken.then(
     () => null,
     (thrown: unknown) => thrown,
@@ -47,15 +49,15 @@ it("counts a delay from the store's time at the submit, though its clock was set
   } as unknown as Submitter;
   const setAt = clock.now - 3_600_000;
   const intake = new JobIntake({
-    ...{ submitter, orderings: ordering, queries: { getJob: async () => null, answered: async () => null } },
+    ...{ submitter, orderings: ordering, stores: storesWith({ getJob: async () => null, answered: async () => null }) },
     runtime: { ...systemRuntime(), now: () => clock.now },
     clock: { look: async () => void (clock.now = setAt) },
     zones: fixedRules(usePackagedZones()),
   });
   const job = { target: { handler: "echo" } };
-  await intake.take([{ job, payload: null }], null);
+  await intake.take(tenantOf(null), [{ job, payload: null }], null);
   assert.notEqual(scheduled[0], setAt, "nobody looks for a job that is due at once");
-  await intake.take([{ job: { ...job, delayMs: 3_000 }, payload: null }], null);
+  await intake.take(tenantOf(null), [{ job: { ...job, delayMs: 3_000 }, payload: null }], null);
   assert.equal(scheduled[1], setAt + 3_000);
 });
 

@@ -1,12 +1,13 @@
 import type { DeduplicatedBody, JobSubmission, SubmittedBody } from "@mainspring/contract";
-import { DEFAULT_TENANT, type EpochMs, type JobId } from "../../domain/ids.ts";
+import type { EpochMs, JobId } from "../../domain/ids.ts";
 import type { JobDefinition } from "../../domain/job.ts";
 import { isRecurringJobId, scheduleOf } from "../../domain/recurrence.ts";
 import { firstFire } from "../../domain/schedule/fires.ts";
 import { tracedDefinition } from "../../domain/trace.ts";
+import type { Tenant } from "../../ports/authenticator.ts";
 import type { AcceptedJob, Submission, SubmitOutcome } from "../../ports/store.ts";
-import type { StoreQueries } from "../../ports/store-queries.ts";
 import { Turns } from "../../ports/turns.ts";
+import type { TenantStores } from "../../security/tenant-stores.ts";
 import type { ReceivedBody } from "../http/body/body-reader.ts";
 import { invalid, type Problem, ProblemError, problem } from "../http/errors.ts";
 import { formatInstant, formatInstantOrNull } from "../http/instants.ts";
@@ -27,7 +28,8 @@ export interface ReceivedJob {
 }
 
 type Accepted = Extract<SubmitOutcome, { kind: "ACCEPTED" }>;
-export type Idempotency = Submission["idempotency"];
+/** Idempotency key of a request; null: none. Its tenant is that of the caller. */
+export type Idempotency = (NonNullable<Submission["idempotency"]> & { tenant: Tenant }) | null;
 
 export interface TakenJobs {
   replayed: boolean;
@@ -40,7 +42,7 @@ export interface IntakeDependencies extends JobMaker {
   clock: { look(): Promise<void> };
   submitter: Submitter;
   orderings: PoolOrderings;
-  queries: Pick<StoreQueries, "getJob" | "answered">;
+  stores: Pick<TenantStores, "of">;
 }
 
 /** Brings received jobs to the store. */
@@ -59,7 +61,7 @@ export class JobIntake {
    * @throws {ProblemError} 422 where the idempotency key was used with another request, 429 while too much waits
    * @throws {StoreUnavailable}
    */
-  async take(received: readonly ReceivedJob[], idempotency: Idempotency): Promise<TakenJobs> {
+  async take(tenant: Tenant, received: readonly ReceivedJob[], idempotency: Idempotency): Promise<TakenJobs> {
     const { submitter, orderings, runtime, clock } = this.#deps;
     const orderOf = await orderings.read();
     // A delay counts from the store's time now: were its clock set back a moment ago, the job would wait for as long.
@@ -68,14 +70,14 @@ export class JobIntake {
     const rows = await this.turns.map(received, ({ job, payload, traceparent }) => {
       const definition = tracedDefinition(jobDefinition(job, createdAt), traceparent);
       logWarnings(definition, this.#deps.warnings);
-      return jobRow(definition, payload, orderOf(definition.pool), createdAt, this.#deps);
+      return jobRow(tenant, definition, payload, orderOf(definition.pool), createdAt, this.#deps);
     });
     const jobs = rows.filter((row) => row !== null);
     const isWhole = jobs.length === rows.length;
     const outcome = isWhole
       ? accepted(await submitter.submit({ idempotency, jobs }))
       : await this.answered(idempotency, (received[rows.indexOf(null)] as ReceivedJob).job);
-    if (outcome.replayed) return { replayed: true, bodies: await this.#repeatedBodies(received, outcome.jobs) };
+    if (outcome.replayed) return { replayed: true, bodies: await this.#repeatedBodies(tenant, received, outcome.jobs) };
     const bodies = await this.turns.map(jobs, ({ definition }, index) => {
       return takenBody(outcome.jobs[index] as AcceptedJob, definition, createdAt);
     });
@@ -84,7 +86,7 @@ export class JobIntake {
 
   /** Whether a request with this key was answered before: a repeat is answered the same way. @throws {StoreUnavailable} */
   async wasAnswered(idempotency: Idempotency): Promise<boolean> {
-    return idempotency !== null && (await this.#deps.queries.answered(idempotency)) !== null;
+    return idempotency !== null && (await this.#answer(idempotency)) !== null;
   }
 
   /**
@@ -93,18 +95,26 @@ export class JobIntake {
    * @throws {ProblemError} 400: it is no repeat
    */
   async answered(idempotency: Idempotency, job: JobSubmission): Promise<Accepted> {
-    const outcome = idempotency === null ? null : await this.#deps.queries.answered(idempotency);
+    const outcome = idempotency === null ? null : await this.#answer(idempotency);
     if (outcome === null) throw new ProblemError(neverFires(job));
     return accepted(outcome);
   }
 
+  #answer(idempotency: NonNullable<Idempotency>): Promise<SubmitOutcome | null> {
+    return this.#deps.stores.of(idempotency.tenant).answered(idempotency);
+  }
+
   /** As they were answered the first time. */
-  async #repeatedBodies(received: readonly ReceivedJob[], taken: readonly AcceptedJob[]): Promise<TakenJobs["bodies"]> {
+  async #repeatedBodies(
+    tenant: Tenant,
+    received: readonly ReceivedJob[],
+    taken: readonly AcceptedJob[],
+  ): Promise<TakenJobs["bodies"]> {
     const bodies: TakenJobs["bodies"] = [];
     for (const [index, accepted] of taken.entries()) {
       if (index > 0 && this.turns.isOver) await this.turns.next();
       const { job } = received[index] as ReceivedJob;
-      const createdAt = await this.takenAt(accepted.jobId, job);
+      const createdAt = await this.takenAt(tenant, accepted.jobId, job);
       bodies.push(takenBody(accepted, jobDefinition(job, createdAt), createdAt));
     }
     return bodies;
@@ -114,9 +124,9 @@ export class JobIntake {
    * Time at which a job was taken. Only what is counted from it needs to know it to the millisecond; for the rest the
    * time in the id will do.
    */
-  async takenAt(jobId: JobId, job: JobSubmission): Promise<EpochMs> {
+  async takenAt(tenant: Tenant, jobId: JobId, job: JobSubmission): Promise<EpochMs> {
     const isCounted = isDelayed(job) || isRecurringJobId(jobId);
-    const row = isCounted ? await this.#deps.queries.getJob(DEFAULT_TENANT, jobId) : null;
+    const row = isCounted ? await this.#deps.stores.of(tenant).queries.getJob(jobId) : null;
     return row?.createdAt ?? Number.parseInt(jobId.slice(0, 8) + jobId.slice(9, 13), 16);
   }
 }
@@ -126,9 +136,13 @@ function isDelayed({ delayMs = 0 }: JobSubmission): boolean {
 }
 
 /** A repeat must have the same path and body. */
-export function idempotencyOf(key: string | undefined, received: Pick<ReceivedBody, "hash"> | null): Idempotency {
+export function idempotencyOf(
+  tenant: Tenant,
+  key: string | undefined,
+  received: Pick<ReceivedBody, "hash"> | null,
+): Idempotency {
   const requestHash = received?.hash ?? null;
-  return key === undefined || requestHash === null ? null : { tenant: DEFAULT_TENANT, key, requestHash };
+  return key === undefined || requestHash === null ? null : { tenant, key, requestHash };
 }
 
 /** @throws {ProblemError} the submission was refused */

@@ -4,6 +4,7 @@ import { systemRuntime } from "../../adapters/system/system-runtime.ts";
 import { usePackagedZones } from "../../adapters/system/time-zone-data.ts";
 import { firstExecutionId, type ShardId, shardOf } from "../../domain/ids.ts";
 import { DEFAULT_ORDERING } from "../../domain/rank.ts";
+import { tenantOf } from "../../security/tenant.ts";
 import { fixedRules } from "../../time-zones.ts";
 import { jobDefinition } from "./job-definition.ts";
 import { jobRow } from "./new-job.ts";
@@ -18,7 +19,7 @@ function rowsOf(job: Parameters<typeof jobDefinition>[0], shard: ShardId | null,
   const definition = jobDefinition(job, at);
   const maker = { runtime, zones, ownShards: { next: () => shard } };
   return Array.from({ length: count }, () => {
-    const row = jobRow(definition, null, DEFAULT_ORDERING, at, maker);
+    const row = jobRow(tenantOf(null), definition, null, DEFAULT_ORDERING, at, maker);
     assert.ok(row !== null);
     return row;
   });

@@ -1,19 +1,12 @@
 import { type Candidate, RUN_NODE } from "../../domain/execution.ts";
-import {
-  DEFAULT_TENANT,
-  type EpochMs,
-  firstExecutionId,
-  type JobId,
-  type ShardId,
-  shardKey,
-  shardOf,
-} from "../../domain/ids.ts";
+import { type EpochMs, firstExecutionId, type JobId, type ShardId, shardKey, shardOf } from "../../domain/ids.ts";
 import type { JobDefinition } from "../../domain/job.ts";
 import { laneHash } from "../../domain/lane.ts";
 import { type Ordering, rankOf } from "../../domain/rank.ts";
 import { type RecurrenceRule, recurringJobId, scheduleOf } from "../../domain/recurrence.ts";
 import { firstFire } from "../../domain/schedule/fires.ts";
 import { steeredId } from "../../domain/steered-id.ts";
+import type { Tenant } from "../../ports/authenticator.ts";
 import type { CountedWarnings } from "../../ports/counted-warnings.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { NewJob, NewRecurringJob } from "../../ports/store.ts";
@@ -44,6 +37,7 @@ export interface JobMaker {
  * @throws {ProblemError} 409: a living node lacks a feature that the job needs
  */
 export function jobRow(
+  tenant: Tenant,
   definition: JobDefinition,
   payload: Uint8Array | null,
   ordering: Ordering,
@@ -54,8 +48,8 @@ export function jobRow(
   const { recurrence } = definition;
   requireFeatures(definition, maker.lacking);
   if (recurrence === null)
-    return newJob(definition, payload, ordering, createdAt, id ?? newJobId(definition, createdAt, maker));
-  return newRecurringJob({ ...definition, recurrence }, payload, createdAt, maker, id);
+    return newJob(tenant, definition, payload, ordering, createdAt, id ?? newJobId(definition, createdAt, maker));
+  return newRecurringJob(tenant, { ...definition, recurrence }, payload, createdAt, maker, id);
 }
 
 /**
@@ -69,6 +63,7 @@ export function requireFeatures({ recurrence, policy }: JobDefinition, lacking: 
 }
 
 function newRecurringJob(
+  tenant: Tenant,
   definition: JobDefinition & { recurrence: RecurrenceRule },
   payload: Uint8Array | null,
   createdAt: EpochMs,
@@ -80,15 +75,15 @@ function newRecurringJob(
   const schedule = { ...scheduleOf(definition.recurrence, jobId, createdAt), tzdata: version };
   const firstFireAt = firstFire(schedule, createdAt);
   if (firstFireAt === null) return null;
-  const shard = shardOfJob(definition, jobId);
+  const shard = shardOfJob(tenant, definition, jobId);
   return {
-    ...{ jobId, executionId: null, tenant: DEFAULT_TENANT, shard, definition, payload, createdAt },
+    ...{ jobId, executionId: null, tenant, shard, definition, payload, createdAt },
     ...{ firstFireAt, tzdata },
   };
 }
 
-export function shardOfJob({ concurrencyKey }: JobDefinition, jobId: JobId): ShardId {
-  return shardOf(shardKey(DEFAULT_TENANT, concurrencyKey, jobId));
+export function shardOfJob(tenant: Tenant, { concurrencyKey }: JobDefinition, jobId: JobId): ShardId {
+  return shardOf(shardKey(tenant, concurrencyKey, jobId));
 }
 
 /**
@@ -114,19 +109,19 @@ export function newRequestId(definition: JobDefinition, createdAt: EpochMs, make
 
 /** One that runs once. @param payload JSON text; null: none */
 export function newJob(
+  tenant: Tenant,
   definition: JobDefinition,
   payload: Uint8Array | null,
   ordering: Ordering,
   createdAt: EpochMs,
   jobId: JobId,
 ): NewJob {
-  const tenant = DEFAULT_TENANT;
   const { pool, handler, requires, concurrencyKey } = definition;
   return {
     jobId,
     executionId: firstExecutionId(jobId),
     tenant,
-    shard: shardOfJob(definition, jobId),
+    shard: shardOfJob(tenant, definition, jobId),
     definition,
     rank: rankOf(ordering, definition.scheduledAt, definition.priority),
     laneHash: laneHash({ pool, tenant, handler, requires, concurrencyKey }),

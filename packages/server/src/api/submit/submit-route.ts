@@ -11,6 +11,7 @@ import type { Slice } from "../http/body/json-scanner.ts";
 import { answer, problems } from "../http/documented.ts";
 import { invalid, type Problem, ProblemError, problem } from "../http/errors.ts";
 import type { HttpApp } from "../http/http-app.ts";
+import { tenantOfCaller } from "../http/security.ts";
 import type { PoolNames } from "../pools/pool-names.ts";
 import type { JobAcceptor } from "../requests/job-acceptor.ts";
 import { onFinishFaults, type WebhookRules } from "../webhooks/webhook-rules.ts";
@@ -74,8 +75,9 @@ export function submitRoute(app: HttpApp, deps: SubmitDependencies): void {
     "/v1/jobs",
     { schema, bodyLimit: SINGLE_BODY_BYTES_MAX, config: { scope: "jobs:submit" } },
     async (request, reply) => {
+      const tenant = tenantOfCaller(request);
       const payload = payloadOf(request.received);
-      const idempotency = idempotencyOf(request.headers["idempotency-key"], request.received);
+      const idempotency = idempotencyOf(tenant, request.headers["idempotency-key"], request.received);
       const isRepeat = (key: Idempotency) => intake.wasAnswered(key);
       const fill = await (acceptor ?? handlers).filler(isRepeat);
       const job = await fill(request.body, payload, idempotency);
@@ -84,11 +86,11 @@ export function submitRoute(app: HttpApp, deps: SubmitDependencies): void {
       const taken = { job, payload, traceparent: request.headers.traceparent };
       const accept = async () => {
         const text = (request.received as ReceivedBody).bytes;
-        const body = await (acceptor as JobAcceptor).accept({ ...taken, text }, idempotency);
+        const body = await (acceptor as JobAcceptor).accept(tenant, { ...taken, text }, idempotency);
         return reply.code(202).header("location", `/v1/requests/${body.request}`).send(body);
       };
       if (acceptor?.takesAll) return await accept();
-      const asked = Promise.all([intake.take([taken], idempotency), handlers.warnings(job)]);
+      const asked = Promise.all([intake.take(tenant, [taken], idempotency), handlers.warnings(job)]);
       const answered = await asked.catch((error: unknown) => {
         if (acceptor?.takesAfter(error)) return null;
         throw error;

@@ -4,6 +4,7 @@ import { DEFAULT_ORDERING } from "../../domain/rank.ts";
 import { ManualRuntime, settled } from "../../ports/manual-runtime.fixture.ts";
 import type { Submission, SubmitOutcome } from "../../ports/store.ts";
 import { StoreUnavailable } from "../../ports/store.ts";
+import { tenantOf } from "../../security/tenant.ts";
 import { ProblemError } from "../http/errors.ts";
 import { jobDefinition } from "./job-definition.ts";
 import { newJob } from "./new-job.ts";
@@ -39,7 +40,7 @@ function scene(limits: Partial<typeof SUBMIT_LIMITS> = {}) {
   const submitter = new Submitter({ store, runtime, metrics, written: () => null }, { ...SUBMIT_LIMITS, ...limits });
   const submit = (jobs = 1, payload: Buffer | null = null) => {
     const definition = jobDefinition({ target: { handler: "echo" } }, 0);
-    const make = () => newJob(definition, payload, DEFAULT_ORDERING, 0, runtime.uuid());
+    const make = () => newJob(tenantOf(null), definition, payload, DEFAULT_ORDERING, 0, runtime.uuid());
     return submitter.submit({ idempotency: null, jobs: Array.from({ length: jobs }, make) });
   };
   /** Ends one turn of the event loop. */

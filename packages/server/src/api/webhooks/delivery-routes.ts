@@ -9,19 +9,21 @@ import {
 } from "@mainspring/contract";
 import { PAGE_ITEMS_DEFAULT } from "@mainspring/contract/limits";
 import { Type } from "typebox";
-import { DEFAULT_TENANT, type EpochMs } from "../../domain/ids.ts";
+import type { EpochMs } from "../../domain/ids.ts";
 import type { Runtime } from "../../ports/runtime.ts";
-import type { ReplayQuery, StoreWebhooks } from "../../ports/store-webhooks.ts";
+import type { ReplayQuery } from "../../ports/store-webhooks.ts";
+import type { TenantStores } from "../../security/tenant-stores.ts";
 import { noteOf } from "../audit/audit-notes.ts";
 import { decodeCursor, encodeCursor } from "../http/cursor.ts";
 import { answer, problems } from "../http/documented.ts";
 import { invalid, ProblemError, problem } from "../http/errors.ts";
 import type { HttpApp } from "../http/http-app.ts";
 import { parseInstant } from "../http/instants.ts";
+import { tenantOfCaller } from "../http/security.ts";
 import { deliveryBody, found } from "./webhook-views.ts";
 
 interface DeliveryRoutes {
-  store: Pick<StoreWebhooks, "get" | "deliveries" | "replay">;
+  stores: Pick<TenantStores, "of">;
   runtime: Pick<Runtime, "now">;
 }
 
@@ -29,7 +31,7 @@ const tags = ["webhooks"];
 const params = Type.Object({ webhookId: Uuid("the webhook") });
 
 /** Routes GET /v1/webhooks/{webhookId}/deliveries and POST /v1/webhooks/{webhookId}/replay */
-export function deliveryRoutes(app: HttpApp, { store, runtime }: DeliveryRoutes): void {
+export function deliveryRoutes(app: HttpApp, { stores, runtime }: DeliveryRoutes): void {
   const listSchema = {
     operationId: "listDeliveries",
     tags,
@@ -45,8 +47,8 @@ export function deliveryRoutes(app: HttpApp, { store, runtime }: DeliveryRoutes)
       const { state = null, cursor, limit = PAGE_ITEMS_DEFAULT } = request.query;
       const id = request.params.webhookId.toLowerCase();
       const before = decodeCursor("deliveries", cursor);
-      found(await store.get(DEFAULT_TENANT, id));
-      const items = await store.deliveries(DEFAULT_TENANT, id, { state, before, limit });
+      found(await stores.of(tenantOfCaller(request)).webhooks.get(id));
+      const items = await stores.of(tenantOfCaller(request)).webhooks.deliveries(id, { state, before, limit });
       const next = items.length < limit ? null : (items.at(-1)?.id ?? null);
       return { items: items.map(deliveryBody), nextCursor: encodeCursor("deliveries", next) };
     },
@@ -66,12 +68,13 @@ export function deliveryRoutes(app: HttpApp, { store, runtime }: DeliveryRoutes)
     const now = runtime.now();
     const id = request.params.webhookId.toLowerCase();
     const which = queryOf(request.body, now);
-    const { disabledReason } = found(await store.get(DEFAULT_TENANT, id));
+    const { disabledReason } = found(await stores.of(tenantOfCaller(request)).webhooks.get(id));
     if (disabledReason !== null) {
       const detail = `the webhook is DISABLED (${disabledReason}): enable it first`;
       throw new ProblemError(problem("wrong-state", detail));
     }
-    return { replayed: await store.replay(DEFAULT_TENANT, id, which, now, noteOf(request, id)) };
+    const { webhooks } = stores.of(tenantOfCaller(request));
+    return { replayed: await webhooks.replay(id, which, now, noteOf(request, id)) };
   });
 }
 

@@ -11,9 +11,11 @@ import {
 import { PAGE_ITEMS_DEFAULT } from "@mainspring/contract/limits";
 import type { FastifyRequest } from "fastify";
 import { type Static, Type } from "typebox";
-import { DEFAULT_TENANT, type EpochMs } from "../../domain/ids.ts";
+import type { EpochMs } from "../../domain/ids.ts";
+import type { Tenant } from "../../ports/authenticator.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import { type StoreWebhooks, SUBSCRIPTIONS_MAX, type Subscription, type Webhook } from "../../ports/store-webhooks.ts";
+import type { TenantStores } from "../../security/tenant-stores.ts";
 import { noteOf } from "../audit/audit-notes.ts";
 import { type Lacking, requireFeature } from "../feature-gate.ts";
 import { decodeCursor, encodeCursor } from "../http/cursor.ts";
@@ -21,12 +23,14 @@ import { answer, problems } from "../http/documented.ts";
 import { invalid, ProblemError, problem } from "../http/errors.ts";
 import { type HttpApp, withoutBody } from "../http/http-app.ts";
 import { formatInstant } from "../http/instants.ts";
+import { tenantOfCaller } from "../http/security.ts";
 import { deliveryRoutes } from "./delivery-routes.ts";
 import type { WebhookRules } from "./webhook-rules.ts";
 import { found, webhookBody } from "./webhook-views.ts";
 
 export interface WebhookRoutes {
-  store: StoreWebhooks;
+  stores: Pick<TenantStores, "of">;
+  store: Pick<StoreWebhooks, "create">;
   runtime: Runtime;
   /** Left out: the server sends no webhooks, and takes no subscriptions. */
   rules?: WebhookRules | undefined;
@@ -50,7 +54,7 @@ export function webhookRoutes(app: HttpApp, deps: WebhookRoutes): void {
   deliveryRoutes(app, deps);
 }
 
-function listRoutes(app: HttpApp, { store }: WebhookRoutes): void {
+function listRoutes(app: HttpApp, { stores }: WebhookRoutes): void {
   const listSchema = {
     operationId: "listWebhooks",
     tags,
@@ -60,7 +64,7 @@ function listRoutes(app: HttpApp, { store }: WebhookRoutes): void {
   };
   app.get("/v1/webhooks", { schema: listSchema, config: { scope: "tenant:admin" } }, async (request) => {
     const { cursor, limit = PAGE_ITEMS_DEFAULT } = request.query;
-    const items = await store.list(DEFAULT_TENANT, decodeCursor("webhooks", cursor), limit);
+    const items = await stores.of(tenantOfCaller(request)).webhooks.list(decodeCursor("webhooks", cursor), limit);
     const next = items.length < limit ? null : (items.at(-1)?.id ?? null);
     return { items: items.map(webhookBody), nextCursor: encodeCursor("webhooks", next) };
   });
@@ -72,7 +76,9 @@ function listRoutes(app: HttpApp, { store }: WebhookRoutes): void {
     response: { 200: answer(WebhookBody, "The webhook"), ...problems("not-found") },
   };
   app.get("/v1/webhooks/:webhookId", { schema, config: { scope: "tenant:admin" } }, async (request) => {
-    return webhookBody(found(await store.get(DEFAULT_TENANT, request.params.webhookId.toLowerCase())));
+    return webhookBody(
+      found(await stores.of(tenantOfCaller(request)).webhooks.get(request.params.webhookId.toLowerCase())),
+    );
   });
 }
 
@@ -89,7 +95,7 @@ function createRoute(app: HttpApp, { store, runtime, rules, lacking }: WebhookRo
   };
   app.post("/v1/webhooks", { schema, config: { scope: "tenant:admin" } }, async (request, reply) => {
     requireFeature("WEBHOOKS", lacking);
-    const asked = subscriptionOf(request.body, runtime, rules);
+    const asked = subscriptionOf(tenantOfCaller(request), request.body, runtime, rules);
     const createdAt = runtime.now();
     if (!(await store.create(asked, createdAt, noteOf(request, asked.id)))) {
       const detail = `there are ${SUBSCRIPTIONS_MAX} subscriptions already: remove one of them`;
@@ -101,6 +107,7 @@ function createRoute(app: HttpApp, { store, runtime, rules, lacking }: WebhookRo
 
 /** @throws {ProblemError} the server does not take the subscription; the problem says why */
 function subscriptionOf(
+  tenant: Tenant,
   { url, kinds, handler, pool }: Static<typeof WebhookSubmission>,
   runtime: Runtime,
   rules: WebhookRules | undefined,
@@ -114,7 +121,7 @@ function subscriptionOf(
   if (fault !== null) throw new ProblemError(invalid([{ field: "url", message: fault }]));
   const filter = { kinds: kinds ?? [], handler: handler ?? null, pool: pool ?? null };
   const { href } = new URL(url);
-  return { id: runtime.uuid(), tenant: DEFAULT_TENANT, url: href, filter, secret: rules.newSecret() };
+  return { id: runtime.uuid(), tenant, url: href, filter, secret: rules.newSecret() };
 }
 
 function untried({ id, tenant, url, filter }: Subscription, createdAt: EpochMs): Webhook {
@@ -122,7 +129,7 @@ function untried({ id, tenant, url, filter }: Subscription, createdAt: EpochMs):
   return { id, tenant, kind: "SUBSCRIPTION", url, filter, createdAt, ...never };
 }
 
-function rotateRoute(app: HttpApp, { store, runtime, rules }: WebhookRoutes): void {
+function rotateRoute(app: HttpApp, { stores, runtime, rules }: WebhookRoutes): void {
   const schema = {
     operationId: "rotateWebhookSecret",
     tags,
@@ -136,25 +143,26 @@ function rotateRoute(app: HttpApp, { store, runtime, rules }: WebhookRoutes): vo
   };
   app.post("/v1/webhooks/:webhookId/rotate-secret", withoutBody(schema, "tenant:admin"), async (request) => {
     const id = request.params.webhookId.toLowerCase();
-    const { kind } = found(await store.get(DEFAULT_TENANT, id));
+    const { kind } = found(await stores.of(tenantOfCaller(request)).webhooks.get(id));
     if (kind === "ON_FINISH" || rules === undefined) {
       const detail = "the secret of the server signs the webhooks of ends: change MAINSPRING_WEBHOOK_SECRET";
       throw new ProblemError(problem("wrong-state", detail));
     }
     const secret = rules.newSecret();
     const formerUntil = runtime.now() + FORMER_SECRET_MS;
-    if (!(await store.rotate(DEFAULT_TENANT, id, secret, formerUntil, noteOf(request, id)))) found(null);
+    const { webhooks } = stores.of(tenantOfCaller(request));
+    if (!(await webhooks.rotate(id, secret, formerUntil, noteOf(request, id)))) found(null);
     return { secret, formerUntil: formatInstant(formerUntil) };
   });
 }
 
 type WebhookRequest = FastifyRequest & { params: { webhookId: string } };
 
-function stateRoutes(app: HttpApp, { store, runtime }: WebhookRoutes): void {
+function stateRoutes(app: HttpApp, { stores, runtime }: WebhookRoutes): void {
   const change = async (request: WebhookRequest, reason: string | null) => {
     const id = request.params.webhookId.toLowerCase();
-    const note = noteOf(request, id);
-    return webhookBody(found(await store.setDisabled(DEFAULT_TENANT, id, reason, runtime.now(), note)));
+    const { webhooks } = stores.of(tenantOfCaller(request));
+    return webhookBody(found(await webhooks.setDisabled(id, reason, runtime.now(), noteOf(request, id))));
   };
   const enableSchema = {
     operationId: "enableWebhook",
@@ -180,7 +188,7 @@ function stateRoutes(app: HttpApp, { store, runtime }: WebhookRoutes): void {
   );
 }
 
-function removeRoute(app: HttpApp, { store }: WebhookRoutes): void {
+function removeRoute(app: HttpApp, { stores }: WebhookRoutes): void {
   const schema = {
     operationId: "removeWebhook",
     tags,
@@ -190,7 +198,8 @@ function removeRoute(app: HttpApp, { store }: WebhookRoutes): void {
   };
   app.delete("/v1/webhooks/:webhookId", { schema, config: { scope: "tenant:admin" } }, async (request, reply) => {
     const id = request.params.webhookId.toLowerCase();
-    if (!(await store.remove(DEFAULT_TENANT, id, noteOf(request, id)))) found(null);
+    const { webhooks } = stores.of(tenantOfCaller(request));
+    if (!(await webhooks.remove(id, noteOf(request, id)))) found(null);
     return reply.code(204).send(null);
   });
 }

@@ -1,5 +1,6 @@
 import { CancelledWorkflow } from "@mainspring/contract";
 import { isFinal } from "../../domain/execution.ts";
+import type { Tenant } from "../../ports/authenticator.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { RunView } from "../../ports/store-runs.ts";
 import { noteOf } from "../audit/audit-notes.ts";
@@ -8,6 +9,7 @@ import { refuseBody } from "../http/body/no-body.ts";
 import { answer, problems } from "../http/documented.ts";
 import { ProblemError, problem } from "../http/errors.ts";
 import type { HttpApp } from "../http/http-app.ts";
+import { tenantOfCaller } from "../http/security.ts";
 import type { RunReader } from "./run-picture.ts";
 import { noSuchWorkflow, WorkflowParams } from "./workflow-routes.ts";
 
@@ -35,15 +37,16 @@ export function cancelWorkflowRoute(app: HttpApp, { runtime, commands, runs }: C
     { schema, config: { scope: "runs:control" } },
     async (request, reply) => {
       refuseBody(request.body);
+      const tenant = tenantOfCaller(request);
       const executionId = request.params.workflowId.toLowerCase();
-      const run = await knownRun(runs, executionId);
+      const run = await knownRun(runs, tenant, executionId);
       if (isFinal(run.state)) return finalAnswer(run);
       refuseCompensating(run);
       const command = { id: runtime.uuid(), shard: run.shard, kind: "CANCEL" as const, executionId };
       const outcome = await commands.give(command, noteOf(request, executionId));
       if (outcome === "CANCELLED")
         return { workflowId: executionId, state: "CANCELLED" as const, cancelRequested: false };
-      const after = await knownRun(runs, executionId);
+      const after = await knownRun(runs, tenant, executionId);
       if (isFinal(after.state)) return finalAnswer(after);
       refuseCompensating(after);
       return reply.code(202).send({ workflowId: executionId, state: after.state, cancelRequested: true });
@@ -67,8 +70,8 @@ function finalAnswer({ executionId, state }: RunView) {
 }
 
 /** @throws {ProblemError} 404: there is no such run */
-export async function knownRun(runs: RunReader, id: string): Promise<RunView> {
-  const run = await runs.read(id);
+export async function knownRun(runs: RunReader, tenant: Tenant, id: string): Promise<RunView> {
+  const run = await runs.read(tenant, id);
   if (run === null) throw noSuchWorkflow();
   return run;
 }

@@ -3,6 +3,7 @@ import { after, before, describe, it } from "node:test";
 import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
 import { ManualRuntime } from "../../ports/manual-runtime.fixture.ts";
 import type { LiveExecution } from "../../ports/messages.ts";
+import { tenantOf } from "../../security/tenant.ts";
 import { playOwner } from "../api.fixture.ts";
 import { EventReader } from "../event-reader.fixture.ts";
 import { FOLLOWERS_MAX, StreamSeats } from "../executions/stream-seats.ts";
@@ -176,7 +177,7 @@ describe("followers of runs", () => {
     const reads: [string, number][] = [];
     let tookMs = 0;
     const runs = {
-      picture: async (run: string) => {
+      picture: async (_: unknown, run: string) => {
         reads.push([run, runtime.monotonicMs()]);
         const taken = new Promise<void>((resolve) => runtime.setTimer(tookMs, resolve));
         await taken;
@@ -185,7 +186,7 @@ describe("followers of runs", () => {
     };
     const followers = new RunFollowers({ runs, runtime, seats: new StreamSeats() });
     let changes = 0;
-    const follower = (run: string) => ({ run, changed: () => void changes++ });
+    const follower = (run: string) => ({ tenant: tenantOf(null), run, changed: () => void changes++ });
     const leaves = ["r1", "r1", "r2"].map((run) => followers.enter(follower(run)));
     const began = runtime.monotonicMs();
     await runtime.advance(500);
@@ -208,7 +209,7 @@ describe("followers of runs", () => {
     const seats = new StreamSeats();
     const followers = new RunFollowers({ runs: { picture: async () => null }, runtime: new ManualRuntime(), seats });
     for (let stream = 1; stream < FOLLOWERS_MAX; stream++) seats.take();
-    const follower = { run: "r1", changed: () => {} };
+    const follower = { tenant: tenantOf(null), run: "r1", changed: () => {} };
     const leave = followers.enter(follower);
     assert.throws(() => followers.enter(follower), /too many streams/);
     leave();

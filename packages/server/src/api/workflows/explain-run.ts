@@ -1,14 +1,17 @@
 import type { ExplanationBody } from "@mainspring/contract";
 import type { ExecutionId } from "../../domain/ids.ts";
+import type { Tenant } from "../../ports/authenticator.ts";
 import { type RunPicture, type RunReader, shownMode } from "./run-picture.ts";
 import { firstNames } from "./workflow-views.ts";
 
 type Reasons = ExplanationBody["reasons"];
 
 /** Function that tells why a run is not final; null: there is no such run. It throws StoreUnavailable. */
-export function runExplainer(runs: Pick<RunReader, "picture">): (run: ExecutionId) => Promise<Reasons | null> {
-  return async (run) => {
-    const picture = await runs.picture(run);
+export function runExplainer(
+  runs: Pick<RunReader, "picture">,
+): (tenant: Tenant, run: ExecutionId) => Promise<Reasons | null> {
+  return async (tenant, run) => {
+    const picture = await runs.picture(tenant, run);
     return picture === null ? null : openNodes(picture);
   };
 }

@@ -3,6 +3,7 @@ import { Type } from "typebox";
 import type { Turns } from "../../ports/turns.ts";
 import { problems } from "../http/documented.ts";
 import type { HttpApp } from "../http/http-app.ts";
+import { tenantOfCaller } from "../http/security.ts";
 import { dotOf, mermaidOf } from "./graph-texts.ts";
 import type { RunReader } from "./run-picture.ts";
 import { knownPicture, WorkflowParams } from "./workflow-routes.ts";
@@ -41,16 +42,13 @@ export function graphRoute(app: HttpApp, runs: RunReader, turns: Turns): void {
       ...problems("not-found"),
     },
   };
-  app.get(
-    "/v1/workflows/:workflowId/graph",
-    { schema, config: { scope: "jobs:read" } },
-    async ({ params, query }, reply) => {
-      const picture = await knownPicture(runs, params.workflowId);
-      const numbers = [...picture.nodes.keys()].filter((node) => !picture.graph.isVoid(node));
-      const nodes = await turns.map(numbers, (node) => graphNode(picture, node));
-      if (query.format === "mermaid") return reply.type("text/plain; charset=utf-8").send(mermaidOf(nodes));
-      if (query.format === "dot") return reply.type("text/vnd.graphviz; charset=utf-8").send(dotOf(nodes));
-      return { workflowId: picture.run.executionId, onFailure: picture.graph.onFailure, nodes };
-    },
-  );
+  app.get("/v1/workflows/:workflowId/graph", { schema, config: { scope: "jobs:read" } }, async (request, reply) => {
+    const { params, query } = request;
+    const picture = await knownPicture(runs, tenantOfCaller(request), params.workflowId);
+    const numbers = [...picture.nodes.keys()].filter((node) => !picture.graph.isVoid(node));
+    const nodes = await turns.map(numbers, (node) => graphNode(picture, node));
+    if (query.format === "mermaid") return reply.type("text/plain; charset=utf-8").send(mermaidOf(nodes));
+    if (query.format === "dot") return reply.type("text/vnd.graphviz; charset=utf-8").send(dotOf(nodes));
+    return { workflowId: picture.run.executionId, onFailure: picture.graph.onFailure, nodes };
+  });
 }

@@ -1,11 +1,13 @@
 import { OrderedWorkflow } from "@mainspring/contract";
 import { isFinal } from "../../domain/execution.ts";
+import type { Tenant } from "../../ports/authenticator.ts";
 import type { RunView } from "../../ports/store-runs.ts";
 import { noteOf } from "../audit/audit-notes.ts";
 import { refuseBody } from "../http/body/no-body.ts";
 import { answer, problems } from "../http/documented.ts";
 import { ProblemError, problem } from "../http/errors.ts";
 import type { HttpApp } from "../http/http-app.ts";
+import { tenantOfCaller } from "../http/security.ts";
 import { type CancelDependencies, knownRun } from "./cancel-workflow-route.ts";
 import { WorkflowParams } from "./workflow-routes.ts";
 import { modeOf } from "./workflow-views.ts";
@@ -54,21 +56,20 @@ function orderRoute(app: HttpApp, { runtime, commands, runs }: CancelDependencie
     { schema, config: { scope: "runs:control" } },
     async (request, reply) => {
       refuseBody(request.body);
+      const tenant = tenantOfCaller(request);
       const executionId = request.params.workflowId.toLowerCase();
-      const { shard } = await orderable(executionId);
-      const outcome = await commands.give(
-        { id: runtime.uuid(), shard, kind, executionId },
-        noteOf(request, executionId),
-      );
-      const run = await orderable(executionId);
+      const { shard } = await orderable(tenant, executionId);
+      const command = { id: runtime.uuid(), shard, kind, executionId };
+      const outcome = await commands.give(command, noteOf(request, executionId));
+      const run = await orderable(tenant, executionId);
       const isDone = outcome !== null && run.paused === paused;
       return reply.code(isDone ? 200 : 202).send({ workflowId: executionId, state: run.state, ...modeOf(run) });
     },
   );
 
   /** @throws {ProblemError} 404 or 409 */
-  async function orderable(id: string): Promise<RunView> {
-    const run = await knownRun(runs, id);
+  async function orderable(tenant: Tenant, id: string): Promise<RunView> {
+    const run = await knownRun(runs, tenant, id);
     const { state, mode, outcome, startedAt } = run;
     const isEnding = outcome === null && (mode === "CANCELLING" || mode === "EXPIRING");
     if (!isFinal(state) && !isEnding && startedAt !== null) return run;

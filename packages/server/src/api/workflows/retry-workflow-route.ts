@@ -4,6 +4,7 @@ import type { JobHandlers } from "../handlers/job-handlers.ts";
 import { hashOf } from "../http/body/body-reader.ts";
 import { answer, problems } from "../http/documented.ts";
 import { type HttpApp, withoutBody } from "../http/http-app.ts";
+import { tenantOfCaller } from "../http/security.ts";
 import { idempotencyOf } from "../submit/job-intake.ts";
 import { IdempotencyHeaders } from "../submit/submit-route.ts";
 import { rootWarnings } from "./started-run.ts";
@@ -37,9 +38,11 @@ export function retryWorkflowRoute(app: HttpApp, retrier: WorkflowRetrier, handl
   app.post("/v1/workflows/:workflowId/retry", withoutBody(schema, "runs:control"), async (request, reply) => {
     const workflowId = request.params.workflowId.toLowerCase();
     const hash = hashOf(`/v1/workflows/${workflowId}/retry`, request.received?.bytes ?? null);
-    const idempotency = idempotencyOf(request.headers["idempotency-key"], { hash });
+    const tenant = tenantOfCaller(request);
+    const idempotency = idempotencyOf(tenant, request.headers["idempotency-key"], { hash });
+    const from = request.body.from ?? "FAILED";
     const note = noteOf(request, workflowId);
-    const { replayed, body, first } = await retrier.retry(workflowId, request.body.from ?? "FAILED", idempotency, note);
+    const { replayed, body, first } = await retrier.retry(tenant, workflowId, from, idempotency, note);
     if (replayed) void reply.header("idempotent-replayed", "true");
     return reply.code(201).send({ ...body, ...(await rootWarnings(handlers, first)) });
   });

@@ -1,4 +1,5 @@
 import type { ExecutionId } from "../../domain/ids.ts";
+import type { Tenant } from "../../ports/authenticator.ts";
 import type { Runtime, Timer } from "../../ports/runtime.ts";
 import type { StreamSeats } from "../executions/stream-seats.ts";
 import type { RunPicture, RunReader } from "./run-picture.ts";
@@ -10,6 +11,7 @@ const PAUSES = 9;
 
 /** Receiver of one run's events. */
 export interface RunFollower {
+  readonly tenant: Tenant;
   readonly run: ExecutionId;
   changed(picture: RunPicture): void;
 }
@@ -60,9 +62,11 @@ export class RunFollowers {
   async #look(): Promise<void> {
     const { runs, runtime } = this.#deps;
     const beganMs = runtime.monotonicMs();
-    for (const run of [...this.#followers.keys()]) {
+    for (const [run, same] of [...this.#followers]) {
+      const [follower] = same;
+      if (follower === undefined) continue;
       // In an outage, nothing is known; the next read follows in any case.
-      const picture = this.#isClosed ? null : await runs.picture(run).catch(() => null);
+      const picture = this.#isClosed ? null : await runs.picture(follower.tenant, run).catch(() => null);
       if (picture !== null) for (const follower of this.#followers.get(run) ?? []) follower.changed(picture);
     }
     this.#timer = null;

@@ -1,6 +1,6 @@
 import type { NodeState, RUN_MODES } from "@mainspring/contract/enums";
 import { isFinal } from "../../domain/execution.ts";
-import { DEFAULT_TENANT, type ExecutionId } from "../../domain/ids.ts";
+import type { ExecutionId } from "../../domain/ids.ts";
 import { invariant } from "../../domain/invariant.ts";
 import { Compensation, nodesToCompensate } from "../../domain/workflow/compensation.ts";
 import { isCompensation, nodeOfCompensation } from "../../domain/workflow/compensation-number.ts";
@@ -12,9 +12,9 @@ import { type ItemStates, progressOf } from "../../domain/workflow/map-counts.ts
 import type { RunProgress } from "../../domain/workflow/readiness.ts";
 import { type DefinedPart, decodePart, withDefinitions, withParts } from "../../domain/workflow/spawned-parts.ts";
 import { decodeNodes } from "../../domain/workflow/stored-nodes.ts";
-import type { Store } from "../../ports/store.ts";
-import type { StoreQueries } from "../../ports/store-queries.ts";
+import type { Tenant } from "../../ports/authenticator.ts";
 import type { NodeSummary, RunView, StoreRuns } from "../../ports/store-runs.ts";
+import type { TenantStore, TenantStores } from "../../security/tenant-stores.ts";
 import type { LiveView, Overlaid } from "../executions/live.ts";
 
 /** Definitions of workflows that stay decoded. */
@@ -53,30 +53,32 @@ export interface RunPicture extends Decoded {
 
 /** Reads runs of workflows. */
 export class RunReader {
-  readonly #queries: StoreQueries;
+  readonly #stores: Pick<TenantStores, "of">;
   readonly #runs: Pick<StoreRuns, "items">;
   readonly #live: LiveView;
   /** Definitions by workflow and version; the one that was used last is at the end. */
   readonly #decoded = new Map<string, Decoded>();
 
-  constructor({ queries, runs }: Pick<Store, "queries" | "runs">, live: LiveView) {
-    this.#queries = queries;
+  constructor(stores: Pick<TenantStores, "of">, runs: Pick<StoreRuns, "items">, live: LiveView) {
+    this.#stores = stores;
     this.#runs = runs;
     this.#live = live;
   }
 
   /** Reads a run without its nodes. @throws {StoreUnavailable} */
-  read(id: ExecutionId): Promise<RunView | null> {
-    return this.#queries.getRun(DEFAULT_TENANT, id);
+  read(tenant: Tenant, id: ExecutionId): Promise<RunView | null> {
+    return this.#stores.of(tenant).queries.getRun(id);
   }
 
   /** Reads a run and all of its nodes. @throws {StoreUnavailable} */
-  async picture(id: ExecutionId): Promise<RunPicture | null> {
-    const run = await this.read(id);
+  async picture(tenant: Tenant, id: ExecutionId): Promise<RunPicture | null> {
+    const run = await this.read(tenant, id);
     if (run === null) return null;
     const { definedGraph, parts, graph, nodes } = this.#decodeRun(run);
     // The run was read first. Nodes that handlers have added since are left out.
-    const all = (await this.#rows(id)).filter(({ ofRun: { node } }) => isCompensation(node) || node < graph.nodeCount);
+    const all = (await this.#rows(this.#stores.of(tenant), id)).filter(
+      ({ ofRun: { node } }) => isCompensation(node) || node < graph.nodeCount,
+    );
     const rows = all.filter(({ ofRun }) => !isCompensation(ofRun.node));
     const undoing = all.filter(({ ofRun }) => isCompensation(ofRun.node));
     // A run that has ended without a start has passed over all of its nodes.
@@ -89,35 +91,34 @@ export class RunReader {
     const compensations = new Map(overlaid.map((row) => [nodeOfCompensation(row.ofRun.node), row]));
     const compensation = compensationIn(run, nodes, progress, undoing);
     const ofNodes = { progress, items, executions, kept: keptByNode(run.kept) };
-    const parentNode = run.parent === null ? null : await this.nameOf(run.parent.run, run.parent.node);
+    const parentNode = run.parent === null ? null : await this.nameOf(tenant, run.parent.run, run.parent.node);
     return { run, parentNode, definedGraph, parts, graph, nodes, ...ofNodes, compensation, compensations };
   }
 
   /** Name of a node, also by the number of its compensation; null: the run is gone. @throws {StoreUnavailable} */
-  async nameOf(id: ExecutionId, node: number): Promise<string | null> {
-    const run = await this.read(id);
+  async nameOf(tenant: Tenant, id: ExecutionId, node: number): Promise<string | null> {
+    const run = await this.read(tenant, id);
     const of = isCompensation(node) ? nodeOfCompensation(node) : node;
     return run === null ? null : (this.#decodeRun(run).nodes[of]?.name ?? null);
   }
 
   /** Number of a node, by its name; null: the run, or the node, does not exist. @throws {StoreUnavailable} */
-  async nodeNamed(id: ExecutionId, wanted: string): Promise<{ run: RunView; node: number; isMap: boolean } | null> {
-    const run = await this.read(id);
+  async nodeNamed(
+    tenant: Tenant,
+    id: ExecutionId,
+    wanted: string,
+  ): Promise<{ run: RunView; node: number; isMap: boolean } | null> {
+    const run = await this.read(tenant, id);
     if (run === null) return null;
     const { graph, nodes } = this.#decodeRun(run);
     const node = nodes.findIndex(({ name }) => name === wanted);
     return node === -1 ? null : { run, node, isMap: graph.isMap(node) };
   }
 
-  async #rows(run: ExecutionId): Promise<NodeSummary[]> {
+  async #rows({ queries }: TenantStore, run: ExecutionId): Promise<NodeSummary[]> {
     const rows: NodeSummary[] = [];
     for (let after: string | null = null; ; ) {
-      const page = await this.#queries.listNodes(
-        DEFAULT_TENANT,
-        run,
-        { withoutItems: true },
-        { after, limit: PAGE_ROWS },
-      );
+      const page = await queries.listNodes(run, { withoutItems: true }, { after, limit: PAGE_ROWS });
       for (const row of page.items) rows.push(row);
       after = page.next;
       if (after === null) return rows;

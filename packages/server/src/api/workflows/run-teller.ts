@@ -1,5 +1,6 @@
 import { isFinal } from "../../domain/execution.ts";
 import type { ExecutionId } from "../../domain/ids.ts";
+import type { Tenant } from "../../ports/authenticator.ts";
 import type { ExecutionView } from "../../ports/store-queries.ts";
 import type { EventStream } from "../executions/event-stream.ts";
 import type { Teller } from "../executions/stream-until-final.ts";
@@ -18,6 +19,7 @@ import { workflowBody, workflowNode } from "./workflow-views.ts";
  * begins again with the first of them.
  */
 export class RunTeller implements RunFollower, Teller {
+  readonly tenant: Tenant;
   readonly run: ExecutionId;
   told: Promise<void> = Promise.resolve();
   readonly #read: () => Promise<RunPicture | null>;
@@ -27,7 +29,8 @@ export class RunTeller implements RunFollower, Teller {
   #stream: EventStream | null = null;
 
   /** @param read reads the run as it is now */
-  constructor(first: RunPicture, seen: RunCursor, read: () => Promise<RunPicture | null>) {
+  constructor(tenant: Tenant, first: RunPicture, seen: RunCursor, read: () => Promise<RunPicture | null>) {
+    this.tenant = tenant;
     this.run = first.run.executionId;
     this.#read = read;
     this.#toldNodes = ToldNodes.until(first, seen);

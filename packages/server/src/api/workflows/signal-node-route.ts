@@ -6,12 +6,13 @@ import { JobParts } from "../http/body/json-parts.ts";
 import { answer, problems } from "../http/documented.ts";
 import { ProblemError, problem } from "../http/errors.ts";
 import type { HttpApp } from "../http/http-app.ts";
+import { tenantOfCaller } from "../http/security.ts";
 import { type RunPicture, type RunReader, stateOfNode } from "./run-picture.ts";
 import { NodeParams, numberOf } from "./workflow-node-routes.ts";
 import { knownPicture, noSuchWorkflow } from "./workflow-routes.ts";
 
 /** Route POST /v1/workflows/{workflowId}/nodes/{name}/signals */
-export function signalNodeRoute(app: HttpApp, deps: SignalDependencies & { runs: RunReader }): void {
+export function signalNodeRoute(app: HttpApp, deps: Omit<SignalDependencies, "stores"> & { runs: RunReader }): void {
   const schema = {
     operationId: "signalWorkflowNode",
     tags: ["workflows"],
@@ -32,7 +33,7 @@ export function signalNodeRoute(app: HttpApp, deps: SignalDependencies & { runs:
       async (request, reply) => {
         const signal = receivedSignal(request, deps);
         const { workflowId, name } = request.params;
-        const picture = await knownPicture(deps.runs, workflowId);
+        const picture = await knownPicture(deps.runs, tenantOfCaller(request), workflowId);
         const { executionId: run, shard } = picture.run;
         const node = numberOf(picture, name);
         if (picture.nodes[node]?.workflow !== undefined) throw new ProblemError(problem("wrong-state", OF_CHILD));

@@ -4,6 +4,7 @@ import type { ExecutionReader } from "../executions/execution-reader.ts";
 import { LastEventIdHeader, streamAnswers, streamUntilFinal } from "../executions/stream-until-final.ts";
 import { problems } from "../http/documented.ts";
 import type { HttpApp } from "../http/http-app.ts";
+import { tenantOfCaller } from "../http/security.ts";
 import { decodeRunEventId } from "./run-event-id.ts";
 import type { RunFollowers } from "./run-followers.ts";
 import type { RunReader } from "./run-picture.ts";
@@ -22,12 +23,13 @@ export function workflowEventsRoute(app: HttpApp, deps: WorkflowEventsDependenci
   const { runs, followers } = deps;
   app.get("/v1/workflows/:workflowId/events", { schema, config: { scope: "jobs:read" } }, async (request, reply) => {
     const seen = decodeRunEventId(request.headers["last-event-id"]);
-    const picture = await knownPicture(runs, request.params.workflowId);
+    const tenant = tenantOfCaller(request);
+    const picture = await knownPicture(runs, tenant, request.params.workflowId);
     const { executionId, state } = picture.run;
     if (isFinal(state) && seen.state === state) return reply.code(204).send();
-    const teller = new RunTeller(picture, seen, () => runs.picture(executionId));
+    const teller = new RunTeller(tenant, picture, seen, () => runs.picture(tenant, executionId));
     const leave = isFinal(state) ? () => {} : followers.enter(teller);
-    return await streamUntilFinal(reply, deps, { executionId, isFinal: isFinal(state), teller, leave });
+    return await streamUntilFinal(reply, deps, { tenant, executionId, isFinal: isFinal(state), teller, leave });
   });
 }
 

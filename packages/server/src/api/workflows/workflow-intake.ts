@@ -1,6 +1,7 @@
 import type { EpochMs } from "../../domain/ids.ts";
 import type { JobDefinition } from "../../domain/job.ts";
 import type { Ordering } from "../../domain/rank.ts";
+import type { Tenant } from "../../ports/authenticator.ts";
 import type { NewJob, NewRecurringJob, Submission, SubmitOutcome } from "../../ports/store.ts";
 import type { NewRecurringWorkflow, NewWorkflow } from "../../ports/store-runs.ts";
 import { type JobMaker, jobRow } from "../submit/new-job.ts";
@@ -25,12 +26,13 @@ export class WorkflowIntake {
    * @throws {ProblemError} 409: a living node lacks a feature that the job needs
    */
   jobOf(
+    tenant: Tenant,
     definition: JobDefinition,
     input: Uint8Array | null,
     ordering: Ordering,
     createdAt: EpochMs,
   ): NewJob | NewRecurringJob | null {
-    return jobRow(definition, input, ordering, createdAt, this.#deps);
+    return jobRow(tenant, definition, input, ordering, createdAt, this.#deps);
   }
 
   /** @throws {StoreUnavailable} the workflow may or may not have been accepted */

@@ -2,16 +2,18 @@ import { ExecutionState, pageQuery, type WorkflowItem, WorkflowItemPage } from "
 import { MAP_ITEMS_MAX, PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX, SUB_WORKFLOW_HANDLER } from "@mainspring/contract/limits";
 import { Type } from "typebox";
 import { isFinal } from "../../domain/execution.ts";
-import { DEFAULT_TENANT } from "../../domain/ids.ts";
 import { itemIds, runsOfItems } from "../../domain/workflow/kept-nodes.ts";
-import type { StoreQueries } from "../../ports/store-queries.ts";
+import type { Tenant } from "../../ports/authenticator.ts";
 import type { Ends, NodeSummary, StoreRuns } from "../../ports/store-runs.ts";
+import { workerShownTo } from "../../security/tenant.ts";
+import type { TenantStores } from "../../security/tenant-stores.ts";
 import type { LiveView, Overlaid } from "../executions/live.ts";
 import { decodeCursor, encodeCursor } from "../http/cursor.ts";
 import { answer, problems } from "../http/documented.ts";
 import { ProblemError, problem } from "../http/errors.ts";
 import type { HttpApp } from "../http/http-app.ts";
 import { formatInstant, formatInstantOrNull } from "../http/instants.ts";
+import { tenantOfCaller } from "../http/security.ts";
 import type { RunReader } from "./run-picture.ts";
 import { NodeParams } from "./workflow-node-routes.ts";
 import { WorkflowParams } from "./workflow-routes.ts";
@@ -19,7 +21,7 @@ import { WorkflowParams } from "./workflow-routes.ts";
 export interface ItemRouteDependencies {
   runs: Pick<RunReader, "nodeNamed">;
   store: Pick<StoreRuns, "ends">;
-  queries: Pick<StoreQueries, "listNodes">;
+  stores: Pick<TenantStores, "of">;
   live: Pick<LiveView, "overlay">;
 }
 
@@ -49,7 +51,7 @@ export function workflowItemRoutes(app: HttpApp, deps: ItemRouteDependencies): v
   resultsRoute(app, deps);
 }
 
-function listRoute(app: HttpApp, { runs, queries, live }: ItemRouteDependencies): void {
+function listRoute(app: HttpApp, { runs, stores, live }: ItemRouteDependencies): void {
   const schema = {
     operationId: "listWorkflowItems",
     tags: ["workflows"],
@@ -64,13 +66,15 @@ function listRoute(app: HttpApp, { runs, queries, live }: ItemRouteDependencies)
   app.get(
     "/v1/workflows/:workflowId/nodes/:name/items",
     { schema, config: { scope: "jobs:read" } },
-    async ({ params, query }) => {
-      const { workflowId, name } = params;
+    async (request) => {
+      const { workflowId, name } = request.params;
+      const { query } = request;
+      const tenant = tenantOfCaller(request);
       const after = decodeCursor("items", query.cursor);
-      const { node } = await knownMap(runs, workflowId, name);
+      const { node } = await knownMap(runs, tenant, workflowId, name);
       const filter = { node, ...(query.state !== undefined && { state: query.state }) };
       const limit = query.limit ?? PAGE_ITEMS_DEFAULT;
-      const page = await queries.listNodes(DEFAULT_TENANT, workflowId, filter, { after, limit });
+      const page = await stores.of(tenant).queries.listNodes(workflowId, filter, { after, limit });
       const items = (await live.overlay(page.items)).map(workflowItem);
       return { items, nextCursor: encodeCursor("items", page.next) };
     },
@@ -94,28 +98,25 @@ function resultsRoute(app: HttpApp, { runs, store }: ItemRouteDependencies): voi
       ...problems("not-found", "wrong-state"),
     },
   };
-  app.get(
-    "/v1/workflows/:workflowId/results",
-    { schema, config: { scope: "jobs:read" } },
-    async ({ params, query }, reply) => {
-      const { run, node } = await knownMap(runs, params.workflowId, query.node);
-      const size = run.mapCounts.find((count) => count.node === node)?.items;
-      const first = query.from ?? 0;
-      const until = Math.min(typeof size === "number" ? size : 0, first + (query.limit ?? PAGE_ITEMS_MAX));
-      void reply.type(NDJSON);
-      if (first >= until) return reply.send(Buffer.alloc(0));
-      const ids = itemIds(run.executionId, node, runsOfItems(run.kept, node), { first, until });
-      const { byId, looked } = await store.ends(ids, ANSWER_BYTES);
-      return reply.send(
-        Buffer.concat(ids.slice(0, looked).flatMap((id, place) => line(first + place, id, byId.get(id)))),
-      );
-    },
-  );
+  app.get("/v1/workflows/:workflowId/results", { schema, config: { scope: "jobs:read" } }, async (request, reply) => {
+    const { params, query } = request;
+    const { run, node } = await knownMap(runs, tenantOfCaller(request), params.workflowId, query.node);
+    const size = run.mapCounts.find((count) => count.node === node)?.items;
+    const first = query.from ?? 0;
+    const until = Math.min(typeof size === "number" ? size : 0, first + (query.limit ?? PAGE_ITEMS_MAX));
+    void reply.type(NDJSON);
+    if (first >= until) return reply.send(Buffer.alloc(0));
+    const ids = itemIds(run.executionId, node, runsOfItems(run.kept, node), { first, until });
+    const { byId, looked } = await store.ends(ids, ANSWER_BYTES);
+    return reply.send(
+      Buffer.concat(ids.slice(0, looked).flatMap((id, place) => line(first + place, id, byId.get(id)))),
+    );
+  });
 }
 
 /** @throws {ProblemError} 404: there is no such run or node; 409: the node is no map */
-async function knownMap(runs: ItemRouteDependencies["runs"], workflowId: string, name: string) {
-  const found = await runs.nodeNamed(workflowId, name);
+async function knownMap(runs: ItemRouteDependencies["runs"], tenant: Tenant, workflowId: string, name: string) {
+  const found = await runs.nodeNamed(tenant, workflowId, name);
   if (found === null)
     throw new ProblemError(problem("not-found", "there is no such workflow, or it has no node of this name"));
   if (!found.isMap) throw new ProblemError(problem("wrong-state", "the node is no map: it has no items"));
@@ -143,7 +144,15 @@ function onOneLine(json: Buffer): Buffer {
 function workflowItem(row: Overlaid<NodeSummary>): WorkflowItem {
   const { ofRun, executionId, state, reason, attempt, error, workerId } = row;
   return {
-    ...{ item: ofRun.item ?? 0, executionId, state, reason, attempt, error, assignedWorker: workerId },
+    ...{
+      item: ofRun.item ?? 0,
+      executionId,
+      state,
+      reason,
+      attempt,
+      error,
+      assignedWorker: workerId && workerShownTo(row.tenant, workerId),
+    },
     createdAt: formatInstant(row.createdAt),
     startedAt: formatInstantOrNull(row.startedAt),
     finishedAt: formatInstantOrNull(row.finishedAt),

@@ -8,11 +8,13 @@ import {
 } from "@mainspring/contract";
 import { PAGE_ITEMS_DEFAULT, WORKFLOW_LIVE_MAX } from "@mainspring/contract/limits";
 import { Type } from "typebox";
+import type { Tenant } from "../../ports/authenticator.ts";
 import type { Explain } from "../executions/explain-route.ts";
 import { decodeCursor, encodeCursor } from "../http/cursor.ts";
 import { answer, problems } from "../http/documented.ts";
 import { ProblemError, problem } from "../http/errors.ts";
 import type { HttpApp } from "../http/http-app.ts";
+import { tenantOfCaller } from "../http/security.ts";
 import { type RunPicture, type RunReader, stateOfNode } from "./run-picture.ts";
 import { knownPicture, WorkflowParams } from "./workflow-routes.ts";
 import { because, blockedBy, compensationView, keptFrom, workflowNode } from "./workflow-views.ts";
@@ -46,9 +48,10 @@ function listRoute(app: HttpApp, runs: RunReader): void {
       ...problems("not-found"),
     },
   };
-  app.get("/v1/workflows/:workflowId/nodes", { schema, config: { scope: "jobs:read" } }, async ({ params, query }) => {
+  app.get("/v1/workflows/:workflowId/nodes", { schema, config: { scope: "jobs:read" } }, async (request) => {
+    const { params, query } = request;
     const after = decodeCursor("nodes", query.cursor);
-    const picture = await knownPicture(runs, params.workflowId);
+    const picture = await knownPicture(runs, tenantOfCaller(request), params.workflowId);
     const limit = query.limit ?? PAGE_ITEMS_DEFAULT;
     const found: number[] = [];
     const count = picture.graph.nodeCount;
@@ -70,8 +73,9 @@ function readRoute(app: HttpApp, runs: RunReader): void {
     params: NodeParams,
     response: { 200: answer(WorkflowNode, "The node as it is now"), ...problems("not-found") },
   };
-  app.get("/v1/workflows/:workflowId/nodes/:name", { schema, config: { scope: "jobs:read" } }, async ({ params }) => {
-    const picture = await knownPicture(runs, params.workflowId);
+  app.get("/v1/workflows/:workflowId/nodes/:name", { schema, config: { scope: "jobs:read" } }, async (request) => {
+    const { params } = request;
+    const picture = await knownPicture(runs, tenantOfCaller(request), params.workflowId);
     return workflowNode(picture, numberOf(picture, params.name));
   });
 }
@@ -87,22 +91,26 @@ function explainRoute(app: HttpApp, runs: RunReader, explain: Explain): void {
   app.get(
     "/v1/workflows/:workflowId/nodes/:name/explain",
     { schema, config: { scope: "jobs:read" } },
-    async ({ params }) => {
-      const picture = await knownPicture(runs, params.workflowId);
+    async (request) => {
+      const { params } = request;
+      const tenant = tenantOfCaller(request);
+      const picture = await knownPicture(runs, tenant, params.workflowId);
       const node = numberOf(picture, params.name);
       const executionId = picture.executions.get(node)?.executionId ?? null;
       const state = stateOfNode(picture, node);
       // A node that waits for no other node, and has no execution, waits for the start of its run.
       const awaited = state === "BLOCKED" && picture.progress.openEdges(node) === 0 ? picture.run.executionId : null;
       const ofMap = mapReasons(picture, node);
-      const told = ofMap !== null ? null : await toldOf(explain, executionId ?? awaited);
+      const told = ofMap !== null ? null : await toldOf(explain, tenant, executionId ?? awaited);
       const isOpenChild =
         picture.nodes[node]?.workflow !== undefined && executionId !== null && told?.state === "RUNNING";
       const child = isOpenChild ? [{ reason: "CHILD_RUNS", workflowId: executionId } as const] : [];
       const reasons = [...child, ...(ofMap ?? told?.reasons ?? reasonsOf(picture, node))];
       const known = executionId === null ? state : (told?.state ?? state);
       const of = { workflowId: picture.run.executionId, node: params.name };
-      const compensation = await explainedCompensation(picture, node, explain);
+      const compensation = await explainedCompensation(picture, node, (executionId) =>
+        toldOf(explain, tenant, executionId),
+      );
       return { ...of, state: known, executionId, keptFrom: keptFrom(picture, node), reasons, compensation };
     },
   );
@@ -111,12 +119,12 @@ function explainRoute(app: HttpApp, runs: RunReader, explain: Explain): void {
 async function explainedCompensation(
   picture: RunPicture,
   node: number,
-  explain: Explain,
+  toldOf: (executionId: string | null) => ReturnType<Explain>,
 ): Promise<NodeExplanation["compensation"]> {
   const compensation = compensationView(picture, node);
   if (compensation === null) return null;
   const { state, executionId, after } = compensation;
-  const told = await toldOf(explain, executionId);
+  const told = await toldOf(executionId);
   if (told !== null) return { state: told.state, executionId, reasons: told.reasons };
   const { run } = picture;
   if (state === "SKIPPED") {
@@ -147,8 +155,8 @@ function mapReasons({ graph, progress, run }: RunPicture, node: number): NodeExp
   return [{ reason: "FINAL", state, why, finishedAt: null }];
 }
 
-async function toldOf(explain: Explain, executionId: string | null) {
-  return executionId === null ? null : await explain(executionId);
+async function toldOf(explain: Explain, tenant: Tenant, executionId: string | null) {
+  return executionId === null ? null : await explain(tenant, executionId);
 }
 
 /** Reasons why a node has no execution. */

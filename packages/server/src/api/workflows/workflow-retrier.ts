@@ -1,7 +1,7 @@
 import type { RetriedWorkflow, WorkflowRetry } from "@mainspring/contract";
 import { RETRY_BASES_MAX } from "@mainspring/contract/limits";
 import { isFinal } from "../../domain/execution.ts";
-import { DEFAULT_TENANT, type EpochMs, type ExecutionId } from "../../domain/ids.ts";
+import type { EpochMs, ExecutionId } from "../../domain/ids.ts";
 import type { JobDefinition } from "../../domain/job.ts";
 import { laneHash } from "../../domain/lane.ts";
 import { rankOf } from "../../domain/rank.ts";
@@ -11,12 +11,13 @@ import type { WorkflowGraph } from "../../domain/workflow/graph.ts";
 import { type KeptNodes, keptItems, partsToKeep, rangesOf } from "../../domain/workflow/kept-nodes.ts";
 import type { MapCount } from "../../domain/workflow/map-counts.ts";
 import { withParts } from "../../domain/workflow/spawned-parts.ts";
+import type { Tenant } from "../../ports/authenticator.ts";
 import type { Bus } from "../../ports/bus.ts";
 import type { Runtime } from "../../ports/runtime.ts";
-import type { Store } from "../../ports/store.ts";
 import type { AuditNote } from "../../ports/store-audit.ts";
 import type { JobView } from "../../ports/store-queries.ts";
-import type { NewRetry, RetryOutcome, RunView } from "../../ports/store-runs.ts";
+import type { NewRetry, RetryOutcome, RunView, StoreRuns } from "../../ports/store-runs.ts";
+import type { TenantStores } from "../../security/tenant-stores.ts";
 import { type FieldError, invalid, ProblemError, problem } from "../http/errors.ts";
 import { refusalOf } from "../jobs/change-refusals.ts";
 import type { PoolOrderings } from "../pools/pool-orderings.ts";
@@ -29,7 +30,8 @@ import { startedBody } from "./started-run.ts";
 import { knownPicture } from "./workflow-routes.ts";
 
 export interface RetrierDependencies {
-  store: Pick<Store, "queries" | "runs">;
+  stores: Pick<TenantStores, "of">;
+  store: { readonly runs: Pick<StoreRuns, "retry"> };
   bus: Bus;
   runtime: Runtime;
   orderings: PoolOrderings;
@@ -59,16 +61,22 @@ export class WorkflowRetrier {
    * @throws {ProblemError} 400 for unknown names, 404, 409 with what would be right, 422
    * @throws {StoreUnavailable} there may or may not be a new run
    */
-  async retry(workflowId: ExecutionId, from: From, idempotency: Idempotency, note?: AuditNote): Promise<Retried> {
-    const { store, bus, runs } = this.#deps;
+  async retry(
+    tenant: Tenant,
+    workflowId: ExecutionId,
+    from: From,
+    idempotency: Idempotency,
+    note?: AuditNote,
+  ): Promise<Retried> {
+    const { stores, store, bus, runs } = this.#deps;
     // The first answer counts for a repeat, whatever has become of the runs since.
-    const known = idempotency === null ? null : await store.queries.answered(idempotency);
-    if (known !== null) return await this.#repeated(accepted(known).jobs[0]?.executionId ?? "", from);
-    const picture = await knownPicture(runs, workflowId);
-    const asked = await this.#make(picture, from, idempotency);
+    const known = idempotency === null ? null : await stores.of(tenant).answered(idempotency);
+    if (known !== null) return await this.#repeated(tenant, accepted(known).jobs[0]?.executionId ?? "", from);
+    const picture = await knownPicture(runs, tenant, workflowId);
+    const asked = await this.#make(tenant, picture, from, idempotency);
     const outcome = await store.runs.retry(asked, note);
     if (outcome.kind !== "ACCEPTED") throw refused(outcome);
-    if (outcome.replayed) return await this.#repeated(outcome.executionId, from);
+    if (outcome.replayed) return await this.#repeated(tenant, outcome.executionId, from);
     const rows = asked.queue === "OPEN" ? asked.roots.map(({ row }) => row) : [candidateOf(asked)];
     hintRows(
       bus,
@@ -80,12 +88,12 @@ export class WorkflowRetrier {
     return { replayed: false, body, first: first.map((node) => picture.nodes[node] as StoredNode) };
   }
 
-  async #repeated(workflowId: ExecutionId, from: From): Promise<Retried> {
+  async #repeated(tenant: Tenant, workflowId: ExecutionId, from: From): Promise<Retried> {
     const { runs } = this.#deps;
-    const picture = await knownPicture(runs, workflowId);
+    const picture = await knownPicture(runs, tenant, workflowId);
     const { executionId, jobId, retryOf, kept } = picture.run;
-    const job = await this.#deps.store.queries.getJob(DEFAULT_TENANT, jobId);
-    const base = retryOf === null ? null : await runs.read(retryOf);
+    const job = await this.#deps.stores.of(tenant).queries.getJob(jobId);
+    const base = retryOf === null ? null : await runs.read(tenant, retryOf);
     const isResumed = base !== null && resumedOutcome(base, from) !== null;
     const begin = isResumed
       ? beginningOfCompensation(picture, kept)
@@ -97,8 +105,8 @@ export class WorkflowRetrier {
   }
 
   /** @throws {ProblemError} */
-  async #make(picture: RunPicture, from: From, idempotency: Idempotency): Promise<NewRetry> {
-    const { store, runtime, orderings, intake } = this.#deps;
+  async #make(tenant: Tenant, picture: RunPicture, from: From, idempotency: Idempotency): Promise<NewRetry> {
+    const { stores, runtime, orderings, intake } = this.#deps;
     const { run, nodes } = picture;
     if (run.parent !== null) throw wrongState(ofParent(run.parent.run));
     const again = numbersOf(picture, from);
@@ -109,14 +117,14 @@ export class WorkflowRetrier {
     const begin = outcome === null ? beginningOf(graph, { kept, mapCounts }) : beginningOfCompensation(picture, kept);
     if (begin.isOver) throw wrongState(NOTHING_RUNS);
     if (kept.length > RETRY_BASES_MAX) throw wrongState(tooManyBases(kept.length));
-    const job = await store.queries.getJob(DEFAULT_TENANT, run.jobId);
+    const job = await stores.of(tenant).queries.getJob(run.jobId);
     if (job === null) throw new ProblemError(refusalOf({ kind: "NOT_FOUND" }));
     const orderingOf = await orderings.read();
     const createdAt = runtime.now();
     const definition = retriedDefinition(job, createdAt);
     const isOpen = opensAtOnce(job, createdAt, picture, begin.first) && !begin.hasMaps;
     const { pool, handler, requires, priority, concurrencyKey } = definition;
-    const { shard, tenant, jobId, jobVersion } = run;
+    const { shard, jobId, jobVersion } = run;
     const executionId = runtime.uuid();
     const { traceparent } = definition.policy;
     const ofNodes = { id: executionId, shard, tenant, jobVersion, scheduledAt: createdAt, traceparent };

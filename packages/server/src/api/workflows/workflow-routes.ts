@@ -1,15 +1,16 @@
 import { ExecutionState, Instant, Line, pageQuery, Uuid, Workflow, WorkflowPage } from "@mainspring/contract";
 import { PAGE_ITEMS_DEFAULT } from "@mainspring/contract/limits";
 import { type Static, Type } from "typebox";
-import { DEFAULT_TENANT } from "../../domain/ids.ts";
-import type { StoreQueries } from "../../ports/store-queries.ts";
+import type { Tenant } from "../../ports/authenticator.ts";
 import type { RunFilter, RunSummary } from "../../ports/store-runs.ts";
+import type { TenantStores } from "../../security/tenant-stores.ts";
 import type { ExecutionReader } from "../executions/execution-reader.ts";
 import { decodeCursor, encodeCursor } from "../http/cursor.ts";
 import { answer, problems } from "../http/documented.ts";
 import { ProblemError, problem } from "../http/errors.ts";
 import type { HttpApp } from "../http/http-app.ts";
 import { parseInstant } from "../http/instants.ts";
+import { tenantOfCaller } from "../http/security.ts";
 import type { RunPicture, RunReader } from "./run-picture.ts";
 import { workflowBody, workflowSummary } from "./workflow-views.ts";
 
@@ -34,8 +35,13 @@ const WaitQuery = Type.Object(
 );
 
 /** Routes GET /v1/workflows and /v1/workflows/{workflowId} */
-export function workflowRoutes(app: HttpApp, queries: StoreQueries, runs: RunReader, reader: ExecutionReader): void {
-  listRoute(app, queries, runs);
+export function workflowRoutes(
+  app: HttpApp,
+  stores: Pick<TenantStores, "of">,
+  runs: RunReader,
+  reader: ExecutionReader,
+): void {
+  listRoute(app, stores, runs);
   const schema = {
     operationId: "getWorkflow",
     tags,
@@ -48,14 +54,16 @@ export function workflowRoutes(app: HttpApp, queries: StoreQueries, runs: RunRea
     const { waitSec = 0 } = request.query;
     const gone = new AbortController();
     if (waitSec > 0) reply.raw.once("close", () => gone.abort());
+    const tenant = tenantOfCaller(request);
     const id = request.params.workflowId.toLowerCase();
     // The id may be that of another execution, for which nobody waits here.
-    if (waitSec > 0 && (await runs.read(id)) !== null) await reader.readFinal(id, waitSec * 1_000, gone.signal);
-    return workflowBody(await knownPicture(runs, id));
+    if (waitSec > 0 && (await runs.read(tenant, id)) !== null)
+      await reader.readFinal(tenant, id, waitSec * 1_000, gone.signal);
+    return workflowBody(await knownPicture(runs, tenant, id));
   });
 }
 
-function listRoute(app: HttpApp, queries: StoreQueries, runs: RunReader): void {
+function listRoute(app: HttpApp, stores: Pick<TenantStores, "of">, runs: RunReader): void {
   const schema = {
     operationId: "listWorkflows",
     tags,
@@ -63,13 +71,15 @@ function listRoute(app: HttpApp, queries: StoreQueries, runs: RunReader): void {
     querystring: ListQuery,
     response: { 200: answer(WorkflowPage, "A page, newest first"), ...problems() },
   };
-  app.get("/v1/workflows", { schema, config: { scope: "jobs:read" } }, async ({ query }) => {
+  app.get("/v1/workflows", { schema, config: { scope: "jobs:read" } }, async (request) => {
+    const { query } = request;
+    const tenant = tenantOfCaller(request);
     const page = { after: decodeCursor("workflows", query.cursor), limit: query.limit ?? PAGE_ITEMS_DEFAULT };
-    const { items, next } = await queries.listRuns(DEFAULT_TENANT, filterOf(query), page);
+    const { items, next } = await stores.of(tenant).queries.listRuns(filterOf(query), page);
     const names = new Map<number, string | null>();
     for (const { parent } of items)
       if (parent !== null && !names.has(parent.node))
-        names.set(parent.node, await runs.nameOf(parent.run, parent.node));
+        names.set(parent.node, await runs.nameOf(tenant, parent.run, parent.node));
     const nameOf = ({ parent }: RunSummary) => (parent === null ? null : (names.get(parent.node) ?? null));
     return {
       items: items.map((run) => workflowSummary(run, nameOf(run))),
@@ -89,8 +99,12 @@ function filterOf({ state, name, parent, since, until }: Static<typeof ListQuery
 }
 
 /** Reads a run and its nodes. @throws {ProblemError} 404: there is no such run */
-export async function knownPicture(runs: Pick<RunReader, "picture">, workflowId: string): Promise<RunPicture> {
-  const picture = await runs.picture(workflowId.toLowerCase());
+export async function knownPicture(
+  runs: Pick<RunReader, "picture">,
+  tenant: Tenant,
+  workflowId: string,
+): Promise<RunPicture> {
+  const picture = await runs.picture(tenant, workflowId.toLowerCase());
   if (picture === null) throw noSuchWorkflow();
   return picture;
 }

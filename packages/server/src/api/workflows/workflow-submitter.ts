@@ -4,6 +4,7 @@ import type { EpochMs } from "../../domain/ids.ts";
 import { invariant } from "../../domain/invariant.ts";
 import { tracedDefinition } from "../../domain/trace.ts";
 import type { WorkflowNode } from "../../domain/workflow/definition.ts";
+import type { Tenant } from "../../ports/authenticator.ts";
 import type { NewRecurringWorkflow, NewWorkflow } from "../../ports/store-runs.ts";
 import type { Turns } from "../../ports/turns.ts";
 import { type Lacking, requireFeature } from "../feature-gate.ts";
@@ -83,7 +84,7 @@ export class WorkflowSubmitter {
    * @throws {ProblemError} 400, 409 or 413 that names the field and the node; 422 or 429 as for jobs
    * @throws {StoreUnavailable} the workflow may or may not have been taken
    */
-  async submit(received: ReceivedWorkflow, idempotency: Idempotency): Promise<Submitted> {
+  async submit(tenant: Tenant, received: ReceivedWorkflow, idempotency: Idempotency): Promise<Submitted> {
     requireFeature("WORKFLOWS", this.#deps.lacking);
     refuseLarge(received);
     const submission = await readNodes(received.bytes, received.slices, this.#turns);
@@ -96,10 +97,10 @@ export class WorkflowSubmitter {
     if (faults.length > 0) throw new ProblemError(invalid(faults));
     // A delay counts from the store's time now, as for jobs.
     if ((job.delayMs ?? 0) > 0) await this.#deps.clock.look();
-    const made = await this.#make(received, job, submission, book).catch(async (error: unknown) => {
+    const made = await this.#make(tenant, received, job, submission, book).catch(async (error: unknown) => {
       // The first answer counts for a repeat, whatever tasks have declared since.
       if (!(error instanceof ProblemError) || !(await intake.wasAnswered(idempotency))) throw error;
-      return await this.#make(received, job, submission, NO_POLICIES);
+      return await this.#make(tenant, received, job, submission, NO_POLICIES);
     });
     const { workflow } = made;
     const outcome =
@@ -109,7 +110,7 @@ export class WorkflowSubmitter {
     const { replayed } = outcome;
     const [taken] = outcome.jobs;
     invariant(taken !== undefined, "an accepted workflow has a job");
-    const takenAt = replayed || workflow === null ? await intake.takenAt(taken.jobId, job) : workflow.createdAt;
+    const takenAt = replayed || workflow === null ? await intake.takenAt(tenant, taken.jobId, job) : workflow.createdAt;
     const warnings = await rootWarnings(
       handlers,
       made.nodes.filter(({ dependsOn }) => dependsOn.length === 0),
@@ -119,6 +120,7 @@ export class WorkflowSubmitter {
 
   /** @throws {ProblemError} */
   async #make(
+    tenant: Tenant,
     { head, input, output, traceparent }: ReceivedWorkflow,
     given: JobSubmission,
     received: ReceivedNodes,
@@ -138,7 +140,7 @@ export class WorkflowSubmitter {
     const refused = this.#deps.pools.use(definition.pool);
     if (refused !== null) throw new ProblemError(refused);
     const orderingOf = await orderings.read();
-    const job = this.#intake.jobOf(definition, input, orderingOf(definition.pool), createdAt);
+    const job = this.#intake.jobOf(tenant, definition, input, orderingOf(definition.pool), createdAt);
     if (job === null) return { workflow: null, nodes };
     return { workflow: await this.#turns.steps(makingWorkflow({ ...parts, job, orderingOf })), nodes };
   }

@@ -7,7 +7,8 @@ import { conditionOf } from "../../domain/workflow/conditions.ts";
 import { keptItems } from "../../domain/workflow/kept-nodes.ts";
 import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
 import { submittedText } from "../../ports/references/template.ts";
-import type { RunSummary } from "../../ports/store-runs.ts";
+import type { NodeSummary, RunSummary } from "../../ports/store-runs.ts";
+import { workerShownTo } from "../../security/tenant.ts";
 import { rawOrNull } from "../http/body/raw-json.ts";
 import { formatInstant, formatInstantOrNull } from "../http/instants.ts";
 import { type RunPicture, shownMode, stateOfCompensation, stateOfNode } from "./run-picture.ts";
@@ -107,7 +108,7 @@ export function workflowNode(picture: RunPicture, node: number): WorkflowNode {
     ...{ name, state: stateOfNode(picture, node), executionId: row?.executionId ?? null, handler, pool },
     keptFrom: keptFrom(picture, node),
     ...{ reason: row?.reason ?? null, attempt: row?.attempt ?? 0, branch: branchOf(picture, node) },
-    ...{ error: row?.error ?? null, assignedWorker: row?.workerId ?? null },
+    ...{ error: row?.error ?? null, assignedWorker: workerOf(row) },
     createdAt: formatInstantOrNull(row?.createdAt ?? null),
     startedAt: formatInstantOrNull(row?.startedAt ?? null),
     finishedAt: formatInstantOrNull(row?.finishedAt ?? null),
@@ -142,6 +143,10 @@ function mapFailure({ run, graph, progress, items }: RunPicture, node: number): 
 
 type MapFailureView = Partial<Pick<FailedNode, "reason" | "error">>;
 
+function workerOf(row: NodeSummary | undefined): string | null {
+  return row?.workerId == null ? null : workerShownTo(row.tenant, row.workerId);
+}
+
 /** Compensation of a node; null: the run does not compensate the node, or not yet. */
 export function compensationView(picture: RunPicture, node: number): WorkflowNode["compensation"] {
   const state = stateOfCompensation(picture, node);
@@ -150,7 +155,7 @@ export function compensationView(picture: RunPicture, node: number): WorkflowNod
   const row = picture.compensations.get(node);
   return {
     ...{ state, executionId: compensationId(picture, node), handler, pool, reason: row?.reason ?? null },
-    ...{ attempt: row?.attempt ?? 0, error: row?.error ?? null, assignedWorker: row?.workerId ?? null },
+    ...{ attempt: row?.attempt ?? 0, error: row?.error ?? null, assignedWorker: workerOf(row) },
     startedAt: formatInstantOrNull(row?.startedAt ?? null),
     finishedAt: formatInstantOrNull(row?.finishedAt ?? null),
     after: openCompensations(picture, node),

@@ -13,7 +13,7 @@ export function ledgerConformance(scene: () => Scene): void {
     const job = await planned(scene());
     await wrote(scene(), job, [at(10), at(40, "BACKFILL")], [skip(20, "OVERLAP"), range(30, 35, 500)]);
     assert.deepEqual(await told(scene(), job, 0, 100), ["40 ran", "30-35 500 PAUSED", "20-20 1 OVERLAP", "10 ran"]);
-    const { items } = await scene().store.queries.ledger(job.jobId, 0, 100, { after: null, limit: 1 });
+    const { items } = await scene().store.queries.ledger("default", job.jobId, 0, 100, { after: null, limit: 1 });
     const [newest] = items as [LedgerItem & { execution: { trigger: string; state: string } }];
     assert.deepEqual([newest.execution.trigger, newest.execution.state], ["BACKFILL", "PENDING"]);
   });
@@ -72,7 +72,7 @@ export function ledgerConformance(scene: () => Scene): void {
     for (const limit of [1, 2, 7, 60]) {
       const items: LedgerItem[] = [];
       for (let after: string | null = null; ; ) {
-        const page = await scene().store.queries.ledger(job.jobId, 0, 1_000, { after, limit });
+        const page = await scene().store.queries.ledger("default", job.jobId, 0, 1_000, { after, limit });
         assert.ok(page.items.length <= limit);
         items.push(...page.items);
         after = page.next;
@@ -107,7 +107,7 @@ async function wrote(scene: Scene, job: NewRecurringJob, ran: readonly At[], ski
 }
 
 async function told(scene: Scene, { jobId }: NewRecurringJob, since: number, until: number): Promise<string[]> {
-  const { items, next } = await scene.store.queries.ledger(jobId, since, until, { after: null, limit: 100 });
+  const { items, next } = await scene.store.queries.ledger("default", jobId, since, until, { after: null, limit: 100 });
   assert.equal(next, null);
   return items.map(text);
 }

@@ -157,9 +157,9 @@ export function queriesConformance(scene: () => Scene): void {
     await scene().applied(dead.shard, { changes: [scene().succeeded(dead, { state: "DEAD" })] });
     await scene().applied(done.shard, { changes: [scene().succeeded(done)] });
     const { queries } = scene().store;
-    const { openRuns: _, ...counts } = await queries.countExecutions(100);
+    const { openRuns: _, ...counts } = await queries.countExecutions(null, 100);
     assert.deepEqual(counts, { waiting: 1, ready: 2, held: 1, deadLetters: 1 });
-    assert.equal((await queries.countExecutions(1)).ready, 1);
+    assert.equal((await queries.countExecutions(null, 1)).ready, 1);
   });
 
   it("tells the backlog of each pool, and since when the next of it has waited", async () => {

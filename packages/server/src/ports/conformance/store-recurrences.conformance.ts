@@ -167,7 +167,7 @@ export function recurrencesConformance(scene: () => Scene): void {
     );
     assert.deepEqual((await recurrenceOf(scene(), stale)).plan, first.plan);
     assert.equal((await recurrenceOf(scene(), good)).revision, 2);
-    const { items } = await scene().store.queries.ledger(stale.jobId, 0, 10, { after: null, limit: 10 });
+    const { items } = await scene().store.queries.ledger("default", stale.jobId, 0, 10, { after: null, limit: 10 });
     assert.deepEqual(items, []);
   });
 
@@ -182,7 +182,7 @@ export function recurrencesConformance(scene: () => Scene): void {
       createdIds(kept),
     );
     assert.equal((await recurrenceOf(scene(), lost)).revision, 1);
-    const { items } = await scene().store.queries.ledger(lost.jobId, 0, 10, { after: null, limit: 10 });
+    const { items } = await scene().store.queries.ledger("default", lost.jobId, 0, 10, { after: null, limit: 10 });
     assert.deepEqual(items, []);
   });
 

@@ -229,7 +229,7 @@ export function recurringJobsConformance(scene: () => Scene): void {
     await scene().applied(job.shard, { plans: [change] });
     await store.maintain(later(runtime, 400), RETENTION);
     assert.equal((await store.queries.getExecution(TENANT, id))?.state, "PENDING");
-    assert.deepEqual((await store.queries.ledger(job.jobId, 0, 9, { after: null, limit: 9 })).items, []);
+    assert.deepEqual((await store.queries.ledger("default", job.jobId, 0, 9, { after: null, limit: 9 })).items, []);
     assert.equal((await store.recurrences.load([job.jobId, idle.jobId])).length, 2);
     for (const gone of [job, idle]) {
       const outcome = await store.jobs.delete({ ...deletion(scene(), gone), at: later(runtime, 400) });

@@ -18,9 +18,9 @@ export function watchedJobsConformance(scene: () => Scene): void {
     ];
     const [first, second, third] = jobs as [NewRecurringJob, NewRecurringJob, NewRecurringJob];
     const { overdue } = scene().store.queries;
-    const ids = async (at: number, limit = 10) => (await overdue(at, limit)).map(({ jobId }) => jobId);
+    const ids = async (at: number, limit = 10) => (await overdue(null, at, limit)).map(({ jobId }) => jobId);
     assert.deepEqual(await ids(now + 5_000), []);
-    assert.deepEqual(await overdue(now + 5_001, 10), [{ jobId: first.jobId, name: "strict", nextFireAt: now }]);
+    assert.deepEqual(await overdue(null, now + 5_001, 10), [{ jobId: first.jobId, name: "strict", nextFireAt: now }]);
     assert.deepEqual(await ids(now + 6_001), [first.jobId, third.jobId]);
     assert.deepEqual(await ids(now + 6_001, 1), [first.jobId]);
     assert.deepEqual(await ids(now + 3_600_001), [first.jobId, second.jobId, third.jobId]);
@@ -42,9 +42,9 @@ export function watchedJobsConformance(scene: () => Scene): void {
     const { recurringJobs } = scene().store.queries;
     const expected = jobs
       .map((job) => {
-        const { jobId, createdAt, definition } = job;
+        const { jobId, tenant, createdAt, definition } = job;
         const { name, recurrence } = definition;
-        return { jobId, name, version: 1, createdAt, updatedAt: createdAt, recurrence, plan: firstPlan(job) };
+        return { jobId, tenant, name, version: 1, createdAt, updatedAt: createdAt, recurrence, plan: firstPlan(job) };
       })
       .sort((a, b) => (a.jobId < b.jobId ? -1 : 1));
     assert.deepEqual(await recurringJobs(null, 10), expected);

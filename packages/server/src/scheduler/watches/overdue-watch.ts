@@ -36,7 +36,7 @@ export class OverdueWatch {
 
   /** @throws {StoreUnavailable} */
   async look(): Promise<void> {
-    this.#found = await this.#queries.overdue(this.#runtime.now(), OVERDUE_COUNTED_MAX);
+    this.#found = await this.#queries.overdue(null, this.#runtime.now(), OVERDUE_COUNTED_MAX);
   }
 
   readings(): Readings {

@@ -15,12 +15,14 @@ import { firedInstants, plannedOf } from "./recurrences.ts";
 /** A page of what became of a recurring job's planned instants, newest first. See StoreQueries.ledger. */
 export function ledger(
   data: StoreData,
+  tenant: string,
   jobId: JobId,
   since: EpochMs,
   until: EpochMs,
   { after, limit }: Page,
 ): Listing<LedgerItem> {
   const start = ledgerStart(until, after);
+  if (data.jobs.get(jobId)?.job.tenant !== tenant) return { items: [], next: null };
   const all = plannedOf(data, jobId).map(summary);
   const executions = all
     .filter(({ scheduledAt }) => scheduledAt >= since && scheduledAt < start.executions)
@@ -44,8 +46,9 @@ export function recurringJobs(data: StoreData, after: JobId | null, limit: numbe
     if (row === undefined || row.deletedAt !== null) return true;
     const { job, version, updatedAt } = row;
     const { name, recurrence } = job.definition;
-    const { createdAt } = job;
-    if (recurrence !== null) found.push({ jobId, name, version, createdAt, updatedAt, recurrence, plan: { ...plan } });
+    const { createdAt, tenant } = job;
+    if (recurrence !== null)
+      found.push({ jobId, tenant, name, version, createdAt, updatedAt, recurrence, plan: { ...plan } });
     return found.length < limit;
   });
   return found;

@@ -106,8 +106,8 @@ export function listJobs(data: StoreData, tenant: string, filter: JobFilter, pag
   );
 }
 
-export function countExecutions(data: StoreData, limit: number): ExecutionCounts {
-  const rows = [...data.executions.all()];
+export function countExecutions(data: StoreData, tenant: string | null, limit: number): ExecutionCounts {
+  const rows = [...data.executions.all()].filter(({ job }) => tenant === null || job.tenant === tenant);
   const upTo = (isCounted: (row: ExecutionRow) => boolean) => Math.min(limit, rows.filter(isCounted).length);
   return {
     waiting: upTo(({ queue }) => queue === "WAITING"),

@@ -50,11 +50,13 @@ export function plannedOf(data: StoreData, jobId: JobId): ExecutionRow[] {
 }
 
 /** See StoreQueries.overdue. */
-export function overdue(data: StoreData, now: EpochMs, limit: number): OverdueJob[] {
+export function overdue(data: StoreData, tenant: string | null, now: EpochMs, limit: number): OverdueJob[] {
   const found: OverdueJob[] = [];
   data.plans.due(now, ({ jobId, plan: { nextFireAt } }) => {
-    const { name, recurrence } = data.jobs.get(jobId)?.job.definition ?? {};
-    const isBeyond = nextFireAt !== null && recurrence != null && nextFireAt + recurrence.misfireGraceMs < now;
+    const job = data.jobs.get(jobId)?.job;
+    const { name, recurrence } = job?.definition ?? {};
+    const isOwn = tenant === null || job?.tenant === tenant;
+    const isBeyond = isOwn && nextFireAt !== null && recurrence != null && nextFireAt + recurrence.misfireGraceMs < now;
     if (isBeyond) found.push({ jobId, name: name ?? null, nextFireAt });
     return found.length < limit;
   });

@@ -17,10 +17,10 @@ const JOBS = `
 export async function recurringJobs(db: Connections, after: JobId | null, limit: number): Promise<RecurringJob[]> {
   const rows = await db.run("query", { text: JOBS, values: [after ?? FIRST_RECURRING_ID, limit] });
   return rows.flatMap((row) => {
-    const { jobId, name, version, createdAt, updatedAt, plan } = jobSummary(row);
+    const { jobId, tenant, name, version, createdAt, updatedAt, plan } = jobSummary(row);
     const { recurrence } = definitionOf(row);
     if (plan === null || recurrence === null) return [];
-    return { jobId, name, version, createdAt, updatedAt, recurrence, plan };
+    return { jobId, tenant, name, version, createdAt, updatedAt, recurrence, plan };
   });
 }
 
