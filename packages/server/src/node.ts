@@ -321,17 +321,8 @@ async function serveHttp(
   const api = config.roles.includes("api")
     ? await createApi({
         ...ground,
-        ...{
-          store,
-          metrics,
-          about,
-          certificates,
-          index,
-          leases: membership.leases,
-          authenticator,
-          refreshKeys,
-          refusals,
-        },
+        ...{ store, metrics, about, certificates, index, authenticator, refreshKeys, refusals },
+        leases: membership.leases,
         ...(config.events.includes("api") && { events: store.events }),
         webhooks: webhookRules(config),
         takesRequests: config.sqlSubmit,

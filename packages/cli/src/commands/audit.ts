@@ -1,7 +1,6 @@
 import { createPublicKey, type KeyObject, verify as verifySignature } from "node:crypto";
 import { readFileSync } from "node:fs";
 import process from "node:process";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { AuditAnchor, AuditRecord, Client } from "@mainspring/sdk";
 import type { AuditFault, AuditVerifier } from "@mainspring/server";
 import { Command } from "commander";
@@ -80,9 +79,16 @@ function exporting(): Command {
         for await (const record of client.audit.records(from)) if (seen.isNew(record)) print(record);
         if (follow !== true) return;
         from = seen.overlap() ?? from;
-        await sleep(FOLLOW_EVERY_MS);
+        await pause(FOLLOW_EVERY_MS);
       }
     });
+}
+
+async function pause(ms: number): Promise<void> {
+  // The server's package takes long to load, and only this option needs a clock.
+  const { systemRuntime } = await import("@mainspring/server");
+  const runtime = systemRuntime();
+  await new Promise<void>((resolve) => void runtime.setTimer(ms, resolve));
 }
 
 /** Records that were printed, as long as they can come again. */

@@ -178,11 +178,8 @@ async function assemble(given: JudgingDependencies): Promise<HttpApp> {
   const submitter = createSubmitter(deps);
   const intake = createIntake({ ...deps, zones, orderings, warnings, ownShards }, submitter);
   const feed = deps.events === undefined ? null : new EventFeed({ ...deps, events: deps.events, turns: intake.turns });
-  const letters = new DeadLetterRuns({ stores, store, bus, runtime, log });
 
-  demandAuditWays(app);
-  auditReads(app, store.audit);
-  if (deps.refusals !== undefined) noteRefusals(app, deps.refusals);
+  auditOperations(app, deps);
   await collectRoutes(app, about.version);
   const handlers = new JobHandlers({ store, bus, inbox, runtime, lacking });
   const { webhooks } = deps;
@@ -203,14 +200,7 @@ async function assemble(given: JudgingDependencies): Promise<HttpApp> {
   executionRoutes(app, { reader, stores, store, progress, runs });
   logsRoutes(app, { ...asking, store, reader, lacking, logUrl: config.logUrl ?? null });
   eventsRoute(app, { reader, followers, runtime });
-  const explain = explainer({
-    ...asking,
-    stores,
-    store,
-    reader,
-    offers: handlers.offers,
-    reasonsOfRun: runExplainer(runs),
-  });
+  const explain = explainer({ ...deps, inbox, reader, offers: handlers.offers, reasonsOfRun: runExplainer(runs) });
   explainRoute(app, explain);
   routesOfRequests(app, { ...deps, intake, pools, handlers, orderings, zones, warnings });
   webhookRoutes(app, { stores, store: store.webhooks, runtime, rules: webhooks, lacking });
@@ -219,7 +209,7 @@ async function assemble(given: JudgingDependencies): Promise<HttpApp> {
   routesOfRuns(app, { ...deps, ...submits, runs, live, seats, reader, explain, commands });
   scheduleRoutes(app, runtime, intake.turns);
   timeZoneRoutes(app, { store, zones, lacking });
-  deadLetterRoutes(app, stores, letters);
+  routesOfLetters(app, deps);
   overdueRoute(app, stores, runtime);
   routesOfCluster(app, { ...deps, inbox, orderings });
   await docsRoutes(app, about.version);
@@ -227,12 +217,25 @@ async function assemble(given: JudgingDependencies): Promise<HttpApp> {
   app.addHook("preClose", async () => {
     waiters.close();
     followers.close();
-    letters.close();
   });
   app.addHook("onClose", async () => inbox.close());
   await app.ready();
-  letters.start();
   return app;
+}
+
+/** Has operations that change something, reads of operators and refusals recorded in the audit log. */
+function auditOperations(app: HttpApp, { store, refusals }: ApiDependencies): void {
+  demandAuditWays(app);
+  auditReads(app, store.audit);
+  if (refusals !== undefined) noteRefusals(app, refusals);
+}
+
+/** Routes of dead letters, and the runs that settle many of them. */
+function routesOfLetters(app: HttpApp, deps: Assembled): void {
+  const letters = new DeadLetterRuns(deps);
+  deadLetterRoutes(app, deps.stores, letters);
+  app.addHook("onReady", async () => letters.start());
+  app.addHook("preClose", async () => letters.close());
 }
 
 type Cancelling = Assembled & { commands: Commands; reader: ExecutionReader };

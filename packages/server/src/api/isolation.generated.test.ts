@@ -106,6 +106,7 @@ const OPERATIONS: Readonly<Record<string, { ids?: readonly Id[]; body?: unknown;
   revokeApiKey: { ids: ["key"] },
   rotateApiKey: { ids: ["key"], body: {} },
   whoAmI: {},
+  listAudit: {},
   listPools: {},
   getPool: {},
   listWorkers: {},
@@ -214,7 +215,8 @@ describe("tenants", () => {
   });
 
   it("read nothing of another tenant with its cursors", async () => {
-    for (const operationId of ["listJobs", "listExecutions", "listWorkflows", "listDeadLetters", "listWebhooks"]) {
+    const lists = ["listJobs", "listExecutions", "listWorkflows", "listDeadLetters", "listWebhooks", "listAudit"];
+    for (const operationId of lists) {
       const operation = operationsOf(app).find((one) => one.operationId === operationId) as Operation;
       const { nextCursor } = (await call("b", filled(operation, RANDOM_ID, "limit=1"))).json();
       const answer = await call("a", filled(operation, RANDOM_ID, nextCursor === null ? "" : `cursor=${nextCursor}`));
@@ -283,9 +285,9 @@ type Call = (
   body?: unknown,
 ) => Promise<LightMyRequestResponse>;
 
-/** What a tenant sees of its own objects. */
+/** Objects of a tenant, as it sees them itself. */
 async function stateOf(key: string, call: Call): Promise<unknown[][]> {
-  const lists = ["jobs", "executions", "workflows", "dead-letters", "webhooks", "api-keys"];
+  const lists = ["jobs", "executions", "workflows", "dead-letters", "webhooks", "api-keys", "audit"];
   const states: unknown[][] = [];
   for (const list of lists) {
     const answer = await call(key, { method: "GET", path: `/v1/${list}?limit=500` });

@@ -7,7 +7,8 @@ export interface Refused {
   /** Code of the problem. */
   reason: string;
   address: string;
-  tenant: string;
+  /** Tenant of the caller; null: nobody knows the caller, so the record is one of the operators. */
+  tenant: string | null;
   actor: AuditActor;
 }
 

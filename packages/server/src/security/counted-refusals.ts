@@ -2,6 +2,7 @@ import type { Logger } from "pino";
 import type { Refusals, Refused } from "../ports/refusals.ts";
 import type { Runtime, Timer } from "../ports/runtime.ts";
 import type { AuditNote, StoreAudit } from "../ports/store-audit.ts";
+import { tenantOf } from "./tenant.ts";
 
 const MINUTE_MS = 60_000;
 /** Largest number of records in a minute. Refusals of further addresses are counted together. */
@@ -67,12 +68,12 @@ export class CountedRefusals implements Refusals {
     else this.#addOther(refused, count);
   }
 
-  #addOther({ action, tenant }: Refused, count: number): void {
+  #addOther({ action }: Refused, count: number): void {
     const known = this.#counted.get(action);
     if (known !== undefined) known.count += count;
     else {
       const actor = { kind: "UNKNOWN", keyId: null, for: null } as const;
-      this.#counted.set(action, { refused: { action, reason: "others", address: "", tenant, actor }, count });
+      this.#counted.set(action, { refused: { action, reason: "others", address: "", tenant: null, actor }, count });
     }
   }
 }
@@ -80,7 +81,7 @@ export class CountedRefusals implements Refusals {
 function noteOf({ refused, count }: Counted): AuditNote {
   const { action, reason, address, tenant, actor } = refused;
   return {
-    ...{ tenant, actor, action, target: null, outcome: "REFUSED", requestId: null },
+    ...{ tenant: tenantOf(tenant), actor, action, target: null, outcome: "REFUSED", requestId: null },
     ...{ address: address === "" ? null : address, detail: { reason, count } },
   };
 }

@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Refusals, Refused } from "../../ports/refusals.ts";
-import { tenantOf } from "../../security/tenant.ts";
 import { actorOf } from "./audit-notes.ts";
 
 /** Has requests counted that were refused for their credential, their scope or their way. */
@@ -19,7 +18,7 @@ function refusedOf(request: FastifyRequest, { statusCode }: FastifyReply): Refus
     const reason = REASONS[statusCode];
     if (reason === undefined) return null;
     const actor = { kind: "UNKNOWN", keyId: null, for: null } as const;
-    return { action: "logIn", reason, address, tenant: tenantOf(null), actor };
+    return { action: "logIn", reason, address, tenant: null, actor };
   }
   if (statusCode !== 401 && statusCode !== 403) return null;
   const schema = routeOptions.schema as { operationId?: string } | undefined;

@@ -93,7 +93,10 @@ describe("the search for missed instants of all jobs", () => {
     world.lost.add(`${jobId}/${at}`).add(`${jobId}/${at + MINUTE_MS}`);
     await world.looks(3);
     const { jobs, instants } = world.watch.found();
-    assert.deepEqual([jobs, instants], [[{ jobId, name: "job 1", instants: [at, at + MINUTE_MS] }], 2]);
+    assert.deepEqual(
+      [jobs, instants],
+      [[{ jobId, tenant: "default", name: "job 1", instants: [at, at + MINUTE_MS] }], 2],
+    );
     await world.runtime.advance(DAY_MS / 2 + MINUTE_MS);
     await world.looks(3);
     assert.equal(world.watch.found().instants, 0);

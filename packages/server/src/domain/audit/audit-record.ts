@@ -35,7 +35,7 @@ export interface AuditNote {
 }
 
 /** Largest detail of a record, in bytes of JSON. */
-export const AUDIT_DETAIL_BYTES_MAX = 2_048;
+const AUDIT_DETAIL_BYTES_MAX = 2_048;
 
 /** A record of a chain. Each node life has a chain of its own. */
 export interface AuditRecord extends AuditNote {
@@ -113,6 +113,5 @@ function shortened(value: AuditDetail[string]): AuditDetail[string] {
 /** Upper bound of the bytes of the JSON: no UTF-16 code unit takes more than three bytes in UTF-8. */
 function sizeOf(detail: AuditDetail): number {
   const text = JSON.stringify(detail);
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: the expression tells ASCII from other characters.
-  return /^[\x00-\x7f]*$/.test(text) ? text.length : text.length * 3;
+  return /^\p{ASCII}*$/u.test(text) ? text.length : text.length * 3;
 }

@@ -11,7 +11,6 @@ import {
 } from "@grpc/grpc-js";
 import { WorkerService } from "@mainspring/proto";
 import type { Logger } from "pino";
-import { DEFAULT_TENANT } from "../../domain/ids.ts";
 import { type Authenticator, isRefusal, type Principal, type Refusal } from "../../ports/authenticator.ts";
 import { type CertificateSource, type Credentials, HANDSHAKE_MAX_MS } from "../../ports/certificates.ts";
 import type { Refusals } from "../../ports/refusals.ts";
@@ -199,7 +198,7 @@ function noteRefusal({ refusals }: WorkerParts, address: string, judged: Princip
   if (isRefusal(judged)) {
     const actor = { kind: "UNKNOWN", keyId: null, for: null } as const;
     const reason = judged.code.toLowerCase().replaceAll("_", "-");
-    refusals?.note({ action: "connectWorker", reason, address, tenant: DEFAULT_TENANT, actor });
+    refusals?.note({ action: "connectWorker", reason, address, tenant: null, actor });
   } else if (!judged.scopes.has("worker:serve")) {
     const { kind, keyId, tenant } = judged;
     const actor = { kind, keyId, for: null };

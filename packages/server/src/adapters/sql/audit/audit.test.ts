@@ -41,7 +41,7 @@ describe("an audit log that somebody changes by SQL", () => {
     return fault && { kind: fault.kind, where: fault.where.replace(/ of the chain .*/, "") };
   }
 
-  /** What a verification says that has anchors which were kept elsewhere. */
+  /** Fault that a verification finds which has anchors that were kept elsewhere. */
   async function faultBeside(kept: readonly AuditAnchor[]) {
     const verifier = new AuditVerifier({ digest: sha256, isSigned: null });
     for (const anchor of await store.audit.anchors(0, 100)) verifier.anchor(anchor);
