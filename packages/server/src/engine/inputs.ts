@@ -5,7 +5,7 @@ import type { Pool } from "../domain/pool.ts";
 import type { ItemsSource, StoredNode } from "../domain/workflow/definition.ts";
 import type { WorkflowGraph } from "../domain/workflow/graph.ts";
 import type { MapCount } from "../domain/workflow/map-counts.ts";
-import type { Demand, FromGateway, PermitAnswer, PermitCall, Token } from "../ports/messages.ts";
+import type { Demand, FromGateway, PermitAnswer, PermitCall, Token, ToldShare } from "../ports/messages.ts";
 import type { RankCursor, Recovered } from "../ports/store.ts";
 import type { Command } from "../ports/store-commands.ts";
 import type { InboxRef } from "../ports/store-events.ts";
@@ -49,6 +49,8 @@ export type Input =
   | { kind: "POOLS"; pools: readonly Pool[] }
   /** Weights of tenants, by name. Other tenants have the default weight. */
   | { kind: "WEIGHTS"; weights: ReadonlyMap<string, number> }
+  /** Attempts of tenants that another owner has had in the last second. */
+  | { kind: "SHARES"; from: Incarnation; shares: readonly ToldShare[] }
   /** Gateways that can be reached now. */
   | { kind: "GATEWAYS"; nodes: readonly Incarnation[] }
   | { kind: "GATEWAY"; from: Incarnation; message: FromGateway }

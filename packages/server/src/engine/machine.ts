@@ -42,6 +42,7 @@ import { takeBackStranded } from "./workers/take-back.ts";
 export function step(state: MachineState, batch: Batch, inputs: readonly Input[], now: number): StepResult {
   const wants: Want[] = [];
   const view: Step = { state, batch, now, wants };
+  state.shares.passTime(now);
   for (const input of inputs) take(view, input);
   passTime(view);
   judgeSilence(view);
@@ -89,6 +90,8 @@ function take(view: Step, input: Input): void {
       return applyPools(view, input);
     case "WEIGHTS":
       return view.state.shares.setWeights(input.weights);
+    case "SHARES":
+      return view.state.shares.hear(input.from, input.shares);
     case "EPOCHS_SEEN":
       for (const [shard, epoch] of input.epochs) view.state.permits.seen.set(shard, epoch);
       return;

@@ -2,6 +2,7 @@ import type { Changeover } from "../domain/changeover.ts";
 import { type Flow, flowName } from "../domain/flow.ts";
 import type { Epoch, EpochMs, ExecutionId, Incarnation, ShardId, WorkerId } from "../domain/ids.ts";
 import { defaultPool, type Pool } from "../domain/pool.ts";
+import type { Demand } from "../ports/messages.ts";
 import type { CancelCommand, JobCommand, SignalCommand } from "../ports/store-commands.ts";
 import type { Batch } from "./batch.ts";
 import type { Entry } from "./entry.ts";
@@ -83,8 +84,10 @@ export interface MachineState {
   changeovers: readonly Changeover[];
   /** Workers whose gateway asked for unused credit back, because another owner needs it. */
   readonly revoked: Set<WorkerSlots>;
-  /** Demand for credit that gateways were last told, as the rank of the most urgent work of each pool. */
-  toldDemand: Map<string, number>;
+  /** Demand for credit that gateways were last told, by pool. */
+  toldDemand: Map<string, Demand>;
+  /** Time at which gateways were last told of new demand. */
+  toldDemandAt: EpochMs;
   /** Pools of workers whose unused credit this step gave back. */
   readonly givenBack: Set<string>;
   readonly permits: Permits;
@@ -140,6 +143,7 @@ export function createState(limits: Limits): MachineState {
     changeovers: [],
     revoked: new Set(),
     toldDemand: new Map(),
+    toldDemandAt: 0,
     givenBack: new Set(),
     permits: new Permits(),
     judgedAt: 0,

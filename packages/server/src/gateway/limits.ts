@@ -75,6 +75,8 @@ export const CREDITS_PER_MESSAGE = 2_000;
  * ms.
  */
 export const RANKS_EQUAL_WITHIN = 1_000;
+/** Part by which the shares of tenants may differ and still count as equal. */
+export const SHARES_EQUAL_WITHIN = 0.05;
 /** Minimum interval in ms between two requests to an owner to give back the credits that it cannot use of a worker. */
 export const REVOKE_INTERVAL_MS = 50;
 /** Time in ms for which other owners have precedence at a worker after an owner gave back credits of this worker. */

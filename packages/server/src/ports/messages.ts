@@ -40,7 +40,16 @@ export type ToScheduler =
   | { kind: "ASK_POOLS"; request: string }
   /** Makes an owner read all pool settings again and apply them. Answered by POOLS_APPLIED, once that is done. */
   | { kind: "APPLY_POOLS"; request: string }
+  /** Attempts that the sender has had in the last second, by pool and tenant. Sent to the other schedulers once a second. */
+  | { kind: "SHARES"; shares: readonly ToldShare[] }
   | FromGateway;
+
+export interface ToldShare {
+  pool: string;
+  tenant: string;
+  /** Average number of current attempts, in thousandths. */
+  attempts: number;
+}
 
 /**
  * Message of a machine to the coordinator of a pool with limits, sent when something changes and once a second. Numbers
@@ -269,6 +278,11 @@ export interface OwnedShard {
 export interface Demand {
   pool: string;
   rank: number;
+  /**
+   * Attempts per weight of the tenant whose work waits, in thousandths and over all owners; left out: the owner knows of no
+   * second tenant.
+   */
+  share?: number;
 }
 
 export interface Assignment extends Token {

@@ -1,3 +1,4 @@
+import { isOn } from "../domain/cluster/feature-level.ts";
 import type { Candidate } from "../domain/execution.ts";
 import type { Epoch, ShardId } from "../domain/ids.ts";
 import { countEntries, oldestReadyAt } from "../engine/counts.ts";
@@ -148,7 +149,19 @@ export class Scheduler {
   /** @returns the demand for the announcement */
   #beforeAnnouncement(): Demand[] {
     this.#lookAround();
+    this.#tellShares();
     return this.#runner === null ? [] : currentDemand({ state: this.#runner.state });
+  }
+
+  /** Tells the other schedulers how many attempts each tenant has, if any of them knows of a second tenant. */
+  #tellShares(): void {
+    const { bus, runtime } = this.#deps;
+    if (this.#runner === null || !isOn("TENANT_SHARES", this.#ownership.level)) return;
+    const shares = this.#runner.state.shares.report(runtime.now());
+    if (shares === null) return;
+    for (const node of bus.nodes("scheduler")) {
+      if (node !== bus.node) bus.send({ node, role: "scheduler" }, { kind: "SHARES", shares });
+    }
   }
 
   #endRunner(): void {
@@ -205,6 +218,9 @@ export class Scheduler {
         break;
       case "EXPLAIN":
         this.#explain(from, message.request, message.row);
+        break;
+      case "SHARES":
+        inputs.push({ kind: "SHARES", from, shares: message.shares });
         break;
       case "PERMIT_CALL":
       case "PERMITS":

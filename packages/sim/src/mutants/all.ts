@@ -2,6 +2,7 @@ import { bornAssignedMutants } from "./born-assigned-mutants.ts";
 import { compensationMutants } from "./compensation-mutants.ts";
 import { eventMutants } from "./event-mutants.ts";
 import { eventStreamMutants } from "./event-stream-mutants.ts";
+import { fairMutants } from "./fair-mutants.ts";
 import { flowMutants } from "./flow-mutants.ts";
 import { gatewayMutants } from "./gateway-mutants.ts";
 import { idMutants } from "./id-mutants.ts";
@@ -39,6 +40,7 @@ export const allMutants: readonly Mutant[] = [
   ...indexMutants,
   ...ingestMutants,
   ...ruleMutants,
+  ...fairMutants,
   ...flowMutants,
   ...eventMutants,
   ...eventStreamMutants,

@@ -66,6 +66,8 @@ const SINCE = {
   INGEST: 3,
   /** A node of an older level knows only the keys of its settings, and lets each of them do everything. */
   API_KEYS: 3,
+  /** A scheduler of an older level drops what others tell of the attempts of tenants, and a gateway allocates slots by ranks alone. */
+  TENANT_SHARES: 3,
 } as const;
 export type Feature = keyof typeof SINCE;
 

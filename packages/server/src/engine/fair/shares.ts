@@ -1,6 +1,9 @@
-import { DEFAULT_WEIGHT } from "../../domain/weight.ts";
+import { DEFAULT_TENANT, type EpochMs, type Incarnation } from "../../domain/ids.ts";
+import { DEFAULT_WEIGHT, TOLD_SHARES_MAX } from "../../domain/weight.ts";
+import type { ToldShare } from "../../ports/messages.ts";
 import type { HeapNode } from "../heap.ts";
 import type { Contender } from "./contender.ts";
+import { Others } from "./others.ts";
 
 /**
  * Fair order between the tenants of a pool: the tenant with the fewest attempts per weight goes first. Between tenants with
@@ -14,6 +17,8 @@ const ATTEMPT = 1_000;
 const RUN_MAX_US = 2 ** 42;
 /** Virtual time from which on those of the pool are made smaller, so that they stay exact. */
 const TIME_MAX = 2 ** 51;
+/** Time in ms since the last report before which there is no other. Announcements that follow a change come at any time. */
+const REPORT_MIN_MS = 500;
 /** Part of a new run time in the smoothed run time: an eighth. */
 const SMOOTHING = 8;
 
@@ -26,6 +31,9 @@ export interface Share {
   running: number;
   /** Attempts of the tenant in the pool that other machines own, smoothed, in thousandths. */
   others: number;
+  /** Sum of `running` over the time since the last report, in attempts times ms, up to `countedUntil`. */
+  usedMs: number;
+  countedUntil: EpochMs;
   /** Virtual time at which the tenant's next attempt starts: run time used, in µs at the default weight. */
   time: number;
   /** Smoothed run time of the tenant's attempts in µs; 0: none has ended. */
@@ -59,7 +67,18 @@ export interface Counted {
 
 export class Shares {
   readonly #pools = new Map<string, PoolShares>();
+  readonly #others = new Others();
   #weights: ReadonlyMap<string, number> = new Map();
+  #now: EpochMs = 0;
+  #reportedAt: EpochMs = 0;
+  #hearsSeveral = false;
+  /** Whether the owner tells others the shares, because one of them knows of a second tenant. */
+  isTelling = false;
+
+  /** Notes the time of the step that begins. */
+  passTime(now: EpochMs): void {
+    this.#now = now;
+  }
 
   /** The tenant's share of the pool, which counts a lane more from now on. */
   join(name: string, tenant: string): Share {
@@ -71,7 +90,8 @@ export class Shares {
     pool.uses++;
     let share = pool.byTenant.get(tenant);
     if (share === undefined) {
-      share = newShare(pool, tenant, this.#weights.get(tenant) ?? DEFAULT_WEIGHT);
+      share = newShare(pool, tenant, this.#weights.get(tenant) ?? DEFAULT_WEIGHT, this.#now);
+      share.others = this.#others.of(name, tenant);
       pool.byTenant.set(tenant, share);
     }
     return share;
@@ -108,7 +128,7 @@ export class Shares {
    */
   assigned(share: Share): number {
     const { pool } = share;
-    share.running++;
+    this.#run(share, 1);
     pool.uses++;
     pool.time = Math.max(pool.time, share.time);
     const charged = costOf(share, share.meanUs);
@@ -118,16 +138,69 @@ export class Shares {
 
   /** Counts an attempt that an earlier owner assigned. Its whole run time is charged when it ends. */
   adopted(share: Share): void {
-    share.running++;
+    this.#run(share, 1);
     share.pool.uses++;
     outdate(share);
   }
 
   /** Counts the end of an attempt. The charge is taken back unless `measured` has replaced it. */
   ended({ share, charged }: Counted): void {
-    share.running--;
+    this.#run(share, -1);
     charge(share, -charged);
     this.leave(share);
+  }
+
+  /** Takes the attempts that another owner has told. */
+  hear(from: Incarnation, told: readonly ToldShare[]): void {
+    this.#others.hear(from, told, this.#now);
+    if (told.some(({ tenant }) => tenant !== DEFAULT_TENANT)) this.#hearsSeveral = true;
+    this.#followOthers();
+  }
+
+  /**
+   * Average attempts since the last report, for the other owners; the tenants with the most come first.
+   * @returns null: there is nothing to tell, because no owner knows of a second tenant, or the last report was just now
+   */
+  report(now: EpochMs): ToldShare[] | null {
+    this.#now = now;
+    const sinceMs = now - this.#reportedAt;
+    if (sinceMs >= 0 && sinceMs < REPORT_MIN_MS) return null;
+    this.#reportedAt = now;
+    if (this.#others.forgetSilent(now)) this.#followOthers();
+    this.isTelling = this.#hearsSeveral;
+    this.#hearsSeveral = false;
+    const told: ToldShare[] = [];
+    for (const share of this.#shares()) {
+      if (share.tenant !== DEFAULT_TENANT) this.isTelling = true;
+      this.#count(share);
+      const attempts = sinceMs > 0 ? Math.round((share.usedMs * ATTEMPT) / sinceMs) : 0;
+      share.usedMs = 0;
+      if (attempts > 0) told.push({ pool: share.pool.name, tenant: share.tenant, attempts });
+    }
+    if (!this.isTelling) return null;
+    return told.sort((a, b) => b.attempts - a.attempts).slice(0, TOLD_SHARES_MAX);
+  }
+
+  *#shares(): Generator<Share> {
+    for (const { byTenant } of this.#pools.values()) yield* byTenant.values();
+  }
+
+  #followOthers(): void {
+    for (const share of this.#shares()) {
+      share.others = this.#others.of(share.pool.name, share.tenant);
+      outdate(share);
+    }
+  }
+
+  #run(share: Share, more: 1 | -1): void {
+    this.#count(share);
+    share.running += more;
+  }
+
+  /** Adds the time since the last change of `running`. The store's clock may have been set back meanwhile. */
+  #count(share: Share): void {
+    share.usedMs += share.running * Math.max(0, this.#now - share.countedUntil);
+    share.countedUntil = this.#now;
   }
 }
 
@@ -183,8 +256,8 @@ function outdate(share: Share): void {
   share.pool.stale.push(share);
 }
 
-function newShare(pool: PoolShares, tenant: string, weight: number): Share {
-  const counts = { running: 0, others: 0, time: pool.time, meanUs: 0 };
+function newShare(pool: PoolShares, tenant: string, weight: number, now: EpochMs): Share {
+  const counts = { running: 0, others: 0, usedMs: 0, countedUntil: now, time: pool.time, meanUs: 0 };
   return { tenant, pool, weight, ...counts, nodes: new Set(), isStale: false };
 }
 

@@ -1,6 +1,7 @@
 import type { EpochMs } from "../../domain/ids.ts";
 import type { Token } from "../../ports/messages.ts";
 import type { Entry } from "../entry.ts";
+import { keyOf } from "../fair/shares.ts";
 import type { WorkClass } from "../queue/lanes.ts";
 import { poolOf, type Step } from "../state.ts";
 import type { Group, WorkerSlots } from "./workers.ts";
@@ -12,6 +13,8 @@ import type { Group, WorkerSlots } from "./workers.ts";
 export interface Stranded {
   /** Rank of the most urgent of them. */
   rank: EpochMs;
+  /** Attempts per weight of the tenant among them that has the fewest. */
+  share: number;
   readonly entries: Set<Entry>;
 }
 
@@ -104,9 +107,10 @@ function groupsWithFreeSlots({ state }: Step): Set<Group> {
 }
 
 function strand(stranded: Map<WorkClass, Stranded>, work: WorkClass, entry: Entry): void {
-  const known = stranded.get(work) ?? { rank: entry.row.rank, entries: new Set() };
+  const known = stranded.get(work) ?? { rank: entry.row.rank, share: Number.POSITIVE_INFINITY, entries: new Set() };
   stranded.set(work, known);
   known.rank = Math.min(known.rank, entry.row.rank);
+  if (entry.assigned !== null) known.share = Math.min(known.share, keyOf(entry.assigned.share));
   known.entries.add(entry);
 }
 

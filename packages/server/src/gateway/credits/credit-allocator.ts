@@ -1,5 +1,5 @@
 import type { Incarnation } from "../../domain/ids.ts";
-import { DECLINED_MS, RANKS_EQUAL_WITHIN, REVOKE_INTERVAL_MS, UNUSED_MS } from "../limits.ts";
+import { DECLINED_MS, RANKS_EQUAL_WITHIN, REVOKE_INTERVAL_MS, SHARES_EQUAL_WITHIN, UNUSED_MS } from "../limits.ts";
 import type { Account, Credits } from "./credits.ts";
 import type { Claim } from "./demands.ts";
 
@@ -17,8 +17,19 @@ export function recipientsOf(
   const willing = using.filter((claim) => !hasDeclined(credits.account(claim.owner), claim, nowMs));
   // If no claiming owner can use the worker, owners without a claim may soon get work that fits it.
   if (willing.length === 0) return withoutIdle(owners, claims, using);
-  const first = Math.min(...willing.map((claim) => claim.rank));
-  return willing.filter((claim) => claim.rank <= first + RANKS_EQUAL_WITHIN).map((claim) => claim.owner);
+  const fair = ofSmallestShare(willing);
+  const first = Math.min(...fair.map((claim) => claim.rank));
+  return fair.filter((claim) => claim.rank <= first + RANKS_EQUAL_WITHIN).map((claim) => claim.owner);
+}
+
+/** Claims for the tenant with the fewest attempts per weight. Ranks alone decide while an owner knows of no second tenant. */
+function ofSmallestShare(claims: readonly Claim[]): readonly Claim[] {
+  let smallest = Number.POSITIVE_INFINITY;
+  for (const { share } of claims) {
+    if (share === undefined) return claims;
+    smallest = Math.min(smallest, share);
+  }
+  return claims.filter(({ share = 0 }) => share <= smallest * (1 + SHARES_EQUAL_WITHIN));
 }
 
 /**

@@ -5,6 +5,8 @@ import type { Demand } from "../../ports/messages.ts";
 export interface Claim {
   readonly owner: Incarnation;
   readonly rank: number;
+  /** Attempts per weight of the tenant whose work waits; undefined: the owner knows of no second tenant. */
+  readonly share?: number | undefined;
   /** Time since which the owner has had waiting work without a break, on the monotonic clock. */
   readonly sinceMs: number;
 }
@@ -21,10 +23,10 @@ export class Demands {
 
   /** @param demand all demand of the owner; replaces its earlier demand @returns pools whose demand has changed */
   record(owner: Incarnation, demand: readonly Demand[], nowMs: number): Set<string> {
-    const ranks = new Map(demand.map(({ pool, rank }) => [pool, rank]));
+    const byPool = new Map(demand.map((one) => [one.pool, one]));
     const changed = new Set<string>();
-    for (const pool of new Set([...this.#pools.keys(), ...ranks.keys()])) {
-      if (this.#set(pool, owner, ranks.get(pool), nowMs)) changed.add(pool);
+    for (const pool of new Set([...this.#pools.keys(), ...byPool.keys()])) {
+      if (this.#set(pool, owner, byPool.get(pool), nowMs)) changed.add(pool);
     }
     return changed;
   }
@@ -34,12 +36,15 @@ export class Demands {
     this.record(owner, [], 0);
   }
 
-  #set(pool: string, owner: Incarnation, rank: number | undefined, nowMs: number): boolean {
+  #set(pool: string, owner: Incarnation, demand: Demand | undefined, nowMs: number): boolean {
     const claims = this.of(pool);
     const before = claims.find((claim) => claim.owner === owner);
-    if (before?.rank === rank) return false;
+    if (before?.rank === demand?.rank && before?.share === demand?.share) return false;
     const others = claims.filter((claim) => claim !== before);
-    if (rank !== undefined) others.push({ owner, rank, sinceMs: before?.sinceMs ?? nowMs });
+    if (demand !== undefined) {
+      const { rank, share } = demand;
+      others.push({ owner, rank, share, sinceMs: before?.sinceMs ?? nowMs });
+    }
     if (others.length === 0) this.#pools.delete(pool);
     else this.#pools.set(pool, others);
     return true;

@@ -13,7 +13,7 @@ import {
   tokenFields,
 } from "./fields.ts";
 
-const Demand = Type.Object({ pool: Id, rank: Type.Number() });
+const Demand = Type.Object({ pool: Id, rank: Type.Number(), share: Type.Optional(Type.Number({ minimum: 0 })) });
 export const OwnedSchema = Type.Array(Type.Object({ shard: Shard, epoch: Count }));
 
 const Assignment = Type.Object({

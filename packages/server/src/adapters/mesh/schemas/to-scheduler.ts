@@ -2,6 +2,7 @@ import { FINAL_STATES } from "@mainspring/contract/enums";
 import { NODE_NAME_PATTERN, STEP_NAME_MAX_CHARS, WAIT_SIGNALS_MAX } from "@mainspring/contract/limits";
 import { Type } from "typebox";
 import { RUN_NODE } from "../../../domain/execution.ts";
+import { TOLD_SHARES_MAX } from "../../../domain/weight.ts";
 import type { ToScheduler } from "../../../ports/messages.ts";
 import {
   Bytes,
@@ -184,6 +185,12 @@ export const toScheduler: SchemasOf<ToScheduler> = {
   UNWATCH: schemaOf<Is<"UNWATCH">>()(Type.Object({ kind: Type.Literal("UNWATCH"), ...watch })),
   ASK_POOLS: schemaOf<Is<"ASK_POOLS">>()(Type.Object({ kind: Type.Literal("ASK_POOLS"), request: Id })),
   APPLY_POOLS: schemaOf<Is<"APPLY_POOLS">>()(Type.Object({ kind: Type.Literal("APPLY_POOLS"), request: Id })),
+  SHARES: schemaOf<Is<"SHARES">>()(
+    Type.Object({
+      kind: Type.Literal("SHARES"),
+      shares: Type.Array(Type.Object({ pool: Id, tenant: Id, attempts: Count }), { maxItems: TOLD_SHARES_MAX }),
+    }),
+  ),
   ...permitSchemas,
   WORKER_UP: schemaOf<Is<"WORKER_UP">>()(
     Type.Object({

@@ -1,0 +1,109 @@
+import type { Mutant } from "./mutant.ts";
+
+const ENGINE = "packages/server/src/engine";
+const SHARES = `${ENGINE}/fair/shares.ts`;
+const FAIR_TEST = `${ENGINE}/fair/fair.test.ts`;
+const OTHERS_TEST = `${ENGINE}/fair/others.test.ts`;
+const OWNERS_TEST = "packages/server/src/gateway/credits/fair-owners.test.ts";
+
+/** Mutants in the fair order between tenants. */
+export const fairMutants: readonly Mutant[] = [
+  {
+    name: "the slot of a released attempt stays in its tenant's share",
+    file: `${ENGINE}/attempts/attempts.ts`,
+    find: "  state.shares.ended(assigned);",
+    replace: "  if (assigned.startedAt !== null) state.shares.ended(assigned);",
+    why: "a tenant whose workers release attempts gets fewer and fewer slots",
+    test: {
+      file: FAIR_TEST,
+      name: "are free for others when an attempt has ended, and a released attempt costs its tenant nothing",
+    },
+  },
+  {
+    name: "attempts of an earlier owner do not count for their tenants",
+    file: SHARES,
+    find: "  adopted(share: Share): void {\n    this.#run(share, 1);",
+    replace: "  adopted(share: Share): void {",
+    why: "after a takeover a tenant gets as many slots again as it has already",
+    test: { file: FAIR_TEST, name: "count attempts that an earlier owner has assigned" },
+  },
+  {
+    name: "an idle tenant saves up credit",
+    file: SHARES,
+    find: "  share.time = Math.max(share.time, share.pool.time);",
+    replace: "",
+    why: "a tenant that did nothing for an hour has the slots alone for an hour",
+    test: { file: FAIR_TEST, name: "give an idle tenant no credit for the time in which it had nothing to do" },
+  },
+  {
+    name: "the measured run time corrects nothing",
+    file: SHARES,
+    find: "  charge(share, costOf(share, us) - counted.charged);",
+    replace: "",
+    why: "tenants whose run times vary get more or less than their share",
+    test: {
+      file: `${ENGINE}/fair/fair.property.test.ts`,
+      name: "the machine gives each slot to the tenant that the model of the fair order names",
+    },
+  },
+  {
+    name: "a release is charged",
+    file: SHARES,
+    find: "    charge(share, -charged);",
+    replace: "    charge(share, 0 * charged);",
+    why: "a tenant pays for attempts that have not run",
+    test: {
+      file: FAIR_TEST,
+      name: "are free for others when an attempt has ended, and a released attempt costs its tenant nothing",
+    },
+  },
+  {
+    name: "attempts of other owners are not smoothed",
+    file: `${ENGINE}/fair/others.ts`,
+    find: "Math.trunc((attempts + (shares.get(name) ?? 0)) / 2)",
+    replace: "shares.get(name) ?? 0",
+    why: "owners that react to each other's figures of the last second overshoot in turns",
+    test: { file: OTHERS_TEST, name: "count with all owners, each smoothed by a half" },
+  },
+  {
+    name: "an owner tells a snapshot of its attempts",
+    file: SHARES,
+    find: "Math.round((share.usedMs * ATTEMPT) / sinceMs)",
+    replace: "share.running * ATTEMPT",
+    why: "others react to a moment that is over when they hear of it",
+    test: { file: OTHERS_TEST, name: "is the average of the time since it last did so" },
+  },
+  {
+    name: "room in memory is divided by lanes",
+    file: `${ENGINE}/queue/lane-room.ts`,
+    find: "[tenants.size, tenants.get(lane.tenant) ?? 1]",
+    replace: "[1, lanes.size]",
+    why: "a tenant with very many concurrency keys leaves the others no memory",
+    test: {
+      file: `${ENGINE}/queue/lane-room.test.ts`,
+      name: "is shared by tenants first, so the number of one's lanes takes nothing from another",
+    },
+  },
+  {
+    name: "slots are lent by rank alone",
+    file: "packages/server/src/gateway/credits/credit-allocator.ts",
+    find: "const fair = ofSmallestShare(willing);",
+    replace: "const fair = willing;",
+    why: "a tenant with work at one of several owners gets no more than that owner's part",
+    test: {
+      file: OWNERS_TEST,
+      name: "go to a tenant with work at one owner as much as to a tenant with work at all of them",
+    },
+  },
+  {
+    name: "demand that becomes less urgent is not told",
+    file: `${ENGINE}/queue/demand.ts`,
+    find: "Math.abs(share - told) > ",
+    replace: "told - share > ",
+    why: "an owner goes on to get slots for a tenant that has had its share",
+    test: {
+      file: `${ENGINE}/fair/demand.test.ts`,
+      name: "is told when the share of the tenant has changed by a tenth, up or down, and not more often than every 50 ms",
+    },
+  },
+];
