@@ -13,7 +13,7 @@ import type { Store } from "../ports/store.ts";
 import type { StoreEvents } from "../ports/store-events.ts";
 import { settingsAuthenticator } from "../security/key-authenticator.ts";
 import type { ApiKeys } from "../security/settings-keys.ts";
-import { demandAuditWays } from "./audit/audit-notes.ts";
+import { demandAuditWays, noteSubmits } from "./audit/audit-notes.ts";
 import { auditRoutes } from "./audit/audit-routes.ts";
 import { auditReads } from "./audit/audited-reads.ts";
 import { noteRefusals } from "./audit/noted-refusals.ts";
@@ -106,6 +106,7 @@ export interface ApiDependencies {
     retentionDays?: number;
     streamsMax?: number;
     poolsMax?: number;
+    audit?: { submits: "off" | "batch" };
     logUrl?: string | null;
   };
   /** Left out: the keys of `config` are the only ones. */
@@ -174,6 +175,7 @@ async function assemble(deps: JudgingDependencies): Promise<HttpApp> {
 
   demandAuditWays(app);
   auditReads(app, store.audit);
+  noteSubmits(app, config.audit?.submits === "batch");
   if (deps.refusals !== undefined) noteRefusals(app, deps.refusals);
   await collectRoutes(app, about.version);
   const handlers = new JobHandlers({ store, bus, inbox, runtime, lacking });
