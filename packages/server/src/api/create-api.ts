@@ -173,10 +173,6 @@ async function assemble(deps: JudgingDependencies): Promise<HttpApp> {
   const feed = deps.events === undefined ? null : new EventFeed({ ...deps, events: deps.events, turns: intake.turns });
   const letters = new DeadLetterRuns({ store, bus, runtime, log });
 
-  demandAuditWays(app);
-  auditReads(app, store.audit);
-  noteSubmits(app, config.audit?.submits === "batch");
-  if (deps.refusals !== undefined) noteRefusals(app, deps.refusals);
   await collectRoutes(app, about.version);
   const handlers = new JobHandlers({ store, bus, inbox, runtime, lacking });
   const { webhooks } = deps;
@@ -261,9 +257,15 @@ function routesOfRequests(app: HttpApp, deps: ApiDependencies & RequestRules): v
 }
 
 function httpApp(deps: JudgingDependencies): HttpApp {
-  const { config, authenticator, metrics, log, runtime, about, certificates } = deps;
+  const { config, authenticator, metrics, log, runtime, about, certificates, store, refusals } = deps;
   const { httpLimits: limits } = config;
-  return createHttpApp({ authenticator, metrics, log, runtime, limits, certificates, isStopping: about.isStopping });
+  const { isStopping } = about;
+  const app = createHttpApp({ authenticator, metrics, log, runtime, limits, certificates, isStopping });
+  demandAuditWays(app);
+  auditReads(app, store.audit);
+  noteSubmits(app, config.audit?.submits === "batch");
+  if (refusals !== undefined) noteRefusals(app, refusals);
+  return app;
 }
 
 type ClusterRoutes = JudgingDependencies & { inbox: Inbox; orderings: PoolOrderings };

@@ -36,9 +36,9 @@ class TestNode {
 
   /** Runs a call of the store, whose answers take time. */
   async call<T>(call: Promise<T>): Promise<T> {
-    let isOver = false;
-    const over = call.finally(() => (isOver = true));
-    while (!isOver) await this.pass(1);
+    const state = { isOver: false };
+    const over = call.finally(() => (state.isOver = true));
+    while (!state.isOver) await this.pass(1);
     return await over;
   }
 
