@@ -15,7 +15,7 @@ import { settingsAuthenticator } from "../security/key-authenticator.ts";
 import type { ApiKeys } from "../security/settings-keys.ts";
 import { tenantOf } from "../security/tenant.ts";
 import { TenantStores } from "../security/tenant-stores.ts";
-import { demandAuditWays } from "./audit/audit-notes.ts";
+import { demandAuditWays, noteSubmits } from "./audit/audit-notes.ts";
 import { auditRoutes } from "./audit/audit-routes.ts";
 import { auditReads } from "./audit/audited-reads.ts";
 import { noteRefusals } from "./audit/noted-refusals.ts";
@@ -108,6 +108,7 @@ export interface ApiDependencies {
     retentionDays?: number;
     streamsMax?: number;
     poolsMax?: number;
+    audit?: { submits: "off" | "batch" };
     logUrl?: string | null;
   };
   /** Left out: the keys of `config` are the only ones. */
@@ -179,7 +180,6 @@ async function assemble(given: JudgingDependencies): Promise<HttpApp> {
   const intake = createIntake({ ...deps, zones, orderings, warnings, ownShards }, submitter);
   const feed = deps.events === undefined ? null : new EventFeed({ ...deps, events: deps.events, turns: intake.turns });
 
-  auditOperations(app, deps);
   await collectRoutes(app, about.version);
   const handlers = new JobHandlers({ store, bus, inbox, runtime, lacking });
   const { webhooks } = deps;
@@ -221,13 +221,6 @@ async function assemble(given: JudgingDependencies): Promise<HttpApp> {
   app.addHook("onClose", async () => inbox.close());
   await app.ready();
   return app;
-}
-
-/** Has operations that change something, reads of operators and refusals recorded in the audit log. */
-function auditOperations(app: HttpApp, { store, refusals }: ApiDependencies): void {
-  demandAuditWays(app);
-  auditReads(app, store.audit);
-  if (refusals !== undefined) noteRefusals(app, refusals);
 }
 
 /** Routes of dead letters, and the runs that settle many of them. */
@@ -277,9 +270,15 @@ function routesOfRequests(app: HttpApp, deps: Assembled & RequestRules): void {
 }
 
 function httpApp(deps: JudgingDependencies): HttpApp {
-  const { config, authenticator, metrics, log, runtime, about, certificates } = deps;
+  const { config, authenticator, metrics, log, runtime, about, certificates, store, refusals } = deps;
   const { httpLimits: limits } = config;
-  return createHttpApp({ authenticator, metrics, log, runtime, limits, certificates, isStopping: about.isStopping });
+  const { isStopping } = about;
+  const app = createHttpApp({ authenticator, metrics, log, runtime, limits, certificates, isStopping });
+  demandAuditWays(app);
+  auditReads(app, store.audit);
+  noteSubmits(app, config.audit?.submits === "batch");
+  if (refusals !== undefined) noteRefusals(app, refusals);
+  return app;
 }
 
 type ClusterRoutes = Assembled & { inbox: Inbox; orderings: PoolOrderings };

@@ -47,7 +47,7 @@ export function batchRoute(app: HttpApp, deps: SubmitDependencies, log: Logger):
       const keys = keysOf(request.body, idempotency);
       const { traceparent } = request.headers;
       const batch = await receive({ tenant, bytes: received.bytes, slices, keys, traceparent }, deps, idempotency);
-      const { replayed } = await batch.take(tenant, deps, idempotency, log);
+      const { replayed } = await batch.take(tenant, { ...deps, note: request.submitNote }, idempotency, log);
       await batch.warn((job) => deps.handlers.warnings(job));
       if (replayed) void reply.header("idempotent-replayed", "true");
       return { items: batch.items };

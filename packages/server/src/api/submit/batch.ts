@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { AcceptedBody, JobSubmission } from "@mainspring/contract";
 import type { Logger } from "pino";
 import type { Tenant } from "../../ports/authenticator.ts";
+import type { AuditNote } from "../../ports/store-audit.ts";
 import { problemError } from "../http/error-answers.ts";
 import { type FieldError, invalid, type Problem, ProblemError } from "../http/errors.ts";
 import { ERRORS_MAX } from "../http/validation.ts";
@@ -30,6 +31,8 @@ interface Ways {
   intake: Pick<JobIntake, "take">;
   /** Way through the log of requests; null: there is none. */
   acceptor: JobAcceptor | null;
+  /** Fact for the audit log, once for each chunk that is taken by itself; null or left out: none. */
+  note?: AuditNote | null;
 }
 
 interface Placed {
@@ -81,7 +84,7 @@ export class Batch {
    */
   async take(
     tenant: Tenant,
-    { intake, acceptor }: Ways,
+    { intake, acceptor, note = null }: Ways,
     whole: Idempotency,
     log: Logger,
   ): Promise<{ replayed: boolean }> {
@@ -93,9 +96,9 @@ export class Batch {
         if (acceptor?.takesAll) return await accepted(tenant, acceptor, chunk, whole, log);
         // A repeat of a batch with a key has to meet the first one in the store.
         if (acceptor === null || whole !== null)
-          return intake.take(tenant, jobs, whole ?? chunk[0]?.idempotency ?? null);
+          return intake.take(tenant, jobs, whole ?? chunk[0]?.idempotency ?? null, note);
         try {
-          return await intake.take(tenant, jobs, chunk[0]?.idempotency ?? null);
+          return await intake.take(tenant, jobs, chunk[0]?.idempotency ?? null, note);
         } catch (error) {
           if (!acceptor.takesAfter(error)) throw error;
           return await accepted(tenant, acceptor, chunk, null, log);

@@ -6,6 +6,7 @@ import { firstFire } from "../../domain/schedule/fires.ts";
 import { tracedDefinition } from "../../domain/trace.ts";
 import type { Tenant } from "../../ports/authenticator.ts";
 import type { AcceptedJob, Submission, SubmitOutcome } from "../../ports/store.ts";
+import type { AuditNote } from "../../ports/store-audit.ts";
 import { Turns } from "../../ports/turns.ts";
 import type { TenantStores } from "../../security/tenant-stores.ts";
 import type { ReceivedBody } from "../http/body/body-reader.ts";
@@ -59,9 +60,15 @@ export class JobIntake {
   /**
    * Takes all of the jobs or none, but for those whose name another recurring job has.
    * @throws {ProblemError} 422 where the idempotency key was used with another request, 429 while too much waits
+   * @param note fact for the audit log; null: none
    * @throws {StoreUnavailable}
    */
-  async take(tenant: Tenant, received: readonly ReceivedJob[], idempotency: Idempotency): Promise<TakenJobs> {
+  async take(
+    tenant: Tenant,
+    received: readonly ReceivedJob[],
+    idempotency: Idempotency,
+    note: AuditNote | null = null,
+  ): Promise<TakenJobs> {
     const { submitter, orderings, runtime, clock } = this.#deps;
     const orderOf = await orderings.read();
     // A delay counts from the store's time now: were its clock set back a moment ago, the job would wait for as long.
@@ -75,7 +82,7 @@ export class JobIntake {
     const jobs = rows.filter((row) => row !== null);
     const isWhole = jobs.length === rows.length;
     const outcome = isWhole
-      ? accepted(await submitter.submit({ idempotency, jobs }))
+      ? accepted(await submitter.submit({ idempotency, jobs, ...noted(note, jobs) }))
       : await this.answered(idempotency, (received[rows.indexOf(null)] as ReceivedJob).job);
     if (outcome.replayed) return { replayed: true, bodies: await this.#repeatedBodies(tenant, received, outcome.jobs) };
     const bodies = await this.turns.map(jobs, ({ definition }, index) => {
@@ -194,4 +201,10 @@ export function neverFires({ endAt }: JobSubmission): Problem {
 
 export function nameInUse(jobId: JobId): Problem {
   return problem("name-in-use", `job ${jobId} has the name: choose another, or PUT that job by its name or id`);
+}
+
+/** The note of a submission, which names the first of its jobs. */
+export function noted(note: AuditNote | null, jobs: readonly { jobId: string }[]): { note?: AuditNote } {
+  const target = jobs[0]?.jobId ?? null;
+  return note === null ? {} : { note: { ...note, target, detail: { count: jobs.length } } };
 }

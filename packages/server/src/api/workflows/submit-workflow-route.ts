@@ -55,7 +55,7 @@ export function submitWorkflowRoute(app: HttpApp, submitter: WorkflowSubmitter):
       const tenant = tenantOfCaller(request);
       const idempotency = idempotencyOf(tenant, request.headers["idempotency-key"], received);
       const workflow = { head, bytes, slices, ...apart, traceparent };
-      const { replayed, body } = await submitter.submit(tenant, workflow, idempotency);
+      const { replayed, body } = await submitter.submit(tenant, workflow, idempotency, request.submitNote);
       if (replayed) void reply.header("idempotent-replayed", "true");
       if ("deduplicated" in body) return reply.code(200).send(body);
       return reply.code(201).send(body);

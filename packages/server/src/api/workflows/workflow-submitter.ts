@@ -5,6 +5,7 @@ import { invariant } from "../../domain/invariant.ts";
 import { tracedDefinition } from "../../domain/trace.ts";
 import type { WorkflowNode } from "../../domain/workflow/definition.ts";
 import type { Tenant } from "../../ports/authenticator.ts";
+import type { AuditNote } from "../../ports/store-audit.ts";
 import type { NewRecurringWorkflow, NewWorkflow } from "../../ports/store-runs.ts";
 import type { Turns } from "../../ports/turns.ts";
 import { type Lacking, requireFeature } from "../feature-gate.ts";
@@ -84,7 +85,12 @@ export class WorkflowSubmitter {
    * @throws {ProblemError} 400, 409 or 413 that names the field and the node; 422 or 429 as for jobs
    * @throws {StoreUnavailable} the workflow may or may not have been taken
    */
-  async submit(tenant: Tenant, received: ReceivedWorkflow, idempotency: Idempotency): Promise<Submitted> {
+  async submit(
+    tenant: Tenant,
+    received: ReceivedWorkflow,
+    idempotency: Idempotency,
+    note: AuditNote | null = null,
+  ): Promise<Submitted> {
     requireFeature("WORKFLOWS", this.#deps.lacking);
     refuseLarge(received);
     const submission = await readNodes(received.bytes, received.slices, this.#turns);
@@ -106,7 +112,7 @@ export class WorkflowSubmitter {
     const outcome =
       workflow === null
         ? await intake.answered(idempotency, job)
-        : accepted(await this.#intake.take(workflow, idempotency));
+        : accepted(await this.#intake.take(workflow, idempotency, note));
     const { replayed } = outcome;
     const [taken] = outcome.jobs;
     invariant(taken !== undefined, "an accepted workflow has a job");

@@ -35,7 +35,7 @@ export interface AuditNote {
 }
 
 /** Largest detail of a record, in bytes of JSON. */
-const AUDIT_DETAIL_BYTES_MAX = 2_048;
+export const AUDIT_DETAIL_BYTES_MAX = 2_048;
 
 /** A record of a chain. Each node life has a chain of its own. */
 export interface AuditRecord extends AuditNote {
@@ -113,5 +113,6 @@ function shortened(value: AuditDetail[string]): AuditDetail[string] {
 /** Upper bound of the bytes of the JSON: no UTF-16 code unit takes more than three bytes in UTF-8. */
 function sizeOf(detail: AuditDetail): number {
   const text = JSON.stringify(detail);
-  return /^\p{ASCII}*$/u.test(text) ? text.length : text.length * 3;
+  const isAscii = [...text].every((character) => character <= "~");
+  return isAscii ? text.length : text.length * 3;
 }

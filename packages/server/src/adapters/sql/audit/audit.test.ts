@@ -41,7 +41,7 @@ describe("an audit log that somebody changes by SQL", () => {
     return fault && { kind: fault.kind, where: fault.where.replace(/ of the chain .*/, "") };
   }
 
-  /** Fault that a verification finds which has anchors that were kept elsewhere. */
+  /** Faults that a verification with kept anchors finds: at the end of a chain, and among the anchors. */
   async function faultBeside(kept: readonly AuditAnchor[]) {
     const verifier = new AuditVerifier({ digest: sha256, isSigned: null });
     for (const anchor of await store.audit.anchors(0, 100)) verifier.anchor(anchor);
