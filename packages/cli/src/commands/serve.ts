@@ -87,6 +87,8 @@ async function serve(): Promise<void> {
   const config = loadConfig(environment);
   if (config.handlers.exec) hideSecrets(environment);
   const node = await startNode(config);
+  // Without certificates, the signal ends the process, as it does when a terminal is closed.
+  if (config.tls.cert !== null || config.tls.ca !== null) process.on("SIGHUP", () => void node.lookAtCertificates());
   if (!stopping.signal.aborted) process.stdout.write(welcome(node, config));
   const failure = await Promise.race([aborted(stopping.signal), node.failed]);
   await node.stop();
