@@ -22,7 +22,7 @@ Configured by the environment, or by the same keys in the JSON file that MAINSPR
   MAINSPRING_OIDC_REFRESH_SEC=10     how often it asks for an unknown key of the issuer at most
   MAINSPRING_OIDC_STALE_SEC=3600     how long keys of the issuer are good while it is away
   MAINSPRING_OIDC_ROLES_CLAIM=scope  the claim that gives a token its rights
-  MAINSPRING_OIDC_ROLES              rights by value of it, as team-a=client,batch=jobs:submit+jobs:read
+  MAINSPRING_OIDC_ROLES=mainspring:client=client,mainspring:worker=worker,mainspring:reader=reader,mainspring:tenant-admin=tenant-admin,mainspring:operator=operator,mainspring:metrics=metrics   rights by value of it, as team-a=client,batch=jobs:submit+jobs:read
   MAINSPRING_OIDC_TENANT_CLAIM       the claim that names its tenant
   MAINSPRING_OIDC_POOLS_CLAIM=mainspring_pools   the claim with the pools that a worker may serve
   MAINSPRING_CLUSTER_SECRET          nodes of a cluster prove it to each other; the same on all
