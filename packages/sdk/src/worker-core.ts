@@ -4,6 +4,8 @@ import { Session, type SessionEvents } from "./session/session.ts";
 import type { WorkerLink } from "./session/worker-link.ts";
 import { type LifeOptions, WorkerLife } from "./worker-life.ts";
 
+export { authoritiesOfEnvironment } from "./session/grpc-target.ts";
+
 /** Thread of a session that does not share the event loop of its handlers. */
 export interface SessionThread {
   runtime: Runtime;

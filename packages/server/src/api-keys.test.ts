@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { Client, type CreatedApiKey, MainspringError, task, Worker } from "@mainspring/sdk";
-import { startTestServer, storeUrl, type TestServer } from "./adapters/sql/testing/databases.ts";
+import { asked, startTestServer, storeUrl, type TestServer } from "./adapters/sql/testing/databases.ts";
 import { systemRuntime } from "./adapters/system/system-runtime.ts";
 import { createKeyInStore } from "./key-in-store.ts";
 import { startLocalNode } from "./node.fixture.ts";
@@ -179,6 +179,55 @@ describe("API keys in a cluster", () => {
       [await asks(key, "default"), await asks(operatorKey, "default"), await asks(operatorKey, "acme")],
       [403, 200, 404],
     );
+  });
+});
+
+describe("API keys beside a node of the release before", () => {
+  let server: TestServer;
+  let database: Awaited<ReturnType<TestServer["newDatabase"]>>;
+  const nodes: RunningNode[] = [];
+  before(async () => {
+    server = await startTestServer();
+    database = await server.newDatabase();
+  });
+  after(async () => {
+    await Promise.all(nodes.map((node) => node.stop()));
+    await server.stop();
+  });
+
+  const start = async (level?: number) => {
+    const common = {
+      MAINSPRING_STORE: storeUrl(database),
+      MAINSPRING_BUS: "mesh",
+      MAINSPRING_CLUSTER_SECRET: "secret-of-a-cluster",
+    };
+    const settings = { ...common, MAINSPRING_STOP_DELAY_SEC: "0" };
+    const node = await startLocalNode(settings, level === undefined ? undefined : { version: "0.0.9", level });
+    nodes.push(node);
+    return node;
+  };
+
+  it("are refused with the name of the node, and keep older programs from the store once there is one", async () => {
+    const older = await start(2);
+    const newer = await start();
+    const client = new Client({ url: newer.httpUrl });
+    const config = { store: storeUrl(database), storeSchema: null, dataDir: "" };
+    const lacks = /0\.0\.9.*feature level 2 and does not know of API keys in the store/;
+    await within(() =>
+      assert.rejects(client.keys.create({ kind: "OPERATOR", name: "root" }), { code: "CONFLICT", message: lacks }),
+    );
+    await assert.rejects(createKeyInStore(config, { kind: "OPERATOR", name: "root" }), {
+      name: "StoreUnusable",
+      message: /0\.0\.9/,
+    });
+    await older.stop();
+    let key = "";
+    await within(async () => {
+      key = (await client.keys.create({ kind: "OPERATOR", name: "root" })).key;
+    });
+    assert.equal((await new Client({ url: newer.httpUrl, apiKey: key }).me()).kind, "OPERATOR");
+    const levels = "SELECT needs_level FROM mainspring.schema_migrations WHERE name = 'api keys'";
+    assert.deepEqual(await asked(database, levels), [[3]]);
   });
 });
 

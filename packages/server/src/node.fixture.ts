@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client, Worker } from "@mainspring/sdk";
 import type { InnerWorkerOptions } from "./builtin-worker.ts";
-import { type RunningNode, startNode } from "./node.ts";
+import { type Program, type RunningNode, startNode } from "./node.ts";
 import { loadConfig } from "./ops/config.ts";
 
 /** Environment variables of a node. */
@@ -31,10 +31,13 @@ export async function startTestNode(settings: Settings = {}): Promise<TestNode> 
   }
 }
 
-/** Starts a node on free ports of loopback that logs nothing below `fatal`; `settings` come before that. */
-export function startLocalNode(settings: Settings): Promise<RunningNode> {
+/**
+ * Starts a node on free ports of loopback that logs nothing below `fatal`; `settings` come before that.
+ * @param program version and feature level that it announces; left out: those of this program
+ */
+export function startLocalNode(settings: Settings, program?: Program): Promise<RunningNode> {
   const local = { MAINSPRING_HTTP: "127.0.0.1:0", MAINSPRING_GRPC: "127.0.0.1:0", MAINSPRING_LOG_LEVEL: "fatal" };
-  return startNode(loadConfig({ ...local, ...settings }));
+  return startNode(loadConfig({ ...local, ...settings }), program);
 }
 
 async function serve(dataDir: string, settings: Settings): Promise<TestNode> {

@@ -70,6 +70,8 @@ export interface RunningNode {
    * @throws {Error} the node has no gateway
    */
   attachWorker(options: InnerWorkerOptions): WorkerLife;
+  /** Looks at the files of certificates now, and uses new ones for new connections. Without certificates, nothing happens. */
+  lookAtCertificates(): Promise<void>;
   /** Takes no more work, finishes or hands back running attempts, commits, and releases its shards. Idempotent. */
   stop(): Promise<void>;
 }
@@ -194,6 +196,7 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
     grpcAddress,
     failed: Promise.race([failed, joined.failed]),
     attachWorker: attacherOf(ground, makeWorker),
+    lookAtCertificates: () => tls.look(),
     stop: () => life.stop(),
   };
 }

@@ -18,6 +18,8 @@ export interface NodeTls {
   server: CertificateSource | null;
   /** TLS of the links to other nodes. */
   mesh: MeshTls;
+  /** Looks at the files of certificates now, rather than within 10 s. */
+  look(): Promise<void>;
   readings(): Readings;
 }
 
@@ -40,6 +42,9 @@ export async function openTls(
   return {
     server: cert === null ? null : server,
     mesh: new MeshTls(mesh),
+    look: async () => {
+      for (const one of new Set([server, mesh])) await one?.look();
+    },
     readings: () => {
       const ends = [server, mesh].flatMap((one) => one?.expiresAt ?? []);
       return ends.length === 0 ? {} : { certificateExpiresSec: Math.min(...ends) / 1_000 };

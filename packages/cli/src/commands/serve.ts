@@ -22,7 +22,7 @@ Configured by the environment, or by the same keys in the JSON file that MAINSPR
   MAINSPRING_OIDC_REFRESH_SEC=10     how often it asks for an unknown key of the issuer at most
   MAINSPRING_OIDC_STALE_SEC=3600     how long keys of the issuer are good while it is away
   MAINSPRING_OIDC_ROLES_CLAIM=scope  the claim that gives a token its rights
-  MAINSPRING_OIDC_ROLES              rights by value of it, as team-a=client,batch=jobs:submit+jobs:read
+  MAINSPRING_OIDC_ROLES=mainspring:client=client,mainspring:worker=worker,mainspring:reader=reader,mainspring:tenant-admin=tenant-admin,mainspring:operator=operator,mainspring:metrics=metrics   rights by value of it, as team-a=client,batch=jobs:submit+jobs:read
   MAINSPRING_OIDC_TENANT_CLAIM       the claim that names its tenant
   MAINSPRING_OIDC_POOLS_CLAIM=mainspring_pools   the claim with the pools that a worker may serve
   MAINSPRING_AUDIT_KEY               file of the Ed25519 key that signs the anchors of the audit log
@@ -90,6 +90,8 @@ async function serve(): Promise<void> {
   const config = loadConfig(environment);
   if (config.handlers.exec) hideSecrets(environment);
   const node = await startNode(config);
+  // Without certificates, the signal ends the process, as it does when a terminal is closed.
+  if (config.tls.cert !== null || config.tls.ca !== null) process.on("SIGHUP", () => void node.lookAtCertificates());
   if (!stopping.signal.aborted) process.stdout.write(welcome(node, config));
   const failure = await Promise.race([aborted(stopping.signal), node.failed]);
   await node.stop();

@@ -44,10 +44,11 @@ async function work({ capability = [], name, ...options }: WorkerOptions): Promi
   const handlers = loadHandlerConfig(environment);
   if (handlers.exec) hideSecrets(environment);
   const tasks = builtInTasks(runtime, handlers);
-  const { MAINSPRING_API_KEY: apiKey = "" } = environment;
+  // The variable is no longer in the environment of the process. The SDK reads a file of a key by itself.
+  const { MAINSPRING_API_KEY: apiKey = "", MAINSPRING_API_KEY_FILE: keyFile = "" } = environment;
   const worker = new Worker({
     ...options,
-    apiKey,
+    ...(keyFile === "" && { apiKey }),
     tasks,
     capabilities: capability,
     ...(name !== undefined && { name }),

@@ -31,6 +31,7 @@ export function keyText(info: ApiKeyInfo, key: string | null = null): string {
     ["revoked", info.revokedAt],
     ["used", info.lastUsedAt],
     ["replaces", info.replaces],
+    ["hint", key === null ? info.hint : null],
     ["key", key],
   ]);
 }

@@ -8,7 +8,7 @@ export interface ClientOptions {
   /**
    * API key, which the client sends as a bearer token, or a function that tells it. Default: the content of the file that the
    * environment variable MAINSPRING_API_KEY_FILE names, or MAINSPRING_API_KEY; without a key the client sends no token. A key from
-   * a function or a file is read again when the server refuses it.
+   * a function or a file is read again when the server refuses it, and one from a file also when the file changes.
    */
   apiKey?: ApiKeyOption;
   /**

@@ -1,3 +1,4 @@
+import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import process from "node:process";
 import { MainspringError } from "../errors.ts";
@@ -23,13 +24,15 @@ function targetOf(url: string): GrpcTarget {
 
 /**
  * Authorities in PEM in the file that MAINSPRING_TLS_CA names; null: the variable is not set.
- * @throws {MainspringError} BAD_OPTION if the file cannot be read
+ * @throws {MainspringError} BAD_OPTION if the file cannot be read, or does not begin with a certificate
  */
 export function authoritiesOfEnvironment(): string | null {
   const { MAINSPRING_TLS_CA: path = "" } = process.env;
   if (path === "") return null;
   try {
-    return readFileSync(path, "utf8");
+    const authorities = readFileSync(path, "utf8");
+    new X509Certificate(authorities);
+    return authorities;
   } catch (error) {
     const { message } = error as Error;
     throw new MainspringError("BAD_OPTION", `MAINSPRING_TLS_CA must name a file with certificates in PEM: ${message}`);

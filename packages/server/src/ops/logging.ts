@@ -1,4 +1,5 @@
 import { type DestinationStream, type LogFn, type Logger, pino } from "pino";
+import { KEYS_IN_TEXT } from "../domain/api-key.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import type { Config } from "./config.ts";
 import { RepeatedLines } from "./repeated-lines.ts";
@@ -21,8 +22,8 @@ const SECRETS = [
 ];
 
 /**
- * The log: a JSON object a line, to standard output unless told otherwise. Passwords in URLs and members with the names
- * of secrets are blotted out.
+ * The log: a JSON object a line, to standard output unless told otherwise. Passwords in URLs, API keys and tokens wherever they
+ * stand, and members with the names of secrets are blotted out.
  * @param clock where there is one, warnings and errors that repeat are counted instead of written
  */
 export function createLog(
@@ -39,7 +40,7 @@ export function createLog(
     redact: { paths: SECRETS.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: "[secret]" },
     serializers: { err: errorWithoutSecrets },
     hooks: {
-      streamWrite: (line: string) => withoutOrders(withoutPasswords(line)),
+      streamWrite: (line: string) => withoutOrders(withoutKeys(withoutPasswords(line))),
       logMethod(this: Logger, args: Parameters<LogFn>, method: LogFn, number: number) {
         const written = repeats === null || number < WARN ? args : repeats.take(args);
         if (written !== null) method.apply(this, written as Parameters<LogFn>);
@@ -59,6 +60,14 @@ function errorWithoutSecrets(error: Error) {
 /** Removes passwords from any field or sentence: `//user:password@` becomes `//user:[secret]@`. */
 function withoutPasswords(text: string): string {
   return text.replace(/(\/\/[^\s/:@"]*):[^\s/@"]*@/g, "$1:[secret]@");
+}
+
+/** Tokens within a text: the header of a JWT is a JSON object. */
+const TOKENS_IN_TEXT = /\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*/g;
+
+/** Removes API keys and tokens from any field or sentence: `msc_…` becomes `msc_[secret]`. */
+function withoutKeys(text: string): string {
+  return text.replace(KEYS_IN_TEXT, (key) => `${key.slice(0, 4)}[secret]`).replace(TOKENS_IN_TEXT, "[secret]");
 }
 
 /**

@@ -119,6 +119,8 @@ function tenantFault({ scopes }: Principal, named: string | string[] | undefined
  */
 function cutOff(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): void {
   const isRead = request.method === "GET" || request.method === "HEAD";
+  // The request that creates the first key ends what needed none so far, and its answer alone has the text of the key.
+  if (!isRead && request.principal?.source === "OPEN") return;
   if (!isRead || reply.raw.headersSent || reply.sent) return void reply.raw.destroy();
   const { problem: body, headers } = errorOf(refusal, reply);
   void sendProblem(reply, body, headers);

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Server as NetServer, type Socket } from "node:net";
-import { createServer as createSecureServer, type TlsOptions } from "node:tls";
+import { createServer as createSecureServer, TLSSocket, type TlsOptions } from "node:tls";
 import {
   type handleBidiStreamingCall,
   Server,
@@ -14,7 +14,7 @@ import type { Logger } from "pino";
 import { type Authenticator, isRefusal, type Principal, type Refusal } from "../../ports/authenticator.ts";
 import { type CertificateSource, type Credentials, HANDSHAKE_MAX_MS } from "../../ports/certificates.ts";
 import type { Refusals } from "../../ports/refusals.ts";
-import type { Runtime } from "../../ports/runtime.ts";
+import type { Runtime, Timer } from "../../ports/runtime.ts";
 import type { Gateway } from "../gateway.ts";
 import {
   CONNECTION_IDLE_MS,
@@ -72,6 +72,8 @@ export interface GrpcServer {
   stop(): Promise<void>;
 }
 
+const DAY_MS = 24 * 3_600_000;
+
 const OPTIONS: ServerOptions = {
   "grpc.max_receive_message_length": RECEIVED_MESSAGE_MAX_BYTES,
   "grpc.max_concurrent_streams": STREAMS_MAX,
@@ -99,6 +101,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
     socket.once("close", () => sockets.delete(peer));
     // grpc-js reports the end of a broken socket to its streams.
     socket.on("error", (error) => log.debug({ err: error, peer }, "a peer's socket broke"));
+    if (socket instanceof TLSSocket) endWithCertificate(socket, runtime);
     injector.injectConnection(socket);
   });
   listener.on("connection", (socket: Socket) => {
@@ -134,6 +137,21 @@ function listenerOf(certificates: CertificateSource | null, connected: (socket: 
   const server = createSecureServer({ ...asked, ...contextOf(certificates.current) }, connected);
   certificates.onChange((newest) => server.setSecureContext(contextOf(newest)));
   return server;
+}
+
+/** Ends a connection when the certificate of its peer ends, if it has one. Long times are waited for in parts. */
+function endWithCertificate(socket: TLSSocket, runtime: Pick<Runtime, "now" | "setTimer">): void {
+  const { valid_to: validTo } = socket.getPeerCertificate() as { valid_to?: string };
+  if (validTo === undefined) return;
+  const endsAt = Date.parse(validTo);
+  let timer: Timer | null = null;
+  const wait = () => {
+    const leftMs = endsAt - runtime.now();
+    if (leftMs <= 0) socket.destroy();
+    else timer = runtime.setTimer(Math.min(leftMs, DAY_MS), wait);
+  };
+  wait();
+  socket.once("close", () => timer?.cancel());
 }
 
 /** Nodes prove themselves by certificates, and workers have none, so the server asks for one and accepts its absence. */
