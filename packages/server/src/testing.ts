@@ -51,6 +51,7 @@ export { RequestTaker } from "./api/requests/request-taker.ts";
 export { createIntake, createSubmitter } from "./api/submit/create-intake.ts";
 export { jobDefinition } from "./api/submit/job-definition.ts";
 export type { JobIntake } from "./api/submit/job-intake.ts";
+export { newJob } from "./api/submit/new-job.ts";
 export { OwnShards } from "./api/submit/own-shards.ts";
 export { compileTemplates } from "./api/workflows/compile-templates.ts";
 export { type GraphParts, newWorkflow } from "./api/workflows/new-workflow.ts";
@@ -73,6 +74,7 @@ export {
 export { RECORD_AGE_MAX_MS } from "./domain/ingest.ts";
 export { invariant } from "./domain/invariant.ts";
 export type { JobState, JobType } from "./domain/job.ts";
+export { laneHash } from "./domain/lane.ts";
 export { END_KINDS, eventId, type LifecycleEvent } from "./domain/lifecycle-event.ts";
 export { defaultPool, type Pool } from "./domain/pool.ts";
 export { DEFAULT_ORDERING, rankOf } from "./domain/rank.ts";

@@ -36,6 +36,7 @@ import { LeaseService } from "./world/sim-leases.ts";
 import { SimServer } from "./world/sim-server.ts";
 import { isPoison } from "./world/sim-worker.ts";
 import { Spurts } from "./world/spurts.ts";
+import { hasTenants, Tenants } from "./world/tenants.ts";
 import { viewsOf } from "./world/views.ts";
 import { Fleet } from "./world/workers.ts";
 import { hasEvents } from "./world/workflow-kinds.ts";
@@ -112,6 +113,8 @@ class World {
   readonly #workflows: Workflows;
   readonly #crowd: CrowdedInbox;
   readonly #spurts: Spurts;
+  /** null: there is only the default tenant. */
+  readonly #tenants: Tenants | null;
   readonly #operators: Operators;
   readonly #limits: PoolLimits;
   readonly #drains: Drains;
@@ -170,6 +173,9 @@ class World {
     this.#recurring = new Recurring(this.#clock, this.#random.fork("recurring"), this.history, () => server("api"));
     this.#workflows = new Workflows(this.#clock, this.#random.fork("workflows"), this.history, () => server("api"));
     this.#spurts = new Spurts(this.#clock, this.#random.fork("spurts"), this.history, () => server("api"));
+    this.#tenants = hasTenants(options.seed)
+      ? new Tenants(this.#clock, this.#random.fork("tenants"), this.#data, () => server("scheduler"))
+      : null;
     this.#crowd = new CrowdedInbox(this.#clock, this.#random.fork("crowd"), this.history, () => server("api"));
     const isPaused = () => this.#data.pools.get("default")?.paused ?? false;
     const random = this.#random.fork("operators");
@@ -228,6 +234,7 @@ class World {
     this.#workflows.plan(seed, Math.ceil(jobs / 10), hours * HOUR_MS, recurringEndMs, partOf(only, only.workflows));
     if (this.#options.seed % SPURTS_EVERY === 2)
       this.#spurts.plan(Math.min(hours * HOUR_MS, only.untilMs ?? Number.POSITIVE_INFINITY));
+    this.#tenants?.plan(Math.min(hours * HOUR_MS, only.untilMs ?? Number.POSITIVE_INFINITY));
     if (only.reliableStore !== true) this.#unsettleStore();
     if (only.reliableNetwork !== true) this.#unsettleNetwork();
     this.#faults.start(this.#random.pick([5_000, 20_000, 120_000]), (fault) => only.faults?.has(fault) ?? true);
@@ -248,6 +255,7 @@ class World {
     this.history.add({ kind: "CALM" });
     if (this.#options.seed % CROWDED_EVERY === CROWDED_EVERY - 1) this.#crowd.start();
     if (this.#options.seed % SPURTS_EVERY === 2) this.#spurts.planLast();
+    this.#tenants?.planLast();
     await this.#calm();
     this.#judge(this.#checkers, (checker) => checker.atEnd?.(this.history));
     if (this.#broken !== null) throw this.#broken;

@@ -23,6 +23,7 @@ import { attemptsDoNotOverlap } from "./executions/attempts-do-not-overlap.ts";
 import { budgetsHold } from "./executions/budgets-hold.ts";
 import { cancellationIsHonest } from "./executions/cancellation-is-honest.ts";
 import { deadlinesHold } from "./executions/deadlines-hold.ts";
+import { quietTenantsStartInTime, tenantsAreApart, tenantsShareFairly } from "./executions/fair-shares.ts";
 import { finalStatesAbsorb } from "./executions/final-states-absorb.ts";
 import { givenUpDoesNotBegin } from "./executions/given-up-does-not-begin.ts";
 import { givenUpIsNotSent } from "./executions/given-up-is-not-sent.ts";
@@ -108,6 +109,8 @@ export interface Views {
   audit?: AuditView;
   /** All deliveries of webhooks; left out: there are none. */
   deliveries?: () => Iterable<Delivery>;
+  /** Weights of tenants that do not have the default one; left out: all have it. */
+  weights?: () => ReadonlyMap<string, number>;
 }
 
 /**
@@ -159,6 +162,7 @@ export function allCheckers(ledger: Ledger, views: Views): Checker[] {
     pausedRunsStartNothing(ledger, quiet),
     pausesHold(),
     prefetchIsShort(tracker, quiet),
+    quietTenantsStartInTime(quiet),
     poolPausesHold(),
     referencesAreTrue(ledger, graphs),
     plansMoveOn(ledger, books, quiet),
@@ -174,6 +178,8 @@ export function allCheckers(ledger: Ledger, views: Views): Checker[] {
     stepsAreCurrent(ledger),
     stepsRunOnceDurable(),
     stopsAreOrdered(ledger),
+    tenantsAreApart(ledger),
+    tenantsShareFairly(quiet, views.weights ?? (() => new Map())),
     tokensGrow(),
     uniqueKeysHold(ledger),
     workersAreNotOverfilled(tracker),

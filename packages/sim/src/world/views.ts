@@ -37,6 +37,7 @@ export function viewsOf(rules: Views["rules"], seed: number, seen: () => Observa
     }),
     deliveries: () => seen().data.webhooks.all(),
     graphs: () => seen().graphs,
+    weights: () => seen().data.weights,
     servers: () =>
       seen()
         .servers()

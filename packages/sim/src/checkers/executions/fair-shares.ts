@@ -1,0 +1,185 @@
+import type { StoreEvent } from "@mainspring/server/testing";
+import { EPOCH_MS } from "../../sim-process.ts";
+import { type Checker, Violation } from "../checker.ts";
+import type { Quiet } from "../quiet.ts";
+import { addedRows, assignedIn, type Ledger } from "../recurring/ledger.ts";
+
+type Weights = () => ReadonlyMap<string, number>;
+
+/** Executions that must wait, for their tenant to count as one that wants more slots than there are. */
+const BACKLOG = 40;
+/** Looks, some seconds apart, over which tenants must have had a backlog, and those at the end that are judged. */
+const LOOKS = 4;
+const JUDGED = 3;
+const LOOKS_OF_FLOOR = 13;
+/** Slot time in ms below which there are too few slots to divide them. */
+const SLOT_MS_MIN = 30_000;
+/** Largest difference between a tenant's part of the slot time and its part of the weights. */
+const DIFFERENCE = 0.1;
+/** Assignments of other tenants after which a tenant without attempts must have got a slot. */
+const PASSED_MAX = 150;
+
+interface Tenant {
+  readonly running: Map<string, number>;
+  /** Due times of executions that wait, in simulated milliseconds. */
+  readonly pending: Map<string, number>;
+  slotMs: number;
+}
+
+interface Look {
+  atMs: number;
+  weights: string;
+  tenants: Map<string, { slotMs: number; backlog: number }>;
+}
+
+/** Attempts and waiting executions of each tenant but the default one, whose jobs differ too much from each other. */
+class TenantBooks {
+  readonly tenants = new Map<string, Tenant>();
+  readonly #ofRow = new Map<string, Tenant>();
+
+  saw(event: StoreEvent): { assigned: { tenant: Tenant; atMs: number }[] } {
+    const assigned: { tenant: Tenant; atMs: number }[] = [];
+    if (event.kind === "WENT_BACK") this.#forget();
+    for (const { id, dueAt, job } of addedRows(event)) {
+      if (job.tenant !== "default") this.#of(id, job.tenant).pending.set(id, dueAt - EPOCH_MS);
+    }
+    if (event.kind !== "COMMITTED" || event.outcome.status !== "APPLIED") return { assigned };
+    const atMs = event.at - EPOCH_MS;
+    const missed = new Set(event.outcome.missed);
+    const ended = new Map<string, number>();
+    for (const { after } of event.applied) {
+      const tenant = this.#ofRow.get(after.id);
+      if (tenant === undefined || after.state === "RUNNING") continue;
+      ended.set(after.id, after.attempt);
+      tenant.slotMs += atMs - (tenant.running.get(after.id) ?? atMs);
+      tenant.running.delete(after.id);
+      tenant.pending.delete(after.id);
+      if (after.state === "PENDING") tenant.pending.set(after.id, after.dueAt - EPOCH_MS);
+    }
+    for (const { id, attempt } of assignedIn(event)) {
+      const tenant = this.#ofRow.get(id);
+      if (tenant === undefined || missed.has(id) || (ended.get(id) ?? 0) >= attempt) continue;
+      tenant.pending.delete(id);
+      tenant.running.set(id, atMs);
+      assigned.push({ tenant, atMs });
+    }
+    return { assigned };
+  }
+
+  look(nowMs: number): Look["tenants"] {
+    const looks: Look["tenants"] = new Map();
+    for (const [name, { running, pending, slotMs }] of this.tenants) {
+      let open = 0;
+      for (const sinceMs of running.values()) open += nowMs - sinceMs;
+      let backlog = 0;
+      for (const dueMs of pending.values()) if (dueMs <= nowMs) backlog++;
+      looks.set(name, { slotMs: slotMs + open, backlog });
+    }
+    return looks;
+  }
+
+  #of(id: string, name: string): Tenant {
+    const tenant = this.tenants.get(name) ?? { running: new Map(), pending: new Map(), slotMs: 0 };
+    this.tenants.set(name, tenant);
+    this.#ofRow.set(id, tenant);
+    return tenant;
+  }
+
+  #forget(): void {
+    this.tenants.clear();
+    this.#ofRow.clear();
+  }
+}
+
+/**
+ * Tenants that have more work than there are slots have them in proportion to their weights, and whatever happens, none has less than half
+ * of that for a minute.
+ */
+export function tenantsShareFairly(quiet: Quiet, weights: Weights): Checker {
+  const books = new TenantBooks();
+  const looks: Look[] = [];
+  return {
+    name: "tenants share fairly",
+    saw(event) {
+      if (event.kind === "WENT_BACK") looks.length = 0;
+      books.saw(event);
+    },
+    looked(nowMs) {
+      looks.push({ atMs: nowMs, weights: JSON.stringify([...weights()]), tenants: books.look(nowMs) });
+      if (looks.length > LOOKS_OF_FLOOR) looks.shift();
+      const last = looks.slice(-LOOKS);
+      if (last.length === LOOKS && (last[0]?.atMs ?? 0) >= quiet.sinceMs) judge(last, JUDGED, weights(), DIFFERENCE);
+      if (looks.length === LOOKS_OF_FLOOR) judge(looks, LOOKS_OF_FLOOR, weights(), null);
+    },
+  };
+}
+
+/** @param within largest difference; null: at least half of the part */
+function judge(
+  looks: readonly Look[],
+  judged: number,
+  weights: ReadonlyMap<string, number>,
+  within: number | null,
+): void {
+  const [first, last] = [looks.at(-judged), looks.at(-1)];
+  if (first === undefined || last === undefined || looks.some((look) => look.weights !== last.weights)) return;
+  const busy = [...last.tenants.keys()].filter((name) =>
+    looks.every(({ tenants }) => (tenants.get(name)?.backlog ?? 0) >= BACKLOG),
+  );
+  const used = busy.map((name) => (last.tenants.get(name)?.slotMs ?? 0) - (first.tenants.get(name)?.slotMs ?? 0));
+  const all = used.reduce((sum, ms) => sum + ms, 0);
+  const weight = (name: string) => weights.get(name) ?? 100;
+  const allWeights = busy.reduce((sum, name) => sum + weight(name), 0);
+  if (busy.length < 2 || all < SLOT_MS_MIN) return;
+  for (const [index, name] of busy.entries()) {
+    const part = (used[index] ?? 0) / all;
+    const due = weight(name) / allWeights;
+    if (within === null ? part >= due / 2 : Math.abs(part - due) <= within) continue;
+    const time = `from ${first.atMs} to ${last.atMs} ms`;
+    throw new Violation(
+      `${name} had ${part.toFixed(2)} of the slot time ${time}, and ${due.toFixed(2)} of the weights`,
+    );
+  }
+}
+
+/** A tenant without attempts gets a slot before other tenants get very many. */
+export function quietTenantsStartInTime(quiet: Quiet): Checker {
+  const books = new TenantBooks();
+  /** Assignments of other tenants since the execution was ready, by execution. */
+  const passed = new Map<string, number>();
+  return {
+    name: "quiet tenants start in time",
+    saw(event) {
+      const { assigned } = books.saw(event);
+      for (const { tenant: winner, atMs } of assigned) {
+        for (const tenant of books.tenants.values()) {
+          const [first] = tenant.pending;
+          if (tenant === winner || first === undefined) continue;
+          const [id, dueMs] = first;
+          const waits = tenant.running.size === 0 && dueMs <= atMs && atMs >= quiet.sinceMs;
+          passed.set(id, waits ? (passed.get(id) ?? 0) + 1 : 0);
+          if ((passed.get(id) ?? 0) <= PASSED_MAX) continue;
+          throw new Violation(
+            `${id} was due at ${dueMs} ms and its tenant has no attempt; others got ${PASSED_MAX} slots`,
+          );
+        }
+      }
+    },
+  };
+}
+
+/** A worker gets an execution of a tenant with the payload that this tenant has submitted. */
+export function tenantsAreApart(ledger: Ledger): Checker {
+  return {
+    name: "tenants are apart",
+    noticed(event) {
+      if (event.kind !== "HANDLER_STARTED") return;
+      const [, named] = /^of (\S+) /.exec(event.asked.text) ?? [];
+      const tenant = ledger.get(event.executionId)?.row.job.tenant;
+      if (tenant === undefined || (named ?? "default") === tenant) return;
+      throw new Violation(
+        `the execution ${event.executionId} of ${tenant} ran with the payload of ${named ?? "default"}`,
+      );
+    },
+  };
+}

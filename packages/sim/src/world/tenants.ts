@@ -1,0 +1,115 @@
+import { jobDefinition, laneHash, newJob, type StoreData } from "@mainspring/server/testing";
+import type { SeededRandom, VirtualClock } from "@mainspring/testkit/time";
+import { NowAndThen } from "./now-and-then.ts";
+import type { SimServer } from "./sim-server.ts";
+import type { Work } from "./sim-worker.ts";
+
+const TENANTS_EVERY = 20;
+const TENANTS = 9;
+const TENANTS_FROM = 309;
+/** Mean interval of herds, of changes of weights, and of the jobs of the quiet tenant, in simulated milliseconds. */
+const HERD_EVERY_MS = 600_000;
+const WEIGH_EVERY_MS = 700_000;
+const QUIET_EVERY_MS = 30_000;
+/** Time after the faults of the last herd, in simulated milliseconds: the checkers of durations judge by then. */
+const AFTER_FAULTS_MS = 80_000;
+const HERD = 500;
+/** Jobs in one submit. */
+const BATCH = 100;
+const NOISY = ["acme", "bolt"] as const;
+const QUIET = "calm";
+
+/** Whether the simulation has several tenants. Other seeds stay unchanged. */
+export function hasTenants(seed: number): boolean {
+  return seed % TENANTS_EVERY === TENANTS && seed >= TENANTS_FROM;
+}
+
+/** Text of a definition that names its tenant. */
+export function textOf(tenant: string, number: number): string {
+  return `of ${tenant} ${number}`;
+}
+
+/** Tenants beside the default one: two with herds of jobs at one instant, and one with a job now and then. */
+export class Tenants {
+  readonly #clock: VirtualClock;
+  readonly #random: SeededRandom;
+  readonly #server: () => SimServer | null;
+  readonly #times: NowAndThen;
+  readonly #data: StoreData;
+  #count = 0;
+
+  constructor(clock: VirtualClock, random: SeededRandom, data: StoreData, server: () => SimServer | null) {
+    this.#clock = clock;
+    this.#random = random;
+    this.#data = data;
+    this.#server = server;
+    this.#times = new NowAndThen(clock, random.fork("weights"));
+  }
+
+  /** Plans submits within the time, and changes of weights. */
+  plan(withinMs: number): void {
+    this.#weigh();
+    this.#times.start(WEIGH_EVERY_MS, () => this.#weigh());
+    for (let atMs = 0; ; ) {
+      atMs += this.#random.next() * 2 * HERD_EVERY_MS;
+      if (atMs >= withinMs) break;
+      this.#herd(atMs);
+    }
+    for (let atMs = 0; atMs < withinMs; atMs += this.#random.next() * 2 * QUIET_EVERY_MS)
+      this.#submit(QUIET, 1, atMs, [50, 200]);
+  }
+
+  /** Plans a last herd, when no fault hinders any process. The weights stay what they are. */
+  planLast(): void {
+    this.#times.stop();
+    this.#herd(AFTER_FAULTS_MS);
+    for (let n = 0; n < 20; n++) this.#submit(QUIET, 1, AFTER_FAULTS_MS + n * 1_000, [50, 200]);
+  }
+
+  #weigh(): void {
+    for (const tenant of NOISY) this.#data.weights.set(tenant, this.#random.pick([100, 200, 400]));
+  }
+
+  #herd(atMs: number): void {
+    for (const tenant of NOISY) {
+      for (let n = 0; n < HERD; n += BATCH) this.#submit(tenant, BATCH, atMs, [200, 1_500]);
+    }
+  }
+
+  #submit(tenant: string, count: number, atMs: number, runMs: readonly [number, number]): void {
+    const works = Array.from({ length: count }, (): Work => {
+      const text = textOf(tenant, ++this.#count);
+      return {
+        ...{ runMs: this.#random.between(...runMs), failTimes: 0, blockMs: 0 },
+        ...{ stubborn: false, hangs: false, isPoison: false, steps: 0, waits: [] },
+        definition: { text, handler: "plain", maxAttempts: 5 },
+      };
+    });
+    const ids = this.#random.fork(`ids ${this.#count}`);
+    this.#clock.plan(atMs, () => {
+      const jobs = works.map((work) => this.#jobOf(tenant, work, ids));
+      this.#server()
+        ?.store?.submit([{ idempotency: null, jobs }])
+        .catch(() => undefined);
+    });
+  }
+
+  #jobOf(tenant: string, work: Work, ids: SeededRandom) {
+    const at = this.#data.now();
+    const target = { handler: "plain" };
+    const definition = jobDefinition(
+      { target, priority: this.#random.between(0, 9), retryPolicy: { maxAttempts: 5 } },
+      at,
+    );
+    const payload = Buffer.from(JSON.stringify(work));
+    const ordering = { order: "PRIORITY", priorityStepMs: 3_600_000 } as const;
+    const job = newJob(definition, payload, ordering, at, idFrom(ids));
+    return { ...job, tenant, laneHash: laneHash({ ...definition, tenant }) };
+  }
+}
+
+function idFrom(random: SeededRandom): string {
+  const hex = (digits: number) =>
+    Array.from({ length: digits }, () => Math.floor(random.next() * 16).toString(16)).join("");
+  return `${hex(8)}-${hex(4)}-4${hex(3)}-8${hex(3)}-${hex(12)}`;
+}
