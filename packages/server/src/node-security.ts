@@ -10,11 +10,13 @@ import type { Store } from "./ports/store.ts";
 import { KeyAuthenticator } from "./security/key-authenticator.ts";
 import { KeyRing } from "./security/key-ring.ts";
 import { SettingsKeys } from "./security/settings-keys.ts";
+import { TenantRing } from "./security/tenant-ring.ts";
 import { UsedKeys } from "./security/used-keys.ts";
 
 export interface NodeSecurity {
   authenticator: Authenticator;
-  /** Reads changes of API keys from the store now. Never throws. */
+  tenants: TenantRing;
+  /** Reads changes of API keys and tenants from the store now. Never throws. */
   refreshKeys(): Promise<void>;
 }
 
@@ -24,7 +26,7 @@ interface SecurityParts {
   runtime: Runtime;
   log: Logger;
   life: Lifecycle;
-  store: Pick<Store, "keys">;
+  store: Pick<Store, "keys" | "tenants">;
 }
 
 /**
@@ -46,7 +48,8 @@ function refuseExposed(config: Config): void {
  */
 export async function secureNode(parts: SecurityParts): Promise<NodeSecurity> {
   const { config, runtime, log, life, store } = parts;
-  const ring = new KeyRing({ store: store.keys, runtime, log });
+  const tenants = new TenantRing(store.tenants);
+  const ring = new KeyRing({ store: store.keys, tenants, runtime, log });
   await patiently("the API keys", () => ring.start(), parts);
   const used = new UsedKeys({ store: store.keys, runtime, log });
   life.started("API keys", async () => {
@@ -55,6 +58,9 @@ export async function secureNode(parts: SecurityParts): Promise<NodeSecurity> {
   });
   if (!ring.hasKeys) refuseExposed(config);
   const settings = new SettingsKeys(config);
-  const authenticator = new KeyAuthenticator({ settings, ring, used, runtime, staleMs: config.keysStaleSec * 1_000 });
-  return { authenticator, refreshKeys: () => ring.refresh() };
+  const authenticator = new KeyAuthenticator({
+    ...{ settings, ring, tenants, used, runtime },
+    staleMs: config.keysStaleSec * 1_000,
+  });
+  return { authenticator, tenants, refreshKeys: () => ring.refresh() };
 }

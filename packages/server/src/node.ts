@@ -22,7 +22,7 @@ import { logsOf } from "./gateway/logs/log-keeper.ts";
 import { workerEventsOf } from "./gateway/worker-events.ts";
 import { policiesOf } from "./handler-policies.ts";
 import { builtInTasks } from "./handlers/built-in-tasks.ts";
-import { type Ingest, openIngest, recordTaker } from "./ingest.ts";
+import { type Ingest, openIngest, recordTaker, tenantOfTopic } from "./ingest.ts";
 import { Membership } from "./membership.ts";
 import { loadOf } from "./node-load.ts";
 import { type NodeSecurity, refuseNewExposed, secureNode } from "./node-security.ts";
@@ -180,7 +180,8 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   const missed = watchMissed({ ...ground, store, metrics }, zones);
   const beside = { certificates: tls.server, index, ingest, ...security, share: () => owning.share() };
   const api = await serveHttp(ground, { store, metrics, membership, grpcAddress, zones, missed, ...beside });
-  const joined = await join(ground, { store, metrics, membership, address, zones, index, ingest });
+  const joining = { store, metrics, membership, address, zones, index, ingest };
+  const joined = await join(ground, { ...joining, tenants: security.tenants });
   owning.share = () => joined.share();
   life.started("gateway", async () => gateway?.close());
   life.started("built-in worker", async () => workerDrain?.stop());
@@ -231,6 +232,7 @@ interface Joining {
   index: SideIndex | null;
   /** Log of requests; null: there is none. */
   ingest: Ingest | null;
+  tenants: NodeSecurity["tenants"];
 }
 
 interface Joined {
@@ -242,7 +244,7 @@ interface Joined {
 /** Joins the cluster: keeps the node's lease, and owns the shards that are placed on the node. */
 async function join(ground: NodeContext, joining: Joining): Promise<Joined> {
   const { config, program, bus, life, runtime } = ground;
-  const { store, metrics, membership, address, zones, index, ingest } = joining;
+  const { store, metrics, membership, address, zones, index, ingest, tenants } = joining;
   const { leases } = membership;
   const isAlone = config.bus === "memory";
   const profile: NodeProfile = {
@@ -272,14 +274,16 @@ async function join(ground: NodeContext, joining: Joining): Promise<Joined> {
   const written = { eventsWritten, deliveriesWritten: outlets.deliveriesWritten };
   const told = { events, ...written, exportsSpans: config.events.includes("otlp") };
   const window = config.redisWindow && index !== null ? index.window : null;
-  const scheduler = new Scheduler({ store, metrics, leases, profile, terms, zones, window, ...told, ...ground });
+  const scheduling = { store, metrics, leases, profile, terms, zones, window, tenants };
+  const scheduler = new Scheduler({ ...scheduling, ...told, ...ground });
   life.started("scheduler", () => scheduler.stop());
   await scheduler.start();
   life.started("events and webhooks", () => outlets.stop());
   outlets.start();
   if (ingest !== null) {
     const lacking = (feature: Feature) => membership.lacking(feature);
-    const taker = recordTaker(ingest, { ...ground, store, metrics, zones, lacking, owned: () => scheduler.owned });
+    const taking = { store, metrics, zones, lacking, tenants, owned: () => scheduler.owned };
+    const taker = recordTaker(ingest, { ...ground, ...taking });
     life.started("intake of records", () => taker.stop());
     taker.start();
   }
@@ -298,7 +302,7 @@ async function serveHttp(
 ): Promise<{ httpUrl: string; close: () => Promise<void> }> {
   const { config, program, life, runtime } = ground;
   const { store, metrics, membership, grpcAddress, zones, missed, share, ...rest } = serving;
-  const { certificates, index, ingest, authenticator, refreshKeys } = rest;
+  const { certificates, index, ingest, authenticator, tenants, refreshKeys } = rest;
   const addresses = { http: null as string | null, grpc: grpcAddress };
   const standing = {
     isMember: () => membership.stands,
@@ -319,11 +323,12 @@ async function serveHttp(
   const api = config.roles.includes("api")
     ? await createApi({
         ...ground,
-        ...{ store, metrics, about, certificates, index, leases: membership.leases, authenticator, refreshKeys },
+        ...{ store, metrics, about, certificates, index, leases: membership.leases },
+        ...{ authenticator, tenants, refreshKeys },
         ...(config.events.includes("api") && { events: store.events }),
         webhooks: webhookRules(config),
         takesRequests: config.sqlSubmit,
-        ingest,
+        ingest: ingest && { ...ingest, tenant: () => tenantOfTopic(ingest, tenants) },
         lacking: (feature) => membership.lacking(feature),
       })
     : await createHealthApi({ ...ground, authenticator, metrics, about, certificates });

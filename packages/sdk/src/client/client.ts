@@ -38,6 +38,7 @@ import { type ReadOptions, Requests } from "./requests.ts";
 import type { ExecutionSteps, SentSignal, SignalOptions } from "./step-types.ts";
 import { type SubmitOptions, traceHeaders } from "./submit-options.ts";
 import { Submits } from "./submits.ts";
+import { Tenants } from "./tenants.ts";
 import { Webhooks } from "./webhooks.ts";
 import { Workflows } from "./workflows.ts";
 
@@ -66,6 +67,8 @@ export class Client {
   readonly webhooks: Webhooks;
   /** API keys: create, list, rotate and revoke them. */
   readonly keys: ApiKeys;
+  /** Tenants: create, change, suspend and delete them. */
+  readonly tenants: Tenants;
   /** Requests for jobs by `submitIn`: whether they were taken in, and why one was refused. */
   readonly requests: JobRequests;
   /** The way of jobs through Kafka: how far it is, and how to take it again. */
@@ -80,6 +83,7 @@ export class Client {
     this.#http = new Http({
       url: this.url,
       apiKey: apiKeySource(options.apiKey),
+      tenant: options.tenant,
       repeats: {
         times: options.retries === undefined ? Number.POSITIVE_INFINITY : wholeOf("retries", options.retries, 20),
         forMs: wholeOf("retryForMs", options.retryForMs ?? 30_000, 3_600_000),
@@ -99,6 +103,7 @@ export class Client {
     this.workflows = new Workflows(this.#http, this.#requests, this.#runtime);
     this.webhooks = new Webhooks(this.#requests);
     this.keys = new ApiKeys(this.#requests);
+    this.tenants = new Tenants(this.#requests);
     this.requests = new JobRequests(this.#requests);
     this.cluster = new Cluster(this.#requests, this.#runtime);
   }

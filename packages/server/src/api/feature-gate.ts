@@ -28,6 +28,7 @@ const NAMES: Record<Feature, string> = {
   MESH_TLS: "TLS between nodes",
   INGEST: "the log of requests in Kafka",
   API_KEYS: "API keys in the store",
+  TENANTS: "tenants",
 };
 
 /**

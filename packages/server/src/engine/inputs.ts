@@ -47,6 +47,8 @@ export type Input =
   | { kind: "SWEEP"; laneHashes: readonly number[] }
   | { kind: "COMMANDS"; commands: readonly Command[] }
   | { kind: "POOLS"; pools: readonly Pool[] }
+  /** Suspended tenants: nothing of them is assigned, and their recurring jobs do not fire. */
+  | { kind: "STOPPED"; tenants: ReadonlySet<string> }
   /** Gateways that can be reached now. */
   | { kind: "GATEWAYS"; nodes: readonly Incarnation[] }
   | { kind: "GATEWAY"; from: Incarnation; message: FromGateway }

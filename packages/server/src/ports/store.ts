@@ -20,6 +20,7 @@ import type { PlanChange, StoreRecurrences } from "./store-recurrences.ts";
 import type { StoreRequests } from "./store-requests.ts";
 import type { AnyJob, KeyedRun, NewPart, NodeBirth, RunChange, StoreRuns } from "./store-runs.ts";
 import type { StoreSteps } from "./store-steps.ts";
+import type { StoreTenants } from "./store-tenants.ts";
 import type { StoreTimeZones } from "./store-time-zones.ts";
 import type { StoreWebhooks } from "./store-webhooks.ts";
 
@@ -60,6 +61,8 @@ export interface Store extends StoreFlows {
   readonly ingest: StoreIngest;
   /** For every node: API keys. */
   readonly keys: StoreKeys;
+  /** For every node: tenants. */
+  readonly tenants: StoreTenants;
 
   /**
    * Writes jobs and their first executions. Each submission is all or nothing; submissions that arrive together share

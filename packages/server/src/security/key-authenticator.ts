@@ -1,8 +1,11 @@
+import type { TenantState } from "../domain/tenant.ts";
 import type { Authenticator, HeldUse, Principal, Refusal } from "../ports/authenticator.ts";
 import { isRefusal } from "../ports/authenticator.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import type { KeyRing, RingKey } from "./key-ring.ts";
 import { type ApiKeys, bearerOf, digestOf, LOOPBACK, SettingsKeys } from "./settings-keys.ts";
+import { isOfOperators, tenantOf } from "./tenant.ts";
+import type { TenantRing } from "./tenant-ring.ts";
 import type { UsedKeys } from "./used-keys.ts";
 import { WRONG_TRIES_PER_SEC, WrongTries } from "./wrong-tries.ts";
 
@@ -15,6 +18,8 @@ export interface KeyAuthenticatorParts {
   settings: SettingsKeys;
   /** null: there are no other keys than those of the settings. */
   ring: KeyRing | null;
+  /** null: there is no tenant but `default`. */
+  tenants: Pick<TenantRing, "get"> | null;
   used: Pick<UsedKeys, "note"> | null;
   /** Its `now` is the store's clock, by which keys expire. */
   runtime: Runtime;
@@ -24,7 +29,14 @@ export interface KeyAuthenticatorParts {
 
 /** An authenticator that knows the keys of the settings alone. */
 export function settingsAuthenticator(keys: ApiKeys, runtime: Runtime): KeyAuthenticator {
-  return new KeyAuthenticator({ settings: new SettingsKeys(keys), ring: null, used: null, runtime, staleMs: 0 });
+  return new KeyAuthenticator({
+    settings: new SettingsKeys(keys),
+    ring: null,
+    tenants: null,
+    used: null,
+    runtime,
+    staleMs: 0,
+  });
 }
 
 /** Judges callers by API keys: those of the settings, and those of the store. */
@@ -53,6 +65,16 @@ export class KeyAuthenticator implements Authenticator {
     if (!isRefusal(judged)) this.#tries.right(credential);
     else if (judged.code === "UNAUTHENTICATED") this.#tries.wrong(address, credential);
     return judged;
+  }
+
+  actingFor(principal: Principal, tenant: string): Principal | null {
+    const acting = { ...principal, tenant: tenantOf(tenant) };
+    return this.stateOf(acting) === null ? null : acting;
+  }
+
+  stateOf({ tenant }: Principal): TenantState | null {
+    const known = this.#parts.tenants?.get(tenant);
+    return known?.state ?? (isOfOperators(tenant) ? "ACTIVE" : null);
   }
 
   judgeAgain(principal: Principal): Refusal | null {
@@ -86,8 +108,9 @@ export class KeyAuthenticator implements Authenticator {
     return key.principal;
   }
 
-  #faultOf({ expiresAt }: RingKey): Refusal | null {
+  #faultOf({ principal, expiresAt }: RingKey): Refusal | null {
     const { ring, runtime, staleMs } = this.#parts;
+    if (this.stateOf(principal) === null) return refused("the tenant of the API key was deleted");
     if (expiresAt !== null && expiresAt <= runtime.now()) return refused("the API key has expired");
     if (ring !== null && ring.ageMs > staleMs) {
       return unavailable("the store could not be asked for too long whether the key is still good");

@@ -13,6 +13,7 @@ import type { StoreRecurrences } from "../../ports/store-recurrences.ts";
 import type { StoreRequests } from "../../ports/store-requests.ts";
 import type { StoreRuns } from "../../ports/store-runs.ts";
 import type { StoreSteps } from "../../ports/store-steps.ts";
+import type { StoreTenants } from "../../ports/store-tenants.ts";
 import type { StoreTimeZones } from "../../ports/store-time-zones.ts";
 import type { StoreWebhooks } from "../../ports/store-webhooks.ts";
 
@@ -33,6 +34,7 @@ export type StoreOperation =
       | "eventSinks"
       | "webhooks"
       | "keys"
+      | "tenants"
       | "requests"
       | "ingest"
       | "close"
@@ -52,6 +54,7 @@ export type StoreOperation =
   | keyof StoreRequests
   | keyof StoreIngest
   | keyof StoreKeys
+  | keyof StoreTenants
   | "claimRequests";
 
 /** A request to the simulated store. */

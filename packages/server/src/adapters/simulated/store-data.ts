@@ -2,6 +2,7 @@ import { type EpochMs, type Incarnation, SHARD_COUNT, type ShardId } from "../..
 import { invariant } from "../../domain/invariant.ts";
 import type { Pool } from "../../domain/pool.ts";
 import type { RowChange, ShardHolder } from "../../ports/store.ts";
+import type { NewTenant } from "../../ports/store-tenants.ts";
 import type { InboxEvents } from "../../ports/told-events.ts";
 import type { StoreEvent } from "./history.ts";
 import { IngestTable } from "./ingest-table.ts";
@@ -21,6 +22,7 @@ import { RequestTable } from "./rows/request-table.ts";
 import { RunTable } from "./rows/run-table.ts";
 import { SignalTable } from "./rows/signal-table.ts";
 import { StepTable } from "./rows/step-table.ts";
+import { TenantTable } from "./rows/tenant-table.ts";
 import type { StoredZones } from "./rows/time-zones.ts";
 import { WebhookTable } from "./rows/webhook-table.ts";
 import { ShardState } from "./shard-state.ts";
@@ -43,6 +45,7 @@ export interface Tables {
   events: EventTable;
   webhooks: WebhookTable;
   keys: KeyTable;
+  tenants: TenantTable;
   requests: RequestTable;
   ingest: IngestTable;
   pools: Map<string, Pool>;
@@ -84,6 +87,7 @@ export class StoreData {
     events: new EventTable(),
     webhooks: new WebhookTable(),
     keys: new KeyTable(),
+    tenants: new TenantTable(),
     requests: new RequestTable(),
     ingest: new IngestTable(),
     pools: new Map(),
@@ -174,6 +178,16 @@ export class StoreData {
     return this.#tables.keys;
   }
 
+  get tenants(): TenantTable {
+    return this.#tables.tenants;
+  }
+
+  /** See StoreTenants.create. */
+  createTenant(tenant: NewTenant): ReturnType<TenantTable["create"]> {
+    const hasRows = [...this.executions.all()].some(({ job }) => job.tenant === tenant.name);
+    return this.tenants.create(tenant, hasRows);
+  }
+
   /** Requests for jobs of applications. */
   get requests(): RequestTable {
     return this.#tables.requests;
@@ -224,6 +238,7 @@ export class StoreData {
       events: this.events.copy(),
       webhooks: this.webhooks.copy(),
       keys: this.keys.copy(),
+      tenants: this.tenants.copy(),
       requests: this.requests.copy(),
       ingest: this.ingest.copy(),
       pools: new Map(pools),

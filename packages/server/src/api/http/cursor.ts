@@ -15,7 +15,8 @@ export type ListKind =
   | "webhooks"
   | "deliveries"
   | "requests"
-  | "api-keys";
+  | "api-keys"
+  | "tenants";
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const PLACES: Record<ListKind, RegExp> = {
@@ -23,6 +24,7 @@ const PLACES: Record<ListKind, RegExp> = {
   ...{ deliveries: UUID, requests: UUID, "api-keys": UUID },
   ledger: /^\d{1,15}$/,
   nodes: /^\d{1,5}$/,
+  tenants: /^[a-z0-9-]{1,40}$/,
   ...{ workers: /^/, pools: /^/, handlers: /^/ },
 };
 

@@ -130,6 +130,7 @@ export class WorkflowSubmitter {
     const createdAt = runtime.now();
     const { priority, concurrencyKey, defaults } = head;
     const context = {
+      tenant,
       ...{ book, createdAt, hasInput: input !== null },
       heldKeys: concurrencyKey === undefined ? [] : [concurrencyKey],
       defaults: { ...(priority !== undefined && { priority }), ...defaults },
@@ -137,7 +138,7 @@ export class WorkflowSubmitter {
     const definition = tracedDefinition(jobDefinition(given, createdAt), traceparent);
     const parts = await this.#graph({ head, output, nodes: received }, context);
     const { nodes } = parts;
-    const refused = this.#deps.pools.use(definition.pool);
+    const refused = this.#deps.pools.use(tenant, definition.pool);
     if (refused !== null) throw new ProblemError(refused);
     const orderingOf = await orderings.read();
     const job = this.#intake.jobOf(tenant, definition, input, orderingOf(definition.pool), createdAt);
@@ -153,7 +154,7 @@ export class WorkflowSubmitter {
     const { hasInput } = context;
     const all = await this.#turns.steps(withCompensations(nodes, payloads, hasInput));
     const templates = await compileTemplates({ nodes, payloads: all, output, hasInput }, graph, this.#turns);
-    this.#usePools(nodes);
+    this.#usePools(context.tenant, nodes);
     const nested = new Map<number, GraphParts>();
     for (const [index, inner] of received.nested) {
       const { name, concurrencyKey, priority } = nodes[index] as WorkflowNode;
@@ -190,7 +191,7 @@ export class WorkflowSubmitter {
   }
 
   /** @throws {ProblemError} 409: there are too many pools */
-  #usePools(nodes: readonly WorkflowNode[]): void {
+  #usePools(tenant: Tenant, nodes: readonly WorkflowNode[]): void {
     const used = new Set<string>();
     const works = nodes.flatMap(({ name, pool, compensate }, index) => [
       { index, name, pool, of: "" },
@@ -199,7 +200,7 @@ export class WorkflowSubmitter {
     for (const { index, name, pool, of } of works) {
       if (used.has(pool)) continue;
       used.add(pool);
-      const refused = this.#deps.pools.use(pool);
+      const refused = this.#deps.pools.use(tenant, pool);
       if (refused === null) continue;
       const faults = (refused.errors ?? []).map((fault) => ({ ...fault, field: `${of}${fault.field}` }));
       const errors = faults.map((fault) => nodeFault(index, name, fault));
@@ -210,6 +211,7 @@ export class WorkflowSubmitter {
 
 /** Surroundings of a workflow or sub-workflow of a request. */
 interface Context {
+  tenant: Tenant;
   defaults: NonNullable<WorkflowEnvelope["defaults"]>;
   /** Concurrency keys of the runs in which its own runs. */
   heldKeys: readonly string[];

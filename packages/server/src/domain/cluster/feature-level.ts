@@ -66,6 +66,8 @@ const SINCE = {
   INGEST: 3,
   /** A node of an older level knows only the keys of its settings, and lets each of them do everything. */
   API_KEYS: 3,
+  /** A node of an older level assigns the work of suspended tenants, and shows the work of all of them to everybody. */
+  TENANTS: 3,
 } as const;
 export type Feature = keyof typeof SINCE;
 

@@ -10,11 +10,12 @@ import { type Gate, type Gates, isOpen } from "./gates.ts";
 /** A queue of READY executions with the same pool, handler, requirements and concurrency key, ordered by rank. */
 export interface Lane {
   name: string;
+  tenant: string;
   hash: number;
   gate: Gate | null;
   work: WorkClass;
   ready: Heap<Entry>;
-  /** Position among the lanes of its work class; null: the lane is empty or its gate is closed. */
+  /** Position among the lanes of its work class; null: the lane is empty, its gate is closed, or its tenant is suspended. */
   node: HeapNode<Lane> | null;
   /** Whether the store has READY rows of this lane behind `tail`. Set by `Lanes.know`. */
   moreInStore: boolean;
@@ -58,6 +59,7 @@ export class Lanes {
    */
   #served: Set<string> | null = null;
   readonly #gates: Gates;
+  #stopped: ReadonlySet<string> = new Set();
 
   constructor(gates: Gates) {
     this.#gates = gates;
@@ -86,6 +88,7 @@ export class Lanes {
     if (known !== undefined) return known;
     const lane: Lane = {
       name,
+      tenant: row.tenant,
       hash: laneHash(row),
       gate,
       work: this.#classOf(row, groupsFor),
@@ -211,12 +214,12 @@ export class Lanes {
   }
 
   /**
-   * Moves the lane to the position of its first execution, or removes it from its class if it is empty or its gate is
-   * closed.
+   * Moves the lane to the position of its first execution, or removes it from its class if it is empty, its gate is
+   * closed, or its tenant is suspended.
    */
   refresh(lane: Lane): void {
     const head = lane.ready.peek();
-    if (head === undefined || !isOpen(lane.gate)) {
+    if (head === undefined || !isOpen(lane.gate) || this.#stopped.has(lane.tenant)) {
       if (lane.node !== null) lane.work.lanes.remove(lane.node);
       lane.node = null;
     } else if (lane.node === null) {
@@ -228,6 +231,19 @@ export class Lanes {
 
   refreshGate(gate: Gate): void {
     for (const lane of gate.lanes) this.refresh(lane);
+  }
+
+  /** Sets the tenants of which nothing is assigned. */
+  stop(tenants: ReadonlySet<string>): void {
+    const former = this.#stopped;
+    this.#stopped = tenants;
+    for (const lane of this.#lanes.values())
+      if (former.has(lane.tenant) !== tenants.has(lane.tenant)) this.refresh(lane);
+  }
+
+  /** Whether nothing of the tenant is assigned. */
+  isStopped(tenant: string): boolean {
+    return this.#stopped.has(tenant);
   }
 
   /** Removes a lane that has no executions in memory and none in the store. */

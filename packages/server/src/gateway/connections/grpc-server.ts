@@ -14,6 +14,7 @@ import type { Logger } from "pino";
 import { type Authenticator, isRefusal, type Principal, type Refusal } from "../../ports/authenticator.ts";
 import { type CertificateSource, type Credentials, HANDSHAKE_MAX_MS } from "../../ports/certificates.ts";
 import type { Runtime } from "../../ports/runtime.ts";
+import { isOfOperators } from "../../security/tenant.ts";
 import type { Gateway } from "../gateway.ts";
 import {
   CONNECTION_IDLE_MS,
@@ -192,7 +193,12 @@ function addressOf(call: WorkerCall): string {
 function admitWorker(call: WorkerCall, judged: Principal | Refusal, take: () => void): void {
   if (call.cancelled) return;
   if (isRefusal(judged)) call.emit("error", { code: CODES[judged.code], details: judged.detail });
-  else if (judged.scopes.has("worker:serve")) take();
+  else if (judged.scopes.has("worker:serve") && isOfOperators(judged.tenant)) take();
+  else if (judged.scopes.has("worker:serve"))
+    call.emit("error", {
+      code: status.PERMISSION_DENIED,
+      details: "only keys of the tenant default serve shared pools",
+    });
   else call.emit("error", { code: status.PERMISSION_DENIED, details: "the key lacks the scope worker:serve" });
 }
 
