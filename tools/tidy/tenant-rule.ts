@@ -4,9 +4,9 @@ const API = /^packages\/server\/src\/api\/.*(?<![.](test|fixture))[.]ts$/;
 const SCRIPT = /^packages\/.*[.]ts$/;
 const SECURITY = /^packages\/server\/src\/security\//;
 /** Files of the api that make a tenant of something else than a credential, which is a row or a topic. */
-const FROM_ROWS = /\/(request-judge|cancel-settler|create-api|tenant-routes|http\/security)[.]ts$/;
+const FROM_ROWS = /\/(request-judge|cancel-settler|create-api|tenant-routes|tenant-removals)[.]ts$/;
 /** Files of the api that read what belongs to all tenants. */
-const OVER_ALL = /\/(missed-watch|stats-route|tenant-routes|create-api)[.]ts$/;
+const OVER_ALL = /\/(missed-watch|stats-route|tenant-views|create-api)[.]ts$/;
 
 /**
  * Wants tenants from credentials only: handlers get the store of one tenant (security/tenant-stores.ts), and nothing but the

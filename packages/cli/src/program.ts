@@ -22,6 +22,7 @@ import { serveCommand } from "./commands/serve.ts";
 import { statsCommand } from "./commands/stats.ts";
 import { storeCommand } from "./commands/store.ts";
 import { submitCommand } from "./commands/submit.ts";
+import { tenantsCommand } from "./commands/tenants.ts";
 import { tzdataCommand } from "./commands/tzdata.ts";
 import { webhooksCommand } from "./commands/webhooks.ts";
 import { workerCommand } from "./commands/worker.ts";
@@ -52,6 +53,7 @@ export function program(): Command {
     .addCommand(keysCommand())
     .addCommand(auditCommand())
     .addCommand(whoamiCommand())
+    .addCommand(tenantsCommand())
     .addCommand(poolsCommand())
     .addCommand(workersCommand())
     .addCommand(handlersCommand())

@@ -1,7 +1,8 @@
 import { type Static, Type } from "typebox";
 import { API_KEY_KINDS, API_KEY_STATES, SCOPES } from "./enums.ts";
-import { Instant, InstantOrNull, Line, named, oneOf, orNull, StringOrNull, Uuid } from "./fields.ts";
+import { described, Instant, InstantOrNull, Line, named, oneOf, orNull, StringOrNull, Uuid } from "./fields.ts";
 import { KEY_OVERLAP_SEC_DEFAULT, KEY_OVERLAP_SEC_MAX, KEY_POOLS_MAX, WORD_CHARS_MAX } from "./limits.ts";
+import { TenantName } from "./tenant.ts";
 
 const closed = { additionalProperties: false } as const;
 
@@ -44,6 +45,9 @@ export const ApiKeySubmission = named(
       }),
     ),
     expiresAt: Type.Optional(Instant("the key is good until then; left out: it does not expire")),
+    tenant: Type.Optional(
+      described(TenantName, "whose key it is; only operators may say so. Left out: the caller's tenant"),
+    ),
   },
   closed,
 );

@@ -137,6 +137,13 @@ export const SCOPES = [
   "tenants:act",
 ] as const;
 export type Scope = (typeof SCOPES)[number];
+/** States of a tenant. */
+export const TENANT_STATES = ["ACTIVE", "SUSPENDED", "DELETING"] as const;
+export type TenantState = (typeof TENANT_STATES)[number];
+/** States that a change can give a tenant. */
+export const TENANT_CHANGE_STATES = ["ACTIVE", "SUSPENDED"] as const;
+/** Origins of requests without a key that a tenant can have. */
+export const TENANT_SOURCE_KINDS = ["ROLE", "TOPIC"] as const;
 /** States of an API key. */
 export const API_KEY_STATES = ["ACTIVE", "EXPIRED", "REVOKED"] as const;
 export type ApiKeyState = (typeof API_KEY_STATES)[number];

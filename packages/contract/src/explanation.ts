@@ -63,6 +63,7 @@ export const WaitReason = Type.Union(
     reason("WORKFLOW_PAUSED", "the run of the node is paused: no node of it is started", {
       workflowId: Uuid("the run"),
     }),
+    reason("TENANT_SUSPENDED", "an operator has suspended its tenant: nothing of it is started", {}),
     reason("POOL_PAUSED", "nothing of its pool is started", { pool: Type.String() }),
     reason("POOL_AT_LIMIT", "as many of its pool are at workers as may be", {
       pool: Type.String(),

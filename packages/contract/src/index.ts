@@ -20,6 +20,7 @@ export * from "./recurrence.ts";
 export * from "./request.ts";
 export * from "./schedule.ts";
 export * from "./stats.ts";
+export * from "./tenant.ts";
 export * from "./time-zones.ts";
 export * from "./webhook.ts";
 export * from "./worker.ts";

@@ -137,6 +137,8 @@ export const EVENT_POSITION_CHARS_MAX = 2_048;
 export const EVENT_FILTER_VALUES_MAX = 100;
 
 /** Largest number of pools that a key names. */
+/** Longest name of a tenant, in characters. */
+export const TENANT_CHARS_MAX = 40;
 export const KEY_POOLS_MAX = 100;
 /** Longest time for which the former key of a rotation is good, in seconds: 30 days. */
 export const KEY_OVERLAP_SEC_MAX = 30 * 24 * 60 * 60;

@@ -85,6 +85,7 @@ export type {
   SignalOptions,
 } from "./client/step-types.ts";
 export type { SubmitOptions } from "./client/submit-options.ts";
+export type { Tenant, TenantSettings, TenantSource, TenantUsage } from "./client/tenants.ts";
 export type {
   CreatedWebhook,
   OnFinish,

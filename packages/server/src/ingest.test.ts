@@ -19,6 +19,7 @@ import { loadConfig } from "./ops/config.ts";
 import { createMetrics } from "./ops/metrics.ts";
 import type { Store } from "./ports/store.ts";
 import type { DecidedRecord, StoreIngest } from "./ports/store-ingest.ts";
+import { TenantRing } from "./security/tenant-ring.ts";
 
 const NOTE = { target: { handler: "note" }, delayMs: 86_400_000 };
 const GUIDE = new URL("../../../docs/guides/submit-through-kafka.md", import.meta.url);
@@ -51,8 +52,9 @@ describe("jobs through the log of requests", () => {
     const owned = new Map(Array.from({ length: SHARD_COUNT }, (_, shard) => [shard, 1]));
     const parts = { store: api.store, bus: api.bus, runtime, log: silent, zones: about.zones, owned: () => owned };
     const clock = { look: async () => undefined };
-    const context = { ...parts, clock, config: loadConfig({}), metrics: createMetrics(), lacking: () => null };
-    taker = recordTaker({ requestLog: log }, context);
+    const tenants = new TenantRing(api.store.tenants);
+    const context = { ...parts, tenants, clock, config: loadConfig({}), metrics: createMetrics(), lacking: () => null };
+    taker = recordTaker({ requestLog: log, topic: "job-requests" }, context);
     taker.start();
   });
   after(async () => {
@@ -195,8 +197,9 @@ describe("jobs through the log of requests", () => {
     const owned = new Map(Array.from({ length: SHARD_COUNT }, (_, shard) => [shard, 1]));
     const parts = { store, bus: api.bus, runtime, log: silent, zones: about.zones, owned: () => owned };
     const clock = { look: async () => undefined };
-    const context = { ...parts, clock, config: loadConfig({}), metrics: createMetrics(), lacking: () => null };
-    const next = recordTaker({ requestLog: log }, context);
+    const tenants = new TenantRing(api.store.tenants);
+    const context = { ...parts, tenants, clock, config: loadConfig({}), metrics: createMetrics(), lacking: () => null };
+    const next = recordTaker({ requestLog: log, topic: "job-requests" }, context);
     next.start();
     return next;
   };

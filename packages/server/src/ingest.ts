@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import { kafkaRequestLog } from "./adapters/kafka/request-log.ts";
+import { kafkaRequestLog, requestTopics } from "./adapters/kafka/request-log.ts";
 import type { Lacking } from "./api/feature-gate.ts";
 import { JobHandlers } from "./api/handlers/job-handlers.ts";
 import { KeptPolicies } from "./api/handlers/kept-policies.ts";
@@ -13,6 +13,7 @@ import { OwnShards } from "./api/submit/own-shards.ts";
 import { ConfigError } from "./ops/config-file.ts";
 import type { Config } from "./ops/config-types.ts";
 import type { Lifecycle } from "./ops/lifecycle.ts";
+import type { Tenant } from "./ports/authenticator.ts";
 import type { Bus } from "./ports/bus.ts";
 import { CountedWarnings } from "./ports/counted-warnings.ts";
 import type { Metrics } from "./ports/metrics.ts";
@@ -21,6 +22,7 @@ import type { Runtime } from "./ports/runtime.ts";
 import type { Store } from "./ports/store.ts";
 import type { TimeZoneRules } from "./ports/time-zone-rules.ts";
 import { tenantOf } from "./security/tenant.ts";
+import { allowedBy, isStoppedBy, type TenantRing } from "./security/tenant-ring.ts";
 import { TenantStores } from "./security/tenant-stores.ts";
 import { webhookRules } from "./sinks.ts";
 
@@ -30,6 +32,13 @@ export interface Ingest {
   sender: RequestSender;
   /** Whether all submits go through the log, or only those that the store did not get. */
   mode: "fallback" | "kafka";
+  /** Name of the topic. */
+  topic: string;
+}
+
+/** Tenant of the records of the topic. */
+export function tenantOfTopic({ topic }: Pick<Ingest, "topic">, tenants: Pick<TenantRing, "tenantOfTopic">): Tenant {
+  return tenantOf(tenants.tenantOfTopic(topic));
 }
 
 interface IngestContext {
@@ -56,10 +65,11 @@ export async function openIngest({ config, runtime, log, life }: IngestContext):
     if (refusal !== null) throw new ConfigError(`MAINSPRING_INGEST=${mode}: ${(error as Error).message}: ${refusal}`);
     log.warn({ err: error }, `MAINSPRING_INGEST=${mode}: the log of requests does not answer yet, retrying`);
   }
-  return { requestLog, sender, mode };
+  return { requestLog, sender, mode, topic: requestTopics(kafkaTopicPrefix).requests };
 }
 
 interface TakerContext extends Pick<IngestContext, "config" | "runtime" | "log"> {
+  tenants: TenantRing;
   store: Store;
   bus: Bus;
   clock: { look(): Promise<void> };
@@ -70,8 +80,9 @@ interface TakerContext extends Pick<IngestContext, "config" | "runtime" | "log">
 }
 
 /** Takes in the records of the partitions that belong to shards of the node, by the rules of the API. */
-export function recordTaker({ requestLog }: Pick<Ingest, "requestLog">, context: TakerContext): RecordTaker {
-  const { config, store, bus, runtime, log, metrics, lacking } = context;
+export function recordTaker(ingest: Pick<Ingest, "requestLog" | "topic">, context: TakerContext): RecordTaker {
+  const { requestLog } = ingest;
+  const { tenants, config, store, bus, runtime, log, metrics, lacking } = context;
   const orderings = new PoolOrderings(store, runtime);
   const warnings = new CountedWarnings(log, runtime);
   const stores = new TenantStores(store);
@@ -80,9 +91,16 @@ export function recordTaker({ requestLog }: Pick<Ingest, "requestLog">, context:
   const judge = new JobRequestJudge({
     ...{ ...context, orderings, warnings, intake, webhooks: webhookRules(config) },
     handlers: { filler: (isRepeat) => JobHandlers.fillerFrom(policies, isRepeat) },
-    pools: new PoolNames(config.poolsMax, runtime),
+    pools: new PoolNames(config.poolsMax, runtime, allowedBy(tenants)),
+    isStopped: isStoppedBy(tenants),
   });
-  const taker = new RecordTaker({ ...context, tenant: () => tenantOf(null), store: store.ingest, requestLog, judge });
+  const taker = new RecordTaker({
+    ...context,
+    tenant: () => tenantOfTopic(ingest, tenants),
+    store: store.ingest,
+    requestLog,
+    judge,
+  });
   metrics.watch(() => taker.readings());
   return taker;
 }

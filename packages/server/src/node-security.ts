@@ -17,15 +17,17 @@ import { CountedRefusals } from "./security/counted-refusals.ts";
 import { KeyAuthenticator } from "./security/key-authenticator.ts";
 import { KeyRing } from "./security/key-ring.ts";
 import { SettingsKeys } from "./security/settings-keys.ts";
+import { TenantRing } from "./security/tenant-ring.ts";
 import { IssuerKeys } from "./security/tokens/issuer-keys.ts";
 import { TokenJudge } from "./security/tokens/token-judge.ts";
 import { UsedKeys } from "./security/used-keys.ts";
 
 export interface NodeSecurity {
   authenticator: Authenticator;
+  tenants: TenantRing;
   /** Counts refusals for the audit log. */
   refusals: Refusals;
-  /** Reads changes of API keys from the store now. Never throws. */
+  /** Reads changes of API keys and tenants from the store now. Never throws. */
   refreshKeys(): Promise<void>;
   readings(): Readings;
 }
@@ -36,7 +38,7 @@ interface SecurityParts {
   runtime: Runtime;
   log: Logger;
   life: Lifecycle;
-  store: Pick<Store, "keys" | "audit">;
+  store: Pick<Store, "keys" | "audit" | "tenants">;
   bus: Pick<Bus, "node">;
 }
 
@@ -59,7 +61,8 @@ function refuseExposed(config: Config): void {
  */
 export async function secureNode(parts: SecurityParts): Promise<NodeSecurity> {
   const { config, runtime, log, life, store } = parts;
-  const ring = new KeyRing({ store: store.keys, runtime, log });
+  const tenants = new TenantRing(store.tenants);
+  const ring = new KeyRing({ store: store.keys, tenants, runtime, log });
   await patiently("the API keys", () => ring.start(), parts);
   const used = new UsedKeys({ store: store.keys, runtime, log });
   const refusals = new CountedRefusals({ audit: store.audit, runtime, log });
@@ -74,11 +77,10 @@ export async function secureNode(parts: SecurityParts): Promise<NodeSecurity> {
   await patiently("the audit log", () => store.audit.write([noteOfStart(config, parts.bus.node)]), parts);
   const settings = new SettingsKeys(config);
   const staleMs = config.keysStaleSec * 1_000;
-  const tokens = tokenJudge(parts);
-  const authenticator = new KeyAuthenticator({ settings, ring, used, tokens, runtime, staleMs });
+  const tokens = tokenJudge(parts, tenants);
+  const authenticator = new KeyAuthenticator({ settings, ring, tenants, used, tokens, runtime, staleMs });
   return {
-    authenticator,
-    refusals,
+    ...{ authenticator, tenants, refusals },
     refreshKeys: () => ring.refresh(),
     readings: () => ({
       callersRefused: authenticator.refused,
@@ -88,12 +90,12 @@ export async function secureNode(parts: SecurityParts): Promise<NodeSecurity> {
 }
 
 /** Judge of tokens, which knows the keys of the issuer until the node stops; null: there is no issuer. */
-function tokenJudge({ config, runtime, log, life }: SecurityParts): TokenJudge | null {
+function tokenJudge({ config, runtime, log, life }: SecurityParts, tenants: TenantRing): TokenJudge | null {
   if (config.tokens === null) return null;
   const { issuer, ...rules } = config.tokens;
   const keys = new IssuerKeys({ issuer: new OidcIssuer(issuer, runtime), rules, runtime, log });
   life.started("keys of the issuer of tokens", async () => keys.stop());
   keys.start();
-  const isTenant = (name: string) => name === DEFAULT_TENANT;
+  const isTenant = (name: string) => name === DEFAULT_TENANT || tenants.get(name) !== undefined;
   return new TokenJudge({ issuer, rules, keys, isTenant, runtime, log });
 }

@@ -22,7 +22,7 @@ import { logsOf } from "./gateway/logs/log-keeper.ts";
 import { workerEventsOf } from "./gateway/worker-events.ts";
 import { policiesOf } from "./handler-policies.ts";
 import { builtInTasks } from "./handlers/built-in-tasks.ts";
-import { type Ingest, openIngest, recordTaker } from "./ingest.ts";
+import { type Ingest, openIngest, recordTaker, tenantOfTopic } from "./ingest.ts";
 import { Membership } from "./membership.ts";
 import { startAnchors } from "./node-audit.ts";
 import { loadOf } from "./node-load.ts";
@@ -183,7 +183,8 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   const missed = watchMissed({ ...ground, store, metrics }, zones);
   const beside = { certificates: tls.server, index, ingest, ...security, share: () => owning.share() };
   const api = await serveHttp(ground, { store, metrics, membership, grpcAddress, zones, missed, ...beside });
-  const joined = await join(ground, { store, metrics, membership, address, zones, index, ingest });
+  const joining = { store, metrics, membership, address, zones, index, ingest };
+  const joined = await join(ground, { ...joining, tenants: security.tenants });
   owning.share = () => joined.share();
   life.started("gateway", async () => gateway?.close());
   life.started("built-in worker", async () => workerDrain?.stop());
@@ -235,6 +236,7 @@ interface Joining {
   index: SideIndex | null;
   /** Log of requests; null: there is none. */
   ingest: Ingest | null;
+  tenants: NodeSecurity["tenants"];
 }
 
 interface Joined {
@@ -246,7 +248,7 @@ interface Joined {
 /** Joins the cluster: keeps the node's lease, and owns the shards that are placed on the node. */
 async function join(ground: NodeContext, joining: Joining): Promise<Joined> {
   const { config, program, bus, life, runtime } = ground;
-  const { store, metrics, membership, address, zones, index, ingest } = joining;
+  const { store, metrics, membership, address, zones, index, ingest, tenants } = joining;
   const { leases } = membership;
   const isAlone = config.bus === "memory";
   const profile: NodeProfile = {
@@ -276,7 +278,8 @@ async function join(ground: NodeContext, joining: Joining): Promise<Joined> {
   const written = { eventsWritten, deliveriesWritten: outlets.deliveriesWritten };
   const told = { events, ...written, exportsSpans: config.events.includes("otlp") };
   const window = config.redisWindow && index !== null ? index.window : null;
-  const scheduler = new Scheduler({ store, metrics, leases, profile, terms, zones, window, ...told, ...ground });
+  const scheduling = { store, metrics, leases, profile, terms, zones, window, tenants };
+  const scheduler = new Scheduler({ ...scheduling, ...told, ...ground });
   life.started("scheduler", () => scheduler.stop());
   await scheduler.start();
   life.started("events and webhooks", () => outlets.stop());
@@ -284,7 +287,8 @@ async function join(ground: NodeContext, joining: Joining): Promise<Joined> {
   startAnchors({ ...ground, store, owned: () => scheduler.owned });
   if (ingest !== null) {
     const lacking = (feature: Feature) => membership.lacking(feature);
-    const taker = recordTaker(ingest, { ...ground, store, metrics, zones, lacking, owned: () => scheduler.owned });
+    const taking = { store, metrics, zones, lacking, tenants, owned: () => scheduler.owned };
+    const taker = recordTaker(ingest, { ...ground, ...taking });
     life.started("intake of records", () => taker.stop());
     taker.start();
   }
@@ -303,7 +307,7 @@ async function serveHttp(
 ): Promise<{ httpUrl: string; close: () => Promise<void> }> {
   const { config, program, life, runtime } = ground;
   const { store, metrics, membership, grpcAddress, zones, missed, share, ...rest } = serving;
-  const { certificates, authenticator } = rest;
+  const { certificates, authenticator, ingest, tenants } = rest;
   const addresses = { http: null as string | null, grpc: grpcAddress };
   const standing = {
     isMember: () => membership.stands,
@@ -328,6 +332,7 @@ async function serveHttp(
         ...(config.events.includes("api") && { events: store.events }),
         webhooks: webhookRules(config),
         takesRequests: config.sqlSubmit,
+        ingest: ingest && { ...ingest, tenant: () => tenantOfTopic(ingest, tenants) },
         lacking: (feature) => membership.lacking(feature),
       })
     : await createHealthApi({ ...ground, authenticator, metrics, about, certificates });

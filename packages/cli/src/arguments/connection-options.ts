@@ -9,6 +9,8 @@ export interface ConnectionOptions {
   url?: string;
   /** Time for which a request is retried, in milliseconds. */
   retryFor?: number;
+  /** Tenant for which an operator acts. */
+  tenant?: string;
   json?: boolean;
 }
 
@@ -39,6 +41,7 @@ export function clientCommand(name: string): Command {
         .env("MAINSPRING_RETRY_FOR")
         .argParser(durationMs),
     )
+    .option("--tenant <name>", "tenant for which an operator acts (default: that of the key)")
     .option("--json", "print JSON for programs: one document, of a list one a line");
 }
 
@@ -60,10 +63,13 @@ export function withCreated(command: Command): Command {
  * Creates the client of a command. The API key comes from MAINSPRING_API_KEY only, because every user of the machine
  * can read a command line.
  */
-export function connect({ url, retryFor = RETRY_FOR_MS, json }: ConnectionOptions): { client: Client; output: Output } {
+export function connect({ url, retryFor = RETRY_FOR_MS, tenant, json }: ConnectionOptions): {
+  client: Client;
+  output: Output;
+} {
   trustAuthorities();
   // The command itself reports an unreachable server, once it gives up.
-  const options = { retryForMs: retryFor, warn: () => undefined };
+  const options = { retryForMs: retryFor, warn: () => undefined, ...(tenant !== undefined && { tenant }) };
   return { client: new Client(url === undefined ? options : { ...options, url }), output: new Output(json === true) };
 }
 

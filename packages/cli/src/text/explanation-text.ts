@@ -15,6 +15,7 @@ const MEANING: Record<WaitReason["reason"], string> = {
   BACKOFF: "it failed and is tried again",
   WORKFLOW_PAUSED: "its workflow is paused",
   POOL_PAUSED: "nothing of its pool is started",
+  TENANT_SUSPENDED: "an operator has suspended its tenant: nothing of it is started",
   POOL_AT_LIMIT: "as many of its pool are at workers as may be",
   POOL_RATE_USED: "as many of its pool have begun lately as may begin",
   PERMIT_AWAITED: "what is used of its pool's limits is being counted anew",

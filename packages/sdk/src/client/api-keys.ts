@@ -25,6 +25,8 @@ export interface ApiKeyRequest {
   pools?: readonly string[];
   /** ISO 8601 time until which the key is good; default: it does not expire. */
   expiresAt?: string;
+  /** Tenant of the key, which only operators name; default: the tenant for which the client acts. */
+  tenant?: string;
 }
 
 /** An API key, without its text. */

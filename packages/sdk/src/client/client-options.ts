@@ -12,6 +12,11 @@ export interface ClientOptions {
    */
   apiKey?: ApiKeyOption;
   /**
+   * Tenant for which an operator acts. A key without the scope `tenants:act` is refused if the client names one. Default: the tenant of
+   * the key.
+   */
+  tenant?: string;
+  /**
    * Time for which the client retries a request, in milliseconds from the first failure; 0 to 3_600_000, default
    * 30_000. The client retries only where a repeat is safe. The waits grow to 5 seconds, with jitter. An answer that
    * says that the request is wrong ends the retries at once.

@@ -39,6 +39,7 @@ import { type ReadOptions, Requests } from "./requests.ts";
 import type { ExecutionSteps, SentSignal, SignalOptions } from "./step-types.ts";
 import { type SubmitOptions, traceHeaders } from "./submit-options.ts";
 import { Submits } from "./submits.ts";
+import { Tenants } from "./tenants.ts";
 import { Webhooks } from "./webhooks.ts";
 import { Workflows } from "./workflows.ts";
 
@@ -69,6 +70,8 @@ export class Client {
   readonly keys: ApiKeys;
   /** Audit log: who changed what. */
   readonly audit: Audit;
+  /** Tenants: create, change, suspend and delete them. */
+  readonly tenants: Tenants;
   /** Requests for jobs by `submitIn`: whether they were taken in, and why one was refused. */
   readonly requests: JobRequests;
   /** The way of jobs through Kafka: how far it is, and how to take it again. */
@@ -83,6 +86,7 @@ export class Client {
     this.#http = new Http({
       url: this.url,
       apiKey: apiKeySource(options.apiKey),
+      tenant: options.tenant,
       repeats: {
         times: options.retries === undefined ? Number.POSITIVE_INFINITY : wholeOf("retries", options.retries, 20),
         forMs: wholeOf("retryForMs", options.retryForMs ?? 30_000, 3_600_000),
@@ -103,6 +107,7 @@ export class Client {
     this.webhooks = new Webhooks(this.#requests);
     this.keys = new ApiKeys(this.#requests);
     this.audit = new Audit(this.#requests, this.#runtime);
+    this.tenants = new Tenants(this.#requests);
     this.requests = new JobRequests(this.#requests);
     this.cluster = new Cluster(this.#requests, this.#runtime);
   }

@@ -10,6 +10,8 @@ export interface HttpOptions {
   /** Base URL of the server, without a slash at its end. A path in the URL precedes the path of every request. */
   url: string;
   apiKey: ApiKeySource;
+  /** Tenant that the header Mainspring-Tenant names; undefined: none. */
+  tenant?: string | undefined;
   /** Limits of the retries of one request. */
   repeats: RepeatLimits;
   /** Time limit of one answer, in milliseconds; the time for which a request asks the server to wait is added. */
@@ -21,7 +23,7 @@ export interface HttpOptions {
 }
 
 export interface HttpRequest {
-  method: "GET" | "POST" | "PUT" | "DELETE";
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Path with its query, from `/v1` on. */
   path: string;
   body?: unknown;
@@ -128,21 +130,27 @@ export class Http {
 
   /** Sends a request, and once more if the server has refused a key that was replaced meanwhile. */
   async #fetch(request: PreparedRequest, limit: AbortSignal): Promise<Response> {
-    const { apiKey, url } = this.#options;
+    const { apiKey, url, tenant } = this.#options;
     const sent = await apiKey.current();
-    const response = await this.#options.fetch(url + request.path, initOf(request, sent, limit));
+    const response = await this.#options.fetch(url + request.path, initOf(request, sent, tenant, limit));
     if (response.status !== 401 || !(await apiKey.refused(sent))) return response;
     await response.body?.cancel();
-    return await this.#options.fetch(url + request.path, initOf(request, await apiKey.current(), limit));
+    return await this.#options.fetch(url + request.path, initOf(request, await apiKey.current(), tenant, limit));
   }
 }
 
-function initOf(request: PreparedRequest, apiKey: string | null, limit: AbortSignal): RequestInit {
+function initOf(
+  request: PreparedRequest,
+  apiKey: string | null,
+  tenant: string | undefined,
+  limit: AbortSignal,
+): RequestInit {
   const headers: Record<string, string> = {
     accept: "application/json, application/problem+json",
     ...request.headers,
   };
   if (apiKey !== null) headers.authorization = `Bearer ${apiKey}`;
+  if (tenant !== undefined) headers["mainspring-tenant"] = headerValue("tenant", tenant);
   if (request.idempotencyKey !== undefined)
     headers["idempotency-key"] = headerValue("idempotencyKey", request.idempotencyKey);
   const signal = request.signal === undefined ? limit : AbortSignal.any([limit, request.signal]);

@@ -134,6 +134,7 @@ export interface WaitReason {
     | "BACKOFF"
     | "WORKFLOW_PAUSED"
     | "POOL_PAUSED"
+    | "TENANT_SUSPENDED"
     | "POOL_AT_LIMIT"
     | "POOL_RATE_USED"
     | "PERMIT_AWAITED"

@@ -19,11 +19,11 @@ export class Requests {
 
   /** @param idempotent whether two arrivals of the request have the same effect as one */
   async send<T>(
-    method: "POST" | "PUT" | "DELETE",
+    method: "POST" | "PUT" | "PATCH" | "DELETE",
     path: string,
     body: unknown,
     idempotent: boolean,
-    options: ReadOptions = {},
+    options: ReadOptions & { headers?: Readonly<Record<string, string>> } = {},
   ): Promise<T> {
     return (await this.#http.send({ method, path, body, idempotent, ...options })).body as T;
   }

@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import type { Authenticator } from "../ports/authenticator.ts";
+import type { Authenticator, Tenant } from "../ports/authenticator.ts";
 import type { Bus } from "../ports/bus.ts";
 import type { CertificateSource } from "../ports/certificates.ts";
 import { CountedWarnings } from "../ports/counted-warnings.ts";
@@ -14,6 +14,7 @@ import type { StoreEvents } from "../ports/store-events.ts";
 import { settingsAuthenticator } from "../security/key-authenticator.ts";
 import type { ApiKeys } from "../security/settings-keys.ts";
 import { tenantOf } from "../security/tenant.ts";
+import { allowedBy, isStoppedBy, type TenantRing } from "../security/tenant-ring.ts";
 import { TenantStores } from "../security/tenant-stores.ts";
 import { demandAuditWays, noteSubmits } from "./audit/audit-notes.ts";
 import { auditRoutes } from "./audit/audit-routes.ts";
@@ -75,6 +76,8 @@ import { createIntake, createSubmitter, type IntakeDependencies } from "./submit
 import type { JobMaker } from "./submit/new-job.ts";
 import { OwnShards } from "./submit/own-shards.ts";
 import { type SubmitDependencies, submitRoute } from "./submit/submit-route.ts";
+import { TenantRemovals } from "./tenants/tenant-removals.ts";
+import { tenantRoutes } from "./tenants/tenant-routes.ts";
 import { webhookRoutes } from "./webhooks/webhook-routes.ts";
 import type { WebhookRules } from "./webhooks/webhook-rules.ts";
 import { cancelWorkflowRoute } from "./workflows/cancel-workflow-route.ts";
@@ -113,6 +116,8 @@ export interface ApiDependencies {
   };
   /** Left out: the keys of `config` are the only ones. */
   authenticator?: Authenticator | undefined;
+  /** Tenants of the store; left out: there is only `default`. */
+  tenants?: Pick<TenantRing, "all" | "get" | "hasSeveral" | "allowsPool"> | undefined;
   /** Reads changes of API keys from the store; left out: the node knows no keys of the store. */
   refreshKeys?: (() => Promise<void>) | undefined;
   /** Counts refusals for the audit log; left out: nothing does. */
@@ -128,7 +133,9 @@ export interface ApiDependencies {
   /** Webhooks that the servers send; left out: they send none. */
   webhooks?: WebhookRules | undefined;
   /** Way of jobs through the log of requests; null, the default: there is none. */
-  ingest?: (Pick<JobAcceptorDependencies, "sender" | "mode"> & { requestLog: RequestLog }) | null;
+  ingest?:
+    | (Pick<JobAcceptorDependencies, "sender" | "mode"> & { requestLog: RequestLog; tenant?: () => Tenant })
+    | null;
   /** Whether the node takes in requests of applications; default: no. */
   takesRequests?: boolean;
   /** Index beside the store; null or left out: there is none. */
@@ -143,7 +150,7 @@ export interface ApiDependencies {
  */
 export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
   const authenticator = deps.authenticator ?? settingsAuthenticator(deps.config, deps.runtime);
-  return await assemble({ ...deps, authenticator });
+  return await assemble({ ...deps, authenticator, stores: new TenantStores(deps.store) });
 }
 
 interface JudgingDependencies extends ApiDependencies {
@@ -154,9 +161,8 @@ interface Assembled extends JudgingDependencies {
   stores: TenantStores;
 }
 
-async function assemble(given: JudgingDependencies): Promise<HttpApp> {
-  const stores = new TenantStores(given.store);
-  const deps = { ...given, stores };
+async function assemble(deps: Assembled): Promise<HttpApp> {
+  const { stores } = deps;
   const { store, bus, runtime, log, config, about, lacking } = deps;
   const app = httpApp(deps);
   const waiters = new Waiters({ bus, runtime, store });
@@ -173,7 +179,7 @@ async function assemble(given: JudgingDependencies): Promise<HttpApp> {
   const runs = new RunReader(stores, store.runs, live);
   const { zones } = about;
   const orderings = new PoolOrderings(store, runtime);
-  const pools = new PoolNames(config.poolsMax ?? POOLS_MAX, runtime);
+  const pools = new PoolNames(config.poolsMax ?? POOLS_MAX, runtime, allowedBy(deps.tenants));
   const warnings = new CountedWarnings(log, runtime);
   const ownShards = new OwnShards(bus);
   const submitter = createSubmitter(deps);
@@ -184,7 +190,7 @@ async function assemble(given: JudgingDependencies): Promise<HttpApp> {
   const handlers = new JobHandlers({ store, bus, inbox, runtime, lacking });
   const { webhooks } = deps;
   routesOfSubmits(app, { intake, pools, webhooks, runtime, handlers }, { ...deps, zones, warnings, ownShards });
-  handlerRoutes(app, { store, offers: handlers.offers, lacking });
+  handlerRoutes(app, { store, offers: handlers.offers, allows: allowedBy(deps.tenants), lacking });
   jobRoutes(app, stores, reader, runtime);
   const commands = new Commands({ store, bus, inbox });
   routesOfCancels(app, { ...deps, commands, reader });
@@ -211,7 +217,7 @@ async function assemble(given: JudgingDependencies): Promise<HttpApp> {
   timeZoneRoutes(app, { store, zones, lacking });
   routesOfLetters(app, deps);
   overdueRoute(app, stores, runtime);
-  routesOfCluster(app, { ...deps, inbox, orderings });
+  routesOfCluster(app, { ...deps, inbox, orderings, commands });
   await docsRoutes(app, about.version);
 
   app.addHook("preClose", async () => {
@@ -236,7 +242,9 @@ type Cancelling = Assembled & { commands: Commands; reader: ExecutionReader };
 /** Route of cancellations, and the settler that writes those of the index into the store. */
 function routesOfCancels(app: HttpApp, deps: Cancelling): void {
   const cancels = deps.index?.cancels ?? null;
-  cancelRoute(app, { ...deps, cancels });
+  // Only the store tells whose an execution is, so without the store nobody cancels where there are several tenants.
+  const withoutStore = () => (deps.tenants?.hasSeveral ? null : cancels);
+  cancelRoute(app, { ...deps, cancels: withoutStore });
   if (cancels === null) return;
   const settler = new CancelSettler({ ...deps, cancels });
   app.addHook("onReady", async () => settler.start());
@@ -246,13 +254,15 @@ function routesOfCancels(app: HttpApp, deps: Cancelling): void {
 /** Routes of submits. */
 function routesOfSubmits(
   app: HttpApp,
-  parts: Omit<SubmitDependencies, "acceptor">,
+  parts: Omit<SubmitDependencies, "acceptorOf">,
   deps: ApiDependencies & JobMaker,
 ): void {
   const { ingest = null, log } = deps;
   const acceptor = ingest === null ? null : new JobAcceptor({ ...deps, ...ingest, handlers: parts.handlers });
-  submitRoute(app, { ...parts, acceptor });
-  batchRoute(app, { ...parts, acceptor }, log);
+  // Records of the topic are those of its tenant, so jobs of another one go into the store.
+  const acceptorOf = (tenant: Tenant) => (tenant === (ingest?.tenant ?? (() => tenantOf(null)))() ? acceptor : null);
+  submitRoute(app, { ...parts, acceptorOf });
+  batchRoute(app, { ...parts, acceptorOf }, log);
 }
 
 type RequestRules = Omit<ConstructorParameters<typeof JobRequestJudge>[0], keyof ApiDependencies>;
@@ -262,9 +272,13 @@ function routesOfRequests(app: HttpApp, deps: Assembled & RequestRules): void {
   const { store, stores, runtime, config, takesRequests = false, ingest: log = null } = deps;
   const { retentionDays = RETENTION_DAYS } = config;
   ingestRoutes(app, { store: store.ingest, log, runtime, retentionDays });
-  requestRoutes(app, stores, store.ingest, () => tenantOf(null));
+  requestRoutes(app, stores, store.ingest, log?.tenant ?? (() => tenantOf(null)));
   if (!takesRequests) return;
-  const taker = new RequestTaker({ ...deps, store: store.requests, judge: new JobRequestJudge(deps) });
+  const taker = new RequestTaker({
+    ...deps,
+    store: store.requests,
+    judge: new JobRequestJudge({ ...deps, isStopped: isStoppedBy(deps.tenants) }),
+  });
   app.addHook("onReady", async () => taker.start());
   app.addHook("preClose", () => taker.stop());
 }
@@ -281,7 +295,7 @@ function httpApp(deps: JudgingDependencies): HttpApp {
   return app;
 }
 
-type ClusterRoutes = Assembled & { inbox: Inbox; orderings: PoolOrderings };
+type ClusterRoutes = Assembled & { inbox: Inbox; orderings: PoolOrderings; commands: Commands };
 
 /** Routes of keys, pools, workers and nodes. */
 function routesOfCluster(app: HttpApp, deps: ClusterRoutes): void {
@@ -290,7 +304,11 @@ function routesOfCluster(app: HttpApp, deps: ClusterRoutes): void {
   const withRegistry = { ...asking, registry: deps.index?.workers ?? null };
   const workers = () => listWorkers(asking);
   const changer = new PoolChanger(deps);
-  poolRoutes(app, { stores, store, changer, workers, lacking, uses: () => askPoolUses(asking) });
+  poolRoutes(app, {
+    ...{ stores, store, changer, workers, lacking },
+    allows: allowedBy(deps.tenants),
+    uses: () => askPoolUses(asking),
+  });
   workerRoutes(app, {
     audit: store.audit,
     find: (id) => findWorker(withRegistry, id),
@@ -301,6 +319,13 @@ function routesOfCluster(app: HttpApp, deps: ClusterRoutes): void {
   missedRoute(app, about);
   keyRoutes(app, deps);
   auditRoutes(app, store.audit);
+  tenantRoutes(app, deps);
+  const { tenants } = deps;
+  if (tenants !== undefined) {
+    const removals = new TenantRemovals({ ...deps, tenants });
+    app.addHook("onReady", async () => removals.start());
+    app.addHook("preClose", async () => removals.stop());
+  }
   nodeRoutes(app, { ...deps, workers: () => listWorkers(withRegistry) });
 }
 

@@ -96,6 +96,7 @@ function waitReasons(state: MachineState, row: Candidate, entry: Entry | null, n
   const reasons: WaitReason[] = due === null ? [] : [due, ...lifetimeReasons(row, row.dueAt)];
   const isHeld = isParked(state, row);
   if (isHeld) reasons.push({ reason: "WORKFLOW_PAUSED", workflowId: row.jobId });
+  if (state.lanes.isStopped(row.tenant)) reasons.push({ reason: "TENANT_SUSPENDED" });
   if (poolOf(state, row.pool).paused) reasons.push({ reason: "POOL_PAUSED", pool: row.pool });
   const permit = due === null ? permitReason(state, row.pool, now) : null;
   if (permit !== null) reasons.push(permit);

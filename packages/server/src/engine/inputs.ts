@@ -51,6 +51,8 @@ export type Input =
   | { kind: "WEIGHTS"; weights: ReadonlyMap<string, number> }
   /** Attempts of tenants that another owner has had in the last second. */
   | { kind: "SHARES"; from: Incarnation; shares: readonly ToldShare[] }
+  /** Suspended tenants: nothing of them is assigned, and their recurring jobs do not fire. */
+  | { kind: "STOPPED"; tenants: ReadonlySet<string> }
   /** Gateways that can be reached now. */
   | { kind: "GATEWAYS"; nodes: readonly Incarnation[] }
   | { kind: "GATEWAY"; from: Incarnation; message: FromGateway }

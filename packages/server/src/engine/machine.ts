@@ -86,6 +86,8 @@ function take(view: Step, input: Input): void {
       return sweep(view, input.laneHashes);
     case "COMMANDS":
       return applyCommands(view, input.commands);
+    case "STOPPED":
+      return stopTenants(view, input.tenants);
     case "POOLS":
       return applyPools(view, input);
     case "WEIGHTS":
@@ -139,6 +141,11 @@ function take(view: Step, input: Input): void {
       for (const run of input.runs) view.state.runs.expect(run);
       return;
   }
+}
+
+function stopTenants({ state }: Step, tenants: ReadonlySet<string>): void {
+  state.lanes.stop(tenants);
+  state.plans.stop(tenants);
 }
 
 function applyPools(view: Step, input: Extract<Input, { kind: "POOLS" }>): void {

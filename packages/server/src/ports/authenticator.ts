@@ -1,4 +1,5 @@
 import type { ApiKeyKind, Scope } from "../domain/api-key.ts";
+import type { TenantState } from "../domain/tenant.ts";
 
 declare const tenantBrand: unique symbol;
 /** Name of a tenant that the security module has taken from a credential. Nothing else makes one. */
@@ -52,6 +53,13 @@ export interface Authenticator {
    * @param address of the caller, for the limit of wrong credentials
    */
   judge(authorization: string | undefined, address: string): Principal | Refusal | Promise<Principal | Refusal>;
+  /**
+   * The same caller, who acts for a tenant. Callers of this method make sure that the principal may do so.
+   * @returns null: there is no such tenant
+   */
+  actingFor(principal: Principal, tenant: string): Principal | null;
+  /** State of the principal's tenant; null: there is no such tenant any more. */
+  stateOf(principal: Principal): TenantState | null;
   /** Judges the credential of a principal again. @returns null: it is still good */
   judgeAgain(principal: Principal): Refusal | null;
   /** Ends a use as soon as the credential of its principal is no longer good. @returns function that forgets the use */

@@ -34,6 +34,8 @@ export type WaitReason =
    */
   | { reason: "LIFETIME_ENDS"; endsAt: EpochMs; maxLifetimeSec: number }
   | { reason: "BACKOFF"; until: EpochMs; failures: number; maxAttempts: number }
+  /** An operator has suspended the tenant of the execution. */
+  | { reason: "TENANT_SUSPENDED" }
   | { reason: "POOL_PAUSED"; pool: string }
   /** The workflow run of the node is paused. */
   | { reason: "WORKFLOW_PAUSED"; workflowId: ExecutionId }

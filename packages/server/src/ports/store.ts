@@ -21,6 +21,7 @@ import type { PlanChange, StoreRecurrences } from "./store-recurrences.ts";
 import type { StoreRequests } from "./store-requests.ts";
 import type { AnyJob, KeyedRun, NewPart, NodeBirth, RunChange, StoreRuns } from "./store-runs.ts";
 import type { StoreSteps } from "./store-steps.ts";
+import type { StoreTenants } from "./store-tenants.ts";
 import type { StoreTimeZones } from "./store-time-zones.ts";
 import type { StoreWebhooks } from "./store-webhooks.ts";
 
@@ -63,6 +64,8 @@ export interface Store extends StoreFlows {
   readonly keys: StoreKeys;
   /** For every node: the audit log. */
   readonly audit: StoreAudit;
+  /** For every node: tenants. */
+  readonly tenants: StoreTenants;
 
   /**
    * Writes jobs and their first executions. Each submission is all or nothing; submissions that arrive together share

@@ -27,6 +27,8 @@ import { type Applied, judge, laterRows, shardCommits, type Verdict } from "./sh
 import type { Watchers } from "./watchers.ts";
 import { countBatch } from "./watches/count-batch.ts";
 
+const NO_TENANTS: ReadonlySet<string> = new Set();
+
 export interface CommitLoopDependencies {
   store: Store;
   bus: Bus;
@@ -37,6 +39,8 @@ export interface CommitLoopDependencies {
   references: References;
   watchers: Watchers;
   pools: PoolReader;
+  /** Suspended tenants, of which nothing is assigned; left out: none. */
+  stopped?: (() => ReadonlySet<string>) | undefined;
   /** The time zone data that this node plans by. */
   zones: TimeZoneRules;
   /** Window beside the store of what falls due soon; null or left out: there is none. */
@@ -129,6 +133,7 @@ export class CommitLoop {
     this.take([
       { kind: "CHANGEOVERS", changeovers: this.#deps.zones.changeovers() },
       { kind: "POOLS", pools: this.#deps.pools.known },
+      { kind: "STOPPED", tenants: this.#deps.stopped?.() ?? NO_TENANTS },
       { kind: "EPOCHS_SEEN", epochs: seen },
       // The list of living gateways comes first: workers of a living gateway may live too.
       { kind: "GATEWAYS", nodes: gateways },

@@ -1,6 +1,7 @@
 import { isOn } from "../domain/cluster/feature-level.ts";
 import type { Candidate } from "../domain/execution.ts";
 import type { Epoch, ShardId } from "../domain/ids.ts";
+import type { TenantRecord } from "../domain/tenant.ts";
 import { countEntries, oldestReadyAt } from "../engine/counts.ts";
 import { explain, understoodReasons } from "../engine/explain.ts";
 import { DEFAULT_LIMITS, type Input } from "../engine/inputs.ts";
@@ -21,12 +22,20 @@ import type { StoreClock } from "./store-clock.ts";
 import { Watchers } from "./watchers.ts";
 import { RecentStats } from "./watches/recent-stats.ts";
 
-export type SchedulerDependencies = Omit<CommitLoopDependencies, "payloads" | "references" | "watchers" | "pools"> &
-  Pick<ShardOwnershipDependencies, "leases" | "terms" | "profile"> & { clock: Pick<StoreClock, "onLeap"> };
+export type SchedulerDependencies = Omit<
+  CommitLoopDependencies,
+  "payloads" | "references" | "watchers" | "pools" | "stopped"
+> &
+  Pick<ShardOwnershipDependencies, "leases" | "terms" | "profile"> & {
+    clock: Pick<StoreClock, "onLeap">;
+    /** Tenants, with a listener that hears of each change; left out: there is only `default`. */
+    tenants?: { onChange(changed: (tenants: ReadonlyMap<string, TenantRecord>) => void): void } | undefined;
+  };
 
 /** Kinds of commands that are applied in the order of the inbox, not of their messages. */
 const IN_ORDER: ReadonlySet<Command["kind"]> = new Set(["PLAN", "PAUSE_RUN", "RESUME_RUN"]);
 const NONE: ReadonlyMap<ShardId, Epoch> = new Map();
+const NO_TENANTS: ReadonlySet<string> = new Set();
 
 /**
  * The scheduler role of a node: owns the shards that are placed on the node, and runs the machine that handles them.
@@ -48,6 +57,11 @@ export class Scheduler {
     const pools = new PoolReader(store, (pools) => this.#runner?.take([{ kind: "POOLS", pools }]));
     const references = new References(store, runtime);
     this.#stats = new RecentStats(runtime);
+    const stopped = { tenants: NO_TENANTS };
+    deps.tenants?.onChange((tenants) => {
+      stopped.tenants = stoppedAmong(tenants);
+      this.#runner?.take([{ kind: "STOPPED", tenants: stopped.tenants }]);
+    });
     this.#deps = {
       ...deps,
       metrics: this.#stats.beside(metrics),
@@ -55,6 +69,7 @@ export class Scheduler {
       references,
       watchers: new Watchers(bus),
       pools,
+      stopped: () => stopped.tenants,
     };
     this.#unlisten = bus.listen("scheduler", (messages) => this.#receive(messages));
     deps.clock.onLeap((byMs) => this.#runner?.take([{ kind: "LEAPT", byMs }]));
@@ -311,4 +326,10 @@ function ownedShards(epochs: ReadonlyMap<ShardId, Epoch>): OwnedShard[] {
 
 function byShard(figures: ReadonlyMap<ShardId, number>): Map<string, number> {
   return new Map(Array.from(figures, ([shard, figure]) => [String(shard), figure]));
+}
+
+/** Tenants of which nothing is started: those that are suspended, or are being deleted. */
+function stoppedAmong(tenants: ReadonlyMap<string, TenantRecord>): ReadonlySet<string> {
+  const stopped = [...tenants.values()].filter(({ state }) => state !== "ACTIVE");
+  return stopped.length === 0 ? NO_TENANTS : new Set(stopped.map(({ name }) => name));
 }

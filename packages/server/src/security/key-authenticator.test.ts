@@ -48,7 +48,7 @@ class TestNode {
     const { store } = keys;
     this.ring = new KeyRing({ store, runtime, log });
     this.used = new UsedKeys({ store, runtime, log });
-    const parts = { ring: this.ring, used: this.used, runtime, staleMs: 900_000 };
+    const parts = { ring: this.ring, used: this.used, tenants: null, runtime, staleMs: 900_000 };
     this.authenticator = new KeyAuthenticator({ settings: new SettingsKeys(settings), ...parts });
   }
 

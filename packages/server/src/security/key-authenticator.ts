@@ -1,8 +1,11 @@
+import type { TenantState } from "../domain/tenant.ts";
 import type { Authenticator, HeldUse, Principal, Refusal } from "../ports/authenticator.ts";
 import { isRefusal } from "../ports/authenticator.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import type { KeyRing, RingKey } from "./key-ring.ts";
 import { type ApiKeys, bearerOf, digestOf, LOOPBACK, SettingsKeys } from "./settings-keys.ts";
+import { isOfOperators, tenantOf } from "./tenant.ts";
+import type { TenantRing } from "./tenant-ring.ts";
 import type { TokenJudge } from "./tokens/token-judge.ts";
 import type { UsedKeys } from "./used-keys.ts";
 import { WRONG_TRIES_PER_SEC, WrongTries } from "./wrong-tries.ts";
@@ -16,6 +19,8 @@ export interface KeyAuthenticatorParts {
   settings: SettingsKeys;
   /** null: there are no other keys than those of the settings. */
   ring: KeyRing | null;
+  /** null: there is no tenant but `default`. */
+  tenants: Pick<TenantRing, "get"> | null;
   used: Pick<UsedKeys, "note"> | null;
   /** Judge of tokens beside the keys; left out or null: there is no issuer. */
   tokens?: TokenJudge | null;
@@ -30,7 +35,14 @@ type RefusedCaller = "MISSING" | "KEY" | "TOKEN" | "TOO_MANY_TRIES" | "UNAVAILAB
 
 /** An authenticator that knows the keys of the settings alone. */
 export function settingsAuthenticator(keys: ApiKeys, runtime: Runtime): KeyAuthenticator {
-  return new KeyAuthenticator({ settings: new SettingsKeys(keys), ring: null, used: null, runtime, staleMs: 0 });
+  return new KeyAuthenticator({
+    settings: new SettingsKeys(keys),
+    ring: null,
+    tenants: null,
+    used: null,
+    runtime,
+    staleMs: 0,
+  });
 }
 
 /** Judges callers by API keys, those of the settings and those of the store, and by tokens of an issuer. */
@@ -70,6 +82,16 @@ export class KeyAuthenticator implements Authenticator {
       return this.#counted(one, one.isToken === true ? "TOKEN" : "KEY");
     };
     return judged instanceof Promise ? judged.then(noted) : noted(judged);
+  }
+
+  actingFor(principal: Principal, tenant: string): Principal | null {
+    const acting = { ...principal, tenant: tenantOf(tenant) };
+    return this.stateOf(acting) === null ? null : acting;
+  }
+
+  stateOf({ tenant }: Principal): TenantState | null {
+    const known = this.#parts.tenants?.get(tenant);
+    return known?.state ?? (isOfOperators(tenant) ? "ACTIVE" : null);
   }
 
   judgeAgain(principal: Principal): Refusal | null {
@@ -115,8 +137,9 @@ export class KeyAuthenticator implements Authenticator {
     return key.principal;
   }
 
-  #faultOf({ expiresAt }: RingKey): Refusal | null {
+  #faultOf({ principal, expiresAt }: RingKey): Refusal | null {
     const { ring, runtime, staleMs } = this.#parts;
+    if (this.stateOf(principal) === null) return refused("the tenant of the API key was deleted");
     if (expiresAt !== null && expiresAt <= runtime.now()) return refused("the API key has expired");
     if (ring !== null && ring.ageMs > staleMs) {
       return unavailable("the store could not be asked for too long whether the key is still good");

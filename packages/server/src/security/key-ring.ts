@@ -4,6 +4,7 @@ import type { Principal } from "../ports/authenticator.ts";
 import type { Runtime, Timer } from "../ports/runtime.ts";
 import type { ChangedKey, StoreKeys } from "../ports/store-keys.ts";
 import { tenantOf } from "./tenant.ts";
+import type { TenantRing } from "./tenant-ring.ts";
 
 /** Interval at which a node asks for the version of the keys, in milliseconds. */
 const ASK_EVERY_MS = 1_000;
@@ -23,6 +24,8 @@ export interface RingKey {
 
 export interface KeyRingParts {
   store: Pick<StoreKeys, "version" | "changedSince">;
+  /** Tenants, which are read with the keys; left out: only `default`. */
+  tenants?: Pick<TenantRing, "read">;
   runtime: Runtime;
   log: Logger;
 }
@@ -125,21 +128,20 @@ export class KeyRing {
     const askedAtMs = runtime.monotonicMs();
     const version = await store.version();
     const isWhole = !this.#isSound || version < this.#version || askedAtMs - this.#readAllAtMs >= READ_ALL_EVERY_MS;
-    if (isWhole) await this.#readAll(version, askedAtMs);
-    else if (version > this.#version) {
-      for (const key of await this.#changes(this.#version)) this.#take(key);
-      this.#version = Math.max(version, this.#version);
-    }
+    const changes = isWhole || version > this.#version ? await this.#changes(isWhole ? 0 : this.#version) : [];
+    // A tenant is older than its keys, so tenants that are read after keys include theirs.
+    await this.#parts.tenants?.read(isWhole);
+    if (isWhole) this.#forgetAll(version, askedAtMs);
+    for (const key of changes) this.#take(key);
+    this.#version = Math.max(version, this.#version);
     this.#askedAtMs = askedAtMs;
     this.#isSound = true;
   }
 
-  async #readAll(version: number, askedAtMs: number): Promise<void> {
-    const keys = await this.#changes(0);
+  #forgetAll(version: number, askedAtMs: number): void {
     this.#byHash = new Map();
     this.#byId = new Map();
     this.#version = version;
-    for (const key of keys) this.#take(key);
     this.#readAllAtMs = askedAtMs;
   }
 

@@ -30,7 +30,7 @@ export async function measureAuthentication(runtime: Runtime): Promise<{ name: s
   await ring.start();
   ring.stop();
   const stored = new KeyAuthenticator({
-    ...{ settings: new SettingsKeys({ apiKey: null }), ring, runtime, staleMs: 900_000 },
+    ...{ settings: new SettingsKeys({ apiKey: null }), ring, tenants: null, runtime, staleMs: 900_000 },
     used: { note: () => undefined },
   });
   const settings = settingsAuthenticator({ apiKey: "a-key-of-some-length" }, runtime);

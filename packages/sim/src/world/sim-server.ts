@@ -239,7 +239,8 @@ export class SimServer {
     const index = this.#context.systems?.index?.index(this.process) ?? null;
     const cancels = index?.cancels ?? null;
     const reader = { read: (tenant: typeof TENANT, id: string) => stores.of(tenant).queries.getExecution(id) };
-    this.#cancelOrKeep = (executionId) => cancelOrKeep({ runtime, commands, reader, cancels }, TENANT, executionId);
+    this.#cancelOrKeep = (executionId) =>
+      cancelOrKeep({ runtime, commands, reader, cancels: () => cancels }, TENANT, executionId);
     if (cancels === null) return;
     new CancelSettler({ cancels, stores, commands, runtime, log }).start();
   }

@@ -1,4 +1,4 @@
-import { jobDefinition, laneHash, newJob, type StoreData } from "@mainspring/server/testing";
+import { jobDefinition, newJob, type StoreData, tenantOf } from "@mainspring/server/testing";
 import type { SeededRandom, VirtualClock } from "@mainspring/testkit/time";
 import { NowAndThen } from "./now-and-then.ts";
 import type { SimServer } from "./sim-server.ts";
@@ -103,8 +103,7 @@ export class Tenants {
     );
     const payload = Buffer.from(JSON.stringify(work));
     const ordering = { order: "PRIORITY", priorityStepMs: 3_600_000 } as const;
-    const job = newJob(definition, payload, ordering, at, idFrom(ids));
-    return { ...job, tenant, laneHash: laneHash({ ...definition, tenant }) };
+    return newJob(tenantOf(tenant), definition, payload, ordering, at, idFrom(ids));
   }
 }
 

@@ -33,7 +33,7 @@ const APPEARS_EVERY_MS = 100;
 const TOO_LARGE = ["MESSAGE_TOO_LARGE", "RECORD_LIST_TOO_LARGE"];
 
 /** Names of the topics. */
-function requestTopics(prefix: string): { requests: string; refused: string } {
+export function requestTopics(prefix: string): { requests: string; refused: string } {
   return { requests: `${prefix}job-requests`, refused: `${prefix}job-requests-refused` };
 }
 

@@ -14,6 +14,7 @@ import type { StoreRecurrences } from "../../ports/store-recurrences.ts";
 import type { StoreRequests } from "../../ports/store-requests.ts";
 import type { StoreRuns } from "../../ports/store-runs.ts";
 import type { StoreSteps } from "../../ports/store-steps.ts";
+import type { StoreTenants } from "../../ports/store-tenants.ts";
 import type { StoreTimeZones } from "../../ports/store-time-zones.ts";
 import type { StoreWebhooks } from "../../ports/store-webhooks.ts";
 
@@ -35,6 +36,7 @@ export type StoreOperation =
       | "webhooks"
       | "keys"
       | "audit"
+      | "tenants"
       | "requests"
       | "ingest"
       | "close"
@@ -55,6 +57,7 @@ export type StoreOperation =
   | keyof StoreRequests
   | keyof StoreIngest
   | keyof StoreKeys
+  | keyof StoreTenants
   | "claimRequests";
 
 /** A request to the simulated store. */

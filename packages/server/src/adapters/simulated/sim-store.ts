@@ -23,6 +23,7 @@ import type { StoreRecurrences } from "../../ports/store-recurrences.ts";
 import type { StoreRequests } from "../../ports/store-requests.ts";
 import type { RetryOutcome, StoreRuns } from "../../ports/store-runs.ts";
 import type { StoreSteps } from "../../ports/store-steps.ts";
+import type { StoreTenants } from "../../ports/store-tenants.ts";
 import type { StoreTimeZones } from "../../ports/store-time-zones.ts";
 import type { StoreWebhooks } from "../../ports/store-webhooks.ts";
 import type { Latency, StoreFault, StoreOperation } from "./fate.ts";
@@ -230,6 +231,17 @@ export class SimStore implements Store {
   readonly keys: StoreKeys;
 
   readonly audit: StoreAudit;
+
+  readonly tenants: StoreTenants = {
+    version: () => this.#call("version", () => this.#data.tenants.version),
+    all: () => this.#call("all", () => this.#data.tenants.all()),
+    create: (tenant) => this.#call("create", () => this.#data.createTenant(tenant)),
+    change: (...asked) => this.#call("change", () => this.#data.tenants.change(...asked)),
+    drop: (name) => this.#call("drop", () => this.#data.tenants.drop(name)),
+    revokeKeys: (...asked) => this.#call("revokeKeys", () => this.#data.keys.revokeAll(...asked)),
+    sources: () => this.#call("sources", () => this.#data.tenants.sources()),
+    bind: (...asked) => this.#call("bind", () => this.#data.tenants.bind(...asked)),
+  };
 
   readonly requests: StoreRequests;
 

@@ -3,6 +3,7 @@ import { invariant } from "../../domain/invariant.ts";
 import type { Pool } from "../../domain/pool.ts";
 import { sha256 } from "../../ports/audit-chain.ts";
 import type { RowChange, ShardHolder } from "../../ports/store.ts";
+import type { NewTenant } from "../../ports/store-tenants.ts";
 import type { InboxEvents } from "../../ports/told-events.ts";
 import type { StoreEvent } from "./history.ts";
 import { IngestTable } from "./ingest-table.ts";
@@ -23,6 +24,7 @@ import { RequestTable } from "./rows/request-table.ts";
 import { RunTable } from "./rows/run-table.ts";
 import { SignalTable } from "./rows/signal-table.ts";
 import { StepTable } from "./rows/step-table.ts";
+import { TenantTable } from "./rows/tenant-table.ts";
 import type { StoredZones } from "./rows/time-zones.ts";
 import { WebhookTable } from "./rows/webhook-table.ts";
 import { ShardState } from "./shard-state.ts";
@@ -46,6 +48,7 @@ export interface Tables {
   webhooks: WebhookTable;
   keys: KeyTable;
   audit: AuditTable;
+  tenants: TenantTable;
   requests: RequestTable;
   ingest: IngestTable;
   pools: Map<string, Pool>;
@@ -90,6 +93,7 @@ export class StoreData {
     webhooks: new WebhookTable(),
     keys: new KeyTable(),
     audit: new AuditTable(),
+    tenants: new TenantTable(),
     requests: new RequestTable(),
     ingest: new IngestTable(),
     pools: new Map(),
@@ -186,6 +190,16 @@ export class StoreData {
     return this.#tables.audit;
   }
 
+  get tenants(): TenantTable {
+    return this.#tables.tenants;
+  }
+
+  /** See StoreTenants.create. */
+  createTenant(tenant: NewTenant): ReturnType<TenantTable["create"]> {
+    const hasRows = [...this.executions.all()].some(({ job }) => job.tenant === tenant.name);
+    return this.tenants.create(tenant, hasRows);
+  }
+
   /** Requests for jobs of applications. */
   get requests(): RequestTable {
     return this.#tables.requests;
@@ -242,6 +256,7 @@ export class StoreData {
       webhooks: this.webhooks.copy(),
       keys: this.keys.copy(),
       audit: this.audit.copy(),
+      tenants: this.tenants.copy(),
       requests: this.requests.copy(),
       ingest: this.ingest.copy(),
       pools: new Map(pools),

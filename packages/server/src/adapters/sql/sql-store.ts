@@ -15,6 +15,7 @@ import { handlers } from "./cluster/handlers.ts";
 import { keys } from "./cluster/keys.ts";
 import { sqlLeases } from "./cluster/leases.ts";
 import { putPool, readPools } from "./cluster/pools.ts";
+import { tenants } from "./cluster/tenants.ts";
 import { backlog } from "./commit/backlog.ts";
 import { Committer } from "./commit/commit.ts";
 import { poll } from "./commit/poll.ts";
@@ -140,6 +141,7 @@ function store(db: Connections, claim: Claim, schema: string, options: SqlStoreO
     eventSinks: eventSinks(db, () => runtime.now()),
     webhooks: webhooks(db, trail),
     keys: keys(db, levels, trail),
+    tenants: tenants(db),
     requests: requests(db, { levels, inbox, claim, schema, now: () => runtime.now() }),
     ingest: ingest(db, trail, { levels, inbox, now: () => runtime.now() }),
     audit: audit(db, trail),

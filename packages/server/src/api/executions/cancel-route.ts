@@ -22,7 +22,7 @@ interface CancelDependencies {
   commands: Pick<Commands, "give">;
   reader: Pick<ExecutionReader, "read">;
   /** Cancellations that are asked for while the store does not answer; null: such requests fail. */
-  cancels: CancelSet | null;
+  cancels: () => CancelSet | null;
 }
 
 /** Route POST /v1/executions/{executionId}/cancel */
@@ -87,10 +87,11 @@ async function cancel(
  * @throws what has failed, where there is no set, it is full, or it does not answer either
  */
 async function askWithoutStore(
-  { cancels, runtime }: CancelDependencies,
+  { cancels: cancelsNow, runtime }: CancelDependencies,
   executionId: string,
   failure: unknown,
 ): Promise<CancelBody> {
+  const cancels = cancelsNow();
   if (cancels === null || !(failure instanceof StoreUnavailable)) throw failure;
   try {
     if (!(await cancels.add(executionId, runtime.now()))) throw failure;

@@ -103,7 +103,7 @@ function finalReasons({ state, reason: why, finishedAt }: ExecutionView): WaitRe
 }
 
 /**
- * Reasons as a tenant sees them. Tenants see neither figures about the work of others in shared pools, nor the ids of workers.
+ * Reasons as a tenant sees them: without figures about the work of others in shared pools, and without the ids of workers.
  */
 function shownTo(tenant: Tenant, reasons: readonly WaitReason[]): readonly Shown[] {
   if (isOfOperators(tenant)) return reasons;
@@ -118,7 +118,8 @@ function shownTo(tenant: Tenant, reasons: readonly WaitReason[]): readonly Shown
   });
 }
 
-type Shown = Omit<WaitReason, "held" | "running"> & Pick<WaitReason, "reason">;
+/** A reason, with fewer figures perhaps. */
+type Shown = Pick<WaitReason, "reason"> & Readonly<Record<string, unknown>>;
 
 function omit<T extends object, K extends keyof T>(value: T, key: K): Omit<T, K> {
   const { [key]: _, ...rest } = value;

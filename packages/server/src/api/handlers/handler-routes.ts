@@ -1,6 +1,7 @@
 import { HandlerBody, type HandlerPolicies, pageOf } from "@mainspring/contract";
 import { PAGE_ITEMS_DEFAULT } from "@mainspring/contract/limits";
 import { Type } from "typebox";
+import type { Tenant } from "../../ports/authenticator.ts";
 import type { HandlerOffer } from "../../ports/handler-policies.ts";
 import type { KeptHandler, StoreHandlers } from "../../ports/store-handlers.ts";
 import { type Lacking, requireFeature } from "../feature-gate.ts";
@@ -8,6 +9,7 @@ import { decodeCursor, encodeCursor } from "../http/cursor.ts";
 import { answer, problems } from "../http/documented.ts";
 import type { HttpApp } from "../http/http-app.ts";
 import { formatInstantOrNull } from "../http/instants.ts";
+import { tenantOfCaller } from "../http/security.ts";
 import type { HandlerOffers } from "./offers.ts";
 
 const CONTRADICTIONS_MAX = 8;
@@ -26,6 +28,8 @@ const querystring = Type.Object(
 interface HandlerParts {
   store: { readonly handlers: StoreHandlers };
   offers: Pick<HandlerOffers, "ask">;
+  /** Whether a tenant may use a pool. Handlers of other pools are not shown to it. */
+  allows: (tenant: Tenant, pool: string) => boolean;
   lacking?: Lacking | undefined;
 }
 
@@ -39,7 +43,7 @@ interface Handler {
 }
 
 /** GET /v1/handlers */
-export function handlerRoutes(app: HttpApp, { store, offers, lacking }: HandlerParts): void {
+export function handlerRoutes(app: HttpApp, { store, offers, allows, lacking }: HandlerParts): void {
   const schema = {
     operationId: "listHandlers",
     tags: ["node"],
@@ -55,9 +59,13 @@ export function handlerRoutes(app: HttpApp, { store, offers, lacking }: HandlerP
     const { pool, handler, cursor, limit = PAGE_ITEMS_DEFAULT } = request.query;
     const after = decodeCursor("handlers", cursor);
     const [kept, offered] = await Promise.all([store.handlers.read(null), offers.ask()]);
+    const tenant = tenantOfCaller(request);
     const found = [...merged(kept?.handlers ?? [], offered.offers)].filter(
       ([key, one]) =>
-        (after === null || key > after) && (pool ?? one.pool) === one.pool && (handler ?? one.handler) === one.handler,
+        allows(tenant, one.pool) &&
+        (after === null || key > after) &&
+        (pool ?? one.pool) === one.pool &&
+        (handler ?? one.handler) === one.handler,
     );
     found.sort(([a], [b]) => (a < b ? -1 : 1));
     const page = found.slice(0, limit);

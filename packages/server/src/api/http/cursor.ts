@@ -18,7 +18,8 @@ export type ListKind =
   | "api-keys"
   | "audit"
   | "audit-records"
-  | "audit-anchors";
+  | "audit-anchors"
+  | "tenants";
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** Time, chain and place of a record of the audit log. */
@@ -29,6 +30,7 @@ const PLACES: Record<ListKind, RegExp> = {
   ledger: /^\d{1,15}$/,
   nodes: /^\d{1,5}$/,
   ...{ audit: RECORD, "audit-records": RECORD, "audit-anchors": /^\d{1,15}$/ },
+  tenants: /^[a-z0-9-]{1,40}$/,
   ...{ workers: /^/, pools: /^/, handlers: /^/ },
 };
 

@@ -60,6 +60,7 @@ export async function collectRoutes(app: HttpApp, version: string): Promise<void
         { name: "requests", description: "Requests for jobs that came without the API, such as by mainspring_submit" },
         { name: "webhooks", description: "Requests that tell other programs of ends and events" },
         { name: "keys", description: "API keys: who may do what" },
+        { name: "tenants", description: "Customers or teams whose jobs and keys are apart from each other" },
         { name: "pools", description: "Queues, and how their work is ordered and placed" },
         { name: "node", description: "The server and its workers" },
         { name: "docs", description: "This description, and what errors mean" },

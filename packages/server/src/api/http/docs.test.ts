@@ -17,6 +17,8 @@ interface OpenApi {
 const ROUTES = [
   "DELETE /v1/api-keys/{keyId}",
   "DELETE /v1/jobs/{jobId}",
+  "DELETE /v1/tenants/{name}",
+  "DELETE /v1/tenants/{name}/sources/{kind}/{source}",
   "DELETE /v1/webhooks/{webhookId}",
   "GET /healthz",
   "GET /metrics",
@@ -51,6 +53,9 @@ const ROUTES = [
   "GET /v1/requests",
   "GET /v1/requests/{requestId}",
   "GET /v1/stats",
+  "GET /v1/tenants",
+  "GET /v1/tenants/{name}",
+  "GET /v1/tenants/{name}/usage",
   "GET /v1/time-zone-data",
   "GET /v1/webhooks",
   "GET /v1/webhooks/{webhookId}",
@@ -66,6 +71,7 @@ const ROUTES = [
   "GET /v1/workflows/{workflowId}/nodes/{name}/explain",
   "GET /v1/workflows/{workflowId}/nodes/{name}/items",
   "GET /v1/workflows/{workflowId}/results",
+  "PATCH /v1/tenants/{name}",
   "POST /v1/api-keys",
   "POST /v1/api-keys/{keyId}/rotate",
   "POST /v1/cluster/nodes/{nodeId}/drain",
@@ -83,6 +89,7 @@ const ROUTES = [
   "POST /v1/jobs/{jobId}/resume",
   "POST /v1/jobs/{jobId}/trigger",
   "POST /v1/schedules/preview",
+  "POST /v1/tenants",
   "POST /v1/webhooks",
   "POST /v1/webhooks/{webhookId}/disable",
   "POST /v1/webhooks/{webhookId}/enable",
@@ -98,6 +105,7 @@ const ROUTES = [
   "PUT /v1/jobs/by-name/{name}",
   "PUT /v1/jobs/{jobId}",
   "PUT /v1/pools/{name}",
+  "PUT /v1/tenants/{name}/sources/{kind}/{source}",
   "PUT /v1/time-zone-data",
 ];
 

@@ -38,6 +38,16 @@ const PROBLEMS = {
     title: "The API key may not do this",
     help: "`detail` names the scope that the key lacks; /openapi.json has the scope of each operation as `x-scope`. GET /v1/me shows the scopes of the key.",
   },
+  "tenant-suspended": {
+    status: 403,
+    title: "The tenant is suspended",
+    help: "An operator has suspended the tenant (`mainspring tenants suspend`), or deletes it: submits are refused, and nothing starts. Reads go on.",
+  },
+  "pool-not-allowed": {
+    status: 403,
+    title: "The tenant may not use the pool",
+    help: "Name one of the pools that an operator has allowed for the tenant (`mainspring tenants set --pool`).",
+  },
   "not-found": {
     status: 404,
     title: "There is nothing here",
@@ -100,8 +110,8 @@ const PROBLEMS = {
   },
   "precondition-failed": {
     status: 412,
-    title: "The job is of another version than If-Match says",
-    help: "Somebody changed it meanwhile. Read the job again and decide anew; its ETag is its version.",
+    title: "It is of another version than If-Match says",
+    help: "Somebody changed it meanwhile. Read it again and decide anew; its ETag is its version.",
   },
   "payload-too-large": {
     status: 413,

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import type { Scope } from "@mainspring/contract/enums";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { TenantState } from "../../domain/tenant.ts";
 import { type Authenticator, isRefusal, type Principal, type Refusal, type Tenant } from "../../ports/authenticator.ts";
-import { tenantOf } from "../../security/tenant.ts";
 import { sendProblem } from "./error-answers.ts";
 import { busy, ProblemError, problem } from "./errors.ts";
 
@@ -86,10 +86,14 @@ function admission(
   authenticator: Authenticator,
 ): ProblemError | null {
   if (isRefusal(judged)) return errorOf(judged, reply);
-  request.principal = judged;
-  const lack = scopeFault(judged, scopeOf(request)) ?? tenantFault(judged, request.headers["mainspring-tenant"]);
+  const lack = scopeFault(judged, scopeOf(request));
   if (lack !== null) return lack;
-  const release = authenticator.hold({ principal: judged, end: (refusal) => cutOff(request, reply, refusal) });
+  const acting = actingBy(judged, request.headers["mainspring-tenant"], authenticator);
+  if (acting instanceof ProblemError) return acting;
+  request.principal = acting;
+  const stopped = stateFault(authenticator.stateOf(acting), scopeOf(request));
+  if (stopped !== null) return stopped;
+  const release = authenticator.hold({ principal: acting, end: (refusal) => cutOff(request, reply, refusal) });
   // The client may have left while its credential was judged.
   if (reply.raw.destroyed) release();
   else reply.raw.once("close", release);
@@ -102,16 +106,32 @@ function scopeFault({ scopes }: Principal, scope: RouteScope | undefined): Probl
   return new ProblemError(problem("missing-scope", `the key lacks the scope ${scope}`));
 }
 
-/** Only keys that may act for tenants may name one. */
-function tenantFault({ scopes }: Principal, named: string | string[] | undefined): ProblemError | null {
-  if (named === undefined) return null;
-  if (!scopes.has("tenants:act")) {
+/** The caller for the tenant that a header names. Only keys that may act for tenants may name one, even their own. */
+function actingBy(
+  principal: Principal,
+  named: string | string[] | undefined,
+  authenticator: Authenticator,
+): Principal | ProblemError {
+  if (named === undefined) return principal;
+  if (!principal.scopes.has("tenants:act")) {
     return new ProblemError(
       problem("missing-scope", "the header Mainspring-Tenant needs the scope tenants:act: leave it out"),
     );
   }
-  return named === tenantOf(null) ? null : new ProblemError(problem("not-found", "there is no such tenant"));
+  const acting = typeof named === "string" ? authenticator.actingFor(principal, named) : null;
+  return acting ?? new ProblemError(problem("not-found", "there is no such tenant"));
 }
+
+/** A suspended tenant submits nothing, and one that is being deleted changes nothing. */
+function stateFault(state: TenantState | null, scope: RouteScope | undefined): ProblemError | null {
+  const stopped: readonly (RouteScope | undefined)[] = state === "DELETING" ? CHANGES : ["jobs:submit"];
+  if (state === "ACTIVE" || state === null || !stopped.includes(scope)) return null;
+  const detail =
+    state === "SUSPENDED" ? "the tenant is suspended: it can read, and submit nothing" : "the tenant is being deleted";
+  return new ProblemError(problem("tenant-suspended", detail));
+}
+
+const CHANGES: readonly RouteScope[] = ["jobs:submit", "jobs:write", "runs:control", "tenant:admin"];
 
 /**
  * Ends a request whose key is no longer good. A read that waits gets its refusal. A stream ends, and the outcome of a change

@@ -9,6 +9,7 @@ import {
   Uuid,
 } from "@mainspring/contract";
 import { SINGLE_BODY_BYTES_MAX } from "@mainspring/contract/limits";
+import type { FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import { noteOf } from "../audit/audit-notes.ts";
 import type { ReceivedBody } from "../http/body/body-reader.ts";
@@ -17,7 +18,7 @@ import { answer, problems } from "../http/documented.ts";
 import { invalid, ProblemError } from "../http/errors.ts";
 import { type HttpApp, withoutBody } from "../http/http-app.ts";
 import { formatInstantOrNull } from "../http/instants.ts";
-import { tenantOfCaller } from "../http/security.ts";
+import { callerOf, tenantOfCaller } from "../http/security.ts";
 import type { ReceivedJob } from "../submit/job-intake.ts";
 import { changeWarnings } from "../submit/job-warnings.ts";
 import { payloadOf, refusal, type SubmitDependencies, TraceHeaders } from "../submit/submit-route.ts";
@@ -166,7 +167,7 @@ function retryRoute(app: HttpApp, runs: JobRuns): void {
   });
 }
 
-interface ReceivedRequest {
+interface ReceivedRequest extends Pick<FastifyRequest, "principal"> {
   body: JobSubmission;
   received: ReceivedBody | null;
   headers: { traceparent?: string };
@@ -174,7 +175,7 @@ interface ReceivedRequest {
 
 /** @throws {ProblemError} a fault that the schema cannot express */
 async function receivedJob(
-  { body: given, received, headers: { traceparent } }: ReceivedRequest,
+  { principal, body: given, received, headers: { traceparent } }: ReceivedRequest,
   deps: IntakeDependencies,
 ): Promise<ReceivedJob> {
   const payload = payloadOf(received);
@@ -182,7 +183,7 @@ async function receivedJob(
   const job = await fill(given, payload);
   if ("status" in job) throw new ProblemError(job);
   // Whether the job still fires is checked later, when the present definition is known.
-  const wrong = refusal(job, payload, 0, deps);
+  const wrong = refusal(callerOf({ principal }).tenant, job, payload, 0, deps);
   if (wrong !== null) throw new ProblemError(wrong);
   const declaredKeys = KEYS.filter((key) => given[key] === undefined && job[key] !== undefined);
   return { job, payload, traceparent, declaredKeys };

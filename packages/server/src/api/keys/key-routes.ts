@@ -17,6 +17,7 @@ import type { Bus } from "../../ports/bus.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import { API_KEYS_MAX, type ApiKey, type KeyOwner, type StoreKeys } from "../../ports/store-keys.ts";
 import { newKey, successorOf } from "../../security/new-key.ts";
+import { isOfOperators } from "../../security/tenant.ts";
 import { noteOf } from "../audit/audit-notes.ts";
 import { type Lacking, requireFeature } from "../feature-gate.ts";
 import { decodeCursor, encodeCursor } from "../http/cursor.ts";
@@ -30,7 +31,7 @@ export interface KeyRoutes {
   store: { readonly keys: StoreKeys };
   bus: Bus;
   runtime: Runtime;
-  authenticator: Pick<Authenticator, "isOpen">;
+  authenticator: Pick<Authenticator, "isOpen" | "actingFor">;
   /** Reads changes of API keys from the store; left out: the node knows no keys of the store. */
   refreshKeys?: (() => Promise<void>) | undefined;
   lacking?: Lacking | undefined;
@@ -59,12 +60,12 @@ function createRoute(app: HttpApp, deps: KeyRoutes): void {
     body: ApiKeySubmission,
     response: {
       201: answer(CreatedApiKeyBody, "Created"),
-      ...problems("wrong-state", "missing-scope", ...bodyProblems),
+      ...problems("wrong-state", "missing-scope", "not-found", ...bodyProblems),
     },
   };
   app.post("/v1/api-keys", { schema, config }, async (request, reply) => {
     requireFeature("API_KEYS", lacking);
-    const caller = callerOf(request);
+    const caller = ownerOfNew(callerOf(request), request.body, authenticator);
     const { kind, name, scopes, pools } = request.body;
     if (authenticator.isOpen && kind !== "OPERATOR") {
       const detail = "the first key must be of the kind OPERATOR: from then on, every request needs a key";
@@ -79,11 +80,30 @@ function createRoute(app: HttpApp, deps: KeyRoutes): void {
     checkMayGive(caller, key);
     if (!(await store.keys.create(key, noteOf(request, key.id, { kind, tenant: key.tenant, scopes: [...key.scopes] }))))
       throw noRoom();
-    await tell(deps);
+    await tellKeysChanged(deps);
     return reply
       .code(201)
       .send({ ...keyBody({ ...key, revokedAt: null, lastUsedAt: null }, runtime.now()), key: text });
   });
+}
+
+/**
+ * The caller, for the tenant of the new key.
+ * @throws {ProblemError} 403: only operators name a tenant; 404: there is none; 409: workers of a tenant would get the work of others
+ */
+function ownerOfNew(
+  caller: Principal,
+  { tenant, kind }: Static<typeof ApiKeySubmission>,
+  authenticator: Pick<Authenticator, "actingFor">,
+): Principal {
+  if (tenant !== undefined && !caller.scopes.has("system:admin"))
+    throw new ProblemError(problem("missing-scope", "only operators name the tenant of a key: leave it out"));
+  const owner = tenant === undefined ? caller : authenticator.actingFor(caller, tenant);
+  if (owner === null) throw new ProblemError(problem("not-found", "there is no such tenant"));
+  if (kind !== "WORKER" || isOfOperators(owner.tenant)) return owner;
+  const detail =
+    "workers serve shared pools, and get the work of all tenants there: only the tenant default has keys of workers";
+  throw new ProblemError(problem("wrong-state", detail));
 }
 
 /** @throws {ProblemError} 400 */
@@ -163,7 +183,7 @@ function revokeRoute(app: HttpApp, deps: KeyRoutes): void {
     const id = request.params.keyId.toLowerCase();
     const now = runtime.now();
     const revoked = found(await store.keys.revoke(owner, id, now, noteOf(request, id)));
-    await tell(deps);
+    await tellKeysChanged(deps);
     return keyBody(revoked, now);
   });
 }
@@ -196,7 +216,7 @@ function rotateRoute(app: HttpApp, deps: KeyRoutes): void {
         ? noRoom()
         : new ProblemError(problem("wrong-state", `the key is ${state}: create another one`));
     }
-    await tell(deps);
+    await tellKeysChanged(deps);
     return reply.code(201).send({ ...keyBody({ ...key, revokedAt: null, lastUsedAt: null }, now), key: text });
   });
 }
@@ -214,8 +234,8 @@ function meRoute(app: HttpApp): void {
   });
 }
 
-/** Makes every node read the change, this one at once. */
-async function tell({ bus, refreshKeys }: KeyRoutes): Promise<void> {
+/** Makes every node read a change of keys or tenants, this one at once. */
+export async function tellKeysChanged({ bus, refreshKeys }: Pick<KeyRoutes, "bus" | "refreshKeys">): Promise<void> {
   for (const role of ["api", "gateway"] as const) {
     for (const node of bus.nodes(role)) bus.send({ node, role }, { kind: "KEYS_CHANGED" });
   }

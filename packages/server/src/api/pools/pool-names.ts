@@ -1,3 +1,4 @@
+import type { Tenant } from "../../ports/authenticator.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import { type Problem, problem } from "../http/errors.ts";
 
@@ -10,17 +11,28 @@ const FORGOTTEN_MS = 3_600_000;
  */
 export class PoolNames {
   readonly #max: number;
+  readonly #allows: (tenant: Tenant, pool: string) => boolean;
   readonly #runtime: Pick<Runtime, "monotonicMs">;
   /** Time of the last job by pool, the oldest first, in milliseconds. */
   readonly #usedMs = new Map<string, number>();
 
-  constructor(max: number, runtime: Pick<Runtime, "monotonicMs">) {
+  /** @param allows whether jobs of a tenant may name a pool; default: they may name every pool */
+  constructor(
+    max: number,
+    runtime: Pick<Runtime, "monotonicMs">,
+    allows: (tenant: Tenant, pool: string) => boolean = () => true,
+  ) {
+    this.#allows = allows;
     this.#max = max;
     this.#runtime = runtime;
   }
 
   /** Records the pool of a job. @returns reason to refuse the job; null: none */
-  use(pool: string): Problem | null {
+  use(tenant: Tenant, pool: string): Problem | null {
+    if (!this.#allows(tenant, pool)) {
+      const message = "is not among the pools of the tenant";
+      return problem("pool-not-allowed", `target.pool ${message}`, [{ field: "target.pool", message }]);
+    }
     const nowMs = this.#runtime.monotonicMs();
     if (!this.#usedMs.delete(pool) && this.#usedMs.size >= this.#max && !this.#forgetOldest(nowMs)) {
       const message = `is one more than the ${this.#max} pools that got jobs within the last hour: use one of them, or set MAINSPRING_POOLS_MAX`;

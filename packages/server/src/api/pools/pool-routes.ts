@@ -28,6 +28,8 @@ interface PoolDependencies {
   workers(): Promise<WorkerStatus[]>;
   /** Use of the limits, for pools that have some. */
   uses(): Promise<PoolUse[]>;
+  /** Whether a tenant may use a pool. Other pools are not shown to it. */
+  allows: (tenant: Tenant, pool: string) => boolean;
   lacking?: Lacking | undefined;
 }
 
@@ -52,7 +54,9 @@ function listRoute(app: HttpApp, deps: PoolDependencies): void {
     const [pools, living] = await Promise.all([deps.store.readPools(), livingWorkers(deps)]);
     const known = new Map(living.map(({ pool }) => [pool, defaultPool(pool)]));
     for (const pool of pools) known.set(pool.name, pool);
-    const rest = [...known.values()].filter(({ name }) => after === null || name > after);
+    const tenant = tenantOfCaller(request);
+    const shown = [...known.values()].filter(({ name }) => deps.allows(tenant, name));
+    const rest = shown.filter(({ name }) => after === null || name > after);
     rest.sort((a, b) => (a.name < b.name ? -1 : 1));
     const items = rest.slice(0, limit);
     const next = rest.length > limit ? (items.at(-1)?.name ?? null) : null;
@@ -70,6 +74,7 @@ function readRoute(app: HttpApp, deps: PoolDependencies): void {
   };
   app.get("/v1/pools/:name", { schema, config: { scope: "jobs:read" } }, async (request) => {
     const { name } = request.params;
+    if (!deps.allows(tenantOfCaller(request), name)) return bodyOf(deps, defaultPool(name), []);
     const [pools, living] = await Promise.all([deps.store.readPools(), livingWorkers(deps)]);
     return bodyOf(deps, pools.find((pool) => pool.name === name) ?? defaultPool(name), living);
   });

@@ -4,6 +4,7 @@ import type { Logger } from "pino";
 import type { EpochMs } from "../../domain/ids.ts";
 import type { Ordering } from "../../domain/rank.ts";
 import { tracedDefinition } from "../../domain/trace.ts";
+import type { Tenant } from "../../ports/authenticator.ts";
 import { StoreUnavailable, type Submission, type SubmitOutcome } from "../../ports/store.ts";
 import type { OpenRequest, RequestEnd, RequestJudge } from "../../ports/store-requests.ts";
 import { tenantOf } from "../../security/tenant.ts";
@@ -11,7 +12,7 @@ import type { JobHandlers } from "../handlers/job-handlers.ts";
 import { BodyReader, hashedLine, type ReceivedBody } from "../http/body/body-reader.ts";
 import { JobParts } from "../http/body/json-parts.ts";
 import { problemError } from "../http/error-answers.ts";
-import { invalid, type Problem, ProblemError } from "../http/errors.ts";
+import { invalid, type Problem, ProblemError, problem } from "../http/errors.ts";
 import { compileCheck } from "../http/validation.ts";
 import type { PoolOrderings } from "../pools/pool-orderings.ts";
 import { jobDefinition } from "../submit/job-definition.ts";
@@ -32,6 +33,8 @@ export interface RequestJudgeDependencies extends SubmitRules, Omit<JobMaker, "o
   handlers: Pick<JobHandlers, "filler">;
   orderings: Pick<PoolOrderings, "read">;
   log: Logger;
+  /** Whether nothing of the tenant is taken; left out: everything is. */
+  isStopped?: ((tenant: Tenant) => boolean) | undefined;
 }
 
 /**
@@ -101,6 +104,8 @@ export class JobRequestJudge implements RequestJudge {
 
   /** @throws {ProblemError} the request is refused */
   async #judged(request: OpenRequest, { fill, orderOf, createdAt }: Rules): Promise<Submission | RequestEnd> {
+    const tenant = tenantOf(request.tenant);
+    if (this.#deps.isStopped?.(tenant)) throw new ProblemError(problem("tenant-suspended"));
     const received = readBody(request);
     const given = received.parts.valueOf(received.bytes);
     if (!jobCheck.ok(given)) throw new ProblemError(invalid(jobCheck.errors(given)));
@@ -108,7 +113,7 @@ export class JobRequestJudge implements RequestJudge {
     const payload = payloadOf(received);
     const job = await fill(given, payload, idempotency);
     const wrong =
-      "status" in job ? job : refusal(job, payload, firesAfter(idempotency, this.#deps.runtime), this.#deps);
+      "status" in job ? job : refusal(tenant, job, payload, firesAfter(idempotency, this.#deps.runtime), this.#deps);
     if ("status" in job || wrong !== null) throw new ProblemError(wrong as Problem);
     const row = this.#row(request, job, payload, orderOf, createdAt);
     if (row !== null) return { idempotency, jobs: [row] };

@@ -47,7 +47,8 @@ export function batchRoute(app: HttpApp, deps: SubmitDependencies, log: Logger):
       const keys = keysOf(request.body, idempotency);
       const { traceparent } = request.headers;
       const batch = await receive({ tenant, bytes: received.bytes, slices, keys, traceparent }, deps, idempotency);
-      const { replayed } = await batch.take(tenant, { ...deps, note: request.submitNote }, idempotency, log);
+      const ways = { intake: deps.intake, acceptor: deps.acceptorOf(tenant), note: request.submitNote };
+      const { replayed } = await batch.take(tenant, ways, idempotency, log);
       await batch.warn((job) => deps.handlers.warnings(job));
       if (replayed) void reply.header("idempotent-replayed", "true");
       return { items: batch.items };
@@ -93,10 +94,10 @@ async function receive(
   deps: SubmitDependencies,
   whole: Idempotency,
 ): Promise<Batch> {
-  const { intake, runtime, handlers, acceptor } = deps;
+  const { intake, runtime, handlers, acceptorOf } = deps;
   const { turns } = intake;
   const batch = new Batch(slices.length);
-  const fill = await (acceptor ?? handlers).filler((idempotency) => intake.wasAnswered(idempotency));
+  const fill = await (acceptorOf(tenant) ?? handlers).filler((idempotency) => intake.wasAnswered(idempotency));
   let index = 0;
   for (const group of groupsOf(slices)) {
     for (const [place, given] of parseJobs(bytes, group).entries()) {
@@ -107,7 +108,7 @@ async function receive(
       const job = jobCheck.ok(given)
         ? await fill(given, payload, own ?? whole)
         : invalid(jobCheck.errors(given, batch.faultsLeft));
-      const error = "status" in job ? job : refusal(job, payload, firesAfter(own ?? whole, runtime), deps);
+      const error = "status" in job ? job : refusal(tenant, job, payload, firesAfter(own ?? whole, runtime), deps);
       if (error !== null) batch.refuse(index, error);
       else
         batch.add(

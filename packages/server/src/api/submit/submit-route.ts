@@ -3,6 +3,7 @@ import { PAYLOAD_BYTES_MAX, SINGLE_BODY_BYTES_MAX } from "@mainspring/contract/l
 import { Type } from "typebox";
 import type { EpochMs } from "../../domain/ids.ts";
 import { DEFAULT_POOL } from "../../domain/job.ts";
+import type { Tenant } from "../../ports/authenticator.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { JobHandlers } from "../handlers/job-handlers.ts";
 import type { ReceivedBody } from "../http/body/body-reader.ts";
@@ -42,8 +43,8 @@ export interface SubmitDependencies extends SubmitRules {
   intake: JobIntake;
   runtime: Runtime;
   handlers: JobHandlers;
-  /** Way of jobs through the log of requests; null: there is none. */
-  acceptor: JobAcceptor | null;
+  /** Way of a tenant's jobs through the log of requests; null: there is none. */
+  acceptorOf: (tenant: Tenant) => JobAcceptor | null;
 }
 
 /** Problems of a submit beside those of every route. */
@@ -53,11 +54,13 @@ export const SUBMIT_PROBLEMS = [
   "idempotency-key-reused",
   "name-in-use",
   "wrong-state",
+  "tenant-suspended",
+  "pool-not-allowed",
 ] as const;
 
 /** POST /v1/jobs */
 export function submitRoute(app: HttpApp, deps: SubmitDependencies): void {
-  const { intake, runtime, handlers, acceptor } = deps;
+  const { intake, runtime, handlers, acceptorOf } = deps;
   const schema = {
     operationId: "submitJob",
     tags: ["jobs"],
@@ -76,12 +79,13 @@ export function submitRoute(app: HttpApp, deps: SubmitDependencies): void {
     { schema, bodyLimit: SINGLE_BODY_BYTES_MAX, config: { scope: "jobs:submit" } },
     async (request, reply) => {
       const tenant = tenantOfCaller(request);
+      const acceptor = acceptorOf(tenant);
       const payload = payloadOf(request.received);
       const idempotency = idempotencyOf(tenant, request.headers["idempotency-key"], request.received);
       const isRepeat = (key: Idempotency) => intake.wasAnswered(key);
       const fill = await (acceptor ?? handlers).filler(isRepeat);
       const job = await fill(request.body, payload, idempotency);
-      const wrong = "status" in job ? job : refusal(job, payload, firesAfter(idempotency, runtime), deps);
+      const wrong = "status" in job ? job : refusal(tenant, job, payload, firesAfter(idempotency, runtime), deps);
       if ("status" in job || wrong !== null) throw new ProblemError(wrong as Problem);
       const taken = { job, payload, traceparent: request.headers.traceparent };
       const accept = async () => {
@@ -121,6 +125,7 @@ export function firesAfter(idempotency: Idempotency, runtime: Runtime): EpochMs 
 
 /** Fault of a job that meets its schema; null: none. @param after a recurring job has to fire after it */
 export function refusal(
+  tenant: Tenant,
   job: JobSubmission,
   payload: Uint8Array | null,
   after: EpochMs,
@@ -131,7 +136,7 @@ export function refusal(
     return problem("payload-too-large", `payload ${message}`, [{ field: "payload", message }]);
   }
   const errors = [...contradictions(job, after), ...onFinishFaults(job, webhooks)];
-  return errors.length === 0 ? pools.use(job.target.pool ?? DEFAULT_POOL) : invalid(errors);
+  return errors.length === 0 ? pools.use(tenant, job.target.pool ?? DEFAULT_POOL) : invalid(errors);
 }
 
 /** The bytes of the payload of a job that was received; null: it has none. */

@@ -136,6 +136,7 @@ export class WorkflowSubmitter {
     const createdAt = runtime.now();
     const { priority, concurrencyKey, defaults } = head;
     const context = {
+      tenant,
       ...{ book, createdAt, hasInput: input !== null },
       heldKeys: concurrencyKey === undefined ? [] : [concurrencyKey],
       defaults: { ...(priority !== undefined && { priority }), ...defaults },
@@ -143,7 +144,7 @@ export class WorkflowSubmitter {
     const definition = tracedDefinition(jobDefinition(given, createdAt), traceparent);
     const parts = await this.#graph({ head, output, nodes: received }, context);
     const { nodes } = parts;
-    const refused = this.#deps.pools.use(definition.pool);
+    const refused = this.#deps.pools.use(tenant, definition.pool);
     if (refused !== null) throw new ProblemError(refused);
     const orderingOf = await orderings.read();
     const job = this.#intake.jobOf(tenant, definition, input, orderingOf(definition.pool), createdAt);
@@ -159,7 +160,7 @@ export class WorkflowSubmitter {
     const { hasInput } = context;
     const all = await this.#turns.steps(withCompensations(nodes, payloads, hasInput));
     const templates = await compileTemplates({ nodes, payloads: all, output, hasInput }, graph, this.#turns);
-    this.#usePools(nodes);
+    this.#usePools(context.tenant, nodes);
     const nested = new Map<number, GraphParts>();
     for (const [index, inner] of received.nested) {
       const { name, concurrencyKey, priority } = nodes[index] as WorkflowNode;
@@ -196,7 +197,7 @@ export class WorkflowSubmitter {
   }
 
   /** @throws {ProblemError} 409: there are too many pools */
-  #usePools(nodes: readonly WorkflowNode[]): void {
+  #usePools(tenant: Tenant, nodes: readonly WorkflowNode[]): void {
     const used = new Set<string>();
     const works = nodes.flatMap(({ name, pool, compensate }, index) => [
       { index, name, pool, of: "" },
@@ -205,7 +206,7 @@ export class WorkflowSubmitter {
     for (const { index, name, pool, of } of works) {
       if (used.has(pool)) continue;
       used.add(pool);
-      const refused = this.#deps.pools.use(pool);
+      const refused = this.#deps.pools.use(tenant, pool);
       if (refused === null) continue;
       const faults = (refused.errors ?? []).map((fault) => ({ ...fault, field: `${of}${fault.field}` }));
       const errors = faults.map((fault) => nodeFault(index, name, fault));
@@ -216,6 +217,7 @@ export class WorkflowSubmitter {
 
 /** Surroundings of a workflow or sub-workflow of a request. */
 interface Context {
+  tenant: Tenant;
   defaults: NonNullable<WorkflowEnvelope["defaults"]>;
   /** Concurrency keys of the runs in which its own runs. */
   heldKeys: readonly string[];

@@ -68,6 +68,8 @@ const SINCE = {
   API_KEYS: 3,
   /** A scheduler of an older level drops what others tell of the attempts of tenants, and a gateway allocates slots by ranks alone. */
   TENANT_SHARES: 3,
+  /** A node of an older level assigns the work of suspended tenants, and shows the work of all of them to everybody. */
+  TENANTS: 3,
 } as const;
 export type Feature = keyof typeof SINCE;
 

@@ -18,7 +18,7 @@ export interface Lane {
   work: WorkClass;
   contender: Contender;
   ready: Heap<Entry>;
-  /** Position among the lanes of its contender; null: the lane is empty or its gate is closed. */
+  /** Position among the lanes of its contender; null: the lane is empty, its gate is closed, or its tenant is suspended. */
   node: HeapNode<Lane> | null;
   /** Whether the store has READY rows of this lane behind `tail`. Set by `Lanes.know`. */
   moreInStore: boolean;
@@ -68,6 +68,7 @@ export class Lanes {
   #served: Set<string> | null = null;
   readonly #gates: Gates;
   readonly #shares: Shares;
+  #stopped: ReadonlySet<string> = new Set();
 
   constructor(gates: Gates, shares: Shares) {
     this.#gates = gates;
@@ -256,13 +257,13 @@ export class Lanes {
   }
 
   /**
-   * Moves the lane to the position of its first execution, or removes it from its contender if it is empty or its gate is
-   * closed.
+   * Moves the lane to the position of its first execution, or removes it from its contender if it is empty, its gate is
+   * closed, or its tenant is suspended.
    */
   refresh(lane: Lane): void {
     const head = lane.ready.peek();
     const { lanes } = lane.contender;
-    if (head === undefined || !isOpen(lane.gate)) {
+    if (head === undefined || !isOpen(lane.gate) || this.#stopped.has(lane.tenant)) {
       if (lane.node !== null) lanes.remove(lane.node);
       lane.node = null;
     } else if (lane.node === null) {
@@ -275,6 +276,19 @@ export class Lanes {
 
   refreshGate(gate: Gate): void {
     for (const lane of gate.lanes) this.refresh(lane);
+  }
+
+  /** Sets the tenants of which nothing is assigned. */
+  stop(tenants: ReadonlySet<string>): void {
+    const former = this.#stopped;
+    this.#stopped = tenants;
+    for (const lane of this.#lanes.values())
+      if (former.has(lane.tenant) !== tenants.has(lane.tenant)) this.refresh(lane);
+  }
+
+  /** Whether nothing of the tenant is assigned. */
+  isStopped(tenant: string): boolean {
+    return this.#stopped.has(tenant);
   }
 
   /** Removes a lane that has no executions in memory and none in the store. */

@@ -55,18 +55,32 @@ export class Plans {
   readonly toAsk = new Set<JobId>();
   /** Number of reads of jobs by their ids so far. */
   asks = 0;
+  #stopped: ReadonlySet<string> = new Set();
   /** Whether there was no room for jobs whose next instant is near. */
   turnedAway = false;
 
   setTimer(planned: Planned, ringAt: EpochMs | null): void {
     const { timer, isTouched } = planned;
-    const at = isTouched ? NOW : ringAt;
+    const due = isTouched ? NOW : ringAt;
+    const at = this.#stopped.has(planned.job.tenant) ? null : due;
     if (at === null) {
       if (timer !== null) this.timers.remove(timer);
       planned.timer = null;
     } else if (timer === null)
       planned.timer = this.timers.push(flowName(flowOf(planned.job)), at, planned.jobId, planned);
     else this.timers.rekey(timer, at);
+  }
+
+  /** Sets the tenants whose jobs do nothing. A job has something to do as soon as its tenant may go on. */
+  stop(tenants: ReadonlySet<string>): void {
+    const former = this.#stopped;
+    this.#stopped = tenants;
+    for (const planned of this.byId.values()) {
+      const isStopped = tenants.has(planned.job.tenant);
+      if (isStopped === former.has(planned.job.tenant)) continue;
+      if (isStopped) this.setTimer(planned, null);
+      else this.touch(planned);
+    }
   }
 
   /** Notes that a job has something to do now. */

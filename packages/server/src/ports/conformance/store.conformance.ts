@@ -30,6 +30,7 @@ import { signalsConformance } from "./store-signals.conformance.ts";
 import { stepsConformance } from "./store-steps.conformance.ts";
 import { subWorkflowsConformance } from "./store-sub-workflows.conformance.ts";
 import { submitConformance } from "./store-submit.conformance.ts";
+import { tenantsConformance } from "./store-tenants.conformance.ts";
 import { timeZonesConformance } from "./store-time-zones.conformance.ts";
 import { waitingRunsConformance } from "./store-waiting-runs.conformance.ts";
 import { watchedJobsConformance } from "./store-watched-jobs.conformance.ts";
@@ -77,6 +78,7 @@ export function storeConformance(name: string, makeStore: MakeStore): void {
     describe("webhooks", () => webhooksConformance(() => scene, false));
     describe("API keys", () => keysConformance(() => scene));
     describe("audit", () => auditConformance(() => scene));
+    describe("tenants", () => tenantsConformance(() => scene));
     describe("requests for jobs", () =>
       requestsConformance(
         () => scene,

@@ -81,6 +81,7 @@ describe("the judgement of callers by tokens", () => {
     authenticator = new KeyAuthenticator({
       settings: settingsKeys,
       ring: null,
+      tenants: null,
       used: null,
       tokens: judge,
       runtime,

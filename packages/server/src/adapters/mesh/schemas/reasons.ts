@@ -19,6 +19,7 @@ export const Reason = Type.Union([
   reason("AWAITS_SIGNAL", { until: Instant, signals: Type.Optional(Type.Array(Type.String())) }),
   reason("LIFETIME_ENDS", { endsAt: Instant, maxLifetimeSec: Type.Number() }),
   reason("BACKOFF", { until: Instant, failures: Count, maxAttempts: Count }),
+  reason("TENANT_SUSPENDED", {}),
   reason("POOL_PAUSED", { pool: Id }),
   reason("WORKFLOW_PAUSED", { workflowId: Id }),
   reason("POOL_AT_LIMIT", { pool: Id, limit: Count, running: Count }),

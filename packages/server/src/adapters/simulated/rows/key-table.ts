@@ -69,6 +69,11 @@ export class KeyTable {
     return true;
   }
 
+  revokeAll(tenant: string, now: EpochMs): void {
+    for (const key of this.#keys.values())
+      if (key.tenant === tenant && key.revokedAt === null) this.#change({ ...key, revokedAt: now });
+  }
+
   used(uses: readonly KeyUse[]): void {
     for (const { id, at } of uses) {
       const key = this.#keys.get(id);

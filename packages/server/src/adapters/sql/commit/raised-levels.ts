@@ -9,10 +9,14 @@ const MIGRATIONS = {
   EVENTS: "events",
   WEBHOOKS: "webhooks",
   API_KEYS: "api keys",
+  TENANTS: "tenants",
 } as const;
 type RaisingFeature = keyof typeof MIGRATIONS;
 
 const RAISE = "UPDATE schema_migrations SET needs_level = $1 WHERE name = $2 AND needs_level < $1";
+
+/** Raises the level in the transaction that writes a tenant. */
+export const RAISE_TENANTS = { text: RAISE, values: [levelOf("TENANTS"), MIGRATIONS.TENANTS] };
 
 /**
  * Keeps programs of an older feature level from opening the store: they would repeat steps that are recorded, drop signals, leave

@@ -23,6 +23,7 @@ import { persistently } from "../connection/persistently.ts";
 import { Conditions, listing } from "../connection/query.ts";
 import type { EventInbox } from "../events/inbox.ts";
 import { SUMMARY_COLUMNS, summaryFrom } from "./execution-rows.ts";
+import { ofTenant } from "./list-walk.ts";
 
 const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 /** Time for which a finished run stays readable, in milliseconds. */
@@ -164,7 +165,7 @@ async function advance(
 }
 
 function matching(tenant: string, { pool, handler, jobId, since, until }: DeadLetterFilter): Conditions {
-  const where = new Conditions().add("e.tenant = ?", tenant);
+  const where = ofTenant(new Conditions(), "e", tenant);
   if (pool !== undefined) where.add("e.pool = ?", pool);
   if (handler !== undefined) where.add("e.handler = ?", handler);
   if (jobId !== undefined) where.add("e.job_id = ?", jobId);

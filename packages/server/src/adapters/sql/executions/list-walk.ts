@@ -1,6 +1,7 @@
+import { DEFAULT_TENANT } from "../../../domain/ids.ts";
 import type { IdRange as AskedIds, Listing } from "../../../ports/store-queries.ts";
 import type { Row, Session } from "../connection/connections.ts";
-import { listing } from "../connection/query.ts";
+import { Conditions, listing } from "../connection/query.ts";
 
 /**
  * Number of rows that one page of a list examines when no index fits. A page that finds too little ends there, and the
@@ -38,16 +39,36 @@ function nextId(id: string): string {
   return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }
 
-/** Reads the newest rows of a range, at most `most`; `rest`: whether the range has older ones. */
+/**
+ * Condition for the rows of a tenant. The statements of a tenant other than `default` name the condition of the indexes of tenants,
+ * so that every plan finds them.
+ * @param alias name of the table in the statement
+ */
+export function ofTenant(where: Conditions, alias: string, tenant: string): Conditions {
+  where.add(`${alias}.tenant = ?`, tenant);
+  return tenant === DEFAULT_TENANT ? where : where.fixed(`${alias}.tenant <> '${DEFAULT_TENANT}'`);
+}
+
+/** Whether the rows of a tenant are found by an index of their own. */
+export function hasOwnIndex(tenant: string): boolean {
+  return tenant !== DEFAULT_TENANT;
+}
+
+/**
+ * Reads the newest rows of a range, at most `most`; `rest`: whether the range has older ones. The read counts only
+ * the own rows of a tenant other than `default`, so that neither the page nor its cursor depends on the rows of others.
+ */
 export async function newestOf(
   session: Session,
   table: "jobs" | "executions",
+  tenant: string,
   range: IdRange,
   most = LOOKED_AT,
 ): Promise<IdRange & { rest: boolean }> {
-  const text = `SELECT r.id FROM ${table} r WHERE r.id >= $1 AND r.id < $2
-    ORDER BY r.id DESC OFFSET ${most - 1} LIMIT 1`;
-  const [row] = await session.run({ text, values: [range.from, range.until] });
+  const where = new Conditions().add("r.id >= ?", range.from).add("r.id < ?", range.until);
+  if (hasOwnIndex(tenant)) ofTenant(where, "r", tenant);
+  const text = `SELECT r.id FROM ${table} r WHERE ${where.text} ORDER BY r.id DESC OFFSET ${most - 1} LIMIT 1`;
+  const [row] = await session.run({ text, values: where.values });
   return row === undefined ? { ...range, rest: false } : { from: row[0] as string, until: range.until, rest: true };
 }
 

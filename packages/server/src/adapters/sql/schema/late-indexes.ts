@@ -5,7 +5,7 @@ interface LateIndex {
   table: "jobs" | "executions";
   /**
    * Name of the partitioned table's index. A migration (migrations/0011-lists.ts, 0013-later-executions.ts,
-   * 0016-flows.ts and 0018-workflows.ts) made it without the partitions that existed then.
+   * 0016-flows.ts, 0018-workflows.ts and 0034-tenants.ts) made it without the partitions that existed then.
    */
   name: string;
   /** Definition of the index, as in the migration. */
@@ -28,6 +28,13 @@ const LATE_INDEXES: readonly LateIndex[] = [
     definition:
       "(job_id, scheduled_at) WHERE trigger <> 1 OR uuid_send(id) <> set_byte(uuid_send(job_id), 10, get_byte(uuid_send(job_id), 10) # 128)",
   },
+  { table: "executions", name: "executions_tenant", definition: "(tenant, id) WHERE tenant <> 'default'" },
+  {
+    table: "executions",
+    name: "executions_tenant_dead",
+    definition: "(tenant, id) WHERE state = 7 AND settled IS NULL AND tenant <> 'default'",
+  },
+  { table: "jobs", name: "jobs_tenant", definition: "(tenant, id) WHERE tenant <> 'default'" },
 ];
 
 /** Index on plans, which have no partitions. The migration `flows` (migrations/0016-flows.ts) only made its columns. */

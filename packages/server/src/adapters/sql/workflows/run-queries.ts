@@ -6,7 +6,7 @@ import { runModeOf, STATE_CODES, stateOf } from "../connection/codes.ts";
 import type { Connections, Row } from "../connection/connections.ts";
 import { Conditions, listing } from "../connection/query.ts";
 import { SUMMARY_COLUMNS, SUMMARY_LENGTH, summaryFrom } from "../executions/execution-rows.ts";
-import { FIRST_ID, LAST_ID, LOOKED_AT, walked } from "../executions/list-walk.ts";
+import { FIRST_ID, hasOwnIndex, LAST_ID, LOOKED_AT, ofTenant, walked } from "../executions/list-walk.ts";
 import { isLater } from "../executions/of-job.ts";
 import { payloadOfNode } from "../jobs/job-payloads.ts";
 import { uuidFloor } from "../schema/partitions.ts";
@@ -55,10 +55,12 @@ export function listRuns(db: Connections, tenant: string, filter: RunFilter, pag
   const from = since === undefined ? FIRST_ID : uuidFloor(since - ID_SLACK_MS);
   const before = page.after !== null && page.after < end ? page.after : end;
   return db.session("list", async (session) => {
-    const [last] = await session.run({ text: LAST_LOOKED_AT, values: [from, before] });
+    const [last] = hasOwnIndex(tenant)
+      ? await session.run({ text: LAST_OF_TENANT, values: [from, before, tenant] })
+      : await session.run({ text: LAST_LOOKED_AT, values: [from, before] });
     const looked = { from: (last?.[0] as string | undefined) ?? from, until: before, rest: last !== undefined };
     const where = new Conditions().add("w.run >= ?", looked.from).add("w.run < ?", looked.until);
-    where.add("e.tenant = ?", tenant);
+    ofTenant(where, "e", tenant);
     if (state !== undefined) where.fixed(`e.state = ${STATE_CODES[state]}`);
     if (name !== undefined) where.add("j.name = ?", name);
     if (since !== undefined) where.add("e.created_at >= ?", since);
@@ -90,6 +92,10 @@ async function listChildren(
 
 const LAST_LOOKED_AT = `SELECT w.run FROM workflow_runs w WHERE w.run >= $1 AND w.run < $2
   ORDER BY w.run DESC OFFSET ${LOOKED_AT - 1} LIMIT 1`;
+
+/** The same among the runs of a tenant, by the index of its executions. */
+const LAST_OF_TENANT = `SELECT e.id FROM executions e WHERE e.id >= $1 AND e.id < $2 AND e.tenant = $3 AND e.tenant <> 'default'
+  AND e.node = ${RUN_NODE} ORDER BY e.id DESC OFFSET ${LOOKED_AT - 1} LIMIT 1`;
 
 const GET_RUN = `
   SELECT ${RUN_COLUMNS}, g.job_id, g.graph, g.definitions,

@@ -1,0 +1,163 @@
+import { TENANT_CHANGE_STATES } from "@mainspring/contract/enums";
+import type { Tenant, TenantSettings, TenantSource } from "@mainspring/sdk";
+import { Command } from "commander";
+import {
+  type ConnectionOptions,
+  clientCommand,
+  connect,
+  type ListOptions,
+  listCommand,
+} from "../arguments/connection-options.ts";
+import { given } from "../arguments/given.ts";
+import { choiceOption, integer, limit, repeated } from "../arguments/option-values.ts";
+import { EXIT } from "../exit-codes.ts";
+import { Failure } from "../failure.ts";
+import { tenantsText, tenantText, usageText } from "../text/tenant-text.ts";
+
+type Limit = number | "none";
+
+interface SettingOptions extends ConnectionOptions {
+  weight?: number;
+  maxRunning?: Limit;
+  maxWaiting?: Limit;
+  maxRecurring?: Limit;
+  submitsPerSec?: Limit;
+  requestsPerSec?: Limit;
+  maxPayloadBytes?: Limit;
+  maxBatchBytes?: Limit;
+  retentionDays?: Limit;
+  pool?: string[];
+  everyPool?: boolean;
+}
+
+export function tenantsCommand(): Command {
+  return new Command("tenants")
+    .description("tenants, whose jobs and keys are apart from those of all others")
+    .addCommand(
+      listCommand("list tenants, by name").action(async (options: ListOptions) => {
+        const { client, output } = connect(options);
+        await output.list(client.tenants.list(), options.limit, tenantsText);
+      }),
+    )
+    .addCommand(tenantCommand("get", "show a tenant", (client, name) => client.tenants.get(name)))
+    .addCommand(createCommand())
+    .addCommand(setCommand())
+    .addCommand(
+      tenantCommand("suspend", "refuse submits of a tenant, and start nothing of it", (client, name) =>
+        client.tenants.suspend(name),
+      ),
+    )
+    .addCommand(usageCommand())
+    .addCommand(sourceCommand("bind", "give a database role or a topic of requests to a tenant"))
+    .addCommand(sourceCommand("unbind", "take a database role or a topic of requests from a tenant"))
+    .addCommand(
+      tenantCommand("delete", "revoke its keys, delete its jobs and cancel its executions", (client, name) =>
+        client.tenants.delete(name),
+      ),
+    );
+}
+
+type Client = ReturnType<typeof connect>["client"];
+
+function tenantCommand(
+  verb: string,
+  description: string,
+  act: (client: Client, name: string) => Promise<Tenant>,
+): Command {
+  return clientCommand(verb)
+    .description(description)
+    .argument("<tenant>")
+    .action(async (name: string, options: ConnectionOptions) => {
+      const { client, output } = connect(options);
+      const tenant = await act(client, name);
+      output.print(tenant, () => tenantText(tenant));
+    });
+}
+
+function withSettings(command: Command): Command {
+  return command
+    .option("--weight <number>", "share beside other tenants in a pool (default of a new one: 100)", integer(1, 1_000))
+    .option("--max-running <number>", "attempts at workers at once; none: no limit", limit(1, 1e6, true))
+    .option("--max-waiting <number>", "executions that may wait; none: no limit", limit(1, 1e9, true))
+    .option("--max-recurring <number>", "recurring jobs; none: no limit", limit(1, 1e6, true))
+    .option("--submits-per-sec <number>", "jobs submitted in a second; none: no limit", limit(0.001, 1e6, false))
+    .option("--requests-per-sec <number>", "requests in a second; none: no limit", limit(0.001, 1e6, false))
+    .option("--max-payload-bytes <number>", "bytes of a payload; none: those of the server", limit(1, 1_048_576, true))
+    .option("--max-batch-bytes <number>", "bytes of a batch; none: those of the server", limit(1, 33_554_432, true))
+    .option("--retention-days <number>", "days of history; none: those of the server", limit(1, 3_650, true))
+    .option("--pool <name>", "a pool that its jobs may name, as batch-*; may be repeated", repeated)
+    .option("--every-pool", "its jobs may name every pool");
+}
+
+function createCommand(): Command {
+  return withSettings(clientCommand("create").description("create a tenant").argument("<tenant>")).action(
+    async (name: string, options: SettingOptions) => {
+      const { client, output } = connect(options);
+      const tenant = await client.tenants.create({ name, ...settingsOf(options) });
+      output.print(tenant, () => tenantText(tenant));
+    },
+  );
+}
+
+function setCommand(): Command {
+  const command = clientCommand("set")
+    .description("change the settings of a tenant, or let a suspended one go on; what is left out stays")
+    .argument("<tenant>")
+    .addOption(choiceOption("--state <state>", "SUSPENDED: nothing of it starts", TENANT_CHANGE_STATES));
+  return withSettings(command).action(
+    async (name: string, options: SettingOptions & { state?: "ACTIVE" | "SUSPENDED" }) => {
+      const change = { ...settingsOf(options), ...given({ state: options.state }) };
+      if (Object.keys(change).length === 0) throw new Failure("tenants set: name what is to change", EXIT.usage);
+      const { client, output } = connect(options);
+      const tenant = await client.tenants.change(name, change);
+      output.print(tenant, () => tenantText(tenant));
+    },
+  );
+}
+
+function settingsOf(options: SettingOptions): TenantSettings {
+  const { weight, pool, everyPool } = options;
+  const valueOf = (value: Limit | undefined) => (value === "none" ? null : value);
+  const pools = everyPool === true ? null : pool;
+  return given({
+    ...{ weight, pools },
+    maxRunning: valueOf(options.maxRunning),
+    maxWaiting: valueOf(options.maxWaiting),
+    maxRecurring: valueOf(options.maxRecurring),
+    submitsPerSec: valueOf(options.submitsPerSec),
+    requestsPerSec: valueOf(options.requestsPerSec),
+    maxPayloadBytes: valueOf(options.maxPayloadBytes),
+    maxBatchBytes: valueOf(options.maxBatchBytes),
+    retentionDays: valueOf(options.retentionDays),
+  });
+}
+
+function usageCommand(): Command {
+  return clientCommand("usage")
+    .description("count the executions of a tenant by state")
+    .argument("<tenant>")
+    .action(async (name: string, options: ConnectionOptions) => {
+      const { client, output } = connect(options);
+      const usage = await client.tenants.usage(name);
+      output.print(usage, () => usageText(usage));
+    });
+}
+
+function sourceCommand(verb: "bind" | "unbind", description: string): Command {
+  return clientCommand(verb)
+    .description(description)
+    .argument("<tenant>")
+    .option("--role <name>", "database role that submits in SQL")
+    .option("--topic <name>", "topic of requests in Kafka")
+    .action(async (name: string, options: ConnectionOptions & { role?: string; topic?: string }) => {
+      const { client, output } = connect(options);
+      const tenant = await client.tenants[verb](name, sourceOf(options));
+      output.print(tenant, () => tenantText(tenant));
+    });
+}
+
+function sourceOf({ role, topic }: { role?: string; topic?: string }): TenantSource {
+  if (role !== undefined && topic === undefined) return { kind: "ROLE", name: role };
+  if (topic !== undefined && role === undefined) return { kind: "TOPIC", name: topic };
+  throw new Failure("give either --role or --topic", EXIT.usage);
+}
