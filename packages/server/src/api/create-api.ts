@@ -154,8 +154,7 @@ interface Assembled extends JudgingDependencies {
 }
 
 async function assemble(deps: Assembled): Promise<HttpApp> {
-  const { stores } = deps;
-  const { store, bus, runtime, log, config, about, lacking } = deps;
+  const { store, stores, bus, runtime, log, config, about, lacking } = deps;
   const app = httpApp(deps);
   const waiters = new Waiters({ bus, runtime, store });
   const inbox = new Inbox(bus, runtime, {
@@ -199,14 +198,7 @@ async function assemble(deps: Assembled): Promise<HttpApp> {
   executionRoutes(app, { reader, stores, store, progress, runs });
   logsRoutes(app, { ...asking, store, reader, lacking, logUrl: config.logUrl ?? null });
   eventsRoute(app, { reader, followers, runtime });
-  const explain = explainer({
-    ...asking,
-    stores,
-    store,
-    reader,
-    offers: handlers.offers,
-    reasonsOfRun: runExplainer(runs),
-  });
+  const explain = explainer({ ...deps, inbox, reader, offers: handlers.offers, reasonsOfRun: runExplainer(runs) });
   explainRoute(app, explain);
   routesOfRequests(app, { ...deps, intake, pools, handlers, orderings, zones, warnings });
   webhookRoutes(app, { stores, store: store.webhooks, runtime, rules: webhooks, lacking });
