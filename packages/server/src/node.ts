@@ -183,8 +183,7 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   const missed = watchMissed({ ...ground, store, metrics }, zones);
   const beside = { certificates: tls.server, index, ingest, ...security, share: () => owning.share() };
   const api = await serveHttp(ground, { store, metrics, membership, grpcAddress, zones, missed, ...beside });
-  const joining = { store, metrics, membership, address, zones, index, ingest };
-  const joined = await join(ground, { ...joining, tenants: security.tenants });
+  const joined = await join(ground, { store, metrics, membership, address, zones, index, ingest, ...security });
   owning.share = () => joined.share();
   life.started("gateway", async () => gateway?.close());
   life.started("built-in worker", async () => workerDrain?.stop());

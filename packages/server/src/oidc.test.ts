@@ -141,6 +141,24 @@ describe("tokens of an OpenID provider", () => {
     });
   });
 
+  it("end the connection of a worker, which goes on with the next one", async () => {
+    let tokens = 0;
+    const worker = new Worker({
+      ...{ url: node.grpcAddress, pool: "renewed", warn: () => undefined },
+      apiKey: async () => {
+        tokens++;
+        return await issuer.token({ scope: "mainspring:worker", lifeSec: tokens === 1 ? 4 : 300 });
+      },
+      tasks: [task({ name: "double", run: (n: number) => 2 * n })],
+    });
+    await worker.start();
+    await within(async () => assert.ok(tokens > 1));
+    const client = clientOf(KEY);
+    const { executionId } = await client.submit({ target: { handler: "double", pool: "renewed" }, payload: 4 });
+    assert.equal((await client.getExecution(executionId, { waitSec: 30 })).result, 8);
+    await worker.stop();
+  });
+
   it("stay good while the issuer is away, and new keys get 503 that names it", async () => {
     const known = await issuer.token();
     assert.equal((await answerTo(known)).status, 200);

@@ -162,8 +162,7 @@ interface Assembled extends JudgingDependencies {
 }
 
 async function assemble(deps: Assembled): Promise<HttpApp> {
-  const { stores } = deps;
-  const { store, bus, runtime, log, config, about, lacking } = deps;
+  const { store, stores, bus, runtime, log, config, about, lacking } = deps;
   const app = httpApp(deps);
   const waiters = new Waiters({ bus, runtime, store });
   const inbox = new Inbox(bus, runtime, {

@@ -3,7 +3,7 @@ import type { TenantState } from "@mainspring/contract/enums";
 export type { TenantState } from "@mainspring/contract/enums";
 
 /** Weight of a tenant that was given none. */
-export const TENANT_WEIGHT_DEFAULT = 100;
+const TENANT_WEIGHT_DEFAULT = 100;
 
 /** Share and limits of a tenant. null: no limit. */
 export interface TenantSettings {
@@ -38,5 +38,5 @@ export interface TenantRecord extends TenantSettings {
   state: TenantState;
 }
 
-/** Tenant that always exists: that of operators, and of everybody while there is no other. */
+/** Largest number of tenants beside `default`. */
 export const TENANTS_MAX = 10_000;
