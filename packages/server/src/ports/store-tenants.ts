@@ -1,5 +1,6 @@
 import type { EpochMs } from "../domain/ids.ts";
 import type { TenantRecord, TenantSettings } from "../domain/tenant.ts";
+import type { AuditNote } from "./store-audit.ts";
 
 /**
  * Tenants. Each change of a tenant raises the version of all tenants in its transaction, so a node that knows the tenants of a
@@ -11,12 +12,18 @@ export interface StoreTenants {
   /** All tenants, those that are being deleted included, by name; at most `TENANTS_MAX` and `default`. */
   all(): Promise<StoredTenant[]>;
   /** @returns CREATED, or the reason why nothing was written; LEFTOVERS: rows of a former tenant of the name are still kept */
-  create(tenant: NewTenant): Promise<"CREATED" | "EXISTS" | "FULL" | "LEFTOVERS">;
+  create(tenant: NewTenant, note?: AuditNote): Promise<"CREATED" | "EXISTS" | "FULL" | "LEFTOVERS">;
   /**
    * Changes the settings or the state of a tenant.
    * @param ifVersion version that the tenant must have; null: any
    */
-  change(name: string, change: TenantChange, ifVersion: number | null, at: EpochMs): Promise<ChangedTenant>;
+  change(
+    name: string,
+    change: TenantChange,
+    ifVersion: number | null,
+    at: EpochMs,
+    note?: AuditNote,
+  ): Promise<ChangedTenant>;
   /** Ends the deletion of a tenant that is DELETING, after which its name is no longer that of a tenant. */
   drop(name: string, at: EpochMs): Promise<void>;
   /** Revokes every key of a tenant. */
@@ -24,7 +31,7 @@ export interface StoreTenants {
   /** Tenants of requests that come without a key, by kind and name. */
   sources(): Promise<TenantSource[]>;
   /** Gives a source a tenant. @param tenant null: the source has the tenant `default` again */
-  bind(source: Pick<TenantSource, "kind" | "name">, tenant: string | null): Promise<void>;
+  bind(source: Pick<TenantSource, "kind" | "name">, tenant: string | null, note?: AuditNote): Promise<void>;
 }
 
 export interface StoredTenant extends TenantRecord {

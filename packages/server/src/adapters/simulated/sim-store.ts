@@ -235,12 +235,24 @@ export class SimStore implements Store {
   readonly tenants: StoreTenants = {
     version: () => this.#call("version", () => this.#data.tenants.version),
     all: () => this.#call("all", () => this.#data.tenants.all()),
-    create: (tenant) => this.#call("create", () => this.#data.createTenant(tenant)),
-    change: (...asked) => this.#call("change", () => this.#data.tenants.change(...asked)),
+    create: (tenant, note) =>
+      this.#noted.make(
+        "create",
+        note,
+        () => this.#data.createTenant(tenant),
+        (answer) => answer === "CREATED",
+      ),
+    change: (name, asked, ifVersion, at, note) =>
+      this.#noted.make(
+        "change",
+        note,
+        () => this.#data.tenants.change(name, asked, ifVersion, at),
+        ({ kind }) => kind === "CHANGED",
+      ),
     drop: (name) => this.#call("drop", () => this.#data.tenants.drop(name)),
     revokeKeys: (...asked) => this.#call("revokeKeys", () => this.#data.keys.revokeAll(...asked)),
     sources: () => this.#call("sources", () => this.#data.tenants.sources()),
-    bind: (...asked) => this.#call("bind", () => this.#data.tenants.bind(...asked)),
+    bind: (source, tenant, note) => this.#noted.make("bind", note, () => this.#data.tenants.bind(source, tenant)),
   };
 
   readonly requests: StoreRequests;

@@ -141,7 +141,7 @@ function store(db: Connections, claim: Claim, schema: string, options: SqlStoreO
     eventSinks: eventSinks(db, () => runtime.now()),
     webhooks: webhooks(db, trail),
     keys: keys(db, levels, trail),
-    tenants: tenants(db),
+    tenants: tenants(db, trail),
     requests: requests(db, { levels, inbox, claim, schema, now: () => runtime.now() }),
     ingest: ingest(db, trail, { levels, inbox, now: () => runtime.now() }),
     audit: audit(db, trail),

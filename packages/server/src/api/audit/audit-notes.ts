@@ -26,6 +26,7 @@ export const AUDIT_WAYS: Readonly<Record<string, AuditWay>> = {
   ...all("CHANGE", ["cancelWorkflow", "pauseWorkflow", "resumeWorkflow", "retryWorkflow"]),
   ...all("CHANGE", ["createWebhook", "rotateWebhookSecret", "enableWebhook", "disableWebhook", "removeWebhook"]),
   ...all("CHANGE", ["replayDeliveries"]),
+  ...all("CHANGE", ["createTenant", "changeTenant", "deleteTenant", "bindTenantSource", "unbindTenantSource"]),
   ...all("BEFORE", ["drainNode", "undrainNode", "drainWorker"]),
   ...all("ORDINARY", ["submitJob", "submitJobs", "submitWorkflow", "previewSchedule"]),
   ...all("ORDINARY", ["signalExecution", "signalWorkflowNode"]),

@@ -21,7 +21,7 @@ export function sourceRoutes(app: HttpApp, deps: TenantRoutes): void {
     refuseBody(request.body);
     const { name, kind, source } = request.params;
     const tenant = await known(store.tenants, name);
-    await store.tenants.bind({ kind, name: source }, name);
+    await store.tenants.bind({ kind, name: source }, name, noteOf(request, name, { kind, source }));
     await tellKeysChanged(deps);
     return tenantBody(tenant, await store.tenants.sources());
   });
@@ -39,7 +39,7 @@ export function sourceRoutes(app: HttpApp, deps: TenantRoutes): void {
     const isOwn = (await store.tenants.sources()).some(
       (bound) => bound.kind === kind && bound.name === source && bound.tenant === name,
     );
-    if (isOwn) await store.tenants.bind({ kind, name: source }, null);
+    if (isOwn) await store.tenants.bind({ kind, name: source }, null, noteOf(request, name, { kind, source }));
     await tellKeysChanged(deps);
     return tenantBody(tenant, await store.tenants.sources());
   });

@@ -8,10 +8,12 @@ import {
   TenantUsageBody,
 } from "@mainspring/contract";
 import { PAGE_ITEMS_DEFAULT } from "@mainspring/contract/limits";
+import type { FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import { TENANT_DEFAULTS, TENANTS_MAX } from "../../domain/tenant.ts";
 import type { StoredTenant, TenantChange } from "../../ports/store-tenants.ts";
 import { tenantOf } from "../../security/tenant.ts";
+import { noteOf } from "../audit/audit-notes.ts";
 import { requireFeature } from "../feature-gate.ts";
 import { refuseBody } from "../http/body/no-body.ts";
 import { decodeCursor, encodeCursor } from "../http/cursor.ts";
@@ -57,7 +59,8 @@ function createRoute(app: HttpApp, deps: TenantRoutes): void {
   app.post("/v1/tenants", { schema, config }, async (request, reply) => {
     requireFeature("TENANTS", lacking);
     const { name, ...settings } = request.body;
-    const created = await store.tenants.create({ ...TENANT_DEFAULTS, ...settings, name, createdAt: runtime.now() });
+    const asked = { ...TENANT_DEFAULTS, ...settings, name, createdAt: runtime.now() };
+    const created = await store.tenants.create(asked, noteOf(request, name));
     if (created !== "CREATED") throw new ProblemError(problem("wrong-state", REFUSALS[created]));
     await tellKeysChanged(deps);
     const tenant = await known(store.tenants, name);
@@ -125,7 +128,7 @@ function changeRoute(app: HttpApp, deps: TenantRoutes): void {
     if (state === "DELETING") throw new ProblemError(problem("wrong-state", "the tenant is DELETING"));
     if (name === tenantOf(null) && request.body.state === "SUSPENDED")
       throw new ProblemError(problem("wrong-state", `${name} is the tenant of the operators: it cannot be suspended`));
-    const tenant = await changed(deps, name, request.body, request.headers["if-match"]);
+    const tenant = await changed(deps, request, request.body);
     void reply.header("etag", `"${tenant.version}"`);
     return tenantBody(tenant, await store.tenants.sources());
   });
@@ -150,7 +153,7 @@ function deleteRoute(app: HttpApp, deps: TenantRoutes): void {
     if (name === tenantOf(null))
       throw new ProblemError(problem("wrong-state", `${name} is the tenant of the operators: it cannot be deleted`));
     await known(store.tenants, name);
-    const tenant = await changed(deps, name, { state: "DELETING" }, request.headers["if-match"]);
+    const tenant = await changed(deps, request, { state: "DELETING" });
     await store.tenants.revokeKeys(name, runtime.now());
     await tellKeysChanged(deps);
     return reply.code(202).send(tenantBody(tenant, await store.tenants.sources()));
@@ -172,16 +175,15 @@ function usageRoute(app: HttpApp, { store }: TenantRoutes): void {
   });
 }
 
+type TenantRequest = FastifyRequest & { params: { name: string } };
+
 /** @throws {ProblemError} 404 or 412 */
-async function changed(
-  deps: TenantRoutes,
-  name: string,
-  change: TenantChange,
-  ifMatch: string | undefined,
-): Promise<StoredTenant> {
+async function changed(deps: TenantRoutes, request: TenantRequest, change: TenantChange): Promise<StoredTenant> {
   const { store, runtime } = deps;
+  const { name } = request.params;
+  const ifMatch = request.headers["if-match"];
   const version = ifMatch === undefined || ifMatch === "*" ? null : Number(ifMatch.replaceAll('"', ""));
-  const outcome = await store.tenants.change(name, change, version, runtime.now());
+  const outcome = await store.tenants.change(name, change, version, runtime.now(), noteOf(request, name));
   if (outcome.kind === "NOT_FOUND") throw noSuchTenant();
   if (outcome.kind === "OTHER_VERSION")
     throw new ProblemError(problem("precondition-failed", `the tenant has the version ${outcome.version}`));

@@ -8,6 +8,7 @@ import type {
   TenantChange,
   TenantSource,
 } from "../../../ports/store-tenants.ts";
+import type { AuditTrail } from "../audit/audit-trail.ts";
 import { RAISE_TENANTS } from "../commit/raised-levels.ts";
 import type { Connections, Row, Session } from "../connection/connections.ts";
 
@@ -65,12 +66,24 @@ const BIND = `INSERT INTO tenant_sources (kind, name, tenant) VALUES ($1, $2, $3
 const UNBIND = "DELETE FROM tenant_sources WHERE kind = $1 AND name = $2";
 
 /** See StoreTenants. */
-export function tenants(db: Connections): StoreTenants {
+export function tenants(db: Connections, trail: AuditTrail): StoreTenants {
   return {
     version: async () => Number((await db.run("read", { name: "tenants_version", text: VERSION }))[0]?.[0]),
     all: async () => (await db.run("query", { text: ALL })).map(tenantFrom),
-    create: (tenant) => db.transaction("query", (session) => create(session, tenant)),
-    change: (...asked) => db.transaction("query", (session) => change(session, ...asked)),
+    create: (tenant, note) =>
+      trail.transaction(
+        "query",
+        note,
+        (session) => create(session, tenant),
+        (answer) => answer === "CREATED",
+      ),
+    change: (name, asked, ifVersion, at, note) =>
+      trail.transaction(
+        "query",
+        note,
+        (session) => change(session, name, asked, ifVersion, at),
+        ({ kind }) => kind === "CHANGED",
+      ),
     drop: (name, at) =>
       db.transaction("query", async (session) => {
         await session.run({ text: DROP, values: [name, at, await raise(session)] });
@@ -83,8 +96,8 @@ export function tenants(db: Connections): StoreTenants {
       const rows = (await db.run("query", { text: SOURCES })) as [TenantSource["kind"], string, string][];
       return rows.map(([kind, name, tenant]) => ({ kind, name, tenant }));
     },
-    bind: ({ kind, name }, tenant) =>
-      db.transaction("query", async (session) => {
+    bind: ({ kind, name }, tenant, note) =>
+      trail.transaction("query", note, async (session) => {
         await raise(session);
         if (tenant === null) await session.run({ text: UNBIND, values: [kind, name] });
         else await session.run({ text: BIND, values: [kind, name, tenant] });
