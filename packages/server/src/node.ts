@@ -300,7 +300,7 @@ async function serveHttp(
 ): Promise<{ httpUrl: string; close: () => Promise<void> }> {
   const { config, program, life, runtime } = ground;
   const { store, metrics, membership, grpcAddress, zones, missed, share, ...rest } = serving;
-  const { certificates, index, ingest, authenticator, refreshKeys, refusals } = rest;
+  const { certificates, authenticator } = rest;
   const addresses = { http: null as string | null, grpc: grpcAddress };
   const standing = {
     isMember: () => membership.stands,
@@ -321,21 +321,10 @@ async function serveHttp(
   const api = config.roles.includes("api")
     ? await createApi({
         ...ground,
-        ...{
-          store,
-          metrics,
-          about,
-          certificates,
-          index,
-          leases: membership.leases,
-          authenticator,
-          refreshKeys,
-          refusals,
-        },
+        ...{ ...rest, store, metrics, about, leases: membership.leases },
         ...(config.events.includes("api") && { events: store.events }),
         webhooks: webhookRules(config),
         takesRequests: config.sqlSubmit,
-        ingest,
         lacking: (feature) => membership.lacking(feature),
       })
     : await createHealthApi({ ...ground, authenticator, metrics, about, certificates });

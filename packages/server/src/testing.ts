@@ -57,6 +57,7 @@ export { type GraphParts, newWorkflow } from "./api/workflows/new-workflow.ts";
 export { RunReader } from "./api/workflows/run-picture.ts";
 export { WorkflowIntake } from "./api/workflows/workflow-intake.ts";
 export { WorkflowRetrier } from "./api/workflows/workflow-retrier.ts";
+export { AuditVerifier } from "./domain/audit/audit-verifier.ts";
 export { type Changeover } from "./domain/changeover.ts";
 export type { Candidate, EndedAttempt, ExecutionError, Queue, Trigger } from "./domain/execution.ts";
 export {
@@ -103,6 +104,7 @@ export { describeKeys, OTHER_VARIABLES } from "./ops/config.ts";
 export { createMetrics } from "./ops/metrics.ts";
 export { FIGURES, type Figure, PREFIX, PROCESS_FIGURES } from "./ops/metrics-catalogue.ts";
 export * from "./parts.ts";
+export { sha256 } from "./ports/audit-chain.ts";
 export type { Bus, Envelope, Mail, Role } from "./ports/bus.ts";
 export { storeConformance } from "./ports/conformance/store.conformance.ts";
 export { Scene, takeShards } from "./ports/conformance/store-scene.conformance.ts";
@@ -131,6 +133,7 @@ export {
   type SideIndex,
 } from "./ports/side-index.ts";
 export * from "./ports/store.ts";
+export type { AuditAnchor, AuditNote, AuditRecord } from "./ports/store-audit.ts";
 export type * from "./ports/store-commands.ts";
 export type * from "./ports/store-dead-letters.ts";
 export type { EventRow } from "./ports/store-events.ts";
@@ -150,6 +153,7 @@ export { EACH_MAX } from "./relay/webhooks/flights.ts";
 export { ANSWER_WITHIN_MS, WebhookSender } from "./relay/webhooks/webhook-sender.ts";
 export { SHARED } from "./scheduler/ownership/shard-ownership.ts";
 export { type SchedulerDependencies } from "./scheduler/scheduler.ts";
+export { AuditAnchors } from "./security/audit-anchors.ts";
 export { measureAuthentication } from "./security/measure.ts";
 export { TimeZones } from "./time-zones.ts";
 export { Receiver, SECRET } from "./webhooks.fixture.ts";

@@ -1,8 +1,7 @@
 import { createPublicKey, type KeyObject, verify as verifySignature } from "node:crypto";
 import { readFileSync } from "node:fs";
 import process from "node:process";
-import { setTimeout as sleep } from "node:timers/promises";
-import type { AuditAnchor, AuditRecord, Client } from "@mainspring/sdk";
+import type { AuditAnchor, Client } from "@mainspring/sdk";
 import type { AuditFault, AuditVerifier } from "@mainspring/server";
 import { Command } from "commander";
 import {
@@ -36,13 +35,6 @@ interface VerifyOptions extends ConnectionOptions {
   since?: string;
 }
 
-/** Interval at which `export --follow` asks for new records, in milliseconds. */
-const FOLLOW_EVERY_MS = 2_000;
-/** Number of records between two looks for those that cannot come again. */
-const PRUNE_EVERY = 10_000;
-/** Time that `export --follow` reads again, in milliseconds: a record may become visible after a later one of another server. */
-const OVERLAP_MS = 60_000;
-
 const HOW_TO_VERIFY = `
 Whoever can write the database can also write a whole new log. Anchors show that, if they are kept where nobody can change them: the
 server logs each one. --anchors takes the lines of that log, or those of "mainspring audit export".`;
@@ -75,38 +67,9 @@ function exporting(): Command {
     .action(async ({ since, follow, ...options }: ExportOptions) => {
       const { client } = connect(options);
       for await (const anchor of client.audit.anchors()) print({ auditAnchor: anchor });
-      const seen = new SeenRecords();
-      for (let from = since; ; ) {
-        for await (const record of client.audit.records(from)) if (seen.isNew(record)) print(record);
-        if (follow !== true) return;
-        from = seen.overlap() ?? from;
-        await sleep(FOLLOW_EVERY_MS);
-      }
+      const records = follow === true ? client.audit.follow(since) : client.audit.records(since);
+      for await (const record of records) print(record);
     });
-}
-
-/** Records that were printed, as long as they can come again. */
-class SeenRecords {
-  #newestMs = 0;
-  readonly #atMs = new Map<string, number>();
-
-  isNew({ chain, seq, at }: AuditRecord): boolean {
-    const place = `${chain} ${seq}`;
-    if (this.#atMs.has(place)) return false;
-    const atMs = Date.parse(at);
-    this.#newestMs = Math.max(this.#newestMs, atMs);
-    this.#atMs.set(place, atMs);
-    if (this.#atMs.size % PRUNE_EVERY === 0) this.overlap();
-    return true;
-  }
-
-  /** Time from which to read on, with older records forgotten; undefined: nothing was read. */
-  overlap(): string | undefined {
-    if (this.#newestMs === 0) return undefined;
-    const fromMs = this.#newestMs - OVERLAP_MS;
-    for (const [place, atMs] of this.#atMs) if (atMs < fromMs) this.#atMs.delete(place);
-    return new Date(fromMs).toISOString();
-  }
 }
 
 function print(document: unknown): void {

@@ -102,7 +102,7 @@ export class Client {
     this.workflows = new Workflows(this.#http, this.#requests, this.#runtime);
     this.webhooks = new Webhooks(this.#requests);
     this.keys = new ApiKeys(this.#requests);
-    this.audit = new Audit(this.#requests);
+    this.audit = new Audit(this.#requests, this.#runtime);
     this.requests = new JobRequests(this.#requests);
     this.cluster = new Cluster(this.#requests, this.#runtime);
   }

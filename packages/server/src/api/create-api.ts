@@ -13,7 +13,7 @@ import type { Store } from "../ports/store.ts";
 import type { StoreEvents } from "../ports/store-events.ts";
 import { settingsAuthenticator } from "../security/key-authenticator.ts";
 import type { ApiKeys } from "../security/settings-keys.ts";
-import { demandAuditWays } from "./audit/audit-notes.ts";
+import { demandAuditWays, noteSubmits } from "./audit/audit-notes.ts";
 import { auditRoutes } from "./audit/audit-routes.ts";
 import { auditReads } from "./audit/audited-reads.ts";
 import { noteRefusals } from "./audit/noted-refusals.ts";
@@ -106,6 +106,7 @@ export interface ApiDependencies {
     retentionDays?: number;
     streamsMax?: number;
     poolsMax?: number;
+    audit?: { submits: "off" | "batch" };
     logUrl?: string | null;
   };
   /** Left out: the keys of `config` are the only ones. */
@@ -172,9 +173,6 @@ async function assemble(deps: JudgingDependencies): Promise<HttpApp> {
   const feed = deps.events === undefined ? null : new EventFeed({ ...deps, events: deps.events, turns: intake.turns });
   const letters = new DeadLetterRuns({ store, bus, runtime, log });
 
-  demandAuditWays(app);
-  auditReads(app, store.audit);
-  if (deps.refusals !== undefined) noteRefusals(app, deps.refusals);
   await collectRoutes(app, about.version);
   const handlers = new JobHandlers({ store, bus, inbox, runtime, lacking });
   const { webhooks } = deps;
@@ -259,9 +257,15 @@ function routesOfRequests(app: HttpApp, deps: ApiDependencies & RequestRules): v
 }
 
 function httpApp(deps: JudgingDependencies): HttpApp {
-  const { config, authenticator, metrics, log, runtime, about, certificates } = deps;
+  const { config, authenticator, metrics, log, runtime, about, certificates, store, refusals } = deps;
   const { httpLimits: limits } = config;
-  return createHttpApp({ authenticator, metrics, log, runtime, limits, certificates, isStopping: about.isStopping });
+  const { isStopping } = about;
+  const app = createHttpApp({ authenticator, metrics, log, runtime, limits, certificates, isStopping });
+  demandAuditWays(app);
+  auditReads(app, store.audit);
+  noteSubmits(app, config.audit?.submits === "batch");
+  if (refusals !== undefined) noteRefusals(app, refusals);
+  return app;
 }
 
 type ClusterRoutes = JudgingDependencies & { inbox: Inbox; orderings: PoolOrderings };

@@ -142,6 +142,8 @@ export interface Submission {
   /** Idempotency key of the whole submission; null: none. A repeat with the same hash gets the first answer. */
   idempotency: { tenant: string; key: string; requestHash: string } | null;
   jobs: readonly AnyJob[];
+  /** Fact to be recorded in the transaction of the submission; left out: none. A repeat of a key is recorded, too. */
+  note?: AuditNote | undefined;
 }
 
 export interface NewJob {

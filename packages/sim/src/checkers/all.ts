@@ -1,4 +1,5 @@
 import type { Delivery } from "@mainspring/server/testing";
+import { type AuditView, auditIsComplete } from "./audit-is-complete.ts";
 import type { Checker } from "./checker.ts";
 import { drainedNodesAreEmptied } from "./cluster/drained-nodes-are-emptied.ts";
 import { epochsGrow } from "./cluster/epochs-grow.ts";
@@ -103,6 +104,8 @@ export interface Views {
   wantsLeader?: boolean;
   /** Whether jobs have webhooks; left out: they do not. */
   hasWebhooks?: boolean;
+  /** Audit log that the nodes seal; left out: they do not. */
+  audit?: AuditView;
   /** All deliveries of webhooks; left out: there are none. */
   deliveries?: () => Iterable<Delivery>;
 }
@@ -122,6 +125,7 @@ export function allCheckers(ledger: Ledger, views: Views): Checker[] {
     books,
     poolLimits,
     attemptsDoNotOverlap(ledger),
+    auditIsComplete(quiet, views.audit ?? null),
     budgetsHold(),
     cancellationIsHonest(ledger, quiet),
     commandsAreObeyed(ledger, quiet),

@@ -1,3 +1,4 @@
+import { auditMutants } from "./audit-mutants.ts";
 import { bornAssignedMutants } from "./born-assigned-mutants.ts";
 import { compensationMutants } from "./compensation-mutants.ts";
 import { eventMutants } from "./event-mutants.ts";
@@ -37,6 +38,7 @@ export const allMutants: readonly Mutant[] = [
   ...webhookMutants,
   ...requestMutants,
   ...indexMutants,
+  ...auditMutants,
   ...ingestMutants,
   ...ruleMutants,
   ...flowMutants,

@@ -1,5 +1,6 @@
 import type { SeededRandom, VirtualClock } from "@mainspring/testkit/time";
 import type { History } from "../history.ts";
+import { AuditedPools, isAudited } from "./audited-pools.ts";
 import { beginLog } from "./producers.ts";
 import { hasIndex, IndexSystem, type IndexTargets } from "./sim-index.ts";
 import { hasLog, type LogSystem } from "./sim-log.ts";
@@ -13,6 +14,8 @@ export class OtherSystems {
   /** Receivers of webhooks. */
   readonly receiver: ReceiverSystem | null;
   readonly index: IndexSystem | null;
+  /** Changes that the audit log records. */
+  readonly audited: AuditedPools | null;
   /** Log of requests. */
   readonly log: LogSystem | null;
 
@@ -30,6 +33,7 @@ export class OtherSystems {
     this.sink = hasSink(seed) ? new SinkSystem(clock, random.fork("sink"), history) : null;
     this.receiver = hasWebhooks(seed) ? beginWebhooks(clock, random, history, clients) : null;
     this.index = hasIndex(seed) ? new IndexSystem(clock, random.fork("index"), history, targets) : null;
+    this.audited = isAudited(seed) ? new AuditedPools(clock, random.fork("audited"), targets.server) : null;
     const produced = { ...production, data: targets.data };
     this.log = hasLog(seed) ? beginLog(clock, random, history, targets.server, produced) : null;
   }
@@ -40,5 +44,6 @@ export class OtherSystems {
     this.receiver?.calm();
     this.index?.calm();
     this.log?.calm();
+    this.audited?.calm();
   }
 }

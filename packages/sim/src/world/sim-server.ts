@@ -49,6 +49,7 @@ import {
 import type { Shown } from "../checkers/counters-equal-a-recount.ts";
 import type { History } from "../history.ts";
 import type { SimProcess } from "../sim-process.ts";
+import { sealAudit } from "./audited-pools.ts";
 import type { OtherSystems } from "./other-systems.ts";
 import { type Exchange, SimBus } from "./sim-bus.ts";
 import { acceptorOf, type Clocked, judgeOf, takeRecords, type Zoned } from "./sim-ingest.ts";
@@ -297,6 +298,7 @@ export class SimServer {
     const window = this.#context.systems?.index?.index(this.process).window ?? null;
     const scheduler = new Scheduler({ ...deps, leases, profile, terms: SHARED, readSizes, window, ...telling });
     await scheduler.start();
+    if (this.#context.systems?.audited != null) sealAudit(deps, () => scheduler.owned);
     relays?.start();
     webhooks?.start();
     takeRecords(

@@ -1,5 +1,6 @@
 import type { StoreData } from "@mainspring/server/testing";
 import type { Views } from "../checkers/all.ts";
+import { isAudited } from "./audited-pools.ts";
 import type { Network } from "./network.ts";
 import { type LeaseService, wantsLeader } from "./sim-leases.ts";
 import { hasWebhooks } from "./sim-receiver.ts";
@@ -28,6 +29,12 @@ export function viewsOf(rules: Views["rules"], seed: number, seen: () => Observa
       wantsLeader: wantsLeader(seed),
       rules,
     },
+    ...(isAudited(seed) && {
+      audit: {
+        read: (...asked) => seen().data.audit.read(...asked),
+        anchors: (...asked) => seen().data.audit.anchors(...asked),
+      },
+    }),
     deliveries: () => seen().data.webhooks.all(),
     graphs: () => seen().graphs,
     servers: () =>

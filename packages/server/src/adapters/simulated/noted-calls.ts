@@ -32,11 +32,16 @@ export class NotedCalls {
     isDone: (answer: T) => boolean = (answer) => answer !== false && answer !== null,
   ): Promise<T> {
     if (note === undefined) return this.#call(operation, effect);
-    return this.#noted(operation, [note], effect, isDone);
+    return this.#recorded(operation, [note], effect, isDone);
+  }
+
+  /** Makes a call whose facts are recorded whatever it answers. */
+  makeAll<T>(operation: StoreOperation, notes: readonly AuditNote[], effect: () => T): Promise<T> {
+    return notes.length === 0 ? this.#call(operation, effect) : this.#recorded(operation, notes, effect, () => true);
   }
 
   write(notes: readonly AuditNote[]): Promise<void> {
-    return this.#noted(
+    return this.#recorded(
       "write",
       notes,
       () => undefined,
@@ -44,7 +49,7 @@ export class NotedCalls {
     );
   }
 
-  #noted<T>(
+  #recorded<T>(
     operation: StoreOperation,
     notes: readonly AuditNote[],
     effect: () => T,

@@ -252,7 +252,8 @@ export class SimStore implements Store {
     const outcomes = new Map<Submission, SubmitOutcome>();
     for (const part of [sent.filter((submission) => !isKeyed(submission)), sent.filter(isKeyed)]) {
       if (part.length === 0) continue;
-      const answers = await this.#call("submit", () => submit(this.#data, this.#options.node, part));
+      const notes = part.flatMap(({ note }) => note ?? []);
+      const answers = await this.#noted.makeAll("submit", notes, () => submit(this.#data, this.#options.node, part));
       for (const [i, submission] of part.entries()) outcomes.set(submission, answers[i] as SubmitOutcome);
     }
     return sent.map((submission) => outcomes.get(submission) as SubmitOutcome);

@@ -143,7 +143,7 @@ function store(db: Connections, claim: Claim, schema: string, options: SqlStoreO
     requests: requests(db, { levels, inbox, claim, schema, now: () => runtime.now() }),
     ingest: ingest(db, trail, { levels, inbox, now: () => runtime.now() }),
     audit: audit(db, trail),
-    submit: (batch) => submit(db, levels, inbox, batch, runtime.now()),
+    submit: (batch) => submit(db, trail, levels, inbox, batch, runtime.now()),
     commit: (batch) => committer.commit(batch),
     takeOver: async (shards, owner) => {
       // Without the claim, another server may rightfully own the shards, and would take them back.

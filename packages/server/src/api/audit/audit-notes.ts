@@ -4,6 +4,13 @@ import type { Principal } from "../../ports/authenticator.ts";
 import type { AuditActor, AuditDetail, AuditNote } from "../../ports/store-audit.ts";
 import { ProblemError, problem } from "../http/errors.ts";
 
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Note of a request that submits jobs; null: its jobs have no record. */
+    submitNote: AuditNote | null;
+  }
+}
+
 /**
  * How the audit log records an operation that changes something. CHANGE: the record is in the transaction of the change, or in that of
  * the command by which the owner of a shard makes it. BEFORE: the record is durable before the operation begins, because its effect is
@@ -38,6 +45,18 @@ export function demandAuditWays(app: FastifyInstance): void {
   });
   app.addHook("onReady", async () => {
     if (unknown.length > 0) throw new Error(`no entry of AUDIT_WAYS has the operation ${unknown.join(", ")}`);
+  });
+}
+
+const SUBMITS: readonly string[] = ["submitJob", "submitJobs", "submitWorkflow"];
+
+/** Gives requests that submit jobs a note for the audit log, if their jobs are to have records. */
+export function noteSubmits(app: FastifyInstance, areRecorded: boolean): void {
+  app.decorateRequest("submitNote", null);
+  if (!areRecorded) return;
+  app.addHook("preHandler", (request, _reply, done) => {
+    if (SUBMITS.includes(operationOf(request))) request.submitNote = { ...noteOf(request, null), detail: {} };
+    done();
   });
 }
 

@@ -63,7 +63,13 @@ describe("the audit log behind the API", () => {
   });
 
   it("has a record of each order for a recurring job", async () => {
-    const { jobId } = await submitted({ ...job, name: "nightly", type: "CRON", schedule: "0 0 * * *", timezone: "UTC" });
+    const { jobId } = await submitted({
+      ...job,
+      name: "nightly",
+      type: "CRON",
+      schedule: "0 0 * * *",
+      timezone: "UTC",
+    });
     for (const order of ["pause", "resume", "trigger"]) await send("POST", `/v1/jobs/${jobId}/${order}`);
     await send("PUT", "/v1/jobs/by-name/weekly", { ...job, type: "CRON", schedule: "0 0 * * 0", timezone: "UTC" });
     assert.deepEqual(
@@ -181,6 +187,36 @@ describe("a change while the audit log cannot be written", () => {
       await api.loseStore();
       await assert.rejects(api.store.audit.write([auditNote()]), StoreUnavailable);
     } finally {
+      await api.stop();
+    }
+  });
+});
+
+describe("submits in the audit log", () => {
+  it("have a record for each request and transaction where the setting says so, and no payload in it", async () => {
+    const api = await startTestApi();
+    const app = await api.another({ apiKey: null, audit: { submits: "batch" } });
+    try {
+      const job = { target: { handler: "echo" }, payload: "s3cr3t" };
+      const submit = (url: string, payload: object, headers = {}) =>
+        app.inject({ method: "POST", url, payload, headers });
+      const host = { host: "localhost" };
+      const one = (await submit("/v1/jobs", job, host)).json();
+      const keyed = (await submit("/v1/jobs", job, { ...host, "idempotency-key": "k" })).json();
+      const { items } = (await submit("/v1/jobs/batch", { jobs: [job, job, job] }, host)).json();
+      const records = await allRecords(api.store.audit);
+      assert.deepEqual(
+        records.map(({ action, target, detail }) => [action, target, detail]),
+        [
+          ["submitJob", one.jobId, { count: 1 }],
+          ["submitJob", keyed.jobId, { count: 1 }],
+          ["submitJobs", items[0].jobId, { count: 3 }],
+        ],
+      );
+      assert.equal(JSON.stringify(records).includes("s3cr3t"), false);
+      assert.equal(await verified(api.store.audit), null);
+    } finally {
+      await app.close();
       await api.stop();
     }
   });

@@ -61,10 +61,9 @@ export function auditReads(app: FastifyInstance, audit: Pick<StoreAudit, "write"
     if (!isAudited(request)) return done();
     const [target] = Object.values((request.params ?? {}) as Record<string, string>);
     const unwritten = "the audit log cannot be written now, and reads of operators are recorded in it";
-    reads.record(noteOf(request, target ?? null)).then(
-      () => done(),
-      () => done(busy("unavailable", unwritten, RETRY_AFTER_SEC)),
-    );
+    const admit = () => done();
+    const refuse = () => done(busy("unavailable", unwritten, RETRY_AFTER_SEC));
+    reads.record(noteOf(request, target ?? null)).then(admit, refuse);
   });
 }
 

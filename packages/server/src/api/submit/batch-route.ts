@@ -45,7 +45,7 @@ export function batchRoute(app: HttpApp, deps: SubmitDependencies, log: Logger):
       const keys = keysOf(request.body, idempotency);
       const { traceparent } = request.headers;
       const batch = await receive({ bytes: received.bytes, slices, keys, traceparent }, deps, idempotency);
-      const { replayed } = await batch.take(deps, idempotency, log);
+      const { replayed } = await batch.take({ ...deps, note: request.submitNote }, idempotency, log);
       await batch.warn((job) => deps.handlers.warnings(job));
       if (replayed) void reply.header("idempotent-replayed", "true");
       return { items: batch.items };

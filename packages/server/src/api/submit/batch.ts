@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { AcceptedBody, JobSubmission } from "@mainspring/contract";
 import type { Logger } from "pino";
+import type { AuditNote } from "../../ports/store-audit.ts";
 import { problemError } from "../http/error-answers.ts";
 import { type FieldError, invalid, type Problem, ProblemError } from "../http/errors.ts";
 import { ERRORS_MAX } from "../http/validation.ts";
@@ -29,6 +30,8 @@ interface Ways {
   intake: Pick<JobIntake, "take">;
   /** Way through the log of requests; null: there is none. */
   acceptor: JobAcceptor | null;
+  /** Fact for the audit log, once for each chunk that is taken by itself; null or left out: none. */
+  note?: AuditNote | null;
 }
 
 interface Placed {
@@ -78,7 +81,7 @@ export class Batch {
    * of its own is a chunk.
    * @throws what stopped the first chunk, if nothing was taken
    */
-  async take({ intake, acceptor }: Ways, whole: Idempotency, log: Logger): Promise<{ replayed: boolean }> {
+  async take({ intake, acceptor, note = null }: Ways, whole: Idempotency, log: Logger): Promise<{ replayed: boolean }> {
     if (this.#good.length === 0) return { replayed: false };
     const chunks = whole === null ? chunksOf(this.#good) : [this.#good];
     const results = await Promise.allSettled(
@@ -86,9 +89,9 @@ export class Batch {
         const jobs = chunk.map(({ received }) => received);
         if (acceptor?.takesAll) return await accepted(acceptor, chunk, whole, log);
         // A repeat of a batch with a key has to meet the first one in the store.
-        if (acceptor === null || whole !== null) return intake.take(jobs, whole ?? chunk[0]?.idempotency ?? null);
+        if (acceptor === null || whole !== null) return intake.take(jobs, whole ?? chunk[0]?.idempotency ?? null, note);
         try {
-          return await intake.take(jobs, chunk[0]?.idempotency ?? null);
+          return await intake.take(jobs, chunk[0]?.idempotency ?? null, note);
         } catch (error) {
           if (!acceptor.takesAfter(error)) throw error;
           return await accepted(acceptor, chunk, null, log);

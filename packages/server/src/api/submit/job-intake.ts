@@ -5,6 +5,7 @@ import { isRecurringJobId, scheduleOf } from "../../domain/recurrence.ts";
 import { firstFire } from "../../domain/schedule/fires.ts";
 import { tracedDefinition } from "../../domain/trace.ts";
 import type { AcceptedJob, Submission, SubmitOutcome } from "../../ports/store.ts";
+import type { AuditNote } from "../../ports/store-audit.ts";
 import type { StoreQueries } from "../../ports/store-queries.ts";
 import { Turns } from "../../ports/turns.ts";
 import type { ReceivedBody } from "../http/body/body-reader.ts";
@@ -57,9 +58,14 @@ export class JobIntake {
   /**
    * Takes all of the jobs or none, but for those whose name another recurring job has.
    * @throws {ProblemError} 422 where the idempotency key was used with another request, 429 while too much waits
+   * @param note fact for the audit log; null: none
    * @throws {StoreUnavailable}
    */
-  async take(received: readonly ReceivedJob[], idempotency: Idempotency): Promise<TakenJobs> {
+  async take(
+    received: readonly ReceivedJob[],
+    idempotency: Idempotency,
+    note: AuditNote | null = null,
+  ): Promise<TakenJobs> {
     const { submitter, orderings, runtime, clock } = this.#deps;
     const orderOf = await orderings.read();
     // A delay counts from the store's time now: were its clock set back a moment ago, the job would wait for as long.
@@ -73,7 +79,7 @@ export class JobIntake {
     const jobs = rows.filter((row) => row !== null);
     const isWhole = jobs.length === rows.length;
     const outcome = isWhole
-      ? accepted(await submitter.submit({ idempotency, jobs }))
+      ? accepted(await submitter.submit({ idempotency, jobs, ...noted(note, jobs) }))
       : await this.answered(idempotency, (received[rows.indexOf(null)] as ReceivedJob).job);
     if (outcome.replayed) return { replayed: true, bodies: await this.#repeatedBodies(received, outcome.jobs) };
     const bodies = await this.turns.map(jobs, ({ definition }, index) => {
@@ -180,4 +186,10 @@ export function neverFires({ endAt }: JobSubmission): Problem {
 
 export function nameInUse(jobId: JobId): Problem {
   return problem("name-in-use", `job ${jobId} has the name: choose another, or PUT that job by its name or id`);
+}
+
+/** The note of a submission, which names the first of its jobs. */
+export function noted(note: AuditNote | null, jobs: readonly { jobId: string }[]): { note?: AuditNote } {
+  const target = jobs[0]?.jobId ?? null;
+  return note === null ? {} : { note: { ...note, target, detail: { count: jobs.length } } };
 }

@@ -88,7 +88,7 @@ export function submitRoute(app: HttpApp, deps: SubmitDependencies): void {
         return reply.code(202).header("location", `/v1/requests/${body.request}`).send(body);
       };
       if (acceptor?.takesAll) return await accept();
-      const asked = Promise.all([intake.take([taken], idempotency), handlers.warnings(job)]);
+      const asked = Promise.all([intake.take([taken], idempotency, request.submitNote), handlers.warnings(job)]);
       const answered = await asked.catch((error: unknown) => {
         if (acceptor?.takesAfter(error)) return null;
         throw error;

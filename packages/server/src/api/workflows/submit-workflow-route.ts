@@ -52,7 +52,8 @@ export function submitWorkflowRoute(app: HttpApp, submitter: WorkflowSubmitter):
       const apart = { input: bytesOf(bytes, parts.apart("input")), output: bytesOf(bytes, parts.apart("output")) };
       const { traceparent } = request.headers;
       const idempotency = idempotencyOf(request.headers["idempotency-key"], received);
-      const { replayed, body } = await submitter.submit({ head, bytes, slices, ...apart, traceparent }, idempotency);
+      const workflow = { head, bytes, slices, ...apart, traceparent };
+      const { replayed, body } = await submitter.submit(workflow, idempotency, request.submitNote);
       if (replayed) void reply.header("idempotent-replayed", "true");
       if ("deduplicated" in body) return reply.code(200).send(body);
       return reply.code(201).send(body);

@@ -2,7 +2,9 @@ import type { EpochMs } from "../../domain/ids.ts";
 import type { JobDefinition } from "../../domain/job.ts";
 import type { Ordering } from "../../domain/rank.ts";
 import type { NewJob, NewRecurringJob, Submission, SubmitOutcome } from "../../ports/store.ts";
+import type { AuditNote } from "../../ports/store-audit.ts";
 import type { NewRecurringWorkflow, NewWorkflow } from "../../ports/store-runs.ts";
+import { noted } from "../submit/job-intake.ts";
 import { type JobMaker, jobRow } from "../submit/new-job.ts";
 import type { Submitter } from "../submit/submitter.ts";
 
@@ -34,7 +36,11 @@ export class WorkflowIntake {
   }
 
   /** @throws {StoreUnavailable} the workflow may or may not have been accepted */
-  take(workflow: NewWorkflow | NewRecurringWorkflow, idempotency: Submission["idempotency"]): Promise<SubmitOutcome> {
-    return this.#deps.submitter.submit({ idempotency, jobs: [workflow] });
+  take(
+    workflow: NewWorkflow | NewRecurringWorkflow,
+    idempotency: Submission["idempotency"],
+    note: AuditNote | null = null,
+  ): Promise<SubmitOutcome> {
+    return this.#deps.submitter.submit({ idempotency, jobs: [workflow], ...noted(note, [workflow]) });
   }
 }

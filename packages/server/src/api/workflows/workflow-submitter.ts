@@ -4,6 +4,7 @@ import type { EpochMs } from "../../domain/ids.ts";
 import { invariant } from "../../domain/invariant.ts";
 import { tracedDefinition } from "../../domain/trace.ts";
 import type { WorkflowNode } from "../../domain/workflow/definition.ts";
+import type { AuditNote } from "../../ports/store-audit.ts";
 import type { NewRecurringWorkflow, NewWorkflow } from "../../ports/store-runs.ts";
 import type { Turns } from "../../ports/turns.ts";
 import { type Lacking, requireFeature } from "../feature-gate.ts";
@@ -83,7 +84,11 @@ export class WorkflowSubmitter {
    * @throws {ProblemError} 400, 409 or 413 that names the field and the node; 422 or 429 as for jobs
    * @throws {StoreUnavailable} the workflow may or may not have been taken
    */
-  async submit(received: ReceivedWorkflow, idempotency: Idempotency): Promise<Submitted> {
+  async submit(
+    received: ReceivedWorkflow,
+    idempotency: Idempotency,
+    note: AuditNote | null = null,
+  ): Promise<Submitted> {
     requireFeature("WORKFLOWS", this.#deps.lacking);
     refuseLarge(received);
     const submission = await readNodes(received.bytes, received.slices, this.#turns);
@@ -105,7 +110,7 @@ export class WorkflowSubmitter {
     const outcome =
       workflow === null
         ? await intake.answered(idempotency, job)
-        : accepted(await this.#intake.take(workflow, idempotency));
+        : accepted(await this.#intake.take(workflow, idempotency, note));
     const { replayed } = outcome;
     const [taken] = outcome.jobs;
     invariant(taken !== undefined, "an accepted workflow has a job");

@@ -14,7 +14,7 @@ export interface ChainHead {
 export interface AuditAnchor {
   /** Number from 1 on, without gaps. */
   number: number;
-  /** By the store's clock. */
+  /** Time of the anchor by the store's clock. */
   at: EpochMs;
   /** Heads of the chains that have moved since the anchor before, by chain. */
   heads: readonly ChainHead[];

@@ -49,13 +49,14 @@ export class AuditTrail {
     );
   }
 
+  /** Runs a transaction whose facts are recorded whatever it answers. @param notes at least one */
+  noted<T>(purpose: Purpose, notes: readonly AuditNote[], use: (session: Session) => Promise<T>): Promise<T> {
+    return this.#db.transaction(purpose, use, (_answer, session, commit) => this.#end(notes, session, commit));
+  }
+
   /** Writes records of facts that change no other table. */
   async write(notes: readonly AuditNote[]): Promise<void> {
-    await this.#db.transaction(
-      "query",
-      async () => undefined,
-      (_answer, session, commit) => this.#end(notes, session, commit),
-    );
+    if (notes.length > 0) await this.noted("query", notes, async () => undefined);
   }
 
   #end(notes: readonly AuditNote[], session: Session, commit: () => Promise<void>): Promise<void> {

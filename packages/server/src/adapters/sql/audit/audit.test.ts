@@ -28,7 +28,8 @@ describe("an audit log that somebody changes by SQL", () => {
       ...{ audit: store.audit, runtime, log: pino({ level: "silent" }), owned: () => new Set<number>() },
       ...{ sign: null, days: 400 },
     });
-    for (const target of ["a", "b", "c", "d"]) await store.putPool({ name: target, paused: true }, auditNote({ target }));
+    for (const target of ["a", "b", "c", "d"])
+      await store.putPool({ name: target, paused: true }, auditNote({ target }));
   });
 
   const sql = (text: string) => asked(database, `SET search_path = mainspring; ${text}`);
@@ -40,7 +41,7 @@ describe("an audit log that somebody changes by SQL", () => {
     return fault && { kind: fault.kind, where: fault.where.replace(/ of the chain .*/, "") };
   }
 
-  /** What a verification says that has anchors which were kept elsewhere. */
+  /** Faults that a verification with kept anchors finds: at the end of a chain, and among the anchors. */
   async function faultBeside(kept: readonly AuditAnchor[]) {
     const verifier = new AuditVerifier({ digest: sha256, isSigned: null });
     for (const anchor of await store.audit.anchors(0, 100)) verifier.anchor(anchor);
@@ -119,7 +120,10 @@ describe("an audit log that somebody changes by SQL", () => {
         [6, "DONE", "f"],
       ],
     );
-    assert.equal((await store.readPools()).some(({ name }) => name === "doubtful"), false);
+    assert.equal(
+      (await store.readPools()).some(({ name }) => name === "doubtful"),
+      false,
+    );
     assert.equal(await verified(store.audit), null);
     await store.close();
   });

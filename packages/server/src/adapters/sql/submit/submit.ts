@@ -1,10 +1,13 @@
 import { StoreUnavailable, type Submission, type SubmitOutcome } from "../../../ports/store.ts";
+import type { AuditNote } from "../../../ports/store-audit.ts";
 import { type AnyJob, hasGraph, isWorkflow } from "../../../ports/store-runs.ts";
 import { inboxOfJobs } from "../../../ports/told-events.ts";
+import type { AuditTrail } from "../audit/audit-trail.ts";
 import type { RaisedLevels } from "../commit/raised-levels.ts";
 import { bisected } from "../connection/bisect.ts";
 import { type ChunkLimit, chunked } from "../connection/chunks.ts";
 import type { Connections, Session, Statement } from "../connection/connections.ts";
+import type { Purpose } from "../connection/purposes.ts";
 import { type EventInbox, inboxStatement, withEvents } from "../events/inbox.ts";
 import { isOnce, isRecurring } from "../jobs/job-columns.ts";
 import { bytesOfWorkflow, workflowStatements } from "../workflows/insert-workflows.ts";
@@ -21,6 +24,7 @@ export const STATEMENT: ChunkLimit = { count: 1_000, bytes: 2 * 1024 * 1024 };
 /** See Store.submit. Submissions without keys need no transaction of several statements, so they share statements. */
 export async function submit(
   connections: Connections,
+  trail: AuditTrail,
   levels: RaisedLevels,
   inbox: EventInbox,
   batch: readonly Submission[],
@@ -28,21 +32,21 @@ export async function submit(
 ): Promise<SubmitOutcome[]> {
   await raiseLevels(levels, batch);
   const isTelling = await inbox.begin();
-  const db = askedOnce(connections);
+  const asking = askedOnce(connections, trail);
   const insert = (session: Session, jobs: readonly AnyJob[]) => insertAll(session, jobs, isTelling);
   const outcomes = new Map<Submission, SubmitOutcome>();
   const plain = batch.filter((submission) => !isKeyed(submission));
   for (const group of groups(plain)) {
-    const answers = await bisected(group, (some) => submitPlain(db, some, isTelling), refused);
+    const answers = await bisected(group, (some) => submitPlain(asking(some), some, isTelling), refused);
     for (const [i, submission] of group.entries()) outcomes.set(submission, answers[i] as SubmitOutcome);
   }
   for (const group of groups(batch.filter(isSingle))) {
-    const answers = await bisected(group, (some) => submitSingle(db, some, now, insert, isTelling), refused);
+    const answers = await bisected(group, (some) => submitSingle(asking(some), some, now, insert, isTelling), refused);
     for (const [i, submission] of group.entries()) outcomes.set(submission, answers[i] as SubmitOutcome);
   }
   const keyed = batch.filter((submission) => isKeyed(submission) && !isSingle(submission));
   for (const group of groups(keyed)) {
-    const answers = await bisected(group, (some) => submitKeyed(db, some, now, insert), refused);
+    const answers = await bisected(group, (some) => submitKeyed(asking(some), some, now, insert), refused);
     for (const [i, submission] of group.entries()) outcomes.set(submission, answers[i] as SubmitOutcome);
   }
   return batch.map((submission) => outcomes.get(submission) as SubmitOutcome);
@@ -54,7 +58,7 @@ type Asking = Pick<Connections, "run" | "transaction">;
  * The connections, for one batch. Once they have written a part of it, no error says any more that the store was not asked, because
  * the error is that of the whole batch.
  */
-function askedOnce(connections: Asking): Asking {
+function askedOnce(connections: Asking, trail: AuditTrail): (group: readonly Submission[]) => Asking {
   let hasWritten = false;
   const watched = async <T>(work: Promise<T>): Promise<T> => {
     try {
@@ -66,10 +70,26 @@ function askedOnce(connections: Asking): Asking {
       throw new StoreUnavailable(error.message, { cause: error.cause });
     }
   };
-  return {
+  const plain: Asking = {
     run: (...asked) => watched(connections.run(...asked)),
     transaction: (...asked) => watched(connections.transaction(...asked)),
   };
+  return (group) => {
+    const notes = group.flatMap(({ note }) => note ?? []);
+    return notes.length === 0 ? plain : recorded(plain, notes, (...asked) => watched(trail.noted(...asked)));
+  };
+}
+
+/** The same connections. The first transaction of a group has the records of the group. */
+function recorded(plain: Asking, notes: readonly AuditNote[], noted: AuditTrail["noted"]): Asking {
+  let isRecorded = false;
+  const transaction = async <T>(purpose: Purpose, use: (session: Session) => Promise<T>) => {
+    if (isRecorded) return await plain.transaction(purpose, use);
+    const answer = await noted(purpose, notes, use);
+    isRecorded = true;
+    return answer;
+  };
+  return { transaction, run: (purpose, statement) => transaction(purpose, (session) => session.run(statement)) };
 }
 
 /** Keeps programs out that would harm the jobs. Comes before the jobs are written. */
