@@ -1,9 +1,16 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { pino } from "pino";
+import { systemRuntime } from "../../adapters/system/system-runtime.ts";
 import { allRecords, auditNote, verified } from "../../ports/audit.fixture.ts";
 import type { Refused } from "../../ports/refusals.ts";
 import { StoreUnavailable } from "../../ports/store.ts";
 import type { AuditRecord } from "../../ports/store-audit.ts";
+import { KeyAuthenticator } from "../../security/key-authenticator.ts";
+import { KeyRing } from "../../security/key-ring.ts";
+import { newKey } from "../../security/new-key.ts";
+import { SettingsKeys } from "../../security/settings-keys.ts";
+import { tenantOf } from "../../security/tenant.ts";
 import { startTestApi, type TestApi } from "../api.fixture.ts";
 import type { HttpApp } from "../http/http-app.ts";
 import { AUDIT_WAYS } from "./audit-notes.ts";
@@ -216,6 +223,40 @@ describe("submits in the audit log", () => {
       assert.equal(JSON.stringify(records).includes("s3cr3t"), false);
       assert.equal(await verified(api.store.audit), null);
     } finally {
+      await app.close();
+      await api.stop();
+    }
+  });
+});
+
+describe("a read of a payload by an operator with a key of the store", () => {
+  it("is recorded before it is answered, and refused if that is not possible", async () => {
+    const api = await startTestApi();
+    const runtime = systemRuntime();
+    const { key, text } = newKey(
+      { kind: "OPERATOR", name: "ops", tenant: tenantOf(null), createdBy: "store", expiresAt: null },
+      runtime,
+    );
+    await api.store.keys.create(key);
+    const ring = new KeyRing({ store: api.store.keys, runtime, log: pino({ level: "silent" }) });
+    await ring.start();
+    const settings = new SettingsKeys({ apiKey: null });
+    const authenticator = new KeyAuthenticator({ settings, ring, used: null, runtime, staleMs: 900_000 });
+    const app = await api.another({ apiKey: null }, undefined, { authenticator });
+    try {
+      const { jobId } = (
+        await api.inject({ method: "POST", url: "/v1/jobs", payload: { target: { handler: "echo" } } })
+      ).json();
+      const get = (url: string) => app.inject({ url, headers: { authorization: `Bearer ${text}` } });
+      assert.equal((await get(`/v1/jobs/${jobId}`)).statusCode, 200);
+      assert.equal((await get("/v1/jobs")).statusCode, 200, "a list has no payloads");
+      const [record, ...others] = await allRecords(api.store.audit);
+      assert.deepEqual([record?.action, record?.target, record?.actor.keyId, others], ["getJob", jobId, key.id, []]);
+      await api.loseStore();
+      const refused = await get(`/v1/jobs/${jobId}`);
+      assert.deepEqual([refused.statusCode, refused.json().detail.includes("audit log")], [503, true]);
+    } finally {
+      ring.stop();
       await app.close();
       await api.stop();
     }
