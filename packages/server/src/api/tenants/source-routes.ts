@@ -1,4 +1,5 @@
 import { TenantBody, TenantSourceParams } from "@mainspring/contract";
+import { noteOf } from "../audit/audit-notes.ts";
 import { refuseBody } from "../http/body/no-body.ts";
 import { answer, problems } from "../http/documented.ts";
 import type { HttpApp } from "../http/http-app.ts";
