@@ -35,7 +35,7 @@ export interface AuditNote {
 }
 
 /** Largest detail of a record, in bytes of JSON. */
-export const AUDIT_DETAIL_BYTES_MAX = 2_048;
+const AUDIT_DETAIL_BYTES_MAX = 2_048;
 
 /** A record of a chain. Each node life has a chain of its own. */
 export interface AuditRecord extends AuditNote {
