@@ -33,7 +33,7 @@ import { readiness } from "./ops/health.ts";
 import { Lifecycle } from "./ops/lifecycle.ts";
 import { createLog } from "./ops/logging.ts";
 import { createMetrics } from "./ops/metrics.ts";
-import { patiently } from "./patience.ts";
+import { passed, patiently } from "./patience.ts";
 import type { Bus } from "./ports/bus.ts";
 import type { CertificateSource } from "./ports/certificates.ts";
 import type { Leases, NodeProfile } from "./ports/leases.ts";
@@ -341,10 +341,6 @@ async function serveHttp(
   const httpUrl = certificates === null ? listensAt : listensAt.replace(/^http:/, "https:");
   addresses.http = httpUrl;
   return { httpUrl, close };
-}
-
-function passed(runtime: Runtime, delayMs: number): Promise<void> {
-  return new Promise((resolve) => (delayMs === 0 ? resolve() : runtime.setTimer(delayMs, resolve)));
 }
 
 interface GrpcParts extends Pick<NodeSecurity, "authenticator" | "refusals"> {

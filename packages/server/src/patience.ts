@@ -33,3 +33,7 @@ export async function patiently<T>(
     }
   }
 }
+
+export function passed(runtime: Runtime, delayMs: number): Promise<void> {
+  return new Promise((resolve) => (delayMs === 0 ? resolve() : runtime.setTimer(delayMs, resolve)));
+}

@@ -179,9 +179,8 @@ class World {
     this.#crowd = new CrowdedInbox(this.#clock, this.#random.fork("crowd"), this.history, () => server("api"));
     const isPaused = () => this.#data.pools.get("default")?.paused ?? false;
     const random = this.#random.fork("operators");
-    this.#ruleChanges = new RuleChanges(this.#clock, this.#random.fork("rule changes"), this.history, () =>
-      server("api"),
-    );
+    const api = () => server("api");
+    this.#ruleChanges = new RuleChanges(this.#clock, this.#random.fork("rule changes"), this.history, api);
     this.#operators = new Operators(this.#clock, random, this.history, () => server("api"), isPaused);
     this.#limits = new PoolLimits(this.#clock, this.#random.fork("limits"), () => server("api"));
     this.#drains = new Drains(this.#clock, this.#random.fork("drains"), this.history, this.#leases);
@@ -189,9 +188,7 @@ class World {
     this.#lonely = new LonelyNodes(this.#clock, this.#random.fork("lonely"), this.history, this.#network, machines);
     this.#faults = new Faults(this.#clock, this.#random.fork("faults"), this.history, {
       fleet: this.#fleet,
-      store: {
-        down: (forMs) => this.#storeDown(forMs),
-      },
+      store: { down: (forMs) => this.#storeDown(forMs) },
       network: this.#network,
       leases: this.#leases,
       servers: () => this.#servers(),

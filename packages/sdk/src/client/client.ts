@@ -84,9 +84,8 @@ export class Client {
     this.url = urlOf(options.url ?? process.env.MAINSPRING_URL ?? "http://127.0.0.1:8080");
     this.#runtime = options.runtime ?? systemRuntime(true);
     this.#http = new Http({
-      url: this.url,
+      ...{ url: this.url, tenant: options.tenant },
       apiKey: apiKeySource(options.apiKey),
-      tenant: options.tenant,
       repeats: {
         times: options.retries === undefined ? Number.POSITIVE_INFINITY : wholeOf("retries", options.retries, 20),
         forMs: wholeOf("retryForMs", options.retryForMs ?? 30_000, 3_600_000),

@@ -131,3 +131,5 @@ function isChildRun(row: Pick<Candidate, "node" | "handler">): boolean {
 export function isFinal(state: ExecutionState): state is FinalState {
   return (FINAL_STATES as readonly string[]).includes(state);
 }
+
+export type RankCursor = Pick<Candidate, "rank" | "id">;

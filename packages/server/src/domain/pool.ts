@@ -37,3 +37,6 @@ export function isLimited({ maxRunning, ratePerSec }: Pool): boolean {
 export function coordinatorOf(pool: string): ShardId {
   return shardOf(pool);
 }
+
+/** A field that is left out keeps its value. A pool without settings starts with the default values. */
+export type PoolChange = Pick<Pool, "name"> & Partial<Pool>;

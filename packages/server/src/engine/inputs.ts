@@ -1,12 +1,14 @@
 import type { Changeover } from "../domain/changeover.ts";
-import type { Candidate, ExecutionError } from "../domain/execution.ts";
+import type { Candidate, ExecutionError, RankCursor } from "../domain/execution.ts";
 import type { Epoch, EpochMs, ExecutionId, Incarnation, JobId, ShardId, WorkerId } from "../domain/ids.ts";
 import type { Pool } from "../domain/pool.ts";
+import type { ToldShare } from "../domain/weight.ts";
 import type { ItemsSource, StoredNode } from "../domain/workflow/definition.ts";
 import type { WorkflowGraph } from "../domain/workflow/graph.ts";
 import type { MapCount } from "../domain/workflow/map-counts.ts";
-import type { Demand, FromGateway, PermitAnswer, PermitCall, Token, ToldShare } from "../ports/messages.ts";
-import type { RankCursor, Recovered } from "../ports/store.ts";
+import type { Demand } from "../ports/demand.ts";
+import type { FromGateway, PermitAnswer, PermitCall, Token } from "../ports/messages.ts";
+import type { Recovered } from "../ports/store.ts";
 import type { Command } from "../ports/store-commands.ts";
 import type { InboxRef } from "../ports/store-events.ts";
 import type { Recurrence } from "../ports/store-recurrences.ts";

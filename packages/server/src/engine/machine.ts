@@ -86,22 +86,19 @@ function take(view: Step, input: Input): void {
       return sweep(view, input.laneHashes);
     case "COMMANDS":
       return applyCommands(view, input.commands);
-    case "STOPPED":
-      return stopTenants(view, input.tenants);
     case "POOLS":
       return applyPools(view, input);
+    case "STOPPED":
     case "WEIGHTS":
-      return view.state.shares.setWeights(input.weights);
     case "SHARES":
-      return view.state.shares.hear(input.from, input.shares);
+      return applyTenants(view, input);
     case "EPOCHS_SEEN":
       for (const [shard, epoch] of input.epochs) view.state.permits.seen.set(shard, epoch);
       return;
     case "PERMIT":
       return applyPermitMessage(view, input.from, input.message);
     case "FREED":
-      for (const { poolPermits: holding, shard } of input.freed) holding.freed(shard);
-      return;
+      return applyFreed(input.freed);
     case "GATEWAY":
       return fromGateway(view, input.from, input.message);
     case "GATEWAYS":
@@ -138,14 +135,27 @@ function take(view: Step, input: Input): void {
     case "COUNTED":
       return applyCounted(view, input);
     case "OPEN_RUNS":
-      for (const run of input.runs) view.state.runs.expect(run);
-      return;
+      return expectRuns(view, input.runs);
   }
 }
 
-function stopTenants({ state }: Step, tenants: ReadonlySet<string>): void {
-  state.lanes.stop(tenants);
-  state.plans.stop(tenants);
+type InputOf<Kind extends Input["kind"]> = Extract<Input, { kind: Kind }>;
+
+function applyTenants({ state }: Step, input: InputOf<"STOPPED" | "WEIGHTS" | "SHARES">): void {
+  if (input.kind === "WEIGHTS") state.shares.setWeights(input.weights);
+  else if (input.kind === "SHARES") state.shares.hear(input.from, input.shares);
+  else {
+    state.lanes.stop(input.tenants);
+    state.plans.stop(input.tenants);
+  }
+}
+
+function applyFreed(freed: InputOf<"FREED">["freed"]): void {
+  for (const { poolPermits: holding, shard } of freed) holding.freed(shard);
+}
+
+function expectRuns({ state }: Step, runs: InputOf<"OPEN_RUNS">["runs"]): void {
+  for (const run of runs) state.runs.expect(run);
 }
 
 function applyPools(view: Step, input: Extract<Input, { kind: "POOLS" }>): void {

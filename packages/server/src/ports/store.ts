@@ -1,7 +1,15 @@
-import type { Candidate, EndedAttempt, ExecutionError, ExecutionState, Queue, StepsMark } from "../domain/execution.ts";
+import type {
+  Candidate,
+  EndedAttempt,
+  ExecutionError,
+  ExecutionState,
+  Queue,
+  RankCursor,
+  StepsMark,
+} from "../domain/execution.ts";
 import type { Epoch, EpochMs, ExecutionId, Incarnation, JobId, ShardId, WorkerId } from "../domain/ids.ts";
 import type { JobDefinition } from "../domain/job.ts";
-import type { Pool } from "../domain/pool.ts";
+import type { Pool, PoolChange } from "../domain/pool.ts";
 import type { RecordedStep } from "../domain/step.ts";
 import type { EndDelivery } from "../domain/webhook.ts";
 import type { Retention } from "./retention.ts";
@@ -397,8 +405,3 @@ export interface InFlightRow {
   /** Journal row that holds the assignment; null: the execution's own row says RUNNING. */
   journal: JournalRef | null;
 }
-
-/** A field that is left out keeps its value. A pool without settings starts with the default values. */
-export type PoolChange = Pick<Pool, "name"> & Partial<Pool>;
-
-export type RankCursor = Pick<Candidate, "rank" | "id">;

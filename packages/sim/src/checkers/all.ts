@@ -162,7 +162,6 @@ export function allCheckers(ledger: Ledger, views: Views): Checker[] {
     pausedRunsStartNothing(ledger, quiet),
     pausesHold(),
     prefetchIsShort(tracker, quiet),
-    quietTenantsStartInTime(quiet),
     poolPausesHold(),
     referencesAreTrue(ledger, graphs),
     plansMoveOn(ledger, books, quiet),
@@ -178,15 +177,17 @@ export function allCheckers(ledger: Ledger, views: Views): Checker[] {
     stepsAreCurrent(ledger),
     stepsRunOnceDurable(),
     stopsAreOrdered(ledger),
-    tenantsAreApart(ledger),
-    tenantsShareFairly(quiet, views.weights ?? (() => new Map())),
+    ...ofTenants(ledger, quiet, views),
     tokensGrow(),
     uniqueKeysHold(ledger),
     workersAreNotOverfilled(tracker),
-    new RecordsAreTakenInOnce(),
-    requestsAreTakenInOnce(),
+    ...[new RecordsAreTakenInOnce(), requestsAreTakenInOnce()],
     sinksGetEveryEvent(hasSink),
     endsAreDelivered(views.hasWebhooks ?? false, views.deliveries ?? (() => [])),
   ];
   return all.map((checker) => (GO_ON.has(checker.name) ? checker : untilItGoesBack(checker)));
+}
+
+function ofTenants(ledger: Ledger, quiet: Quiet, { weights = () => new Map() }: Views): Checker[] {
+  return [tenantsAreApart(ledger), tenantsShareFairly(quiet, weights), quietTenantsStartInTime(quiet)];
 }

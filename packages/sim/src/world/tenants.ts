@@ -25,7 +25,7 @@ export function hasTenants(seed: number): boolean {
 }
 
 /** Text of a definition that names its tenant. */
-export function textOf(tenant: string, number: number): string {
+function textOf(tenant: string, number: number): string {
   return `of ${tenant} ${number}`;
 }
 

@@ -1,6 +1,7 @@
 import { AuditChain } from "../../ports/audit-chain.ts";
 import type { AuditNote, StoreAudit } from "../../ports/store-audit.ts";
 import type { StoreKeys } from "../../ports/store-keys.ts";
+import type { StoreTenants } from "../../ports/store-tenants.ts";
 import type { StoreWebhooks } from "../../ports/store-webhooks.ts";
 import type { StoreOperation } from "./fate.ts";
 import type { StoreData } from "./store-data.ts";
@@ -126,5 +127,31 @@ export function webhooks(data: StoreData, call: Call, noted: NotedCalls): StoreW
         () => data.webhooks.replay(tenant, id, which, now),
         (count) => count > 0,
       ),
+  };
+}
+
+/** See StoreTenants. */
+export function tenants(data: StoreData, call: Call, noted: NotedCalls): StoreTenants {
+  return {
+    version: () => call("version", () => data.tenants.version),
+    all: () => call("all", () => data.tenants.all()),
+    create: (tenant, note) =>
+      noted.make(
+        "create",
+        note,
+        () => data.createTenant(tenant),
+        (answer) => answer === "CREATED",
+      ),
+    change: (name, asked, ifVersion, at, note) =>
+      noted.make(
+        "change",
+        note,
+        () => data.tenants.change(name, asked, ifVersion, at),
+        ({ kind }) => kind === "CHANGED",
+      ),
+    drop: (name) => call("drop", () => data.tenants.drop(name)),
+    revokeKeys: (...asked) => call("revokeKeys", () => data.keys.revokeAll(...asked)),
+    sources: () => call("sources", () => data.tenants.sources()),
+    bind: (source, tenant, note) => noted.make("bind", note, () => data.tenants.bind(source, tenant)),
   };
 }

@@ -31,7 +31,7 @@ import { copied } from "./history.ts";
 import { ingest } from "./ingest-table.ts";
 import { Journey, type StoreTime } from "./journey.ts";
 import { maintain } from "./maintain.ts";
-import { audit, keys, NotedCalls, webhooks } from "./noted-calls.ts";
+import { audit, keys, NotedCalls, tenants, webhooks } from "./noted-calls.ts";
 import { requests } from "./requests.ts";
 import { commit } from "./rows/commit.ts";
 import * as deadLetters from "./rows/dead-letters.ts";
@@ -89,6 +89,7 @@ export class SimStore implements Store {
     this.webhooks = webhooks(options.data, call, this.#noted);
     this.keys = keys(options.data, call, this.#noted);
     this.audit = audit(options.data, call, this.#noted);
+    this.tenants = tenants(options.data, call, this.#noted);
   }
 
   readonly queries: StoreQueries = {
@@ -232,28 +233,7 @@ export class SimStore implements Store {
 
   readonly audit: StoreAudit;
 
-  readonly tenants: StoreTenants = {
-    version: () => this.#call("version", () => this.#data.tenants.version),
-    all: () => this.#call("all", () => this.#data.tenants.all()),
-    create: (tenant, note) =>
-      this.#noted.make(
-        "create",
-        note,
-        () => this.#data.createTenant(tenant),
-        (answer) => answer === "CREATED",
-      ),
-    change: (name, asked, ifVersion, at, note) =>
-      this.#noted.make(
-        "change",
-        note,
-        () => this.#data.tenants.change(name, asked, ifVersion, at),
-        ({ kind }) => kind === "CHANGED",
-      ),
-    drop: (name) => this.#call("drop", () => this.#data.tenants.drop(name)),
-    revokeKeys: (...asked) => this.#call("revokeKeys", () => this.#data.keys.revokeAll(...asked)),
-    sources: () => this.#call("sources", () => this.#data.tenants.sources()),
-    bind: (source, tenant, note) => this.#noted.make("bind", note, () => this.#data.tenants.bind(source, tenant)),
-  };
+  readonly tenants: StoreTenants;
 
   readonly requests: StoreRequests;
 

@@ -241,7 +241,14 @@ describe("a read of a payload by an operator with a key of the store", () => {
     const ring = new KeyRing({ store: api.store.keys, runtime, log: pino({ level: "silent" }) });
     await ring.start();
     const settings = new SettingsKeys({ apiKey: null });
-    const authenticator = new KeyAuthenticator({ settings, ring, used: null, runtime, staleMs: 900_000 });
+    const authenticator = new KeyAuthenticator({
+      settings,
+      ring,
+      tenants: null,
+      used: null,
+      runtime,
+      staleMs: 900_000,
+    });
     const app = await api.another({ apiKey: null }, undefined, { authenticator });
     try {
       const { jobId } = (

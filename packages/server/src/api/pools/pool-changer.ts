@@ -1,11 +1,11 @@
 import { isOn } from "../../domain/cluster/feature-level.ts";
 import type { Incarnation } from "../../domain/ids.ts";
-import type { Pool } from "../../domain/pool.ts";
+import type { Pool, PoolChange } from "../../domain/pool.ts";
 import type { Bus } from "../../ports/bus.ts";
 import type { KnownNode, Leases } from "../../ports/leases.ts";
 import type { OwnedShard } from "../../ports/messages.ts";
 import type { Runtime } from "../../ports/runtime.ts";
-import type { PoolChange, ShardHolder, Store } from "../../ports/store.ts";
+import type { ShardHolder, Store } from "../../ports/store.ts";
 import type { AuditNote } from "../../ports/store-audit.ts";
 import type { Inbox } from "../inbox.ts";
 import type { PoolOrderings } from "./pool-orderings.ts";

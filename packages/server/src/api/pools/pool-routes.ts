@@ -1,10 +1,11 @@
 import { ChangedPoolBody, PoolBody, PoolSettings, pageOf, pageQuery, Word } from "@mainspring/contract";
 import { PAGE_ITEMS_DEFAULT } from "@mainspring/contract/limits";
 import { Type } from "typebox";
+import type { PoolChange } from "../../domain/pool.ts";
 import { defaultPool, isLimited, type Pool } from "../../domain/pool.ts";
 import type { Tenant } from "../../ports/authenticator.ts";
 import type { PoolUse, WorkerStatus } from "../../ports/messages.ts";
-import type { PoolChange, Store } from "../../ports/store.ts";
+import type { Store } from "../../ports/store.ts";
 import type { TenantStores } from "../../security/tenant-stores.ts";
 import { noteOf } from "../audit/audit-notes.ts";
 import { type Lacking, requireFeature } from "../feature-gate.ts";

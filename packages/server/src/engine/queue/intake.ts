@@ -1,7 +1,7 @@
+import type { RankCursor } from "../../domain/execution.ts";
 import { type Candidate, isNodeBesideRun, isRun } from "../../domain/execution.ts";
 import type { EpochMs } from "../../domain/ids.ts";
 import { LIFETIME_EXCEEDED, lifetimeEnd, lifetimeError } from "../../domain/lifetime.ts";
-import type { RankCursor } from "../../ports/store.ts";
 import { type Entry, newEntry } from "../entry.ts";
 import type { FlowNode } from "../flow-heap.ts";
 import type { ReadMark, ReadResult } from "../inputs.ts";

@@ -1,7 +1,7 @@
+import type { RankCursor } from "../../domain/execution.ts";
 import { type Candidate, isRun } from "../../domain/execution.ts";
 import type { EpochMs } from "../../domain/ids.ts";
 import { laneHash, laneName } from "../../domain/lane.ts";
-import type { RankCursor } from "../../ports/store.ts";
 import type { Entry } from "../entry.ts";
 import { type Contender, newContender, refreshContender } from "../fair/contender.ts";
 import type { Shares } from "../fair/shares.ts";

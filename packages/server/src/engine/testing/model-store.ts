@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
-import type { Candidate } from "../../domain/execution.ts";
+import type { Candidate, RankCursor } from "../../domain/execution.ts";
 import { isFinal } from "../../domain/execution.ts";
 import { laneHash } from "../../domain/lane.ts";
-import type { RankCursor } from "../../ports/store.ts";
 import type { Batch } from "../batch.ts";
 import { changesOf } from "./story.ts";
 

@@ -3,9 +3,9 @@ import type { Candidate } from "../../domain/execution.ts";
 import { shardKey, shardOf } from "../../domain/ids.ts";
 import { DEFAULT_POLICY, type ExecutionPolicy } from "../../domain/job.ts";
 import { DEFAULT_ORDERING, rankOf } from "../../domain/rank.ts";
+import type { Demand } from "../../ports/demand.ts";
 import type {
   Assignment,
-  Demand,
   FinishedAttempt,
   FromGateway,
   HeldAttempt,

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
+import type { RankCursor } from "../../domain/execution.ts";
 import { defaultPool, type Pool } from "../../domain/pool.ts";
-import type { PollSummary, RankCursor } from "../store.ts";
+import type { PollSummary } from "../store.ts";
 import type { Command } from "../store-commands.ts";
 import { planned } from "./recurring-scene.conformance.ts";
 import { ALL_SHARDS, type Scene, takeShards } from "./store-scene.conformance.ts";

@@ -1,5 +1,6 @@
 import type { Bus } from "../../ports/bus.ts";
-import type { Demand, OwnedShard } from "../../ports/messages.ts";
+import type { Demand } from "../../ports/demand.ts";
+import type { OwnedShard } from "../../ports/messages.ts";
 import type { Runtime, Timer } from "../../ports/runtime.ts";
 
 /** Interval in ms of the repeated announcement, for nodes that missed it or have just started. */

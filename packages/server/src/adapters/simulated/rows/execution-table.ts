@@ -1,6 +1,6 @@
+import type { RankCursor } from "../../../domain/execution.ts";
 import type { EpochMs, ExecutionId, JobId, ShardId } from "../../../domain/ids.ts";
 import { invariant } from "../../../domain/invariant.ts";
-import type { RankCursor } from "../../../ports/store.ts";
 import { compareDue, type DueCursor } from "../../../ports/store-flows.ts";
 import { byText, SortedList } from "../sorted-list.ts";
 import type { ExecutionRow } from "./execution-row.ts";

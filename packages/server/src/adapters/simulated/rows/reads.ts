@@ -1,7 +1,8 @@
-import type { Candidate } from "../../../domain/execution.ts";
+import type { Candidate, RankCursor } from "../../../domain/execution.ts";
 import type { EpochMs, ExecutionId, Incarnation, ShardId } from "../../../domain/ids.ts";
+import type { PoolChange } from "../../../domain/pool.ts";
 import { defaultPool, type Pool } from "../../../domain/pool.ts";
-import type { InFlightRow, LookAhead, PollSummary, PoolChange, RankCursor, Recovered } from "../../../ports/store.ts";
+import type { InFlightRow, LookAhead, PollSummary, Recovered } from "../../../ports/store.ts";
 import type { Command } from "../../../ports/store-commands.ts";
 import { byText } from "../sorted-list.ts";
 import type { StoreData } from "../store-data.ts";

@@ -1,5 +1,5 @@
+import type { PoolChange } from "../../../domain/pool.ts";
 import { defaultPool, type Pool } from "../../../domain/pool.ts";
-import type { PoolChange } from "../../../ports/store.ts";
 import type { AuditNote } from "../../../ports/store-audit.ts";
 import type { AuditTrail } from "../audit/audit-trail.ts";
 import type { Connections, Row } from "../connection/connections.ts";

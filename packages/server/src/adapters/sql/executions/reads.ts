@@ -1,7 +1,6 @@
-import type { Candidate } from "../../../domain/execution.ts";
+import type { Candidate, RankCursor } from "../../../domain/execution.ts";
 import type { Flow } from "../../../domain/flow.ts";
 import type { EpochMs, ExecutionId, ShardId } from "../../../domain/ids.ts";
-import type { RankCursor } from "../../../ports/store.ts";
 import type { FlowPage } from "../../../ports/store-flows.ts";
 import { CANDIDATE_COLUMNS, candidateFrom } from "../commit/candidates.ts";
 import { uuids } from "../connection/arrays.ts";
