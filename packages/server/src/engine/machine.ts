@@ -1,4 +1,4 @@
-import type { ExecutionId } from "../domain/ids.ts";
+import type { Epoch, ExecutionId, ShardId } from "../domain/ids.ts";
 import { attemptUnsendable, finishSpawners, leaveWorker } from "./attempts/attempts.ts";
 import { Batch } from "./batch.ts";
 import { nextRing, passTime } from "./clock.ts";
@@ -89,12 +89,10 @@ function take(view: Step, input: Input): void {
     case "POOLS":
       return applyPools(view, input);
     case "WEIGHTS":
-      return view.state.shares.setWeights(input.weights);
     case "SHARES":
-      return view.state.shares.hear(input.from, input.shares);
+      return applyShares(view, input);
     case "EPOCHS_SEEN":
-      for (const [shard, epoch] of input.epochs) view.state.permits.seen.set(shard, epoch);
-      return;
+      return noteEpochs(view, input.epochs);
     case "PERMIT":
       return applyPermitMessage(view, input.from, input.message);
     case "FREED":
@@ -139,6 +137,15 @@ function take(view: Step, input: Input): void {
       for (const run of input.runs) view.state.runs.expect(run);
       return;
   }
+}
+
+function applyShares({ state: { shares } }: Step, input: Extract<Input, { kind: "WEIGHTS" | "SHARES" }>): void {
+  if (input.kind === "WEIGHTS") shares.setWeights(input.weights);
+  else shares.hear(input.from, input.shares);
+}
+
+function noteEpochs({ state: { permits } }: Step, epochs: ReadonlyMap<ShardId, Epoch>): void {
+  for (const [shard, epoch] of epochs) permits.seen.set(shard, epoch);
 }
 
 function applyPools(view: Step, input: Extract<Input, { kind: "POOLS" }>): void {

@@ -22,7 +22,7 @@ import { attemptsDoNotOverlap } from "./executions/attempts-do-not-overlap.ts";
 import { budgetsHold } from "./executions/budgets-hold.ts";
 import { cancellationIsHonest } from "./executions/cancellation-is-honest.ts";
 import { deadlinesHold } from "./executions/deadlines-hold.ts";
-import { quietTenantsStartInTime, tenantsAreApart, tenantsShareFairly } from "./executions/fair-shares.ts";
+import { tenantCheckers } from "./executions/fair-shares.ts";
 import { finalStatesAbsorb } from "./executions/final-states-absorb.ts";
 import { givenUpDoesNotBegin } from "./executions/given-up-does-not-begin.ts";
 import { givenUpIsNotSent } from "./executions/given-up-is-not-sent.ts";
@@ -158,7 +158,6 @@ export function allCheckers(ledger: Ledger, views: Views): Checker[] {
     pausedRunsStartNothing(ledger, quiet),
     pausesHold(),
     prefetchIsShort(tracker, quiet),
-    quietTenantsStartInTime(quiet),
     poolPausesHold(),
     referencesAreTrue(ledger, graphs),
     plansMoveOn(ledger, books, quiet),
@@ -174,8 +173,7 @@ export function allCheckers(ledger: Ledger, views: Views): Checker[] {
     stepsAreCurrent(ledger),
     stepsRunOnceDurable(),
     stopsAreOrdered(ledger),
-    tenantsAreApart(ledger),
-    tenantsShareFairly(quiet, views.weights ?? (() => new Map())),
+    ...tenantCheckers(ledger, quiet, views.weights),
     tokensGrow(),
     uniqueKeysHold(ledger),
     workersAreNotOverfilled(tracker),
