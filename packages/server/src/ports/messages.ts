@@ -6,11 +6,13 @@ import type { RetryAdvice } from "../domain/retry.ts";
 import type { WaitReason } from "./explanation.ts";
 import type { HandlerOutput, Progress } from "./handler-output.ts";
 import type { HandlerOffer } from "./handler-policies.ts";
+import type { Demand, ToldShare } from "./share-messages.ts";
 import type { DurableStep, ReportedStep, ReportedWait, Spawned } from "./step-messages.ts";
 import type { Command } from "./store-commands.ts";
 import type { LogPart } from "./store-logs.ts";
 
 export type { HandlerOutput, LogLine, Progress } from "./handler-output.ts";
+export type { Demand, ToldShare } from "./share-messages.ts";
 
 /** Messages between roles. Each of them may be lost, repeated or late. */
 /** Fencing token of an attempt, with the shard whose owner decides about the attempt. */
@@ -43,13 +45,6 @@ export type ToScheduler =
   /** Attempts that the sender has had in the last second, by pool and tenant. Sent to the other schedulers once a second. */
   | { kind: "SHARES"; shares: readonly ToldShare[] }
   | FromGateway;
-
-export interface ToldShare {
-  pool: string;
-  tenant: string;
-  /** Average number of current attempts, in thousandths. */
-  attempts: number;
-}
 
 /**
  * Message of a machine to the coordinator of a pool with limits, sent when something changes and once a second. Numbers
@@ -272,17 +267,6 @@ export type ToGateway =
 export interface OwnedShard {
   shard: ShardId;
   epoch: Epoch;
-}
-
-/** Work of a pool that waits for a free slot, with the rank of the most urgent execution. */
-export interface Demand {
-  pool: string;
-  rank: number;
-  /**
-   * Attempts per weight of the tenant whose work waits, in thousandths and over all owners; left out: the owner knows of no
-   * second tenant.
-   */
-  share?: number;
 }
 
 export interface Assignment extends Token {
