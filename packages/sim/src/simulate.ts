@@ -36,7 +36,7 @@ import { LeaseService } from "./world/sim-leases.ts";
 import { SimServer } from "./world/sim-server.ts";
 import { isPoison } from "./world/sim-worker.ts";
 import { Spurts } from "./world/spurts.ts";
-import { hasTenants, Tenants } from "./world/tenants.ts";
+import { type Tenants, tenantsOf } from "./world/tenants.ts";
 import { viewsOf } from "./world/views.ts";
 import { Fleet } from "./world/workers.ts";
 import { hasEvents } from "./world/workflow-kinds.ts";
@@ -114,7 +114,7 @@ class World {
   readonly #crowd: CrowdedInbox;
   readonly #spurts: Spurts;
   /** null: there is only the default tenant. */
-  readonly #tenants: Tenants | null;
+  #tenants: Tenants | null = null;
   readonly #operators: Operators;
   readonly #limits: PoolLimits;
   readonly #drains: Drains;
@@ -173,9 +173,6 @@ class World {
     this.#recurring = new Recurring(this.#clock, this.#random.fork("recurring"), this.history, () => server("api"));
     this.#workflows = new Workflows(this.#clock, this.#random.fork("workflows"), this.history, () => server("api"));
     this.#spurts = new Spurts(this.#clock, this.#random.fork("spurts"), this.history, () => server("api"));
-    this.#tenants = hasTenants(options.seed)
-      ? new Tenants(this.#clock, this.#random.fork("tenants"), this.#data, () => server("scheduler"))
-      : null;
     this.#crowd = new CrowdedInbox(this.#clock, this.#random.fork("crowd"), this.history, () => server("api"));
     const isPaused = () => this.#data.pools.get("default")?.paused ?? false;
     const random = this.#random.fork("operators");
@@ -231,6 +228,7 @@ class World {
     this.#workflows.plan(seed, Math.ceil(jobs / 10), hours * HOUR_MS, recurringEndMs, partOf(only, only.workflows));
     if (this.#options.seed % SPURTS_EVERY === 2)
       this.#spurts.plan(Math.min(hours * HOUR_MS, only.untilMs ?? Number.POSITIVE_INFINITY));
+    this.#tenants = tenantsOf(seed, parts, data, () => this.#anyServer("scheduler"));
     this.#tenants?.plan(Math.min(hours * HOUR_MS, only.untilMs ?? Number.POSITIVE_INFINITY));
     if (only.reliableStore !== true) this.#unsettleStore();
     if (only.reliableNetwork !== true) this.#unsettleNetwork();

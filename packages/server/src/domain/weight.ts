@@ -3,11 +3,3 @@ export const DEFAULT_WEIGHT = 100;
 
 /** Shares that an owner tells the others at a time. Tenants with fewer attempts are left out. */
 export const TOLD_SHARES_MAX = 2_000;
-
-/** Attempts of a tenant in a pool, as one owner tells the others. */
-export interface ToldShare {
-  pool: string;
-  tenant: string;
-  /** Average number of current attempts, in thousandths. */
-  attempts: number;
-}

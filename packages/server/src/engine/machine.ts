@@ -1,4 +1,4 @@
-import type { ExecutionId } from "../domain/ids.ts";
+import type { Epoch, ExecutionId, ShardId } from "../domain/ids.ts";
 import { attemptUnsendable, finishSpawners, leaveWorker } from "./attempts/attempts.ts";
 import { Batch } from "./batch.ts";
 import { nextRing, passTime } from "./clock.ts";
@@ -93,8 +93,7 @@ function take(view: Step, input: Input): void {
     case "SHARES":
       return applyTenants(view, input);
     case "EPOCHS_SEEN":
-      for (const [shard, epoch] of input.epochs) view.state.permits.seen.set(shard, epoch);
-      return;
+      return noteEpochs(view, input.epochs);
     case "PERMIT":
       return applyPermitMessage(view, input.from, input.message);
     case "FREED":
@@ -156,6 +155,10 @@ function applyFreed(freed: InputOf<"FREED">["freed"]): void {
 
 function expectRuns({ state }: Step, runs: InputOf<"OPEN_RUNS">["runs"]): void {
   for (const run of runs) state.runs.expect(run);
+}
+
+function noteEpochs({ state: { permits } }: Step, epochs: ReadonlyMap<ShardId, Epoch>): void {
+  for (const [shard, epoch] of epochs) permits.seen.set(shard, epoch);
 }
 
 function applyPools(view: Step, input: Extract<Input, { kind: "POOLS" }>): void {

@@ -2,7 +2,7 @@ import type { Changeover } from "../domain/changeover.ts";
 import { type Flow, flowName } from "../domain/flow.ts";
 import type { Epoch, EpochMs, ExecutionId, Incarnation, ShardId, WorkerId } from "../domain/ids.ts";
 import { defaultPool, type Pool } from "../domain/pool.ts";
-import type { Demand } from "../ports/demand.ts";
+import type { Demand } from "../ports/share-messages.ts";
 import type { CancelCommand, JobCommand, SignalCommand } from "../ports/store-commands.ts";
 import type { Batch } from "./batch.ts";
 import type { Entry } from "./entry.ts";

@@ -3,11 +3,10 @@ import type { AttemptState, Candidate, ExecutionError, ExecutionState, FinalStat
 import type { Epoch, EpochMs, ExecutionId, Incarnation, JobId, ShardId, WorkerId } from "../domain/ids.ts";
 import type { PlannedOutcome } from "../domain/recurrence.ts";
 import type { RetryAdvice } from "../domain/retry.ts";
-import type { ToldShare } from "../domain/weight.ts";
-import type { Demand } from "./demand.ts";
 import type { WaitReason } from "./explanation.ts";
 import type { HandlerOutput, Progress } from "./handler-output.ts";
 import type { HandlerOffer } from "./handler-policies.ts";
+import type { Demand, ToldShare } from "./share-messages.ts";
 import type { DurableStep, ReportedStep, ReportedWait, Spawned } from "./step-messages.ts";
 import type { Command } from "./store-commands.ts";
 import type { LogPart } from "./store-logs.ts";

@@ -1,12 +1,4 @@
-import type {
-  Candidate,
-  EndedAttempt,
-  ExecutionError,
-  ExecutionState,
-  Queue,
-  RankCursor,
-  StepsMark,
-} from "../domain/execution.ts";
+import type { Candidate, EndedAttempt, ExecutionError, ExecutionState, Queue, StepsMark } from "../domain/execution.ts";
 import type { Epoch, EpochMs, ExecutionId, Incarnation, JobId, ShardId, WorkerId } from "../domain/ids.ts";
 import type { JobDefinition } from "../domain/job.ts";
 import type { Pool, PoolChange } from "../domain/pool.ts";
@@ -116,7 +108,7 @@ export interface Store extends StoreFlows {
   readReady(
     shards: readonly ShardId[],
     laneHash: number,
-    after: RankCursor | null,
+    after: Pick<Candidate, "rank" | "id"> | null,
     limit: number,
   ): Promise<Candidate[]>;
   /** Hashes of lanes that have READY rows of any shard: ascending, above `after`, at most `limit`. */

@@ -5,10 +5,10 @@ import { memoryBus } from "../adapters/memory/memory-bus.ts";
 import { FEATURE_LEVEL } from "../domain/cluster/feature-level.ts";
 import { SHARD_COUNT } from "../domain/ids.ts";
 import { candidate } from "../engine/testing/story.ts";
-import type { Demand } from "../ports/demand.ts";
 import type { NodeLease, NodeProfile } from "../ports/leases.ts";
 import { ManualRuntime, settled } from "../ports/manual-runtime.fixture.ts";
 import type { FromGateway, ToGateway } from "../ports/messages.ts";
+import type { Demand } from "../ports/share-messages.ts";
 import type { ShardCommit } from "../ports/store.ts";
 import { SHARED } from "./ownership/shard-ownership.ts";
 import { Scheduler, type SchedulerDependencies } from "./scheduler.ts";
@@ -133,5 +133,42 @@ it("tells gateways that nothing waits any more when it gives credit back, though
   await scene.gatewayAppears();
   await scene.say({ kind: "RECALL", term, workers: [{ workerId: "w1", account: 1 }] });
   assert.deepEqual(scene.demands(), [[]]);
+  await scene.scheduler.stop();
+});
+
+it("tells other schedulers the attempts of tenants once one of them knows of a second tenant, and gateways the share of its demand", async () => {
+  const scene = new Scene();
+  const { bus } = scene;
+  const [send, nodes] = [bus.send.bind(bus), bus.nodes.bind(bus)];
+  const toOther: string[] = [];
+  bus.nodes = (role) => (role === "scheduler" ? [ME, OTHER] : nodes(role));
+  bus.send = (to, message) => {
+    if (to.node === OTHER) toOther.push(message.kind);
+    else send(to, message);
+  };
+  const row = await scene.begin();
+  const worker = {
+    workerId: "w1",
+    name: "w1",
+    pool: "default",
+    handlers: ["echo"],
+    capabilities: [],
+    slots: 1,
+    prefetch: 0,
+  };
+  await scene.say({ kind: "WORKER_UP", term: 1, worker, connection: 1, account: 1, holds: [] });
+  send({ node: ME, role: "scheduler" }, { kind: "HINT", rows: [{ row, payload: null }] });
+  await settled();
+  assert.ok(!toOther.includes("SHARES"), "there is only one tenant");
+  const shares = [
+    { pool: "default", tenant: "acme", attempts: 2_000 },
+    { pool: "default", tenant: "default", attempts: 5_000 },
+  ];
+  send({ node: ME, role: "scheduler" }, { kind: "SHARES", shares });
+  scene.told.length = 0;
+  await scene.runtime.advance(1_000);
+  assert.ok(toOther.includes("SHARES"));
+  const told = scene.told.flatMap((message) => (message.kind === "OWNER" ? message.demand : []));
+  assert.deepEqual(told.at(-1)?.share, 50);
   await scene.scheduler.stop();
 });

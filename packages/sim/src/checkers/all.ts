@@ -23,7 +23,7 @@ import { attemptsDoNotOverlap } from "./executions/attempts-do-not-overlap.ts";
 import { budgetsHold } from "./executions/budgets-hold.ts";
 import { cancellationIsHonest } from "./executions/cancellation-is-honest.ts";
 import { deadlinesHold } from "./executions/deadlines-hold.ts";
-import { quietTenantsStartInTime, tenantsAreApart, tenantsShareFairly } from "./executions/fair-shares.ts";
+import { tenantCheckers } from "./executions/fair-shares.ts";
 import { finalStatesAbsorb } from "./executions/final-states-absorb.ts";
 import { givenUpDoesNotBegin } from "./executions/given-up-does-not-begin.ts";
 import { givenUpIsNotSent } from "./executions/given-up-is-not-sent.ts";
@@ -177,7 +177,7 @@ export function allCheckers(ledger: Ledger, views: Views): Checker[] {
     stepsAreCurrent(ledger),
     stepsRunOnceDurable(),
     stopsAreOrdered(ledger),
-    ...ofTenants(ledger, quiet, views),
+    ...tenantCheckers(ledger, quiet, views.weights),
     tokensGrow(),
     uniqueKeysHold(ledger),
     workersAreNotOverfilled(tracker),
@@ -186,8 +186,4 @@ export function allCheckers(ledger: Ledger, views: Views): Checker[] {
     endsAreDelivered(views.hasWebhooks ?? false, views.deliveries ?? (() => [])),
   ];
   return all.map((checker) => (GO_ON.has(checker.name) ? checker : untilItGoesBack(checker)));
-}
-
-function ofTenants(ledger: Ledger, quiet: Quiet, { weights = () => new Map() }: Views): Checker[] {
-  return [tenantsAreApart(ledger), tenantsShareFairly(quiet, weights), quietTenantsStartInTime(quiet)];
 }

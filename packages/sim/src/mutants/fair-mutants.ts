@@ -28,6 +28,14 @@ export const fairMutants: readonly Mutant[] = [
     test: { file: FAIR_TEST, name: "count attempts that an earlier owner has assigned" },
   },
   {
+    name: "the tenant with the most attempts goes first",
+    file: SHARES,
+    find: "  return (running * ATTEMPT + others) / weight;",
+    replace: "  return -(running * ATTEMPT + others) / weight;",
+    why: "a tenant with a backlog keeps every slot",
+    test: { file: FAIR_TEST, name: "go to tenants of equal weight alike, whatever priority their work has" },
+  },
+  {
     name: "an idle tenant saves up credit",
     file: SHARES,
     find: "  share.time = Math.max(share.time, share.pool.time);",

@@ -186,7 +186,7 @@ export const machineMutants: readonly Mutant[] = [
   {
     name: "an attempt that waits at a full worker claims no credit",
     file: "packages/server/src/engine/queue/demand.ts",
-    find: "  for (const [{ pool }, { rank }] of state.stranded) claim(pool, rank);\n",
+    find: "  for (const [{ pool }, { rank, share }] of state.stranded) claim(pool, rank, share);\n",
     replace: "",
     why: "an attempt waits behind a long one, though a worker whose slots other owners hold could run it",
     test: {

@@ -19,9 +19,15 @@ const BATCH = 100;
 const NOISY = ["acme", "bolt"] as const;
 const QUIET = "calm";
 
-/** Whether the simulation has several tenants. Other seeds stay unchanged. */
-export function hasTenants(seed: number): boolean {
-  return seed % TENANTS_EVERY === TENANTS && seed >= TENANTS_FROM;
+/** Tenants of the simulation beside the default one; null: the seed has none. Other seeds stay unchanged. */
+export function tenantsOf(
+  seed: number,
+  { clock, random }: { clock: VirtualClock; random: SeededRandom },
+  data: StoreData,
+  server: () => SimServer | null,
+): Tenants | null {
+  if (seed % TENANTS_EVERY !== TENANTS || seed < TENANTS_FROM) return null;
+  return new Tenants(clock, random.fork("tenants"), data, server);
 }
 
 /** Text of a definition that names its tenant. */

@@ -1,5 +1,5 @@
 import type { EpochMs, Incarnation } from "../../domain/ids.ts";
-import type { ToldShare } from "../../domain/weight.ts";
+import type { ToldShare } from "../../ports/share-messages.ts";
 
 /** Time in ms after which the attempts of an owner that tells nothing count no more. */
 const SILENT_MS = 3_000;

@@ -1,6 +1,6 @@
 import { DEFAULT_TENANT, type EpochMs, type Incarnation } from "../../domain/ids.ts";
-import type { ToldShare } from "../../domain/weight.ts";
 import { DEFAULT_WEIGHT, TOLD_SHARES_MAX } from "../../domain/weight.ts";
+import type { ToldShare } from "../../ports/share-messages.ts";
 import type { HeapNode } from "../heap.ts";
 import type { Contender } from "./contender.ts";
 import { Others } from "./others.ts";

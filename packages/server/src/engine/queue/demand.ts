@@ -1,5 +1,5 @@
 import { type EpochMs, SHARD_COUNT } from "../../domain/ids.ts";
-import type { Demand } from "../../ports/demand.ts";
+import type { Demand } from "../../ports/share-messages.ts";
 import { firstLane } from "../fair/contender.ts";
 import { keyOf, reorder } from "../fair/shares.ts";
 import { type MachineState, poolOf, type Step } from "../state.ts";

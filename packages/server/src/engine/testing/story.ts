@@ -3,7 +3,6 @@ import type { Candidate } from "../../domain/execution.ts";
 import { shardKey, shardOf } from "../../domain/ids.ts";
 import { DEFAULT_POLICY, type ExecutionPolicy } from "../../domain/job.ts";
 import { DEFAULT_ORDERING, rankOf } from "../../domain/rank.ts";
-import type { Demand } from "../../ports/demand.ts";
 import type {
   Assignment,
   FinishedAttempt,
@@ -13,6 +12,7 @@ import type {
   ToGateway,
   WorkerProfile,
 } from "../../ports/messages.ts";
+import type { Demand } from "../../ports/share-messages.ts";
 import type { RowChange } from "../../ports/store.ts";
 import { Batch } from "../batch.ts";
 import { DEFAULT_LIMITS, type Input, type Limits, type Want } from "../inputs.ts";

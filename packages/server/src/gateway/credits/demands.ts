@@ -1,5 +1,5 @@
 import type { Incarnation } from "../../domain/ids.ts";
-import type { Demand } from "../../ports/demand.ts";
+import type { Demand } from "../../ports/share-messages.ts";
 
 /** Waiting work of one owner in one pool. */
 export interface Claim {

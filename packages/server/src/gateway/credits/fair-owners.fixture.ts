@@ -107,7 +107,7 @@ export class FairOwners {
     this.#events.push(at, String(++this.#number).padStart(9, "0"), event);
   }
 
-  /** Repetition of each second: demand, shares and credits. */
+  /** Tells demand, shares and credits again, once a second. */
   #tick(): void {
     for (const { name, story } of this.#owners) {
       const shares = story.state.shares.report(this.#now);

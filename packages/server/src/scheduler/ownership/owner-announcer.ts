@@ -1,7 +1,7 @@
 import type { Bus } from "../../ports/bus.ts";
-import type { Demand } from "../../ports/demand.ts";
 import type { OwnedShard } from "../../ports/messages.ts";
 import type { Runtime, Timer } from "../../ports/runtime.ts";
+import type { Demand } from "../../ports/share-messages.ts";
 
 /** Interval in ms of the repeated announcement, for nodes that missed it or have just started. */
 const REPEAT_EVERY_MS = 1_000;

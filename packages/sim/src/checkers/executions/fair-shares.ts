@@ -91,11 +91,16 @@ class TenantBooks {
   }
 }
 
+/** Checkers of several tenants. @param weights weights of tenants; default: all have the default one */
+export function tenantCheckers(ledger: Ledger, quiet: Quiet, weights: Weights = () => new Map()): Checker[] {
+  return [tenantsAreApart(ledger), tenantsShareFairly(quiet, weights), quietTenantsStartInTime(quiet)];
+}
+
 /**
- * Tenants that have more work than there are slots have them in proportion to their weights, and whatever happens, none has less than half
- * of that for a minute.
+ * Tenants that have more work than there are slots have them in proportion to their weights. Even under faults, none has less than half of
+ * that for a minute.
  */
-export function tenantsShareFairly(quiet: Quiet, weights: Weights): Checker {
+function tenantsShareFairly(quiet: Quiet, weights: Weights): Checker {
   const books = new TenantBooks();
   const looks: Look[] = [];
   return {
@@ -143,7 +148,7 @@ function judge(
 }
 
 /** A tenant without attempts gets a slot before other tenants get very many. */
-export function quietTenantsStartInTime(quiet: Quiet): Checker {
+function quietTenantsStartInTime(quiet: Quiet): Checker {
   const books = new TenantBooks();
   /** Assignments of other tenants since the execution was ready, by execution. */
   const passed = new Map<string, number>();
@@ -169,7 +174,7 @@ export function quietTenantsStartInTime(quiet: Quiet): Checker {
 }
 
 /** A worker gets an execution of a tenant with the payload that this tenant has submitted. */
-export function tenantsAreApart(ledger: Ledger): Checker {
+function tenantsAreApart(ledger: Ledger): Checker {
   return {
     name: "tenants are apart",
     noticed(event) {

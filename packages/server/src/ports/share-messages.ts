@@ -1,3 +1,5 @@
+/** Parts of messages by which owners and gateways divide the slots of pools. */
+
 /** Work of a pool that waits for a free slot, with the rank of the most urgent execution. */
 export interface Demand {
   pool: string;
@@ -7,4 +9,12 @@ export interface Demand {
    * second tenant.
    */
   share?: number;
+}
+
+/** Attempts of a tenant in a pool, as an owner tells the others. */
+export interface ToldShare {
+  pool: string;
+  tenant: string;
+  /** Average number of current attempts, in thousandths. */
+  attempts: number;
 }
