@@ -13,23 +13,12 @@ export const TenantName = Type.String({
   examples: ["acme"],
 });
 
-const limit = (maximum: number, description: string) => orNull(Type.Integer({ minimum: 1, maximum }), description);
-const rate = (description: string) => orNull(Type.Number({ minimum: 0.001, maximum: 1_000_000 }), description);
-
 const settings = {
   weight: Type.Integer({
     minimum: 1,
     maximum: 1_000,
     description: "share beside other tenants that have work in the same pool; default 100",
   }),
-  maxRunning: limit(1_000_000, "attempts that may be at workers at once; null (default): no limit"),
-  maxWaiting: limit(1_000_000_000, "executions that may wait; null (default): no limit"),
-  maxRecurring: limit(1_000_000, "recurring jobs; null (default): no limit"),
-  submitsPerSec: rate("jobs that may be submitted in a second, on average; null (default): no limit"),
-  requestsPerSec: rate("requests in a second, on average; null (default): no limit"),
-  maxPayloadBytes: limit(1_048_576, "bytes of a payload; null (default): those that the server takes"),
-  maxBatchBytes: limit(33_554_432, "bytes of a batch; null (default): those that the server takes"),
-  retentionDays: limit(3_650, "days for which final executions are kept; null (default): those of the server"),
   pools: orNull(
     Type.Array(
       Type.String({

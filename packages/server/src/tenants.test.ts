@@ -57,8 +57,8 @@ describe("tenants of a cluster", () => {
   };
 
   it("are made by operators, and their keys reach their own jobs only, at every node", async () => {
-    const made = await operator.tenants.create({ name: "acme", weight: 200, maxRunning: 7 });
-    assert.deepEqual([made.state, made.weight, made.maxRunning, made.pools], ["ACTIVE", 200, 7, null]);
+    const made = await operator.tenants.create({ name: "acme", weight: 200 });
+    assert.deepEqual([made.state, made.weight, made.pools], ["ACTIVE", 200, null]);
     await assert.rejects(operator.tenants.create({ name: "acme" }), { code: "CONFLICT" });
     await assert.rejects(operator.tenants.create({ name: "Not A Name" }), { code: "BAD_REQUEST" });
     const acme = clientOf(await keyOf("acme"));

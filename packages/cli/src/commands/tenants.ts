@@ -9,23 +9,13 @@ import {
   listCommand,
 } from "../arguments/connection-options.ts";
 import { given } from "../arguments/given.ts";
-import { choiceOption, integer, limit, repeated } from "../arguments/option-values.ts";
+import { choiceOption, integer, repeated } from "../arguments/option-values.ts";
 import { EXIT } from "../exit-codes.ts";
 import { Failure } from "../failure.ts";
 import { tenantsText, tenantText, usageText } from "../text/tenant-text.ts";
 
-type Limit = number | "none";
-
 interface SettingOptions extends ConnectionOptions {
   weight?: number;
-  maxRunning?: Limit;
-  maxWaiting?: Limit;
-  maxRecurring?: Limit;
-  submitsPerSec?: Limit;
-  requestsPerSec?: Limit;
-  maxPayloadBytes?: Limit;
-  maxBatchBytes?: Limit;
-  retentionDays?: Limit;
   pool?: string[];
   everyPool?: boolean;
 }
@@ -77,14 +67,6 @@ function tenantCommand(
 function withSettings(command: Command): Command {
   return command
     .option("--weight <number>", "share beside other tenants in a pool (default of a new one: 100)", integer(1, 1_000))
-    .option("--max-running <number>", "attempts at workers at once; none: no limit", limit(1, 1e6, true))
-    .option("--max-waiting <number>", "executions that may wait; none: no limit", limit(1, 1e9, true))
-    .option("--max-recurring <number>", "recurring jobs; none: no limit", limit(1, 1e6, true))
-    .option("--submits-per-sec <number>", "jobs submitted in a second; none: no limit", limit(0.001, 1e6, false))
-    .option("--requests-per-sec <number>", "requests in a second; none: no limit", limit(0.001, 1e6, false))
-    .option("--max-payload-bytes <number>", "bytes of a payload; none: those of the server", limit(1, 1_048_576, true))
-    .option("--max-batch-bytes <number>", "bytes of a batch; none: those of the server", limit(1, 33_554_432, true))
-    .option("--retention-days <number>", "days of history; none: those of the server", limit(1, 3_650, true))
     .option("--pool <name>", "a pool that its jobs may name, as batch-*; may be repeated", repeated)
     .option("--every-pool", "its jobs may name every pool");
 }
@@ -117,19 +99,7 @@ function setCommand(): Command {
 
 function settingsOf(options: SettingOptions): TenantSettings {
   const { weight, pool, everyPool } = options;
-  const valueOf = (value: Limit | undefined) => (value === "none" ? null : value);
-  const pools = everyPool === true ? null : pool;
-  return given({
-    ...{ weight, pools },
-    maxRunning: valueOf(options.maxRunning),
-    maxWaiting: valueOf(options.maxWaiting),
-    maxRecurring: valueOf(options.maxRecurring),
-    submitsPerSec: valueOf(options.submitsPerSec),
-    requestsPerSec: valueOf(options.requestsPerSec),
-    maxPayloadBytes: valueOf(options.maxPayloadBytes),
-    maxBatchBytes: valueOf(options.maxBatchBytes),
-    retentionDays: valueOf(options.retentionDays),
-  });
+  return given({ weight, pools: everyPool === true ? null : pool });
 }
 
 function usageCommand(): Command {

@@ -3,31 +3,16 @@ import { facts, table } from "./output.ts";
 
 /** Tenants for people, one a line. */
 export function tenantsText(tenants: readonly Tenant[]): string {
-  const rows = tenants.map(({ name, state, weight, maxRunning, pools }) => [
-    name,
-    state,
-    String(weight),
-    maxRunning === null ? "-" : String(maxRunning),
-    pools?.join(", ") ?? "-",
-  ]);
-  return table(["TENANT", "STATE", "WEIGHT", "MAX RUNNING", "POOLS"], rows);
+  const rows = tenants.map(({ name, state, weight, pools }) => [name, state, String(weight), pools?.join(", ") ?? "-"]);
+  return table(["TENANT", "STATE", "WEIGHT", "POOLS"], rows);
 }
 
 /** A tenant for people. */
 export function tenantText(tenant: Tenant): string {
-  const limit = (value: number | null) => (value === null ? null : String(value));
   return facts([
     ["tenant", tenant.name],
     ["state", tenant.state],
     ["weight", String(tenant.weight)],
-    ["max running", limit(tenant.maxRunning)],
-    ["max waiting", limit(tenant.maxWaiting)],
-    ["max recurring", limit(tenant.maxRecurring)],
-    ["submits/s", limit(tenant.submitsPerSec)],
-    ["requests/s", limit(tenant.requestsPerSec)],
-    ["max payload", limit(tenant.maxPayloadBytes)],
-    ["max batch", limit(tenant.maxBatchBytes)],
-    ["retention days", limit(tenant.retentionDays)],
     ["pools", tenant.pools?.join(", ") ?? null],
     ["sources", tenant.sources.map(({ kind, name }) => `${kind.toLowerCase()} ${name}`).join(", ") || null],
     ["created", tenant.createdAt],

@@ -1,23 +1,9 @@
 import type { ReadOptions, Requests } from "./requests.ts";
 
-/** Share and limits of a tenant. null: no limit. */
+/** Settings of a tenant. */
 export interface TenantSettings {
   /** Share beside other tenants that have work in the same pool; 1 to 1000, default 100. */
   weight?: number;
-  /** Attempts that may be at workers at once. */
-  maxRunning?: number | null;
-  /** Executions that may wait. */
-  maxWaiting?: number | null;
-  /** Recurring jobs. */
-  maxRecurring?: number | null;
-  /** Jobs that may be submitted in a second, on average. */
-  submitsPerSec?: number | null;
-  /** Requests in a second, on average. */
-  requestsPerSec?: number | null;
-  maxPayloadBytes?: number | null;
-  maxBatchBytes?: number | null;
-  /** Days for which final executions are kept; null: those of the server. */
-  retentionDays?: number | null;
   /** Pools that its jobs may name, in which `*` stands for any characters; null: every pool. */
   pools?: readonly string[] | null;
 }

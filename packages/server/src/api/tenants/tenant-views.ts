@@ -31,10 +31,10 @@ export function noSuchTenant(): ProblemError {
 }
 
 export function tenantBody(tenant: StoredTenant, sources: readonly TenantSource[]): TenantBody {
-  const { pools, createdAt, updatedAt, ...rest } = tenant;
+  const { name, state, weight, pools, version, createdAt, updatedAt } = tenant;
   const own = sources.filter((source) => source.tenant === tenant.name);
   return {
-    ...rest,
+    ...{ name, state, weight, version },
     pools: pools === null ? null : [...pools],
     createdAt: formatInstant(createdAt),
     updatedAt: formatInstant(updatedAt),
