@@ -19,7 +19,7 @@ const SECRETS: Readonly<Record<string, string>> = {
 /** Settings whose values must not be shown. */
 const NAME_OF_SECRET = /KEY|SECRET|PASSWORD|TOKEN/;
 /** Settings that name the file of a key. */
-const KEY_FILES = ["MAINSPRING_TLS_KEY", "MAINSPRING_MESH_KEY"];
+const KEY_FILES = ["MAINSPRING_TLS_KEY", "MAINSPRING_MESH_KEY", "MAINSPRING_AUDIT_KEY"];
 /** Prints the environment of the parent, and of every process that the program may inspect. */
 const LOOK =
   "cat /proc/$PPID/environ /proc/self/environ; ls -d ${TMPDIR:-/tmp}/mainspring-??????/environment 2>/dev/null; true";
