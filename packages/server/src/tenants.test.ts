@@ -78,6 +78,9 @@ describe("tenants of a cluster", () => {
     for await (const { jobId } of acting.listJobs()) jobs.push(jobId);
     assert.equal(jobs.length, 1);
     assert.equal((await acting.me()).tenant, "acme");
+    const reads = [];
+    for await (const { tenant, actor } of operator.audit.list({ action: "listJobs" })) reads.push([tenant, actor.for]);
+    assert.deepEqual(reads, [["acme", "acme"]]);
     const unknown = new Client({ url: first.httpUrl, apiKey: operatorKey, tenant: "nobody" });
     await assert.rejects(unknown.me(), { code: "NOT_FOUND" });
     const { key } = await keyOf("acme");

@@ -72,13 +72,18 @@ export function noteOf(request: FastifyRequest, target: string | null, detail: A
   return {
     ...{
       tenant: tenantOfCaller(request),
-      actor: actorOf(principal),
+      actor: { ...actorOf(principal), for: isActing(request) ? principal.tenant : null },
       action: operationOf(request),
       target,
       outcome: "DONE",
     },
     ...{ requestId: request.id, address: request.ip, detail: boundedDetail({ ...fieldsOf(request.body), ...detail }) },
   };
+}
+
+/** Whether the request names the tenant for which its caller acts. */
+export function isActing({ headers }: FastifyRequest): boolean {
+  return headers["mainspring-tenant"] !== undefined;
 }
 
 export function actorOf({ kind, keyId }: Principal): AuditActor {

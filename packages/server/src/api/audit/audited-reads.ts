@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { AuditNote, StoreAudit } from "../../ports/store-audit.ts";
 import { busy } from "../http/errors.ts";
-import { noteOf } from "./audit-notes.ts";
+import { isActing, noteOf } from "./audit-notes.ts";
 
 /** Operations that show payloads, results, log lines or errors of jobs. */
 const PAYLOAD_READS: readonly string[] = [
@@ -52,8 +52,8 @@ class AuditedReads {
 }
 
 /**
- * Records each read of payloads by an operator with a key of the store, and answers 503 if it cannot. A key of the settings belongs to
- * all clients together, so its reads say nothing about operators.
+ * Records each read by an operator who acts for a tenant, and each read of payloads by an operator with a key of the store, and answers
+ * 503 if it cannot. A key of the settings belongs to all clients together, so its reads for `default` say nothing about operators.
  */
 export function auditReads(app: FastifyInstance, audit: Pick<StoreAudit, "write">): void {
   const reads = new AuditedReads(audit);
@@ -67,7 +67,9 @@ export function auditReads(app: FastifyInstance, audit: Pick<StoreAudit, "write"
   });
 }
 
-function isAudited({ principal, routeOptions }: FastifyRequest): boolean {
+function isAudited(request: FastifyRequest): boolean {
+  const { principal, routeOptions, method } = request;
+  if (principal !== null && isActing(request)) return method === "GET";
   if (principal?.kind !== "OPERATOR" || principal.source !== "STORE") return false;
   const schema = routeOptions.schema as { operationId?: string } | undefined;
   return PAYLOAD_READS.includes(schema?.operationId ?? "");

@@ -86,6 +86,8 @@ function admission(
   authenticator: Authenticator,
 ): ProblemError | null {
   if (isRefusal(judged)) return errorOf(judged, reply);
+  // A refusal names its caller, too.
+  request.principal = judged;
   const lack = scopeFault(judged, scopeOf(request));
   if (lack !== null) return lack;
   const acting = actingBy(judged, request.headers["mainspring-tenant"], authenticator);
