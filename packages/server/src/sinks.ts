@@ -8,7 +8,7 @@ import { protobufEncoding } from "./adapters/kafka/protobuf-encoding.ts";
 import { MetricsExporter } from "./adapters/otlp/metrics-exporter.ts";
 import { OtlpSink } from "./adapters/otlp/otlp-sink.ts";
 import { resourceOf } from "./adapters/otlp/resource.ts";
-import { cloudEvent } from "./api/events/cloud-event.ts";
+import { cloudEvent, shownEvent } from "./api/events/cloud-event.ts";
 import type { WebhookRules } from "./api/webhooks/webhook-rules.ts";
 import { AddressPolicy } from "./handlers/http/address-policy.ts";
 import { webhookPost, webhookUrlFault } from "./handlers/http/webhook-post.ts";
@@ -123,7 +123,7 @@ function webhookSender(
   const post = webhookPost({ runtime, allowPrivate: config.handlers.httpAllowPrivate });
   const disableAfterMs = config.webhookDisableDays * 86_400_000;
   const { webhookSecrets: secrets } = config;
-  return new WebhookSender({ store, post, owned, secrets, disableAfterMs, encode: cloudEvent, runtime, log });
+  return new WebhookSender({ store, post, owned, secrets, disableAfterMs, encode: shownEvent, runtime, log });
 }
 
 /** Number of random bytes in a new secret: Standard Webhooks takes 24 to 64. */

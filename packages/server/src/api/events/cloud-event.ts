@@ -3,7 +3,7 @@ import { EVENT_SOURCE, eventId, eventSubject, type LifecycleEvent } from "../../
 import { workerShownTo } from "../../security/tenant.ts";
 import { formatInstant, formatInstantOrNull } from "../http/instants.ts";
 
-/** An event in the JSON format of CloudEvents 1.0. */
+/** An event in the JSON format of CloudEvents 1.0, as operators see it. */
 export function cloudEvent(event: LifecycleEvent): CloudEventBody {
   const { kind, at, node, scheduledAt, createdAt, startedAt, finishedAt, traceparent, ...rest } = event;
   return {
@@ -26,7 +26,7 @@ export function cloudEvent(event: LifecycleEvent): CloudEventBody {
       handler: rest.handler,
       trigger: rest.trigger,
       attempt: rest.attempt,
-      workerId: rest.workerId && workerShownTo(rest.tenant, rest.workerId),
+      workerId: rest.workerId,
       state: rest.state,
       reason: rest.reason,
       scheduledAt: formatInstantOrNull(scheduledAt),
@@ -43,7 +43,13 @@ export function cloudEvent(event: LifecycleEvent): CloudEventBody {
   };
 }
 
+/** An event as its tenant sees it: workers of shared pools are the operators'. */
+export function shownEvent(event: LifecycleEvent): CloudEventBody {
+  const { tenant, workerId } = event;
+  return cloudEvent(workerId === null ? event : { ...event, workerId: workerShownTo(tenant, workerId) });
+}
+
 /** The lines of a server-sent event, without its id and the empty line at its end. */
 export function eventLines(event: LifecycleEvent): string {
-  return `event: ${event.kind}\ndata: ${JSON.stringify(cloudEvent(event))}\n`;
+  return `event: ${event.kind}\ndata: ${JSON.stringify(shownEvent(event))}\n`;
 }
