@@ -62,7 +62,8 @@ export class EmptyProject {
   }
 
   async remove(): Promise<void> {
-    await rm(this.folder, { recursive: true, force: true });
+    // Children of a program that has ended may still write.
+    await rm(this.folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 500 });
   }
 }
 

@@ -55,7 +55,7 @@ describe("the published packages", () => {
     await newcomer?.leave();
     for (const project of projects) await project.remove();
     await registry?.stop();
-    await rm(folder, { recursive: true, force: true });
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 });
   });
 
   const node = (version: number) => join(programs, `node-${version}/bin/node`);

@@ -41,7 +41,7 @@ export async function startRegistry(scope: string): Promise<TestRegistry> {
     },
     async stop() {
       await close(server);
-      await rm(folder, { recursive: true, force: true });
+      await rm(folder, { recursive: true, force: true, maxRetries: 5 });
     },
   };
 }
