@@ -274,7 +274,7 @@ describe("retention on PostgreSQL", () => {
     return views.map((view) => view !== null);
   }
 
-  /** Months of executions. Those of the audit log have a retention of their own. */
+  /** Months of executions. The audit log has months, too, and a retention of its own. */
   async function partitions(): Promise<string[]> {
     const rows = await asked(
       database,
