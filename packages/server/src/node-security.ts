@@ -1,7 +1,6 @@
 import type { Logger } from "pino";
 import { hasCluster } from "./adapters/embedded/cluster.ts";
 import { OidcIssuer } from "./adapters/oidc/oidc-issuer.ts";
-import { DEFAULT_TENANT } from "./domain/ids.ts";
 import { noteOfStart, signerOf } from "./node-audit.ts";
 import { exposures } from "./ops/combination-faults.ts";
 import { type Config, ConfigError } from "./ops/config.ts";
@@ -96,6 +95,6 @@ function tokenJudge({ config, runtime, log, life }: SecurityParts, tenants: Tena
   const keys = new IssuerKeys({ issuer: new OidcIssuer(issuer, runtime), rules, runtime, log });
   life.started("keys of the issuer of tokens", async () => keys.stop());
   keys.start();
-  const isTenant = (name: string) => name === DEFAULT_TENANT || tenants.get(name) !== undefined;
+  const isTenant = (name: string) => tenants.get(name) !== undefined;
   return new TokenJudge({ issuer, rules, keys, isTenant, runtime, log });
 }

@@ -2,8 +2,8 @@ import type { TenantState } from "@mainspring/contract/enums";
 
 export type { TenantState } from "@mainspring/contract/enums";
 
-/** Weight of a tenant that was given none. */
-const TENANT_WEIGHT_DEFAULT = 100;
+/** Weight of a tenant that nobody has set: its share of a pool's slots beside other tenants that have work there. */
+export const DEFAULT_WEIGHT = 100;
 
 /** Share and limits of a tenant. null: no limit. */
 export interface TenantSettings {
@@ -27,7 +27,7 @@ export interface TenantSettings {
 }
 
 export const TENANT_DEFAULTS: TenantSettings = {
-  weight: TENANT_WEIGHT_DEFAULT,
+  weight: DEFAULT_WEIGHT,
   ...{ maxRunning: null, maxWaiting: null, maxRecurring: null, submitsPerSec: null, requestsPerSec: null },
   ...{ maxPayloadBytes: null, maxBatchBytes: null, retentionDays: null, pools: null },
 };
@@ -38,5 +38,7 @@ export interface TenantRecord extends TenantSettings {
   state: TenantState;
 }
 
+/** Shares that an owner tells the others at a time. Tenants with fewer attempts are left out. */
+export const TOLD_SHARES_MAX = 2_000;
 /** Largest number of tenants beside `default`. */
 export const TENANTS_MAX = 10_000;

@@ -367,8 +367,6 @@ export interface PollSummary {
   events: boolean;
   /** Every pool with settings of its own, as `readPools` returns them. */
   pools: Pool[];
-  /** Tenants whose weight is not the default one, by name. */
-  weights: [tenant: string, weight: number][];
 }
 
 export interface Recovered {

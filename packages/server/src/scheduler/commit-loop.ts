@@ -27,8 +27,6 @@ import { type Applied, judge, laterRows, shardCommits, type Verdict } from "./sh
 import type { Watchers } from "./watchers.ts";
 import { countBatch } from "./watches/count-batch.ts";
 
-const NO_TENANTS: ReadonlySet<string> = new Set();
-
 export interface CommitLoopDependencies {
   store: Store;
   bus: Bus;
@@ -39,8 +37,8 @@ export interface CommitLoopDependencies {
   references: References;
   watchers: Watchers;
   pools: PoolReader;
-  /** Suspended tenants, of which nothing is assigned; left out: none. */
-  stopped?: (() => ReadonlySet<string>) | undefined;
+  /** Inputs that tell a new machine of the tenants; left out: there is only the default one. */
+  aboutTenants?: (() => readonly Input[]) | undefined;
   /** The time zone data that this node plans by. */
   zones: TimeZoneRules;
   /** Window beside the store of what falls due soon; null or left out: there is none. */
@@ -133,7 +131,7 @@ export class CommitLoop {
     this.take([
       { kind: "CHANGEOVERS", changeovers: this.#deps.zones.changeovers() },
       { kind: "POOLS", pools: this.#deps.pools.known },
-      { kind: "STOPPED", tenants: this.#deps.stopped?.() ?? NO_TENANTS },
+      ...(this.#deps.aboutTenants?.() ?? []),
       { kind: "EPOCHS_SEEN", epochs: seen },
       // The list of living gateways comes first: workers of a living gateway may live too.
       { kind: "GATEWAYS", nodes: gateways },

@@ -4,6 +4,7 @@ import { pino } from "pino";
 import { memoryBus } from "../adapters/memory/memory-bus.ts";
 import { FEATURE_LEVEL } from "../domain/cluster/feature-level.ts";
 import { SHARD_COUNT } from "../domain/ids.ts";
+import { TENANT_DEFAULTS, type TenantRecord } from "../domain/tenant.ts";
 import { candidate } from "../engine/testing/story.ts";
 import type { NodeLease, NodeProfile } from "../ports/leases.ts";
 import { ManualRuntime, settled } from "../ports/manual-runtime.fixture.ts";
@@ -26,6 +27,8 @@ class Scene {
   /** Messages to the gateway. */
   readonly told: ToGateway[] = [];
   readonly scheduler: Scheduler;
+  /** Tells the scheduler of all tenants. */
+  changeTenants: (tenants: ReadonlyMap<string, TenantRecord>) => void = () => undefined;
   #gateways: NodeLease[] = [];
 
   constructor() {
@@ -45,6 +48,7 @@ class Scene {
       ...{ store, bus: this.bus, runtime: this.runtime, log: pino({ level: "silent" }), metrics: quiet },
       ...{ clock: { onLeap: () => undefined }, profile, terms: SHARED },
       zones: { changeovers: () => [], listen: () => undefined },
+      tenants: { onChange: (changed: Scene["changeTenants"]) => void (this.changeTenants = changed) },
       leases: { renew: async () => [leaseOf(profile), other, ...this.#gateways], release: async () => undefined },
     } as unknown as SchedulerDependencies;
     this.bus.listen("gateway", (envelopes) => this.told.push(...envelopes.map(({ message }) => message)));
@@ -170,5 +174,17 @@ it("tells other schedulers the attempts of tenants once one of them knows of a s
   assert.ok(toOther.includes("SHARES"));
   const told = scene.told.flatMap((message) => (message.kind === "OWNER" ? message.demand : []));
   assert.deepEqual(told.at(-1)?.share, 50);
+  // Every change of the weights counts from then on.
+  for (const [weight, share] of [
+    [200, 25],
+    [100, 50],
+  ] as const) {
+    const tenant = { ...TENANT_DEFAULTS, name: "default", state: "ACTIVE", weight } as const;
+    scene.told.length = 0;
+    scene.changeTenants(new Map([["default", tenant]]));
+    await scene.runtime.advance(100);
+    const since = scene.told.flatMap((message) => ("demand" in message ? message.demand : []));
+    assert.deepEqual(since.at(-1)?.share, share);
+  }
   await scene.scheduler.stop();
 });

@@ -1,7 +1,7 @@
 import { isOn } from "../domain/cluster/feature-level.ts";
 import type { Candidate } from "../domain/execution.ts";
 import type { Epoch, ShardId } from "../domain/ids.ts";
-import type { TenantRecord } from "../domain/tenant.ts";
+import { DEFAULT_WEIGHT, type TenantRecord } from "../domain/tenant.ts";
 import { countEntries, oldestReadyAt } from "../engine/counts.ts";
 import { explain, understoodReasons } from "../engine/explain.ts";
 import { DEFAULT_LIMITS, type Input } from "../engine/inputs.ts";
@@ -25,7 +25,7 @@ import { RecentStats } from "./watches/recent-stats.ts";
 
 export type SchedulerDependencies = Omit<
   CommitLoopDependencies,
-  "payloads" | "references" | "watchers" | "pools" | "stopped"
+  "payloads" | "references" | "watchers" | "pools" | "aboutTenants"
 > &
   Pick<ShardOwnershipDependencies, "leases" | "terms" | "profile"> & {
     clock: Pick<StoreClock, "onLeap">;
@@ -36,7 +36,6 @@ export type SchedulerDependencies = Omit<
 /** Kinds of commands that are applied in the order of the inbox, not of their messages. */
 const IN_ORDER: ReadonlySet<Command["kind"]> = new Set(["PLAN", "PAUSE_RUN", "RESUME_RUN"]);
 const NONE: ReadonlyMap<ShardId, Epoch> = new Map();
-const NO_TENANTS: ReadonlySet<string> = new Set();
 
 /**
  * The scheduler role of a node: owns the shards that are placed on the node, and runs the machine that handles them.
@@ -58,10 +57,10 @@ export class Scheduler {
     const pools = new PoolReader(store, (pools) => this.#runner?.take([{ kind: "POOLS", pools }]));
     const references = new References(store, runtime);
     this.#stats = new RecentStats(runtime);
-    const stopped = { tenants: NO_TENANTS };
+    let aboutTenants: readonly Input[] = [];
     deps.tenants?.onChange((tenants) => {
-      stopped.tenants = stoppedAmong(tenants);
-      this.#runner?.take([{ kind: "STOPPED", tenants: stopped.tenants }]);
+      aboutTenants = inputsAbout(tenants);
+      this.#runner?.take(aboutTenants);
     });
     this.#deps = {
       ...deps,
@@ -70,7 +69,7 @@ export class Scheduler {
       references,
       watchers: new Watchers(bus),
       pools,
-      stopped: () => stopped.tenants,
+      aboutTenants: () => aboutTenants,
     };
     this.#unlisten = bus.listen("scheduler", (messages) => this.#receive(messages));
     deps.clock.onLeap((byMs) => this.#runner?.take([{ kind: "LEAPT", byMs }]));
@@ -329,8 +328,13 @@ function byShard(figures: ReadonlyMap<ShardId, number>): Map<string, number> {
   return new Map(Array.from(figures, ([shard, figure]) => [String(shard), figure]));
 }
 
-/** Tenants of which nothing is started: those that are suspended, or are being deleted. */
-function stoppedAmong(tenants: ReadonlyMap<string, TenantRecord>): ReadonlySet<string> {
-  const stopped = [...tenants.values()].filter(({ state }) => state !== "ACTIVE");
-  return stopped.length === 0 ? NO_TENANTS : new Set(stopped.map(({ name }) => name));
+/** Inputs that tell the machine what tenants are suspended or being deleted, and which weights are not the default one. */
+function inputsAbout(tenants: ReadonlyMap<string, TenantRecord>): Input[] {
+  const all = [...tenants.values()];
+  const stopped = all.filter(({ state }) => state !== "ACTIVE").map(({ name }) => name);
+  const weighted = all.filter(({ weight }) => weight !== DEFAULT_WEIGHT);
+  return [
+    { kind: "STOPPED", tenants: new Set(stopped) },
+    { kind: "WEIGHTS", weights: new Map(weighted.map(({ name, weight }) => [name, weight])) },
+  ];
 }

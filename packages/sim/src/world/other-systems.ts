@@ -6,6 +6,7 @@ import { hasIndex, IndexSystem, type IndexTargets } from "./sim-index.ts";
 import { hasLog, type LogSystem } from "./sim-log.ts";
 import { beginWebhooks, hasWebhooks, type ReceiverSystem } from "./sim-receiver.ts";
 import { hasSink, SinkSystem } from "./sim-sink.ts";
+import { followedTenants, hasTenants } from "./tenants.ts";
 
 /** Systems beside the store that the seed gives to the servers of a simulation; null: they have none. */
 export class OtherSystems {
@@ -18,6 +19,7 @@ export class OtherSystems {
   readonly audited: AuditedPools | null;
   /** Log of requests. */
   readonly log: LogSystem | null;
+  readonly #seed: number;
 
   /**
    * @param clients clients whose jobs name receivers of webhooks, where there are any
@@ -30,12 +32,18 @@ export class OtherSystems {
     targets: IndexTargets,
     production: Omit<Parameters<typeof beginLog>[4], "data">,
   ) {
+    this.#seed = seed;
     this.sink = hasSink(seed) ? new SinkSystem(clock, random.fork("sink"), history) : null;
     this.receiver = hasWebhooks(seed) ? beginWebhooks(clock, random, history, clients) : null;
     this.index = hasIndex(seed) ? new IndexSystem(clock, random.fork("index"), history, targets) : null;
     this.audited = isAudited(seed) ? new AuditedPools(clock, random.fork("audited"), targets.server) : null;
     const produced = { ...production, data: targets.data };
     this.log = hasLog(seed) ? beginLog(clock, random, history, targets.server, produced) : null;
+  }
+
+  /** Tenants as a server knows them; undefined: there is only the default one. */
+  tenants(deps: Parameters<typeof followedTenants>[0]): ReturnType<typeof followedTenants> | undefined {
+    return hasTenants(this.#seed) ? followedTenants(deps) : undefined;
   }
 
   /** Ends all faults. */

@@ -298,9 +298,10 @@ export class SimServer {
     const { readSizes, events } = this.#context;
     const relays = this.#relays(deps, () => scheduler.owned);
     const webhooks = this.#webhooks(deps, () => scheduler.owned);
-    const telling = { events, eventsWritten: relays?.wake, deliveriesWritten: webhooks?.wake };
+    const tenants = this.#context.systems?.tenants(deps);
+    const told = { events, tenants, eventsWritten: relays?.wake, deliveriesWritten: webhooks?.wake };
     const window = this.#context.systems?.index?.index(this.process).window ?? null;
-    const scheduler = new Scheduler({ ...deps, leases, profile, terms: SHARED, readSizes, window, ...telling });
+    const scheduler = new Scheduler({ ...deps, leases, profile, terms: SHARED, readSizes, window, ...told });
     await scheduler.start();
     if (this.#context.systems?.audited != null) sealAudit(deps, () => scheduler.owned);
     relays?.start();

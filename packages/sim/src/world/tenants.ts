@@ -1,4 +1,12 @@
-import { jobDefinition, newJob, type StoreData, tenantOf } from "@mainspring/server/testing";
+import {
+  jobDefinition,
+  newJob,
+  type SchedulerDependencies,
+  type StoreData,
+  TENANT_DEFAULTS,
+  TenantRing,
+  tenantOf,
+} from "@mainspring/server/testing";
 import type { SeededRandom, VirtualClock } from "@mainspring/testkit/time";
 import { NowAndThen } from "./now-and-then.ts";
 import type { SimServer } from "./sim-server.ts";
@@ -19,6 +27,25 @@ const BATCH = 100;
 const NOISY = ["acme", "bolt"] as const;
 const QUIET = "calm";
 
+/** Whether the store of a seed has tenants beside the default one. */
+export function hasTenants(seed: number): boolean {
+  return seed % TENANTS_EVERY === TENANTS && seed >= TENANTS_FROM;
+}
+
+/** Interval in ms in which a server asks the store for changes of tenants, as it does with those of keys. */
+const LOOK_EVERY_MS = 1_000;
+
+/** Tenants as a server knows them. */
+export function followedTenants({ store, runtime }: Pick<SchedulerDependencies, "store" | "runtime">): TenantRing {
+  const ring = new TenantRing(store.tenants);
+  const look = async (): Promise<void> => {
+    await ring.read(false).catch(() => undefined);
+    runtime.setTimer(LOOK_EVERY_MS, () => void look());
+  };
+  void look();
+  return ring;
+}
+
 /** Tenants of the simulation beside the default one; null: the seed has none. Other seeds stay unchanged. */
 export function tenantsOf(
   seed: number,
@@ -26,7 +53,7 @@ export function tenantsOf(
   data: StoreData,
   server: () => SimServer | null,
 ): Tenants | null {
-  if (seed % TENANTS_EVERY !== TENANTS || seed < TENANTS_FROM) return null;
+  if (!hasTenants(seed)) return null;
   return new Tenants(clock, random.fork("tenants"), data, server);
 }
 
@@ -54,6 +81,8 @@ export class Tenants {
 
   /** Plans submits within the time, and changes of weights. */
   plan(withinMs: number): void {
+    for (const name of [...NOISY, QUIET])
+      this.#data.createTenant({ ...TENANT_DEFAULTS, name, createdAt: this.#data.now() });
     this.#weigh();
     this.#times.start(WEIGH_EVERY_MS, () => this.#weigh());
     for (let atMs = 0; ; ) {
@@ -73,7 +102,10 @@ export class Tenants {
   }
 
   #weigh(): void {
-    for (const tenant of NOISY) this.#data.weights.set(tenant, this.#random.pick([100, 200, 400]));
+    for (const tenant of NOISY) {
+      const weight = this.#random.pick([100, 200, 400]);
+      this.#data.tenants.change(tenant, { weight }, null, this.#data.now());
+    }
   }
 
   #herd(atMs: number): void {

@@ -37,7 +37,12 @@ export function viewsOf(rules: Views["rules"], seed: number, seen: () => Observa
     }),
     deliveries: () => seen().data.webhooks.all(),
     graphs: () => seen().graphs,
-    weights: () => seen().data.weights,
+    weights: () =>
+      new Map(
+        seen()
+          .data.tenants.all()
+          .map(({ name, weight }) => [name, weight]),
+      ),
     servers: () =>
       seen()
         .servers()

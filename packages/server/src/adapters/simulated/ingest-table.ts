@@ -12,8 +12,7 @@ import {
   type StoreIngest,
 } from "../../ports/store-ingest.ts";
 import type { RequestEnd, RequestJudge, TakenRequest } from "../../ports/store-requests.ts";
-import type { StoreOperation } from "./fate.ts";
-import type { NotedCalls } from "./noted-calls.ts";
+import type { Call, NotedCalls } from "./noted-calls.ts";
 import { submit } from "./rows/submit.ts";
 import type { StoreData } from "./store-data.ts";
 
@@ -151,8 +150,6 @@ function takeIn(
   data.tell({ kind: "INGESTED", at: data.now(), by, partition, topic, from, next, offsets, taken });
   return taken;
 }
-
-type Call = <T>(operation: StoreOperation, effect: () => T) => Promise<T>;
 
 /** See StoreIngest. @param call sends a call of the node to the store */
 export function ingest(data: StoreData, node: Incarnation, call: Call, noted: NotedCalls): StoreIngest {

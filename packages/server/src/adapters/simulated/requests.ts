@@ -1,11 +1,9 @@
 import type { Incarnation } from "../../domain/ids.ts";
 import { StoreUnavailable } from "../../ports/store.ts";
 import type { StoreRequests } from "../../ports/store-requests.ts";
-import type { StoreOperation } from "./fate.ts";
+import type { Call } from "./noted-calls.ts";
 import { takeIn } from "./rows/request-table.ts";
 import type { StoreData } from "./store-data.ts";
-
-type Call = <T>(operation: StoreOperation, effect: () => T) => Promise<T>;
 
 /** See StoreRequests. @param call sends a call of the node to the store */
 export function requests(data: StoreData, node: Incarnation, call: Call): StoreRequests {

@@ -52,8 +52,6 @@ export interface Tables {
   requests: RequestTable;
   ingest: IngestTable;
   pools: Map<string, Pool>;
-  /** Weights of tenants that do not have the default one. */
-  weights: Map<string, number>;
   deadLetterRuns: Map<string, StoredRun>;
   shards: readonly ShardState[];
 }
@@ -97,7 +95,6 @@ export class StoreData {
     requests: new RequestTable(),
     ingest: new IngestTable(),
     pools: new Map(),
-    weights: new Map(),
     deadLetterRuns: new Map(),
     shards: Array.from({ length: SHARD_COUNT }, () => new ShardState()),
   };
@@ -215,11 +212,6 @@ export class StoreData {
     return this.#tables.pools;
   }
 
-  /** Weights of tenants, by name. */
-  get weights(): Map<string, number> {
-    return this.#tables.weights;
-  }
-
   get deadLetterRuns(): Map<string, StoredRun> {
     return this.#tables.deadLetterRuns;
   }
@@ -237,7 +229,7 @@ export class StoreData {
 
   /** Copy of the whole store, for a backup or a standby; later changes do not affect it. */
   copy(): Tables {
-    const { zones, pools, weights, deadLetterRuns, shards } = this.#tables;
+    const { zones, pools, deadLetterRuns, shards } = this.#tables;
     return {
       jobs: this.jobs.copy(),
       executions: this.executions.copy(),
@@ -260,7 +252,6 @@ export class StoreData {
       requests: this.requests.copy(),
       ingest: this.ingest.copy(),
       pools: new Map(pools),
-      weights: new Map(weights),
       deadLetterRuns: new Map(deadLetterRuns),
       shards: shards.map((shard) => shard.copy()),
     };

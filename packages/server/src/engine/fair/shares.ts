@@ -1,5 +1,5 @@
 import { DEFAULT_TENANT, type EpochMs, type Incarnation } from "../../domain/ids.ts";
-import { DEFAULT_WEIGHT, TOLD_SHARES_MAX } from "../../domain/weight.ts";
+import { DEFAULT_WEIGHT, TOLD_SHARES_MAX } from "../../domain/tenant.ts";
 import type { ToldShare } from "../../ports/share-messages.ts";
 import type { HeapNode } from "../heap.ts";
 import type { Contender } from "./contender.ts";

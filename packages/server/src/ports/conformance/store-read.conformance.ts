@@ -172,7 +172,6 @@ export function readConformance(scene: () => Scene): void {
       commands: false,
       events: false,
       pools: [],
-      weights: [],
     };
     assert.deepEqual(await seen(7, 60_000), nothing);
     await scene().submitted({ shard: 7, scheduledAt: now + 10_000 });

@@ -12,20 +12,10 @@ class Inbox {
   readonly commands: (CancelCommand | NodeEndedCommand)[] = [];
   readonly taken = new Set<string>();
   reads = 0;
-  readonly weights: [string, number][] = [];
-  readonly told: ReadonlyMap<string, number>[] = [];
   readonly hydrator: Hydrator;
 
   constructor(runtime: ManualRuntime) {
-    const summary = {
-      waiting: false,
-      ready: false,
-      plans: false,
-      commands: true,
-      events: false,
-      pools: [],
-      weights: this.weights,
-    };
+    const summary = { waiting: false, ready: false, plans: false, commands: true, events: false, pools: [] };
     const store: Partial<Store> = {
       recurrences: { readOtherZones: async () => [], readAwaiting: async () => [] } as never,
       poll: async () => summary,
@@ -58,7 +48,6 @@ class Inbox {
   }
 
   #take(input: Input): void {
-    if (input.kind === "WEIGHTS") this.told.push(input.weights);
     if (input.kind === "COMMANDS") for (const { id } of input.commands) this.taken.add(id);
   }
 }
@@ -104,18 +93,6 @@ describe("the looks at the inbox", () => {
     inbox.commands.push({ id: "end", kind: "NODE_ENDED", ...of, state: "SUCCEEDED", branch: null });
     await pass(1_100);
     assert.deepEqual([...inbox.taken], ["end"]);
-    inbox.hydrator.stop();
-  });
-
-  it("tell the machine the weights of tenants after each change", async () => {
-    inbox.hydrator.start();
-    await pass(3_100);
-    assert.deepEqual(inbox.told, []);
-    inbox.weights.push(["acme", 300]);
-    await pass(3_100);
-    inbox.weights.pop();
-    await pass(3_100);
-    assert.deepEqual(inbox.told, [new Map([["acme", 300]]), new Map()]);
     inbox.hydrator.stop();
   });
 

@@ -5,7 +5,7 @@ import type { ExecutionId, ShardId } from "../../domain/ids.ts";
 import type { Input, ReadMark, Want } from "../../engine/inputs.ts";
 import { CountedWarnings } from "../../ports/counted-warnings.ts";
 import type { Runtime, Timer } from "../../ports/runtime.ts";
-import type { PollSummary, Store } from "../../ports/store.ts";
+import type { Store } from "../../ports/store.ts";
 import type { FlowPage } from "../../ports/store-flows.ts";
 import { FlowTurns, READ_SIZES, type ReadSizes } from "./flow-turns.ts";
 import { PLANS_AHEAD_MS, PlanReader } from "./plan-reader.ts";
@@ -81,8 +81,6 @@ export class Hydrator {
   #lanesAfter: number | null = null;
   #looking = false;
   #inboxIsShut = false;
-  /** Weights that the machine was told last, as a JSON text. */
-  #weightsTold = "[]";
 
   constructor(store: Store, runtime: Runtime, log: Logger, reader: Reader, sizes: ReadSizes = READ_SIZES) {
     this.#store = store;
@@ -227,14 +225,6 @@ export class Hydrator {
     if (!this.#stopped) this.#timer = this.#runtime.setTimer(nextMs, () => void this.#sweep());
   }
 
-  /** Tells the machine the weights of tenants if they have changed. A new machine starts with the default weights. */
-  #tellWeights(weights: PollSummary["weights"]): void {
-    const told = JSON.stringify(weights);
-    if (told === this.#weightsTold) return;
-    this.#weightsTold = told;
-    this.#reader.take({ kind: "WEIGHTS", weights: new Map(weights) });
-  }
-
   /**
    * Polls the store first, because most of the time most reads would find nothing.
    * @returns whether more rows are due
@@ -245,7 +235,6 @@ export class Hydrator {
     const poolsRead = this.#reader.pools.begin();
     const summary = await this.#store.poll(this.#reader.shards(), ahead);
     poolsRead(summary.pools);
-    this.#tellWeights(summary.weights);
     let full = summary.waiting && (await this.#readWaiting());
     if (summary.ready) await this.#readLanes();
     else this.#lanesAfter = null;

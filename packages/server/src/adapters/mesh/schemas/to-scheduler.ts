@@ -2,7 +2,7 @@ import { FINAL_STATES } from "@mainspring/contract/enums";
 import { NODE_NAME_PATTERN, STEP_NAME_MAX_CHARS, WAIT_SIGNALS_MAX } from "@mainspring/contract/limits";
 import { Type } from "typebox";
 import { RUN_NODE } from "../../../domain/execution.ts";
-import { TOLD_SHARES_MAX } from "../../../domain/weight.ts";
+import { TOLD_SHARES_MAX } from "../../../domain/tenant.ts";
 import type { ToScheduler } from "../../../ports/messages.ts";
 import {
   Bytes,

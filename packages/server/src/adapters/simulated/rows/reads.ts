@@ -73,7 +73,6 @@ export function poll(data: StoreData, shards: readonly ShardId[], { dueUntil, fi
     commands: data.commands.read(own, new Set(), 1).length > 0,
     events: data.events.hasInbox(own),
     pools: readPools(data),
-    weights: [...data.weights].sort(([a], [b]) => byText(a, b)),
   };
 }
 

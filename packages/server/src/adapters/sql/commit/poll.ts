@@ -1,5 +1,4 @@
 import type { ShardId } from "../../../domain/ids.ts";
-import { DEFAULT_WEIGHT } from "../../../domain/weight.ts";
 import type { LookAhead, PollSummary } from "../../../ports/store.ts";
 import { POOL_COLUMNS, poolFrom } from "../cluster/pools.ts";
 import { QUEUE_CODES } from "../connection/codes.ts";
@@ -19,8 +18,7 @@ const pollText = (isTelling: boolean) => `
     (SELECT p.next_fire_at FROM plans p WHERE ${IS_DUE("$3")} AND ${ofShards("p.shard", "$1")}
       ORDER BY p.next_fire_at, p.job_id LIMIT 1) IS NOT NULL,
     (SELECT c.id FROM commands c WHERE ${ofShards("c.shard", "$1")} ORDER BY c.id LIMIT 1) IS NOT NULL,
-    (SELECT json_agg(json_build_array(${POOL_COLUMNS})) FROM (SELECT * FROM pools ORDER BY name) p),
-    (SELECT json_agg(json_build_array(t.name, t.weight) ORDER BY t.name) FROM tenants t WHERE t.weight <> ${DEFAULT_WEIGHT})${
+    (SELECT json_agg(json_build_array(${POOL_COLUMNS})) FROM (SELECT * FROM pools ORDER BY name) p)${
       isTelling
         ? `,
     (SELECT i.id FROM event_inbox i WHERE ${ofShards("i.shard", "$1")} ORDER BY i.id LIMIT 1) IS NOT NULL`
@@ -35,7 +33,6 @@ type PollRow = [
   plans: boolean,
   commands: boolean,
   pools: string | null,
-  weights: string | null,
   events?: boolean,
 ];
 
@@ -49,10 +46,9 @@ export async function poll(
   const values = [shardMask(shards), ahead.dueUntil, ahead.firesUntil];
   const statement = isTelling ? { name: "look_out_telling", text: POLL_TELLING } : { name: "look_out", text: POLL };
   const [row] = await db.run("read", { ...statement, values });
-  const [waiting, ready, plans, commands, pools, weights, events = false] = row as PollRow;
+  const [waiting, ready, plans, commands, pools, events = false] = row as PollRow;
   return {
     ...{ waiting, ready, plans, commands, events },
     pools: pools === null ? [] : JSON.parse(pools).map(poolFrom),
-    weights: weights === null ? [] : JSON.parse(weights),
   };
 }

@@ -35,9 +35,6 @@ INSERT INTO tenants_version (version) VALUES (1);
 INSERT INTO tenants (name, state, weight, created_at, updated_at, version)
 SELECT 'default', 'ACTIVE', 100, now, now, 1 FROM (SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now) n;
 
--- Owners read the weights that are not the default one with every look for work.
-CREATE INDEX tenants_weighted ON tenants (name) WHERE weight <> 100;
-
 -- The lists of a tenant are read by indexes that have no entry of the tenant default. Upkeep creates the parts of existing months.
 CREATE INDEX executions_tenant ON ONLY executions (tenant, id) WHERE tenant <> 'default';
 CREATE INDEX executions_tenant_dead ON ONLY executions (tenant, id) WHERE state = 7 AND settled IS NULL AND tenant <> 'default';
