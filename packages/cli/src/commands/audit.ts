@@ -16,6 +16,7 @@ import { instant } from "../arguments/option-values.ts";
 import { EXIT } from "../exit-codes.ts";
 import { Failure } from "../failure.ts";
 import { auditText } from "../text/audit-text.ts";
+import { counted } from "../text/counted.ts";
 
 interface FilterOptions extends ListOptions {
   actor?: string;
@@ -92,9 +93,10 @@ function verifying(): Command {
       const verifier = new AuditVerifier({ digest: sha256, isSigned }, since !== undefined);
       const kept = anchors === undefined ? [] : anchorsIn(anchors);
       const fault = await firstFault(client, verifier, kept, since);
-      const { records, chains } = verifier;
-      const found = { records, chains, anchors: verifier.anchors, kept: kept.length, fault };
-      const counts = `${records} records in ${chains} chains, ${verifier.anchors} anchors, ${kept.length} kept ones`;
+      const { records, chains, anchors: sealed } = verifier;
+      const found = { records, chains, anchors: sealed, kept: kept.length, fault };
+      const seals = `${counted(sealed, "anchor")}, ${counted(kept.length, "kept one")}`;
+      const counts = `${counted(records, "record")} in ${counted(chains, "chain")}, ${seals}`;
       output.print(found, () =>
         fault === null ? `sound: ${counts}` : `${fault.kind} ${fault.where}: ${fault.message}`,
       );
