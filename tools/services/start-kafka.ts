@@ -156,7 +156,8 @@ class BrokerProcess {
   async format(users: readonly string[]): Promise<void> {
     await writeFile(this.#settings, this.#text);
     const { clusterId } = this.#expected;
-    const format = ["kafka.tools.StorageTool", "format", "-t", clusterId, "-c", this.#settings];
+    // An id may begin with "-", which the tool takes for an option unless "=" comes before it.
+    const format = ["kafka.tools.StorageTool", "format", `--cluster-id=${clusterId}`, "-c", this.#settings];
     await run("java", this.#java(...format, ...users));
   }
 
