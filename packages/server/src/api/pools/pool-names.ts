@@ -15,6 +15,8 @@ export class PoolNames {
   readonly #runtime: Pick<Runtime, "monotonicMs">;
   /** Time of the last job by pool, the oldest first, in milliseconds. */
   readonly #usedMs = new Map<string, number>();
+  /** Pool of the last job, which is the last key of the map. A further job of it leaves the order as it is. */
+  #newest: string | null = null;
 
   /** @param allows whether jobs of a tenant may name a pool; default: they may name every pool */
   constructor(
@@ -34,11 +36,17 @@ export class PoolNames {
       return problem("pool-not-allowed", `target.pool ${message}`, [{ field: "target.pool", message }]);
     }
     const nowMs = this.#runtime.monotonicMs();
-    if (!this.#usedMs.delete(pool) && this.#usedMs.size >= this.#max && !this.#forgetOldest(nowMs)) {
+    if (
+      pool !== this.#newest &&
+      !this.#usedMs.delete(pool) &&
+      this.#usedMs.size >= this.#max &&
+      !this.#forgetOldest(nowMs)
+    ) {
       const message = `is one more than the ${this.#max} pools that got jobs within the last hour: use one of them, or set MAINSPRING_POOLS_MAX`;
       return problem("wrong-state", `target.pool ${message}`, [{ field: "target.pool", message }]);
     }
     this.#usedMs.set(pool, nowMs);
+    this.#newest = pool;
     return null;
   }
 

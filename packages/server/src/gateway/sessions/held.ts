@@ -86,11 +86,22 @@ export class HeldAttempts {
   }
 
   /** Adds an attempt whose token is not held yet. */
-  add({ token, state, startedAt, handler = null, traceparent = null, ...rest }: NewHeld): Held {
-    const { sentAtMs = 0, askable = 0, budget = null } = rest;
-    const other = this.#byExecution.get(token.executionId) ?? null;
-    const more = { finishedAtMs: 0, stillRunning: false, budget, unstored: null, other };
-    const held: Held = { token, handler, traceparent, state, startedAt, sentAtMs, askable, ...more };
+  add({ token, state, startedAt, handler, traceparent, sentAtMs, askable, budget }: NewHeld): Held {
+    // One literal without spreads: this runs for each attempt.
+    const held: Held = {
+      token,
+      handler: handler ?? null,
+      traceparent: traceparent ?? null,
+      state,
+      startedAt,
+      sentAtMs: sentAtMs ?? 0,
+      askable: askable ?? 0,
+      finishedAtMs: 0,
+      stillRunning: false,
+      budget: budget ?? null,
+      unstored: null,
+      other: this.#byExecution.get(token.executionId) ?? null,
+    };
     this.#byExecution.set(token.executionId, held);
     this.#count(held, 1);
     return held;
