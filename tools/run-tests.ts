@@ -4,6 +4,7 @@ import { availableParallelism } from "node:os";
 import { dirname, relative } from "node:path";
 import { run } from "node:test";
 import { spec } from "node:test/reporters";
+import { endHangingFiles } from "./tests/hanging-files.ts";
 
 /**
  * Runs one kind of tests: `run-tests.ts unit|servers|crash|hostile [part of a path]…`. With CI set, a skipped or todo
@@ -20,7 +21,7 @@ interface Kind {
    */
   testLimitMs: number;
   /**
-   * Time limit of a file, in milliseconds, which ends the run. The limit of tests does not cover a file that runs on
+   * Time limit of a file, in milliseconds, which ends the file. The limit of tests does not cover a file that runs on
    * after its tests.
    */
   fileLimitMs: number;
@@ -32,8 +33,22 @@ const isServers = (path: string) => path.endsWith(".servers.test.ts");
 const isCrash = (path: string) => path.endsWith(".crash.test.ts");
 const isHostile = (path: string) => path.endsWith(".hostile.test.ts");
 const MINUTE_MS = 60_000;
+/**
+ * Files that take longest, as the runs name them. They start first, so that none of them is left over at the end, where
+ * it would run alone.
+ */
+const FIRST = [
+  "tools/guide/guides.test.ts",
+  "packages/sim/src/simulate.test.ts",
+  "packages/server/src/adapters/sql/sql-store.test.ts",
+  "packages/bench/src/bench.test.ts",
+  "packages/server/src/cluster-secrets.test.ts",
+  "packages/sim/src/shrinking/shrinking.test.ts",
+];
 /** Number of files that the run names with their durations. */
 const SLOWEST = 12;
+/** Time without a report after which a file ends whose hook has failed, in milliseconds. */
+const QUIET_MS = Number(process.env["MAINSPRING_TEST_QUIET_SEC"] ?? 60) * 1_000;
 const MEMORY = "/dev/shm";
 /** Required memory in bytes: several times the size of the stores of two files. */
 const MEMORY_MIN_BYTES = 6 * 1024 ** 3;
@@ -41,7 +56,8 @@ const MEMORY_MIN_BYTES = 6 * 1024 ** 3;
 const KINDS: Record<string, Kind> = {
   unit: {
     belongs: (path) => !isServers(path) && !isCrash(path) && !isHostile(path),
-    concurrency: availableParallelism(),
+    // Servers of tests wait for leases and timers, so one file more than processors keeps the processors busy.
+    concurrency: availableParallelism() + 1,
     testLimitMs: 12 * MINUTE_MS,
     fileLimitMs: 15 * MINUTE_MS,
     inMemory: true,
@@ -49,9 +65,9 @@ const KINDS: Record<string, Kind> = {
   servers: {
     belongs: isServers,
     concurrency: 1,
-    testLimitMs: 15 * MINUTE_MS,
-    fileLimitMs: 25 * MINUTE_MS,
-    inMemory: false,
+    testLimitMs: 10 * MINUTE_MS,
+    fileLimitMs: 15 * MINUTE_MS,
+    inMemory: true,
   },
   crash: {
     belongs: isCrash,
@@ -82,7 +98,10 @@ if (compiled !== undefined) process.env["NODE_COMPILE_CACHE"] = dirname(compiled
 if (kind.inMemory && hasMemoryFolder()) process.env["TMPDIR"] ??= MEMORY;
 const execArgv = [`--test-timeout=${kind.testLimitMs}`];
 const stream = run({ files, concurrency: kind.concurrency, execArgv });
-endHangingFiles(stream, kind.fileLimitMs);
+endHangingFiles(stream, files, { fileMs: kind.fileLimitMs, quietMs: QUIET_MS }, (sentence) => {
+  process.exitCode = 1;
+  console.error(`run-tests: ${sentence}`);
+});
 const durations: { file: string; durationMs: number }[] = [];
 stream.on("test:summary", ({ file, counts, success, duration_ms: durationMs }) => {
   // A summary arrives for each file, and one for all files.
@@ -100,7 +119,8 @@ function testFiles(wanted: Kind, within: string[]): string[] {
     exclude: ["**/node_modules/**"],
   });
   const asked = (path: string) => within.length === 0 || within.some((part) => path.includes(part));
-  return all.filter((path) => wanted.belongs(path) && asked(path)).sort();
+  const found = all.filter((path) => wanted.belongs(path) && asked(path)).sort();
+  return [...FIRST.filter((path) => found.includes(path)), ...found.filter((path) => !FIRST.includes(path))];
 }
 
 /** Names the files that take longest, because they decide how long the run takes. */
@@ -118,25 +138,6 @@ function hasMemoryFolder(): boolean {
     // This system has no memory-backed folder.
     return false;
   }
-}
-
-function endHangingFiles(events: ReturnType<typeof run>, limitMs: number): void {
-  const timers = new Map<string, NodeJS.Timeout>();
-  const failed: string[] = [];
-  const hangs = (file: string) =>
-    fail(
-      [`${file} has not ended after ${limitMs / MINUTE_MS} minutes; what has failed until then:`, ...failed].join(
-        "\n  ",
-      ),
-    );
-  // The runner reports a file like a test, under its path.
-  events.on("test:dequeue", ({ name }) => {
-    if (files.includes(name)) timers.set(name, setTimeout(hangs, limitMs, name));
-  });
-  events.on("test:complete", ({ name, details }) => {
-    if (details.passed === false) failed.push(`${name}: ${details.error?.cause ?? details.error}`);
-    clearTimeout(timers.get(name));
-  });
 }
 
 function fail(message: string): never {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { Client } from "@mainspring/sdk";
+import { until } from "@mainspring/server/testing";
 import { startClickHouse, type TestClickHouse } from "../../../tools/services/start-clickhouse.ts";
 import { mainspring } from "./testing/command.ts";
 import { startServer } from "./testing/server.ts";
@@ -71,7 +72,8 @@ describe("mainspring clickhouse", () => {
       await ask(
         "SELECT execution_id, state, reason, trigger, attempts, failures, lateness_ms, error_name FROM executions ORDER BY toString(execution_id)",
       );
-    while ((await ask("SELECT uniqExact(id) FROM events WHERE kind = 'JobCreated' OR is_end = 1")) !== "5");
+    const ends = "SELECT uniqExact(id) FROM events WHERE kind = 'JobCreated' OR is_end = 1";
+    await until(async () => (await ask(ends)) === "5");
     assert.deepEqual((await executions()).split("\n"), expected.sort());
 
     const backfill = await mainspring(["clickhouse", "backfill", ...window, "--json"], {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { Client, task, Worker } from "@mainspring/sdk";
+import { until } from "@mainspring/server/testing";
 import { type ClusterNode, TestCluster } from "./testing/cluster.ts";
 
 const JOBS = 200;
@@ -36,7 +37,7 @@ describe("nodes of two ages in one cluster", () => {
     const client = new Client({ url: newer.httpUrl });
     const shardsOf = async ({ grpcAddress }: ClusterNode) =>
       (await client.cluster.status()).nodes.find(({ address }) => address === grpcAddress)?.shards ?? 0;
-    for (const node of [older, newer, upgraded]) while ((await shardsOf(node)) < 20);
+    for (const node of [older, newer, upgraded]) await until(async () => (await shardsOf(node)) >= 20);
     assert.equal((await client.cluster.status()).level, OLDER);
     const { nodes } = await client.cluster.status();
     const nodeId = nodes.find(({ address }) => address === upgraded.grpcAddress)?.nodeId ?? "";

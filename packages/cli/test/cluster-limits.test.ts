@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { Client, task, Worker } from "@mainspring/sdk";
+import { until } from "@mainspring/server/testing";
 import { type ClusterNode, TestCluster } from "./testing/cluster.ts";
 
 const JOBS = 120;
@@ -20,7 +21,7 @@ describe("a cluster with a pool that has a limit", () => {
     const client = new Client({ url: first.httpUrl });
     await client.pools.set("narrow", { maxRunning: LIMIT });
     // Owners read pools once a second; the limit applies once all of them have read it.
-    while ((await client.pools.get("narrow")).limitUse === null);
+    await until(async () => (await client.pools.get("narrow")).limitUse);
     let running = 0;
     let most = 0;
     const ask = task({

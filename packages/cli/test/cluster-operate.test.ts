@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
 import { Client, type ClusterStatus, type ClusterNode as NodeStatus, task, Worker } from "@mainspring/sdk";
-import { FEATURE_LEVEL } from "@mainspring/server/testing";
+import { FEATURE_LEVEL, until } from "@mainspring/server/testing";
 import { type ClusterNode, TestCluster } from "./testing/cluster.ts";
 import { mainspring } from "./testing/command.ts";
 
@@ -22,9 +22,6 @@ describe("operating a cluster", () => {
   const status = (at: ClusterNode) => new Client({ url: at.httpUrl }).cluster.status();
   const statusOf = async (node: ClusterNode, at = node): Promise<NodeStatus | undefined> =>
     (await status(at)).nodes.find(({ address }) => address === node.grpcAddress);
-  const until = async (isSo: () => Promise<boolean>) => {
-    while (!(await isSo()));
-  };
   const readiness = async ({ httpUrl }: ClusterNode) => {
     const answer = await fetch(`${httpUrl}/readyz`);
     const { checks } = (await answer.json()) as { checks: { name: string; ok: boolean }[] };

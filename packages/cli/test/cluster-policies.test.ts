@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { Client, task, Worker } from "@mainspring/sdk";
+import { until } from "@mainspring/server/testing";
 import { type ClusterNode, TestCluster } from "./testing/cluster.ts";
 
 /** Level of a program that knows no policies, and of the one after it. */
@@ -24,7 +25,7 @@ describe("policies of tasks in a cluster of nodes of two ages", () => {
 
   it("are kept when the last node knows of them, though the worker connected before", async () => {
     const client = new Client({ url: newer.httpUrl });
-    while ((await client.cluster.status()).level !== OLDER);
+    await until(async () => (await client.cluster.status()).level === OLDER);
     const url = [newer.grpcAddress, older.grpcAddress];
     worker = new Worker({
       tasks: [task({ name: "mail", timeoutSec: 5, run: () => "sent" })],
@@ -46,7 +47,7 @@ describe("policies of tasks in a cluster of nodes of two ages", () => {
     older.command.signal("SIGTERM");
     await older.command.done;
     const timeoutSec = async () => (await client.getJob((await client.submit({ target })).jobId)).timeoutSec;
-    while ((await timeoutSec()) !== 5);
+    await until(async () => (await timeoutSec()) === 5);
     const { value: shown } = await client.handlers.list({ handler: "mail" }).next();
     assert.deepEqual(shown && [shown.policies, shown.workers], [{ timeoutSec: 5 }, 1]);
   });

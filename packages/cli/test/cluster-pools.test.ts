@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { type ChangedPool, Client } from "@mainspring/sdk";
-import { FEATURE_LEVEL } from "@mainspring/server/testing";
+import { FEATURE_LEVEL, until } from "@mainspring/server/testing";
 import { type ClusterNode, TestCluster } from "./testing/cluster.ts";
 import { mainspring } from "./testing/command.ts";
 
@@ -18,7 +18,7 @@ describe("settings of pools in a cluster", () => {
     cluster = await TestCluster.open();
     nodes = await Promise.all([cluster.node(), cluster.node(), cluster.node()]);
     clients = nodes.map(({ httpUrl }) => new Client({ url: httpUrl }));
-    for (const node of nodes) while ((await shardsOf(node)) < 20);
+    for (const node of nodes) await until(async () => (await shardsOf(node)) >= 20);
   });
   after(() => cluster.close());
 
@@ -112,7 +112,7 @@ describe("settings of pools among nodes of two ages", () => {
     const client = new Client({ url: newer.httpUrl });
     const shardsOf = async (address: string) =>
       (await client.cluster.status()).nodes.find((node) => node.address === address)?.shards ?? 0;
-    for (const { grpcAddress } of [older, newer]) while ((await shardsOf(grpcAddress)) < 30);
+    for (const { grpcAddress } of [older, newer]) await until(async () => (await shardsOf(grpcAddress)) >= 30);
     const { paused, unconfirmedBy = [] } = await client.pools.pause(POOL);
     assert.equal(paused, true);
     assert.deepEqual(

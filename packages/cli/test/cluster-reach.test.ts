@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
 import { Client, type ClusterNode as NodeStatus } from "@mainspring/sdk";
+import { until } from "@mainspring/server/testing";
 import { freePort } from "../../../tools/services/free-port.ts";
 import { type ClusterNode, TestCluster } from "./testing/cluster.ts";
 import { mainspring } from "./testing/command.ts";
@@ -26,9 +27,6 @@ describe("nodes of a cluster that do not reach each other", () => {
   const nodeWith = (apiKey: string) => cluster.node({ MAINSPRING_API_KEY: apiKey });
   const statusOf = async (node: ClusterNode, at = node, apiKey = KEY): Promise<NodeStatus | undefined> =>
     (await clientOf(at, apiKey).cluster.status()).nodes.find(({ address }) => address === node.grpcAddress);
-  const until = async (isSo: () => Promise<boolean>) => {
-    while (!(await isSo()));
-  };
   const readiness = async ({ httpUrl }: ClusterNode) => {
     const answer = await fetch(`${httpUrl}/readyz`);
     const { checks } = (await answer.json()) as { checks: { name: string; ok: boolean; detail: string }[] };

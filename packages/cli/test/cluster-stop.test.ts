@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { after, afterEach, before, describe, it } from "node:test";
+import { until } from "@mainspring/server/testing";
 import { type ClusterNode, TestCluster } from "./testing/cluster.ts";
 
 describe("a node that starts or stops beside others", () => {
@@ -18,7 +19,7 @@ describe("a node that starts or stops beside others", () => {
   it("fails no request when it stops behind a load balancer that only looks at /readyz", async () => {
     const nodes = [await cluster.node(), await cluster.node({ MAINSPRING_STOP_DELAY_SEC: "2" })];
     const [, leaving] = nodes as [ClusterNode, ClusterNode];
-    for (const node of nodes) while (!(await isReady(node)));
+    for (const node of nodes) await until(() => isReady(node));
     const healthy = new Set(nodes);
     const over = new AbortController();
     const looks = nodes.map(async (node) => {
@@ -35,9 +36,9 @@ describe("a node that starts or stops beside others", () => {
         answers.push(await submitted(httpUrl));
       }
     });
-    while (answers.length < 50) await new Promise(setImmediate);
+    await until(() => answers.length >= 50);
     leaving.command.signal("SIGTERM");
-    while (healthy.has(leaving)) await new Promise(setImmediate);
+    await until(() => !healthy.has(leaving));
     assert.equal(leaving.command.hasEnded, false, "the node serves on after /readyz has answered 503");
     assert.equal(await submitted(leaving.httpUrl), "201");
     await leaving.command.done;

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { Client, type LedgerItem, type MissedJob } from "@mainspring/sdk";
+import { until } from "@mainspring/server/testing";
 import { type ClusterNode, TestCluster } from "./testing/cluster.ts";
 
 const JOBS = 1_000;
@@ -31,7 +32,7 @@ describe("time zone data of a cluster", () => {
   const clientOf = ({ httpUrl }: ClusterNode) => new Client({ url: httpUrl });
 
   async function inForce(node: ClusterNode, version: string): Promise<void> {
-    while ((await clientOf(node).timeZoneData()).version !== version) await new Promise((go) => setImmediate(go));
+    await until(async () => (await clientOf(node).timeZoneData()).version === version);
   }
 
   /** Replaces a node by another one with this environment, as in a rolling upgrade. */
@@ -51,11 +52,10 @@ describe("time zone data of a cluster", () => {
 
   /** Jobs with missed instants, once the node has searched everything planned before a time. */
   async function searched(node: ClusterNode, before: string): Promise<MissedJob[]> {
-    for (;;) {
+    return await until(async () => {
       const { items, lookedUntil } = await clientOf(node).jobs.missed();
-      if (lookedUntil !== null && lookedUntil > before) return items;
-      await new Promise((go) => setImmediate(go));
-    }
+      return lookedUntil !== null && lookedUntil > before ? items : null;
+    });
   }
 
   it("changes for all nodes at one moment, forth and back, and every instant of 1,000 jobs is accounted for once", async () => {
@@ -90,8 +90,10 @@ describe("time zone data of a cluster", () => {
     );
 
     for (const jobId of ids) {
-      let items = await ledgerOf(jobId);
-      while (items.length < 2) items = await ledgerOf(jobId);
+      const items = await until(async () => {
+        const kept = await ledgerOf(jobId);
+        return kept.length < 2 ? null : kept;
+      });
       const instants = items.map(({ at }) => Date.parse(at));
       assert.deepEqual(new Set(items.map(({ outcome }) => outcome)), new Set(["WAITING"]), jobId);
       for (const [i, at] of instants.slice(1).entries())

@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { after, before, describe, it, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { type AttemptLogs, Client, TerminalError, task, Worker } from "@mainspring/sdk";
+import { until } from "@mainspring/server/testing";
 import { type ClusterNode, TestCluster } from "./testing/cluster.ts";
 import { Commands, LongCommand, mainspring } from "./testing/command.ts";
 import { TestLink } from "./testing/link.ts";
@@ -69,8 +70,8 @@ describe("what handlers have logged", () => {
     await worker.start();
     const retryPolicy = { initialDelayMs: 1 };
     const { executionId } = await client.submit({ target: { handler: "talks" }, retryPolicy });
-    while ((await client.getExecution(executionId)).attempt === 0);
-    while ((await client.getLogs(executionId)).lines.length < 2);
+    await until(async () => (await client.getExecution(executionId)).attempt > 0);
+    await until(async () => (await client.getLogs(executionId)).lines.length >= 2);
     const running = await done("executions", "logs", executionId);
     const line = `^${at}  info  attempt 1 begins\\\\u001b\\[2J\n${at}  info  a second line\\\\nof two\n$`;
     assert.match(running, new RegExp(line));
@@ -110,10 +111,10 @@ describe("what handlers have logged", () => {
     await worker.says(/ready/);
     const { executionId } = await client.submit({ target: { handler: "hold", pool: "killed" }, payload: 600_000 });
     await worker.says(/start/);
-    while ((await client.getLogs(executionId).catch(() => null))?.lines.length !== 1);
+    await until(async () => (await client.getLogs(executionId).catch(() => null))?.lines.length === 1);
     worker.signal("SIGKILL");
     const isLost = async () => (await client.getExecution(executionId)).attempts[0]?.state === "WORKER_LOST";
-    while (!(await isLost()));
+    await until(isLost);
     assert.deepEqual(textsOf(await client.getLogs(executionId, { attempt: 1 })), ["holds for 600000 ms"]);
     await restart("SIGKILL");
     assert.deepEqual(textsOf(await client.getLogs(executionId, { attempt: 1 })), ["holds for 600000 ms"]);
@@ -183,7 +184,7 @@ it("joins what the nodes of a cluster hear of an attempt whose worker changes it
   const env = { MAINSPRING_BUILTIN_WORKER: "off", MAINSPRING_STOP_DELAY_SEC: "0" };
   const [one, other] = await Promise.all([cluster.node(env), cluster.node(env)]);
   const client = new Client({ url: other.httpUrl });
-  while ((await client.cluster.status()).nodes.length < 2);
+  await until(async () => (await client.cluster.status()).nodes.length >= 2);
   const moved = Promise.withResolvers<void>();
   const talks = task({
     name: "talks",
@@ -201,7 +202,7 @@ it("joins what the nodes of a cluster hear of an attempt whose worker changes it
   await worker.start();
   const { executionId } = await talks.submit(client, null);
   const texts = async () => (await client.getLogs(executionId).catch(() => null))?.lines.map(({ line }) => line) ?? [];
-  while ((await texts()).length === 0);
+  await until(async () => (await texts()).length > 0);
   assert.deepEqual(await texts(), ["漢字 and \u0007"], "asked of the node that has the worker");
   link.leadTo(portOf(other));
   link.break();
@@ -210,7 +211,7 @@ it("joins what the nodes of a cluster hear of an attempt whose worker changes it
     (await client.cluster.status()).nodes.some(
       ({ address, workers }) => address === other.grpcAddress && workers === 1,
     );
-  while (!(await isAtOther()));
+  await until(isAtOther);
   moved.resolve();
   assert.equal((await client.waitForExecution(executionId)).attempt, 1);
   const all = ["漢字 and \u0007", "after the move"];

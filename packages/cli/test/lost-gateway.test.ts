@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { Client, task, Worker, type WorkerOptions } from "@mainspring/sdk";
+import { until } from "@mainspring/server/testing";
 import { type ClusterNode, TestCluster } from "./testing/cluster.ts";
 import { LongCommand } from "./testing/command.ts";
 import { TestLink } from "./testing/link.ts";
@@ -24,7 +25,7 @@ describe("workers whose gateway is killed", () => {
     nodes = await Promise.all([cluster.node(), cluster.node()]);
     client = new Client({ url: nodes[1].httpUrl });
     const shares = async () => (await client.cluster.status()).nodes.map(({ shards }) => shards);
-    while ((await shares()).join() !== "32,32");
+    await until(async () => (await shares()).join() === "32,32");
   });
   after(() => cluster.close());
 
@@ -71,7 +72,7 @@ describe("workers whose gateway is killed", () => {
     const dead = await startProcess(t, { pool: "dead", url: killed.grpcAddress, slots: JOBS });
     const lost = await submitted("dead", LONG_MS);
     const taken = await submitted("frozen", MEDIUM_MS);
-    while (!((await hasAll("dead")) && (await hasAll("frozen"))));
+    await until(async () => (await hasAll("dead")) && (await hasAll("frozen")));
     await frozen.says(/start/);
     frozen.signal("SIGSTOP");
     dead.signal("SIGKILL");

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import type { Execution, SubmittedJob } from "@mainspring/sdk";
-import { type EmbeddedPostgres, startEmbedded, systemRuntime } from "@mainspring/server/testing";
+import { type EmbeddedPostgres, startEmbedded, systemRuntime, until } from "@mainspring/server/testing";
 import { mainspring } from "./testing/command.ts";
 import { serveOn, startServer, type TestServer } from "./testing/server.ts";
 
@@ -51,7 +51,7 @@ describe("mainspring migrate", () => {
     const running = await submit("sleep", "--payload", '{"ms":4000}');
     const get = (server: Pick<TestServer, "clientEnv">, id: string, ...more: string[]) =>
       runJson<Execution>(server, "executions", "get", id, ...more);
-    while ((await get(from, running.executionId)).state !== "RUNNING");
+    await until(async () => (await get(from, running.executionId)).state === "RUNNING");
 
     from.command.signal("SIGKILL");
     await from.command.done;

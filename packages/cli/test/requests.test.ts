@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { Client, type JobRequestState, type JobRequestSummary, task, Worker } from "@mainspring/sdk";
 import { submitIn, submitManyIn } from "@mainspring/sdk/sql";
+import { until } from "@mainspring/server/testing";
 import pg from "pg";
 import { type ClusterNode, TestCluster } from "./testing/cluster.ts";
 import { Commands } from "./testing/command.ts";
@@ -91,9 +92,8 @@ describe("requests of applications, beside a node of the release before", () => 
     const [ofNewer, ofOlder] = [newer, older].map(({ httpUrl }) => clientOf(httpUrl)) as [Client, Client];
     const executions: string[] = [];
     for (const id of ids) {
-      let request = await ofNewer.requests.get(id);
-      while (request.state === "ACCEPTED") request = await ofNewer.requests.get(id);
-      executions.push(String(request.executionId));
+      await until(async () => (await ofNewer.requests.get(id)).state !== "ACCEPTED");
+      executions.push(String((await ofNewer.requests.get(id)).executionId));
     }
     newer.command.signal("SIGKILL");
     await newer.command.done;

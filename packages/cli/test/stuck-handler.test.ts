@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it, type TestContext } from "node:test";
 import { Client, task, Worker, type WorkerInfo } from "@mainspring/sdk";
+import { until } from "@mainspring/server/testing";
 import { startServer, type TestServer } from "./testing/server.ts";
 
 const JOBS = 20;
@@ -107,7 +108,7 @@ describe("a handler that outlives its attempt", { concurrency: true }, () => {
     await begun.promise;
     const ids = await Promise.all(Array.from({ length: JOBS }, () => submit(pool, "quick")));
     const { workerId = "" } = (await client.workers()).find((worker) => worker.pool === pool) ?? {};
-    while ((await client.getWorker(workerId)).executionsTotal !== JOBS + 1);
+    await until(async () => (await client.getWorker(workerId)).executionsTotal === JOBS + 1);
     await addFree(t, pool);
     assert.deepEqual(new Set((await Promise.all(ids.map(final))).map(({ result }) => result)), new Set(["b"]));
   });

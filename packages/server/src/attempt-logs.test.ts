@@ -3,6 +3,7 @@ import { after, before, it } from "node:test";
 import { Client, task } from "@mainspring/sdk";
 import type pg from "pg";
 import { asked, startTestServer, storeUrl, type TestServer } from "./adapters/sql/testing/databases.ts";
+import { until } from "./adapters/system/until.fixture.ts";
 import { startLocalNode } from "./node.fixture.ts";
 
 const WRITES = `SELECT coalesce(sum(n_tup_ins), 0)::int4, coalesce(sum(n_tup_upd), 0)::int4
@@ -34,7 +35,7 @@ it("the store gets one row of an attempt that has logged lines, and none of a hu
   const { executionId } = await talks.submit(client, null);
   await client.waitForExecution(executionId);
   const stored = async () => await asked(database, "SELECT received::int4 FROM mainspring.attempt_logs");
-  while ((await stored()).length === 0);
+  await until(async () => (await stored()).length > 0);
   assert.deepEqual(await stored(), [[10]]);
   await node.stop();
   // The statistics of a session are complete when it has ended.

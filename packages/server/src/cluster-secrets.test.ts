@@ -5,6 +5,7 @@ import { Client } from "@mainspring/sdk";
 import { packed } from "./adapters/mesh/packet.ts";
 import { RawStream } from "./adapters/mesh/raw-stream.fixture.ts";
 import { startTestServer, storeUrl, type TestServer } from "./adapters/sql/testing/databases.ts";
+import { until } from "./adapters/system/until.fixture.ts";
 import { startLocalNode } from "./node.fixture.ts";
 import type { RunningNode } from "./node.ts";
 import type { Readiness } from "./ops/health.ts";
@@ -77,9 +78,8 @@ describe("a cluster that is given a secret, node by node", () => {
     const [first, second] = news as [RunningNode, RunningNode];
     const ids = await idsOf(first);
     const of = (node: RunningNode) => ids.get(node.grpcAddress) ?? "";
-    let refused = await forge(first, of(second));
     // The node refuses strangers once the leases contain no node without a secret any more.
-    while (refused === null) refused = await forge(first, of(second));
+    const refused = await until(() => forge(first, of(second)));
     assert.match(refused, /UNAUTHENTICATED: every node of this cluster proves/);
     await runs(first);
   });
@@ -101,14 +101,13 @@ describe("a cluster that is given a secret, node by node", () => {
       const { status, checks } = (await (await fetch(`${httpUrl}/readyz`)).json()) as Readiness;
       return { status, detail: checks.find(({ name }) => name === "peers")?.detail ?? "" };
     };
-    let said = await readyz(stranger);
-    while (said.status === "ready") said = await readyz(stranger);
+    const said = await until(async () => {
+      const found = await readyz(stranger);
+      return found.status === "ready" ? null : found;
+    });
     assert.match(said.detail, /do not all reach each other, so it takes none: its cluster secret, /);
-    for (const node of [first, second]) {
-      let theirs = await readyz(node);
-      // A node is not ready while its shards are being moved.
-      while (theirs.status !== "ready") theirs = await readyz(node);
-    }
+    // A node is not ready while its shards are being moved.
+    for (const node of [first, second]) await until(async () => (await readyz(node)).status === "ready");
     const { nodes: listed } = await new Client({ url: first.httpUrl, apiKey: KEY }).cluster.status();
     assert.equal(listed.find(({ address }) => address === stranger.grpcAddress)?.shards, 0);
     await runs(first);

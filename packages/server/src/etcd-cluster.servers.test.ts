@@ -7,6 +7,7 @@ import { Client, task, Worker } from "@mainspring/sdk";
 import { startEtcd, type TestEtcd } from "../../../tools/services/start-etcd.ts";
 import { startPostgres, type TestPostgres } from "../../../tools/services/start-postgres.ts";
 import { systemRuntime } from "./adapters/system/system-runtime.ts";
+import { until } from "./adapters/system/until.fixture.ts";
 
 const runtime = systemRuntime();
 const PROGRAM = new URL("../../cli/bin/mainspring.mjs", import.meta.url).pathname;
@@ -18,10 +19,6 @@ async function freePorts(count: number): Promise<number[]> {
   await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
   return ports;
 }
-
-const until = async (isSo: () => boolean | Promise<boolean>) => {
-  while (!(await isSo())) await new Promise<void>((resolve) => runtime.setTimer(20, resolve));
-};
 
 /** A node of a cluster, as a process of its own. */
 interface SpawnedNode {

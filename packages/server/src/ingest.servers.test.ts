@@ -11,6 +11,7 @@ import { pythonWith } from "../../../tools/services/python-packages.ts";
 import { startKafka, type TestKafka } from "../../../tools/services/start-kafka.ts";
 import { startPostgres, type TestPostgres } from "../../../tools/services/start-postgres.ts";
 import { readMessages } from "./adapters/kafka/kafka-reader.fixture.ts";
+import { until } from "./adapters/system/until.fixture.ts";
 import { startLocalNode } from "./node.fixture.ts";
 import type { RunningNode } from "./node.ts";
 
@@ -21,14 +22,6 @@ const NOTE = { target: { handler: "note" } };
 const WAITING = { target: { handler: "later" }, delayMs: 86_400_000 };
 const TOPIC = "ms.job-requests";
 const RECORDS = 4_000;
-
-const until = async <T>(read: () => Promise<T | null>): Promise<T> => {
-  for (;;) {
-    const found = await read();
-    if (found !== null) return found;
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-};
 
 describe("MAINSPRING_INGEST=kafka, with servers on PostgreSQL and Kafka", () => {
   let postgres: TestPostgres;

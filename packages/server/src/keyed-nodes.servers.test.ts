@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { Client, type WaitReason, Worker, type Workflow } from "@mainspring/sdk";
 import { startPostgres, type TestPostgres } from "../../../tools/services/start-postgres.ts";
+import { until } from "./adapters/system/until.fixture.ts";
 import { startLocalNode } from "./node.fixture.ts";
 import type { RunningNode } from "./node.ts";
 import { Hold, workflowTasks } from "./workflow-tasks.fixture.ts";
@@ -49,9 +50,6 @@ describe("nodes with concurrency keys over HTTP, on PostgreSQL, with two servers
     const workflow = await client.workflows.waitFor(run);
     assert.deepEqual([workflow.state, workflow.reason], [state, reason], JSON.stringify(workflow));
     return workflow;
-  };
-  const until = async (isSo: () => Promise<boolean>) => {
-    while (!(await isSo())) await new Promise((resolve) => setImmediate(resolve));
   };
   const waitsForKey = async (run: string, node: string): Promise<WaitReason | undefined> =>
     (await client.workflows.explain(run, node)).reasons.find(({ reason }) => reason === "KEY_AT_LIMIT");

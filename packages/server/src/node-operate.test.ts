@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { type Client, type ExecutionEvent, task, Worker } from "@mainspring/sdk";
+import { until } from "./adapters/system/until.fixture.ts";
 import { startTestNode, type TestNode } from "./node.fixture.ts";
 
 /** An operator's view of a whole server with a worker. */
@@ -87,13 +88,13 @@ describe("a node that is operated", () => {
   it("starts no more of a pool than it allows, and says what is used of that", async () => {
     await client.pools.set("narrow", { maxRunning: 1 });
     // The coordinator of the pool knows its use once every owner has declared its attempts.
-    while ((await client.pools.get("narrow")).limitUse === null);
+    await until(async () => (await client.pools.get("narrow")).limitUse);
     const ends: (() => void)[] = [];
     const narrow = task({ name: "narrow", run: () => new Promise<void>((resolve) => ends.push(resolve)) });
     const worker = new Worker({ url: node.grpcAddress, pool: "narrow", tasks: [narrow], slots: 2 });
     await worker.start();
-    const first = await narrow.submit(client, undefined as never, { pool: "narrow" });
-    while (ends.length === 0) await first.get();
+    await narrow.submit(client, undefined as never, { pool: "narrow" });
+    await until(() => ends.length > 0);
     const second = await narrow.submit(client, undefined as never, { pool: "narrow" });
     for (;;) {
       const [reason] = (await client.explain(second.executionId)).reasons;
@@ -105,7 +106,7 @@ describe("a node that is operated", () => {
     assert.equal((await client.pools.get("narrow")).limitUse?.taken, 1);
     assert.equal(ends.length, 1);
     ends[0]?.();
-    while (ends.length === 1) await second.get();
+    await until(() => ends.length > 1);
     ends[1]?.();
     assert.equal((await client.waitForExecution(second.executionId)).state, "SUCCEEDED");
     await worker.stop();
@@ -127,7 +128,7 @@ describe("a node that is operated", () => {
     const first = await deaf.submit(client, undefined as never, { pool, cancelGraceSec: 1 });
     await running.promise;
     const second = await deaf.submit(client, undefined as never, { pool });
-    while ((await second.get()).state !== "SCHEDULED");
+    await until(async () => (await second.get()).state === "SCHEDULED");
     await first.cancel();
     assert.equal((await client.waitForExecution(first.executionId)).state, "CANCELLED");
     const [listed] = (await client.workers()).filter((one) => one.pool === pool);
@@ -143,7 +144,7 @@ describe("a node that is operated", () => {
     assert.equal(executionsTotal, 2);
     // The owner learns of slots with the next full sync.
     const stuckOf = async () => (await client.explain(second.executionId)).reasons[1]?.["stuck"];
-    while ((await stuckOf()) !== 1);
+    await until(async () => (await stuckOf()) === 1);
     const { reasons } = await client.explain(second.executionId);
     assert.deepEqual(
       reasons.map(({ reason }) => reason),
@@ -174,12 +175,12 @@ describe("a node that is operated", () => {
     await running.promise;
     const second = await slow.submit(client, undefined as never);
     // The execution waits at the worker, behind the first one.
-    while ((await second.get()).state !== "SCHEDULED");
+    await until(async () => (await second.get()).state === "SCHEDULED");
     const [known] = (await client.workers()).filter(({ handlers }) => handlers.includes("slow"));
     assert.ok(known);
     assert.equal((await client.drainWorker(known.workerId)).state, "DRAINING");
     // The worker has received the order and has handed back what it had not started.
-    while ((await second.get()).state !== "PENDING");
+    await until(async () => (await second.get()).state === "PENDING");
     finish.resolve("finished");
     await worker.closed;
     assert.equal(await first.result(), "finished");
@@ -214,9 +215,9 @@ describe("a node that is operated", () => {
       [again.state, again.result, again.trigger, again.retryOf],
       [...["SUCCEEDED", 1, "RETRY", handles[0]?.executionId]],
     );
-    let run = await client.deadLetters.replayAll({ handler: "flaky" });
-    while (run.state === "RUNNING") run = await client.deadLetters.run(run.runId);
-    assert.equal(run.settled, 2);
+    const { runId } = await client.deadLetters.replayAll({ handler: "flaky" });
+    await until(async () => (await client.deadLetters.run(runId)).state !== "RUNNING");
+    assert.equal((await client.deadLetters.run(runId)).settled, 2);
     for await (const letter of client.deadLetters.list()) assert.fail(`${letter.executionId} is still there`);
     const executions: string[] = [];
     for await (const { trigger, executionId } of client.listExecutions())

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { Client, MainspringError, RetryAtError, TerminalError, task, Worker } from "@mainspring/sdk";
 import { systemRuntime } from "./adapters/system/system-runtime.ts";
+import { until } from "./adapters/system/until.fixture.ts";
 import { startLocalNode, startTestNode, type TestNode } from "./node.fixture.ts";
 
 /** A whole node: HTTP, the real embedded store, gRPC, and a worker with its thread. */
@@ -41,7 +42,7 @@ describe("a node", () => {
   it("stops a program whose execution is cancelled, and says how it ended", async () => {
     const { executionId } = await client.submit({ target: { handler: "exec" }, payload: { argv: ["sleep", "3600"] } });
     const stateOf = async () => (await client.getExecution(executionId)).state;
-    while ((await stateOf()) !== "RUNNING");
+    await until(async () => (await stateOf()) === "RUNNING");
     await client.cancelExecution(executionId);
     const { state, attempts } = await client.getExecution(executionId, { waitSec: 30 });
     const message = "sleep was ended by SIGTERM after it was told to stop";

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { type Client, task, Worker } from "@mainspring/sdk";
+import { until } from "./adapters/system/until.fixture.ts";
 import { startTestNode, type TestNode } from "./node.fixture.ts";
 
 /** More than the scheduler reads from the inbox at a time. */
@@ -19,7 +20,7 @@ describe("commands of a node with thousands of open ones", () => {
 
   /** An answer may come before the owner has applied. */
   async function stateIs(jobId: string, state: string): Promise<void> {
-    while ((await client.getJob(jobId)).state !== state);
+    await until(async () => (await client.getJob(jobId)).state === state);
   }
 
   it("are applied: a recurring job is paused, edited and resumed", async () => {

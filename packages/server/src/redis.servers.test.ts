@@ -8,20 +8,11 @@ import { Client, task, Worker } from "@mainspring/sdk";
 import { freePort } from "../../../tools/services/free-port.ts";
 import { startPostgres, type TestPostgres } from "../../../tools/services/start-postgres.ts";
 import { startRedis, type TestRedis } from "../../../tools/services/start-redis.ts";
-import { systemRuntime } from "./adapters/system/system-runtime.ts";
+import { until } from "./adapters/system/until.fixture.ts";
 import { startLocalNode } from "./node.fixture.ts";
 import type { RunningNode } from "./node.ts";
 
 const PROGRAM = new URL("../../cli/bin/mainspring.mjs", import.meta.url).pathname;
-const runtime = systemRuntime();
-const passed = (ms: number) => new Promise<void>((resolve) => runtime.setTimer(ms, resolve));
-const until = async <T>(read: () => Promise<T | null | false> | T | null | false): Promise<T> => {
-  for (;;) {
-    const found = await read();
-    if (found !== null && found !== false) return found;
-    await passed(20);
-  }
-};
 
 describe("Redis beside PostgreSQL", () => {
   let postgres: TestPostgres;

@@ -6,6 +6,7 @@ import type { RequestBody } from "@mainspring/contract";
 import { Client, task, Worker } from "@mainspring/sdk";
 import pg from "pg";
 import { startPostgres, type TestPostgres } from "../../../tools/services/start-postgres.ts";
+import { until } from "./adapters/system/until.fixture.ts";
 import { firstExecutionId } from "./domain/ids.ts";
 import { startLocalNode } from "./node.fixture.ts";
 import type { RunningNode } from "./node.ts";
@@ -15,14 +16,6 @@ const PROGRAM = new URL("../../cli/bin/mainspring.mjs", import.meta.url).pathnam
 const SUBMIT = "SELECT mainspring.mainspring_submit($1::jsonb, $2) AS id";
 const BATCH = "SELECT mainspring.mainspring_submit_batch($1::jsonb, $2) AS ids";
 const NOTE = { target: { handler: "note" } };
-
-const until = async <T>(read: () => Promise<T | null>): Promise<T> => {
-  for (;;) {
-    const found = await read();
-    if (found !== null) return found;
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-};
 
 describe("mainspring_submit, with two servers on PostgreSQL", () => {
   let postgres: TestPostgres;

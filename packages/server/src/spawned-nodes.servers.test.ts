@@ -17,6 +17,7 @@ import {
 } from "@mainspring/sdk";
 import { freePort } from "../../../tools/services/free-port.ts";
 import { startPostgres, type TestPostgres } from "../../../tools/services/start-postgres.ts";
+import { until } from "./adapters/system/until.fixture.ts";
 import { Hold } from "./workflow-tasks.fixture.ts";
 
 const PROGRAM = new URL("../../cli/bin/mainspring.mjs", import.meta.url).pathname;
@@ -77,10 +78,6 @@ const ORDER: [string, string][] = [
   ...heldBy("list", ADDS).map((one): [string, string] => [one, "done"]),
 ];
 const NAMES = [...new Set(ORDER.flat())].sort();
-
-const until = async (isSo: () => boolean | Promise<boolean>) => {
-  while (!(await isSo())) await new Promise((resolve) => setImmediate(resolve));
-};
 
 describe("nodes that handlers add, over HTTP, on PostgreSQL, with a server that is killed", () => {
   const folder = mkdtempSync(join(tmpdir(), "spawned-nodes-"));

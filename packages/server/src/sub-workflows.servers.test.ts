@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { after, before, describe, it } from "node:test";
 import { Client, type Ref, TerminalError, task, Worker, type WorkflowNode, workflow } from "@mainspring/sdk";
 import { startPostgres, type TestPostgres } from "../../../tools/services/start-postgres.ts";
+import { until } from "./adapters/system/until.fixture.ts";
 import { startLocalNode } from "./node.fixture.ts";
 import type { RunningNode } from "./node.ts";
 import { Hold } from "./workflow-tasks.fixture.ts";
@@ -55,9 +56,6 @@ describe("sub-workflows over HTTP, on PostgreSQL, with two servers", () => {
     await postgres?.stop();
   });
 
-  const until = async (isSo: () => Promise<boolean>) => {
-    while (!(await isSo())) await new Promise((resolve) => setImmediate(resolve));
-  };
   const nodesOf = async (run: string): Promise<Record<string, WorkflowNode>> => {
     const found: Record<string, WorkflowNode> = {};
     for await (const one of client.workflows.nodes(run)) found[one.name] = one;

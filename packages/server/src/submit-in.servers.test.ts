@@ -6,6 +6,7 @@ import { drizzle } from "drizzle-orm/node-postgres";
 import { Kysely, PostgresDialect } from "kysely";
 import pg from "pg";
 import { startPostgres, type TestPostgres } from "../../../tools/services/start-postgres.ts";
+import { until } from "./adapters/system/until.fixture.ts";
 import { firstExecutionId } from "./domain/ids.ts";
 import { startLocalNode } from "./node.fixture.ts";
 import type { RunningNode } from "./node.ts";
@@ -95,7 +96,7 @@ describe("submitIn", () => {
 
   it("tells of a refused request", async () => {
     const id = await submitIn(pool, { target: { handler: "greet" }, priority: 11 as never });
-    while ((await client.requests.get(id).catch(() => null))?.state !== "REFUSED");
+    await until(async () => (await client.requests.get(id).catch(() => null))?.state === "REFUSED");
     const listed: string[] = [];
     for await (const { requestId, problem } of client.requests.list({ state: "REFUSED" }))
       listed.push(`${requestId} ${problem?.errors?.[0]?.field}`);
@@ -107,7 +108,7 @@ describe("submitIn", () => {
   });
 
   const done = async (id: string) => {
-    while ((await client.requests.get(id)).state === "ACCEPTED");
+    await until(async () => (await client.requests.get(id)).state !== "ACCEPTED");
     return await client.waitForExecution<string>(firstExecutionId(id));
   };
 });

@@ -22,6 +22,7 @@ export { LOOKED_AT } from "./adapters/sql/executions/list-walk.ts";
 export { openSqlStore, type SqlStore } from "./adapters/sql/sql-store.ts";
 export { systemRuntime } from "./adapters/system/system-runtime.ts";
 export { packagedZones, readZoneFolder } from "./adapters/system/time-zone-data.ts";
+export { until } from "./adapters/system/until.fixture.ts";
 export { Commands } from "./api/commands.ts";
 export { DeadLetterRuns } from "./api/dead-letters/dead-letter-runs.ts";
 export { decodePosition } from "./api/events/position-token.ts";

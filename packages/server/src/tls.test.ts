@@ -13,6 +13,7 @@ import { task, Worker } from "@mainspring/sdk";
 import { newAuthority } from "../../../tools/services/certificates.ts";
 import { RawStream } from "./adapters/mesh/raw-stream.fixture.ts";
 import { startTestServer, storeUrl, type TestServer } from "./adapters/sql/testing/databases.ts";
+import { until } from "./adapters/system/until.fixture.ts";
 import { startLocalNode } from "./node.fixture.ts";
 import type { RunningNode } from "./node.ts";
 import { loadConfig } from "./ops/config.ts";
@@ -77,7 +78,7 @@ describe("a cluster that is given TLS, node by node", () => {
     for (const node of nodes) {
       const isWhole = (found: Cluster["nodes"]) =>
         found.filter(({ state, unreached }) => state === "LIVING" && unreached?.length === 0).length === count;
-      while (!isWhole(await clusterOf(node))) await new Promise((resolve) => setImmediate(resolve));
+      await until(async () => isWhole(await clusterOf(node)));
     }
   };
   /** Runs jobs of all shards, so that assignments and results cross between the nodes. */
@@ -112,7 +113,7 @@ describe("a cluster that is given TLS, node by node", () => {
     await first.stop();
     nodes.splice(nodes.indexOf(first), 1);
     const third = await start(certified());
-    while ((await clusterOf(third)).filter(({ state }) => state === "LIVING").length !== 2);
+    await until(async () => (await clusterOf(third)).filter(({ state }) => state === "LIVING").length === 2);
     await meet(2);
     await runs(third);
     assert.match((await forge(second)) ?? "", /^UNAUTHENTICATED: every node of this cluster has a certificate/);

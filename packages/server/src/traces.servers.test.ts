@@ -7,6 +7,7 @@ import { startOtelCollector } from "../../../tools/services/start-otel-collector
 import { type OtlpReceiver, startOtlpReceiver } from "../../../tools/services/start-otlp-receiver.ts";
 import { startPostgres, type TestPostgres } from "../../../tools/services/start-postgres.ts";
 import { type ReceivedSpan, spansIn } from "./adapters/otlp/received.fixture.ts";
+import { until } from "./adapters/system/until.fixture.ts";
 import { DEFAULT_TENANT, SHARD_COUNT, shardKey, shardOf } from "./domain/ids.ts";
 import { startLocalNode } from "./node.fixture.ts";
 import type { RunningNode } from "./node.ts";
@@ -16,10 +17,6 @@ const apiKey = "the-key-of-the-two-servers";
 const PROGRAM = new URL("../../cli/bin/mainspring.mjs", import.meta.url).pathname;
 const [TRACE, SUBMITTER] = ["4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"];
 const AT_ONCE = { retryPolicy: { backoff: "FIXED", initialDelayMs: 0, jitter: false } } as const;
-
-const until = async (isSo: () => Promise<boolean>) => {
-  while (!(await isSo())) await new Promise((resolve) => setImmediate(resolve));
-};
 
 describe("traces, with two servers on PostgreSQL and a receiver of OpenTelemetry", () => {
   let postgres: TestPostgres;

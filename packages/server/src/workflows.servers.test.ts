@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { Client, type WaitReason, Worker, type Workflow, type WorkflowNode } from "@mainspring/sdk";
 import { startPostgres, type TestPostgres } from "../../../tools/services/start-postgres.ts";
+import { until } from "./adapters/system/until.fixture.ts";
 import { startLocalNode } from "./node.fixture.ts";
 import type { RunningNode } from "./node.ts";
 import { Hold, workflowTasks } from "./workflow-tasks.fixture.ts";
@@ -45,9 +46,6 @@ describe("workflows over HTTP, on PostgreSQL, with a worker", () => {
     return workflow;
   };
   /** Asks again until the answer is yes. */
-  const until = async (isSo: () => Promise<boolean>) => {
-    while (!(await isSo())) await new Promise((resolve) => setImmediate(resolve));
-  };
   const isAsleep = ({ reason }: WaitReason) => reason === "AWAITS_SIGNAL";
   const raw = async (path: string) => {
     const answer = await fetch(node.httpUrl + path);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Client, type ExecutionSummary, TerminalError, task, Worker } from "@mainspring/sdk";
-import { systemRuntime } from "@mainspring/server/testing";
+import { systemRuntime, until } from "@mainspring/server/testing";
 import { startClickHouse } from "../../../../tools/services/start-clickhouse.ts";
 import { startKafka, type TestKafka } from "../../../../tools/services/start-kafka.ts";
 import { startPostgres } from "../../../../tools/services/start-postgres.ts";
@@ -225,7 +225,7 @@ async function compareClickHouse(url: string, client: Client, wanted: EventSet, 
     return (await answer.text()).trim();
   };
   const ofJobs = "FROM events WHERE NOT startsWith(kind, 'Worker')";
-  while (Number(await ask(`SELECT uniqExact(id) ${ofJobs}`)) < wanted.size);
+  await until(async () => Number(await ask(`SELECT uniqExact(id) ${ofJobs}`)) >= wanted.size);
   const ids = (await ask(`SELECT DISTINCT id ${ofJobs}`)).split("\n").sort();
   assert.deepEqual(ids, wanted.ids);
   const view = () => ask("SELECT count(), groupBitXor(cityHash64(*)) FROM executions");

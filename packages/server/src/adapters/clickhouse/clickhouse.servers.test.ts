@@ -5,6 +5,7 @@ import { startClickHouse, type TestClickHouse } from "../../../../../tools/servi
 import { type ClickHouseAddress, clickHouseAddress } from "../../ports/clickhouse-address.ts";
 import { SinkRefused, SinkUnavailable } from "../../ports/event-sink.ts";
 import { systemRuntime } from "../system/system-runtime.ts";
+import { until } from "../system/until.fixture.ts";
 import { ClickHouseSink } from "./clickhouse-sink.ts";
 import { Connection } from "./connection.ts";
 import { eventsOfTheDay, rowsOf } from "./events.fixture.ts";
@@ -135,7 +136,7 @@ describe("the sink of ClickHouse, on its engine", () => {
     const connection = new Connection(address);
     const count = async () =>
       (await connection.rows<{ n: number }>("SELECT toUInt32(uniqExact(id)) AS n FROM events"))[0]?.n ?? 0;
-    while ((await count()) < 200);
+    await until(async () => (await count()) >= 200);
     await engine.kill();
     await assert.rejects(delivery, SinkUnavailable);
     await assert.rejects(sink.deliver(rows), SinkUnavailable);

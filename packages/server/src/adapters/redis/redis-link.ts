@@ -1,5 +1,4 @@
 import { readFileSync } from "node:fs";
-import { createClient } from "@redis/client";
 import type { Logger } from "pino";
 import type { RedisAddress } from "../../ports/redis-address.ts";
 import { type Runtime, within } from "../../ports/runtime.ts";
@@ -40,7 +39,7 @@ interface RedisLinkOptions {
   log: Logger;
 }
 
-type Client = ReturnType<typeof clientOf>;
+type Client = Awaited<ReturnType<typeof clientOf>>;
 
 /**
  * One connection to Redis with deadlines: a call that is not answered in time ends the connection, and calls fail at once for a
@@ -121,7 +120,7 @@ export class RedisLink {
   }
 
   async #connect(): Promise<Client> {
-    const client = clientOf(this.#options.address);
+    const client = await clientOf(this.#options.address);
     // The event comes besides the failure of the calls, which say the same.
     client.on("error", () => undefined);
     try {
@@ -159,7 +158,9 @@ export class RedisLink {
   }
 }
 
-function clientOf({ host, port, tls, login, database }: RedisAddress) {
+async function clientOf({ host, port, tls, login, database }: RedisAddress) {
+  // The client consists of hundreds of modules, which a server without Redis does not load.
+  const { createClient } = await import("@redis/client");
   const common = { host, port, connectTimeout: CONNECT_MS, reconnectStrategy: false } as const;
   return createClient({
     RESP: 2,

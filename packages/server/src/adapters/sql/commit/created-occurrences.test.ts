@@ -4,6 +4,7 @@ import pg from "pg";
 import { fire, planned, recurring } from "../../../ports/conformance/recurring-scene.conformance.ts";
 import { applied, Scene } from "../../../ports/conformance/store-scene.conformance.ts";
 import { systemRuntime } from "../../system/system-runtime.ts";
+import { until } from "../../system/until.fixture.ts";
 import type { SqlStore } from "../sql-store.ts";
 import { asked, openTestStore, startTestServer, type TestServer } from "../testing/databases.ts";
 
@@ -37,7 +38,7 @@ describe("created occurrences on PostgreSQL", () => {
     const change = fire(scene, next);
     const changes = [scene.succeeded(ending, { releaseUniqueKey: true })];
     const commit = store.commit([scene.tick(1, { changes, plans: [change] })]);
-    while ((await asked(database, WAITING)).length === 0);
+    await until(async () => (await asked(database, WAITING)).length > 0);
     await submit.query(insertKey("b"));
     await submit.query("ROLLBACK");
     await submit.end();

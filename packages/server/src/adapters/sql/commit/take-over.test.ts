@@ -4,6 +4,7 @@ import pg from "pg";
 import { applied, fenced, Scene, TENANT, takeShards } from "../../../ports/conformance/store-scene.conformance.ts";
 import { type NewJob, StoreUnavailable } from "../../../ports/store.ts";
 import { systemRuntime } from "../../system/system-runtime.ts";
+import { until } from "../../system/until.fixture.ts";
 import type { SqlStore } from "../sql-store.ts";
 import { asked, openTestStore, startTestServer, type TestServer } from "../testing/databases.ts";
 
@@ -122,7 +123,7 @@ describe("taking shards over on PostgreSQL", () => {
       scene.tick(1, { changes: [scene.succeeded(lost)], assigned: [scene.entry(lost)] }),
       scene.tick(2, { changes: [scene.succeeded(kept)], assigned: [scene.entry(kept)] }),
     ]);
-    while ((await asked(database, `${BLOCKED} AND wait_event_type = 'Lock'`)).length === 0);
+    await until(async () => (await asked(database, `${BLOCKED} AND wait_event_type = 'Lock'`)).length > 0);
     await successor.query("COMMIT");
     await successor.end();
     assert.deepEqual(await commit, [fenced(1), applied(2)]);
@@ -164,7 +165,7 @@ describe("taking shards over on PostgreSQL", () => {
     await blocker.query("SELECT id FROM executions WHERE id = $1 FOR UPDATE", [job.executionId]);
     const commit = begin();
     commit.catch(() => undefined);
-    while ((await asked(database, `${BLOCKED} AND wait_event_type = 'Lock'`)).length === 0);
+    await until(async () => (await asked(database, `${BLOCKED} AND wait_event_type = 'Lock'`)).length > 0);
     return { commit, blocker };
   }
 

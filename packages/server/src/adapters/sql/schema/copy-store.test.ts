@@ -6,6 +6,7 @@ import { nodeEnds, started } from "../../../ports/conformance/runs-scene.conform
 import { Scene } from "../../../ports/conformance/store-scene.conformance.ts";
 import { StoreUnavailable, StoreUnusable } from "../../../ports/store.ts";
 import { systemRuntime } from "../../system/system-runtime.ts";
+import { until } from "../../system/until.fixture.ts";
 import { type Connection, sessionOf } from "../connection/connections.ts";
 import {
   asked,
@@ -140,7 +141,7 @@ describe("copying a store into another database", () => {
       await other.query("BEGIN; LOCK TABLE pools");
       const copying = copy(from, to, signal === undefined ? {} : { signal }).catch((error: unknown) => error);
       const waiting = "SELECT FROM pg_locks WHERE NOT granted AND relation = 'pools'::regclass";
-      while ((await other.query(waiting)).rowCount === 0);
+      await until(async () => (await other.query(waiting)).rowCount);
       await end(other, to);
       const error = await copying;
       await other.end();
