@@ -56,8 +56,7 @@ const MEMORY_MIN_BYTES = 6 * 1024 ** 3;
 const KINDS: Record<string, Kind> = {
   unit: {
     belongs: (path) => !isServers(path) && !isCrash(path) && !isHostile(path),
-    // Servers of tests wait for leases and timers, so one file more than processors keeps the processors busy.
-    concurrency: availableParallelism() + 1,
+    concurrency: availableParallelism(),
     testLimitMs: 12 * MINUTE_MS,
     fileLimitMs: 15 * MINUTE_MS,
     inMemory: true,
