@@ -70,6 +70,10 @@ export function tenants(db: Connections, trail: AuditTrail): StoreTenants {
   return {
     version: async () => Number((await db.run("read", { name: "tenants_version", text: VERSION }))[0]?.[0]),
     all: async () => (await db.run("query", { text: ALL })).map(tenantFrom),
+    get: async (name) => {
+      const [row] = await db.run("query", { text: GET, values: [name] });
+      return row === undefined ? null : tenantFrom(row);
+    },
     create: (tenant, note) =>
       trail.transaction(
         "query",
