@@ -84,8 +84,8 @@ function withSettings(command: Command): Command {
     .option("--every-pool", "its jobs may name every pool");
   for (const [name, [flags, description]] of Object.entries(LIMITS)) {
     const isRate = name.endsWith("PerSec");
-    const range = isRate ? ([TENANT_RATE_MIN, TENANT_RATE_MAX] as const) : ([0, TENANT_COUNT_MAX] as const);
-    settled.option(flags, `${description}; none: no limit`, limit(...range, !isRate));
+    const [min, max] = isRate ? [TENANT_RATE_MIN, TENANT_RATE_MAX] : [0, TENANT_COUNT_MAX];
+    settled.option(flags, `${description}; none: no limit`, limit(min, max, !isRate));
   }
   return settled;
 }
