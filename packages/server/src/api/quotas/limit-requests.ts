@@ -4,7 +4,7 @@ import { busy } from "../http/errors.ts";
 import type { Quotas } from "./quotas.ts";
 
 /** Requests of a tenant that may be open at a node at once, where there are several tenants. */
-export const OPEN_REQUESTS = {
+const OPEN_REQUESTS = {
   /** Waits for executions, and streams of events. */
   long: 2_000,
   /** All others. */
