@@ -139,6 +139,11 @@ export const EVENT_FILTER_VALUES_MAX = 100;
 /** Largest number of pools that a key names. */
 /** Longest name of a tenant, in characters. */
 export const TENANT_CHARS_MAX = 40;
+/** Largest limit of running, waiting or recurring work of a tenant. */
+export const TENANT_COUNT_MAX = 1_000_000_000;
+/** Rates of a tenant, a second. */
+export const TENANT_RATE_MIN = 0.01;
+export const TENANT_RATE_MAX = 1_000_000;
 export const KEY_POOLS_MAX = 100;
 /** Longest time for which the former key of a rotation is good, in seconds: 30 days. */
 export const KEY_OVERLAP_SEC_MAX = 30 * 24 * 60 * 60;

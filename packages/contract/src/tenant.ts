@@ -1,7 +1,17 @@
 import { type Static, Type } from "typebox";
 import { TENANT_CHANGE_STATES, TENANT_SOURCE_KINDS, TENANT_STATES } from "./enums.ts";
 import { Count, Instant, named, oneOf, orNull } from "./fields.ts";
-import { KEY_POOLS_MAX, LINE_CHARS_MAX, TENANT_CHARS_MAX, WORD_CHARS_MAX } from "./limits.ts";
+import {
+  BATCH_BODY_BYTES_MAX,
+  KEY_POOLS_MAX,
+  LINE_CHARS_MAX,
+  PAYLOAD_BYTES_MAX,
+  TENANT_CHARS_MAX,
+  TENANT_COUNT_MAX,
+  TENANT_RATE_MAX,
+  TENANT_RATE_MIN,
+  WORD_CHARS_MAX,
+} from "./limits.ts";
 
 const closed = { additionalProperties: false } as const;
 
@@ -12,6 +22,29 @@ export const TenantName = Type.String({
   description: "name of the tenant: a-z, 0-9 and -",
   examples: ["acme"],
 });
+
+const limit = (minimum: number, maximum: number, description: string) =>
+  orNull(Type.Integer({ minimum, maximum }), `${description}; null (default): no limit`);
+const rate = (description: string) =>
+  orNull(
+    Type.Number({ minimum: TENANT_RATE_MIN, maximum: TENANT_RATE_MAX }),
+    `${description}; null (default): no limit`,
+  );
+
+/** Limits of a tenant over all nodes. null: none. */
+const limits = {
+  maxRunning: limit(0, TENANT_COUNT_MAX, "attempts that may be at workers at once"),
+  maxWaiting: limit(
+    0,
+    TENANT_COUNT_MAX,
+    "executions that may be neither at a worker nor final before a submit is refused",
+  ),
+  maxRecurring: limit(0, TENANT_COUNT_MAX, "recurring jobs that may exist before another one is refused"),
+  submitsPerSec: rate("jobs that it may submit in a second on average"),
+  requestsPerSec: rate("requests that it may send in a second on average"),
+  maxPayloadBytes: limit(0, PAYLOAD_BYTES_MAX, "bytes of the payload of a job"),
+  maxBatchBytes: limit(1, BATCH_BODY_BYTES_MAX, "bytes of the body of a request that submits a batch or a workflow"),
+};
 
 const settings = {
   weight: Type.Integer({
@@ -30,6 +63,7 @@ const settings = {
     ),
     "pools that its jobs may name; null (default): every pool",
   ),
+  ...limits,
 };
 
 /** Body of POST /v1/tenants. */

@@ -5,6 +5,7 @@ import { JobHandlers } from "./api/handlers/job-handlers.ts";
 import { KeptPolicies } from "./api/handlers/kept-policies.ts";
 import { PoolNames } from "./api/pools/pool-names.ts";
 import { PoolOrderings } from "./api/pools/pool-orderings.ts";
+import { Quotas } from "./api/quotas/quotas.ts";
 import { RecordTaker } from "./api/requests/record-taker.ts";
 import { JobRequestJudge } from "./api/requests/request-judge.ts";
 import { RequestSender } from "./api/requests/request-sender.ts";
@@ -86,6 +87,8 @@ export function recordTaker(ingest: Pick<Ingest, "requestLog" | "topic">, contex
   const orderings = new PoolOrderings(store, runtime);
   const warnings = new CountedWarnings(log, runtime);
   const stores = new TenantStores(store);
+  // Portions are those of one taker, and the API of the node is another one.
+  const quotas = new Quotas({ store: store.quotas, node: `${bus.node}/ingest`, runtime, tenants });
   const intake = createIntake({ ...context, stores, orderings, warnings, ownShards: new OwnShards(bus) });
   const policies = new KeptPolicies({ store, runtime, lacking });
   const judge = new JobRequestJudge({
@@ -93,6 +96,7 @@ export function recordTaker(ingest: Pick<Ingest, "requestLog" | "topic">, contex
     handlers: { filler: (isRepeat) => JobHandlers.fillerFrom(policies, isRepeat) },
     pools: new PoolNames(config.poolsMax, runtime, allowedBy(tenants)),
     isStopped: isStoppedBy(tenants),
+    ...{ quotas, waitsForQuotas: true },
   });
   const taker = new RecordTaker({
     ...context,

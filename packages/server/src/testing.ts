@@ -43,6 +43,7 @@ export { JobRuns } from "./api/jobs/job-runs.ts";
 export { type ChangedPool, PoolChanger } from "./api/pools/pool-changer.ts";
 export { PoolNames } from "./api/pools/pool-names.ts";
 export { PoolOrderings } from "./api/pools/pool-orderings.ts";
+export { Quotas } from "./api/quotas/quotas.ts";
 export { JobPlans } from "./api/recurring/job-plans.ts";
 export { JobAcceptor } from "./api/requests/job-acceptor.ts";
 export { RECORD_READ_BOUNDS, RecordTaker } from "./api/requests/record-taker.ts";

@@ -1,4 +1,5 @@
 import { TENANT_CHANGE_STATES } from "@mainspring/contract/enums";
+import { TENANT_COUNT_MAX, TENANT_RATE_MAX, TENANT_RATE_MIN } from "@mainspring/contract/limits";
 import type { Tenant, TenantSettings, TenantSource } from "@mainspring/sdk";
 import { Command } from "commander";
 import {
@@ -9,12 +10,24 @@ import {
   listCommand,
 } from "../arguments/connection-options.ts";
 import { given } from "../arguments/given.ts";
-import { choiceOption, integer, repeated } from "../arguments/option-values.ts";
+import { choiceOption, integer, limit, repeated } from "../arguments/option-values.ts";
 import { EXIT } from "../exit-codes.ts";
 import { Failure } from "../failure.ts";
 import { tenantsText, tenantText, usageText } from "../text/tenant-text.ts";
 
-interface SettingOptions extends ConnectionOptions {
+/** Options of limits; each option has the name of the setting. */
+const LIMITS = {
+  maxRunning: ["--max-running <number>", "attempts that may be at workers at once"],
+  maxWaiting: ["--max-waiting <number>", "executions that may wait before a submit is refused"],
+  maxRecurring: ["--max-recurring <number>", "recurring jobs that may exist before another one is refused"],
+  submitsPerSec: ["--submits-per-sec <number>", "jobs that it may submit in a second, on average"],
+  requestsPerSec: ["--requests-per-sec <number>", "requests that it may send in a second, on average"],
+  maxPayloadBytes: ["--max-payload-bytes <number>", "bytes of the payload of a job"],
+  maxBatchBytes: ["--max-batch-bytes <number>", "bytes of the body of a request that submits a batch or a workflow"],
+} as const satisfies Partial<Record<keyof TenantSettings, readonly [flags: string, description: string]>>;
+type LimitOption = keyof typeof LIMITS;
+
+interface SettingOptions extends ConnectionOptions, Partial<Record<LimitOption, number | "none">> {
   weight?: number;
   pool?: string[];
   everyPool?: boolean;
@@ -65,10 +78,16 @@ function tenantCommand(
 }
 
 function withSettings(command: Command): Command {
-  return command
+  const settled = command
     .option("--weight <number>", "share beside other tenants in a pool (default of a new one: 100)", integer(1, 1_000))
     .option("--pool <name>", "a pool that its jobs may name, as batch-*; may be repeated", repeated)
     .option("--every-pool", "its jobs may name every pool");
+  for (const [name, [flags, description]] of Object.entries(LIMITS)) {
+    const isRate = name.endsWith("PerSec");
+    const [min, max] = isRate ? [TENANT_RATE_MIN, TENANT_RATE_MAX] : [0, TENANT_COUNT_MAX];
+    settled.option(flags, `${description}; none: no limit`, limit(min, max, !isRate));
+  }
+  return settled;
 }
 
 function createCommand(): Command {
@@ -99,7 +118,11 @@ function setCommand(): Command {
 
 function settingsOf(options: SettingOptions): TenantSettings {
   const { weight, pool, everyPool } = options;
-  return given({ weight, pools: everyPool === true ? null : pool });
+  const limits = (Object.keys(LIMITS) as LimitOption[]).map((name) => {
+    const value = options[name];
+    return [name, value === "none" ? null : value] as const;
+  });
+  return given({ weight, pools: everyPool === true ? null : pool, ...Object.fromEntries(limits) });
 }
 
 function usageCommand(): Command {

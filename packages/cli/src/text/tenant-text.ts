@@ -7,13 +7,21 @@ export function tenantsText(tenants: readonly Tenant[]): string {
   return table(["TENANT", "STATE", "WEIGHT", "POOLS"], rows);
 }
 
-/** A tenant for people. */
+/** A tenant for people. Limits that it does not have are left out. */
 export function tenantText(tenant: Tenant): string {
+  const limit = (title: string, value: number | null): [string, string | null] => [title, value?.toString() ?? null];
   return facts([
     ["tenant", tenant.name],
     ["state", tenant.state],
     ["weight", String(tenant.weight)],
     ["pools", tenant.pools?.join(", ") ?? null],
+    limit("running at most", tenant.maxRunning),
+    limit("waiting at most", tenant.maxWaiting),
+    limit("recurring at most", tenant.maxRecurring),
+    limit("submits a second", tenant.submitsPerSec),
+    limit("requests a second", tenant.requestsPerSec),
+    limit("bytes of a payload", tenant.maxPayloadBytes),
+    limit("bytes of a batch", tenant.maxBatchBytes),
     ["sources", tenant.sources.map(({ kind, name }) => `${kind.toLowerCase()} ${name}`).join(", ") || null],
     ["created", tenant.createdAt],
     ["changed", tenant.updatedAt],

@@ -6,6 +6,20 @@ export interface TenantSettings {
   weight?: number;
   /** Pools that its jobs may name, in which `*` stands for any characters; null: every pool. */
   pools?: readonly string[] | null;
+  /** Attempts that may be at workers at once. null: no limit, as in the fields below. */
+  maxRunning?: number | null;
+  /** Executions that may wait before a submit is refused. */
+  maxWaiting?: number | null;
+  /** Recurring jobs that may exist before another one is refused. */
+  maxRecurring?: number | null;
+  /** Jobs that it may submit in a second, on average. */
+  submitsPerSec?: number | null;
+  /** Requests that it may send in a second, on average. */
+  requestsPerSec?: number | null;
+  /** Bytes of the payload of a job. */
+  maxPayloadBytes?: number | null;
+  /** Bytes of the body of a request that submits a batch or a workflow. */
+  maxBatchBytes?: number | null;
 }
 
 /** A tenant. */

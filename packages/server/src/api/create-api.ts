@@ -60,6 +60,8 @@ import { PoolNames } from "./pools/pool-names.ts";
 import { PoolOrderings } from "./pools/pool-orderings.ts";
 import { poolRoutes } from "./pools/pool-routes.ts";
 import { askPoolUses } from "./pools/pool-uses.ts";
+import { limitRequests } from "./quotas/limit-requests.ts";
+import { Quotas } from "./quotas/quotas.ts";
 import { JobPlans } from "./recurring/job-plans.ts";
 import { ledgerRoutes } from "./recurring/ledger-routes.ts";
 import { missedRoute } from "./recurring/missed-route.ts";
@@ -163,7 +165,8 @@ interface Assembled extends JudgingDependencies {
 
 async function assemble(deps: Assembled): Promise<HttpApp> {
   const { store, stores, bus, runtime, log, config, about, lacking } = deps;
-  const app = httpApp(deps);
+  const quotas = quotasOf(deps);
+  const app = httpApp(deps, quotas);
   const waiters = new Waiters({ bus, runtime, store });
   const inbox = new Inbox(bus, runtime, {
     final: (executionId) => waiters.final(executionId),
@@ -182,20 +185,20 @@ async function assemble(deps: Assembled): Promise<HttpApp> {
   const warnings = new CountedWarnings(log, runtime);
   const ownShards = new OwnShards(bus);
   const submitter = createSubmitter(deps);
-  const intake = createIntake({ ...deps, zones, orderings, warnings, ownShards }, submitter);
+  const intake = createIntake({ ...deps, zones, orderings, warnings, ownShards, quotas }, submitter);
   const feed = deps.events === undefined ? null : new EventFeed({ ...deps, events: deps.events, turns: intake.turns });
 
   await collectRoutes(app, about.version);
   const handlers = new JobHandlers({ store, bus, inbox, runtime, lacking });
   const { webhooks } = deps;
-  routesOfSubmits(app, { intake, pools, webhooks, runtime, handlers }, { ...deps, zones, warnings, ownShards });
+  routesOfSubmits(app, { intake, pools, webhooks, runtime, handlers, quotas }, { ...deps, zones, warnings, ownShards });
   handlerRoutes(app, { store, offers: handlers.offers, allows: allowedBy(deps.tenants), lacking });
   jobRoutes(app, stores, reader, runtime);
   const commands = new Commands({ store, bus, inbox });
   routesOfCancels(app, { ...deps, commands, reader });
   signalRoute(app, { runtime, commands, stores, store, lacking });
   const plans = new JobPlans({ stores, runtime, zones, commands });
-  const changer = new JobChanger({ ...deps, zones, commands, orderings, warnings, ownShards });
+  const changer = new JobChanger({ ...deps, zones, commands, orderings, warnings, ownShards, quotas });
   changeRoutes(app, changer, { pools, webhooks, handlers });
   planRoutes(app, plans, changer.runs, runtime);
   const { retentionDays = RETENTION_DAYS } = config;
@@ -207,10 +210,10 @@ async function assemble(deps: Assembled): Promise<HttpApp> {
   eventsRoute(app, { reader, followers, runtime });
   const explain = explainer({ ...deps, inbox, reader, offers: handlers.offers, reasonsOfRun: runExplainer(runs) });
   explainRoute(app, explain);
-  routesOfRequests(app, { ...deps, intake, pools, handlers, orderings, zones, warnings });
+  routesOfRequests(app, { ...deps, intake, pools, handlers, orderings, zones, warnings, quotas });
   webhookRoutes(app, { stores, store: store.webhooks, runtime, rules: webhooks, lacking });
   lifecycleEventsRoute(app, { feed, runtime, turns: intake.turns, seats });
-  const submits = { submitter, ownShards, zones, intake, handlers, pools, orderings };
+  const submits = { submitter, ownShards, zones, intake, handlers, pools, orderings, quotas };
   routesOfRuns(app, { ...deps, ...submits, runs, live, seats, reader, explain, commands });
   scheduleRoutes(app, runtime, intake.turns);
   timeZoneRoutes(app, { store, zones, lacking });
@@ -226,6 +229,11 @@ async function assemble(deps: Assembled): Promise<HttpApp> {
   app.addHook("onClose", async () => inbox.close());
   await app.ready();
   return app;
+}
+
+/** Quotas of the tenants; undefined: there is only `default`. */
+function quotasOf({ store, bus, runtime, tenants }: ApiDependencies): Quotas | undefined {
+  return tenants && new Quotas({ store: store.quotas, node: bus.node, runtime, tenants });
 }
 
 /** Routes of dead letters, and the runs that settle many of them. */
@@ -282,11 +290,12 @@ function routesOfRequests(app: HttpApp, deps: Assembled & RequestRules): void {
   app.addHook("preClose", () => taker.stop());
 }
 
-function httpApp(deps: JudgingDependencies): HttpApp {
-  const { config, authenticator, metrics, log, runtime, about, certificates, store, refusals } = deps;
+function httpApp(deps: JudgingDependencies, quotas: Quotas | undefined): HttpApp {
+  const { config, authenticator, metrics, log, runtime, about, certificates, store, refusals, tenants } = deps;
   const { httpLimits: limits } = config;
   const { isStopping } = about;
   const app = createHttpApp({ authenticator, metrics, log, runtime, limits, certificates, isStopping });
+  if (quotas !== undefined && tenants !== undefined) limitRequests(app, quotas, tenants);
   demandAuditWays(app);
   auditReads(app, store.audit);
   noteSubmits(app, config.audit?.submits === "batch");

@@ -29,6 +29,7 @@ const NAMES: Record<Feature, string> = {
   INGEST: "the log of requests in Kafka",
   API_KEYS: "API keys in the store",
   TENANT_SHARES: "fair shares of tenants over several nodes",
+  TENANT_QUOTAS: "quotas of tenants",
   TENANTS: "tenants",
 };
 

@@ -26,6 +26,11 @@ export interface TenantSettings {
   pools: readonly string[] | null;
 }
 
+/** Settings of a tenant that limit what it submits. */
+export const QUOTAS = [
+  ...(["maxWaiting", "maxRecurring", "submitsPerSec", "requestsPerSec", "maxPayloadBytes", "maxBatchBytes"] as const),
+] satisfies readonly (keyof TenantSettings)[];
+
 export const TENANT_DEFAULTS: TenantSettings = {
   weight: DEFAULT_WEIGHT,
   ...{ maxRunning: null, maxWaiting: null, maxRecurring: null, submitsPerSec: null, requestsPerSec: null },

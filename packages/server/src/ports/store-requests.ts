@@ -50,7 +50,10 @@ export interface OpenRequest {
 
 /** Decides requests, without changing the store. */
 export interface RequestJudge {
-  /** @returns one decision per request, in order. A submission has one job. */
+  /**
+   * A submission has one job.
+   * @returns one decision per request, in order; for records of a log there may be fewer: the others wait for a quota
+   */
   decide(requests: readonly OpenRequest[]): Promise<(Submission | RequestEnd)[]>;
   /** End of a request whose submission has this outcome. */
   conclude(outcome: SubmitOutcome): RequestEnd;

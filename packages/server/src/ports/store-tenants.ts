@@ -11,6 +11,8 @@ export interface StoreTenants {
   version(): Promise<number>;
   /** All tenants, those that are being deleted included, by name; at most `TENANTS_MAX` and `default`. */
   all(): Promise<StoredTenant[]>;
+  /** The tenant of this name; null: there is none. */
+  get(name: string): Promise<StoredTenant | null>;
   /** @returns CREATED, or the reason why nothing was written; LEFTOVERS: rows of a former tenant of the name are still kept */
   create(tenant: NewTenant, note?: AuditNote): Promise<"CREATED" | "EXISTS" | "FULL" | "LEFTOVERS">;
   /**

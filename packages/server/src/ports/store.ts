@@ -17,6 +17,7 @@ import type { StoreJobs } from "./store-jobs.ts";
 import type { StoreKeys } from "./store-keys.ts";
 import type { StoreLogs } from "./store-logs.ts";
 import type { StoreQueries } from "./store-queries.ts";
+import type { StoreQuotas } from "./store-quotas.ts";
 import type { PlanChange, StoreRecurrences } from "./store-recurrences.ts";
 import type { StoreRequests } from "./store-requests.ts";
 import type { AnyJob, KeyedRun, NewPart, NodeBirth, RunChange, StoreRuns } from "./store-runs.ts";
@@ -66,6 +67,8 @@ export interface Store extends StoreFlows {
   readonly audit: StoreAudit;
   /** For every node: tenants. */
   readonly tenants: StoreTenants;
+  /** For the api: quotas of tenants. */
+  readonly quotas: StoreQuotas;
 
   /**
    * Writes jobs and their first executions. Each submission is all or nothing; submissions that arrive together share

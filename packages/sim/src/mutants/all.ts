@@ -15,6 +15,7 @@ import { mapMutants } from "./map-mutants.ts";
 import type { Mutant } from "./mutant.ts";
 import { permitMutants } from "./permit-mutants.ts";
 import { planMutants } from "./plan-mutants.ts";
+import { quotaMutants } from "./quota-mutants.ts";
 import { relayMutants } from "./relay-mutants.ts";
 import { requestMutants } from "./request-mutants.ts";
 import { ruleMutants } from "./rule-mutants.ts";
@@ -43,6 +44,7 @@ export const allMutants: readonly Mutant[] = [
   ...ingestMutants,
   ...ruleMutants,
   ...fairMutants,
+  ...quotaMutants,
   ...flowMutants,
   ...eventMutants,
   ...eventStreamMutants,

@@ -1,3 +1,4 @@
+import { Quotas } from "@mainspring/server/testing";
 import type { SeededRandom, VirtualClock } from "@mainspring/testkit/time";
 import type { History } from "../history.ts";
 import { AuditedPools, isAudited } from "./audited-pools.ts";
@@ -44,6 +45,13 @@ export class OtherSystems {
   /** Tenants as a server knows them; undefined: there is only the default one. */
   tenants(deps: Parameters<typeof followedTenants>[0]): ReturnType<typeof followedTenants> | undefined {
     return hasTenants(this.#seed) ? followedTenants(deps) : undefined;
+  }
+
+  /** Quotas as a server checks them; undefined: there is only the default tenant. */
+  quotas(deps: Parameters<typeof followedTenants>[0] & { bus: { node: string } }): Quotas | undefined {
+    if (!hasTenants(this.#seed)) return undefined;
+    const { store, runtime, bus } = deps;
+    return new Quotas({ store: store.quotas, node: bus.node, runtime, tenants: followedTenants(deps) });
   }
 
   /** Ends all faults. */

@@ -40,7 +40,7 @@ export function acceptorOf(deps: Accepting & Sending, requestLog: RequestLog | u
 
 /** Takes in the records of the partitions of a server's shards. @param requestLog left out: there is no log */
 export function takeRecords(
-  deps: Omit<Intake, "orderings" | "ownShards" | "stores"> & Taking & { store: Store },
+  deps: Omit<Intake, "orderings" | "ownShards" | "stores" | "tenants"> & Taking & { store: Store },
   requestLog: RequestLog | undefined,
 ): void {
   if (requestLog === undefined) return;

@@ -187,7 +187,7 @@ export class SimServer {
     if (!this.#has("api")) return;
     const orderings = new PoolOrderings(store, runtime);
     const ownShards = new OwnShards(bus);
-    this.#intake = createIntake({ ...deps, orderings, ownShards });
+    this.#intake = createIntake({ ...deps, orderings, ownShards, quotas: this.#context.systems?.quotas(deps) });
     this.#acceptor = acceptorOf({ ...deps, ownShards }, this.#context.systems?.log?.log(this.process));
     if (this.#context.takesRequests) this.#takeRequests({ ...deps, orderings, intake: this.#intake });
     this.#workflows = new WorkflowIntake({ submitter: createSubmitter(deps), runtime, zones, ownShards });

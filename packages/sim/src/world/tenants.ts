@@ -2,12 +2,14 @@ import {
   jobDefinition,
   newJob,
   type SchedulerDependencies,
+  type Store,
   type StoreData,
   TENANT_DEFAULTS,
   TenantRing,
   tenantOf,
 } from "@mainspring/server/testing";
 import type { SeededRandom, VirtualClock } from "@mainspring/testkit/time";
+import { Metered } from "./metered.ts";
 import { NowAndThen } from "./now-and-then.ts";
 import type { SimServer } from "./sim-server.ts";
 import type { Work } from "./sim-worker.ts";
@@ -36,7 +38,10 @@ export function hasTenants(seed: number): boolean {
 const LOOK_EVERY_MS = 1_000;
 
 /** Tenants as a server knows them. */
-export function followedTenants({ store, runtime }: Pick<SchedulerDependencies, "store" | "runtime">): TenantRing {
+export function followedTenants({
+  store,
+  runtime,
+}: { store: Store } & Pick<SchedulerDependencies, "runtime">): TenantRing {
   const ring = new TenantRing(store.tenants);
   const look = async (): Promise<void> => {
     await ring.read(false).catch(() => undefined);
@@ -81,6 +86,7 @@ export class Tenants {
 
   /** Plans submits within the time, and changes of weights. */
   plan(withinMs: number): void {
+    new Metered(this.#clock, this.#random.fork("metered"), this.#data, this.#server).plan(withinMs);
     for (const name of [...NOISY, QUIET])
       this.#data.createTenant({ ...TENANT_DEFAULTS, name, createdAt: this.#data.now() });
     this.#weigh();

@@ -10,6 +10,7 @@ import type { StoreJobs } from "../../ports/store-jobs.ts";
 import type { StoreKeys } from "../../ports/store-keys.ts";
 import type { StoreLogs } from "../../ports/store-logs.ts";
 import type { StoreQueries } from "../../ports/store-queries.ts";
+import type { StoreQuotas } from "../../ports/store-quotas.ts";
 import type { StoreRecurrences } from "../../ports/store-recurrences.ts";
 import type { StoreRequests } from "../../ports/store-requests.ts";
 import type { StoreRuns } from "../../ports/store-runs.ts";
@@ -37,6 +38,7 @@ export type StoreOperation =
       | "keys"
       | "audit"
       | "tenants"
+      | "quotas"
       | "requests"
       | "ingest"
       | "close"
@@ -58,6 +60,7 @@ export type StoreOperation =
   | keyof StoreIngest
   | keyof StoreKeys
   | keyof StoreTenants
+  | keyof StoreQuotas
   | "claimRequests";
 
 /** A request to the simulated store. */

@@ -135,6 +135,7 @@ export function tenants(data: StoreData, call: Call, noted: NotedCalls): StoreTe
   return {
     version: () => call("version", () => data.tenants.version),
     all: () => call("all", () => data.tenants.all()),
+    get: (name) => call("get", () => data.tenants.get(name)),
     create: (tenant, note) =>
       noted.make(
         "create",

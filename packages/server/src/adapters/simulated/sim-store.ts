@@ -19,6 +19,7 @@ import { hasChanged, type StoreJobs } from "../../ports/store-jobs.ts";
 import type { StoreKeys } from "../../ports/store-keys.ts";
 import type { StoreLogs } from "../../ports/store-logs.ts";
 import type { StoreQueries } from "../../ports/store-queries.ts";
+import type { StoreQuotas } from "../../ports/store-quotas.ts";
 import type { StoreRecurrences } from "../../ports/store-recurrences.ts";
 import type { StoreRequests } from "../../ports/store-requests.ts";
 import type { RetryOutcome, StoreRuns } from "../../ports/store-runs.ts";
@@ -234,6 +235,11 @@ export class SimStore implements Store {
   readonly audit: StoreAudit;
 
   readonly tenants: StoreTenants;
+
+  readonly quotas: StoreQuotas = {
+    takeTokens: (ask) => this.#call("takeTokens", () => this.#data.quotas.takeTokens(ask, this.#data.now())),
+    takePlaces: (ask) => this.#call("takePlaces", () => this.#data.quotas.takePlaces(ask, this.#data)),
+  };
 
   readonly requests: StoreRequests;
 

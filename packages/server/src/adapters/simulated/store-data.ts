@@ -19,6 +19,7 @@ import { KeyTable } from "./rows/key-table.ts";
 import { IdempotencyKeys, JobNames, UniqueKeys } from "./rows/keys.ts";
 import { LogTable } from "./rows/log-table.ts";
 import { PlanTable } from "./rows/plan-table.ts";
+import { QuotaTable } from "./rows/quota-table.ts";
 import { recover } from "./rows/reads.ts";
 import { RequestTable } from "./rows/request-table.ts";
 import { RunTable } from "./rows/run-table.ts";
@@ -49,6 +50,7 @@ export interface Tables {
   keys: KeyTable;
   audit: AuditTable;
   tenants: TenantTable;
+  quotas: QuotaTable;
   requests: RequestTable;
   ingest: IngestTable;
   pools: Map<string, Pool>;
@@ -92,6 +94,7 @@ export class StoreData {
     keys: new KeyTable(),
     audit: new AuditTable(),
     tenants: new TenantTable(),
+    quotas: new QuotaTable(),
     requests: new RequestTable(),
     ingest: new IngestTable(),
     pools: new Map(),
@@ -191,6 +194,10 @@ export class StoreData {
     return this.#tables.tenants;
   }
 
+  get quotas(): QuotaTable {
+    return this.#tables.quotas;
+  }
+
   /** See StoreTenants.create. */
   createTenant(tenant: NewTenant): ReturnType<TenantTable["create"]> {
     const hasRows = [...this.executions.all()].some(({ job }) => job.tenant === tenant.name);
@@ -249,6 +256,7 @@ export class StoreData {
       keys: this.keys.copy(),
       audit: this.audit.copy(),
       tenants: this.tenants.copy(),
+      quotas: this.quotas.copy(),
       requests: this.requests.copy(),
       ingest: this.ingest.copy(),
       pools: new Map(pools),

@@ -15,6 +15,7 @@ import { handlers } from "./cluster/handlers.ts";
 import { keys } from "./cluster/keys.ts";
 import { sqlLeases } from "./cluster/leases.ts";
 import { putPool, readPools } from "./cluster/pools.ts";
+import { quotas } from "./cluster/quotas.ts";
 import { tenants } from "./cluster/tenants.ts";
 import { backlog } from "./commit/backlog.ts";
 import { Committer } from "./commit/commit.ts";
@@ -142,6 +143,7 @@ function store(db: Connections, claim: Claim, schema: string, options: SqlStoreO
     webhooks: webhooks(db, trail),
     keys: keys(db, levels, trail),
     tenants: tenants(db, trail),
+    quotas: quotas(db),
     requests: requests(db, { levels, inbox, claim, schema, now: () => runtime.now() }),
     ingest: ingest(db, trail, { levels, inbox, now: () => runtime.now() }),
     audit: audit(db, trail),

@@ -118,6 +118,11 @@ const PROBLEMS = {
     title: "The body or a payload is too large",
     help: "A payload may have 1 MiB, a batch 32 MiB. Keep large data elsewhere and send where it is.",
   },
+  "quota-never-fits": {
+    status: 413,
+    title: "The request is larger than a quota of the tenant ever allows",
+    help: "Nothing was written, and a repeat is refused, too. `quota` names the setting of the tenant, `limit` what it allows, and `used` what the request needs. Divide the request, or ask an operator for more (`mainspring tenants set`).",
+  },
   "unsupported-media-type": {
     status: 415,
     title: "The body is of another type than JSON, or encoded",
@@ -137,6 +142,11 @@ const PROBLEMS = {
     status: 429,
     title: "The server has as much to do as it takes on",
     help: "Nothing was changed. Try again after the seconds of `Retry-After`.",
+  },
+  "quota-exceeded": {
+    status: 429,
+    title: "A quota of the tenant is used up",
+    help: "Nothing was written. `quota` names the setting of the tenant, `limit` what it allows, and `used` what is taken. Try again after the seconds of `Retry-After`, or ask an operator for more (`mainspring tenants set`).",
   },
   "headers-too-large": {
     status: 431,

@@ -17,6 +17,8 @@ import type { Commands } from "../commands.ts";
 import type { Lacking } from "../feature-gate.ts";
 import { invalid, type Problem, ProblemError } from "../http/errors.ts";
 import type { PoolOrderings } from "../pools/pool-orderings.ts";
+import { type Charge, FREE, type Quotas } from "../quotas/quotas.ts";
+import { loadOf } from "../quotas/submit-under.ts";
 import { plannedFireAt } from "../recurring/plan-views.ts";
 import { hintJobs } from "../submit/hints.ts";
 import { jobDefinition } from "../submit/job-definition.ts";
@@ -42,6 +44,8 @@ export interface ChangerDependencies {
   /** Log of values that the next release refuses; absent: none. */
   warnings?: CountedWarnings | undefined;
   ownShards?: OwnShards | undefined;
+  /** Left out: no tenant has a quota. */
+  quotas?: Quotas | undefined;
 }
 
 /** A job after a change. */
@@ -86,6 +90,7 @@ export class JobChanger {
   ): Promise<ChangedJob> {
     const { stores, runtime, lacking } = this.#deps;
     const { job, payload, traceparent } = received;
+    this.#requirePayloadFits(tenant, payload);
     const at = runtime.now();
     const definition = tracedDefinition(jobDefinition(job, at), traceparent);
     requireFeatures(definition, lacking);
@@ -111,7 +116,13 @@ export class JobChanger {
     logWarnings(definition, this.#deps.warnings);
     const fresh = jobRow(tenant, definition, received.payload, orderOf(definition.pool), at, this.#deps);
     if (fresh === null) return await this.#putEnded(this.#deps.stores.of(tenant), received, definition, at);
-    const outcome = await store.jobs.putNamed({ job: fresh, commandId: runtime.uuid() }, note);
+    const charge = await this.#chargeNew(tenant, fresh);
+    const put = store.jobs.putNamed({ job: fresh, commandId: runtime.uuid() }, note);
+    const outcome = await put.catch((error: unknown) => {
+      charge.end("UNKNOWN");
+      throw error;
+    });
+    charge.end(outcome.kind === "CREATED" ? "WRITTEN" : "NOTHING");
     const kept = withKeptKey(received, outcome);
     if (kept !== null) return await this.putNamed(tenant, kept, note);
     if (outcome.kind !== "CREATED") return this.#follow(tenant, outcome, definition, at);
@@ -120,6 +131,26 @@ export class JobChanger {
     const { jobId, executionId } = fresh;
     const fireAt = fresh.executionId === null ? fresh.firstFireAt : ahead(definition, at);
     return { jobId, state: "ACTIVE", version: 1, executionId, fireAt, execution: "CREATED" };
+  }
+
+  #requirePayloadFits(tenant: Tenant, payload: Uint8Array | null): void {
+    const payloadBytes = payload?.length ?? 0;
+    this.#deps.quotas?.requireFit(tenant, { jobs: 0, waiting: 0, recurring: 0, payloadBytes, bodyBytes: 0 });
+  }
+
+  /** Charges a job that is created. A put of a job that exists costs nothing. @throws {ProblemError} 429 or 413 */
+  async #chargeNew(tenant: Tenant, fresh: NonNullable<ReturnType<typeof jobRow>>): Promise<Charge> {
+    const { quotas, stores } = this.#deps;
+    if (quotas === undefined || !quotas.limits(tenant)) return FREE;
+    try {
+      return await quotas.charge(tenant, loadOf([fresh]));
+    } catch (error) {
+      const like = namedLike(fresh.definition);
+      const { items } = await stores.of(tenant).queries.listJobs(like, { after: null, limit: 10 });
+      if (!(error instanceof ProblemError) || !items.some(({ state }) => state !== "DELETED")) throw error;
+      this.#requirePayloadFits(tenant, fresh.payload);
+      return FREE;
+    }
   }
 
   /**

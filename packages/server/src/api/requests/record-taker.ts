@@ -15,7 +15,7 @@ import {
   RequestLogUnavailable,
 } from "../../ports/request-log.ts";
 import type { Runtime, Timer } from "../../ports/runtime.ts";
-import { StoreUnavailable, type Submission } from "../../ports/store.ts";
+import { StoreUnavailable } from "../../ports/store.ts";
 import type { DecidedRecord, StoreIngest } from "../../ports/store-ingest.ts";
 import type { OpenRequest, RequestEnd, RequestJudge } from "../../ports/store-requests.ts";
 import { problemError } from "../http/error-answers.ts";
@@ -267,7 +267,10 @@ export class RecordTaker {
   async #takeStep(partition: number, from: number, records: readonly LogRecord[], next: number): Promise<void> {
     try {
       const decided = await this.#decide(this.#topic?.id ?? "", partition, records);
-      await this.#write(partition, from, decided, next);
+      const waiting = records[decided.length];
+      if (waiting === undefined) return await this.#write(partition, from, decided, next);
+      if (decided.length > 0) await this.#write(partition, from, decided, waiting.offset);
+      throw new Changed("the next record waits for a quota of its tenant");
     } catch (error) {
       const [first] = records;
       if (error instanceof StoreUnavailable || error instanceof Changed || first === undefined) throw error;
@@ -305,13 +308,17 @@ export class RecordTaker {
     const requests = read.flatMap((one): OpenRequest[] => ("request" in one ? [one.request] : []));
     const decisions = await judge.decide(requests);
     let place = 0;
-    return read.map((one, i) => {
+    const decided: DecidedRecord[] = [];
+    for (const [i, one] of read.entries()) {
       const { offset, timestamp, value, headers } = records[i] as LogRecord;
-      const decision = "refused" in one ? one.refused : (decisions[place++] as Submission | RequestEnd);
+      const decision = "refused" in one ? one.refused : decisions[place++];
+      // This record waits for a quota, and the log keeps it and all behind it until then.
+      if (decision === undefined) break;
       const type = headers.get(LOG_HEADERS.contentType);
       const contentType = type === undefined ? null : cleanText(type, TYPE_CHARS_MAX);
-      return { offset, id: one.id, decision, timestamp, contentType, value };
-    });
+      decided.push({ offset, id: one.id, decision, timestamp, contentType, value });
+    }
+    return decided;
   }
 
   /** Goes to where the log has records. */

@@ -7,6 +7,7 @@ import { tracedDefinition } from "../../domain/trace.ts";
 import type { Tenant } from "../../ports/authenticator.ts";
 import { StoreUnavailable, type Submission, type SubmitOutcome } from "../../ports/store.ts";
 import type { OpenRequest, RequestEnd, RequestJudge } from "../../ports/store-requests.ts";
+import type { AnyJob } from "../../ports/store-runs.ts";
 import { tenantOf } from "../../security/tenant.ts";
 import type { JobHandlers } from "../handlers/job-handlers.ts";
 import { BodyReader, hashedLine, type ReceivedBody } from "../http/body/body-reader.ts";
@@ -15,6 +16,9 @@ import { problemError } from "../http/error-answers.ts";
 import { invalid, type Problem, ProblemError, problem } from "../http/errors.ts";
 import { compileCheck } from "../http/validation.ts";
 import type { PoolOrderings } from "../pools/pool-orderings.ts";
+import type { QuotaName, QuotaProblem } from "../quotas/quota-problems.ts";
+import type { Quotas } from "../quotas/quotas.ts";
+import { loadOf } from "../quotas/submit-under.ts";
 import { jobDefinition } from "../submit/job-definition.ts";
 import {
   accepted,
@@ -35,7 +39,14 @@ export interface RequestJudgeDependencies extends SubmitRules, Omit<JobMaker, "o
   log: Logger;
   /** Whether nothing of the tenant is taken; left out: everything is. */
   isStopped?: ((tenant: Tenant) => boolean) | undefined;
+  /** Left out: no tenant has a quota. */
+  quotas?: Quotas | undefined;
+  /** Whether requests over a quota that frees itself wait: they and all behind them get no decision. Left out: they are refused. */
+  waitsForQuotas?: boolean;
 }
+
+/** Quotas that become free by themselves. */
+const PASSING: readonly string[] = ["submitsPerSec", "maxWaiting"] satisfies QuotaName[];
 
 /**
  * Age of a request in ms up to which its job gets its id. The id says in which month the job is kept, and a job of a former month would
@@ -64,7 +75,10 @@ export class JobRequestJudge implements RequestJudge {
     this.#deps = deps;
   }
 
-  /** @throws {StoreUnavailable} */
+  /**
+   * Decides all requests, or the first ones where the next one waits for a quota.
+   * @throws {StoreUnavailable}
+   */
   async decide(requests: readonly OpenRequest[]): Promise<(Submission | RequestEnd)[]> {
     const { intake, handlers, orderings, runtime } = this.#deps;
     const [fill, orderOf] = await Promise.all([
@@ -75,7 +89,9 @@ export class JobRequestJudge implements RequestJudge {
     const decisions: (Submission | RequestEnd)[] = [];
     for (const request of requests) {
       if (intake.turns.isOver) await intake.turns.next();
-      decisions.push(await this.#decideOne(request, rules));
+      const decision = await this.#decideOne(request, rules);
+      if (decision === null) break;
+      decisions.push(decision);
     }
     return decisions;
   }
@@ -92,12 +108,17 @@ export class JobRequestJudge implements RequestJudge {
     }
   }
 
-  /** A request whose decision fails is refused, so that it holds up no other. @throws {StoreUnavailable} */
-  async #decideOne(request: OpenRequest, rules: Rules): Promise<Submission | RequestEnd> {
+  /**
+   * A request whose decision fails is refused, so that it holds up no other.
+   * @returns null: the request waits for a quota
+   * @throws {StoreUnavailable}
+   */
+  async #decideOne(request: OpenRequest, rules: Rules): Promise<Submission | RequestEnd | null> {
     try {
       return await this.#judged(request, rules);
     } catch (error) {
       if (error instanceof StoreUnavailable) throw error;
+      if (this.#deps.waitsForQuotas === true && isPassing(error)) return null;
       return refused(problemError(error, this.#deps.log).problem);
     }
   }
@@ -116,9 +137,23 @@ export class JobRequestJudge implements RequestJudge {
       "status" in job ? job : refusal(tenant, job, payload, firesAfter(idempotency, this.#deps.runtime), this.#deps);
     if ("status" in job || wrong !== null) throw new ProblemError(wrong as Problem);
     const row = this.#row(request, job, payload, orderOf, createdAt);
-    if (row !== null) return { idempotency, jobs: [row] };
+    if (row !== null) {
+      await this.#charge(tenant, row, idempotency);
+      return { idempotency, jobs: [row] };
+    }
     if (idempotency === null) throw new ProblemError(neverFires(job));
     return this.conclude(await this.#deps.intake.answered(idempotency, job));
+  }
+
+  /** Charges a job. The store answers the request later, so until then the outcome is unknown. @throws {ProblemError} */
+  async #charge(tenant: Tenant, row: AnyJob, idempotency: Idempotency): Promise<void> {
+    const { quotas, intake } = this.#deps;
+    if (quotas === undefined || !quotas.limits(tenant)) return;
+    try {
+      (await quotas.charge(tenant, loadOf([row]))).end("UNKNOWN");
+    } catch (error) {
+      if (!(error instanceof ProblemError) || !(await intake.wasAnswered(idempotency))) throw error;
+    }
   }
 
   #row(
@@ -138,6 +173,12 @@ export class JobRequestJudge implements RequestJudge {
     const ownId = keepsId || createdAt - askedAt < ID_KEPT_MS ? id : null;
     return jobRow(tenantOf(tenant), definition, payload, orderOf(definition.pool), createdAt, this.#deps, ownId);
   }
+}
+
+/** Whether an error says that a quota is used up that becomes free by itself. */
+function isPassing(error: unknown): boolean {
+  if (!(error instanceof ProblemError) || error.problem.status !== 429) return false;
+  return PASSING.includes((error.problem as Partial<QuotaProblem>).quota ?? "");
 }
 
 /** @throws {ProblemError} the body is refused */

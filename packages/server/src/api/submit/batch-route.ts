@@ -25,7 +25,7 @@ export function batchRoute(app: HttpApp, deps: SubmitDependencies, log: Logger):
     body: BatchSubmission,
     response: {
       200: answer(BatchBody, "One item a job, in order: what a single submit answers, or its error"),
-      ...problems("payload-too-large", "unsupported-media-type", "idempotency-key-reused", "wrong-state"),
+      ...problems(...BATCH_PROBLEMS),
     },
   };
   const validators: Record<string, ReturnType<typeof validator>> = { body: validator(BatchEnvelope, false) };
@@ -47,7 +47,9 @@ export function batchRoute(app: HttpApp, deps: SubmitDependencies, log: Logger):
       const keys = keysOf(request.body, idempotency);
       const { traceparent } = request.headers;
       const batch = await receive({ tenant, bytes: received.bytes, slices, keys, traceparent }, deps, idempotency);
-      const ways = { intake: deps.intake, acceptor: deps.acceptorOf(tenant), note: request.submitNote };
+      const { intake, acceptorOf, quotas } = deps;
+      const bodyBytes = received.bytes.length;
+      const ways = { intake, acceptor: acceptorOf(tenant), quotas, bodyBytes, note: request.submitNote };
       const { replayed } = await batch.take(tenant, ways, idempotency, log);
       await batch.warn((job) => deps.handlers.warnings(job));
       if (replayed) void reply.header("idempotent-replayed", "true");
@@ -55,6 +57,11 @@ export function batchRoute(app: HttpApp, deps: SubmitDependencies, log: Logger):
     });
   });
 }
+
+const BATCH_PROBLEMS = [
+  ...(["payload-too-large", "unsupported-media-type", "idempotency-key-reused", "wrong-state"] as const),
+  ...(["quota-exceeded", "quota-never-fits"] as const),
+];
 
 const jobCheck = compileCheck(JobSubmission);
 

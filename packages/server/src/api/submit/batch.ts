@@ -6,8 +6,11 @@ import type { AuditNote } from "../../ports/store-audit.ts";
 import { problemError } from "../http/error-answers.ts";
 import { type FieldError, invalid, type Problem, ProblemError } from "../http/errors.ts";
 import { ERRORS_MAX } from "../http/validation.ts";
+import type { Charge, Quotas } from "../quotas/quotas.ts";
+import { chargeBatch } from "../quotas/submit-under.ts";
 import type { AcceptableJob, JobAcceptor } from "../requests/job-acceptor.ts";
 import type { Idempotency, JobIntake, TakenJobs } from "./job-intake.ts";
+import { receivedLoad } from "./submit-route.ts";
 
 /** Number of jobs submitted together where a batch need not be atomic. */
 const CHUNK_JOBS = 1_000;
@@ -28,7 +31,11 @@ type Taken = { replayed: boolean; bodies: Body[] };
 
 /** Ways of the jobs of a batch. */
 interface Ways {
-  intake: Pick<JobIntake, "take">;
+  intake: Pick<JobIntake, "take" | "wasAnswered">;
+  /** Left out: no tenant has a quota. */
+  quotas?: Quotas | undefined;
+  /** Bytes of the body of the request. */
+  bodyBytes?: number;
   /** Way through the log of requests; null: there is none. */
   acceptor: JobAcceptor | null;
   /** Fact for the audit log, once for each chunk that is taken by itself; null or left out: none. */
@@ -82,23 +89,22 @@ export class Batch {
    * of its own is a chunk.
    * @throws what stopped the first chunk, if nothing was taken
    */
-  async take(
-    tenant: Tenant,
-    { intake, acceptor, note = null }: Ways,
-    whole: Idempotency,
-    log: Logger,
-  ): Promise<{ replayed: boolean }> {
+  async take(tenant: Tenant, ways: Ways, whole: Idempotency, log: Logger): Promise<{ replayed: boolean }> {
     if (this.#good.length === 0) return { replayed: false };
+    const { intake, acceptor, note = null } = ways;
     const chunks = whole === null ? chunksOf(this.#good) : [this.#good];
+    const charges = await chargesOf(tenant, chunks, ways, whole);
     const results = await Promise.allSettled(
-      chunks.map(async (chunk): Promise<Taken> => {
+      chunks.map(async (chunk, number): Promise<Taken> => {
+        const charge = charges[number];
+        if (charge instanceof ProblemError) throw charge;
         const jobs = chunk.map(({ received }) => received);
         if (acceptor?.takesAll) return await accepted(tenant, acceptor, chunk, whole, log);
         // A repeat of a batch with a key has to meet the first one in the store.
         if (acceptor === null || whole !== null)
-          return intake.take(tenant, jobs, whole ?? chunk[0]?.idempotency ?? null, note);
+          return intake.take(tenant, jobs, whole ?? chunk[0]?.idempotency ?? null, note, charge);
         try {
-          return await intake.take(tenant, jobs, chunk[0]?.idempotency ?? null, note);
+          return await intake.take(tenant, jobs, chunk[0]?.idempotency ?? null, note, charge);
         } catch (error) {
           if (!acceptor.takesAfter(error)) throw error;
           return await accepted(tenant, acceptor, chunk, null, log);
@@ -147,6 +153,30 @@ export class Batch {
       else if (failed !== null) this.refuse(index, failed);
     }
   }
+}
+
+/**
+ * Charges a batch to the quotas of its tenant as a whole.
+ * @returns one for each chunk; empty: the tenant has no quotas, or jobs go into the log, whose reader charges them
+ */
+async function chargesOf(
+  tenant: Tenant,
+  chunks: readonly Placed[][],
+  { intake, acceptor, quotas, bodyBytes = 0 }: Ways,
+  whole: Idempotency,
+): Promise<(Charge | ProblemError)[]> {
+  if (quotas === undefined || !quotas.limits(tenant)) return [];
+  const parts = chunks.map((chunk) => ({
+    load: receivedLoad(
+      chunk.map(({ received }) => received),
+      bodyBytes,
+    ),
+    idempotency: whole ?? chunk[0]?.idempotency ?? null,
+  }));
+  if (!acceptor?.takesAll)
+    return await chargeBatch(quotas, (key) => intake.wasAnswered({ ...key, tenant }), tenant, parts);
+  for (const { load } of parts) quotas.requireFit(tenant, load);
+  return [];
 }
 
 /**

@@ -4,9 +4,11 @@ import type { ApiMetrics } from "../../ports/metrics.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { Store } from "../../ports/store.ts";
 import type { TimeZoneRules } from "../../ports/time-zone-rules.ts";
+import type { TenantRing } from "../../security/tenant-ring.ts";
 import type { TenantStores } from "../../security/tenant-stores.ts";
 import type { Lacking } from "../feature-gate.ts";
 import type { PoolOrderings } from "../pools/pool-orderings.ts";
+import type { Quotas } from "../quotas/quotas.ts";
 import { sendHints, writtenJobs } from "./hints.ts";
 import { JobIntake, type IntakeDependencies as JobIntakeDependencies } from "./job-intake.ts";
 import type { OwnShards } from "./own-shards.ts";
@@ -26,6 +28,10 @@ export interface IntakeDependencies {
   /** Log of what the next release refuses; left out: there is none. */
   warnings?: CountedWarnings | undefined;
   ownShards: OwnShards;
+  /** Tenants in the memory of the node; left out: there is only `default`. */
+  tenants?: Pick<TenantRing, "get" | "hasSeveral"> | undefined;
+  /** Left out: no tenant has a quota. */
+  quotas?: Quotas | undefined;
 }
 
 /** The way of received jobs and workflows into the store. */
@@ -39,9 +45,11 @@ export function createSubmitter({
   bus,
   runtime,
   metrics,
-}: Pick<IntakeDependencies, "store" | "bus" | "runtime" | "metrics">): Submitter {
+  tenants,
+}: Pick<IntakeDependencies, "store" | "bus" | "runtime" | "metrics" | "tenants">): Submitter {
   return new Submitter({
     store,
+    tenants,
     runtime,
     metrics,
     written: (submissions, outcomes) => {

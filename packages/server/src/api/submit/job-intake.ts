@@ -13,6 +13,8 @@ import type { ReceivedBody } from "../http/body/body-reader.ts";
 import { invalid, type Problem, ProblemError, problem } from "../http/errors.ts";
 import { formatInstant, formatInstantOrNull } from "../http/instants.ts";
 import type { PoolOrderings } from "../pools/pool-orderings.ts";
+import type { Charge, Quotas } from "../quotas/quotas.ts";
+import { submitUnder } from "../quotas/submit-under.ts";
 import { jobDefinition } from "./job-definition.ts";
 import { jobWarnings, logWarnings } from "./job-warnings.ts";
 import { type JobMaker, jobRow } from "./new-job.ts";
@@ -44,6 +46,8 @@ export interface IntakeDependencies extends JobMaker {
   submitter: Submitter;
   orderings: PoolOrderings;
   stores: Pick<TenantStores, "of">;
+  /** Left out: no tenant has a quota. */
+  quotas?: Quotas | undefined;
 }
 
 /** Brings received jobs to the store. */
@@ -61,6 +65,7 @@ export class JobIntake {
    * Takes all of the jobs or none, but for those whose name another recurring job has.
    * @throws {ProblemError} 422 where the idempotency key was used with another request, 429 while too much waits
    * @param note fact for the audit log; null: none
+   * @param charge the jobs are charged to the quotas of the tenant already; left out: they are not
    * @throws {StoreUnavailable}
    */
   async take(
@@ -68,8 +73,9 @@ export class JobIntake {
     received: readonly ReceivedJob[],
     idempotency: Idempotency,
     note: AuditNote | null = null,
+    charge?: Charge,
   ): Promise<TakenJobs> {
-    const { submitter, orderings, runtime, clock } = this.#deps;
+    const { orderings, runtime, clock } = this.#deps;
     const orderOf = await orderings.read();
     // A delay counts from the store's time now: were its clock set back a moment ago, the job would wait for as long.
     if (received.some(({ job }) => isDelayed(job))) await clock.look();
@@ -82,13 +88,20 @@ export class JobIntake {
     const jobs = rows.filter((row) => row !== null);
     const isWhole = jobs.length === rows.length;
     const outcome = isWhole
-      ? accepted(await submitter.submit({ idempotency, jobs, ...noted(note, jobs) }))
+      ? accepted(await this.#submit(tenant, { idempotency, jobs, ...noted(note, jobs) }, charge))
       : await this.answered(idempotency, (received[rows.indexOf(null)] as ReceivedJob).job);
     if (outcome.replayed) return { replayed: true, bodies: await this.#repeatedBodies(tenant, received, outcome.jobs) };
     const bodies = await this.turns.map(jobs, ({ definition }, index) => {
       return takenBody(outcome.jobs[index] as AcceptedJob, definition, createdAt);
     });
     return { replayed: false, bodies };
+  }
+
+  #submit(tenant: Tenant, submission: Submission, charge: Charge | undefined): Promise<SubmitOutcome> {
+    const { submitter, quotas, stores } = this.#deps;
+    const answered = (key: NonNullable<Submission["idempotency"]>) => stores.of(tenant).answered(key);
+    const submit = (whole: Submission) => submitter.submit(whole);
+    return submitUnder({ quotas, answered, submit }, tenant, submission, 0, charge);
   }
 
   /** Whether a request with this key was answered before: a repeat is answered the same way. @throws {StoreUnavailable} */

@@ -14,10 +14,11 @@ import { invalid, type Problem, ProblemError, problem } from "../http/errors.ts"
 import type { HttpApp } from "../http/http-app.ts";
 import { tenantOfCaller } from "../http/security.ts";
 import type { PoolNames } from "../pools/pool-names.ts";
+import type { Load, Quotas } from "../quotas/quotas.ts";
 import type { JobAcceptor } from "../requests/job-acceptor.ts";
 import { onFinishFaults, type WebhookRules } from "../webhooks/webhook-rules.ts";
 import { contradictions } from "./job-definition.ts";
-import { type Idempotency, idempotencyOf, type JobIntake, type TakenJobs } from "./job-intake.ts";
+import { type Idempotency, idempotencyOf, type JobIntake, type ReceivedJob, type TakenJobs } from "./job-intake.ts";
 
 export const IdempotencyHeaders = Type.Object({
   "idempotency-key": Type.Optional(IdempotencyKey),
@@ -45,6 +46,8 @@ export interface SubmitDependencies extends SubmitRules {
   handlers: JobHandlers;
   /** Way of a tenant's jobs through the log of requests; null: there is none. */
   acceptorOf: (tenant: Tenant) => JobAcceptor | null;
+  /** Left out: no tenant has a quota. */
+  quotas?: Quotas | undefined;
 }
 
 /** Problems of a submit beside those of every route. */
@@ -56,11 +59,13 @@ export const SUBMIT_PROBLEMS = [
   "wrong-state",
   "tenant-suspended",
   "pool-not-allowed",
+  "quota-exceeded",
+  "quota-never-fits",
 ] as const;
 
 /** POST /v1/jobs */
 export function submitRoute(app: HttpApp, deps: SubmitDependencies): void {
-  const { intake, runtime, handlers, acceptorOf } = deps;
+  const { intake, runtime, handlers, acceptorOf, quotas } = deps;
   const schema = {
     operationId: "submitJob",
     tags: ["jobs"],
@@ -93,7 +98,10 @@ export function submitRoute(app: HttpApp, deps: SubmitDependencies): void {
         const body = await (acceptor as JobAcceptor).accept(tenant, { ...taken, text }, idempotency);
         return reply.code(202).header("location", `/v1/requests/${body.request}`).send(body);
       };
-      if (acceptor?.takesAll) return await accept();
+      if (acceptor?.takesAll) {
+        quotas?.requireFit(tenant, receivedLoad([taken], 0));
+        return await accept();
+      }
       const asked = Promise.all([
         intake.take(tenant, [taken], idempotency, request.submitNote),
         handlers.warnings(job),
@@ -111,6 +119,14 @@ export function submitRoute(app: HttpApp, deps: SubmitDependencies): void {
       return reply.code(201).send(withWarnings(body, warnings));
     },
   );
+}
+
+/** Size of received jobs. @param bodyBytes see Load */
+export function receivedLoad(received: readonly Pick<ReceivedJob, "job" | "payload">[], bodyBytes: number): Load {
+  const recurring = received.filter(({ job }) => job.schedule !== undefined || job.everySec !== undefined).length;
+  const payloadBytes = received.reduce((most, { payload }) => Math.max(most, payload?.length ?? 0), 0);
+  const jobs = received.length;
+  return { jobs, waiting: jobs - recurring, recurring, payloadBytes, bodyBytes };
 }
 
 /** The answer with further warnings. */

@@ -25,7 +25,8 @@ class SlowStore {
 
 const taken = ({ jobId, executionId }: Submission["jobs"][number]) => ({ jobId, executionId, deduplicated: false });
 
-function scene(limits: Partial<typeof SUBMIT_LIMITS> = {}) {
+/** @param tenants names of tenants; left out: there is only `default` */
+function scene(limits: Partial<typeof SUBMIT_LIMITS> = {}, tenants: readonly string[] = []) {
   const runtime = new ManualRuntime();
   const store = new SlowStore();
   const counted: string[] = [];
@@ -37,10 +38,12 @@ function scene(limits: Partial<typeof SUBMIT_LIMITS> = {}) {
     storeOutage: () => counted.push("outage"),
     text: async () => ({ contentType: "", body: "" }),
   };
-  const submitter = new Submitter({ store, runtime, metrics, written: () => null }, { ...SUBMIT_LIMITS, ...limits });
-  const submit = (jobs = 1, payload: Buffer | null = null) => {
+  const deps = { store, runtime, metrics, written: () => null };
+  const known = { get: () => undefined, hasSeveral: tenants.length > 0 };
+  const submitter = new Submitter({ ...deps, tenants: known }, { ...SUBMIT_LIMITS, ...limits });
+  const submit = (jobs = 1, payload: Buffer | null = null, tenant: string | null = null) => {
     const definition = jobDefinition({ target: { handler: "echo" } }, 0);
-    const make = () => newJob(tenantOf(null), definition, payload, DEFAULT_ORDERING, 0, runtime.uuid());
+    const make = () => newJob(tenantOf(tenant), definition, payload, DEFAULT_ORDERING, 0, runtime.uuid());
     return submitter.submit({ idempotency: null, jobs: Array.from({ length: jobs }, make) });
   };
   /** Ends one turn of the event loop. */
@@ -183,5 +186,24 @@ describe("the submitter", () => {
     store.commits[2]?.answer();
     assert.equal((await later).kind, "ACCEPTED");
     assert.deepEqual(counted, ["commit of 1", "outage", "commit of 1"]);
+  });
+
+  it("lets a tenant fill at most half of what is free beside others, and takes one submission of each", async () => {
+    const { store, submit, turn } = scene({ jobs: 100, commitJobs: 10 }, ["noisy", "quiet"]);
+    const answers = Array.from({ length: 50 }, () => submit(1, null, "noisy"));
+    const refused = { name: "ProblemError", message: "too many submits wait for the store" };
+    await assert.rejects(submit(1, null, "noisy"), refused);
+    answers.push(submit(45, null, "quiet"));
+    await assert.rejects(submit(5, null, "quiet"), refused);
+    answers.push(submit(4, null, "third"));
+    await turn();
+    for (let commit = 0; commit < 20; commit++) {
+      store.commits[commit]?.answer();
+      await settled();
+      await turn();
+    }
+    await Promise.all(answers);
+    // Nobody has anything in the queue any more, so it has room again.
+    await Promise.all([submit(40, null, "noisy")].slice(1));
   });
 });

@@ -1,8 +1,11 @@
+import { DEFAULT_WEIGHT } from "../../domain/tenant.ts";
 import type { ApiMetrics } from "../../ports/metrics.ts";
 import { atEndOfTurn, type Runtime } from "../../ports/runtime.ts";
 import { type Store, StoreUnavailable, type Submission, type SubmitOutcome } from "../../ports/store.ts";
 import { isWorkflow } from "../../ports/store-runs.ts";
+import type { TenantRing } from "../../security/tenant-ring.ts";
 import { busy } from "../http/errors.ts";
+import { FairQueue, type Queued } from "./fair-queue.ts";
 
 export interface SubmitLimits {
   /** Jobs and bytes of payload that wait or are being written. Beyond them submits are turned away. */
@@ -30,9 +33,8 @@ export const SUBMIT_LIMITS: SubmitLimits = {
 /** Submissions that are answered in one turn of the event loop when their commit is through. */
 const SETTLED_PER_TURN = 200;
 
-interface Waiting {
+interface Waiting extends Queued {
   submission: Submission;
-  bytes: number;
   resolve(outcome: SubmitOutcome): void;
   reject(error: unknown): void;
 }
@@ -43,6 +45,8 @@ interface SubmitterDependencies {
   metrics: ApiMetrics;
   /** Told of all that a commit wrote; no submitter has its answer before the promise resolves. null: at once. */
   written(submissions: readonly Submission[], outcomes: readonly SubmitOutcome[]): Promise<void> | null;
+  /** Tenants in the memory of the node; left out: there is only `default`. */
+  tenants?: Pick<TenantRing, "get" | "hasSeveral"> | undefined;
 }
 
 /**
@@ -52,9 +56,11 @@ interface SubmitterDependencies {
 export class Submitter {
   readonly #deps: SubmitterDependencies;
   readonly #limits: SubmitLimits;
-  #queue: Waiting[] = [];
+  readonly #queue: FairQueue<Waiting>;
   /** In the queue. */
   #waitingJobs = 0;
+  /** Jobs and bytes of each tenant that wait or are being written. */
+  readonly #shares = new Map<string, { jobs: number; bytes: number }>();
   #isDispatching = false;
   #jobs = 0;
   #bytes = 0;
@@ -63,6 +69,7 @@ export class Submitter {
   constructor(deps: SubmitterDependencies, limits: SubmitLimits = SUBMIT_LIMITS) {
     this.#deps = deps;
     this.#limits = limits;
+    this.#queue = new FairQueue((tenant) => deps.tenants?.get(tenant)?.weight ?? DEFAULT_WEIGHT);
   }
 
   /**
@@ -71,21 +78,35 @@ export class Submitter {
    */
   submit(submission: Submission): Promise<SubmitOutcome> {
     const bytes = submission.jobs.reduce((sum, job) => sum + bytesOf(job), 0);
-    if (this.#isFull(submission.jobs.length, bytes)) {
+    const jobs = submission.jobs.length;
+    const tenant = submission.jobs[0]?.tenant ?? submission.idempotency?.tenant ?? "";
+    const share = this.#shares.get(tenant) ?? { jobs: 0, bytes: 0 };
+    if (this.#isFull(share, jobs, bytes)) {
       return Promise.reject(busy("too-many-requests", "too many submits wait for the store", 1));
     }
-    this.#jobs += submission.jobs.length;
+    this.#jobs += jobs;
     this.#bytes += bytes;
+    if (share.jobs === 0) this.#shares.set(tenant, share);
+    share.jobs += jobs;
+    share.bytes += bytes;
     return new Promise((resolve, reject) => {
-      this.#queue.push({ submission, bytes, resolve, reject });
-      this.#waitingJobs += submission.jobs.length;
+      this.#queue.push({ tenant, jobs, submission, bytes, resolve, reject });
+      this.#waitingJobs += jobs;
       this.#dispatchSoon();
     });
   }
 
-  #isFull(jobs: number, bytes: number): boolean {
+  /**
+   * A tenant beside others may fill at most half of what is free, so that there is room for the next one. A tenant of which nothing
+   * waits may always bring one submission, if there is room for it.
+   * @param own part of the tenant
+   */
+  #isFull(own: { jobs: number; bytes: number }, jobs: number, bytes: number): boolean {
     if (this.#jobs === 0) return false;
-    return this.#jobs + jobs > this.#limits.jobs || this.#bytes + bytes > this.#limits.bytes;
+    const [freeJobs, freeBytes] = [this.#limits.jobs - this.#jobs - jobs, this.#limits.bytes - this.#bytes - bytes];
+    if (freeJobs < 0 || freeBytes < 0) return true;
+    if (own.jobs === 0 || this.#deps.tenants?.hasSeveral !== true) return false;
+    return own.jobs + jobs > freeJobs || own.bytes + bytes > freeBytes;
   }
 
   /** At the end of the turn: what was read from many connections at once leaves together. */
@@ -100,10 +121,10 @@ export class Submitter {
 
   /** One commit a turn: to make the statements of a large one takes a good part of it. */
   #dispatch(): void {
-    if (this.#queue.length === 0 || !this.#mayCommit) return;
+    if (this.#queue.isEmpty || !this.#mayCommit) return;
     this.#inFlight++;
     void this.#commit(this.#takeGroup());
-    if (this.#queue.length > 0 && this.#mayCommit) this.#dispatchSoon();
+    if (!this.#queue.isEmpty && this.#mayCommit) this.#dispatchSoon();
   }
 
   get #mayCommit(): boolean {
@@ -112,16 +133,9 @@ export class Submitter {
   }
 
   #takeGroup(): Waiting[] {
-    let jobs = 0;
-    let bytes = 0;
-    const fits = (waiting: Waiting, index: number) => {
-      jobs += waiting.submission.jobs.length;
-      bytes += waiting.bytes;
-      return index === 0 || (jobs <= this.#limits.commitJobs && bytes <= this.#limits.commitBytes);
-    };
-    const end = this.#queue.findIndex((waiting, index) => !fits(waiting, index));
-    const group = this.#queue.splice(0, end === -1 ? this.#queue.length : end);
-    for (const { submission } of group) this.#waitingJobs -= submission.jobs.length;
+    const { commitJobs, commitBytes } = this.#limits;
+    const group = this.#queue.take({ jobs: commitJobs, bytes: commitBytes });
+    for (const { jobs } of group) this.#waitingJobs -= jobs;
     return group;
   }
 
@@ -163,9 +177,14 @@ export class Submitter {
   }
 
   #release(group: readonly Waiting[]): void {
-    for (const { submission, bytes } of group) {
-      this.#jobs -= submission.jobs.length;
+    for (const { tenant, jobs, bytes } of group) {
+      this.#jobs -= jobs;
       this.#bytes -= bytes;
+      const share = this.#shares.get(tenant);
+      if (share === undefined) continue;
+      share.jobs -= jobs;
+      share.bytes -= bytes;
+      if (share.jobs === 0) this.#shares.delete(tenant);
     }
   }
 }

@@ -10,7 +10,7 @@ import {
 import { PAGE_ITEMS_DEFAULT } from "@mainspring/contract/limits";
 import type { FastifyRequest } from "fastify";
 import { Type } from "typebox";
-import { TENANT_DEFAULTS, TENANTS_MAX } from "../../domain/tenant.ts";
+import { QUOTAS, TENANT_DEFAULTS, TENANTS_MAX } from "../../domain/tenant.ts";
 import type { StoredTenant, TenantChange } from "../../ports/store-tenants.ts";
 import { tenantOf } from "../../security/tenant.ts";
 import { noteOf } from "../audit/audit-notes.ts";
@@ -48,7 +48,7 @@ export function tenantRoutes(app: HttpApp, deps: TenantRoutes): void {
 }
 
 function createRoute(app: HttpApp, deps: TenantRoutes): void {
-  const { store, runtime, lacking } = deps;
+  const { store, runtime } = deps;
   const schema = {
     operationId: "createTenant",
     tags,
@@ -57,7 +57,7 @@ function createRoute(app: HttpApp, deps: TenantRoutes): void {
     response: { 201: answer(TenantBody, "Created"), ...problems("wrong-state", ...bodyProblems) },
   };
   app.post("/v1/tenants", { schema, config }, async (request, reply) => {
-    requireFeature("TENANTS", lacking);
+    requireFeatures(request.body, deps);
     const { name, ...settings } = request.body;
     const asked = { ...TENANT_DEFAULTS, ...settings, name, createdAt: runtime.now() };
     const created = await store.tenants.create(asked, noteOf(request, name));
@@ -67,6 +67,12 @@ function createRoute(app: HttpApp, deps: TenantRoutes): void {
     void reply.header("etag", `"${tenant.version}"`);
     return reply.code(201).send(tenantBody(tenant, []));
   });
+}
+
+/** @throws {ProblemError} 409: a living node lacks tenants, or the quotas that the request sets */
+function requireFeatures(settings: TenantPatch, { lacking }: TenantRoutes): void {
+  requireFeature("TENANTS", lacking);
+  if (QUOTAS.some((quota) => (settings[quota] ?? null) !== null)) requireFeature("TENANT_QUOTAS", lacking);
 }
 
 const REFUSALS = {
@@ -108,7 +114,7 @@ function readRoutes(app: HttpApp, { store }: TenantRoutes): void {
 }
 
 function changeRoute(app: HttpApp, deps: TenantRoutes): void {
-  const { store, lacking } = deps;
+  const { store } = deps;
   const schema = {
     operationId: "changeTenant",
     tags,
@@ -122,7 +128,7 @@ function changeRoute(app: HttpApp, deps: TenantRoutes): void {
     },
   };
   app.patch("/v1/tenants/:name", { schema, config }, async (request, reply) => {
-    requireFeature("TENANTS", lacking);
+    requireFeatures(request.body, deps);
     const { name } = request.params;
     const { state } = await known(store.tenants, name);
     if (state === "DELETING") throw new ProblemError(problem("wrong-state", "the tenant is DELETING"));

@@ -20,9 +20,9 @@ export const tags = ["tenants"];
 export const config = { scope: "system:admin" } as const;
 
 /** @throws {ProblemError} 404 */
-export async function known(tenants: Pick<StoreTenants, "all">, name: string): Promise<StoredTenant> {
-  const found = (await tenants.all()).find((tenant) => tenant.name === name);
-  if (found === undefined) throw noSuchTenant();
+export async function known(tenants: Pick<StoreTenants, "get">, name: string): Promise<StoredTenant> {
+  const found = await tenants.get(name);
+  if (found === null) throw noSuchTenant();
   return found;
 }
 
@@ -32,10 +32,13 @@ export function noSuchTenant(): ProblemError {
 
 export function tenantBody(tenant: StoredTenant, sources: readonly TenantSource[]): TenantBody {
   const { name, state, weight, pools, version, createdAt, updatedAt } = tenant;
+  const { maxRunning, maxWaiting, maxRecurring, submitsPerSec, requestsPerSec, maxPayloadBytes, maxBatchBytes } =
+    tenant;
   const own = sources.filter((source) => source.tenant === tenant.name);
   return {
     ...{ name, state, weight, version },
     pools: pools === null ? null : [...pools],
+    ...{ maxRunning, maxWaiting, maxRecurring, submitsPerSec, requestsPerSec, maxPayloadBytes, maxBatchBytes },
     createdAt: formatInstant(createdAt),
     updatedAt: formatInstant(updatedAt),
     sources: own.map(({ kind, name }) => ({ kind, name })),

@@ -5,9 +5,11 @@ import { invariant } from "../../domain/invariant.ts";
 import { tracedDefinition } from "../../domain/trace.ts";
 import type { WorkflowNode } from "../../domain/workflow/definition.ts";
 import type { Tenant } from "../../ports/authenticator.ts";
+import type { Submission, SubmitOutcome } from "../../ports/store.ts";
 import type { AuditNote } from "../../ports/store-audit.ts";
 import type { NewRecurringWorkflow, NewWorkflow } from "../../ports/store-runs.ts";
 import type { Turns } from "../../ports/turns.ts";
+import type { TenantStores } from "../../security/tenant-stores.ts";
 import { type Lacking, requireFeature } from "../feature-gate.ts";
 import type { JobHandlers } from "../handlers/job-handlers.ts";
 import { PolicyBook } from "../handlers/kept-policies.ts";
@@ -15,6 +17,8 @@ import type { JobSlice } from "../http/body/json-parts.ts";
 import { type FieldError, invalid, ProblemError } from "../http/errors.ts";
 import type { PoolNames } from "../pools/pool-names.ts";
 import type { PoolOrderings } from "../pools/pool-orderings.ts";
+import type { Quotas } from "../quotas/quotas.ts";
+import { submitUnder } from "../quotas/submit-under.ts";
 import { contradictions, jobDefinition } from "../submit/job-definition.ts";
 import { accepted, type Idempotency, type JobIntake } from "../submit/job-intake.ts";
 import { firesAfter } from "../submit/submit-route.ts";
@@ -42,6 +46,9 @@ export interface WorkflowSubmitterDependencies extends WorkflowIntakeDependencie
   webhooks?: WebhookRules | undefined;
   orderings: PoolOrderings;
   lacking?: Lacking | undefined;
+  stores: TenantStores;
+  /** Left out: no tenant has a quota. */
+  quotas?: Quotas | undefined;
 }
 
 export interface ReceivedWorkflow {
@@ -112,7 +119,7 @@ export class WorkflowSubmitter {
     const outcome =
       workflow === null
         ? await intake.answered(idempotency, job)
-        : accepted(await this.#intake.take(workflow, idempotency, note));
+        : accepted(await this.#take(tenant, workflow, received.bytes.length, idempotency, note));
     const { replayed } = outcome;
     const [taken] = outcome.jobs;
     invariant(taken !== undefined, "an accepted workflow has a job");
@@ -122,6 +129,19 @@ export class WorkflowSubmitter {
       made.nodes.filter(({ dependsOn }) => dependsOn.length === 0),
     );
     return { replayed, body: { ...answerOf(taken, job, takenAt, made.nodes), ...warnings } };
+  }
+
+  #take(
+    tenant: Tenant,
+    workflow: NonNullable<Made["workflow"]>,
+    bodyBytes: number,
+    idempotency: Idempotency,
+    note: AuditNote | null,
+  ): Promise<SubmitOutcome> {
+    const { quotas, stores } = this.#deps;
+    const answered = (key: NonNullable<Submission["idempotency"]>) => stores.of(tenant).answered(key);
+    const submit = () => this.#intake.take(workflow, idempotency, note);
+    return submitUnder({ quotas, answered, submit }, tenant, { idempotency, jobs: [workflow] }, bodyBytes);
   }
 
   /** @throws {ProblemError} */

@@ -70,6 +70,8 @@ const SINCE = {
   TENANT_SHARES: 3,
   /** A node of an older level assigns the work of suspended tenants, and shows the work of all of them to everybody. */
   TENANTS: 3,
+  /** A node of an older level takes submits of a tenant past its quotas. */
+  TENANT_QUOTAS: 3,
 } as const;
 export type Feature = keyof typeof SINCE;
 

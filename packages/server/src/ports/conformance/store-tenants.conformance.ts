@@ -13,7 +13,11 @@ export function tenantsConformance(scene: () => Scene): void {
   const newTenant = (settings: Partial<NewTenant> = {}): NewTenant => {
     return { ...TENANT_DEFAULTS, createdAt: AT, name: `tenant-${++number}`, ...settings };
   };
-  const found = async (name: string) => (await tenants().all()).find((tenant) => tenant.name === name);
+  const found = async (name: string) => {
+    const tenant = (await tenants().all()).find((tenant) => tenant.name === name);
+    assert.deepEqual(await tenants().get(name), tenant ?? null);
+    return tenant;
+  };
 
   it("has the tenant default from the beginning", async () => {
     const { createdAt: _, updatedAt: _at, version: _version, ...rest } = (await found("default")) ?? assert.fail();

@@ -18,6 +18,7 @@ import { mapsConformance } from "./store-maps.conformance.ts";
 import { partsConformance } from "./store-parts.conformance.ts";
 import { pausedRunsConformance } from "./store-paused-runs.conformance.ts";
 import { queriesConformance } from "./store-queries.conformance.ts";
+import { quotasConformance } from "./store-quotas.conformance.ts";
 import { readConformance } from "./store-read.conformance.ts";
 import { recurrencesConformance } from "./store-recurrences.conformance.ts";
 import { recurringJobsConformance } from "./store-recurring-jobs.conformance.ts";
@@ -79,6 +80,7 @@ export function storeConformance(name: string, makeStore: MakeStore): void {
     describe("API keys", () => keysConformance(() => scene));
     describe("audit", () => auditConformance(() => scene));
     describe("tenants", () => tenantsConformance(() => scene));
+    describe("quotas", () => quotasConformance(() => scene));
     describe("requests for jobs", () =>
       requestsConformance(
         () => scene,

@@ -33,6 +33,10 @@ export class TenantTable {
     return [...this.#tenants.values()].sort((a, b) => byText(a.name, b.name));
   }
 
+  get(name: string): StoredTenant | null {
+    return this.#tenants.get(name) ?? null;
+  }
+
   /** @param hasRows whether rows of a former tenant of the name are still kept */
   create({ name, createdAt, ...settings }: NewTenant, hasRows: boolean): "CREATED" | "EXISTS" | "FULL" | "LEFTOVERS" {
     if (this.#tenants.size > TENANTS_MAX) return "FULL";

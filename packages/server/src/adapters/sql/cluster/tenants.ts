@@ -1,5 +1,5 @@
 import type { EpochMs } from "../../../domain/ids.ts";
-import { TENANTS_MAX, type TenantSettings, type TenantState } from "../../../domain/tenant.ts";
+import { QUOTAS, TENANTS_MAX, type TenantSettings, type TenantState } from "../../../domain/tenant.ts";
 import type {
   ChangedTenant,
   NewTenant,
@@ -9,7 +9,7 @@ import type {
   TenantSource,
 } from "../../../ports/store-tenants.ts";
 import type { AuditTrail } from "../audit/audit-trail.ts";
-import { RAISE_TENANTS } from "../commit/raised-levels.ts";
+import { RAISE_QUOTAS, RAISE_TENANTS } from "../commit/raised-levels.ts";
 import type { Connections, Row, Session } from "../connection/connections.ts";
 
 const COLUMNS = {
@@ -70,6 +70,10 @@ export function tenants(db: Connections, trail: AuditTrail): StoreTenants {
   return {
     version: async () => Number((await db.run("read", { name: "tenants_version", text: VERSION }))[0]?.[0]),
     all: async () => (await db.run("query", { text: ALL })).map(tenantFrom),
+    get: async (name) => {
+      const [row] = await db.run("query", { text: GET, values: [name] });
+      return row === undefined ? null : tenantFrom(row);
+    },
     create: (tenant, note) =>
       trail.transaction(
         "query",
@@ -120,6 +124,7 @@ async function create(session: Session, tenant: NewTenant): ReturnType<StoreTena
   if (known !== undefined) return "EXISTS";
   if (leftovers?.[0] === true) return "LEFTOVERS";
   await session.run(RAISE_TENANTS);
+  if (hasQuota(tenant)) await session.run(RAISE_QUOTAS);
   const { name, createdAt, pools } = tenant;
   const numbers = NUMBERS.map((field) => tenant[field]);
   await session.run({ text: CREATE, values: [name, createdAt, version, jsonOf(pools), ...numbers] });
@@ -138,6 +143,7 @@ async function change(
   if (row === undefined) return { kind: "NOT_FOUND" };
   const known = tenantFrom(row);
   if (ifVersion !== null && ifVersion !== known.version) return { kind: "OTHER_VERSION", version: known.version };
+  if (hasQuota(asked)) await session.run(RAISE_QUOTAS);
   const sets = ["updated_at = $2", "version = $3"];
   const values: unknown[] = [name, at, version];
   const set = (column: string, value: unknown, from = (parameter: string) => parameter) => {
@@ -150,6 +156,10 @@ async function change(
   await session.run({ text: `UPDATE tenants SET ${sets.join(", ")} WHERE name = $1`, values });
   const [changed] = await session.run({ text: GET, values: [name] });
   return { kind: "CHANGED", tenant: tenantFrom(changed as Row) };
+}
+
+function hasQuota(settings: TenantChange): boolean {
+  return QUOTAS.some((quota) => (settings[quota] ?? null) !== null);
 }
 
 function jsonOf(pools: readonly string[] | null): string | null {

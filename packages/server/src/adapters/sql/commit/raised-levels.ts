@@ -10,6 +10,7 @@ const MIGRATIONS = {
   WEBHOOKS: "webhooks",
   API_KEYS: "api keys",
   TENANTS: "tenants",
+  TENANT_QUOTAS: "tenant quotas",
 } as const;
 type RaisingFeature = keyof typeof MIGRATIONS;
 
@@ -17,6 +18,9 @@ const RAISE = "UPDATE schema_migrations SET needs_level = $1 WHERE name = $2 AND
 
 /** Raises the level in the transaction that writes a tenant. */
 export const RAISE_TENANTS = { text: RAISE, values: [levelOf("TENANTS"), MIGRATIONS.TENANTS] };
+
+/** Raises the level in the transaction that gives a tenant a quota. */
+export const RAISE_QUOTAS = { text: RAISE, values: [levelOf("TENANT_QUOTAS"), MIGRATIONS.TENANT_QUOTAS] };
 
 /**
  * Keeps programs of an older feature level from opening the store: they would repeat steps that are recorded, drop signals, leave

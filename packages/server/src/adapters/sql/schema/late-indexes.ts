@@ -5,7 +5,7 @@ interface LateIndex {
   table: "jobs" | "executions";
   /**
    * Name of the partitioned table's index. A migration (migrations/0011-lists.ts, 0013-later-executions.ts,
-   * 0016-flows.ts, 0018-workflows.ts and 0034-tenants.ts) made it without the partitions that existed then.
+   * 0016-flows.ts, 0018-workflows.ts, 0034-tenants.ts and 0036-tenant-quotas.ts) made it without the partitions that existed then.
    */
   name: string;
   /** Definition of the index, as in the migration. */
@@ -33,6 +33,11 @@ const LATE_INDEXES: readonly LateIndex[] = [
     table: "executions",
     name: "executions_tenant_dead",
     definition: "(tenant, id) WHERE state = 7 AND settled IS NULL AND tenant <> 'default'",
+  },
+  {
+    table: "executions",
+    name: "executions_tenant_ready",
+    definition: "(tenant) WHERE queue = 2 AND tenant <> 'default'",
   },
   { table: "jobs", name: "jobs_tenant", definition: "(tenant, id) WHERE tenant <> 'default'" },
 ];
