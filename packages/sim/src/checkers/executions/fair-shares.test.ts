@@ -62,11 +62,11 @@ describe("the floor of the fair shares", () => {
   it("is kept where the slots never change hands", () => {
     const { turn, minute } = world();
     turn(1, { acme: SLOTS });
-    minute(() => undefined);
+    assert.doesNotThrow(() => minute(() => undefined));
   });
 
   it("is kept by a tenant whose attempts hold its part of the slots", () => {
     const { turn, minute } = world();
-    minute((atMs) => turn(atMs, { acme: 6, bolt: 4 }));
+    assert.doesNotThrow(() => minute((atMs) => turn(atMs, { acme: 6, bolt: 4 })));
   });
 });
