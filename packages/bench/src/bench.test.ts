@@ -3,6 +3,7 @@ import { after, describe, it } from "node:test";
 import { mainspringDefault } from "./contenders/mainspring/mainspring.ts";
 import type { Figures } from "./figures.ts";
 import { drainCase } from "./scenarios/drain.ts";
+import { fair } from "./scenarios/fair.ts";
 import { chainCase, costsCase, layeredCase } from "./scenarios/flows.ts";
 import { midnight } from "./scenarios/midnight.ts";
 import type { Case, Scale } from "./scenarios/scenario.ts";
@@ -10,7 +11,7 @@ import { sleepersCase } from "./scenarios/sleepers.ts";
 import { latencyCase, rateCase } from "./scenarios/steps.ts";
 import { Stage } from "./services/stage.ts";
 
-const SCALE: Scale = { isQuick: true, backlogJobs: 1, herdJobs: 200, sleepers: 1, storedJobs: [1, 2] };
+const SCALE: Scale = { isQuick: true, backlogJobs: 1, herdJobs: 200, tenants: 3, sleepers: 1, storedJobs: [1, 2] };
 
 /** Small runs with real servers. A run counts its jobs in the worker and in the store, and throws if one is missing. */
 describe("the benchmark on the PostgreSQL of the server", () => {
@@ -29,6 +30,22 @@ describe("the benchmark on the PostgreSQL of the server", () => {
 
   it("measures jobs beside a herd that stays whole", async () => {
     isEach(await measured(midnight.cases(SCALE)[0]), "p50Ms", "p99Ms", "residentMiB");
+  });
+
+  it("measures a tenant beside the backlog and the herd of another one, and many tenants", async () => {
+    const [backlog, herd, tenants] = fair.cases(SCALE);
+    isEach(await measured(backlog), "p50Ms", "p99Ms", "residentMiB");
+    isEach(await measured(herd), "p50Ms", "p99Ms", "residentMiB");
+    isEach(await measured(tenants), "jobsPerSec", "ratio", "residentMiB", "totalCpuUs");
+  });
+
+  it("measures submits with keys and with records", async () => {
+    const [, , , keyed, audited] = fair.cases(SCALE);
+    for (const submits of [keyed, audited]) {
+      const [, ours] = submits?.contenders ?? [];
+      assert.ok(ours);
+      isEach((await submits?.measure(ours, stage)) as Figures, "jobsPerSec", "serverCpuUs", "p99Ms");
+    }
   });
 
   it("measures steps one at a time and of many handlers, and counts their records", async () => {

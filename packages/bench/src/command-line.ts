@@ -67,6 +67,8 @@ npm run bench -- ingest         how fast a filled topic of Kafka is taken in, an
   --runs N            how often each case is run; default ${RUNS}, but less where a run is long, and 1 with --quick
   --backlog N         how many jobs wait for tomorrow in backlog; default 1000000, with --quick 50000
   --herd N            how many jobs are due at one instant in midnight; default 100000, with --quick 10000
+                      and how many of one tenant wait, or are due at one instant, in fair
+  --tenants N         how many tenants have jobs in fair; default 1000, with --quick 20
   --sleepers N        how many executions sleep in steps; default 100000, with --quick 5000
   --compare REF       measures this tree and another commit by turns, in pairs of runs, and prints the ratios of their
                       figures; REF is a tag, a branch or a commit; default of --only: ${COMPARED}; of --runs: ${PAIRS}
@@ -102,6 +104,7 @@ export function commandLine(args: readonly string[]): CommandLine | null {
       backlogJobs: wholeNumber("--backlog", values.backlog ?? (isQuick ? "50000" : "1000000")),
       storedJobs: storedOf(values.stored ?? (isQuick ? "10000,40000" : "1000000,10000000")),
       sleepers: wholeNumber("--sleepers", values.sleepers ?? (isQuick ? "5000" : "100000")),
+      tenants: wholeNumber("--tenants", values.tenants ?? (isQuick ? "20" : "1000")),
       herdJobs: wholeNumber("--herd", values.herd ?? (isQuick ? "10000" : "100000")),
     },
     runs: runsOf(values.runs, isQuick),
@@ -153,6 +156,7 @@ function parsed(args: readonly string[]) {
         runs: { type: "string" },
         backlog: { type: "string" },
         herd: { type: "string" },
+        tenants: { type: "string" },
         sleepers: { type: "string" },
         stored: { type: "string" },
         compare: { type: "string" },

@@ -11,6 +11,8 @@ export interface BenchJob {
   readonly requires?: string;
   /** Pool or queue other than the worker's; only for Mainspring. */
   readonly pool?: string;
+  /** Tenant whose job it is, the same for all jobs of a batch; absent: the default one; only for Mainspring. */
+  readonly tenant?: string;
   /** Priority; only for Mainspring. */
   readonly priority?: "CRITICAL";
   /** Text that makes the payload large. */

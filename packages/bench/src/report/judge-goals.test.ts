@@ -13,7 +13,7 @@ const ABSOLUTE = 67_000;
 describe("goals", () => {
   it("are of cases and contenders that there are", () => {
     const cases = SCENARIOS.flatMap(({ cases: of }) =>
-      of({ isQuick: false, herdJobs: 1, sleepers: 1, storedJobs: [1, 2], backlogJobs: 1_000_000 }),
+      of({ isQuick: false, herdJobs: 1, tenants: 1, sleepers: 1, storedJobs: [1, 2], backlogJobs: 1_000_000 }),
     );
     const contenders = [...CONTENDERS, ...cases.flatMap((item) => item.contenders ?? [])];
     for (const { case: name, contender } of GOALS) {

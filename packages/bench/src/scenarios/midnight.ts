@@ -86,8 +86,8 @@ async function besideRecurring(course: Course, herdJobs: number): Promise<Figure
   return await latenessOfOthers(course, { herdJobs, atMs, jobs: QUIET, dueAtMs: () => atMs });
 }
 
-/** @returns an instant that leaves twice the time that the sample suggests for the submits, in whole seconds */
-async function instantAfter(herdJobs: number, submit: (jobs: number) => Promise<void>): Promise<number> {
+/** @param submit submits jobs of the kind that follows. @returns an instant that leaves twice the time that the sample suggests for the submits, in whole seconds */
+export async function instantAfter(herdJobs: number, submit: (jobs: number) => Promise<void>): Promise<number> {
   const beganMs = nowMs();
   const sample = Math.min(SAMPLE_MAX, herdJobs);
   await submit(sample);

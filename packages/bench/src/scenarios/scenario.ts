@@ -7,8 +7,10 @@ export interface Scale {
   isQuick: boolean;
   /** Number of jobs that wait for tomorrow in `backlog`. */
   backlogJobs: number;
-  /** Number of jobs that are due at one instant in `midnight`. */
+  /** Number of jobs that are due at one instant in `midnight` and `fair`, and of those that wait in `fair`. */
   herdJobs: number;
+  /** Number of tenants in `fair`. */
+  tenants: number;
   /** Number of executions that sleep in `steps`. */
   sleepers: number;
   /** Numbers of jobs at which `storage` measures the store, in ascending order. */

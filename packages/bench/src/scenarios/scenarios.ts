@@ -5,6 +5,7 @@ import { crash } from "./crash.ts";
 import { cycle } from "./cycle.ts";
 import { drain, events } from "./drain.ts";
 import { embedded } from "./embedded.ts";
+import { fair } from "./fair.ts";
 import { fleet } from "./fleet.ts";
 import { flows } from "./flows.ts";
 import { followers } from "./followers.ts";
@@ -33,6 +34,7 @@ export const SCENARIOS: readonly Scenario[] = [
   timers,
   midnight,
   urgent,
+  fair,
   backlog,
   snapshot,
   payload,

@@ -1,5 +1,5 @@
 import { nowMs } from "../clock.ts";
-import type { Rig } from "../contenders/contender.ts";
+import type { Contender, Rig } from "../contenders/contender.ts";
 import { type Figures, latenessOf } from "../figures.ts";
 import { Course } from "../load/course.ts";
 import { BATCH } from "../load/prefill.ts";
@@ -23,20 +23,24 @@ export const submit: Scenario = {
   },
 };
 
-interface Load {
+/** Submits that do not stop. */
+export interface Load {
   name: string;
   title: string;
   callers: number;
   batch: number;
   lastsMs: number;
+  /** Contenders of the case; default: all requested ones. */
+  contenders?: readonly Contender[];
 }
 
-function submitCase(load: Load): Case {
-  const { name, title, callers } = load;
+export function submitCase(load: Load): Case {
+  const { name, title, callers, contenders } = load;
   return {
     name,
     title,
     hasVariants: true,
+    ...(contenders !== undefined && { contenders }),
     // The worker does not work meanwhile.
     takes: ({ hasOwnWorkerOnly }) => hasOwnWorkerOnly !== true,
     measure: async (contender, stage) => {

@@ -15,6 +15,8 @@ interface Answered {
 export class HttpLoad {
   readonly url: string;
   readonly #pool: Pool;
+  /** Headers of each request. */
+  readonly headers: Record<string, string> = {};
   /** Execution of the newest job of a batch. */
   #newestId: string | null = null;
 
@@ -24,15 +26,26 @@ export class HttpLoad {
   }
 
   async submit(job: BenchJob): Promise<void> {
-    await this.#send("POST", "/v1/jobs", requestOf(job), 201);
+    await this.#send("POST", "/v1/jobs", requestOf(job), [201], job.tenant);
   }
 
   submitBatch(jobs: readonly BenchJob[]): Promise<void> {
-    return this.#batch(jobs.map(requestOf));
+    return this.#batch(jobs.map(requestOf), jobs[0]?.tenant);
   }
 
   async submitFlow(flow: BenchFlow): Promise<void> {
-    await this.#send("POST", "/v1/workflows", workflowOf(flow), 201);
+    await this.#send("POST", "/v1/workflows", workflowOf(flow), [201]);
+  }
+
+  async createTenant(name: string): Promise<void> {
+    await this.#send("POST", "/v1/tenants", { name }, [201]);
+  }
+
+  /** Sends a key of its own with each later request, which is one of those in the store. @param first key of the server's settings */
+  async useStoredKey(first: string): Promise<void> {
+    this.headers["authorization"] = `Bearer ${first}`;
+    const { text } = await this.#send("POST", "/v1/api-keys", { kind: "OPERATOR", name: "bench" }, [201]);
+    this.headers["authorization"] = `Bearer ${(JSON.parse(text) as { key: string }).key}`;
   }
 
   /** Submits recurring jobs for the same handler as all others. */
@@ -41,8 +54,8 @@ export class HttpLoad {
     return this.#batch(Array.from({ length: count }, (_, n) => ({ ...job(n), ...recurs })));
   }
 
-  async #batch(jobs: readonly object[]): Promise<void> {
-    const { text } = await this.#send("POST", "/v1/jobs/batch", { jobs }, 200);
+  async #batch(jobs: readonly object[], tenant?: string): Promise<void> {
+    const { text } = await this.#send("POST", "/v1/jobs/batch", { jobs }, [200], tenant);
     const { items = [] } = JSON.parse(text) as Answered;
     const refused = items.find((item) => item.error !== undefined);
     this.#newestId = items.at(-1)?.executionId ?? this.#newestId;
@@ -55,13 +68,13 @@ export class HttpLoad {
   async newestFinished(): Promise<void> {
     if (this.#newestId === null) return;
     const path = `/v1/executions/${this.#newestId}?waitSec=60`;
-    const { body } = await this.#pool.request({ method: "GET", path, headersTimeout: 90_000 });
+    const { body } = await this.#pool.request({ method: "GET", headers: this.headers, path, headersTimeout: 90_000 });
     await body.dump();
   }
 
   /** Number of executions that have succeeded since the server started. */
   async succeeded(): Promise<number> {
-    const { body } = await this.#pool.request({ method: "GET", path: "/metrics" });
+    const { body } = await this.#pool.request({ method: "GET", headers: this.headers, path: "/metrics" });
     const lines = (await body.text()).matchAll(/^mainspring_executions_finished_total\{([^}]*)\} (\d+)/gm);
     let count = 0;
     for (const [, labels = "", value] of lines) if (labels.includes('state="SUCCEEDED"')) count += Number(value);
@@ -82,19 +95,19 @@ export class HttpLoad {
 
   /** @returns status: 200 if every server has confirmed the change, 202 if not */
   async #putPool(isPaused: boolean): Promise<number> {
-    return (await this.#send("PUT", "/v1/pools/default", { paused: isPaused }, 200, 202)).statusCode;
+    return (await this.#send("PUT", "/v1/pools/default", { paused: isPaused }, [200, 202])).statusCode;
   }
 
   /** Number of occupied slots of all workers. */
   async usedSlots(): Promise<number> {
-    const { body } = await this.#pool.request({ method: "GET", path: "/v1/workers" });
+    const { body } = await this.#pool.request({ method: "GET", headers: this.headers, path: "/v1/workers" });
     const { items } = (await body.json()) as { items: { slots: number; free: number }[] };
     return items.reduce((sum, { slots, free }) => sum + slots - free, 0);
   }
 
   /** Address to which its workers connect. */
   async grpcAddress(): Promise<string> {
-    const { body } = await this.#pool.request({ method: "GET", path: "/v1/stats" });
+    const { body } = await this.#pool.request({ method: "GET", headers: this.headers, path: "/v1/stats" });
     return ((await body.json()) as { addresses: { grpc: string } }).addresses.grpc;
   }
 
@@ -107,12 +120,17 @@ export class HttpLoad {
     method: "POST" | "PUT",
     path: string,
     content: object,
-    ...expected: number[]
+    expected: readonly number[],
+    tenant?: string,
   ): Promise<{ statusCode: number; text: string }> {
     const { statusCode, body } = await this.#pool.request({
       method,
       path,
-      headers: { "content-type": "application/json" },
+      headers: {
+        ...this.headers,
+        "content-type": "application/json",
+        ...(tenant !== undefined && { "mainspring-tenant": tenant }),
+      },
       body: JSON.stringify(content),
     });
     const text = await body.text();

@@ -102,6 +102,10 @@ export class MainspringRig implements Rig {
     this.#runs++;
   }
 
+  createTenant(name: string): Promise<void> {
+    return this.#load().createTenant(name);
+  }
+
   /** Submits recurring jobs in batches. @param pool default: the worker's */
   async submitRecurring(count: number, recurs: { everySec: number; startAt: string }, pool?: string): Promise<void> {
     for (let from = 0; from < count; from += RECURRING_BATCH) {

@@ -111,6 +111,33 @@ export const mainspringTelling: Contender = {
   },
 };
 
+/** Key of the settings of servers that ask for keys. */
+const FIRST_KEY = "a-key-of-the-settings-of-the-bench";
+
+/** The usual form, whose requests have a key of the store. */
+export const mainspringKeyed: Contender = {
+  ...mainspring,
+  name: "mainspring-keyed",
+  title: "Mainspring with keys",
+  settings: `${mainspring.settings}, requests with a key of the store`,
+  open: async (stage, options) => {
+    const database = await (await stage.postgres()).database();
+    return await openRemote({ nodes: 1, database, key: FIRST_KEY, ...options });
+  },
+};
+
+/** The usual form, which writes a record of each request that submits jobs. */
+export const mainspringAudited: Contender = {
+  ...mainspring,
+  name: "mainspring-audited",
+  title: "Mainspring with audited submits",
+  settings: `${mainspring.settings}, MAINSPRING_AUDIT_SUBMITS=batch`,
+  open: async (stage, options) => {
+    const database = await (await stage.postgres()).database();
+    return await openRemote({ nodes: 1, database, env: { MAINSPRING_AUDIT_SUBMITS: "batch" }, ...options });
+  },
+};
+
 /** The usual form, which sends lifecycle events to Kafka. */
 export const mainspringToKafka: Contender = {
   ...mainspring,
@@ -228,14 +255,19 @@ interface Remote extends OpenOptions {
   /** Database of the store; null: the embedded store. */
   database: Database | null;
   Load?: typeof HttpLoad;
+  /** Key of the settings of servers and workers, for which clients create one in the store; absent: no keys. */
+  key?: string;
   /** Settings of the worker; default: those of the benchmark. */
   workerSettings?: object;
 }
 
 async function openRemote(remote: Remote): Promise<Rig> {
   const { nodes, roles = [], env = {}, heldBy = "POOL", database, connections = 16, Load = HttpLoad } = remote;
-  const { workerSettings = WORKER, tree = THIS_TREE, slots, hasTeller } = remote;
-  const storeEnv = database === null ? {} : { MAINSPRING_STORE: database.url };
+  const { workerSettings = WORKER, tree = THIS_TREE, slots, hasTeller, key } = remote;
+  const storeEnv = {
+    ...(database !== null && { MAINSPRING_STORE: database.url }),
+    ...(key !== undefined && { MAINSPRING_API_KEY: key }),
+  };
   const servers: ServerProcess[] = [];
   for (let n = 0; n < nodes; n++) {
     const ofNode = roles[n];
@@ -243,12 +275,14 @@ async function openRemote(remote: Remote): Promise<Rig> {
     servers.push(await startServer(commandOf(tree), { env: { ...storeEnv, ...env, ...roleEnv }, hasTeller }));
   }
   const loads = servers.map(({ httpUrl }) => new Load(httpUrl, connections));
+  if (key !== undefined) await Promise.all(loads.map((load) => load.useStoredKey(key)));
   const all = await Promise.all(loads.map((load) => load.grpcAddress()));
   const addresses = all.filter((_, n) => roles[n]?.includes("gateway") ?? true);
   const openWorker = (settings: object = {}) =>
     ForkedWorker.open(workerFileOf(tree, "remote-worker"), {
       ...workerSettings,
       ...(slots !== undefined && { slots }),
+      ...(key !== undefined && { apiKey: key }),
       ...settings,
       url: addresses.join(","),
     });

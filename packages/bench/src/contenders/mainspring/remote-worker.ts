@@ -9,6 +9,7 @@ interface Settings {
   slots?: number;
   prefetch?: number;
   capabilities?: string[];
+  apiKey?: string;
 }
 
 await serveWorker<Settings>(async (settings, tally) => {
