@@ -30,6 +30,9 @@ const SEND_MS = 10_000;
 /** Number of attempts, and interval in ms, in which a topic that was just created has to appear. */
 const APPEARS_WITHIN = 50;
 const APPEARS_EVERY_MS = 100;
+/** Brokers refuse a producer with the same error as the creation of a topic. */
+const WRITE_RIGHT =
+  "give the user of MAINSPRING_KAFKA the right Write on the topics, and IdempotentWrite on brokers below 2.8";
 const TOO_LARGE = ["MESSAGE_TOO_LARGE", "RECORD_LIST_TOO_LARGE"];
 
 /** Names of the topics. */
@@ -159,8 +162,7 @@ class LogWriter implements RequestLogWriter {
       try {
         await this.#created(admin, refused, REFUSED_PARTITIONS);
         const topic = await this.#created(admin, requests, REQUEST_PARTITIONS);
-        // The rights of the user show here, and the first send needs no round of its own.
-        await this.#made.bounded(CALL_MS, () => this.#producer.initIdempotentProducer({}));
+        await this.#prepare();
         return topic;
       } finally {
         admin.close().catch(() => undefined);
@@ -217,6 +219,16 @@ class LogWriter implements RequestLogWriter {
         "mainspring-value-bytes": String(valueBytes),
       },
     };
+  }
+
+  /** The right to write shows here, and the first send needs no round of its own. */
+  async #prepare(): Promise<void> {
+    try {
+      await this.#made.bounded(CALL_MS, () => this.#producer.initIdempotentProducer({}));
+    } catch (error) {
+      if (!kafkaErrorNames(error).has("CLUSTER_AUTHORIZATION_FAILED")) throw error;
+      throw new KafkaFailed((error as Error).message, WRITE_RIGHT, { cause: error });
+    }
   }
 
   /** The topic, which is created unless it exists. */

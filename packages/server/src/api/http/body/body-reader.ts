@@ -37,6 +37,7 @@ export function hashOf(path: string, bytes: Uint8Array | null): string {
 }
 
 const FIRST_BYTES = 64 * 1024;
+const EMPTY = Buffer.alloc(0);
 
 /**
  * Reads a body as it arrives: counts, validates and hashes it piece by piece. No body blocks the event loop for longer
@@ -46,7 +47,7 @@ export class BodyReader {
   readonly #terms: BodyTerms;
   readonly #scanner: JsonScanner;
   readonly #hash: Hash | null;
-  #bytes: Buffer = Buffer.alloc(0);
+  #bytes: Buffer = EMPTY;
   #length = 0;
   /** Number of bytes that are known to be UTF-8. */
   #utf8Until = 0;

@@ -70,6 +70,7 @@ const WORDS = new Map([
   [0x6e, Buffer.from("null")],
 ]);
 const ESCAPED = new Set(Buffer.from('"\\/bfnrtu'));
+const EMPTY = Buffer.alloc(0);
 
 export class JsonScanner {
   readonly #watcher: JsonWatcher;
@@ -78,9 +79,10 @@ export class JsonScanner {
   /**
    * Position of the first byte of each container around the present position; for an object, minus that and minus one.
    */
-  readonly #open: Int32Array;
+  readonly #open: number[] = [];
+  readonly #depthMax: number;
   #depth = 0;
-  #json: Buffer = Buffer.alloc(0);
+  #json: Buffer = EMPTY;
   #state: State = STATE.VALUE;
   #at = 0;
   /** Start of the present string, number or word. */
@@ -88,13 +90,13 @@ export class JsonScanner {
   #isKey = false;
   #hexLeft = 0;
   #part: NumberPart = "MINUS";
-  #word: Buffer = Buffer.alloc(0);
+  #word: Buffer = EMPTY;
   /** Position after the last value or opened container, and the depth there. */
   #safeAt = 0;
   #safeDepth = 0;
 
   constructor(depthMax: number, watcher: JsonWatcher, watchedDepth: number) {
-    this.#open = new Int32Array(depthMax);
+    this.#depthMax = depthMax;
     this.#watcher = watcher;
     this.#watchedDepth = watchedDepth;
   }
@@ -145,7 +147,7 @@ export class JsonScanner {
     const cut = this.#state === STATE.NUMBER && NUMBER_ENDS.has(this.#part);
     const inString = this.#state === STATE.STRING && !this.#isKey;
     const [at, depth] = cut || inString ? [this.#at, this.#depth] : [this.#safeAt, this.#safeDepth];
-    const closers = Array.from(this.#open.subarray(0, depth), (start) => (start < 0 ? "}" : "]")).reverse();
+    const closers = Array.from(this.#open.slice(0, depth), (start) => (start < 0 ? "}" : "]")).reverse();
     return json.toString("utf8", 0, at) + (inString ? '"' : "") + closers.join("");
   }
 
@@ -209,7 +211,7 @@ export class JsonScanner {
   }
 
   #openContainer(byte: number): void {
-    if (this.#depth >= this.#open.length) throw new JsonFault("DEPTH", this.#at);
+    if (this.#depth >= this.#depthMax) throw new JsonFault("DEPTH", this.#at);
     this.#open[this.#depth++] = byte === OPEN_BRACE ? -this.#at - 1 : this.#at;
     this.#become(byte === OPEN_BRACE ? STATE.KEY_OR_END : STATE.VALUE_OR_END);
     this.#safeAt = this.#at;
