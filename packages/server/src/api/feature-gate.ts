@@ -30,6 +30,7 @@ const NAMES: Record<Feature, string> = {
   API_KEYS: "API keys in the store",
   TENANT_SHARES: "fair shares of tenants over several nodes",
   TENANTS: "tenants",
+  OWNED_POOLS: "pools and workers of tenants",
 };
 
 /**

@@ -10,6 +10,7 @@ const MIGRATIONS = {
   WEBHOOKS: "webhooks",
   API_KEYS: "api keys",
   TENANTS: "tenants",
+  OWNED_POOLS: "owned pools",
 } as const;
 type RaisingFeature = keyof typeof MIGRATIONS;
 
@@ -17,10 +18,12 @@ const RAISE = "UPDATE schema_migrations SET needs_level = $1 WHERE name = $2 AND
 
 /** Raises the level in the transaction that writes a tenant. */
 export const RAISE_TENANTS = { text: RAISE, values: [levelOf("TENANTS"), MIGRATIONS.TENANTS] };
+/** Raises the level in the transaction that writes a pool of a tenant. */
+export const RAISE_OWNED_POOLS = { text: RAISE, values: [levelOf("OWNED_POOLS"), MIGRATIONS.OWNED_POOLS] };
 
 /**
  * Keeps programs of an older feature level from opening the store: they would repeat steps that are recorded, drop signals, leave
- * runs of workflows alone, write neither lifecycle events nor webhooks, and ask nobody for a key of the store.
+ * runs of workflows alone, show pools of tenants to others, write neither lifecycle events nor webhooks, and ask nobody for a key of the store.
  */
 export class RaisedLevels {
   readonly #db: Connections;

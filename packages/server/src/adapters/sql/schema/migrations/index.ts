@@ -31,6 +31,7 @@ import { ingest } from "./0032-ingest.ts";
 import { apiKeys } from "./0033-api-keys.ts";
 import { tenants } from "./0034-tenants.ts";
 import { audit } from "./0035-audit.ts";
+import { ownedPools } from "./0038-owned-pools.ts";
 
 export interface Migration {
   /** Version of the schema after the migration; versions grow. */
@@ -79,4 +80,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 33, name: "api keys", sql: apiKeys },
   { version: 34, name: "tenants", sql: tenants },
   { version: 35, name: "audit", sql: audit },
+  { version: 38, name: "owned pools", sql: ownedPools },
 ];
