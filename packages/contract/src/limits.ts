@@ -79,8 +79,10 @@ export const ATTEMPT_LOG_LINES_MAX = 4_096;
 
 /** Largest JSON text of the policies that a task declares for jobs of its handler, in bytes. */
 export const POLICIES_BYTES_MAX = 4 * KIB;
-/** Handlers whose policies a store keeps; beyond it the handlers that no worker has offered for longest are forgotten. */
+/** Handlers of shared pools whose policies a store keeps; beyond it the handlers that no worker has offered for longest are forgotten. */
 export const HANDLERS_KEPT_MAX = 5_000;
+/** The same for the pools of one tenant. */
+export const HANDLERS_OF_TENANT_MAX = 500;
 /** Largest payload from which a server fills in a key with placeholders. */
 export const TEMPLATE_PAYLOAD_BYTES_MAX = 64 * KIB;
 

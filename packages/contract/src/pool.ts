@@ -29,11 +29,20 @@ const settings = {
   ),
 };
 
-export const PoolSettings = Type.Partial(Type.Object(settings), { additionalProperties: false, title: "PoolSettings" });
+const owner = orNull(
+  Type.String({ pattern: "^[a-z0-9-]{1,40}$" }),
+  "tenant that owns the pool: only its jobs and its workers use it; null: the pool is shared",
+);
+
+export const PoolSettings = Type.Partial(Type.Object({ ...settings, owner }), {
+  additionalProperties: false,
+  title: "PoolSettings",
+});
 export type PoolSettings = Static<typeof PoolSettings>;
 
 export const PoolBody = named("Pool", {
   name: Type.String(),
+  owner,
   ...settings,
   workers: Count("workers that serve it, those without a connection now included"),
   slots: Count("of those workers"),

@@ -5,6 +5,7 @@ export const WorkerBody = named("Worker", {
   workerId: Type.String(),
   name: Type.String(),
   pool: Type.String(),
+  poolOwner: StringOrNull("tenant that owns the pool; null: the pool is shared"),
   handlers: Type.Array(Type.String()),
   capabilities: Type.Array(Type.String()),
   slots: Count("how many attempts it runs at once"),

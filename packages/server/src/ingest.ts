@@ -23,7 +23,7 @@ import type { Runtime } from "./ports/runtime.ts";
 import type { Store } from "./ports/store.ts";
 import type { TimeZoneRules } from "./ports/time-zone-rules.ts";
 import { tenantOf } from "./security/tenant.ts";
-import { allowedBy, isStoppedBy, type TenantRing } from "./security/tenant-ring.ts";
+import { allowedBy, isStoppedBy, poolsBy, type TenantRing } from "./security/tenant-ring.ts";
 import { TenantStores } from "./security/tenant-stores.ts";
 import { webhookRules } from "./sinks.ts";
 
@@ -93,7 +93,7 @@ export function recordTaker(ingest: Pick<Ingest, "requestLog" | "topic">, contex
   const policies = new KeptPolicies({ store, runtime, lacking });
   const judge = new JobRequestJudge({
     ...{ ...context, orderings, warnings, intake, webhooks: webhookRules(config) },
-    handlers: { filler: (isRepeat) => JobHandlers.fillerFrom(policies, isRepeat) },
+    handlers: { filler: (isRepeat) => JobHandlers.fillerFrom(policies, poolsBy(tenants), isRepeat) },
     pools: new PoolNames(config.poolsMax, runtime, allowedBy(tenants)),
     isStopped: isStoppedBy(tenants),
     ...{ quotas, waitsForQuotas: true },

@@ -68,7 +68,6 @@ describe("tenants of a cluster", () => {
     assert.ok(started.includes("of acme"));
     await assert.rejects(operator.getJob(jobId), { code: "NOT_FOUND" });
     await assert.rejects(acme.tenants.list().next(), { code: "FORBIDDEN" });
-    await assert.rejects(acme.keys.create({ kind: "WORKER", name: "w" }), { code: "CONFLICT" });
     await assert.rejects(acme.keys.create({ kind: "CLIENT", name: "w", tenant: "default" }), { code: "FORBIDDEN" });
   });
 
@@ -125,6 +124,56 @@ describe("tenants of a cluster", () => {
     await assert.rejects(limited.submit(note("no")), { code: "FORBIDDEN", message: /pool/ });
     await limited.submit({ target: { handler: "note", pool: "batch-1" }, payload: "waits" });
     for await (const { name } of limited.pools.list()) assert.match(name, /^batch-/);
+  });
+
+  it("own pools, whose work their own workers get, and nobody else hears of", async () => {
+    await operator.tenants.create({ name: "owner" });
+    await operator.tenants.create({ name: "other", pools: ["default"] });
+    const owner = clientOf(await keyOf("owner"));
+    const other = clientOf(await keyOf("other"));
+    for (const client of [owner, other]) await until(() => client.me());
+    const shared = { code: "FORBIDDEN", message: /only operators/ };
+    await assert.rejects(owner.pools.set("gpu", { owner: null }), shared);
+    await assert.rejects(owner.pools.set("gpu", { owner: "other" }), shared);
+    await assert.rejects(owner.pools.set("gpu", { owner: "nobody" }), shared);
+    await assert.rejects(operator.pools.set("gpu", { owner: "nobody" }), { code: "NOT_FOUND" });
+    await assert.rejects(operator.pools.set("gpu", { owner: "default" }), { code: "BAD_REQUEST" });
+    const made = await owner.pools.set("gpu", { maxRunning: 7 });
+    assert.deepEqual([made.name, made.owner, made.maxRunning], ["gpu", "owner", 7]);
+    assert.equal((await operator.pools.get("gpu")).owner, null);
+    const [hidden, unknown] = [await other.pools.get("gpu"), await other.pools.get("never-set")];
+    assert.deepEqual({ ...hidden, name: "?" }, { ...unknown, name: "?" });
+    const run = (by: string) => task({ name: "who", run: () => by });
+    const workerOf = (apiKey: string, pool: string, by: string) =>
+      new Worker({ url: second.grpcAddress, pool, apiKey, tasks: [run(by)], warn: () => undefined });
+    const { key } = await owner.keys.create({ kind: "WORKER", name: "workers" });
+    const strange = await other.keys.create({ kind: "WORKER", name: "workers" });
+    for (const made of [{ key }, strange]) await until(() => clientOf(made).me());
+    for (const pool of ["gpu", "default", "never-set"]) {
+      const message = new RegExp(`owns no pool ${pool}`);
+      await assert.rejects(workerOf(strange.key, pool, "other").start(), { message });
+    }
+    await assert.rejects(workerOf(key, "default", "owner").start(), { message: /owns no pool default/ });
+    const operators = workerOf(operatorKey, "gpu", "operators");
+    const own = workerOf(key, "gpu", "owner");
+    await Promise.all([operators.start(), own.start()]);
+    const resultOf = async (client: Client) => {
+      const { executionId } = await client.submit({ target: { handler: "who", pool: "gpu" } });
+      const { state, result, pool } = await client.waitForExecution(executionId);
+      return [state, result, pool];
+    };
+    assert.deepEqual(await resultOf(owner), ["SUCCEEDED", "owner", "gpu"]);
+    assert.deepEqual(await resultOf(operator), ["SUCCEEDED", "operators", "gpu"]);
+    await assert.rejects(resultOf(other), { code: "FORBIDDEN", message: /is not among the pools of the tenant/ });
+    const workersOf = async (client: Client) =>
+      (await client.workers()).filter(({ pool }) => pool === "gpu").map((worker) => worker.poolOwner ?? "shared");
+    assert.deepEqual(await workersOf(owner), ["owner"]);
+    assert.deepEqual(await workersOf(other), []);
+    assert.deepEqual(await workersOf(operator), ["shared"]);
+    const [seen] = await owner.workers();
+    await assert.rejects(other.getWorker(seen?.workerId ?? ""), { code: "NOT_FOUND" });
+    assert.equal((await owner.getWorker(seen?.workerId ?? "")).poolOwner, "owner");
+    await Promise.all([operators.stop(), own.stop()]);
   });
 
   it("are changed only by who knows their version, if that is asked for", async () => {

@@ -58,16 +58,15 @@ export interface DeadLetterRun {
 
 /** Settings of a pool. Absent fields keep their value. */
 export interface PoolSettings {
+  /** Tenant that owns the pool; null: the pool is shared. Left out: the tenant of the key, which owns none if it is `default`. */
+  owner?: string | null;
   /** Whether the pool is paused: workers start nothing of it; running attempts go on. */
   paused?: boolean;
   /** Order of ready executions. PRIORITY (default): a level of priority is a head start. FIFO: by due time alone. */
   strategy?: "PRIORITY" | "FIFO";
   /** Head start of one level of priority with PRIORITY, in seconds; default 3600. */
   priorityStepSec?: number;
-  /**
-   * Choice of the worker. LEAST_LOADED (default): the worker with the most free slots. ROUND_ROBIN: each worker in
-   * turn.
-   */
+  /** Choice of the worker. LEAST_LOADED (default): the one with the most free slots. ROUND_ROBIN: each in turn. */
   placement?: "LEAST_LOADED" | "ROUND_ROBIN";
   /**
    * Number of attempts of the pool that workers may have at once, over all servers; null: no limit. After the limit is
@@ -279,8 +278,9 @@ export interface WorkerInfo {
   workerId: string;
   /** Name that the worker gave itself, for people. */
   name: string;
-  /** Pool that the worker serves. */
+  /** Pool that the worker serves, and the tenant that owns the pool; null: the pool is shared. */
   pool: string;
+  poolOwner: string | null;
   /** Names of the handlers that the worker runs. */
   handlers: string[];
   /** Capabilities of the worker. */

@@ -51,7 +51,7 @@ export interface TestApi {
   another(
     config: ApiDependencies["config"],
     lacking?: Lacking,
-    beside?: Pick<ApiDependencies, "index" | "ingest" | "refusals" | "authenticator" | "events">,
+    beside?: Pick<ApiDependencies, "index" | "ingest" | "refusals" | "authenticator" | "events" | "tenants">,
   ): Promise<HttpApp>;
   /** Stops the store's server, so that every later use of the store fails as in an outage. */
   loseStore(): Promise<void>;

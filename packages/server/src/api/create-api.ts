@@ -14,7 +14,7 @@ import type { StoreEvents } from "../ports/store-events.ts";
 import { settingsAuthenticator } from "../security/key-authenticator.ts";
 import type { ApiKeys } from "../security/settings-keys.ts";
 import { tenantOf } from "../security/tenant.ts";
-import { allowedBy, isStoppedBy, type TenantRing } from "../security/tenant-ring.ts";
+import { allowedBy, isStoppedBy, poolsBy, type TenantRing } from "../security/tenant-ring.ts";
 import { TenantStores } from "../security/tenant-stores.ts";
 import { demandAuditWays, noteSubmits } from "./audit/audit-notes.ts";
 import { auditRoutes } from "./audit/audit-routes.ts";
@@ -54,7 +54,7 @@ import { Inbox } from "./inbox.ts";
 import { changeRoutes } from "./jobs/change-routes.ts";
 import { JobChanger } from "./jobs/job-changer.ts";
 import { jobRoutes } from "./jobs/job-routes.ts";
-import { keyRoutes } from "./keys/key-routes.ts";
+import { keyRoutes, tellKeysChanged } from "./keys/key-routes.ts";
 import { PoolChanger } from "./pools/pool-changer.ts";
 import { PoolNames } from "./pools/pool-names.ts";
 import { PoolOrderings } from "./pools/pool-orderings.ts";
@@ -119,7 +119,7 @@ export interface ApiDependencies {
   /** Left out: the keys of `config` are the only ones. */
   authenticator?: Authenticator | undefined;
   /** Tenants of the store; left out: there is only `default`. */
-  tenants?: Pick<TenantRing, "all" | "get" | "hasSeveral" | "allowsPool"> | undefined;
+  tenants?: Pick<TenantRing, "all" | "get" | "hasSeveral" | "allowsPool" | "poolOf"> | undefined;
   /** Reads changes of API keys from the store; left out: the node knows no keys of the store. */
   refreshKeys?: (() => Promise<void>) | undefined;
   /** Counts refusals for the audit log; left out: nothing does. */
@@ -152,7 +152,7 @@ export interface ApiDependencies {
  */
 export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
   const authenticator = deps.authenticator ?? settingsAuthenticator(deps.config, deps.runtime);
-  return await assemble({ ...deps, authenticator, stores: new TenantStores(deps.store) });
+  return await assemble({ ...deps, authenticator, stores: new TenantStores(deps.store, poolsBy(deps.tenants)) });
 }
 
 interface JudgingDependencies extends ApiDependencies {
@@ -180,8 +180,9 @@ async function assemble(deps: Assembled): Promise<HttpApp> {
   const reader = new ExecutionReader(stores, live, waiters, runtime);
   const runs = new RunReader(stores, store.runs, live);
   const { zones } = about;
+  const [poolOf, allows] = [poolsBy(deps.tenants), allowedBy(deps.tenants)];
   const orderings = new PoolOrderings(store, runtime);
-  const pools = new PoolNames(config.poolsMax ?? POOLS_MAX, runtime, allowedBy(deps.tenants));
+  const pools = new PoolNames(config.poolsMax ?? POOLS_MAX, runtime, allows);
   const warnings = new CountedWarnings(log, runtime);
   const ownShards = new OwnShards(bus);
   const submitter = createSubmitter(deps);
@@ -189,10 +190,10 @@ async function assemble(deps: Assembled): Promise<HttpApp> {
   const feed = deps.events === undefined ? null : new EventFeed({ ...deps, events: deps.events, turns: intake.turns });
 
   await collectRoutes(app, about.version);
-  const handlers = new JobHandlers({ store, bus, inbox, runtime, lacking });
+  const handlers = new JobHandlers({ store, bus, inbox, runtime, lacking, poolOf, allows });
   const { webhooks } = deps;
   routesOfSubmits(app, { intake, pools, webhooks, runtime, handlers, quotas }, { ...deps, zones, warnings, ownShards });
-  handlerRoutes(app, { store, offers: handlers.offers, allows: allowedBy(deps.tenants), lacking });
+  handlerRoutes(app, { store, offers: handlers.offers, allows, lacking });
   jobRoutes(app, stores, reader, runtime);
   const commands = new Commands({ store, bus, inbox });
   routesOfCancels(app, { ...deps, commands, reader });
@@ -315,6 +316,9 @@ function routesOfCluster(app: HttpApp, deps: ClusterRoutes): void {
   poolRoutes(app, {
     ...{ stores, store, changer, workers, lacking },
     allows: allowedBy(deps.tenants),
+    poolOf: poolsBy(deps.tenants),
+    actingFor: (caller, tenant) => deps.authenticator.actingFor(caller, tenant),
+    tellPools: () => tellKeysChanged(deps),
     uses: () => askPoolUses(asking),
   });
   workerRoutes(app, {

@@ -31,6 +31,7 @@ const NAMES: Record<Feature, string> = {
   TENANT_SHARES: "fair shares of tenants over several nodes",
   TENANT_QUOTAS: "quotas of tenants",
   TENANTS: "tenants",
+  OWNED_POOLS: "pools and workers of tenants",
 };
 
 /**

@@ -3,10 +3,14 @@ import { after, before, describe, it } from "node:test";
 import type { InjectOptions, LightMyRequestResponse } from "fastify";
 import { systemRuntime } from "../adapters/system/system-runtime.ts";
 import { SCOPES_OF } from "../domain/api-key.ts";
+import { ownedPool } from "../domain/pool.ts";
+import { TENANT_DEFAULTS } from "../domain/tenant.ts";
 import type { Authenticator, Principal } from "../ports/authenticator.ts";
 import { ALL_SHARDS, firstChange, Scene } from "../ports/conformance/store-scene.conformance.ts";
+import type { Store } from "../ports/store.ts";
 import { newKey } from "../security/new-key.ts";
 import { tenantOf } from "../security/tenant.ts";
+import { TenantRing } from "../security/tenant-ring.ts";
 import { startTestApi, type TestApi } from "./api.fixture.ts";
 import { eventOf, MemoryEvents } from "./events/events.fixture.ts";
 import type { HttpApp } from "./http/http-app.ts";
@@ -111,8 +115,10 @@ const OPERATIONS: Readonly<Record<string, { ids?: readonly Id[]; body?: unknown;
   listAudit: {},
   listPools: {},
   getPool: {},
+  putPool: { body: { paused: false } },
   listWorkers: {},
   getWorker: {},
+  drainWorker: {},
   listHandlers: {},
   getStats: {},
   getTimeZoneData: {},
@@ -137,12 +143,17 @@ let own: Record<Id, string>;
 describe("tenants", () => {
   let api: TestApi;
   let app: HttpApp;
+  let tenants: TenantRing;
   const events = new MemoryEvents();
   before(async () => {
     api = await startTestApi();
-    app = await api.another({ apiKey: null }, undefined, { authenticator, events });
+    tenants = new TenantRing(api.store.tenants);
+    for (const name of ["a", "b"]) await api.store.tenants.create({ ...TENANT_DEFAULTS, name, createdAt: 1 });
+    app = await api.another({ apiKey: null }, undefined, { authenticator, events, tenants });
     const scene = await Scene.open({ store: api.store, runtime: systemRuntime(), close: async () => {} });
     await scene.takeOver(ALL_SHARDS, api.bus.node);
+    await ownedPoolsOf(["a", "b"], api.store);
+    await tenants.read(true);
     own = await objectsOf("b", scene, app);
     await objectsOf("a", scene, app);
     for (const [number, tenant] of ["a", "b", "default"].entries()) {
@@ -239,6 +250,26 @@ describe("tenants", () => {
     assert.ok(stream.body.includes(CANARY));
   });
 
+  it("hear nothing of pools of others, and mean their own pools by their names", async () => {
+    const poolsOf = async (key: string) => {
+      const { items } = (await call(key, { method: "GET", path: "/v1/pools" })).json();
+      return items.flatMap(({ name, owner }: { name: string; owner: string | null }) => (owner === null ? [] : [name]));
+    };
+    assert.deepEqual([await poolsOf("a"), await poolsOf("b"), await poolsOf("operator")], [["own"], [CANARY], []]);
+    const shown = async (name: string) =>
+      (await call("a", { method: "GET", path: `/v1/pools/${name}` })).body.replaceAll(name, "NAME");
+    assert.equal(await shown(CANARY), await shown("unknown"));
+    const submit = (name: string) =>
+      call("a", { method: "POST", path: "/v1/jobs" }, { target: { handler: name, pool: name } });
+    const ids = /[0-9a-f]{8}-[0-9a-f-]{27}/g;
+    const answers = await Promise.all(
+      [CANARY, "unknown"].map(async (name) => (await submit(name)).body.replaceAll(ids, "ID").replaceAll(name, "NAME")),
+    );
+    assert.equal(answers[0], answers[1]);
+    const job = (await call("b", { method: "GET", path: `/v1/jobs/${own.job}` })).json();
+    assert.equal(job.target.pool, CANARY);
+  });
+
   it("do not choose their tenant by a header, even if it is their own", async () => {
     for (const tenant of ["a", "b", "default"]) {
       const headers = { authorization: "Bearer a", "mainspring-tenant": tenant };
@@ -246,6 +277,19 @@ describe("tenants", () => {
     }
   });
 });
+
+/** Gives each tenant a pool with the policies of a handler, both of which tenant B names by the canary. */
+async function ownedPoolsOf(names: readonly string[], store: Pick<Store, "putPool" | "handlers">): Promise<void> {
+  for (const name of names) {
+    const mark = name === "b" ? CANARY : "own";
+    const pool = ownedPool(name, mark);
+    await store.putPool({ name: pool, paused: true });
+    await store.handlers.keep(
+      [{ pool, handler: mark, isHome: true, policies: "{}", isNews: true }],
+      systemRuntime().now(),
+    );
+  }
+}
 
 /** Creates one object of each kind for a tenant. */
 async function objectsOf(key: "a" | "b", scene: Scene, app: HttpApp): Promise<Record<Id, string>> {

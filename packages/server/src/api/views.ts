@@ -11,6 +11,7 @@ import type {
 import type { EndedAttempt } from "../domain/execution.ts";
 import type { EpochMs, ExecutionId } from "../domain/ids.ts";
 import { lifetimeMs } from "../domain/lifetime.ts";
+import { ownerOfPool, shownPool } from "../domain/pool.ts";
 import { type RecordedStep, type Signal, waitOf } from "../domain/step.ts";
 import type { Progress, WorkerExecution, WorkerStatus } from "../ports/messages.ts";
 import { submittedText } from "../ports/references/template.ts";
@@ -47,7 +48,7 @@ export function executionBody(
       message: progress.message,
       at: formatInstant(progress.at),
     },
-    attempts: view.attempts.map((attempt) => attemptBody(view.tenant, attempt)),
+    attempts: view.attempts.map((attempt) => attemptBody(view, attempt)),
     steps: resultsAmong(records).map((step) => ({ ...recordOf(step), name: step.name, bytes: step.data?.length ?? 0 })),
     checkpoint: checkpointAmong(records),
     ...timesOf(view),
@@ -90,9 +91,12 @@ function recordOf({ attempt, at }: RecordedStep) {
   return { attempt, recordedAt: formatInstant(at) };
 }
 
-export function attemptBody(tenant: string, { attempt, workerId, state, startedAt, finishedAt, error }: EndedAttempt) {
+export function attemptBody(
+  { tenant, pool }: Pick<ExecutionSummary, "tenant" | "pool">,
+  { attempt, workerId, state, startedAt, finishedAt, error }: EndedAttempt,
+) {
   return {
-    ...{ attempt, workerId: workerShownTo(tenant, workerId), state, error },
+    ...{ attempt, workerId: workerShownTo(tenant, workerId, pool), state, error },
     startedAt: formatInstantOrNull(startedAt),
     finishedAt: formatInstant(finishedAt),
   };
@@ -117,7 +121,8 @@ function beforePayload(row: ExecutionSummary): Omit<ExecutionSummaryBody, "creat
       lost,
       maxAttempts,
     },
-    ...{ pool, handler, priority, assignedWorker: workerId && workerShownTo(tenant, workerId) },
+    ...{ pool: shownPool(pool), handler, priority },
+    assignedWorker: workerId && workerShownTo(tenant, workerId, pool),
     scheduledAt: formatInstant(scheduledAt),
     startedAt: formatInstantOrNull(startedAt),
     finishedAt: formatInstantOrNull(finishedAt),
@@ -141,7 +146,7 @@ function timesOf({ createdAt, updatedAt }: { createdAt: EpochMs; updatedAt: Epoc
 
 export function jobSummaryBody(row: JobSummary, now: EpochMs): JobSummaryBody {
   const { pool, handler } = row;
-  return { ...commonOf(row, now), target: { pool, handler } };
+  return { ...commonOf(row, now), target: { pool: shownPool(pool), handler } };
 }
 
 export function jobBody(view: JobView, now: EpochMs): JobBody {
@@ -149,7 +154,7 @@ export function jobBody(view: JobView, now: EpochMs): JobBody {
   return {
     ...commonOf(view, now),
     ...(view.plan === null && { nextFireAt: nextFireAt(view, now) }),
-    target: { pool, handler, requires: [...requires] },
+    target: { pool: shownPool(pool), handler, requires: [...requires] },
     payload: rawOrNull(view.payload),
     startBefore: formatInstantOrNull(policy.startBefore),
     retryPolicy: policy.retry,
@@ -202,7 +207,17 @@ function freeSlots({ free, state, slots, running }: WorkerStatus): number {
 export function workerBody(worker: WorkerStatus): WorkerBody {
   const { workerId, name, pool, handlers, capabilities, slots, prefetch, state, running, loopLagMs } = worker;
   return {
-    ...{ workerId, name, pool, slots, prefetch, state, running, loopLagMs },
+    ...{
+      workerId,
+      name,
+      pool: shownPool(pool),
+      poolOwner: ownerOfPool(pool),
+      slots,
+      prefetch,
+      state,
+      running,
+      loopLagMs,
+    },
     prefetchMode: worker.autoPrefetch === true ? "AUTO" : "FIXED",
     free: freeSlots(worker),
     stuck: worker.stuck ?? 0,

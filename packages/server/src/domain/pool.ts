@@ -4,8 +4,31 @@ import { DEFAULT_ORDERING, type Ordering } from "./rank.ts";
 
 export type { PlacementStrategy } from "@mainspring/contract/enums";
 
+/** End of the owner in the stored name of a pool. Names of pools have no control characters. */
+const OWNER_END = "\u001f";
+
+/**
+ * Stored name of a pool that a tenant owns. Only jobs of the tenant get this name, so the workers of the pool get no others: owners,
+ * lanes and permits tell pools apart by their stored names.
+ */
+export function ownedPool(owner: string, name: string): string {
+  return `${owner}${OWNER_END}${name}`;
+}
+
+/** Tenant that owns a pool. @param pool stored name. @returns null: the pool is shared */
+export function ownerOfPool(pool: string): string | null {
+  const end = pool.indexOf(OWNER_END);
+  return end === -1 ? null : pool.slice(0, end);
+}
+
+/** Name of a pool within its name space, which is that of its owner or that of shared pools. @param pool stored name */
+export function shownPool(pool: string): string {
+  return pool.slice(pool.indexOf(OWNER_END) + 1);
+}
+
 /** A named queue and the workers that serve it. A pool without settings of its own has the defaults. */
 export interface Pool extends Ordering {
+  /** Stored name, which begins with the owner if a tenant owns the pool. */
   name: string;
   /** Whether the pool is paused: none of its executions are assigned, and running attempts continue. */
   paused: boolean;

@@ -8,6 +8,7 @@ import type { PolicyKeeper } from "../ports/handler-policies.ts";
 import type { Assignment, Credit, FromGateway, ToApi, ToGateway } from "../ports/messages.ts";
 import type { Runtime, Timer } from "../ports/runtime.ts";
 import type { Demand } from "../ports/share-messages.ts";
+import type { TenantPools } from "../security/tenant-ring.ts";
 import type { ConnectedWorker, ConnectionRefusal } from "./connections/connection.ts";
 import { createGateway, type Gateway } from "./gateway.ts";
 import type { LogKeeper } from "./logs/log-keeper.ts";
@@ -176,6 +177,7 @@ export class Stage {
    * @param takesSteps whether every node understands records of handlers; default: they do
    * @param logs left out: the gateway keeps none
    * @param workerEvents left out: the gateway writes none
+   * @param tenants left out: there is only the tenant `default`
    */
   constructor(
     node: Incarnation = NODE,
@@ -184,6 +186,7 @@ export class Stage {
     takesSteps?: () => boolean,
     logs?: LogKeeper,
     workerEvents?: WorkerEvents,
+    tenants?: TenantPools,
   ) {
     this.runtime = runtime;
     this.bus = new RecordingBus(node);
@@ -195,6 +198,7 @@ export class Stage {
       takesSteps,
       logs,
       workerEvents,
+      tenants,
     });
   }
 

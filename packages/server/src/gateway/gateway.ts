@@ -6,6 +6,7 @@ import { CountedWarnings } from "../ports/counted-warnings.ts";
 import type { PolicyKeeper } from "../ports/handler-policies.ts";
 import type { ToGateway, WorkerStatus } from "../ports/messages.ts";
 import type { Runtime, Timer } from "../ports/runtime.ts";
+import type { TenantPools } from "../security/tenant-ring.ts";
 import { AskedCancels } from "./asked-cancels.ts";
 import type { ConnectedWorker, WorkerConnection } from "./connections/connection.ts";
 import { readHello } from "./connections/hello.ts";
@@ -76,6 +77,8 @@ export interface GatewayOptions {
   workerEvents?: WorkerEvents | undefined;
   /** Called when a node has changed an API key; left out: the gateway knows no keys. */
   refreshKeys?: (() => Promise<void>) | undefined;
+  /** Left out: there is only the tenant `default`, and every pool is shared. */
+  tenants?: TenantPools | undefined;
   /** Left out: the gateway keeps no log lines of handlers. The caller stops it after the gateway. */
   logs?: LogKeeper | undefined;
 }
@@ -115,6 +118,7 @@ class WorkerGateway implements Gateway, LinkEvents {
     takesSteps = () => true,
     logs,
     workerEvents,
+    tenants = { poolOf: (_tenant, name) => name, allowsPool: () => true },
   }: GatewayOptions) {
     const { counters } = this;
     const owners = new Owners();
@@ -137,6 +141,7 @@ class WorkerGateway implements Gateway, LinkEvents {
       counters,
       nextAccount,
       offers,
+      pools: tenants,
       workerEvents: workerEvents ?? null,
       takesSteps,
     };
@@ -192,7 +197,7 @@ class WorkerGateway implements Gateway, LinkEvents {
   }
 
   greeted(link: Link, message: WorkerMessage): void {
-    const greeting = readHello(message.hello, link, this.#policies);
+    const greeting = readHello(message.hello, link, this.#policies, this.#context.pools);
     if ("code" in greeting) {
       this.#context.log.warn(
         { code: greeting.code, detail: greeting.detail },

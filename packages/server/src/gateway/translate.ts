@@ -13,10 +13,12 @@ import {
 } from "@mainspring/proto";
 import type { ExecutionError } from "../domain/execution.ts";
 import { type Epoch, type EpochMs, SHARD_COUNT, type ShardId, type WorkerId } from "../domain/ids.ts";
+import { ownerOfPool } from "../domain/pool.ts";
 import type { RetryAdvice } from "../domain/retry.ts";
 import { isNodeName } from "../domain/workflow/conditions.ts";
 import { cleanText } from "../ports/clean-text.ts";
 import type { Assignment, FinishedAttempt, Token } from "../ports/messages.ts";
+import type { TenantPools } from "../security/tenant-ring.ts";
 import { resultFault } from "./connections/result-check.ts";
 import { spawnedOf } from "./connections/spawn-check.ts";
 import { waitsOf } from "./connections/waits-check.ts";
@@ -112,12 +114,23 @@ export function cancelOf(token: Token, reason: "REQUESTED" | "TIMED_OUT", graceM
   };
 }
 
+/** Tells which pools the nodes that a worker adds mean: its name space is that of its own pool. */
+function namerOf(pool: string, { poolOf, allowsPool }: TenantPools): (name: string) => string | null {
+  const owner = ownerOfPool(pool);
+  if (owner === null) return (name) => name;
+  return (name) => {
+    const stored = poolOf(owner, name);
+    return allowsPool(owner, stored) ? stored : null;
+  };
+}
+
 /** @param receivedAt end of the attempt if the worker did not report it */
 export function finishedOf(
   report: Finished,
   token: Token,
   { workerId, pool }: { workerId: WorkerId; pool: string },
   receivedAt: EpochMs,
+  pools: TenantPools,
 ): FinishedAttempt {
   const state = STATES[report.outcome];
   if (state === undefined) return failed(report, token, workerId, receivedAt, UNKNOWN_OUTCOME);
@@ -129,7 +142,8 @@ export function finishedOf(
   }
   const branch = state === "SUCCEEDED" ? report.branch : undefined;
   if (branch !== undefined && !isNodeName(branch)) return failed(report, token, workerId, receivedAt, INVALID_BRANCH);
-  const spawn = state === "SUCCEEDED" && report.spawned.length > 0 ? spawnedOf(report.spawned, pool) : null;
+  const spawn =
+    state === "SUCCEEDED" && report.spawned.length > 0 ? spawnedOf(report.spawned, pool, namerOf(pool, pools)) : null;
   if (spawn !== null && "message" in spawn) return failed(report, token, workerId, receivedAt, spawn);
   const isFailure = state === "FAILED" || state === "TIMED_OUT";
   const finished: FinishedAttempt = {

@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
-import { type EpochMs, type ShardId, shardOf } from "../domain/ids.ts";
+import { DEFAULT_TENANT, type EpochMs, type ShardId, shardOf } from "../domain/ids.ts";
 import { type LifecycleEvent, NO_EVENT_FIELDS } from "../domain/lifecycle-event.ts";
+import { ownerOfPool } from "../domain/pool.ts";
 import type { WorkerProfile } from "../ports/messages.ts";
 import type { Runtime, Timer } from "../ports/runtime.ts";
 import type { StoreEvents } from "../ports/store-events.ts";
@@ -125,5 +126,14 @@ function membersOf(events: readonly LifecycleEvent[], newId: () => string): Inbo
 }
 
 function eventOf({ workerId, pool }: WorkerProfile, session: string, at: EpochMs): Omit<LifecycleEvent, "kind"> {
-  return { ...NO_EVENT_FIELDS, at, workerId, session, tenant: "default", pool, handler: "", jobVersion: 0 };
+  return {
+    ...NO_EVENT_FIELDS,
+    at,
+    workerId,
+    session,
+    tenant: ownerOfPool(pool) ?? DEFAULT_TENANT,
+    pool,
+    handler: "",
+    jobVersion: 0,
+  };
 }

@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, type Metric, Registry } from "prom-client";
+import { ownerOfPool, shownPool } from "../domain/pool.ts";
 import type {
   ApiMetrics,
   ByLabel,
@@ -208,10 +209,13 @@ function show({ counters, gauges }: Instruments, readings: Readings, poolOf: (na
   }
 }
 
-/** Returns the first `max` names unchanged; every further name becomes "other". */
+/** Returns the names of the first `max` pools, those of tenants with their owners; every further name becomes "other". */
 function bounded(max: number): (name: string) => string {
   const known = new Set<string>();
-  return (name) => {
+  return (stored) => {
+    const owner = ownerOfPool(stored);
+    // No pool has this character in its name, so an owned pool shares its series with no other.
+    const name = owner === null ? stored : `${owner}~${shownPool(stored)}`;
     if (known.has(name)) return name;
     if (known.size >= max) return "other";
     known.add(name);

@@ -12,6 +12,8 @@ export interface Principal {
    * `loopback`: the server asks for no key.
    */
   readonly keyId: string;
+  /** Id of the first key of a row of rotations, of which this one is the last; left out: that of the key. */
+  readonly line?: string;
   /** Origin of the credential. OPEN: the server asks for none. TOKEN: an issuer of tokens. */
   readonly source: "OPEN" | "SETTINGS" | "STORE" | "TOKEN";
   readonly kind: ApiKeyKind;

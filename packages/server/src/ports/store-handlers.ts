@@ -34,7 +34,7 @@ export interface StoreHandlers {
   /**
    * Keeps what workers declare. Writes only rows that change: what is kept already costs no write. A handler that declares
    * nothing is not added. One pool of a handler is its home: the one that was declared last. Where more than
-   * `HANDLERS_KEPT_MAX` are kept, the store forgets those that were seen longest ago.
+   * `HANDLERS_KEPT_MAX` of shared pools, or `HANDLERS_OF_TENANT_MAX` of one tenant, are kept, the store forgets those that were seen longest ago.
    * @param declared each pool and handler once
    * @param at time of the declarations
    * @returns whether anything that jobs go by has changed

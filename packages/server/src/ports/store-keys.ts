@@ -68,7 +68,7 @@ export interface NewApiKey extends Omit<ApiKey, "revokedAt" | "lastUsedAt"> {
 
 /** Fields of a key by which requests are judged. */
 export interface ChangedKey
-  extends Pick<NewApiKey, "id" | "tenant" | "kind" | "scopes" | "pools" | "expiresAt" | "hash"> {
+  extends Pick<NewApiKey, "id" | "tenant" | "kind" | "scopes" | "pools" | "expiresAt" | "hash" | "replaces"> {
   revokedAt: EpochMs | null;
   /** Version of all keys at its last change. */
   version: number;

@@ -7,7 +7,7 @@ import type { AuditNote } from "./store-audit.ts";
  * version reads them again only after a change.
  */
 export interface StoreTenants {
-  /** Version of all tenants, and of the sources of requests that have a tenant. */
+  /** Version of all tenants, of their pools, and of the sources of requests that have a tenant. */
   version(): Promise<number>;
   /** All tenants, those that are being deleted included, by name; at most `TENANTS_MAX` and `default`. */
   all(): Promise<StoredTenant[]>;
@@ -26,10 +26,12 @@ export interface StoreTenants {
     at: EpochMs,
     note?: AuditNote,
   ): Promise<ChangedTenant>;
-  /** Ends the deletion of a tenant that is DELETING, after which its name is no longer that of a tenant. */
+  /** Ends the deletion of a tenant that is DELETING, after which its name is no longer that of a tenant, and removes its pools. */
   drop(name: string, at: EpochMs): Promise<void>;
   /** Revokes every key of a tenant. */
   revokeKeys(name: string, at: EpochMs): Promise<void>;
+  /** Stored names of the pools that tenants own. */
+  pools(): Promise<string[]>;
   /** Tenants of requests that come without a key, by kind and name. */
   sources(): Promise<TenantSource[]>;
   /** Gives a source a tenant. @param tenant null: the source has the tenant `default` again */

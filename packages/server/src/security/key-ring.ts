@@ -38,6 +38,8 @@ export class KeyRing {
   readonly #parts: KeyRingParts;
   #byHash = new Map<string, RingKey>();
   #byId = new Map<string, RingKey & { hash: string }>();
+  /** Key that each key replaces, also of keys that are no longer good. */
+  readonly #replaced = new Map<string, string>();
   #version = 0;
   /** Time at which the last successful question was asked, on the monotonic clock. */
   #askedAtMs = Number.NEGATIVE_INFINITY;
@@ -145,6 +147,13 @@ export class KeyRing {
     this.#readAllAtMs = askedAtMs;
   }
 
+  /** The first key of a row of rotations. */
+  #lineOf(id: string): string {
+    let first = id;
+    for (let next = this.#replaced.get(first); next !== undefined; next = this.#replaced.get(first)) first = next;
+    return first;
+  }
+
   async #changes(since: number): Promise<ChangedKey[]> {
     const changes: ChangedKey[] = [];
     for (let version = since; ; ) {
@@ -155,13 +164,22 @@ export class KeyRing {
     }
   }
 
-  #take({ id, tenant, kind, scopes, pools, hash, expiresAt, revokedAt, version }: ChangedKey): void {
+  #take({ id, tenant, kind, scopes, pools, hash, expiresAt, revokedAt, version, replaces }: ChangedKey): void {
     this.#version = Math.max(this.#version, version);
     this.#byHash.delete(this.#byId.get(id)?.hash ?? hash);
     this.#byId.delete(id);
+    if (replaces !== null) this.#replaced.set(id, replaces);
     if (revokedAt !== null) return;
     const rights = { kind, tenant: tenantOf(tenant), scopes: new Set(scopes), pools };
-    const key = { principal: { keyId: id, source: "STORE" as const, ...rights }, expiresAt };
+    const lineOf = (own: string): string => this.#lineOf(own);
+    const principal = {
+      ...{ keyId: id, source: "STORE" as const, ...rights },
+      // The store tells keys in the order of their changes, so a replaced key may come later.
+      get line() {
+        return lineOf(id);
+      },
+    };
+    const key = { principal, expiresAt };
     this.#byHash.set(hash, key);
     this.#byId.set(id, { ...key, hash });
   }

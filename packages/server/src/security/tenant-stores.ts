@@ -9,6 +9,7 @@ import type { JobDeletion, JobReplacement, StoreJobs } from "../ports/store-jobs
 import type { StoreQueries } from "../ports/store-queries.ts";
 import type { StoreRequests } from "../ports/store-requests.ts";
 import type { StoreWebhooks } from "../ports/store-webhooks.ts";
+import { type PoolOf, poolsBy } from "./tenant-ring.ts";
 
 /** A port of which each method has lost its first parameter, the tenant. */
 type Bound<Port> = {
@@ -32,13 +33,16 @@ export type OwnedParts = Pick<Store, "queries" | "jobs" | "deadLetters" | "webho
 /** Gives handlers of the api the store of one tenant. */
 export class TenantStores {
   readonly #parts: OwnedParts;
+  readonly #poolOf: PoolOf;
 
-  constructor(parts: OwnedParts) {
+  /** @param poolOf tells which pool a tenant means by a name; left out: every pool is shared */
+  constructor(parts: OwnedParts, poolOf: PoolOf = poolsBy(undefined)) {
     this.#parts = parts;
+    this.#poolOf = poolOf;
   }
 
   of(tenant: Tenant): TenantStore {
-    return new TenantStore(this.#parts, tenant);
+    return new TenantStore(this.#parts, tenant, this.#poolOf);
   }
 }
 
@@ -49,10 +53,17 @@ export class TenantStores {
 export class TenantStore {
   readonly tenant: Tenant;
   readonly #parts: OwnedParts;
+  readonly #poolOf: PoolOf;
 
-  constructor(parts: OwnedParts, tenant: Tenant) {
+  constructor(parts: OwnedParts, tenant: Tenant, poolOf: PoolOf) {
     this.#parts = parts;
+    this.#poolOf = poolOf;
     this.tenant = tenant;
+  }
+
+  /** Filter for the pool that the tenant means by a name: its own one, else the shared one. @param name undefined: no filter */
+  inPool(name: string | undefined): { pool?: string } {
+    return name === undefined ? {} : { pool: this.#poolOf(this.tenant, name) };
   }
 
   get queries(): Bound<Pick<StoreQueries, (typeof QUERIES)[number]>> {

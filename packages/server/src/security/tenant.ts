@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { DEFAULT_TENANT } from "../domain/ids.ts";
+import { ownerOfPool } from "../domain/pool.ts";
 import type { Tenant } from "../ports/authenticator.ts";
 
 /**
@@ -18,11 +19,17 @@ export function isOfOperators(tenant: string): boolean {
   return tenant === DEFAULT_TENANT;
 }
 
+/** Whether a tenant sees the workers of a pool: those of its own pools, and operators those of shared ones. @param pool stored name */
+export function seesWorkersOf(tenant: string, pool: string): boolean {
+  return (ownerOfPool(pool) ?? DEFAULT_TENANT) === tenant;
+}
+
 /**
  * Id of a worker as a tenant sees it: workers of shared pools are the operators', so other tenants see a text that tells workers
- * apart and says nothing else. It is another one for each tenant.
+ * apart and says nothing else. It is another one for each tenant. A tenant sees the ids of the workers of its own pools.
+ * @param pool stored name of the worker's pool
  */
-export function workerShownTo(tenant: string, workerId: string): string {
-  if (isOfOperators(tenant)) return workerId;
+export function workerShownTo(tenant: string, workerId: string, pool: string): string {
+  if (isOfOperators(tenant) || ownerOfPool(pool) === tenant) return workerId;
   return `worker-${createHash("sha256").update(`${tenant}\u0000${workerId}`).digest("hex").slice(0, 16)}`;
 }

@@ -23,7 +23,7 @@ type Fill = Awaited<ReturnType<ConstructorParameters<typeof JobRequestJudge>[0][
 export type Clocked = Pick<Intake, "clock">;
 export type Zoned = Pick<Intake, "zones">;
 
-const NO_POLICIES = { filler: async () => async (job: Parameters<Fill>[0]) => job };
+const NO_POLICIES = { filler: async () => async (_tenant: string, job: Parameters<Fill>[1]) => job };
 
 /** Decides requests as the product does, without policies of handlers. */
 export function judgeOf(deps: Judging): JobRequestJudge {
@@ -35,7 +35,8 @@ export function acceptorOf(deps: Accepting & Sending, requestLog: RequestLog | u
   if (requestLog === undefined) return null;
   const sender = new RequestSender({ ...deps, requestLog });
   const book = new PolicyBook([]);
-  return new JobAcceptor({ ...deps, sender, mode: "kafka", handlers: { ...NO_POLICIES, latest: () => book } });
+  const poolOf = (_tenant: string, name: string) => name;
+  return new JobAcceptor({ ...deps, sender, mode: "kafka", handlers: { ...NO_POLICIES, latest: () => book, poolOf } });
 }
 
 /** Takes in the records of the partitions of a server's shards. @param requestLog left out: there is no log */

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { EpochMs } from "../../domain/ids.ts";
 import { eventId, type LifecycleEvent } from "../../domain/lifecycle-event.ts";
 import { idTimeMs } from "../../domain/occurrence-id.ts";
+import { shownPool } from "../../domain/pool.ts";
 import type { EventRow } from "../../ports/store-events.ts";
 
 /** Columns of the table `events` that an insert fills, in the order of `lineOf`. */
@@ -83,7 +84,13 @@ export function lineOf(event: LifecycleEvent, { shard, epoch, seq, isLive }: Ori
     ...{ id: eventId(event), kind: event.kind, at: instant(at) },
     day: instant(executionId === null ? at : idTimeMs(executionId))?.slice(0, 10),
     ...{ execution_id: executionId ?? NO_EXECUTION, job_id: event.jobId, workflow_id: event.workflowId },
-    ...{ node: event.node, item: event.item, tenant: event.tenant, pool: event.pool, handler: event.handler },
+    ...{
+      node: event.node,
+      item: event.item,
+      tenant: event.tenant,
+      pool: shownPool(event.pool),
+      handler: event.handler,
+    },
     ...{ trigger: event.trigger, attempt: event.attempt, worker_id: event.workerId },
     ...{ state: event.state, reason: event.reason, scheduled_at: instant(event.scheduledAt) },
     ...{ created_at: instant(event.createdAt), started_at: instant(event.startedAt) },

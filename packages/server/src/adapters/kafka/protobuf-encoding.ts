@@ -3,6 +3,7 @@ import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { type DeadLetter, DeadLetterSchema, type JobEvent, JobEventSchema } from "@mainspring/proto/events";
 import type { EpochMs } from "../../domain/ids.ts";
 import { EVENT_SOURCE, eventId, eventSubject, type LifecycleEvent } from "../../domain/lifecycle-event.ts";
+import { shownPool } from "../../domain/pool.ts";
 import type { EventRef } from "../../ports/store-events.ts";
 import { type Encoded, type Encoding, GAP_KIND, type Letter } from "./kafka-messages.ts";
 
@@ -43,7 +44,7 @@ function messageOf(id: string, event: LifecycleEvent): JobEvent {
   const { traceparent, executionId, jobId, workflowId, node, item, trigger, workerId, state, reason } = event;
   const { errorName, step, session } = event;
   return create(JobEventSchema, {
-    ...{ id, kind, tenant, pool, handler, attempt, failures, lost, jobVersion },
+    ...{ id, kind, tenant, pool: shownPool(pool), handler, attempt, failures, lost, jobVersion },
     ...given({ traceparent, executionId, jobId, workflowId, nodeNumber: node, item, trigger, workerId, state, reason }),
     ...given({ time: instant(event.at), scheduledAt: instant(event.scheduledAt), createdAt: instant(event.createdAt) }),
     ...given({ startedAt: instant(event.startedAt), finishedAt: instant(event.finishedAt) }),

@@ -1,3 +1,4 @@
+import { ownerOfPool } from "../../domain/pool.ts";
 import { AuditChain } from "../../ports/audit-chain.ts";
 import type { AuditNote, StoreAudit } from "../../ports/store-audit.ts";
 import type { StoreKeys } from "../../ports/store-keys.ts";
@@ -150,8 +151,9 @@ export function tenants(data: StoreData, call: Call, noted: NotedCalls): StoreTe
         () => data.tenants.change(name, asked, ifVersion, at),
         ({ kind }) => kind === "CHANGED",
       ),
-    drop: (name) => call("drop", () => data.tenants.drop(name)),
+    drop: (name) => call("drop", () => data.dropTenant(name)),
     revokeKeys: (...asked) => call("revokeKeys", () => data.keys.revokeAll(...asked)),
+    pools: () => call("pools", () => [...data.pools.keys()].filter((name) => ownerOfPool(name) !== null).sort()),
     sources: () => call("sources", () => data.tenants.sources()),
     bind: (source, tenant, note) => noted.make("bind", note, () => data.tenants.bind(source, tenant)),
   };

@@ -1,6 +1,6 @@
 import { type EpochMs, type Incarnation, SHARD_COUNT, type ShardId } from "../../domain/ids.ts";
 import { invariant } from "../../domain/invariant.ts";
-import type { Pool } from "../../domain/pool.ts";
+import { ownerOfPool, type Pool } from "../../domain/pool.ts";
 import { sha256 } from "../../ports/audit-chain.ts";
 import type { RowChange, ShardHolder } from "../../ports/store.ts";
 import type { NewTenant } from "../../ports/store-tenants.ts";
@@ -198,10 +198,21 @@ export class StoreData {
     return this.#tables.quotas;
   }
 
+  /** See StoreTenants.drop. */
+  dropTenant(name: string): void {
+    if (this.tenants.drop(name)) this.#dropPools(name);
+  }
+
+  #dropPools(owner: string): void {
+    for (const pool of [...this.pools.keys()]) if (ownerOfPool(pool) === owner) this.pools.delete(pool);
+  }
+
   /** See StoreTenants.create. */
   createTenant(tenant: NewTenant): ReturnType<TenantTable["create"]> {
     const hasRows = [...this.executions.all()].some(({ job }) => job.tenant === tenant.name);
-    return this.tenants.create(tenant, hasRows);
+    const answer = this.tenants.create(tenant, hasRows);
+    if (answer === "CREATED") this.#dropPools(tenant.name);
+    return answer;
   }
 
   /** Requests for jobs of applications. */

@@ -4,7 +4,7 @@ import { Type } from "typebox";
 import type { WorkerStatus } from "../../ports/messages.ts";
 import type { ApiMetrics } from "../../ports/metrics.ts";
 import type { TimeZoneRules } from "../../ports/time-zone-rules.ts";
-import { isOfOperators } from "../../security/tenant.ts";
+import { seesWorkersOf } from "../../security/tenant.ts";
 import { decodeCursor, encodeCursor } from "../http/cursor.ts";
 import { answer, problems } from "../http/documented.ts";
 import type { HttpApp } from "../http/http-app.ts";
@@ -57,8 +57,8 @@ function workersRoute(app: HttpApp, { workers }: NodeDependencies): void {
   app.get("/v1/workers", { schema, config: { scope: "jobs:read" } }, async (request) => {
     const { cursor, limit = PAGE_ITEMS_DEFAULT } = request.query;
     const after = decodeCursor("workers", cursor);
-    // Workers serve shared pools, so they are shown to operators only.
-    const all = isOfOperators(tenantOfCaller(request)) ? await workers() : [];
+    const tenant = tenantOfCaller(request);
+    const all = (await workers()).filter(({ pool }) => seesWorkersOf(tenant, pool));
     const rest = after === null ? all : all.filter((worker) => placeOf(worker) > after);
     const items = rest.slice(0, limit);
     const last = items.at(-1);

@@ -1,15 +1,17 @@
 import { WorkerBody, WorkerDetailBody } from "@mainspring/contract";
 import { Type } from "typebox";
 import type { WorkerId } from "../../domain/ids.ts";
+import { ownerOfPool } from "../../domain/pool.ts";
+import type { Principal } from "../../ports/authenticator.ts";
 import type { WorkerStatus } from "../../ports/messages.ts";
 import type { StoreAudit } from "../../ports/store-audit.ts";
-import { isOfOperators } from "../../security/tenant.ts";
+import { seesWorkersOf } from "../../security/tenant.ts";
 import { noteOf } from "../audit/audit-notes.ts";
 import { refuseBody } from "../http/body/no-body.ts";
 import { answer, problems } from "../http/documented.ts";
 import { ProblemError, problem } from "../http/errors.ts";
 import type { HttpApp } from "../http/http-app.ts";
-import { tenantOfCaller } from "../http/security.ts";
+import { callerOf, tenantOfCaller } from "../http/security.ts";
 import { workerBody, workerDetailBody } from "../views.ts";
 
 interface WorkerDependencies {
@@ -36,8 +38,8 @@ function getRoute(app: HttpApp, find: WorkerDependencies["find"]): void {
     response: { 200: answer(WorkerDetailBody, "As its gateway sees it at this moment"), ...problems("not-found") },
   };
   app.get("/v1/workers/:workerId", { schema, config: { scope: "jobs:read" } }, async (request) => {
-    const worker = isOfOperators(tenantOfCaller(request)) ? await find(request.params.workerId) : null;
-    if (worker === null) throw noSuchWorker("worker");
+    const worker = await find(request.params.workerId);
+    if (worker === null || !seesWorkersOf(tenantOfCaller(request), worker.pool)) throw noSuchWorker("worker");
     return workerDetailBody(worker);
   });
 }
@@ -53,18 +55,27 @@ function drainRoute(app: HttpApp, { find, drain, audit }: WorkerDependencies): v
         WorkerBody,
         "Told. One that has no connection now is told when it comes back. Repeating it is harmless.",
       ),
-      ...problems("not-found"),
+      ...problems("not-found", "missing-scope"),
     },
   };
-  app.post("/v1/workers/:workerId/drain", { schema, config: { scope: "system:admin" } }, async (request, reply) => {
+  app.post("/v1/workers/:workerId/drain", { schema, config: { scope: "tenant:admin" } }, async (request, reply) => {
     refuseBody(request.body);
     const { workerId } = request.params;
-    if ((await find(workerId)) === null) throw noSuchWorker("living worker");
+    const caller = callerOf(request);
+    const known = await find(workerId);
+    if (known === null || !seesWorkersOf(caller.tenant, known.pool)) throw noSuchWorker("living worker");
+    if (ownerOfPool(known.pool) === null) demandOperator(caller, "only operators drain workers of shared pools");
     await audit.write([noteOf(request, workerId)]);
     const worker = await drain(workerId);
     if (worker === null) throw noSuchWorker("living worker");
     return reply.code(202).send(workerBody(worker));
   });
+}
+
+/** @throws {ProblemError} 403 */
+export function demandOperator({ scopes }: Principal, detail: string): void {
+  if (scopes.has("system:admin")) return;
+  throw new ProblemError(problem("missing-scope", `${detail}: the key lacks the scope system:admin`));
 }
 
 function noSuchWorker(noun: "worker" | "living worker"): ProblemError {

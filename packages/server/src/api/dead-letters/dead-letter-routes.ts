@@ -17,7 +17,7 @@ import type {
   DeadLetterRun,
   SettledLetter,
 } from "../../ports/store-dead-letters.ts";
-import type { TenantStores } from "../../security/tenant-stores.ts";
+import type { TenantStore, TenantStores } from "../../security/tenant-stores.ts";
 import { noteOf } from "../audit/audit-notes.ts";
 import { decodeCursor, encodeCursor } from "../http/cursor.ts";
 import { answer, problems } from "../http/documented.ts";
@@ -33,8 +33,8 @@ const tags = ["dead letters"];
 /** Routes GET /v1/dead-letters, POST /v1/dead-letters/replay and /discard, GET /v1/dead-letters/runs/{runId} */
 export function deadLetterRoutes(app: HttpApp, stores: Pick<TenantStores, "of">, runs: DeadLetterRuns): void {
   listRoute(app, stores);
-  settleRoute(app, runs, "REPLAY");
-  settleRoute(app, runs, "DISCARD");
+  settleRoute(app, stores, runs, "REPLAY");
+  settleRoute(app, stores, runs, "DISCARD");
   runRoute(app, stores);
 }
 
@@ -49,7 +49,8 @@ function listRoute(app: HttpApp, stores: Pick<TenantStores, "of">): void {
   app.get("/v1/dead-letters", { schema, config: { scope: "jobs:read" } }, async (request) => {
     const { cursor, limit = PAGE_ITEMS_DEFAULT, ...filter } = request.query;
     const page = { after: decodeCursor("dead-letters", cursor), limit };
-    const { items, next } = await stores.of(tenantOfCaller(request)).deadLetters.list(filterOf(filter), page);
+    const own = stores.of(tenantOfCaller(request));
+    const { items, next } = await own.deadLetters.list(filterOf(own, filter), page);
     const bodies = items.map((letter) => ({ ...executionSummaryBody(letter), error: letter.error }));
     return { items: bodies, nextCursor: encodeCursor("dead-letters", next) };
   });
@@ -60,7 +61,12 @@ const WORDS = {
   DISCARD: { path: "discard", id: "discardDeadLetters", does: "Take dead letters off the list; they stay DEAD" },
 } as const;
 
-function settleRoute(app: HttpApp, runs: DeadLetterRuns, action: DeadLetterAction): void {
+function settleRoute(
+  app: HttpApp,
+  stores: Pick<TenantStores, "of">,
+  runs: DeadLetterRuns,
+  action: DeadLetterAction,
+): void {
   const { path, id, does } = WORDS[action];
   const schema = {
     operationId: id,
@@ -89,7 +95,7 @@ function settleRoute(app: HttpApp, runs: DeadLetterRuns, action: DeadLetterActio
       return { items: (await runs.settle(tenant, action, ids, note)).map((letter) => settledItem(action, letter)) };
     }
     const note = noteOf(request, null, { filter: Object.keys(filter) });
-    const run = await runs.begin(tenant, action, filterOf(filter), note);
+    const run = await runs.begin(tenant, action, filterOf(stores.of(tenant), filter), note);
     return reply.code(202).header("location", `/v1/dead-letters/runs/${run.runId}`).send(runBody(run));
   });
 }
@@ -119,9 +125,9 @@ function runRoute(app: HttpApp, stores: Pick<TenantStores, "of">): void {
   });
 }
 
-function filterOf({ pool, handler, jobId, since, until }: LetterFilter): DeadLetterFilter {
+function filterOf(own: TenantStore, { pool, handler, jobId, since, until }: LetterFilter): DeadLetterFilter {
   return {
-    ...(pool !== undefined && { pool }),
+    ...own.inPool(pool),
     ...(handler !== undefined && { handler }),
     ...(jobId !== undefined && { jobId: jobId.toLowerCase() }),
     ...(since !== undefined && { since: Number(parseInstant(since)) }),

@@ -1,5 +1,6 @@
 import type { CloudEventBody } from "@mainspring/contract";
 import { EVENT_SOURCE, eventId, eventSubject, type LifecycleEvent } from "../../domain/lifecycle-event.ts";
+import { shownPool } from "../../domain/pool.ts";
 import { workerShownTo } from "../../security/tenant.ts";
 import { formatInstant, formatInstantOrNull } from "../http/instants.ts";
 
@@ -22,7 +23,7 @@ export function cloudEvent(event: LifecycleEvent): CloudEventBody {
       nodeNumber: node,
       item: rest.item,
       tenant: rest.tenant,
-      pool: rest.pool,
+      pool: shownPool(rest.pool),
       handler: rest.handler,
       trigger: rest.trigger,
       attempt: rest.attempt,
@@ -45,8 +46,8 @@ export function cloudEvent(event: LifecycleEvent): CloudEventBody {
 
 /** An event as its tenant sees it: workers of shared pools are the operators'. */
 export function shownEvent(event: LifecycleEvent): CloudEventBody {
-  const { tenant, workerId } = event;
-  return cloudEvent(workerId === null ? event : { ...event, workerId: workerShownTo(tenant, workerId) });
+  const { tenant, pool, workerId } = event;
+  return cloudEvent(workerId === null ? event : { ...event, workerId: workerShownTo(tenant, workerId, pool) });
 }
 
 /** The lines of a server-sent event, without its id and the empty line at its end. */

@@ -1,5 +1,6 @@
 import type { EventKind } from "@mainspring/contract/enums";
 import type { LifecycleEvent } from "../../domain/lifecycle-event.ts";
+import { shownPool } from "../../domain/pool.ts";
 import type { Tenant } from "../../ports/authenticator.ts";
 
 /** Wanted values of each field; a field that is left out has any value. */
@@ -15,7 +16,7 @@ export interface WantedEvents {
 
 /**
  * Test whether an event is the tenant's and has one of the wanted values in each field. A run of a workflow counts as an event of itself.
- * Events about workers, which serve shared pools, are those of the tenant `default`.
+ * Events about workers are those of the tenant that owns the pool, and those of the tenant `default` where the pool is shared.
  */
 export function eventFilter(tenant: Tenant, wanted: WantedEvents): (event: LifecycleEvent) => boolean {
   const kinds = setOf(wanted.kind);
@@ -28,7 +29,7 @@ export function eventFilter(tenant: Tenant, wanted: WantedEvents): (event: Lifec
   return ({ tenant: owner, kind, pool, handler, jobId, workflowId, executionId, workerId }) =>
     owner === tenant &&
     (kinds?.has(kind) ?? true) &&
-    (pools?.has(pool) ?? true) &&
+    (pools?.has(shownPool(pool)) ?? true) &&
     (handlers?.has(handler) ?? true) &&
     (jobs?.has(jobId ?? "") ?? true) &&
     (executions?.has(executionId ?? "") ?? true) &&

@@ -95,7 +95,7 @@ export class EventTeller implements Follower, Teller {
     const news = attempts.filter(({ attempt, state }) => attempt > this.#ended && state !== "SUCCEEDED");
     for (const ended of news.slice(-PAST_ATTEMPTS_MAX)) {
       const id = encodeEventId({ ...this.#cursor, state: "PENDING", attempt: ended.attempt });
-      this.#stream?.send("attempt", id, attemptBody(this.row.tenant, ended));
+      this.#stream?.send("attempt", id, attemptBody(this.row, ended));
     }
     this.#ended = Math.max(this.#ended, ...attempts.map(({ attempt }) => attempt));
   }

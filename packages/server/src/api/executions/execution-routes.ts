@@ -19,7 +19,7 @@ import type { Progress } from "../../ports/messages.ts";
 import type { Store } from "../../ports/store.ts";
 import type { ExecutionView } from "../../ports/store-queries.ts";
 import type { StoreSteps } from "../../ports/store-steps.ts";
-import type { TenantStores } from "../../security/tenant-stores.ts";
+import type { TenantStore, TenantStores } from "../../security/tenant-stores.ts";
 import { decodeCursor, encodeCursor } from "../http/cursor.ts";
 import { answer, problems } from "../http/documented.ts";
 import { ProblemError, problem } from "../http/errors.ts";
@@ -59,7 +59,7 @@ interface ExecutionRoutes {
 export function executionRoutes(app: HttpApp, deps: ExecutionRoutes): void {
   const { reader, stores, store } = deps;
   const list = async (tenant: Tenant, query: Static<typeof ListQuery>, jobId?: string) => {
-    const { items, next } = await reader.list(tenant, filterOf(query, jobId), {
+    const { items, next } = await reader.list(tenant, filterOf(stores.of(tenant), query, jobId), {
       after: decodeCursor("executions", query.cursor),
       limit: query.limit ?? PAGE_ITEMS_DEFAULT,
     });
@@ -165,11 +165,11 @@ export function noSuch(what: "job" | "execution"): ProblemError {
   return new ProblemError(problem("not-found", `there is no such ${what}, or it is so old that it was dropped`));
 }
 
-function filterOf(query: Static<typeof ListQuery>, jobId: string | undefined) {
+function filterOf(own: TenantStore, query: Static<typeof ListQuery>, jobId: string | undefined) {
   const { state, pool, handler, since, until, idPrefix } = query;
   return {
     ...(state !== undefined && { state }),
-    ...(pool !== undefined && { pool }),
+    ...own.inPool(pool),
     ...(handler !== undefined && { handler }),
     ...(since !== undefined && { since: Number(parseInstant(since)) }),
     ...(until !== undefined && { until: Number(parseInstant(until)) }),

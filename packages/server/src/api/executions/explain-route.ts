@@ -3,6 +3,7 @@ import { Type } from "typebox";
 import type { Candidate } from "../../domain/execution.ts";
 import { isFinal } from "../../domain/execution.ts";
 import type { ExecutionId } from "../../domain/ids.ts";
+import { ownerOfPool, shownPool } from "../../domain/pool.ts";
 import { waitOf } from "../../domain/step.ts";
 import { dueReason, lifetimeReasons, runningReasons } from "../../engine/explain.ts";
 import type { Tenant } from "../../ports/authenticator.ts";
@@ -51,7 +52,11 @@ export function explainer(deps: ExplainDependencies): Explain {
     if (row !== undefined) {
       const reasons = (await askOwner(deps, row)) ?? rowReasons(view, row, deps.runtime.now());
       const named = await withSignals(reasons, executionId, deps.store.steps);
-      return { executionId, state: view.state, reasons: await withPools(bodies(shownTo(tenant, named), view), deps) };
+      return {
+        executionId,
+        state: view.state,
+        reasons: await withPools(tenant, bodies(shownTo(tenant, row.pool, named), view), deps),
+      };
     }
     // The execution may have become final since the row was read.
     const final = (await deps.reader.read(tenant, executionId)) ?? view;
@@ -105,30 +110,36 @@ function finalReasons({ state, reason: why, finishedAt }: ExecutionView): WaitRe
 /**
  * Reasons as a tenant sees them: without figures about the work of others in shared pools, and without the ids of workers.
  */
-function shownTo(tenant: Tenant, reasons: readonly WaitReason[]): readonly Shown[] {
+function shownTo(tenant: Tenant, pool: string, reasons: readonly WaitReason[]): readonly Shown[] {
   if (isOfOperators(tenant)) return reasons;
+  if (ownerOfPool(pool) === tenant) return reasons.map(withShownPool);
   return reasons.map((reason): Shown => {
     if (reason.reason === "ALL_SLOTS_BUSY") return omit(reason, "held");
     if (reason.reason === "POOL_AT_LIMIT") return omit(reason, "running");
     if (reason.reason === "KEY_AT_LIMIT") {
-      const shown = { ...reason, heldBy: reason.heldBy.map((holder) => withShownWorker(tenant, holder)) };
+      const shown = { ...reason, heldBy: reason.heldBy.map((holder) => withShownWorker(tenant, holder, pool)) };
       return shown;
     }
-    return withShownWorker(tenant, reason);
+    return withShownWorker(tenant, reason, pool);
   });
 }
 
 /** A reason, with fewer figures perhaps. */
 type Shown = Pick<WaitReason, "reason"> & Readonly<Record<string, unknown>>;
 
+/** A reason of the owner of a pool, who sees all of its figures and workers. */
+function withShownPool(reason: WaitReason): Shown {
+  return "pool" in reason ? { ...reason, pool: shownPool(reason.pool) } : reason;
+}
+
 function omit<T extends object, K extends keyof T>(value: T, key: K): Omit<T, K> {
   const { [key]: _, ...rest } = value;
   return rest;
 }
 
-function withShownWorker<T extends object>(tenant: Tenant, told: T): T {
+function withShownWorker<T extends object>(tenant: Tenant, told: T, pool: string): T {
   if (!("workerId" in told) || typeof told.workerId !== "string") return told;
-  return { ...told, workerId: workerShownTo(tenant, told.workerId) };
+  return { ...told, workerId: workerShownTo(tenant, told.workerId, pool) };
 }
 
 function bodies(reasons: readonly Shown[], { error }: ExecutionView): ExplanationBody["reasons"] {
@@ -158,12 +169,13 @@ async function withSignals(
 
 /** Names the pools that have the handler, where its own pool does not. */
 async function withPools(
+  tenant: Tenant,
   reasons: ExplanationBody["reasons"],
   { offers }: ExplainDependencies,
 ): Promise<ExplanationBody["reasons"]> {
   const told = reasons.map(async (reason) => {
     if (reason.reason !== "NO_WORKER_FOR_HANDLER") return reason;
-    return { ...reason, offeredIn: await offers.poolsOf(reason.handler) };
+    return { ...reason, offeredIn: await offers.poolsOf(tenant, reason.handler) };
   });
   return await Promise.all(told);
 }

@@ -1,22 +1,38 @@
 import { type HandlerPolicies, type JobSubmission, Line } from "@mainspring/contract";
 import { LINE_CHARS_MAX, TEMPLATE_PAYLOAD_BYTES_MAX } from "@mainspring/contract/limits";
 import { DEFAULT_POOL } from "../../domain/job.ts";
+import type { PoolOf } from "../../security/tenant-ring.ts";
 import { type FieldError, invalid, type Problem } from "../http/errors.ts";
 import { compileCheck } from "../http/validation.ts";
 import type { PolicyBook } from "./kept-policies.ts";
 import { fillKey, isConstant, type KeyTemplate, parseKey } from "./key-template.ts";
+
+/** Name space of a job's pool. */
+export interface NameSpace {
+  tenant: string;
+  poolOf: PoolOf;
+}
 
 const keyCheck = compileCheck(Line("a key"));
 
 /**
  * The job with what it leaves out filled in from the policies of its handler; a retry policy is one value.
  * @param payload JSON text; null: none
- * @returns the problem: a key needs a field that the payload lacks
+ * @param poolOf tells the stored name of the pool that the tenant of the job means
+ * @returns the job, with the stored name of its pool. The problem: a key needs a field that the payload lacks
  */
-export function filledIn(job: JobSubmission, payload: Uint8Array | null, book: PolicyBook): JobSubmission | Problem {
-  const { handler } = job.target;
-  const pool = job.target.pool ?? book.homeOf(handler);
-  const policies = book.of(pool ?? DEFAULT_POOL, handler);
+export function filledIn(
+  { target, ...rest }: JobSubmission,
+  payload: Uint8Array | null,
+  book: PolicyBook,
+  { tenant, poolOf }: NameSpace,
+): JobSubmission | Problem {
+  const { handler } = target;
+  const pool = target.pool === undefined ? book.homeOf(tenant, handler) : poolOf(tenant, target.pool);
+  const stored = pool ?? poolOf(tenant, DEFAULT_POOL);
+  const named = pool === null && stored === DEFAULT_POOL ? target : { ...target, pool: stored };
+  const job = { ...rest, target: named };
+  const policies = book.of(stored, handler);
   if (policies === null) return job;
   const { concurrencyLimit, concurrencyKey, uniqueKey, ...plain } = policies;
   const keys = keysOf({ concurrencyKey, uniqueKey }, job, payload);
@@ -27,7 +43,6 @@ export function filledIn(job: JobSubmission, payload: Uint8Array | null, book: P
     ...(hasKey && concurrencyLimit !== undefined && { concurrencyLimit }),
     ...keys,
     ...job,
-    target: { ...job.target, ...(pool !== null && { pool }) },
   };
 }
 

@@ -1,6 +1,7 @@
 import { HandlerBody, type HandlerPolicies, pageOf } from "@mainspring/contract";
 import { PAGE_ITEMS_DEFAULT } from "@mainspring/contract/limits";
 import { Type } from "typebox";
+import { shownPool } from "../../domain/pool.ts";
 import type { Tenant } from "../../ports/authenticator.ts";
 import type { HandlerOffer } from "../../ports/handler-policies.ts";
 import type { KeptHandler, StoreHandlers } from "../../ports/store-handlers.ts";
@@ -64,7 +65,7 @@ export function handlerRoutes(app: HttpApp, { store, offers, allows, lacking }: 
       ([key, one]) =>
         allows(tenant, one.pool) &&
         (after === null || key > after) &&
-        (pool ?? one.pool) === one.pool &&
+        (pool ?? shownPool(one.pool)) === shownPool(one.pool) &&
         (handler ?? one.handler) === one.handler,
     );
     found.sort(([a], [b]) => (a < b ? -1 : 1));
@@ -90,7 +91,7 @@ function merged(kept: readonly KeptHandler[], offers: readonly HandlerOffer[]): 
 function bodyOf({ pool, handler, kept, offers }: Handler): HandlerBody {
   const { isHome: home, policies } = kept ?? { isHome: false, policies: "{}" };
   return {
-    ...{ pool, handler, policies: policiesOf(policies), home },
+    ...{ pool: shownPool(pool), handler, policies: policiesOf(policies), home },
     workers: offers.reduce((sum, { workers }) => sum + workers, 0),
     contradictions: contradictionsOf({ home, policies }, offers),
     declaredAt: formatInstantOrNull(kept?.declaredAt ?? null),

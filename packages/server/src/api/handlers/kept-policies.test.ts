@@ -39,9 +39,9 @@ describe("the policies that an API node knows", () => {
     const { state, kept } = stage();
     state.isLacking = true;
     const book = await kept.read();
-    assert.deepEqual([book.of("mails", "mail"), book.homeOf("mail"), state.reads], [null, null, 0]);
+    assert.deepEqual([book.of("mails", "mail"), book.homeOf("default", "mail"), state.reads], [null, null, 0]);
     state.isLacking = false;
-    assert.equal((await kept.read()).homeOf("mail"), "mails");
+    assert.equal((await kept.read()).homeOf("default", "mail"), "mails");
   });
 
   it("are asked for again at once when the store did not answer", async () => {
@@ -56,7 +56,9 @@ describe("the policies that an API node knows", () => {
 describe("a job that is filled in", () => {
   const bytes = (payload: unknown) => Buffer.from(JSON.stringify(payload));
   const fill = async (policies: object, job: Omit<JobSubmission, "target">, payload: unknown = {}) =>
-    filledIn({ ...job, target: { handler: "mail" } }, bytes(payload), await stage(policies).kept.read());
+    filledIn({ ...job, target: { handler: "mail" } }, bytes(payload), await stage(policies).kept.read(), {
+      ...{ tenant: "default", poolOf: (_tenant, name) => name },
+    });
 
   it("has a limit only where it has a key", async () => {
     const limited = { concurrencyKey: "c", concurrencyLimit: 3 };

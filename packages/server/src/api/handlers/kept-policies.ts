@@ -1,4 +1,5 @@
 import type { HandlerPolicies } from "@mainspring/contract";
+import { ownedPool, ownerOfPool } from "../../domain/pool.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { KeptHandler, StoreHandlers } from "../../ports/store-handlers.ts";
 import type { Lacking } from "../feature-gate.ts";
@@ -22,13 +23,13 @@ export class PolicyBook {
   constructor(handlers: readonly KeptHandler[]) {
     for (const kept of handlers) {
       this.#kept.set(keyOf(kept.pool, kept.handler), kept);
-      if (kept.isHome) this.#homes.set(kept.handler, kept.pool);
+      if (kept.isHome) this.#homes.set(homeKey(ownerOfPool(kept.pool), kept.handler), kept.pool);
     }
   }
 
-  /** Pool for jobs of the handler that name none; null: no task names one. */
-  homeOf(handler: string): string | null {
-    return this.#homes.get(handler) ?? null;
+  /** Pool for a tenant's jobs of the handler that name none: its own one, else the shared one. null: no task names one. */
+  homeOf(tenant: string, handler: string): string | null {
+    return this.#homes.get(homeKey(tenant, handler)) ?? this.#homes.get(homeKey(null, handler)) ?? null;
   }
 
   /** null: none are kept. */
@@ -93,6 +94,10 @@ export class KeptPolicies {
       throw error;
     }
   }
+}
+
+function homeKey(owner: string | null, handler: string): string {
+  return owner === null ? handler : ownedPool(owner, handler);
 }
 
 function keyOf(pool: string, handler: string): string {

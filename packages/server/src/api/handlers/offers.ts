@@ -1,3 +1,5 @@
+import { shownPool } from "../../domain/pool.ts";
+import type { Tenant } from "../../ports/authenticator.ts";
 import type { Bus } from "../../ports/bus.ts";
 import type { HandlerOffer } from "../../ports/handler-policies.ts";
 import type { Runtime } from "../../ports/runtime.ts";
@@ -17,6 +19,8 @@ export interface OffersParts {
   inbox: Inbox;
   runtime: Runtime;
   lacking?: Lacking | undefined;
+  /** Whether a tenant may use a pool. Other pools are not told to it; left out: it may use every pool. */
+  allows?: (tenant: Tenant, pool: string) => boolean;
 }
 
 /** Handlers that the workers of the cluster offered at one moment. */
@@ -57,23 +61,23 @@ export class HandlerOffers {
     return { offers: answers.flatMap(({ offers }) => offers), isWhole };
   }
 
-  /** Pools whose workers offer the handler, by name; the first ten. */
-  async poolsOf(handler: string): Promise<string[]> {
+  /** Names of pools that a tenant may use and whose workers offer the handler, in order; the first ten. */
+  async poolsOf(tenant: Tenant, handler: string): Promise<string[]> {
     await this.#refresh(FRESH_MS);
-    return this.#poolsOf(handler);
+    return this.#poolsOf(tenant, handler);
   }
 
   /** Sentence about a job that no worker can run now; null: one can, or that is not known. */
-  async warning(pool: string, handler: string): Promise<string | null> {
+  async warning(tenant: Tenant, pool: string, handler: string): Promise<string | null> {
     if (!this.#isServed(pool, handler) || this.#ageMs > SERVED_MS) await this.#refresh(FRESH_MS);
     if (!this.#known.isWhole || this.#isServed(pool, handler)) return null;
     const waits = "the job waits until one does";
-    const names = this.#poolsOf(handler).map((name) => JSON.stringify(name));
+    const names = this.#poolsOf(tenant, handler).map((name) => JSON.stringify(name));
     const place = names.length === 1 ? `the pool ${names[0]}` : `the pools ${names.join(", ")}`;
     const elsewhere = names.length === 0 ? "" : `; workers of ${place} offer the handler`;
-    if (!this.#known.pools.has(pool))
-      return `no worker serves the pool ${JSON.stringify(pool)} now: ${waits}${elsewhere}`;
-    return `no worker of the pool ${JSON.stringify(pool)} offers the handler ${JSON.stringify(handler)} now: ${waits}${elsewhere}`;
+    const shown = JSON.stringify(shownPool(pool));
+    if (!this.#known.pools.has(pool)) return `no worker serves the pool ${shown} now: ${waits}${elsewhere}`;
+    return `no worker of the pool ${shown} offers the handler ${JSON.stringify(handler)} now: ${waits}${elsewhere}`;
   }
 
   get #ageMs(): number {
@@ -84,8 +88,10 @@ export class HandlerOffers {
     return this.#known.poolsOf.get(handler)?.has(pool) === true;
   }
 
-  #poolsOf(handler: string): string[] {
-    return [...(this.#known.poolsOf.get(handler) ?? [])].sort().slice(0, POOLS_TOLD_MAX);
+  #poolsOf(tenant: Tenant, handler: string): string[] {
+    const { allows = () => true } = this.#parts;
+    const pools = [...(this.#known.poolsOf.get(handler) ?? [])].filter((pool) => allows(tenant, pool));
+    return [...new Set(pools.map(shownPool))].sort().slice(0, POOLS_TOLD_MAX);
   }
 
   async #refresh(maxAgeMs: number): Promise<void> {

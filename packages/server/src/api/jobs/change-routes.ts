@@ -11,6 +11,7 @@ import {
 import { SINGLE_BODY_BYTES_MAX } from "@mainspring/contract/limits";
 import type { FastifyRequest } from "fastify";
 import { Type } from "typebox";
+import type { Tenant } from "../../ports/authenticator.ts";
 import { noteOf } from "../audit/audit-notes.ts";
 import type { ReceivedBody } from "../http/body/body-reader.ts";
 import { refuseBody } from "../http/body/no-body.ts";
@@ -79,7 +80,7 @@ function replaceRoute(app: HttpApp, changer: JobChanger, intake: IntakeDependenc
       void reply.header("etag", `"${changed.version}"`);
       return reply
         .code(changed.execution === "REQUESTED" ? 202 : 200)
-        .send(await changedBody(changed, received.job, intake));
+        .send(await changedBody(changed, tenantOfCaller(request), received.job, intake));
     },
   );
 }
@@ -112,7 +113,9 @@ function namedRoute(app: HttpApp, changer: JobChanger, intake: IntakeDependencie
       const named = { ...received, job: { ...received.job, name } };
       const changed = await changer.putNamed(tenantOfCaller(request), named, noteOf(request, name));
       void reply.header("etag", `"${changed.version}"`);
-      return reply.code(statusOf(changed)).send(await changedBody(changed, { ...received.job, name }, intake));
+      return reply
+        .code(statusOf(changed))
+        .send(await changedBody(changed, tenantOfCaller(request), { ...received.job, name }, intake));
     },
   );
 }
@@ -179,11 +182,12 @@ async function receivedJob(
   deps: IntakeDependencies,
 ): Promise<ReceivedJob> {
   const payload = payloadOf(received);
+  const { tenant } = callerOf({ principal });
   const fill = await deps.handlers.filler();
-  const job = await fill(given, payload);
+  const job = await fill(tenant, given, payload);
   if ("status" in job) throw new ProblemError(job);
   // Whether the job still fires is checked later, when the present definition is known.
-  const wrong = refusal(callerOf({ principal }).tenant, job, payload, 0, deps);
+  const wrong = refusal(tenant, job, payload, 0, deps);
   if (wrong !== null) throw new ProblemError(wrong);
   const declaredKeys = KEYS.filter((key) => given[key] === undefined && job[key] !== undefined);
   return { job, payload, traceparent, declaredKeys };
@@ -197,11 +201,12 @@ function versionOf(ifMatch: string | undefined): number | null {
 
 async function changedBody(
   { jobId, state, version, executionId, fireAt, execution }: ChangedJob,
+  tenant: Tenant,
   job: JobSubmission,
   { handlers }: IntakeDependencies,
 ): Promise<ChangedBody> {
   const changed = execution !== "UNCHANGED";
   const nextFireAt = formatInstantOrNull(fireAt);
-  const warnings = await handlers.warnings(job, changeWarnings(job).warnings);
+  const warnings = await handlers.warnings(tenant, job, changeWarnings(job).warnings);
   return { jobId, state, version, changed, nextFireAt, executionId, execution, ...warnings };
 }

@@ -14,7 +14,7 @@ import { PAGE_ITEMS_DEFAULT } from "@mainspring/contract/limits";
 import { type Static, Type } from "typebox";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { JobFilter } from "../../ports/store-queries.ts";
-import type { TenantStores } from "../../security/tenant-stores.ts";
+import type { TenantStore, TenantStores } from "../../security/tenant-stores.ts";
 import type { ExecutionReader } from "../executions/execution-reader.ts";
 import { noSuch } from "../executions/execution-routes.ts";
 import { decodeCursor, encodeCursor } from "../http/cursor.ts";
@@ -64,7 +64,8 @@ export function jobRoutes(
       },
     },
     async (request) => {
-      const { items, next } = await stores.of(tenantOfCaller(request)).queries.listJobs(filterOf(request.query), {
+      const own = stores.of(tenantOfCaller(request));
+      const { items, next } = await own.queries.listJobs(filterOf(own, request.query), {
         after: decodeCursor("jobs", request.query.cursor),
         limit: request.query.limit ?? PAGE_ITEMS_DEFAULT,
       });
@@ -95,11 +96,14 @@ export function jobRoutes(
   );
 }
 
-function filterOf({ state, type, pool, handler, name, label, idPrefix }: Static<typeof ListQuery>): JobFilter {
+function filterOf(
+  own: TenantStore,
+  { state, type, pool, handler, name, label, idPrefix }: Static<typeof ListQuery>,
+): JobFilter {
   return {
     ...(state !== undefined && { state }),
     ...(type !== undefined && { type }),
-    ...(pool !== undefined && { pool }),
+    ...own.inPool(pool),
     ...(handler !== undefined && { handler }),
     ...(name !== undefined && { name }),
     ...(label !== undefined && { labels: label }),

@@ -67,6 +67,7 @@ function createRoute(app: HttpApp, deps: KeyRoutes): void {
     requireFeature("API_KEYS", lacking);
     const caller = ownerOfNew(callerOf(request), request.body, authenticator);
     const { kind, name, scopes, pools } = request.body;
+    if (kind === "WORKER" && !isOfOperators(caller.tenant)) requireFeature("OWNED_POOLS", lacking);
     if (authenticator.isOpen && kind !== "OPERATOR") {
       const detail = "the first key must be of the kind OPERATOR: from then on, every request needs a key";
       throw new ProblemError(problem("wrong-state", detail));
@@ -89,21 +90,18 @@ function createRoute(app: HttpApp, deps: KeyRoutes): void {
 
 /**
  * The caller, for the tenant of the new key.
- * @throws {ProblemError} 403: only operators name a tenant; 404: there is none; 409: workers of a tenant would get the work of others
+ * @throws {ProblemError} 403: only operators name a tenant; 404: there is none
  */
 function ownerOfNew(
   caller: Principal,
-  { tenant, kind }: Static<typeof ApiKeySubmission>,
+  { tenant }: Static<typeof ApiKeySubmission>,
   authenticator: Pick<Authenticator, "actingFor">,
 ): Principal {
   if (tenant !== undefined && !caller.scopes.has("system:admin"))
     throw new ProblemError(problem("missing-scope", "only operators name the tenant of a key: leave it out"));
   const owner = tenant === undefined ? caller : authenticator.actingFor(caller, tenant);
   if (owner === null) throw new ProblemError(problem("not-found", "there is no such tenant"));
-  if (kind !== "WORKER" || isOfOperators(owner.tenant)) return owner;
-  const detail =
-    "workers serve shared pools, and get the work of all tenants there: only the tenant default has keys of workers";
-  throw new ProblemError(problem("wrong-state", detail));
+  return owner;
 }
 
 /** @throws {ProblemError} 400 */

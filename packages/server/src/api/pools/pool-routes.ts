@@ -2,23 +2,28 @@ import { ChangedPoolBody, PoolBody, PoolSettings, pageOf, pageQuery, Word } from
 import { PAGE_ITEMS_DEFAULT } from "@mainspring/contract/limits";
 import { Type } from "typebox";
 import type { PoolChange } from "../../domain/pool.ts";
-import { defaultPool, isLimited, type Pool } from "../../domain/pool.ts";
-import type { Tenant } from "../../ports/authenticator.ts";
+import { defaultPool, isLimited, ownedPool, ownerOfPool, type Pool, shownPool } from "../../domain/pool.ts";
+import type { Authenticator, Principal, Tenant } from "../../ports/authenticator.ts";
 import type { PoolUse, WorkerStatus } from "../../ports/messages.ts";
 import type { Store } from "../../ports/store.ts";
+import { isOfOperators } from "../../security/tenant.ts";
+import type { PoolOf } from "../../security/tenant-ring.ts";
 import type { TenantStores } from "../../security/tenant-stores.ts";
 import { noteOf } from "../audit/audit-notes.ts";
+import { demandOperator } from "../cluster/worker-routes.ts";
 import { type Lacking, requireFeature } from "../feature-gate.ts";
 import { decodeCursor, encodeCursor } from "../http/cursor.ts";
 import { answer, problems } from "../http/documented.ts";
-import { ProblemError, problem } from "../http/errors.ts";
+import { invalid, ProblemError, problem } from "../http/errors.ts";
 import type { HttpApp } from "../http/http-app.ts";
 import { formatInstant } from "../http/instants.ts";
-import { tenantOfCaller } from "../http/security.ts";
+import { callerOf, tenantOfCaller } from "../http/security.ts";
 import type { PoolChanger } from "./pool-changer.ts";
 
-/** Largest number of pools with settings, because owners read all of them every second. */
+/** Largest number of shared pools with settings, and of pools that tenants own, because owners read all of them every second. */
 const POOLS_MAX = 1_000;
+/** Largest number of pools that a tenant owns. */
+const OWNED_POOLS_MAX = 20;
 const tags = ["pools"];
 const params = Type.Object({ name: Word("the pool") });
 
@@ -31,7 +36,18 @@ interface PoolDependencies {
   uses(): Promise<PoolUse[]>;
   /** Whether a tenant may use a pool. Other pools are not shown to it. */
   allows: (tenant: Tenant, pool: string) => boolean;
+  /** Stored name of the pool that a tenant means by a name. */
+  poolOf: PoolOf;
+  /** The caller, as one who acts for a tenant; null: there is no such tenant. */
+  actingFor: Authenticator["actingFor"];
+  /** Makes every node read the pools of tenants. */
+  tellPools: () => Promise<void>;
   lacking?: Lacking | undefined;
+}
+
+/** Whether a tenant means the pool by its name, which it may have given to a pool of its own, too. */
+function isMeant({ poolOf }: PoolDependencies, tenant: Tenant, pool: string): boolean {
+  return poolOf(tenant, shownPool(pool)) === pool;
 }
 
 /** Routes GET /v1/pools, GET and PUT /v1/pools/{name} */
@@ -56,11 +72,12 @@ function listRoute(app: HttpApp, deps: PoolDependencies): void {
     const known = new Map(living.map(({ pool }) => [pool, defaultPool(pool)]));
     for (const pool of pools) known.set(pool.name, pool);
     const tenant = tenantOfCaller(request);
-    const shown = [...known.values()].filter(({ name }) => deps.allows(tenant, name));
-    const rest = shown.filter(({ name }) => after === null || name > after);
-    rest.sort((a, b) => (a.name < b.name ? -1 : 1));
+    const shown = [...known.values()].filter(({ name }) => deps.allows(tenant, name) && isMeant(deps, tenant, name));
+    const rest = shown.filter(({ name }) => after === null || shownPool(name) > after);
+    rest.sort((a, b) => (shownPool(a.name) < shownPool(b.name) ? -1 : 1));
     const items = rest.slice(0, limit);
-    const next = rest.length > limit ? (items.at(-1)?.name ?? null) : null;
+    const last = items.at(-1);
+    const next = last !== undefined && rest.length > limit ? shownPool(last.name) : null;
     return { items: await poolBodies(deps, items, living), nextCursor: encodeCursor("pools", next) };
   });
 }
@@ -74,15 +91,16 @@ function readRoute(app: HttpApp, deps: PoolDependencies): void {
     response: { 200: answer(PoolBody, "Its settings and who serves it"), ...problems() },
   };
   app.get("/v1/pools/:name", { schema, config: { scope: "jobs:read" } }, async (request) => {
-    const { name } = request.params;
-    if (!deps.allows(tenantOfCaller(request), name)) return bodyOf(deps, defaultPool(name), []);
+    const tenant = tenantOfCaller(request);
+    const name = deps.poolOf(tenant, request.params.name);
+    if (!deps.allows(tenant, name)) return bodyOf(deps, defaultPool(name), []);
     const [pools, living] = await Promise.all([deps.store.readPools(), livingWorkers(deps)]);
     return bodyOf(deps, pools.find((pool) => pool.name === name) ?? defaultPool(name), living);
   });
 }
 
 function putRoute(app: HttpApp, deps: PoolDependencies): void {
-  const { store, changer } = deps;
+  const { store, changer, lacking } = deps;
   const schema = {
     operationId: "putPool",
     tags,
@@ -98,15 +116,20 @@ function putRoute(app: HttpApp, deps: PoolDependencies): void {
         ChangedPoolBody,
         "It is written, and some servers have not confirmed it: `unconfirmedBy` names them. They follow within a second or two once they can reach the store. Repeating the request asks them again.",
       ),
-      ...problems("wrong-state", "unsupported-media-type", "payload-too-large"),
+      ...problems("wrong-state", "missing-scope", "not-found", "unsupported-media-type", "payload-too-large"),
     },
   };
-  app.put("/v1/pools/:name", { schema, config: { scope: "system:admin" } }, async (request, reply) => {
-    const { name } = request.params;
-    if (hasLimit(request.body)) requireFeature("POOL_LIMITS", deps.lacking);
+  app.put("/v1/pools/:name", { schema, config: { scope: "tenant:admin" } }, async (request, reply) => {
+    const caller = callerOf(request);
+    const owner = ownerFor(caller, request.body.owner, deps);
+    if (owner !== null) requireFeature("OWNED_POOLS", lacking);
+    const name = owner === null ? request.params.name : ownedPool(owner, request.params.name);
+    if (hasLimit(request.body)) requireFeature("POOL_LIMITS", lacking);
     await refuseTooMany(store, name);
-    const warnings = await warningsOf(deps, tenantOfCaller(request), name);
-    const { pool, unconfirmedBy } = await changer.put(changeOf(name, request.body), noteOf(request, name));
+    const warnings = owner === null ? await warningsOf(deps, caller.tenant, name) : {};
+    const note = noteOf(request, request.params.name, owner === null ? {} : { owner });
+    const { pool, unconfirmedBy } = await changer.put(changeOf(name, request.body), note);
+    if (owner !== null) await deps.tellPools();
     const body = { ...(await bodyOf(deps, pool, await livingWorkers(deps))), ...warnings };
     return reply.code(unconfirmedBy.length === 0 ? 200 : 202).send({ ...body, unconfirmedBy });
   });
@@ -117,10 +140,38 @@ function hasLimit({ maxRunning, ratePerSec }: PoolSettings): boolean {
   return maxRunning != null || ratePerSec != null;
 }
 
+/** @throws {ProblemError} 409: the owner of the pool, or all tenants together, or shared pools have as many as may be */
 async function refuseTooMany(store: PoolDependencies["store"], name: string): Promise<void> {
   const pools = await store.readPools();
-  if (pools.length < POOLS_MAX || pools.some((pool) => pool.name === name)) return;
-  throw new ProblemError(problem("wrong-state", `${POOLS_MAX} pools have settings of their own: use one of them`));
+  if (pools.some((pool) => pool.name === name)) return;
+  const owner = ownerOfPool(name);
+  const alike = pools.filter((pool) => (ownerOfPool(pool.name) === null) === (owner === null));
+  const own = alike.filter((pool) => ownerOfPool(pool.name) === owner);
+  if (alike.length >= POOLS_MAX) {
+    throw new ProblemError(problem("wrong-state", `${POOLS_MAX} pools have settings of their own: use one of them`));
+  }
+  if (owner === null || own.length < OWNED_POOLS_MAX) return;
+  throw new ProblemError(problem("wrong-state", `the tenant owns ${OWNED_POOLS_MAX} pools: use one of them`));
+}
+
+/**
+ * Owner of the pool that a request sets up: the tenant that it names, or that of the caller; null: the pool is shared.
+ * @throws {ProblemError} 403: only operators set up shared pools and pools of other tenants; 404: there is no such tenant
+ */
+function ownerFor(caller: Principal, asked: string | null | undefined, deps: PoolDependencies): Tenant | null {
+  const own = isOfOperators(caller.tenant) ? null : caller.tenant;
+  if (asked === undefined) {
+    if (own === null) demandOperator(caller, "only operators set up shared pools");
+    return own;
+  }
+  if (asked === own && own !== null) return own;
+  demandOperator(caller, "only operators name another owner of a pool, or none: leave it out");
+  if (asked === null) return null;
+  const acting = deps.actingFor(caller, asked);
+  if (acting === null) throw new ProblemError(problem("not-found", "there is no such tenant"));
+  if (!isOfOperators(acting.tenant)) return acting.tenant;
+  const message = "cannot be default, whose pools are the shared ones: leave it out";
+  throw new ProblemError(invalid([{ field: "owner", message }]));
 }
 
 /**
@@ -174,7 +225,16 @@ function poolBody(pool: Pool, living: readonly WorkerStatus[], use: PoolUse | nu
   const { name, paused, order, priorityStepMs, placement, maxRunning, ratePerSec } = pool;
   const serving = living.filter(({ pool }) => pool === name);
   return {
-    ...{ name, paused, strategy: order, priorityStepSec: priorityStepMs / 1_000, placement, maxRunning, ratePerSec },
+    ...{
+      name: shownPool(name),
+      owner: ownerOfPool(name),
+      paused,
+      strategy: order,
+      priorityStepSec: priorityStepMs / 1_000,
+      placement,
+      maxRunning,
+      ratePerSec,
+    },
     workers: serving.length,
     slots: serving.reduce((sum, { slots }) => sum + slots, 0),
     running: serving.reduce((sum, { running }) => sum + running, 0),

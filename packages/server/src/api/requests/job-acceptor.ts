@@ -16,7 +16,7 @@ import type { RequestSender } from "./request-sender.ts";
 
 export interface JobAcceptorDependencies extends JobMaker {
   sender: Pick<RequestSender, "send" | "partitions">;
-  handlers: Pick<JobHandlers, "filler" | "latest">;
+  handlers: Pick<JobHandlers, "filler" | "latest" | "poolOf">;
   /** Whether all submits go through the log of requests, or only those that the store did not get. */
   mode: "fallback" | "kafka";
 }
@@ -55,8 +55,9 @@ export class JobAcceptor {
       }
     }
     const book = this.#deps.handlers.latest();
-    return async (job, payload, idempotency = null) => {
-      const filled = filledIn(job, payload, book);
+    const { poolOf } = this.#deps.handlers;
+    return async (tenant, job, payload, idempotency = null) => {
+      const filled = filledIn(job, payload, book, { tenant, poolOf });
       // A repeat of a job that was taken in is answered by the first one, whatever the policies are now.
       return "status" in filled && idempotency !== null ? job : filled;
     };

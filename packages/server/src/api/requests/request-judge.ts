@@ -132,7 +132,7 @@ export class JobRequestJudge implements RequestJudge {
     if (!jobCheck.ok(given)) throw new ProblemError(invalid(jobCheck.errors(given)));
     const idempotency = keyOf(request, received);
     const payload = payloadOf(received);
-    const job = await fill(given, payload, idempotency);
+    const job = await fill(tenant, given, payload, idempotency);
     const wrong =
       "status" in job ? job : refusal(tenant, job, payload, firesAfter(idempotency, this.#deps.runtime), this.#deps);
     if ("status" in job || wrong !== null) throw new ProblemError(wrong as Problem);

@@ -51,7 +51,7 @@ export function batchRoute(app: HttpApp, deps: SubmitDependencies, log: Logger):
       const bodyBytes = received.bytes.length;
       const ways = { intake, acceptor: acceptorOf(tenant), quotas, bodyBytes, note: request.submitNote };
       const { replayed } = await batch.take(tenant, ways, idempotency, log);
-      await batch.warn((job) => deps.handlers.warnings(job));
+      await batch.warn((job) => deps.handlers.warnings(tenant, job));
       if (replayed) void reply.header("idempotent-replayed", "true");
       return { items: batch.items };
     });
@@ -113,7 +113,7 @@ async function receive(
       const payload = bytesOf(bytes, slice.payload);
       const own = ownIdempotency(tenant, keys[index] ?? null, bytes, slice);
       const job = jobCheck.ok(given)
-        ? await fill(given, payload, own ?? whole)
+        ? await fill(tenant, given, payload, own ?? whole)
         : invalid(jobCheck.errors(given, batch.faultsLeft));
       const error = "status" in job ? job : refusal(tenant, job, payload, firesAfter(own ?? whole, runtime), deps);
       if (error !== null) batch.refuse(index, error);

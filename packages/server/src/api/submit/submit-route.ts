@@ -89,7 +89,7 @@ export function submitRoute(app: HttpApp, deps: SubmitDependencies): void {
       const idempotency = idempotencyOf(tenant, request.headers["idempotency-key"], request.received);
       const isRepeat = (key: Idempotency) => intake.wasAnswered(key);
       const fill = await (acceptor ?? handlers).filler(isRepeat);
-      const job = await fill(request.body, payload, idempotency);
+      const job = await fill(tenant, request.body, payload, idempotency);
       const wrong = "status" in job ? job : refusal(tenant, job, payload, firesAfter(idempotency, runtime), deps);
       if ("status" in job || wrong !== null) throw new ProblemError(wrong as Problem);
       const taken = { job, payload, traceparent: request.headers.traceparent };
@@ -104,7 +104,7 @@ export function submitRoute(app: HttpApp, deps: SubmitDependencies): void {
       }
       const asked = Promise.all([
         intake.take(tenant, [taken], idempotency, request.submitNote),
-        handlers.warnings(job),
+        handlers.warnings(tenant, job),
       ]);
       const answered = await asked.catch((error: unknown) => {
         if (acceptor?.takesAfter(error)) return null;

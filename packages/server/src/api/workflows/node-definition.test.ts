@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { PolicyBook } from "../handlers/kept-policies.ts";
-import { nodeDefinition } from "./node-definition.ts";
+import { type NodeSpace, nodeDefinition } from "./node-definition.ts";
 
 const NOW = Date.UTC(2030, 0, 1);
 
-function book(policies: object, isHome = false): PolicyBook {
+function book(policies: object, isHome = false): NodeSpace {
   const kept = { pool: "mail", handler: "send", policies: JSON.stringify(policies), isHome };
-  return new PolicyBook([kept as ConstructorParameters<typeof PolicyBook>[0][number]]);
+  const known = new PolicyBook([kept as ConstructorParameters<typeof PolicyBook>[0][number]]);
+  return { tenant: "default", poolOf: (_tenant, name) => name, book: known };
 }
 
 function defined(...given: Parameters<typeof nodeDefinition>) {

@@ -8,12 +8,18 @@ import {
 import type { EpochMs } from "../../domain/ids.ts";
 import { DEFAULT_POOL, type JobDefinition } from "../../domain/job.ts";
 import type { Condition, Dependency, NodeMap, NodeWork, WorkflowNode } from "../../domain/workflow/definition.ts";
+import type { NameSpace } from "../handlers/fill-in.ts";
 import type { PolicyBook } from "../handlers/kept-policies.ts";
 import { isConstant, type KeyTemplate, parseKey } from "../handlers/key-template.ts";
 import type { FieldError } from "../http/errors.ts";
 import { contradictions, jobDefinition } from "../submit/job-definition.ts";
 
 type Defaults = NonNullable<WorkflowEnvelope["defaults"]>;
+
+/** Pools and policies as the tenant of a workflow sees them. */
+export interface NodeSpace extends NameSpace {
+  book: PolicyBook;
+}
 
 /**
  * Node with every default filled in: its own values come first, then the workflow's defaults, then the policies that the
@@ -23,7 +29,7 @@ type Defaults = NonNullable<WorkflowEnvelope["defaults"]>;
 export function nodeDefinition(
   node: WorkflowNodeSubmission,
   defaults: Defaults,
-  book: PolicyBook,
+  space: NodeSpace,
   createdAt: EpochMs,
 ): WorkflowNode | FieldError[] {
   const { name, payload: _payload, dependsOn = [], join = "ALL", allowFailure = false, compensate, ...rest } = node;
@@ -32,8 +38,8 @@ export function nodeDefinition(
   if ((target === undefined) === (workflow === undefined)) return [targetFault(target !== undefined), ...faults];
   const own =
     target === undefined
-      ? subWorkflowWork(work, workflow?.defaults?.pool, defaults, createdAt)
-      : nodeWork({ ...work, target }, defaults, book, createdAt);
+      ? subWorkflowWork(work, workflow?.defaults?.pool, defaults, space, createdAt)
+      : nodeWork({ ...work, target }, defaults, space, createdAt);
   if (Array.isArray(own)) return [...own, ...faults];
   if (faults.length > 0) return faults;
   const definition = {
@@ -42,7 +48,7 @@ export function nodeDefinition(
   };
   if (compensate === undefined) return definition;
   const { payload: _, ...undoing } = compensate;
-  const undo = nodeWork(undoing, defaults, book, createdAt);
+  const undo = nodeWork(undoing, defaults, space, createdAt);
   if (Array.isArray(undo)) return undo.map(({ field, message }) => ({ field: `compensate.${field}`, message }));
   return { ...definition, compensate: undo };
 }
@@ -70,6 +76,7 @@ function subWorkflowWork(
   }: GivenPolicies,
   pool: string | undefined,
   defaults: Defaults,
+  { tenant, poolOf }: NodeSpace,
   createdAt: EpochMs,
 ): NodeWork | FieldError[] {
   const faults = Object.keys(ofAttempts).map((field) => ({
@@ -78,7 +85,7 @@ function subWorkflowWork(
   }));
   const wanted = priority ?? defaults.priority;
   const job: JobSubmission = {
-    target: { handler: WORKFLOW_HANDLER, pool: pool ?? defaults.pool ?? DEFAULT_POOL },
+    target: { handler: WORKFLOW_HANDLER, pool: poolOf(tenant, pool ?? defaults.pool ?? DEFAULT_POOL) },
     timeoutSec,
     ...(wanted !== undefined && { priority: wanted }),
     ...(concurrencyKey !== undefined && { concurrencyKey }),
@@ -108,10 +115,12 @@ type GivenWork = Omit<NonNullable<WorkflowNodeSubmission["compensate"]>, "payloa
 function nodeWork(
   { target, ...policies }: GivenWork,
   { pool: defaultPool, ...common }: Defaults,
-  book: PolicyBook,
+  { tenant, poolOf, book }: NodeSpace,
   createdAt: EpochMs,
 ): NodeWork | FieldError[] {
-  const pool = target.pool ?? defaultPool ?? book.homeOf(target.handler) ?? DEFAULT_POOL;
+  const named = target.pool ?? defaultPool;
+  const home = named === undefined ? book.homeOf(tenant, target.handler) : null;
+  const pool = home ?? poolOf(tenant, named ?? DEFAULT_POOL);
   const { uniqueKey: _key, ...kept } = book.of(pool, target.handler) ?? {};
   const declared = keyOfTask(kept, policies.concurrencyKey);
   if (declared === null) return [keyFault(target.handler, kept.concurrencyKey ?? "")];

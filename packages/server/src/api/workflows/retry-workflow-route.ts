@@ -44,6 +44,6 @@ export function retryWorkflowRoute(app: HttpApp, retrier: WorkflowRetrier, handl
     const note = noteOf(request, workflowId);
     const { replayed, body, first } = await retrier.retry(tenant, workflowId, from, idempotency, note);
     if (replayed) void reply.header("idempotent-replayed", "true");
-    return reply.code(201).send({ ...body, ...(await rootWarnings(handlers, first)) });
+    return reply.code(201).send({ ...body, ...(await rootWarnings(tenant, handlers, first)) });
   });
 }

@@ -1,5 +1,6 @@
 import { SUB_WORKFLOW_HANDLER } from "@mainspring/contract/limits";
 import { nodeExecutionId } from "../../domain/workflow/node-id.ts";
+import type { Tenant } from "../../ports/authenticator.ts";
 import type { JobHandlers } from "../handlers/job-handlers.ts";
 
 /** The part of an answer that tells of a new run. */
@@ -17,6 +18,7 @@ export function startedBody(run: string, nodes: readonly { name: string }[], fir
 
 /** Warnings about nodes that no worker can run now: one for each pool and handler. */
 export async function rootWarnings(
+  tenant: Tenant,
   { offers }: Pick<JobHandlers, "offers">,
   roots: readonly { pool: string; handler: string }[],
 ): Promise<{ warnings?: string[] }> {
@@ -27,7 +29,7 @@ export async function rootWarnings(
   }
   const warnings: string[] = [];
   for (const { pool, handler } of targets.values()) {
-    const warning = await offers.warning(pool, handler);
+    const warning = await offers.warning(tenant, pool, handler);
     if (warning !== null) warnings.push(warning);
   }
   return warnings.length === 0 ? {} : { warnings };

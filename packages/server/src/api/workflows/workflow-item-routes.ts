@@ -151,7 +151,7 @@ function workflowItem(row: Overlaid<NodeSummary>): WorkflowItem {
       reason,
       attempt,
       error,
-      assignedWorker: workerId && workerShownTo(row.tenant, workerId),
+      assignedWorker: workerId && workerShownTo(row.tenant, workerId, row.pool),
     },
     createdAt: formatInstant(row.createdAt),
     startedAt: formatInstantOrNull(row.startedAt),

@@ -27,7 +27,7 @@ import { withCompensations } from "./compensation-payload.ts";
 import { compileTemplates, refuseLarge } from "./compile-templates.ts";
 import { compileWorkflow } from "./compile-workflow.ts";
 import { type GraphParts, makingWorkflow } from "./new-workflow.ts";
-import { nodeDefinition, sharedKeyFaults } from "./node-definition.ts";
+import { type NodeSpace, nodeDefinition, sharedKeyFaults } from "./node-definition.ts";
 import { Faults, nodeFault, withinNode } from "./node-faults.ts";
 import { type ReceivedNested, type ReceivedNodes, readNodes } from "./read-nodes.ts";
 import { rootWarnings } from "./started-run.ts";
@@ -125,6 +125,7 @@ export class WorkflowSubmitter {
     invariant(taken !== undefined, "an accepted workflow has a job");
     const takenAt = replayed || workflow === null ? await intake.takenAt(tenant, taken.jobId, job) : workflow.createdAt;
     const warnings = await rootWarnings(
+      tenant,
       handlers,
       made.nodes.filter(({ dependsOn }) => dependsOn.length === 0),
     );
@@ -156,12 +157,13 @@ export class WorkflowSubmitter {
     const createdAt = runtime.now();
     const { priority, concurrencyKey, defaults } = head;
     const context = {
-      tenant,
+      ...{ tenant, poolOf: this.#deps.handlers.poolOf },
       ...{ book, createdAt, hasInput: input !== null },
       heldKeys: concurrencyKey === undefined ? [] : [concurrencyKey],
       defaults: { ...(priority !== undefined && { priority }), ...defaults },
     };
     const definition = tracedDefinition(jobDefinition(given, createdAt), traceparent);
+    definition.pool = this.#deps.handlers.poolOf(tenant, definition.pool);
     const parts = await this.#graph({ head, output, nodes: received }, context);
     const { nodes } = parts;
     const refused = this.#deps.pools.use(tenant, definition.pool);
@@ -199,14 +201,14 @@ export class WorkflowSubmitter {
   async #definitions(
     { compensate }: ReceivedNested["head"],
     given: ReceivedNodes["nodes"],
-    { defaults, heldKeys, book, createdAt }: Context,
+    { defaults, heldKeys, createdAt, ...space }: Context,
   ): Promise<WorkflowNode[]> {
     const faults = new Faults();
     const { pool: _pool, ...policies } = defaults;
     faults.add(...contradictions({ ...policies, target: { handler: WORKFLOW_HANDLER } }, 0).map(ofDefaults));
     if (faults.list.length > 0) throw new ProblemError(invalid(faults.list));
     const nodes = await this.#turns.map(given, (node, index) => {
-      const made = nodeDefinition(node, defaults, book, createdAt);
+      const made = nodeDefinition(node, defaults, space, createdAt);
       if (compensate === "NEVER" && node.compensate !== undefined) faults.add(nodeFault(index, node.name, NEVER));
       const own = Array.isArray(made) ? made : sharedKeyFaults(made, heldKeys);
       faults.add(...own.map((fault) => nodeFault(index, node.name, fault)));
@@ -236,13 +238,12 @@ export class WorkflowSubmitter {
 }
 
 /** Surroundings of a workflow or sub-workflow of a request. */
-interface Context {
+interface Context extends NodeSpace {
   tenant: Tenant;
   defaults: NonNullable<WorkflowEnvelope["defaults"]>;
   /** Concurrency keys of the runs in which its own runs. */
   heldKeys: readonly string[];
   hasInput: boolean;
-  book: PolicyBook;
   createdAt: EpochMs;
 }
 

@@ -1,6 +1,7 @@
 import type { FailedNode, Workflow, WorkflowGraphBody, WorkflowNode, WorkflowSummary } from "@mainspring/contract";
 import { EXECUTION_STATES, NODE_STATES, type NodeState } from "@mainspring/contract/enums";
 import { type ExecutionState, isFinal } from "../../domain/execution.ts";
+import { shownPool } from "../../domain/pool.ts";
 import { conditionOfEdge, edgesOf, nodeOfEdge } from "../../domain/workflow/adjacency.ts";
 import { compensationOf } from "../../domain/workflow/compensation-number.ts";
 import { conditionOf } from "../../domain/workflow/conditions.ts";
@@ -105,7 +106,13 @@ export function workflowNode(picture: RunPicture, node: number): WorkflowNode {
   const { name = "", handler = "", pool = "" } = picture.nodes[node] ?? {};
   const row = picture.executions.get(node);
   return {
-    ...{ name, state: stateOfNode(picture, node), executionId: row?.executionId ?? null, handler, pool },
+    ...{
+      name,
+      state: stateOfNode(picture, node),
+      executionId: row?.executionId ?? null,
+      handler,
+      pool: shownPool(pool),
+    },
     keptFrom: keptFrom(picture, node),
     ...{ reason: row?.reason ?? null, attempt: row?.attempt ?? 0, branch: branchOf(picture, node) },
     ...{ error: row?.error ?? null, assignedWorker: workerOf(row) },
@@ -144,7 +151,7 @@ function mapFailure({ run, graph, progress, items }: RunPicture, node: number): 
 type MapFailureView = Partial<Pick<FailedNode, "reason" | "error">>;
 
 function workerOf(row: NodeSummary | undefined): string | null {
-  return row?.workerId == null ? null : workerShownTo(row.tenant, row.workerId);
+  return row?.workerId == null ? null : workerShownTo(row.tenant, row.workerId, row.pool);
 }
 
 /** Compensation of a node; null: the run does not compensate the node, or not yet. */
@@ -154,7 +161,13 @@ export function compensationView(picture: RunPicture, node: number): WorkflowNod
   const { handler = "", pool = "" } = picture.nodes[node]?.compensate ?? {};
   const row = picture.compensations.get(node);
   return {
-    ...{ state, executionId: compensationId(picture, node), handler, pool, reason: row?.reason ?? null },
+    ...{
+      state,
+      executionId: compensationId(picture, node),
+      handler,
+      pool: shownPool(pool),
+      reason: row?.reason ?? null,
+    },
     ...{ attempt: row?.attempt ?? 0, error: row?.error ?? null, assignedWorker: workerOf(row) },
     startedAt: formatInstantOrNull(row?.startedAt ?? null),
     finishedAt: formatInstantOrNull(row?.finishedAt ?? null),
@@ -228,7 +241,7 @@ export function graphNode(picture: RunPicture, node: number): WorkflowGraphBody[
   const from = keptFrom(picture, node);
   const compensation = stateOfCompensation(picture, node);
   const compensatedBy = nodes[node]?.compensate?.handler ?? null;
-  const own = { name, handler, pool, state, compensatedBy, compensation, keptFrom: from };
+  const own = { name, handler, pool: shownPool(pool), state, compensatedBy, compensation, keptFrom: from };
   return { ...own, join, allowFailure: graph.allowsFailure(node), dependsOn, ...additionOf(picture, node) };
 }
 

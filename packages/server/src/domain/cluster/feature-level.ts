@@ -72,6 +72,8 @@ const SINCE = {
   TENANTS: 3,
   /** A node of an older level takes submits of a tenant past its quotas. */
   TENANT_QUOTAS: 3,
+  /** A gateway of an older level knows no tenant of a worker, and an api node shows pools of tenants to everybody. */
+  OWNED_POOLS: 3,
 } as const;
 export type Feature = keyof typeof SINCE;
 

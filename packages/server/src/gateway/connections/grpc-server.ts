@@ -15,7 +15,6 @@ import { type Authenticator, isRefusal, type Principal, type Refusal } from "../
 import { type CertificateSource, type Credentials, HANDSHAKE_MAX_MS } from "../../ports/certificates.ts";
 import type { Refusals } from "../../ports/refusals.ts";
 import type { Runtime, Timer } from "../../ports/runtime.ts";
-import { isOfOperators } from "../../security/tenant.ts";
 import type { Gateway } from "../gateway.ts";
 import {
   CONNECTION_IDLE_MS,
@@ -229,12 +228,7 @@ function noteRefusal({ refusals }: WorkerParts, address: string, judged: Princip
 function admitWorker(call: WorkerCall, judged: Principal | Refusal, take: () => void): void {
   if (call.cancelled) return;
   if (isRefusal(judged)) call.emit("error", { code: CODES[judged.code], details: judged.detail });
-  else if (judged.scopes.has("worker:serve") && isOfOperators(judged.tenant)) take();
-  else if (judged.scopes.has("worker:serve"))
-    call.emit("error", {
-      code: status.PERMISSION_DENIED,
-      details: "only keys of the tenant default serve shared pools",
-    });
+  else if (judged.scopes.has("worker:serve")) take();
   else call.emit("error", { code: status.PERMISSION_DENIED, details: "the key lacks the scope worker:serve" });
 }
 

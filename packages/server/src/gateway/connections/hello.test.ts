@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { workerIdOf } from "@mainspring/proto";
+import { ownedPool } from "../../domain/pool.ts";
 import type { Principal } from "../../ports/authenticator.ts";
 import { LOOPBACK } from "../../security/settings-keys.ts";
 import { tenantOf } from "../../security/tenant.ts";
-import { held, Stage, stageWithWorker, type WorkerEnd } from "../gateway.fixture.ts";
+import { held, NODE, Stage, stageWithWorker, type WorkerEnd } from "../gateway.fixture.ts";
 
 function linesOf(stage: Stage): string[] {
   return stage.logged.filter((line) => line.includes("with a name that the next release refuses"));
@@ -68,6 +69,49 @@ describe("what a worker may say first", () => {
     const guess = stage.connect(keyOf("another")).hello({ workerId, secret: "the-secret-of-a-thief", connection: 7 });
     assert.equal(guess.closedWith?.code, "PERMISSION_DENIED");
     assert.deepEqual([old.closedWith, own.closedWith], [null, null]);
+  });
+
+  it("lets another key with the worker's secret not take the worker over, but the key that replaces its own", () => {
+    const stage = new Stage();
+    stage.own();
+    const secret = "the-secret-of-a-worker";
+    const hello = { workerId: workerIdOf(secret) ?? "", secret };
+    const own = stage.connect(keyOf("one")).hello({ ...hello, connection: 1 });
+    const foreign = { ...keyOf("two"), tenant: tenantOf("acme") };
+    for (const key of [keyOf("two"), { ...keyOf("one"), tenant: tenantOf("acme") }, foreign]) {
+      const thief = stage.connect(key).hello({ ...hello, connection: 7 });
+      assert.equal(thief.closedWith?.code, "PERMISSION_DENIED");
+    }
+    const codeOfOwn = () => own.closedWith?.code ?? null;
+    assert.equal(codeOfOwn(), null);
+    const rotated = stage.connect({ ...keyOf("three"), line: "one" }).hello({ ...hello, connection: 2 });
+    assert.deepEqual([rotated.closedWith, codeOfOwn()], [null, "ABORTED"]);
+    assert.equal(stage.connect(keyOf("one")).hello({ ...hello, connection: 3 }).closedWith, null);
+  });
+
+  it("has the workers of a tenant serve its own pools, under their stored names, and no other ones", () => {
+    const own = ownedPool("acme", "gpu");
+    const poolOf = (tenant: string, name: string) => (tenant === "acme" && name === "gpu" ? own : name);
+    const stage = new Stage(NODE, undefined, undefined, undefined, undefined, undefined, {
+      ...{ poolOf, allowsPool: () => true },
+    });
+    stage.own();
+    const of = (tenant: string) => ({ ...keyOf(tenant), tenant: tenantOf(tenant) });
+    const hello = (secret: string, pool: string) => ({ workerId: workerIdOf(secret) ?? "", secret, pool });
+    const detail = (name: string) =>
+      stage.connect(of("other")).hello(hello(`secret-of-${name}-workers`, name)).closedWith;
+    assert.deepEqual(
+      ["gpu", "default", "unknown"].map((name) => detail(name)?.detail.replaceAll(name, "?")),
+      Array(3).fill("pool: the tenant of the key owns no pool ?: a tenant's workers serve its own pools alone"),
+    );
+    assert.deepEqual(stage.reportsOf("WORKER_UP"), []);
+    assert.equal(stage.connect(of("acme")).hello(hello("secret-of-acme-workers", "gpu")).closedWith, null);
+    const shared = stage.connect(keyOf("operators")).hello(hello("secret-of-operators", "gpu"));
+    assert.equal(shared.closedWith, null);
+    const typed = stage.connect(keyOf("operators")).hello(hello("secret-of-thieves-1", own));
+    assert.equal(typed.closedWith?.code, "INVALID_ARGUMENT");
+    const pools = stage.reportsOf("WORKER_UP").map(({ worker }) => worker.pool);
+    assert.deepEqual(pools, [own, "gpu"]);
   });
 
   it("refuses a pool that the key does not name", () => {

@@ -2,9 +2,12 @@ import { WORD_CHARS_MAX } from "@mainspring/contract/limits";
 import { Feature, type Hello, isSecretWorkerId, PROTOCOL_VERSION } from "@mainspring/proto";
 import { servesPool } from "../../domain/api-key.ts";
 import { nameWarning } from "../../domain/name-warning.ts";
+import { ownerOfPool } from "../../domain/pool.ts";
 import type { Principal } from "../../ports/authenticator.ts";
 import type { PolicyKeeper } from "../../ports/handler-policies.ts";
 import type { WorkerProfile } from "../../ports/messages.ts";
+import { isOfOperators } from "../../security/tenant.ts";
+import type { TenantPools } from "../../security/tenant-ring.ts";
 import { CAPABILITIES_MAX, HANDLERS_MAX, PREFETCH_MAX, SLOTS_MAX } from "../limits.ts";
 import { impostureOf } from "../sessions/session-secret.ts";
 import { type ReportedHold, reportedHoldOf } from "../translate.ts";
@@ -50,6 +53,7 @@ export function readHello(
   hello: Hello | undefined,
   { isInner, principal }: Greeter,
   keeper: PolicyKeeper | null = null,
+  pools: Pick<TenantPools, "poolOf"> = { poolOf: (_tenant, pool) => pool },
 ): Greeting | Refusal {
   if (hello === undefined) return invalid("the first message of a connection must carry hello");
   if (hello.protocolVersion !== PROTOCOL_VERSION) {
@@ -60,7 +64,8 @@ export function readHello(
   }
   const fault = identityFault(hello) ?? capacityFault(hello);
   if (fault !== null) return invalid(fault);
-  const refusal = impostureOf(hello, isInner) ?? keyFault(hello, principal) ?? holdsFault(hello);
+  const stored = poolServed(hello, principal, pools);
+  const refusal = impostureOf(hello, isInner) ?? keyFault(hello, principal, stored) ?? holdsFault(hello);
   if (refusal !== null) return refusal;
   const holds: ReportedHold[] = [];
   for (const held of hello.holds) {
@@ -71,11 +76,11 @@ export function readHello(
   }
   const declared = readDeclarations(hello, keeper);
   if (typeof declared === "string") return invalid(declared);
-  const { workerId, name, pool, slots, prefetch, connection } = hello;
+  const { workerId, name, slots, prefetch, connection } = hello;
   const isAuthority = (hello.features & Feature.AUTHORITY) !== 0;
   const handlers = [...new Set(hello.handlers)];
   const capabilities = [...new Set(hello.capabilities)];
-  const identity = { workerId, name, pool, handlers, capabilities, slots };
+  const identity = { workerId, name, pool: stored ?? hello.pool, handlers, capabilities, slots };
   const isAuto = isAuthority && (hello.features & Feature.AUTO_PREFETCH) !== 0;
   const profile = isAuto ? { ...identity, prefetch: 0, autoPrefetch: true } : { ...identity, prefetch };
   const takesSteps = (hello.features & Feature.STEPS) !== 0;
@@ -86,16 +91,30 @@ export function readHello(
  * Refuses a pool that the key does not allow, and an id that another key could take over: one that is derived from no secret.
  * A key of the settings may have it, because workers of older SDKs do, and because there is no more powerful one.
  */
-function keyFault({ workerId, pool }: Hello, principal: Principal | null): Refusal | null {
+function keyFault({ workerId, pool }: Hello, principal: Principal | null, stored: string | null): Refusal | null {
   if (principal === null || principal.source === "SETTINGS" || principal.source === "OPEN") return null;
   if (!isSecretWorkerId(workerId)) {
     const detail =
       "worker_id: a worker with a token or an API key of the store needs an id that is derived from a secret: use a newer SDK";
     return { code: "PERMISSION_DENIED", detail };
   }
+  if (stored === null) {
+    const detail = `pool: the tenant of the key owns no pool ${pool}: a tenant's workers serve its own pools alone`;
+    return { code: "PERMISSION_DENIED", detail };
+  }
   if (servesPool(principal.pools, pool)) return null;
   const detail = `pool: the key may serve ${principal.pools.join(", ")}, and not ${pool}`;
   return { code: "PERMISSION_DENIED", detail };
+}
+
+/**
+ * Stored name of the pool that a worker serves: workers of operators serve shared pools, and those of another tenant its own ones.
+ * @returns null: the tenant owns no such pool
+ */
+function poolServed({ pool }: Hello, principal: Principal | null, pools: Pick<TenantPools, "poolOf">): string | null {
+  if (principal === null || isOfOperators(principal.tenant)) return pool;
+  const stored = pools.poolOf(principal.tenant, pool);
+  return ownerOfPool(stored) === principal.tenant ? stored : null;
 }
 
 function invalid(detail: string): Refusal {

@@ -37,9 +37,14 @@ class Fault extends Error {
 /**
  * Checks and compiles the nodes that a handler adds to its run.
  * @param pool pool of nodes that name none
+ * @param namePool stored name of the pool that a node means; null: its tenant may not use the pool
  * @returns the error with which the attempt fails, if no run could take the nodes
  */
-export function spawnedOf(nodes: readonly SpawnedNode[], pool: string): Spawned | ExecutionError {
+export function spawnedOf(
+  nodes: readonly SpawnedNode[],
+  pool: string,
+  namePool: (name: string) => string | null = (name) => name,
+): Spawned | ExecutionError {
   const bytes = nodes.reduce((sum, node) => sum + node.name.length + node.definition.length + node.payload.length, 0);
   if (nodes.length > SPAWN_NODES_MAX || bytes > SPAWN_BYTES_MAX) {
     const most = `${SPAWN_NODES_MAX} nodes with ${SPAWN_BYTES_MAX} bytes are possible`;
@@ -49,7 +54,7 @@ export function spawnedOf(nodes: readonly SpawnedNode[], pool: string): Spawned 
     };
   }
   try {
-    return compiled(nodes, pool);
+    return compiled(nodes, (name) => (name === undefined ? pool : namePool(name)));
   } catch (error) {
     if (error instanceof Fault) return { name: error.name, message: `ctx.spawn: ${error.message}` };
     throw error;
@@ -57,7 +62,7 @@ export function spawnedOf(nodes: readonly SpawnedNode[], pool: string): Spawned 
 }
 
 /** @throws {Fault} */
-function compiled(nodes: readonly SpawnedNode[], pool: string): Spawned {
+function compiled(nodes: readonly SpawnedNode[], poolOf: (name: string | undefined) => string | null): Spawned {
   const definitions = nodes.map(definitionOf);
   const edges = definitions.reduce((sum, { dependsOn = [] }) => sum + dependsOn.length, 0);
   if (edges > SPAWN_EDGES_MAX)
@@ -66,8 +71,13 @@ function compiled(nodes: readonly SpawnedNode[], pool: string): Spawned {
   const payloads = new PayloadCompiler(nodes).compiled(graph);
   const stored = definitions.map((definition, node): StoredNode => {
     const { target, priority = PRIORITIES.NORMAL } = definition;
+    const pool = poolOf(target.pool);
+    if (pool === null) {
+      const shown = JSON.stringify(nodes[node]?.name.slice(0, 100));
+      throw new Fault(`node ${shown}: target.pool is not among the pools of the tenant`);
+    }
     return {
-      ...{ name: nodes[node]?.name ?? "", pool: target.pool ?? pool, handler: target.handler },
+      ...{ name: nodes[node]?.name ?? "", pool, handler: target.handler },
       requires: [...new Set(target.requires)].sort(),
       priority: typeof priority === "string" ? PRIORITIES[priority] : priority,
       policy: policyOf(definition, null),

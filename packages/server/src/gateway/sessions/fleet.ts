@@ -1,5 +1,6 @@
 import { Feature, type WorkerMessage } from "@mainspring/proto";
 import type { Incarnation, WorkerId } from "../../domain/ids.ts";
+import type { Principal } from "../../ports/authenticator.ts";
 import type { Credit, WorkerStatus } from "../../ports/messages.ts";
 import type { Greeting } from "../connections/hello.ts";
 import type { Link } from "../connections/link.ts";
@@ -12,7 +13,7 @@ import { DrainController } from "./drain-controller.ts";
 import { listedExecutions } from "./listed-executions.ts";
 import { lossReason } from "./liveness.ts";
 import { serverMessage } from "./outgoing.ts";
-import { isOutdated, isSameProcess, reconcile } from "./reattach.ts";
+import { isOutdated, isSameCaller, isSameProcess, reconcile } from "./reattach.ts";
 import { type GatewayContext, Session } from "./session.ts";
 import { shedAhead } from "./take-back.ts";
 
@@ -109,10 +110,16 @@ export class Fleet {
   /** Makes the link the worker's connection, in place of an earlier one. */
   attach(link: Link, greeting: Greeting): void {
     const known = this.#sessions.get(greeting.profile.workerId);
+    if (known !== undefined && !isSameCaller(known.principal, link.principal)) {
+      return link.close(
+        "PERMISSION_DENIED",
+        "worker_id: a worker with another API key has this id: choose another one",
+      );
+    }
     if (known !== undefined && isOutdated(known, greeting)) {
       return link.close("ABORTED", "a newer connection of the same worker was here before this one");
     }
-    const session = this.#sessionFor(greeting);
+    const session = this.#sessionFor(greeting, link.principal);
     const wasElsewhere = session.connection !== 0 && greeting.connection > session.connection + 1;
     const before = session.link;
     if (before !== null) {
@@ -122,6 +129,7 @@ export class Fleet {
     this.#context.counters.workersConnected++;
     link.session = session;
     session.link = link;
+    session.principal = link.principal;
     session.isSentAway = false;
     session.isAuthority = greeting.isAuthority;
     session.takesSteps = greeting.takesSteps;
@@ -143,14 +151,14 @@ export class Fleet {
     if (session.isDraining) session.outgoing.drain = true;
   }
 
-  #sessionFor(greeting: Greeting): Session {
+  #sessionFor(greeting: Greeting, principal: Principal | null): Session {
     const { workerId } = greeting.profile;
     const known = this.#sessions.get(workerId);
     if (known !== undefined) {
       if (isSameProcess(known, greeting)) return known;
       this.#lose(known, "another process took its id", "REPLACED");
     }
-    const session = new Session(greeting.profile, this.#context);
+    const session = new Session(greeting.profile, this.#context, principal);
     session.told = this.#context.workerEvents?.registered(session.profile) ?? null;
     this.#sessions.set(workerId, session);
     this.#context.offers.add(session, greeting.declared);

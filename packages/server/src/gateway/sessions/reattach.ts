@@ -1,5 +1,6 @@
-import { attemptKey, type EpochMs } from "../../domain/ids.ts";
+import { attemptKey, DEFAULT_TENANT, type EpochMs } from "../../domain/ids.ts";
 import { isSameList } from "../../domain/same-list.ts";
+import type { Principal } from "../../ports/authenticator.ts";
 import type { Token, WorkerProfile } from "../../ports/messages.ts";
 import type { Greeting } from "../connections/hello.ts";
 import type { ReportedHold } from "../translate.ts";
@@ -71,6 +72,22 @@ function returnUndelivered(session: Session, reported: ReadonlySet<string>): voi
 
 function keyOf({ token }: { token: Token }): string {
   return attemptKey(token.executionId, token.attempt);
+}
+
+/**
+ * Whether a hello may go on with the session of a worker: its key is that of the session, or comes from it by rotations. A worker of
+ * operators may change between a key of the settings, which is that of all of them, and one of the store.
+ */
+export function isSameCaller(known: Principal | null, now: Principal | null): boolean {
+  if ((known?.tenant ?? DEFAULT_TENANT) !== (now?.tenant ?? DEFAULT_TENANT)) return false;
+  const [before, after] = [lineOf(known), lineOf(now)];
+  return before === null || after === null || before === after;
+}
+
+/** null: the key is that of all operators. */
+function lineOf(principal: Principal | null): string | null {
+  if (principal === null || principal.source === "SETTINGS" || principal.source === "OPEN") return null;
+  return principal.line ?? principal.keyId;
 }
 
 function isSameProfile(a: WorkerProfile, b: WorkerProfile): boolean {

@@ -1,6 +1,7 @@
 import type { WorkerMessage } from "@mainspring/proto";
 import type { Logger } from "pino";
 import type { EpochMs, Incarnation, ShardId } from "../../domain/ids.ts";
+import type { Principal } from "../../ports/authenticator.ts";
 import type {
   Assignment,
   Credit,
@@ -12,6 +13,7 @@ import type {
 } from "../../ports/messages.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { DurableStep } from "../../ports/step-messages.ts";
+import type { TenantPools } from "../../security/tenant-ring.ts";
 import { hearHolds } from "../connections/hear-holds.ts";
 import { capacityOf, takenOf } from "../connections/hello-holds.ts";
 import type { Link } from "../connections/link.ts";
@@ -50,6 +52,7 @@ export interface GatewayContext {
   output: OutputRelay;
   failures: FailedAttemptsLog;
   offers: Offers;
+  pools: TenantPools;
   /** null: the gateway writes no events of workers. */
   workerEvents: WorkerEvents | null;
   /** Whether every node of the cluster understands records of handlers. */
@@ -64,6 +67,8 @@ export interface GatewayContext {
  */
 export class Session {
   readonly profile: WorkerProfile;
+  /** Caller whose key the worker has shown last; null: the transport asks for none. */
+  principal: Principal | null;
   readonly held = new HeldAttempts();
   readonly credits = new Credits();
   readonly lastHeard: LastHeard;
@@ -97,8 +102,9 @@ export class Session {
   #resendAskedAtMs = Number.NEGATIVE_INFINITY;
   #resendWaitMs = RESEND_AFTER_MS;
 
-  constructor(profile: WorkerProfile, context: GatewayContext) {
+  constructor(profile: WorkerProfile, context: GatewayContext, principal: Principal | null = null) {
     this.profile = profile;
+    this.principal = principal;
     this.ahead = profile.autoPrefetch === true ? new Ahead() : null;
     this.lastHeard = { heardAtMs: context.runtime.monotonicMs(), brokenAtMs: null };
     this.#context = context;

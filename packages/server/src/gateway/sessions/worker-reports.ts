@@ -31,7 +31,7 @@ export function hearFinished(session: Session, report: Finished, context: Gatewa
   if (token === null) return;
   context.counters.finished++;
   const { owners, runtime } = context;
-  const reported = finishedOf(report, token, session.profile, runtime.now());
+  const reported = finishedOf(report, token, session.profile, runtime.now(), context.pools);
   const finished = judgedSuspension(session, reported, context);
   const held = session.held.get(token.executionId, token.attempt);
   // The worker does not have the attempt any more, and may not repeat the report.

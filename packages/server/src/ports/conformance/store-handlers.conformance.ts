@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { HANDLERS_KEPT_MAX } from "@mainspring/contract/limits";
+import { HANDLERS_KEPT_MAX, HANDLERS_OF_TENANT_MAX } from "@mainspring/contract/limits";
+import { ownedPool, ownerOfPool } from "../../domain/pool.ts";
 import type { DeclaredHandler } from "../store-handlers.ts";
 import { SEEN_EVERY_MS } from "../store-handlers.ts";
 import type { Scene } from "./store-scene.conformance.ts";
@@ -84,6 +85,22 @@ export function handlersConformance(scene: () => Scene): void {
     assert.deepEqual(await homes(), ["one"]);
     await keep([home("three"), home("four"), declared("b", { isHome: true })]);
     assert.deepEqual(await homes(), ["default", "three"]);
+  });
+
+  it("has one home for each handler in the pools of each tenant, and forgets handlers of each by themselves", async () => {
+    const homes = async () => (await kept()).filter(({ isHome }) => isHome).map(({ pool }) => pool);
+    const own = (tenant: string, pool: string) => declared("a", { pool: ownedPool(tenant, pool), isHome: true });
+    await keep([declared("a", { pool: "shared", isHome: true })]);
+    await keep([own("acme", "one"), own("other", "one")]);
+    await keep([own("acme", "two")]);
+    assert.deepEqual(await homes(), [ownedPool("acme", "two"), ownedPool("other", "one"), "shared"].sort());
+    const many = Array.from({ length: HANDLERS_OF_TENANT_MAX }, (_, index) =>
+      declared(`h${index}`, { pool: ownedPool("acme", "one") }),
+    );
+    await keep(many, AT + 1);
+    const left = await kept();
+    assert.equal(left.filter(({ pool }) => ownerOfPool(pool) === "acme").length, HANDLERS_OF_TENANT_MAX);
+    assert.deepEqual(await homes(), [ownedPool("other", "one"), "shared"].sort());
   });
 
   it("takes declarations of several nodes at once", async () => {

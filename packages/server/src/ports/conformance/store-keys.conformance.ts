@@ -51,9 +51,9 @@ export function keysConformance(scene: () => Scene): void {
     const key = await created({ expiresAt: AT + 5, replaces: scene().runtime.uuid() });
     assert.deepEqual(await keys().get(OF_TENANT, key.id), shown(key));
     const version = await keys().version();
-    const { id, tenant, kind, scopes, pools, expiresAt, hash } = key;
+    const { id, tenant, kind, scopes, pools, expiresAt, hash, replaces } = key;
     assert.deepEqual(await keys().changedSince(0, 10), [
-      { id, tenant, kind, scopes, pools, expiresAt, hash, revokedAt: null, version },
+      { id, tenant, kind, scopes, pools, expiresAt, hash, replaces, revokedAt: null, version },
     ]);
     assert.equal(JSON.stringify(await keys().list(OPERATOR, null, 10)).includes(hash), false);
   });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
+import { ownedPool, shownPool } from "../../domain/pool.ts";
 import { TENANT_DEFAULTS } from "../../domain/tenant.ts";
 import type { NewTenant } from "../store-tenants.ts";
 import type { Scene } from "./store-scene.conformance.ts";
@@ -78,6 +79,32 @@ export function tenantsConformance(scene: () => Scene): void {
     await tenants().bind(source, null);
     assert.deepEqual(await own(), []);
     assert.ok((await tenants().version()) > before);
+  });
+
+  it("tells the pools of tenants, raises the version with them, and drops those of a dropped tenant alone", async () => {
+    const [one, other] = [newTenant(), newTenant()];
+    for (const tenant of [one, other]) await tenants().create(tenant);
+    const { store } = scene();
+    const own = async () => (await tenants().pools()).filter((pool) => pool.includes("tenant-"));
+    await store.putPool({ name: "gpu", paused: true });
+    const before = await tenants().version();
+    await store.putPool({ name: ownedPool(one.name, "gpu"), maxRunning: 3 });
+    await store.putPool({ name: ownedPool(other.name, "gpu") });
+    assert.ok((await tenants().version()) > before);
+    assert.deepEqual(await own(), [ownedPool(one.name, "gpu"), ownedPool(other.name, "gpu")].sort());
+    const maxima = (await store.readPools()).filter(({ name }) => shownPool(name) === "gpu");
+    assert.deepEqual(maxima.map(({ maxRunning, paused }) => `${maxRunning} ${paused}`).sort(), [
+      ...["3 false", "null false", "null true"],
+    ]);
+    await tenants().drop(one.name, AT);
+    assert.equal((await own()).length, 2, "it is not being deleted");
+    await tenants().change(one.name, { state: "DELETING" }, null, AT);
+    await tenants().drop(one.name, AT);
+    assert.deepEqual(await own(), [ownedPool(other.name, "gpu")]);
+    // A node that has not heard of the deletion writes a pool, which a new tenant of the name must not get.
+    await store.putPool({ name: ownedPool(one.name, "late") });
+    await tenants().create(one);
+    assert.deepEqual(await own(), [ownedPool(other.name, "gpu")]);
   });
 
   it("revokes the keys of a tenant", async () => {

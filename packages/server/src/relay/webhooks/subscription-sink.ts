@@ -1,4 +1,5 @@
 import type { LifecycleEvent } from "../../domain/lifecycle-event.ts";
+import { shownPool } from "../../domain/pool.ts";
 import { deliveryOf } from "../../domain/webhook.ts";
 import type { EventSink } from "../../ports/event-sink.ts";
 import type { Runtime } from "../../ports/runtime.ts";
@@ -56,5 +57,5 @@ function chosen(subscriptions: readonly Subscription[], event: LifecycleEvent) {
 function wants({ tenant, filter }: Subscription, event: LifecycleEvent): boolean {
   const { kinds, handler, pool } = filter;
   if (tenant !== event.tenant || (kinds.length > 0 && !kinds.includes(event.kind))) return false;
-  return (handler === null || handler === event.handler) && (pool === null || pool === event.pool);
+  return (handler === null || handler === event.handler) && (pool === null || pool === shownPool(event.pool));
 }

@@ -1,5 +1,6 @@
-import { HANDLERS_KEPT_MAX } from "@mainspring/contract/limits";
+import { HANDLERS_KEPT_MAX, HANDLERS_OF_TENANT_MAX } from "@mainspring/contract/limits";
 import type { EpochMs } from "../../../domain/ids.ts";
+import { ownerOfPool } from "../../../domain/pool.ts";
 import {
   type DeclaredHandler,
   type KeptHandler,
@@ -54,6 +55,7 @@ export class HandlerTable {
   #moveHome(home: DeclaredHandler, version: number): void {
     for (const row of this.#rows.values()) {
       if (row.handler !== home.handler || row.pool === home.pool || !row.isHome) continue;
+      if (ownerOfPool(row.pool) !== ownerOfPool(home.pool)) continue;
       if (row.version < version || row.pool < home.pool) Object.assign(row, { isHome: false, version });
     }
   }
@@ -62,7 +64,13 @@ export class HandlerTable {
     const latest = [...this.#rows].sort(
       ([a, x], [b, y]) => y.seenAt - x.seenAt || y.version - x.version || order(a, b),
     );
-    for (const [key] of latest.slice(HANDLERS_KEPT_MAX)) this.#rows.delete(key);
+    const counts = new Map<string | null, number>();
+    for (const [key, { pool }] of latest) {
+      const owner = ownerOfPool(pool);
+      const count = (counts.get(owner) ?? 0) + 1;
+      counts.set(owner, count);
+      if (count > (owner === null ? HANDLERS_KEPT_MAX : HANDLERS_OF_TENANT_MAX)) this.#rows.delete(key);
+    }
   }
 
   #latest(): number {

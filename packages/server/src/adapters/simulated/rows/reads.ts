@@ -1,7 +1,7 @@
 import type { Candidate, RankCursor } from "../../../domain/execution.ts";
 import type { EpochMs, ExecutionId, Incarnation, ShardId } from "../../../domain/ids.ts";
 import type { PoolChange } from "../../../domain/pool.ts";
-import { defaultPool, type Pool } from "../../../domain/pool.ts";
+import { defaultPool, ownerOfPool, type Pool } from "../../../domain/pool.ts";
 import type { InFlightRow, LookAhead, PollSummary, Recovered } from "../../../ports/store.ts";
 import type { Command } from "../../../ports/store-commands.ts";
 import { byText } from "../sorted-list.ts";
@@ -120,6 +120,7 @@ export function readPools(data: StoreData): Pool[] {
 export function putPool(data: StoreData, change: PoolChange): Pool {
   const pool = { ...(data.pools.get(change.name) ?? defaultPool(change.name)), ...change };
   data.pools.set(pool.name, pool);
+  if (ownerOfPool(pool.name) !== null) data.tenants.version++;
   data.tell({ kind: "POOL_SET", at: data.now(), pool: { ...pool } });
   return { ...pool };
 }

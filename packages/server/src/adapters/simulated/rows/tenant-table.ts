@@ -56,11 +56,13 @@ export class TenantTable {
     return { kind: "CHANGED", tenant };
   }
 
-  drop(name: string): void {
-    if (this.#tenants.get(name)?.state !== "DELETING") return;
+  /** @returns whether the tenant was being deleted */
+  drop(name: string): boolean {
+    if (this.#tenants.get(name)?.state !== "DELETING") return false;
     this.#tenants.delete(name);
     for (const [key, { tenant }] of this.#sources) if (tenant === name) this.#sources.delete(key);
     this.version++;
+    return true;
   }
 
   sources(): TenantSource[] {

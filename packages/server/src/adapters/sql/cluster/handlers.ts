@@ -1,4 +1,4 @@
-import { HANDLERS_KEPT_MAX } from "@mainspring/contract/limits";
+import { HANDLERS_KEPT_MAX, HANDLERS_OF_TENANT_MAX } from "@mainspring/contract/limits";
 import type { EpochMs } from "../../../domain/ids.ts";
 import {
   type DeclaredHandler,
@@ -47,11 +47,18 @@ const CHANGE = `
   FROM ${DECLARED} WHERE h.pool = d.pool AND h.handler = d.handler AND d.is_news AND ${IS_OTHER}
   RETURNING h.pool`;
 
-/** The greater name is the home where two pools are written at once. $1: version of what was written now. */
+/** Tenant that owns the pool of a row; an empty text: the pool is shared. */
+const ownerIn = (row: string) =>
+  `CASE WHEN strpos(${row}.pool, chr(31)) = 0 THEN '' ELSE split_part(${row}.pool, chr(31), 1) END`;
+
+/**
+ * A handler has one home among shared pools, and one among the pools of each tenant. The greater name is the home where two pools are
+ * written at once. $1: version of what was written now.
+ */
 const MOVE_HOME = `
   UPDATE handler_policies h SET is_home = false, version = $1::bigint FROM handler_policies home
   WHERE home.version = $1::bigint AND home.is_home AND h.handler = home.handler AND h.is_home
-    AND h.pool <> home.pool AND (h.version < $1::bigint OR h.pool < home.pool)`;
+    AND h.pool <> home.pool AND ${ownerIn("h")} = ${ownerIn("home")} AND (h.version < $1::bigint OR h.pool < home.pool)`;
 
 const SEE = `
   UPDATE handler_policies h SET seen_at = $6::bigint FROM ${DECLARED}
@@ -59,7 +66,10 @@ const SEE = `
 
 const FORGET = `
   DELETE FROM handler_policies WHERE (pool, handler) IN (
-    SELECT pool, handler FROM handler_policies ORDER BY seen_at DESC, version DESC, pool, handler OFFSET ${HANDLERS_KEPT_MAX}
+    SELECT pool, handler FROM (
+      SELECT pool, handler, ${ownerIn("h")} AS owner, row_number() OVER
+        (PARTITION BY ${ownerIn("h")} ORDER BY seen_at DESC, version DESC, pool, handler) AS place FROM handler_policies h
+    ) p WHERE place > CASE owner WHEN '' THEN ${HANDLERS_KEPT_MAX} ELSE ${HANDLERS_OF_TENANT_MAX} END
   )`;
 
 /** See StoreHandlers. */

@@ -26,7 +26,7 @@ const VERSION = "SELECT version FROM api_keys_version";
 const RAISE = "v AS (UPDATE api_keys_version SET version = version + 1 RETURNING version)";
 
 const CHANGED = `SELECT id, tenant, kind, array_to_json(scopes)::text, array_to_json(pools)::text, expires_at, encode(hash, 'base64'),
-  revoked_at, version FROM api_keys WHERE version > $1 ORDER BY version LIMIT $2`;
+  revoked_at, version, replaces FROM api_keys WHERE version > $1 ORDER BY version LIMIT $2`;
 
 const CREATE = `
   WITH ${RAISE}
@@ -130,11 +130,17 @@ function keyFrom(row: Row): ApiKey {
 
 function changedFrom(row: Row): ChangedKey {
   type Start = [id: string, tenant: string | null, kind: ApiKeyKind, ...lists: Lists];
-  type Rest = [expiresAt: number | null, hash: string, revokedAt: number | null, version: number];
+  type Rest = [
+    expiresAt: number | null,
+    hash: string,
+    revokedAt: number | null,
+    version: number,
+    replaces: string | null,
+  ];
   const [id, tenant, kind, scopes, pools] = row as unknown as Start;
-  const [expiresAt, hash, revokedAt, version] = row.slice(5) as unknown as Rest;
+  const [expiresAt, hash, revokedAt, version, replaces] = row.slice(5) as unknown as Rest;
   const lists = { scopes: JSON.parse(scopes) as Scope[], pools: JSON.parse(pools) as string[] };
-  return { id, tenant, kind, ...lists, expiresAt, hash, revokedAt, version };
+  return { id, tenant, kind, ...lists, expiresAt, hash, revokedAt, version, replaces };
 }
 
 /** Removes keys that were revoked or have expired long ago. The version stays, so the store still counts as one with keys. */

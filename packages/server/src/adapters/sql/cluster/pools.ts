@@ -1,18 +1,20 @@
 import type { PoolChange } from "../../../domain/pool.ts";
-import { defaultPool, type Pool } from "../../../domain/pool.ts";
+import { defaultPool, ownerOfPool, type Pool } from "../../../domain/pool.ts";
 import type { AuditNote } from "../../../ports/store-audit.ts";
 import type { AuditTrail } from "../audit/audit-trail.ts";
+import { RAISE_OWNED_POOLS } from "../commit/raised-levels.ts";
 import type { Connections, Row } from "../connection/connections.ts";
+import { raiseTenants } from "./tenants.ts";
 
 export const POOL_COLUMNS = "name, paused, order_strategy, priority_step_ms, placement, max_running, rate_per_sec";
 
 const READ = `SELECT ${POOL_COLUMNS} FROM pools ORDER BY name`;
 
-/** $2 to $7 are the change, $8 to $13 the defaults of a new pool. */
+/** $2 to $7 are the change, $8 to $13 the defaults of a new pool, $14 its owner. */
 const PUT = `
-  INSERT INTO pools AS p (${POOL_COLUMNS}) VALUES ($1, coalesce($2::boolean, $8::boolean), coalesce($3::text, $9::text),
+  INSERT INTO pools AS p (${POOL_COLUMNS}, owner) VALUES ($1, coalesce($2::boolean, $8::boolean), coalesce($3::text, $9::text),
     coalesce($4::bigint, $10::bigint), coalesce($5::text, $11::text), coalesce($6::int, $12::int),
-    coalesce($7::float8, $13::float8))
+    coalesce($7::float8, $13::float8), $14)
   ON CONFLICT (name) DO UPDATE SET paused = coalesce($2, p.paused), order_strategy = coalesce($3, p.order_strategy),
     priority_step_ms = coalesce($4, p.priority_step_ms), placement = coalesce($5, p.placement),
     max_running = coalesce($6, p.max_running), rate_per_sec = coalesce($7, p.rate_per_sec)
@@ -22,11 +24,26 @@ export async function readPools(db: Connections): Promise<Pool[]> {
   return (await db.run("read", { text: READ })).map(poolFrom);
 }
 
-/** See Store.putPool. It is one statement, so that concurrent changes of different settings of a pool both apply. */
+/**
+ * See Store.putPool. One statement makes the change, so that concurrent changes of different settings of a pool both apply. The level of
+ * the store rises with an owned pool, so that no program that shows it to others opens the store from then on.
+ */
 export async function putPool(trail: AuditTrail, change: PoolChange, note?: AuditNote): Promise<Pool> {
   const { name, ...changed } = change;
-  const values = [name, ...valuesOf(changed), ...valuesOf(defaultPool(name))];
-  const [row] = await trail.run("query", note, { text: PUT, values });
+  const owner = ownerOfPool(name);
+  const values = [name, ...valuesOf(changed), ...valuesOf(defaultPool(name)), owner];
+  const put = { text: PUT, values };
+  if (owner === null) return poolFrom((await trail.run("query", note, put))[0] as Row);
+  const [row] = await trail.transaction(
+    "query",
+    note,
+    async (session) => {
+      await raiseTenants(session);
+      await session.run(RAISE_OWNED_POOLS);
+      return await session.run(put);
+    },
+    () => true,
+  );
   return poolFrom(row as Row);
 }
 

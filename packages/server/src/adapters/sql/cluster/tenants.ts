@@ -60,6 +60,10 @@ const REVOKE_KEYS = `
   WITH v AS (UPDATE api_keys_version SET version = version + 1 RETURNING version)
   UPDATE api_keys k SET revoked_at = $2, version = v.version FROM v WHERE k.tenant = $1 AND k.revoked_at IS NULL`;
 
+const POOLS = "SELECT name FROM pools WHERE owner IS NOT NULL ORDER BY name";
+const FREE_POOLS = `DELETE FROM pools WHERE owner = $1
+  AND NOT EXISTS (SELECT FROM tenants WHERE name = $1 AND state <> 'DELETED')`;
+
 const SOURCES = "SELECT kind, name, tenant FROM tenant_sources ORDER BY kind, name";
 const BIND = `INSERT INTO tenant_sources (kind, name, tenant) VALUES ($1, $2, $3)
   ON CONFLICT (kind, name) DO UPDATE SET tenant = excluded.tenant`;
@@ -90,33 +94,36 @@ export function tenants(db: Connections, trail: AuditTrail): StoreTenants {
       ),
     drop: (name, at) =>
       db.transaction("query", async (session) => {
-        await session.run({ text: DROP, values: [name, at, await raise(session)] });
+        await session.run({ text: DROP, values: [name, at, await raiseTenants(session)] });
         await session.run({ text: FREE_SOURCES, values: [name] });
+        await session.run({ text: FREE_POOLS, values: [name] });
       }),
     revokeKeys: async (name, at) => {
       await db.run("query", { text: REVOKE_KEYS, values: [name, at] });
     },
+    pools: async () => (await db.run("query", { text: POOLS })).map(([name]) => name as string),
     sources: async () => {
       const rows = (await db.run("query", { text: SOURCES })) as [TenantSource["kind"], string, string][];
       return rows.map(([kind, name, tenant]) => ({ kind, name, tenant }));
     },
     bind: ({ kind, name }, tenant, note) =>
       trail.transaction("query", note, async (session) => {
-        await raise(session);
+        await raiseTenants(session);
         if (tenant === null) await session.run({ text: UNBIND, values: [kind, name] });
         else await session.run({ text: BIND, values: [kind, name, tenant] });
       }),
   };
 }
 
-async function raise(session: Session): Promise<number> {
+/** Raises the version of all tenants. @returns the version */
+export async function raiseTenants(session: Session): Promise<number> {
   return Number((await session.run({ text: RAISE }))[0]?.[0]);
 }
 
 /** The level of the store rises with the tenant, so that no program that knows of no tenants opens it from then on. */
 async function create(session: Session, tenant: NewTenant): ReturnType<StoreTenants["create"]> {
   // The version's row is locked first, so that two creations do not both see room for one more.
-  const version = await raise(session);
+  const version = await raiseTenants(session);
   const [count] = await session.run({ text: COUNT });
   if (Number(count?.[0]) > TENANTS_MAX) return "FULL";
   const [leftovers] = await session.run({ text: LEFTOVERS, values: [tenant.name] });
@@ -125,6 +132,8 @@ async function create(session: Session, tenant: NewTenant): ReturnType<StoreTena
   if (leftovers?.[0] === true) return "LEFTOVERS";
   await session.run(RAISE_TENANTS);
   if (hasQuota(tenant)) await session.run(RAISE_QUOTAS);
+  // A node that had not heard of the deletion may have written a pool since.
+  await session.run({ text: FREE_POOLS, values: [tenant.name] });
   const { name, createdAt, pools } = tenant;
   const numbers = NUMBERS.map((field) => tenant[field]);
   await session.run({ text: CREATE, values: [name, createdAt, version, jsonOf(pools), ...numbers] });
@@ -138,7 +147,7 @@ async function change(
   ifVersion: number | null,
   at: EpochMs,
 ): Promise<ChangedTenant> {
-  const version = await raise(session);
+  const version = await raiseTenants(session);
   const [row] = await session.run({ text: GET, values: [name] });
   if (row === undefined) return { kind: "NOT_FOUND" };
   const known = tenantFrom(row);

@@ -11,6 +11,7 @@ const MIGRATIONS = {
   API_KEYS: "api keys",
   TENANTS: "tenants",
   TENANT_QUOTAS: "tenant quotas",
+  OWNED_POOLS: "owned pools",
 } as const;
 type RaisingFeature = keyof typeof MIGRATIONS;
 
@@ -18,13 +19,15 @@ const RAISE = "UPDATE schema_migrations SET needs_level = $1 WHERE name = $2 AND
 
 /** Raises the level in the transaction that writes a tenant. */
 export const RAISE_TENANTS = { text: RAISE, values: [levelOf("TENANTS"), MIGRATIONS.TENANTS] };
+/** Raises the level in the transaction that writes a pool of a tenant. */
+export const RAISE_OWNED_POOLS = { text: RAISE, values: [levelOf("OWNED_POOLS"), MIGRATIONS.OWNED_POOLS] };
 
 /** Raises the level in the transaction that gives a tenant a quota. */
 export const RAISE_QUOTAS = { text: RAISE, values: [levelOf("TENANT_QUOTAS"), MIGRATIONS.TENANT_QUOTAS] };
 
 /**
  * Keeps programs of an older feature level from opening the store: they would repeat steps that are recorded, drop signals, leave
- * runs of workflows alone, write neither lifecycle events nor webhooks, and ask nobody for a key of the store.
+ * runs of workflows alone, show pools of tenants to others, write neither lifecycle events nor webhooks, and ask nobody for a key of the store.
  */
 export class RaisedLevels {
   readonly #db: Connections;
