@@ -1,7 +1,8 @@
-import { Quotas } from "@mainspring/server/testing";
+import { Quotas, StoreUnavailable } from "@mainspring/server/testing";
 import type { SeededRandom, VirtualClock } from "@mainspring/testkit/time";
 import type { History } from "../history.ts";
 import { AuditedPools, isAudited } from "./audited-pools.ts";
+import { METERED } from "./metered.ts";
 import { beginLog } from "./producers.ts";
 import { hasIndex, IndexSystem, type IndexTargets } from "./sim-index.ts";
 import { hasLog, type LogSystem } from "./sim-log.ts";
@@ -51,7 +52,7 @@ export class OtherSystems {
   quotas(deps: Parameters<typeof followedTenants>[0] & { bus: { node: string } }): Quotas | undefined {
     if (!hasTenants(this.#seed)) return undefined;
     const { store, runtime, bus } = deps;
-    return new Quotas({ store: store.quotas, node: bus.node, runtime, tenants: followedTenants(deps) });
+    return new Quotas({ store: store.quotas, node: bus.node, runtime, tenants: metered(followedTenants(deps)) });
   }
 
   /** Ends all faults. */
@@ -62,4 +63,15 @@ export class OtherSystems {
     this.log?.calm();
     this.audited?.calm();
   }
+}
+
+/** As a server knows no key of a tenant before it knows the tenant, it takes nothing of the metered one before its first look. */
+function metered(tenants: ReturnType<typeof followedTenants>): Pick<typeof tenants, "get"> {
+  return {
+    get(name) {
+      const known = tenants.get(name);
+      if (known === undefined && name === METERED) throw new StoreUnavailable("no key of the tenant is known yet");
+      return known;
+    },
+  };
 }

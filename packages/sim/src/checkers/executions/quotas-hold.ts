@@ -1,5 +1,5 @@
 import { type Checker, Violation } from "../checker.ts";
-import { addedRows } from "../recurring/ledger.ts";
+import { addedRows, assignedIn } from "../recurring/ledger.ts";
 
 /**
  * No submit brings the executions of a tenant that have not begun over its quota. Executions that wait again, after an attempt, do not
@@ -20,10 +20,12 @@ export function quotasHold(limits: ReadonlyMap<string, number> = new Map()): Che
         if (ids.size > limit) throw new Violation(`${ids.size} executions of ${job.tenant} wait, and ${limit} may`);
       }
       if (event.kind !== "COMMITTED" || event.outcome.status !== "APPLIED") return;
-      for (const { after } of event.applied) {
-        if (after.queue === "WAITING" || after.queue === "READY") continue;
-        for (const ids of waiting.values()) ids.delete(after.id);
-      }
+      const missed = new Set(event.outcome.missed);
+      // The row of an attempt says that it runs a second later, and after a takeover in another event.
+      const begun = assignedIn(event).filter(({ id }) => !missed.has(id));
+      const left = event.applied.filter(({ after }) => after.queue !== "WAITING" && after.queue !== "READY");
+      for (const { id } of [...begun, ...left.map(({ after }) => after)])
+        for (const ids of waiting.values()) ids.delete(id);
     },
   };
 }
