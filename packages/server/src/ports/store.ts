@@ -132,10 +132,7 @@ export interface Store extends StoreFlows {
   readCommands(shards: readonly ShardId[], known: ReadonlySet<string>, limit: number): Promise<Command[]>;
   /** Every pool that has settings of its own. */
   readPools(): Promise<Pool[]>;
-  /**
-   * Creates a pool's settings, or changes those that `change` names. The change of a pool that a tenant owns raises the version of all
-   * tenants. @returns the settings after the change
-   */
+  /** Creates a pool's settings, or changes those named, and raises the version of tenants if one owns the pool. @returns the settings */
   putPool(change: PoolChange, note?: AuditNote): Promise<Pool>;
 
   /** The store's clock in milliseconds, with its fraction. The caller derives an offset from it. */
