@@ -227,6 +227,8 @@ async function filled(server: TestServer): Promise<pg.ClientConfig> {
     `INSERT INTO audit_sealed VALUES (${id}, length($1))`,
     "INSERT INTO tenants VALUES ($1, $1, 1, 2, 3, 4, 5.5, 6.5, 7, 8, 9, ARRAY[$1], 10, 11, 12)",
     "INSERT INTO tenant_sources VALUES ($1, $1, $1)",
+    "INSERT INTO quota_levels VALUES ($1, $1, 1.5, 2.5)",
+    "INSERT INTO quota_places VALUES ($1, $1, $1, 3, 4.5)",
     `INSERT INTO webhook_deliveries VALUES (${id}, ${id}, $1, 1, $1, $1, 0, 1, 2, 3, 4, 5, $1)`,
   ]) {
     await asked(database, statement, [AWKWARD]);

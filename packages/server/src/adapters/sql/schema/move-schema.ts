@@ -42,7 +42,7 @@ const TABLES = [
   ...["webhooks", "webhook_deliveries", "job_requests"],
   ...["ingest_positions", "ingest_records", "ingest_refusals", "api_keys", "api_keys_version"],
   ...["audit", "audit_anchors", "audit_sealed"],
-  ...["tenants", "tenants_version", "tenant_sources"],
+  ...["tenants", "tenants_version", "tenant_sources", "quota_levels", "quota_places"],
 ];
 /** Functions whose settings name the schema. */
 const BOUND_FUNCTIONS = ["mainspring_submit(jsonb, text, text)", "mainspring_submit_batch(jsonb, text[], text)"];
