@@ -30,6 +30,7 @@ const NAMES: Record<Feature, string> = {
   API_KEYS: "API keys in the store",
   TENANT_SHARES: "fair shares of tenants over several nodes",
   TENANTS: "tenants",
+  TENANT_LIMITS: "a limit of the attempts of a tenant",
 };
 
 /**

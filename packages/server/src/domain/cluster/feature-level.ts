@@ -70,6 +70,8 @@ const SINCE = {
   TENANT_SHARES: 3,
   /** A node of an older level assigns the work of suspended tenants, and shows the work of all of them to everybody. */
   TENANTS: 3,
+  /** A node of an older level assigns work without permits of its tenant, and grants none. */
+  TENANT_LIMITS: 3,
 } as const;
 export type Feature = keyof typeof SINCE;
 
