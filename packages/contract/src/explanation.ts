@@ -75,7 +75,14 @@ export const WaitReason = Type.Union(
       ratePerSec: Type.Number({ description: "of the pool" }),
       nextStartAt: Instant("when the next one may begin; the most urgent goes first"),
     }),
-    reason("PERMIT_AWAITED", "what is used of its pool's limits is being counted anew", { pool: Type.String() }),
+    reason("PERMIT_AWAITED", "what is used of the limits of its pool or its tenant is being counted anew", {
+      pool: Type.String(),
+    }),
+    reason("TENANT_AT_LIMIT", "as many of its tenant are at workers as may be, in all pools together", {
+      limit: Count("maxRunning of the tenant"),
+      running: Count("of them, over all servers"),
+    }),
+    reason("TENANT_TURN", "work of other tenants in its pool goes first", {}),
     reason("NO_WORKER_FOR_HANDLER", "no worker of the pool offers its handler", {
       pool: Type.String(),
       handler: Type.String(),

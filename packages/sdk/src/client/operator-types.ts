@@ -137,6 +137,8 @@ export interface WaitReason {
     | "POOL_AT_LIMIT"
     | "POOL_RATE_USED"
     | "PERMIT_AWAITED"
+    | "TENANT_AT_LIMIT"
+    | "TENANT_TURN"
     | "NO_WORKER_FOR_HANDLER"
     | "NO_WORKER_WITH_CAPABILITY"
     | "ALL_SLOTS_BUSY"

@@ -32,6 +32,7 @@ const NAMES: Record<Feature, string> = {
   TENANT_QUOTAS: "quotas of tenants",
   TENANTS: "tenants",
   OWNED_POOLS: "pools and workers of tenants",
+  TENANT_LIMITS: "a limit of the attempts of a tenant",
 };
 
 /**

@@ -4,6 +4,7 @@ import type { EpochMs } from "../domain/ids.ts";
 import { attemptLimitMs, lifetimeEnd, lifetimeMs } from "../domain/lifetime.ts";
 import type { KeyHolder, WaitReason } from "../ports/explanation.ts";
 import { type Assigned, type Entry, isCancelled } from "./entry.ts";
+import { goesBefore } from "./fair/shares.ts";
 import { type Gate, isOpen } from "./queue/gates.ts";
 import type { Lane } from "./queue/lanes.ts";
 import { isHeldNode } from "./runs/hold.ts";
@@ -18,6 +19,8 @@ const SINCE: Readonly<Partial<Record<WaitReason["reason"], Feature>>> = {
   AWAITS_SIGNAL: "SUSPENSION",
   LIFETIME_ENDS: "MAX_LIFETIME",
   WORKFLOW_PAUSED: "WORKFLOWS",
+  TENANT_AT_LIMIT: "TENANT_LIMITS",
+  TENANT_TURN: "TENANT_LIMITS",
 };
 /** Time in ms that an attempt has to reach its worker and start there, before an occupied worker counts as a reason. */
 const STARTS_WITHIN_MS = 1_000;
@@ -100,6 +103,8 @@ function waitReasons(state: MachineState, row: Candidate, entry: Entry | null, n
   if (poolOf(state, row.pool).paused) reasons.push({ reason: "POOL_PAUSED", pool: row.pool });
   const permit = due === null ? permitReason(state, row.pool, now) : null;
   if (permit !== null) reasons.push(permit);
+  const tenant = due === null ? tenantReason(state, row) : null;
+  if (tenant !== null) reasons.push(tenant);
   const gate = state.gates.find(row);
   if (gate !== null && !isOpen(gate)) reasons.push(keyReason(state, row, gate));
   const worker = workerReason(state, row, due === null);
@@ -134,6 +139,24 @@ function permitReason(state: MachineState, pool: string, now: EpochMs): WaitReas
   }
   if (ratePerSec === null || nextStartAt === null || !poolPermits.isWaiting) return null;
   return { reason: "POOL_RATE_USED", pool, ratePerSec, nextStartAt: Math.max(now, nextStartAt) };
+}
+
+/** Reason why work of the own tenant or of other ones goes first; null: none does. */
+function tenantReason({ permits, shares, term }: MachineState, { pool, tenant }: Candidate): WaitReason | null {
+  const own = permits.ofTenant(tenant);
+  if (own !== undefined && own.room(term) === 0) {
+    const { taken, isComplete } = own.lastAnswer;
+    const limit = own.limits.maxRunning ?? 0;
+    if (!isComplete) return { reason: "PERMIT_AWAITED", pool };
+    if (taken >= limit) return { reason: "TENANT_AT_LIMIT", limit, running: taken };
+  }
+  const all = shares.of(pool)?.byTenant;
+  const share = all?.get(tenant);
+  if (all === undefined || share === undefined) return null;
+  for (const other of all.values()) {
+    if (other !== share && other.nodes.size > 0 && goesBefore(other, share)) return { reason: "TENANT_TURN" };
+  }
+  return null;
 }
 
 function keyReason(state: MachineState, row: Candidate, gate: Gate): WaitReason {

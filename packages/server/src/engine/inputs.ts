@@ -50,6 +50,8 @@ export type Input =
   | { kind: "POOLS"; pools: readonly Pool[] }
   /** Weights of tenants, by name. Other tenants have the default weight. */
   | { kind: "WEIGHTS"; weights: ReadonlyMap<string, number> }
+  /** Attempts that tenants may have at workers at once, by name. Other tenants have no limit. */
+  | { kind: "TENANT_LIMITS"; limits: ReadonlyMap<string, number> }
   /** Attempts of tenants that another owner has had in the last second. */
   | { kind: "SHARES"; from: Incarnation; shares: readonly ToldShare[] }
   /** Suspended tenants: nothing of them is assigned, and their recurring jobs do not fire. */
@@ -57,7 +59,7 @@ export type Input =
   /** Gateways that can be reached now. */
   | { kind: "GATEWAYS"; nodes: readonly Incarnation[] }
   | { kind: "GATEWAY"; from: Incarnation; message: FromGateway }
-  /** Message about the permits of a pool with limits, between a machine and the coordinator of the pool. */
+  /** Message about the permits of a limit, between a machine and the coordinator of the limit. */
   | { kind: "PERMIT"; from: Incarnation; message: PermitCall | PermitAnswer }
   /** Attempts that had permits have ended, and the commit that says so was applied. */
   | { kind: "FREED"; freed: readonly Freed[] }

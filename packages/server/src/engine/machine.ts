@@ -9,6 +9,7 @@ import { leap } from "./leap.ts";
 import { releaseShards } from "./ownership/release-shards.ts";
 import { acquireShards } from "./ownership/takeover.ts";
 import { applyPermitMessage, callCoordinators, dealPermits, followLimits } from "./permits/steps.ts";
+import { followTenantLimits } from "./permits/tenant-permits.ts";
 import { newDemand } from "./queue/demand.ts";
 import { dispatch } from "./queue/dispatch.ts";
 import { applyHints, applyReadRows, applyReadyRows } from "./queue/intake.ts";
@@ -90,6 +91,7 @@ function take(view: Step, input: Input): void {
       return applyPools(view, input);
     case "STOPPED":
     case "WEIGHTS":
+    case "TENANT_LIMITS":
     case "SHARES":
       return applyTenants(view, input);
     case "EPOCHS_SEEN":
@@ -140,8 +142,10 @@ function take(view: Step, input: Input): void {
 
 type InputOf<Kind extends Input["kind"]> = Extract<Input, { kind: Kind }>;
 
-function applyTenants({ state }: Step, input: InputOf<"STOPPED" | "WEIGHTS" | "SHARES">): void {
-  if (input.kind === "WEIGHTS") state.shares.setWeights(input.weights);
+function applyTenants(step: Step, input: InputOf<"STOPPED" | "WEIGHTS" | "TENANT_LIMITS" | "SHARES">): void {
+  const { state } = step;
+  if (input.kind === "TENANT_LIMITS") followTenantLimits(step, input.limits);
+  else if (input.kind === "WEIGHTS") state.shares.setWeights(input.weights);
   else if (input.kind === "SHARES") state.shares.hear(input.from, input.shares);
   else {
     state.lanes.stop(input.tenants);
@@ -182,7 +186,7 @@ function dropCandidate(view: Step, id: ExecutionId): void {
   if (assigned !== null) {
     settleJournal(view, entry);
     leaveWorker(view, entry, assigned);
-    view.state.permits.of(entry.row.pool)?.freed(entry.row.shard);
+    view.state.permits.freed(entry.row);
     if (entry.row.queue === "READY" && entry.lane !== null) entry.lane.assignedReady--;
     entry.assigned = null;
   }

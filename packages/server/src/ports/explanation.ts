@@ -43,8 +43,12 @@ export type WaitReason =
   | { reason: "POOL_AT_LIMIT"; pool: string; limit: number; running: number }
   /** The pool's rate allows no start before `nextStartAt`, and more urgent executions go first then. */
   | { reason: "POOL_RATE_USED"; pool: string; ratePerSec: number; nextStartAt: EpochMs }
-  /** The pool has limits, and its coordinator has not answered the owner's request for permits yet. */
+  /** The pool or the tenant has limits, whose coordinator has not answered the owner's request for permits yet. */
   | { reason: "PERMIT_AWAITED"; pool: string }
+  /** `running` attempts of the execution's tenant are current, over all owners and pools. `limit` are allowed. */
+  | { reason: "TENANT_AT_LIMIT"; limit: number; running: number }
+  /** Work of other tenants in the pool goes first, because they have fewer attempts by weight. */
+  | { reason: "TENANT_TURN" }
   /** No worker of the pool offers the handler. */
   | { reason: "NO_WORKER_FOR_HANDLER"; pool: string; handler: string; workersInPool: number }
   /**

@@ -5,6 +5,7 @@ import { memoryBus } from "../adapters/memory/memory-bus.ts";
 import { FEATURE_LEVEL } from "../domain/cluster/feature-level.ts";
 import { SHARD_COUNT } from "../domain/ids.ts";
 import { TENANT_DEFAULTS, type TenantRecord } from "../domain/tenant.ts";
+import { tenantLimit } from "../domain/tenant-limit.ts";
 import { candidate } from "../engine/testing/story.ts";
 import type { NodeLease, NodeProfile } from "../ports/leases.ts";
 import { ManualRuntime, settled } from "../ports/manual-runtime.fixture.ts";
@@ -29,6 +30,10 @@ class Scene {
   readonly scheduler: Scheduler;
   /** Tells the scheduler of all tenants. */
   changeTenants: (tenants: ReadonlyMap<string, TenantRecord>) => void = () => undefined;
+  /** Feature level of the other scheduler. */
+  otherLevel = FEATURE_LEVEL;
+  /** Number of reads of tenants. */
+  tenantReads = 0;
   #gateways: NodeLease[] = [];
 
   constructor() {
@@ -48,8 +53,14 @@ class Scene {
       ...{ store, bus: this.bus, runtime: this.runtime, log: pino({ level: "silent" }), metrics: quiet },
       ...{ clock: { onLeap: () => undefined }, profile, terms: SHARED },
       zones: { changeovers: () => [], listen: () => undefined },
-      tenants: { onChange: (changed: Scene["changeTenants"]) => void (this.changeTenants = changed) },
-      leases: { renew: async () => [leaseOf(profile), other, ...this.#gateways], release: async () => undefined },
+      tenants: {
+        onChange: (changed: Scene["changeTenants"]) => void (this.changeTenants = changed),
+        read: async () => void this.tenantReads++,
+      },
+      leases: {
+        renew: async () => [leaseOf(profile), { ...other, level: this.otherLevel }, ...this.#gateways],
+        release: async () => undefined,
+      },
     } as unknown as SchedulerDependencies;
     this.bus.listen("gateway", (envelopes) => this.told.push(...envelopes.map(({ message }) => message)));
     this.scheduler = new Scheduler(parts);
@@ -186,5 +197,27 @@ it("tells other schedulers the attempts of tenants once one of them knows of a s
     const since = scene.told.flatMap((message) => ("demand" in message ? message.demand : []));
     assert.deepEqual(since.at(-1)?.share, share);
   }
+  await scene.scheduler.stop();
+});
+
+it("keeps the limits of tenants while every node does, and not beside a node of an older level", async () => {
+  const scene = new Scene();
+  scene.otherLevel = FEATURE_LEVEL - 1;
+  const send = scene.bus.send.bind(scene.bus);
+  const called = new Set<string>();
+  scene.bus.send = (to, message) => {
+    if (message.kind === "PERMIT_CALL") called.add(message.pool);
+    send(to, message);
+  };
+  scene.bus.ownerOf = () => ME;
+  await scene.begin();
+  assert.equal(scene.tenantReads, 1, "a takeover reads the limits before it assigns anything");
+  const tenant = { ...TENANT_DEFAULTS, name: "default", state: "ACTIVE", maxRunning: 1 } as const;
+  scene.changeTenants(new Map([["default", tenant]]));
+  await scene.runtime.advance(100);
+  assert.deepEqual([...called], [], "an older node would grant no permit of a tenant");
+  scene.otherLevel = FEATURE_LEVEL;
+  await scene.runtime.advance(1_000);
+  assert.deepEqual([...called], [tenantLimit("default")]);
   await scene.scheduler.stop();
 });

@@ -30,8 +30,14 @@ export type SchedulerDependencies = Omit<
   Pick<ShardOwnershipDependencies, "leases" | "terms" | "profile"> & {
     clock: Pick<StoreClock, "onLeap">;
     /** Tenants, with a listener that hears of each change; left out: there is only `default`. */
-    tenants?: { onChange(changed: (tenants: ReadonlyMap<string, TenantRecord>) => void): void } | undefined;
+    tenants?: FollowedTenants | undefined;
   };
+
+interface FollowedTenants {
+  onChange(changed: (tenants: ReadonlyMap<string, TenantRecord>) => void): void;
+  /** Reads changes from the store. @throws {StoreUnavailable} */
+  read(isWhole: boolean): Promise<void>;
+}
 
 /** Kinds of commands that are applied in the order of the inbox, not of their messages. */
 const IN_ORDER: ReadonlySet<Command["kind"]> = new Set(["PLAN", "PAUSE_RUN", "RESUME_RUN"]);
@@ -51,16 +57,19 @@ export class Scheduler {
   readonly #lives = new ShortLives();
   #runner: CommitLoop | null = null;
   #stopped = false;
+  /** Tenants by name; empty: there is only `default`. */
+  #tenants: ReadonlyMap<string, TenantRecord> = new Map();
+  /** Whether every node keeps the limits of tenants. */
+  #limitsTenants = false;
 
   constructor(deps: SchedulerDependencies) {
     const { bus, store, metrics, runtime } = deps;
     const pools = new PoolReader(store, (pools) => this.#runner?.take([{ kind: "POOLS", pools }]));
     const references = new References(store, runtime);
     this.#stats = new RecentStats(runtime);
-    let aboutTenants: readonly Input[] = [];
     deps.tenants?.onChange((tenants) => {
-      aboutTenants = inputsAbout(tenants);
-      this.#runner?.take(aboutTenants);
+      this.#tenants = tenants;
+      this.#runner?.take(this.#aboutTenants());
     });
     this.#deps = {
       ...deps,
@@ -69,13 +78,15 @@ export class Scheduler {
       references,
       watchers: new Watchers(bus),
       pools,
-      aboutTenants: () => aboutTenants,
+      aboutTenants: () => this.#aboutTenants(),
     };
     this.#unlisten = bus.listen("scheduler", (messages) => this.#receive(messages));
     deps.clock.onLeap((byMs) => this.#runner?.take([{ kind: "LEAPT", byMs }]));
     deps.zones.listen(() => this.#runner?.followChangeovers());
     this.#announcer = new OwnerAnnouncer(bus, runtime, () => this.#beforeAnnouncement());
-    this.#ownership = new ShardOwnership({ ...deps, readPools: () => pools.read(), machine: this.#machine() });
+    // Limits of tenants hold from the first assignment, as those of pools do.
+    const readPools = async () => void (await Promise.all([pools.read(), deps.tenants?.read(false)]));
+    this.#ownership = new ShardOwnership({ ...deps, readPools, machine: this.#machine() });
     metrics.watch(() => this.#readings());
     store.watchTakeovers(() => this.#lost("CONNECTION_LOST", "the connection that shards were taken over on ended"));
   }
@@ -120,6 +131,7 @@ export class Scheduler {
       has: () => this.#runner?.state.epochs ?? NONE,
       own: (owned) => {
         if (this.#stopped) return;
+        this.#followLevel();
         if (this.#runner === null) this.#lives.started(this.#deps.runtime.monotonicMs());
         this.#runner ??= this.#newRunner();
         this.#runner.own(owned);
@@ -163,6 +175,7 @@ export class Scheduler {
 
   /** @returns the demand for the announcement */
   #beforeAnnouncement(): Demand[] {
+    this.#followLevel();
     this.#lookAround();
     this.#tellShares();
     return this.#runner === null ? [] : currentDemand({ state: this.#runner.state });
@@ -177,6 +190,18 @@ export class Scheduler {
     for (const node of bus.nodes("scheduler")) {
       if (node !== bus.node) bus.send({ node, role: "scheduler" }, { kind: "SHARES", shares });
     }
+  }
+
+  #aboutTenants(): Input[] {
+    return this.#tenants.size === 0 ? [] : inputsAbout(this.#tenants, this.#limitsTenants);
+  }
+
+  /** Notes whether every node keeps the limits of tenants, and starts or ends to keep them. */
+  #followLevel(): void {
+    const isKept = isOn("TENANT_LIMITS", this.#ownership.level);
+    if (isKept === this.#limitsTenants) return;
+    this.#limitsTenants = isKept;
+    this.#runner?.take(this.#aboutTenants());
   }
 
   #endRunner(): void {
@@ -328,13 +353,21 @@ function byShard(figures: ReadonlyMap<ShardId, number>): Map<string, number> {
   return new Map(Array.from(figures, ([shard, figure]) => [String(shard), figure]));
 }
 
-/** Inputs that tell the machine what tenants are suspended or being deleted, and which weights are not the default one. */
-function inputsAbout(tenants: ReadonlyMap<string, TenantRecord>): Input[] {
+/**
+ * Inputs that tell the machine what tenants are suspended or being deleted, which weights are not the default one, and the limits.
+ * @param isLimited whether the limits are kept
+ */
+function inputsAbout(tenants: ReadonlyMap<string, TenantRecord>, isLimited: boolean): Input[] {
   const all = [...tenants.values()];
   const stopped = all.filter(({ state }) => state !== "ACTIVE").map(({ name }) => name);
   const weighted = all.filter(({ weight }) => weight !== DEFAULT_WEIGHT);
   return [
     { kind: "STOPPED", tenants: new Set(stopped) },
     { kind: "WEIGHTS", weights: new Map(weighted.map(({ name, weight }) => [name, weight])) },
+    { kind: "TENANT_LIMITS", limits: isLimited ? limitsOf(all) : new Map() },
   ];
+}
+
+function limitsOf(tenants: readonly TenantRecord[]): Map<string, number> {
+  return new Map(tenants.flatMap(({ name, maxRunning }) => (maxRunning === null ? [] : [[name, maxRunning]])));
 }

@@ -15,6 +15,7 @@ import { PoolLimitsHold } from "./cluster/pool-limits-hold.ts";
 import { poolPausesHold } from "./cluster/pool-pauses-hold.ts";
 import { prefetchIsShort } from "./cluster/prefetch-is-short.ts";
 import { slotsAreLentOnce } from "./cluster/slots-are-lent-once.ts";
+import { TenantLimitsHold } from "./cluster/tenant-limits-hold.ts";
 import { WorkerTracker } from "./cluster/worker-tracker.ts";
 import { workersAreNotOverfilled } from "./cluster/workers-are-not-overfilled.ts";
 import { countersEqualARecount, type Shown } from "./counters-equal-a-recount.ts";
@@ -113,6 +114,8 @@ export interface Views {
   deliveries?: () => Iterable<Delivery>;
   /** Weights of tenants that do not have the default one; left out: all have it. */
   weights?: () => ReadonlyMap<string, number>;
+  /** Limits of tenants; left out: none has a limit. */
+  tenantLimits?: () => ReadonlyMap<string, number>;
 }
 
 /**
@@ -122,13 +125,14 @@ export interface Views {
 export function allCheckers(ledger: Ledger, views: Views): Checker[] {
   const { servers, topology, askGateway, rules, graphs, isTelling = false, hasSink = false } = views;
   const { nodes } = topology;
-  const [tracker, quiet, books, poolLimits] = [new WorkerTracker(), new Quiet(), new PlanBooks(), new PoolLimitsHold()];
+  const [tracker, quiet, books] = [new WorkerTracker(), new Quiet(), new PlanBooks()];
+  const [poolLimits, tenantLimits] = [new PoolLimitsHold(), new TenantLimitsHold(views.tenantLimits ?? null)];
   const all: Checker[] = [
     // These keep records for the other checkers, so they receive every event first.
     tracker,
     quiet,
     books,
-    poolLimits,
+    ...[poolLimits, tenantLimits],
     attemptsDoNotOverlap(ledger),
     auditIsComplete(quiet, views.audit ?? null),
     budgetsHold(),
@@ -175,13 +179,12 @@ export function allCheckers(ledger: Ledger, views: Views): Checker[] {
     signalsAreConsumedOnce(ledger, quiet),
     sleepersHoldNoSlot(),
     slotsAreLentOnce(tracker),
-    startsInTime(ledger, tracker, quiet, poolLimits),
+    startsInTime(ledger, tracker, quiet, { pools: poolLimits, tenants: tenantLimits }),
     stepsAreCurrent(ledger),
     stepsRunOnceDurable(),
     stopsAreOrdered(ledger),
-    ...tenantCheckers(ledger, quiet, views.weights),
-    tokensGrow(),
-    uniqueKeysHold(ledger),
+    ...tenantCheckers(ledger, quiet, views.weights, views.tenantLimits !== undefined),
+    ...[tokensGrow(), uniqueKeysHold(ledger)],
     workersAreNotOverfilled(tracker),
     ...[new RecordsAreTakenInOnce(), requestsAreTakenInOnce()],
     sinksGetEveryEvent(hasSink),

@@ -77,7 +77,7 @@ export const bornAssignedMutants: readonly Mutant[] = [
   {
     name: "the permit of a node that was not created is lost",
     file: BORN,
-    find: "  permits.of(entry.row.pool)?.freed(entry.row.shard);\n",
+    find: "  permits.freed(entry.row);\n",
     replace: "",
     why: "a pool with a limit runs ever fewer attempts",
     test: { file: STORY, name: "takes a permit of its pool, and gives it back if it is not created" },

@@ -17,10 +17,14 @@ import type { Work } from "./sim-worker.ts";
 const TENANTS_EVERY = 20;
 const TENANTS = 9;
 const TENANTS_FROM = 309;
+const LIMITED = 11;
+const LIMITED_FROM = 311;
 /** Mean interval of herds, of changes of weights, and of the jobs of the quiet tenant, in simulated milliseconds. */
 const HERD_EVERY_MS = 600_000;
 const WEIGH_EVERY_MS = 700_000;
 const QUIET_EVERY_MS = 30_000;
+/** Mean interval of changes of a tenant's limit, in simulated milliseconds. */
+const LIMIT_EVERY_MS = 400_000;
 /** Time after the faults of the last herd, in simulated milliseconds: the checkers of durations judge by then. */
 const AFTER_FAULTS_MS = 80_000;
 const HERD = 500;
@@ -28,10 +32,16 @@ const HERD = 500;
 const BATCH = 100;
 const NOISY = ["acme", "bolt"] as const;
 const QUIET = "calm";
+const DEFAULT = "default";
 
 /** Whether the store of a seed has tenants beside the default one. */
 export function hasTenants(seed: number): boolean {
-  return seed % TENANTS_EVERY === TENANTS && seed >= TENANTS_FROM;
+  return (seed % TENANTS_EVERY === TENANTS && seed >= TENANTS_FROM) || limitsTenants(seed);
+}
+
+/** Whether the tenants of a seed have limits of their current attempts. */
+export function limitsTenants(seed: number): boolean {
+  return seed % TENANTS_EVERY === LIMITED && seed >= LIMITED_FROM;
 }
 
 /** Interval in ms in which a server asks the store for changes of tenants, as it does with those of keys. */
@@ -59,7 +69,7 @@ export function tenantsOf(
   server: () => SimServer | null,
 ): Tenants | null {
   if (!hasTenants(seed)) return null;
-  return new Tenants(clock, random.fork("tenants"), data, server);
+  return new Tenants(clock, random.fork("tenants"), data, server, limitsTenants(seed));
 }
 
 /** Text of a definition that names its tenant. */
@@ -74,9 +84,17 @@ export class Tenants {
   readonly #server: () => SimServer | null;
   readonly #times: NowAndThen;
   readonly #data: StoreData;
+  readonly #isLimited: boolean;
   #count = 0;
 
-  constructor(clock: VirtualClock, random: SeededRandom, data: StoreData, server: () => SimServer | null) {
+  constructor(
+    clock: VirtualClock,
+    random: SeededRandom,
+    data: StoreData,
+    server: () => SimServer | null,
+    isLimited: boolean,
+  ) {
+    this.#isLimited = isLimited;
     this.#clock = clock;
     this.#random = random;
     this.#data = data;
@@ -91,6 +109,10 @@ export class Tenants {
       this.#data.createTenant({ ...TENANT_DEFAULTS, name, createdAt: this.#data.now() });
     this.#weigh();
     this.#times.start(WEIGH_EVERY_MS, () => this.#weigh());
+    if (this.#isLimited) {
+      for (const name of [...NOISY, DEFAULT]) this.#limit(name);
+      this.#times.start(LIMIT_EVERY_MS, () => this.#limit(this.#random.pick([...NOISY, QUIET, DEFAULT])));
+    }
     for (let atMs = 0; ; ) {
       atMs += this.#random.next() * 2 * HERD_EVERY_MS;
       if (atMs >= withinMs) break;
@@ -112,6 +134,12 @@ export class Tenants {
       const weight = this.#random.pick([100, 200, 400]);
       this.#data.tenants.change(tenant, { weight }, null, this.#data.now());
     }
+  }
+
+  /** Sets, lowers, raises or removes the limit of a tenant, whatever work it has. */
+  #limit(tenant: string): void {
+    const maxRunning = this.#random.chance(0.2) ? null : this.#random.between(1, 8);
+    this.#data.tenants.change(tenant, { maxRunning }, null, this.#data.now());
   }
 
   #herd(atMs: number): void {

@@ -7,6 +7,7 @@ import { hasWebhooks } from "./sim-receiver.ts";
 import type { SimServer } from "./sim-server.ts";
 import { hasSink } from "./sim-sink.ts";
 import type { SomeGraph } from "./some-graph.ts";
+import { limitsTenants } from "./tenants.ts";
 import { hasEvents } from "./workflow-kinds.ts";
 
 export interface Observation {
@@ -43,6 +44,14 @@ export function viewsOf(rules: Views["rules"], seed: number, seen: () => Observa
           .data.tenants.all()
           .map(({ name, weight }) => [name, weight]),
       ),
+    ...(limitsTenants(seed) && {
+      tenantLimits: () =>
+        new Map(
+          seen()
+            .data.tenants.all()
+            .map(({ name, maxRunning }) => [name, maxRunning ?? Number.POSITIVE_INFINITY]),
+        ),
+    }),
     servers: () =>
       seen()
         .servers()

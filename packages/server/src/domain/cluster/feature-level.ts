@@ -74,6 +74,8 @@ const SINCE = {
   TENANT_QUOTAS: 3,
   /** A gateway of an older level knows no tenant of a worker, and an api node shows pools of tenants to everybody. */
   OWNED_POOLS: 3,
+  /** A node of an older level assigns work without permits of its tenant, and grants none. */
+  TENANT_LIMITS: 3,
 } as const;
 export type Feature = keyof typeof SINCE;
 

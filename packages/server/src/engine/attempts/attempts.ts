@@ -224,8 +224,7 @@ function endAttempt(step: Step, entry: Entry, assigned: Assigned, end: End): voi
   const { workerId } = assigned;
   const ended = { attempt, workerId, state: end.state, startedAt, finishedAt, error: end.error };
   leaveWorker(step, entry, assigned);
-  const poolPermits = step.state.permits.of(row.pool);
-  if (poolPermits !== undefined) step.batch.freed.push({ executionId: entry.id, shard: row.shard, poolPermits });
+  step.state.permits.release(entry.id, row, step.batch.freed);
   tellStarted(step, entry, assigned, startedAt);
   tellAttemptEnded(step, row, ended, after.next.state);
   settle(step, entry, after.next, ended, { ...end, waits });

@@ -10,18 +10,20 @@ export interface Contender {
   /** Lanes with executions that may run, by the rank of their first execution. */
   readonly lanes: Heap<Lane>;
   laneCount: number;
+  /** Whether the tenant's limit keeps it from running anything. */
+  isBlocked: boolean;
   /** Position in the class; null: the tenant has no executions that may run. */
   node: HeapNode<Contender> | null;
 }
 
 export function newContender(work: WorkClass, share: Share | null): Contender {
-  return { share, work, lanes: new Heap(), laneCount: 0, node: null };
+  return { share, work, lanes: new Heap(), laneCount: 0, isBlocked: false, node: null };
 }
 
 /** Adds the contender to its class or removes it, after its lanes have changed. */
 export function refreshContender(contender: Contender): void {
-  const { work, share, lanes, node } = contender;
-  if (lanes.size > 0 === (node !== null)) return;
+  const { work, share, lanes, isBlocked, node } = contender;
+  if ((lanes.size > 0 && !isBlocked) === (node !== null)) return;
   if (node === null) {
     if (share === null) contender.node = work.contenders.push(0, "", contender);
     else {
@@ -38,6 +40,13 @@ export function refreshContender(contender: Contender): void {
 /** Lane of the class whose first execution is next; undefined: none may run. */
 export function firstLane({ contenders }: WorkClass): HeapNode<Lane> | undefined {
   return contenders.peek()?.item.lanes.peek();
+}
+
+/** Number of the contender's executions in memory that may run. */
+export function readyOf({ lanes }: Contender): number {
+  let ready = 0;
+  for (const { item } of lanes.nodes()) ready += item.ready.size;
+  return ready;
 }
 
 /** Rank of the contender's first execution. */

@@ -84,7 +84,7 @@ function adopt(step: Step, inFlight: InFlightRow, boxes: ReadonlyMap<string, Jou
   };
   if (row.queue === "READY") lane.assignedReady++;
   if (lane.gate !== null) lane.gate.running++;
-  state.permits.of(row.pool)?.adopted(row.shard);
+  state.permits.adopted(row);
   state.entries.set(entry.id, entry);
   if (isNodeBesideRun(row)) state.runs.expect(row.jobId);
   if (attemptStartedAt === null) state.unstarted.add(entry);

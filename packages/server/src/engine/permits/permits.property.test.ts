@@ -2,12 +2,16 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import fc from "fast-check";
 import { SHARD_COUNT, type ShardId } from "../../domain/ids.ts";
+import { tenantLimit } from "../../domain/tenant-limit.ts";
 import type { PermitAnswer, PermitCall } from "../../ports/messages.ts";
-import { PermitLedger } from "./permit-ledger.ts";
+import { PermitLedger, type PoolLimits } from "./permit-ledger.ts";
 import { PoolPermits } from "./pool-permits.ts";
 
+/** A pool, and tenants with work in it. An attempt needs a permit of the pool and one of its tenant. */
 const POOL = "limited";
-const LIMITS = { maxRunning: 5, ratePerSec: null };
+const TENANTS = [tenantLimit("acme"), tenantLimit("bolt")] as const;
+const LIMITS: Readonly<Record<string, number>> = { [POOL]: 5, [TENANTS[0]]: 3, [TENANTS[1]]: 4 };
+const NAMES = [...TENANTS, POOL] as const;
 /** Groups in which shards move between nodes. */
 const GROUPS = 4;
 const NODES = 3;
@@ -23,20 +27,31 @@ class Node {
   life = 1;
   term = 0;
   accounts = 0;
-  poolPermits = new PoolPermits(POOL, LIMITS);
+  readonly permits = new Map(NAMES.map((name) => [name, new PoolPermits(name, limitsOf(name))]));
   readonly epochs = new Map<ShardId, number>();
   seen = new Map<ShardId, number>();
-  seenWithCoordinator = new Map<ShardId, number>();
-  ledger: PermitLedger | null = null;
+  /** Epochs of all shards that were known after the takeover of each shard. */
+  readonly seenWith = new Map<ShardId, ReadonlyMap<ShardId, number>>();
+  readonly ledgers = new Map<string, PermitLedger>();
 
-  open(): void {
-    if (this.epochs.size > 0) this.poolPermits.open(++this.accounts, this.term, this.epochs);
+  of(name: string): PoolPermits {
+    return this.permits.get(name) as PoolPermits;
+  }
+
+  open(...names: string[]): void {
+    for (const name of names) if (this.epochs.size > 0) this.of(name).open(++this.accounts, this.term, this.epochs);
   }
 
   forget(shard: ShardId): void {
-    this.poolPermits.lost(shard, this.epochs.get(shard) ?? 0);
+    for (const [name, permits] of this.permits) {
+      permits.lost(shard, this.epochs.get(shard) ?? 0);
+      if (shard === permits.coordinator) this.ledgers.delete(name);
+    }
     this.epochs.delete(shard);
-    if (shard === this.poolPermits.coordinator) this.ledger = null;
+  }
+
+  hasRoom(name: string): boolean {
+    return this.of(name).room(this.term) > 0;
   }
 }
 
@@ -48,7 +63,8 @@ class World {
   readonly nodes = Array.from({ length: NODES }, () => new Node());
   readonly epochs = new Map<ShardId, number>();
   readonly owners = new Map<ShardId, number>();
-  readonly current = new Map<ShardId, number>();
+  /** Tenants of the current attempts, by shard. */
+  readonly current = new Map<ShardId, string[]>();
   letters: Letter[] = [];
   now = 0;
 
@@ -56,8 +72,10 @@ class World {
     for (let group = 0; group < GROUPS; group++) this.takeOver(0, group);
   }
 
-  get running(): number {
-    return [...this.current.values()].reduce((sum, count) => sum + count, 0);
+  /** Number of current attempts under the name. */
+  running(name: string): number {
+    const all = [...this.current.values()].flat();
+    return name === POOL ? all.length : all.filter((tenant) => tenant === name).length;
   }
 
   /** Takes over a group of shards. The former owner is not informed, and notices at its next write. */
@@ -70,13 +88,16 @@ class World {
       this.epochs.set(shard, (this.epochs.get(shard) ?? 0) + 1);
       this.owners.set(shard, to);
       node.epochs.set(shard, this.epochs.get(shard) ?? 0);
-      for (let i = 0; i < (this.current.get(shard) ?? 0); i++) node.poolPermits.adopted(shard);
+      for (const tenant of this.current.get(shard) ?? [])
+        for (const name of [tenant, POOL]) node.of(name).adopted(shard);
     }
     node.seen = new Map(this.epochs);
-    if (shards.includes(node.poolPermits.coordinator)) node.seenWithCoordinator = node.seen;
-    node.poolPermits.owned(shards);
-    node.poolPermits.hears(node.seen.get(node.poolPermits.coordinator) ?? 0);
-    node.open();
+    for (const shard of shards) node.seenWith.set(shard, node.seen);
+    for (const permits of node.permits.values()) {
+      permits.owned(shards);
+      permits.hears(node.seen.get(permits.coordinator) ?? 0);
+    }
+    node.open(...NAMES);
   }
 
   /** Lets a node notice which shards it has lost. */
@@ -84,7 +105,7 @@ class World {
     const node = this.nodes[at] as Node;
     const gone = [...node.epochs].filter(([shard, epoch]) => this.epochs.get(shard) !== epoch);
     for (const [shard] of gone) node.forget(shard);
-    if (gone.length > 0) node.open();
+    if (gone.length > 0) node.open(...NAMES);
   }
 
   /** Restarts a node with an empty memory. Attempts in its shards stay current until another node takes them over. */
@@ -94,35 +115,44 @@ class World {
     this.nodes[at] = node;
   }
 
-  assign(at: number, pick: number): void {
+  assign(at: number, pick: number, tenant = TENANTS[pick % TENANTS.length] ?? ""): void {
     const node = this.nodes[at] as Node;
     const shards = [...node.epochs.keys()];
     const shard = shards[pick % Math.max(1, shards.length)];
-    if (shard === undefined || node.poolPermits.room(node.term) < 1) return;
-    node.poolPermits.assigned(shard);
+    if (shard === undefined || !node.hasRoom(tenant) || !node.hasRoom(POOL)) return;
+    for (const name of [tenant, POOL]) node.of(name).assigned(shard);
     if (this.epochs.get(shard) !== node.epochs.get(shard)) return this.notice(at);
-    this.current.set(shard, (this.current.get(shard) ?? 0) + 1);
-    assert.ok(this.running <= LIMITS.maxRunning, `${this.running} are current`);
+    this.current.set(shard, [...(this.current.get(shard) ?? []), tenant]);
+    for (const name of [tenant, POOL])
+      assert.ok(this.running(name) <= (LIMITS[name] ?? 0), `${this.running(name)} of ${name} are current`);
   }
 
   finish(pick: number): void {
-    const busy = [...this.current].filter(([, count]) => count > 0);
-    const [shard, count] = busy[pick % Math.max(1, busy.length)] ?? [0, 0];
+    const busy = [...this.current].filter(([, tenants]) => tenants.length > 0);
+    const [shard = 0, tenants = []] = busy[pick % Math.max(1, busy.length)] ?? [];
     const node = this.nodes[this.owners.get(shard) ?? -1];
-    if (count === 0 || node?.epochs.get(shard) !== this.epochs.get(shard)) return;
-    this.current.set(shard, count - 1);
-    node?.poolPermits.freed(shard);
+    const [tenant, ...others] = tenants;
+    if (tenant === undefined || node?.epochs.get(shard) !== this.epochs.get(shard)) return;
+    this.current.set(shard, others);
+    for (const name of [tenant, POOL]) node?.of(name).freed(shard);
   }
 
-  /** Sends a call. @param to node that the caller takes for the coordinator; null: the right one */
-  call(at: number, to: number | null, wanted: number): void {
+  /**
+   * Sends calls. The pool's permits are asked for when the node has a tenant's.
+   * @param to node that the caller takes for the coordinator; null: the right one
+   */
+  call(at: number, to: number | null, wanted: number, names: readonly string[] = NAMES): void {
     const node = this.nodes[at] as Node;
     if (node.epochs.size === 0) return;
     this.now += 1_000;
-    const wish = wanted === 0 || node.poolPermits.room(node.term) > 0 ? null : () => ({ count: wanted, rank: at });
-    const message = node.poolPermits.call(wish, node.life, this.now, true);
-    const coordinator = to ?? this.owners.get(node.poolPermits.coordinator) ?? 0;
-    if (message !== null) this.letters.push({ to: coordinator, from: at, message });
+    for (const name of names) {
+      const permits = node.of(name);
+      const isPossible = name !== POOL || TENANTS.some((tenant) => node.hasRoom(tenant));
+      const wish = wanted === 0 || node.hasRoom(name) || !isPossible ? null : () => ({ count: wanted, rank: at });
+      const message = permits.call(wish, node.life, this.now, true);
+      const coordinator = to ?? this.owners.get(permits.coordinator) ?? 0;
+      if (message !== null) this.letters.push({ to: coordinator, from: at, message });
+    }
   }
 
   /** Delivers a message. @param isKept whether the message is delivered once more later */
@@ -134,16 +164,20 @@ class World {
     const { to, from, message } = letter;
     const node = this.nodes[to] as Node;
     if (message.kind === "PERMIT_CALL") this.#callArrives(to, from, message);
-    else if (message.life === node.life && node.poolPermits.take(message, this.now)) node.open();
+    else if (message.life === node.life && node.of(message.pool).take(message, this.now)) node.open(message.pool);
   }
 
   #callArrives(at: number, from: number, call: PermitCall): void {
     const node = this.nodes[at] as Node;
-    const epoch = node.epochs.get(node.poolPermits.coordinator);
+    const name = call.pool;
+    const { coordinator } = node.of(name);
+    const epoch = node.epochs.get(coordinator);
     if (epoch === undefined) return;
-    if (node.ledger?.epoch !== epoch) node.ledger = new PermitLedger(POOL, epoch, node.seenWithCoordinator);
-    node.ledger.take(`node-${from}`, call, this.now);
-    for (const { node: to, answer } of node.ledger.deal(LIMITS, this.now)) {
+    let ledger = node.ledgers.get(name);
+    if (ledger?.epoch !== epoch) ledger = new PermitLedger(name, epoch, node.seenWith.get(coordinator) ?? new Map());
+    node.ledgers.set(name, ledger);
+    ledger.take(`node-${from}`, call, this.now);
+    for (const { node: to, answer } of ledger.deal(limitsOf(name), this.now)) {
       this.letters.push({ to: Number(to.slice(5)), from: at, message: answer });
     }
   }
@@ -154,8 +188,10 @@ class World {
 
   /** Lets every node call and be answered, and use some of its permits. */
   exchange(first: number, wanted: number): void {
-    for (let i = 0; i < NODES; i++) this.call((first + i) % NODES, null, wanted);
-    while (this.letters.length > 0) this.deliver(0, false);
+    for (const names of [TENANTS, [POOL]]) {
+      for (let i = 0; i < NODES; i++) this.call((first + i) % NODES, null, wanted, names);
+      while (this.letters.length > 0) this.deliver(0, false);
+    }
     for (let i = 0; i < wanted; i++) this.assign(first % NODES, i * 7 + first);
   }
 
@@ -169,11 +205,17 @@ class World {
       this.notice(at);
     });
     for (let second = 0; second < 8; second++) {
-      for (let at = 0; at < NODES; at++) this.call(at, null, 10);
-      while (this.letters.length > 0) this.deliver(0, false);
+      for (const names of [TENANTS, [POOL]]) {
+        for (let at = 0; at < NODES; at++) this.call(at, null, 10, names);
+        while (this.letters.length > 0) this.deliver(0, false);
+      }
       for (let at = 0; at < NODES; at++) for (let i = 0; i < 10; i++) this.assign(at, i);
     }
   }
+}
+
+function limitsOf(name: string): PoolLimits {
+  return { maxRunning: LIMITS[name] ?? null, ratePerSec: null };
 }
 
 const nat = fc.nat(1_000);
@@ -205,13 +247,13 @@ const ACTIONS: Record<string, (world: World, a: number, b: number) => void> = {
   die: (world, a) => world.die(a),
 };
 
-it("never has more current than the pool allows, and loses no permit, whatever messages and owners do", () => {
+it("never has more current than the pool and the tenant allow, and loses no permit, whatever messages and owners do", () => {
   fc.assert(
     fc.property(fc.array(action, { minLength: 50, maxLength: 400, size: "max" }), (actions) => {
       const world = new World();
       for (const [action, a, b] of actions) ACTIONS[action]?.(world, a, b);
       world.heal();
-      assert.equal(world.running, LIMITS.maxRunning, "when all is well again, every permit is used");
+      assert.equal(world.running(POOL), LIMITS[POOL], "when all is well again, every permit of the pool is used");
     }),
     { numRuns: 400, seed: 11 },
   );

@@ -1,6 +1,7 @@
 import type { Epoch, EpochMs, ShardId } from "../../domain/ids.ts";
 import { invariant } from "../../domain/invariant.ts";
 import { coordinatorOf } from "../../domain/pool.ts";
+import { tenantOfLimit } from "../../domain/tenant-limit.ts";
 import type { PermitAnswer, PermitCall, PermitOpening } from "../../ports/messages.ts";
 import type { PoolLimits } from "./permit-ledger.ts";
 
@@ -18,11 +19,16 @@ export interface Wish {
 
 const NOTHING: Wish = { count: 0, rank: 0 };
 
-/** Permits of a pool that one machine holds: the machine's side of an account in the pool's ledger. */
+/**
+ * Permits that one machine holds under the name of a limit, which is a pool's name or that of a tenant's limit: the machine's
+ * side of an account in the ledger of the name.
+ */
 export class PoolPermits {
   readonly pool: string;
   readonly coordinator: ShardId;
   limits: PoolLimits;
+  /** Tenant whose attempts the permits allow; null: those of a pool. */
+  readonly tenant: string | null;
   /** Epoch of the coordinator shard; 0: unknown. */
   #epoch: Epoch = 0;
   #account = 0;
@@ -64,6 +70,7 @@ export class PoolPermits {
     this.pool = pool;
     this.coordinator = coordinatorOf(pool);
     this.limits = limits;
+    this.tenant = tenantOfLimit(pool);
   }
 
   /** Number of attempts that may be assigned now. */
@@ -79,6 +86,14 @@ export class PoolPermits {
   /** Whether the machine waits for permits. */
   get isWaiting(): boolean {
     return this.#told.wanted > 0;
+  }
+
+  /** Whether a coordinator knows the machine's shards, and the machine neither has, uses nor wants a permit. */
+  get isIdle(): boolean {
+    if (this.#opening !== null || this.#free > 0 || this.isWaiting || this.#told.returned !== this.#returned)
+      return false;
+    for (const count of this.#used.values()) if (count > 0) return false;
+    return true;
   }
 
   assigned(shard: ShardId): void {
@@ -214,10 +229,12 @@ export class PoolPermits {
 
   /**
    * Gives back unused permits: all of them if others wait or the pool has a rate, else those that were not needed since
-   * the last repeated call.
+   * the last repeated call. A tenant's permits stay until the repeated call, because the pool's permit and the slot that an
+   * attempt needs too are asked for when the tenant's permit is there. So no permit is kept for long in wait for another.
    */
   #giveUp(isRepeat: boolean): void {
-    const count = this.#isModest ? this.#free : isRepeat ? this.#idle : 0;
+    const isModest = this.#isModest && (this.tenant === null || isRepeat);
+    const count = isModest ? this.#free : isRepeat ? this.#idle : 0;
     this.#free -= count;
     this.#returned += count;
     this.#idle = isRepeat ? this.#free : Math.min(this.#idle, this.#free);

@@ -4,7 +4,9 @@ import type { PermitAnswer, PermitCall } from "../../ports/messages.ts";
 import { isFull, startable, urgency } from "../queue/dispatch.ts";
 import type { MachineState, Step } from "../state.ts";
 import { poolOf } from "../state.ts";
+import { open, openFirst, setLimits } from "./accounts.ts";
 import { PoolPermits, type Wish } from "./pool-permits.ts";
+import { awaitedByTenant, tenantsToCall } from "./tenant-permits.ts";
 
 /** Actions of the machine about permits, at each point of a step. */
 
@@ -18,14 +20,7 @@ export function followLimits({ state }: Step, pools: readonly Pool[]): void {
     const limits = { maxRunning, ratePerSec };
     const known = state.permits.byPool.get(name);
     if (known === undefined) begin(state, new PoolPermits(name, limits));
-    else {
-      const before = known.limits.maxRunning;
-      // Permits that were granted by a higher limit are dropped.
-      const isOther = before === null || maxRunning === null ? before !== maxRunning : maxRunning < before;
-      known.limits = limits;
-      if (isOther) known.clear();
-      if (isOther) open(state, known);
-    }
+    else setLimits(state, known, limits);
   }
 }
 
@@ -35,36 +30,30 @@ function begin(state: MachineState, poolPermits: PoolPermits): void {
     if (place === "ASSIGNED" && row.pool === poolPermits.pool) poolPermits.adopted(row.shard);
   }
   for (const { row } of state.runs.unborn.values()) if (row.pool === poolPermits.pool) poolPermits.adopted(row.shard);
-  poolPermits.hears(state.permits.seen.get(poolPermits.coordinator) ?? 0);
-  open(state, poolPermits);
-}
-
-function open(state: MachineState, poolPermits: PoolPermits): void {
-  if (state.epochs.size > 0) poolPermits.open(++state.permits.accounts, state.term, state.epochs);
+  openFirst(state, poolPermits);
 }
 
 /** Opens accounts for shards that were taken over. Called after their attempts were adopted. */
 export function permitsOwned({ state }: Step, shards: Iterable<ShardId>): void {
   const owned = [...shards];
   state.permits.owned(owned);
-  for (const poolPermits of state.permits.byPool.values()) {
+  for (const poolPermits of state.permits.all()) {
     poolPermits.owned(owned);
-    poolPermits.hears(state.permits.seen.get(poolPermits.coordinator) ?? 0);
-    open(state, poolPermits);
+    openFirst(state, poolPermits);
   }
 }
 
 /** Notes that shards were lost. Called before the machine forgets their epochs. */
 export function permitsLost({ state }: Step, shards: ReadonlySet<ShardId>): void {
   state.permits.lost(shards, coordinatorOf);
-  for (const poolPermits of state.permits.byPool.values()) {
+  for (const poolPermits of state.permits.all()) {
     for (const shard of shards) poolPermits.lost(shard, state.epochs.get(shard) ?? 0);
   }
 }
 
 /** Opens accounts anew. Called when the machine has forgotten the epochs of lost shards. */
 export function reopen({ state }: Step): void {
-  for (const poolPermits of state.permits.byPool.values()) open(state, poolPermits);
+  for (const poolPermits of state.permits.all()) open(state, poolPermits);
 }
 
 export function applyPermitMessage(step: Step, from: Incarnation, message: PermitCall | PermitAnswer): void {
@@ -73,21 +62,26 @@ export function applyPermitMessage(step: Step, from: Incarnation, message: Permi
   if (message.kind === "PERMIT_CALL") {
     const coordinator = coordinatorOf(message.pool);
     const epoch = epochs.get(coordinator);
-    if (epoch !== undefined) permits.ledger(message.pool, coordinator, epoch).take(from, message, now);
+    if (epoch === undefined) return;
+    const ledger = permits.ledger(message.pool, coordinator, epoch);
+    ledger.take(from, message, now);
+    permits.due.add(ledger);
     return;
   }
-  const poolPermits = permits.of(message.pool);
+  const poolPermits = permits.named(message.pool);
   if (poolPermits === undefined || message.life !== state.life) return;
+  if (poolPermits.tenant !== null) permits.active.add(poolPermits);
   if (poolPermits.take(message, now)) open(state, poolPermits);
 }
 
 /** Grants permits that were returned or that a rate allows now. */
 export function dealPermits({ state, now }: Step): void {
-  for (const ledger of state.permits.ledgers.values()) {
-    const limits = state.permits.byPool.get(ledger.pool)?.limits ?? null;
+  for (const ledger of state.permits.due) {
+    const limits = state.permits.named(ledger.pool)?.limits ?? null;
     for (const { node, answer } of ledger.deal(limits, now)) {
       state.permits.letters.push({ toNode: node, message: answer });
     }
+    if (ledger.dealAt === null) state.permits.due.delete(ledger);
   }
 }
 
@@ -95,7 +89,7 @@ export function dealPermits({ state, now }: Step): void {
 export function callCoordinators(step: Step): void {
   const { state, now } = step;
   const { permits } = state;
-  if (permits.byPool.size === 0) return;
+  if (permits.byPool.size === 0 && permits.byTenant.size === 0) return;
   // A clock that was set back must not delay the repetition.
   const isRepeat = now >= permits.repeatAt || permits.repeatAt > now + REPEAT_EVERY_MS;
   if (isRepeat) permits.repeatAt = now + REPEAT_EVERY_MS;
@@ -103,6 +97,12 @@ export function callCoordinators(step: Step): void {
     const wish = poolPermits.isWaiting && !isRepeat ? stillWished(step, poolPermits.pool) : wishOf(step, poolPermits);
     const call = poolPermits.call(wish, state.life, now, isRepeat);
     if (call !== null) permits.letters.push({ toOwnerOf: poolPermits.coordinator, message: call });
+  }
+  if (permits.byTenant.size === 0) return;
+  for (const ofTenant of tenantsToCall(permits, isRepeat)) {
+    const call = ofTenant.call(awaitedByTenant(step, ofTenant, isRepeat), state.life, now, isRepeat);
+    if (call !== null) permits.letters.push({ toOwnerOf: ofTenant.coordinator, message: call });
+    if (ofTenant.isIdle && !permits.blocked.has(ofTenant)) permits.active.delete(ofTenant);
   }
 }
 
@@ -127,7 +127,7 @@ function wishOf(step: Step, poolPermits: PoolPermits): (() => Wish) | null {
 
 /** Time of the next call or grant that does not depend on an input; null: there is none. */
 export function nextPermitRing({ permits }: MachineState): number | null {
-  let at = permits.byPool.size === 0 ? null : permits.repeatAt;
-  for (const { dealAt } of permits.ledgers.values()) if (dealAt !== null && (at === null || dealAt < at)) at = dealAt;
+  let at = permits.byPool.size === 0 && permits.byTenant.size === 0 ? null : permits.repeatAt;
+  for (const { dealAt } of permits.due) if (dealAt !== null && (at === null || dealAt < at)) at = dealAt;
   return at;
 }

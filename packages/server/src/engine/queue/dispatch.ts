@@ -2,10 +2,11 @@ import { invariant } from "../../domain/invariant.ts";
 import type { Batch } from "../batch.ts";
 import type { Entry } from "../entry.ts";
 import { tellAssigned } from "../events.ts";
-import { type Contender, isBefore, rankOf } from "../fair/contender.ts";
+import { type Contender, isBefore, rankOf, readyOf } from "../fair/contender.ts";
 import { reorder } from "../fair/shares.ts";
 import type { Limits } from "../inputs.ts";
 import type { PoolPermits } from "../permits/pool-permits.ts";
+import { firstContender, hasTenantRoom, unblockTenants } from "../permits/tenant-permits.ts";
 import { clearTimer, poolOf, type Step } from "../state.ts";
 import { creditsFor, pickWorker, type WorkerSlots } from "../workers/workers.ts";
 import { assignmentOf, newAssigned } from "./assignment.ts";
@@ -30,6 +31,7 @@ type Bounds = Pick<Limits, "batchAssigns" | "batchBytes">;
  * pool waits.
  */
 export function dispatch(step: Step): void {
+  if (step.state.permits.blocked.size > 0) unblockTenants(step.state);
   const pools = step.state.lanes.served();
   if (pools.size > 1) {
     for (const pool of pools) dispatchPool(step, pool, shareOf(step, pool, pools.size));
@@ -81,7 +83,7 @@ function fillFrom(step: Step, pool: string, until: Bounds): void {
   while (!isFull(step, until) && hasRoom(step, poolPermits)) {
     const turn = nextTurn(step, pool);
     if (turn === null) return;
-    if (turn.isShared) assignOne(step, turn, poolPermits, picks);
+    if (turn.isShared) assignOne(step, turn, picks);
     else assignFrom(step, turn, poolPermits, until);
   }
 }
@@ -113,12 +115,6 @@ export function startable({ state }: Step, pool: string): number {
   return Math.min(count, state.limits.batchAssigns);
 }
 
-function readyOf({ lanes }: Contender): number {
-  let ready = 0;
-  for (const { item } of lanes.nodes()) ready += item.ready.size;
-  return ready;
-}
-
 /**
  * Whether the batch is full. The next batch begins when the store has answered this one, and then there is another
  * step.
@@ -145,7 +141,7 @@ function nextTurn({ state }: Step, pool: string): Turn | null {
   let first: Contender | null = null;
   let untilRank = Number.POSITIVE_INFINITY;
   for (const work of state.lanes.classes(pool)) {
-    const contender = work.contenders.peek()?.item;
+    const contender = firstContender(state, work);
     if (contender === undefined || pickWorker(work) === null) continue;
     if (first === null || isBefore(contender, first)) {
       if (first !== null) untilRank = rankOf(first);
@@ -158,9 +154,10 @@ function nextTurn({ state }: Step, pool: string): Turn | null {
 /** Assigns executions of a tenant that has no rival in the pool, in the order of their ranks. */
 function assignFrom(step: Step, turn: Turn, poolPermits: PoolPermits | undefined, until: Bounds): void {
   const { work, contender, untilRank } = turn;
+  const tenant = contender.share?.tenant ?? "";
   let worker: WorkerSlots | null = null;
   let inTurn = 0;
-  while (!isFull(step, until) && hasRoom(step, poolPermits)) {
+  while (!isFull(step, until) && hasRoom(step, poolPermits) && hasTenantRoom(step.state, tenant)) {
     const lane = contender.lanes.peek();
     const entry = lane?.item.ready.peek();
     if (lane === undefined || entry === undefined || lane.key > untilRank) return;
@@ -171,7 +168,6 @@ function assignFrom(step: Step, turn: Turn, poolPermits: PoolPermits | undefined
     }
     if (worker === null) return;
     inTurn--;
-    poolPermits?.assigned(entry.item.row.shard);
     assign(step, entry.item, worker);
   }
 }
@@ -179,7 +175,7 @@ function assignFrom(step: Step, turn: Turn, poolPermits: PoolPermits | undefined
 /** Workers that get further assignments of a class before the next worker does, and how many, over the turns of several tenants. */
 type Picks = Map<WorkClass, { worker: WorkerSlots; inTurn: number }>;
 
-function assignOne(step: Step, { work, contender }: Turn, poolPermits: PoolPermits | undefined, picks: Picks): void {
+function assignOne(step: Step, { work, contender }: Turn, picks: Picks): void {
   const lane = contender.lanes.peek()?.item;
   const entry = lane?.ready.peek()?.item;
   if (lane === undefined || entry === undefined || endLate(step, entry)) return;
@@ -191,7 +187,6 @@ function assignOne(step: Step, { work, contender }: Turn, poolPermits: PoolPermi
     picks.set(work, pick);
   }
   pick.inTurn--;
-  poolPermits?.assigned(entry.row.shard);
   assign(step, entry, pick.worker);
 }
 
@@ -203,6 +198,7 @@ function hasFreeSlot({ node, granted, sent, ahead }: WorkerSlots): boolean {
 function assign(step: Step, entry: Entry, worker: WorkerSlots): void {
   const { state, batch } = step;
   const { row } = entry;
+  state.permits.assigned(row);
   clearTimer(state, entry);
   const lane = entry.lane as NonNullable<Entry["lane"]>;
   const { share } = lane.contender;

@@ -6,6 +6,7 @@ import type { Batch } from "../batch.ts";
 import { newEntry } from "../entry.ts";
 import { tellAssigned } from "../events.ts";
 import type { Share } from "../fair/shares.ts";
+import { hasTenantRoom } from "../permits/tenant-permits.ts";
 import { assignmentOf, newAssigned } from "../queue/assignment.ts";
 import { hasRoom, isFull, noteFilled, shareOf } from "../queue/dispatch.ts";
 import { laneOf } from "../queue/intake.ts";
@@ -46,11 +47,12 @@ export function assignBirths(step: Step): void {
 }
 
 /** Whether the node may get a worker now, if there is one. A node with a concurrency key waits for its turn in its lane. */
-function mayStart(step: Step, { queue, dueAt, pool, concurrencyKey, policy }: Candidate): boolean {
+function mayStart(step: Step, { queue, dueAt, pool, tenant, concurrencyKey, policy }: Candidate): boolean {
   const { state, now } = step;
   if (!state.workers.hasCredits(pool) || queue !== "READY" || dueAt > now || concurrencyKey !== null) return false;
   if (policy.startBefore !== null && policy.startBefore <= now) return false;
-  if (poolOf(state, pool).paused || !hasRoom(step, state.permits.of(pool))) return false;
+  if (poolOf(state, pool).paused || !hasRoom(step, state.permits.of(pool)) || !hasTenantRoom(state, tenant))
+    return false;
   return !isFull(step) && !isFull(step, shareOf(step, pool, state.lanes.served().size));
 }
 
@@ -65,7 +67,7 @@ function assign(step: Step, birth: NodeBirth, lane: Lane, share: Share, worker: 
   birth.assigned = { workerId: assigned.workerId, gateway: assigned.gateway };
   state.runs.unborn.set(row.id, entry);
   tellAssigned(step, row, assigned);
-  state.permits.of(row.pool)?.assigned(row.shard);
+  state.permits.assigned(row);
   // A read that shows the row before the commit is answered must not bring it into memory.
   state.recentWrites.add(row.id, batch.number);
   const before = { assigns: batch.assigns.length, bytes: batch.bytes };
@@ -105,7 +107,7 @@ export function notBorn({ runs, lanes, permits, shares }: MachineState, id: Exec
   const entry = runs.unborn.get(id);
   if (entry === undefined) return;
   runs.unborn.delete(id);
-  permits.of(entry.row.pool)?.freed(entry.row.shard);
+  permits.freed(entry.row);
   if (entry.assigned !== null) shares.ended(entry.assigned);
   if (entry.lane !== null) lanes.prune(entry.lane);
 }

@@ -2,6 +2,7 @@ import type { StoreEvent } from "@mainspring/server/testing";
 import { EPOCH_MS } from "../../sim-process.ts";
 import { type Checker, Violation } from "../checker.ts";
 import type { PoolLimitsHold } from "../cluster/pool-limits-hold.ts";
+import type { TenantLimitsHold } from "../cluster/tenant-limits-hold.ts";
 import { nameOf, type WorkerTracker } from "../cluster/worker-tracker.ts";
 import type { Quiet } from "../quiet.ts";
 import { type Account, assignedIn, isRun, type Ledger } from "../recurring/ledger.ts";
@@ -9,11 +10,16 @@ import { type Account, assignedIn, isRun, type Ledger } from "../recurring/ledge
 /** Longest wait of work that could run while no fault is active, in milliseconds. */
 const BOUND_MS = 20_000;
 
+interface KnownLimits {
+  pools: PoolLimitsHold;
+  tenants: TenantLimitsHold;
+}
+
 /**
  * With a free worker that can run it, an execution starts within the limit; so does a run of a workflow that nothing holds
  * back. Other checkers judge runs that have begun. The checker of paused runs judges how long a node is parked.
  */
-export function startsInTime(ledger: Ledger, tracker: WorkerTracker, quiet: Quiet, pools: PoolLimitsHold): Checker {
+export function startsInTime(ledger: Ledger, tracker: WorkerTracker, quiet: Quiet, limits: KnownLimits): Checker {
   /**
    * Time of the last assignment by concurrency key; other executions of the key may have to wait for a while after it.
    */
@@ -22,15 +28,6 @@ export function startsInTime(ledger: Ledger, tracker: WorkerTracker, quiet: Quie
   let hasGoneBack = false;
   const isHeldBack = (key: string | null, nowMs: number) =>
     key !== null && (nowMs - (keyUsedMs.get(key) ?? Number.NEGATIVE_INFINITY) < BOUND_MS || isKeyHeld(ledger, key));
-  const isPoolFull = (pool: string, nowMs: number) => {
-    const limited = pools.get(pool);
-    if (limited === undefined) return false;
-    // After a restore, the number of current attempts of a limited pool is unknown.
-    if (hasGoneBack) return true;
-    const { ratePerSec, fullAtMs, startedAtMs } = limited;
-    if (nowMs - fullAtMs < BOUND_MS) return true;
-    return ratePerSec !== null && nowMs - startedAtMs < BOUND_MS + 1_000 / ratePerSec;
-  };
   const waits = ({ row }: Account, nowMs: number) => {
     const { requires, concurrencyKey, pool } = row.job.definition;
     const sinceMs = Math.max(row.dueAt - EPOCH_MS, row.updatedAt - EPOCH_MS, quiet.sinceMs);
@@ -38,7 +35,7 @@ export function startsInTime(ledger: Ledger, tracker: WorkerTracker, quiet: Quie
     if (isRun(row) && row.queue === "OPEN") return;
     if (isRun(row))
       throw new Violation(`the run ${row.id} could have begun and has waited for ${seconds(nowMs - sinceMs)}`);
-    if (isPoolFull(pool, nowMs)) return;
+    if (isAtLimit(limits, row.job.tenant, pool, { nowMs, hasGoneBack })) return;
     const worker = tracker.freeFor(requires, nowMs - BOUND_MS);
     if (worker === null) return;
     throw new Violation(`${row.id} could have run on ${worker} and has waited for ${seconds(nowMs - sinceMs)}`);
@@ -80,6 +77,22 @@ export function startsInTime(ledger: Ledger, tracker: WorkerTracker, quiet: Quie
       }
     },
   };
+}
+
+/** Whether the limit of the pool or of the tenant was reached lately. After a restore, the numbers of current attempts are unknown. */
+function isAtLimit(
+  { pools, tenants }: KnownLimits,
+  tenant: string,
+  pool: string,
+  { nowMs, hasGoneBack }: { nowMs: number; hasGoneBack: boolean },
+): boolean {
+  const ofTenant = tenants.get(tenant);
+  if (ofTenant !== undefined && (hasGoneBack || nowMs - ofTenant.fullAtMs < BOUND_MS)) return true;
+  const limited = pools.get(pool);
+  if (limited === undefined) return false;
+  const { ratePerSec, fullAtMs, startedAtMs } = limited;
+  if (hasGoneBack || nowMs - fullAtMs < BOUND_MS) return true;
+  return ratePerSec !== null && nowMs - startedAtMs < BOUND_MS + 1_000 / ratePerSec;
 }
 
 /** Whether an attempt or a run has the key: a key may allow one, whatever its limit. */

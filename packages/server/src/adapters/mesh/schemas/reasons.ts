@@ -25,6 +25,8 @@ export const Reason = Type.Union([
   reason("POOL_AT_LIMIT", { pool: Id, limit: Count, running: Count }),
   reason("POOL_RATE_USED", { pool: Id, ratePerSec: Type.Number(), nextStartAt: Instant }),
   reason("PERMIT_AWAITED", { pool: Id }),
+  reason("TENANT_AT_LIMIT", { limit: Count, running: Count }),
+  reason("TENANT_TURN", {}),
   reason("NO_WORKER_FOR_HANDLER", { pool: Id, handler: Id, workersInPool: Count }),
   reason("NO_WORKER_WITH_CAPABILITY", { handler: Id, missing: Type.Array(Type.String()), workersWithHandler: Count }),
   reason("ALL_SLOTS_BUSY", { workers: Count, draining: Count, slots: Count, held: Count }),
