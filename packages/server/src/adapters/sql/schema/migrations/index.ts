@@ -32,7 +32,7 @@ import { apiKeys } from "./0033-api-keys.ts";
 import { tenants } from "./0034-tenants.ts";
 import { audit } from "./0035-audit.ts";
 import { tenantQuotas } from "./0036-tenant-quotas.ts";
-import { ownedPools } from "./0038-owned-pools.ts";
+import { ownedPools } from "./0037-owned-pools.ts";
 
 export interface Migration {
   /** Version of the schema after the migration; versions grow. */
@@ -82,5 +82,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 34, name: "tenants", sql: tenants },
   { version: 35, name: "audit", sql: audit },
   { version: 36, name: "tenant quotas", sql: tenantQuotas },
-  { version: 38, name: "owned pools", sql: ownedPools },
+  { version: 37, name: "owned pools", sql: ownedPools },
 ];
