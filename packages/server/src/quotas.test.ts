@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { Client, type CreatedApiKey } from "@mainspring/sdk";
+import { Client, type CreatedApiKey, task } from "@mainspring/sdk";
 import { startTestServer, storeUrl, type TestServer } from "./adapters/sql/testing/databases.ts";
 import { systemRuntime } from "./adapters/system/system-runtime.ts";
 import { createKeyInStore } from "./key-in-store.ts";
@@ -141,6 +141,36 @@ describe("quotas of tenants in a cluster", () => {
     await until(() => assert.rejects(asks.me(), { status: 429 }));
     const acting = new Client({ url: nodes[0].httpUrl, apiKey: operatorKey, tenant: "asks" });
     for (let n = 0; n < 20; n++) assert.equal((await acting.me()).tenant, "asks");
+  });
+
+  it("limit the attempts that run at once, on all nodes together", async (t) => {
+    const key = await tenantWith("calm", { maxRunning: 2 });
+    const ends: (() => void)[] = [];
+    let [running, most, isOpen] = [0, 0, false];
+    const hold = task({
+      name: "hold",
+      run: async () => {
+        most = Math.max(most, ++running);
+        await new Promise<void>((resolve) => (isOpen ? resolve() : void ends.push(resolve)));
+        running--;
+      },
+    });
+    const workers = nodes.map((node) => node.attachWorker({ tasks: [hold], pool: "calm" }));
+    await Promise.all(workers.map((worker) => worker.start()));
+    t.after(() => Promise.all(workers.map((worker) => worker.stop())));
+    const calm = clientOf({ key }, nodes[0].httpUrl);
+    const jobs = Array.from({ length: 8 }, () => ({ target: { handler: "hold", pool: "calm" } }));
+    const ids = (await calm.submitBatch(jobs)).map((item) => (item as { executionId: string }).executionId);
+    await until(async () => assert.equal(ends.length, 2));
+    await until(async () => {
+      const reasons = (await Promise.all(ids.map((id) => calm.explain(id)))).flatMap((explained) => explained.reasons);
+      assert.equal(reasons.filter(({ reason }) => reason === "TENANT_AT_LIMIT").length, ids.length - 2);
+    });
+    isOpen = true;
+    for (const end of ends) end();
+    const ended = await Promise.all(ids.map((id) => calm.getExecution(id, { waitSec: 30 })));
+    assert.deepEqual(new Set(ended.map(({ state }) => state)), new Set(["SUCCEEDED"]));
+    assert.equal(most, 2);
   });
 
   it("are refused with the range that would be right", async () => {

@@ -69,10 +69,11 @@ function createRoute(app: HttpApp, deps: TenantRoutes): void {
   });
 }
 
-/** @throws {ProblemError} 409: a living node lacks tenants, or the quotas that the request sets */
+/** @throws {ProblemError} 409: a living node lacks tenants, or the limits that the request sets */
 function requireFeatures(settings: TenantPatch, { lacking }: TenantRoutes): void {
   requireFeature("TENANTS", lacking);
   if (QUOTAS.some((quota) => (settings[quota] ?? null) !== null)) requireFeature("TENANT_QUOTAS", lacking);
+  if ((settings.maxRunning ?? null) !== null) requireFeature("TENANT_LIMITS", lacking);
 }
 
 const REFUSALS = {

@@ -131,7 +131,7 @@ async function create(session: Session, tenant: NewTenant): ReturnType<StoreTena
   if (known !== undefined) return "EXISTS";
   if (leftovers?.[0] === true) return "LEFTOVERS";
   await session.run(RAISE_TENANTS);
-  if (hasQuota(tenant)) await session.run(RAISE_QUOTAS);
+  if (hasLimit(tenant)) await session.run(RAISE_QUOTAS);
   // A node that had not heard of the deletion may have written a pool since.
   await session.run({ text: FREE_POOLS, values: [tenant.name] });
   const { name, createdAt, pools } = tenant;
@@ -152,7 +152,7 @@ async function change(
   if (row === undefined) return { kind: "NOT_FOUND" };
   const known = tenantFrom(row);
   if (ifVersion !== null && ifVersion !== known.version) return { kind: "OTHER_VERSION", version: known.version };
-  if (hasQuota(asked)) await session.run(RAISE_QUOTAS);
+  if (hasLimit(asked)) await session.run(RAISE_QUOTAS);
   const sets = ["updated_at = $2", "version = $3"];
   const values: unknown[] = [name, at, version];
   const set = (column: string, value: unknown, from = (parameter: string) => parameter) => {
@@ -167,8 +167,9 @@ async function change(
   return { kind: "CHANGED", tenant: tenantFrom(changed as Row) };
 }
 
-function hasQuota(settings: TenantChange): boolean {
-  return QUOTAS.some((quota) => (settings[quota] ?? null) !== null);
+/** Whether a node that knows neither quotas nor limits of attempts would pass a setting over. */
+function hasLimit(settings: TenantChange): boolean {
+  return [...QUOTAS, "maxRunning" as const].some((limit) => (settings[limit] ?? null) !== null);
 }
 
 function jsonOf(pools: readonly string[] | null): string | null {

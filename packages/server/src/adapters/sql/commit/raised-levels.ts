@@ -22,7 +22,7 @@ export const RAISE_TENANTS = { text: RAISE, values: [levelOf("TENANTS"), MIGRATI
 /** Raises the level in the transaction that writes a pool of a tenant. */
 export const RAISE_OWNED_POOLS = { text: RAISE, values: [levelOf("OWNED_POOLS"), MIGRATIONS.OWNED_POOLS] };
 
-/** Raises the level in the transaction that gives a tenant a quota. */
+/** Raises the level in the transaction that gives a tenant a quota, or a limit of attempts. */
 export const RAISE_QUOTAS = { text: RAISE, values: [levelOf("TENANT_QUOTAS"), MIGRATIONS.TENANT_QUOTAS] };
 
 /**
