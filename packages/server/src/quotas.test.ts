@@ -165,6 +165,7 @@ describe("quotas of tenants in a cluster", () => {
     await until(async () => {
       const reasons = (await Promise.all(ids.map((id) => calm.explain(id)))).flatMap((explained) => explained.reasons);
       assert.equal(reasons.filter(({ reason }) => reason === "TENANT_AT_LIMIT").length, ids.length - 2);
+      assert.equal(reasons.filter(({ reason }) => reason === "ALL_SLOTS_BUSY").length, 0);
     });
     isOpen = true;
     for (const end of ends) end();

@@ -107,7 +107,9 @@ function waitReasons(state: MachineState, row: Candidate, entry: Entry | null, n
   if (tenant !== null) reasons.push(tenant);
   const gate = state.gates.find(row);
   if (gate !== null && !isOpen(gate)) reasons.push(keyReason(state, row, gate));
-  const worker = workerReason(state, row, due === null);
+  // Gateways give the owner no slots for a tenant at its limit, so nothing is known about the slots of workers.
+  const seeksSlot = due === null && (tenant === null || tenant.reason === "TENANT_TURN");
+  const worker = workerReason(state, row, seeksSlot);
   if (worker !== null) reasons.push(worker);
   if (due === null && !isHeld) reasons.push(queueReason(state, row, entry));
   return reasons;
@@ -174,10 +176,10 @@ function keyReason(state: MachineState, row: Candidate, gate: Gate): WaitReason 
 }
 
 /**
- * Reason why no worker can run the execution; null: a worker could and has a free slot, or the execution is not due
+ * Reason why no worker can run the execution; null: a worker could and has a free slot, or the execution seeks none
  * yet.
  */
-function workerReason(state: MachineState, row: Candidate, isDue: boolean): WaitReason | null {
+function workerReason(state: MachineState, row: Candidate, seeksSlot: boolean): WaitReason | null {
   const { pool, handler, requires } = row;
   const inPool = [...state.workers.all()].filter((worker) => worker.group.pool === pool);
   const offering = inPool.filter(({ group }) => group.handlers.has(handler));
@@ -192,7 +194,7 @@ function workerReason(state: MachineState, row: Candidate, isDue: boolean): Wait
   const isFree = able.some(
     ({ granted, sent, draining, gateway }) => granted > sent && !draining && !state.workers.silent.has(gateway),
   );
-  return isFree || !isDue ? null : busyReason(able);
+  return isFree || !seeksSlot ? null : busyReason(able);
 }
 
 function busyReason(able: readonly WorkerSlots[]): WaitReason {
