@@ -102,7 +102,7 @@ describe("operating over HTTP", () => {
     const usual = await get("/v1/pools/batch");
     assert.deepEqual(usual, {
       ...{ name: "batch", paused: false, strategy: "PRIORITY", priorityStepSec: 3600, placement: "LEAST_LOADED" },
-      ...{ maxRunning: null, ratePerSec: null, workers: 0, slots: 0, running: 0, limitUse: null },
+      ...{ owner: null, maxRunning: null, ratePerSec: null, workers: 0, slots: 0, running: 0, limitUse: null },
     });
     assert.equal((await put("batch", { paused: true })).paused, true);
     const changed = { ...usual, paused: true, strategy: "FIFO", priorityStepSec: 1.5 };
