@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { judge } from "./strangers/site.ts";
 import { CHECKS_OF_ACCESS } from "./strangers/tenants/checks-of-access.ts";
 import { CHECKS_OF_FAIRNESS } from "./strangers/tenants/checks-of-fairness.ts";
 import { TenantsSite } from "./strangers/tenants/tenants-site.ts";
@@ -21,24 +22,15 @@ const { jobs, times, only } = parseArgs({
   },
 }).values;
 const wanted = only?.split(",");
-const CHECKS = [...CHECKS_OF_ACCESS, ...CHECKS_OF_FAIRNESS]
-  .filter(({ name }) => wanted?.includes(name.slice(0, name.indexOf("."))) ?? true)
-  .toSorted((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }));
+const CHECKS = [...CHECKS_OF_ACCESS, ...CHECKS_OF_FAIRNESS].filter(
+  ({ name }) => wanted?.includes(name.slice(0, name.indexOf("."))) ?? true,
+);
 
 const folder = await mkdtemp(join(tmpdir(), "mainspring-strangers-"));
 const site = await TenantsSite.open(folder, Number(jobs), times === "on");
-let wrong = 0;
 try {
-  for (const { name, run } of CHECKS) {
-    console.log(name);
-    for (const { what, saw, isRight } of await run(site)) {
-      if (!isRight) wrong++;
-      console.log(`   ${isRight ? "ok " : "NOT"}  ${what}: ${saw}`);
-    }
-  }
-  console.log(wrong === 0 ? "All is as it should be." : `${wrong} things are NOT as they should be.`);
+  await judge(CHECKS, site);
 } finally {
   await site.cluster.close();
   await rm(folder, { recursive: true, force: true });
 }
-if (wrong > 0) process.exitCode = 1;

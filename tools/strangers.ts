@@ -7,7 +7,7 @@ import { checkOfMaps } from "./strangers/check-of-maps.ts";
 import { CHECK_OF_SERVERS } from "./strangers/check-of-servers.ts";
 import { CHECKS_OF_ANSWERS } from "./strangers/checks-of-answers.ts";
 import { CHECKS_OF_RUNS } from "./strangers/checks-of-runs.ts";
-import { type Check, Site } from "./strangers/site.ts";
+import { type Check, judge, Site } from "./strangers/site.ts";
 
 /**
  * `npm run strangers`: checks of workflows that somebody who does not know the program can do. Starts a server and the
@@ -15,29 +15,23 @@ import { type Check, Site } from "./strangers/site.ts";
  * is not as it should be. `--items N` makes the map of check 3 smaller than 10,000 items. Other tests cover durable steps (number 6 of the checks): they kill the worker of an example.
  */
 
-/** Checks in the order of their numbers. */
 const { items } = parseArgs({ options: { items: { type: "string", default: "10000" } } }).values;
-const ALL: readonly Check[] = [...CHECKS_OF_RUNS, checkOfMaps(Number(items)), ...CHECKS_OF_ANSWERS, CHECK_OF_SERVERS];
-const CHECKS = ALL.toSorted((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }));
+const CHECKS: readonly Check[] = [
+  ...CHECKS_OF_RUNS,
+  checkOfMaps(Number(items)),
+  ...CHECKS_OF_ANSWERS,
+  CHECK_OF_SERVERS,
+];
 
 const folder = await mkdtemp(join(tmpdir(), "mainspring-strangers-"));
 const server = await startServer();
 const site = new Site(server.httpUrl, server.clientEnv, folder);
 const worker = site.startWorker();
-let wrong = 0;
 try {
-  for (const { name, run } of CHECKS) {
-    console.log(name);
-    for (const { what, saw, isRight } of await run(site)) {
-      if (!isRight) wrong++;
-      console.log(`   ${isRight ? "ok " : "NOT"}  ${what}: ${saw}`);
-    }
-  }
-  console.log(wrong === 0 ? "All is as it should be." : `${wrong} things are NOT as they should be.`);
+  await judge(CHECKS, site);
 } finally {
   worker.signal("SIGTERM");
   await worker.done;
   await server.stop();
   await rm(folder, { recursive: true, force: true });
 }
-if (wrong > 0) process.exitCode = 1;

@@ -14,10 +14,27 @@ export interface Finding {
   isRight: boolean;
 }
 
-export interface Check {
+/** Check of a site, of which each list of checks has its own kind. */
+export interface CheckOf<S> {
   /** Number in the list of checks, and what the check does. */
   name: string;
-  run(site: Site): Promise<Finding[]>;
+  run(site: S): Promise<Finding[]>;
+}
+
+export type Check = CheckOf<Site>;
+
+/** Runs checks in the order of their numbers, and prints what they saw. The process ends with 1 if anything is not as it should be. */
+export async function judge<S>(checks: readonly CheckOf<S>[], site: S): Promise<void> {
+  let wrong = 0;
+  for (const { name, run } of checks.toSorted((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }))) {
+    console.log(name);
+    for (const { what, saw, isRight } of await run(site)) {
+      if (!isRight) wrong++;
+      console.log(`   ${isRight ? "ok " : "NOT"}  ${what}: ${saw}`);
+    }
+  }
+  console.log(wrong === 0 ? "All is as it should be." : `${wrong} things are NOT as they should be.`);
+  if (wrong > 0) process.exitCode = 1;
 }
 
 /** Start of a handler, as the example worker has written it down. */

@@ -2,12 +2,10 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { Client, type CreatedApiKey, task } from "@mainspring/sdk";
 import { startTestServer, storeUrl, type TestServer } from "./adapters/sql/testing/databases.ts";
-import { systemRuntime } from "./adapters/system/system-runtime.ts";
+import { untilDone } from "./adapters/system/until.fixture.ts";
 import { createKeyInStore } from "./key-in-store.ts";
 import { startLocalNode } from "./node.fixture.ts";
 import type { RunningNode } from "./node.ts";
-
-const { setTimer } = systemRuntime();
 
 describe("quotas of tenants in a cluster", () => {
   let server: TestServer;
@@ -36,20 +34,11 @@ describe("quotas of tenants in a cluster", () => {
   const tenantWith = async (name: string, settings: Parameters<Client["tenants"]["change"]>[1]) => {
     await operator.tenants.create({ name, ...settings });
     const { key } = await operator.keys.create({ kind: "TENANT_ADMIN", name, tenant: name });
-    for (const { httpUrl } of nodes) await until(() => clientOf({ key }, httpUrl).me());
+    for (const { httpUrl } of nodes) await untilDone(() => clientOf({ key }, httpUrl).me());
     return key;
   };
   const clientOf = ({ key }: Pick<CreatedApiKey, "key">, url: string) =>
     new Client({ url, apiKey: key, retryForMs: 0 });
-  const until = async <T>(act: () => Promise<T>): Promise<T> => {
-    for (;;) {
-      try {
-        return await act();
-      } catch {
-        await new Promise<void>((resolve) => void setTimer(20, resolve));
-      }
-    }
-  };
   const post = async (key: string, node: 0 | 1, path: string, body: unknown, headers: Record<string, string> = {}) => {
     const sent = { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers };
     const url = new URL(path, nodes[node].httpUrl);
@@ -65,7 +54,7 @@ describe("quotas of tenants in a cluster", () => {
     const once = { "idempotency-key": "once" };
     assert.equal((await post(key, 0, "/v1/jobs", job, once)).status, 201);
     // The place of the first job counts as one of its node until that node tells that the job is written.
-    await until(async () => assert.equal((await post(key, 1, "/v1/jobs/batch", batch(2))).status, 200));
+    await untilDone(async () => assert.equal((await post(key, 1, "/v1/jobs/batch", batch(2))).status, 200));
     for (const node of [0, 1] as const) {
       const refused = await post(key, node, "/v1/jobs", job);
       assert.equal(refused.status, 429);
@@ -79,7 +68,7 @@ describe("quotas of tenants in a cluster", () => {
     const never = await post(key, 0, "/v1/jobs/batch", batch(4));
     assert.deepEqual([never.status, never.body["type"]], [413, "/problems/quota-never-fits"]);
     await operator.tenants.change("few", { maxWaiting: null });
-    await until(async () => assert.equal((await post(key, 1, "/v1/jobs", job)).status, 201));
+    await untilDone(async () => assert.equal((await post(key, 1, "/v1/jobs", job)).status, 201));
   });
 
   it("let both nodes together wait for as many executions as the tenant may have, and take more when some have ended", async () => {
@@ -92,14 +81,14 @@ describe("quotas of tenants in a cluster", () => {
     const { waiting, ready } = await operator.tenants.usage("some");
     assert.equal(waiting + ready, taken.length);
     assert.ok(taken.length <= 40);
-    await until(async () => {
+    await untilDone(async () => {
       await post(key, 0, "/v1/jobs", job);
       assert.equal((await operator.tenants.usage("some")).ready, 40);
     });
     for (const node of [0, 1] as const) assert.equal((await post(key, node, "/v1/jobs", job)).status, 429);
     const client = clientOf({ key }, nodes[1].httpUrl);
     await client.cancelExecution(String(taken[0]?.body["executionId"]));
-    await until(async () => assert.equal((await post(key, 1, "/v1/jobs", job)).status, 201));
+    await untilDone(async () => assert.equal((await post(key, 1, "/v1/jobs", job)).status, 201));
   });
 
   it("refuse a batch whole, and what is too large for good", async () => {
@@ -138,7 +127,7 @@ describe("quotas of tenants in a cluster", () => {
     const key = await tenantWith("asks", {});
     await operator.tenants.change("asks", { requestsPerSec: 0.1 });
     const asks = clientOf({ key }, nodes[0].httpUrl);
-    await until(() => assert.rejects(asks.me(), { status: 429 }));
+    await untilDone(() => assert.rejects(asks.me(), { status: 429 }));
     const acting = new Client({ url: nodes[0].httpUrl, apiKey: operatorKey, tenant: "asks" });
     for (let n = 0; n < 20; n++) assert.equal((await acting.me()).tenant, "asks");
   });
@@ -161,8 +150,8 @@ describe("quotas of tenants in a cluster", () => {
     const calm = clientOf({ key }, nodes[0].httpUrl);
     const jobs = Array.from({ length: 8 }, () => ({ target: { handler: "hold", pool: "calm" } }));
     const ids = (await calm.submitBatch(jobs)).map((item) => (item as { executionId: string }).executionId);
-    await until(async () => assert.equal(ends.length, 2));
-    await until(async () => {
+    await untilDone(async () => assert.equal(ends.length, 2));
+    await untilDone(async () => {
       const reasons = (await Promise.all(ids.map((id) => calm.explain(id)))).flatMap((explained) => explained.reasons);
       assert.equal(reasons.filter(({ reason }) => reason === "TENANT_AT_LIMIT").length, ids.length - 2);
       assert.equal(reasons.filter(({ reason }) => reason === "ALL_SLOTS_BUSY").length, 0);

@@ -2,12 +2,10 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { Client, type CreatedApiKey, task, Worker } from "@mainspring/sdk";
 import { startTestServer, storeUrl, type TestServer } from "./adapters/sql/testing/databases.ts";
-import { systemRuntime } from "./adapters/system/system-runtime.ts";
+import { untilDone } from "./adapters/system/until.fixture.ts";
 import { createKeyInStore } from "./key-in-store.ts";
 import { startLocalNode } from "./node.fixture.ts";
 import type { RunningNode } from "./node.ts";
-
-const { setTimer } = systemRuntime();
 
 describe("tenants of a cluster", () => {
   let server: TestServer;
@@ -45,16 +43,6 @@ describe("tenants of a cluster", () => {
     new Client({ url: second.httpUrl, apiKey: key, retryForMs: 0 });
   const keyOf = (tenant: string) => operator.keys.create({ kind: "TENANT_ADMIN", name: tenant, tenant });
   const note = (text: string) => ({ target: { handler: "note" }, payload: text });
-  /** Repeats what a change of tenants makes possible, until every node knows the change. */
-  const until = async <T>(act: () => Promise<T>): Promise<T> => {
-    for (;;) {
-      try {
-        return await act();
-      } catch {
-        await new Promise<void>((resolve) => void setTimer(20, resolve));
-      }
-    }
-  };
 
   it("are made by operators, and their keys reach their own jobs only, at every node", async () => {
     const made = await operator.tenants.create({ name: "acme", weight: 200 });
@@ -62,7 +50,7 @@ describe("tenants of a cluster", () => {
     await assert.rejects(operator.tenants.create({ name: "acme" }), { code: "CONFLICT" });
     await assert.rejects(operator.tenants.create({ name: "Not A Name" }), { code: "BAD_REQUEST" });
     const acme = clientOf(await keyOf("acme"));
-    assert.equal((await until(() => acme.me())).tenant, "acme");
+    assert.equal((await untilDone(() => acme.me())).tenant, "acme");
     const { executionId, jobId } = await acme.submit(note("of acme"));
     assert.equal((await acme.waitForExecution(executionId)).state, "SUCCEEDED");
     assert.ok(started.includes("of acme"));
@@ -83,7 +71,7 @@ describe("tenants of a cluster", () => {
     const unknown = new Client({ url: first.httpUrl, apiKey: operatorKey, tenant: "nobody" });
     await assert.rejects(unknown.me(), { code: "NOT_FOUND" });
     const { key } = await keyOf("acme");
-    await until(() => clientOf({ key }).me());
+    await untilDone(() => clientOf({ key }).me());
     const own = new Client({ url: second.httpUrl, apiKey: key, tenant: "acme" });
     await assert.rejects(own.me(), { code: "FORBIDDEN" });
   });
@@ -92,12 +80,12 @@ describe("tenants of a cluster", () => {
     await operator.tenants.create({ name: "paused" });
     const paused = clientOf(await keyOf("paused"));
     const later = { target: { handler: "note", pool: "unserved" } };
-    const { executionId } = await until(() => paused.submit({ ...later, payload: "of paused" }));
+    const { executionId } = await untilDone(() => paused.submit({ ...later, payload: "of paused" }));
     await operator.tenants.suspend("paused");
     const refused = { code: "FORBIDDEN", message: /suspended/ };
     for (const url of [first.httpUrl, second.httpUrl]) {
       const acting = new Client({ url, apiKey: operatorKey, tenant: "paused", retryForMs: 0 });
-      await until(() => assert.rejects(acting.submit(note("no")), refused));
+      await untilDone(() => assert.rejects(acting.submit(note("no")), refused));
     }
     const note2 = task({ name: "note", run: (text: string) => void started.push(text) });
     const served = { pool: "unserved", tasks: [note2], warn: () => undefined };
@@ -120,7 +108,7 @@ describe("tenants of a cluster", () => {
   it("use the pools that they may use", async () => {
     await operator.tenants.create({ name: "limited", pools: ["batch-*"] });
     const limited = clientOf(await keyOf("limited"));
-    await until(() => limited.me());
+    await untilDone(() => limited.me());
     await assert.rejects(limited.submit(note("no")), { code: "FORBIDDEN", message: /pool/ });
     await limited.submit({ target: { handler: "note", pool: "batch-1" }, payload: "waits" });
     for await (const { name } of limited.pools.list()) assert.match(name, /^batch-/);
@@ -131,7 +119,7 @@ describe("tenants of a cluster", () => {
     await operator.tenants.create({ name: "other", pools: ["default"] });
     const owner = clientOf(await keyOf("owner"));
     const other = clientOf(await keyOf("other"));
-    for (const client of [owner, other]) await until(() => client.me());
+    for (const client of [owner, other]) await untilDone(() => client.me());
     const shared = { code: "FORBIDDEN", message: /only operators/ };
     await assert.rejects(owner.pools.set("gpu", { owner: null }), shared);
     await assert.rejects(owner.pools.set("gpu", { owner: "other" }), shared);
@@ -148,7 +136,7 @@ describe("tenants of a cluster", () => {
       new Worker({ url: second.grpcAddress, pool, apiKey, tasks: [run(by)], warn: () => undefined });
     const { key } = await owner.keys.create({ kind: "WORKER", name: "workers" });
     const strange = await other.keys.create({ kind: "WORKER", name: "workers" });
-    for (const made of [{ key }, strange]) await until(() => clientOf(made).me());
+    for (const made of [{ key }, strange]) await untilDone(() => clientOf(made).me());
     for (const pool of ["gpu", "default", "never-set"]) {
       const message = new RegExp(`owns no pool ${pool}`);
       await assert.rejects(workerOf(strange.key, pool, "other").start(), { message });
@@ -191,11 +179,11 @@ describe("tenants of a cluster", () => {
     await operator.tenants.create({ name: "leaving" });
     const key = await keyOf("leaving");
     const leaving = clientOf(key);
-    await until(() => leaving.submit({ ...note("never"), delayMs: 3_600_000 }));
+    await untilDone(() => leaving.submit({ ...note("never"), delayMs: 3_600_000 }));
     await leaving.jobs.upsert("often", { ...note("often"), schedule: "0 5 * * *", timezone: "UTC" });
     assert.equal((await operator.tenants.delete("leaving")).state, "DELETING");
-    await until(() => assert.rejects(leaving.me(), { code: "UNAUTHENTICATED" }));
-    await until(() => assert.rejects(operator.tenants.get("leaving"), { code: "NOT_FOUND" }));
+    await untilDone(() => assert.rejects(leaving.me(), { code: "UNAUTHENTICATED" }));
+    await untilDone(() => assert.rejects(operator.tenants.get("leaving"), { code: "NOT_FOUND" }));
     await assert.rejects(operator.tenants.create({ name: "leaving" }), { code: "CONFLICT", message: /still kept/ });
   });
 });

@@ -1,15 +1,11 @@
 import { type ClusterNode, TestCluster } from "../../../packages/cli/test/testing/cluster.ts";
 import { mainspring } from "../../../packages/cli/test/testing/command.ts";
-import type { Finding } from "../site.ts";
+import type { CheckOf } from "../site.ts";
 
 /** Key of the settings of all nodes, which is an operator's. */
 const ROOT = "the-key-of-the-strangers-operator";
 
-export interface TenantsCheck {
-  /** Number in the list of checks, and what the check does. */
-  name: string;
-  run(site: TenantsSite): Promise<Finding[]>;
-}
+export type TenantsCheck = CheckOf<TenantsSite>;
 
 /** Answer of the API. */
 export interface Answer<T> {

@@ -18,3 +18,14 @@ export async function until<T>(read: () => Promise<T> | T): Promise<Exclude<T, f
     await pause(PAUSE_MS);
   }
 }
+
+/** Repeats what another process makes possible soon, until it succeeds. */
+export async function untilDone<T>(act: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await act();
+    } catch {
+      await pause(PAUSE_MS);
+    }
+  }
+}

@@ -22,16 +22,20 @@ const keyCheck = compileCheck(Line("a key"));
  * @returns the job, with the stored name of its pool. The problem: a key needs a field that the payload lacks
  */
 export function filledIn(
-  { target, ...rest }: JobSubmission,
+  given: JobSubmission,
   payload: Uint8Array | null,
   book: PolicyBook,
   { tenant, poolOf }: NameSpace,
 ): JobSubmission | Problem {
+  const { target } = given;
   const { handler } = target;
   const pool = target.pool === undefined ? book.homeOf(tenant, handler) : poolOf(tenant, target.pool);
   const stored = pool ?? poolOf(tenant, DEFAULT_POOL);
-  const named = pool === null && stored === DEFAULT_POOL ? target : { ...target, pool: stored };
-  const job = { ...rest, target: named };
+  // Most jobs mean the pool that they name, and need no copy.
+  const job =
+    stored === (target.pool ?? DEFAULT_POOL) && (target.pool !== undefined || pool === null)
+      ? given
+      : { ...given, target: { ...target, pool: stored } };
   const policies = book.of(stored, handler);
   if (policies === null) return job;
   const { concurrencyLimit, concurrencyKey, uniqueKey, ...plain } = policies;

@@ -1,10 +1,7 @@
-import type { TenantSettings } from "../../domain/tenant.ts";
+import type { QUOTAS } from "../../domain/tenant.ts";
 import { type Problem, ProblemError, problem } from "../http/errors.ts";
 
-export type QuotaName = Extract<
-  keyof TenantSettings,
-  "maxWaiting" | "maxRecurring" | "submitsPerSec" | "requestsPerSec" | "maxPayloadBytes" | "maxBatchBytes"
->;
+export type QuotaName = (typeof QUOTAS)[number];
 
 /** Problem that names a quota of the caller's tenant, and nothing about others. */
 export interface QuotaProblem extends Problem {

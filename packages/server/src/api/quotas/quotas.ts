@@ -1,6 +1,6 @@
 import type { Incarnation } from "../../domain/ids.ts";
 import { burstOf, type PlaceQuota, type RateQuota } from "../../domain/quota.ts";
-import type { TenantRecord } from "../../domain/tenant.ts";
+import { QUOTAS, type TenantRecord } from "../../domain/tenant.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { StoreQuotas } from "../../ports/store-quotas.ts";
 import { DrainRate } from "./drain-rate.ts";
@@ -164,9 +164,7 @@ export class Quotas {
   }
 }
 
-const SUBMIT_QUOTAS = [
-  ...(["submitsPerSec", "maxWaiting", "maxRecurring", "maxPayloadBytes", "maxBatchBytes"] as const),
-] satisfies readonly QuotaName[];
+const SUBMIT_QUOTAS = QUOTAS.filter((quota) => quota !== "requestsPerSec");
 
 /** Quotas of which a submission takes a part. */
 function countedOf(limits: Limits, load: Load): Counted[] {

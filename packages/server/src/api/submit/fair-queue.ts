@@ -1,6 +1,7 @@
+import { DEFAULT_WEIGHT } from "../../domain/tenant.ts";
+
 /** Jobs that a tenant of the default weight may take from the queue in its turn. */
 const QUANTUM_JOBS = 32;
-const DEFAULT_WEIGHT = 100;
 /** Taken places of a line above which it is compacted. */
 const COMPACT_AT = 1_024;
 

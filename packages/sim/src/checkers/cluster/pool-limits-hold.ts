@@ -2,28 +2,20 @@ import type { Pool } from "@mainspring/server/testing";
 import type { SimEvent } from "../../history.ts";
 import { EPOCH_MS } from "../../sim-process.ts";
 import { type Checker, Violation } from "../checker.ts";
-import { addedRows, assignedIn } from "../recurring/ledger.ts";
+import { addedRows, turnsIn } from "../recurring/ledger.ts";
+import { HEARD_AFTER_MS, LimitedAttempts } from "./limited-attempts.ts";
 
 /** Longest time after which a start that a rate allows is used, in milliseconds. */
 const START_FRESH_MS = 2_000;
 /** Time for which an event may still delay or hasten a start, in milliseconds. */
 const HAZE_MS = 60_000;
-/**
- * Time after which a lowered or new limit holds, in milliseconds: every owner has heard of it by then, or has lost its
- * shards.
- */
-const HEARD_AFTER_MS = 60_000;
 /** Number of earlier starts with which each start is compared. */
 const LOOK_BACK = 20;
 
 interface Limited {
-  maxRunning: number;
-  /** Former limit, and the time until which it counts too. */
-  before: { maxRunning: number; untilMs: number };
+  attempts: LimitedAttempts;
   ratePerSec: number | null;
-  current: Set<string>;
-  /** Time at which the number of current attempts was last at the limit, and time of the last assignment. */
-  fullAtMs: number;
+  /** Time of the last assignment. */
   startedAtMs: number;
   /** One record for each rate, from the time at which every owner had heard of it. */
   rates: Rate[];
@@ -58,15 +50,9 @@ export class PoolLimitsHold implements Checker {
   /** @param atMs milliseconds since the start of the simulation */
   #set({ name, ratePerSec, maxRunning }: Pool, atMs: number): void {
     const next = maxRunning ?? Number.POSITIVE_INFINITY;
-    const pool = this.#pools.get(name) ?? unlimited();
-    if (!this.#pools.has(name)) this.#pools.set(name, { ...pool, maxRunning: next });
-    else if (pool.maxRunning !== next) {
-      const isStill = pool.before.untilMs > atMs;
-      const most = Math.max(pool.maxRunning, isStill ? pool.before.maxRunning : 0);
-      pool.before = { maxRunning: most, untilMs: atMs + HEARD_AFTER_MS };
-      pool.maxRunning = next;
-    }
-    const set = this.#pools.get(name) as Limited;
+    const set = this.#pools.get(name) ?? unrated(new LimitedAttempts(next, Number.NEGATIVE_INFINITY));
+    if (this.#pools.has(name)) set.attempts.limit(next, atMs);
+    this.#pools.set(name, set);
     if (ratePerSec === set.ratePerSec) return;
     set.ratePerSec = ratePerSec;
     set.rates.push({ ratePerSec: ratePerSec ?? Number.POSITIVE_INFINITY, fromMs: atMs + HEARD_AFTER_MS, startsMs: [] });
@@ -76,21 +62,15 @@ export class PoolLimitsHold implements Checker {
     if (event.kind === "POOL_SET") this.#set(event.pool, event.at - EPOCH_MS);
     for (const { id, job } of addedRows(event)) this.#poolOf.set(id, job.definition.pool);
     if (event.kind !== "COMMITTED" || event.outcome.status !== "APPLIED") return;
-    const missed = new Set(event.outcome.missed);
-    // An owner may have given up an attempt before it sent the commit that assigns the attempt. That commit also says
-    // how the attempt ended.
-    const endedBy = new Map<string, number>();
-    for (const { after } of event.applied) {
-      if (after.state === "RUNNING") continue;
-      this.#of(after.id)?.current.delete(after.id);
-      endedBy.set(after.id, after.attempt);
-    }
-    for (const { id, attempt, assignedAt } of assignedIn(event)) {
+    const { ended, begun } = turnsIn(event, event.outcome);
+    for (const { id } of ended) this.#of(id)?.attempts.ended(id);
+    for (const { id, assignedAt } of begun) {
       const pool = this.#of(id);
-      if (pool === undefined || missed.has(id) || (endedBy.get(id) ?? 0) >= attempt) continue;
+      if (pool === undefined) continue;
       const rate = pool.rates.at(-1);
       if (rate !== undefined && assignedAt - EPOCH_MS >= rate.fromMs) rate.startsMs.push(assignedAt - EPOCH_MS);
-      this.#assigned(pool, id, event.at - EPOCH_MS);
+      pool.startedAtMs = event.at - EPOCH_MS;
+      pool.attempts.begun(id, event.at - EPOCH_MS, "a pool that allows");
     }
   }
 
@@ -98,20 +78,8 @@ export class PoolLimitsHold implements Checker {
     return this.#pools.get(this.#poolOf.get(id) ?? "");
   }
 
-  #assigned(pool: Limited, id: string, atMs: number): void {
-    const { current, maxRunning, before } = pool;
-    current.add(id);
-    pool.startedAtMs = atMs;
-    if (current.size >= maxRunning) pool.fullAtMs = atMs;
-    const allowed = Math.max(maxRunning, before.untilMs > atMs ? before.maxRunning : 0);
-    if (current.size <= allowed) return;
-    throw new Violation(`${current.size} of a pool that allows ${allowed} are current: ${[...current].join(", ")}`);
-  }
-
   looked(nowMs: number): void {
-    for (const pool of this.#pools.values()) {
-      if (pool.current.size >= pool.maxRunning) pool.fullAtMs = nowMs;
-    }
+    for (const { attempts } of this.#pools.values()) attempts.looked(nowMs);
   }
 
   atEnd(): void {
@@ -138,10 +106,6 @@ export class PoolLimitsHold implements Checker {
   }
 }
 
-function unlimited(): Limited {
-  const never = Number.NEGATIVE_INFINITY;
-  const infinite = Number.POSITIVE_INFINITY;
-  const before = { maxRunning: infinite, untilMs: never };
-  const times = { fullAtMs: never, startedAtMs: never };
-  return { maxRunning: infinite, before, ratePerSec: null, current: new Set(), ...times, rates: [] };
+function unrated(attempts: LimitedAttempts): Limited {
+  return { attempts, ratePerSec: null, startedAtMs: Number.NEGATIVE_INFINITY, rates: [] };
 }

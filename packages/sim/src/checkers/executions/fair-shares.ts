@@ -2,7 +2,7 @@ import type { StoreEvent } from "@mainspring/server/testing";
 import { EPOCH_MS } from "../../sim-process.ts";
 import { type Checker, Violation } from "../checker.ts";
 import type { Quiet } from "../quiet.ts";
-import { addedRows, assignedIn, type Ledger } from "../recurring/ledger.ts";
+import { addedRows, type Ledger, turnsIn } from "../recurring/ledger.ts";
 
 type Weights = () => ReadonlyMap<string, number>;
 
@@ -64,20 +64,18 @@ class TenantBooks {
     }
     if (event.kind !== "COMMITTED" || event.outcome.status !== "APPLIED") return { assigned };
     const atMs = event.at - EPOCH_MS;
-    const missed = new Set(event.outcome.missed);
-    const ended = new Map<string, number>();
-    for (const { after } of event.applied) {
+    const { ended, begun } = turnsIn(event, event.outcome);
+    for (const after of ended) {
       const tenant = this.#ofRow.get(after.id);
-      if (tenant === undefined || after.state === "RUNNING") continue;
-      ended.set(after.id, after.attempt);
+      if (tenant === undefined) continue;
       tenant.slotMs += atMs - (tenant.running.get(after.id) ?? atMs);
       if (tenant.running.delete(after.id)) this.#running--;
       tenant.pending.delete(after.id);
       if (after.state === "PENDING") tenant.pending.set(after.id, after.dueAt - EPOCH_MS);
     }
-    for (const { id, attempt } of assignedIn(event)) {
+    for (const { id } of begun) {
       const tenant = this.#ofRow.get(id);
-      if (tenant === undefined || missed.has(id) || (ended.get(id) ?? 0) >= attempt) continue;
+      if (tenant === undefined) continue;
       tenant.pending.delete(id);
       if (!tenant.running.has(id)) this.#running++;
       this.#peak = Math.max(this.#peak, this.#running);

@@ -1,6 +1,6 @@
 import type { ExecutionRow } from "@mainspring/server/testing";
 import { type Checker, Violation } from "../checker.ts";
-import { addedRows, assignedIn, isRun } from "../recurring/ledger.ts";
+import { addedRows, isRun, turnsIn } from "../recurring/ledger.ts";
 
 /** A concurrency key never has more current attempts and open runs of workflows than its limit. */
 export function limitsHold(): Checker {
@@ -28,23 +28,14 @@ export function limitsHold(): Checker {
     saw(event) {
       for (const row of addedRows(event)) appears(row);
       if (event.kind !== "COMMITTED" || event.outcome.status !== "APPLIED") return;
-      const missed = new Set(event.outcome.missed);
-      // An owner may have given up an attempt before it sent the commit that assigns the attempt. That commit also says
-      // how the attempt ended.
-      const endedBy = new Map<string, number>();
       // The handler has ended although the store refused its result; the next commit writes another end.
       for (const { id } of event.outcome.refused) leave(id);
-      for (const { after } of event.applied) {
-        if (after.state === "RUNNING") continue;
-        leave(after.id);
-        endedBy.set(after.id, after.attempt);
-      }
+      const { ended, begun } = turnsIn(event, event.outcome);
+      for (const { id } of ended) leave(id);
       for (const { before, after } of event.applied) {
         if (isRun(after) && after.queue === "OPEN" && before.queue !== "OPEN") enter(after.id);
       }
-      for (const { id, attempt } of assignedIn(event)) {
-        if (!missed.has(id) && (endedBy.get(id) ?? 0) < attempt) enter(id);
-      }
+      for (const { id } of begun) enter(id);
     },
   };
 }

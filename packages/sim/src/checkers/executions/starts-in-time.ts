@@ -90,8 +90,8 @@ function isAtLimit(
   if (ofTenant !== undefined && (hasGoneBack || nowMs - ofTenant.fullAtMs < BOUND_MS)) return true;
   const limited = pools.get(pool);
   if (limited === undefined) return false;
-  const { ratePerSec, fullAtMs, startedAtMs } = limited;
-  if (hasGoneBack || nowMs - fullAtMs < BOUND_MS) return true;
+  const { ratePerSec, attempts, startedAtMs } = limited;
+  if (hasGoneBack || nowMs - attempts.fullAtMs < BOUND_MS) return true;
   return ratePerSec !== null && nowMs - startedAtMs < BOUND_MS + 1_000 / ratePerSec;
 }
 

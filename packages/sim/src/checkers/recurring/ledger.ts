@@ -106,6 +106,21 @@ export function assignedIn({ asked, nodes }: Committed): readonly Given[] {
   return born.length === 0 ? asked.assigned : [...asked.assigned, ...born];
 }
 
+/**
+ * Attempts that end and begin in a commit. An owner may have given up an attempt before it sent the commit that assigns the attempt. That
+ * commit also says how the attempt ended, so the attempt does not begin.
+ */
+export function turnsIn(
+  event: Committed,
+  { missed }: { missed: readonly string[] },
+): { ended: readonly ExecutionRow[]; begun: readonly Given[] } {
+  const ended = event.applied.map(({ after }) => after).filter(({ state }) => state !== "RUNNING");
+  const endedBy = new Map(ended.map(({ id, attempt }) => [id, attempt]));
+  const absent = new Set(missed);
+  const begun = assignedIn(event).filter(({ id, attempt }) => !absent.has(id) && (endedBy.get(id) ?? 0) < attempt);
+  return { ended, begun };
+}
+
 /** Whether the row is that of a workflow's run, or of a sub-workflow's. It has no attempts. */
 export function isRun(row: ExecutionRow): boolean {
   return (row.node !== null && row.node < 0) || isChildRun(row);
