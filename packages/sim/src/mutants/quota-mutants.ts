@@ -50,7 +50,7 @@ export const quotaMutants: readonly Mutant[] = [
     why: "rows of a commit whose answer was lost appear after their places were taken by others",
     test: {
       file: TEST,
-      name: "never let submits of any node exceed what may wait, and let one node fill all of it",
+      name: "keep the places of a submit of unknown outcome until its rows can no longer appear",
     },
   },
   {

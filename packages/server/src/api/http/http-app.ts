@@ -103,12 +103,18 @@ function speakJson(app: HttpApp, runtime: Runtime, turns: RequestTurns): void {
   app.setSerializerCompiler(() => writeJson);
 }
 
-/** Options of a route whose body may be left out; it then counts as an empty object. @param scope that the route needs */
+/**
+ * Options of a route whose body may be left out; it then counts as an empty object. A body that says null is refused like any that is no
+ * object. @param scope that the route needs
+ */
 export function withoutBody<S extends { body: TSchema }>(schema: S, scope: RouteScope) {
   const ofBody = validator(schema.body, false);
   const validatorCompiler = (part: { schema: TSchema; httpPart?: string }) =>
     part.httpPart === "body" ? (value: unknown) => ofBody(value ?? {}) : validator(part.schema, false);
-  return { schema, validatorCompiler, config: { scope, mayLackBody: true } };
+  // The validator gets null for both, and the request has undefined for a body that was left out.
+  const preValidation = ({ body }: { body: unknown }, _reply: unknown, done: (error?: Error) => void) =>
+    done(body === null ? ofBody(null).error : undefined);
+  return { schema, validatorCompiler, preValidation, config: { scope, mayLackBody: true } };
 }
 
 /** @param fromText whether values come as text, as in a query and a path, so that numbers must be parsed */

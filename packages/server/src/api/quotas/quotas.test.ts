@@ -153,6 +153,18 @@ describe("quotas of tenants", () => {
     );
   });
 
+  it("keep the places of a submit of unknown outcome until its rows can no longer appear", async () => {
+    const { quotas, runtime, write } = scene({ maxWaiting: 3 }, 2);
+    const [first, second] = quotas as [Quotas, Quotas];
+    (await first.charge("acme", load(3))).end("UNKNOWN");
+    // The node tells the store once more which places it holds.
+    await runtime.advance(2_000);
+    assert.equal((await refusalOf(second.charge("acme", load(1))))?.quota, "maxWaiting");
+    write(3);
+    await runtime.advance(60_000);
+    assert.equal((await refusalOf(second.charge("acme", load(1))))?.used, 3);
+  });
+
   it("charge a batch whole or refuse it whole, and refuse for good one that never fits", async () => {
     const { first } = scene({
       maxWaiting: 10,

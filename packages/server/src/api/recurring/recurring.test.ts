@@ -171,6 +171,14 @@ describe("recurring jobs over HTTP", () => {
     assert.equal((await get(`/${body.jobId}/next-fires`)).status, 409);
   });
 
+  it("takes a request without a body, and refuses one whose body is no object", async () => {
+    const url = `/v1/jobs/${await submit()}/resume`;
+    const resume = (payload?: string) =>
+      api.inject({ method: "POST", url, headers: { "content-type": "application/json" }, ...(payload && { payload }) });
+    for (const payload of ["null", "[]", "1"]) assert.equal((await resume(payload)).statusCode, 400);
+    assert.equal((await resume()).statusCode, 202);
+  });
+
   it("asks the owner to pause, resume and make up for the past", async () => {
     const jobId = await submit();
     const since = await beforeCreation(jobId, 3 * DAY_MS);
