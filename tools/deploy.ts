@@ -28,7 +28,11 @@ const machine = await SystemdMachine.boot();
 try {
   await machine.run(`ln --symbolic --force ${process.execPath} /usr/local/bin/node`);
   const printed = await followPage();
-  assert.equal(printed.match(/state +SUCCEEDED/g)?.length, 3, "three jobs ran: of the server, of the worker, after the restart");
+  assert.equal(
+    printed.match(/state +SUCCEEDED/g)?.length,
+    3,
+    "three jobs ran: of the server, of the worker, after the restart",
+  );
   assert.match(printed, /Status: "serves http:\/\/127\.0\.0\.1:8080/, "the server reported that it is ready");
   const ends = await machine.run(
     "systemctl show --property Result,ExecMainStatus,ActiveState mainspring.service mainspring-worker@reports.service",
@@ -47,7 +51,10 @@ async function followPage(): Promise<string> {
   const outputs: string[] = [];
   for (const block of blocks) {
     console.log(`\n$ ${block.trimEnd().replaceAll("\n", "\n$ ")}`);
-    const commands = block.replace(`${INSTALL} @mainspring/cli`, `${INSTALL} --no-audit --no-fund --loglevel=error ${folder}/*.tgz`);
+    const commands = block.replace(
+      `${INSTALL} @mainspring/cli`,
+      `${INSTALL} --no-audit --no-fund --loglevel=error ${folder}/*.tgz`,
+    );
     const key = "export MAINSPRING_API_KEY_FILE=/etc/mainspring/secrets/key";
     const output = await machine.run(`${key}\n${commands}`, { cwd: folder, onNetworkOfHost: commands !== block });
     process.stdout.write(output);
