@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# Boots systemd in namespaces of its own, on an overlay of this machine's files: whatever systemd writes or removes, the machine keeps what it has.
-# boot-systemd.sh FOLDER: FOLDER takes the changes, and must not be on an overlay itself. Needs root. `unshare --pid --mount --fork …` runs this script.
+# Makes a root of its own out of an overlay of this machine's files, and runs a program as its first process: whatever the program writes or
+# removes, the machine keeps what it has. Needs root; `unshare --pid --mount --fork …` runs this script.
+# boot.sh FOLDER PROGRAM…: FOLDER takes the changes, and must not be on an overlay itself.
 set -euo pipefail
 folder=$1
+shift
 root=$folder/root
 mkdir -p "$folder/changes" "$folder/work" "$root"
 mount --make-rprivate /
@@ -39,5 +41,4 @@ cd /
 umount --lazy /before
 # systemd mounts credentials in a child that shares the mounts.
 mount --make-rshared /
-exec env --ignore-environment container=other PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-  /lib/systemd/systemd --system --unit=machine.target --log-target=console --show-status=no
+exec env --ignore-environment container=other PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"
