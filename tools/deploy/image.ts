@@ -31,10 +31,11 @@ export async function tryImage(): Promise<void> {
     .trim()
     .split("\n");
   for (const file of files.filter((name) => !name.endsWith(".test.ts"))) cpSync(join(ROOT, file), join(context, file));
+  cpSync(process.execPath, join(context, "node"));
   const machine = await Machine.bare();
   try {
     // The base image has Node there; the rest of it is this machine's Debian.
-    await machine.run(`cp ${process.execPath} /usr/local/bin/node`);
+    await machine.run(`cp ${context}/node /usr/local/bin/node`);
     const built = await build(machine, context);
     console.log(await machine.run("du --summarize --human-readable /app"));
     await tryServer(machine, built);
@@ -92,7 +93,7 @@ async function tryServer(machine: Machine, built: Built): Promise<void> {
   const env = { ...built.env, MAINSPRING_API_KEY: KEY, MAINSPRING_TLS: "proxy" };
   const served = await machine.run(
     `${container(built.program)} >/var/tmp/server.log 2>&1 & server=$!
-     until grep --quiet "Mainspring is ready" /var/tmp/server.log; do kill -0 $server; sleep 0.2; done
+     until grep --quiet "Mainspring is ready" /var/tmp/server.log; do kill -0 $server || { cat /var/tmp/server.log; exit 1; }; sleep 0.2; done
      ${container(built.health)} && echo healthy
      mainspring submit echo --payload '{"from": "the image"}' --wait
      grep --quiet ' / / ro' /proc/$server/mountinfo && echo "read-only root"

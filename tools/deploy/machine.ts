@@ -86,8 +86,13 @@ export class Machine {
     const settings = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
     const script = `cd ${cwd}; set -euo pipefail; ${commands}`;
     const args = [...enter, "env", "--ignore-environment", ...settings, "bash", "-c", script];
-    const { stdout } = await run("nsenter", args, { timeout: COMMAND_MS, maxBuffer: 16 * 1024 * 1024 });
-    return stdout || "\n";
+    try {
+      const { stdout } = await run("nsenter", args, { cwd: "/", timeout: COMMAND_MS, maxBuffer: 16 * 1024 * 1024 });
+      return stdout || "\n";
+    } catch (error) {
+      const { stdout = "", stderr = "" } = error as { stdout?: string; stderr?: string };
+      throw new Error(`these commands failed:\n${commands}\n${stdout}${stderr}`, { cause: error });
+    }
   }
 
   async stop(): Promise<void> {
