@@ -68,10 +68,18 @@ export const fairMutants: readonly Mutant[] = [
   {
     name: "attempts of other owners are not smoothed",
     file: `${ENGINE}/fair/others.ts`,
-    find: "Math.trunc((attempts + (shares.get(name) ?? 0)) / 2)",
-    replace: "shares.get(name) ?? 0",
+    find: "Math.trunc((attempts + now) / 2)",
+    replace: "now",
     why: "owners that react to each other's figures of the last second overshoot in turns",
     test: { file: OTHERS_TEST, name: "count with all owners, each smoothed by a half" },
+  },
+  {
+    name: "the rest of an average counts until it is nothing",
+    file: `${ENGINE}/fair/others.ts`,
+    find: "(now === 0 ? REST_MIN : 1)",
+    replace: "1",
+    why: "a tenant that has no attempt gets no slot for ten seconds after its last one has ended at another owner",
+    test: { file: OTHERS_TEST, name: "goes by virtual time between tenants whose attempts elsewhere have ended" },
   },
   {
     name: "an owner tells a snapshot of its attempts",
