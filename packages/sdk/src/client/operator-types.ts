@@ -75,6 +75,11 @@ export interface PoolSettings {
   maxRunning?: number | null;
   /** Number of attempts of the pool that may begin in a second, over all servers; null: no limit. */
   ratePerSec?: number | null;
+  /**
+   * Part of the slots, in percent from 0 (default) to 50, that stays free for tenants with few attempts. Counts where there are several
+   * tenants.
+   */
+  headroom?: number;
 }
 
 /** A pool with every setting, its workers and the use of its limits. */
