@@ -78,7 +78,7 @@ export const fairMutants: readonly Mutant[] = [
   {
     name: "the rest of an average counts until it is nothing",
     file: `${ENGINE}/fair/others.ts`,
-    find: "(now === 0 ? REST_MIN : 1)",
+    find: "(latest === 0 ? REST_MIN : 1)",
     replace: "1",
     why: "a tenant that has no attempt gets no slot for ten seconds after its last one has ended at another owner",
     test: { file: OTHERS_TEST, name: "goes by virtual time between tenants whose attempts elsewhere have ended" },

@@ -32,9 +32,9 @@ export class Others {
     const shares = new Map(told.map(({ pool, tenant, attempts }) => [nameOf(pool, tenant), attempts]));
     if (before !== undefined) {
       for (const [name, attempts] of before) {
-        const now = shares.get(name) ?? 0;
-        const smoothed = Math.trunc((attempts + now) / 2);
-        if (smoothed >= (now === 0 ? REST_MIN : 1)) shares.set(name, smoothed);
+        const latest = shares.get(name) ?? 0;
+        const smoothed = Math.trunc((attempts + latest) / 2);
+        if (smoothed >= (latest === 0 ? REST_MIN : 1)) shares.set(name, smoothed);
         else shares.delete(name);
       }
       for (const [name, attempts] of shares) if (!before.has(name)) shares.set(name, Math.trunc(attempts / 2));
