@@ -80,7 +80,7 @@ async function copy(machine: Machine, context: string, cwd: string, paths: reado
 async function tryServer(machine: Machine, built: Built): Promise<void> {
   const [uid, gid] = built.user.split(":");
   // A read-only root, a tmpfs, and the volume, as `docker run --read-only --tmpfs /tmp` has them.
-  const root = "mount -o remount,bind,ro / && mount -t tmpfs tmpfs /tmp && mount --bind /var/tmp/data /data";
+  const root = "mount --bind /var/tmp/data /data && mount -t tmpfs tmpfs /tmp && mount -o remount,bind,ro /";
   const asUser = `setpriv --reuid=${uid} --regid=${gid} --clear-groups --no-new-privs --bounding-set=-all`;
   const container = (argv: readonly string[]) =>
     `unshare --mount bash -c '${root} && cd /data && exec ${asUser} ${argv.map((word) => JSON.stringify(word)).join(" ")}'`;
