@@ -4,13 +4,15 @@ import { type Caller, type Execution, type TenantsCheck, type TenantsSite, timed
 /** Time in ms for which the backlog lasts at least, with the 200 slots of two nodes. */
 const BACKLOG_MS = 60_000;
 const SLOTS = 200;
-/** Shortest and longest run of a job of a backlog, in ms. */
+/** Least and largest mean run of the jobs of a backlog, in ms. */
 const SLEEP_MIN_MS = 200;
 const SLEEP_MAX_MS = 2_000;
+/** Number of lengths of runs, from half the mean to one and a half of it. */
+const SPREAD = 100;
 const URGENT = 100;
 /** Number of jobs of a backlog from which all urgent jobs are submitted. A small backlog ends before that. */
 const ALL_URGENT_FROM = 10_000;
-const URGENT_OF_FEW = 20;
+const URGENT_OF_FEW = 10;
 const MAX_RUNNING = 5;
 /** Time in ms for a limit to reach every node. */
 const TOLD_WITHIN_MS = 3_000;
@@ -27,16 +29,20 @@ const LATE_MS = 500;
 
 const sleepMsOf = ({ jobs }: TenantsSite) =>
   Math.min(SLEEP_MAX_MS, Math.max(SLEEP_MIN_MS, Math.ceil((BACKLOG_MS * SLOTS) / jobs)));
-const sleepOf = (site: TenantsSite) => ({ target: { handler: "sleep" }, payload: { ms: sleepMsOf(site) } });
+/** Job of a backlog. Runs have different lengths, because slots would become free all at once otherwise. */
+const sleepOf = (site: TenantsSite) => (n: number) => ({
+  target: { handler: "sleep" },
+  payload: { ms: Math.round(sleepMsOf(site) * (0.5 + (n % SPREAD) / SPREAD)) },
+});
 const echo = { target: { handler: "echo" }, payload: {} };
 
 /** A tenant's jobs go between those of a backlog of another one. */
 async function passesABacklog(site: TenantsSite): Promise<Finding[]> {
   const noisy = await site.tenant("backlog-noisy");
   const quiet = (await site.tenant("backlog-quiet")).but({ node: 1 });
-  const sleep = sleepOf(site);
+  const sleepAt = sleepOf(site);
   const urgent = site.jobs < ALL_URGENT_FROM ? URGENT_OF_FEW : URGENT;
-  const ids = await noisy.submit(site.jobs, () => sleep);
+  const ids = await noisy.submit(site.jobs, sleepAt);
   const took: number[] = [];
   const states = new Set<string>();
   for (let n = 0; n < urgent; n++) {
@@ -46,7 +52,7 @@ async function passesABacklog(site: TenantsSite): Promise<Finding[]> {
     took.push(Date.parse(startedAt ?? "") - Date.parse(scheduledAt));
   }
   const last = await noisy.ask<Execution>("GET", `/v1/executions/${ids.at(-1)}`);
-  const [waiting = ""] = (await quiet.submit(200, () => sleep)).slice(-1);
+  const [waiting = ""] = (await quiet.submit(200, sleepAt)).slice(-1);
   const explained = await quiet.ask<{ reasons: { reason: string }[] }>("GET", `/v1/executions/${waiting}/explain`);
   await suspend(site, "backlog-noisy", "backlog-quiet");
   return [
@@ -65,7 +71,7 @@ async function passesABacklog(site: TenantsSite): Promise<Finding[]> {
 /** A limit that a tenant is given holds for a backlog that runs, over all nodes. */
 async function limitsABacklog(site: TenantsSite): Promise<Finding[]> {
   const noisy = await site.tenant("limited");
-  const ids = await noisy.submit(site.jobs, () => sleepOf(site));
+  const ids = await noisy.submit(site.jobs, sleepOf(site));
   const running = async () => {
     const { items } = (await site.operator().ask<{ items: { running: number }[] }>("GET", "/v1/workers")).body;
     return items.reduce((sum, worker) => sum + worker.running, 0);
@@ -83,7 +89,7 @@ async function limitsABacklog(site: TenantsSite): Promise<Finding[]> {
   const last = await noisy.ask<Execution>("GET", `/v1/executions/${ids.at(-1)}`);
   const explained = await noisy.ask("GET", `/v1/executions/${ids.at(-1)}/explain`);
   await suspend(site, "limited");
-  const boundMs = sleepMsOf(site) + TOLD_WITHIN_MS;
+  const boundMs = 1.5 * sleepMsOf(site) + TOLD_WITHIN_MS;
   return [
     equal(`more than ${10 * MAX_RUNNING} ran at first`, before > 10 * MAX_RUNNING, true),
     equal("`tenants set` limits them", set.code, 0),
@@ -100,11 +106,11 @@ async function limitsABacklog(site: TenantsSite): Promise<Finding[]> {
 async function passesAHerd(site: TenantsSite): Promise<Finding[]> {
   const noisy = await site.tenant("herd-noisy");
   const quiet = (await site.tenant("herd-quiet")).but({ node: 1 });
-  const sleep = sleepOf(site);
+  const sleepAt = sleepOf(site);
   const jobs = Math.ceil(site.jobs * HERD_PART);
   const dueMs = Math.ceil(Date.now() / 1_000 + LEAD_SEC + jobs / SUBMITS_PER_SEC) * 1_000;
   const runAt = new Date(dueMs).toISOString();
-  const herd = await noisy.submit(jobs, () => ({ ...sleep, runAt }));
+  const herd = await noisy.submit(jobs, (n) => ({ ...sleepAt(n), runAt }));
   const ids = await quiet.submit(QUIET, () => ({ ...echo, runAt }));
   const inTime = Date.now() < dueMs;
   const ended = await Promise.all(ids.map((id) => whenEnded(quiet, id)));

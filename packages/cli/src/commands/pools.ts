@@ -16,7 +16,7 @@ import { Failure } from "../failure.ts";
 import { counted } from "../text/counted.ts";
 import { facts, table } from "../text/output.ts";
 
-interface SetOptions extends ConnectionOptions, Pick<PoolSettings, "strategy" | "placement"> {
+interface SetOptions extends ConnectionOptions, Pick<PoolSettings, "strategy" | "placement" | "owner"> {
   priorityStep?: number;
   maxRunning?: number | "none";
   ratePerSec?: number | "none";
@@ -86,17 +86,18 @@ function setCommand(): Command {
       limit(1, 1e6, true),
     )
     .option("--rate-per-sec <number>", "attempts begun in a second; none: no limit", limit(0.001, 1e6, false))
+    .option("--owner <tenant>", "for operators: set up the pool of this name that the tenant owns")
     .action(async (name: string, options: SetOptions) => {
       const settings = settingsOf(options);
       if (Object.keys(settings).length === 0)
-        throw new Failure("give at least one of --strategy, --priority-step, --placement and the limits", EXIT.usage);
+        throw new Failure("give at least one of --strategy, --priority-step, --placement, --owner and the limits", EXIT.usage);
       const { client, output } = connect(options);
       const pool = await client.pools.set(name, settings);
       output.print(pool, () => poolText(pool));
     });
 }
 
-function settingsOf({ strategy, priorityStep, placement, maxRunning, ratePerSec }: SetOptions): PoolSettings {
+function settingsOf({ strategy, priorityStep, placement, maxRunning, ratePerSec, owner }: SetOptions): PoolSettings {
   return given({
     strategy,
     priorityStepSec: priorityStep === undefined ? undefined : priorityStep / 1_000,
@@ -104,6 +105,7 @@ function settingsOf({ strategy, priorityStep, placement, maxRunning, ratePerSec 
     // Commander treats null as no value.
     maxRunning: maxRunning === "none" ? null : maxRunning,
     ratePerSec: ratePerSec === "none" ? null : ratePerSec,
+    owner,
   });
 }
 
@@ -116,13 +118,20 @@ function poolsText(pools: readonly Pool[]): string {
     `${pool.running} of ${pool.slots}`,
     pool.strategy,
     pool.placement,
+    pool.owner ?? "-",
   ]);
-  return table(["POOL", "STATE", "WORKERS", "RUNNING", "STRATEGY", "PLACEMENT"], rows);
+  const columns = ["POOL", "STATE", "WORKERS", "RUNNING", "STRATEGY", "PLACEMENT", "OWNER"];
+  if (pools.some(({ owner }) => typeof owner === "string")) return table(columns, rows);
+  return table(
+    columns.slice(0, -1),
+    rows.map((row) => row.slice(0, -1)),
+  );
 }
 
 function poolText(pool: ChangedPool): string {
   return facts([
     ["pool", pool.name],
+    ["owner", pool.owner ?? null],
     ["state", pool.paused ? "PAUSED" : "OPEN"],
     ["workers", String(pool.workers)],
     ["running", `${pool.running} of ${counted(pool.slots, "slot")}`],

@@ -285,7 +285,10 @@ function routesOfRequests(app: HttpApp, deps: Assembled & RequestRules): void {
   const taker = new RequestTaker({
     ...deps,
     store: store.requests,
-    judge: new JobRequestJudge({ ...deps, isStopped: isStoppedBy(deps.tenants) }),
+    judge: new JobRequestJudge({
+      ...{ ...deps, isStopped: isStoppedBy(deps.tenants) },
+      ...(config.audit?.submits === "batch" && { audited: "SQL" }),
+    }),
   });
   app.addHook("onReady", async () => taker.start());
   app.addHook("preClose", () => taker.stop());

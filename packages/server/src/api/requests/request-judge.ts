@@ -6,6 +6,7 @@ import type { Ordering } from "../../domain/rank.ts";
 import { tracedDefinition } from "../../domain/trace.ts";
 import type { Tenant } from "../../ports/authenticator.ts";
 import { StoreUnavailable, type Submission, type SubmitOutcome } from "../../ports/store.ts";
+import type { AuditNote } from "../../ports/store-audit.ts";
 import type { OpenRequest, RequestEnd, RequestJudge } from "../../ports/store-requests.ts";
 import type { AnyJob } from "../../ports/store-runs.ts";
 import { tenantOf } from "../../security/tenant.ts";
@@ -41,9 +42,14 @@ export interface RequestJudgeDependencies extends SubmitRules, Omit<JobMaker, "o
   isStopped?: ((tenant: Tenant) => boolean) | undefined;
   /** Left out: no tenant has a quota. */
   quotas?: Quotas | undefined;
+  /** Origin of the requests in the audit log, in which their jobs are recorded; left out: they are not recorded. */
+  audited?: RequestSource | undefined;
   /** Whether requests over a quota that frees itself wait: they and all behind them get no decision. Left out: they are refused. */
   waitsForQuotas?: boolean;
 }
+
+/** SQL: an application has written them into the store. KAFKA: they were records of the topic of requests. */
+type RequestSource = "SQL" | "KAFKA";
 
 /** Quotas that become free by themselves. */
 const PASSING: readonly string[] = ["submitsPerSec", "maxWaiting"] satisfies QuotaName[];
@@ -106,6 +112,21 @@ export class JobRequestJudge implements RequestJudge {
     } catch (error) {
       return refused(problemError(error, this.#deps.log).problem);
     }
+  }
+
+  /** One fact for each tenant of the submissions. */
+  notesOf(submissions: readonly Submission[]): AuditNote[] {
+    const { audited: source } = this.#deps;
+    if (source === undefined) return [];
+    const jobs = Map.groupBy(
+      submissions.flatMap((submission) => submission.jobs),
+      ({ tenant }) => tenant,
+    );
+    return Array.from(jobs, ([tenant, [first, ...others]]) => ({
+      ...{ tenant, actor: { kind: "SYSTEM", keyId: null, for: null }, action: "takeInRequests" },
+      ...{ target: first?.jobId ?? null, outcome: "DONE", requestId: null, address: null },
+      detail: { source, count: 1 + others.length },
+    }));
   }
 
   /**
