@@ -125,7 +125,11 @@ async function rotates(site: TenantsSite, worker: OwnWorker): Promise<Finding[]>
   return [
     equal("the tenant's keys are exchanged on the other node", [next.status, nextOfWorker.status], [201, 201]),
     equal("and the worker's earlier one is revoked", withdrawn.status < 300, true),
-    equal(`all ${load.ids.length} submits before, meanwhile and after are answered with 201`, [...load.statuses], [201]),
+    equal(
+      `all ${load.ids.length} submits before, meanwhile and after are answered with 201`,
+      [...load.statuses],
+      [201],
+    ),
     equal("and the tenant's worker, which reads its key from a file, runs all of their jobs", states, ["SUCCEEDED"]),
   ];
 }

@@ -90,7 +90,10 @@ function setCommand(): Command {
     .action(async (name: string, options: SetOptions) => {
       const settings = settingsOf(options);
       if (Object.keys(settings).length === 0)
-        throw new Failure("give at least one of --strategy, --priority-step, --placement, --owner and the limits", EXIT.usage);
+        throw new Failure(
+          "give at least one of --strategy, --priority-step, --placement, --owner and the limits",
+          EXIT.usage,
+        );
       const { client, output } = connect(options);
       const pool = await client.pools.set(name, settings);
       output.print(pool, () => poolText(pool));
