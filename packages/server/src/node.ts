@@ -335,6 +335,7 @@ async function serveHttp(
         lacking: (feature) => membership.lacking(feature),
       })
     : await createHealthApi({ ...ground, authenticator, metrics, about, certificates });
+  metrics.watch(() => api.admissions());
   const close = async () => void (await api.close());
   life.started("port of the api", close);
   const listensAt = await listening("MAINSPRING_HTTP", config.http, () => api.listen(config.http));
