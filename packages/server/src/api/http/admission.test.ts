@@ -37,7 +37,10 @@ async function serve(t: TestContext) {
   });
   app.get("/mine", { config: { scope: "any" } }, () => ({}));
   await app.listen({ host: "127.0.0.1", port: 0 });
-  t.after(() => app.close());
+  t.after(async () => {
+    app.server.closeAllConnections();
+    await app.close();
+  });
   return { app, port: (app.server.address() as AddressInfo).port };
 }
 
