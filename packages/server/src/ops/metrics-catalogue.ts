@@ -161,9 +161,13 @@ export const FIGURES = {
     },
   ),
   mesh_waiting_bytes: gauge([], "Bytes that wait here to be sent to other nodes"),
-  differing_nodes: gauge([], "Living nodes with other settings of events than this one", {
-    alert: "it is above 0: a line of the log names the node and the settings, which must be the same on all nodes",
-  }),
+  differing_nodes: gauge(
+    [],
+    "Living nodes with other values than this one of settings that must be the same on all nodes",
+    {
+      alert: "it is above 0: a line of the log names the node and the settings, which must be the same on all nodes",
+    },
+  ),
   certificate_expires_seconds: gauge(
     [],
     "End of the certificate of this node that ends first, in seconds since 1970; none without certificates",
