@@ -188,10 +188,6 @@ export const FIGURES = {
   http_refused_total: counter(
     ["reason"],
     "Connections that were closed because too many were UNKNOWN, and requests that were refused because their tenant had too many TENANT_CONNECTIONS open or filled its part of the memory with TENANT_BODIES",
-    {
-      alert:
-        "UNKNOWN grows for ten minutes: somebody holds connections without a key; the other reasons: a tenant needs more than its part",
-    },
   ),
   token_issuer_up: gauge([], "1 while the issuer of tokens answers this node; none without one", {
     alert: "it is 0 for five minutes: known keys of the issuer stay good for MAINSPRING_OIDC_STALE_SEC",
