@@ -1,7 +1,7 @@
 import { JobSubmission } from "@mainspring/contract";
 import { SINGLE_BODY_BYTES_MAX } from "@mainspring/contract/limits";
 import type { Logger } from "pino";
-import type { EpochMs } from "../../domain/ids.ts";
+import type { EpochMs, JobId } from "../../domain/ids.ts";
 import type { Ordering } from "../../domain/rank.ts";
 import { tracedDefinition } from "../../domain/trace.ts";
 import type { Tenant } from "../../ports/authenticator.ts";
@@ -139,14 +139,15 @@ export class JobRequestJudge implements RequestJudge {
   notesOf(submissions: readonly Submission[]): AuditNote[] {
     const { audited: source } = this.#deps;
     if (source === undefined) return [];
-    const jobs = Map.groupBy(
-      submissions.flatMap((submission) => submission.jobs),
-      ({ tenant }) => tenant,
-    );
-    return Array.from(jobs, ([tenant, [first, ...others]]) => ({
-      ...{ tenant, actor: { kind: "SYSTEM", keyId: null, for: null }, action: "takeInRequests" },
-      ...{ target: first?.jobId ?? null, outcome: "DONE", requestId: null, address: null },
-      detail: { source, count: 1 + others.length },
+    const facts = new Map<string, { first: JobId; count: number }>();
+    for (const { tenant, jobId } of submissions.flatMap(({ jobs }) => jobs)) {
+      const fact = facts.get(tenant);
+      if (fact === undefined) facts.set(tenant, { first: jobId, count: 1 });
+      else fact.count++;
+    }
+    return Array.from(facts, ([tenant, { first, count }]) => ({
+      ...{ tenant, actor: { kind: "SYSTEM", keyId: null, for: null }, action: "takeInRequests", target: first },
+      ...{ outcome: "DONE", requestId: null, address: null, detail: { source, count } },
     }));
   }
 
