@@ -14,7 +14,6 @@ import { MemoryLog } from "./api/requests/memory-log.fixture.ts";
 import type { RecordTaker } from "./api/requests/record-taker.ts";
 import { RequestSender } from "./api/requests/request-sender.ts";
 import { SHARD_COUNT } from "./domain/ids.ts";
-import { TENANT_DEFAULTS } from "./domain/tenant.ts";
 import { recordTaker } from "./ingest.ts";
 import { loadConfig } from "./ops/config.ts";
 import { createMetrics } from "./ops/metrics.ts";
@@ -194,12 +193,12 @@ describe("jobs through the log of requests", () => {
     });
   });
 
-  const restarted = (store: Store = api.store, tenants = new TenantRing(api.store.tenants), settings = {}) => {
+  const restarted = (store: Store = api.store) => {
     const owned = new Map(Array.from({ length: SHARD_COUNT }, (_, shard) => [shard, 1]));
     const parts = { store, bus: api.bus, runtime, log: silent, zones: about.zones, owned: () => owned };
     const clock = { look: async () => undefined };
-    const config = loadConfig(settings);
-    const context = { ...parts, tenants, clock, config, metrics: createMetrics(), lacking: () => null };
+    const tenants = new TenantRing(api.store.tenants);
+    const context = { ...parts, tenants, clock, config: loadConfig({}), metrics: createMetrics(), lacking: () => null };
     const next = recordTaker({ requestLog: log, topic: "job-requests" }, context);
     next.start();
     return next;
@@ -291,49 +290,6 @@ describe("jobs through the log of requests", () => {
     const states: string[] = [];
     for (const id of ids) states.push((await decided(id)).state);
     assert.deepEqual(states, ["TAKEN_IN", "REFUSED", "TAKEN_IN"]);
-  });
-
-  it("of a topic that belongs to a tenant are its own, wait for its quotas, and are in the audit log", async () => {
-    await taker.stop();
-    const { tenants, quotas, ingest, audit, queries } = api.store;
-    await tenants.create({ ...TENANT_DEFAULTS, name: "acme", maxWaiting: 2, createdAt: runtime.now() });
-    await tenants.bind({ kind: "TOPIC", name: "job-requests" }, "acme");
-    const ring = new TenantRing(tenants);
-    await ring.read(true);
-    let refusals = 0;
-    const takePlaces: typeof quotas.takePlaces = async (ask) => {
-      const answer = await quotas.takePlaces(ask);
-      if (answer.taken < ask.needed) refusals++;
-      return answer;
-    };
-    taker = restarted({ ...api.store, quotas: { ...quotas, takePlaces } }, ring, { MAINSPRING_AUDIT_SUBMITS: "batch" });
-    const value = Buffer.from(JSON.stringify({ target: { handler: "note" } }));
-    const ids = Array.from({ length: 4 }, () => log.append({ value, partition: 1 }));
-    const endOf = async (id: string | undefined) => {
-      const [partition = 0, offset = 0] = (id ?? "").split("-").map(Number);
-      return (await ingest.get({ partition, offset }))?.end ?? null;
-    };
-    await until(async () => await endOf(ids[1]));
-    const refusedBefore = refusals;
-    await until(async () => (refusals > refusedBefore ? true : null));
-    assert.deepEqual([await endOf(ids[2]), await endOf(ids[3])], [null, null]);
-    await tenants.change("acme", { maxWaiting: null }, null, runtime.now());
-    await ring.read(true);
-    const ends = await Promise.all(ids.map((id) => until(() => endOf(id))));
-    const taken = new Set(ends.map((end) => (end.state === "TAKEN_IN" ? end.jobId : "")));
-    const jobsOf = async (tenant: string) =>
-      (await queries.listJobs(tenant, {}, { limit: 1_000, after: null })).items.filter(({ jobId }) => taken.has(jobId));
-    assert.deepEqual([taken.size, (await jobsOf("acme")).length, (await jobsOf("default")).length], [4, 4, 0]);
-    const filter = { tenant: "acme", action: "takeInRequests" };
-    const records = await audit.list(filter, null, 100);
-    assert.equal(
-      records.reduce((sum, { detail }) => sum + Number(detail["count"]), 0),
-      4,
-    );
-    assert.ok(records.every(({ detail, actor }) => detail["source"] === "KAFKA" && actor.kind === "SYSTEM"));
-    await tenants.bind({ kind: "TOPIC", name: "job-requests" }, null);
-    await taker.stop();
-    taker = restarted();
   });
 
   it("are taken in once when a record is read again, or is there twice", async () => {

@@ -326,8 +326,7 @@ async function serveHttp(
   };
   const api = config.roles.includes("api")
     ? await createApi({
-        ...ground,
-        ...{ ...rest, store, metrics, about, leases: membership.leases },
+        ...{ ...ground, ...rest, store, metrics, about, leases: membership.leases },
         ...(config.events.includes("api") && { events: store.events }),
         webhooks: webhookRules(config),
         takesRequests: config.sqlSubmit,
