@@ -5,6 +5,7 @@ export { type EmbeddedPostgres, startEmbedded } from "./adapters/embedded/embedd
 export { copyOfBinaries } from "./adapters/embedded/shared-folder.ts";
 export { EXPANDED_MAX_BYTES } from "./adapters/kafka/expansion.ts";
 export { MeshBus } from "./adapters/mesh/mesh-bus.ts";
+export { RawStream } from "./adapters/mesh/raw-stream.fixture.ts";
 export type { Latency } from "./adapters/simulated/fate.ts";
 export type { AppliedChange, AppliedPlan, Committed, TakenOver, WentBack } from "./adapters/simulated/history.ts";
 export {

@@ -285,7 +285,10 @@ function routesOfRequests(app: HttpApp, deps: Assembled & RequestRules): void {
   const taker = new RequestTaker({
     ...deps,
     store: store.requests,
-    judge: new JobRequestJudge({ ...deps, isStopped: isStoppedBy(deps.tenants) }),
+    judge: new JobRequestJudge({
+      ...{ ...deps, isStopped: isStoppedBy(deps.tenants) },
+      ...(config.audit?.submits === "batch" && { audited: "SQL" }),
+    }),
   });
   app.addHook("onReady", async () => taker.start());
   app.addHook("preClose", () => taker.stop());
@@ -295,7 +298,7 @@ function httpApp(deps: JudgingDependencies, quotas: Quotas | undefined): HttpApp
   const { config, authenticator, metrics, log, runtime, about, certificates, store, refusals, tenants } = deps;
   const { httpLimits: limits } = config;
   const { isStopping } = about;
-  const app = createHttpApp({ authenticator, metrics, log, runtime, limits, certificates, isStopping });
+  const app = createHttpApp({ authenticator, metrics, log, runtime, limits, certificates, tenants, isStopping });
   if (quotas !== undefined && tenants !== undefined) limitRequests(app, quotas, tenants);
   demandAuditWays(app);
   auditReads(app, store.audit);

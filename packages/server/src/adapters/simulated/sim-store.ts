@@ -84,8 +84,8 @@ export class SimStore implements Store {
     this.#options = { deliver: (run) => run(), onFault: () => undefined, ...options };
     this.#data = options.data;
     const call = <T>(operation: StoreOperation, effect: () => T) => this.#call(operation, effect);
-    this.requests = requests(options.data, options.node, call);
     this.#noted = new NotedCalls(options.data, call, options.data.newChain(options.node));
+    this.requests = requests(options.data, options.node, call, this.#noted);
     this.ingest = ingest(options.data, options.node, call, this.#noted);
     this.webhooks = webhooks(options.data, call, this.#noted);
     this.keys = keys(options.data, call, this.#noted);
