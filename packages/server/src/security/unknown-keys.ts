@@ -50,12 +50,16 @@ export class UnknownKeys {
 
   /** @returns whether the store answered */
   async #ask(): Promise<boolean> {
-    const leftMs = this.#askedAtMs + PACE_MS - this.#runtime.monotonicMs();
-    if (leftMs > 0) await new Promise<void>((resolve) => this.#runtime.setTimer(leftMs, resolve));
+    await this.#pause();
     // Callers that come from now on need a later question.
     this.#question = null;
     this.#askedAtMs = this.#runtime.monotonicMs();
     await this.#ring.refresh();
     return this.#ring.isSound;
+  }
+
+  async #pause(): Promise<void> {
+    const leftMs = this.#askedAtMs + PACE_MS - this.#runtime.monotonicMs();
+    if (leftMs > 0) await new Promise<void>((resolve) => this.#runtime.setTimer(leftMs, resolve));
   }
 }
