@@ -23,8 +23,8 @@ const POOL = "gpu";
 const SECRET_OF_B = `${CANARY}-secret-of-b`;
 const RANDOM_ID = "019a1111-2222-7333-8444-555566667777";
 
-type Message = MessageInitShape<typeof WorkerMessageSchema>;
-type Hello = NonNullable<Message["hello"]>;
+type Message = Exclude<MessageInitShape<typeof WorkerMessageSchema>, { $typeName: string }>;
+type Hello = Exclude<NonNullable<Message["hello"]>, { $typeName: string }>;
 type Reference = Pick<Token, "executionId" | "attempt" | "shard">;
 
 /** Names of objects, either of tenant B or of nobody. */

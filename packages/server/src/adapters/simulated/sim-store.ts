@@ -339,7 +339,7 @@ export class SimStore implements Store {
   /** @param tenant of the execution; null: any */
   #has(executionId: ExecutionId, tenant: string | null): boolean {
     const known = this.#data.executions.get(executionId);
-    return known !== undefined && known.tenant === (tenant ?? known.tenant);
+    return known !== undefined && known.job.tenant === (tenant ?? known.job.tenant);
   }
 
   #inTurn<T>(operation: "commit" | "takeOver" | "releaseShards", effect: () => T): Promise<T> {

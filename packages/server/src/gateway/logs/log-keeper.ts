@@ -160,9 +160,9 @@ export class LogKeeper {
     await this.#write();
   }
 
-  #begin({ executionId, attempt, at, tenant = null }: Line, workerId: WorkerId): OpenPart {
+  #begin({ executionId, attempt, at, tenant }: Line, workerId: WorkerId): OpenPart {
     const number = at * PARTS_PER_MS + (this.#begun++ % PARTS_PER_MS);
-    const part = new OpenPart({ executionId, attempt }, workerId, tenant, number);
+    const part = new OpenPart({ executionId, attempt }, workerId, tenant ?? null, number);
     this.#parts.add(part);
     return part;
   }
