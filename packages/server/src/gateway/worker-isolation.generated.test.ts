@@ -220,6 +220,8 @@ describe("a worker of a tenant", () => {
 
   /** Connects a worker of tenant A, under an id that no other one has. @returns the worker and the handler that it alone serves */
   function greet({ hello, rest = {} }: Greeting): { peer: Peer; handler: string } {
+    // The worker of tenant B must not count as silent.
+    ofB.peer.say({ heartbeat: { running: 1, loopLagMs: 0 } });
     const peer = connect("a");
     const handler = `own-${++count}`;
     const secret = `the-secret-of-worker-${count}`;
