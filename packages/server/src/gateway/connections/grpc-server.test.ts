@@ -5,6 +5,7 @@ import { afterEach, describe, it } from "node:test";
 import { status } from "@grpc/grpc-js";
 import { PROTOCOL_VERSION } from "@mainspring/proto";
 import pino from "pino";
+import type { Authenticator, HeldUse } from "../../ports/authenticator.ts";
 import { settingsAuthenticator } from "../../security/key-authenticator.ts";
 import { assignment, Stage } from "../gateway.fixture.ts";
 import { RECEIVED_MESSAGE_MAX_BYTES } from "../limits.ts";
@@ -28,13 +29,24 @@ describe("the worker protocol over gRPC", () => {
   async function start(
     apiKey: string | null = null,
     limits: { idleMs?: number } = {},
+    hold: (use: HeldUse) => void = () => undefined,
   ): Promise<{ stage: Stage; server: GrpcServer; peer: Peer }> {
     const stage = new Stage();
     stage.own();
     const { gateway, runtime } = stage;
     const log = pino({ level: "silent" });
+    const settings = settingsAuthenticator({ apiKey }, runtime);
+    const authenticator: Authenticator = {
+      ...settings,
+      isOpen: settings.isOpen,
+      judge: (...asked) => settings.judge(...asked),
+      hold: (use) => {
+        hold(use);
+        return () => undefined;
+      },
+    };
     const server = await startGrpcServer({
-      workers: { gateway, authenticator: settingsAuthenticator({ apiKey }, runtime) },
+      workers: { gateway, authenticator },
       host: "127.0.0.1",
       port: 0,
       isAuthorized: () => false,
@@ -86,6 +98,17 @@ describe("the worker protocol over gRPC", () => {
     const { peer, stage } = await start("a-key-of-some-length");
     peer.say({ hello: HELLO });
     assert.equal((await peer.status).code, status.UNAUTHENTICATED);
+    assert.equal(stage.gateway.counters.workersConnected, 0);
+  });
+
+  it("ends the stream of a worker whose key is no longer good", async () => {
+    const held: HeldUse[] = [];
+    const { peer, stage } = await start(null, {}, (use) => held.push(use));
+    peer.say({ hello: HELLO });
+    assert.ok((await peer.next()).welcome);
+    held[0]?.end({ code: "UNAUTHENTICATED", detail: "the API key was revoked" });
+    const { code, details } = await peer.status;
+    assert.deepEqual([code, details], [status.UNAUTHENTICATED, "the API key was revoked"]);
     assert.equal(stage.gateway.counters.workersConnected, 0);
   });
 

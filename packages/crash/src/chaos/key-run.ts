@@ -1,0 +1,390 @@
+import { once } from "node:events";
+import { chmod, copyFile, mkdir, readFile, rename } from "node:fs/promises";
+import { type ClientHttp2Stream, connect } from "node:http2";
+import { Agent, type IncomingMessage, request } from "node:https";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { connect as connectTls } from "node:tls";
+import { type Authority, newAuthority } from "../../../../tools/services/certificates.ts";
+import { monotonicMs, sleep, until } from "../clock.ts";
+import { type Child, startNode } from "../environment/child.ts";
+import { freePort } from "../environment/free-port.ts";
+import { ClusterStore } from "../environment/postgres/cluster-store.ts";
+import { Proxy } from "../environment/proxy/proxy.ts";
+import { COMMAND } from "../environment/server.ts";
+import { play, type Report, type RunContext, type Telling } from "../play.ts";
+
+export interface KeyRunOptions extends Telling {
+  /** Duration of the changes, in milliseconds. */
+  forMs: number;
+  /** Whether keys are rotated and revoked. */
+  revocations: boolean;
+  /** Whether the certificates of nodes are replaced. */
+  certificates: boolean;
+}
+
+const NODES = 3;
+const OPERATOR_KEY = "the-key-of-the-operators-of-chaos";
+/** Time in which a revoked key is dead on every node, in milliseconds. */
+const DEAD_WITHIN_MS = 2_000;
+const USED_AFTER_MS = 4_000;
+const ROTATE_EVERY_MS = 5_000;
+const OVERLAP_SEC = 60;
+/** Time in which a node uses new files of certificates, in milliseconds: it looks every 10 s. */
+const RENEWED_WITHIN_MS = 15_000;
+const READY_WITHIN_MS = 90_000;
+const CONNECT = "/mainspring.worker.v1.WorkerService/Connect";
+
+interface Node {
+  name: string;
+  httpPort: number;
+  grpcPort: number;
+  certFile: string;
+  keyFile: string;
+  child: Child;
+}
+
+interface Answer {
+  status: number;
+  body: string;
+}
+
+/**
+ * Rotates and revokes API keys of a cluster, and replaces the certificates of its nodes, while clients work. A client that rotates
+ * its key must see no refusal, a revoked key must be dead on every node within two seconds, and no request may fail.
+ * @throws {Error} something did not start in time; the message names the folder with the logs
+ */
+export function keyRun({ forMs, revocations, certificates, ...telling }: KeyRunOptions): Promise<Report> {
+  return play("keys", telling, async (context) => {
+    const cluster = await KeyCluster.open(context);
+    const run = new KeyRun(cluster, context);
+    try {
+      const untilMs = monotonicMs() + forMs;
+      const work = [run.work(untilMs), run.work(untilMs)];
+      if (revocations) work.push(run.rotate(untilMs), run.rotate(untilMs), run.revoke(untilMs), run.revoke(untilMs));
+      if (certificates) work.push(run.renew(untilMs));
+      await Promise.all(work);
+      await run.checkLinks();
+      return { violations: run.violations, figures: run.figures };
+    } finally {
+      await cluster.close();
+    }
+  });
+}
+
+/** Three nodes with TLS on one PostgreSQL. */
+class KeyCluster {
+  readonly nodes: Node[] = [];
+  readonly ca: string;
+  readonly #folder: string;
+  readonly #authority: Authority;
+  readonly #closeStore: () => Promise<void>;
+  /** Connections that are kept, as most clients do; the other requests open new ones. */
+  readonly #kept: Agent;
+  #issued = 0;
+
+  private constructor(folder: string, authority: Authority, ca: string, closeStore: () => Promise<void>) {
+    this.#folder = folder;
+    this.#authority = authority;
+    this.ca = ca;
+    this.#closeStore = closeStore;
+    this.#kept = new Agent({ keepAlive: true, ca });
+  }
+
+  static async open({ folder, say }: RunContext): Promise<KeyCluster> {
+    await chmod(folder, 0o711);
+    const store = await ClusterStore.open(folder);
+    const link = new Proxy(store.target);
+    const url = store.urlBy(link, await link.listen());
+    const authority = await newAuthority(folder, "ca");
+    const cluster = new KeyCluster(folder, authority, await readFile(authority.certFile, "utf8"), async () => {
+      await link.close();
+      await store.close();
+    });
+    for (let number = 1; number <= NODES; number++) await cluster.#start(`node-${number}`, url);
+    await Promise.all(cluster.nodes.map((node) => cluster.#ready(node)));
+    say("every node is ready");
+    return cluster;
+  }
+
+  async #start(name: string, store: string): Promise<void> {
+    const folder = join(this.#folder, name);
+    await mkdir(folder);
+    const [certFile, keyFile] = [join(folder, "node.crt"), join(folder, "node.key")];
+    await this.#issue(certFile, keyFile);
+    const [httpPort, grpcPort] = [await freePort(), await freePort()];
+    const child = startNode([COMMAND, "serve"], {
+      logFile: join(this.#folder, `${name}.log`),
+      env: {
+        ...{ MAINSPRING_STORE: store, MAINSPRING_BUS: "mesh", MAINSPRING_API_KEY: OPERATOR_KEY },
+        ...{ MAINSPRING_HTTP: `127.0.0.1:${httpPort}`, MAINSPRING_GRPC: `127.0.0.1:${grpcPort}` },
+        ...{ MAINSPRING_TLS_CERT: certFile, MAINSPRING_TLS_KEY: keyFile, MAINSPRING_TLS_CA: this.#authority.certFile },
+        ...{ MAINSPRING_CLUSTER_SECRET: "the-secret-of-the-cluster-of-chaos", MAINSPRING_LOG_LEVEL: "info" },
+      },
+    });
+    this.nodes.push({ name, httpPort, grpcPort, certFile, keyFile, child });
+  }
+
+  /** Replaces the files of a node as most tools do: each file is whole at once, and both are not. */
+  async renew({ certFile, keyFile }: Node): Promise<void> {
+    await this.#issue(certFile, keyFile);
+  }
+
+  async #issue(certFile: string, keyFile: string): Promise<void> {
+    const names = ["IP:127.0.0.1", "DNS:localhost", "URI:mainspring://chaos/node"];
+    const issued = await this.#authority.issue(`issued-${++this.#issued}`, names);
+    for (const [from, to] of [
+      [issued.keyFile, keyFile],
+      [issued.certFile, certFile],
+    ] as const) {
+      await copyFile(from, `${to}.new`);
+      await rename(`${to}.new`, to);
+    }
+  }
+
+  async #ready(node: Node): Promise<void> {
+    await until(`${node.name} is ready`, READY_WITHIN_MS, async () => {
+      if (node.child.endedBy() !== null) throw new Error(`${node.name} ended by itself: ${node.child.endedBy()}`);
+      const answer = await this.ask(node, OPERATOR_KEY, "/v1/me").catch(() => null);
+      return answer?.status === 200 ? true : null;
+    });
+  }
+
+  /** @param isNew whether the request opens a connection of its own */
+  async ask(node: Node, key: string, path: string, body?: object | "DELETE", isNew = true): Promise<Answer> {
+    const answer = await this.open(node, key, path, body, isNew);
+    return { status: answer.statusCode ?? 0, body: await text(answer) };
+  }
+
+  async open(node: Node, key: string, path: string, body?: object | "DELETE", isNew = true): Promise<IncomingMessage> {
+    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+    const to = { host: "127.0.0.1", port: node.httpPort, path, ca: this.ca, servername: "localhost" };
+    const method = body === undefined ? "GET" : body === "DELETE" ? body : "POST";
+    const asked = request({ ...to, method, headers, agent: isNew ? false : this.#kept });
+    asked.end(typeof body === "object" ? JSON.stringify(body) : undefined);
+    const [answer] = await once(asked, "response");
+    return answer as IncomingMessage;
+  }
+
+  /** Opens the stream of a worker that says nothing. @returns its gRPC status, once it has ended */
+  async worker(node: Node, key: string): Promise<string> {
+    const session = connect(`https://127.0.0.1:${node.grpcPort}`, { ca: this.ca, servername: "localhost" });
+    session.on("error", () => undefined);
+    const headers = { ":method": "POST", ":path": CONNECT, "content-type": "application/grpc", te: "trailers" };
+    const stream: ClientHttp2Stream = session.request({ ...headers, authorization: `Bearer ${key}` });
+    stream.on("error", () => undefined);
+    let status = "";
+    for (const event of ["response", "trailers"] as const)
+      stream.on(event, (fields: Record<string, unknown>) => (status = String(fields["grpc-status"] ?? status)));
+    stream.resume();
+    await once(stream, "close");
+    session.destroy();
+    return status;
+  }
+
+  /** Certificate that a node shows to new connections. */
+  async shown({ httpPort }: Node): Promise<string> {
+    const socket = connectTls({ port: httpPort, host: "127.0.0.1", ca: this.ca, servername: "localhost" });
+    await once(socket, "secureConnect");
+    const { fingerprint256 } = socket.getPeerCertificate();
+    socket.destroy();
+    return fingerprint256;
+  }
+
+  async close(): Promise<void> {
+    this.#kept.destroy();
+    for (const { child } of this.nodes) child.signal("SIGKILL");
+    await Promise.all(this.nodes.map(({ child }) => child.ended));
+    await this.#closeStore();
+  }
+}
+
+/** The work and the changes of one run, with what they have seen. */
+class KeyRun {
+  readonly violations: Report["violations"] = [];
+  readonly figures: Record<string, number> = {
+    ...{ requests: 0, "jobs run": 0, rotations: 0, revocations: 0, "certificates replaced": 0 },
+    ...{ "longest life of a revoked key in ms": 0, "longest life of its streams in ms": 0 },
+    "longest time until a new certificate in ms": 0,
+  };
+  readonly #cluster: KeyCluster;
+  readonly #random: RunContext["random"];
+  readonly #say: RunContext["say"];
+
+  constructor(cluster: KeyCluster, { random, say }: RunContext) {
+    this.#cluster = cluster;
+    this.#random = random;
+    this.#say = say;
+  }
+
+  /** Submits jobs at one node and waits for them at another one, so that every part of the cluster takes part. */
+  async work(untilMs: number): Promise<void> {
+    while (monotonicMs() < untilMs) {
+      const [at, from] = [this.#node(), this.#node()];
+      const job = { target: { handler: "echo" }, payload: { n: this.figures["jobs run"] } };
+      const isNew = this.#random.chance(0.5);
+      const submitted = await this.#asked(at, OPERATOR_KEY, "/v1/jobs", job, isNew);
+      if (submitted?.status !== 201) continue;
+      const { executionId } = JSON.parse(submitted.body) as { executionId: string };
+      const path = `/v1/executions/${executionId}?waitSec=30`;
+      const ended = await this.#asked(from, OPERATOR_KEY, path, undefined, isNew);
+      const { state } = JSON.parse(ended?.body ?? "{}") as { state?: string };
+      if (state === "SUCCEEDED") this.#count("jobs run");
+      else this.#violated("every job runs", `${executionId} is ${state} after 30 s`);
+    }
+  }
+
+  /** A client that rotates its key again and again, and uses the newest one at once, at every node. */
+  async rotate(untilMs: number): Promise<void> {
+    let key = await this.#created("CLIENT");
+    let rotateAtMs = monotonicMs() + this.#random.between(0, ROTATE_EVERY_MS);
+    while (monotonicMs() < untilMs) {
+      if (monotonicMs() >= rotateAtMs) {
+        const path = `/v1/api-keys/${key.keyId}/rotate`;
+        const answer = await this.#asked(this.#node(), OPERATOR_KEY, path, { overlapSec: OVERLAP_SEC }, true);
+        key = JSON.parse(answer?.body ?? "{}") as typeof key;
+        this.#count("rotations");
+        rotateAtMs = monotonicMs() + ROTATE_EVERY_MS;
+      }
+      const answers = await Promise.all(
+        this.#cluster.nodes.map((node) => this.#asked(node, key.key, "/v1/me", undefined, this.#random.chance(0.5))),
+      );
+      for (const answer of answers) {
+        if (answer !== null && answer.status !== 200)
+          this.#violated("a client that rotates its key is not refused", `${answer.status} ${answer.body}`);
+      }
+      await sleep(20);
+    }
+  }
+
+  /** Creates keys, uses them for a while, revokes them, and goes on using them, at every node. */
+  async revoke(untilMs: number): Promise<void> {
+    while (monotonicMs() < untilMs) {
+      const [key, ofWorker] = [await this.#created("CLIENT"), await this.#created("WORKER")];
+      const dead: { atMs: number | null } = { atMs: null };
+      const uses = this.#cluster.nodes.map((node) => this.#use(node, key.key, dead));
+      const streams = [
+        this.#stream("an event stream", dead, async () => {
+          const events = await this.#cluster.open(this.#node(), key.key, "/v1/events");
+          await text(events).catch(() => "");
+        }),
+        this.#stream("the connection of a worker", dead, async () => {
+          const status = await this.#cluster.worker(this.#node(), ofWorker.key);
+          if (status !== "16") this.#violated("revoked workers are told so", `the stream ended with status ${status}`);
+        }),
+      ];
+      await sleep(this.#random.between(500, 2_000));
+      for (const { keyId } of [key, ofWorker])
+        await this.#asked(this.#node(), OPERATOR_KEY, `/v1/api-keys/${keyId}`, "DELETE", true);
+      dead.atMs = monotonicMs();
+      this.#count("revocations");
+      await Promise.all([...uses, ...streams]);
+    }
+  }
+
+  async #use(node: Node, key: string, dead: { atMs: number | null }): Promise<void> {
+    while (dead.atMs === null || monotonicMs() < dead.atMs + USED_AFTER_MS) {
+      const askedAtMs = monotonicMs();
+      const answer = await this.#asked(node, key, "/v1/me", undefined, true);
+      if (answer?.status === 200 && dead.atMs !== null) {
+        const livedMs = askedAtMs - dead.atMs;
+        this.#longest("longest life of a revoked key in ms", livedMs);
+        if (livedMs > DEAD_WITHIN_MS)
+          this.#violated("a revoked key is dead within 2 s", `${node.name} took it ${Math.round(livedMs)} ms later`);
+      } else if (answer?.status === 401 && dead.atMs === null)
+        this.#violated("a new key is taken at once", `${node.name}: ${answer.body}`);
+      await sleep(50);
+    }
+  }
+
+  /** Watches a use that lasts, which must end soon after its key is revoked. */
+  async #stream(what: string, dead: { atMs: number | null }, hold: () => Promise<void>): Promise<void> {
+    await hold();
+    const livedMs = dead.atMs === null ? 0 : monotonicMs() - dead.atMs;
+    this.#longest("longest life of its streams in ms", livedMs);
+    if (livedMs > DEAD_WITHIN_MS)
+      this.#violated("uses of a revoked key end within 2 s", `${what} ended ${Math.round(livedMs)} ms later`);
+  }
+
+  /** Replaces the certificate of one node after the other. */
+  async renew(untilMs: number): Promise<void> {
+    for (let turn = 0; monotonicMs() < untilMs; turn++) {
+      const node = this.#cluster.nodes[turn % NODES] as Node;
+      const before = await this.#cluster.shown(node);
+      await this.#cluster.renew(node);
+      const renewedAtMs = monotonicMs();
+      // Every second time the node finds the files by itself.
+      if (turn % 2 === 0) node.child.signal("SIGHUP");
+      await until(`${node.name} uses its new certificate`, RENEWED_WITHIN_MS, async () =>
+        (await this.#cluster.shown(node)) === before ? null : true,
+      );
+      this.#longest("longest time until a new certificate in ms", monotonicMs() - renewedAtMs);
+      this.#count("certificates replaced");
+      this.#say(`${node.name} uses its new certificate`);
+      await sleep(2_000);
+    }
+  }
+
+  /** Checks at the end that all nodes reach each other. */
+  async checkLinks(): Promise<void> {
+    interface Seen {
+      nodes: { state: string; unreached: string[] | null }[];
+    }
+    for (const node of this.#cluster.nodes) {
+      await until("all nodes reach each other", 30_000, async () => {
+        const answer = await this.#cluster.ask(node, OPERATOR_KEY, "/v1/cluster");
+        const living = (JSON.parse(answer.body) as Seen).nodes.filter(({ state }) => state === "LIVING");
+        return living.length === NODES && living.every(({ unreached }) => unreached?.length === 0) ? true : null;
+      });
+      if (node.child.endedBy() !== null)
+        this.#violated("no node ends by itself", `${node.name}: ${node.child.endedBy()}`);
+    }
+  }
+
+  async #created(kind: "CLIENT" | "WORKER"): Promise<{ key: string; keyId: string }> {
+    for (;;) {
+      const asked = { kind, name: "chaos" };
+      const answer = await this.#asked(this.#node(), OPERATOR_KEY, "/v1/api-keys", asked, true);
+      if (answer?.status === 201) return JSON.parse(answer.body) as { key: string; keyId: string };
+      // The first key of a store must be an operator's.
+      if (answer?.status === 409 || answer?.status === 400)
+        await this.#asked(this.#node(), OPERATOR_KEY, "/v1/api-keys", { kind: "OPERATOR", name: "first" }, true);
+      await sleep(200);
+    }
+  }
+
+  /** @returns null: the request failed, which is a violation */
+  async #asked(
+    node: Node,
+    key: string,
+    path: string,
+    body: object | "DELETE" | undefined,
+    isNew: boolean,
+  ): Promise<Answer | null> {
+    this.#count("requests");
+    try {
+      return await this.#cluster.ask(node, key, path, body, isNew);
+    } catch (error) {
+      // A kept connection may end at any time, and its client asks again.
+      if (!isNew) return await this.#asked(node, key, path, body, true);
+      this.#violated("no request fails", `${node.name} ${path}: ${(error as Error).message}`);
+      return null;
+    }
+  }
+
+  #node(): Node {
+    return this.#random.pick(this.#cluster.nodes);
+  }
+
+  #count(figure: string): void {
+    this.figures[figure] = (this.figures[figure] ?? 0) + 1;
+  }
+
+  #longest(figure: string, ms: number): void {
+    this.figures[figure] = Math.max(this.figures[figure] ?? 0, Math.round(ms));
+  }
+
+  #violated(rule: string, what: string): void {
+    this.violations.push({ rule, what });
+  }
+}
