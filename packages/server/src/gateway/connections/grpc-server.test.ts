@@ -5,7 +5,7 @@ import { afterEach, describe, it } from "node:test";
 import { status } from "@grpc/grpc-js";
 import { PROTOCOL_VERSION } from "@mainspring/proto";
 import pino from "pino";
-import type { Authenticator, HeldUse } from "../../ports/authenticator.ts";
+import type { HeldUse } from "../../ports/authenticator.ts";
 import { settingsAuthenticator } from "../../security/key-authenticator.ts";
 import { assignment, Stage } from "../gateway.fixture.ts";
 import { RECEIVED_MESSAGE_MAX_BYTES } from "../limits.ts";
@@ -35,16 +35,12 @@ describe("the worker protocol over gRPC", () => {
     stage.own();
     const { gateway, runtime } = stage;
     const log = pino({ level: "silent" });
-    const settings = settingsAuthenticator({ apiKey }, runtime);
-    const authenticator: Authenticator = {
-      ...settings,
-      isOpen: settings.isOpen,
-      judge: (...asked) => settings.judge(...asked),
-      hold: (use) => {
+    const authenticator = Object.assign(settingsAuthenticator({ apiKey }, runtime), {
+      hold: (use: HeldUse) => {
         hold(use);
         return () => undefined;
       },
-    };
+    });
     const server = await startGrpcServer({
       workers: { gateway, authenticator },
       host: "127.0.0.1",
