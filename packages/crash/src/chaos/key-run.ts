@@ -119,7 +119,7 @@ class KeyCluster {
         ...{ MAINSPRING_STORE: store, MAINSPRING_BUS: "mesh", MAINSPRING_API_KEY: OPERATOR_KEY },
         ...{ MAINSPRING_HTTP: `127.0.0.1:${httpPort}`, MAINSPRING_GRPC: `127.0.0.1:${grpcPort}` },
         ...{ MAINSPRING_TLS_CERT: certFile, MAINSPRING_TLS_KEY: keyFile, MAINSPRING_TLS_CA: this.#authority.certFile },
-        ...{ MAINSPRING_CLUSTER_SECRET: "the-secret-of-the-cluster-of-chaos", MAINSPRING_LOG_LEVEL: "info" },
+        ...{ MAINSPRING_CLUSTER_SECRET: "the-secret-of-the-cluster-of-chaos", MAINSPRING_EVENTS: "api" },
       },
     });
     this.nodes.push({ name, httpPort, grpcPort, certFile, keyFile, child });
@@ -177,7 +177,10 @@ class KeyCluster {
     for (const event of ["response", "trailers"] as const)
       stream.on(event, (fields: Record<string, unknown>) => (status = String(fields["grpc-status"] ?? status)));
     stream.resume();
-    await once(stream, "close");
+    // The stream closes only when this end does so, too.
+    await new Promise((resolve) => {
+      for (const event of ["end", "close"]) stream.once(event, resolve);
+    });
     session.destroy();
     return status;
   }
@@ -266,6 +269,7 @@ class KeyRun {
       const streams = [
         this.#stream("an event stream", dead, async () => {
           const events = await this.#cluster.open(this.#node(), key.key, "/v1/events");
+          if (events.statusCode !== 200) this.#violated("events are streamed", `status ${events.statusCode}`);
           await text(events).catch(() => "");
         }),
         this.#stream("the connection of a worker", dead, async () => {
