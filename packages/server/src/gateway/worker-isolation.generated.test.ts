@@ -43,7 +43,7 @@ interface Scene {
 
 interface Greeting {
   hello: Hello;
-  /** What the worker says in the same message. */
+  /** Further fields of the same message. */
   rest?: Message;
 }
 
@@ -231,7 +231,7 @@ describe("a worker of a tenant", () => {
     return { peer, handler };
   }
 
-  /** What a worker of tenant A receives after its hello, until it has run one job, or how its connection ends. */
+  /** Messages that a worker of tenant A receives after its hello, until it has run one job, or the end of its connection. */
   async function heard(greeting: Greeting): Promise<string> {
     const { peer, handler } = greet(greeting);
     const end = peer.status.then(({ code, details }) => `${code}: ${details}`);
@@ -253,7 +253,7 @@ describe("a worker of a tenant", () => {
     }
   }
 
-  /** What a worker of tenant A receives after messages that name objects, and what became of its own attempt. */
+  /** Messages that a worker of tenant A receives after it has named objects, and the errors of its own attempt. */
   async function answered(messages: (scene: Scene) => Message[], names: Names): Promise<string> {
     const { peer, handler } = greet({ hello: {} });
     assert.ok((await peer.next()).welcome);
