@@ -56,7 +56,7 @@ export function keyRun({ forMs, revocations, certificates, ...telling }: KeyRunO
 class KeyRun {
   readonly violations: Report["violations"] = [];
   readonly figures: Record<string, number> = {
-    ...{ requests: 0, "jobs run": 0, rotations: 0, revocations: 0, "certificates replaced": 0 },
+    ...{ requests: 0, "jobs run": 0, rotations: 0, revocations: 0, "certificates replaced": 0, "failed handshakes": 0 },
     ...{ "longest life of a revoked key in ms": 0, "longest life of its streams in ms": 0 },
     "longest time until a new certificate in ms": 0,
   };
@@ -166,18 +166,29 @@ class KeyRun {
   async renew(untilMs: number): Promise<void> {
     for (let turn = 0; monotonicMs() < untilMs; turn++) {
       const node = this.#cluster.nodes[turn % NODES] as Node;
-      const before = await this.#cluster.shown(node);
+      const before = await this.#shown(node);
       await this.#cluster.issue(node.certFile, node.keyFile);
       const renewedAtMs = monotonicMs();
       // Every second time the node finds the files by itself.
       if (turn % 2 === 0) node.child.signal("SIGHUP");
       await until(`${node.name} uses its new certificate`, RENEWED_WITHIN_MS, async () =>
-        (await this.#cluster.shown(node)) === before ? null : true,
+        (await this.#shown(node)) === before ? null : true,
       );
       this.#longest("longest time until a new certificate in ms", monotonicMs() - renewedAtMs);
       this.#count("certificates replaced");
       this.#say(`${node.name} uses its new certificate`);
       await sleep(2_000);
+    }
+  }
+
+  /** Certificate that a node shows. A handshake that fails is counted, and repeated. */
+  async #shown(node: Node): Promise<string> {
+    for (;;) {
+      try {
+        return await this.#cluster.shown(node);
+      } catch {
+        this.#count("failed handshakes");
+      }
     }
   }
 
