@@ -1,7 +1,8 @@
 import { once } from "node:events";
 import { chmod, copyFile, mkdir, readFile, rename } from "node:fs/promises";
+import type { IncomingMessage } from "node:http";
 import { type ClientHttp2Stream, connect } from "node:http2";
-import { Agent, type IncomingMessage, request } from "node:https";
+import { Agent, request } from "node:https";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { connect as connectTls } from "node:tls";
