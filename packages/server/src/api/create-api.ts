@@ -205,7 +205,7 @@ async function assemble(deps: Assembled): Promise<HttpApp> {
   const { retentionDays = RETENTION_DAYS } = config;
   ledgerRoutes(app, { plans, stores, reader, runtime, zones, retentionDays, turns: intake.turns });
   const asking = { bus, inbox, runtime };
-  const progress = (id: string, attempt: number) => askProgress(asking, id, attempt);
+  const progress = (tenant: Tenant, id: string, attempt: number) => askProgress(asking, tenant, id, attempt);
   executionRoutes(app, { reader, stores, store, progress, runs });
   logsRoutes(app, { ...asking, store, reader, lacking, logUrl: config.logUrl ?? null });
   eventsRoute(app, { reader, followers, runtime });

@@ -247,8 +247,11 @@ export class SimStore implements Store {
 
   readonly logs: StoreLogs = {
     keep: (parts) => {
-      const sent = parts.map((part) => ({ ...part, lines: [...part.lines] }));
-      return this.#call("keep", () => this.#data.logs.keep(sent.filter((part) => this.#has(part.executionId))));
+      const sent = parts.map(({ tenant = null, ...part }) => ({ tenant, part: { ...part, lines: [...part.lines] } }));
+      return this.#call("keep", () => {
+        const own = sent.filter(({ part, tenant }) => this.#has(part.executionId, tenant));
+        this.#data.logs.keep(own.map(({ part }) => part));
+      });
     },
     read: (...asked) => this.#call("read", () => this.#data.logs.read(...asked)),
   };
@@ -333,8 +336,10 @@ export class SimStore implements Store {
     if (this.#journeys.size > 0) await new Promise<void>((resolve) => (this.#closing = resolve));
   }
 
-  #has(executionId: ExecutionId): boolean {
-    return this.#data.executions.get(executionId) !== undefined;
+  /** @param tenant of the execution; null: any */
+  #has(executionId: ExecutionId, tenant: string | null): boolean {
+    const known = this.#data.executions.get(executionId);
+    return known !== undefined && known.job.tenant === (tenant ?? known.job.tenant);
   }
 
   #inTurn<T>(operation: "commit" | "takeOver" | "releaseShards", effect: () => T): Promise<T> {
