@@ -44,7 +44,9 @@ export async function takeInRecords(
   parts: TakeInParts,
 ): Promise<TakenRequest[] | null> {
   if (portion.records.length > PORTION_RECORDS_MAX) throw new Error(`${portion.records.length} records are too many`);
-  return await carefully(db, (session, isCareful) => takeInWithin(session, portion, judge, parts, isCareful));
+  return await carefully((isCareful) =>
+    db.transaction("submit", (session) => takeInWithin(session, portion, judge, parts, isCareful)),
+  );
 }
 
 async function takeInWithin(

@@ -1,4 +1,4 @@
-import type { Submission, SubmitOutcome } from "../../../ports/store.ts";
+import type { NewJob, Submission, SubmitOutcome } from "../../../ports/store.ts";
 import type {
   OpenRequest,
   RequestEnd,
@@ -10,12 +10,15 @@ import type { AnyJob } from "../../../ports/store-runs.ts";
 import type { RaisedLevels } from "../commit/raised-levels.ts";
 import { bools, int2s, texts, uuids } from "../connection/arrays.ts";
 import { bisected } from "../connection/bisect.ts";
-import type { Connections, Session } from "../connection/connections.ts";
+import { chunked } from "../connection/chunks.ts";
+import type { Connections, Session, Statement } from "../connection/connections.ts";
 import { isDataError } from "../connection/errors.ts";
 import { persistently } from "../connection/persistently.ts";
-import type { EventInbox } from "../events/inbox.ts";
-import { insertAll, raiseLevels, refused } from "../submit/submit.ts";
-import { isVanishedKey, submitWithin } from "../submit/submit-keyed.ts";
+import { type EventInbox, withEvents } from "../events/inbox.ts";
+import { isOnce } from "../jobs/job-columns.ts";
+import { takeStatement } from "../submit/insert.ts";
+import { bytesOf, insertAll, raiseLevels, refused, STATEMENT } from "../submit/submit.ts";
+import { isKeyed, isVanishedKey, submitWithin, takenOutcome } from "../submit/submit-keyed.ts";
 import { OPEN_COLUMNS, openRequestFrom, REQUEST_STATE_CODES } from "./request-rows.ts";
 
 /**
@@ -48,24 +51,32 @@ export interface TakeInParts {
  * the data of a job, the transaction begins again, and looks for the job by halves.
  */
 export async function takeIn(
-  db: Pick<Connections, "transaction">,
-  limits: TakeInLimits,
+  db: Pick<Connections, "transactionFrom">,
+  { count, bytes }: TakeInLimits,
   judge: RequestJudge,
   parts: TakeInParts,
 ): Promise<TakenRequest[]> {
-  return await carefully(db, (session, isCareful) => takeInWithin(session, limits, judge, parts, isCareful));
+  const claim = { name: "claim_requests", text: CLAIM_REQUESTS, values: [count, bytes] };
+  const { taken } = await carefully((isCareful) =>
+    db.transactionFrom(
+      "submit",
+      claim,
+      (rows, session) => takeInWithin(session, rows.map(openRequestFrom), judge, parts, isCareful),
+      // The last statement writes all that has the same fate, so it needs no answer before the commit is sent.
+      async ({ last }, session, commit) => {
+        await Promise.all([...(last === null ? [] : [session.run(last)]), commit()]);
+      },
+    ),
+  );
+  return taken;
 }
 
 /**
  * Runs a transaction of submits. If the store refuses its data, it begins again with `isCareful`, and then has to find the offending
  * submission.
  */
-export async function carefully<T>(
-  db: Pick<Connections, "transaction">,
-  work: (session: Session, isCareful: boolean) => Promise<T>,
-): Promise<T> {
-  const attempt = (isCareful: boolean) =>
-    persistently(() => db.transaction("submit", (session) => work(session, isCareful)), isVanishedKey);
+export async function carefully<T>(transaction: (isCareful: boolean) => Promise<T>): Promise<T> {
+  const attempt = (isCareful: boolean) => persistently(() => transaction(isCareful), isVanishedKey);
   try {
     return await attempt(false);
   } catch (error) {
@@ -74,24 +85,61 @@ export async function carefully<T>(
   }
 }
 
+/** @returns the requests with their ends, and a statement that is still to run: it writes jobs and the ends of their requests; null: none */
 async function takeInWithin(
   session: Session,
-  { count, bytes }: TakeInLimits,
+  requests: readonly OpenRequest[],
   judge: RequestJudge,
   parts: TakeInParts,
   isCareful: boolean,
-): Promise<TakenRequest[]> {
-  const rows = await session.run({ name: "claim_requests", text: CLAIM_REQUESTS, values: [count, bytes] });
-  if (rows.length === 0) return [];
-  const requests = rows.map(openRequestFrom);
+): Promise<{ taken: TakenRequest[]; last: Statement | null }> {
+  if (requests.length === 0) return { taken: [], last: null };
   const decisions = await judge.decide(requests);
   const submissions = decisions.filter((decision) => "jobs" in decision);
-  const outcomes = await writeSubmissions(session, submissions, parts, isCareful);
+  const ids = new Set(requests.map(({ id }) => id));
+  const certain = isCareful ? [] : submissions.filter((submission) => isCertain(submission, ids));
+  const direct = new Set<Submission | RequestEnd>(certain);
+  const others = submissions.filter((submission) => !direct.has(submission));
+  const outcomes = await writeSubmissions(session, others, parts, isCareful);
+  for (const submission of certain) outcomes.set(submission, takenOutcome(submission));
   const taken = decisions.map((decision, i) =>
     takenRequest((requests[i] as OpenRequest).id, decision, outcomes, judge),
   );
-  await session.run({ name: "end_requests", text: END_REQUESTS, values: endValues(taken, parts.now()) });
-  return taken;
+  const ended = taken.filter((_, i) => !direct.has(decisions[i] as Submission | RequestEnd));
+  const now = Math.floor(parts.now());
+  if (ended.length > 0) await session.run({ name: "end_requests", text: END_REQUESTS, values: endValues(ended, now) });
+  return { taken, last: await taking(session, certain, now, parts) };
+}
+
+/** A submission that can only be accepted: one job that runs once, has no key, and has the id of a request. */
+type Certain = Submission & { jobs: readonly [NewJob] };
+
+function isCertain(submission: Submission, ids: ReadonlySet<string>): submission is Certain {
+  const [job] = submission.jobs;
+  return job !== undefined && isOnce(job) && !isKeyed(submission) && ids.has(job.jobId);
+}
+
+/** Writes jobs together with the ends of their requests. @returns the last of the statements, which is still to run; null: there is none */
+async function taking(
+  session: Session,
+  certain: readonly Certain[],
+  now: number,
+  { levels, inbox }: TakeInParts,
+): Promise<Statement | null> {
+  await raiseLevels(levels, certain);
+  const isTelling = await inbox.begin();
+  const packs = chunked(
+    certain.flatMap(({ jobs }) => jobs),
+    STATEMENT,
+    (job) => ({ count: 1, bytes: bytesOf([job]) }),
+  );
+  let last: Statement | null = null;
+  for (const pack of packs) {
+    if (last !== null) await session.run(last);
+    last = takeStatement(pack, now);
+    if (isTelling) last = withEvents(last, pack);
+  }
+  return last;
 }
 
 /** Writes submissions in the transaction of the session. @param isCareful whether those that the store refuses are found by halves */
@@ -142,6 +190,6 @@ function endValues(taken: readonly TakenRequest[], now: number): unknown[] {
     uuids(taken, (request) => jobOf(request)?.executionId ?? null),
     bools(taken, (request) => jobOf(request)?.deduplicated ?? null),
     texts(taken, ({ end }) => (end.state === "REFUSED" ? end.problem : null)),
-    Math.floor(now),
+    now,
   ];
 }

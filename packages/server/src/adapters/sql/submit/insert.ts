@@ -1,3 +1,4 @@
+import type { EpochMs } from "../../../domain/ids.ts";
 import type { NewJob, Submission } from "../../../ports/store.ts";
 import { inboxOfJobs } from "../../../ports/told-events.ts";
 import { byteas, float8s, int2s, int8s, texts, uuids } from "../connection/arrays.ts";
@@ -5,6 +6,7 @@ import { QUEUE_CODES, STATE_CODES, TRIGGER_CODES } from "../connection/codes.ts"
 import type { Statement } from "../connection/connections.ts";
 import { certainBlock } from "../events/event-blocks.ts";
 import { JOB_COLUMNS, jobColumns } from "../jobs/job-columns.ts";
+import { REQUEST_STATE_CODES } from "../requests/request-rows.ts";
 import { claimKeys, claimValues, type Idempotency } from "./idempotency-keys.ts";
 
 /** New jobs, as arrays. */
@@ -31,6 +33,14 @@ SELECT id, job_id, lane, rank, scheduled_at, scheduled_at, created_at, created_a
 /** Inserts both rows of each job in one statement, so that a job is never visible without its execution. */
 const INSERT = `WITH n AS MATERIALIZED (${NEW_JOBS}), j AS (${INSERT_JOBS}) ${INSERT_EXECUTIONS}`;
 
+/** The same for jobs whose ids are those of open requests, together with the ends of these requests. */
+const TAKE = `
+WITH n AS MATERIALIZED (${NEW_JOBS}), j AS (${INSERT_JOBS}), r AS (
+  UPDATE job_requests r SET state = ${REQUEST_STATE_CODES.TAKEN_IN}, finished_at = $21::int8, job_id = n.job_id,
+    execution_id = n.id, deduplicated = false, body = NULL
+  FROM n WHERE r.id = n.job_id
+) ${INSERT_EXECUTIONS}`;
+
 /** The jobs whose idempotency key is free, together with these keys. @param isTelling whether each leaves its events */
 const insertClaimed = (isTelling: boolean) => `
 WITH k AS (${claimKeys(21)}), n AS MATERIALIZED (
@@ -52,6 +62,11 @@ const INSERT_CLAIMED_TELLING = insertClaimed(true);
  */
 export function insertStatement(jobs: readonly NewJob[]): Statement {
   return { name: "insert", text: INSERT, values: columnsOf(sorted(jobs)) };
+}
+
+/** The same, and ends the requests that have the ids of the jobs as TAKEN_IN. */
+export function takeStatement(jobs: readonly NewJob[], finishedAt: EpochMs): Statement {
+  return { name: "take", text: TAKE, values: [...columnsOf(sorted(jobs)), finishedAt] };
 }
 
 /** A submission of one job that has no key but the submission's own. */
