@@ -16,7 +16,7 @@ import { isDataError } from "../connection/errors.ts";
 import { persistently } from "../connection/persistently.ts";
 import { type EventInbox, withEvents } from "../events/inbox.ts";
 import { isOnce } from "../jobs/job-columns.ts";
-import { takeStatement } from "../submit/insert.ts";
+import { INSERT_EXECUTIONS, INSERT_JOBS, insertValues, NEW_JOBS } from "../submit/insert.ts";
 import { bytesOf, insertAll, raiseLevels, refused, STATEMENT } from "../submit/submit.ts";
 import { isKeyed, isVanishedKey, submitWithin, takenOutcome } from "../submit/submit-keyed.ts";
 import { OPEN_COLUMNS, openRequestFrom, REQUEST_STATE_CODES } from "./request-rows.ts";
@@ -39,6 +39,14 @@ const END_REQUESTS = `
   FROM (SELECT unnest($1::uuid[]) AS id, unnest($2::int2[]) AS state, unnest($3::uuid[]) AS job_id,
     unnest($4::uuid[]) AS execution_id, unnest($5::bool[]) AS deduplicated, unnest($6::text[]) AS problem) e
   WHERE r.id = e.id`;
+
+/** Inserts jobs whose ids are those of open requests, together with the ends of these requests. */
+const TAKE = `
+  WITH n AS MATERIALIZED (${NEW_JOBS}), j AS (${INSERT_JOBS}), r AS (
+    UPDATE job_requests r SET state = ${REQUEST_STATE_CODES.TAKEN_IN}, finished_at = $21::int8, job_id = n.job_id,
+      execution_id = n.id, deduplicated = false, body = NULL
+    FROM n WHERE r.id = n.job_id
+  ) ${INSERT_EXECUTIONS}`;
 
 export interface TakeInParts {
   levels: RaisedLevels;
@@ -97,7 +105,8 @@ async function takeInWithin(
   const decisions = await judge.decide(requests);
   const submissions = decisions.filter((decision) => "jobs" in decision);
   const ids = new Set(requests.map(({ id }) => id));
-  const certain = isCareful ? [] : submissions.filter((submission) => isCertain(submission, ids));
+  // A job with another id than its request is written by itself.
+  const certain = isCareful ? [] : submissions.filter(isCertain).filter(({ jobs: [job] }) => ids.has(job.jobId));
   const direct = new Set<Submission | RequestEnd>(certain);
   const others = submissions.filter((submission) => !direct.has(submission));
   const outcomes = await writeSubmissions(session, others, parts, isCareful);
@@ -111,12 +120,13 @@ async function takeInWithin(
   return { taken, last: await taking(session, certain, now, parts) };
 }
 
-/** A submission that can only be accepted: one job that runs once, has no key, and has the id of a request. */
+/** A submission that can only be accepted: one job that runs once and has no key. */
 type Certain = Submission & { jobs: readonly [NewJob] };
 
-function isCertain(submission: Submission, ids: ReadonlySet<string>): submission is Certain {
-  const [job] = submission.jobs;
-  return job !== undefined && isOnce(job) && !isKeyed(submission) && ids.has(job.jobId);
+export function isCertain(decision: Submission | RequestEnd): decision is Certain {
+  if (!("jobs" in decision)) return false;
+  const [job] = decision.jobs;
+  return job !== undefined && isOnce(job) && !isKeyed(decision);
 }
 
 /** Writes jobs together with the ends of their requests. @returns the last of the statements, which is still to run; null: there is none */
@@ -136,7 +146,7 @@ async function taking(
   let last: Statement | null = null;
   for (const pack of packs) {
     if (last !== null) await session.run(last);
-    last = takeStatement(pack, now);
+    last = { name: "take", text: TAKE, values: [...insertValues(pack), now] };
     if (isTelling) last = withEvents(last, pack);
   }
   return last;

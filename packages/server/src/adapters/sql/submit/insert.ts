@@ -1,4 +1,3 @@
-import type { EpochMs } from "../../../domain/ids.ts";
 import type { NewJob, Submission } from "../../../ports/store.ts";
 import { inboxOfJobs } from "../../../ports/told-events.ts";
 import { byteas, float8s, int2s, int8s, texts, uuids } from "../connection/arrays.ts";
@@ -6,11 +5,10 @@ import { QUEUE_CODES, STATE_CODES, TRIGGER_CODES } from "../connection/codes.ts"
 import type { Statement } from "../connection/connections.ts";
 import { certainBlock } from "../events/event-blocks.ts";
 import { JOB_COLUMNS, jobColumns } from "../jobs/job-columns.ts";
-import { REQUEST_STATE_CODES } from "../requests/request-rows.ts";
 import { claimKeys, claimValues, type Idempotency } from "./idempotency-keys.ts";
 
-/** New jobs, as arrays. */
-const NEW_JOBS = `
+/** New jobs, as the arrays of `insertValues`; further parameters start at `$21`. */
+export const NEW_JOBS = `
   SELECT ${JOB_COLUMNS}, unnest($17::uuid[]) AS id, unnest($18::int8[]) AS lane, unnest($19::float8[]) AS rank,
     unnest($20::int2[]) AS queue`;
 
@@ -22,7 +20,7 @@ export const INSERT_JOBS = `
     requires, policy, labels, concurrency_key, unique_key, payload FROM n`;
 
 /** Writes the first execution of each of the jobs n. */
-const INSERT_EXECUTIONS = `
+export const INSERT_EXECUTIONS = `
 INSERT INTO executions (id, job_id, lane, rank, due_at, scheduled_at, created_at, updated_at, concurrency_limit,
   payload_bytes, shard, state, queue, priority, trigger, has_unique_key, tenant, pool, handler, requires, policy,
   concurrency_key)
@@ -32,14 +30,6 @@ SELECT id, job_id, lane, rank, scheduled_at, scheduled_at, created_at, created_a
 
 /** Inserts both rows of each job in one statement, so that a job is never visible without its execution. */
 const INSERT = `WITH n AS MATERIALIZED (${NEW_JOBS}), j AS (${INSERT_JOBS}) ${INSERT_EXECUTIONS}`;
-
-/** The same for jobs whose ids are those of open requests, together with the ends of these requests. */
-const TAKE = `
-WITH n AS MATERIALIZED (${NEW_JOBS}), j AS (${INSERT_JOBS}), r AS (
-  UPDATE job_requests r SET state = ${REQUEST_STATE_CODES.TAKEN_IN}, finished_at = $21::int8, job_id = n.job_id,
-    execution_id = n.id, deduplicated = false, body = NULL
-  FROM n WHERE r.id = n.job_id
-) ${INSERT_EXECUTIONS}`;
 
 /** The jobs whose idempotency key is free, together with these keys. @param isTelling whether each leaves its events */
 const insertClaimed = (isTelling: boolean) => `
@@ -61,12 +51,12 @@ const INSERT_CLAIMED_TELLING = insertClaimed(true);
  * index.
  */
 export function insertStatement(jobs: readonly NewJob[]): Statement {
-  return { name: "insert", text: INSERT, values: columnsOf(sorted(jobs)) };
+  return { name: "insert", text: INSERT, values: insertValues(jobs) };
 }
 
-/** The same, and ends the requests that have the ids of the jobs as TAKEN_IN. */
-export function takeStatement(jobs: readonly NewJob[], finishedAt: EpochMs): Statement {
-  return { name: "take", text: TAKE, values: [...columnsOf(sorted(jobs)), finishedAt] };
+/** Values of `NEW_JOBS`. */
+export function insertValues(jobs: readonly NewJob[]): unknown[] {
+  return columnsOf(sorted(jobs));
 }
 
 /** A submission of one job that has no key but the submission's own. */
