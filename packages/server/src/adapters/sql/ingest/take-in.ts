@@ -90,11 +90,11 @@ async function takenFresh(
   const outcomes = new Map(submissions.map((submission) => [submission, takenOutcome(submission)]));
   const taken = records.map(({ id, decision }) => takenRequest(id, decision, outcomes, judge));
   const position = [partition, topic, from, next, Math.floor(now())];
-  const values = [...insertValues(jobs), ...position, ...entryValues(records, taken)];
-  const statement = isTelling
-    ? { name: "take_fresh_telling", text: TAKE_FRESH_TELLING, values: [...values, ...inboxValues(inboxOfJobs(jobs))] }
-    : { name: "take_fresh", text: TAKE_FRESH, values };
   try {
+    const values = [...insertValues(jobs), ...position, ...entryValues(records, taken)];
+    const statement = isTelling
+      ? { name: "take_fresh_telling", text: TAKE_FRESH_TELLING, values: [...values, ...inboxValues(inboxOfJobs(jobs))] }
+      : { name: "take_fresh", text: TAKE_FRESH, values };
     return (await db.run("submit", statement)).length === 0 ? null : taken;
   } catch (error) {
     // A job that the store refuses, or that is there already, has to be found.
