@@ -53,4 +53,15 @@ export const requestMutants: readonly Mutant[] = [
       name: "answers repeats of idempotency keys and unique keys with the job that has them",
     },
   },
+  {
+    name: "a large body is checked in one go",
+    file: `${SERVER}/api/requests/request-judge.ts`,
+    find: "if (from > 0 && turns.isOver) await turns.next();",
+    replace: "",
+    why: "a record of 1 MiB holds the event loop for many turns",
+    test: {
+      file: `${SERVER}/api/requests/request-judge.test.ts`,
+      name: "checks a large body piece by piece, and a turn of the event loop that is over ends between pieces",
+    },
+  },
 ];
