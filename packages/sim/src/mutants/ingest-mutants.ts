@@ -59,8 +59,11 @@ export const ingestMutants: readonly Mutant[] = [
     file: TAKE_IN,
     find: " AND replay_until <= $23 RETURNING 1",
     replace: " RETURNING 1",
-    why: "jobs whose rows are gone run again after a seek, or the seek fails at each record whose job is there",
-    test: { file: SQL_TEST, name: "takes in another record at the offset of one that is gone" },
+    why: "a job that was deleted since runs again after a seek",
+    test: {
+      file: `${SERVER}/adapters/sql/requests/take-in.test.ts`,
+      name: "writes no job of a record that was taken in before, also when the row of that job is gone",
+    },
   },
   {
     name: "events are told of records that are not taken in",

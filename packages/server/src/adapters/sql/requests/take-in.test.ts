@@ -11,6 +11,7 @@ import { takeIn } from "./take-in.ts";
 
 const LIMITS = { count: 10, bytes: 10_000 };
 const TOPIC = "0190e2a4-0000-4000-8000-000000000001";
+const DROP_JOBS = "WITH e AS (DELETE FROM mainspring.executions) DELETE FROM mainspring.jobs";
 const INBOX = "SELECT id::text FROM mainspring.event_inbox ORDER BY id";
 
 describe("the take-in of jobs", () => {
@@ -46,6 +47,29 @@ describe("the take-in of jobs", () => {
     const jobs = (await asked(database, "SELECT id::text FROM mainspring.jobs")).map(([id]) => String(id));
     assert.deepEqual(jobs.sort(), [request?.id, one.id, other.id].sort());
     assert.equal(rows.length, 3);
+    await store.close();
+  });
+
+  it("writes no job of a record that was taken in before, also when the row of that job is gone", async () => {
+    const [database, runtime] = [await server.newStoreDatabase(), systemRuntime()];
+    const store = await openTestStore(database, runtime);
+    const scene = await Scene.open({
+      store,
+      runtime,
+      addRequests: () => Promise.resolve([]),
+      close: () => store.close(),
+    });
+    const judge = judgeOf(scene);
+    const job = scene.job();
+    const decision = { idempotency: null, jobs: [job] };
+    const record = { offset: 0, id: job.jobId, decision, timestamp: 5, contentType: null, value: Buffer.from("{}") };
+    const portion = { partition: 0, topic: TOPIC, from: 0, next: 1, records: [record] };
+    await store.ingest.open(TOPIC, [0]);
+    assert.equal((await store.ingest.takeIn(portion, judge))?.length, 1);
+    await asked(database, DROP_JOBS);
+    assert.ok(await store.ingest.rewind({ partition: 0, topic: TOPIC, from: 1, to: 0 }));
+    assert.deepEqual(await store.ingest.takeIn(portion, judge), []);
+    assert.deepEqual(await asked(database, "SELECT id FROM mainspring.jobs"), []);
     await store.close();
   });
 
