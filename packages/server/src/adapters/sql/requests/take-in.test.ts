@@ -27,7 +27,7 @@ describe("the take-in of jobs", () => {
     const scene = await Scene.open({
       store,
       runtime,
-      addRequests: () => Promise.resolve([]),
+
       close: () => store.close(),
     });
     const judge = judgeOf(scene);
@@ -56,7 +56,7 @@ describe("the take-in of jobs", () => {
     const scene = await Scene.open({
       store,
       runtime,
-      addRequests: () => Promise.resolve([]),
+
       close: () => store.close(),
     });
     const judge = judgeOf(scene);
@@ -80,7 +80,7 @@ describe("the take-in of jobs", () => {
     const scene = await Scene.open({
       store,
       runtime,
-      addRequests: () => Promise.resolve([]),
+
       close: () => store.close(),
     });
     const sent: string[] = [];
