@@ -72,7 +72,9 @@ export async function takeIn(
       (rows, session) => takeInWithin(session, rows.map(openRequestFrom), judge, parts, isCareful),
       // The last statement writes all that has the same fate, so it needs no answer before the commit is sent.
       async ({ last }, session, commit) => {
-        await Promise.all([...(last === null ? [] : [session.run(last)]), commit()]);
+        // The answer of the commit is awaited in any case, because the requests are locked until then.
+        const answers = await Promise.allSettled([...(last === null ? [] : [session.run(last)]), commit()]);
+        for (const answer of answers) if (answer.status === "rejected") throw answer.reason;
       },
     ),
   );
