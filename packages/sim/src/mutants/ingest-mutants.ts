@@ -2,6 +2,8 @@ import type { Mutant } from "./mutant.ts";
 
 const SERVER = "packages/server/src";
 const TABLE = `${SERVER}/adapters/simulated/ingest-table.ts`;
+const TAKE_IN = `${SERVER}/adapters/sql/ingest/take-in.ts`;
+const SQL_TEST = `${SERVER}/adapters/sql/sql-store.test.ts`;
 const TAKER = `${SERVER}/api/requests/record-taker.ts`;
 
 /** Mutants in the way of jobs through the log of requests. */
@@ -40,5 +42,38 @@ export const ingestMutants: readonly Mutant[] = [
     find: "        await this.#writer.tellRefused(refusals);\n        await store.told(refusals);",
     replace: "        await store.told(refusals);\n        await this.#writer.tellRefused(refusals);",
     why: "a producer never learns of its refused records if the log is down",
+  },
+  {
+    name: "fresh records are written wherever the position is",
+    file: TAKE_IN,
+    find: "SELECT w.* FROM moved, (${NEW_JOBS}) w",
+    replace: "SELECT w.* FROM (${NEW_JOBS}) w",
+    why: "two nodes that read the same records write the jobs of each of their readings",
+    test: {
+      file: SQL_TEST,
+      name: "writes the jobs of records with the position behind them, and only from where the position is",
+    },
+  },
+  {
+    name: "a replay counts as a first reading",
+    file: TAKE_IN,
+    find: " AND replay_until <= $23 RETURNING 1",
+    replace: " RETURNING 1",
+    why: "a job that was deleted since runs again after a seek",
+    test: {
+      file: `${SERVER}/adapters/sql/requests/take-in.test.ts`,
+      name: "writes no job of a record that was taken in before, also when the row of that job is gone",
+    },
+  },
+  {
+    name: "events are told of records that are not taken in",
+    file: TAKE_IN,
+    find: "told AS (${insertFrom(28)} FROM moved)",
+    replace: "told AS (${insertFrom(28)})",
+    why: "sinks hear of jobs that do not exist",
+    test: {
+      file: `${SERVER}/adapters/sql/requests/take-in.test.ts`,
+      name: "leaves the event of each job once, and none of a portion from another position",
+    },
   },
 ];

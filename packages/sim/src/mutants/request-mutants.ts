@@ -2,6 +2,7 @@ import type { Mutant } from "./mutant.ts";
 
 const SERVER = "packages/server/src";
 const TABLE = `${SERVER}/adapters/simulated/rows/request-table.ts`;
+const TAKE_IN = `${SERVER}/adapters/sql/requests/take-in.ts`;
 const TABLE_TEST = `${SERVER}/adapters/simulated/sim-store.test.ts`;
 
 /** Mutants in the way of requests of applications. */
@@ -29,5 +30,38 @@ export const requestMutants: readonly Mutant[] = [
     replace: "if ((finishedAt ?? 0) < now - kept * DAY_MS)",
     why: "a committed submit is lost when upkeep runs before a node takes it in",
     test: { file: TABLE_TEST, name: "forgets requests that have ended some time ago, and no open one" },
+  },
+  {
+    name: "a request stays open while its job is written",
+    file: TAKE_IN,
+    find: "FROM n WHERE r.id = n.job_id",
+    replace: "FROM n WHERE r.id = n.id",
+    why: "each look takes the request in again, and its job is refused as a second one of its id",
+    test: {
+      file: `${SERVER}/adapters/sql/sql-store.test.ts`,
+      name: "takes requests in, in order of their ids, and writes their jobs",
+    },
+  },
+  {
+    name: "jobs with keys are written like those without",
+    file: TAKE_IN,
+    find: "return job !== undefined && isOnce(job) && !isKeyed(decision);",
+    replace: "return job !== undefined && isOnce(job);",
+    why: "a repeat of a submit with an idempotency key makes a second job",
+    test: {
+      file: `${SERVER}/adapters/sql/sql-store.test.ts`,
+      name: "answers repeats of idempotency keys and unique keys with the job that has them",
+    },
+  },
+  {
+    name: "a large body is checked in one go",
+    file: `${SERVER}/api/requests/request-judge.ts`,
+    find: "if (from > 0 && turns.isOver) await turns.next();",
+    replace: "",
+    why: "a record of 1 MiB holds the event loop for many turns",
+    test: {
+      file: `${SERVER}/api/requests/request-judge.test.ts`,
+      name: "checks a large body piece by piece, and a turn of the event loop that is over ends between pieces",
+    },
   },
 ];

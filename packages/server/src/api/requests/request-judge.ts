@@ -11,7 +11,7 @@ import type { OpenRequest, RequestEnd, RequestJudge, TakenRequest } from "../../
 import type { AnyJob } from "../../ports/store-runs.ts";
 import { tenantOf } from "../../security/tenant.ts";
 import type { JobHandlers } from "../handlers/job-handlers.ts";
-import { BodyReader, hashedLine, type ReceivedBody } from "../http/body/body-reader.ts";
+import { BodyReader, hashedLine, type ReceivedBody, tooLarge } from "../http/body/body-reader.ts";
 import { JobParts } from "../http/body/json-parts.ts";
 import { problemError } from "../http/error-answers.ts";
 import { invalid, type Problem, ProblemError, problem } from "../http/errors.ts";
@@ -62,6 +62,9 @@ const ID_KEPT_MS = 86_400_000;
 
 /** A request body is in memory already, so it needs no share of the budget for bodies. */
 const NO_SHARE = { growTo: () => undefined, release: () => undefined };
+
+/** Bytes of a body that are checked in one go. */
+const PIECE_BYTES = 64 * 1024;
 
 const jobCheck = compileCheck(JobSubmission);
 const headersCheck = compileCheck(IdempotencyHeaders);
@@ -170,7 +173,7 @@ export class JobRequestJudge implements RequestJudge {
   async #judged(request: OpenRequest, { fill, orderOf, createdAt }: Rules): Promise<Submission | RequestEnd> {
     const tenant = tenantOf(request.tenant);
     if (this.#deps.isStopped?.(tenant)) throw new ProblemError(problem("tenant-suspended"));
-    const received = readBody(request);
+    const received = await this.#received(request);
     const given = received.parts.valueOf(received.bytes);
     if (!jobCheck.ok(given)) throw new ProblemError(invalid(jobCheck.errors(given)));
     const idempotency = keyOf(request, received);
@@ -188,6 +191,19 @@ export class JobRequestJudge implements RequestJudge {
     }
     if (idempotency === null) throw new ProblemError(neverFires(job));
     return this.conclude(await this.#deps.intake.answered(idempotency, job));
+  }
+
+  /** Reads a body. A large one is read in pieces, because its check can take as long as many turns. @throws {ProblemError} it is refused */
+  async #received({ body, idempotencyKey }: OpenRequest): Promise<ReceivedBody> {
+    const { turns } = this.#deps.intake;
+    const bytes = typeof body === "string" ? Buffer.from(body) : bufferOf(body);
+    if (bytes.length > SINGLE_BODY_BYTES_MAX) throw tooLarge();
+    const reader = bodyReader(idempotencyKey !== null);
+    for (let from = 0; from === 0 || from < bytes.length; from += PIECE_BYTES) {
+      if (from > 0 && turns.isOver) await turns.next();
+      reader.take(bytes.subarray(from, from + PIECE_BYTES));
+    }
+    return reader.end();
   }
 
   /** Charges a job. @returns null: it costs nothing @throws {ProblemError} */
@@ -227,16 +243,13 @@ function isPassing(error: unknown): boolean {
   return PASSING.includes((error.problem as Partial<QuotaProblem>).quota ?? "");
 }
 
-/** @throws {ProblemError} the body is refused */
-function readBody({ body, idempotencyKey }: OpenRequest): ReceivedBody {
-  const reader = new BodyReader({
+function bodyReader(isHashed: boolean): BodyReader {
+  return new BodyReader({
     limitBytes: SINGLE_BODY_BYTES_MAX,
     parts: new JobParts(),
     share: NO_SHARE,
-    hashed: idempotencyKey === null ? null : hashedLine("/v1/jobs"),
+    hashed: isHashed ? hashedLine("/v1/jobs") : null,
   });
-  reader.take(typeof body === "string" ? Buffer.from(body) : bufferOf(body));
-  return reader.end();
 }
 
 function bufferOf({ buffer, byteOffset, length }: Uint8Array): Buffer {

@@ -44,7 +44,7 @@ export class AuditTrail {
   ): Promise<T> {
     return this.#db.transaction(purpose, use, (answer, session, commit) => {
       const notes = notesOf(answer);
-      return notes.length === 0 ? commit() : this.#end(notes, session, commit);
+      return notes.length === 0 ? commit() : this.record(notes, session, commit);
     });
   }
 
@@ -61,7 +61,7 @@ export class AuditTrail {
 
   /** Runs a transaction whose facts are recorded whatever it answers. @param notes at least one */
   noted<T>(purpose: Purpose, notes: readonly AuditNote[], use: (session: Session) => Promise<T>): Promise<T> {
-    return this.#db.transaction(purpose, use, (_answer, session, commit) => this.#end(notes, session, commit));
+    return this.#db.transaction(purpose, use, (_answer, session, commit) => this.record(notes, session, commit));
   }
 
   /** Writes records of facts that change no other table. */
@@ -69,7 +69,8 @@ export class AuditTrail {
     if (notes.length > 0) await this.noted("query", notes, async () => undefined);
   }
 
-  #end(notes: readonly AuditNote[], session: Session, commit: () => Promise<void>): Promise<void> {
+  /** Ends a transaction with records of facts and its commit. @param notes at least one */
+  record(notes: readonly AuditNote[], session: Session, commit: () => Promise<void>): Promise<void> {
     return this.#chain.append(notes, async (entry) => {
       const head = await writeEntry(entry, writerOf(session));
       await commit();

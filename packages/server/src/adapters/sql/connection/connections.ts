@@ -114,6 +114,8 @@ export class Connections {
       const pool = new pg.Pool({
         ...clientConfig(login, purpose),
         Client: primary.Client,
+        // Statements of one connection leave without waiting for the answers before them.
+        pipeline: purpose === "submit",
         // `runQuery` has its own time limit.
         query_timeout: 0,
         max: size,
@@ -173,6 +175,26 @@ export class Connections {
       this.session(purpose, async (session) => {
         await session.run({ text: "BEGIN" });
         const answer = await use(session);
+        await end(answer, session, async () => void (await session.run({ text: "COMMIT" })));
+        return answer;
+      }),
+    );
+  }
+
+  /**
+   * The same, with a first statement that is sent together with the beginning of the transaction, which saves a round trip. The
+   * statement may read and lock, and must write nothing: if the beginning alone fails, the statement runs by itself.
+   */
+  transactionFrom<T>(
+    purpose: Purpose,
+    first: Statement,
+    use: (rows: Row[], session: Session) => Promise<T>,
+    end: TransactionEnd<T>,
+  ): Promise<T> {
+    return this.#withMonths(() =>
+      this.session(purpose, async (session) => {
+        const [, rows] = await Promise.all([session.run({ text: "BEGIN" }), session.run(first)]);
+        const answer = await use(rows, session);
         await end(answer, session, async () => void (await session.run({ text: "COMMIT" })));
         return answer;
       }),

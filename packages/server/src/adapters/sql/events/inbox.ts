@@ -5,8 +5,8 @@ import { byteas, int2s, uuids } from "../connection/arrays.ts";
 import type { Connections, Session, Statement } from "../connection/connections.ts";
 import { certainBlock } from "./event-blocks.ts";
 
-/** SQL: inserts members of the inbox. @param first number of the first of three parameters */
-const insertFrom = (first: number) => `INSERT INTO event_inbox (id, shard, events)
+/** SQL: inserts members of the inbox. @param first number of the first of the three parameters of `inboxValues` */
+export const insertFrom = (first: number) => `INSERT INTO event_inbox (id, shard, events)
   SELECT unnest($${first}::uuid[]), unnest($${first + 1}::int2[]), unnest($${first + 2}::bytea[])`;
 
 const INSERT = insertFrom(1);
@@ -54,6 +54,6 @@ export function withEvents({ name, text, values = [] }: Statement, jobs: readonl
   };
 }
 
-function inboxValues(rows: readonly InboxEvents[]): unknown[] {
+export function inboxValues(rows: readonly InboxEvents[]): unknown[] {
   return [uuids(rows, (r) => r.id), int2s(rows, (r) => r.shard), byteas(rows, (r) => certainBlock(r.events))];
 }

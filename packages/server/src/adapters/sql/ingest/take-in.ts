@@ -6,16 +6,46 @@ import {
   REFUSED_VALUE_MAX,
 } from "../../../ports/store-ingest.ts";
 import type { RequestEnd, RequestJudge, TakenRequest } from "../../../ports/store-requests.ts";
+import { inboxOfJobs } from "../../../ports/told-events.ts";
 import type { AuditTrail } from "../audit/audit-trail.ts";
 import { byteas, float8s, int4s, int8s, texts, uuids } from "../connection/arrays.ts";
-import type { Session } from "../connection/connections.ts";
-import { carefully, notesOf, type TakeInParts, takenRequest, writeSubmissions } from "../requests/take-in.ts";
+import type { Connections, Session } from "../connection/connections.ts";
+import { isDataError } from "../connection/errors.ts";
+import { inboxValues, insertFrom } from "../events/inbox.ts";
+import {
+  carefully,
+  isCertain,
+  notesOf,
+  type TakeInParts,
+  takenRequest,
+  writeSubmissions,
+} from "../requests/take-in.ts";
+import { INSERT_EXECUTIONS, INSERT_JOBS, insertValues, NEW_JOBS } from "../submit/insert.ts";
+import { bytesOf, raiseLevels, STATEMENT } from "../submit/submit.ts";
+import { takenOutcome } from "../submit/submit-keyed.ts";
 import { type Entry, packEntries, readEntries, SPAN } from "./entries.ts";
 
 /** Moves a position from where the caller believes it to be. A transaction that moves it at the same time is waited for. */
 const ADVANCE = `
   UPDATE ingest_positions SET next_offset = $4, updated_at = $5
   WHERE partition = $1 AND topic = $2 AND next_offset = $3 RETURNING replay_until`;
+
+/**
+ * All that becomes of a portion that was never read before and whose jobs have no keys, in one statement: if the position is where it
+ * is believed to be, it moves, and the jobs and entries are inserted; else nothing is.
+ */
+const takeFresh = (isTelling: boolean) => `
+  WITH moved AS (
+    UPDATE ingest_positions SET next_offset = $24::int8, updated_at = $25::int8
+    WHERE partition = $21::int4 AND topic = $22::uuid AND next_offset = $23::int8 AND replay_until <= $23 RETURNING 1
+  ), n AS MATERIALIZED (SELECT w.* FROM moved, (${NEW_JOBS}) w), j AS (${INSERT_JOBS}), e AS (${INSERT_EXECUTIONS}), i AS (
+    INSERT INTO ingest_records (partition, topic, first_offset, taken_at, entries)
+    SELECT $21, $22, unnest($26::int8[]), $25, unnest($27::bytea[]) FROM moved
+    ON CONFLICT (partition, topic, first_offset, taken_at) DO UPDATE SET entries = excluded.entries
+  )${isTelling ? `, told AS (${insertFrom(28)} FROM moved)` : ""}
+  SELECT 1 FROM moved`;
+const TAKE_FRESH = takeFresh(false);
+const TAKE_FRESH_TELLING = takeFresh(true);
 
 /** Entries of records, the newest row of each offset last. */
 const ENTRIES = `
@@ -39,17 +69,61 @@ const EXISTING = "SELECT id FROM jobs WHERE id = ANY($1::uuid[])";
 
 /** See StoreIngest.takeIn. */
 export async function takeInRecords(
+  db: Pick<Connections, "run">,
   trail: Pick<AuditTrail, "concluded">,
   portion: IngestPortion,
   judge: Pick<RequestJudge, "conclude" | "notesOf">,
   parts: TakeInParts,
 ): Promise<TakenRequest[] | null> {
   if (portion.records.length > PORTION_RECORDS_MAX) throw new Error(`${portion.records.length} records are too many`);
-  return await carefully(
-    trail,
-    (session, isCareful) => takeInWithin(session, portion, judge, parts, isCareful),
-    (taken) => notesOf(taken ?? [], judge),
+  const fresh = await takenFresh(db, portion, judge, parts);
+  if (fresh !== null) return fresh;
+  return await carefully((isCareful) =>
+    trail.concluded(
+      "submit",
+      (session) => takeInWithin(session, portion, judge, parts, isCareful),
+      (taken) => notesOf(taken ?? [], judge),
+    ),
   );
+}
+
+/**
+ * Takes in records that need one statement only.
+ * @returns null: nothing was written, because the position is another one, records need more than one statement, or the audit log has to
+ *  have a record
+ */
+async function takenFresh(
+  db: Pick<Connections, "run">,
+  { partition, topic, from, next, records }: IngestPortion,
+  judge: Pick<RequestJudge, "conclude" | "notesOf">,
+  { levels, inbox, now }: TakeInParts,
+): Promise<TakenRequest[] | null> {
+  const submissions = records.map(({ decision }) => decision).filter(isCertain);
+  if (records.length === 0 || submissions.length < records.length) return null;
+  if ((judge.notesOf?.(submissions) ?? []).length > 0) return null;
+  const jobs = submissions.map(({ jobs: [job] }) => job);
+  if (jobs.length > STATEMENT.count || bytesOf(jobs) > STATEMENT.bytes) return null;
+  await raiseLevels(levels, submissions);
+  const isTelling = await inbox.begin();
+  const outcomes = new Map(submissions.map((submission) => [submission, takenOutcome(submission)]));
+  const taken = records.map(({ id, decision }) => takenRequest(id, decision, outcomes, judge));
+  const position = [partition, topic, from, next, Math.floor(now())];
+  try {
+    const values = [...insertValues(jobs), ...position, ...entryValues(records, taken)];
+    const statement = isTelling
+      ? { name: "take_fresh_telling", text: TAKE_FRESH_TELLING, values: [...values, ...inboxValues(inboxOfJobs(jobs))] }
+      : { name: "take_fresh", text: TAKE_FRESH, values };
+    return (await db.run("submit", statement)).length === 0 ? null : taken;
+  } catch (error) {
+    // A job that the store refuses, or that is there already, has to be found.
+    if (isDataError(error)) return null;
+    throw error;
+  }
+}
+
+function entryValues(records: readonly DecidedRecord[], taken: readonly TakenRequest[]): unknown[] {
+  const packs = packEntries(records.map(({ offset, id }, i) => ({ offset, id, end: (taken[i] as TakenRequest).end })));
+  return [int8s(packs, ({ first }) => first), byteas(packs, ({ bytes }) => bytes)];
 }
 
 async function takeInWithin(
@@ -126,9 +200,8 @@ async function addEntries(
   taken: readonly TakenRequest[],
 ): Promise<void> {
   if (records.length === 0) return;
-  const packs = packEntries(records.map(({ offset, id }, i) => ({ offset, id, end: (taken[i] as TakenRequest).end })));
-  const entries = [int8s(packs, ({ first }) => first), byteas(packs, ({ bytes }) => bytes)];
-  await session.run({ name: "add_ingested", text: ADD_ENTRIES, values: [partition, topic, ...entries, now] });
+  const values = [partition, topic, ...entryValues(records, taken), now];
+  await session.run({ name: "add_ingested", text: ADD_ENTRIES, values });
   const refused = records.flatMap((record, i) => {
     const { end } = taken[i] as { end: RequestEnd };
     return end.state === "REFUSED" ? [{ ...record, problem: end.problem }] : [];

@@ -28,7 +28,7 @@ const GET = `SELECT ${REQUEST_COLUMNS} FROM job_requests WHERE tenant = $1 AND i
 /** See StoreRequests. */
 export function requests(db: Connections, parts: RequestParts): StoreRequests {
   return {
-    takeIn: (limits, judge) => takeIn(parts.trail, limits, judge, parts),
+    takeIn: (limits, judge) => takeIn(db, parts.trail, limits, judge, parts),
     watch: (tell) =>
       parts.claim.listen(CHANNEL, (payload) => {
         if (payload === null || payload === parts.schema) tell();

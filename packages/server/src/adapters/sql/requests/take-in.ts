@@ -1,4 +1,4 @@
-import type { Submission, SubmitOutcome } from "../../../ports/store.ts";
+import type { NewJob, Submission, SubmitOutcome } from "../../../ports/store.ts";
 import type { AuditNote } from "../../../ports/store-audit.ts";
 import type {
   OpenRequest,
@@ -12,12 +12,15 @@ import type { AuditTrail } from "../audit/audit-trail.ts";
 import type { RaisedLevels } from "../commit/raised-levels.ts";
 import { bools, int2s, texts, uuids } from "../connection/arrays.ts";
 import { bisected } from "../connection/bisect.ts";
-import type { Session } from "../connection/connections.ts";
+import { chunked } from "../connection/chunks.ts";
+import type { Connections, Session, Statement } from "../connection/connections.ts";
 import { isDataError } from "../connection/errors.ts";
 import { persistently } from "../connection/persistently.ts";
-import type { EventInbox } from "../events/inbox.ts";
-import { insertAll, raiseLevels, refused } from "../submit/submit.ts";
-import { isVanishedKey, submitWithin } from "../submit/submit-keyed.ts";
+import { type EventInbox, withEvents } from "../events/inbox.ts";
+import { isOnce } from "../jobs/job-columns.ts";
+import { INSERT_EXECUTIONS, INSERT_JOBS, insertValues, NEW_JOBS } from "../submit/insert.ts";
+import { bytesOf, insertAll, raiseLevels, refused, STATEMENT } from "../submit/submit.ts";
+import { isKeyed, isVanishedKey, submitWithin, takenOutcome } from "../submit/submit-keyed.ts";
 import { OPEN_COLUMNS, openRequestFrom, REQUEST_STATE_CODES } from "./request-rows.ts";
 
 /**
@@ -39,6 +42,14 @@ const END_REQUESTS = `
     unnest($4::uuid[]) AS execution_id, unnest($5::bool[]) AS deduplicated, unnest($6::text[]) AS problem) e
   WHERE r.id = e.id`;
 
+/** Inserts jobs whose ids are those of open requests, together with the ends of these requests. */
+const TAKE = `
+  WITH n AS MATERIALIZED (${NEW_JOBS}), j AS (${INSERT_JOBS}), r AS (
+    UPDATE job_requests r SET state = ${REQUEST_STATE_CODES.TAKEN_IN}, finished_at = $21::int8, job_id = n.job_id,
+      execution_id = n.id, deduplicated = false, body = NULL
+    FROM n WHERE r.id = n.job_id
+  ) ${INSERT_EXECUTIONS}`;
+
 export interface TakeInParts {
   levels: RaisedLevels;
   inbox: EventInbox;
@@ -50,30 +61,44 @@ export interface TakeInParts {
  * the data of a job, the transaction begins again, and looks for the job by halves.
  */
 export async function takeIn(
-  trail: Pick<AuditTrail, "concluded">,
-  limits: TakeInLimits,
+  db: Pick<Connections, "transactionFrom">,
+  trail: Pick<AuditTrail, "record">,
+  { count, bytes }: TakeInLimits,
   judge: RequestJudge,
   parts: TakeInParts,
 ): Promise<TakenRequest[]> {
-  return await carefully(
-    trail,
-    (session, isCareful) => takeInWithin(session, limits, judge, parts, isCareful),
-    (taken) => notesOf(taken, judge),
+  const claim = { name: "claim_requests", text: CLAIM_REQUESTS, values: [count, bytes] };
+  const { taken } = await carefully((isCareful) =>
+    db.transactionFrom(
+      "submit",
+      claim,
+      (rows, session) => takeInWithin(session, rows.map(openRequestFrom), judge, parts, isCareful),
+      async ({ taken, last }, session, commit) => {
+        const notes = notesOf(taken, judge);
+        if (notes.length === 0) return await commitWith(last, session, commit);
+        if (last !== null) await session.run(last);
+        await trail.record(notes, session, commit);
+      },
+    ),
   );
+  return taken;
+}
+
+/**
+ * Sends the last statement and the commit together. The statement writes all that has the same fate, so the commit need not wait for its
+ * answer. The answer of the commit is awaited in any case, because the requests are locked until then.
+ */
+async function commitWith(last: Statement | null, session: Session, commit: () => Promise<void>): Promise<void> {
+  const answers = await Promise.allSettled([...(last === null ? [] : [session.run(last)]), commit()]);
+  for (const answer of answers) if (answer.status === "rejected") throw answer.reason;
 }
 
 /**
  * Runs a transaction of submits. If the store refuses its data, it begins again with `isCareful`, and then has to find the offending
  * submission.
- * @param notes facts to be recorded in the transaction
  */
-export async function carefully<T>(
-  trail: Pick<AuditTrail, "concluded">,
-  work: (session: Session, isCareful: boolean) => Promise<T>,
-  notes: (answer: T) => readonly AuditNote[],
-): Promise<T> {
-  const attempt = (isCareful: boolean) =>
-    persistently(() => trail.concluded("submit", (session) => work(session, isCareful), notes), isVanishedKey);
+export async function carefully<T>(transaction: (isCareful: boolean) => Promise<T>): Promise<T> {
+  const attempt = (isCareful: boolean) => persistently(() => transaction(isCareful), isVanishedKey);
   try {
     return await attempt(false);
   } catch (error) {
@@ -82,24 +107,63 @@ export async function carefully<T>(
   }
 }
 
+/** @returns the requests with their ends, and a statement that is still to run: it writes jobs and the ends of their requests; null: none */
 async function takeInWithin(
   session: Session,
-  { count, bytes }: TakeInLimits,
+  requests: readonly OpenRequest[],
   judge: RequestJudge,
   parts: TakeInParts,
   isCareful: boolean,
-): Promise<TakenRequest[]> {
-  const rows = await session.run({ name: "claim_requests", text: CLAIM_REQUESTS, values: [count, bytes] });
-  if (rows.length === 0) return [];
-  const requests = rows.map(openRequestFrom);
+): Promise<{ taken: TakenRequest[]; last: Statement | null }> {
+  if (requests.length === 0) return { taken: [], last: null };
   const decisions = await judge.decide(requests);
   const submissions = decisions.filter((decision) => "jobs" in decision);
-  const outcomes = await writeSubmissions(session, submissions, parts, isCareful);
+  const ids = new Set(requests.map(({ id }) => id));
+  // A job with another id than its request is written by itself.
+  const certain = isCareful ? [] : submissions.filter(isCertain).filter(({ jobs: [job] }) => ids.has(job.jobId));
+  const direct = new Set<Submission | RequestEnd>(certain);
+  const others = submissions.filter((submission) => !direct.has(submission));
+  const outcomes = await writeSubmissions(session, others, parts, isCareful);
+  for (const submission of certain) outcomes.set(submission, takenOutcome(submission));
   const taken = decisions.map((decision, i) =>
     takenRequest((requests[i] as OpenRequest).id, decision, outcomes, judge),
   );
-  await session.run({ name: "end_requests", text: END_REQUESTS, values: endValues(taken, parts.now()) });
-  return taken;
+  const ended = taken.filter((_, i) => !direct.has(decisions[i] as Submission | RequestEnd));
+  const now = Math.floor(parts.now());
+  if (ended.length > 0) await session.run({ name: "end_requests", text: END_REQUESTS, values: endValues(ended, now) });
+  return { taken, last: await taking(session, certain, now, parts) };
+}
+
+/** A submission that can only be accepted: one job that runs once and has no key. */
+type Certain = Submission & { jobs: readonly [NewJob] };
+
+export function isCertain(decision: Submission | RequestEnd): decision is Certain {
+  if (!("jobs" in decision)) return false;
+  const [job] = decision.jobs;
+  return job !== undefined && isOnce(job) && !isKeyed(decision);
+}
+
+/** Writes jobs together with the ends of their requests. @returns the last of the statements, which is still to run; null: there is none */
+async function taking(
+  session: Session,
+  certain: readonly Certain[],
+  now: number,
+  { levels, inbox }: TakeInParts,
+): Promise<Statement | null> {
+  await raiseLevels(levels, certain);
+  const isTelling = await inbox.begin();
+  const packs = chunked(
+    certain.flatMap(({ jobs }) => jobs),
+    STATEMENT,
+    (job) => ({ count: 1, bytes: bytesOf([job]) }),
+  );
+  let last: Statement | null = null;
+  for (const pack of packs) {
+    if (last !== null) await session.run(last);
+    last = { name: "take", text: TAKE, values: [...insertValues(pack), now] };
+    if (isTelling) last = withEvents(last, pack);
+  }
+  return last;
 }
 
 /** Writes submissions in the transaction of the session. @param isCareful whether those that the store refuses are found by halves */
@@ -155,6 +219,6 @@ function endValues(taken: readonly TakenRequest[], now: number): unknown[] {
     uuids(taken, (request) => jobOf(request)?.executionId ?? null),
     bools(taken, (request) => jobOf(request)?.deduplicated ?? null),
     texts(taken, ({ end }) => (end.state === "REFUSED" ? end.problem : null)),
-    Math.floor(now),
+    now,
   ];
 }

@@ -7,8 +7,8 @@ import { certainBlock } from "../events/event-blocks.ts";
 import { JOB_COLUMNS, jobColumns } from "../jobs/job-columns.ts";
 import { claimKeys, claimValues, type Idempotency } from "./idempotency-keys.ts";
 
-/** New jobs, as arrays. */
-const NEW_JOBS = `
+/** New jobs, as the arrays of `insertValues`; further parameters start at `$21`. */
+export const NEW_JOBS = `
   SELECT ${JOB_COLUMNS}, unnest($17::uuid[]) AS id, unnest($18::int8[]) AS lane, unnest($19::float8[]) AS rank,
     unnest($20::int2[]) AS queue`;
 
@@ -20,7 +20,7 @@ export const INSERT_JOBS = `
     requires, policy, labels, concurrency_key, unique_key, payload FROM n`;
 
 /** Writes the first execution of each of the jobs n. */
-const INSERT_EXECUTIONS = `
+export const INSERT_EXECUTIONS = `
 INSERT INTO executions (id, job_id, lane, rank, due_at, scheduled_at, created_at, updated_at, concurrency_limit,
   payload_bytes, shard, state, queue, priority, trigger, has_unique_key, tenant, pool, handler, requires, policy,
   concurrency_key)
@@ -51,7 +51,12 @@ const INSERT_CLAIMED_TELLING = insertClaimed(true);
  * index.
  */
 export function insertStatement(jobs: readonly NewJob[]): Statement {
-  return { name: "insert", text: INSERT, values: columnsOf(sorted(jobs)) };
+  return { name: "insert", text: INSERT, values: insertValues(jobs) };
+}
+
+/** Values of `NEW_JOBS`. */
+export function insertValues(jobs: readonly NewJob[]): unknown[] {
+  return columnsOf(sorted(jobs));
 }
 
 /** A submission of one job that has no key but the submission's own. */

@@ -44,7 +44,8 @@ export async function submitSingle(
   return batch.map((submission) => outcomes.get(submission) ?? takenOutcome(submission));
 }
 
-function takenOutcome({ jobs }: KeyedJob): SubmitOutcome {
+/** Outcome of a submission whose jobs are all written as they were asked for. */
+export function takenOutcome({ jobs }: Submission): SubmitOutcome {
   return { kind: "ACCEPTED", replayed: false, jobs: jobs.map(acceptedAsAsked) };
 }
 

@@ -151,7 +151,7 @@ function countOf(jobs: readonly AnyJob[]): number {
   }, 0);
 }
 
-function bytesOf(jobs: readonly AnyJob[]): number {
+export function bytesOf(jobs: readonly AnyJob[]): number {
   let bytes = 0;
   for (const job of jobs) {
     const { payload, definition } = job;
