@@ -2,6 +2,12 @@ import type { Mutant } from "./mutant.ts";
 
 const SERVER = "packages/server/src";
 const TABLE = `${SERVER}/adapters/simulated/ingest-table.ts`;
+const LISTED = {
+  file: `${SERVER}/adapters/simulated/sim-store.test.ts`,
+  name: "lists refused records, the last refusal first, without those that a replay took in and those of a former topic",
+};
+const HANDLE = "packages/sdk/src/client/handle.ts";
+const CLIENT_TEST = "packages/sdk/src/client/client.test.ts";
 const TAKER = `${SERVER}/api/requests/record-taker.ts`;
 
 /** Mutants in the way of jobs through the log of requests. */
@@ -40,5 +46,32 @@ export const ingestMutants: readonly Mutant[] = [
     find: "        await this.#writer.tellRefused(refusals);\n        await store.told(refusals);",
     replace: "        await store.told(refusals);\n        await this.#writer.tellRefused(refusals);",
     why: "a producer never learns of its refused records if the log is down",
+  },
+  {
+    name: "a record that a replay takes in stays refused",
+    file: TABLE,
+    find: "      this.#refusals.delete(key);\n",
+    replace: "",
+    why: "the list of refused records names a job that is there",
+    test: LISTED,
+  },
+  {
+    name: "a page of refused records begins with the last one of the page before",
+    file: TABLE,
+    find: "inOrder(one, before) < 0",
+    replace: "inOrder(one, before) <= 0",
+    why: "a client that reads all pages sees a record twice, and never ends where a page has one",
+    test: LISTED,
+  },
+  {
+    name: "a handle asks for the execution before its job is taken in",
+    file: HANDLE,
+    find: "if (this.#request === null) return this.#current;",
+    replace: `if (this.#request !== "") return this.#current;`,
+    why: "the result of a job that came through Kafka is said not to exist",
+    test: {
+      file: CLIENT_TEST,
+      name: "waits until a job that came through Kafka is taken in, and then for the execution that its key leads to",
+    },
   },
 ];
