@@ -12,7 +12,7 @@ export interface Clusters {
 export interface Difference {
   /** Name of the file without `.test.ts`. */
   file: string;
-  /** Name of the test; null: all tests of the file. */
+  /** Name of the test; null: all tests of the file, also where it is the only one, or its servers would start and never be stopped. */
   test: string | null;
   /** Whether it does not hold on these clusters. */
   isOf(clusters: Clusters): boolean;
