@@ -242,6 +242,8 @@ describe("operating by the command line", () => {
     assert.match(limited, /max running +[0?] of 3\nrate +0.5 a second/);
     const free = await json<Pool>("pools", "set", "mail", "--max-running", "none", "--rate-per-sec", "none");
     assert.deepEqual([free.maxRunning, free.ratePerSec], [null, null]);
+    assert.match(await done("pools", "set", "mail", "--headroom", "10"), /headroom +10 % of the slots/);
+    assert.equal((await run(["pools", "set", "mail", "--headroom", "60"])).code, 2);
     assert.equal((await run(["pools", "set", "mail", "--max-running", "0"])).code, 2);
   });
 

@@ -27,6 +27,12 @@ const settings = {
     Type.Number({ minimum: 0.001, maximum: 1_000_000 }),
     "0.001 to 1000000 attempts that may begin in a second, over all servers, or null (default): no limit. Unused starts are saved up for a second",
   ),
+  headroom: Type.Integer({
+    minimum: 0,
+    maximum: 50,
+    description:
+      "0 (default) to 50 percent of the slots that stay free for tenants with few attempts, so that their work does not wait for the end of an attempt of others. Counts where there are several tenants",
+  }),
 };
 
 const owner = orNull(

@@ -9,14 +9,14 @@ import {
   listCommand,
 } from "../arguments/connection-options.ts";
 import { given } from "../arguments/given.ts";
-import { choiceOption, durationMs, limit } from "../arguments/option-values.ts";
+import { choiceOption, durationMs, integer, limit } from "../arguments/option-values.ts";
 import { demandKnownPool } from "../arguments/pool-argument.ts";
 import { EXIT } from "../exit-codes.ts";
 import { Failure } from "../failure.ts";
 import { counted } from "../text/counted.ts";
 import { facts, table } from "../text/output.ts";
 
-interface SetOptions extends ConnectionOptions, Pick<PoolSettings, "strategy" | "placement"> {
+interface SetOptions extends ConnectionOptions, Pick<PoolSettings, "strategy" | "placement" | "headroom"> {
   priorityStep?: number;
   maxRunning?: number | "none";
   ratePerSec?: number | "none";
@@ -86,17 +86,21 @@ function setCommand(): Command {
       limit(1, 1e6, true),
     )
     .option("--rate-per-sec <number>", "attempts begun in a second; none: no limit", limit(0.001, 1e6, false))
+    .option("--headroom <percent>", "part of the slots that stays free for tenants with few attempts", integer(0, 50))
     .action(async (name: string, options: SetOptions) => {
       const settings = settingsOf(options);
       if (Object.keys(settings).length === 0)
-        throw new Failure("give at least one of --strategy, --priority-step, --placement and the limits", EXIT.usage);
+        throw new Failure(
+          "give at least one of --strategy, --priority-step, --placement, --headroom and the limits",
+          EXIT.usage,
+        );
       const { client, output } = connect(options);
       const pool = await client.pools.set(name, settings);
       output.print(pool, () => poolText(pool));
     });
 }
 
-function settingsOf({ strategy, priorityStep, placement, maxRunning, ratePerSec }: SetOptions): PoolSettings {
+function settingsOf({ strategy, priorityStep, placement, maxRunning, ratePerSec, headroom }: SetOptions): PoolSettings {
   return given({
     strategy,
     priorityStepSec: priorityStep === undefined ? undefined : priorityStep / 1_000,
@@ -104,6 +108,7 @@ function settingsOf({ strategy, priorityStep, placement, maxRunning, ratePerSec 
     // Commander treats null as no value.
     maxRunning: maxRunning === "none" ? null : maxRunning,
     ratePerSec: ratePerSec === "none" ? null : ratePerSec,
+    headroom,
   });
 }
 
@@ -131,6 +136,8 @@ function poolText(pool: ChangedPool): string {
     ["placement", pool.placement],
     ["max running", pool.maxRunning === null ? null : `${pool.limitUse?.taken ?? "?"} of ${pool.maxRunning}`],
     ["rate", pool.ratePerSec === null ? null : `${pool.ratePerSec} a second`],
+    // Servers of an earlier version have no headroom.
+    ["headroom", (pool.headroom ?? 0) === 0 ? null : `${pool.headroom} % of the slots`],
     ["unconfirmed", unconfirmedText(pool)],
     ["warning", pool.warnings?.join("; ") ?? null],
   ]);

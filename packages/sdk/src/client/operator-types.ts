@@ -68,13 +68,12 @@ export interface PoolSettings {
   priorityStepSec?: number;
   /** Choice of the worker. LEAST_LOADED (default): the one with the most free slots. ROUND_ROBIN: each in turn. */
   placement?: "LEAST_LOADED" | "ROUND_ROBIN";
-  /**
-   * Number of attempts of the pool that workers may have at once, over all servers; null: no limit. After the limit is
-   * lowered, attempts above it finish.
-   */
+  /** Number of attempts of the pool that workers may have at once, over all servers; null: no limit. A lowered limit ends no attempt. */
   maxRunning?: number | null;
   /** Number of attempts of the pool that may begin in a second, over all servers; null: no limit. */
   ratePerSec?: number | null;
+  /** Part of the slots, in percent from 0 (default) to 50, that stays free for tenants with few attempts. */
+  headroom?: number;
 }
 
 /** A pool with every setting, its workers and the use of its limits. */

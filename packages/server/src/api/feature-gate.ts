@@ -33,6 +33,7 @@ const NAMES: Record<Feature, string> = {
   TENANTS: "tenants",
   OWNED_POOLS: "pools and workers of tenants",
   TENANT_LIMITS: "a limit of the attempts of a tenant",
+  POOL_HEADROOM: "headroom of a pool",
 };
 
 /**

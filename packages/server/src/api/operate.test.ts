@@ -102,7 +102,16 @@ describe("operating over HTTP", () => {
     const usual = await get("/v1/pools/batch");
     assert.deepEqual(usual, {
       ...{ name: "batch", paused: false, strategy: "PRIORITY", priorityStepSec: 3600, placement: "LEAST_LOADED" },
-      ...{ owner: null, maxRunning: null, ratePerSec: null, workers: 0, slots: 0, running: 0, limitUse: null },
+      ...{
+        owner: null,
+        maxRunning: null,
+        ratePerSec: null,
+        headroom: 0,
+        workers: 0,
+        slots: 0,
+        running: 0,
+        limitUse: null,
+      },
     });
     assert.equal((await put("batch", { paused: true })).paused, true);
     const changed = { ...usual, paused: true, strategy: "FIFO", priorityStepSec: 1.5 };
@@ -139,7 +148,15 @@ describe("operating over HTTP", () => {
     assert.deepEqual([free.maxRunning, free.ratePerSec, free.limitUse], [null, null, null]);
     assert.equal(asked.length, 2);
     stop();
-    for (const wrong of [{ maxRunning: 0 }, { maxRunning: 1.5 }, { ratePerSec: 0 }, { ratePerSec: "1" }]) {
+    for (const wrong of [
+      { headroom: 51 },
+      { headroom: -1 },
+      { headroom: 0.5 },
+      { maxRunning: 0 },
+      { maxRunning: 1.5 },
+      { ratePerSec: 0 },
+      { ratePerSec: "1" },
+    ]) {
       assert.equal((await put(wrong)).statusCode, 400, JSON.stringify(wrong));
     }
   });

@@ -37,6 +37,8 @@ export interface Pool extends Ordering {
   maxRunning: number | null;
   /** Attempts that may start per second on average; null: no limit. */
   ratePerSec: number | null;
+  /** Part of the slots in percent that stays free for tenants with few attempts; 0: none. */
+  headroom: number;
 }
 
 /** The pool of the last call, cached because each job asks for its pool several times. */
@@ -49,7 +51,14 @@ export function defaultPool(name: string): Readonly<Pool> {
 
 function made(name: string): Readonly<Pool> {
   const limits = { maxRunning: null, ratePerSec: null };
-  return Object.freeze({ name, paused: false, ...DEFAULT_ORDERING, placement: "LEAST_LOADED", ...limits } as const);
+  return Object.freeze({
+    name,
+    paused: false,
+    ...DEFAULT_ORDERING,
+    placement: "LEAST_LOADED",
+    ...limits,
+    headroom: 0,
+  } as const);
 }
 
 export function isLimited({ maxRunning, ratePerSec }: Pool): boolean {

@@ -4,6 +4,7 @@ import type { EpochMs } from "../domain/ids.ts";
 import { attemptLimitMs, lifetimeEnd, lifetimeMs } from "../domain/lifetime.ts";
 import type { KeyHolder, WaitReason } from "../ports/explanation.ts";
 import { type Assigned, type Entry, isCancelled } from "./entry.ts";
+import { isKeptFrom } from "./fair/headroom.ts";
 import { goesBefore } from "./fair/shares.ts";
 import { type Gate, isOpen } from "./queue/gates.ts";
 import type { Lane } from "./queue/lanes.ts";
@@ -144,7 +145,9 @@ function permitReason(state: MachineState, pool: string, now: EpochMs): WaitReas
 }
 
 /** Reason why work of the own tenant or of other ones goes first; null: none does. */
-function tenantReason({ permits, shares, term }: MachineState, { pool, tenant }: Candidate): WaitReason | null {
+function tenantReason(state: MachineState, row: Candidate): WaitReason | null {
+  const { permits, shares, lanes, term } = state;
+  const { pool, tenant } = row;
   const own = permits.ofTenant(tenant);
   if (own !== undefined && own.room(term) === 0) {
     const { taken, isComplete } = own.lastAnswer;
@@ -152,6 +155,8 @@ function tenantReason({ permits, shares, term }: MachineState, { pool, tenant }:
     if (!isComplete) return { reason: "PERMIT_AWAITED", pool };
     if (taken >= limit) return { reason: "TENANT_AT_LIMIT", limit, running: taken };
   }
+  const lane = lanes.find(row);
+  if (lane !== null && isKeptFrom(lane.contender, lane.work, state)) return { reason: "TENANT_TURN" };
   const all = shares.of(pool)?.byTenant;
   const share = all?.get(tenant);
   if (all === undefined || share === undefined) return null;

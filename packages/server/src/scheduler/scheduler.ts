@@ -1,7 +1,7 @@
 import { isOn } from "../domain/cluster/feature-level.ts";
 import type { Candidate } from "../domain/execution.ts";
 import type { Epoch, ShardId } from "../domain/ids.ts";
-import { DEFAULT_WEIGHT, type TenantRecord } from "../domain/tenant.ts";
+import type { TenantRecord } from "../domain/tenant.ts";
 import { countEntries, oldestReadyAt } from "../engine/counts.ts";
 import { explain, understoodReasons } from "../engine/explain.ts";
 import { DEFAULT_LIMITS, type Input } from "../engine/inputs.ts";
@@ -354,16 +354,15 @@ function byShard(figures: ReadonlyMap<ShardId, number>): Map<string, number> {
 }
 
 /**
- * Inputs that tell the machine what tenants are suspended or being deleted, which weights are not the default one, and the limits.
+ * Inputs that tell the machine what tenants are suspended or being deleted, which weights they have, and the limits.
  * @param isLimited whether the limits are kept
  */
 function inputsAbout(tenants: ReadonlyMap<string, TenantRecord>, isLimited: boolean): Input[] {
   const all = [...tenants.values()];
   const stopped = all.filter(({ state }) => state !== "ACTIVE").map(({ name }) => name);
-  const weighted = all.filter(({ weight }) => weight !== DEFAULT_WEIGHT);
   return [
     { kind: "STOPPED", tenants: new Set(stopped) },
-    { kind: "WEIGHTS", weights: new Map(weighted.map(({ name, weight }) => [name, weight])) },
+    { kind: "WEIGHTS", weights: new Map(all.map(({ name, weight }) => [name, weight])) },
     { kind: "TENANT_LIMITS", limits: isLimited ? limitsOf(all) : new Map() },
   ];
 }

@@ -1,5 +1,5 @@
 import type { Delivery } from "@mainspring/server/testing";
-import { METERED, METERED_MAX } from "../world/metered.ts";
+import { METERED, METERED_MAX, RATED, RATED_PER_SEC } from "../world/metered.ts";
 import { type AuditView, auditIsComplete } from "./audit-is-complete.ts";
 import type { Checker } from "./checker.ts";
 import { drainedNodesAreEmptied } from "./cluster/drained-nodes-are-emptied.ts";
@@ -33,7 +33,7 @@ import { limitsHold } from "./executions/limits-hold.ts";
 import { nothingIsLost } from "./executions/nothing-is-lost.ts";
 import { nothingOutlivesItsLifetime } from "./executions/nothing-outlives-its-lifetime.ts";
 import { promisesAreDurable } from "./executions/promises-are-durable.ts";
-import { quotasHold } from "./executions/quotas-hold.ts";
+import { quotasHold, ratesHold } from "./executions/quotas-hold.ts";
 import { replayedOnce } from "./executions/replayed-once.ts";
 import { resultsAreCurrent } from "./executions/results-are-current.ts";
 import { resultsArrive } from "./executions/results-arrive.ts";
@@ -172,7 +172,7 @@ export function allCheckers(ledger: Ledger, views: Views): Checker[] {
     referencesAreTrue(ledger, graphs),
     plansMoveOn(ledger, books, quiet),
     promisesAreDurable(ledger),
-    ...[quotasHold(new Map([[METERED, METERED_MAX]])), replayedOnce()],
+    ...[quotasHold(new Map([[METERED, METERED_MAX]])), ratesHold(new Map([[RATED, RATED_PER_SEC]])), replayedOnce()],
     resultsAreCurrent(),
     resultsArrive(tracker),
     retriesWait(ledger),

@@ -3,6 +3,8 @@ import type { Mutant } from "./mutant.ts";
 const ENGINE = "packages/server/src/engine";
 const SHARES = `${ENGINE}/fair/shares.ts`;
 const FAIR_TEST = `${ENGINE}/fair/fair.test.ts`;
+const HEADROOM = `${ENGINE}/fair/headroom.ts`;
+const HEADROOM_TEST = `${ENGINE}/fair/headroom.test.ts`;
 const OTHERS_TEST = `${ENGINE}/fair/others.test.ts`;
 const OWNERS_TEST = "packages/server/src/gateway/credits/fair-owners.test.ts";
 
@@ -68,10 +70,18 @@ export const fairMutants: readonly Mutant[] = [
   {
     name: "attempts of other owners are not smoothed",
     file: `${ENGINE}/fair/others.ts`,
-    find: "Math.trunc((attempts + (shares.get(name) ?? 0)) / 2)",
-    replace: "shares.get(name) ?? 0",
+    find: "Math.trunc((attempts + now) / 2)",
+    replace: "now",
     why: "owners that react to each other's figures of the last second overshoot in turns",
     test: { file: OTHERS_TEST, name: "count with all owners, each smoothed by a half" },
+  },
+  {
+    name: "the rest of an average counts until it is nothing",
+    file: `${ENGINE}/fair/others.ts`,
+    find: "(latest === 0 ? REST_MIN : 1)",
+    replace: "1",
+    why: "a tenant that has no attempt gets no slot for ten seconds after its last one has ended at another owner",
+    test: { file: OTHERS_TEST, name: "goes by virtual time between tenants whose attempts elsewhere have ended" },
   },
   {
     name: "an owner tells a snapshot of its attempts",
@@ -112,6 +122,65 @@ export const fairMutants: readonly Mutant[] = [
     test: {
       file: `${ENGINE}/fair/demand.test.ts`,
       name: "is told when the share of the tenant has changed by a tenth, up or down, and not more often than every 50 ms",
+    },
+  },
+  {
+    name: "the slots of lost shards stay in the shares of tenants",
+    file: `${ENGINE}/attempts/attempts.ts`,
+    find: "  state.shares.ended(assigned);",
+    replace: "  if (step.batch.shards.has(entry.row.shard)) state.shares.ended(assigned);",
+    why: "a tenant whose work moves to other owners gets fewer and fewer slots at its former owner",
+    test: { file: FAIR_TEST, name: "count attempts that an earlier owner has assigned" },
+  },
+  {
+    name: "a tenant's turn lasts as long as it has work",
+    file: `${ENGINE}/queue/dispatch.ts`,
+    find: "isShared: shares.contending > 1 }",
+    replace: "isShared: false }",
+    why: "the tenant whose turn it is gets all free slots, and all work that waits at workers",
+    test: { file: FAIR_TEST, name: "go to tenants in fair order where work may wait at workers, too" },
+  },
+  {
+    name: "the headroom is kept from every tenant",
+    file: HEADROOM,
+    find: " && share.running >= Math.max(1, kept / active)",
+    replace: "",
+    why: "slots stay free for nobody",
+    test: { file: HEADROOM_TEST, name: "is kept from a tenant with many attempts, and given to tenants with few" },
+  },
+  {
+    name: "the headroom is a limit of each tenant",
+    file: HEADROOM,
+    find: "free <= kept && share.running >= Math.max(1, kept / active)",
+    replace: "share.running >= running + free - kept",
+    why: "two tenants with long runs fill the pool between them, and a quiet one waits for the end of a run",
+    test: { file: HEADROOM_TEST, name: "lets a quiet tenant start at once beside 2 with runs of a minute" },
+  },
+  {
+    name: "work that may wait at a worker counts as headroom",
+    file: HEADROOM,
+    find: "free += group.slots;",
+    replace: "free += group.credits;",
+    why: "a tenant fills all slots, and its work waits there before that of others",
+    test: { file: HEADROOM_TEST, name: "is kept from work that would wait at a worker, too" },
+  },
+  {
+    name: "a free slot of a worker that left counts as headroom",
+    file: `${ENGINE}/workers/workers.ts`,
+    find: "  group.slots -= worker.countedSlots;",
+    replace: "",
+    why: "the pool keeps no slot free, because it takes those of workers without connection for its headroom",
+    test: { file: HEADROOM_TEST, name: "is a part of the slots that can be given now" },
+  },
+  {
+    name: "an owner claims slots that it would keep as headroom",
+    file: `${ENGINE}/queue/demand.ts`,
+    find: "    if (isKeptFrom(first, work, state, 1)) continue;",
+    replace: "",
+    why: "owners take the free slots from each other in turns, and a quiet tenant finds none",
+    test: {
+      file: OWNERS_TEST,
+      name: "come to a quiet tenant at once beside runs of a minute, where the pool has headroom",
     },
   },
 ];

@@ -19,6 +19,14 @@ export const flowMutants: readonly Mutant[] = [
     },
   },
   {
+    name: "tenants of a pool share a flow",
+    file: "packages/server/src/domain/flow.ts",
+    find: "return `${tenant}\\n${pool}`;",
+    replace: "return `${tenant.slice(0, 0)}\\n${pool}`;",
+    why: "the work of a quiet tenant waits behind all that another tenant has due before it",
+    test: { file: HERD_TEST, name: "do not hold up one of another tenant in the same pool, which gets the next slot" },
+  },
+  {
     name: "a batch returns a whole herd",
     file: `${ENGINE}/queue/intake.ts`,
     find: "if (step.batch.overflows >= state.limits.batchOverflows) return waitForBatch(step, entry);",

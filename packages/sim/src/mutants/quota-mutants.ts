@@ -54,6 +54,14 @@ export const quotaMutants: readonly Mutant[] = [
     },
   },
   {
+    name: "a charge takes more than the portion of the node",
+    file: `${QUOTAS}/quota-account.ts`,
+    find: "      if (amount > this.#free) break;",
+    replace: "",
+    why: "submits that wait for one answer of the store exceed the rate together",
+    test: { file: TEST, name: "never exceed a rate in sum, whatever nodes charge it" },
+  },
+  {
     name: "all tenants wait in one line",
     file: `${SUBMIT}/fair-queue.ts`,
     find: "  push(item: Q): void {",

@@ -7,6 +7,21 @@ import type { Work } from "./sim-worker.ts";
 export const METERED = "metered";
 /** Its executions that may wait. */
 export const METERED_MAX = 25;
+/** Tenant that may submit only so many jobs a second, and clients that want more. */
+export const RATED = "rated";
+export const RATED_PER_SEC = 0.5;
+const RATED_FROM = 469;
+
+/** Whether the tenants of a seed have one with a low rate of submits. Other seeds stay unchanged. */
+export function hasRated(seed: number): boolean {
+  return seed >= RATED_FROM;
+}
+
+/** Whether a tenant has quotas. */
+export function isMetered(name: string): boolean {
+  return name === METERED || name === RATED;
+}
+
 /** Mean interval of bursts of submits, in simulated milliseconds. */
 const BURST_EVERY_MS = 60_000;
 /** Submits of a burst, and jobs in one. */
@@ -21,9 +36,17 @@ export class Metered {
   readonly #random: SeededRandom;
   readonly #data: StoreData;
   readonly #server: () => SimServer | null;
+  readonly #name: string;
   #count = 0;
 
-  constructor(clock: VirtualClock, random: SeededRandom, data: StoreData, server: () => SimServer | null) {
+  constructor(
+    clock: VirtualClock,
+    random: SeededRandom,
+    data: StoreData,
+    server: () => SimServer | null,
+    name: typeof METERED | typeof RATED,
+  ) {
+    this.#name = name;
     this.#clock = clock;
     this.#random = random;
     this.#data = data;
@@ -32,8 +55,9 @@ export class Metered {
 
   /** Plans bursts of submits within the time. */
   plan(withinMs: number): void {
-    const limits = { maxWaiting: METERED_MAX, submitsPerSec: 20 };
-    this.#data.createTenant({ ...TENANT_DEFAULTS, ...limits, name: METERED, createdAt: this.#data.now() });
+    const limits =
+      this.#name === RATED ? { submitsPerSec: RATED_PER_SEC } : { maxWaiting: METERED_MAX, submitsPerSec: 20 };
+    this.#data.createTenant({ ...TENANT_DEFAULTS, ...limits, name: this.#name, createdAt: this.#data.now() });
     for (let atMs = 0; ; ) {
       atMs += this.#random.next() * 2 * BURST_EVERY_MS;
       if (atMs >= withinMs) return;
@@ -42,12 +66,12 @@ export class Metered {
   }
 
   #submit(atMs: number): void {
-    const tenant = tenantOf(METERED);
-    const key = `metered ${++this.#count}`;
+    const tenant = tenantOf(this.#name);
+    const key = `${this.#name} ${++this.#count}`;
     const runMs = this.#random.between(100, 3_000);
     const work: Work = {
       ...{ runMs, failTimes: 0, blockMs: 0, stubborn: false, hangs: false, isPoison: false, steps: 0, waits: [] },
-      definition: { text: `of ${METERED} ${this.#count}`, handler: "plain", maxAttempts: 5 },
+      definition: { text: `of ${this.#name} ${this.#count}`, handler: "plain", maxAttempts: 5 },
     };
     const received = {
       job: { target: { handler: "plain" }, retryPolicy: { maxAttempts: 5 }, delayMs: this.#random.between(0, 5_000) },

@@ -2,7 +2,7 @@ import { Quotas, StoreUnavailable } from "@mainspring/server/testing";
 import type { SeededRandom, VirtualClock } from "@mainspring/testkit/time";
 import type { History } from "../history.ts";
 import { AuditedPools, isAudited } from "./audited-pools.ts";
-import { METERED } from "./metered.ts";
+import { isMetered } from "./metered.ts";
 import { beginLog } from "./producers.ts";
 import { hasIndex, IndexSystem, type IndexTargets } from "./sim-index.ts";
 import { hasLog, type LogSystem } from "./sim-log.ts";
@@ -65,12 +65,12 @@ export class OtherSystems {
   }
 }
 
-/** As a server knows no key of a tenant before it knows the tenant, it takes nothing of the metered one before its first look. */
+/** As a server knows no key of a tenant before it knows the tenant, it takes nothing of one with quotas before its first look. */
 function metered(tenants: ReturnType<typeof followedTenants>): Pick<typeof tenants, "get"> {
   return {
     get(name) {
       const known = tenants.get(name);
-      if (known === undefined && name === METERED) throw new StoreUnavailable("no key of the tenant is known yet");
+      if (known === undefined && isMetered(name)) throw new StoreUnavailable("no key of the tenant is known yet");
       return known;
     },
   };

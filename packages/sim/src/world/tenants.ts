@@ -9,7 +9,7 @@ import {
   tenantOf,
 } from "@mainspring/server/testing";
 import type { SeededRandom, VirtualClock } from "@mainspring/testkit/time";
-import { Metered } from "./metered.ts";
+import { hasRated, METERED, Metered, RATED } from "./metered.ts";
 import { NowAndThen } from "./now-and-then.ts";
 import type { SimServer } from "./sim-server.ts";
 import type { Work } from "./sim-worker.ts";
@@ -69,7 +69,7 @@ export function tenantsOf(
   server: () => SimServer | null,
 ): Tenants | null {
   if (!hasTenants(seed)) return null;
-  return new Tenants(clock, random.fork("tenants"), data, server, limitsTenants(seed));
+  return new Tenants(clock, random.fork("tenants"), data, server, seed);
 }
 
 /** Text of a definition that names its tenant. */
@@ -85,6 +85,7 @@ export class Tenants {
   readonly #times: NowAndThen;
   readonly #data: StoreData;
   readonly #isLimited: boolean;
+  readonly #isRated: boolean;
   #count = 0;
 
   constructor(
@@ -92,9 +93,10 @@ export class Tenants {
     random: SeededRandom,
     data: StoreData,
     server: () => SimServer | null,
-    isLimited: boolean,
+    seed: number,
   ) {
-    this.#isLimited = isLimited;
+    this.#isLimited = limitsTenants(seed);
+    this.#isRated = hasRated(seed);
     this.#clock = clock;
     this.#random = random;
     this.#data = data;
@@ -104,7 +106,8 @@ export class Tenants {
 
   /** Plans submits within the time, and changes of weights. */
   plan(withinMs: number): void {
-    new Metered(this.#clock, this.#random.fork("metered"), this.#data, this.#server).plan(withinMs);
+    for (const name of this.#isRated ? ([METERED, RATED] as const) : ([METERED] as const))
+      new Metered(this.#clock, this.#random.fork(name), this.#data, this.#server, name).plan(withinMs);
     for (const name of [...NOISY, QUIET])
       this.#data.createTenant({ ...TENANT_DEFAULTS, name, createdAt: this.#data.now() });
     this.#weigh();

@@ -125,6 +125,7 @@ function putRoute(app: HttpApp, deps: PoolDependencies): void {
     if (owner !== null) requireFeature("OWNED_POOLS", lacking);
     const name = owner === null ? request.params.name : ownedPool(owner, request.params.name);
     if (hasLimit(request.body)) requireFeature("POOL_LIMITS", lacking);
+    if ((request.body.headroom ?? 0) > 0) requireFeature("POOL_HEADROOM", lacking);
     await refuseTooMany(store, name);
     const warnings = owner === null ? await warningsOf(deps, caller.tenant, name) : {};
     const note = noteOf(request, request.params.name, owner === null ? {} : { owner });
@@ -191,7 +192,7 @@ async function warningsOf(deps: PoolDependencies, tenant: Tenant, name: string):
 }
 
 function changeOf(name: string, settings: PoolSettings): PoolChange {
-  const { paused, strategy, priorityStepSec, placement, maxRunning, ratePerSec } = settings;
+  const { paused, strategy, priorityStepSec, placement, maxRunning, ratePerSec, headroom } = settings;
   return {
     name,
     ...(paused !== undefined && { paused }),
@@ -200,6 +201,7 @@ function changeOf(name: string, settings: PoolSettings): PoolChange {
     ...(placement !== undefined && { placement }),
     ...(maxRunning !== undefined && { maxRunning }),
     ...(ratePerSec !== undefined && { ratePerSec }),
+    ...(headroom !== undefined && { headroom }),
   };
 }
 
@@ -222,7 +224,7 @@ async function poolBodies(
 }
 
 function poolBody(pool: Pool, living: readonly WorkerStatus[], use: PoolUse | null): PoolBody {
-  const { name, paused, order, priorityStepMs, placement, maxRunning, ratePerSec } = pool;
+  const { name, paused, order, priorityStepMs, placement, maxRunning, ratePerSec, headroom } = pool;
   const serving = living.filter(({ pool }) => pool === name);
   return {
     ...{
@@ -234,6 +236,7 @@ function poolBody(pool: Pool, living: readonly WorkerStatus[], use: PoolUse | nu
       placement,
       maxRunning,
       ratePerSec,
+      headroom,
     },
     workers: serving.length,
     slots: serving.reduce((sum, { slots }) => sum + slots, 0),

@@ -76,6 +76,8 @@ const SINCE = {
   OWNED_POOLS: 3,
   /** A node of an older level assigns work without permits of its tenant, and grants none. */
   TENANT_LIMITS: 3,
+  /** An owner of an older level gives every slot away. */
+  POOL_HEADROOM: 3,
 } as const;
 export type Feature = keyof typeof SINCE;
 

@@ -42,6 +42,15 @@ describe("the slots of a pool with several tenants", () => {
     assert.equal([...order].filter((tenant) => tenant === "b").length, 9, order);
   });
 
+  it("go to tenants in fair order where work may wait at workers, too", () => {
+    const story = new Story().worker("w", { slots: 3, prefetch: 3 });
+    story.state.limits.batchAssigns = 0;
+    story.hint(...backlog("a", 9), ...backlog("b", 9));
+    story.state.limits.batchAssigns = 100;
+    story.tell();
+    assert.equal(tenantsOf(story, story.assigned()), "ababab");
+  });
+
   it("follow a change of the weights at the next assignment", () => {
     const story = new Story().hint(...backlog("a", 20), ...backlog("b", 20)).worker("w", { slots: 4 });
     assert.equal(runningOf(story, "a"), 2);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import type { ToldShare } from "../../ports/share-messages.ts";
 import { candidate, only, Story } from "../testing/story.ts";
 import { Others } from "./others.ts";
 
@@ -33,6 +34,26 @@ describe("the attempts that other owners have", () => {
     story.worker("w", { slots: 4 });
     const tenants = story.assigned().map((id) => story.state.entries.get(id)?.row.tenant);
     assert.deepEqual(tenants, ["b", "b", "a", "b"]);
+  });
+});
+
+describe("the slot of an owner", () => {
+  it("goes by virtual time between tenants whose attempts elsewhere have ended", () => {
+    const story = new Story().tell({ kind: "WEIGHTS", weights: new Map([["b", 400]]) });
+    const tell = (shares: ToldShare[]) => story.tell({ kind: "SHARES", from: "node-2", shares });
+    const told = (tenant: string, attempts: number) => ({ pool: "default", tenant, attempts });
+    tell([told("a", 150), told("b", 620)]);
+    for (const tenant of ["a", "b"]) story.hint(...Array.from({ length: 12 }, () => candidate({ tenant })));
+    story.worker("w", { slots: 1 });
+    let order = "";
+    for (let second = 0; second < 12; second++) {
+      const assign = only(story.commit().assigns);
+      order += story.state.entries.get(assign.executionId)?.row.tenant;
+      story.later(1_000);
+      tell([]);
+      story.finish(assign, { startedAt: story.now - 1_000 });
+    }
+    assert.equal(order, "aabbbbbbbbab");
   });
 });
 

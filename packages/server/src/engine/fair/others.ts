@@ -3,6 +3,8 @@ import type { ToldShare } from "../../ports/share-messages.ts";
 
 /** Time in ms after which the attempts of an owner that tells nothing count no more. */
 const SILENT_MS = 3_000;
+/** Smoothed attempts in thousandths below which a tenant counts no more if its owner tells none. */
+const REST_MIN = 250;
 
 interface Heard {
   at: EpochMs;
@@ -22,15 +24,17 @@ export class Others {
 
   /**
    * Takes what an owner tells of the last second: half of it counts, beside half of what counted before. Without that, owners that
-   * react to each other's figures would overshoot in turns.
+   * react to each other's figures would overshoot in turns. A rest that only became smaller would stay for ten seconds, and between tenants
+   * without attempts it would decide in place of their virtual times.
    */
   hear(from: Incarnation, told: readonly ToldShare[], now: EpochMs): void {
     const before = this.#heard.get(from)?.shares;
     const shares = new Map(told.map(({ pool, tenant, attempts }) => [nameOf(pool, tenant), attempts]));
     if (before !== undefined) {
       for (const [name, attempts] of before) {
-        const smoothed = Math.trunc((attempts + (shares.get(name) ?? 0)) / 2);
-        if (smoothed > 0) shares.set(name, smoothed);
+        const latest = shares.get(name) ?? 0;
+        const smoothed = Math.trunc((attempts + latest) / 2);
+        if (smoothed >= (latest === 0 ? REST_MIN : 1)) shares.set(name, smoothed);
         else shares.delete(name);
       }
       for (const [name, attempts] of shares) if (!before.has(name)) shares.set(name, Math.trunc(attempts / 2));

@@ -54,6 +54,9 @@ export interface PoolShares {
   uses: number;
   /** Number of tenants with executions that may run. */
   contending: number;
+  /** Number of current attempts that this machine owns, and of the tenants that have some of them. */
+  running: number;
+  active: number;
   /** Shares with outdated keys. */
   stale: Share[];
 }
@@ -84,7 +87,7 @@ export class Shares {
   join(name: string, tenant: string): Share {
     let pool = this.#pools.get(name);
     if (pool === undefined) {
-      pool = { name, byTenant: new Map(), time: 0, uses: 0, contending: 0, stale: [] };
+      pool = { name, byTenant: new Map(), time: 0, uses: 0, contending: 0, running: 0, active: 0, stale: [] };
       this.#pools.set(name, pool);
     }
     pool.uses++;
@@ -101,6 +104,11 @@ export class Shares {
   leave({ pool }: Share): void {
     pool.uses--;
     if (pool.uses === 0) this.#pools.delete(pool.name);
+  }
+
+  /** Whether there is a tenant beside the default one. */
+  get hasSeveral(): boolean {
+    return this.#weights.size > (this.#weights.has(DEFAULT_TENANT) ? 1 : 0);
   }
 
   /** Sets the weights of all tenants. Tenants that are left out have the default weight. */
@@ -195,6 +203,8 @@ export class Shares {
   #run(share: Share, more: 1 | -1): void {
     this.#count(share);
     share.running += more;
+    share.pool.running += more;
+    if (share.running === (more === 1 ? 1 : 0)) share.pool.active += more;
   }
 
   /** Adds the time since the last change of `running`. The store's clock may have been set back meanwhile. */

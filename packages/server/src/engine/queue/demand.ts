@@ -1,6 +1,7 @@
 import { type EpochMs, SHARD_COUNT } from "../../domain/ids.ts";
 import type { Demand } from "../../ports/share-messages.ts";
 import { firstLane } from "../fair/contender.ts";
+import { isKeptFrom } from "../fair/headroom.ts";
 import { keyOf, reorder } from "../fair/shares.ts";
 import { type MachineState, poolOf, type Step } from "../state.ts";
 import { pickWorker } from "../workers/workers.ts";
@@ -40,9 +41,11 @@ function claimReady(
   if (shares !== undefined) reorder(shares);
   for (const work of state.lanes.classes(pool)) {
     const head = firstLane(work);
-    const share = work.contenders.peek()?.item.share;
-    if (head === undefined || !share || work.groups.length === 0 || pickWorker(work) !== null) continue;
-    claim(pool, head.key, keyOf(share));
+    const first = work.contenders.peek()?.item;
+    if (head === undefined || !first?.share || work.groups.length === 0 || pickWorker(work) !== null) continue;
+    // A further slot would be headroom. Owners that claimed it for this tenant would take it from each other in turns.
+    if (isKeptFrom(first, work, state, 1)) continue;
+    claim(pool, head.key, keyOf(first.share));
   }
 }
 

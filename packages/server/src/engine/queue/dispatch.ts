@@ -3,6 +3,7 @@ import type { Batch } from "../batch.ts";
 import type { Entry } from "../entry.ts";
 import { tellAssigned } from "../events.ts";
 import { type Contender, isBefore, rankOf, readyOf } from "../fair/contender.ts";
+import { isKeptFrom } from "../fair/headroom.ts";
 import { reorder } from "../fair/shares.ts";
 import type { Limits } from "../inputs.ts";
 import type { PoolPermits } from "../permits/pool-permits.ts";
@@ -103,7 +104,9 @@ export function urgency(step: Step, pool: string): number | null {
  * Approximate number of executions of a pool that could be assigned now if the pool had no limits. It is exact enough
  * to request permits.
  */
-export function startable({ state }: Step, pool: string): number {
+export function startable(step: Step, pool: string): number {
+  const { state } = step;
+  if (nextTurn(step, pool) === null) return 0;
   let count = 0;
   for (const work of state.lanes.classes(pool)) {
     let ready = 0;
@@ -142,7 +145,7 @@ function nextTurn({ state }: Step, pool: string): Turn | null {
   let untilRank = Number.POSITIVE_INFINITY;
   for (const work of state.lanes.classes(pool)) {
     const contender = firstContender(state, work);
-    if (contender === undefined || pickWorker(work) === null) continue;
+    if (contender === undefined || pickWorker(work) === null || isKeptFrom(contender, work, state)) continue;
     if (first === null || isBefore(contender, first)) {
       if (first !== null) untilRank = rankOf(first);
       first = contender;
@@ -161,6 +164,7 @@ function assignFrom(step: Step, turn: Turn, poolPermits: PoolPermits | undefined
     const lane = contender.lanes.peek();
     const entry = lane?.item.ready.peek();
     if (lane === undefined || entry === undefined || lane.key > untilRank) return;
+    if (isKeptFrom(contender, work, step.state)) return;
     if (endLate(step, entry.item)) continue;
     if (worker === null || inTurn === 0 || !hasFreeSlot(worker)) {
       worker = pickWorker(work);

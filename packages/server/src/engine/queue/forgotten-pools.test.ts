@@ -17,6 +17,7 @@ const WORKERS: Group = {
   members: 1,
   free: new Heap(),
   credits: 0,
+  slots: 0,
 };
 
 function entryOf(row: Candidate): Entry {

@@ -28,6 +28,17 @@ describe("executions of one pool that fall due together", () => {
     });
   }
 
+  it("do not hold up one of another tenant in the same pool, which gets the next slot", () => {
+    const late = candidate({ dueAt: T + 500, tenant: "quiet", pool: "herd", priority: 0 });
+    const limits = { laneEntries: 100, batchOverflows: 50 };
+    const story = new Story(limits).hint(...herd(2_000), late).worker("w1", { pool: "herd", slots: 1 });
+    story.later(1_000);
+    const [running] = story.commit().assigns;
+    assert.ok(running !== undefined);
+    story.later(500);
+    assert.deepEqual(story.finish(running).assigned(), [late.id]);
+  });
+
   it("do not hold it up where their own workers fill every batch", () => {
     const late = urgent();
     const limits = { laneEntries: 20, batchAssigns: 8 };

@@ -172,14 +172,19 @@ describe("very many at one instant", () => {
     assert.equal(new Set(world.plans.created.map(({ jobId }) => jobId)).size, 1_200);
   });
 
-  it("do not hold up a few of another pool that fire at the same instant", () => {
-    const world = new RecurringWorld({ plans: 500, batchPlanRows: 100, stepInstants: 250 });
-    for (let i = 0; i < 1_200; i++) world.plans.insert(recurringJob({}, { pool: "herd" }));
-    const quiet = Array.from({ length: 5 }, () => world.plans.insert(recurringJob()));
-    world.at(55_000);
-    world.story.later(5_000);
-    world.send().land();
-    const fired = new Set(world.plans.created.map(({ jobId }) => jobId));
-    assert.deepEqual([quiet.filter(({ jobId }) => fired.has(jobId)).length, fired.size], [5, 100]);
-  });
+  for (const [whose, of] of [
+    ["pool", () => recurringJob({}, { pool: "herd" })],
+    ["tenant", () => ({ ...recurringJob(), tenant: "herd" })],
+  ] as const) {
+    it(`do not hold up a few of another ${whose} that fire at the same instant`, () => {
+      const world = new RecurringWorld({ plans: 500, batchPlanRows: 100, stepInstants: 250 });
+      for (let i = 0; i < 1_200; i++) world.plans.insert(of());
+      const quiet = Array.from({ length: 5 }, () => world.plans.insert(recurringJob()));
+      world.at(55_000);
+      world.story.later(5_000);
+      world.send().land();
+      const fired = new Set(world.plans.created.map(({ jobId }) => jobId));
+      assert.deepEqual([quiet.filter(({ jobId }) => fired.has(jobId)).length, fired.size], [5, 100]);
+    });
+  }
 });

@@ -37,6 +37,8 @@ export interface WorkerSlots {
   node: HeapNode<WorkerSlots> | null;
   /** Number of the worker's unused credits that `Group.credits` contains. */
   counted: number;
+  /** Number of the worker's free slots that `Group.slots` contains. */
+  countedSlots: number;
 }
 
 /** Gateway that a worker is connected to, and the account that counts its slots there. */
@@ -56,6 +58,8 @@ export interface Group {
   free: Heap<WorkerSlots>;
   /** Number of unused credits of the workers in `free`. */
   credits: number;
+  /** Number of these credits that are for free slots, and not for work that waits at its worker. */
+  slots: number;
 }
 
 /** Added to the key of a worker without a free slot. It exceeds every load and every number of an assignment. */
@@ -125,6 +129,7 @@ export class Workers {
       held,
       node: null,
       counted: 0,
+      countedSlots: 0,
     };
     this.#workers.set(profile.workerId, worker);
     return { worker, regroup: isNew || known !== undefined };
@@ -171,6 +176,7 @@ export class Workers {
         members: 0,
         free: new Heap(),
         credits: 0,
+        slots: 0,
       };
       this.#groups.set(name, group);
     }
@@ -193,6 +199,9 @@ export class Workers {
     if (free <= 0 || worker.draining || this.silent.has(worker.gateway)) return leaveFree(worker);
     group.credits += free - worker.counted;
     worker.counted = free;
+    const slots = Math.max(0, free - worker.ahead);
+    group.slots += slots - worker.countedSlots;
+    worker.countedSlots = slots;
     const held = Math.max(0, profile.slots + worker.ahead - free);
     const load = PLACEMENTS[strategy]({ slots: profile.slots, held, lastAssigned: worker.lastAssigned });
     // Work goes ahead to a worker with automatic prefetch only if no worker of the group has a free slot.
@@ -210,6 +219,8 @@ function leaveFree(worker: WorkerSlots): void {
   worker.node = null;
   group.credits -= worker.counted;
   worker.counted = 0;
+  group.slots -= worker.countedSlots;
+  worker.countedSlots = 0;
 }
 
 /** Number of unused credits that workers have for this work. */

@@ -1,3 +1,4 @@
+import { defaultPool, type Pool } from "../../domain/pool.ts";
 import { Heap } from "../../engine/heap.ts";
 import { currentDemand } from "../../engine/queue/demand.ts";
 import { candidate, GATEWAY, START, Story } from "../../engine/testing/story.ts";
@@ -54,13 +55,20 @@ export class FairOwners {
   #number = 0;
   #revokesAt = 0;
 
-  constructor(owners: number, slots: number, acts: readonly Act[], weights: Record<string, number> = {}) {
+  constructor(
+    owners: number,
+    slots: number,
+    acts: readonly Act[],
+    weights: Record<string, number> = {},
+    pool: Partial<Pool> = {},
+  ) {
     this.#slots = slots;
     for (let n = 0; n < owners; n++) {
       const name = `node-${n}`;
       const story = new Story();
       const others = Array.from({ length: SHARDS }, (_, shard) => shard).filter((shard) => shard % owners !== n);
       story.tell({ kind: "LOST", shards: others }, { kind: "WEIGHTS", weights: new Map(Object.entries(weights)) });
+      story.tell({ kind: "POOLS", pools: [{ ...defaultPool("default"), ...pool }] });
       this.#credits.open(name, n + 1);
       story.up({ ...PROFILE, slots }, [], { account: n + 1 });
       const account = this.#credits.account(name);

@@ -54,6 +54,17 @@ describe("the slots of a pool with several owners", () => {
     });
   }
 
+  it("come to a quiet tenant at once beside runs of a minute, where the pool has headroom", () => {
+    const acts = [
+      { tenant: "noisy", runMs: exponential(60_000), at: EVERYWHERE },
+      { tenant: "quiet", runMs: () => 200, at: EVERYWHERE, everyMs: exponential(500) },
+    ];
+    const weights = { noisy: 100, quiet: 100 };
+    const owners = new FairOwners(3, 60, acts, weights, { headroom: 10 }).run(60_000).measure().run(120_000);
+    const [p50, p99] = [owners.waitOf("quiet", 0.5), owners.waitOf("quiet", 0.99)];
+    assert.ok(p50 === 0 && p99 < 200, `p50 ${p50} ms, p99 ${p99} ms`);
+  });
+
   it("come to a quiet tenant beside fifty others within the time in which the slots turn over", () => {
     const acts = Array.from({ length: 50 }, (_, n) => ({ tenant: `t${n}`, runMs: exponential(1_000), at: EVERYWHERE }));
     const quiet = { tenant: "quiet", runMs: exponential(200), at: EVERYWHERE, everyMs: exponential(500) };

@@ -264,7 +264,7 @@ export function readConformance(scene: () => Scene): void {
   it("keeps every field of a pool, also when another field is changed", async () => {
     const { store } = scene();
     const pool: Pool = {
-      ...{ name: "gpu", paused: true, priorityStepMs: 81, maxRunning: 82, ratePerSec: 83.5 },
+      ...{ name: "gpu", paused: true, priorityStepMs: 81, maxRunning: 82, ratePerSec: 83.5, headroom: 25 },
       order: "FIFO",
       placement: "ROUND_ROBIN",
     };

@@ -1,6 +1,43 @@
 import { type Checker, Violation } from "../checker.ts";
 import { addedRows, assignedIn } from "../recurring/ledger.ts";
 
+/** Seconds of a rate that may be saved up. */
+const BURST_SEC = 10;
+/** Time in s within which the rows of a charge are written, or never: the portion of a node, and a call of the store. */
+const WRITTEN_SEC = 16;
+
+/** Rows of a tenant with a rate of submits, as a bucket that runs out at the rate. */
+interface Rated {
+  perSec: number;
+  level: number;
+  at: number;
+}
+
+/**
+ * No submits of all servers together exceed the rate of a tenant.
+ * @param perSec jobs a second, by tenant
+ */
+export function ratesHold(perSec: ReadonlyMap<string, number> = new Map()): Checker {
+  const rated = new Map<string, Rated>();
+  for (const [tenant, rate] of perSec) rated.set(tenant, { perSec: rate, level: 0, at: 0 });
+  return {
+    name: "rates of quotas hold",
+    saw(event) {
+      if (event.kind !== "SUBMITTED") return;
+      for (const { job } of event.rows) {
+        const rate = rated.get(job.tenant);
+        if (rate === undefined) continue;
+        rate.level = Math.max(0, rate.level - (Math.max(0, event.at - rate.at) / 1_000) * rate.perSec) + 1;
+        rate.at = event.at;
+        if (rate.level <= Math.ceil(rate.perSec * (BURST_SEC + WRITTEN_SEC))) continue;
+        throw new Violation(
+          `${job.tenant} has more jobs than ${rate.perSec} a second and ${BURST_SEC} seconds saved up`,
+        );
+      }
+    },
+  };
+}
+
 /**
  * No submit brings the executions of a tenant that have not begun over its quota. Executions that wait again, after an attempt, do not
  * count, because nobody can refuse them.

@@ -6,18 +6,20 @@ import { RAISE_OWNED_POOLS } from "../commit/raised-levels.ts";
 import type { Connections, Row } from "../connection/connections.ts";
 import { raiseTenants } from "./tenants.ts";
 
-export const POOL_COLUMNS = "name, paused, order_strategy, priority_step_ms, placement, max_running, rate_per_sec";
+export const POOL_COLUMNS =
+  "name, paused, order_strategy, priority_step_ms, placement, max_running, rate_per_sec, headroom";
 
 const READ = `SELECT ${POOL_COLUMNS} FROM pools ORDER BY name`;
 
-/** $2 to $7 are the change, $8 to $13 the defaults of a new pool, $14 its owner. */
+/** $2 to $8 are the change, $9 to $15 the defaults of a new pool, $16 its owner. */
 const PUT = `
-  INSERT INTO pools AS p (${POOL_COLUMNS}, owner) VALUES ($1, coalesce($2::boolean, $8::boolean), coalesce($3::text, $9::text),
-    coalesce($4::bigint, $10::bigint), coalesce($5::text, $11::text), coalesce($6::int, $12::int),
-    coalesce($7::float8, $13::float8), $14)
+  INSERT INTO pools AS p (${POOL_COLUMNS}, owner) VALUES ($1, coalesce($2::boolean, $9::boolean), coalesce($3::text, $10::text),
+    coalesce($4::bigint, $11::bigint), coalesce($5::text, $12::text), coalesce($6::int, $13::int),
+    coalesce($7::float8, $14::float8), coalesce($8::int, $15::int), $16)
   ON CONFLICT (name) DO UPDATE SET paused = coalesce($2, p.paused), order_strategy = coalesce($3, p.order_strategy),
     priority_step_ms = coalesce($4, p.priority_step_ms), placement = coalesce($5, p.placement),
-    max_running = coalesce($6, p.max_running), rate_per_sec = coalesce($7, p.rate_per_sec)
+    max_running = coalesce($6, p.max_running), rate_per_sec = coalesce($7, p.rate_per_sec),
+    headroom = coalesce($8, p.headroom)
   RETURNING ${POOL_COLUMNS}`;
 
 export async function readPools(db: Connections): Promise<Pool[]> {
@@ -47,8 +49,9 @@ export async function putPool(trail: AuditTrail, change: PoolChange, note?: Audi
   return poolFrom(row as Row);
 }
 
-function valuesOf({ paused, order, priorityStepMs, placement, maxRunning, ratePerSec }: Partial<Pool>): unknown[] {
-  const limits = [limitValue(maxRunning), limitValue(ratePerSec)];
+function valuesOf(pool: Partial<Pool>): unknown[] {
+  const { paused, order, priorityStepMs, placement, maxRunning, ratePerSec, headroom } = pool;
+  const limits = [limitValue(maxRunning), limitValue(ratePerSec), headroom ?? null];
   return [paused ?? null, order ?? null, priorityStepMs ?? null, placement ?? null, ...limits];
 }
 
@@ -59,7 +62,7 @@ function limitValue(limit: number | null | undefined): number | null {
 
 /** @param row values of POOL_COLUMNS */
 export function poolFrom(row: Row): Pool {
-  const [name, paused, order, priorityStepMs, placement, maxRunning, ratePerSec] = row;
+  const [name, paused, order, priorityStepMs, placement, maxRunning, ratePerSec, headroom] = row;
   const limits = { maxRunning: maxRunning || null, ratePerSec: ratePerSec || null };
-  return { name, paused, order, priorityStepMs, placement, ...limits } as Pool;
+  return { name, paused, order, priorityStepMs, placement, ...limits, headroom } as Pool;
 }

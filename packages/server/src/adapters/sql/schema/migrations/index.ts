@@ -33,6 +33,7 @@ import { tenants } from "./0034-tenants.ts";
 import { audit } from "./0035-audit.ts";
 import { tenantQuotas } from "./0036-tenant-quotas.ts";
 import { ownedPools } from "./0037-owned-pools.ts";
+import { headroom } from "./0039-headroom.ts";
 
 export interface Migration {
   /** Version of the schema after the migration; versions grow. */
@@ -83,4 +84,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 35, name: "audit", sql: audit },
   { version: 36, name: "tenant quotas", sql: tenantQuotas },
   { version: 37, name: "owned pools", sql: ownedPools },
+  { version: 39, name: "headroom", sql: headroom },
 ];
