@@ -205,7 +205,7 @@ async function assemble(deps: Assembled): Promise<HttpApp> {
   const { retentionDays = RETENTION_DAYS } = config;
   ledgerRoutes(app, { plans, stores, reader, runtime, zones, retentionDays, turns: intake.turns });
   const asking = { bus, inbox, runtime };
-  const progress = (id: string, attempt: number) => askProgress(asking, id, attempt);
+  const progress = (tenant: Tenant, id: string, attempt: number) => askProgress(asking, tenant, id, attempt);
   executionRoutes(app, { reader, stores, store, progress, runs });
   logsRoutes(app, { ...asking, store, reader, lacking, logUrl: config.logUrl ?? null });
   eventsRoute(app, { reader, followers, runtime });
@@ -288,7 +288,10 @@ function routesOfRequests(app: HttpApp, deps: Assembled & RequestRules): void {
   const taker = new RequestTaker({
     ...deps,
     store: store.requests,
-    judge: new JobRequestJudge({ ...deps, isStopped: isStoppedBy(deps.tenants) }),
+    judge: new JobRequestJudge({
+      ...{ ...deps, isStopped: isStoppedBy(deps.tenants) },
+      ...(config.audit?.submits === "batch" && { audited: "SQL" }),
+    }),
   });
   app.addHook("onReady", async () => taker.start());
   app.addHook("preClose", () => taker.stop());
@@ -298,7 +301,7 @@ function httpApp(deps: JudgingDependencies, quotas: Quotas | undefined): HttpApp
   const { config, authenticator, metrics, log, runtime, about, certificates, store, refusals, tenants } = deps;
   const { httpLimits: limits } = config;
   const { isStopping } = about;
-  const app = createHttpApp({ authenticator, metrics, log, runtime, limits, certificates, isStopping });
+  const app = createHttpApp({ authenticator, metrics, log, runtime, limits, certificates, tenants, isStopping });
   if (quotas !== undefined && tenants !== undefined) limitRequests(app, quotas, tenants);
   demandAuditWays(app);
   auditReads(app, store.audit);
