@@ -34,7 +34,7 @@ export async function checkOn(check: Check): Promise<number> {
   );
   const env = { MAINSPRING_TEST_PROFILE: JSON.stringify({ settings: check.settings, nodes: check.nodes }) };
   const suite = signal.aborted ? false : await run(tests.args, env, signal);
-  for (const { test, why } of tests.differences) console.log(`left out: "${test}": ${why}`);
+  for (const { file, test, why } of tests.differences) console.log(`left out: ${test ?? `all of ${file}`}: ${why}`);
   const isGood = demo && suite && !signal.aborted;
   const result = (part: boolean) => (part ? "passed" : "FAILED");
   console.log(

@@ -10,12 +10,17 @@ import { fileURLToPath } from "node:url";
 const PROGRAM = fileURLToPath(new URL("../profile.ts", import.meta.url));
 
 describe("npm run profile -- b", () => {
-  it("runs end-to-end tests on all servers, and leaves nothing behind", async (t) => {
-    const { folder, ended } = await started(t, ["b", "--check", "--only", "steps"]);
-    const { code, output } = await ended;
-    assert.match(output, /\nprofile b: the end-to-end tests passed\.\n$/, output);
-    assert.deepEqual([code, await readdir(folder), await processesOf(folder)], [0, [], []]);
-  });
+  for (const [way, settings] of [
+    ["into the store", []],
+    ["through Kafka", ["--set", "MAINSPRING_INGEST=kafka"]],
+  ] as const) {
+    it(`runs end-to-end tests on all servers, with jobs ${way}, and leaves nothing behind`, async (t) => {
+      const { folder, ended } = await started(t, ["b", "--check", "--only", "steps", ...settings]);
+      const { code, output } = await ended;
+      assert.match(output, /\nprofile b: the end-to-end tests passed\.\n$/, output);
+      assert.deepEqual([code, await readdir(folder), await processesOf(folder)], [0, [], []]);
+    });
+  }
 
   it("stops what has started when Ctrl-C comes before everything runs", async (t) => {
     const { child, folder, says, ended } = await started(t, ["b"]);

@@ -71,6 +71,10 @@ describe("requests of applications, beside a node of the release before", () => 
     assert.deepEqual([none.code, /there is no such request/.test(none.stderr)], [1, true]);
     assert.equal((await run(["requests", "show", "seven"])).code, 2);
     assert.equal((await run(["requests", "list", "--state", "lost"])).code, 2);
+    assert.equal((await run(["requests", "list", "--source", "lost"])).code, 2);
+    assert.match(await done("requests", "list", "--source", "kafka"), /^no requests$/m);
+    const taken = await run(["requests", "list", "--source", "kafka", "--state", "taken_in"]);
+    assert.deepEqual([taken.code, /state: must be REFUSED with source=KAFKA/.test(taken.stderr)], [1, true]);
   });
 
   it("run once each, and stay after the node of this release is killed", async () => {

@@ -9,6 +9,11 @@ export const RequestState = oneOf(
   "RequestState",
 );
 
+export const RequestSource = oneOf(
+  REQUEST_SOURCES,
+  "SQL: mainspring_submit in a transaction of an application. KAFKA: a record in the topic of requests",
+);
+
 /** Id of a request: a UUID, or the position of a record. */
 export const RequestId = Type.String({
   pattern: "^([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}|[0-9]{1,5}-[0-9]{1,16})$",
@@ -18,10 +23,7 @@ export const RequestId = Type.String({
 
 const summary = {
   requestId: RequestId,
-  source: oneOf(
-    REQUEST_SOURCES,
-    "SQL: mainspring_submit in a transaction of an application. KAFKA: a record in the topic of requests",
-  ),
+  source: RequestSource,
   state: RequestState,
   createdAt: InstantOrNull("when the request was written; null: a record of Kafka that is not decided"),
   finishedAt: InstantOrNull("when a server decided it; null: ACCEPTED"),

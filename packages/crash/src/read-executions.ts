@@ -1,4 +1,11 @@
-import type { Client, Execution, ExecutionState, ExecutionSummary, WorkflowNode } from "@mainspring/sdk";
+import type {
+  Client,
+  Execution,
+  ExecutionState,
+  ExecutionSummary,
+  MainspringError,
+  WorkflowNode,
+} from "@mainspring/sdk";
 import { digestOf } from "./history/digest.ts";
 import type { FinalExecution, FinalRequest, FinalRun } from "./judge/evidence.ts";
 
@@ -59,6 +66,17 @@ export async function readRequests(client: Client): Promise<FinalRequest[]> {
   return requests;
 }
 
+/** Reads records at these positions, without those that the server does not know. */
+export async function readRecords(client: Client, positions: readonly string[]): Promise<FinalRequest[]> {
+  const found = await readInParallel(positions, (position) =>
+    client.requests.get(position).catch((error: MainspringError) => {
+      if (error.code === "NOT_FOUND") return null;
+      throw error;
+    }),
+  );
+  return found.filter((record) => record !== null);
+}
+
 /** Whether every request that an application wrote is decided. */
 export async function areRequestsDecided(client: Client): Promise<boolean> {
   for await (const _ of client.requests.list({ state: "ACCEPTED", limit: 1 })) return false;
@@ -66,15 +84,17 @@ export async function areRequestsDecided(client: Client): Promise<boolean> {
 }
 
 async function readEach(client: Client, ids: readonly string[]): Promise<FinalExecution[]> {
+  return await readInParallel(ids, async (id) => digested(await client.getExecution(id)));
+}
+
+async function readInParallel<T>(ids: readonly string[], read: (id: string) => Promise<T>): Promise<T[]> {
   const left = [...ids];
-  const executions: FinalExecution[] = [];
+  const found: T[] = [];
   const readers = Array.from({ length: READERS }, async () => {
-    for (let id = left.pop(); id !== undefined; id = left.pop()) {
-      executions.push(digested(await client.getExecution(id)));
-    }
+    for (let id = left.pop(); id !== undefined; id = left.pop()) found.push(await read(id));
   });
   await Promise.all(readers);
-  return executions;
+  return found;
 }
 
 function digested({ payload, result, ...rest }: Execution): FinalExecution {

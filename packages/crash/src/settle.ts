@@ -3,7 +3,7 @@ import { sleep, until, wallClockZeroMs } from "./clock.ts";
 import type { Testbed } from "./environment/testbed.ts";
 import type { ClientEvent, FaultEvent, WorkerEvent } from "./history/events.ts";
 import { readHistory } from "./history/history-file.ts";
-import type { Evidence } from "./judge/evidence.ts";
+import type { Evidence, FinalRequest } from "./judge/evidence.ts";
 import type { RecurringLoad } from "./load/recurring/recurring-load.ts";
 import {
   areRequestsDecided,
@@ -12,6 +12,7 @@ import {
   listAll,
   readAll,
   readNodes,
+  readRecords,
   readRequests,
   readRuns,
 } from "./read-executions.ts";
@@ -21,6 +22,8 @@ const ANSWERED_WITHIN_MS = 300_000;
 const DRAINED_WITHIN_MS = 300_000;
 /** Longest wait for the sinks of events, in milliseconds. A relay waits up to a minute after failures. */
 const REPLICATED_WITHIN_MS = 180_000;
+/** Longest wait for the topic of refused records, in milliseconds. A node looks for refusals of dead nodes every 30 s. */
+const TOLD_WITHIN_MS = 120_000;
 const LEFT_WITHIN_MS = 90_000;
 const LIVING: readonly ExecutionState[] = ["PENDING", "SCHEDULED", "RUNNING"];
 /**
@@ -54,6 +57,7 @@ export async function settle(
   if (hasApplications) {
     await until("all requests are decided", DRAINED_WITHIN_MS, () => areDecided(client)).catch(() => undefined);
   }
+  const records = await decidedRecords(environment);
   await drained(environment);
   say("all executions are final, or should be");
   await workers.dismiss(workers.members, LEFT_WITHIN_MS, (child) => child.signal("SIGTERM"));
@@ -67,13 +71,14 @@ export async function settle(
   const endsInReplica = await replicated(environment, executions);
   await Promise.all(servers.map((server) => server.stop()));
   return {
-    clients: sources.flatMap(({ historyFiles }) => historyFiles.flatMap((file) => readHistory<ClientEvent>(file))),
+    clients: submitterEvents(environment),
     workers: workers.historyFiles.flatMap((file) => readHistory<WorkerEvent>(file)),
     faults: readHistory<FaultEvent>(environment.faultFile),
     executions,
     listedLater,
     workflows,
     requests,
+    records,
     endsInReplica,
     activeJobs,
     recurring: recurred,
@@ -82,6 +87,32 @@ export async function settle(
     wallClockZeroMs: environment.wallClockZeroMs,
     toleranceMs,
   };
+}
+
+function submitterEvents({ clients, signallers, applications }: Testbed): ClientEvent[] {
+  const files = [clients, signallers, applications].flatMap(({ historyFiles }) => historyFiles);
+  return files.flatMap((file) => readHistory<ClientEvent>(file));
+}
+
+/** Records that the servers accepted, once they are decided and refusals are told. The judge names those that are not in time. */
+async function decidedRecords(environment: Testbed): Promise<Evidence["records"]> {
+  const { client, ingest, say } = environment;
+  if (ingest === null) return null;
+  const positions = submitterEvents(environment).flatMap((event) =>
+    event.event === "RECORD_ACCEPTED" ? [event.position] : [],
+  );
+  let shown: FinalRequest[] = [];
+  const areDecided = async () => {
+    shown = await readRecords(client, positions);
+    return shown.some(({ state }) => state === "ACCEPTED") ? null : true;
+  };
+  await until("all records are decided", DRAINED_WITHIN_MS, () => areDecided().catch(() => null), 500).catch(
+    () => null,
+  );
+  const refused = shown.flatMap(({ state, requestId }) => (state === "REFUSED" ? [requestId] : []));
+  const told = await ingest.told(refused, TOLD_WITHIN_MS);
+  say(`${shown.length} of ${positions.length} records are known, ${refused.length} of them refused`);
+  return { mode: ingest.mode, shown, told };
 }
 
 /** Waits until no work is left. The judge names executions that are not final in time. */

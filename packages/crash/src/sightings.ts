@@ -20,6 +20,7 @@ const SIGHTINGS: ReadonlySet<string> = new Set<RuleName>([
   "retriesHappened",
   "pausesHappened",
   "requestsMetFaults",
+  "recordsMetFaults",
 ]);
 
 /**

@@ -218,6 +218,39 @@ describe("MAINSPRING_INGEST=kafka, with servers on PostgreSQL and Kafka", () => 
     for (let n = 0; n < 20; n++) await hasRun(100 + n);
   });
 
+  it("runs nothing twice when the topic is deleted under load, and loses nothing that is accepted once there is another one", async () => {
+    const topics = async () => {
+      const { rows } = await db.query("SELECT DISTINCT topic FROM mainspring.ingest_positions");
+      return rows.map(({ topic }) => topic as string);
+    };
+    const accepted: number[] = [];
+    const over = new AbortController();
+    let next = 1_000;
+    const submitAll = async () => {
+      while (!over.signal.aborted) {
+        const payload = next++;
+        if ((await post({ ...NOTE, payload })).status === 202) accepted.push(payload);
+      }
+    };
+    const load = submitAll();
+    await until(async () => (accepted.length >= 20 ? true : null));
+    const [former] = await topics();
+    const admin = new Admin({ clientId: "test", bootstrapBrokers: [kafka.broker], retries: 5, retryDelay: 200 });
+    await admin.deleteTopics({ topics: [TOPIC] });
+    await admin.close();
+    await until(async () => {
+      const present = await topics();
+      return present.length === 1 && present[0] !== former ? true : null;
+    });
+    const first = next;
+    const isSafe = (payload: number) => payload >= first;
+    await until(async () => (accepted.filter(isSafe).length >= 20 ? true : null));
+    over.abort();
+    await load;
+    for (const payload of accepted.filter(isSafe)) await hasRun(payload);
+    assert.deepEqual([...new Set(ran.values())], [1]);
+  });
+
   it("takes the records of a topic in for the tenant that it belongs to, and for nobody else", async () => {
     const operator = new Client({ url: node.httpUrl, apiKey });
     const acme = new Client({ url: node.httpUrl, apiKey, tenant: "acme" });

@@ -319,6 +319,12 @@ describe("jobs through the log of requests", () => {
     assert.equal(found.items.length, 3);
   });
 
+  it("are accepted before any node has begun to read their partition, and unknown to a node without the log", async () => {
+    const [path, state] = ["/v1/requests/63-5", "ACCEPTED"];
+    assert.equal((await send<RequestBody>({ method: "GET", url: path })).body.state, state);
+    assert.equal((await send({ method: "GET", url: path }, api.app)).status, 404);
+  });
+
   it("cannot be sought before what the store remembers, nor on a node without the log", async () => {
     const to = new Date(runtime.now() - 31 * 86_400_000).toISOString();
     const seek = { method: "POST" as const, url: "/v1/ingest/seek", payload: { to } };

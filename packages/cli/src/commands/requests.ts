@@ -1,5 +1,5 @@
-import { REQUEST_STATES } from "@mainspring/contract/enums";
-import type { RequestState } from "@mainspring/sdk";
+import { REQUEST_SOURCES, REQUEST_STATES } from "@mainspring/contract/enums";
+import type { JobRequestSummary, RequestState } from "@mainspring/sdk";
 import { Command } from "commander";
 import {
   type ConnectionOptions,
@@ -14,20 +14,31 @@ import { choiceOption, wholeId } from "../arguments/option-values.ts";
 import { requestsText, requestText } from "../text/request-text.ts";
 
 interface RequestListOptions extends ListOptions {
+  source?: JobRequestSummary["source"];
   state?: RequestState;
 }
 
 export function requestsCommand(): Command {
   return new Command("requests")
-    .description("look at what applications submit in their own transactions, and why some of it was refused")
+    .description(
+      "look at what applications submit in their own transactions or through Kafka, and why some of it was refused",
+    )
     .addCommand(
       listCommand("list requests, the newest first")
         .addOption(choiceOption("--state <state>", "only requests in this state", REQUEST_STATES))
-        .action(async ({ state, limit, ...options }: RequestListOptions) => {
-          const { client, output } = connect(options);
-          const filter = given({ state, limit: pageOf(limit) });
-          await output.list(client.requests.list(filter), limit, requestsText);
-        }),
+        .addOption(choiceOption("--source <source>", "sql, or kafka for records that were refused", REQUEST_SOURCES))
+        .action(
+          async ({
+            source,
+            state = source === "KAFKA" ? "REFUSED" : undefined,
+            limit,
+            ...options
+          }: RequestListOptions) => {
+            const { client, output } = connect(options);
+            const filter = given({ source, state, limit: pageOf(limit) });
+            await output.list(client.requests.list(filter), limit, requestsText);
+          },
+        ),
     )
     .addCommand(
       clientCommand("show")

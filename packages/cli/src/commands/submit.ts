@@ -1,4 +1,4 @@
-import type { JobRequest } from "@mainspring/sdk";
+import type { Client, JobRequest, SubmittedJob } from "@mainspring/sdk";
 import { type Command, Option } from "commander";
 import { type ConnectionOptions, clientCommand, connect } from "../arguments/connection-options.ts";
 import { given } from "../arguments/given.ts";
@@ -11,6 +11,9 @@ import { executionText } from "../text/execution-text.ts";
 import { warningsText } from "../text/job-text.ts";
 import { sentence } from "../text/output.ts";
 import { waitFor } from "../wait.ts";
+
+/** Longest wait for a job that came through Kafka to be taken in, in milliseconds. */
+const TAKEN_IN_WITHIN_MS = 5_000;
 
 interface SubmitOptions extends ConnectionOptions, RecurrenceGiven {
   payload?: string;
@@ -73,24 +76,58 @@ async function submit(handler: string, options: SubmitOptions): Promise<void> {
   const recurrence = recurrenceOf(options);
   if (recurrence !== null) {
     if (options.wait) throw new Failure("--wait is for a job that runs once", EXIT.usage);
-    const recurring = await client.submit({ ...request, ...recurrence }, key);
+    const answer = await client.submit({ ...request, ...recurrence }, key);
+    const recurring = await known(client, answer);
     return output.print(
       recurring,
       () =>
-        sentence`accepted: job ${recurring.jobId}, which first fires at ${recurring.nextFireAt}` +
+        sentence`accepted: job ${recurring.jobId}` +
+        (answer.request === undefined ? sentence`, which first fires at ${recurring.nextFireAt}` : "") +
+        requestText(recurring) +
         warningsText(recurring),
     );
   }
-  const submitted = await client.submit(request, key);
+  const answer = await client.submit(request, key);
   if (options.wait) {
-    const execution = await waitFor(client, submitted.executionId);
+    const taken = answer.request === undefined ? null : await client.requests.takenIn(answer.request);
+    const execution = await waitFor(client, taken?.executionId ?? answer.executionId);
     return output.print(execution, () => executionText(execution));
   }
+  const submitted = await known(client, answer);
   const verb = submitted.deduplicated ? "is there already" : "accepted";
   output.print(
     submitted,
-    () => sentence`${verb}: execution ${submitted.executionId} of job ${submitted.jobId}` + warningsText(submitted),
+    () =>
+      sentence`${verb}: execution ${submitted.executionId} of job ${submitted.jobId}` +
+      requestText(submitted) +
+      warningsText(submitted),
   );
+}
+
+/**
+ * Waits for a while until a job that came through Kafka is taken in, so that its ids are those that other commands find.
+ * @returns the answer with the ids of the job; where the server has not taken it in yet, the answer as it is, with the request
+ * @throws {MainspringError} the job is refused
+ */
+async function known<S extends Pick<SubmittedJob, "jobId" | "request"> & { executionId?: string }>(
+  client: Client,
+  answer: S,
+): Promise<S> {
+  const { request, ...rest } = answer;
+  if (request === undefined) return answer;
+  const signal = AbortSignal.timeout(TAKEN_IN_WITHIN_MS);
+  try {
+    const { jobId, executionId, deduplicated } = await client.requests.takenIn(request, { signal });
+    const ids = { jobId: jobId ?? answer.jobId, ...(executionId !== null && { executionId }) };
+    return { ...rest, ...ids, ...(deduplicated && { deduplicated }) } as unknown as S;
+  } catch (error) {
+    if (signal.aborted) return answer;
+    throw error;
+  }
+}
+
+function requestText({ request }: Pick<SubmittedJob, "request">): string {
+  return request === undefined ? "" : sentence`, once request ${request} is taken in`;
 }
 
 async function requestOf(handler: string, options: SubmitOptions): Promise<JobRequest> {

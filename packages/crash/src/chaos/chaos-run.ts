@@ -1,4 +1,4 @@
-import { type ChaosBus, openCluster } from "../environment/cluster.ts";
+import { type ChaosBus, type ChaosIngest, openCluster } from "../environment/cluster.ts";
 import { injectChaos } from "../faults/cluster/inject.ts";
 import { chaosDemands } from "../faults/cluster/plan.ts";
 import { judge } from "../judge/judge.ts";
@@ -17,6 +17,8 @@ interface ChaosOptions extends Telling {
   /** Service that keeps the leases of the nodes. */
   leases: "store" | "etcd";
   bus: ChaosBus;
+  /** Way of submitted jobs. */
+  ingest: ChaosIngest;
   /** Whether the sinks of events and the other systems of profile B run, and have faults. */
   hasBeside: boolean;
 }
@@ -28,9 +30,9 @@ const NODES = 3;
  * jobs.
  * @throws {Error} something did not recover or come to rest in time; the message names the folder with the logs
  */
-export function chaosRun({ forMs, leases, bus, hasBeside, ...telling }: ChaosOptions): Promise<Report> {
+export function chaosRun({ forMs, leases, bus, ingest, hasBeside, ...telling }: ChaosOptions): Promise<Report> {
   return play("chaos", telling, async (context) => {
-    const environment = await openCluster({ ...context, nodes: NODES, leases, bus, hasBeside });
+    const environment = await openCluster({ ...context, nodes: NODES, leases, bus, ingest, hasBeside });
     let recurring: RecurringLoad | null = null;
     try {
       await limitPool(environment);
@@ -40,10 +42,10 @@ export function chaosRun({ forMs, leases, bus, hasBeside, ...telling }: ChaosOpt
       environment.say("under load");
       await injectChaos(environment, forMs);
       environment.say("no more faults");
-      const { store, etcd, kafka, beside } = environment;
+      const { store, etcd, kafka, carriesBus, beside } = environment;
       const systems = {
         ...{ cannotBeFull: store.cannotBeFull !== null, hasEtcd: etcd !== null, hasKafka: kafka !== null },
-        beside,
+        ...{ carriesBus, beside },
       };
       const evidence = await settle(environment, chaosDemands(systems), recurring);
       environment.say("everything is known");

@@ -12,7 +12,7 @@ import { keyRun } from "./key-run.ts";
 
 /** `npm run chaos -- --minutes 60 --seed 7`, with all servers of profile B `npm run chaos -- --profile b --minutes 20`, or to measure `npm run chaos -- --kills 50 --stops 10` or `… --flights 50`. */
 const USAGE =
-  "Usage: npm run chaos -- [--minutes N [--profile b] [--leases etcd] [--bus kafka|kafka-strict] | [--kills N] [--stops N] [--restarts N] [--outages N] [--blackouts N] [--failovers N] [--lossy-failovers N] [--rate N] [--outage-sec N] | --flights KILLS | --revocations --certificates [--minutes N]] [--seed N] [--keep] [--json FILE]";
+  "Usage: npm run chaos -- [--minutes N [--profile b] [--leases etcd] [--bus kafka|kafka-strict] [--ingest fallback|kafka] | [--kills N] [--stops N] [--restarts N] [--outages N] [--blackouts N] [--failovers N] [--lossy-failovers N] [--rate N] [--outage-sec N] | --flights KILLS | --revocations --certificates [--minutes N]] [--seed N] [--keep] [--json FILE]";
 const { values } = parseArgs({
   options: {
     minutes: { type: "string", default: "3" },
@@ -28,6 +28,7 @@ const { values } = parseArgs({
     profile: { type: "string", default: "mesh" },
     leases: { type: "string" },
     bus: { type: "string" },
+    ingest: { type: "string" },
     flights: { type: "string", default: "0" },
     json: { type: "string" },
     seed: { type: "string", default: "1" },
@@ -49,19 +50,21 @@ const times: DrillOptions["times"] = {
   LOSSY_FAILOVER: Number(values["lossy-failovers"]),
 };
 /** Defaults of a profile. */
-const PROFILES: Readonly<Record<string, { leases: string; bus: string; hasBeside: boolean }>> = {
-  mesh: { leases: "store", bus: "mesh", hasBeside: false },
-  b: { leases: "etcd", bus: "kafka", hasBeside: true },
+const PROFILES: Readonly<Record<string, { leases: string; bus: string; ingest: string; hasBeside: boolean }>> = {
+  mesh: { leases: "store", bus: "mesh", ingest: "direct", hasBeside: false },
+  b: { leases: "etcd", bus: "kafka", ingest: "kafka", hasBeside: true },
 };
 const profile = PROFILES[values.profile];
 const leases = (["store", "etcd"] as const).find((service) => service === (values.leases ?? profile?.leases));
 const BUSES: Readonly<Record<string, ChaosBus>> = { mesh: "MESH", kafka: "KAFKA", "kafka-strict": "KAFKA_STRICT" };
 const bus = BUSES[values.bus ?? profile?.bus ?? ""];
+const ingest = (["direct", "fallback", "kafka"] as const).find((mode) => mode === (values.ingest ?? profile?.ingest));
 const counts = Object.values(times);
 if (
   profile === undefined ||
   leases === undefined ||
   bus === undefined ||
+  ingest === undefined ||
   (profile.hasBeside && bus === "MESH") ||
   !(minutes >= 0) ||
   !(rate > 0) ||
@@ -93,5 +96,12 @@ function playOne(telling: Telling): Promise<Report> {
   if (isKeyRun) return keyRun({ forMs: minutes * 60_000, revocations, certificates, ...telling });
   if (flights > 0) return flightRun({ kills: flights, demandsGoals: true, ...telling });
   if (isDrill) return drillRun({ times, rate, outageMs: outageSec * 1_000, ...telling });
-  return chaosRun({ forMs: minutes * 60_000, leases: leases ?? "store", bus: bus ?? "MESH", hasBeside, ...telling });
+  return chaosRun({
+    forMs: minutes * 60_000,
+    leases: leases ?? "store",
+    bus: bus ?? "MESH",
+    ingest: ingest ?? "direct",
+    hasBeside,
+    ...telling,
+  });
 }

@@ -6,7 +6,7 @@ import { inTurn } from "../load/in-turn.ts";
 import type { SeededRandom } from "../seeded-random.ts";
 import { startBesideStores } from "./beside-store.ts";
 import { freePort } from "./free-port.ts";
-import { type ClusterKafka, startClusterKafka } from "./kafka-listeners.ts";
+import { type ClusterKafka, clusterIngest, startClusterKafka } from "./kafka-listeners.ts";
 import { ClusterStore } from "./postgres/cluster-store.ts";
 import { Proxy } from "./proxy/proxy.ts";
 import type { Release } from "./release.ts";
@@ -16,6 +16,8 @@ import { opened, processGroup, SLOTS, type Testbed, testbed } from "./testbed.ts
 export interface ClusterEnvironment extends ClusterWorld, Testbed {}
 
 export type ChaosBus = "MESH" | "KAFKA" | "KAFKA_STRICT";
+
+export type ChaosIngest = "direct" | "fallback" | "kafka";
 
 interface ClusterOptions {
   folder: string;
@@ -30,6 +32,8 @@ interface ClusterOptions {
   leases?: "store" | "etcd";
   /** Bus of the nodes. KAFKA_STRICT: messages for Kafka wait for it. Default: the mesh. */
   bus?: ChaosBus;
+  /** Way of submitted jobs; default: into the store directly. */
+  ingest?: ChaosIngest;
   /** Whether events go to the sinks of profile B, and the other systems of B run too; default: no. Needs the bus on Kafka. */
   hasBeside?: boolean;
   /** Release with which nodes and workers start; default: this one. */
@@ -41,16 +45,21 @@ interface ClusterOptions {
 /** Starts a PostgreSQL and nodes on it, with a proxy on every link, and without workers and clients. */
 export async function openCluster(options: ClusterOptions): Promise<ClusterEnvironment> {
   const { folder, nodes: count, steadyRate, hasBuiltInWorkers = false, findsPrimary = false, random, say } = options;
-  const { release, leases = "store", bus = "MESH", hasBeside = false } = options;
+  const { release, leases = "store", bus = "MESH", ingest: mode = "direct", hasBeside = false } = options;
   // PostgreSQL runs as another user, who needs access to its own folder in this one.
   await chmod(folder, 0o711);
   const store = await ClusterStore.open(folder);
   const etcd = leases === "etcd" ? await linkedEtcd() : null;
   const beside = hasBeside ? await startBesideStores() : null;
-  const kafka = bus === "MESH" ? null : await startClusterKafka(count);
+  const kafka = bus === "MESH" && mode === "direct" ? null : await startClusterKafka(count);
+  const ingest = kafka === null || mode === "direct" ? null : clusterIngest(mode, kafka.kafka);
   // One topic for each pool, or one for all: both must work.
   const topicsBy = () => (hasBeside || random.chance(0.5) ? "pool" : "one");
-  const settings = { ...(kafka !== null && busSettings(bus, topicsBy())), ...etcd?.settings, ...beside?.settings };
+  const settings = {
+    ...(bus !== "MESH" && busSettings(bus, topicsBy())),
+    ...(ingest !== null && { MAINSPRING_INGEST: mode }),
+    ...{ ...etcd?.settings, ...beside?.settings },
+  };
   const site = { folder, store, kafka, settings, hasBuiltInWorkers, findsPrimary, release };
   const nodes = await Promise.all(Array.from({ length: count }, (_, index) => buildNode(site, index + 1)));
   const servers = nodes.map(({ server }) => server);
@@ -73,6 +82,7 @@ export async function openCluster(options: ClusterOptions): Promise<ClusterEnvir
     folder,
     servers,
     hasApplications: steadyRate === undefined,
+    ingest,
     endsInReplica: beside?.endsInReplica ?? null,
     workers,
     clients: processGroup(clientRole, folder, clientArguments),
@@ -96,6 +106,7 @@ export async function openCluster(options: ClusterOptions): Promise<ClusterEnvir
   });
   const systems = {
     ...{ etcd: etcd?.etcd ?? null, etcdLinks: etcd?.links ?? [], kafka: kafka?.kafka ?? null },
+    carriesBus: bus !== "MESH",
     beside: beside?.systems ?? [],
   };
   return opened({ ...users, nodes, store, ...systems });

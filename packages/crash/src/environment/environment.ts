@@ -35,6 +35,7 @@ export async function openEnvironment({ kind, folder, random, say }: Environment
     folder,
     servers: [server],
     hasApplications: store.url !== null,
+    ingest: null,
     endsInReplica: null,
     workers,
     clients: processGroup("client", folder, clientArguments),

@@ -8,8 +8,8 @@ export const COMMAND = fileURLToPath(new URL("../../../cli/bin/mainspring.mjs", 
 /**
  * Time limit of a start, in milliseconds. Replaying the store's log on a busy machine takes long; a longer start hangs.
  */
-const READY_WITHIN_MS = 90_000;
-const STOP_WITHIN_MS = 60_000;
+const READY_WITHIN_MS = 180_000;
+const STOP_WITHIN_MS = 120_000;
 
 export interface ServerOptions {
   folder: string;

@@ -6,6 +6,7 @@ import type { Users } from "../faults/world.ts";
 import type { FaultEvent } from "../history/events.ts";
 import { HistoryFile } from "../history/history-file.ts";
 import type { SeededRandom } from "../seeded-random.ts";
+import type { ClusterIngest } from "./kafka-listeners.ts";
 import { ProcessGroup } from "./process-group.ts";
 import type { Server } from "./server.ts";
 
@@ -18,6 +19,8 @@ export interface Testbed extends Users {
   servers: readonly Server[];
   /** Whether clients submit jobs in transactions of their own on the servers' PostgreSQL too. */
   hasApplications: boolean;
+  /** Way of jobs through Kafka; null: they go into the store directly. */
+  ingest: ClusterIngest | null;
   /** Reads the ids of all executions whose end the replica in ClickHouse has; null: there is none. */
   endsInReplica: (() => Promise<Set<string>>) | null;
   faultFile: string;
@@ -31,6 +34,7 @@ interface TestbedParts {
   folder: string;
   servers: readonly Server[];
   hasApplications: boolean;
+  ingest: Testbed["ingest"];
   endsInReplica: Testbed["endsInReplica"];
   workers: ProcessGroup;
   clients: ProcessGroup;

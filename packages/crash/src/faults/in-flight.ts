@@ -14,7 +14,7 @@ interface Watched {
   running: Map<string, InFlight>;
 }
 
-const LOAD_WITHIN_MS = 90_000;
+const LOAD_WITHIN_MS = 180_000;
 const watched = new WeakMap<Member, Watched>();
 
 /** Handlers that a worker is running. */

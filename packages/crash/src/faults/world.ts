@@ -47,6 +47,8 @@ export interface ClusterWorld extends Users {
   etcdLinks: readonly Proxy[];
   /** Systems for which no job waits. */
   beside: readonly BesideStore[];
-  /** The Kafka that carries the bus of the nodes; null: the mesh carries all of it. */
+  /** The Kafka that carries the bus of the nodes or the submitted jobs; null: there is none. */
   kafka: TestKafka | null;
+  /** Whether Kafka carries the bus. */
+  carriesBus: boolean;
 }

@@ -1,4 +1,5 @@
 import type { LinkFaultKind } from "../environment/proxy/link-fault.ts";
+import type { RecordEvent } from "./record-events.ts";
 import type { RequestEvent } from "./request-events.ts";
 import type { NodeOfRun, WorkflowEvent } from "./workflow-events.ts";
 
@@ -42,6 +43,7 @@ export type ClientEvent =
   /** The server accepted the signal. `isRepeated`: it says that it had accepted the signal before. */
   | { event: "SIGNAL_ANSWERED"; at: number; executionId: string; name: string; value: string; isRepeated: boolean }
   | { event: "SIGNAL_REFUSED"; at: number; executionId: string; name: string; value: string; message: string }
+  | RecordEvent
   | RequestEvent
   | WorkflowEvent;
 
@@ -102,7 +104,7 @@ export type ProcessFault =
 
 /** Links between a node and PostgreSQL, other nodes, workers, clients. */
 export const LINKS = ["STORE_LINK", "MESH_LINK", "GATEWAY_LINK", "API_LINK"] as const;
-/** `KAFKA_LINK`: between a node and Kafka, if that carries the bus. */
+/** `KAFKA_LINK`: between a node and Kafka, if there is one. */
 export type LinkName = (typeof LINKS)[number] | "KAFKA_LINK";
 export type LinkFault = `${LinkName}_${LinkFaultKind}`;
 export type Fault = ProcessFault | LinkFault;

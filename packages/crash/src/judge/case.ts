@@ -44,6 +44,13 @@ export interface Written {
   shown: FinalRequest | null;
 }
 
+/** A record that the server accepted. */
+export interface Accepted {
+  accepted: Of<ClientEvent, "RECORD_ACCEPTED">;
+  /** The record as the server shows it; null: it does not. */
+  shown: FinalRequest | null;
+}
+
 /** The evidence in order. */
 export interface Case {
   evidence: Evidence;
@@ -58,6 +65,8 @@ export interface Case {
   orders: ReadonlyMap<string, Ordered>;
   /** Requests of applications by their ids. */
   requests: ReadonlyMap<string, Written>;
+  /** Records that the server accepted. */
+  records: readonly Accepted[];
   /** Workflows by their keys. */
   flows: ReadonlyMap<string, Flow>;
   /** Ids of the executions of runs of workflows, and of their nodes. */
@@ -78,6 +87,7 @@ export function openCase(evidence: Evidence): Case {
     ),
     orders: allOrders(evidence.clients),
     requests: allRequests(evidence),
+    records: allRecords(evidence),
     flows: allFlows(evidence, runs),
     flowIds: idsOfFlows(evidence),
   };
@@ -134,6 +144,13 @@ function allOrders(clients: readonly ClientEvent[]): Map<string, Ordered> {
     if (event.event === "REFUSED") orders.get(event.key)?.refusals.push(event);
   }
   return orders;
+}
+
+function allRecords({ clients, records }: Evidence): Accepted[] {
+  const shown = new Map((records?.shown ?? []).map((record) => [record.requestId, record]));
+  return clients.flatMap((event) =>
+    event.event === "RECORD_ACCEPTED" ? [{ accepted: event, shown: shown.get(event.position) ?? null }] : [],
+  );
 }
 
 function allRequests({ clients, requests }: Evidence): Map<string, Written> {

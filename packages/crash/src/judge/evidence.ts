@@ -21,6 +21,8 @@ export interface Evidence {
   workflows: readonly FinalRun[];
   /** All requests that applications wrote, read with the executions; null: no application shares the store. */
   requests: readonly FinalRequest[] | null;
+  /** Records that the servers accepted; null: jobs go into the store directly. */
+  records: RecordEvidence | null;
   /** Ids of the executions whose end the replica in ClickHouse has; null: there is none. */
   endsInReplica: ReadonlySet<string> | null;
   /** Number of jobs that are still ACTIVE at the end. */
@@ -51,6 +53,15 @@ export interface FinalExecution extends ExecutionSummary {
 /** A run of a workflow as the server shows it. */
 export interface FinalRun extends Pick<WorkflowSummary, "workflowId" | "name" | "state" | "finishedAt" | "retryOf"> {
   nodes: readonly Pick<WorkflowNode, "name" | "state" | "executionId" | "branch" | "keptFrom" | "because">[];
+}
+
+/** Records that the servers accepted. */
+export interface RecordEvidence {
+  mode: "fallback" | "kafka";
+  /** The records as the server shows them at the end, without those that it does not know. */
+  shown: readonly FinalRequest[];
+  /** Positions of the records that the topic of refused records names. */
+  told: ReadonlySet<string>;
 }
 
 /** A request as the server shows it. */

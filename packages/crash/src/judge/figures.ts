@@ -1,5 +1,6 @@
 import type { Case, Run } from "./case.ts";
 import { lostAlive, outlivers, zombies } from "./rules/faults.ts";
+import { recordFigures } from "./rules/records.ts";
 import { referenceFigures } from "./rules/references.ts";
 import { requestFigures } from "./rules/requests.ts";
 import { signalFigures } from "./rules/signals.ts";
@@ -34,6 +35,7 @@ export function figuresOf(of: Case): Record<string, number> {
     ...firesOf(of),
     ...stepsOf(of),
     ...requestFigures(of),
+    ...recordFigures(of),
     ...workflowFigures(of),
     ...referenceFigures(of),
     ...longestGap(all),

@@ -31,6 +31,7 @@ import {
 } from "./rules/nodes.ts";
 import { cancellationsHold, nothingIsEarly, onlyTheExpiredIsSkipped, outcomesAreAsExpected } from "./rules/outcomes.ts";
 import { pausedRunsStartNothing, pausesHappened } from "./rules/pauses.ts";
+import { recordsAreDecided, recordsMakeOneJob, recordsMetFaults, refusalsAreTold } from "./rules/records.ts";
 import {
   fireInstantsAreAccountedFor,
   firesAreInTime,
@@ -79,6 +80,9 @@ const ALWAYS = {
   requestsAreDecided,
   requestsMakeOneJob,
   rolledBackRequestsAreGone,
+  recordsAreDecided,
+  recordsMakeOneJob,
+  refusalsAreTold,
   resultsAreCurrent,
   onlySuccessHasResult,
   payloadsAreIntact,
@@ -142,7 +146,15 @@ export const RULES = {
   /** Run with faults in the processes of one server. */
   crash: { ...ALWAYS, ...OF_CUSTOMERS, theLivingAreKept },
   /** Run with faults in a whole cluster, where a worker that no gateway can reach is rightly lost. */
-  chaos: { ...ALWAYS, ...OF_CUSTOMERS, outagesAreTold, attemptsOutliveTheStore, kafkaCarriedTheBus, replicaIsComplete },
+  chaos: {
+    ...ALWAYS,
+    ...OF_CUSTOMERS,
+    outagesAreTold,
+    attemptsOutliveTheStore,
+    kafkaCarriedTheBus,
+    recordsMetFaults,
+    replicaIsComplete,
+  },
   /** Long run without faults. */
   soak: { ...ALWAYS, poolIsLimited },
   /** Run with faults in one node of a cluster after the other, and in nothing else. */

@@ -1,12 +1,11 @@
-import { type JobRequestState, MainspringError } from "@mainspring/sdk";
 import { submitIn, submitManyIn } from "@mainspring/sdk/sql";
 import pg from "pg";
 import { monotonicMs, sleep } from "../clock.ts";
 import type { RequestEvent } from "../history/request-events.ts";
+import { decision } from "./decision.ts";
 import { KINDS } from "./kinds.ts";
 import { type Order, randomOrder } from "./orders.ts";
 import type { SubmitterParts } from "./submitters.ts";
-import { untilAnswered } from "./until-answered.ts";
 
 /** Pause of an application between two transactions, in milliseconds. */
 const REST_MS = { least: 300, most: 1_200 };
@@ -19,7 +18,6 @@ const WRONG = 0.08;
 const WITHOUT_KEY = 0.3;
 const REPEATS = 0.1;
 const RETRY_MS = 300;
-const LOOK_MS = 200;
 /** Longest wait for an answer of PostgreSQL, in milliseconds. */
 const ANSWER_MS = { connect: 10_000, query: 60_000 };
 /** Number of transactions whose requests are not decided at which an application waits before the next one. */
@@ -172,19 +170,11 @@ export class Application {
 
   async #decided({ key }: Order, requestId: string): Promise<void> {
     const { history } = this.#parts;
-    const refused = (message: string) => history.write({ event: "REFUSED", at: monotonicMs(), key, message });
-    const request = await this.#decision(requestId).catch((error: MainspringError) => error);
-    if (request instanceof MainspringError) return refused(request.message);
-    const { jobId, executionId, deduplicated, problem } = request;
-    if (jobId === null || executionId === null) return refused(problem?.detail ?? "the request has no job");
-    history.write({ event: "ANSWERED", at: monotonicMs(), key, executionId, jobId, deduplicated });
-  }
-
-  async #decision(requestId: string): Promise<JobRequestState> {
-    for (;;) {
-      const request = await untilAnswered(() => this.#parts.client.requests.get(requestId));
-      if (request.state !== "ACCEPTED") return request;
-      await sleep(LOOK_MS);
+    try {
+      const { jobId, executionId, deduplicated } = await decision(this.#parts, requestId);
+      history.write({ event: "ANSWERED", at: monotonicMs(), key, executionId, jobId, deduplicated });
+    } catch (error) {
+      history.write({ event: "REFUSED", at: monotonicMs(), key, message: (error as Error).message });
     }
   }
 }

@@ -1,5 +1,7 @@
+import { MainspringError, type SubmittedJob } from "@mainspring/sdk";
 import { monotonicMs, sleep } from "../clock.ts";
 import { digestOf } from "../history/digest.ts";
+import { decision } from "./decision.ts";
 import { type Order, randomOrder } from "./orders.ts";
 import type { SubmitterParts } from "./submitters.ts";
 import { isTransient, untilAnswered } from "./until-answered.ts";
@@ -12,6 +14,10 @@ const BATCHES = 0.04;
 const WORKFLOWS = 0.05;
 const WITHOUT_KEY = 0.05;
 const REPEATS = 0.05;
+/** Share of jobs with a key whose key another job repeats, which the server must refuse. */
+const STOLEN_KEYS = 0.03;
+/** Pause before a cancellation that is not in the store is asked for again, in milliseconds. */
+const CANCEL_AGAIN_MS = 1_000;
 const WATCHES = 0.15;
 /**
  * Number of open errands at which a customer waits for one before the next order, so that orders do not pile up during
@@ -19,11 +25,15 @@ const WATCHES = 0.15;
  */
 const ERRANDS_MAX = 8;
 
+type Answer = Pick<SubmittedJob, "executionId" | "jobId" | "deduplicated" | "request">;
+
 /** Submits one order after the other, alone or in batches, and records its requests and their answers. */
 export class Customer {
   readonly #parts: SubmitterParts;
   /** Errands besides the orders: cancellations, repeats, watching. */
   readonly #errands = new Set<Promise<void>>();
+  /** Orders whose key another job repeats once they are known. */
+  readonly #toSteal = new Set<Order>();
   #orders = 0;
 
   constructor(parts: SubmitterParts) {
@@ -60,6 +70,7 @@ export class Customer {
     const idempotent = !random.chance(WITHOUT_KEY);
     this.#intend(order, idempotent);
     const submit = () => client.submit(request, idempotent ? { idempotencyKey: key } : {});
+    if (idempotent && random.chance(STOLEN_KEYS)) this.#toSteal.add(order);
     try {
       const answer = await (idempotent ? untilAnswered(submit) : submit());
       this.#answered(order, answer);
@@ -105,13 +116,42 @@ export class Customer {
     this.#parts.history.write({ event: "INTENDED", at, key, kind, idempotent, expected });
   }
 
-  #answered(order: Order, answer: { executionId: string; jobId: string; deduplicated?: boolean }, isNew = true): void {
+  #answered(order: Order, answer: Answer, isNew = true): void {
+    const { request: position } = answer;
+    if (position === undefined) return this.#known(order, answer, isNew);
+    const { history } = this.#parts;
+    history.write({ event: "RECORD_ACCEPTED", at: monotonicMs(), key: order.key, position, isWrong: false });
+    this.#later(0, async () => {
+      try {
+        this.#known(order, await decision(this.#parts, position), isNew);
+      } catch (error) {
+        this.#refused(order.key, error);
+      }
+    });
+  }
+
+  #known(order: Order, { executionId, jobId, deduplicated = false }: Answer, isNew: boolean): void {
     const { history, random } = this.#parts;
-    const { executionId, jobId, deduplicated = false } = answer;
     history.write({ event: "ANSWERED", at: monotonicMs(), key: order.key, executionId, jobId, deduplicated });
     if (!isNew) return;
     if (order.cancelAfterMs !== null) this.#later(order.cancelAfterMs, () => this.#cancel(executionId));
     if (random.chance(WATCHES)) this.#later(0, () => this.#watch(executionId));
+    // Records of different partitions are taken in side by side, so the other job must not come before the first one is decided.
+    if (this.#toSteal.delete(order)) this.#later(0, () => this.#stealKey(order));
+  }
+
+  /** Submits another job with the idempotency key of an order. A server that accepts it at first must refuse its record. */
+  async #stealKey({ key, request }: Order): Promise<void> {
+    const { client, history } = this.#parts;
+    const other = { ...request, name: `${request.name}, but another one` };
+    try {
+      const { request: position } = await untilAnswered(() => client.submit(other, { idempotencyKey: key }));
+      if (position === undefined) return this.#refused(key, "another job with its idempotency key was accepted");
+      history.write({ event: "RECORD_ACCEPTED", at: monotonicMs(), key, position, isWrong: true });
+    } catch (error) {
+      // The server must refuse it.
+      if (!(error instanceof MainspringError)) throw error;
+    }
   }
 
   #refused(key: string, error: unknown): void {
@@ -122,12 +162,14 @@ export class Customer {
   async #cancel(executionId: string): Promise<void> {
     const { client, history } = this.#parts;
     history.write({ event: "CANCEL_ASKED", at: monotonicMs(), executionId });
-    const answer = await untilAnswered(() => client.cancelExecution(executionId)).catch((error: { code?: string }) => {
-      if (error.code === "CONFLICT") return "FINAL" as const;
-      throw error;
-    });
-    // The servers of these tests have no Redis, so they keep no request that is not in the store.
-    if (answer === "NOT_DURABLE") throw new Error(`the cancellation of ${executionId} is not durable`);
+    const cancel = () =>
+      untilAnswered(() => client.cancelExecution(executionId)).catch((error: { code?: string }) => {
+        if (error.code === "CONFLICT") return "FINAL" as const;
+        throw error;
+      });
+    let answer = await cancel();
+    // Redis keeps such a request until the store answers, and may lose it.
+    for (; answer === "NOT_DURABLE"; answer = await cancel()) await sleep(CANCEL_AGAIN_MS);
     history.write({ event: "CANCEL_ANSWERED", at: monotonicMs(), executionId, answer });
   }
 

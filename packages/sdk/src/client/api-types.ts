@@ -128,8 +128,10 @@ export interface SubmittedRecurringJob {
   jobId: string;
   /** State of the job: ACTIVE. */
   state: JobState;
-  /** First planned time. */
+  /** First planned time. Absent where there is a `request`. */
   nextFireAt: string;
+  /** Request that will become the job, where the server takes jobs through Kafka. Absent: the job is there. */
+  request?: string;
   /** Possible mistakes, and values that the next release refuses, each with what to do; absent: none. */
   warnings?: string[];
 }

@@ -123,6 +123,35 @@ describe("a client", () => {
     );
   });
 
+  it("waits until a job that came through Kafka is taken in, and then for the execution that its key leads to", async () => {
+    const request = (state: string, executionId: string | null) => ({
+      status: 200,
+      body: { requestId: "7-34567", state, jobId: executionId, executionId, problem: null },
+    });
+    api.will(
+      ...[request("ACCEPTED", null), request("TAKEN_IN", "earlier")],
+      ...[
+        { status: 200, body: { state: "SUCCEEDED", result: 3 } },
+        { status: 200, body: {} },
+      ],
+    );
+    const handle = new JobHandle(client, { ...SUBMITTED, request: "7-34567" });
+    assert.equal(await handle.result(), 3);
+    assert.equal(await handle.cancel(), "CANCELLED");
+    const asked = "/v1/requests/7-34567";
+    assert.deepEqual(
+      api.seen.map(({ path }) => path),
+      [asked, asked, "/v1/executions/earlier?waitSec=60", "/v1/executions/earlier/cancel"],
+    );
+  });
+
+  it("rejects where a job that came through Kafka is refused", async () => {
+    const problem = { type: "/problems/x", title: "no", status: 422, detail: "the key is another job's" };
+    api.will({ status: 200, body: { state: "REFUSED", jobId: null, executionId: null, problem } });
+    const handle = new JobHandle(client, { ...SUBMITTED, request: "7-34567" });
+    await assert.rejects(handle.result(), { code: "KEY_REUSED", message: "the key is another job's" });
+  });
+
   it("does not ask in a tight loop where a server answers early", async () => {
     const runtime = new JumpingRuntime();
     const state = (name: string) => ({ status: 200, body: { state: name } });

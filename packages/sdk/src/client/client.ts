@@ -107,7 +107,7 @@ export class Client {
     this.keys = new ApiKeys(this.#requests);
     this.audit = new Audit(this.#requests, this.#runtime);
     this.tenants = new Tenants(this.#requests);
-    this.requests = new JobRequests(this.#requests);
+    this.requests = new JobRequests(this.#requests, this.#runtime);
     this.cluster = new Cluster(this.#requests, this.#runtime);
   }
 

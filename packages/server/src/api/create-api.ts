@@ -280,7 +280,10 @@ function routesOfRequests(app: HttpApp, deps: Assembled & RequestRules): void {
   const { store, stores, runtime, config, takesRequests = false, ingest: log = null } = deps;
   const { retentionDays = RETENTION_DAYS } = config;
   ingestRoutes(app, { store: store.ingest, log, runtime, retentionDays });
-  requestRoutes(app, stores, store.ingest, log?.tenant ?? (() => tenantOf(null)));
+  requestRoutes(app, {
+    ...{ stores, ingest: store.ingest, hasLog: log !== null },
+    topicTenant: log?.tenant ?? (() => tenantOf(null)),
+  });
   if (!takesRequests) return;
   const taker = new RequestTaker({
     ...deps,

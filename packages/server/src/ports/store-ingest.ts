@@ -25,6 +25,8 @@ export interface StoreIngest {
   rewind(move: IngestRewind, note?: AuditNote): Promise<boolean>;
   /** null: nothing is known of the record, or it is no longer kept. */
   get(position: RecordPosition): Promise<IngestRecord | null>;
+  /** A page of refused records of the present topic, the last refusal first. A record that a replay has taken in is none of them. */
+  refused(before: RefusedPlace | null, limit: number): Promise<RefusedRecord[]>;
   /** Refused records of these partitions that nobody was told of, the oldest first. */
   untold(partitions: readonly number[], limit: number): Promise<IngestRefusal[]>;
   /** Marks refusals as told, and drops the values of their records. */
@@ -85,6 +87,17 @@ export interface IngestRecord {
   finishedAt: EpochMs | null;
   /** null: the record is not decided. */
   end: RequestEnd | null;
+}
+
+/** Place of a refused record in the list of all. */
+export interface RefusedPlace extends RecordPosition {
+  refusedAt: EpochMs;
+}
+
+export interface RefusedRecord extends RefusedPlace {
+  createdAt: EpochMs;
+  /** JSON text of the problem. */
+  problem: string;
 }
 
 export interface IngestRefusal {

@@ -4,6 +4,12 @@ const SERVER = "packages/server/src";
 const TABLE = `${SERVER}/adapters/simulated/ingest-table.ts`;
 const TAKE_IN = `${SERVER}/adapters/sql/ingest/take-in.ts`;
 const SQL_TEST = `${SERVER}/adapters/sql/sql-store.test.ts`;
+const LISTED = {
+  file: `${SERVER}/adapters/simulated/sim-store.test.ts`,
+  name: "lists refused records, the last refusal first, without those that a replay took in and those of a former topic",
+};
+const HANDLE = "packages/sdk/src/client/handle.ts";
+const CLIENT_TEST = "packages/sdk/src/client/client.test.ts";
 const TAKER = `${SERVER}/api/requests/record-taker.ts`;
 
 /** Mutants in the way of jobs through the log of requests. */
@@ -74,6 +80,33 @@ export const ingestMutants: readonly Mutant[] = [
     test: {
       file: `${SERVER}/adapters/sql/requests/take-in.test.ts`,
       name: "leaves the event of each job once, and none of a portion from another position",
+    },
+  },
+  {
+    name: "a record that a replay takes in stays refused",
+    file: TABLE,
+    find: "      this.#refusals.delete(key);\n",
+    replace: "",
+    why: "the list of refused records names a job that is there",
+    test: LISTED,
+  },
+  {
+    name: "a page of refused records begins with the last one of the page before",
+    file: TABLE,
+    find: "inOrder(one, before) < 0",
+    replace: "inOrder(one, before) <= 0",
+    why: "a client that reads all pages sees a record twice, and never ends where a page has one",
+    test: LISTED,
+  },
+  {
+    name: "a handle asks for the execution before its job is taken in",
+    file: HANDLE,
+    find: "if (this.#request === null) return this.#current;",
+    replace: `if (this.#request !== "") return this.#current;`,
+    why: "the result of a job that came through Kafka is said not to exist",
+    test: {
+      file: CLIENT_TEST,
+      name: "waits until a job that came through Kafka is taken in, and then for the execution that its key leads to",
     },
   },
 ];

@@ -1,6 +1,7 @@
 import { sleep } from "../../clock.ts";
 import type { BesideStore } from "../../environment/beside-store.ts";
 import type { ProcessFault } from "../../history/events.ts";
+import { busyWorker } from "../in-flight.ts";
 import type { ClusterWorld } from "../world.ts";
 import { note, tell } from "./nodes.ts";
 
@@ -19,6 +20,7 @@ export function besideFaults({ name, flush }: Pick<BesideStore, "name" | "flush"
 export async function toBeside(world: ClusterWorld, system: BesideStore, fault: ProcessFault): Promise<void> {
   const { name, child, link, flush } = system;
   const forMs = world.random.between(LASTS_MS.least, LASTS_MS.most);
+  await busyWorker(world, 1);
   tell(world, fault, child.pid);
   const does: Record<What, () => Promise<void>> = {
     async KILLED() {

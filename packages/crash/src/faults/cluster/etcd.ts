@@ -1,5 +1,6 @@
 import type { TestEtcd } from "../../../../../tools/services/start-etcd.ts";
 import { sleep } from "../../clock.ts";
+import { busyWorker } from "../in-flight.ts";
 import type { ClusterWorld } from "../world.ts";
 import { note, tell } from "./nodes.ts";
 
@@ -21,6 +22,7 @@ export const TO_ETCD: Record<EtcdFault, (world: ClusterWorld, etcd: TestEtcd) =>
 /** Kills a member; every second time it is the leader. */
 async function killMember(world: ClusterWorld, { members }: TestEtcd): Promise<void> {
   const { random } = world;
+  await busyWorker(world, 1);
   const leading = await Promise.all(members.map((member) => member.leads()));
   const leader = members[leading.indexOf(true)];
   const member = leader !== undefined && random.chance(0.5) ? leader : random.pick(members);
@@ -34,6 +36,7 @@ async function killMember(world: ClusterWorld, { members }: TestEtcd): Promise<v
 /** Makes a majority of the members stand still, so that no node can renew its lease. */
 async function stopMost(world: ClusterWorld, { members }: TestEtcd): Promise<void> {
   const { random } = world;
+  await busyWorker(world, 1);
   const stopped = random.shuffle(members).slice(0, Math.floor(members.length / 2) + 1);
   const pid = stopped[0]?.pid ?? 0;
   tell(world, "ETCD_STOPPED", pid);
@@ -46,6 +49,7 @@ async function stopMost(world: ClusterWorld, { members }: TestEtcd): Promise<voi
 /** Drops every packet between the nodes and all members, so that the members live and no node can renew its lease. */
 async function cutAll(world: ClusterWorld, { members }: TestEtcd): Promise<void> {
   const { random, etcdLinks } = world;
+  await busyWorker(world, 1);
   const pid = members[0]?.pid ?? 0;
   tell(world, "ETCD_CUT", pid);
   for (const link of etcdLinks) link.linkFault = { kind: "DROPPED", directions: ["TO_SERVER", "TO_CLIENT"] };

@@ -3,7 +3,7 @@ import { killClient, killWorker, retireWorker, stopWorker } from "../users.ts";
 import type { ClusterWorld } from "../world.ts";
 import { besideFaults, toBeside } from "./beside.ts";
 import { ETCD_FAULTS, TO_ETCD } from "./etcd.ts";
-import { KAFKA_FAULTS, toKafka } from "./kafka.ts";
+import { kafkaFaults, toKafka } from "./kafka.ts";
 import { disturb } from "./links.ts";
 import { killNode, restartNode, stopNode, stopNodePastAll } from "./nodes.ts";
 import { linkSteps, PEOPLE_FAULTS, rounds, SYSTEM_FAULTS, type SystemFault, type UserFault } from "./plan.ts";
@@ -29,14 +29,14 @@ const TO_PEOPLE: Record<UserFault, (world: ClusterWorld) => Promise<void>> = {
  */
 export async function injectChaos(world: ClusterWorld, forMs: number): Promise<void> {
   const endMs = monotonicMs() + forMs;
-  const { etcd, kafka, beside } = world;
+  const { etcd, kafka, carriesBus, beside } = world;
   const toSystem = systemFaults(forMs >= LONG_RUN_MS ? DOWN_MS.long : DOWN_MS.short);
   await Promise.all([
     row(world, SYSTEM_FAULTS, endMs, (fault) => toSystem[fault](world)),
     row(world, PEOPLE_FAULTS, endMs, (fault) => TO_PEOPLE[fault](world)),
     row(world, linkSteps(kafka !== null), endMs, ({ link, linkFault }) => disturb(world, link, linkFault)),
     ...(etcd === null ? [] : [row(world, ETCD_FAULTS, endMs, (fault) => TO_ETCD[fault](world, etcd))]),
-    ...(kafka === null ? [] : [row(world, KAFKA_FAULTS, endMs, (fault) => toKafka(world, kafka, fault))]),
+    ...(kafka === null ? [] : [row(world, kafkaFaults(carriesBus), endMs, (fault) => toKafka(world, kafka, fault))]),
     ...beside.map((system) => row(world, besideFaults(system), endMs, (fault) => toBeside(world, system, fault))),
   ]);
 }

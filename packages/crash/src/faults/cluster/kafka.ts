@@ -1,19 +1,25 @@
 import type { TestKafka } from "../../../../../tools/services/start-kafka.ts";
 import { monotonicMs, sleep } from "../../clock.ts";
+import { busyWorker } from "../in-flight.ts";
 import type { ClusterWorld, Node } from "../world.ts";
 import { note, tell } from "./nodes.ts";
 
-/** Faults of the Kafka that carries the bus of the nodes. Each resolves when the broker answers again. */
+/** Faults of the Kafka that carries the bus of the nodes, or the submitted jobs. Each resolves when the broker answers again. */
 
 const DOWN_MS = { least: 0, most: 5_000 };
 /** Duration of a standstill, in milliseconds: around the time after which a node sends over the mesh instead. */
 const STOP_MS = { least: 1_000, most: 9_000 };
 const ASK_MS = 2_000;
-/** Topics of the bus, one of which is deleted. */
-const TOPICS = ["ms.job-assignments", "ms.job-results"] as const;
+/** Topics of the bus, by their content. A setting of the nodes decides which of those of assignments exists. */
+const TOPICS = [["ms.job-assignments", "ms.assignments.default"], ["ms.job-results"]] as const;
 
-export const KAFKA_FAULTS = ["KAFKA_KILLED", "KAFKA_STOPPED", "KAFKA_STOPPED", "KAFKA_TOPIC_DELETED"] as const;
-export type KafkaFault = (typeof KAFKA_FAULTS)[number];
+type KafkaFault = `KAFKA_${"KILLED" | "STOPPED" | "TOPIC_DELETED"}`;
+
+/** @param carriesBus whether Kafka carries the bus. The topic of requests is never deleted, because it has the only copy of a job. */
+export function kafkaFaults(carriesBus: boolean): readonly KafkaFault[] {
+  const always = ["KAFKA_KILLED", "KAFKA_STOPPED", "KAFKA_STOPPED"] as const;
+  return carriesBus ? [...always, "KAFKA_TOPIC_DELETED"] : always;
+}
 
 const FAULTS: Record<KafkaFault, (world: ClusterWorld, kafka: TestKafka) => Promise<void>> = {
   KAFKA_KILLED: async ({ random }, kafka) => {
@@ -27,11 +33,14 @@ const FAULTS: Record<KafkaFault, (world: ClusterWorld, kafka: TestKafka) => Prom
     await sleep(random.between(STOP_MS.least, STOP_MS.most));
     kafka.resume();
   },
-  KAFKA_TOPIC_DELETED: ({ random }, kafka) => kafka.deleteTopic(random.pick(TOPICS)),
+  KAFKA_TOPIC_DELETED: async ({ random }, kafka) => {
+    for (const topic of random.pick(TOPICS)) await kafka.deleteTopic(topic);
+  },
 };
 
 /** Records how many messages went over Kafka and over the mesh so far, and then injects the fault. */
 export async function toKafka(world: ClusterWorld, kafka: TestKafka, fault: KafkaFault): Promise<void> {
+  await busyWorker(world, 1);
   await Promise.all(world.nodes.map((node) => countMessages(world, node)));
   tell(world, fault, kafka.pid);
   await FAULTS[fault](world, kafka);

@@ -4,7 +4,7 @@ import { type Fault, LINKS, type LinkFault, type LinkName, type ProcessFault } f
 import type { SeededRandom } from "../../seeded-random.ts";
 import { besideFaults } from "./beside.ts";
 import { ETCD_FAULTS } from "./etcd.ts";
-import { KAFKA_FAULTS } from "./kafka.ts";
+import { kafkaFaults } from "./kafka.ts";
 
 /**
  * Faults of the nodes and their store, one after the other; faults of the links, and of workers and clients, run beside
@@ -63,8 +63,10 @@ export interface ChaosSystems {
   cannotBeFull: boolean;
   /** Whether an etcd keeps the leases. */
   hasEtcd: boolean;
-  /** Whether a Kafka carries the bus. */
+  /** Whether there is a Kafka. */
   hasKafka: boolean;
+  /** Whether Kafka carries the bus. */
+  carriesBus: boolean;
   /** Systems for which no job waits. */
   beside: readonly BesideStore[];
 }
@@ -74,12 +76,13 @@ export function chaosDemands({
   cannotBeFull,
   hasEtcd,
   hasKafka,
+  carriesBus,
   beside,
 }: ChaosSystems): Partial<Record<Fault, number>> {
   const links = linkSteps(hasKafka).map(({ link, linkFault }): LinkFault => `${link}_${linkFault}`);
   const systems = [
     ...(hasEtcd ? ETCD_FAULTS : []),
-    ...(hasKafka ? KAFKA_FAULTS : []),
+    ...(hasKafka ? kafkaFaults(carriesBus) : []),
     ...beside.flatMap((system) => besideFaults(system)),
   ];
   const all: readonly Fault[] = [...SYSTEM_FAULTS, ...PEOPLE_FAULTS, ...systems, ...links];

@@ -27,7 +27,8 @@ export const outagesAreTold: Rule = ({ evidence }) =>
 
 /** Where Kafka carries the bus, messages went over it before each of its faults. */
 export const kafkaCarriedTheBus: Rule = ({ evidence }) => {
-  if (evidence.demanded.KAFKA_KILLED === undefined) return [];
+  // Only a Kafka that carries the bus has topics that are deleted.
+  if (evidence.demanded.KAFKA_TOPIC_DELETED === undefined) return [];
   return evidence.faults.some((event) => event.event === "BUS_CARRIED" && event.kafka > 0)
     ? []
     : ["no node has sent a message over Kafka"];

@@ -68,12 +68,17 @@ function isOfDeadServer({ evidence }: Case, { committedAt, shown }: Written): bo
   return before.at(-1)?.event === "SERVER_KILLED";
 }
 
-function refusedWell({ problem, jobId, executionId }: FinalRequest, name: string): string[] {
+export function refusedWell({ problem, jobId, executionId }: FinalRequest, name: string): string[] {
   if (jobId !== null || executionId !== null) return [`${name} was refused, and has a job`];
   return problem === null ? [`${name} was refused without a reason`] : [];
 }
 
-function takenInWell(of: Case, { executionId, deduplicated }: FinalRequest, key: string, name: string): string[] {
+export function takenInWell(
+  of: Case,
+  { executionId, deduplicated }: FinalRequest,
+  key: string,
+  name: string,
+): string[] {
   const execution = of.executions.get(executionId ?? "");
   if (execution === undefined) return [`${name} was taken in as execution ${executionId}, which does not exist`];
   if (deduplicated || execution.key === key) return [];

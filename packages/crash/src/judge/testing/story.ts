@@ -1,7 +1,7 @@
 import { CRASH_DEMANDS } from "../../faults/plan.ts";
 import type { ClientEvent, Expected, WorkerEvent } from "../../history/events.ts";
 import type { Graph } from "../../history/workflow-events.ts";
-import type { Evidence, FinalExecution, FinalRequest, FinalRun } from "../evidence.ts";
+import type { Evidence, FinalExecution, FinalRequest, FinalRun, RecordEvidence } from "../evidence.ts";
 import { type Ears, JobStory } from "./job-story.ts";
 import { WorkflowStory } from "./workflow-story.ts";
 
@@ -12,6 +12,7 @@ export class Story {
   readonly #executions: FinalExecution[] = [];
   readonly #workflows: FinalRun[] = [];
   readonly #requests: FinalRequest[] = [];
+  #records: RecordEvidence | null = null;
   readonly #ears: Ears = {
     client: (event) => this.#clients.push(event),
     worker: (event) => this.#workers.push(event),
@@ -57,6 +58,18 @@ export class Story {
     return this;
   }
 
+  /** Adds a record that the server accepted for the job. */
+  accepted(key: string, position: string, { at = 0, isWrong = false } = {}): this {
+    this.#clients.push({ event: "RECORD_ACCEPTED", at, key, position, isWrong });
+    return this;
+  }
+
+  /** Evidence of a run with records, which are those shown. @param told positions that the topic of refused records names */
+  ofRecords(mode: RecordEvidence["mode"], told: readonly string[] = []): Evidence {
+    this.#records = { mode, shown: this.#requests.splice(0), told: new Set(told) };
+    return this.evidence();
+  }
+
   evidence(): Evidence {
     return {
       clients: this.#clients,
@@ -66,6 +79,7 @@ export class Story {
       listedLater: this.#executions,
       workflows: this.#workflows,
       requests: this.#requests.length > 0 ? this.#requests : null,
+      records: this.#records,
       endsInReplica: null,
       activeJobs: 0,
       recurring: [],

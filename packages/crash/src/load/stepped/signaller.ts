@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { SubmittedJob } from "@mainspring/sdk";
 import { monotonicMs } from "../../clock.ts";
 import { digestOf } from "../../history/digest.ts";
+import { decision } from "../decision.ts";
 import { randomOrder } from "../orders.ts";
 import type { SubmitterParts } from "../submitters.ts";
 import { untilAnswered } from "../until-answered.ts";
@@ -37,7 +39,8 @@ export class Signaller {
     const { at, kind, request, expected } = randomOrder(key, random, STEPPED);
     history.write({ event: "INTENDED", at, key, kind, idempotent: true, expected });
     try {
-      const { executionId, jobId } = await untilAnswered(() => client.submit(request, { idempotencyKey: key }));
+      const answer = await untilAnswered(() => client.submit(request, { idempotencyKey: key }));
+      const { executionId, jobId } = await this.#known(key, answer);
       history.write({ event: "ANSWERED", at: monotonicMs(), key, executionId, jobId, deduplicated: false });
       await Promise.all(SIGNALS.map((name, index) => this.#signal(executionId, name, `${key}-${index}`, leaving)));
       const { state, result } = await untilAnswered(() => client.waitForExecution(executionId));
@@ -45,6 +48,14 @@ export class Signaller {
     } catch (error) {
       history.write({ event: "REFUSED", at: monotonicMs(), key, message: (error as Error).message });
     }
+  }
+
+  /** Waits for the decision of a record where the server has accepted one. */
+  async #known(key: string, answer: SubmittedJob): Promise<Pick<SubmittedJob, "executionId" | "jobId">> {
+    const { request: position } = answer;
+    if (position === undefined) return answer;
+    this.#parts.history.write({ event: "RECORD_ACCEPTED", at: monotonicMs(), key, position, isWrong: false });
+    return await decision(this.#parts, position);
   }
 
   async #signal(executionId: string, name: string, id: string, leaving: AbortSignal): Promise<void> {

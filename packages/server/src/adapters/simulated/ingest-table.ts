@@ -9,6 +9,8 @@ import {
   type IngestRefusal,
   type IngestRewind,
   REFUSED_VALUE_MAX,
+  type RefusedPlace,
+  type RefusedRecord,
   type StoreIngest,
 } from "../../ports/store-ingest.ts";
 import type { RequestEnd, RequestJudge, TakenRequest } from "../../ports/store-requests.ts";
@@ -80,7 +82,10 @@ export class IngestTable {
     const { offset, id, timestamp, contentType, value } = record;
     const key = keyOf({ topic, partition, offset });
     this.#entries.set(key, { id, end, takenAt: now });
-    if (end.state !== "REFUSED") return;
+    if (end.state !== "REFUSED") {
+      this.#refusals.delete(key);
+      return;
+    }
     const valueBytes = value?.length ?? 0;
     const kept = valueBytes > REFUSED_VALUE_MAX ? null : value;
     const about = { topic, partition, offset, timestamp, contentType, value: kept, valueBytes };
@@ -95,6 +100,17 @@ export class IngestTable {
     const refusal = this.#refusals.get(keyOf({ topic: at.topic, partition, offset }))?.refusal;
     const createdAt = refusal === undefined ? timeOfId(entry.id) : refusal.timestamp;
     return { createdAt, finishedAt: entry.takenAt, end: entry.end };
+  }
+
+  refused(before: RefusedPlace | null, limit: number): RefusedRecord[] {
+    const present = [...this.#refusals.values()].filter(
+      ({ refusal }) => this.#positions.get(refusal.partition)?.topic === refusal.topic,
+    );
+    const all = present.map(({ refusal: { partition, offset, timestamp, problem }, refusedAt }) => {
+      return { partition, offset, refusedAt, createdAt: timestamp, problem };
+    });
+    const sorted = all.sort((a, b) => inOrder(b, a));
+    return sorted.filter((one) => before === null || inOrder(one, before) < 0).slice(0, limit);
   }
 
   untold(partitions: readonly number[], limit: number): IngestRefusal[] {
@@ -116,6 +132,10 @@ export class IngestTable {
     for (const [key, { takenAt }] of this.#entries) if (takenAt < now - days * DAY_MS) this.#entries.delete(key);
     for (const [key, { refusedAt }] of this.#refusals) if (refusedAt < now - days * DAY_MS) this.#refusals.delete(key);
   }
+}
+
+function inOrder(a: RefusedPlace, b: RefusedPlace): number {
+  return a.refusedAt - b.refusedAt || a.partition - b.partition || a.offset - b.offset;
 }
 
 function keyOf({ topic, partition, offset }: { topic: string; partition: number; offset: number }): string {
@@ -176,6 +196,7 @@ export function ingest(data: StoreData, node: Incarnation, call: Call, noted: No
         return isMoved;
       }),
     get: (position) => call("get", () => data.ingest.get(position)),
+    refused: (...asked) => call("refused", () => data.ingest.refused(...asked)),
     untold: (...asked) => call("untold", () => data.ingest.untold(...asked)),
     told: (refusals) => {
       const sent = [...refusals];

@@ -15,6 +15,7 @@ export type ListKind =
   | "webhooks"
   | "deliveries"
   | "requests"
+  | "refused-records"
   | "api-keys"
   | "audit"
   | "audit-records"
@@ -24,9 +25,11 @@ export type ListKind =
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** Time, chain and place of a record of the audit log. */
 const RECORD = /^\d{1,15} [0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12} \d{1,15}$/;
+/** Time of the refusal, and position, of a record of Kafka. */
+const REFUSED_RECORD = /^\d{1,15} \d{1,5}-\d{1,16}$/;
 const PLACES: Record<ListKind, RegExp> = {
   ...{ jobs: UUID, executions: UUID, "dead-letters": UUID, workflows: UUID, items: UUID, webhooks: UUID },
-  ...{ deliveries: UUID, requests: UUID, "api-keys": UUID },
+  ...{ deliveries: UUID, requests: UUID, "refused-records": REFUSED_RECORD, "api-keys": UUID },
   ledger: /^\d{1,15}$/,
   nodes: /^\d{1,5}$/,
   ...{ audit: RECORD, "audit-records": RECORD, "audit-anchors": /^\d{1,15}$/ },

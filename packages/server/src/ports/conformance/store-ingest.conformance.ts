@@ -193,6 +193,36 @@ export function ingestConformance(scene: () => Scene): void {
     assert.equal(await stateOf(0), "REFUSED");
   });
 
+  it("lists refused records, the last refusal first, without those that a replay took in and those of a former topic", async () => {
+    await store().open(TOPIC, [3, 4]);
+    await takeIn(portion(0, [refused(0), record(1), refused(2)]));
+    await takeIn(portion(0, [refused(0)], { partition: 4 }));
+    const all = await store().refused(null, 10);
+    assert.deepEqual(
+      all.map(({ partition, offset, createdAt, problem }) => [partition, offset, createdAt, problem]).toSorted(),
+      [
+        [3, 0, 5, REFUSED.problem],
+        [3, 2, 5, REFUSED.problem],
+        [4, 0, 5, REFUSED.problem],
+      ],
+    );
+    const [first, second, third] = all;
+    assert.deepEqual(await store().refused(null, 1), [first]);
+    assert.deepEqual(await store().refused(first ?? null, 10), [second, third]);
+    await store().rewind({ partition: 3, topic: TOPIC, from: 3, to: 0 });
+    await takeIn(portion(0, [record(0), record(1), refused(2)]));
+    const left = (await store().refused(null, 10)).map(({ partition, offset }) => [partition, offset]);
+    assert.deepEqual(left.toSorted(), [
+      [3, 2],
+      [4, 0],
+    ]);
+    await store().open(OTHER, [3]);
+    assert.deepEqual(
+      (await store().refused(null, 10)).map(({ partition }) => partition),
+      [4],
+    );
+  });
+
   it("forgets records as long after they were decided as executions are kept", async () => {
     await store().open(TOPIC, [3]);
     await takeIn(portion(0, [record(0), refused(1)]));

@@ -1,6 +1,6 @@
 import type { EpochMs } from "../../../domain/ids.ts";
 import { type RecordPosition, timeOfId } from "../../../domain/ingest.ts";
-import type { IngestRecord, IngestRefusal, StoreIngest } from "../../../ports/store-ingest.ts";
+import type { IngestRecord, IngestRefusal, RefusedRecord, StoreIngest } from "../../../ports/store-ingest.ts";
 import type { RequestEnd } from "../../../ports/store-requests.ts";
 import type { AuditTrail } from "../audit/audit-trail.ts";
 import { int4s, int8s, uuids } from "../connection/arrays.ts";
@@ -33,6 +33,12 @@ const GET = `
   LEFT JOIN ingest_refusals f ON f.partition = p.partition AND f.topic = p.topic AND f.record_offset = $2
   WHERE p.partition = $1 ORDER BY r.taken_at DESC`;
 
+const REFUSED = `
+  SELECT f.partition, f.record_offset, f.refused_at, f.recorded_at, f.problem
+  FROM ingest_refusals f JOIN ingest_positions p ON p.partition = f.partition AND p.topic = f.topic
+  WHERE $1::int8 IS NULL OR (f.refused_at, f.partition, f.record_offset) < ($1, $2::int4, $3::int8)
+  ORDER BY f.refused_at DESC, f.partition DESC, f.record_offset DESC LIMIT $4`;
+
 const UNTOLD = `
   SELECT topic, partition, record_offset, recorded_at, problem, content_type, value, value_bytes FROM ingest_refusals
   WHERE NOT is_told AND partition = ANY($1::int4[]) ORDER BY refused_at LIMIT $2`;
@@ -59,6 +65,10 @@ export function ingest(db: Connections, trail: AuditTrail, parts: TakeInParts): 
       return (await trail.run("submit", note, { text: REWIND, values })).length > 0;
     },
     get: async (position) => recordFrom(position, await db.run("query", { text: GET, values: valuesOf(position) })),
+    refused: async (before, limit) => {
+      const values = [before?.refusedAt ?? null, before?.partition ?? null, before?.offset ?? null, limit];
+      return (await db.run("query", { text: REFUSED, values })).map(refusedFrom);
+    },
     untold: async (partitions, limit) => {
       const values = [int4s(partitions, (one) => one), limit];
       return (await db.run("query", { text: UNTOLD, values })).map(refusalFrom);
@@ -93,8 +103,17 @@ function recordFrom({ offset }: RecordPosition, rows: readonly Row[]): IngestRec
 
 /** Time of a refused record, if that is an instant, or of the id. */
 function createdAt(recordedAt: number | null, id: string): EpochMs {
+  return instantOr(recordedAt, timeOfId(id));
+}
+
+function instantOr(recordedAt: number | null, otherwise: EpochMs): EpochMs {
   const isInstant = recordedAt !== null && recordedAt >= 0 && recordedAt < 253_402_300_800_000;
-  return isInstant ? Math.floor(recordedAt) : timeOfId(id);
+  return isInstant ? Math.floor(recordedAt) : otherwise;
+}
+
+function refusedFrom(row: Row): RefusedRecord {
+  const [partition, offset, refusedAt, recordedAt, problem] = row as [number, number, EpochMs, number, string];
+  return { partition, offset, refusedAt, createdAt: instantOr(recordedAt, refusedAt), problem };
 }
 
 function refusalFrom(row: Row): IngestRefusal {

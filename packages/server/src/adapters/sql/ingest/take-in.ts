@@ -65,6 +65,10 @@ const ADD_REFUSALS = `
   ON CONFLICT (partition, topic, record_offset) DO UPDATE SET refused_at = excluded.refused_at, problem = excluded.problem,
     value = excluded.value, is_told = false`;
 
+/** Drops refusals of records that a replay has taken in. */
+const DROP_REFUSALS = `
+  DELETE FROM ingest_refusals WHERE partition = $1 AND topic = $2 AND record_offset = ANY($3::int8[])`;
+
 const EXISTING = "SELECT id FROM jobs WHERE id = ANY($1::uuid[])";
 
 /** See StoreIngest.takeIn. */
@@ -146,6 +150,11 @@ async function takeInWithin(
   const outcomes = new Map([...known, ...written]);
   const taken = asked.map(({ id, decision }) => takenRequest(id, decision, outcomes, judge));
   await addEntries(session, { partition, topic, now }, asked, taken);
+  const again = isReplay ? asked.filter((_, i) => taken[i]?.end.state === "TAKEN_IN") : [];
+  if (again.length > 0) {
+    const offsets = int8s(again, ({ offset }) => offset);
+    await session.run({ text: DROP_REFUSALS, values: [partition, topic, offsets] });
+  }
   return taken;
 }
 
