@@ -20,6 +20,7 @@ import { relayMutants } from "./relay-mutants.ts";
 import { requestMutants } from "./request-mutants.ts";
 import { ruleMutants } from "./rule-mutants.ts";
 import { schedulerMutants } from "./scheduler-mutants.ts";
+import { sessionMutants } from "./session-mutants.ts";
 import { spawnMutants } from "./spawn-mutants.ts";
 import { stepMutants } from "./step-mutants.ts";
 import { storeMutants } from "./store-mutants.ts";
@@ -56,6 +57,7 @@ export const allMutants: readonly Mutant[] = [
   ...bornAssignedMutants,
   ...compensationMutants,
   ...mapMutants,
+  ...sessionMutants,
   ...spawnMutants,
   ...keyedNodeMutants,
   ...subWorkflowMutants,
