@@ -5,6 +5,8 @@ import { parseArgs } from "node:util";
 import { judge } from "./strangers/site.ts";
 import { CHECKS_OF_ACCESS } from "./strangers/tenants/checks-of-access.ts";
 import { CHECKS_OF_FAIRNESS } from "./strangers/tenants/checks-of-fairness.ts";
+import { CHECKS_OF_KEYS } from "./strangers/tenants/checks-of-keys.ts";
+import { CHECKS_OF_QUOTAS } from "./strangers/tenants/checks-of-quotas.ts";
 import { TenantsSite } from "./strangers/tenants/tenants-site.ts";
 
 /**
@@ -22,7 +24,7 @@ const { jobs, times, only } = parseArgs({
   },
 }).values;
 const wanted = only?.split(",");
-const CHECKS = [...CHECKS_OF_ACCESS, ...CHECKS_OF_FAIRNESS].filter(
+const CHECKS = [...CHECKS_OF_ACCESS, ...CHECKS_OF_FAIRNESS, ...CHECKS_OF_KEYS, ...CHECKS_OF_QUOTAS].filter(
   ({ name }) => wanted?.includes(name.slice(0, name.indexOf("."))) ?? true,
 );
 

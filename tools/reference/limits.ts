@@ -61,6 +61,12 @@ export const LIMITS: readonly string[][] = [
     `\`MAINSPRING_HTTP_PEER_CONNECTIONS\`, ${count(HTTP_LIMITS.peerConnections)}`,
     "429",
   ],
+  [
+    "connections without a good key, where requests need keys",
+    count(HTTP_LIMITS.unknownConnections),
+    "429, the oldest is closed",
+  ],
+  ["connections of a tenant, where there are several", count(HTTP_LIMITS.tenantConnections), "429"],
   ["requests that wait on one connection", count(HTTP_LIMITS.pipelined), "429, and the connection is closed"],
   ["time for the headers of a request", sec(HTTP_LIMITS.headersTimeoutMs), "408"],
   ["time for a whole request", sec(HTTP_LIMITS.requestTimeoutMs), "408"],

@@ -21,7 +21,7 @@ export const TABLES: Record<string, () => string | Promise<string>> = {
   "metrics.md": () => table(["metric", "kind", "labels", "what it tells", "worth an alert when"], metricRows()),
   "limits.md": () => table(["what", "limit", "beyond it"], LIMITS),
   "configuration.md": () =>
-    `${table(["key", "default", "what it is for", "value"], keyRows())}\n\nSettings of other programs:\n\n` +
+    `${table(["key", "default", "what it is for", "value"], keyRows())}\n\n${secretFiles()}\n\nSettings of other programs:\n\n` +
     table(
       ["variable", "what it is for"],
       Object.entries(OTHER_VARIABLES).map(([name, help]) => [code(name), help]),
@@ -50,4 +50,12 @@ function keyRows(): string[][] {
   return describeKeys().map(({ name, fallback, help, takes }) => {
     return [code(name), fallback === null ? "none" : code(fallback), help, takes];
   });
+}
+
+function secretFiles(): string {
+  const names = describeKeys().flatMap(({ name, isSecret }) => (isSecret ? [code(name)] : []));
+  return (
+    `Each of these is a secret or may contain one: ${names.join(", ")}. An environment variable with \`_FILE\` at the end of its name, such as ` +
+    "`MAINSPRING_STORE_FILE`, may name a file that holds nothing but the value. The server reads the file when it starts."
+  );
 }

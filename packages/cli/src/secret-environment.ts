@@ -6,7 +6,7 @@ import process from "node:process";
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Environment variables that are secrets, or may contain one. */
-const SECRETS = [
+export const SECRETS = [
   "MAINSPRING_API_KEY",
   "MAINSPRING_API_KEY_ALSO",
   "MAINSPRING_CLUSTER_SECRET",

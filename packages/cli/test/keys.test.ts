@@ -3,7 +3,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import type { ApiKeyInfo, CreatedApiKey, Me } from "@mainspring/sdk";
+import type { ApiKeyInfo, CreatedApiKey, Me, Pool } from "@mainspring/sdk";
+import { until } from "@mainspring/server/testing";
 import { Commands, LongCommand, mainspring } from "./testing/command.ts";
 import { startServer, type TestServer } from "./testing/server.ts";
 
@@ -52,6 +53,29 @@ describe("API keys on the command line", () => {
     assert.equal(refused.code, 1);
     assert.match(refused.stderr, /the key lacks the scope jobs:read/);
     assert.match(await done("whoami"), /environment[^]*OPERATOR/);
+  });
+
+  it("set up pools that tenants own", async () => {
+    await done("tenants", "create", "acme");
+    const { key } = await create("--kind", "tenant-admin", "--tenant", "acme", "--name", "admin");
+    const made = await done("pools", "set", "gpu", "--owner", "acme", "--max-running", "3");
+    assert.match(made, /^pool +gpu\nowner +acme\n/);
+    const shared = await json<Pool>("pools", "get", "gpu");
+    assert.equal(shared.owner, null, "an operator means the shared pool of the name");
+    const alone = await json<Pool>("pools", "set", "tpu", "--owner", "acme");
+    assert.deepEqual([alone.name, alone.owner, alone.maxRunning], ["tpu", "acme", null]);
+    await until(async () => (await done("pools", "get", "tpu", "--tenant", "acme")).includes("owner"));
+    const listed = await as(key, "pools", "list");
+    assert.match(listed.stdout, /^POOL .* OWNER *\n[^]*gpu .* acme *\n[^]*tpu .* acme *$/m);
+    assert.doesNotMatch(await done("pools", "list"), /OWNER|gpu|acme/);
+    const own = await as(key, "pools", "set", "gpu", "--strategy", "FIFO");
+    assert.match(own.stdout, /owner +acme\n[^]*strategy +FIFO/);
+    const foreign = await as(key, "pools", "set", "gpu", "--owner", "other");
+    assert.equal(foreign.code, 1);
+    assert.match(foreign.stderr, /only operators name another owner of a pool/);
+    const unknown = await run(["pools", "set", "gpu", "--owner", "nobody"]);
+    assert.equal(unknown.code, 1);
+    assert.match(unknown.stderr, /there is no such tenant/);
   });
 
   it("are rotated with an overlap, and revoked for good", async () => {

@@ -8,7 +8,7 @@ export { builtInTasks } from "./handlers/built-in-tasks.ts";
 export { createKeyInStore } from "./key-in-store.ts";
 export { moveStore, moveStoreSchema } from "./move-store.ts";
 export { type RunningNode, startNode } from "./node.ts";
-export { type Config, ConfigError, describeKeys, loadConfig, loadHandlerConfig } from "./ops/config.ts";
+export { type Config, ConfigError, describeKeys, givenValues, loadConfig, loadHandlerConfig } from "./ops/config.ts";
 export { postgresUrlFault } from "./ops/config-values.ts";
 export { sha256 } from "./ports/audit-chain.ts";
 export { CLICKHOUSE_URL, type ClickHouseAddress, clickHouseAddress } from "./ports/clickhouse-address.ts";

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { after, before, describe, it } from "node:test";
 import { promisify } from "node:util";
 import type { RequestBody } from "@mainspring/contract";
-import { task, Worker } from "@mainspring/sdk";
+import { Client, task, Worker } from "@mainspring/sdk";
 import { Admin, Producer, stringSerializers } from "@platformatic/kafka";
 import pg from "pg";
 import { pythonWith } from "../../../tools/services/python-packages.ts";
@@ -216,6 +216,25 @@ describe("MAINSPRING_INGEST=kafka, with servers on PostgreSQL and Kafka", () => 
     await admin.end();
     for (const id of accepted) assert.equal((await decided(id)).state, "TAKEN_IN");
     for (let n = 0; n < 20; n++) await hasRun(100 + n);
+  });
+
+  it("takes the records of a topic in for the tenant that it belongs to, and for nobody else", async () => {
+    const operator = new Client({ url: node.httpUrl, apiKey });
+    const acme = new Client({ url: node.httpUrl, apiKey, tenant: "acme" });
+    await operator.tenants.create({ name: "acme" });
+    await operator.tenants.bind("acme", { kind: "TOPIC", name: TOPIC });
+    // Jobs of other tenants do not go through the topic, as soon as the node knows whose it is.
+    await until(async () => ((await post({ ...NOTE, payload: 150 })).status === 201 ? true : null));
+    const bound = JSON.stringify({ target: { handler: "bound" }, delayMs: 86_400_000 });
+    const ids = await produce(Array.from({ length: 20 }, () => bound));
+    for (const id of ids) {
+      await until(async () => (await acme.requests.get(id).catch(() => null))?.state === "TAKEN_IN" || null);
+      await assert.rejects(operator.requests.get(id), { code: "NOT_FOUND" });
+    }
+    assert.equal(await count("tenant = 'acme'"), ids.length);
+    assert.equal(await count("tenant <> 'acme' AND handler = 'bound'"), 0);
+    await operator.tenants.unbind("acme", { kind: "TOPIC", name: TOPIC });
+    await until(async () => ((await post({ ...NOTE, payload: 151 })).status === 202 ? true : null));
   });
 
   it("goes on after the topic was deleted, and after the broker was restarted", async () => {

@@ -96,7 +96,7 @@ export function recordTaker(ingest: Pick<Ingest, "requestLog" | "topic">, contex
     handlers: { filler: (isRepeat) => JobHandlers.fillerFrom(policies, poolsBy(tenants), isRepeat) },
     pools: new PoolNames(config.poolsMax, runtime, allowedBy(tenants)),
     isStopped: isStoppedBy(tenants),
-    ...{ quotas, waitsForQuotas: true },
+    ...{ quotas, waitsForQuotas: true, ...(config.audit.submits === "batch" && { audited: "KAFKA" as const }) },
   });
   const taker = new RecordTaker({
     ...context,

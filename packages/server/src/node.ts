@@ -326,8 +326,7 @@ async function serveHttp(
   };
   const api = config.roles.includes("api")
     ? await createApi({
-        ...ground,
-        ...{ ...rest, store, metrics, about, leases: membership.leases },
+        ...{ ...ground, ...rest, store, metrics, about, leases: membership.leases },
         ...(config.events.includes("api") && { events: store.events }),
         webhooks: webhookRules(config),
         takesRequests: config.sqlSubmit,
@@ -335,6 +334,7 @@ async function serveHttp(
         lacking: (feature) => membership.lacking(feature),
       })
     : await createHealthApi({ ...ground, authenticator, metrics, about, certificates });
+  metrics.watch(() => api.admissions());
   const close = async () => void (await api.close());
   life.started("port of the api", close);
   const listensAt = await listening("MAINSPRING_HTTP", config.http, () => api.listen(config.http));

@@ -1,4 +1,4 @@
-import type { Runtime } from "@mainspring/server/testing";
+import { createLog, type Runtime } from "@mainspring/server/testing";
 import type { VirtualClock } from "@mainspring/testkit/time";
 import { type SeededRandom, simUuid } from "@mainspring/testkit/time";
 
@@ -95,4 +95,14 @@ export class SimProcess {
   #uuid(): string {
     return simUuid(Math.floor(EPOCH_MS + this.#clock.nowMs), this.#uuids++, this.#random);
   }
+}
+
+/** Log that reports errors only; effects of external faults are warnings. */
+export function errorLog(heard: (message: string) => void): ReturnType<typeof createLog> {
+  return createLog("error", {
+    write: (line) => {
+      const { msg, err } = JSON.parse(line) as { msg: string; err?: { message: string } };
+      heard(err === undefined ? msg : `${msg}: ${err.message}`);
+    },
+  });
 }

@@ -146,6 +146,7 @@ class World {
       leases: this.#leases,
       data: this.#data,
       network: this.#network,
+      revoked: this.#systems?.revoked ?? null,
       graphs: this.#workflows.known,
     }));
     this.#checkers = [ledger, this.#coverage, ...allCheckers(ledger, views)];

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import pg from "pg";
 import { LongCommand, mainspring } from "../../../packages/cli/test/testing/command.ts";
 import { FREE } from "../../../packages/cli/test/testing/server.ts";
-import { equal, eventually, type Finding, has } from "../site.ts";
+import { equal, type Finding, has } from "../site.ts";
 import type { TenantsCheck, TenantsSite } from "./tenants-site.ts";
 
 const NEVER_WAS = "01976e5f-5c00-7000-8000-00000000dead";
@@ -86,87 +86,6 @@ async function hidesOtherTenants(site: TenantsSite): Promise<Finding[]> {
   return findings;
 }
 
-/** A key that is exchanged under load is never refused, and a revoked worker leaves. */
-async function exchangesKeys(site: TenantsSite): Promise<Finding[]> {
-  const operator = site.operator(1);
-  const made = await operator.ask<{ keyId: string; key: string }>("POST", "/v1/api-keys", {
-    kind: "OPERATOR",
-    name: "load",
-  });
-  const statuses = new Map<number, number>();
-  const use = async (key: string) =>
-    (await fetch(`${site.nodeAt(0).httpUrl}/v1/me`, { headers: { authorization: `Bearer ${key}` } })).status;
-  // The other node learns of a new key a moment later.
-  const isKnown = (key: string) =>
-    eventually(
-      () => use(key),
-      (status) => status === 200,
-    );
-  await isKnown(made.body.key);
-  const used = { key: made.body.key, isOver: false };
-  const load = async () => {
-    while (!used.isOver) {
-      const status = await use(used.key);
-      statuses.set(status, (statuses.get(status) ?? 0) + 1);
-    }
-  };
-  const callers = [load(), load()];
-  const before = () => statuses.get(200) ?? 0;
-  await eventually(
-    async () => before(),
-    (count) => count >= 20,
-  );
-  const next = await operator.ask<{ key: string }>("POST", `/v1/api-keys/${made.body.keyId}/rotate`, {
-    overlapSec: 60,
-  });
-  const oldCount = before();
-  await eventually(
-    async () => before(),
-    (count) => count >= oldCount + 20,
-  );
-  await isKnown(next.body.key);
-  used.key = next.body.key;
-  await eventually(
-    async () => before(),
-    (count) => count >= oldCount + 60,
-  );
-  used.isOver = true;
-  await Promise.all(callers);
-  return [
-    equal("a key was exchanged", next.status, 201),
-    equal("every request before, meanwhile and after was answered with 200", [...statuses.keys()], [200]),
-    ...(await revokesAWorker(site)),
-  ];
-}
-
-async function revokesAWorker(site: TenantsSite): Promise<Finding[]> {
-  const operator = site.operator(1);
-  const made = await operator.ask<{ keyId: string; key: string }>("POST", "/v1/api-keys", {
-    kind: "WORKER",
-    name: "revoked",
-  });
-  const workers = async () => {
-    const { items } = (await operator.ask<{ items: { state: string }[] }>("GET", "/v1/workers")).body;
-    return items.filter(({ state }) => state !== "DISCONNECTED" && state !== "DEAD").length;
-  };
-  const own = await workers();
-  const env = { MAINSPRING_GRPC_URL: site.nodeAt(0).grpcAddress, MAINSPRING_API_KEY: made.body.key };
-  const worker = new LongCommand(["worker"], env);
-  const joined = await eventually(workers, (count) => count === own + 1);
-  const beganMs = performance.now();
-  const revoked = await operator.ask("DELETE", `/v1/api-keys/${made.body.keyId}`);
-  const left = await eventually(workers, (count) => count === own);
-  const tookMs = performance.now() - beganMs;
-  worker.signal("SIGTERM");
-  await worker.done;
-  return [
-    equal("a worker with a key of the store comes", joined, own + 1),
-    equal("its key is revoked on the other node", revoked.status < 300, true),
-    equal("and it is gone", left, own),
-    ...(site.judgesTimes ? [equal(`within two seconds (${Math.round(tookMs)} ms)`, tookMs <= 2_000, true)] : []),
-  ];
-}
-
 /** Edits of the audit log are found, and a missing end by the anchors that the nodes have logged. */
 async function findsEditedRecords(site: TenantsSite): Promise<Finding[]> {
   const sql = new pg.Client({ connectionString: site.cluster.storeUrl });
@@ -204,6 +123,5 @@ async function findsEditedRecords(site: TenantsSite): Promise<Finding[]> {
 export const CHECKS_OF_ACCESS: readonly TenantsCheck[] = [
   { name: "1. Beyond the loopback a server wants keys, and speaks TLS alone", run: wantsKeysAndTls },
   { name: "2. Another tenant's id is answered as an id that never was", run: hidesOtherTenants },
-  { name: "6. Keys are exchanged under load, and a revoked worker leaves", run: exchangesKeys },
   { name: "8. An edited and a cut audit log are found", run: findsEditedRecords },
 ];

@@ -1,17 +1,26 @@
 import { type ClusterNode, TestCluster } from "../../../packages/cli/test/testing/cluster.ts";
 import { mainspring } from "../../../packages/cli/test/testing/command.ts";
-import type { CheckOf } from "../site.ts";
+import { type CheckOf, eventually, type Finding } from "../site.ts";
 
 /** Key of the settings of all nodes, which is an operator's. */
 const ROOT = "the-key-of-the-strangers-operator";
+const CLUSTER_SECRET = "the-secret-of-the-strangers-cluster";
+/** Number of nodes. */
+const NODES = 2;
 
 export type TenantsCheck = CheckOf<TenantsSite>;
 
 /** Answer of the API. */
 export interface Answer<T> {
   status: number;
+  headers: Headers;
   text: string;
   body: T;
+}
+
+export interface Key {
+  keyId: string;
+  key: string;
 }
 
 /** One caller: an operator, or the holder of a tenant's key. */
@@ -27,15 +36,26 @@ export class Caller {
     this.#node = node;
   }
 
-  async ask<T>(method: string, path: string, body?: unknown): Promise<Answer<T>> {
+  /** The same caller, who asks another node or has another key. */
+  but({ node = this.#node, key = this.key }: { node?: number; key?: string }): Caller {
+    return new Caller(this.#site, key, node);
+  }
+
+  async ask<T>(method: string, path: string, body?: unknown, more: Record<string, string> = {}): Promise<Answer<T>> {
     const headers = {
       authorization: `Bearer ${this.key}`,
       ...(body !== undefined && { "content-type": "application/json" }),
+      ...more,
     };
     const url = this.#site.nodeAt(this.#node).httpUrl + path;
     const answer = await fetch(url, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) });
     const text = await answer.text();
-    return { status: answer.status, text, body: (text === "" ? null : JSON.parse(text)) as T };
+    return {
+      status: answer.status,
+      headers: answer.headers,
+      text,
+      body: (text === "" ? null : JSON.parse(text)) as T,
+    };
   }
 
   /** Submits jobs in batches of a thousand. @returns ids of their executions */
@@ -64,6 +84,12 @@ export interface Execution {
   startedAt: string | null;
 }
 
+/** Finding that something took no longer than a time, which is judged only where times are. */
+export function timed({ judgesTimes }: TenantsSite, what: string, tookMs: number, boundMs: number): Finding {
+  const saw = `${tookMs} ms`;
+  return { what, saw: judgesTimes ? saw : `${saw}, not judged`, isRight: !judgesTimes || tookMs <= boundMs };
+}
+
 /** Two nodes on one PostgreSQL, which ask for keys. */
 export class TenantsSite {
   readonly cluster: TestCluster;
@@ -89,8 +115,8 @@ export class TenantsSite {
   }
 
   async startNodes(): Promise<void> {
-    const env = { MAINSPRING_API_KEY: ROOT, MAINSPRING_LOG_LEVEL: "info" };
-    this.#nodes = await Promise.all([this.cluster.node(env), this.cluster.node(env)]);
+    const env = { MAINSPRING_API_KEY: ROOT, MAINSPRING_CLUSTER_SECRET: CLUSTER_SECRET, MAINSPRING_LOG_LEVEL: "info" };
+    this.#nodes = await Promise.all(Array.from({ length: NODES }, () => this.cluster.node(env)));
   }
 
   /** Stops all nodes. @returns what they have logged */
@@ -108,21 +134,26 @@ export class TenantsSite {
     return new Caller(this, ROOT, node);
   }
 
-  /** Creates a tenant and a client's key of it. */
-  async tenant(name: string, node = 0): Promise<Caller> {
-    await this.command("tenants", "create", name);
-    const { stdout } = await this.command(
-      "keys",
-      "create",
-      "--kind",
-      "client",
-      "--tenant",
-      name,
-      "--name",
-      name,
-      "--json",
-    );
-    return new Caller(this, (JSON.parse(stdout) as { key: string }).key, node);
+  /** Creates a tenant and a key of it, and waits until every node knows the key. */
+  async tenant(name: string, kind: "CLIENT" | "TENANT_ADMIN" = "CLIENT", settings: object = {}): Promise<Caller> {
+    await this.#created("/v1/tenants", { name, ...settings });
+    const { key } = await this.#created("/v1/api-keys", { kind, tenant: name, name });
+    await this.isKnown(key);
+    return new Caller(this, key, 0);
+  }
+
+  async #created(path: string, body: object): Promise<Key> {
+    const { status, text, body: created } = await this.operator().ask<Key>("POST", path, body);
+    if (status !== 201) throw new Error(`POST ${path} was answered with ${status}: ${text}`);
+    return created;
+  }
+
+  /** Waits until every node knows a key: one that has not made it learns of it a moment later. */
+  async isKnown(key: string): Promise<void> {
+    for (const node of this.#nodes.keys()) {
+      const me = () => new Caller(this, key, node).ask("GET", "/v1/me");
+      await eventually(me, ({ status }) => status === 200);
+    }
   }
 
   /** Runs `mainspring` as the operator. */

@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import process from "node:process";
 import { Command } from "commander";
 import { shown } from "../secrets.ts";
@@ -8,7 +7,7 @@ interface Setting {
   key: string;
   /** Value of the setting; null: none. Secrets are hidden. */
   value: string | null;
-  /** Origin of the value: `environment`, `default`, or the file that MAINSPRING_CONFIG names. */
+  /** Origin of the value: `environment`, `default`, or the path of a file. */
   from: string;
 }
 
@@ -23,19 +22,14 @@ export function configCommand(): Command {
 
 /** Lists all settings. @throws {ConfigError} `serve` would not start with this configuration */
 async function* settingsOf(env: NodeJS.ProcessEnv): AsyncGenerator<Setting, void, undefined> {
-  const { describeKeys, loadConfig } = await import("@mainspring/server");
+  const { describeKeys, givenValues, loadConfig } = await import("@mainspring/server");
   // The configuration is loaded first, so that the list shows exactly the values that would be used.
   const { warnings } = loadConfig(env);
   for (const warning of warnings) process.stderr.write(`mainspring: ${screenText(warning)}\n`);
-  const file = env["MAINSPRING_CONFIG"] ?? "";
-  const inFile = file === "" ? {} : (JSON.parse(readFileSync(file, "utf8")) as Record<string, string | number>);
+  const given = givenValues(env);
   for (const { name, fallback } of describeKeys()) {
-    const setting = [
-      { value: env[name], from: "environment" },
-      { value: inFile[name], from: file },
-    ].find(({ value }) => value !== undefined && value !== "");
-    const { value, from } = setting ?? { value: fallback, from: "default" };
-    yield { key: name, value: value == null ? null : shown(name, String(value)), from };
+    const { text, from } = given[name] ?? { text: fallback, from: "default" };
+    yield { key: name, value: text === null ? null : shown(name, text), from };
   }
 }
 

@@ -16,7 +16,7 @@ import { Failure } from "../failure.ts";
 import { counted } from "../text/counted.ts";
 import { facts, table } from "../text/output.ts";
 
-interface SetOptions extends ConnectionOptions, Pick<PoolSettings, "strategy" | "placement" | "headroom"> {
+interface SetOptions extends ConnectionOptions, Pick<PoolSettings, "strategy" | "placement" | "headroom" | "owner"> {
   priorityStep?: number;
   maxRunning?: number | "none";
   ratePerSec?: number | "none";
@@ -87,11 +87,12 @@ function setCommand(): Command {
     )
     .option("--rate-per-sec <number>", "attempts begun in a second; none: no limit", limit(0.001, 1e6, false))
     .option("--headroom <percent>", "part of the slots that stays free for tenants with few attempts", integer(0, 50))
+    .option("--owner <tenant>", "for operators: set up the pool of this name that the tenant owns")
     .action(async (name: string, options: SetOptions) => {
       const settings = settingsOf(options);
       if (Object.keys(settings).length === 0)
         throw new Failure(
-          "give at least one of --strategy, --priority-step, --placement, --headroom and the limits",
+          "give at least one of --strategy, --priority-step, --placement, --headroom, --owner and the limits",
           EXIT.usage,
         );
       const { client, output } = connect(options);
@@ -100,7 +101,8 @@ function setCommand(): Command {
     });
 }
 
-function settingsOf({ strategy, priorityStep, placement, maxRunning, ratePerSec, headroom }: SetOptions): PoolSettings {
+function settingsOf(options: SetOptions): PoolSettings {
+  const { strategy, priorityStep, placement, maxRunning, ratePerSec, headroom, owner } = options;
   return given({
     strategy,
     priorityStepSec: priorityStep === undefined ? undefined : priorityStep / 1_000,
@@ -109,6 +111,7 @@ function settingsOf({ strategy, priorityStep, placement, maxRunning, ratePerSec,
     maxRunning: maxRunning === "none" ? null : maxRunning,
     ratePerSec: ratePerSec === "none" ? null : ratePerSec,
     headroom,
+    owner,
   });
 }
 
@@ -121,13 +124,20 @@ function poolsText(pools: readonly Pool[]): string {
     `${pool.running} of ${pool.slots}`,
     pool.strategy,
     pool.placement,
+    pool.owner ?? "-",
   ]);
-  return table(["POOL", "STATE", "WORKERS", "RUNNING", "STRATEGY", "PLACEMENT"], rows);
+  const columns = ["POOL", "STATE", "WORKERS", "RUNNING", "STRATEGY", "PLACEMENT", "OWNER"];
+  if (pools.some(({ owner }) => typeof owner === "string")) return table(columns, rows);
+  return table(
+    columns.slice(0, -1),
+    rows.map((row) => row.slice(0, -1)),
+  );
 }
 
 function poolText(pool: ChangedPool): string {
   return facts([
     ["pool", pool.name],
+    ["owner", pool.owner ?? null],
     ["state", pool.paused ? "PAUSED" : "OPEN"],
     ["workers", String(pool.workers)],
     ["running", `${pool.running} of ${counted(pool.slots, "slot")}`],

@@ -2,6 +2,7 @@ import process from "node:process";
 import type { Config, RunningNode } from "@mainspring/server";
 import { Command } from "commander";
 import { hideSecrets, takeEnvironment } from "../secret-environment.ts";
+import { serviceManager } from "../service-manager.ts";
 import { onStopSignal } from "../stop-signals.ts";
 
 const ENVIRONMENT = `
@@ -89,12 +90,16 @@ async function serve(): Promise<void> {
   const environment = takeEnvironment();
   const config = loadConfig(environment);
   if (config.handlers.exec) hideSecrets(environment);
+  const manager = serviceManager();
   const node = await startNode(config);
   // Without certificates, the signal ends the process, as it does when a terminal is closed.
   if (config.tls.cert !== null || config.tls.ca !== null) process.on("SIGHUP", () => void node.lookAtCertificates());
-  if (!stopping.signal.aborted) process.stdout.write(welcome(node, config));
+  if (!stopping.signal.aborted) {
+    process.stdout.write(welcome(node, config));
+    await manager.ready(`serves ${node.httpUrl} and ${node.grpcAddress}`);
+  }
   const failure = await Promise.race([aborted(stopping.signal), node.failed]);
-  await node.stop();
+  await Promise.all([manager.stopping("stops"), node.stop()]);
   if (failure !== null) throw failure;
 }
 

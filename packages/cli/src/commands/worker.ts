@@ -3,6 +3,7 @@ import { Worker } from "@mainspring/sdk";
 import { Command, Option } from "commander";
 import { integer, repeated } from "../arguments/option-values.ts";
 import { hideSecrets, takeEnvironment } from "../secret-environment.ts";
+import { serviceManager } from "../service-manager.ts";
 import { onStopSignal } from "../stop-signals.ts";
 import { counted } from "../text/counted.ts";
 
@@ -43,6 +44,7 @@ async function work({ capability = [], name, ...options }: WorkerOptions): Promi
   const environment = takeEnvironment();
   const handlers = loadHandlerConfig(environment);
   if (handlers.exec) hideSecrets(environment);
+  const manager = serviceManager();
   const tasks = builtInTasks(runtime, handlers);
   // The variable is no longer in the environment of the process. The SDK reads a file of a key by itself.
   const { MAINSPRING_API_KEY: apiKey = "", MAINSPRING_API_KEY_FILE: keyFile = "" } = environment;
@@ -55,17 +57,16 @@ async function work({ capability = [], name, ...options }: WorkerOptions): Promi
   });
   onStopSignal(runtime.monotonicMs, (signal) => {
     process.stdout.write(`${signal}: finishing what runs; once more ends it at once\n`);
+    void manager.stopping("finishes what runs");
     // `closed` reports how the worker left.
     worker.stop().catch(() => undefined);
   });
   worker.start().then(
-    () =>
-      process.stdout.write(
-        welcome(
-          options,
-          tasks.map((task) => task.name),
-        ),
-      ),
+    () => {
+      const names = tasks.map((task) => task.name);
+      process.stdout.write(welcome(options, names));
+      void manager.ready(`serves pool ${options.pool}`);
+    },
     () => undefined,
   );
   await worker.closed;

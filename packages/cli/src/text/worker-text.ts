@@ -25,12 +25,13 @@ export function workerText(worker: WorkerDetail): string {
   return `${facts(factsOf(worker))}\n\n${executionsText(worker)}`;
 }
 
-function factsOf(worker: WorkerDetail): [string, string][] {
+function factsOf(worker: WorkerDetail): [string, string | null][] {
   return [
     ["worker", worker.workerId],
     ["name", worker.name],
     ["state", worker.state],
     ["pool", worker.pool],
+    ["pool owner", worker.poolOwner],
     ["handlers", worker.handlers.join(",")],
     ["capabilities", worker.capabilities.join(",") || "-"],
     ["running", `${worker.running} of ${worker.slots}`],

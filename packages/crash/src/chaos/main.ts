@@ -8,10 +8,11 @@ import { formatReport } from "../format-report.ts";
 import type { Report, Telling } from "../play.ts";
 import { untilAllIsSeen } from "../sightings.ts";
 import { chaosRun } from "./chaos-run.ts";
+import { keyRun } from "./key-run.ts";
 
 /** `npm run chaos -- --minutes 60 --seed 7`, with all servers of profile B `npm run chaos -- --profile b --minutes 20`, or to measure `npm run chaos -- --kills 50 --stops 10` or `… --flights 50`. */
 const USAGE =
-  "Usage: npm run chaos -- [--minutes N [--profile b] [--leases etcd] [--bus kafka|kafka-strict] | [--kills N] [--stops N] [--restarts N] [--outages N] [--blackouts N] [--failovers N] [--lossy-failovers N] [--rate N] [--outage-sec N] | --flights KILLS] [--seed N] [--keep] [--json FILE]";
+  "Usage: npm run chaos -- [--minutes N [--profile b] [--leases etcd] [--bus kafka|kafka-strict] | [--kills N] [--stops N] [--restarts N] [--outages N] [--blackouts N] [--failovers N] [--lossy-failovers N] [--rate N] [--outage-sec N] | --flights KILLS | --revocations --certificates [--minutes N]] [--seed N] [--keep] [--json FILE]";
 const { values } = parseArgs({
   options: {
     minutes: { type: "string", default: "3" },
@@ -30,6 +31,8 @@ const { values } = parseArgs({
     flights: { type: "string", default: "0" },
     json: { type: "string" },
     seed: { type: "string", default: "1" },
+    revocations: { type: "boolean", default: false },
+    certificates: { type: "boolean", default: false },
     keep: { type: "boolean", default: false },
   },
 });
@@ -72,7 +75,9 @@ const { hasBeside } = profile;
 // No process or folder is left behind, however the run ends.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 const isDrill = counts.some((count) => count > 0);
-const report = isDrill || flights > 0 ? await run(seed) : await untilAllIsSeen(seed, run);
+const { revocations, certificates } = values;
+const isKeyRun = revocations || certificates;
+const report = isDrill || isKeyRun || flights > 0 ? await run(seed) : await untilAllIsSeen(seed, run);
 if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(report, null, 2)}\n`);
 // The explicit exit keeps connections that a proxy may still hold from delaying the answer.
 process.exit(report.violations.length > 0 ? 1 : 0);
@@ -85,6 +90,7 @@ async function run(seed: number): Promise<Report> {
 }
 
 function playOne(telling: Telling): Promise<Report> {
+  if (isKeyRun) return keyRun({ forMs: minutes * 60_000, revocations, certificates, ...telling });
   if (flights > 0) return flightRun({ kills: flights, demandsGoals: true, ...telling });
   if (isDrill) return drillRun({ times, rate, outageMs: outageSec * 1_000, ...telling });
   return chaosRun({ forMs: minutes * 60_000, leases: leases ?? "store", bus: bus ?? "MESH", hasBeside, ...telling });

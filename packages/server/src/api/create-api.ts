@@ -218,7 +218,7 @@ async function assemble(deps: Assembled): Promise<HttpApp> {
   const { retentionDays = RETENTION_DAYS } = config;
   ledgerRoutes(app, { plans, stores, reader, runtime, zones, retentionDays, turns: intake.turns });
   const asking = { bus, inbox, runtime };
-  const progress = (id: string, attempt: number) => askProgress(asking, id, attempt);
+  const progress = (tenant: Tenant, id: string, attempt: number) => askProgress(asking, tenant, id, attempt);
   executionRoutes(app, { reader, stores, store, progress, runs });
   logsRoutes(app, { ...asking, store, reader, lacking, logUrl: config.logUrl ?? null });
   eventsRoute(app, { reader, followers, runtime });
@@ -299,7 +299,10 @@ function routesOfRequests(app: HttpApp, deps: Assembled & RequestRules): void {
   const taker = new RequestTaker({
     ...deps,
     store: store.requests,
-    judge: new JobRequestJudge({ ...deps, isStopped: isStoppedBy(deps.tenants) }),
+    judge: new JobRequestJudge({
+      ...{ ...deps, isStopped: isStoppedBy(deps.tenants) },
+      ...(config.audit?.submits === "batch" && { audited: "SQL" }),
+    }),
   });
   app.addHook("onReady", async () => taker.start());
   app.addHook("preClose", () => taker.stop());
@@ -309,7 +312,8 @@ function httpApp(deps: JudgingDependencies, quotas: Quotas | undefined): HttpApp
   const { config, authenticator, seal, metrics, log, runtime, about, certificates, store, refusals, tenants } = deps;
   const { httpLimits: limits } = config;
   const { isStopping } = about;
-  const app = createHttpApp({ authenticator, seal, metrics, log, runtime, limits, certificates, isStopping });
+  const limited = { limits, certificates, tenants, isStopping };
+  const app = createHttpApp({ authenticator, seal, metrics, log, runtime, ...limited });
   if (quotas !== undefined && tenants !== undefined) limitRequests(app, quotas, tenants);
   demandAuditWays(app);
   auditReads(app, store.audit);

@@ -276,13 +276,13 @@ class WorkerGateway implements Gateway, LinkEvents {
       case "UNFOLLOW":
         return output.unfollow(from, message.executionIds);
       case "ASK_PROGRESS": {
-        const { request, executionId } = message;
-        const progress = output.progressOf(executionId);
+        const { request, executionId, tenant } = message;
+        const progress = output.progressOf(executionId, tenant);
         return this.#bus.send({ node: from, role: "api" }, { kind: "PROGRESS", request, progress });
       }
       case "ASK_LOGS": {
-        const { request, executionId, attempt } = message;
-        const part = this.#logs?.partOf(executionId, attempt) ?? null;
+        const { request, executionId, attempt, tenant } = message;
+        const part = this.#logs?.partOf(executionId, attempt, tenant) ?? null;
         return this.#bus.send({ node: from, role: "api" }, { kind: "LOGS", request, part });
       }
       case "OWNER":

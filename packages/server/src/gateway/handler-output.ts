@@ -12,15 +12,21 @@ export type UnnumberedOutput = Omit<Progress, "seq"> | Omit<LogLine, "seq">;
 
 /**
  * Checks and cuts the output in a worker's message. The times are the gateway's, because workers' clocks may differ.
+ * @param tenant owner of the worker's pool; null: nobody
  */
-export function handlerOutputOf({ progress, logs }: WorkerMessage, at: EpochMs): UnnumberedOutput[] {
+export function handlerOutputOf(
+  { progress, logs }: WorkerMessage,
+  at: EpochMs,
+  tenant: string | null,
+): UnnumberedOutput[] {
+  const of = tenant === null ? { at } : { at, tenant };
   const items: UnnumberedOutput[] = [];
   for (const { token, level, line } of logs) {
     const known = tokenOf(token);
     if (known === null) continue;
     const { executionId, attempt } = known;
     const text = { level: cleanText(level, WORD_CHARS_MAX), line: cleanText(line, LOG_LINE_MAX_CHARS) };
-    items.push({ kind: "LOG", executionId, attempt, at, ...text });
+    items.push({ kind: "LOG", executionId, attempt, ...of, ...text });
   }
   for (const { token, fraction, message } of progress) {
     const known = tokenOf(token);
@@ -28,7 +34,7 @@ export function handlerOutputOf({ progress, logs }: WorkerMessage, at: EpochMs):
     const { executionId, attempt } = known;
     const bounded = Math.min(1, Math.max(0, Number.isFinite(fraction) ? fraction : 0));
     const text = cleanText(message, LOG_LINE_MAX_CHARS);
-    items.push({ kind: "PROGRESS", executionId, attempt, at, fraction: bounded, message: text });
+    items.push({ kind: "PROGRESS", executionId, attempt, ...of, fraction: bounded, message: text });
   }
   return items;
 }

@@ -1,7 +1,20 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { workerIdOf } from "@mainspring/proto";
+import { ownedPool } from "../domain/pool.ts";
+import type { Principal } from "../ports/authenticator.ts";
 import type { HandlerOutput, ToApi } from "../ports/messages.ts";
-import { assignment, executionId, type Stage, stageWithWorker, tokenOf, type WorkerEnd } from "./gateway.fixture.ts";
+import { tenantOf } from "../security/tenant.ts";
+import {
+  assignment,
+  executionId,
+  held,
+  NODE,
+  Stage,
+  stageWithWorker,
+  tokenOf,
+  type WorkerEnd,
+} from "./gateway.fixture.ts";
 import { OUTPUT_ALL_MAX_CHARS, OUTPUT_MAX_ITEMS } from "./limits.ts";
 
 const API = "node-api";
@@ -18,6 +31,11 @@ const progress = (worker: WorkerEnd, n: number, fraction: number) =>
   worker.say({ progress: [{ token: tokenOf(assignment(n)), fraction, message: "going" }] });
 const follow = (stage: Stage, n: number, after = 0) =>
   stage.bus.deliver(API, [{ kind: "FOLLOW", follows: [{ executionId: executionId(n), after }] }]);
+
+const keyOf = (tenant: string): Principal => ({
+  ...{ keyId: tenant, source: "STORE", kind: "WORKER", tenant: tenantOf(tenant) },
+  ...{ scopes: new Set(["worker:serve"]), pools: ["*"] },
+});
 
 /** Handler output that was sent to the api since the last call. */
 function heard(stage: Stage): HandlerOutput[] {
@@ -68,6 +86,38 @@ describe("what handlers say while they run", () => {
     });
     worker.say({ logs: [{ level: "info", line: "no token" }] });
     assert.deepEqual(heard(stage), []);
+  });
+
+  it("of a worker that a tenant owns goes to followers of its executions alone, and displaces no other output", () => {
+    const stage = new Stage(NODE, undefined, undefined, undefined, undefined, undefined, {
+      ...{ poolOf: (tenant, name) => ownedPool(tenant, name), allowsPool: () => true },
+    });
+    stage.own();
+    const [own, forger] = ["acme", "other"].map((name) => {
+      const secret = `the-secret-of-workers-of-${name}`;
+      const hello = { workerId: workerIdOf(secret) ?? "", secret, slots: 2, holds: [held(1)] };
+      return stage.connect(keyOf(name)).hello(hello);
+    });
+    assert.ok(own && forger);
+    const followAs = (tenant?: string) => {
+      const followed = { executionId: executionId(1), after: 0 };
+      const follows = [tenant === undefined ? followed : { ...followed, tenant }];
+      stage.bus.deliver(API, [{ kind: "FOLLOW", follows }]);
+    };
+    const token = tokenOf(assignment(1));
+    const speak = (worker: WorkerEnd, line: string, fraction: number) =>
+      worker.say({ logs: [{ token, level: "info", line }], progress: [{ token, fraction, message: "" }] });
+    speak(own, "own", 0.5);
+    speak(forger, "forged", 0.75);
+    followAs("acme");
+    speak(forger, "forged again", 0.8);
+    assert.deepEqual(words(heard(stage)), ["own", "0.5"]);
+    followAs();
+    assert.deepEqual(heard(stage), []);
+    const asked = { request: "r", executionId: executionId(1), tenant: "acme" };
+    stage.bus.deliver(API, [{ kind: "ASK_PROGRESS", ...asked }]);
+    const [answer] = stage.answers();
+    assert.equal(answer?.kind === "PROGRESS" ? answer.progress?.fraction : null, 0.5);
   });
 
   it("lapses for who does not say again that he follows", () => {

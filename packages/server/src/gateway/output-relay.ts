@@ -15,7 +15,23 @@ import {
 /** Approximate memory of an execution's entry, counted in characters. */
 const ENTRY_CHARS = 300;
 
-/** Recent output of one execution. */
+/** An execution with its tenant, as a follower names it. */
+interface Followed {
+  executionId: ExecutionId;
+  after: number;
+  /** Left out: the follower gets the output of workers that serve all tenants, and no other. */
+  tenant?: string;
+}
+
+interface Follower {
+  followedAtMs: number;
+  tenant: string | undefined;
+}
+
+/**
+ * Recent output of one execution, apart for each tenant that owns a worker's pool: a worker can name any execution, and its owner
+ * refuses the ones that the worker does not have only later.
+ */
 interface ExecutionOutput {
   lines: HandlerOutput[];
   chars: number;
@@ -31,10 +47,10 @@ interface ExecutionOutput {
 export class OutputRelay {
   readonly #bus: Bus;
   readonly #runtime: Runtime;
-  /** Output by execution, in order of the last item, the oldest first. */
-  readonly #byExecution = new Map<ExecutionId, ExecutionOutput>();
+  /** Output by execution and tenant, in order of the last item, the oldest first. */
+  readonly #byExecution = new Map<string, ExecutionOutput>();
   #chars = 0;
-  readonly #followers = new Map<ExecutionId, Map<Incarnation, number>>();
+  readonly #followers = new Map<ExecutionId, Map<Incarnation, Follower>>();
   #outgoing = new Map<Incarnation, HandlerOutput[]>();
 
   constructor(bus: Bus, runtime: Runtime) {
@@ -43,7 +59,7 @@ export class OutputRelay {
   }
 
   add(unnumbered: UnnumberedOutput): void {
-    const output = this.#outputOf(unnumbered.executionId);
+    const output = this.#outputOf(keyOf(unnumbered.executionId, unnumbered.tenant));
     // Numbers start at the time of day, so that a gateway that takes the worker over continues from there.
     output.lastSeq = Math.max(output.lastSeq + 1, unnumbered.at);
     const item: HandlerOutput = { ...unnumbered, seq: output.lastSeq };
@@ -53,23 +69,27 @@ export class OutputRelay {
       output.progress = item;
     }
     this.#makeRoom();
-    for (const node of this.#followers.get(item.executionId)?.keys() ?? []) this.#send(node, item);
+    for (const [node, { tenant }] of this.#followers.get(item.executionId) ?? []) {
+      if (item.tenant === undefined || item.tenant === tenant) this.#send(node, item);
+    }
   }
 
-  progressOf(executionId: ExecutionId): Progress | null {
-    return this.#byExecution.get(executionId)?.progress ?? null;
+  /** @param tenant of the execution; undefined: only workers that serve all tenants count */
+  progressOf(executionId: ExecutionId, tenant?: string): Progress | null {
+    const found = this.#outputsOf(executionId, tenant).flatMap(({ progress }) => progress ?? []);
+    return found.sort((a, b) => b.seq - a.seq)[0] ?? null;
   }
 
-  follow(node: Incarnation, follows: readonly { executionId: ExecutionId; after: number }[]): void {
-    const nowMs = this.#runtime.monotonicMs();
-    for (const { executionId, after } of follows) {
+  follow(node: Incarnation, follows: readonly Followed[]): void {
+    const followedAtMs = this.#runtime.monotonicMs();
+    for (const { executionId, after, tenant } of follows) {
       let nodes = this.#followers.get(executionId);
       if (nodes === undefined) {
         if (this.#followers.size >= FOLLOWED_MAX) return;
         this.#followers.set(executionId, (nodes = new Map()));
       }
-      nodes.set(node, nowMs);
-      for (const item of this.#since(executionId, after)) this.#send(node, item);
+      nodes.set(node, { followedAtMs, tenant });
+      for (const item of this.#since(executionId, after, tenant)) this.#send(node, item);
     }
   }
 
@@ -87,12 +107,12 @@ export class OutputRelay {
   forgetSilent(): void {
     const nowMs = this.#runtime.monotonicMs();
     for (const [executionId, nodes] of this.#followers) {
-      for (const [node, followedAtMs] of nodes) if (nowMs - followedAtMs > FOLLOW_LAPSES_MS) nodes.delete(node);
+      for (const [node, { followedAtMs }] of nodes) if (nowMs - followedAtMs > FOLLOW_LAPSES_MS) nodes.delete(node);
       if (nodes.size === 0) this.#followers.delete(executionId);
     }
-    for (const [executionId, { heardAtMs }] of this.#byExecution) {
+    for (const [key, { heardAtMs }] of this.#byExecution) {
       if (nowMs - heardAtMs <= OUTPUT_KEPT_MS) return;
-      this.#forget(executionId);
+      this.#forget(key);
     }
   }
 
@@ -104,14 +124,20 @@ export class OutputRelay {
     for (const [node, items] of outgoing) this.#bus.send({ node, role: "api" }, { kind: "CHATTER", items });
   }
 
-  #outputOf(executionId: ExecutionId): ExecutionOutput {
-    const known = this.#byExecution.get(executionId);
+  /** Output of an execution by workers that serve all tenants, and by those of its own tenant. */
+  #outputsOf(executionId: ExecutionId, tenant: string | undefined): ExecutionOutput[] {
+    const keys = tenant === undefined ? [executionId] : [executionId, keyOf(executionId, tenant)];
+    return keys.flatMap((key) => this.#byExecution.get(key) ?? []);
+  }
+
+  #outputOf(key: string): ExecutionOutput {
+    const known = this.#byExecution.get(key);
     const output: ExecutionOutput = known ?? { lines: [], chars: 0, progress: null, lastSeq: 0, heardAtMs: 0 };
     if (known === undefined) this.#count(output, ENTRY_CHARS);
     output.heardAtMs = this.#runtime.monotonicMs();
     // The execution moves to the end of the Map, so that it is the last to be removed.
-    this.#byExecution.delete(executionId);
-    this.#byExecution.set(executionId, output);
+    this.#byExecution.delete(key);
+    this.#byExecution.set(key, output);
     return output;
   }
 
@@ -133,21 +159,20 @@ export class OutputRelay {
   }
 
   #makeRoom(): void {
-    for (const executionId of this.#byExecution.keys()) {
+    for (const key of this.#byExecution.keys()) {
       if (this.#chars <= OUTPUT_ALL_MAX_CHARS) return;
-      this.#forget(executionId);
+      this.#forget(key);
     }
   }
 
-  #forget(executionId: ExecutionId): void {
-    this.#chars -= this.#byExecution.get(executionId)?.chars ?? 0;
-    this.#byExecution.delete(executionId);
+  #forget(key: string): void {
+    this.#chars -= this.#byExecution.get(key)?.chars ?? 0;
+    this.#byExecution.delete(key);
   }
 
-  #since(executionId: ExecutionId, after: number): HandlerOutput[] {
-    const output = this.#byExecution.get(executionId);
-    if (output === undefined || output.lastSeq <= after) return [];
-    const all = output.progress === null ? output.lines : [...output.lines, output.progress];
+  #since(executionId: ExecutionId, after: number, tenant: string | undefined): HandlerOutput[] {
+    const newer = this.#outputsOf(executionId, tenant).filter(({ lastSeq }) => lastSeq > after);
+    const all = newer.flatMap(({ lines, progress }) => (progress === null ? lines : [...lines, progress]));
     return all.filter(({ seq }) => seq > after).sort((a, b) => a.seq - b.seq);
   }
 
@@ -156,6 +181,10 @@ export class OutputRelay {
     if (items === undefined) this.#outgoing.set(node, [item]);
     else items.push(item);
   }
+}
+
+function keyOf(executionId: ExecutionId, tenant: string | undefined): string {
+  return tenant === undefined ? executionId : `${executionId} ${tenant}`;
 }
 
 /** Approximate memory of an item in characters, with a surcharge for the fields beside its text. */

@@ -115,12 +115,12 @@ export function cancelOf(token: Token, reason: "REQUESTED" | "TIMED_OUT", graceM
 }
 
 /** Tells which pools the nodes that a worker adds mean: its name space is that of its own pool. */
-function namerOf(pool: string, { poolOf, allowsPool }: TenantPools): (name: string) => string | null {
+function namerOf(pool: string, pools: TenantPools): (name: string) => string | null {
   const owner = ownerOfPool(pool);
   if (owner === null) return (name) => name;
   return (name) => {
-    const stored = poolOf(owner, name);
-    return allowsPool(owner, stored) ? stored : null;
+    const stored = pools.poolOf(owner, name);
+    return pools.allowsPool(owner, stored) ? stored : null;
   };
 }
 

@@ -30,14 +30,29 @@ function fileError(name: string, value: unknown, names: readonly string[]): stri
   return typeof value === "string" || typeof value === "number" ? [] : [`${name} must be a string or a number`];
 }
 
-function parseFile(path: string): unknown {
-  let content: string;
+/**
+ * Reads a setting from a file of its own, as secrets of containers and credentials of systemd are. Line breaks at the end do not
+ * belong to the value.
+ * @param variable variable that names the file, for messages
+ * @throws {ConfigError} the file cannot be read, or has no value
+ */
+export function readValueFile(variable: string, path: string): string {
+  const value = readText(variable, path).replace(/[\r\n]+$/, "");
+  if (value === "") throw new ConfigError(`${variable} must name a file that is not empty: ${path}`);
+  return value;
+}
+
+function readText(variable: string, path: string): string {
   try {
-    content = readFileSync(path, "utf8");
+    return readFileSync(path, "utf8");
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new ConfigError(`MAINSPRING_CONFIG must name a file that can be read: ${path} (${code})`, { cause: error });
+    throw new ConfigError(`${variable} must name a file that can be read: ${path} (${code})`, { cause: error });
   }
+}
+
+function parseFile(path: string): unknown {
+  const content = readText("MAINSPRING_CONFIG", path);
   try {
     return JSON.parse(content);
   } catch {

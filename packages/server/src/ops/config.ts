@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { combinationFaults } from "./combination-faults.ts";
-import { ConfigError, readConfigFile } from "./config-file.ts";
-import { KEYS, type Key } from "./config-keys.ts";
+import { ConfigError, readConfigFile, readValueFile } from "./config-file.ts";
+import { KEYS, type Key, SECRET_KEYS } from "./config-keys.ts";
 import type { Config, HandlerConfig } from "./config-types.ts";
 import { Unfit } from "./config-values.ts";
 
@@ -20,7 +20,7 @@ export const OTHER_VARIABLES = {
   MAINSPRING_CONFIG: "a JSON file with the keys above; the environment wins",
   MAINSPRING_URL: "where clients and the command reach the HTTP API, as `http://127.0.0.1:8080`",
   MAINSPRING_API_KEY_FILE:
-    "a file with the API key of clients, workers and the command, which they read again when it is refused",
+    "a file with the API key of clients, workers and the command, which they read again when it is refused; for a server, a file with `MAINSPRING_API_KEY`",
   MAINSPRING_GRPC_URL: "where workers connect, as `127.0.0.1:8081`; of a cluster several, with commas",
 } as const;
 
@@ -32,6 +32,8 @@ export interface KeyHelp {
   help: string;
   /** Allowed values, in words. */
   takes: string;
+  /** Whether the value is a secret or may contain one, so that a variable with `_FILE` at its end may name a file with it. */
+  isSecret: boolean;
 }
 
 /** All keys, the most important ones first. */
@@ -45,6 +47,7 @@ export function describeKeys(): KeyHelp[] {
       fallback,
       help,
       takes: refused instanceof Unfit ? refused.expected.replace(/^must be /, "") : "any text",
+      isSecret: isSecret(name),
     };
   });
 }
@@ -75,17 +78,53 @@ export function loadHandlerConfig(env: Texts): HandlerConfig {
 }
 
 function readKeys(env: Texts, names: readonly KeyName[]): { values: Partial<Values>; errors: string[] } {
-  const file = env.MAINSPRING_CONFIG ? readConfigFile(env.MAINSPRING_CONFIG, KEY_NAMES) : {};
+  const given = givenValues(env, names);
   const errors: string[] = [];
   const read = <N extends KeyName>(name: N): Value<N> | null => {
-    const given = env[name] || file[name] || KEYS[name].fallback;
-    if (given === null) return null;
-    const value = KEYS[name].parse(given);
+    const text = given[name]?.text ?? KEYS[name].fallback;
+    if (text === null) return null;
+    const value = KEYS[name].parse(text);
     if (!(value instanceof Unfit)) return value as Value<N>;
     errors.push(`${name} ${value.message}`);
     return null;
   };
   return { values: Object.fromEntries(names.map((name) => [name, read(name)])) as Partial<Values>, errors };
+}
+
+/** A value that somebody set. */
+export interface GivenValue {
+  text: string;
+  /** Origin of the value: `environment`, or the path of a file. */
+  from: string;
+}
+
+/**
+ * The values that are not the defaults: from the environment, from the files of secrets, and from the file that MAINSPRING_CONFIG names.
+ * @throws {ConfigError} a file cannot be read, or a secret and its file are both set
+ */
+export function givenValues(
+  env: Texts,
+  names: readonly string[] = KEY_NAMES,
+): Readonly<Record<string, GivenValue | undefined>> {
+  const path = env.MAINSPRING_CONFIG ?? "";
+  const file = path === "" ? {} : readConfigFile(path, KEY_NAMES);
+  const values = names.map((name): [string, GivenValue | undefined] => {
+    const secretFile = isSecret(name) ? env[`${name}_FILE`] : undefined;
+    if (secretFile) return [name, secretOf(env, name, secretFile)];
+    if (env[name]) return [name, { text: env[name], from: "environment" }];
+    return [name, file[name] ? { text: file[name], from: path } : undefined];
+  });
+  return Object.fromEntries(values);
+}
+
+function secretOf(env: Texts, name: string, path: string): GivenValue {
+  const variable = `${name}_FILE`;
+  if (env[name]) throw new ConfigError(`${name} and ${variable} must not both be set: leave one of them out`);
+  return { text: readValueFile(variable, path), from: path };
+}
+
+function isSecret(name: string): boolean {
+  return (SECRET_KEYS as readonly string[]).includes(name);
 }
 
 type Value<N extends KeyName> = Exclude<ReturnType<(typeof KEYS)[N]["parse"]>, Unfit>;
@@ -184,7 +223,8 @@ function handlersOf(values: Pick<Values, (typeof HANDLER_KEYS)[number]>): Handle
 }
 
 function unknownVariables(env: Texts): string[] {
-  const known: string[] = [...KEY_NAMES, ...Object.keys(OTHER_VARIABLES)];
+  const files = SECRET_KEYS.map((name) => `${name}_FILE`);
+  const known: string[] = [...KEY_NAMES, ...files, ...Object.keys(OTHER_VARIABLES)];
   return Object.keys(env)
     .filter((name) => name.startsWith("MAINSPRING_") && !known.includes(name))
     .map((name) => `${name} is no key of the configuration: the keys are ${KEY_NAMES.join(", ")}`);

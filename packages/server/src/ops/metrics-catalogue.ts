@@ -161,9 +161,13 @@ export const FIGURES = {
     },
   ),
   mesh_waiting_bytes: gauge([], "Bytes that wait here to be sent to other nodes"),
-  differing_nodes: gauge([], "Living nodes with other settings of events than this one", {
-    alert: "it is above 0: a line of the log names the node and the settings, which must be the same on all nodes",
-  }),
+  differing_nodes: gauge(
+    [],
+    "Living nodes with other values than this one of settings that must be the same on all nodes",
+    {
+      alert: "it is above 0: a line of the log names the node and the settings, which must be the same on all nodes",
+    },
+  ),
   certificate_expires_seconds: gauge(
     [],
     "End of the certificate of this node that ends first, in seconds since 1970; none without certificates",
@@ -175,6 +179,15 @@ export const FIGURES = {
     {
       alert: "KEY, TOKEN or TOO_MANY_TRIES grow for ten minutes: a program has an old key, or somebody guesses",
     },
+  ),
+  http_connections: gauge(
+    ["kind"],
+    "Connections of the HTTP server: KNOWN; UNKNOWN, on which no request has had a good key yet; RESERVED, for health checks alone",
+  ),
+  http_body_bytes: gauge([], "Bytes of the larger bodies of requests that this node has in memory"),
+  http_refused_total: counter(
+    ["reason"],
+    "Connections that were closed because too many were UNKNOWN, and requests that were refused because their tenant had too many TENANT_CONNECTIONS open or filled its part of the memory with TENANT_BODIES",
   ),
   token_issuer_up: gauge([], "1 while the issuer of tokens answers this node; none without one", {
     alert: "it is 0 for five minutes: known keys of the issuer stay good for MAINSPRING_OIDC_STALE_SEC",

@@ -9,6 +9,8 @@ interface OutputItem {
   /** Number of the item. Grows within an execution, over its attempts and, roughly, over gateways. */
   seq: number;
   at: EpochMs;
+  /** Tenant that owns the worker's pool. Its executions alone have the item. Left out: the worker serves all tenants. */
+  tenant?: string;
 }
 
 export interface Progress extends OutputItem {

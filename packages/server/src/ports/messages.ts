@@ -254,13 +254,14 @@ export type ToGateway =
   | { kind: "DRAIN_WORKER"; request: string; workerId: WorkerId }
   /**
    * An api subscribes to the handler output of these executions: kept output after `after` at once, new output as it
-   * comes. It expires after some seconds. A repeated FOLLOW renews it and brings lost items.
+   * comes. It expires after some seconds. A repeated FOLLOW renews it and brings lost items. The gateway leaves out the output of
+   * workers that belong to a tenant other than `tenant`, the one of the execution.
    */
-  | { kind: "FOLLOW"; follows: readonly { executionId: ExecutionId; after: number }[] }
+  | { kind: "FOLLOW"; follows: readonly { executionId: ExecutionId; after: number; tenant?: string }[] }
   | { kind: "UNFOLLOW"; executionIds: readonly ExecutionId[] }
-  | { kind: "ASK_PROGRESS"; request: string; executionId: ExecutionId }
+  | { kind: "ASK_PROGRESS"; request: string; executionId: ExecutionId; tenant?: string }
   /** Asks for the log lines of an attempt that are in the gateway's memory. Sent only where every node has LOG_LINES. */
-  | { kind: "ASK_LOGS"; request: string; executionId: ExecutionId; attempt: number }
+  | { kind: "ASK_LOGS"; request: string; executionId: ExecutionId; attempt: number; tenant?: string }
   | { kind: "KEYS_CHANGED" };
 
 export interface OwnedShard {

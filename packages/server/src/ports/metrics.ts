@@ -72,6 +72,11 @@ export interface Readings {
   certificateExpiresSec?: number;
   /** Refused requests and connections of workers, by reason: MISSING, KEY, TOKEN, TOO_MANY_TRIES or UNAVAILABLE. */
   callersRefused?: ByLabel;
+  /** Connections of the HTTP server, by kind: KNOWN, UNKNOWN (no request has had a good key yet) or RESERVED. */
+  httpConnections?: ByLabel;
+  httpBodyBytes?: number;
+  /** Refusals, by reason: UNKNOWN, TENANT_CONNECTIONS or TENANT_BODIES. */
+  httpRefused?: ByLabel;
   /** 1 while the issuer of tokens answers this node. */
   tokenIssuerUp?: number;
   /** Figures of the bus between nodes. */

@@ -20,7 +20,7 @@ export interface StoreIngest {
    * @returns the records that were not taken in before; null: the position is another one, and nothing was written
    * @throws {StoreUnavailable} all of it was written, or nothing
    */
-  takeIn(portion: IngestPortion, judge: Pick<RequestJudge, "conclude">): Promise<TakenRequest[] | null>;
+  takeIn(portion: IngestPortion, judge: Pick<RequestJudge, "conclude" | "notesOf">): Promise<TakenRequest[] | null>;
   /** Sets a position back. @returns whether the position was the expected one, so that it is moved */
   rewind(move: IngestRewind, note?: AuditNote): Promise<boolean>;
   /** null: nothing is known of the record, or it is no longer kept. */

@@ -1,6 +1,7 @@
 import type { EpochMs, ExecutionId, JobId } from "../domain/ids.ts";
 import type { RequestState } from "../domain/request.ts";
 import type { Submission, SubmitOutcome } from "./store.ts";
+import type { AuditNote } from "./store-audit.ts";
 
 /**
  * Requests for jobs that were written into the store without the api, such as by `mainspring_submit` in a transaction of an
@@ -57,6 +58,8 @@ export interface RequestJudge {
   decide(requests: readonly OpenRequest[]): Promise<(Submission | RequestEnd)[]>;
   /** End of a request whose submission has this outcome. */
   conclude(outcome: SubmitOutcome): RequestEnd;
+  /** Facts for the audit log about submissions of one transaction, in which they are recorded; left out: there are none. */
+  notesOf?(submissions: readonly Submission[]): AuditNote[];
 }
 
 export type RequestEnd =

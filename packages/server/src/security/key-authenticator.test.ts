@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { beforeEach, describe, it } from "node:test";
 import { pino } from "pino";
 import { KeyTable } from "../adapters/simulated/rows/key-table.ts";
+import { KEY_RANDOM_CHARS, keyText } from "../domain/api-key.ts";
 import { isRefusal, type Principal, type Refusal } from "../ports/authenticator.ts";
-import { ManualRuntime } from "../ports/manual-runtime.fixture.ts";
+import { ManualRuntime, settled } from "../ports/manual-runtime.fixture.ts";
 import { StoreUnavailable } from "../ports/store.ts";
 import type { StoreKeys } from "../ports/store-keys.ts";
 import { KeyAuthenticator } from "./key-authenticator.ts";
@@ -21,9 +22,11 @@ const log = pino({ level: "silent" });
 class SharedKeys {
   table = new KeyTable();
   isAway = false;
+  /** Number of questions for versions and changes. */
+  asked = 0;
   readonly store: StoreKeys = {
-    version: () => this.#ask(() => this.table.version),
-    changedSince: (...asked) => this.#ask(() => this.table.changedSince(...asked)),
+    version: () => this.#ask(() => this.table.version, 1),
+    changedSince: (...asked) => this.#ask(() => this.table.changedSince(...asked), 1),
     create: (key) => this.#ask(() => this.table.create(key)),
     list: (...asked) => this.#ask(() => this.table.list(...asked)),
     get: (...asked) => this.#ask(() => this.table.get(...asked)),
@@ -32,7 +35,8 @@ class SharedKeys {
     used: (uses) => this.#ask(() => this.table.used(uses)),
   };
 
-  async #ask<T>(answer: () => T): Promise<T> {
+  async #ask<T>(answer: () => T, count = 0): Promise<T> {
+    this.asked += count;
     if (this.isAway) throw new StoreUnavailable("the store is away");
     return answer();
   }
@@ -61,6 +65,12 @@ class TestNode {
   /** Short form of a judgement: the key's id, or the code of the refusal. */
   says(key: string | null, address = ADDRESS): string {
     const judged = this.judge(key, address);
+    return isRefusal(judged) ? judged.code : judged.keyId;
+  }
+
+  /** The same of a key that the node may have to look up. */
+  async soon(key: string): Promise<string> {
+    const judged = await this.authenticator.judge(`Bearer ${key}`, ADDRESS);
     return isRefusal(judged) ? judged.code : judged.keyId;
   }
 }
@@ -113,7 +123,7 @@ describe("the judgement of callers by API keys", () => {
     assert.deepEqual([open.says(null), open.says(text), ended], ["UNAUTHENTICATED", id, ["UNAUTHENTICATED"]]);
     keys.table.revoke(OPERATOR, id, runtime.now());
     await open.ring.refresh();
-    assert.deepEqual([open.says(null), open.says(text)], ["UNAUTHENTICATED", "UNAUTHENTICATED"]);
+    assert.deepEqual([open.says(null), await open.soon(text)], ["UNAUTHENTICATED", "UNAUTHENTICATED"]);
   });
 
   it("knows a key by all of its characters, and gives it the rights of its row", async () => {
@@ -139,9 +149,9 @@ describe("the judgement of callers by API keys", () => {
     }
     keys.table.revoke(OPERATOR, (told.judge(text) as Principal).keyId, runtime.now());
     await told.ring.refresh();
-    assert.deepEqual([told.says(text), ended], ["UNAUTHENTICATED", ["told"]]);
+    assert.deepEqual([await told.soon(text), ended], ["UNAUTHENTICATED", ["told"]]);
     await runtime.advance(1_000);
-    assert.deepEqual([untold.says(text), ended], ["UNAUTHENTICATED", ["told", "untold"]]);
+    assert.deepEqual([await untold.soon(text), ended], ["UNAUTHENTICATED", ["told", "untold"]]);
   });
 
   it("forgets uses that have ended", async () => {
@@ -207,7 +217,7 @@ describe("the judgement of callers by API keys", () => {
     const other = create({ kind: "OPERATOR" });
     create();
     await runtime.advance(1_000);
-    assert.deepEqual([one.says(text), one.says(other.text)], ["UNAUTHENTICATED", other.id]);
+    assert.deepEqual([await one.soon(text), one.says(other.text)], ["UNAUTHENTICATED", other.id]);
   });
 
   it("hashes at most 20 wrong keys of an address in a second, and still takes those that it knows", async () => {
@@ -223,6 +233,64 @@ describe("the judgement of callers by API keys", () => {
     );
     await runtime.advance(1_000);
     assert.equal(one.says("wrong"), "UNAUTHENTICATED");
+  });
+
+  const seen = async (judged: ReturnType<KeyAuthenticator["judge"]>) => {
+    const one = await judged;
+    return isRefusal(one) ? one.code : one.keyId;
+  };
+  /** A node that has had a key. */
+  const closedNode = async () => {
+    create({ name: "first" });
+    return await node();
+  };
+  const wrongText = (n: number) => keyText("CLIENT", String(n).padStart(KEY_RANDOM_CHARS, "0"));
+
+  it("asks the store for a key that another node has just created, once for all that come with it", async () => {
+    const one = await closedNode();
+    const { id, text } = create();
+    keys.asked = 0;
+    const judged = [1, 2, 3].map((n) => one.authenticator.judge(`Bearer ${text}`, `10.0.0.${n}`));
+    await settled();
+    assert.deepEqual(await Promise.all(judged.map(seen)), [id, id, id]);
+    assert.deepEqual([one.says(text), keys.asked], [id, 2], "one for the version, one for the key");
+  });
+
+  it("asks the store about wrong keys at most ten times a second, and about one of them once", async () => {
+    const one = await closedNode();
+    keys.asked = 0;
+    const judged: string[] = [];
+    for (let n = 0; n < 10_000; n++) {
+      void seen(one.authenticator.judge(`Bearer ${wrongText(n % 1_000)}`, `10.1.${n % 250}.1`)).then((code) =>
+        judged.push(code),
+      );
+      if (n % 100 === 99) await runtime.advance(10);
+    }
+    await runtime.advance(200);
+    assert.equal(judged.length, 10_000);
+    assert.deepEqual([...new Set(judged)].sort(), ["TOO_MANY_TRIES", "UNAUTHENTICATED"]);
+    // One question in 100 ms for unknown keys, and the one of each second.
+    assert.ok(keys.asked <= 14, `${keys.asked} questions`);
+    assert.equal(one.says(wrongText(1), "10.2.0.1"), "UNAUTHENTICATED");
+    assert.equal(one.says("no key at all", "10.2.0.1"), "UNAUTHENTICATED");
+  });
+
+  it("lets one address have 20 unknown keys looked up at once", async () => {
+    const one = await closedNode();
+    const judged = Array.from({ length: 25 }, (_, n) => one.authenticator.judge(`Bearer ${wrongText(n)}`, ADDRESS));
+    const codes = await Promise.all(judged.map(seen));
+    assert.deepEqual(codes, [...Array(20).fill("UNAUTHENTICATED"), ...Array(5).fill("TOO_MANY_TRIES")]);
+  });
+
+  it("calls no key wrong while the store cannot be asked for it", async () => {
+    const one = await closedNode();
+    const { id, text } = create();
+    keys.isAway = true;
+    assert.equal(await seen(one.authenticator.judge(`Bearer ${text}`, ADDRESS)), "UNAVAILABLE");
+    keys.isAway = false;
+    const again = one.authenticator.judge(`Bearer ${text}`, ADDRESS);
+    await runtime.advance(100);
+    assert.equal(await seen(again), id);
   });
 
   it("writes the last use of keys by the minute", async () => {

@@ -1,3 +1,4 @@
+import { keyKind } from "../domain/api-key.ts";
 import type { TenantState } from "../domain/tenant.ts";
 import type { Authenticator, HeldUse, Principal, Refusal } from "../ports/authenticator.ts";
 import { isRefusal } from "../ports/authenticator.ts";
@@ -7,6 +8,7 @@ import { type ApiKeys, bearerOf, digestOf, LOOPBACK, SettingsKeys } from "./sett
 import { isOfOperators, tenantOf } from "./tenant.ts";
 import type { TenantRing } from "./tenant-ring.ts";
 import type { TokenJudge } from "./tokens/token-judge.ts";
+import { UnknownKeys } from "./unknown-keys.ts";
 import type { UsedKeys } from "./used-keys.ts";
 import { WRONG_TRIES_PER_SEC, WrongTries } from "./wrong-tries.ts";
 
@@ -49,6 +51,10 @@ export function settingsAuthenticator(keys: ApiKeys, runtime: Runtime): KeyAuthe
 export class KeyAuthenticator implements Authenticator {
   readonly #parts: KeyAuthenticatorParts;
   readonly #tries: WrongTries;
+  /** null: the store has no keys. */
+  readonly #unknown: UnknownKeys | null;
+  /** Judgements of keys that are looked up in the store, by hash. Several requests with one key share one. */
+  readonly #lookedUp = new Map<string, Promise<Principal | Refusal>>();
   readonly #held = new Set<HeldUse>();
   readonly #refused = new Map<RefusedCaller, number>(
     (["MISSING", "KEY", "TOKEN", "TOO_MANY_TRIES", "UNAVAILABLE"] as const).map((reason) => [reason, 0]),
@@ -57,6 +63,7 @@ export class KeyAuthenticator implements Authenticator {
   constructor(parts: KeyAuthenticatorParts) {
     this.#parts = parts;
     this.#tries = new WrongTries(parts.runtime);
+    this.#unknown = parts.ring === null ? null : new UnknownKeys(parts.ring, parts.runtime);
     parts.ring?.onLook(() => this.#judgeHeld());
     parts.tokens?.onLook(() => this.#judgeHeld());
   }
@@ -119,21 +126,36 @@ export class KeyAuthenticator implements Authenticator {
   }
 
   #find(credential: string, address: string): Principal | Refusal | Promise<Principal | Refusal> {
-    const { settings, ring, used, tokens = null } = this.#parts;
+    const { settings, ring, tokens = null } = this.#parts;
     const digest = digestOf(credential);
     const own = settings.find(digest);
     if (own !== null) return own;
     if (tokens?.isToken(credential) === true) return tokens.judge(credential, address);
-    const key = ring?.byHash(digest.toString("base64"));
-    if (key === undefined) {
-      // Another node may have created the key since.
-      if (ring !== null && ring.ageMs > UNKNOWN_AGE_MS)
-        return unavailable("the key is unknown, and the store cannot be asked for new ones now");
-      return refused(`the API key is wrong, or it was revoked: ${ADVICE}`);
-    }
+    const hash = digest.toString("base64");
+    const key = ring?.byHash(hash);
+    if (key !== undefined) return this.#judged(key);
+    if (ring !== null && ring.ageMs > UNKNOWN_AGE_MS) return unknownNow();
+    // Another node may have created the key since. A typing error is found without a question.
+    if (this.#unknown === null || keyKind(credential) === null || !this.#unknown.mayExist(hash)) return wrongKey();
+    const open = this.#lookedUp.get(hash) ?? this.#lookUp(this.#unknown, hash, address);
+    this.#lookedUp.set(hash, open);
+    return open;
+  }
+
+  async #lookUp(unknown: UnknownKeys, hash: string, address: string): Promise<Principal | Refusal> {
+    // The try counts while it is open, so an address has no more of them at once than wrong ones in a second.
+    this.#tries.open(address);
+    const key = await unknown.find(hash);
+    this.#tries.close(address);
+    this.#lookedUp.delete(hash);
+    if (key === null) return unknownNow();
+    return key === undefined ? wrongKey() : this.#judged(key);
+  }
+
+  #judged(key: RingKey): Principal | Refusal {
     const fault = this.#faultOf(key);
     if (fault !== null) return fault;
-    used?.note(key.principal.keyId);
+    this.#parts.used?.note(key.principal.keyId);
     return key.principal;
   }
 
@@ -155,6 +177,14 @@ export class KeyAuthenticator implements Authenticator {
       use.end(refusal);
     }
   }
+}
+
+function wrongKey(): Refusal {
+  return refused(`the API key is wrong, or it was revoked: ${ADVICE}`);
+}
+
+function unknownNow(): Refusal {
+  return unavailable("the key is unknown, and the store cannot be asked for new ones now");
 }
 
 function refused(detail: string): Refusal {

@@ -84,6 +84,11 @@ export class KeyRing {
     return this.#parts.runtime.monotonicMs() - this.#askedAtMs;
   }
 
+  /** Whether the store has answered the last question. */
+  get isSound(): boolean {
+    return this.#isSound;
+  }
+
   /** @param hash SHA-256 of the key, in base64 */
   byHash(hash: string): RingKey | undefined {
     return this.#byHash.get(hash);

@@ -15,6 +15,8 @@ export class WrongTries {
   readonly #runtime: Pick<Runtime, "monotonicMs">;
   #second = Number.NEGATIVE_INFINITY;
   #counts = new Map<string, number>();
+  /** Tries that are not judged yet, by address. */
+  readonly #open = new Map<string, number>();
   #right = new Set<string>();
 
   constructor(runtime: Pick<Runtime, "monotonicMs">) {
@@ -23,9 +25,21 @@ export class WrongTries {
 
   /** Whether a credential may be looked up. */
   allows(address: string, credential: string): boolean {
-    if (this.#counts.size === 0) return true;
+    if (this.#counts.size + this.#open.size === 0) return true;
     this.#turn();
-    return (this.#counts.get(this.#bucketOf(address)) ?? 0) < WRONG_TRIES_PER_SEC || this.#right.has(credential);
+    const tries = (this.#counts.get(this.#bucketOf(address)) ?? 0) + (this.#open.get(address) ?? 0);
+    return tries < WRONG_TRIES_PER_SEC || this.#right.has(credential);
+  }
+
+  /** Counts a try that is not judged yet, until `close`. */
+  open(address: string): void {
+    this.#open.set(address, (this.#open.get(address) ?? 0) + 1);
+  }
+
+  close(address: string): void {
+    const left = (this.#open.get(address) ?? 0) - 1;
+    if (left > 0) this.#open.set(address, left);
+    else this.#open.delete(address);
   }
 
   wrong(address: string, credential: string): void {

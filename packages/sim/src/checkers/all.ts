@@ -62,6 +62,7 @@ import { pausesHold } from "./recurring/pauses-hold.ts";
 import { PlanBooks } from "./recurring/plan-books.ts";
 import { plansMoveOn } from "./recurring/plans-move-on.ts";
 import { requestsAreTakenInOnce } from "./requests-are-taken-in-once.ts";
+import { type KeysView, revokedIsDead } from "./revoked-is-dead.ts";
 import { sinksGetEveryEvent } from "./sinks-get-every-event.ts";
 import { untilItGoesBack } from "./until-it-goes-back.ts";
 import { compensationIsReverse } from "./workflows/compensation-is-reverse.ts";
@@ -110,6 +111,8 @@ export interface Views {
   hasWebhooks?: boolean;
   /** Audit log that the nodes seal; left out: they do not. */
   audit?: AuditView;
+  /** API keys that are revoked and rotated; left out: the nodes have none. */
+  keys?: KeysView;
   /** All deliveries of webhooks; left out: there are none. */
   deliveries?: () => Iterable<Delivery>;
   /** Weights of tenants that do not have the default one; left out: all have it. */
@@ -180,7 +183,7 @@ export function allCheckers(ledger: Ledger, views: Views): Checker[] {
     sleepersHoldNoSlot(),
     slotsAreLentOnce(tracker),
     startsInTime(ledger, tracker, quiet, { pools: poolLimits, tenants: tenantLimits }),
-    stepsAreCurrent(ledger),
+    ...[revokedIsDead(views.keys ?? null), stepsAreCurrent(ledger)],
     stepsRunOnceDurable(),
     stopsAreOrdered(ledger),
     ...tenantCheckers(ledger, quiet, views.weights, views.tenantLimits !== undefined),

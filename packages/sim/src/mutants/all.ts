@@ -20,6 +20,7 @@ import { relayMutants } from "./relay-mutants.ts";
 import { requestMutants } from "./request-mutants.ts";
 import { ruleMutants } from "./rule-mutants.ts";
 import { schedulerMutants } from "./scheduler-mutants.ts";
+import { securityMutants } from "./security-mutants.ts";
 import { sessionMutants } from "./session-mutants.ts";
 import { spawnMutants } from "./spawn-mutants.ts";
 import { stepMutants } from "./step-mutants.ts";
@@ -42,6 +43,7 @@ export const allMutants: readonly Mutant[] = [
   ...requestMutants,
   ...indexMutants,
   ...auditMutants,
+  ...securityMutants,
   ...ingestMutants,
   ...ruleMutants,
   ...fairMutants,

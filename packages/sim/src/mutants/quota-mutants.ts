@@ -2,10 +2,14 @@ import type { Mutant } from "./mutant.ts";
 
 const QUOTAS = "packages/server/src/api/quotas";
 const SUBMIT = "packages/server/src/api/submit";
+const REQUESTS = "packages/server/src/api/requests";
+const HTTP = "packages/server/src/api/http";
 const TEST = `${QUOTAS}/quotas.test.ts`;
+const REQUESTS_TEST = "packages/server/src/request-tenants.test.ts";
+const CONNECTIONS_TEST = `${HTTP}/connections.test.ts`;
 const QUEUE_TEST = `${SUBMIT}/fair-queue.test.ts`;
 
-/** Mutants in the quotas of tenants, and in the queue in front of the store. */
+/** Mutants in the quotas of tenants, in the queue in front of the store, and in the admission of connections and bodies. */
 export const quotaMutants: readonly Mutant[] = [
   {
     name: "a quota is charged for a repeat",
@@ -89,6 +93,55 @@ export const quotaMutants: readonly Mutant[] = [
     test: {
       file: `${SUBMIT}/submitter.test.ts`,
       name: "lets a tenant fill at most half of what is free beside others, and takes one submission of each",
+    },
+  },
+  {
+    name: "places of requests stay unknown",
+    file: `${REQUESTS}/request-judge.ts`,
+    find: 'charge.end(taken === null ? "UNKNOWN" : written.has(decision) ? "WRITTEN" : "NOTHING");',
+    replace: 'charge.end("UNKNOWN");',
+    why: "jobs that were taken in count twice for 15 seconds, so later requests are refused below the limit",
+    test: { file: REQUESTS_TEST, name: "are charged to the tenant's quotas, and refused over them" },
+  },
+  {
+    name: "jobs that are taken in have no audit record",
+    file: `${REQUESTS}/request-judge.ts`,
+    find: "if (source === undefined) return [];",
+    replace: "if (source !== undefined) return [];",
+    why: "the audit log lacks the submits that come through SQL and Kafka",
+    test: { file: REQUESTS_TEST, name: "have records in the audit log, one for each transaction and tenant" },
+  },
+  {
+    name: "a busy unknown connection is closed",
+    file: `${HTTP}/connections.ts`,
+    find: "if (isBusy(socket)) continue;",
+    replace: "",
+    why: "the answer to a health check is cut off",
+    test: {
+      file: CONNECTIONS_TEST,
+      name: "that are unknown give way once they are a second old: the oldest without a request is closed",
+    },
+  },
+  {
+    name: "a closed connection stays with its tenant",
+    file: `${HTTP}/connections.ts`,
+    find: "this.#countFor(socket, null);",
+    replace: "",
+    why: "a tenant that has opened so many connections in all is refused for ever",
+    test: {
+      file: CONNECTIONS_TEST,
+      name: "count for the tenant of their last request, up to its bound where there are several tenants",
+    },
+  },
+  {
+    name: "one tenant fills the memory for bodies",
+    file: `${HTTP}/body/body-budget.ts`,
+    find: "own === bytes || own - bytes + counted <= part",
+    replace: "own === bytes || part !== null",
+    why: "batches of other tenants are refused while one tenant floods the node with them",
+    test: {
+      file: `${HTTP}/body/body-budget.test.ts`,
+      name: "the bodies of a tenant beside others take half of what the others leave, and a single one is taken",
     },
   },
 ];

@@ -4,6 +4,7 @@ import type { History } from "../history.ts";
 import { AuditedPools, isAudited } from "./audited-pools.ts";
 import { isMetered } from "./metered.ts";
 import { beginLog } from "./producers.ts";
+import { hasRevocations, RevokedKeys } from "./revoked-keys.ts";
 import { hasIndex, IndexSystem, type IndexTargets } from "./sim-index.ts";
 import { hasLog, type LogSystem } from "./sim-log.ts";
 import { beginWebhooks, hasWebhooks, type ReceiverSystem } from "./sim-receiver.ts";
@@ -19,6 +20,8 @@ export class OtherSystems {
   readonly index: IndexSystem | null;
   /** Changes that the audit log records. */
   readonly audited: AuditedPools | null;
+  /** API keys of programs, which operators revoke and rotate. */
+  readonly revoked: RevokedKeys | null;
   /** Log of requests. */
   readonly log: LogSystem | null;
   readonly #seed: number;
@@ -39,6 +42,7 @@ export class OtherSystems {
     this.receiver = hasWebhooks(seed) ? beginWebhooks(clock, random, history, clients) : null;
     this.index = hasIndex(seed) ? new IndexSystem(clock, random.fork("index"), history, targets) : null;
     this.audited = isAudited(seed) ? new AuditedPools(clock, random.fork("audited"), targets.server) : null;
+    this.revoked = hasRevocations(seed) ? new RevokedKeys({ clock, random, history }, targets) : null;
     const produced = { ...production, data: targets.data };
     this.log = hasLog(seed) ? beginLog(clock, random, history, targets.server, produced) : null;
   }

@@ -5,7 +5,6 @@ import {
   cancelOrKeep,
   createGateway,
   createIntake,
-  createLog,
   createSubmitter,
   DeadLetterRuns,
   decodeNodes,
@@ -49,9 +48,10 @@ import {
 } from "@mainspring/server/testing";
 import type { Shown } from "../checkers/counters-equal-a-recount.ts";
 import type { History } from "../history.ts";
-import type { SimProcess } from "../sim-process.ts";
+import { errorLog, type SimProcess } from "../sim-process.ts";
 import { sealAudit } from "./audited-pools.ts";
 import type { OtherSystems } from "./other-systems.ts";
+import { type ServerKeys, serverKeys } from "./revoked-keys.ts";
 import { type Exchange, SimBus } from "./sim-bus.ts";
 import { acceptorOf, type Clocked, judgeOf, takeRecords, type Zoned } from "./sim-ingest.ts";
 import type { LeaseService } from "./sim-leases.ts";
@@ -113,6 +113,7 @@ export class SimServer {
   #order: SimServer["order"] | null = null;
   #acceptor: JobAcceptor | null = null;
   #signalNode: SimServer["signalNode"] | null = null;
+  #keys: ServerKeys | null = null;
 
   constructor(process: SimProcess, machine: string, roles: readonly Role[], context: ServerContext) {
     this.process = process;
@@ -162,6 +163,10 @@ export class SimServer {
     return this.#store;
   }
 
+  get keys(): ServerKeys | null {
+    return this.#keys;
+  }
+
   /** Metrics of the server. */
   shown(): Shown {
     const workers = this.#gateway?.counters.workersConnected ?? 0;
@@ -180,7 +185,10 @@ export class SimServer {
     const { runtime } = clock;
     const zones = await this.#followZones(bus.node, runtime, system, log);
     const stores = new TenantStores(store);
-    const deps = { store, stores, bus, clock, runtime, log, metrics: this.#metrics, zones };
+    if (this.#context.systems?.revoked != null)
+      this.#keys = await followPatiently(() => serverKeys({ store, bus, runtime, log }), system);
+    const refreshKeys = this.#keys?.refresh;
+    const deps = { store, stores, bus, clock, runtime, log, metrics: this.#metrics, zones, refreshKeys };
     if (this.#has("gateway")) this.#openGateway(deps);
     if (this.#has("scheduler")) await this.#schedule(deps);
     this.#store = store;
@@ -196,6 +204,7 @@ export class SimServer {
       final: () => undefined,
       output: () => undefined,
       written: () => undefined,
+      keysChanged: () => void refreshKeys?.(),
     });
     const commands = new Commands({ store, bus, inbox });
     const reader = new RunReader(stores, store.runs, new LiveView(bus, inbox, runtime));
@@ -387,14 +396,4 @@ async function followPatiently<T>(follow: () => Promise<T>, runtime: Runtime): P
       await new Promise<void>((resolve) => runtime.setTimer(CLOCK_RETRY_MS, resolve));
     }
   }
-}
-
-/** Log that reports errors only; effects of external faults are warnings. */
-function errorLog(heard: (message: string) => void): ReturnType<typeof createLog> {
-  return createLog("error", {
-    write: (line) => {
-      const { msg, err } = JSON.parse(line) as { msg: string; err?: { message: string } };
-      heard(err === undefined ? msg : `${msg}: ${err.message}`);
-    },
-  });
 }

@@ -2,6 +2,7 @@ import type { StoreData } from "@mainspring/server/testing";
 import type { Views } from "../checkers/all.ts";
 import { isAudited } from "./audited-pools.ts";
 import type { Network } from "./network.ts";
+import { hasRevocations, type RevokedKeys } from "./revoked-keys.ts";
 import { type LeaseService, wantsLeader } from "./sim-leases.ts";
 import { hasWebhooks } from "./sim-receiver.ts";
 import type { SimServer } from "./sim-server.ts";
@@ -16,6 +17,8 @@ export interface Observation {
   leases: LeaseService;
   data: StoreData;
   network: Network;
+  /** null: the servers have no keys. */
+  revoked: RevokedKeys | null;
   /** Submitted workflows, by the id of their job. */
   graphs: ReadonlyMap<string, SomeGraph>;
 }
@@ -34,6 +37,12 @@ export function viewsOf(rules: Views["rules"], seed: number, seen: () => Observa
       audit: {
         read: (...asked) => seen().data.audit.read(...asked),
         anchors: (...asked) => seen().data.audit.anchors(...asked),
+      },
+    }),
+    ...(hasRevocations(seed) && {
+      keys: {
+        isDead: (key) => seen().revoked?.isDead(key) ?? false,
+        held: () => seen().revoked?.held() ?? [],
       },
     }),
     deliveries: () => seen().data.webhooks.all(),

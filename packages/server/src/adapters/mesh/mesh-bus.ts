@@ -14,6 +14,9 @@ import { type Losses, Peer } from "./peer.ts";
 import { reach } from "./reach.ts";
 import type { BusReading } from "./schemas/to-bus.ts";
 
+/** Longest pause before the renewal of a link, in milliseconds. */
+const RENEWAL_PAUSE_MS = 1_000;
+
 export interface MeshDependencies extends DoorDependencies {
   /** Feature level of this node; the mesh refuses nodes that are more than one level away. */
   level: number;
@@ -35,6 +38,9 @@ export class MeshBus implements Bus {
   readonly #peers = new Map<Incarnation, Peer>();
   readonly #losses: Losses = { messages: 0 };
   readonly #turns: Turns;
+  /** Number of changes of certificates. */
+  #changes = 0;
+  #isRenewing = false;
   #hearReading: (from: Incarnation, reading: BusReading) => void = () => undefined;
   #isClosed = false;
 
@@ -46,6 +52,7 @@ export class MeshBus implements Bus {
     const { node, level, runtime, log } = deps;
     this.#turns = new Turns(runtime);
     this.#mailboxes = new Mailboxes((run) => atEndOfTurn(runtime, run));
+    this.#door.tls.onChange(() => void this.#renewLinks());
     this.service = new MeshServer({
       ...{ node, level, door: this.#door, runtime, log },
       turns: { small: new Turns(runtime), large: new Turns(runtime) },
@@ -143,6 +150,29 @@ export class MeshBus implements Bus {
     this.service.close();
     for (const peer of this.#peers.values()) peer.close();
     this.#peers.clear();
+  }
+
+  /**
+   * Renews the links to all other nodes after a change of certificates: one after the other, so that no two of them are away at
+   * once, and after random pauses, because all nodes may get new certificates at once.
+   */
+  async #renewLinks(): Promise<void> {
+    this.#changes++;
+    if (this.#isRenewing) return;
+    this.#isRenewing = true;
+    for (let done = 0; done < this.#changes; ) {
+      done = this.#changes;
+      for (const peer of [...this.#peers.values()]) {
+        await this.#pause(RENEWAL_PAUSE_MS);
+        await peer.renew();
+      }
+    }
+    this.#isRenewing = false;
+  }
+
+  async #pause(mostMs: number): Promise<void> {
+    const { runtime } = this.#deps;
+    await new Promise<void>((resolve) => runtime.setTimer(runtime.random() * mostMs, resolve));
   }
 
   #meet(profile: NodeProfile): void {

@@ -96,6 +96,11 @@ export class MeshLink {
     }
   }
 
+  /** Ends the stream once everything that was sent has arrived. Nothing may be sent after it. */
+  finish(): void {
+    this.#call.end();
+  }
+
   /** Closes the stream at once; messages on their way may be lost. */
   close(): void {
     this.#call.cancel();

@@ -30,6 +30,11 @@ export class MeshTls {
     return cert === null || ca === null ? null : clusterIn(cert);
   }
 
+  /** Calls `renewed` when links that open from now on use another certificate, or other authorities. */
+  onChange(renewed: () => void): void {
+    this.#certificates?.onChange(renewed);
+  }
+
   /** @param address of a node, as its lease has it */
   to(address: string): Target {
     if (!speaksTls(address)) return { address, credentials: ChannelCredentials.createInsecure() };

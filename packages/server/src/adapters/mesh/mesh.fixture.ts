@@ -1,13 +1,17 @@
+import type { Socket } from "node:net";
 import type { Logger } from "pino";
 import { FEATURE_LEVEL } from "../../domain/cluster/feature-level.ts";
 import { type GrpcServer, startGrpcServer } from "../../gateway/connections/grpc-server.ts";
 import { createLog } from "../../ops/logging.ts";
 import type { Envelope, Role } from "../../ports/bus.ts";
+import type { CertificateSource } from "../../ports/certificates.ts";
 import type { NodeProfile } from "../../ports/leases.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import { settingsCheck } from "../../security/settings-keys.ts";
 import { systemRuntime } from "../system/system-runtime.ts";
 import { MeshBus } from "./mesh-bus.ts";
+import type { MeshServer } from "./mesh-service.ts";
+import { announced, MeshTls } from "./mesh-tls.ts";
 import { Wire } from "./wire.fixture.ts";
 
 export const KEY = "a-key-of-the-cluster";
@@ -20,6 +24,10 @@ export interface Making {
   leaseWithinMs?: number;
   /** Settings that must be the same on all nodes; default: none. */
   alike?: Readonly<Record<string, string>>;
+  /** Certificate of the node, and the authorities of others; left out: it speaks without TLS. */
+  certificates?: CertificateSource;
+  /** Called with the connection of each stream of another node. */
+  served?: (socket: Socket | undefined) => void;
   /** Runtime of the node; default: the system's. */
   runtime?: Runtime;
   log?: Logger;
@@ -34,8 +42,12 @@ export class Cluster {
   #buses: MeshBus[] = [];
 
   /** A bus that knows no other node. */
-  bus(node: string, { apiKey = KEY, level = FEATURE_LEVEL, secrets = [], ...rest }: Making = {}): MeshBus {
+  bus(
+    node: string,
+    { apiKey = KEY, level = FEATURE_LEVEL, secrets = [], certificates, ...rest }: Making = {},
+  ): MeshBus {
     const bus = new MeshBus({
+      tls: new MeshTls(certificates ?? null),
       node,
       level,
       apiKey,
@@ -88,12 +100,18 @@ export class Cluster {
 
   async #open(name: string, port: number, making: Making): Promise<TestNode> {
     const bus = this.bus(name, making);
+    const serve: MeshServer["serve"] = (call, socket) => {
+      making.served?.(socket);
+      bus.service.serve(call, socket);
+    };
     const server = await startGrpcServer({
-      ...{ workers: null, services: [bus.service], host: "127.0.0.1", port: 0, runtime, log },
+      ...{ workers: null, services: [{ ...bus.service, serve }], host: "127.0.0.1", port: 0, runtime, log },
       isAuthorized: settingsCheck({ apiKey: making.apiKey ?? KEY }),
+      certificates: making.certificates ?? null,
     });
     const wire = new Wire(server.port);
-    const node = new TestNode(bus, server, wire, await wire.listen(port), (making.secrets ?? []).length > 0);
+    const address = announced(await wire.listen(port), making.certificates !== undefined);
+    const node = new TestNode(bus, server, wire, address, (making.secrets ?? []).length > 0);
     this.#nodes.push(node);
     return node;
   }

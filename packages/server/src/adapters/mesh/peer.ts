@@ -6,6 +6,7 @@ import { atEndOfTurn, type Runtime, type Timer } from "../../ports/runtime.ts";
 import type { Turns } from "../../ports/turns.ts";
 import { RETRY_FIRST_MS, RETRY_MAX_MS, WAITING_MAX_BYTES, WELCOME_WITHIN_MS } from "./limits.ts";
 import { type LinkTo, MeshLink } from "./mesh-link.ts";
+import { speaksTls } from "./mesh-tls.ts";
 import { type Letter, packed } from "./packet.ts";
 import { portions } from "./portions.ts";
 
@@ -48,6 +49,10 @@ export class Peer {
   #isPacking = false;
   #waiting: Packet[] = [];
   #waitingBytes = 0;
+  /** Whether the end of the present link was asked for, so that the next one follows at once. */
+  #isFinished = false;
+  /** Called when the renewed connection is open or has failed; null: the connection is not being renewed. */
+  #renewed: (() => void) | null = null;
 
   constructor(deps: PeerDependencies) {
     this.#deps = deps;
@@ -69,9 +74,9 @@ export class Peer {
     return !this.#isBroken && this.#roles.includes(role);
   }
 
-  /** Whether the connection is open now. */
+  /** Whether the connection is open now, or is renewed after it was. */
   get isOpen(): boolean {
-    return this.#isOpen;
+    return this.#isOpen || this.#renewed !== null;
   }
 
   get waitingBytes(): number {
@@ -84,10 +89,30 @@ export class Peer {
     atEndOfTurn(this.#deps.runtime, () => void this.#leave());
   }
 
+  /**
+   * Ends an open connection to a node that speaks TLS once everything that was sent has arrived, and connects again, so that both
+   * ends check the newest certificates. Messages of the meantime wait. Resolves when the connection is open again, or has failed.
+   */
+  async renew(): Promise<void> {
+    const { link, runtime } = this.#deps;
+    if (!this.#isOpen || !speaksTls(link.address)) return;
+    const renewed = new Promise<void>((resolve) => {
+      this.#renewed = resolve;
+    });
+    const former = this.#link;
+    this.#isOpen = false;
+    this.#isFinished = true;
+    former?.finish();
+    // A node that does not read ends its stream late.
+    this.#timer = runtime.setTimer(WELCOME_WITHIN_MS, () => former?.close());
+    await renewed;
+  }
+
   close(): void {
     this.#isClosed = true;
     this.#timer?.cancel();
     this.#link?.close();
+    this.#endRenewal();
   }
 
   /** Sends one packet at once, the others in later turns of the event loop. Later messages do not overtake them. */
@@ -143,9 +168,15 @@ export class Peer {
     });
   }
 
+  #endRenewal(): void {
+    this.#renewed?.();
+    this.#renewed = null;
+  }
+
   #opened(): void {
     this.#timer?.cancel();
     this.#isOpen = true;
+    this.#endRenewal();
     this.#isBroken = false;
     this.#failures = 0;
     this.#sendWaiting();
@@ -156,6 +187,11 @@ export class Peer {
     // The timer has fired, so no node has refused.
     const wasSilent = this.#timer === null && !this.#isOpen;
     this.#timer?.cancel();
+    if (this.#isFinished && !this.#isClosed) {
+      this.#isFinished = false;
+      return this.#connect();
+    }
+    this.#endRenewal();
     this.#isOpen = false;
     this.#link = null;
     for (const { messages } of this.#waiting) this.#lost(messages);

@@ -161,7 +161,13 @@ export function ingest(data: StoreData, node: Incarnation, call: Call, noted: No
     },
     takeIn: (portion, judge) => {
       const sent = { ...portion, records: [...portion.records] };
-      return call("takeIn", () => takeIn(data, node, sent, judge));
+      const submissions = sent.records.flatMap(({ decision }) => ("jobs" in decision ? [decision] : []));
+      return noted.makeAll(
+        "takeIn",
+        judge.notesOf?.(submissions) ?? [],
+        () => takeIn(data, node, sent, judge),
+        (answer) => answer !== null,
+      );
     },
     rewind: (move, note) =>
       noted.make("rewind", note, () => {

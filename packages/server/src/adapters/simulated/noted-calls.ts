@@ -37,9 +37,17 @@ export class NotedCalls {
     return this.#recorded(operation, [note], effect, isDone);
   }
 
-  /** Makes a call whose facts are recorded whatever it answers. */
-  makeAll<T>(operation: StoreOperation, notes: readonly AuditNote[], effect: () => T): Promise<T> {
-    return notes.length === 0 ? this.#call(operation, effect) : this.#recorded(operation, notes, effect, () => true);
+  /**
+   * Makes a call with any number of facts.
+   * @param isDone whether the facts are recorded; default: whatever the call answers
+   */
+  makeAll<T>(
+    operation: StoreOperation,
+    notes: readonly AuditNote[],
+    effect: () => T,
+    isDone: (answer: T) => boolean = () => true,
+  ): Promise<T> {
+    return notes.length === 0 ? this.#call(operation, effect) : this.#recorded(operation, notes, effect, isDone);
   }
 
   write(notes: readonly AuditNote[]): Promise<void> {

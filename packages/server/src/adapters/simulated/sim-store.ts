@@ -84,8 +84,8 @@ export class SimStore implements Store {
     this.#options = { deliver: (run) => run(), onFault: () => undefined, ...options };
     this.#data = options.data;
     const call = <T>(operation: StoreOperation, effect: () => T) => this.#call(operation, effect);
-    this.requests = requests(options.data, options.node, call);
     this.#noted = new NotedCalls(options.data, call, options.data.newChain(options.node));
+    this.requests = requests(options.data, options.node, call, this.#noted);
     this.ingest = ingest(options.data, options.node, call, this.#noted);
     this.webhooks = webhooks(options.data, call, this.#noted);
     this.keys = keys(options.data, call, this.#noted);
@@ -247,8 +247,11 @@ export class SimStore implements Store {
 
   readonly logs: StoreLogs = {
     keep: (parts) => {
-      const sent = parts.map((part) => ({ ...part, lines: [...part.lines] }));
-      return this.#call("keep", () => this.#data.logs.keep(sent.filter((part) => this.#has(part.executionId))));
+      const sent = parts.map(({ tenant = null, ...part }) => ({ tenant, part: { ...part, lines: [...part.lines] } }));
+      return this.#call("keep", () => {
+        const own = sent.filter(({ part, tenant }) => this.#has(part.executionId, tenant));
+        this.#data.logs.keep(own.map(({ part }) => part));
+      });
     },
     read: (...asked) => this.#call("read", () => this.#data.logs.read(...asked)),
   };
@@ -333,8 +336,10 @@ export class SimStore implements Store {
     if (this.#journeys.size > 0) await new Promise<void>((resolve) => (this.#closing = resolve));
   }
 
-  #has(executionId: ExecutionId): boolean {
-    return this.#data.executions.get(executionId) !== undefined;
+  /** @param tenant of the execution; null: any */
+  #has(executionId: ExecutionId, tenant: string | null): boolean {
+    const known = this.#data.executions.get(executionId);
+    return known !== undefined && known.job.tenant === (tenant ?? known.job.tenant);
   }
 
   #inTurn<T>(operation: "commit" | "takeOver" | "releaseShards", effect: () => T): Promise<T> {

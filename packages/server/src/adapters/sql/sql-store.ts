@@ -144,7 +144,7 @@ function store(db: Connections, claim: Claim, schema: string, options: SqlStoreO
     keys: keys(db, levels, trail),
     tenants: tenants(db, trail),
     quotas: quotas(db),
-    requests: requests(db, { levels, inbox, claim, schema, now: () => runtime.now() }),
+    requests: requests(db, { trail, levels, inbox, claim, schema, now: () => runtime.now() }),
     ingest: ingest(db, trail, { levels, inbox, now: () => runtime.now() }),
     audit: audit(db, trail),
     submit: (batch) => submit(db, trail, levels, inbox, batch, runtime.now()),

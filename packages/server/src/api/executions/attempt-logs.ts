@@ -1,5 +1,6 @@
 import type { ExecutionId } from "../../domain/ids.ts";
 import { type KeptLine, lastLines } from "../../domain/log-lines.ts";
+import type { Tenant } from "../../ports/authenticator.ts";
 import type { Bus } from "../../ports/bus.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { LogPart, StoreLogs } from "../../ports/store-logs.ts";
@@ -23,11 +24,12 @@ export interface LogReads {
  */
 export async function readLogs(
   reads: LogReads,
+  tenant: Tenant,
   executionId: ExecutionId,
   attempt: number,
 ): Promise<{ lines: readonly KeptLine[]; droppedLines: number }> {
   // Gateways forget lines once the store has them, so the store is read after their answers.
-  const live = await askGateways(reads, executionId, attempt);
+  const live = await askGateways(reads, tenant, executionId, attempt);
   const parts = new Map<number, LogPart>();
   for (const part of [...(await reads.store.logs.read(executionId, attempt)), ...live]) {
     if (part.received > (parts.get(part.part)?.received ?? 0)) parts.set(part.part, part);
@@ -40,6 +42,7 @@ export async function readLogs(
 
 async function askGateways(
   { bus, inbox, runtime, lacking }: LogReads,
+  tenant: Tenant,
   executionId: ExecutionId,
   attempt: number,
 ): Promise<LogPart[]> {
@@ -47,7 +50,9 @@ async function askGateways(
   const gateways = bus.nodes("gateway");
   const request = runtime.uuid();
   const answered = inbox.collect(request, gateways.length, ASK_TIMEOUT_MS);
-  for (const node of gateways) bus.send({ node, role: "gateway" }, { kind: "ASK_LOGS", request, executionId, attempt });
+  for (const node of gateways) {
+    bus.send({ node, role: "gateway" }, { kind: "ASK_LOGS", request, executionId, attempt, tenant });
+  }
   const parts: LogPart[] = [];
   for (const answer of await answered) if (answer.kind === "LOGS" && answer.part !== null) parts.push(answer.part);
   return parts;

@@ -1,5 +1,6 @@
 import { isFinal } from "../../domain/execution.ts";
 import type { EpochMs } from "../../domain/ids.ts";
+import type { Tenant } from "../../ports/authenticator.ts";
 import type { HandlerOutput } from "../../ports/messages.ts";
 import type { ExecutionSummary, ExecutionView } from "../../ports/store-queries.ts";
 import { formatInstant } from "../http/instants.ts";
@@ -21,6 +22,7 @@ type FullRow = Overlaid<ExecutionView>;
  */
 export class EventTeller implements Follower, Teller {
   row: ExecutionSummary;
+  readonly tenant: Tenant;
   told: Promise<void> = Promise.resolve();
   readonly #read: () => Promise<FullRow | null>;
   readonly #first: FullRow;
@@ -30,7 +32,8 @@ export class EventTeller implements Follower, Teller {
   #stream: EventStream | null = null;
 
   /** @param read reads the execution as it is now, with its attempts */
-  constructor(first: FullRow, seen: EventCursor, read: () => Promise<FullRow | null>) {
+  constructor(tenant: Tenant, first: FullRow, seen: EventCursor, read: () => Promise<FullRow | null>) {
+    this.tenant = tenant;
     this.row = first;
     this.#first = first;
     this.#cursor = seen;

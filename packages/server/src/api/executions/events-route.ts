@@ -27,7 +27,7 @@ export function eventsRoute(app: HttpApp, { reader, followers, runtime }: Events
     const view = await reader.read(tenant, executionId);
     if (view === null) throw noSuch("execution");
     if (isFinal(view.state) && seen.state === view.state) return reply.code(204).send();
-    const teller = new EventTeller(view, seen, () => reader.read(tenant, executionId));
+    const teller = new EventTeller(tenant, view, seen, () => reader.read(tenant, executionId));
     const leave = isFinal(view.state) ? () => {} : followers.enter(teller);
     const followed = { tenant, executionId, isFinal: isFinal(view.state), teller, leave };
     return await streamUntilFinal(reply, { reader, runtime }, followed);

@@ -61,7 +61,10 @@ describe("following an execution by server-sent events", () => {
     assert.match(await stream.until(/SUCCEEDED/), /event: state\nid: SUCCEEDED\.1\.7\n/);
     await stream.end();
     endGateway();
-    assert.deepEqual(follows[0], { kind: "FOLLOW", follows: [{ executionId: job.executionId, after: 0 }] });
+    assert.deepEqual(follows[0], {
+      kind: "FOLLOW",
+      follows: [{ executionId: job.executionId, after: 0, tenant: "default" }],
+    });
     assert.deepEqual(follows.at(-1), { kind: "UNFOLLOW", executionIds: [job.executionId] });
   });
 

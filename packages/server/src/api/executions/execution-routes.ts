@@ -51,7 +51,7 @@ interface ExecutionRoutes {
   reader: ExecutionReader;
   stores: Pick<TenantStores, "of">;
   store: Pick<Store, "steps">;
-  progress: (executionId: ExecutionId, attempt: number) => Promise<Progress | null>;
+  progress: (tenant: Tenant, executionId: ExecutionId, attempt: number) => Promise<Progress | null>;
   runs: { nameOf: (tenant: Tenant, run: ExecutionId, node: number) => Promise<string | null> };
 }
 
@@ -132,7 +132,7 @@ function readRoute(app: HttpApp, { reader, store, progress: progressOf, runs }: 
       const waited = waitSec > 0 ? reader.readFinal(tenant, id, waitSec * 1_000, gone.signal) : reader.read(tenant, id);
       const view = await waited;
       if (view === null) throw noSuch("execution");
-      const progress = view.state === "RUNNING" ? await progressOf(id, view.attempt) : null;
+      const progress = view.state === "RUNNING" ? await progressOf(tenant, id, view.attempt) : null;
       const node = view.ofRun === undefined ? null : await runs.nameOf(tenant, view.ofRun.run, view.ofRun.node);
       return executionBody(view, progress, await recordsOf(store.steps, view), node);
     },

@@ -1,4 +1,5 @@
 import type { ExecutionId } from "../../domain/ids.ts";
+import type { Tenant } from "../../ports/authenticator.ts";
 import type { Bus } from "../../ports/bus.ts";
 import type { HandlerOutput } from "../../ports/messages.ts";
 import type { Runtime, Timer } from "../../ports/runtime.ts";
@@ -20,6 +21,8 @@ export interface Follower {
   row: ExecutionSummary;
   /** Number of the last handler output that the follower has. */
   readonly seq: number;
+  /** Tenant of the execution. */
+  readonly tenant: Tenant;
   changed(row: Overlaid): void;
   heard(item: HandlerOutput): void;
 }
@@ -91,8 +94,11 @@ export class Followers {
   #tellGateways(executionIds: Iterable<ExecutionId>): void {
     const { bus } = this.#deps;
     const follows = Array.from(executionIds, (executionId) => {
-      const seqs = Array.from(this.#followers.get(executionId) ?? [], ({ seq }) => seq);
-      return { executionId, after: Math.min(...seqs) };
+      const followers = [...(this.#followers.get(executionId) ?? [])];
+      const after = Math.min(...followers.map(({ seq }) => seq));
+      // Only callers of the execution's tenant follow it.
+      const [first] = followers;
+      return first === undefined ? { executionId, after } : { executionId, after, tenant: first.tenant };
     });
     for (const node of bus.nodes("gateway")) bus.send({ node, role: "gateway" }, { kind: "FOLLOW", follows });
   }

@@ -76,7 +76,7 @@ async function logsOf(
   if (deps.logUrl !== null) {
     return { ...head, url: urlOf(deps.logUrl, view, number, deps.runtime.now()), lines: [], droppedLines: 0 };
   }
-  const { lines, droppedLines } = await readLogs(deps, id, number);
+  const { lines, droppedLines } = await readLogs(deps, tenant, id, number);
   return { ...head, url: null, lines: lines.map((line) => ({ ...line, at: formatInstant(line.at) })), droppedLines };
 }
 

@@ -4,6 +4,7 @@ import type { EndedAttempt } from "../../domain/execution.ts";
 import type { Epoch } from "../../domain/ids.ts";
 import { ALL_SHARDS, firstChange, shardCommit, takeShards } from "../../ports/conformance/store-scene.conformance.ts";
 import type { LogPart } from "../../ports/store-logs.ts";
+import { tenantOf } from "../../security/tenant.ts";
 import { startTestApi, type TestApi } from "../api.fixture.ts";
 import { readLogs } from "./attempt-logs.ts";
 
@@ -84,7 +85,10 @@ describe("reading what handlers have logged over HTTP", () => {
     const inbox = { collect: () => assert.fail("a gateway was asked") } as never;
     const older = { address: "a", version: "0", level: 2 };
     const lacking = (feature: string) => (feature === "LOG_LINES" ? older : null);
-    assert.deepEqual(await readLogs({ ...deps, inbox, lacking }, NOBODY, 1), { lines: [], droppedLines: 0 });
+    assert.deepEqual(await readLogs({ ...deps, inbox, lacking }, tenantOf(null), NOBODY, 1), {
+      lines: [],
+      droppedLines: 0,
+    });
   });
 
   it("has no more than the last 64 KiB of the parts of all gateways together", async () => {

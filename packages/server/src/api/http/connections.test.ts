@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
 import { describe, it } from "node:test";
-import { Connections, peerOf } from "./connections.ts";
+import { type CallerBounds, Connections, peerOf } from "./connections.ts";
 
 class Line extends EventEmitter {
   readonly remoteAddress: string;
@@ -18,6 +18,15 @@ class Line extends EventEmitter {
 }
 
 const from = (address: string) => new Line(address) as unknown as Socket & Line;
+
+const callersOf = (callers: Partial<CallerBounds>) =>
+  new Connections(
+    { total: 99, perPeer: 99, reserved: 9 },
+    {
+      ...{ unknown: 99, perTenant: 99, asksForKeys: () => true, hasSeveralTenants: () => true, monotonicMs: () => 0 },
+      ...callers,
+    },
+  );
 
 describe("the connections of a server", () => {
   it("are counted by address, and as a whole: beyond either bound they are reserved", () => {
@@ -44,6 +53,53 @@ describe("the connections of a server", () => {
     assert.deepEqual([closed, connections.open], [1, 2]);
     for (const line of lines.slice(1)) line.destroy();
     assert.equal(connections.open, 0);
+  });
+
+  it("that are unknown give way once they are a second old: the oldest without a request is closed", () => {
+    let nowMs = 0;
+    const connections = callersOf({ unknown: 2, monotonicMs: () => nowMs });
+    const lines = [from("10.0.0.1"), from("10.0.0.2"), from("10.0.0.3"), from("10.0.0.4")];
+    const [busy, idle, known, last] = lines as [Line & Socket, Line & Socket, Line & Socket, Line & Socket];
+    const isBusy = (socket: Socket) => socket === busy;
+    for (const line of [busy, idle, known]) connections.admit(line);
+    assert.equal(connections.oldestBeyond(isBusy), null, "they have not had time for a first request");
+    nowMs = 1_000;
+    assert.equal(connections.isUsedBy(known, null), true);
+    assert.equal(connections.oldestBeyond(isBusy), null, "two may be unknown");
+    connections.admit(last);
+    assert.equal(connections.oldestBeyond(isBusy), idle);
+    assert.equal(connections.oldestBeyond(isBusy), null);
+    assert.deepEqual(Object.fromEntries(connections.kinds), { KNOWN: 2, UNKNOWN: 2, RESERVED: 0 });
+    assert.equal(connections.refused.UNKNOWN, 1);
+    for (const line of lines) line.destroy();
+    assert.deepEqual(Object.fromEntries(connections.kinds), { KNOWN: 0, UNKNOWN: 0, RESERVED: 0 });
+  });
+
+  it("are not told apart by a server that asks for no keys", () => {
+    const connections = callersOf({ unknown: 0, asksForKeys: () => false, monotonicMs: () => 9_999 });
+    connections.admit(from("10.0.0.1"));
+    assert.equal(
+      connections.oldestBeyond(() => false),
+      null,
+    );
+  });
+
+  it("count for the tenant of their last request, up to its bound where there are several tenants", () => {
+    let hasSeveral = false;
+    const connections = callersOf({ perTenant: 1, hasSeveralTenants: () => hasSeveral });
+    const [first, second, shared] = [from("10.0.0.1"), from("10.0.0.1"), from("10.0.0.9")];
+    for (const line of [first, second, shared]) connections.admit(line);
+    for (const line of [first, second]) assert.equal(connections.isUsedBy(line, "acme"), true);
+    hasSeveral = true;
+    assert.deepEqual([connections.isUsedBy(first, "acme"), connections.isUsedBy(second, "acme")], [true, false]);
+    assert.equal(connections.isUsedBy(first, "acme"), true, "a counted connection stays");
+    assert.equal(connections.isUsedBy(second, null), true, "operators are not limited");
+    assert.equal(connections.isUsedBy(shared, "other"), true);
+    assert.equal(connections.isUsedBy(shared, "acme"), false);
+    first.destroy();
+    assert.equal(connections.isUsedBy(shared, "acme"), true, "the connection of a proxy counts for its last tenant");
+    assert.equal(connections.isUsedBy(second, "other"), true);
+    assert.equal(connections.refused.TENANT_CONNECTIONS, 2);
   });
 
   it("of one IPv6 network of 64 bits are of one peer", () => {

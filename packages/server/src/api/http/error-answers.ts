@@ -88,7 +88,11 @@ export function lastWords(response: ServerResponse, body: Problem, headers: Outg
 /** Answers bytes that are no valid request, and closes the connection. */
 export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
-  const body = NOT_EVEN_HTTP[error.code ?? ""] ?? problem("malformed-http");
+  endWith(socket, NOT_EVEN_HTTP[error.code ?? ""] ?? problem("malformed-http"));
+}
+
+/** Answers a connection without a request, and closes it. */
+export function endWith(socket: Socket, body: Problem): void {
   const text = JSON.stringify(body);
   socket.end(
     `HTTP/1.1 ${body.status} ${body.title}\r\nContent-Type: ${PROBLEM_JSON}\r\n` +

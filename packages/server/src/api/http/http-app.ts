@@ -7,21 +7,25 @@ import type { Logger } from "pino";
 import type { TSchema } from "typebox";
 import type { Authenticator } from "../../ports/authenticator.ts";
 import type { CertificateSource } from "../../ports/certificates.ts";
-import type { ApiMetrics } from "../../ports/metrics.ts";
+import type { ApiMetrics, Readings } from "../../ports/metrics.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { SessionSeal } from "../../security/session-seal.ts";
-import { BodyBudget } from "./body/body-budget.ts";
+import { BODY_BUDGET_BYTES, BodyBudget } from "./body/body-budget.ts";
 import type { ReceivedBody } from "./body/body-reader.ts";
 import { type BodyParts, JobParts } from "./body/json-parts.ts";
 import { writeJson } from "./body/raw-json.ts";
 import { type BodyScope, takeBodies } from "./body/take-bodies.ts";
+import type { Connections } from "./connections.ts";
 import { answerErrors, frameworkProblem, sendProblem } from "./error-answers.ts";
-import { invalid, ProblemError, problem } from "./errors.ts";
+import { busy, invalid, ProblemError, problem } from "./errors.ts";
 import { boundsOf, createHttpServer, HTTP_LIMITS, type HttpLimits } from "./http-server.ts";
 import { RequestTurns } from "./request-turns.ts";
-import { guard, type RouteScope } from "./security.ts";
+import { guard, limitedTenantOf, type RouteScope } from "./security.ts";
 import { answerUnknownRoutes } from "./unknown-routes.ts";
 import { compileCheck } from "./validation.ts";
+
+/** Time in seconds after which a request on a connection beyond those of its tenant may be repeated. */
+const CONNECTIONS_RETRY_SEC = 5;
 
 export type HttpApp = FastifyInstance<
   RawServerDefault,
@@ -38,6 +42,8 @@ declare module "fastify" {
     response: ServerResponse | null;
   }
   interface FastifyInstance {
+    /** Figures of connections and bodies for metrics. */
+    admissions: () => Pick<Readings, "httpConnections" | "httpBodyBytes" | "httpRefused">;
     /** Makes the routes of a scope accept only JSON bodies, with these parts. */
     takeBodies(scope: BodyScope, make: () => BodyParts): void;
   }
@@ -55,6 +61,8 @@ export interface HttpAppDependencies {
   certificates?: CertificateSource | null | undefined;
   /** Detail of the 404 for a path without a route. */
   unknown?: string;
+  /** Tenants of the store; left out: there is only `default`. */
+  tenants?: { readonly hasSeveral: boolean } | undefined;
   /** Whether clients should disconnect; default: while the server closes. */
   isStopping?: (() => boolean) | undefined;
 }
@@ -62,7 +70,10 @@ export interface HttpAppDependencies {
 /** Creates an HTTP server with the API's conventions and without routes. */
 export function createHttpApp({ authenticator, metrics, log, runtime, ...deps }: HttpAppDependencies): HttpApp {
   const limits = { ...HTTP_LIMITS, ...deps.limits };
-  const connections = boundsOf(limits);
+  const hasSeveralTenants = () => deps.tenants?.hasSeveral === true;
+  const asksForKeys = () => !authenticator.isOpen;
+  const connections = boundsOf(limits, { hasSeveralTenants, asksForKeys, monotonicMs: () => runtime.monotonicMs() });
+  const budget = new BodyBudget(BODY_BUDGET_BYTES, hasSeveralTenants);
   const { certificates = null } = deps;
   const tls = certificates && { certificates, handshakes: boundsOf(limits) };
   const turns = new RequestTurns(runtime);
@@ -80,24 +91,39 @@ export function createHttpApp({ authenticator, metrics, log, runtime, ...deps }:
       void sendProblem(reply, frameworkProblem(error) ?? problem("malformed-http"));
     },
   }).withTypeProvider<TypeBoxTypeProvider>();
-  speakJson(app, runtime, turns);
+  speakJson(app, { budget, runtime, turns });
   answerErrors(app, log);
   guard(app, authenticator, deps.seal ?? null);
+  countConnections(app, connections);
+  app.decorate("admissions", () => ({
+    httpConnections: connections.kinds,
+    httpBodyBytes: budget.takenBytes,
+    httpRefused: new Map(Object.entries({ ...connections.refused, TENANT_BODIES: budget.refusedOfTenants })),
+  }));
   answerUnknownRoutes(app, deps.unknown ?? "no route has this path");
   countRequests(app, metrics);
   partOnClose(app, deps.isStopping ?? (() => false));
   return app;
 }
 
-function speakJson(app: HttpApp, runtime: Runtime, turns: RequestTurns): void {
+/** Counts the connections of each tenant. Operators are not limited. */
+function countConnections(app: HttpApp, connections: Connections): void {
+  app.addHook("onRequest", (request, reply, done) => {
+    const tenant = limitedTenantOf(request);
+    if (request.principal === null || connections.isUsedBy(request.raw.socket, tenant)) return done();
+    void reply.header("connection", "close");
+    const detail = "the tenant has as many connections open as a tenant may have: close some, or ask again later";
+    done(busy("too-many-requests", detail, CONNECTIONS_RETRY_SEC));
+  });
+}
+
+function speakJson(app: HttpApp, means: Parameters<typeof takeBodies>[2]): void {
   app.decorateRequest("received", null);
   app.decorateRequest("response", null);
   app.addHook("onRequest", (request, reply, done) => {
     request.response = reply.raw;
     done();
   });
-  const budget = new BodyBudget();
-  const means = { budget, runtime, turns };
   app.decorate("takeBodies", (scope: BodyScope, make: () => BodyParts) => takeBodies(scope, make, means));
   app.takeBodies(app, () => new JobParts());
   app.setValidatorCompiler<TSchema>(({ schema, httpPart }) =>

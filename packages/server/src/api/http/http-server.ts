@@ -10,8 +10,8 @@ import { createServer as createSecureServer } from "node:https";
 import type { Socket } from "node:net";
 import { type CertificateSource, HANDSHAKE_MAX_MS } from "../../ports/certificates.ts";
 import type { Runtime } from "../../ports/runtime.ts";
-import { Connections } from "./connections.ts";
-import { answerBrokenRequest, lastWords } from "./error-answers.ts";
+import { type CallerBounds, Connections } from "./connections.ts";
+import { answerBrokenRequest, endWith, lastWords } from "./error-answers.ts";
 import { problem } from "./errors.ts";
 import { type RequestTurns, stopReading } from "./request-turns.ts";
 import { gatheringMessages } from "./small-pieces.ts";
@@ -28,6 +28,10 @@ export interface HttpLimits {
   peerConnections: number;
   /** Number of connections beyond both limits, for health checks alone. */
   reservedConnections: number;
+  /** Largest number of connections on which no request has had a good key yet, where requests need keys. */
+  unknownConnections: number;
+  /** Largest number of connections of a tenant, where there are several tenants. */
+  tenantConnections: number;
   /** Largest number of requests of one connection before the first is answered. */
   pipelined: number;
   /** Time limit for all headers of a request, in milliseconds, */
@@ -47,6 +51,8 @@ export const HTTP_LIMITS: HttpLimits = {
   connections: 12_000,
   peerConnections: 8_000,
   reservedConnections: 100,
+  unknownConnections: 500,
+  tenantConnections: 6_000,
   pipelined: 32,
   headersTimeoutMs: 15_000,
   requestTimeoutMs: 60_000,
@@ -57,6 +63,10 @@ export const HTTP_LIMITS: HttpLimits = {
 /** Longest time without a byte in either direction, in milliseconds. */
 const SILENCE_MS = 120_000;
 const KEEP_ALIVE_MS = 65_000;
+const UNKNOWN = problem(
+  "too-many-requests",
+  "too many connections wait for their first request with a good key: send it soon after you connect",
+);
 const HEALTH_PATHS: readonly string[] = ["/healthz", "/readyz", "/metrics"];
 
 export interface Listener {
@@ -74,8 +84,15 @@ export interface HttpTls {
   handshakes: Connections;
 }
 
-export function boundsOf({ connections, peerConnections, reservedConnections }: HttpLimits): Connections {
-  return new Connections({ total: connections, perPeer: peerConnections, reserved: reservedConnections });
+/** @param callers what tells callers apart; left out: nothing does */
+export function boundsOf(
+  { connections, peerConnections, reservedConnections, unknownConnections, tenantConnections }: HttpLimits,
+  callers: Omit<CallerBounds, "unknown" | "perTenant"> | null = null,
+): Connections {
+  return new Connections(
+    { total: connections, perPeer: peerConnections, reserved: reservedConnections },
+    callers && { ...callers, unknown: unknownConnections, perTenant: tenantConnections },
+  );
 }
 
 /**
@@ -115,6 +132,8 @@ export function createHttpServer(listener: Listener, handle: RequestListener): S
   server.setTimeout(SILENCE_MS);
   server.on(tls === null ? "connection" : "secureConnection", (socket: Socket) => {
     connections.admit(socket);
+    const beyond = connections.oldestBeyond((one) => (outstanding.get(one) ?? 0) > 0);
+    if (beyond !== null) endWith(beyond, UNKNOWN);
     turns.opened(socket);
     lingerAfterEnd(socket, { runtime, turns }, limits.lingerMs);
   });

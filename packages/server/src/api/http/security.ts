@@ -65,6 +65,11 @@ export function callerOf({ principal }: Pick<FastifyRequest, "principal">): Prin
   return principal;
 }
 
+/** Tenant whose limits a request counts against; null: operators have none, nor has a request without a key. */
+export function limitedTenantOf({ principal }: Pick<FastifyRequest, "principal">): Tenant | null {
+  return principal === null || principal.kind === "OPERATOR" ? null : principal.tenant;
+}
+
 /** Tenant for which the caller of a request acts. */
 export function tenantOfCaller(request: Pick<FastifyRequest, "principal">): Tenant {
   return callerOf(request).tenant;

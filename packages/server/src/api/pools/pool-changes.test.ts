@@ -1,10 +1,15 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
+import { SCOPES_OF } from "../../domain/api-key.ts";
 import { FEATURE_LEVEL, levelOf } from "../../domain/cluster/feature-level.ts";
 import type { Incarnation, ShardId } from "../../domain/ids.ts";
+import { ownedPool } from "../../domain/pool.ts";
+import type { Authenticator, Principal } from "../../ports/authenticator.ts";
 import { ALL_SHARDS, takeShards } from "../../ports/conformance/store-scene.conformance.ts";
 import type { ToScheduler } from "../../ports/messages.ts";
+import { tenantOf } from "../../security/tenant.ts";
 import { applyPools, playOwner, startTestApi, type TestApi } from "../api.fixture.ts";
+import type { Lacking } from "../feature-gate.ts";
 
 const LEASE_MS = 60_000;
 const HALF = ALL_SHARDS.slice(0, 32);
@@ -117,5 +122,37 @@ describe("a change of a pool", () => {
     const unconfirmedBy = [{ nodeId: "older", address: "older.example:8081" }];
     assert.deepEqual(await pause(), { code: 202, paused: true, unconfirmedBy });
     assert.equal(asked, 1);
+  });
+
+  it("of a tenant is refused while a node does not know owned pools, and so is a key of a tenant's worker", async () => {
+    const principal: Principal = {
+      ...{ keyId: "key", source: "STORE", kind: "TENANT_ADMIN", tenant: tenantOf("acme") },
+      ...{ scopes: new Set(SCOPES_OF.TENANT_ADMIN), pools: [] },
+    };
+    const nothing = () => undefined;
+    const authenticator: Authenticator = {
+      ...{ isOpen: false, judge: () => principal, actingFor: () => null, stateOf: () => "ACTIVE" },
+      ...{ judgeAgain: () => null, hold: () => nothing },
+    };
+    let isOld = true;
+    const older = { address: "old.example:8081", version: "0.0.9", level: 2 };
+    const lacking: Lacking = (feature) => (isOld && feature === "OWNED_POOLS" ? older : null);
+    const app = await api.another({ apiKey: null }, lacking, { authenticator });
+    try {
+      const set = () => app.inject({ method: "PUT", url: "/v1/pools/gpu", payload: { strategy: "FIFO" } });
+      const payload = { kind: "WORKER", name: "worker" };
+      const refused = [await set(), await app.inject({ method: "POST", url: "/v1/api-keys", payload })];
+      for (const answer of refused) {
+        assert.equal(answer.statusCode, 409);
+        const { detail } = answer.json();
+        assert.match(detail, /old.example:8081 .*level 2 and does not know of pools and workers of tenants/);
+      }
+      assert.deepEqual(await api.store.tenants.pools(), []);
+      isOld = false;
+      assert.equal((await set()).statusCode, 200);
+      assert.deepEqual(await api.store.tenants.pools(), [ownedPool("acme", "gpu")]);
+    } finally {
+      await app.close();
+    }
   });
 });

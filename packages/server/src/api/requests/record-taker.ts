@@ -17,12 +17,12 @@ import {
 import type { Runtime, Timer } from "../../ports/runtime.ts";
 import { StoreUnavailable } from "../../ports/store.ts";
 import type { DecidedRecord, StoreIngest } from "../../ports/store-ingest.ts";
-import type { OpenRequest, RequestEnd, RequestJudge } from "../../ports/store-requests.ts";
+import type { OpenRequest, RequestEnd } from "../../ports/store-requests.ts";
 import { problemError } from "../http/error-answers.ts";
 import { ProblemError, problem } from "../http/errors.ts";
 import { readRecord } from "./log-record.ts";
 import { RefusalTeller } from "./refusal-teller.ts";
-import { tellTaken } from "./request-taker.ts";
+import { type ChargingJudge, tellTaken } from "./request-taker.ts";
 
 /** Bounds of a read. One read is taken in while the next one is under way, so twice the bytes are in memory. */
 export const RECORD_READ_BOUNDS = { waitMs: 500, maxBytes: 4 * 1024 * 1024 };
@@ -50,7 +50,7 @@ export interface RecordTakerDependencies {
   tenant: () => Tenant;
   requestLog: RequestLog;
   store: StoreIngest;
-  judge: RequestJudge;
+  judge: ChargingJudge;
   /** Shards that the node owns now. */
   owned: () => ReadonlyMap<ShardId, Epoch>;
   bus: Bus;
@@ -294,7 +294,13 @@ export class RecordTaker {
 
   async #write(partition: number, from: number, records: readonly DecidedRecord[], next: number): Promise<void> {
     const { store, judge } = this.#deps;
-    const taken = await store.takeIn({ partition, topic: this.#topic?.id ?? "", from, next, records }, judge);
+    const decisions = records.map(({ decision }) => decision);
+    const portion = { partition, topic: this.#topic?.id ?? "", from, next, records };
+    const taken = await store.takeIn(portion, judge).catch((error: unknown) => {
+      judge.settle?.(decisions, null);
+      throw error;
+    });
+    judge.settle?.(decisions, taken ?? []);
     if (taken === null) throw new Changed("the position is another one");
     await tellTaken(taken, this.#deps);
     if (taken.some(({ end }) => end.state === "REFUSED")) this.#teller.wake();

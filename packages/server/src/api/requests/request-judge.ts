@@ -1,12 +1,13 @@
 import { JobSubmission } from "@mainspring/contract";
 import { SINGLE_BODY_BYTES_MAX } from "@mainspring/contract/limits";
 import type { Logger } from "pino";
-import type { EpochMs } from "../../domain/ids.ts";
+import type { EpochMs, JobId } from "../../domain/ids.ts";
 import type { Ordering } from "../../domain/rank.ts";
 import { tracedDefinition } from "../../domain/trace.ts";
 import type { Tenant } from "../../ports/authenticator.ts";
 import { StoreUnavailable, type Submission, type SubmitOutcome } from "../../ports/store.ts";
-import type { OpenRequest, RequestEnd, RequestJudge } from "../../ports/store-requests.ts";
+import type { AuditNote } from "../../ports/store-audit.ts";
+import type { OpenRequest, RequestEnd, RequestJudge, TakenRequest } from "../../ports/store-requests.ts";
 import type { AnyJob } from "../../ports/store-runs.ts";
 import { tenantOf } from "../../security/tenant.ts";
 import type { JobHandlers } from "../handlers/job-handlers.ts";
@@ -17,7 +18,7 @@ import { invalid, type Problem, ProblemError, problem } from "../http/errors.ts"
 import { compileCheck } from "../http/validation.ts";
 import type { PoolOrderings } from "../pools/pool-orderings.ts";
 import type { QuotaName, QuotaProblem } from "../quotas/quota-problems.ts";
-import type { Quotas } from "../quotas/quotas.ts";
+import type { Charge, Quotas } from "../quotas/quotas.ts";
 import { loadOf } from "../quotas/submit-under.ts";
 import { jobDefinition } from "../submit/job-definition.ts";
 import {
@@ -41,9 +42,14 @@ export interface RequestJudgeDependencies extends SubmitRules, Omit<JobMaker, "o
   isStopped?: ((tenant: Tenant) => boolean) | undefined;
   /** Left out: no tenant has a quota. */
   quotas?: Quotas | undefined;
+  /** Origin of the requests in the audit log, in which their jobs are recorded; left out: they are not recorded. */
+  audited?: RequestSource | undefined;
   /** Whether requests over a quota that frees itself wait: they and all behind them get no decision. Left out: they are refused. */
   waitsForQuotas?: boolean;
 }
+
+/** SQL: an application has written them into the store. KAFKA: they were records of the topic of requests. */
+type RequestSource = "SQL" | "KAFKA";
 
 /** Quotas that become free by themselves. */
 const PASSING: readonly string[] = ["submitsPerSec", "maxWaiting"] satisfies QuotaName[];
@@ -70,6 +76,8 @@ interface Rules {
 /** Decides requests by the rules of POST /v1/jobs. */
 export class JobRequestJudge implements RequestJudge {
   readonly #deps: RequestJudgeDependencies;
+  /** Charges of submissions whose outcome is not known yet. */
+  readonly #charges = new Map<Submission, Charge>();
 
   constructor(deps: RequestJudgeDependencies) {
     this.#deps = deps;
@@ -87,13 +95,32 @@ export class JobRequestJudge implements RequestJudge {
     ]);
     const rules = { fill, orderOf, createdAt: runtime.now() };
     const decisions: (Submission | RequestEnd)[] = [];
-    for (const request of requests) {
-      if (intake.turns.isOver) await intake.turns.next();
-      const decision = await this.#decideOne(request, rules);
-      if (decision === null) break;
-      decisions.push(decision);
+    try {
+      for (const request of requests) {
+        if (intake.turns.isOver) await intake.turns.next();
+        const decision = await this.#decideOne(request, rules);
+        if (decision === null) break;
+        decisions.push(decision);
+      }
+    } catch (error) {
+      this.settle(decisions, []);
+      throw error;
     }
     return decisions;
+  }
+
+  /**
+   * Ends the charges of decisions, so that their places count once.
+   * @param taken what the store has taken in; null: not known
+   */
+  settle(decisions: readonly (Submission | RequestEnd)[], taken: readonly TakenRequest[] | null): void {
+    const written = new Set(taken?.flatMap(({ submitted }) => (isWritten(submitted) ? [submitted.submission] : [])));
+    for (const decision of decisions) {
+      const charge = "jobs" in decision ? this.#charges.get(decision) : undefined;
+      if (charge === undefined || !("jobs" in decision)) continue;
+      this.#charges.delete(decision);
+      charge.end(taken === null ? "UNKNOWN" : written.has(decision) ? "WRITTEN" : "NOTHING");
+    }
   }
 
   conclude(outcome: SubmitOutcome): RequestEnd {
@@ -106,6 +133,22 @@ export class JobRequestJudge implements RequestJudge {
     } catch (error) {
       return refused(problemError(error, this.#deps.log).problem);
     }
+  }
+
+  /** One fact for each tenant of the submissions. */
+  notesOf(submissions: readonly Submission[]): AuditNote[] {
+    const { audited: source } = this.#deps;
+    if (source === undefined) return [];
+    const facts = new Map<string, { first: JobId; count: number }>();
+    for (const { tenant, jobId } of submissions.flatMap(({ jobs }) => jobs)) {
+      const fact = facts.get(tenant);
+      if (fact === undefined) facts.set(tenant, { first: jobId, count: 1 });
+      else fact.count++;
+    }
+    return Array.from(facts, ([tenant, { first, count }]) => ({
+      ...{ tenant, actor: { kind: "SYSTEM", keyId: null, for: null }, action: "takeInRequests", target: first },
+      ...{ outcome: "DONE", requestId: null, address: null, detail: { source, count } },
+    }));
   }
 
   /**
@@ -138,21 +181,24 @@ export class JobRequestJudge implements RequestJudge {
     if ("status" in job || wrong !== null) throw new ProblemError(wrong as Problem);
     const row = this.#row(request, job, payload, orderOf, createdAt);
     if (row !== null) {
-      await this.#charge(tenant, row, idempotency);
-      return { idempotency, jobs: [row] };
+      const charge = await this.#charge(tenant, row, idempotency);
+      const submission = { idempotency, jobs: [row] };
+      if (charge !== null) this.#charges.set(submission, charge);
+      return submission;
     }
     if (idempotency === null) throw new ProblemError(neverFires(job));
     return this.conclude(await this.#deps.intake.answered(idempotency, job));
   }
 
-  /** Charges a job. The store answers the request later, so until then the outcome is unknown. @throws {ProblemError} */
-  async #charge(tenant: Tenant, row: AnyJob, idempotency: Idempotency): Promise<void> {
+  /** Charges a job. @returns null: it costs nothing @throws {ProblemError} */
+  async #charge(tenant: Tenant, row: AnyJob, idempotency: Idempotency): Promise<Charge | null> {
     const { quotas, intake } = this.#deps;
-    if (quotas === undefined || !quotas.limits(tenant)) return;
+    if (quotas === undefined || !quotas.limits(tenant)) return null;
     try {
-      (await quotas.charge(tenant, loadOf([row]))).end("UNKNOWN");
+      return await quotas.charge(tenant, loadOf([row]));
     } catch (error) {
       if (!(error instanceof ProblemError) || !(await intake.wasAnswered(idempotency))) throw error;
+      return null;
     }
   }
 
@@ -203,6 +249,10 @@ function keyOf({ tenant, idempotencyKey }: OpenRequest, received: ReceivedBody):
   const headers = { "idempotency-key": idempotencyKey };
   if (!headersCheck.ok(headers)) throw new ProblemError(invalid(headersCheck.errors(headers)));
   return idempotencyOf(tenantOf(tenant), idempotencyKey, received);
+}
+
+function isWritten(submitted: TakenRequest["submitted"]): submitted is NonNullable<TakenRequest["submitted"]> {
+  return submitted?.outcome.kind === "ACCEPTED" && !submitted.outcome.replayed;
 }
 
 function refused(problem: Problem): RequestEnd {

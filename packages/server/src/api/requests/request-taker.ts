@@ -13,9 +13,17 @@ const RETRY_MS = 1_000;
 /** Requests of one transaction. */
 const LIMITS = { count: 1_000, bytes: 4 * 1024 * 1024 };
 
+type Decisions = Awaited<ReturnType<RequestJudge["decide"]>>;
+
+/** A judge that charges quotas for what it decides. */
+export interface ChargingJudge extends RequestJudge {
+  /** Ends the charges of decisions. @param taken what the store has taken in; null: not known. Left out: nothing is charged */
+  settle?(decisions: Decisions, taken: readonly TakenRequest[] | null): void;
+}
+
 export interface RequestTakerDependencies {
   store: Pick<StoreRequests, "takeIn" | "watch">;
-  judge: RequestJudge;
+  judge: ChargingJudge;
   bus: Bus;
   runtime: Runtime;
   metrics: Pick<ApiMetrics, "submitted" | "requestsEnded" | "storeOutage">;
@@ -64,11 +72,11 @@ export class RequestTaker {
 
   /** @returns time until the next look, in milliseconds */
   async #look(): Promise<number> {
-    const { store, judge, metrics, log } = this.#deps;
+    const { metrics, log } = this.#deps;
     try {
       while (this.#isWoken && !this.#isStopped) {
         this.#isWoken = false;
-        const taken = await store.takeIn(LIMITS, judge);
+        const taken = await this.#takeIn();
         // After a full read there are more; after any other the next notice tells.
         if (taken.length > 0) this.#isWoken = true;
         await tellTaken(taken, this.#deps);
@@ -78,6 +86,27 @@ export class RequestTaker {
       if (error instanceof StoreUnavailable) metrics.storeOutage();
       log.warn({ err: error }, "the api could not take in requests; it tries again");
       return RETRY_MS;
+    }
+  }
+
+  async #takeIn(): Promise<readonly TakenRequest[]> {
+    const { store, judge } = this.#deps;
+    const decisions: Decisions = [];
+    let taken: readonly TakenRequest[] | null = null;
+    try {
+      taken = await store.takeIn(LIMITS, {
+        // The store may ask again, and then writes nothing of the decisions before.
+        decide: async (requests) => {
+          const decided = await judge.decide(requests);
+          decisions.push(...decided);
+          return decided;
+        },
+        conclude: (outcome) => judge.conclude(outcome),
+        notesOf: (submissions) => judge.notesOf?.(submissions) ?? [],
+      });
+      return taken;
+    } finally {
+      judge.settle?.(decisions, taken);
     }
   }
 }

@@ -1,14 +1,15 @@
 import assert from "node:assert/strict";
-import { EventEmitter, once } from "node:events";
+import { once } from "node:events";
 import { connect, createServer } from "node:net";
 import { afterEach, describe, it } from "node:test";
-import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
-import { Client, credentials, type StatusObject, status } from "@grpc/grpc-js";
-import { PROTOCOL_VERSION, type ServerMessage, ServerMessageSchema, WorkerMessageSchema } from "@mainspring/proto";
+import { status } from "@grpc/grpc-js";
+import { PROTOCOL_VERSION } from "@mainspring/proto";
 import pino from "pino";
+import type { HeldUse } from "../../ports/authenticator.ts";
 import { settingsAuthenticator } from "../../security/key-authenticator.ts";
 import { assignment, Stage } from "../gateway.fixture.ts";
 import { RECEIVED_MESSAGE_MAX_BYTES } from "../limits.ts";
+import { Peer } from "./grpc-peer.fixture.ts";
 import { type GrpcServer, startGrpcServer } from "./grpc-server.ts";
 
 const HELLO = {
@@ -20,61 +21,6 @@ const HELLO = {
   slots: 100,
 };
 
-/** A real client over a real socket. */
-class Peer {
-  readonly #client: Client;
-  readonly #call;
-  readonly #received: ServerMessage[] = [];
-  readonly #arrivals = new EventEmitter();
-  readonly status: Promise<StatusObject>;
-
-  constructor(address: string) {
-    this.#client = new Client(address, credentials.createInsecure());
-    this.#call = this.#client.makeBidiStreamRequest<Uint8Array, ServerMessage>(
-      "/mainspring.worker.v1.WorkerService/Connect",
-      (bytes) => Buffer.from(bytes),
-      (bytes) => fromBinary(ServerMessageSchema, bytes),
-    );
-    this.#call.on("data", (message: ServerMessage) => {
-      this.#received.push(message);
-      this.#arrivals.emit("message");
-    });
-    // The status contains the same error.
-    this.#call.on("error", () => undefined);
-    this.status = new Promise((resolve) => this.#call.once("status", resolve));
-  }
-
-  say(message: MessageInitShape<typeof WorkerMessageSchema>): void {
-    this.sayBytes(toBinary(WorkerMessageSchema, create(WorkerMessageSchema, message)));
-  }
-
-  sayBytes(bytes: Uint8Array): void {
-    this.#call.write(bytes);
-  }
-
-  async next(): Promise<ServerMessage> {
-    while (this.#received.length === 0) await once(this.#arrivals, "message");
-    return this.#received.shift() as ServerMessage;
-  }
-
-  stopReading(): void {
-    this.#call.pause();
-  }
-
-  readOn(): void {
-    this.#call.resume();
-  }
-
-  goodbye(): void {
-    this.#call.end();
-  }
-
-  close(): void {
-    this.#call.cancel();
-    this.#client.close();
-  }
-}
-
 describe("the worker protocol over gRPC", () => {
   const servers: GrpcServer[] = [];
   const peers: Peer[] = [];
@@ -83,13 +29,20 @@ describe("the worker protocol over gRPC", () => {
   async function start(
     apiKey: string | null = null,
     limits: { idleMs?: number } = {},
+    hold: (use: HeldUse) => void = () => undefined,
   ): Promise<{ stage: Stage; server: GrpcServer; peer: Peer }> {
     const stage = new Stage();
     stage.own();
     const { gateway, runtime } = stage;
     const log = pino({ level: "silent" });
+    const authenticator = Object.assign(settingsAuthenticator({ apiKey }, runtime), {
+      hold: (use: HeldUse) => {
+        hold(use);
+        return () => undefined;
+      },
+    });
     const server = await startGrpcServer({
-      workers: { gateway, authenticator: settingsAuthenticator({ apiKey }, runtime) },
+      workers: { gateway, authenticator },
       host: "127.0.0.1",
       port: 0,
       isAuthorized: () => false,
@@ -141,6 +94,17 @@ describe("the worker protocol over gRPC", () => {
     const { peer, stage } = await start("a-key-of-some-length");
     peer.say({ hello: HELLO });
     assert.equal((await peer.status).code, status.UNAUTHENTICATED);
+    assert.equal(stage.gateway.counters.workersConnected, 0);
+  });
+
+  it("ends the stream of a worker whose key is no longer good", async () => {
+    const held: HeldUse[] = [];
+    const { peer, stage } = await start(null, {}, (use) => held.push(use));
+    peer.say({ hello: HELLO });
+    assert.ok((await peer.next()).welcome);
+    held[0]?.end({ code: "UNAUTHENTICATED", detail: "the API key was revoked" });
+    const { code, details } = await peer.status;
+    assert.deepEqual([code, details], [status.UNAUTHENTICATED, "the API key was revoked"]);
     assert.equal(stage.gateway.counters.workersConnected, 0);
   });
 

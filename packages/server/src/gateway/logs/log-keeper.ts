@@ -85,27 +85,38 @@ export class LogKeeper {
 
   add(item: Line, workerId: WorkerId): void {
     if (this.#isStopped || item.attempt > ATTEMPT_MAX) return;
-    const { at, level, line } = item;
-    const part = this.#parts.get(item.executionId, item.attempt) ?? this.#begin(item, workerId);
+    const { executionId, attempt, at, level, line, tenant = null } = item;
+    const part = this.#parts.get(executionId, attempt, tenant) ?? this.#begin(item, workerId);
     this.#parts.change(part, () => part.add({ at, level, line }, this.#runtime.monotonicMs()));
     if (this.#parts.memory > LOGS_ALL_MAX_BYTES) this.#makeRoom();
     this.#writeSoon(LOGS_WRITE_MS);
   }
 
-  /** Notes that an attempt has ended, or that its worker is lost. Lines that still come are kept as well. */
-  close({ executionId, attempt }: Attempt): void {
+  /**
+   * Notes that an attempt has ended, or that its worker is lost. Lines that still come are kept as well.
+   * @param tenant owner of the worker's pool; null: nobody
+   */
+  close({ executionId, attempt }: Attempt, tenant: string | null = null): void {
     if (this.#parts.isEmpty) return;
-    const part = this.#parts.get(executionId, attempt);
-    if (part === undefined || part.isClosed) return;
+    const part = this.#parts.get(executionId, attempt, tenant);
+    if (part !== undefined) this.#close(part);
+  }
+
+  #close(part: OpenPart): void {
+    if (part.isClosed) return;
     this.#parts.change(part, () => {
       part.isClosed = true;
     });
     this.#writeSoon(LOGS_WRITE_MS);
   }
 
-  /** Lines of an attempt in the memory of this gateway; null: none. The store has those that are not there any more. */
-  partOf(executionId: ExecutionId, attempt: number): LogPart | null {
-    return this.#parts.get(executionId, attempt)?.content() ?? null;
+  /**
+   * Lines of an attempt in the memory of this gateway; null: none. The store has those that are not there any more.
+   * @param tenant of the execution; undefined: only workers that serve all tenants count
+   */
+  partOf(executionId: ExecutionId, attempt: number, tenant?: string): LogPart | null {
+    const own = tenant === undefined ? undefined : this.#parts.get(executionId, attempt, tenant);
+    return (own ?? this.#parts.get(executionId, attempt, null))?.content() ?? null;
   }
 
   /**
@@ -114,7 +125,7 @@ export class LogKeeper {
    */
   prune(isHeld: (workerId: WorkerId, attempt: Attempt) => boolean): void {
     for (const part of this.#parts.someWritten(LOGS_CHECKED_MAX)) {
-      if (!isHeld(part.workerId, part.token)) this.close(part.token);
+      if (!isHeld(part.workerId, part.token)) this.#close(part);
     }
   }
 
@@ -149,9 +160,9 @@ export class LogKeeper {
     await this.#write();
   }
 
-  #begin({ executionId, attempt, at }: Line, workerId: WorkerId): OpenPart {
+  #begin({ executionId, attempt, at, tenant }: Line, workerId: WorkerId): OpenPart {
     const number = at * PARTS_PER_MS + (this.#begun++ % PARTS_PER_MS);
-    const part = new OpenPart({ executionId, attempt }, workerId, number);
+    const part = new OpenPart({ executionId, attempt }, workerId, tenant ?? null, number);
     this.#parts.add(part);
     return part;
   }

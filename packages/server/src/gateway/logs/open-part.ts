@@ -11,6 +11,8 @@ const LINE_BYTES = 100;
 export class OpenPart {
   readonly token: Omit<Token, "shard">;
   readonly workerId: WorkerId;
+  /** Tenant that owns the worker's pool; null: nobody does. */
+  readonly tenant: string | null;
   readonly #number: number;
   readonly #lines: KeptLine[] = [];
   #bytes = 0;
@@ -24,9 +26,10 @@ export class OpenPart {
   /** Arrival of the first line that is not written, on the monotonic clock; null: all lines are written. */
   unwrittenSinceMs: number | null = null;
 
-  constructor(token: Omit<Token, "shard">, workerId: WorkerId, number: number) {
+  constructor(token: Omit<Token, "shard">, workerId: WorkerId, tenant: string | null, number: number) {
     this.token = token;
     this.workerId = workerId;
+    this.tenant = tenant;
     this.#number = number;
   }
 
@@ -53,7 +56,8 @@ export class OpenPart {
   /** Content of the part as it is now. */
   content(): LogPart {
     const { executionId, attempt } = this.token;
-    return { executionId, attempt, part: this.#number, lines: [...this.#lines], received: this.#received };
+    const part = { executionId, attempt, part: this.#number, lines: [...this.#lines], received: this.#received };
+    return this.tenant === null ? part : { ...part, tenant: this.tenant };
   }
 
   /** Notes that the store has the part. @param received number of lines that the part had when it was written */

@@ -2,7 +2,7 @@ import { attemptKey, type ExecutionId } from "../../domain/ids.ts";
 import type { OpenPart } from "./open-part.ts";
 
 /**
- * Parts in the memory of a gateway, by attempt. A part is in one of three sets, each in the order of its entries, or its
+ * Parts in the memory of a gateway, by attempt and by the tenant that owns the worker's pool, because a worker can name any attempt. A part is in one of three sets, each in the order of its entries, or its
  * write is under way.
  */
 export class OpenParts {
@@ -15,8 +15,9 @@ export class OpenParts {
   readonly #written = new Set<OpenPart>();
   #memory = 0;
 
-  get(executionId: ExecutionId, attempt: number): OpenPart | undefined {
-    return this.#all.get(attemptKey(executionId, attempt));
+  /** @param tenant owner of the worker's pool; null: nobody */
+  get(executionId: ExecutionId, attempt: number, tenant: string | null): OpenPart | undefined {
+    return this.#all.get(keyOf({ token: { executionId, attempt }, tenant }));
   }
 
   get isEmpty(): boolean {
@@ -107,6 +108,7 @@ export class OpenParts {
   }
 }
 
-function keyOf({ token }: OpenPart): string {
-  return attemptKey(token.executionId, token.attempt);
+function keyOf({ token, tenant }: Pick<OpenPart, "token" | "tenant">): string {
+  const key = attemptKey(token.executionId, token.attempt);
+  return tenant === null ? key : `${key} ${tenant}`;
 }

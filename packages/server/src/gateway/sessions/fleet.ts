@@ -1,5 +1,6 @@
 import { Feature, type WorkerMessage } from "@mainspring/proto";
 import type { Incarnation, WorkerId } from "../../domain/ids.ts";
+import { ownerOfPool } from "../../domain/pool.ts";
 import type { Principal } from "../../ports/authenticator.ts";
 import type { Credit, WorkerStatus } from "../../ports/messages.ts";
 import type { Greeting } from "../connections/hello.ts";
@@ -185,7 +186,7 @@ export class Fleet {
     // The lines of an attempt come before its end, after which the worker may not have it any more.
     this.#relayOutput(session, message);
     session.receive(message);
-    for (const { token } of message.finished) if (token !== undefined) this.#logs?.close(token);
+    for (const { token } of message.finished) if (token !== undefined) this.#logs?.close(token, ownerOf(session));
     if (message.draining && !session.isDraining) this.#drain(session);
     this.markChanged(session);
   }
@@ -195,7 +196,7 @@ export class Fleet {
     if (message.progress.length + message.logs.length === 0) return;
     const { log, runtime, output } = this.#context;
     const { workerId } = session.profile;
-    const items = handlerOutputOf(message, runtime.now()).filter(
+    const items = handlerOutputOf(message, runtime.now(), ownerOf(session)).filter(
       ({ executionId, attempt }) => session.held.get(executionId, attempt) !== null,
     );
     logHandlerOutput(log, workerId, items);
@@ -291,7 +292,7 @@ export class Fleet {
     this.#dead.add(session.status(), { connection, reason, hasLeft: end === "LEFT" || end === "SENT_AWAY" });
     this.#tellEnd(session, end);
     const { reports, owners } = this.#context;
-    if (this.#logs !== null) for (const { token } of session.held) this.#logs.close(token);
+    if (this.#logs !== null) for (const { token } of session.held) this.#logs.close(token, ownerOf(session));
     // Reports that the worker sent before its loss leave first.
     reports.flush();
     for (const owner of owners.all) this.tellLoss(owner, workerId);
@@ -397,4 +398,9 @@ export class Fleet {
       session.send();
     }
   }
+}
+
+/** Tenant that owns the worker's pool; null: nobody does. */
+function ownerOf({ profile }: Session): string | null {
+  return ownerOfPool(profile.pool);
 }

@@ -67,6 +67,15 @@ export function logsConformance(scene: () => Scene): void {
     await logs().keep([]);
   });
 
+  it("leaves out parts of workers that belong to another tenant than the execution", async () => {
+    const { executionId } = await scene().submitted({ tenant: "acme" });
+    await logs().keep([part(executionId, { tenant: "other" }), part(executionId, { attempt: 2, tenant: "default" })]);
+    assert.deepEqual([await logs().read(executionId, 1), await logs().read(executionId, 2)], [[], []]);
+    await logs().keep([part(executionId, { tenant: "acme" }), part(executionId, { attempt: 2 })]);
+    assert.deepEqual(await logs().read(executionId, 1), [part(executionId)]);
+    assert.deepEqual(await logs().read(executionId, 2), [part(executionId, { attempt: 2 })]);
+  });
+
   it("keeps the last parts of an attempt whose worker changed its gateway again and again", async () => {
     const { executionId } = await scene().submitted();
     const parts = Array.from({ length: PARTS_KEPT_MAX + 5 }, (_, number) => part(executionId, { part: number + 1 }));

@@ -59,6 +59,7 @@ const LogPart = Type.Object({
   part: Count,
   lines: Type.Array(Type.Object({ at: Instant, level: Type.String(), line: Type.String() })),
   received: Count,
+  tenant: Type.Optional(Id),
 });
 
 const SchedulerStats = Type.Object({

@@ -90,14 +90,20 @@ export const toGateway: SchemasOf<ToGateway> = {
   FOLLOW: schemaOf<Is<"FOLLOW">>()(
     Type.Object({
       kind: Type.Literal("FOLLOW"),
-      follows: Type.Array(Type.Object({ executionId: Id, after: Type.Number() })),
+      follows: Type.Array(Type.Object({ executionId: Id, after: Type.Number(), tenant: Type.Optional(Id) })),
     }),
   ),
   UNFOLLOW: schemaOf<Is<"UNFOLLOW">>()(Type.Object({ kind: Type.Literal("UNFOLLOW"), executionIds: Type.Array(Id) })),
   ASK_PROGRESS: schemaOf<Is<"ASK_PROGRESS">>()(
-    Type.Object({ kind: Type.Literal("ASK_PROGRESS"), request: Id, executionId: Id }),
+    Type.Object({ kind: Type.Literal("ASK_PROGRESS"), request: Id, executionId: Id, tenant: Type.Optional(Id) }),
   ),
   ASK_LOGS: schemaOf<Is<"ASK_LOGS">>()(
-    Type.Object({ kind: Type.Literal("ASK_LOGS"), request: Id, executionId: Id, attempt: Count }),
+    Type.Object({
+      kind: Type.Literal("ASK_LOGS"),
+      request: Id,
+      executionId: Id,
+      attempt: Count,
+      tenant: Type.Optional(Id),
+    }),
   ),
 };

@@ -33,9 +33,19 @@ export class AuditTrail {
     isDone: (answer: T) => boolean = () => true,
   ): Promise<T> {
     if (note === undefined) return this.#db.transaction(purpose, use);
-    return this.#db.transaction(purpose, use, (answer, session, commit) =>
-      isDone(answer) ? this.#end([note], session, commit) : commit(),
-    );
+    return this.concluded(purpose, use, (answer) => (isDone(answer) ? [note] : []));
+  }
+
+  /** Runs a transaction whose answer says which facts are recorded. */
+  concluded<T>(
+    purpose: Purpose,
+    use: (session: Session) => Promise<T>,
+    notesOf: (answer: T) => readonly AuditNote[],
+  ): Promise<T> {
+    return this.#db.transaction(purpose, use, (answer, session, commit) => {
+      const notes = notesOf(answer);
+      return notes.length === 0 ? commit() : this.#end(notes, session, commit);
+    });
   }
 
   /** Runs a statement, which has changed something if it returns rows. */

@@ -12,15 +12,17 @@ export const BY_INDEX =
   "SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off";
 
 /**
- * Writes parts of executions that exist: no other id is known to have a month. Parts that are more than an attempt may
+ * Writes parts of executions that exist: no other id is known to have a month. A worker of a tenant writes about its tenant's alone. Parts that are more than an attempt may
  * have are deleted; the statement counts those that were there before it, so the parts that it adds make room for
  * themselves.
  */
 export const KEEP = `
   WITH given AS MATERIALIZED (
-    SELECT d.* FROM unnest($1::uuid[], $2::int4[], $3::int8[], $4::int8[], $5::text[])
-      AS d (execution_id, attempt, part, received, lines)
-    WHERE EXISTS (SELECT FROM executions e WHERE e.id = d.execution_id)
+    SELECT d.execution_id, d.attempt, d.part, d.received, d.lines
+    FROM unnest($1::uuid[], $2::int4[], $3::int8[], $4::int8[], $5::text[], $6::text[])
+      AS d (execution_id, attempt, part, received, lines, tenant)
+    WHERE EXISTS (
+      SELECT FROM executions e WHERE e.id = d.execution_id AND e.tenant = coalesce(d.tenant, e.tenant))
   ), surplus AS (
     DELETE FROM attempt_logs l USING given d
     WHERE l.execution_id = d.execution_id AND l.attempt = d.attempt AND l.part < d.part AND ${PARTS_KEPT_MAX} <= (
@@ -59,6 +61,7 @@ export function columnsOf(parts: readonly LogPart[]): unknown[] {
     int8s(parts, ({ part }) => part),
     int8s(parts, ({ received }) => received),
     texts(parts, ({ lines }) => JSON.stringify(lines.map(({ at, level, line }) => [at, level, line]))),
+    texts(parts, ({ tenant }) => tenant ?? null),
   ];
 }
 

@@ -53,7 +53,7 @@ export function ingest(db: Connections, trail: AuditTrail, parts: TakeInParts): 
     open: async (topic, partitions) => {
       await db.run("submit", { text: OPEN, values: [topic, int4s(partitions, (one) => one), now()] });
     },
-    takeIn: (portion, judge) => takeInRecords(db, portion, judge, parts),
+    takeIn: (portion, judge) => takeInRecords(trail, portion, judge, parts),
     rewind: async ({ partition, topic, from, to }, note) => {
       const values = [partition, topic, from, to, now()];
       return (await trail.run("submit", note, { text: REWIND, values })).length > 0;

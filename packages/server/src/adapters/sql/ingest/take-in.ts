@@ -6,9 +6,10 @@ import {
   REFUSED_VALUE_MAX,
 } from "../../../ports/store-ingest.ts";
 import type { RequestEnd, RequestJudge, TakenRequest } from "../../../ports/store-requests.ts";
+import type { AuditTrail } from "../audit/audit-trail.ts";
 import { byteas, float8s, int4s, int8s, texts, uuids } from "../connection/arrays.ts";
-import type { Connections, Session } from "../connection/connections.ts";
-import { carefully, type TakeInParts, takenRequest, writeSubmissions } from "../requests/take-in.ts";
+import type { Session } from "../connection/connections.ts";
+import { carefully, notesOf, type TakeInParts, takenRequest, writeSubmissions } from "../requests/take-in.ts";
 import { type Entry, packEntries, readEntries, SPAN } from "./entries.ts";
 
 /** Moves a position from where the caller believes it to be. A transaction that moves it at the same time is waited for. */
@@ -38,13 +39,17 @@ const EXISTING = "SELECT id FROM jobs WHERE id = ANY($1::uuid[])";
 
 /** See StoreIngest.takeIn. */
 export async function takeInRecords(
-  db: Pick<Connections, "transaction">,
+  trail: Pick<AuditTrail, "concluded">,
   portion: IngestPortion,
-  judge: Pick<RequestJudge, "conclude">,
+  judge: Pick<RequestJudge, "conclude" | "notesOf">,
   parts: TakeInParts,
 ): Promise<TakenRequest[] | null> {
   if (portion.records.length > PORTION_RECORDS_MAX) throw new Error(`${portion.records.length} records are too many`);
-  return await carefully(db, (session, isCareful) => takeInWithin(session, portion, judge, parts, isCareful));
+  return await carefully(
+    trail,
+    (session, isCareful) => takeInWithin(session, portion, judge, parts, isCareful),
+    (taken) => notesOf(taken ?? [], judge),
+  );
 }
 
 async function takeInWithin(

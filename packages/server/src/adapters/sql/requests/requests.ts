@@ -1,5 +1,6 @@
 import type { EpochMs } from "../../../domain/ids.ts";
 import { REQUESTS_KEPT_DAYS, type StoreRequests } from "../../../ports/store-requests.ts";
+import type { AuditTrail } from "../audit/audit-trail.ts";
 import type { Claim } from "../cluster/claim.ts";
 import type { RaisedLevels } from "../commit/raised-levels.ts";
 import type { Connections, Session } from "../connection/connections.ts";
@@ -13,6 +14,7 @@ import { takeIn } from "./take-in.ts";
 const CHANNEL = "mainspring_requests";
 
 interface RequestParts {
+  trail: AuditTrail;
   levels: RaisedLevels;
   inbox: EventInbox;
   claim: Pick<Claim, "listen">;
@@ -26,7 +28,7 @@ const GET = `SELECT ${REQUEST_COLUMNS} FROM job_requests WHERE tenant = $1 AND i
 /** See StoreRequests. */
 export function requests(db: Connections, parts: RequestParts): StoreRequests {
   return {
-    takeIn: (limits, judge) => takeIn(db, limits, judge, parts),
+    takeIn: (limits, judge) => takeIn(parts.trail, limits, judge, parts),
     watch: (tell) =>
       parts.claim.listen(CHANNEL, (payload) => {
         if (payload === null || payload === parts.schema) tell();

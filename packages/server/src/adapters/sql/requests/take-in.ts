@@ -1,4 +1,5 @@
 import type { Submission, SubmitOutcome } from "../../../ports/store.ts";
+import type { AuditNote } from "../../../ports/store-audit.ts";
 import type {
   OpenRequest,
   RequestEnd,
@@ -7,10 +8,11 @@ import type {
   TakenRequest,
 } from "../../../ports/store-requests.ts";
 import type { AnyJob } from "../../../ports/store-runs.ts";
+import type { AuditTrail } from "../audit/audit-trail.ts";
 import type { RaisedLevels } from "../commit/raised-levels.ts";
 import { bools, int2s, texts, uuids } from "../connection/arrays.ts";
 import { bisected } from "../connection/bisect.ts";
-import type { Connections, Session } from "../connection/connections.ts";
+import type { Session } from "../connection/connections.ts";
 import { isDataError } from "../connection/errors.ts";
 import { persistently } from "../connection/persistently.ts";
 import type { EventInbox } from "../events/inbox.ts";
@@ -48,24 +50,30 @@ export interface TakeInParts {
  * the data of a job, the transaction begins again, and looks for the job by halves.
  */
 export async function takeIn(
-  db: Pick<Connections, "transaction">,
+  trail: Pick<AuditTrail, "concluded">,
   limits: TakeInLimits,
   judge: RequestJudge,
   parts: TakeInParts,
 ): Promise<TakenRequest[]> {
-  return await carefully(db, (session, isCareful) => takeInWithin(session, limits, judge, parts, isCareful));
+  return await carefully(
+    trail,
+    (session, isCareful) => takeInWithin(session, limits, judge, parts, isCareful),
+    (taken) => notesOf(taken, judge),
+  );
 }
 
 /**
  * Runs a transaction of submits. If the store refuses its data, it begins again with `isCareful`, and then has to find the offending
  * submission.
+ * @param notes facts to be recorded in the transaction
  */
 export async function carefully<T>(
-  db: Pick<Connections, "transaction">,
+  trail: Pick<AuditTrail, "concluded">,
   work: (session: Session, isCareful: boolean) => Promise<T>,
+  notes: (answer: T) => readonly AuditNote[],
 ): Promise<T> {
   const attempt = (isCareful: boolean) =>
-    persistently(() => db.transaction("submit", (session) => work(session, isCareful)), isVanishedKey);
+    persistently(() => trail.concluded("submit", (session) => work(session, isCareful), notes), isVanishedKey);
   try {
     return await attempt(false);
   } catch (error) {
@@ -131,6 +139,11 @@ export function takenRequest(
   if ("state" in decision) return { id, end: decision, submitted: null };
   const outcome = outcomes.get(decision) as SubmitOutcome;
   return { id, end: judge.conclude(outcome), submitted: { submission: decision, outcome } };
+}
+
+/** Facts for the audit log about what was taken in. */
+export function notesOf(taken: readonly TakenRequest[], judge: Pick<RequestJudge, "notesOf">): readonly AuditNote[] {
+  return judge.notesOf?.(taken.flatMap(({ submitted }) => submitted?.submission ?? [])) ?? [];
 }
 
 function endValues(taken: readonly TakenRequest[], now: number): unknown[] {

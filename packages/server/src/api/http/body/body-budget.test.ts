@@ -28,3 +28,25 @@ it("the budget takes a body that is alone, whatever its size", () => {
   budget.share().growTo(LARGE_BYTES);
   assert.equal(budget.takenBytes, LARGE_BYTES);
 });
+
+it("the bodies of a tenant beside others take half of what the others leave, and a single one is taken", () => {
+  let hasSeveral = true;
+  const budget = new BodyBudget(200_000, () => hasSeveral);
+  const refused = (error: unknown) => error instanceof ProblemError && error.problem.status === 429;
+  const [first, second, third] = [budget.share("acme"), budget.share("acme"), budget.share("acme")];
+  first.growTo(LARGE_BYTES);
+  second.growTo(40_000);
+  assert.throws(() => third.growTo(LARGE_BYTES), refused);
+  assert.throws(() => second.growTo(40_001), refused);
+  budget.share("other").growTo(90_000);
+  assert.throws(() => budget.share("other").growTo(LARGE_BYTES), refused);
+  assert.equal(budget.takenBytes, 190_000);
+  assert.equal(budget.refusedOfTenants, 2);
+  first.release();
+  assert.throws(() => third.growTo(LARGE_BYTES), refused, "half of 110,000 bytes is less than 100,000");
+  second.release();
+  third.growTo(LARGE_BYTES);
+  hasSeveral = false;
+  budget.share("acme").growTo(20_000);
+  assert.equal(budget.takenBytes, 170_000);
+});

@@ -14,18 +14,27 @@ const SMALL_BYTES = 16 * 1024;
  */
 export class BodyBudget {
   readonly #maxBytes: number;
+  readonly #hasSeveralTenants: () => boolean;
+  readonly #byTenant = new Map<string, number>();
   #takenBytes = 0;
+  #refusedOfTenants = 0;
 
-  constructor(maxBytes: number = BODY_BUDGET_BYTES) {
+  constructor(maxBytes: number = BODY_BUDGET_BYTES, hasSeveralTenants: () => boolean = () => false) {
     this.#maxBytes = maxBytes;
+    this.#hasSeveralTenants = hasSeveralTenants;
+  }
+
+  /** Number of bodies that were refused because those of their own tenant filled its part. */
+  get refusedOfTenants(): number {
+    return this.#refusedOfTenants;
   }
 
   get takenBytes(): number {
     return this.#takenBytes;
   }
 
-  /** Creates a share without any bytes. */
-  share(): BodyShare {
+  /** Creates a share without any bytes. @param tenant tenant of the body; null: its bytes count for none */
+  share(tenant: string | null = null): BodyShare {
     let bytes = 0;
     const growTo = (wantedBytes: number) => {
       const counted = wantedBytes > SMALL_BYTES ? wantedBytes : 0;
@@ -34,10 +43,31 @@ export class BodyBudget {
       if (counted > bytes && others > 0 && others + counted > this.#maxBytes) {
         throw busy("too-many-requests", "other large requests fill the memory for bodies", 1);
       }
+      if (tenant !== null && counted > bytes) this.#demandPart(tenant, bytes, counted);
       this.#takenBytes = others + counted;
+      if (tenant !== null) this.#count(tenant, counted - bytes);
       bytes = counted;
     };
     return { growTo, release: () => growTo(0) };
+  }
+
+  /**
+   * Where there are several tenants, the bodies of one may take half of what those of the others leave. A single body is accepted
+   * whatever its size.
+   * @throws {ProblemError} 429
+   */
+  #demandPart(tenant: string, bytes: number, counted: number): void {
+    const own = this.#byTenant.get(tenant) ?? 0;
+    const part = (this.#maxBytes - (this.#takenBytes - own)) / 2;
+    if (!this.#hasSeveralTenants() || own === bytes || own - bytes + counted <= part) return;
+    this.#refusedOfTenants++;
+    throw busy("too-many-requests", "other large requests of the tenant fill its part of the memory for bodies", 1);
+  }
+
+  #count(tenant: string, bytes: number): void {
+    const own = (this.#byTenant.get(tenant) ?? 0) + bytes;
+    if (own === 0) this.#byTenant.delete(tenant);
+    else this.#byTenant.set(tenant, own);
   }
 }
 

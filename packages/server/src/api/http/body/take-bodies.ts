@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { atEndOfTurn, type Runtime } from "../../../ports/runtime.ts";
 import { ProblemError, problem } from "../errors.ts";
 import type { RequestTurns } from "../request-turns.ts";
+import { limitedTenantOf } from "../security.ts";
 import type { BodyBudget } from "./body-budget.ts";
 import { BodyReader, hashedLine, tooLarge } from "./body-reader.ts";
 import type { BodyParts } from "./json-parts.ts";
@@ -28,7 +29,7 @@ export function takeBodies(scope: BodyScope, make: () => BodyParts, { budget, ru
     const refused = refusalOf(request);
     if (refused !== null) return done(refused);
     const { url = "", bodyLimit: limitBytes } = request.routeOptions;
-    const share = budget.share();
+    const share = budget.share(limitedTenantOf(request));
     // The share lasts until the answer has left, because the answer may refer to the body's bytes.
     request.response?.once("close", share.release);
     const hashed = request.headers["idempotency-key"] === undefined ? null : hashedLine(url);

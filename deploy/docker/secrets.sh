@@ -1,0 +1,21 @@
+#!/bin/sh
+# Makes the secrets of compose.yaml in deploy/docker/secrets, each once: a second run changes nothing.
+set -eu
+folder=$(dirname "$0")/secrets
+# Others of this machine cannot reach the files; the containers, to which Docker mounts each, can read them as another user.
+mkdir -p "$folder"
+chmod 700 "$folder"
+
+make() {
+  [ -e "$folder/$1" ] || printf %s "$2" >"$folder/$1"
+}
+random() {
+  head -c 24 /dev/urandom | base64 | tr '+/' '-_'
+}
+
+make api-key "$(random)"
+make cluster-secret "$(random)"
+make postgres-password "$(random)"
+make grafana-password "$(random)"
+make store "postgres://mainspring:$(cat "$folder/postgres-password")@postgres:5432/mainspring"
+echo "The secrets are in $folder. The API key is in $folder/api-key."
