@@ -22,6 +22,7 @@ const CHECKS: Check[] = [
   { name: "unused", command: ["knip", "--no-progress", "--no-config-hints"] },
   { name: "types of the pure part", command: ["tsc", "-p", "packages/server/tsconfig.pure.json"] },
   { name: "types on Node 20", command: ["tsc", "-p", "packages/sdk/tsconfig.node20.json"] },
+  { name: "types of the console", command: ["tsc", "--noEmit", "-p", "packages/console"] },
   { name: "imports", command: ["depcruise", "--config", ".dependency-cruiser.mjs", "packages", "tools"] },
   { name: "generated code", command: ["npm", "run", "--silent", "check", "--workspace", "@mainspring/proto"] },
   { name: "tidy", command: ["node", "tools/tidy.ts"] },

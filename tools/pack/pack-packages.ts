@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { buildConsole } from "../console/build.ts";
 import { addCommonJs } from "./commonjs.ts";
 import { compile } from "./compile.ts";
 import { codeDoors, hasCommonJs, type Manifest, publishedManifest } from "./manifest.ts";
@@ -23,6 +24,8 @@ export function packPackages(names: readonly string[], folder: string, repositor
     const built = join(work, "built");
     mkdirSync(built);
     compile(names, built);
+    // The package of the server contains the console.
+    if (names.includes("server")) buildConsole();
     return manifests.map(({ name, manifest }) => {
       const staged = join(work, name);
       stage(name, manifest, join(built, name, "src"), staged);

@@ -17,7 +17,7 @@ export interface Finding {
 
 export type Rule = (source: Source) => Finding[];
 
-export const isScript = (path: string): boolean => /[.](ts|mjs|js)$/.test(path);
+export const isScript = (path: string): boolean => /[.](tsx?|mjs|js)$/.test(path);
 export const isTest = (path: string): boolean => path.endsWith(".test.ts");
 
 /** Syntax tree, with parents. */

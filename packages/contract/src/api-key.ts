@@ -1,7 +1,13 @@
 import { type Static, Type } from "typebox";
 import { API_KEY_KINDS, API_KEY_STATES, SCOPES } from "./enums.ts";
 import { described, Instant, InstantOrNull, Line, named, oneOf, orNull, StringOrNull, Uuid } from "./fields.ts";
-import { KEY_OVERLAP_SEC_DEFAULT, KEY_OVERLAP_SEC_MAX, KEY_POOLS_MAX, WORD_CHARS_MAX } from "./limits.ts";
+import {
+  KEY_OVERLAP_SEC_DEFAULT,
+  KEY_OVERLAP_SEC_MAX,
+  KEY_POOLS_MAX,
+  SESSION_KEY_CHARS_MAX,
+  WORD_CHARS_MAX,
+} from "./limits.ts";
 import { TenantName } from "./tenant.ts";
 
 const closed = { additionalProperties: false } as const;
@@ -107,3 +113,17 @@ export const MeBody = named("Me", {
   pools: orNull(Type.Array(Type.String()), "pools that workers with the key may serve; null: the key serves none"),
 });
 export type MeBody = Static<typeof MeBody>;
+
+/** Body of POST /v1/session. */
+export const SessionRequest = named(
+  "SessionRequest",
+  {
+    key: Type.String({
+      pattern: "^[\\x21-\\x7e]+$",
+      maxLength: SESSION_KEY_CHARS_MAX,
+      description: "an API key, or a token of the issuer",
+    }),
+  },
+  closed,
+);
+export type SessionRequest = Static<typeof SessionRequest>;

@@ -150,3 +150,8 @@ export const KEY_POOLS_MAX = 100;
 /** Longest time for which the former key of a rotation is good, in seconds: 30 days. */
 export const KEY_OVERLAP_SEC_MAX = 30 * 24 * 60 * 60;
 export const KEY_OVERLAP_SEC_DEFAULT = 24 * 60 * 60;
+
+/** Longest life of a session of the console, in seconds: 12 hours. */
+export const SESSION_MAX_SEC = 12 * 60 * 60;
+/** Longest credential that a session takes, in characters. Browsers refuse cookies of more than 4,096. */
+export const SESSION_KEY_CHARS_MAX = 2_800;

@@ -120,6 +120,7 @@ function welcome({ httpUrl, grpcAddress }: RunningNode, { roles, apiKey, tls }: 
 Mainspring is ready.
 
   api      ${httpUrl}
+  console  ${httpUrl}/console
   docs     ${httpUrl}/docs
   workers  ${grpcAddress}
 

@@ -12,6 +12,7 @@ import type { SideIndex } from "../ports/side-index.ts";
 import type { Store } from "../ports/store.ts";
 import type { StoreEvents } from "../ports/store-events.ts";
 import { settingsAuthenticator } from "../security/key-authenticator.ts";
+import { SessionSeal } from "../security/session-seal.ts";
 import type { ApiKeys } from "../security/settings-keys.ts";
 import { tenantOf } from "../security/tenant.ts";
 import { allowedBy, isStoppedBy, poolsBy, type TenantRing } from "../security/tenant-ring.ts";
@@ -27,6 +28,8 @@ import { statsRoute } from "./cluster/stats-route.ts";
 import { timeZoneRoutes } from "./cluster/time-zone-routes.ts";
 import { workerRoutes } from "./cluster/worker-routes.ts";
 import { Commands } from "./commands.ts";
+import { ConsoleFiles } from "./console/console-files.ts";
+import { consoleRoutes } from "./console/console-routes.ts";
 import { deadLetterRoutes } from "./dead-letters/dead-letter-routes.ts";
 import { DeadLetterRuns } from "./dead-letters/dead-letter-runs.ts";
 import { EventFeed } from "./events/event-feed.ts";
@@ -55,6 +58,7 @@ import { changeRoutes } from "./jobs/change-routes.ts";
 import { JobChanger } from "./jobs/job-changer.ts";
 import { jobRoutes } from "./jobs/job-routes.ts";
 import { keyRoutes, tellKeysChanged } from "./keys/key-routes.ts";
+import { sessionRoutes } from "./keys/session-routes.ts";
 import { PoolChanger } from "./pools/pool-changer.ts";
 import { PoolNames } from "./pools/pool-names.ts";
 import { PoolOrderings } from "./pools/pool-orderings.ts";
@@ -115,6 +119,9 @@ export interface ApiDependencies {
     poolsMax?: number;
     audit?: { submits: "off" | "batch" };
     logUrl?: string | null;
+    /** Secrets of the cluster, by which its nodes open each other's sessions; null or left out: there is none. */
+    clusterSecret?: string | null;
+    clusterSecretAlso?: string | null;
   };
   /** Left out: the keys of `config` are the only ones. */
   authenticator?: Authenticator | undefined;
@@ -144,6 +151,8 @@ export interface ApiDependencies {
   index?: SideIndex | null;
   /** Test for nodes without a feature; absent: every node has every feature. */
   lacking?: Lacking | undefined;
+  /** Folder of the built console; left out: that of this package. */
+  consoleFolder?: URL;
 }
 
 /**
@@ -152,11 +161,15 @@ export interface ApiDependencies {
  */
 export async function createApi(deps: ApiDependencies): Promise<HttpApp> {
   const authenticator = deps.authenticator ?? settingsAuthenticator(deps.config, deps.runtime);
-  return await assemble({ ...deps, authenticator, stores: new TenantStores(deps.store, poolsBy(deps.tenants)) });
+  const { clusterSecret = null, clusterSecretAlso = null } = deps.config;
+  const secrets = [clusterSecret, clusterSecretAlso].filter((secret) => secret !== null);
+  const seal = new SessionSeal(secrets, deps.runtime);
+  return await assemble({ ...deps, authenticator, seal, stores: new TenantStores(deps.store, poolsBy(deps.tenants)) });
 }
 
 interface JudgingDependencies extends ApiDependencies {
   authenticator: Authenticator;
+  seal: SessionSeal;
 }
 
 interface Assembled extends JudgingDependencies {
@@ -222,6 +235,7 @@ async function assemble(deps: Assembled): Promise<HttpApp> {
   overdueRoute(app, stores, runtime);
   routesOfCluster(app, { ...deps, inbox, orderings, commands });
   await docsRoutes(app, about.version);
+  consoleRoutes(app, new ConsoleFiles(deps.consoleFolder));
 
   app.addHook("preClose", async () => {
     waiters.close();
@@ -298,10 +312,11 @@ function routesOfRequests(app: HttpApp, deps: Assembled & RequestRules): void {
 }
 
 function httpApp(deps: JudgingDependencies, quotas: Quotas | undefined): HttpApp {
-  const { config, authenticator, metrics, log, runtime, about, certificates, store, refusals, tenants } = deps;
+  const { config, authenticator, seal, metrics, log, runtime, about, certificates, store, refusals, tenants } = deps;
   const { httpLimits: limits } = config;
   const { isStopping } = about;
-  const app = createHttpApp({ authenticator, metrics, log, runtime, limits, certificates, tenants, isStopping });
+  const limited = { limits, certificates, tenants, isStopping };
+  const app = createHttpApp({ authenticator, seal, metrics, log, runtime, ...limited });
   if (quotas !== undefined && tenants !== undefined) limitRequests(app, quotas, tenants);
   demandAuditWays(app);
   auditReads(app, store.audit);
@@ -336,6 +351,7 @@ function routesOfCluster(app: HttpApp, deps: ClusterRoutes): void {
   clusterRoutes(app, deps);
   missedRoute(app, about);
   keyRoutes(app, deps);
+  sessionRoutes(app, { ...deps, audit: store.audit });
   auditRoutes(app, store.audit);
   tenantRoutes(app, deps);
   const { tenants } = deps;

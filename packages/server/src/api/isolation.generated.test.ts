@@ -128,7 +128,7 @@ const OPERATIONS: Readonly<Record<string, { ids?: readonly Id[]; body?: unknown;
 type Id = "job" | "recurring" | "execution" | "dead" | "letterRun" | "workflow" | "request" | "webhook" | "key";
 
 /** Operations that answer without a key, and say nothing of any job. */
-const PUBLIC = /^(\/healthz|\/readyz|\/problems|\/docs|\/openapi)/;
+const PUBLIC = /^(\/healthz|\/readyz|\/problems|\/docs|\/openapi|\/v1\/session)/;
 
 interface Operation {
   operationId: string;

@@ -27,8 +27,8 @@ export const AUDIT_WAYS: Readonly<Record<string, AuditWay>> = {
   ...all("CHANGE", ["createWebhook", "rotateWebhookSecret", "enableWebhook", "disableWebhook", "removeWebhook"]),
   ...all("CHANGE", ["replayDeliveries"]),
   ...all("CHANGE", ["createTenant", "changeTenant", "deleteTenant", "bindTenantSource", "unbindTenantSource"]),
-  ...all("BEFORE", ["drainNode", "undrainNode", "drainWorker"]),
-  ...all("ORDINARY", ["submitJob", "submitJobs", "submitWorkflow", "previewSchedule"]),
+  ...all("BEFORE", ["drainNode", "undrainNode", "drainWorker", "createSession"]),
+  ...all("ORDINARY", ["submitJob", "submitJobs", "submitWorkflow", "previewSchedule", "endSession"]),
   ...all("ORDINARY", ["signalExecution", "signalWorkflowNode"]),
 };
 

@@ -142,7 +142,7 @@ export async function docsRoutes(app: HttpApp, version: string): Promise<void> {
   });
   app.get("/", { schema: { hide: true }, config: { scope: "public" } }, async (request, reply) => {
     void reply.header("vary", "accept");
-    if (prefersPage(request.headers.accept)) return reply.redirect("/docs");
+    if (prefersPage(request.headers.accept)) return reply.redirect("console/");
     return { name: "mainspring", version, ...ENTRANCES };
   });
   problemRoutes(app);
@@ -155,7 +155,14 @@ function lazily<T>(make: () => T): () => T {
 }
 
 /** Paths for a program that knows only the server's address. */
-const ENTRANCES = { docs: "/docs", openapi: "/openapi.json", problems: "/problems", ready: "/readyz", api: "/v1" };
+const ENTRANCES = {
+  console: "/console/",
+  docs: "/docs",
+  openapi: "/openapi.json",
+  problems: "/problems",
+  ready: "/readyz",
+  api: "/v1",
+};
 
 /** Whether a client prefers HTML. Browsers name text/html; programs name JSON, anything or nothing. */
 function prefersPage(accept: string | undefined): boolean {

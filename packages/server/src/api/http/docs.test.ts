@@ -17,6 +17,7 @@ interface OpenApi {
 const ROUTES = [
   "DELETE /v1/api-keys/{keyId}",
   "DELETE /v1/jobs/{jobId}",
+  "DELETE /v1/session",
   "DELETE /v1/tenants/{name}",
   "DELETE /v1/tenants/{name}/sources/{kind}/{source}",
   "DELETE /v1/webhooks/{webhookId}",
@@ -92,6 +93,7 @@ const ROUTES = [
   "POST /v1/jobs/{jobId}/resume",
   "POST /v1/jobs/{jobId}/trigger",
   "POST /v1/schedules/preview",
+  "POST /v1/session",
   "POST /v1/tenants",
   "POST /v1/webhooks",
   "POST /v1/webhooks/{webhookId}/disable",
@@ -141,7 +143,7 @@ describe("the description of the API", () => {
     for (const { name, operation } of operations()) {
       const scope = (operation as { "x-scope"?: unknown })["x-scope"];
       assert.ok(scopes.has(scope), `${name}: ${scope}`);
-      const isPublic = /^GET \/(healthz|readyz|problems.*)$/.test(name);
+      const isPublic = /^(GET \/(healthz|readyz|problems.*)|(POST|DELETE) \/v1\/session)$/.test(name);
       assert.equal(scope === "public", isPublic, name);
       if (scope === "jobs:read") assert.ok(name.startsWith("GET "), name);
     }
@@ -199,7 +201,7 @@ describe("the description of the API", () => {
 
   it("is where the address that the server prints leads a browser", async () => {
     const answer = await get("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8");
-    assert.deepEqual([answer.statusCode, answer.headers.location, answer.headers.vary], [302, "/docs", "accept"]);
+    assert.deepEqual([answer.statusCode, answer.headers.location, answer.headers.vary], [302, "console/", "accept"]);
   });
 
   it("is named with the other entrances where a program asks for that address", async () => {

@@ -9,6 +9,7 @@ import type { Authenticator } from "../../ports/authenticator.ts";
 import type { CertificateSource } from "../../ports/certificates.ts";
 import type { ApiMetrics, Readings } from "../../ports/metrics.ts";
 import type { Runtime } from "../../ports/runtime.ts";
+import type { SessionSeal } from "../../security/session-seal.ts";
 import { BODY_BUDGET_BYTES, BodyBudget } from "./body/body-budget.ts";
 import type { ReceivedBody } from "./body/body-reader.ts";
 import { type BodyParts, JobParts } from "./body/json-parts.ts";
@@ -50,6 +51,8 @@ declare module "fastify" {
 
 export interface HttpAppDependencies {
   authenticator: Authenticator;
+  /** Seal of sessions of browsers; left out or null: the server takes none. */
+  seal?: SessionSeal | null;
   metrics: ApiMetrics;
   log: Logger;
   runtime: Runtime;
@@ -90,7 +93,7 @@ export function createHttpApp({ authenticator, metrics, log, runtime, ...deps }:
   }).withTypeProvider<TypeBoxTypeProvider>();
   speakJson(app, { budget, runtime, turns });
   answerErrors(app, log);
-  guard(app, authenticator);
+  guard(app, authenticator, deps.seal ?? null);
   countConnections(app, connections);
   app.decorate("admissions", () => ({
     httpConnections: connections.kinds,

@@ -3,8 +3,10 @@ import type { Scope } from "@mainspring/contract/enums";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { TenantState } from "../../domain/tenant.ts";
 import { type Authenticator, isRefusal, type Principal, type Refusal, type Tenant } from "../../ports/authenticator.ts";
+import type { SessionSeal } from "../../security/session-seal.ts";
 import { sendProblem } from "./error-answers.ts";
 import { busy, ProblemError, problem } from "./errors.ts";
+import { originFault, sessionOf } from "./session-cookie.ts";
 
 const LOOPBACK = /^(localhost|127(\.(25[0-5]|2[0-4]\d|1?\d?\d)){3}|\[::1\])(:\d{1,5})?$/i;
 /** Seconds after which a client may try again. */
@@ -29,8 +31,9 @@ declare module "fastify" {
  * Refuses requests without permission. A request needs a key with the scope of its operation. If the server asks for no key,
  * a request must come from this machine, and not through a foreign page in a browser: neither by its origin, nor by a
  * foreign name that points to this machine.
+ * @param seal of sessions of browsers; null: there are none
  */
-export function guard(app: FastifyInstance, authenticator: Authenticator): void {
+export function guard(app: FastifyInstance, authenticator: Authenticator, seal: SessionSeal | null): void {
   app.decorateRequest("principal", null);
   demandScopes(app);
   // The hooks use no promise, because the time of work after a promise does not count in the turn of the request.
@@ -40,7 +43,11 @@ export function guard(app: FastifyInstance, authenticator: Authenticator): void 
     const misled = waysFault(request, authenticator.isOpen);
     if (misled !== null) return done(misled);
     if (scopeOf(request) === "public") return done();
-    const judged = authenticator.judge(request.headers.authorization, request.ip);
+    const session = sessionOf(request, seal);
+    const unclear = session === null ? null : originFault(request);
+    if (unclear !== null) return done(unclear);
+    const authorization = session === null ? request.headers.authorization : `Bearer ${session}`;
+    const judged = authenticator.judge(authorization, request.ip);
     const admit = (one: Principal | Refusal) => done(admission(request, reply, one, authenticator) ?? undefined);
     if (judged instanceof Promise) judged.then(admit, done);
     else admit(judged);
@@ -153,7 +160,8 @@ function cutOff(request: FastifyRequest, reply: FastifyReply, refusal: Refusal):
   void sendProblem(reply, body, headers);
 }
 
-function errorOf({ code, detail, isToken }: Refusal, reply: FastifyReply): ProblemError {
+/** Error for a refusal of a credential. */
+export function errorOf({ code, detail, isToken }: Refusal, reply: FastifyReply): ProblemError {
   if (code === "TOO_MANY_TRIES") return busy("too-many-requests", detail, RETRY_AFTER_SEC);
   if (code === "UNAVAILABLE") return busy("unavailable", detail, RETRY_AFTER_SEC);
   void reply.header("www-authenticate", isToken === true ? 'Bearer error="invalid_token"' : "Bearer");

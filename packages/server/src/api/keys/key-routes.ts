@@ -227,9 +227,13 @@ function meRoute(app: HttpApp): void {
     response: { 200: answer(MeBody, "The caller"), ...problems() },
   };
   app.get("/v1/me", { schema, config: { scope: "any" } }, (request) => {
-    const { keyId, kind, tenant, scopes, pools } = callerOf(request);
-    return { keyId, kind, tenant, scopes: [...scopes], pools: scopes.has("worker:serve") ? [...pools] : null };
+    return meBody(callerOf(request));
   });
+}
+
+/** Shows a caller and its rights. */
+export function meBody({ keyId, kind, tenant, scopes, pools }: Principal): MeBody {
+  return { keyId, kind, tenant, scopes: [...scopes], pools: scopes.has("worker:serve") ? [...pools] : null };
 }
 
 /** Makes every node read a change of keys or tenants, this one at once. */

@@ -1,0 +1,95 @@
+import { tenant } from "../state/route.ts";
+import { TEXTS } from "../texts.ts";
+import { parseExactly } from "./exact-json.ts";
+
+/** Body of an error answer (RFC 9457). */
+export interface Problem {
+  type: string;
+  title: string;
+  status: number;
+  detail?: string;
+  errors?: { field: string; message: string }[];
+}
+
+/** A request that failed, with the problem that the server named. */
+export class RequestFailed extends Error {
+  override readonly name = "RequestFailed";
+  readonly problem: Problem;
+
+  constructor(problem: Problem) {
+    super(problem.detail ?? problem.title);
+    this.problem = problem;
+  }
+}
+
+export interface Asked {
+  method?: "GET" | "POST" | "PUT" | "DELETE";
+  body?: unknown;
+  signal?: AbortSignal;
+}
+
+/** Called when the server wants a credential. */
+let onUnauthorized = () => {};
+
+export function whenUnauthorized(tell: () => void): void {
+  onUnauthorized = tell;
+}
+
+/** Address of an operation. The page is at PREFIX/console/, and the API beside it. */
+function addressOf(path: string): URL {
+  return new URL(`../v1/${path}`, document.baseURI);
+}
+
+/** Sends a request. @throws {RequestFailed} the server refused it, or did not answer */
+export async function ask<T>(path: string, { method = "GET", body, signal }: Asked = {}): Promise<T> {
+  const response = await send(path, {
+    method,
+    headers: headersOf(body !== undefined),
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(signal !== undefined && { signal }),
+  });
+  const text = await response.text();
+  return (text === "" ? null : parseExactly(text)) as T;
+}
+
+/** @throws {RequestFailed} */
+export async function send(path: string, request: RequestInit): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(addressOf(path), request);
+  } catch (error) {
+    if (request.signal?.aborted === true) throw error;
+    throw new RequestFailed({ type: "", title: TEXTS.noAnswer, status: 0, detail: TEXTS.noAnswerHelp });
+  }
+  if (response.ok) return response;
+  const problem = await problemOf(response);
+  if (response.status === 401 && path !== "session") onUnauthorized();
+  throw new RequestFailed(problem);
+}
+
+async function problemOf(response: Response): Promise<Problem> {
+  const { status, statusText } = response;
+  const text = await response.text().catch(() => "");
+  try {
+    const body = JSON.parse(text) as Problem;
+    if (typeof body.title === "string") return body;
+  } catch {
+    // A proxy has answered instead of the server.
+  }
+  return { type: "", title: `${status} ${statusText}`, status, detail: TEXTS.notOurAnswer };
+}
+
+export function headersOf(hasBody: boolean): Record<string, string> {
+  return {
+    accept: "application/json",
+    ...(hasBody && { "content-type": "application/json" }),
+    ...(tenant.value !== undefined && { "mainspring-tenant": tenant.value }),
+  };
+}
+
+/** Query of an address, without fields that have no value. */
+export function queryOf(fields: Readonly<Record<string, string | number | undefined>>): string {
+  const given = Object.entries(fields).filter(([, value]) => value !== undefined && value !== "");
+  const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  return text === "" ? "" : `?${text}`;
+}

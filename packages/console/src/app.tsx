@@ -1,0 +1,106 @@
+import type { ComponentType } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { ClusterPage } from "./pages/cluster-page.tsx";
+import { DeadLettersPage } from "./pages/dead-letters-page.tsx";
+import { ExecutionPage } from "./pages/execution-page.tsx";
+import { ExecutionsPage } from "./pages/executions-page.tsx";
+import { JobPage } from "./pages/job-page.tsx";
+import { JobsPage } from "./pages/jobs-page.tsx";
+import { LoginPage } from "./pages/login-page.tsx";
+import { OverviewPage } from "./pages/overview-page.tsx";
+import { PoolsPage } from "./pages/pools-page.tsx";
+import { WorkersPage } from "./pages/workers-page.tsx";
+import { Empty, Failure, Loading } from "./parts/failure.tsx";
+import { SettingsMenu } from "./parts/settings-menu.tsx";
+import { linkTo, route, tenant } from "./state/route.ts";
+import { lookIn, may, session } from "./state/session.ts";
+import { TEXTS } from "./texts.ts";
+
+/** Pages without a parameter, in the order of the menu. The first part of a path names the page. */
+const PAGES: Record<string, { title: string; page: ComponentType }> = {
+  "": { title: TEXTS.overview, page: OverviewPage },
+  executions: { title: TEXTS.executions, page: ExecutionsPage },
+  jobs: { title: TEXTS.jobs, page: JobsPage },
+  "dead-letters": { title: TEXTS.deadLetters, page: DeadLettersPage },
+  workers: { title: TEXTS.workers, page: WorkersPage },
+  pools: { title: TEXTS.pools, page: PoolsPage },
+  cluster: { title: TEXTS.cluster, page: ClusterPage },
+};
+
+/** Pages of one thing, whose id is the second part of the path. */
+const DETAILS: Record<string, { title: string; page: ComponentType<{ id: string }> }> = {
+  executions: { title: TEXTS.execution, page: ExecutionPage },
+  jobs: { title: TEXTS.job, page: JobPage },
+};
+
+export function App() {
+  const { state } = session.value;
+  return (
+    <>
+      <a class="skip" href="#main" onClick={focusMain}>
+        {TEXTS.skip}
+      </a>
+      <header class="bar">
+        <strong>{TEXTS.product}</strong>
+        {state === "IN" && <Menu />}
+        <SettingsMenu />
+      </header>
+      <main id="main" tabIndex={-1}>
+        <Content />
+      </main>
+    </>
+  );
+}
+
+/** Moves the focus without changing the address, which names the page. */
+function focusMain(event: Event): void {
+  event.preventDefault();
+  document.getElementById("main")?.focus();
+}
+
+function Menu() {
+  const [first = ""] = route.value.path;
+  return (
+    <nav aria-label={TEXTS.pages}>
+      {Object.entries(PAGES).map(([name, { title }]) => (
+        <a key={name} href={linkTo(name === "" ? [] : [name])} aria-current={name === first ? "page" : undefined}>
+          {title}
+        </a>
+      ))}
+      <a href="../docs">{TEXTS.api}</a>
+    </nav>
+  );
+}
+
+function Content() {
+  const here = session.value;
+  if (here.state === "ASKING") return <Loading />;
+  if (here.state === "LOGIN") return <LoginPage />;
+  if (here.state === "FAILED") return <Failure of={here.failure} retry={() => void lookIn()} />;
+  if (!may("jobs:read")) return <Empty title={TEXTS.cannotRead} help={TEXTS.cannotReadHelp} />;
+  return <Page />;
+}
+
+function Page() {
+  const [name = "", id, ...rest] = route.value.path;
+  const found = rest.length > 0 ? undefined : id === undefined ? PAGES[name] : DETAILS[name];
+  const heading = useRef<HTMLHeadingElement>(null);
+  const place = route.value.path.join("/");
+  const last = useRef(place);
+  useEffect(() => {
+    document.title = `${found?.title ?? TEXTS.noPage} · ${TEXTS.product}`;
+    // A screen reader then reads the new page, as after a load.
+    if (last.current !== place) heading.current?.focus();
+    last.current = place;
+  }, [place]);
+  if (found === undefined) return <Empty title={TEXTS.noPage} help={TEXTS.noPageHelp} />;
+  const Shown = found.page as ComponentType<{ id: string | undefined }>;
+  return (
+    <>
+      <h1 ref={heading} tabIndex={-1}>
+        {found.title}
+      </h1>
+      <Shown key={`${tenant.value} ${place}`} id={id} />
+    </>
+  );
+}

@@ -1,0 +1,17 @@
+import { useState } from "preact/hooks";
+import { TEXTS } from "../texts.ts";
+import { JsonTree, jsonText, LongText } from "./json-tree.tsx";
+
+/** A JSON value, as a tree or as text. */
+export function JsonView({ value, label }: { value: unknown; label: string }) {
+  const [isText, setText] = useState(false);
+  if (value === null || value === undefined) return <p class="dim">{TEXTS.none}</p>;
+  return (
+    <>
+      <button type="button" class="quiet" aria-pressed={isText} onClick={() => setText(!isText)}>
+        {isText ? TEXTS.asTree : TEXTS.asText}
+      </button>
+      {isText ? <LongText text={jsonText(value)} label={label} /> : <JsonTree value={value} label={label} />}
+    </>
+  );
+}

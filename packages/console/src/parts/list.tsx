@@ -1,0 +1,109 @@
+import type { ComponentChildren, VNode } from "preact";
+import { useState } from "preact/hooks";
+import type { Page } from "../api/answers.ts";
+import { linkTo, route } from "../state/route.ts";
+import type { Answer } from "../state/use-answer.ts";
+import { countText } from "../text/figures.ts";
+import { TEXTS } from "../texts.ts";
+import { Empty, Failure, Loading } from "./failure.tsx";
+
+/** Rows of a list that are in the document at once. */
+export const ROWS = 100;
+
+export interface Column<T> {
+  title: string;
+  cell(row: T): ComponentChildren;
+}
+
+interface TableProps<T> {
+  caption: string;
+  columns: readonly Column<T>[];
+  rows: readonly T[];
+  keyOf(row: T): string;
+}
+
+/** A table that scrolls sideways within itself on a narrow window. */
+export function Table<T>({ caption, columns, rows, keyOf }: TableProps<T>): VNode {
+  return (
+    <section class="scroll" aria-label={caption} tabIndex={0}>
+      <table>
+        <caption class="unseen">{caption}</caption>
+        <thead>
+          <tr>
+            {columns.map(({ title }) => (
+              <th key={title} scope="col">
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={keyOf(row)}>
+              {columns.map(({ title, cell }) => (
+                <td key={title}>{cell(row)}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+interface ListProps<T> extends Omit<TableProps<T>, "rows"> {
+  answer: Answer<Page<T>>;
+  empty: { title: string; help: string };
+}
+
+/** A page of a list of the server, with the way to the next page. */
+export function List<T>({ answer, empty, ...table }: ListProps<T>): VNode {
+  const { data, failure, reload } = answer;
+  return (
+    <>
+      <Failure of={failure} retry={reload} />
+      {data === null && failure === null && <Loading />}
+      {data !== null && data.items.length > 0 && <Table {...table} rows={data.items.slice(0, ROWS)} />}
+      {data !== null && data.items.length === 0 && <Empty {...empty} />}
+      {data !== null && <Pager next={data.nextCursor} />}
+    </>
+  );
+}
+
+function Pager({ next }: { next: string | null }) {
+  const { path, query } = route.value;
+  const { cursor, ...filters } = query;
+  if (next === null && cursor === undefined) return null;
+  return (
+    <nav class="row" aria-label={TEXTS.next}>
+      {cursor !== undefined && <a href={linkTo(path, filters)}>{TEXTS.first}</a>}
+      {next !== null && <a href={linkTo(path, { ...filters, cursor: next })}>{TEXTS.next}</a>}
+    </nav>
+  );
+}
+
+interface Part {
+  from: number;
+  to: number;
+  controls: VNode | null;
+}
+
+/** A window on a long list in memory, which begins at its end. */
+export function usePart(count: number, rows = ROWS): Part {
+  const [back, setBack] = useState(0);
+  const to = Math.max(Math.min(rows, count), count - back * rows);
+  const from = Math.max(0, to - rows);
+  if (count <= rows) return { from: 0, to: count, controls: null };
+  const controls = (
+    <p class="row">
+      <button type="button" disabled={from === 0} onClick={() => setBack(back + 1)}>
+        {TEXTS.earlier}
+      </button>
+      <span>{TEXTS.rowsOf(countText(from + 1), countText(to), countText(count))}</span>
+      <button type="button" disabled={back === 0} onClick={() => setBack(back - 1)}>
+        {TEXTS.later}
+      </button>
+    </p>
+  );
+  return { from, to, controls };
+}

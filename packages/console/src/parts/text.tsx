@@ -1,0 +1,47 @@
+import { isRelative, now, zone } from "../state/preferences.ts";
+import { absoluteText, durationText, relativeText } from "../text/times.ts";
+import { visible } from "../text/visible.ts";
+import { TEXTS } from "../texts.ts";
+
+const NAME_CHARS_MAX = 200;
+
+/** A name from elsewhere, which cannot reorder the text around it. */
+export function Name({ of }: { of: string | null }) {
+  if (of === null) return <span class="dim">{TEXTS.none}</span>;
+  const text = visible(of);
+  const isLong = text.length > NAME_CHARS_MAX;
+  return <bdi title={isLong ? text : undefined}>{isLong ? `${text.slice(0, NAME_CHARS_MAX)}…` : text}</bdi>;
+}
+
+/** The end of an id, where ids of the same time differ. */
+export function ShortId({ of }: { of: string }) {
+  return (
+    <code class="id" title={of}>
+      …{of.slice(-12)}
+    </code>
+  );
+}
+
+/** An instant, in the form that the user has chosen; the other form is its title. */
+export function Time({ at }: { at: string | null }) {
+  if (at === null) return <span class="dim">–</span>;
+  const atMs = Date.parse(at);
+  const [near, far] = [relativeText(atMs, now.value), absoluteText(atMs, zone.value)];
+  return (
+    <time dateTime={at} title={isRelative.value ? far : near}>
+      {isRelative.value ? near : far}
+    </time>
+  );
+}
+
+/** Time between two instants. @param to null: until now */
+export function Span({ from, to }: { from: string | null; to: string | null }) {
+  if (from === null) return <span class="dim">–</span>;
+  const endMs = to === null ? now.value : Date.parse(to);
+  return <span>{durationText(Math.max(0, endMs - Date.parse(from)))}</span>;
+}
+
+/** A state, by its word and a colour. */
+export function State({ of }: { of: string }) {
+  return <span class={`state state-${of.toLowerCase()}`}>{of}</span>;
+}
