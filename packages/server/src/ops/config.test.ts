@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, describe, it } from "node:test";
-import { ConfigError, givenValues, loadConfig, loadHandlerConfig } from "./config.ts";
+import { ConfigError, loadConfig, loadHandlerConfig } from "./config.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "config-"));
 
@@ -390,46 +390,5 @@ describe("the configuration", () => {
     assert.match(complaint({ MAINSPRING_CONFIG: "/nowhere/x.json" }), /MAINSPRING_CONFIG must name a file .*ENOENT/);
     assert.match(complaint({ MAINSPRING_CONFIG: file("[]") }), /must hold a JSON object/);
     assert.match(complaint({ MAINSPRING_CONFIG: file('{"MAINSPRING_HTTP":{}}') }), /MAINSPRING_HTTP must be a string/);
-  });
-
-  it("takes a secret from a file of its own, without the line break at its end", () => {
-    const path = file("postgres://user:hunter2@db.example:5432/mainspring\r\n");
-    const config = loadConfig({ MAINSPRING_STORE_FILE: path });
-    assert.equal(config.store, "postgres://user:hunter2@db.example:5432/mainspring");
-    assert.deepEqual(config.warnings, []);
-    const { MAINSPRING_STORE: given } = givenValues({ MAINSPRING_STORE_FILE: path });
-    assert.deepEqual(given, { text: config.store, from: path });
-    const secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
-    assert.equal(loadHandlerConfig({ MAINSPRING_WEBHOOK_SECRET_FILE: file(`${secret}\n`) }).webhookSecret, secret);
-  });
-
-  it("prefers the file of a secret to the file of MAINSPRING_CONFIG", () => {
-    const secret = join(folder, "secret");
-    writeFileSync(secret, "the-secret-of-the-cluster");
-    const all = file('{"MAINSPRING_CLUSTER_SECRET":"another-secret-of-it"}');
-    const env = { MAINSPRING_CONFIG: all, MAINSPRING_CLUSTER_SECRET_FILE: secret };
-    assert.equal(loadConfig(env).clusterSecret, "the-secret-of-the-cluster");
-  });
-
-  it("refuses a secret's file that it cannot use, and never shows the secret", () => {
-    assert.match(
-      complaint({ MAINSPRING_REDIS_FILE: "/nowhere/redis" }),
-      /^MAINSPRING_REDIS_FILE must name a file .*ENOENT/,
-    );
-    assert.match(
-      complaint({ MAINSPRING_REDIS_FILE: file("\n") }),
-      /^MAINSPRING_REDIS_FILE must name a file that is not empty/,
-    );
-    const both = complaint({
-      MAINSPRING_REDIS_FILE: file("redis://:hunter2@a"),
-      MAINSPRING_REDIS: "redis://:hunter2@a",
-    });
-    assert.equal(both, "MAINSPRING_REDIS and MAINSPRING_REDIS_FILE must not both be set: leave one of them out");
-    assert.doesNotMatch(complaint({ MAINSPRING_STORE_FILE: file("mysql://user:hunter2@db") }), /hunter2/);
-  });
-
-  it("has files for secrets only", () => {
-    const { warnings } = loadConfig({ MAINSPRING_HTTP_FILE: file("127.0.0.1:9") });
-    assert.match(warnings.join(), /MAINSPRING_HTTP_FILE is no key/);
   });
 });

@@ -167,12 +167,12 @@ export class RevokedKeys {
   }
 
   /** Notes a change once the store has answered, and tells the other servers of it, or nobody. */
-  #tell(keys: ServerKeys, changing: Promise<boolean | ApiKey | null>, done: () => void): void {
+  #tell(keys: ServerKeys, changing: Promise<boolean | ApiKey | null>, note: () => void): void {
     const isTold = this.#random.chance(0.5);
     changing
       .then(async (isChanged) => {
         if (isChanged === false || isChanged === null) return;
-        done();
+        note();
         if (isTold) await keys.tell();
       })
       .catch(() => undefined);

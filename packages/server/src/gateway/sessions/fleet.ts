@@ -186,7 +186,8 @@ export class Fleet {
     // The lines of an attempt come before its end, after which the worker may not have it any more.
     this.#relayOutput(session, message);
     session.receive(message);
-    for (const { token } of message.finished) if (token !== undefined) this.#logs?.close(token, ownerOf(session));
+    const owner = ownerOfPool(session.profile.pool);
+    for (const { token } of message.finished) if (token !== undefined) this.#logs?.close(token, owner);
     if (message.draining && !session.isDraining) this.#drain(session);
     this.markChanged(session);
   }
@@ -195,8 +196,8 @@ export class Fleet {
   #relayOutput(session: Session, message: WorkerMessage): void {
     if (message.progress.length + message.logs.length === 0) return;
     const { log, runtime, output } = this.#context;
-    const { workerId } = session.profile;
-    const items = handlerOutputOf(message, runtime.now(), ownerOf(session)).filter(
+    const { workerId, pool } = session.profile;
+    const items = handlerOutputOf(message, runtime.now(), ownerOfPool(pool)).filter(
       ({ executionId, attempt }) => session.held.get(executionId, attempt) !== null,
     );
     logHandlerOutput(log, workerId, items);
@@ -283,16 +284,16 @@ export class Fleet {
   }
 
   #forget(session: Session, reason: string, end: SessionEnd): void {
-    const { connection, profile } = session;
-    const { workerId } = profile;
+    const { workerId, pool } = session.profile;
     this.#sessions.delete(workerId);
     this.#context.offers.delete(session);
     this.#revoking.delete(session);
     this.#acking.delete(session);
-    this.#dead.add(session.status(), { connection, reason, hasLeft: end === "LEFT" || end === "SENT_AWAY" });
+    const hasLeft = end === "LEFT" || end === "SENT_AWAY";
+    this.#dead.add(session.status(), { connection: session.connection, reason, hasLeft });
     this.#tellEnd(session, end);
     const { reports, owners } = this.#context;
-    if (this.#logs !== null) for (const { token } of session.held) this.#logs.close(token, ownerOf(session));
+    for (const { token } of session.held) this.#logs?.close(token, ownerOfPool(pool));
     // Reports that the worker sent before its loss leave first.
     reports.flush();
     for (const owner of owners.all) this.tellLoss(owner, workerId);
@@ -358,10 +359,7 @@ export class Fleet {
     for (const session of this.#revoking) this.markChanged(session);
   }
 
-  /**
-   * Sends all messages that result from the messages just handled, to owners and to workers. A connection may answer
-   * during the call.
-   */
+  /** Sends all messages that result from the messages just handled, to owners and to workers. A connection may answer meanwhile. */
   settle(): void {
     const { reports, output } = this.#context;
     output.flush();
@@ -398,9 +396,4 @@ export class Fleet {
       session.send();
     }
   }
-}
-
-/** Tenant that owns the worker's pool; null: nobody does. */
-function ownerOf({ profile }: Session): string | null {
-  return ownerOfPool(profile.pool);
 }

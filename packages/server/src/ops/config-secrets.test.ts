@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+import { ConfigError, givenValues, loadConfig, loadHandlerConfig } from "./config.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "config-secrets-"));
+
+describe("secrets in files of their own", () => {
+  after(() => rmSync(folder, { recursive: true }));
+
+  const file = (content: string, name = "secret") => {
+    const path = join(folder, name);
+    writeFileSync(path, content);
+    return path;
+  };
+  const complaint = (env: Record<string, string>): string => {
+    try {
+      loadConfig(env);
+    } catch (error) {
+      assert.ok(error instanceof ConfigError);
+      return error.message;
+    }
+    return "no complaint";
+  };
+
+  it("takes a secret from a file of its own, without the line break at its end", () => {
+    const path = file("postgres://user:hunter2@db.example:5432/mainspring\r\n");
+    const config = loadConfig({ MAINSPRING_STORE_FILE: path });
+    assert.equal(config.store, "postgres://user:hunter2@db.example:5432/mainspring");
+    assert.deepEqual(config.warnings, []);
+    const { MAINSPRING_STORE: given } = givenValues({ MAINSPRING_STORE_FILE: path });
+    assert.deepEqual(given, { text: config.store, from: path });
+    const secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
+    assert.equal(loadHandlerConfig({ MAINSPRING_WEBHOOK_SECRET_FILE: file(`${secret}\n`) }).webhookSecret, secret);
+  });
+
+  it("prefers the file of a secret to the file of MAINSPRING_CONFIG", () => {
+    const secret = file("the-secret-of-the-cluster");
+    const all = file('{"MAINSPRING_CLUSTER_SECRET":"another-secret-of-it"}', "mainspring.json");
+    const env = { MAINSPRING_CONFIG: all, MAINSPRING_CLUSTER_SECRET_FILE: secret };
+    assert.equal(loadConfig(env).clusterSecret, "the-secret-of-the-cluster");
+  });
+
+  it("refuses a secret's file that it cannot use, and never shows the secret", () => {
+    assert.match(
+      complaint({ MAINSPRING_REDIS_FILE: "/nowhere/redis" }),
+      /^MAINSPRING_REDIS_FILE must name a file .*ENOENT/,
+    );
+    assert.match(
+      complaint({ MAINSPRING_REDIS_FILE: file("\n") }),
+      /^MAINSPRING_REDIS_FILE must name a file that is not empty/,
+    );
+    const both = complaint({
+      MAINSPRING_REDIS_FILE: file("redis://:hunter2@a"),
+      MAINSPRING_REDIS: "redis://:hunter2@a",
+    });
+    assert.equal(both, "MAINSPRING_REDIS and MAINSPRING_REDIS_FILE must not both be set: leave one of them out");
+    assert.doesNotMatch(complaint({ MAINSPRING_STORE_FILE: file("mysql://user:hunter2@db") }), /hunter2/);
+  });
+
+  it("has files for secrets only", () => {
+    const { warnings } = loadConfig({ MAINSPRING_HTTP_FILE: file("127.0.0.1:9") });
+    assert.match(warnings.join(), /MAINSPRING_HTTP_FILE is no key/);
+  });
+});
