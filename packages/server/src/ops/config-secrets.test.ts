@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
+import { KEY_RANDOM_CHARS, keyText } from "../domain/api-key.ts";
 import { ConfigError, givenValues, loadConfig, loadHandlerConfig } from "./config.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "config-secrets-"));
@@ -58,6 +59,18 @@ describe("secrets in files of their own", () => {
     });
     assert.equal(both, "MAINSPRING_REDIS and MAINSPRING_REDIS_FILE must not both be set: leave one of them out");
     assert.doesNotMatch(complaint({ MAINSPRING_STORE_FILE: file("mysql://user:hunter2@db") }), /hunter2/);
+  });
+
+  it("leaves the file of a client's key or token to clients, because it must not become the key that may do everything", () => {
+    const key = keyText("CLIENT", "a".repeat(KEY_RANDOM_CHARS));
+    for (const credential of [key, `eyJhbGciOiJSUzI1NiJ9.${"a".repeat(600)}.c2ln`]) {
+      const MAINSPRING_API_KEY_FILE = file(`${credential}\n`);
+      assert.equal(loadConfig({ MAINSPRING_API_KEY_FILE }).apiKey, null);
+      const both = loadConfig({ MAINSPRING_API_KEY_FILE, MAINSPRING_API_KEY: "the-key-of-the-server" });
+      assert.equal(both.apiKey, "the-key-of-the-server");
+    }
+    const own = file("the-key-of-the-server");
+    assert.equal(loadConfig({ MAINSPRING_API_KEY_FILE: own }).apiKey, "the-key-of-the-server");
   });
 
   it("has files for secrets only", () => {

@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { keyKind } from "../domain/api-key.ts";
 import { combinationFaults } from "./combination-faults.ts";
 import { ConfigError, readConfigFile, readValueFile } from "./config-file.ts";
 import { KEYS, type Key, SECRET_KEYS } from "./config-keys.ts";
@@ -11,6 +12,9 @@ export type { Config, HandlerConfig } from "./config-types.ts";
 /** Default stop delay in a cluster, in seconds: longer than most load balancers take between two checks. */
 const CLUSTER_STOP_DELAY_SEC = 5;
 
+/** A token of an issuer (JWT). */
+const TOKEN = /^ey[\w-]+\.[\w-]+\.[\w-]+$/;
+
 type KeyName = keyof typeof KEYS;
 const KEY_NAMES = Object.keys(KEYS) as KeyName[];
 const HANDLER_KEYS = ["MAINSPRING_HTTP_ALLOW_PRIVATE", "MAINSPRING_WEBHOOK_SECRET", "MAINSPRING_EXEC"] as const;
@@ -20,7 +24,7 @@ export const OTHER_VARIABLES = {
   MAINSPRING_CONFIG: "a JSON file with the keys above; the environment wins",
   MAINSPRING_URL: "where clients and the command reach the HTTP API, as `http://127.0.0.1:8080`",
   MAINSPRING_API_KEY_FILE:
-    "a file with the API key of clients, workers and the command, which they read again when it is refused; for a server, a file with `MAINSPRING_API_KEY`",
+    "a file with the API key of clients, workers and the command, which they read again when it is refused; a server takes `MAINSPRING_API_KEY` from it, unless it holds a key of the store or a token",
   MAINSPRING_GRPC_URL: "where workers connect, as `127.0.0.1:8081`; of a cluster several, with commas",
 } as const;
 
@@ -108,19 +112,24 @@ export function givenValues(
 ): Readonly<Record<string, GivenValue | undefined>> {
   const path = env.MAINSPRING_CONFIG ?? "";
   const file = path === "" ? {} : readConfigFile(path, KEY_NAMES);
-  const values = names.map((name): [string, GivenValue | undefined] => {
-    const secretFile = isSecret(name) ? env[`${name}_FILE`] : undefined;
-    if (secretFile) return [name, secretOf(env, name, secretFile)];
-    if (env[name]) return [name, { text: env[name], from: "environment" }];
-    return [name, file[name] ? { text: file[name], from: path } : undefined];
-  });
-  return Object.fromEntries(values);
+  return Object.fromEntries(
+    names.map((name) => {
+      const fromFile = file[name] ? { text: file[name], from: path } : undefined;
+      return [name, secretOf(env, name) ?? (env[name] ? { text: env[name], from: "environment" } : fromFile)];
+    }),
+  );
 }
 
-function secretOf(env: Texts, name: string, path: string): GivenValue {
+/** Value from a secret's file; undefined: none is named. */
+function secretOf(env: Texts, name: string): GivenValue | undefined {
   const variable = `${name}_FILE`;
+  const path = isSecret(name) ? (env[variable] ?? "") : "";
+  if (path === "") return undefined;
+  const text = readValueFile(variable, path);
+  // Clients and workers have this variable, too. Their credential must not become the key that may do everything.
+  if (name === "MAINSPRING_API_KEY" && (keyKind(text) !== null || TOKEN.test(text))) return undefined;
   if (env[name]) throw new ConfigError(`${name} and ${variable} must not both be set: leave one of them out`);
-  return { text: readValueFile(variable, path), from: path };
+  return { text, from: path };
 }
 
 function isSecret(name: string): boolean {

@@ -4,7 +4,7 @@ const SERVER = "packages/server/src";
 const AUTHENTICATOR = `${SERVER}/security/key-authenticator.ts`;
 const AUTHENTICATOR_TEST = `${SERVER}/security/key-authenticator.test.ts`;
 
-/** Mutants in the judgement of callers, in the isolation of tenants' workers, and in the renewal of certificates. */
+/** Mutants in the judgement of callers, in the isolation of tenants' workers, in the renewal of certificates, and in the key of a server. */
 export const securityMutants: readonly Mutant[] = [
   {
     name: "nothing asks for changes of keys",
@@ -119,6 +119,17 @@ export const securityMutants: readonly Mutant[] = [
     test: {
       file: `${SERVER}/adapters/mesh/link-renewal.test.ts`,
       name: "are renewed one by one, lose no message, and show the new certificate",
+    },
+  },
+  {
+    name: "a server takes the key of a client for its own",
+    file: `${SERVER}/ops/config.ts`,
+    find: "(keyKind(text) !== null || TOKEN.test(text))",
+    replace: "TOKEN.test(text)",
+    why: "a program with a key for submits alone may do everything",
+    test: {
+      file: `${SERVER}/ops/config-secrets.test.ts`,
+      name: "leaves the file of a client's key or token to clients, because it must not become the key that may do everything",
     },
   },
 ];
