@@ -23,6 +23,12 @@ describe("the take-in of jobs", () => {
   });
   after(() => server.stop());
 
+  async function openScene() {
+    const [database, runtime] = [await server.newStoreDatabase(), systemRuntime()];
+    const store = await openTestStore(database, runtime);
+    return { store, scene: await Scene.open({ store, runtime, close: () => store.close() }) };
+  }
+
   it("leaves the event of each job once, and none of a portion from another position", async () => {
     const [database, runtime] = [await server.newStoreDatabase(), systemRuntime()];
     const store = await openTestStore(database, runtime, runtime.uuid(), { isTelling: true });
@@ -76,29 +82,13 @@ describe("the take-in of jobs", () => {
   });
 
   it("sends the jobs of requests together with the commit", async () => {
-    const runtime = systemRuntime();
-    const database = await server.newStoreDatabase();
-    const store = await openTestStore(database, runtime);
-    const scene = await Scene.open({
-      store,
-      runtime,
-
-      close: () => store.close(),
-    });
+    const { store, scene } = await openScene();
     assert.deepEqual(await sentBy(judgeOf(scene)), ["take", "COMMIT"]);
     await store.close();
   });
 
   it("writes the records of the audit log behind the jobs and before the commit", async () => {
-    const runtime = systemRuntime();
-    const database = await server.newStoreDatabase();
-    const store = await openTestStore(database, runtime);
-    const scene = await Scene.open({
-      store,
-      runtime,
-
-      close: () => store.close(),
-    });
+    const { store, scene } = await openScene();
     const notesOf = (submissions: readonly Submission[]) => submissions.map(() => ({}) as AuditNote);
     assert.deepEqual(await sentBy({ ...judgeOf(scene), notesOf }), ["take", "record", "COMMIT"]);
     await store.close();
