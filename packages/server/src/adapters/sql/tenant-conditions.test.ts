@@ -12,7 +12,6 @@ const READS = new RegExp(`\\b(FROM|JOIN)\\s+(${OWNED})\\b`, "i");
 const EXCEPTIONS: Readonly<Record<string, [reads: number, why: string]>> = {
   "commit/backlog.ts": [1, "figures of the servers, for operators"],
   "commit/recover.ts": [1, "owners: attempts that a former owner left"],
-  "executions/attempt-logs.ts": [1, "upkeep: lines of executions that are gone"],
   "executions/dead-letters.ts": [2, "the api goes on with the runs of all tenants, each for the tenant of its row"],
   "executions/execution-lists.ts": [4, "parts of a list, whose condition `matching` adds"],
   "executions/reads.ts": [5, "owners; `TenantStore.load` leaves out the rows of other tenants"],

@@ -12,9 +12,9 @@ export const BY_INDEX =
   "SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off";
 
 /**
- * Writes parts of executions that exist: no other id is known to have a month. A worker of a tenant writes about its tenant's alone. Parts that are more than an attempt may
- * have are deleted; the statement counts those that were there before it, so the parts that it adds make room for
- * themselves.
+ * Writes parts of executions that exist: no other id is known to have a month. A worker of a tenant writes parts of its
+ * tenant's executions alone. Parts that are more than an attempt may have are deleted; the statement counts those that were
+ * there before it, so the parts that it adds make room for themselves.
  */
 export const KEEP = `
   WITH given AS MATERIALIZED (
