@@ -9,7 +9,14 @@ import { Machine } from "./machine.ts";
 const ROOT = resolve(import.meta.dirname, "../..");
 const KEY = "a-key-for-the-trial-of-the-image";
 /** Files of a build, of which .dockerignore leaves these. */
-const CONTEXT = ["package.json", "package-lock.json", "tsconfig.json", ".npmrc", "packages", "deploy/docker/health.mjs"];
+const CONTEXT = [
+  "package.json",
+  "package-lock.json",
+  "tsconfig.json",
+  ".npmrc",
+  "packages",
+  "deploy/docker/health.mjs",
+];
 
 /** State of a build after some instructions. */
 interface Built {
