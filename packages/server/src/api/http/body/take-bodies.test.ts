@@ -27,7 +27,7 @@ it("bodies that end at the same moment are parsed and handled in turns, within t
   const taken: unknown[] = [];
   for (const body of ['{"name":"a"}', '{"name":"b"}', "{"]) {
     const payload = new PassThrough();
-    const request = { headers: {}, routeOptions: { bodyLimit: 1_000 }, response: null };
+    const request = { headers: {}, routeOptions: { bodyLimit: 1_000 }, response: null, principal: null };
     parse(request as unknown as FastifyRequest, payload, (error, value) => taken.push(error?.message ?? value));
     const ended = once(payload, "end");
     payload.end(body);
