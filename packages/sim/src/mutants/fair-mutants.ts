@@ -70,8 +70,8 @@ export const fairMutants: readonly Mutant[] = [
   {
     name: "attempts of other owners are not smoothed",
     file: `${ENGINE}/fair/others.ts`,
-    find: "Math.trunc((attempts + now) / 2)",
-    replace: "now",
+    find: "Math.trunc((attempts + latest) / 2)",
+    replace: "latest",
     why: "owners that react to each other's figures of the last second overshoot in turns",
     test: { file: OTHERS_TEST, name: "count with all owners, each smoothed by a half" },
   },
