@@ -23,8 +23,8 @@ const NODES = 3;
  */
 const JOBS = 36;
 const SLOTS = "60";
-/** Duration of a job, in milliseconds: longer than the time until the node is killed. */
-const WORK_MS = 6_000;
+/** Duration of a job, in milliseconds: longer than the time until the node is killed, on a slow machine too. */
+const WORK_MS = 12_000;
 const WITHIN_MS = 120_000;
 
 /** A node and the worker beside it, which knows no other gateway. */
@@ -48,7 +48,7 @@ export function flightRun({ kills, demandsGoals, ...telling }: FlightOptions): P
       const flights: Flight[] = [];
       const violations: Violation[] = [];
       for (let turn = 0; turn < kills; turn++) {
-        const ended = await killOne(environment, posts[turn % NODES] as Post, turn);
+        const ended = await killOne(environment, posts, turn);
         environment.say(`kill ${turn + 1}: ${textOf(ended.flights)}`);
         flights.push(...ended.flights);
         violations.push(...ended.violations);
@@ -70,14 +70,18 @@ function manned(folder: string, node: Node, index: number): Post {
   return { node, name, processGroup: members, member: members.hire() };
 }
 
-async function killOne(environment: ClusterEnvironment, post: Post, turn: number) {
+async function killOne(environment: ClusterEnvironment, posts: readonly Post[], turn: number) {
   const { client } = environment;
   await everythingIsInPlace(environment);
   await until("all workers are there", WITHIN_MS, () => isComplete(client));
-  const crash = await foreseen(environment, post);
+  const planned = posts[turn % NODES] as Post;
+  const plannedCrash = await foreseen(environment, planned);
   const ids = await submitted(client, turn);
-  // Every other kill hits work that was only just assigned.
-  if (turn % 2 === 0) await until("all of it runs", WITHIN_MS, () => areRunning(client, ids.length));
+  // Every other kill hits work that was only just assigned, if the node has any yet.
+  const isAtWork = turn % 2 === 0;
+  if (isAtWork) await until("all of it runs", WITHIN_MS, () => areRunning(client, ids.length));
+  const post = isAtWork ? await atWork(client, posts, planned) : planned;
+  const crash = post === planned ? plannedCrash : await foreseen(environment, post);
   const atMs = Date.now();
   await Promise.all([post.node.server.kill(), post.processGroup.kill(post.member)]);
   const executions = await Promise.all(ids.map((id) => ended(client, id)));
@@ -89,6 +93,17 @@ async function killOne(environment: ClusterEnvironment, post: Post, turn: number
     (one) => flightOf(one, shards.get(one.executionId) ?? -1, { ...crash, atMs }) ?? [],
   );
   return { flights, violations: executions.flatMap(violationsOf) };
+}
+
+/** A node of whose workers both have work, the planned one if it is such a node. Which workers get the work is chance. */
+async function atWork(client: Client, posts: readonly Post[], planned: Post): Promise<Post> {
+  const busy = (await aliveWorkers(client)).filter(({ running }) => running > 0);
+  const { nodes } = await client.cluster.status();
+  const isAtWork = ({ node, name }: Post) => {
+    const nodeId = nodes.find(({ address, state }) => address === node.address && state === "LIVING")?.nodeId;
+    return busy.some((one) => one.name === name) && busy.some(({ workerId }) => workerId === `builtin-${nodeId}`);
+  };
+  return isAtWork(planned) ? planned : (posts.find(isAtWork) ?? planned);
 }
 
 /** Shards and workers that die with the node, read before the kill. */
