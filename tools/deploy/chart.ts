@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { execFile, execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import process from "node:process";
 import { promisify } from "node:util";
 import { parseAllDocuments } from "yaml";
@@ -69,7 +69,7 @@ interface KubernetesObject {
 export async function tryChart(): Promise<void> {
   const helm = await builtHelm();
   const constraints = join(import.meta.dirname, "constraints.txt");
-  const validate = join(dirname(await pythonWith({ name: "kubernetes-validate", constraints })), "kubernetes-validate");
+  const python = await pythonWith({ name: "kubernetes-validate", constraints });
   const folder = mkdtempSync(join(tmpdir(), "mainspring-chart-"));
   try {
     await run(helm, ["lint", "--strict", CHART]);
@@ -79,7 +79,7 @@ export async function tryChart(): Promise<void> {
       for (const object of own) {
         const file = join(folder, "object.json");
         writeFileSync(file, JSON.stringify(object));
-        await run(validate, ["--strict", "--version", KUBERNETES, file]);
+        await run(python, ["-m", "kubernetes_validate", "--strict", "--kubernetes-version", KUBERNETES, file]);
       }
       console.log(`${title}: ${objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`).join(", ")}`);
     }
@@ -95,7 +95,7 @@ export async function tryChart(): Promise<void> {
 function render(helm: string, folder: string, values: object): KubernetesObject[] {
   const file = join(folder, "values.json");
   writeFileSync(file, JSON.stringify(values));
-  const args = ["template", "--namespace", "jobs", "--values", file, "mainspring", CHART];
+  const args = ["template", "--kube-version", KUBERNETES, "--namespace", "jobs", "--values", file, "mainspring", CHART];
   const text = execFileSync(helm, args, { encoding: "utf8", stdio: "pipe" });
   return parseAllDocuments(text).map((document) => {
     assert.deepEqual(document.errors, []);
