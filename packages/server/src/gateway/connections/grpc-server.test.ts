@@ -97,7 +97,7 @@ describe("the worker protocol over gRPC", () => {
     assert.equal(stage.gateway.counters.workersConnected, 0);
   });
 
-  it("ends the stream of a worker whose key is no longer good", async () => {
+  it("ends the stream of a worker whose key is no longer good", { timeout: 20_000 }, async () => {
     const held: HeldUse[] = [];
     const { peer, stage } = await start(null, {}, (use) => held.push(use));
     peer.say({ hello: HELLO });
