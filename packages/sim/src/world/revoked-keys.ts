@@ -22,6 +22,8 @@ import type { SimServer } from "./sim-server.ts";
 const REVOKED_EVERY = 20;
 const REVOKED = 15;
 const REVOKED_FROM = 315;
+/** Seeds from this one on keep the worlds for which some of them are remembered. */
+const REVOKED_BELOW = 1_000;
 /** Mean intervals of changes of keys and of requests, in simulated milliseconds. */
 const CHANGE_EVERY_MS = 8_000;
 const REQUEST_EVERY_MS = 150;
@@ -39,7 +41,7 @@ const ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz";
 
 /** Whether the servers of a seed judge callers by keys that are created, revoked and rotated. */
 export function hasRevocations(seed: number): boolean {
-  return seed % REVOKED_EVERY === REVOKED && seed >= REVOKED_FROM;
+  return seed % REVOKED_EVERY === REVOKED && seed >= REVOKED_FROM && seed < REVOKED_BELOW;
 }
 
 /** Judgement of callers at a server, with the parts that a node has. */
