@@ -79,7 +79,7 @@ describe("links between nodes after a change of certificates", () => {
     return { nodes, sources, shown };
   }
 
-  it("are renewed one by one, lose no message, and show the new certificate", async () => {
+  it("are renewed one by one, lose no message, and show the new certificate", { timeout: 30_000 }, async () => {
     const { nodes, sources, shown } = await start("a", "b", "c");
     const [a, b, c] = nodes;
     assert.ok(a && b && c && sources[0]);
