@@ -126,8 +126,19 @@ export type Observation =
   | { kind: "LOG_TOLD_REFUSED"; records: readonly { topic: string; partition: number; offset: number }[] }
   /** A receiver of webhooks has a request, perhaps not for the first time. `event`: id of the event. */
   | { kind: "RECEIVER_TOOK"; event: string }
-  /** A server has judged a key at the request of a program. `isGood`: the store called it good all the time. */
-  | { kind: "KEY_JUDGED"; server: string; key: string; said: string; isGood: boolean; askedAtMs: number }
+  /**
+   * A server has judged a key at the request of a program. `isGood`: the store called it good all the time; `isCutOff`: the server
+   * waited in vain for what the store says.
+   */
+  | {
+      kind: "KEY_JUDGED";
+      server: string;
+      key: string;
+      said: string;
+      isGood: boolean;
+      isCutOff: boolean;
+      askedAtMs: number;
+    }
   /** A server logged an error, which means a state that its authors consider impossible. */
   | { kind: "ERROR_LOGGED"; server: string; message: string };
 

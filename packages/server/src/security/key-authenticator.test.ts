@@ -22,6 +22,8 @@ const log = pino({ level: "silent" });
 class SharedKeys {
   table = new KeyTable();
   isAway = false;
+  /** Number of questions for versions and changes that still get an answer. */
+  answersLeft = Number.POSITIVE_INFINITY;
   /** Number of questions for versions and changes. */
   asked = 0;
   readonly store: StoreKeys = {
@@ -37,6 +39,8 @@ class SharedKeys {
 
   async #ask<T>(answer: () => T, count = 0): Promise<T> {
     this.asked += count;
+    this.answersLeft -= count;
+    if (this.answersLeft < 0) return await new Promise<never>(() => undefined);
     if (this.isAway) throw new StoreUnavailable("the store is away");
     return answer();
   }
@@ -254,6 +258,25 @@ describe("the judgement of callers by API keys", () => {
     await settled();
     assert.deepEqual(await Promise.all(judged.map(seen)), [id, id, id]);
     assert.deepEqual([one.says(text), keys.asked], [id, 2], "one for the version, one for the key");
+  });
+
+  it("ends uses of a key that was revoked, although the next question gets no answer", async () => {
+    const { id, text } = create();
+    const one = await node();
+    const ended: Refusal[] = [];
+    const principal = one.judge(text);
+    assert.ok(!isRefusal(principal));
+    one.authenticator.hold({ principal, end: (refusal) => ended.push(refusal) });
+    keys.table.revoke(OPERATOR, id, runtime.now());
+    // The first question is answered, and the second one, which was asked for meanwhile, is not.
+    keys.answersLeft = 2;
+    void one.ring.refresh();
+    void one.ring.refresh();
+    await settled();
+    assert.deepEqual(
+      ended.map(({ code }) => code),
+      ["UNAUTHENTICATED"],
+    );
   });
 
   it("asks the store about wrong keys at most ten times a second, and about one of them once", async () => {

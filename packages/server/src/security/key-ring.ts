@@ -119,8 +119,9 @@ export class KeyRing {
         // The store may come back as one that was set back.
         this.#isSound = false;
       }
+      // A further question may take long, and uses of keys that this one found to be revoked have to end now.
+      this.#tell();
     } while (this.#isAskedAgain);
-    this.#tell();
   }
 
   #askLater(): void {

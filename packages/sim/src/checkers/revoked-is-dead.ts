@@ -3,13 +3,13 @@ import { type Checker, Violation } from "./checker.ts";
 /** Time in which a revocation reaches every server that can reach the store, in simulated milliseconds. */
 const DEAD_WITHIN_MS = 2_000;
 /** Time after a fault until servers reach the store again, in simulated milliseconds. */
-const SETTLED_AFTER_MS = 15_000;
+const SETTLED_AFTER_MS = 3_000;
 
 /** Keys of the store, and their uses. */
 export interface KeysView {
   /** Whether the store says that the key is no longer good. */
   isDead(key: string): boolean;
-  /** Uses that last, at servers that run. */
+  /** Uses that last, at servers that run and are not cut off from the store. */
   held(): { key: string; server: string }[];
 }
 
@@ -35,8 +35,9 @@ export function revokedIsDead(keys: KeysView | null): Checker {
       if (event.kind === "FAULT") hinderedUntilMs = Math.max(hinderedUntilMs, event.atMs + (event.forMs ?? 0));
       if (event.kind === "STORE_FAULT") hinderedUntilMs = Math.max(hinderedUntilMs, event.atMs);
       if (event.kind !== "KEY_JUDGED") return;
-      const { key, server, said, isGood, askedAtMs, atMs } = event;
-      if (isDue(key, atMs) && said === "GOOD") throw new Violation(`${server} takes the key ${key}, which is dead`);
+      const { key, server, said, isGood, isCutOff, askedAtMs, atMs } = event;
+      if (isDue(key, atMs) && said === "GOOD" && !isCutOff)
+        throw new Violation(`${server} takes the key ${key}, which is dead`);
       const isHindered = askedAtMs < hinderedUntilMs + SETTLED_AFTER_MS;
       if (said === "UNAUTHENTICATED" && isGood && !isHindered)
         throw new Violation(`${server} refuses the key ${key}, which is good`);

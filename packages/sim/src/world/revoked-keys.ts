@@ -22,8 +22,6 @@ import type { SimServer } from "./sim-server.ts";
 const REVOKED_EVERY = 20;
 const REVOKED = 15;
 const REVOKED_FROM = 315;
-/** Seeds from this one on keep the worlds for which some of them are remembered. */
-const REVOKED_BELOW = 1_000;
 /** Mean intervals of changes of keys and of requests, in simulated milliseconds. */
 const CHANGE_EVERY_MS = 8_000;
 const REQUEST_EVERY_MS = 150;
@@ -34,6 +32,10 @@ const USED_AFTER_MS = 60_000;
 /** Longest time of a use that lasts, in simulated milliseconds. */
 const HELD_MAX_MS = 90_000;
 const STALE_MS = 900_000;
+/** Time in which the store answers a question for keys where it can be reached, in milliseconds. */
+const ANSWERED_WITHIN_MS = 500;
+/** Time after a failed question in which a server learns of changes by the next one, in milliseconds. */
+const KNOWN_AFTER_MS = 3_000;
 /** Time before the expiry of a key in which a refusal may come from the error of a server's clock, in simulated milliseconds. */
 const CLOCK_ERROR_MS = 2_000;
 const OPERATORS = { tenant: "default", isOperator: true };
@@ -41,7 +43,7 @@ const ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz";
 
 /** Whether the servers of a seed judge callers by keys that are created, revoked and rotated. */
 export function hasRevocations(seed: number): boolean {
-  return seed % REVOKED_EVERY === REVOKED && seed >= REVOKED_FROM && seed < REVOKED_BELOW;
+  return seed % REVOKED_EVERY === REVOKED && seed >= REVOKED_FROM;
 }
 
 /** Judgement of callers at a server, with the parts that a node has. */
@@ -52,13 +54,16 @@ export interface ServerKeys {
   refresh(): Promise<void>;
   /** Tells all servers of a change. */
   tell(): Promise<void>;
+  /** Whether the server waits in vain for what the store says of keys, or did so a moment ago, so that it cannot know of changes. */
+  isCutOff(): boolean;
 }
 
 type Deps = Pick<SchedulerDependencies, "store" | "bus" | "runtime" | "log">;
 
 /** Reads the keys as a server does when it starts. @throws {StoreUnavailable} */
 export async function serverKeys({ store, bus, runtime, log }: Deps): Promise<ServerKeys> {
-  const ring = new KeyRing({ store: store.keys, runtime, log });
+  const questions = new Questions(store.keys, runtime);
+  const ring = new KeyRing({ store: questions.store, runtime, log });
   await ring.start();
   const settings = new SettingsKeys({ apiKey: null });
   const parts = { settings, ring, tenants: null, used: null, runtime, staleMs: STALE_MS };
@@ -68,7 +73,43 @@ export async function serverKeys({ store, bus, runtime, log }: Deps): Promise<Se
     store: store.keys,
     refresh,
     tell: () => tellKeysChanged({ bus, refreshKeys: refresh }),
+    isCutOff: () => questions.areInVain,
   };
+}
+
+/** Questions of a server for changes of keys. Most faults of the store are seen only when the caller has given up. */
+class Questions {
+  readonly store: Store["keys"];
+  readonly #runtime: Deps["runtime"];
+  #openSinceMs: number | null = null;
+  #failedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(keys: Store["keys"], runtime: Deps["runtime"]) {
+    this.#runtime = runtime;
+    this.store = {
+      ...keys,
+      version: () => this.#asked(keys.version()),
+      changedSince: (...page) => this.#asked(keys.changedSince(...page)),
+    };
+  }
+
+  get areInVain(): boolean {
+    const nowMs = this.#runtime.monotonicMs();
+    const isLate = this.#openSinceMs !== null && nowMs - this.#openSinceMs > ANSWERED_WITHIN_MS;
+    return isLate || nowMs - this.#failedAtMs < KNOWN_AFTER_MS;
+  }
+
+  async #asked<T>(answer: Promise<T>): Promise<T> {
+    this.#openSinceMs = this.#runtime.monotonicMs();
+    try {
+      return await answer;
+    } catch (error) {
+      this.#failedAtMs = this.#runtime.monotonicMs();
+      throw error;
+    } finally {
+      this.#openSinceMs = null;
+    }
+  }
 }
 
 interface HeldKey {
@@ -123,9 +164,11 @@ export class RevokedKeys {
     return this.#endOf(id) > this.#data.now() + CLOCK_ERROR_MS;
   }
 
-  /** Uses that last, at servers that live and are not paused. */
+  /** Uses that last, at servers that live, are not paused, and are not cut off from the store. */
   held(): { key: string; server: string }[] {
-    const open = [...this.#held].filter(({ server: { process } }) => process.isAlive && !process.isPaused);
+    const open = [...this.#held].filter(
+      ({ server: { process, keys } }) => process.isAlive && !process.isPaused && keys?.isCutOff() !== true,
+    );
     return open.map(({ key, server }) => ({ key, server: server.process.name }));
   }
 
@@ -197,13 +240,15 @@ export class RevokedKeys {
     const key = this.#random.pick(all);
     const holdMs = this.#random.chance(0.1) ? this.#random.between(1_000, HELD_MAX_MS) : null;
     server.process.plan(0, () => {
-      const judge = server.keys?.authenticator;
-      if (judge === undefined) return;
+      const { keys } = server;
+      if (keys === null) return;
+      const judge = keys.authenticator;
       const [askedAtMs, wasGood] = [this.#clock.nowMs, this.isGood(key.id)];
       void Promise.resolve(judge.judge(`Bearer ${key.text}`, key.id)).then((judged) => {
         const said = "code" in judged ? judged.code : "GOOD";
         const isGood = wasGood && this.isGood(key.id);
-        this.#history.add({ kind: "KEY_JUDGED", server: server.process.name, key: key.id, said, isGood, askedAtMs });
+        const at = { server: server.process.name, isCutOff: keys.isCutOff() };
+        this.#history.add({ kind: "KEY_JUDGED", ...at, key: key.id, said, isGood, askedAtMs });
         if (holdMs === null || "code" in judged) return;
         const use: HeldUse = { key: key.id, server };
         this.#held.add(use);
