@@ -18,6 +18,17 @@ export const securityMutants: readonly Mutant[] = [
     },
   },
   {
+    name: "uses of a revoked key wait for the next answer of the store",
+    file: `${SERVER}/security/key-ring.ts`,
+    find: "      this.#tell();\n    } while (this.#isAskedAgain);\n",
+    replace: "    } while (this.#isAskedAgain);\n    this.#tell();\n",
+    why: "a node that knows of a revocation keeps streams with the key while the store is slow",
+    test: {
+      file: AUTHENTICATOR_TEST,
+      name: "ends uses of a key that was revoked, although the next question gets no answer",
+    },
+  },
+  {
     name: "uses of a revoked key go on",
     file: AUTHENTICATOR,
     find: "      use.end(refusal);\n",
