@@ -165,7 +165,7 @@ export const TEXTS = {
   resume: "Resume",
   runNow: "Run now",
   pauseSure: "The job does not fire until somebody resumes it. Executions that have fired go on.",
-  resumeSure: "The job fires again from its next instant on. What fell into the pause is skipped.",
+  resumeSure: "The job fires again from its next instant on. The instants of the pause are skipped.",
   runNowSure: "An execution begins now, whatever the schedule says.",
   latestExecutions: "Newest executions",
   allExecutions: "All executions of the job",

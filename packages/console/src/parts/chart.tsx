@@ -48,8 +48,7 @@ function dataOf(times: number[], lines: Line[]): uPlot.AlignedData {
 }
 
 function optionsOf(place: HTMLElement, lines: Line[]): uPlot.Options {
-  const style = getComputedStyle(place);
-  const colour = (name: string) => style.getPropertyValue(name).trim();
+  const colour = (name: string) => colourOf(place, name);
   const axis = { stroke: colour("--dim"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false } };
   return {
     width: Math.max(place.clientWidth, 200),
@@ -60,4 +59,12 @@ function optionsOf(place: HTMLElement, lines: Line[]): uPlot.Options {
     axes: [axis, { ...axis, size: 60 }],
     series: [{}, ...lines.map(({ label, colour: name }) => ({ label, stroke: colour(name), width: 2 }))],
   };
+}
+
+/** Colour that a variable of the style sheet has in the theme, in a form that a canvas understands. */
+function colourOf(place: HTMLElement, name: string): string {
+  place.style.color = `var(${name})`;
+  const { color } = getComputedStyle(place);
+  place.style.color = "";
+  return color;
 }
