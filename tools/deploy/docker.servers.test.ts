@@ -17,7 +17,7 @@ const READ = `
 import sys, compose_spec
 compose = compose_spec.PyCompose.from_json(sys.stdin.read())
 compose.validate()
-print(*sorted(compose.service_names()) if callable(compose.service_names) else sorted(compose.service_names))
+print(*sorted(compose.service_names()))
 `;
 
 interface Service {

@@ -8,16 +8,6 @@ import { Machine } from "./machine.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const KEY = "a-key-for-the-trial-of-the-image";
-/** Files of a build, of which .dockerignore leaves these. */
-const CONTEXT = [
-  "package.json",
-  "package-lock.json",
-  "tsconfig.json",
-  ".npmrc",
-  "packages",
-  "deploy/docker/health.mjs",
-];
-
 /** State of a build after some instructions. */
 interface Built {
   env: Record<string, string>;
@@ -34,7 +24,11 @@ interface Built {
  */
 export async function tryImage(): Promise<void> {
   const context = mkdtempSync("/var/tmp/mainspring-image-");
-  const files = execFileSync("git", ["ls-files", "--", ...CONTEXT], { cwd: ROOT, encoding: "utf8" })
+  const files = execFileSync(
+    "git",
+    ["ls-files", "--", ...contextOf(readFileSync(join(ROOT, ".dockerignore"), "utf8"))],
+    { cwd: ROOT, encoding: "utf8" },
+  )
     .trim()
     .split("\n");
   for (const file of files.filter((name) => !name.endsWith(".test.ts"))) cpSync(join(ROOT, file), join(context, file));
@@ -50,6 +44,11 @@ export async function tryImage(): Promise<void> {
     await machine.stop();
     rmSync(context, { recursive: true });
   }
+}
+
+/** Files and folders that .dockerignore leaves to a build. */
+function contextOf(dockerignore: string): string[] {
+  return Array.from(dockerignore.matchAll(/^!(.+)$/gm), ([, path = ""]) => path);
 }
 
 async function build(machine: Machine, context: string): Promise<Built> {

@@ -41,11 +41,13 @@ export class Machine {
   readonly #folder: string;
   readonly #unshare: ChildProcess;
   readonly #pid: number;
+  readonly #registry: string;
 
-  private constructor(folder: string, unshare: ChildProcess, pid: number) {
+  private constructor(folder: string, unshare: ChildProcess, pid: number, registry: string) {
     this.#folder = folder;
     this.#unshare = unshare;
     this.#pid = pid;
+    this.#registry = registry;
   }
 
   /** Boots a machine without services. */
@@ -61,6 +63,7 @@ export class Machine {
   /** @param isUp command that succeeds when the machine is up */
   static async #boot(program: readonly string[], name: string, isUp: string): Promise<Machine> {
     if (process.getuid?.() !== 0) throw new Error("only root can boot a machine in namespaces");
+    const registry = await registryOfHost();
     const folder = await mkdtemp(join(MEMORY, "mainspring-machine-"));
     const namespaces = ["--pid", "--mount", "--fork", "--uts", "--ipc", "--net", "--cgroup", "--kill-child"];
     const args = [...namespaces, "bash", BOOT, folder, ...program];
@@ -69,7 +72,7 @@ export class Machine {
     for (;;) {
       const pid = await childOf(unshare);
       if (pid !== null && (await nameOf(pid)) === name) {
-        const machine = new Machine(folder, unshare, pid);
+        const machine = new Machine(folder, unshare, pid, registry);
         if (await machine.run(isUp).then(Boolean, () => false)) return machine;
       }
       if (unshare.exitCode !== null) throw new Error(`the boot ended with ${unshare.exitCode}`);
@@ -82,7 +85,7 @@ export class Machine {
   async run(commands: string, { cwd = "/", onNetworkOfHost = false, env = {} }: RunOptions = {}): Promise<string> {
     const namespaces = onNetworkOfHost ? ["--mount", "--pid"] : ["--all"];
     const enter = ["--target", `${this.#pid}`, ...namespaces, "--root", "--wd=/"];
-    const variables = { HOME: "/root", PATH, npm_config_registry: await registryOfHost(), ...env };
+    const variables = { HOME: "/root", PATH, npm_config_registry: this.#registry, ...env };
     const settings = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
     const script = `cd ${cwd}; set -euo pipefail; ${commands}`;
     const args = [...enter, "env", "--ignore-environment", ...settings, "bash", "-c", script];

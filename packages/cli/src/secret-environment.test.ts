@@ -5,7 +5,6 @@ import { Client, ExecutionFailed } from "@mainspring/sdk";
 import { describeKeys } from "@mainspring/server/testing";
 import { LongCommand } from "../test/testing/command.ts";
 import { startServer } from "../test/testing/server.ts";
-import { SECRETS as HIDDEN } from "./secret-environment.ts";
 
 const API_KEY = "an-api-key-that-is-secret";
 const WEBHOOK_SECRET = `whsec_${Buffer.from("a webhook secret of 32 bytes....").toString("base64")}`;
@@ -71,8 +70,11 @@ describe("secrets of the environment", () => {
       .map(({ name }) => name)
       .filter((name) => NAME_OF_SECRET.test(name) && !name.endsWith("_SEC") && !KEY_FILES.includes(name));
     assert.deepEqual(names.toSorted(), Object.keys(SECRETS).toSorted());
-    const secrets = describeKeys().filter(({ isSecret }) => isSecret);
-    assert.deepEqual(secrets.map(({ name }) => name).toSorted(), HIDDEN.toSorted());
+    const secrets = describeKeys().flatMap(({ name, isSecret }) => (isSecret ? [name] : []));
+    assert.deepEqual(
+      names.filter((name) => !secrets.includes(name)),
+      [],
+    );
   });
 
   it("are where the test looks, if nothing hides them", async () => {

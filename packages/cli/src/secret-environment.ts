@@ -2,24 +2,10 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import process from "node:process";
+import { SECRET_SETTINGS } from "@mainspring/contract/enums";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Environment variables that are secrets, or may contain one. */
-export const SECRETS = [
-  "MAINSPRING_API_KEY",
-  "MAINSPRING_API_KEY_ALSO",
-  "MAINSPRING_CLUSTER_SECRET",
-  "MAINSPRING_CLUSTER_SECRET_ALSO",
-  "MAINSPRING_WEBHOOK_SECRET",
-  "MAINSPRING_WEBHOOK_SECRET_ALSO",
-  "MAINSPRING_STORE",
-  "MAINSPRING_CLICKHOUSE",
-  "MAINSPRING_KAFKA",
-  "MAINSPRING_ETCD",
-  "MAINSPRING_REDIS",
-  "MAINSPRING_OTLP_HEADERS",
-] as const;
 /** Variable with the file from which this process reads its original secrets after it has replaced itself. */
 const HANDED_OVER = "MAINSPRING_HANDED_OVER";
 
@@ -29,7 +15,7 @@ const HANDED_OVER = "MAINSPRING_HANDED_OVER";
  */
 export function takeEnvironment(): Environment {
   const { [HANDED_OVER]: path, ...environment } = process.env;
-  for (const name of [...SECRETS, HANDED_OVER]) delete process.env[name];
+  for (const name of [...SECRET_SETTINGS, HANDED_OVER]) delete process.env[name];
   if (path === undefined) return environment;
   const secrets = JSON.parse(readFileSync(path, "utf8")) as Environment;
   rmSync(dirname(path), { recursive: true });
@@ -44,12 +30,12 @@ export function takeEnvironment(): Environment {
  * @param environment result of `takeEnvironment`
  */
 export function hideSecrets(environment: Environment): void {
-  const wasGiven = SECRETS.filter((name) => startedWith(name));
+  const wasGiven = SECRET_SETTINGS.filter((name) => startedWith(name));
   if (wasGiven.length === 0 || process.execve === undefined) return;
   const folder = mkdtempSync(join(tmpdir(), "mainspring-"));
   chmodSync(folder, 0o700);
   const path = join(folder, "environment");
-  const secrets = Object.fromEntries(SECRETS.map((name) => [name, environment[name]]));
+  const secrets = Object.fromEntries(SECRET_SETTINGS.map((name) => [name, environment[name]]));
   writeFileSync(path, JSON.stringify(secrets), { mode: 0o600 });
   const { execPath, execArgv, argv } = process;
   process.execve(execPath, [execPath, ...execArgv, ...argv.slice(1)], { ...process.env, [HANDED_OVER]: path });

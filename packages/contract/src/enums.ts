@@ -147,3 +147,22 @@ export const TENANT_SOURCE_KINDS = ["ROLE", "TOPIC"] as const;
 /** States of an API key. */
 export const API_KEY_STATES = ["ACTIVE", "EXPIRED", "REVOKED"] as const;
 export type ApiKeyState = (typeof API_KEY_STATES)[number];
+
+/**
+ * Settings of a server whose values are secrets, or may contain one. A variable with `_FILE` at its end may name a file with the
+ * value, and the command hides the values from other programs before it loads the server.
+ */
+export const SECRET_SETTINGS = [
+  "MAINSPRING_API_KEY",
+  "MAINSPRING_API_KEY_ALSO",
+  "MAINSPRING_CLUSTER_SECRET",
+  "MAINSPRING_CLUSTER_SECRET_ALSO",
+  "MAINSPRING_WEBHOOK_SECRET",
+  "MAINSPRING_WEBHOOK_SECRET_ALSO",
+  "MAINSPRING_STORE",
+  "MAINSPRING_CLICKHOUSE",
+  "MAINSPRING_KAFKA",
+  "MAINSPRING_ETCD",
+  "MAINSPRING_REDIS",
+  "MAINSPRING_OTLP_HEADERS",
+] as const;

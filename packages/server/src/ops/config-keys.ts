@@ -334,19 +334,3 @@ export const KEYS = {
     "where other nodes of a cluster reach MAINSPRING_GRPC of this one; by default there, if that is one address",
   ),
 };
-
-/** Keys whose values are secrets, or may contain one. A variable with `_FILE` at its end may name a file with the value. */
-export const SECRET_KEYS = [
-  "MAINSPRING_API_KEY",
-  "MAINSPRING_API_KEY_ALSO",
-  "MAINSPRING_CLUSTER_SECRET",
-  "MAINSPRING_CLUSTER_SECRET_ALSO",
-  "MAINSPRING_WEBHOOK_SECRET",
-  "MAINSPRING_WEBHOOK_SECRET_ALSO",
-  "MAINSPRING_STORE",
-  "MAINSPRING_CLICKHOUSE",
-  "MAINSPRING_KAFKA",
-  "MAINSPRING_ETCD",
-  "MAINSPRING_REDIS",
-  "MAINSPRING_OTLP_HEADERS",
-] as const satisfies readonly (keyof typeof KEYS)[];

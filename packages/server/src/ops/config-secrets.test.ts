@@ -1,30 +1,11 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { after, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { KEY_RANDOM_CHARS, keyText } from "../domain/api-key.ts";
-import { ConfigError, givenValues, loadConfig, loadHandlerConfig } from "./config.ts";
-
-const folder = mkdtempSync(join(tmpdir(), "config-secrets-"));
+import { complaint, configFiles } from "./config.fixture.ts";
+import { givenValues, loadConfig, loadHandlerConfig } from "./config.ts";
 
 describe("secrets in files of their own", () => {
-  after(() => rmSync(folder, { recursive: true }));
-
-  const file = (content: string, name = "secret") => {
-    const path = join(folder, name);
-    writeFileSync(path, content);
-    return path;
-  };
-  const complaint = (env: Record<string, string>): string => {
-    try {
-      loadConfig(env);
-    } catch (error) {
-      assert.ok(error instanceof ConfigError);
-      return error.message;
-    }
-    return "no complaint";
-  };
+  const file = configFiles();
 
   it("takes a secret from a file of its own, without the line break at its end", () => {
     const path = file("postgres://user:hunter2@db.example:5432/mainspring\r\n");
@@ -38,8 +19,8 @@ describe("secrets in files of their own", () => {
   });
 
   it("prefers the file of a secret to the file of MAINSPRING_CONFIG", () => {
-    const secret = file("the-secret-of-the-cluster");
-    const all = file('{"MAINSPRING_CLUSTER_SECRET":"another-secret-of-it"}', "mainspring.json");
+    const secret = file("the-secret-of-the-cluster", "secret");
+    const all = file('{"MAINSPRING_CLUSTER_SECRET":"another-secret-of-it"}');
     const env = { MAINSPRING_CONFIG: all, MAINSPRING_CLUSTER_SECRET_FILE: secret };
     assert.equal(loadConfig(env).clusterSecret, "the-secret-of-the-cluster");
   });

@@ -1,29 +1,11 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
-import { after, describe, it } from "node:test";
+import { resolve } from "node:path";
+import { describe, it } from "node:test";
+import { complaint, configFiles } from "./config.fixture.ts";
 import { ConfigError, loadConfig, loadHandlerConfig } from "./config.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "config-"));
-
 describe("the configuration", () => {
-  after(() => rmSync(folder, { recursive: true }));
-
-  const file = (content: string) => {
-    const path = join(folder, "mainspring.json");
-    writeFileSync(path, content);
-    return path;
-  };
-  const complaint = (env: Record<string, string>): string => {
-    try {
-      loadConfig(env);
-    } catch (error) {
-      assert.ok(error instanceof ConfigError);
-      return error.message;
-    }
-    return "no complaint";
-  };
+  const file = configFiles();
 
   it("is a server for this machine if nothing is said", () => {
     assert.deepEqual(loadConfig({}), {

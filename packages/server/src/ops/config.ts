@@ -1,8 +1,9 @@
 import { resolve } from "node:path";
+import { SECRET_SETTINGS } from "@mainspring/contract/enums";
 import { keyKind } from "../domain/api-key.ts";
 import { combinationFaults } from "./combination-faults.ts";
 import { ConfigError, readConfigFile, readValueFile } from "./config-file.ts";
-import { KEYS, type Key, SECRET_KEYS } from "./config-keys.ts";
+import { KEYS, type Key } from "./config-keys.ts";
 import type { Config, HandlerConfig } from "./config-types.ts";
 import { Unfit } from "./config-values.ts";
 
@@ -17,6 +18,7 @@ const TOKEN = /^ey[\w-]+\.[\w-]+\.[\w-]+$/;
 
 type KeyName = keyof typeof KEYS;
 const KEY_NAMES = Object.keys(KEYS) as KeyName[];
+const SECRETS: readonly KeyName[] = SECRET_SETTINGS;
 const HANDLER_KEYS = ["MAINSPRING_HTTP_ALLOW_PRIVATE", "MAINSPRING_WEBHOOK_SECRET", "MAINSPRING_EXEC"] as const;
 
 /** Known variables that are not the server's keys, with their purpose. */
@@ -133,7 +135,7 @@ function secretOf(env: Texts, name: string): GivenValue | undefined {
 }
 
 function isSecret(name: string): boolean {
-  return (SECRET_KEYS as readonly string[]).includes(name);
+  return SECRETS.some((secret) => secret === name);
 }
 
 type Value<N extends KeyName> = Exclude<ReturnType<(typeof KEYS)[N]["parse"]>, Unfit>;
@@ -232,7 +234,7 @@ function handlersOf(values: Pick<Values, (typeof HANDLER_KEYS)[number]>): Handle
 }
 
 function unknownVariables(env: Texts): string[] {
-  const files = SECRET_KEYS.map((name) => `${name}_FILE`);
+  const files = SECRETS.map((name) => `${name}_FILE`);
   const known: string[] = [...KEY_NAMES, ...files, ...Object.keys(OTHER_VARIABLES)];
   return Object.keys(env)
     .filter((name) => name.startsWith("MAINSPRING_") && !known.includes(name))
