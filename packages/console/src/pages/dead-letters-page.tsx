@@ -1,13 +1,13 @@
 import type { DeadLetterRunBody } from "@mainspring/contract";
 import { useState } from "preact/hooks";
-import type { DeadLetter, Page } from "../api/answers.ts";
-import { ask, queryOf } from "../api/client.ts";
+import type { DeadLetter } from "../api/answers.ts";
+import { ask } from "../api/client.ts";
 import { Failure } from "../parts/failure.tsx";
 import { type Filter, Filters } from "../parts/filters.tsx";
-import { type Column, List, ROWS, Table } from "../parts/list.tsx";
+import { type Column, List, Table, useList } from "../parts/list.tsx";
 import { SureButton } from "../parts/sure-button.tsx";
-import { Name, ShortId, Time } from "../parts/text.tsx";
-import { linkTo, route } from "../state/route.ts";
+import { IdLink, Name, Time } from "../parts/text.tsx";
+import { route } from "../state/route.ts";
 import { may } from "../state/session.ts";
 import { useAnswer } from "../state/use-answer.ts";
 import { countText } from "../text/figures.ts";
@@ -24,14 +24,7 @@ const FILTERS: Filter[] = [
 ];
 
 const COLUMNS: Column<DeadLetter>[] = [
-  {
-    title: TEXTS.id,
-    cell: ({ executionId }) => (
-      <a href={linkTo(["executions", executionId])}>
-        <ShortId of={executionId} />
-      </a>
-    ),
-  },
+  { title: TEXTS.id, cell: ({ executionId }) => <IdLink page="executions" id={executionId} /> },
   { title: TEXTS.handler, cell: ({ handler }) => <Name of={handler} /> },
   { title: TEXTS.pool, cell: ({ pool }) => <Name of={pool} /> },
   { title: TEXTS.attempts, cell: ({ attempt }) => attempt },
@@ -50,8 +43,7 @@ export function DeadLettersPage() {
   const { query } = route.value;
   const filter = Object.fromEntries(FILTERS.flatMap(({ name }) => (query[name] ? [[name, query[name]]] : [])));
   const [runId, setRunId] = useState<string | null>(null);
-  const path = `dead-letters${queryOf({ ...filter, cursor: query["cursor"], limit: ROWS })}`;
-  const answer = useAnswer<Page<DeadLetter>>(path, query["cursor"] === undefined ? LIVE_MS : null);
+  const answer = useList<DeadLetter>("dead-letters", FILTERS, LIVE_MS);
   const settleAll = (order: Order) => async () => {
     const run = await ask<DeadLetterRunBody>(`dead-letters/${order}`, { method: "POST", body: { filter } });
     setRunId(run.runId);

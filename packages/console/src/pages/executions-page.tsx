@@ -1,12 +1,9 @@
 import type { ExecutionSummaryBody } from "@mainspring/contract";
 import { EXECUTION_STATES } from "@mainspring/contract/enums";
-import type { Page } from "../api/answers.ts";
-import { queryOf } from "../api/client.ts";
 import { type Filter, Filters } from "../parts/filters.tsx";
-import { type Column, List, ROWS } from "../parts/list.tsx";
-import { Name, ShortId, Span, State, Time } from "../parts/text.tsx";
-import { linkTo, route } from "../state/route.ts";
-import { useAnswer } from "../state/use-answer.ts";
+import { type Column, List, useList } from "../parts/list.tsx";
+import { IdLink, Name, Span, State, Time } from "../parts/text.tsx";
+import { route } from "../state/route.ts";
 import { TEXTS } from "../texts.ts";
 
 const LIVE_MS = 2_000;
@@ -20,16 +17,12 @@ const FILTERS: Filter[] = [
   { name: "until", label: TEXTS.until, hint: TEXTS.timeHint },
 ];
 
+/** Filters that are fields of the query; the job is a part of the path. */
+const FIELDS = FILTERS.filter(({ name }) => name !== "jobId");
+
 /** Columns of lists of executions. */
 export const EXECUTION_COLUMNS: Column<ExecutionSummaryBody>[] = [
-  {
-    title: TEXTS.id,
-    cell: ({ executionId }) => (
-      <a href={linkTo(["executions", executionId])}>
-        <ShortId of={executionId} />
-      </a>
-    ),
-  },
+  { title: TEXTS.id, cell: ({ executionId }) => <IdLink page="executions" id={executionId} /> },
   { title: TEXTS.state, cell: ({ state }) => <State of={state} /> },
   { title: TEXTS.handler, cell: ({ handler }) => <Name of={handler} /> },
   { title: TEXTS.pool, cell: ({ pool }) => <Name of={pool} /> },
@@ -45,14 +38,9 @@ export const EXECUTION_COLUMNS: Column<ExecutionSummaryBody>[] = [
 
 /** The list of executions, newest first. The first page is live. */
 export function ExecutionsPage() {
-  const { jobId, ...query } = route.value.query;
-  const fields = Object.fromEntries(FILTERS.map(({ name }) => [name, query[name]]));
+  const { jobId } = route.value.query;
   const path = jobId === undefined ? "executions" : `jobs/${encodeURIComponent(jobId)}/executions`;
-  const everyMs = query["cursor"] === undefined ? LIVE_MS : null;
-  const answer = useAnswer<Page<ExecutionSummaryBody>>(
-    `${path}${queryOf({ ...fields, cursor: query["cursor"], limit: ROWS })}`,
-    everyMs,
-  );
+  const answer = useList<ExecutionSummaryBody>(path, FIELDS, LIVE_MS);
   return (
     <>
       <Filters filters={FILTERS} />

@@ -1,12 +1,8 @@
 import type { JobSummaryBody } from "@mainspring/contract";
 import { JOB_STATES, JOB_TYPES } from "@mainspring/contract/enums";
-import type { Page } from "../api/answers.ts";
-import { queryOf } from "../api/client.ts";
 import { type Filter, Filters } from "../parts/filters.tsx";
-import { type Column, List, ROWS } from "../parts/list.tsx";
-import { Name, ShortId, State, Time } from "../parts/text.tsx";
-import { linkTo, route } from "../state/route.ts";
-import { useAnswer } from "../state/use-answer.ts";
+import { type Column, List, useList } from "../parts/list.tsx";
+import { IdLink, Name, State, Time } from "../parts/text.tsx";
 import { TEXTS } from "../texts.ts";
 
 const FILTERS: Filter[] = [
@@ -20,14 +16,7 @@ const FILTERS: Filter[] = [
 ];
 
 const COLUMNS: Column<JobSummaryBody>[] = [
-  {
-    title: TEXTS.id,
-    cell: ({ jobId }) => (
-      <a href={linkTo(["jobs", jobId])}>
-        <ShortId of={jobId} />
-      </a>
-    ),
-  },
+  { title: TEXTS.id, cell: ({ jobId }) => <IdLink page="jobs" id={jobId} /> },
   { title: TEXTS.name, cell: ({ name }) => <Name of={name} /> },
   { title: TEXTS.state, cell: ({ state }) => <State of={state} /> },
   { title: TEXTS.type, cell: ({ type }) => type },
@@ -39,9 +28,7 @@ const COLUMNS: Column<JobSummaryBody>[] = [
 
 /** The list of jobs, newest first. */
 export function JobsPage() {
-  const { query } = route.value;
-  const fields = Object.fromEntries(FILTERS.map(({ name }) => [name, query[name]]));
-  const answer = useAnswer<Page<JobSummaryBody>>(`jobs${queryOf({ ...fields, cursor: query["cursor"], limit: ROWS })}`);
+  const answer = useList<JobSummaryBody>("jobs", FILTERS);
   return (
     <>
       <Filters filters={FILTERS} />

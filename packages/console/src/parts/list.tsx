@@ -1,11 +1,13 @@
 import type { ComponentChildren, VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { Page } from "../api/answers.ts";
+import { queryOf } from "../api/client.ts";
 import { linkTo, route } from "../state/route.ts";
-import type { Answer } from "../state/use-answer.ts";
+import { type Answer, useAnswer } from "../state/use-answer.ts";
 import { countText } from "../text/figures.ts";
 import { TEXTS } from "../texts.ts";
 import { Empty, Failure, Loading } from "./failure.tsx";
+import type { Filter } from "./filters.tsx";
 
 /** Rows of a list that are in the document at once. */
 export const ROWS = 100;
@@ -49,6 +51,17 @@ export function Table<T>({ caption, columns, rows, keyOf }: TableProps<T>): VNod
       </table>
     </section>
   );
+}
+
+/**
+ * The page of a list of the server that the address of this page asks for.
+ * @param everyMs interval in which the first page is asked for again; null: it is not
+ */
+export function useList<T>(path: string, filters: readonly Filter[], everyMs: number | null = null): Answer<Page<T>> {
+  const { cursor, ...query } = route.value.query;
+  const fields = Object.fromEntries(filters.map(({ name }) => [name, query[name]]));
+  const asked = `${path}${queryOf({ ...fields, cursor, limit: ROWS })}`;
+  return useAnswer<Page<T>>(asked, cursor === undefined ? everyMs : null);
 }
 
 interface ListProps<T> extends Omit<TableProps<T>, "rows"> {

@@ -1,4 +1,5 @@
 import { isRelative, now, zone } from "../state/preferences.ts";
+import { linkTo } from "../state/route.ts";
 import { absoluteText, durationText, relativeText } from "../text/times.ts";
 import { visible } from "../text/visible.ts";
 import { TEXTS } from "../texts.ts";
@@ -13,12 +14,14 @@ export function Name({ of }: { of: string | null }) {
   return <bdi title={isLong ? text : undefined}>{isLong ? `${text.slice(0, NAME_CHARS_MAX)}…` : text}</bdi>;
 }
 
-/** The end of an id, where ids of the same time differ. */
-export function ShortId({ of }: { of: string }) {
+/** Link to the page of an id, by the end of the id, where ids of the same time differ. */
+export function IdLink({ page, id }: { page: "executions" | "jobs"; id: string }) {
   return (
-    <code class="id" title={of}>
-      …{of.slice(-12)}
-    </code>
+    <a href={linkTo([page, id])}>
+      <code class="id" title={id}>
+        …{id.slice(-12)}
+      </code>
+    </a>
   );
 }
 
