@@ -4,7 +4,8 @@ import { FIGURES } from "../../packages/bench/src/figures.ts";
 import type { CaseKey, Costs, Figure } from "../../packages/cli/src/capacity/costs.ts";
 import { needsOf, short } from "../../packages/cli/src/capacity/needs.ts";
 import type { Plan } from "../../packages/cli/src/capacity/plan.ts";
-import { percent, rowOf } from "../../packages/cli/src/text/capacity-text.ts";
+import { capacityText, percent, rowOf } from "../../packages/cli/src/text/capacity-text.ts";
+import { STORE_CONNECTIONS_MAX, STORE_POOL_SIZES } from "../../packages/server/src/testing.ts";
 import { code, table } from "../reference/markdown.ts";
 import { costsOf, readReports } from "./costs.ts";
 
@@ -19,7 +20,7 @@ export interface Derived {
 }
 
 const TABLE = "packages/cli/src/capacity/measured-costs.json";
-const PAGE = "docs/scale.md";
+const PAGES = ["docs/scale.md", "docs/deploy/capacity.md"] as const;
 
 /** PostgreSQL of all sizes: a large server with local disks. No such server was measured. */
 const STORE: Plan["store"] = { cores: 32, connections: 500, walMbPerSec: 500, iops: 20_000, gib: 10_000 };
@@ -58,10 +59,11 @@ const SUBMITS = ["single", "batches"] as const;
 /** All derived files as they are, and as they follow from the results. */
 export function derived(): Derived[] {
   const costs = costsOf(readReports());
-  const [table, page] = [TABLE, PAGE].map((path) => readFileSync(join(ROOT, path), "utf8")) as [string, string];
+  const parts = partsOf(costs);
+  const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
   return [
-    { path: TABLE, is: table, shouldBe: `${JSON.stringify(costs, null, 2)}\n` },
-    { path: PAGE, is: page, shouldBe: filled(page, partsOf(costs)) },
+    { path: TABLE, is: read(TABLE), shouldBe: `${JSON.stringify(costs, null, 2)}\n` },
+    ...PAGES.map((path) => ({ path, is: read(path), shouldBe: filled(read(path), parts) })),
   ];
 }
 
@@ -86,6 +88,8 @@ function partsOf(costs: Costs): Map<string, string> {
     ["inputs", inputs(costs)],
     ["machines", machines(costs)],
     ["missing", missing(costs)],
+    ["connections", connections()],
+    ["sample", sample(costs)],
   ]);
 }
 
@@ -149,6 +153,38 @@ function checkOfHops({ cases: { cluster1, cluster2, cluster3 } }: Costs): string
     ["figure", "1 node", "3 nodes", "2 nodes by the model", "2 nodes measured", "very many nodes by the model"],
     rows,
   );
+}
+
+/** Tasks of the connections of each pool. */
+const TASKS: Record<keyof typeof STORE_POOL_SIZES, string> = {
+  commit: "transitions of executions, one commit after the other",
+  submit: "jobs that clients submit",
+  read: "the scheduler's reads of what falls due",
+  query: "reads of the API",
+  list: "lists of the API",
+  maintain: "upkeep: months, retention",
+  lease: "the lease of the node",
+};
+
+function connections(): string {
+  const pools = Object.entries(STORE_POOL_SIZES).map(([purpose, size]) => [
+    code(purpose),
+    TASKS[purpose as keyof typeof TASKS],
+    `${size}`,
+  ]);
+  const claim = [code("claim"), "the claim to the store, and its notifications (`LISTEN`)", "1"];
+  const total = ["", "**at most, for each node**", `**${STORE_CONNECTIONS_MAX}**`];
+  return table(["purpose", "for", "connections"], [...pools, claim, total]);
+}
+
+/** Load of the example in the guide. */
+const EXAMPLE: Plan = {
+  ...{ ...USUAL, jobsPerDay: 10_000_000, attempts: 1, retentionDays: 30, slots: 10, submits: "single" },
+  store: { cores: 8, connections: 100, walMbPerSec: 100, iops: 3_000, gib: 1_000 },
+};
+
+function sample(costs: Costs): string {
+  return `\`\`\`text\n${capacityText(needsOf(EXAMPLE, costs), costs)}\n\`\`\``;
 }
 
 function inputs(costs: Costs): string {

@@ -19,7 +19,10 @@ export { putPool } from "./adapters/simulated/rows/reads.ts";
 export type { RunRow } from "./adapters/simulated/rows/run-table.ts";
 export { IndexData } from "./adapters/simulated/sim-index.ts";
 export { type Tables } from "./adapters/simulated/store-data.ts";
-export { CONNECTIONS_MAX as STORE_CONNECTIONS_MAX } from "./adapters/sql/connection/purposes.ts";
+export {
+  CONNECTIONS_MAX as STORE_CONNECTIONS_MAX,
+  POOL_SIZES as STORE_POOL_SIZES,
+} from "./adapters/sql/connection/purposes.ts";
 export { LOOKED_AT } from "./adapters/sql/executions/list-walk.ts";
 export { openSqlStore, type SqlStore } from "./adapters/sql/sql-store.ts";
 export { systemRuntime } from "./adapters/system/system-runtime.ts";
