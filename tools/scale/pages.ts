@@ -184,7 +184,7 @@ const EXAMPLE: Plan = {
 };
 
 function sample(costs: Costs): string {
-  return `\`\`\`text\n${capacityText(needsOf(EXAMPLE, costs), costs)}\n\`\`\``;
+  return `\`\`\`text output\n${capacityText(needsOf(EXAMPLE, costs), costs)}\n\`\`\``;
 }
 
 function inputs(costs: Costs): string {
