@@ -12,7 +12,7 @@ import { costsOf, readReports } from "./costs.ts";
 const ROOT = join(import.meta.dirname, "../..");
 
 /** File that `npm run scale` derives from the results of the benchmark. */
-export interface Derived {
+interface Derived {
   /** Path from the repository's root. */
   path: string;
   is: string;
@@ -46,7 +46,7 @@ interface Size {
   plan: Omit<Plan, "submits">;
 }
 
-export const SIZES: readonly Size[] = [
+const SIZES: readonly Size[] = [
   { title: "100 million jobs a day", plan: { ...USUAL, jobsPerDay: 100_000_000 } },
   { title: "1 million jobs a minute, all day", plan: { ...USUAL, jobsPerDay: 1_440_000_000, peakFactor: 1 } },
   {

@@ -61,7 +61,7 @@ export interface MeasuredCase {
 }
 
 /** Limits of the server's code, which no benchmark measures. */
-export interface NodeLimits {
+interface NodeLimits {
   /** Largest number of connections of a node to PostgreSQL. */
   connections: number;
   /** Largest number of workers that are connected to a node. */

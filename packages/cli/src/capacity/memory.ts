@@ -1,6 +1,6 @@
 import { type CaseKey, type Costs, figureOf } from "./costs.ts";
 
-export interface MemoryPart {
+interface MemoryPart {
   name: string;
   mib: number;
   from: readonly CaseKey[];

@@ -29,7 +29,7 @@ export interface Needs {
 }
 
 /** Largest part of a node's core that the plan may use at its peak, so that a wave of retries or a takeover still fits. */
-export const PLANNED_SHARE = 0.6;
+const PLANNED_SHARE = 0.6;
 /** Connections that PostgreSQL keeps for its superuser by default. */
 const RESERVED = 3;
 /** Rows of a one-time job: one in `jobs`, and one in `executions`, which has its attempts. */
@@ -246,7 +246,7 @@ function nodeNeeds(plan: Plan, nodes: number, workers: number, costs: Costs): Ne
       value: memory.reduce((total, { mib }) => total + mib, 0),
       unit: "MiB",
       limit: null,
-      formula: memory.map(({ name, mib }) => `${short(mib)} ${name}`).join(" + "),
+      formula: memory.map(({ name, mib }) => `${short(mib)} for ${name}`).join(" + "),
       from: [...new Set(memory.flatMap(({ from }) => from))],
     },
   ];
@@ -281,7 +281,7 @@ function notMeasured(plan: Plan, costs: Costs): string[] {
 interface Scale {
   /** Unit of the cost of one job. */
   unit: string;
-  /** Costs of a job in the need's own unit, such as microseconds in the CPU time of a core's second. */
+  /** Number of these units in one unit of the need, such as microseconds in a core. */
   inNeed: number;
   /** Factor from the benchmark's figure to the cost of one job in `unit`. */
   factor: number;
@@ -296,10 +296,10 @@ function sum(parts: readonly Part[], { unit, inNeed, factor }: Scale, plan: Plan
   const peak = peakOf(plan);
   const ofJob = parts.filter(({ isWithoutJobs }) => isWithoutJobs !== true);
   const others = parts.filter(({ isWithoutJobs }) => isWithoutJobs === true);
-  const costsOfJob = ofJob.map(({ name, perSec }) => `${short((perSec * factor) / peak)} ${name}`).join(" + ");
+  const costsOfJob = ofJob.map(({ name, perSec }) => `${short((perSec * factor) / peak)} for ${name}`).join(" + ");
   const formula = [
     `${short(peak)}/s × (${costsOfJob}) ${unit}`,
-    ...others.map(({ name, perSec }) => `${short((perSec * factor) / inNeed)} ${name}`),
+    ...others.map(({ name, perSec }) => `${short((perSec * factor) / inNeed)} for ${name}`),
   ];
   return { formula: formula.join(" + "), from: fromOf(parts) };
 }
