@@ -4,7 +4,7 @@ import { FIGURES } from "../../packages/bench/src/figures.ts";
 import type { CaseKey, Costs, Figure } from "../../packages/cli/src/capacity/costs.ts";
 import { needsOf, short } from "../../packages/cli/src/capacity/needs.ts";
 import type { Plan } from "../../packages/cli/src/capacity/plan.ts";
-import { capacityText, percent, rowOf } from "../../packages/cli/src/text/capacity-text.ts";
+import { capacityText, percent, rounded, rowOf } from "../../packages/cli/src/text/capacity-text.ts";
 import { STORE_CONNECTIONS_MAX, STORE_POOL_SIZES } from "../../packages/server/src/testing.ts";
 import { code, table } from "../reference/markdown.ts";
 import { costsOf, readReports } from "./costs.ts";
@@ -97,14 +97,11 @@ function bottlenecks(costs: Costs): string {
   const rows = SIZES.flatMap(({ title, plan }) =>
     SUBMITS.map((submits) => {
       const { nodes, bottleneck } = needsOf({ ...plan, submits }, costs);
-      const atLimit = short(Number((bottleneck.jobsPerDayAtLimit / 1e6).toPrecision(2)));
-      return [title, submits, short(nodes), `${bottleneck.name}, ${percent(bottleneck.share)}`, `${atLimit} million`];
+      const atLimit = rounded(bottleneck.jobsPerDayAtLimit / 1e6);
+      return [title, submits, short(nodes), bottleneck.name, percent(bottleneck.share), `${atLimit} million`];
     }),
   );
-  return table(
-    ["size", "submits", "nodes", "first bottleneck, and its share of the limit", "full at jobs a day"],
-    rows,
-  );
+  return table(["size", "submits", "nodes", "first bottleneck", "of its limit", "full at jobs a day"], rows);
 }
 
 function sizePart({ title, plan }: Size, costs: Costs): string {

@@ -26,7 +26,10 @@ describe("mainspring capacity", () => {
     assert.deepEqual([code, stderr], [0, ""]);
     assert.match(stdout, /^jobs, mean +100 \/s +- +8,640,000 \/ 86,400 s$/m);
     assert.match(stdout, /^store CPU, peak +[\d.,]+ cores +[\d.,]+ % of 8 +300\/s × \(/m);
-    assert.match(stdout, /^First bottleneck: [A-Za-z ,]+, at [\d.,]+ % of its limit\. /m);
+    assert.match(
+      stdout,
+      /^First bottleneck: [A-Za-z ,]+\. It takes [\d.,]+ % of its limit, and is full at about [\d,]+ jobs a day\.$/m,
+    );
     assert.match(stdout, /^pickup at 200 jobs\/s.* [0-9a-f]{12} .*20\d\d-\d\d-\d\d$/m);
     assert.match(stdout, /^docs\/performance\/results\.json: CPU .*PostgreSQL/m);
   });
@@ -38,8 +41,7 @@ describe("mainspring capacity", () => {
     const { nodes, needs, bottleneck, inputs, machines } = JSON.parse(stdout) as Document;
     assert.equal(nodes, 3);
     for (const { from } of needs) for (const key of from) assert.ok(machines[inputs[key]?.file ?? ""], key);
-    const limited = needs.filter(({ share }) => share !== null);
-    assert.equal(bottleneck.share, Math.max(...limited.map(({ share }) => share ?? 0)));
+    assert.equal(bottleneck.share, needs.find(({ name }) => name === bottleneck.name)?.share);
   });
 
   it("refuses words that it cannot use, and says what would be right", async () => {

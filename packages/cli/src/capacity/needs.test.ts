@@ -192,27 +192,25 @@ describe("a plan", () => {
     assert.equal(needsOf({ ...PLAN, workers: null, handlerMs: 0 }, COSTS).workers, 1);
   });
 
-  it("has the need nearest to its limit as its bottleneck", () => {
-    // 42 of 100 connections
-    assert.deepEqual(needsOf(PLAN, COSTS).bottleneck, {
-      name: "connections",
-      share: 0.42,
-      jobsPerDayAtLimit: 86_400_000 / 0.42,
-    });
+  it("has the need that reaches its limit first as its bottleneck", () => {
+    const bottleneckOf = (plan: Partial<Plan>) => {
+      const { name, share, jobsPerDayAtLimit } = needsOf({ ...PLAN, ...plan }, COSTS).bottleneck;
+      return [name, share, Math.round(jobsPerDayAtLimit)];
+    };
+    // 200 of 1,000 slots; the connections of three nodes do not grow.
+    assert.deepEqual(bottleneckOf({}), ["busy slots, peak", 0.2, 432_000_000]);
     // 2.88 of 1.44 MB/s
-    const slow = needsOf({ ...PLAN, store: { ...PLAN.store, walMbPerSec: 1.44 } }, COSTS).bottleneck;
-    assert.deepEqual(slow, { name: "WAL, peak", share: 2, jobsPerDayAtLimit: 43_200_000 });
-    // 200 of 210 slots, of workers that the plan has
-    assert.equal(needsOf({ ...PLAN, workers: 21 }, COSTS).bottleneck.name, "busy slots, peak");
+    const store = { ...PLAN.store, walMbPerSec: 1.44 };
+    assert.deepEqual(bottleneckOf({ store }), ["WAL, peak", 2, 43_200_000]);
+    // 42 of 41 connections, however few the jobs are
+    assert.deepEqual(bottleneckOf({ store: { ...PLAN.store, connections: 41 } }), ["connections", 42 / 41, 0]);
   });
 
-  it("has no bottleneck in what the calculator chose itself", () => {
-    const sized = needsOf({ ...PLAN, workers: null, nodes: null, coresPerNode: 0.2 }, COSTS);
-    assert.equal(sized.bottleneck.name, "connections");
-    const server = sized.needs.find(({ name }) => name === "server CPU, peak");
-    assert.ok(server !== undefined && (shareOf(server) ?? 0) > 0.3);
-    const given = needsOf({ ...PLAN, nodes: 3, coresPerNode: 0.1 }, COSTS);
-    assert.equal(given.bottleneck.name, "server CPU, peak");
+  it("gets more nodes and workers on the way to its bottleneck, if it names none", () => {
+    const { bottleneck } = needsOf({ ...PLAN, workers: null, nodes: null, coresPerNode: 0.2 }, COSTS);
+    // Two nodes have 29 connections now, seven have 94, and eight too many. Six carry 0.72 cores of jobs at 40 + 90 × 5/6 µs.
+    assert.deepEqual([bottleneck.name, bottleneck.share], ["connections", 0.29]);
+    assertNear(bottleneck.jobsPerDayAtLimit, (0.72 / 115e-6 / 2) * 86_400);
   });
 
   it("leaves out needs that were not measured, and says so", () => {

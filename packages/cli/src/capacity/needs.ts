@@ -10,8 +10,6 @@ export interface Need {
   unit: string;
   /** Amount that there is; null: no limit. */
   limit: number | null;
-  /** Whether the calculator has chosen the limit, by the number of nodes. Such a need is no bottleneck. */
-  isSized?: boolean;
   /** Formula with its numbers. */
   formula: string;
   /** Cases of the benchmark from which the value follows. */
@@ -22,10 +20,18 @@ export interface Needs {
   nodes: number;
   workers: number;
   needs: readonly Need[];
-  /** The need that is nearest to its limit, or furthest beyond it. */
-  bottleneck: { name: string; share: number; jobsPerDayAtLimit: number };
+  bottleneck: Bottleneck;
   /** Needs that are left out, and parts that are missing in others, with the cases that the report lacks. */
   notMeasured: readonly string[];
+}
+
+/** The need that reaches its limit first as the jobs of a day grow, while all else in the plan stays. */
+interface Bottleneck {
+  name: string;
+  /** Share of its limit that the need takes now. */
+  share: number;
+  /** Jobs of a day at which the need is at its limit; 0: it is beyond its limit at any load. */
+  jobsPerDayAtLimit: number;
 }
 
 /** Largest part of a node's core that the plan may use at its peak, so that a wave of retries or a takeover still fits. */
@@ -36,9 +42,16 @@ const RESERVED = 3;
 const ROWS_PER_JOB = 2;
 const GIB = 2 ** 30;
 const NODES_MAX = 10_000;
+/** Rounds of the search for the load at the first limit. Each halves the range. */
+const HALVINGS = 45;
 
 /** Computes the needs of a plan from measured costs. */
 export function needsOf(plan: Plan, costs: Costs): Needs {
+  const { nodes, workers, needs } = needsNow(plan, costs);
+  return { nodes, workers, needs, bottleneck: bottleneckOf(plan, needs, costs), notMeasured: notMeasured(plan, costs) };
+}
+
+function needsNow(plan: Plan, costs: Costs): Pick<Needs, "nodes" | "workers" | "needs"> {
   const workers = plan.workers ?? Math.max(1, Math.ceil(busySlots(plan) / plan.slots));
   const nodes = plan.nodes ?? suggestedNodes(plan, workers, costs);
   const needs = [
@@ -49,7 +62,7 @@ export function needsOf(plan: Plan, costs: Costs): Needs {
     ...historyNeeds(plan, costs),
     ...nodeNeeds(plan, nodes, workers, costs),
   ];
-  return { nodes, workers, needs, bottleneck: bottleneckOf(plan, needs), notMeasured: notMeasured(plan, costs) };
+  return { nodes, workers, needs };
 }
 
 /** Share of its limit that a need takes; null: it has no limit. */
@@ -57,15 +70,13 @@ export function shareOf({ value, limit }: Need): number | null {
   return limit === null ? null : value / limit;
 }
 
-/** Nodes whose cores and connections of workers suffice, and one more, which may fail. */
+/** Nodes whose cores, measured rate and connections of workers suffice, and one more, which may fail. */
 function suggestedNodes(plan: Plan, workers: number, costs: Costs): number {
-  for (let nodes = 1; nodes < NODES_MAX; nodes++) {
+  const ofRate = Math.ceil(peakOf(plan) / measuredRate(plan, costs).jobsPerSec);
+  const ofWorkers = Math.ceil(workers / costs.limits.workers);
+  for (let nodes = Math.max(1, ofRate, ofWorkers); nodes < NODES_MAX; nodes++) {
     const cores = sumOf(serverParts(plan, nodes, workers, costs)) / 1_000_000;
-    const isEnough =
-      cores <= nodes * usableCores(plan) * PLANNED_SHARE &&
-      workers <= nodes * costs.limits.workers &&
-      peakOf(plan) <= nodes * measuredRate(plan, costs).jobsPerSec;
-    if (isEnough) return nodes + 1;
+    if (cores <= nodes * usableCores(plan) * PLANNED_SHARE) return nodes + 1;
   }
   return NODES_MAX;
 }
@@ -103,7 +114,6 @@ function rateNeeds(plan: Plan, workers: number): Need[] {
       value: busySlots(plan),
       unit: "",
       limit: workers * slots,
-      isSized: plan.workers === null,
       formula: `${short(peak)}/s × ${short(attempts)} attempts × ${short(handlerMs)} ms; limit: ${short(workers)} workers × ${short(slots)} slots`,
       from: [],
     },
@@ -111,7 +121,10 @@ function rateNeeds(plan: Plan, workers: number): Need[] {
 }
 
 function nodesNeeds(plan: Plan, nodes: number, costs: Costs): Need[] {
-  const suggestion = `the peak takes at most ${PLANNED_SHARE * 100} % of the cores of all but one, which may fail`;
+  const suggestion =
+    nodes === NODES_MAX
+      ? "the calculator considers no more"
+      : `the peak takes at most ${PLANNED_SHARE * 100} % of the cores of all but one, which may fail`;
   const rate = measuredRate(plan, costs);
   const peak = peakOf(plan);
   return [
@@ -128,7 +141,6 @@ function nodesNeeds(plan: Plan, nodes: number, costs: Costs): Need[] {
       value: peak / nodes,
       unit: "/s",
       limit: rate.jobsPerSec,
-      isSized: plan.nodes === null,
       formula: `${short(peak)}/s / ${short(nodes)} nodes; limit: the largest rate that was measured on one node`,
       from: [rate.from],
     },
@@ -150,7 +162,6 @@ function serverNeed(plan: Plan, nodes: number, workers: number, costs: Costs): N
     value: sumOf(parts) / 1_000_000,
     unit: "cores",
     limit: nodes * usableCores(plan),
-    isSized: plan.nodes === null,
     ...sum(parts, CPU, plan),
   };
 }
@@ -234,7 +245,6 @@ function nodeNeeds(plan: Plan, nodes: number, workers: number, costs: Costs): Ne
     value: perNode,
     unit: "",
     limit: costs.limits.workers,
-    isSized: plan.nodes === null,
     formula: `${short(workers)} workers / ${short(nodes)} nodes`,
     from: [],
   };
@@ -252,13 +262,24 @@ function nodeNeeds(plan: Plan, nodes: number, workers: number, costs: Costs): Ne
   ];
 }
 
-function bottleneckOf({ jobsPerDay }: Plan, needs: readonly Need[]): Needs["bottleneck"] {
-  const shares = needs.flatMap((need) => {
-    const share = shareOf(need);
-    return share === null || need.isSized === true ? [] : [{ name: need.name, share }];
-  });
-  const { name, share } = shares.reduce((most, other) => (other.share > most.share ? other : most));
-  return { name, share, jobsPerDayAtLimit: jobsPerDay / share };
+function bottleneckOf(plan: Plan, needs: readonly Need[], costs: Costs): Bottleneck {
+  const fullestAt = (jobsPerDay: number) => fullestOf(needsNow({ ...plan, jobsPerDay }, costs).needs);
+  let [fits, full] = [0, plan.jobsPerDay];
+  while (fullestAt(full).share <= 1) [fits, full] = [full, full * 2];
+  for (let round = 0; round < HALVINGS; round++) {
+    const middle = (fits + full) / 2;
+    if (fullestAt(middle).share <= 1) fits = middle;
+    else full = middle;
+  }
+  const { name } = fullestAt(full);
+  const share = needs.flatMap((need) => (need.name === name ? (shareOf(need) ?? []) : []))[0] ?? 0;
+  return { name, share, jobsPerDayAtLimit: full < 1 ? 0 : full };
+}
+
+/** The need that takes the largest share of its limit. */
+function fullestOf(needs: readonly Need[]): { name: string; share: number } {
+  const shares = needs.map((need) => ({ name: need.name, share: shareOf(need) ?? 0 }));
+  return shares.reduce((most, other) => (other.share > most.share ? other : most));
 }
 
 function notMeasured(plan: Plan, costs: Costs): string[] {

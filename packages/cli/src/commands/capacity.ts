@@ -23,7 +23,7 @@ interface Options extends Omit<Plan, "workers" | "nodes" | "store"> {
 
 const HOW = `
 Each need follows from costs that the benchmark has measured, by the formula in its line: docs/scale.md shows them, and says what
-was never run. The command asks no server. The bottleneck is the need that takes the largest share of its limit.
+was never run. The command asks no server. The bottleneck is the need that reaches its limit first as the jobs of a day grow.
 Other programs than handlers and Mainspring, a replica, backups and vacuum need their own room.`;
 
 export function capacityCommand(): Command {

@@ -43,13 +43,18 @@ export function rowOf(need: Needs["needs"][number]): string[] {
 }
 
 function bottleneckText({ bottleneck: { name, share, jobsPerDayAtLimit } }: Needs): string {
-  const at = short(Number(jobsPerDayAtLimit.toPrecision(2)));
   const fits = share > 1 ? "The plan does not fit. " : "";
-  return `${fits}First bottleneck: ${name}, at ${percent(share)} of its limit. In proportion it is full at ${at} jobs a day.`;
+  const at = jobsPerDayAtLimit === 0 ? "at any load" : `at about ${rounded(jobsPerDayAtLimit)} jobs a day`;
+  return `${fits}First bottleneck: ${name}. It takes ${percent(share)} of its limit, and is full ${at}.`;
+}
+
+/** A number with two significant digits. */
+export function rounded(value: number): string {
+  return short(Number(value.toPrecision(2)));
 }
 
 export function percent(share: number): string {
-  return `${short(Number((share * 100).toPrecision(2)))} %`;
+  return `${rounded(share * 100)} %`;
 }
 
 function inputsOf(needs: Needs["needs"], costs: Costs): { key: CaseKey; measured: MeasuredCase }[] {
