@@ -8,7 +8,7 @@ import { typeCheck } from "./type-check.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 
-const PATHS = globSync(["docs/tutorial.md", "docs/guides/*.md"], { cwd: ROOT }).sort();
+const PATHS = globSync(["docs/tutorial.md", "docs/guides/*.md", "docs/deploy/capacity.md"], { cwd: ROOT }).sort();
 const pageAt = (path: string) => readPage(readFileSync(join(ROOT, path), "utf8"));
 
 // The commands of the guides mostly wait.
