@@ -1,8 +1,12 @@
 import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { describe, it } from "node:test";
 import { commandFault, commandLines } from "./command-line.ts";
 
 const faultsOf = (markdown: string) => commandLines(markdown).map(commandFault);
+
+const ROOT = resolve(import.meta.dirname, "../..");
 
 describe("the command lines of a page", () => {
   it("are those of blocks for a shell, and those of code within text", () => {
@@ -35,5 +39,17 @@ describe("the command lines of a page", () => {
     assert.deepEqual(faultsOf(block("mainspring jobs list --limit")), ["`--limit` has no value"]);
     assert.deepEqual(faultsOf("`mainspring jobs get` and `mainspring jobs list --limit`"), [null, null]);
     assert.deepEqual(faultsOf("`mainspring NOUN VERB`"), []);
+  });
+
+  it("exist on every page of the documentation", () => {
+    const pages = globSync(["*.md", "docs/**/*.md", "packages/*/README.md"], { cwd: ROOT, exclude: ["CHANGELOG.md"] });
+    const faults = pages.flatMap((page) => {
+      const lines = commandLines(readFileSync(join(ROOT, page), "utf8"));
+      return lines.flatMap((line) => {
+        const fault = commandFault(line);
+        return fault === null ? [] : [`${page}:${line.line}  mainspring ${line.words.join(" ")}: ${fault}`];
+      });
+    });
+    assert.deepEqual(faults, []);
   });
 });

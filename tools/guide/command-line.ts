@@ -46,9 +46,17 @@ function inText(line: string, number: number): CommandLine[] {
 
 function inShell(text: string, line: number): CommandLine[] {
   const code = text.replace(/(^|\s)# .*/, "");
-  return [...code.matchAll(CALL)].map(({ index, 0: call }) => {
-    return { line, words: shellWords(code.slice(index + call.length)), isComplete: true };
+  return [...code.matchAll(CALL)].flatMap(({ index, 0: call }) => {
+    if (isName(code.slice(0, index))) return [];
+    const words = shellWords(code.slice(index + call.length));
+    return [{ line, words: words[0] === "--" ? words.slice(1) : words, isComplete: true }];
   });
+}
+
+/** Whether the word behind this text is a name that another program gets, such as that of a release of Helm. */
+function isName(before: string): boolean {
+  const command = before.slice(before.search(/[^|;&(]*$/));
+  return /^\s*(kubectl|helm|docker)\s/.test(command) && !command.endsWith(" -- ");
 }
 
 /** Words of a command up to its end. Quotes are removed; `$(…)` stays as it is. */
@@ -58,7 +66,11 @@ function shellWords(text: string): string[] {
   let quote: string | null = null;
   let depth = 0;
   for (const [index, char] of [...text].entries()) {
-    if (quote === null && depth === 0 && END.test(char)) break;
+    if (quote === null && depth === 0 && END.test(char)) {
+      // The number of a stream that is redirected is no word.
+      if (char === ">" && word !== null && /^\d$/.test(word)) word = null;
+      break;
+    }
     if (text.startsWith("$(", index - 1) && char === "(") depth += 1;
     else if (char === ")" && depth > 0) depth -= 1;
     if (depth === 0 && char === quote) quote = null;
