@@ -37,17 +37,19 @@ describe("the page about PostgreSQL", () => {
   });
 
   it("gives a role the rights that a node needs, and one for reports those to read", async () => {
-    for (const statement of sqlOf("Grants")) await admin.query(statement);
+    // The superuser of PostgreSQLs for tests has the name that the page gives the role.
+    const grants = sqlOf("Grants").map((statement) => statement.replace(/(ROLE|AUTHORIZATION) mainspring/, "$1 nodes"));
+    for (const statement of grants) await admin.query(statement);
     const { host, port, database } = postgres.connection;
-    const store = `postgres://mainspring@${encodeURIComponent(host)}:${port}/${database}`;
+    const store = `postgres://nodes@${encodeURIComponent(host)}:${port}/${database}`;
     const server = await startServer({ MAINSPRING_STORE: store });
     try {
       const submitted = await mainspring(["submit", "echo", "--payload", "1", "--wait"], { env: server.clientEnv });
       assert.equal(submitted.code, 0, submitted.stderr);
       const { rows } =
-        await admin.query(`SELECT usesuper, has_database_privilege('mainspring', current_database(), 'CREATE') AS creates,
+        await admin.query(`SELECT usesuper, has_database_privilege('nodes', current_database(), 'CREATE') AS creates,
         has_table_privilege('reporting', 'mainspring.executions', 'SELECT') AS reads, has_table_privilege('reporting', 'mainspring.executions', 'UPDATE') AS writes
-        FROM pg_user WHERE usename = 'mainspring'`);
+        FROM pg_user WHERE usename = 'nodes'`);
       assert.deepEqual(rows, [{ usesuper: false, creates: false, reads: true, writes: false }]);
     } finally {
       await server.stop();
