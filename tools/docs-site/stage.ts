@@ -9,7 +9,7 @@ const ROOT = resolve(import.meta.dirname, "../..");
 const PAGE = /^([A-Z]+|packages\/[\w-]+\/README|docs\/.+)[.]md$/;
 const EXTERNAL = /^[a-z]+:/;
 
-/** What the pages of the repository say and lead to. */
+/** Files and pages of the repository that links lead to. */
 interface Repository {
   files: ReadonlySet<string>;
   folders: ReadonlySet<string>;

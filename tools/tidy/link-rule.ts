@@ -2,7 +2,7 @@ import { posix } from "node:path";
 import { anchorsOf, linksOf } from "../docs-site/markdown-links.ts";
 import type { Rule } from "./source.ts";
 
-/** What a path of the repository is: the text of a page, or whether there is something else. */
+/** Looks a path of the repository up: the text of a page, or whether there is something else. */
 export type LookUp = (path: string) => string | boolean;
 
 /** Checks that a link of a page leads to an existing file, and to a heading of it. Links to other sites are not checked. */
