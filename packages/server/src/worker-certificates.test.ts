@@ -149,4 +149,27 @@ describe("workers whose key requires a certificate", () => {
       await worker.stop();
     }
   });
+
+  it("and clients say that the certificate of their server has expired", async () => {
+    await authority.issueExpired("old", ["DNS:localhost", "IP:127.0.0.1", "URI:mainspring://test/node"]);
+    const old = await startLocalNode({
+      ...{ MAINSPRING_STORE: storeUrl(await server.newDatabase()), MAINSPRING_API_KEY: "the-key-of-an-operator" },
+      ...{ MAINSPRING_TLS_CERT: at("old.crt"), MAINSPRING_TLS_KEY: at("old.key"), MAINSPRING_TLS_CA: authority.certFile },
+    });
+    try {
+      await assert.rejects(new Client({ url: old.httpUrl, retryForMs: 0 }).me(), {
+        code: "UNAVAILABLE",
+        message: /^the certificate of https:\S+ has expired: the operator of the server must renew it/,
+      });
+      const warned = Promise.withResolvers<string>();
+      const url = old.grpcAddress.replace("127.0.0.1", "https://localhost");
+      const tasks = [task({ name: "echo", run: () => 1 })];
+      const worker = new Worker({ url, ca, apiKey: "the-key-of-an-operator", tasks, warn: warned.resolve });
+      worker.start().catch(() => undefined);
+      assert.match(await warned.promise, /the certificate of localhost:\d+ has expired: .* The worker goes on trying$/);
+      await worker.stop();
+    } finally {
+      await old.stop();
+    }
+  });
 });

@@ -26,6 +26,7 @@ import { budgetsHold } from "./executions/budgets-hold.ts";
 import { cancellationIsHonest } from "./executions/cancellation-is-honest.ts";
 import { deadlinesHold } from "./executions/deadlines-hold.ts";
 import { tenantCheckers } from "./executions/fair-shares.ts";
+import { headroomIsFree } from "./executions/headroom-is-free.ts";
 import { finalStatesAbsorb } from "./executions/final-states-absorb.ts";
 import { givenUpDoesNotBegin } from "./executions/given-up-does-not-begin.ts";
 import { givenUpIsNotSent } from "./executions/given-up-is-not-sent.ts";
@@ -117,6 +118,8 @@ export interface Views {
   deliveries?: () => Iterable<Delivery>;
   /** Weights of tenants that do not have the default one; left out: all have it. */
   weights?: () => ReadonlyMap<string, number>;
+  /** Whether the pool keeps slots free for tenants with few attempts; left out: it does not. */
+  hasHeadroom?: boolean;
   /** Limits of tenants; left out: none has a limit. */
   tenantLimits?: () => ReadonlyMap<string, number>;
 }
@@ -126,7 +129,7 @@ export interface Views {
  * @param ledger ledger that receives every event before the checkers
  */
 export function allCheckers(ledger: Ledger, views: Views): Checker[] {
-  const { servers, topology, askGateway, rules, graphs, isTelling = false, hasSink = false } = views;
+  const { servers, topology, askGateway, rules, graphs, isTelling = false, hasSink = false, hasHeadroom = false } = views;
   const { nodes } = topology;
   const [tracker, quiet, books] = [new WorkerTracker(), new Quiet(), new PlanBooks()];
   const [poolLimits, tenantLimits] = [new PoolLimitsHold(), new TenantLimitsHold(views.tenantLimits ?? null)];
@@ -154,6 +157,7 @@ export function allCheckers(ledger: Ledger, views: Views): Checker[] {
     givenUpDoesNotBegin(),
     givenUpIsNotSent(),
     graphsComeOutRight(graphs, quiet),
+    headroomIsFree(hasHeadroom, tracker, quiet),
     heldIsBelieved(tracker, quiet, askGateway),
     journalsStayShort(quiet),
     keptCancelsAreWritten(ledger, quiet),
@@ -182,7 +186,7 @@ export function allCheckers(ledger: Ledger, views: Views): Checker[] {
     signalsAreConsumedOnce(ledger, quiet),
     sleepersHoldNoSlot(),
     slotsAreLentOnce(tracker),
-    startsInTime(ledger, tracker, quiet, { pools: poolLimits, tenants: tenantLimits }),
+    startsInTime(ledger, tracker, quiet, { pools: poolLimits, tenants: tenantLimits, hasHeadroom }),
     ...[revokedIsDead(views.keys ?? null), stepsAreCurrent(ledger)],
     stepsRunOnceDurable(),
     stopsAreOrdered(ledger),

@@ -5,6 +5,8 @@ const AUTHENTICATOR = `${SERVER}/security/key-authenticator.ts`;
 const AUTHENTICATOR_TEST = `${SERVER}/security/key-authenticator.test.ts`;
 const NAMES = `${SERVER}/domain/cluster/certificate-names.ts`;
 const NAMES_TEST = `${SERVER}/domain/cluster/certificate-names.test.ts`;
+const POOLS_OF_TENANTS =
+  "of a tenant is refused while a node does not know owned pools, as are keys of its workers, and keys that require certificates";
 const WORKERS_TEST = {
   file: `${SERVER}/worker-certificates.test.ts`,
   name: "are refused without the right certificate, and learn which one they need",
@@ -56,6 +58,25 @@ export const securityMutants: readonly Mutant[] = [
     test: {
       file: `${SERVER}/worker-certificates.test.ts`,
       name: "run jobs with the certificate of their key, while it and the node's are renewed, and with the successor of the key",
+    },
+  },
+  {
+    name: "a key that requires a certificate is created beside a node that does not know of it",
+    file: `${SERVER}/api/keys/key-routes.ts`,
+    find: '    if (requireCert === true) requireFeature("WORKER_CERTIFICATES", lacking);\n',
+    replace: "",
+    why: "a gateway of the release before admits workers without their certificates",
+    test: { file: `${SERVER}/api/pools/pool-changes.test.ts`, name: POOLS_OF_TENANTS },
+  },
+  {
+    name: "headroom is set beside a node that does not know it",
+    file: `${SERVER}/api/pools/pool-routes.ts`,
+    find: '    if ((request.body.headroom ?? 0) > 0) requireFeature("POOL_HEADROOM", lacking);\n',
+    replace: "",
+    why: "an owner of the release before gives every slot away, and nobody learns why",
+    test: {
+      file: `${SERVER}/api/pools/pool-changes.test.ts`,
+      name: "to a headroom is refused while a node would give every slot away, and other changes are not",
     },
   },
   {

@@ -8,13 +8,21 @@ export function clusterIn(certificate: string): string | null {
   return clusterNamed(new X509Certificate(certificate).subjectAltName);
 }
 
-/**
- * Name of the cluster that the peer of a connection has proved to be a node of, by a certificate of a trusted
- * authority; null: the peer has proved nothing.
- */
-export function provenCluster(socket: Socket | undefined): string | null {
-  if (!(socket instanceof TLSSocket) || !socket.authorized) return null;
-  return clusterNamed((socket.getPeerCertificate() as Partial<PeerCertificate>).subjectaltname);
+/** Proof of the peer of a connection, by its certificate. */
+export interface PeerProof {
+  /** Name of the cluster that the peer has proved to be a node of; null: it has proved nothing. */
+  cluster: string | null;
+  /** Whether the peer has shown a certificate that has ended, and so proves nothing. */
+  hasExpired: boolean;
+}
+
+/** Proof of a peer, by a certificate of a trusted authority. */
+export function proofOf(socket: Socket | undefined): PeerProof {
+  if (!(socket instanceof TLSSocket)) return { cluster: null, hasExpired: false };
+  // Node has the code of OpenSSL there, although its type is that of an error.
+  if (!socket.authorized) return { cluster: null, hasExpired: String(socket.authorizationError) === "CERT_HAS_EXPIRED" };
+  const cluster = clusterNamed((socket.getPeerCertificate() as Partial<PeerCertificate>).subjectaltname);
+  return { cluster, hasExpired: false };
 }
 
 /**
