@@ -1,9 +1,9 @@
 import {
   jobDefinition,
   newJob,
+  putPool,
   type SchedulerDependencies,
   type Store,
-  putPool,
   type StoreData,
   TENANT_DEFAULTS,
   TenantRing,
@@ -32,11 +32,15 @@ const QUIET_EVERY_MS = 30_000;
 const LIMIT_EVERY_MS = 400_000;
 /** Time after the faults of the last herd, in simulated milliseconds: the checkers of durations judge by then. */
 const AFTER_FAULTS_MS = 80_000;
+/** Time after the faults of the last herd of a pool with headroom, in simulated milliseconds: no fault lasts until then. */
+const LONG_AFTER_FAULTS_MS = 200_000;
 const HERD = 500;
 /** Jobs of a herd with long runs, and how long one runs, in simulated milliseconds. */
 const LONG_HERD = 50;
 const LONG_RUN_MS = [20_000, 40_000] as const;
 const SHORT_RUN_MS = [200, 1_500] as const;
+/** Jobs of the quiet tenant after the faults, one a second. */
+const LAST_QUIET = 20;
 /** Jobs in one submit. */
 const BATCH = 100;
 const NOISY = ["acme", "bolt"] as const;
@@ -151,8 +155,15 @@ export class Tenants {
   planLast(): void {
     this.#times.stop();
     if (this.#isRoomy) putPool(this.#data, { name: POOL, maxRunning: null });
-    this.#herd(AFTER_FAULTS_MS, this.#isRoomy ? LONG_HERD : HERD, this.#isRoomy ? LONG_RUN_MS : SHORT_RUN_MS);
-    for (let n = 0; n < 20; n++) this.#submit(QUIET, 1, AFTER_FAULTS_MS + n * 1_000, [50, 200]);
+    const atMs = this.#isRoomy ? LONG_AFTER_FAULTS_MS : AFTER_FAULTS_MS;
+    if (this.#isRoomy) this.#herd(atMs, LONG_HERD, LONG_RUN_MS);
+    else this.#herd(atMs);
+    for (let n = 0; n < LAST_QUIET; n++) this.#submit(QUIET, 1, atMs + n * 1_000, [50, 200]);
+  }
+
+  /** Time of the last submit after the faults, in simulated milliseconds. */
+  get lastMs(): number {
+    return (this.#isRoomy ? LONG_AFTER_FAULTS_MS : AFTER_FAULTS_MS) + LAST_QUIET * 1_000;
   }
 
   #weigh(): void {
@@ -168,7 +179,7 @@ export class Tenants {
     this.#data.tenants.change(tenant, { maxRunning }, null, this.#data.now());
   }
 
-  #herd(atMs: number, size = HERD, runMs: readonly [number, number] = SHORT_RUN_MS): void {
+  #herd(atMs: number, size: number = HERD, runMs: readonly [number, number] = SHORT_RUN_MS): void {
     for (const tenant of NOISY) {
       for (let n = 0; n < size; n += BATCH) this.#submit(tenant, Math.min(BATCH, size - n), atMs, runMs);
     }
