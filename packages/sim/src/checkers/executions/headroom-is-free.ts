@@ -20,7 +20,6 @@ export function headroomIsFree(hasHeadroom: boolean, tracker: WorkerTracker, qui
   /** Due times of executions of the quiet tenant that have not started, in simulated milliseconds. */
   const due = new Map<string, number>();
   const waitsMs: number[] = [];
-  const seenDue: number[] = [];
   return {
     name: "headroom is free",
     saw(event) {
@@ -31,19 +30,11 @@ export function headroomIsFree(hasHeadroom: boolean, tracker: WorkerTracker, qui
       const atMs = event.at - EPOCH_MS;
       for (const { id } of turnsIn(event, event.outcome).begun) {
         const dueMs = due.get(id) ?? Number.NEGATIVE_INFINITY;
-        if (dueMs > 0) seenDue.push(dueMs);
         if (dueMs >= quiet.sinceMs) waitsMs.push(atMs - dueMs);
         due.delete(id);
       }
     },
     atEnd() {
-      console.error(
-        "DEBUG",
-        waitsMs,
-        quiet.sinceMs,
-        seenDue.slice(-25),
-        [...tracker.workers.values()].map(({ slots }) => slots),
-      );
       const slots = [...tracker.workers.values()].reduce((sum, { slots: own }) => sum + own, 0);
       if (waitsMs.length < JUDGED_MIN || slots < SLOTS_MIN) return;
       const middle = waitsMs.sort((a, b) => a - b)[Math.floor(waitsMs.length / 2)] ?? 0;
