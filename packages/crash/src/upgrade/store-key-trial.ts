@@ -43,7 +43,10 @@ export class StoreKeyTrial {
 
   /** Asks each node who sends each key. */
   async areGood(): Promise<void> {
-    const expected = new Map([[SINGLE_KEY, "environment"], ...this.#created.map(({ key, keyId }) => [key, keyId] as const)]);
+    const expected = new Map([
+      [SINGLE_KEY, "environment"],
+      ...this.#created.map(({ key, keyId }) => [key, keyId] as const),
+    ]);
     for (const url of this.#urls) {
       for (const [apiKey, keyId] of expected) {
         const found = await new Client({ url, apiKey }).me().catch((error: Error) => ({ keyId: error.message }));

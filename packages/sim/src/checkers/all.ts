@@ -26,10 +26,10 @@ import { budgetsHold } from "./executions/budgets-hold.ts";
 import { cancellationIsHonest } from "./executions/cancellation-is-honest.ts";
 import { deadlinesHold } from "./executions/deadlines-hold.ts";
 import { tenantCheckers } from "./executions/fair-shares.ts";
-import { headroomIsFree } from "./executions/headroom-is-free.ts";
 import { finalStatesAbsorb } from "./executions/final-states-absorb.ts";
 import { givenUpDoesNotBegin } from "./executions/given-up-does-not-begin.ts";
 import { givenUpIsNotSent } from "./executions/given-up-is-not-sent.ts";
+import { headroomIsFree } from "./executions/headroom-is-free.ts";
 import { limitsHold } from "./executions/limits-hold.ts";
 import { nothingIsLost } from "./executions/nothing-is-lost.ts";
 import { nothingOutlivesItsLifetime } from "./executions/nothing-outlives-its-lifetime.ts";
@@ -129,8 +129,8 @@ export interface Views {
  * @param ledger ledger that receives every event before the checkers
  */
 export function allCheckers(ledger: Ledger, views: Views): Checker[] {
-  const { servers, topology, askGateway, rules, graphs, isTelling = false, hasSink = false, hasHeadroom = false } = views;
-  const { nodes } = topology;
+  const { servers, topology, askGateway, rules, graphs, isTelling = false, hasSink = false } = views;
+  const [{ nodes }, hasHeadroom] = [topology, views.hasHeadroom ?? false];
   const [tracker, quiet, books] = [new WorkerTracker(), new Quiet(), new PlanBooks()];
   const [poolLimits, tenantLimits] = [new PoolLimitsHold(), new TenantLimitsHold(views.tenantLimits ?? null)];
   const all: Checker[] = [
@@ -154,8 +154,7 @@ export function allCheckers(ledger: Ledger, views: Views): Checker[] {
     eventsTellWhatHappened(isTelling),
     finalStatesAbsorb(),
     instantsAreAccountedFor(books, rules),
-    givenUpDoesNotBegin(),
-    givenUpIsNotSent(),
+    ...[givenUpDoesNotBegin(), givenUpIsNotSent()],
     graphsComeOutRight(graphs, quiet),
     headroomIsFree(hasHeadroom, tracker, quiet),
     heldIsBelieved(tracker, quiet, askGateway),

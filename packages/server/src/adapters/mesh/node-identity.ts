@@ -20,7 +20,8 @@ export interface PeerProof {
 export function proofOf(socket: Socket | undefined): PeerProof {
   if (!(socket instanceof TLSSocket)) return { cluster: null, hasExpired: false };
   // Node has the code of OpenSSL there, although its type is that of an error.
-  if (!socket.authorized) return { cluster: null, hasExpired: String(socket.authorizationError) === "CERT_HAS_EXPIRED" };
+  if (!socket.authorized)
+    return { cluster: null, hasExpired: String(socket.authorizationError) === "CERT_HAS_EXPIRED" };
   const cluster = clusterNamed((socket.getPeerCertificate() as Partial<PeerCertificate>).subjectaltname);
   return { cluster, hasExpired: false };
 }

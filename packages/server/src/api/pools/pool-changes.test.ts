@@ -132,7 +132,10 @@ describe("a change of a pool", () => {
       const set = (payload: object) => app.inject({ method: "PUT", url: "/v1/pools/roomy", payload });
       const refused = await set({ headroom: 10 });
       assert.equal(refused.statusCode, 409);
-      assert.match(refused.json().detail, /old.example:8081 .*level 2 and does not know of headroom of a pool: bring every node to level 3/);
+      assert.match(
+        refused.json().detail,
+        /old.example:8081 .*level 2 and does not know of headroom of a pool: bring every node to level 3/,
+      );
       // The owners of the tests before hear no question of this server, so none of them confirms a change.
       for (const payload of [{ headroom: 0 }, { strategy: "FIFO" }]) {
         const changed = await set(payload);
