@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Costs, MeasuredCase } from "./costs.ts";
 import { amountAt } from "./load.ts";
-import { type Needs, needsOf, shareOf } from "./needs.ts";
+import { type Needs, needsOf } from "./needs.ts";
 import type { Plan } from "./plan.ts";
 
 const measured = (figures: MeasuredCase["figures"], size: number | null = null): MeasuredCase => ({
