@@ -1,3 +1,4 @@
+import type { Scope } from "@mainspring/contract/enums";
 import type { ComponentType } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { ClusterPage } from "./pages/cluster-page.tsx";
@@ -10,17 +11,23 @@ import { LoginPage } from "./pages/login-page.tsx";
 import { OverviewPage } from "./pages/overview-page.tsx";
 import { PoolsPage } from "./pages/pools-page.tsx";
 import { WorkersPage } from "./pages/workers-page.tsx";
+import { WorkflowsPage } from "./pages/workflows/workflows-page.tsx";
 import { Empty, Failure, Loading } from "./parts/failure.tsx";
+import { lazily } from "./parts/lazily.tsx";
 import { SettingsMenu } from "./parts/settings-menu.tsx";
 import { linkTo, route, tenant } from "./state/route.ts";
 import { lookIn, may, session } from "./state/session.ts";
+import { WORKFLOW_TEXTS } from "./texts/workflow-texts.ts";
 import { TEXTS } from "./texts.ts";
 
-/** Pages without a parameter, in the order of the menu. The first part of a path names the page. */
-const PAGES: Record<string, { title: string; page: ComponentType }> = {
+const WorkflowPage = lazily(async () => (await import("./pages/workflows/workflow-page.tsx")).WorkflowPage);
+
+/** Pages without a parameter, in the order of the menu. The first part of a path names the page. The menu leaves out pages whose scope the key lacks. */
+const PAGES: Record<string, { title: string; page: ComponentType; scope?: Scope }> = {
   "": { title: TEXTS.overview, page: OverviewPage },
   executions: { title: TEXTS.executions, page: ExecutionsPage },
   jobs: { title: TEXTS.jobs, page: JobsPage },
+  workflows: { title: WORKFLOW_TEXTS.workflows, page: WorkflowsPage },
   "dead-letters": { title: TEXTS.deadLetters, page: DeadLettersPage },
   workers: { title: TEXTS.workers, page: WorkersPage },
   pools: { title: TEXTS.pools, page: PoolsPage },
@@ -31,6 +38,7 @@ const PAGES: Record<string, { title: string; page: ComponentType }> = {
 const DETAILS: Record<string, { title: string; page: ComponentType<{ id: string }> }> = {
   executions: { title: TEXTS.execution, page: ExecutionPage },
   jobs: { title: TEXTS.job, page: JobPage },
+  workflows: { title: WORKFLOW_TEXTS.run, page: WorkflowPage },
 };
 
 export function App() {
@@ -60,9 +68,10 @@ function focusMain(event: Event): void {
 
 function Menu() {
   const [first = ""] = route.value.path;
+  const shown = Object.entries(PAGES).filter(([, { scope = "jobs:read" }]) => may(scope));
   return (
     <nav aria-label={TEXTS.pages}>
-      {Object.entries(PAGES).map(([name, { title }]) => (
+      {shown.map(([name, { title }]) => (
         <a key={name} href={linkTo(name === "" ? [] : [name])} aria-current={name === first ? "page" : undefined}>
           {title}
         </a>

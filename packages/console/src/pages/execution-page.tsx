@@ -74,7 +74,7 @@ function Details({ execution, isFinal, reload }: DetailsProps) {
       {execution.progress !== null && <ProgressBar {...execution.progress} />}
       <Facts {...execution} />
       {execution.error !== null && <ErrorText error={execution.error} />}
-      {!isFinal && <Explanation id={execution.executionId} />}
+      {!isFinal && <Explanation of={`executions/${execution.executionId}`} />}
       <Attempts {...{ execution }} />
       <LogLines {...{ execution, isFinal }} />
       <Steps {...{ execution }} />
@@ -161,7 +161,8 @@ function Facts(execution: ExecutionBody) {
       )}
       {workflowId !== undefined && (
         <Figure title={TEXTS.workflow}>
-          <a href={linkTo(["executions", workflowId])}>{workflowId}</a> <Name of={node ?? null} />
+          <a href={linkTo(["workflows", workflowId], { node: node ?? undefined })}>{workflowId}</a>{" "}
+          <Name of={node ?? null} />
         </Figure>
       )}
     </dl>
