@@ -1,6 +1,10 @@
 import type { Scope } from "@mainspring/contract/enums";
 import type { ComponentType } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { AuditPage } from "./pages/access/audit-page.tsx";
+import { KeysPage } from "./pages/access/keys-page.tsx";
+import { TenantPage } from "./pages/access/tenant-page.tsx";
+import { TenantsPage } from "./pages/access/tenants-page.tsx";
 import { ClusterPage } from "./pages/cluster-page.tsx";
 import { DeadLettersPage } from "./pages/dead-letters-page.tsx";
 import { ExecutionPage } from "./pages/execution-page.tsx";
@@ -17,6 +21,7 @@ import { lazily } from "./parts/lazily.tsx";
 import { SettingsMenu } from "./parts/settings-menu.tsx";
 import { linkTo, route, tenant } from "./state/route.ts";
 import { lookIn, may, session } from "./state/session.ts";
+import { ACCESS_TEXTS } from "./texts/access-texts.ts";
 import { WORKFLOW_TEXTS } from "./texts/workflow-texts.ts";
 import { TEXTS } from "./texts.ts";
 
@@ -32,6 +37,9 @@ const PAGES: Record<string, { title: string; page: ComponentType; scope?: Scope 
   workers: { title: TEXTS.workers, page: WorkersPage },
   pools: { title: TEXTS.pools, page: PoolsPage },
   cluster: { title: TEXTS.cluster, page: ClusterPage },
+  tenants: { title: ACCESS_TEXTS.tenants, page: TenantsPage, scope: "system:admin" },
+  keys: { title: ACCESS_TEXTS.keys, page: KeysPage, scope: "tenant:admin" },
+  audit: { title: ACCESS_TEXTS.audit, page: AuditPage, scope: "tenant:admin" },
 };
 
 /** Pages of one thing, whose id is the second part of the path. */
@@ -39,6 +47,7 @@ const DETAILS: Record<string, { title: string; page: ComponentType<{ id: string 
   executions: { title: TEXTS.execution, page: ExecutionPage },
   jobs: { title: TEXTS.job, page: JobPage },
   workflows: { title: WORKFLOW_TEXTS.run, page: WorkflowPage },
+  tenants: { title: ACCESS_TEXTS.tenant, page: TenantPage },
 };
 
 export function App() {
@@ -66,12 +75,15 @@ function focusMain(event: Event): void {
   document.getElementById("main")?.focus();
 }
 
+function shownPages() {
+  return Object.entries(PAGES).filter(([, { scope = "jobs:read" }]) => may(scope));
+}
+
 function Menu() {
   const [first = ""] = route.value.path;
-  const shown = Object.entries(PAGES).filter(([, { scope = "jobs:read" }]) => may(scope));
   return (
     <nav aria-label={TEXTS.pages}>
-      {shown.map(([name, { title }]) => (
+      {shownPages().map(([name, { title }]) => (
         <a key={name} href={linkTo(name === "" ? [] : [name])} aria-current={name === first ? "page" : undefined}>
           {title}
         </a>

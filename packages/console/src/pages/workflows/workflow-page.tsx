@@ -5,7 +5,6 @@ import { Failure, Loading } from "../../parts/failure.tsx";
 import { JsonView } from "../../parts/json-view.tsx";
 import { SureButton } from "../../parts/sure-button.tsx";
 import { Name, Span, State, Time } from "../../parts/text.tsx";
-import { now } from "../../state/preferences.ts";
 import { linkTo, route } from "../../state/route.ts";
 import { may } from "../../state/session.ts";
 import { countText } from "../../text/figures.ts";
@@ -39,8 +38,7 @@ interface DetailsProps {
 }
 
 function Details({ run, nodes, reload }: DetailsProps) {
-  const nowMs = isFinalRun(run) ? 0 : now.value;
-  const path = useMemo(() => criticalPath(nodes, nowMs), [nodes, nowMs]);
+  const path = useMemo(() => criticalPath(nodes), [nodes]);
   const chosen = nodes.find(({ name }) => name === route.value.query["node"]);
   return (
     <>
