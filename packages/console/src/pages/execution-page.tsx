@@ -15,6 +15,7 @@ import { Attempts, ErrorText } from "./attempts.tsx";
 import { Explanation } from "./explanation.tsx";
 import { LogLines } from "./log-lines.tsx";
 import { Figure } from "./overview-page.tsx";
+import { RunAgain } from "./schedules/run-again.tsx";
 import { Steps } from "./steps.tsx";
 
 /** Shortest time between two reads of an execution that has many events. */
@@ -78,6 +79,7 @@ function Details({ execution, isFinal, reload }: DetailsProps) {
       <Attempts {...{ execution }} />
       <LogLines {...{ execution, isFinal }} />
       <Steps {...{ execution }} />
+      {may("jobs:submit") && execution.workflowId === undefined && <RunAgain execution={execution} />}
       <div class="columns">
         <section>
           <h2>{TEXTS.payload}</h2>
