@@ -18,6 +18,8 @@ import { WorkersPage } from "./pages/workers-page.tsx";
 import { WorkflowsPage } from "./pages/workflows/workflows-page.tsx";
 import { Empty, Failure, Loading } from "./parts/failure.tsx";
 import { lazily } from "./parts/lazily.tsx";
+import { Palette } from "./parts/palette/palette.tsx";
+import type { Destination } from "./parts/palette/places.ts";
 import { SettingsMenu } from "./parts/settings-menu.tsx";
 import { linkTo, route, tenant } from "./state/route.ts";
 import { lookIn, may, session } from "./state/session.ts";
@@ -60,6 +62,7 @@ export function App() {
       <header class="bar">
         <strong>{TEXTS.product}</strong>
         {state === "IN" && <Menu />}
+        {state === "IN" && <Palette pages={destinations()} />}
         <SettingsMenu />
       </header>
       <main id="main" tabIndex={-1}>
@@ -77,6 +80,15 @@ function focusMain(event: Event): void {
 
 function shownPages() {
   return Object.entries(PAGES).filter(([, { scope = "jobs:read" }]) => may(scope));
+}
+
+function destinations(): Destination[] {
+  return shownPages().map(([name, { title }]) => ({
+    kind: "page",
+    text: title,
+    path: name === "" ? [] : [name],
+    query: {},
+  }));
 }
 
 function Menu() {
