@@ -32,7 +32,7 @@ describe("the console's schedules", () => {
     echoed = (await client.submit({ target, payload: { id: 7 } })).executionId;
     await until(async () => (await client.getExecution(echoed)).state === "SUCCEEDED");
     await until(async () => (await client.getJob(ticks)).latestExecutions.some(({ state }) => state === "SUCCEEDED"));
-    await client.pauseJob(ticks);
+    await client.jobs.pause(ticks);
     window = await ConsoleWindow.open(browser, server.node.httpUrl);
   });
   after(async () => {
@@ -59,7 +59,8 @@ describe("the console's schedules", () => {
   it("show the outcomes of past instants", async () => {
     await window.show(`jobs/${ticks}`);
     await window.page.locator(".calendar .cell-ran").first().waitFor();
-    await rows("ran").first().getByRole("link").first().waitFor();
+    const ledger = window.page.getByRole("region", { name: "Ledger" });
+    await ledger.getByRole("row").filter({ hasText: "ran" }).first().getByRole("link").waitFor();
     await window.check();
   });
 
@@ -67,11 +68,11 @@ describe("the console's schedules", () => {
     await window.show(`jobs/${nightly}`);
     const day = (ago: number) => new Date(Date.now() - ago * 86_400_000).toISOString().slice(0, 10);
     await window.page.getByText("Preview").first().click();
-    await window.page.getByLabel("From").fill(`${day(1)}T12:00:00Z`);
+    await window.page.getByLabel("From", { exact: true }).fill(`${day(1)}T12:00:00Z`);
     await window.page.getByLabel(/^Until/).fill("2001-01-01T00:00:00Z");
     await window.press("Preview");
     await window.sees("must be later than since");
-    await window.page.getByLabel("From").fill(`${day(4)}T12:00:00Z`);
+    await window.page.getByLabel("From", { exact: true }).fill(`${day(4)}T12:00:00Z`);
     await window.page.getByLabel(/^Until/).fill(`${day(1)}T12:00:00Z`);
     await window.press("Preview");
     await window.sees("Executions that the backfill creates: 3.");

@@ -42,7 +42,7 @@ export const SCHEDULE_TEXTS = {
   tryHelp: "The next fires of a cron expression, while it is typed. Nothing is kept.",
   expression: "Cron expression",
   zone: "Time zone",
-  wouldFire: "It would fire",
+  wouldFire: "It would fire at:",
   neverFires: "It would not fire within the next 50 years.",
 
   again: "Run again with changes",

@@ -40,7 +40,7 @@ export function TrySchedule({ schedule = "", timezone = "UTC" }: { schedule?: st
 function Preview({ of: { fires, warnings = [] } }: { of: SchedulePreviewBody }) {
   return (
     <>
-      <h3>{fires.length === 0 ? SCHEDULE_TEXTS.neverFires : SCHEDULE_TEXTS.wouldFire}</h3>
+      <p>{fires.length === 0 ? SCHEDULE_TEXTS.neverFires : SCHEDULE_TEXTS.wouldFire}</p>
       <ol>
         {fires.map(({ at, local, note }) => (
           <li key={at}>
