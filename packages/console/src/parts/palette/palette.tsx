@@ -2,9 +2,11 @@ import type { HandlerBody, PoolBody } from "@mainspring/contract";
 import type { TargetedKeyboardEvent } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Page } from "../../api/answers.ts";
+import type { RequestFailed } from "../../api/client.ts";
 import { linkTo } from "../../state/route.ts";
 import { useAnswer } from "../../state/use-answer.ts";
 import { PALETTE_TEXTS } from "../../texts/palette-texts.ts";
+import { Failure } from "../failure.tsx";
 import { Name } from "../text.tsx";
 import { type Destination, matching } from "./places.ts";
 
@@ -30,7 +32,7 @@ export function Palette({ pages }: { pages: readonly Destination[] }) {
       <button type="button" aria-keyshortcuts="Control+K" title={PALETTE_TEXTS.shortcut} onClick={open}>
         {PALETTE_TEXTS.open}
       </button>
-      <dialog ref={dialog} class="palette" aria-label={PALETTE_TEXTS.title} onClose={() => setOpen(false)}>
+      <dialog ref={dialog} class="palette" aria-label={PALETTE_TEXTS.open} onClose={() => setOpen(false)}>
         {isOpen && <Choices pages={pages} close={() => dialog.current?.close()} />}
       </dialog>
     </>
@@ -40,7 +42,8 @@ export function Palette({ pages }: { pages: readonly Destination[] }) {
 function Choices({ pages, close }: { pages: readonly Destination[]; close(): void }) {
   const [text, setText] = useState("");
   const [place, setPlace] = useState(0);
-  const found = matching(text, [...pages, ...useNames()]);
+  const { names, failure } = useNames();
+  const found = matching(text, [...pages, ...names]);
   const chosen = Math.min(place, found.length - 1);
   const go = (to: Destination | undefined) => {
     if (to === undefined) return;
@@ -87,19 +90,21 @@ function Choices({ pages, close }: { pages: readonly Destination[]; close(): voi
           </div>
         ))}
       </div>
+      <Failure of={failure} />
       {found.length === 0 && <p role="status">{PALETTE_TEXTS.none}</p>}
     </>
   );
 }
 
 /** Pools and handlers of the server, each name once. */
-function useNames(): Destination[] {
+function useNames(): { names: Destination[]; failure: RequestFailed | null } {
   const pools = useAnswer<Page<PoolBody>>("pools?limit=1000");
-  const handlers = useAnswer<Page<HandlerBody>>("handlers?limit=1000");
+  const handlers = useAnswer<Page<HandlerBody>>("handlers?limit=200");
   const of = (kind: "pool" | "handler", names: readonly string[]): Destination[] =>
     [...new Set(names)].map((name) => ({ kind, text: name, path: ["executions"], query: { [kind]: name } }));
-  return [
+  const names = [
     ...of("pool", pools.data?.items.map(({ name }) => name) ?? []),
     ...of("handler", handlers.data?.items.map(({ handler }) => handler) ?? []),
   ];
+  return { names, failure: pools.failure ?? handlers.failure };
 }
