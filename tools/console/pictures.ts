@@ -38,6 +38,7 @@ const { workflowId } = await scene.client.workflows.submit({
 await scene.client.workflows.waitFor(workflowId);
 await window.show(`workflows/${workflowId}`);
 await window.counts(".graph rect", 6);
+await window.page.locator(".graph").evaluate((graph) => graph.scrollIntoView({ block: "center" }));
 await shoot("workflow");
 const { jobId } = await scene.client.submit({
   name: "at-night",

@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { NextFires } from "../../api/answers.ts";
 import { RequestFailed } from "../../api/client.ts";
 import { Failure, Loading } from "../../parts/failure.tsx";
-import { zone } from "../../state/preferences.ts";
+import { now, zone } from "../../state/preferences.ts";
 import { linkTo, route } from "../../state/route.ts";
 import { useAnswer } from "../../state/use-answer.ts";
 import { countText } from "../../text/figures.ts";
@@ -23,7 +23,7 @@ const CELLS_MAX = 12;
 export function CalendarView({ job }: { job: JobBody }) {
   const fires = useAnswer<NextFires>(`jobs/${job.jobId}/next-fires?count=${FIRES_MAX}`);
   const asked = route.value.query["month"] ?? "";
-  const first = fires.data?.fires[0]?.local ?? new Date().toISOString();
+  const first = fires.data?.fires[0]?.local ?? new Date(now.peek()).toISOString();
   const month = isMonth(asked) ? asked : monthOf(first);
   const past = useLedger(job.jobId, month);
   const planned = fires.data?.fires ?? [];
