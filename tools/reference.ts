@@ -1,11 +1,11 @@
 import { staleDashboards, writeDashboards } from "./grafana/dashboards.ts";
 import { pages, write } from "./reference/pages.ts";
 
-/** Generates pages and tables of docs/reference, and dashboards, from the code, as part of `npm run generate`. */
+/** Generates pages and tables of docs, and dashboards, from the code, as part of `npm run generate`. */
 for (const page of await pages()) {
   if (page.is === page.shouldBe) continue;
   write(page);
-  console.log(`reference: docs/reference/${page.name} has changed`);
+  console.log(`reference: docs/${page.name} has changed`);
 }
 for (const name of staleDashboards()) console.log(`reference: deploy/grafana/${name}.json has changed`);
 writeDashboards();

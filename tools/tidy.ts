@@ -22,7 +22,7 @@ const RULES: Rule[] = [
   noTestLeftOut,
   testsAssert,
   tenantsFromCredentials,
-  linksLead(existsSync),
+  linksLead((path) => (path.endsWith(".md") && existsSync(path) ? readFileSync(path, "utf8") : existsSync(path))),
 ];
 
 /** Generated files, and files whose wording is not ours. */

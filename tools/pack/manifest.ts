@@ -1,4 +1,4 @@
-import { isPublishedDoor, WITH_COMMONJS } from "./published.ts";
+import { FROM_REPOSITORY, isPublishedDoor, WITH_COMMONJS } from "./published.ts";
 
 /** Fields of a package.json that are read, and those that are written. */
 export interface Manifest {
@@ -39,14 +39,21 @@ export function publishedManifest(source: Manifest): Record<string, unknown> {
     ...kept,
     ...fieldsForOldResolvers(source),
     exports: { ...Object.fromEntries(exports), "./package.json": "./package.json" },
-    files: ["dist", ...(source.bin === undefined ? [] : ["bin"]), ...(source.files ?? [])],
+    files: [
+      "dist",
+      ...(source.bin === undefined ? [] : ["bin"]),
+      ...(source.files ?? []),
+      ...(FROM_REPOSITORY[folderOf(source)] ?? []),
+    ],
   };
 }
 
 /** Whether a package has a CommonJS build. */
-export function hasCommonJs({ name }: Manifest): boolean {
-  return WITH_COMMONJS.includes(name.replace("@mainspring/", ""));
+export function hasCommonJs(source: Manifest): boolean {
+  return WITH_COMMONJS.includes(folderOf(source));
 }
+
+const folderOf = ({ name }: Manifest) => name.replace("@mainspring/", "");
 
 /** The exports of a package that are code. */
 export function codeDoors(source: Manifest): Door[] {

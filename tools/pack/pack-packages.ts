@@ -1,11 +1,12 @@
 import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { buildConsole } from "../console/build.ts";
 import { addCommonJs } from "./commonjs.ts";
 import { compile } from "./compile.ts";
 import { codeDoors, hasCommonJs, type Manifest, publishedManifest } from "./manifest.ts";
+import { FROM_REPOSITORY } from "./published.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 
@@ -47,15 +48,21 @@ function stage(name: string, manifest: Manifest, compiled: string, staged: strin
   if (hasCommonJs(manifest)) addCommonJs(join(staged, "dist"), codeDoors(manifest));
   for (const file of manifest.files ?? [])
     cpSync(join(ROOT, "packages", name, file), join(staged, file), { recursive: true });
-  stageReadme(join(ROOT, "packages", name, "README.md"), join(staged, "README.md"));
+  for (const path of FROM_REPOSITORY[name] ?? []) stageFromRepository(path, staged);
+  stagePage(join(ROOT, "packages", name, "README.md"), join(staged, "README.md"));
   if (manifest.bin !== undefined) stagePrograms(name, staged);
   cpSync(join(ROOT, "LICENSE"), join(staged, "LICENSE"));
   writeFileSync(join(staged, "package.json"), `${JSON.stringify(publishedManifest(manifest), null, 2)}\n`);
 }
 
-/** Links to other files of the repository lead nowhere in a package, so their text alone remains. */
-function stageReadme(path: string, to: string): void {
-  writeFileSync(to, readFileSync(path, "utf8").replace(/\[([^\]]+)\]\((?!https?:|#)[^)]*\)/g, "$1"));
+function stageFromRepository(path: string, staged: string): void {
+  cpSync(join(ROOT, path), join(staged, path), { recursive: true });
+  for (const page of globSync(`${path}/*.md`, { cwd: ROOT })) stagePage(join(ROOT, page), join(staged, page));
+}
+
+/** Links to files outside the folder of a page lead nowhere in a package, so their text alone remains. */
+function stagePage(path: string, to: string): void {
+  writeFileSync(to, readFileSync(path, "utf8").replace(/\[([^\]]+)\]\((?!https?:|#|[\w-]+[.]md)[^)]*\)/g, "$1"));
 }
 
 /** Programs in `bin` are JavaScript that imports the sources. In the published package they import the compiled code. */

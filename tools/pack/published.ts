@@ -11,3 +11,8 @@ const REPOSITORY_ONLY: readonly string[] = ["@mainspring/server/testing"];
 export function isPublishedDoor(packageName: string, door: string): boolean {
   return !REPOSITORY_ONLY.includes(`${packageName}${door.slice(1)}`);
 }
+
+/** Files and folders of the repository that a package contains at the same paths, so that the `runbook_url` of an alert leads to its page there. */
+export const FROM_REPOSITORY: Readonly<Record<string, readonly string[]>> = {
+  server: ["deploy/prometheus/alerts.yml", "docs/runbooks"],
+};

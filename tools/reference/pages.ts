@@ -2,11 +2,12 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { TABLES } from "./tables.ts";
 
-const FOLDER = join(import.meta.dirname, "../../docs/reference");
+const FOLDER = join(import.meta.dirname, "../../docs");
 const MADE = /(<!-- begin: [^>]*-->\n)[^]*?(<!-- end -->)/;
 
-/** A page of docs/reference as it is, and as it should be: with its generated part, and everything else unchanged. */
+/** A page of docs as it is, and as it should be: with its generated part, and everything else unchanged. */
 export interface Page {
+  /** Path below docs. */
   name: string;
   is: string;
   shouldBe: string;

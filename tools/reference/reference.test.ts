@@ -12,7 +12,7 @@ const ROOT = join(import.meta.dirname, "../..");
 describe("the reference", () => {
   it("says what the code says", async () => {
     for (const { name, is, shouldBe } of await pages()) {
-      assert.equal(is, shouldBe, `docs/reference/${name} is stale: npm run generate`);
+      assert.equal(is, shouldBe, `docs/${name} is stale: npm run generate`);
     }
   });
 

@@ -8,24 +8,27 @@ import {
   PROBLEM_NAMES,
   PROCESS_FIGURES,
 } from "../../packages/server/src/testing.ts";
+import { alertTable } from "../prometheus/runbooks.ts";
 import { apiPage } from "./api-page.ts";
 import { LIMITS } from "./limits.ts";
 import { code, table } from "./markdown.ts";
 import { sdkPage } from "./sdk-page.ts";
 
-/** Generators of the generated part of each page of docs/reference, from descriptions in the code. */
+/** Generators of the generated part of pages of docs, from descriptions in the code and from the rules of Prometheus. */
 export const TABLES: Record<string, () => string | Promise<string>> = {
-  "api.md": apiPage,
-  "sdk.md": sdkPage,
-  "problems.md": () => table(["type", "status", "what it means", "what to do"], problemRows()),
-  "metrics.md": () => table(["metric", "kind", "labels", "what it tells", "worth an alert when"], metricRows()),
-  "limits.md": () => table(["what", "limit", "beyond it"], LIMITS),
-  "configuration.md": () =>
+  "reference/api.md": apiPage,
+  "reference/sdk.md": sdkPage,
+  "reference/problems.md": () => table(["type", "status", "what it means", "what to do"], problemRows()),
+  "reference/metrics.md": () =>
+    table(["metric", "kind", "labels", "what it tells", "worth an alert when"], metricRows()),
+  "reference/limits.md": () => table(["what", "limit", "beyond it"], LIMITS),
+  "reference/configuration.md": () =>
     `${table(["key", "default", "what it is for", "value"], keyRows())}\n\n${secretFiles()}\n\nSettings of other programs:\n\n` +
     table(
       ["variable", "what it is for"],
       Object.entries(OTHER_VARIABLES).map(([name, help]) => [code(name), help]),
     ),
+  "runbooks/README.md": alertTable,
 };
 
 function problemRows(): string[][] {

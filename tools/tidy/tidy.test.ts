@@ -95,8 +95,11 @@ describe("tidy", () => {
   });
 
   it("wants links of pages to lead somewhere", () => {
-    const rule = linksLead((path) => path === "docs/a.md");
-    assert.deepEqual(messages(rule, "README.md", "[a](docs/a.md#part) [b](https://example.com) [c](#here)"), []);
-    assert.equal(messages(rule, "docs/b.md", "[a](b/a.md)").length, 1);
+    const rule = linksLead((path) => (path === "docs/a.md" ? "# A\n## Part `one`\n```sh\n# none\n```" : false));
+    const good = "# Here\n[a](docs/a.md#part-one) [b](https://example.com) [c](#here) `[d](code.md)`";
+    assert.deepEqual(messages(rule, "README.md", good), []);
+    assert.deepEqual(messages(rule, "docs/b.md", "[a](b/a.md)"), ["leads nowhere: b/a.md"]);
+    const headings = messages(rule, "docs/b.md", "[a](a.md#none)\n[b](#nowhere)");
+    assert.deepEqual(headings, ["there is no such heading: a.md#none", "there is no such heading: #nowhere"]);
   });
 });
