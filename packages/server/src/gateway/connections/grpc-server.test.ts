@@ -105,7 +105,9 @@ describe("the worker protocol over gRPC", () => {
     assert.equal(stage.gateway.counters.workersConnected, 0);
   });
 
-  it("takes no worker without TLS whose key requires a certificate, and logs that once", async () => {
+  it("takes no worker without TLS whose key requires a certificate, and logs that once", {
+    timeout: 20_000,
+  }, async () => {
     const { peer, server, lines } = await start(
       "a-key-of-some-length",
       {},
