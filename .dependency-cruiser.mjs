@@ -192,7 +192,7 @@ export default {
   ],
   options: {
     doNotFollow: { path: "node_modules" },
-    exclude: { path: "(^|/)(dist|data|node_modules/[.])" },
+    exclude: { path: "(^|/)(dist|data|node_modules/[.]|server/console)" },
     tsPreCompilationDeps: true,
     combinedDependencies: true,
     tsConfig: { fileName: "tsconfig.json" },

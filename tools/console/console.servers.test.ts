@@ -207,6 +207,32 @@ describe("the console", () => {
     assert.equal(await window.page.evaluate("document.activeElement.textContent"), "Jobs");
   });
 
+  it("leads to pages, ids, pools and handlers by the palette", async () => {
+    await show("");
+    await window.page.keyboard.press("Control+k");
+    const field = window.page.getByRole("combobox", { name: /^Go to a page/ });
+    const options = window.page.getByRole("option");
+    await field.fill("dead");
+    await options.first().waitFor();
+    await window.check();
+    await window.page.keyboard.press("Enter");
+    await window.page.getByRole("heading", { name: "Dead letters" }).first().waitFor();
+    await window.press("Go to…");
+    await field.fill("greet");
+    await options.filter({ hasText: "executions of the handler" }).click();
+    await window.page.waitForURL(/executions\?handler=greet/);
+    await window.page.keyboard.press("Control+k");
+    await field.fill(scene.ids.nightly);
+    await window.page.keyboard.press("ArrowDown");
+    await window.page.keyboard.press("Enter");
+    await window.page.waitForURL((url) => url.hash === `#/jobs/${scene.ids.nightly}`);
+    await window.page.keyboard.press("Control+k");
+    await field.fill("no such thing");
+    await window.sees("Nothing has this name.");
+    await window.page.keyboard.press("Escape");
+    await window.counts("dialog[open]", 0);
+  });
+
   it("fits a phone", async () => {
     const phone = await ConsoleWindow.open(browser, scene.node.httpUrl, { width: 360, height: 740 });
     for (const place of [

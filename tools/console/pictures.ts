@@ -26,6 +26,29 @@ await shoot("execution");
 await window.show("dead-letters");
 await window.sees("TerminalError: this will never work");
 await shoot("dead-letters");
+const { workflowId } = await scene.client.workflows.submit({
+  name: "nightly-import",
+  nodes: [
+    ...["customers", "orders", "prices"].map((name) => ({ name, target: { handler: "greet" }, payload: name })),
+    { name: "join", target: { handler: "greet" }, payload: "join", dependsOn: ["customers", "orders", "prices"] },
+    { name: "check", target: { handler: "refuse" }, dependsOn: ["join"] },
+    { name: "report", target: { handler: "greet" }, payload: "report", dependsOn: ["join", "check"] },
+  ],
+});
+await scene.client.workflows.waitFor(workflowId);
+await window.show(`workflows/${workflowId}`);
+await window.counts(".graph rect", 6);
+await window.page.locator(".graph").evaluate((graph) => graph.scrollIntoView({ block: "center" }));
+await shoot("workflow");
+const { jobId } = await scene.client.submit({
+  name: "at-night",
+  target: { handler: "greet" },
+  schedule: "30 2 * * *",
+  timezone: "Europe/Berlin",
+});
+await window.show(`jobs/${jobId}?month=${new Date().getUTCFullYear() + 1}-03`);
+await window.page.locator(".calendar .mark").first().scrollIntoViewIfNeeded();
+await shoot("calendar");
 await window.close();
 await browser.close();
 await scene.stop();

@@ -34,8 +34,8 @@ describe("the sidebar", () => {
   };
 
   it("has each page in the group of its folder, so that a new file appears by itself", () => {
-    assert.deepEqual(titles("Coming from", ["docs/coming-from/bullmq.md", "docs/guides/coming-from.md"]), [
-      "coming-from.md",
+    assert.deepEqual(titles("Coming from", ["docs/coming-from/bullmq.md", "docs/coming-from/README.md"]), [
+      "README.md",
       "bullmq.md",
     ]);
     assert.deepEqual(titles("Deploy", ["docs/deploy/new.md", "docs/security.md"]), ["security.md", "new.md"]);

@@ -30,7 +30,7 @@ const GROUPS: Group[] = [
   },
   { name: "Guides", folders: ["docs/guides"], pages: ["packages/sdk/README.md", "packages/testkit/README.md"] },
   { name: "Deploy", folders: ["docs/deploy"], pages: ["docs/guides/cluster.md", "docs/security.md", "docs/scale.md"] },
-  { name: "Coming from", folders: ["docs/coming-from"], pages: ["docs/guides/coming-from.md"] },
+  { name: "Coming from", folders: ["docs/coming-from"], pages: ["docs/coming-from/README.md"] },
   { name: "Runbooks", folders: ["docs/runbooks"], pages: ["docs/guides/operate.md"] },
   { name: "Reference", folders: ["docs/reference"], pages: ["CHANGELOG.md"] },
   {

@@ -5,6 +5,8 @@ export interface Block {
   file: string | null;
   /** Whether a `sh` block runs in another terminal, beside the following blocks, until the page ends. */
   inBackground: boolean;
+  /** Whether the block, or the block whose output it shows, is a program of another system (`peer`). */
+  needsPeers: boolean;
   text: string;
   /** Number of the block's first line of code, from 1. */
   line: number;
@@ -37,6 +39,7 @@ export function readPage(markdown: string): Page {
       if (fence !== null) open = { language: fence[1] ?? "", rest: (fence[2] ?? "").trim(), line: index + 2 };
     } else if (text.startsWith("```")) {
       const block = blockOf(open.language, open.rest, { text: lines.join("\n"), line: open.line });
+      if (block?.kind === "output") block.needsPeers = blocks.at(-1)?.needsPeers ?? false;
       if (block !== null) blocks.push(block);
       open = null;
       lines = [];
@@ -46,13 +49,15 @@ export function readPage(markdown: string): Page {
   return { blocks, needsServer: NEEDS_SERVER.test(markdown), needsPostgres: NEEDS_POSTGRES.test(markdown) };
 }
 
-function blockOf(language: string, rest: string, code: { text: string; line: number }): Block | null {
-  const plain = { file: null, inBackground: false, ...code };
+function blockOf(language: string, info: string, code: { text: string; line: number }): Block | null {
+  const needsPeers = /^peer(?: |$)/.test(info);
+  const rest = needsPeers ? info.slice("peer".length).trimStart() : info;
+  const plain = { file: null, inBackground: false, needsPeers, ...code };
   if (language === "text" && rest === "output") return { ...plain, kind: "output" };
   if ((language !== "ts" && language !== "sh") || rest === "no-run") return null;
   if (rest === "") return { ...plain, kind: language };
   if (language === "sh" && rest === "background") return { ...plain, kind: "sh", inBackground: true };
   if (language === "ts" && /^[a-z0-9-]+([.]test)?[.]ts$/.test(rest)) return { ...plain, kind: "ts", file: rest };
-  const right = "nothing, `no-run`, for `sh` `background` or, for `ts`, the name of a file";
-  throw new Error(`line ${code.line - 1}: behind \`${language}\` stands ${right}, not "${rest}"`);
+  const right = "nothing, `no-run`, for `sh` `background` or, for `ts`, the name of a file, each also behind `peer`";
+  throw new Error(`line ${code.line - 1}: behind \`${language}\` stands ${right}, not "${info}"`);
 }

@@ -8,7 +8,9 @@ import { typeCheck } from "./type-check.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 
-const PATHS = globSync(["docs/tutorial.md", "docs/guides/*.md"], { cwd: ROOT }).sort();
+const PATHS = globSync(["docs/tutorial.md", "docs/guides/*.md", "docs/coming-from/*.md", "docs/deploy/capacity.md"], {
+  cwd: ROOT,
+}).sort();
 const pageAt = (path: string) => readPage(readFileSync(join(ROOT, path), "utf8"));
 
 // The commands of the guides mostly wait.
@@ -33,9 +35,9 @@ describe("a page", () => {
       needsServer: false,
       needsPostgres: false,
       blocks: [
-        { kind: "sh", file: null, inBackground: false, text: "echo 1", line: 4 },
-        { kind: "output", file: null, inBackground: false, text: "1", line: 7 },
-        { kind: "ts", file: "a.ts", inBackground: false, text: "export {};", line: 10 },
+        { kind: "sh", file: null, inBackground: false, needsPeers: false, text: "echo 1", line: 4 },
+        { kind: "output", file: null, inBackground: false, needsPeers: false, text: "1", line: 7 },
+        { kind: "ts", file: "a.ts", inBackground: false, needsPeers: false, text: "export {};", line: 10 },
       ],
     });
     assert.deepEqual(readPage("<!-- needs a server -->\n```sh no-run\nnpm ci\n```").blocks, []);
@@ -52,6 +54,26 @@ describe("a page", () => {
       "```sh\nls greet.ts\n```\n```text output\ngreet.ts\n```",
     ].join("\n");
     await assert.doesNotReject(runPage(readPage(markdown)));
+  });
+
+  it("leaves out the programs of other systems with what they print, unless their packages are there", async () => {
+    const markdown = [
+      '```ts peer old.ts\nimport "bullmq";\n```\n```sh peer\nnode old.ts; exit 3\n```\n```text output\nold\n```',
+      "```sh\nls\n```\n```text output\nnode_modules\npackage.json\n```",
+    ].join("\n");
+    const page = readPage(markdown);
+    assert.deepEqual(
+      page.blocks.map(({ kind, file, needsPeers }) => [kind, file, needsPeers]),
+      [
+        ["ts", "old.ts", true],
+        ["sh", null, true],
+        ["output", null, true],
+        ["sh", null, false],
+        ["output", null, false],
+      ],
+    );
+    await assert.doesNotReject(runPage(page));
+    assert.equal((await typeCheck([page])).code, 2, "no file is left to compile");
   });
 
   it("fails by the line of the block that fails, and by another output", async () => {

@@ -4,13 +4,17 @@ import { delimiter, join, resolve } from "node:path";
 import { TestCluster } from "../../packages/cli/test/testing/cluster.ts";
 import { startServer, type TestServer } from "../../packages/cli/test/testing/server.ts";
 import { EmptyProject, type Ended } from "../pack/empty-project.ts";
+import { startRedis, type TestRedis } from "../services/start-redis.ts";
 import { freeAddresses } from "./addresses.ts";
 import type { Block, Page } from "./blocks.ts";
+import { linkModules } from "./modules.ts";
 import { Terminal } from "./terminal.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const MAINSPRING = `node ${join(ROOT, "packages/cli/bin/mainspring.mjs")}`;
 const SCRIPTS = { mainspring: MAINSPRING, start: `${MAINSPRING} serve` };
+/** Address of a Redis in the pages. */
+const REDIS = "redis://127.0.0.1:6379";
 /** File in which a block's shell saves its variables for the next block, as if both were typed into one terminal. */
 const KEPT = ".kept-by-the-shell";
 const SHELL = `set -a; if [ -f ${KEPT} ]; then . ./${KEPT}; fi; trap '{ export -p; declare -f; } > ${KEPT}' EXIT\n`;
@@ -21,6 +25,8 @@ interface Surroundings {
   server: TestServer | null;
   /** PostgreSQL of the page; null: the page needs none. */
   postgres: TestCluster | null;
+  /** Redis of the peers' programs; null: the page needs none. */
+  redis: TestRedis | null;
   /** Addresses in the page, and their replacements here. */
   names: ReadonlyMap<string, string>;
   terminals: { block: Block; terminal: Terminal }[];
@@ -30,14 +36,17 @@ interface Surroundings {
  * Runs a page from top to bottom, in a folder of its own with the packages of the repository: `ts` blocks with a name
  * are written to files (and run if they are tests), others run as programs, and bash runs `sh` blocks. The data folder
  * of the page's server is `data` in it.
+ * @param withPeers whether programs of other systems (`peer`) run, too, on real servers of theirs; default: no
  * @throws {Error} the first block that fails, with its line and its output
  */
-export async function runPage({ blocks, needsServer, needsPostgres }: Page): Promise<void> {
+export async function runPage({ blocks: all, needsServer, needsPostgres }: Page, withPeers = false): Promise<void> {
+  const blocks = all.filter(({ needsPeers }) => withPeers || !needsPeers);
   const project = await EmptyProject.make();
-  const here: Surroundings = { project, server: null, postgres: null, names: new Map(), terminals: [] };
+  const here: Surroundings = { project, server: null, postgres: null, redis: null, names: new Map(), terminals: [] };
   try {
     await project.write("package.json", JSON.stringify({ private: true, type: "module", scripts: SCRIPTS }));
-    await symlink(join(ROOT, "node_modules"), join(project.folder, "node_modules"), "junction");
+    await linkModules(project.folder, withPeers);
+    if (blocks.some(({ text }) => text.includes(REDIS))) here.redis = await startRedis();
     if (needsServer) here.server = await startServer();
     if (here.server !== null) await symlink(here.server.dataDir, join(project.folder, "data"), "junction");
     if (needsPostgres) await findDatabase(here, blocks);
@@ -98,7 +107,8 @@ async function commandOf(block: Block, project: EmptyProject): Promise<[string, 
 /**
  * Replaces addresses in a text: pages use the default addresses of a server, or addresses and a database of their own.
  */
-function pointedAt({ server, postgres, names }: Surroundings, text: string): string {
+function pointedAt({ server, postgres, redis, names }: Surroundings, original: string): string {
+  const text = redis === null ? original : original.replaceAll(REDIS, redis.url);
   if (postgres !== null) {
     const here = text.replace(/\bpostgres:\/\/[^'"\s]+/g, postgres.storeUrl);
     return here.replace(/\b127\.0\.0\.1:\d+/g, (address) => names.get(address) ?? address);
@@ -109,11 +119,12 @@ function pointedAt({ server, postgres, names }: Surroundings, text: string): str
 }
 
 /** Closes everything that a failed block left open. A resource that cannot be closed does not keep the others open. */
-async function closeAll({ project, server, postgres, terminals }: Surroundings): Promise<void> {
+async function closeAll({ project, server, postgres, redis, terminals }: Surroundings): Promise<void> {
   await using closing = new AsyncDisposableStack();
   // Resources close in the reverse order of their creation.
   closing.defer(() => project.remove());
   closing.defer(() => postgres?.close());
+  closing.defer(() => redis?.stop());
   closing.defer(() => server?.stop());
   for (const { terminal } of terminals) closing.defer(async () => void (await terminal.close()));
 }

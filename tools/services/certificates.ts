@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
@@ -12,7 +13,14 @@ export interface Authority {
    * Issues a certificate for the names (`DNS:localhost`, `IP:127.0.0.1`), which replaces an existing file.
    * @param days lifetime of the certificate; default: 2
    */
-  issue(file: string, names: readonly string[], days?: number): Promise<{ certFile: string; keyFile: string }>;
+  issue(file: string, names: readonly string[], days?: number): Promise<IssuedFiles>;
+  /** Issues a certificate for the names that has ended yesterday. */
+  issueExpired(file: string, names: readonly string[]): Promise<IssuedFiles>;
+}
+
+interface IssuedFiles {
+  certFile: string;
+  keyFile: string;
 }
 
 /** Creates a key and a self-signed certificate in the folder, with the system's openssl. */
@@ -38,6 +46,16 @@ export async function newAuthority(folder: string, name: string): Promise<Author
         "-out",
         issued.certFile,
       ]);
+      return issued;
+    },
+    issueExpired: async (file, names) => {
+      const issued = { certFile: join(folder, `${file}.crt`), keyFile: join(folder, `${file}.key`) };
+      const [request, extensions] = [join(folder, `${file}.csr`), join(folder, `${file}.ext`)];
+      await writeFile(extensions, `basicConstraints=critical,CA:FALSE\nsubjectAltName=${names.join(",")}`);
+      await openssl(["-subj", "/CN=a server", "-keyout", issued.keyFile, "-out", request]);
+      // `openssl req` takes no time in the past.
+      const by = ["-CA", certFile, "-CAkey", keyFile, "-CAcreateserial", "-days", "-1", "-extfile", extensions];
+      await run("openssl", ["x509", "-req", "-in", request, ...by, "-out", issued.certFile]);
       return issued;
     },
   };

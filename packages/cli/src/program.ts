@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import manifest from "../package.json" with { type: "json" };
 import { auditCommand } from "./commands/audit.ts";
+import { capacityCommand } from "./commands/capacity.ts";
 import { certsCommand } from "./commands/certs.ts";
 import { clickhouseCommand } from "./commands/clickhouse.ts";
 import { clusterCommand } from "./commands/cluster.ts";
@@ -61,6 +62,7 @@ export function program(): Command {
     .addCommand(clusterCommand())
     .addCommand(tzdataCommand())
     .addCommand(configCommand())
+    .addCommand(capacityCommand())
     .addCommand(migrateCommand())
     .addCommand(storeCommand())
     .addCommand(clickhouseCommand())

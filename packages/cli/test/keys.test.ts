@@ -40,8 +40,14 @@ describe("API keys on the command line", () => {
     assert.equal(created.expiresAt, "2999-01-01T00:00:00.000Z");
     const worker = await create("--kind", "worker", "--pool", "gpu-*", "--pool", "mail");
     assert.deepEqual([worker.name, worker.pools], ["worker", ["gpu-*", "mail"]]);
+    const certified = await create("--kind", "worker", "--name", "certified", "--require-cert");
+    assert.equal(certified.certificateId, certified.keyId);
+    assert.match(
+      await done("keys", "get", certified.keyId),
+      new RegExp(`mainspring://CLUSTER/worker/${certified.keyId}`),
+    );
     const listed = await jsonLines<ApiKeyInfo>("keys", "list");
-    assert.deepEqual(listed.map(({ name }) => name).sort(), ["night shift", "worker"]);
+    assert.deepEqual(listed.map(({ name }) => name).sort(), ["certified", "night shift", "worker"]);
     const shown = await Promise.all([done("keys", "list"), done("keys", "get", created.keyId)]);
     for (const text of shown) {
       assert.ok(text.includes("night shift") && text.includes(created.keyId) && text.includes(created.hint));

@@ -1,5 +1,10 @@
+import type { Scope } from "@mainspring/contract/enums";
 import type { ComponentType } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { AuditPage } from "./pages/access/audit-page.tsx";
+import { KeysPage } from "./pages/access/keys-page.tsx";
+import { TenantPage } from "./pages/access/tenant-page.tsx";
+import { TenantsPage } from "./pages/access/tenants-page.tsx";
 import { ClusterPage } from "./pages/cluster-page.tsx";
 import { DeadLettersPage } from "./pages/dead-letters-page.tsx";
 import { ExecutionPage } from "./pages/execution-page.tsx";
@@ -10,27 +15,41 @@ import { LoginPage } from "./pages/login-page.tsx";
 import { OverviewPage } from "./pages/overview-page.tsx";
 import { PoolsPage } from "./pages/pools-page.tsx";
 import { WorkersPage } from "./pages/workers-page.tsx";
+import { WorkflowsPage } from "./pages/workflows/workflows-page.tsx";
 import { Empty, Failure, Loading } from "./parts/failure.tsx";
+import { lazily } from "./parts/lazily.tsx";
+import { Palette } from "./parts/palette/palette.tsx";
+import type { Destination } from "./parts/palette/places.ts";
 import { SettingsMenu } from "./parts/settings-menu.tsx";
 import { linkTo, route, tenant } from "./state/route.ts";
 import { lookIn, may, session } from "./state/session.ts";
+import { ACCESS_TEXTS } from "./texts/access-texts.ts";
+import { WORKFLOW_TEXTS } from "./texts/workflow-texts.ts";
 import { TEXTS } from "./texts.ts";
 
-/** Pages without a parameter, in the order of the menu. The first part of a path names the page. */
-const PAGES: Record<string, { title: string; page: ComponentType }> = {
+const WorkflowPage = lazily(async () => (await import("./pages/workflows/workflow-page.tsx")).WorkflowPage);
+
+/** Pages without a parameter, in the order of the menu. The first part of a path names the page. The menu leaves out pages whose scope the key lacks. */
+const PAGES: Record<string, { title: string; page: ComponentType; scope?: Scope }> = {
   "": { title: TEXTS.overview, page: OverviewPage },
   executions: { title: TEXTS.executions, page: ExecutionsPage },
   jobs: { title: TEXTS.jobs, page: JobsPage },
+  workflows: { title: WORKFLOW_TEXTS.workflows, page: WorkflowsPage },
   "dead-letters": { title: TEXTS.deadLetters, page: DeadLettersPage },
   workers: { title: TEXTS.workers, page: WorkersPage },
   pools: { title: TEXTS.pools, page: PoolsPage },
   cluster: { title: TEXTS.cluster, page: ClusterPage },
+  tenants: { title: ACCESS_TEXTS.tenants, page: TenantsPage, scope: "system:admin" },
+  keys: { title: ACCESS_TEXTS.keys, page: KeysPage, scope: "tenant:admin" },
+  audit: { title: ACCESS_TEXTS.audit, page: AuditPage, scope: "tenant:admin" },
 };
 
 /** Pages of one thing, whose id is the second part of the path. */
 const DETAILS: Record<string, { title: string; page: ComponentType<{ id: string }> }> = {
   executions: { title: TEXTS.execution, page: ExecutionPage },
   jobs: { title: TEXTS.job, page: JobPage },
+  workflows: { title: WORKFLOW_TEXTS.run, page: WorkflowPage },
+  tenants: { title: ACCESS_TEXTS.tenant, page: TenantPage },
 };
 
 export function App() {
@@ -43,6 +62,7 @@ export function App() {
       <header class="bar">
         <strong>{TEXTS.product}</strong>
         {state === "IN" && <Menu />}
+        {state === "IN" && <Palette pages={destinations()} />}
         <SettingsMenu />
       </header>
       <main id="main" tabIndex={-1}>
@@ -58,11 +78,24 @@ function focusMain(event: Event): void {
   document.getElementById("main")?.focus();
 }
 
+function shownPages() {
+  return Object.entries(PAGES).filter(([, { scope = "jobs:read" }]) => may(scope));
+}
+
+function destinations(): Destination[] {
+  return shownPages().map(([name, { title }]) => ({
+    kind: "page",
+    text: title,
+    path: name === "" ? [] : [name],
+    query: {},
+  }));
+}
+
 function Menu() {
   const [first = ""] = route.value.path;
   return (
     <nav aria-label={TEXTS.pages}>
-      {Object.entries(PAGES).map(([name, { title }]) => (
+      {shownPages().map(([name, { title }]) => (
         <a key={name} href={linkTo(name === "" ? [] : [name])} aria-current={name === first ? "page" : undefined}>
           {title}
         </a>

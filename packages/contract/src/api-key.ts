@@ -51,6 +51,13 @@ export const ApiKeySubmission = named(
       }),
     ),
     expiresAt: Type.Optional(Instant("the key is good until then; left out: it does not expire")),
+    requireCert: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description:
+          "whether a worker with the key must show a certificate with the alternative name URI:mainspring://CLUSTER/worker/KEY_ID. Only for keys of the kind WORKER",
+      }),
+    ),
     tenant: Type.Optional(
       described(TenantName, "whose key it is; only operators may say so. Left out: the caller's tenant"),
     ),
@@ -67,6 +74,10 @@ const keyFields = {
   hint: Type.String({ description: "beginning and end of the key", examples: ["msw_…x7Qa"] }),
   scopes: Type.Array(ScopeName),
   pools: orNull(Type.Array(Type.String()), "pools that workers with the key may serve; null: the key serves none"),
+  certificateId: orNull(
+    Uuid("a key"),
+    "key id in the name mainspring://CLUSTER/worker/KEY_ID that the certificate of a worker must have: that of the key, or of the key that it replaces; null: workers need no certificate",
+  ),
   state: oneOf(API_KEY_STATES, "only an ACTIVE key is good", "ApiKeyState"),
   createdAt: Instant("when it was created"),
   createdBy: Type.String({ description: "keyId of the caller that created it" }),

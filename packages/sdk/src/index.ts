@@ -143,6 +143,7 @@ export type {
 export type { Isolation } from "./isolation/isolation.ts";
 export type { Jsonify, ResultOf } from "./jsonify.ts";
 export { printable, printableLines } from "./printable.ts";
+export type { CertificateFiles } from "./session/worker-certificate.ts";
 export type {
   Checkpoint,
   ReceivedSignal,

@@ -247,6 +247,7 @@ describe("a connection's thread that fails", () => {
       targets: [{ address: "127.0.0.1:1", isTls: false }],
       apiKey: new ApiKeySource("\n", null),
       ca: null,
+      certificate: null,
       cells: stallCells(),
       starts: StartBoard.of(1).memory,
     };

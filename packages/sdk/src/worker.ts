@@ -9,6 +9,7 @@ import { printable } from "./printable.ts";
 import { authoritiesOfEnvironment, targetsOf } from "./session/grpc-target.ts";
 import { newIdentity } from "./session/profile.ts";
 import { ThreadSession } from "./session/thread-session.ts";
+import { type CertificateFiles, workerCertificate } from "./session/worker-certificate.ts";
 import { systemRuntime } from "./system-runtime.ts";
 import type { Task } from "./task.ts";
 import { poolOf, type StopOptions, WorkerLife } from "./worker-life.ts";
@@ -31,6 +32,12 @@ export interface WorkerOptions extends WorkerHooks {
    * environment variable MAINSPRING_TLS_CA names, or those of the system.
    */
   ca?: string;
+  /**
+   * Files in PEM of the certificate that the worker shows to https addresses, and of its private key, for an API key that requires
+   * one. The worker reads them at each connection. Default: the files that the environment variables MAINSPRING_WORKER_TLS_CERT and
+   * MAINSPRING_WORKER_TLS_KEY name, or none.
+   */
+  certificate?: CertificateFiles;
   /** Pool that the worker serves; default: the one that its tasks name, else `default`. */
   pool?: string;
   /** Number of handlers that run at once; 1 to 10_000, default 20. */
@@ -72,6 +79,7 @@ export class Worker {
     const targets = targetsOf(options.url ?? process.env.MAINSPRING_GRPC_URL ?? "127.0.0.1:8081");
     const apiKey = apiKeySource(options.apiKey);
     const ca = options.ca ?? authoritiesOfEnvironment();
+    const certificate = workerCertificate(options.certificate);
     const warn = options.warn ?? ((message) => console.error(printable(`mainspring worker ${name}: ${message}`)));
     const runtime = systemRuntime(false);
     const { prefetch = "auto" } = options;
@@ -82,7 +90,7 @@ export class Worker {
     this.#life = new WorkerLife(
       { ...identity, tasks, runtime, hooks, middleware: this.#middleware, starts, warn },
       (profile, cells, events) => {
-        return new ThreadSession({ profile, targets, ca, apiKey, cells, starts: starts.memory }, events);
+        return new ThreadSession({ profile, targets, ca, certificate, apiKey, cells, starts: starts.memory }, events);
       },
     );
     this.closed = this.#life.closed;

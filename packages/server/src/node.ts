@@ -153,7 +153,7 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   const security = await secureNode({ ...ground, store });
   const gateway = config.roles.includes("gateway") ? createGateway({ ...own, ...security }) : null;
   // The server listens before the node is known to others, because they will connect at once.
-  const grpcAddress = await serveGrpc(ground, { gateway, mesh, certificates: tls.server, ...security });
+  const grpcAddress = await serveGrpc(ground, { gateway, mesh, tls, ...security });
   const address = announced(addressOf(config, grpcAddress), tls.server !== null);
   if (mesh !== null) await checkAdvertised(mesh, address, grpcAddress);
   const leasesOfAll = mesh === null ? soloLeases() : await leasesOfCluster(ground, { store, address, tls });
@@ -346,18 +346,18 @@ async function serveHttp(
 interface GrpcParts extends Pick<NodeSecurity, "authenticator" | "refusals"> {
   gateway: Gateway | null;
   mesh: MeshBus | null;
-  certificates: CertificateSource | null;
+  tls: NodeTls;
 }
 
 async function serveGrpc(ground: NodeContext, parts: GrpcParts): Promise<string> {
-  const { gateway, mesh, authenticator, refusals, certificates } = parts;
+  const { gateway, mesh, authenticator, refusals, tls } = parts;
   const { config, runtime, log, life } = ground;
   const server = await listening("MAINSPRING_GRPC", config.grpc, () =>
     startGrpcServer({
-      workers: gateway === null ? null : { gateway, authenticator, refusals },
+      workers: gateway === null ? null : { gateway, authenticator, refusals, cluster: () => tls.mesh.cluster },
       services: mesh === null ? [] : [mesh.service],
       ...config.grpc,
-      certificates,
+      certificates: tls.server,
       isAuthorized: settingsCheck(config),
       runtime,
       log,

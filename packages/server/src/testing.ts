@@ -19,6 +19,10 @@ export { putPool } from "./adapters/simulated/rows/reads.ts";
 export type { RunRow } from "./adapters/simulated/rows/run-table.ts";
 export { IndexData } from "./adapters/simulated/sim-index.ts";
 export { type Tables } from "./adapters/simulated/store-data.ts";
+export {
+  CONNECTIONS_MAX as STORE_CONNECTIONS_MAX,
+  POOL_SIZES as STORE_POOL_SIZES,
+} from "./adapters/sql/connection/purposes.ts";
 export { LOOKED_AT } from "./adapters/sql/executions/list-walk.ts";
 export { openSqlStore, type SqlStore } from "./adapters/sql/sql-store.ts";
 export { systemRuntime } from "./adapters/system/system-runtime.ts";
@@ -102,6 +106,7 @@ export { itemsOfRanges } from "./domain/workflow/kept-nodes.ts";
 export { nodeExecutionId } from "./domain/workflow/node-id.ts";
 export { RunProgress } from "./domain/workflow/readiness.ts";
 export { decodeNodes } from "./domain/workflow/stored-nodes.ts";
+export { DEFAULT_LIMITS as ENGINE_LIMITS } from "./engine/inputs.ts";
 export { BesideStore } from "./gateway/beside-store.ts";
 export type { ConnectedWorker, WorkerConnection } from "./gateway/connections/connection.ts";
 export { WorkerIntake } from "./gateway/connections/worker-intake.ts";

@@ -276,7 +276,7 @@ class World {
         !isPlanned &&
         !isRunning &&
         !this.#crowd.isOpen &&
-        this.#clock.nowMs >= beganMs + CALM_LEAST_MS
+        this.#clock.nowMs >= beganMs + Math.max(CALM_LEAST_MS, this.#tenants?.lastMs ?? 0)
       )
         return;
     }

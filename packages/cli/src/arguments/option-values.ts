@@ -22,6 +22,15 @@ export function integer(min: number, max: number): (text: string) => number {
   };
 }
 
+/** @returns parser of numbers in that range, which may have decimals */
+export function decimal(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (/^\d+([.]\d+)?$/.test(text) && value >= min && value <= max) return value;
+    throw new InvalidArgumentError(`Give a number from ${min} to ${max}.`);
+  };
+}
+
 /** @returns parser of limits in that range; `none` removes a limit */
 export function limit(min: number, max: number, isWhole: boolean): (text: string) => number | "none" {
   return (text) => {

@@ -1,10 +1,12 @@
 import { execFile } from "node:child_process";
-import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { X509Certificate } from "node:crypto";
+import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { join, resolve } from "node:path";
 import process from "node:process";
 import { promisify } from "node:util";
 import { Command, InvalidArgumentError } from "commander";
+import { wholeId } from "../arguments/option-values.ts";
 import { EXIT } from "../exit-codes.ts";
 import { Failure } from "../failure.ts";
 
@@ -17,13 +19,22 @@ interface Options {
   days: number;
 }
 
+interface WorkerOptions extends Pick<Options, "dir" | "days"> {
+  name: string;
+}
+
 const HOW = `
 Makes an authority, and a certificate for nodes that is valid for all hosts that --hosts names: for the HTTP API, for gRPC, and by
 the name mainspring://CLUSTER/node for links between nodes. It is for trying TLS; in production an authority of your own
 gives each node a certificate, and keeps the key of the authority elsewhere. It needs openssl.`;
 
+const HOW_OF_WORKER = `
+Makes a certificate for the workers of an API key, signed by the authority that mainspring certs dev made in the folder. A key that was created
+with --require-cert admits a worker only with such a certificate: it has the name mainspring://CLUSTER/worker/KEY_ID, which also
+a key has that replaces this one. A repeat renews the files, and workers read them at their next connection. It needs openssl.`;
+
 export function certsCommand(): Command {
-  return new Command("certs").description("certificates for TLS").addCommand(devCommand());
+  return new Command("certs").description("certificates for TLS").addCommand(devCommand()).addCommand(workerCommand());
 }
 
 function devCommand(): Command {
@@ -41,6 +52,17 @@ function devCommand(): Command {
     .action(makeCertificates);
 }
 
+function workerCommand(): Command {
+  return new Command("worker")
+    .description("make a certificate for the workers of an API key, to try keys that require one")
+    .argument("<keyId>", "", wholeId)
+    .option("--dir <folder>", "the folder that mainspring certs dev made", "./certs")
+    .option("--name <name>", "the name of the two files in it, without their endings", fileName, "worker")
+    .option("--days <count>", "for how many days", days, 90)
+    .addHelpText("after", HOW_OF_WORKER)
+    .action(makeWorkerCertificate);
+}
+
 function hosts(text: string): string[] {
   const names = text.split(",").map((name) => name.trim());
   const wrong = names.find(
@@ -53,6 +75,11 @@ function hosts(text: string): string[] {
 function cluster(text: string): string {
   if (/^[A-Za-z0-9._-]{1,63}$/.test(text)) return text;
   throw new InvalidArgumentError("a name of a cluster has 1 to 63 letters, digits, dots, _ and -");
+}
+
+function fileName(text: string): string {
+  if (/^[A-Za-z0-9._-]{1,64}$/.test(text) && text !== "node" && text !== "ca" && !text.startsWith(".")) return text;
+  throw new InvalidArgumentError("a name has 1 to 64 letters, digits, dots, _ and -, and is neither node nor ca");
 }
 
 function days(text: string): number {
@@ -88,25 +115,92 @@ async function makeCertificates({ dir, hosts: names, cluster: name, days: count 
   );
 }
 
-async function makeFiles(folder: string, names: readonly string[], name: string, count: number): Promise<void> {
-  const openssl = (...args: string[]) => execute("openssl", args, folder);
-  const fresh = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", String(count)];
-  const alternatives = names.map((host) => `${isIP(host) === 0 ? "DNS" : "IP"}:${host}`);
-  await openssl(
-    ...["req", "-x509", ...fresh, "-subj", `/CN=Mainspring authority ${name}`, "-keyout", "ca.key", "-out", "ca.pem"],
-    ...["-addext", "basicConstraints=critical,CA:TRUE,pathlen:0", "-addext", "keyUsage=critical,keyCertSign,cRLSign"],
+async function makeWorkerCertificate(keyId: string, { dir, name: file, days: count }: WorkerOptions): Promise<void> {
+  const folder = resolve(dir);
+  const name = `mainspring://${await clusterOf(folder)}/worker/${keyId.toLowerCase()}`;
+  const usage = ["extendedKeyUsage=clientAuth", `subjectAltName=URI:${name}`];
+  await issue(folder, { file, subject: `/CN=Mainspring worker ${keyId}`, usage, days: count });
+  const at = (end: string) => join(folder, `${file}.${end}`);
+  process.stdout.write(
+    [
+      `${at("pem")} has the name ${name}, valid for ${count} days.`,
+      "",
+      "Workers with this key:",
+      `  export MAINSPRING_WORKER_TLS_CERT=${at("pem")} MAINSPRING_WORKER_TLS_KEY=${at("key")} MAINSPRING_TLS_CA=${join(folder, "ca.pem")}`,
+      "",
+    ].join("\n"),
   );
-  const extensions = [
-    "basicConstraints=critical,CA:FALSE",
-    "keyUsage=critical,digitalSignature",
+}
+
+/**
+ * Name of the cluster of the nodes' certificate in the folder.
+ * @throws {Failure} the folder is not one of `certs dev`
+ */
+async function clusterOf(folder: string): Promise<string> {
+  const certificate = await readFile(join(folder, "node.pem"), "utf8").catch(() => null);
+  const names = certificate === null ? "" : (new X509Certificate(certificate).subjectAltName ?? "");
+  const name = /URI:mainspring:\/\/([A-Za-z0-9._-]{1,63})\/node/.exec(names)?.[1];
+  if (name !== undefined) return name;
+  throw new Failure(
+    `${folder} has no certificate of a node: make it with mainspring certs dev, or name another folder with --dir`,
+  );
+}
+
+async function makeFiles(folder: string, names: readonly string[], name: string, count: number): Promise<void> {
+  const alternatives = names.map((host) => `${isIP(host) === 0 ? "DNS" : "IP"}:${host}`);
+  await execute(
+    "openssl",
+    [
+      ...[
+        "req",
+        "-x509",
+        ...fresh(count),
+        "-subj",
+        `/CN=Mainspring authority ${name}`,
+        "-keyout",
+        "ca.key",
+        "-out",
+        "ca.pem",
+      ],
+      ...["-addext", "basicConstraints=critical,CA:TRUE,pathlen:0", "-addext", "keyUsage=critical,keyCertSign,cRLSign"],
+    ],
+    folder,
+  );
+  const usage = [
     "extendedKeyUsage=serverAuth,clientAuth",
     `subjectAltName=${[...alternatives, `URI:mainspring://${name}/node`].join(",")}`,
   ];
-  await writeFile(join(folder, "node.ext"), extensions.join("\n"));
-  await openssl("req", ...fresh, "-subj", `/CN=Mainspring node ${name}`, "-keyout", "node.key", "-out", "node.csr");
+  await issue(folder, { file: "node", subject: `/CN=Mainspring node ${name}`, usage, days: count });
+}
+
+/** Arguments for a new key, and a lifetime in days. */
+function fresh(count: number): string[] {
+  return ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", String(count)];
+}
+
+/** A certificate of the authority in a folder. */
+interface Issued {
+  /** Name of its files, without the ending. */
+  file: string;
+  subject: string;
+  /** Extensions that say what it is for. */
+  usage: readonly string[];
+  days: number;
+}
+
+/** Makes a certificate under names of its own, and then gives it its name, so that nobody reads half of it. */
+async function issue(folder: string, { file, subject, usage, days: count }: Issued): Promise<void> {
+  const openssl = (...args: string[]) => execute("openssl", args, folder);
+  const made = (end: string) => `${file}.new.${end}`;
+  await writeFile(
+    join(folder, made("ext")),
+    ["basicConstraints=critical,CA:FALSE", "keyUsage=critical,digitalSignature", ...usage].join("\n"),
+  );
+  await openssl("req", ...fresh(count), "-subj", subject, "-keyout", made("key"), "-out", made("csr"));
   const signing = ["-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", String(count)];
-  await openssl("x509", "-req", "-in", "node.csr", ...signing, "-extfile", "node.ext", "-out", "node.pem");
-  await Promise.all(["node.ext", "node.csr", "ca.srl"].map((file) => rm(join(folder, file), { force: true })));
+  await openssl("x509", "-req", "-in", made("csr"), ...signing, "-extfile", made("ext"), "-out", made("pem"));
+  for (const end of ["key", "pem"]) await rename(join(folder, made(end)), join(folder, `${file}.${end}`));
+  await Promise.all([made("ext"), made("csr"), "ca.srl"].map((name) => rm(join(folder, name), { force: true })));
 }
 
 async function execute(program: string, args: readonly string[], cwd: string): Promise<void> {

@@ -23,6 +23,7 @@ interface CreateOptions extends ConnectionOptions {
   scope?: ApiKeyScope[];
   pool?: string[];
   expires?: string;
+  requireCert?: boolean;
   onStore?: boolean;
 }
 
@@ -66,6 +67,7 @@ function createCommand(): Command {
     .option("--scope <scope>", "fewer scopes than those of its kind; may be repeated", scopes)
     .option("--pool <name>", "a pool that workers with the key may serve, as gpu-*; may be repeated", repeated)
     .option("--expires <time>", "when it expires (default: never)", instant)
+    .option("--require-cert", "workers with it must show a certificate that names it; only for the kind worker")
     .option("--on-store", "write into the store itself, without a server")
     .addHelpText("after", HOW)
     .action(create);
@@ -76,7 +78,8 @@ async function create({ kind, name = kind.toLowerCase(), onStore, ...options }: 
   const isFirst = kind === "OPERATOR" && options.url === undefined && process.env.MAINSPRING_STORE !== undefined;
   if (onStore ?? isFirst) return await createOnStore(kind, name, options);
   const { client, output } = connect(options);
-  const rest = given({ scopes: options.scope, pools: options.pool, expiresAt: options.expires });
+  const { scope, pool, expires, requireCert } = options;
+  const rest = given({ scopes: scope, pools: pool, expiresAt: expires, requireCert });
   const created = await client.keys.create({ kind, name, ...rest });
   output.print(created, () => keyText(created, created.key));
 }
@@ -84,11 +87,11 @@ async function create({ kind, name = kind.toLowerCase(), onStore, ...options }: 
 async function createOnStore(
   kind: ApiKeyKind,
   name: string,
-  { scope, pool, expires, json }: Omit<CreateOptions, "kind">,
+  { scope, pool, expires, requireCert, json }: Omit<CreateOptions, "kind">,
 ): Promise<void> {
-  if (scope !== undefined || pool !== undefined || expires !== undefined)
+  if ([scope, pool, expires, requireCert].some((one) => one !== undefined))
     throw new Failure(
-      "--on-store makes keys with all scopes of their kind: leave out --scope, --pool and --expires",
+      "--on-store makes keys with all scopes of their kind: leave out --scope, --pool, --expires and --require-cert",
       EXIT.usage,
     );
   const { createKeyInStore, loadConfig } = await import("@mainspring/server");

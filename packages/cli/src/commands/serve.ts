@@ -33,7 +33,7 @@ Configured by the environment, or by the same keys in the JSON file that MAINSPR
   MAINSPRING_CLUSTER_SECRET_ALSO     a second one that is valid too, while the secret is changed
   MAINSPRING_TLS_CERT                file in PEM: the HTTP api and gRPC then speak TLS alone (mainspring certs dev makes some)
   MAINSPRING_TLS_KEY                 file of its private key
-  MAINSPRING_TLS_CA                  file of the authorities of the certificates of other nodes
+  MAINSPRING_TLS_CA                  file of the authorities of the certificates of other nodes, and of workers
   MAINSPRING_MESH_CERT               file of another certificate for links to other nodes
   MAINSPRING_MESH_KEY                file of its private key
   MAINSPRING_MESH_PLAINTEXT=off      on: nodes speak without TLS beyond this machine

@@ -34,6 +34,10 @@ export function workerCommand(): Command {
     )
     .option("--capability <label>", "a label that executions may require; may be repeated", repeated)
     .option("--name <name>", "a name for people (default: host name and process id)")
+    .addHelpText(
+      "after",
+      "\nMAINSPRING_WORKER_TLS_CERT and MAINSPRING_WORKER_TLS_KEY name the files of a certificate in PEM, for an API key that requires one.",
+    )
     .addHelpText("after", "\nCtrl-C lets what runs finish and then leaves; a second one ends it at once.")
     .action(work);
 }

@@ -10,10 +10,11 @@ export function keysText(keys: readonly ApiKeyInfo[]): string {
     key.state,
     key.hint,
     key.name,
+    key.certificateId === null ? "-" : "required",
     key.lastUsedAt ?? "-",
     key.expiresAt ?? "-",
   ]);
-  return table(["KEY", "KIND", "STATE", "HINT", "NAME", "USED", "EXPIRES"], rows);
+  return table(["KEY", "KIND", "STATE", "HINT", "NAME", "CERTIFICATE", "USED", "EXPIRES"], rows);
 }
 
 /** An API key for people. @param key text that no later command shows; left out: none */
@@ -26,6 +27,7 @@ export function keyText(info: ApiKeyInfo, key: string | null = null): string {
     ["state", info.state],
     ["scopes", info.scopes.join(", ")],
     ["pools", info.pools?.join(", ") ?? null],
+    ["certificate", info.certificateId === null ? null : `mainspring://CLUSTER/worker/${info.certificateId}`],
     ["created", `${info.createdAt} by ${info.createdBy}`],
     ["expires", info.expiresAt],
     ["revoked", info.revokedAt],

@@ -23,8 +23,10 @@ export class RequestFailed extends Error {
 }
 
 export interface Asked {
-  method?: "GET" | "POST" | "PUT" | "DELETE";
+  method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   body?: unknown;
+  /** Body as JSON text, in place of `body`, where numbers must keep their digits. */
+  text?: string;
   signal?: AbortSignal;
 }
 
@@ -41,15 +43,16 @@ function addressOf(path: string): URL {
 }
 
 /** Sends a request. @throws {RequestFailed} the server refused it, or did not answer */
-export async function ask<T>(path: string, { method = "GET", body, signal }: Asked = {}): Promise<T> {
+export async function ask<T>(path: string, { method = "GET", body, text, signal }: Asked = {}): Promise<T> {
+  const sent = text ?? (body === undefined ? undefined : JSON.stringify(body));
   const response = await send(path, {
     method,
-    headers: headersOf(body !== undefined),
-    ...(body !== undefined && { body: JSON.stringify(body) }),
+    headers: headersOf(sent !== undefined),
+    ...(sent !== undefined && { body: sent }),
     ...(signal !== undefined && { signal }),
   });
-  const text = await response.text();
-  return (text === "" ? null : parseExactly(text)) as T;
+  const answer = await response.text();
+  return (answer === "" ? null : parseExactly(answer)) as T;
 }
 
 /** @throws {RequestFailed} */

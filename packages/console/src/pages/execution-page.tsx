@@ -15,6 +15,7 @@ import { Attempts, ErrorText } from "./attempts.tsx";
 import { Explanation } from "./explanation.tsx";
 import { LogLines } from "./log-lines.tsx";
 import { Figure } from "./overview-page.tsx";
+import { RunAgain } from "./schedules/run-again.tsx";
 import { Steps } from "./steps.tsx";
 
 /** Shortest time between two reads of an execution that has many events. */
@@ -74,10 +75,11 @@ function Details({ execution, isFinal, reload }: DetailsProps) {
       {execution.progress !== null && <ProgressBar {...execution.progress} />}
       <Facts {...execution} />
       {execution.error !== null && <ErrorText error={execution.error} />}
-      {!isFinal && <Explanation id={execution.executionId} />}
+      {!isFinal && <Explanation of={`executions/${execution.executionId}`} />}
       <Attempts {...{ execution }} />
       <LogLines {...{ execution, isFinal }} />
       <Steps {...{ execution }} />
+      {may("jobs:submit") && execution.workflowId === undefined && <RunAgain execution={execution} />}
       <div class="columns">
         <section>
           <h2>{TEXTS.payload}</h2>
@@ -161,7 +163,8 @@ function Facts(execution: ExecutionBody) {
       )}
       {workflowId !== undefined && (
         <Figure title={TEXTS.workflow}>
-          <a href={linkTo(["executions", workflowId])}>{workflowId}</a> <Name of={node ?? null} />
+          <a href={linkTo(["workflows", workflowId], { node: node ?? undefined })}>{workflowId}</a>{" "}
+          <Name of={node ?? null} />
         </Figure>
       )}
     </dl>

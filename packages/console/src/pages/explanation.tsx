@@ -6,9 +6,12 @@ import { TEXTS } from "../texts.ts";
 
 const EVERY_MS = 3_000;
 
-/** Every reason for which an execution waits, in words and with its figures. */
-export function Explanation({ id }: { id: string }) {
-  const { data, failure } = useAnswer<ExplanationBody>(`executions/${id}/explain`, EVERY_MS);
+/**
+ * Every reason for which an execution, or a node of a workflow, waits, in words and with its figures.
+ * @param of path of the execution or the node
+ */
+export function Explanation({ of }: { of: string }) {
+  const { data, failure } = useAnswer<Pick<ExplanationBody, "reasons">>(`${of}/explain`, EVERY_MS);
   return (
     <section aria-live="polite">
       <h2>{TEXTS.why}</h2>

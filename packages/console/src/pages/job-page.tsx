@@ -3,6 +3,7 @@ import type { NextFires } from "../api/answers.ts";
 import { ask } from "../api/client.ts";
 import { Failure, Loading } from "../parts/failure.tsx";
 import { JsonView } from "../parts/json-view.tsx";
+import { lazily } from "../parts/lazily.tsx";
 import { Table } from "../parts/list.tsx";
 import { SureButton } from "../parts/sure-button.tsx";
 import { Name, State, Time } from "../parts/text.tsx";
@@ -14,7 +15,10 @@ import { visible } from "../text/visible.ts";
 import { TEXTS } from "../texts.ts";
 import { EXECUTION_COLUMNS } from "./executions-page.tsx";
 import { Figure } from "./overview-page.tsx";
+import { Backfill } from "./schedules/backfill.tsx";
+import { TrySchedule } from "./schedules/try-schedule.tsx";
 
+const CalendarView = lazily(async () => (await import("./schedules/calendar-view.tsx")).CalendarView);
 const EVERY_MS = 5_000;
 
 /** One job: its definition, its next fires, and its newest executions. */
@@ -39,6 +43,9 @@ function Details({ job, reload }: { job: JobBody; reload(): void }) {
       {isRecurring && <Actions {...{ job, reload }} />}
       <Facts {...{ job }} />
       {isRecurring && <Fires job={job} />}
+      {isRecurring && <CalendarView job={job} />}
+      {job.type === "CRON" && may("jobs:submit") && <TrySchedule {...scheduleFields(job)} />}
+      {isRecurring && may("jobs:write") && job.state !== "DELETED" && <Backfill job={job} done={reload} />}
       <section>
         <h2>{TEXTS.latestExecutions}</h2>
         <Table
@@ -55,6 +62,10 @@ function Details({ job, reload }: { job: JobBody; reload(): void }) {
       <JsonView value={job.payload} label={TEXTS.payload} />
     </>
   );
+}
+
+function scheduleFields({ schedule, timezone }: JobBody): { schedule?: string; timezone?: string } {
+  return { ...(schedule !== undefined && { schedule }), ...(timezone !== undefined && { timezone }) };
 }
 
 function Actions({ job: { jobId, state }, reload }: { job: JobBody; reload(): void }) {

@@ -3,7 +3,9 @@ import { JOB_STATES, JOB_TYPES } from "@mainspring/contract/enums";
 import { type Filter, Filters } from "../parts/filters.tsx";
 import { type Column, List, useList } from "../parts/list.tsx";
 import { IdLink, Name, State, Time } from "../parts/text.tsx";
+import { may } from "../state/session.ts";
 import { TEXTS } from "../texts.ts";
+import { TrySchedule } from "./schedules/try-schedule.tsx";
 
 const FILTERS: Filter[] = [
   { name: "state", label: TEXTS.state, values: JOB_STATES },
@@ -32,6 +34,7 @@ export function JobsPage() {
   return (
     <>
       <Filters filters={FILTERS} />
+      {may("jobs:submit") && <TrySchedule />}
       <List
         caption={TEXTS.jobs}
         answer={answer}

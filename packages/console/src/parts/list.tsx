@@ -101,22 +101,34 @@ interface Part {
   controls: VNode | null;
 }
 
-/** A window on a long list in memory, which begins at its end. */
-export function usePart(count: number, rows = ROWS): Part {
-  const [back, setBack] = useState(0);
-  const to = Math.max(Math.min(rows, count), count - back * rows);
-  const from = Math.max(0, to - rows);
-  if (count <= rows) return { from: 0, to: count, controls: null };
+/**
+ * A window on a long list in memory.
+ * @param beginsAt end of the list that it shows first
+ */
+export function usePart(count: number, beginsAt: "START" | "END" = "END"): Part {
+  const [turn, setTurn] = useState(0);
+  const [from, to] = partAt(count, turn, beginsAt);
+  if (count <= ROWS) return { from: 0, to: count, controls: null };
+  const [earlier, later] = beginsAt === "END" ? [turn + 1, turn - 1] : [turn - 1, turn + 1];
   const controls = (
     <p class="row">
-      <button type="button" disabled={from === 0} onClick={() => setBack(back + 1)}>
+      <button type="button" disabled={from === 0} onClick={() => setTurn(earlier)}>
         {TEXTS.earlier}
       </button>
       <span>{TEXTS.rowsOf(countText(from + 1), countText(to), countText(count))}</span>
-      <button type="button" disabled={back === 0} onClick={() => setBack(back - 1)}>
+      <button type="button" disabled={to === count} onClick={() => setTurn(later)}>
         {TEXTS.later}
       </button>
     </p>
   );
   return { from, to, controls };
+}
+
+function partAt(count: number, turn: number, beginsAt: "START" | "END"): [from: number, to: number] {
+  if (beginsAt === "START") {
+    const from = Math.min(turn, Math.floor(Math.max(0, count - 1) / ROWS)) * ROWS;
+    return [from, Math.min(count, from + ROWS)];
+  }
+  const to = Math.max(Math.min(ROWS, count), count - turn * ROWS);
+  return [Math.max(0, to - ROWS), to];
 }

@@ -15,7 +15,7 @@ export function Name({ of }: { of: string | null }) {
 }
 
 /** Link to the page of an id, by the end of the id, where ids of the same time differ. */
-export function IdLink({ page, id }: { page: "executions" | "jobs"; id: string }) {
+export function IdLink({ page, id }: { page: "executions" | "jobs" | "workflows"; id: string }) {
   return (
     <a href={linkTo([page, id])}>
       <code class="id" title={id}>

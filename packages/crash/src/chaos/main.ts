@@ -1,5 +1,5 @@
 import { writeFileSync } from "node:fs";
-import { parseArgs } from "node:util";
+import { refuse, valuesOf } from "../command-line.ts";
 import { OUTAGE_MS } from "../drill/actions.ts";
 import { DRILL_RATE, type DrillOptions, drillRun } from "../drill/drill-run.ts";
 import { flightRun } from "../drill/flight-run.ts";
@@ -10,32 +10,32 @@ import { untilAllIsSeen } from "../sightings.ts";
 import { chaosRun } from "./chaos-run.ts";
 import { keyRun } from "./key-run.ts";
 
-/** `npm run chaos -- --minutes 60 --seed 7`, with all servers of profile B `npm run chaos -- --profile b --minutes 20`, or to measure `npm run chaos -- --kills 50 --stops 10` or `… --flights 50`. */
-const USAGE =
-  "Usage: npm run chaos -- [--minutes N [--profile b] [--leases etcd] [--bus kafka|kafka-strict] [--ingest fallback|kafka] | [--kills N] [--stops N] [--restarts N] [--outages N] [--blackouts N] [--failovers N] [--lossy-failovers N] [--rate N] [--outage-sec N] | --flights KILLS | --revocations --certificates [--minutes N]] [--seed N] [--keep] [--json FILE]";
-const { values } = parseArgs({
-  options: {
-    minutes: { type: "string", default: "3" },
-    kills: { type: "string", default: "0" },
-    stops: { type: "string", default: "0" },
-    restarts: { type: "string", default: "0" },
-    outages: { type: "string", default: "0" },
-    blackouts: { type: "string", default: "0" },
-    failovers: { type: "string", default: "0" },
-    "lossy-failovers": { type: "string", default: "0" },
-    "outage-sec": { type: "string", default: String(OUTAGE_MS / 1_000) },
-    rate: { type: "string", default: String(DRILL_RATE) },
-    profile: { type: "string", default: "mesh" },
-    leases: { type: "string" },
-    bus: { type: "string" },
-    ingest: { type: "string" },
-    flights: { type: "string", default: "0" },
-    json: { type: "string" },
-    seed: { type: "string", default: "1" },
-    revocations: { type: "boolean", default: false },
-    certificates: { type: "boolean", default: false },
-    keep: { type: "boolean", default: false },
-  },
+const USAGE = `Usage: npm run chaos -- [options] [--seed N] [--keep] [--json FILE]
+  a campaign of faults:    [--minutes N] [--profile mesh|b] [--leases store|etcd] [--bus mesh|kafka|kafka-strict] [--ingest direct|fallback|kafka]
+  one kind of fault:       [--kills N] [--stops N] [--restarts N] [--outages N] [--blackouts N] [--failovers N] [--lossy-failovers N] [--rate N] [--outage-sec N]
+  kills amid assignments:  --flights KILLS
+  keys and certificates:   [--revocations] [--certificates] [--minutes N]`;
+const values = valuesOf(USAGE, {
+  minutes: { type: "string", default: "3" },
+  kills: { type: "string", default: "0" },
+  stops: { type: "string", default: "0" },
+  restarts: { type: "string", default: "0" },
+  outages: { type: "string", default: "0" },
+  blackouts: { type: "string", default: "0" },
+  failovers: { type: "string", default: "0" },
+  "lossy-failovers": { type: "string", default: "0" },
+  "outage-sec": { type: "string", default: String(OUTAGE_MS / 1_000) },
+  rate: { type: "string", default: String(DRILL_RATE) },
+  profile: { type: "string", default: "mesh" },
+  leases: { type: "string" },
+  bus: { type: "string" },
+  ingest: { type: "string" },
+  flights: { type: "string", default: "0" },
+  json: { type: "string" },
+  seed: { type: "string", default: "1" },
+  revocations: { type: "boolean", default: false },
+  certificates: { type: "boolean", default: false },
+  keep: { type: "boolean", default: false },
 });
 const [minutes = 0, seed = 0, rate = 0, flights = 0, outageSec = 0] = [
   ...[values.minutes, values.seed, values.rate, values.flights, values["outage-sec"]],
@@ -70,10 +70,8 @@ if (
   !(rate > 0) ||
   !(outageSec > 0) ||
   ![seed, flights, ...counts].every((count) => Number.isInteger(count) && count >= 0)
-) {
-  console.error(USAGE);
-  process.exit(2);
-}
+)
+  refuse(USAGE);
 const { hasBeside } = profile;
 // No process or folder is left behind, however the run ends.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));

@@ -112,7 +112,9 @@ export class Server {
 
   async #answers(path: string): Promise<boolean> {
     try {
-      const response = await fetch(this.httpUrl + path, { signal: AbortSignal.timeout(2_000) });
+      const { MAINSPRING_API_KEY: key } = { ...process.env, ...this.#options.env };
+      const headers: Record<string, string> = key === undefined ? {} : { authorization: `Bearer ${key}` };
+      const response = await fetch(this.httpUrl + path, { headers, signal: AbortSignal.timeout(2_000) });
       await response.arrayBuffer();
       return response.ok;
     } catch {

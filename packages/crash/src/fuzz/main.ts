@@ -1,6 +1,6 @@
 import process from "node:process";
-import { parseArgs } from "node:util";
 import { LoopProbe } from "../../../../tools/loop-probe.ts";
+import { refuse, valuesOf } from "../command-line.ts";
 import type { FuzzedEdge, FuzzResult } from "./fuzzed.ts";
 import { httpEdge } from "./http-edge.ts";
 
@@ -15,20 +15,17 @@ const FAULTS_MAX = 20;
 const EARLY_INPUTS = 10_000;
 const MIB = 1024 * 1024;
 
-const { values } = parseArgs({
-  options: {
-    edge: { type: "string", default: "http" },
-    inputs: { type: "string", default: "10000" },
-    seed: { type: "string", default: "1" },
-    minutes: { type: "string", default: "600" },
-  },
+const USAGE = `Usage: npm run fuzz -- [--edge ${EDGES.map(({ name }) => name).join("|")}] [--inputs N] [--seed N] [--minutes N]`;
+const values = valuesOf(USAGE, {
+  edge: { type: "string", default: "http" },
+  inputs: { type: "string", default: "10000" },
+  seed: { type: "string", default: "1" },
+  minutes: { type: "string", default: "600" },
 });
-const edge = EDGES.find(({ name }) => name === values.edge);
-if (edge === undefined) {
-  console.error(`fuzz: no edge is called ${values.edge}; there are ${EDGES.map(({ name }) => name).join(", ")}`);
-  process.exit(2);
-}
-const result = await fuzz(edge, Number(values.inputs), Number(values.seed), Number(values.minutes) * 60_000);
+const edge = EDGES.find(({ name }) => name === values.edge) ?? refuse(USAGE, `fuzz: no edge is called ${values.edge}`);
+const [inputs, seed, minutes] = [Number(values.inputs), Number(values.seed), Number(values.minutes)];
+if (!Number.isInteger(inputs) || inputs < 1 || !Number.isInteger(seed) || !(minutes > 0)) refuse(USAGE);
+const result = await fuzz(edge, inputs, seed, minutes * 60_000);
 console.log(JSON.stringify(result, null, 2));
 process.exitCode = result.faults.length === 0 ? 0 : 1;
 

@@ -12,6 +12,7 @@ import { judge } from "../judge/judge.ts";
 import { type Outcome, play, type Report, type Telling } from "../play.ts";
 import { settle } from "../settle.ts";
 import { warmUp } from "../warm-up.ts";
+import { SINGLE_KEY, StoreKeyTrial } from "./store-key-trial.ts";
 
 interface UpgradeOptions extends Telling {
   /** Commit of the first release. */
@@ -27,10 +28,12 @@ const SAME_LEVEL_WITHIN_MS = 60_000;
 
 /**
  * Upgrades a cluster under load: one node after the other, its workers too, and then its store, which moves to its own
- * schema while all nodes are stopped. Applications submit in transactions of their own from the first upgraded node on. No job may be lost, fail or run twice.
+ * schema while all nodes are stopped. All have one API key, which stays good, and keys of the store come beside it. Applications submit in transactions of their own from the first upgraded node on. No job may be lost, fail or run twice.
  * @throws {Error} something did not recover in time; the message names the folder with the logs
  */
 export function upgradeRun({ from, rate, betweenMs, ...telling }: UpgradeOptions): Promise<Report> {
+  // Every node, worker and client inherits the key.
+  process.env.MAINSPRING_API_KEY = SINGLE_KEY;
   return play("upgrade", telling, async (context) => {
     const release = await unpackRelease(from, join(context.folder, "release"));
     const environment = await openCluster({ ...context, nodes: NODES, steadyRate: rate, release });
@@ -47,11 +50,13 @@ export function upgradeRun({ from, rate, betweenMs, ...telling }: UpgradeOptions
 async function upgraded(environment: ClusterEnvironment, betweenMs: number): Promise<Outcome> {
   await everythingIsInPlace(environment);
   const levels = [await levelOf(environment)];
-  for (const node of environment.nodes) {
+  const trial = new StoreKeyTrial(environment.nodes.map(({ server }) => server.httpUrl));
+  for (const [index, node] of environment.nodes.entries()) {
     node.server.upgrade();
     await ACTIONS.RESTART.perform(environment, node, OUTAGE_MS);
     await everythingIsInPlace(environment);
     levels.push(await levelOf(environment));
+    if (index < NODES - 1) await trial.isTooEarly(node.server.httpUrl);
     // The first node of this release has brought the functions for submits in transactions of applications.
     if (environment.applications.historyFiles.length === 0) environment.applications.hire();
     await sleep(betweenMs);
@@ -60,16 +65,19 @@ async function upgraded(environment: ClusterEnvironment, betweenMs: number): Pro
   await until("the cluster has one level", SAME_LEVEL_WITHIN_MS, async () =>
     (await levelOf(environment)) > (levels[0] ?? 0) ? true : null,
   );
+  await trial.create();
   const schemas = [await schemaOf(environment)];
   await moveStore(environment);
   schemas.push(await schemaOf(environment));
+  await trial.areGood();
   await sleep(betweenMs);
+  environment.say(`API keys: ${trial.told.join("; ")}`);
   environment.say(`schema of the store: ${schemas.join(", ")}`);
   const { violations, figures } = judge(await settle(environment, { SERVER_RESTARTED: 2 * NODES }, null), "drill");
   const isMoved = schemas.join() === "public,mainspring";
   const rule = "a store stays where it is until it is moved";
   const stray = isMoved ? [] : [{ rule, what: `the store was in ${schemas.join(", then in ")}` }];
-  return { violations: [...violations, ...stray], figures };
+  return { violations: [...violations, ...stray, ...trial.violations], figures };
 }
 
 /** Stops all nodes, moves the store, and restarts the nodes. Workers and clients go on. */

@@ -23,6 +23,11 @@ export interface ApiKeyRequest {
   scopes?: readonly ApiKeyScope[];
   /** Pools that workers with the key may serve, in which `*` stands for any characters; default: every pool. */
   pools?: readonly string[];
+  /**
+   * Whether a worker with the key must show a certificate with the alternative name `URI:mainspring://CLUSTER/worker/KEY_ID`; only
+   * for the kind WORKER. Default: false.
+   */
+  requireCert?: boolean;
   /** ISO 8601 time until which the key is good; default: it does not expire. */
   expiresAt?: string;
   /** Tenant of the key, which only operators name; default: the tenant for which the client acts. */
@@ -41,6 +46,8 @@ export interface ApiKeyInfo {
   scopes: ApiKeyScope[];
   /** null: the key serves no pools. */
   pools: string[] | null;
+  /** Key id that the certificate of a worker must name: this one's, or that of a key it replaces; null: none is needed. */
+  certificateId: string | null;
   state: "ACTIVE" | "EXPIRED" | "REVOKED";
   createdAt: string;
   /** `keyId` of the caller that created it. */

@@ -43,6 +43,8 @@ export function unreachable(url: string, isLate: boolean, cause: unknown): Mains
 function whyNot(url: string, code: string, cause: unknown): string {
   if (code === "ECONNREFUSED") return `connection refused at ${url}: ${HINT}, and is the server running?`;
   if (code === "ENOTFOUND") return `the host of ${url} is not known: ${HINT}?`;
+  if (code === "CERT_HAS_EXPIRED")
+    return `the certificate of ${url} has expired: the operator of the server must renew it, or the clock here is wrong`;
   if (wasNeverSent(cause)) return `no connection to ${url} (${code}): ${HINT}?`;
   return `the server at ${url} cannot be reached: ${code === "" ? messageOf(cause) : code}`;
 }

@@ -23,7 +23,7 @@ class Peer {
   readonly #closed = Promise.withResolvers<ClosedReason>();
 
   constructor(address: string, apiKey: string | null = null) {
-    const access = { targets: [{ address, isTls: false }], ca: null };
+    const access = { targets: [{ address, isTls: false }], ca: null, certificate: null };
     this.connection = grpcLink(access, { apiKey, refused: () => undefined }, this.runtime).open({
       message: this.#first.resolve,
       closed: this.#closed.resolve,

@@ -11,6 +11,7 @@ import { decodeServerMessage, encodeWorkerMessage, type ServerMessage, type Work
 import type { Runtime, Timer } from "../runtime.ts";
 import type { GrpcTarget } from "./grpc-target.ts";
 import { troubleAt } from "./grpc-trouble.ts";
+import { renewed, type WorkerCertificate } from "./worker-certificate.ts";
 import type { LinkConnection, LinkEvents, WorkerLink } from "./worker-link.ts";
 
 const METHOD = "/mainspring.worker.v1.WorkerService/Connect";
@@ -40,22 +41,24 @@ export interface GrpcAccess {
   targets: readonly GrpcTarget[];
   /** Authorities in PEM; null: those of the system. */
   ca: string | null;
+  /** Certificate that the worker shows to gateways that speak TLS; null: none. */
+  certificate: WorkerCertificate | null;
 }
 
 /**
  * Opens connections to gateways over gRPC. Each connection goes to the next gateway, in a random order of this worker.
  * So workers spread over the gateways, and the workers of a gateway that ends do not all go to the same other gateway.
  */
-export function grpcLink({ targets, ca }: GrpcAccess, keys: LinkKeys, runtime: Runtime): WorkerLink {
+export function grpcLink({ targets, ca, certificate }: GrpcAccess, keys: LinkKeys, runtime: Runtime): WorkerLink {
   const authorities = ca === null ? null : Buffer.from(ca);
   const order = shuffled(targets, runtime);
   let turn = 0;
+  let own = certificate;
   return {
     open(events) {
       const target = order[turn++ % order.length] as GrpcTarget;
-      const credentials = target.isTls
-        ? ChannelCredentials.createSsl(authorities)
-        : ChannelCredentials.createInsecure();
+      own = own && renewed(own);
+      const credentials = target.isTls ? secure(authorities, own) : ChannelCredentials.createInsecure();
       const metadata = new Metadata();
       const { apiKey } = keys;
       if (apiKey !== null) metadata.set("authorization", `Bearer ${apiKey}`);
@@ -70,6 +73,12 @@ export function grpcLink({ targets, ca }: GrpcAccess, keys: LinkKeys, runtime: R
       );
     },
   };
+}
+
+function secure(authorities: Buffer | null, own: WorkerCertificate | null): ChannelCredentials {
+  if (own === null) return ChannelCredentials.createSsl(authorities);
+  const { key, cert } = own.pair;
+  return ChannelCredentials.createSsl(authorities, Buffer.from(key), Buffer.from(cert));
 }
 
 /** API key of a link's connections. */

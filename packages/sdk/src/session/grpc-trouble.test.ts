@@ -23,5 +23,9 @@ it("trouble with a gateway names its address, and the setting where that may be 
     of(`${NO_CONNECTION}read ECONNRESET (2026-01-02T03:04:05.678Z). Resolution note: `),
     "db.example:8081: read ECONNRESET",
   );
+  assert.match(
+    of(`${NO_CONNECTION}Error: certificate has expired. Resolution note: `),
+    /^the certificate of db\.example:8081 has expired: the operator of the server must renew it/,
+  );
   assert.equal(of("the server stops"), "db.example:8081: the server stops");
 });

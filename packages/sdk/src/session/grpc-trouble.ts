@@ -10,6 +10,8 @@ export function troubleAt({ address, isTls }: GrpcTarget, details: string): stri
   const said = plain(details);
   if (/ECONNREFUSED/.test(said)) return `connection refused at ${address}: ${HINT}, and is the server running?`;
   if (/Name resolution failed/.test(said)) return `the host of ${address} is not known: ${HINT}?`;
+  if (/certificate has expired/.test(said))
+    return `the certificate of ${address} has expired: the operator of the server must renew it, or the clock here is wrong`;
   if (/Protocol error/.test(said))
     return `${address} does not speak gRPC ${isTls ? "over" : "without"} TLS: ${HINT}? The HTTP API has another port`;
   return `${address}: ${said}`;

@@ -3,6 +3,7 @@ import type { AssignColumns, FinishedColumns } from "./columns.ts";
 import type { GrpcTarget } from "./grpc-target.ts";
 import type { WorkerProfile } from "./profile.ts";
 import type { Orders, Report } from "./work.ts";
+import type { WorkerCertificate } from "./worker-certificate.ts";
 
 /** Data with which the thread starts. */
 export interface ThreadSettings {
@@ -13,6 +14,8 @@ export interface ThreadSettings {
   apiKey: string | null;
   /** Authorities in PEM for targets with TLS; null: those of the system. */
   ca: string | null;
+  /** Certificate that the worker shows to targets with TLS; null: none. */
+  certificate: WorkerCertificate | null;
   /** Memory shared with the main thread; see stall-guard.ts. */
   cells: Int32Array<SharedArrayBuffer>;
   /** Memory shared with the main thread; see start-board.ts. */

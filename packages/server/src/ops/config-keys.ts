@@ -155,7 +155,7 @@ export const KEYS = {
   MAINSPRING_TLS_CA: key(
     text,
     null,
-    "the file with the authorities in PEM that the certificates of other nodes come from; without it those of the system",
+    "the file with the authorities in PEM that the certificates of other nodes and of workers come from; without it nodes trust those of the system, and no worker proves itself",
   ),
   MAINSPRING_MESH_CERT: key(
     text,

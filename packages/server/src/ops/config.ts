@@ -27,6 +27,9 @@ export const OTHER_VARIABLES = {
   MAINSPRING_URL: "where clients and the command reach the HTTP API, as `http://127.0.0.1:8080`",
   MAINSPRING_API_KEY_FILE:
     "a file with the API key of clients, workers and the command, which they read again when it is refused; a server takes `MAINSPRING_API_KEY` from it, unless it holds a key of the store or a token",
+  MAINSPRING_WORKER_TLS_CERT:
+    "a file in PEM with the certificate that a worker shows to servers, for an API key that requires one; the worker reads it at each connection",
+  MAINSPRING_WORKER_TLS_KEY: "the file with the private key of MAINSPRING_WORKER_TLS_CERT in PEM",
   MAINSPRING_GRPC_URL: "where workers connect, as `127.0.0.1:8081`; of a cluster several, with commas",
 } as const;
 

@@ -21,6 +21,8 @@ export interface Principal {
   readonly scopes: ReadonlySet<Scope>;
   /** Names of pools that it may serve, in which `*` stands for any characters. */
   readonly pools: readonly string[];
+  /** Key id that the certificate of a worker with the key must name; null or left out: no certificate is needed. */
+  readonly certificateId?: string | null;
 }
 
 /**

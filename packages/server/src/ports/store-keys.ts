@@ -46,6 +46,8 @@ export interface ApiKey {
   scopes: readonly Scope[];
   /** Pools that the key may serve, in which `*` stands for any characters. */
   pools: readonly string[];
+  /** Key id that the certificate of a worker must name: this one's, or that of a key it replaces; null: none is needed. */
+  certificateId: string | null;
   name: string;
   /** Beginning and end of the key, for people. */
   hint: string;
@@ -68,7 +70,10 @@ export interface NewApiKey extends Omit<ApiKey, "revokedAt" | "lastUsedAt"> {
 
 /** Fields of a key by which requests are judged. */
 export interface ChangedKey
-  extends Pick<NewApiKey, "id" | "tenant" | "kind" | "scopes" | "pools" | "expiresAt" | "hash" | "replaces"> {
+  extends Pick<
+    NewApiKey,
+    "id" | "tenant" | "kind" | "scopes" | "pools" | "certificateId" | "expiresAt" | "hash" | "replaces"
+  > {
   revokedAt: EpochMs | null;
   /** Version of all keys at its last change. */
   version: number;

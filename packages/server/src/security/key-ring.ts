@@ -170,13 +170,25 @@ export class KeyRing {
     }
   }
 
-  #take({ id, tenant, kind, scopes, pools, hash, expiresAt, revokedAt, version, replaces }: ChangedKey): void {
+  #take({
+    id,
+    tenant,
+    kind,
+    scopes,
+    pools,
+    hash,
+    expiresAt,
+    revokedAt,
+    version,
+    replaces,
+    certificateId,
+  }: ChangedKey): void {
     this.#version = Math.max(this.#version, version);
     this.#byHash.delete(this.#byId.get(id)?.hash ?? hash);
     this.#byId.delete(id);
     if (replaces !== null) this.#replaced.set(id, replaces);
     if (revokedAt !== null) return;
-    const rights = { kind, tenant: tenantOf(tenant), scopes: new Set(scopes), pools };
+    const rights = { kind, tenant: tenantOf(tenant), scopes: new Set(scopes), pools, certificateId };
     const lineOf = (own: string): string => this.#lineOf(own);
     const principal = {
       ...{ keyId: id, source: "STORE" as const, ...rights },

@@ -21,24 +21,33 @@ export interface KeyRequest extends Pick<ApiKey, "kind" | "name" | "createdBy" |
   scopes?: ApiKey["scopes"] | undefined;
   /** Left out: every pool, if the key may serve any. */
   pools?: readonly string[] | undefined;
+  /** Whether workers with the key need a certificate; left out: they need none. */
+  requireCert?: boolean | undefined;
 }
 
 /** Largest multiple of the alphabet's length in a byte. A byte from there on would make the first characters more likely. */
 const FAIR_BYTES = 256 - (256 % KEY_ALPHABET.length);
 
 /** Makes a key. @returns the key as the store keeps it, and its text, which nothing keeps */
-export function newKey({ tenant, ...asked }: KeyRequest, runtime: Runtime): { key: NewApiKey; text: string } {
+export function newKey(
+  { tenant, requireCert = false, ...asked }: KeyRequest,
+  runtime: Runtime,
+): { key: NewApiKey; text: string } {
   const id = runtime.uuid();
   const { kind, scopes = SCOPES_OF[kind] } = asked;
   const pools = scopes.includes("worker:serve") ? (asked.pools ?? EVERY_POOL) : [];
   const whose = KINDS_OF_OPERATORS.includes(kind) ? null : tenant;
-  return written({ ...asked, id, tenant: whose, scopes, pools, createdAt: runtime.now(), replaces: null });
+  const certificateId = requireCert ? id : null;
+  return written({
+    ...{ ...asked, id, tenant: whose, scopes, pools, certificateId },
+    ...{ createdAt: runtime.now(), replaces: null },
+  });
 }
 
-/** Makes the successor of a key, which has its rights and its expiry. */
+/** Makes the successor of a key, which has its rights and its expiry, and needs the same certificate. */
 export function successorOf(former: ApiKey, createdBy: string, runtime: Runtime): { key: NewApiKey; text: string } {
-  const { tenant, kind, scopes, pools, name, expiresAt, id: replaces } = former;
-  const rights = { tenant, kind, scopes, pools, name, expiresAt };
+  const { tenant, kind, scopes, pools, certificateId, name, expiresAt, id: replaces } = former;
+  const rights = { tenant, kind, scopes, pools, certificateId, name, expiresAt };
   return written({ ...rights, id: runtime.uuid(), createdBy, createdAt: runtime.now(), replaces });
 }
 

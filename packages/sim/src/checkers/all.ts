@@ -29,6 +29,7 @@ import { tenantCheckers } from "./executions/fair-shares.ts";
 import { finalStatesAbsorb } from "./executions/final-states-absorb.ts";
 import { givenUpDoesNotBegin } from "./executions/given-up-does-not-begin.ts";
 import { givenUpIsNotSent } from "./executions/given-up-is-not-sent.ts";
+import { headroomIsFree } from "./executions/headroom-is-free.ts";
 import { limitsHold } from "./executions/limits-hold.ts";
 import { nothingIsLost } from "./executions/nothing-is-lost.ts";
 import { nothingOutlivesItsLifetime } from "./executions/nothing-outlives-its-lifetime.ts";
@@ -117,6 +118,8 @@ export interface Views {
   deliveries?: () => Iterable<Delivery>;
   /** Weights of tenants that do not have the default one; left out: all have it. */
   weights?: () => ReadonlyMap<string, number>;
+  /** Whether the pool keeps slots free for tenants with few attempts; left out: it does not. */
+  hasHeadroom?: boolean;
   /** Limits of tenants; left out: none has a limit. */
   tenantLimits?: () => ReadonlyMap<string, number>;
 }
@@ -127,7 +130,7 @@ export interface Views {
  */
 export function allCheckers(ledger: Ledger, views: Views): Checker[] {
   const { servers, topology, askGateway, rules, graphs, isTelling = false, hasSink = false } = views;
-  const { nodes } = topology;
+  const [{ nodes }, hasHeadroom] = [topology, views.hasHeadroom ?? false];
   const [tracker, quiet, books] = [new WorkerTracker(), new Quiet(), new PlanBooks()];
   const [poolLimits, tenantLimits] = [new PoolLimitsHold(), new TenantLimitsHold(views.tenantLimits ?? null)];
   const all: Checker[] = [
@@ -151,9 +154,9 @@ export function allCheckers(ledger: Ledger, views: Views): Checker[] {
     eventsTellWhatHappened(isTelling),
     finalStatesAbsorb(),
     instantsAreAccountedFor(books, rules),
-    givenUpDoesNotBegin(),
-    givenUpIsNotSent(),
+    ...[givenUpDoesNotBegin(), givenUpIsNotSent()],
     graphsComeOutRight(graphs, quiet),
+    headroomIsFree(hasHeadroom, tracker, quiet),
     heldIsBelieved(tracker, quiet, askGateway),
     journalsStayShort(quiet),
     keptCancelsAreWritten(ledger, quiet),
@@ -182,7 +185,7 @@ export function allCheckers(ledger: Ledger, views: Views): Checker[] {
     signalsAreConsumedOnce(ledger, quiet),
     sleepersHoldNoSlot(),
     slotsAreLentOnce(tracker),
-    startsInTime(ledger, tracker, quiet, { pools: poolLimits, tenants: tenantLimits }),
+    startsInTime(ledger, tracker, quiet, { pools: poolLimits, tenants: tenantLimits, hasHeadroom }),
     ...[revokedIsDead(views.keys ?? null), stepsAreCurrent(ledger)],
     stepsRunOnceDurable(),
     stopsAreOrdered(ledger),

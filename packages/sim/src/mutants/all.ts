@@ -1,5 +1,6 @@
 import { auditMutants } from "./audit-mutants.ts";
 import { bornAssignedMutants } from "./born-assigned-mutants.ts";
+import { capacityMutants } from "./capacity-mutants.ts";
 import { compensationMutants } from "./compensation-mutants.ts";
 import { eventMutants } from "./event-mutants.ts";
 import { eventStreamMutants } from "./event-stream-mutants.ts";
@@ -57,6 +58,7 @@ export const allMutants: readonly Mutant[] = [
   ...workflowMutants,
   ...workflowStartMutants,
   ...bornAssignedMutants,
+  ...capacityMutants,
   ...compensationMutants,
   ...mapMutants,
   ...sessionMutants,

@@ -141,6 +141,14 @@ export const fairMutants: readonly Mutant[] = [
     test: { file: FAIR_TEST, name: "go to tenants in fair order where work may wait at workers, too" },
   },
   {
+    name: "no headroom is kept",
+    file: HEADROOM,
+    find: "return kept > 0 && free <= kept",
+    replace: "return kept < 0 && free <= kept",
+    why: "tenants with long runs fill the pool, and a quiet one waits for the end of a run",
+    test: { file: HEADROOM_TEST, name: "lets a quiet tenant start at once beside 2 with runs of a minute" },
+  },
+  {
     name: "the headroom is kept from every tenant",
     file: HEADROOM,
     find: " && share.running >= Math.max(1, kept / active)",

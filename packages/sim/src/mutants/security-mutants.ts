@@ -3,9 +3,93 @@ import type { Mutant } from "./mutant.ts";
 const SERVER = "packages/server/src";
 const AUTHENTICATOR = `${SERVER}/security/key-authenticator.ts`;
 const AUTHENTICATOR_TEST = `${SERVER}/security/key-authenticator.test.ts`;
+const NAMES = `${SERVER}/domain/cluster/certificate-names.ts`;
+const NAMES_TEST = `${SERVER}/domain/cluster/certificate-names.test.ts`;
+const POOLS_OF_TENANTS =
+  "of a tenant is refused while a node does not know owned pools, as are keys of its workers, and keys that require certificates";
+const WORKERS_TEST = {
+  file: `${SERVER}/worker-certificates.test.ts`,
+  name: "are refused without the right certificate, and learn which one they need",
+};
 
-/** Mutants in the judgement of callers, in the isolation of tenants' workers, in the renewal of certificates, and in the key of a server. */
+/** Mutants in the judgement of callers, in the isolation of tenants' workers, in the certificates of workers, in the renewal of certificates, and in the key of a server. */
 export const securityMutants: readonly Mutant[] = [
+  {
+    name: "any certificate of a worker will do",
+    file: NAMES,
+    find: "if (uris(shown.names).includes(needed)) return null;",
+    replace: "if (uris(shown.names).length > 0) return null;",
+    why: "a certificate of another worker, or of a node, admits a worker with a stolen key",
+    test: { file: NAMES_TEST, name: "is wrong with every other name" },
+  },
+  {
+    name: "the name of a worker's certificate is found within another one",
+    file: NAMES,
+    find: "if (uris(shown.names).includes(needed)) return null;",
+    replace: "if (shown.names?.includes(needed) === true) return null;",
+    why: "a certificate with a made-up name of another kind passes for that of the key",
+    test: { file: NAMES_TEST, name: "is wrong with every other name" },
+  },
+  {
+    name: "a certificate that no authority vouches for counts",
+    file: `${SERVER}/gateway/connections/grpc-server.ts`,
+    find: '  if (!socket.authorized) return { kind: "UNTRUSTED", code: String(socket.authorizationError) };\n',
+    replace: "",
+    why: "anybody makes the certificate of a key for themselves, and an expired one is good for ever",
+    test: WORKERS_TEST,
+  },
+  {
+    name: "a connection without TLS needs no certificate",
+    file: `${SERVER}/gateway/connections/grpc-server.ts`,
+    find: "  if (certificateId === null) return null;\n",
+    replace: "  if (certificateId === null || !(socket instanceof TLSSocket)) return null;\n",
+    why: "a worker with a stolen key comes through the proxy",
+    test: {
+      file: `${SERVER}/gateway/connections/grpc-server.test.ts`,
+      name: "takes no worker without TLS whose key requires a certificate, and logs that once",
+    },
+  },
+  {
+    name: "the successor of a key needs no certificate",
+    file: `${SERVER}/security/new-key.ts`,
+    find: "const rights = { tenant, kind, scopes, pools, certificateId, name, expiresAt };",
+    replace: "const rights = { tenant, kind, scopes, pools, certificateId: certificateId && null, name, expiresAt };",
+    why: "a rotation takes the requirement away from a key, and nobody notices",
+    test: {
+      file: `${SERVER}/worker-certificates.test.ts`,
+      name: "run jobs with the certificate of their key, while it and the node's are renewed, and with the successor of the key",
+    },
+  },
+  {
+    name: "a key that requires a certificate is created beside a node that does not know of it",
+    file: `${SERVER}/api/keys/key-routes.ts`,
+    find: '    if (requireCert === true) requireFeature("WORKER_CERTIFICATES", lacking);\n',
+    replace: "",
+    why: "a gateway of the release before admits workers without their certificates",
+    test: { file: `${SERVER}/api/pools/pool-changes.test.ts`, name: POOLS_OF_TENANTS },
+  },
+  {
+    name: "headroom is set beside a node that does not know it",
+    file: `${SERVER}/api/pools/pool-routes.ts`,
+    find: '    if ((request.body.headroom ?? 0) > 0) requireFeature("POOL_HEADROOM", lacking);\n',
+    replace: "",
+    why: "an owner of the release before gives every slot away, and nobody learns why",
+    test: {
+      file: `${SERVER}/api/pools/pool-changes.test.ts`,
+      name: "to a headroom is refused while a node would give every slot away, and other changes are not",
+    },
+  },
+  {
+    name: "a key that requires a certificate does not raise the level of the store",
+    file: `${SERVER}/adapters/sql/cluster/keys.ts`,
+    find: "  if (certificateId !== null) await session.run(RAISE_WORKER_CERTIFICATES);\n",
+    replace: "",
+    why: "a node of the release before opens the store, and admits workers without their certificates",
+    test: {
+      file: `${SERVER}/worker-certificates.test.ts`,
+      name: "are listed with their keys, and the first such key keeps the release before from opening the store",
+    },
+  },
   {
     name: "nothing asks for changes of keys",
     file: `${SERVER}/security/key-ring.ts`,

@@ -268,7 +268,14 @@ export class RevokedKeys {
     const id = `019a0000-0000-7000-8000-${String(this.#made).padStart(12, "0")}`;
     const key: NewApiKey = {
       ...{ id, tenant: "default", kind: "CLIENT", scopes: SCOPES_OF.CLIENT, pools: [], name: `key ${this.#made}` },
-      ...{ hint: keyHint(text), createdAt: this.#data.now(), createdBy: "operator", expiresAt, replaces },
+      ...{
+        hint: keyHint(text),
+        createdAt: this.#data.now(),
+        createdBy: "operator",
+        expiresAt,
+        replaces,
+        certificateId: null,
+      },
       hash: digestOf(text).toString("base64"),
     };
     return { key, text };

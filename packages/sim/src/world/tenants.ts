@@ -1,6 +1,7 @@
 import {
   jobDefinition,
   newJob,
+  putPool,
   type SchedulerDependencies,
   type Store,
   type StoreData,
@@ -19,6 +20,10 @@ const TENANTS = 9;
 const TENANTS_FROM = 309;
 const LIMITED = 11;
 const LIMITED_FROM = 311;
+const ROOMY = 2;
+const ROOMY_FROM = 302;
+/** Part of the slots that the pool of a seed with headroom keeps free, in percent. */
+const HEADROOM = 50;
 /** Mean interval of herds, of changes of weights, and of the jobs of the quiet tenant, in simulated milliseconds. */
 const HERD_EVERY_MS = 600_000;
 const WEIGH_EVERY_MS = 700_000;
@@ -27,16 +32,31 @@ const QUIET_EVERY_MS = 30_000;
 const LIMIT_EVERY_MS = 400_000;
 /** Time after the faults of the last herd, in simulated milliseconds: the checkers of durations judge by then. */
 const AFTER_FAULTS_MS = 80_000;
+/** Time after the faults of the last herd of a pool with headroom, in simulated milliseconds: no fault lasts until then. */
+const LONG_AFTER_FAULTS_MS = 200_000;
 const HERD = 500;
+/** Jobs of a herd with long runs, and how long one runs, in simulated milliseconds. */
+const LONG_HERD = 50;
+const LONG_RUN_MS = [20_000, 40_000] as const;
+const SHORT_RUN_MS = [200, 1_500] as const;
+/** Jobs of the quiet tenant after the faults, one a second. */
+const LAST_QUIET = 20;
 /** Jobs in one submit. */
 const BATCH = 100;
 const NOISY = ["acme", "bolt"] as const;
-const QUIET = "calm";
+/** Tenant that has a job now and then. */
+export const QUIET = "calm";
 const DEFAULT = "default";
+const POOL = "default";
 
 /** Whether the store of a seed has tenants beside the default one. */
 export function hasTenants(seed: number): boolean {
-  return (seed % TENANTS_EVERY === TENANTS && seed >= TENANTS_FROM) || limitsTenants(seed);
+  return (seed % TENANTS_EVERY === TENANTS && seed >= TENANTS_FROM) || limitsTenants(seed) || hasHeadroom(seed);
+}
+
+/** Whether the pool of a seed keeps slots free for tenants with few attempts. */
+export function hasHeadroom(seed: number): boolean {
+  return seed % TENANTS_EVERY === ROOMY && seed >= ROOMY_FROM;
 }
 
 /** Whether the tenants of a seed have limits of their current attempts. */
@@ -86,6 +106,7 @@ export class Tenants {
   readonly #data: StoreData;
   readonly #isLimited: boolean;
   readonly #isRated: boolean;
+  readonly #isRoomy: boolean;
   #count = 0;
 
   constructor(
@@ -97,6 +118,7 @@ export class Tenants {
   ) {
     this.#isLimited = limitsTenants(seed);
     this.#isRated = hasRated(seed);
+    this.#isRoomy = hasHeadroom(seed);
     this.#clock = clock;
     this.#random = random;
     this.#data = data;
@@ -110,6 +132,7 @@ export class Tenants {
       new Metered(this.#clock, this.#random.fork(name), this.#data, this.#server, name).plan(withinMs);
     for (const name of [...NOISY, QUIET])
       this.#data.createTenant({ ...TENANT_DEFAULTS, name, createdAt: this.#data.now() });
+    if (this.#isRoomy) putPool(this.#data, { name: POOL, headroom: HEADROOM });
     this.#weigh();
     this.#times.start(WEIGH_EVERY_MS, () => this.#weigh());
     if (this.#isLimited) {
@@ -125,11 +148,22 @@ export class Tenants {
       this.#submit(QUIET, 1, atMs, [50, 200]);
   }
 
-  /** Plans a last herd, when no fault hinders any process. The weights stay what they are. */
+  /**
+   * Plans a last herd, when no fault hinders any process. The weights stay what they are. In a pool with headroom, the last herd has long
+   * runs, so that a slot is free only if it was kept free.
+   */
   planLast(): void {
     this.#times.stop();
-    this.#herd(AFTER_FAULTS_MS);
-    for (let n = 0; n < 20; n++) this.#submit(QUIET, 1, AFTER_FAULTS_MS + n * 1_000, [50, 200]);
+    if (this.#isRoomy) putPool(this.#data, { name: POOL, maxRunning: null });
+    const atMs = this.#isRoomy ? LONG_AFTER_FAULTS_MS : AFTER_FAULTS_MS;
+    if (this.#isRoomy) this.#herd(atMs, LONG_HERD, LONG_RUN_MS);
+    else this.#herd(atMs);
+    for (let n = 0; n < LAST_QUIET; n++) this.#submit(QUIET, 1, atMs + n * 1_000, [50, 200]);
+  }
+
+  /** Time of the last submit after the faults, in simulated milliseconds. */
+  get lastMs(): number {
+    return (this.#isRoomy ? LONG_AFTER_FAULTS_MS : AFTER_FAULTS_MS) + LAST_QUIET * 1_000;
   }
 
   #weigh(): void {
@@ -145,9 +179,9 @@ export class Tenants {
     this.#data.tenants.change(tenant, { maxRunning }, null, this.#data.now());
   }
 
-  #herd(atMs: number): void {
+  #herd(atMs: number, size: number = HERD, runMs: readonly [number, number] = SHORT_RUN_MS): void {
     for (const tenant of NOISY) {
-      for (let n = 0; n < HERD; n += BATCH) this.#submit(tenant, BATCH, atMs, [200, 1_500]);
+      for (let n = 0; n < size; n += BATCH) this.#submit(tenant, Math.min(BATCH, size - n), atMs, runMs);
     }
   }
 

@@ -8,7 +8,7 @@ import { hasWebhooks } from "./sim-receiver.ts";
 import type { SimServer } from "./sim-server.ts";
 import { hasSink } from "./sim-sink.ts";
 import type { SomeGraph } from "./some-graph.ts";
-import { limitsTenants } from "./tenants.ts";
+import { hasHeadroom, limitsTenants } from "./tenants.ts";
 import { hasEvents } from "./workflow-kinds.ts";
 
 export interface Observation {
@@ -45,6 +45,7 @@ export function viewsOf(rules: Views["rules"], seed: number, seen: () => Observa
         held: () => seen().revoked?.held() ?? [],
       },
     }),
+    hasHeadroom: hasHeadroom(seed),
     deliveries: () => seen().data.webhooks.all(),
     graphs: () => seen().graphs,
     weights: () =>

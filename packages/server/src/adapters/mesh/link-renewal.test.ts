@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, describe, it } from "node:test";
 import type { TLSSocket } from "node:tls";
+import { pino } from "pino";
 import { type Authority, newAuthority } from "../../../../../tools/services/certificates.ts";
 import type { CertificateSource, Credentials } from "../../ports/certificates.ts";
 import type { ToApi } from "../../ports/messages.ts";
@@ -37,6 +38,18 @@ interface Shown {
   fingerprint: string;
 }
 
+/** A warning that a node has logged. */
+interface Warned {
+  by: string;
+  msg: string;
+  node?: string;
+  reason?: string;
+}
+
+function logInto(warned: Warned[], by: string) {
+  return pino({ level: "warn" }, { write: (line: string) => void warned.push({ by, ...JSON.parse(line) }) });
+}
+
 const final = (executionId: string): ToApi => ({ kind: "FINAL", executionId, state: "SUCCEEDED" });
 
 describe("links between nodes after a change of certificates", () => {
@@ -52,16 +65,18 @@ describe("links between nodes after a change of certificates", () => {
   after(() => rm(folder, { recursive: true }));
 
   let count = 0;
-  const issued = async (by: Authority = own, name = "URI:mainspring://test/node"): Promise<Credentials> => {
-    const { certFile, keyFile } = await by.issue(`node-${++count}`, ["IP:127.0.0.1", name]);
+  const issued = async (by: Authority = own, name = "URI:mainspring://test/node", isExpired = false) => {
+    const [file, names] = [`node-${++count}`, ["IP:127.0.0.1", name]] as const;
+    const { certFile, keyFile } = await (isExpired ? by.issueExpired(file, names) : by.issue(file, names));
     const [cert, key, ca] = await Promise.all([certFile, keyFile, own.certFile].map((file) => readFile(file, "utf8")));
-    return { cert: cert ?? "", key: key ?? "", ca: ca ?? "" };
+    return { cert: cert ?? "", key: key ?? "", ca: ca ?? "" } satisfies Credentials;
   };
   // The pauses between links are random, and here they are short.
   const runtime = { ...systemRuntime(), random: () => 0.02 };
 
-  async function start(...names: string[]): Promise<{ nodes: TestNode[]; sources: Replaced[]; shown: Shown[] }> {
+  async function start(...names: string[]) {
     const shown: Shown[] = [];
+    const warned: Warned[] = [];
     const sources: Replaced[] = [];
     const nodes: TestNode[] = [];
     for (const name of names) {
@@ -70,13 +85,13 @@ describe("links between nodes after a change of certificates", () => {
         const { raw } = (socket as TLSSocket).getPeerCertificate();
         shown.push({ to: name, fingerprint: new X509Certificate(raw).fingerprint256 });
       };
-      const node = await cluster.startAs(name, { certificates, runtime, served });
+      const node = await cluster.startAs(name, { certificates, runtime, served, log: logInto(warned, name) });
       nodes.push(node);
       sources.push(certificates);
     }
     cluster.meet();
     await until(() => nodes.every(({ bus }) => bus.connected().length === names.length));
-    return { nodes, sources, shown };
+    return { nodes, sources, shown, warned };
   }
 
   it("are renewed one by one, lose no message, and show the new certificate", { timeout: 30_000 }, async () => {
@@ -114,6 +129,7 @@ describe("links between nodes after a change of certificates", () => {
   const wrong: [string, () => Promise<Credentials>][] = [
     ["of an authority that the others do not trust", () => issued(other)],
     ["of another cluster", () => issued(own, "URI:mainspring://elsewhere/node")],
+    ["that has ended", () => issued(own, undefined, true)],
     ["without the name of a node", () => issued(own, "DNS:localhost")],
   ];
   for (const [what, make] of wrong) {
@@ -130,4 +146,28 @@ describe("links between nodes after a change of certificates", () => {
       assert.equal((await heard).length, 1);
     });
   }
+
+  it("that have shown an expired certificate are missed with the reason, once by each end", {
+    timeout: 30_000,
+  }, async () => {
+    const { nodes, sources, warned } = await start("a", "b");
+    const [a, b] = nodes;
+    assert.ok(a && b && sources[0]);
+    sources[0].replace(await issued(own, undefined, true));
+    const expired = (by: string, reason: RegExp) =>
+      warned.filter(
+        (one) => one.by === by && one.msg === "the mesh cannot reach another node" && reason.test(one.reason ?? ""),
+      );
+    const [ofOwn, ofOther] = [
+      /the certificate by which this node proves itself has expired/,
+      /Error: certificate has expired/,
+    ];
+    await until(() => expired("a", ofOwn).length > 0);
+    // The link to the node has used the certificate from before until now.
+    a.wire.reset();
+    await until(() => expired("b", ofOther).length > 0);
+    sources[0].replace(await issued());
+    await until(() => a.bus.connected().includes("b") && b.bus.connected().includes("a"));
+    assert.deepEqual([expired("a", ofOwn).length, expired("b", ofOther).length], [1, 1]);
+  });
 });

@@ -10,7 +10,7 @@ import type { Settings } from "./alike-settings.ts";
 import type { Door } from "./door.ts";
 import { GREETING_MAX_BYTES, GREETING_WITHIN_MS, GREETINGS_MAX, MESSAGE_MAX_FIELDS } from "./limits.ts";
 import { PATH } from "./mesh-link.ts";
-import { provenCluster } from "./node-identity.ts";
+import { type PeerProof, proofOf } from "./node-identity.ts";
 import type { Letter } from "./packet.ts";
 import { PacketReader } from "./packet-reader.ts";
 import { Reception } from "./reception.ts";
@@ -54,7 +54,7 @@ export class MeshServer {
   serve = (call: Call, socket?: Socket): void => {
     if (this.#isClosed) return refuse(call, "UNAVAILABLE", "this node is stopping");
     this.#calls.add(call);
-    const stream = new IncomingStream(call, provenCluster(socket), this.#deps, () => this.#greetings.delete(stream));
+    const stream = new IncomingStream(call, proofOf(socket), this.#deps, () => this.#greetings.delete(stream));
     this.#greetings.add(stream);
     this.#makeRoom();
     call.on("data", (bytes: Buffer) => stream.hear(bytes));
@@ -98,10 +98,10 @@ class IncomingStream {
   #isOver = false;
 
   /**
-   * @param cluster cluster of the certificate of the other end; null: the other end has none
+   * @param shown proof of the other end by its certificate
    * @param greeted called once, when the stream no longer waits for a welcome
    */
-  constructor(call: Call, cluster: string | null, deps: MeshServiceDependencies, greeted: () => void) {
+  constructor(call: Call, shown: PeerProof, deps: MeshServiceDependencies, greeted: () => void) {
     const { node, level, door, runtime } = deps;
     this.#call = call;
     this.#deps = deps;
@@ -115,7 +115,7 @@ class IncomingStream {
       isGreeted = true;
     };
     this.#reception = new Reception({
-      ...{ node, level, door, cluster, authorization: call.metadata.get("authorization")[0]?.toString() },
+      ...{ node, level, door, shown, authorization: call.metadata.get("authorization")[0]?.toString() },
       reply: (reply) => call.write(bytesOf(reply)),
       refuse: (code, details) => this.refuse(code, details),
       opened: (from, alike) => {

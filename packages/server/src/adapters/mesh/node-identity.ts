@@ -1,22 +1,29 @@
 import { X509Certificate } from "node:crypto";
 import type { Socket } from "node:net";
 import { checkServerIdentity, type PeerCertificate, TLSSocket } from "node:tls";
-
-/** Subject alternative name of a node's certificate, as mainspring://production/node. */
-const NODE_URI = /^mainspring:\/\/([A-Za-z0-9._-]{1,63})\/node$/;
+import { clusterNamed } from "../../domain/cluster/certificate-names.ts";
 
 /** Name of the cluster whose node a certificate is of; null: it is no node's. */
 export function clusterIn(certificate: string): string | null {
-  return clusterOf(new X509Certificate(certificate).subjectAltName);
+  return clusterNamed(new X509Certificate(certificate).subjectAltName);
 }
 
-/**
- * Name of the cluster that the peer of a connection has proved to be a node of, by a certificate of a trusted
- * authority; null: the peer has proved nothing.
- */
-export function provenCluster(socket: Socket | undefined): string | null {
-  if (!(socket instanceof TLSSocket) || !socket.authorized) return null;
-  return clusterOf((socket.getPeerCertificate() as Partial<PeerCertificate>).subjectaltname);
+/** Proof of the peer of a connection, by its certificate. */
+export interface PeerProof {
+  /** Name of the cluster that the peer has proved to be a node of; null: it has proved nothing. */
+  cluster: string | null;
+  /** Whether the peer has shown a certificate that has ended, and so proves nothing. */
+  hasExpired: boolean;
+}
+
+/** Proof of a peer, by a certificate of a trusted authority. */
+export function proofOf(socket: Socket | undefined): PeerProof {
+  if (!(socket instanceof TLSSocket)) return { cluster: null, hasExpired: false };
+  // Node has the code of OpenSSL there, although its type is that of an error.
+  if (!socket.authorized)
+    return { cluster: null, hasExpired: String(socket.authorizationError) === "CERT_HAS_EXPIRED" };
+  const cluster = clusterNamed((socket.getPeerCertificate() as Partial<PeerCertificate>).subjectaltname);
+  return { cluster, hasExpired: false };
 }
 
 /**
@@ -28,18 +35,7 @@ export function nodeOrHost(
   isOwn: (cluster: string) => boolean,
 ): (host: string, certificate: PeerCertificate) => Error | undefined {
   return (host, certificate) => {
-    const cluster = clusterOf(certificate.subjectaltname);
+    const cluster = clusterNamed(certificate.subjectaltname);
     return cluster !== null && isOwn(cluster) ? undefined : checkServerIdentity(host, certificate);
   };
-}
-
-/** @param names as Node gives them: `DNS:localhost, URI:mainspring://production/node` */
-function clusterOf(names: string | undefined): string | null {
-  // Node puts a name with commas in quotes. Such a name could pass for several, and is no node's.
-  const unquoted = names?.replaceAll(/"(?:[^"\\]|\\.)*"/g, "") ?? "";
-  for (const name of unquoted.split(", ")) {
-    const cluster = name.startsWith("URI:") ? NODE_URI.exec(name.slice(4))?.[1] : undefined;
-    if (cluster !== undefined) return cluster;
-  }
-  return null;
 }

@@ -10,6 +10,9 @@ import { speaksTls } from "./mesh-tls.ts";
 import { type Letter, packed } from "./packet.ts";
 import { portions } from "./portions.ts";
 
+/** Largest number of different reasons for which a peer cannot be reached that the log has until the peer can be. */
+const REASONS_MAX = 5;
+
 /** Number of dropped messages, over all peers. */
 export interface Losses {
   messages: number;
@@ -41,6 +44,8 @@ export class Peer {
    * broken; its lease shows whether it lives.
    */
   #isBroken = false;
+  /** Reasons that were logged since the connection was last open. */
+  readonly #told = new Set<string>();
   #failures = 0;
   #timer: Timer | null = null;
   #isClosed = false;
@@ -178,6 +183,7 @@ export class Peer {
     this.#isOpen = true;
     this.#endRenewal();
     this.#isBroken = false;
+    this.#told.clear();
     this.#failures = 0;
     this.#sendWaiting();
   }
@@ -198,8 +204,10 @@ export class Peer {
     this.#waiting = [];
     this.#waitingBytes = 0;
     if (this.#isClosed) return;
-    if (!wasSilent && !this.#isBroken) {
-      this.#isBroken = true;
+    if (!wasSilent) this.#isBroken = true;
+    // A link that was cut may meet a reason that lasts, such as a certificate that has expired.
+    if (!wasSilent && !this.#told.has(reason) && this.#told.size < REASONS_MAX) {
+      this.#told.add(reason);
       log.warn({ node: link.to, address: link.address, reason }, "the mesh cannot reach another node");
     }
     const waitMs = Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** Math.min(this.#failures++, 10));

@@ -12,6 +12,7 @@ import type { Incarnation } from "../../domain/ids.ts";
 import type { Timer } from "../../ports/runtime.ts";
 import type { Settings } from "./alike-settings.ts";
 import type { Door } from "./door.ts";
+import type { PeerProof } from "./node-identity.ts";
 import { type Encounter, isProven, proofsOf } from "./proofs.ts";
 
 const NAME_MAX_CHARS = 256;
@@ -22,8 +23,8 @@ export interface ReceptionDependencies {
   /** Feature level of this node. */
   level: number;
   door: Door;
-  /** Cluster of the certificate of the other end; null: the other end has none. */
-  cluster: string | null;
+  /** Proof of the other end by its certificate. */
+  shown: PeerProof;
   /** Metadata `authorization` of the stream. */
   authorization: string | undefined;
   reply(reply: MeshReply): void;
@@ -78,13 +79,14 @@ export class Reception {
 
   /** @returns reason why the other end is refused for its certificate; null: it is not */
   #certificateFault(): [keyof typeof status, string] | null {
-    const { door, cluster, refuse } = this.#deps;
+    const { door, shown, refuse } = this.#deps;
+    const { cluster, hasExpired } = shown;
     const own = door.tls.cluster;
     if (own === null) return null;
     if (cluster !== null && cluster !== own) return ["UNAUTHENTICATED", `this is a node of the cluster ${own}`];
-    if (cluster === null && door.needsCertificate) return ["UNAUTHENTICATED", NEEDS_CERTIFICATE];
-    if (cluster === null)
-      this.#forgetUncertified = door.uncertified(() => refuse("UNAUTHENTICATED", NEEDS_CERTIFICATE));
+    const fault = hasExpired ? EXPIRED : NEEDS_CERTIFICATE;
+    if (cluster === null && door.needsCertificate) return ["UNAUTHENTICATED", fault];
+    if (cluster === null) this.#forgetUncertified = door.uncertified(() => refuse("UNAUTHENTICATED", fault));
     return null;
   }
 
@@ -117,6 +119,8 @@ const OTHER_SECRET =
   "the proof was made with another secret: set MAINSPRING_CLUSTER_SECRET, or MAINSPRING_CLUSTER_SECRET_ALSO, to the same value on both nodes";
 const NEEDS_CERTIFICATE =
   "every node of this cluster has a certificate for nodes: set MAINSPRING_TLS_CERT, MAINSPRING_TLS_KEY and MAINSPRING_TLS_CA";
+const EXPIRED =
+  "the certificate by which this node proves itself has expired: renew the file of MAINSPRING_TLS_CERT or MAINSPRING_MESH_CERT";
 const NEEDS_KEY = "send the metadata authorization: Bearer <key>";
 
 /** @returns reason why the hello is invalid or not for this node; null: it is valid */

@@ -51,6 +51,19 @@ describe("a stream of events to a client that reads slowly", () => {
     assert.deepEqual([isDrained(), stream.isOpen], [true, true]);
   });
 
+  it("keeps no listener of a wait that is over", async () => {
+    const { answer, send } = open();
+    const before = answer.listenerCount("close");
+    for (let wait = 0; wait < 3; wait++) {
+      send();
+      while (answer.writableLength > 0) {
+        answer.reads();
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    }
+    assert.deepEqual([answer.listenerCount("close"), answer.listenerCount("drain")], [before, 0]);
+  });
+
   it("is cut off when the client reads nothing, and its sender goes on", async () => {
     const { runtime, stream, send, isDrained } = open();
     send();

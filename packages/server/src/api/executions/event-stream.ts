@@ -68,8 +68,11 @@ export class EventStream {
     if (!this.isOpen || !this.#raw.writableNeedDrain) return;
     const timer = this.#runtime.setTimer(DRAIN_MAX_MS, () => this.#raw.destroy());
     await new Promise<void>((resolve) => {
-      this.#raw.once("drain", resolve);
-      this.#raw.once("close", resolve);
+      const heard = () => {
+        this.#raw.off("drain", heard).off("close", heard);
+        resolve();
+      };
+      this.#raw.on("drain", heard).on("close", heard);
     });
     timer.cancel();
   }

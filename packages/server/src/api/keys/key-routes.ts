@@ -66,7 +66,8 @@ function createRoute(app: HttpApp, deps: KeyRoutes): void {
   app.post("/v1/api-keys", { schema, config }, async (request, reply) => {
     requireFeature("API_KEYS", lacking);
     const caller = ownerOfNew(callerOf(request), request.body, authenticator);
-    const { kind, name, scopes, pools } = request.body;
+    const { kind, name, scopes, pools, requireCert } = request.body;
+    if (requireCert === true) requireFeature("WORKER_CERTIFICATES", lacking);
     if (kind === "WORKER" && !isOfOperators(caller.tenant)) requireFeature("OWNED_POOLS", lacking);
     if (authenticator.isOpen && kind !== "OPERATOR") {
       const detail = "the first key must be of the kind OPERATOR: from then on, every request needs a key";
@@ -74,13 +75,13 @@ function createRoute(app: HttpApp, deps: KeyRoutes): void {
     }
     const expiresAt = expiryOf(request.body, runtime.now());
     const { key, text } = newKey(
-      { kind, name, scopes, pools, expiresAt, tenant: caller.tenant, createdBy: caller.keyId },
+      { kind, name, scopes, pools, requireCert, expiresAt, tenant: caller.tenant, createdBy: caller.keyId },
       runtime,
     );
     checkRights(request.body, key.scopes);
     checkMayGive(caller, key);
-    if (!(await store.keys.create(key, noteOf(request, key.id, { kind, tenant: key.tenant, scopes: [...key.scopes] }))))
-      throw noRoom();
+    const facts = { kind, tenant: key.tenant, scopes: [...key.scopes], ...(requireCert === true && { requireCert }) };
+    if (!(await store.keys.create(key, noteOf(request, key.id, facts)))) throw noRoom();
     await tellKeysChanged(deps);
     return reply
       .code(201)
@@ -113,8 +114,12 @@ function expiryOf({ expiresAt }: Static<typeof ApiKeySubmission>, now: EpochMs):
   throw new ProblemError(invalid([{ field: "expiresAt", message }]));
 }
 
-/** @throws {ProblemError} 400: the kind has not all of the scopes, or the key serves no pools */
-function checkRights({ kind, pools }: Static<typeof ApiKeySubmission>, scopes: ApiKey["scopes"]): void {
+/** @throws {ProblemError} 400: the kind has not all of the scopes, or the key serves no pools, or is not one of workers */
+function checkRights({ kind, pools, requireCert }: Static<typeof ApiKeySubmission>, scopes: ApiKey["scopes"]): void {
+  if (requireCert === true && kind !== "WORKER") {
+    const message = `only workers show certificates, so only a key of the kind WORKER requires one, and not ${kind}: leave it out`;
+    throw new ProblemError(invalid([{ field: "requireCert", message }]));
+  }
   const foreign = scopes.find((scope) => !SCOPES_OF[kind].includes(scope));
   if (foreign !== undefined) {
     const message = `a key of the kind ${kind} may have ${SCOPES_OF[kind].join(", ")}, and not ${foreign}`;
@@ -257,6 +262,7 @@ function keyBody(key: ApiKey, now: EpochMs): ApiKeyBody {
     hint,
     scopes,
     pools,
+    certificateId,
     createdAt,
     createdBy,
     expiresAt,
@@ -267,6 +273,7 @@ function keyBody(key: ApiKey, now: EpochMs): ApiKeyBody {
   return {
     ...{ keyId: id, kind, tenant, name, hint, scopes: [...scopes] },
     pools: scopes.includes("worker:serve") ? [...pools] : null,
+    certificateId,
     state: stateOf(key, now),
     ...{ createdAt: formatInstant(createdAt), createdBy },
     expiresAt: formatInstantOrNull(expiresAt),

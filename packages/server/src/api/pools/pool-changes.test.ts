@@ -124,7 +124,29 @@ describe("a change of a pool", () => {
     assert.equal(asked, 1);
   });
 
-  it("of a tenant is refused while a node does not know owned pools, and so is a key of a tenant's worker", async () => {
+  it("to a headroom is refused while a node would give every slot away, and other changes are not", async () => {
+    const older = { address: "old.example:8081", version: "0.0.9", level: levelOf("POOL_HEADROOM") - 1 };
+    const lacking: Lacking = (feature) => (feature === "POOL_HEADROOM" ? older : null);
+    const app = await api.another({ apiKey: null }, lacking);
+    try {
+      const set = (payload: object) => app.inject({ method: "PUT", url: "/v1/pools/roomy", payload });
+      const refused = await set({ headroom: 10 });
+      assert.equal(refused.statusCode, 409);
+      assert.match(
+        refused.json().detail,
+        /old.example:8081 .*level 2 and does not know of headroom of a pool: bring every node to level 3/,
+      );
+      // The owners of the tests before hear no question of this server, so none of them confirms a change.
+      for (const payload of [{ headroom: 0 }, { strategy: "FIFO" }]) {
+        const changed = await set(payload);
+        assert.deepEqual([changed.statusCode, changed.json().headroom], [202, 0]);
+      }
+    } finally {
+      await app.close();
+    }
+  });
+
+  it("of a tenant is refused while a node does not know owned pools, as are keys of its workers, and keys that require certificates", async () => {
     const principal: Principal = {
       ...{ keyId: "key", source: "STORE", kind: "TENANT_ADMIN", tenant: tenantOf("acme") },
       ...{ scopes: new Set(SCOPES_OF.TENANT_ADMIN), pools: [] },
@@ -136,7 +158,8 @@ describe("a change of a pool", () => {
     };
     let isOld = true;
     const older = { address: "old.example:8081", version: "0.0.9", level: 2 };
-    const lacking: Lacking = (feature) => (isOld && feature === "OWNED_POOLS" ? older : null);
+    const unknown: readonly string[] = ["OWNED_POOLS", "WORKER_CERTIFICATES"];
+    const lacking: Lacking = (feature) => (isOld && unknown.includes(feature) ? older : null);
     const app = await api.another({ apiKey: null }, lacking, { authenticator });
     try {
       const set = () => app.inject({ method: "PUT", url: "/v1/pools/gpu", payload: { strategy: "FIFO" } });
@@ -147,6 +170,10 @@ describe("a change of a pool", () => {
         const { detail } = answer.json();
         assert.match(detail, /old.example:8081 .*level 2 and does not know of pools and workers of tenants/);
       }
+      const certified = { ...payload, requireCert: true };
+      const tooEarly = await app.inject({ method: "POST", url: "/v1/api-keys", payload: certified });
+      assert.equal(tooEarly.statusCode, 409);
+      assert.match(tooEarly.json().detail, /level 2 and does not know of keys whose workers need a certificate/);
       assert.deepEqual(await api.store.tenants.pools(), []);
       isOld = false;
       // The owners of the tests before hear no question of this server, so none of them confirms the change.

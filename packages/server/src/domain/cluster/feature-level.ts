@@ -78,6 +78,8 @@ const SINCE = {
   TENANT_LIMITS: 3,
   /** An owner of an older level gives every slot away. */
   POOL_HEADROOM: 3,
+  /** A gateway of an older level admits every worker with a key, although the key needs a certificate. */
+  WORKER_CERTIFICATES: 3,
 } as const;
 export type Feature = keyof typeof SINCE;
 

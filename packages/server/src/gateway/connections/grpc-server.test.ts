@@ -5,7 +5,7 @@ import { afterEach, describe, it } from "node:test";
 import { status } from "@grpc/grpc-js";
 import { PROTOCOL_VERSION } from "@mainspring/proto";
 import pino from "pino";
-import type { HeldUse } from "../../ports/authenticator.ts";
+import { type HeldUse, isRefusal } from "../../ports/authenticator.ts";
 import { settingsAuthenticator } from "../../security/key-authenticator.ts";
 import { assignment, Stage } from "../gateway.fixture.ts";
 import { RECEIVED_MESSAGE_MAX_BYTES } from "../limits.ts";
@@ -30,12 +30,20 @@ describe("the worker protocol over gRPC", () => {
     apiKey: string | null = null,
     limits: { idleMs?: number } = {},
     hold: (use: HeldUse) => void = () => undefined,
-  ): Promise<{ stage: Stage; server: GrpcServer; peer: Peer }> {
+    certificateId: string | null = null,
+  ): Promise<{ stage: Stage; server: GrpcServer; peer: Peer; lines: { msg: string; keyId?: string }[] }> {
     const stage = new Stage();
     stage.own();
     const { gateway, runtime } = stage;
-    const log = pino({ level: "silent" });
-    const authenticator = Object.assign(settingsAuthenticator({ apiKey }, runtime), {
+    const lines: { msg: string; keyId?: string }[] = [];
+    const log = pino({ level: "warn" }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+    const keys = settingsAuthenticator({ apiKey }, runtime);
+    const judge = keys.judge.bind(keys);
+    const authenticator = Object.assign(keys, {
+      judge: (authorization: string | undefined, address: string) => {
+        const judged = judge(authorization, address);
+        return judged instanceof Promise || isRefusal(judged) ? judged : { ...judged, certificateId };
+      },
       hold: (use: HeldUse) => {
         hold(use);
         return () => undefined;
@@ -54,7 +62,7 @@ describe("the worker protocol over gRPC", () => {
     stages.push(stage);
     servers.push(server);
     peers.push(peer);
-    return { stage, server, peer };
+    return { stage, server, peer, lines };
   }
 
   afterEach(async () => {
@@ -95,6 +103,30 @@ describe("the worker protocol over gRPC", () => {
     peer.say({ hello: HELLO });
     assert.equal((await peer.status).code, status.UNAUTHENTICATED);
     assert.equal(stage.gateway.counters.workersConnected, 0);
+  });
+
+  it("takes no worker without TLS whose key requires a certificate, and logs that once", async () => {
+    const { peer, server, lines } = await start(
+      "a-key-of-some-length",
+      {},
+      undefined,
+      "019a0000-0000-7000-8000-000000000007",
+    );
+    const again = new Peer(server.address, "a-key-of-some-length");
+    peers.push(again);
+    peer.close();
+    for (const one of [again, new Peer(server.address, "a-key-of-some-length")]) {
+      peers.push(one);
+      one.say({ hello: HELLO });
+      const { code, details } = await one.status;
+      assert.equal(code, status.PERMISSION_DENIED);
+      assert.match(details, /^the API key requires a certificate of the worker, and this connection came without TLS/);
+    }
+    const warned = lines.filter(({ msg }) => msg === "the gateway refuses a worker for its certificate");
+    assert.deepEqual(
+      warned.map(({ keyId }) => keyId),
+      ["environment"],
+    );
   });
 
   it("ends the stream of a worker whose key is no longer good", { timeout: 20_000 }, async () => {

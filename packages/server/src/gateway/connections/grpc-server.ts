@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Server as NetServer, type Socket } from "node:net";
-import { createServer as createSecureServer, TLSSocket, type TlsOptions } from "node:tls";
+import { createServer as createSecureServer, type PeerCertificate, TLSSocket, type TlsOptions } from "node:tls";
 import {
   type handleBidiStreamingCall,
   Server,
@@ -11,8 +11,10 @@ import {
 } from "@grpc/grpc-js";
 import { WorkerService } from "@mainspring/proto";
 import type { Logger } from "pino";
+import { type ShownCertificate, workerCertificateFault } from "../../domain/cluster/certificate-names.ts";
 import { type Authenticator, isRefusal, type Principal, type Refusal } from "../../ports/authenticator.ts";
 import { type CertificateSource, type Credentials, HANDSHAKE_MAX_MS } from "../../ports/certificates.ts";
+import { CountedWarnings } from "../../ports/counted-warnings.ts";
 import type { Refusals } from "../../ports/refusals.ts";
 import type { Runtime, Timer } from "../../ports/runtime.ts";
 import type { Gateway } from "../gateway.ts";
@@ -42,9 +44,18 @@ export interface GrpcService {
   write(reply: never): Buffer;
 }
 
+/** Gateway of workers, and the checks of callers. */
+interface WorkerDoor {
+  gateway: Gateway;
+  authenticator: Authenticator;
+  refusals?: Refusals | undefined;
+  /** Name of the cluster in the certificate of this node; null or left out: it has none. */
+  cluster?: (() => string | null) | undefined;
+}
+
 export interface GrpcServerOptions {
-  /** Gateway of workers, and who tells who they are; null: the server accepts no workers. */
-  workers: { gateway: Gateway; authenticator: Authenticator; refusals?: Refusals | undefined } | null;
+  /** Gateway of workers, and the checks of callers; null: the server accepts no workers. */
+  workers: WorkerDoor | null;
   /** Services in addition to the worker protocol; none by default. */
   services?: readonly GrpcService[];
   /** Address of this machine to listen on; `127.0.0.1` is reachable only from this machine. */
@@ -91,7 +102,11 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
   const { workers, host, port, runtime, log, idleMs = CONNECTION_IDLE_MS } = options;
   const sockets = new Map<string, Socket>();
   const grpc = new Server({ ...OPTIONS, "grpc.max_connection_idle_ms": idleMs });
-  if (workers !== null) register(grpc, workerService({ ...workers, runtime, log, sockets }), options, sockets);
+  if (workers !== null) {
+    const asksCertificates = () => (options.certificates?.current.ca ?? null) !== null;
+    const parts = { ...workers, runtime, log, sockets, asksCertificates, warnings: new CountedWarnings(log, runtime) };
+    register(grpc, workerService(parts), options, sockets);
+  }
   for (const service of options.services ?? []) register(grpc, service, options, sockets);
   const injector = grpc.createConnectionInjector(ServerCredentials.createInsecure());
   const open = new Set<Socket>();
@@ -139,8 +154,12 @@ function listenerOf(certificates: CertificateSource | null, connected: (socket: 
   return server;
 }
 
-/** Ends a connection when the certificate of its peer ends, if it has one. Long times are waited for in parts. */
+/**
+ * Ends a connection when the certificate of its peer ends, if its peer has proved itself by one. Long times are waited for in parts.
+ */
 function endWithCertificate(socket: TLSSocket, runtime: Pick<Runtime, "now" | "setTimer">): void {
+  // A certificate that is not good proves nothing, so the peer gets the refusals of one without a certificate.
+  if (!socket.authorized) return;
   const { valid_to: validTo } = socket.getPeerCertificate() as { valid_to?: string };
   if (validTo === undefined) return;
   const endsAt = Date.parse(validTo);
@@ -154,7 +173,7 @@ function endWithCertificate(socket: TLSSocket, runtime: Pick<Runtime, "now" | "s
   socket.once("close", () => timer?.cancel());
 }
 
-/** Nodes prove themselves by certificates, and workers have none, so the server asks for one and accepts its absence. */
+/** Nodes and some workers prove themselves by certificates, so the server asks for one and accepts its absence. */
 function contextOf({ cert, key, ca }: Credentials): TlsOptions {
   const own = { cert: cert ?? "", key: key ?? "" };
   return ca === null ? own : { ...own, ca, requestCert: true, rejectUnauthorized: false };
@@ -176,23 +195,24 @@ function register(
   grpc.register(path, admit as handleBidiStreamingCall<unknown, never>, write, read, "bidi");
 }
 
-interface WorkerParts extends Pick<GrpcServerOptions, "runtime" | "log"> {
-  gateway: Gateway;
-  authenticator: Authenticator;
-  refusals?: Refusals | undefined;
+interface WorkerParts extends WorkerDoor, Pick<GrpcServerOptions, "runtime" | "log"> {
   sockets: ReadonlyMap<string, Socket>;
+  /** Whether the server asks its callers for certificates. */
+  asksCertificates(): boolean;
+  warnings: CountedWarnings;
 }
 
 function workerService(parts: WorkerParts): GrpcService {
   return {
     path: `/${WorkerService.typeName}/${WorkerService.method.connect.name}`,
     admitsByItself: true,
-    serve: (given) => {
+    serve: (given, socket) => {
       const call = given as unknown as WorkerCall;
       const judged = parts.authenticator.judge(authorizationOf(call), addressOf(call));
       const admit = (one: Principal | Refusal) => {
-        noteRefusal(parts, addressOf(call), one);
-        admitWorker(call, one, () => serve(call, one as Principal, parts));
+        const fault = isRefusal(one) ? null : rightsFault(one, socket, parts);
+        noteRefusal(parts, addressOf(call), one, fault);
+        admitWorker(call, one, fault, () => serve(call, one as Principal, parts));
       };
       if (judged instanceof Promise) void judged.then(admit);
       else admit(judged);
@@ -200,6 +220,35 @@ function workerService(parts: WorkerParts): GrpcService {
     read: asIs,
     write: asIs,
   };
+}
+
+/** Reason why a worker is refused although its key is good. */
+interface RightsFault {
+  /** For the audit log. */
+  reason: "missing-scope" | "worker-certificate";
+  detail: string;
+}
+
+/** @returns null: the key admits the worker */
+function rightsFault(principal: Principal, socket: Socket | undefined, parts: WorkerParts): RightsFault | null {
+  const { scopes, keyId, certificateId = null } = principal;
+  if (!scopes.has("worker:serve")) return { reason: "missing-scope", detail: "the key lacks the scope worker:serve" };
+  if (certificateId === null) return null;
+  const shown = certificateShown(socket, parts.asksCertificates());
+  const detail = workerCertificateFault(certificateId, parts.cluster?.() ?? null, shown);
+  if (detail === null) return null;
+  parts.warnings.warn({ keyId, detail }, "the gateway refuses a worker for its certificate");
+  return { reason: "worker-certificate", detail };
+}
+
+function certificateShown(socket: Socket | undefined, isAsked: boolean): ShownCertificate {
+  if (!(socket instanceof TLSSocket)) return { kind: "PLAIN" };
+  if (!isAsked) return { kind: "UNASKED" };
+  const { subject, subjectaltname: names } = socket.getPeerCertificate() as Partial<PeerCertificate>;
+  if (subject === undefined) return { kind: "NONE" };
+  // Node has the code of OpenSSL there, although its type is that of an error.
+  if (!socket.authorized) return { kind: "UNTRUSTED", code: String(socket.authorizationError) };
+  return { kind: "TRUSTED", names };
 }
 
 function authorizationOf({ metadata }: Pick<WorkerCall, "metadata">): string | undefined {
@@ -212,24 +261,29 @@ function addressOf(call: WorkerCall): string {
 }
 
 /** Has the refusal of a worker counted for the audit log. */
-function noteRefusal({ refusals }: WorkerParts, address: string, judged: Principal | Refusal): void {
+function noteRefusal(
+  { refusals }: WorkerParts,
+  address: string,
+  judged: Principal | Refusal,
+  fault: RightsFault | null,
+): void {
   if (isRefusal(judged)) {
     const actor = { kind: "UNKNOWN", keyId: null, for: null } as const;
     const reason = judged.code.toLowerCase().replaceAll("_", "-");
     refusals?.note({ action: "connectWorker", reason, address, tenant: null, actor });
-  } else if (!judged.scopes.has("worker:serve")) {
+  } else if (fault !== null) {
     const { kind, keyId, tenant } = judged;
     const actor = { kind, keyId, for: null };
-    refusals?.note({ action: "connectWorker", reason: "missing-scope", address, tenant, actor });
+    refusals?.note({ action: "connectWorker", reason: fault.reason, address, tenant, actor });
   }
 }
 
-/** Calls `take`, or ends the call of a worker whose key does not allow it. */
-function admitWorker(call: WorkerCall, judged: Principal | Refusal, take: () => void): void {
+/** Calls `take`, or ends the call of a worker that is refused. */
+function admitWorker(call: WorkerCall, judged: Principal | Refusal, fault: RightsFault | null, take: () => void): void {
   if (call.cancelled) return;
   if (isRefusal(judged)) call.emit("error", { code: CODES[judged.code], details: judged.detail });
-  else if (judged.scopes.has("worker:serve")) take();
-  else call.emit("error", { code: status.PERMISSION_DENIED, details: "the key lacks the scope worker:serve" });
+  else if (fault === null) take();
+  else call.emit("error", { code: status.PERMISSION_DENIED, details: fault.detail });
 }
 
 const CODES = {

@@ -25,7 +25,7 @@ export function keysConformance(scene: () => Scene): void {
       pools: ["gpu-*", "{a,b}"],
       ...rest,
       replaces: null,
-
+      certificateId: null,
       hash,
       ...sample,
     };
@@ -48,12 +48,16 @@ export function keysConformance(scene: () => Scene): void {
   });
 
   it("keeps a key with all its fields, and its hash only for those that judge", async () => {
-    const key = await created({ expiresAt: AT + 5, replaces: scene().runtime.uuid() });
+    const key = await created({
+      expiresAt: AT + 5,
+      replaces: scene().runtime.uuid(),
+      certificateId: scene().runtime.uuid(),
+    });
     assert.deepEqual(await keys().get(OF_TENANT, key.id), shown(key));
     const version = await keys().version();
-    const { id, tenant, kind, scopes, pools, expiresAt, hash, replaces } = key;
+    const { id, tenant, kind, scopes, pools, certificateId, expiresAt, hash, replaces } = key;
     assert.deepEqual(await keys().changedSince(0, 10), [
-      { id, tenant, kind, scopes, pools, expiresAt, hash, replaces, revokedAt: null, version },
+      { id, tenant, kind, scopes, pools, certificateId, expiresAt, hash, replaces, revokedAt: null, version },
     ]);
     assert.equal(JSON.stringify(await keys().list(OPERATOR, null, 10)).includes(hash), false);
   });

@@ -115,7 +115,16 @@ export function tenantsConformance(scene: () => Scene): void {
     const hash = Buffer.alloc(32, 200).toString("base64");
     const { store } = scene();
     await store.keys.create({
-      ...{ ...about, id, hash, tenant: tenant.name, createdAt: AT, expiresAt: null, replaces: null },
+      ...{
+        ...about,
+        id,
+        hash,
+        tenant: tenant.name,
+        createdAt: AT,
+        expiresAt: null,
+        replaces: null,
+        certificateId: null,
+      },
     });
     await tenants().revokeKeys(tenant.name, AT + 1);
     const key = await store.keys.get({ tenant: tenant.name, isOperator: false }, id);

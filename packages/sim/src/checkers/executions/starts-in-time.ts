@@ -13,6 +13,8 @@ const BOUND_MS = 20_000;
 interface KnownLimits {
   pools: PoolLimitsHold;
   tenants: TenantLimitsHold;
+  /** Whether free slots may be kept from tenants that have attempts. */
+  hasHeadroom: boolean;
 }
 
 /**
@@ -36,6 +38,7 @@ export function startsInTime(ledger: Ledger, tracker: WorkerTracker, quiet: Quie
     if (isRun(row))
       throw new Violation(`the run ${row.id} could have begun and has waited for ${seconds(nowMs - sinceMs)}`);
     if (isAtLimit(limits, row.job.tenant, pool, { nowMs, hasGoneBack })) return;
+    if (limits.hasHeadroom && hasAttempt(ledger, row.job.tenant)) return;
     const worker = tracker.freeFor(requires, nowMs - BOUND_MS);
     if (worker === null) return;
     throw new Violation(`${row.id} could have run on ${worker} and has waited for ${seconds(nowMs - sinceMs)}`);
@@ -93,6 +96,13 @@ function isAtLimit(
   const { ratePerSec, attempts, startedAtMs } = limited;
   if (hasGoneBack || nowMs - attempts.fullAtMs < BOUND_MS) return true;
   return ratePerSec !== null && nowMs - startedAtMs < BOUND_MS + 1_000 / ratePerSec;
+}
+
+function hasAttempt(ledger: Ledger, tenant: string): boolean {
+  return [...ledger.open].some((id) => {
+    const account = ledger.get(id);
+    return account?.row.job.tenant === tenant && account.current !== null;
+  });
 }
 
 /** Whether an attempt or a run has the key: a key may allow one, whatever its limit. */

@@ -32,9 +32,11 @@ export class KeyTable {
   changedSince(version: number, limit: number): ChangedKey[] {
     const changed = [...this.#keys.values()].filter((key) => key.version > version);
     const first = changed.sort((a, b) => a.version - b.version).slice(0, limit);
-    return first.map(({ id, tenant, kind, scopes, pools, expiresAt, hash, revokedAt, replaces, version: own }) => {
-      return { id, tenant, kind, scopes, pools, expiresAt, hash, revokedAt, replaces, version: own };
-    });
+    return first.map(
+      ({ id, tenant, kind, scopes, pools, certificateId, expiresAt, hash, revokedAt, replaces, version: own }) => {
+        return { id, tenant, kind, scopes, pools, certificateId, expiresAt, hash, revokedAt, replaces, version: own };
+      },
+    );
   }
 
   create(key: NewApiKey): boolean {

@@ -10,12 +10,12 @@ import {
   type StoreKeys,
 } from "../../../ports/store-keys.ts";
 import type { AuditTrail } from "../audit/audit-trail.ts";
-import type { RaisedLevels } from "../commit/raised-levels.ts";
+import { RAISE_WORKER_CERTIFICATES, type RaisedLevels } from "../commit/raised-levels.ts";
 import { int8s, uuids } from "../connection/arrays.ts";
 import type { Connections, Row, Session } from "../connection/connections.ts";
 
 const COLUMNS = `id, tenant, kind, array_to_json(scopes)::text, array_to_json(pools)::text, name, hint, created_at, created_by, expires_at,
-  revoked_at, last_used_at, replaces`;
+  revoked_at, last_used_at, replaces, certificate_id`;
 
 /** Keys that the caller may see: $1 is its tenant, $2 whether it is an operator. */
 const SEEN = "(tenant = $1 OR ($2::boolean AND tenant IS NULL))";
@@ -26,13 +26,13 @@ const VERSION = "SELECT version FROM api_keys_version";
 const RAISE = "v AS (UPDATE api_keys_version SET version = version + 1 RETURNING version)";
 
 const CHANGED = `SELECT id, tenant, kind, array_to_json(scopes)::text, array_to_json(pools)::text, expires_at, encode(hash, 'base64'),
-  revoked_at, version, replaces FROM api_keys WHERE version > $1 ORDER BY version LIMIT $2`;
+  revoked_at, version, replaces, certificate_id FROM api_keys WHERE version > $1 ORDER BY version LIMIT $2`;
 
 const CREATE = `
   WITH ${RAISE}
-  INSERT INTO api_keys (id, tenant, kind, scopes, pools, name, hint, created_at, created_by, expires_at, replaces, hash, version)
+  INSERT INTO api_keys (id, tenant, kind, scopes, pools, name, hint, created_at, created_by, expires_at, replaces, hash, certificate_id, version)
   SELECT $1, $2, $3, ARRAY(SELECT json_array_elements_text($4::json)), ARRAY(SELECT json_array_elements_text($5::json)),
-    $6, $7, $8, $9, $10, $11::uuid, decode($12, 'base64'), v.version
+    $6, $7, $8, $9, $10, $11::uuid, decode($12, 'base64'), $13::uuid, v.version
   FROM v WHERE (SELECT count(*) FROM api_keys) < ${API_KEYS_MAX} RETURNING id`;
 
 const LIST = `SELECT ${COLUMNS} FROM api_keys WHERE ${SEEN} AND ($3::uuid IS NULL OR id > $3) ORDER BY id LIMIT $4`;
@@ -102,9 +102,37 @@ function falseIfNoRoom(error: unknown): false {
 }
 
 async function insert(session: Session, key: NewApiKey): Promise<boolean> {
-  const { id, tenant, kind, scopes, pools, name, hint, createdAt, createdBy, expiresAt, replaces, hash } = key;
+  const {
+    id,
+    tenant,
+    kind,
+    scopes,
+    pools,
+    name,
+    hint,
+    createdAt,
+    createdBy,
+    expiresAt,
+    replaces,
+    hash,
+    certificateId,
+  } = key;
   const lists = [JSON.stringify(scopes), JSON.stringify(pools)];
-  const values = [id, tenant, kind, ...lists, name, hint, createdAt, createdBy, expiresAt, replaces, hash];
+  const values = [
+    id,
+    tenant,
+    kind,
+    ...lists,
+    name,
+    hint,
+    createdAt,
+    createdBy,
+    expiresAt,
+    replaces,
+    hash,
+    certificateId,
+  ];
+  if (certificateId !== null) await session.run(RAISE_WORKER_CERTIFICATES);
   return (await session.run({ text: CREATE, values })).length > 0;
 }
 
@@ -125,7 +153,8 @@ function keyFrom(row: Row): ApiKey {
     ApiKey,
     "createdAt" | "createdBy" | "expiresAt" | "revokedAt" | "lastUsedAt"
   >;
-  return { id, tenant, kind, ...lists, name, hint, ...times, replaces: row[12] as string | null };
+  const [replaces, certificateId] = row.slice(12) as unknown as [replaces: string | null, certificateId: string | null];
+  return { id, tenant, kind, ...lists, certificateId, name, hint, ...times, replaces };
 }
 
 function changedFrom(row: Row): ChangedKey {
@@ -136,11 +165,12 @@ function changedFrom(row: Row): ChangedKey {
     revokedAt: number | null,
     version: number,
     replaces: string | null,
+    certificateId: string | null,
   ];
   const [id, tenant, kind, scopes, pools] = row as unknown as Start;
-  const [expiresAt, hash, revokedAt, version, replaces] = row.slice(5) as unknown as Rest;
+  const [expiresAt, hash, revokedAt, version, replaces, certificateId] = row.slice(5) as unknown as Rest;
   const lists = { scopes: JSON.parse(scopes) as Scope[], pools: JSON.parse(pools) as string[] };
-  return { id, tenant, kind, ...lists, expiresAt, hash, revokedAt, version, replaces };
+  return { id, tenant, kind, ...lists, certificateId, expiresAt, hash, revokedAt, version, replaces };
 }
 
 /** Removes keys that were revoked or have expired long ago. The version stays, so the store still counts as one with keys. */

@@ -12,6 +12,7 @@ const MIGRATIONS = {
   TENANTS: "tenants",
   TENANT_QUOTAS: "tenant quotas",
   OWNED_POOLS: "owned pools",
+  WORKER_CERTIFICATES: "worker certificates",
 } as const;
 type RaisingFeature = keyof typeof MIGRATIONS;
 
@@ -21,6 +22,11 @@ const RAISE = "UPDATE schema_migrations SET needs_level = $1 WHERE name = $2 AND
 export const RAISE_TENANTS = { text: RAISE, values: [levelOf("TENANTS"), MIGRATIONS.TENANTS] };
 /** Raises the level in the transaction that writes a pool of a tenant. */
 export const RAISE_OWNED_POOLS = { text: RAISE, values: [levelOf("OWNED_POOLS"), MIGRATIONS.OWNED_POOLS] };
+/** Raises the level in the transaction that writes a key whose workers need a certificate. */
+export const RAISE_WORKER_CERTIFICATES = {
+  text: RAISE,
+  values: [levelOf("WORKER_CERTIFICATES"), MIGRATIONS.WORKER_CERTIFICATES],
+};
 
 /** Raises the level in the transaction that gives a tenant a quota, or a limit of attempts. */
 export const RAISE_QUOTAS = { text: RAISE, values: [levelOf("TENANT_QUOTAS"), MIGRATIONS.TENANT_QUOTAS] };

@@ -221,7 +221,7 @@ async function filled(server: TestServer): Promise<pg.ClientConfig> {
     `INSERT INTO ingest_refusals VALUES (1, ${id}, 2, 3, 4.5, $1, $1, convert_to($1, 'UTF8'), 5, false)`,
     "INSERT INTO event_sinks VALUES ($1, 1, 2, 3, 4)",
     `INSERT INTO webhooks VALUES (${id}, $1, $1, NULL, $1, $1, 1, 2, 3, $1, 4, 5, $1)`,
-    `INSERT INTO api_keys VALUES (${id}, $1, $1, ARRAY[$1], ARRAY[$1], $1, $1, '\\x00ff', ${id}, 1, $1, 2, 3, 4, 5)`,
+    `INSERT INTO api_keys VALUES (${id}, $1, $1, ARRAY[$1], ARRAY[$1], $1, $1, '\\x00ff', ${id}, 1, $1, 2, 3, 4, 5, ${id})`,
     `INSERT INTO audit VALUES (${id}, 1, (extract(epoch FROM now()) * 1000)::int8, $1, $1, $1, $1, $1, $1, $1, $1, $1, '{}', '\\x00ff', '\\x01')`,
     `INSERT INTO audit_anchors VALUES (1, 2, '[]', '[]', '\\x00ff', '\\x01', $1)`,
     `INSERT INTO audit_sealed VALUES (${id}, length($1))`,

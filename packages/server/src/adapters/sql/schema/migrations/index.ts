@@ -34,6 +34,7 @@ import { audit } from "./0035-audit.ts";
 import { tenantQuotas } from "./0036-tenant-quotas.ts";
 import { ownedPools } from "./0037-owned-pools.ts";
 import { headroom } from "./0039-headroom.ts";
+import { workerCertificates } from "./0040-worker-certificates.ts";
 
 export interface Migration {
   /** Version of the schema after the migration; versions grow. */
@@ -85,4 +86,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 36, name: "tenant quotas", sql: tenantQuotas },
   { version: 37, name: "owned pools", sql: ownedPools },
   { version: 39, name: "headroom", sql: headroom },
+  { version: 40, name: "worker certificates", sql: workerCertificates },
 ];
