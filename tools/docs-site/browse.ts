@@ -34,7 +34,7 @@ export async function browse(site: string): Promise<void> {
 
 async function followSidebar(page: Page): Promise<void> {
   const sidebar = page.locator(".VPSidebar");
-  await sidebar.getByRole("button", { name: "Runbooks", exact: true }).click();
+  await sidebar.getByRole("heading", { name: "Runbooks", exact: true }).click();
   await sidebar.getByRole("link", { name: "The store", exact: true }).click();
   await page.getByRole("heading", { level: 2, name: "MainspringStoreSlow" }).waitFor();
   await page.locator(".vp-doc").getByRole("link", { name: "MainspringStoreSlow", exact: true }).first().click();
@@ -46,9 +46,8 @@ async function showPictures(page: Page, url: string): Promise<void> {
     await page.goto(`${url}/${path}`);
     const pictures = page.locator(".vp-doc img");
     assert.ok((await pictures.count()) >= 3, path);
-    for (const picture of await pictures.all()) {
-      await until(async () => Number(await picture.evaluate("(image) => image.naturalWidth")) > 0);
-    }
+    const unloaded = "[...document.querySelectorAll('.vp-doc img')].filter((image) => image.naturalWidth === 0).length";
+    await until(async () => (await page.evaluate(unloaded)) === 0);
   }
 }
 

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync, mkdirSync, rmSync, symlinkSync } from "node:fs";
+import { copyFileSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { lockedPackages } from "../services/locked-packages.ts";
 import { type Staged, stage } from "./stage.ts";
@@ -22,6 +22,8 @@ export async function buildSite(base: string): Promise<Staged> {
   symlinkSync(packages, join(PAGES, "node_modules"), "junction");
   mkdirSync(join(PAGES, ".vitepress"));
   copyFileSync(join(import.meta.dirname, "config.mjs"), join(PAGES, ".vitepress/config.mjs"));
+  // The compiler of the site does not know the target of the repository.
+  writeFileSync(join(PAGES, "tsconfig.json"), "{}\n");
   rmSync(SITE, { recursive: true, force: true });
   await vitepress(join(packages, "vitepress/bin/vitepress.js"), base);
   return staged;

@@ -111,7 +111,7 @@ class SdkPage {
 
   #method(owner: string, name: string, overloads: readonly Method[]): string {
     const title = name === "constructor" ? `new ${owner}()` : `${owner}.${name}()`;
-    return blocks(`#### ${title.replace(".[", "[")}`, this.#signatures(name, overloads, owner));
+    return blocks(`#### ${title.replace(".[", "\\[")}`, this.#signatures(name, overloads, owner));
   }
 
   /** Signatures of one function, each with its docstring. An overload without a docstring has the one before it. */
