@@ -34,6 +34,7 @@ const NAMES: Record<Feature, string> = {
   OWNED_POOLS: "pools and workers of tenants",
   TENANT_LIMITS: "a limit of the attempts of a tenant",
   POOL_HEADROOM: "headroom of a pool",
+  SERIES: "series of figures",
 };
 
 /**

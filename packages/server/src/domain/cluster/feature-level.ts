@@ -78,6 +78,8 @@ const SINCE = {
   TENANT_LIMITS: 3,
   /** An owner of an older level gives every slot away. */
   POOL_HEADROOM: 3,
+  /** A node of an older level keeps no series of its figures, and does not answer when it is asked for them. */
+  SERIES: 3,
 } as const;
 export type Feature = keyof typeof SINCE;
 
