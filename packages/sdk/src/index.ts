@@ -73,9 +73,9 @@ export type {
   SchedulePreviewRequest,
   StartedBackfill,
 } from "./client/recurring-types.ts";
-export type { FigureSeries, FiringAlert, PointValues, PoolSeries, SilentNode } from "./client/series-types.ts";
 export type { JobRequestState, JobRequestSummary, RequestState } from "./client/request-types.ts";
 export type { ReadOptions } from "./client/requests.ts";
+export type { FigureSeries, FiringAlert, PointValues, PoolSeries, SilentNode } from "./client/series-types.ts";
 export type {
   ExecutionSteps,
   OpenSignal,

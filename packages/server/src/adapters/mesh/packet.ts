@@ -12,14 +12,15 @@ import { toScheduler } from "./schemas/to-scheduler.ts";
 import { wireLetters } from "./wire-letters.ts";
 
 /** A message and its receiver: a role, or the bus itself. */
-export type Letter = { [R in Receiver]: { role: R; message: Mail[R] } }[Receiver] | { role: "bus"; message: BusReading };
+export type Letter =
+  | { [R in Receiver]: { role: R; message: Mail[R] } }[Receiver]
+  | { role: "bus"; message: BusReading };
 
 type Checks = ReadonlyMap<unknown, { Check(value: unknown): boolean }>;
 const CHECKS = new Map<unknown, Checks>(
-  Object.entries({ api: toApi, gateway: toGateway, scheduler: toScheduler, node: toNode, bus: toBus }).map(([role, schemas]) => [
-    role,
-    new Map(Object.entries(schemas).map(([kind, schema]) => [kind, Compile(schema)])),
-  ]),
+  Object.entries({ api: toApi, gateway: toGateway, scheduler: toScheduler, node: toNode, bus: toBus }).map(
+    ([role, schemas]) => [role, new Map(Object.entries(schemas).map(([kind, schema]) => [kind, Compile(schema)]))],
+  ),
 );
 
 /**

@@ -75,10 +75,9 @@ const Values = Type.Array(nullable(Type.Number()), { maxItems: POINTS });
 const Series = Type.Object({
   from: Count,
   nodes: Values,
-  columns: Type.Array(
-    Type.Object({ name: Id, label: Type.String(), bucket: Type.Optional(Count), values: Values }),
-    { maxItems: SERIES_COLUMNS_MAX },
-  ),
+  columns: Type.Array(Type.Object({ name: Id, label: Type.String(), bucket: Type.Optional(Count), values: Values }), {
+    maxItems: SERIES_COLUMNS_MAX,
+  }),
 });
 
 type Is<Kind extends ToApi["kind"]> = Extract<ToApi, { kind: Kind }>;
