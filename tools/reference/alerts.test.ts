@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { FIGURES, type Figure, PREFIX, PROCESS_FIGURES } from "../../packages/server/src/testing.ts";
+import { ALERT_RULES, FIGURES, type Figure, PREFIX, PROCESS_FIGURES, UNJUDGED_ALERTS } from "../../packages/server/src/testing.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const rules = readFileSync(join(ROOT, "deploy/prometheus/alerts.yml"), "utf8");
@@ -46,6 +46,20 @@ describe("the example alerts", () => {
         assert.match(by, /\bcluster\b/, `${alert} adds up several clusters`);
       }
     }
+  });
+
+  it("are judged by the series of the servers with the same time and severity, or there is a reason why not", () => {
+    const seconds = (text: string) => Number.parseInt(text, 10) * ({ s: 1, m: 60, h: 3_600, d: 86_400 }[text.at(-1) ?? ""] ?? 0);
+    const judged = new Map(ALERT_RULES.map((rule) => [rule.name, rule]));
+    for (const [, alert = ""] of alerts) {
+      assert.notEqual(judged.has(alert), alert in UNJUDGED_ALERTS, alert);
+      const rule = judged.get(alert);
+      if (rule === undefined) continue;
+      const [, rest = ""] = new RegExp(`- alert: ${alert}\n([^]*?)(?=- alert:|- name:|(?![^]))`).exec(rules) ?? [];
+      assert.equal(rule.forSec, seconds(/for: (\w+)/.exec(rest)?.[1] ?? "0s"), alert);
+      assert.match(rest, new RegExp(`severity: ${rule.severity.toLowerCase()}`), alert);
+    }
+    assert.equal(judged.size + Object.keys(UNJUDGED_ALERTS).length, alerts.length);
   });
 
   it("have a place each in the guide, which says what it means, where to look and what to do", () => {

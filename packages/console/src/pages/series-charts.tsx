@@ -73,7 +73,7 @@ function Plot({ title, now, times, gaps, children: lines }: PlotProps) {
     <section>
       <h2>{title}</h2>
       <p>{now}</p>
-      {lines.length > 0 && <Chart text={`${title}: ${now}`} times={times} lines={lines} gaps={shades} />}
+      <Chart text={`${title}: ${now}`} times={times} lines={lines} gaps={shades} />
     </section>
   );
 }
@@ -136,6 +136,8 @@ export function FailedHandlers({ failures }: Pick<SeriesBody, "failures">) {
 function backlogOf(series: SeriesBody): Line[] {
   const peak = (values: Values) => values.reduce<number>((most, value) => Math.max(most, value ?? 0), 0);
   const largest = series.pools.filter(({ ready }) => peak(ready) > 0).sort((a, b) => peak(b.ready) - peak(a.ready));
+  if (largest.length === 0)
+    return [{ label: TEXTS.backlogNow, values: series.nodes.map((told) => (told > 0 ? 0 : null)) }];
   return largest.slice(0, LINES_MAX).map(({ pool, owner, ready }) => {
     return { label: visible(owner === null ? pool : `${owner}/${pool}`), values: ready };
   });

@@ -21,6 +21,7 @@ import { requestMutants } from "./request-mutants.ts";
 import { ruleMutants } from "./rule-mutants.ts";
 import { schedulerMutants } from "./scheduler-mutants.ts";
 import { securityMutants } from "./security-mutants.ts";
+import { seriesMutants } from "./series-mutants.ts";
 import { sessionMutants } from "./session-mutants.ts";
 import { spawnMutants } from "./spawn-mutants.ts";
 import { stepMutants } from "./step-mutants.ts";
@@ -59,6 +60,7 @@ export const allMutants: readonly Mutant[] = [
   ...bornAssignedMutants,
   ...compensationMutants,
   ...mapMutants,
+  ...seriesMutants,
   ...sessionMutants,
   ...spawnMutants,
   ...keyedNodeMutants,
