@@ -72,7 +72,10 @@ describe("the last hour in the console", () => {
     const read = await series(({ nodes, missing }) => nodes.at(-1) === 1 && missing.at(-1) === 0);
     assert.ok(read.missing.some((missing) => missing === 1));
     await window.sees(/a server of then did not tell its figures, so sums are left out/);
-    await window.page.getByRole("img", { name: /2 parts lack figures/ }).first().waitFor();
+    await window.page
+      .getByRole("img", { name: /2 parts lack figures/ })
+      .first()
+      .waitFor();
     await window.check();
   });
 });

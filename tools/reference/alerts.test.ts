@@ -2,7 +2,14 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { ALERT_RULES, FIGURES, type Figure, PREFIX, PROCESS_FIGURES, UNJUDGED_ALERTS } from "../../packages/server/src/testing.ts";
+import {
+  ALERT_RULES,
+  FIGURES,
+  type Figure,
+  PREFIX,
+  PROCESS_FIGURES,
+  UNJUDGED_ALERTS,
+} from "../../packages/server/src/testing.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const rules = readFileSync(join(ROOT, "deploy/prometheus/alerts.yml"), "utf8");
@@ -49,7 +56,8 @@ describe("the example alerts", () => {
   });
 
   it("are judged by the series of the servers with the same time and severity, or there is a reason why not", () => {
-    const seconds = (text: string) => Number.parseInt(text, 10) * ({ s: 1, m: 60, h: 3_600, d: 86_400 }[text.at(-1) ?? ""] ?? 0);
+    const seconds = (text: string) =>
+      Number.parseInt(text, 10) * ({ s: 1, m: 60, h: 3_600, d: 86_400 }[text.at(-1) ?? ""] ?? 0);
     const judged = new Map(ALERT_RULES.map((rule) => [rule.name, rule]));
     for (const [, alert = ""] of alerts) {
       assert.notEqual(judged.has(alert), alert in UNJUDGED_ALERTS, alert);
