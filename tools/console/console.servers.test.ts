@@ -38,7 +38,8 @@ describe("the console", () => {
       .first()
       .waitFor();
     await window.sees(/1 of \d+ busy/);
-    assert.equal(await window.page.locator(".chart canvas").count(), 2);
+    await window.counts(".chart canvas", 6);
+    await window.sees("Failed attempts of the hour, by handler");
     assert.equal(await window.page.locator('a[href="#/dead-letters"] >> text="2"').count(), 1);
     await window.check();
   });

@@ -8,6 +8,7 @@ const ROOT = resolve(import.meta.dirname, "../..");
 export interface Alert {
   alert: string;
   expr: string;
+  for?: string;
   labels: { severity: string };
   annotations: { summary: string; runbook_url: string };
 }

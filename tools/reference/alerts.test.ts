@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { FIGURES, type Figure, PREFIX, PROCESS_FIGURES } from "../../packages/server/src/testing.ts";
+import {
+  ALERT_RULES,
+  FIGURES,
+  type Figure,
+  PREFIX,
+  PROCESS_FIGURES,
+  UNJUDGED_ALERTS,
+} from "../../packages/server/src/testing.ts";
 import { metricsIn, queryFaults, readAlerts } from "../prometheus/rules.ts";
 
 const figures: Record<string, Figure> = FIGURES;
@@ -30,5 +37,20 @@ describe("the example alerts", () => {
         assert.match(by, /\bcluster\b/, `${alert} adds up several clusters`);
       }
     }
+  });
+
+  it("are judged by the series of the servers with the same time, severity and runbook, or there is a reason why not", () => {
+    const seconds = (text: string) =>
+      Number.parseInt(text, 10) * ({ s: 1, m: 60, h: 3_600, d: 86_400 }[text.at(-1) ?? ""] ?? 0);
+    const judged = new Map(ALERT_RULES.map((rule) => [rule.name, rule]));
+    for (const { alert, labels, annotations, for: lasts = "0s" } of alerts) {
+      assert.notEqual(judged.has(alert), alert in UNJUDGED_ALERTS, alert);
+      const rule = judged.get(alert);
+      if (rule === undefined) continue;
+      assert.equal(rule.forSec, seconds(lasts), alert);
+      assert.equal(rule.severity.toLowerCase(), labels.severity, alert);
+      assert.equal(rule.runbook, annotations.runbook_url, alert);
+    }
+    assert.equal(judged.size + Object.keys(UNJUDGED_ALERTS).length, alerts.length);
   });
 });

@@ -1,4 +1,4 @@
-import type { ExplanationBody } from "@mainspring/contract";
+import type { ExplanationBody, SeriesBody } from "@mainspring/contract";
 
 /** Every text of the console. */
 export const TEXTS = {
@@ -67,8 +67,39 @@ export const TEXTS = {
 
   throughput: "Throughput",
   finishedPerSec: "Finished per second",
-  sinceOpened: "Since this page was opened, for an hour at most. The figures are those of the whole cluster.",
-  lateness: "Lateness of starts",
+  retriedPerSec: "Retried per second",
+  lastHour: "The last hour of the whole cluster, from the memory of its servers. Shaded parts lack figures.",
+  seriesForbidden: "The last hour is shown to keys of operators, because its figures count the work of all tenants.",
+  gaps: (count: number) => (count === 1 ? "One part lacks figures." : `${count} parts lack figures.`),
+  gapNobody: (from: string, until: string) =>
+    `${from} to ${until}: no server that runs now was running then, so there are no figures.`,
+  gapSome: (from: string, until: string, missing: number) =>
+    `${from} to ${until}: ${missing === 1 ? "a server" : `${missing} servers`} of then did not tell its figures, so sums are left out.`,
+  silences: {
+    NO_ANSWER: "did not answer in time.",
+    OLDER: "is of an older release, which keeps no figures.",
+  } satisfies Record<SeriesBody["silent"][number]["reason"], string>,
+  alerts: "Alerts",
+  alertsNone: "No alert would fire.",
+  severities: { PAGE: "now", TICKET: "soon" } satisfies Record<SeriesBody["alerts"][number]["severity"], string>,
+  alertSince: "since",
+  atNode: "at",
+  runbook: "What to do:",
+  backlog: "Backlog by pool",
+  backlogHelp: "Executions that wait for a worker, counted every 30 seconds.",
+  backlogNow: "Backlog",
+  oldest: "Oldest",
+  failuresPerSec: "Failures per second",
+  failedAttempts: "Failed attempts",
+  failuresOfHour: (attempts: string, letters: string) =>
+    `${attempts} failed attempts and ${letters} new dead letters within the hour`,
+  failedByHandler: "Failed attempts of the hour, by handler",
+  failedNone: "No attempt has failed.",
+  workersNow: (workers: string, slots: string) => `${workers} workers connected; ${slots}`,
+  lateOfHour: "Late runs, last hour",
+  loopLag: "Event loop delay, ms",
+  loopLagHelp: "The slowest server, 99th percentile.",
+  lateness: "Lateness of starts, ms",
   median: "median",
   p99: "99th percentile",
   noStarts: "Nothing has started in the last minutes.",

@@ -144,6 +144,10 @@ export type TenantState = (typeof TENANT_STATES)[number];
 export const TENANT_CHANGE_STATES = ["ACTIVE", "SUSPENDED"] as const;
 /** Origins of requests without a key that a tenant can have. */
 export const TENANT_SOURCE_KINDS = ["ROLE", "TOPIC"] as const;
+/** Severities of alerts. */
+export const ALERT_SEVERITIES = ["PAGE", "TICKET"] as const;
+/** Reasons why a living node is not in the series of figures. */
+export const SILENCE_REASONS = ["NO_ANSWER", "OLDER"] as const;
 /** States of an API key. */
 export const API_KEY_STATES = ["ACTIVE", "EXPIRED", "REVOKED"] as const;
 export type ApiKeyState = (typeof API_KEY_STATES)[number];

@@ -19,6 +19,7 @@ export * from "./pool.ts";
 export * from "./recurrence.ts";
 export * from "./request.ts";
 export * from "./schedule.ts";
+export * from "./series.ts";
 export * from "./stats.ts";
 export * from "./tenant.ts";
 export * from "./time-zones.ts";

@@ -75,6 +75,7 @@ export type {
 } from "./client/recurring-types.ts";
 export type { JobRequestState, JobRequestSummary, RequestState } from "./client/request-types.ts";
 export type { ReadOptions } from "./client/requests.ts";
+export type { FigureSeries, FiringAlert, PointValues, PoolSeries, SilentNode } from "./client/series-types.ts";
 export type {
   ExecutionSteps,
   OpenSignal,

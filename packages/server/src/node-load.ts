@@ -32,6 +32,7 @@ export function loadOf({ gateway, store, membership, mesh, level }: Loaded): Rea
     differingNodes: mesh?.differing ?? 0,
     workersConnected: gateway?.counters.workersConnected ?? 0,
     workersLost: gateway?.counters.workersLost ?? 0,
+    workerSlots: workers?.slots ?? new Map(),
     workerStuckSlots: workers?.stuckSlots ?? new Map(),
     workersWithoutAuthority: workers?.workersWithoutAuthority ?? 0,
     storeConnectionsBusy: new Map(pools.map(({ purpose, busy }) => [purpose, busy])),

@@ -25,6 +25,7 @@ import { builtInTasks } from "./handlers/built-in-tasks.ts";
 import { type Ingest, openIngest, recordTaker, tenantOfTopic } from "./ingest.ts";
 import { Membership } from "./membership.ts";
 import { startAnchors } from "./node-audit.ts";
+import { keepFigures } from "./node-figures.ts";
 import { loadOf } from "./node-load.ts";
 import { type NodeSecurity, refuseNewExposed, secureNode } from "./node-security.ts";
 import { openLeases, openStore } from "./node-store.ts";
@@ -48,7 +49,7 @@ import { Scheduler } from "./scheduler/scheduler.ts";
 import { followStoreClock, type StoreClock } from "./scheduler/store-clock.ts";
 import { keepUp } from "./scheduler/watches/upkeep.ts";
 import { settingsCheck } from "./security/settings-keys.ts";
-import { metricsExporter, outletsOf, webhookRules } from "./sinks.ts";
+import { outletsOf, webhookRules } from "./sinks.ts";
 import { watchMissed, watchStore } from "./store-watches.ts";
 import { Telling } from "./telling.ts";
 import { followTimeZones, type TimeZones } from "./time-zones.ts";
@@ -177,7 +178,7 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   metrics.watch(() => loadOf({ gateway, store, membership, mesh, level: program.level }));
   for (const part of [zones, tls, security]) metrics.watch(() => part.readings());
   watchStore({ ...ground, store, metrics });
-  exportMetrics(ground, metrics);
+  keepFigures(ground, metrics);
   // The node listens before it owns anything: a node whose port is taken must not move shards.
   const owning = { share: (): ReturnType<Joined["share"]> => NOTHING_YET };
   const missed = watchMissed({ ...ground, store, metrics }, zones);
@@ -211,13 +212,6 @@ async function leasesOfCluster(
   checkSecret(others, ground.config);
   checkTlsOfNodes(others, address, tls.mesh);
   return leases;
-}
-
-/** Exports the metrics to the receiver of OTLP, if there is one. */
-function exportMetrics(ground: NodeContext, metrics: ReturnType<typeof createMetrics>): void {
-  const exporter = metricsExporter(ground, metrics);
-  ground.life.started("export of metrics", async () => exporter?.stop());
-  exporter?.start();
 }
 
 function retentionOf({ retentionDays: days, eventsKeepMin, events }: Config): Retention {

@@ -1,42 +1,59 @@
-import type { PoolBody, StatsBody } from "@mainspring/contract";
+import type { PoolBody, SeriesBody, StatsBody } from "@mainspring/contract";
 import type { ComponentChildren } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { DeadLetter, OverdueJobs, Page } from "../api/answers.ts";
-import { Chart } from "../parts/chart.tsx";
 import { Empty, Failure, Loading } from "../parts/failure.tsx";
-import { Table } from "../parts/list.tsx";
+import { type Column, Table } from "../parts/list.tsx";
 import { Name } from "../parts/text.tsx";
-import { history, remember, SAMPLE_MS } from "../state/history.ts";
 import { linkTo } from "../state/route.ts";
 import { may } from "../state/session.ts";
 import { useAnswer } from "../state/use-answer.ts";
-import { countText, rateText } from "../text/figures.ts";
+import { countText } from "../text/figures.ts";
 import { groupedBy } from "../text/grouped.ts";
+import { newestOf, totalOf } from "../text/series.ts";
 import { durationText } from "../text/times.ts";
 import { TEXTS } from "../texts.ts";
 import { ClusterLag } from "./cluster-lag.tsx";
+import { FiringAlerts } from "./firing-alerts.tsx";
+import { FailedHandlers, SeriesCharts } from "./series-charts.tsx";
 
+const LIVE_MS = 2_000;
 const SLOW_MS = 5_000;
+/** Length of a point of the series, in milliseconds: there is nothing new before. */
+const SERIES_MS = 10_000;
+/** Count of a backlog that stands for more. */
+const BACKLOG_MAX = 100_000;
 
 /** The state of the whole system at a glance. */
 export function OverviewPage() {
-  const { data: stats, failure, reload } = useAnswer<StatsBody>("stats", SAMPLE_MS);
-  useEffect(() => {
-    if (stats !== null) remember(stats, Date.now());
-  }, [stats]);
+  const { data: stats, failure, reload } = useAnswer<StatsBody>("stats", LIVE_MS);
+  const { series, isRefused, failure: seriesFailure } = useSeries();
   return (
     <>
       <Failure of={failure} retry={reload} />
       {stats === null && failure === null && <Loading />}
-      {stats !== null && <Figures stats={stats} />}
-      {stats !== null && <Charts stats={stats} />}
+      {series !== null && <FiringAlerts alerts={series.alerts} />}
+      {stats !== null && <Figures stats={stats} series={series} />}
+      {failure === null && <Failure of={seriesFailure} />}
+      {isRefused && <p class="dim">{TEXTS.seriesForbidden}</p>}
+      {series !== null && <SeriesCharts series={series} />}
       <div class="columns">
-        <PoolLoad />
-        <FailuresByHandler />
+        <PoolLoad series={series} />
+        {series === null ? <NewestDeadLetters /> : <FailedHandlers failures={series.failures} />}
         <Overdue />
       </div>
     </>
   );
+}
+
+/** The last hour of the servers' figures. A key that may not read it asks once. */
+function useSeries() {
+  const [isRefused, setRefused] = useState(false);
+  const { data: series, failure } = useAnswer<SeriesBody>(isRefused ? null : "series", SERIES_MS);
+  useEffect(() => {
+    if (failure?.problem.status === 403) setRefused(true);
+  }, [failure]);
+  return { series: isRefused ? null : series, isRefused, failure: isRefused ? null : failure };
 }
 
 export function Figure({ title, children }: { title: string; children: ComponentChildren }) {
@@ -48,7 +65,7 @@ export function Figure({ title, children }: { title: string; children: Component
   );
 }
 
-function Figures({ stats }: { stats: StatsBody }) {
+function Figures({ stats, series }: { stats: StatsBody; series: SeriesBody | null }) {
   const { executions, recurring, workers } = stats;
   const count = (value: number) => countText(value, executions.countedUpTo);
   const link = (text: string, ...place: Parameters<typeof linkTo>) => <a href={linkTo(...place)}>{text}</a>;
@@ -61,7 +78,8 @@ function Figures({ stats }: { stats: StatsBody }) {
       <Figure title={TEXTS.deadLetters}>{link(count(executions.deadLetters), ["dead-letters"])}</Figure>
       {executions.openRuns !== null && <Figure title={TEXTS.openRuns}>{count(executions.openRuns)}</Figure>}
       <Figure title={TEXTS.connectedWorkers}>{link(countText(workers.connected), ["workers"])}</Figure>
-      <Figure title={TEXTS.lateRuns}>{countText(recurring.late)}</Figure>
+      {series === null && <Figure title={TEXTS.lateRuns}>{countText(recurring.late)}</Figure>}
+      {series !== null && <Figure title={TEXTS.lateOfHour}>{countText(totalOf(series.recurring.late))}</Figure>}
       <Figure title={TEXTS.missed}>
         {recurring.missed === null ? TEXTS.unknown : countText(recurring.missed, 1_000)}
       </Figure>
@@ -69,48 +87,8 @@ function Figures({ stats }: { stats: StatsBody }) {
   );
 }
 
-function Charts({ stats }: { stats: StatsBody }) {
-  const { times, perSec, p50, p99 } = history();
-  const { p50Ms, p99Ms } = stats.lateness;
-  const rate = perSec.at(-1) ?? null;
-  const rateNow = rate === null ? "" : rateText(rate);
-  const lateNow =
-    p50Ms === null
-      ? TEXTS.noStarts
-      : `${TEXTS.median} ${durationText(p50Ms)}, ${TEXTS.p99} ${durationText(p99Ms ?? p50Ms)}`;
-  return (
-    <>
-      <div class="columns">
-        <section>
-          <h2>{TEXTS.throughput}</h2>
-          <p>
-            {TEXTS.finishedPerSec}: {rateNow}
-          </p>
-          <Chart
-            text={`${TEXTS.finishedPerSec}: ${rateNow}`}
-            times={times}
-            lines={[{ label: TEXTS.finishedPerSec, colour: "--chart-1", values: perSec }]}
-          />
-        </section>
-        <section>
-          <h2>{TEXTS.lateness}</h2>
-          <p>{lateNow}</p>
-          <Chart
-            text={`${TEXTS.lateness}: ${lateNow}`}
-            times={times}
-            lines={[
-              { label: TEXTS.median, colour: "--chart-1", values: p50 },
-              { label: TEXTS.p99, colour: "--chart-2", values: p99 },
-            ]}
-          />
-        </section>
-      </div>
-      <p class="dim">{TEXTS.sinceOpened}</p>
-    </>
-  );
-}
-
-function PoolLoad() {
+/** @param series null: the caller may not read the backlogs */
+function PoolLoad({ series }: { series: SeriesBody | null }) {
   const { data, failure } = useAnswer<Page<PoolBody>>("pools?limit=50", SLOW_MS);
   return (
     <section>
@@ -129,6 +107,7 @@ function PoolLoad() {
               title: TEXTS.slots,
               cell: ({ running, slots }) => TEXTS.busySlots(countText(running), countText(slots)),
             },
+            ...(series === null ? [] : backlogColumns(series)),
             { title: TEXTS.state, cell: ({ paused }) => (paused ? TEXTS.paused : "") },
           ]}
         />
@@ -137,7 +116,22 @@ function PoolLoad() {
   );
 }
 
-function FailuresByHandler() {
+/** Present backlog of each pool, and the age of its oldest execution. */
+function backlogColumns({ pools }: SeriesBody): Column<PoolBody>[] {
+  const of = ({ name, owner }: PoolBody) => pools.find((one) => one.pool === name && one.owner === owner);
+  return [
+    { title: TEXTS.backlogNow, cell: (pool) => countText(newestOf(of(pool)?.ready ?? []) ?? 0, BACKLOG_MAX) },
+    {
+      title: TEXTS.oldest,
+      cell: (pool) => {
+        const oldestSec = newestOf(of(pool)?.oldestSec ?? []) ?? 0;
+        return oldestSec === 0 ? "–" : durationText(oldestSec * 1_000);
+      },
+    },
+  ];
+}
+
+function NewestDeadLetters() {
   const { data, failure } = useAnswer<Page<DeadLetter>>("dead-letters?limit=200", SLOW_MS);
   const groups = groupedBy(data?.items ?? [], ({ pool, handler }) => `${pool} ${handler}`);
   return (

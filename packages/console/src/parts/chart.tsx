@@ -1,15 +1,22 @@
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
-import { theme } from "../state/preferences.ts";
+import { theme, zone } from "../state/preferences.ts";
+import { TEXTS } from "../texts.ts";
 
 const HEIGHT = 180;
+/** Colours of lines in the style sheet, in the order of the lines. */
+export const LINES_MAX = 4;
 
 export interface Line {
   label: string;
-  /** Name of a colour of the style sheet, as `--chart-1`. */
-  colour: string;
-  /** Values at the times; null: none. */
+  /** Values at the times; null: none, and the line has a gap. */
   values: (number | null)[];
+}
+
+/** Part of a chart without figures, in seconds since 1970. */
+export interface Shade {
+  fromSec: number;
+  untilSec: number;
 }
 
 interface ChartProps {
@@ -17,19 +24,25 @@ interface ChartProps {
   text: string;
   /** Times in seconds since 1970, ascending. */
   times: number[];
+  /** Lines, at most `LINES_MAX`. */
   lines: Line[];
+  /** Parts that are shaded, because figures are missing. */
+  gaps: readonly Shade[];
 }
 
-/** Lines over time. */
-export function Chart({ text, times, lines }: ChartProps) {
+/** Lines over time, with gaps where there is no figure. */
+export function Chart({ text, times, lines, gaps }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
+  const shades = useRef(gaps);
+  shades.current = gaps;
   const labels = lines.map(({ label }) => label).join();
   const colours = theme.value;
+  const clocks = zone.value;
   useEffect(() => {
     const { current } = place;
     if (current === null) return undefined;
-    const made = new uPlot(optionsOf(current, lines), dataOf(times, lines), current);
+    const made = new uPlot(optionsOf(current, lines, clocks, shades), dataOf(times, lines), current);
     plot.current = made;
     const resized = new ResizeObserver(() => made.setSize({ width: current.clientWidth, height: HEIGHT }));
     resized.observe(current);
@@ -37,28 +50,65 @@ export function Chart({ text, times, lines }: ChartProps) {
       resized.disconnect();
       made.destroy();
     };
-    // The plot is made again when its lines or its colours are others; new values come by the effect below.
-  }, [labels, colours]);
+    // The plot is made again when its lines, its colours or its clocks are others; new values come by the effect below.
+  }, [labels, colours, clocks]);
   useEffect(() => plot.current?.setData(dataOf(times, lines)));
-  return <div ref={place} class="chart" role="img" aria-label={text} />;
+  const gapsText = gaps.length === 0 ? "" : `. ${TEXTS.gaps(gaps.length)}`;
+  return (
+    <>
+      <div ref={place} class="chart" role="img" aria-label={text + gapsText} />
+      {lines.length > 1 && (
+        <ul class="key">
+          {lines.map(({ label }, number) => (
+            <li key={label} class={`key-${number + 1}`}>
+              {label}
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
 }
 
 function dataOf(times: number[], lines: Line[]): uPlot.AlignedData {
   return [times, ...lines.map(({ values }) => values)];
 }
 
-function optionsOf(place: HTMLElement, lines: Line[]): uPlot.Options {
+function optionsOf(
+  place: HTMLElement,
+  lines: Line[],
+  clocks: string,
+  shades: { current: readonly Shade[] },
+): uPlot.Options {
   const colour = (name: string) => colourOf(place, name);
   const axis = { stroke: colour("--dim"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false } };
+  const shade = colour("--line");
   return {
     width: Math.max(place.clientWidth, 200),
     height: HEIGHT,
     legend: { show: false },
     cursor: { show: false },
-    scales: { y: { range: (_plot, _least, most) => [0, Math.max(1, most * 1.1)] } },
+    tzDate: (sec) => uPlot.tzDate(new Date(sec * 1_000), clocks),
+    scales: { y: { range: (_plot, _least, most) => [0, most > 0 ? most * 1.1 : 1] } },
     axes: [axis, { ...axis, size: 60 }],
-    series: [{}, ...lines.map(({ label, colour: name }) => ({ label, stroke: colour(name), width: 2 }))],
+    series: [{}, ...lines.map(({ label }, number) => ({ label, stroke: colour(`--chart-${number + 1}`), width: 2 }))],
+    hooks: { drawClear: [(plot) => shaded(plot, shades.current, shade)] },
   };
+}
+
+/** Fills the parts of a plot that have no figures. */
+function shaded(plot: uPlot, gaps: readonly Shade[], colour: string): void {
+  const { ctx, bbox } = plot;
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+  ctx.clip();
+  ctx.fillStyle = colour;
+  for (const { fromSec, untilSec } of gaps) {
+    const from = plot.valToPos(fromSec, "x", true);
+    ctx.fillRect(from, bbox.top, plot.valToPos(untilSec, "x", true) - from, bbox.height);
+  }
+  ctx.restore();
 }
 
 /** Colour that a variable of the style sheet has in the theme, in a form that a canvas understands. */

@@ -44,6 +44,11 @@ export function absoluteText(atMs: number, zone: string): string {
   return `${day} ${of("hour")}:${of("minute")}:${of("second")}.${of("fractionalSecond")} ${of("timeZoneName")}`;
 }
 
+/** Time of day of an instant on the clocks of a time zone, as `14:05:09`. */
+export function clockText(atMs: number, zone: string): string {
+  return absoluteText(atMs, zone).slice(11, 19);
+}
+
 /** Whether a browser knows a time zone. */
 export function isZone(zone: string): boolean {
   try {

@@ -1,6 +1,7 @@
 import { type Runtime, sleep } from "../runtime.ts";
 import type { ClusterNode, ClusterStatus } from "./operator-types.ts";
 import type { ReadOptions, Requests } from "./requests.ts";
+import type { FigureSeries } from "./series-types.ts";
 
 /** Interval of the requests that ask whether a drained node still has work, in milliseconds. */
 const LOOK_EVERY_MS = 500;
@@ -18,6 +19,14 @@ export class Cluster {
   /** Reads the nodes, the owners of all shards, and how far the work is behind. */
   status(options: ReadOptions = {}): Promise<ClusterStatus> {
     return this.#requests.get("/v1/cluster", options);
+  }
+
+  /**
+   * Reads the last hour of the servers' figures, and which alerts would fire.
+   * @throws {MainspringError} FORBIDDEN if the key is not one of operators and there are several tenants
+   */
+  series(options: ReadOptions = {}): Promise<FigureSeries> {
+    return this.#requests.get("/v1/series", options);
   }
 
   /**

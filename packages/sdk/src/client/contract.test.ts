@@ -119,6 +119,7 @@ describe("the types of the SDK", () => {
     describes<Contract["WorkerDetailBody"], sdk.WorkerDetail>(true);
     describes<Contract["StatsBody"], sdk.Stats>(true);
     describes<Contract["ClusterBody"], sdk.ClusterStatus>(true);
+    describes<Contract["SeriesBody"], sdk.FigureSeries>(true);
     describes<Contract["TimeZonesBody"], sdk.TimeZoneData>(true);
     describes<Contract["ProblemBody"], sdk.Problem>(true);
   });

@@ -77,6 +77,7 @@ import { JobAcceptor, type JobAcceptorDependencies } from "./requests/job-accept
 import { JobRequestJudge } from "./requests/request-judge.ts";
 import { requestRoutes } from "./requests/request-routes.ts";
 import { RequestTaker } from "./requests/request-taker.ts";
+import { seriesRoute } from "./series/series-route.ts";
 import { batchRoute } from "./submit/batch-route.ts";
 import { createIntake, createSubmitter, type IntakeDependencies } from "./submit/create-intake.ts";
 import type { JobMaker } from "./submit/new-job.ts";
@@ -348,6 +349,7 @@ function routesOfCluster(app: HttpApp, deps: ClusterRoutes): void {
     drain: (id) => drainWorker(asking, id),
   });
   statsRoute(app, { bus, runtime, inbox, about, stores, queries: store.queries, workers });
+  seriesRoute(app, deps);
   clusterRoutes(app, deps);
   missedRoute(app, about);
   keyRoutes(app, deps);

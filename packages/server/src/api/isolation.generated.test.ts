@@ -121,6 +121,7 @@ const OPERATIONS: Readonly<Record<string, { ids?: readonly Id[]; body?: unknown;
   drainWorker: {},
   listHandlers: {},
   getStats: {},
+  getSeries: {},
   getTimeZoneData: {},
   followEvents: { query: "after=oldest&until=now" },
 };

@@ -79,6 +79,8 @@ export class Batch {
   readonly starts: { pool: string; latenessMs: number }[] = [];
   /** Attempts that ran and have ended, for metrics. */
   readonly runs: { pool: string; runMs: number }[] = [];
+  /** Handlers of attempts that ended as FAILED or TIMED_OUT, for metrics. */
+  readonly failures: string[] = [];
   /** Pools of executions that became DEAD, for metrics. */
   readonly deadLetters: string[] = [];
   /** Next instants that other time zone data moved. */

@@ -3,7 +3,7 @@ import { type Assign, PROTOCOL_VERSION, type ServerMessage, type Token, WorkerMe
 import pino from "pino";
 import { type Incarnation, SHARD_COUNT } from "../domain/ids.ts";
 import type { Principal } from "../ports/authenticator.ts";
-import type { Bus, Envelope, Mail, Role } from "../ports/bus.ts";
+import type { Bus, Envelope, Mail, Receiver } from "../ports/bus.ts";
 import type { PolicyKeeper } from "../ports/handler-policies.ts";
 import type { Assignment, Credit, FromGateway, ToApi, ToGateway } from "../ports/messages.ts";
 import type { Runtime, Timer } from "../ports/runtime.ts";
@@ -60,7 +60,7 @@ export class ManualRuntime implements Runtime {
 
 const ALL_SHARDS = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
 
-type Sent = { [R in Role]: { node: Incarnation; role: R; message: Mail[R] } }[Role];
+type Sent = { [R in Receiver]: { node: Incarnation; role: R; message: Mail[R] } }[Receiver];
 
 class RecordingBus implements Bus {
   readonly node: Incarnation;
@@ -76,7 +76,7 @@ class RecordingBus implements Bus {
   nodes = (): Incarnation[] => [];
   connected = (): Incarnation[] => [this.node];
 
-  send<R extends Role>(to: { node: Incarnation; role: R }, message: Mail[R]): void {
+  send<R extends Receiver>(to: { node: Incarnation; role: R }, message: Mail[R]): void {
     const sent = { ...to, message } as Sent;
     this.sent.push(sent);
     for (const watch of this.#watchers) watch(sent);
@@ -91,7 +91,7 @@ class RecordingBus implements Bus {
     });
   }
 
-  listen<R extends Role>(_role: R, receive: (messages: readonly Envelope<Mail[R]>[]) => void): () => void {
+  listen<R extends Receiver>(_role: R, receive: (messages: readonly Envelope<Mail[R]>[]) => void): () => void {
     this.#receive = receive as unknown as (messages: readonly Envelope<ToGateway>[]) => void;
     return () => {
       this.#receive = null;

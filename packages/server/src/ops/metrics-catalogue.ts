@@ -28,6 +28,10 @@ export const FIGURES = {
   attempts_retried_total: counter([], "Attempts that failed and are tried again", {
     alert: "it grows faster than half of `mainspring_assigned_total`: most of the work is repeated work",
   }),
+  attempts_failed_total: counter(
+    ["handler"],
+    "Attempts that ended as FAILED or TIMED_OUT, by handler; handlers after the first hundred are `other`",
+  ),
   stale_results_refused_total: counter([], "Starts and results of attempts that were no longer current, refused", {
     alert: "it grows steadily: workers are given up that are still at work; see `mainspring_workers_lost_total`",
   }),
@@ -52,6 +56,7 @@ export const FIGURES = {
   workers_lost_total: counter([], "Workers that were declared lost", {
     alert: "it grows: processes are killed (memory?), or the network drops connections",
   }),
+  worker_slots: gauge(["pool"], "Slots of the connected workers, the built-in one included"),
   worker_stuck_slots: gauge(["pool"], "Slots of handlers that still run although their attempts are over", {
     alert: "it stays above 0 for five minutes: a handler ignores the end of its attempt and keeps its slot",
   }),

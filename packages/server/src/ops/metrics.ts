@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, type Metric, Registry } from "prom-client";
 import { ownerOfPool, shownPool } from "../domain/pool.ts";
+import { SECONDS_BUCKETS } from "../domain/series/figures.ts";
 import type {
   ApiMetrics,
   ByLabel,
@@ -13,7 +14,7 @@ import { FIGURES, type NamesOf, PREFIX } from "./metrics-catalogue.ts";
 import { PoolHistogram } from "./pool-histogram.ts";
 
 const BUCKETS = {
-  seconds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800],
+  seconds: [...SECONDS_BUCKETS],
   sizes: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000],
 };
 /**
@@ -21,6 +22,8 @@ const BUCKETS = {
  * series.
  */
 export const POOLS_MAX = 100;
+/** The same for handlers. */
+const HANDLERS_MAX = 100;
 
 /** Gauges of the library with names of counters, which Prometheus' own check refuses. */
 const MISNAMED = ["nodejs_active_handles_total", "nodejs_active_requests_total", "nodejs_active_resources_total"];
@@ -40,6 +43,7 @@ const READINGS: Record<keyof Readings, NamesOf<"gauge" | "counter">> = {
   shardTakeovers: "shard_takeovers_total",
   workersConnected: "workers_connected",
   workersLost: "workers_lost_total",
+  workerSlots: "worker_slots",
   workerStuckSlots: "worker_stuck_slots",
   logLinesDropped: "log_lines_dropped_total",
   workersWithoutAuthority: "workers_without_authority",
@@ -97,6 +101,7 @@ export function createMetrics(): Metrics & ApiMetrics & ExportedMetrics {
   const poolOf = bounded(POOLS_MAX);
   const sources: (() => Readings)[] = [];
   const collect = () => {
+    for (const gauge of Object.values(instruments.gauges)) forget(gauge);
     for (const read of sources) show(instruments, read(), poolOf);
   };
   const text = shared(async () => {
@@ -107,10 +112,19 @@ export function createMetrics(): Metrics & ApiMetrics & ExportedMetrics {
     collect();
     return (await registry.getMetricsAsJSON()).map(familyOf);
   };
+  const only = async (names: readonly string[]) => {
+    collect();
+    const found = names.map((name) => registry.getSingleMetric(PREFIX + name) as unknown as Readable);
+    return (await Promise.all(found.map((metric) => metric.get()))).map(familyOf);
+  };
   const watch = (read: () => Readings) => void sources.push(read);
-  return { ...schedulerFigures(instruments, poolOf), ...apiFigures(instruments), watch, text, families };
+  return { ...schedulerFigures(instruments, poolOf), ...apiFigures(instruments), watch, text, families, only };
 }
 
+/** A metric, as far as its values are read without those of the others. */
+interface Readable {
+  get(): Promise<LibraryFamily>;
+}
 type LibraryFamily = Awaited<ReturnType<Registry["getMetricsAsJSON"]>>[number];
 
 function familyOf({ name, help, type, values }: LibraryFamily): FigureFamily {
@@ -133,6 +147,7 @@ function shared<R>(make: () => Promise<R>): () => Promise<R> {
 
 function schedulerFigures(instruments: Instruments, poolOf: (name: string) => string): Omit<Metrics, "watch"> {
   const { counters, histograms, byPool } = instruments;
+  const handlerOf = bounded(HANDLERS_MAX);
   return {
     commit: (figures) => {
       histograms.commit_duration_seconds.observe(figures.durationMs / 1_000);
@@ -145,6 +160,7 @@ function schedulerFigures(instruments: Instruments, poolOf: (name: string) => st
     planned: (outcome, count) => counters.planned_instants_total.inc({ outcome }, count),
     deadLetter: (pool) => counters.dead_letters_total.inc({ pool: poolOf(pool) }),
     retried: (count) => counters.attempts_retried_total.inc(count),
+    failed: (handler) => counters.attempts_failed_total.inc({ handler: handlerOf(handler) }),
     refusedStale: (count) => counters.stale_results_refused_total.inc(count),
     takeover: (cause) => counters.takeovers_total.inc({ cause }),
     storeOutage: () => counters.store_outages_total.inc(),
@@ -198,6 +214,12 @@ function createInstruments(registry: Registry): Instruments {
   return made as unknown as Instruments;
 }
 
+/** Takes all values from a gauge. The library would keep a 0 for a gauge without labels of which no reading tells. */
+function forget(gauge: Gauge): void {
+  gauge.reset();
+  if ("labelNames" in gauge && (gauge.labelNames as string[]).length === 0) gauge.remove();
+}
+
 /** Replaces the shown readings by new ones, so that a pool without work has no series. */
 function show({ counters, gauges }: Instruments, readings: Readings, poolOf: (name: string) => string): void {
   for (const [key, value] of Object.entries(readings) as [keyof Readings, number | ByLabel][]) {
@@ -212,7 +234,7 @@ function show({ counters, gauges }: Instruments, readings: Readings, poolOf: (na
   }
 }
 
-/** Returns the names of the first `max` pools, those of tenants with their owners; every further name becomes "other". */
+/** Returns the names of the first `max` pools or handlers, pools of tenants with their owners; every further name becomes "other". */
 function bounded(max: number): (name: string) => string {
   const known = new Set<string>();
   return (stored) => {

@@ -1,13 +1,17 @@
 import type { Incarnation, ShardId } from "../domain/ids.ts";
-import type { ToApi, ToGateway, ToScheduler } from "./messages.ts";
+import type { ToApi, ToGateway, ToNode, ToScheduler } from "./messages.ts";
 
-/** Type of the messages that each role receives. */
+/** Type of the messages that each role receives. `node`: those for the process itself, whatever its roles. */
 export interface Mail {
   api: ToApi;
   scheduler: ToScheduler;
   gateway: ToGateway;
+  node: ToNode;
 }
-export type Role = keyof Mail;
+/** Receiver of messages on a node. */
+export type Receiver = keyof Mail;
+/** Part that a node plays. */
+export type Role = Exclude<Receiver, "node">;
 
 /**
  * Carries messages between roles. The bus may lose, repeat and reorder messages, so no decision depends on their
@@ -25,9 +29,9 @@ export interface Bus {
    * to be reachable.
    */
   connected(): readonly Incarnation[];
-  send<R extends Role>(to: { node: Incarnation; role: R }, message: Mail[R]): void;
-  /** Each role has at most one listener. @returns a function that ends the listening */
-  listen<R extends Role>(role: R, receive: (messages: readonly Envelope<Mail[R]>[]) => void): () => void;
+  send<R extends Receiver>(to: { node: Incarnation; role: R }, message: Mail[R]): void;
+  /** Each receiver has at most one listener. @returns a function that ends the listening */
+  listen<R extends Receiver>(role: R, receive: (messages: readonly Envelope<Mail[R]>[]) => void): () => void;
 }
 
 export interface Envelope<M> {

@@ -1,6 +1,6 @@
 import type { Incarnation } from "../domain/ids.ts";
 import { invariant } from "../domain/invariant.ts";
-import type { Bus, Envelope, Mail, Role } from "./bus.ts";
+import type { Bus, Envelope, Mail, Receiver } from "./bus.ts";
 import { OwnerMap } from "./owner-map.ts";
 
 /** Number of messages plus attempts in them above which a mailbox delivers in a turn of the event loop of its own. */
@@ -15,32 +15,33 @@ type Listener = (messages: readonly Envelope<never>[]) => void;
  */
 export class Mailboxes {
   readonly #owners = new OwnerMap();
-  readonly #boxes: Record<Role, Mailbox>;
+  readonly #boxes: Record<Receiver, Mailbox>;
 
   /**
    * @param defer runs a function at the end of the turn of the event loop; left out: long mail needs no turn of its own
    */
   constructor(defer: Defer = queueMicrotask) {
-    this.#boxes = { api: new Mailbox(defer), scheduler: new Mailbox(defer), gateway: new Mailbox(defer) };
+    const box = () => new Mailbox(defer);
+    this.#boxes = { api: box(), scheduler: box(), gateway: box(), node: box() };
   }
 
   ownerOf: Bus["ownerOf"] = (shard) => this.#owners.ownerOf(shard);
 
   listen: Bus["listen"] = (role, receive) => this.#boxes[role].open(receive as unknown as Listener);
 
-  hasListener(role: Role): boolean {
+  hasListener(role: Receiver): boolean {
     return this.#boxes[role].listener !== null;
   }
 
   /** Delivers the message after the caller's turn, together with all others that arrived in that turn. */
-  put<R extends Role>(from: Incarnation, role: R, message: Mail[R]): void {
+  put<R extends Receiver>(from: Incarnation, role: R, message: Mail[R]): void {
     if (role === "api") this.#owners.hear({ from, message: message as Mail["api"] });
     this.#boxes[role].put({ from, message: message as never });
   }
 }
 
 /** Number of attempts in a message. Kinds of messages that never hold thousands of attempts count as 0. */
-function itemsOf(message: Mail[Role]): number {
+function itemsOf(message: Mail[Receiver]): number {
   if ("holds" in message) return message.holds.length;
   return "tokens" in message ? message.tokens.length : 0;
 }

@@ -3,6 +3,7 @@ import type { AttemptState, Candidate, ExecutionError, ExecutionState, FinalStat
 import type { Epoch, EpochMs, ExecutionId, Incarnation, JobId, ShardId, WorkerId } from "../domain/ids.ts";
 import type { PlannedOutcome } from "../domain/recurrence.ts";
 import type { RetryAdvice } from "../domain/retry.ts";
+import type { ToldSeries } from "../domain/series/figures.ts";
 import type { WaitReason } from "./explanation.ts";
 import type { HandlerOutput, Progress } from "./handler-output.ts";
 import type { HandlerOffer } from "./handler-policies.ts";
@@ -297,6 +298,19 @@ export interface Assignment extends Token {
   traceparent?: string;
 }
 
+// ---- to a node, whatever its roles ----------------------------------------------------------------------------------
+
+/**
+ * Asks for the node's own series: the points `from` to `until`, without `until`. Answered by SERIES. Sent only to nodes
+ * with the feature SERIES.
+ */
+export interface ToNode {
+  kind: "ASK_SERIES";
+  request: string;
+  from: number;
+  until: number;
+}
+
 // ---- to the api -----------------------------------------------------------------------------------------------------
 
 export type ToApi =
@@ -321,6 +335,7 @@ export type ToApi =
   | { kind: "CHATTER"; items: readonly HandlerOutput[] }
   /** The owner has written lifecycle events since its last message of this kind. Sent only where the servers keep events. */
   | { kind: "EVENTS_WRITTEN" }
+  | { kind: "SERIES"; request: string; series: ToldSeries }
   | { kind: "KEYS_CHANGED" };
 
 /** Statistics of one scheduler. */

@@ -35,6 +35,8 @@ export interface Readings {
   /** Figures of the gateway. */
   workersConnected?: number;
   workersLost?: number;
+  /** Slots of connected workers, by pool. */
+  workerSlots?: ByLabel;
   /** Slots of handlers that still run after the end of their attempts, by pool. */
   workerStuckSlots?: ByLabel;
   /** Log lines of handlers that a gateway dropped before the store had them. */
@@ -121,6 +123,8 @@ export interface Metrics {
   deadLetter(pool: string): void;
   /** Attempts that failed and will be retried. */
   retried(count: number): void;
+  /** An attempt ended as FAILED or TIMED_OUT. */
+  failed(handler: string): void;
   /** Results and starts that the owner refused, because their token was not current. */
   refusedStale(count: number): void;
   /** The owner dropped its state and takes its shards over again. */
@@ -165,4 +169,6 @@ export interface ApiMetrics {
 export interface ExportedMetrics {
   /** All figures of `ApiMetrics.text`, as values. */
   families(): Promise<readonly FigureFamily[]>;
+  /** The values of some figures, by their names without the prefix. */
+  only(names: readonly string[]): Promise<readonly FigureFamily[]>;
 }

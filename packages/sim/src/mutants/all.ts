@@ -22,6 +22,7 @@ import { requestMutants } from "./request-mutants.ts";
 import { ruleMutants } from "./rule-mutants.ts";
 import { schedulerMutants } from "./scheduler-mutants.ts";
 import { securityMutants } from "./security-mutants.ts";
+import { seriesMutants } from "./series-mutants.ts";
 import { sessionMutants } from "./session-mutants.ts";
 import { spawnMutants } from "./spawn-mutants.ts";
 import { stepMutants } from "./step-mutants.ts";
@@ -61,6 +62,7 @@ export const allMutants: readonly Mutant[] = [
   ...capacityMutants,
   ...compensationMutants,
   ...mapMutants,
+  ...seriesMutants,
   ...sessionMutants,
   ...spawnMutants,
   ...keyedNodeMutants,

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Incarnation } from "../../domain/ids.ts";
-import type { Mail, Role } from "../../ports/bus.ts";
+import type { Mail, Receiver } from "../../ports/bus.ts";
 import type { Assignment } from "../../ports/messages.ts";
 import type { Letter } from "../mesh/packet.ts";
 
@@ -47,7 +47,7 @@ export class BusTopics {
    * @param poolOf pool of a worker; null: not known
    * @returns null: the message does not go over Kafka
    */
-  of<R extends Role>(role: R, message: Mail[R], poolOf: (workerId: string) => string | null): Addressed[] | null {
+  of<R extends Receiver>(role: R, message: Mail[R], poolOf: (workerId: string) => string | null): Addressed[] | null {
     // oxlint-disable-next-line typescript/switch-exhaustiveness-check -- all other messages stay on the mesh
     switch (message.kind) {
       case "STARTED":

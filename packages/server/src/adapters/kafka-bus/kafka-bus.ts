@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import type { Incarnation } from "../../domain/ids.ts";
-import type { Bus, Envelope, Mail, Role } from "../../ports/bus.ts";
+import type { Bus, Envelope, Mail, Receiver } from "../../ports/bus.ts";
 import type { KafkaAddress } from "../../ports/kafka-address.ts";
 import type { ToScheduler } from "../../ports/messages.ts";
 import type { Runtime, Timer } from "../../ports/runtime.ts";
@@ -39,7 +39,7 @@ export interface KafkaBusDependencies {
   runtime: Runtime;
   log: Logger;
   /** Topics of a message; null: it stays on the mesh. Default: assignments, starts and results have topics. */
-  topicsOf?: (role: Role, message: Mail[Role]) => Addressed[] | null;
+  topicsOf?: (role: Receiver, message: Mail[Receiver]) => Addressed[] | null;
   /** Whether messages of the node to itself go over Kafka, too; default: no. */
   isLooped?: boolean;
 }
@@ -76,7 +76,7 @@ export class KafkaBus implements Bus {
     const topics = [this.#topics.assignments, this.#topics.results];
     this.#outlet = new BusOutlet({
       ...{ node, topics, open: openWriter, keys, readings: this.#readings, isStrict, turns, runtime, log },
-      overMesh: (to, { role, message }) => mesh.send({ node: to, role: role as Role }, message as Mail[Role]),
+      overMesh: (to, { role, message }) => mesh.send({ node: to, role: role as Receiver }, message as Mail[Receiver]),
       changed: (reason) => this.#changed({ ...this.#faults, writes: reason }),
     });
     this.#inlet = new BusInlet({
@@ -154,7 +154,7 @@ export class KafkaBus implements Bus {
     this.#announce();
   }
 
-  #topicsOf = (role: Role, message: Mail[Role]): Addressed[] | null =>
+  #topicsOf = (role: Receiver, message: Mail[Receiver]): Addressed[] | null =>
     this.#topics.of(role, message, (workerId) => this.#pools.get(workerId) ?? null);
 
   #learn(message: ToScheduler): void {

@@ -1,24 +1,26 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { MeshPacketSchema, piecesOf } from "@mainspring/proto";
 import { Compile } from "typebox/compile";
-import type { Mail, Role } from "../../ports/bus.ts";
+import type { Mail, Receiver } from "../../ports/bus.ts";
 import { Attachments } from "./attachments.ts";
 import { AT_ONCE_FIELDS, PACKET_MAX_ATTACHMENTS, PACKET_MAX_TEXT_BYTES } from "./limits.ts";
 import { toApi } from "./schemas/to-api.ts";
 import { type BusReading, toBus } from "./schemas/to-bus.ts";
 import { toGateway } from "./schemas/to-gateway.ts";
+import { toNode } from "./schemas/to-node.ts";
 import { toScheduler } from "./schemas/to-scheduler.ts";
 import { wireLetters } from "./wire-letters.ts";
 
 /** A message and its receiver: a role, or the bus itself. */
-export type Letter = { [R in Role]: { role: R; message: Mail[R] } }[Role] | { role: "bus"; message: BusReading };
+export type Letter =
+  | { [R in Receiver]: { role: R; message: Mail[R] } }[Receiver]
+  | { role: "bus"; message: BusReading };
 
 type Checks = ReadonlyMap<unknown, { Check(value: unknown): boolean }>;
 const CHECKS = new Map<unknown, Checks>(
-  Object.entries({ api: toApi, gateway: toGateway, scheduler: toScheduler, bus: toBus }).map(([role, schemas]) => [
-    role,
-    new Map(Object.entries(schemas).map(([kind, schema]) => [kind, Compile(schema)])),
-  ]),
+  Object.entries({ api: toApi, gateway: toGateway, scheduler: toScheduler, node: toNode, bus: toBus }).map(
+    ([role, schemas]) => [role, new Map(Object.entries(schemas).map(([kind, schema]) => [kind, Compile(schema)]))],
+  ),
 );
 
 /**

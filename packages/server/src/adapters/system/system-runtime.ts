@@ -1,4 +1,5 @@
 import { randomFillSync } from "node:crypto";
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { Runtime, Timer } from "../../ports/runtime.ts";
 
 /** Clock, timers and randomness of the platform. Only this file of the server uses them. */
@@ -10,6 +11,28 @@ export function systemRuntime(): Runtime {
     random: () => Math.random(),
     uuid: uuidSource(() => Date.now()),
     defer: (run) => void setImmediate(run),
+  };
+}
+
+/** Interval in milliseconds in which the delay of the event loop is measured. */
+const DELAY_EVERY_MS = 20;
+
+/**
+ * Measures how late the event loop is. `takeSec`: the 99th percentile in seconds since the last call; null: nothing was
+ * measured.
+ */
+export function loopDelay(): { takeSec(): number | null; stop(): void } {
+  const histogram = monitorEventLoopDelay({ resolution: DELAY_EVERY_MS });
+  histogram.enable();
+  return {
+    takeSec: () => {
+      const isEmpty = histogram.count === 0;
+      // The platform measures from one look to the next, so its interval is in each value.
+      const lateMs = histogram.percentile(99) / 1e6 - DELAY_EVERY_MS;
+      histogram.reset();
+      return isEmpty ? null : Math.max(0, lateMs) / 1_000;
+    },
+    stop: () => void histogram.disable(),
   };
 }
 

@@ -212,6 +212,7 @@ function endAttempt(step: Step, entry: Entry, assigned: Assigned, end: End): voi
     step.now,
     random,
   );
+  if (end.state === "FAILED" || end.state === "TIMED_OUT") step.batch.failures.push(row.handler);
   row.failures = after.failures;
   row.lost = after.lost;
   if (startedAt !== null) {

@@ -7,6 +7,7 @@ import type { Metrics } from "../../ports/metrics.ts";
 export function countBatch(metrics: Metrics, batch: Batch): void {
   for (const { pool, latenessMs } of batch.starts) metrics.lateness(pool, latenessMs);
   for (const { pool, runMs } of batch.runs) metrics.ran(pool, runMs);
+  for (const handler of batch.failures) metrics.failed(handler);
   for (const pool of batch.deadLetters) metrics.deadLetter(pool);
   const finals = new Map<FinalState, number>();
   let retried = 0;

@@ -1,6 +1,7 @@
 import { Type } from "typebox";
 import { EXECUTION_STATES, FINAL_STATES } from "../../../domain/execution.ts";
 import { PLANNED_OUTCOMES } from "../../../domain/recurrence.ts";
+import { POINTS, SERIES_COLUMNS_MAX } from "../../../domain/series/figures.ts";
 import type { ToApi } from "../../../ports/messages.ts";
 import { Count, Id, Instant, nullable, oneOf, type SchemasOf, schemaOf } from "./fields.ts";
 import { Reason } from "./reasons.ts";
@@ -70,6 +71,15 @@ const SchedulerStats = Type.Object({
   oldestReadyAt: Type.Optional(nullable(Instant)),
 });
 
+const Values = Type.Array(nullable(Type.Number()), { maxItems: POINTS });
+const Series = Type.Object({
+  from: Count,
+  nodes: Values,
+  columns: Type.Array(Type.Object({ name: Id, label: Type.String(), bucket: Type.Optional(Count), values: Values }), {
+    maxItems: SERIES_COLUMNS_MAX,
+  }),
+});
+
 type Is<Kind extends ToApi["kind"]> = Extract<ToApi, { kind: Kind }>;
 
 export const toApi: SchemasOf<ToApi> = {
@@ -120,6 +130,7 @@ export const toApi: SchemasOf<ToApi> = {
   CHATTER: schemaOf<Is<"CHATTER">>()(
     Type.Object({ kind: Type.Literal("CHATTER"), items: Type.Array(Type.Union([Progress, LogLine])) }),
   ),
+  SERIES: schemaOf<Is<"SERIES">>()(Type.Object({ kind: Type.Literal("SERIES"), request: Id, series: Series })),
   KEYS_CHANGED: schemaOf<Is<"KEYS_CHANGED">>()(Type.Object({ kind: Type.Literal("KEYS_CHANGED") })),
   EVENTS_WRITTEN: schemaOf<Is<"EVENTS_WRITTEN">>()(Type.Object({ kind: Type.Literal("EVENTS_WRITTEN") })),
 };
