@@ -8,7 +8,7 @@ import { metricsExporter } from "./sinks.ts";
 type FiguresContext = Parameters<typeof metricsExporter>[0] & { bus: Bus; life: Pick<Lifecycle, "started"> };
 
 /**
- * Keeps the last hour of the node's figures, and answers nodes that ask for it. Also exports the figures to the receiver of
+ * Keeps the last hour of the node's figures, answers nodes that ask for it, and exports the figures to the receiver of
  * OTLP, if there is one.
  */
 export function keepFigures(context: FiguresContext, metrics: ReturnType<typeof createMetrics>): void {

@@ -119,7 +119,7 @@ export { createMetrics } from "./ops/metrics.ts";
 export { FIGURES, type Figure, PREFIX, PROCESS_FIGURES } from "./ops/metrics-catalogue.ts";
 export * from "./parts.ts";
 export { sha256 } from "./ports/audit-chain.ts";
-export type { Bus, Envelope, Mail, Receiver, Role } from "./ports/bus.ts";
+export type { Bus, Envelope, Mail, Receiver as MailReceiver, Role } from "./ports/bus.ts";
 export { storeConformance } from "./ports/conformance/store.conformance.ts";
 export { Scene, takeShards } from "./ports/conformance/store-scene.conformance.ts";
 export { type EventSink, SinkUnavailable } from "./ports/event-sink.ts";

@@ -78,7 +78,7 @@ function Plot({ title, now, times, gaps, children: lines }: PlotProps) {
   );
 }
 
-/** What the hour lacks, in words. */
+/** The gaps of the hour, in words. */
 function Gaps({ gaps, silent }: { gaps: readonly Gap[]; silent: SeriesBody["silent"] }) {
   const clock = (ms: number) => clockText(ms, zone.value);
   const textOf = ({ kind, fromMs, untilMs, missing }: Gap) =>

@@ -1,5 +1,3 @@
-import type { FinalState } from "./api-types.ts";
-
 /** Numbers by point; null: no figure. */
 export type PointValues = (number | null)[];
 
@@ -19,7 +17,7 @@ export interface FigureSeries {
   /** Living nodes that did not answer. */
   silent: SilentNode[];
   /** Executions that became final, by state. */
-  finished: { state: FinalState; counts: PointValues }[];
+  finished: { state: "SUCCEEDED" | "CANCELLED" | "SKIPPED" | "DEAD"; counts: PointValues }[];
   /** First starts of executions. */
   starts: PointValues;
   /** Median of the lateness of these starts, in milliseconds. */

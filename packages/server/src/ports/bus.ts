@@ -1,5 +1,16 @@
 import type { Incarnation, ShardId } from "../domain/ids.ts";
-import type { ToApi, ToGateway, ToNode, ToScheduler } from "./messages.ts";
+import type { ToApi, ToGateway, ToScheduler } from "./messages.ts";
+
+/**
+ * Asks for the node's own series: the points `from` to `until`, without `until`. Answered by SERIES. Sent only to nodes
+ * with the feature SERIES.
+ */
+export interface ToNode {
+  kind: "ASK_SERIES";
+  request: string;
+  from: number;
+  until: number;
+}
 
 /** Type of the messages that each role receives. `node`: those for the process itself, whatever its roles. */
 export interface Mail {

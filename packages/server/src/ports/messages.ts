@@ -298,19 +298,6 @@ export interface Assignment extends Token {
   traceparent?: string;
 }
 
-// ---- to a node, whatever its roles ----------------------------------------------------------------------------------
-
-/**
- * Asks for the node's own series: the points `from` to `until`, without `until`. Answered by SERIES. Sent only to nodes
- * with the feature SERIES.
- */
-export interface ToNode {
-  kind: "ASK_SERIES";
-  request: string;
-  from: number;
-  until: number;
-}
-
 // ---- to the api -----------------------------------------------------------------------------------------------------
 
 export type ToApi =

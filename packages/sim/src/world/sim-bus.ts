@@ -1,4 +1,4 @@
-import { type Bus, type Envelope, type Mail, OwnerMap, type Receiver, type Role } from "@mainspring/server/testing";
+import { type Bus, type Envelope, type Mail, type MailReceiver, OwnerMap, type Role } from "@mainspring/server/testing";
 import type { SimProcess } from "../sim-process.ts";
 import { copied } from "./copied.ts";
 import type { Network } from "./network.ts";
@@ -36,8 +36,8 @@ export class Exchange {
   }
 }
 
-type Listener = (envelopes: readonly Envelope<Mail[Receiver]>[]) => void;
-type Sent = { role: Receiver; message: Mail[Receiver] };
+type Listener = (envelopes: readonly Envelope<Mail[MailReceiver]>[]) => void;
+type Sent = { role: MailReceiver; message: Mail[MailReceiver] };
 
 /**
  * Bus between the servers of the simulation. Within a process, it delivers in order and once. Between processes, all
@@ -50,7 +50,7 @@ export class SimBus implements Bus {
   readonly #machine: string;
   readonly #exchange: Exchange;
   readonly #owners = new OwnerMap();
-  readonly #listeners = new Map<Receiver, Listener>();
+  readonly #listeners = new Map<MailReceiver, Listener>();
   #outgoing = new Map<string, Sent[]>();
 
   constructor(node: string, process: SimProcess, machine: string, exchange: Exchange) {
@@ -75,14 +75,17 @@ export class SimBus implements Bus {
       .filter((bus) => !this.#exchange.network.isDisconnected(this.#machine, bus.#machine))
       .map(({ node }) => node);
 
-  send = <R extends Receiver>(to: { node: string; role: R }, message: Mail[R]): void => {
+  send = <R extends MailReceiver>(to: { node: string; role: R }, message: Mail[R]): void => {
     if (this.#outgoing.size === 0) queueMicrotask(() => this.#leave());
     const sent = this.#outgoing.get(to.node);
     if (sent === undefined) this.#outgoing.set(to.node, [{ role: to.role, message }]);
     else sent.push({ role: to.role, message });
   };
 
-  listen = <R extends Receiver>(role: R, receive: (messages: readonly Envelope<Mail[R]>[]) => void): (() => void) => {
+  listen = <R extends MailReceiver>(
+    role: R,
+    receive: (messages: readonly Envelope<Mail[R]>[]) => void,
+  ): (() => void) => {
     this.#listeners.set(role, receive as unknown as Listener);
     return () => this.#listeners.delete(role);
   };

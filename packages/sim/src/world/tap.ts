@@ -1,5 +1,5 @@
 import type { LinkConnection, LinkEvents } from "@mainspring/sdk/worker-core";
-import type { Bus, Envelope, Mail, Receiver } from "@mainspring/server/testing";
+import type { Bus, Envelope, Mail, MailReceiver } from "@mainspring/server/testing";
 import type { History, Ref } from "../history.ts";
 
 type WorkerMessage = Parameters<LinkConnection["send"]>[0];
@@ -17,7 +17,7 @@ export function tapped(bus: Bus, server: string, history: History): Bus {
       tap.sent(to.node, message);
       bus.send(to, message);
     },
-    listen: <R extends Receiver>(role: R, receive: (messages: readonly Envelope<Mail[R]>[]) => void) =>
+    listen: <R extends MailReceiver>(role: R, receive: (messages: readonly Envelope<Mail[R]>[]) => void) =>
       bus.listen<R>(role, (envelopes) => {
         for (const { from, message } of envelopes) tap.arrived(from, message);
         receive(envelopes);
@@ -25,7 +25,7 @@ export function tapped(bus: Bus, server: string, history: History): Bus {
   };
 }
 
-type AnyMail = Mail[Receiver];
+type AnyMail = Mail[MailReceiver];
 type OwnerSaid = Extract<AnyMail, { kind: "OWNER"; demand: unknown }>;
 
 class BusTap {

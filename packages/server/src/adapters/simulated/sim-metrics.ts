@@ -33,6 +33,7 @@ export class SimMetrics implements Metrics, ApiMetrics {
   readonly planned = nothing;
   readonly deadLetter = nothing;
   readonly retried = nothing;
+  readonly failed = nothing;
   readonly refusedStale = nothing;
   readonly submitted = nothing;
   readonly requestsEnded = nothing;

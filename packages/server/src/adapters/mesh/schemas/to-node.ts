@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import type { ToNode } from "../../../ports/messages.ts";
+import type { ToNode } from "../../../ports/bus.ts";
 import { Count, Id, type SchemasOf, schemaOf } from "./fields.ts";
 
 export const toNode: SchemasOf<ToNode> = {
