@@ -89,6 +89,7 @@ export async function openCluster(options: ClusterOptions): Promise<ClusterEnvir
     // Nodes of a release before know of no requests, so applications ask the node that is upgraded first.
     applications: processGroup("application", folder, (file) => [
       ...[`http://${nodes[0]?.addresses.API_LINK}`, file, String(random.between(1, 1e6)), storeOfApplications],
+      ...(steadyRate === undefined ? [] : ["easy"]),
     ]),
     signallers: processGroup("signaller", folder, submitterArguments),
     // The client retries for as long as users' clients do, because several retries may all reach the node that is down.

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdir, readdir, symlink } from "node:fs/promises";
+import { copyFile, mkdir, readdir, symlink } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -9,6 +9,8 @@ const run = promisify(execFile);
 
 /** The last commit whose program has the feature level before this one's. */
 export const RELEASE_BEFORE = "3689dd99a6c131eb2f0a7d46fd44982013d8d6cb";
+
+const DIGEST = "packages/crash/src/history/digest.ts";
 
 /** Files of a release from which processes are started. */
 export interface Release {
@@ -29,6 +31,8 @@ export async function unpackRelease(commit: string, folder: string): Promise<Rel
     throw new Error(`this clone lacks the release before, ${commit}: git fetch --unshallow`, { cause });
   });
   await run("tar", ["-xf", archive, "-C", folder]);
+  // The judge compares digests of results that workers of both releases write down.
+  await copyFile(join(ROOT, DIGEST), join(folder, DIGEST));
   await linkPackages(folder);
   const packages = join(folder, "packages");
   return {

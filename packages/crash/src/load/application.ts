@@ -24,6 +24,8 @@ const ANSWER_MS = { connect: 10_000, query: 60_000 };
 const UNDECIDED_MAX = 8;
 /** Kinds whose jobs may be taken in late, as in an outage. */
 const PATIENT = KINDS.filter(({ name }) => name !== "perishable" && name !== "cancelled");
+/** Kinds whose jobs succeed at once. */
+const EASY = KINDS.filter(({ name }) => name === "quick" || name === "prioritised");
 
 /** One transaction: its jobs, and what becomes of it. */
 interface Plan {
@@ -74,8 +76,8 @@ export class Application {
   }
 
   #order(): Order {
-    const { random, keyPrefix } = this.#parts;
-    return randomOrder(`sql-${keyPrefix}-${this.#orders++}`, random, random.pickByWeight(PATIENT));
+    const { random, keyPrefix, isEasy } = this.#parts;
+    return randomOrder(`sql-${keyPrefix}-${this.#orders++}`, random, random.pickByWeight(isEasy ? EASY : PATIENT));
   }
 
   async #carryOut(plan: Plan, store: string): Promise<void> {

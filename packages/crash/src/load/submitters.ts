@@ -16,6 +16,8 @@ export interface SubmitterParts {
   keyPrefix: string;
   /** URL of the PostgreSQL that applications share with the servers; null: there is none. */
   store: string | null;
+  /** Whether all jobs succeed at once, because the judge demands that everything runs once. */
+  isEasy: boolean;
 }
 
 /** Submits jobs, one after the other, and records its requests and their answers. */
@@ -27,8 +29,8 @@ interface Submitter {
 type SubmitterClass = new (parts: SubmitterParts) => Submitter;
 
 /**
- * Runs submitters as the program of a process: `<program> <urls> <history file> <seed> [URL of the store]`. Any message
- * tells them to leave. The process ends when all have left.
+ * Runs submitters as the program of a process: `<program> <urls> <history file> <seed> [URL of the store] [easy]`. Any
+ * message tells them to leave. The process ends when all have left.
  */
 export async function runSubmitters(...kinds: readonly [Each: SubmitterClass, count: number][]): Promise<never> {
   const leaving = new AbortController();
@@ -41,10 +43,11 @@ export async function runSubmitters(...kinds: readonly [Each: SubmitterClass, co
 
 /**
  * Creates submitters that share a client and a history. Each has random numbers of its own, which follow from the seed.
- * @param args URLs of servers, separated by commas; path of the history file; seed; URL of the store, if applications share it
+ * @param args URLs of servers, separated by commas; path of the history file; seed; URL of the store, if applications share it; `easy`
+ *   for jobs that succeed at once
  */
 export function submittersOf<S>(
-  [list = "", path = "", seed = "", store]: readonly string[],
+  [list = "", path = "", seed = "", store, ease]: readonly string[],
   Each: new (parts: SubmitterParts) => S,
   count: number,
 ): S[] {
@@ -54,6 +57,14 @@ export function submittersOf<S>(
   return Array.from({ length: count }, (_, index) => {
     const random = new SeededRandom(Number(seed) * 1_000 + index);
     const keyPrefix = `${process.pid}-${seed}-${index}`;
-    return new Each({ client, history, folder: dirname(path), random, keyPrefix, store: store ?? null });
+    return new Each({
+      client,
+      history,
+      folder: dirname(path),
+      random,
+      keyPrefix,
+      store: store ?? null,
+      isEasy: ease === "easy",
+    });
   });
 }

@@ -71,7 +71,7 @@ export class SeriesSampler {
 }
 
 /** Turns the totals of counters into their growth since the last call. */
-export class Totals {
+class Totals {
   readonly #before = new Map<string, number>();
 
   /** Values of a point. Counters that did not grow are left out. */
