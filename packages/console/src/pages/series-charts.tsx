@@ -5,7 +5,18 @@ import { Name } from "../parts/text.tsx";
 import { zone } from "../state/preferences.ts";
 import { linkTo } from "../state/route.ts";
 import { countText, rateText } from "../text/figures.ts";
-import { type Gap, gapsOf, newestOf, ratesOf, sumOf, timesOf, totalOf, type Values, whole } from "../text/series.ts";
+import {
+  type Gap,
+  gapsOf,
+  newestOf,
+  ratesOf,
+  shownFromSec,
+  sumOf,
+  timesOf,
+  totalOf,
+  type Values,
+  whole,
+} from "../text/series.ts";
 import { clockText, durationText } from "../text/times.ts";
 import { visible } from "../text/visible.ts";
 import { TEXTS } from "../texts.ts";
@@ -17,7 +28,7 @@ const GAPS_SHOWN = 4;
 export function SeriesCharts({ series }: { series: SeriesBody }) {
   const gaps = gapsOf(series);
   const rates = (counts: Values) => ratesOf(series, counts);
-  const plot = { times: timesOf(series), gaps };
+  const plot = { times: timesOf(series), fromSec: shownFromSec(series), gaps };
   const finished = rates(sumOf(series.finished.map(({ counts }) => counts)));
   const failed = sumOf(series.failures.map(({ counts }) => counts));
   return (
@@ -63,17 +74,18 @@ interface PlotProps {
   title: string;
   now: string;
   times: number[];
+  fromSec: number;
   gaps: readonly Gap[];
   children: Line[];
 }
 
-function Plot({ title, now, times, gaps, children: lines }: PlotProps) {
+function Plot({ title, now, times, fromSec, gaps, children: lines }: PlotProps) {
   const shades = gaps.map(({ fromMs, untilMs }) => ({ fromSec: fromMs / 1_000, untilSec: untilMs / 1_000 }));
   return (
     <section>
       <h2>{title}</h2>
       <p>{now}</p>
-      <Chart text={`${title}: ${now}`} times={times} lines={lines} gaps={shades} />
+      <Chart text={`${title}: ${now}`} times={times} fromSec={fromSec} lines={lines} gaps={shades} />
     </section>
   );
 }

@@ -1,6 +1,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { theme, zone } from "../state/preferences.ts";
+import { clockText } from "../text/times.ts";
 import { TEXTS } from "../texts.ts";
 
 const HEIGHT = 180;
@@ -24,6 +25,8 @@ interface ChartProps {
   text: string;
   /** Times in seconds since 1970, ascending. */
   times: number[];
+  /** Time in seconds since 1970 at which the chart begins. */
+  fromSec: number;
   /** Lines, at most `LINES_MAX`. */
   lines: Line[];
   /** Parts that are shaded, because figures are missing. */
@@ -31,18 +34,18 @@ interface ChartProps {
 }
 
 /** Lines over time, with gaps where there is no figure. */
-export function Chart({ text, times, lines, gaps }: ChartProps) {
+export function Chart({ text, times, fromSec, lines, gaps }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
-  const shades = useRef(gaps);
-  shades.current = gaps;
+  const drawn = useRef({ gaps, fromSec });
+  drawn.current = { gaps, fromSec };
   const labels = lines.map(({ label }) => label).join();
   const colours = theme.value;
   const clocks = zone.value;
   useEffect(() => {
     const { current } = place;
     if (current === null) return undefined;
-    const made = new uPlot(optionsOf(current, lines, clocks, shades), dataOf(times, lines), current);
+    const made = new uPlot(optionsOf(current, lines, clocks, drawn), dataOf(times, lines), current);
     plot.current = made;
     const resized = new ResizeObserver(() => made.setSize({ width: current.clientWidth, height: HEIGHT }));
     resized.observe(current);
@@ -78,7 +81,7 @@ function optionsOf(
   place: HTMLElement,
   lines: Line[],
   clocks: string,
-  shades: { current: readonly Shade[] },
+  drawn: { current: Pick<ChartProps, "gaps" | "fromSec"> },
 ): uPlot.Options {
   const colour = (name: string) => colourOf(place, name);
   const axis = { stroke: colour("--dim"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false } };
@@ -89,11 +92,22 @@ function optionsOf(
     legend: { show: false },
     cursor: { show: false },
     tzDate: (sec) => uPlot.tzDate(new Date(sec * 1_000), clocks),
-    scales: { y: { range: (_plot, _least, most) => [0, most > 0 ? most * 1.1 : 1] } },
-    axes: [axis, { ...axis, size: 60 }],
+    scales: {
+      x: { range: (_plot, least, most) => [Math.max(least, drawn.current.fromSec), most] },
+      y: { range: (_plot, _least, most) => [0, most > 0 ? most * 1.1 : 1] },
+    },
+    axes: [
+      { ...axis, values: (_plot, times) => times.map((sec) => minuteText(sec, clocks)) },
+      { ...axis, size: 60 },
+    ],
     series: [{}, ...lines.map(({ label }, number) => ({ label, stroke: colour(`--chart-${number + 1}`), width: 2 }))],
-    hooks: { drawClear: [(plot) => shaded(plot, shades.current, shade)] },
+    hooks: { drawClear: [(plot) => shaded(plot, drawn.current.gaps, shade)] },
   };
+}
+
+/** Hour and minute, as 15:20. */
+function minuteText(sec: number, clocks: string): string {
+  return clockText(sec * 1_000, clocks).slice(0, 5);
 }
 
 /** Fills the parts of a plot that have no figures. */

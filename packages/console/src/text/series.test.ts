@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { gapsOf, newestOf, ratesOf, sumOf, timesOf, totalOf } from "./series.ts";
+import { gapsOf, newestOf, ratesOf, shownFromSec, sumOf, timesOf, totalOf } from "./series.ts";
 
 const FROM = "2030-01-31T09:00:00.000Z";
 const start = Date.parse(FROM);
@@ -18,6 +18,17 @@ describe("an hour of series", () => {
   it("shows no sum where a node is missing, because it would be too low", () => {
     assert.deepEqual(ratesOf(points, [null, null, 20, 5, 5, 5]), [null, null, 2, 0.5, null, null]);
     assert.deepEqual(timesOf(points).slice(0, 2), [start / 1_000, start / 1_000 + 10]);
+  });
+
+  it("is shown from the start of the servers, and for ten minutes at least", () => {
+    const hour = (silent: number) => ({
+      ...points,
+      nodes: Array.from({ length: 360 }, (_, point) => (point < silent ? 0 : 1)),
+      missing: Array.from({ length: 360 }, () => 0),
+    });
+    const shownAfter = (silent: number) => shownFromSec(hour(silent)) - start / 1_000;
+    assert.deepEqual([0, 100, 355, 360].map(shownAfter), [0, 1_000, 2_990, 2_990]);
+    assert.equal(shownFromSec(points), start / 1_000);
   });
 
   it("adds up what is known", () => {

@@ -36,6 +36,16 @@ export function timesOf({ from, stepSec, nodes }: Points): number[] {
   return nodes.map((_, point) => Date.parse(from) / 1_000 + point * stepSec);
 }
 
+/** Shortest time that charts show, in seconds. */
+const SHOWN_MIN_SEC = 600;
+
+/** Time in seconds since 1970 from which charts show the hour: none of the nodes tells of the time before. */
+export function shownFromSec(points: Points): number {
+  const times = timesOf(points);
+  const first = times[points.nodes.findIndex((told) => told > 0)] ?? Number.POSITIVE_INFINITY;
+  return Math.max(times[0] ?? 0, Math.min(first, (times.at(-1) ?? 0) - SHOWN_MIN_SEC));
+}
+
 /** Values of the points that no node is missing from; null elsewhere. */
 export function whole({ missing }: Pick<Points, "missing">, values: Values): Values {
   return values.map((value, point) => (missing[point] === 0 ? value : null));
