@@ -30,8 +30,8 @@ gives each node a certificate, and keeps the key of the authority elsewhere. It 
 
 const HOW_OF_WORKER = `
 Makes a certificate for the workers of an API key, signed by the authority that mainspring certs dev made in the folder. A key that was created
-with --require-cert admits a worker only with such a certificate: it has the name mainspring://CLUSTER/worker/KEY_ID, which also
-a key has that replaces this one. A repeat renews the files, and workers read them at their next connection. It needs openssl.`;
+with --require-cert admits a worker only with a certificate that has the name mainspring://CLUSTER/worker/KEY_ID. The certificate stays
+good for a key that replaces this one. A repeat renews the files, and workers read them at their next connection. It needs openssl.`;
 
 export function certsCommand(): Command {
   return new Command("certs").description("certificates for TLS").addCommand(devCommand()).addCommand(workerCommand());

@@ -56,6 +56,7 @@ const ROUTES = [
   "GET /v1/pools/{name}",
   "GET /v1/requests",
   "GET /v1/requests/{requestId}",
+  "GET /v1/series",
   "GET /v1/stats",
   "GET /v1/tenants",
   "GET /v1/tenants/{name}",
