@@ -9,10 +9,18 @@ export const eventStreamMutants: readonly Mutant[] = [
   {
     name: "a follower of events joins the node before it has met it",
     file: FOLLOWER,
-    find: "if (known !== null && (isEmpty || covers(this.#position, known))) {",
-    replace: "if (known !== null) {",
+    find: "if (until === null && known !== null && (isEmpty || covers(this.#position, known))) {",
+    replace: "if (until === null && known !== null) {",
     why: "a client that goes on behind an old position misses events",
     test: { file: TEST, name: "reads pages until it meets the node's rows" },
+  },
+  {
+    name: "a follower of events forgets its end once it has met the node",
+    file: FOLLOWER,
+    find: "if (until === null && known !== null && (isEmpty || covers(this.#position, known))) {",
+    replace: "if (known !== null && (isEmpty || covers(this.#position, known))) {",
+    why: "a stream that is to end at the present never ends",
+    test: { file: TEST, name: "ends at its end, although it meets the node's rows before" },
   },
   {
     name: "a follower of events trusts an empty page from before",

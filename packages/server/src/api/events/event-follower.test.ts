@@ -151,6 +151,20 @@ describe("a follower of events", () => {
     await scene.stop(one, other);
   });
 
+  it("ends at its end, although it meets the node's rows before", async () => {
+    const scene = new Scene();
+    scene.events.pageRows = 1;
+    const all = scene.write(1);
+    const other = scene.follow(await scene.events.newest());
+    await scene.runtime.advance(500);
+    all.push(...scene.write(2));
+    const ending = scene.follow(NONE, () => true, await scene.events.newest());
+    await scene.runtime.advance(1_000);
+    assert.match(ending.client.lines, /event: end\n/);
+    assert.deepEqual(ending.client.ids.filter(Boolean), all);
+    await scene.stop(ending, other);
+  });
+
   it("is told no position that goes back where it was ahead of the node", async () => {
     const scene = new Scene();
     scene.events.isDescending = true;

@@ -83,7 +83,8 @@ export class EventFollower {
       stream.sendLines(`event: end\nid: ${encodePosition(this.#position)}\ndata: {}\n\n`);
       return false;
     }
-    if (known !== null && (isEmpty || covers(this.#position, known))) {
+    // A stream that ends reads on to its end in the store: only pages are compared with the end.
+    if (until === null && known !== null && (isEmpty || covers(this.#position, known))) {
       this.#next = number;
       this.#isEven = false;
     } else if (isEmpty) await feed.has(number, gone);
