@@ -6,15 +6,22 @@ import type { CaseResult } from "../measured.ts";
 import { SCENARIOS } from "../scenarios/scenarios.ts";
 import { GOALS } from "./goals.ts";
 import { judgeGoals } from "./judge-goals.ts";
+import { contenderOf } from "./words.ts";
 
 const CASE = "drain-200k";
 const ABSOLUTE = 67_000;
 
+const cases = SCENARIOS.flatMap(({ cases: of }) =>
+  of({ isQuick: false, herdJobs: 1, tenants: 1, sleepers: 1, storedJobs: [1, 2], backlogJobs: 1_000_000 }),
+);
+
+it("a report knows the contenders of every case", () => {
+  for (const contender of cases.flatMap((item) => item.contenders ?? []))
+    assert.equal(contenderOf(contender.name).title, contender.title);
+});
+
 describe("goals", () => {
   it("are of cases and contenders that there are", () => {
-    const cases = SCENARIOS.flatMap(({ cases: of }) =>
-      of({ isQuick: false, herdJobs: 1, tenants: 1, sleepers: 1, storedJobs: [1, 2], backlogJobs: 1_000_000 }),
-    );
     const contenders = [...CONTENDERS, ...cases.flatMap((item) => item.contenders ?? [])];
     for (const { case: name, contender } of GOALS) {
       assert.ok(

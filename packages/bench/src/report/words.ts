@@ -1,21 +1,15 @@
 import type { Contender } from "../contenders/contender.ts";
 import { CONTENDERS } from "../contenders/contenders.ts";
-import {
-  mainspringClusters,
-  mainspringEmbedded,
-  mainspringEmbeddedDefault,
-  mainspringKafka,
-  mainspringMesh,
-  mainspringTelling,
-  mainspringToKafka,
-} from "../contenders/mainspring/mainspring.ts";
 import { FIGURES, type FigureName, type Spread } from "../figures.ts";
+import type { Scale } from "../scenarios/scenario.ts";
+import { SCENARIOS } from "../scenarios/scenarios.ts";
+
+/** Any scale: the contenders of a case do not depend on its size. */
+const SMALL: Scale = { isQuick: true, backlogJobs: 1, storedJobs: [1, 2], sleepers: 1, tenants: 1, herdJobs: 1 };
 
 const ALL: readonly Contender[] = [
   ...CONTENDERS,
-  ...[mainspringEmbedded, mainspringEmbeddedDefault, mainspringMesh, mainspringKafka],
-  ...[mainspringTelling, mainspringToKafka],
-  ...mainspringClusters,
+  ...SCENARIOS.flatMap(({ cases }) => cases(SMALL)).flatMap(({ contenders }) => contenders ?? []),
 ];
 
 export function contenderOf(name: string): Contender {
