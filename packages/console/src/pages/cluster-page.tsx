@@ -1,5 +1,6 @@
 import type { ClusterBody } from "@mainspring/contract";
 import { Empty, Failure, Loading } from "../parts/failure.tsx";
+import { Figure } from "../parts/figure.tsx";
 import { type Column, Table } from "../parts/list.tsx";
 import { Name, State, Time } from "../parts/text.tsx";
 import { may } from "../state/session.ts";
@@ -7,7 +8,6 @@ import { useAnswer } from "../state/use-answer.ts";
 import { countText } from "../text/figures.ts";
 import { durationText } from "../text/times.ts";
 import { TEXTS } from "../texts.ts";
-import { Figure } from "./overview-page.tsx";
 
 const LIVE_MS = 2_000;
 const COUNTED_UP_TO = 10_000;

@@ -4,6 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { ask } from "../api/client.ts";
 import { follow } from "../api/follow.ts";
 import { Failure, Loading } from "../parts/failure.tsx";
+import { Figure } from "../parts/figure.tsx";
 import { JsonView } from "../parts/json-view.tsx";
 import { SureButton } from "../parts/sure-button.tsx";
 import { Name, Span, State, Time } from "../parts/text.tsx";
@@ -14,7 +15,6 @@ import { TEXTS } from "../texts.ts";
 import { Attempts, ErrorText } from "./attempts.tsx";
 import { Explanation } from "./explanation.tsx";
 import { LogLines } from "./log-lines.tsx";
-import { Figure } from "./overview-page.tsx";
 import { RunAgain } from "./schedules/run-again.tsx";
 import { Steps } from "./steps.tsx";
 

@@ -2,6 +2,7 @@ import type { JobBody } from "@mainspring/contract";
 import type { NextFires } from "../api/answers.ts";
 import { ask } from "../api/client.ts";
 import { Failure, Loading } from "../parts/failure.tsx";
+import { Figure, Labels } from "../parts/figure.tsx";
 import { JsonView } from "../parts/json-view.tsx";
 import { lazily } from "../parts/lazily.tsx";
 import { Table } from "../parts/list.tsx";
@@ -14,7 +15,6 @@ import { durationText } from "../text/times.ts";
 import { visible } from "../text/visible.ts";
 import { TEXTS } from "../texts.ts";
 import { EXECUTION_COLUMNS } from "./executions-page.tsx";
-import { Figure } from "./overview-page.tsx";
 import { Backfill } from "./schedules/backfill.tsx";
 import { TrySchedule } from "./schedules/try-schedule.tsx";
 
@@ -89,7 +89,6 @@ function Actions({ job: { jobId, state }, reload }: { job: JobBody; reload(): vo
 }
 
 function Facts({ job }: { job: JobBody }) {
-  const labels = Object.entries(job.labels);
   return (
     <dl class="figures facts">
       <Figure title={TEXTS.jobId}>{job.jobId}</Figure>
@@ -109,15 +108,7 @@ function Facts({ job }: { job: JobBody }) {
       </Figure>
       {job.overlap !== undefined && <Figure title={TEXTS.overlap}>{job.overlap}</Figure>}
       {job.misfire !== undefined && <Figure title={TEXTS.misfire}>{job.misfire}</Figure>}
-      {labels.length > 0 && (
-        <Figure title={TEXTS.labels}>
-          {labels.map(([key, value]) => (
-            <div key={key}>
-              <Name of={`${key}=${value}`} />
-            </div>
-          ))}
-        </Figure>
-      )}
+      <Labels of={job.labels} />
     </dl>
   );
 }

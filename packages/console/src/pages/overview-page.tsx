@@ -1,8 +1,8 @@
 import type { PoolBody, SeriesBody, StatsBody } from "@mainspring/contract";
-import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { DeadLetter, OverdueJobs, Page } from "../api/answers.ts";
 import { Empty, Failure, Loading } from "../parts/failure.tsx";
+import { Figure } from "../parts/figure.tsx";
 import { type Column, Table } from "../parts/list.tsx";
 import { Name } from "../parts/text.tsx";
 import { linkTo } from "../state/route.ts";
@@ -54,15 +54,6 @@ function useSeries() {
     if (failure?.problem.status === 403) setRefused(true);
   }, [failure]);
   return { series: isRefused ? null : series, isRefused, failure: isRefused ? null : failure };
-}
-
-export function Figure({ title, children }: { title: string; children: ComponentChildren }) {
-  return (
-    <div>
-      <dt>{title}</dt>
-      <dd>{children}</dd>
-    </div>
-  );
 }
 
 function Figures({ stats, series }: { stats: StatsBody; series: SeriesBody | null }) {

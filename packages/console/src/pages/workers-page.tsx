@@ -1,12 +1,9 @@
 import type { WorkerBody } from "@mainspring/contract";
-import type { Page } from "../api/answers.ts";
-import { ask, queryOf } from "../api/client.ts";
-import { type Column, List, ROWS } from "../parts/list.tsx";
+import { ask } from "../api/client.ts";
+import { type Column, List, useList } from "../parts/list.tsx";
 import { SureButton } from "../parts/sure-button.tsx";
 import { Name, State, Time } from "../parts/text.tsx";
-import { route } from "../state/route.ts";
 import { may } from "../state/session.ts";
-import { useAnswer } from "../state/use-answer.ts";
 import { countText } from "../text/figures.ts";
 import { TEXTS } from "../texts.ts";
 
@@ -15,9 +12,7 @@ const HANDLERS_SHOWN = 5;
 
 /** Workers that the servers know, newest connection first. */
 export function WorkersPage() {
-  const { cursor } = route.value.query;
-  const everyMs = cursor === undefined ? LIVE_MS : null;
-  const answer = useAnswer<Page<WorkerBody>>(`workers${queryOf({ cursor, limit: ROWS })}`, everyMs);
+  const answer = useList<WorkerBody>("workers", [], LIVE_MS);
   const columns: Column<WorkerBody>[] = [
     { title: TEXTS.name, cell: ({ name }) => <Name of={name} /> },
     { title: TEXTS.state, cell: ({ state }) => <State of={state} /> },

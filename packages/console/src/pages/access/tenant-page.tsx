@@ -1,6 +1,7 @@
 import type { TenantBody, TenantPatch, TenantUsageBody } from "@mainspring/contract";
 import { ask } from "../../api/client.ts";
 import { Failure, Loading } from "../../parts/failure.tsx";
+import { Figure } from "../../parts/figure.tsx";
 import { Form } from "../../parts/form.tsx";
 import { Table } from "../../parts/list.tsx";
 import { SureButton } from "../../parts/sure-button.tsx";
@@ -10,7 +11,6 @@ import { useAnswer } from "../../state/use-answer.ts";
 import { countText } from "../../text/figures.ts";
 import { ACCESS_TEXTS } from "../../texts/access-texts.ts";
 import { TEXTS } from "../../texts.ts";
-import { Figure } from "../overview-page.tsx";
 
 const EVERY_MS = 5_000;
 type Quota = keyof typeof ACCESS_TEXTS.quotas;

@@ -2,6 +2,7 @@ import type { ExecutionBody, Workflow, WorkflowNode } from "@mainspring/contract
 import { FINAL_STATES } from "@mainspring/contract/enums";
 import { useState } from "preact/hooks";
 import { Failure, Loading } from "../../parts/failure.tsx";
+import { Figure } from "../../parts/figure.tsx";
 import { JsonView } from "../../parts/json-view.tsx";
 import { Name, State } from "../../parts/text.tsx";
 import { linkTo } from "../../state/route.ts";
@@ -13,7 +14,6 @@ import { WORKFLOW_TEXTS } from "../../texts/workflow-texts.ts";
 import { TEXTS } from "../../texts.ts";
 import { ErrorText } from "../attempts.tsx";
 import { Explanation } from "../explanation.tsx";
-import { Figure } from "../overview-page.tsx";
 import { isFinalRun, NodeLink, Retry } from "./run-parts.tsx";
 import type { RunNode } from "./use-run.ts";
 

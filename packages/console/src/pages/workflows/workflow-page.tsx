@@ -2,6 +2,7 @@ import type { Workflow } from "@mainspring/contract";
 import { useMemo } from "preact/hooks";
 import { ask } from "../../api/client.ts";
 import { Failure, Loading } from "../../parts/failure.tsx";
+import { Figure, Labels } from "../../parts/figure.tsx";
 import { JsonView } from "../../parts/json-view.tsx";
 import { SureButton } from "../../parts/sure-button.tsx";
 import { Name, Span, State, Time } from "../../parts/text.tsx";
@@ -11,7 +12,6 @@ import { countText } from "../../text/figures.ts";
 import { WORKFLOW_TEXTS } from "../../texts/workflow-texts.ts";
 import { TEXTS } from "../../texts.ts";
 import { ErrorText } from "../attempts.tsx";
-import { Figure } from "../overview-page.tsx";
 import { criticalPath } from "./critical-path.ts";
 import { GraphView } from "./graph-view.tsx";
 import { NodePanel } from "./node-panel.tsx";
@@ -95,7 +95,6 @@ function RetryFailed({ run, nodes }: Pick<DetailsProps, "run" | "nodes">) {
 }
 
 function Facts({ run }: { run: Workflow }) {
-  const labels = Object.entries(run.labels);
   return (
     <dl class="figures facts">
       <Figure title={TEXTS.id}>
@@ -138,15 +137,7 @@ function Facts({ run }: { run: Workflow }) {
           ))}
         </Figure>
       )}
-      {labels.length > 0 && (
-        <Figure title={TEXTS.labels}>
-          {labels.map(([key, value]) => (
-            <div key={key}>
-              <Name of={`${key}=${value}`} />
-            </div>
-          ))}
-        </Figure>
-      )}
+      <Labels of={run.labels} />
     </dl>
   );
 }

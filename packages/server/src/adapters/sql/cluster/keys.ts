@@ -102,36 +102,10 @@ function falseIfNoRoom(error: unknown): false {
 }
 
 async function insert(session: Session, key: NewApiKey): Promise<boolean> {
-  const {
-    id,
-    tenant,
-    kind,
-    scopes,
-    pools,
-    name,
-    hint,
-    createdAt,
-    createdBy,
-    expiresAt,
-    replaces,
-    hash,
-    certificateId,
-  } = key;
-  const lists = [JSON.stringify(scopes), JSON.stringify(pools)];
-  const values = [
-    id,
-    tenant,
-    kind,
-    ...lists,
-    name,
-    hint,
-    createdAt,
-    createdBy,
-    expiresAt,
-    replaces,
-    hash,
-    certificateId,
-  ];
+  const { id, tenant, kind, createdAt, createdBy, expiresAt, certificateId } = key;
+  const rights = [JSON.stringify(key.scopes), JSON.stringify(key.pools)];
+  const made = [createdAt, createdBy, expiresAt, key.replaces];
+  const values = [id, tenant, kind, ...rights, key.name, key.hint, ...made, key.hash, certificateId];
   if (certificateId !== null) await session.run(RAISE_WORKER_CERTIFICATES);
   return (await session.run({ text: CREATE, values })).length > 0;
 }
