@@ -12,6 +12,25 @@ describe("a sweep", () => {
     assert.deepEqual(secondsOfSweeps(many, 7), [1, 4, 7]);
   });
 
+  it("reads known rows again at one rate, however many lanes there are", () => {
+    const lanes = Array.from({ length: 40 }, (_, n) => Array.from({ length: 100 }, () => candidate({ handler: `h${n}` })));
+    const rowsOf = new Map(lanes.map((rows) => [laneHashOf(rows[0] as Candidate), rows]));
+    const story = new Story().hint(...lanes.flat());
+    const seconds = 24;
+    let again = 0;
+    for (let second = 1; second <= seconds; second++) {
+      story.later(1_000).tell({ kind: "SWEEP", laneHashes: [...rowsOf.keys()] });
+      for (const want of story.wants.splice(0)) {
+        if (want.kind !== "READY") continue;
+        const rows = rowsOf.get(want.laneHash) ?? [];
+        again += rows.length;
+        story.tell({ kind: "READ_READY", laneHash: want.laneHash, after: null, rows, full: false, since: 1, term: 1 });
+      }
+    }
+    // Each lane in the first second, and every four seconds from then on.
+    assert.equal(again, 40 * 100 * (1 + 5));
+  });
+
   it("comes next to a lane of thousands that had no room for urgent work", () => {
     const room = 10;
     const late = Array.from({ length: 1_500 }, (_, i) => candidate({ handler: "many", rank: 1_000 + i }));

@@ -6,12 +6,12 @@ const SWEEP_ROWS = 20_000;
 /** Number of rows that a sweep reads of a lane beyond those that are known. */
 const SWEEP_BEYOND = 64;
 /**
- * Interval in ms between sweeps of a lane per known row. A sweep reads all known rows of the lane again, so lanes with
- * many rows are swept less often: a row that was missed in a lane of thousands waits behind them anyway, and reading
- * thousands each second would add a tenth to the cost of running them.
+ * Interval in ms between sweeps of a lane, per row that is known of it and per lane. A sweep reads all known rows of the lane
+ * again, so all lanes together read about one known row again each ms, however many lanes there are. A row that was
+ * missed in a lane of many rows waits behind them anyway.
  */
 const SWEEP_MS_PER_ROW = 1;
-const SWEEP_EVERY_MAX_MS = 5_000;
+const SWEEP_EVERY_MAX_MS = 30_000;
 
 /** Reads the front of lanes, to find rows whose hints were lost. */
 export function sweep(view: Step, laneHashes: readonly number[]): void {
@@ -43,5 +43,5 @@ function isSwept({ state, now }: Step, laneHash: number): boolean {
   }
   const sinceMs = now - sweptAt;
   // Negative: the clock was set back.
-  return sinceMs >= 0 && sinceMs < Math.min(known * SWEEP_MS_PER_ROW, SWEEP_EVERY_MAX_MS);
+  return sinceMs >= 0 && sinceMs < Math.min(known * state.lanes.size * SWEEP_MS_PER_ROW, SWEEP_EVERY_MAX_MS);
 }
