@@ -35,11 +35,11 @@ const READY_WITHIN_MS = 1_800_000;
 
 export const fair: Scenario = {
   name: "fair",
-  about: `All tenants share one pool and one worker process with default settings, besides its ${SLOTS} slots. A tenant has a backlog of jobs that hold their slots for ${HOLD_MS} ms, or as many that are due at one instant; another tenant has a job every ${EVERY_MS} ms, and the lateness is that of its jobs: from the intended send, or the instant when a job is due, until the handler's start. The backlog is not drained. With many tenants, ${EACH} jobs of each are ready before the worker gets any: the memory is the server's by then, and the ratio is that of the rate of their drain to the rate of as many jobs of one tenant. The last cases are submits by callers with a key of the store, and with a record of each request in the audit log, beside submits without.`,
+  about: `All tenants share one pool and one worker process with default settings, besides its ${SLOTS} slots. A tenant has a backlog of jobs that hold their slots for ${HOLD_MS} ms, or as many that are due at one instant; another tenant has a job every ${EVERY_MS} ms, and the lateness is that of its jobs: from the intended send, or the instant when a job is due, until the handler's start. The backlog is not drained. With many tenants, ${EACH} jobs of each are ready before the worker gets any; the tenants submitted one job at a time by turns, or all of their jobs at once: the memory is the server's by then, and the ratio is that of the rate of their drain to the rate of as many jobs of one tenant. The last cases are submits by callers with a key of the store, and with a record of each request in the audit log, beside submits without.`,
   cases: ({ isQuick, herdJobs, tenants }) => {
     const sizes = { herdJobs, others: isQuick ? 20 : 100 };
     const lastsMs = isQuick ? 1_000 : 5_000;
-    return [besideBacklogCase(sizes), besideHerdCase(sizes), manyTenantsCase(tenants), ...submitCases(lastsMs)];
+    return [besideBacklogCase(sizes), besideHerdCase(sizes), ...manyTenantsCases(tenants), ...submitCases(lastsMs)];
   },
 };
 
@@ -83,14 +83,22 @@ function besideHerdCase({ herdJobs, others }: Sizes): Case {
   });
 }
 
-function manyTenantsCase(tenants: number): Case {
+/** The jobs of many tenants as they arrive in practice, mixed, and the jobs of one tenant after those of another. */
+function manyTenantsCases(tenants: number): Case[] {
   const title = `${tenants.toLocaleString("en")} tenants with ${EACH} ready jobs each`;
-  return fairCase("tenants", title, async (rig, course) => {
+  return [
+    manyTenantsCase("tenants", `${title}, which arrived by turns`, { tenants, batch: 1 }),
+    manyTenantsCase("tenants-blocks", `${title}, which arrived tenant after tenant`, { tenants, batch: EACH }),
+  ];
+}
+
+function manyTenantsCase(name: string, title: string, { tenants, batch }: { tenants: number; batch: number }): Case {
+  return fairCase(name, title, async (rig, course) => {
     const names = Array.from({ length: tenants }, (_, index) => `tenant-${index}`);
     const jobs = tenants * EACH;
     const one = await drain(course, jobs, () => prefill(rig, jobs));
     await createTenants(rig, names);
-    const many = await drain(course, jobs, () => prefillOf(rig, names));
+    const many = await drain(course, jobs, () => prefillOf(rig, names, batch));
     const ratio = (many.jobsPerSec ?? Number.NaN) / (one.jobsPerSec ?? Number.NaN);
     return { ...many, ratio };
   });
@@ -159,11 +167,13 @@ async function createTenants(rig: MainspringRig, names: readonly string[]): Prom
   await inTurns(names, (name) => rig.createTenant(name));
 }
 
-/** Submits the jobs of each tenant in a batch. */
-async function prefillOf(rig: MainspringRig, names: readonly string[]): Promise<void> {
-  await inTurns(names, (tenant, index) =>
-    rig.submitBatch(Array.from({ length: EACH }, (_, n) => ({ n: index * EACH + n, tenant }))),
-  );
+/** Submits the jobs of all tenants by turns. @param batch how many jobs a tenant submits in its turn, a divisor of `EACH` */
+async function prefillOf(rig: MainspringRig, names: readonly string[], batch: number): Promise<void> {
+  for (let from = 0; from < EACH; from += batch) {
+    await inTurns(names, (tenant, index) =>
+      rig.submitBatch(Array.from({ length: batch }, (_, n) => ({ n: index * EACH + from + n, tenant }))),
+    );
+  }
 }
 
 /** Calls for each name, some at a time. */

@@ -191,4 +191,15 @@ export const fairMutants: readonly Mutant[] = [
       name: "come to a quiet tenant at once beside runs of a minute, where the pool has headroom",
     },
   },
+  {
+    name: "each lane is swept as if it were the only one",
+    file: `${ENGINE}/queue/sweep.ts`,
+    find: "known * state.lanes.size * SWEEP_MS_PER_ROW",
+    replace: "known * SWEEP_MS_PER_ROW",
+    why: "the rows of a thousand tenants are read again each second, whatever the rate at which they run",
+    test: {
+      file: `${ENGINE}/queue/sweep.test.ts`,
+      name: "reads known rows again at one rate, however many lanes there are",
+    },
+  },
 ];

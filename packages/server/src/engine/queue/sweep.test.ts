@@ -13,7 +13,9 @@ describe("a sweep", () => {
   });
 
   it("reads known rows again at one rate, however many lanes there are", () => {
-    const lanes = Array.from({ length: 40 }, (_, n) => Array.from({ length: 100 }, () => candidate({ handler: `h${n}` })));
+    const lanes = Array.from({ length: 40 }, (_, n) =>
+      Array.from({ length: 100 }, () => candidate({ handler: `h${n}` })),
+    );
     const rowsOf = new Map(lanes.map((rows) => [laneHashOf(rows[0] as Candidate), rows]));
     const story = new Story().hint(...lanes.flat());
     const seconds = 24;
