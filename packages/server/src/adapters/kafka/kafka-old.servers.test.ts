@@ -58,7 +58,10 @@ describe("Kafka 3.0", () => {
     const reader = await log.openReader();
     await assert.rejects(reader.topic(), isRefusal);
     reader.close();
-    assert.deepEqual((await admin.listTopics()).filter((topic) => topic.startsWith("old.")), []);
+    assert.deepEqual(
+      (await admin.listTopics()).filter((topic) => topic.startsWith("old.")),
+      [],
+    );
   });
 
   it("is refused as the bus", async () => {

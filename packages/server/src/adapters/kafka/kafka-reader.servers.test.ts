@@ -115,7 +115,15 @@ describe("the reader of Kafka", () => {
     const writer = await kafkaRequestLog(address, "chosen.", runtime).openWriter();
     const { partitions } = await writer.open();
     assert.equal(partitions, 5);
-    const record = { topic: "t", offset: 7, timestamp: 1, problem: "{}", contentType: null, value: null, valueBytes: 0 };
+    const record = {
+      topic: "t",
+      offset: 7,
+      timestamp: 1,
+      problem: "{}",
+      contentType: null,
+      value: null,
+      valueBytes: 0,
+    };
     await writer.tellRefused(Array.from({ length: 5 }, (_, partition) => ({ ...record, partition })));
     writer.close();
     const told = await readMessages(kafka.broker, refused, 5);
