@@ -47,10 +47,16 @@ const takeFresh = (isTelling: boolean) => `
 export const TAKE_FRESH = takeFresh(false);
 export const TAKE_FRESH_TELLING = takeFresh(true);
 
-/** Entries of records, the newest row of each offset last. */
+/**
+ * Entries of records, the newest row of each offset last. PostgreSQL might read the rows of all partitions in the order of the index by
+ * time if it could sort by it.
+ */
 export const ENTRIES = `
-  SELECT first_offset, entries FROM ingest_records
-  WHERE partition = $1 AND topic = $2 AND first_offset > $3 AND first_offset < $4 ORDER BY taken_at, first_offset`;
+  WITH found AS MATERIALIZED (
+    SELECT first_offset, entries, taken_at FROM ingest_records
+    WHERE partition = $1 AND topic = $2 AND first_offset > $3 AND first_offset < $4
+  )
+  SELECT first_offset, entries FROM found ORDER BY taken_at, first_offset`;
 
 const ADD_ENTRIES = `
   INSERT INTO ingest_records (partition, topic, first_offset, taken_at, entries)
@@ -69,7 +75,7 @@ const ADD_REFUSALS = `
 const DROP_REFUSALS = `
   DELETE FROM ingest_refusals WHERE partition = $1 AND topic = $2 AND record_offset = ANY($3::int8[])`;
 
-export const EXISTING = "SELECT id FROM jobs WHERE id = ANY($1::uuid[])";
+const EXISTING = "SELECT id FROM jobs WHERE id = ANY($1::uuid[])";
 
 /** See StoreIngest.takeIn. */
 export async function takeInRecords(

@@ -28,7 +28,7 @@ import { withEvents } from "../events/inbox.ts";
 import * as reads from "../executions/reads.ts";
 import { READ_SIGNALS } from "../executions/signals.ts";
 import { UNTOLD } from "../ingest/ingest.ts";
-import { ADVANCE, ENTRIES, EXISTING, TAKE_FRESH, TAKE_FRESH_TELLING } from "../ingest/take-in.ts";
+import { ADVANCE, ENTRIES, TAKE_FRESH, TAKE_FRESH_TELLING } from "../ingest/take-in.ts";
 import { OPEN, OPEN_OF_RECURRING } from "../jobs/locked-job.ts";
 import { ACTIVE } from "../jobs/named-jobs.ts";
 import * as recurrences from "../recurring/recurrences.ts";
@@ -139,7 +139,6 @@ const INTAKE: [name: string, purpose: Purpose, text: string, index: RegExp][] = 
   ["take_fresh_telling", "submit", TAKE_FRESH_TELLING, /^ingest_positions_pkey$/],
   ["advance_ingest", "submit", ADVANCE, /^ingest_positions_pkey$/],
   ["read_ingested", "submit", ENTRIES, /^ingest_records_pkey$/],
-  ["existing", "submit", EXISTING, /^jobs_\w+_pkey$/],
   ["untold", "query", UNTOLD, /^ingest_refusals_untold$/],
 ];
 
