@@ -39,7 +39,7 @@ const REFUSED = `
   WHERE $1::int8 IS NULL OR (f.refused_at, f.partition, f.record_offset) < ($1, $2::int4, $3::int8)
   ORDER BY f.refused_at DESC, f.partition DESC, f.record_offset DESC LIMIT $4`;
 
-export const UNTOLD = `
+const UNTOLD = `
   SELECT topic, partition, record_offset, recorded_at, problem, content_type, value, value_bytes FROM ingest_refusals
   WHERE NOT is_told AND partition = ANY($1::int4[]) ORDER BY refused_at LIMIT $2`;
 

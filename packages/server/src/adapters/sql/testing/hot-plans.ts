@@ -27,7 +27,6 @@ import type { Purpose } from "../connection/purposes.ts";
 import { withEvents } from "../events/inbox.ts";
 import * as reads from "../executions/reads.ts";
 import { READ_SIGNALS } from "../executions/signals.ts";
-import { UNTOLD } from "../ingest/ingest.ts";
 import { ADVANCE, ENTRIES, TAKE_FRESH, TAKE_FRESH_TELLING } from "../ingest/take-in.ts";
 import { OPEN, OPEN_OF_RECURRING } from "../jobs/locked-job.ts";
 import { ACTIVE } from "../jobs/named-jobs.ts";
@@ -60,10 +59,8 @@ const REQUEST = '{"target": {"handler": "echo"}}';
 const ACCEPT_REQUESTS = `SELECT mainspring.mainspring_submit_batch(jsonb_agg(r)) FROM
   (SELECT '${REQUEST}'::jsonb AS r FROM generate_series(1, 5000)) rows`;
 const FILL_INGEST = `
-  WITH p AS (INSERT INTO mainspring.ingest_positions SELECT n, gen_random_uuid(), 0, 0, 0 FROM generate_series(0, 11) n RETURNING *),
-    r AS (INSERT INTO mainspring.ingest_records SELECT partition, topic, n, 0, '' FROM p, generate_series(1, 500) n)
-  INSERT INTO mainspring.ingest_refusals
-  SELECT partition, topic, n, 0, 0, '{}', NULL, NULL, 0, n % 10 > 0 FROM p, generate_series(1, 100) n`;
+  WITH p AS (INSERT INTO mainspring.ingest_positions SELECT n, gen_random_uuid(), 0, 0, 0 FROM generate_series(0, 11) n RETURNING *)
+  INSERT INTO mainspring.ingest_records SELECT partition, topic, n, 0, '' FROM p, generate_series(1, 500) n`;
 
 type HotStatement = [name: string, purpose: Purpose, text: string, index: RegExp, plans?: string];
 
@@ -139,7 +136,6 @@ const INTAKE: [name: string, purpose: Purpose, text: string, index: RegExp][] = 
   ["take_fresh_telling", "submit", TAKE_FRESH_TELLING, /^ingest_positions_pkey$/],
   ["advance_ingest", "submit", ADVANCE, /^ingest_positions_pkey$/],
   ["read_ingested", "submit", ENTRIES, /^ingest_records_pkey$/],
-  ["untold", "query", UNTOLD, /^ingest_refusals_untold$/],
 ];
 
 /** Tests which indexes the hot path uses, on a server of some version, with many months and misleading statistics. */
