@@ -36,6 +36,15 @@ it("a broker that hangs up during the login fails the call, and does not end the
   server.close();
 });
 
+it("a response that arrives in chunks is parsed from one piece of memory", async () => {
+  const { Reader } = await loadClient();
+  const chunked = Reader.from(Buffer.from("ab")).buffer;
+  chunked.append(Buffer.from("cd")).append(Buffer.from("ef"));
+  const part = chunked.subarray(1, 5);
+  assert.deepEqual(part.buffers.map(String), ["bcde"]);
+  assert.deepEqual([part.length, chunked.subarray(1, 2).buffers.map(String)], [4, ["b"]]);
+});
+
 describe("a server that is no broker for the address", () => {
   const TLS_ALERT = Buffer.from("15030300020246", "hex");
   const HTTP = Buffer.from("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");

@@ -58,7 +58,28 @@ export async function loadClient(): Promise<Client> {
   const client = await import("@platformatic/kafka");
   boundExpansion(client.compressionsAlgorithms);
   hearErrors(client.Connection.prototype);
+  joinChunks(client.Reader.from(Buffer.alloc(0)).buffer);
   return client;
+}
+
+type Chunks = kafka.Reader["buffer"];
+
+const joined = new WeakSet<Chunks>();
+
+/**
+ * Lets the client parse each response from one piece of memory. A response arrives in chunks of up to 64 KiB, among which the client looks
+ * for each number from the first chunk on, so that the time of a record would grow with the size of its response.
+ */
+function joinChunks(some: Chunks): void {
+  const chunks = Object.getPrototypeOf(some) as Chunks;
+  if (joined.has(chunks)) return;
+  joined.add(chunks);
+  const { subarray } = chunks;
+  chunks.subarray = function (this: Chunks, ...args: Parameters<typeof subarray>) {
+    const part = subarray.apply(this, args);
+    if (part.buffers.length > 1) part.buffers = [part.slice()];
+    return part;
+  };
 }
 
 const heard = new WeakSet<kafka.Connection>();
