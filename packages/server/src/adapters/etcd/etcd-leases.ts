@@ -205,7 +205,11 @@ export class EtcdLeases implements Leases {
   /** Transaction that writes nothing, because no version is below 0. etcd refuses it without the rights to read and write the keys. */
   #rightsProbe() {
     const key = Buffer.from(`${this.#keys.prefix}nodes/`);
-    const impossible = { result: Compare_CompareResult.LESS, key, targetUnion: { case: "version" as const, value: 0n } };
+    const impossible = {
+      result: Compare_CompareResult.LESS,
+      key,
+      targetUnion: { case: "version" as const, value: 0n },
+    };
     const put: Operation = { request: { case: "requestPut", value: { key } } };
     const range: Operation = { request: { case: "requestRange", value: this.#keys.all } };
     return create(TxnRequestSchema, { compare: [impossible], success: [put], failure: [range] });
