@@ -13,7 +13,7 @@ import { newAuthority } from "./certificates.ts";
 import { installDebianPackage } from "./debian.ts";
 
 const PROGRAM = "/usr/bin/etcd";
-const START_MAX_MS = 30_000;
+const START_MAX_MS = 180_000;
 
 /** A cluster of etcd for tests, on the loopback address, with new and empty data folders. */
 export interface TestEtcd {

@@ -24,7 +24,7 @@ export interface TestBroker {
   restart(): Promise<void>;
 }
 
-/** A broker of Kafka 4.1 for tests, which is its own controller, on a new and empty data folder. */
+/** A broker of Kafka for tests, which is its own controller, on a new and empty data folder. */
 export interface TestKafka {
   /** Address in the form of MAINSPRING_KAFKA. */
   readonly url: string;
@@ -65,6 +65,8 @@ export interface ExtraListener {
 }
 
 interface KafkaOptions {
+  /** Version of Kafka; default: 4.1.0. */
+  version?: string;
   /** Listener with TLS and login; default: none. */
   secure?: SecureListener;
   /** Listeners in addition to the plain one; default: none. */
@@ -75,7 +77,7 @@ interface KafkaOptions {
 
 /** Starts a broker that listens on the loopback address only. It ends with this process at the latest. */
 export async function startKafka(options: KafkaOptions = {}): Promise<TestKafka> {
-  const jars = join(await kafkaJars(), "*");
+  const jars = join(await kafkaJars(options.version ?? null), "*");
   const folder = await mkdtemp(join(tmpdir(), "kafka-"));
   const clusterId = randomBytes(16).toString("base64url");
   const { secure: security, extra = [], hasSecond = false } = options;

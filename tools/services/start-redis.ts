@@ -13,7 +13,7 @@ import { freePort } from "./free-port.ts";
 const run = promisify(execFile);
 const PROGRAM = "/usr/bin/redis-server";
 const CLIENT = "/usr/bin/redis-cli";
-const START_MAX_MS = 30_000;
+const START_MAX_MS = 180_000;
 
 /** A Redis for tests, on the loopback address, with a new and empty data folder. */
 export interface TestRedis {

@@ -55,7 +55,7 @@ export const PAIRS = 5;
 export const USAGE = `npm run bench -- [options]
 npm run bench -- next-fire      how long it takes to work out when a recurring job fires next
 npm run bench -- sql-submit     how long submits in transactions of an application take, until their jobs run
-npm run bench -- ingest         how fast a filled topic of Kafka is taken in, and what a submit with 202 costs; also --only ingest
+npm run bench -- ingest         how fast a filled topic of Kafka is taken in, with which memory, and what a submit with 202 costs; also --only ingest
 
   --quick             everything small
   --only a,b          of ${SCENARIOS.map(({ name }) => name).join(", ")};

@@ -6,6 +6,7 @@ import pg from "pg";
 import { startKafka } from "../../../tools/services/start-kafka.ts";
 import { startPostgres } from "../../../tools/services/start-postgres.ts";
 import { cpuUsOf } from "./meter/process-cpu.ts";
+import { forgetPeaks, peakMiBOf, residentMiBOf } from "./meter/process-memory.ts";
 
 const PARTITIONS = 12;
 const SINGLES = 20_000;
@@ -14,8 +15,13 @@ const KEY = "the-key-of-the-bench";
 const PROGRAM = new URL("../../cli/bin/mainspring.mjs", import.meta.url).pathname;
 /** A job that does not run meanwhile. */
 const JOB = JSON.stringify({ target: { handler: "later" }, payload: { order: 7 }, delayMs: 86_400_000 });
+/** A job with the largest payload. */
+const LARGE_JOB = JSON.stringify({
+  ...{ target: { handler: "later" }, delayMs: 86_400_000 },
+  payload: "x".repeat(1024 * 1024 - 2),
+});
 
-/** Measures the intake of a filled topic, and the CPU of the API for submits over HTTP, with and without Kafka. */
+/** Measures the intake of a filled topic, small and large records, and the CPU of the API for submits over HTTP, with and without Kafka. */
 export async function ingestTimes({ isQuick }: { isQuick: boolean }): Promise<void> {
   const [postgres, kafka] = await Promise.all([startPostgres({ version: 15 }), startKafka()]);
   const cluster = { MAINSPRING_STORE: postgres.url, MAINSPRING_BUS: "mesh", MAINSPRING_API_KEY: KEY };
@@ -41,6 +47,7 @@ export async function ingestTimes({ isQuick }: { isQuick: boolean }): Promise<vo
     console.log(
       `intake of a filled topic: ${Math.round(count / seconds)} records/s, server ${us.toFixed(1)} µs a record`,
     );
+    await largeRecords({ db, broker: kafka.broker, intake, count: isQuick ? 60 : 600 });
     await stop(servers.pop());
     for (const [name, settings] of [
       ["direct", cluster],
@@ -66,22 +73,55 @@ export async function ingestTimes({ isQuick }: { isQuick: boolean }): Promise<vo
   }
 }
 
+interface LargeRecords {
+  db: pg.Client;
+  broker: string;
+  intake: Server;
+  count: number;
+}
+
+/**
+ * Measures the memory and the CPU of a server that takes in records of 1 MiB. The server stands still while the topic is filled, so that it
+ * finds a backlog.
+ */
+async function largeRecords({ db, broker, intake, count }: LargeRecords): Promise<void> {
+  const before = residentMiBOf([intake.pid]);
+  intake.child.kill("SIGSTOP");
+  const total = await fill(broker, count, LARGE_JOB, 1);
+  forgetPeaks(intake.pid);
+  const none = await sum(db);
+  intake.child.kill("SIGCONT");
+  // The server takes over its shards again first.
+  await taken(db, none + 1);
+  const first = await sum(db);
+  const [beganMs, beganUs] = [performance.now(), cpuUsOf(intake.pid)];
+  await taken(db, total);
+  const [seconds, records] = [(performance.now() - beganMs) / 1_000, total - first];
+  const ms = (cpuUsOf(intake.pid) - beganUs) / 1_000 / records;
+  const memory = `${Math.round(before)} MiB before, at most ${Math.round(peakMiBOf([intake.pid]))} meanwhile`;
+  console.log(
+    `${records} records of 1 MiB: ${(records / seconds).toFixed(1)} records/s, server ${ms.toFixed(1)} ms a record, memory ${memory}`,
+  );
+}
+
 interface Server {
   child: ChildProcess;
   pid: number;
   port: number;
 }
 
-async function fill(broker: string, count: number): Promise<number> {
+/** Writes records to all partitions. @returns the sum of the ends of the partitions */
+async function fill(broker: string, count: number, value = JOB, perSend = 1_000): Promise<number> {
   const options = { clientId: "bench", bootstrapBrokers: [broker], serializers: stringSerializers };
   const producer = new Producer<string, string, string, string>({ ...options, retries: 5 });
-  const each = Math.ceil(count / PARTITIONS / 1_000);
+  const perPartition = Math.ceil(count / PARTITIONS);
+  const each = Math.ceil(perPartition / perSend);
   const headers = { "content-type": "application/json" };
   let ends = 0;
   for (let n = 0; n < each; n++) {
     for (let partition = 0; partition < PARTITIONS; partition++) {
-      const size = Math.min(1_000, Math.ceil(count / PARTITIONS) - n * 1_000);
-      const message = { topic: "ms.job-requests", partition, key: "k", value: JOB, headers };
+      const size = Math.min(perSend, perPartition - n * perSend);
+      const message = { topic: "ms.job-requests", partition, key: "k", value, headers };
       const { offsets } = await producer.send({ messages: Array.from({ length: size }, () => ({ ...message })) });
       if (n === each - 1) ends += Number(offsets?.[0]?.offset) + size;
     }

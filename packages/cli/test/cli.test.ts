@@ -150,7 +150,7 @@ describe("the command line", () => {
       "--pool",
       "slow",
       "--payload",
-      '{"ms":60000}',
+      '{"ms":600000}',
     );
     const stateOf = async () => (await runJson<Execution>("executions", "get", executionId)).state;
     while ((await stateOf()) !== "RUNNING");

@@ -175,15 +175,33 @@ describe("leases in etcd", () => {
   });
 });
 
+const RIGHTS =
+  /^MAINSPRING_ETCD must have a user that may read and write the keys that begin with \/test\/leases\/: etcdserver: /;
+
 describe("an etcd with TLS and a login", () => {
   const log = pino({ level: "silent" });
   let guarded: TestEtcd;
   before(async () => {
     guarded = await startEtcd({ members: 1, tls: true });
+    await addUser("reads-only", "READ", "/test/leases/");
+    await addUser("writes-elsewhere", "READWRITE", "/other/leases/");
+    await addUser("keeps-leases", "READWRITE", "/test/leases/");
     await guarded.demandLogin("to p:secret");
   });
   after(() => guarded.stop());
   const open = (url: string) => new EtcdLeases({ address: etcdAddress(url) as EtcdAddress, runtime, log });
+  /** Adds a user with the password pw and a right on the keys that begin with a text, which ends with a slash. */
+  const addUser = async (name: string, permType: "READ" | "READWRITE", prefix: string) => {
+    const base64 = (text: string) => Buffer.from(text).toString("base64");
+    const perm = { permType, key: base64(prefix), range_end: base64(prefix.replace(/\/$/, "0")) };
+    const calls: [string, object][] = [
+      ["auth/role/add", { name }],
+      ["auth/role/grant", { name, perm }],
+      ["auth/user/add", { name, password: "pw" }],
+      ["auth/user/grant", { user: name, role: name }],
+    ];
+    for (const [path, body] of calls) await guarded.ask(path, body);
+  };
   const withLogin = (login: string) => guarded.url.replace("https://", `https://${login}@`);
   const refused = async (url: string): Promise<Error> => {
     const leases = open(url);
@@ -213,6 +231,13 @@ describe("an etcd with TLS and a login", () => {
     leases.close();
   });
 
+  it("serves a user who has the rights on its keys alone", async () => {
+    const leases = open(withLogin("keeps-leases:pw"));
+    await leases.check();
+    assert.ok(namesOf(await leases.renew(named("b"), 60_000)).includes("b"));
+    leases.close();
+  });
+
   it("refuses others, with a sentence that names the setting and no password", async () => {
     const wrong = await refused(withLogin("root:wrong-secret"));
     assert.ok(wrong instanceof LeasesUnusable);
@@ -220,7 +245,9 @@ describe("an etcd with TLS and a login", () => {
     assert.doesNotMatch(wrong.message, /wrong-secret/);
     const nobody = await refused(guarded.url);
     assert.ok(nobody instanceof LeasesUnusable);
-    assert.match(nobody.message, /^MAINSPRING_ETCD must have a user that may read and write the keys/);
+    assert.match(nobody.message, RIGHTS);
+    for (const name of ["reads-only", "writes-elsewhere"])
+      assert.match((await refused(withLogin(`${name}:pw`))).message, RIGHTS, name);
     const { ca, cert, key } = guarded.tls as NonNullable<TestEtcd["tls"]>;
     const stranger = await refused(withLogin("root:x").replace(ca, cert));
     assert.ok(stranger instanceof LeasesUnavailable);

@@ -86,7 +86,7 @@ export class EtcdLeases implements Leases {
       try {
         const { version } = await this.#client.call(METHODS.status, create(StatusRequestSchema), untilMs);
         refuseOld(version);
-        await this.#range(untilMs);
+        await this.#client.call(METHODS.txn, this.#rightsProbe(), untilMs);
       } catch (error) {
         if (!(error instanceof EtcdRefused)) throw error;
         const cause = { cause: error };
@@ -200,6 +200,19 @@ export class EtcdLeases implements Leases {
     const { id } = await this.#client.call(METHODS.grant, create(LeaseGrantRequestSchema, { ttl }), untilMs);
     this.#held.set(node, { id, keptMs: nowMs });
     return id;
+  }
+
+  /** Transaction that writes nothing, because no version is below 0. etcd refuses it without the rights to read and write the keys. */
+  #rightsProbe() {
+    const key = Buffer.from(`${this.#keys.prefix}nodes/`);
+    const impossible = {
+      result: Compare_CompareResult.LESS,
+      key,
+      targetUnion: { case: "version" as const, value: 0n },
+    };
+    const put: Operation = { request: { case: "requestPut", value: { key } } };
+    const range: Operation = { request: { case: "requestRange", value: this.#keys.all } };
+    return create(TxnRequestSchema, { compare: [impossible], success: [put], failure: [range] });
   }
 
   async #range(untilMs: number): Promise<KeyValue[]> {

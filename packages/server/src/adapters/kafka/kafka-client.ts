@@ -32,6 +32,15 @@ const REFUSALS: Readonly<Record<string, string>> = {
 
 const CONNECT_MS = 5_000;
 
+/** Version of reads that name a topic by its id, which brokers have since Kafka 3.1. Older ones answer such a read as if the topic were gone. */
+const FETCH_BY_ID = 13;
+
+/** Texts of the client's errors where a server ends a connection, or answers with other bytes than a broker. */
+const NO_BROKER = ["Connection closed", "Out of bounds."];
+/** Text of the client's error where a server answers in TLS. */
+const WANTS_TLS = "Broker requires TLS.";
+const ADD_TLS = "add tls=on to MAINSPRING_KAFKA";
+
 type Client = typeof kafka;
 
 /** The client of Kafka with the options of one address, for calls that end. */
@@ -40,6 +49,8 @@ export interface KafkaClient {
   readonly options: ReturnType<typeof optionsOf>;
   /** Runs a call that ends within its time at the latest. @throws {KafkaFailed} */
   bounded<T>(ms: number, call: () => Promise<T>): Promise<T>;
+  /** Checks that topics can be read by their ids. @throws {KafkaFailed} the broker is older than Kafka 3.1 */
+  refuseOld(client: Pick<kafka.Admin, "listApis">): Promise<void>;
 }
 
 /** Loads the client's code; only nodes that use Kafka do so. */
@@ -47,7 +58,28 @@ export async function loadClient(): Promise<Client> {
   const client = await import("@platformatic/kafka");
   boundExpansion(client.compressionsAlgorithms);
   hearErrors(client.Connection.prototype);
+  joinChunks(client.Reader.from(Buffer.alloc(0)).buffer);
   return client;
+}
+
+type Chunks = kafka.Reader["buffer"];
+
+const joined = new WeakSet<Chunks>();
+
+/**
+ * Lets the client parse each response from one piece of memory. A response arrives in chunks of up to 64 KiB, among which the client looks
+ * for each number from the first chunk on, so that the time of a record would grow with the size of its response.
+ */
+function joinChunks(some: Chunks): void {
+  const chunks = Object.getPrototypeOf(some) as Chunks;
+  if (joined.has(chunks)) return;
+  joined.add(chunks);
+  const { subarray } = chunks;
+  chunks.subarray = function (this: Chunks, ...args: Parameters<typeof subarray>) {
+    const part = subarray.apply(this, args);
+    if (part.buffers.length > 1) part.buffers = [part.slice()];
+    return part;
+  };
 }
 
 const heard = new WeakSet<kafka.Connection>();
@@ -81,6 +113,12 @@ export async function kafkaClient(address: KafkaAddress, clientId: string, runti
         throw explained(error, address);
       }
     },
+    async refuseOld(asking) {
+      const fetch = (await asking.listApis()).find(({ name }) => name === "Fetch");
+      if (fetch === undefined || fetch.maxVersion >= FETCH_BY_ID) return;
+      const text = `Kafka at ${address.brokers.join(", ")} is older than 3.1`;
+      throw new KafkaFailed(text, "update the brokers, or leave out MAINSPRING_INGEST and MAINSPRING_BUS=kafka");
+    },
   };
 }
 
@@ -103,12 +141,25 @@ export function kafkaErrorTexts(error: unknown): string[] {
   return [...new Set(errorsIn(error).map(({ message }) => message))].filter((text) => text !== "");
 }
 
+/** Advice for errors that end by themselves if a broker is at fault, and last if the address is; empty: there is none. */
+export function kafkaErrorHint(texts: readonly string[]): string {
+  if (!NO_BROKER.some((text) => texts.includes(text))) return "";
+  return "; if this lasts, MAINSPRING_KAFKA names another server than a broker, or its tls, sasl or user do not fit the listener";
+}
+
+/** Change that ends an error which only the client's text tells from others; null: there is none. */
+export function kafkaTextRefusal(texts: readonly string[]): string | null {
+  return texts.includes(WANTS_TLS) ? ADD_TLS : null;
+}
+
 function explained(error: unknown, { brokers }: KafkaAddress): KafkaFailed {
   if (error instanceof KafkaFailed) return error;
   const names = kafkaErrorNames(error);
+  const texts = kafkaErrorTexts(error);
   const refusal = Object.keys(REFUSALS).find((name) => names.has(name));
-  const text = `Kafka at ${brokers.join(", ")}: ${kafkaErrorTexts(error).join(": ")}`;
-  return new KafkaFailed(text, refusal === undefined ? null : (REFUSALS[refusal] ?? null), { cause: error });
+  const text = `Kafka at ${brokers.join(", ")}: ${texts.join(": ")}${kafkaErrorHint(texts)}`;
+  const remedy = refusal === undefined ? kafkaTextRefusal(texts) : (REFUSALS[refusal] ?? null);
+  return new KafkaFailed(text, remedy, { cause: error });
 }
 
 /** An error and those inside it, the outermost first. The client's own search does not look into causes. */

@@ -2,7 +2,14 @@ import type { Admin, Producer } from "@platformatic/kafka";
 import { SinkRefused, SinkUnavailable } from "../../ports/event-sink.ts";
 import type { KafkaAddress } from "../../ports/kafka-address.ts";
 import { type Runtime, within } from "../../ports/runtime.ts";
-import { kafkaErrorNames, kafkaErrorTexts, loadClient, optionsOf } from "./kafka-client.ts";
+import {
+  kafkaErrorHint,
+  kafkaErrorNames,
+  kafkaErrorTexts,
+  kafkaTextRefusal,
+  loadClient,
+  optionsOf,
+} from "./kafka-client.ts";
 
 /** A message to a partition. */
 export interface KafkaMessage {
@@ -60,8 +67,6 @@ const REFUSALS: Record<string, string> = {
   CERT_HAS_EXPIRED: "renew the certificate of the brokers",
   ERR_TLS_CERT_ALTNAME_INVALID: "name the brokers in MAINSPRING_KAFKA as their certificate does",
 };
-/** Text of the client's error where a broker ends a connection; brokers do so without a word where TLS or the login is not as they want it. */
-const CLOSED = "Connection closed";
 
 /** Opens a link. It connects with the first call. @throws {SinkRefused} the client does not run here */
 export async function openKafkaLink(address: KafkaAddress, clientId: string, runtime: Runtime): Promise<KafkaLink> {
@@ -86,10 +91,9 @@ function explain(error: unknown, { brokers }: KafkaAddress): SinkRefused | SinkU
   const names = kafkaErrorNames(error);
   const refusal = Object.keys(REFUSALS).find((name) => names.has(name));
   if (refusal !== undefined) return new SinkRefused(`${text} (${refusal}): ${REFUSALS[refusal]}`, { cause: error });
-  const hint = texts.includes(CLOSED)
-    ? "; if this lasts, compare tls, sasl and the user in MAINSPRING_KAFKA with the listener"
-    : "";
-  return new SinkUnavailable(text + hint, { cause: error });
+  const remedy = kafkaTextRefusal(texts);
+  if (remedy !== null) return new SinkRefused(`${text} ${remedy}`, { cause: error });
+  return new SinkUnavailable(text + kafkaErrorHint(texts), { cause: error });
 }
 
 interface ClientParts {

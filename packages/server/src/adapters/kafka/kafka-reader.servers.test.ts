@@ -6,7 +6,9 @@ import { kafkaAddress } from "../../ports/kafka-address.ts";
 import { stayAwake } from "../system/stay-awake.ts";
 import { systemRuntime } from "../system/system-runtime.ts";
 import { KafkaFailed } from "./kafka-client.ts";
+import { readMessages } from "./kafka-reader.fixture.ts";
 import { type KafkaPosition, type KafkaReader, type KafkaTopic, openKafkaReader } from "./kafka-reader.ts";
+import { kafkaRequestLog, requestTopics } from "./request-log.ts";
 
 const BOUNDS = { waitMs: 500, maxBytes: 1024 * 1024 };
 
@@ -102,6 +104,33 @@ describe("the reader of Kafka", () => {
     assert.notEqual(newer.id, topic.id);
     await write("again", "new");
     assert.deepEqual(texts(await read({ topic: newer, partition: 0, offset: 0n })), ["new"]);
+  });
+
+  it("is told of refused requests in a topic whose number of partitions a person has chosen", async () => {
+    const address = kafkaAddress(kafka.url);
+    assert.ok(address !== null);
+    const { requests, refused } = requestTopics("chosen.");
+    await create(refused, 1);
+    await create(requests, 5);
+    const writer = await kafkaRequestLog(address, "chosen.", runtime).openWriter();
+    const { partitions } = await writer.open();
+    assert.equal(partitions, 5);
+    const record = {
+      topic: "t",
+      offset: 7,
+      timestamp: 1,
+      problem: "{}",
+      contentType: null,
+      value: null,
+      valueBytes: 0,
+    };
+    await writer.tellRefused(Array.from({ length: 5 }, (_, partition) => ({ ...record, partition })));
+    writer.close();
+    const told = await readMessages(kafka.broker, refused, 5);
+    assert.deepEqual(
+      told.map(({ headers }) => headers["mainspring-partition"]),
+      ["0", "1", "2", "3", "4"],
+    );
   });
 
   it("fails within its time when the broker is killed", async () => {

@@ -59,7 +59,7 @@ export interface ReadBounds {
 export interface KafkaReader {
   /** Id of the Kafka cluster. */
   clusterId(): Promise<string>;
-  /** null: there is no such topic. */
+  /** null: there is no such topic. @throws {KafkaFailed} the broker is older than Kafka 3.1, too */
   topic(name: string): Promise<KafkaTopic | null>;
   /** Offset of the next record that a producer will write. */
   end(topic: KafkaTopic, partition: number): Promise<bigint>;
@@ -103,6 +103,7 @@ class ClientReader implements KafkaReader {
   readonly #runtime: Runtime;
   /** Leaders that are known, by topic. */
   readonly #leaders = new Map<string, readonly number[]>();
+  #isReadable = false;
 
   constructor(made: KafkaClient, consumer: Consumer, runtime: Runtime) {
     this.#made = made;
@@ -116,6 +117,8 @@ class ClientReader implements KafkaReader {
 
   topic(name: string): Promise<KafkaTopic | null> {
     return this.#call(async () => {
+      if (!this.#isReadable) await this.#made.refuseOld(this.#consumer);
+      this.#isReadable = true;
       try {
         const metadata = await this.#consumer.metadata({ topics: [name], forceUpdate: true });
         const found = metadata.topics.get(name);

@@ -160,6 +160,7 @@ class LogWriter implements RequestLogWriter {
     return translated(async () => {
       const admin = new this.#made.client.Admin({ ...this.#made.options, timeout: CALL_MS });
       try {
+        await this.#made.bounded(CALL_MS, () => this.#made.refuseOld(admin));
         await this.#created(admin, refused, REFUSED_PARTITIONS);
         const topic = await this.#created(admin, requests, REQUEST_PARTITIONS);
         await this.#prepare();
@@ -193,7 +194,11 @@ class LogWriter implements RequestLogWriter {
   tellRefused(refusals: readonly IngestRefusal[]): Promise<void> {
     return translated(() =>
       this.#made.bounded(SEND_MS, async () => {
-        await this.#producer.send({ messages: refusals.map((refusal) => this.#messageOf(refusal)) });
+        const { refused } = this.#topics;
+        const { topics } = await this.#producer.metadata({ topics: [refused] });
+        // A person may have created the topic with another number of partitions.
+        const partitions = topics.get(refused)?.partitionsCount ?? REFUSED_PARTITIONS;
+        await this.#producer.send({ messages: refusals.map((refusal) => this.#messageOf(refusal, partitions)) });
       }),
     );
   }
@@ -203,10 +208,13 @@ class LogWriter implements RequestLogWriter {
     this.#producer.close(true).catch(() => undefined);
   }
 
-  #messageOf({ partition, offset, timestamp, problem, contentType, value, valueBytes }: IngestRefusal) {
+  #messageOf(
+    { partition, offset, timestamp, problem, contentType, value, valueBytes }: IngestRefusal,
+    partitions: number,
+  ) {
     return {
       topic: this.#topics.refused,
-      partition: partition % REFUSED_PARTITIONS,
+      partition: partition % partitions,
       key: positionText({ partition, offset }),
       value: Buffer.from(value ?? new Uint8Array()),
       headers: {

@@ -26,7 +26,7 @@ import { takenOutcome } from "../submit/submit-keyed.ts";
 import { type Entry, packEntries, readEntries, SPAN } from "./entries.ts";
 
 /** Moves a position from where the caller believes it to be. A transaction that moves it at the same time is waited for. */
-const ADVANCE = `
+export const ADVANCE = `
   UPDATE ingest_positions SET next_offset = $4, updated_at = $5
   WHERE partition = $1 AND topic = $2 AND next_offset = $3 RETURNING replay_until`;
 
@@ -44,13 +44,19 @@ const takeFresh = (isTelling: boolean) => `
     ON CONFLICT (partition, topic, first_offset, taken_at) DO UPDATE SET entries = excluded.entries
   )${isTelling ? `, told AS (${insertFrom(28)} FROM moved)` : ""}
   SELECT 1 FROM moved`;
-const TAKE_FRESH = takeFresh(false);
-const TAKE_FRESH_TELLING = takeFresh(true);
+export const TAKE_FRESH = takeFresh(false);
+export const TAKE_FRESH_TELLING = takeFresh(true);
 
-/** Entries of records, the newest row of each offset last. */
-const ENTRIES = `
-  SELECT first_offset, entries FROM ingest_records
-  WHERE partition = $1 AND topic = $2 AND first_offset > $3 AND first_offset < $4 ORDER BY taken_at, first_offset`;
+/**
+ * Entries of records, the newest row of each offset last. A plan that is made while the table is empty finds all indexes equally cheap.
+ * Without the CTE, the order by time would decide for the index by time, which has the rows of all partitions.
+ */
+export const ENTRIES = `
+  WITH found AS MATERIALIZED (
+    SELECT first_offset, entries, taken_at FROM ingest_records
+    WHERE partition = $1 AND topic = $2 AND first_offset > $3 AND first_offset < $4
+  )
+  SELECT first_offset, entries FROM found ORDER BY taken_at, first_offset`;
 
 const ADD_ENTRIES = `
   INSERT INTO ingest_records (partition, topic, first_offset, taken_at, entries)

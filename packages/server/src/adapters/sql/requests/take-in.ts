@@ -27,14 +27,14 @@ import { OPEN_COLUMNS, openRequestFrom, REQUEST_STATE_CODES } from "./request-ro
  * Locks the oldest open requests that no other transaction has locked, and reads as many of them as are wanted. A request that
  * commits late is among the oldest then, so none is missed.
  */
-const CLAIM_REQUESTS = `
+export const CLAIM_REQUESTS = `
   WITH open AS MATERIALIZED (
     SELECT ${OPEN_COLUMNS}, bytes FROM job_requests WHERE state = ${REQUEST_STATE_CODES.ACCEPTED}
     ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED
   ), summed AS (SELECT *, sum(bytes) OVER (ORDER BY id) AS total FROM open)
   SELECT ${OPEN_COLUMNS} FROM summed WHERE total <= $2 OR total = bytes ORDER BY id`;
 
-const END_REQUESTS = `
+export const END_REQUESTS = `
   UPDATE job_requests r SET state = e.state, finished_at = $7, job_id = e.job_id, execution_id = e.execution_id,
     deduplicated = e.deduplicated, problem = e.problem,
     body = CASE e.state WHEN ${REQUEST_STATE_CODES.REFUSED} THEN r.body END
@@ -43,7 +43,7 @@ const END_REQUESTS = `
   WHERE r.id = e.id`;
 
 /** Inserts jobs whose ids are those of open requests, together with the ends of these requests. */
-const TAKE = `
+export const TAKE = `
   WITH n AS MATERIALIZED (${NEW_JOBS}), j AS (${INSERT_JOBS}), r AS (
     UPDATE job_requests r SET state = ${REQUEST_STATE_CODES.TAKEN_IN}, finished_at = $21::int8, job_id = n.job_id,
       execution_id = n.id, deduplicated = false, body = NULL

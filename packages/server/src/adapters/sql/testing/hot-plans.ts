@@ -24,11 +24,14 @@ import { POLL, POLL_TELLING } from "../commit/poll.ts";
 import { READ_HELD } from "../commit/recover.ts";
 import { READ_STEPS } from "../commit/step-records.ts";
 import type { Purpose } from "../connection/purposes.ts";
+import { withEvents } from "../events/inbox.ts";
 import * as reads from "../executions/reads.ts";
 import { READ_SIGNALS } from "../executions/signals.ts";
+import { ADVANCE, ENTRIES, TAKE_FRESH, TAKE_FRESH_TELLING } from "../ingest/take-in.ts";
 import { OPEN, OPEN_OF_RECURRING } from "../jobs/locked-job.ts";
 import { ACTIVE } from "../jobs/named-jobs.ts";
 import * as recurrences from "../recurring/recurrences.ts";
+import { CLAIM_REQUESTS, END_REQUESTS, TAKE } from "../requests/take-in.ts";
 import { createPartition, monthOf } from "../schema/partitions.ts";
 import type { SqlStore } from "../sql-store.ts";
 import { READ_PARTS } from "../workflows/parts.ts";
@@ -50,6 +53,14 @@ import { asked, openTestStore, type TestServer, testConnections } from "./databa
 import { type Access, executedPlan, preparedPlan } from "./plans.ts";
 
 const MONTHS = 14;
+
+/** Requests of transactions that wait, and the rows that records of Kafka leave: few positions and many records. */
+const REQUEST = '{"target": {"handler": "echo"}}';
+const ACCEPT_REQUESTS = `SELECT mainspring.mainspring_submit_batch(jsonb_agg(r)) FROM
+  (SELECT '${REQUEST}'::jsonb AS r FROM generate_series(1, 5000)) rows`;
+const FILL_INGEST = `
+  WITH p AS (INSERT INTO mainspring.ingest_positions SELECT n, gen_random_uuid(), 0, 0, 0 FROM generate_series(0, 11) n RETURNING *)
+  INSERT INTO mainspring.ingest_records SELECT partition, topic, n, 0, '' FROM p, generate_series(1, 500) n`;
 
 type HotStatement = [name: string, purpose: Purpose, text: string, index: RegExp, plans?: string];
 
@@ -110,6 +121,23 @@ const HOT: HotStatement[] = [
   ["fired", "read", recurrences.READ_FIRED, /_job_id_scheduled_at_idx$/],
 ];
 
+/** Statements that take in requests of transactions and of Kafka, each with the index by which it must find the rows of its table. */
+const INTAKE: [name: string, purpose: Purpose, text: string, index: RegExp][] = [
+  ["claim_requests", "submit", CLAIM_REQUESTS, /^job_requests_open$/],
+  ["end_requests", "submit", END_REQUESTS, /^job_requests_pkey$/],
+  ["take", "submit", TAKE, /^job_requests_pkey$/],
+  [
+    "take_telling",
+    "submit",
+    withEvents({ text: TAKE, values: Array.from({ length: 21 }) }, []).text,
+    /^job_requests_pkey$/,
+  ],
+  ["take_fresh", "submit", TAKE_FRESH, /^ingest_positions_pkey$/],
+  ["take_fresh_telling", "submit", TAKE_FRESH_TELLING, /^ingest_positions_pkey$/],
+  ["advance_ingest", "submit", ADVANCE, /^ingest_positions_pkey$/],
+  ["read_ingested", "submit", ENTRIES, /^ingest_records_pkey$/],
+];
+
 /** Tests which indexes the hot path uses, on a server of some version, with many months and misleading statistics. */
 export function testHotPlans(name: string, start: () => Promise<TestServer>): void {
   describe(`plans on ${name} with ${MONTHS} months`, () => hotPlans(start));
@@ -152,6 +180,8 @@ function hotPlans(start: () => Promise<TestServer>): void {
 
   it("are by the right index when statistics were taken while everything was ready", async () => {
     await store.submit([{ idempotency: null, jobs: [...jobs, ...plans] }]);
+    await asked(database, ACCEPT_REQUESTS);
+    await asked(database, FILL_INGEST);
     await asked(database, "ANALYZE");
     await assertHotPlans();
   });
@@ -233,6 +263,11 @@ function hotPlans(start: () => Promise<TestServer>): void {
       assert.deepEqual([...new Set(indexes)], plansIndex === undefined ? [] : [plansIndex], name);
       const jobMonths = plan.filter(({ table }) => table.startsWith("jobs_2"));
       if (plansIndex !== undefined) assert.deepEqual(jobMonths, [], `${name} looks for recurring jobs in months`);
+    }
+    for (const [name, purpose, text, index] of INTAKE) {
+      const plan = await db.session(purpose, (session) => preparedPlan(session, `plan_of_${name}`, text));
+      assert.ok(plan.length > 0, `${name} reads a table`);
+      for (const access of plan) assertIndexed(name, access, index);
     }
     await db.close();
   }
