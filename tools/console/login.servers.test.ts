@@ -5,7 +5,7 @@ import type { RunningNode } from "@mainspring/server";
 import type { Browser } from "playwright-core";
 import { ConsoleWindow, startBrowser } from "./browser.ts";
 import { buildConsole } from "./build.ts";
-import { startPrefixProxy } from "./prefix-proxy.ts";
+import { ReverseProxy } from "./reverse-proxy.ts";
 import { startServer } from "./scene.ts";
 
 const KEY = "the-key-of-the-operator";
@@ -13,7 +13,7 @@ const KEY = "the-key-of-the-operator";
 /** The console in a real browser, on a real server that asks for keys, behind a proxy with a prefix. */
 describe("the login of the console", () => {
   let server: { node: RunningNode; stop(): Promise<void> };
-  let proxy: Awaited<ReturnType<typeof startPrefixProxy>>;
+  let proxy: ReverseProxy;
   let browser: Browser;
   let client: Client;
   let window: ConsoleWindow;
@@ -21,7 +21,7 @@ describe("the login of the console", () => {
     buildConsole();
     server = await startServer(KEY);
     client = new Client({ url: server.node.httpUrl, apiKey: KEY });
-    proxy = await startPrefixProxy(server.node.httpUrl, "/ops");
+    proxy = await ReverseProxy.start([server.node.httpUrl], "/ops");
     browser = await startBrowser();
     window = await ConsoleWindow.open(browser, proxy.url);
   });

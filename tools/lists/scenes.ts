@@ -36,8 +36,8 @@ const ID = (
 /** Number of past months beside those of a new store. */
 const MONTHS_BACK = 10;
 
-/** @param rows number of jobs and of executions; a tenth as many jobs recur */
-export async function fill(client: pg.Client, scene: Scene, rows: number): Promise<void> {
+/** @param rows number of jobs and of executions. @param options.recurs whether a tenth as many jobs recur; default: yes */
+export async function fill(client: pg.Client, scene: Scene, rows: number, { recurs = true } = {}): Promise<void> {
   await makeMonths(client);
   if (scene.analyzed === "BEFORE") {
     await client.query("ANALYZE");
@@ -61,7 +61,7 @@ export async function fill(client: pg.Client, scene: Scene, rows: number): Promi
       payload_bytes, shard, state, queue, priority, trigger, has_unique_key, tenant, pool, handler)
     SELECT ${ID(at, "n")}, ${ID(at, "n")}, hashtext(${pool} || ${handler}), ${at}, ${at}, ${at}, ${at}, ${at}, CASE WHEN ${queue} = 0 THEN ${at} END, 1,
       7, n % 64, ${state}, ${queue}, 50, 1, false, 'default', ${pool}, ${handler} FROM generate_series(1, ${rows}) n`);
-  await recurring(client, rows / 10, startMs);
+  if (recurs) await recurring(client, rows / 10, startMs);
   await client.query(scene.analyzed === "AFTER" ? "VACUUM ANALYZE" : "VACUUM");
 }
 

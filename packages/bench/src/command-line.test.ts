@@ -79,6 +79,16 @@ describe("the benchmark's command line", () => {
     );
   });
 
+  it("measures the console at its own sizes", () => {
+    assert.equal(commandLine([])?.console, null);
+    assert.deepEqual(commandLine(["console"])?.console, { isQuick: false, rows: 1_000_000, consoles: 50 });
+    assert.deepEqual(commandLine(["console", "--quick", "--consoles", "3"])?.console, {
+      ...{ isQuick: true, rows: 10_000, consoles: 3 },
+    });
+    assert.throws(() => commandLine(["console", "--rows", "1e6"]), /--rows: must be a whole number/);
+    assert.throws(() => commandLine(["console", "--rows", "999"]), /--rows: must be at least 1000/);
+  });
+
   it("answers nothing if the user asks for help", () => {
     assert.equal(commandLine(["--help"]), null);
   });

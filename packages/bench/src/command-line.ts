@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import type { ConsoleScale } from "./console/console-run.ts";
 import type { Contender } from "./contenders/contender.ts";
 import { CONTENDERS } from "./contenders/contenders.ts";
 import {
@@ -33,6 +34,8 @@ export interface CommandLine {
   isSqlSubmit: boolean;
   /** Whether the intake of records of Kafka is measured, and nothing else. */
   isIngest: boolean;
+  /** Sizes of the measurement of the web console; null: the command is another one. */
+  console: ConsoleScale | null;
 }
 
 /** One setting of each peer. */
@@ -49,6 +52,8 @@ const OURS: ReadonlyMap<string, Contender> = new Map([
 
 /** Cases of a comparison. */
 const COMPARED = "drain,cycle,submit,pickup";
+/** Rows of several pages of a list. */
+const CONSOLE_ROWS_MIN = 1_000;
 /** Number of pairs of runs in a comparison. */
 export const PAIRS = 5;
 
@@ -56,6 +61,9 @@ export const USAGE = `npm run bench -- [options]
 npm run bench -- next-fire      how long it takes to work out when a recurring job fires next
 npm run bench -- sql-submit     how long submits in transactions of an application take, until their jobs run
 npm run bench -- ingest         how fast a filled topic of Kafka is taken in, with which memory, and what a submit with 202 costs; also --only ingest
+npm run bench -- console        the web console in Chromium: its first view, its list of executions, and the CPU that open consoles
+                                cost the server; takes --quick, --rows, --consoles, --postgres and --json. --report has the
+                                figures of docs/performance/console.json
 
   --quick             everything small
   --only a,b          of ${SCENARIOS.map(({ name }) => name).join(", ")};
@@ -75,6 +83,8 @@ npm run bench -- ingest         how fast a filled topic of Kafka is taken in, wi
   --postgres R        the PostgreSQL of all contenders: ${POSTGRES_RELEASES.join(", ")}; default: system; the others come
                       from npm
   --stored A,B        at which numbers of jobs storage measures the store; default 1000000,10000000, with --quick 10000,40000
+  --rows N            how many executions are in the store in console; default 1000000, with --quick 10000
+  --consoles N        how many consoles are open in console; default 50
   --json FILE         writes all figures
   --report            writes docs/performance.md and docs/performance/
   --from FILE,FILE    measures nothing, and takes the figures from what --json wrote, put together
@@ -117,6 +127,18 @@ export function commandLine(args: readonly string[]): CommandLine | null {
     isNextFire: positionals[0] === "next-fire",
     isSqlSubmit: positionals[0] === "sql-submit",
     isIngest,
+    console: positionals[0] === "console" ? consoleScaleOf(values) : null,
+  };
+}
+
+function consoleScaleOf({ quick: isQuick, rows, consoles }: ReturnType<typeof parsed>["values"]): ConsoleScale {
+  const count = wholeNumber("--rows", rows ?? (isQuick ? "10000" : "1000000"));
+  if (count < CONSOLE_ROWS_MIN)
+    refuse(`--rows: must be at least ${CONSOLE_ROWS_MIN}, because the visit turns pages, not ${count}`);
+  return {
+    isQuick,
+    rows: count,
+    consoles: wholeNumber("--consoles", consoles ?? "50"),
   };
 }
 
@@ -159,6 +181,8 @@ function parsed(args: readonly string[]) {
         tenants: { type: "string" },
         sleepers: { type: "string" },
         stored: { type: "string" },
+        rows: { type: "string" },
+        consoles: { type: "string" },
         compare: { type: "string" },
         postgres: { type: "string", default: "system" },
         json: { type: "string" },

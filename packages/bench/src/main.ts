@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { type CommandLine, commandLine, PAIRS, USAGE } from "./command-line.ts";
 import { compare } from "./compare/compare.ts";
+import { type ConsoleScale, measureConsole } from "./console/console-run.ts";
 import { ingestTimes } from "./ingest.ts";
 import { commit, describeMachine } from "./machine.ts";
 import { FORMAT, type Measured } from "./measured.ts";
@@ -30,8 +31,14 @@ async function obey(options: CommandLine): Promise<void> {
   if (options.isNextFire) await nextFireTimes(options);
   else if (options.isSqlSubmit) await sqlSubmitTimes();
   else if (options.isIngest) await ingestTimes(options.scale);
+  else if (options.console !== null) await consoleFigures(options.console, options);
   else if (options.compare !== null) await compareWith(options.compare, options).catch(refused);
   else await keep(options, options.from === null ? await measure(options) : await readAll(options.from).catch(refused));
+}
+
+async function consoleFigures(scale: ConsoleScale, { postgres, json }: CommandLine): Promise<void> {
+  await using stage = new Stage(warmUpJobsOf(scale.isQuick), postgres);
+  await measureConsole(scale, stage, json);
 }
 
 async function compareWith(ref: string, { scenarios, scale, runs, postgres }: CommandLine): Promise<void> {

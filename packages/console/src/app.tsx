@@ -1,6 +1,7 @@
 import type { Scope } from "@mainspring/contract/enums";
 import type { ComponentType } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import type { RequestFailed } from "./api/client.ts";
 import { AuditPage } from "./pages/access/audit-page.tsx";
 import { KeysPage } from "./pages/access/keys-page.tsx";
 import { TenantPage } from "./pages/access/tenant-page.tsx";
@@ -23,6 +24,7 @@ import type { Destination } from "./parts/palette/places.ts";
 import { SettingsMenu } from "./parts/settings-menu.tsx";
 import { linkTo, route, tenant } from "./state/route.ts";
 import { lookIn, may, session } from "./state/session.ts";
+import { useRetry } from "./state/use-answer.ts";
 import { ACCESS_TEXTS } from "./texts/access-texts.ts";
 import { WORKFLOW_TEXTS } from "./texts/workflow-texts.ts";
 import { TEXTS } from "./texts.ts";
@@ -109,9 +111,18 @@ function Content() {
   const here = session.value;
   if (here.state === "ASKING") return <Loading />;
   if (here.state === "LOGIN") return <LoginPage />;
-  if (here.state === "FAILED") return <Failure of={here.failure} retry={() => void lookIn()} />;
+  if (here.state === "FAILED") return <NoSession failure={here.failure} />;
   if (!may("jobs:read")) return <Empty title={TEXTS.cannotRead} help={TEXTS.cannotReadHelp} />;
   return <Page />;
+}
+
+function NoSession({ failure }: { failure: RequestFailed }) {
+  useRetry(failure, retryLookIn);
+  return <Failure of={failure} retry={retryLookIn} />;
+}
+
+function retryLookIn(): void {
+  void lookIn();
 }
 
 function Page() {

@@ -1,6 +1,8 @@
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { type ConsoleMeasured, readConsole } from "../console/console-measured.ts";
+import { consoleSection } from "../console/console-section.ts";
 import { FIGURES, type FigureName } from "../figures.ts";
 import type { CaseResult, Measured } from "../measured.ts";
 import { writeJson } from "../measured-file.ts";
@@ -42,25 +44,32 @@ const WHY = [
   "## Why\n\n[internals/performance.md](internals/performance.md) explains where the time goes, what was tried, and what did not help.",
 ];
 
-/** Writes the page, its pictures, and the figures as JSON. */
+/** Writes the page, its pictures, and the figures as JSON. The figures of the console come from the file that `console --json` wrote there. */
 export async function writeReport(docs: string, measured: Measured): Promise<void> {
   const folder = join(docs, "performance");
   await mkdir(folder, { recursive: true });
   const plots = new Map(measured.results.map((result) => [result.name, plotsOf(result)]));
   for (const { file, svg } of [...plots.values()].flat()) await writeFile(join(folder, file), svg);
+  const ofConsole = await readConsole(join(folder, "console.json"));
   const why = existsSync(join(docs, "internals", "performance.md")) ? WHY : [];
-  await writeFile(join(docs, "performance.md"), `${[...pageOf(measured, plots), ...why].join("\n\n")}\n`);
+  await writeFile(join(docs, "performance.md"), `${[...pageOf(measured, plots, ofConsole), ...why].join("\n\n")}\n`);
   await writeJson(join(folder, "results.json"), measured);
 }
 
-function pageOf(measured: Measured, plots: ReadonlyMap<string, readonly Plot[]>): string[] {
+/** @param ofConsole null: the console was not measured */
+function pageOf(
+  measured: Measured,
+  plots: ReadonlyMap<string, readonly Plot[]>,
+  ofConsole: ConsoleMeasured | null,
+): string[] {
   const { results, isQuick } = measured;
   const sections = SCENARIOS.flatMap(({ name, about }) => {
     const cases = results.filter(({ scenario }) => scenario === name);
     if (cases.length === 0) return [];
     return [`## ${name}\n\n${about}`, ...cases.map((item) => caseOf(item, plots.get(item.name) ?? []))];
   });
-  return [introduction(warmUpJobsOf(isQuick)), machineOf(measured), goalsOf(results), ...sections, NOT_COMPARABLE];
+  const last = ofConsole === null ? [NOT_COMPARABLE] : [consoleSection(ofConsole), NOT_COMPARABLE];
+  return [introduction(warmUpJobsOf(isQuick)), machineOf(measured), goalsOf(results), ...sections, ...last];
 }
 
 function machineOf({ isQuick, machine, results }: Measured): string {

@@ -2,6 +2,11 @@ import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { ask, RequestFailed } from "../api/client.ts";
 import { tenant } from "./route.ts";
 
+/** Time between two requests while no server answers, in milliseconds. */
+const RETRY_MS = 2_000;
+/** Status of a request without an answer, and of answers that a proxy or a starting server gives in place of the asked one. */
+const OUTAGES = [0, 502, 503, 504];
+
 export interface Answer<T> {
   /** null: there is none yet. */
   data: T | null;
@@ -17,7 +22,7 @@ export interface Answer<T> {
 export function useAnswer<T>(path: string | null, everyMs: number | null = null): Answer<T> {
   const [held, setHeld] = useState<{ name: string; data: T } | null>(null);
   const [failure, setFailure] = useState<RequestFailed | null>(null);
-  const again = useRef(() => {});
+  const latest = useRef<ReturnType<typeof inTurns> | null>(null);
   const name = `${tenant.value} ${path}`;
   useEffect(() => {
     if (path === null) return undefined;
@@ -32,7 +37,7 @@ export function useAnswer<T>(path: string | null, everyMs: number | null = null)
       }
     };
     const turns = inTurns(run, stop.signal);
-    again.current = turns.again;
+    latest.current = turns;
     turns.again();
     const timer = everyMs === null ? null : setInterval(() => !document.hidden && turns.unlessRunning(), everyMs);
     return () => {
@@ -40,8 +45,20 @@ export function useAnswer<T>(path: string | null, everyMs: number | null = null)
       if (timer !== null) clearInterval(timer);
     };
   }, [path, name, everyMs]);
-  const reload = useCallback(() => again.current(), []);
+  const reload = useCallback(() => latest.current?.again(), []);
+  const retry = useCallback(() => latest.current?.unlessRunning(), []);
+  useRetry(failure, retry);
   return { data: held?.name === name ? held.data : null, failure, reload };
+}
+
+/** Asks again after an outage, until another answer comes. Pages that nothing else asks again would show the outage for ever. */
+export function useRetry(failure: RequestFailed | null, again: () => void): void {
+  const isOutage = failure !== null && OUTAGES.includes(failure.problem.status);
+  useEffect(() => {
+    if (!isOutage) return undefined;
+    const timer = setInterval(() => !document.hidden && again(), RETRY_MS);
+    return () => clearInterval(timer);
+  }, [isOutage, again]);
 }
 
 /** Runs one request at a time. A request that takes long is neither repeated beside itself nor cut off by the next one. */

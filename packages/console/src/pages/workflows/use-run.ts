@@ -1,9 +1,9 @@
 import type { Workflow, WorkflowGraphBody, WorkflowNode } from "@mainspring/contract";
-import { useEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
 import type { Page } from "../../api/answers.ts";
 import { ask, queryOf, RequestFailed } from "../../api/client.ts";
 import { follow, type ServerEvent } from "../../api/follow.ts";
-import { useAnswer } from "../../state/use-answer.ts";
+import { useAnswer, useRetry } from "../../state/use-answer.ts";
 
 /** Shortest time between two drawings of a run that has many events. */
 const DRAW_MS = 300;
@@ -69,6 +69,8 @@ function useNodes(path: string) {
   const [version, draw] = useReducer((count: number) => count + 1, 0);
   const [reads, reload] = useReducer((count: number) => count + 1, 0);
   const [failure, setFailure] = useState<RequestFailed | null>(null);
+  const again = useCallback(() => reload(null), []);
+  useRetry(failure, again);
   useEffect(() => {
     const stop = new AbortController();
     const run = async () => {
@@ -99,7 +101,7 @@ function useNodes(path: string) {
     }, DRAW_MS);
     return isNew;
   };
-  return { byName, version, failure, take, reload: () => reload(null) };
+  return { byName, version, failure, take, reload: again };
 }
 
 async function* nodesOf(path: string, signal: AbortSignal): AsyncGenerator<WorkflowNode> {
