@@ -55,7 +55,7 @@ const REFUSED: Record<string, object> = {
   "certificates without an issuer": { tls: { certManager: { enabled: true } } },
 };
 
-interface KubernetesObject {
+export interface KubernetesObject {
   apiVersion: string;
   kind: string;
   metadata: { name: string };
@@ -92,6 +92,17 @@ export async function tryChart(): Promise<void> {
   }
 }
 
+/** Objects of the chart in the namespace `jobs`, as Helm renders them. */
+export async function renderedWith(values: object): Promise<KubernetesObject[]> {
+  const helm = await builtHelm();
+  const folder = mkdtempSync(join(tmpdir(), "mainspring-chart-"));
+  try {
+    return render(helm, folder, values);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
 function render(helm: string, folder: string, values: object): KubernetesObject[] {
   const file = join(folder, "values.json");
   writeFileSync(file, JSON.stringify(values));
@@ -104,7 +115,7 @@ function render(helm: string, folder: string, values: object): KubernetesObject[
 }
 
 /** Path of Helm, which Go builds when it is not there yet. */
-async function builtHelm(): Promise<string> {
+export async function builtHelm(): Promise<string> {
   const folder = join(DOWNLOADS, HELM.replaceAll(/[^\w.]/g, "-"));
   await installOnce(folder, async (fresh) => {
     const env = { ...process.env, GOBIN: fresh, GOFLAGS: "-mod=mod" };

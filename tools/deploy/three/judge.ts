@@ -1,0 +1,220 @@
+import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Client, type Execution } from "@mainspring/sdk";
+import { until } from "@mainspring/server/testing";
+
+/** A node of a cluster that was deployed in any way. */
+export interface DeployedNode {
+  name: string;
+  /** Address of its HTTP API. */
+  url: string;
+  /** Stops the node as its platform does. @throws it did not end by itself within the time that the platform gives */
+  stop(): Promise<void>;
+  /** Kills the node as a power cut would. */
+  kill(): Promise<void>;
+  /** Brings the node back after a stop or a kill, unless the platform does so by itself. */
+  start(): Promise<void>;
+}
+
+interface Task {
+  apiKey: string;
+  /** Number of jobs to be accepted before and after each event, at least. */
+  jobs: number;
+  /** Pool of the worker that was deployed beside the nodes. */
+  pool: string;
+}
+
+/** Numbers that the judge has counted. */
+export interface Outcome {
+  accepted: number;
+  /** Jobs that ran again because of the kill. */
+  ranAgain: number;
+  stopMs: number;
+  /** Longest wait for the acceptance of a job, over all tries: while a node stopped, and after the kill. */
+  longestMs: { stop: number; kill: number };
+}
+
+/** Time between two submits, duration of a job, time limit of a try and of all tries of a submit, and of each other wait, in milliseconds. */
+const PACE_MS = 40;
+const JOB_MS = 200;
+const TRY_MS = 5_000;
+const TRIES_MS = 60_000;
+const WAIT_MS = 180_000;
+/** Executions that are read at once. */
+const AT_ONCE = 16;
+
+/**
+ * Judges three nodes and a worker, however they run: all three live and reach each other, a job that any of them accepts runs once, and under a
+ * steady load, whose client tries the next node if one does not answer, a node is stopped and started again and another one is killed.
+ * @throws {Error} an accepted job did not succeed, one ran twice without the kill, or a node did not stop or come back
+ */
+export async function judge(nodes: readonly DeployedNode[], { apiKey, jobs, pool }: Task): Promise<Outcome> {
+  const clients = nodes.map(({ url }) => new Client({ url, apiKey, retries: 0, timeoutMs: TRY_MS }));
+  await haveAll(clients);
+  const [, second, third] = nodes as [DeployedNode, DeployedNode, DeployedNode];
+  const load = new Load(clients, pool);
+  try {
+    for (const client of clients) assert.equal((await ended(client, await load.submitAt(client))).attempts.length, 1);
+    load.begin();
+    await load.accepts(jobs);
+    const stopMs = await timed(() => second.stop());
+    await load.accepts(jobs);
+    await second.start();
+    await haveAll(clients);
+    const longestAtStop = load.longestMs;
+    const before = await load.settled();
+    for (const { attempts, id } of before) assert.equal(attempts.length, 1, `execution ${id} ran twice`);
+    load.begin();
+    await load.accepts(jobs);
+    await third.kill();
+    await load.accepts(jobs);
+    await third.start();
+    await haveAll(clients);
+    const all = await load.settled();
+    const ranAgain = all.filter(({ attempts }) => attempts.length > 1).length;
+    return {
+      accepted: all.length,
+      ranAgain,
+      stopMs,
+      longestMs: { stop: longestAtStop, kill: load.longestMs },
+    };
+  } finally {
+    await load.end();
+  }
+}
+
+/** The outcome as a sentence. */
+export function outcomeText({ accepted, ranAgain, stopMs, longestMs }: Outcome): string {
+  const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
+  const again = ranAgain === 1 ? "1 ran" : `${ranAgain} ran`;
+  return `${accepted} jobs accepted, ${accepted} succeeded, ${again} again after the kill; the stop took ${seconds(stopMs)}; a submit waited at most ${seconds(longestMs.stop)} around the stop and ${seconds(longestMs.kill)} around the kill`;
+}
+
+/** Waits until each node sees three living nodes, and reaches them. */
+async function haveAll(clients: readonly Client[]): Promise<void> {
+  for (const client of clients) {
+    await patiently(`${client.url} sees three nodes`, async () => {
+      const { nodes } = await client.cluster.status();
+      return nodes.filter(({ state, isReachable }) => state === "LIVING" && isReachable).length === clients.length;
+    });
+  }
+}
+
+/** Waits until a condition holds. A question that fails counts as no. */
+async function patiently(about: string, isTrue: () => Promise<boolean>): Promise<void> {
+  const untilMs = performance.now() + WAIT_MS;
+  let last: unknown = null;
+  await until(async () => {
+    const isSo = await isTrue().catch((error: unknown) => {
+      last = error;
+      return false;
+    });
+    if (isSo) return true;
+    if (performance.now() > untilMs) throw new Error(`waited ${WAIT_MS} ms in vain until ${about}`, { cause: last });
+    return false;
+  });
+}
+
+async function timed(action: () => Promise<void>): Promise<number> {
+  const fromMs = performance.now();
+  await action();
+  return performance.now() - fromMs;
+}
+
+/** Waits for the end of an execution. @throws it did not succeed */
+async function ended(client: Client, executionId: string): Promise<Execution> {
+  const execution = await client.waitForExecution(executionId, { signal: AbortSignal.timeout(WAIT_MS) });
+  assert.equal(execution.state, "SUCCEEDED", `execution ${executionId} is ${execution.state}`);
+  return execution;
+}
+
+/** A client that submits a job at each beat to one node after the other, and to the next one if that does not accept it. */
+class Load {
+  readonly #clients: readonly Client[];
+  readonly #pool: string;
+  readonly #accepted: string[] = [];
+  readonly #open = new Set<Promise<void>>();
+  #failure: unknown = null;
+  #timer: NodeJS.Timeout | null = null;
+  #count = 0;
+  #longestMs = 0;
+
+  constructor(clients: readonly Client[], pool: string) {
+    this.#clients = clients;
+    this.#pool = pool;
+  }
+
+  /** Longest time from a submit to its acceptance since the load began. */
+  get longestMs(): number {
+    return this.#longestMs;
+  }
+
+  begin(): void {
+    this.#longestMs = 0;
+    this.#timer = setInterval(() => {
+      const submit = this.#submit().catch((error: unknown) => {
+        this.#failure ??= error;
+      });
+      this.#open.add(submit);
+      void submit.then(() => this.#open.delete(submit));
+    }, PACE_MS);
+  }
+
+  async submitAt(client: Client): Promise<string> {
+    const { executionId } = await client.submit(this.#job(this.#count++));
+    this.#accepted.push(executionId);
+    return executionId;
+  }
+
+  /** Waits until this many more jobs are accepted. */
+  async accepts(jobs: number): Promise<void> {
+    const wanted = this.#accepted.length + jobs;
+    await patiently(
+      `${wanted} jobs are accepted`,
+      async () => this.#failure !== null || this.#accepted.length >= wanted,
+    );
+    if (this.#failure !== null) throw this.#failure;
+  }
+
+  /** Ends the submits, and waits for the end of all accepted jobs. @throws one did not succeed */
+  async settled(): Promise<Execution[]> {
+    await this.end();
+    if (this.#failure !== null) throw this.#failure;
+    assert.equal(new Set(this.#accepted).size, this.#accepted.length, "a repeat of a submit got another job");
+    const executions: Execution[] = [];
+    for (let from = 0; from < this.#accepted.length; from += AT_ONCE) {
+      const some = this.#accepted.slice(from, from + AT_ONCE);
+      const client = this.#clients[from % this.#clients.length] as Client;
+      executions.push(...(await Promise.all(some.map((id) => ended(client, id)))));
+    }
+    return executions;
+  }
+
+  async end(): Promise<void> {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    await Promise.all(this.#open);
+  }
+
+  #job(number: number) {
+    return { target: { handler: "sleep", pool: this.#pool }, payload: { ms: JOB_MS }, labels: { judged: `${number}` } };
+  }
+
+  /** Tries one node after the other with the same idempotency key. */
+  async #submit(): Promise<void> {
+    const number = this.#count++;
+    const key = `judge-${process.pid}-${number}`;
+    const fromMs = performance.now();
+    for (let node = number; ; node++) {
+      const client = this.#clients[node % this.#clients.length] as Client;
+      try {
+        const { executionId } = await client.submit(this.#job(number), { idempotencyKey: key });
+        this.#accepted.push(executionId);
+        this.#longestMs = Math.max(this.#longestMs, performance.now() - fromMs);
+        return;
+      } catch (error) {
+        if (performance.now() - fromMs > TRIES_MS) throw error;
+        await sleep(PACE_MS);
+      }
+    }
+  }
+}
