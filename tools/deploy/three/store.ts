@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { untilDone } from "@mainspring/server/testing";
+import { until } from "@mainspring/server/testing";
 import pg from "pg";
 import { postgresBinaries } from "../../services/postgres-binaries.ts";
 import { OWN_ADDRESS } from "./lan.ts";
@@ -31,16 +31,7 @@ export async function startStore(password: string): Promise<Store> {
   const settings = ["-D", data, "-h", OWN_ADDRESS, "-k", "", "-c", "max_connections=200"];
   const child = spawn("setpriv", [...AS_POSTGRES, join(bin, "postgres"), ...settings], { cwd: "/", stdio: "ignore" });
   const exited = once(child, "exit");
-  await untilDone(async () => {
-    if (child.exitCode !== null) return;
-    const client = new pg.Client({ host: OWN_ADDRESS, user: NAME, password, database: "postgres" });
-    try {
-      await client.connect();
-      await client.query(`CREATE DATABASE ${NAME}`);
-    } finally {
-      await client.end();
-    }
-  });
+  await until(() => child.exitCode !== null || databaseIsMade(password));
   if (child.exitCode !== null) throw new Error(`PostgreSQL ended with ${child.exitCode}`);
   return {
     async stop() {
@@ -49,4 +40,18 @@ export async function startStore(password: string): Promise<Store> {
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Whether PostgreSQL answers and has made the database. */
+async function databaseIsMade(password: string): Promise<boolean> {
+  const client = new pg.Client({ host: OWN_ADDRESS, user: NAME, password, database: "postgres" });
+  try {
+    await client.connect();
+    await client.query(`CREATE DATABASE ${NAME}`);
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await client.end();
+  }
 }
