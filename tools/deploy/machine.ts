@@ -12,7 +12,7 @@ const BOOT = join(import.meta.dirname, "boot.sh");
 const MEMORY = "/dev/shm";
 /** Time that the boot may take, and a command, in milliseconds. */
 const BOOT_MS = 60_000;
-const COMMAND_MS = 900_000;
+const COMMAND_MS = 3_600_000;
 /** Variable with the network namespace of this machine, for a process that runs in another one. */
 export const NETWORK_OF_HOST = "MAINSPRING_DEPLOY_NETWORK";
 const PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";

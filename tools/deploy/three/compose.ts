@@ -7,7 +7,7 @@ import type { ContainerSpec } from "./container.ts";
 export const DOCKER = resolve(import.meta.dirname, "../../../deploy/docker");
 
 /** A service of a Compose file, as far as the trials read it. */
-export interface Service {
+interface Service {
   image: string;
   profiles?: string[];
   command?: string[];
@@ -16,7 +16,7 @@ export interface Service {
   volumes?: string[];
   stop_grace_period?: string;
 }
-export interface Compose {
+interface Compose {
   services: Record<string, Service>;
   secrets: Record<string, { file: string }>;
 }
@@ -27,7 +27,7 @@ export function readCompose(): Compose {
 }
 
 /** Name of the worker's service in the profile `three`. */
-export const WORKER = "worker";
+const WORKER = "worker";
 /** Pool of that worker. */
 export const WORKER_POOL = "reports";
 

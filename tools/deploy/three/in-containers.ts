@@ -78,7 +78,7 @@ export async function judgeChart({ machine, built }: Image, folder: string, jobs
       const kubelet = new Kubelet(pod.host, pod.probes, pod.portOf);
       const start = async () => {
         await container.start();
-        await Promise.race([kubelet.started(), until(() => failIfEnded(container))]);
+        await kubelet.started(() => failIfEnded(container));
       };
       const stop = async () => {
         kubelet.stopping();

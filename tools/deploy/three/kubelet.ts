@@ -4,7 +4,7 @@ import { request as secure } from "node:https";
 import { until } from "@mainspring/server/testing";
 
 /** An HTTP probe of a pod's container, as Kubernetes has it. Absent fields have Kubernetes' defaults. */
-export interface Probe {
+interface Probe {
   httpGet: { path: string; port: string; scheme: "HTTP" | "HTTPS" };
   periodSeconds?: number;
   timeoutSeconds?: number;
@@ -23,8 +23,8 @@ export class Kubelet {
   readonly #probes: Probes;
   readonly #portOf: (name: string) => number;
   readonly #timers: NodeJS.Timeout[] = [];
-  /** Times at which the pod became ready, or did not answer so any more. */
   #ready = false;
+  /** Time at which a ready pod was found unready first; null: it was not. */
   #unreadyAtMs: number | null = null;
   /** Failures of the liveness probe in a row. */
   #failures = 0;
@@ -42,16 +42,22 @@ export class Kubelet {
     return this.#restarts;
   }
 
-  /** Waits until the pod has started and is ready, and watches it from then on. @throws it does not start in its time */
-  async started(): Promise<void> {
+  /**
+   * Waits until the pod has started and is ready, and watches it from then on.
+   * @param check throws if the pod's program has ended
+   * @throws it does not start in its time
+   */
+  async started(check: () => Promise<unknown>): Promise<void> {
     const { startupProbe, livenessProbe, readinessProbe } = this.#probes;
     const { periodSeconds = 10, failureThreshold = 3 } = startupProbe;
     const lastMs = performance.now() + periodSeconds * failureThreshold * 1_000;
     await until(async () => {
       assert.ok(performance.now() < lastMs, `${this.#host} did not start within its probe's time`);
+      await check();
       return this.#asks(startupProbe);
     });
     this.#unreadyAtMs = null;
+    this.#failures = 0;
     this.#every(livenessProbe, async () => this.#judgeLiveness(await this.#asks(livenessProbe)));
     this.#every(readinessProbe, async () => this.#judgeReadiness(await this.#asks(readinessProbe)));
     await until(() => this.#ready);

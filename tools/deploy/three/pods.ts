@@ -40,7 +40,7 @@ interface Certificate extends KubernetesObject {
 }
 
 /** A pod of the chart as a container, and its probes. */
-export interface Pod {
+interface Pod {
   spec: ContainerSpec;
   /** Name in the network. */
   host: string;

@@ -13,7 +13,7 @@ const AS_POSTGRES = ["--reuid=postgres", "--regid=postgres", "--init-groups"];
 const NAME = "mainspring";
 
 /** A PostgreSQL in the network of the nodes, with the role and the database `mainspring`. */
-export interface Store {
+interface Store {
   stop(): Promise<void>;
 }
 
