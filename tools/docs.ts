@@ -5,6 +5,7 @@ import { buildSite, SITE } from "./docs-site/build.ts";
 import { builtFaults } from "./docs-site/built-links.ts";
 import { serveSite } from "./docs-site/serve.ts";
 import type { Staged } from "./docs-site/stage.ts";
+import { firstLine } from "./profile/running.ts";
 
 /**
  * Makes the site of the documentation in dist/docs: `npm run docs`. With a dead link it ends with 1 and a line for each. `--check` also checks the
@@ -61,8 +62,4 @@ async function made(base: string, isChecked: boolean): Promise<string[]> {
   );
   if (read.length === 0) console.log("docs: pages, sidebar, pictures, search and dark work in Chromium");
   return [...unknown, ...read];
-}
-
-function firstLine(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).split("\n")[0] ?? "";
 }

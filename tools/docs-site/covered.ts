@@ -18,7 +18,7 @@ const RUNNERS: readonly { pages: RegExp; by: string }[] = [
 ];
 
 /** Commands of all pages, and faults of some. */
-export interface Covered {
+interface Covered {
   /** Number of blocks that a test runs or checks. */
   blocks: number;
   /** Number of command lines of `mainspring` and of `npm run` that exist, wherever they stand. */

@@ -29,7 +29,11 @@ export async function startStore(password: string): Promise<Store> {
   await run("setpriv", [...AS_POSTGRES, join(bin, "initdb"), ...init], { cwd: "/" });
   await writeFile(join(data, "pg_hba.conf"), "host all all 10.77.0.0/24 scram-sha-256\n");
   const settings = ["-D", data, "-h", OWN_ADDRESS, "-k", "", "-c", "max_connections=200"];
-  const child = spawn("setpriv", [...AS_POSTGRES, join(bin, "postgres"), ...settings], { cwd: "/", stdio: "ignore" });
+  // It ends with this process at the latest.
+  const child = spawn("setpriv", [...AS_POSTGRES, "--pdeathsig=KILL", join(bin, "postgres"), ...settings], {
+    cwd: "/",
+    stdio: "ignore",
+  });
   const exited = once(child, "exit");
   await until(() => child.exitCode !== null || databaseIsMade(password));
   if (child.exitCode !== null) throw new Error(`PostgreSQL ended with ${child.exitCode}`);
