@@ -108,7 +108,8 @@ function render(helm: string, folder: string, values: object): KubernetesObject[
   writeFileSync(file, JSON.stringify(values));
   const args = ["template", "--kube-version", KUBERNETES, "--namespace", "jobs", "--values", file, "mainspring", CHART];
   const text = execFileSync(helm, args, { encoding: "utf8", stdio: "pipe" });
-  return parseAllDocuments(text).map((document) => {
+  // Kubernetes reads YAML 1.1, in which 0440 is octal.
+  return parseAllDocuments(text, { version: "1.1" }).map((document) => {
     assert.deepEqual(document.errors, []);
     return document.toJS() as KubernetesObject;
   });
