@@ -97,7 +97,9 @@ describe("the files for Docker", () => {
       });
       assert.deepEqual(Object.fromEntries(settings), settingsIn(space, expected));
     }
-    const hosts = Object.values(addresses).flatMap((url) => [...url.matchAll(/(?<=[/@,])[\w-]+(?=:\d+(?:[/,]|$))/g)].flat());
+    const hosts = Object.values(addresses).flatMap((url) =>
+      [...url.matchAll(/(?<=[/@,])[\w-]+(?=:\d+(?:[/,]|$))/g)].flat(),
+    );
     assert.deepEqual(hosts.toSorted(), [
       "clickhouse",
       "collector",

@@ -12,7 +12,7 @@ import type { ContainerSpec } from "./container.ts";
 import { type DeployedNode, judge } from "./judge.ts";
 
 describe("three nodes and a worker with the settings of the Compose file", () => {
-  it("keep every accepted job, each run once, while one node is stopped and another one is killed", async () => {
+  it("bring every accepted job to one success, while one node is stopped and another one is killed", async () => {
     await using closing = new AsyncDisposableStack();
     const folder = mkdtempSync(join(tmpdir(), "mainspring-three-"));
     closing.defer(() => rmSync(folder, { recursive: true }));
