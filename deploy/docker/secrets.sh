@@ -18,4 +18,18 @@ make cluster-secret "$(random)"
 make postgres-password "$(random)"
 make grafana-password "$(random)"
 make store "postgres://mainspring:$(cat "$folder/postgres-password")@postgres:5432/mainspring"
+# For the profile b.
+make redis-password "$(random)"
+make redis "redis://:$(cat "$folder/redis-password")@redis:6379?prefix=mainspring_b"
+make redis-config "requirepass $(cat "$folder/redis-password")
+save \"\"
+"
+make clickhouse-password "$(random)"
+make clickhouse "http://mainspring:$(cat "$folder/clickhouse-password")@clickhouse:8123/mainspring"
+make clickhouse-user.xml "<clickhouse><users><mainspring>
+  <password>$(cat "$folder/clickhouse-password")</password>
+  <networks><ip>::/0</ip></networks>
+  <profile>default</profile>
+  <quota>default</quota>
+</mainspring></users></clickhouse>"
 echo "The secrets are in $folder. The API key is in $folder/api-key."

@@ -55,7 +55,7 @@ const REFUSED: Record<string, object> = {
   "certificates without an issuer": { tls: { certManager: { enabled: true } } },
 };
 
-interface KubernetesObject {
+export interface KubernetesObject {
   apiVersion: string;
   kind: string;
   metadata: { name: string };
@@ -92,19 +92,31 @@ export async function tryChart(): Promise<void> {
   }
 }
 
+/** Objects of the chart in the namespace `jobs`, as Helm renders them. */
+export async function renderedWith(values: object): Promise<KubernetesObject[]> {
+  const helm = await builtHelm();
+  const folder = mkdtempSync(join(tmpdir(), "mainspring-chart-"));
+  try {
+    return render(helm, folder, values);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
 function render(helm: string, folder: string, values: object): KubernetesObject[] {
   const file = join(folder, "values.json");
   writeFileSync(file, JSON.stringify(values));
   const args = ["template", "--kube-version", KUBERNETES, "--namespace", "jobs", "--values", file, "mainspring", CHART];
   const text = execFileSync(helm, args, { encoding: "utf8", stdio: "pipe" });
-  return parseAllDocuments(text).map((document) => {
+  // Kubernetes reads YAML 1.1, in which 0440 is octal.
+  return parseAllDocuments(text, { version: "1.1" }).map((document) => {
     assert.deepEqual(document.errors, []);
     return document.toJS() as KubernetesObject;
   });
 }
 
 /** Path of Helm, which Go builds when it is not there yet. */
-async function builtHelm(): Promise<string> {
+export async function builtHelm(): Promise<string> {
   const folder = join(DOWNLOADS, HELM.replaceAll(/[^\w.]/g, "-"));
   await installOnce(folder, async (fresh) => {
     const env = { ...process.env, GOBIN: fresh, GOFLAGS: "-mod=mod" };

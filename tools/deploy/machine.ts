@@ -12,7 +12,9 @@ const BOOT = join(import.meta.dirname, "boot.sh");
 const MEMORY = "/dev/shm";
 /** Time that the boot may take, and a command, in milliseconds. */
 const BOOT_MS = 60_000;
-const COMMAND_MS = 900_000;
+const COMMAND_MS = 3_600_000;
+/** Variable with the network namespace of this machine, for a process that runs in another one. */
+export const NETWORK_OF_HOST = "MAINSPRING_DEPLOY_NETWORK";
 const PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 const SYSTEMD = [
@@ -50,6 +52,11 @@ export class Machine {
     this.#registry = registry;
   }
 
+  /** Process whose namespaces are those of the machine. */
+  get pid(): number {
+    return this.#pid;
+  }
+
   /** Boots a machine without services. */
   static bare(): Promise<Machine> {
     return Machine.#boot(NOTHING, "sleep", "true");
@@ -83,7 +90,9 @@ export class Machine {
 
   /** Runs commands of bash as root, and stops at the first that fails. @returns what they print @throws one failed */
   async run(commands: string, { cwd = "/", onNetworkOfHost = false, env = {} }: RunOptions = {}): Promise<string> {
-    const namespaces = onNetworkOfHost ? ["--mount", "--pid"] : ["--all"];
+    const network = process.env[NETWORK_OF_HOST];
+    const shared = ["--mount", "--pid", ...(network === undefined ? [] : [`--net=${network}`])];
+    const namespaces = onNetworkOfHost ? shared : ["--all"];
     const enter = ["--target", `${this.#pid}`, ...namespaces, "--root", "--wd=/"];
     const variables = { HOME: "/root", PATH, npm_config_registry: this.#registry, ...env };
     const settings = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
@@ -96,6 +105,14 @@ export class Machine {
       const { stdout = "", stderr = "" } = error as { stdout?: string; stderr?: string };
       throw new Error(`these commands failed:\n${commands}\n${stdout}${stderr}`, { cause: error });
     }
+  }
+
+  /** Writes a file as root, with its folder. @param mode in the form of chmod, as "440"; owner in that of chown, as "root:10001" */
+  async write(path: string, text: string, { mode = "644", owner = "root:root" } = {}): Promise<void> {
+    const encoded = Buffer.from(text).toString("base64");
+    await this.run(
+      `mkdir -p $(dirname ${path}); base64 --decode <<<${encoded} >${path}; chown ${owner} ${path}; chmod ${mode} ${path}`,
+    );
   }
 
   async stop(): Promise<void> {

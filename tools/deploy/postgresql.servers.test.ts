@@ -57,9 +57,9 @@ describe("the page about PostgreSQL", () => {
   });
 
   it("has settings that PostgreSQL knows, and so have the runbooks", async () => {
-    const settings = [...sqlOf("Poolers"), ...sqlOf("Backups with point-in-time restore")];
+    const settings = ["Check the standby", "Poolers", "Backups with point-in-time restore"].flatMap(sqlOf);
     const queries = readRunbooks().flatMap((runbook) => blocksOf(runbook, "sql").flatMap(statements));
-    assert.deepEqual([settings.length, queries.length], [7, 4]);
+    assert.deepEqual([settings.length, queries.length], [10, 4]);
     for (const statement of [...settings, ...queries]) await assert.doesNotReject(admin.query(statement), statement);
   });
 });

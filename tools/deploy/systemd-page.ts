@@ -46,13 +46,22 @@ export async function trySystemdPage(): Promise<void> {
 async function follow(machine: Machine, folder: string): Promise<string> {
   const outputs: string[] = [];
   for (const [, block = ""] of readFileSync(PAGE, "utf8").matchAll(FENCE)) {
-    console.log(`\n$ ${block.trimEnd().replaceAll("\n", "\n$ ")}`);
-    const quiet = "--no-audit --no-fund --loglevel=error";
-    const commands = block.replace(`${INSTALL} @mainspring/cli`, `${INSTALL} ${quiet} ${folder}/*.tgz`);
-    const env = { MAINSPRING_API_KEY_FILE: "/etc/mainspring/secrets/key" };
-    const output = await machine.run(commands, { cwd: folder, onNetworkOfHost: commands !== block, env });
-    process.stdout.write(output);
-    outputs.push(output);
+    outputs.push(await runBlock(machine, folder, block));
   }
   return outputs.join("");
+}
+
+/**
+ * Runs a block of the page on a machine.
+ * @param folder folder with the packages of this tree, which are installed instead of the published ones, and with the units
+ * @returns what it prints
+ */
+export async function runBlock(machine: Machine, folder: string, block: string): Promise<string> {
+  console.log(`\n$ ${block.trimEnd().replaceAll("\n", "\n$ ")}`);
+  const quiet = "--no-audit --no-fund --loglevel=error";
+  const commands = block.replace(`${INSTALL} @mainspring/cli`, `${INSTALL} ${quiet} ${folder}/*.tgz`);
+  const env = { MAINSPRING_API_KEY_FILE: "/etc/mainspring/secrets/key" };
+  const output = await machine.run(commands, { cwd: folder, onNetworkOfHost: commands !== block, env });
+  process.stdout.write(output);
+  return output;
 }

@@ -1,12 +1,17 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import process from "node:process";
 import { describe, it } from "node:test";
 import { builtFaults } from "./built-links.ts";
+import { covered } from "./covered.ts";
 import { anchorsOf, linksOf, titleOf, withTargets } from "./markdown-links.ts";
 import { serveSite } from "./serve.ts";
 import { linkTo, sidebarOf, sitePath } from "./sidebar.ts";
+
+const PROGRAM = join(import.meta.dirname, "../docs.ts");
 
 describe("links of a page", () => {
   it("are found outside code, with pictures told apart", () => {
@@ -63,6 +68,43 @@ describe("the sidebar", () => {
   it("leads to a README as the page of its folder", () => {
     assert.equal(sitePath("packages/sdk/README.md"), "packages/sdk/index.md");
     assert.equal(linkTo("packages/sdk/README.md"), "/packages/sdk/");
+  });
+});
+
+describe("the commands of the pages", () => {
+  const faultsOf = (path: string, text: string) => covered(new Map([[path, text]])).faults;
+
+  it("exist, and tests know their blocks, or the fence says that none runs them", () => {
+    assert.deepEqual(faultsOf("docs/guides/a.md", "```sh\nmainspring stats\n```"), []);
+    assert.deepEqual(
+      faultsOf("docs/deploy/a.md", "Run `npm run docs` or `npm run …`.\n```sh no-run\nmainspring stats\n```"),
+      [],
+    );
+    assert.deepEqual(faultsOf("docs/deploy/a.md", "# A\n```sh\nmainspring stats\n```"), [
+      "docs/deploy/a.md:3  no test runs this block, and its fence does not say no-run",
+    ]);
+    assert.deepEqual(faultsOf("docs/a.md", "`npm run nothing -- --a`\n```sh no-run\nmainspring explode\n```"), [
+      "docs/a.md:3  mainspring explode: there is no command `explode`",
+      "docs/a.md:1  npm run nothing -- --a: package.json has no script `nothing`",
+    ]);
+    assert.deepEqual(faultsOf("docs/a.md", "```sh\nls"), ["docs/a.md: line 1: this fence is not closed"]);
+    assert.deepEqual(faultsOf("docs/a.md", "`npm run x --workspace @mainspring/y`"), [
+      "docs/a.md:1  npm run x --workspace @mainspring/y: there is no package @mainspring/y",
+    ]);
+  });
+});
+
+describe("npm run docs", () => {
+  it("says in a sentence what is wrong with its options, before it makes anything", () => {
+    for (const [args, problem] of [
+      [["--chek"], /^Unknown option '--chek'/],
+      [["--base", "a"], /^docs: --base begins and ends with \/, unlike "a"\nUsage: npm run docs/],
+    ] as const) {
+      const { status, stdout, stderr } = spawnSync(process.execPath, [PROGRAM, ...args], { encoding: "utf8" });
+      assert.match(stderr, problem);
+      assert.doesNotMatch(stderr, /\n +at /);
+      assert.deepEqual([status, stdout], [2, ""]);
+    }
   });
 });
 

@@ -23,6 +23,8 @@ export interface Staged {
   /** Links to other sites, each with the pages that have it. */
   external: Map<string, string[]>;
   faults: string[];
+  /** Pages as the repository has them, by their paths. */
+  texts: ReadonlyMap<string, string>;
 }
 
 /**
@@ -32,7 +34,7 @@ export interface Staged {
 export function stage(folder: string): Staged {
   rmSync(folder, { recursive: true, force: true });
   const repository = readRepository();
-  const staged: Staged = { pages: repository.texts.size, external: new Map(), faults: [] };
+  const staged: Staged = { pages: repository.texts.size, external: new Map(), faults: [], texts: repository.texts };
   for (const [path, text] of repository.texts) {
     const stager = new PageStager(path, folder, repository, staged);
     write(

@@ -18,10 +18,10 @@ const PROGRAM = fileURLToPath(new URL("../profile.ts", import.meta.url));
 function fake(title: string, start: Promise<void>, stopped: string[]): ServerEntry {
   const running = {
     address: `${title}:1`,
-    settings: { [title]: "{space}-x" },
     stop: async () => void stopped.push(title),
   };
-  return { title, setting: title, start: () => start.then(() => running) };
+  const settings = (address: string) => ({ [title]: `{space}-${address}` });
+  return { title, setting: title, start: () => start.then(() => running), settings };
 }
 
 describe("the servers of a profile", () => {
@@ -38,7 +38,7 @@ describe("the servers of a profile", () => {
     );
     const { settings, addresses, stop } = await starting;
     assert.deepEqual(said, ["Fast answers", "Slow answers"]);
-    assert.deepEqual(settingsIn("one", settings), { Slow: "one-x", Fast: "one-x" });
+    assert.deepEqual(settingsIn("one", settings), { Slow: "one-Slow:1", Fast: "one-Fast:1" });
     assert.equal(addresses.length, 2);
     await stop();
     assert.deepEqual(stopped.sort(), ["Fast", "Slow"]);

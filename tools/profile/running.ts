@@ -24,12 +24,14 @@ export async function startServers(
     for (const end of ends) if (end.status === "rejected") throw end.reason;
   };
   const addresses: [string, string][] = [];
-  const begun = entries.map(async ({ title, start }) => {
+  const settings: Record<string, string> = {};
+  const begun = entries.map(async ({ title, start, settings: settingsAt }) => {
     const server = await start().catch((cause: unknown) => {
       throw new Error(`${title} did not start: ${firstLine(cause)}`, { cause });
     });
     started.push(server);
     addresses.push([title, server.address]);
+    Object.assign(settings, settingsAt(server.address));
     say(`${title} answers`);
   });
   // Each start ends before the others stop, so that no server starts after the stop.
@@ -39,7 +41,6 @@ export async function startServers(
     await stop();
     throw failed.reason;
   }
-  const settings = Object.assign({}, ...started.map((server) => server.settings)) as Settings;
   return { addresses, settings, stop };
 }
 

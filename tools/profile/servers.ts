@@ -11,10 +11,8 @@ export type Settings = Readonly<Record<string, string>>;
 
 /** A server that runs for a profile. */
 export interface RunningServer {
-  /** Address for people. */
+  /** Address for people, without a name of a cluster. */
   address: string;
-  /** Settings of each node for this server. `{space}` keeps clusters on the same server apart. */
-  settings: Settings;
   /** Ends the server and removes its data. */
   stop(): Promise<void>;
 }
@@ -26,6 +24,8 @@ export interface ServerEntry {
   /** Setting without which this version of Mainspring cannot use the server. */
   setting: string;
   start(): Promise<RunningServer>;
+  /** Settings of each node for the server at an address. `{space}` keeps clusters on the same server apart. */
+  settings(address: string): Settings;
 }
 
 export type ServerName = "postgresql" | "redis" | "etcd" | "kafka" | "clickhouse" | "otlp";
@@ -36,37 +36,39 @@ export const SERVERS: Readonly<Record<ServerName, ServerEntry>> = {
     setting: "MAINSPRING_STORE",
     async start() {
       const { url, stop } = await startPostgres({ version: "system" });
-      return { address: url, settings: { MAINSPRING_STORE: url, MAINSPRING_STORE_SCHEMA: "{space}" }, stop };
+      return { address: url, stop };
     },
+    settings: (address) => ({ MAINSPRING_STORE: address, MAINSPRING_STORE_SCHEMA: "{space}" }),
   },
   redis: {
     title: "Redis",
     setting: "MAINSPRING_REDIS",
     async start() {
       const { url, stop } = await startRedis();
-      return { address: url, settings: { MAINSPRING_REDIS: `${url}?prefix={space}` }, stop };
+      return { address: url, stop };
     },
+    settings: (address) => ({ MAINSPRING_REDIS: `${address}?prefix={space}` }),
   },
   etcd: {
     title: "etcd (3 members)",
     setting: "MAINSPRING_ETCD",
     async start() {
       const { url, stop } = await startEtcd();
-      const members = url.replace(/\/[^/]*$/, "");
-      return { address: members, settings: { MAINSPRING_LEASES: "etcd", MAINSPRING_ETCD: `${members}/{space}` }, stop };
+      return { address: url.replace(/\/[^/]*$/, ""), stop };
     },
+    settings: (address) => ({ MAINSPRING_LEASES: "etcd", MAINSPRING_ETCD: `${address}/{space}` }),
   },
   kafka: {
     title: "Kafka",
     setting: "MAINSPRING_KAFKA",
     async start() {
       const { url, stop } = await startKafka();
-      const settings = {
-        ...{ MAINSPRING_KAFKA: url, MAINSPRING_BUS: "kafka", MAINSPRING_KAFKA_TOPICS_BY: "pool" },
-        MAINSPRING_KAFKA_TOPIC_PREFIX: "{space}.",
-      };
-      return { address: url, settings, stop };
+      return { address: url, stop };
     },
+    settings: (address) => ({
+      ...{ MAINSPRING_KAFKA: address, MAINSPRING_BUS: "kafka", MAINSPRING_KAFKA_TOPICS_BY: "pool" },
+      MAINSPRING_KAFKA_TOPIC_PREFIX: "{space}.",
+    }),
   },
   clickhouse: {
     title: "ClickHouse (its engine)",
@@ -80,16 +82,18 @@ export const SERVERS: Readonly<Record<ServerName, ServerEntry>> = {
         await stop();
         throw cause;
       });
-      return { address: database, settings: { MAINSPRING_CLICKHOUSE: database }, stop };
+      return { address: database, stop };
     },
+    settings: (address) => ({ MAINSPRING_CLICKHOUSE: address }),
   },
   otlp: {
     title: "Receiver of OpenTelemetry",
     setting: "MAINSPRING_OTLP",
     async start() {
       const { url, stop } = await startOtlpReceiver();
-      return { address: url, settings: { MAINSPRING_OTLP: url }, stop };
+      return { address: url, stop };
     },
+    settings: (address) => ({ MAINSPRING_OTLP: address }),
   },
 };
 

@@ -27,6 +27,12 @@ interface IssuedFiles {
 export async function newAuthority(folder: string, name: string): Promise<Authority> {
   const [certFile, keyFile] = [join(folder, `${name}.crt`), join(folder, `${name}.key`)];
   await openssl(["-x509", "-days", "2", "-subj", `/CN=${name}`, "-keyout", keyFile, "-out", certFile]);
+  return authorityIn(folder, name);
+}
+
+/** The authority that `newAuthority` has created in the folder. */
+export function authorityIn(folder: string, name: string): Authority {
+  const [certFile, keyFile] = [join(folder, `${name}.crt`), join(folder, `${name}.key`)];
   return {
     certFile,
     issue: async (file, names, days = 2) => {

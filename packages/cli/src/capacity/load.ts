@@ -102,9 +102,15 @@ function payloadOf(figure: CostFigure, plan: Plan, costs: Costs): Part | null {
   };
 }
 
+/** Case that measures the plan's events; null: it has none, or no case measures them. */
+export function eventsCase({ events }: Plan): "eventsApi" | "eventsKafka" | null {
+  if (events === "api") return "eventsApi";
+  return events === "kafka" ? "eventsKafka" : null;
+}
+
 function eventsOf(figure: CostFigure, plan: Plan, costs: Costs): Part | null {
-  if (plan.events === "off") return null;
-  const key = plan.events === "api" ? "eventsApi" : "eventsKafka";
+  const key = eventsCase(plan);
+  if (key === null) return null;
   const [without, withEvents] = [figureOf(costs, "eventsOff", figure), figureOf(costs, key, figure)];
   if (without === null || withEvents === null) return null;
   return {

@@ -165,7 +165,12 @@ describe("needs of a plan", () => {
     assertNear(valueOf(needs, "memory of a node, at most"), 250 + 45 + 400 + 200);
     // 0.2, as without; 2,000/s × 0.9 × 400 µs × 3/10; heartbeats: 0.2 × 3/10; recurring: 0.01 / 2
     assertNear(valueOf(needs, "server CPU, peak"), 0.2 + 0.216 + 0.06 + 0.005);
-    assert.deepEqual(needs.notMeasured, ["CPU for the bytes of payloads: the case payload is missing"]);
+    assert.deepEqual(needs.notMeasured, [
+      "room of payloads and results in the store: each byte counts once, because jobs of the case storage have none",
+      "CPU for the bytes of payloads: the case payload is missing",
+      "WAL for the bytes of payloads and results: each counts once, because the case payload is missing",
+      "CPU for the bytes of results: no case has large results",
+    ]);
   });
 });
 
@@ -214,7 +219,7 @@ describe("a plan", () => {
   });
 
   it("leaves out needs that were not measured, and says so", () => {
-    const needs = needsOf({ ...PLAN, recurring: 5, events: "kafka" }, COSTS);
+    const needs = needsOf({ ...PLAN, payloadBytes: 1, recurring: 5, events: "kafka" }, COSTS);
     const names = needs.needs.map(({ name }) => name);
     assert.ok(!names.includes("store") && !names.includes("memory of a node, at most"));
     assert.deepEqual(
@@ -224,10 +229,20 @@ describe("a plan", () => {
         "memory of a node",
         "cost of events",
         "CPU for the bytes of payloads",
+        "WAL for the bytes of payloads and results",
         "CPU for messages to many workers",
         "CPU for recurring jobs",
       ],
     );
+    const events = withCases({
+      eventsOff: measured(ofJobs(20, 30, 600, 0.4)),
+      eventsKafka: measured(ofJobs(25, 40, 1_600, 0.4)),
+    });
+    const about = (kind: Plan["events"]) =>
+      needsOf({ ...PLAN, events: kind }, events).notMeasured.filter((text) => text.startsWith("cost of events"));
+    assert.deepEqual([about("off"), about("kafka")], [[], []]);
+    assert.deepEqual(about("api"), ["cost of events: the case events is missing"]);
+    assert.deepEqual(about("clickhouse"), ["cost of events: no case has ClickHouse alone"]);
     // Two fleets of the same memory say nothing of a worker.
     const chance = withCases({
       ...FLEET,

@@ -1,5 +1,5 @@
 import { type CaseKey, type Costs, figureOf } from "./costs.ts";
-import { fleetOf, loadOf, type Part, recurringOf, sumOf } from "./load.ts";
+import { eventsCase, fleetOf, loadOf, type Part, recurringOf, sumOf } from "./load.ts";
 import { memoryOf } from "./memory.ts";
 import { type Plan, peakOf } from "./plan.ts";
 
@@ -284,18 +284,36 @@ function fullestOf(needs: readonly Need[]): { name: string; share: number } {
 
 function notMeasured(plan: Plan, costs: Costs): string[] {
   const { cases } = costs;
-  const hasEvents = cases.eventsOff !== null && (plan.events === "api" ? cases.eventsApi : cases.eventsKafka) !== null;
+  const key = eventsCase(plan);
+  const hasEvents = key !== null && cases.eventsOff !== null && cases[key] !== null;
+  const hasBytes = plan.payloadBytes + plan.resultBytes > 0;
   return [
     ...(cases.storage === null ? ["bytes of the store: the case storage is missing"] : []),
+    ...(cases.storage !== null && hasBytes
+      ? ["room of payloads and results in the store: each byte counts once, because jobs of the case storage have none"]
+      : []),
     ...(memoryOf({ workers: 1, recurring: plan.recurring }, costs) === null
       ? ["memory of a node: a case of fleet, fair or recurring-rest is missing"]
       : []),
-    ...(plan.events !== "off" && !hasEvents ? ["cost of events: the case events is missing"] : []),
-    ...(cases.payload === null ? ["CPU for the bytes of payloads: the case payload is missing"] : []),
+    ...(plan.events === "clickhouse" ? ["cost of events: no case has ClickHouse alone"] : []),
+    ...(key !== null && !hasEvents ? ["cost of events: the case events is missing"] : []),
+    ...bytesNotMeasured(plan, costs),
     ...(cases.fleet1 === null ? ["CPU for messages to many workers: the case fleet is missing"] : []),
     ...(plan.recurring > 0 && cases.recurring === null
       ? ["CPU for recurring jobs: the case recurring-rest is missing"]
       : []),
+  ];
+}
+
+/** Costs of the bytes of payloads and results that are assumed or left out. */
+function bytesNotMeasured({ payloadBytes, resultBytes }: Plan, { cases }: Costs): string[] {
+  const hasCase = cases.payload !== null;
+  return [
+    ...(payloadBytes > 0 && !hasCase ? ["CPU for the bytes of payloads: the case payload is missing"] : []),
+    ...(payloadBytes + resultBytes > 0 && !hasCase
+      ? ["WAL for the bytes of payloads and results: each counts once, because the case payload is missing"]
+      : []),
+    ...(resultBytes > 0 ? ["CPU for the bytes of results: no case has large results"] : []),
   ];
 }
 

@@ -20,7 +20,8 @@ export interface Plan {
   nodes: number | null;
   /** Number of cores that a node may use. */
   coresPerNode: number;
-  events: "off" | "api" | "kafka";
+  /** Where lifecycle events go. No case of the benchmark measures `clickhouse` alone. */
+  events: "off" | "api" | "kafka" | "clickhouse";
   /** Whether clients submit jobs one by one, or in batches of 1,000. */
   submits: "single" | "batches";
   /** PostgreSQL that the plan assumes. */

@@ -41,7 +41,9 @@ export function capacityCommand(): Command {
     .option("--recurring <count>", "recurring jobs", integer(0, 100_000_000), 0)
     .option("--nodes <count>", "nodes (default: as many as the load needs, and one more)", integer(1, 10_000))
     .option("--cores-per-node <cores>", "cores that a node may use; more than 1 do not count", decimal(0.1, 1_024), 1)
-    .addOption(choiceOption("--events <kind>", "lifecycle events", ["off", "api", "kafka"]).default("off"))
+    .addOption(
+      choiceOption("--events <kind>", "lifecycle events", ["off", "api", "kafka", "clickhouse"]).default("off"),
+    )
     .addOption(
       choiceOption("--submits <kind>", "jobs come one by one, or in batches of 1,000", ["single", "batches"]).default(
         "single",
