@@ -39,7 +39,7 @@ export const SCHEDULE_TEXTS = {
   backfillStarted: (count: string) => `The backfill has begun with ${count} planned instants.`,
 
   trySchedule: "Try a schedule",
-  tryHelp: "The next fires of a cron expression, while it is typed. Nothing is kept.",
+  tryHelp: "A cron expression in words, and its next fires, while it is typed. Nothing is kept.",
   expression: "Cron expression",
   zone: "Time zone",
   wouldFire: "It would fire at:",

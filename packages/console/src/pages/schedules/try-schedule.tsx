@@ -10,7 +10,7 @@ import { SCHEDULE_TEXTS } from "../../texts/schedule-texts.ts";
 const PAUSE_MS = 400;
 const FIRES = 10;
 
-/** The next fires of a cron expression, while it is typed. */
+/** A cron expression in words, and its next fires, while it is typed. */
 export function TrySchedule({ schedule = "", timezone = "UTC" }: { schedule?: string; timezone?: string }) {
   const [text, setText] = useState(schedule);
   const [zone, setZone] = useState(timezone);
@@ -37,9 +37,12 @@ export function TrySchedule({ schedule = "", timezone = "UTC" }: { schedule?: st
   );
 }
 
-function Preview({ of: { fires, warnings = [] } }: { of: SchedulePreviewBody }) {
+function Preview({ of: { words, fires, warnings = [] } }: { of: SchedulePreviewBody }) {
   return (
     <>
+      <p>
+        <strong>{visible(words)}</strong>
+      </p>
       <p>{fires.length === 0 ? SCHEDULE_TEXTS.neverFires : SCHEDULE_TEXTS.wouldFire}</p>
       <ol>
         {fires.map(({ at, local, note }) => (
