@@ -173,6 +173,7 @@ export const TEXTS = {
   retryExecution: "Run again",
   retrySure: "A new execution of the same job begins, with its own id.",
   newExecution: "The new execution",
+  notJson: (field: string) => `This is no JSON: ${field}. Texts need double quotes.`,
   asText: "As text",
   asTree: "As a tree",
   items: (count: string) => `${count} items`,
