@@ -26,6 +26,7 @@ export const TEXTS = {
   apply: "Apply",
   clear: "Clear filters",
   cancel: "Cancel",
+  typeIt: (text: string) => `Type ${text} to confirm`,
   back: "Back",
   close: "Close",
   reload: "Try again",
