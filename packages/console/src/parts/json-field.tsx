@@ -1,3 +1,4 @@
+import { useMemo } from "preact/hooks";
 import { isJsonOrEmpty } from "../text/json-text.ts";
 import { TEXTS } from "../texts.ts";
 
@@ -10,7 +11,7 @@ interface JsonFieldProps {
 
 /** A field of JSON, which says so when the text is none. */
 export function JsonField({ label, value, rows = 10, change }: JsonFieldProps) {
-  const isGood = isJsonOrEmpty(value);
+  const isGood = useMemo(() => isJsonOrEmpty(value), [value]);
   return (
     <>
       <label>

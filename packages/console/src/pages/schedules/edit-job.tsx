@@ -1,6 +1,6 @@
 import type { ChangedBody, JobBody } from "@mainspring/contract";
 import { MISFIRES, OVERLAPS } from "@mainspring/contract/enums";
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { ask, RequestFailed } from "../../api/client.ts";
 import { Failure } from "../../parts/failure.tsx";
 import { JsonField } from "../../parts/json-field.tsx";
@@ -45,7 +45,9 @@ function Editor({ job, reload }: EditJobProps) {
   // The version that the user began with stays when the page reads a later one.
   const base = Object.keys(given).length === 0 ? job : begun;
   const [saved, setSaved] = useState<ChangedBody | null>(null);
-  const draft = { ...draftOf(base), ...given };
+  const own = useMemo(() => draftOf(base), [base]);
+  const draft = { ...own, ...given };
+  const isGood = useMemo(() => isGoodDraft(draft), [draft.payload, draft.settings]);
   const begin = (from: JobBody, keep: Partial<Draft>) => {
     setBegun(from);
     setGiven(keep);
@@ -75,7 +77,7 @@ function Editor({ job, reload }: EditJobProps) {
       <JsonField label={SCHEDULE_TEXTS.settings} value={draft.settings} change={change("settings")} />
       <Failure of={action.failure} />
       {job.version > base.version && <Conflict {...{ job, base, given, begin }} />}
-      <button type="button" class="main" disabled={!isGoodDraft(draft) || action.isRunning} onClick={action.run}>
+      <button type="button" class="main" disabled={!isGood || action.isRunning} onClick={action.run}>
         {SCHEDULE_TEXTS.save}
       </button>
       {saved !== null && action.failure === null && <Saved of={saved} />}

@@ -37,7 +37,7 @@ function definitionOf(job: JobBody): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).filter(isDefined));
 }
 
-/** Fields of a draft that are no JSON, where they must be. */
+/** Whether the payload of a draft is JSON, and its settings are an object. */
 export function isGoodDraft({ payload, settings }: Draft): boolean {
   return isJsonOrEmpty(payload) && settingsIn(settings) !== null;
 }
