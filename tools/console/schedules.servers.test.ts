@@ -112,6 +112,7 @@ describe("the console's schedules", () => {
     await window.sees("at 02:30 every day in Europe/Berlin");
     await window.show(`jobs/${ticks}`);
     await window.sees("every second, counted from the creation of the job");
+    await window.check(["light"]);
   });
 
   it("change a job, with a preview, and say where the server refuses it", async () => {

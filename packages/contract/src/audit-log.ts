@@ -271,7 +271,7 @@ function placeOf(chain: string, seq: number): string {
 }
 
 /** A log to be verified. */
-export interface ReadLog {
+interface ReadLog {
   anchors: AsyncIterable<AuditAnchor>;
   /** Anchors that were kept elsewhere. */
   kept: readonly AuditAnchor[];

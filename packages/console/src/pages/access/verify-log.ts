@@ -22,7 +22,7 @@ export class NoPublicKey extends Error {
   override readonly name = "NoPublicKey";
 }
 
-export interface Asked {
+interface Asked {
   /** Public key in PEM; empty: signatures are not verified. */
   key: string;
   /** Anchors that the user kept elsewhere. */

@@ -148,7 +148,7 @@ function nextFiresRoute(app: HttpApp, { plans, runtime, turns }: LedgerDependenc
   const schema = {
     operationId: "getNextFires",
     tags,
-    summary: "What the schedule of a recurring job means in words, when it fires next, and what clock changes do to it",
+    summary: "The schedule of a recurring job in words, its next fires, and what clock changes do to them",
     params,
     querystring: Type.Object({ count: Type.Optional(FireCount) }, closed),
     response: { 200: answer(NextFiresBody, "Its next fires"), ...problems("not-found", "wrong-state") },

@@ -20,7 +20,7 @@ export function scheduleRoutes(app: HttpApp, runtime: Runtime, turns: Turns): vo
   const schema = {
     operationId: "previewSchedule",
     tags: ["schedules"],
-    summary: "What a schedule means in words, when it would fire, and what clock changes do to it; nothing is kept",
+    summary: "A schedule in words, its next fires, and what clock changes do to them; nothing is kept",
     body: SchedulePreview,
     response: {
       200: answer(SchedulePreviewBody, "The next fires"),

@@ -7,6 +7,7 @@ import {
 } from "@mainspring/contract/audit-log";
 
 export {
+  type AuditActor,
   type AuditAnchor,
   type AuditDetail,
   type AuditNote,

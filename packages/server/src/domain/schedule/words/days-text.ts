@@ -13,7 +13,7 @@ const ALL_MONTHS = 2 ** 12 - 1;
 const EACH_OCCURRENCE = 31;
 
 /** Days and months of a plan. */
-export interface DaysText {
+interface DaysText {
   /** Days, such as `on the last Friday of March`; null: every day of every month. */
   days: string | null;
   /** Months, where `days` does not name them, such as `in March`; null: none to name. */

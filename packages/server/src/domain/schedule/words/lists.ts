@@ -6,7 +6,7 @@ const PROGRESSION_MIN = 5;
 const RANGE_MIN = 3;
 
 /** Values at equal distances. */
-export interface Progression {
+interface Progression {
   first: number;
   step: number;
   last: number;
