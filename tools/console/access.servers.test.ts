@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { createHash, generateKeyPairSync } from "node:crypto";
 import { after, before, describe, it } from "node:test";
+import { anchorHash, FIRST_PREV } from "@mainspring/contract/audit-log";
 import { Client } from "@mainspring/sdk";
 import type { RunningNode } from "@mainspring/server";
 import type { Browser } from "playwright-core";
@@ -7,7 +9,15 @@ import { ConsoleWindow, startBrowser } from "./browser.ts";
 import { buildConsole } from "./build.ts";
 import { startServer } from "./scene.ts";
 
+/** An anchor that nobody has signed. */
+const ANCHOR = unsigned({ number: 1, at: 0, heads: [], floors: [], prev: FIRST_PREV });
 const KEY = "the-key-of-the-operator";
+
+/** The anchor as an answer of the API has it. */
+function unsigned(anchor: Parameters<typeof anchorHash>[0]) {
+  const hash = anchorHash(anchor, (text) => createHash("sha256").update(text).digest("hex"));
+  return { ...anchor, at: new Date(anchor.at).toISOString(), hash, signature: null };
+}
 
 /** The pages of keys, tenants and the audit log in a real browser, on a real server that asks for keys. */
 describe("the console's pages of keys, tenants and the audit log", () => {
@@ -123,6 +133,74 @@ describe("the console's pages of keys, tenants and the audit log", () => {
     await window.page.getByLabel("Target").fill("nothing");
     await window.press("Apply");
     await window.sees("No record matches");
+  });
+
+  it("verify the audit log in the browser, with kept anchors and a key, and say what that does not prove", async () => {
+    await window.show("audit");
+    await window.page.getByText("Verify in this browser").click();
+    await window.press("Verify");
+    await window.sees(/^Sound: [\d,]+ records in \d+ chains?, \d+ anchors/);
+    await window.sees("No kept anchor was compared");
+    await window.check();
+    const hash = "0".repeat(64);
+    const kept = { number: 999, at: 0, heads: [], floors: [], prev: hash, hash, signature: null };
+    await window.page.getByLabel(/^Anchors that you kept/).fill(JSON.stringify({ auditAnchor: kept }));
+    await window.press("Verify");
+    await window.sees("The log is not sound: ANCHOR");
+    await window.page.getByLabel(/^Anchors that you kept/).fill("a line of something else");
+    await window.press("Verify");
+    await window.sees("These lines have no anchors");
+    await window.page.getByLabel(/^Anchors that you kept/).fill("");
+    await window.page.getByLabel(/^Public key/).fill("-----BEGIN PRIVATE KEY-----");
+    await window.press("Verify");
+    await window.sees("never paste a private one");
+  });
+
+  it("find an edited record and a wrong signature in the audit log", async () => {
+    const { publicKey } = generateKeyPairSync("ed25519");
+    await window.page.route("**/v1/audit/records?*", async (route) => {
+      const answer = await route.fetch();
+      const page = await answer.json();
+      page.items[1].target = "another";
+      await route.fulfill({ response: answer, json: page });
+    });
+    await window.page.getByLabel(/^Public key/).fill("");
+    await window.press("Verify");
+    await window.sees("The log is not sound: EDITED");
+    await window.sees(/^record 2 of the chain/);
+    await window.page.unroute("**/v1/audit/records?*");
+    await window.page.route("**/v1/audit/anchors?*", (route) =>
+      route.fulfill({ json: { items: [ANCHOR], nextCursor: null } }),
+    );
+    await window.page.getByLabel(/^Public key/).fill(String(publicKey.export({ type: "spki", format: "pem" })));
+    await window.press("Verify");
+    await window.sees("The log is not sound: UNSIGNED");
+    await window.page.unroute("**/v1/audit/anchors?*");
+    await window.check(["light"]);
+  });
+
+  it("give a database role to a tenant, take it away, and delete the tenant whose name is typed", async () => {
+    await client.tenants.create({ name: "leaver" });
+    await window.show("tenants/leaver");
+    await window.sees("No role and no topic belongs to the tenant.");
+    await window.page.getByText("Give a role or a topic to the tenant").first().click();
+    await window.page.getByLabel("Name").fill("billing_app");
+    await window.press("Give a role or a topic to the tenant");
+    await rows("billing_app").getByText("database role").waitFor();
+    assert.deepEqual((await client.tenants.get("leaver")).sources, [{ kind: "ROLE", name: "billing_app" }]);
+    await window.check();
+    await window.confirm("Take away");
+    await window.sees("No role and no topic belongs to the tenant.");
+    await window.press("Delete the tenant");
+    const dialog = window.page.locator("dialog[open]");
+    assert.ok(await dialog.getByRole("button", { name: "Delete the tenant" }).isDisabled());
+    await dialog.getByLabel("Type leaver to confirm").fill("leaver");
+    await window.check(["light"]);
+    await dialog.getByRole("button", { name: "Delete the tenant" }).click();
+    await window.sees(/The tenant is being deleted|There is nothing here/);
+    await window.show("tenants/default");
+    await rows("Recurring jobs").first().waitFor();
+    assert.equal(await window.page.getByRole("button", { name: "Delete the tenant" }).count(), 0);
   });
 
   it("show a key what it may do alone", async () => {

@@ -8,6 +8,8 @@ import { ConsoleWindow, startBrowser } from "./browser.ts";
 import { buildConsole } from "./build.ts";
 import { startServer } from "./scene.ts";
 
+const WEEKLY = { schedule: "0 5 * * MON", timezone: "Europe/Berlin", priority: 7 };
+
 /** The parts of the console about schedules, ledgers and limits in a real browser, on a real server. */
 describe("the console's schedules", () => {
   let server: { node: RunningNode; stop(): Promise<void> };
@@ -42,6 +44,7 @@ describe("the console's schedules", () => {
     await server?.stop();
   });
 
+  const editor = () => window.page.locator("details", { hasText: "Change the job" });
   const rows = (text: string) => window.page.getByRole("row").filter({ hasText: text });
 
   it("show the fires of a month, and what a clock change does to them", async () => {
@@ -91,6 +94,7 @@ describe("the console's schedules", () => {
     await window.page.getByText("Try a schedule").click();
     await window.page.getByLabel("Cron expression").pressSequentially("0 9 * * MON");
     await window.counts("main ol li", 10);
+    await window.sees("at 09:00 on Monday in UTC");
     await window.check();
     await window.page.getByLabel("Cron expression").fill("0 99 * * *");
     await window.page.locator("main .failure").getByText("schedule").first().waitFor();
@@ -103,11 +107,67 @@ describe("the console's schedules", () => {
       .waitFor();
   });
 
+  it("say in words what the schedule of a job means", async () => {
+    await window.show(`jobs/${nightly}`);
+    await window.sees("at 02:30 every day in Europe/Berlin");
+    await window.show(`jobs/${ticks}`);
+    await window.sees("every second, counted from the creation of the job");
+    await window.check(["light"]);
+  });
+
+  it("change a job, with a preview, and say where the server refuses it", async () => {
+    const { jobId } = await client.submit({
+      name: "edited",
+      target: { handler: "repeat" },
+      ...WEEKLY,
+      payload: { a: 1 },
+    });
+    await window.show(`jobs/${jobId}`);
+    await window.page.getByText("Change the job").click();
+    const expression = editor().getByLabel("Cron expression");
+    await expression.fill("0 99 * * *");
+    await window.press("Save the change");
+    await window.page.locator("main .failure").getByText("must be 0 to 23").first().waitFor();
+    await expression.fill("0 18 LW * *");
+    await window.page.locator("details .words", { hasText: "at 18:00 on the last weekday of the month" }).waitFor();
+    await editor().getByLabel("Payload, as JSON").fill('{ "id": 12345678901234567890 }');
+    await editor().getByLabel("Overlap").selectOption("ALLOW");
+    await window.check();
+    await window.press("Save the change");
+    await window.sees("Version 2.");
+    await window.sees("0 18 LW * * (Europe/Berlin)");
+    const answer = await (await fetch(`${server.node.httpUrl}/v1/jobs/${jobId}`)).text();
+    assert.match(answer, /"payload":\s*\{\s*"id":\s*12345678901234567890\s*\}/);
+    const { overlap, priority, version } = await client.getJob(jobId);
+    assert.deepEqual({ overlap, priority, version }, { overlap: "ALLOW", priority: 7, version: 2 });
+  });
+
+  it("keep what somebody typed when the job was changed meanwhile, and never overwrite the other's fields unasked", async () => {
+    const { jobId } = await client.submit({ name: "contended", target: { handler: "repeat" }, ...WEEKLY });
+    await window.show(`jobs/${jobId}`);
+    await window.page.getByText("Change the job").click();
+    await editor().getByLabel("Priority, 0 to 9").fill("9");
+    await editor().getByLabel("Cron expression").fill("0 6 * * *");
+    const other = { name: "contended", target: { handler: "repeat" }, ...WEEKLY, schedule: "0 7 * * *" };
+    await client.replaceJob(jobId, { ...other, overlap: "BUFFER_ONE" });
+    await window.press("Save the change");
+    await window.page.locator("main .failure").getByText("the job has version 2 by now").first().waitFor();
+    await window.sees("it has version 2 by now, and you began with version 1");
+    await window.sees("You both changed: Cron expression.");
+    await window.check(["light"]);
+    await window.press("Keep my fields, and take the others from the present version");
+    await window.counts("main .failure", 0);
+    await window.press("Save the change");
+    await window.sees("Version 3.");
+    const { schedule, overlap, priority } = await client.getJob(jobId);
+    assert.deepEqual({ schedule, overlap, priority }, { schedule: "0 6 * * *", overlap: "BUFFER_ONE", priority: 9 });
+  });
+
   it("run an execution again with another payload, whose digits stay", async () => {
     await window.show(`executions/${echoed}`);
     await window.page.getByText("Run again with changes").click();
     await window.page.getByLabel("Payload, as JSON").fill("{");
-    await window.sees("The payload is no JSON.");
+    await window.sees("This is no JSON: Payload, as JSON.");
     await window.page.getByLabel("Payload, as JSON").fill('{ "id": 12345678901234567890 }');
     await window.check(["light"]);
     await window.press("Run");

@@ -9,6 +9,8 @@ import { buildConsole } from "./build.ts";
 import { startServer } from "./scene.ts";
 
 const NODES = 1_000;
+const ONCE = { retryPolicy: { maxAttempts: 1 } };
+const ITEM = { payload: { n: { $index: true } }, ...ONCE } as const;
 
 /** The pages of workflows in a real browser, on a real server. */
 describe("the console's pages of workflows", () => {
@@ -31,7 +33,19 @@ describe("the console's pages of workflows", () => {
         return "loaded";
       },
     });
-    const tasks = [extract, load];
+    const third = task({
+      name: "third",
+      run: async ({ n }: { n: number }) => {
+        if (n === 3) throw new TerminalError("number 3 is bad");
+      },
+    });
+    const undo = task({
+      name: "undo",
+      run: async (): Promise<never> => {
+        throw new TerminalError("the hotel does not answer");
+      },
+    });
+    const tasks = [extract, load, third, undo];
     worker = new Worker({ url: server.node.grpcAddress, tasks, slots: 4, warn: () => undefined });
     await worker.start();
     failed = await submitted({
@@ -112,6 +126,33 @@ describe("the console's pages of workflows", () => {
     await window.page.locator("main dl a", { hasText: failed }).waitFor();
     assert.equal(await window.page.getByRole("button", { name: "Retry the failed part" }).count(), 0);
     await window.check(["light"]);
+  });
+
+  it("show the items of a map, and the compensation of a node, one by one", async () => {
+    const mapped = await submitted({
+      input: Array.from({ length: 60 }, () => 0),
+      nodes: [
+        { name: "each", target: { handler: "third" }, map: "$input", tolerate: { failures: 1 }, ...ITEM },
+        { name: "book", target: { handler: "extract" }, compensate: { target: { handler: "undo" }, ...ONCE } },
+        { name: "fail", target: { handler: "undo" }, dependsOn: ["each", "book"], ...ONCE },
+      ],
+    });
+    await until(async () => (await client.workflows.get(mapped)).state === "DEAD");
+    await window.show(`workflows/${mapped}?node=each`);
+    const panel = window.page.locator(".panel");
+    await until(async () => (await panel.locator("tbody tr").count()) === 50);
+    await panel.getByText("TerminalError: number 3 is bad").waitFor();
+    await window.check();
+    await panel.getByRole("button", { name: "Next page" }).click();
+    await until(async () => (await panel.locator("tbody tr").count()) === 10);
+    await panel.getByLabel("State of the items").selectOption("DEAD");
+    await until(async () => (await panel.locator("tbody tr").count()) === 1);
+    await panel.locator("tbody a").click();
+    await window.page.waitForURL(/executions/);
+    await window.show(`workflows/${mapped}?node=book`);
+    await panel.getByText("the hotel does not answer").first().waitFor();
+    await rows("extract").locator(".state-dead").waitFor();
+    await window.check();
   });
 
   it("draw a thousand nodes with few elements, and names where they can be read", async () => {

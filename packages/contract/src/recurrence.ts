@@ -3,7 +3,7 @@ import { MISFIRES, OVERLAPS } from "./enums.ts";
 import { ExecutionState, Trigger } from "./execution.ts";
 import { Count, described, Instant, InstantOrNull, named, oneOf, orNull, Uuid } from "./fields.ts";
 import { JobState } from "./job-fields.ts";
-import { DstFields, FireBody, LocalTime, ScheduleText, TimeZoneName } from "./schedule.ts";
+import { DstFields, FireBody, LocalTime, ScheduleText, ScheduleWords, TimeZoneName } from "./schedule.ts";
 
 const DAY_SEC = 86_400;
 const YEAR_SEC = 365 * DAY_SEC;
@@ -114,6 +114,7 @@ export const TriggeredBody = named("TriggeredExecution", {
 
 export const NextFiresBody = named("NextFires", {
   state: JobState,
+  words: ScheduleWords,
   fires: Type.Array(FireBody, { description: "in order; none where nothing is planned, one with a fixed delay" }),
 });
 

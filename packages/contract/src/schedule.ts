@@ -60,6 +60,11 @@ export const FireBody = named("Fire", {
 });
 export type FireBody = Static<typeof FireBody>;
 
+export const ScheduleWords = Type.String({
+  description: "the schedule in English, as it was understood; for people, so releases may word it differently",
+  examples: ["at 02:30 on weekdays in Europe/Berlin"],
+});
+
 export const Warnings = Type.Optional(
   Type.Array(Type.String(), {
     description:
@@ -68,6 +73,7 @@ export const Warnings = Type.Optional(
 );
 
 export const SchedulePreviewBody = named("SchedulePreview", {
+  words: ScheduleWords,
   fires: Type.Array(FireBody, { description: "in order; fewer than asked for where no more come within 50 years" }),
   warnings: Warnings,
 });

@@ -62,6 +62,7 @@ export type {
   BackfillRequest,
   CatchUp,
   CronSchedule,
+  DescribedSchedule,
   DstPolicy,
   IntervalSchedule,
   JobPlan,

@@ -33,6 +33,7 @@ describe("the SDK with a server", () => {
     for await (const one of client.listExecutions({ jobId: name })) executions.push(one.executionId);
     assert.deepEqual(executions, [executionId]);
     assert.equal((await client.jobs.nextFires(name, { count: 2 })).length, 2);
+    assert.equal((await client.jobs.describeSchedule(name)).words, "at 03:00 every day in UTC");
     for await (const item of client.jobs.ledger(name)) assert.fail(JSON.stringify(item));
     const changed = await client.replaceJob(name, { name, target, schedule: "0 4 * * *" });
     assert.deepEqual([changed.jobId, changed.version], [jobId, 2]);

@@ -1,5 +1,6 @@
 /** Exports for the repository's own tools and tests that need a part of the server rather than a whole one. */
 
+export { AuditVerifier } from "@mainspring/contract/audit-log";
 export { packagedBinaries, readyBinaries } from "./adapters/embedded/binaries.ts";
 export { type EmbeddedPostgres, startEmbedded } from "./adapters/embedded/embedded-postgres.ts";
 export { copyOfBinaries } from "./adapters/embedded/shared-folder.ts";
@@ -67,7 +68,6 @@ export { RunReader } from "./api/workflows/run-picture.ts";
 export { WorkflowIntake } from "./api/workflows/workflow-intake.ts";
 export { WorkflowRetrier } from "./api/workflows/workflow-retrier.ts";
 export { KEY_RANDOM_CHARS, keyHint, keyText, SCOPES_OF } from "./domain/api-key.ts";
-export { AuditVerifier } from "./domain/audit/audit-verifier.ts";
 export { type Changeover } from "./domain/changeover.ts";
 export type { Candidate, EndedAttempt, ExecutionError, Queue, Trigger } from "./domain/execution.ts";
 export {

@@ -1,8 +1,14 @@
-import { createPublicKey, type KeyObject, verify as verifySignature } from "node:crypto";
+import { createPublicKey, hash, type KeyObject, verify as verifySignature } from "node:crypto";
 import { readFileSync } from "node:fs";
 import process from "node:process";
-import type { AuditAnchor, Client } from "@mainspring/sdk";
-import type { AuditFault, AuditVerifier } from "@mainspring/server";
+import {
+  type AuditAnchor,
+  type AuditRecord,
+  AuditVerifier,
+  anchorsIn,
+  firstFault,
+  inMs,
+} from "@mainspring/contract/audit-log";
 import { Command } from "commander";
 import {
   type ConnectionOptions,
@@ -88,15 +94,18 @@ function verifying(): Command {
     .addHelpText("after", HOW_TO_VERIFY)
     .action(async ({ anchors, key, since, ...options }: VerifyOptions) => {
       const { client, output } = connect(options);
-      const { AuditVerifier, sha256 } = await import("@mainspring/server");
       const isSigned = key === undefined ? null : signedBy(publicKeyIn(key));
-      const verifier = new AuditVerifier({ digest: sha256, isSigned }, since !== undefined);
-      const kept = anchors === undefined ? [] : anchorsIn(anchors);
-      const fault = await firstFault(client, verifier, kept, since);
-      const { records, chains, anchors: sealed } = verifier;
-      const found = { records, chains, anchors: sealed, kept: kept.length, fault };
+      const verifier = new AuditVerifier(
+        { digest: (text) => hash("sha256", text, "hex"), isSigned },
+        since !== undefined,
+      );
+      const kept = anchors === undefined ? [] : keptIn(anchors);
+      const records = inMsEach(client.audit.records(since)) as AsyncIterable<AuditRecord>;
+      const fault = await firstFault(verifier, { anchors: inMsEach(client.audit.anchors()), kept, records });
+      const { records: read, chains, anchors: sealed } = verifier;
+      const found = { records: read, chains, anchors: sealed, kept: kept.length, fault };
       const seals = `${counted(sealed, "anchor")}, ${counted(kept.length, "kept one")}`;
-      const counts = `${counted(records, "record")} in ${counted(chains, "chain")}, ${seals}`;
+      const counts = `${counted(read, "record")} in ${counted(chains, "chain")}, ${seals}`;
       output.print(found, () =>
         fault === null ? `sound: ${counts}` : `${fault.kind} ${fault.where}: ${fault.message}`,
       );
@@ -104,50 +113,15 @@ function verifying(): Command {
     });
 }
 
-async function firstFault(
-  client: Client,
-  verifier: AuditVerifier,
-  kept: readonly AuditAnchor[],
-  since: string | undefined,
-): Promise<AuditFault | null> {
-  for await (const anchor of client.audit.anchors()) {
-    const fault = verifier.anchor(inMs(anchor));
-    if (fault !== null) return fault;
-  }
-  let missing: AuditFault | null = null;
-  for (const anchor of kept) missing ??= verifier.keptAnchor(inMs(anchor));
-  for await (const record of client.audit.records(since)) {
-    const fault = verifier.record(inMs(record) as Parameters<AuditVerifier["record"]>[0]);
-    if (fault !== null) return fault;
-  }
-  // A missing end of a chain says more than the missing anchor that seals it.
-  return verifier.end() ?? missing;
-}
-
-/** The same with its time in milliseconds, as the hash has it. */
-function inMs<T extends { at: string }>(one: T): Omit<T, "at"> & { at: number } {
-  return { ...one, at: Date.parse(one.at) };
-}
-
-/** Anchors in lines of JSON; other lines are skipped. @throws {Failure} the file cannot be read, or has none */
-function anchorsIn(file: string): AuditAnchor[] {
-  const found: AuditAnchor[] = [];
-  for (const line of textOf(file).split("\n")) {
-    const anchor = line.includes('"auditAnchor"') ? anchorOf(line) : undefined;
-    if (anchor === undefined) continue;
-    // A server logs the time as it is in the hash.
-    found.push({ ...anchor, at: typeof anchor.at === "number" ? new Date(anchor.at).toISOString() : anchor.at });
-  }
+/** Anchors in the lines of a file. @throws {Failure} the file cannot be read, or has none */
+function keptIn(file: string): AuditAnchor[] {
+  const found = anchorsIn(textOf(file));
   if (found.length > 0) return found;
   throw new Failure(`${file} has no anchors: give lines of a server's log, or of mainspring audit export`, EXIT.usage);
 }
 
-function anchorOf(line: string): AuditAnchor | undefined {
-  try {
-    return (JSON.parse(line) as { auditAnchor?: AuditAnchor }).auditAnchor;
-  } catch {
-    return undefined;
-  }
+async function* inMsEach<T extends { at: string }>(all: AsyncIterable<T>) {
+  for await (const one of all) yield inMs(one);
 }
 
 function publicKeyIn(file: string): KeyObject {

@@ -13,7 +13,7 @@ import { instant, integer, month } from "../arguments/option-values.ts";
 import { type CalendarDay, calendarOf, calendarText } from "../text/calendar-text.ts";
 import { counted } from "../text/counted.ts";
 import { sentence, table } from "../text/output.ts";
-import { firesText, ledgerText } from "../text/schedule-text.ts";
+import { ledgerText, scheduleText } from "../text/schedule-text.ts";
 
 const DAY_MS = 86_400_000;
 const JOB = "its id, or its name";
@@ -91,13 +91,13 @@ function backfillCommand(): Command {
 
 function nextCommand(): Command {
   return clientCommand("next")
-    .description("when a recurring job fires next, and what clock changes do to it")
+    .description("what the schedule of a recurring job means, when it fires next, and what clock changes do to it")
     .argument("<job>", JOB)
     .option("--count <count>", "how many fires", integer(1, 1_000), 10)
     .action(async (job: string, { count, ...options }: ConnectionOptions & { count: number }) => {
       const { client, output } = connect(options);
-      const fires = await client.jobs.nextFires(await jobIdOf(client, job), { count });
-      output.print({ fires }, () => firesText(fires));
+      const described = await client.jobs.describeSchedule(await jobIdOf(client, job), { count });
+      output.print(described, () => scheduleText(described));
     });
 }
 

@@ -3,7 +3,7 @@ import { Command } from "commander";
 import { type ConnectionOptions, clientCommand, connect } from "../arguments/connection-options.ts";
 import { instant, integer } from "../arguments/option-values.ts";
 import { choice } from "../arguments/recurrence-options.ts";
-import { firesText } from "../text/schedule-text.ts";
+import { scheduleText } from "../text/schedule-text.ts";
 
 interface PreviewOptions extends ConnectionOptions {
   timezone: string;
@@ -19,7 +19,7 @@ export function schedulesCommand(): Command {
 
 function previewCommand(): Command {
   return clientCommand("preview")
-    .description("when a schedule would fire, and what clock changes do to it")
+    .description("what a schedule means, when it would fire, and what clock changes do to it")
     .argument("<schedule>", 'a cron expression, in quotes: "30 2 * * *", "0 9 * * MON-FRI", "@daily"')
     .option("--timezone <name>", "the clocks it goes by, as Europe/Berlin", "UTC")
     .option("--count <count>", "how many fires", integer(1, 1_000), 10)
@@ -39,6 +39,6 @@ async function preview(schedule: string, options: PreviewOptions): Promise<void>
   const { timezone, after, count, gap, fold, ...connection } = options;
   const { client, output } = connect(connection);
   const request = { schedule, timezone, count, dst: { gap, fold }, ...(after !== undefined && { after }) };
-  const fires = await client.previewSchedule(request);
-  output.print({ fires }, () => firesText(fires));
+  const described = await client.describeSchedule(request);
+  output.print(described, () => scheduleText(described));
 }

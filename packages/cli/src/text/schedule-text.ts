@@ -1,8 +1,12 @@
-import type { LedgerItem, PreviewedFire } from "@mainspring/sdk";
+import type { DescribedSchedule, LedgerItem, PreviewedFire } from "@mainspring/sdk";
 import { table } from "./output.ts";
 
-/** Text of future fires, one per line. */
-export function firesText(fires: readonly PreviewedFire[]): string {
+/** Text of a schedule: its words, and future fires, one per line. */
+export function scheduleText({ words, fires }: DescribedSchedule): string {
+  return words === null ? firesText(fires) : `${words}\n\n${firesText(fires)}`;
+}
+
+function firesText(fires: readonly PreviewedFire[]): string {
   if (fires.length === 0) return "no fires";
   const rows = fires.map(({ at, local, note = "" }) => [local, shortly(at), note]);
   return table(["LOCAL", "UTC", "CLOCK CHANGE"], rows);

@@ -25,5 +25,7 @@ export interface OverdueJobs {
 }
 
 export interface NextFires {
+  /** Left out by servers of the release before, while a cluster is upgraded. */
+  words?: string;
   fires: { at: string; local: string; note?: string }[];
 }

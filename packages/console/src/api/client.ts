@@ -27,6 +27,8 @@ export interface Asked {
   body?: unknown;
   /** Body as JSON text, in place of `body`, where numbers must keep their digits. */
   text?: string;
+  /** Version that the object must have. */
+  ifVersion?: number;
   signal?: AbortSignal;
 }
 
@@ -43,11 +45,11 @@ function addressOf(path: string): URL {
 }
 
 /** Sends a request. @throws {RequestFailed} the server refused it, or did not answer */
-export async function ask<T>(path: string, { method = "GET", body, text, signal }: Asked = {}): Promise<T> {
+export async function ask<T>(path: string, { method = "GET", body, text, ifVersion, signal }: Asked = {}): Promise<T> {
   const sent = text ?? (body === undefined ? undefined : JSON.stringify(body));
   const response = await send(path, {
     method,
-    headers: headersOf(sent !== undefined),
+    headers: { ...headersOf(sent !== undefined), ...(ifVersion !== undefined && { "if-match": `"${ifVersion}"` }) },
     ...(sent !== undefined && { body: sent }),
     ...(signal !== undefined && { signal }),
   });

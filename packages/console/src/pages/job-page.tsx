@@ -16,9 +16,11 @@ import { visible } from "../text/visible.ts";
 import { TEXTS } from "../texts.ts";
 import { EXECUTION_COLUMNS } from "./executions-page.tsx";
 import { Backfill } from "./schedules/backfill.tsx";
+import { FireList, Words } from "./schedules/schedule-preview.tsx";
 import { TrySchedule } from "./schedules/try-schedule.tsx";
 
 const CalendarView = lazily(async () => (await import("./schedules/calendar-view.tsx")).CalendarView);
+const EditJob = lazily(async () => (await import("./schedules/edit-job.tsx")).EditJob);
 const EVERY_MS = 5_000;
 
 /** One job: its definition, its next fires, and its newest executions. */
@@ -42,9 +44,10 @@ function Details({ job, reload }: { job: JobBody; reload(): void }) {
       </p>
       {isRecurring && <Actions {...{ job, reload }} />}
       <Facts {...{ job }} />
-      {isRecurring && <Fires job={job} />}
-      {isRecurring && <CalendarView job={job} />}
+      {isRecurring && <Fires key={`fires ${job.version}`} job={job} />}
+      {isRecurring && <CalendarView key={`calendar ${job.version}`} job={job} />}
       {job.type === "CRON" && may("jobs:submit") && <TrySchedule {...scheduleFields(job)} />}
+      {may("jobs:write") && (job.state === "ACTIVE" || job.state === "PAUSED") && <EditJob {...{ job, reload }} />}
       {isRecurring && may("jobs:write") && job.state !== "DELETED" && <Backfill job={job} done={reload} />}
       <section>
         <h2>{TEXTS.latestExecutions}</h2>
@@ -118,21 +121,15 @@ function scheduleText({ schedule, timezone, everySec }: JobBody): string {
   return everySec === undefined ? TEXTS.once : TEXTS.every(durationText(everySec * 1_000));
 }
 
-function Fires({ job: { jobId, state } }: { job: JobBody }) {
-  const isPlanned = state === "ACTIVE" || state === "PAUSED";
-  const { data, failure } = useAnswer<NextFires>(isPlanned ? `jobs/${jobId}/next-fires?count=10` : null);
+function Fires({ job: { jobId } }: { job: JobBody }) {
+  const { data, failure } = useAnswer<NextFires>(`jobs/${jobId}/next-fires?count=10`);
   return (
     <section>
       <h2>{TEXTS.nextFires}</h2>
       <Failure of={failure} />
-      {(data?.fires.length === 0 || !isPlanned) && <p class="dim">{TEXTS.nextFiresNone}</p>}
-      <ol>
-        {data?.fires.map(({ at, local, note }) => (
-          <li key={at}>
-            <Time at={at} /> <span class="dim">{local}</span> {note !== undefined && visible(note)}
-          </li>
-        ))}
-      </ol>
+      <Words of={data?.words} />
+      {data?.fires.length === 0 && <p class="dim">{TEXTS.nextFiresNone}</p>}
+      <FireList of={data?.fires ?? []} />
     </section>
   );
 }

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
+import { jsonText } from "../text/json-text.ts";
 import { TEXTS } from "../texts.ts";
-import { JsonTree, jsonText, LongText } from "./json-tree.tsx";
+import { JsonTree, LongText } from "./json-tree.tsx";
 
 /** A JSON value, as a tree or as text. */
 export function JsonView({ value, label }: { value: unknown; label: string }) {

@@ -1,3 +1,5 @@
+import type { TenantBody } from "@mainspring/contract";
+
 /** Texts of the pages of keys, tenants and the audit log. */
 export const ACCESS_TEXTS = {
   keys: "API keys",
@@ -39,6 +41,20 @@ export const ACCESS_TEXTS = {
   allowedPools: "Pools",
   everyPool: "every pool",
   sources: "Sources",
+  sourcesHelp: "Requests in SQL and records of Kafka have no key: the database role or the topic says whose they are.",
+  sourcesNone: "No role and no topic belongs to the tenant. Give it one below, if its programs submit without a key.",
+  sourceKinds: { ROLE: "database role", TOPIC: "topic of Kafka" } satisfies Record<
+    TenantBody["sources"][number]["kind"],
+    string
+  >,
+  bind: "Give a role or a topic to the tenant",
+  bindHelp: "If it belongs to another tenant, it is taken from that one. Requests of the past stay where they are.",
+  unbind: "Take away",
+  unbindSure: (source: string) => `Requests of ${source} are those of the tenant default from now on.`,
+  deleteTenant: "Delete the tenant",
+  deleteTenantSure:
+    "The keys of the tenant are revoked at once, its jobs deleted and its executions cancelled. This cannot be taken back.",
+  deleting: "The tenant is being deleted: its executions end. Then it is no longer in the list.",
   usage: "Usage against quotas",
   quota: "Quota",
   used: "In use",
@@ -76,6 +92,30 @@ export const ACCESS_TEXTS = {
   recordsSince: "Since",
   verification: "Verification",
   verifyHelp:
-    "Each record has the hash of the one before, and anchors seal the records. A page cannot verify the log of the server that it comes from: run this command elsewhere, with anchors that are kept where nobody can change them.",
+    "Each record has the hash of the one before, and anchors seal the records. A page is no witness against the server that it comes from: for a proof, run this command elsewhere, with anchors that are kept where nobody can change them.",
   verifyCommand: "mainspring audit verify --anchors anchors.log",
+  verifyHere: "Verify in this browser",
+  verifyHereHelp:
+    "The page reads the log from the server and computes the hashes itself. That finds edits, gaps and missing ends which somebody made in the database. It does not find a log that was rewritten as a whole, unless you give anchors or a key that you kept elsewhere; and a server that is not to be trusted could have sent another page.",
+  publicKey: "Public key of the anchors in PEM, from your own records; empty: signatures are not verified",
+  keptAnchors: "Anchors that you kept elsewhere: lines of a server's log, or of an export; empty: none",
+  verifyNow: "Verify",
+  notSecure: "The browser computes hashes only for pages that come by https, or from its own machine.",
+  noAnchors:
+    "These lines have no anchors: give lines with auditAnchor of a server's log, or of mainspring audit export.",
+  noPublicKey:
+    "This is no public key of Ed25519 in PEM, or the browser does not know Ed25519. The key begins with BEGIN PUBLIC KEY; never paste a private one.",
+  verifying: (records: string) => `${records} records read`,
+  verifyFault: (kind: string) => `The log is not sound: ${kind}`,
+  verifyFaultHelp:
+    "Keep a copy of the log before anything else is changed (mainspring audit export), and find out who could write to the database.",
+  verifySound: (records: string, chains: string, anchors: string) =>
+    `Sound: ${records} records in ${chains} chains, ${anchors} anchors.`,
+  verifyWhole: "The records fit one another and the anchors that the server sent, and no sealed record is missing.",
+  verifyPart: (records: string) =>
+    `The page has read the first ${records} records or a few more, so it has not looked for missing ends. The command reads all.`,
+  verifyKey: "Each anchor has the signature of your key.",
+  verifyNoKey: "No signature was verified.",
+  verifyKept: (count: string) => `Your kept anchors (${count}) are those of the log.`,
+  verifyNoneKept: "No kept anchor was compared, so a log that was rewritten as a whole would look the same.",
 };

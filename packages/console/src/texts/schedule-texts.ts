@@ -1,3 +1,5 @@
+import type { ChangedBody } from "@mainspring/contract";
+
 /** Texts about schedules, ledgers and changes of what runs. */
 export const SCHEDULE_TEXTS = {
   calendar: "Calendar",
@@ -39,7 +41,7 @@ export const SCHEDULE_TEXTS = {
   backfillStarted: (count: string) => `The backfill has begun with ${count} planned instants.`,
 
   trySchedule: "Try a schedule",
-  tryHelp: "The next fires of a cron expression, while it is typed. Nothing is kept.",
+  tryHelp: "A cron expression in words, and its next fires, while it is typed. Nothing is kept.",
   expression: "Cron expression",
   zone: "Time zone",
   wouldFire: "It would fire at:",
@@ -49,8 +51,36 @@ export const SCHEDULE_TEXTS = {
   againHelp:
     "A new one-time job with this payload begins. It has the handler, priority, labels, timeout and retries of the first one, and no key.",
   payload: "Payload, as JSON",
-  notJson: "The payload is no JSON. Texts need double quotes.",
   runIt: "Run",
+
+  edit: "Change the job",
+  editHelp:
+    "Executions that wait, and all later ones, follow the changed job. Executions that a worker has keep what they started with. The other settings are JSON as in the API; a field that you remove there gets its default.",
+  editFields: {
+    schedule: "Cron expression",
+    timezone: "Time zone",
+    everySec: "Interval in seconds",
+    overlap: "Overlap",
+    misfire: "Misfire",
+    priority: "Priority, 0 to 9",
+    payload: "Payload, as JSON",
+    settings: "Other settings, as JSON",
+  },
+  settings: "Other settings, as JSON",
+  save: "Save the change",
+  changedMeanwhile: (now: string, base: string) =>
+    `Somebody has changed the job: it has version ${now} by now, and you began with version ${base}.`,
+  byBoth: (fields: string) => `You both changed: ${fields}.`,
+  noneByBoth: "No field was changed by both of you.",
+  keepMine: "Keep my fields, and take the others from the present version",
+  takeTheirs: "Begin again with the present version",
+  changes: {
+    REPLACED: "What waits runs by the changed job.",
+    KEPT: "Its execution has started, and keeps what it started with.",
+    REQUESTED: "The change is taken; its owner has not answered yet.",
+    UNCHANGED: "The job had this definition already.",
+    CREATED: "The job is new.",
+  } satisfies Record<ChangedBody["execution"], string>,
 
   limits: "Limits",
   limitsOf: (pool: string) => `Limits of the pool ${pool}`,

@@ -90,10 +90,16 @@ describe("a client", () => {
   it("previews a schedule, and tells where it is wrong", async () => {
     const fires = [{ at: "2031-01-01T02:00:00.000Z", local: "2031-01-01T03:00:00+01:00" }];
     const errors = [{ field: "schedule", message: "hour, character 3: no", position: 3 }];
-    api.will({ status: 200, body: { fires } }, { status: 400, body: { title: "Invalid request", errors } });
+    api.will({ status: 200, body: { fires } });
     const after = new Date("2031-01-01T00:00:00Z");
     assert.deepEqual(await client.previewSchedule({ schedule: "0 3 * * *", timezone: "Europe/Paris", after }), fires);
+    api.will({ status: 200, body: { words: "at 03:00 every day in UTC", fires } });
+    assert.deepEqual(await client.describeSchedule({ schedule: "0 3 * * *" }), {
+      words: "at 03:00 every day in UTC",
+      fires,
+    });
     assert.equal(JSON.parse(api.seen[0]?.body ?? "").after, "2031-01-01T00:00:00.000Z");
+    api.will({ status: 400, body: { title: "Invalid request", errors } });
     const refused = await client.previewSchedule({ schedule: "0 24 * * *" }).catch((error: MainspringError) => error);
     assert.ok(refused instanceof MainspringError);
     assert.deepEqual(refused.problem?.errors, errors);

@@ -34,7 +34,13 @@ import type { EventFilter, LifecycleEvent } from "./lifecycle-event-types.ts";
 import { lifecycleEvents } from "./lifecycle-events.ts";
 import type { AttemptLogs, Explanation, Stats, TimeZoneData, WorkerDetail, WorkerInfo } from "./operator-types.ts";
 import { Pools } from "./pools.ts";
-import type { PreviewedFire, RecurringJobRequest, SchedulePreviewRequest } from "./recurring-types.ts";
+import type {
+  DescribedSchedule,
+  PreviewedFire,
+  RecurringJobRequest,
+  ScheduleAnswer,
+  SchedulePreviewRequest,
+} from "./recurring-types.ts";
 import { type ReadOptions, Requests } from "./requests.ts";
 import type { ExecutionSteps, SentSignal, SignalOptions } from "./step-types.ts";
 import { type SubmitOptions, traceHeaders } from "./submit-options.ts";
@@ -253,7 +259,12 @@ export class Client {
   }
 
   /** Computes when a schedule would fire. The server stores nothing. */
-  async previewSchedule(schedule: SchedulePreviewRequest, { signal }: ReadOptions = {}): Promise<PreviewedFire[]> {
+  async previewSchedule(schedule: SchedulePreviewRequest, options: ReadOptions = {}): Promise<PreviewedFire[]> {
+    return (await this.describeSchedule(schedule, options)).fires;
+  }
+
+  /** Says in words what a schedule means, and computes when it would fire. The server stores nothing. */
+  async describeSchedule(schedule: SchedulePreviewRequest, { signal }: ReadOptions = {}): Promise<DescribedSchedule> {
     const request = {
       method: "POST",
       path: "/v1/schedules/preview",
@@ -261,7 +272,8 @@ export class Client {
       idempotent: true,
       signal,
     } as const;
-    return ((await this.#http.send(request)).body as { fires: PreviewedFire[] }).fires;
+    const { words = null, fires } = (await this.#http.send(request)).body as ScheduleAnswer;
+    return { words, fires };
   }
 
   /**

@@ -3,11 +3,13 @@ import { findJob, jobPath } from "./job-reference.ts";
 import type { MissedJobs, OverdueJob } from "./operator-types.ts";
 import type {
   BackfillRequest,
+  DescribedSchedule,
   JobPlan,
   LedgerFilter,
   LedgerItem,
   PreviewedFire,
   RecurringJobRequest,
+  ScheduleAnswer,
   StartedBackfill,
 } from "./recurring-types.ts";
 import type { ReadOptions, Requests } from "./requests.ts";
@@ -89,9 +91,15 @@ export class Jobs {
 
   /** Lists the next planned times of a job. @param options.count 1 to 1000, default 10 */
   async nextFires(job: string, options: ReadOptions & { count?: number } = {}): Promise<PreviewedFire[]> {
+    return (await this.describeSchedule(job, options)).fires;
+  }
+
+  /** Says in words what the schedule of a job means, and lists its next planned times. @param options.count 1 to 1000, default 10 */
+  async describeSchedule(job: string, options: ReadOptions & { count?: number } = {}): Promise<DescribedSchedule> {
     const { count = 10, ...rest } = options;
     const path = `${await this.#path(job, rest)}/next-fires?count=${count}`;
-    return (await this.#requests.get<{ fires: PreviewedFire[] }>(path, rest)).fires;
+    const { words = null, fires } = await this.#requests.get<ScheduleAnswer>(path, rest);
+    return { words, fires };
   }
 
   #path(job: string, options: ReadOptions = {}): Promise<string> {

@@ -172,3 +172,13 @@ export interface PreviewedFire {
    */
   note?: string;
 }
+
+/** Answer about a schedule. Servers of a release that has no words leave them out. */
+export type ScheduleAnswer = { words?: string; fires: PreviewedFire[] };
+
+/** A schedule as the server understands it. */
+export interface DescribedSchedule {
+  /** The schedule in English, such as `at 02:30 on weekdays in Europe/Berlin`; null: the server is of a release that has no words. */
+  words: string | null;
+  fires: PreviewedFire[];
+}

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { AuditVerifier } from "@mainspring/contract/audit-log";
 import { type AuditRecord, boundedDetail, canonicalJson } from "../domain/audit/audit-record.ts";
-import { AuditVerifier } from "../domain/audit/audit-verifier.ts";
 import { auditNote } from "./audit.fixture.ts";
 import { AuditChain, type RecordWriter, sha256, writeEntry } from "./audit-chain.ts";
 

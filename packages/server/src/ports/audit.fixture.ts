@@ -1,4 +1,4 @@
-import { type AuditFault, AuditVerifier } from "../domain/audit/audit-verifier.ts";
+import { type AuditFault, AuditVerifier } from "@mainspring/contract/audit-log";
 import { sha256 } from "./audit-chain.ts";
 import type { AuditNote, AuditRecord, StoreAudit } from "./store-audit.ts";
 

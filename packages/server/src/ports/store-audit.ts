@@ -1,9 +1,14 @@
-import type { AuditAnchor, ChainHead } from "../domain/audit/audit-anchor.ts";
-import type { AuditNote, AuditRecord } from "../domain/audit/audit-record.ts";
+import type { AuditAnchor, AuditNote, AuditRecord, ChainHead } from "../domain/audit/audit-record.ts";
 import type { EpochMs } from "../domain/ids.ts";
 
-export type { AuditAnchor, ChainHead } from "../domain/audit/audit-anchor.ts";
-export type { AuditActor, AuditDetail, AuditNote, AuditRecord } from "../domain/audit/audit-record.ts";
+export type {
+  AuditActor,
+  AuditAnchor,
+  AuditDetail,
+  AuditNote,
+  AuditRecord,
+  ChainHead,
+} from "../domain/audit/audit-record.ts";
 
 /**
  * The audit log. Methods of other ports that take an `AuditNote` write its record in the transaction of their change, so there is no

@@ -1,6 +1,5 @@
 import type { Logger } from "pino";
-import { type AuditAnchor, anchorHash, type ChainHead } from "../domain/audit/audit-anchor.ts";
-import { FIRST_PREV } from "../domain/audit/audit-record.ts";
+import { type AuditAnchor, anchorHash, type ChainHead, FIRST_PREV } from "../domain/audit/audit-record.ts";
 import { type ShardId, shardOf } from "../domain/ids.ts";
 import { sha256 } from "../ports/audit-chain.ts";
 import type { Runtime, Timer } from "../ports/runtime.ts";

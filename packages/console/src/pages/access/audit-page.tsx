@@ -2,12 +2,14 @@ import type { AuditRecordBody } from "@mainspring/contract";
 import { useState } from "preact/hooks";
 import { type Filter, Filters } from "../../parts/filters.tsx";
 import { JsonView } from "../../parts/json-view.tsx";
+import { lazily } from "../../parts/lazily.tsx";
 import { type Column, List, useList } from "../../parts/list.tsx";
 import { Name, State, Time } from "../../parts/text.tsx";
 import { may } from "../../state/session.ts";
 import { ACCESS_TEXTS } from "../../texts/access-texts.ts";
 import { TEXTS } from "../../texts.ts";
 
+const Verification = lazily(async () => (await import("./verification.tsx")).Verification);
 const LIVE_MS = 5_000;
 const FILTERS: Filter[] = [
   { name: "actor", label: ACCESS_TEXTS.actorKey },
@@ -66,15 +68,5 @@ export function AuditPage() {
       />
       {may("system:admin") && <Verification />}
     </>
-  );
-}
-
-function Verification() {
-  return (
-    <section>
-      <h2>{ACCESS_TEXTS.verification}</h2>
-      <p>{ACCESS_TEXTS.verifyHelp}</p>
-      <pre>{ACCESS_TEXTS.verifyCommand}</pre>
-    </section>
   );
 }

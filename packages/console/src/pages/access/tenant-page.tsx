@@ -11,7 +11,10 @@ import { useAnswer } from "../../state/use-answer.ts";
 import { countText } from "../../text/figures.ts";
 import { ACCESS_TEXTS } from "../../texts/access-texts.ts";
 import { TEXTS } from "../../texts.ts";
+import { Sources } from "./tenant-sources.tsx";
 
+/** The tenant of the operators, which cannot be deleted. */
+const DEFAULT_TENANT = "default";
 const EVERY_MS = 5_000;
 type Quota = keyof typeof ACCESS_TEXTS.quotas;
 const QUOTAS = Object.keys(ACCESS_TEXTS.quotas) as Quota[];
@@ -37,6 +40,7 @@ export function TenantPage({ id }: { id: string }) {
           <Quotas tenant={data} usage={usage.data} />
           <ChangeQuotas tenant={data} {...{ change, reload }} />
           <Facts tenant={data} />
+          {data.state !== "DELETING" && <Sources tenant={data} reload={reload} />}
         </>
       )}
     </>
@@ -49,7 +53,9 @@ interface ChangeProps {
   reload(): void;
 }
 
-function Actions({ tenant: { state }, change, reload }: ChangeProps) {
+function Actions({ tenant: { name, state, version }, change, reload }: ChangeProps) {
+  if (state === "DELETING") return <p role="status">{ACCESS_TEXTS.deleting}</p>;
+  const remove = () => ask(`tenants/${name}`, { method: "DELETE", ifVersion: version });
   const set = (to: "ACTIVE" | "SUSPENDED") => () => change({ state: to });
   return (
     <p class="row">
@@ -58,6 +64,15 @@ function Actions({ tenant: { state }, change, reload }: ChangeProps) {
       )}
       {state === "SUSPENDED" && (
         <SureButton label={TEXTS.resume} help={ACCESS_TEXTS.resumeSure} act={set("ACTIVE")} done={reload} />
+      )}
+      {name !== DEFAULT_TENANT && (
+        <SureButton
+          label={ACCESS_TEXTS.deleteTenant}
+          help={ACCESS_TEXTS.deleteTenantSure}
+          typed={name}
+          act={remove}
+          done={reload}
+        />
       )}
     </p>
   );
@@ -142,18 +157,13 @@ function ChangeQuotas({ tenant, change, reload }: ChangeProps) {
   );
 }
 
-function Facts({ tenant: { name, weight, pools, sources } }: { tenant: TenantBody }) {
+function Facts({ tenant: { name, weight, pools } }: { tenant: TenantBody }) {
   return (
     <>
       <dl class="figures facts">
         <Figure title={ACCESS_TEXTS.weight}>{weight}</Figure>
         <Figure title={ACCESS_TEXTS.allowedPools}>
           <Name of={pools === null ? ACCESS_TEXTS.everyPool : pools.join(", ")} />
-        </Figure>
-        <Figure title={ACCESS_TEXTS.sources}>
-          <Name
-            of={sources.length === 0 ? null : sources.map((source) => `${source.kind} ${source.name}`).join(", ")}
-          />
         </Figure>
       </dl>
       <p class="row">

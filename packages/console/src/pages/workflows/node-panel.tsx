@@ -14,6 +14,8 @@ import { WORKFLOW_TEXTS } from "../../texts/workflow-texts.ts";
 import { TEXTS } from "../../texts.ts";
 import { ErrorText } from "../attempts.tsx";
 import { Explanation } from "../explanation.tsx";
+import { Compensation } from "./compensation.tsx";
+import { MapItems } from "./map-items.tsx";
 import { isFinalRun, NodeLink, Retry } from "./run-parts.tsx";
 import type { RunNode } from "./use-run.ts";
 
@@ -50,13 +52,17 @@ export function NodePanel({ node, run, nodes }: NodePanelProps) {
       {!isOver && !isFinalRun(run) && (
         <Explanation of={`workflows/${run.workflowId}/nodes/${encodeURIComponent(node.name)}`} />
       )}
+      {node.compensation !== null && <Compensation of={node.compensation} />}
+      {node.items !== null && (
+        <MapItems workflowId={run.workflowId} node={node.name} kept={Number(node.items["kept"])} />
+      )}
       <Parents {...{ node, nodes }} />
     </section>
   );
 }
 
 function NodeFacts({ node }: { node: RunNode }) {
-  const { executionId, childWorkflowId, keptFrom, compensation, items } = node;
+  const { executionId, childWorkflowId, keptFrom, items } = node;
   return (
     <dl class="figures facts">
       {executionId !== null && (
@@ -87,11 +93,6 @@ function NodeFacts({ node }: { node: RunNode }) {
       {keptFrom !== null && (
         <Figure title={WORKFLOW_TEXTS.keptFrom}>
           <a href={linkTo(["workflows", keptFrom.workflowId], { node: node.name })}>{keptFrom.workflowId}</a>
-        </Figure>
-      )}
-      {compensation !== null && (
-        <Figure title={WORKFLOW_TEXTS.compensation}>
-          <State of={compensation.state} /> <Name of={compensation.handler} />
         </Figure>
       )}
       {items !== null && <Figure title={WORKFLOW_TEXTS.items}>{itemsText(items)}</Figure>}

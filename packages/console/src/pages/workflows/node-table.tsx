@@ -16,6 +16,7 @@ export function NodeTable({ run, nodes }: { run: Workflow; nodes: readonly RunNo
   const isByStart = query["order"] === "start";
   const matching = nodes.filter(({ state }) => query["state"] === undefined || state === query["state"]);
   const rows = isByStart ? matching.toSorted(byStart) : matching;
+  const isCompensated = nodes.some(({ compensation }) => compensation !== null);
   const { from, to, controls } = usePart(rows.length, "START");
   return (
     <section>
@@ -32,7 +33,7 @@ export function NodeTable({ run, nodes }: { run: Workflow; nodes: readonly RunNo
           caption={WORKFLOW_TEXTS.nodes}
           rows={rows.slice(from, to)}
           keyOf={({ name }) => name}
-          columns={columnsOf(run)}
+          columns={columnsOf(run, isCompensated)}
         />
       )}
     </section>
@@ -75,12 +76,17 @@ function byStart(a: RunNode, b: RunNode): number {
   return startOf(a) - startOf(b);
 }
 
-function columnsOf(run: Workflow): Column<RunNode>[] {
+function columnsOf(run: Workflow, isCompensated: boolean): Column<RunNode>[] {
   const startMs = Date.parse(run.startedAt ?? run.createdAt);
   const endMs = run.finishedAt === null ? now.value : Date.parse(run.finishedAt);
+  const compensation = {
+    title: WORKFLOW_TEXTS.compensation,
+    cell: ({ compensation: of }: RunNode) => of !== null && <State of={of.state} />,
+  };
   return [
     { title: WORKFLOW_TEXTS.node, cell: ({ name }) => <NodeLink name={name} /> },
     { title: TEXTS.state, cell: ({ state }) => <State of={state} /> },
+    ...(isCompensated ? [compensation] : []),
     { title: TEXTS.handler, cell: ({ handler }) => <Name of={handler} /> },
     { title: TEXTS.attempt, cell: ({ attempt }) => attempt },
     { title: WORKFLOW_TEXTS.waited, cell: ({ createdAt, startedAt }) => <Span from={createdAt} to={startedAt} /> },

@@ -1,5 +1,6 @@
 import type { Workflow } from "@mainspring/contract";
 import { FINAL_STATES } from "@mainspring/contract/enums";
+import type { ExecutionError } from "../../api/answers.ts";
 import { ask } from "../../api/client.ts";
 import { SureButton } from "../../parts/sure-button.tsx";
 import { Name } from "../../parts/text.tsx";
@@ -41,4 +42,9 @@ export function NodeLink({ name }: { name: string }) {
       <Name of={name} />
     </a>
   );
+}
+
+/** Name and message of an error, in one line. */
+export function ErrorName({ of }: { of: ExecutionError | null }) {
+  return <Name of={of && `${of.name}: ${of.message}`} />;
 }

@@ -13,6 +13,8 @@ import { inForceAt } from "../../domain/changeover.ts";
 import type { EpochMs, JobId } from "../../domain/ids.ts";
 import { type RecurrenceRule, scheduleOf } from "../../domain/recurrence.ts";
 import { localTextOf, type PreviewedFire, previewFires } from "../../domain/schedule/preview.ts";
+import type { Schedule } from "../../domain/schedule/schedule.ts";
+import { scheduleWords } from "../../domain/schedule/words/schedule-words.ts";
 import { ledgerStart } from "../../ports/ledger-page.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { JobView, Page } from "../../ports/store-queries.ts";
@@ -146,27 +148,29 @@ function nextFiresRoute(app: HttpApp, { plans, runtime, turns }: LedgerDependenc
   const schema = {
     operationId: "getNextFires",
     tags,
-    summary: "When a recurring job fires next, and what clock changes do to it",
+    summary: "The schedule of a recurring job in words, its next fires, and what clock changes do to them",
     params,
     querystring: Type.Object({ count: Type.Optional(FireCount) }, closed),
     response: { 200: answer(NextFiresBody, "Its next fires"), ...problems("not-found", "wrong-state") },
   };
   app.get("/v1/jobs/:jobId/next-fires", { schema, config: { scope: "jobs:read" } }, async (request) => {
     const job = await plans.read(tenantOfCaller(request), request.params.jobId.toLowerCase());
-    const fires = await turns.run(() => nextFires(job, runtime.now(), request.query.count ?? 10));
-    return { state: job.state, fires: fires.map(fireBody) };
+    const schedule = scheduleOf(ruleOf(job), job.jobId, job.createdAt);
+    const { fires, words } = await turns.run(() => ({
+      fires: nextFires(job, schedule, runtime.now(), request.query.count ?? 10),
+      words: scheduleWords(schedule),
+    }));
+    return { state: job.state, words, fires: fires.map(fireBody) };
   });
 }
 
-function nextFires(job: JobView, now: EpochMs, count: number): PreviewedFire[] {
-  const rule = ruleOf(job);
-  const schedule = scheduleOf(rule, job.jobId, job.createdAt);
+function nextFires(job: JobView, schedule: Schedule, now: EpochMs, count: number): PreviewedFire[] {
   const nextFireAt = plannedFireAt(job);
   const { state, version, plan } = job;
   // After an edit, the plan has yet to follow; it will do so from the present on.
   if (state === "ACTIVE" && plan?.version !== version) return previewFires(schedule, now, plan?.fired ?? 0, count);
   if (nextFireAt === null) return [];
-  const { times } = rule;
+  const { times } = schedule;
   // With a fixed delay, only the plan knows the next instant.
   if (times.type === "INTERVAL" && times.mode === "FIXED_DELAY") {
     return [{ at: nextFireAt, local: localTextOf(times, nextFireAt), note: null }];

@@ -258,6 +258,7 @@ describe("recurring jobs over HTTP", () => {
     const jobId = await submit({ startAt: "2031-03-29T12:00:00Z", schedule: "30 2 * * *" });
     const { body } = await get(`/${jobId}/next-fires?count=2`);
     assert.equal(body.state, "ACTIVE");
+    assert.match(body.words, /^at 02:30 every day in Europe\/\w+, not before 2031-03-29T12:00:00Z$/);
     assert.deepEqual(body.fires[0].local, "2031-03-30T03:00:00+02:00");
     assert.match(body.fires[0].note, /^moved/);
     assert.deepEqual(body.fires[1], { at: "2031-03-31T00:30:00.000Z", local: "2031-03-31T02:30:00+02:00" });

@@ -2,6 +2,7 @@ import { SchedulePreview, SchedulePreviewBody } from "@mainspring/contract";
 import { checkSchedule } from "../../domain/schedule/check.ts";
 import { previewFires } from "../../domain/schedule/preview.ts";
 import { DEFAULT_DST, type Schedule } from "../../domain/schedule/schedule.ts";
+import { scheduleWords } from "../../domain/schedule/words/schedule-words.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { Turns } from "../../ports/turns.ts";
 import { answer, problems } from "../http/documented.ts";
@@ -19,7 +20,7 @@ export function scheduleRoutes(app: HttpApp, runtime: Runtime, turns: Turns): vo
   const schema = {
     operationId: "previewSchedule",
     tags: ["schedules"],
-    summary: "When a schedule would fire, and what clock changes do to it; nothing is kept",
+    summary: "A schedule in words, its next fires, and what clock changes do to them; nothing is kept",
     body: SchedulePreview,
     response: {
       200: answer(SchedulePreviewBody, "The next fires"),
@@ -33,12 +34,13 @@ export function scheduleRoutes(app: HttpApp, runtime: Runtime, turns: Turns): vo
       const schedule = scheduleOf(body);
       // The schema has accepted the text.
       const after = body.after === undefined ? runtime.now() : (parseInstant(body.after) as number);
-      const fires = await turns.run(() => {
+      const { fires, words } = await turns.run(() => {
         const refusals = checkSchedule(schedule, after);
         if (refusals.length > 0) throw new ProblemError(invalid(refusals.map(fieldError)));
-        return previewFires(schedule, after, 0, body.count ?? COUNT_DEFAULT);
+        const count = body.count ?? COUNT_DEFAULT;
+        return { fires: previewFires(schedule, after, 0, count), words: scheduleWords(schedule) };
       });
-      return { fires: fires.map(fireBody), ...zoneWarnings(body.timezone) };
+      return { words, fires: fires.map(fireBody), ...zoneWarnings(body.timezone) };
     },
   );
 }

@@ -19,6 +19,7 @@ describe("the preview of a schedule over HTTP", () => {
     const { statusCode, body } = await preview({ ...newYork, count: 2 });
     assert.equal(statusCode, 200);
     assert.deepEqual(body, {
+      words: "at 02:30 every day in America/New_York",
       fires: [
         {
           at: "2025-03-09T07:00:00.000Z",

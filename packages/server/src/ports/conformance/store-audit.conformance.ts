@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { anchorHash } from "../../domain/audit/audit-anchor.ts";
-import { FIRST_PREV, recordHash } from "../../domain/audit/audit-record.ts";
+import { anchorHash, FIRST_PREV, recordHash } from "../../domain/audit/audit-record.ts";
 import { allRecords, auditNote, verified } from "../audit.fixture.ts";
 import { sha256 } from "../audit-chain.ts";
 import type { AuditAnchor } from "../store-audit.ts";

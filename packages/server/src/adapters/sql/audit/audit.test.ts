@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
 import type pg from "pg";
 import { pino } from "pino";
-import { AuditVerifier } from "../../../domain/audit/audit-verifier.ts";
+import { AuditVerifier } from "@mainspring/contract/audit-log";
 import { allRecords, auditNote, verified } from "../../../ports/audit.fixture.ts";
 import { sha256 } from "../../../ports/audit-chain.ts";
 import type { AuditAnchor } from "../../../ports/store-audit.ts";
