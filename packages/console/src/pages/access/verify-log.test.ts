@@ -64,11 +64,11 @@ describe("the verification of the audit log in a browser", () => {
 function recordsOf(count: number): AuditRecord[] {
   let prev = FIRST_PREV;
   return Array.from({ length: count }, (_, place) => {
-    const record = {
+    const record: Omit<AuditRecord, "hash"> = {
       ...{ tenant: "default", actor: { kind: "SYSTEM", keyId: null, for: null }, action: "startNode", target: null },
       ...{ outcome: "DONE", requestId: null, address: null, detail: { share: place / 7, names: ["ü"] } },
       ...{ chain: CHAIN, seq: place + 1, at: 1_800_000_000_000 + place, prev },
-    } as const;
+    };
     prev = recordHash(record, sha256);
     return { ...record, hash: prev };
   });
