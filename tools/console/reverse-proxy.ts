@@ -46,7 +46,7 @@ export class ReverseProxy {
     const target = this.targets[this.#turn++ % this.targets.length] ?? "";
     const { hostname, port } = new URL(target);
     const passed = request({ hostname, port, path: url.slice(this.#prefix.length), method, headers }, (got) => {
-      if (/^text\/event-stream/.test(got.headers["content-type"] ?? "")) this.#count(target, answer);
+      if (got.headers["content-type"]?.startsWith("text/event-stream")) this.#count(target, answer);
       answer.writeHead(got.statusCode ?? 502, got.headers);
       // A server that ends within its answer ends the connection to the browser too.
       pipeline(got, answer, () => undefined);

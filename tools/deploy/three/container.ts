@@ -103,7 +103,7 @@ export class Container {
     return this.#machine.run(`tail --lines 20 ${this.#folder}/log`);
   }
 
-  /** What the kernel says of the program: its user, and whether its root is read-only. */
+  /** The user of the program, and whether its root is read-only, as the kernel says. */
   async confinement(): Promise<string> {
     return this.#machine.run(
       `pid=$(cat ${this.#folder}/pid); grep ' / / ro' /proc/$pid/mountinfo >/dev/null && echo read-only; stat --format=%u:%g /proc/$pid; grep -E 'CapBnd|NoNewPrivs' /proc/$pid/status`,

@@ -16,7 +16,7 @@ describe("what the report says of when a case was measured", () => {
   it("names the contenders that were measured at other times, or of other commits", () => {
     const outcomes = [outcomeOf("mainspring", [late]), outcomeOf("graphile", [early]), outcomeOf("pg-boss-2", [early])];
     assert.deepEqual(occasionsOf(outcomes).split("\n"), [
-      "Not all were measured together:",
+      "Contenders were measured at several times:",
       "",
       "- Mainspring: once, at 2026-01-02 10:00 UTC of b: load average before 0.3",
       "- Graphile Worker; pg-boss ×2: once, at 2026-01-01 10:00 UTC of a: load average before 0.3, others took 3 % of the CPU",

@@ -20,7 +20,7 @@ export function occasionsOf(outcomes: readonly Outcome[]): string {
     ([when, group]) =>
       `- ${group.map(({ contender }) => contenderOf(contender).title).join("; ")}: ${timesOf(group)}, ${when}`,
   );
-  return ["Not all were measured together:", "", ...lines].join("\n");
+  return ["Contenders were measured at several times:", "", ...lines].join("\n");
 }
 
 function timesOf(outcomes: readonly Outcome[]): string {

@@ -65,8 +65,8 @@ function recordsOf(count: number): AuditRecord[] {
   let prev = FIRST_PREV;
   return Array.from({ length: count }, (_, place) => {
     const record: Omit<AuditRecord, "hash"> = {
-      ...{ tenant: "default", actor: { kind: "SYSTEM", keyId: null, for: null }, action: "startNode", target: null },
-      ...{ outcome: "DONE", requestId: null, address: null, detail: { share: place / 7, names: ["ü"] } },
+      ...{ tenant: "default", actor: { kind: "SYSTEM" as const, keyId: null, for: null }, action: "startNode", target: null },
+      ...{ outcome: "DONE" as const, requestId: null, address: null, detail: { share: place / 7, names: ["ü"] } },
       ...{ chain: CHAIN, seq: place + 1, at: 1_800_000_000_000 + place, prev },
     };
     prev = recordHash(record, sha256);

@@ -20,18 +20,10 @@ const JOB: JobBody = {
 describe("the draft of a job", () => {
   it("has the whole definition, and no more than a request takes", () => {
     const { payload, ...sent } = JSON.parse(requestOf(draftOf(JOB)));
-    const { jobId, tenant, type, state, version, nextFireAt, createdAt, updatedAt, fires, catchUps, ...rest } = JOB;
-    const {
-      payload: _,
-      latestExecutions,
-      startBefore,
-      onFinish,
-      concurrencyKey,
-      concurrencyLimit,
-      uniqueKey,
-      ...defined
-    } = rest;
-    assert.deepEqual(sent, defined);
+    const ofServer = ["jobId", "tenant", "type", "state", "version", "nextFireAt", "createdAt", "updatedAt", "fires"];
+    const absent = ["catchUps", "latestExecutions", "startBefore", "onFinish", "concurrencyKey", "uniqueKey"];
+    const leftOut = new Set([...ofServer, ...absent, "concurrencyLimit", "payload"]);
+    assert.deepEqual(sent, Object.fromEntries(Object.entries(JOB).filter(([name]) => !leftOut.has(name))));
     assert.ok(payload.id > 1e19);
     assert.match(requestOf(draftOf(JOB)), /"id":\s*12345678901234567890/);
     const keyed = { ...JOB, concurrencyKey: "customer-1", concurrencyLimit: 2 };

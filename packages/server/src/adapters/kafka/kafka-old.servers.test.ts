@@ -70,7 +70,7 @@ describe("Kafka 3.0", () => {
     const bus = new KafkaBus({ mesh: node.bus, kafka: address, prefix: "bus.", ...shared, log: createLog("silent") });
     const refusal = await bus.open();
     bus.close();
-    assert.ok(refusal?.endsWith(`: ${REMEDY}`), String(refusal));
+    assert.ok(refusal !== null && refusal.endsWith(`: ${REMEDY}`), String(refusal));
     assert.match(refusal.slice(0, -REMEDY.length - 2), TOO_OLD);
   });
 });
