@@ -31,7 +31,8 @@ export type ExecutionFilter = Static<typeof ExecutionFilter>;
 export const ExecutionCountBody = named("ExecutionCount", {
   matching: Type.Integer({ minimum: 0, maximum: COUNTED_MAX, description: "executions that match, as far as counted" }),
   hasMore: Type.Boolean({
-    description: "whether there may be more: the count ends at 10,000 executions, and where it would examine more than 10,000 rows",
+    description:
+      "whether there may be more: the count ends at 10,000 executions, and where it would examine more than 10,000 rows",
   }),
 });
 export type ExecutionCountBody = Static<typeof ExecutionCountBody>;

@@ -10,6 +10,7 @@ import {
   type ChangedJob,
   type Execution,
   type ExecutionFilter,
+  type ExecutionRunFilter,
   type ExecutionSummary,
   FINAL_STATES,
   type Job,
@@ -23,6 +24,7 @@ import { Audit } from "./audit.ts";
 import { type ClientOptions, urlOf, wholeOf } from "./client-options.ts";
 import { Cluster } from "./cluster.ts";
 import { DeadLetters } from "./dead-letters.ts";
+import { type ExecutionCount, ExecutionRuns } from "./execution-runs.ts";
 import { EXECUTION_EVENTS, type ExecutionEvent, type FollowOptions, follow } from "./follow.ts";
 import { Handlers } from "./handlers.ts";
 import { Http, type HttpAnswer } from "./http.ts";
@@ -35,7 +37,7 @@ import { lifecycleEvents } from "./lifecycle-events.ts";
 import type { AttemptLogs, Explanation, Stats, TimeZoneData, WorkerDetail, WorkerInfo } from "./operator-types.ts";
 import { Pools } from "./pools.ts";
 import type { PreviewedFire, RecurringJobRequest, SchedulePreviewRequest } from "./recurring-types.ts";
-import { type ReadOptions, Requests } from "./requests.ts";
+import { queryOf, type ReadOptions, Requests } from "./requests.ts";
 import type { ExecutionSteps, SentSignal, SignalOptions } from "./step-types.ts";
 import { type SubmitOptions, traceHeaders } from "./submit-options.ts";
 import { Submits } from "./submits.ts";
@@ -54,6 +56,8 @@ export class Client {
   readonly #runtime: Runtime;
   /** Executions that failed too often: list, replay or discard them. */
   readonly deadLetters: DeadLetters;
+  /** Cancellations and retries of all executions that match a filter: preview, start, list and stop them. */
+  readonly executionRuns: ExecutionRuns;
   /** Pools: list, configure, pause and resume them. */
   readonly pools: Pools;
   /** Jobs by name, and recurring jobs: upsert, pause, trigger, backfill, ledger. */
@@ -98,6 +102,7 @@ export class Client {
     this.#requests = new Requests(this.#http);
     this.#submits = new Submits(this.#http, this.#runtime);
     this.deadLetters = new DeadLetters(this.#requests);
+    this.executionRuns = new ExecutionRuns(this.#requests, this.#runtime);
     this.pools = new Pools(this.#requests);
     this.ingest = new Ingest(this.#requests);
     this.jobs = new Jobs(this.#requests);
@@ -233,6 +238,15 @@ export class Client {
     const { jobId, ...query } = filter;
     const path = jobId === undefined ? "/v1/executions" : `${await jobPath(this.#requests, jobId)}/executions`;
     yield* this.#pages<ExecutionSummary>(path, query);
+  }
+
+  /**
+   * Counts the executions that `listExecutions` would list, up to 10,000. The count reads rows, which are about a second
+   * behind the executions, and in which SCHEDULED is still PENDING.
+   * @param filter.jobId id of the job; no name
+   */
+  countExecutions(filter: ExecutionRunFilter = {}, options: ReadOptions = {}): Promise<ExecutionCount> {
+    return this.#get(`/v1/execution-count${queryOf(filter)}`, options);
   }
 
   /**

@@ -1,6 +1,6 @@
 import {
-  type ExecutionFilter,
   ExecutionCountBody,
+  type ExecutionFilter,
   ExecutionRunBody,
   ExecutionRunRequest,
   executionFilter,
@@ -143,7 +143,10 @@ function stopRoute(app: HttpApp, { stores, runtime }: RunRoutes): void {
     tags,
     summary: "End a run over executions before its time; a chunk of up to 100 executions in hand is still finished",
     params: Type.Object({ runId: Uuid("the run") }),
-    response: { 200: answer(ExecutionRunBody, "As it is now; a run that has ended stays as it is"), ...problems("not-found") },
+    response: {
+      200: answer(ExecutionRunBody, "As it is now; a run that has ended stays as it is"),
+      ...problems("not-found"),
+    },
   };
   app.post("/v1/execution-runs/:runId/stop", { schema, config: { scope: "runs:control" } }, async (request) => {
     refuseBody(request.body);

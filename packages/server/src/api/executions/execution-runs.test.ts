@@ -46,7 +46,7 @@ describe("runs over executions", () => {
   const commandsOf = async (job: NewJob) => (await commandsFor(api.store, job)).map(({ kind }) => kind);
 
   it("cancel what matches and is not final, chunk by chunk, and leave the rest", async () => {
-    const jobs = Array.from({ length: 2 * CHUNK_EXECUTIONS + 5 }, () => scene.job({ pool: "stop", shard: 1 }));
+    const jobs = Array.from({ length: CHUNK_EXECUTIONS + 5 }, () => scene.job({ pool: "stop", shard: 1 }));
     await api.store.submit([{ idempotency: null, jobs }]);
     const [final, ...open] = jobs as [NewJob, ...NewJob[]];
     await scene.applied(1, { changes: [scene.succeeded(final)] });
@@ -63,7 +63,8 @@ describe("runs over executions", () => {
     const commands = await api.store.readCommands([1], new Set(), 1_000);
     const cancelled = commands.flatMap((command) => (command.kind === "CANCEL" ? [command.executionId] : []));
     assert.deepEqual(cancelled.sort(), open.map(({ executionId }) => executionId).sort());
-    assert.deepEqual([await commandsOf(final), await commandsOf(other)], [[], []]);
+    assert.ok(!cancelled.includes(final.executionId));
+    assert.deepEqual(await commandsOf(other), []);
     assert.deepEqual((await get("/v1/execution-runs?limit=1")).items, [run]);
   });
 
@@ -71,7 +72,12 @@ describe("runs over executions", () => {
     const early = await scene.submitted({ pool: "bound" });
     const createdAt = early.createdAt + 1;
     const late = await scene.submitted({ pool: "bound", createdAt });
-    const run = { runId: scene.runtime.uuid(), tenant: "default", action: "CANCEL", filter: '{"pool":"bound"}' } as const;
+    const run = {
+      runId: scene.runtime.uuid(),
+      tenant: "default",
+      action: "CANCEL",
+      filter: '{"pool":"bound"}',
+    } as const;
     await api.store.executionRuns.begin({ ...run, idempotencyKey: null, expected: null, createdAt });
     const next = await api.another({ apiKey: null });
     assert.equal((await over(`/v1/execution-runs/${run.runId}`)).done, 1);
@@ -129,7 +135,12 @@ describe("runs over executions", () => {
   it("stop, and stay as they are when they have ended", async () => {
     const { runId } = await ran({ action: "CANCEL", filter: { pool: "nothing" } });
     assert.equal((await post(`/v1/execution-runs/${runId}/stop`)).json().state, "FINISHED");
-    const run = { runId: scene.runtime.uuid(), tenant: "default", action: "CANCEL", filter: '{"pool":"none"}' } as const;
+    const run = {
+      runId: scene.runtime.uuid(),
+      tenant: "default",
+      action: "CANCEL",
+      filter: '{"pool":"none"}',
+    } as const;
     const createdAt = scene.runtime.now();
     await api.store.executionRuns.begin({ ...run, idempotencyKey: null, expected: null, createdAt });
     assert.ok(await api.store.executionRuns.take(run.runId, createdAt, createdAt + DAY_MS));

@@ -164,7 +164,9 @@ export class ExecutionRuns {
   async #refusalOf(run: ExecutionRun, item: ChunkItem): Promise<string | null> {
     const tenant = tenantOf(run.tenant);
     try {
-      await (run.action === "CANCEL" ? cancel(this.#deps, tenant, item.executionId, undefined) : this.#retry(tenant, item));
+      await (run.action === "CANCEL"
+        ? cancel(this.#deps, tenant, item.executionId, undefined)
+        : this.#retry(tenant, item));
       return null;
     } catch (error) {
       if (!(error instanceof ProblemError)) throw error;
@@ -199,7 +201,9 @@ function runFilter(action: ExecutionRunAction, filter: ExecutionFilter, createdA
     throw wrongState("must be PENDING, SCHEDULED or RUNNING, or be left out: only what is not final can be cancelled");
   }
   if (state !== undefined && isFinal(state)) return bounded;
-  throw wrongState("must be SUCCEEDED, CANCELLED, SKIPPED or DEAD: RETRY needs the final state of the executions to run again");
+  throw wrongState(
+    "must be SUCCEEDED, CANCELLED, SKIPPED or DEAD: RETRY needs the final state of the executions to run again",
+  );
 }
 
 function wrongState(message: string): ProblemError {

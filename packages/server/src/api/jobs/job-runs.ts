@@ -64,12 +64,7 @@ export class JobRuns {
     return await this.#run(tenant, jobId, { retryOf: null, keepsSteps: false }, note);
   }
 
-  async #run(
-    tenant: Tenant,
-    jobId: JobId,
-    further: Further,
-    note: AuditNote | undefined,
-  ): Promise<RunStarted> {
+  async #run(tenant: Tenant, jobId: JobId, further: Further, note: AuditNote | undefined): Promise<RunStarted> {
     const { stores, store, bus } = this.#deps;
     for (let tries = 3; ; tries--) {
       const job = await stores.of(tenant).queries.getJob(jobId);

@@ -25,8 +25,7 @@ export function begin(data: StoreData, asked: NewExecutionRun): BeginOutcome {
   const { idempotencyKey, ...run } = asked;
   const own = [...data.executionRuns.values()].filter((stored) => stored.run.tenant === run.tenant);
   const known = own.find(
-    (stored) =>
-      stored.runId === run.runId || (idempotencyKey !== null && stored.idempotencyKey === idempotencyKey),
+    (stored) => stored.runId === run.runId || (idempotencyKey !== null && stored.idempotencyKey === idempotencyKey),
   );
   if (known !== undefined) {
     const isSame = known.run.action === run.action && known.run.filter === run.filter;

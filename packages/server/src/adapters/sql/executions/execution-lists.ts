@@ -244,11 +244,7 @@ async function ended(session: Session, asked: Asked): Promise<Row[] | null> {
   return wanted.length === 0 ? [] : ofKinds(session, asked, wanted);
 }
 
-async function ofKinds(
-  session: Session,
-  wanted: Asked,
-  kinds: readonly Kind[],
-): Promise<Row[] | null> {
+async function ofKinds(session: Session, wanted: Asked, kinds: readonly Kind[]): Promise<Row[] | null> {
   const { tenant, filter, page, range } = wanted;
   const lists = [kinds.map((kind) => kind.handler), kinds.map((kind) => kind.pool), kinds.map((kind) => kind.state)];
   /** Source of the kinds `k`, and condition for their executions `e`. */

@@ -89,7 +89,9 @@ async function begin(trail: AuditTrail, run: NewExecutionRun, note: AuditNote | 
       }
       if (row === undefined) return { kind: "TOO_MANY" };
       const first = runFrom(row);
-      return first.action === action && first.filter === filter ? { kind: "KNOWN", run: first } : { kind: "KEY_REUSED" };
+      return first.action === action && first.filter === filter
+        ? { kind: "KNOWN", run: first }
+        : { kind: "KEY_REUSED" };
     },
     ({ kind }) => kind === "BEGUN",
   );
