@@ -162,7 +162,7 @@ export const TEXTS = {
   executionsMatch: (count: string) => `${count} match.`,
   cancelAll: "Cancel all that match",
   cancelAllSure: (count: string) =>
-    `${count} executions match. Those that have not started end as CANCELLED, and running handlers are told to stop. Executions that begin later are left alone.`,
+    `${count} executions match. Executions that have not started end as CANCELLED, and running handlers are told to stop. Executions that begin later are left alone.`,
   retryAll: "Retry all that match",
   retryAllSure: (count: string) => `${count} executions match. Each runs again as a new execution.`,
   counting: "Counting what matches",

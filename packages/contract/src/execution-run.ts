@@ -37,7 +37,7 @@ export const ExecutionCountBody = named("ExecutionCount", {
 });
 export type ExecutionCountBody = Static<typeof ExecutionCountBody>;
 
-export const ExecutionRunAction = oneOf(["CANCEL", "RETRY"], "what is done with each execution", "ExecutionRunAction");
+const ExecutionRunAction = oneOf(["CANCEL", "RETRY"], "action for each execution", "ExecutionRunAction");
 
 /** Body of POST /v1/execution-runs and of its preview. */
 export const ExecutionRunRequest = named(
@@ -55,13 +55,13 @@ export const ExecutionRunBody = named("ExecutionRun", {
   action: ExecutionRunAction,
   filter: ExecutionFilter,
   state: oneOf(["RUNNING", "FINISHED", "STOPPED"], "a run goes on by itself, also after a server's restart"),
-  expected: orNull(ExecutionCountBody, "what matched when the run began; null: nobody counted"),
+  expected: orNull(ExecutionCountBody, "executions that matched when the run began; null: not counted"),
   done: Count("executions cancelled, or asked to stop, or retried so far"),
   refused: Count("executions that matched and were left as they are"),
   refusals: Type.Record(Type.String(), Count("executions"), {
     description: "number of refused executions by the name of their problem, as `wrong-state` or `key-in-use`",
   }),
   createdAt: Instant("executions created later are left alone"),
-  finishedAt: InstantOrNull("when nothing was left to do, or somebody stopped it"),
+  finishedAt: InstantOrNull("end of the run; null: it has not ended"),
 });
 export type ExecutionRunBody = Static<typeof ExecutionRunBody>;

@@ -32,7 +32,7 @@ export const CHUNK_EXECUTIONS = 100;
 /** Executions of a chunk that the node cancels or retries at the same time. */
 const AT_ONCE = 8;
 /** Time for which a node holds a run, in milliseconds. A chunk that takes longer may be repeated by another node, which changes nothing. */
-export const HELD_MS = 30_000;
+const HELD_MS = 30_000;
 const RETRY_AFTER_SEC = 5;
 
 export interface ExecutionRunDependencies {
@@ -74,7 +74,7 @@ export class ExecutionRuns {
   async preview(tenant: Tenant, { action, filter }: ExecutionRunRequest): Promise<BoundedCount> {
     const own = this.#deps.stores.of(tenant);
     const now = this.#deps.runtime.now();
-    const asked = runFilter(action, filterOf(own, filter, now), now);
+    const asked = runFilter(action, filterOf(own, filter, now, "filter."), now);
     // Rows do not say SCHEDULED: PENDING ones may be, so the list asks their owners.
     if (asked.state !== "SCHEDULED") return await own.queries.countListed(asked);
     const { items, next } = await this.#deps.reader.list(tenant, asked, { after: null, limit: 1_000 });
