@@ -107,9 +107,14 @@ export class ExecutionRuns {
     return outcome;
   }
 
-  /** Gives each open run a chunk in turn, so that no run waits for the end of another. */
+  /**
+   * Gives each open run a chunk in turn, so that no run waits for the end of another. A run that fails does not keep the others from
+   * their turn.
+   * @throws error of the first run that failed, when all others have ended
+   */
   async #work(): Promise<void> {
     const { store, runtime } = this.#deps;
+    const failures: unknown[] = [];
     const held: HeldRun[] = [];
     do {
       for (const runId of await store.executionRuns.open(runtime.now())) {
@@ -118,10 +123,12 @@ export class ExecutionRuns {
         if (taken !== null) held.push(taken);
       }
       for (const run of held.splice(0)) {
-        const next = this.#watch.isClosed ? null : await this.#advance(run);
-        if (next !== null) held.push(next);
+        if (this.#watch.isClosed) return;
+        const next = await this.#advance(run).catch((error: unknown) => void failures.push(error));
+        if (next) held.push(next);
       }
     } while (held.length > 0);
+    if (failures.length > 0) throw failures[0];
   }
 
   /** Works on one chunk of a run. @returns the run as this node holds it; null: the run has ended, or another node has it */
