@@ -323,7 +323,10 @@ async function objectsOf(key: "a" | "b", scene: Scene, app: HttpApp): Promise<Re
   const end = { state: "DEAD", attempt: 1, queue: "NONE", startedAt: now, finishedAt: now, error } as const;
   await scene.applied(row.shard, { changes: [firstChange(row, { ...end, ended: [attempt] })] });
   const run = await post("/v1/dead-letters/discard", { filter: { handler: "none" } });
-  const executionRun = await post("/v1/execution-runs", { action: "CANCEL", filter: { handler: mark, state: "RUNNING" } });
+  const executionRun = await post("/v1/execution-runs", {
+    action: "CANCEL",
+    filter: { handler: mark, state: "RUNNING" },
+  });
   await until(async () => (await store.executionRuns.get(key, executionRun.runId))?.finishedAt !== null);
   const asked = { kind: "CLIENT", name: mark, tenant: tenantOf(key), createdBy: mark, expiresAt: null } as const;
   const stored = newKey(asked, runtime);

@@ -33,7 +33,10 @@ export function filterOf(own: TenantStore, asked: AskedFilter, now: EpochMs, wit
 function refuseWide({ state, since, until }: AskedFilter, now: EpochMs, within: string): void {
   const errors = [];
   if (state === undefined)
-    errors.push({ field: `${within}state`, message: "must be given with error: the text is searched within one state" });
+    errors.push({
+      field: `${within}state`,
+      message: "must be given with error: the text is searched within one state",
+    });
   const end = until === undefined ? now : Number(parseInstant(until));
   if (since === undefined || end - Number(parseInstant(since)) > DAY_MS) {
     const message = "must be given with error, at most 24 hours before until (default: now)";

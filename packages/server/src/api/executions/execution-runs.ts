@@ -71,9 +71,12 @@ export class ExecutionRuns {
    * Counts the executions of a run, without one. Rows are about a second behind the executions.
    * @throws {ProblemError} 400: the action cannot have the filter
    */
-  async preview(tenant: Tenant, { action, filter }: ExecutionRunRequest): Promise<BoundedCount> {
+  async preview(tenant: Tenant, asked: ExecutionRunRequest): Promise<BoundedCount> {
+    return await this.#count(tenant, asked, this.#deps.runtime.now());
+  }
+
+  async #count(tenant: Tenant, { action, filter }: ExecutionRunRequest, now: EpochMs): Promise<BoundedCount> {
     const own = this.#deps.stores.of(tenant);
-    const now = this.#deps.runtime.now();
     const asked = runFilter(action, filterOf(own, filter, now, "filter."), now);
     // Rows do not say SCHEDULED: PENDING ones may be, so the list asks their owners.
     if (asked.state !== "SCHEDULED") return await own.queries.countListed(asked);
@@ -93,9 +96,11 @@ export class ExecutionRuns {
     note?: AuditNote,
   ): Promise<Extract<BeginOutcome, { run: ExecutionRun }>> {
     const { stores, runtime } = this.#deps;
-    const expected = await this.preview(tenant, asked);
+    // The run reads its filter by the same time, so a filter that is right now stays so.
+    const createdAt = runtime.now();
+    const expected = await this.#count(tenant, asked, createdAt);
     const { action, filter } = asked;
-    const run = { runId: runtime.uuid(), action, filter: JSON.stringify(filter), createdAt: runtime.now() };
+    const run = { runId: runtime.uuid(), action, filter: JSON.stringify(filter), createdAt };
     const noted = note === undefined ? undefined : { ...note, target: run.runId };
     const outcome = await stores.of(tenant).beginExecutionRun({ ...run, idempotencyKey, expected }, noted);
     if (outcome.kind === "KEY_REUSED") throw new ProblemError(problem("idempotency-key-reused"));
