@@ -187,7 +187,7 @@ describe("the console", () => {
     await window.sees("Finished: 3 done.");
     await window.counts("main tbody .state-cancelled", 3);
     await window.check();
-    await window.press("Close");
+    await window.press("Hide the run");
     await window.page.waitForURL((url) => !url.hash.includes("run="));
     const failed = await client.submit({ target: { handler: "refuse" }, labels: { batch: "bad" } });
     await until(async () => (await client.getExecution(failed.executionId)).state === "DEAD");

@@ -174,7 +174,7 @@ export const TEXTS = {
   runStopped: (done: string) => `Stopped: ${done} done.`,
   runRefused: (why: string) => `Left as they are: ${why}.`,
   stopRun: "Stop",
-  hideRun: "Close",
+  hideRun: "Hide the run",
 
   timeline: "Timeline",
   phases: { queued: "queued", running: "running", failed: "failed", backoff: "backoff or wait" },
