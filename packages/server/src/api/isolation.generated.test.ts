@@ -133,7 +133,17 @@ const OPERATIONS: Readonly<Record<string, { ids?: readonly Id[]; body?: unknown;
   followEvents: { query: "after=oldest&until=now" },
 };
 
-type Id = "job" | "recurring" | "execution" | "dead" | "letterRun" | "executionRun" | "workflow" | "request" | "webhook" | "key";
+type Id =
+  | "job"
+  | "recurring"
+  | "execution"
+  | "dead"
+  | "letterRun"
+  | "executionRun"
+  | "workflow"
+  | "request"
+  | "webhook"
+  | "key";
 
 /** Operations that answer without a key, and say nothing of any job. */
 const PUBLIC = /^(\/healthz|\/readyz|\/problems|\/docs|\/openapi|\/v1\/session)/;
@@ -236,7 +246,15 @@ describe("tenants", () => {
   });
 
   it("read nothing of another tenant with its cursors", async () => {
-    const lists = ["listJobs", "listExecutions", "listWorkflows", "listDeadLetters", "listExecutionRuns", "listWebhooks", "listAudit"];
+    const lists = [
+      "listJobs",
+      "listExecutions",
+      "listWorkflows",
+      "listDeadLetters",
+      "listExecutionRuns",
+      "listWebhooks",
+      "listAudit",
+    ];
     for (const operationId of lists) {
       const operation = operationsOf(app).find((one) => one.operationId === operationId) as Operation;
       const { nextCursor } = (await call("b", filled(operation, RANDOM_ID, "limit=1"))).json();
