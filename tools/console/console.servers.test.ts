@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { until } from "@mainspring/server/testing";
 import type { Browser } from "playwright-core";
 import { ConsoleWindow, startBrowser } from "./browser.ts";
 import { buildConsole } from "./build.ts";
@@ -163,6 +164,41 @@ describe("the console", () => {
     await window.sees("1 done, 0 left as they are.");
     await window.sees("No dead letters");
     await window.check();
+  });
+
+  it("cancels and retries all executions that match, and shows the progress again after a reload", async () => {
+    const { client } = scene;
+    const stuck = { target: { handler: "nobody-offers-that" }, labels: { batch: "stuck" } };
+    for (let n = 0; n < 3; n++) await client.submit(stuck);
+    await show("executions");
+    await window.page.getByLabel("Label").fill("batch=stuck");
+    await window.press("Apply");
+    await window.page.waitForURL(/label=batch%3Dstuck/);
+    await window.counts("main tbody tr", 3);
+    await window.sees("3 match.");
+    await window.press("Cancel all that match");
+    const question = window.page.locator("dialog[open]");
+    await question.getByText("3 executions match.").waitFor();
+    await window.check();
+    await question.getByRole("button", { name: "Cancel all that match", exact: true }).click();
+    await window.page.waitForURL(/run=/);
+    await window.sees("Finished: 3 done.");
+    await window.page.reload();
+    await window.sees("Finished: 3 done.");
+    await window.counts("main tbody .state-cancelled", 3);
+    await window.check();
+    await window.press("Hide the run");
+    await window.page.waitForURL((url) => !url.hash.includes("run="));
+    const failed = await client.submit({ target: { handler: "refuse" }, labels: { batch: "bad" } });
+    await until(async () => (await client.getExecution(failed.executionId)).state === "DEAD");
+    const since = new Date(Date.now() - 3_600_000).toISOString();
+    await show(`executions?state=DEAD&label=batch&error=NEVER%20work&since=${since}`);
+    await window.counts("main tbody tr", 1);
+    await window.confirm("Retry all that match");
+    await window.sees("Finished: 1 done.");
+    await until(async () => (await client.countExecutions({ label: ["batch=bad"], state: "DEAD" })).matching === 2);
+    await window.page.getByLabel("State").selectOption("");
+    await window.sees("state: must be given with error");
   });
 
   it("shows workers, pools and nodes, and pauses a pool", async () => {

@@ -9,6 +9,7 @@ import {
   type DeadLetterRun,
   type Execution,
   type ExecutionEvent,
+  type ExecutionRun,
   type ExecutionSummary,
   type Explanation,
   type Job,
@@ -23,6 +24,7 @@ import {
   type WorkerDetail,
   type WorkerInfo,
 } from "@mainspring/sdk";
+import { until } from "@mainspring/server/testing";
 import { Commands, LongCommand, linesOf } from "./testing/command.ts";
 import { startServer, type TestServer } from "./testing/server.ts";
 
@@ -143,6 +145,30 @@ describe("operating by the command line", () => {
       if (event.type === "state" && event.execution.finishedAt !== null)
         assert.equal(event.at, event.execution.finishedAt);
     }
+  });
+
+  it("counts executions, and cancels and retries all that match when it is told to", async () => {
+    for (let n = 0; n < 2; n++) await submit("echo", "--delay", "1h", "--label", "bulk=a");
+    const which = ["--label", "bulk=a"];
+    assert.equal(await done("executions", "count", ...which), "2\n");
+    assert.equal(await done("executions", "cancel", "--all", "--preview", ...which), "2 match\n");
+    const unsure = await run(["executions", "cancel", "--all", ...which]);
+    assert.equal(unsure.code, 2);
+    assert.match(unsure.stderr, /2 executions match: repeat the command with --yes to cancel them/);
+    const over = async ({ runId }: ExecutionRun) => {
+      for (;;) {
+        const now = await json<ExecutionRun>("executions", "runs", "get", runId);
+        if (now.state !== "RUNNING") return now;
+      }
+    };
+    const cancelled = await over(await json<ExecutionRun>("executions", "cancel", "--all", "--yes", ...which));
+    assert.deepEqual([cancelled.state, cancelled.done, cancelled.refused], ["FINISHED", 2, 0]);
+    const final = ["--state", "CANCELLED", ...which];
+    await until(async () => (await done("executions", "count", ...final)) === "2\n");
+    const retried = await over(await json<ExecutionRun>("executions", "retry", "--all", "--yes", ...final));
+    assert.equal(retried.done, 2);
+    assert.match(await done("executions", "runs", "list"), /^RUN .*REFUSED.*\n.*RETRY +FINISHED +2 +0/);
+    assert.match(await done("executions", "runs", "stop", retried.runId), /done +2\n/);
   });
 
   it("lists dead letters, replays and discards them, by id and by filter", async () => {
@@ -293,6 +319,10 @@ describe("operating by the command line", () => {
       [["executions", "watch"], /missing required argument 'executionIds'/],
       [["executions", "watch", NOBODY, "me"], /Give an id/],
       [["dead-letters", "replay"], /give either execution ids, or --all/],
+      [["executions", "cancel"], /give either the id of one execution, or --all/],
+      [["executions", "cancel", NOBODY, "--pool", "mail"], /give either the id of one execution, or --all/],
+      [["executions", "retry", NOBODY, "--all"], /give either the id of one execution, or --all/],
+      [["executions", "retry", "--all", "--wait"], /are for one execution, not for --all/],
       [["dead-letters", "replay", NOBODY, "--pool", "mail"], /give either execution ids, or --all/],
       [["dead-letters", "discard", "--pool", "mail"], /give either execution ids, or --all/],
       [["pools", "set", "mail"], /at least one of --strategy/],

@@ -155,6 +155,28 @@ export const TEXTS = {
   executionsNoneHelp:
     "Clear a filter, or submit a job. Final executions are kept for 30 days unless the server says otherwise.",
 
+  labelHint: "key=value",
+  errorText: "Text of the error",
+  errorHint: "with a state, within a day",
+  noneSoFar: "Nothing yet",
+  noneSoFarHelp: "The server has examined 10,000 rows and found nothing. Next page continues with older ones.",
+  executionsMatch: (count: string) => `${count} match.`,
+  cancelAll: "Cancel all that match",
+  cancelAllSure: (count: string) =>
+    `${count} executions match. Executions that have not started end as CANCELLED, and running handlers are told to stop. Executions that begin later are left alone.`,
+  retryAll: "Retry all that match",
+  retryAllSure: (count: string) => `${count} executions match. Each runs again as a new execution.`,
+  counting: "Counting what matches",
+  cancelRun: "Cancellation of all that match",
+  retryRun: "Retry of all that match",
+  runGoesOn: (done: string, of: string) =>
+    `${done}${of === "" ? "" : ` of ${of}`} done so far. The server goes on, also when this page is closed.`,
+  runEnded: (done: string) => `Finished: ${done} done.`,
+  runStopped: (done: string) => `Stopped: ${done} done.`,
+  runRefused: (why: string) => `Left as they are: ${why}.`,
+  stopRun: "Stop",
+  hideRun: "Hide the run",
+
   timeline: "Timeline",
   phases: { queued: "queued", running: "running", failed: "failed", backoff: "backoff or wait" },
   why: "Why it waits",

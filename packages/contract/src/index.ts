@@ -5,6 +5,7 @@ export * from "./batch.ts";
 export * from "./cluster.ts";
 export * from "./dead-letter.ts";
 export * from "./execution.ts";
+export * from "./execution-run.ts";
 export * from "./explanation.ts";
 export * from "./fields.ts";
 export * from "./handler.ts";

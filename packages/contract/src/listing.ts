@@ -1,5 +1,5 @@
 import { type TSchema, Type } from "typebox";
-import { named, orNull } from "./fields.ts";
+import { Line, named, orNull } from "./fields.ts";
 import { PAGE_ITEMS_MAX } from "./limits.ts";
 
 export const pageQuery = {
@@ -11,6 +11,16 @@ export const IdPrefix = Type.Optional(
   Type.String({
     pattern: "^[0-9a-fA-F-]{1,36}$",
     description: "only those whose id begins with it, as 01890a5d-ac; the dashes may be left out",
+  }),
+);
+
+/** Largest number that a bounded count names. A count also examines at most so many rows. */
+export const COUNTED_MAX = 10_000;
+
+export const LabelFilter = Type.Optional(
+  Type.Array(Line("`key` or `key=value`"), {
+    maxItems: 8,
+    description: "labels that the job must have, all of them: `key` or `key=value`; may be repeated, up to 8",
   }),
 );
 

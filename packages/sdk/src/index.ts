@@ -10,6 +10,7 @@ export type {
   Execution,
   ExecutionError,
   ExecutionFilter,
+  ExecutionRunFilter,
   ExecutionState,
   ExecutionSummary,
   FieldError,
@@ -30,6 +31,13 @@ export type {
 export type { AuditActorKind, AuditAnchor, AuditChainHead, AuditFilter, AuditRecord } from "./client/audit.ts";
 export { Client } from "./client/client.ts";
 export type { ClientOptions } from "./client/client-options.ts";
+export type {
+  ExecutionCount,
+  ExecutionRun,
+  ExecutionRunAction,
+  ExecutionRunOptions,
+  ExecutionRuns,
+} from "./client/execution-runs.ts";
 export type { ExecutionEvent, FollowOptions } from "./client/follow.ts";
 export { JobHandle } from "./client/handle.ts";
 export type { Handler, HandlerFilter, HandlerPolicies } from "./client/handler-types.ts";

@@ -361,18 +361,31 @@ export interface JobFilter {
   limit?: number;
 }
 
-export interface ExecutionFilter {
+/** Conditions that an execution must meet, all of them; {} matches every execution. */
+export interface ExecutionRunFilter {
   state?: ExecutionState;
   pool?: string;
   handler?: string;
-  /** Id or name of the job whose executions are listed. */
+  /** Id of the job. */
   jobId?: string;
+  /** Labels of the job as `key` or `key=value`, up to 8. The job must have all of them. */
+  label?: readonly string[];
+  /**
+   * Text within the name and message of the error, in capital or small letters. Needs `state`, `since`, and at most a day
+   * between `since` and `until` (default: now).
+   */
+  error?: string;
   /** Earliest creation time. */
   since?: Date | string;
   /** End of the range of creation times, not included. */
   until?: Date | string;
   /** Prefix of the executions' ids. */
   idPrefix?: string;
+}
+
+export interface ExecutionFilter extends ExecutionRunFilter {
+  /** Id or name of the job whose executions are listed. */
+  jobId?: string;
   /** Number of executions per page; 1 to 1000, default 50. */
   limit?: number;
 }

@@ -10,6 +10,7 @@ import {
   type ChangedJob,
   type Execution,
   type ExecutionFilter,
+  type ExecutionRunFilter,
   type ExecutionSummary,
   FINAL_STATES,
   type Job,
@@ -23,9 +24,10 @@ import { Audit } from "./audit.ts";
 import { type ClientOptions, urlOf, wholeOf } from "./client-options.ts";
 import { Cluster } from "./cluster.ts";
 import { DeadLetters } from "./dead-letters.ts";
+import { type ExecutionCount, ExecutionRuns } from "./execution-runs.ts";
 import { EXECUTION_EVENTS, type ExecutionEvent, type FollowOptions, follow } from "./follow.ts";
 import { Handlers } from "./handlers.ts";
-import { Http, type HttpAnswer } from "./http.ts";
+import { Http } from "./http.ts";
 import { Ingest } from "./ingest.ts";
 import { jobPath } from "./job-reference.ts";
 import { JobRequests } from "./job-requests.ts";
@@ -41,9 +43,9 @@ import type {
   ScheduleAnswer,
   SchedulePreviewRequest,
 } from "./recurring-types.ts";
-import { type ReadOptions, Requests } from "./requests.ts";
+import { executionPath, queryOf, type ReadOptions, Requests, workerPath } from "./requests.ts";
 import type { ExecutionSteps, SentSignal, SignalOptions } from "./step-types.ts";
-import { type SubmitOptions, traceHeaders } from "./submit-options.ts";
+import type { SubmitOptions } from "./submit-options.ts";
 import { Submits } from "./submits.ts";
 import { Tenants } from "./tenants.ts";
 import { Webhooks } from "./webhooks.ts";
@@ -60,6 +62,8 @@ export class Client {
   readonly #runtime: Runtime;
   /** Executions that failed too often: list, replay or discard them. */
   readonly deadLetters: DeadLetters;
+  /** Cancellations and retries of all executions that match a filter: preview, start, list and stop them. */
+  readonly executionRuns: ExecutionRuns;
   /** Pools: list, configure, pause and resume them. */
   readonly pools: Pools;
   /** Jobs by name, and recurring jobs: upsert, pause, trigger, backfill, ledger. */
@@ -104,6 +108,7 @@ export class Client {
     this.#requests = new Requests(this.#http);
     this.#submits = new Submits(this.#http, this.#runtime);
     this.deadLetters = new DeadLetters(this.#requests);
+    this.executionRuns = new ExecutionRuns(this.#requests, this.#runtime);
     this.pools = new Pools(this.#requests);
     this.ingest = new Ingest(this.#requests);
     this.jobs = new Jobs(this.#requests);
@@ -143,8 +148,7 @@ export class Client {
     jobs: readonly (JobRequest | RecurringJobRequest)[],
     options: SubmitOptions = {},
   ): Promise<(BatchItem | SubmittedRecurringJob)[]> {
-    const answer = await this.#post("/v1/jobs/batch", { jobs }, options);
-    return (answer.body as { items: BatchItem[] }).items;
+    return await this.#submits.batch<BatchItem>(jobs, options);
   }
 
   /** @param job an id, or the name of a job that is not deleted */
@@ -183,12 +187,10 @@ export class Client {
     options: ReadOptions & { ifVersion?: number } = {},
   ): Promise<ChangedJob> {
     const { ifVersion, signal } = options;
-    // With `ifVersion` the server would refuse the repeat of a change that has already happened.
-    const idempotent = ifVersion === undefined;
     const path = await jobPath(this.#requests, jobId, signal && { signal });
-    const request = { method: "PUT" as const, path, body: job, idempotent, signal };
     const headers = ifVersion === undefined ? {} : { "if-match": `"${ifVersion}"` };
-    return (await this.#http.send({ ...request, headers })).body as ChangedJob;
+    // With `ifVersion` the server would refuse the repeat of a change that has already happened.
+    return this.#requests.send("PUT", path, job, ifVersion === undefined, { headers, ...(signal && { signal }) });
   }
 
   /** The same as `jobs.upsert`. */
@@ -203,22 +205,19 @@ export class Client {
    */
   async deleteJob(job: string, options: ReadOptions & { cancelRunning?: boolean } = {}): Promise<void> {
     const { cancelRunning = false, signal } = options;
-    const path =
-      (await jobPath(this.#requests, job, signal && { signal })) + (cancelRunning ? "?cancelRunning=true" : "");
-    await this.#http.send({ method: "DELETE", path, idempotent: true, signal });
+    const path = await jobPath(this.#requests, job, signal && { signal });
+    const query = cancelRunning ? "?cancelRunning=true" : "";
+    await this.#http.send({ method: "DELETE", path: path + query, idempotent: true, signal });
   }
 
   /**
    * Reads an execution.
    * @param options.waitSec 0 to 60: the server answers when the execution is final, or after this many seconds
    */
-  getExecution<R = unknown>(
-    executionId: string,
-    options: ReadOptions & { waitSec?: number } = {},
-  ): Promise<Execution<R>> {
+  getExecution<R = unknown>(id: string, options: ReadOptions & { waitSec?: number } = {}): Promise<Execution<R>> {
     const { waitSec = 0, signal } = options;
     const query = waitSec > 0 ? `?waitSec=${waitSec}` : "";
-    return this.#get(executionPath(executionId) + query, { ...(signal && { signal }), waitMs: waitSec * 1_000 });
+    return this.#get(executionPath(id) + query, { ...(signal && { signal }), waitMs: waitSec * 1_000 });
   }
 
   /** Waits until the execution is final, without a time limit, and returns it. The signal ends the wait. */
@@ -239,6 +238,15 @@ export class Client {
     const { jobId, ...query } = filter;
     const path = jobId === undefined ? "/v1/executions" : `${await jobPath(this.#requests, jobId)}/executions`;
     yield* this.#pages<ExecutionSummary>(path, query);
+  }
+
+  /**
+   * Counts the executions that `listExecutions` would list, up to 10,000. The count reads rows, which are about a second
+   * behind the executions, and in which SCHEDULED is still PENDING.
+   * @param filter.jobId id of the job; no name
+   */
+  countExecutions(filter: ExecutionRunFilter = {}, options: ReadOptions = {}): Promise<ExecutionCount> {
+    return this.#get(`/v1/execution-count${queryOf(filter)}`, options);
   }
 
   /**
@@ -264,16 +272,9 @@ export class Client {
   }
 
   /** Says in words what a schedule means, and computes when it would fire. The server stores nothing. */
-  async describeSchedule(schedule: SchedulePreviewRequest, { signal }: ReadOptions = {}): Promise<DescribedSchedule> {
-    const request = {
-      method: "POST",
-      path: "/v1/schedules/preview",
-      body: schedule,
-      idempotent: true,
-      signal,
-    } as const;
-    const { words = null, fires } = (await this.#http.send(request)).body as ScheduleAnswer;
-    return { words, fires };
+  async describeSchedule(schedule: SchedulePreviewRequest, options: ReadOptions = {}): Promise<DescribedSchedule> {
+    const answer = await this.#requests.send<ScheduleAnswer>("POST", "/v1/schedules/preview", schedule, true, options);
+    return { words: answer.words ?? null, fires: answer.fires };
   }
 
   /**
@@ -375,12 +376,6 @@ export class Client {
     return (await this.#get<{ items: WorkerInfo[] }>("/v1/workers", options)).items;
   }
 
-  #post(path: string, body: unknown, options: SubmitOptions): Promise<HttpAnswer> {
-    const { idempotencyKey = this.#runtime.uuid(), signal } = options;
-    const headers = traceHeaders(options);
-    return this.#http.send({ method: "POST", path, body, headers, idempotent: false, idempotencyKey, signal });
-  }
-
   /** Reads the version of the time zone data by which the servers plan recurring jobs. */
   timeZoneData(options: ReadOptions = {}): Promise<TimeZoneData> {
     return this.#get("/v1/time-zone-data", options);
@@ -401,12 +396,4 @@ export class Client {
   #pages<T>(path: string, filter: object): AsyncGenerator<T, void, undefined> {
     return this.#requests.pages(path, filter);
   }
-}
-
-function workerPath(workerId: string): string {
-  return `/v1/workers/${encodeURIComponent(workerId)}`;
-}
-
-function executionPath(executionId: string): string {
-  return `/v1/executions/${encodeURIComponent(executionId)}`;
 }

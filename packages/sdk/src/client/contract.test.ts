@@ -77,6 +77,8 @@ describe("the types of the SDK", () => {
     describes<Contract["DeadLetterBody"], sdk.DeadLetter>(true);
     describes<Contract["SettledBody"], { items: sdk.SettledDeadLetter[] }>(true);
     describes<Contract["DeadLetterRunBody"], sdk.DeadLetterRun>(true);
+    describes<Contract["ExecutionRunBody"], sdk.ExecutionRun>(true);
+    describes<Contract["ExecutionCountBody"], sdk.ExecutionCount>(true);
     describes<Contract["CloudEventBody"], Omit<sdk.LifecycleEvent, "position">>(true);
   });
 

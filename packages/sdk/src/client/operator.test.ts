@@ -42,6 +42,38 @@ describe("a client of an operator", () => {
     assert.deepEqual(await client.deadLetters.discard(["e1"]), []);
   });
 
+  it("previews, starts, lists and stops runs over executions, and starts one once if the answer is lost", async () => {
+    const run = { runId: "r1", state: "RUNNING" };
+    const count = { matching: 3, hasMore: false };
+    api.will({ status: 200, body: count }, { status: 200, body: count });
+    api.will("BREAK", { status: 202, body: run }, { status: 202, body: run });
+    api.will({ status: 200, body: { items: [run], nextCursor: null } }, { status: 200, body: run });
+    api.will({ status: 200, body: { ...run, state: "STOPPED" } });
+    const { executionRuns } = client;
+    assert.deepEqual(await client.countExecutions({ label: ["a", "b=c"], state: "DEAD" }), count);
+    assert.deepEqual(await executionRuns.preview("CANCEL", { pool: "gpu" }), count);
+    assert.deepEqual(await executionRuns.cancelAll({ pool: "gpu", until: new Date(1) }), run);
+    await executionRuns.retryAll({ state: "DEAD" }, { idempotencyKey: "k" });
+    for await (const one of executionRuns.list({ limit: 5 })) assert.deepEqual(one, run);
+    assert.deepEqual(await executionRuns.get("r1"), run);
+    assert.equal((await executionRuns.stop("r1")).state, "STOPPED");
+    const cancel =
+      'POST /v1/execution-runs {"action":"CANCEL","filter":{"pool":"gpu","until":"1970-01-01T00:00:00.001Z"}}';
+    assert.deepEqual(asked(), [
+      "GET /v1/execution-count?label=a&label=b%3Dc&state=DEAD ",
+      'POST /v1/execution-runs/preview {"action":"CANCEL","filter":{"pool":"gpu"}}',
+      cancel,
+      cancel,
+      'POST /v1/execution-runs {"action":"RETRY","filter":{"state":"DEAD"}}',
+      "GET /v1/execution-runs?limit=5 ",
+      "GET /v1/execution-runs/r1 ",
+      "POST /v1/execution-runs/r1/stop ",
+    ]);
+    const keys = api.seen.slice(2, 5).map(({ headers }) => headers["idempotency-key"]);
+    assert.ok(keys[0] !== undefined && keys[0] === keys[1]);
+    assert.equal(keys[2], "k");
+  });
+
   it("sets up pools, drains workers, asks why and how much", async () => {
     api.will(
       { status: 200, body: { name: "a b", paused: true } },

@@ -54,3 +54,11 @@ export function queryOf(filter: object): string {
   }
   return query.size === 0 ? "" : `?${query}`;
 }
+
+export function workerPath(workerId: string): string {
+  return `/v1/workers/${encodeURIComponent(workerId)}`;
+}
+
+export function executionPath(executionId: string): string {
+  return `/v1/executions/${encodeURIComponent(executionId)}`;
+}

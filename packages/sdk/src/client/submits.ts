@@ -62,6 +62,14 @@ export class Submits {
     });
   }
 
+  /** Submits jobs in one request. @throws {MainspringError} the whole request is refused */
+  async batch<T>(jobs: readonly unknown[], options: SubmitOptions): Promise<T[]> {
+    const { idempotencyKey = this.#runtime.uuid(), signal } = options;
+    const request = { method: "POST", path: "/v1/jobs/batch", body: { jobs }, headers: traceHeaders(options) } as const;
+    const { body } = await this.#http.send({ ...request, idempotent: false, idempotencyKey, signal });
+    return (body as { items: T[] }).items;
+  }
+
   #flush(): void {
     const waiting = this.#queue;
     this.#queue = [];

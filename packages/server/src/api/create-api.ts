@@ -39,6 +39,7 @@ import { CancelSettler } from "./executions/cancel-settler.ts";
 import { eventsRoute } from "./executions/events-route.ts";
 import { ExecutionReader } from "./executions/execution-reader.ts";
 import { executionRoutes } from "./executions/execution-routes.ts";
+import { executionRunRoutes } from "./executions/execution-run-routes.ts";
 import { explainer, explainRoute } from "./executions/explain-route.ts";
 import { Followers } from "./executions/followers.ts";
 import { LiveView } from "./executions/live.ts";
@@ -220,7 +221,7 @@ async function assemble(deps: Assembled): Promise<HttpApp> {
   ledgerRoutes(app, { plans, stores, reader, runtime, zones, retentionDays, turns: intake.turns });
   const asking = { bus, inbox, runtime };
   const progress = (tenant: Tenant, id: string, attempt: number) => askProgress(asking, tenant, id, attempt);
-  executionRoutes(app, { reader, stores, store, progress, runs });
+  executionRoutes(app, { reader, stores, store, progress, runs, runtime });
   logsRoutes(app, { ...asking, store, reader, lacking, logUrl: config.logUrl ?? null });
   eventsRoute(app, { reader, followers, runtime });
   const explain = explainer({ ...deps, inbox, reader, offers: handlers.offers, reasonsOfRun: runExplainer(runs) });
@@ -233,6 +234,7 @@ async function assemble(deps: Assembled): Promise<HttpApp> {
   scheduleRoutes(app, runtime, intake.turns);
   timeZoneRoutes(app, { store, zones, lacking });
   routesOfLetters(app, deps);
+  executionRunRoutes(app, { ...deps, reader, commands, jobRuns: changer.runs });
   overdueRoute(app, stores, runtime);
   routesOfCluster(app, { ...deps, inbox, orderings, commands });
   await docsRoutes(app, about.version);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { InjectOptions, LightMyRequestResponse } from "fastify";
 import { systemRuntime } from "../adapters/system/system-runtime.ts";
+import { until } from "../adapters/system/until.fixture.ts";
 import { SCOPES_OF } from "../domain/api-key.ts";
 import { ownedPool } from "../domain/pool.ts";
 import { TENANT_DEFAULTS } from "../domain/tenant.ts";
@@ -76,6 +77,12 @@ const OPERATIONS: Readonly<Record<string, { ids?: readonly Id[]; body?: unknown;
   cancelExecution: { ids: ["execution"] },
   retryExecution: { ids: ["dead"], body: {} },
   signalExecution: { ids: ["execution"], body: { name: "s" } },
+  countExecutions: {},
+  previewExecutionRun: { body: { action: "CANCEL", filter: { handler: "none" } } },
+  createExecutionRun: { body: { action: "CANCEL", filter: { handler: "none" } } },
+  listExecutionRuns: {},
+  getExecutionRun: { ids: ["executionRun"] },
+  stopExecutionRun: { ids: ["executionRun"] },
   listDeadLetters: {},
   replayDeadLetters: { body: { executionIds: ["$dead"] } },
   discardDeadLetters: { body: { executionIds: ["$dead"] } },
@@ -126,7 +133,17 @@ const OPERATIONS: Readonly<Record<string, { ids?: readonly Id[]; body?: unknown;
   followEvents: { query: "after=oldest&until=now" },
 };
 
-type Id = "job" | "recurring" | "execution" | "dead" | "letterRun" | "workflow" | "request" | "webhook" | "key";
+type Id =
+  | "job"
+  | "recurring"
+  | "execution"
+  | "dead"
+  | "letterRun"
+  | "executionRun"
+  | "workflow"
+  | "request"
+  | "webhook"
+  | "key";
 
 /** Operations that answer without a key, and say nothing of any job. */
 const PUBLIC = /^(\/healthz|\/readyz|\/problems|\/docs|\/openapi|\/v1\/session)/;
@@ -229,7 +246,15 @@ describe("tenants", () => {
   });
 
   it("read nothing of another tenant with its cursors", async () => {
-    const lists = ["listJobs", "listExecutions", "listWorkflows", "listDeadLetters", "listWebhooks", "listAudit"];
+    const lists = [
+      "listJobs",
+      "listExecutions",
+      "listWorkflows",
+      "listDeadLetters",
+      "listExecutionRuns",
+      "listWebhooks",
+      "listAudit",
+    ];
     for (const operationId of lists) {
       const operation = operationsOf(app).find((one) => one.operationId === operationId) as Operation;
       const { nextCursor } = (await call("b", filled(operation, RANDOM_ID, "limit=1"))).json();
@@ -316,12 +341,18 @@ async function objectsOf(key: "a" | "b", scene: Scene, app: HttpApp): Promise<Re
   const end = { state: "DEAD", attempt: 1, queue: "NONE", startedAt: now, finishedAt: now, error } as const;
   await scene.applied(row.shard, { changes: [firstChange(row, { ...end, ended: [attempt] })] });
   const run = await post("/v1/dead-letters/discard", { filter: { handler: "none" } });
+  const executionRun = await post("/v1/execution-runs", {
+    action: "CANCEL",
+    filter: { handler: mark, state: "RUNNING" },
+  });
+  await until(async () => (await store.executionRuns.get(key, executionRun.runId))?.finishedAt !== null);
   const asked = { kind: "CLIENT", name: mark, tenant: tenantOf(key), createdBy: mark, expiresAt: null } as const;
   const stored = newKey(asked, runtime);
   await store.keys.create(stored.key);
   return {
     ...{ job: once.jobId, execution: once.executionId, recurring: recurring.jobId, dead: letter.executionId },
     ...{ workflow: workflow.workflowId, webhook: webhook.webhookId, letterRun: run.runId, key: stored.key.id },
+    executionRun: executionRun.runId,
     request: RANDOM_ID.replace("019a", "019b"),
   };
 }
@@ -334,7 +365,7 @@ type Call = (
 
 /** Own objects of a tenant, as it sees them. */
 async function stateOf(key: string, call: Call): Promise<unknown[][]> {
-  const lists = ["jobs", "executions", "workflows", "dead-letters", "webhooks", "api-keys", "audit"];
+  const lists = ["jobs", "executions", "workflows", "dead-letters", "execution-runs", "webhooks", "api-keys", "audit"];
   const states: unknown[][] = [];
   for (const list of lists) {
     const answer = await call(key, { method: "GET", path: `/v1/${list}?limit=500` });

@@ -54,10 +54,22 @@ export interface StoreQueries {
   /** Numbers of executions by state. A count above `limit` is given as `limit`. @param tenant null: all tenants together */
   countExecutions(tenant: string | null, limit: number): Promise<ExecutionCounts>;
   /**
+   * Number of executions that `listExecutions` would list, up to 10,000. The count examines at most 10,000 rows where no
+   * index answers the filter.
+   */
+  countListed(tenant: string, filter: ExecutionFilter): Promise<BoundedCount>;
+  /**
    * Numbers of READY executions of all tenants, by pool. A count above `limit` is given as `limit`. Reads the first
    * thousand lanes, in ascending order of their hashes.
    */
   backlog(limit: number): Promise<BacklogOfPool[]>;
+}
+
+export interface BoundedCount {
+  /** 0 to 10,000 */
+  matching: number;
+  /** Whether there may be more. */
+  hasMore: boolean;
 }
 
 export interface BacklogOfPool {
@@ -143,6 +155,12 @@ export interface ExecutionFilter {
   /** Executions created before this time. */
   until?: EpochMs;
   ids?: IdRange;
+  /** Labels as `key` or `key=value`. The job of an execution must have all of them. */
+  labels?: readonly string[];
+  /** Text within `name: message` of the error, in capital or small letters. */
+  error?: string;
+  /** Only executions that are not final. */
+  isOpen?: true;
 }
 
 /** Range of ids; both bounds belong to it. */

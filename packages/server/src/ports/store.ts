@@ -10,6 +10,7 @@ import type { AddedCommand, Command } from "./store-commands.ts";
 import type { StoreDeadLetters } from "./store-dead-letters.ts";
 import type { StoreEventSinks } from "./store-event-sinks.ts";
 import type { StoreEvents, ToldEvents } from "./store-events.ts";
+import type { StoreExecutionRuns } from "./store-execution-runs.ts";
 import type { StoreFlows } from "./store-flows.ts";
 import type { StoreHandlers } from "./store-handlers.ts";
 import type { StoreIngest } from "./store-ingest.ts";
@@ -44,6 +45,8 @@ export interface Store extends StoreFlows {
   readonly runs: StoreRuns;
   /** For the api: executions that used up their budget. */
   readonly deadLetters: StoreDeadLetters;
+  /** For the api: runs that cancel or retry executions. */
+  readonly executionRuns: StoreExecutionRuns;
   /** For every node: the time zone data in force. */
   readonly timeZones: StoreTimeZones;
   /** For gateways and the api: policies that tasks declare for jobs of their handlers. */

@@ -5,6 +5,7 @@ import type { Store, Submission, SubmitOutcome } from "../ports/store.ts";
 import type { AuditNote } from "../ports/store-audit.ts";
 import type { PlanCommand } from "../ports/store-commands.ts";
 import type { NewDeadLetterRun, Settlement, StoreDeadLetters } from "../ports/store-dead-letters.ts";
+import type { NewExecutionRun, StoreExecutionRuns } from "../ports/store-execution-runs.ts";
 import type { JobDeletion, JobReplacement, StoreJobs } from "../ports/store-jobs.ts";
 import type { StoreQueries } from "../ports/store-queries.ts";
 import type { StoreRequests } from "../ports/store-requests.ts";
@@ -21,14 +22,18 @@ type Unowned<T> = Omit<T, "tenant">;
 
 const QUERIES = [
   ...(["getExecution", "listExecutions", "listRuns", "getRun", "listNodes", "getJob", "listJobs", "ledger"] as const),
-  ...(["overdue", "countExecutions"] as const),
+  ...(["overdue", "countExecutions", "countListed"] as const),
 ];
 const WEBHOOKS = ["list", "get", "rotate", "setDisabled", "remove", "deliveries", "replay"] as const;
 const DEAD_LETTERS = ["list", "readRun"] as const;
+const EXECUTION_RUNS = ["list", "get", "stop"] as const;
 const REQUESTS = ["get", "list"] as const;
 
 /** Parts of the store that the handlers of the api use for one tenant at a time. */
-export type OwnedParts = Pick<Store, "queries" | "jobs" | "deadLetters" | "webhooks" | "requests" | "load">;
+export type OwnedParts = Pick<
+  Store,
+  "queries" | "jobs" | "deadLetters" | "executionRuns" | "webhooks" | "requests" | "load"
+>;
 
 /** Gives handlers of the api the store of one tenant. */
 export class TenantStores {
@@ -82,6 +87,10 @@ export class TenantStore {
     return bound(this.#parts.deadLetters, this.tenant, DEAD_LETTERS);
   }
 
+  get executionRuns(): Bound<Pick<StoreExecutionRuns, (typeof EXECUTION_RUNS)[number]>> {
+    return bound(this.#parts.executionRuns, this.tenant, EXECUTION_RUNS);
+  }
+
   /** See StoreQueries.answered. An idempotency key has the tenant of the request. */
   async answered(idempotency: NonNullable<Submission["idempotency"]>): Promise<SubmitOutcome | null> {
     return await this.#parts.queries.answered({ ...idempotency, tenant: this.tenant });
@@ -106,6 +115,10 @@ export class TenantStore {
 
   settleLetters(asked: Unowned<Settlement>, note?: AuditNote): ReturnType<StoreDeadLetters["settle"]> {
     return this.#parts.deadLetters.settle({ ...asked, tenant: this.tenant }, note);
+  }
+
+  beginExecutionRun(asked: Unowned<NewExecutionRun>, note?: AuditNote): ReturnType<StoreExecutionRuns["begin"]> {
+    return this.#parts.executionRuns.begin({ ...asked, tenant: this.tenant }, note);
   }
 
   /** @returns the run as it was begun */

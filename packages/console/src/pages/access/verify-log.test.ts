@@ -65,7 +65,12 @@ function recordsOf(count: number): AuditRecord[] {
   let prev = FIRST_PREV;
   return Array.from({ length: count }, (_, place) => {
     const record: Omit<AuditRecord, "hash"> = {
-      ...{ tenant: "default", actor: { kind: "SYSTEM" as const, keyId: null, for: null }, action: "startNode", target: null },
+      ...{
+        tenant: "default",
+        actor: { kind: "SYSTEM" as const, keyId: null, for: null },
+        action: "startNode",
+        target: null,
+      },
       ...{ outcome: "DONE" as const, requestId: null, address: null, detail: { share: place / 7, names: ["ü"] } },
       ...{ chain: CHAIN, seq: place + 1, at: 1_800_000_000_000 + place, prev },
     };

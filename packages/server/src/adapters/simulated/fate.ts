@@ -4,6 +4,7 @@ import type { StoreAudit } from "../../ports/store-audit.ts";
 import type { StoreDeadLetters } from "../../ports/store-dead-letters.ts";
 import type { StoreEventSinks } from "../../ports/store-event-sinks.ts";
 import type { StoreEvents } from "../../ports/store-events.ts";
+import type { StoreExecutionRuns } from "../../ports/store-execution-runs.ts";
 import type { StoreHandlers } from "../../ports/store-handlers.ts";
 import type { StoreIngest } from "../../ports/store-ingest.ts";
 import type { StoreJobs } from "../../ports/store-jobs.ts";
@@ -28,6 +29,7 @@ export type StoreOperation =
       | "recurrences"
       | "runs"
       | "deadLetters"
+      | "executionRuns"
       | "timeZones"
       | "handlers"
       | "logs"
@@ -49,6 +51,7 @@ export type StoreOperation =
   | keyof StoreRecurrences
   | keyof StoreRuns
   | keyof StoreDeadLetters
+  | keyof StoreExecutionRuns
   | keyof StoreTimeZones
   | keyof StoreHandlers
   | keyof StoreLogs

@@ -1,10 +1,15 @@
+import type { Incarnation } from "../../domain/ids.ts";
 import { ownerOfPool } from "../../domain/pool.ts";
 import { AuditChain } from "../../ports/audit-chain.ts";
 import type { AuditNote, StoreAudit } from "../../ports/store-audit.ts";
+import type { StoreDeadLetters } from "../../ports/store-dead-letters.ts";
+import type { StoreExecutionRuns } from "../../ports/store-execution-runs.ts";
 import type { StoreKeys } from "../../ports/store-keys.ts";
 import type { StoreTenants } from "../../ports/store-tenants.ts";
 import type { StoreWebhooks } from "../../ports/store-webhooks.ts";
 import type { StoreOperation } from "./fate.ts";
+import * as letters from "./rows/dead-letters.ts";
+import * as runs from "./rows/execution-runs.ts";
 import type { StoreData } from "./store-data.ts";
 
 export type Call = <T>(operation: StoreOperation, effect: () => T) => Promise<T>;
@@ -87,6 +92,47 @@ export function audit(data: StoreData, call: Call, noted: NotedCalls): StoreAudi
     addAnchor: (anchor) => call("addAnchor", () => data.audit.addAnchor(anchor)),
     removable: (before) => call("removable", () => data.audit.removable(before)),
     remove: (before) => call("remove", () => data.audit.remove(before)),
+  };
+}
+
+/** See StoreDeadLetters. @param node incarnation of the node that calls */
+export function deadLetters(data: StoreData, node: Incarnation, call: Call, noted: NotedCalls): StoreDeadLetters {
+  return {
+    list: (...asked) => call("list", () => letters.list(data, ...asked)),
+    settle: (asked, note) =>
+      noted.make(
+        "settle",
+        note,
+        () => letters.settle(data, node, asked),
+        (settled) => settled.some(({ outcome }) => outcome === "SETTLED"),
+      ),
+    begin: (run, note) => noted.make("begin", note, () => letters.begin(data, run)),
+    advance: (...asked) => call("advance", () => letters.advance(data, node, ...asked)),
+    readRun: (...asked) => call("readRun", () => letters.readRun(data, ...asked)),
+    openRuns: () => call("openRuns", () => letters.openRuns(data)),
+  };
+}
+
+/** See StoreExecutionRuns. */
+export function executionRuns(data: StoreData, call: Call, noted: NotedCalls): StoreExecutionRuns {
+  return {
+    begin: (run, note) =>
+      noted.make(
+        "begin",
+        note,
+        () => runs.begin(data, run),
+        ({ kind }) => kind === "BEGUN",
+      ),
+    get: (...asked) => call("get", () => runs.get(data, ...asked)),
+    list: (...asked) => call("list", () => runs.list(data, ...asked)),
+    stop: async (tenant, runId, at, note) => {
+      await noted.make("stop", note, () => runs.stop(data, tenant, runId, at));
+      return call("get", () => runs.get(data, tenant, runId));
+    },
+    open: (now) => call("open", () => runs.open(data, now)),
+    take: (...asked) => call("take", () => runs.take(data, ...asked)),
+    plan: (...asked) => call("plan", () => runs.plan(data, ...asked)),
+    account: (...asked) => call("account", () => runs.account(data, ...asked)),
   };
 }
 

@@ -10,9 +10,10 @@ import {
 } from "../../ports/store.ts";
 import type { AuditNote, StoreAudit } from "../../ports/store-audit.ts";
 import type { Command } from "../../ports/store-commands.ts";
-import type { SettledLetter, StoreDeadLetters } from "../../ports/store-dead-letters.ts";
+import type { StoreDeadLetters } from "../../ports/store-dead-letters.ts";
 import type { StoreEventSinks } from "../../ports/store-event-sinks.ts";
 import type { StoreEvents } from "../../ports/store-events.ts";
+import type { StoreExecutionRuns } from "../../ports/store-execution-runs.ts";
 import type { StoreHandlers } from "../../ports/store-handlers.ts";
 import type { StoreIngest } from "../../ports/store-ingest.ts";
 import { hasChanged, type StoreJobs } from "../../ports/store-jobs.ts";
@@ -32,10 +33,9 @@ import { copied } from "./history.ts";
 import { ingest } from "./ingest-table.ts";
 import { Journey, type StoreTime } from "./journey.ts";
 import { maintain } from "./maintain.ts";
-import { audit, keys, NotedCalls, tenants, webhooks } from "./noted-calls.ts";
+import { audit, deadLetters, executionRuns, keys, NotedCalls, tenants, webhooks } from "./noted-calls.ts";
 import { requests } from "./requests.ts";
 import { commit } from "./rows/commit.ts";
-import * as deadLetters from "./rows/dead-letters.ts";
 import * as flows from "./rows/flows.ts";
 import * as changes from "./rows/job-changes.ts";
 import { ledger, recurringJobs, traces } from "./rows/ledger.ts";
@@ -89,6 +89,8 @@ export class SimStore implements Store {
     this.ingest = ingest(options.data, options.node, call, this.#noted);
     this.webhooks = webhooks(options.data, call, this.#noted);
     this.keys = keys(options.data, call, this.#noted);
+    this.deadLetters = deadLetters(options.data, options.node, call, this.#noted);
+    this.executionRuns = executionRuns(options.data, call, this.#noted);
     this.audit = audit(options.data, call, this.#noted);
     this.tenants = tenants(options.data, call, this.#noted);
   }
@@ -107,17 +109,8 @@ export class SimStore implements Store {
     recurringJobs: (...asked) => this.#call("recurringJobs", () => recurringJobs(this.#data, ...asked)),
     traces: (...asked) => this.#call("traces", () => traces(this.#data, ...asked)),
     backlog: (limit) => this.#call("backlog", () => queries.backlog(this.#data, limit)),
+    countListed: (...asked) => this.#call("countListed", () => queries.countListed(this.#data, ...asked)),
     countExecutions: (...asked) => this.#call("countExecutions", () => queries.countExecutions(this.#data, ...asked)),
-  };
-
-  readonly deadLetters: StoreDeadLetters = {
-    list: (...asked) => this.#call("list", () => deadLetters.list(this.#data, ...asked)),
-    settle: (asked, note) =>
-      this.#noted.make("settle", note, () => deadLetters.settle(this.#data, this.#options.node, asked), haveSettled),
-    begin: (run, note) => this.#noted.make("begin", note, () => deadLetters.begin(this.#data, run)),
-    advance: (...asked) => this.#call("advance", () => deadLetters.advance(this.#data, this.#options.node, ...asked)),
-    readRun: (...asked) => this.#call("readRun", () => deadLetters.readRun(this.#data, ...asked)),
-    openRuns: () => this.#call("openRuns", () => deadLetters.openRuns(this.#data)),
   };
 
   readonly jobs: StoreJobs = {
@@ -231,6 +224,10 @@ export class SimStore implements Store {
   readonly webhooks: StoreWebhooks;
 
   readonly keys: StoreKeys;
+
+  readonly deadLetters: StoreDeadLetters;
+
+  readonly executionRuns: StoreExecutionRuns;
 
   readonly audit: StoreAudit;
 
@@ -380,10 +377,6 @@ export class SimStore implements Store {
     tell();
     if (this.#journeys.size === 0) this.#closing?.();
   }
-}
-
-function haveSettled(letters: readonly SettledLetter[]): boolean {
-  return letters.some(({ outcome }) => outcome === "SETTLED");
 }
 
 function isNewRun(outcome: RetryOutcome): boolean {

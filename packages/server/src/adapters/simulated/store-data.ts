@@ -12,6 +12,7 @@ import { AuditTable } from "./rows/audit-table.ts";
 import { CommandInbox } from "./rows/command-inbox.ts";
 import type { StoredRun } from "./rows/dead-letters.ts";
 import { EventTable } from "./rows/event-table.ts";
+import type { StoredExecutionRun } from "./rows/execution-runs.ts";
 import { ExecutionTable } from "./rows/execution-table.ts";
 import { HandlerTable } from "./rows/handler-table.ts";
 import { JobTable } from "./rows/job-table.ts";
@@ -55,6 +56,7 @@ export interface Tables {
   ingest: IngestTable;
   pools: Map<string, Pool>;
   deadLetterRuns: Map<string, StoredRun>;
+  executionRuns: Map<string, StoredExecutionRun>;
   shards: readonly ShardState[];
 }
 
@@ -99,6 +101,7 @@ export class StoreData {
     ingest: new IngestTable(),
     pools: new Map(),
     deadLetterRuns: new Map(),
+    executionRuns: new Map(),
     shards: Array.from({ length: SHARD_COUNT }, () => new ShardState()),
   };
   /** Number of times that the store was restored to an earlier state. */
@@ -234,6 +237,10 @@ export class StoreData {
     return this.#tables.deadLetterRuns;
   }
 
+  get executionRuns(): Map<string, StoredExecutionRun> {
+    return this.#tables.executionRuns;
+  }
+
   /** Leaves events in the inbox, if the store has any. */
   leave(members: () => readonly InboxEvents[]): void {
     if (this.isTelling()) this.events.leave(members());
@@ -247,7 +254,7 @@ export class StoreData {
 
   /** Copy of the whole store, for a backup or a standby; later changes do not affect it. */
   copy(): Tables {
-    const { zones, pools, deadLetterRuns, shards } = this.#tables;
+    const { zones, pools, deadLetterRuns, executionRuns, shards } = this.#tables;
     return {
       jobs: this.jobs.copy(),
       executions: this.executions.copy(),
@@ -272,6 +279,7 @@ export class StoreData {
       ingest: this.ingest.copy(),
       pools: new Map(pools),
       deadLetterRuns: new Map(deadLetterRuns),
+      executionRuns: new Map(executionRuns),
       shards: shards.map((shard) => shard.copy()),
     };
   }

@@ -32,8 +32,9 @@ import { events } from "./events/events.ts";
 import { EventInbox } from "./events/inbox.ts";
 import { logs } from "./executions/attempt-logs.ts";
 import { deadLetters } from "./executions/dead-letters.ts";
-import { listExecutions } from "./executions/execution-lists.ts";
+import { countListed, listExecutions } from "./executions/execution-lists.ts";
 import { countExecutions, getExecution } from "./executions/execution-queries.ts";
+import { executionRuns } from "./executions/execution-runs.ts";
 import * as reads from "./executions/reads.ts";
 import { ingest } from "./ingest/ingest.ts";
 import { deleteJob, replaceJob } from "./jobs/job-changes.ts";
@@ -134,6 +135,7 @@ function store(db: Connections, claim: Claim, schema: string, options: SqlStoreO
     recurrences: recurrences(db),
     runs: runs(db, trail, () => runtime.now(), inbox),
     deadLetters: deadLetters(db, trail, inbox),
+    executionRuns: executionRuns(db, trail),
     timeZones: timeZones(db, trail),
     handlers: handlers(db),
     steps: steps(db, levels),
@@ -191,6 +193,7 @@ function queries(db: Connections): StoreQueries {
   return {
     getExecution: (tenant, id) => getExecution(db, tenant, id),
     listExecutions: (tenant, filter, page) => listExecutions(db, tenant, filter, page),
+    countListed: (tenant, filter) => countListed(db, tenant, filter),
     listRuns: (tenant, filter, page) => listRuns(db, tenant, filter, page),
     getRun: (tenant, id) => getRun(db, tenant, id),
     listNodes: (...asked) => listNodes(db, ...asked),

@@ -5,7 +5,7 @@ import { it } from "node:test";
 import ts from "typescript";
 
 const FOLDER = import.meta.dirname;
-const OWNED = "jobs|executions|plans|skips|workflow_runs|job_requests|dead_letter_runs|webhooks";
+const OWNED = "jobs|executions|plans|skips|workflow_runs|job_requests|dead_letter_runs|execution_runs|webhooks";
 const READS = new RegExp(`\\b(FROM|JOIN)\\s+(${OWNED})\\b`, "i");
 
 /** Reads without a condition for the tenant, by file: their number, and why no handler of the api reads others by them. */
@@ -13,7 +13,11 @@ const EXCEPTIONS: Readonly<Record<string, [reads: number, why: string]>> = {
   "commit/backlog.ts": [1, "figures of the servers, for operators"],
   "commit/recover.ts": [1, "owners: attempts that a former owner left"],
   "executions/dead-letters.ts": [2, "the api goes on with the runs of all tenants, each for the tenant of its row"],
-  "executions/execution-lists.ts": [4, "parts of a list, whose condition `matching` adds"],
+  "executions/execution-lists.ts": [
+    5,
+    "parts of a list, whose condition `matching` adds, and labels of the jobs of listed executions",
+  ],
+  "executions/execution-runs.ts": [2, "the api goes on with the runs of all tenants, each for the tenant of its row"],
   "executions/reads.ts": [5, "owners; `TenantStore.load` leaves out the rows of other tenants"],
   "ingest/take-in.ts": [1, "whether the ids of records are taken"],
   "jobs/job-payloads.ts": [1, "by the id of a job that was locked by its tenant"],

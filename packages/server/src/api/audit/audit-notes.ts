@@ -23,12 +23,14 @@ export const AUDIT_WAYS: Readonly<Record<string, AuditWay>> = {
   ...all("CHANGE", ["createApiKey", "rotateApiKey", "revokeApiKey", "putPool", "putTimeZoneData", "seekIngest"]),
   ...all("CHANGE", ["replaceJob", "putJobByName", "deleteJob", "pauseJob", "resumeJob", "triggerJob", "backfillJob"]),
   ...all("CHANGE", ["retryExecution", "cancelExecution", "replayDeadLetters", "discardDeadLetters"]),
+  ...all("CHANGE", ["createExecutionRun", "stopExecutionRun"]),
   ...all("CHANGE", ["cancelWorkflow", "pauseWorkflow", "resumeWorkflow", "retryWorkflow"]),
   ...all("CHANGE", ["createWebhook", "rotateWebhookSecret", "enableWebhook", "disableWebhook", "removeWebhook"]),
   ...all("CHANGE", ["replayDeliveries"]),
   ...all("CHANGE", ["createTenant", "changeTenant", "deleteTenant", "bindTenantSource", "unbindTenantSource"]),
   ...all("BEFORE", ["drainNode", "undrainNode", "drainWorker", "createSession"]),
   ...all("ORDINARY", ["submitJob", "submitJobs", "submitWorkflow", "previewSchedule", "endSession"]),
+  ...all("ORDINARY", ["previewExecutionRun"]),
   ...all("ORDINARY", ["signalExecution", "signalWorkflowNode"]),
 };
 

@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import type { ExecutionId } from "../../domain/ids.ts";
 import type { Tenant } from "../../ports/authenticator.ts";
 import type { Bus } from "../../ports/bus.ts";
-import type { Runtime, Timer } from "../../ports/runtime.ts";
+import type { Runtime } from "../../ports/runtime.ts";
 import type { Store } from "../../ports/store.ts";
 import type { AuditNote } from "../../ports/store-audit.ts";
 import type {
@@ -13,12 +13,11 @@ import type {
   StoreDeadLetters,
 } from "../../ports/store-dead-letters.ts";
 import type { TenantStores } from "../../security/tenant-stores.ts";
+import { RunWatch } from "../run-watch.ts";
 import { hintRows } from "../submit/hints.ts";
 
 /** Largest number of letters that one transaction settles. */
 export const CHUNK_LETTERS = 1_000;
-/** Interval at which a node looks for runs that a killed server or an outage has interrupted, in milliseconds. */
-const LOOK_EVERY_MS = 5_000;
 
 export interface DeadLetterDependencies {
   stores: Pick<TenantStores, "of">;
@@ -35,23 +34,20 @@ export interface DeadLetterDependencies {
  */
 export class DeadLetterRuns {
   readonly #deps: DeadLetterDependencies;
-  #timer: Timer | null = null;
-  #isWorking = false;
-  #isAskedAgain = false;
-  #isClosed = false;
+  readonly #watch: RunWatch;
 
   constructor(deps: DeadLetterDependencies) {
     this.#deps = deps;
+    this.#watch = new RunWatch({ ...deps, what: "a run over dead letters", work: () => this.#work() });
   }
 
   /** Continues unfinished runs, now and every few seconds. */
   start(): void {
-    void this.#look();
+    this.#watch.look();
   }
 
   close(): void {
-    this.#isClosed = true;
-    this.#timer?.cancel();
+    this.#watch.close();
   }
 
   /**
@@ -86,33 +82,17 @@ export class DeadLetterRuns {
     const asked = { runId: runtime.uuid(), action, filter, createdAt: runtime.now() };
     const noted = note === undefined ? undefined : { ...note, target: asked.runId };
     const run = await stores.of(tenant).beginLetterRun(asked, noted);
-    void this.#look();
+    this.#watch.look();
     return { ...run, settled: 0, skipped: 0, finishedAt: null };
   }
 
-  async #look(): Promise<void> {
-    if (this.#isWorking) {
-      this.#isAskedAgain = true;
-      return;
-    }
-    this.#isWorking = true;
-    this.#timer?.cancel();
-    try {
-      do {
-        this.#isAskedAgain = false;
-        for (const runId of await this.#deps.store.deadLetters.openRuns()) await this.#goOn(runId);
-      } while (this.#isAskedAgain);
-    } catch (error) {
-      if (!this.#isClosed)
-        this.#deps.log.warn({ err: error }, "the api could not go on with a run over dead letters and tries again");
-    }
-    this.#isWorking = false;
-    if (!this.#isClosed) this.#timer = this.#deps.runtime.setTimer(LOOK_EVERY_MS, () => void this.#look());
+  async #work(): Promise<void> {
+    for (const runId of await this.#deps.store.deadLetters.openRuns()) await this.#goOn(runId);
   }
 
   async #goOn(runId: string): Promise<void> {
     const { store, runtime, log } = this.#deps;
-    while (!this.#isClosed) {
+    while (!this.#watch.isClosed) {
       const newIds = Array.from({ length: CHUNK_LETTERS }, () => runtime.uuid());
       const advance = await store.deadLetters.advance(runId, newIds, runtime.now());
       if (advance === null) return;

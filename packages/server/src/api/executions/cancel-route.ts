@@ -67,8 +67,12 @@ export function cancelOrKeep(
   return cancel(deps, tenant, executionId, note).catch((error: unknown) => askWithoutStore(deps, executionId, error));
 }
 
-async function cancel(
-  { commands, reader, runtime }: CancelDependencies,
+/**
+ * Cancels an execution in the store.
+ * @throws {ProblemError} 404: there is no such execution; 409: it is final in another state
+ */
+export async function cancel(
+  { commands, reader, runtime }: Omit<CancelDependencies, "cancels">,
   tenant: Tenant,
   executionId: string,
   note: AuditNote | undefined,

@@ -1,14 +1,11 @@
 import {
   ExecutionBody,
-  ExecutionState,
   ExecutionSummaryBody,
-  IdPrefix,
-  Instant,
+  executionFilter,
   pageOf,
   pageQuery,
   StepsBody,
   Uuid,
-  Word,
 } from "@mainspring/contract";
 import { PAGE_ITEMS_DEFAULT } from "@mainspring/contract/limits";
 import { type Static, Type } from "typebox";
@@ -16,31 +13,22 @@ import type { ExecutionId } from "../../domain/ids.ts";
 import type { RecordedStep } from "../../domain/step.ts";
 import type { Tenant } from "../../ports/authenticator.ts";
 import type { Progress } from "../../ports/messages.ts";
+import type { Runtime } from "../../ports/runtime.ts";
 import type { Store } from "../../ports/store.ts";
 import type { ExecutionView } from "../../ports/store-queries.ts";
 import type { StoreSteps } from "../../ports/store-steps.ts";
-import type { TenantStore, TenantStores } from "../../security/tenant-stores.ts";
+import type { TenantStores } from "../../security/tenant-stores.ts";
 import { decodeCursor, encodeCursor } from "../http/cursor.ts";
 import { answer, problems } from "../http/documented.ts";
 import { ProblemError, problem } from "../http/errors.ts";
 import type { HttpApp } from "../http/http-app.ts";
-import { idsWith } from "../http/id-range.ts";
-import { parseInstant } from "../http/instants.ts";
 import { tenantOfCaller } from "../http/security.ts";
 import { executionBody, executionSummaryBody, stepsBody } from "../views.ts";
+import { filterOf } from "./execution-filter.ts";
 import type { ExecutionReader } from "./execution-reader.ts";
 
 const closed = { additionalProperties: false } as const;
-const listFields = {
-  state: Type.Optional(ExecutionState),
-  pool: Type.Optional(Word("a pool's name")),
-  handler: Type.Optional(Word("a handler's name")),
-  since: Type.Optional(Instant("created at or after")),
-  until: Type.Optional(Instant("created before")),
-  idPrefix: IdPrefix,
-  ...pageQuery,
-};
-const ListQuery = Type.Object(listFields, closed);
+const ListQuery = Type.Object({ ...executionFilter, ...pageQuery }, closed);
 const WaitQuery = Type.Object(
   { waitSec: Type.Optional(Type.Number({ minimum: 0, maximum: 60, description: "answers early when final" })) },
   closed,
@@ -48,6 +36,7 @@ const WaitQuery = Type.Object(
 const ofExecutions = answer(pageOf("ExecutionPage", ExecutionSummaryBody), "A page, newest first");
 
 interface ExecutionRoutes {
+  runtime: Pick<Runtime, "now">;
   reader: ExecutionReader;
   stores: Pick<TenantStores, "of">;
   store: Pick<Store, "steps">;
@@ -57,12 +46,11 @@ interface ExecutionRoutes {
 
 /** Routes GET /v1/executions, /v1/executions/{executionId} and /v1/jobs/{jobId}/executions */
 export function executionRoutes(app: HttpApp, deps: ExecutionRoutes): void {
-  const { reader, stores, store } = deps;
+  const { reader, stores, store, runtime } = deps;
   const list = async (tenant: Tenant, query: Static<typeof ListQuery>, jobId?: string) => {
-    const { items, next } = await reader.list(tenant, filterOf(stores.of(tenant), query, jobId), {
-      after: decodeCursor("executions", query.cursor),
-      limit: query.limit ?? PAGE_ITEMS_DEFAULT,
-    });
+    const { cursor, limit = PAGE_ITEMS_DEFAULT, ...filter } = query;
+    const asked = filterOf(stores.of(tenant), jobId === undefined ? filter : { ...filter, jobId }, runtime.now());
+    const { items, next } = await reader.list(tenant, asked, { after: decodeCursor("executions", cursor), limit });
     return { items: items.map(executionSummaryBody), nextCursor: encodeCursor("executions", next) };
   };
   const tags = ["executions"];
@@ -163,17 +151,4 @@ async function recordsOf(steps: StoreSteps, { executionId, hasSteps }: Execution
 
 export function noSuch(what: "job" | "execution"): ProblemError {
   return new ProblemError(problem("not-found", `there is no such ${what}, or it is so old that it was dropped`));
-}
-
-function filterOf(own: TenantStore, query: Static<typeof ListQuery>, jobId: string | undefined) {
-  const { state, pool, handler, since, until, idPrefix } = query;
-  return {
-    ...(state !== undefined && { state }),
-    ...own.inPool(pool),
-    ...(handler !== undefined && { handler }),
-    ...(since !== undefined && { since: Number(parseInstant(since)) }),
-    ...(until !== undefined && { until: Number(parseInstant(until)) }),
-    ...(jobId !== undefined && { jobId }),
-    ...(idPrefix !== undefined && { ids: idsWith(idPrefix) }),
-  };
 }

@@ -4,6 +4,7 @@ import { ProblemError, problem } from "./errors.ts";
 export type ListKind =
   | "jobs"
   | "executions"
+  | "execution-runs"
   | "dead-letters"
   | "ledger"
   | "workers"
@@ -28,7 +29,15 @@ const RECORD = /^\d{1,15} [0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12} \d{1,15}$/;
 /** Time of the refusal, and position, of a record of Kafka. */
 const REFUSED_RECORD = /^\d{1,15} \d{1,5}-\d{1,16}$/;
 const PLACES: Record<ListKind, RegExp> = {
-  ...{ jobs: UUID, executions: UUID, "dead-letters": UUID, workflows: UUID, items: UUID, webhooks: UUID },
+  ...{
+    jobs: UUID,
+    executions: UUID,
+    "execution-runs": UUID,
+    "dead-letters": UUID,
+    workflows: UUID,
+    items: UUID,
+    webhooks: UUID,
+  },
   ...{ deliveries: UUID, requests: UUID, "refused-records": REFUSED_RECORD, "api-keys": UUID },
   ledger: /^\d{1,15}$/,
   nodes: /^\d{1,5}$/,

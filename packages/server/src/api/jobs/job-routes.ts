@@ -4,6 +4,7 @@ import {
   JobState,
   JobSummaryBody,
   JobType,
+  LabelFilter,
   Line,
   pageOf,
   pageQuery,
@@ -24,17 +25,13 @@ import { idsWith } from "../http/id-range.ts";
 import { tenantOfCaller } from "../http/security.ts";
 import { jobBody, jobSummaryBody } from "../views.ts";
 
-const LabelFilter = Type.Array(Line("`key` or `key=value`"), {
-  maxItems: 8,
-  description: "labels that a job must have, all of them: `key` or `key=value`; may be repeated, up to 8",
-});
 const ListQuery = Type.Object(
   {
     state: Type.Optional(JobState),
     pool: Type.Optional(Word("a pool's name")),
     handler: Type.Optional(Word("a handler's name")),
     name: Type.Optional(Line("a job's name")),
-    label: Type.Optional(LabelFilter),
+    label: LabelFilter,
     type: Type.Optional(JobType),
     idPrefix: IdPrefix,
     ...pageQuery,

@@ -20,6 +20,8 @@ interface RunDependencies {
   orderings: PoolOrderings;
 }
 
+type Further = Pick<NewRun, "retryOf"> & { keepsSteps: boolean; executionId?: ExecutionId };
+
 export interface RunStarted {
   executionId: ExecutionId;
   jobId: JobId;
@@ -39,34 +41,36 @@ export class JobRuns {
   /**
    * Runs the job of a final execution again.
    * @param keepsSteps whether the new execution gets the records and the open signals of the final one
+   * @param newId id of the new execution; default: a random one
    * @throws {StoreUnavailable} there may or may not be a new execution
    */
-  async retry(tenant: Tenant, executionId: ExecutionId, keepsSteps = false, note?: AuditNote): Promise<RunStarted> {
+  async retry(
+    tenant: Tenant,
+    executionId: ExecutionId,
+    keepsSteps = false,
+    note?: AuditNote,
+    newId?: ExecutionId,
+  ): Promise<RunStarted> {
     const { queries } = this.#deps.stores.of(tenant);
     const execution = await queries.getExecution(executionId);
     if (execution === null) throw new ProblemError(refusalOf({ kind: "NOT_FOUND" }));
     if (execution.ofRun !== undefined) throw new ProblemError(refusalOf({ kind: "IS_WORKFLOW" }));
-    return await this.#run(tenant, execution.jobId, executionId, keepsSteps, note);
+    const further = { retryOf: executionId, keepsSteps, ...(newId !== undefined && { executionId: newId }) };
+    return await this.#run(tenant, execution.jobId, further, note);
   }
 
   /** Runs a recurring job now, independently of its plan and even while it is paused. @throws {StoreUnavailable} */
   async trigger(tenant: Tenant, jobId: JobId, note?: AuditNote): Promise<RunStarted> {
-    return await this.#run(tenant, jobId, null, false, note);
+    return await this.#run(tenant, jobId, { retryOf: null, keepsSteps: false }, note);
   }
 
-  async #run(
-    tenant: Tenant,
-    jobId: JobId,
-    retryOf: ExecutionId | null,
-    keepsSteps: boolean,
-    note: AuditNote | undefined,
-  ): Promise<RunStarted> {
+  async #run(tenant: Tenant, jobId: JobId, further: Further, note: AuditNote | undefined): Promise<RunStarted> {
     const { stores, store, bus } = this.#deps;
     for (let tries = 3; ; tries--) {
       const job = await stores.of(tenant).queries.getJob(jobId);
       if (job === null) throw new ProblemError(refusalOf({ kind: "NOT_FOUND" }));
-      if (retryOf === null && job.plan === null) throw new ProblemError(refusalOf({ kind: "NOT_RECURRING" }));
-      const run = { ...(await this.#runOf(tenant, job)), retryOf, keepsSteps };
+      if (further.retryOf === null && job.plan === null) throw new ProblemError(refusalOf({ kind: "NOT_RECURRING" }));
+      const run = { ...(await this.#runOf(tenant, job)), ...further };
       const outcome = await store.jobs.run(run, note);
       if (outcome.kind === "ACCEPTED") {
         hintRun(bus, run, outcome.steps);

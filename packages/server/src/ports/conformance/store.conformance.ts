@@ -4,6 +4,7 @@ import { birthsConformance } from "./store-births.conformance.ts";
 import { commitConformance } from "./store-commit.conformance.ts";
 import { deadLettersConformance } from "./store-dead-letters.conformance.ts";
 import { eventsConformance } from "./store-events.conformance.ts";
+import { executionRunsConformance } from "./store-execution-runs.conformance.ts";
 import { fieldsConformance } from "./store-fields.conformance.ts";
 import { flowsConformance } from "./store-flows.conformance.ts";
 import { handlersConformance } from "./store-handlers.conformance.ts";
@@ -71,6 +72,7 @@ export function storeConformance(name: string, makeStore: MakeStore): void {
     describe("recurring jobs of the whole store", () => watchedJobsConformance(() => scene));
     describe("ledger", () => ledgerConformance(() => scene));
     describe("dead letters", () => deadLettersConformance(() => scene));
+    describe("runs over executions", () => executionRunsConformance(() => scene));
     describe("time zone data", () => timeZonesConformance(() => scene));
     describe("policies of handlers", () => handlersConformance(() => scene));
     describe("records of handlers", () => stepsConformance(() => scene));

@@ -4,6 +4,7 @@ import type { JobState, JobType } from "../../../domain/job.ts";
 import { isRecurringJobId } from "../../../domain/recurrence.ts";
 import type {
   BacklogOfPool,
+  BoundedCount,
   ExecutionCounts,
   ExecutionFilter,
   ExecutionSummary,
@@ -42,13 +43,20 @@ export function getExecution(data: StoreData, tenant: string, id: ExecutionId): 
   };
 }
 
+const COUNTED_MAX = 10_000;
+
+export function countListed(data: StoreData, tenant: string, filter: ExecutionFilter): BoundedCount {
+  const { items, next } = listExecutions(data, tenant, filter, { after: null, limit: COUNTED_MAX });
+  return { matching: items.length, hasMore: next !== null };
+}
+
 export function listExecutions(
   data: StoreData,
   tenant: string,
   filter: ExecutionFilter,
   page: Page,
 ): Listing<ExecutionSummary> {
-  const { jobId, pool, handler, state, ids } = filter;
+  const { jobId, pool, handler, state, ids, labels = [], error, isOpen } = filter;
   const { since = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY } = filter;
   const isAsked = (row: ExecutionRow) =>
     row.job.tenant === tenant &&
@@ -58,6 +66,9 @@ export function listExecutions(
     (pool === undefined || row.job.definition.pool === pool) &&
     (handler === undefined || row.job.definition.handler === handler) &&
     (state === undefined || row.state === state) &&
+    (isOpen === undefined || row.queue !== "NONE") &&
+    hasLabels(data, row, labels) &&
+    (error === undefined || hasText(row, error)) &&
     row.job.createdAt >= since &&
     row.job.createdAt < until;
   const rows: ExecutionRow[] = [];
@@ -66,6 +77,16 @@ export function listExecutions(
     return rows.length <= page.limit;
   });
   return listing(rows.map(summary), page.limit, (item) => item.executionId);
+}
+
+function hasLabels(data: StoreData, { job: { jobId } }: ExecutionRow, labels: readonly string[]): boolean {
+  if (labels.length === 0) return true;
+  const terms = termsOf(data.jobs.get(jobId)?.job.definition.labels ?? {});
+  return labels.every((label) => terms.includes(label));
+}
+
+function hasText({ error }: ExecutionRow, text: string): boolean {
+  return error !== null && `${error.name}: ${error.message}`.toLowerCase().includes(text.toLowerCase());
 }
 
 function isWithin(id: string, ids: IdRange | undefined): boolean {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
+import { AuditVerifier } from "@mainspring/contract/audit-log";
 import type pg from "pg";
 import { pino } from "pino";
-import { AuditVerifier } from "@mainspring/contract/audit-log";
 import { allRecords, auditNote, verified } from "../../../ports/audit.fixture.ts";
 import { sha256 } from "../../../ports/audit-chain.ts";
 import type { AuditAnchor } from "../../../ports/store-audit.ts";

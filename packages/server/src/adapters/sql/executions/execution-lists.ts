@@ -1,5 +1,5 @@
 import type { ExecutionState } from "../../../domain/execution.ts";
-import type { ExecutionFilter, ExecutionSummary, Listing, Page } from "../../../ports/store-queries.ts";
+import type { BoundedCount, ExecutionFilter, ExecutionSummary, Listing, Page } from "../../../ports/store-queries.ts";
 import { QUEUE_CODES, STATE_CODES } from "../connection/codes.ts";
 import type { Connections, Row, Session } from "../connection/connections.ts";
 import { Conditions, listing } from "../connection/query.ts";
@@ -32,6 +32,8 @@ interface Asked {
   filter: ExecutionFilter;
   page: Page;
   range: IdRange;
+  /** Whether the query counts: it reads ids alone. */
+  counts: boolean;
 }
 
 /** Conversion of a row to an item of the list, and the id with which the list continues. */
@@ -49,11 +51,34 @@ export function listExecutions(
   filter: ExecutionFilter,
   page: Page,
 ): Promise<Listing<ExecutionSummary>> {
-  const asked = { tenant, filter, page, range: rangeOf(filter, page) };
+  const asked = { tenant, filter, page, range: rangeOf(filter, page), counts: false };
   return db.session("list", async (session) => {
     const rows = await indexed(session, asked);
-    return rows === null ? walk(session, asked) : listing(rows.map(summaryFrom), page.limit, SHOWN.idOf);
+    if (rows !== null) return listing(rows.map(summaryFrom), page.limit, SHOWN.idOf);
+    const found = await walk(session, asked);
+    return walked(found.rows, found.looked, page.limit, SHOWN);
   });
+}
+
+/** See StoreQueries.countListed. */
+export function countListed(db: Connections, tenant: string, filter: ExecutionFilter): Promise<BoundedCount> {
+  const page = { after: null, limit: LOOKED_AT };
+  const asked = { tenant, filter, page, range: rangeOf(filter, page), counts: true };
+  return db.session("list", async (session) => {
+    const rows = await indexed(session, asked);
+    const found = rows === null ? await walk(session, asked) : { rows, looked: { rest: false } };
+    const count = found.rows.length;
+    return { matching: Math.min(count, LOOKED_AT), hasMore: count > LOOKED_AT || found.looked.rest };
+  });
+}
+
+/** Whether a filter has conditions that no index answers, so that a page examines a bounded number of rows. */
+function isNarrow({ filter: { labels, error }, counts }: Asked): boolean {
+  return labels !== undefined || error !== undefined || counts;
+}
+
+function columnsOf({ counts }: Asked): string {
+  return counts ? "e.id" : SUMMARY_COLUMNS;
 }
 
 function rangeOf({ since, until, ids }: ExecutionFilter, { after }: Page): IdRange {
@@ -64,14 +89,15 @@ function rangeOf({ since, until, ids }: ExecutionFilter, { after }: Page): IdRan
 
 /** @returns rows; null: no index fits, or it leads to too many rows */
 async function indexed(session: Session, asked: Asked): Promise<Row[] | null> {
-  const { state, jobId, pool, handler } = asked.filter;
+  const { state, jobId, pool, handler, isOpen, labels, error } = asked.filter;
   if (state === "SCHEDULED") return [];
   if (jobId !== undefined) return ofJob(session, asked, jobId);
   // The rows of other tenants say nothing about how many rows of this one there are.
   if (hasOwnIndex(asked.tenant)) return null;
-  if (state === "PENDING" || state === "RUNNING") return open(session, asked);
+  if (isOpen || state === "PENDING" || state === "RUNNING") return open(session, asked);
+  if (labels !== undefined || error !== undefined) return null;
   const isOfKind = pool !== undefined || handler !== undefined;
-  if (!isOfKind && UNSUCCESSFUL.includes(state)) return unsuccessful(session, asked);
+  if (!isOfKind && UNSUCCESSFUL.includes(state)) return asked.counts ? null : unsuccessful(session, asked);
   if (!isOfKind && state === undefined) return null;
   if (!(await isComplete(session, "executions_over"))) return null;
   // The queries run in this order, so that an execution that ends in between is found twice rather than not at all.
@@ -86,11 +112,32 @@ function newestFirst(rows: readonly Row[]): Row[] {
   return [...byId.values()].sort(([a], [b]) => ((a as string) < (b as string) ? 1 : -1));
 }
 
-async function walk(session: Session, asked: Asked): Promise<Listing<ExecutionSummary>> {
+interface Walked {
+  rows: Row[];
+  looked: IdRange & { rest: boolean };
+}
+
+/** The newest rows, or the newest ones of an unsuccessful state where the filter is narrow: an index leads to these. */
+async function walk(session: Session, asked: Asked): Promise<Walked> {
+  const { state } = asked.filter;
+  if (isNarrow(asked) && !hasOwnIndex(asked.tenant) && UNSUCCESSFUL.includes(state)) return walkState(session, asked);
   const looked = await newestOf(session, "executions", asked.tenant, asked.range);
   const where = matching(asked, looked);
-  const text = `SELECT ${SUMMARY_COLUMNS} FROM executions e WHERE ${where.text} ORDER BY e.id DESC LIMIT ${asked.page.limit + 1}`;
-  return walked(await session.run({ text, values: where.values }), looked, asked.page.limit, SHOWN);
+  const text = `SELECT ${columnsOf(asked)} FROM executions e WHERE ${where.text} ORDER BY e.id DESC LIMIT ${asked.page.limit + 1}`;
+  return { rows: await session.run({ text, values: where.values }), looked };
+}
+
+/** Examines the newest rows of an unsuccessful state. */
+async function walkState(session: Session, asked: Asked): Promise<Walked> {
+  const { filter, range, page } = asked;
+  const bounds = new Conditions();
+  const of = (values: Conditions, within: IdRange) => unsuccessfulIn(values, filter, within);
+  const read = `SELECT e.id FROM executions e WHERE ${of(bounds, range)} ${NEWEST_OF_STATE} OFFSET ${LOOKED_AT - 1} LIMIT 1`;
+  const [last] = await session.run({ text: read, values: bounds.values });
+  const looked = { from: last === undefined ? range.from : (last[0] as string), until: range.until };
+  const where = matching(asked, looked);
+  const text = `SELECT ${columnsOf(asked)} FROM executions e WHERE ${of(where, looked)} AND ${where.text} ${NEWEST_OF_STATE} LIMIT ${page.limit + 1}`;
+  return { rows: await session.run({ text, values: where.values }), looked: { ...looked, rest: last !== undefined } };
 }
 
 async function ofJob(session: Session, asked: Asked, jobId: string): Promise<Row[] | null> {
@@ -99,7 +146,7 @@ async function ofJob(session: Session, asked: Asked, jobId: string): Promise<Row
   if (count?.[0] === SPARSE) return null;
   const where = matching(asked);
   const ofThisJob = executionsOf(`${where.value(jobId)}::uuid`, "e.*");
-  const text = `SELECT ${SUMMARY_COLUMNS} FROM (SELECT * FROM (${ofThisJob}) e OFFSET 0) e
+  const text = `SELECT ${columnsOf(asked)} FROM (SELECT * FROM (${ofThisJob}) e OFFSET 0) e
     WHERE ${where.text} ORDER BY e.id DESC LIMIT ${asked.page.limit + 1}`;
   return session.run({ text, values: where.values });
 }
@@ -130,7 +177,7 @@ async function open(session: Session, asked: Asked): Promise<Row[] | null> {
   if (counts?.includes(SPARSE)) return null;
   const where = matching(asked);
   const parts = partsWith(lanes === null ? "" : where.value(lanes)).map((part) => `(${part})`);
-  const text = `SELECT ${SUMMARY_COLUMNS} FROM (${parts.join(" UNION ALL ")}) e WHERE ${where.text}
+  const text = `SELECT ${columnsOf(asked)} FROM (${parts.join(" UNION ALL ")}) e WHERE ${where.text}
     ORDER BY e.id DESC LIMIT ${asked.page.limit + 1}`;
   return session.run({ text, values: where.values });
 }
@@ -152,22 +199,27 @@ async function lanesOf(session: Session, { handler, pool }: ExecutionFilter): Pr
     .map(([lane]) => lane);
 }
 
+const NEWEST_OF_STATE = "ORDER BY e.state DESC, e.id DESC";
+
 /**
- * Executions in unsuccessful states. The bounds are row comparisons, because equations would let the planner use the
- * primary key's order instead of the index's.
+ * Condition for the executions of an unsuccessful state. The bounds are row comparisons, because equations would let the
+ * planner use the primary key's order instead of the index's.
  */
+function unsuccessfulIn(values: Conditions, { state }: ExecutionFilter, { from, until }: IdRange): string {
+  const code = STATE_CODES[state as ExecutionState];
+  return `e.state IN (5, 6, 7) AND (e.state, e.id) >= (${code}, ${values.value(from)}::uuid)
+    AND (e.state, e.id) < (${code}, ${values.value(until)}::uuid)`;
+}
+
+/** Executions in unsuccessful states. */
 async function unsuccessful(session: Session, { tenant, filter, page, range }: Asked): Promise<Row[] | null> {
-  const code = STATE_CODES[filter.state as ExecutionState];
-  const within = (values: Conditions) => `e.state IN (5, 6, 7)
-    AND (e.state, e.id) >= (${code}, ${values.value(range.from)}::uuid)
-    AND (e.state, e.id) < (${code}, ${values.value(range.until)}::uuid)`;
-  const order = "ORDER BY e.state DESC, e.id DESC";
+  const within = (values: Conditions) => unsuccessfulIn(values, filter, range);
   const probe = new Conditions();
-  const read = `SELECT e.node FROM executions e WHERE ${within(probe)} ${order} LIMIT ${LOOKED_AT}`;
+  const read = `SELECT e.node FROM executions e WHERE ${within(probe)} ${NEWEST_OF_STATE} LIMIT ${LOOKED_AT}`;
   if (await hidesPage(session, `(${visible(read)}) c`, probe.values, LOOKED_AT, page.limit)) return null;
   const where = created(new Conditions().add("e.tenant = ?", tenant), filter);
   const text = `SELECT ${SUMMARY_COLUMNS} FROM executions e WHERE ${within(where)}
-    AND ${where.text} ${order} LIMIT ${page.limit + 1}`;
+    AND ${where.text} ${NEWEST_OF_STATE} LIMIT ${page.limit + 1}`;
   return session.run({ text, values: where.values });
 }
 
@@ -192,11 +244,8 @@ async function ended(session: Session, asked: Asked): Promise<Row[] | null> {
   return wanted.length === 0 ? [] : ofKinds(session, asked, wanted);
 }
 
-async function ofKinds(
-  session: Session,
-  { tenant, filter, page, range }: Asked,
-  kinds: readonly Kind[],
-): Promise<Row[] | null> {
+async function ofKinds(session: Session, wanted: Asked, kinds: readonly Kind[]): Promise<Row[] | null> {
+  const { tenant, filter, page, range } = wanted;
   const lists = [kinds.map((kind) => kind.handler), kinds.map((kind) => kind.pool), kinds.map((kind) => kind.state)];
   /** Source of the kinds `k`, and condition for their executions `e`. */
   const partsFor = (values: Conditions) => {
@@ -216,8 +265,9 @@ async function ofKinds(
   if (await hidesPage(session, examined, probe.values, each, page.limit)) return null;
   const where = created(new Conditions().add("e.tenant = ?", tenant), filter);
   const { source, within } = partsFor(where);
-  const text = `SELECT e.* FROM ${source}, LATERAL (SELECT ${SUMMARY_COLUMNS} FROM executions e WHERE ${within}
-    AND ${where.text} ${order} LIMIT ${page.limit + 1}) e`;
+  const most = wanted.counts ? `LIMIT ${page.limit + 1}` : "";
+  const text = `SELECT e.* FROM ${source}, LATERAL (SELECT ${columnsOf(wanted)} FROM executions e WHERE ${within}
+    AND ${where.text} ${order} LIMIT ${page.limit + 1}) e ${most}`;
   return session.run({ text, values: where.values });
 }
 
@@ -246,7 +296,20 @@ function matching({ tenant, filter, range: all }: Asked, range: IdRange = all): 
   if (filter.handler !== undefined) where.add("e.handler = ?", filter.handler);
   if (filter.jobId !== undefined) where.add("e.job_id = ?", filter.jobId);
   if (filter.state !== undefined) where.fixed(`e.state = ${STATE_CODES[filter.state]}`);
-  return created(where, filter);
+  if (filter.isOpen) where.fixed(`e.queue <> ${QUEUE_CODES.NONE}`);
+  return searched(created(where, filter), filter);
+}
+
+/** The job's row is looked up for each execution: a join could read every job that has the labels. */
+const HAS_LABELS = `(SELECT label_terms(j.labels) @> ? FROM jobs j WHERE j.id = e.job_id AND j.labels IS NOT NULL)`;
+const HAS_ERROR = `(e.error IS NOT NULL
+  AND strpos(lower((e.error::json->>'name') || ': ' || (e.error::json->>'message')), lower(?)) > 0)`;
+
+/** Adds the conditions that no index of executions answers. */
+function searched(where: Conditions, { labels, error }: ExecutionFilter): Conditions {
+  if (labels !== undefined) where.add(HAS_LABELS, labels);
+  if (error !== undefined) where.add(HAS_ERROR, error);
+  return where;
 }
 
 /** Adds the conditions that every list has: the time of creation, and that nodes of workflows are not shown. */

@@ -13,7 +13,7 @@ import { createPartition, monthOf } from "../schema/partitions.ts";
 import type { SqlStore } from "../sql-store.ts";
 import { asked, openTestStore, startTestServer, type TestServer, testConnections } from "../testing/databases.ts";
 import { visitedRows } from "../testing/plans.ts";
-import { listExecutions } from "./execution-lists.ts";
+import { countListed, listExecutions } from "./execution-lists.ts";
 import { LOOKED_AT } from "./list-walk.ts";
 
 const MONTHS = 14;
@@ -27,6 +27,11 @@ const EXECUTION_LISTS: ExecutionFilter[] = [
   { handler: "common", pool: "none" },
   { handler: "common", state: "DEAD" },
   { since: Date.UTC(2100, 0) },
+  { labels: ["customer=c7"] },
+  { labels: ["size=large"], state: "DEAD" },
+  { isOpen: true },
+  { isOpen: true, handler: "common", labels: ["none"] },
+  ...(["PENDING", "SUCCEEDED", "DEAD"] as const).map((state) => ({ state, error: "none" })),
 ];
 
 const JOB_LISTS: JobFilter[] = [
@@ -147,10 +152,11 @@ describe(`lists over ${MONTHS} months`, () => {
   /** Checks every statement of every list, as PostgreSQL executes it. */
   async function assertBounded(): Promise<void> {
     const db = testConnections(database, runtime);
-    for (const filter of [...EXECUTION_LISTS, { jobId: jobs[7]?.jobId as string }])
-      await assertVisits(db, `executions ${JSON.stringify(filter)}`, (spied) =>
-        listExecutions(spied, TENANT, filter, PAGE),
-      );
+    for (const filter of [...EXECUTION_LISTS, { jobId: jobs[7]?.jobId as string }]) {
+      const name = `executions ${JSON.stringify(filter)}`;
+      await assertVisits(db, name, (spied) => listExecutions(spied, TENANT, filter, PAGE));
+      await assertVisits(db, `count of ${name}`, (spied) => countListed(spied, TENANT, filter));
+    }
     for (const filter of JOB_LISTS)
       await assertVisits(db, `jobs ${JSON.stringify(filter)}`, (spied) => listJobs(spied, TENANT, filter, PAGE));
     await db.close();

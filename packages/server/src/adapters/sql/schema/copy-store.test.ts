@@ -208,6 +208,7 @@ async function filled(server: TestServer): Promise<pg.ClientConfig> {
     `INSERT INTO unique_keys VALUES ('default', $1, ${id}, ${id})`,
     "INSERT INTO pools VALUES ($1, true, 'FIFO', 'SPREAD', 5)",
     `INSERT INTO dead_letter_runs VALUES (${id}, 'default', 1, $1, 2, ${id})`,
+    `INSERT INTO execution_runs VALUES (${id}, 'default', 1, $1, $1, $1, 2, 3, $1, true, 4, 5, 6, ${id}, $1)`,
     `INSERT INTO job_payloads VALUES (${id}, 7, convert_to($1, 'UTF8'))`,
     "INSERT INTO tzdata_versions VALUES ('2026f', '2026-10-30', $1)",
     "INSERT INTO tzdata_changeovers VALUES (1, $1, 5)",

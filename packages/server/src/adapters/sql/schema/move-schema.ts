@@ -34,7 +34,7 @@ interface Way {
 /** Tables of a store at the newest version, without partitions. Indexes and types move with their table. */
 const TABLES = [
   ...["schema_migrations", "jobs", "executions", "shards", "journal", "commands", "idempotency_keys", "unique_keys"],
-  ...["pools", "dead_letter_runs", "job_payloads", "nodes", "plans", "job_names", "skips"],
+  ...["pools", "dead_letter_runs", "execution_runs", "job_payloads", "nodes", "plans", "job_names", "skips"],
   ...["tzdata_versions", "tzdata_changeovers", "handler_policies", "execution_steps", "attempt_logs"],
   ...["signals", "workflow_graphs", "workflow_payloads", "workflow_runs"],
   ...["workflow_parts", "workflow_part_payloads"],

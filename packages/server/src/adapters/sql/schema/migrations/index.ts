@@ -35,6 +35,7 @@ import { tenantQuotas } from "./0036-tenant-quotas.ts";
 import { ownedPools } from "./0037-owned-pools.ts";
 import { headroom } from "./0039-headroom.ts";
 import { workerCertificates } from "./0040-worker-certificates.ts";
+import { executionRuns } from "./0041-execution-runs.ts";
 
 export interface Migration {
   /** Version of the schema after the migration; versions grow. */
@@ -87,4 +88,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 37, name: "owned pools", sql: ownedPools },
   { version: 39, name: "headroom", sql: headroom },
   { version: 40, name: "worker certificates", sql: workerCertificates },
+  { version: 41, name: "execution runs", sql: executionRuns },
 ];
