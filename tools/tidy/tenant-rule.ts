@@ -4,7 +4,7 @@ const API = /^packages\/server\/src\/api\/.*(?<![.](test|fixture))[.]ts$/;
 const SCRIPT = /^packages\/.*[.]ts$/;
 const SECURITY = /^packages\/server\/src\/security\//;
 /** Files of the api that make a tenant of something else than a credential, which is a row or a topic. */
-const FROM_ROWS = /\/(request-judge|cancel-settler|create-api|tenant-routes|tenant-removals)[.]ts$/;
+const FROM_ROWS = /\/(request-judge|cancel-settler|create-api|tenant-routes|tenant-removals|execution-runs)[.]ts$/;
 /** Files of the api that read what belongs to all tenants. */
 const OVER_ALL = /\/(missed-watch|stats-route|tenant-views|create-api)[.]ts$/;
 

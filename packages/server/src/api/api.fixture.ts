@@ -178,7 +178,7 @@ export async function commandsFor(
 ): Promise<Command[]> {
   const [row] = await store.load([executionId]);
   assert.ok(row);
-  const kept = await store.readCommands([row.shard], new Set(), 100);
+  const kept = await store.readCommands([row.shard], new Set(), 1_000);
   return kept.filter((command) => ("jobId" in command ? command.jobId === jobId : command.executionId === executionId));
 }
 

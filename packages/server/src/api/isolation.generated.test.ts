@@ -246,16 +246,8 @@ describe("tenants", () => {
   });
 
   it("read nothing of another tenant with its cursors", async () => {
-    const lists = [
-      "listJobs",
-      "listExecutions",
-      "listWorkflows",
-      "listDeadLetters",
-      "listExecutionRuns",
-      "listWebhooks",
-      "listAudit",
-    ];
-    for (const operationId of lists) {
+    const kinds = ["Jobs", "Executions", "Workflows", "DeadLetters", "ExecutionRuns", "Webhooks", "Audit"];
+    for (const operationId of kinds.map((kind) => `list${kind}`)) {
       const operation = operationsOf(app).find((one) => one.operationId === operationId) as Operation;
       const { nextCursor } = (await call("b", filled(operation, RANDOM_ID, "limit=1"))).json();
       const answer = await call("a", filled(operation, RANDOM_ID, nextCursor === null ? "" : `cursor=${nextCursor}`));
@@ -341,10 +333,8 @@ async function objectsOf(key: "a" | "b", scene: Scene, app: HttpApp): Promise<Re
   const end = { state: "DEAD", attempt: 1, queue: "NONE", startedAt: now, finishedAt: now, error } as const;
   await scene.applied(row.shard, { changes: [firstChange(row, { ...end, ended: [attempt] })] });
   const run = await post("/v1/dead-letters/discard", { filter: { handler: "none" } });
-  const executionRun = await post("/v1/execution-runs", {
-    action: "CANCEL",
-    filter: { handler: mark, state: "RUNNING" },
-  });
+  const filter = { handler: mark, state: "RUNNING" };
+  const executionRun = await post("/v1/execution-runs", { action: "CANCEL", filter });
   await until(async () => (await store.executionRuns.get(key, executionRun.runId))?.finishedAt !== null);
   const asked = { kind: "CLIENT", name: mark, tenant: tenantOf(key), createdBy: mark, expiresAt: null } as const;
   const stored = newKey(asked, runtime);

@@ -43,9 +43,8 @@ export interface Store extends StoreFlows {
   readonly recurrences: StoreRecurrences;
   /** For owners of shards: runs of workflows. */
   readonly runs: StoreRuns;
-  /** For the api: executions that used up their budget. */
+  /** For the api: executions that used up their budget, and runs that cancel or retry executions. */
   readonly deadLetters: StoreDeadLetters;
-  /** For the api: runs that cancel or retry executions. */
   readonly executionRuns: StoreExecutionRuns;
   /** For every node: the time zone data in force. */
   readonly timeZones: StoreTimeZones;
@@ -74,8 +73,7 @@ export interface Store extends StoreFlows {
   readonly quotas: StoreQuotas;
 
   /**
-   * Writes jobs and their first executions. Each submission is all or nothing; submissions that arrive together share
-   * transactions. The answer has one outcome per submission, in order.
+   * Writes jobs and their first executions. Each submission is all or nothing; submissions that arrive together share transactions. The answer has one outcome per submission, in order.
    */
   submit(batch: readonly Submission[]): Promise<SubmitOutcome[]>;
 
@@ -97,8 +95,7 @@ export interface Store extends StoreFlows {
    */
   takeOver(shards: readonly SeenShard[], owner: Incarnation): Promise<(Epoch | null)[]>;
   /**
-   * Watches takeovers. A takeover is valid while the store connection that made it lasts, because another connection
-   * may lead to a store that was set back. After that, `commit` throws `StoreUnavailable`.
+   * Watches takeovers. A takeover is valid while the store connection that made it lasts, because another connection may lead to a store that was set back. After that, `commit` throws `StoreUnavailable`.
    * @param tell called when a takeover of this process has ended that way
    */
   watchTakeovers(tell: () => void): void;

@@ -5,7 +5,10 @@ const TABLE = `${SERVER}/adapters/simulated/rows/request-table.ts`;
 const TAKE_IN = `${SERVER}/adapters/sql/requests/take-in.ts`;
 const TABLE_TEST = `${SERVER}/adapters/simulated/sim-store.test.ts`;
 
-/** Mutants in the way of requests of applications. */
+const EXECUTION_RUNS = "packages/server/src/api/executions/execution-runs.ts";
+const EXECUTION_RUNS_TEST = "packages/server/src/api/executions/execution-runs.test.ts";
+
+/** Mutants in the way of requests of applications, and in runs over executions. */
 export const requestMutants: readonly Mutant[] = [
   {
     name: "a request that one node takes in is given to another one, too",
@@ -63,5 +66,29 @@ export const requestMutants: readonly Mutant[] = [
       file: `${SERVER}/api/requests/request-judge.test.ts`,
       name: "checks a large body piece by piece, and a turn of the event loop that is over ends between pieces",
     },
+  },
+  {
+    name: "a run over executions reaches those that came after its start",
+    file: EXECUTION_RUNS,
+    find: "until: Math.min(until, createdAt)",
+    replace: "until: filter.until",
+    why: "a run that cancels all that match cancels what is submitted while it works",
+    test: { file: EXECUTION_RUNS_TEST, name: "leave executions alone that were created after the start" },
+  },
+  {
+    name: "a repeated chunk of a run over executions retries again",
+    file: EXECUTION_RUNS,
+    find: "held.chunk ?? (await",
+    replace: "null ?? (await",
+    why: "a chunk that another node had begun runs its executions twice",
+    test: { file: EXECUTION_RUNS_TEST, name: "go on where a killed node has left a chunk, and retry nothing twice" },
+  },
+  {
+    name: "a key of one run over executions begins another",
+    file: EXECUTION_RUNS,
+    find: 'if (outcome.kind === "KEY_REUSED") throw',
+    replace: 'if (outcome.kind === "KEY_REUSED" && idempotencyKey === null) throw',
+    why: "another run with the same key is answered as if it had begun",
+    test: { file: EXECUTION_RUNS_TEST, name: "begin once for an idempotency key" },
   },
 ];

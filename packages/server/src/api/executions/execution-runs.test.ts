@@ -152,7 +152,7 @@ describe("runs over executions", () => {
   });
 
   it("say which filter an action takes", async () => {
-    const since = new Date(Date.now() - 2 * DAY_MS).toISOString();
+    const since = new Date(scene.runtime.now() - 2 * DAY_MS).toISOString();
     const wrong: [body: object, message: RegExp][] = [
       [{ action: "CANCEL", filter: { state: "DEAD" } }, /filter\.state: must be PENDING, SCHEDULED or RUNNING/],
       [{ action: "RETRY", filter: {} }, /filter\.state: must be SUCCEEDED, CANCELLED, SKIPPED or DEAD/],
@@ -173,7 +173,7 @@ describe("runs over executions", () => {
   });
 
   it("have the filters of the list, which counts up to 10,000", async () => {
-    const since = new Date(Date.now() - DAY_MS / 2).toISOString();
+    const since = new Date(scene.runtime.now() - DAY_MS / 2).toISOString();
     const blue = await dead("the bank refused card 7", { labels: { team: "blue" }, pool: "found" });
     await dead("no answer", { pool: "found" });
     const query = `state=DEAD&pool=found&error=REFUSED&since=${since}`;
