@@ -170,20 +170,19 @@ export class Queries {
     listed: (jobId: JobId) => string,
   ): Promise<{ ids: JobId[]; isLast: boolean }> {
     const found: { id: JobId; key: string }[] = [];
-    const start =
-      after === null ? "+inf" : `${Math.floor(Number.parseInt(after.slice(0, 13).replace("-", ""), 16) / 1_000)}`;
-    for (let offset = 0; ; offset += SECONDS) {
-      const [seconds] = await this.#db.call([
-        ["ZRANGE", this.#db.key(`xb${tenant}`), start, "-inf", "BYSCORE", "REV", "LIMIT", `${offset}`, `${SECONDS}`],
+    for (let from = after === null ? "+inf" : `${secondOf(after)}`; ; ) {
+      const [answer] = await this.#db.call([
+        ["ZRANGE", this.#db.key(`xb${tenant}`), from, "-inf", "BYSCORE", "REV", "LIMIT", "0", `${SECONDS}`],
       ]);
-      const names = (seconds as Buffer[]).map((second) => this.#db.key(`x${tenant}:${String(second)}`));
-      for (const name of names) {
-        const [bytes] = await this.#db.call([["GET", name]]);
+      const seconds = (answer as Buffer[]).map(String);
+      for (const second of seconds) {
+        const [bytes] = await this.#db.call([["GET", this.#db.key(`x${tenant}:${second}`)]]);
         const ids = idsOf(bytes as Buffer | null).map((id) => ({ id, key: listed(id) }));
         found.push(...ids.filter(({ key }) => after === null || key < after).sort((a, b) => (a.key > b.key ? -1 : 1)));
         if (found.length > EXAMINED) return { ids: found.slice(0, EXAMINED).map(({ id }) => id), isLast: false };
       }
-      if (names.length < SECONDS) return { ids: found.map(({ id }) => id), isLast: true };
+      if (seconds.length < SECONDS) return { ids: found.map(({ id }) => id), isLast: true };
+      from = `(${seconds.at(-1)}`;
     }
   }
 
@@ -292,6 +291,11 @@ function jobSummary(row: StoredExecution, kind: Kind, { name, labels }: More): J
 
 function hasLabel({ labels }: JobSummary, label: string): boolean {
   return Object.entries(labels).some(([key, value]) => label === key || label === `${key}=${value}`);
+}
+
+/** Second within an id, which is a UUIDv7. */
+function secondOf(id: string): number {
+  return Math.floor(Number.parseInt(id.slice(0, 13).replace("-", ""), 16) / 1_000);
 }
 
 function idsOf(bytes: Buffer | null): JobId[] {

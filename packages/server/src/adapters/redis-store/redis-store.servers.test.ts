@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { startRedis, type TestRedis } from "../../../../../tools/services/start-redis.ts";
 import { leasesConformance } from "../../ports/conformance/leases.conformance.ts";
@@ -40,6 +42,18 @@ it("the store on Redis passes the suite of the port, except for the listed cases
   const wrong = failures.filter(({ isMissing }) => !isMissing);
   assert.deepEqual(wrong, [], "no case fails for another reason");
   assert.deepEqual(failures.map(({ name }) => name).sort(), listedCases());
+});
+
+it("the page about the store on Redis says which operations are built", async () => {
+  const page = readFileSync(join(import.meta.dirname, "../../../../../docs/internals/redis-store.md"), "utf8");
+  const store = await opened();
+  const rows = Array.from(page.matchAll(/^\| `(\w+)\.(\w+)` \|.*\| (\w+)[^|]*\|$/gm));
+  const parts = store as unknown as Record<string, object>;
+  const said = rows.filter(([, part = ""]) => part in parts);
+  assert.ok(said.length > 100, `${said.length} rows`);
+  for (const [, part = "", operation = "", built] of said)
+    assert.equal(built !== "no", operation in (parts[part] as object), `${part}.${operation}`);
+  await store.close();
 });
 
 leasesConformance("Redis as the store", async () => {
@@ -176,6 +190,27 @@ describe("the store on Redis in trouble", () => {
 });
 
 describe("upkeep of the store on Redis", () => {
+  it("keeps the bodies of a job and of a result that were told twice, and removes those that no call named", async () => {
+    const address = addressOf(redis);
+    const store = await opened(address);
+    const scene = await sceneOn(store);
+    const payload = Buffer.alloc(5_000, "x");
+    const result = Buffer.alloc(6_000, "y");
+    const [job, other] = [await scene.submitted({ payload }), scene.job({ payload })];
+    const [again] = await store.submit([{ idempotency: null, jobs: [other, job] }]);
+    assert.equal(again?.kind, "REFUSED");
+    const changes = [scene.succeeded(job, { result })];
+    await scene.applied(job.shard, { changes });
+    const [missed] = await store.commit([scene.tick(job.shard, { changes })]);
+    assert.deepEqual(missed?.missed, [job.executionId]);
+    await store.maintain(runtime.now() + 7_200_000, { days: 1, deadDays: 1 });
+    const view = await store.queries.getExecution(TENANT, job.executionId);
+    assert.deepEqual([view?.payload?.length, view?.result?.length], [5_000, 6_000]);
+    const bodies = (await redis.ask("KEYS", `${address.prefix}:b*`)).split("\n").filter((name) => name !== "");
+    assert.equal(bodies.length, 2, "nothing of the refused submission");
+    await store.close();
+  });
+
   it("removes what has ended, with all that belongs to it, and keeps what is open", async () => {
     const address = addressOf(redis);
     const store = await opened(address);

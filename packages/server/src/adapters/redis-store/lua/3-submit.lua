@@ -142,11 +142,10 @@ local function submit(keys, args)
     else
       local answer, fresh = decide(p, known, submission)
       outcomes[n] = answer and 'A' .. answer or 'X' .. fresh
-      if answer then
-        for _, job in ipairs(fresh) do
-          stage(p, writes, job)
-          if job.body ~= '' then bodies[#bodies + 1] = job.body end
-        end
+      for _, job in ipairs(answer and fresh or submission.jobs) do
+        -- The body of a job that is there already is that of the stored one, which upkeep must not remove.
+        if job.body ~= '' and (answer or job.id == fresh) then bodies[#bodies + 1] = job.body end
+        if answer then stage(p, writes, job) end
       end
       if answer and submission.digest ~= '' then
         known.answers[submission.digest] = submission.hash .. answer

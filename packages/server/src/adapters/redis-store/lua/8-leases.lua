@@ -11,7 +11,7 @@ local function lease_text(lease)
   return digits(lease.renewed) .. ' ' .. digits(lease.ends) .. ' ' .. lease.draining .. ' ' .. lease.profile
 end
 
--- Arguments: the node, the time in ms for which its lease lasts, whether it drained before, and its profile. Answers all leases that last.
+-- Arguments: the node, the time in ms for which its lease lasts, whether it drained before, and its profile. Answers all leases that last, its own first.
 local function renew(keys, args)
   local key, node = keys[1] .. 'no', args[1]
   local now = math.floor(micros() / 1000)
@@ -35,12 +35,11 @@ local function renew(keys, args)
     end
   end
   append(written, 1, node, lease_text(own))
-  append(lasting, 1, '0', own.draining, own.profile)
   call('HSET', key, unpack(written[1]))
   parts(forgotten, function(...)
     call('HDEL', key, ...)
   end)
-  return lasting[1]
+  return { '0', own.draining, own.profile, unpack(lasting[1] or {}) }
 end
 
 -- All leases that are known: whether each lasts, its age, whether the node drains, and its profile.
