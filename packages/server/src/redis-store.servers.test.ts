@@ -12,8 +12,8 @@ const LOCAL = {
   ...{ MAINSPRING_BUILTIN_WORKER: "off", MAINSPRING_STOP_DELAY_SEC: "0" },
 };
 /** Jobs of the load, and the one before which Redis is killed. */
-const LOAD = 300;
-const KILLED_AT = 120;
+const LOAD = 200;
+const KILLED_AT = 100;
 
 describe("a node with Redis as its store", () => {
   let redis: TestRedis;
@@ -29,12 +29,15 @@ describe("a node with Redis as its store", () => {
       return { squared: payload * payload };
     },
   });
+  /** Failures of the task `flaky`, by the name in its payload. */
+  const failures = new Map<string, number>();
   const flaky = task({
     name: "flaky",
-    retry: { maxAttempts: 3, backoff: "FIXED", initialDelayMs: 10, jitter: false },
-    run: (payload: { until: number }, { attempt }) => {
-      if (attempt < payload.until) throw new Error("not yet");
-      return attempt;
+    run: ({ name, fails }: { name: string; fails: number }) => {
+      const before = failures.get(name) ?? 0;
+      if (before === fails) return before;
+      failures.set(name, before + 1);
+      throw new Error("not yet");
     },
   });
 
@@ -55,21 +58,28 @@ describe("a node with Redis as its store", () => {
     const now = await client.submit({ target: { handler: "square" }, payload: -7 });
     const later = await client.submit({ target: { handler: "square" }, payload: -8, delayMs: 300 });
     const retryPolicy = { maxAttempts: 3, backoff: "FIXED", initialDelayMs: 10, jitter: false } as const;
-    const again = await client.submit({ target: { handler: "flaky" }, payload: { until: 2 }, retryPolicy });
-    const never = await client.submit({ target: { handler: "flaky" }, payload: { until: 9 }, retryPolicy });
+    const again = await client.submit({
+      target: { handler: "flaky" },
+      payload: { name: "again", fails: 1 },
+      retryPolicy,
+    });
+    const never = await client.submit({
+      target: { handler: "flaky" },
+      payload: { name: "never", fails: 9 },
+      retryPolicy,
+    });
     const ends = await Promise.all([now, later, again, never].map((job) => ended(job.executionId)));
+    // A stall of this machine may add attempts whose worker seemed lost.
+    const failed = ends.map(({ attempts: all }) => all.filter(({ state }) => state === "FAILED").length);
+    assert.deepEqual(failed, [0, 0, 1, 3]);
     assert.deepEqual(
-      ends.map(({ state, attempts: all }) => [state, all.length]),
+      ends.map(({ state, result }) => [state, result]),
       [
+        ["SUCCEEDED", { squared: 49 }],
+        ["SUCCEEDED", { squared: 64 }],
         ["SUCCEEDED", 1],
-        ["SUCCEEDED", 1],
-        ["SUCCEEDED", 2],
-        ["DEAD", 3],
+        ["DEAD", null],
       ],
-    );
-    assert.deepEqual(
-      ends.map(({ result }) => result),
-      [{ squared: 49 }, { squared: 64 }, 2, null],
     );
     assert.equal((await client.getJob(later.jobId)).state, "FINISHED");
   });

@@ -61,6 +61,13 @@ export class Queries {
     });
   }
 
+  /** Numbers of the flows of a tenant that have dead letters. @param pool of this pool only; undefined: of all */
+  async flowsWithLetters(tenant: string, pool: string | undefined): Promise<number[]> {
+    const counts = (await this.#counts()).filter(({ code, count }) => code === DEAD_LETTERS && count > 0);
+    const own = counts.filter(({ flow }) => flow.tenant === tenant && (pool === undefined || flow.pool === pool));
+    return own.map(({ number }) => number);
+  }
+
   async #getExecution(tenant: string, id: ExecutionId): Promise<ExecutionView | null> {
     const [row] = await readRows(this.#db, [id]);
     if (row == null) return null;
@@ -240,7 +247,7 @@ export class Queries {
     const flows = await this.#kinds.flowsOf(fields.map(({ number }) => number));
     return fields.flatMap(({ number, code, count }) => {
       const flow = flows.get(number);
-      return flow === undefined ? [] : [{ flow, code, count }];
+      return flow === undefined ? [] : [{ number, flow, code, count }];
     });
   }
 

@@ -4,9 +4,12 @@ import type { Leases } from "../../ports/leases.ts";
 import type { RedisAddress } from "../../ports/redis-address.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { Store } from "../../ports/store.ts";
+import { logs } from "./attempt-logs.ts";
 import { AuditTrail } from "./audit-trail.ts";
 import { Committer } from "./commit.ts";
 import type { Connections } from "./connections.ts";
+import { listDeadLetters } from "./dead-letters.ts";
+import { handlers } from "./handlers.ts";
 import { Kinds } from "./kinds.ts";
 import { redisLeases } from "./leases.ts";
 import { LIBRARY, loadLibrary } from "./library.ts";
@@ -86,13 +89,23 @@ function storeOn(db: Connections, { runtime, node }: RedisStoreOptions): RedisSt
   const now = () => runtime.now();
   const kinds = new Kinds(db.submit);
   const reads = new OwnerReads(db.read, new Kinds(db.read));
-  const queries = new Queries(db.query, new Kinds(db.query));
+  const queryKinds = new Kinds(db.query);
+  const queries = new Queries(db.query, queryKinds);
   const trail = new AuditTrail(db.submit, new AuditChain(node, now));
   const committer = new Committer(db.commit, now);
   const upkeep = new Upkeep(db.maintain, runtime);
   return {
     ...partsOf(db, trail),
     queries: queries.port,
+    handlers: handlers(db.query),
+    logs: logs(db.query, queryKinds),
+    deadLetters: partly<Store["deadLetters"]>("deadLetters", {
+      list: listDeadLetters({
+        ...{ db: db.query, kinds: queryKinds },
+        flowsOf: (...asked) => queries.flowsWithLetters(...asked),
+      }),
+      openRuns: nothing,
+    }),
     connectionLoad: () => PURPOSES.map((purpose) => ({ purpose, ...db[purpose].load() })),
     checkWrites: () => db.submit.refuseFull(),
     isSinceTls: async () => true,
@@ -135,9 +148,10 @@ function storeOn(db: Connections, { runtime, node }: RedisStoreOptions): RedisSt
   };
 }
 
+const nothing = async () => [];
+
 /** Parts of the port. Reads of what nobody can store yet answer that there is nothing. */
 function partsOf(db: Connections, trail: AuditTrail) {
-  const nothing = async () => [];
   return {
     leases: redisLeases(db.lease),
     jobs: partly<Store["jobs"]>("jobs", {}),
@@ -146,11 +160,8 @@ function partsOf(db: Connections, trail: AuditTrail) {
       readDueFlows: async (_shards, _until, pages) => pages.map(() => []),
     }),
     runs: partly<Store["runs"]>("runs", { load: nothing, openRuns: nothing }),
-    deadLetters: partly<Store["deadLetters"]>("deadLetters", { openRuns: nothing }),
     timeZones: timeZones(db.query, trail),
-    handlers: partly<Store["handlers"]>("handlers", {}),
     steps: partly<Store["steps"]>("steps", { read: async () => new Map(), readSignals: async () => new Map() }),
-    logs: partly<Store["logs"]>("logs", {}),
     events: partly<Store["events"]>("events", { readInbox: nothing, newest: async () => new Map() }),
     eventSinks: partly<Store["eventSinks"]>("eventSinks", {}),
     webhooks: partly<Store["webhooks"]>("webhooks", {

@@ -1,4 +1,4 @@
-import type { EpochMs } from "../../domain/ids.ts";
+import { type EpochMs, firstExecutionId } from "../../domain/ids.ts";
 import { chunked } from "../../ports/chunks.ts";
 import { unstorableJob, unstorableKey } from "../../ports/storable.ts";
 import type { AcceptedJob, NewJob, Submission, SubmitOutcome } from "../../ports/store.ts";
@@ -94,6 +94,9 @@ function refusal({ idempotency, jobs }: Submission): string | null {
 function refuseUnbuilt(jobs: readonly AnyJob[]): void {
   if (jobs.some(({ executionId }) => executionId === null)) throw new NotBuilt("recurring jobs");
   if (jobs.some(isWorkflow)) throw new NotBuilt("workflows");
+  // Only programs of an earlier release made such jobs, and none of them knows this store.
+  if (jobs.some(({ jobId, executionId }) => executionId !== firstExecutionId(jobId)))
+    throw new NotBuilt("jobs whose first execution has an id of its own");
 }
 
 function unfit(job: AnyJob): string | null {

@@ -53,3 +53,54 @@ local function change_over(keys, args)
   write_notes(p, notes)
   return 1
 end
+
+-- Keeps policies of handlers, unless another node has changed them since the caller read them. Arguments: the version read, the new one, the
+-- number of rows to write, for each its name and text, and the names of those to forget.
+local function keep_handlers(keys, args)
+  local p, rows, forgotten = keys[1], {}, {}
+  if (call('GET', p .. 'hpv') or '0-0') ~= args[1] then return 0 end
+  local last = 3 + 2 * tonumber(args[3])
+  for i = 4, last do
+    rows[#rows + 1] = args[i]
+  end
+  for i = last + 1, #args do
+    forgotten[#forgotten + 1] = args[i]
+  end
+  parts(rows, function(...)
+    call('HSET', p .. 'hp', ...)
+  end)
+  parts(forgotten, function(...)
+    call('HDEL', p .. 'hp', ...)
+  end)
+  call('SET', p .. 'hpv', args[2])
+  return 1
+end
+
+-- Removes the first parts of an attempt beyond the number that the store keeps.
+local function drop_parts(key, kept)
+  local names = call('HKEYS', key)
+  table.sort(names, function(a, b)
+    return tonumber(a) < tonumber(b)
+  end)
+  for i = 1, #names - kept do
+    call('HDEL', key, names[i])
+  end
+end
+
+-- Keeps log lines. Arguments: parts of an attempt that the store keeps, and for each part its execution, attempt, number, lines received
+-- and text. The attempts that have lines are in a set for each execution, so that upkeep finds them.
+local function logs(keys, args)
+  local p, kept = keys[1], tonumber(args[1])
+  for i = 2, #args, 5 do
+    local id, attempt, received = args[i], args[i + 1], args[i + 3]
+    local key = p .. 'lg' .. id .. attempt
+    local known = call('HGET', key, args[i + 2])
+    local is_there = call('EXISTS', p .. 'e' .. id) == 1
+    if is_there and (not known or tonumber(string.match(known, '^%d+')) < tonumber(received)) then
+      call('HSET', key, args[i + 2], received .. ' ' .. args[i + 4])
+      call('SADD', p .. 'la' .. id, attempt)
+      drop_parts(key, kept)
+    end
+  end
+  return 1
+end

@@ -16,7 +16,10 @@ end
 local function remove_execution(p, job, id, record)
   local flow, state = sub(record, 30, 33), byte(record, 2)
   local payload, result = 'b' .. job .. 'p' .. sub(record, 83, 86), 'b' .. id .. 'r' .. sub(record, 3, 6)
-  call('UNLINK', p .. 'e' .. id, p .. 'j' .. job, p .. payload, p .. result)
+  for _, attempt in ipairs(call('SMEMBERS', p .. 'la' .. id)) do
+    call('UNLINK', p .. 'lg' .. id .. attempt)
+  end
+  call('UNLINK', p .. 'la' .. id, p .. 'e' .. id, p .. 'j' .. job, p .. payload, p .. result)
   if call('ZREM', p .. 'f' .. flow .. char(state), id) == 1 and state == DEAD then
     call('HINCRBY', p .. 'n', flow .. 'D', -1)
   end
