@@ -3,7 +3,7 @@ import type { ExecutionPolicy, JobDefinition } from "../../domain/job.ts";
 import { StoreUnavailable } from "../../ports/store-errors.ts";
 import type { RedisConnection } from "./redis-connection.ts";
 
-/** What executions of one kind have in common; records name it by a number. */
+/** Properties that the executions of one kind share. Records name a kind by its number. */
 export interface Kind extends Flow, Pick<JobDefinition, "handler" | "requires" | "priority" | "concurrencyLimit"> {
   policy: Omit<ExecutionPolicy, "startBefore" | "traceparent" | "onFinish">;
 }
