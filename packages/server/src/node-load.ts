@@ -1,13 +1,13 @@
 import type { MeshBus } from "./adapters/mesh/mesh-bus.ts";
-import type { SqlStore } from "./adapters/sql/sql-store.ts";
 import type { Gateway } from "./gateway/gateway.ts";
 import type { Membership } from "./membership.ts";
+import type { NodeStore } from "./node-store.ts";
 import type { Readings } from "./ports/metrics.ts";
 
 /** Parts of a node whose load it shows as metrics. */
 export interface Loaded {
   gateway: Gateway | null;
-  store: SqlStore;
+  store: NodeStore;
   membership: Membership;
   mesh: MeshBus | null;
   /** Feature level of the program. */

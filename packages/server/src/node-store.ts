@@ -2,12 +2,14 @@ import type { Logger } from "pino";
 import { startEmbedded } from "./adapters/embedded/embedded-postgres.ts";
 import { EtcdLeases } from "./adapters/etcd/etcd-leases.ts";
 import { RowsBeside } from "./adapters/etcd/rows-beside.ts";
+import { openRedisStore, type RedisStore } from "./adapters/redis-store/redis-store.ts";
 import { openSqlStore, type SqlStore } from "./adapters/sql/sql-store.ts";
 import type { Config } from "./ops/config.ts";
 import type { Lifecycle } from "./ops/lifecycle.ts";
 import { patiently } from "./patience.ts";
 import type { Bus } from "./ports/bus.ts";
 import type { Leases } from "./ports/leases.ts";
+import { redisAddress } from "./ports/redis-address.ts";
 import type { Runtime } from "./ports/runtime.ts";
 import type { Telling } from "./telling.ts";
 
@@ -22,12 +24,22 @@ interface StoreGround {
   telling: Telling;
 }
 
+/** Store of a node, with what a node shows of its connections. */
+export type NodeStore = SqlStore | RedisStore;
+
 /**
  * Opens the store, with an embedded PostgreSQL if there is no other.
  * @returns `failed`: resolves with the reason if the embedded PostgreSQL has ended
  */
-export async function openStore(ground: StoreGround): Promise<{ store: SqlStore; failed: Promise<Error> }> {
+export async function openStore(ground: StoreGround): Promise<{ store: NodeStore; failed: Promise<Error> }> {
   const { config, program, runtime, log, bus, life } = ground;
+  // The settings refuse such an address, because parts of the store are missing; tests configure it themselves.
+  const address = redisAddress(config.store);
+  if (address !== null) {
+    const store = await patiently("the store", () => openRedisStore({ address, runtime, node: bus.node }), ground);
+    life.started("store", () => store.close());
+    return { store, failed: new Promise<Error>(() => undefined) };
+  }
   let connection: Parameters<typeof openSqlStore>[0]["connection"] = config.store;
   let failed = new Promise<Error>(() => undefined);
   if (config.store === "embedded") {
@@ -46,7 +58,7 @@ export async function openStore(ground: StoreGround): Promise<{ store: SqlStore;
 }
 
 /** Leases of the nodes of a cluster: in the store, or in etcd with rows in the store beside them. */
-export async function openLeases(ground: StoreGround, store: SqlStore): Promise<Leases> {
+export async function openLeases(ground: StoreGround, store: NodeStore): Promise<Leases> {
   const { config, runtime, log, life } = ground;
   if (config.etcd === null) return store.leases;
   const etcd = new EtcdLeases({ address: config.etcd, runtime, log });

@@ -4,7 +4,6 @@ import packageJson from "../package.json" with { type: "json" };
 import { soloLeases } from "./adapters/memory/solo-leases.ts";
 import type { MeshBus } from "./adapters/mesh/mesh-bus.ts";
 import { announced } from "./adapters/mesh/mesh-tls.ts";
-import type { SqlStore } from "./adapters/sql/sql-store.ts";
 import { stayAwake } from "./adapters/system/stay-awake.ts";
 import { systemRuntime } from "./adapters/system/system-runtime.ts";
 import { offeredZones } from "./adapters/system/time-zone-data.ts";
@@ -28,7 +27,7 @@ import { startAnchors } from "./node-audit.ts";
 import { keepFigures } from "./node-figures.ts";
 import { loadOf } from "./node-load.ts";
 import { type NodeSecurity, refuseNewExposed, secureNode } from "./node-security.ts";
-import { openLeases, openStore } from "./node-store.ts";
+import { type NodeStore, openLeases, openStore } from "./node-store.ts";
 import type { Config } from "./ops/config.ts";
 import { readiness } from "./ops/health.ts";
 import { Lifecycle } from "./ops/lifecycle.ts";
@@ -205,7 +204,7 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
 /** Leases of the nodes of a cluster. Refuses a start beside nodes that would refuse this one. */
 async function leasesOfCluster(
   ground: NodeContext,
-  { store, address, tls }: { store: SqlStore; address: string; tls: NodeTls },
+  { store, address, tls }: { store: NodeStore; address: string; tls: NodeTls },
 ): Promise<Leases> {
   const leases = await openLeases(ground, store);
   const others = (await patiently("the leases", () => leases.list(), ground)).filter(({ isLiving }) => isLiving);
@@ -220,7 +219,7 @@ function retentionOf({ retentionDays: days, eventsKeepMin, events }: Config): Re
 }
 
 interface Joining {
-  store: SqlStore;
+  store: NodeStore;
   metrics: ReturnType<typeof createMetrics>;
   membership: Membership;
   /** Advertised address of the node. */

@@ -20,5 +20,10 @@ it("a configuration takes a Redis beside a PostgreSQL, and none beside the embed
   const lacking = "MAINSPRING_REDIS must be set, as redis://host:6379, where MAINSPRING_REDIS_WINDOW is on";
   refused({ MAINSPRING_STORE, MAINSPRING_REDIS_WINDOW: "on" }, new RegExp(`^${lacking}$`));
   const wrong = { MAINSPRING_STORE, MAINSPRING_REDIS: "http://:p4ssw0rd@cache" };
+  const asStore = { MAINSPRING_STORE: MAINSPRING_REDIS };
+  refused(
+    asStore,
+    /^MAINSPRING_STORE must be "embedded" or the URL of a PostgreSQL: Redis as the store is not complete/,
+  );
   refused(wrong, /^MAINSPRING_REDIS must be redis:\/\/host:6379 or rediss/);
 });

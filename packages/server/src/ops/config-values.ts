@@ -51,6 +51,10 @@ const POSTGRES_URL =
 /** Parses the address of the store. The value may contain a password, so errors never repeat it. */
 export const storeAddress: Parse<string> = (text) => {
   if (text === "embedded") return text;
+  if (/^rediss?:/.test(text))
+    return new Unfit(
+      `must be "embedded" or the URL of a PostgreSQL: Redis as the store is not complete, and MAINSPRING_REDIS takes a Redis beside a PostgreSQL`,
+    );
   if (storeAddresses(text) === null) return new Unfit(`must be "embedded" or ${POSTGRES_URL}`);
   const fault = postgresUrlFault(text);
   return fault === null ? text : new Unfit(fault);

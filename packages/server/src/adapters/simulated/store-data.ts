@@ -2,6 +2,7 @@ import { type EpochMs, type Incarnation, SHARD_COUNT, type ShardId } from "../..
 import { invariant } from "../../domain/invariant.ts";
 import { ownerOfPool, type Pool } from "../../domain/pool.ts";
 import { sha256 } from "../../ports/audit-chain.ts";
+import { HandlerTable } from "../../ports/handler-table.ts";
 import type { RowChange, ShardHolder } from "../../ports/store.ts";
 import type { NewTenant } from "../../ports/store-tenants.ts";
 import type { InboxEvents } from "../../ports/told-events.ts";
@@ -14,7 +15,7 @@ import type { StoredRun } from "./rows/dead-letters.ts";
 import { EventTable } from "./rows/event-table.ts";
 import type { StoredExecutionRun } from "./rows/execution-runs.ts";
 import { ExecutionTable } from "./rows/execution-table.ts";
-import { HandlerTable } from "./rows/handler-table.ts";
+
 import { JobTable } from "./rows/job-table.ts";
 import { KeyTable } from "./rows/key-table.ts";
 import { IdempotencyKeys, JobNames, UniqueKeys } from "./rows/keys.ts";

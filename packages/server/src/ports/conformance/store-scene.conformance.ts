@@ -27,6 +27,8 @@ import type {
 interface Stage {
   store: Store;
   runtime: Runtime;
+  /** Largest submission that the store takes, in jobs; left out: the tests reach no limit. */
+  submissionMax?: number;
   close(): Promise<void>;
 }
 
@@ -82,6 +84,8 @@ export function shardCommit(shard: ShardId, epoch: Epoch, parts: Partial<ShardCo
 export class Scene {
   readonly store: Store;
   readonly runtime: Runtime;
+  /** Largest submission that the store takes, in jobs. */
+  readonly submissionMax: number;
   readonly #epochs = new Map<ShardId, Epoch>();
   #seq = 0;
 
@@ -91,9 +95,10 @@ export class Scene {
     return scene;
   }
 
-  private constructor({ store, runtime }: Stage) {
+  private constructor({ store, runtime, submissionMax = Number.POSITIVE_INFINITY }: Stage) {
     this.store = store;
     this.runtime = runtime;
+    this.submissionMax = submissionMax;
   }
 
   /** Makes a new owner, whose epochs the next commits use. */

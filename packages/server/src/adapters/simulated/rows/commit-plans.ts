@@ -1,9 +1,9 @@
 import type { ExecutionId, JobId } from "../../../domain/ids.ts";
 import { invariant } from "../../../domain/invariant.ts";
+import { unstorableBirth } from "../../../ports/storable.ts";
 import type { NewJob, ShardCommit, ShardOutcome } from "../../../ports/store.ts";
 import type { CreatedOccurrence, PlanChange } from "../../../ports/store-recurrences.ts";
 import type { AppliedPlan } from "../history.ts";
-import { unstorableBirth } from "../storable.ts";
 import type { StoreData } from "../store-data.ts";
 import { type ExecutionRow, newRow } from "./execution-row.ts";
 import { putRun } from "./insert-workflow.ts";

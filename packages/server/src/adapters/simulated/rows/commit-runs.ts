@@ -1,10 +1,10 @@
 import type { ExecutionId } from "../../../domain/ids.ts";
 import { invariant } from "../../../domain/invariant.ts";
+import { unstorableNode } from "../../../ports/storable.ts";
 import type { ShardCommit, ShardOutcome } from "../../../ports/store.ts";
 import type { Command } from "../../../ports/store-commands.ts";
 import type { NodeBirth } from "../../../ports/store-runs.ts";
 import type { AppliedChange, AppliedRun } from "../history.ts";
-import { unstorableNode } from "../storable.ts";
 import type { StoreData } from "../store-data.ts";
 import type { ExecutionRow } from "./execution-row.ts";
 import { nodeRow, putChildRun } from "./insert-workflow.ts";

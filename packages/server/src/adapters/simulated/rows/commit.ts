@@ -1,8 +1,8 @@
 import type { ExecutionId, Incarnation } from "../../../domain/ids.ts";
 import { invariant } from "../../../domain/invariant.ts";
+import { unstorableChange } from "../../../ports/storable.ts";
 import type { RowChange, ShardCommit, ShardOutcome, StepWrite } from "../../../ports/store.ts";
 import type { AppliedChange, Committed } from "../history.ts";
-import { unstorableChange } from "../storable.ts";
 import type { StoreData } from "../store-data.ts";
 import { commitEvents } from "./commit-events.ts";
 import { commitPlans } from "./commit-plans.ts";

@@ -1,8 +1,8 @@
 import type { Incarnation } from "../../../domain/ids.ts";
+import { unstorableJob, unstorableKey, unstorableWorkflow } from "../../../ports/storable.ts";
 import type { AcceptedJob, NewJob, NewRecurringJob, Submission, SubmitOutcome } from "../../../ports/store.ts";
 import { type AnyJob, hasGraph, isWorkflow, type NewWorkflow } from "../../../ports/store-runs.ts";
 import { inboxOfJobs } from "../../../ports/told-events.ts";
-import { unstorableJob, unstorableKey, unstorableWorkflow } from "../storable.ts";
 import type { StoreData } from "../store-data.ts";
 import { type ExecutionRow, newRow } from "./execution-row.ts";
 import { insertGraph, insertWorkflow } from "./insert-workflow.ts";

@@ -1,7 +1,8 @@
 import type { ShardId } from "../../../domain/ids.ts";
+import { type ChunkLimit, chunked } from "../../../ports/chunks.ts";
 import type { ShardCommit, ShardOutcome } from "../../../ports/store.ts";
 import type { PlanChange } from "../../../ports/store-recurrences.ts";
-import { type ChunkLimit, chunked } from "../connection/chunks.ts";
+import { WithheldJournals } from "../../../ports/withheld-journals.ts";
 import type { Connections } from "../connection/connections.ts";
 import { isDataError, isRefusal, storeError } from "../connection/errors.ts";
 import { persistently } from "../connection/persistently.ts";
@@ -12,7 +13,6 @@ import { deliveredBytes } from "./end-deliveries.ts";
 import { findOffendingRows, type OffendingRow, without } from "./offending-rows.ts";
 import type { RaisedLevels } from "./raised-levels.ts";
 import { isTelling, toldBytes } from "./told-events.ts";
-import { WithheldJournals } from "./withheld-journals.ts";
 
 /**
  * Limit of one statement. A tick is one statement, unless it contains very many large results or created occurrences:

@@ -12,7 +12,7 @@ import type { AuditTrail } from "../audit/audit-trail.ts";
 import type { RaisedLevels } from "../commit/raised-levels.ts";
 import { bools, int2s, texts, uuids } from "../connection/arrays.ts";
 import { bisected } from "../connection/bisect.ts";
-import { chunked } from "../connection/chunks.ts";
+import { chunked } from "../../../ports/chunks.ts";
 import type { Connections, Session, Statement } from "../connection/connections.ts";
 import { isDataError } from "../connection/errors.ts";
 import { persistently } from "../connection/persistently.ts";

@@ -1,3 +1,4 @@
+import { type ChunkLimit, chunked } from "../../../ports/chunks.ts";
 import { StoreUnavailable, type Submission, type SubmitOutcome } from "../../../ports/store.ts";
 import type { AuditNote } from "../../../ports/store-audit.ts";
 import { type AnyJob, hasGraph, isWorkflow } from "../../../ports/store-runs.ts";
@@ -5,7 +6,6 @@ import { inboxOfJobs } from "../../../ports/told-events.ts";
 import type { AuditTrail } from "../audit/audit-trail.ts";
 import type { RaisedLevels } from "../commit/raised-levels.ts";
 import { bisected } from "../connection/bisect.ts";
-import { type ChunkLimit, chunked } from "../connection/chunks.ts";
 import type { Connections, Session, Statement } from "../connection/connections.ts";
 import type { Purpose } from "../connection/purposes.ts";
 import { type EventInbox, inboxStatement, withEvents } from "../events/inbox.ts";

@@ -6,7 +6,7 @@ import type { MapCount } from "../../../domain/workflow/map-counts.ts";
 import type { NewRetry, RetryOutcome, RunOutcome } from "../../../ports/store-runs.ts";
 import { inboxOfRetry } from "../../../ports/told-events.ts";
 import { int4s, uuids } from "../connection/arrays.ts";
-import type { ChunkLimit } from "../connection/chunks.ts";
+import type { ChunkLimit } from "../../../ports/chunks.ts";
 import { QUEUE_CODES, RUN_MODE_CODES, STATE_CODES, TRIGGER_CODES } from "../connection/codes.ts";
 import type { Session } from "../connection/connections.ts";
 import type { EventInbox } from "../events/inbox.ts";

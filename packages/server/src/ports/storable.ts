@@ -1,6 +1,6 @@
-import type { NewJob, NewRecurringJob, RowChange, Submission } from "../../ports/store.ts";
-import type { CreatedOccurrence } from "../../ports/store-recurrences.ts";
-import type { NewNode, NewWorkflow, NodeBirth } from "../../ports/store-runs.ts";
+import type { NewJob, NewRecurringJob, RowChange, Submission } from "./store.ts";
+import type { CreatedOccurrence } from "./store-recurrences.ts";
+import type { NewNode, NewWorkflow, NodeBirth } from "./store-runs.ts";
 
 /**
  * Types of values that the columns of the real store can hold. If the simulated store accepted everything, it would

@@ -1,5 +1,5 @@
-import type { ExecutionId, ShardId } from "../../../domain/ids.ts";
-import type { JournalRef, ShardCommit } from "../../../ports/store.ts";
+import type { ExecutionId, ShardId } from "../domain/ids.ts";
+import type { JournalRef, ShardCommit } from "./store.ts";
 
 interface Withheld {
   refused: Set<ExecutionId>;

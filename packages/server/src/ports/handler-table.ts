@@ -1,14 +1,10 @@
 import { HANDLERS_KEPT_MAX, HANDLERS_OF_TENANT_MAX } from "@mainspring/contract/limits";
-import type { EpochMs } from "../../../domain/ids.ts";
-import { ownerOfPool } from "../../../domain/pool.ts";
-import {
-  type DeclaredHandler,
-  type KeptHandler,
-  type KeptHandlers,
-  SEEN_EVERY_MS,
-} from "../../../ports/store-handlers.ts";
+import type { EpochMs } from "../domain/ids.ts";
+import { ownerOfPool } from "../domain/pool.ts";
+import { type DeclaredHandler, type KeptHandler, type KeptHandlers, SEEN_EVERY_MS } from "./store-handlers.ts";
 
-interface HandlerRow extends KeptHandler {
+/** A kept handler with the version of the table that has written it. */
+export interface HandlerRow extends KeptHandler {
   version: number;
 }
 
@@ -18,6 +14,11 @@ export class HandlerTable {
 
   constructor(rows: Iterable<HandlerRow> = []) {
     this.#rows = new Map(Array.from(rows, (row) => [keyOf(row), { ...row }]));
+  }
+
+  /** All rows by pool and handler. */
+  rows(): ReadonlyMap<string, HandlerRow> {
+    return this.#rows;
   }
 
   copy(): HandlerTable {

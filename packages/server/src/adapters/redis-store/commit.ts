@@ -1,0 +1,183 @@
+import type { ExecutionId, ShardId } from "../../domain/ids.ts";
+import { chunked } from "../../ports/chunks.ts";
+import { unstorableChange } from "../../ports/storable.ts";
+import type { JournalRef, RowChange, ShardCommit, ShardOutcome } from "../../ports/store.ts";
+import { StoreUnavailable } from "../../ports/store-errors.ts";
+import { WithheldJournals } from "../../ports/withheld-journals.ts";
+import { type Body, resultName, writeBodies } from "./bodies.ts";
+import { field, ID_BYTES, INSTANT_MAX, idBytes, idOf, u32, writeInstant, writeRank } from "./bytes.ts";
+import { NotBuilt } from "./not-built.ts";
+import { isInline, queueCode, stateCode, stepsCode } from "./record.ts";
+import type { RedisArgument, RedisConnection } from "./redis-connection.ts";
+
+/** Limit of one call. The changes of one shard always stay together. */
+const CALL = { count: 500, bytes: 4 * 1024 * 1024 };
+/** Bytes of the fixed fields of a change. */
+const FIXED_BYTES = 75;
+/** Value of the steps of a change that keeps those of the row. */
+const KEEP = 0xff;
+
+const NOTHING = { missed: [], missedPlans: [], notCreated: [], missedRuns: [], notBorn: [], refused: [] };
+
+interface Refused {
+  id: ExecutionId;
+  message: string;
+}
+
+/** Commits ticks. A takeover is valid while the connection that made it lasts. */
+export class Committer {
+  readonly #connection: RedisConnection;
+  readonly #now: () => number;
+  readonly #withheld = new WithheldJournals();
+  /** Number of the connection on which each shard was taken over. */
+  readonly #takenOn = new Map<ShardId, number>();
+
+  constructor(connection: RedisConnection, now: () => number) {
+    this.#connection = connection;
+    this.#now = now;
+  }
+
+  tookOver(shards: readonly ShardId[], connection: number): void {
+    this.#withheld.forget(shards);
+    for (const shard of shards) this.#takenOn.set(shard, connection);
+  }
+
+  /** @returns whether shards were taken over on this connection */
+  tookOverOn(connection: number): boolean {
+    return [...this.#takenOn.values()].includes(connection);
+  }
+
+  /** See Store.commit. */
+  async commit(batch: readonly ShardCommit[]): Promise<ShardOutcome[]> {
+    for (const commit of batch) refuseUnbuilt(commit);
+    const outcomes: ShardOutcome[] = [];
+    for (const part of chunked(batch, CALL, weightOf)) outcomes.push(...(await this.#commitPart(part)));
+    return outcomes;
+  }
+
+  async #commitPart(batch: readonly ShardCommit[]): Promise<ShardOutcome[]> {
+    const whole = batch.map((commit) => this.#withheld.addTo(commit));
+    const refused = whole.map(({ changes }) => changes.flatMap(refusalOf));
+    const storable = whole.map((commit, i) => without(commit, refused[i] as Refused[]));
+    await writeBodies(this.#connection, storable.flatMap(bodiesOf), this.#now());
+    this.#checkConnection(batch);
+    const updatedAt = this.#now();
+    const args = storable.flatMap((commit) => argumentsOf(commit, updatedAt));
+    const answers = (await this.#connection.durably("ms_commit", args)) as Buffer[];
+    return whole.map((commit, i) => this.#outcome(commit, answers[i] as Buffer, refused[i] as Refused[]));
+  }
+
+  #outcome(commit: ShardCommit, answer: Buffer, refused: Refused[]): ShardOutcome {
+    const { shard } = commit;
+    if (answer[0] === "F".charCodeAt(0)) return { shard, status: "FENCED", ...NOTHING };
+    this.#withheld.applied(
+      commit,
+      refused.map(({ id }) => id),
+    );
+    const missed = Array.from({ length: (answer.length - 1) / ID_BYTES }, (_, i) => idOf(answer, 1 + i * ID_BYTES));
+    return { shard, status: "APPLIED", ...NOTHING, missed: [...new Set(missed)], refused };
+  }
+
+  /** @throws {StoreUnavailable} the connection on which this process took over one of the shards has ended */
+  #checkConnection(batch: readonly ShardCommit[]): void {
+    const { number } = this.#connection;
+    for (const { shard } of batch) {
+      const taken = this.#takenOn.get(shard);
+      if (taken !== undefined && taken !== number)
+        throw new StoreUnavailable("the connection of the takeover to Redis has ended", { isUnasked: true });
+    }
+  }
+}
+
+function refuseUnbuilt(commit: ShardCommit): void {
+  if (commit.plans.length > 0) throw new NotBuilt("commits of plans");
+  if (commit.steps.length > 0) throw new NotBuilt("commits of records of handlers");
+  if (commit.runs.length + commit.births.length > 0) throw new NotBuilt("commits of workflow runs");
+  if (commit.commands.length > 0) throw new NotBuilt("commits that add commands");
+  if (commit.told !== undefined) throw new NotBuilt("commits of lifecycle events");
+  if ((commit.deliveries?.length ?? 0) > 0) throw new NotBuilt("commits of deliveries");
+  for (const { replacement, spawn, branch } of commit.changes)
+    if (replacement !== undefined || spawn !== undefined || branch !== undefined)
+      throw new NotBuilt("changes with a replacement, a branch or further nodes");
+}
+
+function weightOf({ changes, expected, assigned, settledJournals }: ShardCommit): { count: number; bytes: number } {
+  const bytes = changes.reduce((sum, { result }) => sum + (result !== null && isInline(result) ? result.length : 0), 0);
+  return { count: changes.length + expected.length + assigned.length + settledJournals.length, bytes };
+}
+
+function without(commit: ShardCommit, refused: readonly Refused[]): ShardCommit {
+  if (refused.length === 0) return commit;
+  const ids = new Set(refused.map(({ id }) => id));
+  // The journal may be the only record of the attempt of a refused row.
+  return { ...commit, changes: commit.changes.filter(({ id }) => !ids.has(id)), settledJournals: [] };
+}
+
+function refusalOf(change: RowChange): Refused[] {
+  const { id, dueAt, attemptStartedAt, startedAt, finishedAt } = change;
+  const instants = [dueAt, attemptStartedAt ?? 0, startedAt ?? 0, finishedAt ?? 0];
+  const beyond = instants.find((instant) => instant < 0 || instant > INSTANT_MAX);
+  const message = unstorableChange(change) ?? (beyond === undefined ? null : `${beyond} is no time of a record`);
+  return message === null ? [] : [{ id, message }];
+}
+
+function bodiesOf({ changes }: ShardCommit): Body[] {
+  return changes.flatMap(({ id, attempt, result }) =>
+    result === null || isInline(result) ? [] : [{ name: resultName(id, attempt), bytes: result }],
+  );
+}
+
+/** Arguments of one shard, as `read_shard` of the library takes them. */
+function argumentsOf(commit: ShardCommit, updatedAt: number): RedisArgument[] {
+  const { shard, epoch, expected, changes, assigned, journalSeq, settledJournals, commandsDone } = commit;
+  const journal = assigned.length === 0 ? "" : journalField({ epoch, seq: journalSeq });
+  return [
+    ...[`${shard}`, `${epoch}`],
+    Buffer.concat(expected.flatMap(({ id, attempt }) => [idBytes(id), u32(attempt)])),
+    ...[`${changes.length}`, ...changes.flatMap((change) => changeArguments(change, updatedAt))],
+    ...[journal, assigned.length === 0 ? "" : JSON.stringify(assigned)],
+    ...[`${settledJournals.length}`, ...settledJournals.map(journalField)],
+    ...[`${commandsDone.length}`, ...commandsDone],
+  ];
+}
+
+export function journalField({ epoch, seq }: JournalRef): string {
+  return `${epoch}/${seq}`;
+}
+
+function changeArguments(change: RowChange, updatedAt: number): RedisArgument[] {
+  const ended = change.ended.map((attempt) => JSON.stringify(attempt)).join(",");
+  const { id, attempt, result } = change;
+  const body = result === null || isInline(result) ? Buffer.alloc(0) : resultName(id, attempt);
+  return [fixedFields(change, updatedAt), ended, restOf(change), body];
+}
+
+/** Fields of fixed places: the id, what the row must be, what it becomes. */
+function fixedFields(change: RowChange, updatedAt: number): Buffer {
+  const bytes = Buffer.alloc(FIXED_BYTES);
+  idBytes(change.id).copy(bytes);
+  bytes[16] = stateCode(change.wasState);
+  bytes.writeUInt32BE(change.wasAttempt, 17);
+  bytes[21] = stateCode(change.state);
+  bytes.writeUInt32BE(change.attempt, 22);
+  bytes[26] = queueCode(change.queue);
+  writeRank(bytes, change.rank, 27);
+  writeInstant(bytes, change.dueAt, 35);
+  bytes.writeUInt32BE(change.failures, 41);
+  bytes.writeUInt32BE(change.lost, 45);
+  for (const [i, instant] of [change.attemptStartedAt, change.startedAt, change.finishedAt, updatedAt].entries())
+    writeInstant(bytes, instant, 49 + 6 * i);
+  bytes[73] = change.steps === undefined ? KEEP : stepsCode(change.steps);
+  bytes[74] = change.releaseUniqueKey ? 1 : 0;
+  return bytes;
+}
+
+function restOf({ workerId, gateway, reason, error, result, attempt }: RowChange): Buffer {
+  const fields: Buffer[] = [];
+  if (workerId !== null) fields.push(field("w", workerId));
+  if (gateway !== null) fields.push(field("g", gateway));
+  if (reason !== null) fields.push(field("r", reason));
+  if (error !== null) fields.push(field("e", JSON.stringify(error)));
+  if (result !== null) fields.push(isInline(result) ? field("o", Buffer.from(result)) : field("b", u32(attempt)));
+  return Buffer.concat(fields);
+}

@@ -1,0 +1,158 @@
+#!lua name=ms_v1
+-- Functions of the store on Redis; docs/internals/redis-store.md has the layout of keys and records. The adapter joins the files of this
+-- folder in the order of their names. Each function reads, decides, and only then writes, because an error rolls nothing back.
+
+-- Redis has no globals but `redis` while it loads a library, so `register` fills these in at the first call of a function.
+local call, sub, byte, char
+
+-- Arguments of one command: the stack of Lua holds some thousands.
+local PER_COMMAND = 1000
+
+-- Codes of states and queues in records, as record.ts has them.
+local PENDING, DEAD, CANCELLED, SKIPPED = 0, 3, 4, 5
+local WAITING, READY, HELD, PARKED = 1, 2, 3, 5
+
+-- Bytes of the head of a record before and after its first change.
+local NEW_HEAD, HEAD = 44, 88
+
+-- Text of a whole number of any size: tostring rounds beyond 14 digits.
+local function digits(number)
+  return string.format('%.0f', number)
+end
+
+-- Calls `send` with parts of a list.
+local function parts(list, send)
+  for from = 1, #list, PER_COMMAND do
+    send(unpack(list, from, math.min(from + PER_COMMAND - 1, #list)))
+  end
+end
+
+-- Records of executions, in the order of the ids; false: there is none.
+local function records(p, ids)
+  local found = {}
+  local keys = {}
+  for i, id in ipairs(ids) do
+    keys[i] = p .. 'e' .. id
+  end
+  parts(keys, function(...)
+    for _, record in ipairs(call('MGET', ...)) do
+      found[#found + 1] = record
+    end
+  end)
+  return found
+end
+
+local function append(lists, key, ...)
+  local list = lists[key]
+  if list == nil then
+    list = {}
+    lists[key] = list
+  end
+  for i = 1, select('#', ...) do
+    list[#list + 1] = (select(i, ...))
+  end
+end
+
+-- Changes of the indexes of queues, which `write_queues` makes at once.
+local function new_queues(p)
+  return { p = p, out = {}, into = {}, held = {}, freed = {}, flows = {}, lanes = {}, counts = {} }
+end
+
+local function count(queues, field, by)
+  queues.counts[field] = (queues.counts[field] or 0) + by
+end
+
+-- Takes a record into the index of its queue (by = 1), or out of it (by = -1).
+local function enqueue(queues, id, record, by)
+  local queue, flow = byte(record, 7), sub(record, 30, 33)
+  local lists = by == 1 and queues.into or queues.out
+  if queue == WAITING then
+    local key, member = queues.p .. 'w' .. flow, sub(record, 17, 22) .. id .. sub(record, 16, 16)
+    queues.flows[flow] = key
+    if by == 1 then append(lists, key, 0, member) else append(lists, key, member) end
+  elseif queue == READY then
+    local lane = sub(record, 23, 29)
+    local key, member = queues.p .. 'r' .. lane, sub(record, 8, 15) .. id .. sub(record, 16, 16)
+    queues.lanes[lane] = key
+    if by == 1 then append(lists, key, 0, member) else append(lists, key, member) end
+  elseif queue == HELD then
+    append(by == 1 and queues.held or queues.freed, queues.p .. 'h' .. byte(record, 16), id)
+  else
+    return
+  end
+  count(queues, flow .. char(queue), by)
+end
+
+local function write_lists(command, lists)
+  for key, list in pairs(lists) do
+    parts(list, function(...)
+      call(command, key, ...)
+    end)
+  end
+end
+
+local function write_queues(queues)
+  local p = queues.p
+  write_lists('ZREM', queues.out)
+  write_lists('SREM', queues.freed)
+  write_lists('ZADD', queues.into)
+  write_lists('SADD', queues.held)
+  for flow, key in pairs(queues.flows) do
+    local head = call('ZRANGE', key, '-', '+', 'BYLEX', 'LIMIT', 0, 1)[1]
+    if head then
+      call('ZADD', p .. 'wh', digits((struct.unpack('>I6', head))), flow)
+    else
+      call('ZREM', p .. 'wh', flow)
+    end
+  end
+  for lane, key in pairs(queues.lanes) do
+    if call('EXISTS', key) == 1 then call('ZADD', p .. 'rl', 0, lane) else call('ZREM', p .. 'rl', lane) end
+  end
+  for field, by in pairs(queues.counts) do
+    if by ~= 0 then call('HINCRBY', p .. 'n', field, by) end
+  end
+end
+
+-- Reads the records of the audit log from the arguments behind `at`: their number, and for each its place, its member of the
+-- order and its text.
+local function read_notes(args, at)
+  local notes = {}
+  for n = 1, tonumber(args[at + 1] or 0) do
+    local first = at + 2 + 3 * (n - 1)
+    notes[n] = { place = args[first], member = args[first + 1], text = args[first + 2] }
+  end
+  return notes
+end
+
+-- Whether another call has settled a place, so that the caller of this one has given up.
+local function is_taken(p, notes)
+  for _, note in ipairs(notes) do
+    if call('HEXISTS', p .. 'au', note.place) == 1 then return true end
+  end
+  return false
+end
+
+local TAKEN = { err = 'MSTAKEN another call has settled the place in the audit log' }
+
+local function write_notes(p, notes)
+  for _, note in ipairs(notes) do
+    call('HSET', p .. 'au', note.place, note.text)
+    call('ZADD', p .. 'ax', 0, note.member)
+  end
+end
+
+-- Whether bodies were written for this call and upkeep has not removed them.
+local function has_bodies(p, names)
+  for _, name in ipairs(names) do
+    if not call('ZSCORE', p .. 'bodies', name) then return false end
+  end
+  return true
+end
+
+local BODY_GONE = { err = 'MSBODY the bodies of the call were removed, because it came an hour late' }
+
+local function keep_bodies(p, names)
+  parts(names, function(...)
+    call('ZREM', p .. 'bodies', ...)
+  end)
+end

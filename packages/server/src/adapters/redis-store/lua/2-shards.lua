@@ -1,0 +1,77 @@
+-- Ownership of shards. The hash `sh` has the epoch and the owner of each shard, as `1795000000000000 0199…`.
+
+local OTHER_GENERATION = { err = 'MSGEN the server is not the one under which the store was opened' }
+
+local function replication_id()
+  return string.match(call('INFO', 'replication'), 'master_replid:(%x+)')
+end
+
+-- Whether the primary is the one under which the store was opened last. After a failover or a restart it is not.
+local function is_same_generation(p)
+  return call('GET', p .. 'generation') == replication_id()
+end
+
+local function micros()
+  local time = call('TIME')
+  return tonumber(time[1]) * 1000000 + tonumber(time[2])
+end
+
+local function epoch_of(holder)
+  return holder and string.match(holder, '^%d+') or '0'
+end
+
+-- Opens the store for a connection. In another generation than before, writes may be lost: every shard gets a new epoch and no owner, so
+-- that each owner takes over again and reads the store.
+local function open(keys, args)
+  local p, format = keys[1], args[1]
+  local known = call('GET', p .. 'format')
+  if known and known ~= format then
+    return { err = 'MSFORMAT the store has format ' .. known .. ', and this program writes format ' .. format }
+  end
+  if not known then call('SET', p .. 'format', format) end
+  if is_same_generation(p) then return 0 end
+  local now, raised = micros(), {}
+  local holders = call('HGETALL', p .. 'sh')
+  for i = 1, #holders, 2 do
+    raised[#raised + 1] = holders[i]
+    raised[#raised + 1] = digits(math.max(tonumber(epoch_of(holders[i + 1])) + 1, now)) .. ' '
+  end
+  if #raised > 0 then call('HSET', p .. 'sh', unpack(raised)) end
+  call('SET', p .. 'generation', replication_id())
+  return 1
+end
+
+-- Arguments: the owner, then for each shard its number, the epoch that the taker has seen, and the greatest that it has known.
+local function take_over(keys, args)
+  local p, owner = keys[1], args[1]
+  if not is_same_generation(p) then return OTHER_GENERATION end
+  local now, epochs, taken = micros(), {}, {}
+  for i = 2, #args, 3 do
+    local epoch = epoch_of(call('HGET', p .. 'sh', args[i]))
+    if epoch == args[i + 1] then
+      local raised = digits(math.max(tonumber(epoch) + 1, tonumber(args[i + 2]) + 1, now))
+      epochs[#epochs + 1] = raised
+      taken[#taken + 1] = args[i]
+      taken[#taken + 1] = raised .. ' ' .. owner
+    else
+      epochs[#epochs + 1] = ''
+    end
+  end
+  if #taken > 0 then call('HSET', p .. 'sh', unpack(taken)) end
+  return epochs
+end
+
+-- Arguments: for each shard its number and the epoch of the caller.
+local function release(keys, args)
+  local p = keys[1]
+  if not is_same_generation(p) then return OTHER_GENERATION end
+  local released = {}
+  for i = 1, #args, 2 do
+    if epoch_of(call('HGET', p .. 'sh', args[i])) == args[i + 1] then
+      released[#released + 1] = args[i]
+      released[#released + 1] = args[i + 1] .. ' '
+    end
+  end
+  if #released > 0 then call('HSET', p .. 'sh', unpack(released)) end
+  return #released / 2
+end

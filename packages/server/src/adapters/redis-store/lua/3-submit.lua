@@ -1,0 +1,168 @@
+-- Numbers of kinds and flows, which records name. A number is never used again.
+local KINDS_MAX = 1000000
+
+local function kinds(keys, args)
+  local p = keys[1]
+  local numbers, fresh = call('HMGET', p .. 'kn', unpack(args)), {}
+  local last = call('HLEN', p .. 'k')
+  for i, text in ipairs(args) do
+    if not numbers[i] then
+      last = last + 1
+      numbers[i] = digits(last)
+      fresh[#fresh + 1] = { numbers[i], text }
+    end
+  end
+  if #fresh > 0 and last > KINDS_MAX then return { err = 'MSKINDS the store has a million kinds of jobs' } end
+  for _, kind in ipairs(fresh) do
+    call('HSET', p .. 'k', kind[1], kind[2])
+    call('HSET', p .. 'kn', kind[2], kind[1])
+  end
+  return numbers
+end
+
+-- Reads the submissions from the arguments behind the time and the notes.
+local function read_submissions(args, at)
+  local found = {}
+  local i = at
+  while i < #args do
+    local submission = { digest = args[i + 1], hash = args[i + 2], jobs = {} }
+    local jobs = tonumber(args[i + 3])
+    i = i + 3
+    for n = 1, jobs do
+      submission.jobs[n] = {
+        id = sub(args[i + 1], 1, 16),
+        job = sub(args[i + 1], 17, 32),
+        record = args[i + 2],
+        unique = args[i + 3],
+        more = args[i + 4],
+        tenant = args[i + 5],
+        body = args[i + 6],
+      }
+      i = i + 6
+    end
+    found[#found + 1] = submission
+  end
+  return found
+end
+
+-- Values of fields of a hash, by field.
+local function fields(key, names)
+  local found = {}
+  if #names == 0 then return found end
+  local at = 0
+  parts(names, function(...)
+    for _, value in ipairs(call('HMGET', key, ...)) do
+      at = at + 1
+      if value then found[names[at]] = value end
+    end
+  end)
+  return found
+end
+
+-- Contents of the store on which the outcomes depend: answers of idempotency keys, holders of unique keys, ids of executions.
+local function read_known(p, submissions)
+  local digests, uniques, ids = {}, {}, {}
+  for _, submission in ipairs(submissions) do
+    if submission.digest ~= '' then digests[#digests + 1] = submission.digest end
+    for _, job in ipairs(submission.jobs) do
+      if job.unique ~= '' then uniques[#uniques + 1] = job.unique end
+      ids[#ids + 1] = p .. 'e' .. job.id
+    end
+  end
+  local there = 0
+  parts(ids, function(...)
+    there = there + call('EXISTS', ...)
+  end)
+  return { answers = fields(p .. 'i', digests), holders = fields(p .. 'u', uniques), ids = {}, there = there }
+end
+
+local function exists(p, known, id)
+  return known.ids[id] or (known.there > 0 and call('EXISTS', p .. 'e' .. id) == 1)
+end
+
+-- Decides about the jobs of a submission. Returns the answer and the jobs to write; or nil and the id that is there already.
+local function decide(p, known, submission)
+  local answer, fresh, own, ids = {}, {}, {}, {}
+  for n, job in ipairs(submission.jobs) do
+    local holder = job.unique ~= '' and (known.holders[job.unique] or own[job.unique])
+    if holder then
+      answer[n] = holder .. char(1)
+    else
+      if ids[job.id] or exists(p, known, job.id) then return nil, job.id end
+      ids[job.id] = true
+      answer[n] = job.job .. job.id .. char(0)
+      fresh[#fresh + 1] = job
+      if job.unique ~= '' then own[job.unique] = job.job .. job.id end
+    end
+  end
+  for id in pairs(ids) do known.ids[id] = true end
+  for unique, holder in pairs(own) do known.holders[unique] = holder end
+  return table.concat(answer), fresh
+end
+
+-- Adds what a new job writes.
+local function stage(p, writes, job)
+  append(writes.values, 1, p .. 'e' .. job.id, job.record)
+  if job.more ~= '' then append(writes.values, 1, p .. 'j' .. job.job, job.more) end
+  if job.unique ~= '' then append(writes.fields, p .. 'u', job.unique, job.job .. job.id) end
+  local second = digits(math.floor(struct.unpack('>I6', job.job) / 1000))
+  append(writes.ids, job.tenant .. ':' .. second, job.job)
+  writes.seconds[job.tenant .. ':' .. second] = { job.tenant, second }
+  enqueue(writes.queues, job.id, job.record, 1)
+end
+
+local function write_submitted(p, writes)
+  parts(writes.values[1] or {}, function(...)
+    call('MSET', ...)
+  end)
+  write_lists('HSET', writes.fields)
+  for name, ids in pairs(writes.ids) do
+    local tenant, second = unpack(writes.seconds[name])
+    call('APPEND', p .. 'x' .. name, table.concat(ids))
+    call('ZADD', p .. 'xb' .. tenant, second, second)
+    call('SADD', p .. 'xt', tenant)
+  end
+  write_queues(writes.queues)
+end
+
+-- Arguments: the time in seconds, the notes, and for each submission the digest of its idempotency key, the digest of its request and the
+-- number of its jobs, each with its ids, record, unique key, further content, tenant and the name of its body. An empty text: none.
+-- Answers for each submission: A and R with the ids of its jobs (accepted, repeated), K (key reused), X with the id that is there already.
+local function submit(keys, args)
+  local p, at = keys[1], args[1]
+  local notes = read_notes(args, 1)
+  local submissions = read_submissions(args, 2 + 3 * #notes)
+  if is_taken(p, notes) then return TAKEN end
+  local known, outcomes, bodies = read_known(p, submissions), {}, {}
+  local writes = { values = {}, fields = {}, ids = {}, seconds = {}, queues = new_queues(p) }
+  for n, submission in ipairs(submissions) do
+    local first = submission.digest ~= '' and known.answers[submission.digest]
+    if first then
+      outcomes[n] = sub(first, 1, 16) == submission.hash and 'R' .. sub(first, 17) or 'K'
+    else
+      local answer, fresh = decide(p, known, submission)
+      outcomes[n] = answer and 'A' .. answer or 'X' .. fresh
+      for _, job in ipairs(answer and fresh or submission.jobs) do
+        -- The body of a job that is there already is that of the stored one, which upkeep must not remove.
+        if job.body ~= '' and (answer or job.id == fresh) then bodies[#bodies + 1] = job.body end
+        if answer then stage(p, writes, job) end
+      end
+      if answer and submission.digest ~= '' then
+        known.answers[submission.digest] = submission.hash .. answer
+        append(writes.fields, p .. 'i', submission.digest, submission.hash .. answer)
+        append(writes.ids, 1, submission.digest)
+      end
+    end
+  end
+  if not has_bodies(p, bodies) then return BODY_GONE end
+  local digests = writes.ids[1]
+  writes.ids[1] = nil
+  write_submitted(p, writes)
+  if digests then
+    call('APPEND', p .. 'ix:' .. at, table.concat(digests))
+    call('ZADD', p .. 'ixb', at, at)
+  end
+  keep_bodies(p, bodies)
+  write_notes(p, notes)
+  return outcomes
+end

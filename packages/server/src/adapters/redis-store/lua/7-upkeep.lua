@@ -1,0 +1,88 @@
+-- Rows that one call of upkeep looks at.
+local RETIRED_MAX = 500
+
+-- Id of the first execution of a job that runs once: one bit differs.
+local function first_execution(job)
+  return sub(job, 1, 10) .. char((byte(job, 11) + 128) % 256) .. sub(job, 12)
+end
+
+local function is_over(record, keep, keep_dead)
+  if byte(record, 7) ~= 0 or not is_changed(record) then return false end
+  local ended = sub(record, 71, 76)
+  if ended == '\255\255\255\255\255\255' then ended = sub(record, 77, 82) end
+  return ended < (byte(record, 2) == DEAD and keep_dead or keep)
+end
+
+local function remove_execution(p, job, id, record)
+  local flow, state = sub(record, 30, 33), byte(record, 2)
+  local payload, result = 'b' .. job .. 'p' .. sub(record, 83, 86), 'b' .. id .. 'r' .. sub(record, 3, 6)
+  for _, attempt in ipairs(call('SMEMBERS', p .. 'la' .. id)) do
+    call('UNLINK', p .. 'lg' .. id .. attempt)
+  end
+  call('UNLINK', p .. 'la' .. id, p .. 'e' .. id, p .. 'j' .. job, p .. payload, p .. result)
+  if call('ZREM', p .. 'f' .. flow .. char(state), id) == 1 and state == DEAD then
+    call('HINCRBY', p .. 'n', flow .. 'D', -1)
+  end
+end
+
+-- Removes final rows among the first ids of a second, and puts the ids of the others behind the rest, so that the next call sees those.
+-- Arguments: tenant, second, and the instants before which rows and dead letters have ended. Answers the ids that the second had.
+local function retire(keys, args)
+  local p, tenant, second = keys[1], args[1], args[2]
+  local key = p .. 'x' .. tenant .. ':' .. second
+  local all = call('GET', key) or ''
+  local jobs, ids, kept = {}, {}, {}
+  for i = 1, math.min(#all, 16 * RETIRED_MAX), 16 do
+    jobs[#jobs + 1] = sub(all, i, i + 15)
+    ids[#ids + 1] = first_execution(jobs[#jobs])
+  end
+  for n, record in ipairs(records(p, ids)) do
+    if record and is_over(record, args[3], args[4]) then
+      remove_execution(p, jobs[n], ids[n], record)
+    elseif record then
+      kept[#kept + 1] = jobs[n]
+    end
+  end
+  local rest = sub(all, 16 * #jobs + 1) .. table.concat(kept)
+  if rest == '' then
+    call('UNLINK', key)
+    call('ZREM', p .. 'xb' .. tenant, second)
+  elseif #rest < #all then
+    call('SET', key, rest)
+  elseif #all > 16 * RETIRED_MAX then
+    call('SET', key, rest)
+  end
+  return #all / 16
+end
+
+-- Forgets the idempotency keys of a second.
+local function forget_keys(keys, args)
+  local p, second = keys[1], args[1]
+  local key, digests = p .. 'ix:' .. second, {}
+  local all = call('GET', key) or ''
+  for i = 1, math.min(#all, 16 * RETIRED_MAX), 16 do
+    digests[#digests + 1] = sub(all, i, i + 15)
+  end
+  parts(digests, function(...)
+    call('HDEL', p .. 'i', ...)
+  end)
+  local rest = sub(all, 16 * #digests + 1)
+  if rest == '' then
+    call('UNLINK', key)
+    call('ZREM', p .. 'ixb', second)
+  else
+    call('SET', key, rest)
+  end
+  return #rest / 16
+end
+
+-- Removes bodies that no call has named since an instant. Answers their number.
+local function drop_bodies(keys, args)
+  local p = keys[1]
+  local names = call('ZRANGE', p .. 'bodies', '-inf', args[1], 'BYSCORE', 'LIMIT', 0, RETIRED_MAX)
+  for _, name in ipairs(names) do
+    call('UNLINK', p .. name)
+    call('ZREM', p .. 'bodies', name)
+  end
+  return #names
+end

@@ -1,0 +1,250 @@
+import { readFileSync } from "node:fs";
+import type { RedisAddress } from "../../ports/redis-address.ts";
+import { type Runtime, within } from "../../ports/runtime.ts";
+import { StoreUnavailable, StoreUnusable } from "../../ports/store-errors.ts";
+
+/** Longest wait for a connection with its login and its checks, and for the answers to one call, in ms. */
+const CONNECT_MS = 5_000;
+const CALL_MS = 10_000;
+/** Longest wait for the replicas, in ms. */
+const REPLICAS_MS = 1_000;
+/** Part of the memory for all writes; the rest is for those that end work. Time for which an answer about the memory counts, in ms. */
+const MEMORY_SHARE = 0.9;
+const MEMORY_ASKED_EVERY_MS = 1_000;
+
+/** Words of Redis with which a refusal begins that lasts until a person changes something, and the sentence for it. */
+const LASTING: readonly (readonly [RegExp, string])[] = [
+  [/^(WRONGPASS|NOAUTH)|invalid password|without any password/, "has a user or a password that Redis refuses"],
+  [
+    /^NOPERM/,
+    "must have a user with the rights ~PREFIX* +@all -@dangerous +info +config|get, because the store calls functions",
+  ],
+  [/DB index is out of range/, "names a database that this Redis does not have"],
+];
+/** Words of Redis with which a refusal begins that ends by itself, and their meaning. Such a refusal ends the connection. */
+const PASSING: readonly (readonly [RegExp, string])[] = [
+  [/^LOADING/, "Redis still loads its data"],
+  [/^READONLY/, "Redis is a replica, which takes no writes"],
+  [/^MASTERDOWN/, "Redis is a replica without its primary"],
+  [/^OOM/, "Redis has no memory left (maxmemory)"],
+  [/^MISCONF/, "Redis takes no writes, because it could not save its data"],
+  [/^(NOREPLICAS|BUSY)/, "Redis takes no writes now"],
+  [/^MSGEN/, "Redis was restarted, or another server is the primary now"],
+];
+
+export type RedisArgument = string | Buffer;
+/** Answer to a command: texts are bytes. */
+export type RedisAnswer = Buffer | number | null | string | readonly RedisAnswer[];
+export type RedisCommand = readonly [string, ...RedisArgument[]];
+
+type Client = Awaited<ReturnType<typeof clientOf>>;
+
+export interface ConnectionOptions {
+  address: RedisAddress;
+  runtime: Runtime;
+  /** Number of replicas that must have a durable write before it is answered; default: 0. */
+  replicas?: number;
+  /** Checks and opens the store over a new connection, before any other call. */
+  opened: (send: (command: RedisCommand) => Promise<RedisAnswer>) => Promise<void>;
+}
+
+/** One connection to Redis with deadlines, which connects again at the next call after it has ended. */
+export class RedisConnection {
+  readonly #options: ConnectionOptions;
+  #client: Promise<Client> | null = null;
+  #isClosed = false;
+  #busy = 0;
+  #number = 0;
+  #tellEnd: (number: number) => void = () => undefined;
+  #memoryAskedMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
+  }
+
+  /** Number of the present connection, which each new one raises; 0: there is none. */
+  get number(): number {
+    return this.#client === null ? 0 : this.#number;
+  }
+
+  /** @param tell called with the number of a connection that has ended */
+  watchEnd(tell: (number: number) => void): void {
+    this.#tellEnd = tell;
+  }
+
+  /** Calls in progress: `busy` is 1 if there is one, and `waiting` the number of others. */
+  load(): { busy: number; max: number; waiting: number } {
+    return { busy: Math.min(this.#busy, 1), max: 1, waiting: Math.max(0, this.#busy - 1) };
+  }
+
+  /** First part of the names of all keys of the store. */
+  get prefix(): string {
+    return `${this.#options.address.prefix}:`;
+  }
+
+  key(name: RedisArgument): RedisArgument {
+    if (typeof name === "string") return this.prefix + name;
+    return Buffer.concat([Buffer.from(this.prefix), name]);
+  }
+
+  /** Calls a function that reads, or whose loss after an answer does no harm. @throws {StoreUnavailable} */
+  async fcall(name: string, args: readonly RedisArgument[]): Promise<RedisAnswer> {
+    const [answer] = await this.call([["FCALL", name, "1", this.prefix, ...args]]);
+    return answer as RedisAnswer;
+  }
+
+  /**
+   * Calls a function whose write must be durable: waits for the replicas that the setting names.
+   * @throws {StoreUnavailable} also if too few replicas have it in time: the write may survive or not
+   */
+  async durably(name: string, args: readonly RedisArgument[]): Promise<RedisAnswer> {
+    const { replicas = 0 } = this.#options;
+    if (replicas === 0) return await this.fcall(name, args);
+    const call: RedisCommand = ["FCALL", name, "1", this.prefix, ...args];
+    const [answer, reached] = await this.call([call, ["WAIT", `${replicas}`, `${REPLICAS_MS}`]]);
+    if (Number(reached) < replicas)
+      throw new StoreUnavailable(`${reached} of ${replicas} replicas of Redis have the write after ${REPLICAS_MS} ms`);
+    return answer as RedisAnswer;
+  }
+
+  /**
+   * Sends commands together, and waits for all answers.
+   * @throws {StoreUnavailable}
+   */
+  async call(commands: readonly RedisCommand[]): Promise<RedisAnswer[]> {
+    try {
+      return await this.#call(commands);
+    } catch (error) {
+      if (!(error instanceof StoreUnusable)) throw error;
+      throw new StoreUnavailable(error.message, { cause: error });
+    }
+  }
+
+  /**
+   * Refuses what adds rows while Redis has less than a tenth of its memory left. Asks Redis at most once a second.
+   * @throws {StoreUnavailable}
+   */
+  async refuseFull(): Promise<void> {
+    const nowMs = this.#options.runtime.monotonicMs();
+    if (nowMs - this.#memoryAskedMs < MEMORY_ASKED_EVERY_MS) return;
+    const [info] = await this.call([["INFO", "memory"]]);
+    const figure = (name: string) => Number(new RegExp(`^${name}:(\\d+)`, "m").exec(String(info))?.[1]);
+    if (figure("used_memory") >= MEMORY_SHARE * figure("maxmemory"))
+      throw new StoreUnavailable("Redis has less than a tenth of its memory left (maxmemory)", { isUnasked: true });
+    this.#memoryAskedMs = nowMs;
+  }
+
+  /** Connects, if there is no connection. @throws {StoreUnusable | StoreUnavailable} */
+  async check(): Promise<void> {
+    await this.#call([["PING"]]);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    if (this.#client !== null) this.#drop(this.#client);
+  }
+
+  async #call(commands: readonly RedisCommand[]): Promise<RedisAnswer[]> {
+    if (this.#isClosed) throw new StoreUnavailable("the connection to Redis is closed", { isUnasked: true });
+    this.#client ??= this.#connect();
+    const connecting = this.#client;
+    this.#busy++;
+    try {
+      const client = await connecting;
+      return await this.#within(CALL_MS, Promise.all(commands.map((command) => send(client, command))));
+    } catch (error) {
+      const failure = failureOf(error);
+      if (endsConnection(failure) && this.#client === connecting) this.#drop(connecting);
+      throw failure;
+    } finally {
+      this.#busy--;
+    }
+  }
+
+  async #connect(): Promise<Client> {
+    const client = await clientOf(this.#options.address);
+    // The event comes besides the failure of the calls, which say the same.
+    client.on("error", () => undefined);
+    const number = ++this.#number;
+    client.on("end", () => this.#ended(number));
+    try {
+      const opening = client.connect().then(() => this.#options.opened((command) => send(client, command)));
+      await this.#within(CONNECT_MS, opening);
+      return client;
+    } catch (error) {
+      destroy(client);
+      throw error;
+    }
+  }
+
+  #drop(connecting: Promise<Client>): void {
+    connecting.then(destroy, () => undefined);
+    this.#ended(this.#number);
+  }
+
+  #ended(number: number): void {
+    if (this.#number !== number || this.#client === null) return;
+    this.#client = null;
+    this.#tellEnd(number);
+  }
+
+  #within<T>(patienceMs: number, answer: Promise<T>): Promise<T> {
+    const late = () => new StoreUnavailable(`Redis did not answer within ${patienceMs} ms`);
+    return within(patienceMs, this.#options.runtime, answer, late);
+  }
+}
+
+async function clientOf({ host, port, tls, login, database }: RedisAddress) {
+  // The client consists of hundreds of modules, which a server without Redis does not load.
+  const { createClient, RESP_TYPES } = await import("@redis/client");
+  const common = { host, port, connectTimeout: CONNECT_MS, reconnectStrategy: false } as const;
+  return createClient({
+    RESP: 2,
+    socket: tls === null ? common : { ...common, tls: true, ...(tls.ca !== null && { ca: pem(tls.ca) }) },
+    ...(login !== null && { password: login.password, ...(login.name !== null && { username: login.name }) }),
+    database,
+    disableOfflineQueue: true,
+    disableClientInfo: true,
+    maintNotifications: "disabled",
+    commandOptions: { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } },
+  });
+}
+
+async function send(client: Client, command: RedisCommand): Promise<RedisAnswer> {
+  return (await client.sendCommand(command)) as unknown as RedisAnswer;
+}
+
+function destroy(client: Client): void {
+  if (client.isOpen) client.destroy();
+}
+
+/** A refusal of one call leaves the connection, and the takeover with it. */
+class CallRefused extends StoreUnavailable {}
+
+function endsConnection(failure: Error): boolean {
+  return failure instanceof StoreUnusable || (failure instanceof StoreUnavailable && !(failure instanceof CallRefused));
+}
+
+/** Failure in the words of the port. It never repeats the address, which may have a password. */
+function failureOf(error: unknown): Error {
+  if (error instanceof StoreUnavailable || error instanceof StoreUnusable) return error;
+  const { message } = error as Error;
+  const cause = { cause: error };
+  const lasting = LASTING.find(([words]) => words.test(message));
+  if (lasting !== undefined) return new StoreUnusable(`MAINSPRING_STORE ${lasting[1]}: ${message}`, cause);
+  const passing = PASSING.find(([words]) => words.test(message));
+  if (passing !== undefined) return new StoreUnavailable(passing[1], cause);
+  if (/^MS[A-Z]+ /.test(message)) return new CallRefused(message.replace(/^MS[A-Z]+ /, ""), cause);
+  // A function that fails is a bug of this program, and leaves the connection as it is.
+  if (/^(ERR|WRONGTYPE)/.test(message)) return error as Error;
+  return new StoreUnavailable(`Redis does not answer: ${message}`, cause);
+}
+
+function pem(path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    throw new StoreUnusable(`MAINSPRING_STORE must name a file that can be read in ca: ${path} (${code})`, { cause });
+  }
+}

@@ -1,0 +1,184 @@
+import type { Incarnation } from "../../domain/ids.ts";
+import { AuditChain } from "../../ports/audit-chain.ts";
+import type { Leases } from "../../ports/leases.ts";
+import type { RedisAddress } from "../../ports/redis-address.ts";
+import type { Runtime } from "../../ports/runtime.ts";
+import type { Store } from "../../ports/store.ts";
+import { logs } from "./attempt-logs.ts";
+import { AuditTrail } from "./audit-trail.ts";
+import { Committer } from "./commit.ts";
+import type { Connections } from "./connections.ts";
+import { listDeadLetters } from "./dead-letters.ts";
+import { handlers } from "./handlers.ts";
+import { Kinds } from "./kinds.ts";
+import { redisLeases } from "./leases.ts";
+import { LIBRARY, loadLibrary } from "./library.ts";
+import { partly } from "./not-built.ts";
+import { OwnerReads } from "./owner-reads.ts";
+import { Queries } from "./queries.ts";
+import { type RedisAnswer, type RedisCommand, RedisConnection } from "./redis-connection.ts";
+import { refuseUnfit } from "./server-checks.ts";
+import { addCommand, putPool, readPools, timeZones } from "./settings.ts";
+import { readCommands, readShards, recover, releaseShards, takeOver } from "./shards.ts";
+import { submit } from "./submit.ts";
+import { Upkeep } from "./upkeep.ts";
+
+const PURPOSES = ["commit", "submit", "read", "query", "lease", "maintain"] as const;
+/** Format of records and indexes, which the store keeps. */
+const FORMAT = "1";
+
+export interface RedisStoreOptions {
+  address: RedisAddress;
+  runtime: Runtime;
+  /** Node that uses the store. */
+  node: Incarnation;
+  /** Number of replicas that must have a write before it is answered; default: 0. */
+  replicas?: number;
+  /** Text of the library of functions; default: that of this program. */
+  library?: string;
+}
+
+/**
+ * The Store port as far as it is built; docs/internals/redis-store.md says which operations are. Others reject with
+ * `NotBuilt`.
+ */
+export interface RedisStore extends Store {
+  readonly leases: Leases;
+  /** Load of the connections, by purpose. */
+  connectionLoad(): { purpose: keyof Connections; busy: number; max: number; waiting: number }[];
+  /** @throws {StoreUnavailable} Redis takes no submissions */
+  checkWrites(): Promise<void>;
+  /** Whether no program made the store that did not know TLS. */
+  isSinceTls(): Promise<boolean>;
+}
+
+/**
+ * Opens the store on Redis 7.0 or newer.
+ * @throws {StoreUnusable} the server cannot keep what the store promises; the message names the setting and its value
+ * @throws {StoreUnavailable} the server does not answer, or takes no writes (yet)
+ */
+export async function openRedisStore(options: RedisStoreOptions): Promise<RedisStore> {
+  const db = connectionsOf(options);
+  try {
+    await db.commit.check();
+  } catch (error) {
+    close(db);
+    throw error;
+  }
+  return storeOn(db, options);
+}
+
+function connectionsOf({ address, runtime, replicas = 0, library = LIBRARY }: RedisStoreOptions): Connections {
+  const opened = async (send: (command: RedisCommand) => Promise<RedisAnswer>) => {
+    await refuseUnfit(send);
+    await loadLibrary(send, library);
+    await send(["FCALL", "ms_open", "1", `${address.prefix}:`, FORMAT]);
+  };
+  const connection = () => new RedisConnection({ address, runtime, replicas, opened });
+  return {
+    ...{ commit: connection(), submit: connection(), read: connection(), query: connection() },
+    ...{ lease: connection(), maintain: connection() },
+  };
+}
+
+function close(db: Connections): void {
+  for (const purpose of PURPOSES) db[purpose].close();
+}
+
+function storeOn(db: Connections, { runtime, node }: RedisStoreOptions): RedisStore {
+  const now = () => runtime.now();
+  const kinds = new Kinds(db.submit);
+  const reads = new OwnerReads(db.read, new Kinds(db.read));
+  const queryKinds = new Kinds(db.query);
+  const queries = new Queries(db.query, queryKinds);
+  const trail = new AuditTrail(db.submit, new AuditChain(node, now));
+  const committer = new Committer(db.commit, now);
+  const upkeep = new Upkeep(db.maintain, runtime);
+  return {
+    ...partsOf(db, trail),
+    queries: queries.port,
+    handlers: handlers(db.query),
+    logs: logs(db.query, queryKinds),
+    deadLetters: partly<Store["deadLetters"]>("deadLetters", {
+      list: listDeadLetters({
+        ...{ db: db.query, kinds: queryKinds },
+        flowsOf: (...asked) => queries.flowsWithLetters(...asked),
+      }),
+      openRuns: nothing,
+    }),
+    connectionLoad: () => PURPOSES.map((purpose) => ({ purpose, ...db[purpose].load() })),
+    checkWrites: () => db.submit.refuseFull(),
+    isSinceTls: async () => true,
+    submit: (batch) => submit({ db, kinds, trail, now }, batch),
+    commit: (batch) => committer.commit(batch),
+    readShards: () => readShards(db.commit),
+    takeOver: async (shards, owner) => {
+      const epochs = await takeOver(db.commit, shards, owner);
+      committer.tookOver(
+        shards.map(({ shard }) => shard),
+        db.commit.number,
+      );
+      return epochs;
+    },
+    watchTakeovers: (tell) =>
+      db.commit.watchEnd((number) => {
+        if (committer.tookOverOn(number)) tell();
+      }),
+    releaseShards: (shards) => releaseShards(db.commit, shards),
+    recover: (shards) => recover(db.read, reads, shards),
+    poll: (...asked) => reads.poll(...asked),
+    readWaiting: (...asked) => reads.readWaiting(...asked),
+    waitingFlows: (...asked) => reads.waitingFlows(...asked),
+    readFlows: (...asked) => reads.readFlows(...asked),
+    readReady: (...asked) => reads.readReady(...asked),
+    readLanes: (...asked) => reads.readLanes(...asked),
+    load: (ids) => reads.load(ids),
+    payloads: (ids) => reads.payloads(ids),
+    addCommand: (command, note) => addCommand(trail, command, note),
+    readCommands: (...asked) => readCommands(db.read, ...asked),
+    readPools: () => readPools(db.read),
+    putPool: (change, note) => putPool(db.submit, trail, change, note),
+    clock: async () => {
+      const [time] = await db.read.call([["TIME"]]);
+      const [seconds, micros] = (time as Buffer[]).map(Number) as [number, number];
+      return seconds * 1_000 + micros / 1_000;
+    },
+    maintain: (now, retention) => upkeep.maintain(now, retention),
+    close: async () => close(db),
+  };
+}
+
+const nothing = async () => [];
+
+/** Parts of the port. Reads of what nobody can store yet answer that there is nothing. */
+function partsOf(db: Connections, trail: AuditTrail) {
+  return {
+    leases: redisLeases(db.lease),
+    jobs: partly<Store["jobs"]>("jobs", {}),
+    recurrences: partly<Store["recurrences"]>("recurrences", {
+      ...{ readDue: nothing, dueFlows: nothing, readAwaiting: nothing, readOtherZones: nothing, load: nothing },
+      readDueFlows: async (_shards, _until, pages) => pages.map(() => []),
+    }),
+    runs: partly<Store["runs"]>("runs", { load: nothing, openRuns: nothing }),
+    executionRuns: partly<Store["executionRuns"]>("executionRuns", { open: nothing }),
+    timeZones: timeZones(db.query, trail),
+    steps: partly<Store["steps"]>("steps", { read: async () => new Map(), readSignals: async () => new Map() }),
+    events: partly<Store["events"]>("events", { readInbox: nothing, newest: async () => new Map() }),
+    eventSinks: partly<Store["eventSinks"]>("eventSinks", {}),
+    webhooks: partly<Store["webhooks"]>("webhooks", {
+      readDue: async () => ({ due: [], next: null }),
+      subscriptions: nothing,
+    }),
+    requests: partly<Store["requests"]>("requests", { takeIn: nothing, watch: () => undefined }),
+    ingest: partly<Store["ingest"]>("ingest", {}),
+    keys: partly<Store["keys"]>("keys", { version: async () => 0, changedSince: nothing }),
+    audit: partly<Store["audit"]>("audit", { write: (notes) => trail.write(notes) }),
+    tenants: partly<Store["tenants"]>("tenants", {
+      version: async () => 0,
+      all: nothing,
+      sources: nothing,
+      pools: nothing,
+    }),
+    quotas: partly<Store["quotas"]>("quotas", {}),
+  };
+}

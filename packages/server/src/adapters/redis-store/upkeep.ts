@@ -1,0 +1,68 @@
+import type { EpochMs } from "../../domain/ids.ts";
+import type { Runtime } from "../../ports/runtime.ts";
+import type { Retention } from "../../ports/store.ts";
+import { instantBytes } from "./bytes.ts";
+import type { RedisConnection } from "./redis-connection.ts";
+
+const DAY_MS = 86_400_000;
+/** Time for which a repeated request is recognised by its idempotency key, in days. */
+const IDEMPOTENCY_DAYS = 7;
+/** Time in ms for which a body may wait for the call that names it. */
+const BODY_MS = 3_600_000;
+/** Pause behind each call, in ms, so that upkeep takes a part of Redis only. */
+const PAUSE_MS = 20;
+/** Rows of one call, as the library has it. */
+const PER_CALL = 500;
+/** Seconds of one list. */
+const SECONDS = 1_000;
+
+/** See Store.maintain. */
+export class Upkeep {
+  readonly #db: RedisConnection;
+  readonly #runtime: Pick<Runtime, "setTimer">;
+
+  constructor(db: RedisConnection, runtime: Pick<Runtime, "setTimer">) {
+    this.#db = db;
+    this.#runtime = runtime;
+  }
+
+  async maintain(now: EpochMs, { days, deadDays }: Retention): Promise<void> {
+    const keepFrom = now - days * DAY_MS;
+    const keepDeadFrom = Math.min(keepFrom, now - deadDays * DAY_MS);
+    const [tenants] = await this.#db.call([["SMEMBERS", this.#db.key("xt")]]);
+    for (const tenant of (tenants as Buffer[]).map(String)) await this.#retire(tenant, keepFrom, keepDeadFrom);
+    const forgetBefore = Math.floor(now / 1_000) - IDEMPOTENCY_DAYS * (DAY_MS / 1_000);
+    for await (const second of this.#seconds("ixb", forgetBefore))
+      while (Number(await this.#paused("ms_forget_keys", [second])) > 0);
+    while (Number(await this.#paused("ms_drop_bodies", [`${Math.floor(now - BODY_MS)}`])) === PER_CALL);
+  }
+
+  /** Removes the final rows of a tenant, from the oldest second on. */
+  async #retire(tenant: string, keepFrom: EpochMs, keepDeadFrom: EpochMs): Promise<void> {
+    const instants = [instantBytes(keepFrom), instantBytes(keepDeadFrom)];
+    for await (const second of this.#seconds(`xb${tenant}`, Math.floor(keepFrom / 1_000))) {
+      const ids = Number(await this.#paused("ms_retire", [tenant, second, ...instants]));
+      for (let seen = PER_CALL; seen < ids; seen += PER_CALL)
+        await this.#paused("ms_retire", [tenant, second, ...instants]);
+    }
+  }
+
+  /** Seconds of a sorted set before a second, ascending. */
+  async *#seconds(name: string, before: number): AsyncGenerator<string> {
+    for (let from = "-inf"; ; ) {
+      const [answer] = await this.#db.call([
+        ["ZRANGE", this.#db.key(name), from, `(${before}`, "BYSCORE", "LIMIT", "0", `${SECONDS}`],
+      ]);
+      const seconds = (answer as Buffer[]).map(String);
+      yield* seconds;
+      if (seconds.length < SECONDS) return;
+      from = `(${seconds.at(-1)}`;
+    }
+  }
+
+  async #paused(name: string, args: readonly (string | Buffer)[]) {
+    const answer = await this.#db.durably(name, args);
+    await new Promise<void>((resolve) => this.#runtime.setTimer(PAUSE_MS, resolve));
+    return answer;
+  }
+}
