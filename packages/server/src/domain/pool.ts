@@ -3,6 +3,7 @@ import { type ShardId, shardOf } from "./ids.ts";
 import { DEFAULT_ORDERING, type Ordering } from "./rank.ts";
 
 export type { PlacementStrategy } from "@mainspring/contract/enums";
+export { HANDLERS_KEPT_MAX, HANDLERS_OF_TENANT_MAX } from "@mainspring/contract/limits";
 
 /** End of the owner in the stored name of a pool. Names of pools have no control characters. */
 const OWNER_END = "\u001f";

@@ -1,6 +1,5 @@
-import { HANDLERS_KEPT_MAX, HANDLERS_OF_TENANT_MAX } from "@mainspring/contract/limits";
 import type { EpochMs } from "../domain/ids.ts";
-import { ownerOfPool } from "../domain/pool.ts";
+import { HANDLERS_KEPT_MAX, HANDLERS_OF_TENANT_MAX, ownerOfPool } from "../domain/pool.ts";
 import { type DeclaredHandler, type KeptHandler, type KeptHandlers, SEEN_EVERY_MS } from "./store-handlers.ts";
 
 /** A kept handler with the version of the table that has written it. */
