@@ -16,7 +16,7 @@ import type {
 import { payloadName, readBodies, resultName } from "./bodies.ts";
 import { digest, ID_BYTES, idBytes, idOf, laneAt, laneBytes } from "./bytes.ts";
 import { type Kind, type Kinds } from "./kinds.ts";
-import { partly } from "./not-built.ts";
+import { NotBuilt, partly } from "./not-built.ts";
 import { readRows } from "./owner-reads.ts";
 import { queueCode, type StoredExecution } from "./record.ts";
 import type { RedisConnection } from "./redis-connection.ts";
@@ -104,6 +104,8 @@ export class Queries {
 
   async #listExecutions(tenant: string, filter: ExecutionFilter, page: Page): Promise<Listing<ExecutionSummary>> {
     const { jobId, pool, handler, state, ids, since = 0, until = Number.POSITIVE_INFINITY } = filter;
+    if (filter.labels !== undefined || filter.error !== undefined || filter.isOpen)
+      throw new NotBuilt("filters by label, error and open state");
     const isAsked = (item: ExecutionSummary) =>
       (jobId === undefined || item.jobId === jobId) &&
       (ids === undefined || (item.executionId >= ids.first && item.executionId <= ids.last)) &&
