@@ -141,7 +141,7 @@ function argumentsOf(commit: ShardCommit, updatedAt: number): RedisArgument[] {
   ];
 }
 
-export function journalField({ epoch, seq }: JournalRef): string {
+function journalField({ epoch, seq }: JournalRef): string {
   return `${epoch}/${seq}`;
 }
 

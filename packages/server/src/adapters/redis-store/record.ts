@@ -48,7 +48,7 @@ const AT = {
 } as const;
 
 /** Largest payload or result within a record, in bytes; a larger one is a key of its own. */
-export const INLINE_MAX = 1_024;
+const INLINE_MAX = 1_024;
 
 export function stateCode(state: ExecutionState): number {
   return STATES.indexOf(state);

@@ -14,7 +14,7 @@ import { isInline, newRecord, uniqueField } from "./record.ts";
 import type { RedisAnswer, RedisArgument } from "./redis-connection.ts";
 
 /** Largest submission, because it is one call. */
-export const SUBMISSION_MAX = 1_000;
+const SUBMISSION_MAX = 1_000;
 /** Limit of one call. A larger submission is a call of its own. */
 const CALL = { count: 500, bytes: 4 * 1024 * 1024 };
 /** Bytes of the ids of a job in an answer, with the flag of a held unique key. */
@@ -155,7 +155,7 @@ function packJob(job: NewJob, numbers: { flow: number; kind: number }): PackedJo
 }
 
 /** Outcome of an answer of the function. */
-export function outcomeOf(answer: Buffer): SubmitOutcome {
+function outcomeOf(answer: Buffer): SubmitOutcome {
   const kind = String.fromCharCode(answer[0] as number);
   if (kind === "K") return { kind: "KEY_REUSED" };
   if (kind === "X") return { kind: "REFUSED", message: `there is an execution ${idOf(answer, 1)}` };

@@ -1,3 +1,4 @@
+import { chunked } from "../../../ports/chunks.ts";
 import type { NewJob, Submission, SubmitOutcome } from "../../../ports/store.ts";
 import type { AuditNote } from "../../../ports/store-audit.ts";
 import type {
@@ -12,7 +13,6 @@ import type { AuditTrail } from "../audit/audit-trail.ts";
 import type { RaisedLevels } from "../commit/raised-levels.ts";
 import { bools, int2s, texts, uuids } from "../connection/arrays.ts";
 import { bisected } from "../connection/bisect.ts";
-import { chunked } from "../../../ports/chunks.ts";
 import type { Connections, Session, Statement } from "../connection/connections.ts";
 import { isDataError } from "../connection/errors.ts";
 import { persistently } from "../connection/persistently.ts";

@@ -1,5 +1,6 @@
 import { RUN_NODE } from "../../../domain/execution.ts";
 import type { JobId } from "../../../domain/ids.ts";
+import { type ChunkLimit, chunked } from "../../../ports/chunks.ts";
 import {
   isWorkflow,
   type NestedGraph,
@@ -9,7 +10,6 @@ import {
   type NodePayload,
 } from "../../../ports/store-runs.ts";
 import { byteas, float8s, int2s, int4s, int8s, uuids } from "../connection/arrays.ts";
-import { type ChunkLimit, chunked } from "../../../ports/chunks.ts";
 import { QUEUE_CODES, RUN_MODE_CODES, STATE_CODES, TRIGGER_CODES } from "../connection/codes.ts";
 import type { Statement } from "../connection/connections.ts";
 import { JOB_COLUMNS, jobColumns } from "../jobs/job-columns.ts";
