@@ -45,6 +45,8 @@ function Editor({ job, reload }: EditJobProps) {
   // The version that the user began with stays when the page reads a later one.
   const base = Object.keys(given).length === 0 ? job : begun;
   const [saved, setSaved] = useState<ChangedBody | null>(null);
+  /** Version with which the last request was made: a failure is shown until the user goes on from another one. */
+  const [asked, setAsked] = useState(0);
   const own = useMemo(() => draftOf(base), [base]);
   const draft = { ...own, ...given };
   const isGood = useMemo(() => isGoodDraft(draft), [draft.payload, draft.settings]);
@@ -57,9 +59,10 @@ function Editor({ job, reload }: EditJobProps) {
     begin(base, { ...given, [field]: text });
   };
   const save = async () => {
+    setAsked(base.version);
     try {
-      const asked = { method: "PUT", text: requestOf(draft), ifVersion: base.version } as const;
-      setSaved(await ask<ChangedBody>(`jobs/${job.jobId}`, asked));
+      const request = { method: "PUT", text: requestOf(draft), ifVersion: base.version } as const;
+      setSaved(await ask<ChangedBody>(`jobs/${job.jobId}`, request));
       setGiven({});
     } catch (error) {
       // The page then reads the later version, and the form offers ways on.
@@ -75,7 +78,7 @@ function Editor({ job, reload }: EditJobProps) {
       {draft.schedule !== undefined && <Preview draft={draft} />}
       <JsonField label={SCHEDULE_TEXTS.payload} value={draft.payload} change={change("payload")} />
       <JsonField label={SCHEDULE_TEXTS.settings} value={draft.settings} change={change("settings")} />
-      <Failure of={action.failure} />
+      <Failure of={asked === base.version ? action.failure : null} />
       {job.version > base.version && <Conflict {...{ job, base, given, begin }} />}
       <button type="button" class="main" disabled={!isGood || action.isRunning} onClick={action.run}>
         {SCHEDULE_TEXTS.save}

@@ -14,7 +14,7 @@ import { isInline, newRecord, uniqueField } from "./record.ts";
 import type { RedisAnswer, RedisArgument } from "./redis-connection.ts";
 
 /** Largest submission, because it is one call. */
-const SUBMISSION_MAX = 1_000;
+export const SUBMISSION_MAX = 1_000;
 /** Limit of one call. A larger submission is a call of its own. */
 const CALL = { count: 500, bytes: 4 * 1024 * 1024 };
 /** Bytes of the ids of a job in an answer, with the flag of a held unique key. */
