@@ -40,7 +40,7 @@ describe("the benchmark on the PostgreSQL of the server", () => {
   });
 
   it("measures submits with keys and with records", async () => {
-    const [, , , keyed, audited] = fair.cases(SCALE);
+    const [, , , , keyed, audited] = fair.cases(SCALE);
     for (const submits of [keyed, audited]) {
       const [, ours] = submits?.contenders ?? [];
       assert.ok(ours);

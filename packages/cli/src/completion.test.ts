@@ -68,7 +68,7 @@ describe("completion", () => {
     assert.deepEqual(
       await offered(
         ["dead"],
-        ["executions", "c"],
+        ["executions", "ca"],
         ["executions", "list", "--state", "S"],
         ["executions", "--json", "list", "--s"],
         ["completion", ""],

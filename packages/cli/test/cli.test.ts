@@ -60,7 +60,8 @@ describe("the command line", () => {
     const zone = ["--timezone", "America/New_York", "--after", "2025-03-08T12:00:00Z"];
     const { code, stdout } = await run(["schedules", "preview", "30 2 * * *", ...zone, "--count", "2"]);
     assert.equal(code, 0);
-    const [, first, second, ...rest] = stdout.split("\n");
+    const [words, , , first, second, ...rest] = stdout.split("\n");
+    assert.equal(words, "at 02:30 every day in America/New_York");
     assert.match(
       first ?? "",
       /^2025-03-09T03:00:00-04:00 +2025-03-09T07:00:00Z +moved: 2025-03-09T02:30 does not exist/,

@@ -16,7 +16,7 @@ const LIMIT_MS = 60_000;
 /** Command lines whose last word the user is typing, and the expected candidates. */
 const LINES: readonly [line: string, ...offers: string[]][] = [
   ["mainspring dead", "dead-letters"],
-  ["mainspring executions c", "cancel"],
+  ["mainspring executions ca", "cancel"],
   ["mainspring jobs p", "pause"],
   ["mainspring executions list --state S", "SCHEDULED", "SKIPPED", "SUCCEEDED"],
   ["mainspring executions --json list --s", "--since", "--state"],
