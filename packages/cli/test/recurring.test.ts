@@ -95,7 +95,7 @@ describe("recurring jobs by the command line", () => {
     );
     const { fires } = await json<{ fires: PreviewedFire[] }>("jobs", "next", "nightly", "--count", "2");
     assert.deepEqual([fires.length, fires[0]?.at], [2, job.nextFireAt]);
-    assert.match(await done("jobs", "next", "nightly"), /^LOCAL .*\n\S+T04:00:00[+]0/);
+    assert.match(await done("jobs", "next", "nightly"), /^at 04:00 .*\n\nLOCAL .*\n\S+T04:00:00[+]0/);
   });
 
   it("runs one now, also while it is paused, and makes up for the past", async () => {

@@ -35,6 +35,9 @@ const ROUTES = [
   "GET /v1/dead-letters",
   "GET /v1/dead-letters/runs/{runId}",
   "GET /v1/events",
+  "GET /v1/execution-count",
+  "GET /v1/execution-runs",
+  "GET /v1/execution-runs/{runId}",
   "GET /v1/executions",
   "GET /v1/executions/{executionId}",
   "GET /v1/executions/{executionId}/attempts/{attempt}/logs",
@@ -83,6 +86,9 @@ const ROUTES = [
   "POST /v1/cluster/nodes/{nodeId}/undrain",
   "POST /v1/dead-letters/discard",
   "POST /v1/dead-letters/replay",
+  "POST /v1/execution-runs",
+  "POST /v1/execution-runs/preview",
+  "POST /v1/execution-runs/{runId}/stop",
   "POST /v1/executions/{executionId}/cancel",
   "POST /v1/executions/{executionId}/retry",
   "POST /v1/executions/{executionId}/signals",
@@ -146,7 +152,8 @@ describe("the description of the API", () => {
       assert.ok(scopes.has(scope), `${name}: ${scope}`);
       const isPublic = /^(GET \/(healthz|readyz|problems.*)|(POST|DELETE) \/v1\/session)$/.test(name);
       assert.equal(scope === "public", isPublic, name);
-      if (scope === "jobs:read") assert.ok(name.startsWith("GET "), name);
+      const isReading = name.startsWith("GET ") || name === "POST /v1/execution-runs/preview";
+      if (scope === "jobs:read") assert.ok(isReading, name);
     }
   });
 
