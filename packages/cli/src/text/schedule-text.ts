@@ -1,9 +1,9 @@
-import type { DescribedSchedule, LedgerItem, PreviewedFire } from "@mainspring/sdk";
+import { type DescribedSchedule, type LedgerItem, type PreviewedFire, printable } from "@mainspring/sdk";
 import { table } from "./output.ts";
 
 /** Text of a schedule: its words, and future fires, one per line. */
 export function scheduleText({ words, fires }: DescribedSchedule): string {
-  return words === null ? firesText(fires) : `${words}\n\n${firesText(fires)}`;
+  return words === null ? firesText(fires) : `${printable(words)}\n\n${firesText(fires)}`;
 }
 
 function firesText(fires: readonly PreviewedFire[]): string {
