@@ -1,16 +1,15 @@
 import type { WorkflowNode } from "@mainspring/contract";
 import { Figure } from "../../parts/figure.tsx";
 import { Name, Span, State, Time } from "../../parts/text.tsx";
-import { linkTo } from "../../state/route.ts";
 import { countText } from "../../text/figures.ts";
 import { WORKFLOW_TEXTS } from "../../texts/workflow-texts.ts";
 import { TEXTS } from "../../texts.ts";
 import { ErrorText } from "../attempts.tsx";
-import { NodeLink } from "./run-parts.tsx";
+import { NodeLink, WorkFigures } from "./run-parts.tsx";
 
 /** The compensation of one node: its execution, its error, and the compensations before it. */
 export function Compensation({ of }: { of: NonNullable<WorkflowNode["compensation"]> }) {
-  const { state, executionId, after, error } = of;
+  const { state, after, error } = of;
   return (
     <>
       <h3>{WORKFLOW_TEXTS.compensation}</h3>
@@ -18,18 +17,7 @@ export function Compensation({ of }: { of: NonNullable<WorkflowNode["compensatio
         <State of={state} /> {of.reason !== null && <Name of={of.reason} />}
       </p>
       <dl class="figures facts">
-        {executionId !== null && (
-          <Figure title={TEXTS.execution}>
-            <a href={linkTo(["executions", executionId])}>{executionId}</a>
-          </Figure>
-        )}
-        <Figure title={TEXTS.handler}>
-          <Name of={of.handler} />
-        </Figure>
-        <Figure title={TEXTS.worker}>
-          <Name of={of.assignedWorker} />
-        </Figure>
-        <Figure title={TEXTS.attempt}>{of.attempt}</Figure>
+        <WorkFigures of={of} />
         <Figure title={TEXTS.started}>
           <Time at={of.startedAt} />
         </Figure>

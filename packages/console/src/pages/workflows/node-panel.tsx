@@ -16,7 +16,7 @@ import { ErrorText } from "../attempts.tsx";
 import { Explanation } from "../explanation.tsx";
 import { Compensation } from "./compensation.tsx";
 import { MapItems } from "./map-items.tsx";
-import { isFinalRun, NodeLink, Retry } from "./run-parts.tsx";
+import { isFinalRun, NodeLink, Retry, WorkFigures } from "./run-parts.tsx";
 import type { RunNode } from "./use-run.ts";
 
 /** Parents whose results the panel offers. */
@@ -62,24 +62,14 @@ export function NodePanel({ node, run, nodes }: NodePanelProps) {
 }
 
 function NodeFacts({ node }: { node: RunNode }) {
-  const { executionId, childWorkflowId, keptFrom, items } = node;
+  const { childWorkflowId, keptFrom, items } = node;
   return (
     <dl class="figures facts">
-      {executionId !== null && (
-        <Figure title={TEXTS.execution}>
-          <a href={linkTo(["executions", executionId])}>{executionId}</a>
+      <WorkFigures of={node}>
+        <Figure title={TEXTS.pool}>
+          <Name of={node.pool} />
         </Figure>
-      )}
-      <Figure title={TEXTS.handler}>
-        <Name of={node.handler} />
-      </Figure>
-      <Figure title={TEXTS.pool}>
-        <Name of={node.pool} />
-      </Figure>
-      <Figure title={TEXTS.worker}>
-        <Name of={node.assignedWorker} />
-      </Figure>
-      <Figure title={TEXTS.attempt}>{node.attempt}</Figure>
+      </WorkFigures>
       {node.branch !== null && (
         <Figure title={WORKFLOW_TEXTS.branch}>
           <Name of={node.branch} />

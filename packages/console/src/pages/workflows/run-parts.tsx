@@ -1,12 +1,15 @@
-import type { Workflow } from "@mainspring/contract";
+import type { Workflow, WorkflowNode } from "@mainspring/contract";
 import { FINAL_STATES } from "@mainspring/contract/enums";
+import type { ComponentChildren } from "preact";
 import type { ExecutionError } from "../../api/answers.ts";
 import { ask } from "../../api/client.ts";
+import { Figure } from "../../parts/figure.tsx";
 import { SureButton } from "../../parts/sure-button.tsx";
 import { Name } from "../../parts/text.tsx";
 import { linkTo, route } from "../../state/route.ts";
 import { countText } from "../../text/figures.ts";
 import { WORKFLOW_TEXTS } from "../../texts/workflow-texts.ts";
+import { TEXTS } from "../../texts.ts";
 import { rerunBy } from "./critical-path.ts";
 import type { RunNode } from "./use-run.ts";
 
@@ -47,4 +50,31 @@ export function NodeLink({ name }: { name: string }) {
 /** Name and message of an error, in one line. */
 export function ErrorName({ of }: { of: ExecutionError | null }) {
   return <Name of={of && `${of.name}: ${of.message}`} />;
+}
+
+interface WorkFiguresProps {
+  of: Pick<WorkflowNode, "executionId" | "handler" | "assignedWorker" | "attempt">;
+  /** Figures between the handler and the worker. */
+  children?: ComponentChildren;
+}
+
+/** Figures of the work of a node or of its compensation: where it runs, and by which handler. */
+export function WorkFigures({ of: { executionId, handler, assignedWorker, attempt }, children }: WorkFiguresProps) {
+  return (
+    <>
+      {executionId !== null && (
+        <Figure title={TEXTS.execution}>
+          <a href={linkTo(["executions", executionId])}>{executionId}</a>
+        </Figure>
+      )}
+      <Figure title={TEXTS.handler}>
+        <Name of={handler} />
+      </Figure>
+      {children}
+      <Figure title={TEXTS.worker}>
+        <Name of={assignedWorker} />
+      </Figure>
+      <Figure title={TEXTS.attempt}>{attempt}</Figure>
+    </>
+  );
 }
