@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { RedisAddress } from "../../ports/redis-address.ts";
+import { clientOptions, refusalOf } from "../../ports/redis-client.ts";
 import { type Runtime, within } from "../../ports/runtime.ts";
 import { StoreUnavailable, StoreUnusable } from "../../ports/store-errors.ts";
 
@@ -12,25 +13,8 @@ const REPLICAS_MS = 1_000;
 const MEMORY_SHARE = 0.9;
 const MEMORY_ASKED_EVERY_MS = 1_000;
 
-/** Words of Redis with which a refusal begins that lasts until a person changes something, and the sentence for it. */
-const LASTING: readonly (readonly [RegExp, string])[] = [
-  [/^(WRONGPASS|NOAUTH)|invalid password|without any password/, "has a user or a password that Redis refuses"],
-  [
-    /^NOPERM/,
-    "must have a user with the rights ~PREFIX* +@all -@dangerous +info +config|get, because the store calls functions",
-  ],
-  [/DB index is out of range/, "names a database that this Redis does not have"],
-];
-/** Words of Redis with which a refusal begins that ends by itself, and their meaning. Such a refusal ends the connection. */
-const PASSING: readonly (readonly [RegExp, string])[] = [
-  [/^LOADING/, "Redis still loads its data"],
-  [/^READONLY/, "Redis is a replica, which takes no writes"],
-  [/^MASTERDOWN/, "Redis is a replica without its primary"],
-  [/^OOM/, "Redis has no memory left (maxmemory)"],
-  [/^MISCONF/, "Redis takes no writes, because it could not save its data"],
-  [/^(NOREPLICAS|BUSY)/, "Redis takes no writes now"],
-  [/^MSGEN/, "Redis was restarted, or another server is the primary now"],
-];
+const RIGHTS =
+  "must have a user with the rights ~PREFIX* +@all -@dangerous +info +config|get, because the store calls functions";
 
 export type RedisArgument = string | Buffer;
 /** Answer to a command: texts are bytes. */
@@ -194,20 +178,11 @@ export class RedisConnection {
   }
 }
 
-async function clientOf({ host, port, tls, login, database }: RedisAddress) {
+async function clientOf(address: RedisAddress) {
   // The client consists of hundreds of modules, which a server without Redis does not load.
   const { createClient, RESP_TYPES } = await import("@redis/client");
-  const common = { host, port, connectTimeout: CONNECT_MS, reconnectStrategy: false } as const;
-  return createClient({
-    RESP: 2,
-    socket: tls === null ? common : { ...common, tls: true, ...(tls.ca !== null && { ca: pem(tls.ca) }) },
-    ...(login !== null && { password: login.password, ...(login.name !== null && { username: login.name }) }),
-    database,
-    disableOfflineQueue: true,
-    disableClientInfo: true,
-    maintNotifications: "disabled",
-    commandOptions: { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } },
-  });
+  const commandOptions = { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } };
+  return createClient({ ...clientOptions(address, CONNECT_MS, pem), commandOptions });
 }
 
 async function send(client: Client, command: RedisCommand): Promise<RedisAnswer> {
@@ -230,10 +205,12 @@ function failureOf(error: unknown): Error {
   if (error instanceof StoreUnavailable || error instanceof StoreUnusable) return error;
   const { message } = error as Error;
   const cause = { cause: error };
-  const lasting = LASTING.find(([words]) => words.test(message));
-  if (lasting !== undefined) return new StoreUnusable(`MAINSPRING_STORE ${lasting[1]}: ${message}`, cause);
-  const passing = PASSING.find(([words]) => words.test(message));
-  if (passing !== undefined) return new StoreUnavailable(passing[1], cause);
+  const refusal = refusalOf(message, RIGHTS);
+  if (refusal?.isLasting) return new StoreUnusable(`MAINSPRING_STORE ${refusal.text}: ${message}`, cause);
+  if (refusal !== null) return new StoreUnavailable(refusal.text, cause);
+  // Words of the function library.
+  if (message.startsWith("MSGEN"))
+    return new StoreUnavailable("Redis was restarted, or another server is the primary now", cause);
   if (/^MS[A-Z]+ /.test(message)) return new CallRefused(message.replace(/^MS[A-Z]+ /, ""), cause);
   // A function that fails is a bug of this program, and leaves the connection as it is.
   if (/^(ERR|WRONGTYPE)/.test(message)) return error as Error;

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Logger } from "pino";
 import type { RedisAddress } from "../../ports/redis-address.ts";
+import { clientOptions, refusalOf } from "../../ports/redis-client.ts";
 import { type Runtime, within } from "../../ports/runtime.ts";
 import { IndexUnavailable, IndexUnusable } from "../../ports/side-index.ts";
 
@@ -14,21 +15,7 @@ const PAUSE_MS = 1_000;
 /** Time for which the key of the check lives, in ms. */
 const PROBE_MS = 10_000;
 
-/** Words of Redis with which a refusal begins, and what a person has to change. Redis refuses everything until then. */
-const UNUSABLE: readonly (readonly [RegExp, string])[] = [
-  [/^(WRONGPASS|NOAUTH)|invalid password|without any password/, "has a user or a password that Redis refuses"],
-  [/^NOPERM/, "must have a user that may use the keys and commands of the guide"],
-  [/DB index is out of range/, "names a database that this Redis does not have"],
-];
-/** Words of Redis with which a refusal begins that ends by itself, and their meaning. */
-const PASSING: readonly (readonly [RegExp, string])[] = [
-  [/^LOADING/, "Redis still loads its data"],
-  [/^READONLY/, "Redis is a replica, which takes no writes"],
-  [/^MASTERDOWN/, "Redis is a replica without its primary"],
-  [/^OOM/, "Redis has no memory left (maxmemory)"],
-  [/^MISCONF/, "Redis takes no writes, because it could not save its data"],
-  [/^(NOREPLICAS|BUSY)/, "Redis takes no writes now"],
-];
+const RIGHTS = "must have a user that may use the keys and commands of the guide";
 
 /** A command with its arguments. */
 export type RedisCommand = readonly [string, ...(string | number)[]];
@@ -158,19 +145,10 @@ export class RedisLink {
   }
 }
 
-async function clientOf({ host, port, tls, login, database }: RedisAddress) {
+async function clientOf(address: RedisAddress) {
   // The client consists of hundreds of modules, which a server without Redis does not load.
   const { createClient } = await import("@redis/client");
-  const common = { host, port, connectTimeout: CONNECT_MS, reconnectStrategy: false } as const;
-  return createClient({
-    RESP: 2,
-    socket: tls === null ? common : { ...common, tls: true, ...(tls.ca !== null && { ca: pem(tls.ca) }) },
-    ...(login !== null && { password: login.password, ...(login.name !== null && { username: login.name }) }),
-    database,
-    disableOfflineQueue: true,
-    disableClientInfo: true,
-    maintNotifications: "disabled",
-  });
+  return createClient(clientOptions(address, CONNECT_MS, pem));
 }
 
 function send(client: Client, [name, ...values]: RedisCommand): Promise<unknown> {
@@ -201,10 +179,9 @@ function failureOf(error: unknown): IndexUnavailable | IndexUnusable {
   if (error instanceof IndexUnavailable || error instanceof IndexUnusable) return error;
   const { message } = error as Error;
   const cause = { cause: error };
-  const lasting = UNUSABLE.find(([words]) => words.test(message));
-  if (lasting !== undefined) return new IndexUnusable(`MAINSPRING_REDIS ${lasting[1]}: ${message}`, cause);
-  const passing = PASSING.find(([words]) => words.test(message));
-  return new IndexUnavailable(passing?.[1] ?? `Redis does not answer: ${message}`, cause);
+  const refusal = refusalOf(message, RIGHTS);
+  if (refusal?.isLasting) return new IndexUnusable(`MAINSPRING_REDIS ${refusal.text}: ${message}`, cause);
+  return new IndexUnavailable(refusal?.text ?? `Redis does not answer: ${message}`, cause);
 }
 
 function pem(path: string): Buffer {
