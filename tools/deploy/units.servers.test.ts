@@ -51,6 +51,11 @@ describe("the units of systemd", () => {
     assert.equal(stdout + stderr, "");
   });
 
+  it("let a server listen on all addresses, for which it asks the kernel", async () => {
+    const unit = await readFile(join(UNITS, "mainspring.service"), "utf8");
+    assert.match(unit, /^RestrictAddressFamilies=.*\bAF_NETLINK\b/m);
+  });
+
   it("hear from the server when it is ready and when it stops", async (t) => {
     const folder = await folderOf(t);
     const socket = join(folder, "notify");
