@@ -34,14 +34,16 @@ function ringTimers(step: Step): void {
 }
 
 /**
- * Lets executions enter their lanes that are due, the flows in turns. If a burst fills its lane while workers are free, the burst waits
- * for the next batches and is not written back to the store. A burst that no worker takes goes back in portions. Neither holds up the
- * executions of other flows.
+ * Lets executions enter their lanes that are due, the flows in turns, as many as one step may take: the first ones of a burst are assigned
+ * before the others enter. If a burst fills its lane while workers are free, the burst waits for the next batches and is not written back
+ * to the store. A burst that no worker takes goes back in portions. Neither holds up the executions of other flows.
  */
 function ringDue(step: Step): void {
   const { state, now } = step;
   state.waiting.resume();
-  for (let entry = state.waiting.next(now); entry !== null; entry = state.waiting.next(now)) {
+  for (let taken = 0; taken < state.limits.stepDue; taken++) {
+    const entry = state.waiting.next(now);
+    if (entry === null) return;
     if (isCrowded(step, entry.row) && !makeRoom(step, entry.row.pool))
       state.waiting.hold(entry.dueTimer as FlowNode<Entry>);
     else {

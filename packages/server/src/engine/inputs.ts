@@ -186,6 +186,8 @@ export interface Limits {
   batchAssigns: number;
   /** Executions that a batch returns to the store because their lanes are full. The others wait for the next batches. */
   batchOverflows: number;
+  /** Executions that fall due and enter their lanes in one step. The next step follows at once with the others. */
+  stepDue: number;
   /** Bytes of payloads and results in a batch. */
   batchBytes: number;
   /** Recurring jobs in memory. Beyond it, jobs that are due stay in the store until there is room. */
@@ -232,7 +234,8 @@ export const DEFAULT_LIMITS: Limits = {
   entries: 200_000,
   waiting: 100_000,
   batchAssigns: 4_000,
-  batchOverflows: 1_000,
+  batchOverflows: 250,
+  stepDue: 1_000,
   batchBytes: 32 * 1024 * 1024,
   plans: 30_000,
   batchPlanRows: 1_000,

@@ -35,6 +35,17 @@ export const flowMutants: readonly Mutant[] = [
     test: { file: HERD_TEST, name: "go back in portions too where they were due long before they were read" },
   },
   {
+    name: "one step takes a whole herd",
+    file: `${ENGINE}/clock.ts`,
+    find: "taken < state.limits.stepDue",
+    replace: "taken < Number.POSITIVE_INFINITY",
+    why: "the first executions of a herd are assigned only after fifty thousand others have entered their lanes",
+    test: {
+      file: HERD_TEST,
+      name: "enter their lanes in portions, and the first portion is assigned before the rest enters",
+    },
+  },
+  {
     name: "one pool fills every batch",
     file: `${ENGINE}/queue/dispatch.ts`,
     find: "if (pools.size > 1) {",

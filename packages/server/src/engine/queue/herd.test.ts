@@ -65,6 +65,17 @@ describe("executions of one pool that fall due together", () => {
     assert.equal(story.state.waiting.size, 0);
   });
 
+  it("enter their lanes in portions, and the first portion is assigned before the rest enters", () => {
+    const first = candidate({ dueAt: T, tenant: "quiet", pool: "herd" });
+    const story = new Story({ stepDue: 10 }).hint(...herd(95), first).worker("w1", { pool: "herd", slots: 2 });
+    story.later(1_000);
+    assert.deepEqual([story.state.waiting.size, story.assigned().includes(first.id)], [86, true]);
+    // The answer to the commit is the second step.
+    let steps = 2;
+    for (; story.wakeAt !== null && story.wakeAt <= story.now; steps++) story.tell();
+    assert.deepEqual([story.state.waiting.size, steps], [0, 10]);
+  });
+
   it("go back in portions too where they were due long before they were read", () => {
     const rows = herd(200).map((row) => ({ ...row, dueAt: START - 1_000 }));
     const story = new Story({ laneEntries: 10, batchOverflows: 40 });
