@@ -139,7 +139,7 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   const { bus, mesh, kafka } = openBus(config, { level: program.level, tls: tls.mesh }, system, log);
   const telling = new Telling(config.events.length > 0);
   const { store, failed } = await openStore({ config, program, runtime: system, log, bus, life, telling });
-  checkPlainAddresses(config, await store.isSinceTls(), log);
+  checkPlainAddresses(config, await patiently("the store", () => store.isSinceTls(), { runtime: system, log }), log);
   const clock = await followStoreClock(store, system, log);
   life.started("clock", async () => clock.stop());
   const ground = { config, program, clock, runtime: clock.runtime, log, bus, life, telling };

@@ -5,7 +5,8 @@ import { packagedZones, usePackagedZones } from "./adapters/system/time-zone-dat
 import { CHANGEOVER_LEAD_MS, CHANGEOVERS_READ_EVERY_MS, type Changeover } from "./domain/changeover.ts";
 import { FEATURE_LEVEL } from "./domain/cluster/feature-level.ts";
 import type { ZoneFilesText } from "./domain/schedule/zones/zone-files.ts";
-import { ManualRuntime } from "./ports/manual-runtime.fixture.ts";
+import { ManualRuntime, settled } from "./ports/manual-runtime.fixture.ts";
+import { StoreUnavailable } from "./ports/store.ts";
 import { followTimeZones, type TimeZones } from "./time-zones.ts";
 
 const running: TimeZones[] = [];
@@ -22,12 +23,17 @@ class Cluster {
   changeovers: Changeover[] = [];
   readonly data = new Map<string, ZoneFilesText>();
   levels: number[] = [];
+  /** Number of reads that the store does not answer. */
+  unanswered = 0;
 
   async node(...versions: string[]): Promise<TimeZones> {
     const leases = { list: async () => this.levels.map((level) => ({ level, isLiving: true })) };
     const parts = { runtime: this.runtime, log: pino({ level: "silent" }), offered: versions.map(dataOf) };
     const store = {
-      changeovers: async () => [...this.changeovers],
+      changeovers: async () => {
+        if (this.unanswered-- > 0) throw new StoreUnavailable("PostgreSQL did not answer");
+        return [...this.changeovers];
+      },
       read: async (version: string) => this.data.get(version) ?? null,
       versions: async () => [...this.data.keys()],
       changeOver: async (number: number, version: string, data: ZoneFilesText | null, leadMs: number) => {
@@ -44,6 +50,15 @@ class Cluster {
 }
 
 describe("the time zone data of a node", () => {
+  it("is read again at the start if the store does not answer", async () => {
+    const cluster = new Cluster();
+    cluster.unanswered = 1;
+    const starting = cluster.node("2026g");
+    await settled();
+    await cluster.runtime.advance(1_000);
+    assert.equal((await starting).inForce().version, "2026g");
+  });
+
   it("is its own, and brought to nobody, while a node of level 2 lives beside it", async () => {
     const cluster = new Cluster();
     cluster.levels = [2, FEATURE_LEVEL];

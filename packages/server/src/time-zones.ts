@@ -9,6 +9,7 @@ import {
 import { clusterLevel, isOn as isKnown } from "./domain/cluster/feature-level.ts";
 import { hasZoneData, keepZoneData, useZoneData, ZoneData, zoneData } from "./domain/schedule/zones/zone-data.ts";
 import { type ZoneFilesText, zoneFilesOf } from "./domain/schedule/zones/zone-files.ts";
+import { patiently } from "./patience.ts";
 import type { Leases } from "./ports/leases.ts";
 import type { Readings } from "./ports/metrics.ts";
 import type { Runtime, Timer } from "./ports/runtime.ts";
@@ -28,14 +29,14 @@ interface NodeDependencies extends Omit<TimeZonesDependencies, "isOn"> {
   level: number;
 }
 
-/** Creates the time zone data of a node; resolves when the data in force is known. @throws {StoreUnavailable} */
+/** Creates the time zone data of a node; resolves when the data in force is known. @throws {StoreUnavailable} for a minute */
 export async function followTimeZones({ leases, level, ...deps }: NodeDependencies): Promise<TimeZones> {
   const isOn = async () => {
     const living = (await leases.list()).filter(({ isLiving }) => isLiving);
     return isKnown("TIME_ZONE_DATA", clusterLevel(living, level));
   };
   const zones = new TimeZones({ ...deps, isOn });
-  await zones.start();
+  await patiently("the time zone data", () => zones.start(), deps);
   return zones;
 }
 

@@ -22,7 +22,7 @@ export interface ChainEntry {
 
 /** Writes records within a transaction. */
 export interface RecordWriter {
-  /** Adds a record. @throws if it is not written; the transaction must then fail */
+  /** Adds a record, or sends it. The transaction must fail if it is not written. */
   add(record: AuditRecord): Promise<void>;
   /**
    * Adds a record unless there is one at its place, and waits for a transaction that may still write one.

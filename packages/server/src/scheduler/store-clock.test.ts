@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Logger } from "pino";
 import { ManualRuntime, settled } from "../ports/manual-runtime.fixture.ts";
-import type { Store } from "../ports/store.ts";
+import { type Store, StoreUnavailable } from "../ports/store.ts";
 import { followStoreClock } from "./store-clock.ts";
 
 it("says once an hour that the machine's clock is far from the store's, and again after the clock was right", async () => {
@@ -27,6 +27,22 @@ it("says once an hour that the machine's clock is far from the store's, and agai
   offMs = 60_000;
   await pass(20_000);
   assert.equal(said.filter((text) => text.startsWith("this machine's clock is far")).length, 3);
+  clock.stop();
+});
+
+it("is asked again at the start if the store does not answer", async () => {
+  const runtime = new ManualRuntime();
+  const log = { warn: () => undefined } as unknown as Logger;
+  let asked = 0;
+  const ask = async () => {
+    if (asked++ === 0) throw new StoreUnavailable("PostgreSQL did not answer");
+    return runtime.now() - 60_000;
+  };
+  const following = followStoreClock({ clock: ask } as unknown as Store, runtime, log);
+  await settled();
+  await runtime.advance(1_000);
+  const clock = await following;
+  assert.ok(Math.abs(clock.runtime.now() - runtime.now() + 60_000) <= 5);
   clock.stop();
 });
 

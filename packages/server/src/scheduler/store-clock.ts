@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import { ClockOffset } from "../domain/cluster/clock-offset.ts";
+import { patiently } from "../patience.ts";
 import type { Runtime, Timer } from "../ports/runtime.ts";
 import type { Store } from "../ports/store.ts";
 import { sharedRun } from "./shared-run.ts";
@@ -32,7 +33,7 @@ export interface StoreClock {
 /** @param byMs milliseconds by which the clock was set; negative: back */
 export type LeapListener = (byMs: number) => void;
 
-/** @throws {StoreUnavailable} if the store does not tell its time at the start */
+/** @throws {StoreUnavailable} if the store does not tell its time for a minute at the start */
 export async function followStoreClock(store: Store, runtime: Runtime, log: Logger): Promise<StoreClock> {
   const offset = new ClockOffset();
   const warnings = new FarOffWarnings(log);
@@ -54,7 +55,7 @@ export async function followStoreClock(store: Store, runtime: Runtime, log: Logg
   };
   // Readings do not overlap: one from before a leap must not arrive after one from behind it.
   const look = sharedRun(sample);
-  await look();
+  await patiently("the store's clock", look, { runtime, log });
   const stop = repeat(runtime, look);
   const now = () => offset.earliest(runtime.monotonicMs()) ?? runtime.now();
   return {

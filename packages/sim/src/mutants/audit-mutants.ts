@@ -11,10 +11,11 @@ export const auditMutants: readonly Mutant[] = [
   {
     name: "a record of the audit log is written outside the transaction",
     file: TRAIL,
-    find: `      const head = await writeEntry(entry, writerOf(session));
-      await commit();`,
+    find: `      const head = await writeEntry(entry, writerOf(session, added));
+      await Promise.all([...added, commit()]);`,
     replace: `      await commit();
-      const head = await writeEntry(entry, writerOf(session));`,
+      const head = await writeEntry(entry, writerOf(session, added));
+      await Promise.all(added);`,
     why: "a change can be durable without its record",
     test: {
       file: `${SERVER}/adapters/sql/audit/audit.test.ts`,

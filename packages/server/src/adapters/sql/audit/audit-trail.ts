@@ -69,19 +69,27 @@ export class AuditTrail {
     if (notes.length > 0) await this.noted("query", notes, async () => undefined);
   }
 
-  /** Ends a transaction with records of facts and its commit. @param notes at least one */
+  /**
+   * Ends a transaction with records of facts and its commit, which are sent together: PostgreSQL rolls back a transaction that commits
+   * after a statement has failed.
+   * @param notes at least one
+   */
   record(notes: readonly AuditNote[], session: Session, commit: () => Promise<void>): Promise<void> {
     return this.#chain.append(notes, async (entry) => {
-      const head = await writeEntry(entry, writerOf(session));
-      await commit();
+      const added: Promise<unknown>[] = [];
+      const head = await writeEntry(entry, writerOf(session, added));
+      await Promise.all([...added, commit()]);
       return { answer: undefined, head };
     });
   }
 }
 
-function writerOf(session: Session): RecordWriter {
+/** @param added gets a promise for each record that the writer has sent */
+function writerOf(session: Session, added: Promise<unknown>[]): RecordWriter {
   return {
-    add: async (record) => void (await session.run({ name: "audit", text: INSERT, values: insertValues(record) })),
+    add: async (record) => {
+      added.push(session.run({ name: "audit", text: INSERT, values: insertValues(record) }));
+    },
     settle: async (record) => {
       await session.run({ text: SETTLE, values: insertValues(record) });
       const [row] = await session.run({ text: READ, values: [record.at, record.chain, record.seq] });

@@ -5,6 +5,8 @@ import type pg from "pg";
 import { pino } from "pino";
 import { allRecords, auditNote, verified } from "../../../ports/audit.fixture.ts";
 import { sha256 } from "../../../ports/audit-chain.ts";
+import { Scene, TENANT } from "../../../ports/conformance/store-scene.conformance.ts";
+import type { NewJob } from "../../../ports/store.ts";
 import type { AuditAnchor } from "../../../ports/store-audit.ts";
 import { AuditAnchors } from "../../../security/audit-anchors.ts";
 import { systemRuntime } from "../../system/system-runtime.ts";
@@ -123,6 +125,30 @@ describe("an audit log that somebody changes by SQL", () => {
     assert.equal(
       (await store.readPools()).some(({ name }) => name === "doubtful"),
       false,
+    );
+    assert.equal(await verified(store.audit), null);
+    await store.close();
+  });
+
+  it("has no submission whose record PostgreSQL refuses, although record and commit are sent together", async () => {
+    await sql(`
+      CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$;
+      CREATE TRIGGER refuse BEFORE INSERT ON audit FOR EACH ROW WHEN (NEW.target = 'refused') EXECUTE FUNCTION refuse()`);
+    const scene = await Scene.open({ store, runtime, close: () => store.close() });
+    const submit = (target: string, jobs: readonly NewJob[]) =>
+      store.submit([{ idempotency: null, jobs, note: auditNote({ target }) }]);
+    const [without, recorded] = [scene.job(), scene.job()];
+    await assert.rejects(submit("refused", [without]));
+    await submit("e", [recorded]);
+    assert.equal(await store.queries.getJob(TENANT, without.jobId), null);
+    assert.notEqual(await store.queries.getJob(TENANT, recorded.jobId), null);
+    const records = await allRecords(store.audit);
+    assert.deepEqual(
+      records.slice(4).map(({ seq, outcome, target }) => [seq, outcome, target]),
+      [
+        [5, "VOID", null],
+        [6, "DONE", "e"],
+      ],
     );
     assert.equal(await verified(store.audit), null);
     await store.close();
