@@ -147,7 +147,9 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   life.started("upkeep", async () => endUpkeep());
   const endUpkeep = keepUp(store, ground.runtime, log, retentionOf(config));
 
-  const takesSteps = () => isOn("DURABLE_STEPS", membership.level) && isOn("SUSPENSION", membership.level);
+  // Workers connect while the node waits for leases, Kafka and Redis. It knows no other nodes then, and no owner hears of their steps.
+  const cluster = { level: () => program.level };
+  const takesSteps = () => isOn("DURABLE_STEPS", cluster.level()) && isOn("SUSPENSION", cluster.level());
   const told = { ...policiesOf(ground, store), ...workerEventsOf(ground, store), takesSteps };
   const own = { ...ground, ...told, ...logsOf({ ...ground, metrics }, store) };
   const security = await secureNode({ ...ground, store });
@@ -170,7 +172,8 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
       workerDrain?.look(membership.sendsWorkersAway);
     },
   });
-  telling.follow(() => membership.level);
+  cluster.level = () => membership.level;
+  telling.follow(cluster.level);
   const { leases } = membership;
   const zones = await followTimeZones({ ...ground, store: store.timeZones, leases, level: program.level, offered });
   life.started("time zone data", async () => zones.stop());
