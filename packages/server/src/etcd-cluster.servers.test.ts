@@ -3,11 +3,13 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { after, afterEach, before, describe, it } from "node:test";
+import { PROTOCOL_VERSION, StepKind } from "@mainspring/proto";
 import { Client, task, Worker } from "@mainspring/sdk";
 import { startEtcd, type TestEtcd } from "../../../tools/services/start-etcd.ts";
 import { startPostgres, type TestPostgres } from "../../../tools/services/start-postgres.ts";
 import { systemRuntime } from "./adapters/system/system-runtime.ts";
 import { until } from "./adapters/system/until.fixture.ts";
+import { Peer } from "./gateway/connections/grpc-peer.fixture.ts";
 
 const runtime = systemRuntime();
 const PROGRAM = new URL("../../cli/bin/mainspring.mjs", import.meta.url).pathname;
@@ -210,6 +212,23 @@ describe("three nodes with their leases in etcd", () => {
     await until(() => isReady(fourth));
     await divided(third, [third, fourth]);
     await divided(fourth, [third, fourth]);
+  });
+
+  it("start with a worker that connects while they wait for etcd, and that goes on with its steps", async () => {
+    for (const member of etcd.members) member.freeze();
+    const node = await spawnNode("waiting", {});
+    await until(() => node.output().includes("the node waits for etcd, which does not answer yet"));
+    const peer = new Peer(node.grpc);
+    const token = { executionId: runtime.uuid(), attempt: 1, shard: 1 };
+    const worker = { workerId: "worker-1", name: "worker-1", pool: "default", handlers: ["note"], slots: 1 };
+    peer.say({ hello: { protocolVersion: PROTOCOL_VERSION, ...worker, holds: [{ token, startedAtMs: 1n }] } });
+    await peer.next();
+    peer.say({ steps: [{ token, number: 1, name: "paid", kind: StepKind.RESULT, data: Buffer.from("1") }] });
+    peer.goodbye();
+    await peer.status;
+    for (const member of etcd.members) member.resume();
+    await until(() => isReady(node));
+    peer.close();
   });
 
   it("are not started with settings that do not fit, and say why", async () => {
