@@ -28,7 +28,7 @@ describe("the reads of a page", () => {
         await gate;
         return isBusy;
       },
-      pace,
+      () => pace,
       window,
     );
   };

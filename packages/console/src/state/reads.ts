@@ -19,7 +19,7 @@ export interface PageWindow {
  */
 export class Reads {
   readonly #read: () => Promise<boolean>;
-  readonly #pace: Pace | null;
+  readonly #pace: () => Pace | null;
   readonly #window: PageWindow;
   readonly #unwatch: () => void;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -31,9 +31,10 @@ export class Reads {
 
   /**
    * Starts the first read.
-   * @param read resolves to whether its answer differs from the one before. @param pace null: only calls read again
+   * @param read resolves to whether its answer differs from the one before. @param pace asked after each
+   * read; null: only calls read again
    */
-  constructor(read: () => Promise<boolean>, pace: Pace | null, window: PageWindow) {
+  constructor(read: () => Promise<boolean>, pace: () => Pace | null, window: PageWindow) {
     this.#read = read;
     this.#pace = pace;
     this.#window = window;
@@ -69,8 +70,8 @@ export class Reads {
       isChanged = await this.#read();
     }
     this.#isRunning = false;
-    if (this.#pace === null || this.#isStopped) return;
-    const { everyMs, busyMs } = this.#pace;
-    this.#timer = setTimeout(() => this.again(), isChanged ? busyMs : everyMs);
+    const pace = this.#pace();
+    if (pace === null || this.#isStopped) return;
+    this.#timer = setTimeout(() => this.again(), isChanged ? pace.busyMs : pace.everyMs);
   }
 }

@@ -16,8 +16,6 @@ export interface Answer<T> {
   reload(): void;
 }
 
-const NEVER = { everyMs: null, busyMs: null } as const;
-
 const HERE: PageWindow = {
   isHidden: () => document.hidden,
   onShown: (tell) => {
@@ -37,7 +35,9 @@ export function useAnswer<T>(path: string | null, pace: number | Pace | null = n
   const [failure, setFailure] = useState<RequestFailed | null>(null);
   const latest = useRef<Reads | null>(null);
   const name = `${tenant.value} ${path}`;
-  const { everyMs, busyMs } = typeof pace === "number" ? { everyMs: pace, busyMs: pace } : (pace ?? NEVER);
+  const paced = useRef<Pace | null>(null);
+  paced.current = typeof pace === "number" ? { everyMs: pace, busyMs: pace } : pace;
+  const isLive = pace !== null;
   useEffect(() => {
     if (path === null) return undefined;
     const stop = new AbortController();
@@ -55,13 +55,13 @@ export function useAnswer<T>(path: string | null, pace: number | Pace | null = n
         return false;
       }
     };
-    const reads = new Reads(read, everyMs === null ? null : { everyMs, busyMs }, HERE);
+    const reads = new Reads(read, () => paced.current, HERE);
     latest.current = reads;
     return () => {
       stop.abort();
       reads.stop();
     };
-  }, [path, name, everyMs, busyMs]);
+  }, [path, name, isLive]);
   const reload = useCallback(() => latest.current?.again(), []);
   const retry = useCallback(() => latest.current?.unlessRunning(), []);
   useRetry(failure, retry);
