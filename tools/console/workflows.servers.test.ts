@@ -170,6 +170,7 @@ describe("the console's pages of workflows", () => {
     assert.equal(await texts(), 0);
     assert.ok((await window.page.locator(".graph *").count()) < 20);
     await window.sees("1 to 100 of 1,000");
+    await rows("nobody-offers-this").nth(99).waitFor();
     assert.equal(await rows("nobody-offers-this").count(), 100);
     await window.check(["light"]);
     while ((await texts()) === 0) await window.press("Zoom in");

@@ -45,7 +45,20 @@ function addressOf(path: string): URL {
 }
 
 /** Sends a request. @throws {RequestFailed} the server refused it, or did not answer */
-export async function ask<T>(path: string, { method = "GET", body, text, ifVersion, signal }: Asked = {}): Promise<T> {
+export async function ask<T>(path: string, asked: Asked = {}): Promise<T> {
+  return answerOf(await askText(path, asked));
+}
+
+/** Parses the text of an answer. An empty one is null. */
+export function answerOf<T>(text: string): T {
+  return (text === "" ? null : parseExactly(text)) as T;
+}
+
+/** Sends a request. @returns text of the answer. @throws {RequestFailed} the server refused it, or did not answer */
+export async function askText(
+  path: string,
+  { method = "GET", body, text, ifVersion, signal }: Asked = {},
+): Promise<string> {
   const sent = text ?? (body === undefined ? undefined : JSON.stringify(body));
   const response = await send(path, {
     method,
@@ -53,8 +66,7 @@ export async function ask<T>(path: string, { method = "GET", body, text, ifVersi
     ...(sent !== undefined && { body: sent }),
     ...(signal !== undefined && { signal }),
   });
-  const answer = await response.text();
-  return (answer === "" ? null : parseExactly(answer)) as T;
+  return response.text();
 }
 
 /** @throws {RequestFailed} */

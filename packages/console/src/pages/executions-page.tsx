@@ -1,5 +1,6 @@
 import type { ExecutionCountBody, ExecutionFilter, ExecutionSummaryBody } from "@mainspring/contract";
 import { EXECUTION_STATES } from "@mainspring/contract/enums";
+import { useRef } from "preact/hooks";
 import { queryOf } from "../api/client.ts";
 import { type Filter, Filters } from "../parts/filters.tsx";
 import { type Column, List, useList } from "../parts/list.tsx";
@@ -11,6 +12,8 @@ import { boundedText, ExecutionRuns } from "./execution-runs.tsx";
 
 const LIVE_MS = 2_000;
 const COUNT_MS = 10_000;
+/** The same once the count is above its bound, where it stays for long. */
+const MANY_MS = 60_000;
 const FILTERS: Filter[] = [
   { name: "state", label: TEXTS.state, values: EXECUTION_STATES },
   { name: "pool", label: TEXTS.pool },
@@ -54,7 +57,9 @@ export function ExecutionsPage() {
   const path = jobId === undefined ? "executions" : `jobs/${encodeURIComponent(jobId)}/executions`;
   const answer = useList<ExecutionSummaryBody>(path, FIELDS, LIVE_MS);
   const given = Object.fromEntries(FILTERS.flatMap(({ name }) => (query[name] ? [[name, query[name]]] : [])));
-  const count = useAnswer<ExecutionCountBody>(`execution-count${queryOf(given)}`, COUNT_MS);
+  const isMany = useRef(false);
+  const count = useAnswer<ExecutionCountBody>(`execution-count${queryOf(given)}`, isMany.current ? MANY_MS : COUNT_MS);
+  isMany.current = count.data?.hasMore === true;
   const isCut = answer.data !== null && answer.data.nextCursor !== null;
   return (
     <>

@@ -3,6 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { DeadLetter, OverdueJobs, Page } from "../api/answers.ts";
 import { Empty, Failure, Loading } from "../parts/failure.tsx";
 import { Figure } from "../parts/figure.tsx";
+import { lazily } from "../parts/lazily.tsx";
 import { type Column, Table } from "../parts/list.tsx";
 import { Name } from "../parts/text.tsx";
 import { linkTo } from "../state/route.ts";
@@ -14,8 +15,11 @@ import { newestOf, totalOf } from "../text/series.ts";
 import { durationText } from "../text/times.ts";
 import { TEXTS } from "../texts.ts";
 import { ClusterLag } from "./cluster-lag.tsx";
+import { FailedHandlers } from "./failed-handlers.tsx";
 import { FiringAlerts } from "./firing-alerts.tsx";
-import { FailedHandlers, SeriesCharts } from "./series-charts.tsx";
+
+/** The charts and their library load beside the figures, and no other page loads them. */
+const SeriesCharts = lazily(async () => (await import("./series-charts.tsx")).SeriesCharts);
 
 const LIVE_MS = 2_000;
 const SLOW_MS = 5_000;
@@ -36,7 +40,7 @@ export function OverviewPage() {
       {stats !== null && <Figures stats={stats} series={series} />}
       {failure === null && <Failure of={seriesFailure} />}
       {isRefused && <p class="dim">{TEXTS.seriesForbidden}</p>}
-      {series !== null && <SeriesCharts series={series} />}
+      {stats !== null && !isRefused && <SeriesCharts series={series} />}
       <div class="columns">
         <PoolLoad series={series} />
         {series === null ? <NewestDeadLetters /> : <FailedHandlers failures={series.failures} />}

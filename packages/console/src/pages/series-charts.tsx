@@ -1,9 +1,7 @@
 import type { SeriesBody } from "@mainspring/contract";
 import { Chart, LINES_MAX, type Line } from "../parts/chart.tsx";
-import { Table } from "../parts/list.tsx";
 import { Name } from "../parts/text.tsx";
 import { zone } from "../state/preferences.ts";
-import { linkTo } from "../state/route.ts";
 import { countText, rateText } from "../text/figures.ts";
 import {
   type Gap,
@@ -24,8 +22,12 @@ import { TEXTS } from "../texts.ts";
 /** Gaps that are told in words, the newest of them. */
 const GAPS_SHOWN = 4;
 
-/** The last hour of the servers' figures. */
-export function SeriesCharts({ series }: { series: SeriesBody }) {
+/** The last hour of the servers' figures. @param series null: they are not known yet */
+export function SeriesCharts({ series }: { series: SeriesBody | null }) {
+  return series === null ? null : <Charts series={series} />;
+}
+
+function Charts({ series }: { series: SeriesBody }) {
   const gaps = gapsOf(series);
   const rates = (counts: Values) => ratesOf(series, counts);
   const plot = { times: timesOf(series), fromSec: shownFromSec(series), gaps };
@@ -111,36 +113,6 @@ function Gaps({ gaps, silent }: { gaps: readonly Gap[]; silent: SeriesBody["sile
         ))}
       </ul>
     </div>
-  );
-}
-
-/** Handlers with failures within the hour, most of them first. */
-export function FailedHandlers({ failures }: Pick<SeriesBody, "failures">) {
-  const rows = failures.map(({ handler, counts }) => ({ handler, count: totalOf(counts) }));
-  rows.sort((a, b) => b.count - a.count);
-  return (
-    <section>
-      <h2>{TEXTS.failedByHandler}</h2>
-      {rows.length === 0 && <p class="dim">{TEXTS.failedNone}</p>}
-      {rows.length > 0 && (
-        <Table
-          caption={TEXTS.failedByHandler}
-          rows={rows}
-          keyOf={({ handler }) => handler}
-          columns={[
-            {
-              title: TEXTS.handler,
-              cell: ({ handler }) => (
-                <a href={linkTo(["executions"], { handler })}>
-                  <Name of={handler} />
-                </a>
-              ),
-            },
-            { title: TEXTS.count, cell: ({ count }) => countText(count) },
-          ]}
-        />
-      )}
-    </section>
   );
 }
 

@@ -1,5 +1,5 @@
 import type { ComponentChildren, VNode } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { Page } from "../api/answers.ts";
 import { queryOf } from "../api/client.ts";
 import { linkTo, route } from "../state/route.ts";
@@ -24,8 +24,23 @@ interface TableProps<T> {
   keyOf(row: T): string;
 }
 
+/** Rows of a table that one frame adds, so that a table of many rows never keeps the browser from answering the user. */
+const ROWS_A_FRAME = 20;
+
+/** Number of rows that are shown so far, which grows with each frame up to `count` and stays there while rows change. */
+function useGrowing(count: number): number {
+  const [shown, setShown] = useState(ROWS_A_FRAME);
+  useEffect(() => {
+    if (shown >= count) return undefined;
+    const frame = requestAnimationFrame(() => setShown(shown + ROWS_A_FRAME));
+    return () => cancelAnimationFrame(frame);
+  }, [shown, count]);
+  return Math.min(shown, count);
+}
+
 /** A table that scrolls sideways within itself on a narrow window. */
 export function Table<T>({ caption, columns, rows, keyOf }: TableProps<T>): VNode {
+  const shown = useGrowing(rows.length);
   return (
     <section class="scroll" aria-label={caption} tabIndex={0}>
       <table>
@@ -40,7 +55,7 @@ export function Table<T>({ caption, columns, rows, keyOf }: TableProps<T>): VNod
           </tr>
         </thead>
         <tbody>
-          {rows.map((row) => (
+          {rows.slice(0, shown).map((row) => (
             <tr key={keyOf(row)}>
               {columns.map(({ title, cell }) => (
                 <td key={title}>{cell(row)}</td>
@@ -53,15 +68,20 @@ export function Table<T>({ caption, columns, rows, keyOf }: TableProps<T>): VNod
   );
 }
 
+/** Factor of the interval of a list while each answer differs. */
+const BUSY = 1.5;
+
 /**
  * The page of a list of the server that the address of this page asks for.
- * @param everyMs interval in which the first page is asked for again; null: it is not
+ * @param everyMs interval in milliseconds in which the first page is asked for again, one and a half times as long while the list changes
+ * all the time; null: it is not
  */
 export function useList<T>(path: string, filters: readonly Filter[], everyMs: number | null = null): Answer<Page<T>> {
   const { cursor, ...query } = route.value.query;
   const fields = Object.fromEntries(filters.map(({ name }) => [name, query[name]]));
   const asked = `${path}${queryOf({ ...fields, cursor, limit: ROWS })}`;
-  return useAnswer<Page<T>>(asked, cursor === undefined ? everyMs : null);
+  const isLive = everyMs !== null && cursor === undefined;
+  return useAnswer<Page<T>>(asked, isLive ? { everyMs, busyMs: BUSY * everyMs } : null);
 }
 
 interface ListProps<T> extends Omit<TableProps<T>, "rows"> {

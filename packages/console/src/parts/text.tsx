@@ -1,3 +1,4 @@
+import { useMemo } from "preact/hooks";
 import { isRelative, now, zone } from "../state/preferences.ts";
 import { linkTo } from "../state/route.ts";
 import { absoluteText, durationText, relativeText } from "../text/times.ts";
@@ -27,9 +28,10 @@ export function IdLink({ page, id }: { page: "executions" | "jobs" | "workflows"
 
 /** An instant, in the form that the user has chosen; the other form is its title. */
 export function Time({ at }: { at: string | null }) {
+  const clocks = zone.value;
+  const far = useMemo(() => (at === null ? "" : absoluteText(Date.parse(at), clocks)), [at, clocks]);
   if (at === null) return <span class="dim">–</span>;
-  const atMs = Date.parse(at);
-  const [near, far] = [relativeText(atMs, now.value), absoluteText(atMs, zone.value)];
+  const near = relativeText(Date.parse(at), now.value);
   return (
     <time dateTime={at} title={isRelative.value ? far : near}>
       {isRelative.value ? near : far}

@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { ask, RequestFailed } from "../api/client.ts";
+import { answerOf, askText, RequestFailed } from "../api/client.ts";
+import { type Pace, type PageWindow, Reads } from "./reads.ts";
 import { tenant } from "./route.ts";
 
 /** Time between two requests while no server answers, in milliseconds. */
@@ -15,36 +16,52 @@ export interface Answer<T> {
   reload(): void;
 }
 
+const HERE: PageWindow = {
+  isHidden: () => document.hidden,
+  onShown: (tell) => {
+    const change = () => !document.hidden && tell();
+    document.addEventListener("visibilitychange", change);
+    return () => document.removeEventListener("visibilitychange", change);
+  },
+};
+
 /**
- * Answer of a GET, asked again at an interval while the page is visible. The last answer stays while a later request fails.
- * @param path null: nothing is asked. @param everyMs null: only `reload` asks again
+ * Answer of a GET, asked again at intervals while the page is visible. The last answer stays while a later request fails, and a request with
+ * the same answer changes nothing of the page.
+ * @param path null: nothing is asked. @param pace interval in milliseconds, or intervals; null: only `reload` asks again
  */
-export function useAnswer<T>(path: string | null, everyMs: number | null = null): Answer<T> {
+export function useAnswer<T>(path: string | null, pace: number | Pace | null = null): Answer<T> {
   const [held, setHeld] = useState<{ name: string; data: T } | null>(null);
   const [failure, setFailure] = useState<RequestFailed | null>(null);
-  const latest = useRef<ReturnType<typeof inTurns> | null>(null);
+  const latest = useRef<Reads | null>(null);
   const name = `${tenant.value} ${path}`;
+  const paced = useRef<Pace | null>(null);
+  paced.current = typeof pace === "number" ? { everyMs: pace, busyMs: pace } : pace;
+  const isLive = pace !== null;
   useEffect(() => {
     if (path === null) return undefined;
     const stop = new AbortController();
-    const run = async () => {
+    let last: string | null = null;
+    const read = async () => {
       try {
-        const data = await ask<T>(path, { signal: stop.signal });
-        setHeld({ name, data });
+        const text = await askText(path, { signal: stop.signal });
+        const [isFirst, isChanged] = [last === null, text !== last];
+        last = text;
+        if (isChanged) setHeld({ name, data: answerOf<T>(text) });
         setFailure(null);
+        return isChanged && !isFirst;
       } catch (error) {
         if (!stop.signal.aborted && error instanceof RequestFailed) setFailure(error);
+        return false;
       }
     };
-    const turns = inTurns(run, stop.signal);
-    latest.current = turns;
-    turns.again();
-    const timer = everyMs === null ? null : setInterval(() => !document.hidden && turns.unlessRunning(), everyMs);
+    const reads = new Reads(read, () => paced.current, HERE);
+    latest.current = reads;
     return () => {
       stop.abort();
-      if (timer !== null) clearInterval(timer);
+      reads.stop();
     };
-  }, [path, name, everyMs]);
+  }, [path, name, isLive]);
   const reload = useCallback(() => latest.current?.again(), []);
   const retry = useCallback(() => latest.current?.unlessRunning(), []);
   useRetry(failure, retry);
@@ -59,23 +76,6 @@ export function useRetry(failure: RequestFailed | null, again: () => void): void
     const timer = setInterval(() => !document.hidden && again(), RETRY_MS);
     return () => clearInterval(timer);
   }, [isOutage, again]);
-}
-
-/** Runs one request at a time. A request that takes long is neither repeated beside itself nor cut off by the next one. */
-function inTurns(run: () => Promise<void>, signal: AbortSignal) {
-  let isRunning = false;
-  let isAskedAgain = false;
-  const again = async () => {
-    isAskedAgain = true;
-    if (isRunning) return;
-    isRunning = true;
-    while (isAskedAgain && !signal.aborted) {
-      isAskedAgain = false;
-      await run();
-    }
-    isRunning = false;
-  };
-  return { again: () => void again(), unlessRunning: () => void (isRunning || again()) };
 }
 
 /** An action of the user: whether it runs, and the error of its last run. */

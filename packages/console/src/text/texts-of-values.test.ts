@@ -24,6 +24,8 @@ describe("texts of values", () => {
     assert.equal(relativeText(at + 7_200_000, at), "in 2 h");
     assert.equal(absoluteText(at, "UTC"), "2026-03-09 14:05:09.123 UTC");
     assert.match(absoluteText(at, "Asia/Tokyo"), /^2026-03-09 23:05:09\.123 /);
+    for (const instant of [0, at, Date.UTC(9_999, 11, 31, 23, 59, 59, 999), Date.UTC(10_000, 0)])
+      assert.equal(absoluteText(instant, "UTC"), absoluteText(instant, "Etc/UTC"));
     assert.deepEqual([isZone("Europe/Berlin"), isZone("Mars/Base")], [true, false]);
   });
 

@@ -2,6 +2,8 @@ const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
+/** Start of the year 10000, whose ISO text has another form. */
+const FIVE_DIGIT_YEARS_MS = Date.UTC(10_000, 0);
 
 /** Units from the largest on, each with the length from which on it is used. */
 const UNITS = [
@@ -34,6 +36,9 @@ export function relativeText(atMs: number, nowMs: number): string {
 
 /** An instant on the clocks of a time zone, as `2026-03-09 14:05:09.123 UTC`. @param zone name of the IANA database */
 export function absoluteText(atMs: number, zone: string): string {
+  // The first use of Intl would hold up the first view for tens of milliseconds, and a list has hundreds of instants.
+  if (zone === "UTC" && atMs >= 0 && atMs < FIVE_DIGIT_YEARS_MS)
+    return `${new Date(atMs).toISOString().replace("T", " ").slice(0, -1)} UTC`;
   const parts = new Map(
     formatOf(zone)
       .formatToParts(atMs)

@@ -1,7 +1,12 @@
 /** Conditions of a statement that depend on the request, with their parameters. */
 export class Conditions {
-  readonly values: unknown[] = [];
+  readonly values: unknown[];
   readonly #parts: string[] = [];
+
+  /** @param values parameters of the statement so far, which other conditions of it may share; default: none */
+  constructor(values: unknown[] = []) {
+    this.values = values;
+  }
 
   /** @param text condition with `?` as the place of the parameter */
   add(text: string, value: unknown): this {

@@ -53,10 +53,10 @@ export function listExecutions(
 ): Promise<Listing<ExecutionSummary>> {
   const asked = { tenant, filter, page, range: rangeOf(filter, page), counts: false };
   return db.session("list", async (session) => {
-    const rows = await indexed(session, asked);
+    const rows = (await indexed(session, asked)) ?? (await newest(session, asked));
     if (rows !== null) return listing(rows.map(summaryFrom), page.limit, SHOWN.idOf);
-    const found = await walk(session, asked);
-    return walked(found.rows, found.looked, page.limit, SHOWN);
+    const { statement, looked } = await walk(session, asked);
+    return walked(await session.run(statement), looked, page.limit, SHOWN);
   });
 }
 
@@ -66,10 +66,16 @@ export function countListed(db: Connections, tenant: string, filter: ExecutionFi
   const asked = { tenant, filter, page, range: rangeOf(filter, page), counts: true };
   return db.session("list", async (session) => {
     const rows = await indexed(session, asked);
-    const found = rows === null ? await walk(session, asked) : { rows, looked: { rest: false } };
-    const count = found.rows.length;
-    return { matching: Math.min(count, LOOKED_AT), hasMore: count > LOOKED_AT || found.looked.rest };
+    if (rows !== null) return bounded(rows.length, false);
+    const { statement, looked } = await walk(session, asked);
+    // The database counts: thousands of ids would cost the process more than the page that the count stands above.
+    const [counted] = await session.run({ ...statement, text: `SELECT count(*) FROM (${statement.text}) c` });
+    return bounded(Number(counted?.[0]), looked.rest);
   });
+}
+
+function bounded(count: number, hasMore: boolean): BoundedCount {
+  return { matching: Math.min(count, LOOKED_AT), hasMore: count > LOOKED_AT || hasMore };
 }
 
 /** Whether a filter has conditions that no index answers, so that a page examines a bounded number of rows. */
@@ -112,23 +118,43 @@ function newestFirst(rows: readonly Row[]): Row[] {
   return [...byId.values()].sort(([a], [b]) => ((a as string) < (b as string) ? 1 : -1));
 }
 
-interface Walked {
-  rows: Row[];
+/** Number of rows that the first look of a page examines, for each row of the page. */
+const FIRST_LOOK = 4;
+
+/**
+ * A page out of the newest few rows, which most lists without an index have. One statement reads it, and no other finds where a longer
+ * look ends. @returns null: a longer look is needed
+ */
+async function newest(session: Session, asked: Asked): Promise<Row[] | null> {
+  const { tenant, page, range } = asked;
+  if (isNarrow(asked)) return null;
+  const where = matching(asked);
+  const first = new Conditions(where.values).add("e.id >= ?", range.from).add("e.id < ?", range.until);
+  if (hasOwnIndex(tenant)) ofTenant(first, "e", tenant);
+  const newestFew = `SELECT e.* FROM executions e WHERE ${first.text} ORDER BY e.id DESC LIMIT ${FIRST_LOOK * page.limit}`;
+  const text = `SELECT ${SUMMARY_COLUMNS} FROM (${newestFew}) e WHERE ${where.text} ORDER BY e.id DESC LIMIT ${page.limit + 1}`;
+  const rows = await session.run({ text, values: where.values });
+  return rows.length > page.limit ? rows : null;
+}
+
+interface Walk {
+  /** Reads the rows that match, the newest first, up to one more than the page. */
+  statement: { text: string; values: unknown[] };
   looked: IdRange & { rest: boolean };
 }
 
 /** The newest rows, or the newest ones of an unsuccessful state where the filter is narrow: an index leads to these. */
-async function walk(session: Session, asked: Asked): Promise<Walked> {
+async function walk(session: Session, asked: Asked): Promise<Walk> {
   const { state } = asked.filter;
   if (isNarrow(asked) && !hasOwnIndex(asked.tenant) && UNSUCCESSFUL.includes(state)) return walkState(session, asked);
   const looked = await newestOf(session, "executions", asked.tenant, asked.range);
   const where = matching(asked, looked);
   const text = `SELECT ${columnsOf(asked)} FROM executions e WHERE ${where.text} ORDER BY e.id DESC LIMIT ${asked.page.limit + 1}`;
-  return { rows: await session.run({ text, values: where.values }), looked };
+  return { statement: { text, values: where.values }, looked };
 }
 
 /** Examines the newest rows of an unsuccessful state. */
-async function walkState(session: Session, asked: Asked): Promise<Walked> {
+async function walkState(session: Session, asked: Asked): Promise<Walk> {
   const { filter, range, page } = asked;
   const bounds = new Conditions();
   const of = (values: Conditions, within: IdRange) => unsuccessfulIn(values, filter, within);
@@ -137,7 +163,7 @@ async function walkState(session: Session, asked: Asked): Promise<Walked> {
   const looked = { from: last === undefined ? range.from : (last[0] as string), until: range.until };
   const where = matching(asked, looked);
   const text = `SELECT ${columnsOf(asked)} FROM executions e WHERE ${of(where, looked)} AND ${where.text} ${NEWEST_OF_STATE} LIMIT ${page.limit + 1}`;
-  return { rows: await session.run({ text, values: where.values }), looked: { ...looked, rest: last !== undefined } };
+  return { statement: { text, values: where.values }, looked: { ...looked, rest: last !== undefined } };
 }
 
 async function ofJob(session: Session, asked: Asked, jobId: string): Promise<Row[] | null> {

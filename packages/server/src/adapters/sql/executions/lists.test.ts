@@ -99,6 +99,27 @@ describe(`lists over ${MONTHS} months`, () => {
     );
   });
 
+  it("read one short statement for the newest page, and leave a count to the database", async () => {
+    const db = testConnections(database, runtime);
+    const statements: { visited: number; read: number }[] = [];
+    const session: Connections["session"] = (purpose, use) =>
+      db.session(purpose, (real) => use({ ...real, run: (statement) => noted(real, statement) }));
+    const noted = async (real: Session, statement: Statement) => {
+      const { rows: visited } = await visitedRows(real, statement.text, statement.values ?? []);
+      const rows = await real.run(statement);
+      statements.push({ visited, read: rows.length });
+      return rows;
+    };
+    await listExecutions({ session } as Connections, TENANT, {}, PAGE);
+    const [page, ...others] = statements.splice(0);
+    assert.deepEqual([page?.read, others], [PAGE.limit + 1, []]);
+    assert.ok(page !== undefined && page.visited <= 4 * PAGE.limit, `${page?.visited} rows`);
+    const counted = await countListed({ session } as Connections, TENANT, {});
+    assert.deepEqual(counted, { matching: LOOKED_AT, hasMore: true });
+    for (const { read } of statements) assert.ok(read <= 1, `${read} rows`);
+    await db.close();
+  });
+
   it("show by their pages all that there is, each once", async () => {
     for (const filter of [{ handler: "rare" }, { pool: "rare" }, { labels: ["customer=c7"] }, { name: "rare" }]) {
       assert.deepEqual(
