@@ -80,8 +80,8 @@ const BUGS: readonly PlantedBug[] = [
   },
   {
     title: "a submission writes the jobs before one that is refused",
-    text: "if ids[job.id] or exists(p, known, job.id) then return nil, job.id end",
-    planted: "if ids[job.id] or exists(p, known, job.id) then return table.concat(answer), fresh end",
+    text: "if ids[job.id] or exists(p, known, job) then return nil, job.id end",
+    planted: "if ids[job.id] or exists(p, known, job) then return table.concat(answer), fresh end",
     story: async (scene) => {
       const [there, fresh] = [await scene.submitted(), scene.job()];
       const [outcome] = await scene.store.submit([{ idempotency: null, jobs: [fresh, there] }]);
