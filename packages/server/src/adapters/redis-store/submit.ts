@@ -145,6 +145,7 @@ export async function packAlone(
   at: EpochMs,
 ): Promise<RedisArgument[]> {
   refuseUnbuilt([job]);
+  await db.submit.refuseFull();
   const [packed] = await pack(kinds, [{ idempotency: null, jobs: [job] }]);
   const { args, bodies } = packed as Packed;
   await writeBodies(db.submit, bodies, at);

@@ -134,11 +134,11 @@ do
   end
 
   -- Adds an execution to a job. Arguments: the job, its row as read and afterwards, the execution that runs again (empty: none), the new one,
-  -- its record, unique key and tenant, the name of the body, versions that have one, and the notes. Answers 1, 0 (the job is not as read, or
+  -- its record, unique key and tenant, versions whose payloads are keys of their own, and the notes. Answers 1, 0 (the job is not as read, or
   -- has an execution that is open), or the ids of the holder of the unique key.
   local function run_job(keys, args)
-    local p, job, again, id, record, unique, body = keys[1], args[1], args[4], args[5], args[6], args[7], args[9]
-    local notes = read_notes(args, 10)
+    local p, job, again, id, record, unique = keys[1], args[1], args[4], args[5], args[6], args[7]
+    local notes = read_notes(args, 9)
     if is_taken(p, notes) then return TAKEN end
     if not is_as_read(p, job, args[2]) then return STALE end
     if byte(job, 1) < 128 and #open_of(p, job) > 0 then return STALE end
@@ -146,8 +146,6 @@ do
     if call('EXISTS', p .. 'e' .. id) == 1 then return { err = 'MSID there is an execution with this id' } end
     local holder = unique ~= '' and call('HGET', p .. 'u', unique)
     if holder then return holder end
-    local bodies = body == '' and {} or { body }
-    if not has_bodies(p, bodies) then return BODY_GONE end
     local writes = recurring.new_writes(p)
     writes.queues = new_queues(p)
     append(writes.values, 1, p .. 'e' .. id, record)
@@ -157,8 +155,7 @@ do
     enqueue(writes.queues, id, record, 1)
     recurring.write(p, writes)
     settle(p, again)
-    keep_versions(p, job, args[10])
-    keep_bodies(p, bodies)
+    keep_versions(p, job, args[9])
     write_notes(p, notes)
     return 1
   end

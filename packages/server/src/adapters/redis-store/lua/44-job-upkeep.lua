@@ -3,8 +3,9 @@ do
   -- Removes all of a job but its executions.
   function recurring.forget_job(p, tenant, job)
     local text = call('GET', p .. 'j' .. job)
-    local row = text and cjson.decode(text)
-    if row and type(row.name) == 'string' then call('ZREM', p .. 'mo' .. tenant .. ':' .. row.name, job) end
+    -- Texts that are no valid Unicode cannot be decoded. A name that stays in the index of such a job leads to nothing.
+    local is_read, row = pcall(cjson.decode, text or '{}')
+    if is_read and type(row.name) == 'string' then call('ZREM', p .. 'mo' .. tenant .. ':' .. row.name, job) end
     for _, version in ipairs(call('SMEMBERS', p .. 'pv' .. job)) do
       call('UNLINK', p .. 'b' .. job .. 'p' .. version)
     end

@@ -177,7 +177,7 @@ export async function deleteJob(
     const commands = commandsOfDeletion(job, asked);
     const isDeleted = job.deletedAt !== null;
     const { at } = asked;
-    const own = isDeleted ? { row: "" } : await wholeRow(changing, { ...job, deletedAt: at, updatedAt: at });
+    const own = isDeleted ? { row: "" } : wholeRow({ ...job, deletedAt: at, updatedAt: at });
     const { plan, definition, tenant } = job;
     const endsPlan = plan !== null && plan.plan.state !== "DELETED";
     const answer = await writeChange(changing, job, note, {
@@ -206,21 +206,10 @@ function commandsOfDeletion(job: OpenJob, { cancelRunning, commandId }: JobDelet
   return commands;
 }
 
-/**
- * Row of a job with all that it is. The first execution of a job may end its time in the store before later ones, so the payload becomes a
- * key of its own.
- */
-export async function wholeRow(
-  { db }: Changing,
-  job: StoredJob,
-): Promise<Pick<JobChange, "row" | "body" | "versions">> {
-  const { jobId, version, payload } = job;
-  if (payload === null) return { row: rowText(job, null) };
-  if (typeof payload === "number") return { row: rowText(job, payload), versions: [u32(version)] };
-  const bytes = await payloadOf(db, job);
-  if (bytes === null) return { row: rowText(job, null) };
-  const body = { name: payloadName(jobId, version), bytes };
-  return { row: rowText(job, bytes.length), body, versions: [u32(version)] };
+/** Row of a job with all that it is, because its first execution may end its time in the store before later ones. */
+export function wholeRow(job: StoredJob): Pick<JobChange, "row" | "versions"> {
+  const { version, payload } = job;
+  return { row: rowText(job, payload), versions: typeof payload === "number" ? [u32(version)] : [] };
 }
 
 /** See StoreJobs.order. */

@@ -18,7 +18,7 @@ export interface StoredJob {
   shard: ShardId;
   version: number;
   definition: JobDefinition;
-  /** Size of the payload, which is a key of its own; null: there is no payload; bytes: they are in the first execution. */
+  /** Size of a payload that is a key of its own; null: there is no payload; bytes: the payload. */
   payload: number | Buffer | null;
   createdAt: EpochMs;
   updatedAt: EpochMs;
@@ -37,22 +37,25 @@ export interface StoredJob {
 /** Part of a row that only a job has that recurs, has changed, or has further executions. */
 interface Own extends Pick<StoredJob, "tenant" | "shard" | "version" | "createdAt" | "updatedAt" | "deletedAt"> {
   definition: Omit<JobDefinition, "name" | "labels">;
-  /** null: no payload. */
-  payloadBytes: number | null;
+  /** The payload in base64, the size of one that is a key of its own, or null: none. */
+  payload: string | number | null;
 }
 
 interface Row extends Pick<JobDefinition, "name" | "labels"> {
   job?: Own;
 }
 
-/** Row of a job with all that it is. The payload must be a key of its own. */
+/** Row of a job with all that it is. @param payload the payload itself if it is small, or the size of one that is a key of its own */
 export function rowText(
   job: Omit<StoredJob, "jobId" | "text" | "first" | "plan" | "payload" | "hasLater">,
-  payloadBytes: number | null,
+  payload: StoredJob["payload"],
 ): string {
   const { name, labels, ...definition } = job.definition;
   const { tenant, shard, version, createdAt, updatedAt, deletedAt } = job;
-  const own: Own = { tenant, shard, version, createdAt, updatedAt, deletedAt, definition, payloadBytes };
+  const own: Own = {
+    ...{ tenant, shard, version, createdAt, updatedAt, deletedAt, definition },
+    payload: Buffer.isBuffer(payload) ? payload.toString("base64") : payload,
+  };
   return JSON.stringify({ name, labels, job: own } satisfies Row);
 }
 
@@ -104,10 +107,11 @@ function jobOf(
 ): StoredJob | null {
   const { job, name, labels } = text === null ? NOTHING : (JSON.parse(String(text)) as Row);
   if (job !== undefined) {
-    const { definition, payloadBytes, ...own } = job;
+    const { definition, payload: kept, ...own } = job;
+    const payload = typeof kept === "string" ? Buffer.from(kept, "base64") : kept;
     const plan = partnerBytes === null || !isRecurringJobId(jobId) ? null : storedPlan(partnerBytes);
     const whole = { ...definition, name, labels };
-    return { jobId, ...own, definition: whole, payload: payloadBytes, text, first, plan, hasLater: true };
+    return { jobId, ...own, definition: whole, payload, text, first, plan, hasLater: true };
   }
   if (first === null || kind === null) return null;
   const { tenant, pool, handler, requires, priority, concurrencyLimit } = kind;

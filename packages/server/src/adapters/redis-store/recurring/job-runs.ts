@@ -1,7 +1,6 @@
 import type { ExecutionId } from "../../../domain/ids.ts";
 import type { AuditNote } from "../../../ports/store-audit.ts";
 import type { NewRun, RunOutcome } from "../../../ports/store-jobs.ts";
-import { writeBodies } from "../bodies.ts";
 import { ID_BYTES, idBytes, idOf } from "../bytes.ts";
 import { flowText, kindText } from "../kinds.ts";
 import { NotBuilt } from "../not-built.ts";
@@ -49,7 +48,7 @@ async function refuseSteps({ db }: Changing, { retryOf, keepsSteps }: NewRun): P
 }
 
 async function write(changing: Changing, job: OpenJob, asked: NewRun, note: AuditNote | undefined) {
-  const { db, kinds, trail, now } = changing;
+  const { db, kinds, trail } = changing;
   const { tenant, jobId, executionId, retryOf, definition } = asked;
   const { uniqueKey, pool } = definition;
   const numbers = await kinds.numbersOf([flowText({ tenant, pool }), kindText(tenant, definition)]);
@@ -60,12 +59,12 @@ async function write(changing: Changing, job: OpenJob, asked: NewRun, note: Audi
     ...{ concurrencyKey: definition.concurrencyKey, payload: asked.payload ?? 0, flow, kind },
   });
   // A job that has only its first execution has no row of its own, or a small one.
-  const { row, body = null, versions = [] } = job.hasLater ? { row: "" } : await wholeRow(changing, job);
-  if (body !== null) await writeBodies(db, [body], now());
+  const { row, versions = [] } = job.hasLater ? { row: "" } : wholeRow(job);
+  await db.refuseFull();
   const unique = uniqueKey === null ? NO_BYTES : uniqueField(tenant, uniqueKey);
   const args = [
     ...[idBytes(jobId), job.text ?? NO_BYTES, row, retryOf === null ? NO_BYTES : idBytes(retryOf)],
-    ...[idBytes(executionId), record, unique, tenant, body?.name ?? NO_BYTES, Buffer.concat(versions)],
+    ...[idBytes(executionId), record, unique, tenant, Buffer.concat(versions)],
   ];
   return await trail.call("ms_run_job", args, note === undefined ? [] : [note], (answer) => answer === 1);
 }

@@ -113,7 +113,8 @@ async function forgetPayloadsOf(db: RedisConnection, job: StoredJob): Promise<vo
       ["UNLINK", ...gone.map((version) => db.key(payloadName(job.jobId, version)))],
       ["SREM", db.key(keyOf("pv", job.jobId)), ...gone.map(u32)],
     ]);
-  if (kept <= 1 && versions.includes(job.version)) await db.call([["SREM", db.key("pvj"), idBytes(job.jobId)]]);
+  if (kept === 0 || (kept === 1 && versions.includes(job.version)))
+    await db.call([["SREM", db.key("pvj"), idBytes(job.jobId)]]);
 }
 
 /** Versions by which executions of a job run or ran. */
