@@ -106,8 +106,11 @@ describe("a node with Redis as its store", () => {
   it("fires a recurring job before and after Redis is killed, by its present definition, and until it is deleted", async () => {
     const target = { handler: "square" };
     const { jobId } = await client.jobs.upsert("ticks", { target, everySec: 1, payload: -20 });
-    const ran = async () =>
-      (await Array.fromAsync(client.jobs.ledger(jobId))).filter(({ outcome }) => outcome === "RAN");
+    const ran = async () => {
+      const outcomes: string[] = [];
+      for await (const { outcome } of client.jobs.ledger(jobId)) if (outcome === "RAN") outcomes.push(outcome);
+      return outcomes;
+    };
     const more = async (than: number) => await until(async () => ((await ran()).length > than ? await ran() : null));
     await more(1);
     await redis.kill();
