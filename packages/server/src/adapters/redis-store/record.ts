@@ -99,14 +99,14 @@ function identityOf({ jobId, executionId, tenant, definition: { uniqueKey } }: N
 }
 
 /** The copy that an execution has of its job. */
-export function copyOf({ definition, payload }: Pick<NewJob, "payload"> & { definition: CopiedDefinition }): Buffer {
+function copyOf({ definition, payload }: Pick<NewJob, "payload"> & { definition: CopiedDefinition }): Buffer {
   const fields = copiedFields(definition);
   if (payload !== null)
     fields.push(isInline(payload) ? field("P", Buffer.from(payload)) : field("B", u32(payload.length)));
   return Buffer.concat(fields);
 }
 
-export type CopiedDefinition = Pick<JobDefinition, "concurrencyKey" | "policy">;
+type CopiedDefinition = Pick<JobDefinition, "concurrencyKey" | "policy">;
 
 /** Fields of the copy but the payload. */
 export function copiedFields({ concurrencyKey, policy }: CopiedDefinition): Buffer[] {
