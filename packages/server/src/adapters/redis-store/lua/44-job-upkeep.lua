@@ -3,14 +3,17 @@ do
   -- Removes all of a job but its executions.
   function recurring.forget_job(p, tenant, job)
     local text = call('GET', p .. 'j' .. job)
-    -- Texts that are no valid Unicode cannot be decoded. A name that stays in the index of such a job leads to nothing.
-    local is_read, row = pcall(cjson.decode, text or '{}')
-    if is_read and type(row.name) == 'string' then call('ZREM', p .. 'mo' .. tenant .. ':' .. row.name, job) end
-    for _, version in ipairs(call('SMEMBERS', p .. 'pv' .. job)) do
-      call('UNLINK', p .. 'b' .. job .. 'p' .. version)
+    if text then
+      -- Texts that are no valid Unicode cannot be decoded. A name that stays in the index of such a job leads to nothing.
+      local is_read, row = pcall(cjson.decode, text)
+      if is_read and type(row.name) == 'string' then call('ZREM', p .. 'mo' .. tenant .. ':' .. row.name, job) end
+      for _, version in ipairs(call('SMEMBERS', p .. 'pv' .. job)) do
+        call('UNLINK', p .. 'b' .. job .. 'p' .. version)
+      end
+      call('SREM', p .. 'pvj', job)
+      call('UNLINK', p .. 'j' .. job, p .. 'pv' .. job)
     end
-    call('SREM', p .. 'pvj', job)
-    call('UNLINK', p .. 'j' .. job, p .. 'pv' .. job, p .. 'b' .. job .. 'p\0\0\0\1')
+    call('UNLINK', p .. 'b' .. job .. 'p\0\0\0\1')
   end
 
   -- Removes final executions among the first ids of a second, as `ms_retire` does.
