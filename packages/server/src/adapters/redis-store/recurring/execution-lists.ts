@@ -17,7 +17,7 @@ import { EXAMINED, type Examined, newestOf, pageOf } from "./newest.ts";
 
 /** Rows that a count examines. */
 const COUNTED_MAX = 10_000;
-/** Executions of a job that a list of them reads and sorts. Of a job with more, the list examines the newest of the tenant. */
+/** Executions of a job that a list of them reads and sorts. For a job with more, the list examines the newest of the tenant. */
 const OF_JOB_MAX = 10_000;
 /** Members of one call. */
 const MEMBERS = 1_000;

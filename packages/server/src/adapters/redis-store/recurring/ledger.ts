@@ -16,7 +16,7 @@ import type { RedisArgument, RedisConnection } from "../redis-connection.ts";
 import { skipOf } from "./commit-plans.ts";
 import { keyOf, readJobs } from "./job-rows.ts";
 
-/** What became of the planned instants of recurring jobs. */
+/** Outcomes of the planned instants of recurring jobs. */
 export class Ledger implements Pick<StoreQueries, "ledger" | "traces"> {
   readonly #db: RedisConnection;
   readonly #kinds: Kinds;
