@@ -93,6 +93,38 @@ describe("a node with Redis as its store", () => {
     assert.equal((await ended(first.executionId)).state, "CANCELLED");
   });
 
+  it("runs a job by the definition that replaced the one it was submitted with, and once more on request", async () => {
+    const target = { handler: "square" };
+    const { jobId, executionId } = await client.submit({ target, payload: -10, delayMs: 3_600_000 });
+    await client.replaceJob(jobId, { target, payload: -11 });
+    assert.deepEqual((await ended(executionId)).result, { squared: 121 });
+    const again = await client.retryExecution(executionId);
+    assert.deepEqual((await ended(again)).result, { squared: 121 });
+    assert.deepEqual((await client.getJob(jobId)).state, "FINISHED");
+  });
+
+  it("fires a recurring job before and after Redis is killed, by its present definition, and until it is deleted", async () => {
+    const target = { handler: "square" };
+    const { jobId } = await client.jobs.upsert("ticks", { target, everySec: 1, payload: -20 });
+    const ran = async () => {
+      const outcomes: string[] = [];
+      for await (const { outcome } of client.jobs.ledger(jobId)) if (outcome === "RAN") outcomes.push(outcome);
+      return outcomes;
+    };
+    const more = async (than: number) => await until(async () => ((await ran()).length > than ? await ran() : null));
+    await more(1);
+    await redis.kill();
+    await redis.restart();
+    const { length } = await untilDone(ran);
+    await untilDone(() => more(length));
+    await client.jobs.upsert("ticks", { target, everySec: 1, payload: -21 });
+    await until(async () => (attempts.has(-21) ? true : null));
+    await client.jobs.pause(jobId);
+    assert.deepEqual((await ended(await client.jobs.trigger(jobId))).result, { squared: 441 });
+    await client.deleteJob(jobId);
+    assert.equal((await client.getJob(jobId)).state, "DELETED");
+  });
+
   it("ends every job that it accepted, though Redis is killed in the middle of the load", async () => {
     const accepted: { payload: number; executionId: string }[] = [];
     let back: Promise<void> = Promise.resolve();

@@ -73,6 +73,12 @@ export function u32(value: number): Buffer {
   return bytes;
 }
 
+export function u16(value: number): Buffer {
+  const bytes = Buffer.allocUnsafe(2);
+  bytes.writeUInt16BE(value);
+  return bytes;
+}
+
 /** A field of the variable part of a record: a letter, its length and its bytes. */
 export function field(letter: string, value: Buffer | string): Buffer {
   const bytes = typeof value === "string" ? Buffer.from(value) : value;

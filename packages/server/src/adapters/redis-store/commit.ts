@@ -6,8 +6,16 @@ import { StoreUnavailable } from "../../ports/store-errors.ts";
 import { WithheldJournals } from "../../ports/withheld-journals.ts";
 import { type Body, resultName, writeBodies } from "./bodies.ts";
 import { field, ID_BYTES, INSTANT_MAX, idBytes, idOf, u32, writeInstant, writeRank } from "./bytes.ts";
+import type { Kinds } from "./kinds.ts";
 import { NotBuilt } from "./not-built.ts";
 import { isInline, queueCode, stateCode, stepsCode } from "./record.ts";
+import {
+  type PackedPlans,
+  packedPlans,
+  refusedOccurrences,
+  refuseRuns,
+  withoutOccurrences,
+} from "./recurring/commit-plans.ts";
 import type { RedisArgument, RedisConnection } from "./redis-connection.ts";
 
 /** Limit of one call. The changes of one shard always stay together. */
@@ -27,13 +35,15 @@ interface Refused {
 /** Commits ticks. A takeover is valid while the connection that made it lasts. */
 export class Committer {
   readonly #connection: RedisConnection;
+  readonly #kinds: Kinds;
   readonly #now: () => number;
   readonly #withheld = new WithheldJournals();
   /** Number of the connection on which each shard was taken over. */
   readonly #takenOn = new Map<ShardId, number>();
 
-  constructor(connection: RedisConnection, now: () => number) {
+  constructor(connection: RedisConnection, kinds: Kinds, now: () => number) {
     this.#connection = connection;
+    this.#kinds = kinds;
     this.#now = now;
   }
 
@@ -57,25 +67,29 @@ export class Committer {
 
   async #commitPart(batch: readonly ShardCommit[]): Promise<ShardOutcome[]> {
     const whole = batch.map((commit) => this.#withheld.addTo(commit));
-    const refused = whole.map(({ changes }) => changes.flatMap(refusalOf));
+    const refused = whole.map((commit) => [...commit.changes.flatMap(refusalOf), ...refusedOccurrences(commit)]);
     const storable = whole.map((commit, i) => without(commit, refused[i] as Refused[]));
     await writeBodies(this.#connection, storable.flatMap(bodiesOf), this.#now());
-    this.#checkConnection(batch);
     const updatedAt = this.#now();
-    const args = storable.flatMap((commit) => argumentsOf(commit, updatedAt));
-    const answers = (await this.#connection.durably("ms_commit", args)) as Buffer[];
-    return whole.map((commit, i) => this.#outcome(commit, answers[i] as Buffer, refused[i] as Refused[]));
+    const packed = await packedPlans(this.#connection, this.#kinds, storable, updatedAt);
+    this.#checkConnection(batch);
+    const args = storable.flatMap((commit) => argumentsOf(commit, packed, updatedAt));
+    const answers = (await this.#connection.durably("ms_commit", args)) as Buffer[][];
+    return whole.map((commit, i) => this.#outcome(commit, answers[i] as Buffer[], refused[i] as Refused[]));
   }
 
-  #outcome(commit: ShardCommit, answer: Buffer, refused: Refused[]): ShardOutcome {
+  #outcome(commit: ShardCommit, answer: readonly Buffer[], refused: Refused[]): ShardOutcome {
     const { shard } = commit;
-    if (answer[0] === "F".charCodeAt(0)) return { shard, status: "FENCED", ...NOTHING };
+    const [rows, missedPlans, notCreated] = answer as [Buffer, Buffer, Buffer];
+    if (rows[0] === "F".charCodeAt(0)) return { shard, status: "FENCED", ...NOTHING };
     this.#withheld.applied(
       commit,
       refused.map(({ id }) => id),
     );
-    const missed = Array.from({ length: (answer.length - 1) / ID_BYTES }, (_, i) => idOf(answer, 1 + i * ID_BYTES));
-    return { shard, status: "APPLIED", ...NOTHING, missed: [...new Set(missed)], refused };
+    return {
+      ...{ shard, status: "APPLIED", ...NOTHING, missed: [...new Set(idsOf(rows.subarray(1)))], refused },
+      ...{ missedPlans: idsOf(missedPlans), notCreated: idsOf(notCreated) },
+    };
   }
 
   /** @throws {StoreUnavailable} the connection on which this process took over one of the shards has ended */
@@ -90,27 +104,36 @@ export class Committer {
 }
 
 function refuseUnbuilt(commit: ShardCommit): void {
-  if (commit.plans.length > 0) throw new NotBuilt("commits of plans");
+  refuseRuns(commit);
   if (commit.steps.length > 0) throw new NotBuilt("commits of records of handlers");
   if (commit.runs.length + commit.births.length > 0) throw new NotBuilt("commits of workflow runs");
   if (commit.commands.length > 0) throw new NotBuilt("commits that add commands");
   if (commit.told !== undefined) throw new NotBuilt("commits of lifecycle events");
   if ((commit.deliveries?.length ?? 0) > 0) throw new NotBuilt("commits of deliveries");
-  for (const { replacement, spawn, branch } of commit.changes)
-    if (replacement !== undefined || spawn !== undefined || branch !== undefined)
-      throw new NotBuilt("changes with a replacement, a branch or further nodes");
+  for (const { spawn, branch } of commit.changes)
+    if (spawn !== undefined || branch !== undefined) throw new NotBuilt("changes with a branch or further nodes");
 }
 
-function weightOf({ changes, expected, assigned, settledJournals }: ShardCommit): { count: number; bytes: number } {
+function idsOf(bytes: Buffer): string[] {
+  return Array.from({ length: bytes.length / ID_BYTES }, (_, i) => idOf(bytes, i * ID_BYTES));
+}
+
+function weightOf({ changes, expected, assigned, settledJournals, plans }: ShardCommit): {
+  count: number;
+  bytes: number;
+} {
   const bytes = changes.reduce((sum, { result }) => sum + (result !== null && isInline(result) ? result.length : 0), 0);
-  return { count: changes.length + expected.length + assigned.length + settledJournals.length, bytes };
+  const planned = plans.reduce((sum, { created, skips }) => sum + 1 + created.length + skips.length, 0);
+  const count = changes.length + expected.length + assigned.length + settledJournals.length + planned;
+  return { count, bytes };
 }
 
 function without(commit: ShardCommit, refused: readonly Refused[]): ShardCommit {
   if (refused.length === 0) return commit;
   const ids = new Set(refused.map(({ id }) => id));
   // The journal may be the only record of the attempt of a refused row.
-  return { ...commit, changes: commit.changes.filter(({ id }) => !ids.has(id)), settledJournals: [] };
+  const [changes, plans] = [commit.changes.filter(({ id }) => !ids.has(id)), withoutOccurrences(commit.plans, ids)];
+  return { ...commit, changes, plans, settledJournals: [] };
 }
 
 function refusalOf(change: RowChange): Refused[] {
@@ -128,16 +151,17 @@ function bodiesOf({ changes }: ShardCommit): Body[] {
 }
 
 /** Arguments of one shard, as `read_shard` of the library takes them. */
-function argumentsOf(commit: ShardCommit, updatedAt: number): RedisArgument[] {
+function argumentsOf(commit: ShardCommit, packed: PackedPlans, updatedAt: number): RedisArgument[] {
   const { shard, epoch, expected, changes, assigned, journalSeq, settledJournals, commandsDone } = commit;
   const journal = assigned.length === 0 ? "" : journalField({ epoch, seq: journalSeq });
   return [
     ...[`${shard}`, `${epoch}`],
     Buffer.concat(expected.flatMap(({ id, attempt }) => [idBytes(id), u32(attempt)])),
-    ...[`${changes.length}`, ...changes.flatMap((change) => changeArguments(change, updatedAt))],
+    ...[`${changes.length}`, ...changes.flatMap((change) => changeArguments(change, packed, updatedAt))],
     ...[journal, assigned.length === 0 ? "" : JSON.stringify(assigned)],
     ...[`${settledJournals.length}`, ...settledJournals.map(journalField)],
     ...[`${commandsDone.length}`, ...commandsDone],
+    ...packed.plansOf(commit),
   ];
 }
 
@@ -145,11 +169,11 @@ function journalField({ epoch, seq }: JournalRef): string {
   return `${epoch}/${seq}`;
 }
 
-function changeArguments(change: RowChange, updatedAt: number): RedisArgument[] {
+function changeArguments(change: RowChange, packed: PackedPlans, updatedAt: number): RedisArgument[] {
   const ended = change.ended.map((attempt) => JSON.stringify(attempt)).join(",");
   const { id, attempt, result } = change;
   const body = result === null || isInline(result) ? Buffer.alloc(0) : resultName(id, attempt);
-  return [fixedFields(change, updatedAt), ended, restOf(change), body];
+  return [fixedFields(change, updatedAt), ended, restOf(change), body, packed.replacedBy(change)];
 }
 
 /** Fields of fixed places: the id, what the row must be, what it becomes. */

@@ -89,7 +89,7 @@ export function flowText({ tenant, pool }: Flow): string {
   return JSON.stringify([tenant, pool]);
 }
 
-export function kindText(tenant: string, definition: JobDefinition): string {
+export function kindText(tenant: string, definition: Omit<Kind, "tenant"> & Pick<JobDefinition, "policy">): string {
   const { pool, handler, requires, priority, concurrencyLimit } = definition;
   const { startBefore: _, traceparent: __, onFinish: ___, ...policy } = definition.policy;
   return JSON.stringify([tenant, pool, handler, requires, priority, concurrencyLimit, policy]);

@@ -148,11 +148,12 @@ export class OwnerReads {
   }
 
   /** See Store.poll. */
-  async poll(shards: readonly ShardId[], { dueUntil }: LookAhead): Promise<PollSummary> {
-    const args = [maskOf(shards), upperOf(dueUntil), `${Math.floor(dueUntil)}`];
-    const [waiting, ready, commands, pools] = (await this.#db.fcall("ms_poll", args)) as RedisAnswer[];
+  async poll(shards: readonly ShardId[], { dueUntil, firesUntil }: LookAhead): Promise<PollSummary> {
+    const untils = [dueUntil, firesUntil].flatMap((until) => [upperOf(until), `${Math.floor(until)}`]);
+    const args = [maskOf(shards), ...untils];
+    const [waiting, ready, commands, pools, plans] = (await this.#db.fcall("ms_poll", args)) as RedisAnswer[];
     return {
-      ...{ waiting: waiting === 1, ready: ready === 1, plans: false, commands: commands === 1, events: false },
+      ...{ waiting: waiting === 1, ready: ready === 1, plans: plans === 1, commands: commands === 1, events: false },
       pools: poolsOf(pools as Buffer[]),
     };
   }

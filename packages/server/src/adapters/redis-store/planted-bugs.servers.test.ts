@@ -1,21 +1,7 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
-import { startRedis, type TestRedis } from "../../../../../tools/services/start-redis.ts";
 import type { Epoch, ShardId } from "../../domain/ids.ts";
-import { applied, fenced, Scene } from "../../ports/conformance/store-scene.conformance.ts";
-import { type RedisAddress, redisAddress } from "../../ports/redis-address.ts";
-import { systemRuntime } from "../system/system-runtime.ts";
-import { LIBRARY } from "./library.ts";
-import { openRedisStore } from "./redis-store.ts";
-import { DURABLE } from "./testing/durable-redis.ts";
-
-/** A bug in the functions: a text of the library, the text that replaces it, and a story that must fail with it. */
-interface PlantedBug {
-  title: string;
-  text: string;
-  planted: string;
-  story: (scene: Scene) => Promise<void>;
-}
+import { applied, fenced } from "../../ports/conformance/store-scene.conformance.ts";
+import { type PlantedBug, plantedBugs } from "./testing/planted-bug.ts";
 
 const BUGS: readonly PlantedBug[] = [
   {
@@ -80,8 +66,8 @@ const BUGS: readonly PlantedBug[] = [
   },
   {
     title: "a submission writes the jobs before one that is refused",
-    text: "if ids[job.id] or exists(p, known, job.id) then return nil, job.id end",
-    planted: "if ids[job.id] or exists(p, known, job.id) then return table.concat(answer), fresh end",
+    text: "if ids[job.id] or exists(p, known, job) then return nil, job.id end",
+    planted: "if ids[job.id] or exists(p, known, job) then return table.concat(answer), fresh end",
     story: async (scene) => {
       const [there, fresh] = [await scene.submitted(), scene.job()];
       const [outcome] = await scene.store.submit([{ idempotency: null, jobs: [fresh, there] }]);
@@ -104,30 +90,4 @@ const BUGS: readonly PlantedBug[] = [
   },
 ];
 
-describe("planted bugs in the functions of the store on Redis", () => {
-  const runtime = systemRuntime();
-  let redis: TestRedis;
-  let stores = 0;
-  before(async () => {
-    redis = await startRedis({ settings: DURABLE });
-  });
-  after(() => redis?.stop());
-
-  const told = async (library: string, story: PlantedBug["story"]) => {
-    const address = { ...(redisAddress(redis.url) as RedisAddress), prefix: `bug-${stores++}` };
-    const store = await openRedisStore({ address, runtime, node: runtime.uuid(), library });
-    try {
-      const scene = await Scene.open({ store, runtime, close: () => store.close() });
-      await story(scene);
-    } finally {
-      await store.close();
-    }
-  };
-
-  for (const { title, text, planted, story } of BUGS)
-    it(`${title}: its story fails, and passes without it`, async () => {
-      assert.equal(LIBRARY.split(text).length, 2, "the library has the text once");
-      await told(LIBRARY, story);
-      await assert.rejects(told(LIBRARY.replace(text, planted), story), assert.AssertionError);
-    });
-});
+plantedBugs("planted bugs in the functions of the store on Redis", BUGS);

@@ -1,40 +1,26 @@
-import type { ExecutionId, JobId } from "../../domain/ids.ts";
-import { firstExecutionId } from "../../domain/ids.ts";
+import type { ExecutionId } from "../../domain/ids.ts";
 import type {
   BacklogOfPool,
   ExecutionCounts,
-  ExecutionFilter,
   ExecutionSummary,
   ExecutionView,
-  JobFilter,
-  JobSummary,
-  JobView,
-  Listing,
-  Page,
   StoreQueries,
 } from "../../ports/store-queries.ts";
 import { payloadName, readBodies, resultName } from "./bodies.ts";
-import { digest, ID_BYTES, idBytes, idOf, laneAt, laneBytes } from "./bytes.ts";
+import { digest, ID_BYTES, idOf, laneAt, laneBytes } from "./bytes.ts";
 import { type Kind, type Kinds } from "./kinds.ts";
-import { NotBuilt, partly } from "./not-built.ts";
+import { partly } from "./not-built.ts";
 import { readRows } from "./owner-reads.ts";
 import { queueCode, type StoredExecution } from "./record.ts";
+import { ExecutionLists } from "./recurring/execution-lists.ts";
+import { JobLists } from "./recurring/job-lists.ts";
+import { Ledger } from "./recurring/ledger.ts";
 import type { RedisConnection } from "./redis-connection.ts";
 import { acceptedJobs } from "./submit.ts";
 
-/** Rows that one page of a list examines. */
-const EXAMINED = 1_000;
-/** Seconds whose ids are read at once. */
-const SECONDS = 16;
 /** Lanes that the backlog reads. */
 const LANES_MAX = 1_000;
 const DEAD_LETTERS = "D".charCodeAt(0);
-
-/** Name and labels of a job, which its executions do not have. */
-interface More {
-  name: string | null;
-  labels: Readonly<Record<string, string>>;
-}
 
 /** Reads of the api. */
 export class Queries {
@@ -47,17 +33,21 @@ export class Queries {
   }
 
   get port(): StoreQueries {
+    const [db, kinds] = [this.#db, this.#kinds];
+    const [executions, jobs, ledger] = [new ExecutionLists(db, kinds), new JobLists(db, kinds), new Ledger(db, kinds)];
     return partly<StoreQueries>("queries", {
       getExecution: (...asked) => this.#getExecution(...asked),
-      listExecutions: (...asked) => this.#listExecutions(...asked),
-      getJob: (...asked) => this.#getJob(...asked),
-      listJobs: (...asked) => this.#listJobs(...asked),
+      listExecutions: (...asked) => executions.listExecutions(...asked),
+      countListed: (...asked) => executions.countListed(...asked),
+      getJob: (...asked) => jobs.getJob(...asked),
+      listJobs: (...asked) => jobs.listJobs(...asked),
+      overdue: (...asked) => jobs.overdue(...asked),
+      recurringJobs: (...asked) => jobs.recurringJobs(...asked),
+      ledger: (...asked) => ledger.ledger(...asked),
+      traces: (...asked) => ledger.traces(...asked),
       answered: (idempotency) => this.#answered(idempotency),
       countExecutions: (...asked) => this.#countExecutions(...asked),
       backlog: (limit) => this.#backlog(limit),
-      // No recurring job can be stored yet.
-      overdue: async () => [],
-      recurringJobs: async () => [],
     });
   }
 
@@ -79,120 +69,6 @@ export class Queries {
       ...{ requires: kind.requires, policy: row.policy(kind), payload, result },
       ...{ error: row.error, attempts: row.attempts, hasSteps: row.steps !== null },
     };
-  }
-
-  async #getJob(tenant: string, jobId: JobId): Promise<JobView | null> {
-    const [row] = await readRows(this.#db, [firstExecutionId(jobId)]);
-    if (row == null) return null;
-    const kind = await this.#kindOf(row);
-    if (kind.tenant !== tenant) return null;
-    const [more] = await this.#more([jobId]);
-    const [payload] = await this.#bodiesOf(row);
-    const summary = jobSummary(row, kind, more as More);
-    const { name, pool, handler, priority, scheduledAt, labels } = summary;
-    return {
-      ...summary,
-      definition: {
-        ...{ name, pool, handler, requires: kind.requires, priority, scheduledAt, recurrence: null },
-        ...{ policy: row.policy(kind), concurrencyKey: row.concurrencyKey, concurrencyLimit: kind.concurrencyLimit },
-        ...{ uniqueKey: row.uniqueKey, labels },
-      },
-      payload,
-      latestExecutions: [row.summary(kind)],
-    };
-  }
-
-  async #listExecutions(tenant: string, filter: ExecutionFilter, page: Page): Promise<Listing<ExecutionSummary>> {
-    const { jobId, pool, handler, state, ids, since = 0, until = Number.POSITIVE_INFINITY } = filter;
-    if (filter.labels !== undefined || filter.error !== undefined || filter.isOpen)
-      throw new NotBuilt("filters by label, error and open state");
-    const isAsked = (item: ExecutionSummary) =>
-      (jobId === undefined || item.jobId === jobId) &&
-      (ids === undefined || (item.executionId >= ids.first && item.executionId <= ids.last)) &&
-      (pool === undefined || item.pool === pool) &&
-      (handler === undefined || item.handler === handler) &&
-      (state === undefined || item.state === state) &&
-      item.createdAt >= since &&
-      item.createdAt < until;
-    return await this.#walk(
-      tenant,
-      page,
-      firstExecutionId,
-      ({ executionId }) => executionId,
-      async (rows) => {
-        const items = await this.#summaries(rows);
-        return items.map((item) => (item.tenant === tenant && isAsked(item) ? item : null));
-      },
-    );
-  }
-
-  async #listJobs(tenant: string, filter: JobFilter, page: Page): Promise<Listing<JobSummary>> {
-    const { state, type, pool, handler, name, labels = [], ids } = filter;
-    const isAsked = (item: JobSummary) =>
-      (ids === undefined || (item.jobId >= ids.first && item.jobId <= ids.last)) &&
-      (pool === undefined || item.pool === pool) &&
-      (handler === undefined || item.handler === handler) &&
-      (name === undefined || item.name === name) &&
-      (state === undefined || item.state === state) &&
-      (type === undefined || item.type === type) &&
-      labels.every((label) => hasLabel(item, label));
-    return await this.#walk(
-      tenant,
-      page,
-      (id) => id,
-      ({ jobId }) => jobId,
-      async (rows) => {
-        const kinds = await this.#kinds.kindsOf(rows.map(({ kind }) => kind));
-        const mores = await this.#more(rows.map(({ jobId }) => jobId));
-        return rows.map((row, i) => {
-          const item = jobSummary(row, kinds.get(row.kind) as Kind, mores[i] as More);
-          return item.tenant === tenant && isAsked(item) ? item : null;
-        });
-      },
-    );
-  }
-
-  /**
-   * Walks the one-time jobs of a tenant from the newest to the oldest, at most `EXAMINED` for one page.
-   * @param listed id in the list by the id of the job
-   * @param judge items of rows; null: the filter leaves it out
-   */
-  async #walk<Item>(
-    tenant: string,
-    { after, limit }: Page,
-    listed: (jobId: JobId) => string,
-    idOfItem: (item: Item) => string,
-    judge: (rows: readonly StoredExecution[]) => Promise<(Item | null)[]>,
-  ): Promise<Listing<Item>> {
-    const { ids, isLast } = await this.#newest(tenant, after, listed);
-    const rows = (await readRows(this.#db, ids.map(firstExecutionId))).filter((row) => row !== null);
-    const items = (await judge(rows)).filter((item) => item !== null);
-    if (items.length > limit) return { items: items.slice(0, limit), next: idOfItem(items[limit - 1] as Item) };
-    const oldest = ids.at(-1);
-    return { items, next: isLast || oldest === undefined ? null : listed(oldest) };
-  }
-
-  /** Ids of the newest jobs behind `after`, in descending order of their ids in the list. */
-  async #newest(
-    tenant: string,
-    after: string | null,
-    listed: (jobId: JobId) => string,
-  ): Promise<{ ids: JobId[]; isLast: boolean }> {
-    const found: { id: JobId; key: string }[] = [];
-    for (let from = after === null ? "+inf" : `${secondOf(after)}`; ; ) {
-      const [answer] = await this.#db.call([
-        ["ZRANGE", this.#db.key(`xb${tenant}`), from, "-inf", "BYSCORE", "REV", "LIMIT", "0", `${SECONDS}`],
-      ]);
-      const seconds = (answer as Buffer[]).map(String);
-      for (const second of seconds) {
-        const [bytes] = await this.#db.call([["GET", this.#db.key(`x${tenant}:${second}`)]]);
-        const ids = idsOf(bytes as Buffer | null).map((id) => ({ id, key: listed(id) }));
-        found.push(...ids.filter(({ key }) => after === null || key < after).sort((a, b) => (a.key > b.key ? -1 : 1)));
-        if (found.length > EXAMINED) return { ids: found.slice(0, EXAMINED).map(({ id }) => id), isLast: false };
-      }
-      if (seconds.length < SECONDS) return { ids: found.map(({ id }) => id), isLast: true };
-      from = `(${seconds.at(-1)}`;
-    }
   }
 
   async #answered(...[{ tenant, key, requestHash }]: Parameters<StoreQueries["answered"]>) {
@@ -278,35 +154,4 @@ export class Queries {
     const next = (own: Buffer | number | null) => (typeof own === "number" ? (bodies.shift() ?? null) : own);
     return [next(payload), next(result)];
   }
-
-  async #more(jobIds: readonly JobId[]): Promise<More[]> {
-    if (jobIds.length === 0) return [];
-    const keys = jobIds.map((id) => this.#db.key(Buffer.concat([Buffer.from("j"), idBytes(id)])));
-    const [texts] = await this.#db.call([["MGET", ...keys]]);
-    return (texts as (Buffer | null)[]).map((text) =>
-      text === null ? { name: null, labels: {} } : (JSON.parse(String(text)) as More),
-    );
-  }
-}
-
-function jobSummary(row: StoredExecution, kind: Kind, { name, labels }: More): JobSummary {
-  const { tenant, pool, handler, priority } = kind;
-  const { jobId, createdAt, scheduledAt } = row;
-  return {
-    ...{ jobId, tenant, name, state: row.isFinal ? "FINISHED" : "ACTIVE", type: "ONCE", version: 1, plan: null },
-    ...{ pool, handler, priority, scheduledAt, labels, createdAt, updatedAt: createdAt },
-  };
-}
-
-function hasLabel({ labels }: JobSummary, label: string): boolean {
-  return Object.entries(labels).some(([key, value]) => label === key || label === `${key}=${value}`);
-}
-
-/** Second within an id, which is a UUIDv7. */
-function secondOf(id: string): number {
-  return Math.floor(Number.parseInt(id.slice(0, 13).replace("-", ""), 16) / 1_000);
-}
-
-function idsOf(bytes: Buffer | null): JobId[] {
-  return Array.from({ length: (bytes?.length ?? 0) / ID_BYTES }, (_, i) => idOf(bytes as Buffer, i * ID_BYTES));
 }

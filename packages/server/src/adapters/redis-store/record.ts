@@ -8,6 +8,7 @@ import type {
   Trigger,
 } from "../../domain/execution.ts";
 import { type ExecutionId, type JobId, jobOfFirstExecution } from "../../domain/ids.ts";
+import type { JobDefinition } from "../../domain/job.ts";
 import type { NewJob } from "../../ports/store.ts";
 import type { ExecutionSummary } from "../../ports/store-queries.ts";
 import {
@@ -17,6 +18,7 @@ import {
   instantBytes,
   laneAt,
   rankAt,
+  u16,
   u32,
   writeInstant,
   writeLane,
@@ -36,12 +38,12 @@ const TRIGGER_CODES: readonly Trigger[] = ["API", "RETRY", "SCHEDULE", "MANUAL",
 const MARKS: readonly (StepsMark | null)[] = [null, "RECORDED", "SLEEPING", "AWAITING"];
 
 const NEW_HEAD = 44;
-const HEAD = 88;
-const IS_CHANGED = 1;
-const HOLDS_KEY = 0x80;
+export const HEAD = 88;
+export const IS_CHANGED = 1;
+export const HOLDS_KEY = 0x80;
 
 /** Places in the head, and in the fixed fields of a change. */
-const AT = {
+export const AT = {
   ...{ flags: 0, state: 1, attempt: 2, queue: 6, rank: 7, shard: 15, due: 16, lane: 22, flow: 29, kind: 33 },
   ...{ created: 37, origin: 43, scheduled: 44, failures: 50, lost: 54, attemptStarted: 58, started: 64 },
   ...{ finished: 70, updated: 76, version: 82, steps: 86 },
@@ -60,6 +62,10 @@ export function queueCode(queue: Queue): number {
 
 export function stepsCode(mark: StepsMark): number {
   return MARKS.indexOf(mark);
+}
+
+export function triggerCode(trigger: Trigger): number {
+  return TRIGGER_CODES.indexOf(trigger);
 }
 
 /** Record of the first execution of a one-time job. */
@@ -88,22 +94,28 @@ export function uniqueField(tenant: string, uniqueKey: string): Buffer {
 
 function identityOf({ jobId, executionId, tenant, definition: { uniqueKey } }: NewJob): Buffer {
   const unique = uniqueKey === null ? Buffer.alloc(0) : uniqueField(tenant, uniqueKey);
-  const length = Buffer.alloc(2);
-  length.writeUInt16BE(unique.length);
   const own = jobOfFirstExecution(executionId) === jobId ? [] : [field("J", jobId)];
-  return Buffer.concat([length, unique, ...own]);
+  return Buffer.concat([u16(unique.length), unique, ...own]);
 }
 
-function copyOf({ definition, payload }: NewJob): Buffer {
-  const { concurrencyKey, policy } = definition;
+/** The copy that an execution has of its job. */
+function copyOf({ definition, payload }: Pick<NewJob, "payload"> & { definition: CopiedDefinition }): Buffer {
+  const fields = copiedFields(definition);
+  if (payload !== null)
+    fields.push(isInline(payload) ? field("P", Buffer.from(payload)) : field("B", u32(payload.length)));
+  return Buffer.concat(fields);
+}
+
+type CopiedDefinition = Pick<JobDefinition, "concurrencyKey" | "policy">;
+
+/** Fields of the copy but the payload. */
+export function copiedFields({ concurrencyKey, policy }: CopiedDefinition): Buffer[] {
   const fields: Buffer[] = [];
   if (concurrencyKey !== null) fields.push(field("C", concurrencyKey));
   if (policy.startBefore !== null) fields.push(field("S", instantBytes(policy.startBefore)));
   if (policy.traceparent !== undefined) fields.push(field("T", policy.traceparent));
   if (policy.onFinish !== undefined) fields.push(field("F", JSON.stringify(policy.onFinish)));
-  if (payload !== null)
-    fields.push(isInline(payload) ? field("P", Buffer.from(payload)) : field("B", u32(payload.length)));
-  return Buffer.concat(fields);
+  return fields;
 }
 
 export function isInline(body: Uint8Array): boolean {

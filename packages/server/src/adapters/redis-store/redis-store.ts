@@ -16,6 +16,8 @@ import { LIBRARY, loadLibrary } from "./library.ts";
 import { partly } from "./not-built.ts";
 import { OwnerReads } from "./owner-reads.ts";
 import { Queries } from "./queries.ts";
+import { jobChanges } from "./recurring/jobs.ts";
+import { recurrences } from "./recurring/recurrences.ts";
 import { type RedisAnswer, type RedisCommand, RedisConnection } from "./redis-connection.ts";
 import { refuseUnfit } from "./server-checks.ts";
 import { addCommand, putPool, readPools, timeZones } from "./settings.ts";
@@ -92,10 +94,12 @@ function storeOn(db: Connections, { runtime, node }: RedisStoreOptions): RedisSt
   const queryKinds = new Kinds(db.query);
   const queries = new Queries(db.query, queryKinds);
   const trail = new AuditTrail(db.submit, new AuditChain(node, now));
-  const committer = new Committer(db.commit, now);
+  const committer = new Committer(db.commit, new Kinds(db.commit), now);
   const upkeep = new Upkeep(db.maintain, runtime);
   return {
     ...partsOf(db, trail),
+    jobs: jobChanges({ db, kinds, trail, now }),
+    recurrences: recurrences(db.read, new Kinds(db.read)),
     queries: queries.port,
     handlers: handlers(db.query),
     logs: logs(db.query, queryKinds),
@@ -154,11 +158,6 @@ const nothing = async () => [];
 function partsOf(db: Connections, trail: AuditTrail) {
   return {
     leases: redisLeases(db.lease),
-    jobs: partly<Store["jobs"]>("jobs", {}),
-    recurrences: partly<Store["recurrences"]>("recurrences", {
-      ...{ readDue: nothing, dueFlows: nothing, readAwaiting: nothing, readOtherZones: nothing, load: nothing },
-      readDueFlows: async (_shards, _until, pages) => pages.map(() => []),
-    }),
     runs: partly<Store["runs"]>("runs", { load: nothing, openRuns: nothing }),
     executionRuns: partly<Store["executionRuns"]>("executionRuns", { open: nothing }),
     timeZones: timeZones(db.query, trail),

@@ -1,9 +1,9 @@
 import { type EpochMs, firstExecutionId } from "../../domain/ids.ts";
 import { chunked } from "../../ports/chunks.ts";
 import { unstorableJob, unstorableKey } from "../../ports/storable.ts";
-import type { AcceptedJob, NewJob, Submission, SubmitOutcome } from "../../ports/store.ts";
+import type { AcceptedJob, NewJob, NewRecurringJob, Submission, SubmitOutcome } from "../../ports/store.ts";
 import type { AuditNote } from "../../ports/store-audit.ts";
-import { type AnyJob, isWorkflow } from "../../ports/store-runs.ts";
+import { type AnyJob, hasGraph, isWorkflow } from "../../ports/store-runs.ts";
 import type { AuditTrail } from "./audit-trail.ts";
 import { type Body, payloadName, writeBodies } from "./bodies.ts";
 import { digest, ID_BYTES, INSTANT_MAX, idBytes, idOf } from "./bytes.ts";
@@ -11,6 +11,9 @@ import type { Connections } from "./connections.ts";
 import { flowText, type Kinds, kindText } from "./kinds.ts";
 import { NotBuilt } from "./not-built.ts";
 import { isInline, newRecord, uniqueField } from "./record.ts";
+import { nameText } from "./recurring/job-changes.ts";
+import { rowText } from "./recurring/job-rows.ts";
+import { packRecurring, unfitRecurring } from "./recurring/new-recurring.ts";
 import type { RedisAnswer, RedisArgument } from "./redis-connection.ts";
 
 /** Largest submission, because it is one call. */
@@ -20,8 +23,10 @@ const CALL = { count: 500, bytes: 4 * 1024 * 1024 };
 /** Bytes of the ids of a job in an answer, with the flag of a held unique key. */
 const ANSWER_BYTES = 2 * ID_BYTES + 1;
 const NO_BYTES = Buffer.alloc(0);
+/** Flags behind the ids of a job in an answer. */
+const [DEDUPLICATED, RECURRING, NAME_HELD] = [1, 2, 3];
 
-interface Submitting {
+export interface Submitting {
   db: Connections;
   kinds: Kinds;
   trail: AuditTrail;
@@ -92,16 +97,14 @@ function refusal({ idempotency, jobs }: Submission): string | null {
 }
 
 function refuseUnbuilt(jobs: readonly AnyJob[]): void {
-  if (jobs.some(({ executionId }) => executionId === null)) throw new NotBuilt("recurring jobs");
-  if (jobs.some(isWorkflow)) throw new NotBuilt("workflows");
-  // Only programs of an earlier release made such jobs, and none of them knows this store.
-  if (jobs.some(({ jobId, executionId }) => executionId !== firstExecutionId(jobId)))
-    throw new NotBuilt("jobs whose first execution has an id of its own");
+  if (jobs.some((job) => isWorkflow(job) || hasGraph(job) || job.definition.recurrence?.startsWorkflow === true))
+    throw new NotBuilt("workflows");
 }
 
 function unfit(job: AnyJob): string | null {
   const message = unstorableJob(job as NewJob);
   if (message !== null) return message;
+  if (isRecurring(job)) return unfitRecurring(job);
   const { createdAt, definition } = job as NewJob;
   const instants = [createdAt, definition.scheduledAt, definition.policy.startBefore ?? 0];
   const beyond = instants.find((instant) => instant < 0 || instant > INSTANT_MAX);
@@ -120,7 +123,7 @@ async function pack(kinds: Kinds, submissions: readonly Submission[]): Promise<P
     const own = (submission.jobs as readonly NewJob[]).map((job) => {
       const [flow = 0, kind = 0] = numbers.slice(at, at + 2);
       at += 2;
-      return packJob(job, { flow, kind });
+      return isRecurring(job) ? packRecurring(job, flow) : packJob(job, { flow, kind });
     });
     const { idempotency } = submission;
     const key = idempotency === null ? NO_BYTES : digest(idempotency.tenant, idempotency.key);
@@ -131,34 +134,67 @@ async function pack(kinds: Kinds, submissions: readonly Submission[]): Promise<P
   });
 }
 
-interface PackedJob {
+function isRecurring(job: AnyJob): job is NewRecurringJob {
+  return job.executionId === null;
+}
+
+/** Writes the body of a job, and gives its arguments as those of a submission without an idempotency key. */
+export async function packAlone(
+  { db, kinds }: Submitting,
+  job: NewJob | NewRecurringJob,
+  at: EpochMs,
+): Promise<RedisArgument[]> {
+  refuseUnbuilt([job]);
+  await db.submit.refuseFull();
+  const [packed] = await pack(kinds, [{ idempotency: null, jobs: [job] }]);
+  const { args, bodies } = packed as Packed;
+  await writeBodies(db.submit, bodies, at);
+  return args;
+}
+
+export interface PackedJob {
   args: RedisArgument[];
   bytes: number;
   body: Body | null;
 }
 
-/** Arguments of a job: ids, record, unique key, further content, tenant, and the name of its body. */
+/** Arguments of a job: ids, record, unique key, further content, tenant, and the names of its body and of the job. */
 function packJob(job: NewJob, numbers: { flow: number; kind: number }): PackedJob {
   const { tenant, definition, payload, jobId, executionId } = job;
-  const { uniqueKey, name, labels } = definition;
+  const { uniqueKey, name } = definition;
   const record = newRecord(job, numbers);
-  const body = payload === null || isInline(payload) ? null : { name: payloadName(jobId, 1), bytes: payload };
-  const hasMore = name !== null || Object.keys(labels).length > 0;
-  const more = hasMore ? JSON.stringify({ name, labels }) : "";
+  // Programs of an earlier release give the first execution an id of its own.
+  const isWhole = executionId !== firstExecutionId(jobId);
+  const hasBody = payload !== null && (isWhole || !isInline(payload));
+  const body = hasBody ? { name: payloadName(jobId, 1), bytes: payload } : null;
+  const more = isWhole ? wholeRowOf(job) : smallRowOf(job);
   const unique = uniqueKey === null ? NO_BYTES : uniqueField(tenant, uniqueKey);
   const ids = Buffer.concat([idBytes(executionId), idBytes(jobId)]);
   return {
-    args: [ids, record, unique, more, tenant, body?.name ?? NO_BYTES],
+    args: [
+      ...[ids, record, unique, more, tenant, body?.name ?? NO_BYTES],
+      name === null ? NO_BYTES : nameText(tenant, name),
+    ],
     bytes: record.length + more.length,
     body,
   };
+}
+
+/** Row of a job that has only what its first execution does not; empty: there is nothing. */
+function smallRowOf({ definition: { name, labels } }: NewJob): string {
+  return name !== null || Object.keys(labels).length > 0 ? JSON.stringify({ name, labels }) : "";
+}
+
+function wholeRowOf({ tenant, shard, definition, createdAt, payload }: NewJob): string {
+  const own = { tenant, shard, version: 1, definition, createdAt, updatedAt: createdAt, deletedAt: null };
+  return rowText(own, payload?.length ?? null);
 }
 
 /** Outcome of an answer of the function. */
 function outcomeOf(answer: Buffer): SubmitOutcome {
   const kind = String.fromCharCode(answer[0] as number);
   if (kind === "K") return { kind: "KEY_REUSED" };
-  if (kind === "X") return { kind: "REFUSED", message: `there is an execution ${idOf(answer, 1)}` };
+  if (kind === "X") return { kind: "REFUSED", message: `there is an execution or recurring job ${idOf(answer, 1)}` };
   return { kind: "ACCEPTED", replayed: kind === "R", jobs: acceptedJobs(answer.subarray(1)) };
 }
 
@@ -166,7 +202,9 @@ function outcomeOf(answer: Buffer): SubmitOutcome {
 export function acceptedJobs(bytes: Buffer): AcceptedJob[] {
   return Array.from({ length: bytes.length / ANSWER_BYTES }, (_, i) => {
     const at = i * ANSWER_BYTES;
-    const deduplicated = bytes[at + 2 * ID_BYTES] === 1;
-    return { jobId: idOf(bytes, at), executionId: idOf(bytes, at + ID_BYTES), deduplicated };
+    const flag = bytes[at + 2 * ID_BYTES] as number;
+    const [jobId, second, deduplicated] = [idOf(bytes, at), idOf(bytes, at + ID_BYTES), flag === DEDUPLICATED];
+    if (flag === NAME_HELD) return { jobId, executionId: null, deduplicated, nameHeldBy: second };
+    return { jobId, executionId: flag === RECURRING ? null : second, deduplicated };
   });
 }

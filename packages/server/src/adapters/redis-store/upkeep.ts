@@ -2,6 +2,7 @@ import type { EpochMs } from "../../domain/ids.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { Retention } from "../../ports/store.ts";
 import { instantBytes } from "./bytes.ts";
+import { keepJobs } from "./recurring/job-upkeep.ts";
 import type { RedisConnection } from "./redis-connection.ts";
 
 const DAY_MS = 86_400_000;
@@ -30,20 +31,29 @@ export class Upkeep {
     const keepFrom = now - days * DAY_MS;
     const keepDeadFrom = Math.min(keepFrom, now - deadDays * DAY_MS);
     const [tenants] = await this.#db.call([["SMEMBERS", this.#db.key("xt")]]);
-    for (const tenant of (tenants as Buffer[]).map(String)) await this.#retire(tenant, keepFrom, keepDeadFrom);
+    for (const tenant of (tenants as Buffer[]).map(String)) {
+      await this.#retire("y", "ms_retire_later", tenant, keepFrom, keepDeadFrom);
+      await this.#retire("x", "ms_retire", tenant, keepFrom, keepDeadFrom);
+    }
+    await keepJobs(this.#db, (...call) => this.#paused(...call), keepFrom);
     const forgetBefore = Math.floor(now / 1_000) - IDEMPOTENCY_DAYS * (DAY_MS / 1_000);
     for await (const second of this.#seconds("ixb", forgetBefore))
       while (Number(await this.#paused("ms_forget_keys", [second])) > 0);
     while (Number(await this.#paused("ms_drop_bodies", [`${Math.floor(now - BODY_MS)}`])) === PER_CALL);
   }
 
-  /** Removes the final rows of a tenant, from the oldest second on. */
-  async #retire(tenant: string, keepFrom: EpochMs, keepDeadFrom: EpochMs): Promise<void> {
+  /** Removes the final rows of a tenant by their ids, from the oldest second on. @param letter that of the keys of the ids */
+  async #retire(
+    letter: "x" | "y",
+    name: string,
+    tenant: string,
+    keepFrom: EpochMs,
+    keepDeadFrom: EpochMs,
+  ): Promise<void> {
     const instants = [instantBytes(keepFrom), instantBytes(keepDeadFrom)];
-    for await (const second of this.#seconds(`xb${tenant}`, Math.floor(keepFrom / 1_000))) {
-      const ids = Number(await this.#paused("ms_retire", [tenant, second, ...instants]));
-      for (let seen = PER_CALL; seen < ids; seen += PER_CALL)
-        await this.#paused("ms_retire", [tenant, second, ...instants]);
+    for await (const second of this.#seconds(`${letter}b${tenant}`, Math.floor(keepFrom / 1_000))) {
+      const ids = Number(await this.#paused(name, [tenant, second, ...instants]));
+      for (let seen = PER_CALL; seen < ids; seen += PER_CALL) await this.#paused(name, [tenant, second, ...instants]);
     }
   }
 

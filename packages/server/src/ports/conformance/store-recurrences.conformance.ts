@@ -33,15 +33,18 @@ export function recurrencesConformance(scene: () => Scene): void {
   });
 
   it("takes a batch of both kinds, one after the other in the same submission", async () => {
-    const jobs = Array.from({ length: 3_000 }, (_, i) => (i % 3 === 0 ? scene().job() : recurring(scene())));
+    const length = Math.min(scene().submissionMax, 3_000);
+    const jobs = Array.from({ length }, (_, i) => (i % 3 === 0 ? scene().job() : recurring(scene())));
     const [outcome] = await scene().store.submit([{ idempotency: null, jobs }]);
     assert.deepEqual(
       outcome?.kind === "ACCEPTED" && outcome.jobs.map(({ jobId, executionId }) => [jobId, executionId]),
       jobs.map(({ jobId, executionId }) => [jobId, executionId]),
     );
     const ids = jobs.filter(({ executionId }) => executionId === null).map(({ jobId }) => jobId);
-    assert.equal((await scene().store.recurrences.load(ids)).length, 2_000);
-    assert.equal((await scene().store.recurrences.readDue(ALL_SHARDS, Number.MAX_SAFE_INTEGER, 10_000)).length, 2_000);
+    assert.equal(ids.length, Math.floor((length * 2) / 3));
+    assert.equal((await scene().store.recurrences.load(ids)).length, ids.length);
+    const due = await scene().store.recurrences.readDue(ALL_SHARDS, Number.MAX_SAFE_INTEGER, 10_000);
+    assert.equal(due.length, ids.length);
   });
 
   it("gives a name to one recurring job of a tenant, also within a batch", async () => {
@@ -307,7 +310,9 @@ export function recurrencesConformance(scene: () => Scene): void {
   it("fires thousands at once, and none of them twice", async () => {
     const at = scene().runtime.now() + 1;
     const jobs = Array.from({ length: 4_000 }, () => recurring(scene(), { firstFireAt: at }));
-    await scene().store.submit([{ idempotency: null, jobs }]);
+    const most = Math.min(scene().submissionMax, jobs.length);
+    for (let from = 0; from < jobs.length; from += most)
+      await scene().store.submit([{ idempotency: null, jobs: jobs.slice(from, from + most) }]);
     const plans = jobs.map((job) => fire(scene(), job));
     const ticks = ALL_SHARDS.map((shard) => {
       return scene().tick(shard, { plans: plans.filter((_, i) => jobs[i]?.shard === shard) });

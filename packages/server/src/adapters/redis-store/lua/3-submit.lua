@@ -37,8 +37,12 @@ local function read_submissions(args, at)
         more = args[i + 4],
         tenant = args[i + 5],
         body = args[i + 6],
+        name = args[i + 7],
       }
-      i = i + 6
+      local made = submission.jobs[n]
+      made.recurs = #args[i + 1] == 16
+      if made.recurs then made.job = made.id end
+      i = i + 7
     end
     found[#found + 1] = submission
   end
@@ -61,11 +65,12 @@ end
 
 -- Contents of the store on which the outcomes depend: answers of idempotency keys, holders of unique keys, ids of executions.
 local function read_known(p, submissions)
-  local digests, uniques, ids = {}, {}, {}
+  local digests, uniques, ids, names = {}, {}, {}, {}
   for _, submission in ipairs(submissions) do
     if submission.digest ~= '' then digests[#digests + 1] = submission.digest end
     for _, job in ipairs(submission.jobs) do
-      if job.unique ~= '' then uniques[#uniques + 1] = job.unique end
+      local asked = job.recurs and names or uniques
+      if job.unique ~= '' then asked[#asked + 1] = job.unique end
       ids[#ids + 1] = p .. 'e' .. job.id
     end
   end
@@ -73,35 +78,54 @@ local function read_known(p, submissions)
   parts(ids, function(...)
     there = there + call('EXISTS', ...)
   end)
-  return { answers = fields(p .. 'i', digests), holders = fields(p .. 'u', uniques), ids = {}, there = there }
+  local known = { answers = fields(p .. 'i', digests), holders = fields(p .. 'u', uniques), ids = {}, there = there }
+  known.names = fields(p .. 'm', names)
+  return known
 end
 
-local function exists(p, known, id)
-  return known.ids[id] or (known.there > 0 and call('EXISTS', p .. 'e' .. id) == 1)
+local function exists(p, known, job)
+  if known.ids[job.id] then return true end
+  if job.recurs then return call('EXISTS', p .. 'p' .. job.job) == 1 end
+  return known.there > 0 and call('EXISTS', p .. 'e' .. job.id) == 1
+end
+
+-- Answers for a job: that another one has its unique key, or its name as a recurring job; and that it is accepted.
+local function held(job, holder)
+  if job.recurs then return job.job .. holder .. char(3) end
+  return holder .. char(1)
+end
+
+local function accepted(job)
+  if job.recurs then return job.job .. string.rep('\0', 16) .. char(2) end
+  return job.job .. job.id .. char(0)
 end
 
 -- Decides about the jobs of a submission. Returns the answer and the jobs to write; or nil and the id that is there already.
 local function decide(p, known, submission)
-  local answer, fresh, own, ids = {}, {}, {}, {}
+  local answer, fresh, own, names, ids = {}, {}, {}, {}, {}
   for n, job in ipairs(submission.jobs) do
-    local holder = job.unique ~= '' and (known.holders[job.unique] or own[job.unique])
+    local holders, mine = known.holders, own
+    if job.recurs then holders, mine = known.names, names end
+    local holder = job.unique ~= '' and (holders[job.unique] or mine[job.unique])
     if holder then
-      answer[n] = holder .. char(1)
+      answer[n] = held(job, holder)
     else
-      if ids[job.id] or exists(p, known, job.id) then return nil, job.id end
+      if ids[job.id] or exists(p, known, job) then return nil, job.id end
       ids[job.id] = true
-      answer[n] = job.job .. job.id .. char(0)
+      answer[n] = accepted(job)
       fresh[#fresh + 1] = job
-      if job.unique ~= '' then own[job.unique] = job.job .. job.id end
+      if job.unique ~= '' then mine[job.unique] = job.recurs and job.job or job.job .. job.id end
     end
   end
   for id in pairs(ids) do known.ids[id] = true end
   for unique, holder in pairs(own) do known.holders[unique] = holder end
+  for name, holder in pairs(names) do known.names[name] = holder end
   return table.concat(answer), fresh
 end
 
 -- Adds what a new job writes.
 local function stage(p, writes, job)
+  if job.recurs then return recurring.stage(p, writes, job) end
   append(writes.values, 1, p .. 'e' .. job.id, job.record)
   if job.more ~= '' then append(writes.values, 1, p .. 'j' .. job.job, job.more) end
   if job.unique ~= '' then append(writes.fields, p .. 'u', job.unique, job.job .. job.id) end
@@ -109,6 +133,8 @@ local function stage(p, writes, job)
   append(writes.ids, job.tenant .. ':' .. second, job.job)
   writes.seconds[job.tenant .. ':' .. second] = { job.tenant, second }
   enqueue(writes.queues, job.id, job.record, 1)
+  if job.name ~= '' then append(writes.sorted, p .. 'mo' .. job.name, 0, job.job) end
+  if job.id ~= first_execution(job.job) then recurring.index(p, writes, job.job, job.id, job.record, job.tenant) end
 end
 
 local function write_submitted(p, writes)
@@ -122,11 +148,13 @@ local function write_submitted(p, writes)
     call('ZADD', p .. 'xb' .. tenant, second, second)
     call('SADD', p .. 'xt', tenant)
   end
+  recurring.write_indexes(p, writes)
   write_queues(writes.queues)
 end
 
 -- Arguments: the time in seconds, the notes, and for each submission the digest of its idempotency key, the digest of its request and the
--- number of its jobs, each with its ids, record, unique key, further content, tenant and the name of its body. An empty text: none.
+-- number of its jobs, each with its ids, record, unique key, further content, tenant, the name of its body and its own name. An empty text:
+-- none. A job that recurs has one id only, the record of its plan, and its name instead of the unique key.
 -- Answers for each submission: A and R with the ids of its jobs (accepted, repeated), K (key reused), X with the id that is there already.
 local function submit(keys, args)
   local p, at = keys[1], args[1]
@@ -134,7 +162,8 @@ local function submit(keys, args)
   local submissions = read_submissions(args, 2 + 3 * #notes)
   if is_taken(p, notes) then return TAKEN end
   local known, outcomes, bodies = read_known(p, submissions), {}, {}
-  local writes = { values = {}, fields = {}, ids = {}, seconds = {}, queues = new_queues(p) }
+  local writes = recurring.new_writes(p)
+  writes.ids, writes.seconds, writes.queues = {}, {}, new_queues(p)
   for n, submission in ipairs(submissions) do
     local first = submission.digest ~= '' and known.answers[submission.digest]
     if first then

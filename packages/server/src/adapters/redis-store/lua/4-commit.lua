@@ -21,10 +21,17 @@ local function is_changed(record)
   return byte(record, 1) % 2 == 1
 end
 
--- The record after a change; `change` has the fixed fields as commit-args.ts packs them.
-local function changed(record, change, ended, rest)
+-- The record after a change; `change` has the fixed fields as commit.ts packs them. `replaced` is empty, or has the fields of a newer
+-- definition: lane, flow, kind, scheduled time, version, and the copy of the job.
+local function changed(record, change, ended, rest, replaced)
   local was = is_changed(record)
   local identity, attempts = tail_of(record, was and HEAD or NEW_HEAD)
+  local from_job, scheduled = sub(record, 23, 37), was and sub(record, 45, 50) or sub(record, 17, 22)
+  local version = was and sub(record, 83, 86) or '\0\0\0\1'
+  if replaced ~= '' then
+    from_job, scheduled, version = sub(replaced, 1, 15), sub(replaced, 16, 21), sub(replaced, 22, 25)
+    identity = sub(identity, 1, part_end(identity, 1)) .. struct.pack('>I4', #replaced - 25) .. sub(replaced, 26)
+  end
   if attempts ~= '' and ended ~= '' then attempts = attempts .. ',' end
   attempts = attempts .. ended
   local steps = sub(change, 74, 74)
@@ -34,10 +41,11 @@ local function changed(record, change, ended, rest)
     sub(change, 22, 35),
     sub(record, 16, 16),
     sub(change, 36, 41),
-    sub(record, 23, 44),
-    was and sub(record, 45, 50) or sub(record, 17, 22),
+    from_job,
+    sub(record, 38, 44),
+    scheduled,
     sub(change, 42, 73),
-    was and sub(record, 83, 86) or '\0\0\0\1',
+    version,
     steps,
     '\0',
     identity,
@@ -53,7 +61,8 @@ local function read_shard(args, at)
   local i = at + 4
   for n = 1, tonumber(args[i]) do
     asked.changes[n] = { fixed = args[i + 1], ended = args[i + 2], rest = args[i + 3], body = args[i + 4] }
-    i = i + 4
+    asked.changes[n].replaced = args[i + 5]
+    i = i + 5
   end
   asked.journal, asked.entries = args[i + 1], args[i + 2]
   i = i + 3
@@ -64,7 +73,8 @@ local function read_shard(args, at)
   for n = 1, tonumber(args[i]) do
     asked.done[n] = args[i + n]
   end
-  return asked, i + #asked.done
+  asked.plans, i = recurring.read_plans(args, i + #asked.done)
+  return asked, i
 end
 
 local function is_expected(record, attempt)
@@ -93,7 +103,7 @@ local function stage_shard(p, asked, writes)
   for n, change in ipairs(asked.changes) do
     local id, before = ids[expected + n], found[expected + n]
     if fits(before, asked, change.fixed) then
-      local after = changed(before, change.fixed, change.ended, change.rest)
+      local after = changed(before, change.fixed, change.ended, change.rest, change.replaced)
       writes.rows[#writes.rows + 1] = { id = id, before = before, after = after }
       if change.body ~= '' then writes.bodies[#writes.bodies + 1] = change.body end
       if byte(change.fixed, 75) == 1 then append(writes.released, 1, unique_of(after, HEAD) or '', id) end
@@ -118,13 +128,14 @@ local function freed_keys(p, released)
 end
 
 local function write_rows(p, rows)
-  local values, queues, ends = {}, new_queues(p), {}
+  local values, queues, ends, freed = {}, new_queues(p), {}, {}
   for _, row in ipairs(rows) do
     local after, state = row.after, byte(row.after, 2)
     values[#values + 1] = p .. 'e' .. row.id
     values[#values + 1] = after
     enqueue(queues, row.id, row.before, -1)
     enqueue(queues, row.id, after, 1)
+    if byte(after, 7) == 0 then recurring.close(p, freed, row.id, after) end
     if state == DEAD or state == CANCELLED or state == SKIPPED then
       local flow = sub(after, 30, 33)
       append(ends, p .. 'f' .. flow .. char(state), 0, row.id)
@@ -135,6 +146,7 @@ local function write_rows(p, rows)
     call('MSET', ...)
   end)
   write_lists('ZADD', ends)
+  write_lists('SREM', freed)
   write_queues(queues)
 end
 
@@ -150,29 +162,33 @@ local function write_shard(p, asked)
   end)
 end
 
--- Arguments: for each shard its number, epoch, expected rows, changes, journal entry, settled journal entries and applied commands.
--- Answers for each shard: F (fenced), or A with the ids that it missed.
+-- Arguments: for each shard its number, epoch, expected rows, changes, journal entry, settled journal entries, applied commands and plans.
+-- Answers for each shard: F (fenced), or A with the ids that it missed, the plans that it missed, and the executions that it did not create.
 local function commit(keys, args)
   local p, i = keys[1], 0
   if not is_same_generation(p) then return OTHER_GENERATION end
   local outcomes, applied = {}, {}
-  local writes = { rows = {}, bodies = {}, released = {} }
+  local writes = recurring.new_writes(p)
+  writes.rows, writes.bodies, writes.released = {}, {}, {}
   while i < #args do
     local asked
     asked, i = read_shard(args, i)
     if epoch_of(call('HGET', p .. 'sh', asked.shard)) == asked.epoch then
-      outcomes[#outcomes + 1] = 'A' .. stage_shard(p, asked, writes)
+      asked.outcome = { 'A' .. stage_shard(p, asked, writes), recurring.stage_plans(p, asked, writes) }
+      outcomes[#outcomes + 1] = asked.outcome
       applied[#applied + 1] = asked
     else
-      outcomes[#outcomes + 1] = 'F'
+      outcomes[#outcomes + 1] = { 'F' }
     end
   end
   if not has_bodies(p, writes.bodies) then return BODY_GONE end
   local freed = freed_keys(p, writes.released[1] or {})
+  recurring.stage_created(p, applied, writes, freed)
   write_rows(p, writes.rows)
   parts(freed, function(...)
     call('HDEL', p .. 'u', ...)
   end)
+  recurring.write(p, writes)
   for _, asked in ipairs(applied) do
     write_shard(p, asked)
   end

@@ -47,22 +47,25 @@ end
 -- Heads of flows that a poll looks at, and members behind them.
 local HEADS_MAX, LOOKED_AT = 64, 1000
 
-local function has_waiting(p, asked, until_ms)
+-- Whether one of the flows in `heads` has a member of the shards in its index, whose name begins with `index`.
+local function has_due(heads, index, asked, until_ms)
   local left = { rows = LOOKED_AT, passed = LOOKED_AT }
-  for _, flow in ipairs(call('ZRANGE', p .. 'wh', '-inf', until_ms, 'BYSCORE', 'LIMIT', 0, HEADS_MAX)) do
-    local _, _, ids = page(p .. 'w' .. flow, '', asked, left)
+  for _, flow in ipairs(call('ZRANGE', heads, '-inf', until_ms, 'BYSCORE', 'LIMIT', 0, HEADS_MAX)) do
+    local _, _, ids = page(index .. flow, '', asked, left)
     if #ids > 0 then return true end
   end
   return false
 end
 
--- Arguments: shards as a text of 64 digits, upper bound of waiting members, and the latest due time in ms.
+-- Arguments: shards as a text of 64 digits, upper bound of waiting members, the latest due time in ms, and the same two of plans.
 local function poll(keys, args)
   local p, mask = keys[1], args[1]
   local commands = false
   for shard = 0, 63 do
     if sub(mask, shard + 1, shard + 1) == '1' and call('EXISTS', p .. 'ci' .. shard) == 1 then commands = true end
   end
-  local waiting = has_waiting(p, { width = 6, mask = mask, upper = args[2], limit = 1 }, args[3])
-  return { waiting and 1 or 0, call('EXISTS', p .. 'rl'), commands and 1 or 0, call('HVALS', p .. 'po') }
+  local waiting = has_due(p .. 'wh', p .. 'w', { width = 6, mask = mask, upper = args[2], limit = 1 }, args[3])
+  local plans = has_due(p .. 'ph', p .. 'pd', { width = 6, mask = mask, upper = args[4], limit = 1 }, args[5])
+  local pools = call('HVALS', p .. 'po')
+  return { waiting and 1 or 0, call('EXISTS', p .. 'rl'), commands and 1 or 0, pools, plans and 1 or 0 }
 end

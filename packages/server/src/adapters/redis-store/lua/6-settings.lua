@@ -46,8 +46,8 @@ local function change_over(keys, args)
   local has_data = call('HEXISTS', p .. 'tzv', version) == 1
   if tonumber(number) ~= call('HLEN', p .. 'tzc') + 1 or (data == '' and not has_data) then return 0 end
   local since = math.ceil(micros() / 1000) + tonumber(args[4])
-  -- No recurring job can have planned an instant before the first changeover.
-  if number == '1' then since = 0 end
+  -- Without recurring jobs, nobody can have planned an instant by other data.
+  if number == '1' and call('EXISTS', p .. 'jr', p .. 'jd') == 0 then since = 0 end
   if not has_data then call('HSET', p .. 'tzv', version, data) end
   call('HSET', p .. 'tzc', number, digits(since) .. ' ' .. version)
   write_notes(p, notes)

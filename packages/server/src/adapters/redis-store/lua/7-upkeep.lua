@@ -1,11 +1,6 @@
 -- Rows that one call of upkeep looks at.
 local RETIRED_MAX = 500
 
--- Id of the first execution of a job that runs once: one bit differs.
-local function first_execution(job)
-  return sub(job, 1, 10) .. char((byte(job, 11) + 128) % 256) .. sub(job, 12)
-end
-
 local function is_over(record, keep, keep_dead)
   if byte(record, 7) ~= 0 or not is_changed(record) then return false end
   local ended = sub(record, 71, 76)
@@ -13,19 +8,20 @@ local function is_over(record, keep, keep_dead)
   return ended < (byte(record, 2) == DEAD and keep_dead or keep)
 end
 
-local function remove_execution(p, job, id, record)
+-- Removes an execution, but not its job.
+local function remove_execution(p, id, record)
   local flow, state = sub(record, 30, 33), byte(record, 2)
-  local payload, result = 'b' .. job .. 'p' .. sub(record, 83, 86), 'b' .. id .. 'r' .. sub(record, 3, 6)
   for _, attempt in ipairs(call('SMEMBERS', p .. 'la' .. id)) do
     call('UNLINK', p .. 'lg' .. id .. attempt)
   end
-  call('UNLINK', p .. 'la' .. id, p .. 'e' .. id, p .. 'j' .. job, p .. payload, p .. result)
+  call('UNLINK', p .. 'la' .. id, p .. 'e' .. id, p .. 'b' .. id .. 'r' .. sub(record, 3, 6))
   if call('ZREM', p .. 'f' .. flow .. char(state), id) == 1 and state == DEAD then
     call('HINCRBY', p .. 'n', flow .. 'D', -1)
   end
 end
 
--- Removes final rows among the first ids of a second, and puts the ids of the others behind the rest, so that the next call sees those.
+-- Removes final rows among the first ids of a second, and puts the ids of the others behind the rest, so that the next call sees those. A
+-- job stays for as long as one of its executions.
 -- Arguments: tenant, second, and the instants before which rows and dead letters have ended. Answers the ids that the second had.
 local function retire(keys, args)
   local p, tenant, second = keys[1], args[1], args[2]
@@ -37,9 +33,14 @@ local function retire(keys, args)
     ids[#ids + 1] = first_execution(jobs[#jobs])
   end
   for n, record in ipairs(records(p, ids)) do
+    local is_gone = not record
     if record and is_over(record, args[3], args[4]) then
-      remove_execution(p, jobs[n], ids[n], record)
-    elseif record then
+      remove_execution(p, ids[n], record)
+      is_gone = true
+    end
+    if is_gone and call('EXISTS', p .. 'lm' .. jobs[n]) == 0 then
+      recurring.forget_job(p, tenant, jobs[n])
+    else
       kept[#kept + 1] = jobs[n]
     end
   end

@@ -1,0 +1,64 @@
+-- Upkeep of jobs that recur, and of executions that are not the first of their jobs.
+do
+  -- Removes all of a job but its executions.
+  function recurring.forget_job(p, tenant, job)
+    local text = call('GET', p .. 'j' .. job)
+    if text then
+      -- Texts that are no valid Unicode cannot be decoded. A name that stays in the index of such a job leads to nothing.
+      local is_read, row = pcall(cjson.decode, text)
+      if is_read and type(row.name) == 'string' then call('ZREM', p .. 'mo' .. tenant .. ':' .. row.name, job) end
+      for _, version in ipairs(call('SMEMBERS', p .. 'pv' .. job)) do
+        call('UNLINK', p .. 'b' .. job .. 'p' .. version)
+      end
+      call('SREM', p .. 'pvj', job)
+      call('UNLINK', p .. 'j' .. job, p .. 'pv' .. job)
+    end
+    call('UNLINK', p .. 'b' .. job .. 'p\0\0\0\1')
+  end
+
+  -- Removes final executions among the first ids of a second, as `ms_retire` does.
+  local function retire_later(keys, args)
+    local p, tenant, second = keys[1], args[1], args[2]
+    local key = p .. 'y' .. tenant .. ':' .. second
+    local all = call('GET', key) or ''
+    local ids, kept = {}, {}
+    for i = 1, math.min(#all, 16 * RETIRED_MAX), 16 do
+      ids[#ids + 1] = sub(all, i, i + 15)
+    end
+    for n, record in ipairs(records(p, ids)) do
+      if record and is_over(record, args[3], args[4]) then
+        recurring.unlink(p, ids[n], record)
+        remove_execution(p, ids[n], record)
+      elseif record then
+        kept[#kept + 1] = ids[n]
+      end
+    end
+    local rest = sub(all, 16 * #ids + 1) .. table.concat(kept)
+    if rest == '' then
+      call('UNLINK', key)
+      call('ZREM', p .. 'yb' .. tenant, second)
+    elseif #rest < #all or #all > 16 * RETIRED_MAX then
+      call('SET', key, rest)
+    end
+    return #all / 16
+  end
+
+  -- Removes deleted recurring jobs that have no execution. Arguments: for each job its id and tenant.
+  local function forget_recurring(keys, args)
+    local p = keys[1]
+    for i = 1, #args, 2 do
+      local job, tenant = args[i], args[i + 1]
+      local is_deleted = call('ZSCORE', p .. 'jd', job)
+      if is_deleted and call('EXISTS', p .. 'l' .. job, p .. 'lm' .. job) == 0 then
+        recurring.forget_job(p, tenant, job)
+        call('UNLINK', p .. 'p' .. job, p .. 'q' .. job)
+        call('ZREM', p .. 'jr' .. tenant, job)
+        call('ZREM', p .. 'jd', job)
+      end
+    end
+    return 1
+  end
+
+  register('ms_retire_later', retire_later, END)
+  register('ms_forget_recurring', forget_recurring, END)
+end
