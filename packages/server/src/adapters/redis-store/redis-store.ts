@@ -1,9 +1,14 @@
+import { FEATURE_LEVEL } from "../../domain/cluster/feature-level.ts";
 import type { Incarnation } from "../../domain/ids.ts";
 import { AuditChain } from "../../ports/audit-chain.ts";
 import type { Leases } from "../../ports/leases.ts";
 import type { RedisAddress } from "../../ports/redis-address.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { Store } from "../../ports/store.ts";
+import { auditLog } from "./access/audit-log.ts";
+import { keys } from "./access/keys.ts";
+import { quotas } from "./access/quotas.ts";
+import { tenants } from "./access/tenants.ts";
 import { logs } from "./attempt-logs.ts";
 import { AuditTrail } from "./audit-trail.ts";
 import { Committer } from "./commit.ts";
@@ -36,6 +41,8 @@ export interface RedisStoreOptions {
   replicas?: number;
   /** Text of the library of functions; default: that of this program. */
   library?: string;
+  /** Feature level of the program; default: that of this one. */
+  level?: number;
 }
 
 /**
@@ -68,11 +75,17 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
   return storeOn(db, options);
 }
 
-function connectionsOf({ address, runtime, replicas = 0, library = LIBRARY }: RedisStoreOptions): Connections {
+function connectionsOf({
+  address,
+  runtime,
+  replicas = 0,
+  library = LIBRARY,
+  level = FEATURE_LEVEL,
+}: RedisStoreOptions): Connections {
   const opened = async (send: (command: RedisCommand) => Promise<RedisAnswer>) => {
     await refuseUnfit(send);
     await loadLibrary(send, library);
-    await send(["FCALL", "ms_open", "1", `${address.prefix}:`, FORMAT]);
+    await send(["FCALL", "ms_open", "1", `${address.prefix}:`, FORMAT, `${level}`]);
   };
   const connection = () => new RedisConnection({ address, runtime, replicas, opened });
   return {
@@ -171,14 +184,9 @@ function partsOf(db: Connections, trail: AuditTrail) {
     }),
     requests: partly<Store["requests"]>("requests", { takeIn: nothing, watch: () => undefined }),
     ingest: partly<Store["ingest"]>("ingest", {}),
-    keys: partly<Store["keys"]>("keys", { version: async () => 0, changedSince: nothing }),
-    audit: partly<Store["audit"]>("audit", { write: (notes) => trail.write(notes) }),
-    tenants: partly<Store["tenants"]>("tenants", {
-      version: async () => 0,
-      all: nothing,
-      sources: nothing,
-      pools: nothing,
-    }),
-    quotas: partly<Store["quotas"]>("quotas", {}),
+    keys: keys(db.submit, trail),
+    audit: auditLog(db.query, trail),
+    tenants: tenants(db.submit, trail),
+    quotas: quotas(db.submit),
   };
 }

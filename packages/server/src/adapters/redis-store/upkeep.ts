@@ -1,6 +1,7 @@
 import type { EpochMs } from "../../domain/ids.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { Retention } from "../../ports/store.ts";
+import { forgetKeys } from "./access/keys.ts";
 import { instantBytes } from "./bytes.ts";
 import type { RedisConnection } from "./redis-connection.ts";
 
@@ -35,6 +36,7 @@ export class Upkeep {
     for await (const second of this.#seconds("ixb", forgetBefore))
       while (Number(await this.#paused("ms_forget_keys", [second])) > 0);
     while (Number(await this.#paused("ms_drop_bodies", [`${Math.floor(now - BODY_MS)}`])) === PER_CALL);
+    await forgetKeys(this.#db, now);
   }
 
   /** Removes the final rows of a tenant, from the oldest second on. */

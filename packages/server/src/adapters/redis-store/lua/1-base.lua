@@ -1,6 +1,6 @@
 #!lua name=ms_v1
 -- Functions of the store on Redis; docs/internals/redis-store.md has the layout of keys and records. The adapter joins the files of this
--- folder in the order of their names. Each function reads, decides, and only then writes, because an error rolls nothing back.
+-- folder in the order of their numbers. Each function reads, decides, and only then writes, because an error rolls nothing back.
 
 -- Redis has no globals but `redis` while it loads a library, so `register` fills these in at the first call of a function.
 local call, sub, byte, char
@@ -18,6 +18,11 @@ local NEW_HEAD, HEAD = 44, 88
 -- Text of a whole number of any size: tostring rounds beyond 14 digits.
 local function digits(number)
   return string.format('%.0f', number)
+end
+
+-- Number of the first four bytes.
+local function u32(bytes)
+  return (struct.unpack('>I4', bytes))
 end
 
 -- Calls `send` with parts of a list.
@@ -114,12 +119,19 @@ local function write_queues(queues)
 end
 
 -- Reads the records of the audit log from the arguments behind `at`: their number, and for each its place, its member of the
--- order and its text.
+-- order (26 bytes) with its hash (64 characters) and its tenant, and its text.
 local function read_notes(args, at)
   local notes = {}
   for n = 1, tonumber(args[at + 1] or 0) do
     local first = at + 2 + 3 * (n - 1)
-    notes[n] = { place = args[first], member = args[first + 1], text = args[first + 2] }
+    local member = args[first + 1]
+    notes[n] = {
+      place = args[first],
+      member = sub(member, 1, 26),
+      hash = sub(member, 27, 90),
+      tenant = sub(member, 91),
+      text = args[first + 2],
+    }
   end
   return notes
 end
@@ -138,6 +150,10 @@ local function write_notes(p, notes)
   for _, note in ipairs(notes) do
     call('HSET', p .. 'au', note.place, note.text)
     call('ZADD', p .. 'ax', 0, note.member)
+    call('ZADD', p .. 'axt' .. note.tenant, 0, note.member)
+    local chain, seq = sub(note.place, 1, 16), sub(note.place, 17)
+    local head = call('HGET', p .. 'ah', chain)
+    if not head or u32(head) < u32(seq) then call('HSET', p .. 'ah', chain, seq .. note.hash) end
   end
 end
 
