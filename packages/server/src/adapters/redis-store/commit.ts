@@ -6,6 +6,7 @@ import { StoreUnavailable } from "../../ports/store-errors.ts";
 import { WithheldJournals } from "../../ports/withheld-journals.ts";
 import { type Body, resultName, writeBodies } from "./bodies.ts";
 import { field, ID_BYTES, INSTANT_MAX, idBytes, idOf, u32, writeInstant, writeRank } from "./bytes.ts";
+import { stepArguments, stepWeight } from "./intake/steps.ts";
 import { NotBuilt } from "./not-built.ts";
 import { isInline, queueCode, stateCode, stepsCode } from "./record.ts";
 import type { RedisArgument, RedisConnection } from "./redis-connection.ts";
@@ -91,7 +92,6 @@ export class Committer {
 
 function refuseUnbuilt(commit: ShardCommit): void {
   if (commit.plans.length > 0) throw new NotBuilt("commits of plans");
-  if (commit.steps.length > 0) throw new NotBuilt("commits of records of handlers");
   if (commit.runs.length + commit.births.length > 0) throw new NotBuilt("commits of workflow runs");
   if (commit.commands.length > 0) throw new NotBuilt("commits that add commands");
   if (commit.told !== undefined) throw new NotBuilt("commits of lifecycle events");
@@ -101,16 +101,20 @@ function refuseUnbuilt(commit: ShardCommit): void {
       throw new NotBuilt("changes with a replacement, a branch or further nodes");
 }
 
-function weightOf({ changes, expected, assigned, settledJournals }: ShardCommit): { count: number; bytes: number } {
+function weightOf(commit: ShardCommit): { count: number; bytes: number } {
+  const { changes, expected, assigned, settledJournals } = commit;
+  const recorded = stepWeight(commit);
   const bytes = changes.reduce((sum, { result }) => sum + (result !== null && isInline(result) ? result.length : 0), 0);
-  return { count: changes.length + expected.length + assigned.length + settledJournals.length, bytes };
+  const count = changes.length + expected.length + assigned.length + settledJournals.length + recorded.count;
+  return { count, bytes: bytes + recorded.bytes };
 }
 
 function without(commit: ShardCommit, refused: readonly Refused[]): ShardCommit {
   if (refused.length === 0) return commit;
   const ids = new Set(refused.map(({ id }) => id));
   // The journal may be the only record of the attempt of a refused row.
-  return { ...commit, changes: commit.changes.filter(({ id }) => !ids.has(id)), settledJournals: [] };
+  const steps = commit.steps.filter(({ executionId }) => !ids.has(executionId));
+  return { ...commit, changes: commit.changes.filter(({ id }) => !ids.has(id)), settledJournals: [], steps };
 }
 
 function refusalOf(change: RowChange): Refused[] {
@@ -138,6 +142,7 @@ function argumentsOf(commit: ShardCommit, updatedAt: number): RedisArgument[] {
     ...[journal, assigned.length === 0 ? "" : JSON.stringify(assigned)],
     ...[`${settledJournals.length}`, ...settledJournals.map(journalField)],
     ...[`${commandsDone.length}`, ...commandsDone],
+    ...stepArguments(commit),
   ];
 }
 

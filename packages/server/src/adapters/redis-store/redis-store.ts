@@ -15,6 +15,7 @@ import { Committer } from "./commit.ts";
 import type { Connections } from "./connections.ts";
 import { listDeadLetters } from "./dead-letters.ts";
 import { handlers } from "./handlers.ts";
+import { steps } from "./intake/steps.ts";
 import { Kinds } from "./kinds.ts";
 import { redisLeases } from "./leases.ts";
 import { LIBRARY, loadLibrary } from "./library.ts";
@@ -175,7 +176,7 @@ function partsOf(db: Connections, trail: AuditTrail) {
     runs: partly<Store["runs"]>("runs", { load: nothing, openRuns: nothing }),
     executionRuns: partly<Store["executionRuns"]>("executionRuns", { open: nothing }),
     timeZones: timeZones(db.query, trail),
-    steps: partly<Store["steps"]>("steps", { read: async () => new Map(), readSignals: async () => new Map() }),
+    steps: steps(db.read, db.submit),
     events: partly<Store["events"]>("events", { readInbox: nothing, newest: async () => new Map() }),
     eventSinks: partly<Store["eventSinks"]>("eventSinks", {}),
     webhooks: partly<Store["webhooks"]>("webhooks", {

@@ -1,3 +1,6 @@
+-- Functions of a later file for the records of handlers.
+local stepping = {}
+
 -- Length of a part with its length of four bytes, which begins at `at`.
 local function part_end(record, at)
   return at + 3 + struct.unpack('>I4', record, at)
@@ -64,7 +67,8 @@ local function read_shard(args, at)
   for n = 1, tonumber(args[i]) do
     asked.done[n] = args[i + n]
   end
-  return asked, i + #asked.done
+  i = stepping.read(args, i + #asked.done, asked)
+  return asked, i
 end
 
 local function is_expected(record, attempt)
@@ -99,6 +103,7 @@ local function stage_shard(p, asked, writes)
       if byte(change.fixed, 75) == 1 then append(writes.released, 1, unique_of(after, HEAD) or '', id) end
     else
       missed[#missed + 1] = id
+      asked.left[id] = true
       -- A result that is told again has the body of the one that the row names, which upkeep must not remove.
       local is_same = before and change.body ~= '' and sub(before, 3, 6) == sub(change.body, -4)
       if is_same then writes.bodies[#writes.bodies + 1] = change.body end
@@ -150,7 +155,8 @@ local function write_shard(p, asked)
   end)
 end
 
--- Arguments: for each shard its number, epoch, expected rows, changes, journal entry, settled journal entries and applied commands.
+-- Arguments: for each shard its number, epoch, expected rows, changes, journal entry, settled journal entries, applied commands and
+-- records of handlers.
 -- Answers for each shard: F (fenced), or A with the ids that it missed.
 local function commit(keys, args)
   local p, i = keys[1], 0
@@ -175,6 +181,7 @@ local function commit(keys, args)
   end)
   for _, asked in ipairs(applied) do
     write_shard(p, asked)
+    stepping.write(p, asked)
   end
   keep_bodies(p, writes.bodies)
   return outcomes

@@ -19,6 +19,7 @@ local function remove_execution(p, job, id, record)
   for _, attempt in ipairs(call('SMEMBERS', p .. 'la' .. id)) do
     call('UNLINK', p .. 'lg' .. id .. attempt)
   end
+  stepping.forget(p, id)
   call('UNLINK', p .. 'la' .. id, p .. 'e' .. id, p .. 'j' .. job, p .. payload, p .. result)
   if call('ZREM', p .. 'f' .. flow .. char(state), id) == 1 and state == DEAD then
     call('HINCRBY', p .. 'n', flow .. 'D', -1)
