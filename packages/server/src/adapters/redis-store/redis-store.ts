@@ -15,6 +15,7 @@ import { Committer } from "./commit.ts";
 import type { Connections } from "./connections.ts";
 import { listDeadLetters } from "./dead-letters.ts";
 import { handlers } from "./handlers.ts";
+import { ingest } from "./intake/ingest.ts";
 import { steps } from "./intake/steps.ts";
 import { Kinds } from "./kinds.ts";
 import { redisLeases } from "./leases.ts";
@@ -112,6 +113,7 @@ function storeOn(db: Connections, { runtime, node }: RedisStoreOptions): RedisSt
     ...partsOf(db, trail),
     queries: queries.port,
     handlers: handlers(db.query),
+    ingest: ingest(db.query, { db, kinds, trail, now }),
     logs: logs(db.query, queryKinds),
     deadLetters: partly<Store["deadLetters"]>("deadLetters", {
       list: listDeadLetters({
@@ -184,7 +186,6 @@ function partsOf(db: Connections, trail: AuditTrail) {
       subscriptions: nothing,
     }),
     requests: partly<Store["requests"]>("requests", { takeIn: nothing, watch: () => undefined }),
-    ingest: partly<Store["ingest"]>("ingest", {}),
     keys: keys(db.submit, trail),
     audit: auditLog(db.query, trail),
     tenants: tenants(db.submit, trail),

@@ -3,6 +3,7 @@ import type { Runtime } from "../../ports/runtime.ts";
 import type { Retention } from "../../ports/store.ts";
 import { forgetKeys } from "./access/keys.ts";
 import { instantBytes } from "./bytes.ts";
+import { forgetRecords } from "./intake/ingest.ts";
 import type { RedisConnection } from "./redis-connection.ts";
 
 const DAY_MS = 86_400_000;
@@ -37,6 +38,7 @@ export class Upkeep {
       while (Number(await this.#paused("ms_forget_keys", [second])) > 0);
     while (Number(await this.#paused("ms_drop_bodies", [`${Math.floor(now - BODY_MS)}`])) === PER_CALL);
     await forgetKeys(this.#db, now);
+    while (await forgetRecords(this.#db, keepFrom));
   }
 
   /** Removes the final rows of a tenant, from the oldest second on. */
