@@ -5,6 +5,7 @@ import type { Leases } from "../../ports/leases.ts";
 import type { RedisAddress } from "../../ports/redis-address.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { Store } from "../../ports/store.ts";
+import { QueryUnserved } from "../../ports/store-errors.ts";
 import { auditLog } from "./access/audit-log.ts";
 import { keys } from "./access/keys.ts";
 import { quotas } from "./access/quotas.ts";
@@ -166,6 +167,12 @@ function storeOn(db: Connections, { runtime, node }: RedisStoreOptions): RedisSt
 
 const nothing = async () => [];
 
+/** Requests are written in the transaction of an application, and no application shares one with Redis. */
+function requestsUnserved(): Promise<never> {
+  const advice = "submit over HTTP with an idempotency key, or through Kafka";
+  return Promise.reject(new QueryUnserved("requests in SQL", advice));
+}
+
 /** Parts of the port. Reads of what nobody can store yet answer that there is nothing. */
 function partsOf(db: Connections, trail: AuditTrail) {
   return {
@@ -185,7 +192,7 @@ function partsOf(db: Connections, trail: AuditTrail) {
       readDue: async () => ({ due: [], next: null }),
       subscriptions: nothing,
     }),
-    requests: partly<Store["requests"]>("requests", { takeIn: nothing, watch: () => undefined }),
+    requests: { takeIn: nothing, watch: () => undefined, get: requestsUnserved, list: requestsUnserved },
     keys: keys(db.submit, trail),
     audit: auditLog(db.query, trail),
     tenants: tenants(db.submit, trail),
