@@ -6,6 +6,7 @@ import { after, before, describe, it } from "node:test";
 import type { InjectOptions } from "fastify";
 import { pino } from "pino";
 import { StoreUnavailable } from "../ports/store.ts";
+import { QueryUnserved } from "../ports/store-errors.ts";
 import { playOwner, startTestApi, type TestApi } from "./api.fixture.ts";
 import { problemError } from "./http/error-answers.ts";
 import { PROBLEM_NAMES } from "./http/errors.ts";
@@ -292,6 +293,15 @@ describe("the edges of the HTTP API", () => {
     const answer = await api.inject({ method: "GET", url: "/v1/jobs?label=a" });
     assert.equal(answer.statusCode, 503);
     assert.equal(answer.json().type, "/problems/list-timeout");
+  });
+
+  it("answers a query that the store never serves with what to ask instead", async () => {
+    const { queries } = api.store;
+    queries.listJobs = () => Promise.reject(new QueryUnserved("requests in SQL", "submit over HTTP"));
+    const answer = await api.inject({ method: "GET", url: "/v1/jobs" });
+    assert.equal(answer.statusCode, 422);
+    assert.equal(answer.json().type, "/problems/query-unserved");
+    assert.match(answer.json().detail, /requests in SQL: submit over HTTP/);
   });
 
   it("says what may have become of a request while the store is away", async () => {

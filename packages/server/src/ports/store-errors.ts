@@ -17,3 +17,17 @@ export class StoreUnavailable extends Error {
 export class StoreUnusable extends Error {
   override readonly name = "StoreUnusable";
 }
+
+/** Queries that a store may leave unserved, in a closed list. */
+export type UnservedQuery = "requests in SQL";
+
+/** The store never serves the query, whoever asks. The message names the query and says what to ask instead. */
+export class QueryUnserved extends Error {
+  override readonly name = "QueryUnserved";
+  readonly query: UnservedQuery;
+
+  constructor(query: UnservedQuery, advice: string) {
+    super(`the store does not serve ${query}: ${advice}`);
+    this.query = query;
+  }
+}

@@ -63,8 +63,12 @@ export class AuditTrail {
   }
 }
 
-/** Place, member of the order, and text of a record. */
+/** Place, member of the order with the hash and the tenant, and text of a record. */
 function argumentsOf(record: AuditRecord): RedisArgument[] {
   const place = Buffer.concat([idBytes(record.chain), u32(record.seq)]);
-  return [place, Buffer.concat([instantBytes(record.at), place]), JSON.stringify(record)];
+  return [
+    place,
+    Buffer.concat([instantBytes(record.at), place, Buffer.from(record.hash + record.tenant)]),
+    JSON.stringify(record),
+  ];
 }

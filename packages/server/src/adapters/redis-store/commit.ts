@@ -6,6 +6,7 @@ import { StoreUnavailable } from "../../ports/store-errors.ts";
 import { WithheldJournals } from "../../ports/withheld-journals.ts";
 import { type Body, resultName, writeBodies } from "./bodies.ts";
 import { field, ID_BYTES, INSTANT_MAX, idBytes, idOf, u32, writeInstant, writeRank } from "./bytes.ts";
+import { stepArguments, stepWeight } from "./intake/steps.ts";
 import type { Kinds } from "./kinds.ts";
 import { NotBuilt } from "./not-built.ts";
 import { isInline, queueCode, stateCode, stepsCode } from "./record.ts";
@@ -105,7 +106,6 @@ export class Committer {
 
 function refuseUnbuilt(commit: ShardCommit): void {
   refuseRuns(commit);
-  if (commit.steps.length > 0) throw new NotBuilt("commits of records of handlers");
   if (commit.runs.length + commit.births.length > 0) throw new NotBuilt("commits of workflow runs");
   if (commit.commands.length > 0) throw new NotBuilt("commits that add commands");
   if (commit.told !== undefined) throw new NotBuilt("commits of lifecycle events");
@@ -118,22 +118,22 @@ function idsOf(bytes: Buffer): string[] {
   return Array.from({ length: bytes.length / ID_BYTES }, (_, i) => idOf(bytes, i * ID_BYTES));
 }
 
-function weightOf({ changes, expected, assigned, settledJournals, plans }: ShardCommit): {
-  count: number;
-  bytes: number;
-} {
+function weightOf(commit: ShardCommit): { count: number; bytes: number } {
+  const { changes, expected, assigned, settledJournals, plans } = commit;
+  const recorded = stepWeight(commit);
   const bytes = changes.reduce((sum, { result }) => sum + (result !== null && isInline(result) ? result.length : 0), 0);
   const planned = plans.reduce((sum, { created, skips }) => sum + 1 + created.length + skips.length, 0);
-  const count = changes.length + expected.length + assigned.length + settledJournals.length + planned;
-  return { count, bytes };
+  const count = changes.length + expected.length + assigned.length + settledJournals.length + planned + recorded.count;
+  return { count, bytes: bytes + recorded.bytes };
 }
 
 function without(commit: ShardCommit, refused: readonly Refused[]): ShardCommit {
   if (refused.length === 0) return commit;
   const ids = new Set(refused.map(({ id }) => id));
   // The journal may be the only record of the attempt of a refused row.
+  const steps = commit.steps.filter(({ executionId }) => !ids.has(executionId));
   const [changes, plans] = [commit.changes.filter(({ id }) => !ids.has(id)), withoutOccurrences(commit.plans, ids)];
-  return { ...commit, changes, plans, settledJournals: [] };
+  return { ...commit, changes, plans, settledJournals: [], steps };
 }
 
 function refusalOf(change: RowChange): Refused[] {
@@ -162,6 +162,7 @@ function argumentsOf(commit: ShardCommit, packed: PackedPlans, updatedAt: number
     ...[`${settledJournals.length}`, ...settledJournals.map(journalField)],
     ...[`${commandsDone.length}`, ...commandsDone],
     ...packed.plansOf(commit),
+    ...stepArguments(commit),
   ];
 }
 

@@ -211,6 +211,8 @@ function failureOf(error: unknown): Error {
   // Words of the function library.
   if (message.startsWith("MSGEN"))
     return new StoreUnavailable("Redis was restarted, or another server is the primary now", cause);
+  if (/^MS(FORMAT|LEVEL) /.test(message))
+    return new StoreUnusable(`MAINSPRING_STORE leads to Redis, but ${message.replace(/^MS[A-Z]+ /, "")}`, cause);
   if (/^MS[A-Z]+ /.test(message)) return new CallRefused(message.replace(/^MS[A-Z]+ /, ""), cause);
   // A function that fails is a bug of this program, and leaves the connection as it is.
   if (/^(ERR|WRONGTYPE)/.test(message)) return error as Error;

@@ -1,15 +1,23 @@
+import { FEATURE_LEVEL } from "../../domain/cluster/feature-level.ts";
 import type { Incarnation } from "../../domain/ids.ts";
 import { AuditChain } from "../../ports/audit-chain.ts";
 import type { Leases } from "../../ports/leases.ts";
 import type { RedisAddress } from "../../ports/redis-address.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { Store } from "../../ports/store.ts";
+import { QueryUnserved } from "../../ports/store-errors.ts";
+import { auditLog } from "./access/audit-log.ts";
+import { keys } from "./access/keys.ts";
+import { quotas } from "./access/quotas.ts";
+import { tenants } from "./access/tenants.ts";
 import { logs } from "./attempt-logs.ts";
 import { AuditTrail } from "./audit-trail.ts";
 import { Committer } from "./commit.ts";
 import type { Connections } from "./connections.ts";
 import { listDeadLetters } from "./dead-letters.ts";
 import { handlers } from "./handlers.ts";
+import { ingest } from "./intake/ingest.ts";
+import { steps } from "./intake/steps.ts";
 import { Kinds } from "./kinds.ts";
 import { redisLeases } from "./leases.ts";
 import { LIBRARY, loadLibrary } from "./library.ts";
@@ -38,6 +46,8 @@ export interface RedisStoreOptions {
   replicas?: number;
   /** Text of the library of functions; default: that of this program. */
   library?: string;
+  /** Feature level of the program; default: that of this one. */
+  level?: number;
 }
 
 /**
@@ -70,11 +80,17 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
   return storeOn(db, options);
 }
 
-function connectionsOf({ address, runtime, replicas = 0, library = LIBRARY }: RedisStoreOptions): Connections {
+function connectionsOf({
+  address,
+  runtime,
+  replicas = 0,
+  library = LIBRARY,
+  level = FEATURE_LEVEL,
+}: RedisStoreOptions): Connections {
   const opened = async (send: (command: RedisCommand) => Promise<RedisAnswer>) => {
     await refuseUnfit(send);
     await loadLibrary(send, library);
-    await send(["FCALL", "ms_open", "1", `${address.prefix}:`, FORMAT]);
+    await send(["FCALL", "ms_open", "1", `${address.prefix}:`, FORMAT, `${level}`]);
   };
   const connection = () => new RedisConnection({ address, runtime, replicas, opened });
   return {
@@ -102,6 +118,7 @@ function storeOn(db: Connections, { runtime, node }: RedisStoreOptions): RedisSt
     recurrences: recurrences(db.read, new Kinds(db.read)),
     queries: queries.port,
     handlers: handlers(db.query),
+    ingest: ingest(db.query, { db, kinds, trail, now }),
     logs: logs(db.query, queryKinds),
     deadLetters: partly<Store["deadLetters"]>("deadLetters", {
       list: listDeadLetters({
@@ -154,6 +171,12 @@ function storeOn(db: Connections, { runtime, node }: RedisStoreOptions): RedisSt
 
 const nothing = async () => [];
 
+/** Requests are written in the transaction of an application, and no application shares one with Redis. */
+function requestsUnserved(): Promise<never> {
+  const advice = "submit over HTTP with an idempotency key, or through Kafka";
+  return Promise.reject(new QueryUnserved("requests in SQL", advice));
+}
+
 /** Parts of the port. Reads of what nobody can store yet answer that there is nothing. */
 function partsOf(db: Connections, trail: AuditTrail) {
   return {
@@ -161,23 +184,17 @@ function partsOf(db: Connections, trail: AuditTrail) {
     runs: partly<Store["runs"]>("runs", { load: nothing, openRuns: nothing }),
     executionRuns: partly<Store["executionRuns"]>("executionRuns", { open: nothing }),
     timeZones: timeZones(db.query, trail),
-    steps: partly<Store["steps"]>("steps", { read: async () => new Map(), readSignals: async () => new Map() }),
+    steps: steps(db.read, db.submit),
     events: partly<Store["events"]>("events", { readInbox: nothing, newest: async () => new Map() }),
     eventSinks: partly<Store["eventSinks"]>("eventSinks", {}),
     webhooks: partly<Store["webhooks"]>("webhooks", {
       readDue: async () => ({ due: [], next: null }),
       subscriptions: nothing,
     }),
-    requests: partly<Store["requests"]>("requests", { takeIn: nothing, watch: () => undefined }),
-    ingest: partly<Store["ingest"]>("ingest", {}),
-    keys: partly<Store["keys"]>("keys", { version: async () => 0, changedSince: nothing }),
-    audit: partly<Store["audit"]>("audit", { write: (notes) => trail.write(notes) }),
-    tenants: partly<Store["tenants"]>("tenants", {
-      version: async () => 0,
-      all: nothing,
-      sources: nothing,
-      pools: nothing,
-    }),
-    quotas: partly<Store["quotas"]>("quotas", {}),
+    requests: { takeIn: nothing, watch: () => undefined, get: requestsUnserved, list: requestsUnserved },
+    keys: keys(db.submit, trail),
+    audit: auditLog(db.query, trail),
+    tenants: tenants(db.submit, trail),
+    quotas: quotas(db.submit),
   };
 }

@@ -34,7 +34,7 @@ export interface Submitting {
 }
 
 /** A submission as the function takes it. */
-interface Packed {
+export interface Packed {
   submission: Submission;
   args: RedisArgument[];
   bytes: number;
@@ -79,16 +79,18 @@ async function submitPart(
   for (const [i, { submission }] of part.entries()) outcomes.set(submission, outcomeOf(answers[i] as Buffer));
 }
 
-function noted(
+/** @param isDone whether the call has changed what the notes say; default: always */
+export function noted(
   trail: AuditTrail,
   notes: readonly AuditNote[],
   call: (records: RedisArgument[]) => Promise<RedisAnswer>,
+  isDone: (answer: RedisAnswer) => boolean = () => true,
 ): Promise<RedisAnswer> {
-  return notes.length === 0 ? call(["0"]) : trail.recorded(notes, call, () => true);
+  return notes.length === 0 ? call(["0"]) : trail.recorded(notes, call, isDone);
 }
 
 /** @returns reason why the store cannot hold a submission; null: it can */
-function refusal({ idempotency, jobs }: Submission): string | null {
+export function refusal({ idempotency, jobs }: Submission): string | null {
   refuseUnbuilt(jobs);
   if (jobs.length > SUBMISSION_MAX)
     return `a submission to Redis has at most ${SUBMISSION_MAX.toLocaleString("en")} jobs, and this one has ${jobs.length}`;
@@ -111,7 +113,7 @@ function unfit(job: AnyJob): string | null {
   return beyond === undefined ? null : `${beyond} is no time from 0 to ${INSTANT_MAX} ms`;
 }
 
-async function pack(kinds: Kinds, submissions: readonly Submission[]): Promise<Packed[]> {
+export async function pack(kinds: Kinds, submissions: readonly Submission[]): Promise<Packed[]> {
   const jobs = submissions.flatMap((submission) => submission.jobs as readonly NewJob[]);
   const texts = jobs.flatMap(({ tenant, definition }) => [
     flowText({ tenant, pool: definition.pool }),
@@ -191,7 +193,7 @@ function wholeRowOf({ tenant, shard, definition, createdAt, payload }: NewJob): 
 }
 
 /** Outcome of an answer of the function. */
-function outcomeOf(answer: Buffer): SubmitOutcome {
+export function outcomeOf(answer: Buffer): SubmitOutcome {
   const kind = String.fromCharCode(answer[0] as number);
   if (kind === "K") return { kind: "KEY_REUSED" };
   if (kind === "X") return { kind: "REFUSED", message: `there is an execution or recurring job ${idOf(answer, 1)}` };

@@ -1,7 +1,9 @@
 import type { EpochMs } from "../../domain/ids.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { Retention } from "../../ports/store.ts";
+import { forgetKeys } from "./access/keys.ts";
 import { instantBytes } from "./bytes.ts";
+import { forgetRecords } from "./intake/ingest.ts";
 import { keepJobs } from "./recurring/job-upkeep.ts";
 import type { RedisConnection } from "./redis-connection.ts";
 
@@ -40,6 +42,8 @@ export class Upkeep {
     for await (const second of this.#seconds("ixb", forgetBefore))
       while (Number(await this.#paused("ms_forget_keys", [second])) > 0);
     while (Number(await this.#paused("ms_drop_bodies", [`${Math.floor(now - BODY_MS)}`])) === PER_CALL);
+    await forgetKeys(this.#db, now);
+    while (await forgetRecords(this.#db, keepFrom));
   }
 
   /** Removes the final rows of a tenant by their ids, from the oldest second on. @param letter that of the keys of the ids */

@@ -4,6 +4,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import type { Logger } from "pino";
 import { RequestNotSent } from "../../ports/request-log.ts";
 import { StoreUnavailable } from "../../ports/store.ts";
+import { QueryUnserved } from "../../ports/store-errors.ts";
 import { busy, type Problem, ProblemError, problem } from "./errors.ts";
 
 const PROBLEM_JSON = "application/problem+json; charset=utf-8";
@@ -26,6 +27,7 @@ export function sendProblem(reply: FastifyReply, body: Problem, headers: Readonl
  */
 export function problemError(error: unknown, log: Logger, request?: Asked): ProblemError {
   if (error instanceof ProblemError) return error;
+  if (error instanceof QueryUnserved) return new ProblemError(problem("query-unserved", error.message));
   if (error instanceof StoreUnavailable && error.isListTimeout) {
     log.warn({ err: error }, "the api ended a list that took too long");
     return busy("list-timeout", "the list took too long; other requests are served", 2);

@@ -138,6 +138,11 @@ const PROBLEMS = {
     title: "The idempotency key belongs to another request",
     help: "A key may be repeated only with the same path and the same body, byte for byte. Take a new key for a new request.",
   },
+  "query-unserved": {
+    status: 422,
+    title: "The store does not serve this query",
+    help: "`detail` says what to ask instead. The store of another kind serves the query; a repeat does not help.",
+  },
   "too-many-requests": {
     status: 429,
     title: "The server has as much to do as it takes on",

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { it } from "node:test";
+import { it as testCase } from "node:test";
 import type { Submission, SubmitOutcome } from "../store.ts";
 import {
   type OpenRequest,
@@ -17,6 +17,7 @@ const REFUSED: RequestEnd = { state: "REFUSED", problem: '{"title":"no"}' };
 /** Requests for jobs that applications write in transactions of their own. */
 export function requestsConformance(scene: () => Scene, add: () => StoreUnderTest["addRequests"]): void {
   const store = () => scene().store.requests;
+  const it = (title: string, run: () => Promise<void>) => testCase(title, () => scene().served("requests in SQL", run));
   const conclude = (outcome: SubmitOutcome): RequestEnd => {
     if (outcome.kind !== "ACCEPTED") return { state: "REFUSED", problem: JSON.stringify({ title: outcome.kind }) };
     const [job] = outcome.jobs;

@@ -22,6 +22,7 @@ import type {
   ShardOutcome,
   Store,
 } from "../store.ts";
+import { QueryUnserved, type UnservedQuery } from "../store-errors.ts";
 
 /** A store, with the clock and ids for its tests. */
 interface Stage {
@@ -29,6 +30,8 @@ interface Stage {
   runtime: Runtime;
   /** Largest submission that the store takes, in jobs; left out: the tests reach no limit. */
   submissionMax?: number;
+  /** Queries that the store does not serve; left out: it serves all. */
+  unserved?: ReadonlySet<UnservedQuery>;
   close(): Promise<void>;
 }
 
@@ -86,6 +89,8 @@ export class Scene {
   readonly runtime: Runtime;
   /** Largest submission that the store takes, in jobs. */
   readonly submissionMax: number;
+  readonly #unserved: ReadonlySet<UnservedQuery>;
+  readonly #asked = new Set<UnservedQuery>();
   readonly #epochs = new Map<ShardId, Epoch>();
   #seq = 0;
 
@@ -95,10 +100,23 @@ export class Scene {
     return scene;
   }
 
-  private constructor({ store, runtime, submissionMax = Number.POSITIVE_INFINITY }: Stage) {
+  private constructor({ store, runtime, submissionMax = Number.POSITIVE_INFINITY, unserved = new Set() }: Stage) {
     this.store = store;
     this.runtime = runtime;
     this.submissionMax = submissionMax;
+    this.#unserved = unserved;
+  }
+
+  /** Queries that the cases of this scene have needed. */
+  get asked(): ReadonlySet<UnservedQuery> {
+    return this.#asked;
+  }
+
+  /** Runs a case that needs a query. Where the store does not serve the query, the case must fail with just that. */
+  async served(query: UnservedQuery, run: () => Promise<void>): Promise<void> {
+    this.#asked.add(query);
+    if (!this.#unserved.has(query)) return await run();
+    await assert.rejects(run(), (error: Error) => error instanceof QueryUnserved && error.query === query);
   }
 
   /** Makes a new owner, whose epochs the next commits use. */

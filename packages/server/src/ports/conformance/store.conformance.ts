@@ -1,4 +1,6 @@
-import { afterEach, beforeEach, describe } from "node:test";
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, describe, it } from "node:test";
+import type { UnservedQuery } from "../store-errors.ts";
 import { auditConformance } from "./store-audit.conformance.ts";
 import { birthsConformance } from "./store-births.conformance.ts";
 import { commitConformance } from "./store-commit.conformance.ts";
@@ -46,11 +48,15 @@ export function storeConformance(name: string, makeStore: MakeStore): void {
   describe(`the store port on ${name}`, () => {
     let underTest: StoreUnderTest;
     let scene: Scene;
+    const asked = new Set<UnservedQuery>();
     beforeEach(async () => {
       underTest = await makeStore();
       scene = await Scene.open(underTest);
     });
-    afterEach(() => underTest.close());
+    afterEach(async () => {
+      for (const query of scene.asked) asked.add(query);
+      await underTest.close();
+    });
 
     describe("fields", () => fieldsConformance(() => scene));
     describe("submit", () => submitConformance(() => scene));
@@ -92,6 +98,12 @@ export function storeConformance(name: string, makeStore: MakeStore): void {
     describe("retries of runs", () => retriesConformance(() => scene));
     describe("queries of runs", () => runQueriesConformance(() => scene));
     describe("queries", () => queriesConformance(() => scene));
+    it("leaves no query unserved that no case needs", () => {
+      assert.deepEqual(
+        [...(underTest.unserved ?? [])].filter((query) => !asked.has(query)),
+        [],
+      );
+    });
   });
 
   describe(`lifecycle events in ${name}`, () => {

@@ -28,6 +28,11 @@ local function digits(number)
   return string.format('%.0f', number)
 end
 
+-- Number of the first four bytes.
+local function u32(bytes)
+  return (struct.unpack('>I4', bytes))
+end
+
 -- Calls `send` with parts of a list.
 local function parts(list, send)
   for from = 1, #list, PER_COMMAND do
@@ -122,12 +127,19 @@ local function write_queues(queues)
 end
 
 -- Reads the records of the audit log from the arguments behind `at`: their number, and for each its place, its member of the
--- order and its text.
+-- order (26 bytes) with its hash (64 characters) and its tenant, and its text.
 local function read_notes(args, at)
   local notes = {}
   for n = 1, tonumber(args[at + 1] or 0) do
     local first = at + 2 + 3 * (n - 1)
-    notes[n] = { place = args[first], member = args[first + 1], text = args[first + 2] }
+    local member = args[first + 1]
+    notes[n] = {
+      place = args[first],
+      member = sub(member, 1, 26),
+      hash = sub(member, 27, 90),
+      tenant = sub(member, 91),
+      text = args[first + 2],
+    }
   end
   return notes
 end
@@ -146,6 +158,10 @@ local function write_notes(p, notes)
   for _, note in ipairs(notes) do
     call('HSET', p .. 'au', note.place, note.text)
     call('ZADD', p .. 'ax', 0, note.member)
+    call('ZADD', p .. 'axt' .. note.tenant, 0, note.member)
+    local chain, seq = sub(note.place, 1, 16), sub(note.place, 17)
+    local head = call('HGET', p .. 'ah', chain)
+    if not head or u32(head) < u32(seq) then call('HSET', p .. 'ah', chain, seq .. note.hash) end
   end
 end
 

@@ -20,15 +20,27 @@ local function epoch_of(holder)
   return holder and string.match(holder, '^%d+') or '0'
 end
 
--- Opens the store for a connection. In another generation than before, writes may be lost: every shard gets a new epoch and no owner, so
+-- Raises the level that programs need to open the store, in the call that writes what older ones would misread. An empty text: none.
+local function raise_level(p, level)
+  if level ~= '' and tonumber(call('GET', p .. 'needs_level') or '1') < tonumber(level) then
+    call('SET', p .. 'needs_level', level)
+  end
+end
+
+-- Opens the store for a connection. Arguments: the format of the program and its level. In another generation than before, writes may be lost: every shard gets a new epoch and no owner, so
 -- that each owner takes over again and reads the store.
 local function open(keys, args)
-  local p, format = keys[1], args[1]
+  local p, format, level = keys[1], args[1], args[2]
   local known = call('GET', p .. 'format')
   if known and known ~= format then
     return { err = 'MSFORMAT the store has format ' .. known .. ', and this program writes format ' .. format }
   end
+  local needed = call('GET', p .. 'needs_level') or '1'
+  if tonumber(needed) > tonumber(level) then
+    return { err = 'MSLEVEL the store was used by a program of level ' .. needed .. ', and this program has level ' .. level }
+  end
   if not known then call('SET', p .. 'format', format) end
+  call('SETNX', p .. 'tv', 1)
   if is_same_generation(p) then return 0 end
   local now, raised = micros(), {}
   local holders = call('HGETALL', p .. 'sh')

@@ -1,6 +1,12 @@
 -- Numbers of kinds and flows, which records name. A number is never used again.
 local KINDS_MAX = 1000000
 
+-- Tenant of a flow, whose text is a list of the tenant and the pool; nil: the text is that of a kind.
+local function tenant_of_flow(text)
+  local is_json, list = pcall(cjson.decode, text)
+  return is_json and #list == 2 and list[1] or nil
+end
+
 local function kinds(keys, args)
   local p = keys[1]
   local numbers, fresh = call('HMGET', p .. 'kn', unpack(args)), {}
@@ -9,13 +15,14 @@ local function kinds(keys, args)
     if not numbers[i] then
       last = last + 1
       numbers[i] = digits(last)
-      fresh[#fresh + 1] = { numbers[i], text }
+      fresh[#fresh + 1] = { numbers[i], text, tenant_of_flow(text) }
     end
   end
   if #fresh > 0 and last > KINDS_MAX then return { err = 'MSKINDS the store has a million kinds of jobs' } end
   for _, kind in ipairs(fresh) do
     call('HSET', p .. 'k', kind[1], kind[2])
     call('HSET', p .. 'kn', kind[2], kind[1])
+    if kind[3] then call('SADD', p .. 'kf' .. kind[3], struct.pack('>I4', tonumber(kind[1]))) end
   end
   return numbers
 end

@@ -1,3 +1,6 @@
+-- Functions of a later file for the records of handlers.
+local stepping = {}
+
 -- Length of a part with its length of four bytes, which begins at `at`.
 local function part_end(record, at)
   return at + 3 + struct.unpack('>I4', record, at)
@@ -74,6 +77,7 @@ local function read_shard(args, at)
     asked.done[n] = args[i + n]
   end
   asked.plans, i = recurring.read_plans(args, i + #asked.done)
+  i = stepping.read(args, i, asked)
   return asked, i
 end
 
@@ -109,6 +113,7 @@ local function stage_shard(p, asked, writes)
       if byte(change.fixed, 75) == 1 then append(writes.released, 1, unique_of(after, HEAD) or '', id) end
     else
       missed[#missed + 1] = id
+      asked.left[id] = true
       -- A result that is told again has the body of the one that the row names, which upkeep must not remove.
       local is_same = before and change.body ~= '' and sub(before, 3, 6) == sub(change.body, -4)
       if is_same then writes.bodies[#writes.bodies + 1] = change.body end
@@ -162,7 +167,8 @@ local function write_shard(p, asked)
   end)
 end
 
--- Arguments: for each shard its number, epoch, expected rows, changes, journal entry, settled journal entries, applied commands and plans.
+-- Arguments: for each shard its number, epoch, expected rows, changes, journal entry, settled journal entries, applied commands, plans and
+-- records of handlers.
 -- Answers for each shard: F (fenced), or A with the ids that it missed, the plans that it missed, and the executions that it did not create.
 local function commit(keys, args)
   local p, i = keys[1], 0
@@ -191,6 +197,7 @@ local function commit(keys, args)
   recurring.write(p, writes)
   for _, asked in ipairs(applied) do
     write_shard(p, asked)
+    stepping.write(p, asked)
   end
   keep_bodies(p, writes.bodies)
   return outcomes

@@ -14,6 +14,7 @@ local function remove_execution(p, id, record)
   for _, attempt in ipairs(call('SMEMBERS', p .. 'la' .. id)) do
     call('UNLINK', p .. 'lg' .. id .. attempt)
   end
+  stepping.forget(p, id)
   call('UNLINK', p .. 'la' .. id, p .. 'e' .. id, p .. 'b' .. id .. 'r' .. sub(record, 3, 6))
   if call('ZREM', p .. 'f' .. flow .. char(state), id) == 1 and state == DEAD then
     call('HINCRBY', p .. 'n', flow .. 'D', -1)

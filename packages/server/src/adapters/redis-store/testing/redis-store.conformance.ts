@@ -1,5 +1,6 @@
 import process from "node:process";
 import { storeConformance } from "../../../ports/conformance/store.conformance.ts";
+import { TENANT } from "../../../ports/conformance/store-scene.conformance.ts";
 import { type RedisAddress, redisAddress } from "../../../ports/redis-address.ts";
 import { systemRuntime } from "../../system/system-runtime.ts";
 import { NotBuilt } from "../not-built.ts";
@@ -15,6 +16,11 @@ storeConformance("Redis", async (isTelling = false) => {
   const runtime = systemRuntime();
   const prefix = `suite-${process.pid}-${stores++}`;
   const store = await openRedisStore({ address: { ...address, prefix }, runtime, node: runtime.uuid() });
-  const addRequests = () => Promise.reject(new NotBuilt("requests in SQL"));
-  return { store, runtime, submissionMax: SUBMISSION_MAX, addRequests, close: () => store.close() };
+  // No transaction of an application writes requests into Redis, so the store's own refusal ends each case that begins with one.
+  const addRequests = async () => {
+    await store.requests.get(TENANT, runtime.uuid());
+    return [];
+  };
+  const unserved = new Set(["requests in SQL"] as const);
+  return { store, runtime, submissionMax: SUBMISSION_MAX, unserved, addRequests, close: () => store.close() };
 });
