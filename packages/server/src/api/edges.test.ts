@@ -8,7 +8,7 @@ import { pino } from "pino";
 import { StoreUnavailable } from "../ports/store.ts";
 import { QueryUnserved } from "../ports/store-errors.ts";
 import { playOwner, startTestApi, type TestApi } from "./api.fixture.ts";
-import { problemError, problemError } from "./http/error-answers.ts";
+import { problemError } from "./http/error-answers.ts";
 import { PROBLEM_NAMES } from "./http/errors.ts";
 import type { HttpApp } from "./http/http-app.ts";
 
