@@ -295,13 +295,11 @@ describe("the edges of the HTTP API", () => {
     assert.equal(answer.json().type, "/problems/list-timeout");
   });
 
-  it("answers a query that the store never serves with what to ask instead", async () => {
-    const { queries } = api.store;
-    queries.listJobs = () => Promise.reject(new QueryUnserved("requests in SQL", "submit over HTTP"));
-    const answer = await api.inject({ method: "GET", url: "/v1/jobs" });
-    assert.equal(answer.statusCode, 422);
-    assert.equal(answer.json().type, "/problems/query-unserved");
-    assert.match(answer.json().detail, /requests in SQL: submit over HTTP/);
+  it("has a problem of its own for a query that the store never serves", () => {
+    const error = new QueryUnserved("requests in SQL", "submit over HTTP");
+    const { problem } = problemError(error, pino({ level: "silent" }));
+    assert.deepEqual([problem.status, problem.type], [422, "/problems/query-unserved"]);
+    assert.match(problem.detail ?? "", /requests in SQL: submit over HTTP/);
   });
 
   it("says what may have become of a request while the store is away", async () => {

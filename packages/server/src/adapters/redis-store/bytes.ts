@@ -79,6 +79,13 @@ export function u16(value: number): Buffer {
   return bytes;
 }
 
+/** @param value safe integer of at least 0 */
+export function u64(value: number): Buffer {
+  const bytes = Buffer.allocUnsafe(8);
+  bytes.writeBigUInt64BE(BigInt(value));
+  return bytes;
+}
+
 /** A field of the variable part of a record: a letter, its length and its bytes. */
 export function field(letter: string, value: Buffer | string): Buffer {
   const bytes = typeof value === "string" ? Buffer.from(value) : value;

@@ -144,7 +144,7 @@ function levelFor({ certificateId }: NewApiKey): number {
   return levelOf(certificateId === null ? "API_KEYS" : "WORKER_CERTIFICATES");
 }
 
-/** Name of the ordered ids of a tenant's keys. Those of operators have the name without a tenant. */
+/** Name of the ordered ids of a tenant's keys. The keys of operators have the name without a tenant. */
 function listName(tenant: string | null): string {
   return `ako${tenant ?? ""}`;
 }

@@ -2,9 +2,6 @@ import type { AuditNote } from "../../../ports/store-audit.ts";
 import type { AuditTrail } from "../audit-trail.ts";
 import type { RedisArgument, RedisConnection } from "../redis-connection.ts";
 
-/** Writes of one call, which is the bound of a change. */
-export const WRITES_MAX = 1_000;
-
 /** One command of a change: its name, its key, its field or member, and its value or score (of removals: an empty text). */
 export type Write = readonly ["HSET" | "HDEL" | "ZADD" | "ZREM", string, string, string];
 

@@ -9,7 +9,7 @@ import type {
   StoreIngest,
 } from "../../../ports/store-ingest.ts";
 import type { RequestEnd } from "../../../ports/store-requests.ts";
-import { ID_BYTES, idBytes, idOf, instantAt, instantBytes, u32 } from "../bytes.ts";
+import { ID_BYTES, idBytes, idOf, instantAt, instantBytes, u32, u64 } from "../bytes.ts";
 import type { RedisConnection } from "../redis-connection.ts";
 import type { Submitting } from "../submit.ts";
 import { type RefusalText, takeIn } from "./take-in.ts";
@@ -55,12 +55,6 @@ export function ingest(reads: RedisConnection, parts: Submitting): StoreIngest {
 /** Whether more of what was decided before an instant may be left; part of the upkeep, which asks again. */
 export async function forgetRecords(db: RedisConnection, before: EpochMs): Promise<boolean> {
   return Number(await db.durably("ms_ingest_forget", [instantBytes(before)])) > 0;
-}
-
-export function u64(value: number): Buffer {
-  const bytes = Buffer.alloc(8);
-  bytes.writeBigUInt64BE(BigInt(value));
-  return bytes;
 }
 
 function placeOf(partition: number, topic: string, offset: number): Buffer {
