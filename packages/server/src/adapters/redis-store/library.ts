@@ -7,10 +7,10 @@ const FOLDER = join(import.meta.dirname, "lua");
 /** Name of the library. Functions of a later version have other names, so nodes of two releases use their own beside each other. */
 const NAME = "ms_v1";
 
-/** Text of the library: the files of the folder `lua`, in the order of their names. */
+/** Text of the library: the files of the folder `lua`, in the order of their numbers. */
 export const LIBRARY = readdirSync(FOLDER)
   .filter((name) => name.endsWith(".lua"))
-  .sort()
+  .sort((a, b) => Number.parseInt(a) - Number.parseInt(b))
   .map((name) => readFileSync(join(FOLDER, name), "utf8"))
   .join("");
 

@@ -28,6 +28,8 @@ const EXAMINED = 1_000;
 const SECONDS = 16;
 /** Lanes that the backlog reads. */
 const LANES_MAX = 1_000;
+/** Executions that a job shows. */
+const LATEST = 5;
 const DEAD_LETTERS = "D".charCodeAt(0);
 
 /** Name and labels of a job, which its executions do not have. */
@@ -88,7 +90,10 @@ export class Queries {
     if (kind.tenant !== tenant) return null;
     const [more] = await this.#more([jobId]);
     const [payload] = await this.#bodiesOf(row);
-    const summary = jobSummary(row, kind, more as More);
+    const later = await this.#laterOf(jobId);
+    const latestExecutions = await this.#summaries([...later, row].slice(0, LATEST));
+    const state = later.some(({ isFinal }) => !isFinal) ? "ACTIVE" : undefined;
+    const summary = { ...jobSummary(row, kind, more as More), ...(state && { state }) };
     const { name, pool, handler, priority, scheduledAt, labels } = summary;
     return {
       ...summary,
@@ -98,8 +103,19 @@ export class Queries {
         ...{ uniqueKey: row.uniqueKey, labels },
       },
       payload,
-      latestExecutions: [row.summary(kind)],
+      latestExecutions,
     };
+  }
+
+  /** Newest executions of a job behind the first one, newest first. */
+  async #laterOf(jobId: JobId): Promise<StoredExecution[]> {
+    const name = this.#db.key(Buffer.concat([Buffer.from("lm"), idBytes(jobId)]));
+    const [members] = await this.#db.call([["ZRANGE", name, "+", "-", "BYLEX", "REV", "LIMIT", "0", `${LATEST}`]]);
+    const rows = await readRows(
+      this.#db,
+      (members as Buffer[]).map((member) => idOf(member, 6)),
+    );
+    return rows.filter((row) => row !== null);
   }
 
   async #listExecutions(tenant: string, filter: ExecutionFilter, page: Page): Promise<Listing<ExecutionSummary>> {

@@ -7,7 +7,8 @@ import type {
   StepsMark,
   Trigger,
 } from "../../domain/execution.ts";
-import { type ExecutionId, type JobId, jobOfFirstExecution } from "../../domain/ids.ts";
+import { type ExecutionId, type JobId, jobOfFirstExecution, type ShardId } from "../../domain/ids.ts";
+import type { JobDefinition } from "../../domain/job.ts";
 import type { NewJob } from "../../ports/store.ts";
 import type { ExecutionSummary } from "../../ports/store-queries.ts";
 import {
@@ -36,12 +37,12 @@ const TRIGGER_CODES: readonly Trigger[] = ["API", "RETRY", "SCHEDULE", "MANUAL",
 const MARKS: readonly (StepsMark | null)[] = [null, "RECORDED", "SLEEPING", "AWAITING"];
 
 const NEW_HEAD = 44;
-const HEAD = 88;
-const IS_CHANGED = 1;
-const HOLDS_KEY = 0x80;
+export const HEAD = 88;
+export const IS_CHANGED = 1;
+export const HOLDS_KEY = 0x80;
 
 /** Places in the head, and in the fixed fields of a change. */
-const AT = {
+export const AT = {
   ...{ flags: 0, state: 1, attempt: 2, queue: 6, rank: 7, shard: 15, due: 16, lane: 22, flow: 29, kind: 33 },
   ...{ created: 37, origin: 43, scheduled: 44, failures: 50, lost: 54, attemptStarted: 58, started: 64 },
   ...{ finished: 70, updated: 76, version: 82, steps: 86 },
@@ -60,6 +61,10 @@ export function queueCode(queue: Queue): number {
 
 export function stepsCode(mark: StepsMark): number {
   return MARKS.indexOf(mark);
+}
+
+export function triggerCode(trigger: Trigger): number {
+  return TRIGGER_CODES.indexOf(trigger);
 }
 
 /** Record of the first execution of a one-time job. */
@@ -95,15 +100,22 @@ function identityOf({ jobId, executionId, tenant, definition: { uniqueKey } }: N
 }
 
 function copyOf({ definition, payload }: NewJob): Buffer {
-  const { concurrencyKey, policy } = definition;
+  const fields = copiedFields(definition);
+  if (payload !== null)
+    fields.push(isInline(payload) ? field("P", Buffer.from(payload)) : field("B", u32(payload.length)));
+  return Buffer.concat(fields);
+}
+
+export type CopiedDefinition = Pick<JobDefinition, "concurrencyKey" | "policy">;
+
+/** Fields of the copy but the payload. */
+export function copiedFields({ concurrencyKey, policy }: CopiedDefinition): Buffer[] {
   const fields: Buffer[] = [];
   if (concurrencyKey !== null) fields.push(field("C", concurrencyKey));
   if (policy.startBefore !== null) fields.push(field("S", instantBytes(policy.startBefore)));
   if (policy.traceparent !== undefined) fields.push(field("T", policy.traceparent));
   if (policy.onFinish !== undefined) fields.push(field("F", JSON.stringify(policy.onFinish)));
-  if (payload !== null)
-    fields.push(isInline(payload) ? field("P", Buffer.from(payload)) : field("B", u32(payload.length)));
-  return Buffer.concat(fields);
+  return fields;
 }
 
 export function isInline(body: Uint8Array): boolean {
@@ -125,6 +137,10 @@ export class StoredExecution {
 
   get jobId(): JobId {
     return this.#parts.identity.get("J")?.toString() ?? jobOfFirstExecution(this.id);
+  }
+
+  get shard(): ShardId {
+    return this.#bytes[AT.shard] as number;
   }
 
   get kind(): number {

@@ -8,10 +8,10 @@ import { logs } from "./attempt-logs.ts";
 import { AuditTrail } from "./audit-trail.ts";
 import { Committer } from "./commit.ts";
 import type { Connections } from "./connections.ts";
-import { listDeadLetters } from "./dead-letters.ts";
 import { handlers } from "./handlers.ts";
 import { Kinds } from "./kinds.ts";
 import { redisLeases } from "./leases.ts";
+import { deadLetters } from "./letters/dead-letters.ts";
 import { LIBRARY, loadLibrary } from "./library.ts";
 import { partly } from "./not-built.ts";
 import { OwnerReads } from "./owner-reads.ts";
@@ -36,6 +36,8 @@ export interface RedisStoreOptions {
   replicas?: number;
   /** Text of the library of functions; default: that of this program. */
   library?: string;
+  /** Whether the node writes lifecycle events now; default: no. */
+  events?: () => boolean;
 }
 
 /**
@@ -85,7 +87,7 @@ function close(db: Connections): void {
   for (const purpose of PURPOSES) db[purpose].close();
 }
 
-function storeOn(db: Connections, { runtime, node }: RedisStoreOptions): RedisStore {
+function storeOn(db: Connections, { runtime, node, events = () => false }: RedisStoreOptions): RedisStore {
   const now = () => runtime.now();
   const kinds = new Kinds(db.submit);
   const reads = new OwnerReads(db.read, new Kinds(db.read));
@@ -99,12 +101,9 @@ function storeOn(db: Connections, { runtime, node }: RedisStoreOptions): RedisSt
     queries: queries.port,
     handlers: handlers(db.query),
     logs: logs(db.query, queryKinds),
-    deadLetters: partly<Store["deadLetters"]>("deadLetters", {
-      list: listDeadLetters({
-        ...{ db: db.query, kinds: queryKinds },
-        flowsOf: (...asked) => queries.flowsWithLetters(...asked),
-      }),
-      openRuns: nothing,
+    deadLetters: deadLetters({
+      ...{ db: db.query, kinds: queryKinds, trail, isTelling: events, now },
+      flowsOf: (...asked) => queries.flowsWithLetters(...asked),
     }),
     connectionLoad: () => PURPOSES.map((purpose) => ({ purpose, ...db[purpose].load() })),
     checkWrites: () => db.submit.refuseFull(),

@@ -1,6 +1,6 @@
 #!lua name=ms_v1
 -- Functions of the store on Redis; docs/internals/redis-store.md has the layout of keys and records. The adapter joins the files of this
--- folder in the order of their names. Each function reads, decides, and only then writes, because an error rolls nothing back.
+-- folder in the order of their numbers. Each function reads, decides, and only then writes, because an error rolls nothing back.
 
 -- Redis has no globals but `redis` while it loads a library, so `register` fills these in at the first call of a function.
 local call, sub, byte, char
@@ -14,6 +14,9 @@ local WAITING, READY, HELD, PARKED = 1, 2, 3, 5
 
 -- Bytes of the head of a record before and after its first change.
 local NEW_HEAD, HEAD = 44, 88
+
+-- Functions of later files for lifecycle events and deliveries.
+local telling = {}
 
 -- Text of a whole number of any size: tostring rounds beyond 14 digits.
 local function digits(number)
