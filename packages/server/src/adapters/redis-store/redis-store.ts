@@ -12,6 +12,7 @@ import { handlers } from "./handlers.ts";
 import { Kinds } from "./kinds.ts";
 import { redisLeases } from "./leases.ts";
 import { deadLetters } from "./letters/dead-letters.ts";
+import { ExecutionRuns } from "./letters/execution-runs.ts";
 import { LIBRARY, loadLibrary } from "./library.ts";
 import { partly } from "./not-built.ts";
 import { OwnerReads } from "./owner-reads.ts";
@@ -159,7 +160,7 @@ function partsOf(db: Connections, trail: AuditTrail) {
       readDueFlows: async (_shards, _until, pages) => pages.map(() => []),
     }),
     runs: partly<Store["runs"]>("runs", { load: nothing, openRuns: nothing }),
-    executionRuns: partly<Store["executionRuns"]>("executionRuns", { open: nothing }),
+    executionRuns: new ExecutionRuns(db.query, trail),
     timeZones: timeZones(db.query, trail),
     steps: partly<Store["steps"]>("steps", { read: async () => new Map(), readSignals: async () => new Map() }),
     events: partly<Store["events"]>("events", { readInbox: nothing, newest: async () => new Map() }),
