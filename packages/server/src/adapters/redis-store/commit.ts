@@ -6,6 +6,7 @@ import { StoreUnavailable } from "../../ports/store-errors.ts";
 import { WithheldJournals } from "../../ports/withheld-journals.ts";
 import { type Body, resultName, writeBodies } from "./bodies.ts";
 import { field, ID_BYTES, INSTANT_MAX, idBytes, idOf, u32, writeInstant, writeRank } from "./bytes.ts";
+import { toldByCommit, toldWeight, withoutTold } from "./events/told-arguments.ts";
 import { NotBuilt } from "./not-built.ts";
 import { isInline, queueCode, stateCode, stepsCode } from "./record.ts";
 import type { RedisArgument, RedisConnection } from "./redis-connection.ts";
@@ -94,23 +95,26 @@ function refuseUnbuilt(commit: ShardCommit): void {
   if (commit.steps.length > 0) throw new NotBuilt("commits of records of handlers");
   if (commit.runs.length + commit.births.length > 0) throw new NotBuilt("commits of workflow runs");
   if (commit.commands.length > 0) throw new NotBuilt("commits that add commands");
-  if (commit.told !== undefined) throw new NotBuilt("commits of lifecycle events");
   if ((commit.deliveries?.length ?? 0) > 0) throw new NotBuilt("commits of deliveries");
   for (const { replacement, spawn, branch } of commit.changes)
     if (replacement !== undefined || spawn !== undefined || branch !== undefined)
       throw new NotBuilt("changes with a replacement, a branch or further nodes");
 }
 
-function weightOf({ changes, expected, assigned, settledJournals }: ShardCommit): { count: number; bytes: number } {
+function weightOf(commit: ShardCommit): { count: number; bytes: number } {
+  const { changes, expected, assigned, settledJournals } = commit;
+  const told = toldWeight(commit);
   const bytes = changes.reduce((sum, { result }) => sum + (result !== null && isInline(result) ? result.length : 0), 0);
-  return { count: changes.length + expected.length + assigned.length + settledJournals.length, bytes };
+  const count = changes.length + expected.length + assigned.length + settledJournals.length + told.count;
+  return { count, bytes: bytes + told.bytes };
 }
 
 function without(commit: ShardCommit, refused: readonly Refused[]): ShardCommit {
   if (refused.length === 0) return commit;
   const ids = new Set(refused.map(({ id }) => id));
   // The journal may be the only record of the attempt of a refused row.
-  return { ...commit, changes: commit.changes.filter(({ id }) => !ids.has(id)), settledJournals: [] };
+  const rest = { ...commit, changes: commit.changes.filter(({ id }) => !ids.has(id)), settledJournals: [] };
+  return withoutTold(rest, ids);
 }
 
 function refusalOf(change: RowChange): Refused[] {
@@ -138,6 +142,7 @@ function argumentsOf(commit: ShardCommit, updatedAt: number): RedisArgument[] {
     ...[journal, assigned.length === 0 ? "" : JSON.stringify(assigned)],
     ...[`${settledJournals.length}`, ...settledJournals.map(journalField)],
     ...[`${commandsDone.length}`, ...commandsDone],
+    ...toldByCommit(commit, updatedAt),
   ];
 }
 

@@ -150,9 +150,10 @@ export class OwnerReads {
   /** See Store.poll. */
   async poll(shards: readonly ShardId[], { dueUntil }: LookAhead): Promise<PollSummary> {
     const args = [maskOf(shards), upperOf(dueUntil), `${Math.floor(dueUntil)}`];
-    const [waiting, ready, commands, pools] = (await this.#db.fcall("ms_poll", args)) as RedisAnswer[];
+    const [waiting, ready, commands, pools, events] = (await this.#db.fcall("ms_poll", args)) as RedisAnswer[];
     return {
-      ...{ waiting: waiting === 1, ready: ready === 1, plans: false, commands: commands === 1, events: false },
+      ...{ waiting: waiting === 1, ready: ready === 1, plans: false, commands: commands === 1 },
+      events: events === 1,
       pools: poolsOf(pools as Buffer[]),
     };
   }

@@ -92,7 +92,7 @@ export class Queries {
     const [payload] = await this.#bodiesOf(row);
     const later = await this.#laterOf(jobId);
     const latestExecutions = await this.#summaries([...later, row].slice(0, LATEST));
-    const state = later.some(({ isFinal }) => !isFinal) ? "ACTIVE" : undefined;
+    const state = later.some(({ isFinal }) => !isFinal) ? ("ACTIVE" as const) : undefined;
     const summary = { ...jobSummary(row, kind, more as More), ...(state && { state }) };
     const { name, pool, handler, priority, scheduledAt, labels } = summary;
     return {

@@ -8,6 +8,8 @@ import { logs } from "./attempt-logs.ts";
 import { AuditTrail } from "./audit-trail.ts";
 import { Committer } from "./commit.ts";
 import type { Connections } from "./connections.ts";
+import { eventSinks } from "./events/event-sinks.ts";
+import { events } from "./events/events.ts";
 import { handlers } from "./handlers.ts";
 import { Kinds } from "./kinds.ts";
 import { redisLeases } from "./leases.ts";
@@ -88,7 +90,7 @@ function close(db: Connections): void {
   for (const purpose of PURPOSES) db[purpose].close();
 }
 
-function storeOn(db: Connections, { runtime, node, events = () => false }: RedisStoreOptions): RedisStore {
+function storeOn(db: Connections, { runtime, node, events: isTelling = () => false }: RedisStoreOptions): RedisStore {
   const now = () => runtime.now();
   const kinds = new Kinds(db.submit);
   const reads = new OwnerReads(db.read, new Kinds(db.read));
@@ -103,13 +105,15 @@ function storeOn(db: Connections, { runtime, node, events = () => false }: Redis
     handlers: handlers(db.query),
     logs: logs(db.query, queryKinds),
     deadLetters: deadLetters({
-      ...{ db: db.query, kinds: queryKinds, trail, isTelling: events, now },
+      ...{ db: db.query, kinds: queryKinds, trail, isTelling, now },
       flowsOf: (...asked) => queries.flowsWithLetters(...asked),
     }),
+    events: events(db, isTelling),
+    eventSinks: eventSinks(db.query, now),
     connectionLoad: () => PURPOSES.map((purpose) => ({ purpose, ...db[purpose].load() })),
     checkWrites: () => db.submit.refuseFull(),
     isSinceTls: async () => true,
-    submit: (batch) => submit({ db, kinds, trail, now }, batch),
+    submit: (batch) => submit({ db, kinds, trail, now, isTelling }, batch),
     commit: (batch) => committer.commit(batch),
     readShards: () => readShards(db.commit),
     takeOver: async (shards, owner) => {
@@ -163,8 +167,6 @@ function partsOf(db: Connections, trail: AuditTrail) {
     executionRuns: new ExecutionRuns(db.query, trail),
     timeZones: timeZones(db.query, trail),
     steps: partly<Store["steps"]>("steps", { read: async () => new Map(), readSignals: async () => new Map() }),
-    events: partly<Store["events"]>("events", { readInbox: nothing, newest: async () => new Map() }),
-    eventSinks: partly<Store["eventSinks"]>("eventSinks", {}),
     webhooks: partly<Store["webhooks"]>("webhooks", {
       readDue: async () => ({ due: [], next: null }),
       subscriptions: nothing,

@@ -8,6 +8,7 @@ import type { AuditTrail } from "./audit-trail.ts";
 import { type Body, payloadName, writeBodies } from "./bodies.ts";
 import { digest, ID_BYTES, INSTANT_MAX, idBytes, idOf } from "./bytes.ts";
 import type { Connections } from "./connections.ts";
+import { toldBySubmission } from "./events/told-arguments.ts";
 import { flowText, type Kinds, kindText } from "./kinds.ts";
 import { NotBuilt } from "./not-built.ts";
 import { isInline, newRecord, uniqueField } from "./record.ts";
@@ -26,6 +27,8 @@ interface Submitting {
   kinds: Kinds;
   trail: AuditTrail;
   now: () => EpochMs;
+  /** Whether the node writes lifecycle events now. */
+  isTelling: () => boolean;
 }
 
 /** A submission as the function takes it. */
@@ -45,7 +48,7 @@ export async function submit(parts: Submitting, batch: readonly Submission[]): P
   }
   const outcomes = new Map<Submission, SubmitOutcome>();
   const storable = batch.filter((submission) => !refused.has(submission));
-  const packed = await pack(parts.kinds, storable);
+  const packed = await pack(parts.kinds, storable, parts.isTelling());
   const weigh = ({ submission, bytes }: Packed) => ({ count: submission.jobs.length, bytes });
   for (const part of chunked(packed, CALL, weigh)) await submitPart(parts, part, outcomes);
   return batch.map((submission) => {
@@ -108,7 +111,7 @@ function unfit(job: AnyJob): string | null {
   return beyond === undefined ? null : `${beyond} is no time from 0 to ${INSTANT_MAX} ms`;
 }
 
-async function pack(kinds: Kinds, submissions: readonly Submission[]): Promise<Packed[]> {
+async function pack(kinds: Kinds, submissions: readonly Submission[], isTelling: boolean): Promise<Packed[]> {
   const jobs = submissions.flatMap((submission) => submission.jobs as readonly NewJob[]);
   const texts = jobs.flatMap(({ tenant, definition }) => [
     flowText({ tenant, pool: definition.pool }),
@@ -125,8 +128,9 @@ async function pack(kinds: Kinds, submissions: readonly Submission[]): Promise<P
     const { idempotency } = submission;
     const key = idempotency === null ? NO_BYTES : digest(idempotency.tenant, idempotency.key);
     const hash = idempotency === null ? NO_BYTES : digest(idempotency.requestHash);
-    const args = [key, hash, `${own.length}`, ...own.flatMap((job) => job.args)];
-    const bytes = own.reduce((sum, job) => sum + job.bytes, 0);
+    const told = isTelling ? toldBySubmission(submission) : NO_BYTES;
+    const args = [key, hash, told, `${own.length}`, ...own.flatMap((job) => job.args)];
+    const bytes = own.reduce((sum, job) => sum + job.bytes, told.length);
     return { submission, args, bytes, bodies: own.flatMap(({ body }) => body ?? []) };
   });
 }

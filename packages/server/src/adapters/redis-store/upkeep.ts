@@ -2,6 +2,7 @@ import type { EpochMs } from "../../domain/ids.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { Retention } from "../../ports/store.ts";
 import { instantBytes } from "./bytes.ts";
+import { maintainEvents } from "./events/event-sinks.ts";
 import type { RedisConnection } from "./redis-connection.ts";
 
 const DAY_MS = 86_400_000;
@@ -26,7 +27,9 @@ export class Upkeep {
     this.#runtime = runtime;
   }
 
-  async maintain(now: EpochMs, { days, deadDays }: Retention): Promise<void> {
+  async maintain(now: EpochMs, retention: Retention): Promise<void> {
+    const { days, deadDays } = retention;
+    await maintainEvents((name, args) => this.#paused(name, args), now, retention);
     const keepFrom = now - days * DAY_MS;
     const keepDeadFrom = Math.min(keepFrom, now - deadDays * DAY_MS);
     const [tenants] = await this.#db.call([["SMEMBERS", this.#db.key("xt")]]);

@@ -64,7 +64,7 @@ local function read_shard(args, at)
   for n = 1, tonumber(args[i]) do
     asked.done[n] = args[i + n]
   end
-  return asked, i + #asked.done
+  return asked, telling.read(args, i + #asked.done, asked)
 end
 
 local function is_expected(record, attempt)
@@ -104,6 +104,7 @@ local function stage_shard(p, asked, writes)
       if is_same then writes.bodies[#writes.bodies + 1] = change.body end
     end
   end
+  asked.missed = missed
   return table.concat(missed)
 end
 
@@ -150,7 +151,7 @@ local function write_shard(p, asked)
   end)
 end
 
--- Arguments: for each shard its number, epoch, expected rows, changes, journal entry, settled journal entries and applied commands.
+-- Arguments: for each shard its number, epoch, expected rows, changes, journal entry, settled journal entries, applied commands and events.
 -- Answers for each shard: F (fenced), or A with the ids that it missed.
 local function commit(keys, args)
   local p, i = keys[1], 0
@@ -168,6 +169,8 @@ local function commit(keys, args)
     end
   end
   if not has_bodies(p, writes.bodies) then return BODY_GONE end
+  local refusal = telling.refusal(p, applied)
+  if refusal then return refusal end
   local freed = freed_keys(p, writes.released[1] or {})
   write_rows(p, writes.rows)
   parts(freed, function(...)
@@ -175,6 +178,7 @@ local function commit(keys, args)
   end)
   for _, asked in ipairs(applied) do
     write_shard(p, asked)
+    telling.write(p, asked)
   end
   keep_bodies(p, writes.bodies)
   return outcomes

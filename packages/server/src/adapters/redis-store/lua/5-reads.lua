@@ -59,10 +59,13 @@ end
 -- Arguments: shards as a text of 64 digits, upper bound of waiting members, and the latest due time in ms.
 local function poll(keys, args)
   local p, mask = keys[1], args[1]
-  local commands = false
+  local commands, events = false, 0
   for shard = 0, 63 do
-    if sub(mask, shard + 1, shard + 1) == '1' and call('EXISTS', p .. 'ci' .. shard) == 1 then commands = true end
+    if sub(mask, shard + 1, shard + 1) == '1' then
+      if call('EXISTS', p .. 'ci' .. shard) == 1 then commands = true end
+      if call('EXISTS', p .. 'eii' .. shard) == 1 then events = 1 end
+    end
   end
   local waiting = has_waiting(p, { width = 6, mask = mask, upper = args[2], limit = 1 }, args[3])
-  return { waiting and 1 or 0, call('EXISTS', p .. 'rl'), commands and 1 or 0, call('HVALS', p .. 'po') }
+  return { waiting and 1 or 0, call('EXISTS', p .. 'rl'), commands and 1 or 0, call('HVALS', p .. 'po'), events }
 end

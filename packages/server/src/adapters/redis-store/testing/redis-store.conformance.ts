@@ -11,10 +11,12 @@ const address = redisAddress(process.env["REDIS_UNDER_TEST"] ?? "") as RedisAddr
 let stores = 0;
 
 storeConformance("Redis", async (isTelling = false) => {
-  if (isTelling) throw new NotBuilt("lifecycle events");
   const runtime = systemRuntime();
   const prefix = `suite-${process.pid}-${stores++}`;
-  const store = await openRedisStore({ address: { ...address, prefix }, runtime, node: runtime.uuid() });
+  const store = await openRedisStore({
+    ...{ address: { ...address, prefix }, runtime, node: runtime.uuid() },
+    events: () => isTelling,
+  });
   const addRequests = () => Promise.reject(new NotBuilt("requests in SQL"));
   return { store, runtime, submissionMax: SUBMISSION_MAX, addRequests, close: () => store.close() };
 });
