@@ -95,7 +95,6 @@ function refuseUnbuilt(commit: ShardCommit): void {
   if (commit.steps.length > 0) throw new NotBuilt("commits of records of handlers");
   if (commit.runs.length + commit.births.length > 0) throw new NotBuilt("commits of workflow runs");
   if (commit.commands.length > 0) throw new NotBuilt("commits that add commands");
-  if ((commit.deliveries?.length ?? 0) > 0) throw new NotBuilt("commits of deliveries");
   for (const { replacement, spawn, branch } of commit.changes)
     if (replacement !== undefined || spawn !== undefined || branch !== undefined)
       throw new NotBuilt("changes with a replacement, a branch or further nodes");

@@ -253,7 +253,7 @@ function partOf([more, cursor, ...rest]: readonly RedisAnswer[]): Part {
 }
 
 /** Shards as a text of one digit each. */
-function maskOf(shards: readonly ShardId[]): string {
+export function maskOf(shards: readonly ShardId[]): string {
   const own = new Set(shards);
   return Array.from({ length: SHARD_COUNT }, (_, shard) => (own.has(shard) ? "1" : "0")).join("");
 }

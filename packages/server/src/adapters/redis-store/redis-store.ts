@@ -10,6 +10,7 @@ import { Committer } from "./commit.ts";
 import type { Connections } from "./connections.ts";
 import { eventSinks } from "./events/event-sinks.ts";
 import { events } from "./events/events.ts";
+import { webhooks } from "./events/webhooks.ts";
 import { handlers } from "./handlers.ts";
 import { Kinds } from "./kinds.ts";
 import { redisLeases } from "./leases.ts";
@@ -167,10 +168,7 @@ function partsOf(db: Connections, trail: AuditTrail) {
     executionRuns: new ExecutionRuns(db.query, trail),
     timeZones: timeZones(db.query, trail),
     steps: partly<Store["steps"]>("steps", { read: async () => new Map(), readSignals: async () => new Map() }),
-    webhooks: partly<Store["webhooks"]>("webhooks", {
-      readDue: async () => ({ due: [], next: null }),
-      subscriptions: nothing,
-    }),
+    webhooks: webhooks(db.query, trail),
     requests: partly<Store["requests"]>("requests", { takeIn: nothing, watch: () => undefined }),
     ingest: partly<Store["ingest"]>("ingest", {}),
     keys: partly<Store["keys"]>("keys", { version: async () => 0, changedSince: nothing }),

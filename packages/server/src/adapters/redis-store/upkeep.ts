@@ -2,7 +2,8 @@ import type { EpochMs } from "../../domain/ids.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { Retention } from "../../ports/store.ts";
 import { instantBytes } from "./bytes.ts";
-import { maintainEvents } from "./events/event-sinks.ts";
+import { retireDeliveries } from "./events/delivery-upkeep.ts";
+import { maintainEvents, type PausedCall } from "./events/event-sinks.ts";
 import type { RedisConnection } from "./redis-connection.ts";
 
 const DAY_MS = 86_400_000;
@@ -29,7 +30,9 @@ export class Upkeep {
 
   async maintain(now: EpochMs, retention: Retention): Promise<void> {
     const { days, deadDays } = retention;
-    await maintainEvents((name, args) => this.#paused(name, args), now, retention);
+    const call: PausedCall = (name, args) => this.#paused(name, args);
+    await maintainEvents(call, now, retention);
+    await retireDeliveries(call, now, days);
     const keepFrom = now - days * DAY_MS;
     const keepDeadFrom = Math.min(keepFrom, now - deadDays * DAY_MS);
     const [tenants] = await this.#db.call([["SMEMBERS", this.#db.key("xt")]]);

@@ -50,17 +50,17 @@ function sizesOf(answer: readonly Buffer[]): ShardBytes[] {
   });
 }
 
-/**
- * Upkeep of events: names the sinks of this node, forgets those that no node names, and removes old entries that every sink has.
- * @param call calls a function, with a pause behind it
- */
+/** Calls a function of upkeep, with a pause behind it. */
+export type PausedCall = (name: string, args: readonly (string | Buffer)[]) => Promise<RedisAnswer>;
+
+/** Upkeep of events: names the sinks of this node, forgets those that no node names, and removes old entries that every sink has. */
 export async function maintainEvents(
-  call: (name: string, args: readonly (string | Buffer)[]) => Promise<RedisAnswer>,
+  call: PausedCall,
   now: EpochMs,
   { eventsMs = EVENTS_KEPT_MS, eventSinks: sinks = [] }: Retention,
 ): Promise<void> {
   for (const sink of sinks) await call("ms_sink", sinkArguments(sink, ALL_SHARDS, now) as string[]);
   await call("ms_forget_sinks", [`${Math.floor(now - SINK_KEPT_MS)}`]);
-  for (const shard of ALL_SHARDS)
-    while (Number(await call("ms_retire_events", [`${shard}`, `${Math.floor(now - eventsMs)}`])) > 0);
+  const keepFrom = `${Math.floor(now - eventsMs)}`;
+  for (let shard = 0; shard < SHARD_COUNT; ) shard = Number(await call("ms_retire_events", [`${shard}`, keepFrom]));
 }

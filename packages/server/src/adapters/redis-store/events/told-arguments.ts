@@ -1,11 +1,14 @@
 import type { ExecutionId } from "../../../domain/ids.ts";
+import type { LifecycleEvent } from "../../../domain/lifecycle-event.ts";
 import { certainBlock, ownBlock } from "../../../ports/event-blocks.ts";
 import type { ShardCommit, Submission } from "../../../ports/store.ts";
 import { type InboxEvents, inboxOfJobs } from "../../../ports/told-events.ts";
 import { idBytes, u32 } from "../bytes.ts";
 import type { RedisArgument } from "../redis-connection.ts";
+import { constantText } from "./delivery-record.ts";
 
-const NO_BYTES = Buffer.alloc(0);
+/** Approximate bytes of an event, and of a delivery without its URL. */
+const [EVENT_BYTES, DELIVERY_BYTES] = [100, 600];
 
 /** Events of the jobs of a submission, as `telling.stage_jobs` of the library takes them. */
 export function toldBySubmission({ jobs }: Submission): Buffer {
@@ -25,27 +28,29 @@ export function memberArguments(members: readonly InboxEvents[]): RedisArgument[
   return members.flatMap(({ id, shard, events }) => [`${shard}`, idBytes(id), Buffer.from(certainBlock(events))]);
 }
 
-/** Events of a commit, as `telling.read` of the library takes them. @param at time of the commit */
-export function toldByCommit({ told }: ShardCommit, at: number): RedisArgument[] {
-  if (told === undefined || told.events.length + told.inbox.length === 0) return [""];
-  const inbox = told.inbox.toSorted().map(idBytes);
-  return [
-    `${told.seq}`,
-    Buffer.from(ownBlock(told.events)),
-    inbox.length === 0 ? NO_BYTES : Buffer.concat(inbox),
-    `${at}`,
-  ];
+/** Events and deliveries of a commit, as `telling.read` of the library takes them. @param at time of the commit */
+export function toldByCommit({ told, deliveries = [] }: ShardCommit, at: number): RedisArgument[] {
+  const delivered = deliveries.flatMap((delivery): RedisArgument[] => {
+    const ids = [delivery.event.executionId, delivery.id, delivery.webhook].map(idBytes);
+    return [Buffer.concat(ids), constantText(delivery, at)];
+  });
+  const behind = deliveries.length === 0 ? ["0"] : [`${deliveries.length}`, `${at}`, ...delivered];
+  if (told === undefined || told.events.length + told.inbox.length === 0) return ["", ...behind];
+  const inbox = Buffer.concat(told.inbox.toSorted().map(idBytes));
+  return [`${told.seq}`, Buffer.from(ownBlock(told.events)), inbox, `${at}`, ...behind];
 }
 
-/** A commit without the events of executions that the store refuses. */
+/** A commit without the events and deliveries of executions that the store refuses. */
 export function withoutTold(commit: ShardCommit, refused: ReadonlySet<ExecutionId>): ShardCommit {
-  const { told } = commit;
-  if (told === undefined) return commit;
-  const events = told.events.filter(({ executionId }) => executionId === null || !refused.has(executionId));
-  return { ...commit, told: { ...told, events } };
+  const { told, deliveries = [] } = commit;
+  const isKept = ({ executionId }: LifecycleEvent) => executionId === null || !refused.has(executionId);
+  const rest = { ...commit, deliveries: deliveries.filter(({ event }) => isKept(event)) };
+  return told === undefined ? rest : { ...rest, told: { ...told, events: told.events.filter(isKept) } };
 }
 
-/** Number of rows and bytes that the events of a commit add to its call. */
-export function toldWeight({ told }: ShardCommit): { count: number; bytes: number } {
-  return told === undefined ? { count: 0, bytes: 0 } : { count: told.inbox.length, bytes: 100 * told.events.length };
+/** Number of rows and bytes that the events and deliveries of a commit add to its call. */
+export function toldWeight({ told, deliveries = [] }: ShardCommit): { count: number; bytes: number } {
+  const [events, inbox] = [told?.events.length ?? 0, told?.inbox.length ?? 0];
+  const bytes = deliveries.reduce((sum, { url }) => sum + DELIVERY_BYTES + url.length, EVENT_BYTES * events);
+  return { count: inbox + deliveries.length, bytes };
 }

@@ -58,16 +58,16 @@ do
     end
   end
 
-  -- Reads the events of a commit from the arguments behind `at`: the number of the entry (empty: the commit tells nothing), the block of its own
+  -- Reads the events and deliveries of a commit from the arguments behind `at`: the number of the entry (empty: the commit tells nothing), the block of its own
   -- events, the ids of the members of the inbox, and the time in ms. Returns the index of the last argument.
   function telling.read(args, at, asked)
-    if args[at + 1] == '' then return at + 1 end
+    if args[at + 1] == '' then return telling.read_deliveries(args, at + 1, asked) end
     local told = { id = asked.epoch .. '-' .. args[at + 1], block = args[at + 2], at = args[at + 4], inbox = {} }
     for i = 1, #args[at + 3], 16 do
       told.inbox[#told.inbox + 1] = sub(args[at + 3], i, i + 15)
     end
     asked.told = told
-    return at + 4
+    return telling.read_deliveries(args, at + 4, asked)
   end
 
   -- Refuses entries that would not come behind the last one. Nothing was written yet.
@@ -94,10 +94,11 @@ do
     return table.concat(blocks)
   end
 
-  -- Writes the entry of a shard. Its events count but for those of `missed`, the ids of rows that the commit misses, of `unwritten`, the ids of
+  -- Writes the deliveries and the entry of a shard. Its events count but for those of `missed`, the ids of rows that the commit misses, of `unwritten`, the ids of
   -- plans and executions that it does not write, and of `unrecorded`, steps as `id/name`; `skipped` has executions created as skipped.
   function telling.write(p, asked)
     local told = asked.told
+    telling.write_deliveries(p, asked)
     if not told then return end
     local blocks = told.block .. take_in(p, asked)
     if blocks == '' then return end
@@ -197,27 +198,36 @@ do
     return found
   end
 
-  -- Removes the oldest entries of a shard that were written before an instant and that every sink has. Answers whether more may follow.
-  local function retire_events(keys, args)
-    local p, shard, keep = keys[1], args[1], tonumber(args[2])
-    local sinks, key = sinks_of(p, shard), keys[1] .. 'ev' .. args[1]
-    for _ = 1, STEPS do
-      local page, last, removed = call('XRANGE', key, '-', '+', 'COUNT', STEP), nil, 0
-      for _, entry in ipairs(page) do
-        local is_over = tonumber(fields_of(entry).t) < keep
-        for _, sink in pairs(sinks) do
-          if is_before(sink.ref, entry[1]) then is_over = false end
-        end
-        if not is_over then break end
-        last, removed = entry[1], removed + 1
+  -- Removes the oldest entries of a shard that were written before an instant and that every sink has. Returns whether more may follow.
+  local function retire_step(p, shard, keep, sinks)
+    local key = p .. 'ev' .. shard
+    local page, last, removed = call('XRANGE', key, '-', '+', 'COUNT', STEP), nil, 0
+    for _, entry in ipairs(page) do
+      local is_over = tonumber(fields_of(entry).t) < keep
+      for _, sink in pairs(sinks) do
+        if is_before(sink.ref, entry[1]) then is_over = false end
       end
-      if last then
-        raise_floor(p, shard, last)
-        call('XTRIM', key, 'MINID', '=', behind(last))
-      end
-      if removed < STEP then return 0 end
+      if not is_over then break end
+      last, removed = entry[1], removed + 1
     end
-    return 1
+    if not last then return false end
+    raise_floor(p, shard, last)
+    call('XTRIM', key, 'MINID', '=', behind(last))
+    return removed == STEP
+  end
+
+  -- Removes old entries. Arguments: the first shard, and the instant. Answers the shard with which to go on; 64: there is nothing left.
+  local function retire_events(keys, args)
+    local p, shard, keep, left = keys[1], tonumber(args[1]), tonumber(args[2]), STEPS
+    while shard < 64 and left > 0 do
+      if call('EXISTS', p .. 'ev' .. shard) == 0 then
+        shard = shard + 1
+      else
+        if not retire_step(p, shard, keep, sinks_of(p, shard)) then shard = shard + 1 end
+        left = left - 1
+      end
+    end
+    return shard
   end
 
   -- Names a sink. Arguments: the sink, the time, and the shards. Answers the position in each shard.
