@@ -43,7 +43,8 @@ export function newReceiver(result: DeliveryResult, createdAt: EpochMs): StoredW
 }
 
 /** The webhook without its secrets. */
-export function shownWebhook({ secret: _, former: __, formerUntil: ___, ...webhook }: StoredWebhook): Webhook {
+export function shownWebhook(stored: StoredWebhook): Webhook {
+  const { secret: _, former: __, formerUntil: ___, ...webhook } = stored;
   return { ...webhook, kind: webhook.filter === null ? "ON_FINISH" : "SUBSCRIPTION" };
 }
 

@@ -162,6 +162,7 @@ function runOf(value: Buffer): StoredRun {
   return JSON.parse(value.toString("utf8", ID_BYTES)) as StoredRun;
 }
 
-function shown({ turn: _, heldUntil: __, marker: ___, chunk: ____, ...run }: StoredRun): ExecutionRun {
+function shown(stored: StoredRun): ExecutionRun {
+  const { turn: _, heldUntil: __, marker: ___, chunk: ____, ...run } = stored;
   return run;
 }
