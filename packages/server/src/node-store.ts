@@ -36,7 +36,8 @@ export async function openStore(ground: StoreGround): Promise<{ store: NodeStore
   // The settings refuse such an address, because parts of the store are missing; tests configure it themselves.
   const address = redisAddress(config.store);
   if (address !== null) {
-    const store = await patiently("the store", () => openRedisStore({ address, runtime, node: bus.node }), ground);
+    const own = { address, runtime, node: bus.node, events: ground.telling.isOn };
+    const store = await patiently("the store", () => openRedisStore(own), ground);
     life.started("store", () => store.close());
     return { store, failed: new Promise<Error>(() => undefined) };
   }

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { Client } from "@mainspring/sdk";
 import type pg from "pg";
-import { eventsOfRow } from "./adapters/sql/events/event-blocks.ts";
 import { asked, startTestServer, storeUrl, type TestServer } from "./adapters/sql/testing/databases.ts";
 import type { LifecycleEvent } from "./domain/lifecycle-event.ts";
 import { type RunningNode, startNode } from "./node.ts";
 import { loadConfig } from "./ops/config.ts";
+import { eventsOfRow } from "./ports/event-blocks.ts";
 import { Telling } from "./telling.ts";
 
 const ROWS = "SELECT events, missed FROM mainspring.outbox ORDER BY shard, epoch, seq";

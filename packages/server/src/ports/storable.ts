@@ -2,6 +2,11 @@ import type { NewJob, NewRecurringJob, RowChange, Submission } from "./store.ts"
 import type { CreatedOccurrence } from "./store-recurrences.ts";
 import type { NewNode, NewWorkflow, NodeBirth } from "./store-runs.ts";
 
+/** A value that does not fit into its place in the store. */
+export class UnstorableValue extends Error {
+  override readonly name = "UnstorableValue";
+}
+
 /**
  * Types of values that the columns of the real store can hold. If the simulated store accepted everything, it would
  * hide refusals of the real one.

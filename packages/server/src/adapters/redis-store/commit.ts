@@ -6,6 +6,7 @@ import { StoreUnavailable } from "../../ports/store-errors.ts";
 import { WithheldJournals } from "../../ports/withheld-journals.ts";
 import { type Body, resultName, writeBodies } from "./bodies.ts";
 import { field, ID_BYTES, INSTANT_MAX, idBytes, idOf, u32, writeInstant, writeRank } from "./bytes.ts";
+import { toldByCommit, toldWeight, withoutTold } from "./events/told-arguments.ts";
 import { stepArguments, stepWeight } from "./intake/steps.ts";
 import type { Kinds } from "./kinds.ts";
 import { NotBuilt } from "./not-built.ts";
@@ -108,8 +109,6 @@ function refuseUnbuilt(commit: ShardCommit): void {
   refuseRuns(commit);
   if (commit.runs.length + commit.births.length > 0) throw new NotBuilt("commits of workflow runs");
   if (commit.commands.length > 0) throw new NotBuilt("commits that add commands");
-  if (commit.told !== undefined) throw new NotBuilt("commits of lifecycle events");
-  if ((commit.deliveries?.length ?? 0) > 0) throw new NotBuilt("commits of deliveries");
   for (const { spawn, branch } of commit.changes)
     if (spawn !== undefined || branch !== undefined) throw new NotBuilt("changes with a branch or further nodes");
 }
@@ -120,11 +119,11 @@ function idsOf(bytes: Buffer): string[] {
 
 function weightOf(commit: ShardCommit): { count: number; bytes: number } {
   const { changes, expected, assigned, settledJournals, plans } = commit;
-  const recorded = stepWeight(commit);
+  const [recorded, told] = [stepWeight(commit), toldWeight(commit)];
   const bytes = changes.reduce((sum, { result }) => sum + (result !== null && isInline(result) ? result.length : 0), 0);
   const planned = plans.reduce((sum, { created, skips }) => sum + 1 + created.length + skips.length, 0);
-  const count = changes.length + expected.length + assigned.length + settledJournals.length + planned + recorded.count;
-  return { count, bytes: bytes + recorded.bytes };
+  const count = changes.length + expected.length + assigned.length + settledJournals.length + planned;
+  return { count: count + recorded.count + told.count, bytes: bytes + recorded.bytes + told.bytes };
 }
 
 function without(commit: ShardCommit, refused: readonly Refused[]): ShardCommit {
@@ -133,7 +132,7 @@ function without(commit: ShardCommit, refused: readonly Refused[]): ShardCommit 
   // The journal may be the only record of the attempt of a refused row.
   const steps = commit.steps.filter(({ executionId }) => !ids.has(executionId));
   const [changes, plans] = [commit.changes.filter(({ id }) => !ids.has(id)), withoutOccurrences(commit.plans, ids)];
-  return { ...commit, changes, plans, settledJournals: [], steps };
+  return withoutTold({ ...commit, changes, plans, settledJournals: [], steps }, ids);
 }
 
 function refusalOf(change: RowChange): Refused[] {
@@ -163,6 +162,7 @@ function argumentsOf(commit: ShardCommit, packed: PackedPlans, updatedAt: number
     ...[`${commandsDone.length}`, ...commandsDone],
     ...packed.plansOf(commit),
     ...stepArguments(commit),
+    ...toldByCommit(commit, updatedAt),
   ];
 }
 

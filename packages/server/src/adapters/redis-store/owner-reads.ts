@@ -151,9 +151,16 @@ export class OwnerReads {
   async poll(shards: readonly ShardId[], { dueUntil, firesUntil }: LookAhead): Promise<PollSummary> {
     const untils = [dueUntil, firesUntil].flatMap((until) => [upperOf(until), `${Math.floor(until)}`]);
     const args = [maskOf(shards), ...untils];
-    const [waiting, ready, commands, pools, plans] = (await this.#db.fcall("ms_poll", args)) as RedisAnswer[];
+    const answer = (await this.#db.fcall("ms_poll", args)) as RedisAnswer[];
+    const [waiting, ready, commands, pools, plans, events] = answer;
     return {
-      ...{ waiting: waiting === 1, ready: ready === 1, plans: plans === 1, commands: commands === 1, events: false },
+      ...{
+        waiting: waiting === 1,
+        ready: ready === 1,
+        plans: plans === 1,
+        commands: commands === 1,
+        events: events === 1,
+      },
       pools: poolsOf(pools as Buffer[]),
     };
   }
@@ -253,7 +260,7 @@ function partOf([more, cursor, ...rest]: readonly RedisAnswer[]): Part {
 }
 
 /** Shards as a text of one digit each. */
-function maskOf(shards: readonly ShardId[]): string {
+export function maskOf(shards: readonly ShardId[]): string {
   const own = new Set(shards);
   return Array.from({ length: SHARD_COUNT }, (_, shard) => (own.has(shard) ? "1" : "0")).join("");
 }

@@ -7,7 +7,7 @@ import type {
   StepsMark,
   Trigger,
 } from "../../domain/execution.ts";
-import { type ExecutionId, type JobId, jobOfFirstExecution } from "../../domain/ids.ts";
+import { type ExecutionId, type JobId, jobOfFirstExecution, type ShardId } from "../../domain/ids.ts";
 import type { JobDefinition } from "../../domain/job.ts";
 import type { NewJob } from "../../ports/store.ts";
 import type { ExecutionSummary } from "../../ports/store-queries.ts";
@@ -106,7 +106,7 @@ function copyOf({ definition, payload }: Pick<NewJob, "payload"> & { definition:
   return Buffer.concat(fields);
 }
 
-type CopiedDefinition = Pick<JobDefinition, "concurrencyKey" | "policy">;
+export type CopiedDefinition = Pick<JobDefinition, "concurrencyKey" | "policy">;
 
 /** Fields of the copy but the payload. */
 export function copiedFields({ concurrencyKey, policy }: CopiedDefinition): Buffer[] {
@@ -137,6 +137,10 @@ export class StoredExecution {
 
   get jobId(): JobId {
     return this.#parts.identity.get("J")?.toString() ?? jobOfFirstExecution(this.id);
+  }
+
+  get shard(): ShardId {
+    return this.#bytes[AT.shard] as number;
   }
 
   get kind(): number {

@@ -14,12 +14,16 @@ import { logs } from "./attempt-logs.ts";
 import { AuditTrail } from "./audit-trail.ts";
 import { Committer } from "./commit.ts";
 import type { Connections } from "./connections.ts";
-import { listDeadLetters } from "./dead-letters.ts";
+import { eventSinks } from "./events/event-sinks.ts";
+import { events } from "./events/events.ts";
+import { webhooks } from "./events/webhooks.ts";
 import { handlers } from "./handlers.ts";
 import { ingest } from "./intake/ingest.ts";
 import { steps } from "./intake/steps.ts";
 import { Kinds } from "./kinds.ts";
 import { redisLeases } from "./leases.ts";
+import { deadLetters } from "./letters/dead-letters.ts";
+import { ExecutionRuns } from "./letters/execution-runs.ts";
 import { LIBRARY, loadLibrary } from "./library.ts";
 import { partly } from "./not-built.ts";
 import { OwnerReads } from "./owner-reads.ts";
@@ -48,6 +52,8 @@ export interface RedisStoreOptions {
   library?: string;
   /** Feature level of the program; default: that of this one. */
   level?: number;
+  /** Whether the node writes lifecycle events now; default: no. */
+  events?: () => boolean;
 }
 
 /**
@@ -103,7 +109,7 @@ function close(db: Connections): void {
   for (const purpose of PURPOSES) db[purpose].close();
 }
 
-function storeOn(db: Connections, { runtime, node }: RedisStoreOptions): RedisStore {
+function storeOn(db: Connections, { runtime, node, events: isTelling = () => false }: RedisStoreOptions): RedisStore {
   const now = () => runtime.now();
   const kinds = new Kinds(db.submit);
   const reads = new OwnerReads(db.read, new Kinds(db.read));
@@ -111,26 +117,26 @@ function storeOn(db: Connections, { runtime, node }: RedisStoreOptions): RedisSt
   const queries = new Queries(db.query, queryKinds);
   const trail = new AuditTrail(db.submit, new AuditChain(node, now));
   const committer = new Committer(db.commit, new Kinds(db.commit), now);
+  const submitting = { db, kinds, trail, now, isTelling };
   const upkeep = new Upkeep(db.maintain, runtime);
   return {
     ...partsOf(db, trail),
-    jobs: jobChanges({ db, kinds, trail, now }),
+    jobs: jobChanges(submitting),
     recurrences: recurrences(db.read, new Kinds(db.read)),
     queries: queries.port,
     handlers: handlers(db.query),
-    ingest: ingest(db.query, { db, kinds, trail, now }),
+    ingest: ingest(db.query, submitting),
     logs: logs(db.query, queryKinds),
-    deadLetters: partly<Store["deadLetters"]>("deadLetters", {
-      list: listDeadLetters({
-        ...{ db: db.query, kinds: queryKinds },
-        flowsOf: (...asked) => queries.flowsWithLetters(...asked),
-      }),
-      openRuns: nothing,
+    deadLetters: deadLetters({
+      ...{ db: db.query, kinds: queryKinds, trail, isTelling, now },
+      flowsOf: (...asked) => queries.flowsWithLetters(...asked),
     }),
+    events: events(db, isTelling),
+    eventSinks: eventSinks(db.query, now),
     connectionLoad: () => PURPOSES.map((purpose) => ({ purpose, ...db[purpose].load() })),
     checkWrites: () => db.submit.refuseFull(),
     isSinceTls: async () => true,
-    submit: (batch) => submit({ db, kinds, trail, now }, batch),
+    submit: (batch) => submit(submitting, batch),
     commit: (batch) => committer.commit(batch),
     readShards: () => readShards(db.commit),
     takeOver: async (shards, owner) => {
@@ -182,15 +188,10 @@ function partsOf(db: Connections, trail: AuditTrail) {
   return {
     leases: redisLeases(db.lease),
     runs: partly<Store["runs"]>("runs", { load: nothing, openRuns: nothing }),
-    executionRuns: partly<Store["executionRuns"]>("executionRuns", { open: nothing }),
+    executionRuns: new ExecutionRuns(db.query, trail),
     timeZones: timeZones(db.query, trail),
     steps: steps(db.read, db.submit),
-    events: partly<Store["events"]>("events", { readInbox: nothing, newest: async () => new Map() }),
-    eventSinks: partly<Store["eventSinks"]>("eventSinks", {}),
-    webhooks: partly<Store["webhooks"]>("webhooks", {
-      readDue: async () => ({ due: [], next: null }),
-      subscriptions: nothing,
-    }),
+    webhooks: webhooks(db.query, trail),
     requests: { takeIn: nothing, watch: () => undefined, get: requestsUnserved, list: requestsUnserved },
     keys: keys(db.submit, trail),
     audit: auditLog(db.query, trail),

@@ -8,6 +8,7 @@ import type { AuditTrail } from "./audit-trail.ts";
 import { type Body, payloadName, writeBodies } from "./bodies.ts";
 import { digest, ID_BYTES, INSTANT_MAX, idBytes, idOf } from "./bytes.ts";
 import type { Connections } from "./connections.ts";
+import { toldBySubmission } from "./events/told-arguments.ts";
 import { flowText, type Kinds, kindText } from "./kinds.ts";
 import { NotBuilt } from "./not-built.ts";
 import { isInline, newRecord, uniqueField } from "./record.ts";
@@ -31,6 +32,8 @@ export interface Submitting {
   kinds: Kinds;
   trail: AuditTrail;
   now: () => EpochMs;
+  /** Whether the node writes lifecycle events now. */
+  isTelling: () => boolean;
 }
 
 /** A submission as the function takes it. */
@@ -50,7 +53,7 @@ export async function submit(parts: Submitting, batch: readonly Submission[]): P
   }
   const outcomes = new Map<Submission, SubmitOutcome>();
   const storable = batch.filter((submission) => !refused.has(submission));
-  const packed = await pack(parts.kinds, storable);
+  const packed = await pack(parts.kinds, storable, parts.isTelling());
   const weigh = ({ submission, bytes }: Packed) => ({ count: submission.jobs.length, bytes });
   for (const part of chunked(packed, CALL, weigh)) await submitPart(parts, part, outcomes);
   return batch.map((submission) => {
@@ -113,7 +116,7 @@ function unfit(job: AnyJob): string | null {
   return beyond === undefined ? null : `${beyond} is no time from 0 to ${INSTANT_MAX} ms`;
 }
 
-export async function pack(kinds: Kinds, submissions: readonly Submission[]): Promise<Packed[]> {
+export async function pack(kinds: Kinds, submissions: readonly Submission[], isTelling: boolean): Promise<Packed[]> {
   const jobs = submissions.flatMap((submission) => submission.jobs as readonly NewJob[]);
   const texts = jobs.flatMap(({ tenant, definition }) => [
     flowText({ tenant, pool: definition.pool }),
@@ -130,8 +133,9 @@ export async function pack(kinds: Kinds, submissions: readonly Submission[]): Pr
     const { idempotency } = submission;
     const key = idempotency === null ? NO_BYTES : digest(idempotency.tenant, idempotency.key);
     const hash = idempotency === null ? NO_BYTES : digest(idempotency.requestHash);
-    const args = [key, hash, `${own.length}`, ...own.flatMap((job) => job.args)];
-    const bytes = own.reduce((sum, job) => sum + job.bytes, 0);
+    const told = isTelling ? toldBySubmission(submission) : NO_BYTES;
+    const args = [key, hash, told, `${own.length}`, ...own.flatMap((job) => job.args)];
+    const bytes = own.reduce((sum, job) => sum + job.bytes, told.length);
     return { submission, args, bytes, bodies: own.flatMap(({ body }) => body ?? []) };
   });
 }
@@ -142,13 +146,13 @@ function isRecurring(job: AnyJob): job is NewRecurringJob {
 
 /** Writes the body of a job, and gives its arguments as those of a submission without an idempotency key. */
 export async function packAlone(
-  { db, kinds }: Submitting,
+  { db, kinds, isTelling }: Submitting,
   job: NewJob | NewRecurringJob,
   at: EpochMs,
 ): Promise<RedisArgument[]> {
   refuseUnbuilt([job]);
   await db.submit.refuseFull();
-  const [packed] = await pack(kinds, [{ idempotency: null, jobs: [job] }]);
+  const [packed] = await pack(kinds, [{ idempotency: null, jobs: [job] }], isTelling());
   const { args, bodies } = packed as Packed;
   await writeBodies(db.submit, bodies, at);
   return args;

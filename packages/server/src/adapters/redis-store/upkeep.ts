@@ -3,6 +3,8 @@ import type { Runtime } from "../../ports/runtime.ts";
 import type { Retention } from "../../ports/store.ts";
 import { forgetKeys } from "./access/keys.ts";
 import { instantBytes } from "./bytes.ts";
+import { retireDeliveries } from "./events/delivery-upkeep.ts";
+import { maintainEvents, type PausedCall } from "./events/event-sinks.ts";
 import { forgetRecords } from "./intake/ingest.ts";
 import { keepJobs } from "./recurring/job-upkeep.ts";
 import type { RedisConnection } from "./redis-connection.ts";
@@ -29,7 +31,11 @@ export class Upkeep {
     this.#runtime = runtime;
   }
 
-  async maintain(now: EpochMs, { days, deadDays }: Retention): Promise<void> {
+  async maintain(now: EpochMs, retention: Retention): Promise<void> {
+    const { days, deadDays } = retention;
+    const call: PausedCall = (name, args) => this.#paused(name, args);
+    await maintainEvents(call, now, retention);
+    await retireDeliveries(call, now, days);
     const keepFrom = now - days * DAY_MS;
     const keepDeadFrom = Math.min(keepFrom, now - deadDays * DAY_MS);
     const [tenants] = await this.#db.call([["SMEMBERS", this.#db.key("xt")]]);

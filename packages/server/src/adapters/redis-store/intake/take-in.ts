@@ -61,11 +61,11 @@ export async function takeIn(
   return asked.flatMap((one, i) => takenOf(one, (answers as Buffer[])[i] as Buffer, judge));
 }
 
-async function packed({ kinds }: Submitting, records: readonly DecidedRecord[]): Promise<Asked[]> {
+async function packed({ kinds, isTelling }: Submitting, records: readonly DecidedRecord[]): Promise<Asked[]> {
   const messages = records.map(({ decision }) => ("state" in decision ? null : refusal(decision)));
   const isFit = (record: DecidedRecord, i: number) => !("state" in record.decision) && messages[i] === null;
   const fit = records.filter(isFit).map(({ decision }) => decision as Submission);
-  const all = await pack(kinds, fit);
+  const all = await pack(kinds, fit, isTelling());
   let at = 0;
   return records.map((record, i) => {
     return { record, message: messages[i] ?? null, packed: isFit(record, i) ? (all[at++] as Packed) : null };

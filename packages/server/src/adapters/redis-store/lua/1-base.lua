@@ -22,10 +22,20 @@ local recurring = {}
 local function first_execution(job)
   return sub(job, 1, 10) .. char((byte(job, 11) + 128) % 256) .. sub(job, 12)
 end
+-- Functions of later files for lifecycle events and deliveries.
+local telling = {}
 
 -- Text of a whole number of any size: tostring rounds beyond 14 digits.
 local function digits(number)
   return string.format('%.0f', number)
+end
+
+-- Text of an id.
+local function id_text(id)
+  local hex = string.gsub(id, '.', function(letter)
+    return string.format('%02x', byte(letter))
+  end)
+  return (string.gsub(hex, '^(%x%x%x%x%x%x%x%x)(%x%x%x%x)(%x%x%x%x)(%x%x%x%x)', '%1-%2-%3-%4-'))
 end
 
 -- Number of the first four bytes.

@@ -32,9 +32,9 @@ local function read_submissions(args, at)
   local found = {}
   local i = at
   while i < #args do
-    local submission = { digest = args[i + 1], hash = args[i + 2], jobs = {} }
-    local jobs = tonumber(args[i + 3])
-    i = i + 3
+    local submission = { digest = args[i + 1], hash = args[i + 2], told = args[i + 3], jobs = {} }
+    local jobs = tonumber(args[i + 4])
+    i = i + 4
     for n = 1, jobs do
       submission.jobs[n] = {
         id = sub(args[i + 1], 1, 16),
@@ -159,9 +159,9 @@ local function write_submitted(p, writes)
   write_queues(writes.queues)
 end
 
--- Arguments: the time in seconds, the notes, and for each submission the digest of its idempotency key, the digest of its request and the
--- number of its jobs, each with its ids, record, unique key, further content, tenant, the name of its body and its own name. An empty text:
--- none. A job that recurs has one id only, the record of its plan, and its name instead of the unique key.
+-- Arguments: the time in seconds, the notes, and for each submission the digest of its idempotency key, the digest of its request, its
+-- lifecycle events and the number of its jobs, each with its ids, record, unique key, further content, tenant, the name of its body and its
+-- own name. An empty text: none. A job that recurs has one id only, the record of its plan, and its name instead of the unique key.
 -- Answers for each submission: A and R with the ids of its jobs (accepted, repeated), K (key reused), X with the id that is there already.
 local function submit(keys, args)
   local p, at = keys[1], args[1]
@@ -183,6 +183,7 @@ local function submit(keys, args)
         if job.body ~= '' and (answer or job.id == fresh) then bodies[#bodies + 1] = job.body end
         if answer then stage(p, writes, job) end
       end
+      if answer then telling.stage_jobs(writes, submission.told, fresh) end
       if answer and submission.digest ~= '' then
         known.answers[submission.digest] = submission.hash .. answer
         append(writes.fields, p .. 'i', submission.digest, submission.hash .. answer)
@@ -194,6 +195,7 @@ local function submit(keys, args)
   local digests = writes.ids[1]
   writes.ids[1] = nil
   write_submitted(p, writes)
+  telling.write_jobs(p, writes)
   if digests then
     call('APPEND', p .. 'ix:' .. at, table.concat(digests))
     call('ZADD', p .. 'ixb', at, at)

@@ -78,7 +78,7 @@ local function read_shard(args, at)
   end
   asked.plans, i = recurring.read_plans(args, i + #asked.done)
   i = stepping.read(args, i, asked)
-  return asked, i
+  return asked, telling.read(args, i, asked)
 end
 
 local function is_expected(record, attempt)
@@ -119,6 +119,7 @@ local function stage_shard(p, asked, writes)
       if is_same then writes.bodies[#writes.bodies + 1] = change.body end
     end
   end
+  asked.missed = missed
   return table.concat(missed)
 end
 
@@ -167,8 +168,8 @@ local function write_shard(p, asked)
   end)
 end
 
--- Arguments: for each shard its number, epoch, expected rows, changes, journal entry, settled journal entries, applied commands, plans and
--- records of handlers.
+-- Arguments: for each shard its number, epoch, expected rows, changes, journal entry, settled journal entries, applied commands, plans,
+-- records of handlers, and events.
 -- Answers for each shard: F (fenced), or A with the ids that it missed, the plans that it missed, and the executions that it did not create.
 local function commit(keys, args)
   local p, i = keys[1], 0
@@ -188,6 +189,8 @@ local function commit(keys, args)
     end
   end
   if not has_bodies(p, writes.bodies) then return BODY_GONE end
+  local refusal = telling.refusal(p, applied)
+  if refusal then return refusal end
   local freed = freed_keys(p, writes.released[1] or {})
   recurring.stage_created(p, applied, writes, freed)
   write_rows(p, writes.rows)
@@ -198,6 +201,7 @@ local function commit(keys, args)
   for _, asked in ipairs(applied) do
     write_shard(p, asked)
     stepping.write(p, asked)
+    telling.write(p, asked)
   end
   keep_bodies(p, writes.bodies)
   return outcomes

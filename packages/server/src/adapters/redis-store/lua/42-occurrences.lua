@@ -35,7 +35,8 @@ do
     end
   end
 
-  -- Adds the plans of a shard to the writes. Returns the ids of jobs whose plans have another revision.
+  -- Adds the plans of a shard to the writes. Returns the ids of jobs whose plans have another revision, and puts these ids and those of
+  -- the occurrences of such plans into `asked.unwritten`.
   function recurring.stage_plans(p, asked, writes)
     local missed, keys, rows = {}, {}, {}
     for n, plan in ipairs(asked.plans) do
@@ -46,7 +47,7 @@ do
         rows[#rows + 1] = row
       end
     end)
-    asked.created = {}
+    asked.created, asked.unwritten = {}, {}
     for n, plan in ipairs(asked.plans) do
       if rows[n] and sub(rows[n], 1, 4) == plan.was then
         -- The shard and the flow are those of the job.
@@ -59,6 +60,10 @@ do
         end
       else
         missed[#missed + 1] = plan.job
+        asked.unwritten[#asked.unwritten + 1] = plan.job
+        for _, created in ipairs(plan.created) do
+          asked.unwritten[#asked.unwritten + 1] = created.id
+        end
       end
     end
     return table.concat(missed)
@@ -83,7 +88,8 @@ do
   end
 
   -- Adds the executions that the plans create, once it is known which unique keys the commit frees. An execution that is there already claims
-  -- no key, because nothing would free it.
+  -- no key, because nothing would free it. Adds those that are not created to run to `asked.unwritten`, and the skipped ones among them to
+  -- `asked.skipped`.
   function recurring.stage_created(p, applied, writes, freed_list)
     local freed = {}
     for _, unique in ipairs(freed_list) do
@@ -91,7 +97,7 @@ do
     end
     writes.queues = new_queues(p)
     for _, asked in ipairs(applied) do
-      local ids, missing = {}, {}
+      local ids, missing, skipped = {}, {}, {}
       for n, created in ipairs(asked.created) do
         ids[n] = created.id
       end
@@ -99,9 +105,13 @@ do
       for n, created in ipairs(asked.created) do
         local is_new = not there[n] and not writes.born[created.id]
         writes.born[created.id] = true
-        if not is_new or not create(p, writes, created, freed) then missing[#missing + 1] = created.id end
+        local is_skipped = is_new and not create(p, writes, created, freed)
+        if is_skipped then skipped[#skipped + 1] = created.id end
+        if is_skipped or not is_new then missing[#missing + 1] = created.id end
       end
       asked.outcome[3] = table.concat(missing)
+      asked.unwritten[#asked.unwritten + 1] = asked.outcome[3]
+      asked.skipped = skipped
     end
   end
 end

@@ -58,14 +58,15 @@ do
       deleted = args[11],
       body = args[12],
       versions = args[13],
+      told = { shard = args[14], id = args[15], block = args[16] },
       commands = {},
     }
-    local count = tonumber(args[14])
+    local count = tonumber(args[17])
     for n = 1, count do
-      local at = 14 + 3 * (n - 1)
+      local at = 17 + 3 * (n - 1)
       asked.commands[n] = { shard = args[at + 1], id = args[at + 2], text = args[at + 3] }
     end
-    return asked, read_notes(args, 14 + 3 * count)
+    return asked, read_notes(args, 17 + 3 * count)
   end
 
   -- Moves the name of a job.
@@ -79,11 +80,17 @@ do
     if asked.named ~= '' then call('ZADD', p .. 'mo' .. asked.named, 0, job) end
   end
 
-  local function keep_versions(p, job, versions)
+  -- Adds versions of a job whose payloads are keys of their own.
+  function recurring.keep_versions(p, job, versions)
     for i = 1, #versions, 4 do
       call('SADD', p .. 'pv' .. job, sub(versions, i, i + 3))
       call('SADD', p .. 'pvj', job)
     end
+  end
+
+  -- Leaves the events of a change, unless there are none.
+  local function leave(p, told)
+    if told.id ~= '' then telling.leave(p, told.shard, told.id, told.block) end
   end
 
   local function write_commands(p, commands)
@@ -96,7 +103,7 @@ do
 
   -- Arguments: the job, its row as read and afterwards (empty: it stays), the executions known to be open, the plan as read and afterwards,
   -- the name of a recurring job to claim and to release, the name of another job to add and to remove, the time of the deletion of a recurring
-  -- job, the name of the body, versions that have one, the commands, and the notes. Answers 1, 0 (the job is not as read), or the id of the job
+  -- job, the name of the body, versions that have one, shard, id and block of the events (empty: none), the commands, and the notes. Answers 1, 0 (the job is not as read), or the id of the job
   -- that has the name.
   local function change_job(keys, args)
     local p = keys[1]
@@ -118,8 +125,9 @@ do
       call('ZREM', p .. 'jr', job)
       call('ZADD', p .. 'jd', asked.deleted, job)
     end
-    keep_versions(p, job, asked.versions)
+    recurring.keep_versions(p, job, asked.versions)
     write_commands(p, asked.commands)
+    leave(p, asked.told)
     keep_bodies(p, bodies)
     write_notes(p, notes)
     return 1
@@ -134,11 +142,11 @@ do
   end
 
   -- Adds an execution to a job. Arguments: the job, its row as read and afterwards, the execution that runs again (empty: none), the new one,
-  -- its record, unique key and tenant, versions whose payloads are keys of their own, and the notes. Answers 1, 0 (the job is not as read, or
+  -- its record, unique key and tenant, versions whose payloads are keys of their own, shard, id and block of its events (empty: none), and the notes. Answers 1, 0 (the job is not as read, or
   -- has an execution that is open), or the ids of the holder of the unique key.
   local function run_job(keys, args)
     local p, job, again, id, record, unique = keys[1], args[1], args[4], args[5], args[6], args[7]
-    local notes = read_notes(args, 9)
+    local notes = read_notes(args, 12)
     if is_taken(p, notes) then return TAKEN end
     if not is_as_read(p, job, args[2]) then return STALE end
     if byte(job, 1) < 128 and #open_of(p, job) > 0 then return STALE end
@@ -155,7 +163,8 @@ do
     enqueue(writes.queues, id, record, 1)
     recurring.write(p, writes)
     settle(p, again)
-    keep_versions(p, job, args[9])
+    recurring.keep_versions(p, job, args[9])
+    leave(p, { shard = args[10], id = args[11], block = args[12] })
     write_notes(p, notes)
     return 1
   end

@@ -60,12 +60,15 @@ end
 -- Arguments: shards as a text of 64 digits, upper bound of waiting members, the latest due time in ms, and the same two of plans.
 local function poll(keys, args)
   local p, mask = keys[1], args[1]
-  local commands = false
+  local commands, events = false, 0
   for shard = 0, 63 do
-    if sub(mask, shard + 1, shard + 1) == '1' and call('EXISTS', p .. 'ci' .. shard) == 1 then commands = true end
+    if sub(mask, shard + 1, shard + 1) == '1' then
+      if call('EXISTS', p .. 'ci' .. shard) == 1 then commands = true end
+      if call('EXISTS', p .. 'eii' .. shard) == 1 then events = 1 end
+    end
   end
   local waiting = has_due(p .. 'wh', p .. 'w', { width = 6, mask = mask, upper = args[2], limit = 1 }, args[3])
   local plans = has_due(p .. 'ph', p .. 'pd', { width = 6, mask = mask, upper = args[4], limit = 1 }, args[5])
   local pools = call('HVALS', p .. 'po')
-  return { waiting and 1 or 0, call('EXISTS', p .. 'rl'), commands and 1 or 0, pools, plans and 1 or 0 }
+  return { waiting and 1 or 0, call('EXISTS', p .. 'rl'), commands and 1 or 0, pools, plans and 1 or 0, events }
 end

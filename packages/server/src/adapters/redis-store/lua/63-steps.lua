@@ -50,15 +50,20 @@ do
     return i
   end
 
-  -- Writes the records that count, but none of an execution whose change the commit misses.
+  -- Writes the records that count, but none of an execution whose change the commit misses. Adds the results that do not count to
+  -- `asked.unrecorded`, because the commit may tell events of them.
   function stepping.write(p, asked)
+    local unrecorded = {}
     for _, step in ipairs(asked.steps) do
       local key = p .. 's' .. step.id
       if not asked.left[step.id] and replaces(step.record, call('HGET', key, step.name)) then
         call('HSET', key, step.name, step.record)
         if step.signal ~= '' then take(p, step.id, step.signal) end
+      elseif byte(step.record, 1) == RESULT then
+        unrecorded[#unrecorded + 1] = id_text(step.id) .. '/' .. step.name
       end
     end
+    asked.unrecorded = unrecorded
     if #asked.steps > 0 then raise_level(p, asked.steps_level) end
   end
 

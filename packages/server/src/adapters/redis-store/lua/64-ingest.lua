@@ -62,7 +62,7 @@ do
       end
       i = i + 7 + #record.args
       -- The only job of the submission has its ids first and the name of its body last.
-      record.ids, record.body = record.args[4], record.args[9]
+      record.ids, record.body = record.args[5], record.args[10]
       found[#found + 1] = record
     end
     return found

@@ -10,9 +10,11 @@ import type {
   OrderOutcome,
   ReplaceOutcome,
 } from "../../../ports/store-jobs.ts";
+import { type InboxEvents, inboxOfDeletion, inboxOfReplacement } from "../../../ports/told-events.ts";
 import type { AuditTrail } from "../audit-trail.ts";
 import { type Body, payloadName, readBodies, writeBodies } from "../bodies.ts";
 import { idBytes, idOf, u32 } from "../bytes.ts";
+import { leftArguments } from "../events/told-arguments.ts";
 import { flowText, type Kinds } from "../kinds.ts";
 import { uniqueField } from "../record.ts";
 import type { RedisAnswer, RedisArgument, RedisConnection } from "../redis-connection.ts";
@@ -26,6 +28,8 @@ export interface Changing {
   kinds: Kinds;
   trail: AuditTrail;
   now: () => EpochMs;
+  /** Whether the node writes lifecycle events now. */
+  isTelling: () => boolean;
 }
 
 /** A job with its executions that are not final, in the order of their ids. */
@@ -117,6 +121,7 @@ async function writeReplacement(
     body,
     versions: [...former, ...(body === null ? [] : [u32(version)])],
     commands: [command],
+    told: () => inboxOfReplacement(asked, job.shard, version),
   });
   if (answer === 0) return null;
   return answer === 1 ? { kind: "REPLACED", version, command } : { kind: "NAME_HELD", jobId: idOf(answer as Buffer) };
@@ -185,6 +190,7 @@ export async function deleteJob(
       ...(endsPlan && { was: revisionBytes(plan.revision), plan: endedPlan(plan), deleted: `${Math.floor(at)}` }),
       ...(endsPlan && definition.name !== null && { released: uniqueField(tenant, definition.name) }),
       commands,
+      ...(!isDeleted && { told: () => inboxOfDeletion(asked.commandId(), asked, job, job.version) }),
     });
     if (answer === 1) return { kind: "DELETED", commands };
   }
@@ -248,11 +254,13 @@ interface JobChange {
   /** Versions whose payloads are keys of their own. */
   versions?: Buffer[];
   commands: readonly Command[];
+  /** Events of the change. */
+  told?: () => InboxEvents;
 }
 
 /** @returns 1: written; 0: the job is not as read; or the id of the job that has the name */
 async function writeChange(
-  { db, trail, now }: Changing,
+  { db, trail, now, isTelling }: Changing,
   job: OpenJob,
   note: AuditNote | undefined,
   change: JobChange,
@@ -263,7 +271,9 @@ async function writeChange(
   const args: RedisArgument[] = [
     ...[idBytes(job.jobId), job.text ?? NO_BYTES, row, Buffer.concat(job.open.map(idBytes))],
     ...[change.was ?? state, plan ?? NO_BYTES, claimed ?? NO_BYTES, released ?? NO_BYTES, named, unnamed, deleted],
-    ...[body?.name ?? NO_BYTES, Buffer.concat(versions ?? []), `${commands.length}`],
+    ...[body?.name ?? NO_BYTES, Buffer.concat(versions ?? [])],
+    ...leftArguments(isTelling() ? change.told?.() : undefined),
+    `${commands.length}`,
     ...commands.flatMap((command) => [`${command.shard}`, command.id, JSON.stringify(command)]),
   ];
   return await trail.call("ms_change_job", args, note === undefined ? [] : [note], (answer) => answer === 1);

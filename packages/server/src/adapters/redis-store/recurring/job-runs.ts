@@ -1,7 +1,9 @@
 import type { ExecutionId } from "../../../domain/ids.ts";
 import type { AuditNote } from "../../../ports/store-audit.ts";
 import type { NewRun, RunOutcome } from "../../../ports/store-jobs.ts";
+import { inboxOfRun } from "../../../ports/told-events.ts";
 import { ID_BYTES, idBytes, idOf } from "../bytes.ts";
+import { leftArguments } from "../events/told-arguments.ts";
 import { flowText, kindText } from "../kinds.ts";
 import { NotBuilt } from "../not-built.ts";
 import { readRows } from "../owner-reads.ts";
@@ -48,7 +50,7 @@ async function refuseSteps({ db }: Changing, { retryOf, keepsSteps }: NewRun): P
 }
 
 async function write(changing: Changing, job: OpenJob, asked: NewRun, note: AuditNote | undefined) {
-  const { db, kinds, trail } = changing;
+  const { db, kinds, trail, isTelling } = changing;
   const { tenant, jobId, executionId, retryOf, definition } = asked;
   const { uniqueKey, pool } = definition;
   const numbers = await kinds.numbersOf([flowText({ tenant, pool }), kindText(tenant, definition)]);
@@ -65,6 +67,7 @@ async function write(changing: Changing, job: OpenJob, asked: NewRun, note: Audi
   const args = [
     ...[idBytes(jobId), job.text ?? NO_BYTES, row, retryOf === null ? NO_BYTES : idBytes(retryOf)],
     ...[idBytes(executionId), record, unique, tenant, Buffer.concat(versions)],
+    ...leftArguments(isTelling() ? inboxOfRun(asked) : undefined),
   ];
   return await trail.call("ms_run_job", args, note === undefined ? [] : [note], (answer) => answer === 1);
 }

@@ -3,7 +3,6 @@ import { storeConformance } from "../../../ports/conformance/store.conformance.t
 import { TENANT } from "../../../ports/conformance/store-scene.conformance.ts";
 import { type RedisAddress, redisAddress } from "../../../ports/redis-address.ts";
 import { systemRuntime } from "../../system/system-runtime.ts";
-import { NotBuilt } from "../not-built.ts";
 import { openRedisStore } from "../redis-store.ts";
 import { SUBMISSION_MAX } from "../submit.ts";
 
@@ -12,10 +11,12 @@ const address = redisAddress(process.env["REDIS_UNDER_TEST"] ?? "") as RedisAddr
 let stores = 0;
 
 storeConformance("Redis", async (isTelling = false) => {
-  if (isTelling) throw new NotBuilt("lifecycle events");
   const runtime = systemRuntime();
   const prefix = `suite-${process.pid}-${stores++}`;
-  const store = await openRedisStore({ address: { ...address, prefix }, runtime, node: runtime.uuid() });
+  const store = await openRedisStore({
+    ...{ address: { ...address, prefix }, runtime, node: runtime.uuid() },
+    events: () => isTelling,
+  });
   // No transaction of an application writes requests into Redis, so the store's own refusal ends each case that begins with one.
   const addRequests = async () => {
     await store.requests.get(TENANT, runtime.uuid());

@@ -1,9 +1,9 @@
 import type { ShardId } from "../../../domain/ids.ts";
+import { ownBlock } from "../../../ports/event-blocks.ts";
 import type { ShardCommit } from "../../../ports/store.ts";
 import type { ToldEvents } from "../../../ports/store-events.ts";
 import { byteas, int2s, int8s, uuids } from "../connection/arrays.ts";
 import { STATE_CODES, STEP_KIND_CODES } from "../connection/codes.ts";
-import { ownBlock } from "../events/event-blocks.ts";
 import { AFTER_SPAWNED } from "../workflows/spawned.ts";
 
 /** Part of the commit statement for commits with lifecycle events; see commit-statement.ts. */

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import fc from "fast-check";
+import { UnstorableValue } from "../../../ports/storable.ts";
 import { systemRuntime } from "../../system/system-runtime.ts";
 import { startTestServer, type TestServer, testConnections } from "../testing/databases.ts";
 import { type ArrayParam, bools, byteas, float8s, int2s, int4s, int8s, texts, uuids } from "./arrays.ts";
 import type { Connections } from "./connections.ts";
-import { UnstorableValue } from "./errors.ts";
 
 type Encode<V> = (rows: readonly (V | null)[], get: (row: V | null) => V | null) => ArrayParam;
 

@@ -1,4 +1,4 @@
-import { UnstorableValue } from "./errors.ts";
+import { UnstorableValue } from "../../../ports/storable.ts";
 
 /**
  * Columns of a batch as PostgreSQL array parameters. Arrays are sent in the binary format (the client sends a Buffer

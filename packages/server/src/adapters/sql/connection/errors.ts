@@ -1,10 +1,6 @@
 import pg from "pg";
+import { UnstorableValue } from "../../../ports/storable.ts";
 import { StoreUnavailable, StoreUnusable } from "../../../ports/store.ts";
-
-/** A value that no statement can put into its column. Callers treat it like PostgreSQL's own refusals of data. */
-export class UnstorableValue extends Error {
-  override readonly name = "UnstorableValue";
-}
 
 /**
  * SQLSTATE classes of refused data: data exception, constraint violation, and limits such as an index row that is too

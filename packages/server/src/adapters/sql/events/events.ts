@@ -1,9 +1,9 @@
 import { SHARD_COUNT, type ShardId } from "../../../domain/ids.ts";
+import { eventsOfRow } from "../../../ports/event-blocks.ts";
 import type { EventPosition, EventRow, InboxRef, StoreEvents } from "../../../ports/store-events.ts";
 import { int2s, int8s, uuids } from "../connection/arrays.ts";
 import type { Connections, Row } from "../connection/connections.ts";
 import { ofShards, shardMask } from "../connection/shard-mask.ts";
-import { eventsOfRow } from "./event-blocks.ts";
 import type { EventInbox } from "./inbox.ts";
 
 /** Bytes of rows from which on a read returns no further row: some thousands of events, which are decoded in one turn. */

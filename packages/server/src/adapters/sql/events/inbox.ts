@@ -1,9 +1,9 @@
+import { certainBlock } from "../../../ports/event-blocks.ts";
 import type { AnyJob } from "../../../ports/store-runs.ts";
 import { type InboxEvents, inboxOfJobs } from "../../../ports/told-events.ts";
 import type { RaisedLevels } from "../commit/raised-levels.ts";
 import { byteas, int2s, uuids } from "../connection/arrays.ts";
 import type { Connections, Session, Statement } from "../connection/connections.ts";
-import { certainBlock } from "./event-blocks.ts";
 
 /** SQL: inserts members of the inbox. @param first number of the first of the three parameters of `inboxValues` */
 export const insertFrom = (first: number) => `INSERT INTO event_inbox (id, shard, events)

@@ -1,9 +1,9 @@
+import { certainBlock } from "../../../ports/event-blocks.ts";
 import type { NewJob, Submission } from "../../../ports/store.ts";
 import { inboxOfJobs } from "../../../ports/told-events.ts";
 import { byteas, float8s, int2s, int8s, texts, uuids } from "../connection/arrays.ts";
 import { QUEUE_CODES, STATE_CODES, TRIGGER_CODES } from "../connection/codes.ts";
 import type { Statement } from "../connection/connections.ts";
-import { certainBlock } from "../events/event-blocks.ts";
 import { JOB_COLUMNS, jobColumns } from "../jobs/job-columns.ts";
 import { claimKeys, claimValues, type Idempotency } from "./idempotency-keys.ts";
 

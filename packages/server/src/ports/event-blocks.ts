@@ -1,7 +1,7 @@
 import { deflateRawSync, inflateRawSync } from "node:zlib";
-import type { LifecycleEvent } from "../../../domain/lifecycle-event.ts";
-import { asWritten, type Exceptions } from "../../../ports/told-events.ts";
+import type { LifecycleEvent } from "../domain/lifecycle-event.ts";
 import { eventBytes, eventsFrom, MalformedEvents } from "./event-bytes.ts";
+import { asWritten, type Exceptions } from "./told-events.ts";
 
 /**
  * Blocks of events. A row of the outbox is a block of the commit's own events, and behind it the blocks that the commit has

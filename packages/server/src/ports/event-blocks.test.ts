@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { EVENT_KINDS } from "@mainspring/contract/enums";
 import fc from "fast-check";
-import type { LifecycleEvent } from "../../../domain/lifecycle-event.ts";
-import { UnstorableValue } from "../connection/errors.ts";
+import type { LifecycleEvent } from "../domain/lifecycle-event.ts";
 import { certainBlock, eventsOfRow, ownBlock } from "./event-blocks.ts";
 import { eventBytes, eventsFrom, MalformedEvents } from "./event-bytes.ts";
+import { UnstorableValue } from "./storable.ts";
 
 const NOTHING = { missed: new Set<string>(), held: new Set<string>(), unrecorded: new Set<string>() };
 const whole = fc.integer({ min: -(2 ** 50), max: 2 ** 50 });

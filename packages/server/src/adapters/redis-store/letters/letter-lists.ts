@@ -1,15 +1,15 @@
-import type { ExecutionId } from "../../domain/ids.ts";
-import type { DeadLetter, DeadLetterFilter, StoreDeadLetters } from "../../ports/store-dead-letters.ts";
-import type { ExecutionSummary, Listing, Page } from "../../ports/store-queries.ts";
-import { idBytes, idOf, u32 } from "./bytes.ts";
-import type { Kind, Kinds } from "./kinds.ts";
-import { readRows } from "./owner-reads.ts";
-import { stateCode } from "./record.ts";
-import type { RedisConnection } from "./redis-connection.ts";
+import type { ExecutionId } from "../../../domain/ids.ts";
+import type { DeadLetter, DeadLetterFilter, StoreDeadLetters } from "../../../ports/store-dead-letters.ts";
+import type { ExecutionSummary, Listing, Page } from "../../../ports/store-queries.ts";
+import { idBytes, idOf, u32 } from "../bytes.ts";
+import type { Kind, Kinds } from "../kinds.ts";
+import { readRows } from "../owner-reads.ts";
+import { stateCode } from "../record.ts";
+import type { RedisConnection } from "../redis-connection.ts";
 
 /** Letters that one page examines, and flows whose indexes one call reads. */
 const EXAMINED = 1_000;
-const FLOWS = 64;
+export const FLOWS = 64;
 
 interface Letters {
   db: RedisConnection;
@@ -54,12 +54,12 @@ async function newest(
   return { ids: found.slice(0, EXAMINED), isLast: found.length <= EXAMINED };
 }
 
-function indexOf(flow: number): Buffer {
+export function indexOf(flow: number): Buffer {
   return Buffer.concat([Buffer.from("f"), u32(flow), Buffer.from([stateCode("DEAD")])]);
 }
 
 /** Whether a filter takes the letter; its bounds are those of the time of death. */
-function isAsked({ handler, jobId, finishedAt }: ExecutionSummary, filter: DeadLetterFilter): boolean {
+export function isAsked({ handler, jobId, finishedAt }: ExecutionSummary, filter: DeadLetterFilter): boolean {
   const { since = 0, until = Number.POSITIVE_INFINITY } = filter;
   const diedAt = finishedAt ?? 0;
   return (

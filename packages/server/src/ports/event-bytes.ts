@@ -1,5 +1,5 @@
-import { type LifecycleEvent, NO_EVENT_FIELDS } from "../../../domain/lifecycle-event.ts";
-import { UnstorableValue } from "../connection/errors.ts";
+import { type LifecycleEvent, NO_EVENT_FIELDS } from "../domain/lifecycle-event.ts";
+import { UnstorableValue } from "./storable.ts";
 
 /**
  * Bytes of events, column by column: the number of events, the different texts, an index into these texts for each text of
