@@ -109,6 +109,7 @@ describe("the console", () => {
     await show(`executions/${scene.ids.dead}`);
     await window.sees("9,901 to 10,000 of 10,000");
     await window.counts("main tbody tr", 100);
+    assert.equal(await rows().count(), 100);
     await window.press("Earlier");
     await window.sees("9,801 to 9,900 of 10,000");
     await window.page.unroute(path);

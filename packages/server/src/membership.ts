@@ -191,3 +191,23 @@ export class Membership {
     );
   }
 }
+
+/**
+ * Feature level of the cluster as far as a node knows it: its own before it knows the other nodes. Workers connect before that, while the
+ * node waits for leases, Kafka or Redis, and no owner hears of their steps then.
+ */
+export class KnownLevel {
+  #of: { readonly level: number };
+
+  /** @param own feature level of the node */
+  constructor(own: number) {
+    this.#of = { level: own };
+  }
+
+  follow(membership: { readonly level: number }): void {
+    this.#of = membership;
+  }
+
+  /** Whether every node that is known understands records of handlers. */
+  readonly takesSteps = (): boolean => isOn("DURABLE_STEPS", this.#of.level) && isOn("SUSPENSION", this.#of.level);
+}

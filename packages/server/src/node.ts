@@ -14,7 +14,7 @@ import type { MissedWatch } from "./api/recurring/missed-watch.ts";
 import { type InnerWorkerOptions, innerWorker } from "./builtin-worker.ts";
 import { openBus, openKafka } from "./buses.ts";
 import { checkSecret } from "./cluster-secret.ts";
-import { FEATURE_LEVEL, type Feature, isOn } from "./domain/cluster/feature-level.ts";
+import { FEATURE_LEVEL, type Feature } from "./domain/cluster/feature-level.ts";
 import { startGrpcServer } from "./gateway/connections/grpc-server.ts";
 import { createGateway, type Gateway } from "./gateway/gateway.ts";
 import { logsOf } from "./gateway/logs/log-keeper.ts";
@@ -22,7 +22,7 @@ import { workerEventsOf } from "./gateway/worker-events.ts";
 import { policiesOf } from "./handler-policies.ts";
 import { builtInTasks } from "./handlers/built-in-tasks.ts";
 import { type Ingest, openIngest, recordTaker, tenantOfTopic } from "./ingest.ts";
-import { Membership } from "./membership.ts";
+import { KnownLevel, Membership } from "./membership.ts";
 import { startAnchors } from "./node-audit.ts";
 import { keepFigures } from "./node-figures.ts";
 import { loadOf } from "./node-load.ts";
@@ -146,11 +146,8 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   const metrics = createMetrics();
   life.started("upkeep", async () => endUpkeep());
   const endUpkeep = keepUp(store, ground.runtime, log, retentionOf(config));
-
-  // Workers connect while the node waits for leases, Kafka and Redis. It knows no other nodes then, and no owner hears of their steps.
-  const cluster = { level: () => program.level };
-  const takesSteps = () => isOn("DURABLE_STEPS", cluster.level()) && isOn("SUSPENSION", cluster.level());
-  const told = { ...policiesOf(ground, store), ...workerEventsOf(ground, store), takesSteps };
+  const known = new KnownLevel(program.level);
+  const told = { ...policiesOf(ground, store), ...workerEventsOf(ground, store), takesSteps: known.takesSteps };
   const own = { ...ground, ...told, ...logsOf({ ...ground, metrics }, store) };
   const security = await secureNode({ ...ground, store });
   const gateway = config.roles.includes("gateway") ? createGateway({ ...own, ...security }) : null;
@@ -172,8 +169,8 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
       workerDrain?.look(membership.sendsWorkersAway);
     },
   });
-  cluster.level = () => membership.level;
-  telling.follow(cluster.level);
+  known.follow(membership);
+  telling.follow(() => membership.level);
   const { leases } = membership;
   const zones = await followTimeZones({ ...ground, store: store.timeZones, leases, level: program.level, offered });
   life.started("time zone data", async () => zones.stop());
