@@ -244,4 +244,32 @@ describe("upkeep of the store on Redis", () => {
     assert.equal(await bodiesOf(address), 1, "only the payload of the open execution");
     await store.close();
   });
+
+  it("keeps the job and the payload of a replay whose letter it has removed, and then removes the replay with both", async () => {
+    const address = addressOf(redis);
+    const store = await opened(address);
+    const scene = await sceneOn(store);
+    const payload = Buffer.alloc(5_000, "x");
+    const [job, replay] = [await scene.submitted({ payload, labels: { a: "b" } }), runtime.uuid()];
+    await scene.applied(job.shard, { changes: [scene.succeeded(job, { state: "DEAD" })] });
+    const letters = { tenant: TENANT, executionIds: [job.executionId], newIds: [replay], at: runtime.now() };
+    const [settled] = await store.deadLetters.settle({ ...letters, action: "REPLAY" });
+    assert.equal(settled?.outcome, "SETTLED");
+    const maintained = () => store.maintain(runtime.now() + 91 * 86_400_000, { days: 1, deadDays: 90 });
+    const left = async () => {
+      const { items } = await store.queries.listExecutions(TENANT, {}, { after: null, limit: 10 });
+      return items.map(({ executionId }) => executionId);
+    };
+    await maintained();
+    assert.deepEqual(await left(), [replay]);
+    assert.deepEqual(Buffer.from((await store.payloads([replay])).get(replay) ?? []), payload);
+    const view = await store.queries.getJob(TENANT, job.jobId);
+    assert.deepEqual([view?.state, view?.definition.labels, view?.payload?.length], ["ACTIVE", { a: "b" }, 5_000]);
+    await scene.applied(job.shard, { changes: [scene.succeeded({ ...job, executionId: replay })] });
+    await maintained();
+    assert.deepEqual(await left(), []);
+    assert.equal(await store.queries.getJob(TENANT, job.jobId), null);
+    assert.equal(await bodiesOf(address), 0);
+    await store.close();
+  });
 });

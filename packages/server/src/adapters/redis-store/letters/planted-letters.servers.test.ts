@@ -3,7 +3,10 @@ import type { Scene } from "../../../ports/conformance/store-scene.conformance.t
 import { type JobSample, TENANT } from "../../../ports/conformance/store-scene.conformance.ts";
 import type { NewJob } from "../../../ports/store.ts";
 import type { NewExecutionRun } from "../../../ports/store-execution-runs.ts";
+import type { JobView } from "../../../ports/store-queries.ts";
 import { type PlantedBug, plantedBugs } from "../testing/planted-bug.ts";
+
+const DAY_MS = 86_400_000;
 
 async function dead(scene: Scene, sample: JobSample = {}): Promise<NewJob> {
   const job = await scene.submitted(sample);
@@ -17,6 +20,14 @@ async function replayed(scene: Scene, ...jobs: NewJob[]): Promise<string[]> {
   const executionIds = jobs.map(({ executionId }) => executionId);
   const asked = { tenant: TENANT, action: "REPLAY" as const, executionIds, newIds, at: scene.runtime.now() };
   return (await scene.store.deadLetters.settle(asked)).map(({ outcome }) => outcome);
+}
+
+/** Job of a dead letter with an open replay, once upkeep has removed the letter. */
+async function viewBehindUpkeep(scene: Scene): Promise<JobView | null> {
+  const job = await dead(scene, { payload: Buffer.alloc(5_000, "x") });
+  await replayed(scene, job);
+  await scene.store.maintain(scene.runtime.now() + 91 * DAY_MS, { days: 1, deadDays: 90 });
+  return await scene.store.queries.getJob(TENANT, job.jobId);
 }
 
 function newRun(scene: Scene, more: Partial<NewExecutionRun> = {}): NewExecutionRun {
@@ -53,6 +64,24 @@ const BUGS: readonly PlantedBug[] = [
     story: async (scene) => {
       await replayed(scene, await dead(scene));
       assert.equal((await scene.store.queries.countExecutions(TENANT, 10)).deadLetters, 0);
+    },
+  },
+  {
+    title: "upkeep removes the payload of a replay with its letter",
+    text: "recurring.index(p, writes, letter.job, letter.fresh, letter.record, letter.tenant)",
+    planted: "",
+    story: async (scene) => {
+      const view = await viewBehindUpkeep(scene);
+      assert.equal(view?.payload?.length, 5_000);
+    },
+  },
+  {
+    title: "a replay leaves its job without a row when upkeep removes the letter",
+    text: "append(writes.values, 1, p .. 'j' .. job, letter.row)",
+    planted: "",
+    story: async (scene) => {
+      const view = await viewBehindUpkeep(scene);
+      assert.equal(view?.state, "ACTIVE");
     },
   },
   {
