@@ -6,12 +6,12 @@ import type { DeadLetterAction } from "../../../ports/store-dead-letters.ts";
 import { inboxOfReplays } from "../../../ports/told-events.ts";
 import { idBytes } from "../bytes.ts";
 import type { Kind, Kinds } from "../kinds.ts";
-import { StoredExecution, uniqueField } from "../record.ts";
+import { AT, StoredExecution, uniqueField } from "../record.ts";
 import { wholeRow } from "../recurring/job-changes.ts";
 import { readJobs, type StoredJob } from "../recurring/job-rows.ts";
+import { laterRecord } from "../recurring/later-record.ts";
 import type { RedisArgument, RedisConnection } from "../redis-connection.ts";
 import { readPools } from "../settings.ts";
-import { placeOf, replayRecord } from "./replay-record.ts";
 
 /** Records of one call. */
 const PER_CALL = 500;
@@ -95,7 +95,19 @@ function argumentsOf(
   // A replay is due now, so a latest start that has passed would skip it.
   const policy = { ...row.policy(kind), startBefore: null };
   const rank = rankOf(pools.get(pool) ?? defaultPool(pool), at, priority);
-  const record = replayRecord({ letter: row, bytes, tenant, policy, rank, at });
+  const record = laterRecord({
+    ...{ id: newId, jobId: row.jobId, tenant, shard: row.shard, trigger: "RETRY", queue: "READY" },
+    ...{
+      rank,
+      laneHash: row.lane,
+      flow: bytes.readUInt32BE(AT.flow),
+      kind: row.kind,
+      jobVersion: row.jobVersion,
+      policy,
+    },
+    ...{ dueAt: at, scheduledAt: at, createdAt: at, updatedAt: at, retryOf: row.id },
+    ...{ concurrencyKey: row.concurrencyKey, uniqueKey: row.uniqueKey, payload: row.payload ?? 0 },
+  });
   const unique = row.uniqueKey === null ? NO_BYTES : uniqueField(tenant, row.uniqueKey);
   const definition = { pool, handler: kind.handler, scheduledAt: at, policy };
   const replay = { executionId: newId, jobId: row.jobId, shard: row.shard, tenant, definition, createdAt: at };
@@ -109,4 +121,9 @@ function rowArguments(job: StoredJob | undefined): RedisArgument[] {
   if (job === undefined || job.hasLater) return [NO_BYTES, NO_BYTES, NO_BYTES];
   const { row, versions = [] } = wholeRow(job);
   return [job.text ?? NO_BYTES, row, Buffer.concat(versions)];
+}
+
+/** Ids of a letter, its replay and its job, with the flow and the shard of the replay, as the function takes them. */
+function placeOf(bytes: Buffer, ids: readonly Buffer[]): Buffer {
+  return Buffer.concat([...ids, bytes.subarray(AT.flow, AT.flow + 4), bytes.subarray(AT.shard, AT.shard + 1)]);
 }

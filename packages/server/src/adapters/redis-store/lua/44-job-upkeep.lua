@@ -34,12 +34,7 @@ do
       end
     end
     local rest = sub(all, 16 * #ids + 1) .. table.concat(kept)
-    if rest == '' then
-      call('UNLINK', key)
-      call('ZREM', p .. 'yb' .. tenant, second)
-    elseif #rest < #all or #all > 16 * RETIRED_MAX then
-      call('SET', key, rest)
-    end
+    keep_rest(p, key, 'yb' .. tenant, second, all, rest)
     return #all / 16
   end
 

@@ -21,6 +21,16 @@ local function remove_execution(p, id, record)
   end
 end
 
+-- Writes what is left of the ids of a second, which had `all`, and forgets a second that has none.
+local function keep_rest(p, key, index, second, all, rest)
+  if rest == '' then
+    call('UNLINK', key)
+    call('ZREM', p .. index, second)
+  elseif #rest < #all or #all > 16 * RETIRED_MAX then
+    call('SET', key, rest)
+  end
+end
+
 -- Removes final rows among the first ids of a second, and puts the ids of the others behind the rest, so that the next call sees those. A
 -- job stays for as long as one of its executions.
 -- Arguments: tenant, second, and the instants before which rows and dead letters have ended. Answers the ids that the second had.
@@ -46,14 +56,7 @@ local function retire(keys, args)
     end
   end
   local rest = sub(all, 16 * #jobs + 1) .. table.concat(kept)
-  if rest == '' then
-    call('UNLINK', key)
-    call('ZREM', p .. 'xb' .. tenant, second)
-  elseif #rest < #all then
-    call('SET', key, rest)
-  elseif #all > 16 * RETIRED_MAX then
-    call('SET', key, rest)
-  end
+  keep_rest(p, key, 'xb' .. tenant, second, all, rest)
   return #all / 16
 end
 
@@ -69,12 +72,7 @@ local function forget_keys(keys, args)
     call('HDEL', p .. 'i', ...)
   end)
   local rest = sub(all, 16 * #digests + 1)
-  if rest == '' then
-    call('UNLINK', key)
-    call('ZREM', p .. 'ixb', second)
-  else
-    call('SET', key, rest)
-  end
+  keep_rest(p, key, 'ixb', second, all, rest)
   return #rest / 16
 end
 

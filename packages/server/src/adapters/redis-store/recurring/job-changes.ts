@@ -1,8 +1,9 @@
 import type { EpochMs, ExecutionId, JobId } from "../../../domain/ids.ts";
 import { firstExecutionId } from "../../../domain/ids.ts";
 import { isSameDefinition } from "../../../domain/same-definition.ts";
+import { commandOfReplacement, commandsOfDeletion } from "../../../ports/job-commands.ts";
 import type { AuditNote } from "../../../ports/store-audit.ts";
-import type { Command, PlanCommand, ReplaceCommand } from "../../../ports/store-commands.ts";
+import type { Command, PlanCommand } from "../../../ports/store-commands.ts";
 import type {
   DeleteOutcome,
   JobDeletion,
@@ -111,7 +112,7 @@ async function writeReplacement(
 ): Promise<ReplaceOutcome | null> {
   const { tenant, jobId, definition, payload, at } = asked;
   const version = job.version + 1;
-  const command = commandFor(job, asked, version);
+  const command = commandOfReplacement(job, asked, version);
   const body: Body | null = payload === null ? null : { name: payloadName(jobId, version), bytes: payload };
   const former = typeof job.payload === "number" ? [u32(job.version)] : [];
   const answer = await writeChange(changing, job, note, {
@@ -155,21 +156,6 @@ export function nameText(tenant: string, name: string): string {
   return `${tenant}:${name}`;
 }
 
-/**
- * The command that follows a replacement. Executions of a recurring job keep the definition by which they were created,
- * so only the plan changes.
- */
-function commandFor(job: OpenJob, asked: JobReplacement, version: number): ReplaceCommand | PlanCommand {
-  const { definition, payload, commandId: id } = asked;
-  const { jobId, shard, open: executionIds } = job;
-  const { recurrence: rule } = job.definition;
-  if (rule !== null) {
-    const former = { version: job.version, rule, until: asked.at };
-    return { id, shard, kind: "PLAN", jobId, order: { kind: "LOOK", former } };
-  }
-  return { id, shard, kind: "REPLACE", jobId, executionIds, version, definition, payloadBytes: payload?.length ?? 0 };
-}
-
 /** See StoreJobs.delete. */
 export async function deleteJob(
   changing: Changing,
@@ -179,7 +165,7 @@ export async function deleteJob(
   for (;;) {
     const job = await readJob(changing, asked.tenant, asked.jobId);
     if (job === null) return { kind: "NOT_FOUND" };
-    const commands = commandsOfDeletion(job, asked);
+    const commands = commandsOfDeletion(job, asked, job.plan !== null && job.plan.plan.state !== "DELETED");
     const isDeleted = job.deletedAt !== null;
     const { at } = asked;
     const own = isDeleted ? { row: "" } : wholeRow({ ...job, deletedAt: at, updatedAt: at });
@@ -199,17 +185,6 @@ export async function deleteJob(
 function endedPlan(stored: NonNullable<StoredJob["plan"]>): Buffer {
   const plan = { ...stored.plan, state: "DELETED" as const, nextFireAt: null, bufferedAt: null, catchUps: [] };
   return planRecord({ ...stored, revision: stored.revision + 1, plan });
-}
-
-function commandsOfDeletion(job: OpenJob, { cancelRunning, commandId }: JobDeletion): Command[] {
-  const { jobId, shard, open: executionIds, plan } = job;
-  const commands: Command[] = [];
-  if (cancelRunning)
-    for (const executionId of executionIds) commands.push({ id: commandId(), shard, kind: "CANCEL", executionId });
-  if (executionIds.length > 0) commands.push({ id: commandId(), shard, kind: "DELETE", jobId, executionIds });
-  if (plan !== null && plan.plan.state !== "DELETED")
-    commands.push({ id: commandId(), shard, kind: "PLAN", jobId, order: { kind: "LOOK" } });
-  return commands;
 }
 
 /** Row of a job with all that it is, because its first execution may end its time in the store before later ones. */

@@ -1,9 +1,10 @@
 import { RUN_NODE } from "../../../domain/execution.ts";
-import type { ExecutionId, Incarnation, JobId, ShardId } from "../../../domain/ids.ts";
+import type { ExecutionId, Incarnation, JobId } from "../../../domain/ids.ts";
 import { isRecurringJobId } from "../../../domain/recurrence.ts";
 import { isSameDefinition } from "../../../domain/same-definition.ts";
+import { commandOfReplacement, commandsOfDeletion } from "../../../ports/job-commands.ts";
 import type { NewJob, NewRecurringJob } from "../../../ports/store.ts";
-import type { Command, FormerRule, PlanCommand, ReplaceCommand } from "../../../ports/store-commands.ts";
+import type { Command, PlanCommand } from "../../../ports/store-commands.ts";
 import type {
   DeleteOutcome,
   JobDeletion,
@@ -66,7 +67,7 @@ function rename(data: StoreData, row: JobRow, { tenant, jobId, definition }: Job
 function write(data: StoreData, by: Incarnation, row: JobRow, asked: JobReplacement): ReplaceOutcome {
   const { definition, payload } = asked;
   const version = row.version + 1;
-  const command = commandFor(data, row, asked, version);
+  const command = commandOfReplacement(opened(data, row), asked, version);
   data.leave(() => [inboxOfReplacement(asked, row.job.shard, version)]);
   changed(data, by, [command], {
     ...row,
@@ -76,26 +77,6 @@ function write(data: StoreData, by: Incarnation, row: JobRow, asked: JobReplacem
     payloads: [...row.payloads, payload],
   });
   return { kind: "REPLACED", version, command };
-}
-
-/**
- * The command that follows a replacement. Executions of a recurring job keep the definition by which they were created,
- * so only the plan changes.
- */
-function commandFor(data: StoreData, row: JobRow, asked: JobReplacement, version: number) {
-  const { jobId, definition, payload, commandId: id } = asked;
-  const { shard } = row.job;
-  const { recurrence: rule } = row.job.definition;
-  if (rule !== null) return lookAt(id, shard, jobId, { version: row.version, rule, until: asked.at });
-  const [executionIds, payloadBytes] = [openOf(data, jobId), payload?.length ?? 0];
-  const command: ReplaceCommand = {
-    ...{ id, shard, kind: "REPLACE", jobId, executionIds, version, definition, payloadBytes },
-  };
-  return command;
-}
-
-function lookAt(id: string, shard: ShardId, jobId: JobId, former?: FormerRule): PlanCommand {
-  return { id, shard, kind: "PLAN", jobId, order: { kind: "LOOK", ...(former !== undefined && { former }) } };
 }
 
 /** See StoreJobs.putNamed. */
@@ -141,14 +122,8 @@ function bearers(data: StoreData, { tenant, executionId, definition }: NewJob | 
 export function deleteJob(data: StoreData, by: Incarnation, asked: JobDeletion): DeleteOutcome {
   const row = known(data, asked);
   if (row === null) return { kind: "NOT_FOUND" };
-  const { jobId, shard } = row.job;
   const isPlanEnded = endPlan(data, row);
-  const executionIds = openOf(data, jobId);
-  const commands = asked.cancelRunning
-    ? executionIds.map((executionId): Command => ({ id: asked.commandId(), shard, kind: "CANCEL", executionId }))
-    : [];
-  if (executionIds.length > 0) commands.push({ id: asked.commandId(), shard, kind: "DELETE", jobId, executionIds });
-  if (isPlanEnded) commands.push(lookAt(asked.commandId(), shard, jobId));
+  const commands = commandsOfDeletion(opened(data, row), asked, isPlanEnded);
   if (row.deletedAt === null) data.leave(() => [inboxOfDeletion(asked.commandId(), asked, row.job, row.version)]);
   changed(data, by, commands, row.deletedAt === null ? { ...row, deletedAt: asked.at, updatedAt: asked.at } : row);
   return { kind: "DELETED", commands };
@@ -224,6 +199,11 @@ export function order(data: StoreData, by: Incarnation, tenant: string, command:
 export function known(data: StoreData, { tenant, jobId }: { tenant: string; jobId: JobId }): JobRow | null {
   const row = data.jobs.get(jobId);
   return row?.job.tenant === tenant ? row : null;
+}
+
+/** A job with its executions that are not final, as commands about it are made from. */
+function opened(data: StoreData, { job: { jobId, shard, definition }, version }: JobRow) {
+  return { shard, version, definition, open: openOf(data, jobId) };
 }
 
 export function openOf(data: StoreData, jobId: JobId): string[] {

@@ -1,6 +1,6 @@
 import type { EpochMs } from "../../../domain/ids.ts";
 import { isSameDefinition } from "../../../domain/same-definition.ts";
-import type { Command, PlanCommand, ReplaceCommand } from "../../../ports/store-commands.ts";
+import { commandOfReplacement, commandsOfDeletion } from "../../../ports/job-commands.ts";
 import type { DeleteOutcome, JobDeletion, JobReplacement, ReplaceOutcome } from "../../../ports/store-jobs.ts";
 import { inboxOfDeletion, inboxOfReplacement } from "../../../ports/told-events.ts";
 import { insertCommand } from "../cluster/commands.ts";
@@ -81,31 +81,15 @@ async function write(
   await session.run({ name: "replace_job", text: UPDATE, values });
   if (recurrence !== null && pool !== job.definition.pool)
     await session.run({ name: "move_plan", text: MOVE_PLAN, values: [job.jobId, pool] });
-  const command = commandFor(job, asked, version);
+  const command = commandOfReplacement(job, asked, version);
   await insertCommand(session, command);
   await inbox.leave(session, () => [inboxOfReplacement(asked, job.shard, version)]);
   return { kind: "REPLACED", version, command };
 }
 
-/**
- * The command that follows a replacement. Executions of a recurring job keep the definition by which they were created,
- * so only the plan changes.
- */
-function commandFor(job: LockedJob, asked: JobReplacement, version: number): ReplaceCommand | PlanCommand {
-  const { definition, payload, commandId: id } = asked;
-  const { jobId, shard, open: executionIds } = job;
-  const { recurrence: rule } = job.definition;
-  if (rule !== null) {
-    const former = { version: job.version, rule, until: asked.at };
-    return { id, shard, kind: "PLAN", jobId, order: { kind: "LOOK", former } };
-  }
-  const payloadBytes = payload?.length ?? 0;
-  return { id, shard, kind: "REPLACE", jobId, executionIds, version, definition, payloadBytes };
-}
-
 /** See StoreJobs.delete; runs within a transaction. */
 export async function deleteJob(session: Session, asked: JobDeletion, inbox: EventInbox): Promise<DeleteOutcome> {
-  const { tenant, jobId, cancelRunning, commandId, at } = asked;
+  const { tenant, jobId, commandId, at } = asked;
   // The plan ends first: an instant that fired before is among the open executions that are read next, and a later one
   // finds no plan.
   const isPlanEnded = await endPlan(session, tenant, jobId);
@@ -114,13 +98,7 @@ export async function deleteJob(session: Session, asked: JobDeletion, inbox: Eve
   await session.run({ name: "delete_job", text: DELETE, values: [jobId, at] });
   const { name } = job.definition;
   if (isPlanEnded && name !== null) await releaseName(session, { tenant, jobId, name });
-  const commands: Command[] = [];
-  const { shard, open: executionIds } = job;
-  if (cancelRunning) {
-    for (const executionId of executionIds) commands.push({ id: commandId(), shard, kind: "CANCEL", executionId });
-  }
-  if (executionIds.length > 0) commands.push({ id: commandId(), shard, kind: "DELETE", jobId, executionIds });
-  if (isPlanEnded) commands.push({ id: commandId(), shard, kind: "PLAN", jobId, order: { kind: "LOOK" } });
+  const commands = commandsOfDeletion(job, asked, isPlanEnded);
   for (const command of commands) await insertCommand(session, command);
   if (job.state !== "DELETED")
     await inbox.leave(session, () => [inboxOfDeletion(commandId(), asked, job, job.version)]);
