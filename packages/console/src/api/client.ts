@@ -29,6 +29,8 @@ export interface Asked {
   text?: string;
   /** Version that the object must have. */
   ifVersion?: number;
+  /** Age that the answer may have, in milliseconds: the server may give the answer of another client. Default: 0 */
+  maxAgeMs?: number;
   signal?: AbortSignal;
 }
 
@@ -57,12 +59,16 @@ export function answerOf<T>(text: string): T {
 /** Sends a request. @returns text of the answer. @throws {RequestFailed} the server refused it, or did not answer */
 export async function askText(
   path: string,
-  { method = "GET", body, text, ifVersion, signal }: Asked = {},
+  { method = "GET", body, text, ifVersion, maxAgeMs = 0, signal }: Asked = {},
 ): Promise<string> {
   const sent = text ?? (body === undefined ? undefined : JSON.stringify(body));
   const response = await send(path, {
     method,
-    headers: { ...headersOf(sent !== undefined), ...(ifVersion !== undefined && { "if-match": `"${ifVersion}"` }) },
+    headers: {
+      ...headersOf(sent !== undefined),
+      ...(ifVersion !== undefined && { "if-match": `"${ifVersion}"` }),
+      ...(maxAgeMs >= 1_000 && { "cache-control": `max-age=${Math.floor(maxAgeMs / 1_000)}` }),
+    },
     ...(sent !== undefined && { body: sent }),
     ...(signal !== undefined && { signal }),
   });

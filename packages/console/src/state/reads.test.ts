@@ -12,6 +12,8 @@ describe("the reads of a page", () => {
   /** Whether the next answers differ from the one before. */
   let isBusy: boolean;
   let gate: Promise<unknown>;
+  /** For each read, whether it had to be new. */
+  let asked: string[];
   const window = {
     isHidden: () => isHidden,
     onShown: (tell: () => void) => {
@@ -23,8 +25,9 @@ describe("the reads of a page", () => {
   };
   const start = (pace: Pace | null) => {
     reads = new Reads(
-      async () => {
+      async (isNew) => {
         count++;
+        asked.push(isNew ? "new" : "shared");
         await gate;
         return isBusy;
       },
@@ -41,7 +44,7 @@ describe("the reads of a page", () => {
 
   beforeEach(() => {
     mock.timers.enable({ apis: ["setTimeout"] });
-    [isHidden, isBusy, count, gate] = [false, false, 0, Promise.resolve()];
+    [isHidden, isBusy, count, gate, asked] = [false, false, 0, Promise.resolve(), []];
   });
   afterEach(() => mock.timers.reset());
 
@@ -108,6 +111,16 @@ describe("the reads of a page", () => {
     assert.equal(await after(60_000), 2);
     reads.unlessRunning();
     assert.equal(await after(0), 3);
+  });
+
+  it("may share answers of other pages, but the first read and those that an action asks for", async () => {
+    start(PACE);
+    await after(0);
+    await after(2_000);
+    reads.again();
+    await after(0);
+    await after(2_000);
+    assert.deepEqual(asked, ["new", "shared", "new", "shared"]);
   });
 
   it("end with the page", async () => {

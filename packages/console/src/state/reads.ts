@@ -18,23 +18,25 @@ export interface PageWindow {
  * read runs in a hidden window; one that is due later waits until the window is visible.
  */
 export class Reads {
-  readonly #read: () => Promise<boolean>;
+  readonly #read: (isNew: boolean) => Promise<boolean>;
   readonly #pace: () => Pace | null;
   readonly #window: PageWindow;
   readonly #unwatch: () => void;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isRunning = false;
   #isAskedAgain = false;
+  /** Whether the next read must not be answered by what another client has read. */
+  #isNew = true;
   /** Whether a read waits for the window to be visible. */
   #isDue = false;
   #isStopped = false;
 
   /**
    * Starts the first read.
-   * @param read resolves to whether its answer differs from the one before. @param pace asked after each
-   * read; null: only calls read again
+   * @param read resolves to whether its answer differs from the one before. `isNew`: the answer must be read for this page, because it is
+   * the first one or something has happened. @param pace asked after each read; null: only calls read again
    */
-  constructor(read: () => Promise<boolean>, pace: () => Pace | null, window: PageWindow) {
+  constructor(read: (isNew: boolean) => Promise<boolean>, pace: () => Pace | null, window: PageWindow) {
     this.#read = read;
     this.#pace = pace;
     this.#window = window;
@@ -44,8 +46,8 @@ export class Reads {
 
   /** Reads at once, and after a read that runs. */
   again(): void {
-    this.#isDue = this.#window.isHidden();
-    if (!this.#isDue) void this.#run();
+    this.#isNew = true;
+    this.#repeat();
   }
 
   /** Reads at once, or leaves it to the read that runs. */
@@ -59,6 +61,11 @@ export class Reads {
     this.#unwatch();
   }
 
+  #repeat(): void {
+    this.#isDue = this.#window.isHidden();
+    if (!this.#isDue) void this.#run();
+  }
+
   async #run(): Promise<void> {
     this.#isAskedAgain = true;
     if (this.#isRunning) return;
@@ -67,11 +74,13 @@ export class Reads {
     let isChanged = false;
     while (this.#isAskedAgain && !this.#isStopped) {
       this.#isAskedAgain = false;
-      isChanged = await this.#read();
+      const isNew = this.#isNew;
+      this.#isNew = false;
+      isChanged = await this.#read(isNew);
     }
     this.#isRunning = false;
     const pace = this.#pace();
     if (pace === null || this.#isStopped) return;
-    this.#timer = setTimeout(() => this.again(), isChanged ? pace.busyMs : pace.everyMs);
+    this.#timer = setTimeout(() => this.#repeat(), isChanged ? pace.busyMs : pace.everyMs);
   }
 }

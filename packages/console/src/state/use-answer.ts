@@ -42,9 +42,10 @@ export function useAnswer<T>(path: string | null, pace: number | Pace | null = n
     if (path === null) return undefined;
     const stop = new AbortController();
     let last: string | null = null;
-    const read = async () => {
+    const read = async (isNew: boolean) => {
+      const maxAgeMs = isNew ? 0 : (paced.current?.everyMs ?? 0) / 2;
       try {
-        const text = await askText(path, { signal: stop.signal });
+        const text = await askText(path, { signal: stop.signal, maxAgeMs });
         const [isFirst, isChanged] = [last === null, text !== last];
         last = text;
         if (isChanged) setHeld({ name, data: answerOf<T>(text) });

@@ -54,6 +54,7 @@ import { JobHandlers } from "./handlers/job-handlers.ts";
 import { collectRoutes, docsRoutes } from "./http/docs-routes.ts";
 import { createHttpApp, type HttpApp } from "./http/http-app.ts";
 import type { HttpLimits } from "./http/http-server.ts";
+import { shareAnswers } from "./http/shared-answers.ts";
 import { Inbox } from "./inbox.ts";
 import { changeRoutes } from "./jobs/change-routes.ts";
 import { JobChanger } from "./jobs/job-changer.ts";
@@ -325,6 +326,7 @@ function httpApp(deps: JudgingDependencies, quotas: Quotas | undefined): HttpApp
   auditReads(app, store.audit);
   noteSubmits(app, config.audit?.submits === "batch");
   if (refusals !== undefined) noteRefusals(app, refusals);
+  shareAnswers(app, runtime);
   return app;
 }
 

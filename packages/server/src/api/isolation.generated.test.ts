@@ -185,7 +185,11 @@ describe("tenants", () => {
   });
 
   const call = (key: string, { method, path }: Pick<Operation, "method" | "path">, body?: unknown) => {
-    const request: InjectOptions = { method, url: path, headers: { authorization: `Bearer ${key}` } };
+    const request: InjectOptions = {
+      method,
+      url: path,
+      headers: { authorization: `Bearer ${key}`, "cache-control": "max-age=10" },
+    };
     return app.inject(body === undefined ? request : { ...request, payload: body as object });
   };
 

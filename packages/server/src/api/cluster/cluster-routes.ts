@@ -23,7 +23,7 @@ export function clusterRoutes(app: HttpApp, deps: ClusterDependencies): void {
     summary: "The nodes, which shards they own, and how far they are behind",
     response: { 200: answer(ClusterBody, "As it is now"), ...problems() },
   };
-  app.get("/v1/cluster", { schema, config: { scope: "system:admin" } }, () => viewCluster(deps));
+  app.get("/v1/cluster", { schema, config: { scope: "system:admin", isShared: true } }, () => viewCluster(deps));
   drainRoute(app, deps);
   undrainRoute(app, deps);
 }

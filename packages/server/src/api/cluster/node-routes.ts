@@ -54,7 +54,7 @@ function workersRoute(app: HttpApp, { workers }: NodeDependencies): void {
     querystring: Type.Object(pageQuery, { additionalProperties: false }),
     response: { 200: answer(pageOf("WorkerPage", WorkerBody), "A page, newest connection first"), ...problems() },
   };
-  app.get("/v1/workers", { schema, config: { scope: "jobs:read" } }, async (request) => {
+  app.get("/v1/workers", { schema, config: { scope: "jobs:read", isShared: true } }, async (request) => {
     const { cursor, limit = PAGE_ITEMS_DEFAULT } = request.query;
     const after = decodeCursor("workers", cursor);
     const tenant = tenantOfCaller(request);

@@ -43,7 +43,7 @@ export function statsRoute(app: HttpApp, deps: StatsDependencies): void {
     summary: "Read the version, settings and load of the servers",
     response: { 200: answer(StatsBody, "Figures of this moment"), ...problems() },
   };
-  app.get("/v1/stats", { schema, config: { scope: "jobs:read" } }, async (request) => {
+  app.get("/v1/stats", { schema, config: { scope: "jobs:read", isShared: true } }, async (request) => {
     const tenant = tenantOfCaller(request);
     if (!isOfOperators(tenant)) return await ownFigures(deps, tenant);
     const [stats, known, counts] = await Promise.all([

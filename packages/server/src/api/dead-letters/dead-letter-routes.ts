@@ -46,7 +46,7 @@ function listRoute(app: HttpApp, stores: Pick<TenantStores, "of">): void {
     querystring: Type.Object({ ...letterFilter, ...pageQuery }, { additionalProperties: false }),
     response: { 200: answer(pageOf("DeadLetterPage", DeadLetterBody), "A page, newest first"), ...problems() },
   };
-  app.get("/v1/dead-letters", { schema, config: { scope: "jobs:read" } }, async (request) => {
+  app.get("/v1/dead-letters", { schema, config: { scope: "jobs:read", isShared: true } }, async (request) => {
     const { cursor, limit = PAGE_ITEMS_DEFAULT, ...filter } = request.query;
     const page = { after: decodeCursor("dead-letters", cursor), limit };
     const own = stores.of(tenantOfCaller(request));

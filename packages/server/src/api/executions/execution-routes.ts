@@ -58,7 +58,7 @@ export function executionRoutes(app: HttpApp, deps: ExecutionRoutes): void {
   app.get(
     "/v1/executions",
     {
-      config: { scope: "jobs:read" },
+      config: { scope: "jobs:read", isShared: true },
       schema: {
         operationId: "listExecutions",
         tags,

@@ -63,7 +63,7 @@ function countRoute(app: HttpApp, { stores, runtime }: RunRoutes): void {
       ...problems(),
     },
   };
-  app.get("/v1/execution-count", { schema, config: { scope: "jobs:read" } }, (request) => {
+  app.get("/v1/execution-count", { schema, config: { scope: "jobs:read", isShared: true } }, (request) => {
     const own = stores.of(tenantOfCaller(request));
     return own.queries.countListed(filterOf(own, request.query, runtime.now()));
   });

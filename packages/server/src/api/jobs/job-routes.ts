@@ -51,7 +51,7 @@ export function jobRoutes(
   app.get(
     "/v1/jobs",
     {
-      config: { scope: "jobs:read" },
+      config: { scope: "jobs:read", isShared: true },
       schema: {
         operationId: "listJobs",
         tags,

@@ -65,7 +65,7 @@ function listRoute(app: HttpApp, deps: PoolDependencies): void {
     querystring: Type.Object(pageQuery, { additionalProperties: false }),
     response: { 200: answer(pageOf("PoolPage", PoolBody), "A page, by name"), ...problems() },
   };
-  app.get("/v1/pools", { schema, config: { scope: "jobs:read" } }, async (request) => {
+  app.get("/v1/pools", { schema, config: { scope: "jobs:read", isShared: true } }, async (request) => {
     const { cursor, limit = PAGE_ITEMS_DEFAULT } = request.query;
     const after = decodeCursor("pools", cursor);
     const [pools, living] = await Promise.all([deps.store.readPools(), livingWorkers(deps)]);

@@ -22,7 +22,7 @@ export function overdueRoute(app: HttpApp, stores: Pick<TenantStores, "of">, run
     querystring,
     response: { 200: answer(OverdueBody, "None, where the scheduler keeps up"), ...problems() },
   };
-  app.get("/v1/overdue-jobs", { schema, config: { scope: "jobs:read" } }, async (request) => {
+  app.get("/v1/overdue-jobs", { schema, config: { scope: "jobs:read", isShared: true } }, async (request) => {
     const now = runtime.now();
     const found = await stores.of(tenantOfCaller(request)).queries.overdue(now, request.query.limit ?? LIMIT_DEFAULT);
     const items = found.map(({ jobId, name, nextFireAt }) => {

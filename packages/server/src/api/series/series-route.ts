@@ -30,7 +30,7 @@ export function seriesRoute(app: HttpApp, deps: RouteDependencies): void {
       ...problems(),
     },
   };
-  app.get("/v1/series", { schema, config: { scope: "jobs:read" } }, async (request) => {
+  app.get("/v1/series", { schema, config: { scope: "jobs:read", isShared: true } }, async (request) => {
     const { tenant, scopes } = callerOf(request);
     // The figures name pools and handlers of every tenant.
     const isForOperators = deps.tenants?.hasSeveral === true && !scopes.has("metrics:read");

@@ -71,7 +71,7 @@ function listRoute(app: HttpApp, stores: Pick<TenantStores, "of">, runs: RunRead
     querystring: ListQuery,
     response: { 200: answer(WorkflowPage, "A page, newest first"), ...problems() },
   };
-  app.get("/v1/workflows", { schema, config: { scope: "jobs:read" } }, async (request) => {
+  app.get("/v1/workflows", { schema, config: { scope: "jobs:read", isShared: true } }, async (request) => {
     const { query } = request;
     const tenant = tenantOfCaller(request);
     const page = { after: decodeCursor("workflows", query.cursor), limit: query.limit ?? PAGE_ITEMS_DEFAULT };
