@@ -21,8 +21,8 @@ import { FiringAlerts } from "./firing-alerts.tsx";
 /** The charts and their library load beside the figures, and no other page loads them. */
 const SeriesCharts = lazily(async () => (await import("./series-charts.tsx")).SeriesCharts);
 
-const LIVE_MS = 2_000;
-const SLOW_MS = 5_000;
+const LIVE_MS = 3_000;
+const SLOW_MS = 10_000;
 /** Length of a point of the series, in milliseconds: there is nothing new before. */
 const SERIES_MS = 10_000;
 /** Count of a backlog that stands for more. */
