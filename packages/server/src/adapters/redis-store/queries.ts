@@ -6,7 +6,6 @@ import type {
   ExecutionView,
   StoreQueries,
 } from "../../ports/store-queries.ts";
-import { payloadName, readBodies, resultName } from "./bodies.ts";
 import { digest, ID_BYTES, idOf, laneAt, laneBytes } from "./bytes.ts";
 import { type Kind, type Kinds } from "./kinds.ts";
 import { partly } from "./not-built.ts";
@@ -16,6 +15,7 @@ import { ExecutionLists } from "./recurring/execution-lists.ts";
 import { JobLists } from "./recurring/job-lists.ts";
 import { Ledger } from "./recurring/ledger.ts";
 import type { RedisConnection } from "./redis-connection.ts";
+import { payloadsOf, resultsOf } from "./runs/payloads.ts";
 import { acceptedJobs } from "./submit.ts";
 
 /** Lanes that the backlog reads. */
@@ -68,6 +68,8 @@ export class Queries {
       ...row.summary(kind),
       ...{ requires: kind.requires, policy: row.policy(kind), payload, result },
       ...{ error: row.error, attempts: row.attempts, hasSteps: row.steps !== null },
+      ...(row.ofNode !== null && { ofRun: { ...row.ofNode, branch: row.branch } }),
+      ...(row.isRun && { isRun: true }),
     };
   }
 
@@ -85,7 +87,7 @@ export class Queries {
       return Math.min(limit, sum);
     };
     const [waiting, ready] = [upTo(queueCode("WAITING")), upTo(queueCode("READY"))];
-    return { waiting, ready, held: upTo(queueCode("HELD")), deadLetters: upTo(DEAD_LETTERS), openRuns: 0 };
+    return { waiting, ready, held: upTo(queueCode("HELD")), deadLetters: upTo(DEAD_LETTERS), openRuns: upTo(queueCode("OPEN")) };
   }
 
   async #backlog(limit: number): Promise<BacklogOfPool[]> {
@@ -138,20 +140,8 @@ export class Queries {
     return (await this.#kinds.kindsOf([kind])).get(kind) as Kind;
   }
 
-  /** Payload and result. */
-  async #bodiesOf({
-    id,
-    jobId,
-    jobVersion,
-    payload,
-    result,
-  }: StoredExecution): Promise<[Buffer | null, Buffer | null]> {
-    const large = [
-      ...(typeof payload === "number" ? [payloadName(jobId, jobVersion)] : []),
-      ...(typeof result === "number" ? [resultName(id, result)] : []),
-    ];
-    const bodies = await readBodies(this.#db, large);
-    const next = (own: Buffer | number | null) => (typeof own === "number" ? (bodies.shift() ?? null) : own);
-    return [next(payload), next(result)];
+  async #bodiesOf(row: StoredExecution): Promise<[Uint8Array | null, Buffer | null]> {
+    const payloads = await payloadsOf(this.#db, [row]);
+    return [payloads.get(row.id) ?? null, (await resultsOf(this.#db, [row]))[0] ?? null];
   }
 }

@@ -25,12 +25,12 @@ import { redisLeases } from "./leases.ts";
 import { deadLetters } from "./letters/dead-letters.ts";
 import { ExecutionRuns } from "./letters/execution-runs.ts";
 import { LIBRARY, loadLibrary } from "./library.ts";
-import { partly } from "./not-built.ts";
 import { OwnerReads } from "./owner-reads.ts";
 import { Queries } from "./queries.ts";
 import { jobChanges } from "./recurring/jobs.ts";
 import { recurrences } from "./recurring/recurrences.ts";
 import { type RedisAnswer, type RedisCommand, RedisConnection } from "./redis-connection.ts";
+import { runReads } from "./runs/run-reads.ts";
 import { refuseUnfit } from "./server-checks.ts";
 import { addCommand, putPool, readPools, timeZones } from "./settings.ts";
 import { readCommands, readShards, recover, releaseShards, takeOver } from "./shards.ts";
@@ -122,6 +122,7 @@ function storeOn(db: Connections, { runtime, node, events: isTelling = () => fal
   return {
     ...partsOf(db, trail),
     jobs: jobChanges(submitting),
+    runs: runReads(db.read, new Kinds(db.read)),
     recurrences: recurrences(db.read, new Kinds(db.read)),
     queries: queries.port,
     handlers: handlers(db.query),
@@ -187,7 +188,6 @@ function requestsUnserved(): Promise<never> {
 function partsOf(db: Connections, trail: AuditTrail) {
   return {
     leases: redisLeases(db.lease),
-    runs: partly<Store["runs"]>("runs", { load: nothing, openRuns: nothing }),
     executionRuns: new ExecutionRuns(db.query, trail),
     timeZones: timeZones(db.query, trail),
     steps: steps(db.read, db.submit),

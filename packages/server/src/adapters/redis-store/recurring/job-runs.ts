@@ -35,6 +35,7 @@ async function isOfJob({ db }: Changing, id: ExecutionId, { jobId }: NewRun): Pr
 
 function refusal(job: OpenJob, { retryOf, jobVersion }: NewRun): RunOutcome | null {
   if (stateOfOpen(job) === "DELETED") return { kind: "DELETED" };
+  if (job.nested !== undefined && (job.plan === null || retryOf !== null)) return { kind: "IS_WORKFLOW" };
   // Executions of a recurring job wait for each other only if its schedule says so.
   const open = job.plan === null ? job.open[0] : job.open.find((id) => id === retryOf);
   if (open !== undefined) return { kind: "NOT_FINAL", executionId: open };
@@ -59,6 +60,7 @@ async function write(changing: Changing, job: OpenJob, asked: NewRun, note: Audi
     ...{ ...asked, id: executionId, trigger: retryOf === null ? "MANUAL" : "RETRY", updatedAt: asked.createdAt },
     ...{ dueAt: definition.scheduledAt, scheduledAt: definition.scheduledAt, policy: definition.policy, uniqueKey },
     ...{ concurrencyKey: definition.concurrencyKey, payload: asked.payload ?? 0, flow, kind },
+    isRun: job.nested !== undefined,
   });
   // A job that has only its first execution has no row of its own, or a small one.
   const { row, versions = [] } = job.hasLater ? { row: "" } : wholeRow(job);
