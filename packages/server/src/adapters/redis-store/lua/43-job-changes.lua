@@ -1,6 +1,8 @@
 -- Changes of jobs. The caller has read the job and decided; a function writes what the caller decided, if the job is still as it was read.
 do
   local STALE = 0
+  -- Bytes of the name of a hash of an execution.
+  local HASH_NAME = 17
 
   -- Executions of a job that are not final.
   local function open_of(p, job)
@@ -142,11 +144,15 @@ do
   end
 
   -- Adds an execution to a job. Arguments: the job, its row as read and afterwards, the execution that runs again (empty: none), the new one,
-  -- its record, unique key and tenant, versions whose payloads are keys of their own, shard, id and block of its events (empty: none), and the notes. Answers 1, 0 (the job is not as read, or
-  -- has an execution that is open), or the ids of the holder of the unique key.
+  -- its record, unique key and tenant, versions whose payloads are keys of their own, the names of the hashes of its records and signals, shard,
+  -- id and block of its events (empty: none), and the notes. Answers 1, 0 (the job is not as read, or has an execution that is open), or the ids
+  -- of the holder of the unique key.
   local function run_job(keys, args)
     local p, job, again, id, record, unique = keys[1], args[1], args[4], args[5], args[6], args[7]
-    local notes = read_notes(args, 12)
+    local notes, hashes = read_notes(args, 13), {}
+    for i = 1, #args[10], HASH_NAME do
+      hashes[#hashes + 1] = sub(args[10], i, i + HASH_NAME - 1)
+    end
     if is_taken(p, notes) then return TAKEN end
     if not is_as_read(p, job, args[2]) then return STALE end
     if byte(job, 1) < 128 and #open_of(p, job) > 0 then return STALE end
@@ -154,6 +160,7 @@ do
     if call('EXISTS', p .. 'e' .. id) == 1 then return { err = 'MSID there is an execution with this id' } end
     local holder = unique ~= '' and call('HGET', p .. 'u', unique)
     if holder then return holder end
+    if not has_bodies(p, hashes) then return BODY_GONE end
     local writes = recurring.new_writes(p)
     writes.queues = new_queues(p)
     append(writes.values, 1, p .. 'e' .. id, record)
@@ -164,7 +171,8 @@ do
     recurring.write(p, writes)
     settle(p, again)
     recurring.keep_versions(p, job, args[9])
-    leave(p, { shard = args[10], id = args[11], block = args[12] })
+    leave(p, { shard = args[11], id = args[12], block = args[13] })
+    keep_bodies(p, hashes)
     write_notes(p, notes)
     return 1
   end

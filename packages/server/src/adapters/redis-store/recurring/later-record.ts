@@ -1,4 +1,4 @@
-import type { Queue, Trigger } from "../../../domain/execution.ts";
+import type { Queue, StepsMark, Trigger } from "../../../domain/execution.ts";
 import type { EpochMs, ExecutionId, JobId, ShardId } from "../../../domain/ids.ts";
 import type { ExecutionPolicy } from "../../../domain/job.ts";
 import { field, u16, u32, writeInstant, writeLane, writeRank } from "../bytes.ts";
@@ -11,6 +11,7 @@ import {
   isInline,
   queueCode,
   stateCode,
+  stepsCode,
   triggerCode,
   uniqueField,
 } from "../record.ts";
@@ -37,6 +38,8 @@ export interface LaterExecution {
   retryOf: ExecutionId | null;
   /** Payload that is small, or the size of one with a key of its own, 0: none. */
   payload: Uint8Array | number;
+  /** Left out: the execution has no records of handlers. */
+  steps?: StepsMark;
   /** Numbers of its flow and kind. */
   flow: number;
   kind: number;
@@ -76,6 +79,7 @@ function headOf(execution: LaterExecution): Buffer {
   writeInstant(head, null, AT.started);
   writeInstant(head, execution.updatedAt, AT.updated);
   head.writeUInt32BE(execution.jobVersion, AT.version);
+  if (execution.steps !== undefined) head[AT.steps] = stepsCode(execution.steps);
   return head;
 }
 
