@@ -7,7 +7,7 @@ do
 
   function recurring.new_writes(p)
     local plans = { p = p, into = {}, out = {}, flows = {}, counts = {}, zones = {} }
-    return { values = {}, fields = {}, sorted = {}, sets = {}, later = {}, plans = plans, claimed = {}, born = {} }
+    return { values = {}, fields = {}, sorted = {}, sets = {}, later = {}, plans = plans, claimed = {}, born = {}, states = {}, bits = {} }
   end
 
   -- Takes a plan into its indexes (by = 1), or out of them (by = -1). A record has the revision (4 bytes), the shard, the flow (4 bytes), the
