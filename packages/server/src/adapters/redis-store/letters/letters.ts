@@ -93,8 +93,7 @@ function argumentsOf(
 ): RedisArgument[] {
   const { tenant, pool, priority } = kind;
   const place = placeOf(bytes, [idBytes(row.id), idBytes(newId), idBytes(row.jobId)]);
-  const isRun = row.node !== null;
-  if (action === "DISCARD" || isRun)
+  if (action === "DISCARD" || row.isRun)
     return [place, action === "DISCARD" ? NO_BYTES : OF_RUN, NO_BYTES, tenant, NO_BYTES, ...rowArguments(undefined)];
   // A replay is due now, so a latest start that has passed would skip it.
   const policy = { ...row.policy(kind), startBefore: null };

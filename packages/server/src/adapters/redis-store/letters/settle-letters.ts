@@ -28,7 +28,7 @@ export async function settleLetters(
   const asked = [...new Set(executionIds)].sort();
   const rows = (await readLetters(db, kinds, asked)).filter((letter) => letter !== null);
   const dead = rows.filter(({ row, kind }) => row.state === "DEAD" && kind.tenant === tenant);
-  const letters = dead.filter(({ row }) => !row.isNode);
+  const letters = dead.filter(({ row }) => row.ofNode === null);
   const args = await letterArguments({ db, kinds }, { action, letters, newIds, at, isTelling: isTelling() });
   const notes = note === undefined ? [] : [note];
   const call = [instantBytes(at), ...args];
@@ -40,7 +40,7 @@ export async function settleLetters(
     const newId = outcome === "SETTLED" && action === "REPLAY" ? (newIds[i] ?? null) : null;
     settled.set(row.id, { executionId: row.id, outcome, newId });
   }
-  const nodes = new Set(action === "REPLAY" ? dead.flatMap(({ row }) => (row.isNode ? [row.id] : [])) : []);
+  const nodes = new Set(action === "REPLAY" ? dead.flatMap(({ row }) => (row.ofNode === null ? [] : [row.id])) : []);
   return executionIds.map((executionId) => {
     const outcome = nodes.has(executionId) ? "OF_WORKFLOW" : "NOT_A_DEAD_LETTER";
     return settled.get(executionId) ?? { executionId, outcome, newId: null };
