@@ -15,6 +15,12 @@ do
     return open
   end
 
+  -- Whether a job has an execution that a further one waits for: any if it runs once, else the one that runs again (empty: none).
+  function recurring.is_busy(p, job, again)
+    if byte(job, 1) < 128 then return #open_of(p, job) > 0 end
+    return again ~= '' and call('SISMEMBER', p .. 'lo' .. job, again) == 1
+  end
+
   -- Whether the caller knows every open execution; one that has ended since does no harm.
   local function knows_open(p, job, known)
     local ids = {}
@@ -27,7 +33,7 @@ do
     return true
   end
 
-  local function is_as_read(p, job, text)
+  function recurring.is_as_read(p, job, text)
     return (call('GET', p .. 'j' .. job) or '') == text
   end
 
@@ -91,7 +97,7 @@ do
   end
 
   -- Leaves the events of a change, unless there are none.
-  local function leave(p, told)
+  function recurring.leave(p, told)
     if told.id ~= '' then telling.leave(p, told.shard, told.id, told.block) end
   end
 
@@ -112,7 +118,7 @@ do
     local asked, notes = read_change(args)
     local job, plan = asked.job, call('GET', p .. 'p' .. asked.job)
     if is_taken(p, notes) then return TAKEN end
-    if not is_as_read(p, job, asked.text) or not is_plan(plan, asked.was) then return STALE end
+    if not recurring.is_as_read(p, job, asked.text) or not is_plan(plan, asked.was) then return STALE end
     if not knows_open(p, job, asked.open) then return STALE end
     local holder = asked.claimed ~= '' and call('HGET', p .. 'm', asked.claimed)
     if holder and holder ~= job then return holder end
@@ -129,14 +135,14 @@ do
     end
     recurring.keep_versions(p, job, asked.versions)
     write_commands(p, asked.commands)
-    leave(p, asked.told)
+    recurring.leave(p, asked.told)
     keep_bodies(p, bodies)
     write_notes(p, notes)
     return 1
   end
 
   -- Takes an execution that runs again out of the dead letters.
-  local function settle(p, id)
+  function recurring.settle(p, id)
     local record = id ~= '' and call('GET', p .. 'e' .. id)
     if not record or byte(record, 2) ~= DEAD then return end
     local flow = sub(record, 30, 33)
@@ -154,9 +160,8 @@ do
       hashes[#hashes + 1] = sub(args[10], i, i + HASH_NAME - 1)
     end
     if is_taken(p, notes) then return TAKEN end
-    if not is_as_read(p, job, args[2]) then return STALE end
-    if byte(job, 1) < 128 and #open_of(p, job) > 0 then return STALE end
-    if again ~= '' and call('SISMEMBER', p .. 'lo' .. job, again) == 1 then return STALE end
+    if not recurring.is_as_read(p, job, args[2]) then return STALE end
+    if recurring.is_busy(p, job, again) then return STALE end
     if call('EXISTS', p .. 'e' .. id) == 1 then return { err = 'MSID there is an execution with this id' } end
     local holder = unique ~= '' and call('HGET', p .. 'u', unique)
     if holder then return holder end
@@ -169,9 +174,9 @@ do
     recurring.index(p, writes, job, id, record, args[8])
     enqueue(writes.queues, id, record, 1)
     recurring.write(p, writes)
-    settle(p, again)
+    recurring.settle(p, again)
     recurring.keep_versions(p, job, args[9])
-    leave(p, { shard = args[11], id = args[12], block = args[13] })
+    recurring.leave(p, { shard = args[11], id = args[12], block = args[13] })
     keep_bodies(p, hashes)
     write_notes(p, notes)
     return 1

@@ -1,6 +1,7 @@
 -- Runs of workflows and executions of their nodes; runs/run-record.ts has the fields of the hash `rn<run>`. Indexes of a run, by id:
 -- `ln` has its nodes and `li` the items of its maps, each as node (4 bytes), item (4 bytes, 0 without one) and id, `lo` those that are not
--- final, `z` with node and state the items in this state (a bitmap), `zn` the nodes that have such bitmaps. `rr<tenant>` has the runs of jobs.
+-- final, `z` with node and state the items in this state (a bitmap), `zn` the nodes that have such bitmaps. `rr<tenant>` has the runs of jobs,
+-- `rc` those of the sub-workflows of a run.
 do
   local NODE = 5
 
@@ -42,13 +43,17 @@ do
     end
   end
 
-  -- Adds a new run to the runs of its tenant, with the fields of its record (nil: those of a usual one).
+  -- Adds a new run to the runs of its tenant or of its parent, with the fields of its record (nil: those of a usual one).
   function running.add(p, writes, id, record, tenant, fields)
     for i = 1, #(fields or {}), 2 do
       append(writes.fields, p .. 'rn' .. id, fields[i], fields[i + 1])
     end
     if not fields then append(writes.fields, p .. 'rn' .. id, 'v', '1', 'm', 'R0') end
-    if not running.is_node(record) then append(writes.sorted, p .. 'rr' .. tenant, 0, id) end
+    if running.is_node(record) then
+      append(writes.sorted, p .. 'rc' .. running.place(record), 0, id)
+    else
+      append(writes.sorted, p .. 'rr' .. tenant, 0, id)
+    end
   end
 
   -- Adds the change of a node's state.

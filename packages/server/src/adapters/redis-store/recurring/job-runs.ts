@@ -28,13 +28,15 @@ export async function runJob(changing: Changing, asked: NewRun, note: AuditNote 
   }
 }
 
-async function isOfJob({ db }: Changing, id: ExecutionId, { jobId }: NewRun): Promise<boolean> {
+export async function isOfJob({ db }: Changing, id: ExecutionId, { jobId }: Pick<NewRun, "jobId">): Promise<boolean> {
   const [row] = await readRows(db, [id]);
   return row?.jobId === jobId;
 }
 
 function refusal(job: OpenJob, { retryOf, jobVersion }: NewRun): RunOutcome | null {
   if (stateOfOpen(job) === "DELETED") return { kind: "DELETED" };
+  const startsRun = job.definition.recurrence?.startsWorkflow === true && retryOf === null;
+  if (job.nested !== undefined && !startsRun) return { kind: "IS_WORKFLOW" };
   // Executions of a recurring job wait for each other only if its schedule says so.
   const open = job.plan === null ? job.open[0] : job.open.find((id) => id === retryOf);
   if (open !== undefined) return { kind: "NOT_FINAL", executionId: open };

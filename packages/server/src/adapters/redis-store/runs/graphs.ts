@@ -11,6 +11,8 @@ import type { RedisAnswer, RedisConnection } from "../redis-connection.ts";
 
 /** Graphs of one call. A graph has up to some MiB. */
 const PER_CALL = 8;
+/** Graphs whose numbers of nodes one call reads. */
+const SIZES_PER_CALL = 500;
 
 /** Name of the graph of a workflow, or of a sub-workflow by its own id. */
 export function graphName(workflow: JobId, version: number): Buffer {
@@ -63,6 +65,16 @@ export async function readGraphs(db: RedisConnection, names: readonly Buffer[]):
   return (await readFields(db, names, ["n", "g", "d", "o"])).map(([nodes, graph, definitions, output]) =>
     nodes == null ? null : { nodes: Number(nodes), graph: graph as Buffer, definitions: definitions as Buffer, output: output ?? null },
   );
+}
+
+/** Numbers of nodes of graphs by their names, in order; 0: there is no such graph. */
+export async function readSizes(db: RedisConnection, names: readonly Buffer[]): Promise<number[]> {
+  const found: number[] = [];
+  for (let from = 0; from < names.length; from += SIZES_PER_CALL) {
+    const answers = await db.call(names.slice(from, from + SIZES_PER_CALL).map((name) => ["HGET", db.key(name), "n"]));
+    found.push(...answers.map((answer) => Number(answer ?? 0)));
+  }
+  return found;
 }
 
 /** Parts of a run, in the order asked for. */
