@@ -6,7 +6,6 @@ import type {
   ExecutionView,
   StoreQueries,
 } from "../../ports/store-queries.ts";
-import { bodiesOf } from "./execution-bodies.ts";
 import { idOf, laneAt, laneBytes } from "./bytes.ts";
 import { type Kind, type Kinds } from "./kinds.ts";
 import { readRows } from "./owner-reads.ts";
@@ -15,6 +14,7 @@ import { ExecutionLists } from "./recurring/execution-lists.ts";
 import { JobLists } from "./recurring/job-lists.ts";
 import { Ledger } from "./recurring/ledger.ts";
 import type { RedisConnection } from "./redis-connection.ts";
+import { bodiesOf } from "./runs/payloads.ts";
 import { RunQueries } from "./runs/run-queries.ts";
 import { answeredBefore } from "./submit.ts";
 
@@ -85,7 +85,13 @@ export class Queries {
       return Math.min(limit, sum);
     };
     const [waiting, ready] = [upTo(queueCode("WAITING")), upTo(queueCode("READY"))];
-    return { waiting, ready, held: upTo(queueCode("HELD")), deadLetters: upTo(DEAD_LETTERS), openRuns: upTo(queueCode("OPEN")) };
+    return {
+      waiting,
+      ready,
+      held: upTo(queueCode("HELD")),
+      deadLetters: upTo(DEAD_LETTERS),
+      openRuns: upTo(queueCode("OPEN")),
+    };
   }
 
   async #backlog(limit: number): Promise<BacklogOfPool[]> {

@@ -37,7 +37,14 @@ import type { Kind } from "./kinds.ts";
  * and then the fields of the last change. A new record without any of that ends with its head. Codes never change, because stored records
  * have them.
  */
-const STATES: readonly ExecutionState[] = ["PENDING", "RUNNING", "SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED"];
+export const EXECUTION_STATES: readonly ExecutionState[] = [
+  "PENDING",
+  "RUNNING",
+  "SUCCEEDED",
+  "DEAD",
+  "CANCELLED",
+  "SKIPPED",
+];
 const QUEUE_CODES: readonly Queue[] = ["NONE", "WAITING", "READY", "HELD", "OPEN", "PARKED"];
 const TRIGGER_CODES: readonly Trigger[] = ["API", "RETRY", "SCHEDULE", "MANUAL", "BACKFILL", "NODE"];
 const MARKS: readonly (StepsMark | null)[] = [null, "RECORDED", "SLEEPING", "AWAITING"];
@@ -59,7 +66,7 @@ export const AT = {
 const INLINE_MAX = 1_024;
 
 export function stateCode(state: ExecutionState): number {
-  return STATES.indexOf(state);
+  return EXECUTION_STATES.indexOf(state);
 }
 
 export function queueCode(queue: Queue): number {
@@ -71,7 +78,7 @@ export function stepsCode(mark: StepsMark): number {
 }
 
 export function stateOfCode(code: number): ExecutionState {
-  return STATES[code] as ExecutionState;
+  return EXECUTION_STATES[code] as ExecutionState;
 }
 
 export function triggerCode(trigger: Trigger): number {
@@ -181,7 +188,7 @@ export class StoredExecution {
   }
 
   get state(): ExecutionState {
-    return STATES[this.#bytes[AT.state] as number] as ExecutionState;
+    return EXECUTION_STATES[this.#bytes[AT.state] as number] as ExecutionState;
   }
 
   get queue(): Queue {

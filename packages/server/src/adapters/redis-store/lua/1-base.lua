@@ -182,6 +182,15 @@ local function write_notes(p, notes)
   end
 end
 
+-- Names of bodies in a text. Names of payloads and of graphs have the same length.
+local function names_in(text)
+  local names = {}
+  for i = 1, #text, 22 do
+    names[#names + 1] = sub(text, i, i + 21)
+  end
+  return names
+end
+
 -- Whether bodies were written for this call and upkeep has not removed them.
 local function has_bodies(p, names)
   for _, name in ipairs(names) do

@@ -7,7 +7,9 @@ do
 
   function recurring.new_writes(p)
     local plans = { p = p, into = {}, out = {}, flows = {}, counts = {}, zones = {} }
-    return { values = {}, fields = {}, sorted = {}, sets = {}, later = {}, plans = plans, claimed = {}, born = {}, states = {}, bits = {} }
+    local writes = { values = {}, fields = {}, sorted = {}, sets = {}, later = {}, plans = plans, claimed = {}, born = {} }
+    writes.states, writes.bits = {}, {}
+    return writes
   end
 
   -- Takes a plan into its indexes (by = 1), or out of them (by = -1). A record has the revision (4 bytes), the shard, the flow (4 bytes), the
@@ -58,8 +60,9 @@ do
     end
   end
 
-  -- The job of an execution, if its id does not follow from that of the execution.
+  -- The job or the run of an execution, if its id does not follow from that of the execution.
   local function own_job(record)
+    if running.is_node(record) then return (running.place(record)) end
     return recurring.identity(record, 'J')
   end
 
@@ -83,6 +86,7 @@ do
     writes.later[name] = writes.later[name] or { tenant = tenant, second = second, ids = {} }
     local ids = writes.later[name].ids
     ids[#ids + 1] = id
+    if running.is_run(record) then running.add(p, writes, id, record, tenant, job) end
   end
 
   -- Takes an execution that has ended out of the open ones of its job.
@@ -134,6 +138,7 @@ do
       call('SADD', p .. 'xt', second.tenant)
     end
     write_plans(writes.plans)
+    running.write_states(p, writes)
   end
 
   function recurring.write(p, writes)

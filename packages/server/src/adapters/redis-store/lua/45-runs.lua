@@ -43,12 +43,38 @@ do
     end
   end
 
-  -- Adds a new run to the runs of its tenant or of its parent, with the fields of its record (nil: those of a usual one).
-  function running.add(p, writes, id, record, tenant, fields)
-    for i = 1, #(fields or {}), 2 do
-      append(writes.fields, p .. 'rn' .. id, fields[i], fields[i + 1])
+  -- Adds a new execution of a node with all that belongs to it.
+  function running.stage_node(p, writes, id, record)
+    append(writes.values, 1, p .. 'e' .. id, record)
+    running.index(p, writes, id, record)
+    enqueue(writes.queues, id, record, 1)
+  end
+
+  -- Reads the first nodes of a workflow from the arguments behind `at`. Returns them and the index of the last argument.
+  function running.read_roots(args, at)
+    local roots = {}
+    for n = 1, tonumber(args[at + 1]) do
+      roots[n] = { id = args[at + 2 * n], record = args[at + 2 * n + 1] }
     end
-    if not fields then append(writes.fields, p .. 'rn' .. id, 'v', '1', 'm', 'R0') end
+    return roots, at + 1 + 2 * #roots
+  end
+
+  function running.has_root(p, roots)
+    for _, root in ipairs(roots) do
+      if call('EXISTS', p .. 'e' .. root.id) == 1 then return true end
+    end
+    return false
+  end
+
+  function running.stage_roots(p, writes, roots)
+    for _, root in ipairs(roots) do
+      running.stage_node(p, writes, root.id, root.record)
+    end
+  end
+
+  -- Adds a new run of a workflow: its hash, and an entry among the runs of its tenant, or of its parent if it is that of a sub-workflow.
+  function running.add(p, writes, id, record, tenant, workflow)
+    append(writes.fields, p .. 'rn' .. id, 'v', '1', 'm', 'R0', 'w', workflow)
     if running.is_node(record) then
       append(writes.sorted, p .. 'rc' .. running.place(record), 0, id)
     else

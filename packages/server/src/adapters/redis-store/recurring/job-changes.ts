@@ -74,6 +74,7 @@ export function stateOfOpen(job: OpenJob) {
 
 /** @returns reason why a job cannot be replaced, whatever it has now; null: there is none */
 function refusal(job: OpenJob, { definition, ifVersion }: JobReplacement): ReplaceOutcome | null {
+  if (job.nested !== undefined) return { kind: "IS_WORKFLOW" };
   const isRecurring = job.plan !== null;
   const state = stateOfOpen(job);
   if (ifVersion !== null && ifVersion !== job.version) return { kind: "OTHER_VERSION", version: job.version };

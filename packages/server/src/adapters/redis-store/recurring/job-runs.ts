@@ -35,16 +35,11 @@ export async function isOfJob({ db }: Changing, id: ExecutionId, { jobId }: Pick
 
 function refusal(job: OpenJob, { retryOf, jobVersion }: NewRun): RunOutcome | null {
   if (stateOfOpen(job) === "DELETED") return { kind: "DELETED" };
-  if (job.nested !== undefined && !startsRun(job, { retryOf })) return { kind: "IS_WORKFLOW" };
+  if (job.nested !== undefined && (job.plan === null || retryOf !== null)) return { kind: "IS_WORKFLOW" };
   // Executions of a recurring job wait for each other only if its schedule says so.
   const open = job.plan === null ? job.open[0] : job.open.find((id) => id === retryOf);
   if (open !== undefined) return { kind: "NOT_FINAL", executionId: open };
   return job.version === jobVersion ? null : { kind: "OTHER_VERSION", version: job.version };
-}
-
-/** Whether the new execution is a run of a recurring workflow. */
-function startsRun({ definition }: OpenJob, { retryOf }: Pick<NewRun, "retryOf">): boolean {
-  return definition.recurrence?.startsWorkflow === true && retryOf === null;
 }
 
 /** Names of the hashes that the new execution gets from the one that it repeats; empty: none. */
@@ -70,7 +65,7 @@ async function write(
     ...{ dueAt: definition.scheduledAt, scheduledAt: definition.scheduledAt, policy: definition.policy, uniqueKey },
     ...{ concurrencyKey: definition.concurrencyKey, payload: asked.payload ?? 0, flow, kind },
     ...(hashes.length > 0 && { steps: "RECORDED" as const }),
-    isRun: startsRun(job, asked),
+    isRun: job.nested !== undefined,
   });
   // A job that has only its first execution has no row of its own, or a small one.
   const { row, versions = [] } = job.hasLater ? { row: "" } : wholeRow(job);

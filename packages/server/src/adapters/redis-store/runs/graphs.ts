@@ -41,7 +41,10 @@ export function graphBodies({ id, nodes, graph, definitions, output, payloads }:
 }
 
 /** Bodies of a part. @param attempt attempt of the spawner */
-export function partBodies({ run, spawner, first, nodes, graph, definitions, payloads }: NewPart, attempt: number): Body[] {
+export function partBodies(
+  { run, spawner, first, nodes, graph, definitions, payloads }: NewPart,
+  attempt: number,
+): Body[] {
   const name = partName(run, first, attempt);
   return [
     { name, field: "s", bytes: Buffer.from(`${spawner}`) },
@@ -63,7 +66,9 @@ export interface StoredGraph extends StoredWorkflow {
 /** Graphs by their names, in order; null: there is none. */
 export async function readGraphs(db: RedisConnection, names: readonly Buffer[]): Promise<(StoredGraph | null)[]> {
   return (await readFields(db, names, ["n", "g", "d", "o"])).map(([nodes, graph, definitions, output]) =>
-    nodes == null ? null : { nodes: Number(nodes), graph: graph as Buffer, definitions: definitions as Buffer, output: output ?? null },
+    nodes == null
+      ? null
+      : { nodes: Number(nodes), graph: graph as Buffer, definitions: definitions as Buffer, output: output ?? null },
   );
 }
 

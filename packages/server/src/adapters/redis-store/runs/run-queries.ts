@@ -2,7 +2,6 @@ import type { EpochMs, ExecutionId, JobId } from "../../../domain/ids.ts";
 import type { Listing, Page, StoreQueries } from "../../../ports/store-queries.ts";
 import type { NodeFilter, NodeSummary, RunFilter, RunSummary, RunView } from "../../../ports/store-runs.ts";
 import { idBytes, idOf, instantBytes, u32 } from "../bytes.ts";
-import { bodiesOf } from "../execution-bodies.ts";
 import type { Kind, Kinds } from "../kinds.ts";
 import { readRows } from "../owner-reads.ts";
 import type { StoredExecution } from "../record.ts";
@@ -10,6 +9,7 @@ import { readJobs, type StoredJob } from "../recurring/job-rows.ts";
 import { EXAMINED, type Examined, newestOfIndex, pageOf } from "../recurring/newest.ts";
 import type { RedisArgument, RedisConnection } from "../redis-connection.ts";
 import { graphName, readGraphs, readParts, readSizes } from "./graphs.ts";
+import { bodiesOf } from "./payloads.ts";
 import { readRuns, runKey, type StoredRun } from "./run-record.ts";
 
 /** Largest number of retries that a run names. */

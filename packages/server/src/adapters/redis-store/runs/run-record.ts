@@ -10,7 +10,7 @@ import { partName } from "./graphs.ts";
 
 /**
  * What a run has beside the record of its execution: the hash `rn<run>`. Its fields are `v` (revision), `m` (letter of the mode, and 1 if the
- * run is paused), `o` (outcome), `c` (counts of maps), `k` (kept nodes), `w` (id of the sub-workflow), `s` with the first number of a part
+ * run is paused), `o` (outcome), `c` (counts of maps), `k` (kept nodes), `w` (id of the workflow), `s` with the first number of a part
  * (its nodes, and the attempt that has added them), and `n` with a digit (number of the executions of nodes in the state of this code).
  */
 export interface StoredRun {
@@ -20,15 +20,15 @@ export interface StoredRun {
   outcome: RunOutcome | null;
   mapCounts: readonly MapCount[];
   kept: readonly KeptNodes[];
-  /** Id of the sub-workflow; null: the run is that of a job. */
-  workflow: JobId | null;
+  /** Id of the sub-workflow, or of the job. */
+  workflow: JobId;
   /** Parts by their first numbers, ascending. */
   parts: readonly PartOfRun[];
   /** Numbers of executions of nodes. */
   counts: Partial<Record<ExecutionState, number>>;
 }
 
-interface PartOfRun {
+export interface PartOfRun {
   first: number;
   nodes: number;
   /** Name of its body. */
@@ -90,11 +90,10 @@ function storedRun(run: ExecutionId, answer: readonly Buffer[]): StoredRun | nul
     const text = fields.get(letter);
     return text === undefined ? otherwise : (JSON.parse(String(text)) as T);
   };
-  const workflow = fields.get("w");
   return {
     ...{ revision: Number(revision), mode: MODES[mode.slice(0, 1)] as RunMode, paused: mode.slice(1) === "1" },
     ...{ outcome: json("o", null), mapCounts: json("c", []), kept: json("k", []) },
-    ...{ workflow: workflow === undefined ? null : idOf(workflow), counts },
+    ...{ workflow: idOf(fields.get("w") as Buffer), counts },
     parts: parts.sort((a, b) => a.first - b.first),
   };
 }

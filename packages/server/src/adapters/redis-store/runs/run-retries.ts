@@ -30,7 +30,8 @@ export async function retryRun(
     const job = await readJob(changing, asked.tenant, asked.jobId);
     const refused = await refusal(changing, job, asked);
     // A repeat gets the first answer, although the first request has opened a run by now.
-    if (job === null || refused !== null) return (await repeated(changing.db, asked)) ?? refused ?? { kind: "NOT_FOUND" };
+    if (job === null || refused !== null)
+      return (await repeated(changing.db, asked)) ?? refused ?? { kind: "NOT_FOUND" };
     const outcome = outcomeOf(asked, await write(changing, job, asked, note));
     if (outcome !== null) return outcome;
   }
@@ -135,10 +136,12 @@ async function copyParts({ db, now }: Changing, { retryOf, executionId, parts }:
   });
   for (let at = 0; at < copies.length; at += PARTS)
     await db.call(
-      copies.slice(at, at + PARTS).flatMap(({ name, from }) => [
-        ["ZADD", db.key("bodies"), `${Math.floor(now())}`, name] as const,
-        ["COPY", db.key(from), db.key(name), "REPLACE"] as const,
-      ]),
+      copies
+        .slice(at, at + PARTS)
+        .flatMap(({ name, from }) => [
+          ["ZADD", db.key("bodies"), `${Math.floor(now())}`, name] as const,
+          ["COPY", db.key(from), db.key(name), "REPLACE"] as const,
+        ]),
     );
   return copies;
 }

@@ -56,7 +56,11 @@ async function everything(scene: Scene): Promise<OpenWorkflow> {
   ];
   const record = { name: "s", kind: "RESULT", attempt: 1, number: 1, at: 5, data: null } as const;
   const steps = [{ ...record, executionId: nodeId(run, 0) }];
-  await scene.applied(shard, { changes: [nodeEnds(scene, asked, 0, { spawn, result: Buffer.alloc(5_000) })], births, steps });
+  await scene.applied(shard, {
+    changes: [nodeEnds(scene, asked, 0, { spawn, result: Buffer.alloc(5_000) })],
+    births,
+    steps,
+  });
   const sub = { ...asked, executionId: nodeId(run, 2) };
   await scene.applied(shard, { births: [birth(scene, sub, 0), birth(scene, sub, 1, [], { item: 0 })] });
   for (const node of [3, 9]) {
@@ -74,11 +78,21 @@ it("removes a run with all that belongs to it, and the workflow with the last ru
   const asked = await everything(scene);
   const maintained = () => store.maintain(runtime.now() + 91 * DAY_MS, { days: 1, deadDays: 90 });
   await maintained();
-  assert.equal((await store.queries.listNodes(asked.tenant, asked.executionId, {}, { after: null, limit: 10 })).items.length, 6);
+  assert.equal(
+    (await store.queries.listNodes(asked.tenant, asked.executionId, {}, { after: null, limit: 10 })).items.length,
+    6,
+  );
   await scene.applied(asked.shard, { changes: [runEnds(scene, asked, { state: "DEAD" })] });
   const { nodes: _, graph: __, definitions: ___, payloads: ____, output: _____, roots, ...job } = asked;
   const idempotency = { tenant: asked.tenant, key: "k", requestHash: "h" };
-  const own = { ...job, executionId: runtime.uuid(), jobVersion: 1, retryOf: asked.executionId, roots: [], idempotency };
+  const own = {
+    ...job,
+    executionId: runtime.uuid(),
+    jobVersion: 1,
+    retryOf: asked.executionId,
+    roots: [],
+    idempotency,
+  };
   const kept = [{ run: asked.executionId, nodes: [[0, null] as const] }];
   assert.equal((await store.runs.retry({ ...own, kept, mapCounts: [], parts: [4] })).kind, "ACCEPTED");
   await scene.applied(asked.shard, { changes: [runEnds(scene, { ...asked, ...own, roots })] });
