@@ -37,7 +37,14 @@ import type { Kind } from "./kinds.ts";
  * and then the fields of the last change. A new record without any of that ends with its head. Codes never change, because stored records
  * have them.
  */
-export const EXECUTION_STATES: readonly ExecutionState[] = ["PENDING", "RUNNING", "SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED"];
+export const EXECUTION_STATES: readonly ExecutionState[] = [
+  "PENDING",
+  "RUNNING",
+  "SUCCEEDED",
+  "DEAD",
+  "CANCELLED",
+  "SKIPPED",
+];
 const QUEUE_CODES: readonly Queue[] = ["NONE", "WAITING", "READY", "HELD", "OPEN", "PARKED"];
 const TRIGGER_CODES: readonly Trigger[] = ["API", "RETRY", "SCHEDULE", "MANUAL", "BACKFILL", "NODE"];
 const MARKS: readonly (StepsMark | null)[] = [null, "RECORDED", "SLEEPING", "AWAITING"];

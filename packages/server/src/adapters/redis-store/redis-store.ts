@@ -31,6 +31,7 @@ import { jobChanges } from "./recurring/jobs.ts";
 import { recurrences } from "./recurring/recurrences.ts";
 import { type RedisAnswer, type RedisCommand, RedisConnection } from "./redis-connection.ts";
 import { runReads } from "./runs/run-reads.ts";
+import { retryRun } from "./runs/run-retries.ts";
 import { refuseUnfit } from "./server-checks.ts";
 import { addCommand, putPool, readPools, timeZones } from "./settings.ts";
 import { readCommands, readShards, recover, releaseShards, takeOver } from "./shards.ts";
@@ -121,8 +122,11 @@ function storeOn(db: Connections, { runtime, node, events: isTelling = () => fal
   const upkeep = new Upkeep(db.maintain, runtime);
   return {
     ...partsOf(db, trail),
+    runs: {
+      ...runReads(db.read, new Kinds(db.read)),
+      retry: (asked, note) => retryRun({ ...submitting, db: db.submit }, asked, note),
+    },
     jobs: jobChanges(submitting),
-    runs: runReads(db.read, new Kinds(db.read)),
     recurrences: recurrences(db.read, new Kinds(db.read)),
     queries: queries.port,
     handlers: handlers(db.query),

@@ -14,7 +14,7 @@ import { isInline, newRecord, uniqueField } from "./record.ts";
 import { nameText } from "./recurring/job-changes.ts";
 import { rowText } from "./recurring/job-rows.ts";
 import { packRecurring, unfitRecurring } from "./recurring/new-recurring.ts";
-import type { RedisAnswer, RedisArgument } from "./redis-connection.ts";
+import type { RedisAnswer, RedisArgument, RedisConnection } from "./redis-connection.ts";
 import { type Numbers, packWorkflow, textsOfRow, unfitWorkflow } from "./runs/new-workflow.ts";
 
 /** Largest submission, because it is one call. */
@@ -226,4 +226,15 @@ export function acceptedJobs(bytes: Buffer): AcceptedJob[] {
     if (flag === NAME_HELD) return { jobId, executionId: null, deduplicated, nameHeldBy: second };
     return { jobId, executionId: flag === RECURRING ? null : second, deduplicated };
   });
+}
+
+/** The answer to an earlier submission or retry with an idempotency key, as a repeat gets it; null: there was none. */
+export async function answeredBefore(
+  db: RedisConnection,
+  { tenant, key, requestHash }: NonNullable<Submission["idempotency"]>,
+): Promise<Extract<SubmitOutcome, { kind: "ACCEPTED" | "KEY_REUSED" }> | null> {
+  const [answer] = (await db.call([["HGET", db.key("i"), digest(tenant, key)]])) as [Buffer | null];
+  if (answer === null) return null;
+  if (!answer.subarray(0, ID_BYTES).equals(digest(requestHash))) return { kind: "KEY_REUSED" };
+  return { kind: "ACCEPTED", replayed: true, jobs: acceptedJobs(answer.subarray(ID_BYTES)) };
 }

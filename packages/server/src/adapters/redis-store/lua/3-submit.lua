@@ -170,6 +170,12 @@ local function write_submitted(p, writes)
   write_queues(writes.queues)
 end
 
+-- Keeps digests of idempotency keys for their removal.
+local function keep_digests(p, second, digests)
+  call('APPEND', p .. 'ix:' .. second, table.concat(digests))
+  call('ZADD', p .. 'ixb', second, second)
+end
+
 -- Arguments: the time in seconds, the notes, and for each submission the digest of its idempotency key, the digest of its request, its
 -- lifecycle events and the number of its jobs, each with its ids, record, unique key, further content, tenant, the name of its body and its
 -- own name. An empty text: none. A job that recurs has one id only, the record of its plan, and its name instead of the unique key. A
@@ -212,10 +218,7 @@ local function submit(keys, args)
   writes.ids[1] = nil
   write_submitted(p, writes)
   telling.write_jobs(p, writes)
-  if digests then
-    call('APPEND', p .. 'ix:' .. at, table.concat(digests))
-    call('ZADD', p .. 'ixb', at, at)
-  end
+  if digests then keep_digests(p, at, digests) end
   keep_bodies(p, bodies)
   write_notes(p, notes)
   return outcomes

@@ -39,23 +39,31 @@ do
     index_plan(writes.plans, job, after, 1)
   end
 
-  -- The job or the run of an execution, if its id does not follow from that of the execution.
-  local function own_job(record)
-    if running.is_node(record) then return (running.place(record)) end
+  -- Bytes of an id.
+  function recurring.id_bytes(text)
+    local hex = string.gsub(text, '-', '')
+    return (string.gsub(hex, '%x%x', function(two)
+      return char(tonumber(two, 16))
+    end))
+  end
+
+  -- The id in a field of the identity of an execution; nil: it has none.
+  function recurring.identity(record, letter)
     local head = byte(record, 1) % 2 == 1 and HEAD or NEW_HEAD
     if #record == head then return nil end
     local at = head + 7 + struct.unpack('>I2', record, head + 5)
     local last = part_end(record, head + 1)
     while at <= last do
       local length = struct.unpack('>I4', record, at + 1)
-      if sub(record, at, at) == 'J' then
-        local hex = string.gsub(sub(record, at + 5, at + 4 + length), '-', '')
-        return (string.gsub(hex, '%x%x', function(two)
-          return char(tonumber(two, 16))
-        end))
-      end
+      if sub(record, at, at) == letter then return recurring.id_bytes(sub(record, at + 5, at + 4 + length)) end
       at = at + 5 + length
     end
+  end
+
+  -- The job or the run of an execution, if its id does not follow from that of the execution.
+  local function own_job(record)
+    if running.is_node(record) then return (running.place(record)) end
+    return recurring.identity(record, 'J')
   end
 
   -- Index of the executions of a job, and the member of one. Those of planned instants have an index of their own.

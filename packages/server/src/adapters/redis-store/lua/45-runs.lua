@@ -1,6 +1,7 @@
 -- Runs of workflows and executions of their nodes; runs/run-record.ts has the fields of the hash `rn<run>`. Indexes of a run, by id:
 -- `ln` has its nodes and `li` the items of its maps, each as node (4 bytes), item (4 bytes, 0 without one) and id, `lo` those that are not
--- final, `z` with node and state the items in this state (a bitmap), `zn` the nodes that have such bitmaps. `rr<tenant>` has the runs of jobs.
+-- final, `z` with node and state the items in this state (a bitmap), `zn` the nodes that have such bitmaps. `rr<tenant>` has the runs of jobs,
+-- `rc` those of the sub-workflows of a run.
 do
   local NODE = 5
 
@@ -71,10 +72,14 @@ do
     end
   end
 
-  -- Adds a new run of a workflow: its hash, and an entry among the runs of its tenant unless it is that of a sub-workflow.
+  -- Adds a new run of a workflow: its hash, and an entry among the runs of its tenant, or of its parent if it is that of a sub-workflow.
   function running.add(p, writes, id, record, tenant, workflow)
     append(writes.fields, p .. 'rn' .. id, 'v', '1', 'm', 'R0', 'w', workflow)
-    if not running.is_node(record) then append(writes.sorted, p .. 'rr' .. tenant, 0, id) end
+    if running.is_node(record) then
+      append(writes.sorted, p .. 'rc' .. running.place(record), 0, id)
+    else
+      append(writes.sorted, p .. 'rr' .. tenant, 0, id)
+    end
   end
 
   -- Adds the change of a node's state.

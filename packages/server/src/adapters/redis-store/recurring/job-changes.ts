@@ -58,6 +58,7 @@ export async function replaceJob(
   for (;;) {
     const job = await readJob(changing, asked.tenant, asked.jobId);
     if (job === null) return { kind: "NOT_FOUND" };
+    if (job.nested !== undefined) return { kind: "IS_WORKFLOW" };
     const refused = refusal(job, asked);
     if (refused !== null) return refused;
     if (await isUnchanged(changing, job, asked)) return unchanged(job);

@@ -11,6 +11,8 @@ import type { RedisAnswer, RedisConnection } from "../redis-connection.ts";
 
 /** Graphs of one call. A graph has up to some MiB. */
 const PER_CALL = 8;
+/** Graphs whose numbers of nodes one call reads. */
+const SIZES_PER_CALL = 500;
 
 /** Name of the graph of a workflow, or of a sub-workflow by its own id. */
 export function graphName(workflow: JobId, version: number): Buffer {
@@ -39,7 +41,10 @@ export function graphBodies({ id, nodes, graph, definitions, output, payloads }:
 }
 
 /** Bodies of a part. @param attempt attempt of the spawner */
-export function partBodies({ run, spawner, first, nodes, graph, definitions, payloads }: NewPart, attempt: number): Body[] {
+export function partBodies(
+  { run, spawner, first, nodes, graph, definitions, payloads }: NewPart,
+  attempt: number,
+): Body[] {
   const name = partName(run, first, attempt);
   return [
     { name, field: "s", bytes: Buffer.from(`${spawner}`) },
@@ -61,8 +66,20 @@ export interface StoredGraph extends StoredWorkflow {
 /** Graphs by their names, in order; null: there is none. */
 export async function readGraphs(db: RedisConnection, names: readonly Buffer[]): Promise<(StoredGraph | null)[]> {
   return (await readFields(db, names, ["n", "g", "d", "o"])).map(([nodes, graph, definitions, output]) =>
-    nodes == null ? null : { nodes: Number(nodes), graph: graph as Buffer, definitions: definitions as Buffer, output: output ?? null },
+    nodes == null
+      ? null
+      : { nodes: Number(nodes), graph: graph as Buffer, definitions: definitions as Buffer, output: output ?? null },
   );
+}
+
+/** Numbers of nodes of graphs by their names, in order; 0: there is no such graph. */
+export async function readSizes(db: RedisConnection, names: readonly Buffer[]): Promise<number[]> {
+  const found: number[] = [];
+  for (let from = 0; from < names.length; from += SIZES_PER_CALL) {
+    const answers = await db.call(names.slice(from, from + SIZES_PER_CALL).map((name) => ["HGET", db.key(name), "n"]));
+    found.push(...answers.map((answer) => Number(answer ?? 0)));
+  }
+  return found;
 }
 
 /** Parts of a run, in the order asked for. */

@@ -15,7 +15,7 @@ import { flowText, kindText } from "../kinds.ts";
 import { uniqueField } from "../record.ts";
 import { nameText } from "../recurring/job-changes.ts";
 import { rowText } from "../recurring/job-rows.ts";
-import { laterRecord } from "../recurring/later-record.ts";
+import { type LaterExecution, laterRecord } from "../recurring/later-record.ts";
 import type { PackedJob } from "../submit.ts";
 import { graphBodies } from "./graphs.ts";
 
@@ -74,18 +74,31 @@ export function namesOf(bodies: readonly Body[]): Buffer {
   return Buffer.concat(names.filter((name, i) => names[i - 1]?.equals(name) !== true));
 }
 
-function runRecord(job: NewWorkflow, numbers: Numbers): Buffer {
+/** A run as its record has it. */
+type Run = Pick<
+  NewWorkflow,
+  "executionId" | "jobId" | "tenant" | "shard" | "queue" | "rank" | "laneHash" | "deadline"
+> &
+  Pick<NewWorkflow, "definition" | "payload" | "createdAt">;
+
+/** Record of a run of a job. @param origin default: that of the first run */
+export function runRecord(
+  job: Run,
+  numbers: Numbers,
+  origin: Pick<LaterExecution, "trigger" | "retryOf" | "jobVersion"> = { trigger: "API", retryOf: null, jobVersion: 1 },
+): Buffer {
   const { executionId, definition, payload, createdAt, deadline } = job;
   const { scheduledAt, policy, concurrencyKey, uniqueKey } = definition;
   return laterRecord({
-    ...{ ...job, ...numbers, id: executionId, trigger: "API", updatedAt: createdAt, jobVersion: 1, isRun: true },
-    ...{ dueAt: deadline ?? scheduledAt, scheduledAt, policy, concurrencyKey, uniqueKey, retryOf: null },
+    ...{ ...job, ...numbers, ...origin, id: executionId, updatedAt: createdAt, isRun: true },
+    ...{ dueAt: deadline ?? scheduledAt, scheduledAt, policy, concurrencyKey, uniqueKey },
     payload: payload?.length ?? 0,
     ...(deadline !== null && { begun: { attempt: 0, startedAt: createdAt } }),
   });
 }
 
-function rootArguments(root: NewNode, numbers: Numbers): Buffer[] {
+/** Id and record of a first node. */
+export function rootArguments(root: NewNode, numbers: Numbers): Buffer[] {
   return [idBytes(root.row.id), nodeRecord(root, numbers, root.createdAt)];
 }
 
@@ -106,7 +119,9 @@ export function nodeRecord(node: NewNode & Partial<NodeBirth>, numbers: Numbers,
 export function unfitWorkflow(workflow: NewWorkflow): string | null {
   const { createdAt, definition, deadline, roots } = workflow;
   const instants = [createdAt, definition.scheduledAt, deadline ?? 0];
-  return unstorableWorkflow(workflow) ?? beyond(instants) ?? roots.map(unfitNode).find((found) => found !== null) ?? null;
+  return (
+    unstorableWorkflow(workflow) ?? beyond(instants) ?? roots.map(unfitNode).find((found) => found !== null) ?? null
+  );
 }
 
 /** @returns reason why the store cannot hold the execution of a node; null: it can */
@@ -119,4 +134,3 @@ function beyond(instants: readonly number[]): string | null {
   const found = instants.find((instant) => instant < 0 || instant > INSTANT_MAX);
   return found === undefined ? null : `${found} is no time from 0 to ${INSTANT_MAX} ms`;
 }
-

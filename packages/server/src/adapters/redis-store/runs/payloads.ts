@@ -33,7 +33,10 @@ export async function payloadsOf(
 }
 
 /** Payloads of nodes, which are those of the graph of the run's workflow, or of a part of the run. */
-async function payloadsOfNodes(db: RedisConnection, rows: readonly StoredExecution[]): Promise<[ExecutionId, Buffer][]> {
+async function payloadsOfNodes(
+  db: RedisConnection,
+  rows: readonly StoredExecution[],
+): Promise<[ExecutionId, Buffer][]> {
   const ids = [...new Set(rows.map(({ jobId }) => jobId))];
   const runs = new Map((await readRuns(db, ids)).map((run, i) => [ids[i] as ExecutionId, run]));
   const found: [ExecutionId, Buffer][] = [];
@@ -55,11 +58,17 @@ function nameOfNodes(run: StoredRun | null, version: number, node: number): Buff
 }
 
 /** Results of executions, in order; null: it has none. */
-export async function resultsOf(
-  db: RedisConnection,
-  rows: readonly StoredExecution[],
-): Promise<(Buffer | null)[]> {
+export async function resultsOf(db: RedisConnection, rows: readonly StoredExecution[]): Promise<(Buffer | null)[]> {
   const names = rows.flatMap(({ id, result }) => (typeof result === "number" ? [resultName(id, result)] : []));
   const bodies = await readBodies(db, names);
   return rows.map(({ result }) => (typeof result === "number" ? (bodies.shift() ?? null) : result));
+}
+
+/** Payload and result of an execution; null: it has none. */
+export async function bodiesOf(
+  db: RedisConnection,
+  row: StoredExecution,
+): Promise<[payload: Uint8Array | null, result: Buffer | null]> {
+  const payloads = await payloadsOf(db, [row]);
+  return [payloads.get(row.id) ?? null, (await resultsOf(db, [row]))[0] ?? null];
 }

@@ -2,7 +2,6 @@ import type { ExecutionId } from "../../../domain/ids.ts";
 import type { Ends, OriginOfRun, StoreRuns } from "../../../ports/store-runs.ts";
 import { resultName } from "../bodies.ts";
 import type { Kinds } from "../kinds.ts";
-import { partly } from "../not-built.ts";
 import { readRows } from "../owner-reads.ts";
 import type { StoredExecution } from "../record.ts";
 import type { RedisConnection } from "../redis-connection.ts";
@@ -16,8 +15,8 @@ import { readRuns, type StoredRun } from "./run-record.ts";
 const ENDS = 500;
 
 /** See StoreRuns. */
-export function runReads(db: RedisConnection, kinds: Kinds): StoreRuns {
-  return partly<StoreRuns>("runs", {
+export function runReads(db: RedisConnection, kinds: Kinds): Omit<StoreRuns, "retry"> {
+  return {
     load: (ids, isKnown) => loadRuns(db, kinds, ids, isKnown),
     results: (ids) => results(db, ids),
     kept: (ids) => ofRuns(db, ids, ({ kept }) => kept),
@@ -26,7 +25,7 @@ export function runReads(db: RedisConnection, kinds: Kinds): StoreRuns {
     ends: (ids, bytes) => ends(db, ids, bytes),
     items: async (ids) => new Map([...(await readItems(db, ids))].filter(([, items]) => items.length > 0)),
     openRuns: (...asked) => openRuns(db, ...asked),
-  });
+  };
 }
 
 async function ofRuns<Row>(

@@ -28,7 +28,7 @@ export interface StoredRun {
   counts: Partial<Record<ExecutionState, number>>;
 }
 
-interface PartOfRun {
+export interface PartOfRun {
   first: number;
   nodes: number;
   /** Name of its body. */
