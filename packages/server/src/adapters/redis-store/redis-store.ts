@@ -57,10 +57,7 @@ export interface RedisStoreOptions {
   events?: () => boolean;
 }
 
-/**
- * The Store port as far as it is built; docs/internals/redis-store.md says which operations are. Others reject with
- * `NotBuilt`.
- */
+/** The Store port on Redis; docs/internals/redis-store.md has its operations, keys and functions. */
 export interface RedisStore extends Store {
   readonly leases: Leases;
   /** Load of the connections, by purpose. */
@@ -188,7 +185,7 @@ function requestsUnserved(): Promise<never> {
   return Promise.reject(new QueryUnserved("requests in SQL", advice));
 }
 
-/** Parts of the port. Reads of what nobody can store yet answer that there is nothing. */
+/** Parts of the port that need no more than a connection. */
 function partsOf(db: Connections, trail: AuditTrail) {
   return {
     leases: redisLeases(db.lease),
