@@ -62,10 +62,8 @@ do
     call('SREM', p .. 'rg', run)
   end
 
-  -- Removes the next nodes of a run that is gone, whatever their states are, and the rest of the run with the last ones. Answers 1 if there may
-  -- be more.
-  local function forget_nodes(keys, args)
-    local p, run, left, queues = keys[1], args[1], RETIRED_MAX, new_queues(keys[1])
+  -- Removes at most `left` nodes of a run that is gone, whatever their states are. Returns what is left of `left`.
+  local function forget_some(p, run, left, queues)
     for _, letters in ipairs({ 'ln', 'li' }) do
       local key = p .. letters .. run
       local members, ids = left > 0 and call('ZRANGE', key, 0, left - 1) or {}, {}
@@ -83,10 +81,20 @@ do
         call('ZREM', key, ...)
       end)
     end
+    return left
+  end
+
+  -- Removes the next nodes of runs that are gone, and the rest of each run with the last ones. Arguments: runs of `rg`.
+  local function forget_nodes(keys, args)
+    local p, left, queues = keys[1], RETIRED_MAX, new_queues(keys[1])
+    for _, run in ipairs(args) do
+      left = forget_some(p, run, left, queues)
+      if left <= 0 then break end
+      forget_rest(p, run)
+      left = left - 1
+    end
     write_queues(queues)
-    if left == 0 then return 1 end
-    forget_rest(p, run)
-    return 0
+    return left
   end
 
   register('ms_forget_nodes', forget_nodes, END)

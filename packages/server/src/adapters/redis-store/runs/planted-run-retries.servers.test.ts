@@ -99,6 +99,26 @@ const BUGS: readonly PlantedBug[] = [
     },
   },
   {
+    title: "a retry keeps nodes of a run that is gone",
+    text: "if call('EXISTS', p .. 'e' .. base) == 0 then return 'G' .. base end",
+    planted: "",
+    story: async (scene) => {
+      const run = scene.runtime.uuid();
+      // A run without kept nodes is not looked at before the call.
+      const asked = retryOf(scene, await failed(scene), { kept: [{ run, nodes: [] }] });
+      assert.deepEqual(await scene.store.runs.retry(asked), { kind: "RESULTS_GONE", run });
+    },
+  },
+  {
+    title: "a retry takes the id of another run",
+    text: "if call('EXISTS', p .. 'e' .. asked.id) == 1 or running.has_root(p, asked.roots) then",
+    planted: "if false then",
+    story: async (scene) => {
+      const { executionId } = await started(scene);
+      await assert.rejects(scene.store.runs.retry(retryOf(scene, await failed(scene), { executionId })));
+    },
+  },
+  {
     title: "a run that was retried stays a dead letter",
     text: "recurring.settle(p, asked.former)",
     planted: "",
@@ -152,6 +172,19 @@ const BUGS: readonly PlantedBug[] = [
       const former = await failed(scene);
       await maintained(scene, 91);
       assert.equal(await nodesOf(scene, former), 0);
+    },
+  },
+  {
+    title: "upkeep forgets a run with more nodes than one call removes",
+    text: "if left <= 0 then break end",
+    planted: "",
+    story: async (scene) => {
+      const asked = await started(scene);
+      const items = Array.from({ length: 500 }, (_, item) => birth(scene, asked, 3, [], { item }));
+      await scene.applied(asked.shard, { births: items });
+      await scene.applied(asked.shard, { changes: [runEnds(scene, asked)] });
+      await maintained(scene, 31);
+      assert.equal(await nodesOf(scene, asked), 0);
     },
   },
   {

@@ -7,8 +7,8 @@ const RUNS = 100;
 /** Removes the nodes of runs that are gone, also those of an interrupted upkeep. A node may be the run of a sub-workflow, whose nodes follow. */
 export async function forgetNodes(db: RedisConnection, call: PausedCall): Promise<void> {
   for (;;) {
-    const [runs] = await db.call([["SRANDMEMBER", db.key("rg"), `${RUNS}`]]);
-    if ((runs as Buffer[]).length === 0) return;
-    for (const run of runs as Buffer[]) while (Number(await call("ms_forget_nodes", [run])) === 1);
+    const [runs] = (await db.call([["SRANDMEMBER", db.key("rg"), `${RUNS}`]])) as [Buffer[]];
+    if (runs.length === 0) return;
+    await call("ms_forget_nodes", runs);
   }
 }
