@@ -202,4 +202,15 @@ export const fairMutants: readonly Mutant[] = [
       name: "reads known rows again at one rate, however many lanes there are",
     },
   },
+  {
+    name: "each sweep adds to a full lane",
+    file: `${ENGINE}/queue/sweep.ts`,
+    find: "Math.min(room, SWEEP_BEYOND)",
+    replace: "SWEEP_BEYOND",
+    why: "the backlogs of ten thousand tenants come into memory whole, sixty-four executions of each at a time",
+    test: {
+      file: `${ENGINE}/queue/sweep.test.ts`,
+      name: "finds a missed row at the front of a full lane, and brings in nothing from behind it",
+    },
+  },
 ];

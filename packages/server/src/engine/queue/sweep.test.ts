@@ -33,6 +33,24 @@ describe("a sweep", () => {
     assert.equal(again, 40 * 100 * (1 + 5));
   });
 
+  it("finds a missed row at the front of a full lane, and brings in nothing from behind it", () => {
+    const room = 20;
+    const rows = Array.from({ length: 200 }, (_, i) => candidate({ handler: "many", rank: 1_000 + i }));
+    const missed = candidate({ handler: "many", rank: 1 });
+    const laneHash = laneHashOf(missed);
+    const story = new Story({ laneEntries: room }).hint(...rows);
+    for (let sweep = 0; sweep < 10; sweep++) {
+      story.wants.length = 0;
+      story.later(60_000).tell({ kind: "SWEEP", laneHashes: [laneHash] });
+      const want = story.wants.find(({ kind }) => kind === "READY");
+      assert.ok(want?.kind === "READY");
+      const read = [missed, ...rows].slice(0, want.limit);
+      story.tell({ kind: "READ_READY", laneHash, after: null, rows: read, full: true, since: 1, term: 1 });
+    }
+    assert.ok(story.state.entries.has(missed.id));
+    assert.equal(story.state.entries.size, room + 1);
+  });
+
   it("comes next to a lane of thousands that had no room for urgent work", () => {
     const room = 10;
     const late = Array.from({ length: 1_500 }, (_, i) => candidate({ handler: "many", rank: 1_000 + i }));

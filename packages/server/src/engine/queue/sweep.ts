@@ -3,7 +3,10 @@ import { laneRoom } from "./lane-room.ts";
 
 /** Rows that one sweep may read. */
 const SWEEP_ROWS = 20_000;
-/** Number of rows that a sweep reads of a lane beyond those that are known. */
+/**
+ * Largest number of rows that a sweep reads of a lane beyond those that are known. A full lane has no room for them: every row that a sweep
+ * reads enters memory, and the store has the rest.
+ */
 const SWEEP_BEYOND = 64;
 /**
  * Interval in ms between sweeps of a lane, per row that is known of it and per lane. A sweep reads all known rows of the lane
@@ -20,12 +23,12 @@ export function sweep(view: Step, laneHashes: readonly number[]): void {
   for (let i = 0; i < laneHashes.length && rows < SWEEP_ROWS; i++) {
     const laneHash = laneHashes[(state.sweepFrom + i) % laneHashes.length] as number;
     if (state.reading.has(laneHash) || isSwept(view, laneHash)) continue;
-    let limit = SWEEP_BEYOND;
+    let limit = state.lanes.knowsHash(laneHash) ? 0 : laneRoom(view, null);
     for (const lane of state.lanes.withHash(laneHash)) {
-      limit += lane.ready.size + lane.assignedReady;
+      const room = Math.max(0, laneRoom(view, lane) - lane.ready.size);
+      limit += lane.ready.size + lane.assignedReady + Math.min(room, SWEEP_BEYOND);
       lane.sweptAt = view.now;
     }
-    if (!state.lanes.knowsHash(laneHash)) limit = laneRoom(view, null);
     state.reading.add(laneHash);
     wants.push({ kind: "READY", laneHash, after: null, limit });
     rows += limit;

@@ -9,7 +9,7 @@ import type { RedisArgument, RedisConnection } from "../redis-connection.ts";
 import { partName } from "./graphs.ts";
 
 /**
- * What a run has beside the record of its execution: the hash `rn<run>`. Its fields are `v` (revision), `m` (letter of the mode, and 1 if the
+ * Fields of a run beside the record of its execution, in the hash `rn<run>`. Its fields are `v` (revision), `m` (letter of the mode, and 1 if the
  * run is paused), `o` (outcome), `c` (counts of maps), `k` (kept nodes), `w` (id of the workflow), `s` with the first number of a part
  * (its nodes, and the attempt that has added them), and `n` with a digit (number of the executions of nodes in the state of this code).
  */
