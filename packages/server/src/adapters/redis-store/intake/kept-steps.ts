@@ -1,6 +1,7 @@
+import { randomBytes } from "node:crypto";
 import type { EpochMs, ExecutionId } from "../../../domain/ids.ts";
 import { chunked } from "../../../ports/chunks.ts";
-import { idBytes } from "../bytes.ts";
+import { ID_BYTES, idBytes } from "../bytes.ts";
 import type { RedisArgument, RedisConnection } from "../redis-connection.ts";
 import { SIGNAL, STEP } from "./steps.ts";
 
@@ -9,30 +10,29 @@ const CALL = { count: 500, bytes: 4 * 1024 * 1024 };
 const OPEN = "O".charCodeAt(0);
 
 /**
- * Gives an execution the records and the open signals of a final one, before the call that creates the execution. Until that call, the names
- * of the hashes are in the sorted set `bodies`, as those of bodies are.
- * @returns names of the hashes; empty: there is nothing to keep
+ * Copies the records and the open signals of a final execution, before the call that creates an execution with them. The copies have names of
+ * their own until that call, because an execution may have the new id already. They are in the sorted set `bodies`, as bodies are.
+ * @returns names of the copies; empty: there is nothing to keep
  */
-export async function keepSteps(
-  db: RedisConnection,
-  { from, to, at }: { from: ExecutionId; to: ExecutionId; at: EpochMs },
-): Promise<Buffer[]> {
-  const hashes = await db.call(["s", "g"].map((letter) => ["HGETALL", db.key(nameOf(letter, from))]));
+export async function keepSteps(db: RedisConnection, from: ExecutionId, at: EpochMs): Promise<Buffer[]> {
+  const hashes = await db.call(["s", "g"].map((letter) => ["HGETALL", db.key(nameOf(letter, idBytes(from)))]));
   const [steps, signals] = (hashes as Buffer[][]).map(pairsOf) as [Pair[], Pair[]];
+  const draft = randomBytes(ID_BYTES);
   const names: Buffer[] = [];
   for (const [letter, kept] of [["s", steps.map(keptStep)] as const, ["g", keptSignals(signals)] as const]) {
     if (kept.length === 0) continue;
-    names.push(nameOf(letter, to));
-    await db.call([["ZADD", db.key("bodies"), `${Math.floor(at)}`, nameOf(letter, to)]]);
-    await write(db, db.key(nameOf(letter, to)), kept);
+    const name = nameOf(letter, draft);
+    names.push(name);
+    await db.call([["ZADD", db.key("bodies"), `${Math.floor(at)}`, name]]);
+    await write(db, db.key(name), kept);
   }
   return names;
 }
 
 type Pair = readonly [field: Buffer, value: Buffer];
 
-function nameOf(letter: string, id: ExecutionId): Buffer {
-  return Buffer.concat([Buffer.from(letter), idBytes(id)]);
+function nameOf(letter: string, id: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(letter), id]);
 }
 
 function pairsOf(hash: readonly Buffer[]): Pair[] {

@@ -150,14 +150,14 @@ do
   end
 
   -- Adds an execution to a job. Arguments: the job, its row as read and afterwards, the execution that runs again (empty: none), the new one,
-  -- its record, unique key and tenant, versions whose payloads are keys of their own, the names of the hashes of its records and signals, shard,
+  -- its record, unique key and tenant, versions whose payloads are keys of their own, the names of copies of records and signals for it, shard,
   -- id and block of its events (empty: none), and the notes. Answers 1, 0 (the job is not as read, or has an execution that is open), or the ids
   -- of the holder of the unique key.
   local function run_job(keys, args)
     local p, job, again, id, record, unique = keys[1], args[1], args[4], args[5], args[6], args[7]
-    local notes, hashes = read_notes(args, 13), {}
+    local notes, copies = read_notes(args, 13), {}
     for i = 1, #args[10], HASH_NAME do
-      hashes[#hashes + 1] = sub(args[10], i, i + HASH_NAME - 1)
+      copies[#copies + 1] = sub(args[10], i, i + HASH_NAME - 1)
     end
     if is_taken(p, notes) then return TAKEN end
     if not recurring.is_as_read(p, job, args[2]) then return STALE end
@@ -165,7 +165,7 @@ do
     if call('EXISTS', p .. 'e' .. id) == 1 then return { err = 'MSID there is an execution with this id' } end
     local holder = unique ~= '' and call('HGET', p .. 'u', unique)
     if holder then return holder end
-    if not has_bodies(p, hashes) then return BODY_GONE end
+    if not has_bodies(p, copies) then return BODY_GONE end
     local writes = recurring.new_writes(p)
     writes.queues = new_queues(p)
     append(writes.values, 1, p .. 'e' .. id, record)
@@ -177,7 +177,10 @@ do
     recurring.settle(p, again)
     recurring.keep_versions(p, job, args[9])
     recurring.leave(p, { shard = args[11], id = args[12], block = args[13] })
-    keep_bodies(p, hashes)
+    for _, name in ipairs(copies) do
+      call('RENAME', p .. name, p .. sub(name, 1, 1) .. id)
+    end
+    keep_bodies(p, copies)
     write_notes(p, notes)
     return 1
   end

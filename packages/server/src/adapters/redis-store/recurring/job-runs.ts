@@ -21,9 +21,9 @@ export async function runJob(changing: Changing, asked: NewRun, note: AuditNote 
     if (job === null || !isKnown) return { kind: "NOT_FOUND" };
     const refused = refusal(job, asked);
     if (refused !== null) return refused;
-    const hashes = await stepsFor(changing, asked);
-    const answer = await write(changing, job, { ...asked, hashes }, note);
-    if (answer === 1) return { kind: "ACCEPTED", ...(hashes.length > 0 && { steps: "RECORDED" }) };
+    const copies = await copiesFor(changing, asked);
+    const answer = await write(changing, job, { ...asked, copies }, note);
+    if (answer === 1) return { kind: "ACCEPTED", ...(copies.length > 0 && { steps: "RECORDED" }) };
     if (answer !== 0) return { kind: "KEY_HELD", executionId: idOf(answer as Buffer, ID_BYTES) };
   }
 }
@@ -42,21 +42,20 @@ function refusal(job: OpenJob, { retryOf, jobVersion }: NewRun): RunOutcome | nu
   return job.version === jobVersion ? null : { kind: "OTHER_VERSION", version: job.version };
 }
 
-/** Names of the hashes that the new execution gets from the one that it repeats; empty: none. */
-async function stepsFor({ db, now }: Changing, { executionId, retryOf, keepsSteps }: NewRun): Promise<Buffer[]> {
-  if (retryOf === null || keepsSteps !== true) return [];
-  return await keepSteps(db, { from: retryOf, to: executionId, at: now() });
+/** Names of copies of the records and signals that the new execution gets; empty: none. */
+async function copiesFor({ db, now }: Changing, { retryOf, keepsSteps }: NewRun): Promise<Buffer[]> {
+  return retryOf === null || keepsSteps !== true ? [] : await keepSteps(db, retryOf, now());
 }
 
-/** @param asked with the names of the hashes of its records and signals */
+/** @param asked with the names of the copies of records and signals */
 async function write(
   changing: Changing,
   job: OpenJob,
-  asked: NewRun & { hashes: readonly Buffer[] },
+  asked: NewRun & { copies: readonly Buffer[] },
   note: AuditNote | undefined,
 ) {
   const { db, kinds, trail, isTelling } = changing;
-  const { tenant, jobId, executionId, retryOf, definition, hashes } = asked;
+  const { tenant, jobId, executionId, retryOf, definition, copies } = asked;
   const { uniqueKey, pool } = definition;
   const numbers = await kinds.numbersOf([flowText({ tenant, pool }), kindText(tenant, definition)]);
   const [flow = 0, kind = 0] = numbers;
@@ -64,7 +63,7 @@ async function write(
     ...{ ...asked, id: executionId, trigger: retryOf === null ? "MANUAL" : "RETRY", updatedAt: asked.createdAt },
     ...{ dueAt: definition.scheduledAt, scheduledAt: definition.scheduledAt, policy: definition.policy, uniqueKey },
     ...{ concurrencyKey: definition.concurrencyKey, payload: asked.payload ?? 0, flow, kind },
-    ...(hashes.length > 0 && { steps: "RECORDED" as const }),
+    ...(copies.length > 0 && { steps: "RECORDED" as const }),
     isRun: job.nested !== undefined,
   });
   // A job that has only its first execution has no row of its own, or a small one.
@@ -73,7 +72,7 @@ async function write(
   const unique = uniqueKey === null ? NO_BYTES : uniqueField(tenant, uniqueKey);
   const args = [
     ...[idBytes(jobId), job.text ?? NO_BYTES, row, retryOf === null ? NO_BYTES : idBytes(retryOf)],
-    ...[idBytes(executionId), record, unique, tenant, Buffer.concat(versions), Buffer.concat(hashes)],
+    ...[idBytes(executionId), record, unique, tenant, Buffer.concat(versions), Buffer.concat(copies)],
     ...leftArguments(isTelling() ? inboxOfRun(asked) : undefined),
   ];
   return await trail.call("ms_run_job", args, note === undefined ? [] : [note], (answer) => answer === 1);

@@ -86,7 +86,7 @@ const BUGS: readonly PlantedBug[] = [
   },
   {
     title: "two runs of a job that runs once begin at the same time",
-    text: "if byte(job, 1) < 128 and #open_of(p, job) > 0 then return STALE end",
+    text: "if recurring.is_busy(p, job, again) then return STALE end",
     planted: "",
     story: async (scene) => {
       const job = await scene.submitted();
