@@ -212,6 +212,11 @@ export interface Stats {
   };
   /** Connections of the server to the store, by purpose. */
   store: { purpose: string; busy: number; max: number; waiting: number }[];
+  /**
+   * Durability of accepted jobs by the settings of the server. RELAXED: a crash of Redis loses the last ones. `replicas`: number of
+   * replicas of Redis that must have a change before it is answered.
+   */
+  durability: { store: "EMBEDDED" | "POSTGRESQL" | "REDIS"; disk: "ALWAYS" | "RELAXED"; replicas: number };
   /** Number of finished executions by final state, since the schedulers started. */
   finished: { state: "SUCCEEDED" | "CANCELLED" | "SKIPPED" | "DEAD"; count: number }[];
   /**

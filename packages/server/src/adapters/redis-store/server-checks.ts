@@ -1,8 +1,11 @@
 import { StoreUnusable } from "../../ports/store-errors.ts";
-import type { RedisAnswer, RedisCommand } from "./redis-connection.ts";
+import { LIBRARY } from "./library.ts";
+import { type RedisAnswer, type RedisCommand, RIGHTS } from "./redis-connection.ts";
 
 type Send = (command: RedisCommand) => Promise<RedisAnswer>;
 
+/** Largest number of commands that a message names. */
+const LACKING_NAMED = 10;
 /** Oldest Redis that has functions. */
 const OLDEST_MAJOR = 7;
 
@@ -52,6 +55,23 @@ export function serverFault(info: string): string | null {
   if (/^cluster_enabled:1/m.test(info))
     return "a node of a Redis Cluster: it must be a Redis without cluster mode, because a submission is all or nothing over keys of all shards";
   return /^role:slave/m.test(info) ? "a replica of Redis: name the primary, which alone takes writes" : null;
+}
+
+/** Commands that the library calls, and those that the adapter alone calls on keys. */
+const COMMANDS = new Set([
+  ...Array.from(LIBRARY.matchAll(/\bcall\('([A-Z]+)'/g), ([, command = ""]) => command),
+  ...["HSCAN", "ZLEXCOUNT", "ZMSCORE"],
+]);
+
+/**
+ * Refuses a user that lacks commands or keys, which would fail long after the start.
+ * @throws {StoreUnusable} the message names the commands
+ */
+export async function refuseRightless(send: Send, prefix: string): Promise<void> {
+  const lacking = (await send(["FCALL", "ms_rights", "1", `${prefix}:`, ...COMMANDS])) as RedisAnswer[];
+  if (lacking.length === 0) return;
+  const named = lacking.map(String).slice(0, LACKING_NAMED).join(", ");
+  throw new StoreUnusable(`MAINSPRING_STORE ${RIGHTS}: it may not call ${named} on keys that begin with ${prefix}:`);
 }
 
 async function refuseSetting(send: Send, ...[name, isFit, demand]: (typeof SETTINGS)[number]): Promise<void> {

@@ -68,7 +68,7 @@ async function submitPart(
   outcomes: Map<Submission, SubmitOutcome>,
 ): Promise<void> {
   const at = now();
-  await db.submit.refuseFull();
+  await db.submit.refuseUnwritable();
   await writeBodies(
     db.submit,
     part.flatMap(({ bodies }) => bodies),
