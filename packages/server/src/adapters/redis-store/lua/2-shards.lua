@@ -29,9 +29,9 @@ end
 
 -- Answers the commands among the arguments that the user may not call on keys of the store.
 local function rights(keys, args)
-  local lacking = {}
+  local key, lacking = keys[1] .. 'rights', {}
   for _, command in ipairs(args) do
-    if not redis.acl_check_cmd(command, keys[1] .. 'rights', '', '') then lacking[#lacking + 1] = command end
+    if not redis.acl_check_cmd(command, key, key, key) then lacking[#lacking + 1] = command end
   end
   return lacking
 end
