@@ -24,7 +24,7 @@ export interface KeyInStore {
  * @throws {StoreUnavailable} PostgreSQL, or the Redis that is the store, does not answer
  */
 export async function createKeyInStore(
-  config: StoreOf & Pick<Config, "redisStore">,
+  config: StoreOf & Partial<Pick<Config, "redisStore">>,
   { kind, name }: { kind: ApiKeyKind; name: string },
 ): Promise<KeyInStore> {
   return await withTools("keys", async (tools) => {
@@ -40,7 +40,7 @@ export async function createKeyInStore(
 }
 
 async function add(config: Parameters<typeof createKeyInStore>[0], tools: Tools, key: NewApiKey): Promise<boolean> {
-  if (config.redisStore !== null) {
+  if (config.redisStore != null) {
     const store = await openRedisStore({ ...config.redisStore, runtime: tools.runtime, node: tools.runtime.uuid() });
     try {
       return await store.keys.create(key, noteOf(key));

@@ -50,10 +50,10 @@ export async function moveStore({ dataDir, ...options }: MoveOptions): Promise<C
  * @throws {StoreUnavailable} PostgreSQL does not answer
  */
 export async function moveStoreSchema(
-  config: StoreOf & Pick<Config, "redisStore">,
+  config: StoreOf & Partial<Pick<Config, "redisStore">>,
   from: string | null,
 ): Promise<MovedSchema> {
-  if (config.redisStore !== null)
+  if (config.redisStore != null)
     throw new StoreUnusable(
       "MAINSPRING_STORE leads to a Redis, which has no schemas: ?prefix=NAME keeps clusters apart.",
     );

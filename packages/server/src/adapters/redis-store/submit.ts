@@ -151,7 +151,7 @@ export async function packAlone(
   at: EpochMs,
 ): Promise<RedisArgument[]> {
   refuseUnbuilt([job]);
-  await db.submit.refuseFull();
+  await db.submit.refuseUnwritable();
   const [packed] = await pack(kinds, [{ idempotency: null, jobs: [job] }], isTelling());
   const { args, bodies } = packed as Packed;
   await writeBodies(db.submit, bodies, at);
