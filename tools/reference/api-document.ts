@@ -73,6 +73,7 @@ export async function readApiDocument(): Promise<ApiDocument> {
     about: {
       ...{ version: "reference", zones },
       addresses: () => ({ http: null, grpc: null }),
+      durability: { store: "EMBEDDED", disk: "ALWAYS", replicas: 0 } as const,
       storeConnections: () => [],
       readiness: async () => ({ status: "ready", checks: [] }),
     },

@@ -145,6 +145,12 @@ export const TENANT_CHANGE_STATES = ["ACTIVE", "SUSPENDED"] as const;
 /** Origins of requests without a key that a tenant can have. */
 export const TENANT_SOURCE_KINDS = ["ROLE", "TOPIC"] as const;
 /** Severities of alerts. */
+/** Systems that can be the store. */
+export const STORE_SYSTEMS = ["EMBEDDED", "POSTGRESQL", "REDIS"] as const;
+
+/** Whether a store has a change on disk before it answers, or loses the last ones in a crash. */
+export const DISK_CLASSES = ["ALWAYS", "RELAXED"] as const;
+
 export const ALERT_SEVERITIES = ["PAGE", "TICKET"] as const;
 /** Reasons why a living node is not in the series of figures. */
 export const SILENCE_REASONS = ["NO_ANSWER", "OLDER"] as const;

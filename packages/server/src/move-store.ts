@@ -49,14 +49,21 @@ export async function moveStore({ dataDir, ...options }: MoveOptions): Promise<C
  * @throws {StoreUnusable} a server runs on the store, there is none, or the schema cannot take it
  * @throws {StoreUnavailable} PostgreSQL does not answer
  */
-export async function moveStoreSchema(config: StoreOf, from: string | null): Promise<MovedSchema> {
+export async function moveStoreSchema(
+  config: StoreOf & Partial<Pick<Config, "redisStore">>,
+  from: string | null,
+): Promise<MovedSchema> {
+  if (config.redisStore != null)
+    throw new StoreUnusable(
+      "MAINSPRING_STORE leads to a Redis, which has no schemas: ?prefix=NAME keeps clusters apart.",
+    );
   return await withTools("move-schema", (tools) => {
     const move = (connection: Connection) => moveSchema({ ...tools, connection, from, schema: config.storeSchema });
     return config.store === "embedded" ? withEmbedded(config.dataDir, tools, move) : move(config.store);
   });
 }
 
-type Tools = Pick<ConnectionsOptions, "incarnation" | "runtime" | "log">;
+export type Tools = Pick<ConnectionsOptions, "incarnation" | "runtime" | "log">;
 
 export async function withTools<T>(name: string, use: (tools: Tools) => Promise<T>): Promise<T> {
   const runtime = systemRuntime();

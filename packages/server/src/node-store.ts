@@ -1,16 +1,17 @@
+import type { StatsBody } from "@mainspring/contract";
 import type { Logger } from "pino";
 import { startEmbedded } from "./adapters/embedded/embedded-postgres.ts";
 import { EtcdLeases } from "./adapters/etcd/etcd-leases.ts";
 import { RowsBeside } from "./adapters/etcd/rows-beside.ts";
 import { openRedisStore, type RedisStore } from "./adapters/redis-store/redis-store.ts";
 import { openSqlStore, type SqlStore } from "./adapters/sql/sql-store.ts";
-import type { Config } from "./ops/config.ts";
+import { type Config, ConfigError } from "./ops/config.ts";
 import type { Lifecycle } from "./ops/lifecycle.ts";
 import { patiently } from "./patience.ts";
 import type { Bus } from "./ports/bus.ts";
 import type { Leases } from "./ports/leases.ts";
-import { redisAddress } from "./ports/redis-address.ts";
 import type { Runtime } from "./ports/runtime.ts";
+import { StoreUnusable } from "./ports/store.ts";
 import type { Telling } from "./telling.ts";
 
 /** Dependencies of the store and the leases of a node. */
@@ -33,11 +34,16 @@ export type NodeStore = SqlStore | RedisStore;
  */
 export async function openStore(ground: StoreGround): Promise<{ store: NodeStore; failed: Promise<Error> }> {
   const { config, program, runtime, log, bus, life } = ground;
-  // The settings refuse such an address, because parts of the store are missing; tests configure it themselves.
-  const address = redisAddress(config.store);
-  if (address !== null) {
-    const own = { address, runtime, node: bus.node, events: ground.telling.isOn };
-    const store = await patiently("the store", () => openRedisStore(own), ground);
+  if (config.redisStore !== null) {
+    const { isRelaxed } = config.redisStore;
+    if (isRelaxed)
+      log.warn(
+        "MAINSPRING_REDIS_DURABILITY is relaxed: a crash of Redis or of its machine may lose jobs that were accepted",
+      );
+    const { level } = program;
+    const claim = { isShared: config.bus === "mesh", log };
+    const own = { ...config.redisStore, runtime, node: bus.node, events: ground.telling.isOn, level, claim };
+    const store = await patiently("the store", () => openRedisStore(own), ground).catch(asConfigFault);
     life.started("store", () => store.close());
     return { store, failed: new Promise<Error>(() => undefined) };
   }
@@ -56,6 +62,19 @@ export async function openStore(ground: StoreGround): Promise<{ store: NodeStore
   const store = await patiently("the store", () => openSqlStore(options), ground);
   life.started("store", () => store.close());
   return { store, failed };
+}
+
+/** A Redis that cannot be the store stays so until a person changes a setting, so that a supervisor need not try again. */
+function asConfigFault(error: unknown): never {
+  throw error instanceof StoreUnusable ? new ConfigError(error.message) : error;
+}
+
+/** Durability of the store, as far as the settings choose it. */
+export function durabilityOf({ store, redisStore }: Pick<Config, "store" | "redisStore">): StatsBody["durability"] {
+  if (redisStore === null)
+    return { store: store === "embedded" ? "EMBEDDED" : "POSTGRESQL", disk: "ALWAYS", replicas: 0 };
+  const { isRelaxed, replicas } = redisStore;
+  return { store: "REDIS", disk: isRelaxed ? "RELAXED" : "ALWAYS", replicas };
 }
 
 /** Leases of the nodes of a cluster: in the store, or in etcd with rows in the store beside them. */

@@ -27,7 +27,7 @@ import { startAnchors } from "./node-audit.ts";
 import { keepFigures } from "./node-figures.ts";
 import { loadOf } from "./node-load.ts";
 import { type NodeSecurity, refuseNewExposed, secureNode } from "./node-security.ts";
-import { type NodeStore, openLeases, openStore } from "./node-store.ts";
+import { durabilityOf, type NodeStore, openLeases, openStore } from "./node-store.ts";
 import type { Config } from "./ops/config.ts";
 import { readiness } from "./ops/health.ts";
 import { Lifecycle } from "./ops/lifecycle.ts";
@@ -313,6 +313,7 @@ async function serveHttp(
     zones,
     addresses: () => addresses,
     storeConnections: () => store.connectionLoad(),
+    durability: durabilityOf(config),
     readiness: () => readiness(store, runtime, standing),
     isStopping: standing.isStopping,
     ...(missed !== null && { missed: () => missed.found() }),
@@ -322,7 +323,7 @@ async function serveHttp(
         ...{ ...ground, ...rest, store, metrics, about, leases: membership.leases },
         ...(config.events.includes("api") && { events: store.events }),
         webhooks: webhookRules(config),
-        takesRequests: config.sqlSubmit,
+        ...{ takesRequests: config.sqlSubmit, servesSql: config.redisStore === null },
         ingest: ingest && { ...ingest, tenant: () => tenantOfTopic(ingest, tenants) },
         lacking: (feature) => membership.lacking(feature),
       })

@@ -76,6 +76,7 @@ export async function startLocalServer(time: Timekeeper, data: StoreData): Promi
       version: "simulated",
       zones,
       addresses: () => ({ http: null, grpc: null }),
+      durability: { store: "EMBEDDED", disk: "ALWAYS", replicas: 0 },
       storeConnections: () => [],
       readiness: async () => ({ status: "ready", checks: [] }),
     },

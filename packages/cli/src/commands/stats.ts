@@ -31,8 +31,17 @@ function statsText({ addresses, shards, executions, lateness, ...stats }: Stats)
     ["time zone data", zonesText(stats)],
     ["recurring", recurringText(stats.recurring)],
     ["late by", latenessText(lateness)],
+    ["durability", durabilityText(stats.durability)],
     ["store", stats.store.map(({ purpose, busy, max }) => `${purpose} ${busy}/${max}`).join(", ")],
   ]);
+}
+
+/** @param durability left out: the server is older than this command */
+function durabilityText(durability?: Stats["durability"]): string {
+  if (durability === undefined) return "not known";
+  const { store, disk, replicas } = durability;
+  const written = disk === "ALWAYS" ? "a change is on disk before it is answered" : "a crash loses the last changes";
+  return `${store}: ${written}${replicas === 0 ? "" : `, and on ${counted(replicas, "replica")}`}`;
 }
 
 function zonesText({ timeZoneData, timeZoneDataAgeDays }: Pick<Stats, "timeZoneData" | "timeZoneDataAgeDays">): string {

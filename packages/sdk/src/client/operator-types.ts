@@ -212,12 +212,13 @@ export interface Stats {
   };
   /** Connections of the server to the store, by purpose. */
   store: { purpose: string; busy: number; max: number; waiting: number }[];
+  /** Durability by the settings. RELAXED: a crash of Redis loses accepted jobs. `replicas`: those that must have a change first. */
+  durability: { store: "EMBEDDED" | "POSTGRESQL" | "REDIS"; disk: "ALWAYS" | "RELAXED"; replicas: number };
   /** Number of finished executions by final state, since the schedulers started. */
   finished: { state: "SUCCEEDED" | "CANCELLED" | "SKIPPED" | "DEAD"; count: number }[];
   /**
-   * Number of planned instants of recurring jobs by outcome, since the schedulers started; `late` instants are among
-   * those that `run`. `missed`: instants of the last day without any outcome; 1000 means as many or more; null: this
-   * server does not search for them.
+   * Number of planned instants of recurring jobs by outcome, since the schedulers started; `late` ones are among those that `run`.
+   * `missed`: instants of the last day without any outcome; 1000: as many or more; null: this server does not search for them.
    */
   recurring: { planned: number; run: number; late: number; skipped: number; missed: number | null };
   /** First start minus scheduled time of executions, over the last minute or two; null: no execution started. */

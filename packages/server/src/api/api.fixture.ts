@@ -118,6 +118,7 @@ export const about: About = {
   version: "0.1.0",
   zones: fixedRules(usePackagedZones()),
   addresses: () => ({ http: "http://127.0.0.1:8080", grpc: "127.0.0.1:8081" }),
+  durability: { store: "EMBEDDED", disk: "ALWAYS", replicas: 0 },
   storeConnections: () => [{ purpose: "commit", busy: 0, max: 1, waiting: 0 }],
   readiness: async () => ({ status: "ready", checks: [{ name: "store", ok: true, detail: "" }] }),
 };

@@ -150,6 +150,8 @@ export interface ApiDependencies {
     | null;
   /** Whether the node takes in requests of applications; default: no. */
   takesRequests?: boolean;
+  /** Whether the store takes requests of applications at all; default: yes. */
+  servesSql?: boolean;
   /** Index beside the store; null or left out: there is none. */
   index?: SideIndex | null;
   /** Test for nodes without a feature; absent: every node has every feature. */

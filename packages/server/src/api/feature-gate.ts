@@ -35,6 +35,7 @@ const NAMES: Record<Feature, string> = {
   TENANT_LIMITS: "a limit of the attempts of a tenant",
   POOL_HEADROOM: "headroom of a pool",
   WORKER_CERTIFICATES: "keys whose workers need a certificate",
+  REDIS_STORE: "a store on Redis",
   SERIES: "series of figures",
 };
 

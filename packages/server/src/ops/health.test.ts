@@ -69,7 +69,7 @@ describe("readiness", () => {
     const full = { ...answering, checkWrites: () => Promise.reject(new StoreUnavailable("No space left on device")) };
     const { status, checks } = await readiness(full, runtime, well);
     assert.equal(status, "unready");
-    assert.equal(checks[0]?.detail, "the store answers, but cannot write: its disk may be full");
+    assert.equal(checks[0]?.detail, "the store answers, but cannot write: its disk or memory may be full");
   });
 
   it("ends when the store is silent", async () => {

@@ -67,7 +67,7 @@ async function checkStore(store: CheckedStore, runtime: Runtime): Promise<Check>
     () =>
       store.checkWrites().then(
         () => "",
-        () => "the store answers, but cannot write: its disk may be full",
+        () => "the store answers, but cannot write: its disk or memory may be full",
       ),
     () => "the store cannot be reached",
   );

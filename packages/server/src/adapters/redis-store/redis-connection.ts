@@ -13,7 +13,8 @@ const REPLICAS_MS = 1_000;
 const MEMORY_SHARE = 0.9;
 const MEMORY_ASKED_EVERY_MS = 1_000;
 
-const RIGHTS =
+/** Rights of the user of the store; continues the name of the setting. */
+export const RIGHTS =
   "must have a user with the rights ~PREFIX* +@all -@dangerous +info +config|get, because the store calls functions";
 
 export type RedisArgument = string | Buffer;
@@ -105,16 +106,19 @@ export class RedisConnection {
   }
 
   /**
-   * Refuses what adds rows while Redis has less than a tenth of its memory left. Asks Redis at most once a second.
+   * Refuses what adds rows while Redis has less than a tenth of its memory left, or takes no writes. Asks Redis at most once a second.
    * @throws {StoreUnavailable}
    */
-  async refuseFull(): Promise<void> {
+  async refuseUnwritable(): Promise<void> {
     const nowMs = this.#options.runtime.monotonicMs();
     if (nowMs - this.#memoryAskedMs < MEMORY_ASKED_EVERY_MS) return;
-    const [info] = await this.call([["INFO", "memory"]]);
-    const figure = (name: string) => Number(new RegExp(`^${name}:(\\d+)`, "m").exec(String(info))?.[1]);
-    if (figure("used_memory") >= MEMORY_SHARE * figure("maxmemory"))
-      throw new StoreUnavailable("Redis has less than a tenth of its memory left (maxmemory)", { isUnasked: true });
+    const sections = await this.call([
+      ["INFO", "memory"],
+      ["INFO", "replication"],
+      ["INFO", "persistence"],
+    ]);
+    const fault = writeFault(sections.map(String).join("\n"));
+    if (fault !== null) throw new StoreUnavailable(fault, { isUnasked: true });
     this.#memoryAskedMs = nowMs;
   }
 
@@ -178,6 +182,15 @@ export class RedisConnection {
   }
 }
 
+/** Reason why Redis takes no writes that add rows, by its answer to INFO; null: it takes them. */
+function writeFault(info: string): string | null {
+  const figure = (name: string) => Number(new RegExp(`^${name}:(\\d+)`, "m").exec(info)?.[1]);
+  if (figure("used_memory") >= MEMORY_SHARE * figure("maxmemory"))
+    return "Redis has less than a tenth of its memory left (maxmemory)";
+  if (/^role:slave/m.test(info)) return "Redis is a replica, which takes no writes";
+  return /^aof_last_write_status:err/m.test(info) ? "Redis cannot write its file: its disk may be full" : null;
+}
+
 async function clientOf(address: RedisAddress) {
   // The client consists of hundreds of modules, which a server without Redis does not load.
   const { createClient, RESP_TYPES } = await import("@redis/client");
@@ -208,6 +221,9 @@ function failureOf(error: unknown): Error {
   const refusal = refusalOf(message, RIGHTS);
   if (refusal?.isLasting) return new StoreUnusable(`MAINSPRING_STORE ${refusal.text}: ${message}`, cause);
   if (refusal !== null) return new StoreUnavailable(refusal.text, cause);
+  // The next connection loads the library again.
+  if (message.startsWith("ERR Function not found"))
+    return new StoreUnavailable("Redis has lost the functions of the store, which are loaded again", cause);
   // Words of the function library.
   if (message.startsWith("MSGEN"))
     return new StoreUnavailable("Redis was restarted, or another server is the primary now", cause);

@@ -1,4 +1,4 @@
-import { FEATURE_LEVEL } from "../../domain/cluster/feature-level.ts";
+import { FEATURE_LEVEL, levelOf } from "../../domain/cluster/feature-level.ts";
 import type { Incarnation } from "../../domain/ids.ts";
 import { AuditChain } from "../../ports/audit-chain.ts";
 import type { Leases } from "../../ports/leases.ts";
@@ -12,6 +12,7 @@ import { quotas } from "./access/quotas.ts";
 import { tenants } from "./access/tenants.ts";
 import { logs } from "./attempt-logs.ts";
 import { AuditTrail } from "./audit-trail.ts";
+import { Claim, type ClaimOptions } from "./claim.ts";
 import { Committer } from "./commit.ts";
 import type { Connections } from "./connections.ts";
 import { eventSinks } from "./events/event-sinks.ts";
@@ -32,13 +33,15 @@ import { recurrences } from "./recurring/recurrences.ts";
 import { type RedisAnswer, type RedisCommand, RedisConnection } from "./redis-connection.ts";
 import { runReads } from "./runs/run-reads.ts";
 import { retryRun } from "./runs/run-retries.ts";
-import { refuseUnfit } from "./server-checks.ts";
+import { refuseRightless, refuseUnfit } from "./server-checks.ts";
 import { addCommand, putPool, readPools, timeZones } from "./settings.ts";
 import { readCommands, readShards, recover, releaseShards, takeOver } from "./shards.ts";
 import { submit } from "./submit.ts";
 import { Upkeep } from "./upkeep.ts";
 
 const PURPOSES = ["commit", "submit", "read", "query", "lease", "maintain"] as const;
+/** Level of the first program with such a store. Features of later levels raise the level of the store in their own calls. */
+const FIRST_LEVEL = `${levelOf("REDIS_STORE")}`;
 /** Format of records and indexes, which the store keeps. */
 const FORMAT = "1";
 
@@ -49,6 +52,10 @@ export interface RedisStoreOptions {
   node: Incarnation;
   /** Number of replicas that must have a write before it is answered; default: 0. */
   replicas?: number;
+  /** Claim of a server to the store; default: none, as for a program that only writes a key. */
+  claim?: Pick<ClaimOptions, "isShared" | "log">;
+  /** Whether Redis may write its file later than it answers, so that a crash loses accepted jobs; default: no. */
+  isRelaxed?: boolean;
   /** Text of the library of functions; default: that of this program. */
   library?: string;
   /** Feature level of the program; default: that of this one. */
@@ -77,24 +84,28 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
   const db = connectionsOf(options);
   try {
     await db.commit.check();
+    const claim = options.claim && new Claim(db.lease, { ...options, ...options.claim });
+    await claim?.take();
+    return storeOn(db, options, claim ?? null);
   } catch (error) {
     close(db);
     throw error;
   }
-  return storeOn(db, options);
 }
 
 function connectionsOf({
   address,
   runtime,
   replicas = 0,
+  isRelaxed = false,
   library = LIBRARY,
   level = FEATURE_LEVEL,
 }: RedisStoreOptions): Connections {
   const opened = async (send: (command: RedisCommand) => Promise<RedisAnswer>) => {
-    await refuseUnfit(send);
+    await refuseUnfit(send, isRelaxed);
     await loadLibrary(send, library);
-    await send(["FCALL", "ms_open", "1", `${address.prefix}:`, FORMAT, `${level}`]);
+    await refuseRightless(send, address.prefix);
+    await send(["FCALL", "ms_open", "1", `${address.prefix}:`, FORMAT, `${level}`, FIRST_LEVEL]);
   };
   const connection = () => new RedisConnection({ address, runtime, replicas, opened });
   return {
@@ -107,7 +118,8 @@ function close(db: Connections): void {
   for (const purpose of PURPOSES) db[purpose].close();
 }
 
-function storeOn(db: Connections, { runtime, node, events: isTelling = () => false }: RedisStoreOptions): RedisStore {
+function storeOn(db: Connections, options: RedisStoreOptions, claim: Claim | null): RedisStore {
+  const { runtime, node, events: isTelling = () => false } = options;
   const now = () => runtime.now();
   const kinds = new Kinds(db.submit);
   const reads = new OwnerReads(db.read, new Kinds(db.read));
@@ -136,7 +148,7 @@ function storeOn(db: Connections, { runtime, node, events: isTelling = () => fal
     events: events(db, isTelling),
     eventSinks: eventSinks(db.query, now),
     connectionLoad: () => PURPOSES.map((purpose) => ({ purpose, ...db[purpose].load() })),
-    checkWrites: () => db.submit.refuseFull(),
+    checkWrites: () => db.submit.refuseUnwritable(),
     isSinceTls: async () => true,
     submit: (batch) => submit(submitting, batch),
     commit: (batch) => committer.commit(batch),
@@ -173,7 +185,10 @@ function storeOn(db: Connections, { runtime, node, events: isTelling = () => fal
       return seconds * 1_000 + micros / 1_000;
     },
     maintain: (now, retention) => upkeep.maintain(now, retention),
-    close: async () => close(db),
+    close: async () => {
+      await claim?.release();
+      close(db);
+    },
   };
 }
 

@@ -72,7 +72,7 @@ async function submitPart(
   outcomes: Map<Submission, SubmitOutcome>,
 ): Promise<void> {
   const at = now();
-  await db.submit.refuseFull();
+  await db.submit.refuseUnwritable();
   await writeBodies(
     db.submit,
     part.flatMap(({ bodies }) => bodies),
@@ -161,7 +161,7 @@ export async function packAlone(
   job: NewJob | NewRecurringJob,
   at: EpochMs,
 ): Promise<RedisArgument[]> {
-  await db.submit.refuseFull();
+  await db.submit.refuseUnwritable();
   const [packed] = await pack(kinds, [{ idempotency: null, jobs: [job] }], isTelling());
   const { args, bodies } = packed as Packed;
   await writeBodies(db.submit, bodies, at);

@@ -21,6 +21,8 @@ export interface About {
   addresses(): { http: string | null; grpc: string | null };
   /** Load of the connections to the store, by purpose. */
   storeConnections(): StatsBody["store"];
+  /** Durability of the store by the settings of the node. */
+  durability: StatsBody["durability"];
   /** Whether the node is ready for requests, and if not, why. Never throws. */
   readiness(): Promise<ReadinessBody>;
   /** Result of the search for missed instants; absent: this node does not search. */

@@ -64,6 +64,7 @@ export function statsRoute(app: HttpApp, deps: StatsDependencies): void {
       shards: { total: SHARD_COUNT, owned: owners.filter((owner) => owner !== null).length },
       executions: { waiting, ready, running, deadLetters, openRuns, countedUpTo: COUNT_MAX },
       store: about.storeConnections(),
+      durability: about.durability,
       finished: finishedOf(stats),
       recurring: { ...recurringOf(stats), missed: about.missed?.().instants ?? null },
       lateness: latenessOf(stats),
@@ -80,7 +81,13 @@ async function ownFigures({ about, bus, runtime, stores }: StatsDependencies, te
     ...{ addresses: { http: null, grpc: null }, nodes: [], workers: { connected: 0 } },
     shards: { total: SHARD_COUNT, owned: 0 },
     executions: { waiting, ready, running, deadLetters, openRuns, countedUpTo: COUNT_MAX },
-    ...{ store: [], finished: [], recurring: { ...recurringOf([]), missed: null }, lateness: latenessOf([]) },
+    ...{
+      store: [],
+      durability: about.durability,
+      finished: [],
+      recurring: { ...recurringOf([]), missed: null },
+      lateness: latenessOf([]),
+    },
   };
 }
 

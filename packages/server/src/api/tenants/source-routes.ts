@@ -1,4 +1,5 @@
 import { TenantBody, TenantSourceParams } from "@mainspring/contract";
+import { QueryUnserved } from "../../ports/store-errors.ts";
 import type { StoredTenant } from "../../ports/store-tenants.ts";
 import { noteOf } from "../audit/audit-notes.ts";
 import { refuseBody } from "../http/body/no-body.ts";
@@ -12,7 +13,7 @@ export function sourceRoutes(app: HttpApp, deps: TenantRoutes): void {
   const { tenants } = deps.store;
   const schemaOf = (operationId: string, summary: string) => ({
     ...{ operationId, tags, summary, params: TenantSourceParams },
-    response: { 200: answer(TenantBody, "The tenant with its sources"), ...problems("not-found") },
+    response: { 200: answer(TenantBody, "The tenant with its sources"), ...problems("not-found", "query-unserved") },
   });
   const path = "/v1/tenants/:name/sources/:kind/:source";
   const putSchema = schemaOf(
@@ -22,6 +23,8 @@ export function sourceRoutes(app: HttpApp, deps: TenantRoutes): void {
   app.put(path, { schema: putSchema, config }, async (request) => {
     refuseBody(request.body);
     const { name, kind, source } = request.params;
+    if (kind === "ROLE" && deps.servesSql === false)
+      throw new QueryUnserved("requests in SQL", "bind a topic of requests in Kafka in place of a role");
     const tenant = await known(tenants, name);
     await tenants.bind({ kind, name: source }, name, noteOf(request, name, { kind, source }));
     return await told(deps, tenant);

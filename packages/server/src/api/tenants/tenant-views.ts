@@ -14,6 +14,8 @@ export interface TenantRoutes {
   /** Reads changes of API keys and tenants from the store; left out: the node knows none of the store. */
   refreshKeys?: (() => Promise<void>) | undefined;
   lacking?: Lacking | undefined;
+  /** Whether applications can submit in SQL; default: yes. */
+  servesSql?: boolean;
 }
 
 export const tags = ["tenants"];

@@ -80,6 +80,8 @@ const SINCE = {
   POOL_HEADROOM: 3,
   /** A gateway of an older level admits every worker with a key, although the key needs a certificate. */
   WORKER_CERTIFICATES: 3,
+  /** A program of an older level has no store on Redis. */
+  REDIS_STORE: 3,
   /** A node of an older level keeps no series of its figures, and does not answer when it is asked for them. */
   SERIES: 3,
 } as const;

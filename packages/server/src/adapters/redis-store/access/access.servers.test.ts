@@ -68,13 +68,13 @@ plantedBugs("planted bugs in the functions for keys, tenants, quotas and the aud
   },
 ]);
 
-it("a program of an older level does not open a store in which a newer one has written a key", async () => {
+it("a new key raises the level of a store that has a lower one, and programs of an older level do not open it", async () => {
   const redis = await startRedis({ settings: DURABLE });
   const runtime = systemRuntime();
   const address = { ...(redisAddress(redis.url) as RedisAddress), prefix: "level" };
   const opened = (level: number) => openRedisStore({ address, runtime, node: runtime.uuid(), level });
-  const old = await opened(FEATURE_LEVEL - 1);
   const store = await opened(FEATURE_LEVEL);
+  await redis.ask("SET", "level:needs_level", `${FEATURE_LEVEL - 1}`);
   await store.keys.create({
     ...{ id: runtime.uuid(), tenant: null, kind: "OPERATOR", scopes: [], pools: [], certificateId: null },
     ...{ name: "n", hint: "h", createdAt: 1, createdBy: "b", expiresAt: null, replaces: null, hash: "" },
@@ -84,6 +84,6 @@ it("a program of an older level does not open a store in which a newer one has w
     assert.match(error.message, /a program of level 3, and this program has level 2/);
     return true;
   });
-  await Promise.all([old.close(), store.close()]);
+  await store.close();
   await redis.stop();
 });

@@ -46,7 +46,7 @@ export async function takeIn(
     throw new Error(`a portion of records for Redis has at most ${RECORDS_MAX}, and this one has ${records.length}`);
   const { db, trail, now } = parts;
   const [asked, at] = [await packed(parts, records), now()];
-  await db.submit.refuseFull();
+  await db.submit.refuseUnwritable();
   await writeBodies(
     db.submit,
     asked.flatMap(({ packed }) => packed?.bodies ?? []),

@@ -27,7 +27,16 @@ local function raise_level(p, level)
   end
 end
 
--- Opens the store for a connection. Arguments: the format of the program and its level. In another generation than before, writes may be lost: every shard gets a new epoch and no owner, so
+-- Answers the commands among the arguments that the user may not call on keys of the store.
+local function rights(keys, args)
+  local key, lacking = keys[1] .. 'rights', {}
+  for _, command in ipairs(args) do
+    if not redis.acl_check_cmd(command, key, key, key) then lacking[#lacking + 1] = command end
+  end
+  return lacking
+end
+
+-- Opens the store for a connection. Arguments: the format of the program, its level, and the level of the first program with such a store. In another generation than before, writes may be lost: every shard gets a new epoch and no owner, so
 -- that each owner takes over again and reads the store.
 local function open(keys, args)
   local p, format, level = keys[1], args[1], args[2]
@@ -35,11 +44,12 @@ local function open(keys, args)
   if known and known ~= format then
     return { err = 'MSFORMAT the store has format ' .. known .. ', and this program writes format ' .. format }
   end
-  local needed = call('GET', p .. 'needs_level') or '1'
+  local needed = call('GET', p .. 'needs_level') or args[3]
   if tonumber(needed) > tonumber(level) then
     return { err = 'MSLEVEL the store was used by a program of level ' .. needed .. ', and this program has level ' .. level }
   end
   if not known then call('SET', p .. 'format', format) end
+  raise_level(p, args[3])
   call('SETNX', p .. 'tv', 1)
   if is_same_generation(p) then return 0 end
   local now, raised = micros(), {}

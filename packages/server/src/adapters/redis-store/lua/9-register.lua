@@ -13,6 +13,7 @@ local function register(name, callback, flags)
   })
 end
 
+register('ms_rights', rights, READ)
 register('ms_open', open, END)
 register('ms_take_over', take_over, END)
 register('ms_release', release, END)

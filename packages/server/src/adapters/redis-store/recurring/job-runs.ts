@@ -68,7 +68,7 @@ async function write(
   });
   // A job that has only its first execution has no row of its own, or a small one.
   const { row, versions = [] } = job.hasLater ? { row: "" } : wholeRow(job);
-  await db.refuseFull();
+  await db.refuseUnwritable();
   const unique = uniqueKey === null ? NO_BYTES : uniqueField(tenant, uniqueKey);
   const args = [
     ...[idBytes(jobId), job.text ?? NO_BYTES, row, retryOf === null ? NO_BYTES : idBytes(retryOf)],

@@ -1,5 +1,4 @@
 import { FEATURE_LEVEL, lackingNode } from "../../../domain/cluster/feature-level.ts";
-import { DEFAULT_TENANT } from "../../../domain/ids.ts";
 import { AuditChain } from "../../../ports/audit-chain.ts";
 import { StoreUnusable } from "../../../ports/store.ts";
 import type { AuditNote } from "../../../ports/store-audit.ts";
@@ -22,10 +21,11 @@ export interface KeyInStoreOptions extends Omit<ConnectionsOptions, "schema"> {
 
 /**
  * Adds an API key to a store without a server, while servers may use the store. A store that does not exist yet is created.
- * @throws {StoreUnusable} a living node does not know of API keys, the store is full of keys, or the login does not suffice
+ * @returns false: the store is full of keys
+ * @throws {StoreUnusable} a living node does not know of API keys, or the login does not suffice
  * @throws {StoreUnavailable} PostgreSQL does not answer
  */
-export async function addKeyToStore(options: KeyInStoreOptions, key: NewApiKey): Promise<void> {
+export async function addKeyToStore(options: KeyInStoreOptions, key: NewApiKey, note: AuditNote): Promise<boolean> {
   const outside = new Connections({ ...options, schema: null });
   try {
     await preflight(outside, options.log);
@@ -35,7 +35,9 @@ export async function addKeyToStore(options: KeyInStoreOptions, key: NewApiKey):
       await explained(() => migrate(db, home.schema, FEATURE_LEVEL));
       if (home.isNew) await leaveView(outside, home.schema);
       await makePartitions(db, key.createdAt);
-      await add(db, key, options.runtime.uuid());
+      await refuseOlderNodes(db);
+      const trail = new AuditTrail(db, new AuditChain(options.runtime.uuid(), () => key.createdAt));
+      return await keys(db, new RaisedLevels(db), trail).create(key, note);
     } finally {
       await db.close();
     }
@@ -44,7 +46,7 @@ export async function addKeyToStore(options: KeyInStoreOptions, key: NewApiKey):
   }
 }
 
-async function add(db: Connections, key: NewApiKey, chain: string): Promise<void> {
+async function refuseOlderNodes(db: Connections): Promise<void> {
   const living = (await sqlLeases(db).list()).filter(({ isLiving }) => isLiving);
   const older = lackingNode(living, "API_KEYS");
   if (older !== null) {
@@ -53,19 +55,4 @@ async function add(db: Connections, key: NewApiKey, chain: string): Promise<void
       `${node} has feature level ${older.level} and knows no API keys of the store: upgrade it first. No key was created.`,
     );
   }
-  const trail = new AuditTrail(db, new AuditChain(chain, () => key.createdAt));
-  if (!(await keys(db, new RaisedLevels(db), trail).create(key, noteOf(key)))) {
-    throw new StoreUnusable(
-      "The store has as many API keys as it takes: revoked ones leave after 90 days. No key was created.",
-    );
-  }
-}
-
-/** The program that writes into the store has no key: it may do whatever the login of the store may do. */
-function noteOf({ id, tenant, kind, scopes }: NewApiKey): AuditNote {
-  return {
-    ...{ tenant: tenant ?? DEFAULT_TENANT, actor: { kind: "SYSTEM", keyId: "store", for: null } },
-    ...{ action: "createApiKey", target: id, outcome: "DONE", requestId: null, address: null },
-    detail: { kind, scopes: [...scopes] },
-  };
 }
