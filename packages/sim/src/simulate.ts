@@ -1,4 +1,4 @@
-import type { Latency, Tables } from "@mainspring/server/testing";
+import type { Latency } from "@mainspring/server/testing";
 import {
   isFinal,
   latencyAtOnce,
@@ -149,7 +149,8 @@ class World {
       revoked: this.#systems?.revoked ?? null,
       graphs: this.#workflows.known,
     }));
-    this.#checkers = [ledger, this.#coverage, ...allCheckers(ledger, views)];
+    const isConfirmed = options.waysBack?.every((way) => way === "PROMOTION") ?? false;
+    this.#checkers = [ledger, this.#coverage, ...allCheckers(ledger, { ...views, isConfirmed })];
     const seers = this.#checkers.filter(({ saw }) => saw !== undefined);
     const noticers = this.#checkers.filter(({ noticed }) => noticed !== undefined);
     this.history = new History(this.#clock, {
@@ -195,7 +196,10 @@ class World {
     });
     this.#goingBack = new GoingBack(this.#clock, this.#random.fork("going back"), this.history, {
       copy: () => this.#data.copy(),
-      goBack: (copy) => this.#goBack(copy),
+      goBack: (copy) => this.#goBack(() => this.#data.goBack(copy)),
+      rewind: (copy) => this.#goBack(() => this.#data.rewind(copy)),
+      raiseGeneration: () => this.#data.raiseGeneration(),
+      unconfirmed: (are) => void (this.#profile.isUnconfirmed = are),
       breakConnections: () => this.#breakStoreConnections(),
       down: (forMs) => this.#storeDown(forMs),
       stopServers: () => {
@@ -257,8 +261,8 @@ class World {
     if (this.#broken !== null) throw this.#broken;
   }
 
-  #goBack(copy: Tables): void {
-    this.#data.goBack(copy);
+  #goBack(become: () => void): void {
+    become();
     this.#operators.storeWentBack();
     this.#workflows.storeWentBack();
   }

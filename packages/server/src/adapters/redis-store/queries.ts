@@ -15,7 +15,7 @@ import { queueCode, type StoredExecution } from "./record.ts";
 import { ExecutionLists } from "./recurring/execution-lists.ts";
 import { JobLists } from "./recurring/job-lists.ts";
 import { Ledger } from "./recurring/ledger.ts";
-import type { RedisConnection } from "./redis-connection.ts";
+import type { RedisCommand, RedisConnection } from "./redis-connection.ts";
 import { acceptedJobs } from "./submit.ts";
 
 /** Lanes that the backlog reads. */
@@ -72,7 +72,8 @@ export class Queries {
   }
 
   async #answered(...[{ tenant, key, requestHash }]: Parameters<StoreQueries["answered"]>) {
-    const [answer] = (await this.#db.call([["HGET", this.#db.key("i"), digest(tenant, key)]])) as [Buffer | null];
+    const asked: RedisCommand = ["HGET", this.#db.key("i"), digest(tenant, key)];
+    const answer = (await this.#db.readConfirmed(asked)) as Buffer | null;
     if (answer === null) return null;
     if (!answer.subarray(0, ID_BYTES).equals(digest(requestHash))) return { kind: "KEY_REUSED" } as const;
     return { kind: "ACCEPTED", replayed: true, jobs: acceptedJobs(answer.subarray(ID_BYTES)) } as const;

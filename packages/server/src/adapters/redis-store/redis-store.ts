@@ -17,6 +17,7 @@ import type { Connections } from "./connections.ts";
 import { eventSinks } from "./events/event-sinks.ts";
 import { events } from "./events/events.ts";
 import { webhooks } from "./events/webhooks.ts";
+import { Generation } from "./failover/generation.ts";
 import { handlers } from "./handlers.ts";
 import { ingest } from "./intake/ingest.ts";
 import { steps } from "./intake/steps.ts";
@@ -76,29 +77,28 @@ export interface RedisStore extends Store {
  * @throws {StoreUnavailable} the server does not answer, or takes no writes (yet)
  */
 export async function openRedisStore(options: RedisStoreOptions): Promise<RedisStore> {
-  const db = connectionsOf(options);
+  const generation = new Generation();
+  const db = connectionsOf(options, generation);
   try {
     await db.commit.check();
   } catch (error) {
     close(db);
     throw error;
   }
-  return storeOn(db, options);
+  return storeOn(db, options, generation);
 }
 
-function connectionsOf({
-  address,
-  runtime,
-  replicas = 0,
-  library = LIBRARY,
-  level = FEATURE_LEVEL,
-}: RedisStoreOptions): Connections {
+function connectionsOf(
+  { address, runtime, replicas = 0, library = LIBRARY, level = FEATURE_LEVEL }: RedisStoreOptions,
+  generation: Generation,
+): Connections {
   const opened = async (send: (command: RedisCommand) => Promise<RedisAnswer>) => {
     await refuseUnfit(send);
     await loadLibrary(send, library);
-    await send(["FCALL", "ms_open", "1", `${address.prefix}:`, FORMAT, `${level}`]);
+    const args = [`${address.prefix}:`, FORMAT, `${level}`, generation.known];
+    return generation.opened(String(await send(["FCALL", "ms_open", "1", ...args])));
   };
-  const connection = () => new RedisConnection({ address, runtime, replicas, opened });
+  const connection = () => generation.add(new RedisConnection({ address, runtime, replicas, opened }));
   return {
     ...{ commit: connection(), submit: connection(), read: connection(), query: connection() },
     ...{ lease: connection(), maintain: connection() },
@@ -109,7 +109,11 @@ function close(db: Connections): void {
   for (const purpose of PURPOSES) db[purpose].close();
 }
 
-function storeOn(db: Connections, { runtime, node, events: isTelling = () => false }: RedisStoreOptions): RedisStore {
+function storeOn(
+  db: Connections,
+  { runtime, node, events: isTelling = () => false }: RedisStoreOptions,
+  generation: Generation,
+): RedisStore {
   const now = () => runtime.now();
   const kinds = new Kinds(db.submit);
   const reads = new OwnerReads(db.read, new Kinds(db.read));
@@ -152,7 +156,11 @@ function storeOn(db: Connections, { runtime, node, events: isTelling = () => fal
         if (committer.tookOverOn(number)) tell();
       }),
     releaseShards: (shards) => releaseShards(db.commit, shards),
-    recover: (shards) => recover(db.read, reads, shards),
+    recover: async (shards) => {
+      const recovered = await recover(db.read, reads, shards);
+      const { lost } = generation;
+      return lost === null ? recovered : { ...recovered, lostAttempts: lost };
+    },
     poll: (...asked) => reads.poll(...asked),
     readWaiting: (...asked) => reads.readWaiting(...asked),
     waitingFlows: (...asked) => reads.waitingFlows(...asked),

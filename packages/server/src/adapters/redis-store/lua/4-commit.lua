@@ -173,7 +173,6 @@ end
 -- Answers for each shard: F (fenced), or A with the ids that it missed, the plans that it missed, and the executions that it did not create.
 local function commit(keys, args)
   local p, i = keys[1], 0
-  if not is_same_generation(p) then return OTHER_GENERATION end
   local outcomes, applied = {}, {}
   local writes = recurring.new_writes(p)
   writes.rows, writes.bodies, writes.released = {}, {}, {}

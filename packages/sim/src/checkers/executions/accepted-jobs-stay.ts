@@ -1,0 +1,39 @@
+import { LAG_MAX_MS } from "../../world/going-back.ts";
+import { type Checker, Violation } from "../checker.ts";
+import { addedRows } from "../recurring/ledger.ts";
+
+/**
+ * An accepted job is lost only where the store's server changes, only if the store added it within the lag of the new server, and never
+ * if replicas confirm writes before their answers.
+ * @param isConfirmed whether they do
+ */
+export function acceptedJobsStay(isConfirmed: boolean): Checker {
+  /** Time at which the store added each execution. */
+  const added = new Map<string, number>();
+  /** Executions that the store has lost, with their age at the loss in ms. */
+  const lost = new Map<string, number>();
+  let isOver = false;
+  return {
+    name: "accepted jobs stay",
+    saw(event) {
+      for (const { id } of addedRows(event)) {
+        added.set(id, event.at);
+        lost.delete(id);
+      }
+      if (event.kind === "FORGOTTEN") for (const { id } of event.rows) added.delete(id);
+      if (event.kind !== "WENT_BACK") return;
+      isOver ||= !event.hasGenerations;
+      const there = new Set(event.rows.map(({ id }) => id));
+      for (const [id, at] of added) if (!there.has(id) && !lost.has(id)) lost.set(id, event.at - at);
+    },
+    atEnd(history) {
+      if (isOver) return;
+      for (const { executionId } of history.of("ACCEPTED")) {
+        const ageMs = lost.get(executionId);
+        if (ageMs === undefined) continue;
+        if (isConfirmed) throw new Violation(`${executionId} was accepted, and a change of the server lost it`);
+        if (ageMs > LAG_MAX_MS) throw new Violation(`${executionId} was lost ${ageMs} ms after it was added`);
+      }
+    },
+  };
+}
