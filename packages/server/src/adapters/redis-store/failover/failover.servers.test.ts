@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { startRedis, type TestRedis } from "../../../../../../tools/services/start-redis.ts";
-import { Scene, TENANT } from "../../../ports/conformance/store-scene.conformance.ts";
+import { ALL_SHARDS, Scene, TENANT } from "../../../ports/conformance/store-scene.conformance.ts";
 import { type RedisAddress, redisAddress } from "../../../ports/redis-address.ts";
+import type { NewJob } from "../../../ports/store.ts";
 import { StoreUnavailable } from "../../../ports/store-errors.ts";
 import { systemRuntime } from "../../system/system-runtime.ts";
-import { untilDone } from "../../system/until.fixture.ts";
+import { until, untilDone } from "../../system/until.fixture.ts";
 import { openRedisStore, type RedisStore } from "../redis-store.ts";
 import { DURABLE } from "../testing/durable-redis.ts";
 
@@ -87,6 +88,36 @@ describe("a store on Redis whose replica becomes the primary", () => {
     assert.equal(await lost(), 100_000);
     await failOver();
     assert.equal(await lost(), 200_000);
+  });
+
+  it("keeps every submission and assignment under load that it has answered", async () => {
+    const { store, scene } = await opened(1);
+    const [accepted, assigned]: [NewJob[], NewJob[]] = [[], []];
+    const assign = (job: NewJob) => scene.tick(job.shard, { assigned: [scene.entry(job)] });
+    let isOver = false;
+    const load = async () => {
+      while (!isOver) {
+        const job = scene.job();
+        const [outcome] = await store.submit([{ idempotency: null, jobs: [job] }]).catch(() => []);
+        if (outcome?.kind !== "ACCEPTED") continue;
+        accepted.push(job);
+        const [written] = await store.commit([assign(job)]).catch(() => []);
+        if (written?.status === "APPLIED") assigned.push(job);
+      }
+    };
+    const loads = Array.from({ length: 4 }, load);
+    await until(() => assigned.length > 20);
+    await failOver();
+    isOver = true;
+    await Promise.all(loads);
+    const there = await untilDone(() => store.load(accepted.map(({ executionId }) => executionId)));
+    assert.equal(there.length, accepted.length);
+    const { inFlight } = await untilDone(() => store.recover(ALL_SHARDS));
+    const journals = new Set(inFlight.map(({ row }) => row.id));
+    assert.deepEqual(
+      assigned.filter(({ executionId }) => !journals.has(executionId)),
+      [],
+    );
   });
 
   it("does not know the outcome of a submission, nor answers its repeat, until the replica has it", async () => {
