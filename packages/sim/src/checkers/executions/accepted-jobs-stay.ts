@@ -10,9 +10,16 @@ import { addedRows } from "../recurring/ledger.ts";
 export function acceptedJobsStay(isConfirmed: boolean): Checker {
   /** Time at which the store added each execution. */
   const added = new Map<string, number>();
+  const accepted = new Set<string>();
   /** Executions that the store has lost, with their age at the loss in ms. */
   const lost = new Map<string, number>();
   let isOver = false;
+  const judge = (id: string) => {
+    const ageMs = lost.get(id);
+    if (isOver || ageMs === undefined || !accepted.has(id)) return;
+    if (isConfirmed) throw new Violation(`${id} was accepted, and a change of the server lost it`);
+    if (ageMs > LAG_MAX_MS) throw new Violation(`${id} was lost ${ageMs} ms after it was added`);
+  };
   return {
     name: "accepted jobs stay",
     saw(event) {
@@ -24,16 +31,17 @@ export function acceptedJobsStay(isConfirmed: boolean): Checker {
       if (event.kind !== "WENT_BACK") return;
       isOver ||= !event.hasGenerations;
       const there = new Set(event.rows.map(({ id }) => id));
-      for (const [id, at] of added) if (!there.has(id) && !lost.has(id)) lost.set(id, event.at - at);
-    },
-    atEnd(history) {
-      if (isOver) return;
-      for (const { executionId } of history.of("ACCEPTED")) {
-        const ageMs = lost.get(executionId);
-        if (ageMs === undefined) continue;
-        if (isConfirmed) throw new Violation(`${executionId} was accepted, and a change of the server lost it`);
-        if (ageMs > LAG_MAX_MS) throw new Violation(`${executionId} was lost ${ageMs} ms after it was added`);
+      for (const [id, at] of added) {
+        if (there.has(id)) continue;
+        added.delete(id);
+        lost.set(id, event.at - at);
+        judge(id);
       }
+    },
+    noticed(event) {
+      if (event.kind !== "ACCEPTED") return;
+      accepted.add(event.executionId);
+      judge(event.executionId);
     },
   };
 }
