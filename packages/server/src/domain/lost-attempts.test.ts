@@ -20,5 +20,8 @@ it("attempts of an older execution skip the numbers of every lost state once", (
 
 it("attempts of a newer execution count from 1, unless its id may come from a clock that is ahead", () => {
   const lost = lostAttempts(3, SINCE);
-  assert.deepEqual([nextAttempt(idAt(SINCE + 10_000), 0, lost), nextAttempt(idAt(SINCE + 10_001), 0, lost)], [300_001, 1]);
+  assert.deepEqual(
+    [nextAttempt(idAt(SINCE + 10_000), 0, lost), nextAttempt(idAt(SINCE + 10_001), 0, lost)],
+    [300_001, 1],
+  );
 });

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import type { TestRedis } from "../../../../../../tools/services/start-redis.ts";
+import type { Scene } from "../../../ports/conformance/store-scene.conformance.ts";
 import type { NodeProfile } from "../../../ports/leases.ts";
 import { StoreUnavailable } from "../../../ports/store-errors.ts";
 import type { RedisStore } from "../redis-store.ts";
 import { type PlantedBug, plantedBugs } from "../testing/planted-bug.ts";
-import type { Scene } from "../../../ports/conformance/store-scene.conformance.ts";
 
 /** Makes Redis another server, by its replication id. No connection ends. */
 async function changeServer(redis: TestRedis): Promise<void> {
