@@ -94,9 +94,9 @@ describe("a store on Redis whose replica becomes the primary", () => {
     const { store, scene } = await opened(1);
     const [accepted, assigned]: [NewJob[], NewJob[]] = [[], []];
     const assign = (job: NewJob) => scene.tick(job.shard, { assigned: [scene.entry(job)] });
-    let isOver = false;
+    const stopping = new AbortController();
     const load = async () => {
-      while (!isOver) {
+      while (!stopping.signal.aborted) {
         const job = scene.job();
         const [outcome] = await store.submit([{ idempotency: null, jobs: [job] }]).catch(() => []);
         if (outcome?.kind !== "ACCEPTED") continue;
@@ -108,7 +108,7 @@ describe("a store on Redis whose replica becomes the primary", () => {
     const loads = Array.from({ length: 4 }, load);
     await until(() => assigned.length > 20);
     await failOver();
-    isOver = true;
+    stopping.abort();
     await Promise.all(loads);
     const there = await untilDone(() => store.load(accepted.map(({ executionId }) => executionId)));
     assert.equal(there.length, accepted.length);
