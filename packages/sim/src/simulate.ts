@@ -22,7 +22,7 @@ import { partOf } from "./world/changes.ts";
 import { CrowdedInbox } from "./world/crowded-inbox.ts";
 import { Drains } from "./world/drains.ts";
 import { Faults } from "./world/faults.ts";
-import { GoingBack } from "./world/going-back.ts";
+import { GoingBack, isConfirmed } from "./world/going-back.ts";
 import { LonelyNodes } from "./world/lonely-nodes.ts";
 import { type Machine, machinesOf, serverTraits } from "./world/machines.ts";
 import { Network } from "./world/network.ts";
@@ -149,8 +149,7 @@ class World {
       revoked: this.#systems?.revoked ?? null,
       graphs: this.#workflows.known,
     }));
-    const isConfirmed = options.waysBack?.every((way) => way === "PROMOTION") ?? false;
-    this.#checkers = [ledger, this.#coverage, ...allCheckers(ledger, { ...views, isConfirmed })];
+    this.#checkers = [ledger, this.#coverage, ...allCheckers(ledger, { ...views, isConfirmed: isConfirmed(options) })];
     const seers = this.#checkers.filter(({ saw }) => saw !== undefined);
     const noticers = this.#checkers.filter(({ noticed }) => noticed !== undefined);
     this.history = new History(this.#clock, {
@@ -198,8 +197,7 @@ class World {
       copy: () => this.#data.copy(),
       goBack: (copy) => this.#goBack(() => this.#data.goBack(copy)),
       rewind: (copy) => this.#goBack(() => this.#data.rewind(copy)),
-      raiseGeneration: () => this.#data.raiseGeneration(),
-      unconfirmed: (are) => void (this.#profile.isUnconfirmed = are),
+      ...{ raiseGeneration: () => this.#data.raiseGeneration(), unconfirmed: (are) => this.#unconfirmed(are) },
       breakConnections: () => this.#breakStoreConnections(),
       down: (forMs) => this.#storeDown(forMs),
       stopServers: () => {
@@ -380,6 +378,10 @@ class World {
   #unsettleStore(): void {
     const share = this.#random.pick([0, 0.001, 0.01]);
     this.#profile.shares = { slow: 2 * share, neverArrives: share, answerLost: share, late: share };
+  }
+
+  #unconfirmed(are: boolean): void {
+    this.#profile.isUnconfirmed = are;
   }
 
   #storeDown(forMs: number): void {

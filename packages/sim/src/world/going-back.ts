@@ -114,3 +114,8 @@ export class GoingBack {
     this.#store.goBack(copy);
   }
 }
+
+/** Whether replicas confirm each write of the simulated store before its answer. */
+export function isConfirmed({ waysBack }: { waysBack?: readonly WayBack[] }): boolean {
+  return waysBack?.every((way) => way === "PROMOTION") ?? false;
+}

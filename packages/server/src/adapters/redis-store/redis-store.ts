@@ -156,11 +156,7 @@ function storeOn(
         if (committer.tookOverOn(number)) tell();
       }),
     releaseShards: (shards) => releaseShards(db.commit, shards),
-    recover: async (shards) => {
-      const recovered = await recover(db.read, reads, shards);
-      const { lost } = generation;
-      return lost === null ? recovered : { ...recovered, lostAttempts: lost };
-    },
+    recover: async (shards) => generation.tellLost(await recover(db.read, reads, shards)),
     poll: (...asked) => reads.poll(...asked),
     readWaiting: (...asked) => reads.readWaiting(...asked),
     waitingFlows: (...asked) => reads.waitingFlows(...asked),

@@ -1,4 +1,5 @@
-import { type LostAttempts, lostAttempts } from "../../../domain/lost-attempts.ts";
+import { lostAttempts } from "../../../domain/lost-attempts.ts";
+import type { Recovered } from "../../../ports/store.ts";
 import { StoreUnavailable } from "../../../ports/store-errors.ts";
 import type { RedisConnection } from "../redis-connection.ts";
 
@@ -15,10 +16,11 @@ export class Generation {
     return this.#known;
   }
 
-  /** Attempts that the store may have given out and lost. */
-  get lost(): LostAttempts | null {
+  /** Adds the attempts that the store may have given out and lost. */
+  tellLost(recovered: Recovered): Recovered {
     const { number, since } = fieldsOf(this.#known);
-    return lostAttempts(number, since);
+    const lost = lostAttempts(number, since);
+    return lost === null ? recovered : { ...recovered, lostAttempts: lost };
   }
 
   add(connection: RedisConnection): RedisConnection {
