@@ -28,6 +28,10 @@ export interface TestRedis {
   kill(): Promise<void>;
   /** Starts a killed server again, at the same port. Resolves when it answers. */
   restart(): Promise<void>;
+  /** Makes a replica a primary. */
+  promote(): Promise<void>;
+  /** Makes the server answer at a port that another one has left, instead of its own. */
+  moveTo(port: number): Promise<void>;
   /** Makes the server stand still until `resume`. */
   freeze(): void;
   resume(): void;
@@ -40,6 +44,8 @@ export interface RedisOptions {
   password?: string;
   /** Whether clients need TLS; default: no. */
   tls?: boolean;
+  /** Port of the server that it replicates; default: none. It has the data of that server when it has started. */
+  replicaOf?: number;
   /** Further settings, as ["--cluster-enabled", "yes"]. */
   settings?: readonly string[];
 }
@@ -48,31 +54,43 @@ export interface RedisOptions {
 const running = new Map<string, ChildProcess>();
 
 /** Starts a Redis, which is installed first if this system has none. It ends with this process at the latest. */
-export async function startRedis({ password, tls = false, settings = [] }: RedisOptions = {}): Promise<TestRedis> {
+export async function startRedis({
+  password,
+  tls = false,
+  replicaOf,
+  settings = [],
+}: RedisOptions = {}): Promise<TestRedis> {
   if (!existsSync(PROGRAM)) await installDebianPackage("redis-server", "this system has no Redis");
   const folder = await mkdtemp(join(tmpdir(), "redis-"));
-  const port = await freePort();
+  let port = await freePort();
   const files = tls ? await makeCertificates(folder) : null;
   const listen = files === null ? ["--port", `${port}`] : ["--port", "0", "--tls-port", `${port}`, ...files.settings];
   const login = password === undefined ? [] : ["--requirepass", password];
-  const args = ["--bind", "127.0.0.1", "--dir", folder, "--save", "", ...listen, ...login, ...settings];
+  const follow = replicaOf === undefined ? [] : ["--replicaof", "127.0.0.1", `${replicaOf}`];
+  const args = ["--bind", "127.0.0.1", "--dir", folder, "--save", "", ...listen, ...login, ...follow, ...settings];
   const asking = [
-    ...["-h", "127.0.0.1", "-p", `${port}`],
     ...(files === null ? [] : ["--tls", "--cacert", files.ca]),
     ...(password === undefined ? [] : ["--no-auth-warning", "-a", password]),
   ];
   const ask = async (...command: readonly string[]) => {
-    const { stdout } = await run(CLIENT, [...asking, ...command], { timeout: 5_000 });
+    const at = ["-h", "127.0.0.1", "-p", `${port}`];
+    const { stdout } = await run(CLIENT, [...at, ...asking, ...command], { timeout: 5_000 });
     return stdout.trim();
   };
   if (running.size === 0) process.once("exit", killAll);
   const start = () => started(folder, args, ask);
   await start();
+  if (replicaOf !== undefined) await caughtUp(ask);
   return {
     url: `${tls ? "rediss" : "redis"}://${password === undefined ? "" : `:${password}@`}127.0.0.1:${port}${tls ? `?ca=${files?.ca}` : ""}`,
     ...{ port, ca: files?.ca ?? null, ask },
     kill: () => ended(folder),
     restart: start,
+    promote: async () => void (await ask("REPLICAOF", "NO", "ONE")),
+    async moveTo(next) {
+      await ask("CONFIG", "SET", "port", `${next}`);
+      port = next;
+    },
     freeze: () => void running.get(folder)?.kill("SIGSTOP"),
     resume: () => void running.get(folder)?.kill("SIGCONT"),
     async stop() {
@@ -101,6 +119,15 @@ async function started(folder: string, args: readonly string[], ask: TestRedis["
       await ended(folder);
       throw new Error(pid === undefined ? `Redis did not answer:\n${output}` : "another Redis has the port");
     }
+    await new Promise((resolve) => setTimeout(resolve, 30));
+  }
+}
+
+/** Resolves when a replica has the data of its primary. @throws {Error} it does not get them */
+async function caughtUp(ask: TestRedis["ask"]): Promise<void> {
+  const untilMs = Date.now() + START_MAX_MS;
+  while (!(await ask("INFO", "replication")).includes("master_link_status:up")) {
+    if (Date.now() > untilMs) throw new Error("the replica did not get the data of its primary");
     await new Promise((resolve) => setTimeout(resolve, 30));
   }
 }

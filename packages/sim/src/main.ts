@@ -11,6 +11,8 @@ import type { WayBack } from "./world/going-back.ts";
 
 const USAGE = `Usage: npm run sim -- [--seed N] [--seeds COUNT] [--hours N] [--nodes N] [--workers N] [--jobs N]
        npm run sim -- --failovers           the store loses its last commits now and then, and the servers live on
+       npm run sim -- --rewinds             the store moves to a server without its last commits, and nodes notice it later
+       npm run sim -- --promotions          the same, where a replica confirms each write before its answer
        npm run sim -- --restores            the store is put back by minutes now and then, and the workers live on
        npm run sim -- --tz-changes          the time zone data changes now and then, to newer and to older releases
        npm run sim -- --seed N --shrink     makes a failing seed smaller, and tells its story
@@ -35,6 +37,8 @@ const { values } = parseArgs({
     within: { type: "string" },
     restores: { type: "boolean", default: false },
     failovers: { type: "boolean", default: false },
+    rewinds: { type: "boolean", default: false },
+    promotions: { type: "boolean", default: false },
     "tz-changes": { type: "boolean", default: false },
     shrink: { type: "boolean", default: false },
     mutant: { type: "string" },
@@ -87,7 +91,9 @@ function refuse(): never {
 }
 
 function waysBack(): WayBack[] {
-  return [...(values.restores ? ["RESTORE" as const] : []), ...(values.failovers ? ["FAILOVER" as const] : [])];
+  const asked = { RESTORE: values.restores, FAILOVER: values.failovers };
+  const ways = { ...asked, REWIND: values.rewinds, PROMOTION: values.promotions };
+  return (Object.keys(ways) as WayBack[]).filter((way) => ways[way]);
 }
 
 async function run(): Promise<boolean> {

@@ -1,4 +1,4 @@
-import type { Latency, Tables } from "@mainspring/server/testing";
+import type { Latency } from "@mainspring/server/testing";
 import {
   isFinal,
   latencyAtOnce,
@@ -22,7 +22,7 @@ import { partOf } from "./world/changes.ts";
 import { CrowdedInbox } from "./world/crowded-inbox.ts";
 import { Drains } from "./world/drains.ts";
 import { Faults } from "./world/faults.ts";
-import { GoingBack } from "./world/going-back.ts";
+import { GoingBack, isConfirmed } from "./world/going-back.ts";
 import { LonelyNodes } from "./world/lonely-nodes.ts";
 import { type Machine, machinesOf, serverTraits } from "./world/machines.ts";
 import { Network } from "./world/network.ts";
@@ -149,7 +149,7 @@ class World {
       revoked: this.#systems?.revoked ?? null,
       graphs: this.#workflows.known,
     }));
-    this.#checkers = [ledger, this.#coverage, ...allCheckers(ledger, views)];
+    this.#checkers = [ledger, this.#coverage, ...allCheckers(ledger, { ...views, isConfirmed: isConfirmed(options) })];
     const seers = this.#checkers.filter(({ saw }) => saw !== undefined);
     const noticers = this.#checkers.filter(({ noticed }) => noticed !== undefined);
     this.history = new History(this.#clock, {
@@ -195,7 +195,9 @@ class World {
     });
     this.#goingBack = new GoingBack(this.#clock, this.#random.fork("going back"), this.history, {
       copy: () => this.#data.copy(),
-      goBack: (copy) => this.#goBack(copy),
+      goBack: (copy) => this.#goBack(() => this.#data.goBack(copy)),
+      rewind: (copy) => this.#goBack(() => this.#data.rewind(copy)),
+      ...{ raiseGeneration: () => this.#data.raiseGeneration(), unconfirmed: (are) => this.#unconfirmed(are) },
       breakConnections: () => this.#breakStoreConnections(),
       down: (forMs) => this.#storeDown(forMs),
       stopServers: () => {
@@ -257,8 +259,8 @@ class World {
     if (this.#broken !== null) throw this.#broken;
   }
 
-  #goBack(copy: Tables): void {
-    this.#data.goBack(copy);
+  #goBack(become: () => void): void {
+    become();
     this.#operators.storeWentBack();
     this.#workflows.storeWentBack();
   }
@@ -376,6 +378,10 @@ class World {
   #unsettleStore(): void {
     const share = this.#random.pick([0, 0.001, 0.01]);
     this.#profile.shares = { slow: 2 * share, neverArrives: share, answerLost: share, late: share };
+  }
+
+  #unconfirmed(are: boolean): void {
+    this.#profile.isUnconfirmed = are;
   }
 
   #storeDown(forMs: number): void {

@@ -1,6 +1,7 @@
 import type { Changeover } from "../domain/changeover.ts";
 import { type Flow, flowName } from "../domain/flow.ts";
 import type { Epoch, EpochMs, ExecutionId, Incarnation, ShardId, WorkerId } from "../domain/ids.ts";
+import type { LostAttempts } from "../domain/lost-attempts.ts";
 import { defaultPool, type Pool } from "../domain/pool.ts";
 import type { Demand } from "../ports/share-messages.ts";
 import type { CancelCommand, JobCommand, SignalCommand } from "../ports/store-commands.ts";
@@ -41,6 +42,8 @@ export interface MachineState {
   /** The term in which each shard was taken over. */
   readonly terms: Map<ShardId, number>;
   readonly epochs: Map<ShardId, Epoch>;
+  /** Attempts that the store gave out in a state that it has lost; null: none. A further loss ends the takeovers of this machine. */
+  lostAttempts: LostAttempts | null;
   /** Number of the last journal row of each shard. */
   readonly journalSeqs: Map<ShardId, number>;
   readonly entries: Map<ExecutionId, Entry>;
@@ -116,6 +119,7 @@ export function createState(limits: Limits): MachineState {
     life: 0,
     terms: new Map(),
     epochs: new Map(),
+    lostAttempts: null,
     journalSeqs: new Map(),
     entries: new Map(),
     gates,

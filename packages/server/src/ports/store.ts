@@ -1,6 +1,7 @@
 import type { Candidate, EndedAttempt, ExecutionError, ExecutionState, Queue, StepsMark } from "../domain/execution.ts";
 import type { Epoch, EpochMs, ExecutionId, Incarnation, JobId, ShardId, WorkerId } from "../domain/ids.ts";
 import type { JobDefinition } from "../domain/job.ts";
+import type { LostAttempts } from "../domain/lost-attempts.ts";
 import type { Pool, PoolChange } from "../domain/pool.ts";
 import type { RecordedStep } from "../domain/step.ts";
 import type { EndDelivery } from "../domain/webhook.ts";
@@ -374,16 +375,15 @@ export interface PollSummary {
 
 export interface Recovered {
   inFlight: InFlightRow[];
-  /**
-   * Every open journal row, and the number of its executions that have no row of their own yet. A row with 0 of them
-   * stays open until a commit of its owner deletes it.
-   */
+  /** Every open journal row, and the number of its executions that have no row of their own yet. A row with 0 of them stays open until a commit deletes it. */
   journals: { shard: ShardId; ref: JournalRef; unsettled: number }[];
   commands: Command[];
   /** Open workflow runs, those with the earliest deadlines first, at most 100; left out: none. */
   runs?: readonly ExecutionId[];
   /** Every open run that has a concurrency key; left out: none. */
   keyedRuns?: readonly KeyedRun[];
+  /** Attempts whose numbers the owner skips; left out: none. */
+  lostAttempts?: LostAttempts;
 }
 
 /** An execution that some worker may hold. */

@@ -21,7 +21,9 @@ import { workersAreNotOverfilled } from "./cluster/workers-are-not-overfilled.ts
 import { countersEqualARecount, type Shown } from "./counters-equal-a-recount.ts";
 import { endsAreDelivered } from "./ends-are-delivered.ts";
 import { eventsTellWhatHappened } from "./events-tell-what-happened.ts";
+import { acceptedJobsStay } from "./executions/accepted-jobs-stay.ts";
 import { attemptsDoNotOverlap } from "./executions/attempts-do-not-overlap.ts";
+import { attemptsStartOnce } from "./executions/attempts-start-once.ts";
 import { budgetsHold } from "./executions/budgets-hold.ts";
 import { cancellationIsHonest } from "./executions/cancellation-is-honest.ts";
 import { deadlinesHold } from "./executions/deadlines-hold.ts";
@@ -76,7 +78,9 @@ const GO_ON = new Set([
   "the roll",
   "the quiet",
   "the books of plans",
+  "accepted jobs stay",
   "attempts do not overlap",
+  "attempts start once",
   "counters equal a recount",
   "epochs grow",
   "final states absorb",
@@ -116,6 +120,8 @@ export interface Views {
   keys?: KeysView;
   /** All deliveries of webhooks; left out: there are none. */
   deliveries?: () => Iterable<Delivery>;
+  /** Whether replicas confirm each write before its answer; left out: they do not. */
+  isConfirmed?: boolean;
   /** Weights of tenants that do not have the default one; left out: all have it. */
   weights?: () => ReadonlyMap<string, number>;
   /** Whether the pool keeps slots free for tenants with few attempts; left out: it does not. */
@@ -139,7 +145,7 @@ export function allCheckers(ledger: Ledger, views: Views): Checker[] {
     quiet,
     books,
     ...[poolLimits, tenantLimits],
-    attemptsDoNotOverlap(ledger),
+    ...[acceptedJobsStay(views.isConfirmed ?? false), attemptsDoNotOverlap(ledger), attemptsStartOnce()],
     auditIsComplete(quiet, views.audit ?? null),
     budgetsHold(),
     cancellationIsHonest(ledger, quiet),

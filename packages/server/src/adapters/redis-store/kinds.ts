@@ -18,6 +18,8 @@ export class Kinds {
   readonly #connection: RedisConnection;
   readonly #numbers = new Map<string, number>();
   readonly #values = new Map<number, unknown>();
+  /** Generation of the store in which all of them were learned. A later one may have lost them. */
+  #generation = "";
 
   constructor(connection: RedisConnection) {
     this.#connection = connection;
@@ -25,6 +27,7 @@ export class Kinds {
 
   /** Numbers of these kinds and flows, in their order. */
   async numbersOf(texts: readonly string[]): Promise<number[]> {
+    this.#forgetLost();
     const found = new Map<string, number>();
     for (const text of texts) {
       const known = this.#numbers.get(text);
@@ -59,6 +62,7 @@ export class Kinds {
   }
 
   async #read(numbers: readonly number[]): Promise<Map<number, unknown>> {
+    this.#forgetLost();
     const asked = [...new Set(numbers)];
     const found = new Map(asked.map((number) => [number, this.#values.get(number)]));
     const missing = asked.filter((number) => found.get(number) === undefined);
@@ -75,11 +79,21 @@ export class Kinds {
     return found;
   }
 
+  #forgetLost(): void {
+    const { generation } = this.#connection;
+    if (generation !== this.#generation) this.#forget();
+    this.#generation = generation;
+  }
+
+  #forget(): void {
+    this.#numbers.clear();
+    this.#values.clear();
+  }
+
   #learn(text: string, number: number): void {
-    if (this.#numbers.size >= KNOWN_MAX) {
-      this.#numbers.clear();
-      this.#values.clear();
-    }
+    if (this.#numbers.size >= KNOWN_MAX) this.#forget();
+    // The call that answered may have opened the connection.
+    if (this.#numbers.size === 0) this.#generation = this.#connection.generation;
     this.#numbers.set(text, number);
     this.#values.set(number, valueOf(text));
   }

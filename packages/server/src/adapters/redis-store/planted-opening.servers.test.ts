@@ -47,8 +47,9 @@ describe("bugs in what opens the store on Redis", () => {
   const refused = (opening: Promise<void>) => assert.rejects(opening, StoreUnusable);
   const claims = async (prefix: string, ...asked: readonly (readonly [string, "A" | "S", string?])[]) => {
     const answers: string[] = [];
+    const generation = await redis.ask("GET", `${prefix}:generation`);
     for (const [server, letter, lastsMs = "30000"] of asked)
-      answers.push(await redis.ask("FCALL", "ms_claim", "1", `${prefix}:`, server, letter, lastsMs));
+      answers.push(await redis.ask("FCALL", "ms_claim", "2", `${prefix}:`, generation, server, letter, lastsMs));
     return answers;
   };
 

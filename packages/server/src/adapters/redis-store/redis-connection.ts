@@ -29,8 +29,8 @@ export interface ConnectionOptions {
   runtime: Runtime;
   /** Number of replicas that must have a durable write before it is answered; default: 0. */
   replicas?: number;
-  /** Checks and opens the store over a new connection, before any other call. */
-  opened: (send: (command: RedisCommand) => Promise<RedisAnswer>) => Promise<void>;
+  /** Checks and opens the store over a new connection, before any other call. @returns the generation of the store */
+  opened: (send: (command: RedisCommand) => Promise<RedisAnswer>) => Promise<string>;
 }
 
 /** One connection to Redis with deadlines, which connects again at the next call after it has ended. */
@@ -40,6 +40,8 @@ export class RedisConnection {
   #isClosed = false;
   #busy = 0;
   #number = 0;
+  /** Generation under which the present connection was opened; empty: it is not open yet. */
+  #generation = "";
   #tellEnd: (number: number) => void = () => undefined;
   #memoryAskedMs = Number.NEGATIVE_INFINITY;
 
@@ -50,6 +52,16 @@ export class RedisConnection {
   /** Number of the present connection, which each new one raises; 0: there is none. */
   get number(): number {
     return this.#client === null ? 0 : this.#number;
+  }
+
+  /** Generation of the store that this connection knows; empty: it is not open. */
+  get generation(): string {
+    return this.#generation;
+  }
+
+  /** Ends a connection that was opened under another generation than this one. */
+  endUnless(generation: string): void {
+    if (this.#client !== null && this.#generation !== "" && this.#generation !== generation) this.#drop(this.#client);
   }
 
   /** @param tell called with the number of a connection that has ended */
@@ -74,7 +86,7 @@ export class RedisConnection {
 
   /** Calls a function that reads, or whose loss after an answer does no harm. @throws {StoreUnavailable} */
   async fcall(name: string, args: readonly RedisArgument[]): Promise<RedisAnswer> {
-    const [answer] = await this.call([["FCALL", name, "1", this.prefix, ...args]]);
+    const [answer] = await this.#calls(() => [this.#function(name, args)]);
     return answer as RedisAnswer;
   }
 
@@ -83,20 +95,37 @@ export class RedisConnection {
    * @throws {StoreUnavailable} also if too few replicas have it in time: the write may survive or not
    */
   async durably(name: string, args: readonly RedisArgument[]): Promise<RedisAnswer> {
+    return await this.#confirmed(() => this.#function(name, args));
+  }
+
+  /** Reads what tells that an earlier write is durable: waits for the replicas to have all that the primary has. @throws {StoreUnavailable} */
+  async readConfirmed(command: RedisCommand): Promise<RedisAnswer> {
+    return await this.#confirmed(() => command);
+  }
+
+  /** Makes a call and waits for the replicas, which then have the writes of all calls before it, too. */
+  async #confirmed(command: () => RedisCommand): Promise<RedisAnswer> {
     const { replicas = 0 } = this.#options;
-    if (replicas === 0) return await this.fcall(name, args);
-    const call: RedisCommand = ["FCALL", name, "1", this.prefix, ...args];
-    const [answer, reached] = await this.call([call, ["WAIT", `${replicas}`, `${REPLICAS_MS}`]]);
+    const waits: RedisCommand[] = replicas === 0 ? [] : [["WAIT", `${replicas}`, `${REPLICAS_MS}`]];
+    const [answer, reached = 0] = await this.#calls(() => [command(), ...waits]);
     if (Number(reached) < replicas)
       throw new StoreUnavailable(`${reached} of ${replicas} replicas of Redis have the write after ${REPLICAS_MS} ms`);
     return answer as RedisAnswer;
+  }
+
+  #function(name: string, args: readonly RedisArgument[]): RedisCommand {
+    return ["FCALL", name, "2", this.prefix, this.#generation, ...args];
   }
 
   /**
    * Sends commands together, and waits for all answers.
    * @throws {StoreUnavailable}
    */
-  async call(commands: readonly RedisCommand[]): Promise<RedisAnswer[]> {
+  call(commands: readonly RedisCommand[]): Promise<RedisAnswer[]> {
+    return this.#calls(() => commands);
+  }
+
+  async #calls(commands: () => readonly RedisCommand[]): Promise<RedisAnswer[]> {
     try {
       return await this.#call(commands);
     } catch (error) {
@@ -124,7 +153,7 @@ export class RedisConnection {
 
   /** Connects, if there is no connection. @throws {StoreUnusable | StoreUnavailable} */
   async check(): Promise<void> {
-    await this.#call([["PING"]]);
+    await this.#call(() => [["PING"]]);
   }
 
   close(): void {
@@ -132,14 +161,15 @@ export class RedisConnection {
     if (this.#client !== null) this.#drop(this.#client);
   }
 
-  async #call(commands: readonly RedisCommand[]): Promise<RedisAnswer[]> {
+  /** @param commands made when there is a connection */
+  async #call(commands: () => readonly RedisCommand[]): Promise<RedisAnswer[]> {
     if (this.#isClosed) throw new StoreUnavailable("the connection to Redis is closed", { isUnasked: true });
     this.#client ??= this.#connect();
     const connecting = this.#client;
     this.#busy++;
     try {
       const client = await connecting;
-      return await this.#within(CALL_MS, Promise.all(commands.map((command) => send(client, command))));
+      return await this.#within(CALL_MS, Promise.all(commands().map((command) => send(client, command))));
     } catch (error) {
       const failure = failureOf(error);
       if (endsConnection(failure) && this.#client === connecting) this.#drop(connecting);
@@ -154,10 +184,11 @@ export class RedisConnection {
     // The event comes besides the failure of the calls, which say the same.
     client.on("error", () => undefined);
     const number = ++this.#number;
+    this.#generation = "";
     client.on("end", () => this.#ended(number));
     try {
       const opening = client.connect().then(() => this.#options.opened((command) => send(client, command)));
-      await this.#within(CONNECT_MS, opening);
+      this.#generation = await this.#within(CONNECT_MS, opening);
       return client;
     } catch (error) {
       destroy(client);
@@ -173,6 +204,7 @@ export class RedisConnection {
   #ended(number: number): void {
     if (this.#number !== number || this.#client === null) return;
     this.#client = null;
+    this.#generation = "";
     this.#tellEnd(number);
   }
 
@@ -229,6 +261,9 @@ function failureOf(error: unknown): Error {
     return new StoreUnavailable("Redis was restarted, or another server is the primary now", cause);
   if (/^MS(FORMAT|LEVEL) /.test(message))
     return new StoreUnusable(`MAINSPRING_STORE leads to Redis, but ${message.replace(/^MS[A-Z]+ /, "")}`, cause);
+  // A server that has become a replica waits for none, and one that was rewound may lack the library.
+  if (/^(ERR WAIT|UNBLOCKED|ERR Function not found)/.test(message))
+    return new StoreUnavailable("another server is the primary now, or lacks the functions of the store", cause);
   if (/^MS[A-Z]+ /.test(message)) return new CallRefused(message.replace(/^MS[A-Z]+ /, ""), cause);
   // A function that fails is a bug of this program, and leaves the connection as it is.
   if (/^(ERR|WRONGTYPE)/.test(message)) return error as Error;

@@ -18,6 +18,7 @@ import type { Connections } from "./connections.ts";
 import { eventSinks } from "./events/event-sinks.ts";
 import { events } from "./events/events.ts";
 import { webhooks } from "./events/webhooks.ts";
+import { Generation } from "./failover/generation.ts";
 import { handlers } from "./handlers.ts";
 import { ingest } from "./intake/ingest.ts";
 import { steps } from "./intake/steps.ts";
@@ -81,33 +82,29 @@ export interface RedisStore extends Store {
  * @throws {StoreUnavailable} the server does not answer, or takes no writes (yet)
  */
 export async function openRedisStore(options: RedisStoreOptions): Promise<RedisStore> {
-  const db = connectionsOf(options);
+  const generation = new Generation();
+  const db = connectionsOf(options, generation);
   try {
     await db.commit.check();
     const claim = options.claim && new Claim(db.lease, { ...options, ...options.claim });
     await claim?.take();
-    return storeOn(db, options, claim ?? null);
+    return storeOn(db, options, { claim: claim ?? null, generation });
   } catch (error) {
     close(db);
     throw error;
   }
 }
 
-function connectionsOf({
-  address,
-  runtime,
-  replicas = 0,
-  isRelaxed = false,
-  library = LIBRARY,
-  level = FEATURE_LEVEL,
-}: RedisStoreOptions): Connections {
+function connectionsOf(options: RedisStoreOptions, generation: Generation): Connections {
+  const { address, runtime, replicas = 0, isRelaxed = false, library = LIBRARY, level = FEATURE_LEVEL } = options;
   const opened = async (send: (command: RedisCommand) => Promise<RedisAnswer>) => {
     await refuseUnfit(send, isRelaxed);
     await loadLibrary(send, library);
     await refuseRightless(send, address.prefix);
-    await send(["FCALL", "ms_open", "1", `${address.prefix}:`, FORMAT, `${level}`, FIRST_LEVEL]);
+    const args = [`${address.prefix}:`, FORMAT, `${level}`, FIRST_LEVEL, generation.known];
+    return generation.opened(String(await send(["FCALL", "ms_open", "1", ...args])));
   };
-  const connection = () => new RedisConnection({ address, runtime, replicas, opened });
+  const connection = () => generation.add(new RedisConnection({ address, runtime, replicas, opened }));
   return {
     ...{ commit: connection(), submit: connection(), read: connection(), query: connection() },
     ...{ lease: connection(), maintain: connection() },
@@ -118,7 +115,11 @@ function close(db: Connections): void {
   for (const purpose of PURPOSES) db[purpose].close();
 }
 
-function storeOn(db: Connections, options: RedisStoreOptions, claim: Claim | null): RedisStore {
+function storeOn(
+  db: Connections,
+  options: RedisStoreOptions,
+  { claim, generation }: { claim: Claim | null; generation: Generation },
+): RedisStore {
   const { runtime, node, events: isTelling = () => false } = options;
   const now = () => runtime.now();
   const kinds = new Kinds(db.submit);
@@ -166,7 +167,7 @@ function storeOn(db: Connections, options: RedisStoreOptions, claim: Claim | nul
         if (committer.tookOverOn(number)) tell();
       }),
     releaseShards: (shards) => releaseShards(db.commit, shards),
-    recover: (shards) => recover(db.read, reads, shards),
+    recover: async (shards) => generation.tellLost(await recover(db.read, reads, shards)),
     poll: (...asked) => reads.poll(...asked),
     readWaiting: (...asked) => reads.readWaiting(...asked),
     waitingFlows: (...asked) => reads.waitingFlows(...asked),

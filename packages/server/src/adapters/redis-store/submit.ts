@@ -233,7 +233,7 @@ export async function answeredBefore(
   db: RedisConnection,
   { tenant, key, requestHash }: NonNullable<Submission["idempotency"]>,
 ): Promise<Extract<SubmitOutcome, { kind: "ACCEPTED" | "KEY_REUSED" }> | null> {
-  const [answer] = (await db.call([["HGET", db.key("i"), digest(tenant, key)]])) as [Buffer | null];
+  const answer = (await db.readConfirmed(["HGET", db.key("i"), digest(tenant, key)])) as Buffer | null;
   if (answer === null) return null;
   if (!answer.subarray(0, ID_BYTES).equals(digest(requestHash))) return { kind: "KEY_REUSED" };
   return { kind: "ACCEPTED", replayed: true, jobs: acceptedJobs(answer.subarray(ID_BYTES)) };

@@ -64,6 +64,26 @@ describe("a simulated store that goes back to an earlier state", () => {
     assert.equal(outcome?.status, "APPLIED");
   });
 
+  it("refuses owners on another server until the next generation, whose epochs and attempts are beyond the lost ones", async () => {
+    const { stage, scene, job } = await told();
+    const copy = stage.data.copy();
+    const store = stage.connect("a");
+    const [lost = 0] = await takeShards(store, [1], "a");
+    let heard = 0;
+    store.watchTakeovers(() => heard++);
+    stage.data.rewind(copy);
+    const tick = scene.tick(1, { epoch: lost, changes: [scene.succeeded(job)] });
+    await assert.rejects(store.commit([tick]), StoreUnavailable);
+    assert.equal(heard, 1);
+    const holder = stage.data.holders()[1];
+    assert.equal(holder?.owner, null);
+    assert.ok((holder?.epoch ?? 0) > lost);
+    assert.equal((await store.recover([1])).lostAttempts?.last, 100_000);
+    const [epoch] = await takeShards(store, [1], "a");
+    const [outcome] = await store.commit([{ ...tick, epoch: epoch ?? 0 }]);
+    assert.equal(outcome?.status, "APPLIED");
+  });
+
   it("answers nobody who asked before, whether it was done or not", async () => {
     const { stage, scene, job } = await told();
     const copy = stage.data.copy();

@@ -212,6 +212,8 @@ export interface Forgotten {
 export interface WentBack {
   kind: "WENT_BACK";
   at: EpochMs;
+  /** Whether the store tells owners by a generation that it has lost writes, so that they skip the numbers of attempts. */
+  hasGenerations: boolean;
   holders: readonly ShardHolder[];
   /** All executions. */
   rows: readonly ExecutionRow[];

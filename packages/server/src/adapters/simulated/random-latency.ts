@@ -1,4 +1,4 @@
-import type { Fate, Latency } from "./fate.ts";
+import type { Fate, Latency, StoreOperation } from "./fate.ts";
 
 /** Range in milliseconds, both ends included. */
 type RangeMs = readonly [least: number, most: number];
@@ -16,11 +16,21 @@ export interface StoreFaultProfile {
   timeoutMs: number;
   /** Whether the store is down: callers get an error at once or after up to `timeoutMs`. */
   isDown: boolean;
+  /** Whether no replica confirms writes: they take effect, and callers get an error after a second. */
+  isUnconfirmed: boolean;
   /** Share of all calls that suffer each fault, 0 to 1; together at most 1. */
   shares: { slow: number; neverArrives: number; answerLost: number; late: number };
   /** Additional time of a slow call, and time from a late call's timeout to its effect. */
   slowMs: RangeMs;
 }
+
+/** Operations that are answered when the replicas have confirmed them. A repeated submission waits for the first one's write, too. */
+const CONFIRMED: ReadonlySet<StoreOperation> = new Set([
+  ...(["submit", "answered", "commit", "takeOver", "releaseShards", "addCommand", "putPool", "retry"] as const),
+  ...(["replace", "putNamed", "delete", "run", "order", "settle", "addSignal", "takeIn"] as const),
+]);
+/** Longest wait for the replicas, in milliseconds. */
+const CONFIRM_MS = 1_000;
 
 /** Profile of a store without faults. */
 export function noFaults(): StoreFaultProfile {
@@ -29,6 +39,7 @@ export function noFaults(): StoreFaultProfile {
     answerMs: [0.1, 1],
     timeoutMs: 12_000,
     isDown: false,
+    isUnconfirmed: false,
     shares: { slow: 0, neverArrives: 0, answerLost: 0, late: 0 },
     slowMs: [50, 5_000],
   };
@@ -37,7 +48,7 @@ export function noFaults(): StoreFaultProfile {
 /** Chooses fates at random, by the present fault profile. @param random random number, evenly spread in [0, 1) */
 export function randomLatency(random: () => number, profile: StoreFaultProfile): Latency {
   const within = ([least, most]: RangeMs) => least + random() * (most - least);
-  return () => {
+  return ({ operation }) => {
     const { timeoutMs, shares } = profile;
     if (profile.isDown) return { effectAfterMs: null, answerAfterMs: null, givesUpAfterMs: random() * timeoutMs };
     const fate: Fate = {
@@ -45,6 +56,8 @@ export function randomLatency(random: () => number, profile: StoreFaultProfile):
       answerAfterMs: within(profile.answerMs),
       givesUpAfterMs: timeoutMs,
     };
+    if (profile.isUnconfirmed && CONFIRMED.has(operation))
+      return { ...fate, answerAfterMs: null, givesUpAfterMs: (fate.effectAfterMs as number) + CONFIRM_MS };
     let roll = random();
     const befalls = (share: number) => {
       const is = roll >= 0 && roll < share;

@@ -1,6 +1,9 @@
-import type { Epoch, ExecutionId, Incarnation } from "../../domain/ids.ts";
+import type { Epoch, EpochMs, ExecutionId, Incarnation } from "../../domain/ids.ts";
 import { invariant } from "../../domain/invariant.ts";
 import type { JournalEntry, JournalRef, RowChange } from "../../ports/store.ts";
+
+/** Number of microseconds in a millisecond. */
+export const MICROSECONDS = 1_000;
 
 interface OpenJournal {
   ref: JournalRef;
@@ -42,6 +45,12 @@ export class ShardState {
 
   release(): void {
     this.#owner = null;
+  }
+
+  /** Leaves the shard without an owner, with an epoch that no owner of before has. @param now time in ms, from which epochs are made */
+  raise(now: EpochMs): void {
+    this.#owner = null;
+    this.#epoch = Math.max(this.#epoch + 1, now * MICROSECONDS);
   }
 
   /** @param atLeast lower bound of the new epoch */

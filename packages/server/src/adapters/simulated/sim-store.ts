@@ -299,7 +299,7 @@ export class SimStore implements Store {
 
   releaseShards(shards: readonly SeenShard[]): Promise<void> {
     const sent = shards.map(({ shard, epoch }) => ({ shard, epoch }));
-    return this.#inTurn("releaseShards", () => releaseShards(this.#data, sent));
+    return this.#inTurn("releaseShards", () => releaseShards(this.#data, sent)).then(() => undefined);
   }
 
   recover: Store["recover"] = (shards) => this.#call("recover", () => reads.recover(this.#data, shards));
@@ -339,10 +339,18 @@ export class SimStore implements Store {
     return known !== undefined && known.job.tenant === (tenant ?? known.job.tenant);
   }
 
+  /** Makes a call with a fence behind those before it. On another server it fails, and the node opens the store again. */
   #inTurn<T>(operation: "commit" | "takeOver" | "releaseShards", effect: () => T): Promise<T> {
-    const turn = this.#commits.then(() => this.#call(operation, effect, true));
+    const fenced = () => (this.#data.isRewound ? null : effect());
+    const turn = this.#commits.then(async () => (await this.#call(operation, fenced, true)) ?? this.#reopen());
     this.#commits = turn.catch(() => undefined);
     return turn;
+  }
+
+  #reopen(): never {
+    this.#data.raiseGeneration();
+    this.breakOff();
+    throw new StoreUnavailable("The simulated store is on another server");
   }
 
   /** @param canBeShutOut whether a takeover may end the call while it is on its way */

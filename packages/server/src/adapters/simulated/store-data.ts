@@ -32,6 +32,14 @@ import type { StoredZones } from "./rows/time-zones.ts";
 import { WebhookTable } from "./rows/webhook-table.ts";
 import { ShardState } from "./shard-state.ts";
 
+/** Time since which one server has the store without loss of a write. */
+export interface Generation {
+  /** Number of the losses before. */
+  number: number;
+  server: number;
+  since: EpochMs;
+}
+
 /** All tables of the store. */
 export interface Tables {
   jobs: JobTable;
@@ -59,6 +67,7 @@ export interface Tables {
   deadLetterRuns: Map<string, StoredRun>;
   executionRuns: Map<string, StoredExecutionRun>;
   shards: readonly ShardState[];
+  generation: Generation;
 }
 
 export interface StoreDataOptions {
@@ -104,7 +113,10 @@ export class StoreData {
     deadLetterRuns: new Map(),
     executionRuns: new Map(),
     shards: Array.from({ length: SHARD_COUNT }, () => new ShardState()),
+    generation: { number: 0, server: 0, since: 0 },
   };
+  /** Number of the server that has the store now. Another one may lack the last writes. */
+  #server = 0;
   /** Number of times that the store was restored to an earlier state. */
   timeline = 0;
   /** Calls that were sent and have not taken effect. */
@@ -255,7 +267,7 @@ export class StoreData {
 
   /** Copy of the whole store, for a backup or a standby; later changes do not affect it. */
   copy(): Tables {
-    const { zones, pools, deadLetterRuns, executionRuns, shards } = this.#tables;
+    const { zones, pools, deadLetterRuns, executionRuns, shards, generation } = this.#tables;
     return {
       jobs: this.jobs.copy(),
       executions: this.executions.copy(),
@@ -282,19 +294,51 @@ export class StoreData {
       deadLetterRuns: new Map(deadLetterRuns),
       executionRuns: new Map(executionRuns),
       shards: shards.map((shard) => shard.copy()),
+      generation,
     };
   }
 
   /** Restores the store from a copy. The caller must break off the connections to the store that was. */
   goBack(copy: Tables): void {
     this.onTheWay.shutOutAll();
-    this.#tables = copy;
     this.timeline += 1;
+    this.#become(copy, false);
+  }
+
+  /**
+   * Makes another server the one that has the store, which lacks the writes since the copy. Connections and the calls on their way
+   * survive: nothing but the generation tells that writes are lost.
+   */
+  rewind(copy: Tables): void {
+    this.#server += 1;
+    this.#become(copy, true);
+  }
+
+  /** Whether another server has the store than the one under which its generation began. */
+  get isRewound(): boolean {
+    return this.generation.server !== this.#server;
+  }
+
+  get generation(): Generation {
+    return this.#tables.generation;
+  }
+
+  /** Begins a generation, if another server has the store: no shard has an owner, and every epoch of before is refused. */
+  raiseGeneration(): void {
+    if (!this.isRewound) return;
+    const since = this.now();
+    for (const shard of this.#tables.shards) shard.raise(since);
+    this.#tables.generation = { number: this.generation.number + 1, server: this.#server, since };
+  }
+
+  #become(copy: Tables, hasGenerations: boolean): void {
+    this.#tables = copy;
     const { inFlight, journals } = recover(this, [...copy.shards.keys()]);
     const at = this.now();
     const [rows, runs] = [[...this.executions.all()], [...this.runs.all()]];
     const parts = runs.flatMap(({ run }) => this.runs.partsOf(run));
-    this.tell({ kind: "WENT_BACK", at, holders: this.holders(), rows, runs, parts, inFlight, journals });
+    const state = { rows, runs, parts, inFlight, journals };
+    this.tell({ kind: "WENT_BACK", at, hasGenerations, holders: this.holders(), ...state });
   }
 
   /** Calls the listener with every later event, before any other code can react to the change. */

@@ -1,10 +1,8 @@
 import type { Epoch, Incarnation } from "../../domain/ids.ts";
 import type { SeenShard } from "../../ports/store.ts";
 import type { TakenOver } from "./history.ts";
+import { MICROSECONDS } from "./shard-state.ts";
 import type { StoreData } from "./store-data.ts";
-
-/** Number of microseconds in a millisecond. */
-const MICROSECONDS = 1_000;
 
 /**
  * See Store.takeOver. Shuts out all calls that the previous owners, and the same owner, have sent and that have not
@@ -27,7 +25,8 @@ export function takeOver(data: StoreData, seen: readonly SeenShard[], owner: Inc
   return seen.map(({ shard }) => epochs.get(shard) ?? null);
 }
 
-/** See Store.releaseShards. */
-export function releaseShards(data: StoreData, seen: readonly SeenShard[]): void {
+/** See Store.releaseShards. @returns true */
+export function releaseShards(data: StoreData, seen: readonly SeenShard[]): true {
   for (const { shard, epoch } of seen) if (data.shard(shard).epoch === epoch) data.shard(shard).release();
+  return true;
 }

@@ -22,6 +22,7 @@ export function acquireShards(step: Step, owned: Extract<Input, { kind: "OWNED" 
   state.incarnation = owned.incarnation;
   if (state.life === 0) state.life = owned.term;
   state.term = owned.term;
+  state.lostAttempts = recovered.lostAttempts ?? null;
   for (const [shard, epoch] of owned.epochs) {
     state.epochs.set(shard, epoch);
     state.terms.set(shard, owned.term);

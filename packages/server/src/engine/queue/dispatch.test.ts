@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { derivedId } from "../../domain/occurrence-id.ts";
 import { candidate, Story } from "../testing/story.ts";
 
 /** Three workers with eight slots each, and so many ready executions. */
@@ -30,6 +31,16 @@ describe("dispatch", () => {
     const workers = assignedOf(6);
     assert.deepEqual(runsOf(workers), [1, 1, 1, 1, 1, 1]);
     for (const id of ["w1", "w2", "w3"]) assert.equal(workers.filter((worker) => worker === id).length, 2);
+  });
+
+  it("gives an execution that may be older than a loss of the store an attempt beyond the lost ones, and a newer one its first", () => {
+    const story = new Story().worker("w1", { slots: 8 });
+    const recovered = { inFlight: [], journals: [], commands: [], lostAttempts: { until: 999, last: 100_000 } };
+    story.tell({ kind: "OWNED", term: 2, epochs: new Map(), recovered, incarnation: "node-1" });
+    const ids = [derivedId("a", "b", 999), derivedId("a", "b", 1_000)];
+    story.hint(...ids.map((id, attempt) => candidate({ id, attempt: 1 - attempt })));
+    const given = story.commit().assigns.map(({ executionId, attempt }) => [executionId, attempt]);
+    assert.deepEqual(new Map(given as [string, number][]), new Map(ids.map((id, i) => [id, [100_001, 1][i]])));
   });
 
   it("ends a turn at the last slot of a worker", () => {

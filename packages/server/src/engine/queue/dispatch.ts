@@ -1,4 +1,5 @@
 import { invariant } from "../../domain/invariant.ts";
+import { nextAttempt } from "../../domain/lost-attempts.ts";
 import type { Batch } from "../batch.ts";
 import type { Entry } from "../entry.ts";
 import { tellAssigned } from "../events.ts";
@@ -212,7 +213,7 @@ function assign(step: Step, entry: Entry, worker: WorkerSlots): void {
   if (lane.gate !== null) lane.gate.running++;
   state.lanes.remove(entry);
   if (lane.gate !== null) state.lanes.refreshGate(lane.gate);
-  row.attempt++;
+  row.attempt = nextAttempt(row.id, row.attempt, state.lostAttempts);
   worker.held.add(entry);
   entry.assigned = newAssigned(step, share, worker);
   writeJournal(step, entry);

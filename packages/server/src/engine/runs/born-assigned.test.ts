@@ -89,6 +89,17 @@ describe("a node that follows while a worker is free", () => {
     assert.deepEqual([wasState, wasAttempt, attempt, only(ended).state], ["RUNNING", 1, 1, "SUCCEEDED"]);
   });
 
+  it("waits for an assignment of its own if its first attempt skips the numbers of a lost state", () => {
+    const { stage, a } = running();
+    stage.story.state.lostAttempts = { until: Number.MAX_SAFE_INTEGER, last: 100_000 };
+    ends(stage, a);
+    const batch = sealed(stage);
+    const { row, assigned: worker } = only(birthsOf(stage, batch));
+    assert.deepEqual([row.state, row.attempt, worker, batch.assigns], ["PENDING", 0, undefined, []]);
+    stage.answer(batch);
+    assert.equal(only(stage.commit().assigns).attempt, 100_001);
+  });
+
   it("is not in memory, and its assignment not to be sent, before the store has created it", () => {
     const { stage, a } = running();
     ends(stage, a);

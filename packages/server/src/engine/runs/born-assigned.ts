@@ -1,5 +1,6 @@
 import type { Candidate } from "../../domain/execution.ts";
 import type { ExecutionId } from "../../domain/ids.ts";
+import { nextAttempt } from "../../domain/lost-attempts.ts";
 import type { NodeBirth } from "../../ports/store-runs.ts";
 import { attemptGivenUp } from "../attempts/attempts.ts";
 import type { Batch } from "../batch.ts";
@@ -26,6 +27,9 @@ import { pickWorker, type WorkerSlots } from "../workers/workers.ts";
  * its assignment leaves, when the store has created it.
  */
 
+/** Number of the attempt with which a store creates a node that is assigned. */
+const FIRST_ATTEMPT = 1;
+
 /**
  * Assigns nodes that this step has created to free workers, the smallest rank first. Called after `dispatch`: the work that
  * waits has its workers then, so no node goes before it. Work waits beside a free worker only if the batch is full or the
@@ -46,9 +50,14 @@ export function assignBirths(step: Step): void {
   }
 }
 
-/** Whether the node may get a worker now, if there is one. A node with a concurrency key waits for its turn in its lane. */
-function mayStart(step: Step, { queue, dueAt, pool, tenant, concurrencyKey, policy }: Candidate): boolean {
+/**
+ * Whether the node may get a worker now, if there is one. A node with a concurrency key waits for its turn in its lane, and so does one
+ * whose first attempt skips numbers.
+ */
+function mayStart(step: Step, row: Candidate): boolean {
   const { state, now } = step;
+  const { queue, dueAt, pool, tenant, concurrencyKey, policy } = row;
+  if (nextAttempt(row.id, 0, state.lostAttempts) !== FIRST_ATTEMPT) return false;
   if (!state.workers.hasCredits(pool) || queue !== "READY" || dueAt > now || concurrencyKey !== null) return false;
   if (policy.startBefore !== null && policy.startBefore <= now) return false;
   if (poolOf(state, pool).paused || !hasRoom(step, state.permits.of(pool)) || !hasTenantRoom(state, tenant))
@@ -59,7 +68,7 @@ function mayStart(step: Step, { queue, dueAt, pool, tenant, concurrencyKey, poli
 function assign(step: Step, birth: NodeBirth, lane: Lane, share: Share, worker: WorkerSlots): void {
   const { state, batch } = step;
   const { row } = birth;
-  Object.assign(row, { state: "RUNNING", queue: "HELD", attempt: 1 });
+  Object.assign(row, { state: "RUNNING", queue: "HELD", attempt: FIRST_ATTEMPT });
   const entry = newEntry(row, false);
   const assigned = newAssigned(step, share, worker);
   assigned.isNewborn = true;

@@ -7,8 +7,8 @@ export function tokensGrow(): Checker {
   return {
     name: "tokens grow",
     saw(event) {
-      // The restored store has forgotten later attempts, and assigns their numbers again.
-      if (event.kind === "WENT_BACK") highest.clear();
+      // A store without generations has forgotten later attempts, and assigns their numbers again.
+      if (event.kind === "WENT_BACK" && !event.hasGenerations) highest.clear();
       if (event.kind !== "COMMITTED" || event.outcome.status !== "APPLIED") return;
       const missed = new Set(event.outcome.missed);
       for (const { id, attempt } of assignedIn(event)) {

@@ -6,9 +6,16 @@ local function replication_id()
   return string.match(call('INFO', 'replication'), 'master_replid:(%x+)')
 end
 
--- Whether the primary is the one under which the store was opened last. After a failover or a restart it is not.
-local function is_same_generation(p)
-  return call('GET', p .. 'generation') == replication_id()
+-- The generation of the store: the replication id of its server, the number of changes of that before, and the time of the last one in ms.
+-- nil: after a failover or a restart no program has opened the store yet.
+local function present_generation(p)
+  local text = call('GET', p .. 'generation')
+  return text and sub(text, 1, 40) == replication_id() and text or nil
+end
+
+-- Number of a generation; -1: there is none.
+local function generation_number(text)
+  return tonumber(string.match(text or '', '^%x+ (%d+)') or '-1')
 end
 
 local function micros()
@@ -36,8 +43,10 @@ local function rights(keys, args)
   return lacking
 end
 
--- Opens the store for a connection. Arguments: the format of the program, its level, and the level of the first program with such a store. In another generation than before, writes may be lost: every shard gets a new epoch and no owner, so
--- that each owner takes over again and reads the store.
+-- Opens the store for a connection. Arguments: the format of the program, its level, the level of the first program with such a store, and the
+-- generation that the caller has known (empty: none). On another server than before, writes may be lost, also those that began a later
+-- generation: a new one begins, and every shard gets a new epoch and no owner, so that each owner takes over again and reads the store.
+-- Answers the generation.
 local function open(keys, args)
   local p, format, level = keys[1], args[1], args[2]
   local known = call('GET', p .. 'format')
@@ -51,7 +60,9 @@ local function open(keys, args)
   if not known then call('SET', p .. 'format', format) end
   raise_level(p, args[3])
   call('SETNX', p .. 'tv', 1)
-  if is_same_generation(p) then return 0 end
+  local number, known_number = generation_number(call('GET', p .. 'generation')), generation_number(args[4])
+  local present = present_generation(p)
+  if present and (number > known_number or present == args[4]) then return present end
   local now, raised = micros(), {}
   local holders = call('HGETALL', p .. 'sh')
   for i = 1, #holders, 2 do
@@ -59,14 +70,14 @@ local function open(keys, args)
     raised[#raised + 1] = digits(math.max(tonumber(epoch_of(holders[i + 1])) + 1, now)) .. ' '
   end
   if #raised > 0 then call('HSET', p .. 'sh', unpack(raised)) end
-  call('SET', p .. 'generation', replication_id())
-  return 1
+  local begun = digits(math.max(number, known_number) + 1) .. ' ' .. digits(math.floor(now / 1000))
+  call('SET', p .. 'generation', replication_id() .. ' ' .. begun)
+  return replication_id() .. ' ' .. begun
 end
 
 -- Arguments: the owner, then for each shard its number, the epoch that the taker has seen, and the greatest that it has known.
 local function take_over(keys, args)
   local p, owner = keys[1], args[1]
-  if not is_same_generation(p) then return OTHER_GENERATION end
   local now, epochs, taken = micros(), {}, {}
   for i = 2, #args, 3 do
     local epoch = epoch_of(call('HGET', p .. 'sh', args[i]))
@@ -86,7 +97,6 @@ end
 -- Arguments: for each shard its number and the epoch of the caller.
 local function release(keys, args)
   local p = keys[1]
-  if not is_same_generation(p) then return OTHER_GENERATION end
   local released = {}
   for i = 1, #args, 2 do
     if epoch_of(call('HGET', p .. 'sh', args[i])) == args[i + 1] then

@@ -1,5 +1,6 @@
--- Numbers of kinds and flows, which records name. A number is never used again.
-local KINDS_MAX = 1000000
+-- Numbers of kinds and flows, which records name. A number is never used again, also not one that the store has given and lost: each
+-- generation has numbers of its own.
+local KINDS_MAX, PER_GENERATION = 1000000, 100000
 
 -- Tenant of a flow, whose text is a list of the tenant and the pool; nil: the text is that of a kind.
 local function tenant_of_flow(text)
@@ -10,7 +11,7 @@ end
 local function kinds(keys, args)
   local p = keys[1]
   local numbers, fresh = call('HMGET', p .. 'kn', unpack(args)), {}
-  local last = call('HLEN', p .. 'k')
+  local last = math.max(tonumber(call('GET', p .. 'kl') or '0'), PER_GENERATION * generation_number(keys[2]))
   for i, text in ipairs(args) do
     if not numbers[i] then
       last = last + 1
@@ -18,7 +19,8 @@ local function kinds(keys, args)
       fresh[#fresh + 1] = { numbers[i], text, tenant_of_flow(text) }
     end
   end
-  if #fresh > 0 and last > KINDS_MAX then return { err = 'MSKINDS the store has a million kinds of jobs' } end
+  if #fresh > 0 and call('HLEN', p .. 'k') + #fresh > KINDS_MAX then return { err = 'MSKINDS the store has a million kinds of jobs' } end
+  if #fresh > 0 then call('SET', p .. 'kl', digits(last)) end
   for _, kind in ipairs(fresh) do
     call('HSET', p .. 'k', kind[1], kind[2])
     call('HSET', p .. 'kn', kind[2], kind[1])

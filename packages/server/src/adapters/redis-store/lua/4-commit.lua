@@ -181,7 +181,6 @@ end
 -- runs that it missed, the nodes that it did not create, and for each command its shard and 1, or 0 if it was not added.
 local function commit(keys, args)
   local p, i = keys[1], 0
-  if not is_same_generation(p) then return OTHER_GENERATION end
   local outcomes, applied = {}, {}
   local writes = recurring.new_writes(p)
   writes.rows, writes.bodies, writes.released = {}, {}, {}

@@ -1,5 +1,7 @@
 local READ, ADD, END = { 'no-writes' }, {}, { 'allow-oom' }
 
+-- Registers a function. Each but `ms_open` has the prefix as its first key, and those that write have the generation of the caller's
+-- connection as the second one: they write only on the server, and to the state of the store, that the caller knows.
 local function register(name, callback, flags)
   redis.register_function({
     function_name = name,
@@ -7,6 +9,8 @@ local function register(name, callback, flags)
       if call == nil then
         call, sub, byte, char = redis.call, string.sub, string.byte, string.char
       end
+      local is_guarded = flags ~= READ and name ~= 'ms_open'
+      if is_guarded and keys[2] ~= present_generation(keys[1]) then return OTHER_GENERATION end
       return callback(keys, args)
     end,
     flags = flags,

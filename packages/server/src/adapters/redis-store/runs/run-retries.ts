@@ -88,7 +88,7 @@ async function write(changing: Changing, job: OpenJob, asked: NewRetry, note: Au
   const own = [flowText({ tenant, pool: definition.pool }), kindText(tenant, definition)];
   const numbers = await kinds.numbersOf([...own, ...roots.flatMap(({ row }) => textsOfRow(row))]);
   const numbersAt = (i: number) => ({ flow: numbers[2 * i] as number, kind: numbers[2 * i + 1] as number });
-  await db.refuseFull();
+  await db.refuseUnwritable();
   const parts = await copyParts(changing, asked);
   const fields = fieldsOf(asked, parts);
   const { uniqueKey } = definition;

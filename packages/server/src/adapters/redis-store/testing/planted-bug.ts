@@ -13,7 +13,14 @@ export interface PlantedBug {
   title: string;
   text: string;
   planted: string;
-  story: (scene: Scene) => Promise<void>;
+  story: (scene: Scene, place: Place) => Promise<void>;
+}
+
+/** Redis of a story. */
+export interface Place {
+  redis: TestRedis;
+  /** First part of the names of the store's keys. */
+  prefix: string;
 }
 
 /** Tests that the story of each bug fails with it, and passes without it. */
@@ -28,11 +35,12 @@ export function plantedBugs(title: string, bugs: readonly PlantedBug[]): void {
     after(() => redis?.stop());
 
     const told = async (library: string, story: PlantedBug["story"]) => {
-      const address = { ...(redisAddress(redis.url) as RedisAddress), prefix: `bug-${stores++}` };
+      const prefix = `bug-${stores++}`;
+      const address = { ...(redisAddress(redis.url) as RedisAddress), prefix };
       const store = await openRedisStore({ address, runtime, node: runtime.uuid(), library });
       try {
         const scene = await Scene.open({ store, runtime, close: () => store.close() });
-        await story(scene);
+        await story(scene, { redis, prefix: `${prefix}:` });
       } finally {
         await store.close();
       }

@@ -1,5 +1,6 @@
 import type { Candidate, RankCursor } from "../../../domain/execution.ts";
 import type { EpochMs, ExecutionId, Incarnation, ShardId } from "../../../domain/ids.ts";
+import { lostAttempts } from "../../../domain/lost-attempts.ts";
 import type { PoolChange } from "../../../domain/pool.ts";
 import { defaultPool, ownerOfPool, type Pool } from "../../../domain/pool.ts";
 import type { InFlightRow, LookAhead, PollSummary, Recovered } from "../../../ports/store.ts";
@@ -36,10 +37,12 @@ export function recover(data: StoreData, shards: readonly ShardId[]): Recovered 
   const commands = data.commands.read(new Set(shards), new Set(), COMMANDS_LIMIT);
   const runs = openRuns(data, shards, null, RUNS_LIMIT).map(({ id }) => id);
   const keyed = keyedRuns(data, shards);
+  const lost = lostAttempts(data.generation.number, data.generation.since);
   return {
     ...{ inFlight, journals, commands },
     ...(runs.length > 0 && { runs }),
     ...(keyed.length > 0 && { keyedRuns: keyed }),
+    ...(lost !== null && { lostAttempts: lost }),
   };
 }
 
