@@ -50,8 +50,10 @@ function metricRows(): string[][] {
 }
 
 function keyRows(): string[][] {
-  return describeKeys().map(({ name, fallback, help, takes }) => {
-    return [code(name), fallback === null ? "none" : code(fallback), help, takes];
+  const shown = (value: string | null) => (value === null ? "none" : code(value));
+  return describeKeys().map(({ name, fallback, onRedis, help, takes }) => {
+    const other = onRedis === fallback ? "" : `; ${shown(onRedis)} where a Redis is the store`;
+    return [code(name), shown(fallback) + other, help, takes];
   });
 }
 

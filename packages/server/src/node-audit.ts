@@ -48,10 +48,11 @@ function privateKeyIn(keyFile: string, fault: (why: string) => ConfigError) {
 
 /** Note of the start of a node, with the settings that matter for its security. */
 export function noteOfStart(config: Config, node: Incarnation): AuditNote {
-  const { http, grpc, store, bus, roles, apiKey, clusterSecret, tls, audit, retentionDays } = config;
+  const { http, grpc, store, redisStore, bus, roles, apiKey, clusterSecret, tls, audit, retentionDays } = config;
   const settings = {
     ...{ http: `${http.host}:${http.port}`, grpc: `${grpc.host}:${grpc.port}`, bus, roles: [...roles] },
-    ...{ store: store === "embedded" ? "embedded" : "postgresql", events: [...config.events], retentionDays },
+    ...{ store: redisStore !== null ? "redis" : store === "embedded" ? "embedded" : "postgresql" },
+    ...{ events: [...config.events], retentionDays },
     ...{ apiKey: apiKey !== null, clusterSecret: clusterSecret !== null, tls: tls.cert !== null },
     ...{ auditDays: audit.days, auditSubmits: audit.submits, auditKey: audit.keyFile !== null },
   };

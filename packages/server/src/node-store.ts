@@ -9,7 +9,6 @@ import type { Lifecycle } from "./ops/lifecycle.ts";
 import { patiently } from "./patience.ts";
 import type { Bus } from "./ports/bus.ts";
 import type { Leases } from "./ports/leases.ts";
-import { redisAddress } from "./ports/redis-address.ts";
 import type { Runtime } from "./ports/runtime.ts";
 import type { Telling } from "./telling.ts";
 
@@ -33,10 +32,14 @@ export type NodeStore = SqlStore | RedisStore;
  */
 export async function openStore(ground: StoreGround): Promise<{ store: NodeStore; failed: Promise<Error> }> {
   const { config, program, runtime, log, bus, life } = ground;
-  // The settings refuse such an address, because parts of the store are missing; tests configure it themselves.
-  const address = redisAddress(config.store);
-  if (address !== null) {
-    const own = { address, runtime, node: bus.node, events: ground.telling.isOn };
+  if (config.redisStore !== null) {
+    const { isRelaxed } = config.redisStore;
+    if (isRelaxed)
+      log.warn(
+        "MAINSPRING_REDIS_DURABILITY is relaxed: a crash of Redis or of its machine may lose jobs that were accepted",
+      );
+    const { level } = program;
+    const own = { ...config.redisStore, runtime, node: bus.node, events: ground.telling.isOn, level };
     const store = await patiently("the store", () => openRedisStore(own), ground);
     life.started("store", () => store.close());
     return { store, failed: new Promise<Error>(() => undefined) };

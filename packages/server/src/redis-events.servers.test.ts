@@ -31,7 +31,7 @@ describe("a node with events and Redis as its store", () => {
 
   before(async () => {
     [redis, receiver] = await Promise.all([startRedis({ settings: DURABLE }), new Receiver().start()]);
-    node = await startNode({ ...loadConfig(SETTINGS), store: redis.url });
+    node = await startNode(loadConfig({ ...SETTINGS, MAINSPRING_STORE: redis.url }));
     client = new Client({ url: node.httpUrl });
     worker = new Worker({ url: node.grpcAddress, slots: 4, tasks: [fragile], warn: () => undefined });
     await worker.start();

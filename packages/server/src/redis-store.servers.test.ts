@@ -43,7 +43,7 @@ describe("a node with Redis as its store", () => {
 
   before(async () => {
     redis = await startRedis({ settings: DURABLE });
-    node = await startNode({ ...loadConfig(LOCAL), store: redis.url });
+    node = await startNode(loadConfig({ ...LOCAL, MAINSPRING_STORE: redis.url }));
     client = new Client({ url: node.httpUrl });
     worker = new Worker({ url: node.grpcAddress, slots: 50, tasks: [square, flaky], warn: () => undefined });
     await worker.start();

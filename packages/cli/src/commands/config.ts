@@ -24,11 +24,11 @@ export function configCommand(): Command {
 async function* settingsOf(env: NodeJS.ProcessEnv): AsyncGenerator<Setting, void, undefined> {
   const { describeKeys, givenValues, loadConfig } = await import("@mainspring/server");
   // The configuration is loaded first, so that the list shows exactly the values that would be used.
-  const { warnings } = loadConfig(env);
+  const { warnings, redisStore } = loadConfig(env);
   for (const warning of warnings) process.stderr.write(`mainspring: ${screenText(warning)}\n`);
   const given = givenValues(env);
-  for (const { name, fallback } of describeKeys()) {
-    const { text, from } = given[name] ?? { text: fallback, from: "default" };
+  for (const { name, fallback, onRedis } of describeKeys()) {
+    const { text, from } = given[name] ?? { text: redisStore === null ? fallback : onRedis, from: "default" };
     yield { key: name, value: text === null ? null : shown(name, text), from };
   }
 }

@@ -10,7 +10,7 @@ Configured by the environment, or by the same keys in the JSON file that MAINSPR
   MAINSPRING_HTTP=127.0.0.1:8080     where the HTTP api listens; port 0 picks a free one
   MAINSPRING_GRPC=127.0.0.1:8081     where workers and other nodes connect
   MAINSPRING_DATA_DIR=./data         where the embedded store keeps its data
-  MAINSPRING_STORE=embedded          or postgres://user:password@host:port/database
+  MAINSPRING_STORE=embedded          or postgres://user:password@host:port/database, or redis://user:password@host:port
   MAINSPRING_STORE_SCHEMA            the schema in it; mainspring for a new store
   MAINSPRING_API_KEY                 asks for it as bearer token; none by default
   MAINSPRING_API_KEY_ALSO            a second key that is valid too, while the key is changed
@@ -27,7 +27,7 @@ Configured by the environment, or by the same keys in the JSON file that MAINSPR
   MAINSPRING_OIDC_TENANT_CLAIM       the claim that names its tenant
   MAINSPRING_OIDC_POOLS_CLAIM=mainspring_pools   the claim with the pools that a worker may serve
   MAINSPRING_AUDIT_KEY               file of the Ed25519 key that signs the anchors of the audit log
-  MAINSPRING_AUDIT_DAYS=400          how long the audit log is kept
+  MAINSPRING_AUDIT_DAYS=400          how long the audit log is kept; 30 on Redis
   MAINSPRING_AUDIT_SUBMITS=off       batch: a record of each request that submits jobs
   MAINSPRING_CLUSTER_SECRET          nodes of a cluster prove it to each other; the same on all
   MAINSPRING_CLUSTER_SECRET_ALSO     a second one that is valid too, while the secret is changed
@@ -41,12 +41,12 @@ Configured by the environment, or by the same keys in the JSON file that MAINSPR
   MAINSPRING_HTTP_PEER_CONNECTIONS=8000   HTTP connections that one address may hold
   MAINSPRING_STREAMS_MAX=1000        event streams that clients may have open
   MAINSPRING_POOLS_MAX=10000         pools that jobs may be submitted to within an hour
-  MAINSPRING_SQL_SUBMIT=on           whether it takes in what applications submit by mainspring_submit
+  MAINSPRING_SQL_SUBMIT=on           whether it takes in what applications submit by mainspring_submit; off on Redis
   MAINSPRING_INGEST=direct           kafka: jobs go through Kafka, with 202; fallback: while the store cannot be reached
-  MAINSPRING_RETENTION_DAYS=30       how long final executions are kept
+  MAINSPRING_RETENTION_DAYS=30       how long final executions are kept; 1 on Redis
   MAINSPRING_EVENTS                  where events of executions and jobs go: api, kafka, clickhouse, webhook and otlp, with commas
   MAINSPRING_EVENTS_KEEP_MIN=60      how many minutes back it keeps them
-  MAINSPRING_EVENTS_MAX_MB=4096      space for events that wait for a receiver that is down
+  MAINSPRING_EVENTS_MAX_MB=4096      space for events that wait for a receiver that is down; 256 on Redis
   MAINSPRING_KAFKA                   the brokers, as kafka://host:9092,host:9092
   MAINSPRING_KAFKA_TOPIC_PREFIX=ms.  how the names of topics begin
   MAINSPRING_KAFKA_FORMAT=json       the format of messages: json or protobuf
@@ -61,7 +61,7 @@ Configured by the environment, or by the same keys in the JSON file that MAINSPR
   MAINSPRING_WEBHOOK_SECRET_ALSO     a second one that signs webhooks, too, while the secret is changed
   MAINSPRING_WEBHOOK_DISABLE_DAYS=3  after how many days without a delivery a webhook is disabled
   MAINSPRING_EXEC=off                on: offers exec, and who may submit jobs may run any program
-  MAINSPRING_BUS=memory              mesh: a node of a cluster, with all that have the same PostgreSQL; kafka: the same, with assignments and results over Kafka
+  MAINSPRING_BUS=memory              mesh: a node of a cluster, with all that have the same store; kafka: the same, with assignments and results over Kafka
   MAINSPRING_BUS_FALLBACK=mesh       none: assignments and results wait while Kafka does not answer
   MAINSPRING_ROLES=api,scheduler,gateway   what this node of a cluster does
   MAINSPRING_ADVERTISE               host:port where other nodes reach it; by default where MAINSPRING_GRPC listens
@@ -70,6 +70,8 @@ Configured by the environment, or by the same keys in the JSON file that MAINSPR
   MAINSPRING_ETCD                    its members, as http://host:2379,host:2379
   MAINSPRING_REDIS                   a Redis beside the PostgreSQL, as redis://host:6379
   MAINSPRING_REDIS_WINDOW=off        on: the scheduler asks it for what falls due
+  MAINSPRING_REDIS_REPLICAS=0        how many replicas must have a change, if a Redis is the store
+  MAINSPRING_REDIS_DURABILITY=always relaxed: that Redis may lose accepted jobs in a crash
   MAINSPRING_LEADER=sharded          one: the first node decides all work, and the others stand by
   MAINSPRING_STOP_DELAY_SEC=5        how long it serves on when it is told to stop; 0 where it is alone
   MAINSPRING_LOG_LEVEL=info          trace, debug, info, warn, error, fatal or silent

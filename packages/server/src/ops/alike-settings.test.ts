@@ -70,3 +70,10 @@ it("the issuer of tokens and the rights that it gives must be the same on all no
   );
   assert.deepEqual(one, two);
 });
+
+it("a Redis that is the store must have the same number of replicas and the same durability on all nodes", () => {
+  const { MAINSPRING_REDIS_REPLICAS, MAINSPRING_REDIS_DURABILITY } = alikeSettings(
+    loadConfig({ MAINSPRING_STORE: "redis://127.0.0.1:6379", MAINSPRING_REDIS_REPLICAS: "2" }),
+  );
+  assert.deepEqual([MAINSPRING_REDIS_REPLICAS, MAINSPRING_REDIS_DURABILITY], ["2", "always"]);
+});

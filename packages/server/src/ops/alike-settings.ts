@@ -7,13 +7,18 @@ import type { TokenConfig } from "./config-tokens.ts";
  * have no effect on this node.
  */
 export function alikeSettings(config: Config): Record<string, string> {
-  const { events, eventsKeepMin, eventsMaxMb, kafkaFormat, kafkaTopicPrefix, redis, ingest, tokens } = config;
+  const { events, eventsKeepMin, eventsMaxMb, kafkaFormat, kafkaTopicPrefix, redis, redisStore, ingest, tokens } =
+    config;
   const kept = { MAINSPRING_EVENTS_KEEP_MIN: String(eventsKeepMin), MAINSPRING_EVENTS_MAX_MB: String(eventsMaxMb) };
   const kafka = { MAINSPRING_KAFKA_FORMAT: kafkaFormat, MAINSPRING_KAFKA_TOPIC_PREFIX: kafkaTopicPrefix };
   return {
     MAINSPRING_EVENTS: events.join(","),
     // Nodes may have other names for its host.
     MAINSPRING_REDIS: redis === null ? "" : `/${redis.database}?prefix=${redis.prefix}`,
+    ...(redisStore !== null && {
+      MAINSPRING_REDIS_REPLICAS: String(redisStore.replicas),
+      MAINSPRING_REDIS_DURABILITY: redisStore.isRelaxed ? "relaxed" : "always",
+    }),
     MAINSPRING_INGEST: ingest,
     // A token would have other rights at each node otherwise.
     MAINSPRING_OIDC_ISSUER: tokens?.issuer ?? "",

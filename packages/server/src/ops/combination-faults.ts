@@ -1,5 +1,5 @@
 import type { Config } from "./config-types.ts";
-import { isLoopback, isWildcard, type ListenAddress } from "./config-values.ts";
+import { isLoopback, isRedisUrl, isWildcard, type ListenAddress } from "./config-values.ts";
 
 /** Values that may not fit each other; null: not set, or wrong by itself. */
 interface Combined {
@@ -34,6 +34,10 @@ interface Combined {
   MAINSPRING_OTLP: unknown;
   MAINSPRING_REDIS: unknown;
   MAINSPRING_REDIS_WINDOW: "on" | "off" | null;
+  MAINSPRING_REDIS_REPLICAS: number | null;
+  MAINSPRING_REDIS_DURABILITY: "always" | "relaxed" | null;
+  MAINSPRING_STORE_SCHEMA: string | null;
+  MAINSPRING_SQL_SUBMIT: "on" | "off" | null;
 }
 
 /**
@@ -45,6 +49,7 @@ export function combinationFaults(values: Combined, nodeVersion: string): string
     ...[
       ...openMeshes(values),
       ...misfits(values),
+      ...redisFaults(values),
       ...lonelySecrets(values),
       ...lonelyCertificates(values),
       ...lonelyIssuer(values),
@@ -114,16 +119,8 @@ function misfits(values: Combined): string[] {
   }
   if (isCluster && values.MAINSPRING_STORE === "embedded") {
     errors.push(
-      `MAINSPRING_STORE must be a URL such as postgres://user:password@host:5432/database that all nodes have in common, where MAINSPRING_BUS is ${bus}`,
+      `MAINSPRING_STORE must be a URL such as postgres://user:password@host:5432/database or redis://host:6379 that all nodes have in common, where MAINSPRING_BUS is ${bus}`,
     );
-  }
-  if (values.MAINSPRING_REDIS !== null && values.MAINSPRING_STORE === "embedded") {
-    errors.push(
-      "MAINSPRING_REDIS must not be set where MAINSPRING_STORE is embedded: what it adds is for servers whose PostgreSQL is another process than they are",
-    );
-  }
-  if (values.MAINSPRING_REDIS === null && values.MAINSPRING_REDIS_WINDOW === "on") {
-    errors.push("MAINSPRING_REDIS must be set, as redis://host:6379, where MAINSPRING_REDIS_WINDOW is on");
   }
   if (isCluster && advertise === null && grpc !== null && isWildcard(grpc)) {
     errors.push(
@@ -136,6 +133,54 @@ function misfits(values: Combined): string[] {
     );
   }
   return errors;
+}
+
+/** Faults of settings of a Redis, which is the store, or beside it. */
+function redisFaults(values: Combined): string[] {
+  const { MAINSPRING_STORE: store, MAINSPRING_REDIS: beside } = values;
+  if (store !== null && isRedisUrl(store)) return misfitsOnRedis(values);
+  const wrong: (readonly [boolean, string])[] = [
+    [
+      beside !== null && store === "embedded",
+      "MAINSPRING_REDIS must not be set where MAINSPRING_STORE is embedded: what it adds is for servers whose PostgreSQL is another process than they are",
+    ],
+    [
+      beside === null && values.MAINSPRING_REDIS_WINDOW === "on",
+      "MAINSPRING_REDIS must be set, as redis://host:6379, where MAINSPRING_REDIS_WINDOW is on",
+    ],
+    [
+      store !== null && (values.MAINSPRING_REDIS_REPLICAS ?? 0) > 0,
+      "MAINSPRING_REDIS_REPLICAS must be 0 where MAINSPRING_STORE is no redis:// address: it counts the replicas of a Redis that is the store",
+    ],
+    [
+      store !== null && values.MAINSPRING_REDIS_DURABILITY === "relaxed",
+      "MAINSPRING_REDIS_DURABILITY must be always where MAINSPRING_STORE is no redis:// address: it is about a Redis that is the store",
+    ],
+  ];
+  return wrong.flatMap(([isWrong, fault]) => (isWrong ? [fault] : []));
+}
+
+/** Faults of settings that need a PostgreSQL, where a Redis is the store. */
+function misfitsOnRedis(values: Combined): string[] {
+  const wrong: (readonly [boolean, string])[] = [
+    [
+      values.MAINSPRING_SQL_SUBMIT === "on",
+      "MAINSPRING_SQL_SUBMIT must be off where MAINSPRING_STORE is a Redis, because no application shares a transaction with it: submit over HTTP with an idempotency key, or through Kafka",
+    ],
+    [
+      values.MAINSPRING_REDIS !== null,
+      "MAINSPRING_REDIS must not be set where MAINSPRING_STORE is a Redis: it is for a PostgreSQL, and would be down together with the store",
+    ],
+    [
+      values.MAINSPRING_REDIS_WINDOW === "on",
+      "MAINSPRING_REDIS_WINDOW must be off where MAINSPRING_STORE is a Redis: the store itself is the index of what falls due",
+    ],
+    [
+      values.MAINSPRING_STORE_SCHEMA !== null,
+      "MAINSPRING_STORE_SCHEMA must not be set where MAINSPRING_STORE is a Redis: ?prefix=NAME in the address keeps clusters apart",
+    ],
+  ];
+  return wrong.flatMap(([isWrong, fault]) => (isWrong ? [fault] : []));
 }
 
 /** Faults of settings of the bus on Kafka: no brokers, or another bus. */

@@ -30,10 +30,12 @@ export interface Key<T> {
   fallback: string | null;
   /** Purpose of the key, for people. */
   help: string;
+  /** Default where a Redis is the store. */
+  onRedis: string | null;
 }
 
-function key<T>(parse: Parse<T>, fallback: string | null, help: string): Key<T> {
-  return { parse, fallback, help };
+function key<T>(parse: Parse<T>, fallback: string | null, help: string, onRedis = fallback): Key<T> {
+  return { parse, fallback, help, onRedis };
 }
 
 /** All keys, the most important ones first. */
@@ -44,7 +46,7 @@ export const KEYS = {
   MAINSPRING_STORE: key(
     storeAddress,
     "embedded",
-    "the PostgreSQL (14 to 18) that keeps the truth, or the embedded one",
+    "the PostgreSQL (14 to 18) that keeps the truth, or the embedded one; or a Redis (7.0 or newer), as redis://host:6379 or rediss://…, in the form of MAINSPRING_REDIS",
   ),
   MAINSPRING_STORE_SCHEMA: key(
     schemaName,
@@ -130,6 +132,7 @@ export const KEYS = {
     wholeNumber(1, 36_500),
     "400",
     "how many days the audit log is kept; it is removed by whole months",
+    "30",
   ),
   MAINSPRING_AUDIT_SUBMITS: key(
     choice("off", "batch"),
@@ -192,13 +195,14 @@ export const KEYS = {
     choice("on", "off"),
     "on",
     "whether this node takes in what applications submit by mainspring_submit in their own transactions",
+    "off",
   ),
   MAINSPRING_INGEST: key(
     choice("direct", "fallback", "kafka"),
     "direct",
     "which way jobs come in: direct writes them into the store before the answer 201; kafka writes them into a topic of MAINSPRING_KAFKA before the answer 202, and the store gets them from there; fallback does the latter only while the store cannot be reached",
   ),
-  MAINSPRING_RETENTION_DAYS: key(wholeNumber(1, 36_500), "30", "how many days final executions are kept"),
+  MAINSPRING_RETENTION_DAYS: key(wholeNumber(1, 36_500), "30", "how many days final executions are kept", "1"),
   MAINSPRING_EVENTS: key(
     anyOf("api", "kafka", "clickhouse", "webhook", "otlp"),
     "",
@@ -213,6 +217,7 @@ export const KEYS = {
     wholeNumber(64, 1_000_000),
     "4096",
     "how many MiB of events the store keeps for a sink that is down, the same on all nodes; beyond that the oldest ones go",
+    "256",
   ),
   MAINSPRING_KAFKA: key(
     kafkaBrokers,
@@ -286,7 +291,7 @@ export const KEYS = {
   MAINSPRING_BUS: key(
     choice("memory", "mesh", "kafka"),
     "memory",
-    "memory: a server that is alone; mesh: a node of a cluster, with all others that have the same PostgreSQL; kafka: such a node whose assignments and results go over the brokers of MAINSPRING_KAFKA",
+    "memory: a server that is alone; mesh: a node of a cluster, with all others that have the same store; kafka: such a node whose assignments and results go over the brokers of MAINSPRING_KAFKA",
   ),
   MAINSPRING_BUS_FALLBACK: key(
     choice("mesh", "none"),
@@ -317,6 +322,16 @@ export const KEYS = {
     choice("on", "off"),
     "off",
     "whether the scheduler asks the Redis of MAINSPRING_REDIS for what falls due, and the PostgreSQL twice a minute",
+  ),
+  MAINSPRING_REDIS_REPLICAS: key(
+    wholeNumber(0, 100),
+    "0",
+    "how many replicas of the Redis of MAINSPRING_STORE must have a change before it is answered, the same on all nodes",
+  ),
+  MAINSPRING_REDIS_DURABILITY: key(
+    choice("always", "relaxed"),
+    "always",
+    "always: the Redis of MAINSPRING_STORE must have appendfsync always; relaxed: it may have another value, and then loses accepted jobs in a crash; the same on all nodes",
   ),
   MAINSPRING_ROLES: key(
     someOf("api", "scheduler", "gateway"),

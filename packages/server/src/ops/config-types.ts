@@ -23,8 +23,10 @@ export interface Config {
   grpc: ListenAddress;
   /** Absolute path of the data folder. */
   dataDir: string;
-  /** Store: "embedded", or the URL of a PostgreSQL, which may contain a password. */
+  /** Store: "embedded", or the URL of a PostgreSQL or a Redis, which may contain a password. */
   store: string;
+  /** Rules of a store on Redis; null: the store is a PostgreSQL. */
+  redisStore: RedisStoreConfig | null;
   /** Schema of the store in PostgreSQL; null: the one in which the store is found, and `mainspring` for a new store. */
   storeSchema: string | null;
   /** API key; null: only clients on this machine may use the server, without a key. */
@@ -101,6 +103,15 @@ export interface Config {
   advertise: ListenAddress | null;
   /** Warnings about the configuration, to be logged once there is a log. */
   warnings: readonly string[];
+}
+
+/** Redis that is the store, and its durability. */
+export interface RedisStoreConfig {
+  address: RedisAddress;
+  /** Number of replicas that must have a write before it is answered. */
+  replicas: number;
+  /** Whether Redis may have another `appendfsync` than `always`, so that a crash loses accepted jobs. */
+  isRelaxed: boolean;
 }
 
 /** Paths of the files of certificates, in PEM; null: not set. */

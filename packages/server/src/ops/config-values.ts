@@ -48,13 +48,15 @@ export function isLoopback({ host }: ListenAddress): boolean {
 const POSTGRES_URL =
   "a URL such as postgres://user:password@host:5432/database, of several servers …@host1:5432,host2:5432/…";
 
+/** Whether a text names a Redis, well or badly. */
+export function isRedisUrl(text: string): boolean {
+  return /^rediss?:/.test(text);
+}
+
 /** Parses the address of the store. The value may contain a password, so errors never repeat it. */
 export const storeAddress: Parse<string> = (text) => {
   if (text === "embedded") return text;
-  if (/^rediss?:/.test(text))
-    return new Unfit(
-      `must be "embedded" or the URL of a PostgreSQL: Redis as the store is not complete, and MAINSPRING_REDIS takes a Redis beside a PostgreSQL`,
-    );
+  if (isRedisUrl(text)) return redisAddress(text) === null ? new Unfit(`must be ${REDIS_URL}`) : text;
   if (storeAddresses(text) === null) return new Unfit(`must be "embedded" or ${POSTGRES_URL}`);
   const fault = postgresUrlFault(text);
   return fault === null ? text : new Unfit(fault);

@@ -13,6 +13,7 @@ describe("the configuration", () => {
       grpc: { host: "127.0.0.1", port: 8081 },
       dataDir: resolve("./data"),
       store: "embedded",
+      redisStore: null,
       storeSchema: null,
       apiKey: null,
       apiKeyAlso: null,

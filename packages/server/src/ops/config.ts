@@ -1,11 +1,12 @@
 import { resolve } from "node:path";
 import { SECRET_SETTINGS } from "@mainspring/contract/enums";
 import { keyKind } from "../domain/api-key.ts";
+import { redisAddress } from "../ports/redis-address.ts";
 import { combinationFaults } from "./combination-faults.ts";
 import { ConfigError, readConfigFile, readValueFile } from "./config-file.ts";
 import { KEYS, type Key } from "./config-keys.ts";
 import type { Config, HandlerConfig } from "./config-types.ts";
-import { Unfit } from "./config-values.ts";
+import { isRedisUrl, Unfit } from "./config-values.ts";
 
 export { ConfigError } from "./config-file.ts";
 export type { Config, HandlerConfig } from "./config-types.ts";
@@ -38,6 +39,8 @@ export interface KeyHelp {
   name: string;
   /** Default value; null: none. */
   fallback: string | null;
+  /** Default value where a Redis is the store; null: none. */
+  onRedis: string | null;
   help: string;
   /** Allowed values, in words. */
   takes: string;
@@ -48,12 +51,12 @@ export interface KeyHelp {
 /** All keys, the most important ones first. */
 export function describeKeys(): KeyHelp[] {
   return KEY_NAMES.map((name) => {
-    const { parse, fallback, help }: Key<unknown> = KEYS[name];
+    const { parse, help, ...defaults }: Key<unknown> = KEYS[name];
     // Only a key that accepts any text accepts this one.
     const refused = parse("\u0000");
     return {
       name,
-      fallback,
+      ...defaults,
       help,
       takes: refused instanceof Unfit ? refused.expected.replace(/^must be /, "") : "any text",
       isSecret: isSecret(name),
@@ -88,9 +91,10 @@ export function loadHandlerConfig(env: Texts): HandlerConfig {
 
 function readKeys(env: Texts, names: readonly KeyName[]): { values: Partial<Values>; errors: string[] } {
   const given = givenValues(env, names);
+  const isOnRedis = isRedisUrl(given.MAINSPRING_STORE?.text ?? "");
   const errors: string[] = [];
   const read = <N extends KeyName>(name: N): Value<N> | null => {
-    const text = given[name]?.text ?? KEYS[name].fallback;
+    const text = given[name]?.text ?? KEYS[name][isOnRedis ? "onRedis" : "fallback"];
     if (text === null) return null;
     const value = KEYS[name].parse(text);
     if (!(value instanceof Unfit)) return value as Value<N>;
@@ -150,6 +154,7 @@ function configOf(values: Values, warnings: string[]): Config {
     grpc: values.MAINSPRING_GRPC,
     dataDir: resolve(values.MAINSPRING_DATA_DIR),
     store: values.MAINSPRING_STORE,
+    redisStore: redisStoreOf(values),
     storeSchema: values.MAINSPRING_STORE_SCHEMA,
     apiKey: values.MAINSPRING_API_KEY,
     apiKeyAlso: values.MAINSPRING_API_KEY_ALSO,
@@ -204,6 +209,12 @@ function configOf(values: Values, warnings: string[]): Config {
     advertise: values.MAINSPRING_ADVERTISE,
     warnings,
   };
+}
+
+function redisStoreOf(values: Values): Config["redisStore"] {
+  const address = redisAddress(values.MAINSPRING_STORE);
+  const isRelaxed = values.MAINSPRING_REDIS_DURABILITY === "relaxed";
+  return address && { address, replicas: values.MAINSPRING_REDIS_REPLICAS, isRelaxed };
 }
 
 function tokensOf(values: Values): Config["tokens"] {

@@ -10,6 +10,7 @@ import { StoreUnavailable, StoreUnusable } from "../../ports/store-errors.ts";
 import { systemRuntime } from "../system/system-runtime.ts";
 import { untilDone } from "../system/until.fixture.ts";
 import { openRedisStore, type RedisStore } from "./redis-store.ts";
+import { serverFault } from "./server-checks.ts";
 import { DURABLE } from "./testing/durable-redis.ts";
 import { listedCases, runSuite } from "./testing/missing-cases.ts";
 
@@ -91,6 +92,29 @@ describe("a Redis that cannot be the store", () => {
         await redis.ask("CONFIG", "SET", name, good);
       }
     });
+
+  it("may write its file later if the durability is relaxed, and must keep one", async () => {
+    const relaxed = { address: addressOf(redis), runtime, node: runtime.uuid(), isRelaxed: true };
+    await redis.ask("CONFIG", "SET", "appendfsync", "everysec");
+    await (await openRedisStore(relaxed)).close();
+    await redis.ask("CONFIG", "SET", "appendonly", "no");
+    await assert.rejects(openRedisStore(relaxed), /appendonly no: appendonly must be yes/);
+    await redis.ask("CONFIG", "SET", "appendonly", "yes", "appendfsync", "always");
+  });
+
+  it("is refused as a replica, in another version, and as another program", async () => {
+    const replica = await startRedis({ settings: [...DURABLE, "--replicaof", "127.0.0.1", `${redis.port}`] });
+    try {
+      await refused(/MAINSPRING_STORE leads to a replica of Redis: name the primary/, addressOf(replica));
+    } finally {
+      await replica.stop();
+    }
+    const info = await redis.ask("INFO", "server");
+    assert.equal(serverFault(info), null);
+    const former = info.replace(/^redis_version:.*$/m, "redis_version:6.2.14");
+    assert.equal(serverFault(former), "a Redis of version 6.2.14: it must be 7.0 or newer");
+    assert.equal(serverFault("STAT uptime 1"), "a server that is no Redis");
+  });
 
   it("is refused as a node of a Redis Cluster, and with a user that may not use the store", async () => {
     const cluster = await startRedis({ settings: [...DURABLE, "--cluster-enabled", "yes"] });

@@ -48,6 +48,8 @@ export interface RedisStoreOptions {
   node: Incarnation;
   /** Number of replicas that must have a write before it is answered; default: 0. */
   replicas?: number;
+  /** Whether Redis may write its file later than it answers, so that a crash loses accepted jobs; default: no. */
+  isRelaxed?: boolean;
   /** Text of the library of functions; default: that of this program. */
   library?: string;
   /** Feature level of the program; default: that of this one. */
@@ -90,11 +92,12 @@ function connectionsOf({
   address,
   runtime,
   replicas = 0,
+  isRelaxed = false,
   library = LIBRARY,
   level = FEATURE_LEVEL,
 }: RedisStoreOptions): Connections {
   const opened = async (send: (command: RedisCommand) => Promise<RedisAnswer>) => {
-    await refuseUnfit(send);
+    await refuseUnfit(send, isRelaxed);
     await loadLibrary(send, library);
     await send(["FCALL", "ms_open", "1", `${address.prefix}:`, FORMAT, `${level}`]);
   };

@@ -6,13 +6,16 @@ type Send = (command: RedisCommand) => Promise<RedisAnswer>;
 /** Oldest Redis that has functions. */
 const OLDEST_MAJOR = 7;
 
+/** Setting that a relaxed durability leaves free. */
+const RELAXABLE = "appendfsync";
+
 /** A setting of Redis, whether its value keeps what the store promises, and the sentence behind the value if not. */
 const SETTINGS: readonly (readonly [string, (value: string) => boolean, string])[] = [
   ["appendonly", (value) => value === "yes", "must be yes, because memory alone loses every job with the process"],
   [
     "appendfsync",
     (value) => value === "always",
-    "must be always, because anything else loses accepted jobs in a crash",
+    "must be always, because anything else loses accepted jobs in a crash, unless MAINSPRING_REDIS_DURABILITY is relaxed",
   ],
   ["maxmemory-policy", (value) => value === "noeviction", "must be noeviction, because any other policy drops jobs"],
   ["maxmemory", (value) => value !== "0", "must be a size, because the store keeps a tenth of it for the ends of jobs"],
@@ -25,19 +28,30 @@ const SETTINGS: readonly (readonly [string, (value: string) => boolean, string])
 
 /**
  * Refuses a server on which the store would not keep its promises.
+ * @param isRelaxed whether Redis may write its file later than it answers
  * @throws {StoreUnusable} the message names the setting and its value
  */
-export async function refuseUnfit(send: Send): Promise<void> {
-  const [server, cluster] = await Promise.all([send(["INFO", "server"]), send(["INFO", "cluster"])]);
-  const version = /^redis_version:(\S+)/m.exec(String(server))?.[1];
-  if (version === undefined) throw new StoreUnusable("MAINSPRING_STORE leads to a server that is no Redis");
-  if (Number(version.split(".")[0]) < OLDEST_MAJOR)
-    throw new StoreUnusable(`MAINSPRING_STORE leads to a Redis of version ${version}: it must be 7.0 or newer`);
-  if (/^cluster_enabled:1/m.test(String(cluster)))
-    throw new StoreUnusable(
-      "MAINSPRING_STORE leads to a node of a Redis Cluster: it must be a Redis without cluster mode, because a submission is all or nothing over keys of all shards",
-    );
-  await Promise.all(SETTINGS.map((setting) => refuseSetting(send, ...setting)));
+export async function refuseUnfit(send: Send, isRelaxed: boolean): Promise<void> {
+  const sections = ["server", "cluster", "replication"] as const;
+  const infos = await Promise.all(sections.map(async (section) => String(await send(["INFO", section]))));
+  const fault = serverFault(infos.join("\n"));
+  if (fault !== null) throw new StoreUnusable(`MAINSPRING_STORE leads to ${fault}`);
+  const settings = SETTINGS.filter(([name]) => !isRelaxed || name !== RELAXABLE);
+  await Promise.all(settings.map((setting) => refuseSetting(send, ...setting)));
+}
+
+/**
+ * Reason why a server cannot be the store, by its version, mode and role.
+ * @param info answer of Redis to INFO
+ * @returns continues "MAINSPRING_STORE leads to"; null: there is none
+ */
+export function serverFault(info: string): string | null {
+  const version = /^redis_version:(\S+)/m.exec(info)?.[1];
+  if (version === undefined) return "a server that is no Redis";
+  if (Number(version.split(".")[0]) < OLDEST_MAJOR) return `a Redis of version ${version}: it must be 7.0 or newer`;
+  if (/^cluster_enabled:1/m.test(info))
+    return "a node of a Redis Cluster: it must be a Redis without cluster mode, because a submission is all or nothing over keys of all shards";
+  return /^role:slave/m.test(info) ? "a replica of Redis: name the primary, which alone takes writes" : null;
 }
 
 async function refuseSetting(send: Send, ...[name, isFit, demand]: (typeof SETTINGS)[number]): Promise<void> {
