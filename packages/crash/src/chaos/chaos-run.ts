@@ -1,4 +1,10 @@
-import { type ChaosBus, type ChaosIngest, type ChaosProfile, openCluster, openClusterOn } from "../environment/cluster.ts";
+import {
+  type ChaosBus,
+  type ChaosIngest,
+  type ChaosProfile,
+  openCluster,
+  openClusterOn,
+} from "../environment/cluster.ts";
 import { RedisClusterStore } from "../environment/redis-cluster-store.ts";
 import { injectChaos } from "../faults/cluster/inject.ts";
 import { chaosDemands } from "../faults/cluster/plan.ts";

@@ -63,7 +63,10 @@ export const ACTIONS: Record<Action, Doing> = {
 };
 
 /** @param action resolves with the time until all shards of the node had other owners, if that is measured */
-function toNode(event: ProcessFault, action: (world: ClusterWorld<ClusterStore>, node: Node) => Promise<number | void>): Doing {
+function toNode(
+  event: ProcessFault,
+  action: (world: ClusterWorld<ClusterStore>, node: Node) => Promise<number | void>,
+): Doing {
   return {
     event,
     async perform(world, node) {

@@ -1,6 +1,6 @@
 import type { ProcessFault } from "../history/events.ts";
-import type { Proxy } from "./proxy/proxy.ts";
 import type { Target } from "./proxy/link-fault.ts";
+import type { Proxy } from "./proxy/proxy.ts";
 
 export type StoreFault = Extract<ProcessFault, `STORE_${string}`>;
 

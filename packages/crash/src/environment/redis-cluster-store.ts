@@ -1,5 +1,5 @@
-import { type RedisPair, startRedisPair, startReplica } from "../../../../tools/services/start-redis-pair.ts";
 import type { TestRedis } from "../../../../tools/services/start-redis.ts";
+import { type RedisPair, startRedisPair, startReplica } from "../../../../tools/services/start-redis-pair.ts";
 import { sleep } from "../clock.ts";
 import type { ChaosStore } from "./chaos-store.ts";
 import type { Target } from "./proxy/link-fault.ts";
