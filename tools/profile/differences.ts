@@ -1,4 +1,4 @@
-import type { ServerName, Settings } from "./servers.ts";
+import type { Settings } from "./servers.ts";
 
 /** Clusters on which the tests run. */
 export interface Clusters {
@@ -6,8 +6,6 @@ export interface Clusters {
   nodes: number;
   /** Settings of each node. */
   settings: Settings;
-  /** Servers that they use. */
-  servers: readonly ServerName[];
 }
 
 /** A test of the embedded profile that does not hold on a cluster with all servers. */
@@ -66,12 +64,4 @@ export const DIFFERENCES: readonly Difference[] = [
   readsAtOnce("logs", "is followed, although the only attempt begins and ends before the stream of events is open"),
   readsAtOnce("operate", "shows all that a job was submitted with, by the SDK's own type"),
   readsAtOnce("stuck-handler", null),
-  {
-    file: "workflows",
-    test: null,
-    isOf: ({ servers }) => servers.includes("redis-store"),
-    why: "the store on Redis has no workflows yet",
-    instead:
-      "packages/server/src/adapters/redis-store/redis-store.servers.test.ts: the store on Redis passes the suite of the port, except for the listed cases that need what is not built",
-  },
 ];

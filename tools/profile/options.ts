@@ -28,7 +28,7 @@ export function readOptions(args: readonly string[]): ProfileOptions {
   const only = values.only?.split(",") ?? [];
   // The tests are found before any server starts.
   const settings = Object.fromEntries(values.set.map(settingOf));
-  endToEndTests(only, { nodes, settings: { ...profile.settings, ...settings }, servers: profile.servers });
+  endToEndTests(only, { nodes, settings: { ...profile.settings, ...settings } });
   return { name, nodes, settings, check: values.check, only };
 }
 

@@ -46,7 +46,7 @@ export async function runProfile(options: ProfileOptions, control: Control): Pro
     control.started();
     say(addressesText(servers, cluster));
     if (!options.check) return await untilStopped(cluster, control.signal);
-    return await checkOn({ ...options, settings, servers: usable, cluster, signal: control.signal });
+    return await checkOn({ ...options, settings, cluster, signal: control.signal });
   } catch (error) {
     console.error(`profile ${options.name}: ${firstLine(error)}. Everything is stopped.`);
     return 1;

@@ -9,6 +9,8 @@ const CALL_BYTES = 4 * 1024 * 1024;
 export interface Body {
   name: Buffer;
   bytes: Uint8Array;
+  /** Field of a hash that `name` names. Left out: the key is a string. */
+  field?: string | Buffer;
 }
 
 /** Name of the payload of a version of a job. */
@@ -28,9 +30,10 @@ export function resultName(id: ExecutionId, attempt: number): Buffer {
 export async function writeBodies(connection: RedisConnection, bodies: readonly Body[], at: number): Promise<void> {
   let commands: RedisCommand[] = [];
   let size = 0;
-  for (const { name, bytes } of bodies) {
-    commands.push(["ZADD", connection.key("bodies"), `${Math.floor(at)}`, name]);
-    commands.push(["SET", connection.key(name), Buffer.from(bytes)]);
+  for (const [i, { name, bytes, field }] of bodies.entries()) {
+    if (bodies[i - 1]?.name !== name) commands.push(["ZADD", connection.key("bodies"), `${Math.floor(at)}`, name]);
+    const [key, value] = [connection.key(name), Buffer.from(bytes)];
+    commands.push(field === undefined ? ["SET", key, value] : ["HSET", key, field, value]);
     size += bytes.length;
     if (size < CALL_BYTES) continue;
     await connection.call(commands);

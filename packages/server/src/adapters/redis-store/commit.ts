@@ -9,16 +9,10 @@ import { field, ID_BYTES, INSTANT_MAX, idBytes, idOf, u32, writeInstant, writeRa
 import { toldByCommit, toldWeight, withoutTold } from "./events/told-arguments.ts";
 import { stepArguments, stepWeight } from "./intake/steps.ts";
 import type { Kinds } from "./kinds.ts";
-import { NotBuilt } from "./not-built.ts";
 import { isInline, queueCode, stateCode, stepsCode } from "./record.ts";
-import {
-  type PackedPlans,
-  packedPlans,
-  refusedOccurrences,
-  refuseRuns,
-  withoutOccurrences,
-} from "./recurring/commit-plans.ts";
+import { type PackedPlans, packedPlans, refusedOccurrences, withoutOccurrences } from "./recurring/commit-plans.ts";
 import type { RedisArgument, RedisConnection } from "./redis-connection.ts";
+import { addedCommands, refusedBirths, runArguments, runsWeight, spawnedBodies } from "./runs/commit-runs.ts";
 
 /** Limit of one call. The changes of one shard always stay together. */
 const CALL = { count: 500, bytes: 4 * 1024 * 1024 };
@@ -28,6 +22,8 @@ const FIXED_BYTES = 75;
 const KEEP = 0xff;
 
 const NOTHING = { missed: [], missedPlans: [], notCreated: [], missedRuns: [], notBorn: [], refused: [] };
+
+type Six<T> = [T, T, T, T, T, T];
 
 interface Refused {
   id: ExecutionId;
@@ -61,7 +57,6 @@ export class Committer {
 
   /** See Store.commit. */
   async commit(batch: readonly ShardCommit[]): Promise<ShardOutcome[]> {
-    for (const commit of batch) refuseUnbuilt(commit);
     const outcomes: ShardOutcome[] = [];
     for (const part of chunked(batch, CALL, weightOf)) outcomes.push(...(await this.#commitPart(part)));
     return outcomes;
@@ -69,7 +64,7 @@ export class Committer {
 
   async #commitPart(batch: readonly ShardCommit[]): Promise<ShardOutcome[]> {
     const whole = batch.map((commit) => this.#withheld.addTo(commit));
-    const refused = whole.map((commit) => [...commit.changes.flatMap(refusalOf), ...refusedOccurrences(commit)]);
+    const refused = whole.map(refusalsOf);
     const storable = whole.map((commit, i) => without(commit, refused[i] as Refused[]));
     await writeBodies(this.#connection, storable.flatMap(bodiesOf), this.#now());
     const updatedAt = this.#now();
@@ -80,17 +75,18 @@ export class Committer {
     return whole.map((commit, i) => this.#outcome(commit, answers[i] as Buffer[], refused[i] as Refused[]));
   }
 
-  #outcome(commit: ShardCommit, answer: readonly Buffer[], refused: Refused[]): ShardOutcome {
-    const { shard } = commit;
-    const [rows, missedPlans, notCreated] = answer as [Buffer, Buffer, Buffer];
+  #outcome(asked: ShardCommit, answer: readonly Buffer[], refused: Refused[]): ShardOutcome {
+    const { shard } = asked;
+    const [rows, missedPlans, notCreated, missedRuns, notBorn, shards] = answer as Six<Buffer>;
     if (rows[0] === "F".charCodeAt(0)) return { shard, status: "FENCED", ...NOTHING };
     this.#withheld.applied(
-      commit,
+      asked,
       refused.map(({ id }) => id),
     );
     return {
       ...{ shard, status: "APPLIED", ...NOTHING, missed: [...new Set(idsOf(rows.subarray(1)))], refused },
       ...{ missedPlans: idsOf(missedPlans), notCreated: idsOf(notCreated) },
+      ...{ missedRuns: idsOf(missedRuns), notBorn: idsOf(notBorn), ...addedCommands(asked, shards) },
     };
   }
 
@@ -105,25 +101,18 @@ export class Committer {
   }
 }
 
-function refuseUnbuilt(commit: ShardCommit): void {
-  refuseRuns(commit);
-  if (commit.runs.length + commit.births.length > 0) throw new NotBuilt("commits of workflow runs");
-  if (commit.commands.length > 0) throw new NotBuilt("commits that add commands");
-  for (const { spawn, branch } of commit.changes)
-    if (spawn !== undefined || branch !== undefined) throw new NotBuilt("changes with a branch or further nodes");
-}
-
 function idsOf(bytes: Buffer): string[] {
   return Array.from({ length: bytes.length / ID_BYTES }, (_, i) => idOf(bytes, i * ID_BYTES));
 }
 
 function weightOf(commit: ShardCommit): { count: number; bytes: number } {
   const { changes, expected, assigned, settledJournals, plans } = commit;
-  const [recorded, told] = [stepWeight(commit), toldWeight(commit)];
+  const [recorded, told, ofRuns] = [stepWeight(commit), toldWeight(commit), runsWeight(commit)];
   const bytes = changes.reduce((sum, { result }) => sum + (result !== null && isInline(result) ? result.length : 0), 0);
   const planned = plans.reduce((sum, { created, skips }) => sum + 1 + created.length + skips.length, 0);
   const count = changes.length + expected.length + assigned.length + settledJournals.length + planned;
-  return { count: count + recorded.count + told.count, bytes: bytes + recorded.bytes + told.bytes };
+  const more = [recorded, told, ofRuns];
+  return more.reduce((sum, one) => ({ count: sum.count + one.count, bytes: sum.bytes + one.bytes }), { count, bytes });
 }
 
 function without(commit: ShardCommit, refused: readonly Refused[]): ShardCommit {
@@ -132,7 +121,12 @@ function without(commit: ShardCommit, refused: readonly Refused[]): ShardCommit 
   // The journal may be the only record of the attempt of a refused row.
   const steps = commit.steps.filter(({ executionId }) => !ids.has(executionId));
   const [changes, plans] = [commit.changes.filter(({ id }) => !ids.has(id)), withoutOccurrences(commit.plans, ids)];
-  return withoutTold({ ...commit, changes, plans, settledJournals: [], steps }, ids);
+  const births = commit.births.filter(({ row }) => !ids.has(row.id));
+  return withoutTold({ ...commit, changes, plans, births, settledJournals: [], steps }, ids);
+}
+
+function refusalsOf(commit: ShardCommit): Refused[] {
+  return [...commit.changes.flatMap(refusalOf), ...refusedOccurrences(commit), ...refusedBirths(commit)];
 }
 
 function refusalOf(change: RowChange): Refused[] {
@@ -143,10 +137,11 @@ function refusalOf(change: RowChange): Refused[] {
   return message === null ? [] : [{ id, message }];
 }
 
-function bodiesOf({ changes }: ShardCommit): Body[] {
-  return changes.flatMap(({ id, attempt, result }) =>
+function bodiesOf(commit: ShardCommit): Body[] {
+  const results = commit.changes.flatMap(({ id, attempt, result }) =>
     result === null || isInline(result) ? [] : [{ name: resultName(id, attempt), bytes: result }],
   );
+  return [...results, ...spawnedBodies(commit)];
 }
 
 /** Arguments of one shard, as `read_shard` of the library takes them. */
@@ -161,6 +156,7 @@ function argumentsOf(commit: ShardCommit, packed: PackedPlans, updatedAt: number
     ...[`${settledJournals.length}`, ...settledJournals.map(journalField)],
     ...[`${commandsDone.length}`, ...commandsDone],
     ...packed.plansOf(commit),
+    ...runArguments(commit, packed.numbersOf, updatedAt),
     ...stepArguments(commit),
     ...toldByCommit(commit, updatedAt),
   ];
@@ -197,8 +193,10 @@ function fixedFields(change: RowChange, updatedAt: number): Buffer {
   return bytes;
 }
 
-function restOf({ workerId, gateway, reason, error, result, attempt }: RowChange): Buffer {
+/** Fields of a change. The branch comes first, because the function looks for it there. */
+function restOf({ workerId, gateway, reason, error, result, attempt, branch }: RowChange): Buffer {
   const fields: Buffer[] = [];
+  if (branch !== undefined) fields.push(field("n", branch));
   if (workerId !== null) fields.push(field("w", workerId));
   if (gateway !== null) fields.push(field("g", gateway));
   if (reason !== null) fields.push(field("r", reason));

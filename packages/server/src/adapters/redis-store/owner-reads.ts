@@ -4,11 +4,11 @@ import { type EpochMs, type ExecutionId, SHARD_COUNT, type ShardId } from "../..
 import type { Pool } from "../../domain/pool.ts";
 import type { LookAhead, PollSummary } from "../../ports/store.ts";
 import type { DueCursor, FlowPage } from "../../ports/store-flows.ts";
-import { payloadName, readBodies } from "./bodies.ts";
 import { idBytes, idOf, instantBytes, laneAt, laneBytes, u32, writeRank } from "./bytes.ts";
 import type { Kinds } from "./kinds.ts";
 import { StoredExecution } from "./record.ts";
 import type { RedisAnswer, RedisConnection } from "./redis-connection.ts";
+import { payloadsOf } from "./runs/payloads.ts";
 
 /** Rows of one call. */
 const ROWS = 500;
@@ -133,18 +133,11 @@ export class OwnerReads {
 
   /** See Store.payloads. */
   async payloads(ids: readonly ExecutionId[]): Promise<Map<ExecutionId, Uint8Array>> {
-    const found = new Map<ExecutionId, Uint8Array>();
-    const large: StoredExecution[] = [];
-    for (const row of await this.rows(ids)) {
-      const payload = row?.payload ?? null;
-      if (row === null || payload === null) continue;
-      if (typeof payload === "number") large.push(row);
-      else if (payload.length > 0) found.set(row.id, payload);
-    }
-    const names = large.map(({ jobId, jobVersion }) => payloadName(jobId, jobVersion));
-    for (const [i, bytes] of (await readBodies(this.#db, names)).entries())
-      if (bytes !== null) found.set((large[i] as StoredExecution).id, bytes);
-    return found;
+    const rows = await this.rows(ids);
+    return await payloadsOf(
+      this.#db,
+      rows.filter((row) => row !== null),
+    );
   }
 
   /** See Store.poll. */

@@ -6,17 +6,17 @@ import type {
   ExecutionView,
   StoreQueries,
 } from "../../ports/store-queries.ts";
-import { payloadName, readBodies, resultName } from "./bodies.ts";
-import { digest, ID_BYTES, idOf, laneAt, laneBytes } from "./bytes.ts";
+import { idOf, laneAt, laneBytes } from "./bytes.ts";
 import { type Kind, type Kinds } from "./kinds.ts";
-import { partly } from "./not-built.ts";
 import { readRows } from "./owner-reads.ts";
 import { queueCode, type StoredExecution } from "./record.ts";
 import { ExecutionLists } from "./recurring/execution-lists.ts";
 import { JobLists } from "./recurring/job-lists.ts";
 import { Ledger } from "./recurring/ledger.ts";
 import type { RedisConnection } from "./redis-connection.ts";
-import { acceptedJobs } from "./submit.ts";
+import { bodiesOf } from "./runs/payloads.ts";
+import { RunQueries } from "./runs/run-queries.ts";
+import { answeredBefore } from "./submit.ts";
 
 /** Lanes that the backlog reads. */
 const LANES_MAX = 1_000;
@@ -35,20 +35,24 @@ export class Queries {
   get port(): StoreQueries {
     const [db, kinds] = [this.#db, this.#kinds];
     const [executions, jobs, ledger] = [new ExecutionLists(db, kinds), new JobLists(db, kinds), new Ledger(db, kinds)];
-    return partly<StoreQueries>("queries", {
+    const runs = new RunQueries(db, kinds);
+    return {
       getExecution: (...asked) => this.#getExecution(...asked),
       listExecutions: (...asked) => executions.listExecutions(...asked),
       countListed: (...asked) => executions.countListed(...asked),
+      listRuns: (...asked) => runs.listRuns(...asked),
+      getRun: (...asked) => runs.getRun(...asked),
+      listNodes: (...asked) => runs.listNodes(...asked),
       getJob: (...asked) => jobs.getJob(...asked),
       listJobs: (...asked) => jobs.listJobs(...asked),
       overdue: (...asked) => jobs.overdue(...asked),
       recurringJobs: (...asked) => jobs.recurringJobs(...asked),
       ledger: (...asked) => ledger.ledger(...asked),
       traces: (...asked) => ledger.traces(...asked),
-      answered: (idempotency) => this.#answered(idempotency),
+      answered: (idempotency) => answeredBefore(db, idempotency),
       countExecutions: (...asked) => this.#countExecutions(...asked),
       backlog: (limit) => this.#backlog(limit),
-    });
+    };
   }
 
   /** Numbers of the flows of a tenant that have dead letters. @param pool of this pool only; undefined: of all */
@@ -63,19 +67,15 @@ export class Queries {
     if (row == null) return null;
     const kind = await this.#kindOf(row);
     if (kind.tenant !== tenant) return null;
-    const [payload, result] = await this.#bodiesOf(row);
+    const [payload, result] = await bodiesOf(this.#db, row);
+    const { ofNode, branch, isRun } = row;
     return {
       ...row.summary(kind),
       ...{ requires: kind.requires, policy: row.policy(kind), payload, result },
       ...{ error: row.error, attempts: row.attempts, hasSteps: row.steps !== null },
+      ...(ofNode !== null && { ofRun: { ...ofNode, branch } }),
+      ...(isRun && { isRun }),
     };
-  }
-
-  async #answered(...[{ tenant, key, requestHash }]: Parameters<StoreQueries["answered"]>) {
-    const [answer] = (await this.#db.call([["HGET", this.#db.key("i"), digest(tenant, key)]])) as [Buffer | null];
-    if (answer === null) return null;
-    if (!answer.subarray(0, ID_BYTES).equals(digest(requestHash))) return { kind: "KEY_REUSED" } as const;
-    return { kind: "ACCEPTED", replayed: true, jobs: acceptedJobs(answer.subarray(ID_BYTES)) } as const;
   }
 
   async #countExecutions(tenant: string | null, limit: number): Promise<ExecutionCounts> {
@@ -85,7 +85,13 @@ export class Queries {
       return Math.min(limit, sum);
     };
     const [waiting, ready] = [upTo(queueCode("WAITING")), upTo(queueCode("READY"))];
-    return { waiting, ready, held: upTo(queueCode("HELD")), deadLetters: upTo(DEAD_LETTERS), openRuns: 0 };
+    return {
+      waiting,
+      ready,
+      held: upTo(queueCode("HELD")),
+      deadLetters: upTo(DEAD_LETTERS),
+      openRuns: upTo(queueCode("OPEN")),
+    };
   }
 
   async #backlog(limit: number): Promise<BacklogOfPool[]> {
@@ -136,22 +142,5 @@ export class Queries {
 
   async #kindOf({ kind }: StoredExecution): Promise<Kind> {
     return (await this.#kinds.kindsOf([kind])).get(kind) as Kind;
-  }
-
-  /** Payload and result. */
-  async #bodiesOf({
-    id,
-    jobId,
-    jobVersion,
-    payload,
-    result,
-  }: StoredExecution): Promise<[Buffer | null, Buffer | null]> {
-    const large = [
-      ...(typeof payload === "number" ? [payloadName(jobId, jobVersion)] : []),
-      ...(typeof result === "number" ? [resultName(id, result)] : []),
-    ];
-    const bodies = await readBodies(this.#db, large);
-    const next = (own: Buffer | number | null) => (typeof own === "number" ? (bodies.shift() ?? null) : own);
-    return [next(payload), next(result)];
   }
 }

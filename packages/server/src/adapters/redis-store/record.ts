@@ -1,19 +1,24 @@
-import type {
-  Candidate,
-  EndedAttempt,
-  ExecutionError,
-  ExecutionState,
-  Queue,
-  StepsMark,
-  Trigger,
+import {
+  type Candidate,
+  type EndedAttempt,
+  type ExecutionError,
+  type ExecutionState,
+  type Queue,
+  RUN_NODE,
+  type StepsMark,
+  type Trigger,
 } from "../../domain/execution.ts";
 import { type ExecutionId, type JobId, jobOfFirstExecution, type ShardId } from "../../domain/ids.ts";
 import type { JobDefinition } from "../../domain/job.ts";
 import type { NewJob } from "../../ports/store.ts";
 import type { ExecutionSummary } from "../../ports/store-queries.ts";
+import type { OriginOfRun } from "../../ports/store-runs.ts";
 import {
   field,
   fieldsOf,
+  ID_BYTES,
+  idBytes,
+  idOf,
   instantAt,
   instantBytes,
   laneAt,
@@ -32,14 +37,22 @@ import type { Kind } from "./kinds.ts";
  * and then the fields of the last change. A new record without any of that ends with its head. Codes never change, because stored records
  * have them.
  */
-const STATES: readonly ExecutionState[] = ["PENDING", "RUNNING", "SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED"];
+export const EXECUTION_STATES: readonly ExecutionState[] = [
+  "PENDING",
+  "RUNNING",
+  "SUCCEEDED",
+  "DEAD",
+  "CANCELLED",
+  "SKIPPED",
+];
 const QUEUE_CODES: readonly Queue[] = ["NONE", "WAITING", "READY", "HELD", "OPEN", "PARKED"];
 const TRIGGER_CODES: readonly Trigger[] = ["API", "RETRY", "SCHEDULE", "MANUAL", "BACKFILL", "NODE"];
 const MARKS: readonly (StepsMark | null)[] = [null, "RECORDED", "SLEEPING", "AWAITING"];
 
 const NEW_HEAD = 44;
 export const HEAD = 88;
-export const IS_CHANGED = 1;
+/** Flags of a record. HAS_PLACE: the run has a concurrency key, so that it holds a place of the key while it is open. */
+export const [IS_CHANGED, IS_RUN, HAS_PLACE] = [1, 2, 4] as const;
 export const HOLDS_KEY = 0x80;
 
 /** Places in the head, and in the fixed fields of a change. */
@@ -53,7 +66,7 @@ export const AT = {
 const INLINE_MAX = 1_024;
 
 export function stateCode(state: ExecutionState): number {
-  return STATES.indexOf(state);
+  return EXECUTION_STATES.indexOf(state);
 }
 
 export function queueCode(queue: Queue): number {
@@ -62,6 +75,10 @@ export function queueCode(queue: Queue): number {
 
 export function stepsCode(mark: StepsMark): number {
   return MARKS.indexOf(mark);
+}
+
+export function stateOfCode(code: number): ExecutionState {
+  return EXECUTION_STATES[code] as ExecutionState;
 }
 
 export function triggerCode(trigger: Trigger): number {
@@ -96,6 +113,11 @@ function identityOf({ jobId, executionId, tenant, definition: { uniqueKey } }: N
   const unique = uniqueKey === null ? Buffer.alloc(0) : uniqueField(tenant, uniqueKey);
   const own = jobOfFirstExecution(executionId) === jobId ? [] : [field("J", jobId)];
   return Buffer.concat([u16(unique.length), unique, ...own]);
+}
+
+/** Part of the identity of a node's execution, at a place that functions know: its run, the node, and the item of a map. */
+export function nodePart({ run, node, item }: OriginOfRun): Buffer {
+  return field("M", Buffer.concat([idBytes(run), u32(node), ...(item === null ? [] : [u32(item)])]));
 }
 
 /** The copy that an execution has of its job. */
@@ -136,7 +158,25 @@ export class StoredExecution {
   }
 
   get jobId(): JobId {
-    return this.#parts.identity.get("J")?.toString() ?? jobOfFirstExecution(this.id);
+    return this.ofNode?.run ?? this.#parts.identity.get("J")?.toString() ?? jobOfFirstExecution(this.id);
+  }
+
+  /** Whether the execution is a run of a workflow, or of a sub-workflow. */
+  get isRun(): boolean {
+    return ((this.#bytes[AT.flags] as number) & IS_RUN) === IS_RUN;
+  }
+
+  /** Node that the execution runs; null: it is no node's. */
+  get ofNode(): OriginOfRun | null {
+    const place = this.#parts.identity.get("M");
+    if (place === undefined) return null;
+    const item = place.length > ID_BYTES + 4 ? place.readUInt32BE(ID_BYTES + 4) : null;
+    return { run: idOf(place), node: place.readUInt32BE(ID_BYTES), item };
+  }
+
+  /** Branch that the execution of a node has chosen; null: none. */
+  get branch(): string | null {
+    return this.#parts.rest.get("n")?.toString() ?? null;
   }
 
   get shard(): ShardId {
@@ -148,7 +188,7 @@ export class StoredExecution {
   }
 
   get state(): ExecutionState {
-    return STATES[this.#bytes[AT.state] as number] as ExecutionState;
+    return EXECUTION_STATES[this.#bytes[AT.state] as number] as ExecutionState;
   }
 
   get queue(): Queue {
@@ -243,7 +283,8 @@ export class StoredExecution {
 
   /** The owner's part of a row that is not final. */
   candidate(kind: Kind): Candidate {
-    const { payload, steps } = this;
+    const { payload, steps, ofNode } = this;
+    const node = ofNode?.node ?? (this.isRun ? RUN_NODE : undefined);
     const { tenant, pool, handler, requires, priority, concurrencyLimit } = kind;
     return {
       ...{ id: this.id, jobId: this.jobId, shard: this.#bytes[AT.shard] as number, tenant, pool, handler, requires },
@@ -254,6 +295,8 @@ export class StoredExecution {
       ...{ failures: this.#count(AT.failures), lost: this.#count(AT.lost), startedAt: this.#instant(AT.started) },
       ...(this.#trigger === "BACKFILL" && { backfilledAt: this.createdAt }),
       ...(steps !== null && { steps }),
+      ...(node !== undefined && { node }),
+      ...(ofNode !== null && ofNode.item !== null && { item: ofNode.item }),
     };
   }
 

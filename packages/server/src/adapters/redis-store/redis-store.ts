@@ -25,12 +25,13 @@ import { redisLeases } from "./leases.ts";
 import { deadLetters } from "./letters/dead-letters.ts";
 import { ExecutionRuns } from "./letters/execution-runs.ts";
 import { LIBRARY, loadLibrary } from "./library.ts";
-import { partly } from "./not-built.ts";
 import { OwnerReads } from "./owner-reads.ts";
 import { Queries } from "./queries.ts";
 import { jobChanges } from "./recurring/jobs.ts";
 import { recurrences } from "./recurring/recurrences.ts";
 import { type RedisAnswer, type RedisCommand, RedisConnection } from "./redis-connection.ts";
+import { runReads } from "./runs/run-reads.ts";
+import { retryRun } from "./runs/run-retries.ts";
 import { refuseUnfit } from "./server-checks.ts";
 import { addCommand, putPool, readPools, timeZones } from "./settings.ts";
 import { readCommands, readShards, recover, releaseShards, takeOver } from "./shards.ts";
@@ -58,10 +59,7 @@ export interface RedisStoreOptions {
   events?: () => boolean;
 }
 
-/**
- * The Store port as far as it is built; docs/internals/redis-store.md says which operations are. Others reject with
- * `NotBuilt`.
- */
+/** The Store port on Redis; docs/internals/redis-store.md has its operations, keys and functions. */
 export interface RedisStore extends Store {
   readonly leases: Leases;
   /** Load of the connections, by purpose. */
@@ -124,6 +122,10 @@ function storeOn(db: Connections, { runtime, node, events: isTelling = () => fal
   const upkeep = new Upkeep(db.maintain, runtime);
   return {
     ...partsOf(db, trail),
+    runs: {
+      ...runReads(db.read, new Kinds(db.read)),
+      retry: (asked, note) => retryRun({ ...submitting, db: db.submit }, asked, note),
+    },
     jobs: jobChanges(submitting),
     recurrences: recurrences(db.read, new Kinds(db.read)),
     queries: queries.port,
@@ -186,11 +188,10 @@ function requestsUnserved(): Promise<never> {
   return Promise.reject(new QueryUnserved("requests in SQL", advice));
 }
 
-/** Parts of the port. Reads of what nobody can store yet answer that there is nothing. */
+/** Parts of the port that need no more than a connection. */
 function partsOf(db: Connections, trail: AuditTrail) {
   return {
     leases: redisLeases(db.lease),
-    runs: partly<Store["runs"]>("runs", { load: nothing, openRuns: nothing }),
     executionRuns: new ExecutionRuns(db.query, trail),
     timeZones: timeZones(db.query, trail),
     steps: steps(db.read, db.submit),

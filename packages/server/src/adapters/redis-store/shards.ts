@@ -1,13 +1,17 @@
 import { type Epoch, type Incarnation, SHARD_COUNT, type ShardId } from "../../domain/ids.ts";
 import type { InFlightRow, JournalEntry, Recovered, SeenShard, ShardHolder } from "../../ports/store.ts";
 import type { Command } from "../../ports/store-commands.ts";
+import type { KeyedRun } from "../../ports/store-runs.ts";
 import { idOf } from "./bytes.ts";
 import type { OwnerReads } from "./owner-reads.ts";
 import type { StoredExecution } from "./record.ts";
 import type { RedisAnswer, RedisConnection } from "./redis-connection.ts";
+import { openRuns } from "./runs/open-runs.ts";
 
 /** Largest number of commands to read at once; the rest is read when these have been applied. */
 const COMMANDS_MAX = 10_000;
+/** Open runs that a new owner is told of at once; its sweeps find the others. */
+const RUNS_MAX = 100;
 /** Commands of one call. */
 const PER_CALL = 500;
 
@@ -56,7 +60,23 @@ export async function recover(db: RedisConnection, reads: OwnerReads, shards: re
     held.push(...(await readHeld(db, reads, shard)));
   }
   const commands = await readCommands(db, sorted, new Set(), COMMANDS_MAX);
-  return { inFlight: [...inFlight, ...held], journals, commands };
+  const runs = (await openRuns(db, sorted, null, RUNS_MAX)).map(({ id }) => id);
+  const keyedRuns = await readKeyedRuns(db, reads, sorted);
+  return {
+    ...{ inFlight: [...inFlight, ...held], journals, commands },
+    ...(runs.length > 0 && { runs }),
+    ...(keyedRuns.length > 0 && { keyedRuns }),
+  };
+}
+
+/** Open runs that hold a place of their concurrency key. */
+async function readKeyedRuns(db: RedisConnection, reads: OwnerReads, shards: readonly ShardId[]): Promise<KeyedRun[]> {
+  const answers = await db.call(shards.map((shard) => ["SMEMBERS", db.key(`ok${shard}`)]));
+  const ids = answers.flatMap((members) => (members as Buffer[]).map((bytes) => idOf(bytes))).sort();
+  const rows = await reads.candidatesOf((await reads.rows(ids)).filter((row) => row !== null));
+  return rows.map(({ id, shard, tenant, concurrencyKey, concurrencyLimit }) => {
+    return { id, shard, tenant, concurrencyKey, concurrencyLimit };
+  });
 }
 
 interface Journal {

@@ -3,24 +3,26 @@ import { chunked } from "../../ports/chunks.ts";
 import { unstorableJob, unstorableKey } from "../../ports/storable.ts";
 import type { AcceptedJob, NewJob, NewRecurringJob, Submission, SubmitOutcome } from "../../ports/store.ts";
 import type { AuditNote } from "../../ports/store-audit.ts";
-import { type AnyJob, hasGraph, isWorkflow } from "../../ports/store-runs.ts";
+import { type AnyJob, isWorkflow } from "../../ports/store-runs.ts";
 import type { AuditTrail } from "./audit-trail.ts";
 import { type Body, payloadName, writeBodies } from "./bodies.ts";
 import { digest, ID_BYTES, INSTANT_MAX, idBytes, idOf } from "./bytes.ts";
 import type { Connections } from "./connections.ts";
 import { toldBySubmission } from "./events/told-arguments.ts";
 import { flowText, type Kinds, kindText } from "./kinds.ts";
-import { NotBuilt } from "./not-built.ts";
 import { isInline, newRecord, uniqueField } from "./record.ts";
 import { nameText } from "./recurring/job-changes.ts";
 import { rowText } from "./recurring/job-rows.ts";
 import { packRecurring, unfitRecurring } from "./recurring/new-recurring.ts";
-import type { RedisAnswer, RedisArgument } from "./redis-connection.ts";
+import type { RedisAnswer, RedisArgument, RedisConnection } from "./redis-connection.ts";
+import { type Numbers, packWorkflow, textsOfRow, unfitWorkflow } from "./runs/new-workflow.ts";
 
 /** Largest submission, because it is one call. */
 export const SUBMISSION_MAX = 1_000;
 /** Limit of one call. A larger submission is a call of its own. */
 const CALL = { count: 500, bytes: 4 * 1024 * 1024 };
+/** Most jobs and first nodes of workflows of a submission. */
+const ROWS_MAX = 2_000;
 /** Bytes of the ids of a job in an answer, with the flag of a held unique key. */
 const ANSWER_BYTES = 2 * ID_BYTES + 1;
 const NO_BYTES = Buffer.alloc(0);
@@ -42,6 +44,8 @@ export interface Packed {
   args: RedisArgument[];
   bytes: number;
   bodies: Body[];
+  /** Number of jobs, and of nodes of workflows. */
+  rows: number;
 }
 
 /** See Store.submit. */
@@ -54,7 +58,7 @@ export async function submit(parts: Submitting, batch: readonly Submission[]): P
   const outcomes = new Map<Submission, SubmitOutcome>();
   const storable = batch.filter((submission) => !refused.has(submission));
   const packed = await pack(parts.kinds, storable, parts.isTelling());
-  const weigh = ({ submission, bytes }: Packed) => ({ count: submission.jobs.length, bytes });
+  const weigh = ({ rows, bytes }: Packed) => ({ count: rows, bytes });
   for (const part of chunked(packed, CALL, weigh)) await submitPart(parts, part, outcomes);
   return batch.map((submission) => {
     const message = refused.get(submission);
@@ -94,19 +98,17 @@ export function noted(
 
 /** @returns reason why the store cannot hold a submission; null: it can */
 export function refusal({ idempotency, jobs }: Submission): string | null {
-  refuseUnbuilt(jobs);
   if (jobs.length > SUBMISSION_MAX)
     return `a submission to Redis has at most ${SUBMISSION_MAX.toLocaleString("en")} jobs, and this one has ${jobs.length}`;
+  const rows = jobs.reduce((sum, job) => sum + 1 + (isWorkflow(job) ? job.roots.length : 0), 0);
+  if (rows > ROWS_MAX)
+    return `a submission to Redis has at most ${ROWS_MAX.toLocaleString("en")} jobs and first nodes, and this one has ${rows}`;
   const key = idempotency === null ? null : unstorableKey(idempotency);
   return key ?? jobs.map(unfit).find((message) => message !== null) ?? null;
 }
 
-function refuseUnbuilt(jobs: readonly AnyJob[]): void {
-  if (jobs.some((job) => isWorkflow(job) || hasGraph(job) || job.definition.recurrence?.startsWorkflow === true))
-    throw new NotBuilt("workflows");
-}
-
 function unfit(job: AnyJob): string | null {
+  if (isWorkflow(job)) return unfitWorkflow(job);
   const message = unstorableJob(job as NewJob);
   if (message !== null) return message;
   if (isRecurring(job)) return unfitRecurring(job);
@@ -117,27 +119,36 @@ function unfit(job: AnyJob): string | null {
 }
 
 export async function pack(kinds: Kinds, submissions: readonly Submission[], isTelling: boolean): Promise<Packed[]> {
-  const jobs = submissions.flatMap((submission) => submission.jobs as readonly NewJob[]);
-  const texts = jobs.flatMap(({ tenant, definition }) => [
-    flowText({ tenant, pool: definition.pool }),
-    kindText(tenant, definition),
-  ]);
-  const numbers = texts.length === 0 ? [] : await kinds.numbersOf(texts);
+  const texts = submissions.map(({ jobs }) => jobs.map(textsOf));
+  const asked = texts.flat(2);
+  const numbers = asked.length === 0 ? [] : await kinds.numbersOf(asked);
   let at = 0;
-  return submissions.map((submission) => {
-    const own = (submission.jobs as readonly NewJob[]).map((job) => {
-      const [flow = 0, kind = 0] = numbers.slice(at, at + 2);
-      at += 2;
-      return isRecurring(job) ? packRecurring(job, flow) : packJob(job, { flow, kind });
-    });
+  const pairs = (count: number): Numbers[] =>
+    Array.from({ length: count / 2 }, () => ({ flow: numbers[at++] as number, kind: numbers[at++] as number }));
+  return submissions.map((submission, n) => {
+    const own = submission.jobs.map((job, i) => packOne(job, pairs(texts[n]?.[i]?.length ?? 0)));
     const { idempotency } = submission;
     const key = idempotency === null ? NO_BYTES : digest(idempotency.tenant, idempotency.key);
     const hash = idempotency === null ? NO_BYTES : digest(idempotency.requestHash);
     const told = isTelling ? toldBySubmission(submission) : NO_BYTES;
     const args = [key, hash, told, `${own.length}`, ...own.flatMap((job) => job.args)];
     const bytes = own.reduce((sum, job) => sum + job.bytes, told.length);
-    return { submission, args, bytes, bodies: own.flatMap(({ body }) => body ?? []) };
+    const rows = own.reduce((sum, job) => sum + job.rows, 0);
+    return { submission, args, bytes, rows, bodies: own.flatMap(({ bodies }) => bodies) };
   });
+}
+
+/** Texts of the flow and kind of a job, and of each first node of a workflow. */
+function textsOf(job: AnyJob): string[] {
+  const { tenant, definition } = job as NewJob;
+  const own = [flowText({ tenant, pool: definition.pool }), kindText(tenant, definition)];
+  return isWorkflow(job) ? [...own, ...job.roots.flatMap(({ row }) => textsOfRow(row))] : own;
+}
+
+function packOne(job: AnyJob, numbers: readonly Numbers[]): PackedJob {
+  const [own] = numbers as [Numbers];
+  if (isWorkflow(job)) return packWorkflow(job, numbers);
+  return isRecurring(job) ? packRecurring(job, own.flow) : packJob(job as NewJob, own);
 }
 
 function isRecurring(job: AnyJob): job is NewRecurringJob {
@@ -150,7 +161,6 @@ export async function packAlone(
   job: NewJob | NewRecurringJob,
   at: EpochMs,
 ): Promise<RedisArgument[]> {
-  refuseUnbuilt([job]);
   await db.submit.refuseFull();
   const [packed] = await pack(kinds, [{ idempotency: null, jobs: [job] }], isTelling());
   const { args, bodies } = packed as Packed;
@@ -161,11 +171,13 @@ export async function packAlone(
 export interface PackedJob {
   args: RedisArgument[];
   bytes: number;
-  body: Body | null;
+  bodies: Body[];
+  /** 1, and the number of the first nodes of a workflow. */
+  rows: number;
 }
 
 /** Arguments of a job: ids, record, unique key, further content, tenant, and the names of its body and of the job. */
-function packJob(job: NewJob, numbers: { flow: number; kind: number }): PackedJob {
+function packJob(job: NewJob, numbers: Numbers): PackedJob {
   const { tenant, definition, payload, jobId, executionId } = job;
   const { uniqueKey, name } = definition;
   const record = newRecord(job, numbers);
@@ -182,7 +194,8 @@ function packJob(job: NewJob, numbers: { flow: number; kind: number }): PackedJo
       name === null ? NO_BYTES : nameText(tenant, name),
     ],
     bytes: record.length + more.length,
-    body,
+    bodies: body === null ? [] : [body],
+    rows: 1,
   };
 }
 
@@ -213,4 +226,15 @@ export function acceptedJobs(bytes: Buffer): AcceptedJob[] {
     if (flag === NAME_HELD) return { jobId, executionId: null, deduplicated, nameHeldBy: second };
     return { jobId, executionId: flag === RECURRING ? null : second, deduplicated };
   });
+}
+
+/** The answer to an earlier submission or retry with an idempotency key, as a repeat gets it; null: there was none. */
+export async function answeredBefore(
+  db: RedisConnection,
+  { tenant, key, requestHash }: NonNullable<Submission["idempotency"]>,
+): Promise<Extract<SubmitOutcome, { kind: "ACCEPTED" | "KEY_REUSED" }> | null> {
+  const [answer] = (await db.call([["HGET", db.key("i"), digest(tenant, key)]])) as [Buffer | null];
+  if (answer === null) return null;
+  if (!answer.subarray(0, ID_BYTES).equals(digest(requestHash))) return { kind: "KEY_REUSED" };
+  return { kind: "ACCEPTED", replayed: true, jobs: acceptedJobs(answer.subarray(ID_BYTES)) };
 }

@@ -8,6 +8,7 @@ import { maintainEvents, type PausedCall } from "./events/event-sinks.ts";
 import { forgetRecords } from "./intake/ingest.ts";
 import { keepJobs } from "./recurring/job-upkeep.ts";
 import type { RedisConnection } from "./redis-connection.ts";
+import { forgetNodes } from "./runs/run-upkeep.ts";
 
 const DAY_MS = 86_400_000;
 /** Time for which a repeated request is recognised by its idempotency key, in days. */
@@ -43,6 +44,7 @@ export class Upkeep {
       await this.#retire("y", "ms_retire_later", tenant, keepFrom, keepDeadFrom);
       await this.#retire("x", "ms_retire", tenant, keepFrom, keepDeadFrom);
     }
+    await forgetNodes(this.#db, call);
     await keepJobs(this.#db, (...call) => this.#paused(...call), keepFrom);
     const forgetBefore = Math.floor(now / 1_000) - IDEMPOTENCY_DAYS * (DAY_MS / 1_000);
     for await (const second of this.#seconds("ixb", forgetBefore))

@@ -57,6 +57,21 @@ plantedBugs("planted bugs in the functions for steps, signals and records of the
     },
   },
   {
+    title: "upkeep removes the records that a further execution has kept",
+    text: "keep_bodies(p, hashes)",
+    planted: "",
+    story: async (scene) => {
+      const { jobs, steps, maintain } = scene.store;
+      const job = await scene.submitted();
+      const { jobId, shard } = job;
+      await scene.applied(shard, { changes: [scene.succeeded(job, { state: "DEAD" })], steps: [recordOf(job)] });
+      const again = { ...scene.job({ jobId, shard }), executionId: scene.runtime.uuid(), jobVersion: 1 };
+      await jobs.run({ ...again, retryOf: job.executionId, keepsSteps: true });
+      await maintain(scene.runtime.now() + 2 * 3_600_000, { days: 30, deadDays: 30 });
+      assert.equal((await steps.read([again.executionId])).size, 1);
+    },
+  },
+  {
     title: "records are taken in from another position",
     text: "return known and sub(known, 1, 24) == topic .. from and known",
     planted: "return known",

@@ -12,8 +12,8 @@ import type { RedisArgument, RedisConnection } from "../redis-connection.ts";
 /** Codes of kinds in records. They never change, because stored records have them. */
 const KINDS: readonly StepKind[] = ["RESULT", "CHECKPOINT", "WAIT"];
 /** Places in a record of a handler, and in a signal. */
-const STEP = { attempt: 1, number: 5, at: 9, hasData: 15, data: 16 } as const;
-const SIGNAL = { at: 1, fields: 1 + 6 + ID_BYTES + 4 } as const;
+export const STEP = { attempt: 1, number: 5, at: 9, hasData: 15, data: 16 } as const;
+export const SIGNAL = { at: 1, size: 1 + 6 + ID_BYTES, fields: 1 + 6 + ID_BYTES + 4 } as const;
 /** Executions of one read, each with at most 4 MiB. */
 const PER_READ = 8;
 /** Level that programs need where handlers have records or signals. */

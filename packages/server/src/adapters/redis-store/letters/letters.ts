@@ -16,6 +16,8 @@ import { readPools } from "../settings.ts";
 /** Records of one call. */
 const PER_CALL = 500;
 const NO_BYTES = Buffer.alloc(0);
+/** In the place of the record of a replay: the letter is a run of a workflow. */
+const OF_RUN = Buffer.from("W");
 
 /** An execution that may be a dead letter, with its record. The record of a dead letter never changes. */
 export interface Letter {
@@ -91,7 +93,8 @@ function argumentsOf(
 ): RedisArgument[] {
   const { tenant, pool, priority } = kind;
   const place = placeOf(bytes, [idBytes(row.id), idBytes(newId), idBytes(row.jobId)]);
-  if (action === "DISCARD") return [place, NO_BYTES, NO_BYTES, tenant, NO_BYTES, ...rowArguments(undefined)];
+  if (action === "DISCARD" || row.isRun)
+    return [place, action === "DISCARD" ? NO_BYTES : OF_RUN, NO_BYTES, tenant, NO_BYTES, ...rowArguments(undefined)];
   // A replay is due now, so a latest start that has passed would skip it.
   const policy = { ...row.policy(kind), startBefore: null };
   const rank = rankOf(pools.get(pool) ?? defaultPool(pool), at, priority);

@@ -27,7 +27,8 @@ export async function settleLetters(
 ): Promise<SettledLetter[]> {
   const asked = [...new Set(executionIds)].sort();
   const rows = (await readLetters(db, kinds, asked)).filter((letter) => letter !== null);
-  const letters = rows.filter(({ row, kind }) => row.state === "DEAD" && kind.tenant === tenant);
+  const dead = rows.filter(({ row, kind }) => row.state === "DEAD" && kind.tenant === tenant);
+  const letters = dead.filter(({ row }) => row.ofNode === null);
   const args = await letterArguments({ db, kinds }, { action, letters, newIds, at, isTelling: isTelling() });
   const notes = note === undefined ? [] : [note];
   const call = [instantBytes(at), ...args];
@@ -39,7 +40,9 @@ export async function settleLetters(
     const newId = outcome === "SETTLED" && action === "REPLAY" ? (newIds[i] ?? null) : null;
     settled.set(row.id, { executionId: row.id, outcome, newId });
   }
-  return executionIds.map(
-    (executionId) => settled.get(executionId) ?? { executionId, outcome: "NOT_A_DEAD_LETTER", newId: null },
-  );
+  const nodes = new Set(action === "REPLAY" ? dead.flatMap(({ row }) => (row.ofNode === null ? [] : [row.id])) : []);
+  return executionIds.map((executionId) => {
+    const outcome = nodes.has(executionId) ? "OF_WORKFLOW" : "NOT_A_DEAD_LETTER";
+    return settled.get(executionId) ?? { executionId, outcome, newId: null };
+  });
 }

@@ -10,7 +10,7 @@ local PER_COMMAND = 1000
 
 -- Codes of states and queues in records, as record.ts has them.
 local PENDING, DEAD, CANCELLED, SKIPPED = 0, 3, 4, 5
-local WAITING, READY, HELD, PARKED = 1, 2, 3, 5
+local WAITING, READY, HELD, OPEN, PARKED = 1, 2, 3, 4, 5
 
 -- Bytes of the head of a record before and after its first change.
 local NEW_HEAD, HEAD = 44, 88
@@ -22,6 +22,8 @@ local recurring = {}
 local function first_execution(job)
   return sub(job, 1, 10) .. char((byte(job, 11) + 128) % 256) .. sub(job, 12)
 end
+-- Functions of a later file for runs of workflows and the executions of their nodes.
+local running = {}
 -- Functions of later files for lifecycle events and deliveries.
 local telling = {}
 
@@ -100,6 +102,11 @@ local function enqueue(queues, id, record, by)
     if by == 1 then append(lists, key, 0, member) else append(lists, key, member) end
   elseif queue == HELD then
     append(by == 1 and queues.held or queues.freed, queues.p .. 'h' .. byte(record, 16), id)
+  elseif queue == OPEN then
+    local key, member = queues.p .. 'o' .. byte(record, 16), sub(record, 17, 22) .. id
+    if by == 1 then append(queues.into, key, 0, member) else append(queues.out, key, member) end
+    -- Runs that hold a place of their concurrency key are an index of their own.
+    if byte(record, 1) >= 4 then append(by == 1 and queues.held or queues.freed, queues.p .. 'ok' .. byte(record, 16), id) end
   else
     return
   end
@@ -173,6 +180,15 @@ local function write_notes(p, notes)
     local head = call('HGET', p .. 'ah', chain)
     if not head or u32(head) < u32(seq) then call('HSET', p .. 'ah', chain, seq .. note.hash) end
   end
+end
+
+-- Names of bodies in a text. Names of payloads and of graphs have the same length.
+local function names_in(text)
+  local names = {}
+  for i = 1, #text, 22 do
+    names[#names + 1] = sub(text, i, i + 21)
+  end
+  return names
 end
 
 -- Whether bodies were written for this call and upkeep has not removed them.

@@ -43,13 +43,15 @@ local function read_submissions(args, at)
         unique = args[i + 3],
         more = args[i + 4],
         tenant = args[i + 5],
-        body = args[i + 6],
+        bodies = names_in(args[i + 6]),
         name = args[i + 7],
       }
       local made = submission.jobs[n]
       made.recurs = #args[i + 1] == 16
       if made.recurs then made.job = made.id end
+      local has_roots = #args[i + 1] == 33
       i = i + 7
+      if has_roots then made.roots, i = running.read_roots(args, i) end
     end
     found[#found + 1] = submission
   end
@@ -79,6 +81,9 @@ local function read_known(p, submissions)
       local asked = job.recurs and names or uniques
       if job.unique ~= '' then asked[#asked + 1] = job.unique end
       ids[#ids + 1] = p .. 'e' .. job.id
+      for _, root in ipairs(job.roots or {}) do
+        ids[#ids + 1] = p .. 'e' .. root.id
+      end
     end
   end
   local there = 0
@@ -92,6 +97,7 @@ end
 
 local function exists(p, known, job)
   if known.ids[job.id] then return true end
+  if known.there > 0 and job.roots and running.has_root(p, job.roots) then return true end
   if job.recurs then return call('EXISTS', p .. 'p' .. job.job) == 1 end
   return known.there > 0 and call('EXISTS', p .. 'e' .. job.id) == 1
 end
@@ -141,7 +147,12 @@ local function stage(p, writes, job)
   writes.seconds[job.tenant .. ':' .. second] = { job.tenant, second }
   enqueue(writes.queues, job.id, job.record, 1)
   if job.name ~= '' then append(writes.sorted, p .. 'mo' .. job.name, 0, job.job) end
-  if job.id ~= first_execution(job.job) then recurring.index(p, writes, job.job, job.id, job.record, job.tenant) end
+  if job.id ~= first_execution(job.job) then
+    recurring.index(p, writes, job.job, job.id, job.record, job.tenant)
+  elseif job.roots then
+    running.add(p, writes, job.id, job.record, job.tenant, job.job)
+  end
+  if job.roots then running.stage_roots(p, writes, job.roots) end
 end
 
 local function write_submitted(p, writes)
@@ -159,9 +170,16 @@ local function write_submitted(p, writes)
   write_queues(writes.queues)
 end
 
+-- Keeps digests of idempotency keys for their removal.
+local function keep_digests(p, second, digests)
+  call('APPEND', p .. 'ix:' .. second, table.concat(digests))
+  call('ZADD', p .. 'ixb', second, second)
+end
+
 -- Arguments: the time in seconds, the notes, and for each submission the digest of its idempotency key, the digest of its request, its
 -- lifecycle events and the number of its jobs, each with its ids, record, unique key, further content, tenant, the name of its body and its
--- own name. An empty text: none. A job that recurs has one id only, the record of its plan, and its name instead of the unique key.
+-- own name. An empty text: none. A job that recurs has one id only, the record of its plan, and its name instead of the unique key. A
+-- workflow has a byte more behind its ids, and then the number of its first nodes, each with its id and record.
 -- Answers for each submission: A and R with the ids of its jobs (accepted, repeated), K (key reused), X with the id that is there already.
 local function submit(keys, args)
   local p, at = keys[1], args[1]
@@ -180,7 +198,11 @@ local function submit(keys, args)
       outcomes[n] = answer and 'A' .. answer or 'X' .. fresh
       for _, job in ipairs(answer and fresh or submission.jobs) do
         -- The body of a job that is there already is that of the stored one, which upkeep must not remove.
-        if job.body ~= '' and (answer or job.id == fresh) then bodies[#bodies + 1] = job.body end
+        if answer or job.id == fresh then
+          for _, name in ipairs(job.bodies) do
+            bodies[#bodies + 1] = name
+          end
+        end
         if answer then stage(p, writes, job) end
       end
       if answer then telling.stage_jobs(writes, submission.told, fresh) end
@@ -196,10 +218,7 @@ local function submit(keys, args)
   writes.ids[1] = nil
   write_submitted(p, writes)
   telling.write_jobs(p, writes)
-  if digests then
-    call('APPEND', p .. 'ix:' .. at, table.concat(digests))
-    call('ZADD', p .. 'ixb', at, at)
-  end
+  if digests then keep_digests(p, at, digests) end
   keep_bodies(p, bodies)
   write_notes(p, notes)
   return outcomes

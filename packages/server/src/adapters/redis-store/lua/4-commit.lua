@@ -37,6 +37,7 @@ local function changed(record, change, ended, rest, replaced)
   end
   if attempts ~= '' and ended ~= '' then attempts = attempts .. ',' end
   attempts = attempts .. ended
+  if running.is_node(record) and sub(rest, 1, 1) ~= 'n' then rest = running.branch(record) .. rest end
   local steps = sub(change, 74, 74)
   if steps == '\255' then steps = was and sub(record, 87, 87) or '\0' end
   return table.concat({
@@ -77,6 +78,7 @@ local function read_shard(args, at)
     asked.done[n] = args[i + n]
   end
   asked.plans, i = recurring.read_plans(args, i + #asked.done)
+  i = running.read(args, i, asked)
   i = stepping.read(args, i, asked)
   return asked, telling.read(args, i, asked)
 end
@@ -109,6 +111,7 @@ local function stage_shard(p, asked, writes)
     if fits(before, asked, change.fixed) then
       local after = changed(before, change.fixed, change.ended, change.rest, change.replaced)
       writes.rows[#writes.rows + 1] = { id = id, before = before, after = after }
+      asked.updated[id] = true
       if change.body ~= '' then writes.bodies[#writes.bodies + 1] = change.body end
       if byte(change.fixed, 75) == 1 then append(writes.released, 1, unique_of(after, HEAD) or '', id) end
     else
@@ -120,6 +123,7 @@ local function stage_shard(p, asked, writes)
     end
   end
   asked.missed = missed
+  running.stage_spawns(p, asked, writes)
   return table.concat(missed)
 end
 
@@ -133,16 +137,19 @@ local function freed_keys(p, released)
   return freed
 end
 
-local function write_rows(p, rows)
+local function write_rows(p, writes)
   local values, queues, ends, freed = {}, new_queues(p), {}, {}
-  for _, row in ipairs(rows) do
+  for _, row in ipairs(writes.rows) do
     local after, state = row.after, byte(row.after, 2)
     values[#values + 1] = p .. 'e' .. row.id
     values[#values + 1] = after
     enqueue(queues, row.id, row.before, -1)
     enqueue(queues, row.id, after, 1)
     if byte(after, 7) == 0 then recurring.close(p, freed, row.id, after) end
-    if state == DEAD or state == CANCELLED or state == SKIPPED then
+    if running.is_node(after) then
+      -- The run is the dead letter, and not its nodes.
+      running.move(p, writes, row.before, after)
+    elseif state == DEAD or state == CANCELLED or state == SKIPPED then
       local flow = sub(after, 30, 33)
       append(ends, p .. 'f' .. flow .. char(state), 0, row.id)
       if state == DEAD then count(queues, flow .. 'D', 1) end
@@ -169,8 +176,9 @@ local function write_shard(p, asked)
 end
 
 -- Arguments: for each shard its number, epoch, expected rows, changes, journal entry, settled journal entries, applied commands, plans,
--- records of handlers, and events.
--- Answers for each shard: F (fenced), or A with the ids that it missed, the plans that it missed, and the executions that it did not create.
+-- runs with nodes and commands, records of handlers, and events.
+-- Answers for each shard: F (fenced), or A with the ids that it missed, the plans that it missed, the executions that it did not create, the
+-- runs that it missed, the nodes that it did not create, and for each command its shard and 1, or 0 if it was not added.
 local function commit(keys, args)
   local p, i = keys[1], 0
   if not is_same_generation(p) then return OTHER_GENERATION end
@@ -193,7 +201,8 @@ local function commit(keys, args)
   if refusal then return refusal end
   local freed = freed_keys(p, writes.released[1] or {})
   recurring.stage_created(p, applied, writes, freed)
-  write_rows(p, writes.rows)
+  running.stage(p, applied, writes)
+  write_rows(p, writes)
   parts(freed, function(...)
     call('HDEL', p .. 'u', ...)
   end)
@@ -202,6 +211,7 @@ local function commit(keys, args)
     write_shard(p, asked)
     stepping.write(p, asked)
     telling.write(p, asked)
+    asked.outcome[6] = running.add_commands(p, asked)
   end
   keep_bodies(p, writes.bodies)
   return outcomes

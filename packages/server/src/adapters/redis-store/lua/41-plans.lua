@@ -7,7 +7,9 @@ do
 
   function recurring.new_writes(p)
     local plans = { p = p, into = {}, out = {}, flows = {}, counts = {}, zones = {} }
-    return { values = {}, fields = {}, sorted = {}, sets = {}, later = {}, plans = plans, claimed = {}, born = {} }
+    local writes = { values = {}, fields = {}, sorted = {}, sets = {}, later = {}, plans = plans, claimed = {}, born = {} }
+    writes.states, writes.bits = {}, {}
+    return writes
   end
 
   -- Takes a plan into its indexes (by = 1), or out of them (by = -1). A record has the revision (4 bytes), the shard, the flow (4 bytes), the
@@ -37,22 +39,31 @@ do
     index_plan(writes.plans, job, after, 1)
   end
 
-  -- The job of an execution, if its id does not follow from that of the execution.
-  local function own_job(record)
+  -- Bytes of an id.
+  function recurring.id_bytes(text)
+    local hex = string.gsub(text, '-', '')
+    return (string.gsub(hex, '%x%x', function(two)
+      return char(tonumber(two, 16))
+    end))
+  end
+
+  -- The id in a field of the identity of an execution; nil: it has none.
+  function recurring.identity(record, letter)
     local head = byte(record, 1) % 2 == 1 and HEAD or NEW_HEAD
     if #record == head then return nil end
     local at = head + 7 + struct.unpack('>I2', record, head + 5)
     local last = part_end(record, head + 1)
     while at <= last do
       local length = struct.unpack('>I4', record, at + 1)
-      if sub(record, at, at) == 'J' then
-        local hex = string.gsub(sub(record, at + 5, at + 4 + length), '-', '')
-        return (string.gsub(hex, '%x%x', function(two)
-          return char(tonumber(two, 16))
-        end))
-      end
+      if sub(record, at, at) == letter then return recurring.id_bytes(sub(record, at + 5, at + 4 + length)) end
       at = at + 5 + length
     end
+  end
+
+  -- The job or the run of an execution, if its id does not follow from that of the execution.
+  local function own_job(record)
+    if running.is_node(record) then return (running.place(record)) end
+    return recurring.identity(record, 'J')
   end
 
   -- Index of the executions of a job, and the member of one. Those of planned instants have an index of their own.
@@ -75,6 +86,7 @@ do
     writes.later[name] = writes.later[name] or { tenant = tenant, second = second, ids = {} }
     local ids = writes.later[name].ids
     ids[#ids + 1] = id
+    if running.is_run(record) then running.add(p, writes, id, record, tenant, job) end
   end
 
   -- Takes an execution that has ended out of the open ones of its job.
@@ -126,6 +138,7 @@ do
       call('SADD', p .. 'xt', second.tenant)
     end
     write_plans(writes.plans)
+    running.write_states(p, writes)
   end
 
   function recurring.write(p, writes)

@@ -1,6 +1,8 @@
 -- Changes of jobs. The caller has read the job and decided; a function writes what the caller decided, if the job is still as it was read.
 do
   local STALE = 0
+  -- Bytes of the name of a hash of an execution.
+  local HASH_NAME = 17
 
   -- Executions of a job that are not final.
   local function open_of(p, job)
@@ -11,6 +13,12 @@ do
       if record and byte(record, 7) ~= 0 then open[#open + 1] = first end
     end
     return open
+  end
+
+  -- Whether a job has an execution that a further one waits for: any if it runs once, else the one that runs again (empty: none).
+  function recurring.is_busy(p, job, again)
+    if byte(job, 1) < 128 then return #open_of(p, job) > 0 end
+    return again ~= '' and call('SISMEMBER', p .. 'lo' .. job, again) == 1
   end
 
   -- Whether the caller knows every open execution; one that has ended since does no harm.
@@ -25,7 +33,7 @@ do
     return true
   end
 
-  local function is_as_read(p, job, text)
+  function recurring.is_as_read(p, job, text)
     return (call('GET', p .. 'j' .. job) or '') == text
   end
 
@@ -89,7 +97,7 @@ do
   end
 
   -- Leaves the events of a change, unless there are none.
-  local function leave(p, told)
+  function recurring.leave(p, told)
     if told.id ~= '' then telling.leave(p, told.shard, told.id, told.block) end
   end
 
@@ -110,7 +118,7 @@ do
     local asked, notes = read_change(args)
     local job, plan = asked.job, call('GET', p .. 'p' .. asked.job)
     if is_taken(p, notes) then return TAKEN end
-    if not is_as_read(p, job, asked.text) or not is_plan(plan, asked.was) then return STALE end
+    if not recurring.is_as_read(p, job, asked.text) or not is_plan(plan, asked.was) then return STALE end
     if not knows_open(p, job, asked.open) then return STALE end
     local holder = asked.claimed ~= '' and call('HGET', p .. 'm', asked.claimed)
     if holder and holder ~= job then return holder end
@@ -127,14 +135,14 @@ do
     end
     recurring.keep_versions(p, job, asked.versions)
     write_commands(p, asked.commands)
-    leave(p, asked.told)
+    recurring.leave(p, asked.told)
     keep_bodies(p, bodies)
     write_notes(p, notes)
     return 1
   end
 
   -- Takes an execution that runs again out of the dead letters.
-  local function settle(p, id)
+  function recurring.settle(p, id)
     local record = id ~= '' and call('GET', p .. 'e' .. id)
     if not record or byte(record, 2) ~= DEAD then return end
     local flow = sub(record, 30, 33)
@@ -142,18 +150,22 @@ do
   end
 
   -- Adds an execution to a job. Arguments: the job, its row as read and afterwards, the execution that runs again (empty: none), the new one,
-  -- its record, unique key and tenant, versions whose payloads are keys of their own, shard, id and block of its events (empty: none), and the notes. Answers 1, 0 (the job is not as read, or
-  -- has an execution that is open), or the ids of the holder of the unique key.
+  -- its record, unique key and tenant, versions whose payloads are keys of their own, the names of the hashes of its records and signals, shard,
+  -- id and block of its events (empty: none), and the notes. Answers 1, 0 (the job is not as read, or has an execution that is open), or the ids
+  -- of the holder of the unique key.
   local function run_job(keys, args)
     local p, job, again, id, record, unique = keys[1], args[1], args[4], args[5], args[6], args[7]
-    local notes = read_notes(args, 12)
+    local notes, hashes = read_notes(args, 13), {}
+    for i = 1, #args[10], HASH_NAME do
+      hashes[#hashes + 1] = sub(args[10], i, i + HASH_NAME - 1)
+    end
     if is_taken(p, notes) then return TAKEN end
-    if not is_as_read(p, job, args[2]) then return STALE end
-    if byte(job, 1) < 128 and #open_of(p, job) > 0 then return STALE end
-    if again ~= '' and call('SISMEMBER', p .. 'lo' .. job, again) == 1 then return STALE end
+    if not recurring.is_as_read(p, job, args[2]) then return STALE end
+    if recurring.is_busy(p, job, again) then return STALE end
     if call('EXISTS', p .. 'e' .. id) == 1 then return { err = 'MSID there is an execution with this id' } end
     local holder = unique ~= '' and call('HGET', p .. 'u', unique)
     if holder then return holder end
+    if not has_bodies(p, hashes) then return BODY_GONE end
     local writes = recurring.new_writes(p)
     writes.queues = new_queues(p)
     append(writes.values, 1, p .. 'e' .. id, record)
@@ -162,9 +174,10 @@ do
     recurring.index(p, writes, job, id, record, args[8])
     enqueue(writes.queues, id, record, 1)
     recurring.write(p, writes)
-    settle(p, again)
+    recurring.settle(p, again)
     recurring.keep_versions(p, job, args[9])
-    leave(p, { shard = args[10], id = args[11], block = args[12] })
+    recurring.leave(p, { shard = args[11], id = args[12], block = args[13] })
+    keep_bodies(p, hashes)
     write_notes(p, notes)
     return 1
   end

@@ -10,6 +10,7 @@ do
       for _, version in ipairs(call('SMEMBERS', p .. 'pv' .. job)) do
         call('UNLINK', p .. 'b' .. job .. 'p' .. version)
       end
+      if is_read then running.forget_graphs(p, job, row) end
       call('SREM', p .. 'pvj', job)
       call('UNLINK', p .. 'j' .. job, p .. 'pv' .. job)
     end
@@ -26,9 +27,9 @@ do
       ids[#ids + 1] = sub(all, i, i + 15)
     end
     for n, record in ipairs(records(p, ids)) do
-      if record and is_over(record, args[3], args[4]) then
+      if record and may_go(p, ids[n], record, args[3], args[4]) then
         recurring.unlink(p, ids[n], record)
-        remove_execution(p, ids[n], record)
+        remove_execution(p, ids[n], record, tenant)
       elseif record then
         kept[#kept + 1] = ids[n]
       end

@@ -61,7 +61,7 @@ do
         record.args[n] = args[i + 7 + n]
       end
       i = i + 7 + #record.args
-      -- The only job of the submission has its ids first and the name of its body last.
+      -- The only job of the submission.
       record.ids, record.body = record.args[5], record.args[10]
       found[#found + 1] = record
     end
@@ -70,7 +70,7 @@ do
 
   -- Keeps the body of a record whose job has the same one.
   local function keep_body(p, record)
-    if record.body and record.body ~= '' then keep_bodies(p, { record.body }) end
+    if record.body then keep_bodies(p, names_in(record.body)) end
   end
 
   -- Whether the store has the execution of a record's job, or the plan of one that recurs, which has one id only.

@@ -8,8 +8,13 @@ local function is_over(record, keep, keep_dead)
   return ended < (byte(record, 2) == DEAD and keep_dead or keep)
 end
 
--- Removes an execution, but not its job.
-local function remove_execution(p, id, record)
+-- Whether upkeep removes an execution: one that ended long ago, unless it is a run from which an open one keeps nodes.
+local function may_go(p, id, record, keep, keep_dead)
+  return is_over(record, keep, keep_dead) and not (running.is_run(record) and running.is_needed(p, id))
+end
+
+-- Removes an execution, but not its job. A run leaves the list of its tenant; tenant: nil if the execution is that of a node.
+local function remove_execution(p, id, record, tenant)
   local flow, state = sub(record, 30, 33), byte(record, 2)
   for _, attempt in ipairs(call('SMEMBERS', p .. 'la' .. id)) do
     call('UNLINK', p .. 'lg' .. id .. attempt)
@@ -19,6 +24,7 @@ local function remove_execution(p, id, record)
   if call('ZREM', p .. 'f' .. flow .. char(state), id) == 1 and state == DEAD then
     call('HINCRBY', p .. 'n', flow .. 'D', -1)
   end
+  if running.is_run(record) then running.remove(p, id, record, tenant) end
 end
 
 -- Writes what is left of the ids of a second, which had `all`, and forgets a second that has none.
@@ -45,8 +51,8 @@ local function retire(keys, args)
   end
   for n, record in ipairs(records(p, ids)) do
     local is_gone = not record
-    if record and is_over(record, args[3], args[4]) then
-      remove_execution(p, ids[n], record)
+    if record and may_go(p, ids[n], record, args[3], args[4]) then
+      remove_execution(p, ids[n], record, tenant)
       is_gone = true
     end
     if is_gone and call('EXISTS', p .. 'lm' .. jobs[n]) == 0 then

@@ -6,7 +6,7 @@ do
   local OLD_RUNS = 100
 
   -- Reads letters from the arguments behind `at`: each with its place (ids of the letter, the replay and the job, its flow and shard), the
-  -- record of its replay (empty: it is discarded), its unique key, its tenant, the events of the replay, the text of the job's row as read
+  -- record of its replay (empty: it is discarded; W: it is a run, which has no replay), its unique key, its tenant, the events of the replay, the text of the job's row as read
   -- and afterwards (empty: it stays), and versions whose payloads are keys of their own. Returns them and the index of the last argument.
   local function read_letters(args, at)
     local letters, i = {}, at + 1
@@ -37,10 +37,11 @@ do
     return text and string.find(text, '"deletedAt":%d') ~= nil
   end
 
-  -- Decides about a letter: S (settled), K (its unique key is held), N (none, or that of a deleted job).
+  -- Decides about a letter: S (settled), K (its unique key is held), W (a run of a workflow), N (none, or that of a deleted job).
   local function judge(p, letter, claimed)
     if not call('ZSCORE', p .. 'f' .. letter.flow .. char(DEAD), letter.id) then return 'N' end
     if letter.record == '' then return 'S' end
+    if letter.record == 'W' then return 'W' end
     if is_deleted(p, letter.job) or call('EXISTS', p .. 'e' .. letter.fresh) == 1 then return 'N' end
     local unique = letter.unique
     if unique ~= '' then

@@ -5,10 +5,10 @@ import type { Replacement, RowChange, ShardCommit } from "../../../ports/store.t
 import type { CreatedOccurrence, PlanChange } from "../../../ports/store-recurrences.ts";
 import { INSTANT_MAX, idBytes, instantAt, instantBytes, u32, writeInstant, writeLane } from "../bytes.ts";
 import { flowText, type Kinds, kindText } from "../kinds.ts";
-import { NotBuilt } from "../not-built.ts";
 import { readRows } from "../owner-reads.ts";
 import { copiedFields, uniqueField } from "../record.ts";
 import type { RedisArgument, RedisConnection } from "../redis-connection.ts";
+import { type Numbers, textsOfRow } from "../runs/new-workflow.ts";
 import { laterRecord, payloadFields, skippedRecord } from "./later-record.ts";
 import { planRecord, revisionBytes } from "./plan-record.ts";
 
@@ -22,6 +22,8 @@ export interface PackedPlans {
   plansOf: (commit: ShardCommit) => RedisArgument[];
   /** Fields of the newer definition of a change; empty: it has none. */
   replacedBy: (change: RowChange) => Buffer;
+  /** Numbers of the flow and kind of an execution that the batch creates. */
+  numbersOf: (row: CreatedOccurrence["row"]) => Numbers;
 }
 
 /** Packs the plans and newer definitions of a batch, once the numbers of their flows and kinds are known. */
@@ -32,15 +34,17 @@ export async function packedPlans(
   updatedAt: EpochMs,
 ): Promise<PackedPlans> {
   const replaced = await replacedIn(db, kinds, batch);
-  const created = batch.flatMap(({ plans }) => plans.flatMap((plan) => plan.created));
+  const occurrences = batch.flatMap(({ plans }) => plans.flatMap((plan) => plan.created));
+  const created = [...occurrences, ...batch.flatMap(({ births }) => births)];
   const asked = [...created.flatMap(({ row }) => textsOfRow(row)), ...[...replaced.values()].flatMap(textsOfReplaced)];
-  const numbers = await numbersOf(kinds, asked);
+  const numbers = await numbering(kinds, asked);
   return {
     plansOf: ({ plans }) => [`${plans.length}`, ...plans.flatMap((plan) => planArguments(plan, numbers, updatedAt))],
     replacedBy: ({ id }) => {
       const found = replaced.get(id);
       return found === undefined ? NO_BYTES : replacedFields(found, numbers);
     },
+    numbersOf: (row) => numbersOf(row, numbers),
   };
 }
 
@@ -72,20 +76,19 @@ async function replacedIn(
 /** Number of the text of a flow or kind. */
 type NumberOf = (text: string) => number;
 
-async function numbersOf(kinds: Kinds, texts: readonly string[]): Promise<NumberOf> {
+async function numbering(kinds: Kinds, texts: readonly string[]): Promise<NumberOf> {
   const asked = [...new Set(texts)];
   const numbers = asked.length === 0 ? [] : await kinds.numbersOf(asked);
   const byText = new Map(asked.map((text, i) => [text, numbers[i] as number]));
   return (text) => byText.get(text) as number;
 }
 
-type Texts = [flow: string, kind: string];
-
-function textsOfRow(row: CreatedOccurrence["row"]): Texts {
-  return [flowText(row), kindText(row.tenant, row)];
+function numbersOf(row: CreatedOccurrence["row"], numberOf: NumberOf): Numbers {
+  const [flow, kind] = textsOfRow(row);
+  return { flow: numberOf(flow), kind: numberOf(kind) };
 }
 
-function textsOfReplaced({ definition, tenant }: Replaced): Texts {
+function textsOfReplaced({ definition, tenant }: Replaced): [flow: string, kind: string] {
   return [flowText({ tenant, pool: definition.pool }), kindText(tenant, definition)];
 }
 
@@ -114,10 +117,9 @@ function planArguments(change: PlanChange, numberOf: NumberOf, updatedAt: EpochM
 
 function createdArguments(created: CreatedOccurrence, numberOf: NumberOf, updatedAt: EpochMs): RedisArgument[] {
   const { row, trigger, laneHash, uniqueKey, createdAt } = created;
-  const [flow, kind] = textsOfRow(row).map(numberOf) as [number, number];
   const execution = {
     ...{ ...row, trigger, laneHash, uniqueKey, createdAt, updatedAt, queue: "READY" as const, retryOf: null },
-    ...{ payload: row.payloadBytes, flow, kind },
+    ...{ ...numbersOf(row, numberOf), payload: row.payloadBytes, isRun: row.node !== undefined },
   };
   const [skipped, unique] =
     uniqueKey === null ? [NO_BYTES, NO_BYTES] : [skippedRecord(execution), uniqueField(row.tenant, uniqueKey)];
@@ -157,10 +159,4 @@ export function refusedOccurrences({ plans }: ShardCommit): { id: ExecutionId; m
 /** The plans without executions that the store refuses. The plans move on. */
 export function withoutOccurrences(plans: readonly PlanChange[], ids: ReadonlySet<ExecutionId>): PlanChange[] {
   return plans.map((plan) => ({ ...plan, created: plan.created.filter(({ row }) => !ids.has(row.id)) }));
-}
-
-/** @throws {NotBuilt} an occurrence starts a run of a workflow */
-export function refuseRuns({ plans }: ShardCommit): void {
-  if (plans.some(({ created }) => created.some(({ row }) => row.node !== undefined)))
-    throw new NotBuilt("runs of recurring workflows");
 }

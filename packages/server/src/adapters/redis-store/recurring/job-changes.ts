@@ -58,6 +58,7 @@ export async function replaceJob(
   for (;;) {
     const job = await readJob(changing, asked.tenant, asked.jobId);
     if (job === null) return { kind: "NOT_FOUND" };
+    if (job.nested !== undefined) return { kind: "IS_WORKFLOW" };
     const refused = refusal(job, asked);
     if (refused !== null) return refused;
     if (await isUnchanged(changing, job, asked)) return unchanged(job);
@@ -73,6 +74,7 @@ export function stateOfOpen(job: OpenJob) {
 
 /** @returns reason why a job cannot be replaced, whatever it has now; null: there is none */
 function refusal(job: OpenJob, { definition, ifVersion }: JobReplacement): ReplaceOutcome | null {
+  if (job.nested !== undefined) return { kind: "IS_WORKFLOW" };
   const isRecurring = job.plan !== null;
   const state = stateOfOpen(job);
   if (ifVersion !== null && ifVersion !== job.version) return { kind: "OTHER_VERSION", version: job.version };

@@ -18,7 +18,7 @@ import type { RedisConnection } from "../redis-connection.ts";
 import { dueFlowNumbers, earliestDue } from "./due-lines.ts";
 import { nameText, payloadOf } from "./job-changes.ts";
 import { hasAllLabels, haveOpen, keyOf, readJobs, type StoredJob, stateOf } from "./job-rows.ts";
-import { EXAMINED, type Examined, newestOf, pageOf } from "./newest.ts";
+import { EXAMINED, type Examined, newestOf, newestOfIndex, pageOf } from "./newest.ts";
 
 /** Executions that the view of a job shows. */
 const LATEST = 5;
@@ -101,12 +101,8 @@ export class JobLists implements Pick<StoreQueries, "getJob" | "listJobs" | "ove
   }
 
   async #byIndex(index: string, after: string | null, max: number): Promise<Examined> {
-    const from = after === null ? "+" : behind(after);
-    const [answer] = await this.#db.call([
-      ["ZRANGE", this.#db.key(index), from, "-", "BYLEX", "REV", "LIMIT", "0", `${max + 1}`],
-    ]);
-    const ids = (answer as Buffer[]).map((id) => idOf(id));
-    return { ids: ids.slice(0, max), isLast: ids.length <= max };
+    const until = after === null ? "+" : behind(after);
+    return await newestOfIndex(this.#db, this.#db.key(index), { from: "-", until }, max);
   }
 
   async #summaries(jobs: readonly StoredJob[]): Promise<JobSummary[]> {

@@ -32,10 +32,13 @@ export interface StoredJob {
   plan: StoredPlan | null;
   /** Whether the job may have executions beside the first one. */
   hasLater: boolean;
+  /** Ids of the sub-workflows of a workflow. Left out: the job is no workflow. */
+  nested?: readonly JobId[] | undefined;
 }
 
 /** Part of a row that only a job has that recurs, has changed, or has further executions. */
-interface Own extends Pick<StoredJob, "tenant" | "shard" | "version" | "createdAt" | "updatedAt" | "deletedAt"> {
+interface Own
+  extends Pick<StoredJob, "tenant" | "shard" | "version" | "createdAt" | "updatedAt" | "deletedAt" | "nested"> {
   definition: Omit<JobDefinition, "name" | "labels">;
   /** The payload in base64, the size of one that is a key of its own, or null: none. */
   payload: string | number | null;
@@ -51,9 +54,9 @@ export function rowText(
   payload: StoredJob["payload"],
 ): string {
   const { name, labels, ...definition } = job.definition;
-  const { tenant, shard, version, createdAt, updatedAt, deletedAt } = job;
+  const { tenant, shard, version, createdAt, updatedAt, deletedAt, nested } = job;
   const own: Own = {
-    ...{ tenant, shard, version, createdAt, updatedAt, deletedAt, definition },
+    ...{ tenant, shard, version, createdAt, updatedAt, deletedAt, definition, nested },
     payload: Buffer.isBuffer(payload) ? payload.toString("base64") : payload,
   };
   return JSON.stringify({ name, labels, job: own } satisfies Row);

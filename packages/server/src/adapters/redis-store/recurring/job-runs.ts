@@ -4,8 +4,8 @@ import type { NewRun, RunOutcome } from "../../../ports/store-jobs.ts";
 import { inboxOfRun } from "../../../ports/told-events.ts";
 import { ID_BYTES, idBytes, idOf } from "../bytes.ts";
 import { leftArguments } from "../events/told-arguments.ts";
+import { keepSteps } from "../intake/kept-steps.ts";
 import { flowText, kindText } from "../kinds.ts";
-import { NotBuilt } from "../not-built.ts";
 import { readRows } from "../owner-reads.ts";
 import { uniqueField } from "../record.ts";
 import { type Changing, type OpenJob, readJob, stateOfOpen, wholeRow } from "./job-changes.ts";
@@ -21,37 +21,42 @@ export async function runJob(changing: Changing, asked: NewRun, note: AuditNote 
     if (job === null || !isKnown) return { kind: "NOT_FOUND" };
     const refused = refusal(job, asked);
     if (refused !== null) return refused;
-    await refuseSteps(changing, asked);
-    const answer = await write(changing, job, asked, note);
-    if (answer === 1) return { kind: "ACCEPTED" };
+    const hashes = await stepsFor(changing, asked);
+    const answer = await write(changing, job, { ...asked, hashes }, note);
+    if (answer === 1) return { kind: "ACCEPTED", ...(hashes.length > 0 && { steps: "RECORDED" }) };
     if (answer !== 0) return { kind: "KEY_HELD", executionId: idOf(answer as Buffer, ID_BYTES) };
   }
 }
 
-async function isOfJob({ db }: Changing, id: ExecutionId, { jobId }: NewRun): Promise<boolean> {
+export async function isOfJob({ db }: Changing, id: ExecutionId, { jobId }: Pick<NewRun, "jobId">): Promise<boolean> {
   const [row] = await readRows(db, [id]);
   return row?.jobId === jobId;
 }
 
 function refusal(job: OpenJob, { retryOf, jobVersion }: NewRun): RunOutcome | null {
   if (stateOfOpen(job) === "DELETED") return { kind: "DELETED" };
+  if (job.nested !== undefined && (job.plan === null || retryOf !== null)) return { kind: "IS_WORKFLOW" };
   // Executions of a recurring job wait for each other only if its schedule says so.
   const open = job.plan === null ? job.open[0] : job.open.find((id) => id === retryOf);
   if (open !== undefined) return { kind: "NOT_FINAL", executionId: open };
   return job.version === jobVersion ? null : { kind: "OTHER_VERSION", version: job.version };
 }
 
-/** @throws {NotBuilt} the execution that runs again has records that the new one should keep */
-async function refuseSteps({ db }: Changing, { retryOf, keepsSteps }: NewRun): Promise<void> {
-  if (retryOf === null || keepsSteps !== true) return;
-  const names = ["s", "g"].map((letter) => db.key(Buffer.concat([Buffer.from(letter), idBytes(retryOf)])));
-  const [there] = await db.call([["EXISTS", ...names]]);
-  if (there !== 0) throw new NotBuilt("further runs that keep records of handlers");
+/** Names of the hashes that the new execution gets from the one that it repeats; empty: none. */
+async function stepsFor({ db, now }: Changing, { executionId, retryOf, keepsSteps }: NewRun): Promise<Buffer[]> {
+  if (retryOf === null || keepsSteps !== true) return [];
+  return await keepSteps(db, { from: retryOf, to: executionId, at: now() });
 }
 
-async function write(changing: Changing, job: OpenJob, asked: NewRun, note: AuditNote | undefined) {
+/** @param asked with the names of the hashes of its records and signals */
+async function write(
+  changing: Changing,
+  job: OpenJob,
+  asked: NewRun & { hashes: readonly Buffer[] },
+  note: AuditNote | undefined,
+) {
   const { db, kinds, trail, isTelling } = changing;
-  const { tenant, jobId, executionId, retryOf, definition } = asked;
+  const { tenant, jobId, executionId, retryOf, definition, hashes } = asked;
   const { uniqueKey, pool } = definition;
   const numbers = await kinds.numbersOf([flowText({ tenant, pool }), kindText(tenant, definition)]);
   const [flow = 0, kind = 0] = numbers;
@@ -59,6 +64,8 @@ async function write(changing: Changing, job: OpenJob, asked: NewRun, note: Audi
     ...{ ...asked, id: executionId, trigger: retryOf === null ? "MANUAL" : "RETRY", updatedAt: asked.createdAt },
     ...{ dueAt: definition.scheduledAt, scheduledAt: definition.scheduledAt, policy: definition.policy, uniqueKey },
     ...{ concurrencyKey: definition.concurrencyKey, payload: asked.payload ?? 0, flow, kind },
+    ...(hashes.length > 0 && { steps: "RECORDED" as const }),
+    isRun: job.nested !== undefined,
   });
   // A job that has only its first execution has no row of its own, or a small one.
   const { row, versions = [] } = job.hasLater ? { row: "" } : wholeRow(job);
@@ -66,7 +73,7 @@ async function write(changing: Changing, job: OpenJob, asked: NewRun, note: Audi
   const unique = uniqueKey === null ? NO_BYTES : uniqueField(tenant, uniqueKey);
   const args = [
     ...[idBytes(jobId), job.text ?? NO_BYTES, row, retryOf === null ? NO_BYTES : idBytes(retryOf)],
-    ...[idBytes(executionId), record, unique, tenant, Buffer.concat(versions)],
+    ...[idBytes(executionId), record, unique, tenant, Buffer.concat(versions), Buffer.concat(hashes)],
     ...leftArguments(isTelling() ? inboxOfRun(asked) : undefined),
   ];
   return await trail.call("ms_run_job", args, note === undefined ? [] : [note], (answer) => answer === 1);

@@ -1,21 +1,26 @@
-import type { Queue, Trigger } from "../../../domain/execution.ts";
-import type { EpochMs, ExecutionId, JobId, ShardId } from "../../../domain/ids.ts";
+import type { Queue, StepsMark, Trigger } from "../../../domain/execution.ts";
+import { type EpochMs, type ExecutionId, type JobId, jobOfFirstExecution, type ShardId } from "../../../domain/ids.ts";
 import type { ExecutionPolicy } from "../../../domain/job.ts";
+import type { OriginOfRun } from "../../../ports/store-runs.ts";
 import { field, u16, u32, writeInstant, writeLane, writeRank } from "../bytes.ts";
 import {
   AT,
   copiedFields,
+  HAS_PLACE,
   HEAD,
   HOLDS_KEY,
   IS_CHANGED,
+  IS_RUN,
   isInline,
+  nodePart,
   queueCode,
   stateCode,
+  stepsCode,
   triggerCode,
   uniqueField,
 } from "../record.ts";
 
-/** An execution that is not the first of its job. */
+/** An execution that is not the first of its job, a run, or the execution of a node. */
 export interface LaterExecution {
   id: ExecutionId;
   jobId: JobId;
@@ -40,15 +45,41 @@ export interface LaterExecution {
   /** Numbers of its flow and kind. */
   flow: number;
   kind: number;
+  /** Left out: the execution is no run of a workflow. */
+  isRun?: boolean;
+  /** Node that it runs, whose run `jobId` names. Left out: none. */
+  ofNode?: OriginOfRun;
+  /** Left out: it has no records of handlers. */
+  steps?: StepsMark | undefined;
+  /** Left out: it waits for its first attempt, or to be opened. */
+  begun?: Begun;
 }
 
-/** Record of an execution that waits for its first attempt. */
+/** State of an execution that is RUNNING from its creation on. */
+interface Begun {
+  attempt: number;
+  startedAt: EpochMs | null;
+  /** Left out: no worker has it, because it is a run. */
+  workerId?: string;
+  gateway?: string;
+}
+
+/** Record of an execution that has not ended. */
 export function laterRecord(execution: LaterExecution): Buffer {
+  const { begun, queue, steps } = execution;
   const head = headOf(execution);
-  head[AT.state] = stateCode("PENDING");
-  head[AT.queue] = queueCode(execution.queue);
+  head[AT.state] = stateCode(begun === undefined ? "PENDING" : "RUNNING");
+  head[AT.queue] = queueCode(queue);
+  head.writeUInt32BE(begun?.attempt ?? 0, AT.attempt);
+  writeInstant(head, begun?.startedAt ?? null, AT.started);
   writeInstant(head, null, AT.finished);
-  return Buffer.concat([head, ...tailOf(execution, execution.uniqueKey)]);
+  if (steps !== undefined) head[AT.steps] = stepsCode(steps);
+  const { workerId, gateway } = begun ?? {};
+  const rest = [
+    ...(workerId === undefined ? [] : [field("w", workerId)]),
+    ...(gateway === undefined ? [] : [field("g", gateway)]),
+  ];
+  return Buffer.concat([head, ...tailOf(execution, execution.uniqueKey), ...rest]);
 }
 
 /** Record of an execution that was skipped when it was created, because another one holds its unique key. */
@@ -62,7 +93,8 @@ export function skippedRecord(execution: LaterExecution): Buffer {
 
 function headOf(execution: LaterExecution): Buffer {
   const head = Buffer.alloc(HEAD);
-  head[AT.flags] = IS_CHANGED;
+  const { isRun = false, concurrencyKey } = execution;
+  head[AT.flags] = IS_CHANGED | (isRun ? IS_RUN : 0) | (isRun && concurrencyKey !== null ? HAS_PLACE : 0);
   writeRank(head, execution.rank, AT.rank);
   head[AT.shard] = execution.shard;
   writeInstant(head, execution.dueAt, AT.due);
@@ -80,12 +112,19 @@ function headOf(execution: LaterExecution): Buffer {
 }
 
 /** Identity, copy of the job, and no ended attempts. */
-function tailOf({ tenant, jobId, retryOf, payload, ...copied }: LaterExecution, uniqueKey: string | null): Buffer[] {
+function tailOf({ payload, ...execution }: LaterExecution, uniqueKey: string | null): Buffer[] {
+  const { tenant, retryOf, ...copied } = execution;
   const unique = uniqueKey === null ? Buffer.alloc(0) : uniqueField(tenant, uniqueKey);
   const retried = retryOf === null ? [] : [field("R", retryOf)];
-  const identity = Buffer.concat([u16(unique.length), unique, field("J", jobId), ...retried]);
+  const identity = Buffer.concat([u16(unique.length), unique, ...ownerPart(execution), ...retried]);
   const copy = Buffer.concat([...copiedFields(copied), ...payloadFields(payload)]);
   return [u32(identity.length), identity, u32(copy.length), copy, u32(0)];
+}
+
+/** The job or the run of an execution. Nothing is said of the first execution of a job. */
+function ownerPart({ id, jobId, ofNode }: Pick<LaterExecution, "id" | "jobId" | "ofNode">): Buffer[] {
+  if (ofNode !== undefined) return [nodePart(ofNode)];
+  return jobOfFirstExecution(id) === jobId ? [] : [field("J", jobId)];
 }
 
 /** Field of a payload. @param payload a small one; or the size of one with a key of its own, 0: none */

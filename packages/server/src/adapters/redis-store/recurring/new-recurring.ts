@@ -2,6 +2,7 @@ import type { NewRecurringJob } from "../../../ports/store.ts";
 import { payloadName } from "../bodies.ts";
 import { INSTANT_MAX, idBytes } from "../bytes.ts";
 import { uniqueField } from "../record.ts";
+import { graphsOf, namesOf, nestedOf } from "../runs/new-workflow.ts";
 import type { PackedJob } from "../submit.ts";
 import { rowText } from "./job-rows.ts";
 import { planRecord, TAG_BYTES_MAX } from "./plan-record.ts";
@@ -19,13 +20,14 @@ export function packRecurring(job: NewRecurringJob, flow: number): PackedJob {
     },
   });
   const own = { tenant, shard, version: 1, definition, createdAt, updatedAt: createdAt, deletedAt: null };
-  const row = rowText(own, payload?.length ?? null);
-  const body = payload === null ? null : { name: payloadName(jobId, 1), bytes: payload };
+  const row = rowText({ ...own, nested: nestedOf(job) }, payload?.length ?? null);
+  const bodies = [...(payload === null ? [] : [{ name: payloadName(jobId, 1), bytes: payload }]), ...graphsOf(job)];
   const name = definition.name === null ? NO_BYTES : uniqueField(tenant, definition.name);
   return {
-    args: [idBytes(jobId), record, name, row, tenant, body?.name ?? NO_BYTES, NO_BYTES],
+    args: [idBytes(jobId), record, name, row, tenant, namesOf(bodies), NO_BYTES],
     bytes: record.length + row.length,
-    body,
+    bodies,
+    rows: 1,
   };
 }
 

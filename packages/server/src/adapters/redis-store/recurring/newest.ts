@@ -1,6 +1,6 @@
 import type { Listing } from "../../../ports/store-queries.ts";
 import { ID_BYTES, idOf } from "../bytes.ts";
-import type { RedisConnection } from "../redis-connection.ts";
+import type { RedisArgument, RedisConnection } from "../redis-connection.ts";
 
 /** Rows that one page of a list examines. */
 export const EXAMINED = 1_000;
@@ -38,6 +38,18 @@ export async function newestOf(
     if (isLast) return { ids: found, isLast: true };
     from = `(${seconds.at(-1)}`;
   }
+}
+
+/** The newest ids of an index of ids between two bounds, at most `max`, in descending order. */
+export async function newestOfIndex(
+  db: RedisConnection,
+  index: RedisArgument,
+  { from, until }: { from: RedisArgument; until: RedisArgument },
+  max: number,
+): Promise<Examined> {
+  const [answer] = await db.call([["ZRANGE", index, until, from, "BYLEX", "REV", "LIMIT", "0", `${max + 1}`]]);
+  const ids = (answer as Buffer[]).map((id) => idOf(id));
+  return { ids: ids.slice(0, max), isLast: ids.length <= max };
 }
 
 /** Seconds that exist in any of the sources, the newest first. */
