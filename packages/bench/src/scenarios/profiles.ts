@@ -32,8 +32,8 @@ export const profiles: Scenario = {
       title: `profiles: ${item.title}`,
       contenders: [mainspring, mainspringCluster(3), mainspringA, mainspringB],
     })),
-    costCase(isQuick ? 10_000 : 200_000),
-    memoryCase(isQuick ? 10_000 : 1_000_000),
+    costCase(isQuick ? 2_000 : 200_000),
+    memoryCase(isQuick ? 2_000 : 1_000_000),
   ],
 };
 
