@@ -5,7 +5,7 @@ import type { Ledger } from "../contenders/contender.ts";
 const run = promisify(execFile);
 const CLIENT = "/usr/bin/redis-cli";
 
-/** What the bench asks a Redis that is Mainspring's store. */
+/** A Redis that is Mainspring's store, which the bench asks for its costs. */
 export class StoreRedis {
   readonly pid: number;
   readonly #port: string;

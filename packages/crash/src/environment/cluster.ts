@@ -91,8 +91,7 @@ export async function openClusterOn<Store extends ChaosStore>(
   const shared = new Proxy(store.target);
   const storeOfApplications = store.isShared ? [store.urlBy(shared, await shared.listen())] : [];
   const submitterArguments = (file: string) => [apis, file, String(random.between(1, 1e6))];
-  const [clientRole, last] =
-    steadyRate === undefined ? (["client", storeOfApplications] as const) : (["steady", [String(steadyRate)]] as const);
+  const last = steadyRate === undefined ? storeOfApplications : [String(steadyRate)];
   const clientArguments = (file: string) => [...submitterArguments(file), ...last];
   // The judge connects to the servers directly, not through the proxies.
   const urls = servers.map(({ httpUrl }) => httpUrl);
@@ -103,7 +102,7 @@ export async function openClusterOn<Store extends ChaosStore>(
     ingest,
     endsInReplica: beside?.endsInReplica ?? (ends && (() => ends.read())),
     workers,
-    clients: processGroup(clientRole, folder, clientArguments),
+    clients: processGroup(steadyRate === undefined ? "client" : "steady", folder, clientArguments),
     // Nodes of a release before know of no requests, so applications ask the node that is upgraded first.
     applications: processGroup("application", folder, (file) => [
       ...[`http://${nodes[0]?.addresses.API_LINK}`, file, String(random.between(1, 1e6)), ...storeOfApplications],
