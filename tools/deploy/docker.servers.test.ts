@@ -5,10 +5,10 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { promisify } from "node:util";
-import { DURABLE } from "../../packages/server/src/adapters/redis-store/testing/durable-redis.ts";
 import { loadConfig } from "../../packages/server/src/index.ts";
 import { PROFILES } from "../profile/profiles.ts";
 import { SERVERS, type ServerName, settingsIn } from "../profile/servers.ts";
+import { DURABLE } from "../services/durable-redis.ts";
 import { pythonWith } from "../services/python-packages.ts";
 import { DOCKER, readCompose } from "./three/compose.ts";
 

@@ -1,4 +1,4 @@
-import { DURABLE } from "../../packages/server/src/adapters/redis-store/testing/durable-redis.ts";
+import { DURABLE } from "./durable-redis.ts";
 import { startRedis, type TestRedis } from "./start-redis.ts";
 
 const ONLINE_WITHIN_MS = 60_000;

@@ -1,9 +1,9 @@
 import { PROFILES, usableServers } from "../../../../tools/profile/profiles.ts";
 import { type RunningServers, startServers } from "../../../../tools/profile/running.ts";
 import { SERVERS, type Settings } from "../../../../tools/profile/servers.ts";
+import { DURABLE } from "../../../../tools/services/durable-redis.ts";
 import { startKafka, type TestKafka } from "../../../../tools/services/start-kafka.ts";
 import { startRedis, type TestRedis } from "../../../../tools/services/start-redis.ts";
-import { DURABLE } from "../../../server/src/adapters/redis-store/testing/durable-redis.ts";
 import { Postgres } from "./postgres.ts";
 import type { PostgresRelease } from "./postgres-programs.ts";
 
