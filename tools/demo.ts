@@ -73,10 +73,12 @@ async function play(): Promise<Map<string, Account>> {
   };
   const end = new AbortController();
   const watching = board.watch(end.signal).catch(fail);
-  const accounts = await Promise.race([playAll(stage), failed()]);
-  end.abort();
-  await watching;
-  return accounts;
+  try {
+    return await Promise.race([playAll(stage), failed()]);
+  } finally {
+    end.abort();
+    await watching;
+  }
 }
 
 async function playAll(stage: Stage): Promise<Map<string, Account>> {

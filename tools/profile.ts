@@ -10,7 +10,7 @@ import { readOptions, USAGE } from "./profile/options.ts";
 import type { ProfileOptions } from "./profile/run-profile.ts";
 
 /**
- * `npm run profile -- b`: starts all servers of a profile, three nodes and a worker, prints their addresses, and runs until
+ * `npm run profile -- a` or `b`: starts all servers of a profile, three nodes and a worker, prints their addresses, and runs until
  * Ctrl-C, which stops everything and removes all data. With `--check` the demo and the end-to-end tests run on these servers,
  * and the program ends with their result.
  */

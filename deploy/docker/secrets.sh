@@ -18,8 +18,17 @@ make cluster-secret "$(random)"
 make postgres-password "$(random)"
 make grafana-password "$(random)"
 make store "postgres://mainspring:$(cat "$folder/postgres-password")@postgres:5432/mainspring"
-# For the profile b.
+# For the profiles a and b.
 make redis-password "$(random)"
+make redis-store "redis://:$(cat "$folder/redis-password")@redis-store:6379?prefix=mainspring_a"
+make redis-store-config "requirepass $(cat "$folder/redis-password")
+masterauth $(cat "$folder/redis-password")
+appendonly yes
+appendfsync always
+maxmemory 1gb
+maxmemory-policy noeviction
+save \"\"
+"
 make redis "redis://:$(cat "$folder/redis-password")@redis:6379?prefix=mainspring_b"
 make redis-config "requirepass $(cat "$folder/redis-password")
 save \"\"

@@ -31,6 +31,11 @@ export class Board {
     this.#stories.set(story, [...(this.#stories.get(story) ?? []), ...executionIds]);
   }
 
+  /** Waits until the server lists all executions. A server that takes jobs through Kafka answers before that. */
+  async listed(executionIds: readonly string[]): Promise<void> {
+    await this.reached(executionIds, () => true);
+  }
+
   /** Waits until all executions have the wanted state; by default a final one. */
   async reached(
     executionIds: readonly string[],

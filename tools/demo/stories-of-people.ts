@@ -78,6 +78,7 @@ const cancelled: Story = {
     ];
     const ids = await submitAll(stage, this.name, jobs);
     const [waiting = "", running = ""] = ids;
+    await board.listed([waiting]);
     await board.reached([running], ({ state }) => state === "RUNNING");
     const answer = await client.cancelExecution(waiting);
     await client.cancelExecution(running);
@@ -104,6 +105,7 @@ const ownHandler: Story = {
       this.name,
       times(16, (index) => ({ target, payload: { photo: `${index}.jpeg` } })),
     );
+    await stage.board.listed(ids);
     const { reasons } = await stage.client.explain(ids[0] ?? "");
     stage.board.print(
       `  why do the photos wait? ${reasons.map(({ reason }) => reason).join(", ")}: their worker starts now`,

@@ -8,6 +8,7 @@ import { promisify } from "node:util";
 import { loadConfig } from "../../packages/server/src/index.ts";
 import { PROFILES } from "../profile/profiles.ts";
 import { SERVERS, type ServerName, settingsIn } from "../profile/servers.ts";
+import { DURABLE } from "../services/durable-redis.ts";
 import { pythonWith } from "../services/python-packages.ts";
 import { DOCKER, readCompose } from "./three/compose.ts";
 
@@ -57,7 +58,7 @@ describe("the files for Docker", () => {
     makeSecrets();
     assert.deepEqual(Object.keys(compose.secrets).map(textOf), before);
     const servers = nodesOf((name) => /node|server/.test(name));
-    assert.equal(servers.length, 7);
+    assert.equal(servers.length, 10);
     for (const [, { environment = {}, secrets = [] }] of servers) {
       const settings = Object.entries(environment).map(([name, value]) => {
         const [, secret] = /^\/run\/secrets\/(.*)$/.exec(value) ?? [];
@@ -72,45 +73,54 @@ describe("the files for Docker", () => {
     }
   });
 
-  it("have the profile b as `npm run profile -- b` has it: the same systems, and the same settings of each node", () => {
+  for (const [letter, expectedHosts] of [
+    ["a", ["kafka", "redis-store"]],
+    ["b", ["clickhouse", "collector", "etcd-1", "etcd-2", "etcd-3", "kafka", "postgres", "redis"]],
+  ] as const) {
+    const sameAs = `\`npm run profile -- ${letter}\` has it: the same systems, and the same settings of each node`;
+    it(`have the profile ${letter} as ${sameAs}`, () => {
+      makeSecrets();
+      const profile = PROFILES[letter] ?? assert.fail(letter);
+      const atRedis = (host: string) => `redis://:${textOf("redis-password")}@${host}:6379`;
+      const addresses: Record<ServerName, string> = {
+        postgresql: textOf("store"),
+        "redis-store": atRedis("redis-store"),
+        redis: atRedis("redis"),
+        etcd: "http://etcd-1:2379,etcd-2:2379,etcd-3:2379",
+        kafka: "kafka://kafka:9092",
+        clickhouse: textOf("clickhouse"),
+        otlp: "http://collector:4318",
+      };
+      const ofServers = profile.servers.map((name) => SERVERS[name].settings(addresses[name]));
+      const expected = settingsIn(`mainspring_${letter}`, Object.assign({}, ...ofServers, profile.settings));
+      const nodes = nodesOf((name) => name.startsWith(`${letter}-node`));
+      assert.equal(nodes.length, 3);
+      for (const [name, { environment = {} }] of nodes) {
+        const own = { ...compose.services["node-1"]?.environment, MAINSPRING_ADVERTISE: `${name}:8081` };
+        const settings = Object.entries(environment).flatMap(([key, value]) => {
+          if (own[key as keyof typeof own] === value && key !== "MAINSPRING_STORE_FILE") return [];
+          const [, secret] = /^\/run\/secrets\/(.*)$/.exec(value) ?? [];
+          return [[key.replace(/_FILE$/, ""), secret === undefined ? value : textOf(secret)]];
+        });
+        assert.deepEqual(Object.fromEntries(settings), expected);
+      }
+      const hosts = profile.servers.flatMap((server) =>
+        [...addresses[server].matchAll(/(?<=[/@,])[\w-]+(?=:\d+(?:[/,]|$))/g)].flat(),
+      );
+      assert.deepEqual(hosts.toSorted(), expectedHosts);
+      for (const host of hosts) assert.ok(compose.services[host]?.profiles?.includes(letter), host);
+    });
+  }
+
+  it("have a Redis that can keep the truth, and a replica of it", () => {
     makeSecrets();
-    const { b } = PROFILES;
-    assert.ok(b);
-    const space = "mainspring_b";
-    const addresses: Record<ServerName, string> = {
-      postgresql: textOf("store"),
-      redis: `redis://:${textOf("redis-password")}@redis:6379`,
-      etcd: "http://etcd-1:2379,etcd-2:2379,etcd-3:2379",
-      kafka: "kafka://kafka:9092",
-      clickhouse: textOf("clickhouse"),
-      otlp: "http://collector:4318",
-    };
-    const expected = Object.assign({}, ...b.servers.map((name) => SERVERS[name].settings(addresses[name])), b.settings);
-    const nodes = nodesOf((name) => name.startsWith("b-node"));
-    assert.equal(nodes.length, 3);
-    for (const [name, { environment = {} }] of nodes) {
-      const own = { ...compose.services["node-1"]?.environment, MAINSPRING_ADVERTISE: `${name}:8081` };
-      const settings = Object.entries(environment).flatMap(([key, value]) => {
-        if (own[key as keyof typeof own] === value && key !== "MAINSPRING_STORE_FILE") return [];
-        const [, secret] = /^\/run\/secrets\/(.*)$/.exec(value) ?? [];
-        return [[key.replace(/_FILE$/, ""), secret === undefined ? value : textOf(secret)]];
-      });
-      assert.deepEqual(Object.fromEntries(settings), settingsIn(space, expected));
+    const settings = textOf("redis-store-config");
+    for (let at = 0; at < DURABLE.length; at += 2) {
+      const [name = "", value = ""] = [DURABLE[at]?.slice(2), DURABLE[at + 1]];
+      assert.match(settings, new RegExp(`^${name} ${name === "maxmemory" ? "\\d+gb" : value}$`, "m"));
     }
-    const hosts = Object.values(addresses).flatMap((url) =>
-      [...url.matchAll(/(?<=[/@,])[\w-]+(?=:\d+(?:[/,]|$))/g)].flat(),
-    );
-    assert.deepEqual(hosts.toSorted(), [
-      "clickhouse",
-      "collector",
-      "etcd-1",
-      "etcd-2",
-      "etcd-3",
-      "kafka",
-      "postgres",
-      "redis",
-    ]);
-    for (const host of hosts) assert.ok(compose.services[host]?.profiles?.includes("b"), host);
+    const { command = [] } = compose.services["redis-replica"] ?? {};
+    assert.deepEqual(command.slice(-3), ["--replicaof", "redis-store", "6379"]);
   });
 
   it("mount only files that are there", () => {

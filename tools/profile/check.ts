@@ -2,14 +2,12 @@ import { spawn } from "node:child_process";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import type { RunningCluster } from "./cluster.ts";
+import type { Clusters } from "./differences.ts";
 import { endToEndTests } from "./end-to-end.ts";
-import type { Settings } from "./servers.ts";
 
-interface Check {
+/** `settings`: those of each node, in which `{space}` stands for the name of a cluster. */
+interface Check extends Clusters {
   name: string;
-  nodes: number;
-  /** Settings of each node, in which `{space}` stands for the name of a cluster. */
-  settings: Settings;
   only: readonly string[];
   cluster: RunningCluster;
   signal: AbortSignal;

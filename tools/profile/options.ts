@@ -20,15 +20,15 @@ export function readOptions(args: readonly string[]): ProfileOptions {
     },
   });
   const [name = ""] = positionals;
-  if (positionals.length !== 1 || !Object.hasOwn(PROFILES, name))
-    throw new Error(`there is no profile "${positionals.join(" ")}"`);
+  const profile = positionals.length === 1 && Object.hasOwn(PROFILES, name) ? PROFILES[name] : undefined;
+  if (profile === undefined) throw new Error(`there is no profile "${positionals.join(" ")}"`);
   const nodes = Number(values.nodes);
   if (!Number.isInteger(nodes) || nodes < 1 || nodes > NODES_MAX) throw new Error(`--nodes must be 1 to ${NODES_MAX}`);
   if (values.only !== undefined && !values.check) throw new Error("--only belongs to --check");
   const only = values.only?.split(",") ?? [];
   // The tests are found before any server starts.
   const settings = Object.fromEntries(values.set.map(settingOf));
-  endToEndTests(only, { nodes, settings });
+  endToEndTests(only, { nodes, settings: { ...profile.settings, ...settings } });
   return { name, nodes, settings, check: values.check, only };
 }
 

@@ -9,15 +9,16 @@ import { fileURLToPath } from "node:url";
 
 const PROGRAM = fileURLToPath(new URL("../profile.ts", import.meta.url));
 
-describe("npm run profile -- b", () => {
-  for (const [way, settings] of [
-    ["into the store", []],
-    ["through Kafka", ["--set", "MAINSPRING_INGEST=kafka"]],
+describe("npm run profile", () => {
+  for (const [name, way, settings] of [
+    ["b", "into the store", []],
+    ["b", "through Kafka", ["--set", "MAINSPRING_INGEST=kafka"]],
+    ["a", "through Kafka", []],
   ] as const) {
-    it(`runs end-to-end tests on all servers, with jobs ${way}, and leaves nothing behind`, async (t) => {
-      const { folder, ended } = await started(t, ["b", "--check", "--only", "steps", ...settings]);
+    it(`runs end-to-end tests on all servers of ${name}, with jobs ${way}, and leaves nothing behind`, async (t) => {
+      const { folder, ended } = await started(t, [name, "--check", "--only", "steps", ...settings]);
       const { code, output } = await ended;
-      assert.match(output, /\nprofile b: the end-to-end tests passed\.\n$/, output);
+      assert.match(output, new RegExp(`\nprofile ${name}: the end-to-end tests passed\\.\n$`), output);
       assert.deepEqual([code, await readdir(folder), await processesOf(folder)], [0, [], []]);
     });
   }

@@ -10,10 +10,15 @@ export interface Profile {
 
 /** All profiles, by their names on the command line. */
 export const PROFILES: Readonly<Record<string, Profile>> = {
+  a: {
+    about: "Redis keeps the truth, all jobs come through Kafka, and one scheduler owns them",
+    servers: ["redis-store", "kafka"],
+    settings: { MAINSPRING_INGEST: "kafka", MAINSPRING_LEADER: "one", MAINSPRING_EVENTS: "kafka" },
+  },
   b: {
     about: "PostgreSQL keeps the truth, beside Redis, etcd, Kafka, ClickHouse and OpenTelemetry",
     servers: ["postgresql", "redis", "etcd", "kafka", "clickhouse", "otlp"],
-    settings: { MAINSPRING_EVENTS: "kafka,clickhouse,otlp" },
+    settings: { MAINSPRING_KAFKA_TOPICS_BY: "pool", MAINSPRING_EVENTS: "kafka,clickhouse,otlp" },
   },
 };
 

@@ -5,6 +5,7 @@ import { startKafka } from "../services/start-kafka.ts";
 import { startOtlpReceiver } from "../services/start-otlp-receiver.ts";
 import { startPostgres } from "../services/start-postgres.ts";
 import { startRedis } from "../services/start-redis.ts";
+import { startRedisPair } from "../services/start-redis-pair.ts";
 
 /** Settings of a node by their names. `{space}` in a value stands for the name of the cluster. */
 export type Settings = Readonly<Record<string, string>>;
@@ -28,7 +29,7 @@ export interface ServerEntry {
   settings(address: string): Settings;
 }
 
-export type ServerName = "postgresql" | "redis" | "etcd" | "kafka" | "clickhouse" | "otlp";
+export type ServerName = "postgresql" | "redis-store" | "redis" | "etcd" | "kafka" | "clickhouse" | "otlp";
 
 export const SERVERS: Readonly<Record<ServerName, ServerEntry>> = {
   postgresql: {
@@ -39,6 +40,15 @@ export const SERVERS: Readonly<Record<ServerName, ServerEntry>> = {
       return { address: url, stop };
     },
     settings: (address) => ({ MAINSPRING_STORE: address, MAINSPRING_STORE_SCHEMA: "{space}" }),
+  },
+  "redis-store": {
+    title: "Redis (with a replica)",
+    setting: "MAINSPRING_STORE",
+    async start() {
+      const { primary, stop } = await startRedisPair();
+      return { address: primary.url, stop };
+    },
+    settings: (address) => ({ MAINSPRING_STORE: `${address}?prefix={space}`, MAINSPRING_REDIS_REPLICAS: "1" }),
   },
   redis: {
     title: "Redis",
@@ -66,8 +76,7 @@ export const SERVERS: Readonly<Record<ServerName, ServerEntry>> = {
       return { address: url, stop };
     },
     settings: (address) => ({
-      ...{ MAINSPRING_KAFKA: address, MAINSPRING_BUS: "kafka", MAINSPRING_KAFKA_TOPICS_BY: "pool" },
-      MAINSPRING_KAFKA_TOPIC_PREFIX: "{space}.",
+      ...{ MAINSPRING_KAFKA: address, MAINSPRING_BUS: "kafka", MAINSPRING_KAFKA_TOPIC_PREFIX: "{space}." },
     }),
   },
   clickhouse: {

@@ -6,6 +6,7 @@ import { drainCase } from "./scenarios/drain.ts";
 import { fair } from "./scenarios/fair.ts";
 import { chainCase, costsCase, layeredCase } from "./scenarios/flows.ts";
 import { midnight } from "./scenarios/midnight.ts";
+import { profiles } from "./scenarios/profiles.ts";
 import type { Case, Scale } from "./scenarios/scenario.ts";
 import { sleepersCase } from "./scenarios/sleepers.ts";
 import { latencyCase, rateCase } from "./scenarios/steps.ts";
@@ -45,6 +46,18 @@ describe("the benchmark on the PostgreSQL of the server", () => {
       const [, ours] = submits?.contenders ?? [];
       assert.ok(ours);
       isEach((await submits?.measure(ours, stage)) as Figures, "jobsPerSec", "serverCpuUs", "p99Ms");
+    }
+  });
+
+  it("measures CPU and memory of a Redis that is the store", async () => {
+    const [cost, memory] = profiles.cases(SCALE).slice(-2);
+    for (const [item, ...names] of [
+      [cost, "storeCpuUs", "totalCpuUs", "logBytes"],
+      [memory, "bytesPerJob"],
+    ] as const) {
+      const [onRedis] = item?.contenders ?? [];
+      assert.ok(onRedis);
+      isEach((await item?.measure(onRedis, stage)) as Figures, ...names);
     }
   });
 

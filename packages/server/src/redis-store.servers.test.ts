@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { Client, task, Worker } from "@mainspring/sdk";
+import { DURABLE } from "../../../tools/services/durable-redis.ts";
 import { startRedis, type TestRedis } from "../../../tools/services/start-redis.ts";
-import { DURABLE } from "./adapters/redis-store/testing/durable-redis.ts";
 import { until, untilDone } from "./adapters/system/until.fixture.ts";
 import { type RunningNode, startNode } from "./node.ts";
 import { loadConfig } from "./ops/config.ts";

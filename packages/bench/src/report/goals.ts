@@ -16,7 +16,9 @@ export interface Goal {
 const REMOTE = "mainspring";
 const INSIDE = "mainspring-inside";
 const DEFAULT = "mainspring-default";
+const PROFILE_A = "mainspring-profile-a";
 const PROFILE_B = "mainspring-profile-b";
+const ON_REDIS = "mainspring-on-redis";
 
 /** Goals, set on 2 cores with PostgreSQL 15 and Redis 7, with the figures of the peers there. */
 export const GOALS: readonly Goal[] = [
@@ -59,6 +61,10 @@ export const GOALS: readonly Goal[] = [
   { case: "fleet", figure: "residentMiB", contender: REMOTE, goal: 1_536 },
   { case: "fleet", figure: "ratio", contender: REMOTE, goal: 0.9 },
   // 1 % less than the rate of the submits, because the last job ends after the last submit.
+  { case: "profiles-steady-5000", figure: "jobsPerSec", contender: PROFILE_A, goal: 4_950 },
+  { case: "profiles-redis-cost", figure: "storeCpuUs", contender: ON_REDIS, goal: 25 },
+  // 700 MB for a million jobs.
+  { case: "profiles-redis-memory", figure: "bytesPerJob", contender: ON_REDIS, goal: 700 },
   { case: "profiles-steady-5000", figure: "jobsPerSec", contender: PROFILE_B, goal: 4_950 },
   { case: "profiles-pickup-200", figure: "p99Ms", contender: PROFILE_B, goal: 50 },
   { case: "idle", figure: "statementsPerSec", contender: REMOTE, goal: 3 },

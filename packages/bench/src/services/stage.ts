@@ -1,6 +1,7 @@
 import { PROFILES, usableServers } from "../../../../tools/profile/profiles.ts";
 import { type RunningServers, startServers } from "../../../../tools/profile/running.ts";
 import { SERVERS, type Settings } from "../../../../tools/profile/servers.ts";
+import { DURABLE } from "../../../../tools/services/durable-redis.ts";
 import { startKafka, type TestKafka } from "../../../../tools/services/start-kafka.ts";
 import { startRedis, type TestRedis } from "../../../../tools/services/start-redis.ts";
 import { Postgres } from "./postgres.ts";
@@ -23,6 +24,7 @@ export class Stage implements AsyncDisposable {
   #kafka: Promise<TestKafka> | null = null;
   readonly #profiles = new Map<string, Promise<RunningServers>>();
   #redis: Promise<TestRedis> | null = null;
+  #storeRedis: Promise<TestRedis> | null = null;
 
   constructor(warmUpJobs: number, release: PostgresRelease) {
     this.warmUpJobs = warmUpJobs;
@@ -40,8 +42,8 @@ export class Stage implements AsyncDisposable {
   }
 
   /** Starts all servers of a profile but its PostgreSQL, which is that of the benchmark. @returns settings of its nodes */
-  async besideStore(name: string): Promise<Settings> {
-    const running = this.#profiles.get(name) ?? startBesideStore(name);
+  async besidePostgres(name: string): Promise<Settings> {
+    const running = this.#profiles.get(name) ?? startBesidePostgres(name);
     this.#profiles.set(name, running);
     return { ...(await running).settings, ...PROFILES[name]?.settings };
   }
@@ -52,15 +54,22 @@ export class Stage implements AsyncDisposable {
     return this.#redis;
   }
 
+  /** Redis that is the store of a server of Mainspring. */
+  storeRedis(): Promise<TestRedis> {
+    this.#storeRedis ??= startRedis({ settings: [...DURABLE, "--maxmemory", "4gb"] });
+    return this.#storeRedis;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     for (const servers of this.#profiles.values()) await (await servers).stop();
     await (await this.#kafka)?.stop();
     await (await this.#redis)?.stop();
+    await (await this.#storeRedis)?.stop();
     await (await this.#postgres)?.[Symbol.asyncDispose]();
   }
 }
 
-function startBesideStore(name: string): Promise<RunningServers> {
+function startBesidePostgres(name: string): Promise<RunningServers> {
   const profile = PROFILES[name];
   if (profile === undefined) throw new Error(`there is no profile ${name}`);
   const names = usableServers(profile).usable.filter((server) => server !== "postgresql");

@@ -1,4 +1,11 @@
-import { type ChaosBus, type ChaosIngest, openCluster } from "../environment/cluster.ts";
+import {
+  type ChaosBus,
+  type ChaosIngest,
+  type ChaosProfile,
+  openCluster,
+  openClusterOn,
+} from "../environment/cluster.ts";
+import { RedisClusterStore } from "../environment/redis-cluster-store.ts";
 import { injectChaos } from "../faults/cluster/inject.ts";
 import { chaosDemands } from "../faults/cluster/plan.ts";
 import { judge } from "../judge/judge.ts";
@@ -19,8 +26,8 @@ interface ChaosOptions extends Telling {
   bus: ChaosBus;
   /** Way of submitted jobs. */
   ingest: ChaosIngest;
-  /** Whether the sinks of events and the other systems of profile B run, and have faults. */
-  hasBeside: boolean;
+  /** Profile whose systems run, and have faults; null: PostgreSQL, and what the other options name. */
+  profile: ChaosProfile | null;
 }
 
 const NODES = 3;
@@ -30,9 +37,11 @@ const NODES = 3;
  * jobs.
  * @throws {Error} something did not recover or come to rest in time; the message names the folder with the logs
  */
-export function chaosRun({ forMs, leases, bus, ingest, hasBeside, ...telling }: ChaosOptions): Promise<Report> {
+export function chaosRun({ forMs, leases, bus, ingest, profile, ...telling }: ChaosOptions): Promise<Report> {
   return play("chaos", telling, async (context) => {
-    const environment = await openCluster({ ...context, nodes: NODES, leases, bus, ingest, hasBeside });
+    const options = { ...context, nodes: NODES, leases, bus, ingest, profile };
+    const environment =
+      profile === "a" ? await openClusterOn(await RedisClusterStore.open(), options) : await openCluster(options);
     let recurring: RecurringLoad | null = null;
     try {
       await limitPool(environment);
@@ -44,8 +53,7 @@ export function chaosRun({ forMs, leases, bus, ingest, hasBeside, ...telling }: 
       environment.say("no more faults");
       const { store, etcd, kafka, carriesBus, beside } = environment;
       const systems = {
-        ...{ cannotBeFull: store.cannotBeFull !== null, hasEtcd: etcd !== null, hasKafka: kafka !== null },
-        ...{ carriesBus, beside },
+        ...{ store, hasEtcd: etcd !== null, hasKafka: kafka !== null, carriesBus, beside },
       };
       const evidence = await settle(environment, chaosDemands(systems), recurring);
       environment.say("everything is known");

@@ -3,7 +3,7 @@ import { refuse, valuesOf } from "../command-line.ts";
 import { OUTAGE_MS } from "../drill/actions.ts";
 import { DRILL_RATE, type DrillOptions, drillRun } from "../drill/drill-run.ts";
 import { flightRun } from "../drill/flight-run.ts";
-import type { ChaosBus } from "../environment/cluster.ts";
+import type { ChaosBus, ChaosProfile } from "../environment/cluster.ts";
 import { formatReport } from "../format-report.ts";
 import type { Report, Telling } from "../play.ts";
 import { untilAllIsSeen } from "../sightings.ts";
@@ -11,7 +11,7 @@ import { chaosRun } from "./chaos-run.ts";
 import { keyRun } from "./key-run.ts";
 
 const USAGE = `Usage: npm run chaos -- [options] [--seed N] [--keep] [--json FILE]
-  a campaign of faults:    [--minutes N] [--profile mesh|b] [--leases store|etcd] [--bus mesh|kafka|kafka-strict] [--ingest direct|fallback|kafka]
+  a campaign of faults:    [--minutes N] [--profile mesh|a|b] [--leases store|etcd] [--bus mesh|kafka|kafka-strict] [--ingest direct|fallback|kafka]
   one kind of fault:       [--kills N] [--stops N] [--restarts N] [--outages N] [--blackouts N] [--failovers N] [--lossy-failovers N] [--rate N] [--outage-sec N]
   kills amid assignments:  --flights KILLS
   keys and certificates:   [--revocations] [--certificates] [--minutes N]`;
@@ -50,29 +50,32 @@ const times: DrillOptions["times"] = {
   LOSSY_FAILOVER: Number(values["lossy-failovers"]),
 };
 /** Defaults of a profile. */
-const PROFILES: Readonly<Record<string, { leases: string; bus: string; ingest: string; hasBeside: boolean }>> = {
-  mesh: { leases: "store", bus: "mesh", ingest: "direct", hasBeside: false },
-  b: { leases: "etcd", bus: "kafka", ingest: "kafka", hasBeside: true },
+const PROFILES: Readonly<
+  Record<string, { leases: string; bus: string; ingest: string; profile: ChaosProfile | null }>
+> = {
+  mesh: { leases: "store", bus: "mesh", ingest: "direct", profile: null },
+  a: { leases: "store", bus: "kafka", ingest: "kafka", profile: "a" },
+  b: { leases: "etcd", bus: "kafka", ingest: "kafka", profile: "b" },
 };
-const profile = PROFILES[values.profile];
-const leases = (["store", "etcd"] as const).find((service) => service === (values.leases ?? profile?.leases));
+const defaults = PROFILES[values.profile];
+const leases = (["store", "etcd"] as const).find((service) => service === (values.leases ?? defaults?.leases));
 const BUSES: Readonly<Record<string, ChaosBus>> = { mesh: "MESH", kafka: "KAFKA", "kafka-strict": "KAFKA_STRICT" };
-const bus = BUSES[values.bus ?? profile?.bus ?? ""];
-const ingest = (["direct", "fallback", "kafka"] as const).find((mode) => mode === (values.ingest ?? profile?.ingest));
+const bus = BUSES[values.bus ?? defaults?.bus ?? ""];
+const ingest = (["direct", "fallback", "kafka"] as const).find((mode) => mode === (values.ingest ?? defaults?.ingest));
 const counts = Object.values(times);
 if (
-  profile === undefined ||
+  defaults === undefined ||
   leases === undefined ||
   bus === undefined ||
   ingest === undefined ||
-  (profile.hasBeside && bus === "MESH") ||
+  (defaults.profile !== null && bus === "MESH") ||
   !(minutes >= 0) ||
   !(rate > 0) ||
   !(outageSec > 0) ||
   ![seed, flights, ...counts].every((count) => Number.isInteger(count) && count >= 0)
 )
   refuse(USAGE);
-const { hasBeside } = profile;
+const { profile } = defaults;
 // No process or folder is left behind, however the run ends.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 const isDrill = counts.some((count) => count > 0);
@@ -99,7 +102,7 @@ function playOne(telling: Telling): Promise<Report> {
     leases: leases ?? "store",
     bus: bus ?? "MESH",
     ingest: ingest ?? "direct",
-    hasBeside,
+    profile,
     ...telling,
   });
 }

@@ -1,4 +1,5 @@
 import { monotonicMs, sleep } from "../clock.ts";
+import type { ClusterStore } from "../environment/postgres/cluster-store.ts";
 import { note, tell } from "../faults/cluster/nodes.ts";
 import { downStore, failOver, failOverBehind, hideStore } from "../faults/cluster/stores.ts";
 import type { ClusterWorld, Node } from "../faults/world.ts";
@@ -19,7 +20,7 @@ interface Doing {
   /** Event that is written into the history. */
   event: ProcessFault;
   /** @returns start of the search for a gap, and its shards */
-  perform(world: ClusterWorld, node: Node, outageMs: number): Promise<Incident>;
+  perform(world: ClusterWorld<ClusterStore>, node: Node, outageMs: number): Promise<Incident>;
 }
 
 /** Actions that keep all nodes from PostgreSQL while an outage lasts. */
@@ -62,7 +63,10 @@ export const ACTIONS: Record<Action, Doing> = {
 };
 
 /** @param action resolves with the time until all shards of the node had other owners, if that is measured */
-function toNode(event: ProcessFault, action: (world: ClusterWorld, node: Node) => Promise<number | void>): Doing {
+function toNode(
+  event: ProcessFault,
+  action: (world: ClusterWorld<ClusterStore>, node: Node) => Promise<number | void>,
+): Doing {
   return {
     event,
     async perform(world, node) {
@@ -83,7 +87,7 @@ function toNode(event: ProcessFault, action: (world: ClusterWorld, node: Node) =
 }
 
 /** Polls PostgreSQL itself. @returns time until the node owned no shard */
-async function takenOver({ store }: ClusterWorld, { address }: Node): Promise<number> {
+async function takenOver({ store }: ClusterWorld<ClusterStore>, { address }: Node): Promise<number> {
   const sinceMs = monotonicMs();
   const owned = `SELECT FROM shards s JOIN nodes n ON n.incarnation = s.owner WHERE n.name = '${address}'`;
   await store.sql(`DO $$ BEGIN FOR look IN 1..${LOOKS_MAX} LOOP
@@ -93,7 +97,7 @@ async function takenOver({ store }: ClusterWorld, { address }: Node): Promise<nu
 
 /** @param action resolves with the start of the search for a gap */
 function toStore(
-  action: (world: ClusterWorld, forMs: number) => Promise<number>,
+  action: (world: ClusterWorld<ClusterStore>, forMs: number) => Promise<number>,
   event: ProcessFault = "STORE_DOWN",
 ): Doing {
   const shards = new Set(Array.from({ length: SHARDS }, (_, shard) => shard));

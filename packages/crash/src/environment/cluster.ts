@@ -1,21 +1,26 @@
 import { chmod } from "node:fs/promises";
 import { Client } from "@mainspring/sdk";
+import { PROFILES } from "../../../../tools/profile/profiles.ts";
 import { startEtcd, type TestEtcd } from "../../../../tools/services/start-etcd.ts";
 import type { ClusterWorld, Node } from "../faults/world.ts";
 import { inTurn } from "../load/in-turn.ts";
 import type { SeededRandom } from "../seeded-random.ts";
 import { startBesideStores } from "./beside-store.ts";
+import type { ChaosStore } from "./chaos-store.ts";
 import { freePort } from "./free-port.ts";
-import { type ClusterKafka, clusterIngest, startClusterKafka } from "./kafka-listeners.ts";
+import { type ClusterKafka, clusterIngest, EndsInTopic, startClusterKafka } from "./kafka-listeners.ts";
 import { ClusterStore } from "./postgres/cluster-store.ts";
 import { Proxy } from "./proxy/proxy.ts";
 import type { Release } from "./release.ts";
 import { Server } from "./server.ts";
 import { opened, processGroup, SLOTS, type Testbed, testbed } from "./testbed.ts";
 
-export interface ClusterEnvironment extends ClusterWorld, Testbed {}
+export interface ClusterEnvironment<Store extends ChaosStore = ClusterStore> extends ClusterWorld<Store>, Testbed {}
 
 export type ChaosBus = "MESH" | "KAFKA" | "KAFKA_STRICT";
+
+/** Profile of `npm run profile`. */
+export type ChaosProfile = "a" | "b";
 
 export type ChaosIngest = "direct" | "fallback" | "kafka";
 
@@ -34,8 +39,8 @@ interface ClusterOptions {
   bus?: ChaosBus;
   /** Way of submitted jobs; default: into the store directly. */
   ingest?: ChaosIngest;
-  /** Whether events go to the sinks of profile B, and the other systems of B run too; default: no. Needs the bus on Kafka. */
-  hasBeside?: boolean;
+  /** Profile whose settings the nodes have, and whose systems run; default: none. Needs the bus on Kafka. */
+  profile?: ChaosProfile | null;
   /** Release with which nodes and workers start; default: this one. */
   release?: Release;
   random: SeededRandom;
@@ -44,23 +49,36 @@ interface ClusterOptions {
 
 /** Starts a PostgreSQL and nodes on it, with a proxy on every link, and without workers and clients. */
 export async function openCluster(options: ClusterOptions): Promise<ClusterEnvironment> {
-  const { folder, nodes: count, steadyRate, hasBuiltInWorkers = false, findsPrimary = false, random, say } = options;
-  const { release, leases = "store", bus = "MESH", ingest: mode = "direct", hasBeside = false } = options;
+  const { folder, findsPrimary = false } = options;
   // PostgreSQL runs as another user, who needs access to its own folder in this one.
   await chmod(folder, 0o711);
   const store = await ClusterStore.open(folder);
+  return await openClusterOn(store, options, findsPrimary ? { MAINSPRING_STORE: store.urlOfAll } : {});
+}
+
+/**
+ * Starts nodes on a store, with a proxy on every link, and without workers and clients.
+ * @param more settings of each node
+ */
+export async function openClusterOn<Store extends ChaosStore>(
+  store: Store,
+  options: ClusterOptions,
+  more: Record<string, string> = {},
+): Promise<ClusterEnvironment<Store>> {
+  const { folder, nodes: count, steadyRate, hasBuiltInWorkers = false, random, say } = options;
+  const { release, leases = "store", bus = "MESH", ingest: mode = "direct", profile = null } = options;
   const etcd = leases === "etcd" ? await linkedEtcd() : null;
-  const beside = hasBeside ? await startBesideStores() : null;
+  const beside = profile === "b" ? await startBesideStores() : null;
   const kafka = bus === "MESH" && mode === "direct" ? null : await startClusterKafka(count);
+  const ends = kafka !== null && profile === "a" ? new EndsInTopic(kafka.kafka) : null;
   const ingest = kafka === null || mode === "direct" ? null : clusterIngest(mode, kafka.kafka);
-  // One topic for each pool, or one for all: both must work.
-  const topicsBy = () => (hasBeside || random.chance(0.5) ? "pool" : "one");
   const settings = {
-    ...(bus !== "MESH" && busSettings(bus, topicsBy())),
-    ...(ingest !== null && { MAINSPRING_INGEST: mode }),
-    ...{ ...etcd?.settings, ...beside?.settings },
+    ...(bus !== "MESH" && busSettings(bus, profile, random)),
+    ...(profile !== null && PROFILES[profile]?.settings),
+    ...((ingest !== null || profile !== null) && { MAINSPRING_INGEST: mode }),
+    ...{ ...store.settings, ...etcd?.settings, ...beside?.settings, ...more },
   };
-  const site = { folder, store, kafka, settings, hasBuiltInWorkers, findsPrimary, release };
+  const site = { folder, store, kafka, settings, hasBuiltInWorkers, release };
   const nodes = await Promise.all(Array.from({ length: count }, (_, index) => buildNode(site, index + 1)));
   const servers = nodes.map(({ server }) => server);
   const gateways = nodes.map(({ addresses }) => addresses.GATEWAY_LINK).join(",");
@@ -71,24 +89,23 @@ export async function openCluster(options: ClusterOptions): Promise<ClusterEnvir
   });
   // No fault of a link touches the applications that share the store.
   const shared = new Proxy(store.target);
-  const storeOfApplications = store.urlBy(shared, await shared.listen());
+  const storeOfApplications = store.isShared ? [store.urlBy(shared, await shared.listen())] : [];
   const submitterArguments = (file: string) => [apis, file, String(random.between(1, 1e6))];
-  const [clientRole, last] =
-    steadyRate === undefined ? (["client", storeOfApplications] as const) : (["steady", String(steadyRate)] as const);
-  const clientArguments = (file: string) => [...submitterArguments(file), last];
+  const last = steadyRate === undefined ? storeOfApplications : [String(steadyRate)];
+  const clientArguments = (file: string) => [...submitterArguments(file), ...last];
   // The judge connects to the servers directly, not through the proxies.
   const urls = servers.map(({ httpUrl }) => httpUrl);
   const users = testbed({
     folder,
     servers,
-    hasApplications: steadyRate === undefined,
+    hasApplications: store.isShared && steadyRate === undefined,
     ingest,
-    endsInReplica: beside?.endsInReplica ?? null,
+    endsInReplica: beside?.endsInReplica ?? (ends && (() => ends.read())),
     workers,
-    clients: processGroup(clientRole, folder, clientArguments),
+    clients: processGroup(steadyRate === undefined ? "client" : "steady", folder, clientArguments),
     // Nodes of a release before know of no requests, so applications ask the node that is upgraded first.
     applications: processGroup("application", folder, (file) => [
-      ...[`http://${nodes[0]?.addresses.API_LINK}`, file, String(random.between(1, 1e6)), storeOfApplications],
+      ...[`http://${nodes[0]?.addresses.API_LINK}`, file, String(random.between(1, 1e6)), ...storeOfApplications],
       ...(steadyRate === undefined ? [] : ["easy"]),
     ]),
     signallers: processGroup("signaller", folder, submitterArguments),
@@ -101,6 +118,7 @@ export async function openCluster(options: ClusterOptions): Promise<ClusterEnvir
       await shared.close();
       await etcd?.stop();
       await beside?.stop();
+      await ends?.close();
       await kafka?.kafka.stop();
       await store.close();
     },
@@ -115,12 +133,11 @@ export async function openCluster(options: ClusterOptions): Promise<ClusterEnvir
 
 interface Site {
   folder: string;
-  store: ClusterStore;
+  store: ChaosStore;
   kafka: ClusterKafka | null;
   /** Settings that all nodes have. */
   settings: Record<string, string>;
   hasBuiltInWorkers: boolean;
-  findsPrimary: boolean;
   release: Release | undefined;
 }
 
@@ -140,15 +157,17 @@ async function linkedEtcd() {
   };
 }
 
-function busSettings(bus: ChaosBus, topicsBy: "one" | "pool"): Record<string, string> {
+function busSettings(bus: ChaosBus, profile: ChaosProfile | null, random: SeededRandom): Record<string, string> {
+  // Without a profile that decides: one topic for each pool, or one for all. Both must work.
+  const isByPool = profile === null && random.chance(0.5);
   return {
-    ...{ MAINSPRING_BUS: "kafka", MAINSPRING_KAFKA_TOPICS_BY: topicsBy },
+    ...{ MAINSPRING_BUS: "kafka", MAINSPRING_KAFKA_TOPICS_BY: isByPool ? "pool" : "one" },
     ...(bus === "KAFKA_STRICT" && { MAINSPRING_BUS_FALLBACK: "none" }),
   };
 }
 
 async function buildNode(site: Site, number: number) {
-  const { folder, store, kafka, settings, hasBuiltInWorkers, findsPrimary, release } = site;
+  const { folder, store, kafka, settings, hasBuiltInWorkers, release } = site;
   const toKafka = kafka?.links[number - 1];
   const [httpPort, grpcPort] = [await freePort(), await freePort()];
   const host = "127.0.0.1";
@@ -167,7 +186,7 @@ async function buildNode(site: Site, number: number) {
     API_LINK: await links.API_LINK.listen(await freePort()),
   };
   const env = {
-    MAINSPRING_STORE: findsPrimary ? store.urlOfAll : store.urlBy(links.STORE_LINK, addresses.STORE_LINK),
+    MAINSPRING_STORE: store.urlBy(links.STORE_LINK, addresses.STORE_LINK),
     MAINSPRING_BUS: "mesh",
     ...settings,
     ...(toKafka !== undefined && { MAINSPRING_KAFKA: toKafka.url }),

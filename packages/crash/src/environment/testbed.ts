@@ -21,7 +21,7 @@ export interface Testbed extends Users {
   hasApplications: boolean;
   /** Way of jobs through Kafka; null: they go into the store directly. */
   ingest: ClusterIngest | null;
-  /** Reads the ids of all executions whose end the replica in ClickHouse has; null: there is none. */
+  /** Reads the ids of all executions whose end is outside the store: in ClickHouse, or else in the topic of events; null: nowhere. */
   endsInReplica: (() => Promise<Set<string>>) | null;
   faultFile: string;
   /** See `Evidence`. */

@@ -2,7 +2,7 @@ import type { Client } from "@mainspring/sdk";
 import type { TestEtcd } from "../../../../tools/services/start-etcd.ts";
 import type { TestKafka } from "../../../../tools/services/start-kafka.ts";
 import type { BesideStore } from "../environment/beside-store.ts";
-import type { ClusterStore } from "../environment/postgres/cluster-store.ts";
+import type { ChaosStore } from "../environment/chaos-store.ts";
 import type { ProcessGroup } from "../environment/process-group.ts";
 import type { Proxy } from "../environment/proxy/proxy.ts";
 import type { Server } from "../environment/server.ts";
@@ -38,9 +38,9 @@ export interface Node {
 }
 
 /** A cluster, as the target of faults. */
-export interface ClusterWorld extends Users {
+export interface ClusterWorld<Store extends ChaosStore = ChaosStore> extends Users {
   nodes: readonly Node[];
-  store: ClusterStore;
+  store: Store;
   /** The etcd that keeps the leases of the nodes; null: the store keeps them. */
   etcd: TestEtcd | null;
   /** Links of all nodes to each member of etcd; empty: there is no etcd. */

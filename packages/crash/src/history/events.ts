@@ -90,11 +90,12 @@ export type StepEvent = StepToken &
 
 /**
  * Faults of processes. RESTARTED and RETIRED: asked to leave, as in an upgrade. PAUSED: stopped for a short time.
- * ABORTED: as `pg_ctl stop -m immediate`. DOWN: down for a while. FAILED_OVER: killed, and a standby promoted.
+ * ABORTED: as `pg_ctl stop -m immediate`. DOWN: down for a while. FAILED_OVER: killed, and a standby promoted. ALONE: its replica
+ * stands still.
  */
 export type ProcessFault =
   | `SERVER_${"KILLED" | "PAUSED" | "STOPPED" | "RESTARTED"}`
-  | `STORE_${"KILLED" | "ABORTED" | "DOWN" | "FULL" | "FAILED_OVER"}`
+  | `STORE_${"KILLED" | "ABORTED" | "STOPPED" | "ALONE" | "DOWN" | "FULL" | "FAILED_OVER"}`
   | `ETCD_${"KILLED" | "STOPPED" | "CUT"}`
   | `${"CLICKHOUSE" | "OTLP" | "REDIS"}_${"KILLED" | "STOPPED" | "CUT"}`
   | "REDIS_FLUSHED"
@@ -102,7 +103,7 @@ export type ProcessFault =
   | `WORKER_${"KILLED" | "STOPPED" | "RETIRED"}`
   | "CLIENT_KILLED";
 
-/** Links between a node and PostgreSQL, other nodes, workers, clients. */
+/** Links between a node and its store, other nodes, workers, clients. */
 export const LINKS = ["STORE_LINK", "MESH_LINK", "GATEWAY_LINK", "API_LINK"] as const;
 /** `KAFKA_LINK`: between a node and Kafka, if there is one. */
 export type LinkName = (typeof LINKS)[number] | "KAFKA_LINK";

@@ -23,7 +23,7 @@ export interface Evidence {
   requests: readonly FinalRequest[] | null;
   /** Records that the servers accepted; null: jobs go into the store directly. */
   records: RecordEvidence | null;
-  /** Ids of the executions whose end the replica in ClickHouse has; null: there is none. */
+  /** Ids of the executions whose end ClickHouse or the topic of events has; null: there is neither. */
   endsInReplica: ReadonlySet<string> | null;
   /** Number of jobs that are still ACTIVE at the end. */
   activeJobs: number;

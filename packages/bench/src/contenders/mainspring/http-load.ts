@@ -26,7 +26,7 @@ export class HttpLoad {
   }
 
   async submit(job: BenchJob): Promise<void> {
-    await this.#send("POST", "/v1/jobs", requestOf(job), [201], job.tenant);
+    await this.#send("POST", "/v1/jobs", requestOf(job), [201, 202], job.tenant);
   }
 
   submitBatch(jobs: readonly BenchJob[]): Promise<void> {
@@ -55,7 +55,7 @@ export class HttpLoad {
   }
 
   async #batch(jobs: readonly object[], tenant?: string): Promise<void> {
-    const { text } = await this.#send("POST", "/v1/jobs/batch", { jobs }, [200], tenant);
+    const { text } = await this.#send("POST", "/v1/jobs/batch", { jobs }, [200, 202], tenant);
     const { items = [] } = JSON.parse(text) as Answered;
     const refused = items.find((item) => item.error !== undefined);
     this.#newestId = items.at(-1)?.executionId ?? this.#newestId;

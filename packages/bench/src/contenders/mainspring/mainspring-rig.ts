@@ -1,6 +1,7 @@
 import { pause } from "../../clock.ts";
 import { childrenOf } from "../../meter/process-cpu.ts";
 import type { Database } from "../../services/postgres.ts";
+import type { StoreRedis } from "../../services/store-redis.ts";
 import type { ForkedWorker } from "../../worker/forked-worker.ts";
 import { RigWorkers } from "../../worker/rig-workers.ts";
 import type { BenchFlow, BenchJob, Processes, Recount, Rig, SettleOptions, Statistics } from "../contender.ts";
@@ -11,8 +12,10 @@ import type { ServerProcess } from "./server-process.ts";
 export interface MainspringParts {
   /** One load for each node; jobs go to the nodes in turn. */
   loads: readonly HttpLoad[];
-  /** Database of the store; null: the embedded store, which only its server knows. */
+  /** Database of the store; null: Redis, or the embedded store, which only its server knows. */
   database: Database | null;
+  /** Redis that is the store; null: another one is. */
+  redis: StoreRedis | null;
   /** Address of each node to which workers connect. */
   grpcAddresses: readonly string[];
   worker: ForkedWorker;
@@ -59,8 +62,9 @@ export class MainspringRig implements Rig {
     this.worker = parts.worker;
     this.#workers = new RigWorkers(parts.worker, () => parts.openWorker());
     this.anotherWorker = this.#workers.another;
-    const { database } = parts;
-    this.ledger = database === null ? null : () => database.ledger();
+    const { database, redis } = parts;
+    const asked = database ?? redis;
+    this.ledger = asked === null ? null : () => asked.ledger();
     this.holdSnapshot = database === null ? null : () => database.holdSnapshot();
     this.statementsDuring = database === null ? null : (work) => database.statementsDuring(work);
   }
@@ -113,9 +117,10 @@ export class MainspringRig implements Rig {
     }
   }
 
-  /** Size of all tables and indexes, in bytes. Only with a database. */
+  /** Size of all tables and indexes, or of all data of Redis, in bytes. Only with one of the two. */
   async storedBytes(): Promise<number> {
-    return (await this.#parts.database?.storedBytes()) ?? Number.NaN;
+    const { database, redis } = this.#parts;
+    return (await (database ?? redis)?.storedBytes()) ?? Number.NaN;
   }
 
   /** Number of executions that a worker could get at once. Only with a database. */
@@ -204,9 +209,10 @@ export class MainspringRig implements Rig {
   }
 
   processes(): Processes {
-    const { servers, database } = this.#parts;
+    const { servers, database, redis } = this.#parts;
     const pids = servers.map(({ pid }) => pid);
-    const store = database === null ? pids.flatMap(childrenOf) : [database.pid];
+    const asked = database ?? redis;
+    const store = asked === null ? pids.flatMap(childrenOf) : [asked.pid];
     return { server: pids, worker: this.#workers.pids, store };
   }
 
@@ -216,14 +222,15 @@ export class MainspringRig implements Rig {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const { loads, database, close } = this.#parts;
+    const { loads, database, redis, close } = this.#parts;
     for (const load of loads) await load.close();
     await this.#workers[Symbol.asyncDispose]();
     await close();
     await database?.drop();
+    await redis?.empty();
   }
 
-  /** Counters of the server of an embedded store, which only its server can ask. */
+  /** Counters of the servers, which no store counts. */
   async #counted(): Promise<Recount> {
     const counts = await Promise.all(this.#parts.loads.map((load) => load.succeeded()));
     return { finished: counts.reduce((sum, count) => sum + count, 0), unfinished: 0 };

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { settingsIn } from "../../../../../tools/profile/servers.ts";
 import type { Database } from "../../services/postgres.ts";
 import type { Stage } from "../../services/stage.ts";
+import { StoreRedis } from "../../services/store-redis.ts";
 import { ForkedWorker } from "../../worker/forked-worker.ts";
 import type { Contender, OpenOptions, Rig } from "../contender.ts";
 import { HttpLoad } from "./http-load.ts";
@@ -191,6 +192,34 @@ export const mainspringClusters: readonly Contender[] = [1, 2, 3].map((nodes) =>
 /** Number of the next cluster on the servers of a profile. */
 let nextSpace = 1;
 
+/** One node on a Redis without replicas, which writes its file before each answer. */
+export const mainspringOnRedis: Contender = {
+  name: "mainspring-on-redis",
+  title: "Mainspring, Redis as the store",
+  settings: `server process, Redis with appendfsync always and without replicas, worker process over gRPC; ${SETTINGS}`,
+  isPeer: false,
+  hasCapabilities: true,
+  open: async (stage, options) => {
+    const { url } = await stage.storeRedis();
+    const env = { MAINSPRING_STORE: `${url}?prefix=bench${nextSpace++}` };
+    return await openRemote({ nodes: 1, env, database: null, redis: await StoreRedis.at(url), ...options });
+  },
+};
+
+/** Three nodes with all servers of profile A. */
+export const mainspringA: Contender = {
+  name: "mainspring-profile-a",
+  title: "Mainspring, 3 nodes with all servers of A",
+  settings: `server processes with MAINSPRING_LEADER=one, MAINSPRING_BUS=kafka, MAINSPRING_INGEST=kafka and MAINSPRING_EVENTS=kafka, Redis with appendfsync always and a replica that has each write, one worker process over gRPC; ${SETTINGS}`,
+  isPeer: false,
+  hasCapabilities: true,
+  open: async (stage, options) => {
+    const env = settingsIn(`bench${nextSpace++}`, await stage.besidePostgres("a"));
+    const redis = await StoreRedis.at(env["MAINSPRING_STORE"] ?? "");
+    return await openRemote({ nodes: 3, env, database: null, redis, heldBy: "WORKER", ...options });
+  },
+};
+
 /** Three nodes with all servers of profile B. */
 export const mainspringB: Contender = {
   name: "mainspring-profile-b",
@@ -199,7 +228,7 @@ export const mainspringB: Contender = {
   isPeer: false,
   hasCapabilities: true,
   open: async (stage, options) => {
-    const [postgres, settings] = await Promise.all([stage.postgres(), stage.besideStore("b")]);
+    const [postgres, settings] = await Promise.all([stage.postgres(), stage.besidePostgres("b")]);
     const env = settingsIn(`bench${nextSpace++}`, settings);
     return await openRemote({ nodes: 3, env, database: await postgres.database(), heldBy: "WORKER", ...options });
   },
@@ -252,8 +281,10 @@ interface Remote extends OpenOptions {
   roles?: readonly string[];
   env?: Record<string, string>;
   heldBy?: MainspringParts["heldBy"];
-  /** Database of the store; null: the embedded store. */
+  /** Database of the store; null: Redis, or the embedded store. */
   database: Database | null;
+  /** Redis that is the store; default: none. */
+  redis?: StoreRedis;
   Load?: typeof HttpLoad;
   /** Key of the settings of servers and workers, for which clients create one in the store; absent: no keys. */
   key?: string;
@@ -262,8 +293,8 @@ interface Remote extends OpenOptions {
 }
 
 async function openRemote(remote: Remote): Promise<Rig> {
-  const { nodes, roles = [], env = {}, heldBy = "POOL", database, connections = 16, Load = HttpLoad } = remote;
-  const { workerSettings = WORKER, tree = THIS_TREE, slots, hasTeller, key } = remote;
+  const { nodes, roles = [], env = {}, heldBy = "POOL", database, redis = null, connections = 16 } = remote;
+  const { Load = HttpLoad, workerSettings = WORKER, tree = THIS_TREE, slots, hasTeller, key } = remote;
   const storeEnv = {
     ...(database !== null && { MAINSPRING_STORE: database.url }),
     ...(key !== undefined && { MAINSPRING_API_KEY: key }),
@@ -287,8 +318,7 @@ async function openRemote(remote: Remote): Promise<Rig> {
       url: addresses.join(","),
     });
   return new MainspringRig({
-    loads,
-    database,
+    ...{ loads, database, redis },
     grpcAddresses: addresses,
     worker: await openWorker(),
     heldBy,
@@ -312,7 +342,7 @@ async function openInside(
   const worker = await ForkedWorker.open(workerFileOf(tree, "inside-process"), { ...settings, env });
   return new MainspringRig({
     loads: [new HttpLoad(worker.about["httpUrl"] ?? "", connections)],
-    database,
+    ...{ database, redis: null },
     grpcAddresses: [],
     worker,
     // The worker's connection has no thread, so the worker stops and starts as the peers do.

@@ -1,6 +1,7 @@
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { sleep, until } from "../../clock.ts";
+import type { ChaosStore, StoreFault } from "../chaos-store.ts";
 import type { Proxy } from "../proxy/proxy.ts";
 import { Postgres } from "./postgres.ts";
 import { findPrograms, type Programs } from "./programs.ts";
@@ -10,7 +11,11 @@ const SYNCHRONOUS_WITHIN_MS = 60_000;
 const FULL_WITHIN_MS = 60_000;
 
 /** PostgreSQL of a cluster, with all faults that a PostgreSQL can have. */
-export class ClusterStore {
+export class ClusterStore implements ChaosStore {
+  readonly isShared = true;
+  readonly settings = {};
+  /** A postmaster that stands still stops no connection. */
+  readonly standStill = null;
   readonly #programs: Programs;
   readonly #folder: string;
   readonly #links: Proxy[] = [];
@@ -37,6 +42,11 @@ export class ClusterStore {
     return this.#primary.pid;
   }
 
+  get faults(): StoreFault[] {
+    const always = ["STORE_KILLED", "STORE_ABORTED", "STORE_DOWN", "STORE_FAILED_OVER"] as const;
+    return this.cannotBeFull === null ? [...always, "STORE_FULL"] : [...always];
+  }
+
   /** Reason why the disk cannot be filled on this machine; null: it can. */
   get cannotBeFull(): string | null {
     return this.#primary.disk.unavailable;
@@ -46,7 +56,6 @@ export class ClusterStore {
     return this.#primary.target;
   }
 
-  /** Directs the link to this store, even after a change of the primary. @returns URL for a node's configuration */
   urlBy(link: Proxy, address: string): string {
     this.#links.push(link);
     return this.#primary.urlAt(address);
@@ -61,6 +70,14 @@ export class ClusterStore {
   get url(): string {
     const { folder } = this.#primary.disk;
     return this.#primary.urlAt(encodeURIComponent(folder));
+  }
+
+  incarnationAt(address: string): Promise<string> {
+    return this.sql(`SELECT incarnation FROM nodes WHERE name = '${address}' ORDER BY started_at DESC LIMIT 1`);
+  }
+
+  async shardsOf(incarnation: string): Promise<number> {
+    return Number(await this.sql(`SELECT count(*) FROM shards WHERE owner = '${incarnation}'`));
   }
 
   /** Runs a statement directly, without proxies. */
@@ -101,10 +118,7 @@ export class ClusterStore {
     }
   }
 
-  /**
-   * Adds a standby for which every commit waits, kills the primary under load and promotes the standby.
-   * @param before called with the primary's process id; resolves when it may be killed
-   */
+  /** Adds a standby for which every commit waits before the primary is killed. */
   async failOver(before: (pid: number) => Promise<void>): Promise<void> {
     const standby = await this.#addStandby();
     await this.#primary.sql("ALTER SYSTEM SET synchronous_standby_names = '*'");
@@ -116,7 +130,7 @@ export class ClusterStore {
   }
 
   /**
-   * The same with a standby for which no commit waits.
+   * The same as `failOver` with a standby for which no commit waits.
    * @param lagMs time before its end from which on the primary sends the standby nothing, in milliseconds
    */
   async failOverBehind(lagMs: number, before: (pid: number) => Promise<void>): Promise<void> {

@@ -6,8 +6,8 @@ import { ETCD_FAULTS, TO_ETCD } from "./etcd.ts";
 import { kafkaFaults, toKafka } from "./kafka.ts";
 import { disturb } from "./links.ts";
 import { killNode, restartNode, stopNode, stopNodePastAll } from "./nodes.ts";
-import { linkSteps, PEOPLE_FAULTS, rounds, SYSTEM_FAULTS, type SystemFault, type UserFault } from "./plan.ts";
-import { abortStore, downStore, failOver, fillStore, hideStore, killStore } from "./stores.ts";
+import { linkSteps, NODE_FAULTS, type NodeFault, PEOPLE_FAULTS, rounds, type UserFault } from "./plan.ts";
+import { storeFaults } from "./stores.ts";
 
 /** Least duration of a run in which the stop is as long as every timeout, in milliseconds. */
 const LONG_RUN_MS = 600_000;
@@ -29,10 +29,12 @@ const TO_PEOPLE: Record<UserFault, (world: ClusterWorld) => Promise<void>> = {
  */
 export async function injectChaos(world: ClusterWorld, forMs: number): Promise<void> {
   const endMs = monotonicMs() + forMs;
-  const { etcd, kafka, carriesBus, beside } = world;
-  const toSystem = systemFaults(forMs >= LONG_RUN_MS ? DOWN_MS.long : DOWN_MS.short);
+  const { store, etcd, kafka, carriesBus, beside } = world;
+  if (store.cannotBeFull !== null)
+    world.say(`STORE_FULL is left out, for nothing can be mounted here: ${store.cannotBeFull}`);
+  const toSystem = { ...nodeFaults(), ...storeFaults(forMs >= LONG_RUN_MS ? DOWN_MS.long : DOWN_MS.short) };
   await Promise.all([
-    row(world, SYSTEM_FAULTS, endMs, (fault) => toSystem[fault](world)),
+    row(world, [...NODE_FAULTS, ...store.faults], endMs, (fault) => toSystem[fault](world)),
     row(world, PEOPLE_FAULTS, endMs, (fault) => TO_PEOPLE[fault](world)),
     row(world, linkSteps(kafka !== null), endMs, ({ link, linkFault }) => disturb(world, link, linkFault)),
     ...(etcd === null ? [] : [row(world, ETCD_FAULTS, endMs, (fault) => TO_ETCD[fault](world, etcd))]),
@@ -41,22 +43,13 @@ export async function injectChaos(world: ClusterWorld, forMs: number): Promise<v
   ]);
 }
 
-function systemFaults(downMs: number): Record<SystemFault, (world: ClusterWorld) => Promise<void>> {
-  let [stops, outages] = [0, 0];
+function nodeFaults(): Record<NodeFault, (world: ClusterWorld) => Promise<void>> {
+  let stops = 0;
   return {
     SERVER_KILLED: killNode,
     // The first stop, and every third one after it, outlasts every timeout.
     SERVER_STOPPED: (world) => (stops++ % 3 === 0 ? stopNodePastAll(world) : stopNode(world)),
     SERVER_RESTARTED: restartNode,
-    STORE_KILLED: killStore,
-    STORE_ABORTED: abortStore,
-    STORE_DOWN: async (world) => void (await (outages++ % 2 === 0 ? downStore : hideStore)(world, downMs)),
-    STORE_FULL: async (world) => {
-      const { cannotBeFull } = world.store;
-      if (cannotBeFull === null) await fillStore(world);
-      else world.say(`STORE_FULL is left out, for nothing can be mounted here: ${cannotBeFull}`);
-    },
-    STORE_FAILED_OVER: async (world) => void (await failOver(world)),
   };
 }
 

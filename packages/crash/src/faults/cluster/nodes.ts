@@ -1,7 +1,7 @@
 import { monotonicMs, sleep, until } from "../../clock.ts";
 import type { FaultEvent, ProcessFault } from "../../history/events.ts";
 import { busyWorker } from "../in-flight.ts";
-import type { ClusterWorld, Node } from "../world.ts";
+import type { ClusterWorld } from "../world.ts";
 
 /** Faults of a cluster's nodes, one at a time. Each resolves when the node serves again. */
 
@@ -37,15 +37,15 @@ export function stopNodePastAll(world: ClusterWorld): Promise<void> {
 
 async function stop(world: ClusterWorld, forMs: number): Promise<void> {
   await busyWorker(world, 1);
-  const node = world.random.pick(world.nodes);
-  const { server } = node;
-  const name = await incarnationOf(world, node);
+  const { store } = world;
+  const { server, address } = world.random.pick(world.nodes);
+  const incarnation = await store.incarnationAt(address);
   tell(world, "SERVER_STOPPED", server.pid);
   server.signal("SIGSTOP");
   try {
     await sleep(forMs);
     await until("the shards of a stopped node are taken over", TAKEN_OVER_WITHIN_MS, async () => {
-      return (await shardsOf(world, name)) === 0 ? true : null;
+      return (await store.shardsOf(incarnation)) === 0 ? true : null;
     });
   } finally {
     note(world, "SERVER_CONTINUED", server.pid);
@@ -64,15 +64,6 @@ export async function restartNode(world: ClusterWorld): Promise<void> {
   server.start();
   await server.ready();
   note(world, "SERVER_READY", server.pid);
-}
-
-/** Incarnation of a node, read from PostgreSQL itself. @returns "" if it does not live */
-function incarnationOf({ store }: Pick<ClusterWorld, "store">, { address }: Pick<Node, "address">) {
-  return store.sql(`SELECT incarnation FROM nodes WHERE name = '${address}' ORDER BY started_at DESC LIMIT 1`);
-}
-
-async function shardsOf({ store }: Pick<ClusterWorld, "store">, incarnation: string): Promise<number> {
-  return Number(await store.sql(`SELECT count(*) FROM shards WHERE owner = '${incarnation}'`));
 }
 
 export function tell({ history, say }: ClusterWorld, event: ProcessFault, pid: number): void {

@@ -1,4 +1,5 @@
 import type { BesideStore } from "../../environment/beside-store.ts";
+import type { ChaosStore } from "../../environment/chaos-store.ts";
 import { LINK_FAULTS, type LinkFaultKind } from "../../environment/proxy/link-fault.ts";
 import { type Fault, LINKS, type LinkFault, type LinkName, type ProcessFault } from "../../history/events.ts";
 import type { SeededRandom } from "../../seeded-random.ts";
@@ -6,22 +7,14 @@ import { besideFaults } from "./beside.ts";
 import { ETCD_FAULTS } from "./etcd.ts";
 import { kafkaFaults } from "./kafka.ts";
 
-/**
- * Faults of the nodes and their store, one after the other; faults of the links, and of workers and clients, run beside
- * them.
- */
-export const SYSTEM_FAULTS = [
+/** Faults of the nodes; they and those of the store happen one after the other. Faults of links, workers and clients run beside them. */
+export const NODE_FAULTS = [
   "SERVER_KILLED",
   "SERVER_KILLED",
   "SERVER_STOPPED",
   "SERVER_RESTARTED",
-  "STORE_KILLED",
-  "STORE_ABORTED",
-  "STORE_DOWN",
-  "STORE_FULL",
-  "STORE_FAILED_OVER",
 ] as const satisfies ProcessFault[];
-export type SystemFault = (typeof SYSTEM_FAULTS)[number];
+export type NodeFault = (typeof NODE_FAULTS)[number];
 
 export const PEOPLE_FAULTS = [
   "WORKER_STOPPED",
@@ -57,10 +50,9 @@ export function linkSteps(hasKafka: boolean): readonly LinkStep[] {
   return links.flatMap((link) => LINK_FAULTS.map((linkFault) => ({ link, linkFault })));
 }
 
-/** Systems beside PostgreSQL that a cluster of a run uses, and what this machine cannot do. */
+/** Store of a cluster, and the systems that it uses besides. */
 export interface ChaosSystems {
-  /** Whether the store's disk cannot be filled on this machine. */
-  cannotBeFull: boolean;
+  store: Pick<ChaosStore, "faults">;
   /** Whether an etcd keeps the leases. */
   hasEtcd: boolean;
   /** Whether there is a Kafka. */
@@ -73,7 +65,7 @@ export interface ChaosSystems {
 
 /** Number of times that a run must show each fault. */
 export function chaosDemands({
-  cannotBeFull,
+  store,
   hasEtcd,
   hasKafka,
   carriesBus,
@@ -85,8 +77,6 @@ export function chaosDemands({
     ...(hasKafka ? kafkaFaults(carriesBus) : []),
     ...beside.flatMap((system) => besideFaults(system)),
   ];
-  const all: readonly Fault[] = [...SYSTEM_FAULTS, ...PEOPLE_FAULTS, ...systems, ...links];
-  const demands = Object.fromEntries(all.map((fault) => [fault, 1])) as Partial<Record<Fault, number>>;
-  if (cannotBeFull) delete demands.STORE_FULL;
-  return demands;
+  const all: readonly Fault[] = [...NODE_FAULTS, ...store.faults, ...PEOPLE_FAULTS, ...systems, ...links];
+  return Object.fromEntries(all.map((fault) => [fault, 1]));
 }

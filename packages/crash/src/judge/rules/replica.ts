@@ -2,7 +2,7 @@ import type { Rule } from "./rule.ts";
 
 const NAMED_MAX = 5;
 
-/** The replica in ClickHouse has the end of every execution, whatever happened to it and to Kafka meanwhile. */
+/** ClickHouse, or the topic of events, has the end of every execution, whatever happened to it and to Kafka meanwhile. */
 export const replicaIsComplete: Rule = ({ evidence: { endsInReplica, executions } }) => {
   if (endsInReplica === null) return [];
   const missing = executions.filter(({ executionId }) => !endsInReplica.has(executionId));

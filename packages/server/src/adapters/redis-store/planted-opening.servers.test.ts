@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { DURABLE } from "../../../../../tools/services/durable-redis.ts";
 import { startRedis, type TestRedis } from "../../../../../tools/services/start-redis.ts";
 import { FEATURE_LEVEL } from "../../domain/cluster/feature-level.ts";
 import { type RedisAddress, redisAddress } from "../../ports/redis-address.ts";
@@ -7,7 +8,6 @@ import { StoreUnusable } from "../../ports/store-errors.ts";
 import { systemRuntime } from "../system/system-runtime.ts";
 import { LIBRARY } from "./library.ts";
 import { openRedisStore, type RedisStoreOptions } from "./redis-store.ts";
-import { DURABLE } from "./testing/durable-redis.ts";
 
 const runtime = systemRuntime();
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { DURABLE } from "../../../../../tools/services/durable-redis.ts";
 import { startRedis, type TestRedis } from "../../../../../tools/services/start-redis.ts";
 import { leasesConformance } from "../../ports/conformance/leases.conformance.ts";
 import { storeConformance } from "../../ports/conformance/store.conformance.ts";
@@ -11,7 +12,6 @@ import { untilDone } from "../system/until.fixture.ts";
 import { openRedisStore, type RedisStore } from "./redis-store.ts";
 import { serverFault } from "./server-checks.ts";
 import { SUBMISSION_MAX } from "./submit.ts";
-import { DURABLE } from "./testing/durable-redis.ts";
 
 const runtime = systemRuntime();
 const passed = (ms: number) => new Promise<void>((resolve) => runtime.setTimer(ms, resolve));

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
+import { DURABLE } from "../../../../../../tools/services/durable-redis.ts";
 import { startRedis } from "../../../../../../tools/services/start-redis.ts";
 import { FEATURE_LEVEL } from "../../../domain/cluster/feature-level.ts";
 import { TENANT_DEFAULTS } from "../../../domain/tenant.ts";
@@ -10,7 +11,6 @@ import { StoreUnusable } from "../../../ports/store-errors.ts";
 import type { NewApiKey } from "../../../ports/store-keys.ts";
 import { systemRuntime } from "../../system/system-runtime.ts";
 import { openRedisStore } from "../redis-store.ts";
-import { DURABLE } from "../testing/durable-redis.ts";
 import { plantedBugs } from "../testing/planted-bug.ts";
 
 function newKey(scene: Scene): NewApiKey {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
+import { DURABLE } from "../../../../../../tools/services/durable-redis.ts";
 import { startRedis, type TestRedis } from "../../../../../../tools/services/start-redis.ts";
 import { ALL_SHARDS, Scene, TENANT } from "../../../ports/conformance/store-scene.conformance.ts";
 import { type RedisAddress, redisAddress } from "../../../ports/redis-address.ts";
@@ -8,7 +9,6 @@ import { StoreUnavailable } from "../../../ports/store-errors.ts";
 import { systemRuntime } from "../../system/system-runtime.ts";
 import { until, untilDone } from "../../system/until.fixture.ts";
 import { openRedisStore, type RedisStore } from "../redis-store.ts";
-import { DURABLE } from "../testing/durable-redis.ts";
 
 const runtime = systemRuntime();
 

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
+import { DURABLE } from "../../../../../../tools/services/durable-redis.ts";
 import { startRedis, type TestRedis } from "../../../../../../tools/services/start-redis.ts";
 import { Scene } from "../../../ports/conformance/store-scene.conformance.ts";
 import { type RedisAddress, redisAddress } from "../../../ports/redis-address.ts";
 import { systemRuntime } from "../../system/system-runtime.ts";
 import { openRedisStore } from "../redis-store.ts";
-import { DURABLE } from "../testing/durable-redis.ts";
 
 const runtime = systemRuntime();
 

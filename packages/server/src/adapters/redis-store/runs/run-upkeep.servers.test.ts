@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import { SUB_WORKFLOW_HANDLER } from "@mainspring/contract/limits";
+import { DURABLE } from "../../../../../../tools/services/durable-redis.ts";
 import { startRedis, type TestRedis } from "../../../../../../tools/services/start-redis.ts";
 import { laneHash } from "../../../domain/lane.ts";
 import { subWorkflowId } from "../../../domain/workflow/node-id.ts";
@@ -16,7 +17,6 @@ import { Scene } from "../../../ports/conformance/store-scene.conformance.ts";
 import { type RedisAddress, redisAddress } from "../../../ports/redis-address.ts";
 import { systemRuntime } from "../../system/system-runtime.ts";
 import { openRedisStore } from "../redis-store.ts";
-import { DURABLE } from "../testing/durable-redis.ts";
 
 const DAY_MS = 86_400_000;
 const GRAPH = Buffer.from("graph");

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { DURABLE } from "../../../../../../tools/services/durable-redis.ts";
 import { startRedis, type TestRedis } from "../../../../../../tools/services/start-redis.ts";
 import { Scene } from "../../../ports/conformance/store-scene.conformance.ts";
 import { type RedisAddress, redisAddress } from "../../../ports/redis-address.ts";
 import { systemRuntime } from "../../system/system-runtime.ts";
 import { LIBRARY } from "../library.ts";
 import { openRedisStore } from "../redis-store.ts";
-import { DURABLE } from "./durable-redis.ts";
 
 /** A bug in the functions: a text of the library, the text that replaces it, and a story that must fail with it. */
 export interface PlantedBug {
