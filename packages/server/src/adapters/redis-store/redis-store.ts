@@ -153,19 +153,7 @@ function storeOn(
     isSinceTls: async () => true,
     submit: (batch) => submit(submitting, batch),
     commit: (batch) => committer.commit(batch),
-    readShards: () => readShards(db.commit),
-    takeOver: async (shards, owner) => {
-      const epochs = await takeOver(db.commit, shards, owner);
-      committer.tookOver(
-        shards.map(({ shard }) => shard),
-        db.commit.number,
-      );
-      return epochs;
-    },
-    watchTakeovers: (tell) =>
-      db.commit.watchEnd((number) => {
-        if (committer.tookOverOn(number)) tell();
-      }),
+    ...takeovers(db.commit, committer),
     releaseShards: (shards) => releaseShards(db.commit, shards),
     recover: async (shards) => generation.tellLost(await recover(db.read, reads, shards)),
     poll: (...asked) => reads.poll(...asked),
@@ -190,6 +178,28 @@ function storeOn(
       await claim?.release();
       close(db);
     },
+  };
+}
+
+/** Takeovers of shards. The committer learns of each, because a takeover ends with its connection. */
+function takeovers(
+  db: RedisConnection,
+  committer: Committer,
+): Pick<RedisStore, "readShards" | "takeOver" | "watchTakeovers"> {
+  return {
+    readShards: () => readShards(db),
+    takeOver: async (shards, owner) => {
+      const epochs = await takeOver(db, shards, owner);
+      committer.tookOver(
+        shards.map(({ shard }) => shard),
+        db.number,
+      );
+      return epochs;
+    },
+    watchTakeovers: (tell) =>
+      db.watchEnd((number) => {
+        if (committer.tookOverOn(number)) tell();
+      }),
   };
 }
 

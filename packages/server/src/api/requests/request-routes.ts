@@ -46,7 +46,10 @@ export function requestRoutes(app: HttpApp, { stores, ingest, topicTenant, hasLo
       { source: Type.Optional(RequestSource), state: Type.Optional(StateSchema), ...pageQuery },
       { additionalProperties: false },
     ),
-    response: { 200: answer(pageOf("JobRequestPage", SummarySchema), "A page, newest first"), ...problems() },
+    response: {
+      200: answer(pageOf("JobRequestPage", SummarySchema), "A page, newest first"),
+      ...problems("query-unserved"),
+    },
   };
   app.get("/v1/requests", { schema: listSchema, config: { scope: "jobs:read" } }, async (request) => {
     const { source = "SQL", state = null, cursor, limit = PAGE_ITEMS_DEFAULT } = request.query;
@@ -64,7 +67,7 @@ export function requestRoutes(app: HttpApp, { stores, ingest, topicTenant, hasLo
     tags,
     summary: "Read the state of a request",
     params: Type.Object({ requestId: RequestId }),
-    response: { 200: answer(RequestBody, "The request"), ...problems("not-found") },
+    response: { 200: answer(RequestBody, "The request"), ...problems("not-found", "query-unserved") },
   };
   app.get("/v1/requests/:requestId", { schema, config: { scope: "jobs:read" } }, async (request) => {
     const tenant = tenantOfCaller(request);
