@@ -8,4 +8,5 @@ keepPreferences();
 followAddress();
 void lookIn();
 const place = document.getElementById("console");
-if (place !== null) render(<App />, place);
+// The first render is a task of its own, because the evaluation of the modules takes most of the time that one task may have.
+if (place !== null) setTimeout(() => render(<App />, place));

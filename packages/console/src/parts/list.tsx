@@ -25,7 +25,7 @@ interface TableProps<T> {
 }
 
 /** Rows of a table that one frame adds, so that a table of many rows never keeps the browser from answering the user. */
-const ROWS_A_FRAME = 20;
+const ROWS_A_FRAME = 10;
 
 /** Number of rows that are shown so far, which grows with each frame up to `count` and stays there while rows change. */
 function useGrowing(count: number): number {
