@@ -146,10 +146,10 @@ describe("the store on Redis in trouble", () => {
 
   it("takes no submissions when a tenth of the memory is left, and goes on to end jobs", async () => {
     const job = await scene.submitted();
-    const used = Number(/^used_memory:(\d+)/m.exec(await other.ask("INFO", "memory"))?.[1]);
-    await other.ask("CONFIG", "SET", "maxmemory", `${Math.ceil(used * 1.05)}`);
     // A store of its own has not asked for the memory yet.
     const fresh = await opened(address);
+    const used = Number(/^used_memory:(\d+)/m.exec(await other.ask("INFO", "memory"))?.[1]);
+    await other.ask("CONFIG", "SET", "maxmemory", `${Math.ceil(used * 1.03)}`);
     const submitted = fresh.submit([{ idempotency: null, jobs: [scene.job()] }]);
     await assert.rejects(submitted, /less than a tenth of its memory left/);
     await fresh.close();

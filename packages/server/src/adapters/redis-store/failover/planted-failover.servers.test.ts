@@ -75,7 +75,7 @@ const BUGS: readonly PlantedBug[] = [
   },
   {
     title: "a server that has lost a generation keeps the one of before",
-    text: "if present and (number > known_number or present == args[3]) then",
+    text: "if present and (number > known_number or present == args[4]) then",
     planted: "if present then",
     story: async (scene, { redis, prefix }) => {
       await renew(scene);
