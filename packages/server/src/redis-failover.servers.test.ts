@@ -40,7 +40,7 @@ describe("a node and workers under load whose Redis fails", () => {
 
   before(async () => {
     redis = await startRedis({ settings: DURABLE });
-    node = await startNode({ ...loadConfig(LOCAL), store: redis.url });
+    node = await startNode(loadConfig({ ...LOCAL, MAINSPRING_STORE: redis.url }));
     client = new Client({ url: node.httpUrl });
     for (const { name, square } of workers) {
       const worker = new Worker({ url: node.grpcAddress, name, slots: 20, tasks: [square], warn: () => undefined });
