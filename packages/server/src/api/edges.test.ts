@@ -206,6 +206,7 @@ describe("the edges of the HTTP API", () => {
       finished: ["SUCCEEDED", "CANCELLED", "SKIPPED", "DEAD"].map((state) => ({ state, count: 0 })),
       recurring: { planned: 0, run: 0, late: 0, skipped: 0, missed: 0 },
       lateness: { p50Ms: null, p99Ms: null, starts: 0 },
+      durability: { store: "EMBEDDED", disk: "ALWAYS", replicas: 0 },
     });
     assert.deepEqual((await api.inject({ method: "GET", url: "/healthz" })).json(), { status: "ok" });
     assert.equal((await api.inject({ method: "GET", url: "/readyz" })).json().status, "ready");
