@@ -20,6 +20,8 @@ export interface TestRedis {
   /** Address in the form of MAINSPRING_REDIS. */
   readonly url: string;
   readonly port: number;
+  /** Process id; 0: it does not run. */
+  readonly pid: number;
   /** Path of the certificates of its authority; null: it speaks without TLS. */
   readonly ca: string | null;
   /** Runs a command by redis-cli. @returns its answer as redis-cli prints it. @throws {Error} no answer */
@@ -81,9 +83,21 @@ export async function startRedis({
   const start = () => started(folder, args, ask);
   await start();
   if (replicaOf !== undefined) await caughtUp(ask);
+  const url = () => {
+    const login = password === undefined ? "" : `:${password}@`;
+    return `${tls ? "rediss" : "redis"}://${login}127.0.0.1:${port}${tls ? `?ca=${files?.ca}` : ""}`;
+  };
   return {
-    url: `${tls ? "rediss" : "redis"}://${password === undefined ? "" : `:${password}@`}127.0.0.1:${port}${tls ? `?ca=${files?.ca}` : ""}`,
-    ...{ port, ca: files?.ca ?? null, ask },
+    get url() {
+      return url();
+    },
+    get port() {
+      return port;
+    },
+    get pid() {
+      return running.get(folder)?.pid ?? 0;
+    },
+    ...{ ca: files?.ca ?? null, ask },
     kill: () => ended(folder),
     restart: start,
     promote: async () => void (await ask("REPLICAOF", "NO", "ONE")),

@@ -2,15 +2,12 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { Client } from "@mainspring/sdk";
 import { until } from "@mainspring/server/testing";
+import { DURABLE } from "../../../tools/services/durable-redis.ts";
 import { startRedis, type TestRedis } from "../../../tools/services/start-redis.ts";
 import { LongCommand, mainspring } from "./testing/command.ts";
 import { FREE } from "./testing/server.ts";
 import { ServerProcess } from "./testing/server-process.ts";
 
-const DURABLE = [
-  ...["--appendonly", "yes", "--appendfsync", "always"],
-  ...["--maxmemory", "256mb", "--maxmemory-policy", "noeviction"],
-];
 const ECHO = { target: { handler: "echo" }, payload: 1 };
 let redis: TestRedis;
 before(async () => {
@@ -77,7 +74,7 @@ describe("serve with a Redis as the store", () => {
     const client = new Client({ url: server.httpUrl, retryForMs: 0 });
     const troubles = [
       [() => redis.ask("FUNCTION", "FLUSH"), async () => undefined],
-      [() => redis.ask("CONFIG", "SET", "maxmemory", "1mb"), () => redis.ask("CONFIG", "SET", "maxmemory", "256mb")],
+      [() => redis.ask("CONFIG", "SET", "maxmemory", "1mb"), () => redis.ask("CONFIG", "SET", "maxmemory", "512mb")],
       [() => redis.ask("REPLICAOF", "127.0.0.1", "1"), () => redis.ask("REPLICAOF", "NO", "ONE")],
       [() => redis.kill(), () => redis.restart()],
     ] as const;

@@ -52,7 +52,7 @@ export async function startBesideStores(): Promise<BesideStores> {
     const redis = await startRedis();
     systems.push(
       await behindProxy("REDIS", redis.url, {
-        ...{ child: { pid: 0, ...redis }, stop: redis.stop },
+        ...{ child: redis, stop: redis.stop },
         flush: async () => void (await redis.ask("FLUSHALL")),
         settingsAt: (url) => ({ MAINSPRING_REDIS: url }),
       }),

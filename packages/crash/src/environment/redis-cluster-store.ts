@@ -18,7 +18,6 @@ export class RedisClusterStore implements ChaosStore {
   readonly #links: Proxy[] = [];
   #primary: TestRedis;
   #replica: TestRedis;
-  #pid = 0;
 
   private constructor({ primary, replica }: RedisPair) {
     this.#primary = primary;
@@ -26,13 +25,11 @@ export class RedisClusterStore implements ChaosStore {
   }
 
   static async open(): Promise<RedisClusterStore> {
-    const store = new RedisClusterStore(await startRedisPair());
-    await store.#learnPid();
-    return store;
+    return new RedisClusterStore(await startRedisPair());
   }
 
   get pid(): number {
-    return this.#pid;
+    return this.#primary.pid;
   }
 
   get target(): Target {
@@ -50,7 +47,6 @@ export class RedisClusterStore implements ChaosStore {
 
   async start(): Promise<void> {
     await this.#primary.restart();
-    await this.#learnPid();
   }
 
   /** Leaves no memory for new rows. */
@@ -76,11 +72,10 @@ export class RedisClusterStore implements ChaosStore {
     await before(this.pid);
     const [old, promoted] = [this.#primary, this.#replica];
     await old.kill();
-    await promoted.ask("REPLICAOF", "NO", "ONE");
+    await promoted.promote();
     this.#primary = promoted;
     for (const link of this.#links) link.lead(this.target);
     this.#replica = await startReplica(promoted);
-    await this.#learnPid();
     await old.stop();
   }
 
@@ -108,10 +103,5 @@ export class RedisClusterStore implements ChaosStore {
 
   async close(): Promise<void> {
     await Promise.all([this.#primary.stop(), this.#replica.stop()]);
-  }
-
-  async #learnPid(): Promise<void> {
-    const told = await this.#primary.ask("INFO", "server");
-    this.#pid = Number(/^process_id:(\d+)/m.exec(told)?.[1] ?? 0);
   }
 }

@@ -18,6 +18,33 @@ export class StoreUnusable extends Error {
   override readonly name = "StoreUnusable";
 }
 
+/** Server, or cluster of servers, that excludes another one from a store. */
+interface StoreInUse {
+  /** Name of the server, or of one of the cluster. */
+  holder: string;
+  isCluster: boolean;
+  /** Whether the server that is excluded is a node of a cluster. */
+  isNode: boolean;
+  /** Name of the store for people, as "database". */
+  store: string;
+  /** Settings that give a server a store of its own. */
+  settings: string;
+}
+
+/** Error of a server that another one excludes, with what to do. */
+export function storeInUse({ holder, isCluster, isNode, store, settings }: StoreInUse): StoreUnusable {
+  const advice = `stop it, or give this one a store of its own (${settings}).`;
+  if (isNode)
+    return new StoreUnusable(
+      `A Mainspring server that is alone (${holder}) uses this ${store}: start it with MAINSPRING_BUS=mesh too, ${advice}`,
+    );
+  if (isCluster)
+    return new StoreUnusable(
+      `A cluster of Mainspring servers (${holder}) uses this ${store}: set MAINSPRING_BUS=mesh to join it, ${advice}`,
+    );
+  return new StoreUnusable(`Another Mainspring server (${holder}) uses this ${store}: ${advice}`);
+}
+
 /** Queries that a store may leave unserved, in a closed list. */
 export type UnservedQuery = "requests in SQL";
 

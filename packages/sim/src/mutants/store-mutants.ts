@@ -76,8 +76,8 @@ export const storeMutants: readonly Mutant[] = [
   {
     name: "a commit does not compare the generation",
     file: "packages/server/src/adapters/simulated/sim-store.ts",
-    find: "(this.#data.isRewound ? null : effect())",
-    replace: "effect()",
+    find: "this.#data.isRewound ? null : { answer: effect() }",
+    replace: "{ answer: effect() }",
     waysBack: ["REWIND"],
     why: "an owner writes to a server that lacks its last commits before any node has noticed the change",
   },

@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
 
+/** Argument of a function that says nothing. */
+export const NO_BYTES = Buffer.alloc(0);
 /** Bytes of an id, and of a digest. */
 export const ID_BYTES = 16;
 /** Largest instant of a record, which has 6 bytes; the greatest value stands for none. */

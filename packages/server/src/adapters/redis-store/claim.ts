@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import type { Incarnation } from "../../domain/ids.ts";
 import type { Runtime, Timer } from "../../ports/runtime.ts";
-import { StoreUnusable } from "../../ports/store-errors.ts";
+import { type StoreUnusable, storeInUse } from "../../ports/store-errors.ts";
 import type { RedisConnection } from "./redis-connection.ts";
 
 /** Time in ms for which a claim lasts without its server, and interval of its renewals. */
@@ -77,17 +77,14 @@ export class Claim {
 }
 
 function inUse(other: string, isShared: boolean): StoreUnusable {
-  const [letter, holder] = [other[0], other.slice(1)];
-  const advice = "stop it, or give this one a store of its own (MAINSPRING_STORE, with ?prefix=NAME)";
-  if (isShared)
-    return new StoreUnusable(
-      `A Mainspring server that is alone (${holder}) uses this Redis: start it with MAINSPRING_BUS=mesh too, ${advice}.`,
-    );
-  if (letter === "S")
-    return new StoreUnusable(
-      `A cluster of Mainspring servers (${holder}) uses this Redis: set MAINSPRING_BUS=mesh to join it, ${advice}.`,
-    );
-  return new StoreUnusable(`Another Mainspring server (${holder}) uses this Redis: ${advice}.`);
+  const settings = "MAINSPRING_STORE, with ?prefix=NAME";
+  return storeInUse({
+    holder: other.slice(1),
+    isCluster: other[0] === "S",
+    isNode: isShared,
+    store: "Redis",
+    settings,
+  });
 }
 
 function ignore(): void {}

@@ -109,6 +109,17 @@ export function kindText(tenant: string, definition: Omit<Kind, "tenant"> & Pick
   return JSON.stringify([tenant, pool, handler, requires, priority, concurrencyLimit, policy]);
 }
 
+/** Fields of a job that decide about the flow and kind of its executions. */
+interface OfKind {
+  tenant: string;
+  definition: Parameters<typeof kindText>[1];
+}
+
+/** Texts of the flow and kind of an execution of a job. */
+export function textsOfJob({ tenant, definition }: OfKind): [flow: string, kind: string] {
+  return [flowText({ tenant, pool: definition.pool }), kindText(tenant, definition)];
+}
+
 function valueOf(text: string): Kind | Flow {
   const [tenant, pool, handler, requires, priority, concurrencyLimit, policy] = JSON.parse(text);
   if (handler === undefined) return { tenant, pool };

@@ -188,7 +188,7 @@ export class StoredExecution {
   }
 
   get state(): ExecutionState {
-    return EXECUTION_STATES[this.#bytes[AT.state] as number] as ExecutionState;
+    return stateOfCode(this.#bytes[AT.state] as number);
   }
 
   get queue(): Queue {

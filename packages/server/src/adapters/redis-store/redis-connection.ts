@@ -253,7 +253,7 @@ function failureOf(error: unknown): Error {
   const refusal = refusalOf(message, RIGHTS);
   if (refusal?.isLasting) return new StoreUnusable(`MAINSPRING_STORE ${refusal.text}: ${message}`, cause);
   if (refusal !== null) return new StoreUnavailable(refusal.text, cause);
-  // The next connection loads the library again.
+  // The next connection loads the library again, also on a server that was rewound to before it.
   if (message.startsWith("ERR Function not found"))
     return new StoreUnavailable("Redis has lost the functions of the store, which are loaded again", cause);
   // Words of the function library.
@@ -261,9 +261,8 @@ function failureOf(error: unknown): Error {
     return new StoreUnavailable("Redis was restarted, or another server is the primary now", cause);
   if (/^MS(FORMAT|LEVEL) /.test(message))
     return new StoreUnusable(`MAINSPRING_STORE leads to Redis, but ${message.replace(/^MS[A-Z]+ /, "")}`, cause);
-  // A server that has become a replica waits for none, and one that was rewound may lack the library.
-  if (/^(ERR WAIT|UNBLOCKED|ERR Function not found)/.test(message))
-    return new StoreUnavailable("another server is the primary now, or lacks the functions of the store", cause);
+  // A server that has become a replica waits for none.
+  if (/^(ERR WAIT|UNBLOCKED)/.test(message)) return new StoreUnavailable("another server is the primary now", cause);
   if (/^MS[A-Z]+ /.test(message)) return new CallRefused(message.replace(/^MS[A-Z]+ /, ""), cause);
   // A function that fails is a bug of this program, and leaves the connection as it is.
   if (/^(ERR|WRONGTYPE)/.test(message)) return error as Error;

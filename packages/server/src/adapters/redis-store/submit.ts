@@ -6,10 +6,10 @@ import type { AuditNote } from "../../ports/store-audit.ts";
 import { type AnyJob, isWorkflow } from "../../ports/store-runs.ts";
 import type { AuditTrail } from "./audit-trail.ts";
 import { type Body, payloadName, writeBodies } from "./bodies.ts";
-import { digest, ID_BYTES, INSTANT_MAX, idBytes, idOf } from "./bytes.ts";
+import { digest, ID_BYTES, INSTANT_MAX, idBytes, idOf, NO_BYTES } from "./bytes.ts";
 import type { Connections } from "./connections.ts";
 import { toldBySubmission } from "./events/told-arguments.ts";
-import { flowText, type Kinds, kindText } from "./kinds.ts";
+import { type Kinds, textsOfJob } from "./kinds.ts";
 import { isInline, newRecord, uniqueField } from "./record.ts";
 import { nameText } from "./recurring/job-changes.ts";
 import { rowText } from "./recurring/job-rows.ts";
@@ -25,7 +25,6 @@ const CALL = { count: 500, bytes: 4 * 1024 * 1024 };
 const ROWS_MAX = 2_000;
 /** Bytes of the ids of a job in an answer, with the flag of a held unique key. */
 const ANSWER_BYTES = 2 * ID_BYTES + 1;
-const NO_BYTES = Buffer.alloc(0);
 /** Flags behind the ids of a job in an answer. */
 const [DEDUPLICATED, RECURRING, NAME_HELD] = [1, 2, 3];
 
@@ -140,8 +139,7 @@ export async function pack(kinds: Kinds, submissions: readonly Submission[], isT
 
 /** Texts of the flow and kind of a job, and of each first node of a workflow. */
 function textsOf(job: AnyJob): string[] {
-  const { tenant, definition } = job as NewJob;
-  const own = [flowText({ tenant, pool: definition.pool }), kindText(tenant, definition)];
+  const own = textsOfJob(job as NewJob);
   return isWorkflow(job) ? [...own, ...job.roots.flatMap(({ row }) => textsOfRow(row))] : own;
 }
 

@@ -299,7 +299,7 @@ export class SimStore implements Store {
 
   releaseShards(shards: readonly SeenShard[]): Promise<void> {
     const sent = shards.map(({ shard, epoch }) => ({ shard, epoch }));
-    return this.#inTurn("releaseShards", () => releaseShards(this.#data, sent)).then(() => undefined);
+    return this.#inTurn("releaseShards", () => releaseShards(this.#data, sent));
   }
 
   recover: Store["recover"] = (shards) => this.#call("recover", () => reads.recover(this.#data, shards));
@@ -341,8 +341,8 @@ export class SimStore implements Store {
 
   /** Makes a call with a fence behind those before it. On another server it fails, and the node opens the store again. */
   #inTurn<T>(operation: "commit" | "takeOver" | "releaseShards", effect: () => T): Promise<T> {
-    const fenced = () => (this.#data.isRewound ? null : effect());
-    const turn = this.#commits.then(async () => (await this.#call(operation, fenced, true)) ?? this.#reopen());
+    const fenced = () => (this.#data.isRewound ? null : { answer: effect() });
+    const turn = this.#commits.then(async () => ((await this.#call(operation, fenced, true)) ?? this.#reopen()).answer);
     this.#commits = turn.catch(() => undefined);
     return turn;
   }

@@ -25,8 +25,7 @@ export function takeOver(data: StoreData, seen: readonly SeenShard[], owner: Inc
   return seen.map(({ shard }) => epochs.get(shard) ?? null);
 }
 
-/** See Store.releaseShards. @returns true */
-export function releaseShards(data: StoreData, seen: readonly SeenShard[]): true {
+/** See Store.releaseShards. */
+export function releaseShards(data: StoreData, seen: readonly SeenShard[]): void {
   for (const { shard, epoch } of seen) if (data.shard(shard).epoch === epoch) data.shard(shard).release();
-  return true;
 }

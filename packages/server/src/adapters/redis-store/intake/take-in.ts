@@ -7,13 +7,12 @@ import {
 } from "../../../ports/store-ingest.ts";
 import type { RequestEnd, RequestJudge, TakenRequest } from "../../../ports/store-requests.ts";
 import { writeBodies } from "../bodies.ts";
-import { idBytes, instantBytes, u32, u64 } from "../bytes.ts";
+import { idBytes, instantBytes, NO_BYTES, u32, u64 } from "../bytes.ts";
 import type { RedisAnswer, RedisArgument } from "../redis-connection.ts";
 import { noted, outcomeOf, type Packed, pack, refusal, type Submitting } from "../submit.ts";
 
 /** Records of one portion, which is one call. */
 const RECORDS_MAX = 1_000;
-const NO_BYTES = Buffer.alloc(0);
 
 /** Text that the store keeps of a refused record. */
 export interface RefusalText {

@@ -4,7 +4,7 @@ import { rankOf } from "../../../domain/rank.ts";
 import { certainBlock } from "../../../ports/event-blocks.ts";
 import type { DeadLetterAction } from "../../../ports/store-dead-letters.ts";
 import { inboxOfReplays } from "../../../ports/told-events.ts";
-import { idBytes } from "../bytes.ts";
+import { idBytes, NO_BYTES } from "../bytes.ts";
 import type { Kind, Kinds } from "../kinds.ts";
 import { AT, StoredExecution, uniqueField } from "../record.ts";
 import { wholeRow } from "../recurring/job-changes.ts";
@@ -15,7 +15,6 @@ import { readPools } from "../settings.ts";
 
 /** Records of one call. */
 const PER_CALL = 500;
-const NO_BYTES = Buffer.alloc(0);
 /** In the place of the record of a replay: the letter is a run of a workflow. */
 const OF_RUN = Buffer.from("W");
 

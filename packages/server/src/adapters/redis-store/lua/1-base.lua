@@ -182,13 +182,18 @@ local function write_notes(p, notes)
   end
 end
 
+-- Parts of a text that have the same length, in order.
+local function cut(text, length)
+  local found = {}
+  for i = 1, #text, length do
+    found[#found + 1] = sub(text, i, i + length - 1)
+  end
+  return found
+end
+
 -- Names of bodies in a text. Names of payloads and of graphs have the same length.
 local function names_in(text)
-  local names = {}
-  for i = 1, #text, 22 do
-    names[#names + 1] = sub(text, i, i + 21)
-  end
-  return names
+  return cut(text, 22)
 end
 
 -- Whether bodies were written for this call and upkeep has not removed them.

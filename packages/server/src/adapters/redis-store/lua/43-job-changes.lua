@@ -155,10 +155,7 @@ do
   -- of the holder of the unique key.
   local function run_job(keys, args)
     local p, job, again, id, record, unique = keys[1], args[1], args[4], args[5], args[6], args[7]
-    local notes, copies = read_notes(args, 13), {}
-    for i = 1, #args[10], HASH_NAME do
-      copies[#copies + 1] = sub(args[10], i, i + HASH_NAME - 1)
-    end
+    local notes, copies = read_notes(args, 13), cut(args[10], HASH_NAME)
     if is_taken(p, notes) then return TAKEN end
     if not recurring.is_as_read(p, job, args[2]) then return STALE end
     if recurring.is_busy(p, job, again) then return STALE end

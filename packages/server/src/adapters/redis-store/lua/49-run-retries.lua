@@ -4,14 +4,6 @@ do
   -- Bytes of the name of a part of a run.
   local PART_NAME = 26
 
-  local function cut(text, length)
-    local found = {}
-    for i = 1, #text, length do
-      found[#found + 1] = sub(text, i, i + length - 1)
-    end
-    return found
-  end
-
   local function read_retry(args)
     local asked = {
       job = args[1],

@@ -62,11 +62,8 @@ do
   -- events, the ids of the members of the inbox, and the time in ms. Returns the index of the last argument.
   function telling.read(args, at, asked)
     if args[at + 1] == '' then return telling.read_deliveries(args, at + 1, asked) end
-    local told = { id = asked.epoch .. '-' .. args[at + 1], block = args[at + 2], at = args[at + 4], inbox = {} }
-    for i = 1, #args[at + 3], 16 do
-      told.inbox[#told.inbox + 1] = sub(args[at + 3], i, i + 15)
-    end
-    asked.told = told
+    local inbox = cut(args[at + 3], 16)
+    asked.told = { id = asked.epoch .. '-' .. args[at + 1], block = args[at + 2], at = args[at + 4], inbox = inbox }
     return telling.read_deliveries(args, at + 4, asked)
   end
 

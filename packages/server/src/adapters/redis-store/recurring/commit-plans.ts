@@ -3,8 +3,8 @@ import { SKIP_REASONS, type Skip } from "../../../domain/recurrence.ts";
 import { unstorableBirth } from "../../../ports/storable.ts";
 import type { Replacement, RowChange, ShardCommit } from "../../../ports/store.ts";
 import type { CreatedOccurrence, PlanChange } from "../../../ports/store-recurrences.ts";
-import { INSTANT_MAX, idBytes, instantAt, instantBytes, u32, writeInstant, writeLane } from "../bytes.ts";
-import { flowText, type Kinds, kindText } from "../kinds.ts";
+import { INSTANT_MAX, idBytes, instantAt, instantBytes, NO_BYTES, u32, writeInstant, writeLane } from "../bytes.ts";
+import { type Kinds, textsOfJob } from "../kinds.ts";
 import { readRows } from "../owner-reads.ts";
 import { copiedFields, uniqueField } from "../record.ts";
 import type { RedisArgument, RedisConnection } from "../redis-connection.ts";
@@ -14,7 +14,6 @@ import { planRecord, revisionBytes } from "./plan-record.ts";
 
 /** Bytes of the fixed fields of a newer definition: lane, flow, kind, scheduled time and version. */
 const REPLACED_BYTES = 25;
-const NO_BYTES = Buffer.alloc(0);
 
 /** Arguments of a batch for what commits say about plans and newer definitions. */
 export interface PackedPlans {
@@ -36,7 +35,7 @@ export async function packedPlans(
   const replaced = await replacedIn(db, kinds, batch);
   const occurrences = batch.flatMap(({ plans }) => plans.flatMap((plan) => plan.created));
   const created = [...occurrences, ...batch.flatMap(({ births }) => births)];
-  const asked = [...created.flatMap(({ row }) => textsOfRow(row)), ...[...replaced.values()].flatMap(textsOfReplaced)];
+  const asked = [...created.flatMap(({ row }) => textsOfRow(row)), ...[...replaced.values()].flatMap(textsOfJob)];
   const numbers = await numbering(kinds, asked);
   return {
     plansOf: ({ plans }) => [`${plans.length}`, ...plans.flatMap((plan) => planArguments(plan, numbers, updatedAt))],
@@ -88,14 +87,10 @@ function numbersOf(row: CreatedOccurrence["row"], numberOf: NumberOf): Numbers {
   return { flow: numberOf(flow), kind: numberOf(kind) };
 }
 
-function textsOfReplaced({ definition, tenant }: Replaced): [flow: string, kind: string] {
-  return [flowText({ tenant, pool: definition.pool }), kindText(tenant, definition)];
-}
-
 /** Fields of a newer definition, as `changed` of the library takes them. */
 function replacedFields(replaced: Replaced, numberOf: NumberOf): Buffer {
   const { definition, laneHash, jobVersion, payloadBytes } = replaced;
-  const [flow, kind] = textsOfReplaced(replaced);
+  const [flow, kind] = textsOfJob(replaced);
   const head = Buffer.alloc(REPLACED_BYTES);
   writeLane(head, laneHash, 0);
   head.writeUInt32BE(numberOf(flow), 7);

@@ -14,15 +14,13 @@ import type {
 import { type InboxEvents, inboxOfDeletion, inboxOfReplacement } from "../../../ports/told-events.ts";
 import type { AuditTrail } from "../audit-trail.ts";
 import { type Body, payloadName, readBodies, writeBodies } from "../bodies.ts";
-import { idBytes, idOf, u32 } from "../bytes.ts";
+import { idBytes, idOf, NO_BYTES, u32 } from "../bytes.ts";
 import { leftArguments } from "../events/told-arguments.ts";
 import { flowText, type Kinds } from "../kinds.ts";
 import { uniqueField } from "../record.ts";
 import type { RedisAnswer, RedisArgument, RedisConnection } from "../redis-connection.ts";
 import { keyOf, readJobs, rowText, type StoredJob, stateOf } from "./job-rows.ts";
 import { planRecord, planStateCode, revisionBytes } from "./plan-record.ts";
-
-const NO_BYTES = Buffer.alloc(0);
 
 export interface Changing {
   db: RedisConnection;

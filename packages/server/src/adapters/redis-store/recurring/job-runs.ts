@@ -2,16 +2,14 @@ import type { ExecutionId } from "../../../domain/ids.ts";
 import type { AuditNote } from "../../../ports/store-audit.ts";
 import type { NewRun, RunOutcome } from "../../../ports/store-jobs.ts";
 import { inboxOfRun } from "../../../ports/told-events.ts";
-import { ID_BYTES, idBytes, idOf } from "../bytes.ts";
+import { ID_BYTES, idBytes, idOf, NO_BYTES } from "../bytes.ts";
 import { leftArguments } from "../events/told-arguments.ts";
 import { keepSteps } from "../intake/kept-steps.ts";
-import { flowText, kindText } from "../kinds.ts";
+import { textsOfJob } from "../kinds.ts";
 import { readRows } from "../owner-reads.ts";
 import { uniqueField } from "../record.ts";
 import { type Changing, type OpenJob, readJob, stateOfOpen, wholeRow } from "./job-changes.ts";
 import { laterRecord } from "./later-record.ts";
-
-const NO_BYTES = Buffer.alloc(0);
 
 /** See StoreJobs.run. */
 export async function runJob(changing: Changing, asked: NewRun, note: AuditNote | undefined): Promise<RunOutcome> {
@@ -36,10 +34,14 @@ export async function isOfJob({ db }: Changing, id: ExecutionId, { jobId }: Pick
 function refusal(job: OpenJob, { retryOf, jobVersion }: NewRun): RunOutcome | null {
   if (stateOfOpen(job) === "DELETED") return { kind: "DELETED" };
   if (job.nested !== undefined && (job.plan === null || retryOf !== null)) return { kind: "IS_WORKFLOW" };
-  // Executions of a recurring job wait for each other only if its schedule says so.
-  const open = job.plan === null ? job.open[0] : job.open.find((id) => id === retryOf);
+  const open = openBefore(job, retryOf);
   if (open !== undefined) return { kind: "NOT_FINAL", executionId: open };
   return job.version === jobVersion ? null : { kind: "OTHER_VERSION", version: job.version };
+}
+
+/** Execution for whose end a further one waits; those of a recurring job wait for each other only if its schedule says so. */
+export function openBefore({ plan, open }: OpenJob, retryOf: ExecutionId | null): ExecutionId | undefined {
+  return plan === null ? open[0] : open.find((id) => id === retryOf);
 }
 
 /** Names of copies of the records and signals that the new execution gets; empty: none. */
@@ -56,8 +58,8 @@ async function write(
 ) {
   const { db, kinds, trail, isTelling } = changing;
   const { tenant, jobId, executionId, retryOf, definition, copies } = asked;
-  const { uniqueKey, pool } = definition;
-  const numbers = await kinds.numbersOf([flowText({ tenant, pool }), kindText(tenant, definition)]);
+  const { uniqueKey } = definition;
+  const numbers = await kinds.numbersOf(textsOfJob(asked));
   const [flow = 0, kind = 0] = numbers;
   const record = laterRecord({
     ...{ ...asked, id: executionId, trigger: retryOf === null ? "MANUAL" : "RETRY", updatedAt: asked.createdAt },

@@ -1,13 +1,11 @@
 import type { NewRecurringJob } from "../../../ports/store.ts";
 import { payloadName } from "../bodies.ts";
-import { INSTANT_MAX, idBytes } from "../bytes.ts";
+import { INSTANT_MAX, idBytes, NO_BYTES } from "../bytes.ts";
 import { uniqueField } from "../record.ts";
 import { graphsOf, namesOf, nestedOf } from "../runs/new-workflow.ts";
 import type { PackedJob } from "../submit.ts";
 import { rowText } from "./job-rows.ts";
 import { planRecord, TAG_BYTES_MAX } from "./plan-record.ts";
-
-const NO_BYTES = Buffer.alloc(0);
 
 /** Arguments of a recurring job, as those of other jobs: its id, plan, name, row, tenant, and the name of its body. */
 export function packRecurring(job: NewRecurringJob, flow: number): PackedJob {

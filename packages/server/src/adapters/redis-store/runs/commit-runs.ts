@@ -4,13 +4,12 @@ import type { RowChange, ShardCommit } from "../../../ports/store.ts";
 import type { AddedCommand, Command } from "../../../ports/store-commands.ts";
 import type { NodeBirth, RunChange } from "../../../ports/store-runs.ts";
 import type { Body } from "../bodies.ts";
-import { idBytes, u32 } from "../bytes.ts";
+import { idBytes, NO_BYTES, u32 } from "../bytes.ts";
 import type { RedisArgument } from "../redis-connection.ts";
 import { partBodies } from "./graphs.ts";
 import { type Numbers, nodeRecord, unfitNode } from "./new-workflow.ts";
 import { runFields } from "./run-record.ts";
 
-const NO_BYTES = Buffer.alloc(0);
 /** Approximate bytes of the execution of a node. */
 const NODE_BYTES = 300;
 

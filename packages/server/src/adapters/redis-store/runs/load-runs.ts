@@ -9,7 +9,7 @@ import type { StoredExecution } from "../record.ts";
 import type { RedisConnection } from "../redis-connection.ts";
 import { graphName, readGraphs, readParts } from "./graphs.ts";
 import { readItems } from "./items.ts";
-import { readRuns, runKey, type StoredRun } from "./run-record.ts";
+import { PLACE_BYTES, readRuns, runKey, type StoredRun } from "./run-record.ts";
 
 /** Runs whose records and indexes are read together. */
 const PER_CALL = 16;
@@ -101,7 +101,7 @@ async function executionsOf(db: RedisConnection, run: ExecutionId): Promise<Node
     const key = db.key(runKey("ln", run));
     const [answer] = await db.call([["ZRANGE", key, from, "+", "BYLEX", "LIMIT", "0", `${NODES}`]]);
     const members = answer as Buffer[];
-    ids.push(...members.map((member) => idOf(member, 8)));
+    ids.push(...members.map((member) => idOf(member, PLACE_BYTES)));
     if (members.length < NODES) break;
     from = Buffer.concat([Buffer.from("("), members.at(-1) as Buffer]);
   }

@@ -10,7 +10,7 @@ import {
   type NodeBirth,
 } from "../../../ports/store-runs.ts";
 import { type Body, payloadName } from "../bodies.ts";
-import { INSTANT_MAX, idBytes } from "../bytes.ts";
+import { INSTANT_MAX, idBytes, NO_BYTES } from "../bytes.ts";
 import { flowText, kindText } from "../kinds.ts";
 import { uniqueField } from "../record.ts";
 import { nameText } from "../recurring/job-changes.ts";
@@ -19,7 +19,6 @@ import { type LaterExecution, laterRecord } from "../recurring/later-record.ts";
 import type { PackedJob } from "../submit.ts";
 import { graphBodies } from "./graphs.ts";
 
-const NO_BYTES = Buffer.alloc(0);
 /** Byte behind the ids of a workflow, behind whose arguments those of its roots come. */
 const HAS_ROOTS = Buffer.from([1]);
 

@@ -10,14 +10,12 @@ import { EXAMINED, type Examined, newestOfIndex, pageOf } from "../recurring/new
 import type { RedisArgument, RedisConnection } from "../redis-connection.ts";
 import { graphName, readGraphs, readParts, readSizes } from "./graphs.ts";
 import { bodiesOf } from "./payloads.ts";
-import { readRuns, runKey, type StoredRun } from "./run-record.ts";
+import { PLACE_BYTES, readRuns, runKey, type StoredRun } from "./run-record.ts";
 
 /** Largest number of retries that a run names. */
 const RETRIES = 20;
 /** The id of a run and its creation time denote the same moment, but by different clocks. */
 const ID_SLACK_MS = 3_600_000;
-/** Bytes of a member of the indexes of nodes before the id: the node and the item. */
-export const PLACE_BYTES = 8;
 
 /** Row of a run with its kind and its job; null: the run is that of a sub-workflow. */
 interface Run {
@@ -46,17 +44,18 @@ export class RunQueries implements Pick<StoreQueries, "listRuns" | "getRun" | "l
     const examined = await newestOfIndex(this.#db, index, bounds, EXAMINED);
     const asked = (await this.#runs(examined.ids)).filter((run) => isAsked(run, tenant, filter));
     const page = pageOf(asked, limit, examined, ({ row }) => row.id);
-    return { items: await this.#summaries(page.items), next: page.next };
+    const ids = page.items.map(({ row }) => row.id);
+    return { items: await this.#summaries(page.items, await readRuns(this.#db, ids)), next: page.next };
   }
 
   async getRun(tenant: string, id: ExecutionId): Promise<RunView | null> {
     const [run] = await this.#runs([id]);
     if (run === undefined || run.kind.tenant !== tenant) return null;
-    const [stored] = await readRuns(this.#db, [id]);
-    const [summary] = await this.#summaries([run]);
+    const [stored = null] = await readRuns(this.#db, [id]);
+    const [summary] = await this.#summaries([run], [stored]);
     const [workflow, version] = [workflowOf(run.row, stored), run.row.jobVersion];
     const [graph] = await readGraphs(this.#db, [graphName(workflow, version)]);
-    if (stored == null || graph == null) return null;
+    if (stored === null || graph == null) return null;
     const { row } = run;
     const [payload, result] = await bodiesOf(this.#db, row);
     return {
@@ -95,11 +94,8 @@ export class RunQueries implements Pick<StoreQueries, "listRuns" | "getRun" | "l
     return rows.map((row) => ({ row, kind: kinds.get(row.kind) as Kind, job: byId.get(row.jobId) ?? null }));
   }
 
-  async #summaries(runs: readonly Run[]): Promise<RunSummary[]> {
-    const stored = await readRuns(
-      this.#db,
-      runs.map(({ row }) => row.id),
-    );
+  /** @param stored records of the runs, in their order */
+  async #summaries(runs: readonly Run[], stored: readonly (StoredRun | null)[]): Promise<RunSummary[]> {
     const graphs = runs.map(({ row }, i) => graphName(workflowOf(row, stored[i]), row.jobVersion));
     const sizes = await readSizes(this.#db, graphs);
     return runs.map(({ row, kind, job }, i) => {

@@ -37,6 +37,8 @@ export interface PartOfRun {
 
 /** Letters of modes. They never change, because stored records have them. */
 const MODES: Readonly<Record<string, RunMode>> = { R: "RUNNING", F: "FAILING", C: "CANCELLING", E: "EXPIRING" };
+/** Bytes of a member of the indexes of nodes before the id: the node and the item. */
+export const PLACE_BYTES = 8;
 /** Runs of one call. */
 const PER_CALL = 64;
 

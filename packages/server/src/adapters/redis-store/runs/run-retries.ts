@@ -3,20 +3,18 @@ import { type KeptNodes, resultsOf } from "../../../domain/workflow/kept-nodes.t
 import type { AuditNote } from "../../../ports/store-audit.ts";
 import type { NewRetry, RetryOutcome } from "../../../ports/store-runs.ts";
 import { inboxOfRetry } from "../../../ports/told-events.ts";
-import { digest, ID_BYTES, idBytes, idOf, u32 } from "../bytes.ts";
+import { digest, ID_BYTES, idBytes, idOf, NO_BYTES, u32 } from "../bytes.ts";
 import { leftArguments } from "../events/told-arguments.ts";
-import { flowText, kindText } from "../kinds.ts";
+import { textsOfJob } from "../kinds.ts";
 import { readRows } from "../owner-reads.ts";
 import { stateCode, uniqueField } from "../record.ts";
 import { type Changing, type OpenJob, readJob } from "../recurring/job-changes.ts";
-import { isOfJob } from "../recurring/job-runs.ts";
+import { isOfJob, openBefore } from "../recurring/job-runs.ts";
 import type { RedisArgument, RedisConnection } from "../redis-connection.ts";
 import { acceptedJobs, answeredBefore } from "../submit.ts";
 import { rootArguments, runRecord, textsOfRow } from "./new-workflow.ts";
-import { PLACE_BYTES } from "./run-queries.ts";
-import { type PartOfRun, readRuns, runFields, runKey } from "./run-record.ts";
+import { type PartOfRun, PLACE_BYTES, readRuns, runFields, runKey } from "./run-record.ts";
 
-const NO_BYTES = Buffer.alloc(0);
 /** Nodes, and parts with their graphs, of one call. */
 const [NODES, PARTS] = [500, 8];
 
@@ -42,8 +40,7 @@ async function refusal(changing: Changing, job: OpenJob | null, asked: NewRetry)
   const { retryOf, kept } = asked;
   if (job?.nested === undefined || !(await isOfJob(changing, retryOf, asked))) return { kind: "NOT_FOUND" };
   if (job.deletedAt !== null) return { kind: "DELETED" };
-  // Runs of a recurring workflow wait for each other only if its schedule says so.
-  const open = job.plan === null ? job.open[0] : job.open.find((id) => id === retryOf);
+  const open = openBefore(job, retryOf);
   if (open !== undefined) return { kind: "NOT_FINAL", executionId: open };
   for (const one of kept) if (!(await hasResults(changing.db, one))) return { kind: "RESULTS_GONE", run: one.run };
   return null;
@@ -85,8 +82,10 @@ async function repeated(db: RedisConnection, { idempotency }: NewRetry): Promise
 async function write(changing: Changing, job: OpenJob, asked: NewRetry, note: AuditNote | undefined): Promise<Buffer> {
   const { db, kinds, trail, now, isTelling } = changing;
   const { tenant, jobId, executionId, retryOf, definition, idempotency, roots } = asked;
-  const own = [flowText({ tenant, pool: definition.pool }), kindText(tenant, definition)];
-  const numbers = await kinds.numbersOf([...own, ...roots.flatMap(({ row }) => textsOfRow(row))]);
+  const numbers = await kinds.numbersOf([
+    ...textsOfJob({ tenant, definition }),
+    ...roots.flatMap(({ row }) => textsOfRow(row)),
+  ]);
   const numbersAt = (i: number) => ({ flow: numbers[2 * i] as number, kind: numbers[2 * i + 1] as number });
   await db.refuseUnwritable();
   const parts = await copyParts(changing, asked);

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import type { Timer } from "../../../ports/runtime.ts";
-import { StoreUnusable } from "../../../ports/store.ts";
+import { StoreUnusable, storeInUse } from "../../../ports/store-errors.ts";
 import { type ConnectionsOptions, clientConfig, primaryAt } from "../connection/connections.ts";
 import { storeError } from "../connection/errors.ts";
 import { lockKey } from "../schema/locks.ts";
@@ -153,18 +153,8 @@ async function inUse(
   const { rows } = await client.query<{ application_name: string; mode: string }>(`${HOLDER} = ${key}`);
   const { application_name: holder = "unknown", mode = "" } = rows[0] ?? {};
   if (advice !== undefined) return new StoreUnusable(`A Mainspring server (${holder}) uses this database: ${advice}`);
-  const other = "stop it, or give this one a store of its own (MAINSPRING_STORE, MAINSPRING_STORE_SCHEMA)";
-  if (isShared) {
-    return new StoreUnusable(
-      `A Mainspring server that is alone (${holder}) uses this database: start it with MAINSPRING_BUS=mesh too, ${other}.`,
-    );
-  }
-  if (mode === "ShareLock") {
-    return new StoreUnusable(
-      `A cluster of Mainspring servers (${holder}) uses this database: set MAINSPRING_BUS=mesh to join it, ${other}.`,
-    );
-  }
-  return new StoreUnusable(`Another Mainspring server (${holder}) uses this database: ${other}.`);
+  const settings = "MAINSPRING_STORE, MAINSPRING_STORE_SCHEMA";
+  return storeInUse({ holder, isCluster: mode === "ShareLock", isNode: isShared, store: "database", settings });
 }
 
 function ignore(): void {}
