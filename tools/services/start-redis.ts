@@ -28,7 +28,7 @@ export interface TestRedis {
   ask(...command: readonly string[]): Promise<string>;
   /** Kills the server as a power cut would. Saved data stays. */
   kill(): Promise<void>;
-  /** Starts a killed server again, at the same port. Resolves when it answers. */
+  /** Starts a killed server again, at the same port and as the primary or replica that it was. Resolves when it answers. */
   restart(): Promise<void>;
   /** Makes a replica a primary. */
   promote(): Promise<void>;
@@ -66,10 +66,14 @@ export async function startRedis({
   const folder = await mkdtemp(join(tmpdir(), "redis-"));
   let port = await freePort();
   const files = tls ? await makeCertificates(folder) : null;
-  const listen = files === null ? ["--port", `${port}`] : ["--port", "0", "--tls-port", `${port}`, ...files.settings];
-  const login = password === undefined ? [] : ["--requirepass", password];
-  const follow = replicaOf === undefined ? [] : ["--replicaof", "127.0.0.1", `${replicaOf}`];
-  const args = ["--bind", "127.0.0.1", "--dir", folder, "--save", "", ...listen, ...login, ...follow, ...settings];
+  let follows = replicaOf;
+  const args = () => [
+    ...["--bind", "127.0.0.1", "--dir", folder, "--save", ""],
+    ...(files === null ? ["--port", `${port}`] : ["--port", "0", "--tls-port", `${port}`, ...files.settings]),
+    ...(password === undefined ? [] : ["--requirepass", password]),
+    ...(follows === undefined ? [] : ["--replicaof", "127.0.0.1", `${follows}`]),
+    ...settings,
+  ];
   const asking = [
     ...(files === null ? [] : ["--tls", "--cacert", files.ca]),
     ...(password === undefined ? [] : ["--no-auth-warning", "-a", password]),
@@ -80,7 +84,7 @@ export async function startRedis({
     return stdout.trim();
   };
   if (running.size === 0) process.once("exit", killAll);
-  const start = () => started(folder, args, ask);
+  const start = () => started(folder, args(), ask);
   await start();
   if (replicaOf !== undefined) await caughtUp(ask);
   const url = () => {
@@ -100,7 +104,10 @@ export async function startRedis({
     ...{ ca: files?.ca ?? null, ask },
     kill: () => ended(folder),
     restart: start,
-    promote: async () => void (await ask("REPLICAOF", "NO", "ONE")),
+    async promote() {
+      await ask("REPLICAOF", "NO", "ONE");
+      follows = undefined;
+    },
     async moveTo(next) {
       await ask("CONFIG", "SET", "port", `${next}`);
       port = next;
