@@ -1,5 +1,5 @@
 import type { ComponentChildren, VNode } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Page } from "../api/answers.ts";
 import { queryOf } from "../api/client.ts";
 import { linkTo, route } from "../state/route.ts";
@@ -59,11 +59,7 @@ export function Table<T>({ caption, columns, rows, keyOf, end }: TableProps<T>):
           </thead>
           <tbody>
             {rows.slice(0, shown).map((row) => (
-              <tr key={keyOf(row)}>
-                {columns.map(({ title, cell }) => (
-                  <td key={title}>{cell(row)}</td>
-                ))}
-              </tr>
+              <Row key={keyOf(row)} row={row} columns={columns} />
             ))}
           </tbody>
         </table>
@@ -71,6 +67,18 @@ export function Table<T>({ caption, columns, rows, keyOf, end }: TableProps<T>):
       {shown === rows.length && end}
     </>
   );
+}
+
+/** A row, which is not compared again while the table grows. */
+function Row<T>({ row, columns }: Pick<TableProps<T>, "columns"> & { row: T }): VNode {
+  const made = () => (
+    <tr>
+      {columns.map(({ title, cell }) => (
+        <td key={title}>{cell(row)}</td>
+      ))}
+    </tr>
+  );
+  return useMemo(made, [row, columns]);
 }
 
 /** Factor of the interval of a list while each answer differs. */
