@@ -3,6 +3,7 @@ import type { Incarnation } from "../../domain/ids.ts";
 import { AuditChain } from "../../ports/audit-chain.ts";
 import type { Leases } from "../../ports/leases.ts";
 import type { RedisAddress } from "../../ports/redis-address.ts";
+import type { RedisFigures } from "../../ports/redis-figures.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { Store } from "../../ports/store.ts";
 import { QueryUnserved } from "../../ports/store-errors.ts";
@@ -35,6 +36,7 @@ import { type RedisAnswer, type RedisCommand, RedisConnection } from "./redis-co
 import { runReads } from "./runs/run-reads.ts";
 import { retryRun } from "./runs/run-retries.ts";
 import { refuseRightless, refuseUnfit } from "./server-checks.ts";
+import { readFigures } from "./server-figures.ts";
 import { addCommand, putPool, readPools, timeZones } from "./settings.ts";
 import { readCommands, readShards, recover, releaseShards, takeOver } from "./shards.ts";
 import { submit } from "./submit.ts";
@@ -74,6 +76,8 @@ export interface RedisStore extends Store {
   checkWrites(): Promise<void>;
   /** Whether no program made the store that did not know TLS. */
   isSinceTls(): Promise<boolean>;
+  /** Reads the state of the server over a connection of its own, which takes a replica, too. @throws {StoreUnavailable} */
+  figures(): Promise<RedisFigures>;
 }
 
 /**
@@ -130,6 +134,8 @@ function storeOn(
   const committer = new Committer(db.commit, new Kinds(db.commit), now);
   const submitting = { db, kinds, trail, now, isTelling };
   const upkeep = new Upkeep(db.maintain, runtime);
+  // This connection makes no demands of the server, so that it shows one that cannot be the store any more.
+  const looks = new RedisConnection({ address: options.address, runtime, opened: async () => "" });
   return {
     ...partsOf(db, trail),
     runs: {
@@ -151,6 +157,7 @@ function storeOn(
     connectionLoad: () => PURPOSES.map((purpose) => ({ purpose, ...db[purpose].load() })),
     checkWrites: () => db.submit.refuseUnwritable(),
     isSinceTls: async () => true,
+    figures: () => readFigures(looks),
     submit: (batch) => submit(submitting, batch),
     commit: (batch) => committer.commit(batch),
     ...takeovers(db.commit, committer),
@@ -176,6 +183,7 @@ function storeOn(
     maintain: (now, retention) => upkeep.maintain(now, retention),
     close: async () => {
       await claim?.release();
+      looks.close();
       close(db);
     },
   };
