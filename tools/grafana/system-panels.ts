@@ -251,6 +251,12 @@ export const SYSTEM_DASHBOARDS: readonly DashboardPlan[] = [
         ],
       },
       {
+        title: "History in the Redis that is the store",
+        about: "Final executions that it keeps. Beyond MAINSPRING_RETENTION_MAX the oldest ones go.",
+        unit: "short",
+        queries: [[`max(${gauge("mainspring_redis_store_history_rows")})`, "executions"]],
+      },
+      {
         title: "Replicas of the Redis that is the store",
         about:
           "Replicas that follow it, and those that must have a change before it is answered. Submits get 503 while there are fewer.",

@@ -215,9 +215,10 @@ async function leasesOfCluster(
   return leases;
 }
 
-function retentionOf({ retentionDays: days, eventsKeepMin, events }: Config): Retention {
+function retentionOf({ retentionDays: days, retentionMax, eventsKeepMin, events }: Config): Retention {
   const eventSinks = events.filter((name) => name !== "api");
-  return { days, deadDays: DEAD_LETTER_DAYS, eventsMs: eventsKeepMin * 60_000, eventSinks };
+  const bound = retentionMax !== null && { most: retentionMax };
+  return { days, ...bound, deadDays: DEAD_LETTER_DAYS, eventsMs: eventsKeepMin * 60_000, eventSinks };
 }
 
 interface Joining {

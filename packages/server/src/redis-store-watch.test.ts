@@ -7,13 +7,14 @@ import { RedisStoreWatch } from "./redis-store-watch.ts";
 
 const FIGURES: RedisFigures = {
   ...{ usedBytes: 800, maxBytes: 1_000, refusalShare: 0.9, role: "primary", replicas: 1, lagBytes: 7, generation: 3 },
+  historyRows: 40,
 };
 const KNOWN = { redisStoreInfo: new Map([["ALWAYS", 1]]), redisStoreReplicasRequired: 1 };
 const SEEN = {
   ...KNOWN,
   redisStoreRole: new Map([["primary", 1]]),
   ...{ redisStoreUsedBytes: 800, redisStoreMaxBytes: 1_000, redisStoreRefusalShare: 0.9 },
-  ...{ redisStoreReplicas: 1, redisStoreReplicaLagBytes: 7, redisStoreGeneration: 3 },
+  ...{ redisStoreReplicas: 1, redisStoreReplicaLagBytes: 7, redisStoreGeneration: 3, redisStoreHistoryRows: 40 },
 };
 
 /** A watch of a store whose answers the test chooses. */

@@ -62,6 +62,7 @@ export class RedisStoreWatch {
       redisStoreMaxBytes: found.maxBytes,
       redisStoreRefusalShare: found.refusalShare,
       redisStoreReplicas: found.replicas,
+      redisStoreHistoryRows: found.historyRows,
       ...(found.lagBytes !== null && { redisStoreReplicaLagBytes: found.lagBytes }),
       ...(found.generation !== null && { redisStoreGeneration: found.generation }),
     };

@@ -235,6 +235,10 @@ export const FIGURES = {
     [],
     "Bytes of the stream of changes that the slowest of the replicas lacks; none without replicas",
   ),
+  redis_store_history_rows: gauge(
+    [],
+    "Final executions that the Redis that is the store keeps, nodes of workflows with them and dead letters apart; beyond MAINSPRING_RETENTION_MAX the oldest ones go",
+  ),
   redis_store_generation: gauge(
     [],
     "Number of the generation of the store on Redis, which grows with each restart or failover of Redis",

@@ -91,6 +91,7 @@ const READINGS: Record<keyof Readings, NamesOf<"gauge" | "counter">> = {
   redisStoreReplicasRequired: "redis_store_replicas_required",
   redisStoreReplicaLagBytes: "redis_store_replica_lag_bytes",
   redisStoreGeneration: "redis_store_generation",
+  redisStoreHistoryRows: "redis_store_history_rows",
   eventsDelivered: "events_delivered_total",
   eventGaps: "event_gaps_total",
   eventSinkLagSec: "event_sink_lag_seconds",

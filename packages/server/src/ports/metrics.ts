@@ -106,6 +106,8 @@ export interface Readings {
   redisStoreReplicasRequired?: number;
   redisStoreReplicaLagBytes?: number;
   redisStoreGeneration?: number;
+  /** Final executions that it keeps, dead letters apart. */
+  redisStoreHistoryRows?: number;
   /** Figures of the records of requests: 1 while they are read, records that were lost, and the age of the oldest one that is read and not taken in. */
   ingestUp?: number;
   ingestLost?: number;

@@ -10,6 +10,8 @@ export interface RedisFigures {
   replicas: number;
   /** Bytes of the stream of changes that the slowest of these replicas lacks; null: there are none. */
   lagBytes: number | null;
+  /** Number of final executions, dead letters apart. */
+  historyRows: number;
   /** Number of the generation of the store; null: no program has opened it. */
   generation: number | null;
 }

@@ -1,11 +1,11 @@
 import { FEATURE_LEVEL, levelOf } from "../../domain/cluster/feature-level.ts";
-import type { Incarnation } from "../../domain/ids.ts";
+import type { EpochMs, Incarnation } from "../../domain/ids.ts";
 import { AuditChain } from "../../ports/audit-chain.ts";
 import type { Leases } from "../../ports/leases.ts";
 import type { RedisAddress } from "../../ports/redis-address.ts";
 import type { RedisFigures } from "../../ports/redis-figures.ts";
 import type { Runtime } from "../../ports/runtime.ts";
-import type { Store } from "../../ports/store.ts";
+import type { Retention, Store } from "../../ports/store.ts";
 import { QueryUnserved } from "../../ports/store-errors.ts";
 import { auditLog } from "./access/audit-log.ts";
 import { keys } from "./access/keys.ts";
@@ -76,6 +76,11 @@ export interface RedisStore extends Store {
   checkWrites(): Promise<void>;
   /** Whether no program made the store that did not know TLS. */
   isSinceTls(): Promise<boolean>;
+  /**
+   * Removes the oldest final executions beyond `retention.most`, unless another node does.
+   * @throws {StoreUnavailable}
+   */
+  trim(now: EpochMs, retention: Retention): Promise<void>;
   /** Reads the state of the server over a connection of its own, which takes a replica, too. @throws {StoreUnavailable} */
   figures(): Promise<RedisFigures>;
 }
@@ -133,7 +138,7 @@ function storeOn(
   const trail = new AuditTrail(db.submit, new AuditChain(node, now));
   const committer = new Committer(db.commit, new Kinds(db.commit), now);
   const submitting = { db, kinds, trail, now, isTelling };
-  const upkeep = new Upkeep(db.maintain, runtime);
+  const upkeep = new Upkeep(db.maintain, runtime, node);
   // This connection makes no demands of the server, so that it shows one that cannot be the store any more.
   const looks = new RedisConnection({ address: options.address, runtime, opened: async () => "" });
   return {
@@ -181,6 +186,7 @@ function storeOn(
       return seconds * 1_000 + micros / 1_000;
     },
     maintain: (now, retention) => upkeep.maintain(now, retention),
+    trim: (now, retention) => upkeep.trim(now, retention),
     close: async () => {
       await claim?.release();
       looks.close();

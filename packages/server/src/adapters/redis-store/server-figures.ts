@@ -10,16 +10,17 @@ export async function readFigures(db: RedisConnection): Promise<RedisFigures> {
     ["INFO", "memory"],
     ["INFO", "replication"],
     ["GET", db.key("generation")],
+    ["GET", db.key("hn")],
   ]);
-  const [memory, replication, generation] = answers.map((answer) => (answer === null ? null : String(answer)));
-  return figuresOf(`${memory}\n${replication}`, generation ?? null);
+  const [memory, replication, generation = null, rows] = answers.map((one) => (one === null ? null : String(one)));
+  return { ...figuresOf(`${memory}\n${replication}`, generation), historyRows: Number(rows ?? 0) };
 }
 
 /**
  * @param info answer of Redis to INFO, with its sections memory and replication
  * @param generation as the store keeps it: an id, a number and a time; null: none
  */
-export function figuresOf(info: string, generation: string | null): RedisFigures {
+export function figuresOf(info: string, generation: string | null): Omit<RedisFigures, "historyRows"> {
   const figure = (name: string) => Number(new RegExp(`^${name}:(\\d+)`, "m").exec(info)?.[1] ?? 0);
   const offset = figure("master_repl_offset");
   const lags = Array.from(info.matchAll(/^slave\d+:.*\bstate=online,offset=(\d+)/gm), ([, at]) => offset - Number(at));
