@@ -67,14 +67,17 @@ local function records(p, ids)
   return found
 end
 
-local function append(lists, key, ...)
+-- Adds values to a list of lists. Most calls add one or two.
+local function append(lists, key, first, second, ...)
   local list = lists[key]
   if list == nil then
     list = {}
     lists[key] = list
   end
+  local length = #list
+  list[length + 1], list[length + 2] = first, second
   for i = 1, select('#', ...) do
-    list[#list + 1] = (select(i, ...))
+    list[length + 2 + i] = (select(i, ...))
   end
 end
 

@@ -34,7 +34,7 @@ local function new_removal(p, ids)
 end
 
 local function write_removal(removal)
-  parts(removal.keys, function(...)
+  parts(removal.keys[1] or {}, function(...)
     call('UNLINK', ...)
   end)
   write_queues(removal.queues)
