@@ -77,9 +77,7 @@ export class History {
     beforeSec: number,
     { most, keepDeadFrom }: { most: number; keepDeadFrom: EpochMs },
   ): Promise<number> {
-    const [seconds] = await this.#db.call([
-      ["ZRANGE", this.#db.key(key), `${this.#from}`, `(${beforeSec}`, "BYSCORE"],
-    ]);
+    const [seconds] = await this.#db.call([["ZRANGE", this.#db.key(key), `${this.#from}`, `(${beforeSec}`, "BYSCORE"]]);
     const instants = [instantBytes(INSTANT_MAX), instantBytes(keepDeadFrom)];
     let excess = await this.#excess(most);
     for (const second of (seconds as Buffer[]).map(String))

@@ -58,7 +58,9 @@ export function serverFault(info: string): string | null {
   if (Number(version.split(".")[0]) < OLDEST_MAJOR) return `a Redis of version ${version}: it must be 7.0 or newer`;
   if (/^cluster_enabled:1/m.test(info))
     return "a node of a Redis Cluster: it must be a Redis without cluster mode, because a submission is all or nothing over keys of all shards";
-  return /^role:slave/m.test(info) && reasonToWait(info) === null ? "a replica of Redis: name the primary, which alone takes writes" : null;
+  return /^role:slave/m.test(info) && reasonToWait(info) === null
+    ? "a replica of Redis: name the primary, which alone takes writes"
+    : null;
 }
 
 /**

@@ -3,7 +3,13 @@ import { it } from "node:test";
 import { figuresOf } from "./server-figures.ts";
 
 const PRIMARY = [
-  ...["# Memory", "used_memory:1048576", "used_memory_peak:2000000", "maxmemory:4294967296", "maxmemory_policy:noeviction"],
+  ...[
+    "# Memory",
+    "used_memory:1048576",
+    "used_memory_peak:2000000",
+    "maxmemory:4294967296",
+    "maxmemory_policy:noeviction",
+  ],
   ...["# Replication", "role:master", "connected_slaves:3"],
   "slave0:ip=10.0.0.2,port=6379,state=online,offset=990,lag=0",
   "slave1:ip=10.0.0.3,port=6379,state=wait_bgsave,offset=0,lag=0",

@@ -149,7 +149,8 @@ const RULES: Readonly<Record<string, readonly Rule[]>> = {
       says: (share) => `The Redis that is the store uses ${Math.round(share * 100)} % of its memory`,
     }),
     page("MainspringRedisReplicasMissing", MIN, {
-      value: (look) => (look.level("redis_store_replicas_required") ?? 0) - (look.level("redis_store_replicas") ?? Infinity),
+      value: (look) =>
+        (look.level("redis_store_replicas_required") ?? 0) - (look.level("redis_store_replicas") ?? Infinity),
       above: 0,
       says: (lacking) => `${lacking} replicas of the Redis that is the store are missing, so that submits get 503`,
     }),
