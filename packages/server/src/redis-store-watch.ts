@@ -10,7 +10,7 @@ const FRESH_MS = 2 * LOOK_EVERY_MS;
 const MISSING_MS = 10_000;
 
 /** Store whose server can be looked at. */
-export interface Looked {
+interface Looked {
   /** @throws {StoreUnavailable} */
   figures(): Promise<RedisFigures>;
 }

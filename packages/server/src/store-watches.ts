@@ -1,13 +1,14 @@
 import type { StatsBody } from "@mainspring/contract";
 import type { Logger } from "pino";
 import { MissedWatch } from "./api/recurring/missed-watch.ts";
+import type { NodeStore } from "./node-store.ts";
 import type { Config } from "./ops/config.ts";
 import type { Lifecycle } from "./ops/lifecycle.ts";
 import type { createMetrics } from "./ops/metrics.ts";
 import type { Runtime } from "./ports/runtime.ts";
 import type { Store } from "./ports/store.ts";
 import type { TimeZoneRules } from "./ports/time-zone-rules.ts";
-import { type Looked, RedisStoreWatch } from "./redis-store-watch.ts";
+import { RedisStoreWatch } from "./redis-store-watch.ts";
 import { BacklogWatch } from "./scheduler/watches/backlog-watch.ts";
 import { OverdueWatch } from "./scheduler/watches/overdue-watch.ts";
 
@@ -48,7 +49,7 @@ export function watchMissed(
  * @returns null: the store is another one
  */
 export function watchRedisStore(
-  store: object | Looked,
+  store: NodeStore,
   durability: StatsBody["durability"],
   { runtime, life, metrics }: Pick<WatchDependencies, "runtime" | "life" | "metrics">,
 ): RedisStoreWatch | null {

@@ -79,8 +79,7 @@ describe("the bound of final executions on Redis", () => {
 
   it("counts nodes of workflows, and removes a run with its nodes", async () => {
     await opened();
-    const asked = await started(scene);
-    const run = { ...asked, jobId: asked.jobId };
+    const run = await started(scene);
     await scene.applied(run.shard, { changes: [nodeEnds(scene, run, 0)], births: [birth(scene, run, 2, [0])] });
     await scene.applied(run.shard, { changes: [runEnds(scene, run)] });
     const before = await kept();
