@@ -50,7 +50,7 @@ import { followStoreClock, type StoreClock } from "./scheduler/store-clock.ts";
 import { keepUp } from "./scheduler/watches/upkeep.ts";
 import { settingsCheck } from "./security/settings-keys.ts";
 import { outletsOf, webhookRules } from "./sinks.ts";
-import { watchMissed, watchRedisStore, watchStore } from "./store-watches.ts";
+import { watchMissed, watchStore } from "./store-watches.ts";
 import { Telling } from "./telling.ts";
 import { followTimeZones, type TimeZones } from "./time-zones.ts";
 import { checkPlainAddresses, checkTlsOfNodes, type NodeTls, openTls } from "./tls.ts";
@@ -177,8 +177,7 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   life.started("time zone data", async () => zones.stop());
   metrics.watch(() => loadOf({ gateway, store, membership, mesh, level: program.level }));
   for (const part of [zones, tls, security]) metrics.watch(() => part.readings());
-  watchStore({ ...ground, store, metrics });
-  const redisWatch = watchRedisStore(store, durabilityOf(config), { ...ground, metrics });
+  const redisWatch = watchStore({ ...ground, store, metrics });
   keepFigures(ground, metrics);
   // The node listens before it owns anything: a node whose port is taken must not move shards.
   const owning = { share: (): ReturnType<Joined["share"]> => NOTHING_YET };

@@ -1,7 +1,6 @@
-import type { StatsBody } from "@mainspring/contract";
 import type { Logger } from "pino";
 import { MissedWatch } from "./api/recurring/missed-watch.ts";
-import type { NodeStore } from "./node-store.ts";
+import { durabilityOf, type NodeStore } from "./node-store.ts";
 import type { Config } from "./ops/config.ts";
 import type { Lifecycle } from "./ops/lifecycle.ts";
 import type { createMetrics } from "./ops/metrics.ts";
@@ -22,11 +21,25 @@ interface WatchDependencies {
   metrics: ReturnType<typeof createMetrics>;
 }
 
-/** Starts the watches for overdue jobs and for the backlog of each pool, over the whole cluster. */
-export function watchStore({ runtime, log, life, store, metrics }: WatchDependencies): void {
+/**
+ * Starts the watches for overdue jobs and for the backlog of each pool, over the whole cluster, and the looks at a Redis that is the store.
+ * @returns the last of these; null: the store is another one
+ */
+export function watchStore({
+  config,
+  runtime,
+  log,
+  life,
+  store,
+  metrics,
+}: Omit<WatchDependencies, "store"> & { store: NodeStore }): RedisStoreWatch | null {
   for (const Watch of [OverdueWatch, BacklogWatch]) {
     begin(new Watch(store.queries, runtime, log), "watch of the store", { life, metrics });
   }
+  if (!("figures" in store)) return null;
+  const watch = new RedisStoreWatch(store, runtime, durabilityOf(config));
+  begin(watch, "looks at Redis", { life, metrics });
+  return watch;
 }
 
 /**
@@ -41,21 +54,6 @@ export function watchMissed(
   const { queries } = store;
   const watch = new MissedWatch({ queries, runtime, log, zones, retentionDays: config.retentionDays });
   begin(watch, "search for missed instants", { life, metrics });
-  return watch;
-}
-
-/**
- * Starts the looks at a Redis that is the store.
- * @returns null: the store is another one
- */
-export function watchRedisStore(
-  store: NodeStore,
-  durability: StatsBody["durability"],
-  { runtime, life, metrics }: Pick<WatchDependencies, "runtime" | "life" | "metrics">,
-): RedisStoreWatch | null {
-  if (!("figures" in store)) return null;
-  const watch = new RedisStoreWatch(store, runtime, durability);
-  begin(watch, "looks at Redis", { life, metrics });
   return watch;
 }
 
