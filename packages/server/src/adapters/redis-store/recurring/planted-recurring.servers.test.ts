@@ -125,7 +125,7 @@ const BUGS: readonly PlantedBug[] = [
   {
     title: "upkeep leaves an execution that it removes in the index of its job",
     text: "recurring.unlink(p, ids[n], record)",
-    planted: "",
+    planted: "''",
     story: async (scene) => {
       const job = await planned(scene);
       const { store, runtime } = scene;

@@ -189,7 +189,7 @@ const BUGS: readonly PlantedBug[] = [
   },
   {
     title: "a node that upkeep removes stays in its queue",
-    text: "enqueue(queues, ids[n], record, -1)",
+    text: "enqueue(removal.queues, id, record, -1)",
     planted: "",
     story: async (scene) => {
       const asked = await started(scene);

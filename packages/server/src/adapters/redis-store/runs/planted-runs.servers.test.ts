@@ -85,8 +85,8 @@ const BUGS: readonly PlantedBug[] = [
   },
   {
     title: "a node of a run is created although the change of the run is missed",
-    text: "if is_new and not missed[running.place(record)] and",
-    planted: "if is_new and",
+    text: "if is_new and is_due and not missed[running.place(record)] then",
+    planted: "if is_new and is_due then",
     story: async (scene) => {
       const asked = await started(scene);
       const parts = { runs: [failing(asked, { wasRevision: 7 })], births: [birth(scene, asked, 2)] };
@@ -96,8 +96,8 @@ const BUGS: readonly PlantedBug[] = [
   },
   {
     title: "a node is created after an end that is missed",
-    text: "and are_updated(asked, birth.after) then",
-    planted: "then",
+    text: "is_due = are_updated(asked, birth.after)",
+    planted: "is_due = true",
     story: async (scene) => {
       const asked = await started(scene);
       const parts = { changes: [missedEnd(scene, asked, 0)], births: [birth(scene, asked, 2, [0])] };
