@@ -10,7 +10,7 @@ import {
 } from "../../domain/execution.ts";
 import { type ExecutionId, type JobId, jobOfFirstExecution, type ShardId } from "../../domain/ids.ts";
 import type { JobDefinition } from "../../domain/job.ts";
-import type { NewJob } from "../../ports/store.ts";
+import type { NewJob, RowChange } from "../../ports/store.ts";
 import type { ExecutionSummary } from "../../ports/store-queries.ts";
 import type { OriginOfRun } from "../../ports/store-runs.ts";
 import {
@@ -140,6 +140,21 @@ export function copiedFields({ concurrencyKey, policy }: CopiedDefinition): Buff
   return fields;
 }
 
+/** Fields of the last change. Left out: the execution has chosen no branch. */
+export type RestOfChange = Pick<RowChange, "workerId" | "gateway" | "reason" | "error" | "result" | "attempt" | "branch">;
+
+/** Fields of a change. The branch comes first, because the function looks for it there. */
+export function restOfChange({ workerId, gateway, reason, error, result, attempt, branch }: RestOfChange): Buffer {
+  const fields: Buffer[] = [];
+  if (branch !== undefined) fields.push(field("n", branch));
+  if (workerId !== null) fields.push(field("w", workerId));
+  if (gateway !== null) fields.push(field("g", gateway));
+  if (reason !== null) fields.push(field("r", reason));
+  if (error !== null) fields.push(field("e", JSON.stringify(error)));
+  if (result !== null) fields.push(isInline(result) ? field("o", Buffer.from(result)) : field("b", u32(attempt)));
+  return Buffer.concat(fields);
+}
+
 export function isInline(body: Uint8Array): boolean {
   return body.length <= INLINE_MAX;
 }
@@ -185,6 +200,10 @@ export class StoredExecution {
 
   get kind(): number {
     return this.#bytes.readUInt32BE(AT.kind);
+  }
+
+  get flow(): number {
+    return this.#bytes.readUInt32BE(AT.flow);
   }
 
   get state(): ExecutionState {
@@ -281,6 +300,16 @@ export class StoredExecution {
     };
   }
 
+  /** Execution that this one repeats; null: none. */
+  get retryOf(): ExecutionId | null {
+    return this.#parts.identity.get("R")?.toString() ?? null;
+  }
+
+  /** Unique key that the execution has claimed; null: none. */
+  get ownUniqueKey(): string | null {
+    return this.#holdsKey ? this.uniqueKey : null;
+  }
+
   /** The owner's part of a row that is not final. */
   candidate(kind: Kind): Candidate {
     const { payload, steps, ofNode } = this;
@@ -304,7 +333,7 @@ export class StoredExecution {
     const { tenant, pool, handler, priority } = kind;
     return {
       ...{ executionId: this.id, jobId: this.jobId, shard: this.#bytes[AT.shard] as number, tenant },
-      ...{ trigger: this.#trigger, retryOf: this.#parts.identity.get("R")?.toString() ?? null },
+      ...{ trigger: this.#trigger, retryOf: this.retryOf },
       ...{ jobVersion: this.jobVersion, state: this.state, reason: this.text("r"), attempt: this.attempt },
       ...{ failures: this.#count(AT.failures), lost: this.#count(AT.lost) },
       ...{ maxAttempts: kind.policy.retry.maxAttempts, pool, handler, priority },
