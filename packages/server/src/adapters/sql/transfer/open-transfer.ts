@@ -14,6 +14,8 @@ export interface OpenSqlTransferOptions extends Omit<ConnectionsOptions, "schema
   schema: string | null;
   /** Whether the store is the one to be filled, which may not exist yet. */
   isTarget: boolean;
+  /** Name for people; null: the address. */
+  name: string | null;
 }
 
 /**
@@ -27,7 +29,7 @@ export async function openSqlTransfer(options: OpenSqlTransferOptions): Promise<
     await preflight(outside, options.log);
     const { home, claim } = await claimHome(outside, { ...options, isShared: false });
     const db = new Connections({ ...options, schema: home.schema });
-    const name = nameOf(options.connection, home.schema);
+    const name = options.name ?? nameOf(options.connection, home.schema);
     try {
       if (home.isNew && !options.isTarget)
         throw new StoreUnusable(`${name} has no store of Mainspring. Nothing was changed.`);
