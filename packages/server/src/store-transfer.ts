@@ -43,7 +43,8 @@ export async function transferStore(options: TransferOptions): Promise<Transferr
   if (stays !== null) throw unusable(`${from.name} has ${stays.count} ${stays.what}. Nothing was changed.`);
   const source = await examined(options);
   await to.setMark({ state: "FILLING", other: from.name });
-  if (isRepeat) await to.empty();
+  // A new store has rows of its own, such as its first tenant.
+  await to.empty();
   await to.raiseEpochs(await from.epochs());
   await copyRows(options);
   await to.setCounters(await from.counters());
