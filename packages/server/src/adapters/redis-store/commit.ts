@@ -9,8 +9,9 @@ import { ID_BYTES, INSTANT_MAX, idBytes, idOf, u32, writeInstant, writeRank } fr
 import { toldByCommit, toldWeight, withoutTold } from "./events/told-arguments.ts";
 import { stepArguments, stepWeight } from "./intake/steps.ts";
 import type { Kinds } from "./kinds.ts";
-import { isInline, queueCode, restOfChange, stateCode, stepsCode } from "./record.ts";
+import { isInline, queueCode, stateCode, stepsCode } from "./record.ts";
 import { type PackedPlans, packedPlans, refusedOccurrences, withoutOccurrences } from "./recurring/commit-plans.ts";
+import { restOfChange } from "./recurring/later-record.ts";
 import type { RedisArgument, RedisConnection } from "./redis-connection.ts";
 import { addedCommands, refusedBirths, runArguments, runsWeight, spawnedBodies } from "./runs/commit-runs.ts";
 

@@ -10,7 +10,7 @@ import {
 } from "../../domain/execution.ts";
 import { type ExecutionId, type JobId, jobOfFirstExecution, type ShardId } from "../../domain/ids.ts";
 import type { JobDefinition } from "../../domain/job.ts";
-import type { NewJob, RowChange } from "../../ports/store.ts";
+import type { NewJob } from "../../ports/store.ts";
 import type { ExecutionSummary } from "../../ports/store-queries.ts";
 import type { OriginOfRun } from "../../ports/store-runs.ts";
 import {
@@ -138,21 +138,6 @@ export function copiedFields({ concurrencyKey, policy }: CopiedDefinition): Buff
   if (policy.traceparent !== undefined) fields.push(field("T", policy.traceparent));
   if (policy.onFinish !== undefined) fields.push(field("F", JSON.stringify(policy.onFinish)));
   return fields;
-}
-
-/** Fields of the last change. Left out: the execution has chosen no branch. */
-export type RestOfChange = Pick<RowChange, "workerId" | "gateway" | "reason" | "error" | "result" | "attempt" | "branch">;
-
-/** Fields of a change. The branch comes first, because the function looks for it there. */
-export function restOfChange({ workerId, gateway, reason, error, result, attempt, branch }: RestOfChange): Buffer {
-  const fields: Buffer[] = [];
-  if (branch !== undefined) fields.push(field("n", branch));
-  if (workerId !== null) fields.push(field("w", workerId));
-  if (gateway !== null) fields.push(field("g", gateway));
-  if (reason !== null) fields.push(field("r", reason));
-  if (error !== null) fields.push(field("e", JSON.stringify(error)));
-  if (result !== null) fields.push(isInline(result) ? field("o", Buffer.from(result)) : field("b", u32(attempt)));
-  return Buffer.concat(fields);
 }
 
 export function isInline(body: Uint8Array): boolean {

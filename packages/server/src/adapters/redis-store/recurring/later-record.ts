@@ -1,6 +1,7 @@
 import type { EndedAttempt, ExecutionState, Queue, StepsMark, Trigger } from "../../../domain/execution.ts";
 import { type EpochMs, type ExecutionId, type JobId, jobOfFirstExecution, type ShardId } from "../../../domain/ids.ts";
 import type { ExecutionPolicy } from "../../../domain/job.ts";
+import type { RowChange } from "../../../ports/store.ts";
 import type { OriginOfRun } from "../../../ports/store-runs.ts";
 import { field, NO_BYTES, u16, u32, writeInstant, writeLane, writeRank } from "../bytes.ts";
 import {
@@ -14,8 +15,6 @@ import {
   isInline,
   nodePart,
   queueCode,
-  type RestOfChange,
-  restOfChange,
   stateCode,
   stepsCode,
   triggerCode,
@@ -166,4 +165,19 @@ export function payloadFields(payload: Uint8Array | number): Buffer[] {
   if (payload === 0) return [];
   if (typeof payload === "number") return [field("B", u32(payload))];
   return [isInline(payload) ? field("P", Buffer.from(payload)) : field("B", u32(payload.length))];
+}
+
+/** Fields of the last change. Left out: the execution has chosen no branch. */
+export type RestOfChange = Pick<RowChange, "workerId" | "gateway" | "reason" | "error" | "result" | "attempt" | "branch">;
+
+/** Fields of a change. The branch comes first, because the function looks for it there. */
+export function restOfChange({ workerId, gateway, reason, error, result, attempt, branch }: RestOfChange): Buffer {
+  const fields: Buffer[] = [];
+  if (branch !== undefined) fields.push(field("n", branch));
+  if (workerId !== null) fields.push(field("w", workerId));
+  if (gateway !== null) fields.push(field("g", gateway));
+  if (reason !== null) fields.push(field("r", reason));
+  if (error !== null) fields.push(field("e", JSON.stringify(error)));
+  if (result !== null) fields.push(isInline(result) ? field("o", Buffer.from(result)) : field("b", u32(attempt)));
+  return Buffer.concat(fields);
 }
