@@ -55,7 +55,7 @@ export interface Column<T> {
   /** SQL that writes the column by the row `v`, whose columns have the names of fields; null: nothing is written. Default: the value. */
   write?: string | null;
   to?: (value: T) => unknown;
-  from?: (value: never) => T;
+  from?: (value: never) => unknown;
 }
 
 export type Fields<R> = { readonly [F in keyof R]-?: Column<R[F]> };
@@ -65,12 +65,17 @@ export function column<T>(name: string, type: Column<T>["type"], rest: Partial<C
   return { name, type, ...rest };
 }
 
-/** A column with a JSON text. @param ofNull meaning of NULL, which is also written for it; left out: there is no NULL */
-export function json<T>(name: string, ofNull?: T, isNull: (value: T) => boolean = () => false): Column<T> {
+/** A column with a JSON text. @param ofNull meaning of NULL. @param isNull whether NULL stands for a value */
+export function json<T = unknown>(
+  name: string,
+  ofNull: unknown = null,
+  isNull: (value: T) => boolean = () => false,
+): Column<T> {
   return {
-    ...{ name, type: "text" },
+    name,
+    type: "text",
     to: (value) => (value === null || isNull(value) ? null : JSON.stringify(value)),
-    from: (text: string | null) => (text === null ? (ofNull as T) : (JSON.parse(text) as T)),
+    from: (text: string | null) => (text === null ? ofNull : JSON.parse(text)),
   };
 }
 
@@ -78,7 +83,8 @@ export function json<T>(name: string, ofNull?: T, isNull: (value: T) => boolean 
 export function code<W extends string>(name: string, codes: Readonly<Record<W, number>>): Column<W> {
   const words = new Map(Object.entries<number>(codes).map(([word, number]) => [number, word as W]));
   return {
-    ...{ name, type: "int2" },
+    name,
+    type: "int2",
     to: (word) => codes[word],
     from: (number: number) => {
       const word = words.get(number);

@@ -34,7 +34,7 @@ const jobFields: Fields<MovedJob> = {
 };
 
 export const jobTable: TableOf<MovedJob> = {
-  ...{ table: "jobs", key: ["jobId"], fields: jobFields, limit: 500 },
+  table: "jobs", key: ["jobId"], fields: jobFields, limit: 500,
   join: `LEFT JOIN LATERAL (
     SELECT coalesce((SELECT json_agg(n.job_id ORDER BY n.job_id) FROM workflow_graphs n WHERE n.of_job = t.id), '[]')::text AS ids
     FROM workflow_graphs g WHERE g.job_id = t.id LIMIT 1) nested ON true`,
@@ -77,6 +77,6 @@ const executionFields: Fields<MovedExecution> = {
 };
 
 export const executionTable: TableOf<MovedExecution> = {
-  ...{ table: "executions", key: ["id"], fields: executionFields, limit: 500 },
+  table: "executions", key: ["id"], fields: executionFields, limit: 500,
   join: "LEFT JOIN jobs j ON j.id = t.job_id",
 };
