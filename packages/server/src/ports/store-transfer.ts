@@ -14,6 +14,7 @@ import type { Command } from "./store-commands.ts";
 import type { NewApiKey } from "./store-keys.ts";
 import type { RunMode, RunOutcome } from "./store-runs.ts";
 import type { StoredTenant, TenantSource } from "./store-tenants.ts";
+import type { Delivery, Webhook } from "./store-webhooks.ts";
 
 /** Largest payload in bytes that a row of an execution has; that of the job's version has a larger one. */
 export const SMALL_PAYLOAD_MAX = 1_024;
@@ -47,6 +48,8 @@ export interface TransferRows {
   audit: AuditRecord;
   anchors: AuditAnchor;
   sealed: { chain: string; seq: number };
+  webhooks: MovedWebhook;
+  deliveries: Delivery & { tenant: string; shard: ShardId };
   positions: { partition: number; topic: string; next: number; replayUntil: number };
 }
 
@@ -57,7 +60,7 @@ export type TransferRow = TransferRows[TransferKind];
 export const TRANSFER_KINDS = [
   ...["tenants", "sources", "pools", "keys", "handlers", "zones", "changeovers", "graphs", "jobs", "payloads"],
   ...["plans", "names", "skips", "executions", "uniqueKeys", "runs", "parts", "steps", "signals", "journals"],
-  ...["commands", "idempotencyKeys", "audit", "anchors", "sealed", "positions"],
+  ...["commands", "idempotencyKeys", "audit", "anchors", "sealed", "webhooks", "deliveries", "positions"],
 ] as readonly TransferKind[];
 
 export interface MovedJob extends JobDefinition {
@@ -179,6 +182,14 @@ export interface MovedSignal {
   data: Uint8Array | null;
   /** Digest of name and data in base64, which a consumed signal keeps; null: the store has none. */
   contentDigest: string | null;
+}
+
+export interface MovedWebhook extends Omit<Webhook, "kind"> {
+  /** null: the webhook is a receiver of ends. */
+  secret: string | null;
+  /** Secret of before, and the instant until which it is valid. */
+  former: string | null;
+  formerUntil: EpochMs;
 }
 
 export interface MovedIdempotencyKey {

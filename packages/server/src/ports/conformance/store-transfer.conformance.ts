@@ -71,6 +71,11 @@ async function furnishSettings({ store, runtime }: Scene): Promise<void> {
   const zones = { version: "2026a", releasedOn: "2026-01-02", zones: { "Europe/Berlin": "AAAA" } };
   await store.timeZones.changeOver(1, "2026a", zones, 0);
   await store.ingest.open(runtime.uuid(), [0, 3]);
+  const [webhook, url] = [runtime.uuid(), "https://receiver.example/hook"];
+  const filter = { types: [], handlers: ["echo"] } as never;
+  await store.webhooks.create({ id: webhook, tenant: TENANT, url, filter, secret: "sealed" }, now);
+  const event = { id: "e1", type: "execution.succeeded", tenant: TENANT, at: now } as never;
+  await store.webhooks.addDeliveries([{ id: runtime.uuid(), webhook, url, event, shard: 9 }], now);
 }
 
 async function furnishPlans(scene: Scene): Promise<Pick<Furnished, "workflow" | "plannedJob">> {

@@ -20,9 +20,11 @@ import type { KindInRedis, Place } from "./kind.ts";
 import * as plain from "./plain-kinds.ts";
 import { graphs, parts, runs } from "./run-kinds.ts";
 import { namesOf } from "./scan.ts";
+import { deliveries, webhooks } from "./webhook-kinds.ts";
 
 const KINDS: { readonly [K in TransferKind]: KindInRedis<K> } = {
   ...{ ...plain, jobs, payloads, plans, skips, executions, steps, signals, graphs, runs, parts },
+  ...{ webhooks, deliveries },
 };
 
 /** Names of keys that a store has before the first row. */
@@ -31,7 +33,6 @@ const OPENING: ReadonlySet<string> = new Set(["format", "needs_level", "tv", "ge
 const UNMOVABLE = [
   ["runs over dead letters that have not ended: wait for their end", "ZCARD", "dro"],
   ["runs over executions that have not ended: wait for their end, or stop them", "ZCARD", "ero"],
-  ["webhooks, which are not moved yet: remove them, and create them in the new store", "HLEN", "wk"],
 ] as const;
 /** Level that no program has, so that also programs that know no mark refuse the store. */
 export const BEYOND_LEVEL = 1_000_000;

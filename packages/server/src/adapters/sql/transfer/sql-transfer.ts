@@ -46,7 +46,6 @@ const UNMOVABLE: Readonly<Record<string, string>> = {
   "requests in SQL that no server has taken in: start a server until it has": "SELECT count(*) FROM job_requests WHERE state = 0",
   "runs over dead letters that have not ended: wait for their end": "SELECT count(*) FROM dead_letter_runs WHERE finished_at IS NULL",
   "runs over executions that have not ended: wait for their end, or stop them": "SELECT count(*) FROM execution_runs WHERE finished_at IS NULL",
-  "webhooks, which are not moved yet: remove them, and create them in the new store": "SELECT count(*) FROM webhooks",
 };
 
 const DIGESTS_ALONE =

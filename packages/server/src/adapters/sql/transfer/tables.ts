@@ -1,5 +1,5 @@
 import type { MovedPayload, TransferKind, TransferRows } from "../../../ports/store-transfer.ts";
-import { PLAN_STATE_CODES, RUN_MODE_CODES, SKIP_REASON_CODES, STEP_KIND_CODES } from "../connection/codes.ts";
+import { DELIVERY_STATE_CODES, PLAN_STATE_CODES, RUN_MODE_CODES, SKIP_REASON_CODES, STEP_KIND_CODES } from "../connection/codes.ts";
 import { KEPT, keptFrom, keptText, mapCountsFrom, mapCountsText } from "../workflows/retry-run.ts";
 import { code, column, type Fields, json, type TableOf } from "./columns.ts";
 import { executionTable, jobTable } from "./work-tables.ts";
@@ -249,6 +249,26 @@ const TABLES: { readonly [K in TableKind]: TableOf<TransferRows[K]> } = {
   sealed: {
     table: "audit_sealed", key: ["chain"],
     fields: { chain: id("chain"), seq: instant("seq") },
+  },
+  webhooks: {
+    table: "webhooks", key: ["id"],
+    fields: {
+      ...{ id: id(), tenant: text("tenant"), url: text("url"), filter: json("filter") },
+      ...{ secret: column("secret", "text"), former: column("former_secret", "text") },
+      formerUntil: column("former_until", "int8", { read: "coalesce(t.former_until, 0)" }),
+      ...{ createdAt: instant("created_at"), failingSince: column("failing_since", "int8") },
+      ...{ lastError: column("last_error", "text"), lastDeliveredAt: column("last_delivered_at", "int8") },
+      ...{ disabledAt: column("disabled_at", "int8"), disabledReason: column("disabled_reason", "text") },
+    },
+  },
+  deliveries: {
+    table: "webhook_deliveries", key: ["id"],
+    fields: {
+      ...{ id: id(), webhook: id("webhook"), tenant: text("tenant"), shard: column("shard", "int2") },
+      ...{ url: text("url"), event: json("event"), state: code("state", DELIVERY_STATE_CODES) },
+      ...{ tries: column("tries", "int4"), nextAt: column("next_at", "int8"), createdAt: instant("created_at") },
+      ...{ triedAt: column("tried_at", "int8"), status: column("status", "int4"), error: column("error", "text") },
+    },
   },
   positions: {
     table: "ingest_positions", key: ["partition"],
