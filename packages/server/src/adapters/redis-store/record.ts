@@ -13,6 +13,7 @@ import type { JobDefinition } from "../../domain/job.ts";
 import type { NewJob } from "../../ports/store.ts";
 import type { ExecutionSummary } from "../../ports/store-queries.ts";
 import type { OriginOfRun } from "../../ports/store-runs.ts";
+import { SMALL_PAYLOAD_MAX } from "../../ports/store-transfer.ts";
 import {
   field,
   fieldsOf,
@@ -63,7 +64,7 @@ export const AT = {
 } as const;
 
 /** Largest payload or result within a record, in bytes; a larger one is a key of its own. */
-const INLINE_MAX = 1_024;
+const INLINE_MAX = SMALL_PAYLOAD_MAX;
 
 export function stateCode(state: ExecutionState): number {
   return EXECUTION_STATES.indexOf(state);

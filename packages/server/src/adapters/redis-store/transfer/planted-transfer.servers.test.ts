@@ -47,8 +47,9 @@ const BUGS: readonly { title: string; text: string; planted: string; story: (par
     story: async ({ store, address, library }) => {
       await store.setMark(FILLING);
       const level = 1_000_000;
-      const open = openRedisStore({ address, runtime, node: runtime.uuid(), library, level });
-      await assert.rejects(open, /is being filled from elsewhere/);
+      const server = openRedisStore({ address, runtime, node: runtime.uuid(), library, level });
+      const opened = server.then((one) => one.close());
+      await assert.rejects(opened, /is being filled from elsewhere/);
     },
   },
   {
