@@ -4,7 +4,7 @@ import { type Tools, withEmbedded, withTools } from "./move-store.ts";
 import { type Config, ConfigError, loadConfig } from "./ops/config.ts";
 import { StoreUnusable } from "./ports/store.ts";
 import { type StoreTransfer, TRANSFER_KINDS, type TransferKind } from "./ports/store-transfer.ts";
-import { type Transferred, type TransferOptions, transferStore } from "./store-transfer.ts";
+import { type TransferOptions, type Transferred, transferStore } from "./store-transfer.ts";
 
 /** Settings of the environment that each kind of store has. */
 const OF_POSTGRES = ["MAINSPRING_DATA_DIR", "MAINSPRING_STORE_SCHEMA"] as const;
@@ -74,7 +74,9 @@ function configOf(env: Environment, store: string | null): Config {
 }
 
 function defined(env: Environment): Record<string, string> {
-  return Object.fromEntries(Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
+  return Object.fromEntries(
+    Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
 }
 
 async function opened<T>(

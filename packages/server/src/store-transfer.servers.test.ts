@@ -30,17 +30,28 @@ describe("the transfer of a whole store", () => {
     await redis?.stop();
   });
 
-  const newAddress = (): RedisAddress => ({ ...(redisAddress(redis.url) as RedisAddress), prefix: `moved-${prefixes++}` });
+  const newAddress = (): RedisAddress => ({
+    ...(redisAddress(redis.url) as RedisAddress),
+    prefix: `moved-${prefixes++}`,
+  });
   const redisSide = (address: RedisAddress) =>
     openRedisTransfer({ address, runtime, node: runtime.uuid(), log: silent });
   const sqlSide = (connection: pg.ClientConfig, isTarget = false) =>
-    openSqlTransfer({ ...{ connection, runtime, log: silent, schema: null, name: null }, incarnation: runtime.uuid(), isTarget });
+    openSqlTransfer({
+      ...{ connection, runtime, log: silent, schema: null, name: null },
+      incarnation: runtime.uuid(),
+      isTarget,
+    });
   const redisStore = (address: RedisAddress) => openRedisStore({ address, runtime, node: runtime.uuid() });
 
   const move = async (
     from: StoreTransfer,
     to: StoreTransfer,
-    { without = new Set<TransferKind>(), onRows = () => undefined, signal = new AbortController().signal }: {
+    {
+      without = new Set<TransferKind>(),
+      onRows = () => undefined,
+      signal = new AbortController().signal,
+    }: {
       without?: ReadonlySet<TransferKind>;
       onRows?: (kind: TransferKind) => void;
       signal?: AbortSignal;
@@ -102,14 +113,23 @@ describe("the transfer of a whole store", () => {
     const address = newAddress();
     const controller = new AbortController();
     const onRows = (kind: TransferKind) => (kind === "executions" ? controller.abort(new Error("killed")) : undefined);
-    await assert.rejects(move(await sqlSide(database), await redisSide(address), { onRows, signal: controller.signal }), /killed/);
-    await assert.rejects(redisStore(address), /being filled from PostgreSQL at .* run the same `mainspring migrate` again/s);
+    await assert.rejects(
+      move(await sqlSide(database), await redisSide(address), { onRows, signal: controller.signal }),
+      /killed/,
+    );
+    await assert.rejects(
+      redisStore(address),
+      /being filled from PostgreSQL at .* run the same `mainspring migrate` again/s,
+    );
     await (await openTestStore(database)).close();
     const other = (await furnished()).database;
     await assert.rejects(move(await sqlSide(other), await redisSide(address)), /is being filled from/);
     await move(await sqlSide(database), await redisSide(address));
     await (await redisStore(address)).close();
-    await assert.rejects(openTestStore(database), (error: Error) => error instanceof StoreMarked && /was moved to Redis at/.test(error.message));
+    await assert.rejects(
+      openTestStore(database),
+      (error: Error) => error instanceof StoreMarked && /was moved to Redis at/.test(error.message),
+    );
     const source = await sqlSide(database);
     await source.setMark(null);
     await source.close();
@@ -119,23 +139,37 @@ describe("the transfer of a whole store", () => {
   it("changes nothing if the target is in use, has rows, or cannot hold a row", async () => {
     const { database } = await furnished();
     const address = newAddress();
-    const used = await openRedisStore({ address, runtime, node: runtime.uuid(), claim: { isShared: true, log: silent } });
+    const used = await openRedisStore({
+      address,
+      runtime,
+      node: runtime.uuid(),
+      claim: { isShared: true, log: silent },
+    });
     await assert.rejects(redisSide(address), StoreUnusable);
     await used.putPool({ name: "p" });
     await used.close();
-    await assert.rejects(move(await sqlSide(database), await redisSide(address)), /is not empty: .*Nothing was changed/);
+    await assert.rejects(
+      move(await sqlSide(database), await redisSide(address)),
+      /is not empty: .*Nothing was changed/,
+    );
     const store = await openTestStore(database);
     await store.tenants.bind({ kind: "ROLE", name: "app" }, "acme");
     await store.close();
     const empty = newAddress();
-    await assert.rejects(move(await sqlSide(database), await redisSide(empty)), /cannot hold a row of sources.*the role app is bound/s);
+    await assert.rejects(
+      move(await sqlSide(database), await redisSide(empty)),
+      /cannot hold a row of sources.*the role app is bound/s,
+    );
     await (await redisStore(empty)).close();
     await (await openTestStore(database)).close();
   });
 });
 
 /** What a new owner reads of a moved store. */
-async function checkOwned(store: Store, { waiting, running, assigned, dead, settled, workflow }: Awaited<ReturnType<typeof furnish>>) {
+async function checkOwned(
+  store: Store,
+  { waiting, running, assigned, dead, settled, workflow }: Awaited<ReturnType<typeof furnish>>,
+) {
   const { inFlight, commands, journals } = await store.recover(Array.from({ length: 64 }, (_, shard) => shard));
   const attempts = new Map(inFlight.map(({ row, attempt }) => [row.id, attempt]));
   assert.equal(attempts.get(running.executionId), 3);
@@ -152,7 +186,10 @@ async function checkOwned(store: Store, { waiting, running, assigned, dead, sett
   );
   const [run] = await store.runs.load([workflow.executionId]);
   assert.equal(run?.revision, 2);
-  assert.deepEqual(run?.parts.map(({ first }) => first), [4]);
+  assert.deepEqual(
+    run?.parts.map(({ first }) => first),
+    [4],
+  );
   const [view] = [await store.queries.getExecution(TENANT, running.executionId)];
   assert.equal(view?.attempt, 3);
 }

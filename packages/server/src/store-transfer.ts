@@ -143,10 +143,7 @@ async function copyRows(options: TransferOptions): Promise<void> {
   for (const kind of TRANSFER_KINDS) if (!options.without.has(kind)) await copyKind(options, kind);
 }
 
-async function copyKind<K extends TransferKind>(
-  { from, to, onRows, signal }: TransferOptions,
-  kind: K,
-): Promise<void> {
+async function copyKind<K extends TransferKind>({ from, to, onRows, signal }: TransferOptions, kind: K): Promise<void> {
   let count = 0;
   for await (const rows of from.rows(kind) as AsyncIterable<TransferRows[K][]>) {
     signal.throwIfAborted();
@@ -183,7 +180,10 @@ function unusable(message: string): StoreUnusable {
 
 /** Digest of 8 bytes of what all stores keep of a row. */
 function digestOf(row: TransferRow): bigint {
-  return createHash("sha256").update(JSON.stringify(canonical(row))).digest().readBigUInt64BE();
+  return createHash("sha256")
+    .update(JSON.stringify(canonical(row)))
+    .digest()
+    .readBigUInt64BE();
 }
 
 /** The value with sorted fields, without undefined ones; bytes as base64. */

@@ -30,7 +30,9 @@ events stay behind.`;
 
 export function migrateCommand(): Command {
   return new Command("migrate")
-    .description("move everything to another store: from the embedded one to a PostgreSQL, or between PostgreSQL and Redis")
+    .description(
+      "move everything to another store: from the embedded one to a PostgreSQL, or between PostgreSQL and Redis",
+    )
     .option("--from <url>", "where from: postgres://…, redis://…, or embedded (default: see below)")
     .option("--to <url>", "where to: postgres://user:password@host:5432/database, or redis://host:6379")
     .option("--without <kinds...>", "kinds of rows that stay behind, such as idempotencyKeys")
@@ -43,7 +45,8 @@ export function migrateCommand(): Command {
 async function migrate(options: Options): Promise<void> {
   const { to } = options;
   if (options.undo === true) return await undo(options);
-  if (to === undefined) throw new Failure("--to must name the store to move to: postgres://… or redis://….", EXIT.usage);
+  if (to === undefined)
+    throw new Failure("--to must name the store to move to: postgres://… or redis://….", EXIT.usage);
   const { from, without = [] } = options;
   const { loadConfig } = await import("@mainspring/server");
   const isFromRedis = from === undefined ? loadConfig(process.env).redisStore !== null : isRedis(from);
@@ -77,7 +80,10 @@ async function between(options: Options & { to: string; without: string[] }): Pr
   const tables = Object.entries(moved).map(([name, rows]) => ({ name, rows }));
   const left = Object.entries(leftBehind).filter(([, rows]) => rows > 0);
   const leftText = left.map(([what, rows]) => `\nLeft behind: ${rows} ${what}.`).join("");
-  new Output(json).print({ store, tables, leftBehind }, () => `${rowsOf("ROWS OF", tables)}\n${leftText}\n${startOn(store)}`);
+  new Output(json).print(
+    { store, tables, leftBehind },
+    () => `${rowsOf("ROWS OF", tables)}\n${leftText}\n${startOn(store)}`,
+  );
 }
 
 /** Signal that aborts with the first stop signal. */

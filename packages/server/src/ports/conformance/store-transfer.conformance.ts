@@ -37,7 +37,12 @@ export async function furnish(scene: Scene): Promise<Furnished> {
   const [dead, settled, ended] = [await scene.submitted(), await scene.submitted(), await scene.submitted()];
   for (const job of [dead, settled])
     await scene.applied(job.shard, { changes: [scene.succeeded(job, { state: "DEAD", error, reason: "EXHAUSTED" })] });
-  const discarded = { tenant: TENANT, action: "DISCARD", executionIds: [settled.executionId], newIds: [runtime.uuid()] } as const;
+  const discarded = {
+    tenant: TENANT,
+    action: "DISCARD",
+    executionIds: [settled.executionId],
+    newIds: [runtime.uuid()],
+  } as const;
   await store.deadLetters.settle({ ...discarded, at: now });
   await scene.applied(ended.shard, { changes: [scene.succeeded(ended, { result: Buffer.alloc(2_000, "r") })] });
   const step = { executionId: running.executionId, name: "paid", kind: "RESULT", attempt: 1, number: 1 } as const;
@@ -47,7 +52,12 @@ export async function furnish(scene: Scene): Promise<Furnished> {
       ...{ id: runtime.uuid(), shard: running.shard, executionId: running.executionId, kind: "SIGNAL" },
     });
   await scene.applied(running.shard, { steps: [{ ...step, at: now, data: Buffer.from("[1]"), signalId: "s1" }] });
-  await store.addCommand({ id: runtime.uuid(), shard: waiting.shard, kind: "CANCEL", executionId: waiting.executionId });
+  await store.addCommand({
+    id: runtime.uuid(),
+    shard: waiting.shard,
+    kind: "CANCEL",
+    executionId: waiting.executionId,
+  });
   return { waiting, running, assigned, dead, settled, ended, ...(await furnishPlans(scene)) };
 }
 
@@ -89,18 +99,40 @@ async function furnishPlans(scene: Scene): Promise<Pick<Furnished, "workflow" | 
     nested: [{ ...nested, output: null, payloads: [] }],
   });
   const spawn: NewPart = {
-    ...{ run: workflow.executionId, spawner: 0, first: 4, nodes: 2, graph: Buffer.from("part"), definitions: Buffer.from("p") },
+    ...{
+      run: workflow.executionId,
+      spawner: 0,
+      first: 4,
+      nodes: 2,
+      graph: Buffer.from("part"),
+      definitions: Buffer.from("p"),
+    },
     payloads: [{ node: 5, payload: Buffer.from("5") }],
   };
   await scene.applied(workflow.shard, {
     changes: [nodeEnds(scene, workflow, 0, { spawn, branch: "left" })],
     births: [birth(scene, workflow, 4, [0]), birth(scene, workflow, 2, [0], { item: 1 })],
-    runs: [{ run: workflow.executionId, wasRevision: 1, revision: 2, mode: "FAILING", paused: true, mapCounts: [{ node: 2, items: 3 }] }],
+    runs: [
+      {
+        run: workflow.executionId,
+        wasRevision: 1,
+        revision: 2,
+        mode: "FAILING",
+        paused: true,
+        mapCounts: [{ node: 2, items: 3 }],
+      },
+    ],
   });
   const signal = { id: "n", name: "late", data: null, at: scene.runtime.now() };
   const ofNode = { run: workflow.executionId, node: 3 };
   await scene.store.steps.addSignal(nodeId(workflow.executionId, 3), signal, {
-    ...{ id: scene.runtime.uuid(), shard: workflow.shard, executionId: nodeId(workflow.executionId, 3), kind: "SIGNAL", ofNode },
+    ...{
+      id: scene.runtime.uuid(),
+      shard: workflow.shard,
+      executionId: nodeId(workflow.executionId, 3),
+      kind: "SIGNAL",
+      ofNode,
+    },
   });
   return { workflow, plannedJob: recurring(scene, job).jobId };
 }
@@ -125,4 +157,3 @@ function comparable(row: TransferRow): TransferRow {
   };
   return JSON.parse(JSON.stringify(row, sorted)) as TransferRow;
 }
-

@@ -168,7 +168,10 @@ export function payloadFields(payload: Uint8Array | number): Buffer[] {
 }
 
 /** Fields of the last change. Left out: the execution has chosen no branch. */
-export type RestOfChange = Pick<RowChange, "workerId" | "gateway" | "reason" | "error" | "result" | "attempt" | "branch">;
+export type RestOfChange = Pick<
+  RowChange,
+  "workerId" | "gateway" | "reason" | "error" | "result" | "attempt" | "branch"
+>;
 
 /** Fields of a change. The branch comes first, because the function looks for it there. */
 export function restOfChange({ workerId, gateway, reason, error, result, attempt, branch }: RestOfChange): Buffer {

@@ -8,23 +8,20 @@ import { flowText, type Kind, kindText } from "../kinds.ts";
 import { indexOf } from "../letters/letter-lists.ts";
 import { readRows } from "../owner-reads.ts";
 import { isInline, type StoredExecution } from "../record.ts";
-import { movedRecord } from "../recurring/later-record.ts";
 import { keyOf } from "../recurring/job-rows.ts";
+import { movedRecord } from "../recurring/later-record.ts";
 import type { RedisAnswer, RedisCommand, RedisConnection } from "../redis-connection.ts";
 import { unfitInstant } from "./job-kinds.ts";
-import { fill, type KindInRedis, send } from "./kind.ts";
+import { fill, type KindInRedis, type Place, send } from "./kind.ts";
 import { idsBehind, namesOf } from "./scan.ts";
 
 export const executions: KindInRedis<"executions"> = {
   rows: async function* (place) {
-    for await (const ids of idsBehind(place.db, "e", "string")) {
-      const stored = (await readRows(place.db, ids)).filter((row) => row !== null);
-      const kinds = await place.kinds.kindsOf(stored.map(({ kind }) => kind));
-      const open = await openLetters(place.db, stored);
-      const rows: MovedExecution[] = [];
-      for (const row of stored) rows.push(await movedExecution(place.db, row, kinds.get(row.kind) as Kind, open));
-      if (rows.length > 0) yield rows;
-    }
+    for await (const ids of idsBehind(place.db, "e", "string"))
+      for (let from = 0; from < ids.length; from += ROWS) {
+        const rows = await readExecutions(place, ids.slice(from, from + ROWS));
+        if (rows.length > 0) yield rows;
+      }
   },
   write: async ({ db, kinds }, rows) => {
     const numbers = await kinds.numbersOf(rows.flatMap((row) => [flowText(row), kindText(row.tenant, row)]));
@@ -45,6 +42,18 @@ export const executions: KindInRedis<"executions"> = {
     return unfitInstant(...instants, policy.startBefore);
   },
 };
+
+/** Executions of one portion. Each may have a result of 1 MiB. */
+const ROWS = 100;
+
+async function readExecutions({ db, kinds }: Place, ids: readonly string[]): Promise<MovedExecution[]> {
+  const stored = (await readRows(db, ids)).filter((row) => row !== null);
+  const kindOf = await kinds.kindsOf(stored.map(({ kind }) => kind));
+  const open = await openLetters(db, stored);
+  const rows: MovedExecution[] = [];
+  for (const row of stored) rows.push(await movedExecution(db, row, kindOf.get(row.kind) as Kind, open));
+  return rows;
+}
 
 function recordOfMoved(row: MovedExecution, flow: number, kind: number): Buffer {
   const { lane, payload, payloadBytes, node, item, branch, steps, ...rest } = row;
@@ -136,7 +145,8 @@ export const signals: KindInRedis<"signals"> = {
         const [fields] = (await db.call([["HGETALL", db.key(keyOf("g", executionId))]])) as [Buffer[]];
         const own = pairs(fields).filter(([field]) => field[0] === SIGNAL_FIELD);
         const run = runs.get(executionId) ?? null;
-        if (own.length > 0) yield own.map(([field, record]) => movedSignal(executionId, run, String(field).slice(1), record));
+        if (own.length > 0)
+          yield own.map(([field, record]) => movedSignal(executionId, run, String(field).slice(1), record));
       }
     }
   },
@@ -164,7 +174,16 @@ function movedSignal(executionId: string, run: string | null, id: string, record
   const parts = isTaken ? new Map<string, Buffer>() : fieldsOf(record, SIGNAL.fields, record.length);
   const contentDigest = record.toString("base64", SIGNAL.at + 6, SIGNAL.size);
   const at = instantAt(record, SIGNAL.at) as number;
-  return { executionId, id, at, run, isTaken, name: String(parts.get("n") ?? ""), data: parts.get("d") ?? null, contentDigest };
+  return {
+    executionId,
+    id,
+    at,
+    run,
+    isTaken,
+    name: String(parts.get("n") ?? ""),
+    data: parts.get("d") ?? null,
+    contentDigest,
+  };
 }
 
 /** Writes a signal, and the number, the bytes and the newest time of those that are open. */
@@ -172,7 +191,9 @@ async function writeSignal(db: RedisConnection, signal: TransferRows["signals"])
   const { executionId, id, at, run, isTaken, name, data } = signal;
   const key = db.key(keyOf("g", executionId));
   const [counts] = (await db.call([["HGET", key, "#"]])) as [Buffer | null];
-  const [open = 0, bytes = 0, newest = 0] = String(counts ?? "0 0 0").split(" ").map(Number);
+  const [open = 0, bytes = 0, newest = 0] = String(counts ?? "0 0 0")
+    .split(" ")
+    .map(Number);
   const size = isTaken ? 0 : (data?.length ?? 0);
   const digest = signal.contentDigest === null ? signalDigest(name, data) : Buffer.from(signal.contentDigest, "base64");
   const content = isTaken ? NO_BYTES : signalContent(name, data);

@@ -29,7 +29,10 @@ export const jobs: KindInRedis<"jobs"> = {
       }
   },
   write: async ({ db }, rows) => {
-    await send(db, rows.flatMap((row) => bodyCommands(db, row)));
+    await send(
+      db,
+      rows.flatMap((row) => bodyCommands(db, row)),
+    );
     await fill(
       db,
       "ms_fill_jobs",
@@ -41,7 +44,8 @@ export const jobs: KindInRedis<"jobs"> = {
       }),
     );
   },
-  unfit: ({ createdAt, updatedAt, scheduledAt, policy }) => unfitInstant(createdAt, updatedAt, scheduledAt, policy.startBefore),
+  unfit: ({ createdAt, updatedAt, scheduledAt, policy }) =>
+    unfitInstant(createdAt, updatedAt, scheduledAt, policy.startBefore),
 };
 
 async function movedJob(db: RedisConnection, job: StoredJob): Promise<MovedJob> {
@@ -115,7 +119,11 @@ export const payloads: KindInRedis<"payloads"> = {
       }
     }
   },
-  write: ({ db }, rows) => send(db, rows.flatMap((row) => [...payloadCommands(db, row), ...noted(db, row)])),
+  write: ({ db }, rows) =>
+    send(
+      db,
+      rows.flatMap((row) => [...payloadCommands(db, row), ...noted(db, row)]),
+    ),
 };
 
 /** Notes a former version, so that upkeep removes its payload. */

@@ -4,7 +4,7 @@ import type { Command } from "../../../ports/store-commands.ts";
 import type { MovedIdempotencyKey, TransferRows } from "../../../ports/store-transfer.ts";
 import { readRecords } from "../access/audit-log.ts";
 import { writesOf as writesOfKey } from "../access/keys.ts";
-import { readAll as readTenants, readSources, sourceField } from "../access/tenants.ts";
+import { readSources, readAll as readTenants, sourceField } from "../access/tenants.ts";
 import { argumentsOf as argumentsOfRecord } from "../audit-trail.ts";
 import { ID_BYTES, idBytes, idOf, u32, u64 } from "../bytes.ts";
 import { rowName } from "../handlers.ts";

@@ -59,7 +59,10 @@ const BUGS: readonly { title: string; text: string; planted: string; story: (par
     story: async ({ store }) => {
       await store.setMark(FILLING);
       await store.write("executions", [dead({ isSettled: true })]);
-      assert.deepEqual((await written(store)).map(({ isSettled }) => isSettled), [true]);
+      assert.deepEqual(
+        (await written(store)).map(({ isSettled }) => isSettled),
+        [true],
+      );
     },
   },
   {
@@ -100,7 +103,12 @@ describe("bugs in the functions of a transfer", () => {
     const log = { error: () => undefined };
     const store = await openRedisTransfer({ address, runtime, node: runtime.uuid(), library, log });
     try {
-      await story({ store, address, library, counters: async () => String(await redis.ask("HVALS", `${address.prefix}:n`)) });
+      await story({
+        store,
+        address,
+        library,
+        counters: async () => String(await redis.ask("HVALS", `${address.prefix}:n`)),
+      });
     } finally {
       await store.close();
     }

@@ -1,11 +1,11 @@
 import { RUN_NODE } from "../../../domain/execution.ts";
 import type { MovedPayload, TransferRows } from "../../../ports/store-transfer.ts";
+import type { Body } from "../bodies.ts";
 import { ID_BYTES, idBytes, idOf, u32 } from "../bytes.ts";
 import { readRows } from "../owner-reads.ts";
 import type { RedisCommand, RedisConnection } from "../redis-connection.ts";
 import { graphBodies, partBodies, partName } from "../runs/graphs.ts";
 import { readRuns, runFields, runKey } from "../runs/run-record.ts";
-import type { Body } from "../bodies.ts";
 import { type KindInRedis, send } from "./kind.ts";
 import { idsBehind, namesOf } from "./scan.ts";
 

@@ -32,7 +32,10 @@ export async function* idsBehind(
 }
 
 /** Fields and values of a hash. */
-export async function* fieldsIn(db: RedisConnection, name: RedisArgument): AsyncGenerator<(readonly [Buffer, Buffer])[]> {
+export async function* fieldsIn(
+  db: RedisConnection,
+  name: RedisArgument,
+): AsyncGenerator<(readonly [Buffer, Buffer])[]> {
   const seen = new Set<string>();
   for (let cursor = "0"; ; ) {
     const command: RedisCommand = ["HSCAN", db.key(name), cursor, "COUNT", `${PER_CALL}`];

@@ -113,7 +113,10 @@ export interface TableOf<R> {
 const LIMIT = 1_000;
 
 /** Statement that reads the next rows. @param isFirst whether there are no rows before */
-export function readStatement<R>({ table, key, fields, where, join = "", limit = LIMIT }: TableOf<R>, isFirst: boolean) {
+export function readStatement<R>(
+  { table, key, fields, where, join = "", limit = LIMIT }: TableOf<R>,
+  isFirst: boolean,
+) {
   const columns = (Object.values(fields) as Column<unknown>[]).map(({ name, type, read }) =>
     read === undefined ? SQL_TYPES[type].read(`t.${name}`) : read,
   );

@@ -43,9 +43,12 @@ const LEFT: Readonly<Record<string, string>> = {
 
 /** Rows that must not be lost, and have no place in another store. */
 const UNMOVABLE: Readonly<Record<string, string>> = {
-  "requests in SQL that no server has taken in: start a server until it has": "SELECT count(*) FROM job_requests WHERE state = 0",
-  "runs over dead letters that have not ended: wait for their end": "SELECT count(*) FROM dead_letter_runs WHERE finished_at IS NULL",
-  "runs over executions that have not ended: wait for their end, or stop them": "SELECT count(*) FROM execution_runs WHERE finished_at IS NULL",
+  "requests in SQL that no server has taken in: start a server until it has":
+    "SELECT count(*) FROM job_requests WHERE state = 0",
+  "runs over dead letters that have not ended: wait for their end":
+    "SELECT count(*) FROM dead_letter_runs WHERE finished_at IS NULL",
+  "runs over executions that have not ended: wait for their end, or stop them":
+    "SELECT count(*) FROM execution_runs WHERE finished_at IS NULL",
 };
 
 const DIGESTS_ALONE =

@@ -1,5 +1,11 @@
 import type { MovedPayload, TransferKind, TransferRows } from "../../../ports/store-transfer.ts";
-import { DELIVERY_STATE_CODES, PLAN_STATE_CODES, RUN_MODE_CODES, SKIP_REASON_CODES, STEP_KIND_CODES } from "../connection/codes.ts";
+import {
+  DELIVERY_STATE_CODES,
+  PLAN_STATE_CODES,
+  RUN_MODE_CODES,
+  SKIP_REASON_CODES,
+  STEP_KIND_CODES,
+} from "../connection/codes.ts";
 import { KEPT, keptFrom, keptText, mapCountsFrom, mapCountsText } from "../workflows/retry-run.ts";
 import { code, column, type Fields, json, type TableOf } from "./columns.ts";
 import { executionTable, jobTable } from "./work-tables.ts";
@@ -44,7 +50,10 @@ const instant = <T extends number | null = number>(name: string) => column<T>(na
 const OF_RUN = (column: string) => `(SELECT e.${column} FROM executions e WHERE e.id = v."run")`;
 
 function jsonb<T>(name: string) {
-  return column<T>(name, "jsonb", { to: (value) => JSON.stringify(value), from: (text: string) => JSON.parse(text) as T });
+  return column<T>(name, "jsonb", {
+    to: (value) => JSON.stringify(value),
+    from: (text: string) => JSON.parse(text) as T,
+  });
 }
 
 function isEmpty(list: readonly unknown[]): boolean {
@@ -83,11 +92,13 @@ const SIGNAL_DIGEST = `encode(substring(sha256(convert_to(t.name, 'UTF8') || '\\
 const TABLES: { readonly [K in TableKind]: TableOf<TransferRows[K]> } = {
   tenants: { table: "tenants", key: ["name"], fields: tenantFields, where: "t.state <> 'DELETED'" },
   sources: {
-    table: "tenant_sources", key: ["kind", "name"],
+    table: "tenant_sources",
+    key: ["kind", "name"],
     fields: { kind: column("kind", "text"), name: text("name"), tenant: text("tenant") },
   },
   pools: {
-    table: "pools", key: ["name"],
+    table: "pools",
+    key: ["name"],
     fields: {
       ...{ name: text("name"), paused: column("paused", "bool"), order: column("order_strategy", "text") },
       ...{ priorityStepMs: instant("priority_step_ms"), placement: column("placement", "text") },
@@ -98,7 +109,8 @@ const TABLES: { readonly [K in TableKind]: TableOf<TransferRows[K]> } = {
     computed: { owner: `CASE WHEN strpos(v."name", chr(31)) > 0 THEN split_part(v."name", chr(31), 1) END` },
   },
   keys: {
-    table: "api_keys", key: ["id"],
+    table: "api_keys",
+    key: ["id"],
     fields: {
       ...{ id: id(), tenant: column("tenant", "text"), kind: column("kind", "text"), scopes: list("scopes") },
       ...{ pools: list("pools"), certificateId: column("certificate_id", "uuid"), name: text("name") },
@@ -109,7 +121,8 @@ const TABLES: { readonly [K in TableKind]: TableOf<TransferRows[K]> } = {
     },
   },
   handlers: {
-    table: "handler_policies", key: ["pool", "handler"],
+    table: "handler_policies",
+    key: ["pool", "handler"],
     fields: {
       ...{ pool: text("pool"), handler: text("handler"), isHome: column("is_home", "bool") },
       ...{ policies: text("policies"), declaredAt: instant("declared_at"), seenAt: instant("seen_at") },
@@ -117,15 +130,20 @@ const TABLES: { readonly [K in TableKind]: TableOf<TransferRows[K]> } = {
     },
   },
   zones: {
-    table: "tzdata_versions", key: ["version"], limit: 1,
+    table: "tzdata_versions",
+    key: ["version"],
+    limit: 1,
     fields: { version: text("version"), releasedOn: column("released_on", "text"), zones: json("zones") },
   },
   changeovers: {
-    table: "tzdata_changeovers", key: ["number"],
+    table: "tzdata_changeovers",
+    key: ["number"],
     fields: { number: column("number", "int4"), version: text("version"), since: instant("since") },
   },
   graphs: {
-    table: "workflow_graphs", key: ["workflow", "version"], limit: 8,
+    table: "workflow_graphs",
+    key: ["workflow", "version"],
+    limit: 8,
     fields: {
       ...{ workflow: id("job_id"), version: column("version", "int4"), nodes: column("nodes", "int4") },
       ...{ graph: column("graph", "bytea"), definitions: column("definitions", "bytea") },
@@ -133,18 +151,26 @@ const TABLES: { readonly [K in TableKind]: TableOf<TransferRows[K]> } = {
     },
   },
   parts: {
-    table: "workflow_parts", key: ["run", "first"], limit: 8,
+    table: "workflow_parts",
+    key: ["run", "first"],
+    limit: 8,
     where: "EXISTS (SELECT FROM executions e WHERE e.id = t.run)",
     fields: {
       ...{ run: id("run"), first: column("first", "int4"), spawner: column("spawner", "int4") },
-      ...{ nodes: column("nodes", "int4"), graph: column("graph", "bytea"), definitions: column("definitions", "bytea") },
+      ...{
+        nodes: column("nodes", "int4"),
+        graph: column("graph", "bytea"),
+        definitions: column("definitions", "bytea"),
+      },
       payloads: payloadsColumn(
         "workflow_part_payloads p WHERE p.run = t.run AND p.node >= t.first AND p.node < t.first + t.nodes",
       ),
     },
   },
   signals: {
-    table: "signals", key: ["executionId", "id"], limit: 100,
+    table: "signals",
+    key: ["executionId", "id"],
+    limit: 100,
     fields: {
       ...{ executionId: id("execution_id"), id: text("id"), at: instant("at"), run: column("run", "uuid") },
       isTaken: column("taken_by", "bool", {
@@ -158,11 +184,15 @@ const TABLES: { readonly [K in TableKind]: TableOf<TransferRows[K]> } = {
   },
   jobs: jobTable,
   payloads: {
-    table: "job_payloads", key: ["jobId", "version"], where: "t.payload IS NOT NULL", limit: 100,
+    table: "job_payloads",
+    key: ["jobId", "version"],
+    where: "t.payload IS NOT NULL",
+    limit: 100,
     fields: { jobId: id("job_id"), version: column("version", "int4"), payload: column("payload", "bytea") },
   },
   plans: {
-    table: "plans", key: ["jobId"],
+    table: "plans",
+    key: ["jobId"],
     fields: {
       ...{ jobId: id("job_id"), revision: column("revision", "int4"), shard: column("shard", "int2") },
       ...{ version: column("version", "int4"), state: code("state", PLAN_STATE_CODES) },
@@ -176,11 +206,13 @@ const TABLES: { readonly [K in TableKind]: TableOf<TransferRows[K]> } = {
     computed: { created_at: `(SELECT j.created_at FROM jobs j WHERE j.id = v."jobId")` },
   },
   names: {
-    table: "job_names", key: ["tenant", "name"],
+    table: "job_names",
+    key: ["tenant", "name"],
     fields: { tenant: text("tenant"), name: text("name"), jobId: id("job_id") },
   },
   skips: {
-    table: "skips", key: ["jobId", "from"],
+    table: "skips",
+    key: ["jobId", "from"],
     fields: {
       ...{ jobId: id("job_id"), from: instant("from_at"), to: instant("to_at"), count: column("count", "int4") },
       reason: code("reason", SKIP_REASON_CODES),
@@ -188,11 +220,14 @@ const TABLES: { readonly [K in TableKind]: TableOf<TransferRows[K]> } = {
   },
   executions: executionTable,
   uniqueKeys: {
-    table: "unique_keys", key: ["tenant", "key"],
+    table: "unique_keys",
+    key: ["tenant", "key"],
     fields: { tenant: text("tenant"), key: text("key"), executionId: id("execution_id"), jobId: id("job_id") },
   },
   runs: {
-    table: "workflow_runs", key: ["run"], join: "JOIN executions e ON e.id = t.run",
+    table: "workflow_runs",
+    key: ["run"],
+    join: "JOIN executions e ON e.id = t.run",
     where: "EXISTS (SELECT FROM executions e WHERE e.id = t.run)",
     fields: {
       ...{ run: id("run"), revision: column("revision", "int4"), mode: code("mode", RUN_MODE_CODES) },
@@ -224,7 +259,9 @@ const TABLES: { readonly [K in TableKind]: TableOf<TransferRows[K]> } = {
     },
   },
   steps: {
-    table: "execution_steps", key: ["executionId", "name"], limit: 100,
+    table: "execution_steps",
+    key: ["executionId", "name"],
+    limit: 100,
     fields: {
       ...{ executionId: id("execution_id"), name: text("name"), kind: code("kind", STEP_KIND_CODES) },
       ...{ attempt: column("attempt", "int4"), number: column("number", "int4"), at: instant("at") },
@@ -232,7 +269,8 @@ const TABLES: { readonly [K in TableKind]: TableOf<TransferRows[K]> } = {
     } as Fields<TransferRows["steps"]>,
   },
   audit: {
-    table: "audit", key: ["at", "chain", "seq"],
+    table: "audit",
+    key: ["at", "chain", "seq"],
     fields: auditFields,
     computed: {
       actor_kind: `v."actor"::json ->> 'kind'`,
@@ -240,18 +278,22 @@ const TABLES: { readonly [K in TableKind]: TableOf<TransferRows[K]> } = {
     },
   },
   anchors: {
-    table: "audit_anchors", key: ["number"], limit: 100,
+    table: "audit_anchors",
+    key: ["number"],
+    limit: 100,
     fields: {
       ...{ number: instant("number"), at: instant("at"), heads: jsonb("heads"), floors: jsonb("floors") },
       ...{ prev: column("prev", "hex"), hash: column("hash", "hex"), signature: column("signature", "text") },
     },
   },
   sealed: {
-    table: "audit_sealed", key: ["chain"],
+    table: "audit_sealed",
+    key: ["chain"],
     fields: { chain: id("chain"), seq: instant("seq") },
   },
   webhooks: {
-    table: "webhooks", key: ["id"],
+    table: "webhooks",
+    key: ["id"],
     fields: {
       ...{ id: id(), tenant: text("tenant"), url: text("url"), filter: json("filter") },
       ...{ secret: column("secret", "text"), former: column("former_secret", "text") },
@@ -262,7 +304,8 @@ const TABLES: { readonly [K in TableKind]: TableOf<TransferRows[K]> } = {
     },
   },
   deliveries: {
-    table: "webhook_deliveries", key: ["id"],
+    table: "webhook_deliveries",
+    key: ["id"],
     fields: {
       ...{ id: id(), webhook: id("webhook"), tenant: text("tenant"), shard: column("shard", "int2") },
       ...{ url: text("url"), event: json("event"), state: code("state", DELIVERY_STATE_CODES) },
@@ -271,7 +314,8 @@ const TABLES: { readonly [K in TableKind]: TableOf<TransferRows[K]> } = {
     },
   },
   positions: {
-    table: "ingest_positions", key: ["partition"],
+    table: "ingest_positions",
+    key: ["partition"],
     fields: {
       ...{ partition: column("partition", "int4"), topic: id("topic"), next: instant("next_offset") },
       replayUntil: instant("replay_until"),

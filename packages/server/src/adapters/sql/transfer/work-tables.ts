@@ -13,6 +13,9 @@ import { code, column, type Fields, json, type TableOf } from "./columns.ts";
 /** Value of `executions.settled` for a dead letter of which another store does not tell how it was settled. */
 const SETTLED = 2;
 
+/** Rows of one portion. Each may have a payload or a result of 1 MiB. */
+const ROWS = 100;
+
 const id = (name = "id") => column<string>(name, "uuid");
 const text = <T extends string | null = string>(name: string) => column<T>(name, "text");
 const instant = <T extends number | null = number>(name: string) => column<T>(name, "int8");
@@ -34,7 +37,10 @@ const jobFields: Fields<MovedJob> = {
 };
 
 export const jobTable: TableOf<MovedJob> = {
-  table: "jobs", key: ["jobId"], fields: jobFields, limit: 500,
+  table: "jobs",
+  key: ["jobId"],
+  fields: jobFields,
+  limit: ROWS,
   join: `LEFT JOIN LATERAL (
     SELECT coalesce((SELECT json_agg(n.job_id ORDER BY n.job_id) FROM workflow_graphs n WHERE n.of_job = t.id), '[]')::text AS ids
     FROM workflow_graphs g WHERE g.job_id = t.id LIMIT 1) nested ON true`,
@@ -77,6 +83,9 @@ const executionFields: Fields<MovedExecution> = {
 };
 
 export const executionTable: TableOf<MovedExecution> = {
-  table: "executions", key: ["id"], fields: executionFields, limit: 500,
+  table: "executions",
+  key: ["id"],
+  fields: executionFields,
+  limit: ROWS,
   join: "LEFT JOIN jobs j ON j.id = t.job_id",
 };
