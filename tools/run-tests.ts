@@ -64,7 +64,8 @@ const KINDS: Record<string, Kind> = {
   },
   servers: {
     belongs: isServers,
-    concurrency: 1,
+    // These files wait for servers most of the time.
+    concurrency: availableParallelism(),
     testLimitMs: 10 * MINUTE_MS,
     fileLimitMs: 15 * MINUTE_MS,
     inMemory: true,

@@ -240,6 +240,33 @@ export const SYSTEM_DASHBOARDS: readonly DashboardPlan[] = [
         queries: [[sum(rate("mainspring_store_outages_total")), "writes"]],
       },
       {
+        title: "Memory of the Redis that is the store",
+        about:
+          "Used memory and its bound. Submits are refused from 90 %. Empty while Redis does not answer, and with PostgreSQL.",
+        unit: "bytes",
+        queries: [
+          [`max(${gauge("mainspring_redis_store_used_bytes")})`, "used"],
+          [`max(${gauge("mainspring_redis_store_max_bytes")})`, "bound"],
+          [`max(${gauge("mainspring_redis_store_replica_lag_bytes")})`, "lag of replicas"],
+        ],
+      },
+      {
+        title: "History in the Redis that is the store",
+        about: "Final executions that it keeps. Beyond MAINSPRING_RETENTION_MAX the oldest ones go.",
+        unit: "short",
+        queries: [[`max(${gauge("mainspring_redis_store_history_rows")})`, "executions"]],
+      },
+      {
+        title: "Replicas of the Redis that is the store",
+        about:
+          "Replicas that follow it, and those that must have a change before it is answered. Submits get 503 while there are fewer.",
+        unit: "short",
+        queries: [
+          [`min(${gauge("mainspring_redis_store_replicas")})`, "follow"],
+          [`max(${gauge("mainspring_redis_store_replicas_required")})`, "required"],
+        ],
+      },
+      {
         title: "Events that reach receivers",
         about: "Lifecycle events by their receiver.",
         unit: "ops",

@@ -32,6 +32,8 @@ export interface CommandLine {
   compare: string | null;
   isNextFire: boolean;
   isSqlSubmit: boolean;
+  /** Whether the cost of records in the audit log is measured, and nothing else. */
+  isAudit: boolean;
   /** Whether the intake of records of Kafka is measured, and nothing else. */
   isIngest: boolean;
   /** Sizes of the measurement of the web console; null: the command is another one. */
@@ -60,6 +62,7 @@ export const PAIRS = 5;
 export const USAGE = `npm run bench -- [options]
 npm run bench -- next-fire      how long it takes to work out when a recurring job fires next
 npm run bench -- sql-submit     how long submits in transactions of an application take, until their jobs run
+npm run bench -- audit          how much CPU a record in the audit log adds to submits, alone and in batches; takes --quick and --postgres
 npm run bench -- ingest         how fast a filled topic of Kafka is taken in, with which memory, and what a submit with 202 costs; also --only ingest
 npm run bench -- console        the web console in Chromium: its first view, its list of executions, and the CPU that open consoles
                                 cost the server; takes --quick, --rows, --consoles, --postgres and --json. --report has the
@@ -126,6 +129,7 @@ export function commandLine(args: readonly string[]): CommandLine | null {
     compare: values.compare ?? null,
     isNextFire: positionals[0] === "next-fire",
     isSqlSubmit: positionals[0] === "sql-submit",
+    isAudit: positionals[0] === "audit",
     isIngest,
     console: positionals[0] === "console" ? consoleScaleOf(values) : null,
   };

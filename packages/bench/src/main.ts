@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { auditCost } from "./audit-cost.ts";
 import { type CommandLine, commandLine, PAIRS, USAGE } from "./command-line.ts";
 import { compare } from "./compare/compare.ts";
 import { type ConsoleScale, measureConsole } from "./console/console-run.ts";
@@ -30,10 +31,16 @@ function optionsOf(args: readonly string[]): CommandLine | null {
 async function obey(options: CommandLine): Promise<void> {
   if (options.isNextFire) await nextFireTimes(options);
   else if (options.isSqlSubmit) await sqlSubmitTimes();
+  else if (options.isAudit) await auditFigures(options);
   else if (options.isIngest) await ingestTimes(options.scale);
   else if (options.console !== null) await consoleFigures(options.console, options);
   else if (options.compare !== null) await compareWith(options.compare, options).catch(refused);
   else await keep(options, options.from === null ? await measure(options) : await readAll(options.from).catch(refused));
+}
+
+async function auditFigures({ scale, postgres }: CommandLine): Promise<void> {
+  await using stage = new Stage(warmUpJobsOf(scale.isQuick), postgres);
+  await auditCost(scale, stage);
 }
 
 async function consoleFigures(scale: ConsoleScale, { postgres, json }: CommandLine): Promise<void> {

@@ -101,6 +101,23 @@ describe("serve with a Redis as the store", () => {
     assert.match(stdout + stderr, /MAINSPRING_REDIS_DURABILITY is relaxed: a crash of Redis/);
   });
 
+  it("waits at its start for a failover to end, and does not start with a replica of a primary that answers", async (t) => {
+    const other = await startRedis({ settings: DURABLE });
+    t.after(() => other.stop());
+    await other.ask("REPLICAOF", "127.0.0.1", "1");
+    const command = new LongCommand(["serve"], { ...FREE, ...settings, MAINSPRING_STORE: other.url });
+    t.after(() => command.signal("SIGKILL"));
+    await command.says(/the node waits for the store, which does not answer yet/);
+    await other.promote();
+    const [, url = ""] = await command.says(/api +(http:\/\/[^/\s]+)[^]*workers/);
+    assert.equal(await persistently(() => ranOn(new Client({ url }))), "SUCCEEDED");
+    command.signal("SIGTERM");
+    assert.equal((await command.done).code, 0);
+    await other.ask("REPLICAOF", "127.0.0.1", `${redis.port}`);
+    await until(async () => (await other.ask("INFO", "replication")).includes("master_link_status:up"));
+    await refused({ MAINSPRING_STORE: other.url }, /MAINSPRING_STORE leads to a replica of Redis: name the primary/);
+  });
+
   it("does not start for a user who lacks a command or the keys", async () => {
     const user = ["ACL", "SETUSER", "app", "reset", "on", ">pw", "+@all", "-@dangerous", "+info", "+config|get"];
     const MAINSPRING_STORE = `${redis.url.replace("//", "//app:pw@")}?prefix=rights`;

@@ -1,13 +1,27 @@
 import { type Static, Type } from "typebox";
-import { NODE_ROLES } from "./enums.ts";
-import { named, oneOf } from "./fields.ts";
+import { DISK_CLASSES, NODE_ROLES, STORE_SYSTEMS } from "./enums.ts";
+import { Count, named, oneOf } from "./fields.ts";
 
 export const NodeRole = oneOf(NODE_ROLES, "part that a node plays", "NodeRole");
 
 export const HealthBody = named("Health", { status: oneOf(["ok"], "the process answers") });
 
+export const DurabilityBody = named(
+  "StatsDurability",
+  {
+    store: oneOf(STORE_SYSTEMS, "system that keeps the truth"),
+    disk: oneOf(
+      DISK_CLASSES,
+      "ALWAYS: a change is on disk before it is answered; RELAXED: a crash of Redis loses the last ones",
+    ),
+    replicas: Count("replicas of Redis that must have a change before it is answered; PostgreSQL has its own setting"),
+  },
+  { description: "durability of accepted jobs, by the settings of this server" },
+);
+
 export const ReadinessBody = named("Readiness", {
   status: oneOf(["ready", "unready"], "whether work should be sent here"),
+  durability: DurabilityBody,
   checks: Type.Array(
     named("ReadinessCheck", {
       name: Type.String(),

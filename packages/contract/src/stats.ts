@@ -1,8 +1,7 @@
 import { type Static, Type } from "typebox";
-import { DISK_CLASSES, STORE_SYSTEMS } from "./enums.ts";
 import { FinalState } from "./execution.ts";
 import { Count, named, oneOf, orNull, StringOrNull } from "./fields.ts";
-import { NodeRole } from "./node.ts";
+import { DurabilityBody, NodeRole } from "./node.ts";
 
 const latenessMs = orNull(Type.Integer({ minimum: 0 }), "to a fifth; null: nothing has started lately");
 
@@ -44,20 +43,7 @@ export const StatsBody = named("Stats", {
     }),
     { description: "this server's connections to the store, by what they are for" },
   ),
-  durability: named(
-    "StatsDurability",
-    {
-      store: oneOf(STORE_SYSTEMS, "system that keeps the truth"),
-      disk: oneOf(
-        DISK_CLASSES,
-        "ALWAYS: a change is on disk before it is answered; RELAXED: a crash of Redis loses the last ones",
-      ),
-      replicas: Count(
-        "replicas of Redis that must have a change before it is answered; PostgreSQL has its own setting",
-      ),
-    },
-    { description: "durability of accepted jobs, by the settings of this server" },
-  ),
+  durability: DurabilityBody,
   finished: Type.Array(named("StatsFinished", { state: FinalState, count: Count("how many") }), {
     description: "since the schedulers were started",
   }),

@@ -41,6 +41,7 @@ import type { Runtime } from "./ports/runtime.ts";
 import type { SideIndex } from "./ports/side-index.ts";
 import type { Retention } from "./ports/store.ts";
 import { openRedis } from "./redis.ts";
+import type { RedisStoreWatch } from "./redis-store-watch.ts";
 import { EventHints } from "./scheduler/event-hints.ts";
 import { Presence } from "./scheduler/ownership/presence.ts";
 import { ALONE, SHARED, type Share } from "./scheduler/ownership/shard-ownership.ts";
@@ -49,7 +50,7 @@ import { followStoreClock, type StoreClock } from "./scheduler/store-clock.ts";
 import { keepUp } from "./scheduler/watches/upkeep.ts";
 import { settingsCheck } from "./security/settings-keys.ts";
 import { outletsOf, webhookRules } from "./sinks.ts";
-import { watchMissed, watchStore } from "./store-watches.ts";
+import { watchMissed, watchRedisStore, watchStore } from "./store-watches.ts";
 import { Telling } from "./telling.ts";
 import { followTimeZones, type TimeZones } from "./time-zones.ts";
 import { checkPlainAddresses, checkTlsOfNodes, type NodeTls, openTls } from "./tls.ts";
@@ -177,11 +178,12 @@ async function start(config: Config, program: Program, log: Logger, life: Lifecy
   metrics.watch(() => loadOf({ gateway, store, membership, mesh, level: program.level }));
   for (const part of [zones, tls, security]) metrics.watch(() => part.readings());
   watchStore({ ...ground, store, metrics });
+  const redisWatch = watchRedisStore(store, durabilityOf(config), { ...ground, metrics });
   keepFigures(ground, metrics);
   // The node listens before it owns anything: a node whose port is taken must not move shards.
   const owning = { share: (): ReturnType<Joined["share"]> => NOTHING_YET };
   const missed = watchMissed({ ...ground, store, metrics }, zones);
-  const beside = { certificates: tls.server, index, ingest, ...security, share: () => owning.share() };
+  const beside = { certificates: tls.server, index, ingest, ...security, share: () => owning.share(), redisWatch };
   const api = await serveHttp(ground, { store, metrics, membership, grpcAddress, zones, missed, ...beside });
   const joined = await join(ground, { store, metrics, membership, address, zones, index, ingest, ...security });
   owning.share = () => joined.share();
@@ -213,9 +215,10 @@ async function leasesOfCluster(
   return leases;
 }
 
-function retentionOf({ retentionDays: days, eventsKeepMin, events }: Config): Retention {
+function retentionOf({ retentionDays: days, retentionMax, eventsKeepMin, events }: Config): Retention {
   const eventSinks = events.filter((name) => name !== "api");
-  return { days, deadDays: DEAD_LETTER_DAYS, eventsMs: eventsKeepMin * 60_000, eventSinks };
+  const bound = retentionMax !== null && { most: retentionMax };
+  return { days, ...bound, deadDays: DEAD_LETTER_DAYS, eventsMs: eventsKeepMin * 60_000, eventSinks };
 }
 
 interface Joining {
@@ -290,6 +293,7 @@ async function join(ground: NodeContext, joining: Joining): Promise<Joined> {
 interface Serving extends Omit<Joining, "address">, Pick<Joined, "share">, NodeSecurity {
   grpcAddress: string;
   missed: MissedWatch | null;
+  redisWatch: RedisStoreWatch | null;
   certificates: CertificateSource | null;
 }
 
@@ -298,7 +302,7 @@ async function serveHttp(
   serving: Serving,
 ): Promise<{ httpUrl: string; close: () => Promise<void> }> {
   const { config, program, life, runtime } = ground;
-  const { store, metrics, membership, grpcAddress, zones, missed, share, ...rest } = serving;
+  const { store, metrics, membership, grpcAddress, zones, missed, redisWatch, share, ...rest } = serving;
   const { certificates, authenticator, ingest, tenants } = rest;
   const addresses = { http: null as string | null, grpc: grpcAddress };
   const standing = {
@@ -306,6 +310,7 @@ async function serveHttp(
     isDraining: () => membership.isDraining,
     isStopping: () => life.isStopping,
     reach: () => membership.reach,
+    missingReplicas: () => redisWatch?.missingReplicas() ?? null,
     share,
   };
   const about = {

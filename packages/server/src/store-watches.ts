@@ -1,11 +1,14 @@
+import type { StatsBody } from "@mainspring/contract";
 import type { Logger } from "pino";
 import { MissedWatch } from "./api/recurring/missed-watch.ts";
+import type { NodeStore } from "./node-store.ts";
 import type { Config } from "./ops/config.ts";
 import type { Lifecycle } from "./ops/lifecycle.ts";
 import type { createMetrics } from "./ops/metrics.ts";
 import type { Runtime } from "./ports/runtime.ts";
 import type { Store } from "./ports/store.ts";
 import type { TimeZoneRules } from "./ports/time-zone-rules.ts";
+import { RedisStoreWatch } from "./redis-store-watch.ts";
 import { BacklogWatch } from "./scheduler/watches/backlog-watch.ts";
 import { OverdueWatch } from "./scheduler/watches/overdue-watch.ts";
 
@@ -41,9 +44,24 @@ export function watchMissed(
   return watch;
 }
 
+/**
+ * Starts the looks at a Redis that is the store.
+ * @returns null: the store is another one
+ */
+export function watchRedisStore(
+  store: NodeStore,
+  durability: StatsBody["durability"],
+  { runtime, life, metrics }: Pick<WatchDependencies, "runtime" | "life" | "metrics">,
+): RedisStoreWatch | null {
+  if (!("figures" in store)) return null;
+  const watch = new RedisStoreWatch(store, runtime, durability);
+  begin(watch, "looks at Redis", { life, metrics });
+  return watch;
+}
+
 /** Starts a watch, which shows its readings as metrics and stops with the node. */
 function begin(
-  watch: OverdueWatch | BacklogWatch | MissedWatch,
+  watch: OverdueWatch | BacklogWatch | MissedWatch | RedisStoreWatch,
   name: string,
   { life, metrics }: Pick<WatchDependencies, "life" | "metrics">,
 ): void {

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import type { Machine } from "../machine.ts";
 
-export const CONSOLE_FORMAT = "mainspring-bench-console-1";
+export const CONSOLE_FORMAT = "mainspring-bench-console-2";
 
 /** Pages of the console that are measured. */
 export const CONSOLE_PAGES = {
@@ -43,13 +43,13 @@ export interface ConsoleCost {
   failures: number;
 }
 
-/** Part of a visit to the list of executions. */
+/** Part of all visits to the list of executions. */
 export interface ListStep {
   what: string;
   /** Largest number of rows in the document. */
   rows: number;
-  /** Longest task of the page's main thread, in milliseconds; 0: none took 50 ms. */
-  longestTaskMs: number;
+  /** Longest task of the page's main thread in each visit, in milliseconds; 0: none took 50 ms. */
+  longestTasksMs: number[];
 }
 
 /** Figures of the console: the content of the JSON file. */

@@ -25,7 +25,7 @@ export function consoleSection(measured: ConsoleMeasured): string {
     "A page with an empty cache, on a processor slowed to a quarter and a network of 1.6 Mbit/s down, 0.75 Mbit/s up and 150 ms for each round trip. Bytes are as sent, until the page was ready for input. Times count from the start of the navigation.",
     table(["", ...firstViews.map(({ page }) => CONSOLE_PAGES[page].title)], rowsOfViews(firstViews)),
     "### List of executions",
-    `The processor is not slowed. The document may have at most ${ROWS_GOAL} rows, and no task may take more than ${TASK_GOAL_MS} ms.`,
+    `The processor is not slowed. The document may have at most ${ROWS_GOAL} rows, and no task may take more than ${TASK_GOAL_MS} ms. The longest task is the median of all visits, with the range if there were several: a task also waits for the server, the store and the other processes of the browser, which share the processor with it.`,
     table(["", "rows in the document", "longest task ms", "reached"], list.map(rowOfStep)),
     "### Open consoles",
     `The page of a real Chromium was recorded, and its requests are sent again, with its headers and its session, by as many clients as there are consoles. All of them may cost the server's process at most ${COST_GOAL_PERCENT} % of a core. CPU is in percent of a core: medians, and the range if there were several runs.`,
@@ -75,9 +75,11 @@ function rowsOfViews(views: readonly FirstView[]): string[][] {
   ];
 }
 
-function rowOfStep({ what, rows, longestTaskMs }: ListStep): string[] {
-  const isReached = rows <= ROWS_GOAL && longestTaskMs <= TASK_GOAL_MS;
-  return [what, number(rows), taskText(longestTaskMs), isReached ? "yes" : "**no**"];
+function rowOfStep({ what, rows, longestTasksMs }: ListStep): string[] {
+  const { min, median, max } = spreadOf(longestTasksMs);
+  const isReached = rows <= ROWS_GOAL && median <= TASK_GOAL_MS;
+  const range = min === max ? "" : ` (${taskText(min)} to ${taskText(max)})`;
+  return [what, number(rows), taskText(median) + range, isReached ? "yes" : "**no**"];
 }
 
 function rowOfCost(cost: ConsoleCost): string[] {

@@ -23,7 +23,7 @@ export async function firstView(browser: Browser, url: string, key: string, page
     tasks.push(...(await visit.seen()).tasks);
     const firstContentfulPaintMs = await paintOf(visit);
     const { requests } = visit;
-    const seenUntilMs = Number(await visit.page.evaluate("performance.now()"));
+    const seenUntilMs = Number(await visit.evaluate("performance.now()"));
     const readyMs = interactiveMs({ firstContentfulPaintMs, tasks, requests, seenUntilMs });
     if (readyMs === null) continue;
     return {
@@ -32,14 +32,14 @@ export async function firstView(browser: Browser, url: string, key: string, page
       firstContentfulPaintMs,
       interactiveMs: readyMs,
       longestTaskMs: Math.max(0, ...tasks.map(({ fromMs, untilMs }) => untilMs - fromMs)),
-      domNodes: Number(await visit.page.evaluate("document.querySelectorAll('*').length")),
+      domNodes: Number(await visit.evaluate("document.querySelectorAll('*').length")),
     };
   }
   throw new Error(`the page was not quiet within ${LIMIT_MS / 1_000} s`);
 }
 
-async function paintOf({ page }: Visit): Promise<number> {
-  return Number(await page.evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime"));
+async function paintOf(visit: Visit): Promise<number> {
+  return Number(await visit.evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime"));
 }
 
 function transfersOf(requests: readonly SentRequest[]): FirstView["transfers"] {

@@ -18,6 +18,13 @@ const WATCH = `
   new MutationObserver(() => {
     globalThis.rowsSeen = Math.max(globalThis.rowsSeen, document.querySelectorAll("tbody tr").length);
   }).observe(document, { childList: true, subtree: true });
+  globalThis.contentShown = new Promise((done) => {
+    new MutationObserver((_changes, observer) => {
+      if (document.querySelector("main tbody tr, main .chart canvas") === null) return;
+      observer.disconnect();
+      done();
+    }).observe(document, { childList: true, subtree: true });
+  });
 `;
 
 interface Seen {
@@ -78,16 +85,24 @@ export class Visit implements AsyncDisposable {
     await this.page.goto(`${this.#url}/console/#/${CONSOLE_PAGES[page].place}`, { waitUntil: "commit" });
   }
 
-  /** Waits until the page shows figures: rows of a list, or charts. */
+  /** Waits until the document has shown figures: rows of a list, or charts. */
   async hasContent(): Promise<void> {
-    await this.page.locator("main tbody tr, main .chart canvas").first().waitFor();
+    await this.evaluate("contentShown");
+  }
+
+  /** The value of an expression, once its promise is fulfilled. The driver's own scripts, which take tens of milliseconds, stay out of the page. */
+  async evaluate(expression: string): Promise<unknown> {
+    const asked = { expression, awaitPromise: true, returnByValue: true };
+    const { result, exceptionDetails } = await this.cdp.send("Runtime.evaluate", asked);
+    if (exceptionDetails !== undefined) throw new Error(`${expression}: ${exceptionDetails.text}`);
+    return result.value;
   }
 
   /** Tasks of more than 50 ms of the main thread since the last call, and the largest number of rows in the document. */
   async seen(): Promise<Seen> {
     const text =
       "(() => { const seen = { tasks: longTasks.splice(0), rows: rowsSeen }; rowsSeen = document.querySelectorAll('tbody tr').length; return seen; })()";
-    return (await this.page.evaluate(text)) as Seen;
+    return (await this.evaluate(text)) as Seen;
   }
 
   /** Requests so far, in the order of their times. */

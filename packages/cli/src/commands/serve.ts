@@ -44,6 +44,7 @@ Configured by the environment, or by the same keys in the JSON file that MAINSPR
   MAINSPRING_SQL_SUBMIT=on           whether it takes in what applications submit by mainspring_submit; off on Redis
   MAINSPRING_INGEST=direct           kafka: jobs go through Kafka, with 202; fallback: while the store cannot be reached
   MAINSPRING_RETENTION_DAYS=30       how long final executions are kept; 1 on Redis
+  MAINSPRING_RETENTION_MAX=2000000   how many final executions a Redis that is the store keeps at most
   MAINSPRING_EVENTS                  where events of executions and jobs go: api, kafka, clickhouse, webhook and otlp, with commas
   MAINSPRING_EVENTS_KEEP_MIN=60      how many minutes back it keeps them
   MAINSPRING_EVENTS_MAX_MB=4096      space for events that wait for a receiver that is down; 256 on Redis

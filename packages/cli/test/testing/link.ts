@@ -5,6 +5,10 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 export class TestLink {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
+  /** Connection to the server by that of its client. */
+  readonly #targets = new Map<Socket, Socket>();
+  /** Connections to the server whose clients have left. */
+  readonly #left = new Set<Socket>();
   #isBroken = false;
   #port = 0;
 
@@ -12,6 +16,8 @@ export class TestLink {
     this.#server = createServer((socket) => {
       if (this.#isBroken) return void socket.destroy();
       const target = connect(this.#port, "127.0.0.1");
+      this.#targets.set(socket, target);
+      socket.on("close", () => this.#targets.delete(socket));
       for (const [from, to] of [
         [socket, target],
         [target, socket],
@@ -21,7 +27,7 @@ export class TestLink {
         from.on("error", () => undefined);
         from.on("close", () => {
           this.#sockets.delete(from);
-          to.destroy();
+          if (!this.#left.delete(to)) to.destroy();
         });
       }
     });
@@ -43,6 +49,21 @@ export class TestLink {
   break(): void {
     this.#isBroken = true;
     for (const socket of this.#sockets) socket.destroy();
+  }
+
+  /**
+   * Breaks the connections of the clients, while the server only hears nothing from them.
+   * @returns breaks the connections of the server, too
+   */
+  leave(): () => void {
+    const left = [...this.#targets];
+    for (const [socket, target] of left) {
+      this.#left.add(target);
+      socket.destroy();
+    }
+    return () => {
+      for (const [, target] of left) target.destroy();
+    };
   }
 
   mend(): void {

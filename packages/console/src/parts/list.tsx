@@ -1,5 +1,5 @@
 import type { ComponentChildren, VNode } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Page } from "../api/answers.ts";
 import { queryOf } from "../api/client.ts";
 import { linkTo, route } from "../state/route.ts";
@@ -22,10 +22,12 @@ interface TableProps<T> {
   columns: readonly Column<T>[];
   rows: readonly T[];
   keyOf(row: T): string;
+  /** Content below the table, which appears with its last row, so that a link there does not move away from the pointer. */
+  end?: VNode;
 }
 
 /** Rows of a table that one frame adds, so that a table of many rows never keeps the browser from answering the user. */
-const ROWS_A_FRAME = 10;
+const ROWS_A_FRAME = 5;
 
 /** Number of rows that are shown so far, which grows with each frame up to `count` and stays there while rows change. */
 function useGrowing(count: number): number {
@@ -39,33 +41,44 @@ function useGrowing(count: number): number {
 }
 
 /** A table that scrolls sideways within itself on a narrow window. */
-export function Table<T>({ caption, columns, rows, keyOf }: TableProps<T>): VNode {
+export function Table<T>({ caption, columns, rows, keyOf, end }: TableProps<T>): VNode {
   const shown = useGrowing(rows.length);
   return (
-    <section class="scroll" aria-label={caption} tabIndex={0}>
-      <table>
-        <caption class="unseen">{caption}</caption>
-        <thead>
-          <tr>
-            {columns.map(({ title }) => (
-              <th key={title} scope="col">
-                {title}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.slice(0, shown).map((row) => (
-            <tr key={keyOf(row)}>
-              {columns.map(({ title, cell }) => (
-                <td key={title}>{cell(row)}</td>
+    <>
+      <section class="scroll" aria-label={caption} tabIndex={0}>
+        <table>
+          <caption class="unseen">{caption}</caption>
+          <thead>
+            <tr>
+              {columns.map(({ title }) => (
+                <th key={title} scope="col">
+                  {title}
+                </th>
               ))}
             </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
+          </thead>
+          <tbody>
+            {rows.slice(0, shown).map((row) => (
+              <Row key={keyOf(row)} row={row} columns={columns} />
+            ))}
+          </tbody>
+        </table>
+      </section>
+      {shown === rows.length && end}
+    </>
   );
+}
+
+/** A row, which is not compared again while the table grows. */
+function Row<T>({ row, columns }: Pick<TableProps<T>, "columns"> & { row: T }): VNode {
+  const made = () => (
+    <tr>
+      {columns.map(({ title, cell }) => (
+        <td key={title}>{cell(row)}</td>
+      ))}
+    </tr>
+  );
+  return useMemo(made, [row, columns]);
 }
 
 /** Factor of the interval of a list while each answer differs. */
@@ -84,7 +97,7 @@ export function useList<T>(path: string, filters: readonly Filter[], everyMs: nu
   return useAnswer<Page<T>>(asked, isLive ? { everyMs, busyMs: BUSY * everyMs } : null);
 }
 
-interface ListProps<T> extends Omit<TableProps<T>, "rows"> {
+interface ListProps<T> extends Omit<TableProps<T>, "rows" | "end"> {
   answer: Answer<Page<T>>;
   empty: { title: string; help: string };
 }
@@ -96,9 +109,11 @@ export function List<T>({ answer, empty, ...table }: ListProps<T>): VNode {
     <>
       <Failure of={failure} retry={reload} />
       {data === null && failure === null && <Loading />}
-      {data !== null && data.items.length > 0 && <Table {...table} rows={data.items.slice(0, ROWS)} />}
+      {data !== null && data.items.length > 0 && (
+        <Table {...table} rows={data.items.slice(0, ROWS)} end={<Pager next={data.nextCursor} />} />
+      )}
       {data !== null && data.items.length === 0 && <Empty {...empty} />}
-      {data !== null && <Pager next={data.nextCursor} />}
+      {data !== null && data.items.length === 0 && <Pager next={data.nextCursor} />}
     </>
   );
 }

@@ -1,3 +1,4 @@
+import { computed } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import { isRelative, now, zone } from "../state/preferences.ts";
 import { linkTo } from "../state/route.ts";
@@ -28,22 +29,33 @@ export function IdLink({ page, id }: { page: "executions" | "jobs" | "workflows"
 
 /** An instant, in the form that the user has chosen; the other form is its title. */
 export function Time({ at }: { at: string | null }) {
-  const clocks = zone.value;
-  const far = useMemo(() => (at === null ? "" : absoluteText(Date.parse(at), clocks)), [at, clocks]);
-  if (at === null) return <span class="dim">–</span>;
-  const near = relativeText(Date.parse(at), now.value);
+  const texts = useMemo(() => (at === null ? null : textsOf(Date.parse(at))), [at]);
+  if (at === null || texts === null) return <span class="dim">–</span>;
   return (
-    <time dateTime={at} title={isRelative.value ? far : near}>
-      {isRelative.value ? near : far}
+    <time dateTime={at} title={texts.title}>
+      {texts.shown}
     </time>
   );
 }
 
+/** Texts of an instant. Time passes without a render: each text changes its node in the document when it differs. */
+function textsOf(atMs: number) {
+  const far = computed(() => absoluteText(atMs, zone.value));
+  const near = computed(() => relativeText(atMs, now.value));
+  return {
+    shown: computed(() => (isRelative.value ? near.value : far.value)),
+    title: computed(() => (isRelative.value ? far.value : near.value)),
+  };
+}
+
 /** Time between two instants. @param to null: until now */
 export function Span({ from, to }: { from: string | null; to: string | null }) {
-  if (from === null) return <span class="dim">–</span>;
-  const endMs = to === null ? now.value : Date.parse(to);
-  return <span>{durationText(Math.max(0, endMs - Date.parse(from)))}</span>;
+  const text = useMemo(() => (from === null ? null : durationOf(Date.parse(from), to)), [from, to]);
+  return text === null ? <span class="dim">–</span> : <span>{text}</span>;
+}
+
+function durationOf(fromMs: number, to: string | null) {
+  return computed(() => durationText(Math.max(0, (to === null ? now.value : Date.parse(to)) - fromMs)));
 }
 
 /** A state, by its word and a colour. */

@@ -13,7 +13,7 @@ export interface HealthApiDependencies {
   authenticator: Authenticator;
   metrics: ApiMetrics;
   runtime: Runtime;
-  about: Pick<About, "readiness" | "isStopping">;
+  about: Pick<About, "readiness" | "durability" | "isStopping">;
   /** Certificate of the server; left out or null: it speaks plain HTTP. */
   certificates?: CertificateSource | null;
 }

@@ -209,7 +209,8 @@ describe("the edges of the HTTP API", () => {
       durability: { store: "EMBEDDED", disk: "ALWAYS", replicas: 0 },
     });
     assert.deepEqual((await api.inject({ method: "GET", url: "/healthz" })).json(), { status: "ok" });
-    assert.equal((await api.inject({ method: "GET", url: "/readyz" })).json().status, "ready");
+    const { status, durability } = (await api.inject({ method: "GET", url: "/readyz" })).json();
+    assert.deepEqual([status, durability], ["ready", { store: "EMBEDDED", disk: "ALWAYS", replicas: 0 }]);
     assert.match((await api.inject({ method: "GET", url: "/metrics" })).body, /mainspring_up 1/);
     assert.ok(api.counted.includes("GET /v1/stats 200"));
   });

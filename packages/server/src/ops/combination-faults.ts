@@ -35,6 +35,7 @@ interface Combined {
   MAINSPRING_REDIS: unknown;
   MAINSPRING_REDIS_WINDOW: "on" | "off" | null;
   MAINSPRING_REDIS_REPLICAS: number | null;
+  MAINSPRING_RETENTION_MAX: number | null;
   MAINSPRING_REDIS_DURABILITY: "always" | "relaxed" | null;
   MAINSPRING_STORE_SCHEMA: string | null;
   MAINSPRING_SQL_SUBMIT: "on" | "off" | null;
@@ -151,6 +152,10 @@ function redisFaults(values: Combined): string[] {
     [
       store !== null && (values.MAINSPRING_REDIS_REPLICAS ?? 0) > 0,
       "MAINSPRING_REDIS_REPLICAS must be 0 where MAINSPRING_STORE is no redis:// address: it counts the replicas of a Redis that is the store",
+    ],
+    [
+      store !== null && values.MAINSPRING_RETENTION_MAX !== null,
+      "MAINSPRING_RETENTION_MAX must not be set where MAINSPRING_STORE is no redis:// address: a PostgreSQL keeps final executions for MAINSPRING_RETENTION_DAYS, whatever their number is",
     ],
     [
       store !== null && values.MAINSPRING_REDIS_DURABILITY === "relaxed",

@@ -203,6 +203,12 @@ export const KEYS = {
     "which way jobs come in: direct writes them into the store before the answer 201; kafka writes them into a topic of MAINSPRING_KAFKA before the answer 202, and the store gets them from there; fallback does the latter only while the store cannot be reached",
   ),
   MAINSPRING_RETENTION_DAYS: key(wholeNumber(1, 36_500), "30", "how many days final executions are kept", "1"),
+  MAINSPRING_RETENTION_MAX: key(
+    wholeNumber(1_000, 100_000_000),
+    null,
+    "how many final executions a Redis that is the store keeps at most, dead letters apart; beyond that the oldest ones go",
+    "2000000",
+  ),
   MAINSPRING_EVENTS: key(
     anyOf("api", "kafka", "clickhouse", "webhook", "otlp"),
     "",

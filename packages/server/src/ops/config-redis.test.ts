@@ -39,6 +39,8 @@ it("a configuration takes a Redis as the store, from a file too, with defaults f
   assert.deepEqual(config.redisStore, { address: ADDRESS, replicas: 0, isRelaxed: false });
   const { retentionDays, eventsMaxMb, audit, sqlSubmit, redis } = config;
   assert.deepEqual([retentionDays, eventsMaxMb, audit.days, sqlSubmit, redis], [1, 256, 30, false, null]);
+  assert.equal(config.retentionMax, 2_000_000);
+  assert.equal(loadConfig({ MAINSPRING_STORE: REDIS, MAINSPRING_RETENTION_MAX: "1000" }).retentionMax, 1_000);
   const own = { MAINSPRING_RETENTION_DAYS: "3", MAINSPRING_AUDIT_DAYS: "7", MAINSPRING_EVENTS_MAX_MB: "64" };
   const chosen = loadConfig({ MAINSPRING_STORE_FILE: file(`${REDIS}\n`), ...own });
   assert.deepEqual([chosen.retentionDays, chosen.audit.days, chosen.eventsMaxMb], [3, 7, 64]);
@@ -59,6 +61,7 @@ it("a configuration refuses settings that need a PostgreSQL where Redis is the s
     { MAINSPRING_STORE: POSTGRES, MAINSPRING_REDIS_REPLICAS: "1" },
     /^MAINSPRING_REDIS_REPLICAS must be 0 where /,
   );
+  refused({ MAINSPRING_RETENTION_MAX: "5000" }, /^MAINSPRING_RETENTION_MAX must not be set where .* no redis:/);
   refused({ MAINSPRING_REDIS_DURABILITY: "relaxed" }, /^MAINSPRING_REDIS_DURABILITY must be always where /);
   refused({ MAINSPRING_STORE: REDIS, MAINSPRING_REDIS_DURABILITY: "everysec" }, /must be always or relaxed$/);
 });

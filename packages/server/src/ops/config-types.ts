@@ -52,6 +52,8 @@ export interface Config {
   stopDelaySec: number;
   /** Retention of final executions, in days. */
   retentionDays: number;
+  /** Largest number of final executions that a Redis that is the store keeps; null: the store is another one. */
+  retentionMax: number | null;
   /** Receivers of lifecycle events; empty: the server writes no events. */
   events: readonly EventReceiver[];
   /** Time for which the store keeps events for GET /v1/events, in minutes. */

@@ -28,6 +28,7 @@ describe("the configuration", () => {
       poolsMax: 10_000,
       stopDelaySec: 0,
       retentionDays: 30,
+      retentionMax: null,
       events: [],
       eventsKeepMin: 60,
       eventsMaxMb: 4_096,

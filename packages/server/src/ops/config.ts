@@ -173,6 +173,7 @@ function configOf(values: Values, warnings: string[]): Config {
     poolsMax: values.MAINSPRING_POOLS_MAX,
     stopDelaySec: values.MAINSPRING_STOP_DELAY_SEC ?? (values.MAINSPRING_BUS === "memory" ? 0 : CLUSTER_STOP_DELAY_SEC),
     retentionDays: values.MAINSPRING_RETENTION_DAYS,
+    retentionMax: values.MAINSPRING_RETENTION_MAX,
     events: values.MAINSPRING_EVENTS,
     eventsKeepMin: values.MAINSPRING_EVENTS_KEEP_MIN,
     eventsMaxMb: values.MAINSPRING_EVENTS_MAX_MB,

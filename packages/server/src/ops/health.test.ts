@@ -12,6 +12,7 @@ const well: Standing = {
   isDraining: () => false,
   isStopping: () => false,
   reach: () => ({ isCutOff: false, owners: 3 }),
+  missingReplicas: () => null,
   share: () => ({ placed: 21, had: 21, isSettled: true }),
 };
 
@@ -28,6 +29,12 @@ describe("readiness", () => {
     assert.deepEqual(await wrong({}), []);
     assert.deepEqual(await wrong({ share: () => null }), [], "and to one that owns no shards by its roles");
     assert.deepEqual(await wrong({ share: () => ({ placed: 0, had: 0, isSettled: true }) }), []);
+  });
+
+  it("ends while fewer replicas follow than must have each change", async () => {
+    assert.deepEqual(await wrong({ missingReplicas: () => ({ follow: 1, required: 2 }) }), [
+      "replicas: 1 of the 2 replicas that MAINSPRING_REDIS_REPLICAS asks for follow Redis, so submits are answered with 503",
+    ]);
   });
 
   it("waits until a new node has its share", async () => {

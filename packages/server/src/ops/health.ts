@@ -30,12 +30,14 @@ export interface Standing {
   isStopping(): boolean;
   /** Whether the node is cut off from the owners of shards, and the number of these owners. */
   reach(): { isCutOff: boolean; owners: number };
+  /** Replicas that follow a Redis that is the store, and those that must have each change; null: enough follow, or there is no such Redis. */
+  missingReplicas(): { follow: number; required: number } | null;
   /** Number of shards placed on the node, and of those that it owned; null: its roles let it own none. */
   share(): { placed: number; had: number; isSettled: boolean } | null;
 }
 
 /**
- * Whether a load balancer should send work to this node. The answer depends on this node alone, because a fault of
+ * Whether a load balancer should send work to this node. The answer depends on this node and its store alone, because a fault of
  * another node must not make the load balancer avoid all of them. So only shards that are placed on this node count,
  * and shards that were just placed here and are being taken over do not count. A rolling restart waits for this answer
  * before the next node. Never throws.
@@ -43,6 +45,7 @@ export interface Standing {
 export async function readiness(store: CheckedStore, runtime: Runtime, standing: Standing): Promise<Readiness> {
   const checks = [
     await checkStore(store, runtime),
+    checkReplicas(standing.missingReplicas()),
     check("lease", standing.isMember(), "this node's lease has run out: it owns nothing"),
     checkShards(standing.share(), standing.isMember()),
     checkPeers(standing.reach()),
@@ -74,6 +77,14 @@ async function checkStore(store: CheckedStore, runtime: Runtime): Promise<Check>
   const detail = await Promise.race([answered, expired]);
   timer.cancel();
   return check("store", detail === "", detail);
+}
+
+function checkReplicas(missing: ReturnType<Standing["missingReplicas"]>): Check {
+  const { follow, required } = missing ?? { follow: 0, required: 0 };
+  const detail =
+    `${follow} of the ${required} replicas that MAINSPRING_REDIS_REPLICAS asks for follow Redis, ` +
+    "so submits are answered with 503";
+  return check("replicas", missing === null, detail);
 }
 
 function checkShards(share: ReturnType<Standing["share"]>, isMember: boolean): Check {

@@ -214,6 +214,35 @@ export const FIGURES = {
       "it is 0 for five minutes: the log names the cause; jobs go on, but cancellations fail while PostgreSQL is away, and workers of a gateway that is gone are not listed",
   }),
   redis_failures_total: counter([], "Calls to the Redis beside the store that it did not answer in time, or refused"),
+  redis_store_info: gauge(
+    ["durability"],
+    "1 by the durability that the settings ask of the Redis that is the store: ALWAYS or RELAXED; none with PostgreSQL",
+  ),
+  redis_store_role: gauge(
+    ["role"],
+    "1 by the role of the Redis that is the store: primary or replica; this figure and the next ones are read every 5 s, and there are none while that Redis does not answer",
+  ),
+  redis_store_used_bytes: gauge([], "Memory that the Redis that is the store uses", {
+    alert: "it is above 80 % of `mainspring_redis_store_max_bytes`: submits are refused from 90 %",
+  }),
+  redis_store_max_bytes: gauge([], "Bound of that memory, `maxmemory`"),
+  redis_store_refusal_share: gauge([], "Share of `maxmemory` from which submits are refused"),
+  redis_store_replicas: gauge([], "Replicas that follow the Redis that is the store", {
+    alert: "it is lower than `mainspring_redis_store_replicas_required` for a minute: submits get 503",
+  }),
+  redis_store_replicas_required: gauge([], "Replicas that must have a change before it is answered, by the settings"),
+  redis_store_replica_lag_bytes: gauge(
+    [],
+    "Bytes of the stream of changes that the slowest of the replicas lacks; none without replicas",
+  ),
+  redis_store_history_rows: gauge(
+    [],
+    "Final executions that the Redis that is the store keeps, nodes of workflows with them and dead letters apart; beyond MAINSPRING_RETENTION_MAX the oldest ones go",
+  ),
+  redis_store_generation: gauge(
+    [],
+    "Number of the generation of the store on Redis, which grows with each restart or failover of Redis",
+  ),
   ingest_up: gauge([], "1 while this node can read the topic of requests; none without MAINSPRING_INGEST", {
     alert: "it is 0 for a minute: the log names the cause; accepted jobs wait in Kafka",
   }),

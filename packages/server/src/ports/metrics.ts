@@ -94,6 +94,20 @@ export interface Readings {
   /** Figures of the Redis beside the store. */
   redisUp?: number;
   redisFailures?: number;
+  /** Figures of the Redis that is the store: 1 by the class of its durability and by its role, and its memory in bytes. */
+  redisStoreInfo?: ByLabel;
+  redisStoreRole?: ByLabel;
+  redisStoreUsedBytes?: number;
+  redisStoreMaxBytes?: number;
+  /** Share of the memory from which submits are refused. */
+  redisStoreRefusalShare?: number;
+  /** Replicas that follow, replicas that must have each change, and bytes that the slowest of the former lacks. */
+  redisStoreReplicas?: number;
+  redisStoreReplicasRequired?: number;
+  redisStoreReplicaLagBytes?: number;
+  redisStoreGeneration?: number;
+  /** Final executions that it keeps, dead letters apart. */
+  redisStoreHistoryRows?: number;
   /** Figures of the records of requests: 1 while they are read, records that were lost, and the age of the oldest one that is read and not taken in. */
   ingestUp?: number;
   ingestLost?: number;

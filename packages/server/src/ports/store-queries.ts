@@ -111,7 +111,7 @@ export interface JobStretch {
 export interface InstantTraces {
   /** Planned instants that have an execution, ascending. An instant may occur twice. */
   fired: EpochMs[];
-  /** Ranges of skipped instants that overlap the period, ascending. Both bounds belong to a range. */
+  /** Ranges of skipped instants, and of those that the store no longer knows, that overlap the period, ascending. Both bounds belong to a range. */
   skipped: { from: EpochMs; to: EpochMs }[];
 }
 
@@ -260,4 +260,6 @@ export interface JobView extends JobSummary {
    * backfill are not among them.
    */
   latestExecutions: ExecutionSummary[];
+  /** Planned instants before this one may have lost their executions to a bound of the store; left out: none has. */
+  historySince?: EpochMs;
 }

@@ -10,8 +10,9 @@ const CONNECT_MS = 5_000;
 const CALL_MS = 10_000;
 /** Longest wait for the replicas, in ms. */
 const REPLICAS_MS = 1_000;
-/** Part of the memory for all writes; the rest is for those that end work. Time for which an answer about the memory counts, in ms. */
-const MEMORY_SHARE = 0.9;
+/** Part of the memory for all writes; the rest is for those that end work. */
+export const MEMORY_SHARE = 0.9;
+/** Time for which an answer about the memory counts, in ms. */
 const MEMORY_ASKED_EVERY_MS = 1_000;
 
 /** Rights of the user of the store; continues the name of the setting. */

@@ -8,7 +8,7 @@ import { applied, fenced, Scene, TENANT } from "../../ports/conformance/store-sc
 import { type RedisAddress, redisAddress } from "../../ports/redis-address.ts";
 import { StoreUnavailable, StoreUnusable } from "../../ports/store-errors.ts";
 import { systemRuntime } from "../system/system-runtime.ts";
-import { untilDone } from "../system/until.fixture.ts";
+import { until, untilDone } from "../system/until.fixture.ts";
 import { openRedisStore, type RedisStore } from "./redis-store.ts";
 import { serverFault } from "./server-checks.ts";
 import { SUBMISSION_MAX } from "./submit.ts";
@@ -96,7 +96,7 @@ describe("a Redis that cannot be the store", () => {
   });
 
   it("is refused as a replica, in another version, and as another program", async () => {
-    const replica = await startRedis({ settings: [...DURABLE, "--replicaof", "127.0.0.1", `${redis.port}`] });
+    const replica = await startRedis({ settings: DURABLE, replicaOf: redis.port });
     try {
       await refused(/MAINSPRING_STORE leads to a replica of Redis: name the primary/, addressOf(replica));
     } finally {
@@ -107,6 +107,33 @@ describe("a Redis that cannot be the store", () => {
     const former = info.replace(/^redis_version:.*$/m, "redis_version:6.2.14");
     assert.equal(serverFault(former), "a Redis of version 6.2.14: it must be 7.0 or newer");
     assert.equal(serverFault("STAT uptime 1"), "a server that is no Redis");
+  });
+
+  it("is waited for while it loads its file, and while it is a replica without its primary", async () => {
+    const debug = ["--enable-debug-command", "local", "--loading-process-events-interval-bytes", "1024"];
+    const other = await startRedis({ settings: [...DURABLE, ...debug] });
+    const waitedFor = (words: RegExp) =>
+      assert.rejects(opened(addressOf(other)), (error: Error) => {
+        assert.ok(error instanceof StoreUnavailable, error.message);
+        assert.match(error.message, words);
+        return true;
+      });
+    try {
+      await other.ask("REPLICAOF", "127.0.0.1", "1");
+      await waitedFor(/^Redis is a replica without its primary$/);
+      await other.ask("REPLICAOF", "NO", "ONE");
+      // Half a minute for all keys, unless the delay ends.
+      await other.ask("DEBUG", "POPULATE", "300", "key", "1000");
+      await other.ask("CONFIG", "SET", "key-load-delay", "100000");
+      const loaded = other.ask("DEBUG", "RELOAD").catch(() => undefined);
+      await until(async () => (await other.ask("INFO", "persistence")).includes("loading:1"));
+      await waitedFor(/^Redis still loads its data$/);
+      await other.ask("CONFIG", "SET", "key-load-delay", "0");
+      await loaded;
+      await (await untilDone(() => opened(addressOf(other)))).close();
+    } finally {
+      await other.stop();
+    }
   });
 
   it("is refused as a node of a Redis Cluster, and with a user that may not use the store", async () => {

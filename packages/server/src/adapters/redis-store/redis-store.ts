@@ -1,10 +1,11 @@
 import { FEATURE_LEVEL, levelOf } from "../../domain/cluster/feature-level.ts";
-import type { Incarnation } from "../../domain/ids.ts";
+import type { EpochMs, Incarnation } from "../../domain/ids.ts";
 import { AuditChain } from "../../ports/audit-chain.ts";
 import type { Leases } from "../../ports/leases.ts";
 import type { RedisAddress } from "../../ports/redis-address.ts";
+import type { RedisFigures } from "../../ports/redis-figures.ts";
 import type { Runtime } from "../../ports/runtime.ts";
-import type { Store } from "../../ports/store.ts";
+import type { Retention, Store } from "../../ports/store.ts";
 import { QueryUnserved } from "../../ports/store-errors.ts";
 import type { StoreTransfer } from "../../ports/store-transfer.ts";
 import { auditLog } from "./access/audit-log.ts";
@@ -36,6 +37,7 @@ import { type RedisAnswer, type RedisCommand, RedisConnection } from "./redis-co
 import { runReads } from "./runs/run-reads.ts";
 import { retryRun } from "./runs/run-retries.ts";
 import { refuseRightless, refuseUnfit } from "./server-checks.ts";
+import { readFigures } from "./server-figures.ts";
 import { addCommand, putPool, readPools, timeZones } from "./settings.ts";
 import { readCommands, readShards, recover, releaseShards, takeOver } from "./shards.ts";
 import { submit } from "./submit.ts";
@@ -76,6 +78,13 @@ export interface RedisStore extends Store {
   checkWrites(): Promise<void>;
   /** Whether no program made the store that did not know TLS. */
   isSinceTls(): Promise<boolean>;
+  /**
+   * Removes the oldest final executions beyond `retention.most`, unless another node does.
+   * @throws {StoreUnavailable}
+   */
+  trim(now: EpochMs, retention: Retention): Promise<void>;
+  /** Reads the state of the server over a connection of its own, which takes a replica, too. @throws {StoreUnavailable} */
+  figures(): Promise<RedisFigures>;
 }
 
 /**
@@ -167,7 +176,9 @@ function storeOn(
   const trail = new AuditTrail(db.submit, new AuditChain(node, now));
   const committer = new Committer(db.commit, new Kinds(db.commit), now);
   const submitting = { db, kinds, trail, now, isTelling };
-  const upkeep = new Upkeep(db.maintain, runtime);
+  const upkeep = new Upkeep(db.maintain, runtime, node);
+  // This connection makes no demands of the server, so that it shows one that cannot be the store any more.
+  const looks = new RedisConnection({ address: options.address, runtime, opened: async () => "" });
   return {
     ...partsOf(db, trail),
     runs: {
@@ -189,6 +200,7 @@ function storeOn(
     connectionLoad: () => PURPOSES.map((purpose) => ({ purpose, ...db[purpose].load() })),
     checkWrites: () => db.submit.refuseUnwritable(),
     isSinceTls: async () => true,
+    figures: () => readFigures(looks),
     submit: (batch) => submit(submitting, batch),
     commit: (batch) => committer.commit(batch),
     ...takeovers(db.commit, committer),
@@ -212,8 +224,10 @@ function storeOn(
       return seconds * 1_000 + micros / 1_000;
     },
     maintain: (now, retention) => upkeep.maintain(now, retention),
+    trim: (now, retention) => upkeep.trim(now, retention),
     close: async () => {
       await claim?.release();
+      looks.close();
       close(db);
     },
   };

@@ -1,4 +1,4 @@
-import { StoreUnusable } from "../../ports/store-errors.ts";
+import { StoreUnavailable, StoreUnusable } from "../../ports/store-errors.ts";
 import { LIBRARY } from "./library.ts";
 import { type RedisAnswer, type RedisCommand, RIGHTS } from "./redis-connection.ts";
 
@@ -33,12 +33,16 @@ const SETTINGS: readonly (readonly [string, (value: string) => boolean, string])
  * Refuses a server on which the store would not keep its promises.
  * @param isRelaxed whether Redis may write its file later than it answers
  * @throws {StoreUnusable} the message names the setting and its value
+ * @throws {StoreUnavailable} a failover is under way, or Redis loads its file
  */
 export async function refuseUnfit(send: Send, isRelaxed: boolean): Promise<void> {
-  const sections = ["server", "cluster", "replication"] as const;
+  const sections = ["server", "cluster", "replication", "persistence"] as const;
   const infos = await Promise.all(sections.map(async (section) => String(await send(["INFO", section]))));
-  const fault = serverFault(infos.join("\n"));
+  const info = infos.join("\n");
+  const fault = serverFault(info);
   if (fault !== null) throw new StoreUnusable(`MAINSPRING_STORE leads to ${fault}`);
+  const wait = reasonToWait(info);
+  if (wait !== null) throw new StoreUnavailable(wait, { isUnasked: true });
   const settings = SETTINGS.filter(([name]) => !isRelaxed || name !== RELAXABLE);
   await Promise.all(settings.map((setting) => refuseSetting(send, ...setting)));
 }
@@ -54,7 +58,19 @@ export function serverFault(info: string): string | null {
   if (Number(version.split(".")[0]) < OLDEST_MAJOR) return `a Redis of version ${version}: it must be 7.0 or newer`;
   if (/^cluster_enabled:1/m.test(info))
     return "a node of a Redis Cluster: it must be a Redis without cluster mode, because a submission is all or nothing over keys of all shards";
-  return /^role:slave/m.test(info) ? "a replica of Redis: name the primary, which alone takes writes" : null;
+  return /^role:slave/m.test(info) && reasonToWait(info) === null
+    ? "a replica of Redis: name the primary, which alone takes writes"
+    : null;
+}
+
+/**
+ * Reason why a server may become the store soon: it loads its file, or is a replica that may be promoted.
+ * @param info answer of Redis to INFO
+ * @returns null: there is none
+ */
+function reasonToWait(info: string): string | null {
+  if (/^loading:1/m.test(info)) return "Redis still loads its data";
+  return /^master_link_status:down/m.test(info) ? "Redis is a replica without its primary" : null;
 }
 
 /** Commands that the library calls, and those that the adapter alone calls on keys. */

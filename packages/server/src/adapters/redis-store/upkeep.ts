@@ -1,10 +1,11 @@
-import type { EpochMs } from "../../domain/ids.ts";
+import type { EpochMs, Incarnation } from "../../domain/ids.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { Retention } from "../../ports/store.ts";
 import { forgetKeys } from "./access/keys.ts";
 import { instantBytes } from "./bytes.ts";
 import { retireDeliveries } from "./events/delivery-upkeep.ts";
 import { maintainEvents, type PausedCall } from "./events/event-sinks.ts";
+import { History } from "./history.ts";
 import { forgetRecords } from "./intake/ingest.ts";
 import { keepJobs } from "./recurring/job-upkeep.ts";
 import type { RedisConnection } from "./redis-connection.ts";
@@ -19,6 +20,8 @@ const BODY_MS = 3_600_000;
 const PAUSE_MS = 20;
 /** Rows of one call, as the library has it. */
 const PER_CALL = 500;
+/** Largest number of rows that a call removes where only their age counts. */
+const ANY = `${PER_CALL}`;
 /** Seconds of one list. */
 const SECONDS = 1_000;
 
@@ -26,14 +29,22 @@ const SECONDS = 1_000;
 export class Upkeep {
   readonly #db: RedisConnection;
   readonly #runtime: Pick<Runtime, "setTimer">;
+  readonly #history: History;
 
-  constructor(db: RedisConnection, runtime: Pick<Runtime, "setTimer">) {
+  constructor(db: RedisConnection, runtime: Pick<Runtime, "setTimer">, node: Incarnation) {
     this.#db = db;
     this.#runtime = runtime;
+    this.#history = new History(db, (name, args) => this.#paused(name, args), node);
+  }
+
+  /** See RedisStore.trim. */
+  async trim(now: EpochMs, { most, deadDays }: Retention): Promise<void> {
+    if (most !== undefined) await this.#history.trim(now, most, now - deadDays * DAY_MS);
   }
 
   async maintain(now: EpochMs, retention: Retention): Promise<void> {
     const { days, deadDays } = retention;
+    this.#history.beginAgain();
     const call: PausedCall = (name, args) => this.#paused(name, args);
     await maintainEvents(call, now, retention);
     await retireDeliveries(call, now, days);
@@ -62,10 +73,10 @@ export class Upkeep {
     keepFrom: EpochMs,
     keepDeadFrom: EpochMs,
   ): Promise<void> {
-    const instants = [instantBytes(keepFrom), instantBytes(keepDeadFrom)];
+    const rest = [instantBytes(keepFrom), instantBytes(keepDeadFrom), ANY];
     for await (const second of this.#seconds(`${letter}b${tenant}`, Math.floor(keepFrom / 1_000))) {
-      const ids = Number(await this.#paused(name, [tenant, second, ...instants]));
-      for (let seen = PER_CALL; seen < ids; seen += PER_CALL) await this.#paused(name, [tenant, second, ...instants]);
+      const ids = Number(await this.#paused(name, [tenant, second, ...rest]));
+      for (let seen = PER_CALL; seen < ids; seen += PER_CALL) await this.#paused(name, [tenant, second, ...rest]);
     }
   }
 

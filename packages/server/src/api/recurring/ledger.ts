@@ -84,16 +84,17 @@ export interface KnownPast {
 
 /**
  * Time from which the ledger can report MISSED. Before the last edit, the plan is unknown; before the first changeover
- * of time zone data, the rules are unknown; and for instants older than the retention there may be no trace. null:
+ * of time zone data, the rules are unknown; and for instants older than the retention, or beyond a bound of the store, there may be no
+ * trace. null:
  * never, because the plan has not followed the last edit yet.
  */
 export function missedSince(
-  { version, plan, updatedAt }: Pick<JobView, "version" | "plan" | "updatedAt">,
+  { version, plan, updatedAt, historySince = 0 }: Pick<JobView, "version" | "plan" | "updatedAt" | "historySince">,
   now: EpochMs,
   { keptDays, changeovers }: KnownPast,
 ): EpochMs | null {
   if (plan?.version !== version) return null;
-  return Math.max(updatedAt + 1, now - keptDays * DAY_MS, changeovers[0]?.since ?? 0);
+  return Math.max(updatedAt + 1, now - keptDays * DAY_MS, historySince, changeovers[0]?.since ?? 0);
 }
 
 function judged(

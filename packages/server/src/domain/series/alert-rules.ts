@@ -143,6 +143,17 @@ const RULES: Readonly<Record<string, readonly Rule[]>> = {
       5 * MIN,
       levelAbove("store_waiting", 0, (_, purpose) => `Requests wait for a connection for ${purpose}`, "store_waiting"),
     ),
+    page("MainspringRedisStoreFull", 5 * MIN, {
+      value: (look) => (look.level("redis_store_used_bytes") ?? 0) / (look.level("redis_store_max_bytes") ?? Infinity),
+      above: 0.8,
+      says: (share) => `The Redis that is the store uses ${Math.round(share * 100)} % of its memory`,
+    }),
+    page("MainspringRedisReplicasMissing", MIN, {
+      value: (look) =>
+        (look.level("redis_store_replicas_required") ?? 0) - (look.level("redis_store_replicas") ?? Infinity),
+      above: 0,
+      says: (lacking) => `${lacking} replicas of the Redis that is the store are missing, so that submits get 503`,
+    }),
   ],
   nodes: [
     ticket("MainspringNodeMissing", 5 * MIN, {

@@ -81,6 +81,25 @@ export function birthsConformance(scene: () => Scene): void {
     assert.deepEqual((await loaded(scene(), asked)).executions, [execution(asked, 0), ...items]);
   });
 
+  it("creates items that follow from the same ends, and none of them if one of the ends is missed", async () => {
+    const asked = await started(scene());
+    const items = (numbers: readonly number[], after: readonly string[]) =>
+      numbers.map((item) => ({ ...birth(scene(), asked, 3, [], { item }), after }));
+    const [zero, one] = [0, 1].map((node) => nodeId(asked.executionId, node)) as [string, string];
+    const changes = [nodeEnds(scene(), asked, 0), nodeEnds(scene(), asked, 1, { wasAttempt: 3, attempt: 4 })];
+    const births = [...items([0, 1], [zero]), ...items([2, 3], [zero, one]), ...items([4, 5], [zero])];
+    const { notBorn } = await commit(asked, { changes, births });
+    assert.deepEqual(
+      notBorn.toSorted(),
+      [2, 3].map((item) => nodeId(asked.executionId, 3, item)),
+    );
+    const { executions } = await loaded(scene(), asked);
+    assert.deepEqual(
+      executions.flatMap(({ item }) => item ?? []),
+      [0, 1, 4, 5],
+    );
+  });
+
   it("does not create a node of which one parent is missed, and creates the others", async () => {
     const asked = await started(scene());
     const changes = [nodeEnds(scene(), asked, 0), nodeEnds(scene(), asked, 1, { wasAttempt: 3, attempt: 4 })];

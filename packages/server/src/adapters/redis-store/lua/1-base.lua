@@ -67,27 +67,30 @@ local function records(p, ids)
   return found
 end
 
-local function append(lists, key, ...)
+-- Adds values to a list of lists. Most calls add one or two.
+local function append(lists, key, first, second, ...)
   local list = lists[key]
   if list == nil then
     list = {}
     lists[key] = list
   end
+  local length = #list
+  list[length + 1], list[length + 2] = first, second
   for i = 1, select('#', ...) do
-    list[#list + 1] = (select(i, ...))
+    list[length + 2 + i] = (select(i, ...))
   end
 end
 
 -- Changes of the indexes of queues, which `write_queues` makes at once.
 local function new_queues(p)
-  return { p = p, out = {}, into = {}, held = {}, freed = {}, flows = {}, lanes = {}, counts = {} }
+  return { p = p, out = {}, into = {}, held = {}, freed = {}, flows = {}, lanes = {}, counts = {}, history = 0 }
 end
 
 local function count(queues, field, by)
   queues.counts[field] = (queues.counts[field] or 0) + by
 end
 
--- Takes a record into the index of its queue (by = 1), or out of it (by = -1).
+-- Takes a record into the index of its queue (by = 1), or out of it (by = -1). Final ones that are no dead letters are counted instead.
 local function enqueue(queues, id, record, by)
   local queue, flow = byte(record, 7), sub(record, 30, 33)
   local lists = by == 1 and queues.into or queues.out
@@ -108,6 +111,7 @@ local function enqueue(queues, id, record, by)
     -- Runs that hold a place of their concurrency key are an index of their own.
     if byte(record, 1) >= 4 then append(by == 1 and queues.held or queues.freed, queues.p .. 'ok' .. byte(record, 16), id) end
   else
+    if queue == 0 and byte(record, 2) ~= DEAD then queues.history = queues.history + by end
     return
   end
   count(queues, flow .. char(queue), by)
@@ -141,6 +145,7 @@ local function write_queues(queues)
   for field, by in pairs(queues.counts) do
     if by ~= 0 then call('HINCRBY', p .. 'n', field, by) end
   end
+  if queues.history ~= 0 then call('INCRBY', p .. 'hn', digits(queues.history)) end
 end
 
 -- Reads the records of the audit log from the arguments behind `at`: their number, and for each its place, its member of the

@@ -95,12 +95,13 @@ do
     if job then append(lists, p .. 'lo' .. job, id) end
   end
 
-  -- Takes an execution that upkeep removes out of the indexes.
+  -- Takes an execution that upkeep removes out of the indexes. Returns its planned instant; empty: it has none.
   function recurring.unlink(p, id, record)
     local job = own_job(record)
-    if not job then return end
+    if not job then return '' end
     local key, member = place(job, id, record)
     call('ZREM', p .. key, member)
+    return sub(key, 1, 2) ~= 'lm' and sub(member, 1, 6) or ''
   end
 
   -- Adds a new recurring job.

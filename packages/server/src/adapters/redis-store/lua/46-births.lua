@@ -86,27 +86,26 @@ do
   end
 
   -- Executions that are there among those of the births, by id.
-  local function existing(p, births)
-    local keys, count, found = {}, 0, {}
+  local function known_births(p, births)
+    local ids, found = {}, {}
     for n, birth in ipairs(births) do
-      keys[n] = p .. 'e' .. birth.id
+      ids[n] = birth.id
     end
-    parts(keys, function(...)
-      count = count + call('EXISTS', ...)
-    end)
-    for n, birth in ipairs(count > 0 and births or {}) do
-      found[birth.id] = call('EXISTS', keys[n]) == 1
+    for _, id in ipairs(existing(p, { 'e' }, ids) > 0 and ids or {}) do
+      found[id] = call('EXISTS', p .. 'e' .. id) == 1
     end
     return found
   end
 
-  -- Adds the births of a shard. Returns the ids of those that it does not create.
+  -- Adds the births of a shard. Returns the ids of those that it does not create. Births after the same executions follow each other.
   local function stage_births(p, asked, writes, missed)
-    local there, unborn = existing(p, asked.births), {}
+    local there, unborn = known_births(p, asked.births), {}
+    local is_due = true
     for _, birth in ipairs(asked.births) do
       local id, record = birth.id, birth.record
       local is_new = not there[id] and not writes.born[id]
-      if is_new and not missed[running.place(record)] and are_updated(asked, birth.after) then
+      if birth.after ~= '=' then is_due = are_updated(asked, birth.after) end
+      if is_new and is_due and not missed[running.place(record)] then
         writes.born[id] = true
         running.stage_node(p, writes, id, record)
         if birth.workflow ~= '' then running.add(p, writes, id, record, '', birth.workflow) end

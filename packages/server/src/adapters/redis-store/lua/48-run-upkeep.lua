@@ -63,7 +63,7 @@ do
   end
 
   -- Removes at most `left` nodes of a run that is gone, whatever their states are. Returns what is left of `left`.
-  local function forget_some(p, run, left, queues)
+  local function forget_some(p, run, left)
     for _, letters in ipairs({ 'ln', 'li' }) do
       local key = p .. letters .. run
       local members, ids = left > 0 and call('ZRANGE', key, 0, left - 1) or {}, {}
@@ -71,12 +71,11 @@ do
       for n, member in ipairs(members) do
         ids[n] = sub(member, 9, 24)
       end
+      local removal = new_removal(p, ids)
       for n, record in ipairs(records(p, ids)) do
-        if record then
-          enqueue(queues, ids[n], record, -1)
-          remove_execution(p, ids[n], record)
-        end
+        if record then remove_execution(removal, ids[n], record) end
       end
+      write_removal(removal)
       parts(members, function(...)
         call('ZREM', key, ...)
       end)
@@ -86,14 +85,13 @@ do
 
   -- Removes the next nodes of runs that are gone, and the rest of each run with the last ones. Arguments: runs of `rg`.
   local function forget_nodes(keys, args)
-    local p, left, queues = keys[1], RETIRED_MAX, new_queues(keys[1])
+    local p, left = keys[1], RETIRED_MAX
     for _, run in ipairs(args) do
-      left = forget_some(p, run, left, queues)
+      left = forget_some(p, run, left)
       if left <= 0 then break end
       forget_rest(p, run)
       left = left - 1
     end
-    write_queues(queues)
     return left
   end
 

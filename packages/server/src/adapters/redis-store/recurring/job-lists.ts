@@ -18,6 +18,7 @@ import type { RedisConnection } from "../redis-connection.ts";
 import { dueFlowNumbers, earliestDue } from "./due-lines.ts";
 import { nameText, payloadOf } from "./job-changes.ts";
 import { hasAllLabels, haveOpen, keyOf, readJobs, type StoredJob, stateOf } from "./job-rows.ts";
+import { removedUntil } from "./ledger.ts";
 import { EXAMINED, type Examined, newestOf, newestOfIndex, pageOf } from "./newest.ts";
 
 /** Executions that the view of a job shows. */
@@ -44,7 +45,9 @@ export class JobLists implements Pick<StoreQueries, "getJob" | "listJobs" | "ove
     const [summary] = await this.#summaries([job]);
     const { definition } = job;
     const [payload, latestExecutions] = [await payloadOf(this.#db, job), await this.#latest(job)];
-    return { ...(summary as JobSummary), definition, payload, latestExecutions };
+    const goneUntil = job.plan === null ? null : await removedUntil(this.#db);
+    const history = goneUntil !== null && { historySince: goneUntil + 1 };
+    return { ...(summary as JobSummary), definition, payload, latestExecutions, ...history };
   }
 
   /** Recurring jobs come first, because their ids are the highest. */

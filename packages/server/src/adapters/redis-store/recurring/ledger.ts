@@ -46,13 +46,17 @@ export class Ledger implements Pick<StoreQueries, "ledger" | "traces"> {
     const found: InstantTraces[] = [];
     for (const { jobId, since, until } of asked) {
       const [from, before] = [lower(since), upper(until)];
-      const [planned, first, skips] = (await this.#db.call([
+      const [planned, first, skips, gone] = (await this.#db.call([
         ["ZRANGE", this.#key("l", jobId), from, before, "BYLEX", "LIMIT", "0", `${limit}`],
         ["ZRANGE", this.#key("q", jobId), upper(since), "-", "BYLEX", "REV", "LIMIT", "0", "1"],
         ["ZRANGE", this.#key("q", jobId), from, before, "BYLEX", "LIMIT", "0", `${limit}`],
-      ])) as [Buffer[], Buffer[], Buffer[]];
+        // This comes last, so that it covers each execution that has left its index before.
+        ["GET", this.#db.key("hs")],
+      ])) as [Buffer[], Buffer[], Buffer[], Buffer | null];
       // Ranges of skipped instants do not overlap, so at most one began before and reaches into the period.
-      const ranges = [...first, ...skips].map(skipOf).filter(({ from: at, to }) => to >= since && at < until);
+      const removed = gone === null ? [] : [{ from: since, to: Math.min(instantAt(gone, 0) ?? 0, until - 1) }];
+      const all = [...removed, ...[...first, ...skips].map(skipOf)];
+      const ranges = all.filter(({ from: at, to }) => to >= since && at < until);
       const skipped = ranges.slice(0, limit).map(({ from: at, to }) => ({ from: at, to }));
       found.push({ fired: planned.map((member) => instantAt(member, 0) as EpochMs), skipped });
     }
@@ -101,6 +105,12 @@ export class Ledger implements Pick<StoreQueries, "ledger" | "traces"> {
   #key(letter: string, jobId: JobId): RedisArgument {
     return this.#db.key(keyOf(letter, jobId));
   }
+}
+
+/** Latest planned instant whose execution upkeep has removed; null: there is none. */
+export async function removedUntil(db: RedisConnection): Promise<EpochMs | null> {
+  const [instant] = await db.call([["GET", db.key("hs")]]);
+  return instant === null ? null : instantAt(instant as Buffer, 0);
 }
 
 /** Bounds of instants in an index: the first one that belongs to it, and the first one that does not. */

@@ -110,7 +110,7 @@ const BUGS: readonly PlantedBug[] = [
   },
   {
     title: "upkeep removes a job with its first execution",
-    text: "if is_gone and call('EXISTS', p .. 'lm' .. jobs[n]) == 0 then",
+    text: "if is_gone and not (has_later and call('EXISTS', p .. 'lm' .. jobs[n]) == 1) then",
     planted: "if is_gone then",
     story: async (scene) => {
       const job = await scene.submitted({ name: "n" });

@@ -51,6 +51,18 @@ function cancelOf({ executionId: run, shard }: OpenWorkflow, node: number): Adde
 
 const BUGS: readonly PlantedBug[] = [
   {
+    title: "an item that follows from the same ends as the one before is not created",
+    text: "if birth.after ~= '=' then is_due = are_updated(asked, birth.after) end",
+    planted: "is_due = are_updated(asked, birth.after)",
+    story: async (scene) => {
+      const asked = await started(scene);
+      const after = [nodeId(asked.executionId, 0)];
+      const births = [0, 1].map((item) => ({ ...birth(scene, asked, 3, [], { item }), after }));
+      const parts = { changes: [nodeEnds(scene, asked, 0)], births };
+      assert.deepEqual((await committed(scene, asked.shard, parts)).notBorn, []);
+    },
+  },
+  {
     title: "a commit does not compare the revision of a run",
     text: "if call('HGET', key, 'v') == change.was and are_updated",
     planted: "if are_updated",
