@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 import { FinalState } from "./execution.ts";
-import { Count, named, oneOf, orNull, StringOrNull } from "./fields.ts";
+import { Count, named, orNull, StringOrNull } from "./fields.ts";
 import { DurabilityBody, NodeRole } from "./node.ts";
 
 const latenessMs = orNull(Type.Integer({ minimum: 0 }), "to a fifth; null: nothing has started lately");

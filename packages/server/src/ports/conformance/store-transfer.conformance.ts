@@ -2,7 +2,7 @@ import { TENANT_DEFAULTS } from "../../domain/tenant.ts";
 import type { NewJob, RowChange } from "../store.ts";
 import type { NewPart, NewWorkflow } from "../store-runs.ts";
 import { type StoreTransfer, TRANSFER_KINDS, type TransferKind, type TransferRow } from "../store-transfer.ts";
-import { fire, planned, recurring } from "./recurring-scene.conformance.ts";
+import { fire, planned } from "./recurring-scene.conformance.ts";
 import { birth, nodeEnds, nodeId, started } from "./runs-scene.conformance.ts";
 import { type Scene, TENANT } from "./store-scene.conformance.ts";
 
@@ -15,7 +15,6 @@ export interface Furnished {
   settled: NewJob;
   ended: NewJob;
   workflow: NewWorkflow;
-  plannedJob: string;
 }
 
 const error = { type: "Error", message: "it broke", stack: null, retryable: true } as unknown as RowChange["error"];
@@ -58,14 +57,15 @@ export async function furnish(scene: Scene): Promise<Furnished> {
     kind: "CANCEL",
     executionId: waiting.executionId,
   });
-  return { waiting, running, assigned, dead, settled, ended, ...(await furnishPlans(scene)) };
+  return { waiting, running, assigned, dead, settled, ended, workflow: await furnishPlans(scene) };
 }
 
 async function furnishSettings({ store, runtime }: Scene): Promise<void> {
   const now = runtime.now();
+  const actor = { kind: "SYSTEM", keyId: "store", for: null } as const;
   const note = {
-    ...{ tenant: "default", actor: { kind: "SYSTEM", keyId: "store", for: null }, action: "createTenant" },
-    ...{ target: "acme", outcome: "DONE", requestId: null, address: null, detail: { b: 1, a: "x" } },
+    ...{ tenant: "default", actor, action: "createTenant", target: "acme", outcome: "DONE" },
+    ...{ requestId: null, address: null, detail: { b: 1, a: "x" } },
   } as const;
   await store.tenants.create({ ...TENANT_DEFAULTS, name: "acme", createdAt: now, maxRunning: 5, pools: ["p*"] }, note);
   await store.tenants.bind({ kind: "TOPIC", name: "orders" }, "acme");
@@ -88,7 +88,7 @@ async function furnishSettings({ store, runtime }: Scene): Promise<void> {
   await store.webhooks.addDeliveries([{ id: runtime.uuid(), webhook, url, event, shard: 9 }], now);
 }
 
-async function furnishPlans(scene: Scene): Promise<Pick<Furnished, "workflow" | "plannedJob">> {
+async function furnishPlans(scene: Scene): Promise<NewWorkflow> {
   const job = await planned(scene, { name: "nightly", payload: Buffer.from("{}"), uniqueKey: "nightly" });
   const { firstFireAt: at } = job;
   const skips = [{ from: at - 7_200_000, to: at - 3_600_000, count: 2, reason: "MISFIRE" } as const];
@@ -134,7 +134,7 @@ async function furnishPlans(scene: Scene): Promise<Pick<Furnished, "workflow" | 
       ofNode,
     },
   });
-  return { workflow, plannedJob: recurring(scene, job).jobId };
+  return workflow;
 }
 
 /** All rows of a store by kind, in an order that does not depend on the store. */
