@@ -12,7 +12,7 @@ import { allRows, furnish } from "./ports/conformance/store-transfer.conformance
 import { type RedisAddress, redisAddress } from "./ports/redis-address.ts";
 import type { Store } from "./ports/store.ts";
 import { StoreMarked, StoreUnusable } from "./ports/store-errors.ts";
-import type { StoreTransfer, TransferKind } from "./ports/store-transfer.ts";
+import type { MovedExecution, StoreTransfer, TransferKind, TransferRow } from "./ports/store-transfer.ts";
 import { transferStore } from "./store-transfer.ts";
 
 const runtime = systemRuntime();
@@ -74,6 +74,9 @@ describe("the transfer of a whole store", () => {
     }
   };
 
+  /** The counter that bounds final executions in Redis. */
+  const countedEnds = async ({ prefix }: RedisAddress) => Number(await redis.ask("GET", `${prefix}:hn`));
+
   /** A PostgreSQL with rows of every kind. */
   const furnished = async () => {
     const database = await server.newStoreDatabase();
@@ -92,6 +95,7 @@ describe("the transfer of a whole store", () => {
       if (kind !== "anchors" && kind !== "sealed" && kind !== "payloads") assert.ok(rows.length > 0, `rows of ${kind}`);
     const address = newAddress();
     await move(await sqlSide(database), await redisSide(address));
+    assert.equal(await countedEnds(address), endsOf(before));
     const moved = await redisStore(address);
     const scene = await Scene.open({ store: moved, runtime, close: () => moved.close() });
     assert.ok(epochs.every((epoch, shard) => scene.epochOf(shard) > epoch));
@@ -125,6 +129,7 @@ describe("the transfer of a whole store", () => {
     const other = (await furnished()).database;
     await assert.rejects(move(await sqlSide(other), await redisSide(address)), /is being filled from/);
     await move(await sqlSide(database), await redisSide(address));
+    assert.equal(await countedEnds(address), endsOf(await rowsOf(redisSide(address))));
     await (await redisStore(address)).close();
     await assert.rejects(
       openTestStore(database),
@@ -164,6 +169,14 @@ describe("the transfer of a whole store", () => {
     await (await openTestStore(database)).close();
   });
 });
+
+/** Number of final executions that are no dead letters, with nodes of workflows. */
+function endsOf(rows: ReadonlyMap<TransferKind, readonly TransferRow[]>): number {
+  const executions = rows.get("executions") as MovedExecution[];
+  const ends = executions.filter(({ queue, state }) => queue === "NONE" && state !== "DEAD");
+  assert.ok(ends.some(({ node }) => node === null) && ends.some(({ node }) => node !== null));
+  return ends.length;
+}
 
 /** What a new owner reads of a moved store. */
 async function checkOwned(

@@ -14,6 +14,8 @@ interface Story {
   address: RedisAddress;
   library: string;
   counters: () => Promise<string>;
+  /** Counter of final executions. */
+  ends: () => Promise<string>;
 }
 
 const runtime = systemRuntime();
@@ -71,11 +73,22 @@ const BUGS: readonly { title: string; text: string; planted: string; story: (par
     planted: "stage_execution(p, writes, one)",
     story: async ({ store, counters }) => {
       await store.setMark(FILLING);
-      const row = dead();
-      await store.write("executions", [row]);
+      const rows = [dead(), dead({ state: "SUCCEEDED" })];
+      await store.write("executions", rows);
       const once = await counters();
-      await store.write("executions", [row]);
+      await store.write("executions", rows);
       assert.equal(await counters(), once);
+    },
+  },
+  {
+    title: "final executions that are moved are not counted",
+    text: "enqueue(writes.queues, id, record, 1)\n    if running.is_node(record) then",
+    planted: "if running.is_node(record) then",
+    story: async ({ store, ends }) => {
+      await store.setMark(FILLING);
+      const node = { jobId: runtime.uuid(), node: 2 };
+      await store.write("executions", [dead(), dead({ state: "SUCCEEDED" }), dead({ state: "SUCCEEDED", ...node })]);
+      assert.equal(await ends(), "2");
     },
   },
   {
@@ -102,13 +115,10 @@ describe("bugs in the functions of a transfer", () => {
     const address = { ...(redisAddress(redis.url) as RedisAddress), prefix: `planted-${stores++}` };
     const log = { error: () => undefined };
     const store = await openRedisTransfer({ address, runtime, node: runtime.uuid(), library, log });
+    const ends = async () => String(await redis.ask("GET", `${address.prefix}:hn`));
+    const counters = async () => `${await redis.ask("HVALS", `${address.prefix}:n`)} ${await ends()}`;
     try {
-      await story({
-        store,
-        address,
-        library,
-        counters: async () => String(await redis.ask("HVALS", `${address.prefix}:n`)),
-      });
+      await story({ store, address, library, counters, ends });
     } finally {
       await store.close();
     }
