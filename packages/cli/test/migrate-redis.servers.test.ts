@@ -70,7 +70,7 @@ describe("mainspring migrate between PostgreSQL and Redis", () => {
       const { state, attempt } = await there.getExecution(executionId, { waitSec: 60 });
       assert.deepEqual([state, attempt], ["SUCCEEDED", 1]);
     }
-    const startedAt = Date.now();
+    const startedAt = systemRuntime().now();
     await until(async () => {
       for await (const { scheduledAt } of there.listExecutions({ jobId, state: "SUCCEEDED" }))
         if (Date.parse(scheduledAt) > startedAt) return true;

@@ -60,7 +60,7 @@ export async function undoMigration(env: Environment, from: string | null): Prom
   );
 }
 
-/** Settings of one side. Those of the other kind of store do not count for it. */
+/** Settings of one side. Settings of the other kind of store do not count for it. */
 function configOf(env: Environment, store: string | null): Config {
   const { MAINSPRING_STORE, MAINSPRING_STORE_FILE } = env;
   const named = store === null ? { MAINSPRING_STORE, MAINSPRING_STORE_FILE } : { MAINSPRING_STORE: store };

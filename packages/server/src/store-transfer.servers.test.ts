@@ -178,7 +178,7 @@ function endsOf(rows: ReadonlyMap<TransferKind, readonly TransferRow[]>): number
   return ends.length;
 }
 
-/** What a new owner reads of a moved store. */
+/** Checks the rows that a new owner reads in a moved store. */
 async function checkOwned(
   store: Store,
   { waiting, running, assigned, dead, settled, workflow }: Awaited<ReturnType<typeof furnish>>,

@@ -70,12 +70,13 @@ async function undo({ from, to, json }: Options): Promise<void> {
 }
 
 async function between(options: Options & { to: string; without: string[] }): Promise<void> {
-  const { migrateStore } = await import("@mainspring/server");
+  const { migrateStore, systemRuntime } = await import("@mainspring/server");
   const { from = null, to, without, json = false } = options;
   const onRows = (kind: string, rows: number) => {
     if (!json && process.stderr.isTTY) process.stderr.write(`\r${kind}: ${counted(rows, "row")}\u001b[K`);
   };
-  const { moved, leftBehind } = await migrateStore({ env: process.env, from, to, without, onRows, signal: stopping() });
+  const signal = stopping(systemRuntime().monotonicMs);
+  const { moved, leftBehind } = await migrateStore({ env: process.env, from, to, without, onRows, signal });
   const store = shown("MAINSPRING_STORE", to);
   const tables = Object.entries(moved).map(([name, rows]) => ({ name, rows }));
   const left = Object.entries(leftBehind).filter(([, rows]) => rows > 0);
@@ -87,9 +88,8 @@ async function between(options: Options & { to: string; without: string[] }): Pr
 }
 
 /** Signal that aborts with the first stop signal. */
-function stopping(): AbortSignal {
+function stopping(monotonicMs: () => number): AbortSignal {
   const controller = new AbortController();
-  const monotonicMs = () => performance.now();
   onStopSignal(monotonicMs, (signal) => {
     controller.abort(new Failure(`${signal}: given up. The source is unchanged; a repeat of the command begins again`));
   });

@@ -149,7 +149,7 @@ export const plans: KindInRedis<"plans"> = {
   },
   write: async ({ db, kinds }, rows) => {
     const flows = await kinds.numbersOf(rows.map(flowText));
-    const args = rows.map(({ jobId, revision, shard, tenant: _, pool: __, ...plan }, i) => {
+    const args = rows.map(({ jobId, revision, shard, tenant: _tenant, pool: _pool, ...plan }, i) => {
       return [idBytes(jobId), planRecord({ revision, shard, flow: flows[i] as number, plan })];
     });
     await fill(db, "ms_fill_plans", args);
