@@ -64,8 +64,9 @@ async function furnishSettings({ store, runtime }: Scene): Promise<void> {
   const now = runtime.now();
   const actor = { kind: "SYSTEM", keyId: "store", for: null } as const;
   const note = {
-    ...{ tenant: "default", actor, action: "createTenant", target: "acme", outcome: "DONE" },
+    ...{ tenant: "default", actor, action: "createTenant", target: "acme" },
     ...{ requestId: null, address: null, detail: { b: 1, a: "x" } },
+    outcome: "DONE",
   } as const;
   await store.tenants.create({ ...TENANT_DEFAULTS, name: "acme", createdAt: now, maxRunning: 5, pools: ["p*"] }, note);
   await store.tenants.bind({ kind: "TOPIC", name: "orders" }, "acme");
