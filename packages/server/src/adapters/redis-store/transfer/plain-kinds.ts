@@ -30,7 +30,7 @@ async function* later<R>(read: () => Promise<R[]>): AsyncGenerator<R[]> {
   yield* once(await read());
 }
 
-export const tenants: KindInRedis<"tenants"> = {
+const tenants: KindInRedis<"tenants"> = {
   rows: ({ db }) => later(() => readTenants(db)),
   write: ({ db }, rows) =>
     send(
@@ -39,7 +39,7 @@ export const tenants: KindInRedis<"tenants"> = {
     ),
 };
 
-export const sources: KindInRedis<"sources"> = {
+const sources: KindInRedis<"sources"> = {
   rows: ({ db }) => later(() => readSources(db)),
   write: ({ db }, rows) =>
     send(
@@ -50,7 +50,7 @@ export const sources: KindInRedis<"sources"> = {
     kind === "ROLE" ? `the role ${name} is bound to a tenant, and no role submits into Redis: unbind it first` : null,
 };
 
-export const pools: KindInRedis<"pools"> = {
+const pools: KindInRedis<"pools"> = {
   rows: ({ db }) => later(() => readPools(db)),
   write: ({ db }, rows) =>
     send(
@@ -59,7 +59,7 @@ export const pools: KindInRedis<"pools"> = {
     ),
 };
 
-export const keys: KindInRedis<"keys"> = {
+const keys: KindInRedis<"keys"> = {
   rows: async function* ({ db }) {
     for await (const rows of valuesOf<TransferRows["keys"]>(db, "ak")) {
       const [uses] = (await db.call([["HMGET", db.key("aku"), ...rows.map(({ id }) => id)]])) as [(Buffer | null)[]];
@@ -78,7 +78,7 @@ export const keys: KindInRedis<"keys"> = {
     ),
 };
 
-export const handlers: KindInRedis<"handlers"> = {
+const handlers: KindInRedis<"handlers"> = {
   rows: ({ db }) => valuesOf<HandlerRow>(db, "hp"),
   write: async ({ db }, rows) => {
     await send(
@@ -91,7 +91,7 @@ export const handlers: KindInRedis<"handlers"> = {
   },
 };
 
-export const zones: KindInRedis<"zones"> = {
+const zones: KindInRedis<"zones"> = {
   rows: ({ db }) => valuesOf(db, "tzv"),
   write: ({ db }, rows) =>
     send(
@@ -100,7 +100,7 @@ export const zones: KindInRedis<"zones"> = {
     ),
 };
 
-export const changeovers: KindInRedis<"changeovers"> = {
+const changeovers: KindInRedis<"changeovers"> = {
   rows: async function* ({ db }) {
     for await (const pairs of fieldsIn(db, "tzc"))
       yield pairs.map(([number, text]) => changeoverOf(String(number), String(text)));
@@ -112,7 +112,7 @@ export const changeovers: KindInRedis<"changeovers"> = {
     ),
 };
 
-export const names: KindInRedis<"names"> = {
+const names: KindInRedis<"names"> = {
   rows: async function* ({ db }) {
     for await (const pairs of fieldsIn(db, "m"))
       yield pairs.map(([field, job]) => {
@@ -127,7 +127,7 @@ export const names: KindInRedis<"names"> = {
     ),
 };
 
-export const uniqueKeys: KindInRedis<"uniqueKeys"> = {
+const uniqueKeys: KindInRedis<"uniqueKeys"> = {
   rows: async function* ({ db }) {
     for await (const pairs of fieldsIn(db, "u"))
       yield pairs.map(([field, ids]) => {
@@ -151,7 +151,7 @@ function partsOf(field: Buffer): [tenant: string, key: string] {
   return [field.toString("utf8", 0, end), field.toString("utf8", end + 1)];
 }
 
-export const journals: KindInRedis<"journals"> = {
+const journals: KindInRedis<"journals"> = {
   rows: async function* ({ db }) {
     for (let shard = 0; shard < SHARD_COUNT; shard++) {
       const found = await readJournals(db, shard);
@@ -167,7 +167,7 @@ export const journals: KindInRedis<"journals"> = {
     ),
 };
 
-export const commands: KindInRedis<"commands"> = {
+const commands: KindInRedis<"commands"> = {
   rows: async function* ({ db }) {
     for (let shard = 0; shard < SHARD_COUNT; shard++) yield* valuesOf<Command>(db, `c${shard}`);
   },
@@ -181,7 +181,7 @@ export const commands: KindInRedis<"commands"> = {
     ),
 };
 
-export const idempotencyKeys: KindInRedis<"idempotencyKeys"> = {
+const idempotencyKeys: KindInRedis<"idempotencyKeys"> = {
   rows: async function* ({ db }) {
     const [seconds] = (await db.call([["ZRANGE", db.key("ixb"), "0", "-1"]])) as [Buffer[]];
     for (const second of seconds.map(String)) yield* once(await keysOfSecond(db, second));
@@ -217,7 +217,7 @@ async function keysOfSecond(db: RedisConnection, second: string): Promise<MovedI
   });
 }
 
-export const audit: KindInRedis<"audit"> = {
+const audit: KindInRedis<"audit"> = {
   rows: async function* ({ db }) {
     for await (const members of membersIn(db, "ax")) yield* once(await readRecords(db, members));
   },
@@ -232,7 +232,7 @@ export const audit: KindInRedis<"audit"> = {
 /** Audit records of one call. */
 const RECORDS = 100;
 
-export const anchors: KindInRedis<"anchors"> = {
+const anchors: KindInRedis<"anchors"> = {
   rows: ({ db }) => valuesOf(db, "aa"),
   write: ({ db }, rows) =>
     send(
@@ -241,7 +241,7 @@ export const anchors: KindInRedis<"anchors"> = {
     ),
 };
 
-export const sealed: KindInRedis<"sealed"> = {
+const sealed: KindInRedis<"sealed"> = {
   rows: async function* ({ db }) {
     for await (const pairs of fieldsIn(db, "as"))
       yield pairs.map(([chain, seq]) => ({ chain: idOf(chain), seq: seq.readUInt32BE() }));
@@ -253,7 +253,7 @@ export const sealed: KindInRedis<"sealed"> = {
     ),
 };
 
-export const positions: KindInRedis<"positions"> = {
+const positions: KindInRedis<"positions"> = {
   rows: ({ db }) => later(() => readPositions(db)),
   write: ({ db }, rows) =>
     send(
@@ -262,4 +262,24 @@ export const positions: KindInRedis<"positions"> = {
         return ["HSET", db.key("ig"), u32(partition), Buffer.concat([idBytes(topic), u64(next), u64(replayUntil)])];
       }),
     ),
+};
+
+/** Kinds whose rows need no function of the library but that of the audit log. */
+export const PLAIN_KINDS = {
+  tenants,
+  sources,
+  pools,
+  keys,
+  handlers,
+  zones,
+  changeovers,
+  names,
+  uniqueKeys,
+  journals,
+  commands,
+  idempotencyKeys,
+  audit,
+  anchors,
+  sealed,
+  positions,
 };

@@ -17,13 +17,13 @@ import { readShards } from "../shards.ts";
 import { executions, signals, steps } from "./execution-kinds.ts";
 import { jobs, payloads, plans, skips } from "./job-kinds.ts";
 import type { KindInRedis, Place } from "./kind.ts";
-import * as plain from "./plain-kinds.ts";
+import { PLAIN_KINDS } from "./plain-kinds.ts";
 import { graphs, parts, runs } from "./run-kinds.ts";
 import { namesOf } from "./scan.ts";
 import { deliveries, webhooks } from "./webhook-kinds.ts";
 
 const KINDS: { readonly [K in TransferKind]: KindInRedis<K> } = {
-  ...{ ...plain, jobs, payloads, plans, skips, executions, steps, signals, graphs, runs, parts },
+  ...{ ...PLAIN_KINDS, jobs, payloads, plans, skips, executions, steps, signals, graphs, runs, parts },
   ...{ webhooks, deliveries },
 };
 
