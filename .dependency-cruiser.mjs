@@ -97,13 +97,13 @@ export default {
     {
       name: "node-composes",
       comment:
-        "Only node.ts, buses.ts, ingest.ts, node-figures.ts, node-load.ts, node-security.ts, node-store.ts, redis.ts, sinks.ts, tls.ts, move-store.ts, key-in-store.ts, the doors, and tests know adapters.",
+        "Only node.ts, buses.ts, ingest.ts, node-figures.ts, node-load.ts, node-security.ts, node-store.ts, redis.ts, sinks.ts, tls.ts, move-store.ts, migrate-store.ts, key-in-store.ts, the doors, and tests know adapters.",
       severity: "error",
       from: {
         path: server,
         pathNot: [
           `${server}/adapters/`,
-          `${server}/(buses|index|ingest|key-in-store|move-store|node|node-figures|node-load|node-security|node-store|parts|redis|sinks|testing|tls)[.]ts$`,
+          `${server}/(buses|index|ingest|key-in-store|migrate-store|move-store|node|node-figures|node-load|node-security|node-store|parts|redis|sinks|testing|tls)[.]ts$`,
           ...test,
         ],
       },

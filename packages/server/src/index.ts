@@ -6,6 +6,7 @@ export { systemRuntime } from "./adapters/system/system-runtime.ts";
 export { AddressUnusable } from "./addresses.ts";
 export { builtInTasks } from "./handlers/built-in-tasks.ts";
 export { createKeyInStore } from "./key-in-store.ts";
+export { migrateStore, undoMigration } from "./migrate-store.ts";
 export { moveStore, moveStoreSchema } from "./move-store.ts";
 export { type RunningNode, startNode } from "./node.ts";
 export { type Config, ConfigError, describeKeys, givenValues, loadConfig, loadHandlerConfig } from "./ops/config.ts";

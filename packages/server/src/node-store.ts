@@ -12,6 +12,7 @@ import type { Bus } from "./ports/bus.ts";
 import type { Leases } from "./ports/leases.ts";
 import type { Runtime } from "./ports/runtime.ts";
 import { StoreUnusable } from "./ports/store.ts";
+import { StoreMarked } from "./ports/store-errors.ts";
 import type { Telling } from "./telling.ts";
 
 /** Dependencies of the store and the leases of a node. */
@@ -59,7 +60,7 @@ export async function openStore(ground: StoreGround): Promise<{ store: NodeStore
     ...{ connection, schema: config.storeSchema, incarnation: bus.node, runtime, log },
     ...{ isShared: config.bus === "mesh", level: program.level, events: ground.telling.isOn },
   };
-  const store = await patiently("the store", () => openSqlStore(options), ground);
+  const store = await patiently("the store", () => openSqlStore(options), ground).catch(asMarkFault);
   life.started("store", () => store.close());
   return { store, failed };
 }
@@ -67,6 +68,11 @@ export async function openStore(ground: StoreGround): Promise<{ store: NodeStore
 /** A Redis that cannot be the store stays so until a person changes a setting, so that a supervisor need not try again. */
 function asConfigFault(error: unknown): never {
   throw error instanceof StoreUnusable ? new ConfigError(error.message) : error;
+}
+
+/** A mark stays until a person does what its message says. */
+function asMarkFault(error: unknown): never {
+  throw error instanceof StoreMarked ? new ConfigError(error.message) : error;
 }
 
 /** Durability of the store, as far as the settings choose it. */

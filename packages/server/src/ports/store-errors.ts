@@ -1,3 +1,5 @@
+import type { TransferMark } from "./store-transfer.ts";
+
 /** The store did not answer in time. A requested write may have happened. */
 export class StoreUnavailable extends Error {
   override readonly name = "StoreUnavailable";
@@ -16,6 +18,21 @@ export class StoreUnavailable extends Error {
 /** The store cannot serve this program: it is corrupt, in use, or of a newer version. The message says what to do. */
 export class StoreUnusable extends Error {
   override readonly name = "StoreUnusable";
+}
+
+/** A mark on the store says that no server may open it. */
+export class StoreMarked extends StoreUnusable {}
+
+/** Error of a server that opens a store in the middle of `mainspring migrate`, or behind it. */
+export function markedStore({ state, other }: TransferMark): StoreMarked {
+  if (state === "MOVED")
+    return new StoreMarked(
+      `The store was moved to ${other}: start servers on that one. If nothing has run there, \`mainspring migrate --undo\` opens this one again.`,
+    );
+  return new StoreMarked(
+    `The store is being filled from ${other}, and is not whole: run the same \`mainspring migrate\` again, which begins again, or start ` +
+      "servers on the former store.",
+  );
 }
 
 /** Server, or cluster of servers, that excludes another one from a store. */

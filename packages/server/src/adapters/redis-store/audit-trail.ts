@@ -64,7 +64,7 @@ export class AuditTrail {
 }
 
 /** Place, member of the order with the hash and the tenant, and text of a record. */
-function argumentsOf(record: AuditRecord): RedisArgument[] {
+export function argumentsOf(record: AuditRecord): RedisArgument[] {
   const place = Buffer.concat([idBytes(record.chain), u32(record.seq)]);
   return [
     place,

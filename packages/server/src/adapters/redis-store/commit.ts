@@ -5,12 +5,13 @@ import type { JournalRef, RowChange, ShardCommit, ShardOutcome } from "../../por
 import { StoreUnavailable } from "../../ports/store-errors.ts";
 import { WithheldJournals } from "../../ports/withheld-journals.ts";
 import { type Body, resultName, writeBodies } from "./bodies.ts";
-import { field, ID_BYTES, INSTANT_MAX, idBytes, idOf, u32, writeInstant, writeRank } from "./bytes.ts";
+import { ID_BYTES, INSTANT_MAX, idBytes, idOf, u32, writeInstant, writeRank } from "./bytes.ts";
 import { toldByCommit, toldWeight, withoutTold } from "./events/told-arguments.ts";
 import { stepArguments, stepWeight } from "./intake/steps.ts";
 import type { Kinds } from "./kinds.ts";
 import { isInline, queueCode, stateCode, stepsCode } from "./record.ts";
 import { type PackedPlans, packedPlans, refusedOccurrences, withoutOccurrences } from "./recurring/commit-plans.ts";
+import { restOfChange } from "./recurring/later-record.ts";
 import type { RedisArgument, RedisConnection } from "./redis-connection.ts";
 import { addedCommands, refusedBirths, runArguments, runsWeight, spawnedBodies } from "./runs/commit-runs.ts";
 
@@ -170,7 +171,7 @@ function changeArguments(change: RowChange, packed: PackedPlans, updatedAt: numb
   const ended = change.ended.map((attempt) => JSON.stringify(attempt)).join(",");
   const { id, attempt, result } = change;
   const body = result === null || isInline(result) ? Buffer.alloc(0) : resultName(id, attempt);
-  return [fixedFields(change, updatedAt), ended, restOf(change), body, packed.replacedBy(change)];
+  return [fixedFields(change, updatedAt), ended, restOfChange(change), body, packed.replacedBy(change)];
 }
 
 /** Fields of fixed places: the id, what the row must be, what it becomes. */
@@ -191,16 +192,4 @@ function fixedFields(change: RowChange, updatedAt: number): Buffer {
   bytes[73] = change.steps === undefined ? KEEP : stepsCode(change.steps);
   bytes[74] = change.releaseUniqueKey ? 1 : 0;
   return bytes;
-}
-
-/** Fields of a change. The branch comes first, because the function looks for it there. */
-function restOf({ workerId, gateway, reason, error, result, attempt, branch }: RowChange): Buffer {
-  const fields: Buffer[] = [];
-  if (branch !== undefined) fields.push(field("n", branch));
-  if (workerId !== null) fields.push(field("w", workerId));
-  if (gateway !== null) fields.push(field("g", gateway));
-  if (reason !== null) fields.push(field("r", reason));
-  if (error !== null) fields.push(field("e", JSON.stringify(error)));
-  if (result !== null) fields.push(isInline(result) ? field("o", Buffer.from(result)) : field("b", u32(attempt)));
-  return Buffer.concat(fields);
 }

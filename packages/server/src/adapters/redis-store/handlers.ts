@@ -31,7 +31,7 @@ async function tryToKeep(
   const rows = await readRows(db);
   const table = new HandlerTable(rows);
   const isChanged = table.keep(declared, at);
-  const before = new Map(rows.map((row) => [`${row.pool}\u0000${row.handler}`, JSON.stringify(row)]));
+  const before = new Map(rows.map((row) => [rowName(row), JSON.stringify(row)]));
   const after = table.rows();
   const written = [...after].map(([key, row]) => [key, JSON.stringify(row)] as const);
   const news = written.filter(([key, text]) => before.get(key) !== text);
@@ -40,6 +40,11 @@ async function tryToKeep(
   const next = (table.read(null) as KeptHandlers).version;
   const args: RedisArgument[] = [version, next, `${news.length}`, ...news.flat(), ...forgotten];
   return (await db.durably("ms_keep_handlers", args)) === 1 ? isChanged : null;
+}
+
+/** Field of a row in the hash. */
+export function rowName({ pool, handler }: Pick<HandlerRow, "pool" | "handler">): string {
+  return `${pool}\u0000${handler}`;
 }
 
 async function readAll(db: RedisConnection): Promise<KeptHandlers> {

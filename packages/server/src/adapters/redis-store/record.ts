@@ -13,6 +13,7 @@ import type { JobDefinition } from "../../domain/job.ts";
 import type { NewJob } from "../../ports/store.ts";
 import type { ExecutionSummary } from "../../ports/store-queries.ts";
 import type { OriginOfRun } from "../../ports/store-runs.ts";
+import { SMALL_PAYLOAD_MAX } from "../../ports/store-transfer.ts";
 import {
   field,
   fieldsOf,
@@ -63,7 +64,7 @@ export const AT = {
 } as const;
 
 /** Largest payload or result within a record, in bytes; a larger one is a key of its own. */
-const INLINE_MAX = 1_024;
+const INLINE_MAX = SMALL_PAYLOAD_MAX;
 
 export function stateCode(state: ExecutionState): number {
   return EXECUTION_STATES.indexOf(state);
@@ -187,6 +188,10 @@ export class StoredExecution {
     return this.#bytes.readUInt32BE(AT.kind);
   }
 
+  get flow(): number {
+    return this.#bytes.readUInt32BE(AT.flow);
+  }
+
   get state(): ExecutionState {
     return stateOfCode(this.#bytes[AT.state] as number);
   }
@@ -281,6 +286,16 @@ export class StoredExecution {
     };
   }
 
+  /** Execution that this one repeats; null: none. */
+  get retryOf(): ExecutionId | null {
+    return this.#parts.identity.get("R")?.toString() ?? null;
+  }
+
+  /** Unique key that the execution has claimed; null: none. */
+  get ownUniqueKey(): string | null {
+    return this.#holdsKey ? this.uniqueKey : null;
+  }
+
   /** The owner's part of a row that is not final. */
   candidate(kind: Kind): Candidate {
     const { payload, steps, ofNode } = this;
@@ -304,7 +319,7 @@ export class StoredExecution {
     const { tenant, pool, handler, priority } = kind;
     return {
       ...{ executionId: this.id, jobId: this.jobId, shard: this.#bytes[AT.shard] as number, tenant },
-      ...{ trigger: this.#trigger, retryOf: this.#parts.identity.get("R")?.toString() ?? null },
+      ...{ trigger: this.#trigger, retryOf: this.retryOf },
       ...{ jobVersion: this.jobVersion, state: this.state, reason: this.text("r"), attempt: this.attempt },
       ...{ failures: this.#count(AT.failures), lost: this.#count(AT.lost) },
       ...{ maxAttempts: kind.policy.retry.maxAttempts, pool, handler, priority },

@@ -2,7 +2,8 @@ import { readFileSync } from "node:fs";
 import type { RedisAddress } from "../../ports/redis-address.ts";
 import { clientOptions, refusalOf } from "../../ports/redis-client.ts";
 import { type Runtime, within } from "../../ports/runtime.ts";
-import { StoreUnavailable, StoreUnusable } from "../../ports/store-errors.ts";
+import { markedStore, StoreUnavailable, StoreUnusable } from "../../ports/store-errors.ts";
+import { markOf } from "../../ports/store-transfer.ts";
 
 /** Longest wait for a connection with its login and its checks, and for the answers to one call, in ms. */
 const CONNECT_MS = 5_000;
@@ -262,6 +263,8 @@ function failureOf(error: unknown): Error {
     return new StoreUnavailable("Redis was restarted, or another server is the primary now", cause);
   if (/^MS(FORMAT|LEVEL) /.test(message))
     return new StoreUnusable(`MAINSPRING_STORE leads to Redis, but ${message.replace(/^MS[A-Z]+ /, "")}`, cause);
+  const mark = markOf(message.replace(/^MSMARK /, ""));
+  if (message.startsWith("MSMARK ") && mark !== null) return markedStore(mark);
   // A server that has become a replica waits for none.
   if (/^(ERR WAIT|UNBLOCKED)/.test(message)) return new StoreUnavailable("another server is the primary now", cause);
   if (/^MS[A-Z]+ /.test(message)) return new CallRefused(message.replace(/^MS[A-Z]+ /, ""), cause);

@@ -7,6 +7,7 @@ import type { RedisFigures } from "../../ports/redis-figures.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { Retention, Store } from "../../ports/store.ts";
 import { QueryUnserved } from "../../ports/store-errors.ts";
+import type { StoreTransfer } from "../../ports/store-transfer.ts";
 import { auditLog } from "./access/audit-log.ts";
 import { keys } from "./access/keys.ts";
 import { quotas } from "./access/quotas.ts";
@@ -40,6 +41,7 @@ import { readFigures } from "./server-figures.ts";
 import { addCommand, putPool, readPools, timeZones } from "./settings.ts";
 import { readCommands, readShards, recover, releaseShards, takeOver } from "./shards.ts";
 import { submit } from "./submit.ts";
+import { BEYOND_LEVEL, RedisTransfer, refuseLiving } from "./transfer/redis-transfer.ts";
 import { Upkeep } from "./upkeep.ts";
 
 const PURPOSES = ["commit", "submit", "read", "query", "lease", "maintain"] as const;
@@ -104,13 +106,49 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
   }
 }
 
-function connectionsOf(options: RedisStoreOptions, generation: Generation): Connections {
+export interface RedisTransferOptions extends Omit<RedisStoreOptions, "claim" | "level" | "events"> {
+  log: ClaimOptions["log"];
+}
+
+/**
+ * Claims a store on Redis for a transfer.
+ * @throws {StoreUnusable} a server uses it, or Redis cannot keep what the store promises
+ * @throws {StoreUnavailable} Redis does not answer
+ */
+export async function openRedisTransfer(options: RedisTransferOptions): Promise<StoreTransfer> {
+  const { node, runtime, log, address } = options;
+  const db = connectionsOf({ ...options, level: BEYOND_LEVEL }, new Generation(), "T");
+  try {
+    await db.submit.check();
+    const claim = new Claim(db.lease, { node, runtime, log, isShared: false });
+    await claim.take();
+    const release = async () => {
+      await claim.release();
+      close(db);
+    };
+    await refuseLiving(db.query).catch(async (error: unknown) => {
+      await claim.release();
+      throw error;
+    });
+    return new RedisTransfer(nameOf(address), db.submit, release);
+  } catch (error) {
+    close(db);
+    throw error;
+  }
+}
+
+/** Address for people, without a password. */
+function nameOf({ host, port, database, prefix }: RedisAddress): string {
+  return `Redis at ${host}:${port}/${database}, prefix ${prefix}`;
+}
+
+function connectionsOf(options: RedisStoreOptions, generation: Generation, purpose = ""): Connections {
   const { address, runtime, replicas = 0, isRelaxed = false, library = LIBRARY, level = FEATURE_LEVEL } = options;
   const opened = async (send: (command: RedisCommand) => Promise<RedisAnswer>) => {
     await refuseUnfit(send, isRelaxed);
     await loadLibrary(send, library);
     await refuseRightless(send, address.prefix);
-    const args = [`${address.prefix}:`, FORMAT, `${level}`, FIRST_LEVEL, generation.known];
+    const args = [`${address.prefix}:`, FORMAT, `${level}`, FIRST_LEVEL, generation.known, purpose];
     return generation.opened(String(await send(["FCALL", "ms_open", "1", ...args])));
   };
   const connection = () => generation.add(new RedisConnection({ address, runtime, replicas, opened }));

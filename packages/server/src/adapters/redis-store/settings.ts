@@ -67,7 +67,7 @@ export function timeZones(db: RedisConnection, trail: AuditTrail): StoreTimeZone
   };
 }
 
-function changeoverOf(number: string | undefined, text = ""): Changeover {
+export function changeoverOf(number: string | undefined, text = ""): Changeover {
   const [since, version = ""] = text.split(" ");
   return { number: Number(number), version, since: Number(since) };
 }

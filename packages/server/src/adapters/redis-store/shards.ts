@@ -84,7 +84,7 @@ interface Journal {
   entries: JournalEntry[];
 }
 
-async function readJournals(db: RedisConnection, shard: ShardId): Promise<Journal[]> {
+export async function readJournals(db: RedisConnection, shard: ShardId): Promise<Journal[]> {
   const [answer] = await db.call([["HGETALL", db.key(`jn${shard}`)]]);
   const texts = (answer as Buffer[]).map(String);
   const found = Array.from({ length: texts.length / 2 }, (_, i): Journal => {

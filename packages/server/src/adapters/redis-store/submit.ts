@@ -226,6 +226,14 @@ export function acceptedJobs(bytes: Buffer): AcceptedJob[] {
   });
 }
 
+/** Bytes of a job in an answer, as `acceptedJobs` reads them. */
+export function answerOf({ jobId, executionId, deduplicated, nameHeldBy }: AcceptedJob): Buffer {
+  const second = nameHeldBy ?? executionId;
+  const ofOwn = executionId === null ? RECURRING : deduplicated ? DEDUPLICATED : 0;
+  const ids = [idBytes(jobId), second === null ? Buffer.alloc(ID_BYTES) : idBytes(second)];
+  return Buffer.concat([...ids, Buffer.from([nameHeldBy === undefined ? ofOwn : NAME_HELD])]);
+}
+
 /** The answer to an earlier submission or retry with an idempotency key, as a repeat gets it; null: there was none. */
 export async function answeredBefore(
   db: RedisConnection,

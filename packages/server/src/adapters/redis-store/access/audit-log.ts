@@ -31,7 +31,7 @@ export function auditLog(db: RedisConnection, trail: AuditTrail): StoreAudit {
       while (found.length < limit) {
         const step = Math.min(PER_CALL, limit - found.length);
         const members = await membersOf(db, "ax", [from, "+", "BYLEX", "LIMIT", "0", `${step}`]);
-        found.push(...(await recordsOf(db, members)));
+        found.push(...(await readRecords(db, members)));
         if (members.length < step) break;
         from = behind(members.at(-1) as Buffer);
       }
@@ -87,7 +87,7 @@ async function list(db: RedisConnection, filter: AuditFilter, after: AuditPositi
       });
     examined += PER_CALL;
     const members = await membersOf(db, order, [from, until, "BYLEX", "REV", "LIMIT", "0", `${PER_CALL}`]);
-    found.push(...(await recordsOf(db, members)).filter(isAsked));
+    found.push(...(await readRecords(db, members)).filter(isAsked));
     if (members.length < PER_CALL) break;
     from = behind(members.at(-1) as Buffer);
   }
@@ -114,7 +114,7 @@ async function lastRecords(db: RedisConnection, before: EpochMs): Promise<ChainH
 async function remove(db: RedisConnection, before: EpochMs): Promise<void> {
   for (;;) {
     const members = await membersOf(db, "ax", ["-", below(before), "BYLEX", "LIMIT", "0", `${PER_CALL}`]);
-    const records = await recordsOf(db, members);
+    const records = await readRecords(db, members);
     if (records.length > 0)
       await db.durably(
         "ms_audit_remove",
@@ -147,7 +147,7 @@ async function membersOf(db: RedisConnection, order: string, range: readonly Red
   return members as Buffer[];
 }
 
-function recordsOf(db: RedisConnection, members: readonly Buffer[]): Promise<AuditRecord[]> {
+export function readRecords(db: RedisConnection, members: readonly Buffer[]): Promise<AuditRecord[]> {
   return recordsAt(
     db,
     members.map((member) => member.subarray(AT_BYTES)),

@@ -131,7 +131,7 @@ function created(key: NewApiKey, version: number): StoredKey {
   return { ...key, revokedAt: null, version };
 }
 
-function writesOf(key: StoredKey): Write[] {
+export function writesOf(key: StoredKey): Write[] {
   return [
     ["HSET", "ak", key.id, JSON.stringify(key)],
     ["ZADD", "akc", key.id, `${key.version}`],

@@ -79,7 +79,7 @@ export function tenants(db: RedisConnection, trail: AuditTrail): StoreTenants {
   };
 }
 
-async function readAll(db: RedisConnection): Promise<StoredTenant[]> {
+export async function readAll(db: RedisConnection): Promise<StoredTenant[]> {
   const [texts] = await db.call([["HVALS", db.key("t")]]);
   const stored = (texts as Buffer[]).map((text) => JSON.parse(String(text)) as StoredTenant);
   const all = stored.some(({ name }) => name === DEFAULT_TENANT) ? stored : [DEFAULT, ...stored];
@@ -92,7 +92,7 @@ async function readOne(db: RedisConnection, name: string): Promise<StoredTenant 
   return name === DEFAULT_TENANT ? DEFAULT : null;
 }
 
-async function readSources(db: RedisConnection): Promise<TenantSource[]> {
+export async function readSources(db: RedisConnection): Promise<TenantSource[]> {
   const [answer] = await db.call([["HGETALL", db.key("ts")]]);
   const texts = (answer as Buffer[]).map(String);
   const fields = texts.filter((_, i) => i % 2 === 0).sort();
@@ -103,7 +103,7 @@ async function readSources(db: RedisConnection): Promise<TenantSource[]> {
   });
 }
 
-function sourceField({ kind, name }: Pick<TenantSource, "kind" | "name">): string {
+export function sourceField({ kind, name }: Pick<TenantSource, "kind" | "name">): string {
   return JSON.stringify([kind, name]);
 }
 

@@ -74,7 +74,7 @@ function positionFrom(partition: number, bytes: Buffer): IngestPosition {
   };
 }
 
-async function readPositions(db: RedisConnection): Promise<IngestPosition[]> {
+export async function readPositions(db: RedisConnection): Promise<IngestPosition[]> {
   const [answer] = await db.call([["HGETALL", db.key("ig")]]);
   const fields = answer as Buffer[];
   const all = Array.from({ length: fields.length / 2 }, (_, i) =>

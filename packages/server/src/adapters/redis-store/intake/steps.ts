@@ -49,12 +49,14 @@ export function stepWeight({ steps: written }: Pick<ShardCommit, "steps">): { co
   return { count: written.length, bytes: written.reduce((sum, { data }) => sum + (data?.length ?? 0), 0) };
 }
 
-function recordOf({ kind, attempt, number, at, data }: RecordedStep): Buffer {
+/** Bytes of a record of a handler. */
+export function recordOf({ kind, attempt, number, at, data }: RecordedStep): Buffer {
   const head = [Buffer.from([KINDS.indexOf(kind)]), u32(attempt), u32(number), instantBytes(at)];
   return Buffer.concat([...head, Buffer.from([data === null ? 0 : 1]), data ?? Buffer.alloc(0)]);
 }
 
-function stepOf(name: string, record: Buffer): RecordedStep {
+/** The record of a handler, of its name and bytes. */
+export function stepOf(name: string, record: Buffer): RecordedStep {
   return {
     ...{ name, kind: KINDS[record[0] as number] as StepKind },
     ...{ attempt: record.readUInt32BE(STEP.attempt), number: record.readUInt32BE(STEP.number) },
@@ -101,6 +103,17 @@ async function readHashes<Row>(
   return found;
 }
 
+/** Digest by which a repeated signal is known. */
+export function signalDigest(name: string, data: Uint8Array | null): Buffer {
+  const digest = createHash("sha256").update(`${name}\u0000${data === null ? "" : "d"}`);
+  return (data === null ? digest : digest.update(data)).digest().subarray(0, ID_BYTES);
+}
+
+/** Part of the record of an open signal. */
+export function signalContent(name: string, data: Uint8Array | null): Buffer {
+  return Buffer.concat([field("n", name), ...(data === null ? [] : [field("d", Buffer.from(data))])]);
+}
+
 async function addSignal(
   db: RedisConnection,
   executionId: ExecutionId,
@@ -108,13 +121,10 @@ async function addSignal(
   command: SignalCommand,
 ): Promise<SignalOutcome> {
   const run = command.ofNode?.run;
-  const digest = createHash("sha256").update(`${name}\u0000${data === null ? "" : "d"}`);
-  if (data !== null) digest.update(data);
-  const content = [field("n", name), ...(data === null ? [] : [field("d", Buffer.from(data))])];
   const answer = String(
     await db.durably("ms_signal", [
       ...[idBytes(executionId), run === undefined ? "" : idBytes(run), id, `${Math.floor(at)}`],
-      ...[digest.digest().subarray(0, ID_BYTES), Buffer.concat(content), `${data?.length ?? 0}`],
+      ...[signalDigest(name, data), signalContent(name, data), `${data?.length ?? 0}`],
       ...[`${SIGNALS_OPEN_MAX}`, `${SIGNALS_OPEN_MAX_BYTES}`, LEVEL],
       ...[`${command.shard}`, command.id, JSON.stringify(command)],
     ]),

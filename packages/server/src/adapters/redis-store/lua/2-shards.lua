@@ -43,8 +43,8 @@ local function rights(keys, args)
   return lacking
 end
 
--- Opens the store for a connection. Arguments: the format of the program, its level, the level of the first program with such a store, and the
--- generation that the caller has known (empty: none). On another server than before, writes may be lost, also those that began a later
+-- Opens the store for a connection. Arguments: the format of the program, its level, the level of the first program with such a store, the
+-- generation that the caller has known (empty: none), and T if the caller moves a whole store; no other one opens a marked store. On another server than before, writes may be lost, also those that began a later
 -- generation: a new one begins, and every shard gets a new epoch and no owner, so that each owner takes over again and reads the store.
 -- Answers the generation.
 local function open(keys, args)
@@ -53,6 +53,8 @@ local function open(keys, args)
   if known and known ~= format then
     return { err = 'MSFORMAT the store has format ' .. known .. ', and this program writes format ' .. format }
   end
+  local mark = call('GET', p .. 'mark')
+  if mark and args[5] ~= 'T' then return { err = 'MSMARK ' .. mark } end
   local needed = call('GET', p .. 'needs_level') or args[3]
   if tonumber(needed) > tonumber(level) then
     return { err = 'MSLEVEL the store was used by a program of level ' .. needed .. ', and this program has level ' .. level }

@@ -122,7 +122,7 @@ function createdArguments(created: CreatedOccurrence, numberOf: NumberOf, update
 }
 
 /** Bytes of a range of skipped instants: the first, the last, their number and the reason. */
-function skipBytes({ from, to, count, reason }: Skip): Buffer {
+export function skipBytes({ from, to, count, reason }: Skip): Buffer {
   return Buffer.concat([
     ...[instantBytes(from), instantBytes(to), u32(count)],
     Buffer.from([SKIP_REASONS.indexOf(reason)]),

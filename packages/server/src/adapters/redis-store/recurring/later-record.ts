@@ -1,8 +1,9 @@
-import type { Queue, StepsMark, Trigger } from "../../../domain/execution.ts";
+import type { EndedAttempt, ExecutionState, Queue, StepsMark, Trigger } from "../../../domain/execution.ts";
 import { type EpochMs, type ExecutionId, type JobId, jobOfFirstExecution, type ShardId } from "../../../domain/ids.ts";
 import type { ExecutionPolicy } from "../../../domain/job.ts";
+import type { RowChange } from "../../../ports/store.ts";
 import type { OriginOfRun } from "../../../ports/store-runs.ts";
-import { field, u16, u32, writeInstant, writeLane, writeRank } from "../bytes.ts";
+import { field, NO_BYTES, u16, u32, writeInstant, writeLane, writeRank } from "../bytes.ts";
 import {
   AT,
   copiedFields,
@@ -91,7 +92,35 @@ export function skippedRecord(execution: LaterExecution): Buffer {
   return Buffer.concat([head, ...tailOf(execution, null), field("r", "UNIQUE_KEY_HELD")]);
 }
 
-function headOf(execution: LaterExecution): Buffer {
+/** Content of an execution in any state, as a transfer from another store writes it. */
+export interface MovedRecord extends Omit<LaterExecution, "begun">, Omit<RestOfChange, "attempt"> {
+  state: ExecutionState;
+  attempt: number;
+  failures: number;
+  lost: number;
+  attemptStartedAt: EpochMs | null;
+  startedAt: EpochMs | null;
+  finishedAt: EpochMs | null;
+  attempts: readonly EndedAttempt[];
+}
+
+/** Record of an execution in any state. */
+export function movedRecord(execution: MovedRecord): Buffer {
+  const head = headOf(execution);
+  head[AT.state] = stateCode(execution.state);
+  head[AT.queue] = queueCode(execution.queue);
+  head.writeUInt32BE(execution.attempt, AT.attempt);
+  head.writeUInt32BE(execution.failures, AT.failures);
+  head.writeUInt32BE(execution.lost, AT.lost);
+  writeInstant(head, execution.attemptStartedAt, AT.attemptStarted);
+  writeInstant(head, execution.startedAt, AT.started);
+  writeInstant(head, execution.finishedAt, AT.finished);
+  if (execution.steps !== undefined) head[AT.steps] = stepsCode(execution.steps);
+  const attempts = Buffer.from(execution.attempts.map((attempt) => JSON.stringify(attempt)).join(","));
+  return Buffer.concat([head, ...tailOf(execution, execution.uniqueKey, attempts), restOfChange(execution)]);
+}
+
+function headOf(execution: Omit<LaterExecution, "begun">): Buffer {
   const head = Buffer.alloc(HEAD);
   const { isRun = false, concurrencyKey } = execution;
   head[AT.flags] = IS_CHANGED | (isRun ? IS_RUN : 0) | (isRun && concurrencyKey !== null ? HAS_PLACE : 0);
@@ -111,14 +140,18 @@ function headOf(execution: LaterExecution): Buffer {
   return head;
 }
 
-/** Identity, copy of the job, and no ended attempts. */
-function tailOf({ payload, ...execution }: LaterExecution, uniqueKey: string | null): Buffer[] {
+/** Identity, copy of the job, and ended attempts. */
+function tailOf(
+  { payload, ...execution }: Omit<LaterExecution, "begun">,
+  uniqueKey: string | null,
+  attempts: Buffer = NO_BYTES,
+): Buffer[] {
   const { tenant, retryOf, ...copied } = execution;
   const unique = uniqueKey === null ? Buffer.alloc(0) : uniqueField(tenant, uniqueKey);
   const retried = retryOf === null ? [] : [field("R", retryOf)];
   const identity = Buffer.concat([u16(unique.length), unique, ...ownerPart(execution), ...retried]);
   const copy = Buffer.concat([...copiedFields(copied), ...payloadFields(payload)]);
-  return [u32(identity.length), identity, u32(copy.length), copy, u32(0)];
+  return [u32(identity.length), identity, u32(copy.length), copy, u32(attempts.length), attempts];
 }
 
 /** The job or the run of an execution. Nothing is said of the first execution of a job. */
@@ -132,4 +165,22 @@ export function payloadFields(payload: Uint8Array | number): Buffer[] {
   if (payload === 0) return [];
   if (typeof payload === "number") return [field("B", u32(payload))];
   return [isInline(payload) ? field("P", Buffer.from(payload)) : field("B", u32(payload.length))];
+}
+
+/** Fields of the last change. Left out: the execution has chosen no branch. */
+export type RestOfChange = Pick<
+  RowChange,
+  "workerId" | "gateway" | "reason" | "error" | "result" | "attempt" | "branch"
+>;
+
+/** Fields of a change. The branch comes first, because the function looks for it there. */
+export function restOfChange({ workerId, gateway, reason, error, result, attempt, branch }: RestOfChange): Buffer {
+  const fields: Buffer[] = [];
+  if (branch !== undefined) fields.push(field("n", branch));
+  if (workerId !== null) fields.push(field("w", workerId));
+  if (gateway !== null) fields.push(field("g", gateway));
+  if (reason !== null) fields.push(field("r", reason));
+  if (error !== null) fields.push(field("e", JSON.stringify(error)));
+  if (result !== null) fields.push(isInline(result) ? field("o", Buffer.from(result)) : field("b", u32(attempt)));
+  return Buffer.concat(fields);
 }

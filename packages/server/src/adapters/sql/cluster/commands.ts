@@ -72,7 +72,7 @@ type CommandRow = [
   body: string | null,
 ];
 
-function commandFrom(row: Row): Command {
+export function commandFrom(row: Row): Command {
   const [id, shard, code, executionId, jobId, body] = row as CommandRow;
   const kind = commandKindOf(code);
   const content = body === null ? {} : JSON.parse(body);

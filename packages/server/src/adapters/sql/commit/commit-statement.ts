@@ -361,7 +361,7 @@ function changeValues(changes: readonly OfShard<RowChange>[]): unknown[] {
 }
 
 /** Ended attempts as text, one line each; `endedAttempts` in rows.ts reads it back. */
-function endedText(ended: readonly EndedAttempt[]): string {
+export function endedText(ended: readonly EndedAttempt[]): string {
   let lines = "";
   for (const a of ended) {
     const error = a.error === null ? "null" : JSON.stringify(a.error);

@@ -105,7 +105,7 @@ export function viewFrom(row: Row): ExecutionView {
 }
 
 /** Parses ended attempts, one line each; `endedText` in commit-statement.ts writes them. */
-function endedAttempts(lines: string): EndedAttempt[] {
+export function endedAttempts(lines: string): EndedAttempt[] {
   return lines
     .split("\n")
     .filter((line) => line !== "")

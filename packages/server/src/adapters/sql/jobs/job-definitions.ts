@@ -41,6 +41,6 @@ export function definitionFrom(row: Row): JobDefinition {
   };
 }
 
-function labelsFrom(text: string | null): Record<string, string> {
+export function labelsFrom(text: string | null): Record<string, string> {
   return text === null ? {} : (JSON.parse(text) as Record<string, string>);
 }

@@ -1,4 +1,5 @@
 import pg from "pg";
+import { markOf, markText, type TransferMark } from "../../../ports/store-transfer.ts";
 import type { Connections, Session } from "../connection/connections.ts";
 
 /** Name that the first migration of every version of the program gives to an index, and no other program uses. */
@@ -8,7 +9,7 @@ const HISTORY = "schema_migrations";
 /** Start of the comment on each mark. */
 const COMMENT = "Mainspring: the store is in the schema";
 /** Version and feature level above those of every program. */
-const BEYOND = 1_000_000;
+export const BEYOND = 1_000_000;
 /** Lock that keeps two nodes of a cluster from making a mark at the same time. */
 const MARK_LOCK = 7_303_014_006;
 
@@ -58,6 +59,27 @@ export async function removeMarks(session: Session, place: string): Promise<void
     const [found] = await session.run({ text, values: [named(place, name), COMMENT] });
     if (found?.[0] === true) await session.run({ text: `DROP ${kind} ${named(place, name)}` });
   }
+}
+
+/**
+ * The mark of a transfer. It is a version of the schema beyond that of every program, so that programs of earlier releases, too, refuse the
+ * store.
+ */
+export async function readMark(session: Session): Promise<TransferMark | null> {
+  const [exists] = await session.run({ text: `SELECT to_regclass('${HISTORY}') IS NOT NULL` });
+  if (exists?.[0] !== true) return null;
+  const [row] = await session.run({ text: `SELECT name FROM ${HISTORY} WHERE version = ${BEYOND}` });
+  return row === undefined ? null : markOf(String(row[0]));
+}
+
+/** @param mark null: the store has none from then on */
+export async function writeMark(session: Session, mark: TransferMark | null): Promise<void> {
+  await session.run({ text: `DELETE FROM ${HISTORY} WHERE version = ${BEYOND}` });
+  if (mark === null) return;
+  await session.run({
+    text: `INSERT INTO ${HISTORY} (version, name, needs_level) VALUES (${BEYOND}, $1, ${BEYOND})`,
+    values: [markText(mark)],
+  });
 }
 
 function noteOn(home: string): string {

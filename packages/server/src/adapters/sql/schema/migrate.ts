@@ -1,16 +1,17 @@
 import pg from "pg";
 import { FEATURE_LEVEL } from "../../../domain/cluster/feature-level.ts";
 import { StoreUnusable } from "../../../ports/store.ts";
+import { markedStore } from "../../../ports/store-errors.ts";
 import type { Connections, Session } from "../connection/connections.ts";
 import { lockKey } from "./locks.ts";
-import { removeMarks } from "./marks.ts";
+import { readMark, removeMarks } from "./marks.ts";
 import { MIGRATIONS } from "./migrations/index.ts";
 
 /** Number of a migration's advisory lock. Any number works that nothing else in the database uses. */
 const MIGRATION_LOCK = lockKey(7_303_014_003);
 
 /** Newest version that this program knows. */
-const KNOWN = MIGRATIONS.at(-1)?.version ?? 0;
+export const KNOWN = MIGRATIONS.at(-1)?.version ?? 0;
 
 /** First migration that the release before the one with TLS does not have. */
 const FIRST_SINCE_TLS = 8;
@@ -33,6 +34,8 @@ export async function migrate(db: Connections, home: string, level: number = FEA
     await prepare(session, home);
     const found = await foundVersion(session);
     if (found > KNOWN) {
+      const mark = await readMark(session);
+      if (mark !== null) throw markedStore(mark);
       if ((await neededLevel(session)) > level) throw tooNew(found);
       return;
     }

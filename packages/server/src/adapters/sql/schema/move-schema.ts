@@ -51,7 +51,7 @@ const FUNCTIONS = ["label_terms(text)", "recurrence_type(text)", ...BOUND_FUNCTI
 const LIVING = `SELECT name, ceil(extract(epoch FROM expires_at - statement_timestamp()))::int4 FROM nodes
   WHERE expires_at > statement_timestamp() ORDER BY expires_at DESC LIMIT 1`;
 
-const STOP_ALL = "stop all servers of the store, and run this again. Nothing was changed.";
+export const STOP_ALL = "stop all servers of the store, and run this again. Nothing was changed.";
 
 /**
  * Moves a store to another schema of the same database, all of it or nothing, while no server uses it. Safe to repeat.
@@ -138,7 +138,7 @@ async function moveWithin(session: Session, { from, to, isHidden }: Way): Promis
 }
 
 /** @throws {StoreUnusable} a node has a lease: it may have lost its connections, and come back */
-async function checkNobodyLives(session: Session): Promise<void> {
+export async function checkNobodyLives(session: Session): Promise<void> {
   const [living] = await session.run({ text: LIVING });
   if (living === undefined) return;
   const [name, seconds] = living as [string, number];

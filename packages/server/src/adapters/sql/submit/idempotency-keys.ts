@@ -126,7 +126,7 @@ function responseText(jobs: readonly AcceptedJob[]): string {
   );
 }
 
-function acceptedJobs(text: string): AcceptedJob[] {
+export function acceptedJobs(text: string): AcceptedJob[] {
   const jobs = JSON.parse(text) as [string, string | null, number, string?][];
   return jobs.map(([jobId, executionId, deduplicated, nameHeldBy]) => {
     const answer = { jobId, executionId, deduplicated: deduplicated === 1 };

@@ -4,7 +4,7 @@ import { QUEUE_CODES, STATE_CODES, STEPS_MARK_CODES, TRIGGER_CODES } from "../co
 import { policyText, requiresText } from "../jobs/job-columns.ts";
 
 /** `executions.settled` of nodes: the dead letter is the run, so no list of dead letters has the execution of a node. */
-const OF_RUN = 3;
+export const OF_RUN = 3;
 
 /**
  * SQL query: new executions of nodes, from arrays.

@@ -108,9 +108,7 @@ function valuesOf(run: NewRetry): unknown[] {
     ...[pool, handler, requiresText(requires), policyText(policy), concurrencyKey, run.jobVersion, run.retryOf],
     ...[
       uuids(run.kept, (kept) => kept.run),
-      JSON.stringify(
-        run.kept.map(({ nodes, items = [] }) => [...nodes, ...items.map(([node, of]) => [node, null, of])]),
-      ),
+      keptText(run.kept),
       QUEUE_CODES[run.queue],
       RUN_MODE_CODES[run.outcome === undefined ? "RUNNING" : "CANCELLING"],
       run.outcome === undefined ? null : JSON.stringify(run.outcome),
@@ -121,6 +119,13 @@ function valuesOf(run: NewRetry): unknown[] {
 
 /** SQL expression: kept nodes of a run `w` as JSON; NULL: the run is no retry. */
 export const KEPT = "CASE WHEN w.bases IS NOT NULL THEN json_build_array(w.bases, w.kept::json)::text END";
+
+/** Value of the column `kept`, beside `bases`. */
+export function keptText(kept: readonly KeptNodes[]): string {
+  return JSON.stringify(
+    kept.map(({ nodes, items = [] }) => [...nodes, ...items.map(([node, of]) => [node, null, of])]),
+  );
+}
 
 /** Kept nodes from the value of `KEPT`. */
 export function keptFrom(text: string | null): KeptNodes[] {
