@@ -15,8 +15,8 @@ const log = { info: () => {}, warn: () => {}, error: () => {} };
 const settings = { MAINSPRING_STOP_DELAY_SEC: "0" };
 /** Jobs that make the copy take a while. */
 const MANY = 1_000;
-/** Pool of these jobs, which is paused before the move. */
-const HELD = "held";
+/** Pool of all jobs, which is paused before the move. */
+const POOL = "default";
 
 describe("mainspring migrate between PostgreSQL and Redis", () => {
   let folder: string;
@@ -42,11 +42,10 @@ describe("mainspring migrate between PostgreSQL and Redis", () => {
     await client.getExecution(done.executionId, { waitSec: 30 });
     const running = await client.submit({ target: { handler: "sleep" }, payload: { ms: 4_000 } });
     const later = await client.submit({ ...echo, delayMs: 3_600_000, uniqueKey: "once" });
-    await client.pools.pause(HELD);
-    const held = { ...echo, target: { ...echo.target, pool: HELD } };
-    await client.submitBatch(Array.from({ length: MANY }, () => held));
-    const { jobId } = await client.jobs.upsert("ticks", { ...echo, everySec: 2 });
     await until(async () => (await client.getExecution(running.executionId)).state === "RUNNING");
+    await client.pools.pause(POOL);
+    await client.submitBatch(Array.from({ length: MANY }, () => echo));
+    const { jobId } = await client.jobs.upsert("ticks", { ...echo, everySec: 2 });
     from.command.signal("SIGKILL");
     await from.command.done;
 
@@ -68,8 +67,8 @@ describe("mainspring migrate between PostgreSQL and Redis", () => {
     await server.start();
     const there = new Client({ url: server.httpUrl });
     assert.equal((await there.getExecution(done.executionId)).state, "SUCCEEDED");
+    await there.pools.resume(POOL);
     assert.equal((await there.getExecution(running.executionId, { waitSec: 60 })).state, "SUCCEEDED");
-    await there.pools.resume(HELD);
     const [once, again] = ["SUCCEEDED in attempt 1", "SUCCEEDED in attempt 2"];
     const ends = { [once]: MANY + 1, [again]: 1, "PENDING in attempt 0": 1 };
     await until(async () => (await endsOf(there, jobId))[once] === MANY + 1);
