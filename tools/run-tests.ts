@@ -59,7 +59,7 @@ const KINDS: Record<string, Kind> = {
     // Many of these files wait for timers and disks: with one file for each core a quarter of the CPU time is unused.
     concurrency: availableParallelism() + 1,
     testLimitMs: 12 * MINUTE_MS,
-    fileLimitMs: 15 * MINUTE_MS,
+    fileLimitMs: 25 * MINUTE_MS,
     inMemory: true,
   },
   servers: {
