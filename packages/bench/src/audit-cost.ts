@@ -8,9 +8,12 @@ interface AuditCostScale {
   isQuick: boolean;
 }
 
-const SIZES = [1_000, 1];
-/** Jobs of a turn of one server, which is long beside a tick of the CPU clock. */
-const TURN_JOBS = { 1_000: 20_000, 1: 500 } as Record<number, number>;
+/** Jobs of a request, and requests of a turn of one server, which is long beside a tick of the CPU clock. */
+const LOADS = [
+  { size: 1_000, requests: 20 },
+  { size: 1, requests: 500 },
+];
+type Load = (typeof LOADS)[number];
 const FAR_MS = 86_400_000;
 
 /**
@@ -20,16 +23,16 @@ const FAR_MS = 86_400_000;
 export async function auditCost({ isQuick }: AuditCostScale, stage: Stage): Promise<void> {
   await using plain = await opened(stage, {});
   await using audited = await opened(stage, { MAINSPRING_AUDIT_SUBMITS: "batch" });
-  for (const size of SIZES) {
+  for (const load of LOADS) {
     const turns = isQuick ? 2 : 40;
     // The first turns compile both servers and open their connections.
-    for (const side of [plain, audited, plain, audited]) await turn(side, size);
+    for (const side of [plain, audited, plain, audited]) await turn(side, load);
     const [without, recorded]: [Turn[], Turn[]] = [[], []];
     for (let n = 0; n < turns; n++) {
       const order = n % 2 === 0 ? [plain, audited] : [audited, plain];
-      for (const side of order) (side === plain ? without : recorded).push(await turn(side, size));
+      for (const side of order) (side === plain ? without : recorded).push(await turn(side, load));
     }
-    report(size, without, recorded);
+    report(load, without, recorded);
   }
 }
 
@@ -54,22 +57,21 @@ async function opened(stage: Stage, env: Record<string, string>): Promise<Side> 
   return { server, storePid: database.pid, [Symbol.asyncDispose]: end };
 }
 
-async function turn({ server, storePid }: Side, size: number): Promise<Turn> {
-  const count = TURN_JOBS[size] ?? size;
+async function turn({ server, storePid }: Side, { size, requests }: Load): Promise<Turn> {
   const job = { target: { handler: "later" }, payload: { text: "x".repeat(64) }, delayMs: FAR_MS };
   const [path, body] = size === 1 ? ["jobs", job] : ["jobs/batch", { jobs: Array.from({ length: size }, () => job) }];
   const request = { method: "POST", body: JSON.stringify(body), headers: { "content-type": "application/json" } };
   const before = [cpuUsOf(server.pid), treeCpuUsOf(storePid)] as const;
-  for (let sent = 0; sent < count; sent += size) {
+  for (let sent = 0; sent < requests; sent++) {
     const answer = await fetch(`${server.httpUrl}/v1/${path}`, request);
     if (!answer.ok) throw new Error(`a submit answered ${answer.status}: ${await answer.text()}`);
     await answer.arrayBuffer();
   }
-  const serverUs = (cpuUsOf(server.pid) - before[0]) / count;
-  return { serverUs, storeUs: (treeCpuUsOf(storePid) - before[1]) / count };
+  const serverUs = (cpuUsOf(server.pid) - before[0]) / (requests * size);
+  return { serverUs, storeUs: (treeCpuUsOf(storePid) - before[1]) / (requests * size) };
 }
 
-function report(size: number, without: readonly Turn[], recorded: readonly Turn[]): void {
+function report({ size }: Load, without: readonly Turn[], recorded: readonly Turn[]): void {
   const mean = (turns: readonly Turn[], of: (turn: Turn) => number) =>
     turns.reduce((sum, turn) => sum + of(turn), 0) / turns.length;
   const all = ({ serverUs, storeUs }: Turn) => serverUs + storeUs;

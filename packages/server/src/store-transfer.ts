@@ -40,7 +40,7 @@ export async function transferStore(options: TransferOptions): Promise<Transferr
   const isRepeat = await checkMarks(options);
   if (isRepeat && (await from.mark())?.state === "MOVED") return await concluded(options, await tallyOf(options, to));
   const stays = await from.unmovable();
-  if (stays !== null) throw unusable(`${from.name} has ${stays.count} ${stays.what}. Nothing was changed.`);
+  if (stays !== null) throw new StoreUnusable(`${from.name} has ${stays.count} ${stays.what}. Nothing was changed.`);
   const source = await examined(options);
   await to.setMark({ state: "FILLING", other: from.name });
   // A new store has rows of its own, such as its first tenant.
@@ -69,13 +69,13 @@ async function checkMarks({ from, to }: TransferOptions): Promise<boolean> {
   const isOwn = (mark: TransferMark | null, state: TransferMark["state"], other: StoreTransfer) =>
     mark?.state === state && mark.other === other.name;
   if (source !== null && !(isOwn(source, "MOVED", to) && isOwn(target, "FILLING", from)))
-    throw unusable(`${from.name} ${stateText(source)}. Nothing was changed.`);
+    throw new StoreUnusable(`${from.name} ${stateText(source)}. Nothing was changed.`);
   if (target === null) {
     if (await to.isEmpty()) return false;
-    throw unusable(`${to.name} is not empty: name a store that no server has used. Nothing was changed.`);
+    throw new StoreUnusable(`${to.name} is not empty: name a store that no server has used. Nothing was changed.`);
   }
   if (isOwn(target, "FILLING", from)) return true;
-  throw unusable(`${to.name} ${stateText(target)}. Nothing was changed.`);
+  throw new StoreUnusable(`${to.name} ${stateText(target)}. Nothing was changed.`);
 }
 
 function stateText({ state, other }: TransferMark): string {
@@ -102,7 +102,7 @@ async function examined(options: TransferOptions): Promise<Tally> {
   if (first === null) return tally;
   const { kind, row, reason } = first as { kind: TransferKind; row: TransferRow; reason: string };
   const others = count === 1 ? "" : ` (the first of ${count} such rows)`;
-  throw unusable(
+  throw new StoreUnusable(
     `${options.to.name} cannot hold a row of ${kind}, ${nameOf(row)}: ${reason}${others}. Nothing was changed.`,
   );
 }
@@ -168,14 +168,10 @@ function compare(source: Tally, target: Tally): void {
 }
 
 function differs(kind: TransferKind, difference: string): StoreUnusable {
-  return unusable(
+  return new StoreUnusable(
     `The copy of ${kind} differs from its source: ${difference}. The source is unchanged, and no server can open the copy; ` +
       "a repeat of the command begins again.",
   );
-}
-
-function unusable(message: string): StoreUnusable {
-  return new StoreUnusable(message);
 }
 
 /** Digest of 8 bytes of what all stores keep of a row. */

@@ -5,7 +5,6 @@ import type { Config } from "./ops/config.ts";
 import type { Lifecycle } from "./ops/lifecycle.ts";
 import type { createMetrics } from "./ops/metrics.ts";
 import type { Runtime } from "./ports/runtime.ts";
-import type { Store } from "./ports/store.ts";
 import type { TimeZoneRules } from "./ports/time-zone-rules.ts";
 import { RedisStoreWatch } from "./redis-store-watch.ts";
 import { BacklogWatch } from "./scheduler/watches/backlog-watch.ts";
@@ -17,7 +16,7 @@ interface WatchDependencies {
   runtime: Runtime;
   log: Logger;
   life: Lifecycle;
-  store: Pick<Store, "queries">;
+  store: NodeStore;
   metrics: ReturnType<typeof createMetrics>;
 }
 
@@ -25,14 +24,7 @@ interface WatchDependencies {
  * Starts the watches for overdue jobs and for the backlog of each pool, over the whole cluster, and the looks at a Redis that is the store.
  * @returns the last of these; null: the store is another one
  */
-export function watchStore({
-  config,
-  runtime,
-  log,
-  life,
-  store,
-  metrics,
-}: Omit<WatchDependencies, "store"> & { store: NodeStore }): RedisStoreWatch | null {
+export function watchStore({ config, runtime, log, life, store, metrics }: WatchDependencies): RedisStoreWatch | null {
   for (const Watch of [OverdueWatch, BacklogWatch]) {
     begin(new Watch(store.queries, runtime, log), "watch of the store", { life, metrics });
   }

@@ -23,7 +23,7 @@ interface TableProps<T> {
   rows: readonly T[];
   keyOf(row: T): string;
   /** Content below the table, which appears with its last row, so that a link there does not move away from the pointer. */
-  end?: VNode;
+  end?: VNode | null;
 }
 
 /** Rows of a table that one frame adds, so that a table of many rows never keeps the browser from answering the user. */
@@ -105,15 +105,15 @@ interface ListProps<T> extends Omit<TableProps<T>, "rows" | "end"> {
 /** A page of a list of the server, with the way to the next page. */
 export function List<T>({ answer, empty, ...table }: ListProps<T>): VNode {
   const { data, failure, reload } = answer;
+  const isEmpty = data?.items.length === 0;
+  const pager = data && <Pager next={data.nextCursor} />;
   return (
     <>
       <Failure of={failure} retry={reload} />
       {data === null && failure === null && <Loading />}
-      {data !== null && data.items.length > 0 && (
-        <Table {...table} rows={data.items.slice(0, ROWS)} end={<Pager next={data.nextCursor} />} />
-      )}
-      {data !== null && data.items.length === 0 && <Empty {...empty} />}
-      {data !== null && data.items.length === 0 && <Pager next={data.nextCursor} />}
+      {isEmpty && <Empty {...empty} />}
+      {isEmpty && pager}
+      {data !== null && !isEmpty && <Table {...table} rows={data.items.slice(0, ROWS)} end={pager} />}
     </>
   );
 }

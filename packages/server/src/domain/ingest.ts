@@ -1,4 +1,4 @@
-import { type EpochMs, SHARD_COUNT, type ShardId } from "./ids.ts";
+import { SHARD_COUNT, type ShardId } from "./ids.ts";
 
 /** Place of a record in the topic of requests. */
 export interface RecordPosition {
@@ -41,9 +41,4 @@ export function shardOfPartition(partition: number): ShardId {
 /** Whether a text is an id that a record may name for its job: a UUIDv7 below those of recurring jobs. */
 export function isRequestId(text: string): boolean {
   return UUID_V7.test(text) && text < "8";
-}
-
-/** Time of a UUIDv7. */
-export function timeOfId(id: string): EpochMs {
-  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
 }

@@ -1,5 +1,3 @@
-import { createHash } from "node:crypto";
-
 /** Argument of a function that says nothing. */
 export const NO_BYTES = Buffer.alloc(0);
 /** Bytes of an id, and of a digest. */
@@ -19,9 +17,14 @@ export function idOf(bytes: Buffer, at = 0): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
-/** Digest of 16 bytes. */
-export function digest(...texts: readonly string[]): Buffer {
-  return createHash("sha256").update(texts.join("\u0000")).digest().subarray(0, ID_BYTES);
+/** Bound of a lexical range behind a member, or before it. @param member its parts */
+export function behind(...member: readonly Buffer[]): Buffer {
+  return Buffer.concat([Buffer.from("("), ...member]);
+}
+
+/** Fields and values of a hash, as Redis answers them. */
+export function pairsOf(hash: readonly Buffer[]): [field: Buffer, value: Buffer][] {
+  return Array.from({ length: hash.length / 2 }, (_, i) => [hash[2 * i], hash[2 * i + 1]] as [Buffer, Buffer]);
 }
 
 export function writeInstant(bytes: Buffer, value: number | null, at: number): void {

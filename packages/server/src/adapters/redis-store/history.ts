@@ -8,7 +8,7 @@ import { forgetNodes } from "./runs/run-upkeep.ts";
 /** Seconds of ids that are removed together, so that tenants lose rows of the same time. */
 const WINDOW_SEC = 10;
 /** Rows that one call looks at, as the library has it. */
-const PER_CALL = 500;
+export const PER_CALL = 500;
 /** Commands of one read. */
 const COMMANDS = { count: 500, bytes: Number.POSITIVE_INFINITY };
 /** Time in ms for which one node removes rows after its last call. */

@@ -4,7 +4,7 @@ import { type EpochMs, type ExecutionId, SHARD_COUNT, type ShardId } from "../..
 import type { Pool } from "../../domain/pool.ts";
 import type { LookAhead, PollSummary } from "../../ports/store.ts";
 import type { DueCursor, FlowPage } from "../../ports/store-flows.ts";
-import { idBytes, idOf, instantBytes, laneAt, laneBytes, u32, writeRank } from "./bytes.ts";
+import { behind, idBytes, idOf, instantBytes, laneAt, laneBytes, u32, writeRank } from "./bytes.ts";
 import type { Kinds } from "./kinds.ts";
 import { StoredExecution } from "./record.ts";
 import type { RedisAnswer, RedisConnection } from "./redis-connection.ts";
@@ -115,7 +115,7 @@ export class OwnerReads {
 
   /** See Store.readLanes. */
   async readLanes(after: number | null, limit: number): Promise<number[]> {
-    const from = after === null ? "-" : Buffer.concat([Buffer.from("("), laneBytes(after)]);
+    const from = after === null ? "-" : behind(laneBytes(after));
     const [lanes] = await this.#db.call([["ZRANGE", this.#db.key("rl"), from, "+", "BYLEX", "LIMIT", "0", `${limit}`]]);
     return (lanes as Buffer[]).map((bytes) => laneAt(bytes, 0));
   }
@@ -263,7 +263,7 @@ function waitingName(flow: Buffer): Buffer {
 }
 
 function upperOf(dueUntil: EpochMs): Buffer {
-  return Buffer.concat([Buffer.from("("), instantBytes(Math.floor(dueUntil) + 1)]);
+  return behind(instantBytes(Math.floor(dueUntil) + 1));
 }
 
 /** Position behind every member of this time and id, whatever its shard is. */

@@ -11,9 +11,11 @@ async function trimmed({ store, runtime }: Scene, most: number): Promise<void> {
   await (store as RedisStore).trim(runtime.now() + SOON_MS, { days: 1, deadDays: 90, most });
 }
 
-/** Number of executions that are left. */
-async function left({ store }: Scene): Promise<number> {
-  return (await store.queries.listExecutions(TENANT, {}, { after: null, limit: 100 })).items.length;
+/** Trims, and asserts how many executions are left. */
+async function leaves(scene: Scene, most: number, left: number): Promise<void> {
+  await trimmed(scene, most);
+  const { items } = await scene.store.queries.listExecutions(TENANT, {}, { after: null, limit: 100 });
+  assert.equal(items.length, left);
 }
 
 /** Three jobs that have ended, whose ids have the same second. */
@@ -39,8 +41,7 @@ const BUGS: readonly PlantedBug[] = [
     planted: "",
     story: async (scene) => {
       await threeEnded(scene);
-      await trimmed(scene, 1);
-      assert.equal(await left(scene), 1);
+      await leaves(scene, 1, 1);
     },
   },
   {
@@ -50,8 +51,7 @@ const BUGS: readonly PlantedBug[] = [
     story: async (scene) => {
       await ended(scene);
       await ended(scene, "DEAD");
-      await trimmed(scene, 1);
-      assert.equal(await left(scene), 2);
+      await leaves(scene, 1, 2);
     },
   },
   {
@@ -63,8 +63,7 @@ const BUGS: readonly PlantedBug[] = [
       await trimmed(scene, 2);
       // The next round looks at all rows again.
       await scene.store.maintain(scene.runtime.now(), { days: 1, deadDays: 90 });
-      await trimmed(scene, 2);
-      assert.equal(await left(scene), 2);
+      await leaves(scene, 2, 2);
     },
   },
   {
@@ -73,8 +72,7 @@ const BUGS: readonly PlantedBug[] = [
     planted: "is_gone = true",
     story: async (scene) => {
       await threeEnded(scene);
-      await trimmed(scene, 2);
-      assert.equal(await left(scene), 2);
+      await leaves(scene, 2, 2);
     },
   },
   {

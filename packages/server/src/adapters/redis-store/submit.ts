@@ -4,9 +4,10 @@ import { unstorableJob, unstorableKey } from "../../ports/storable.ts";
 import type { AcceptedJob, NewJob, NewRecurringJob, Submission, SubmitOutcome } from "../../ports/store.ts";
 import type { AuditNote } from "../../ports/store-audit.ts";
 import { type AnyJob, isWorkflow } from "../../ports/store-runs.ts";
+import { digestOfTexts } from "../../ports/text-digest.ts";
 import type { AuditTrail } from "./audit-trail.ts";
 import { type Body, payloadName, writeBodies } from "./bodies.ts";
-import { digest, ID_BYTES, INSTANT_MAX, idBytes, idOf, NO_BYTES } from "./bytes.ts";
+import { ID_BYTES, INSTANT_MAX, idBytes, idOf, NO_BYTES } from "./bytes.ts";
 import type { Connections } from "./connections.ts";
 import { toldBySubmission } from "./events/told-arguments.ts";
 import { type Kinds, textsOfJob } from "./kinds.ts";
@@ -127,8 +128,8 @@ export async function pack(kinds: Kinds, submissions: readonly Submission[], isT
   return submissions.map((submission, n) => {
     const own = submission.jobs.map((job, i) => packOne(job, pairs(texts[n]?.[i]?.length ?? 0)));
     const { idempotency } = submission;
-    const key = idempotency === null ? NO_BYTES : digest(idempotency.tenant, idempotency.key);
-    const hash = idempotency === null ? NO_BYTES : digest(idempotency.requestHash);
+    const key = idempotency === null ? NO_BYTES : digestOfTexts(idempotency.tenant, idempotency.key);
+    const hash = idempotency === null ? NO_BYTES : digestOfTexts(idempotency.requestHash);
     const told = isTelling ? toldBySubmission(submission) : NO_BYTES;
     const args = [key, hash, told, `${own.length}`, ...own.flatMap((job) => job.args)];
     const bytes = own.reduce((sum, job) => sum + job.bytes, told.length);
@@ -239,8 +240,8 @@ export async function answeredBefore(
   db: RedisConnection,
   { tenant, key, requestHash }: NonNullable<Submission["idempotency"]>,
 ): Promise<Extract<SubmitOutcome, { kind: "ACCEPTED" | "KEY_REUSED" }> | null> {
-  const answer = (await db.readConfirmed(["HGET", db.key("i"), digest(tenant, key)])) as Buffer | null;
+  const answer = (await db.readConfirmed(["HGET", db.key("i"), digestOfTexts(tenant, key)])) as Buffer | null;
   if (answer === null) return null;
-  if (!answer.subarray(0, ID_BYTES).equals(digest(requestHash))) return { kind: "KEY_REUSED" };
+  if (!answer.subarray(0, ID_BYTES).equals(digestOfTexts(requestHash))) return { kind: "KEY_REUSED" };
   return { kind: "ACCEPTED", replayed: true, jobs: acceptedJobs(answer.subarray(ID_BYTES)) };
 }

@@ -5,7 +5,7 @@ import { forgetKeys } from "./access/keys.ts";
 import { instantBytes } from "./bytes.ts";
 import { retireDeliveries } from "./events/delivery-upkeep.ts";
 import { maintainEvents, type PausedCall } from "./events/event-sinks.ts";
-import { History } from "./history.ts";
+import { History, PER_CALL } from "./history.ts";
 import { forgetRecords } from "./intake/ingest.ts";
 import { keepJobs } from "./recurring/job-upkeep.ts";
 import type { RedisConnection } from "./redis-connection.ts";
@@ -18,8 +18,6 @@ const IDEMPOTENCY_DAYS = 7;
 const BODY_MS = 3_600_000;
 /** Pause behind each call, in ms, so that upkeep takes a part of Redis only. */
 const PAUSE_MS = 20;
-/** Rows of one call, as the library has it. */
-const PER_CALL = 500;
 /** Largest number of rows that a call removes where only their age counts. */
 const ANY = `${PER_CALL}`;
 /** Seconds of one list. */

@@ -1,5 +1,6 @@
 import type { EpochMs, Incarnation } from "../../domain/ids.ts";
-import { type RecordPosition, timeOfId } from "../../domain/ingest.ts";
+import { type RecordPosition } from "../../domain/ingest.ts";
+import { idTimeMs } from "../../domain/occurrence-id.ts";
 import type { SubmitOutcome } from "../../ports/store.ts";
 import {
   type DecidedRecord,
@@ -98,7 +99,7 @@ export class IngestTable {
     const entry = this.#entries.get(keyOf({ topic: at.topic, partition, offset }));
     if (entry === undefined) return offset < at.next ? null : { createdAt: null, finishedAt: null, end: null };
     const refusal = this.#refusals.get(keyOf({ topic: at.topic, partition, offset }))?.refusal;
-    const createdAt = refusal === undefined ? timeOfId(entry.id) : refusal.timestamp;
+    const createdAt = refusal === undefined ? idTimeMs(entry.id) : refusal.timestamp;
     return { createdAt, finishedAt: entry.takenAt, end: entry.end };
   }
 

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { EpochMs } from "../../domain/ids.ts";
-import { isRequestId, RECORD_AGE_MAX_MS, RECORD_AHEAD_MAX_MS, timeOfId } from "../../domain/ingest.ts";
+import { isRequestId, RECORD_AGE_MAX_MS, RECORD_AHEAD_MAX_MS } from "../../domain/ingest.ts";
+import { idTimeMs } from "../../domain/occurrence-id.ts";
 import type { Tenant } from "../../ports/authenticator.ts";
 import { JSON_TYPE, LOG_HEADERS, type LogRecord, PROTOBUF_TYPE } from "../../ports/request-log.ts";
 import type { OpenRequest, RequestEnd, RequestId } from "../../ports/store-requests.ts";
@@ -30,7 +31,7 @@ export function readRecord(
   const given = headers.get(LOG_HEADERS.jobId) ?? null;
   const isGiven = given !== null && isRequestId(given);
   const id = isGiven ? given : derivedId(topic, partition, record);
-  const at = isGiven ? timeOfId(id) : timestamp;
+  const at = isGiven ? idTimeMs(id) : timestamp;
   const wrong = faultOf(record, given, at, now);
   if (wrong !== null || value === null) return { id, refused: refusedBy(wrong ?? invalid([])) };
   const body = bodyOf(headers, value);

@@ -1,6 +1,7 @@
 import type { DeduplicatedBody, JobSubmission, SubmittedBody } from "@mainspring/contract";
 import type { EpochMs, JobId } from "../../domain/ids.ts";
 import type { JobDefinition } from "../../domain/job.ts";
+import { idTimeMs } from "../../domain/occurrence-id.ts";
 import { isRecurringJobId, scheduleOf } from "../../domain/recurrence.ts";
 import { firstFire } from "../../domain/schedule/fires.ts";
 import { tracedDefinition } from "../../domain/trace.ts";
@@ -147,7 +148,7 @@ export class JobIntake {
   async takenAt(tenant: Tenant, jobId: JobId, job: JobSubmission): Promise<EpochMs> {
     const isCounted = isDelayed(job) || isRecurringJobId(jobId);
     const row = isCounted ? await this.#deps.stores.of(tenant).queries.getJob(jobId) : null;
-    return row?.createdAt ?? Number.parseInt(jobId.slice(0, 8) + jobId.slice(9, 13), 16);
+    return row?.createdAt ?? idTimeMs(jobId);
   }
 }
 

@@ -9,7 +9,7 @@ import type {
 } from "../../../ports/store-audit.ts";
 import { StoreUnavailable } from "../../../ports/store-errors.ts";
 import type { AuditTrail } from "../audit-trail.ts";
-import { ID_BYTES, idBytes, idOf, instantBytes, u32 } from "../bytes.ts";
+import { behind, ID_BYTES, idBytes, idOf, instantBytes, pairsOf, u32 } from "../bytes.ts";
 import type { RedisArgument, RedisConnection } from "../redis-connection.ts";
 
 /** Records of one call, and members of the order that one call reads alone. */
@@ -131,11 +131,7 @@ function monthOf(at: EpochMs): EpochMs {
 }
 
 function below(at: EpochMs): Buffer {
-  return Buffer.concat([Buffer.from("("), instantBytes(at)]);
-}
-
-function behind(member: Buffer): Buffer {
-  return Buffer.concat([Buffer.from("("), member]);
+  return behind(instantBytes(at));
 }
 
 function memberOf({ at, chain, seq }: AuditPosition): Buffer {
@@ -170,10 +166,6 @@ async function anchorsOf(db: RedisConnection, numbers: readonly number[]): Promi
   return (texts as (Buffer | null)[]).flatMap((text) =>
     text === null ? [] : [JSON.parse(String(text)) as AuditAnchor],
   );
-}
-
-function pairsOf(fields: readonly Buffer[]): [Buffer, Buffer][] {
-  return Array.from({ length: fields.length / 2 }, (_, i) => [fields[2 * i], fields[2 * i + 1]] as [Buffer, Buffer]);
 }
 
 function sorted(heads: ChainHead[]): ChainHead[] {

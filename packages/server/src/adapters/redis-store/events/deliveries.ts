@@ -14,7 +14,7 @@ import {
   type Webhook,
 } from "../../../ports/store-webhooks.ts";
 import type { AuditTrail } from "../audit-trail.ts";
-import { idBytes, idOf } from "../bytes.ts";
+import { behind, idBytes, idOf } from "../bytes.ts";
 import { maskOf } from "../owner-reads.ts";
 import type { RedisAnswer, RedisArgument, RedisConnection } from "../redis-connection.ts";
 import { codeOf, constantOf, constantText, deliveryOf, resultArguments, stateOf } from "./delivery-record.ts";
@@ -148,7 +148,7 @@ async function* walk(
       yield { tenant: constantOf(constant).tenant, delivery: deliveryOf(webhook, idOf(id), constant, state) };
     }
     if (ids.length < PER_CALL) return;
-    cursor = Buffer.concat([Buffer.from("("), ids.at(-1) as Buffer]);
+    cursor = behind(ids.at(-1) as Buffer);
   }
 }
 
@@ -158,7 +158,7 @@ async function list(
   webhook: WebhookId,
   { state, before, limit }: DeliveryQuery,
 ): Promise<Delivery[]> {
-  const from = before === null ? "+" : Buffer.concat([Buffer.from("("), idBytes(before)]);
+  const from = before === null ? "+" : behind(idBytes(before));
   const found: Delivery[] = [];
   if (limit < 1) return found;
   for await (const { tenant: owner, delivery } of walk(db, webhook, "wkl", { from, isNewestFirst: true })) {

@@ -7,7 +7,7 @@ import {
   type Webhook,
 } from "../../../ports/store-webhooks.ts";
 import type { AuditTrail } from "../audit-trail.ts";
-import { idBytes } from "../bytes.ts";
+import { behind, idBytes } from "../bytes.ts";
 import type { RedisConnection } from "../redis-connection.ts";
 import { deliveries } from "./deliveries.ts";
 import { newSubscription, recordText, type StoredWebhook, shownWebhook, webhookOf } from "./webhook-record.ts";
@@ -65,7 +65,7 @@ class Webhooks {
   }
 
   async list(tenant: string, after: WebhookId | null, limit: number): Promise<Webhook[]> {
-    const from = after === null ? "-" : Buffer.concat([Buffer.from("("), idBytes(after)]);
+    const from = after === null ? "-" : behind(idBytes(after));
     const key = this.#db.key(`wkt${tenant}`);
     const [ids] = await this.#db.call([["ZRANGE", key, from, "+", "BYLEX", "LIMIT", "0", `${limit}`]]);
     const found = (await this.#records(ids as Buffer[])).map(webhookOf);

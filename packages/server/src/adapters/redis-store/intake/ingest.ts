@@ -1,5 +1,6 @@
 import type { EpochMs } from "../../../domain/ids.ts";
-import { type RecordPosition, timeOfId } from "../../../domain/ingest.ts";
+import { type RecordPosition } from "../../../domain/ingest.ts";
+import { idTimeMs } from "../../../domain/occurrence-id.ts";
 import type {
   IngestPosition,
   IngestRecord,
@@ -9,7 +10,7 @@ import type {
   StoreIngest,
 } from "../../../ports/store-ingest.ts";
 import type { RequestEnd } from "../../../ports/store-requests.ts";
-import { ID_BYTES, idBytes, idOf, instantAt, instantBytes, u32, u64 } from "../bytes.ts";
+import { behind, ID_BYTES, idBytes, idOf, instantAt, instantBytes, u32, u64 } from "../bytes.ts";
 import type { RedisConnection } from "../redis-connection.ts";
 import type { Submitting } from "../submit.ts";
 import { type RefusalText, takeIn } from "./take-in.ts";
@@ -95,7 +96,7 @@ async function getRecord(db: RedisConnection, { partition, offset }: RecordPosit
   ])) as [Buffer | null, Buffer | null];
   if (entry === null) return offset < next ? null : { createdAt: null, finishedAt: null, end: null };
   const text = refusal === null ? null : refusalText(refusal);
-  const idTime = timeOfId(idOf(entry, ENTRY.id));
+  const idTime = idTimeMs(idOf(entry, ENTRY.id));
   return {
     createdAt: text === null ? idTime : instantOr(text.timestamp, idTime),
     finishedAt: instantAt(entry, 0),
@@ -148,7 +149,7 @@ async function refusalsOf(db: RedisConnection, members: readonly Buffer[]): Prom
 async function listRefused(db: RedisConnection, before: RefusedPlace | null, limit: number): Promise<RefusedRecord[]> {
   const topics = new Map((await readPositions(db)).map(({ partition, topic }) => [partition, topic]));
   const found: RefusedRecord[] = [];
-  for (let from = before === null ? Buffer.from("+") : behind(before, topics); found.length < limit; ) {
+  for (let from = before === null ? Buffer.from("+") : behindRefusal(before, topics); found.length < limit; ) {
     const [answer] = await db.call([["ZRANGE", db.key("igr"), from, "-", "BYLEX", "REV", "LIMIT", "0", `${PER_CALL}`]]);
     const members = answer as Buffer[];
     for (const { partition, topic, offset, at, text } of await refusalsOf(db, members)) {
@@ -157,15 +158,15 @@ async function listRefused(db: RedisConnection, before: RefusedPlace | null, lim
       found.push({ partition, offset, refusedAt: at, createdAt, problem: text.problem });
     }
     if (members.length < PER_CALL) break;
-    from = Buffer.concat([Buffer.from("("), members.at(-1) as Buffer]);
+    from = behind(members.at(-1) as Buffer);
   }
   return found.slice(0, limit);
 }
 
 /** Bound of the order behind a refusal of the present topic. */
-function behind({ refusedAt, partition, offset }: RefusedPlace, topics: ReadonlyMap<number, string>): Buffer {
+function behindRefusal({ refusedAt, partition, offset }: RefusedPlace, topics: ReadonlyMap<number, string>): Buffer {
   const topic = topics.get(partition) ?? "00000000-0000-0000-0000-000000000000";
-  return Buffer.concat([Buffer.from("("), instantBytes(refusedAt), placeOf(partition, topic, offset)]);
+  return behind(instantBytes(refusedAt), placeOf(partition, topic, offset));
 }
 
 async function listUntold(db: RedisConnection, partitions: readonly number[], limit: number): Promise<IngestRefusal[]> {

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { EpochMs, ExecutionId } from "../../../domain/ids.ts";
 import { chunked } from "../../../ports/chunks.ts";
-import { ID_BYTES, idBytes } from "../bytes.ts";
+import { ID_BYTES, idBytes, pairsOf } from "../bytes.ts";
 import type { RedisArgument, RedisConnection } from "../redis-connection.ts";
 import { SIGNAL, STEP } from "./steps.ts";
 
@@ -16,7 +16,7 @@ const OPEN = "O".charCodeAt(0);
  */
 export async function keepSteps(db: RedisConnection, from: ExecutionId, at: EpochMs): Promise<Buffer[]> {
   const hashes = await db.call(["s", "g"].map((letter) => ["HGETALL", db.key(nameOf(letter, idBytes(from)))]));
-  const [steps, signals] = (hashes as Buffer[][]).map(pairsOf) as [Pair[], Pair[]];
+  const [steps = [], signals = []] = (hashes as Buffer[][]).map((hash): Pair[] => pairsOf(hash));
   const draft = randomBytes(ID_BYTES);
   const names: Buffer[] = [];
   for (const [letter, kept] of [["s", steps.map(keptStep)] as const, ["g", keptSignals(signals)] as const]) {
@@ -33,10 +33,6 @@ type Pair = readonly [field: Buffer, value: Buffer];
 
 function nameOf(letter: string, id: Buffer): Buffer {
   return Buffer.concat([Buffer.from(letter), id]);
-}
-
-function pairsOf(hash: readonly Buffer[]): Pair[] {
-  return Array.from({ length: hash.length / 2 }, (_, n) => [hash[2 * n], hash[2 * n + 1]] as [Buffer, Buffer]);
 }
 
 /** A record of attempt 0 is that of another execution. */

@@ -6,7 +6,7 @@ import type { RecordedStep, Signal, StepKind } from "../../../domain/step.ts";
 import type { ShardCommit } from "../../../ports/store.ts";
 import type { SignalCommand } from "../../../ports/store-commands.ts";
 import type { SignalOutcome, StoreSteps } from "../../../ports/store-steps.ts";
-import { field, fieldsOf, ID_BYTES, idBytes, instantAt, instantBytes, u32 } from "../bytes.ts";
+import { field, fieldsOf, ID_BYTES, idBytes, instantAt, instantBytes, pairsOf, u32 } from "../bytes.ts";
 import type { RedisArgument, RedisConnection } from "../redis-connection.ts";
 
 /** Codes of kinds in records. They never change, because stored records have them. */
@@ -93,10 +93,8 @@ async function readHashes<Row>(
     const keys = part.map((id) => db.key(Buffer.concat([Buffer.from(prefix), idBytes(id)])));
     const hashes = await db.call(keys.map((key) => ["HGETALL", key]));
     for (const [i, id] of part.entries()) {
-      const fields = hashes[i] as Buffer[];
-      const rows = Array.from({ length: fields.length / 2 }, (_, n) =>
-        rowOf(String(fields[2 * n]), fields[2 * n + 1] as Buffer),
-      ).filter((row) => row !== null);
+      const pairs = pairsOf(hashes[i] as Buffer[]);
+      const rows = pairs.map(([name, record]) => rowOf(String(name), record)).filter((row) => row !== null);
       if (rows.length > 0) found.set(id, rows);
     }
   }

@@ -13,8 +13,9 @@ import {
   type StoreExecutionRuns,
 } from "../../../ports/store-execution-runs.ts";
 import type { Listing, Page } from "../../../ports/store-queries.ts";
+import { digestOfTexts } from "../../../ports/text-digest.ts";
 import type { AuditTrail } from "../audit-trail.ts";
-import { digest, ID_BYTES } from "../bytes.ts";
+import { ID_BYTES } from "../bytes.ts";
 import type { RedisConnection } from "../redis-connection.ts";
 
 /** Time for which a finished run stays readable, in ms. */
@@ -42,7 +43,7 @@ export class ExecutionRuns implements StoreExecutionRuns {
 
   async begin(run: NewExecutionRun, note?: AuditNote): Promise<BeginOutcome> {
     const { idempotencyKey: key, ...asked } = run;
-    const name = key === null ? Buffer.alloc(0) : digest(run.tenant, key);
+    const name = key === null ? Buffer.alloc(0) : digestOfTexts(run.tenant, key);
     const fresh: StoredRun = {
       ...{ ...asked, done: 0, refusals: {}, isStopped: false, finishedAt: null },
       ...{ turn: 0, heldUntil: 0, marker: null, chunk: null },

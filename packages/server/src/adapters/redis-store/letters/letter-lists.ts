@@ -1,7 +1,7 @@
 import type { ExecutionId } from "../../../domain/ids.ts";
 import type { DeadLetter, DeadLetterFilter, StoreDeadLetters } from "../../../ports/store-dead-letters.ts";
 import type { ExecutionSummary, Listing, Page } from "../../../ports/store-queries.ts";
-import { idBytes, idOf, u32 } from "../bytes.ts";
+import { behind, idBytes, idOf, u32 } from "../bytes.ts";
 import type { Kind, Kinds } from "../kinds.ts";
 import { readRows } from "../owner-reads.ts";
 import { stateCode } from "../record.ts";
@@ -41,7 +41,7 @@ async function newest(
   flows: readonly number[],
   { after }: Page,
 ): Promise<{ ids: ExecutionId[]; isLast: boolean }> {
-  const from = after === null ? "+" : Buffer.concat([Buffer.from("("), idBytes(after)]);
+  const from = after === null ? "+" : behind(idBytes(after));
   const found: ExecutionId[] = [];
   for (let at = 0; at < flows.length; at += FLOWS) {
     const keys = flows.slice(at, at + FLOWS).map((flow) => db.key(indexOf(flow)));

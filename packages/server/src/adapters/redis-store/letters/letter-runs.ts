@@ -1,7 +1,7 @@
 import type { EpochMs, ExecutionId } from "../../../domain/ids.ts";
 import type { AuditNote } from "../../../ports/store-audit.ts";
 import type { Advance, DeadLetterRun, NewDeadLetterRun } from "../../../ports/store-dead-letters.ts";
-import { idBytes, idOf, instantBytes } from "../bytes.ts";
+import { behind, idBytes, idOf, instantBytes } from "../bytes.ts";
 import type { RedisConnection } from "../redis-connection.ts";
 import { FLOWS, indexOf, isAsked } from "./letter-lists.ts";
 import { type Letter, letterArguments, readLetters } from "./letters.ts";
@@ -93,7 +93,7 @@ async function nextLetters({ db, kinds, flowsOf }: LetterParts & { flowsOf: Flow
 
 /** Ids of the oldest letters behind a marker, ascending, one more than a call examines. */
 async function idsBehind(db: RedisConnection, flows: readonly number[], marker: string): Promise<ExecutionId[]> {
-  const from = marker === "" ? "-" : Buffer.concat([Buffer.from("("), idBytes(marker)]);
+  const from = marker === "" ? "-" : behind(idBytes(marker));
   const found: ExecutionId[] = [];
   for (let at = 0; at < flows.length; at += FLOWS) {
     const keys = flows.slice(at, at + FLOWS).map((flow) => db.key(indexOf(flow)));

@@ -1,6 +1,6 @@
 import type { EpochMs, JobId, ShardId } from "../../../domain/ids.ts";
 import { compareDue, type DueCursor } from "../../../ports/store-flows.ts";
-import { ID_BYTES, idBytes, idOf, instantAt, instantBytes, u32 } from "../bytes.ts";
+import { behind, ID_BYTES, idBytes, idOf, instantAt, instantBytes, u32 } from "../bytes.ts";
 import type { RedisConnection } from "../redis-connection.ts";
 
 /** Flows of one answer, and indexes of one call. */
@@ -54,11 +54,8 @@ export class DueLine {
 
   constructor(flow: number, until: EpochMs, after: DueCursor | null) {
     this.name = Buffer.concat([Buffer.from("pd"), u32(flow)]);
-    this.upper = Buffer.concat([Buffer.from("("), instantBytes(Math.floor(until) + 1)]);
-    this.cursor =
-      after === null
-        ? "-"
-        : Buffer.concat([Buffer.from("("), instantBytes(after.dueAt), idBytes(after.id), BEHIND_ALL]);
+    this.upper = behind(instantBytes(Math.floor(until) + 1));
+    this.cursor = after === null ? "-" : behind(instantBytes(after.dueAt), idBytes(after.id), BEHIND_ALL);
   }
 
   get isEmpty(): boolean {
@@ -76,7 +73,7 @@ export class DueLine {
   add(members: readonly Buffer[], asked: number, own: ReadonlySet<ShardId>): void {
     this.hasMore = members.length === asked;
     const last = members.at(-1);
-    if (last !== undefined) this.cursor = Buffer.concat([Buffer.from("("), last]);
+    if (last !== undefined) this.cursor = behind(last);
     this.members.push(...members.map(memberOf).filter(({ shard }) => own.has(shard)));
   }
 }

@@ -11,7 +11,7 @@ import type {
   RecurringJob,
   StoreQueries,
 } from "../../../ports/store-queries.ts";
-import { idBytes, idOf } from "../bytes.ts";
+import { behind, idBytes, idOf } from "../bytes.ts";
 import type { Kind, Kinds } from "../kinds.ts";
 import { readRows } from "../owner-reads.ts";
 import type { RedisConnection } from "../redis-connection.ts";
@@ -59,7 +59,7 @@ export class JobLists implements Pick<StoreQueries, "getJob" | "listJobs" | "ove
   }
 
   async recurringJobs(after: JobId | null, limit: number): Promise<RecurringJob[]> {
-    const from = after === null ? "-" : behind(after);
+    const from = after === null ? "-" : behind(idBytes(after));
     const [ids] = await this.#db.call([["ZRANGE", this.#db.key("jr"), from, "+", "BYLEX", "LIMIT", "0", `${limit}`]]);
     const jobs = await readJobs(
       this.#db,
@@ -104,7 +104,7 @@ export class JobLists implements Pick<StoreQueries, "getJob" | "listJobs" | "ove
   }
 
   async #byIndex(index: string, after: string | null, max: number): Promise<Examined> {
-    const until = after === null ? "+" : behind(after);
+    const until = after === null ? "+" : behind(idBytes(after));
     return await newestOfIndex(this.#db, this.#db.key(index), { from: "-", until }, max);
   }
 
@@ -126,10 +126,6 @@ export class JobLists implements Pick<StoreQueries, "getJob" | "listJobs" | "ove
     const kinds = await this.#kinds.kindsOf(rows.map(({ kind }) => kind));
     return rows.map((row) => row.summary(kinds.get(row.kind) as Kind));
   }
-}
-
-function behind(after: string): Buffer {
-  return Buffer.concat([Buffer.from("("), idBytes(after)]);
 }
 
 function overdueOf({ jobId, definition, plan: stored }: StoredJob, now: number): OverdueJob[] {

@@ -1,7 +1,7 @@
 import { type EpochMs, firstExecutionId, type JobId, type ShardId } from "../../../domain/ids.ts";
 import { isRecurringJobId } from "../../../domain/recurrence.ts";
 import { payloadName } from "../bodies.ts";
-import { idBytes, idOf, instantBytes, u32 } from "../bytes.ts";
+import { behind, idBytes, idOf, instantBytes, u32 } from "../bytes.ts";
 import { Kinds } from "../kinds.ts";
 import { readRows } from "../owner-reads.ts";
 import type { RedisAnswer, RedisArgument, RedisConnection } from "../redis-connection.ts";
@@ -132,7 +132,7 @@ async function versionsOf(db: RedisConnection, jobId: JobId): Promise<Set<number
       const members = answer as Buffer[];
       await add(members.map((member) => idOf(member, 6)));
       if (members.length < MEMBERS) break;
-      from = Buffer.concat([Buffer.from("("), members.at(-1) as Buffer]);
+      from = behind(members.at(-1) as Buffer);
     }
   return used;
 }

@@ -9,7 +9,7 @@ import type {
   Page,
   StoreQueries,
 } from "../../../ports/store-queries.ts";
-import { idOf, instantAt, instantBytes } from "../bytes.ts";
+import { behind, idOf, instantAt, instantBytes } from "../bytes.ts";
 import type { Kind, Kinds } from "../kinds.ts";
 import { readRows } from "../owner-reads.ts";
 import type { RedisArgument, RedisConnection } from "../redis-connection.ts";
@@ -86,7 +86,7 @@ export class Ledger implements Pick<StoreQueries, "ledger" | "traces"> {
       const within = ranges.filter(({ to }) => to >= since);
       found.push(...(await this.#withoutMadeUp(jobId, within)));
       if (members.length < limit || within.length < ranges.length) break;
-      from = Buffer.concat([Buffer.from("("), members.at(-1) as Buffer]);
+      from = behind(members.at(-1) as Buffer);
     }
     return found.slice(0, limit);
   }
@@ -119,5 +119,5 @@ function lower(instant: EpochMs): Buffer {
 }
 
 function upper(instant: EpochMs): Buffer {
-  return Buffer.concat([Buffer.from("("), instantBytes(Math.ceil(instant))]);
+  return behind(instantBytes(Math.ceil(instant)));
 }

@@ -3,7 +3,7 @@ import { isRecurringJobId } from "../../../domain/recurrence.ts";
 import type { NewJob, NewRecurringJob } from "../../../ports/store.ts";
 import type { AuditNote } from "../../../ports/store-audit.ts";
 import type { NamedOutcome, NamedPut, ReplaceOutcome } from "../../../ports/store-jobs.ts";
-import { idOf } from "../bytes.ts";
+import { behind, idOf } from "../bytes.ts";
 import { uniqueField } from "../record.ts";
 import type { RedisAnswer, RedisArgument } from "../redis-connection.ts";
 import { type Changing, nameText, replaceJob } from "./job-changes.ts";
@@ -86,7 +86,7 @@ async function activeJobs({ db, kinds }: Changing, index: RedisArgument): Promis
     const open = await haveOpen(db, jobs);
     found.push(...jobs.filter(({ deletedAt }, i) => deletedAt === null && open[i]).map(({ jobId }) => jobId));
     if (found.length >= 2 || members.length < PER_CALL) break;
-    from = Buffer.concat([Buffer.from("("), members.at(-1) as Buffer]);
+    from = behind(members.at(-1) as Buffer);
   }
   return found.slice(0, 2).sort();
 }

@@ -2,7 +2,7 @@ import { type Flow, flowName } from "../../../domain/flow.ts";
 import type { EpochMs, ExecutionId, JobId, ShardId } from "../../../domain/ids.ts";
 import type { FlowPage } from "../../../ports/store-flows.ts";
 import type { Recurrence, StoreRecurrences } from "../../../ports/store-recurrences.ts";
-import { idBytes, idOf, instantAt, instantBytes } from "../bytes.ts";
+import { behind, idBytes, idOf, instantAt, instantBytes } from "../bytes.ts";
 import type { Kinds } from "../kinds.ts";
 import { readRows } from "../owner-reads.ts";
 import type { RedisArgument, RedisConnection } from "../redis-connection.ts";
@@ -97,17 +97,17 @@ class Recurrences implements StoreRecurrences {
 
   async firedInstants(jobId: JobId, since: EpochMs, until: EpochMs): Promise<EpochMs[]> {
     const found: EpochMs[] = [];
-    for (let from = Buffer.concat([Buffer.from("["), instantBytes(Math.ceil(since))]); ; ) {
+    for (let from: Buffer = Buffer.concat([Buffer.from("["), instantBytes(Math.ceil(since))]); ; ) {
       const members = await plannedMembers(this.#db, jobId, { from, before: until, limit: MEMBERS });
       found.push(...members.map((member) => instantAt(member, 0) as EpochMs));
       if (members.length < MEMBERS) return found;
-      from = Buffer.concat([Buffer.from("("), members.at(-1) as Buffer]);
+      from = behind(members.at(-1) as Buffer);
     }
   }
 
   /** Ids of the first jobs behind `after` in indexes of ids. */
   async #firstIds(indexes: readonly RedisArgument[], after: JobId | null, limit: number): Promise<JobId[]> {
-    const from = after === null ? "-" : Buffer.concat([Buffer.from("("), idBytes(after)]);
+    const from = after === null ? "-" : behind(idBytes(after));
     const ids: JobId[] = [];
     for (let at = 0; at < indexes.length; at += INDEXES) {
       const part = indexes.slice(at, at + INDEXES);
@@ -155,7 +155,7 @@ async function plannedMembers(
   jobId: JobId,
   { from, before, limit }: { from: Buffer; before: EpochMs; limit: number },
 ): Promise<Buffer[]> {
-  const upper = Buffer.concat([Buffer.from("("), instantBytes(Math.ceil(before))]);
+  const upper = behind(instantBytes(Math.ceil(before)));
   const [members] = await db.call([
     ["ZRANGE", db.key(keyOf("l", jobId)), from, upper, "BYLEX", "LIMIT", "0", `${limit}`],
   ]);

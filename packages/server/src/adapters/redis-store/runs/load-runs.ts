@@ -2,7 +2,7 @@ import { type Candidate, isFinal } from "../../../domain/execution.ts";
 import type { ExecutionId } from "../../../domain/ids.ts";
 import type { ItemStates } from "../../../domain/workflow/map-counts.ts";
 import type { LoadedRun, NodeExecution, StoredWorkflow, StoreRuns } from "../../../ports/store-runs.ts";
-import { idBytes, idOf } from "../bytes.ts";
+import { behind, idBytes, idOf } from "../bytes.ts";
 import type { Kinds } from "../kinds.ts";
 import { readRows } from "../owner-reads.ts";
 import type { StoredExecution } from "../record.ts";
@@ -103,7 +103,7 @@ async function executionsOf(db: RedisConnection, run: ExecutionId): Promise<Node
     const members = answer as Buffer[];
     ids.push(...members.map((member) => idOf(member, PLACE_BYTES)));
     if (members.length < NODES) break;
-    from = Buffer.concat([Buffer.from("("), members.at(-1) as Buffer]);
+    from = behind(members.at(-1) as Buffer);
   }
   const nodes = (await readRows(db, ids)).filter((row) => row !== null).map(nodeOf);
   return [...nodes, ...(await liveItems(db, run))].sort(byPlace);

@@ -1,6 +1,6 @@
 import type { ShardId } from "../../../domain/ids.ts";
 import { compareDue, type DueCursor } from "../../../ports/store-flows.ts";
-import { idBytes, idOf, instantAt, instantBytes } from "../bytes.ts";
+import { behind, idBytes, idOf, instantAt, instantBytes } from "../bytes.ts";
 import type { RedisConnection } from "../redis-connection.ts";
 
 /** Runs of one shard in one call. */
@@ -16,7 +16,7 @@ export async function openRuns(
   const found: DueCursor[] = [];
   for (let from = after; ; from = found.at(-1) ?? null) {
     const size = Math.min(limit - found.length, PER_CALL);
-    const bound = from === null ? "-" : Buffer.concat([Buffer.from("("), instantBytes(from.dueAt), idBytes(from.id)]);
+    const bound = from === null ? "-" : behind(instantBytes(from.dueAt), idBytes(from.id));
     const answers = await db.call(
       shards.map((shard) => ["ZRANGE", db.key(`o${shard}`), bound, "+", "BYLEX", "LIMIT", "0", `${size}`]),
     );

@@ -1,7 +1,7 @@
 import type { EpochMs, ExecutionId, JobId } from "../../../domain/ids.ts";
 import type { Listing, Page, StoreQueries } from "../../../ports/store-queries.ts";
 import type { NodeFilter, NodeSummary, RunFilter, RunSummary, RunView } from "../../../ports/store-runs.ts";
-import { idBytes, idOf, instantBytes, u32 } from "../bytes.ts";
+import { behind, idBytes, idOf, instantBytes, u32 } from "../bytes.ts";
 import type { Kind, Kinds } from "../kinds.ts";
 import { readRows } from "../owner-reads.ts";
 import type { StoredExecution } from "../record.ts";
@@ -121,8 +121,8 @@ export class RunQueries implements Pick<StoreQueries, "listRuns" | "getRun" | "l
     const [last] = after === null ? [] : await readRows(this.#db, [after]);
     if (after !== null && last?.ofNode?.run !== run) return { ids: [], isLast: true };
     const own = node === undefined ? "-" : Buffer.concat([Buffer.from("["), u32(node)]);
-    const from = last == null ? own : Buffer.concat([Buffer.from("("), memberOf(last)]);
-    const until = node === undefined ? "+" : Buffer.concat([Buffer.from("("), u32(node + 1)]);
+    const from = last == null ? own : behind(memberOf(last));
+    const until = node === undefined ? "+" : behind(u32(node + 1));
     const indexes = (withoutItems ? ["ln"] : ["ln", "li"]).map((letters) => this.#db.key(runKey(letters, run)));
     const limit = ["LIMIT", "0", `${EXAMINED + 1}`] as const;
     const answers = await this.#db.call(indexes.map((index) => ["ZRANGE", index, from, until, "BYLEX", ...limit]));
@@ -139,7 +139,7 @@ function upperBound(after: ExecutionId | null, until: EpochMs | undefined): Redi
     ...(until === undefined ? [] : [instantBytes(until + ID_SLACK_MS)]),
   ];
   const [first] = bounds.sort(Buffer.compare);
-  return first === undefined ? "+" : Buffer.concat([Buffer.from("("), first]);
+  return first === undefined ? "+" : behind(first);
 }
 
 function isAsked({ row, kind, job }: Run, tenant: string, { state, name, since = 0, until }: RunFilter): boolean {

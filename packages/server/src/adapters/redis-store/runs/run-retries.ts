@@ -2,8 +2,9 @@ import type { ExecutionId } from "../../../domain/ids.ts";
 import { type KeptNodes, resultsOf } from "../../../domain/workflow/kept-nodes.ts";
 import type { AuditNote } from "../../../ports/store-audit.ts";
 import type { NewRetry, RetryOutcome } from "../../../ports/store-runs.ts";
+import { digestOfTexts } from "../../../ports/text-digest.ts";
 import { inboxOfRetry } from "../../../ports/told-events.ts";
-import { digest, ID_BYTES, idBytes, idOf, NO_BYTES, u32 } from "../bytes.ts";
+import { behind, ID_BYTES, idBytes, idOf, NO_BYTES, u32 } from "../bytes.ts";
 import { leftArguments } from "../events/told-arguments.ts";
 import { textsOfJob } from "../kinds.ts";
 import { readRows } from "../owner-reads.ts";
@@ -70,7 +71,7 @@ async function executionsOf(db: RedisConnection, run: ExecutionId, nodes: readon
 }
 
 function beforeNode(node: number): Buffer {
-  return Buffer.concat([Buffer.from("("), u32(node)]);
+  return behind(u32(node));
 }
 
 async function repeated(db: RedisConnection, { idempotency }: NewRetry): Promise<RetryOutcome | null> {
@@ -95,8 +96,8 @@ async function write(changing: Changing, job: OpenJob, asked: NewRetry, note: Au
     ...[idBytes(jobId), job.text ?? NO_BYTES, idBytes(retryOf), idBytes(executionId)],
     runRecord(asked, numbersAt(0), { trigger: "RETRY", retryOf, jobVersion: asked.jobVersion }),
     ...[uniqueKey === null ? NO_BYTES : uniqueField(tenant, uniqueKey), tenant],
-    idempotency === null ? NO_BYTES : digest(idempotency.tenant, idempotency.key),
-    idempotency === null ? NO_BYTES : digest(idempotency.requestHash),
+    idempotency === null ? NO_BYTES : digestOfTexts(idempotency.tenant, idempotency.key),
+    idempotency === null ? NO_BYTES : digestOfTexts(idempotency.requestHash),
     `${Math.floor(now() / 1_000)}`,
     Buffer.concat(asked.kept.map(({ run }) => idBytes(run))),
     Buffer.concat(parts.map(({ name }) => name)),

@@ -2,7 +2,7 @@ import { MAP_ITEMS_MAX } from "@mainspring/contract/limits";
 import { isNode, isRun, RUN_NODE } from "../../../domain/execution.ts";
 import { type MovedExecution, SMALL_PAYLOAD_MAX, type TransferRows } from "../../../ports/store-transfer.ts";
 import { payloadName, readBodies, resultName } from "../bodies.ts";
-import { fieldsOf, ID_BYTES, idBytes, idOf, instantAt, instantBytes, NO_BYTES, u32 } from "../bytes.ts";
+import { fieldsOf, ID_BYTES, idBytes, idOf, instantAt, instantBytes, NO_BYTES, pairsOf, u32 } from "../bytes.ts";
 import { recordOf, SIGNAL, signalContent, signalDigest, stepOf } from "../intake/steps.ts";
 import { flowText, type Kind, kindText } from "../kinds.ts";
 import { indexOf } from "../letters/letter-lists.ts";
@@ -117,7 +117,7 @@ export const steps: KindInRedis<"steps"> = {
       const there = await areThere(db, ids);
       for (const executionId of ids.filter((id) => there.has(id))) {
         const [fields] = (await db.call([["HGETALL", db.key(keyOf("s", executionId))]])) as [Buffer[]];
-        const rows = pairs(fields).map(([name, record]) => ({ executionId, ...stepOf(String(name), record) }));
+        const rows = pairsOf(fields).map(([name, record]) => ({ executionId, ...stepOf(String(name), record) }));
         if (rows.length > 0) yield rows;
       }
     }
@@ -143,7 +143,7 @@ export const signals: KindInRedis<"signals"> = {
       const there = await areThere(db, ids);
       for (const executionId of ids.filter((id) => there.has(id) || runs.has(id))) {
         const [fields] = (await db.call([["HGETALL", db.key(keyOf("g", executionId))]])) as [Buffer[]];
-        const own = pairs(fields).filter(([field]) => field[0] === SIGNAL_FIELD);
+        const own = pairsOf(fields).filter(([field]) => field[0] === SIGNAL_FIELD);
         const run = runs.get(executionId) ?? null;
         if (own.length > 0)
           yield own.map(([field, record]) => movedSignal(executionId, run, String(field).slice(1), record));
@@ -202,8 +202,4 @@ async function writeSignal(db: RedisConnection, signal: TransferRows["signals"])
     ["HSET", key, `s${id}`, record, "#", `${open + (isTaken ? 0 : 1)} ${bytes + size} ${Math.max(newest, at)}`],
     ...(run === null ? [] : [["SADD", db.key(keyOf("gr", run)), idBytes(executionId)] as const]),
   ]);
-}
-
-function pairs(fields: readonly Buffer[]): [Buffer, Buffer][] {
-  return Array.from({ length: fields.length / 2 }, (_, i) => [fields[2 * i], fields[2 * i + 1]] as [Buffer, Buffer]);
 }

@@ -93,13 +93,17 @@ function asBuffer(payload: Uint8Array | null): Buffer | null {
 
 function bodyCommands(db: RedisConnection, row: MovedJob): RedisCommand[] {
   const { jobId, version, payload } = row;
-  return payload === null || !isBody(row) ? [] : payloadCommands(db, { jobId, version, payload });
+  if (payload === null || !isBody(row)) return [];
+  const [own, ...note] = payloadCommands(db, { jobId, version, payload });
+  return version === FIRST_VERSION ? [own] : [own, ...note];
 }
 
-function payloadCommands(db: RedisConnection, { jobId, version, payload }: TransferRows["payloads"]): RedisCommand[] {
+function payloadCommands(
+  db: RedisConnection,
+  { jobId, version, payload }: TransferRows["payloads"],
+): [own: RedisCommand, ...note: RedisCommand[]] {
   const own: RedisCommand = ["SET", db.key(payloadName(jobId, version)), Buffer.from(payload)];
-  if (version === FIRST_VERSION) return [own];
-  return [own, ["SADD", db.key(keyOf("pv", jobId)), u32(version)], ["SADD", db.key("pvj"), idBytes(jobId)]];
+  return [own, ...noted(db, { jobId, version })];
 }
 
 /** Payloads of former versions. Small ones of jobs that run once are in the executions that have them. */
@@ -122,12 +126,15 @@ export const payloads: KindInRedis<"payloads"> = {
   write: ({ db }, rows) =>
     send(
       db,
-      rows.flatMap((row) => [...payloadCommands(db, row), ...noted(db, row)]),
+      rows.flatMap((row) => payloadCommands(db, row)),
     ),
 };
 
 /** Notes a former version, so that upkeep removes its payload. */
-function noted(db: RedisConnection, { jobId, version }: TransferRows["payloads"]): RedisCommand[] {
+function noted(
+  db: RedisConnection,
+  { jobId, version }: Pick<TransferRows["payloads"], "jobId" | "version">,
+): RedisCommand[] {
   return [
     ["SADD", db.key(keyOf("pv", jobId)), u32(version)],
     ["SADD", db.key("pvj"), idBytes(jobId)],

@@ -1,6 +1,7 @@
+import { type ChunkLimit, chunked } from "../../../ports/chunks.ts";
 import type { TransferKind, TransferRows } from "../../../ports/store-transfer.ts";
 import type { Kinds } from "../kinds.ts";
-import type { RedisCommand, RedisConnection } from "../redis-connection.ts";
+import type { RedisArgument, RedisCommand, RedisConnection } from "../redis-connection.ts";
 
 /** Connection of a transfer, and numbers of kinds of executions. */
 export interface Place {
@@ -21,27 +22,23 @@ const CALL = { count: 500, bytes: 4 * 1024 * 1024 };
 
 /** Sends commands that add rows, in calls of a limited size. */
 export async function send(db: RedisConnection, commands: readonly RedisCommand[]): Promise<void> {
-  let [part, bytes]: [RedisCommand[], number] = [[], 0];
-  for (const command of commands) {
-    part.push(command);
-    bytes += command.reduce((sum, argument) => sum + argument.length, 0);
-    if (part.length < CALL.count && bytes < CALL.bytes) continue;
-    await db.call(part);
-    [part, bytes] = [[], 0];
-  }
-  if (part.length > 0) await db.call(part);
+  for (const part of chunked(commands, CALL, weightOf)) await db.call(part);
+}
+
+/** Sends a field and its value of a hash for each row. */
+export function put<R>(name: string, fieldOf: (row: R) => readonly [field: RedisArgument, value: RedisArgument]) {
+  return ({ db }: Place, rows: readonly R[]) =>
+    send(
+      db,
+      rows.map((row) => ["HSET", db.key(name), ...fieldOf(row)]),
+    );
 }
 
 /** Calls a function with the arguments of rows, in calls of a limited size. */
 export async function fill(db: RedisConnection, name: string, rows: readonly (string | Buffer)[][]): Promise<void> {
-  let [part, count, bytes]: [(string | Buffer)[], number, number] = [[], 0, 0];
-  for (const args of rows) {
-    part.push(...args);
-    count++;
-    bytes += args.reduce((sum, argument) => sum + argument.length, 0);
-    if (count < CALL.count && bytes < CALL.bytes) continue;
-    await db.durably(name, part);
-    [part, count, bytes] = [[], 0, 0];
-  }
-  if (part.length > 0) await db.durably(name, part);
+  for (const part of chunked(rows, CALL, weightOf)) await db.durably(name, part.flat());
+}
+
+function weightOf(args: readonly RedisArgument[]): ChunkLimit {
+  return { count: 1, bytes: args.reduce((sum, argument) => sum + argument.length, 0) };
 }

@@ -14,7 +14,7 @@ import type { RedisCommand, RedisConnection } from "../redis-connection.ts";
 import { changeoverOf, readPools } from "../settings.ts";
 import { readJournals } from "../shards.ts";
 import { acceptedJobs, answerOf } from "../submit.ts";
-import { type KindInRedis, send } from "./kind.ts";
+import { type KindInRedis, put, send } from "./kind.ts";
 import { fieldsIn, membersIn } from "./scan.ts";
 
 async function* once<R>(rows: R[]): AsyncGenerator<R[]> {
@@ -32,31 +32,19 @@ async function* later<R>(read: () => Promise<R[]>): AsyncGenerator<R[]> {
 
 const tenants: KindInRedis<"tenants"> = {
   rows: ({ db }) => later(() => readTenants(db)),
-  write: ({ db }, rows) =>
-    send(
-      db,
-      rows.map((row) => ["HSET", db.key("t"), row.name, JSON.stringify(row)]),
-    ),
+  write: put("t", (row) => [row.name, JSON.stringify(row)]),
 };
 
 const sources: KindInRedis<"sources"> = {
   rows: ({ db }) => later(() => readSources(db)),
-  write: ({ db }, rows) =>
-    send(
-      db,
-      rows.map((row) => ["HSET", db.key("ts"), sourceField(row), row.tenant]),
-    ),
+  write: put("ts", (row) => [sourceField(row), row.tenant]),
   unfit: ({ kind, name }) =>
     kind === "ROLE" ? `the role ${name} is bound to a tenant, and no role submits into Redis: unbind it first` : null,
 };
 
 const pools: KindInRedis<"pools"> = {
   rows: ({ db }) => later(() => readPools(db)),
-  write: ({ db }, rows) =>
-    send(
-      db,
-      rows.map((row) => ["HSET", db.key("po"), row.name, JSON.stringify(row)]),
-    ),
+  write: put("po", (row) => [row.name, JSON.stringify(row)]),
 };
 
 const keys: KindInRedis<"keys"> = {
@@ -80,11 +68,8 @@ const keys: KindInRedis<"keys"> = {
 
 const handlers: KindInRedis<"handlers"> = {
   rows: ({ db }) => valuesOf<HandlerRow>(db, "hp"),
-  write: async ({ db }, rows) => {
-    await send(
-      db,
-      rows.map((row) => ["HSET", db.key("hp"), rowName(row), JSON.stringify(row)]),
-    );
+  write: async ({ db, kinds }, rows) => {
+    await put<HandlerRow>("hp", (row) => [rowName(row), JSON.stringify(row)])({ db, kinds }, rows);
     const [count] = await db.call([["HLEN", db.key("hp")]]);
     const latest = Math.max(...rows.map(({ version }) => version));
     await send(db, [["SET", db.key("hpv"), `${latest}-${Number(count)}`]]);
@@ -93,11 +78,7 @@ const handlers: KindInRedis<"handlers"> = {
 
 const zones: KindInRedis<"zones"> = {
   rows: ({ db }) => valuesOf(db, "tzv"),
-  write: ({ db }, rows) =>
-    send(
-      db,
-      rows.map((row) => ["HSET", db.key("tzv"), row.version, JSON.stringify(row)]),
-    ),
+  write: put("tzv", (row) => [row.version, JSON.stringify(row)]),
 };
 
 const changeovers: KindInRedis<"changeovers"> = {
@@ -105,11 +86,7 @@ const changeovers: KindInRedis<"changeovers"> = {
     for await (const pairs of fieldsIn(db, "tzc"))
       yield pairs.map(([number, text]) => changeoverOf(String(number), String(text)));
   },
-  write: ({ db }, rows) =>
-    send(
-      db,
-      rows.map(({ number, version, since }) => ["HSET", db.key("tzc"), `${number}`, `${since} ${version}`]),
-    ),
+  write: put("tzc", ({ number, version, since }) => [`${number}`, `${since} ${version}`]),
 };
 
 const names: KindInRedis<"names"> = {
@@ -120,11 +97,7 @@ const names: KindInRedis<"names"> = {
         return { tenant, name, jobId: idOf(job) };
       });
   },
-  write: ({ db }, rows) =>
-    send(
-      db,
-      rows.map(({ tenant, name, jobId }) => ["HSET", db.key("m"), uniqueField(tenant, name), idBytes(jobId)]),
-    ),
+  write: put("m", ({ tenant, name, jobId }) => [uniqueField(tenant, name), idBytes(jobId)]),
 };
 
 const uniqueKeys: KindInRedis<"uniqueKeys"> = {
@@ -135,14 +108,10 @@ const uniqueKeys: KindInRedis<"uniqueKeys"> = {
         return { tenant, key, jobId: idOf(ids), executionId: idOf(ids, ID_BYTES) };
       });
   },
-  write: ({ db }, rows) =>
-    send(
-      db,
-      rows.map(({ tenant, key, jobId, executionId }) => {
-        const ids = Buffer.concat([idBytes(jobId), idBytes(executionId)]);
-        return ["HSET", db.key("u"), uniqueField(tenant, key), ids];
-      }),
-    ),
+  write: put("u", ({ tenant, key, jobId, executionId }) => [
+    uniqueField(tenant, key),
+    Buffer.concat([idBytes(jobId), idBytes(executionId)]),
+  ]),
 };
 
 /** Tenant and key of a field of `uniqueField`. */
@@ -234,11 +203,7 @@ const RECORDS = 100;
 
 const anchors: KindInRedis<"anchors"> = {
   rows: ({ db }) => valuesOf(db, "aa"),
-  write: ({ db }, rows) =>
-    send(
-      db,
-      rows.map((row) => ["HSET", db.key("aa"), `${row.number}`, JSON.stringify(row)]),
-    ),
+  write: put("aa", (row) => [`${row.number}`, JSON.stringify(row)]),
 };
 
 const sealed: KindInRedis<"sealed"> = {
@@ -246,22 +211,15 @@ const sealed: KindInRedis<"sealed"> = {
     for await (const pairs of fieldsIn(db, "as"))
       yield pairs.map(([chain, seq]) => ({ chain: idOf(chain), seq: seq.readUInt32BE() }));
   },
-  write: ({ db }, rows) =>
-    send(
-      db,
-      rows.map(({ chain, seq }) => ["HSET", db.key("as"), idBytes(chain), u32(seq)]),
-    ),
+  write: put("as", ({ chain, seq }) => [idBytes(chain), u32(seq)]),
 };
 
 const positions: KindInRedis<"positions"> = {
   rows: ({ db }) => later(() => readPositions(db)),
-  write: ({ db }, rows) =>
-    send(
-      db,
-      rows.map(({ partition, topic, next, replayUntil }) => {
-        return ["HSET", db.key("ig"), u32(partition), Buffer.concat([idBytes(topic), u64(next), u64(replayUntil)])];
-      }),
-    ),
+  write: put("ig", ({ partition, topic, next, replayUntil }) => [
+    u32(partition),
+    Buffer.concat([idBytes(topic), u64(next), u64(replayUntil)]),
+  ]),
 };
 
 /** Kinds whose rows need no function of the library but that of the audit log. */

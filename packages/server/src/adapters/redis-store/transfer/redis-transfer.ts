@@ -28,7 +28,17 @@ const KINDS: { readonly [K in TransferKind]: KindInRedis<K> } = {
 };
 
 /** Names of keys that a store has before the first row. */
-const OPENING: ReadonlySet<string> = new Set(["format", "needs_level", "tv", "generation", "sh", "cl", "no", "mark"]);
+const OPENING: ReadonlySet<string> = new Set([
+  "format",
+  "needs_level",
+  "tv",
+  "generation",
+  "sh",
+  "cl",
+  "no",
+  "mark",
+  "mark:level",
+]);
 /** Keys that hold what has no place in another store, each with the command that counts it. */
 const UNMOVABLE = [
   ["runs over dead letters that have not ended: wait for their end", "ZCARD", "dro"],
@@ -138,8 +148,7 @@ export class RedisTransfer implements StoreTransfer {
 }
 
 function isRow(name: Buffer): boolean {
-  const text = name.toString("latin1");
-  return !OPENING.has(text) && text !== "mark:level";
+  return !OPENING.has(name.toString("latin1"));
 }
 
 /** @throws {StoreUnusable} a node has a lease */

@@ -1,4 +1,4 @@
-import { idOf } from "../bytes.ts";
+import { behind, idOf, pairsOf } from "../bytes.ts";
 import type { RedisArgument, RedisCommand, RedisConnection } from "../redis-connection.ts";
 
 /** Keys and fields that one call looks at. */
@@ -40,10 +40,7 @@ export async function* fieldsIn(
   for (let cursor = "0"; ; ) {
     const command: RedisCommand = ["HSCAN", db.key(name), cursor, "COUNT", `${PER_CALL}`];
     const [page] = (await db.call([command])) as [[Buffer, Buffer[]]];
-    const fields = page[1];
-    const pairs = Array.from({ length: fields.length / 2 }, (_, i) => {
-      return [fields[2 * i] as Buffer, fields[2 * i + 1] as Buffer] as const;
-    }).filter(([field]) => !seen.has(field.toString("latin1")));
+    const pairs = pairsOf(page[1]).filter(([field]) => !seen.has(field.toString("latin1")));
     for (const [field] of pairs) seen.add(field.toString("latin1"));
     if (pairs.length > 0) yield pairs;
     cursor = String(page[0]);
@@ -58,7 +55,7 @@ export async function* membersIn(db: RedisConnection, name: RedisArgument): Asyn
     const [members] = (await db.call([command])) as [Buffer[]];
     if (members.length > 0) yield members;
     if (members.length < PER_CALL) return;
-    from = Buffer.concat([Buffer.from("("), members.at(-1) as Buffer]);
+    from = behind(members.at(-1) as Buffer);
   }
 }
 

@@ -1,5 +1,6 @@
 import type { EpochMs } from "../../../domain/ids.ts";
-import { type RecordPosition, timeOfId } from "../../../domain/ingest.ts";
+import { type RecordPosition } from "../../../domain/ingest.ts";
+import { idTimeMs } from "../../../domain/occurrence-id.ts";
 import type { IngestRecord, IngestRefusal, RefusedRecord, StoreIngest } from "../../../ports/store-ingest.ts";
 import type { RequestEnd } from "../../../ports/store-requests.ts";
 import type { AuditTrail } from "../audit/audit-trail.ts";
@@ -103,7 +104,7 @@ function recordFrom({ offset }: RecordPosition, rows: readonly Row[]): IngestRec
 
 /** Time of a refused record, if that is an instant, or of the id. */
 function createdAt(recordedAt: number | null, id: string): EpochMs {
-  return instantOr(recordedAt, timeOfId(id));
+  return instantOr(recordedAt, idTimeMs(id));
 }
 
 function instantOr(recordedAt: number | null, otherwise: EpochMs): EpochMs {

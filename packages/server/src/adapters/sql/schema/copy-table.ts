@@ -26,7 +26,7 @@ const TABLES = `
   GROUP BY 1 ORDER BY 1`;
 
 /** All tables of the search path's first schema, of any program. */
-export async function tablesOf({ session }: Side): Promise<Table[]> {
+export async function tablesOf({ session }: Pick<Side, "session">): Promise<Table[]> {
   const rows = await session.run({ text: TABLES });
   return rows.map(([name, columns]) => ({ name: name as string, columns: JSON.parse(columns as string) }));
 }

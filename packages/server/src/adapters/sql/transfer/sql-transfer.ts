@@ -1,20 +1,22 @@
-import { createHash } from "node:crypto";
 import type { Epoch } from "../../../domain/ids.ts";
+import { idTimeMs } from "../../../domain/occurrence-id.ts";
 import { isRecurringJobId } from "../../../domain/recurrence.ts";
 import type { Command } from "../../../ports/store-commands.ts";
-import type {
-  MovedIdempotencyKey,
-  StoreTransfer,
-  TransferCounters,
-  TransferKind,
-  TransferRows,
+import {
+  type MovedIdempotencyKey,
+  type StoreTransfer,
+  type TransferCounters,
+  type TransferKind,
+  type TransferRows,
 } from "../../../ports/store-transfer.ts";
+import { digestOfTexts } from "../../../ports/text-digest.ts";
 import type { Claim } from "../cluster/claim.ts";
 import { commandFrom, insertCommand } from "../cluster/commands.ts";
 import { journalEntries, journalText } from "../commit/journal.ts";
 import { byteas, int4s, int8s, texts, uuids } from "../connection/arrays.ts";
 import type { Connections, Row, Session } from "../connection/connections.ts";
 import { explained } from "../connection/preflight.ts";
+import { tablesOf } from "../schema/copy-table.ts";
 import { BEYOND, leaveView, readMark, writeMark } from "../schema/marks.ts";
 import { applyMigrations } from "../schema/migrate.ts";
 import { createPartition, monthNamed, monthOf, PARTITIONS, type PartitionedTable } from "../schema/partitions.ts";
@@ -22,16 +24,8 @@ import { acceptedJobs } from "../submit/idempotency-keys.ts";
 import { insertStatement, keyOf, limitOf, readStatement, rowFrom } from "./columns.ts";
 import { hasTable, type TableKind, tableOf } from "./tables.ts";
 
-/** Tables that a transfer fills or that belong to what it fills; all but the history of the schema and the leases. */
-const FILLED = [
-  ...["jobs", "executions", "execution_steps", "attempt_logs", "signals", "journal", "commands", "idempotency_keys"],
-  ...["unique_keys", "pools", "dead_letter_runs", "execution_runs", "job_payloads", "plans", "job_names", "skips"],
-  ...["tzdata_versions", "tzdata_changeovers", "handler_policies", "workflow_graphs", "workflow_payloads"],
-  ...["workflow_runs", "workflow_parts", "workflow_part_payloads", "outbox", "event_inbox", "event_floors"],
-  ...["event_sinks", "webhooks", "webhook_deliveries", "job_requests", "ingest_positions", "ingest_records"],
-  ...["ingest_refusals", "api_keys", "audit", "audit_anchors", "audit_sealed", "tenants", "tenant_sources"],
-  ...["quota_levels", "quota_places"],
-];
+/** Tables that a new store has rows in, which a transfer changes by statements of their own. */
+const KEPT: ReadonlySet<string> = new Set(["schema_migrations", "shards", "tenants_version", "api_keys_version"]);
 
 /** Rows that stay behind. The name of each is for people. */
 const LEFT: Readonly<Record<string, string>> = {
@@ -110,7 +104,10 @@ export class SqlTransfer implements StoreTransfer {
   }
 
   async empty(): Promise<void> {
-    await this.#run({ text: `TRUNCATE ${FILLED.join(", ")}` });
+    await this.#place.db.session("maintain", async (session) => {
+      const filled = (await tablesOf({ session })).filter(({ name }) => !KEPT.has(name));
+      await session.run({ text: `TRUNCATE ${filled.map(({ name }) => name).join(", ")}` });
+    });
   }
 
   async unmovable() {
@@ -262,19 +259,14 @@ export class SqlTransfer implements StoreTransfer {
   }
 }
 
-/** Time in a UUIDv7, in ms. */
-function timeOf(id: string): number {
-  return Number.parseInt(id.slice(0, 13).replace("-", ""), 16);
-}
-
 /** Partitioned tables of kinds, and the instant that decides about the month of a row; null: the row has another partition. */
 const PARTITIONED_KINDS: {
   readonly [K in TransferKind]?: readonly [PartitionedTable, (row: TransferRows[K]) => number | null];
 } = {
-  jobs: ["jobs", ({ jobId }) => (isRecurringJobId(jobId) ? null : timeOf(jobId))],
-  executions: ["executions", ({ id }) => timeOf(id)],
-  steps: ["execution_steps", ({ executionId }) => timeOf(executionId)],
-  signals: ["signals", ({ executionId }) => timeOf(executionId)],
+  jobs: ["jobs", ({ jobId }) => (isRecurringJobId(jobId) ? null : idTimeMs(jobId))],
+  executions: ["executions", ({ id }) => idTimeMs(id)],
+  steps: ["execution_steps", ({ executionId }) => idTimeMs(executionId)],
+  signals: ["signals", ({ executionId }) => idTimeMs(executionId)],
   audit: ["audit", ({ at }) => at],
 };
 
@@ -282,15 +274,12 @@ function journalFrom([shard, epoch, seq, entries]: Row): TransferRows["journals"
   return { shard, epoch, seq, entries: journalEntries(entries as string) } as TransferRows["journals"];
 }
 
-/** Digest of 16 bytes in base64, as the store on Redis has it. */
-function digestOf(...parts: readonly string[]): string {
-  return createHash("sha256").update(parts.join("\u0000")).digest().subarray(0, 16).toString("base64");
-}
-
 function idempotencyKeyFrom(row: Row): MovedIdempotencyKey {
   const [tenant, text, requestHash, response, createdAt] = row as [string, string, string, string, number];
+  const [digest, requestDigest] = [digestOfTexts(tenant, text), digestOfTexts(requestHash)];
   return {
-    ...{ digest: digestOf(tenant, text), requestDigest: digestOf(requestHash), jobs: acceptedJobs(response) },
+    ...{ digest: digest.toString("base64"), requestDigest: requestDigest.toString("base64") },
+    jobs: acceptedJobs(response),
     createdAt: Math.floor(createdAt / 1_000) * 1_000,
   };
 }
