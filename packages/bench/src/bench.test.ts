@@ -12,7 +12,15 @@ import { sleepersCase } from "./scenarios/sleepers.ts";
 import { latencyCase, rateCase } from "./scenarios/steps.ts";
 import { Stage } from "./services/stage.ts";
 
-const SCALE: Scale = { isQuick: true, backlogJobs: 1, herdJobs: 200, tenants: 3, sleepers: 1, storedJobs: [1, 2] };
+const SCALE: Scale = {
+  isQuick: true,
+  backlogJobs: 1,
+  herdJobs: 200,
+  tenants: 3,
+  sleepers: 1,
+  perSec: 1_000,
+  storedJobs: [1, 2],
+};
 
 /** Small runs with real servers. A run counts its jobs in the worker and in the store, and throws if one is missing. */
 describe("the benchmark on the PostgreSQL of the server", () => {

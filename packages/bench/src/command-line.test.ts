@@ -14,6 +14,7 @@ describe("the benchmark's command line", () => {
     assert.deepEqual(scaleOf("--stored", "100,2000")?.storedJobs, [100, 2_000]);
     assert.deepEqual(scaleOf()?.storedJobs, [1_000_000, 10_000_000]);
     assert.deepEqual([scaleOf()?.sleepers, scaleOf("--sleepers", "7")?.sleepers], [100_000, 7]);
+    assert.deepEqual([scaleOf()?.perSec, scaleOf("--rate", "700")?.perSec], [5_000, 700]);
     assert.equal(scaleOf("--backlog", "10000000")?.backlogJobs, 10_000_000);
   });
 

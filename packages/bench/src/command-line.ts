@@ -81,6 +81,7 @@ npm run bench -- console        the web console in Chromium: its first view, its
                       and how many of one tenant wait, or are due at one instant, in fair
   --tenants N         how many tenants have jobs in fair; default 1000, with --quick 20
   --sleepers N        how many executions sleep in steps; default 100000, with --quick 5000
+  --rate N            how many jobs a second are submitted in profiles; default 5000, with --quick 1000
   --compare REF       measures this tree and another commit by turns, in pairs of runs, and prints the ratios of their
                       figures; REF is a tag, a branch or a commit; default of --only: ${COMPARED}; of --runs: ${PAIRS}
   --postgres R        the PostgreSQL of all contenders: ${POSTGRES_RELEASES.join(", ")}; default: system; the others come
@@ -116,6 +117,7 @@ export function commandLine(args: readonly string[]): CommandLine | null {
       isQuick,
       backlogJobs: wholeNumber("--backlog", values.backlog ?? (isQuick ? "50000" : "1000000")),
       storedJobs: storedOf(values.stored ?? (isQuick ? "10000,40000" : "1000000,10000000")),
+      perSec: wholeNumber("--rate", values.rate ?? (isQuick ? "1000" : "5000")),
       sleepers: wholeNumber("--sleepers", values.sleepers ?? (isQuick ? "5000" : "100000")),
       tenants: wholeNumber("--tenants", values.tenants ?? (isQuick ? "20" : "1000")),
       herdJobs: wholeNumber("--herd", values.herd ?? (isQuick ? "10000" : "100000")),
@@ -184,6 +186,7 @@ function parsed(args: readonly string[]) {
         herd: { type: "string" },
         tenants: { type: "string" },
         sleepers: { type: "string" },
+        rate: { type: "string" },
         stored: { type: "string" },
         rows: { type: "string" },
         consoles: { type: "string" },

@@ -29,9 +29,9 @@ export function failureOf(error: unknown): { message: string | null; exitCode: E
   // The text is reduced to one line, because it comes from a server.
   const message = error instanceof MainspringError ? printable(told) : told;
   if (code === "UNAVAILABLE") return { message: withRemedy(message), exitCode: EXIT.unreachable };
+  if (code === "BAD_OPTION") return { message, exitCode: EXIT.usage };
   if (error instanceof Error && ["ConfigError", "LeasesUnusable", "CertificateUnusable"].includes(error.name))
     return { message, exitCode: EXIT.configuration };
-  if (code === "BAD_OPTION") return { message, exitCode: EXIT.usage };
   return { message: message ?? "", exitCode: EXIT.failed };
 }
 

@@ -103,4 +103,21 @@ describe("mainspring migrate", () => {
     assert.match(standby.stderr, /^mainspring: --to must have target_session_attrs=read-write or none/);
     assert.deepEqual([standby.code, standby.stderr.includes("hunter2")], [2, false]);
   });
+
+  it("names the option whose value is no store", async () => {
+    const [redis, postgres] = ["redis://127.0.0.1:1", "postgres://127.0.0.1:1/x"];
+    const cases: [option: string, args: string[]][] = [
+      ["--from", ["--from", "foo", "--to", redis]],
+      ["--from", ["--from", "", "--to", redis]],
+      ["--from", ["--from", "foo", "--undo"]],
+      ["--to", ["--from", postgres, "--to", "redis:/"]],
+      ["--to", ["--from", redis, "--to", "foo"]],
+    ];
+    for (const [option, args] of cases) {
+      const { code, stderr } = await mainspring(["migrate", ...args]);
+      assert.match(stderr, new RegExp(`^mainspring: ${option} must `), args.join(" "));
+      assert.doesNotMatch(stderr, /MAINSPRING_STORE/);
+      assert.equal(code, 2, stderr);
+    }
+  });
 });

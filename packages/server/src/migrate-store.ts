@@ -12,6 +12,11 @@ const OF_REDIS = ["MAINSPRING_REDIS_REPLICAS", "MAINSPRING_REDIS_DURABILITY"] as
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
+/** Option of the command that names no store. */
+class BadOption extends Error {
+  readonly code = "BAD_OPTION";
+}
+
 export interface MigrateOptions extends Pick<TransferOptions, "onRows" | "signal"> {
   env: Environment;
   /** Value of MAINSPRING_STORE for each side; from null: the settings of the environment name the store. */
@@ -27,7 +32,7 @@ export interface MigrateOptions extends Pick<TransferOptions, "onRows" | "signal
  * @throws {StoreUnavailable} one of the stores does not answer
  */
 export async function migrateStore({ env, from, to, without, ...watch }: MigrateOptions): Promise<Transferred> {
-  const [source, target] = [configOf(env, from), configOf(env, to)];
+  const [source, target] = [configOf(env, from, "--from"), configOf(env, to, "--to")];
   if ((source.redisStore === null) === (target.redisStore === null))
     throw new StoreUnusable(
       "This moves a store between PostgreSQL and Redis: one of --from and --to must be a redis:// address, and the other one a PostgreSQL.",
@@ -51,7 +56,7 @@ export async function migrateStore({ env, from, to, without, ...watch }: Migrate
  */
 export async function undoMigration(env: Environment, from: string | null): Promise<string> {
   return await withTools("migrate", (tools) =>
-    opened(configOf(env, from), tools, false, async (store) => {
+    opened(configOf(env, from, "--from"), tools, false, async (store) => {
       const mark = await store.mark();
       if (mark?.state !== "MOVED") throw new StoreUnusable(`${store.name} was not moved. Nothing was changed.`);
       await store.setMark(null);
@@ -60,17 +65,30 @@ export async function undoMigration(env: Environment, from: string | null): Prom
   );
 }
 
-/** Settings of one side. Settings of the other kind of store do not count for it. */
-function configOf(env: Environment, store: string | null): Config {
-  const { MAINSPRING_STORE, MAINSPRING_STORE_FILE } = env;
-  const named = store === null ? { MAINSPRING_STORE, MAINSPRING_STORE_FILE } : { MAINSPRING_STORE: store };
+/**
+ * Settings of one side. Settings of the other kind of store do not count for it.
+ * @param option name of the option that gives `store`
+ * @throws {BadOption} the option names no store
+ * @throws {ConfigError} the settings name no store
+ */
+function configOf(env: Environment, store: string | null, option: string): Config {
+  if (store === null) return sideOf(env, env);
+  try {
+    if (store.trim() === "")
+      throw new ConfigError("MAINSPRING_STORE must name a store: redis://…, postgres://…, or embedded");
+    return sideOf(env, { MAINSPRING_STORE: store });
+  } catch (error) {
+    const namesStore = error instanceof ConfigError && error.message.startsWith("MAINSPRING_STORE ");
+    throw namesStore ? new BadOption(error.message.replaceAll("MAINSPRING_STORE ", `${option} `)) : error;
+  }
+}
+
+/** @param named has the settings that name the store */
+function sideOf(env: Environment, { MAINSPRING_STORE, MAINSPRING_STORE_FILE }: Environment): Config {
+  const named = { MAINSPRING_STORE, MAINSPRING_STORE_FILE };
   const some = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, env[name]]));
-  const isRedis = (config: Config) => config.redisStore !== null;
   const first = loadConfig(defined({ ...named, MAINSPRING_DATA_DIR: env["MAINSPRING_DATA_DIR"] }));
-  const config = loadConfig(defined({ ...named, ...some(isRedis(first) ? OF_REDIS : OF_POSTGRES) }));
-  if (store !== null && config.store === "embedded" && store !== "embedded")
-    throw new ConfigError("--from must name a store: redis://…, postgres://…, or embedded");
-  return config;
+  return loadConfig(defined({ ...named, ...some(first.redisStore !== null ? OF_REDIS : OF_POSTGRES) }));
 }
 
 function defined(env: Environment): Record<string, string> {

@@ -21,6 +21,7 @@ const USAGE = `Usage: npm run sim -- [--seed N] [--seeds COUNT] [--hours N] [--n
        npm run sim -- --mutants [--record]  the same with every one there is; writes down the seeds
        npm run sim -- --mutants --recorded  first the recorded seeds, then tests and other seeds; --record writes them down;
                                             --within SEC leaves out records that take more simulated seconds than that
+       npm run sim -- --mutants --share N/M one of M shares of them, by N modulo M: M numbers in a row try every one
 One seed decides everything else. Exit 0: everything held, and every mutant was caught.
 `;
 
@@ -35,6 +36,7 @@ const { values } = parseArgs({
     remembered: { type: "boolean", default: false },
     newest: { type: "string" },
     within: { type: "string" },
+    share: { type: "string", default: "0/1" },
     restores: { type: "boolean", default: false },
     failovers: { type: "boolean", default: false },
     rewinds: { type: "boolean", default: false },
@@ -75,7 +77,10 @@ function asked(): SimulationOptions[] {
 
 function wantedMutants(): Mutant[] {
   const within = atLeastOne(values.within);
-  return allMutants.filter(({ name }) => (records().get(name)?.untilSec ?? 0) <= within);
+  const isShort = ({ name }: Mutant) => (records().get(name)?.untilSec ?? 0) <= within;
+  const [, part, shares] = (/^(\d+)\/(\d+)$/.exec(values.share) ?? refuse()).map(Number) as [number, number, number];
+  if (shares < 1) refuse();
+  return allMutants.filter((mutant, index) => index % shares === part % shares && isShort(mutant));
 }
 
 /** @param text number from 1; undefined: there is no bound */

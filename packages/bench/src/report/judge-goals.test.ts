@@ -12,7 +12,15 @@ const CASE = "drain-200k";
 const ABSOLUTE = 67_000;
 
 const cases = SCENARIOS.flatMap(({ cases: of }) =>
-  of({ isQuick: false, herdJobs: 1, tenants: 1, sleepers: 1, storedJobs: [1, 2], backlogJobs: 1_000_000 }),
+  of({
+    isQuick: false,
+    herdJobs: 1,
+    tenants: 1,
+    sleepers: 1,
+    perSec: 5_000,
+    storedJobs: [1, 2],
+    backlogJobs: 1_000_000,
+  }),
 );
 
 it("a report knows the contenders of every case", () => {

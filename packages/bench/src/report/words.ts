@@ -5,7 +5,15 @@ import type { Scale } from "../scenarios/scenario.ts";
 import { SCENARIOS } from "../scenarios/scenarios.ts";
 
 /** Any scale: the contenders of a case do not depend on its size. */
-const SMALL: Scale = { isQuick: true, backlogJobs: 1, storedJobs: [1, 2], sleepers: 1, tenants: 1, herdJobs: 1 };
+const SMALL: Scale = {
+  isQuick: true,
+  backlogJobs: 1,
+  storedJobs: [1, 2],
+  sleepers: 1,
+  perSec: 1,
+  tenants: 1,
+  herdJobs: 1,
+};
 
 const ALL: readonly Contender[] = [
   ...CONTENDERS,

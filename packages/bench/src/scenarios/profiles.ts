@@ -25,8 +25,8 @@ export const profiles: Scenario = {
   name: "profiles",
   about: `One node on PostgreSQL alone, three of them, and three with all servers of profile A and of profile B. Clients send batches of ${BATCH} jobs at a fixed rate, without waiting for answers, and then single jobs. The times count from the intended send until the handler's start. The CPU of Kafka, etcd, ClickHouse, the receiver of OpenTelemetry and a Redis that is not the store is not counted, although they take it from the same machine. Two more cases measure a Redis that is the store: its CPU for the whole life of a job in submits of ${LARGE_BATCH}, and its memory for jobs that wait for tomorrow.`,
   isOnRequest: true,
-  cases: ({ isQuick }) => [
-    ...[steadyCase(isQuick ? 1_000 : 5_000, isQuick ? 5 : 60), pickupCase(200, isQuick ? 5 : 20)].map((item) => ({
+  cases: ({ isQuick, perSec }) => [
+    ...[steadyCase(perSec, isQuick ? 5 : 60), pickupCase(200, isQuick ? 5 : 20)].map((item) => ({
       ...item,
       name: `profiles-${item.name}`,
       title: `profiles: ${item.title}`,

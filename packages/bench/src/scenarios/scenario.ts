@@ -13,6 +13,8 @@ export interface Scale {
   tenants: number;
   /** Number of executions that sleep in `steps`. */
   sleepers: number;
+  /** Jobs a second in `profiles`. */
+  perSec: number;
   /** Numbers of jobs at which `storage` measures the store, in ascending order. */
   storedJobs: readonly [number, number];
 }

@@ -57,7 +57,7 @@ export function isRedisUrl(text: string): boolean {
 export const storeAddress: Parse<string> = (text) => {
   if (text === "embedded") return text;
   if (isRedisUrl(text)) return redisAddress(text) === null ? new Unfit(`must be ${REDIS_URL}`) : text;
-  if (storeAddresses(text) === null) return new Unfit(`must be "embedded" or ${POSTGRES_URL}`);
+  if (storeAddresses(text) === null) return new Unfit(`must be "embedded" or ${POSTGRES_URL}, or redis://host:6379`);
   const fault = postgresUrlFault(text);
   return fault === null ? text : new Unfit(fault);
 };

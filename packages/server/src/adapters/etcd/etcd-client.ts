@@ -46,7 +46,7 @@ export const METHODS = {
 const AUTHENTICATE = method("Auth/Authenticate", AuthenticateRequestSchema, AuthenticateResponseSchema);
 
 /** Longest wait for etcd of one operation, in ms, whatever number of members it tries. */
-export const TIMEOUT_MS = 1_000;
+const TIMEOUT_MS = 1_000;
 /** Largest answer, in bytes: thousands of nodes. */
 const ANSWER_MAX_BYTES = 16 * 2 ** 20;
 
