@@ -1,7 +1,9 @@
+import { writeFileSync } from "node:fs";
 import { staleDashboards, writeDashboards } from "./grafana/dashboards.ts";
+import { API_DOCUMENT, readApiDocument, textOf } from "./reference/api-document.ts";
 import { pages, write } from "./reference/pages.ts";
 
-/** Generates pages and tables of docs, and dashboards, from the code, as part of `npm run generate`. */
+/** Generates pages and tables of docs, dashboards and the document of the API, from the code, as part of `npm run generate`. */
 for (const page of await pages()) {
   if (page.is === page.shouldBe) continue;
   write(page);
@@ -9,3 +11,4 @@ for (const page of await pages()) {
 }
 for (const name of staleDashboards()) console.log(`reference: deploy/grafana/${name}.json has changed`);
 writeDashboards();
+writeFileSync(API_DOCUMENT, textOf(await readApiDocument()));

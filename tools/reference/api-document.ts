@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import {
   createApi,
   createLog,
@@ -58,6 +59,13 @@ export interface ApiDocument {
   components: { schemas: Record<string, Schema> };
 }
 
+/** File from which servers answer; a document of hundreds of routes takes too long to create at a start. */
+export const API_DOCUMENT = join(import.meta.dirname, "../../packages/server/openapi.json");
+
+export function textOf(document: ApiDocument): string {
+  return `${JSON.stringify(document, null, 1)}\n`;
+}
+
 /** Reads the OpenAPI document from the API itself, which runs on a store in memory and without a socket. */
 export async function readApiDocument(): Promise<ApiDocument> {
   const runtime = systemRuntime();
@@ -79,7 +87,8 @@ export async function readApiDocument(): Promise<ApiDocument> {
     },
   });
   try {
-    return (await api.inject({ url: "/openapi.json" })).json();
+    await api.ready();
+    return JSON.parse(JSON.stringify(api.swagger()));
   } finally {
     await api.close();
   }

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { describeKeys } from "../../packages/server/src/testing.ts";
-import { readApiDocument } from "./api-document.ts";
+import { API_DOCUMENT, readApiDocument, textOf } from "./api-document.ts";
 import { anchorOf } from "./markdown.ts";
 import { pages } from "./pages.ts";
 
@@ -14,6 +14,11 @@ describe("the reference", () => {
     for (const { name, is, shouldBe } of await pages()) {
       assert.equal(is, shouldBe, `docs/${name} is stale: npm run generate`);
     }
+  });
+
+  it("has the document of the API as servers give it", async () => {
+    const [is, shouldBe] = [readFileSync(API_DOCUMENT, "utf8"), textOf(await readApiDocument())];
+    assert.equal(is, shouldBe, "packages/server/openapi.json is stale: npm run generate");
   });
 
   it("has a section for every operation and every named schema of the API", async () => {

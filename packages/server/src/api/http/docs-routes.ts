@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import swagger from "@fastify/swagger";
 import swaggerUi from "@fastify/swagger-ui";
 import {
@@ -14,6 +16,7 @@ import {
   Trigger,
   WorkflowNodeState,
 } from "@mainspring/contract";
+import type { FastifyReply } from "fastify";
 import { Type } from "typebox";
 import { answer, problems } from "./documented.ts";
 import { describeProblem, PROBLEM_NAMES, ProblemError, problem } from "./errors.ts";
@@ -34,7 +37,10 @@ const DECLARED = {
   WorkflowNodeState,
 };
 
-/** Collects routes that are added after this call. */
+/**
+ * Collects routes that are added after this call, for `app.swagger()`. Only `npm run generate` and tests call that: it
+ * holds the event loop for half a second.
+ */
 export async function collectRoutes(app: HttpApp, version: string): Promise<void> {
   /** Ids of the operations whose body may be left out. */
   const lacking = new Set<string>();
@@ -73,7 +79,6 @@ export async function collectRoutes(app: HttpApp, version: string): Promise<void
       if (mayLackBody === true && schema?.operationId !== undefined) lacking.add(schema.operationId);
       return { url, schema: schema?.hide === true ? schema : ({ ...schema, "x-scope": scope } as typeof schema) };
     },
-    // Both forms of the document, JSON and YAML, pass through this function.
     transformObject: (made) =>
       "openapiObject" in made
         ? nameSchemas(withOptionalBodies(made.openapiObject, lacking), DECLARED)
@@ -116,11 +121,23 @@ const LOGO =
   '<path d="M24 24a3 3 0 0 1 3 3a6 6 0 0 1-6 6a9 9 0 0 1-9-9a12 12 0 0 1 12-12a15 15 0 0 1 15 15a18 18 0 0 1-18 18"/>' +
   '<text x="52" y="33" fill="#fff" stroke="none" font-family="sans-serif" font-size="26" font-weight="600">Mainspring</text></svg>';
 
+/** The document as `npm run generate` has written it. */
+const FILE = join(import.meta.dirname, "../../../openapi.json");
+
 /** Routes /, /docs, /openapi.json, /problems and /problems/{name}. None of them needs a network beyond the server. */
 export async function docsRoutes(app: HttpApp, version: string): Promise<void> {
+  const document = lazily(() => documentOf(version));
+  const answers = (type: string) => (_: unknown, reply: FastifyReply) => void reply.type(type).send(document());
+  const json = answers("application/json; charset=utf-8");
+  // JSON is YAML, too.
+  const ofPage = new Map([
+    ["/docs/json", json],
+    ["/docs/yaml", answers("application/x-yaml")],
+  ]);
   await app.register(async (page) => {
     page.addHook("onRoute", (route) => {
       route.config = { ...route.config, scope: "public" };
+      route.handler = ofPage.get(route.url) ?? route.handler;
     });
     await page.register(swaggerUi, {
       routePrefix: "/docs",
@@ -131,15 +148,7 @@ export async function docsRoutes(app: HttpApp, version: string): Promise<void> {
       uiConfig: { tryItOutEnabled: true, validatorUrl: null },
     });
   });
-  const document = lazily(() => Buffer.from(JSON.stringify(app.swagger())));
-  app.get("/openapi.json", { schema: { hide: true }, config: { scope: "public" } }, (_request, reply) => {
-    void reply.type("application/json; charset=utf-8").send(document());
-  });
-  // The document's plugin caches both forms; creating them takes longer than a request may.
-  app.addHook("onListen", async () => {
-    document();
-    app.swagger({ yaml: true });
-  });
+  app.get("/openapi.json", { schema: { hide: true }, config: { scope: "public" } }, json);
   app.get("/", { schema: { hide: true }, config: { scope: "public" } }, async (request, reply) => {
     void reply.header("vary", "accept");
     if (prefersPage(request.headers.accept)) return reply.redirect("console/");
@@ -148,7 +157,12 @@ export async function docsRoutes(app: HttpApp, version: string): Promise<void> {
   problemRoutes(app);
 }
 
-/** Creates a value at its first use. The document is large, and its routes are known only when all have been added. */
+function documentOf(version: string): Buffer {
+  const document = JSON.parse(readFileSync(FILE, "utf8")) as { info: object };
+  return Buffer.from(JSON.stringify({ ...document, info: { ...document.info, version } }));
+}
+
+/** Creates a value at its first use. */
 function lazily<T>(make: () => T): () => T {
   let made: T | null = null;
   return () => (made ??= make());

@@ -10,6 +10,7 @@ interface Operation {
   responses: Record<string, { description: string; content?: Record<string, { schema: Node }> }>;
 }
 interface OpenApi {
+  info: { version: string };
   openapi: string;
   paths: Record<string, Record<string, Operation>>;
 }
@@ -126,7 +127,7 @@ describe("the description of the API", () => {
   let document: OpenApi;
   before(async () => {
     api = await startTestApi();
-    document = (await api.app.inject({ url: "/openapi.json" })).json();
+    document = JSON.parse(JSON.stringify(api.app.swagger()));
   });
   after(() => api.stop());
 
@@ -134,6 +135,17 @@ describe("the description of the API", () => {
     Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, operation })),
     );
+
+  it("has the same content in each place, and the version of the server", async () => {
+    const { info, ...expected } = document;
+    for (const url of ["/openapi.json", "/docs/json", "/docs/yaml"]) {
+      const answer = await api.app.inject({ url });
+      const { info: given, ...rest } = answer.json();
+      assert.deepEqual(rest, expected, `${url} is stale: npm run generate`);
+      assert.deepEqual(given, info);
+      assert.match(String(answer.headers["content-type"]), url.endsWith("yaml") ? /^application\/x-yaml/ : /^application\/json/);
+    }
+  });
 
   it("is OpenAPI 3.1 and has every route, and no other", () => {
     assert.equal(document.openapi, "3.1.0");
