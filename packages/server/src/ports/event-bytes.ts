@@ -64,8 +64,9 @@ function indexColumn(
   events: readonly LifecycleEvent[],
   name: (typeof TEXTS)[number],
   indexes: Map<string, number>,
-): Uint32Array {
-  const column = new Uint32Array(events.length);
+): number[] {
+  // A typed array of a few numbers costs more than they do.
+  const column: number[] = [];
   let before: string | null = null;
   let index = 0;
   for (let i = 0; i < events.length; i++) {
@@ -76,7 +77,7 @@ function indexColumn(
       index = text === null ? 0 : (indexes.get(text) ?? 0);
       if (text !== null && index === 0) indexes.set(text, (index = indexes.size + 1));
     }
-    column[i] = index;
+    column.push(index);
   }
   return column;
 }
@@ -85,10 +86,11 @@ function writeNumbers(writer: Writer, events: readonly LifecycleEvent[], name: (
   const first = events[0]?.[name] ?? null;
   const isSame = name !== "at" && events.every((event) => event[name] === first);
   writer.number(isSame ? 1 : 0);
-  writer.reserve(events.length * VARINT_BYTES);
+  const count = isSame ? Math.min(1, events.length) : events.length;
+  writer.reserve(count * VARINT_BYTES);
   let before = 0;
-  for (const event of isSame ? events.slice(0, 1) : events) {
-    const value: number | null = event[name];
+  for (let i = 0; i < count; i++) {
+    const value: number | null = (events[i] as LifecycleEvent)[name];
     if (value === null) writer.put(0);
     else {
       if (!Number.isInteger(value) || Math.abs(value) >= NUMBER_MAX)
@@ -144,7 +146,8 @@ function required<T>(name: string, value: T | null): T | null {
 }
 
 class Writer {
-  #buffer = Buffer.allocUnsafe(4_096);
+  // Small enough for the pool of buffers: most blocks have few events.
+  #buffer = Buffer.allocUnsafe(1_024);
   #length = 0;
 
   number(value: number): void {
@@ -162,12 +165,14 @@ class Writer {
   }
 
   /** Writes the column of a text. */
-  column(indexes: Uint32Array): void {
-    const [first = 0] = indexes;
-    const isSame = indexes.every((index) => index === first);
+  column(indexes: readonly number[]): void {
+    let same = 1;
+    while (same < indexes.length && indexes[same] === indexes[0]) same++;
+    const isSame = same >= indexes.length;
     this.number(isSame ? 1 : 0);
-    this.reserve(indexes.length * VARINT_BYTES);
-    for (const index of isSame ? indexes.subarray(0, 1) : indexes) this.put(index);
+    const count = isSame ? Math.min(1, indexes.length) : indexes.length;
+    this.reserve(count * VARINT_BYTES);
+    for (let i = 0; i < count; i++) this.put(indexes[i] as number);
   }
 
   /** Writes 0 and 16 bytes for a UUID; else the number of bytes and one, and the bytes. */

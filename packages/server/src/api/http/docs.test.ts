@@ -143,7 +143,10 @@ describe("the description of the API", () => {
       const { info: given, ...rest } = answer.json();
       assert.deepEqual(rest, expected, `${url} is stale: npm run generate`);
       assert.deepEqual(given, info);
-      assert.match(String(answer.headers["content-type"]), url.endsWith("yaml") ? /^application\/x-yaml/ : /^application\/json/);
+      assert.match(
+        String(answer.headers["content-type"]),
+        url.endsWith("yaml") ? /^application\/x-yaml/ : /^application\/json/,
+      );
     }
   });
 

@@ -22,12 +22,12 @@ import type { Charge, Quotas } from "../quotas/quotas.ts";
 import { loadOf } from "../quotas/submit-under.ts";
 import { jobDefinition } from "../submit/job-definition.ts";
 import {
-  accepted,
   type Idempotency,
   idempotencyOf,
   type JobIntake,
   nameInUse,
   neverFires,
+  problemOf,
 } from "../submit/job-intake.ts";
 import { logWarnings } from "../submit/job-warnings.ts";
 import { type JobMaker, jobRow } from "../submit/new-job.ts";
@@ -126,16 +126,17 @@ export class JobRequestJudge implements RequestJudge {
     }
   }
 
+  /** No refusal is thrown here: the store on Redis asks for both possible ones of every record. */
   conclude(outcome: SubmitOutcome): RequestEnd {
-    try {
-      const [job] = accepted(outcome).jobs;
-      if (job === undefined) throw new Error("the store has answered a submission of one job with none");
-      if (job.nameHeldBy !== undefined) return refused(nameInUse(job.nameHeldBy));
-      const { jobId, executionId, deduplicated } = job;
-      return { state: "TAKEN_IN", jobId, executionId, deduplicated };
-    } catch (error) {
+    if (outcome.kind !== "ACCEPTED") return refused(problemOf(outcome));
+    const [job] = outcome.jobs;
+    if (job === undefined) {
+      const error = new Error("the store has answered a submission of one job with none");
       return refused(problemError(error, this.#deps.log).problem);
     }
+    if (job.nameHeldBy !== undefined) return refused(nameInUse(job.nameHeldBy));
+    const { jobId, executionId, deduplicated } = job;
+    return { state: "TAKEN_IN", jobId, executionId, deduplicated };
   }
 
   /** One fact for each tenant of the submissions. */

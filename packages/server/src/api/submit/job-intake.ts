@@ -168,17 +168,19 @@ export function idempotencyOf(
 
 /** @throws {ProblemError} the submission was refused */
 export function accepted(outcome: SubmitOutcome): Accepted {
+  if (outcome.kind === "ACCEPTED") return outcome;
+  throw new ProblemError(problemOf(outcome));
+}
+
+/** Problem of a submission that was refused. */
+export function problemOf(outcome: Exclude<SubmitOutcome, { kind: "ACCEPTED" }>): Problem {
   switch (outcome.kind) {
-    case "ACCEPTED":
-      return outcome;
-    case "KEY_REUSED": {
-      const detail = "this Idempotency-Key was used with another request: take a new one";
-      throw new ProblemError(problem("idempotency-key-reused", detail));
-    }
-    case "REFUSED": {
-      const message = `cannot be stored: ${outcome.message}. Nothing was written; send other data`;
-      throw new ProblemError(invalid([{ field: "", message }]));
-    }
+    case "KEY_REUSED":
+      return problem("idempotency-key-reused", "this Idempotency-Key was used with another request: take a new one");
+    case "REFUSED":
+      return invalid([
+        { field: "", message: `cannot be stored: ${outcome.message}. Nothing was written; send other data` },
+      ]);
   }
 }
 

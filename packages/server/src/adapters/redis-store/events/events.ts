@@ -99,9 +99,12 @@ async function readInbox(
 ): Promise<InboxRef[]> {
   const found: InboxRef[] = [];
   const last = `${known.size + limit}`;
-  for (const shard of new Set(shards)) {
-    const [ids] = await db.call([["ZRANGE", db.key(`eii${shard}`), "-", "+", "BYLEX", "LIMIT", "0", last]]);
-    for (const bytes of ids as Buffer[]) {
+  const each = [...new Set(shards)];
+  const lists = await db.call(
+    each.map((shard) => ["ZRANGE", db.key(`eii${shard}`), "-", "+", "BYLEX", "LIMIT", "0", last]),
+  );
+  for (const [i, shard] of each.entries()) {
+    for (const bytes of lists[i] as Buffer[]) {
       const id = idOf(bytes);
       if (!known.has(id)) found.push({ id, shard });
     }
