@@ -70,17 +70,20 @@ describe("nodes with concurrency keys over HTTP, on PostgreSQL, with two servers
     const { executionId: job } = await client.submit({ target: hold, payload: "job", concurrencyKey: "one" });
     assert.ok(job);
     await until(async () => (await statesOf(second))["before"] === "SUCCEEDED");
-    await until(async () => (await waitsForKey(second, "held")) !== undefined);
-    const waiting = await waitsForKey(second, "held");
-    assert.deepEqual([waiting?.["key"], waiting?.["limit"], waiting?.["running"]], ["one", 1, 1]);
-    const [holder] = (waiting?.["heldBy"] ?? []) as { executionId: string }[];
+    const waiting = await until(async () => {
+      const told = await waitsForKey(second, "held");
+      return told?.["running"] === 1 && holdersIn(told).length > 0 ? told : null;
+    });
+    assert.deepEqual([waiting["key"], waiting["limit"]], ["one", 1]);
+    const [holder] = holdersIn(waiting);
     assert.equal((await client.getExecution(String(holder?.executionId))).workflowId, first);
     const next = Promise.race([holds.begins("second").then(() => "second"), holds.begins("job").then(() => "job")]);
     holds.goOn("first");
     await ends(first, "SUCCEEDED", null);
     const began = await next;
     const other = began === "job" ? "second" : "job";
-    assert.notEqual(await waitsForKeyOf(other === "job" ? job : await heldOf(second)), undefined);
+    // The owner of the key learns of the new holder after the handler has begun.
+    await until(async () => (await waitsForKeyOf(other === "job" ? job : await heldOf(second))) !== undefined);
     const begins = holds.begins(other);
     holds.goOn(began);
     await begins;
@@ -88,6 +91,7 @@ describe("nodes with concurrency keys over HTTP, on PostgreSQL, with two servers
     await ends(second, "SUCCEEDED", null);
     assert.deepEqual(await statesOf(second), { before: "SUCCEEDED", held: "SUCCEEDED", after: "SUCCEEDED" });
   });
+  const holdersIn = (reason: WaitReason) => (reason["heldBy"] ?? []) as { executionId: string }[];
   const waitsForKeyOf = async (execution: string) =>
     (await client.explain(execution)).reasons.find(({ reason }) => reason === "KEY_AT_LIMIT");
   const heldOf = async (run: string) => {
