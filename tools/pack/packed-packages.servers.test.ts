@@ -191,7 +191,7 @@ describe("the published packages", () => {
     const project = newcomer?.project ?? assert.fail("there is no project");
     const files = globSync("node_modules/@mainspring/**/*.*", { cwd: project.folder });
     const known =
-      /([.]js|[.]js[.]map|[.]d[.]ts|[.]proto|[.]mjs|tzdata[.]json|capacity[/]measured-costs[.]json|clickhouse[/]\d{4}-[\w-]+[.]sql|redis-store[/]lua[/]\d+-[\w-]+[.]lua|console[/](index[.]html|licenses[.]md|assets[/][\w-]+[.](css|svg))|package[.]json|README[.]md|docs[/]runbooks[/]\w+[.]md|deploy[/]prometheus[/]alerts[.]yml)$/;
+      /([.]js|[.]js[.]map|[.]d[.]ts|[.]proto|[.]mjs|tzdata[.]json|server[/]openapi[.]json|capacity[/]measured-costs[.]json|clickhouse[/]\d{4}-[\w-]+[.]sql|redis-store[/]lua[/]\d+-[\w-]+[.]lua|console[/](index[.]html|licenses[.]md|assets[/][\w-]+[.](css|svg))|package[.]json|README[.]md|docs[/]runbooks[/]\w+[.]md|deploy[/]prometheus[/]alerts[.]yml)$/;
     assert.deepEqual(
       files.filter((path) => !known.test(path)),
       [],
