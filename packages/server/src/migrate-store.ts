@@ -73,9 +73,8 @@ export async function undoMigration(env: Environment, from: string | null): Prom
  */
 function configOf(env: Environment, store: string | null, option: string): Config {
   if (store === null) return sideOf(env, env);
+  if (store.trim() === "") throw new BadOption(`${option} must name a store: redis://…, postgres://…, or embedded`);
   try {
-    if (store.trim() === "")
-      throw new ConfigError("MAINSPRING_STORE must name a store: redis://…, postgres://…, or embedded");
     return sideOf(env, { MAINSPRING_STORE: store });
   } catch (error) {
     const namesStore = error instanceof ConfigError && error.message.startsWith("MAINSPRING_STORE ");

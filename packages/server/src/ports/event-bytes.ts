@@ -85,9 +85,7 @@ function indexColumn(
 function writeNumbers(writer: Writer, events: readonly LifecycleEvent[], name: (typeof NUMBERS)[number]): void {
   const first = events[0]?.[name] ?? null;
   const isSame = name !== "at" && events.every((event) => event[name] === first);
-  writer.number(isSame ? 1 : 0);
-  const count = isSame ? Math.min(1, events.length) : events.length;
-  writer.reserve(count * VARINT_BYTES);
+  const count = writer.begin(isSame, events.length);
   let before = 0;
   for (let i = 0; i < count; i++) {
     const value: number | null = (events[i] as LifecycleEvent)[name];
@@ -164,14 +162,20 @@ class Writer {
     this.#buffer[this.#length++] = rest;
   }
 
+  /** Begins a column, and makes room for it. @returns the number of its values */
+  begin(isSame: boolean, events: number): number {
+    this.number(isSame ? 1 : 0);
+    const count = isSame ? Math.min(1, events) : events;
+    this.reserve(count * VARINT_BYTES);
+    return count;
+  }
+
   /** Writes the column of a text. */
   column(indexes: readonly number[]): void {
     let same = 1;
     while (same < indexes.length && indexes[same] === indexes[0]) same++;
     const isSame = same >= indexes.length;
-    this.number(isSame ? 1 : 0);
-    const count = isSame ? Math.min(1, indexes.length) : indexes.length;
-    this.reserve(count * VARINT_BYTES);
+    const count = this.begin(isSame, indexes.length);
     for (let i = 0; i < count; i++) this.put(indexes[i] as number);
   }
 
