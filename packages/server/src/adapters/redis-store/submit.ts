@@ -167,6 +167,9 @@ export async function packAlone(
   return args;
 }
 
+/** Bytes behind the ids of a job whose first execution has an id that does not follow from that of the job. */
+const HAS_OWN_ID = Buffer.alloc(2);
+
 export interface PackedJob {
   args: RedisArgument[];
   bytes: number;
@@ -186,7 +189,7 @@ function packJob(job: NewJob, numbers: Numbers): PackedJob {
   const body = hasBody ? { name: payloadName(jobId, 1), bytes: payload } : null;
   const more = isWhole ? wholeRowOf(job) : smallRowOf(job);
   const unique = uniqueKey === null ? NO_BYTES : uniqueField(tenant, uniqueKey);
-  const ids = Buffer.concat([idBytes(executionId), idBytes(jobId)]);
+  const ids = Buffer.concat([idBytes(executionId), idBytes(jobId), isWhole ? HAS_OWN_ID : NO_BYTES]);
   return {
     args: [
       ...[ids, record, unique, more, tenant, body?.name ?? NO_BYTES],

@@ -59,7 +59,7 @@ const BUGS: readonly PlantedBug[] = [
   },
   {
     title: "a settled letter stays in the count of dead letters",
-    text: "count(writes.queues, letter.flow .. 'D', -1)",
+    text: "count(writes.queues, letter.flow, LETTERS, -1)",
     planted: "",
     story: async (scene) => {
       await replayed(scene, await dead(scene));

@@ -3,7 +3,7 @@
 -- folder in the order of their numbers. Each function reads, decides, and only then writes, because an error rolls nothing back.
 
 -- Redis has no globals but `redis` while it loads a library, so `register` fills these in at the first call of a function.
-local call, sub, byte, char
+local call, sub, byte, char, unpack_bytes
 
 -- Arguments of one command: the stack of Lua holds some thousands.
 local PER_COMMAND = 1000
@@ -42,7 +42,7 @@ end
 
 -- Number of the first four bytes.
 local function u32(bytes)
-  return (struct.unpack('>I4', bytes))
+  return (unpack_bytes('>I4', bytes))
 end
 
 -- Calls `send` with parts of a list.
@@ -67,17 +67,22 @@ local function records(p, ids)
   return found
 end
 
--- Adds values to a list of lists. Most calls add one or two.
-local function append(lists, key, first, second, ...)
+-- Adds one or two values to a list of lists.
+local function append(lists, key, first, second)
   local list = lists[key]
   if list == nil then
     list = {}
     lists[key] = list
   end
   local length = #list
-  list[length + 1], list[length + 2] = first, second
-  for i = 1, select('#', ...) do
-    list[length + 2 + i] = (select(i, ...))
+  list[length + 1] = first
+  list[length + 2] = second
+end
+
+-- Adds all values of a list to a list of lists.
+local function append_all(lists, key, values)
+  for _, value in ipairs(values) do
+    append(lists, key, value)
   end
 end
 
@@ -86,23 +91,37 @@ local function new_queues(p)
   return { p = p, out = {}, into = {}, held = {}, freed = {}, flows = {}, lanes = {}, counts = {}, history = 0 }
 end
 
-local function count(queues, field, by)
-  queues.counts[field] = (queues.counts[field] or 0) + by
+-- Adds to a counter of a flow: a code of a queue, or that of the letter D.
+local function count(queues, flow, code, by)
+  local counts = queues.counts[code]
+  if counts == nil then
+    counts = {}
+    queues.counts[code] = counts
+  end
+  counts[flow] = (counts[flow] or 0) + by
 end
+
+-- Code of the counter of dead letters.
+local LETTERS = 68
 
 -- Takes a record into the index of its queue (by = 1), or out of it (by = -1). Final ones that are no dead letters are counted instead.
 local function enqueue(queues, id, record, by)
   local queue, flow = byte(record, 7), sub(record, 30, 33)
-  local lists = by == 1 and queues.into or queues.out
   if queue == WAITING then
-    local key, member = queues.p .. 'w' .. flow, sub(record, 17, 22) .. id .. sub(record, 16, 16)
-    queues.flows[flow] = key
-    if by == 1 then append(lists, key, 0, member) else append(lists, key, member) end
+    local key, member = queues.flows[flow], sub(record, 17, 22) .. id .. sub(record, 16, 16)
+    if key == nil then
+      key = queues.p .. 'w' .. flow
+      queues.flows[flow] = key
+    end
+    if by == 1 then append(queues.into, key, 0, member) else append(queues.out, key, member) end
   elseif queue == READY then
-    local lane = sub(record, 23, 29)
-    local key, member = queues.p .. 'r' .. lane, sub(record, 8, 15) .. id .. sub(record, 16, 16)
-    queues.lanes[lane] = key
-    if by == 1 then append(lists, key, 0, member) else append(lists, key, member) end
+    local lane, member = sub(record, 23, 29), sub(record, 8, 15) .. id .. sub(record, 16, 16)
+    local key = queues.lanes[lane]
+    if key == nil then
+      key = queues.p .. 'r' .. lane
+      queues.lanes[lane] = key
+    end
+    if by == 1 then append(queues.into, key, 0, member) else append(queues.out, key, member) end
   elseif queue == HELD then
     append(by == 1 and queues.held or queues.freed, queues.p .. 'h' .. byte(record, 16), id)
   elseif queue == OPEN then
@@ -114,7 +133,7 @@ local function enqueue(queues, id, record, by)
     if queue == 0 and byte(record, 2) ~= DEAD then queues.history = queues.history + by end
     return
   end
-  count(queues, flow .. char(queue), by)
+  count(queues, flow, queue, by)
 end
 
 local function write_lists(command, lists)
@@ -134,7 +153,7 @@ local function write_queues(queues)
   for flow, key in pairs(queues.flows) do
     local head = call('ZRANGE', key, '-', '+', 'BYLEX', 'LIMIT', 0, 1)[1]
     if head then
-      call('ZADD', p .. 'wh', digits((struct.unpack('>I6', head))), flow)
+      call('ZADD', p .. 'wh', digits((unpack_bytes('>I6', head))), flow)
     else
       call('ZREM', p .. 'wh', flow)
     end
@@ -142,8 +161,10 @@ local function write_queues(queues)
   for lane, key in pairs(queues.lanes) do
     if call('EXISTS', key) == 1 then call('ZADD', p .. 'rl', 0, lane) else call('ZREM', p .. 'rl', lane) end
   end
-  for field, by in pairs(queues.counts) do
-    if by ~= 0 then call('HINCRBY', p .. 'n', field, by) end
+  for code, counts in pairs(queues.counts) do
+    for flow, by in pairs(counts) do
+      if by ~= 0 then call('HINCRBY', p .. 'n', flow .. char(code), by) end
+    end
   end
   if queues.history ~= 0 then call('INCRBY', p .. 'hn', digits(queues.history)) end
 end

@@ -29,8 +29,37 @@ local function kinds(keys, args)
   return numbers
 end
 
+-- Bytes of the ids of a job that recurs, of a workflow, and of a job whose execution has an id of its own.
+local RECURS, WORKFLOW, LATER = 16, 33, 34
+
+local NO_NAMES = {}
+
+-- Reads a job from the arguments behind `at`. Returns it and the index of its last argument.
+local function read_job(p, args, at)
+  local ids, names = args[at + 1], args[at + 6]
+  local id, form = sub(ids, 1, 16), #ids
+  local made = {
+    id = id,
+    key = p .. 'e' .. id,
+    job = form == RECURS and id or sub(ids, 17, 32),
+    record = args[at + 2],
+    unique = args[at + 3],
+    more = args[at + 4],
+    tenant = args[at + 5],
+    bodies = names == '' and NO_NAMES or names_in(names),
+    name = args[at + 7],
+    recurs = form == RECURS,
+    is_later = form == LATER,
+    roots = false,
+  }
+  if form ~= WORKFLOW then return made, at + 7 end
+  made.is_later = id ~= first_execution(made.job)
+  made.roots, at = running.read_roots(args, at + 7)
+  return made, at
+end
+
 -- Reads the submissions from the arguments behind the time and the notes.
-local function read_submissions(args, at)
+local function read_submissions(p, args, at)
   local found = {}
   local i = at
   while i < #args do
@@ -38,22 +67,7 @@ local function read_submissions(args, at)
     local jobs = tonumber(args[i + 4])
     i = i + 4
     for n = 1, jobs do
-      submission.jobs[n] = {
-        id = sub(args[i + 1], 1, 16),
-        job = sub(args[i + 1], 17, 32),
-        record = args[i + 2],
-        unique = args[i + 3],
-        more = args[i + 4],
-        tenant = args[i + 5],
-        bodies = names_in(args[i + 6]),
-        name = args[i + 7],
-      }
-      local made = submission.jobs[n]
-      made.recurs = #args[i + 1] == 16
-      if made.recurs then made.job = made.id end
-      local has_roots = #args[i + 1] == 33
-      i = i + 7
-      if has_roots then made.roots, i = running.read_roots(args, i) end
+      submission.jobs[n], i = read_job(p, args, i)
     end
     found[#found + 1] = submission
   end
@@ -82,8 +96,8 @@ local function read_known(p, submissions)
     for _, job in ipairs(submission.jobs) do
       local asked = job.recurs and names or uniques
       if job.unique ~= '' then asked[#asked + 1] = job.unique end
-      ids[#ids + 1] = p .. 'e' .. job.id
-      for _, root in ipairs(job.roots or {}) do
+      ids[#ids + 1] = job.key
+      for _, root in ipairs(job.roots or NO_NAMES) do
         ids[#ids + 1] = p .. 'e' .. root.id
       end
     end
@@ -101,7 +115,7 @@ local function exists(p, known, job)
   if known.ids[job.id] then return true end
   if known.there > 0 and job.roots and running.has_root(p, job.roots) then return true end
   if job.recurs then return call('EXISTS', p .. 'p' .. job.job) == 1 end
-  return known.there > 0 and call('EXISTS', p .. 'e' .. job.id) == 1
+  return known.there > 0 and call('EXISTS', job.key) == 1
 end
 
 -- Answers for a job: that another one has its unique key, or its name as a recurring job; and that it is accepted.
@@ -112,7 +126,7 @@ end
 
 local function accepted(job)
   if job.recurs then return job.job .. string.rep('\0', 16) .. char(2) end
-  return job.job .. job.id .. char(0)
+  return job.job .. job.id .. '\0'
 end
 
 -- Decides about the jobs of a submission. Returns the answer and the jobs to write; or nil and the id that is there already.
@@ -138,18 +152,32 @@ local function decide(p, known, submission)
   return table.concat(answer), fresh
 end
 
+-- Adds the id of a job to those of its second, which its first six bytes give.
+local function index_second(writes, job)
+  local instant, seconds = sub(job.job, 1, 6), writes.seconds[job.tenant]
+  if seconds == nil then
+    seconds = { by_instant = {}, by_second = {} }
+    writes.seconds[job.tenant] = seconds
+  end
+  local ids = seconds.by_instant[instant]
+  if ids == nil then
+    local second = digits(math.floor(unpack_bytes('>I6', instant) / 1000))
+    ids = seconds.by_second[second] or {}
+    seconds.by_second[second], seconds.by_instant[instant] = ids, ids
+  end
+  ids[#ids + 1] = job.job
+end
+
 -- Adds what a new job writes.
 local function stage(p, writes, job)
   if job.recurs then return recurring.stage(p, writes, job) end
-  append(writes.values, 1, p .. 'e' .. job.id, job.record)
+  append(writes.values, 1, job.key, job.record)
   if job.more ~= '' then append(writes.values, 1, p .. 'j' .. job.job, job.more) end
   if job.unique ~= '' then append(writes.fields, p .. 'u', job.unique, job.job .. job.id) end
-  local second = digits(math.floor(struct.unpack('>I6', job.job) / 1000))
-  append(writes.ids, job.tenant .. ':' .. second, job.job)
-  writes.seconds[job.tenant .. ':' .. second] = { job.tenant, second }
+  index_second(writes, job)
   enqueue(writes.queues, job.id, job.record, 1)
   if job.name ~= '' then append(writes.sorted, p .. 'mo' .. job.name, 0, job.job) end
-  if job.id ~= first_execution(job.job) then
+  if job.is_later then
     recurring.index(p, writes, job.job, job.id, job.record, job.tenant)
   elseif job.roots then
     running.add(p, writes, job.id, job.record, job.tenant, job.job)
@@ -162,10 +190,11 @@ local function write_submitted(p, writes)
     call('MSET', ...)
   end)
   write_lists('HSET', writes.fields)
-  for name, ids in pairs(writes.ids) do
-    local tenant, second = unpack(writes.seconds[name])
-    call('APPEND', p .. 'x' .. name, table.concat(ids))
-    call('ZADD', p .. 'xb' .. tenant, second, second)
+  for tenant, seconds in pairs(writes.seconds) do
+    for second, ids in pairs(seconds.by_second) do
+      call('APPEND', p .. 'x' .. tenant .. ':' .. second, table.concat(ids))
+      call('ZADD', p .. 'xb' .. tenant, second, second)
+    end
     call('SADD', p .. 'xt', tenant)
   end
   recurring.write_indexes(p, writes)
@@ -181,16 +210,18 @@ end
 -- Arguments: the time in seconds, the notes, and for each submission the digest of its idempotency key, the digest of its request, its
 -- lifecycle events and the number of its jobs, each with its ids, record, unique key, further content, tenant, the name of its body and its
 -- own name. An empty text: none. A job that recurs has one id only, the record of its plan, and its name instead of the unique key. A
--- workflow has a byte more behind its ids, and then the number of its first nodes, each with its id and record.
+-- workflow has a byte more behind its ids, and then the number of its first nodes, each with its id and record. A job whose execution has
+-- an id that does not follow from its own has two bytes more.
 -- Answers for each submission: A and R with the ids of its jobs (accepted, repeated), K (key reused), X with the id that is there already.
 local function submit(keys, args)
   local p, at = keys[1], args[1]
   local notes = read_notes(args, 1)
-  local submissions = read_submissions(args, 2 + 3 * #notes)
+  local submissions = read_submissions(p, args, 2 + 3 * #notes)
   if is_taken(p, notes) then return TAKEN end
   local known, outcomes, bodies = read_known(p, submissions), {}, {}
   local writes = recurring.new_writes(p)
-  writes.ids, writes.seconds, writes.queues = {}, {}, new_queues(p)
+  writes.seconds, writes.queues = {}, new_queues(p)
+  local digests = {}
   for n, submission in ipairs(submissions) do
     local first = submission.digest ~= '' and known.answers[submission.digest]
     if first then
@@ -211,16 +242,14 @@ local function submit(keys, args)
       if answer and submission.digest ~= '' then
         known.answers[submission.digest] = submission.hash .. answer
         append(writes.fields, p .. 'i', submission.digest, submission.hash .. answer)
-        append(writes.ids, 1, submission.digest)
+        digests[#digests + 1] = submission.digest
       end
     end
   end
   if not has_bodies(p, bodies) then return BODY_GONE end
-  local digests = writes.ids[1]
-  writes.ids[1] = nil
   write_submitted(p, writes)
   telling.write_jobs(p, writes)
-  if digests then keep_digests(p, at, digests) end
+  if #digests > 0 then keep_digests(p, at, digests) end
   keep_bodies(p, bodies)
   write_notes(p, notes)
   return outcomes

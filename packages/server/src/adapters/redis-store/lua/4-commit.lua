@@ -3,7 +3,7 @@ local stepping = {}
 
 -- Length of a part with its length of four bytes, which begins at `at`.
 local function part_end(record, at)
-  return at + 3 + struct.unpack('>I4', record, at)
+  return at + 3 + unpack_bytes('>I4', record, at)
 end
 
 -- The parts of a record behind its head: identity and copy of the job as they are, and the attempts that have ended.
@@ -16,7 +16,7 @@ end
 -- The unique key that a record holds; nil: none.
 local function unique_of(record, head)
   if #record == head then return nil end
-  local length = struct.unpack('>I2', record, head + 5)
+  local length = unpack_bytes('>I2', record, head + 5)
   return length > 0 and sub(record, head + 7, head + 6 + length) or nil
 end
 
@@ -24,15 +24,19 @@ local function is_changed(record)
   return byte(record, 1) % 2 == 1
 end
 
+-- Length of an empty part.
+local NO_BYTES = '\0\0\0\0'
+
 -- The record after a change; `change` has the fixed fields as commit.ts packs them. `replaced` is empty, or has the fields of a newer
 -- definition: lane, flow, kind, scheduled time, version, and the copy of the job.
 local function changed(record, change, ended, rest, replaced)
   local was = is_changed(record)
   local identity, attempts = tail_of(record, was and HEAD or NEW_HEAD)
-  local from_job, scheduled = sub(record, 23, 37), was and sub(record, 45, 50) or sub(record, 17, 22)
+  -- Lane, flow, kind and the time of creation with the origin follow each other.
+  local from_job, scheduled = sub(record, 23, 44), was and sub(record, 45, 50) or sub(record, 17, 22)
   local version = was and sub(record, 83, 86) or '\0\0\0\1'
   if replaced ~= '' then
-    from_job, scheduled, version = sub(replaced, 1, 15), sub(replaced, 16, 21), sub(replaced, 22, 25)
+    from_job, scheduled, version = sub(replaced, 1, 15) .. sub(record, 38, 44), sub(replaced, 16, 21), sub(replaced, 22, 25)
     identity = sub(identity, 1, part_end(identity, 1)) .. struct.pack('>I4', #replaced - 25) .. sub(replaced, 26)
   end
   if attempts ~= '' and ended ~= '' then attempts = attempts .. ',' end
@@ -40,32 +44,31 @@ local function changed(record, change, ended, rest, replaced)
   if running.is_node(record) and sub(rest, 1, 1) ~= 'n' then rest = running.branch(record) .. rest end
   local steps = sub(change, 74, 74)
   if steps == '\255' then steps = was and sub(record, 87, 87) or '\0' end
-  return table.concat({
-    was and sub(record, 1, 1) or char(byte(record, 1) + 1),
-    sub(change, 22, 35),
-    sub(record, 16, 16),
-    sub(change, 36, 41),
-    from_job,
-    sub(record, 38, 44),
-    scheduled,
-    sub(change, 42, 73),
-    version,
-    steps,
-    '\0',
-    identity,
-    struct.pack('>I4', #attempts),
-    attempts,
-    rest,
-  })
+  local flags = was and sub(record, 1, 1) or char(byte(record, 1) + 1)
+  local length = attempts == '' and NO_BYTES or struct.pack('>I4', #attempts)
+  return flags
+    .. sub(change, 22, 35)
+    .. sub(record, 16, 16)
+    .. sub(change, 36, 41)
+    .. from_job
+    .. scheduled
+    .. sub(change, 42, 73)
+    .. version
+    .. steps
+    .. '\0'
+    .. identity
+    .. length
+    .. attempts
+    .. rest
 end
 
 -- Reads the parts of one shard from the arguments behind `at`. Returns them and the index of the last argument.
 local function read_shard(args, at)
   local asked = { shard = args[at + 1], epoch = args[at + 2], expected = args[at + 3], changes = {}, settled = {}, done = {} }
+  asked.number = tonumber(asked.shard)
   local i = at + 4
   for n = 1, tonumber(args[i]) do
-    asked.changes[n] = { fixed = args[i + 1], ended = args[i + 2], rest = args[i + 3], body = args[i + 4] }
-    asked.changes[n].replaced = args[i + 5]
+    asked.changes[n] = { fixed = args[i + 1], ended = args[i + 2], rest = args[i + 3], body = args[i + 4], replaced = args[i + 5] }
     i = i + 5
   end
   asked.journal, asked.entries = args[i + 1], args[i + 2]
@@ -88,7 +91,7 @@ local function is_expected(record, attempt)
 end
 
 local function fits(record, asked, fixed)
-  return record and sub(record, 2, 6) == sub(fixed, 17, 21) and byte(record, 16) == tonumber(asked.shard)
+  return record and sub(record, 2, 6) == sub(fixed, 17, 21) and byte(record, 16) == asked.number
 end
 
 -- Decides about one shard: adds its changes to the writes, and returns the ids that it misses.
@@ -152,7 +155,7 @@ local function write_rows(p, writes)
     elseif state == DEAD or state == CANCELLED or state == SKIPPED then
       local flow = sub(after, 30, 33)
       append(ends, p .. 'f' .. flow .. char(state), 0, row.id)
-      if state == DEAD then count(queues, flow .. 'D', 1) end
+      if state == DEAD then count(queues, flow, LETTERS, 1) end
     end
   end
   parts(values, function(...)

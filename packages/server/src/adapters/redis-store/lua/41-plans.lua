@@ -51,10 +51,10 @@ do
   function recurring.identity(record, letter)
     local head = byte(record, 1) % 2 == 1 and HEAD or NEW_HEAD
     if #record == head then return nil end
-    local at = head + 7 + struct.unpack('>I2', record, head + 5)
+    local at = head + 7 + unpack_bytes('>I2', record, head + 5)
     local last = part_end(record, head + 1)
     while at <= last do
-      local length = struct.unpack('>I4', record, at + 1)
+      local length = unpack_bytes('>I4', record, at + 1)
       if sub(record, at, at) == letter then return recurring.id_bytes(sub(record, at + 5, at + 4 + length)) end
       at = at + 5 + length
     end
@@ -81,7 +81,7 @@ do
     local key, member = place(job, id, record)
     append(writes.sorted, p .. key, 0, member)
     if byte(record, 7) ~= 0 then append(writes.sets, p .. 'lo' .. job, id) end
-    local second = digits(math.floor(struct.unpack('>I6', id) / 1000))
+    local second = digits(math.floor(unpack_bytes('>I6', id) / 1000))
     local name = tenant .. ':' .. second
     writes.later[name] = writes.later[name] or { tenant = tenant, second = second, ids = {} }
     local ids = writes.later[name].ids
@@ -119,7 +119,7 @@ do
     for flow, key in pairs(plans.flows) do
       local head = call('ZRANGE', key, '-', '+', 'BYLEX', 'LIMIT', 0, 1)[1]
       if head then
-        call('ZADD', plans.p .. 'ph', digits((struct.unpack('>I6', head))), flow)
+        call('ZADD', plans.p .. 'ph', digits((unpack_bytes('>I6', head))), flow)
       else
         call('ZREM', plans.p .. 'ph', flow)
       end

@@ -74,7 +74,7 @@ do
 
   -- Adds a new run of a workflow: its hash, and an entry among the runs of its tenant, or of its parent if it is that of a sub-workflow.
   function running.add(p, writes, id, record, tenant, workflow)
-    append(writes.fields, p .. 'rn' .. id, 'v', '1', 'm', 'R0', 'w', workflow)
+    append_all(writes.fields, p .. 'rn' .. id, { 'v', '1', 'm', 'R0', 'w', workflow })
     if running.is_node(record) then
       append(writes.sorted, p .. 'rc' .. running.place(record), 0, id)
     else

@@ -76,7 +76,7 @@ do
     for _, change in ipairs(asked.runs) do
       local key = p .. 'rn' .. change.run
       if call('HGET', key, 'v') == change.was and are_updated(asked, change.after) then
-        append(writes.fields, key, unpack(change.fields))
+        append_all(writes.fields, key, change.fields)
       else
         missed[change.run] = true
         ids[#ids + 1] = change.run

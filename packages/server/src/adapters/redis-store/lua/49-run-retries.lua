@@ -54,7 +54,7 @@ do
     append(writes.values, 1, p .. 'e' .. id, record)
     if asked.unique ~= '' then append(writes.fields, p .. 'u', asked.unique, job .. id) end
     recurring.index(p, writes, job, id, record, asked.tenant)
-    append(writes.fields, p .. 'rn' .. id, unpack(asked.fields))
+    append_all(writes.fields, p .. 'rn' .. id, asked.fields)
     append(writes.sorted, p .. 'rt' .. asked.former, 0, id)
     for _, base in ipairs(asked.bases) do
       append(writes.sets, p .. 'rk' .. base, id)

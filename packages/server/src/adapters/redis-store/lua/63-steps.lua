@@ -85,7 +85,7 @@ do
     if not row then return 'U' end
     local known = call('HGET', p .. 'g' .. id, field)
     if known then
-      return sub(known, 8, 23) == args[5] and 'R' .. digits((struct.unpack('>I6', known, 2))) or 'I'
+      return sub(known, 8, 23) == args[5] and 'R' .. digits((unpack_bytes('>I6', known, 2))) or 'I'
     end
     if byte(row, 7) == 0 then return 'F' end
     local open, bytes, newest = counts_of(p, id)

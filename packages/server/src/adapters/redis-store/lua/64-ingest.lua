@@ -8,7 +8,7 @@ do
   local REMOVED_MAX = 500
 
   local function u64(bytes, at)
-    return (struct.unpack('>I8', bytes, at))
+    return (unpack_bytes('>I8', bytes, at))
   end
 
   local function drop_refusal(p, place)

@@ -54,7 +54,7 @@ local function remove_execution(removal, id, record, tenant)
   append(removal.keys, 1, p .. 'e' .. id, p .. 'b' .. id .. 'r' .. sub(record, 3, 6))
   local is_listed = state == DEAD or state == CANCELLED or state == SKIPPED
   if is_listed and call('ZREM', p .. 'f' .. flow .. char(state), id) == 1 and state == DEAD then
-    count(removal.queues, flow .. 'D', -1)
+    count(removal.queues, flow, LETTERS, -1)
   end
   if running.is_run(record) then running.remove(p, id, record, tenant) end
 end

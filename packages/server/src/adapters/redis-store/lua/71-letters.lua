@@ -84,7 +84,7 @@ do
     writes.queues = new_queues(p)
     for _, letter in ipairs(settled) do
       append(left, p .. 'f' .. letter.flow .. char(DEAD), letter.id)
-      count(writes.queues, letter.flow .. 'D', -1)
+      count(writes.queues, letter.flow, LETTERS, -1)
       call('SETRANGE', p .. 'e' .. letter.id, UPDATED_AT, at)
       if letter.record ~= '' then stage_replay(p, writes, letter) end
       if letter.events ~= '' then telling.leave(p, letter.shard, letter.fresh, letter.events) end

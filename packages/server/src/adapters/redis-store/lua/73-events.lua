@@ -46,7 +46,7 @@ do
       ids[job.id] = true
     end
     while at < #told do
-      local id, length = sub(told, at, at + 15), struct.unpack('>I4', told, at + 17)
+      local id, length = sub(told, at, at + 15), unpack_bytes('>I4', told, at + 17)
       if ids[id] then append(writes, 'told', { shard = byte(told, at + 16), id = id, block = sub(told, at + 21, at + 20 + length) }) end
       at = at + 21 + length
     end
@@ -164,7 +164,7 @@ do
       if first then
         local last, own = call('HGET', keys[1] .. 'el', args[i]), fields_of(first)
         local sum = tonumber(string.match(last, ' (%d+)$')) - tonumber(own.s) + #own.b
-        append(found, 1, args[i], digits(sum), string.match(last, '^[%d-]+'))
+        append_all(found, 1, { args[i], digits(sum), string.match(last, '^[%d-]+') })
       end
     end
     return found[1] or {}

@@ -88,7 +88,7 @@ do
         local shard = byte(member, -1) + 1
         if sub(asked.mask, shard, shard) == '1' and found < asked.each then
           local id = sub(member, 1, 16)
-          append(answer, 'due', id, call('HGET', p .. 'wkc' .. webhook, id), call('HGET', p .. 'wks' .. webhook, id))
+          append_all(answer, 'due', { id, call('HGET', p .. 'wkc' .. webhook, id), call('HGET', p .. 'wks' .. webhook, id) })
           found = found + 1
         end
       end

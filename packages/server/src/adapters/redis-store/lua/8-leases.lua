@@ -31,7 +31,7 @@ local function renew(keys, args)
         lease.renewed = now
         append(written, 1, all[i], lease_text(lease))
       end
-      if lease.ends > now then append(lasting, 1, digits(now - lease.renewed), lease.draining, lease.profile) end
+      if lease.ends > now then append_all(lasting, 1, { digits(now - lease.renewed), lease.draining, lease.profile }) end
     end
   end
   append(written, 1, node, lease_text(own))
@@ -48,7 +48,7 @@ local function leases(keys)
   local all = call('HVALS', keys[1] .. 'no')
   for _, text in ipairs(all) do
     local lease = read_lease(text)
-    append(found, 1, lease.ends > now and '1' or '0', digits(math.max(0, now - lease.renewed)), lease.draining, lease.profile)
+    append_all(found, 1, { lease.ends > now and '1' or '0', digits(math.max(0, now - lease.renewed)), lease.draining, lease.profile })
   end
   return found[1] or {}
 end

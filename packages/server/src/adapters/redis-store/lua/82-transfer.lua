@@ -15,7 +15,7 @@ do
     if byte(record, 7) ~= 0 or running.is_node(record) then return end
     if (state == DEAD and not one.is_settled) or state == CANCELLED or state == SKIPPED then
       append(writes.sorted, p .. 'f' .. flow .. char(state), 0, one.id)
-      if state == DEAD then count(writes.queues, flow .. 'D', 1) end
+      if state == DEAD then count(writes.queues, flow, LETTERS, 1) end
     end
   end
 
@@ -74,7 +74,7 @@ do
       local job, tenant, deleted, name = args[i], args[i + 2], args[i + 3], args[i + 4]
       local is_new = call('SETNX', p .. 'j' .. job, args[i + 1]) == 1
       if is_new and byte(job, 1) < 128 then
-        local second = digits(math.floor(struct.unpack('>I6', job) / 1000))
+        local second = digits(math.floor(unpack_bytes('>I6', job) / 1000))
         call('APPEND', p .. 'x' .. tenant .. ':' .. second, job)
         call('ZADD', p .. 'xb' .. tenant, second, second)
         call('SADD', p .. 'xt', tenant)

@@ -7,7 +7,7 @@ local function register(name, callback, flags)
     function_name = name,
     callback = function(keys, args)
       if call == nil then
-        call, sub, byte, char = redis.call, string.sub, string.byte, string.char
+        call, sub, byte, char, unpack_bytes = redis.call, string.sub, string.byte, string.char, struct.unpack
       end
       local is_guarded = flags ~= READ and name ~= 'ms_open'
       if is_guarded and keys[2] ~= present_generation(keys[1]) then return OTHER_GENERATION end
