@@ -7,8 +7,8 @@ import type { LogPart, StoreLogs } from "../../ports/store-logs.ts";
 import type { Lacking } from "../feature-gate.ts";
 import type { Inbox } from "../inbox.ts";
 
-/** Longest wait for the answers of gateways, in milliseconds; after that the answer has the lines of the store only. */
-const ASK_TIMEOUT_MS = 2_000;
+/** Longest wait for the answers of the owner, and then of gateways, in ms; after that the answer has what the store has. */
+export const ASK_TIMEOUT_MS = 2_000;
 
 export interface LogReads {
   store: { readonly logs: Pick<StoreLogs, "read"> };

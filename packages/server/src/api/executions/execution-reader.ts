@@ -21,11 +21,11 @@ export class ExecutionReader {
     this.#runtime = runtime;
   }
 
-  /** Reads one execution. @throws {StoreUnavailable} */
-  async read(tenant: Tenant, id: ExecutionId): Promise<Overlaid<ExecutionView> | null> {
+  /** Reads one execution. @param patienceMs longest wait for its owner; default: that of LiveView. @throws {StoreUnavailable} */
+  async read(tenant: Tenant, id: ExecutionId, patienceMs?: number): Promise<Overlaid<ExecutionView> | null> {
     const row = await this.#stores.of(tenant).queries.getExecution(id);
     if (row === null) return null;
-    const [view] = await this.#live.overlay([row]);
+    const [view] = await this.#live.overlay([row], patienceMs);
     return view ?? row;
   }
 

@@ -6,7 +6,7 @@ import type { Runtime } from "../../ports/runtime.ts";
 import type { ExecutionSummary } from "../../ports/store-queries.ts";
 import type { Inbox } from "../inbox.ts";
 
-/** Longest wait for an owner's answer, in milliseconds; after that the answer shows the row as it is. */
+/** Longest wait for an owner's answer by default, in milliseconds; after that the answer shows the row as it is. */
 const ASK_TIMEOUT_MS = 250;
 
 /** A row with the newer data of its owner. */
@@ -27,12 +27,12 @@ export class LiveView {
     this.#runtime = runtime;
   }
 
-  /** Adds owners' data to rows that are not final, with one question per owner. */
-  async overlay<T extends ExecutionSummary>(rows: readonly T[]): Promise<Overlaid<T>[]> {
+  /** Adds owners' data to rows that are not final, with one question per owner. @param patienceMs longest wait for their answers */
+  async overlay<T extends ExecutionSummary>(rows: readonly T[], patienceMs = ASK_TIMEOUT_MS): Promise<Overlaid<T>[]> {
     const byOwner = this.#byOwner(rows);
     if (byOwner.size === 0) return [...rows];
     const request = this.#runtime.uuid();
-    const answered = this.#inbox.collect(request, byOwner.size, ASK_TIMEOUT_MS);
+    const answered = this.#inbox.collect(request, byOwner.size, patienceMs);
     for (const [node, executionIds] of byOwner) {
       this.#bus.send({ node, role: "scheduler" }, { kind: "ASK", request, executionIds });
     }

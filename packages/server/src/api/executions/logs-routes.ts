@@ -9,7 +9,7 @@ import { ProblemError, problem } from "../http/errors.ts";
 import type { HttpApp } from "../http/http-app.ts";
 import { formatInstant } from "../http/instants.ts";
 import { tenantOfCaller } from "../http/security.ts";
-import { type LogReads, readLogs } from "./attempt-logs.ts";
+import { ASK_TIMEOUT_MS, type LogReads, readLogs } from "./attempt-logs.ts";
 import type { ExecutionReader } from "./execution-reader.ts";
 import { noSuch } from "./execution-routes.ts";
 import type { Overlaid } from "./live.ts";
@@ -68,7 +68,8 @@ async function logsOf(
   id: ExecutionId,
   asked: number | null,
 ): Promise<AttemptLogsBody> {
-  const view = await deps.reader.read(tenant, id);
+  // The row of a running attempt may not have it yet, and then the answer would deny that there are lines.
+  const view = await deps.reader.read(tenant, id, ASK_TIMEOUT_MS);
   if (view === null) throw noSuch("execution");
   const number = asked ?? view.attempt;
   if (number === 0 || number > view.attempt) throw noAttempt(number, view.attempt);

@@ -5,7 +5,7 @@ import type { Epoch } from "../../domain/ids.ts";
 import { ALL_SHARDS, firstChange, shardCommit, takeShards } from "../../ports/conformance/store-scene.conformance.ts";
 import type { LogPart } from "../../ports/store-logs.ts";
 import { tenantOf } from "../../security/tenant.ts";
-import { startTestApi, type TestApi } from "../api.fixture.ts";
+import { playOwner, startTestApi, type TestApi } from "../api.fixture.ts";
 import { readLogs } from "./attempt-logs.ts";
 
 const NOBODY = "01890a5d-ac96-774b-bcce-b302099a8057";
@@ -78,6 +78,25 @@ describe("reading what handlers have logged over HTTP", () => {
     const { lines, droppedLines } = (await get(`${id}/logs`)).json();
     leave();
     assert.deepEqual([lines.map((one: { line: string }) => one.line), droppedLines], [["a", "b", "c", "d"], 1]);
+  });
+
+  it("shows a running attempt whose owner answers later than questions for executions wait", async () => {
+    const id = await submit();
+    await api.store.logs.keep([part(id, {})]);
+    let questions = 0;
+    const answerLate = async (request: string, node: string) => {
+      // This question begins later and gets no answer, so its time is over after that of the first one would be.
+      assert.equal((await get(id)).json().state, "PENDING");
+      const since = { startedAt: AT, cancelRequested: false };
+      const executions = [{ executionId: id, state: "RUNNING" as const, attempt: 1, workerId: NOBODY, ...since }];
+      api.bus.send({ node, role: "api" }, { kind: "LIVE", request, executions });
+    };
+    const end = playOwner(api.bus, (message, node) => {
+      if (message.kind === "ASK" && ++questions === 1) void answerLate(message.request, node);
+    });
+    const { attempt, lines } = (await get(`${id}/logs`)).json();
+    end();
+    assert.deepEqual([attempt, lines.length, questions], [1, 1, 2]);
   });
 
   it("asks no gateway while a node of the cluster does not know the question", async () => {
