@@ -9,7 +9,7 @@ import {
   TenantRing,
   tenantOf,
 } from "@mainspring/server/testing";
-import type { SeededRandom, VirtualClock } from "@mainspring/testkit/time";
+import { type SeededRandom, simUuid, type VirtualClock } from "@mainspring/testkit/time";
 import { hasRated, METERED, Metered, RATED } from "./metered.ts";
 import { NowAndThen } from "./now-and-then.ts";
 import type { SimServer } from "./sim-server.ts";
@@ -108,6 +108,8 @@ export class Tenants {
   readonly #isRated: boolean;
   readonly #isRoomy: boolean;
   #count = 0;
+  /** Number of jobs so far, as their ids count them. */
+  #made = 0;
 
   constructor(
     clock: VirtualClock,
@@ -212,12 +214,6 @@ export class Tenants {
     );
     const payload = Buffer.from(JSON.stringify(work));
     const ordering = { order: "PRIORITY", priorityStepMs: 3_600_000 } as const;
-    return newJob(tenantOf(tenant), definition, payload, ordering, at, idFrom(ids));
+    return newJob(tenantOf(tenant), definition, payload, ordering, at, simUuid(at, this.#made++, ids));
   }
-}
-
-function idFrom(random: SeededRandom): string {
-  const hex = (digits: number) =>
-    Array.from({ length: digits }, () => Math.floor(random.next() * 16).toString(16)).join("");
-  return `${hex(8)}-${hex(4)}-4${hex(3)}-8${hex(3)}-${hex(12)}`;
 }
