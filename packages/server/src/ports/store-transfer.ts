@@ -12,6 +12,7 @@ import type { AcceptedJob, JournalEntry } from "./store.ts";
 import type { AuditAnchor, AuditRecord } from "./store-audit.ts";
 import type { Command } from "./store-commands.ts";
 import type { NewApiKey } from "./store-keys.ts";
+import type { LogPart } from "./store-logs.ts";
 import type { RunMode, RunOutcome } from "./store-runs.ts";
 import type { StoredTenant, TenantSource } from "./store-tenants.ts";
 import type { Delivery, Webhook } from "./store-webhooks.ts";
@@ -42,6 +43,8 @@ export interface TransferRows {
   parts: MovedPart;
   steps: RecordedStep & { executionId: ExecutionId };
   signals: MovedSignal;
+  /** Lines of logs of attempts. */
+  logs: Omit<LogPart, "tenant">;
   journals: { shard: ShardId; epoch: Epoch; seq: number; entries: readonly JournalEntry[] };
   commands: Command;
   idempotencyKeys: MovedIdempotencyKey;
@@ -59,7 +62,7 @@ export type TransferRow = TransferRows[TransferKind];
 /** Kinds in the order in which they are written: a row comes behind the rows that it needs. */
 export const TRANSFER_KINDS = [
   ...["tenants", "sources", "pools", "keys", "handlers", "zones", "changeovers", "graphs", "jobs", "payloads"],
-  ...["plans", "names", "skips", "executions", "uniqueKeys", "runs", "parts", "steps", "signals", "journals"],
+  ...["plans", "names", "skips", "executions", "uniqueKeys", "runs", "parts", "steps", "signals", "logs", "journals"],
   ...["commands", "idempotencyKeys", "audit", "anchors", "sealed", "webhooks", "deliveries", "positions"],
 ] as readonly TransferKind[];
 

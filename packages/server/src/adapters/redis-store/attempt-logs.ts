@@ -25,7 +25,7 @@ export function logs(db: RedisConnection, kinds: Kinds): StoreLogs {
     },
     read: async (executionId, attempt) => {
       const [answer] = await db.call([["HVALS", db.key(nameOf(executionId, attempt))]]);
-      const parts = (answer as Buffer[]).map((text) => JSON.parse(textOf(text)) as LogPart);
+      const parts = (answer as Buffer[]).map(partFrom);
       return parts.sort((a, b) => a.part - b.part);
     },
   };
@@ -43,10 +43,10 @@ async function ownParts(db: RedisConnection, kinds: Kinds, parts: readonly LogPa
   });
 }
 
-/** Text of a part, behind the number of its lines received. */
-function textOf(value: Buffer): string {
+/** Part in a field of the hash, whose text is behind the number of its lines received. */
+export function partFrom(value: Buffer): LogPart {
   const text = String(value);
-  return text.slice(text.indexOf(" ") + 1);
+  return JSON.parse(text.slice(text.indexOf(" ") + 1)) as LogPart;
 }
 
 function nameOf(id: ExecutionId, attempt: number): Buffer {

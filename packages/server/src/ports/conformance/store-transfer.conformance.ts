@@ -51,6 +51,11 @@ export async function furnish(scene: Scene): Promise<Furnished> {
       ...{ id: runtime.uuid(), shard: running.shard, executionId: running.executionId, kind: "SIGNAL" },
     });
   await scene.applied(running.shard, { steps: [{ ...step, at: now, data: Buffer.from("[1]"), signalId: "s1" }] });
+  const line = { at: now, level: "info", line: "漢字 and \u0007" };
+  await store.logs.keep([
+    { executionId: ended.executionId, attempt: 1, part: now, lines: [line], received: 7 },
+    { executionId: running.executionId, attempt: 3, part: 1, lines: [line, line], received: 2 },
+  ]);
   await store.addCommand({
     id: runtime.uuid(),
     shard: waiting.shard,

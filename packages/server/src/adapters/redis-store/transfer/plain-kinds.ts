@@ -5,6 +5,7 @@ import type { MovedIdempotencyKey, TransferRows } from "../../../ports/store-tra
 import { readRecords } from "../access/audit-log.ts";
 import { writesOf as writesOfKey } from "../access/keys.ts";
 import { readSources, readAll as readTenants, sourceField } from "../access/tenants.ts";
+import { logs, partFrom } from "../attempt-logs.ts";
 import { argumentsOf as argumentsOfRecord } from "../audit-trail.ts";
 import { ID_BYTES, idBytes, idOf, u32, u64 } from "../bytes.ts";
 import { rowName } from "../handlers.ts";
@@ -15,7 +16,7 @@ import { changeoverOf, readPools } from "../settings.ts";
 import { readJournals } from "../shards.ts";
 import { acceptedJobs, answerOf } from "../submit.ts";
 import { type KindInRedis, put, send } from "./kind.ts";
-import { fieldsIn, membersIn } from "./scan.ts";
+import { fieldsIn, membersIn, namesOf } from "./scan.ts";
 
 async function* once<R>(rows: R[]): AsyncGenerator<R[]> {
   if (rows.length > 0) yield rows;
@@ -119,6 +120,21 @@ function partsOf(field: Buffer): [tenant: string, key: string] {
   const end = field.indexOf(0);
   return [field.toString("utf8", 0, end), field.toString("utf8", end + 1)];
 }
+
+const logLines: KindInRedis<"logs"> = {
+  rows: async function* ({ db }) {
+    for await (const names of namesOf(db, `lg${"?".repeat(ID_BYTES + 4)}`, "hash"))
+      for (let from = 0; from < names.length; from += ATTEMPTS) {
+        const some = names.slice(from, from + ATTEMPTS);
+        const answers = await db.call(some.map((name) => ["HVALS", db.key(name)]));
+        yield* once((answers as Buffer[][]).flatMap((parts) => parts.map(partFrom)));
+      }
+  },
+  write: ({ db, kinds }, rows) => logs(db, kinds).keep(rows),
+};
+
+/** Attempts whose lines one call reads, each up to 16 parts of 64 KiB. */
+const ATTEMPTS = 20;
 
 const journals: KindInRedis<"journals"> = {
   rows: async function* ({ db }) {
@@ -233,6 +249,7 @@ export const PLAIN_KINDS = {
   changeovers,
   names,
   uniqueKeys,
+  logs: logLines,
   journals,
   commands,
   idempotencyKeys,

@@ -60,14 +60,20 @@ export function columnsOf(parts: readonly LogPart[]): unknown[] {
     int4s(parts, ({ attempt }) => attempt),
     int8s(parts, ({ part }) => part),
     int8s(parts, ({ received }) => received),
-    texts(parts, ({ lines }) => JSON.stringify(lines.map(({ at, level, line }) => [at, level, line]))),
+    texts(parts, ({ lines }) => linesText(lines)),
     texts(parts, ({ tenant }) => tenant ?? null),
   ];
 }
 
 function partFrom(executionId: ExecutionId, attempt: number, [part, received, text]: Row): LogPart {
-  const lines = (JSON.parse(text as string) as [number, string, string][]).map(
-    ([at, level, line]): KeptLine => ({ at, level, line }),
-  );
-  return { executionId, attempt, part, received, lines } as LogPart;
+  return { executionId, attempt, part, received, lines: linesFrom(text as string) } as LogPart;
+}
+
+/** Text of the column `lines`. */
+export function linesText(lines: readonly KeptLine[]): string {
+  return JSON.stringify(lines.map(({ at, level, line }) => [at, level, line]));
+}
+
+export function linesFrom(text: string): KeptLine[] {
+  return (JSON.parse(text) as [number, string, string][]).map(([at, level, line]) => ({ at, level, line }));
 }

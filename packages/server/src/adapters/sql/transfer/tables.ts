@@ -6,6 +6,7 @@ import {
   SKIP_REASON_CODES,
   STEP_KIND_CODES,
 } from "../connection/codes.ts";
+import { linesFrom, linesText } from "../executions/attempt-logs.ts";
 import { KEPT, keptFrom, keptText, mapCountsFrom, mapCountsText } from "../workflows/retry-run.ts";
 import { code, column, type Fields, json, type TableOf } from "./columns.ts";
 import { executionTable, jobTable } from "./work-tables.ts";
@@ -267,6 +268,18 @@ const TABLES: { readonly [K in TableKind]: TableOf<TransferRows[K]> } = {
       ...{ attempt: column("attempt", "int4"), number: column("number", "int4"), at: instant("at") },
       data: column("data", "bytea"),
     } as Fields<TransferRows["steps"]>,
+  },
+  logs: {
+    table: "attempt_logs",
+    key: ["executionId", "attempt", "part"],
+    limit: 100,
+    fields: {
+      ...{ executionId: id("execution_id"), attempt: column("attempt", "int4"), part: column("part", "int8") },
+      ...{
+        received: column("received", "int8"),
+        lines: { name: "lines", type: "text", to: linesText, from: linesFrom },
+      },
+    } as Fields<TransferRows["logs"]>,
   },
   audit: {
     table: "audit",
