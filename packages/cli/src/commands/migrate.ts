@@ -25,8 +25,8 @@ MAINSPRING_DATA_DIR), and that of a copy to PostgreSQL is the embedded store, or
 PostgreSQL can stand in PGPASSWORD instead of in the URL.
 
 Between PostgreSQL and Redis, the target has a mark while it is filled, so that no server opens it. A command that ended early can be
-repeated: it begins again. At the end, the source has a mark, too, and --undo with --from removes that. Lines of logs and lifecycle
-events stay behind.`;
+repeated: it begins again. At the end, the source has a mark, too, and --undo with --from removes that. Lifecycle events stay
+behind.`;
 
 export function migrateCommand(): Command {
   return new Command("migrate")
