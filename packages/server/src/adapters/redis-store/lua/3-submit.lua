@@ -32,7 +32,8 @@ end
 -- Bytes of the ids of a job that recurs, of a workflow, and of a job whose execution has an id of its own.
 local RECURS, WORKFLOW, LATER = 16, 33, 34
 
-local NO_NAMES = {}
+-- An empty list, which nothing changes.
+local NONE = {}
 
 -- Reads a job from the arguments behind `at`. Returns it and the index of its last argument.
 local function read_job(p, args, at)
@@ -46,14 +47,13 @@ local function read_job(p, args, at)
     unique = args[at + 3],
     more = args[at + 4],
     tenant = args[at + 5],
-    bodies = names == '' and NO_NAMES or names_in(names),
+    bodies = names == '' and NONE or names_in(names),
     name = args[at + 7],
     recurs = form == RECURS,
-    is_later = form == LATER,
+    is_later = form == LATER or form == WORKFLOW and id ~= first_execution(sub(ids, 17, 32)),
     roots = false,
   }
   if form ~= WORKFLOW then return made, at + 7 end
-  made.is_later = id ~= first_execution(made.job)
   made.roots, at = running.read_roots(args, at + 7)
   return made, at
 end
@@ -97,7 +97,7 @@ local function read_known(p, submissions)
       local asked = job.recurs and names or uniques
       if job.unique ~= '' then asked[#asked + 1] = job.unique end
       ids[#ids + 1] = job.key
-      for _, root in ipairs(job.roots or NO_NAMES) do
+      for _, root in ipairs(job.roots or NONE) do
         ids[#ids + 1] = p .. 'e' .. root.id
       end
     end
